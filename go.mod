@@ -1,0 +1,3 @@
+module github.com/stintdb/stint
+
+go 1.26
