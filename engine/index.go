@@ -1,0 +1,78 @@
+package engine
+
+// index finds records by the hash of their key: open addressing with linear probing, kept sorted by tag. A slot is a
+// tag (the low 32 bits of the hash) above a reference into the arena; zero is an empty slot. A tag's home rises with
+// the tag, so the whole table is in tag order: a look-up stops at the first larger tag, a scan can be resumed by tag
+// after any number of resizes, and a resize copies slots in one pass.
+//
+//	slot = tag<<32 | reference
+type index struct {
+	slots []uint64
+	homes uint64 // number of slots a tag can call home; the rest is room for the last run
+	count int
+	mem   *memory
+}
+
+const (
+	indexTail     = 64 // slots after the last home; the very last stays empty and ends every probe
+	slotBytes     = 8
+	indexFullness = 85 // percent of homes in use at which the index grows
+)
+
+func newIndex(entries int, mem *memory) index {
+	homes := entries*100/indexFullness + 1
+	return index{slots: mem.slots(homes + indexTail), homes: uint64(homes), mem: mem}
+}
+
+func indexBytes(entries int) int64 {
+	return int64(entries*100/indexFullness+1+indexTail) * slotBytes
+}
+
+func (x *index) free() { x.mem.freeSlots(x.slots); x.slots = nil }
+
+func (x *index) bytes() int64 { return int64(len(x.slots)) * slotBytes }
+
+func (x *index) home(tag uint32) uint64 { return uint64(tag) * x.homes >> 32 }
+
+func slotTag(slot uint64) uint32 { return uint32(slot >> 32) }
+
+// seek returns the position of the first slot at or after tag's home that is empty or has a tag not below tag.
+func (x *index) seek(tag uint32) uint64 {
+	at := x.home(tag)
+	for x.slots[at] != 0 && slotTag(x.slots[at]) < tag {
+		at++
+	}
+	return at
+}
+
+// isFull reports whether an insert may find no room.
+func (x *index) isFull() bool {
+	return len(x.slots) == 0 || uint64(x.count)*100 >= x.homes*indexFullness
+}
+
+// insert adds a slot; it reports false, having changed nothing, when the run at the end of the table has no room left.
+func (x *index) insert(tag uint32, ref uint32) bool {
+	at := x.seek(tag)
+	end := at
+	for x.slots[end] != 0 {
+		end++
+	}
+	if end == uint64(len(x.slots))-1 {
+		return false
+	}
+	copy(x.slots[at+1:end+1], x.slots[at:end])
+	x.slots[at] = uint64(tag)<<32 | uint64(ref)
+	x.count++
+	return true
+}
+
+// remove empties the slot at a position and moves the run behind it up.
+func (x *index) remove(at uint64) {
+	next := at + 1
+	for x.slots[next] != 0 && x.home(slotTag(x.slots[next])) < next {
+		x.slots[next-1] = x.slots[next]
+		next++
+	}
+	x.slots[next-1] = 0
+	x.count--
+}

@@ -1,0 +1,52 @@
+package engine
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// memory hands out the store's large blocks and counts them. Blocks hold no pointers; those of offHeapBytes and more
+// come from the operating system directly, so that the garbage collector neither scans them nor counts them when it
+// decides how far the heap may grow.
+type memory struct {
+	max  int64 // bytes, 0 for no bound
+	used atomic.Int64
+}
+
+const offHeapBytes = 16 << 10
+
+// allows reports whether that many more bytes stay within the bound.
+func (m *memory) allows(bytes int64) bool {
+	return m.max <= 0 || bytes <= 0 || m.used.Load()+bytes <= m.max
+}
+
+// block returns n zero bytes, aligned to 8.
+func (m *memory) block(n int) []byte {
+	m.used.Add(int64(n))
+	if n >= offHeapBytes {
+		if b := mapBlock(n); b != nil {
+			return b
+		}
+	}
+	words := make([]uint64, (n+7)/8)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
+}
+
+func (m *memory) free(b []byte) {
+	m.used.Add(-int64(len(b)))
+	if len(b) >= offHeapBytes {
+		unmapBlock(b)
+	}
+}
+
+// slots is block for an index.
+func (m *memory) slots(n int) []uint64 {
+	b := m.block(n * slotBytes)
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), n)
+}
+
+func (m *memory) freeSlots(s []uint64) {
+	if len(s) > 0 {
+		m.free(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*slotBytes))
+	}
+}
