@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/stintdb/stint/server/config"
+)
+
+// readFlags reads the server's flags. Values are taken as they are and judged later, together with those from
+// elsewhere.
+func readFlags(args []string) ([]assignment, error) {
+	set := pflag.NewFlagSet("stint server", pflag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.Usage = func() {}
+	var found []assignment
+	for i := range config.Settings {
+		set.Var(&flagValue{setting: &config.Settings[i], found: &found}, config.Settings[i].Name, "")
+	}
+	if err := set.Parse(args); err != nil {
+		return nil, explainFlag(err)
+	}
+	if set.NArg() > 0 {
+		return nil, fmt.Errorf("the server takes flags only, got '%s'; to read a configuration file, write --config FILE", set.Arg(0))
+	}
+	return found, nil
+}
+
+// flagValue is a pflag.Value that notes what a flag was given. A list given several times is one value with commas.
+type flagValue struct {
+	setting *config.Setting
+	found   *[]assignment
+	given   []string
+}
+
+func (v *flagValue) String() string { return strings.Join(v.given, ",") }
+func (v *flagValue) Type() string   { return v.setting.Type() }
+
+func (v *flagValue) Set(text string) error {
+	if v.setting.IsList() {
+		v.given = append(v.given, text)
+		text = v.String()
+	}
+	*v.found = append(*v.found, assignment{v.setting, text, "--" + v.setting.Name})
+	return nil
+}
+
+const seeHelp = "; 'stint server --help' lists the flags"
+
+// explainFlag puts pflag's errors into our words.
+func explainFlag(err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		flag, name := "--"+unknown.GetSpecifiedName(), unknown.GetSpecifiedName()
+		if short := unknown.GetSpecifiedShortnames(); short != "" {
+			flag, name = "-"+short, short
+		}
+		suggestion := config.Suggest(name)
+		if suggestion != "" {
+			suggestion = "--" + suggestion
+		}
+		return fmt.Errorf("unknown flag %s%s", flag, didYouMean(suggestion, seeHelp))
+	}
+	if valueless, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
+		if setting, found := config.Lookup(valueless.GetSpecifiedName()); found {
+			return fmt.Errorf("--%s needs a value: --%s %s", setting.Name, setting.Name, setting.Placeholder)
+		}
+	}
+	return err
+}

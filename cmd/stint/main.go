@@ -1,0 +1,103 @@
+// Command stint is a rate limit server that speaks the Redis protocol, and the tools around it.
+//
+//	stint [server] [flags]   start a server
+//	stint version            print the version
+//	stint help [command]     explain
+//
+// This package is the only place where the parts of Stint meet; it reads flags, STINT_… environment variables and the
+// configuration file into one [config.Config].
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/stintdb/stint/server/config"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	p := &process{environ: os.Environ(), readFile: os.ReadFile, stdout: os.Stdout, stderr: os.Stderr}
+	code := p.run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// process is what a command may touch of the process it runs in, so that tests can run commands without one.
+type process struct {
+	environ        []string
+	readFile       func(name string) ([]byte, error)
+	stdout, stderr io.Writer
+}
+
+// command is one subcommand.
+type command struct {
+	name    string
+	summary string
+	run     func(p *process, ctx context.Context, args []string) error
+}
+
+func commands() []command {
+	return []command{
+		{"server", "start a server (also without any command)", (*process).server},
+		{"version", "print the version", (*process).version},
+		{"help", "explain a command", (*process).help},
+	}
+}
+
+// errUsage is wrapped by errors that starting again with the same arguments and settings cannot mend.
+var errUsage = errors.New("usage")
+
+// The exit codes of every command.
+const (
+	exitOK     = 0
+	exitFailed = 1 // the command could not do its work
+	exitUsage  = 2 // it was not told what to do in a way it understands
+)
+
+// run finds the command that args name, runs it, and turns its error into one line and an exit code.
+func (p *process) run(ctx context.Context, args []string) int {
+	cmd, args, err := choose(args)
+	if err == nil {
+		err = cmd.run(p, ctx, args)
+	}
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errUsage):
+		fmt.Fprintf(p.stderr, "stint: %s\n", err)
+		return exitUsage
+	}
+	fmt.Fprintf(p.stderr, "stint: %s\n", err)
+	return exitFailed
+}
+
+// choose splits args into a command and its own arguments. Flags without a command are the server's, except the two
+// that people try first on any program.
+func choose(args []string) (command, []string, error) {
+	name := "server"
+	switch {
+	case len(args) == 0:
+	case len(args) == 1 && (args[0] == "--help" || args[0] == "-h"):
+		name, args = "help", nil
+	case len(args) == 1 && args[0] == "--version":
+		name, args = "version", nil
+	case !strings.HasPrefix(args[0], "-"):
+		name, args = args[0], args[1:]
+	}
+	var names []string
+	for _, cmd := range commands() {
+		if cmd.name == name {
+			return cmd, args, nil
+		}
+		names = append(names, cmd.name)
+	}
+	return command{}, nil, usagef("unknown command '%s'%s", name,
+		didYouMean(config.Nearest(name, names), "; 'stint help' lists the commands"))
+}

@@ -1,0 +1,44 @@
+package config
+
+import "time"
+
+// Config is one complete set of settings. It is a plain value: copy it, change the copy with [Setting.Set], check it,
+// and swap it in. A copy shares Listen with its original, which is safe because Set replaces the list and never
+// writes into it.
+type Config struct {
+	Listen []string // where clients connect: HOST:PORT or unix:/path, at least one
+	Admin  string   // HOST:PORT of the HTTP server for operators, "" is off
+	File   string   // the configuration file that was read, "" is none
+	Loops  int      // event loops, 0 is the number of cores
+
+	Dir            string // data directory, "" keeps everything in memory
+	MaxMemoryBytes int64  // bound on the memory for keys, 0 is none
+
+	MaxClients        int           // connections at once
+	MaxArgs           int           // words in one command, its name included
+	MaxKeyBytes       int           // longest key
+	MaxBulkBytes      int           // longest single argument
+	QueryBufferBytes  int           // bytes of unfinished commands a connection may hold
+	OutputBufferBytes int           // bytes of replies a connection may leave unread
+	IdleTimeout       time.Duration // a connection silent for so long is closed, 0 is never
+	ShutdownTimeout   time.Duration // how long open connections may take to drain at shutdown
+
+	LogLevel  string // debug, info, warn or error
+	LogFormat string // text or json
+}
+
+// Default returns the settings of a server that was told nothing.
+func Default() Config {
+	return Config{
+		Listen:            []string{"127.0.0.1:6379"},
+		MaxClients:        10_000,
+		MaxArgs:           1024,
+		MaxKeyBytes:       4 << 10,
+		MaxBulkBytes:      64 << 10,
+		QueryBufferBytes:  1 << 20,
+		OutputBufferBytes: 4 << 20,
+		ShutdownTimeout:   5 * time.Second,
+		LogLevel:          "info",
+		LogFormat:         "text",
+	}
+}

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// duration is a time span, written as clients write theirs in commands; the shortest is engine.MinDuration.
+type duration struct {
+	field *time.Duration
+	max   time.Duration
+	zero  string // what 0 means
+}
+
+func (v *duration) Type() string { return "duration" }
+
+func (v *duration) String() string {
+	if *v.field == 0 {
+		return "0"
+	}
+	return engine.FormatDuration(int64(*v.field))
+}
+
+// plain rounds up, so that a short timeout is not shown as none.
+func (v *duration) plain() string {
+	return strconv.FormatInt(int64((*v.field+time.Second-1)/time.Second), 10)
+}
+
+func (v *duration) Allowed() string {
+	return fmt.Sprintf("a duration between %s and %s, such as 250ms, 10s or 1.5m (a bare number is seconds), or 0 for %s",
+		engine.FormatDuration(engine.MinDuration), engine.FormatDuration(int64(v.max)), v.zero)
+}
+
+func (v *duration) Set(text string) error {
+	if text == "0" || text == "0s" {
+		*v.field = 0
+		return nil
+	}
+	nanos, err := engine.ParseDuration(text)
+	if err != nil || nanos > int64(v.max) {
+		return must(v.Allowed())
+	}
+	*v.field = time.Duration(nanos)
+	return nil
+}

@@ -1,0 +1,42 @@
+package config
+
+import "net"
+
+// overlap reports whether two valid addresses cannot both be listened on: the same socket path, or the same port on
+// the same host or on every interface. Port 0 is a different free port each time.
+func overlap(a, b string) bool {
+	networkA, a := SplitAddress(a)
+	networkB, b := SplitAddress(b)
+	if networkA != networkB {
+		return false
+	}
+	if networkA == "unix" {
+		return a == b
+	}
+	hostA, portA, _ := net.SplitHostPort(a)
+	hostB, portB, _ := net.SplitHostPort(b)
+	return portA == portB && portA != "0" && (sameHost(hostA, hostB) || covers(hostA, hostB) || covers(hostB, hostA))
+}
+
+func sameHost(a, b string) bool {
+	if a == "localhost" {
+		a = "127.0.0.1"
+	}
+	if b == "localhost" {
+		b = "127.0.0.1"
+	}
+	ipA, ipB := net.ParseIP(a), net.ParseIP(b)
+	return a == b || ipA != nil && ipA.Equal(ipB)
+}
+
+// covers reports whether host stands for every interface and other is one of them. A name counts as one: it may be any.
+func covers(host, other string) bool {
+	switch host {
+	case "", "::":
+		return true
+	case "0.0.0.0":
+		ip := net.ParseIP(other)
+		return ip == nil || ip.To4() != nil
+	}
+	return false
+}

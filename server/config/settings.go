@@ -1,0 +1,95 @@
+package config
+
+import "time"
+
+// The groups of the help text and of docs/configuration.md.
+const (
+	groupNetwork = "Network"
+	groupState   = "State and memory"
+	groupClients = "Limits on clients"
+	groupLog     = "Logging"
+)
+
+// Settings is the one table of settings, in the order people read it; rows of one group stand together.
+var Settings = []Setting{
+	{
+		Name: "listen", Group: groupNetwork, Placeholder: "ADDRESS",
+		Help:  "Where clients connect: HOST:PORT or unix:/path. May be repeated; an empty HOST is every interface.",
+		value: func(c *Config) Value { return &addresses{&c.Listen} },
+	},
+	{
+		Name: "admin", Group: groupNetwork, Placeholder: "HOST:PORT",
+		Help:  "Where operators reach health and metrics over HTTP.",
+		value: func(c *Config) Value { return &address{&c.Admin} },
+	},
+	{
+		Name: "loops", Group: groupNetwork, Placeholder: "N",
+		Help:  "Event loops that serve connections; 0 is one per core.",
+		value: func(c *Config) Value { return &integer{&c.Loops, 0, 1024} },
+	},
+	{
+		Name: "config", Group: groupNetwork, Placeholder: "FILE",
+		Help:  "Read settings from this TOML file. Flags and environment variables win over it.",
+		value: func(c *Config) Value { return &path{&c.File} },
+	},
+	{
+		Name: "dir", Group: groupState, Placeholder: "PATH",
+		Help:  "Keep state in this directory. This version keeps state in memory only and refuses it.",
+		value: func(c *Config) Value { return &path{&c.Dir} },
+	},
+	{
+		Name: "max-memory", Redis: "maxmemory", Group: groupState, Placeholder: "SIZE", Mutable: true,
+		Help:  "Most memory the keys may take; 0 is no bound.",
+		value: func(c *Config) Value { return &size[int64]{&c.MaxMemoryBytes, 1 << 20, 1 << 44, "no bound"} },
+	},
+	{
+		Name: "max-clients", Redis: "maxclients", Group: groupClients, Placeholder: "N", Mutable: true,
+		Help:  "Most connections at once; one more is told so and closed.",
+		value: func(c *Config) Value { return &integer{&c.MaxClients, 1, 1_000_000} },
+	},
+	{
+		Name: "idle-timeout", Redis: "timeout", Group: groupClients, Placeholder: "DURATION", Mutable: true,
+		Help:  "Close a connection that has been silent for so long; 0 is never.",
+		value: func(c *Config) Value { return &duration{&c.IdleTimeout, 365 * 24 * time.Hour, "never"} },
+	},
+	{
+		Name: "shutdown-timeout", Group: groupClients, Placeholder: "DURATION", Mutable: true,
+		Help:  "How long connections may take at shutdown to get the answers they are owed; 0 is not at all.",
+		value: func(c *Config) Value { return &duration{&c.ShutdownTimeout, time.Hour, "not at all"} },
+	},
+	{
+		Name: "max-args", Group: groupClients, Placeholder: "N", Mutable: true,
+		Help:  "Most words in one command, its name included.",
+		value: func(c *Config) Value { return &integer{&c.MaxArgs, 16, 1 << 20} },
+	},
+	{
+		Name: "max-key-size", Group: groupClients, Placeholder: "SIZE", Mutable: true,
+		Help:  "Longest key.",
+		value: func(c *Config) Value { return &size[int]{&c.MaxKeyBytes, 1, 65535, ""} },
+	},
+	{
+		Name: "max-bulk-size", Redis: "proto-max-bulk-len", Group: groupClients, Placeholder: "SIZE", Mutable: true,
+		Help:  "Longest single argument of a command.",
+		value: func(c *Config) Value { return &size[int]{&c.MaxBulkBytes, 1 << 10, 512 << 20, ""} },
+	},
+	{
+		Name: "query-buffer-size", Redis: "client-query-buffer-limit", Group: groupClients, Placeholder: "SIZE", Mutable: true,
+		Help:  "Most bytes of an unfinished command a connection may hold; beyond it the connection is closed.",
+		value: func(c *Config) Value { return &size[int]{&c.QueryBufferBytes, 4 << 10, 1 << 30, ""} },
+	},
+	{
+		Name: "output-buffer-size", Group: groupClients, Placeholder: "SIZE", Mutable: true,
+		Help:  "Most bytes of replies a client may leave unread; beyond it the connection is closed.",
+		value: func(c *Config) Value { return &size[int]{&c.OutputBufferBytes, 16 << 10, 1 << 30, ""} },
+	},
+	{
+		Name: "log-level", Group: groupLog, Placeholder: "LEVEL", Mutable: true,
+		Help:  "Least severe messages to log: debug, info, warn or error.",
+		value: func(c *Config) Value { return &word{&c.LogLevel, []string{"debug", "info", "warn", "error"}} },
+	},
+	{
+		Name: "log-format", Group: groupLog, Placeholder: "FORMAT",
+		Help:  "How messages are written: text for people, json for machines.",
+		value: func(c *Config) Value { return &word{&c.LogFormat, []string{"text", "json"}} },
+	},
+}

@@ -1,0 +1,85 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Value reads and writes one field of a Config as text. It has the methods of a pflag.Value and one more.
+type Value interface {
+	String() string        // the text form, which Set reads back to the same value
+	Set(text string) error // replaces the value, or says what it must be and leaves it as it was
+	Type() string          // the kind of value, see [Setting.Type]
+	Allowed() string       // what Set takes, to stand after "must be"
+}
+
+// must turns what a value may be into the error that says so.
+func must(be string) error { return errors.New("must be " + be) }
+
+// integer is a count without a unit.
+type integer struct {
+	field    *int
+	min, max int
+}
+
+func (v *integer) String() string  { return strconv.Itoa(*v.field) }
+func (v *integer) Type() string    { return "int" }
+func (v *integer) Allowed() string { return fmt.Sprintf("an integer between %d and %d", v.min, v.max) }
+
+func (v *integer) Set(text string) error {
+	// ParseUint, because ParseInt takes a plus sign.
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || int64(n) < int64(v.min) || int64(n) > int64(v.max) {
+		return must(v.Allowed())
+	}
+	*v.field = int(n)
+	return nil
+}
+
+// word is one of a few fixed words.
+type word struct {
+	field   *string
+	choices []string
+}
+
+func (v *word) String() string { return *v.field }
+func (v *word) Type() string   { return "word" }
+
+func (v *word) Allowed() string {
+	last := len(v.choices) - 1
+	return strings.Join(v.choices[:last], ", ") + " or " + v.choices[last]
+}
+
+func (v *word) Set(text string) error {
+	lower := strings.ToLower(text)
+	if !slices.Contains(v.choices, lower) {
+		return must(v.Allowed())
+	}
+	*v.field = lower
+	return nil
+}
+
+// path names a file or a directory; empty is none.
+type path struct{ field *string }
+
+func (v *path) String() string  { return *v.field }
+func (v *path) Type() string    { return "path" }
+func (v *path) Allowed() string { return "a path without control characters" }
+
+func (v *path) Set(text string) error {
+	if !printable(text) {
+		return must(v.Allowed())
+	}
+	*v.field = text
+	return nil
+}
+
+// printable keeps out what cannot be written back to a configuration file or shown in one line of an error.
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
