@@ -51,7 +51,7 @@ func (v *addresses) Allowed() string { return allowedHostPort + ", or unix:/path
 func (v *addresses) Set(text string) error {
 	var list []string
 	for item := range strings.SplitSeq(text, ",") {
-		item = strings.TrimSpace(item)
+		item = strings.Trim(item, " ")
 		if path, found := strings.CutPrefix(item, UnixPrefix); found {
 			if err := checkSocketPath(path); err != nil {
 				return err

@@ -43,10 +43,11 @@ func checkBuffers(c *Config) error {
 func checkAddresses(c *Config) error {
 	for i, a := range c.Listen {
 		for _, b := range c.Listen[:i] {
-			if a == b {
+			switch {
+			case !overlap(a, b):
+			case a == b:
 				return contradictf("listen names %s twice: remove one of them", a)
-			}
-			if overlap(a, b) {
+			default:
 				return contradictf("listen names %s and %s, which take the same port: remove one or change its port", b, a)
 			}
 		}

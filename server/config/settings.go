@@ -14,7 +14,7 @@ const (
 var Settings = []Setting{
 	{
 		Name: "listen", Group: groupNetwork, Placeholder: "ADDRESS",
-		Help:  "Where clients connect: HOST:PORT or unix:/path. May be repeated; an empty HOST is every interface.",
+		Help:  "Where clients connect: HOST:PORT or unix:/path. An empty HOST is every interface. May be repeated; in a variable, separate several by commas.",
 		value: func(c *Config) Value { return &addresses{&c.Listen} },
 	},
 	{

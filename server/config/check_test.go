@@ -1,0 +1,108 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestDefaultIsFine(t *testing.T) {
+	c := Default()
+	if err := c.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestContradictions(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "state")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*Config)
+		says   []string
+	}{
+		{"key over bulk", func(c *Config) { c.MaxKeyBytes, c.MaxBulkBytes = 2048, 1024 }, []string{"max-key-size (2kb)", "raise max-bulk-size to at least 2kb"}},
+		{"bulk over query buffer", func(c *Config) { c.MaxBulkBytes = 2 << 20 }, []string{"query-buffer-size (1mb)", "max-bulk-size (2mb)", "raise"}},
+		{"bulk fills query buffer", func(c *Config) { c.MaxBulkBytes = 1 << 20 }, []string{"query-buffer-size (1mb) must be more than"}},
+		{"bulk over output buffer", func(c *Config) { c.OutputBufferBytes = 64 << 10 }, []string{"output-buffer-size (64kb)", "raise"}},
+		{"same address twice", func(c *Config) { c.Listen = []string{":1", "unix:/s", ":1"} }, []string{"listen names :1 twice"}},
+		{"same socket twice", func(c *Config) { c.Listen = []string{"unix:/s", "unix:/s"} }, []string{"unix:/s twice"}},
+		{"every interface and one", func(c *Config) { c.Listen = []string{"127.0.0.1:1", ":1"} }, []string{"127.0.0.1:1 and :1"}},
+		{"localhost by number", func(c *Config) { c.Listen = []string{"127.0.0.1:1", "localhost:1"} }, []string{"same port"}},
+		{"admin on a client port", func(c *Config) { c.Admin = "127.0.0.1:6379" }, []string{"admin (127.0.0.1:6379)", "port of its own"}},
+		{"admin on every interface", func(c *Config) { c.Admin = "0.0.0.0:6379" }, []string{"admin (0.0.0.0:6379)"}},
+		{"dir is a file", func(c *Config) { c.Dir = file }, []string{"is a file", "name a directory"}},
+		{"dir", func(c *Config) { c.Dir = filepath.Dir(file) }, []string{"keeps state in memory only", "start it without dir"}},
+	} {
+		c := Default()
+		tc.change(&c)
+		err := c.Check()
+		if !errors.Is(err, ErrContradiction) {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		for _, part := range tc.says {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %q does not say %q", tc.name, err, part)
+			}
+		}
+	}
+}
+
+func TestWhatGoesTogether(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"two free ports":      func(c *Config) { c.Listen, c.Admin = []string{"127.0.0.1:0", "127.0.0.1:0"}, "127.0.0.1:0" },
+		"one port, two hosts": func(c *Config) { c.Listen = []string{"127.0.0.1:1", "127.0.0.2:1", "[::1]:1"} },
+		"IPv4 and one IPv6":   func(c *Config) { c.Listen = []string{"0.0.0.0:1", "[::1]:1"} },
+		"socket and port":     func(c *Config) { c.Listen = []string{"unix:/s", "unix:/t", ":1"} },
+		"key as long as bulk": func(c *Config) { c.MaxBulkBytes = c.MaxKeyBytes },
+	} {
+		c := Default()
+		change(&c)
+		if err := c.Check(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A Config filled in by hand is held to the same ranges as one that was read.
+func TestCheckRanges(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"listen":           func(c *Config) { c.Listen = nil },
+		"max-clients":      func(c *Config) { c.MaxClients = 0 },
+		"loops":            func(c *Config) { c.Loops = -1 },
+		"max-memory":       func(c *Config) { c.MaxMemoryBytes = 5 },
+		"shutdown-timeout": func(c *Config) { c.ShutdownTimeout = -1 },
+		"log-level":        func(c *Config) { c.LogLevel = "" },
+	} {
+		c := Default()
+		change(&c)
+		invalid, ok := errors.AsType[*InvalidError](c.Check())
+		if !ok || invalid.Name != name {
+			t.Errorf("%s: %v", name, c.Check())
+		}
+	}
+}
+
+func TestRewrite(t *testing.T) {
+	c := Default()
+	c.Listen = []string{":1", `unix:/a "quoted" \ path`}
+	c.File, c.MaxClients, c.MaxMemoryBytes, c.IdleTimeout = "x.toml", 5, 1<<30, 90e9
+	_, got, _ := strings.Cut(string(Rewrite(&c)), "\n")
+	want := `listen = [":1", "unix:/a \"quoted\" \\ path"]
+max-memory = "1gb"
+max-clients = 5
+idle-timeout = "90s"
+`
+	if got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	c = Default()
+	if _, rest, _ := strings.Cut(string(Rewrite(&c)), "\n"); rest != "" {
+		t.Errorf("the defaults rewrite to %s", rest)
+	}
+}

@@ -1,0 +1,132 @@
+package config
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// Every setting: texts it takes, with what Get then says, and texts it refuses. Below, at and above each bound.
+var settingCases = []struct {
+	name    string
+	takes   map[string]string
+	refuses []string
+}{
+	{"listen", map[string]string{
+		"127.0.0.1:0": "127.0.0.1:0", "[::1]:65535": "[::1]:65535", ":6379": ":6379", "unix:/run/s.sock": "unix:/run/s.sock",
+		"a.example:1, unix:/s": "a.example:1,unix:/s", "[fe80::1%eth0]:1": "[fe80::1%eth0]:1",
+		"unix:/" + strings.Repeat("p", MaxSocketPathBytes-1): "unix:/" + strings.Repeat("p", MaxSocketPathBytes-1),
+	}, []string{
+		"", ",", "127.0.0.1:1,", "6379", "127.0.0.1", "127.0.0.1:", "127.0.0.1:-1", "127.0.0.1:65536", "127.0.0.1:redis", "::1:6379",
+		"unix:", "unix:s.sock", "unix:/s\n", "unix:/" + strings.Repeat("p", MaxSocketPathBytes), "http://127.0.0.1:80", "a b:1", "*:1",
+	}},
+	{"admin", map[string]string{"": "", "127.0.0.1:9100": "127.0.0.1:9100", ":0": ":0"},
+		[]string{"9100", "unix:/s", "127.0.0.1:65536", "a:1,b:2"}},
+	{"loops", map[string]string{"0": "0", "1": "1", "1024": "1024"}, []string{"-1", "1025", "auto", "1.5", "+1", ""}},
+	{"config", map[string]string{"": "", "/etc/stint.toml": "/etc/stint.toml", "ü x.toml": "ü x.toml"}, []string{"a\nb", "\x00", "\xff"}},
+	{"dir", map[string]string{"": "", "data": "data"}, []string{"a\tb", "\xff"}},
+	{"max-memory", map[string]string{"0": "0", "1mb": "1mb", "1048576": "1mb", "1500k": "1500000", "16TB": "16tb"},
+		[]string{"1048575", "17592186044417", "17tb", "-1", "128 mb", "128m b", "1.5gb", "1e9", "0x10", "mb", "lots", "", "99999999999999999999", "9223372036854775807tb"}},
+	{"max-clients", map[string]string{"1": "1", "10000": "10000", "1000000": "1000000"}, []string{"0", "1000001", "-5", "10k", "1e3", " 5", ""}},
+	{"idle-timeout", map[string]string{"0": "0", "0s": "0", "1ms": "1ms", "300": "5m", "1.5m": "90s", "7d": "7d", "365d": "365d"},
+		[]string{"0.5ms", "366d", "-1", "5 s", "1w", "soon", ""}},
+	{"shutdown-timeout", map[string]string{"0": "0", "1ms": "1ms", "60m": "1h"}, []string{"61m", "0.1ms", "-1s", "never"}},
+	{"max-args", map[string]string{"16": "16", "1048576": "1048576"}, []string{"15", "1048577", "many"}},
+	{"max-key-size", map[string]string{"1": "1", "4kb": "4kb", "65535": "65535"}, []string{"0", "65536", "64kb", "-1", "x"}},
+	{"max-bulk-size", map[string]string{"1024": "1kb", "512mb": "512mb"}, []string{"1023", "536870913", "0", "big"}},
+	{"query-buffer-size", map[string]string{"4kb": "4kb", "1gb": "1gb"}, []string{"4095", "1073741825", "0", "big"}},
+	{"output-buffer-size", map[string]string{"16kb": "16kb", "1gb": "1gb"}, []string{"16383", "1073741825", "0", "big"}},
+	{"log-level", map[string]string{"debug": "debug", "info": "info", "warn": "warn", "ERROR": "error"}, []string{"", "notice", "inf"}},
+	{"log-format", map[string]string{"text": "text", "JSON": "json"}, []string{"", "xml"}},
+}
+
+func TestEverySetting(t *testing.T) {
+	covered := map[string]bool{}
+	for _, tc := range settingCases {
+		covered[tc.name] = true
+		s, found := Lookup(tc.name)
+		if !found {
+			t.Fatalf("no setting %s", tc.name)
+		}
+		for text, want := range tc.takes {
+			c := Default()
+			if err := s.Set(&c, text); err != nil {
+				t.Errorf("%s refuses %q: %v", tc.name, text, err)
+			} else if got := s.Get(&c); got != want {
+				t.Errorf("%s set to %q is %q, want %q", tc.name, text, got, want)
+			} else if err := s.Set(&c, got); err != nil || s.Get(&c) != want {
+				t.Errorf("%s does not read back its own %q: %v", tc.name, got, err)
+			}
+		}
+		for _, text := range tc.refuses {
+			c := Default()
+			err := s.Set(&c, text)
+			invalid, ok := errors.AsType[*InvalidError](err)
+			if !ok || invalid.Name != tc.name || invalid.Text != text || !strings.HasPrefix(invalid.Want, "must ") {
+				t.Errorf("%s set to %q: %v", tc.name, text, err)
+			}
+			if !reflect.DeepEqual(c, Default()) {
+				t.Errorf("%s refused %q but changed the settings", tc.name, text)
+			}
+		}
+	}
+	for _, s := range Settings {
+		if !covered[s.Name] {
+			t.Errorf("no cases for %s", s.Name)
+		}
+	}
+}
+
+func TestErrorIsOneReadableLine(t *testing.T) {
+	for name, want := range map[string]string{
+		"max-clients":  `max-clients: must be an integer between 1 and 1000000, got 'a\nb'`,
+		"max-key-size": `max-key-size: must be a size between 1 and 65535 bytes, such as 4kb, got 'a\nb'`,
+		"max-memory":   `max-memory: must be a size between 1mb and 16tb, such as 64kb or 1gb, or 0 for no bound, got 'a\nb'`,
+		"log-level":    `log-level: must be debug, info, warn or error, got 'a\nb'`,
+	} {
+		s, _ := Lookup(name)
+		c := Default()
+		if got := s.Set(&c, "a\nb").Error(); got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	s, _ := Lookup("loops")
+	if got := s.Set(new(Config), strings.Repeat("9", 1<<20)).Error(); len(got) > 300 {
+		t.Errorf("an error of %d bytes", len(got))
+	}
+}
+
+func TestLookupAndRedisValue(t *testing.T) {
+	c := Default()
+	c.MaxMemoryBytes, c.IdleTimeout = 128<<20, 1500_000_000
+	for name, want := range map[string]string{
+		"MaxMemory": "134217728", "max-memory": "134217728", "timeout": "2", "maxclients": "10000",
+		"proto-max-bulk-len": "65536", "client-query-buffer-limit": "1048576", "dir": "",
+	} {
+		s, found := Lookup(name)
+		if !found {
+			t.Errorf("no setting %s", name)
+		} else if got := s.RedisValue(&c); got != want {
+			t.Errorf("%s is %q for Redis clients, want %q", name, got, want)
+		}
+	}
+	for _, name := range []string{"", "save", "maxmemory-policy"} {
+		if s, found := Lookup(name); found {
+			t.Errorf("%q found %s", name, s.Name)
+		}
+	}
+}
+
+// A list set in a copy must not show through in the original: a running server swaps copies.
+func TestSetLeavesCopiesAlone(t *testing.T) {
+	original := Default()
+	changed := original
+	s, _ := Lookup("listen")
+	if err := s.Set(&changed, "127.0.0.1:7000"); err != nil {
+		t.Fatal(err)
+	}
+	if original.Listen[0] != Default().Listen[0] {
+		t.Errorf("the original now listens on %s", original.Listen[0])
+	}
+}
