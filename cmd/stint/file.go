@@ -82,12 +82,12 @@ func syntaxError(name string, err error) error {
 func settingOfKey(key string, value any) (*config.Setting, error) {
 	setting, known := config.Lookup(key)
 	switch {
+	case isTable(value):
+		return nil, fmt.Errorf("there are no sections here, got %s: write every setting at the top level as name = value", strconv.Quote(key))
 	case known && setting.Name == key && setting.InFile():
 		return setting, nil
 	case known && !setting.InFile():
 		return nil, fmt.Errorf("%s can only be a flag or an environment variable: a configuration file names no other", key)
-	case isTable(value):
-		return nil, fmt.Errorf("there are no sections here, got %s: write every setting at the top level as name = value", strconv.Quote(key))
 	}
 	return nil, fmt.Errorf("unknown setting %s%s", strconv.Quote(key),
 		didYouMean(config.Suggest(key), "; 'stint server --help' lists them, without the dashes in front"))

@@ -16,8 +16,13 @@ Usage: stint [command]
 
 // help is the command `stint help`.
 func (p *process) help(_ context.Context, args []string) error {
-	if len(args) > 0 && args[0] == "server" {
-		_, err := fmt.Fprint(p.stdout, serverHelp())
+	if len(args) > 0 {
+		cmd, err := find(args[0])
+		if err == nil && cmd.name == "server" {
+			_, err = fmt.Fprint(p.stdout, serverHelp())
+		} else if err == nil {
+			_, err = fmt.Fprintf(p.stdout, "stint %s: %s\n", cmd.name, cmd.summary)
+		}
 		return err
 	}
 	var out strings.Builder
@@ -32,22 +37,23 @@ func (p *process) help(_ context.Context, args []string) error {
 
 const serverUsage = `Usage: stint [server] [flags]
 
-Starts a server. Every setting can be given as a flag, as an environment variable
-or, by its name without the dashes, in the TOML file that --config names. A flag
-wins over a variable, a variable over the file. Sizes are written as 64kb, 128mb
-or 1gb, durations as 250ms, 10s, 1.5m, 1h or 7d.
+Starts a server. Every setting can be given as a flag, as an environment
+variable or, by its name without the dashes, in the TOML file that --config
+names. A flag wins over a variable, a variable over the file. Sizes are written
+as 64kb, 128mb or 1gb, durations as 250ms, 10s, 1.5m, 1h or 7d.
 `
 
 const serverExample = `
-Example: clients on a TCP port and a unix socket, keys in at most 1 GB of memory
+Example: listen on a TCP port and a unix socket, keep keys within 1 GB of memory
 
-  stint server --listen 127.0.0.1:6379 --listen unix:/run/stint.sock --max-memory 1gb
+  stint server --listen 127.0.0.1:6379 --listen unix:/run/stint.sock \
+    --max-memory 1gb
 `
 
 // The columns of the help text.
 const (
 	helpIndent = 31
-	helpWidth  = 82
+	helpWidth  = 80
 )
 
 // serverHelp is the text of `stint server --help`, made from the table of settings.

@@ -91,13 +91,18 @@ func choose(args []string) (command, []string, error) {
 	case !strings.HasPrefix(args[0], "-"):
 		name, args = args[0], args[1:]
 	}
+	cmd, err := find(name)
+	return cmd, args, err
+}
+
+func find(name string) (command, error) {
 	var names []string
 	for _, cmd := range commands() {
 		if cmd.name == name {
-			return cmd, args, nil
+			return cmd, nil
 		}
 		names = append(names, cmd.name)
 	}
-	return command{}, nil, usagef("unknown command '%s'%s", name,
+	return command{}, usagef("unknown command '%s'%s", name,
 		didYouMean(config.Nearest(name, names), "; 'stint help' lists the commands"))
 }

@@ -12,7 +12,10 @@ import (
 var version string
 
 // version is the command `stint version`.
-func (p *process) version(context.Context, []string) error {
+func (p *process) version(_ context.Context, args []string) error {
+	if len(args) > 0 {
+		return usagef("version takes no arguments, got '%s'", args[0])
+	}
 	info, _ := debug.ReadBuildInfo()
 	_, err := fmt.Fprintln(p.stdout, describeBuild(version, info))
 	return err

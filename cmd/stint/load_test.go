@@ -1,0 +1,165 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/stintdb/stint/server/config"
+)
+
+// files is a reader of configuration files from memory.
+type files map[string]string
+
+func (f files) read(name string) ([]byte, error) {
+	text, found := f[name]
+	if !found {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+	}
+	return []byte(text), nil
+}
+
+func TestPrecedence(t *testing.T) {
+	one := files{"one.toml": "max-clients = 1\n", "two.toml": "max-clients = 2\n"}
+	for _, tc := range []struct {
+		name          string
+		args, environ []string
+		want          int
+	}{
+		{"default", nil, nil, 10_000},
+		{"file", []string{"--config", "one.toml"}, nil, 1},
+		{"file named by a variable", nil, []string{"STINT_CONFIG=two.toml"}, 2},
+		{"file named by flag and variable", []string{"--config=one.toml"}, []string{"STINT_CONFIG=two.toml"}, 1},
+		{"variable over default", nil, []string{"PATH=/bin", "STINT_MAX_CLIENTS=20"}, 20},
+		{"variable over file", []string{"--config", "one.toml"}, []string{"STINT_MAX_CLIENTS=20"}, 20},
+		{"flag over all", []string{"--config", "one.toml", "--max-clients", "30"}, []string{"STINT_MAX_CLIENTS=20"}, 30},
+		{"last flag", []string{"--max-clients=30", "--max-clients=31"}, nil, 31},
+		{"empty variable is none", []string{"--config", "one.toml"}, []string{"STINT_MAX_CLIENTS="}, 1},
+	} {
+		cfg, err := load(tc.args, tc.environ, one.read)
+		if err != nil || cfg.MaxClients != tc.want {
+			t.Errorf("%s: %d, %v, want %d", tc.name, cfg.MaxClients, err, tc.want)
+		}
+	}
+}
+
+func TestListen(t *testing.T) {
+	f := files{"list.toml": `listen = [":1", "unix:/a"]`, "text.toml": `listen = ":1"`}
+	for _, tc := range []struct {
+		args, environ, want []string
+	}{
+		{nil, nil, []string{"127.0.0.1:6379"}},
+		{[]string{"--listen", ":1"}, nil, []string{":1"}},
+		{[]string{"--listen", ":1", "--listen=unix:/a"}, nil, []string{":1", "unix:/a"}},
+		{nil, []string{"STINT_LISTEN=:1,unix:/a"}, []string{":1", "unix:/a"}},
+		{[]string{"--config", "list.toml"}, nil, []string{":1", "unix:/a"}},
+		{[]string{"--config", "text.toml"}, nil, []string{":1"}},
+		{[]string{"--config", "list.toml", "--listen", ":2"}, []string{"STINT_LISTEN=:3"}, []string{":2"}},
+	} {
+		cfg, err := load(tc.args, tc.environ, f.read)
+		if err != nil || !reflect.DeepEqual(cfg.Listen, tc.want) {
+			t.Errorf("%q %q: %q, %v, want %q", tc.args, tc.environ, cfg.Listen, err, tc.want)
+		}
+	}
+}
+
+// Every setting can be given in each of the three ways.
+func TestEverySettingEveryWay(t *testing.T) {
+	values := map[string]string{
+		"listen": ":7000", "admin": ":9100", "loops": "3", "max-memory": "1gb", "max-clients": "7", "idle-timeout": "5m",
+		"shutdown-timeout": "7s", "max-args": "99", "max-key-size": "8kb", "max-bulk-size": "16kb", "query-buffer-size": "2mb",
+		"output-buffer-size": "2mb", "log-level": "debug", "log-format": "json",
+	}
+	for i := range config.Settings {
+		s := &config.Settings[i]
+		value, given := values[s.Name]
+		if !given {
+			if s.Name != "dir" && s.Name != "config" {
+				t.Errorf("no value to try for %s", s.Name)
+			}
+			continue
+		}
+		f := files{"c.toml": s.Name + ` = "` + value + `"`}
+		for _, way := range []struct{ args, environ []string }{
+			{[]string{"--" + s.Name, value}, nil},
+			{nil, []string{s.Env() + "=" + value}},
+			{[]string{"--config", "c.toml"}, nil},
+		} {
+			cfg, err := load(way.args, way.environ, f.read)
+			if err != nil || s.Get(&cfg) != value {
+				t.Errorf("%q %q: %s is %q, %v", way.args, way.environ, s.Name, s.Get(&cfg), err)
+			}
+		}
+	}
+}
+
+// What stops the start, word for word: these sentences are what a user has to go by.
+func TestRefused(t *testing.T) {
+	for _, tc := range []struct {
+		name          string
+		args, environ []string
+		want          string
+	}{
+		{"unknown flag", []string{"--max-client", "5"}, nil, "unknown flag --max-client; did you mean --max-clients?"},
+		{"flag of Redis", []string{"--port", "7000"}, nil, "unknown flag --port; did you mean --listen?"},
+		{"strange flag", []string{"--zzz"}, nil, "unknown flag --zzz; 'stint server --help' lists the flags"},
+		{"one dash", []string{"-max-clients", "5"}, nil, "unknown flag -max-clients; did you mean --max-clients?"},
+		{"no value", []string{"--max-memory"}, nil, "--max-memory needs a value: --max-memory SIZE"},
+		{"argument", []string{"stint.toml"}, nil, "the server takes flags only, got 'stint.toml'; to read a configuration file, write --config FILE"},
+		{"flag value", []string{"--max-clients", "ten"}, nil, "--max-clients: must be an integer between 1 and 1000000, got 'ten'"},
+		{"empty listen", []string{"--listen", ""}, nil, "--listen: must be HOST:PORT with a port between 0 and 65535, such as 127.0.0.1:6379 (0 picks a free one), or unix:/path, got ''"},
+		{"unknown variable", nil, []string{"STINT_MAXCLIENTS=5"}, "unknown environment variable STINT_MAXCLIENTS; did you mean STINT_MAX_CLIENTS?"},
+		{"variable of Redis", nil, []string{"STINT_PORT=7000"}, "unknown environment variable STINT_PORT; did you mean STINT_LISTEN?"},
+		{"strange variable", nil, []string{"STINT_ZZZ=1"}, "unknown environment variable STINT_ZZZ; 'stint server --help' lists them, unset it if it is not for Stint"},
+		{"variable value", nil, []string{"STINT_LOOPS=x"}, "STINT_LOOPS: must be an integer between 0 and 1024, got 'x'"},
+		{"wrong value that would lose", []string{"--loops", "1"}, []string{"STINT_LOOPS=x"}, "STINT_LOOPS: must be an integer between 0 and 1024, got 'x'"},
+		{"contradiction", []string{"--max-bulk-size", "2kb"}, nil, "max-key-size (4kb) is more than max-bulk-size (2kb), so the longest keys could never arrive: raise max-bulk-size to at least 4kb or lower max-key-size to 2kb"},
+		{"dir", []string{"--dir", "/nowhere"}, nil, "dir ('/nowhere') asks for state to be kept on disk, but this version keeps state in memory only: start it without dir"},
+	} {
+		if _, err := load(tc.args, tc.environ, files{}.read); err == nil || err.Error() != tc.want {
+			t.Errorf("%s:\ngot  %v\nwant %s", tc.name, err, tc.want)
+		}
+	}
+}
+
+// Kubernetes sets these in every pod next to a service called stint.
+func TestKubernetesVariablesAreNotOurs(t *testing.T) {
+	environ := []string{
+		"STINT_SERVICE_HOST=10.0.0.7", "STINT_SERVICE_PORT=6379", "STINT_SERVICE_PORT_RESP=6379", "STINT_PORT=tcp://10.0.0.7:6379",
+		"STINT_PORT_6379_TCP=tcp://10.0.0.7:6379", "STINT_PORT_6379_TCP_PROTO=tcp", "STINT_PORT_6379_TCP_PORT=6379",
+		"STINT_PORT_6379_TCP_ADDR=10.0.0.7", "STINT_HEADLESS_SERVICE_HOST=10.0.0.8", "STINT_HEADLESS_PORT=tcp://10.0.0.8:6379",
+	}
+	if _, err := load(nil, environ, files{}.read); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAskingForHelpIsNoMistake(t *testing.T) {
+	for _, flag := range []string{"--help", "-h"} {
+		if _, err := load([]string{flag}, nil, files{}.read); !errors.Is(err, pflag.ErrHelp) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+}
+
+// The example in the handbook is a file that the server takes.
+func TestHandbookExample(t *testing.T) {
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```toml\n")
+	example, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("no example in docs/configuration.md")
+	}
+	cfg, err := load([]string{"--config", "c.toml"}, nil, files{"c.toml": example}.read)
+	if err != nil || cfg.MaxClients != 5000 {
+		t.Errorf("%d clients, %v", cfg.MaxClients, err)
+	}
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"runtime/debug"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files instead of comparing them")
+
+// play runs the program and returns its exit code and what it wrote.
+func play(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, err strings.Builder
+	p := &process{readFile: files{}.read, stdout: &out, stderr: &err}
+	code = p.run(t.Context(), args)
+	return code, out.String(), err.String()
+}
+
+func TestHelpText(t *testing.T) {
+	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help"} {
+		code, got, stderr := play(t, strings.Fields(args)...)
+		if code != exitOK || stderr != "" {
+			t.Errorf("%s: exit %d, %s", args, code, stderr)
+		}
+		if *update {
+			if err := os.WriteFile("testdata/"+file, []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile("testdata/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got != string(want) {
+			t.Errorf("%s is not testdata/%s; if it should be, run go test ./cmd/stint -run TestHelpText -update\n%s", args, file, got)
+		}
+		for line := range strings.Lines(got) {
+			if len(line) > helpWidth+len("\n") {
+				t.Errorf("%s: a line too wide to read: %s", args, line)
+			}
+		}
+	}
+}
+
+func TestSubcommands(t *testing.T) {
+	for _, tc := range []struct {
+		args           string
+		code           int
+		stdout, stderr string // how they begin
+	}{
+		{"version", exitOK, "stint ", ""},
+		{"--version", exitOK, "stint ", ""},
+		{"help", exitOK, "Stint is", ""},
+		{"--help", exitOK, "Stint is", ""},
+		{"help server", exitOK, "Usage: stint [server]", ""},
+		{"server -h", exitOK, "Usage: stint [server]", ""},
+		{"--loops 1 --help", exitOK, "Usage: stint [server]", ""},
+		{"sever", exitUsage, "", "stint: unknown command 'sever'; did you mean server?\n"},
+		{"dance", exitUsage, "", "stint: unknown command 'dance'; 'stint help' lists the commands\n"},
+		{"help dance", exitUsage, "", "stint: unknown command 'dance'"},
+		{"version 2", exitUsage, "", "stint: version takes no arguments"},
+		{"server --loops x", exitUsage, "", "stint: --loops: must be"},
+		{"--loops x", exitUsage, "", "stint: --loops: must be"},
+	} {
+		code, stdout, stderr := play(t, strings.Fields(tc.args)...)
+		if code != tc.code || !begins(stdout, tc.stdout) || !begins(stderr, tc.stderr) {
+			t.Errorf("stint %s: exit %d, wrote %q and %q", tc.args, code, stdout, stderr)
+		}
+	}
+}
+
+func begins(got, with string) bool {
+	return strings.HasPrefix(got, with) && (with == "") == (got == "")
+}
+
+func TestDescribeBuild(t *testing.T) {
+	built := &debug.BuildInfo{
+		Main:     debug.Module{Version: "v0.3.0"},
+		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.modified", Value: "true"}},
+	}
+	for _, tc := range []struct {
+		released string
+		info     *debug.BuildInfo
+		want     string
+	}{
+		{"1.2.3", built, "stint 1.2.3 (commit 0123456789ab with changes, go"},
+		{"", built, "stint v0.3.0 (commit"},
+		{"", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "stint dev (go"},
+		{"", nil, "stint dev (go"},
+	} {
+		if got := describeBuild(tc.released, tc.info); !strings.HasPrefix(got, tc.want) {
+			t.Errorf("got %q, want %q…", got, tc.want)
+		}
+	}
+}
