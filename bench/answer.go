@@ -1,0 +1,38 @@
+package main
+
+import "fmt"
+
+// An answer says what a command's good replies look like, so that a server
+// that is fast at the wrong thing does not count.
+type answer int
+
+const (
+	answerAny      answer = iota // anything but an error
+	answerPong                   // PONG
+	answerThrottle               // five integers, the first 0 when granted, 1 when limited
+	answerAcquire                // five integers, the first the tokens granted
+)
+
+// check returns an error unless r is a good reply that grants, or denies, as
+// granted says.
+func (a answer) check(r reply, granted bool) error {
+	switch a {
+	case answerPong:
+		if r.text != "PONG" {
+			return fmt.Errorf("answered %q, want PONG", r.text)
+		}
+	case answerThrottle, answerAcquire:
+		if len(r.integers) != 5 {
+			return fmt.Errorf("answered %d integers, want 5", len(r.integers))
+		}
+		first := r.integers[0]
+		if first != 0 && first != 1 {
+			return fmt.Errorf("answered %v: the first integer should be 0 or 1", r.integers)
+		}
+		grants := (first == 1) == (a == answerAcquire)
+		if grants != granted {
+			return fmt.Errorf("answered %v: granted is %t, want %t", r.integers, grants, granted)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+)
+
+// Machine is what the figures depend on besides the programs measured.
+type Machine struct {
+	CPU         string `json:"cpu"`
+	Cores       int    `json:"cores"`
+	Kernel      string `json:"kernel"`
+	LoadAverage string `json:"load_average"` // of the last minute, when the run began
+	Commit      string `json:"commit"`
+	Go          string `json:"go"`
+	Redis       string `json:"redis"`
+}
+
+// describeMachine asks the machine; what it does not tell is "unknown".
+func describeMachine(root string) Machine {
+	return Machine{
+		CPU:         cpuModel(readText("/proc/cpuinfo")),
+		Cores:       runtime.NumCPU(),
+		Kernel:      orUnknown(readText("/proc/sys/kernel/osrelease")),
+		LoadAverage: firstField(readText("/proc/loadavg")),
+		Commit:      commit(root),
+		Go:          runtime.Version(),
+		Redis:       redisVersion(output("redis-server", "--version")),
+	}
+}
+
+func (m Machine) String() string {
+	return fmt.Sprintf("%s, %d cores, Linux %s (load average %s at the start), commit %s, %s, Redis %s",
+		m.CPU, m.Cores, m.Kernel, m.LoadAverage, m.Commit, m.Go, m.Redis)
+}
+
+// cpuModel finds "model name : …" in /proc/cpuinfo.
+func cpuModel(cpuinfo string) string {
+	for line := range strings.Lines(cpuinfo) {
+		name, value, ok := strings.Cut(line, ":")
+		if ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+// redisVersion takes 7.0.15 out of "Redis server v=7.0.15 sha=…".
+func redisVersion(text string) string {
+	for _, field := range strings.Fields(text) {
+		if v, ok := strings.CutPrefix(field, "v="); ok {
+			return v
+		}
+	}
+	return "unknown"
+}
+
+// commit is the checked-out one, marked when what was built differs from it.
+func commit(root string) string {
+	id := output("git", "-C", root, "rev-parse", "--short", "HEAD")
+	if id == "" {
+		return "unknown"
+	}
+	if output("git", "-C", root, "status", "--porcelain", "--", "*.go", "go.mod", "go.sum") != "" {
+		id += " with local changes"
+	}
+	return id
+}
+
+func readText(path string) string {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func output(name string, args ...string) string {
+	b, err := exec.Command(name, args...).Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func firstField(s string) string {
+	first, _, _ := strings.Cut(s, " ")
+	return orUnknown(first)
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}

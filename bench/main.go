@@ -1,0 +1,114 @@
+// Command bench measures Stint beside Redis with a Lua GCRA script, and
+// beside any other server that speaks RESP, in one run on one machine:
+// throughput, latency, server CPU per request, memory per key.
+//
+// The load comes from redis-benchmark; servers take turns within every round
+// (rounds.go), so that ratios hold even where absolute figures are noisy.
+// servers.go and workloads.go hold the two tables that everything printed is
+// derived from, targets.go what the ratios should be. See README.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// outDir is where everything written goes; git ignores it.
+const outDir = "out"
+
+func main() {
+	settings, err := parseSettings(os.Args[1:], os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return
+	}
+	if err == nil {
+		err = run(settings)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(settings Settings) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := checkPrerequisites(); err != nil {
+		return err
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(outDir, 0o755); err != nil {
+		return err
+	}
+	binary := filepath.Join(outDir, "stint")
+	servers, err := settings.pick(serverTable(binary))
+	if err != nil {
+		return err
+	}
+	if includes(servers, "stint") {
+		if err := buildStint(ctx, root, binary); err != nil {
+			return err
+		}
+	}
+	report := &Report{
+		Date: time.Now(), Machine: describeMachine(root), Settings: settings,
+		Series: seriesOf(servers), Results: Results{}, Memory: map[string][]MemorySample{},
+	}
+	if err := measureAll(ctx, servers, report); err != nil {
+		return err
+	}
+	return publish(root, report)
+}
+
+func includes(servers []Server, name string) bool {
+	for _, s := range servers {
+		if s.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// measureAll fills the report: first the load on servers that all run side by
+// side, then memory, in processes of their own.
+func measureAll(ctx context.Context, servers []Server, report *Report) error {
+	if err := measureLoad(ctx, servers, report); err != nil {
+		return err
+	}
+	w := weigher{
+		series: report.Series, keys: report.Settings.Keys, rounds: report.Settings.Rounds,
+		progress: os.Stderr, results: report.Memory,
+	}
+	return w.run(ctx)
+}
+
+func measureLoad(ctx context.Context, servers []Server, report *Report) error {
+	instances := map[string]*Instance{}
+	defer func() {
+		for _, inst := range instances {
+			inst.Stop()
+		}
+	}()
+	for _, s := range servers {
+		inst, err := s.Start(ctx, s.Name, nil)
+		if err != nil {
+			return err
+		}
+		instances[s.Name] = inst
+	}
+	r := rounder{
+		instances: instances, series: report.Series, cell: report.Settings.Cell,
+		rounds: report.Settings.Rounds, progress: os.Stderr, results: report.Results,
+	}
+	return r.run(ctx)
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// writeMarkdown writes the same tables in Markdown.
+func writeMarkdown(w io.Writer, r *Report) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Stint and others, side by side\n\n")
+	for _, line := range preamble(r) {
+		fmt.Fprintf(&b, "%s\n", line)
+	}
+	fmt.Fprintf(&b, "Made by `go run -C bench . -docs`; [bench/README.md](../bench/README.md) tells how to read it.\n")
+	for _, s := range sections(r) {
+		fmt.Fprintf(&b, "\n## %s\n\n", s.Title)
+		writeMarkdownRow(&b, s.Header)
+		rule := make([]string, len(s.Header))
+		for i := range rule {
+			rule[i] = "---:"
+			if i < s.Words {
+				rule[i] = "---"
+			}
+		}
+		writeMarkdownRow(&b, rule)
+		for _, row := range s.Rows {
+			writeMarkdownRow(&b, row)
+		}
+		if s.Note != "" {
+			fmt.Fprintf(&b, "\n%s\n", s.Note)
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeMarkdownRow(b *strings.Builder, row []string) {
+	escaped := make([]string, len(row))
+	for i, field := range row {
+		escaped[i] = strings.ReplaceAll(field, "|", `\|`)
+	}
+	fmt.Fprintf(b, "| %s |\n", strings.Join(escaped, " | "))
+}

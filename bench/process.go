@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// An Instance is a running server: processes of ours, or (for -other) the
+// address of one that somebody else started.
+type Instance struct {
+	Addr      string
+	processes []*process
+	otherPID  int // 0: not known
+}
+
+// PIDs lists the processes whose CPU and memory count as the server's.
+func (i *Instance) PIDs() []int {
+	var pids []int
+	for _, p := range i.processes {
+		pids = append(pids, p.cmd.Process.Pid)
+	}
+	if i.otherPID != 0 {
+		pids = append(pids, i.otherPID)
+	}
+	return pids
+}
+
+// Died returns an error when a process of ours has ended by itself.
+func (i *Instance) Died() error {
+	for _, p := range i.processes {
+		select {
+		case <-p.ended:
+			return fmt.Errorf("%s died (%v); its last lines:\n%s", p.name, p.cmd.ProcessState, p.log.lastLines())
+		default:
+		}
+	}
+	return nil
+}
+
+// Stop ends the processes that we started, and no others.
+func (i *Instance) Stop() {
+	for _, p := range i.processes {
+		p.stop()
+	}
+}
+
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	log   *processLog
+	ended chan struct{}
+}
+
+const (
+	readyTimeout = 20 * time.Second
+	stopTimeout  = 10 * time.Second
+)
+
+// startProcess runs a server, its output going to out/NAME.log, and waits
+// until it says that it is ready.
+func startProcess(ctx context.Context, name string, env []string, argv ...string) (*process, error) {
+	file, err := os.Create(filepath.Join(outDir, name+".log"))
+	if err != nil {
+		return nil, err
+	}
+	p := &process{
+		name:  name,
+		cmd:   exec.CommandContext(ctx, argv[0], argv[1:]...),
+		log:   newProcessLog(file),
+		ended: make(chan struct{}),
+	}
+	p.cmd.Dir = outDir // should it write files, they land in the ignored folder
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
+	p.cmd.WaitDelay = stopTimeout
+	if err := p.cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", name, err), file.Close())
+	}
+	go func() {
+		_ = p.cmd.Wait() // how it ended is in ProcessState
+		_ = file.Close()
+		close(p.ended)
+	}()
+
+	select {
+	case <-p.log.ready:
+		return p, nil
+	case <-p.ended:
+		return nil, fmt.Errorf("%s ended before it was ready (%v):\n%s", name, p.cmd.ProcessState, p.log.lastLines())
+	case <-time.After(readyTimeout):
+		p.stop()
+		return nil, fmt.Errorf("%s did not print a line containing \"ready\" within %s:\n%s", name, readyTimeout, p.log.lastLines())
+	}
+}
+
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error means that it is gone already
+	select {
+	case <-p.ended:
+	case <-time.After(stopTimeout):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	}
+}
+
+// freePort finds a loopback port that nobody listens on.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	return strconv.Itoa(port), l.Close()
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// readyLine is what both servers print once they accept connections. It
+// looks for the word: "address already in use" is not readiness.
+var readyLine = regexp.MustCompile(`(?i)\bready\b`)
+
+// lastLinesKept is how much of a dead server's output is shown.
+const lastLinesKept = 15
+
+// A processLog copies a server's output to a file while watching it for the
+// ready line and for the Go runtime's garbage collection trace.
+type processLog struct {
+	ready chan struct{} // closed once the ready line was seen
+
+	mu      sync.Mutex
+	file    io.Writer
+	partial []byte
+	last    []string
+	cycles  []gcCycle
+	isReady bool
+}
+
+func newProcessLog(file io.Writer) *processLog {
+	return &processLog{ready: make(chan struct{}), file: file}
+}
+
+// Write implements io.Writer for exec.Cmd.
+func (l *processLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.partial = append(l.partial, p...)
+	for {
+		end := bytes.IndexByte(l.partial, '\n')
+		if end < 0 {
+			break
+		}
+		l.line(string(l.partial[:end]))
+		l.partial = l.partial[end+1:]
+	}
+	return l.file.Write(p)
+}
+
+func (l *processLog) line(s string) {
+	if cycle, ok := parseGCTrace(s); ok {
+		l.cycles = append(l.cycles, cycle)
+		return
+	}
+	l.last = append(l.last, s)
+	if len(l.last) > lastLinesKept {
+		l.last = l.last[1:]
+	}
+	if !l.isReady && readyLine.MatchString(s) {
+		l.isReady = true
+		close(l.ready)
+	}
+}
+
+func (l *processLog) lastLines() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.last, "\n")
+}
+
+// gcCycles returns the collections traced so far.
+func (l *processLog) gcCycles() []gcCycle {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]gcCycle(nil), l.cycles...)
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Sample is what one run of redis-benchmark, and /proc around it, tell.
+type Sample struct {
+	Requests     int
+	PerSecond    float64
+	P50ms, P99ms float64 // of a whole pipeline: the time until its last reply
+	CPUMicros    float64 // server CPU per request; NaN when no process id is known
+}
+
+// runTimeout bounds one run; a server that stops answering ends the program.
+const runTimeout = 2 * time.Minute
+
+// drive sends n requests with redis-benchmark and returns what it measured.
+// redis-benchmark ends with an error of its own at the first error reply.
+func drive(ctx context.Context, inst *Instance, pipeline, n int, args []string) (Sample, error) {
+	ctx, cancel := context.WithTimeout(ctx, runTimeout)
+	defer cancel()
+	host, port, err := net.SplitHostPort(inst.Addr)
+	if err != nil {
+		return Sample{}, err
+	}
+	argv := append([]string{
+		"-h", host, "-p", port,
+		"-c", strconv.Itoa(connections), "-P", strconv.Itoa(pipeline),
+		"-n", strconv.Itoa(n), "-r", strconv.Itoa(randomKeys), "--csv",
+	}, args...)
+	cmd := exec.CommandContext(ctx, "redis-benchmark", argv...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+
+	before, err := cpuTime(inst.PIDs())
+	if err != nil {
+		return Sample{}, err
+	}
+	if err := cmd.Run(); err != nil {
+		return Sample{}, fmt.Errorf("redis-benchmark: %w: %s", err, strings.TrimSpace(stderr.String()))
+	}
+	after, err := cpuTime(inst.PIDs())
+	if err != nil {
+		return Sample{}, err
+	}
+
+	s, err := parseBenchmarkCSV(&stdout)
+	if err != nil {
+		return Sample{}, fmt.Errorf("redis-benchmark: %w: %s", err, strings.TrimSpace(stderr.String()))
+	}
+	s.Requests = n
+	s.CPUMicros = math.NaN()
+	if len(inst.PIDs()) > 0 {
+		s.CPUMicros = float64((after - before).Microseconds()) / float64(n)
+	}
+	return s, nil
+}
+
+// parseBenchmarkCSV reads the header and the one line of figures that
+// redis-benchmark --csv prints; columns are found by name.
+func parseBenchmarkCSV(r io.Reader) (Sample, error) {
+	records, err := csv.NewReader(r).ReadAll()
+	if err != nil {
+		return Sample{}, err
+	}
+	if len(records) != 2 {
+		return Sample{}, fmt.Errorf("want a header and one line of figures, got %d lines", len(records))
+	}
+	column := func(name string) (float64, error) {
+		for i, h := range records[0] {
+			if h == name {
+				return strconv.ParseFloat(records[1][i], 64)
+			}
+		}
+		return 0, fmt.Errorf("no column %q", name)
+	}
+	rps, err1 := column("rps")
+	p50, err2 := column("p50_latency_ms")
+	p99, err3 := column("p99_latency_ms")
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return Sample{}, err
+	}
+	if !(rps > 0) || math.IsInf(rps, 0) {
+		return Sample{}, fmt.Errorf("throughput %v is not a positive number", rps)
+	}
+	return Sample{PerSecond: rps, P50ms: p50, P99ms: p99}, nil
+}
+
+// requestsFor is how many requests take about d at a throughput: a multiple
+// of what all connections have in flight, so that they end together.
+func requestsFor(perSecond float64, d time.Duration, pipeline int) int {
+	inFlight := connections * pipeline
+	turns := int(math.Round(perSecond * d.Seconds() / float64(inFlight)))
+	return max(turns, minTurns) * inFlight
+}
+
+// minTurns is the fewest pipelines each connection sends in a run, and
+// probeTurns how many it sends to find out how fast the server is.
+const (
+	minTurns   = 5
+	probeTurns = 40
+)

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// A Report is everything one run found. All outputs are made from it.
+type Report struct {
+	Date     time.Time
+	Machine  Machine
+	Settings Settings
+	Series   []Series
+	Results  Results
+	Memory   map[string][]MemorySample // by Series.ID
+}
+
+// A Section is a table, in the form that the text and Markdown writers share.
+type Section struct {
+	Title  string
+	Note   string
+	Words  int // how many columns, from the left, are words; the others are figures
+	Header []string
+	Rows   [][]string
+}
+
+// sections derives every table from the report.
+func sections(r *Report) []Section {
+	all := []Section{
+		cellSection(r, "Throughput, requests per second", throughput, formatCount),
+		cellSection(r, "Server CPU per request, µs", cpu, formatFigure),
+		cellSection(r, "Latency p50 of a pipeline, ms", p50, formatFigure),
+		cellSection(r, "Latency p99 of a pipeline, ms", p99, formatFigure),
+	}
+	if s := ratioSection(r); len(s.Rows) > 0 {
+		all = append(all, s)
+	}
+	return append(all, memorySection(r), targetSection(r))
+}
+
+// cellSection shows one metric: a row per series and workload, a column per
+// pipeline.
+func cellSection(r *Report, title string, m metric, format func(float64) string) Section {
+	s := Section{Title: title, Words: 2, Header: pipelineHeader("workload", "server and command")}
+	for _, w := range workloads {
+		for _, series := range r.Series {
+			if !series.runsIn(w) {
+				continue
+			}
+			row := []string{w.Title, series.Title()}
+			for _, p := range pipelines {
+				row = append(row, format(r.Results.median(m, Cell{series.ID(), w.Name, p})))
+			}
+			s.Rows = append(s.Rows, row)
+		}
+	}
+	return s
+}
+
+// ratioSection sets every keyed command against the Lua script.
+func ratioSection(r *Report) Section {
+	s := Section{
+		Title:  "Throughput ratio to Redis + Lua",
+		Note:   "Median of the quotients within each round.",
+		Words:  2,
+		Header: pipelineHeader("workload", "server and command"),
+	}
+	for _, w := range workloads {
+		for _, series := range r.Series {
+			if !series.Command.Keyed() || series.ID() == lua {
+				continue
+			}
+			row := []string{w.Title, series.Title()}
+			for _, p := range pipelines {
+				v := r.Results.ratio(throughput, Cell{series.ID(), w.Name, p}, Cell{lua, w.Name, p})
+				row = append(row, formatUnit(v, "x"))
+			}
+			s.Rows = append(s.Rows, row)
+		}
+	}
+	return s
+}
+
+func memorySection(r *Report) Section {
+	s := Section{
+		Title: fmt.Sprintf("Memory per key, %s keys of 16 bytes", formatCount(float64(r.Settings.Keys))),
+		Note: "Growth of VmRSS divided by the number of keys. GC pause: the longest stop-the-world phase in the " +
+			"Go runtime's trace, over all rounds, from start-up to the last key loaded.",
+		Words:  1,
+		Header: []string{"server and command", "bytes per key", "longest GC pause, ms", "GC cycles", "largest live heap, MB"},
+	}
+	for _, series := range r.Series {
+		samples := r.Memory[series.ID()]
+		if len(samples) == 0 {
+			continue
+		}
+		row := []string{series.Title(), formatFigure(bytesPerKey(samples)), "–", "–", "–"}
+		if series.Server.GoRuntime {
+			var cycles int
+			var live int64
+			for _, sample := range samples {
+				cycles += sample.GC.Cycles
+				live = max(live, sample.GC.LiveHeapMB)
+			}
+			row = append(row[:2], formatFigure(longestPause(samples)), strconv.Itoa(cycles), strconv.FormatInt(live, 10))
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	return s
+}
+
+func targetSection(r *Report) Section {
+	s := Section{Title: "Targets (Stint CL.THROTTLE)", Words: 1, Header: []string{"what", "measured", "target", "verdict"}}
+	for _, o := range outcomes(r) {
+		bound := "–"
+		if !math.IsNaN(o.Bound) {
+			sign := "≥ "
+			if o.AtMost {
+				sign = "≤ "
+			}
+			bound = sign + strconv.FormatFloat(o.Bound, 'f', -1, 64) + " " + o.Unit
+		}
+		s.Rows = append(s.Rows, []string{o.Name, formatUnit(o.Value, o.Unit), bound, o.Verdict()})
+	}
+	return s
+}
+
+func pipelineHeader(first ...string) []string {
+	for _, p := range pipelines {
+		first = append(first, fmt.Sprintf("P=%d", p))
+	}
+	return first
+}

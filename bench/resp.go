@@ -1,0 +1,130 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"time"
+)
+
+// A reply is as much of RESP2 as the servers here answer with: a line, a
+// bulk string, an integer, or an array of integers.
+type reply struct {
+	text     string  // simple or bulk string
+	integers []int64 // an integer, or an array of them
+}
+
+// errReply marks an error the server answered with, as opposed to a broken
+// connection.
+var errReply = errors.New("the server answered an error")
+
+// maxReplyBytes bounds a bulk string; nothing asked for here is longer.
+const maxReplyBytes = 1 << 20
+
+// readReply reads one reply. An error reply comes back as errReply.
+func readReply(r *bufio.Reader) (reply, error) {
+	line, err := readLine(r)
+	if err != nil {
+		return reply{}, err
+	}
+	kind, rest := line[0], line[1:]
+	switch kind {
+	case '+':
+		return reply{text: string(rest)}, nil
+	case '-':
+		return reply{}, fmt.Errorf("%w: %s", errReply, rest)
+	case ':':
+		n, err := strconv.ParseInt(string(rest), 10, 64)
+		return reply{integers: []int64{n}}, err
+	case '$':
+		return readBulk(r, string(rest))
+	case '*':
+		return readIntegers(r, string(rest))
+	}
+	return reply{}, fmt.Errorf("cannot read a reply that begins %q", line)
+}
+
+func readLine(r *bufio.Reader) ([]byte, error) {
+	line, err := r.ReadSlice('\n')
+	if err != nil {
+		return nil, err
+	}
+	if len(line) < 3 || line[len(line)-2] != '\r' {
+		return nil, fmt.Errorf("cannot read the reply line %q", line)
+	}
+	return line[:len(line)-2], nil
+}
+
+func readBulk(r *bufio.Reader, length string) (reply, error) {
+	n, err := strconv.Atoi(length)
+	if err != nil || n < -1 || n > maxReplyBytes {
+		return reply{}, fmt.Errorf("bulk string of length %q", length)
+	}
+	if n == -1 {
+		return reply{}, nil
+	}
+	buf := make([]byte, n+2)
+	if _, err := io.ReadFull(r, buf); err != nil {
+		return reply{}, err
+	}
+	return reply{text: string(buf[:n])}, nil
+}
+
+func readIntegers(r *bufio.Reader, length string) (reply, error) {
+	n, err := strconv.Atoi(length)
+	if err != nil || n < 0 || n > 64 {
+		return reply{}, fmt.Errorf("array of length %q", length)
+	}
+	out := reply{integers: make([]int64, 0, n)}
+	for range n {
+		line, err := readLine(r)
+		if err != nil {
+			return reply{}, err
+		}
+		if line[0] != ':' {
+			return reply{}, fmt.Errorf("array element %q is not an integer", line)
+		}
+		v, err := strconv.ParseInt(string(line[1:]), 10, 64)
+		if err != nil {
+			return reply{}, err
+		}
+		out.integers = append(out.integers, v)
+	}
+	return out, nil
+}
+
+// appendCommand encodes a command as an array of bulk strings.
+func appendCommand(b []byte, args ...string) []byte {
+	b = append(b, '*')
+	b = strconv.AppendInt(b, int64(len(args)), 10)
+	b = append(b, "\r\n"...)
+	for _, a := range args {
+		b = append(b, '$')
+		b = strconv.AppendInt(b, int64(len(a)), 10)
+		b = append(b, "\r\n"...)
+		b = append(b, a...)
+		b = append(b, "\r\n"...)
+	}
+	return b
+}
+
+const askTimeout = 10 * time.Second
+
+// ask sends one command on a connection of its own.
+func ask(addr string, args ...string) (reply, error) {
+	conn, err := net.DialTimeout("tcp", addr, askTimeout)
+	if err != nil {
+		return reply{}, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(askTimeout)); err != nil {
+		return reply{}, err
+	}
+	if _, err := conn.Write(appendCommand(nil, args...)); err != nil {
+		return reply{}, err
+	}
+	return readReply(bufio.NewReader(conn))
+}

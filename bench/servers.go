@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+)
+
+// A Server is one side of the comparison: how to get one running, and what
+// to ask of it.
+type Server struct {
+	Name     string // short, part of cell names: "redis"
+	Title    string // for people: "Redis"
+	Commands []Command
+
+	// Start brings up an instance of its own, or describes one that is
+	// already running (-other).
+	Start func(ctx context.Context, name string, env []string) (*Instance, error)
+
+	// GoRuntime says that GODEBUG=gctrace=1 will be understood.
+	GoRuntime bool
+}
+
+// A Command is one row of every table printed.
+type Command struct {
+	Name     string // "CL.THROTTLE"
+	Tag      string // three letters; keys of one command are not seen by another
+	Template string // see expand
+	Answer   answer // what a good reply looks like
+	Memory   bool   // also measured for bytes per key
+}
+
+// Keyed reports whether the command takes a key, and so runs in every workload.
+func (c Command) Keyed() bool { return c.Tag != "" }
+
+const throttleTemplate = "CL.THROTTLE {key} {burst} {count} {period}"
+
+// The table of servers. A new command is a line here; a new way of running
+// Stint (a persistence mode, a cluster) is an entry with a Start of its own,
+// whose Instance may consist of several processes. What was given by -other
+// is appended by the program.
+func serverTable(stintBinary string) []Server {
+	return []Server{
+		{
+			Name: "redis", Title: "Redis", Start: startRedis,
+			Commands: []Command{
+				{Name: "Lua GCRA", Tag: "lua", Template: "EVALSHA {sha} 1 {key} {burst} {count} {period}", Answer: answerThrottle, Memory: true},
+				{Name: "PING", Template: "PING", Answer: answerPong},
+			},
+		},
+		{
+			Name: "stint", Title: "Stint", Start: startStint(stintBinary), GoRuntime: true,
+			Commands: []Command{
+				{Name: "CL.THROTTLE", Tag: "clt", Template: throttleTemplate, Answer: answerThrottle, Memory: true},
+				{Name: "TB.ACQUIRE", Tag: "tba", Template: "TB.ACQUIRE {key} {capacity} {rate}", Answer: answerAcquire},
+				{Name: "PING", Template: "PING", Answer: answerPong},
+			},
+		},
+	}
+}
+
+// startRedis runs redis-server without persistence: the comparison is about
+// deciding, not about writing to disk.
+func startRedis(ctx context.Context, name string, env []string) (*Instance, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	p, err := startProcess(ctx, name, env, "redis-server",
+		"--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no")
+	if err != nil {
+		return nil, err
+	}
+	inst := &Instance{Addr: "127.0.0.1:" + port, processes: []*process{p}}
+	if err := loadGCRAScript(inst.Addr); err != nil {
+		inst.Stop()
+		return nil, err
+	}
+	return inst, nil
+}
+
+// startStint runs the Stint built from the checkout.
+func startStint(binary string) func(context.Context, string, []string) (*Instance, error) {
+	return func(ctx context.Context, name string, env []string) (*Instance, error) {
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		adminPort, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		path, err := filepath.Abs(binary)
+		if err != nil {
+			return nil, err
+		}
+		p, err := startProcess(ctx, name, env, path,
+			"server", "--listen", "127.0.0.1:"+port, "--admin", "127.0.0.1:"+adminPort)
+		if err != nil {
+			return nil, err
+		}
+		return &Instance{Addr: "127.0.0.1:" + port, processes: []*process{p}}, nil
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Settings are what the command line says.
+type Settings struct {
+	Rounds int
+	Cell   time.Duration
+	Keys   int
+	Quick  bool
+	Docs   bool
+	Only   []string // names of servers; empty: all
+	Others []Server
+}
+
+const (
+	minRounds = 3 // below that a median is not one
+	maxRounds = 999
+	maxKeys   = 100_000_000 // for 12 digits to hold them over all rounds
+)
+
+// quickDefaults replace the defaults of flags that are not given.
+var quickDefaults = map[string]string{"cell": "200ms", "keys": "200000"}
+
+func parseSettings(args []string, usage io.Writer) (Settings, error) {
+	var s Settings
+	var others otherFlags
+	var only string
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(usage)
+	flags.IntVar(&s.Rounds, "rounds", minRounds, "how often everything is measured; medians are printed")
+	flags.DurationVar(&s.Cell, "cell", 2*time.Second, "how long one measurement takes, about")
+	flags.IntVar(&s.Keys, "keys", 1_000_000, "keys loaded to measure memory")
+	flags.BoolVar(&s.Quick, "quick", false, "under a minute in total, every code path, rough figures")
+	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md and docs/performance.svg")
+	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas")
+	flags.Var(&others, "other", "another server, `name=host:port[@pid][,command template]`; may be repeated")
+	if err := flags.Parse(args); err != nil {
+		return Settings{}, err
+	}
+	if flags.NArg() > 0 {
+		return Settings{}, fmt.Errorf("what is %q? (command templates with spaces need quotes)", flags.Arg(0))
+	}
+	if s.Quick {
+		given := map[string]bool{}
+		flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+		for name, value := range quickDefaults {
+			if !given[name] {
+				if err := flags.Set(name, value); err != nil {
+					return Settings{}, err
+				}
+			}
+		}
+	}
+	s.Others = others
+	if only != "" {
+		s.Only = strings.Split(only, ",")
+	}
+	return s, s.check()
+}
+
+func (s Settings) check() error {
+	switch {
+	case s.Rounds < minRounds || s.Rounds > maxRounds:
+		return fmt.Errorf("-rounds: must be between %d and %d, got %d", minRounds, maxRounds, s.Rounds)
+	case s.Cell < 10*time.Millisecond || s.Cell > time.Minute:
+		return fmt.Errorf("-cell: must be between 10ms and 1m, got %s", s.Cell)
+	case s.Keys < 1000 || s.Keys > maxKeys:
+		return fmt.Errorf("-keys: must be between 1000 and %d, got %d", maxKeys, s.Keys)
+	case s.Docs && len(s.Only) > 0:
+		return errors.New("-docs needs all servers, so not -only")
+	}
+	return nil
+}
+
+// pick applies -only to the table of servers and appends the others.
+func (s Settings) pick(table []Server) ([]Server, error) {
+	all := append(table, s.Others...)
+	seen := map[string]bool{}
+	for _, server := range all {
+		if seen[server.Name] {
+			return nil, fmt.Errorf("two servers are named %q", server.Name)
+		}
+		seen[server.Name] = true
+	}
+	for _, name := range s.Only {
+		if !seen[name] {
+			return nil, fmt.Errorf("-only: there is no server %q", name)
+		}
+	}
+	return slices.DeleteFunc(all, func(server Server) bool {
+		return len(s.Only) > 0 && !slices.Contains(s.Only, server.Name)
+	}), nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"math"
+)
+
+// The series that targets are about, by Series.ID.
+const (
+	lua       = "redis Lua GCRA"
+	redisPing = "redis PING"
+	throttle  = "stint CL.THROTTLE"
+	stintPing = "stint PING"
+	redisCell = "redis-cell CL.THROTTLE" // given with -other redis-cell=…
+)
+
+// A Target is something measured and what it should be. It is derived from
+// the results and never measured by itself.
+type Target struct {
+	Name    string
+	Unit    string  // of Value: "x" for a ratio
+	AtMost  bool    // else at least
+	Bound   float64 // NaN: for information only
+	measure func(*Report) float64
+}
+
+// An Outcome is a target with its value.
+type Outcome struct {
+	Target
+	Value float64 // NaN: not measured in this run
+}
+
+// Verdict is one word for people.
+func (o Outcome) Verdict() string {
+	switch {
+	case math.IsNaN(o.Value):
+		return "not measured"
+	case math.IsNaN(o.Bound):
+		return "info"
+	case o.AtMost && o.Value <= o.Bound, !o.AtMost && o.Value >= o.Bound:
+		return "pass"
+	}
+	return "FAIL"
+}
+
+// The table of targets.
+func targetTable() []Target {
+	targets := []Target{
+		ratioTarget("throughput vs Redis + Lua", throughput, throttle, lua, 1, 2.2, false),
+		ratioTarget("throughput vs Redis + Lua", throughput, throttle, lua, 16, 12, false),
+		ratioTarget("throughput vs Redis + Lua", throughput, throttle, lua, 64, 15, false),
+		ratioTarget("throughput vs Stint's own PING", throughput, throttle, stintPing, 1, 0.95, false),
+		ratioTarget("throughput vs Stint's own PING", throughput, throttle, stintPing, 64, 0.5, false),
+	}
+	for _, p := range pipelines {
+		targets = append(targets, hotKeyTarget(p))
+	}
+	targets = append(targets,
+		Target{Name: "memory per 16-byte key", Unit: "B", Bound: 64, AtMost: true,
+			measure: func(r *Report) float64 { return bytesPerKey(r.Memory[throttle]) }},
+		Target{Name: "longest GC pause while loading the keys", Unit: "ms", Bound: 1, AtMost: true,
+			measure: func(r *Report) float64 { return longestPause(r.Memory[throttle]) }},
+		ratioTarget("CPU per request vs redis-cell", cpu, throttle, redisCell, 1, 1.0, true),
+		ratioTarget("CPU per request vs redis-cell", cpu, throttle, redisCell, 16, 0.25, true),
+	)
+	for _, p := range pipelines {
+		targets = append(targets, ratioTarget("CPU per request vs Redis PING", cpu, throttle, redisPing, p, math.NaN(), true))
+	}
+	return targets
+}
+
+// ratioTarget compares two series in the first workload at one pipeline.
+func ratioTarget(name string, m metric, a, b string, pipeline int, bound float64, atMost bool) Target {
+	w := workloads[0].Name
+	return Target{
+		Name: fmt.Sprintf("%s, P=%d", name, pipeline), Unit: "x", Bound: bound, AtMost: atMost,
+		measure: func(r *Report) float64 {
+			return r.Results.ratio(m, Cell{a, w, pipeline}, Cell{b, w, pipeline})
+		},
+	}
+}
+
+func hotKeyTarget(pipeline int) Target {
+	return Target{
+		Name: fmt.Sprintf("one hot key vs 100k keys, throughput, P=%d", pipeline), Unit: "x", Bound: 0.9,
+		measure: func(r *Report) float64 {
+			return r.Results.ratio(throughput, Cell{throttle, "hot", pipeline}, Cell{throttle, "many", pipeline})
+		},
+	}
+}
+
+// outcomes measures every target against the report.
+func outcomes(r *Report) []Outcome {
+	var all []Outcome
+	for _, t := range targetTable() {
+		all = append(all, Outcome{t, t.measure(r)})
+	}
+	return all
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// randomKeys is how many keys the "many keys" workload spreads over.
+const randomKeys = 100_000
+
+// randomSuffix is what redis-benchmark replaces by 12 random digits. With a
+// tag of three letters and a colon in front, keys are 16 bytes long.
+const randomSuffix = "__rand_int__"
+
+// A Limit is written into a command template as {burst}, {count} and
+// {period} (redis-cell's words) or as {capacity} and {rate} (Stint's).
+type Limit struct {
+	Burst         int64 // tokens beyond the first that can be taken at once
+	Count         int64 // tokens given back per period
+	PeriodSeconds int64
+}
+
+// A Workload is one load, the same for every server that takes a key.
+//
+// Whether a request is granted must not depend on how fast a server is: with
+// a common limit such as 15 30 60, the faster server would answer mostly
+// denials and the slower mostly grants, which are different work. So every
+// request of a workload is granted, or every one after the first denied.
+type Workload struct {
+	Name      string
+	Title     string
+	Limit     Limit
+	KeySuffix func(round, pipeline int) string
+	Granted   bool // what the answer to a request in mid-load must be
+}
+
+// The table of workloads. The first is the one that commands without a key
+// (PING) run in, and the one in the picture.
+var workloads = []Workload{
+	{
+		Name:      "many",
+		Title:     "100k random keys, granted",
+		Limit:     Limit{Burst: 1_000_000, Count: 30, PeriodSeconds: 60},
+		KeySuffix: func(int, int) string { return randomSuffix },
+		Granted:   true,
+	},
+	{
+		Name:  "hot",
+		Title: "one hot key, granted",
+		Limit: Limit{Burst: 100_000_000, Count: 30, PeriodSeconds: 60},
+		// A new key for every cell, so that even the fastest server does not
+		// get to the end of the limit.
+		KeySuffix: func(round, pipeline int) string { return fmt.Sprintf("hot-%03d-%04d", round, pipeline) },
+		Granted:   true,
+	},
+	{
+		Name:      "denied",
+		Title:     "one exhausted key, all denied",
+		Limit:     oncePerDay,
+		KeySuffix: func(int, int) string { return "denied-00000" },
+		Granted:   false,
+	},
+}
+
+// oncePerDay keeps a key alive for a day after one request: denials for the
+// workload above, and entries that outlive the loading in memory.go.
+var oncePerDay = Limit{Burst: 0, Count: 1, PeriodSeconds: 86400}
+
+// pipelines and connections are the other two dimensions of the load.
+var pipelines = []int{1, 16, 64}
+
+const connections = 50
+
+// expand fills a command template and splits it into arguments.
+func expand(template, key string, limit Limit) []string {
+	return strings.Fields(strings.NewReplacer(
+		"{key}", key,
+		"{burst}", fmt.Sprint(limit.Burst),
+		"{count}", fmt.Sprint(limit.Count),
+		"{period}", fmt.Sprint(limit.PeriodSeconds),
+		"{capacity}", fmt.Sprint(limit.Burst+1),
+		"{rate}", fmt.Sprintf("%d/%ds", limit.Count, limit.PeriodSeconds),
+		"{sha}", gcraScriptSHA(),
+	).Replace(template))
+}
