@@ -9,7 +9,7 @@ import (
 // come from the operating system directly, so that the garbage collector neither scans them nor counts them when it
 // decides how far the heap may grow.
 type memory struct {
-	max  int64 // bytes, 0 for no bound
+	max  atomic.Int64 // bytes, 0 for no bound
 	used atomic.Int64
 }
 
@@ -17,7 +17,8 @@ const offHeapBytes = 16 << 10
 
 // allows reports whether that many more bytes stay within the bound.
 func (m *memory) allows(bytes int64) bool {
-	return m.max <= 0 || bytes <= 0 || m.used.Load()+bytes <= m.max
+	max := m.max.Load()
+	return max <= 0 || bytes <= 0 || m.used.Load()+bytes <= max
 }
 
 // block returns n zero bytes, aligned to 8.

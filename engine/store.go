@@ -38,7 +38,7 @@ func New(o Options) *Store {
 	for bits := n; bits > 1; bits /= 2 {
 		s.shift--
 	}
-	s.mem.max = o.MaxBytes
+	s.mem.max.Store(o.MaxBytes)
 	for i := range s.shards {
 		s.shards[i].mem, s.shards[i].index.mem, s.shards[i].limits.mem = &s.mem, &s.mem, &s.mem
 	}
@@ -140,3 +140,6 @@ func (s *Store) Len() int {
 
 // Bytes is the memory of all entries, tables and room to grow included.
 func (s *Store) Bytes() int64 { return s.mem.used.Load() }
+
+// SetMaxBytes changes the bound on the memory of entries; 0 is none. Keys already there stay.
+func (s *Store) SetMaxBytes(bytes int64) { s.mem.max.Store(bytes) }

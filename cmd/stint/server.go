@@ -5,9 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
+	"runtime"
+	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -24,7 +30,55 @@ func (p *process) server(ctx context.Context, args []string) error {
 	return runServer(ctx, cfg, p.stdout, p.stderr)
 }
 
-// runServer serves until ctx is done.
+// runServer serves until ctx is done. Parts start in the order they need each other and stop in the opposite one.
 func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer) error {
-	return nil
+	log := newLogger(cfg, stderr)
+	if cfg.Loops == 0 {
+		cfg.Loops = runtime.GOMAXPROCS(0)
+	}
+	store := engine.New(engine.Options{MaxBytes: cfg.MaxMemoryBytes})
+	defer store.Close()
+	clock := server.NewClock()
+	s := server.New(server.Options{
+		Config:  cfg,
+		Decider: &server.Local{Store: store, Clock: clock},
+		Keys:    store,
+		Clock:   clock,
+		Log:     log,
+		Version: versionNumber(),
+	})
+	return s.Serve(ctx, func(addresses []string) { welcome(stdout, addresses) })
+}
+
+func newLogger(cfg config.Config, to io.Writer) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(cfg.LogLevel)); err != nil {
+		panic("stint: log level " + cfg.LogLevel + " passed the configuration's check")
+	}
+	options := &slog.HandlerOptions{Level: level}
+	if cfg.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(to, options))
+	}
+	return slog.New(slog.NewTextHandler(to, options))
+}
+
+// welcome tells a person who just started the server what it is and what to try, and a script that it is ready.
+func welcome(to io.Writer, addresses []string) {
+	fmt.Fprintf(to, "Stint %s: limits are kept in memory only; a restart forgets them. (Keeping them on disk, with --dir, comes with a later version.)\n", versionNumber())
+	fmt.Fprintf(to, "Try: %s CL.THROTTLE user:1 15 30 60\n", redisCLI(addresses[0]))
+	fmt.Fprintf(to, "ready: accepting connections on %s\n", strings.Join(addresses, ", "))
+}
+
+// redisCLI is the redis-cli command line that reaches an address.
+func redisCLI(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	switch {
+	case err != nil:
+		return "redis-cli -s " + address
+	case port == "6379" && (host == "127.0.0.1" || net.ParseIP(host).IsUnspecified()):
+		return "redis-cli"
+	case net.ParseIP(host).IsUnspecified():
+		return "redis-cli -p " + port
+	}
+	return "redis-cli -h " + host + " -p " + port
 }

@@ -1,0 +1,128 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/stintdb/stint/server/command"
+)
+
+// clients is the register of open connections.
+type clients struct {
+	mu   sync.Mutex
+	byID map[int64]*session
+	last int64
+}
+
+// add registers a session and gives it its id, unless there are max already.
+func (c *clients) add(s *session, max int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.byID) >= max {
+		return false
+	}
+	c.last++
+	s.id = c.last
+	c.byID[s.id] = s
+	return true
+}
+
+func (c *clients) remove(s *session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.byID, s.id)
+}
+
+func (c *clients) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.byID)
+}
+
+// each calls f for every session in the order of their ids, without holding the lock.
+func (c *clients) each(f func(*session)) {
+	c.mu.Lock()
+	all := make([]*session, 0, len(c.byID))
+	for _, s := range c.byID {
+		all = append(all, s)
+	}
+	c.mu.Unlock()
+	slices.SortFunc(all, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
+	for _, s := range all {
+		f(s)
+	}
+}
+
+func (s *Server) newSession(addr, laddr string, wake func()) *session {
+	n := &session{host: s, addr: addr, laddr: laddr, opened: s.clock.Now(), wake: wake}
+	n.onDecided = n.decided
+	n.seen.Store(&command.Client{})
+	n.lastActive.Store(n.opened)
+	return n
+}
+
+func (s *session) info() command.ClientInfo {
+	return command.ClientInfo{ID: s.id, Addr: s.addr, LocalAddr: s.laddr, AgeSec: (s.host.clock.Now() - s.opened) / 1e9}
+}
+
+// line is the session's line of CLIENT LIST.
+func (s *session) line() string {
+	seen, now := s.seen.Load(), s.host.clock.Now()
+	name := "NULL"
+	if row := s.lastRow.Load(); row != nil {
+		name = row.FullName
+	}
+	flags := "N"
+	if seen.ReadOnly {
+		flags = "r"
+	}
+	if seen.Tracking {
+		flags += "t"
+	}
+	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 cmd=%s user=default lib-name=%s lib-ver=%s",
+		s.id, s.addr, s.laddr, seen.Name, (now-s.opened)/1e9, (now-s.lastActive.Load())/1e9, flags, name, seen.LibName, seen.LibVersion)
+}
+
+// ClientList implements [command.Server].
+func (s *Server) ClientList(match func(command.ClientInfo) bool) string {
+	var out strings.Builder
+	s.clients.each(func(c *session) {
+		if match(c.info()) {
+			out.WriteString(c.line())
+			out.WriteByte('\n')
+		}
+	})
+	return out.String()
+}
+
+// ClientLine implements [command.Server].
+func (s *Server) ClientLine(id int64) string {
+	s.clients.mu.Lock()
+	c := s.clients.byID[id]
+	s.clients.mu.Unlock()
+	if c == nil {
+		return ""
+	}
+	return c.line()
+}
+
+// Kill implements [command.Server].
+func (s *Server) Kill(match func(command.ClientInfo) bool) int {
+	n := 0
+	s.clients.each(func(c *session) {
+		if match(c.info()) {
+			c.kill()
+			n++
+		}
+	})
+	return n
+}
+
+// kill has the connection closed by its owner; safe from any goroutine.
+func (s *session) kill() {
+	s.killed.Store(true)
+	s.wake()
+}

@@ -1,0 +1,207 @@
+package command
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/stintdb/stint/server/resp"
+)
+
+var clientRows = []Row{{
+	Name: "client", Syntax: "subcommand", Since: "0.1.0", Group: "connection", Summary: "Commands about connections.",
+	Sub: []Row{
+		{Name: "id", Since: "0.1.0", Group: "connection", Summary: "This connection's number.", Flags: Fast | Connection,
+			Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(s.ID()) }},
+		{Name: "getname", Since: "0.1.0", Group: "connection", Summary: "This connection's name.", Flags: Fast | Connection,
+			Run: runGetName},
+		{Name: "setname", Syntax: "name", Since: "0.1.0", Group: "connection", Summary: "Name this connection.", Flags: Fast | Connection,
+			Run: func(s Session, w *resp.Writer, args [][]byte) { okOrText(w, setName(s, string(args[2]))) }},
+		{Name: "setinfo", Syntax: "attribute value", Since: "0.1.0", Group: "connection", Summary: "Tell the client library's name or version.",
+			Flags: Fast | Connection, Run: runSetInfo},
+		{Name: "info", Since: "0.1.0", Group: "connection", Summary: "Describe this connection.", Flags: Connection,
+			Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Verbatim(s.Server().ClientLine(s.ID()) + "\n") }},
+		{Name: "list", Syntax: "[TYPE type] [ID client-id ...]", Since: "0.1.0", Group: "connection", Summary: "Describe all connections.",
+			Flags: Admin | Connection | Dangerous, Run: runClientList},
+		{Name: "kill", Syntax: "filter [value ...]", Since: "0.1.0", Group: "connection", Summary: "Close connections by address, or by ID, ADDR, LADDR, TYPE, MAXAGE, SKIPME.",
+			Flags: Admin | Connection | Dangerous, Run: runClientKill},
+		{Name: "no-evict", Syntax: "ON | OFF", Since: "0.1.0", Group: "connection", Summary: "Accepted: no connection is evicted for memory.", Flags: Connection,
+			Run: onOff(func(s Session, on bool) { s.Client().NoEvict = on })},
+		{Name: "no-touch", Syntax: "ON | OFF", Since: "0.1.0", Group: "connection", Summary: "Accepted: limiters have no idle time to touch.", Flags: Connection,
+			Run: onOff(func(s Session, on bool) { s.Client().NoTouch = on })},
+		{Name: "reply", Syntax: "ON | OFF | SKIP", Since: "0.1.0", Group: "connection", Summary: "Turn replies on or off.", Flags: Connection | NoMulti,
+			Run: runClientReply},
+		{Name: "tracking", Syntax: "ON | OFF [option ...]", Since: "0.1.0", Group: "connection",
+			Summary: "Accepted for clients that insist: no command's reply may be cached, so no invalidation is ever sent.", Flags: Connection,
+			Run: runTracking},
+		helpRow("client"),
+	},
+}}
+
+// helpRow answers HELP of a container from its own rows.
+func helpRow(container string) Row {
+	return Row{Name: "help", Since: "0.1.0", Group: "server", Summary: "List the subcommands.", Flags: Fast,
+		Run: func(_ Session, w *resp.Writer, _ [][]byte) {
+			row := byName[container]
+			w.Array(2*len(row.Sub) + 1)
+			w.Status(strings.ToUpper(container) + " <subcommand> [<arg> ...]. Subcommands are:")
+			for i := range row.Sub {
+				w.Status(strings.TrimSpace(strings.ToUpper(row.Sub[i].Name) + " " + row.Sub[i].Syntax))
+				w.Status("    " + row.Sub[i].Summary)
+			}
+		}}
+}
+
+func okOrText(w *resp.Writer, err string) {
+	if err != "" {
+		w.Error(err)
+		return
+	}
+	w.Status("OK")
+}
+
+func runGetName(s Session, w *resp.Writer, _ [][]byte) {
+	if name := s.Client().Name; name != "" {
+		w.BulkString(name)
+		return
+	}
+	w.Null()
+}
+
+func runSetInfo(s Session, w *resp.Writer, args [][]byte) {
+	value := string(args[3])
+	var field *string
+	switch {
+	case isWord(args[2], "LIB-NAME"):
+		field = &s.Client().LibName
+	case isWord(args[2], "LIB-VER"):
+		field = &s.Client().LibVersion
+	default:
+		w.Error("ERR Unrecognized option '" + string(clip(args[2], 64)) + "'")
+		return
+	}
+	if checkClientText(value) != "" {
+		w.Error("ERR " + strings.ToLower(string(args[2])) + " cannot contain spaces, newlines or special characters.")
+		return
+	}
+	*field = value
+	w.Status("OK")
+}
+
+func onOff(set func(s Session, on bool)) func(Session, *resp.Writer, [][]byte) {
+	return func(s Session, w *resp.Writer, args [][]byte) {
+		on := isWord(args[2], "ON")
+		if !on && !isWord(args[2], "OFF") {
+			w.Error(ErrSyntax.Error())
+			return
+		}
+		set(s, on)
+		w.Status("OK")
+	}
+}
+
+func runTracking(s Session, w *resp.Writer, args [][]byte) {
+	onOff(func(s Session, on bool) { s.Client().Tracking = on })(s, w, args)
+}
+
+func runClientReply(s Session, w *resp.Writer, args [][]byte) {
+	switch {
+	case isWord(args[2], "ON"):
+		s.ReplyMode(ReplyOn)
+		w.Status("OK")
+	case isWord(args[2], "OFF"):
+		s.ReplyMode(ReplyOff)
+	case isWord(args[2], "SKIP"):
+		s.ReplyMode(ReplySkip)
+	default:
+		w.Error(ErrSyntax.Error())
+	}
+}
+
+func runClientList(s Session, w *resp.Writer, args [][]byte) {
+	match := func(ClientInfo) bool { return true }
+	if len(args) > 2 {
+		switch {
+		case isWord(args[2], "TYPE") && len(args) == 4:
+			if kind := strings.ToLower(string(args[3])); kind != "normal" {
+				if kind != "master" && kind != "replica" && kind != "slave" && kind != "pubsub" {
+					w.Error("ERR Unknown client type '" + string(clip(args[3], 64)) + "'")
+					return
+				}
+				match = func(ClientInfo) bool { return false }
+			}
+		case isWord(args[2], "ID") && len(args) > 3:
+			ids := map[int64]bool{}
+			for _, a := range args[3:] {
+				id, ok := integer(a)
+				if !ok || id < 1 {
+					w.Error("ERR Invalid client ID")
+					return
+				}
+				ids[id] = true
+			}
+			match = func(c ClientInfo) bool { return ids[c.ID] }
+		default:
+			w.Error(ErrSyntax.Error())
+			return
+		}
+	}
+	w.Verbatim(s.Server().ClientList(match))
+}
+
+// runClientKill has two forms: CLIENT KILL addr:port, and filters with values.
+func runClientKill(s Session, w *resp.Writer, args [][]byte) {
+	if len(args) == 3 {
+		addr := string(args[2])
+		if s.Server().Kill(func(c ClientInfo) bool { return c.Addr == addr }) == 0 {
+			w.Error(ErrNoSuchClient.Error())
+			return
+		}
+		w.Status("OK")
+		return
+	}
+	match, err := killFilter(s.ID(), args[2:])
+	if err != nil {
+		w.Error(err.Error())
+		return
+	}
+	w.Int(int64(s.Server().Kill(match)))
+}
+
+func killFilter(self int64, words [][]byte) (func(ClientInfo) bool, error) {
+	var tests []func(ClientInfo) bool
+	skipMe := true
+	if len(words)%2 != 0 {
+		return nil, ErrSyntax
+	}
+	for ; len(words) > 0; words = words[2:] {
+		value := string(words[1])
+		switch number, numErr := strconv.ParseInt(value, 10, 64); {
+		case isWord(words[0], "ID") && numErr == nil:
+			tests = append(tests, func(c ClientInfo) bool { return c.ID == number })
+		case isWord(words[0], "MAXAGE") && numErr == nil:
+			tests = append(tests, func(c ClientInfo) bool { return c.AgeSec >= number })
+		case isWord(words[0], "ADDR"):
+			tests = append(tests, func(c ClientInfo) bool { return c.Addr == value })
+		case isWord(words[0], "LADDR"):
+			tests = append(tests, func(c ClientInfo) bool { return c.LocalAddr == value })
+		case isWord(words[0], "TYPE"):
+			normal := strings.EqualFold(value, "normal")
+			tests = append(tests, func(ClientInfo) bool { return normal })
+		case isWord(words[0], "SKIPME") && (strings.EqualFold(value, "yes") || strings.EqualFold(value, "no")):
+			skipMe = strings.EqualFold(value, "yes")
+		default:
+			return nil, ErrSyntax
+		}
+	}
+	return func(c ClientInfo) bool {
+		if skipMe && c.ID == self {
+			return false
+		}
+		for _, test := range tests {
+			if !test(c) {
+				return false
+			}
+		}
+		return true
+	}, nil
+}

@@ -1,0 +1,75 @@
+package command
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// Wire errors: every error text a client can be sent starts here. Texts that clients match are Redis's own.
+var (
+	ErrSyntax        = errors.New("ERR syntax error")
+	ErrNotInteger    = errors.New("ERR value is not an integer or out of range")
+	ErrDBIndex       = errors.New("ERR DB index is out of range")
+	ErrNestedMulti   = errors.New("ERR MULTI calls can not be nested")
+	ErrExecNoMulti   = errors.New("ERR EXEC without MULTI")
+	ErrDiscardNoMult = errors.New("ERR DISCARD without MULTI")
+	ErrExecAbort     = errors.New("EXECABORT Transaction discarded because of previous errors.")
+	ErrMultiTooLong  = errors.New("ERR too many commands between MULTI and EXEC")
+	ErrNoProto       = errors.New("NOPROTO unsupported protocol version")
+	ErrMaxClients    = errors.New("ERR max number of clients reached")
+	ErrClusterOff    = errors.New("ERR This instance has cluster support disabled")
+	ErrInvalidCursor = errors.New("ERR invalid cursor")
+	ErrNoSuchClient  = errors.New("ERR No such client")
+	ErrOutOfMemory   = errors.New("OOM command not allowed when used memory > 'maxmemory': no room for another key")
+	ErrDebtTooBig    = errors.New("ERR tokens: FORCE would put the key further in debt than can be kept, 1000000000000 tokens or 150 years")
+	ErrQueryTooBig   = errors.New("ERR Protocol error: more unanswered input than --query-buffer-size allows")
+)
+
+func wrongArity(r *Row) error {
+	return fmt.Errorf("ERR wrong number of arguments for '%s' command", r.FullName)
+}
+
+func unknownCommand(args [][]byte) error {
+	var beginning strings.Builder
+	for _, a := range args[1:] {
+		if beginning.Len() >= 128 {
+			break
+		}
+		fmt.Fprintf(&beginning, "'%s' ", clip(a, 128-beginning.Len()))
+	}
+	return fmt.Errorf("ERR unknown command '%s', with args beginning with: %s", clip(args[0], 128), beginning.String())
+}
+
+func unknownSubcommand(r *Row, name []byte) error {
+	return fmt.Errorf("ERR unknown subcommand '%s'. Try %s HELP.", clip(name, 128), strings.ToUpper(r.Name))
+}
+
+func unknownOption(r string, option []byte, known string) error {
+	return fmt.Errorf("ERR syntax error: %s does not take '%s' here; it takes %s", r, clip(option, 64), known)
+}
+
+func clip(b []byte, n int) []byte { return b[:min(len(b), max(n, 0))] }
+
+// argumentError says which argument was wrong, what it must be and what it was.
+func argumentError(name, must string, got []byte) error {
+	return fmt.Errorf("ERR %s: %s, got '%s'", name, must, clip(got, 64))
+}
+
+// failed writes the error of a result that has one, and reports whether it did.
+func failed(w *resp.Writer, op *engine.Op, res *engine.Result) bool {
+	switch res.Status {
+	case engine.WrongType:
+		w.Error(fmt.Sprintf("WRONGTYPE the key belongs to a %s limiter, this command needs a %s", res.Held.Algorithm, op.Limit.Algorithm))
+	case engine.OutOfRoom:
+		w.Error(ErrOutOfMemory.Error())
+	case engine.DebtTooBig:
+		w.Error(ErrDebtTooBig.Error())
+	default:
+		return false
+	}
+	return true
+}

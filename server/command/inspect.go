@@ -1,0 +1,64 @@
+package command
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var inspectRows = []Row{{
+	Name: "rl.info", Syntax: "key", Since: "0.1.0", Group: "limiter",
+	Summary: "Show a key's limiter: its algorithm, parameters as last used, and what is taken. Null when nothing is taken.",
+	Flags:   ReadOnly | Fast, Keys: oneKey, Parse: parseLooks, Reply: replyInfo,
+}, {
+	Name: "rl.refund", Syntax: "key tokens", Since: "0.1.0", Group: "limiter",
+	Summary: "Give tokens back, at most those taken. Replies the tokens then remaining; null when nothing was taken.",
+	Flags:   Write | Fast, Keys: oneKey, Parse: parseRefund, Reply: replyRefund,
+}}
+
+func parseRefund(r *Request) error {
+	tokens, err := integerBetween("tokens", r.Args[2], 1, engine.MaxTokens)
+	if err != nil {
+		return err
+	}
+	if err := r.key(r.Args[1]); err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.Refund, Key: r.Args[1], Tokens: tokens})
+	return nil
+}
+
+func replyRefund(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	if results[0].Status == engine.NotFound {
+		w.Null()
+		return
+	}
+	w.Int(results[0].Remaining)
+}
+
+func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if res.Status == engine.NotFound {
+		w.Null()
+		return
+	}
+	params := res.Held.Params()
+	w.Map(len(params) + 5)
+	w.BulkString("algorithm")
+	w.BulkString(res.Held.Algorithm.String())
+	for _, p := range params {
+		w.BulkString(p.Name)
+		w.BulkString(p.Text)
+	}
+	for _, field := range []struct {
+		name  string
+		value int64
+	}{
+		{"limit", res.Limit},
+		{"taken", res.Limit - res.Remaining},
+		{"remaining", res.Remaining},
+		{"reset_ms", millis(res.Reset)},
+	} {
+		w.BulkString(field.name)
+		w.Int(field.value)
+	}
+}

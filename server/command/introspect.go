@@ -1,0 +1,275 @@
+package command
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/stintdb/stint/server/resp"
+)
+
+var commandRows = []Row{{
+	Name: "command", Syntax: "[subcommand]", Since: "0.1.0", Group: "server", Summary: "Describe the commands.",
+	Run: func(_ Session, w *resp.Writer, _ [][]byte) { writeRows(w, allRows()) },
+	Sub: []Row{
+		{Name: "count", Since: "0.1.0", Group: "server", Summary: "The number of commands.",
+			Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Int(int64(len(Table))) }},
+		{Name: "info", Syntax: "[name ...]", Since: "0.1.0", Group: "server", Summary: "Arity, flags and key positions of commands.",
+			Run: runCommandInfo},
+		{Name: "docs", Syntax: "[name ...]", Since: "0.1.0", Group: "server", Summary: "Summary and arguments of commands.",
+			Run: runCommandDocs},
+		{Name: "list", Syntax: "[FILTERBY filter value]", Since: "0.1.0", Group: "server", Summary: "The names of the commands.",
+			Run: runCommandList},
+		{Name: "getkeys", Syntax: "command [argument ...]", Since: "0.1.0", Group: "server", Summary: "The keys in a command.",
+			Run: runGetKeys},
+		helpRow("command"),
+	},
+}}
+
+func allRows() []*Row {
+	rows := make([]*Row, len(Table))
+	for i := range Table {
+		rows[i] = &Table[i]
+	}
+	return rows
+}
+
+// namedRows looks commands up by name, container|subcommand included; an unknown one is nil.
+func namedRows(names [][]byte) []*Row {
+	rows := make([]*Row, len(names))
+	for i, name := range names {
+		container, sub, found := bytes.Cut(name, []byte{'|'})
+		rows[i] = lookUp(container)
+		if found && rows[i] != nil {
+			rows[i] = rows[i].subcommand(sub)
+		}
+	}
+	return rows
+}
+
+func runCommandInfo(_ Session, w *resp.Writer, args [][]byte) {
+	if len(args) == 2 {
+		writeRows(w, allRows())
+		return
+	}
+	writeRows(w, namedRows(args[2:]))
+}
+
+func writeRows(w *resp.Writer, rows []*Row) {
+	w.Array(len(rows))
+	for _, r := range rows {
+		if r == nil {
+			w.Null()
+			continue
+		}
+		writeRow(w, r)
+	}
+}
+
+// flagNames are the words COMMAND has for the flags, and the ACL categories that follow from them.
+var flagNames = []struct {
+	flag     Flag
+	name     string
+	category string
+}{
+	{Write, "write", "@write"},
+	{ReadOnly, "readonly", "@read"},
+	{Fast, "fast", "@fast"},
+	{Admin, "admin", "@admin"},
+	{NoMulti, "no_multi", ""},
+	{Blocking, "blocking", "@blocking"},
+	{Connection, "", "@connection"},
+	{Dangerous, "", "@dangerous"},
+}
+
+// names lists the row's flags and its ACL categories, the group's own category among them.
+func (r *Row) names() (flags, categories []string) {
+	for _, f := range flagNames {
+		if r.Flags&f.flag == 0 {
+			continue
+		}
+		if f.name != "" {
+			flags = append(flags, f.name)
+		}
+		if f.category != "" {
+			categories = append(categories, f.category)
+		}
+	}
+	if r.Flags&Fast == 0 {
+		categories = append(categories, "@slow")
+	}
+	if r.Group == "limiter" {
+		categories = append(categories, "@limiter")
+	}
+	return flags, categories
+}
+
+func writeRow(w *resp.Writer, r *Row) {
+	flags, categories := r.names()
+	w.Array(10)
+	w.BulkString(r.FullName)
+	w.Int(int64(r.arity))
+	w.Set(len(flags))
+	for _, f := range flags {
+		w.Status(f)
+	}
+	w.Int(int64(r.Keys.First))
+	w.Int(int64(r.Keys.Last))
+	w.Int(int64(r.Keys.Step))
+	w.Set(len(categories))
+	for _, c := range categories {
+		w.Status(c)
+	}
+	w.Array(0) // tips
+	w.Array(0) // key specifications: the positions above say all
+	w.Array(len(r.Sub))
+	for i := range r.Sub {
+		writeRow(w, &r.Sub[i])
+	}
+}
+
+func runCommandDocs(_ Session, w *resp.Writer, args [][]byte) {
+	rows := allRows()
+	if len(args) > 2 {
+		rows = rows[:0]
+		for _, r := range namedRows(args[2:]) {
+			if r != nil {
+				rows = append(rows, r)
+			}
+		}
+	}
+	writeDocs(w, rows)
+}
+
+func writeDocs(w *resp.Writer, rows []*Row) {
+	w.Map(len(rows))
+	for _, r := range rows {
+		w.BulkString(r.FullName)
+		fields := 3
+		if len(r.args) > 0 && len(r.Sub) == 0 {
+			fields++
+		}
+		if len(r.Sub) > 0 {
+			fields++
+		}
+		w.Map(fields)
+		for _, pair := range [][2]string{{"summary", r.Summary}, {"since", r.Since}, {"group", r.Group}} {
+			w.BulkString(pair[0])
+			w.BulkString(pair[1])
+		}
+		if len(r.args) > 0 && len(r.Sub) == 0 {
+			w.BulkString("arguments")
+			writeArguments(w, r.args)
+		}
+		if len(r.Sub) > 0 {
+			w.BulkString("subcommands")
+			subs := make([]*Row, len(r.Sub))
+			for i := range r.Sub {
+				subs[i] = &r.Sub[i]
+			}
+			writeDocs(w, subs)
+		}
+	}
+}
+
+func writeArguments(w *resp.Writer, args []argument) {
+	w.Array(len(args))
+	for _, a := range args {
+		fields := [][2]string{{"name", a.name}, {"type", a.kind}}
+		if len(a.sub) == 0 {
+			fields = append(fields, [2]string{"display_text", a.name})
+		}
+		if a.token != "" {
+			fields = append(fields, [2]string{"token", a.token})
+		}
+		var flags []string
+		if a.optional {
+			flags = append(flags, "optional")
+		}
+		if a.multiple {
+			flags = append(flags, "multiple")
+		}
+		n := len(fields)
+		if len(flags) > 0 {
+			n++
+		}
+		if len(a.sub) > 0 {
+			n++
+		}
+		w.Map(n)
+		for _, f := range fields {
+			w.BulkString(f[0])
+			w.BulkString(f[1])
+		}
+		if len(flags) > 0 {
+			w.BulkString("flags")
+			w.Set(len(flags))
+			for _, f := range flags {
+				w.Status(f)
+			}
+		}
+		if len(a.sub) > 0 {
+			w.BulkString("arguments")
+			writeArguments(w, a.sub)
+		}
+	}
+}
+
+func runCommandList(_ Session, w *resp.Writer, args [][]byte) {
+	keep := func(*Row) bool { return true }
+	switch {
+	case len(args) == 2:
+	case len(args) == 5 && isWord(args[2], "FILTERBY") && isWord(args[3], "PATTERN"):
+		keep = func(r *Row) bool { return Match(strings.ToLower(string(args[4])), r.Name) }
+	case len(args) == 5 && isWord(args[2], "FILTERBY") && isWord(args[3], "ACLCAT"):
+		keep = func(r *Row) bool {
+			_, categories := r.names()
+			for _, c := range categories {
+				if strings.EqualFold(c[1:], string(args[4])) {
+					return true
+				}
+			}
+			return false
+		}
+	case len(args) == 5 && isWord(args[2], "FILTERBY") && isWord(args[3], "MODULE"):
+		keep = func(*Row) bool { return false }
+	default:
+		w.Error(ErrSyntax.Error())
+		return
+	}
+	var names []string
+	for i := range Table {
+		if keep(&Table[i]) {
+			names = append(names, Table[i].Name)
+		}
+	}
+	w.Array(len(names))
+	for _, n := range names {
+		w.BulkString(n)
+	}
+}
+
+func runGetKeys(_ Session, w *resp.Writer, args [][]byte) {
+	row, err := Find(args[2:])
+	switch {
+	case err != nil && row == nil && lookUp(args[2]) == nil:
+		w.Error("ERR Invalid command specified")
+	case err != nil:
+		w.Error("ERR Invalid number of arguments specified for command")
+	case row.Keys.First == 0:
+		w.Error("ERR The command has no key arguments")
+	default:
+		writeKeys(w, row.KeysOf(args[2:]))
+	}
+}
+
+// KeysOf returns the keys among a command's arguments.
+func (r *Row) KeysOf(args [][]byte) (keys [][]byte) {
+	last := r.Keys.Last
+	if last < 0 {
+		last += len(args)
+	}
+	for i := r.Keys.First; i > 0 && i <= last && i < len(args); i += r.Keys.Step {
+		keys = append(keys, args[i])
+	}
+	return keys
+}

@@ -1,0 +1,157 @@
+package command
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// integer reads a signed 64-bit decimal: an optional sign and digits, nothing else.
+func integer(text []byte) (value int64, ok bool) {
+	digits := text
+	negative := false
+	if len(digits) > 0 && (digits[0] == '-' || digits[0] == '+') {
+		negative, digits = digits[0] == '-', digits[1:]
+	}
+	if len(digits) == 0 {
+		return 0, false
+	}
+	var n uint64
+	for _, c := range digits {
+		if c -= '0'; c > 9 || n > math.MaxInt64/10 {
+			return 0, false
+		} else {
+			n = n*10 + uint64(c)
+		}
+	}
+	switch {
+	case !negative && n <= math.MaxInt64:
+		return int64(n), true
+	case negative && n <= math.MaxInt64+1:
+		return -int64(n), true
+	}
+	return 0, false
+}
+
+// integerBetween reads an argument that must be an integer in a range.
+func integerBetween(name string, text []byte, least, most int64) (int64, error) {
+	n, ok := integer(text)
+	if !ok || n < least || n > most {
+		return 0, argumentError(name, fmt.Sprintf("must be an integer between %d and %d", least, most), text)
+	}
+	return n, nil
+}
+
+func rate(name string, text []byte) (engine.Rate, error) {
+	r, err := engine.ParseRate(string(text))
+	if err != nil {
+		return r, argumentError(name, err.Error(), text)
+	}
+	return r, nil
+}
+
+func duration(name string, text []byte) (int64, error) {
+	d, err := engine.ParseDuration(string(text))
+	if err != nil {
+		return d, argumentError(name, err.Error(), text)
+	}
+	return d, nil
+}
+
+// key checks the length of a key.
+func (r *Request) key(key []byte) error {
+	if len(key) > r.MaxKeyBytes {
+		return fmt.Errorf("ERR key: at most %d bytes (--max-key-size), got %d", r.MaxKeyBytes, len(key))
+	}
+	return nil
+}
+
+// option is one word a command may end with. set stores it; value is nil but for options that take one.
+type option struct {
+	name     string
+	hasValue bool
+	set      func(r *Request, op *engine.Op, value []byte) error
+}
+
+var (
+	optPeek    = option{name: "PEEK", set: func(_ *Request, op *engine.Op, _ []byte) error { op.Options |= engine.Peek; return nil }}
+	optUpTo    = option{name: "UPTO", set: func(_ *Request, op *engine.Op, _ []byte) error { op.Options |= engine.UpTo; return nil }}
+	optForce   = option{name: "FORCE", set: func(_ *Request, op *engine.Op, _ []byte) error { op.Options |= engine.Force; return nil }}
+	optMaxWait = option{name: "MAXWAIT", hasValue: true, set: setMaxWait}
+	optBlock   = option{name: "BLOCK", hasValue: true, set: setBlock}
+)
+
+func setMaxWait(_ *Request, op *engine.Op, value []byte) (err error) {
+	op.MaxWait, err = duration("MAXWAIT", value)
+	return err
+}
+
+func setBlock(r *Request, op *engine.Op, value []byte) (err error) {
+	r.Hold = true
+	op.MaxWait, err = duration("BLOCK", value)
+	return err
+}
+
+// excluded are the pairs of options that contradict each other.
+var excluded = [][2]string{{"FORCE", "UPTO"}, {"FORCE", "MAXWAIT"}, {"FORCE", "BLOCK"}, {"MAXWAIT", "BLOCK"}}
+
+// options reads the words a command ends with.
+func (r *Request) options(op *engine.Op, words [][]byte, known []option) error {
+	var given []string
+	for len(words) > 0 {
+		opt := findOption(known, words[0])
+		if opt == nil {
+			return unknownOption(strings.ToUpper(string(r.Args[0])), words[0], optionNames(known))
+		}
+		for _, other := range given {
+			if other == opt.name {
+				return fmt.Errorf("ERR %s: given twice", opt.name)
+			}
+			for _, pair := range excluded {
+				if pair == [2]string{other, opt.name} || pair == [2]string{opt.name, other} {
+					return fmt.Errorf("ERR %s: cannot be combined with %s", opt.name, other)
+				}
+			}
+		}
+		given = append(given, opt.name)
+		words = words[1:]
+		var value []byte
+		if opt.hasValue {
+			if len(words) == 0 {
+				return fmt.Errorf("ERR %s: needs a duration", opt.name)
+			}
+			value, words = words[0], words[1:]
+		}
+		if err := opt.set(r, op, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func findOption(known []option, word []byte) *option {
+	for i := range known {
+		if strings.EqualFold(known[i].name, string(word)) {
+			return &known[i]
+		}
+	}
+	return nil
+}
+
+func optionNames(known []option) string {
+	if len(known) == 0 {
+		return "no options"
+	}
+	names := make([]string, len(known))
+	for i, o := range known {
+		names[i] = o.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// looksLikeNumber tells an optional number from an option word.
+func looksLikeNumber(word []byte) bool {
+	return len(word) == 0 || strings.IndexByte("0123456789+-. ", word[0]) >= 0
+}

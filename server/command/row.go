@@ -1,0 +1,164 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// Flag is a property of a command, as COMMAND reports it.
+type Flag uint16
+
+// The flags.
+const (
+	Write      Flag = 1 << iota // may change state
+	ReadOnly                    // looks at state
+	Fast                        // takes constant time
+	Admin                       // for operators
+	NoMulti                     // not queued between MULTI and EXEC: carried out at once
+	Blocking                    // may hold its reply
+	Connection                  // about the connection itself
+	Dangerous                   // not for every user
+)
+
+// Keys says which arguments are keys, counted from 1; Last counts from the end when negative. The zero value is none.
+type Keys struct{ First, Last, Step int }
+
+var oneKey = Keys{1, 1, 1}
+
+// Row describes one command. Arity and the argument tree of COMMAND DOCS come from Syntax.
+type Row struct {
+	Name    string // lower case; of a subcommand without its container's
+	Syntax  string // arguments: lower-case words are values, upper-case words stand for themselves, [optional], a | b, and ... repeats
+	Summary string
+	Since   string
+	Group   string
+	Flags   Flag
+	Keys    Keys
+
+	Parse func(r *Request) error                                         // limiter commands: append to r.Ops
+	Reply func(w *resp.Writer, ops []engine.Op, results []engine.Result) // limiter commands: answer r.Ops
+	Run   func(s Session, w *resp.Writer, args [][]byte)                 // all others
+	Sub   []Row                                                          // containers, such as CLIENT
+
+	FullName string // with the container's: client|setname
+	arity    int
+	args     []argument
+}
+
+// Request is a command being parsed. Parse appends to Ops.
+type Request struct {
+	Args        [][]byte
+	Ops         []engine.Op
+	Hold        bool // keep the reply back until the wait of the last op is over (BLOCK)
+	MaxKeyBytes int
+}
+
+// Arity is the number of arguments, the command's name included; negative when it is the least.
+func (r *Row) Arity() int { return r.arity }
+
+// accepts reports whether n arguments, the name included, can be right.
+func (r *Row) accepts(n int) bool {
+	return n == r.arity || r.arity < 0 && n >= -r.arity
+}
+
+// Table holds every command, in the order of the handbook.
+var Table = concat(throttleRows, bucketRows, inspectRows, keyRows, transactionRows, connectionRows, clientRows, serverRows, clusterRows)
+
+var byName = map[string]*Row{}
+
+// commandRows come last: COMMAND needs the table it is part of.
+func init() {
+	Table = append(Table, commandRows...)
+	for i := range Table {
+		row := &Table[i]
+		row.complete("")
+		byName[row.Name] = row
+		for j := range row.Sub {
+			row.Sub[j].complete(row.Name)
+		}
+	}
+}
+
+func (r *Row) complete(container string) {
+	r.FullName = r.Name
+	fixed := 1
+	if container != "" {
+		r.FullName, fixed = container+"|"+r.Name, 2
+	}
+	r.args = parseSyntax(r.Syntax)
+	r.arity = arityOf(r.args, fixed)
+	if len(r.Sub) > 0 && r.Run == nil {
+		r.arity = -2 // a container needs its subcommand
+	}
+}
+
+func concat(families ...[]Row) (all []Row) {
+	for _, f := range families {
+		all = append(all, f...)
+	}
+	return all
+}
+
+const longestName = 64
+
+// Find returns the row for a command's arguments, or an error in Redis's own words.
+func Find(args [][]byte) (*Row, error) {
+	row := lookUp(args[0])
+	if row == nil {
+		return nil, unknownCommand(args)
+	}
+	if len(row.Sub) > 0 && len(args) > 1 {
+		sub := row.subcommand(args[1])
+		if sub == nil {
+			return nil, unknownSubcommand(row, args[1])
+		}
+		row = sub
+	}
+	if !row.accepts(len(args)) {
+		return nil, wrongArity(row)
+	}
+	return row, nil
+}
+
+func lookUp(name []byte) *Row {
+	var lower [longestName]byte
+	if len(name) > longestName {
+		return nil
+	}
+	for i, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		lower[i] = c
+	}
+	return byName[string(lower[:len(name)])]
+}
+
+func (r *Row) subcommand(name []byte) *Row {
+	for i := range r.Sub {
+		if strings.EqualFold(r.Sub[i].Name, string(name)) {
+			return &r.Sub[i]
+		}
+	}
+	return nil
+}
+
+// Is reports whether args name this row in lower or upper case and are a right number of arguments for it. It is a
+// shortcut for the command that came last; a container's subcommands are not recognised.
+func (r *Row) Is(args [][]byte) bool {
+	name := args[0]
+	if len(r.FullName) != len(name) || !r.accepts(len(args)) || r.FullName != r.Name || len(r.Sub) > 0 {
+		return false
+	}
+	for i, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != r.Name[i] {
+			return false
+		}
+	}
+	return true
+}

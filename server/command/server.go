@@ -1,0 +1,134 @@
+package command
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var serverRows = []Row{{
+	Name: "info", Syntax: "[section ...]", Since: "0.1.0", Group: "server", Summary: "The state of the server, in sections.",
+	Flags: Dangerous, Run: runInfo,
+}, {
+	Name: "config", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Commands about settings.",
+	Sub: []Row{
+		{Name: "get", Syntax: "pattern ...", Since: "0.1.0", Group: "server", Summary: "Settings whose names match.",
+			Flags: Admin | Dangerous, Run: runConfigGet},
+		{Name: "set", Syntax: "name value ...", Since: "0.1.0", Group: "server", Summary: "Change settings, all or none.",
+			Flags: Admin | Dangerous, Run: runConfigSet},
+		{Name: "rewrite", Since: "0.1.0", Group: "server", Summary: "Write the settings in force to the configuration file.",
+			Flags: Admin | Dangerous,
+			Run:   func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().ConfigRewrite()) }},
+		{Name: "resetstat", Since: "0.1.0", Group: "server", Summary: "Set the counters of INFO to zero.",
+			Flags: Admin | Dangerous,
+			Run:   func(s Session, w *resp.Writer, _ [][]byte) { s.Server().ResetStats(); w.Status("OK") }},
+		helpRow("config"),
+	},
+}, {
+	Name: "memory", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Commands about memory.",
+	Sub: []Row{
+		{Name: "usage", Syntax: "key [SAMPLES count]", Since: "0.1.0", Group: "server", Summary: "Bytes a key takes.",
+			Flags: ReadOnly, Keys: Keys{2, 2, 1}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
+		{Name: "stats", Since: "0.1.0", Group: "server", Summary: "Where memory goes.", Flags: ReadOnly, Run: runMemoryStats},
+		helpRow("memory"),
+	},
+}, {
+	Name: "role", Since: "0.1.0", Group: "server", Summary: "The role in replication: master, alone.",
+	Flags: Admin | Fast, Run: func(_ Session, w *resp.Writer, _ [][]byte) {
+		w.Array(3)
+		w.BulkString("master")
+		w.Int(0)
+		w.Array(0)
+	},
+}, {
+	Name: "wait", Syntax: "numreplicas timeout", Since: "0.1.0", Group: "generic",
+	Summary: "How many replicas have what was written: none, alone.", Flags: Blocking, Run: runWait,
+}, {
+	Name: "shutdown", Syntax: "[NOSAVE | SAVE] [NOW] [FORCE]", Since: "0.1.0", Group: "server",
+	Summary: "Answer what was read, close every connection, and end.", Flags: Admin | Dangerous | NoMulti, Run: runShutdown,
+}}
+
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
+
+func runInfo(s Session, w *resp.Writer, args [][]byte) {
+	var sections []string
+	for _, a := range args[1:] {
+		sections = append(sections, strings.ToLower(string(a)))
+	}
+	w.Verbatim(s.Server().Info(sections))
+}
+
+func texts(args [][]byte) []string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = string(a)
+	}
+	return out
+}
+
+func runConfigGet(s Session, w *resp.Writer, args [][]byte) {
+	pairs := s.Server().ConfigGet(texts(args[2:]))
+	w.Map(len(pairs) / 2)
+	for _, p := range pairs {
+		w.BulkString(p)
+	}
+}
+
+func runConfigSet(s Session, w *resp.Writer, args [][]byte) {
+	if len(args)%2 != 0 {
+		w.Error(wrongArity(byName["config"].subcommand([]byte("set"))).Error())
+		return
+	}
+	okOrError(w, s.Server().ConfigSet(texts(args[2:])))
+}
+
+func parseMemoryUsage(r *Request) error {
+	if n := len(r.Args); n != 3 && (n != 5 || !isWord(r.Args[3], "SAMPLES")) {
+		return ErrSyntax
+	}
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.Look, Key: r.Args[2]})
+	return r.key(r.Args[2])
+}
+
+func replyMemoryUsage(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	if results[0].Status == engine.NotFound {
+		w.Null()
+		return
+	}
+	w.Int(results[0].Bytes)
+}
+
+func runMemoryStats(s Session, w *resp.Writer, _ [][]byte) {
+	keys := s.Server().Keys()
+	count, bytes := int64(keys.Len()), keys.Bytes()
+	w.Map(3)
+	w.BulkString("keys.count")
+	w.Int(count)
+	w.BulkString("keys.bytes")
+	w.Int(bytes)
+	w.BulkString("keys.bytes-per-key")
+	w.Int(bytes / max(count, 1))
+}
+
+func runWait(_ Session, w *resp.Writer, args [][]byte) {
+	for _, a := range args[1:] {
+		if n, ok := integer(a); !ok || n < 0 {
+			w.Error(ErrNotInteger.Error())
+			return
+		}
+	}
+	w.Int(0)
+}
+
+func runShutdown(s Session, w *resp.Writer, args [][]byte) {
+	for _, a := range args[1:] {
+		if !isWord(a, "SAVE") && !isWord(a, "NOSAVE") && !isWord(a, "NOW") && !isWord(a, "FORCE") {
+			w.Error(ErrSyntax.Error())
+			return
+		}
+	}
+	s.CloseAfterReply()
+	s.Server().Shutdown()
+}

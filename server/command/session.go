@@ -1,0 +1,88 @@
+package command
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// Session is what commands other than the limiters may see and change: the connection they arrived on, and through it
+// the server.
+type Session interface {
+	Client() *Client
+	// ID is the connection's number, unique for the life of the server.
+	ID() int64
+	// Protocol is 2 or 3; SetProtocol changes how replies are written from the next on.
+	Protocol() int
+	SetProtocol(version int)
+	// CloseAfterReply ends the connection once what was answered has been sent.
+	CloseAfterReply()
+	// Reset returns the connection to the state of a new one.
+	Reset()
+	// ReplyMode turns replies on, off, or off for the next command.
+	ReplyMode(mode ReplyMode)
+
+	// Begin, Discard and Exec are MULTI, DISCARD and EXEC.
+	Begin() error
+	Discard() error
+	Exec(w *resp.Writer)
+
+	Server() Server
+}
+
+// ReplyMode is what CLIENT REPLY chose.
+type ReplyMode uint8
+
+// The reply modes.
+const (
+	ReplyOn ReplyMode = iota
+	ReplyOff
+	ReplySkip
+)
+
+// Client is what a connection says of itself; other connections see it in CLIENT LIST.
+type Client struct {
+	Name       string
+	LibName    string
+	LibVersion string
+	NoEvict    bool
+	NoTouch    bool
+	Tracking   bool
+	ReadOnly   bool
+}
+
+// Server is what commands may ask of the server as a whole.
+type Server interface {
+	// Now is the server's clock in nanoseconds since the Unix epoch.
+	Now() int64
+	Keys() Keyspace
+	// Info renders the named INFO sections, all of the usual ones when none is named.
+	Info(sections []string) string
+	// ClientList renders CLIENT LIST lines for the connections that match; ClientLine that of one.
+	ClientList(match func(ClientInfo) bool) string
+	ClientLine(id int64) string
+	// Kill closes the connections that match and returns how many there were.
+	Kill(match func(ClientInfo) bool) int
+	// ConfigGet returns the settings whose names match any of the glob patterns, as names and values in turn.
+	ConfigGet(patterns []string) []string
+	// ConfigSet changes settings, given as names and values in turn, all or none.
+	ConfigSet(pairs []string) error
+	ConfigRewrite() error
+	ResetStats()
+	// Shutdown starts a drain and returns at once.
+	Shutdown()
+}
+
+// Keyspace is the local store, read without going through the Decider.
+type Keyspace interface {
+	Len() int
+	Bytes() int64
+	Scan(cursor uint64, count int, now int64, visit func(engine.Entry)) (next uint64)
+}
+
+// ClientInfo is what CLIENT KILL and CLIENT LIST select connections by.
+type ClientInfo struct {
+	ID        int64
+	Addr      string
+	LocalAddr string
+	AgeSec    int64
+}

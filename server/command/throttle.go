@@ -1,0 +1,74 @@
+package command
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var throttleRows = []Row{{
+	Name: "cl.throttle", Syntax: "key max_burst count period [quantity]", Since: "0.1.0", Group: "limiter",
+	Summary: "Ask a GCRA limit of max_burst+1 tokens, refilled at count per period seconds, as redis-cell does. " +
+		"Replies limited, limit, remaining, retry_after_s, reset_after_s.",
+	Flags: Write | Fast, Keys: oneKey, Parse: parseThrottle, Reply: replyThrottle,
+}}
+
+func parseThrottle(r *Request) error {
+	a := r.Args
+	if len(a) > 6 {
+		return wrongArity(byName["cl.throttle"])
+	}
+	if err := r.key(a[1]); err != nil {
+		return err
+	}
+	op := engine.Op{Key: a[1], Tokens: 1}
+	burst, err := integerBetween("max_burst", a[2], 0, engine.MaxTokens-1)
+	if err != nil {
+		return err
+	}
+	count, err := integerBetween("count", a[3], 1, engine.MaxTokens)
+	if err != nil {
+		return err
+	}
+	period, err := integerBetween("period", a[4], 1, engine.MaxDuration/int64(time.Second))
+	if err != nil {
+		return err
+	}
+	if len(a) == 6 {
+		if op.Tokens, err = integerBetween("quantity", a[5], 0, engine.MaxTokens); err != nil {
+			return err
+		}
+	}
+	op.Limit = engine.Limit{
+		Algorithm: engine.GCRA, Capacity: burst + 1,
+		Rate: engine.Rate{Tokens: count, Period: period * int64(time.Second)},
+	}
+	if err := op.Limit.Check(); err != nil {
+		return argumentError("max_burst", err.Error(), a[2])
+	}
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+func replyThrottle(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if failed(w, &ops[0], res) {
+		return
+	}
+	retry := int64(-1)
+	if !res.Allowed && res.Wait >= 0 {
+		retry = max(1, throttleSeconds(res.Wait))
+	}
+	w.Array(5)
+	w.Bool(!res.Allowed)
+	w.Int(res.Limit)
+	w.Int(res.Remaining)
+	w.Int(retry)
+	w.Int(throttleSeconds(res.Reset))
+}
+
+// throttleSeconds rounds as redis-cell does: up to the next second, after dropping what is below a millisecond.
+func throttleSeconds(nanos int64) int64 {
+	return (nanos/int64(time.Millisecond) + 999) / 1000
+}

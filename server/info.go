@@ -1,0 +1,109 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/stintdb/stint/server/command"
+)
+
+// field is one line of INFO.
+type field struct {
+	name  string
+	value any
+}
+
+// infoSections is the one table of INFO.
+var infoSections = []struct {
+	name   string
+	fields func(s *Server) []field
+}{
+	{"Server", (*Server).infoServer},
+	{"Clients", (*Server).infoClients},
+	{"Memory", (*Server).infoMemory},
+	{"Persistence", func(*Server) []field { return []field{{"loading", 0}} }},
+	{"Stats", (*Server).infoStats},
+	{"Replication", func(*Server) []field {
+		return []field{{"role", "master"}, {"connected_slaves", 0}, {"master_repl_offset", 0}}
+	}},
+	{"Cluster", func(*Server) []field { return []field{{"cluster_enabled", 0}} }},
+	{"Keyspace", (*Server).infoKeyspace},
+}
+
+// Info implements [command.Server].
+func (s *Server) Info(sections []string) string {
+	all := len(sections) == 0
+	for _, word := range []string{"all", "default", "everything"} {
+		all = all || slices.Contains(sections, word)
+	}
+	var out strings.Builder
+	for _, section := range infoSections {
+		if !all && !slices.Contains(sections, strings.ToLower(section.name)) {
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteString("\r\n")
+		}
+		fmt.Fprintf(&out, "# %s\r\n", section.name)
+		for _, f := range section.fields(s) {
+			fmt.Fprintf(&out, "%s:%v\r\n", f.name, f.value)
+		}
+	}
+	return out.String()
+}
+
+func (s *Server) infoServer() []field {
+	cfg := s.Config()
+	port := "0"
+	for _, a := range cfg.Listen {
+		if _, p, err := net.SplitHostPort(a); err == nil && !strings.HasPrefix(a, "unix:") {
+			port = p
+			break
+		}
+	}
+	uptime := int64(s.clock.Uptime().Seconds())
+	return []field{
+		{"redis_version", command.RedisVersion}, {"stint_version", s.version}, {"redis_mode", "standalone"},
+		{"os", runtime.GOOS}, {"arch_bits", 64}, {"go_version", runtime.Version()}, {"process_id", os.Getpid()},
+		{"run_id", s.runID}, {"tcp_port", port}, {"server_time_usec", s.clock.Now() / 1000},
+		{"uptime_in_seconds", uptime}, {"uptime_in_days", uptime / 86400}, {"config_file", cfg.File},
+		{"event_loops", cfg.Loops},
+	}
+}
+
+func (s *Server) infoClients() []field {
+	return []field{
+		{"connected_clients", s.clients.count()}, {"maxclients", s.Config().MaxClients}, {"blocked_clients", s.waits.Len()},
+	}
+}
+
+func (s *Server) infoMemory() []field {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	count, bytes := int64(s.keys.Len()), s.keys.Bytes()
+	return []field{
+		{"used_memory", bytes + int64(m.HeapAlloc)}, {"used_memory_rss", residentBytes()}, {"keys_memory", bytes},
+		{"keys_memory_per_key", bytes / max(count, 1)}, {"heap_memory", m.HeapAlloc}, {"maxmemory", s.Config().MaxMemoryBytes},
+		{"maxmemory_policy", "noeviction"},
+	}
+}
+
+func (s *Server) infoStats() []field {
+	return []field{
+		{"total_connections_received", s.stats.connections.Load()}, {"total_commands_processed", s.stats.commands.Load()},
+		{"instantaneous_ops_per_sec", s.stats.rate.Load()}, {"rejected_connections", s.stats.rejected.Load()},
+		{"client_output_buffer_limit_disconnections", s.stats.slowReaders.Load()}, {"expired_keys", s.stats.expired.Load()},
+		{"evicted_keys", 0}, {"total_error_replies", s.stats.errors.Load()},
+	}
+}
+
+func (s *Server) infoKeyspace() []field {
+	if n := s.keys.Len(); n > 0 {
+		return []field{{"db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, n)}}
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/panjf2000/gnet/v2"
+
+	"github.com/stintdb/stint/server/config"
+)
+
+const (
+	readBufferBytes  = 64 << 10 // most bytes taken from a connection at a time
+	writeBufferBytes = 64 << 10
+	keepAlive        = 300 * time.Second
+)
+
+// listen starts the event loops. The channel yields once, when they have ended.
+func (s *Server) listen(ready func([]string)) (run chan error, err error) {
+	cfg := s.Config()
+	var addresses, protocols []string
+	for _, a := range cfg.Listen {
+		network, address := config.SplitAddress(a)
+		if address, err = probe(network, address); err != nil {
+			return nil, err
+		}
+		addresses = append(addresses, address)
+		protocols = append(protocols, network+"://"+address)
+	}
+	run = make(chan error, 1)
+	booted := make(chan struct{})
+	go func() {
+		run <- gnet.Rotate(&loops{Server: s, booted: booted}, protocols,
+			gnet.WithMulticore(true), gnet.WithNumEventLoop(cfg.Loops), gnet.WithReuseAddr(true),
+			gnet.WithReadBufferCap(readBufferBytes), gnet.WithWriteBufferCap(writeBufferBytes),
+			gnet.WithLogger(quietLogger{s.log}))
+	}()
+	select {
+	case err := <-run:
+		return nil, fmt.Errorf("cannot listen on %s: %w", strings.Join(addresses, ", "), err)
+	case <-booted:
+		ready(addresses)
+		return run, nil
+	}
+}
+
+// probe finds out whether an address can be listened on, so that the error names it and says what to do, and resolves
+// port 0. The event loops then bind it themselves.
+func probe(network, address string) (string, error) {
+	if network == "unix" {
+		if err := clearSocket(address); err != nil {
+			return "", err
+		}
+	}
+	ln, err := net.Listen(network, address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return "", fmt.Errorf("cannot listen on %s: the address is taken, perhaps by a Redis or another Stint; stop that or choose another with --listen", address)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", address, err)
+	}
+	defer ln.Close()
+	return ln.Addr().String(), nil
+}
+
+// clearSocket removes the socket file a server that was killed has left behind, and nothing else.
+func clearSocket(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot listen on unix:%s: %w", path, err)
+	}
+	if info.Mode()&os.ModeSocket == 0 {
+		return fmt.Errorf("cannot listen on unix:%s: a file that is not a socket is in the way; move it or choose another path with --listen", path)
+	}
+	if conn, err := net.Dial("unix", path); err == nil {
+		conn.Close()
+		return fmt.Errorf("cannot listen on unix:%s: another server answers there; stop it or choose another path with --listen", path)
+	}
+	return os.Remove(path)
+}

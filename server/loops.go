@@ -1,0 +1,103 @@
+package server
+
+import (
+	"fmt"
+	"log/slog"
+
+	"github.com/panjf2000/gnet/v2"
+
+	"github.com/stintdb/stint/server/command"
+)
+
+// loops connects gnet's event loops to sessions: it moves bytes and opens and closes, and decides nothing.
+type loops struct {
+	gnet.BuiltinEventEngine
+	*Server
+	booted chan struct{}
+}
+
+// OnBoot implements gnet.EventHandler.
+func (l *loops) OnBoot(e gnet.Engine) gnet.Action {
+	l.engine = e
+	close(l.booted)
+	return gnet.None
+}
+
+// OnOpen implements gnet.EventHandler.
+func (l *loops) OnOpen(c gnet.Conn) (out []byte, action gnet.Action) {
+	if l.draining.Load() {
+		return nil, gnet.Close
+	}
+	_ = c.SetKeepAlivePeriod(keepAlive) // not for unix sockets
+	s := l.newSession(c.RemoteAddr().String(), c.LocalAddr().String(), func() { _ = c.Wake(nil) })
+	if !l.clients.add(s, l.Config().MaxClients) {
+		l.stats.rejected.Add(1)
+		return []byte("-" + command.ErrMaxClients.Error() + "\r\n"), gnet.Close
+	}
+	l.stats.connections.Add(1)
+	c.SetContext(s)
+	return nil, gnet.None
+}
+
+// OnClose implements gnet.EventHandler.
+func (l *loops) OnClose(c gnet.Conn, _ error) gnet.Action {
+	if s, ok := c.Context().(*session); ok {
+		l.clients.remove(s)
+		s.abandon()
+	}
+	return gnet.None
+}
+
+// OnTraffic implements gnet.EventHandler: bytes have arrived, or the session asked to be woken.
+func (l *loops) OnTraffic(c gnet.Conn) gnet.Action {
+	s, ok := c.Context().(*session)
+	if !ok {
+		return gnet.Close
+	}
+	in, _ := c.Next(-1)
+	ws, cfg := l.borrow(), l.Config()
+	defer l.giveBack(ws)
+	var more bool
+	if len(in) == 0 || s.kept != nil || s.held != nil {
+		more = s.resume(ws, cfg)
+	}
+	if len(in) > 0 {
+		more = s.feed(in, ws, cfg)
+		s.lastActive.Store(l.clock.Now())
+	}
+	for {
+		l.count(ws)
+		if len(ws.out.Buf) > 0 {
+			if _, err := c.Write(ws.out.Buf); err != nil {
+				return gnet.Close
+			}
+			ws.out.Buf = ws.out.Buf[:0]
+		}
+		if c.OutboundBuffered() > cfg.OutputBufferBytes {
+			l.stats.slowReaders.Add(1)
+			l.log.Info("closed a client that does not read its replies", "client", s.id, "unread_bytes", c.OutboundBuffered())
+			return gnet.Close
+		}
+		if !more {
+			break
+		}
+		more = s.feed(nil, ws, cfg)
+	}
+	if s.killed.Load() || s.closing || l.draining.Load() && s.ready() && c.OutboundBuffered() == 0 {
+		return gnet.Close
+	}
+	return gnet.None
+}
+
+// quietLogger passes gnet's warnings and errors to the server's log.
+type quietLogger struct{ log *slog.Logger }
+
+func (q quietLogger) Debugf(string, ...any) {}
+func (q quietLogger) Infof(string, ...any)  {}
+func (q quietLogger) Warnf(format string, args ...any) {
+	q.log.Warn("event loop", "message", fmt.Sprintf(format, args...))
+}
+func (q quietLogger) Errorf(format string, args ...any) {
+	q.log.Error("event loop", "message", fmt.Sprintf(format, args...))
+}
+func (q quietLogger) Fatalf(format string, args ...any) { q.Errorf(format, args...) }

@@ -1,0 +1,86 @@
+package resp
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/redcon"
+)
+
+// Writer appends replies to Buf, in the protocol version the client chose.
+type Writer struct {
+	Buf   []byte
+	RESP3 bool
+}
+
+// Int writes an integer.
+func (w *Writer) Int(n int64) { w.Buf = redcon.AppendInt(w.Buf, n) }
+
+// Bool writes 1 or 0: the replies of Redis commands are integers in both protocols.
+func (w *Writer) Bool(b bool) {
+	if b {
+		w.Int(1)
+	} else {
+		w.Int(0)
+	}
+}
+
+// Array opens an array of n elements.
+func (w *Writer) Array(n int) { w.Buf = redcon.AppendArray(w.Buf, n) }
+
+// Map opens a map of n pairs: an array of 2n elements in RESP2.
+func (w *Writer) Map(n int) {
+	if !w.RESP3 {
+		w.Array(2 * n)
+		return
+	}
+	w.prefix('%', n)
+}
+
+// Set opens a set of n elements: an array in RESP2.
+func (w *Writer) Set(n int) {
+	if !w.RESP3 {
+		w.Array(n)
+		return
+	}
+	w.prefix('~', n)
+}
+
+func (w *Writer) prefix(kind byte, n int) {
+	w.Buf = append(strconv.AppendInt(append(w.Buf, kind), int64(n), 10), '\r', '\n')
+}
+
+// Bulk writes a binary-safe string.
+func (w *Writer) Bulk(b []byte) { w.Buf = redcon.AppendBulk(w.Buf, b) }
+
+// BulkString is Bulk for a string.
+func (w *Writer) BulkString(s string) { w.Buf = redcon.AppendBulkString(w.Buf, s) }
+
+// Status writes a simple string, such as OK.
+func (w *Writer) Status(s string) { w.Buf = redcon.AppendString(w.Buf, s) }
+
+// Null writes the absence of a value.
+func (w *Writer) Null() {
+	if w.RESP3 {
+		w.Buf = append(w.Buf, "_\r\n"...)
+		return
+	}
+	w.Buf = redcon.AppendNull(w.Buf)
+}
+
+// Verbatim writes text for people to read: a verbatim string in RESP3, a bulk string in RESP2.
+func (w *Writer) Verbatim(text string) {
+	if !w.RESP3 {
+		w.BulkString(text)
+		return
+	}
+	w.prefix('=', len(text)+4)
+	w.Buf = append(append(append(w.Buf, "txt:"...), text...), '\r', '\n')
+}
+
+var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
+
+// Error writes an error. The text starts with its code, such as ERR; line ends in it become spaces.
+func (w *Writer) Error(text string) {
+	w.Buf = append(append(append(w.Buf, '-'), oneLine.Replace(text)...), '\r', '\n')
+}

@@ -1,0 +1,159 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/panjf2000/gnet/v2"
+
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
+)
+
+// Server accepts connections and answers them. Create one with [New], run it with [Server.Serve].
+type Server struct {
+	settings atomic.Pointer[config.Config]
+	setMu    sync.Mutex // one CONFIG SET at a time
+	decider  Decider
+	keys     Sweeper
+	clock    *Clock
+	log      *slog.Logger
+	version  string
+	runID    string
+
+	clients    clients
+	waits      *waits
+	stats      stats
+	workspaces sync.Pool
+
+	engine   gnet.Engine
+	draining atomic.Bool
+	stop     func() // ends Serve; set by it
+	stopMu   sync.Mutex
+}
+
+// Sweeper is the store as the server looks after it.
+type Sweeper interface {
+	command.Keyspace
+	Sweep(now int64, count int) (looked, dropped int)
+	SetMaxBytes(bytes int64)
+}
+
+// Options are the parts a server is made of.
+type Options struct {
+	Config  config.Config
+	Decider Decider
+	Keys    Sweeper // the local store, for SCAN, INFO and expiry
+	Clock   *Clock
+	Log     *slog.Logger
+	Version string
+}
+
+// New returns a server that listens to nothing yet.
+func New(o Options) *Server {
+	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, runID: newRunID()}
+	s.settings.Store(&o.Config)
+	s.clients.byID = make(map[int64]*session)
+	s.waits = newWaits(o.Clock)
+	s.workspaces.New = func() any { return new(workspace) }
+	return s
+}
+
+// Config returns the settings in force.
+func (s *Server) Config() *config.Config { return s.settings.Load() }
+
+// ErrNotStopped is returned by Serve when connections had to be cut off at the end of the shutdown timeout.
+var ErrNotStopped = errors.New("connections were closed before they had read all their replies (--shutdown-timeout)")
+
+// Serve listens and answers until ctx is done, then drains: what was read is answered, then every connection is closed.
+// ready is called once connections are accepted, with the addresses in use.
+func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	s.stopMu.Lock()
+	s.stop = stop
+	s.stopMu.Unlock()
+	defer s.waits.stop()
+
+	run, err := s.listen(ready)
+	if err != nil {
+		return err
+	}
+	tending := make(chan struct{})
+	go func() {
+		defer close(tending)
+		s.tend(ctx)
+	}()
+	select {
+	case err = <-run:
+		stop()
+	case <-ctx.Done():
+		clean := s.drain()
+		end, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		err = s.engine.Stop(end)
+		<-run
+		if err == nil && !clean {
+			err = ErrNotStopped
+		}
+	}
+	<-tending
+	return err
+}
+
+// Shutdown starts a drain and returns at once. It implements part of [command.Server].
+func (s *Server) Shutdown() {
+	s.stopMu.Lock()
+	defer s.stopMu.Unlock()
+	if s.stop != nil {
+		s.stop()
+	}
+}
+
+// drain asks every connection to close once its replies are out, until the shutdown timeout. It reports whether all did.
+func (s *Server) drain() (clean bool) {
+	s.draining.Store(true)
+	deadline := s.clock.Now() + int64(s.Config().ShutdownTimeout)
+	for s.clients.count() > 0 {
+		if s.clock.Now() >= deadline {
+			return false
+		}
+		s.clients.each(func(c *session) { c.wake() })
+		time.Sleep(drainPoll)
+	}
+	return true
+}
+
+const drainPoll = 5 * time.Millisecond
+
+// Now implements [command.Server].
+func (s *Server) Now() int64 { return s.clock.Now() }
+
+// Keys implements [command.Server].
+func (s *Server) Keys() command.Keyspace { return s.keys }
+
+func (s *Server) borrow() *workspace { return s.workspaces.Get().(*workspace) }
+
+// keepOutputBytes is the largest output buffer a workspace keeps for its next use.
+const keepOutputBytes = 2 * outputChunk
+
+func (s *Server) giveBack(ws *workspace) {
+	if cap(ws.out.Buf) > keepOutputBytes {
+		ws.out.Buf = nil
+	}
+	ws.out.Buf = ws.out.Buf[:0]
+	s.workspaces.Put(ws)
+}
+
+// count moves a workspace's counters to the server's.
+func (s *Server) count(ws *workspace) {
+	s.stats.commands.Add(int64(ws.commands))
+	if ws.errors > 0 {
+		s.stats.errors.Add(int64(ws.errors))
+	}
+	ws.commands, ws.errors = 0, 0
+}

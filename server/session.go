@@ -1,0 +1,309 @@
+package server
+
+import (
+	"sync/atomic"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// session is the state machine of one connection. It does no I/O: feed takes bytes that arrived and leaves replies in
+// the workspace; whoever owns the connection moves the bytes. All methods but those of [waker] are called by one
+// goroutine at a time.
+type session struct {
+	host   *Server
+	id     int64
+	addr   string
+	laddr  string
+	opened int64  // clock
+	wake   func() // asks the connection's owner to call resume soon; safe from any goroutine
+
+	reader    resp.Reader
+	rest      []byte // input not consumed yet
+	resp3     bool
+	replyMode command.ReplyMode
+	client    command.Client
+	multi     transaction
+	closing   bool
+
+	kept      *workspace // a batch the decider has not finished
+	done      atomic.Bool
+	onDecided func() // the Done of every batch, made once
+	held      *held  // a granted reply that waits for its time
+
+	// what other connections see of this one
+	seen       atomic.Pointer[command.Client]
+	killed     atomic.Bool // by CLIENT KILL or the idle timeout
+	lastActive atomic.Int64
+	lastRow    atomic.Pointer[command.Row]
+}
+
+// workspace is the scratch of one feed: operations on their way to the decider and replies on their way out.
+type workspace struct {
+	out     resp.Writer
+	request command.Request
+	batch   Batch
+	replies []reply
+	exec    bool // the replies are those of one EXEC
+
+	commands int // carried out during this feed
+	errors   int // of them answered with an error before any decision
+}
+
+// reply is the answer to one command, still to be written.
+type reply struct {
+	row   *command.Row
+	first int // of its operations in the batch
+	count int
+	hold  bool
+	err   error    // in place of an answer
+	args  [][]byte // of a command without operations, inside EXEC
+}
+
+const (
+	// maxBatchOps is how many operations of a pipeline go to the decider at once.
+	maxBatchOps = 1024
+	// outputChunk is how many bytes of replies feed collects before it lets them be sent.
+	outputChunk = 256 << 10
+	// keepRestBytes is the largest input buffer an idle session holds on to.
+	keepRestBytes = 4 << 10
+)
+
+// feed takes input and carries out what it holds. more reports that it stopped early to have the output sent: call it
+// again without input.
+func (s *session) feed(in []byte, ws *workspace, cfg *config.Config) (more bool) {
+	buf := in
+	if len(s.rest) > 0 {
+		s.rest = append(s.rest, in...)
+		buf = s.rest
+	}
+	s.reader.Limits = resp.Limits{MaxArgs: cfg.MaxArgs, MaxBulk: cfg.MaxBulkBytes, MaxInline: cfg.MaxBulkBytes}
+	ws.out.RESP3 = s.resp3
+	ws.request.MaxKeyBytes = cfg.MaxKeyBytes
+	at := 0
+	for s.ready() {
+		if len(ws.out.Buf) >= outputChunk {
+			more = true
+			break
+		}
+		args, length, err := s.reader.Next(buf[at:])
+		if err != nil {
+			s.refuse(ws, err)
+			break
+		}
+		if length == 0 {
+			s.flush(ws)
+			break
+		}
+		if len(args) > 0 && !s.execute(args, ws) {
+			break
+		}
+		at += length
+	}
+	if more {
+		s.flush(ws)
+	}
+	s.keepRest(buf[at:], cfg.QueryBufferBytes, ws)
+	return more && s.ready()
+}
+
+// ready reports whether the next command can be carried out.
+func (s *session) ready() bool { return !s.closing && s.kept == nil && s.held == nil }
+
+// refuse answers what was asked before and then the error, and closes.
+func (s *session) refuse(ws *workspace, err error) {
+	if s.flush(ws); !s.ready() {
+		return // the bytes stay in rest and are refused once the answers before are out
+	}
+	ws.out.Error("ERR " + err.Error())
+	s.closing = true
+}
+
+func (s *session) keepRest(rest []byte, limit int, ws *workspace) {
+	switch {
+	case s.closing || len(rest) == 0:
+		if s.rest = s.rest[:0]; cap(s.rest) > keepRestBytes {
+			s.rest = nil
+		}
+	case len(rest) > limit:
+		ws.out.Error(command.ErrQueryTooBig.Error())
+		s.closing, s.rest = true, nil
+	default:
+		s.rest = append(s.rest[:0], rest...) // overlaps only by moving down
+	}
+}
+
+// execute takes one command. It reports false if the command must be offered again once the session is ready.
+func (s *session) execute(args [][]byte, ws *workspace) (taken bool) {
+	row, err := s.find(args)
+	if s.multi.open && (err != nil || row.Flags&command.NoMulti == 0) {
+		s.queue(row, args, err, ws)
+		return true
+	}
+	if err == nil && row.Run != nil {
+		if s.flush(ws); !s.ready() {
+			return false
+		}
+		s.run(row, args, ws)
+		return true
+	}
+	ws.add(row, args, err)
+	if s.replyMode != command.ReplyOn {
+		s.flushSilently(ws)
+	} else if ws.request.Hold || len(ws.batch.Ops) >= maxBatchOps {
+		s.flush(ws)
+	}
+	return true
+}
+
+// find is command.Find with a memory of the command before, which most often comes again.
+func (s *session) find(args [][]byte) (*command.Row, error) {
+	if last := s.lastRow.Load(); last != nil && last.Is(args) {
+		return last, nil
+	}
+	row, err := command.Find(args)
+	if err == nil {
+		s.lastRow.Store(row)
+	}
+	return row, err
+}
+
+// add parses a limiter command into the batch; an error becomes its reply.
+func (ws *workspace) add(row *command.Row, args [][]byte, err error) {
+	first := len(ws.batch.Ops)
+	r := &ws.request
+	r.Args, r.Ops, r.Hold = args, ws.batch.Ops, false
+	if err == nil {
+		err = row.Parse(r)
+	}
+	if err != nil {
+		r.Ops, r.Hold = r.Ops[:first], false
+	}
+	ws.batch.Ops = r.Ops
+	ws.replies = append(ws.replies, reply{row: row, first: first, count: len(r.Ops) - first, hold: r.Hold, err: err})
+}
+
+// run carries out a command that is answered at once.
+func (s *session) run(row *command.Row, args [][]byte, ws *workspace) {
+	mark, mode := len(ws.out.Buf), s.replyMode
+	row.Run(s, &ws.out, args)
+	s.publish()
+	if mode != command.ReplyOn {
+		s.silence(ws, mark, mode)
+	}
+	ws.commands++
+}
+
+// publish shows other connections what has changed about this one.
+func (s *session) publish() {
+	if s.client != *s.seen.Load() {
+		seen := s.client
+		s.seen.Store(&seen)
+	}
+}
+
+// silence takes back a reply that CLIENT REPLY suppressed. SKIP lasts for one command; a CLIENT REPLY ON in that place
+// is answered.
+func (s *session) silence(ws *workspace, mark int, mode command.ReplyMode) {
+	switch {
+	case s.replyMode == command.ReplyOn:
+	case mode == command.ReplySkip && s.replyMode == command.ReplySkip:
+		ws.out.Buf, s.replyMode = ws.out.Buf[:mark], command.ReplyOn
+	default:
+		ws.out.Buf = ws.out.Buf[:mark]
+	}
+}
+
+// flush has the batch decided and writes the replies, unless the decider needs longer.
+func (s *session) flush(ws *workspace) {
+	if len(ws.replies) == 0 {
+		return
+	}
+	b := &ws.batch
+	if len(b.Ops) > 0 {
+		if cap(b.Results) < len(b.Ops) {
+			b.Results = make([]engine.Result, len(b.Ops), max(64, 2*len(b.Ops)))
+		}
+		b.Results = b.Results[:len(b.Ops)]
+		b.Local = s.client.ReadOnly
+		b.Done = s.onDecided
+		if !s.host.decider.Decide(b) {
+			s.kept = ws
+			return
+		}
+	}
+	s.answer(ws, ws)
+}
+
+// flushSilently is flush for a connection that turned replies off.
+func (s *session) flushSilently(ws *workspace) {
+	mark, mode := len(ws.out.Buf), s.replyMode
+	s.flush(ws)
+	if s.kept == nil {
+		s.silence(ws, mark, mode)
+	}
+}
+
+// answer writes the replies of a decided batch to out.
+func (s *session) answer(ws, out *workspace) {
+	w := &out.out
+	if ws.exec {
+		w.Array(len(ws.replies))
+	}
+	for i := range ws.replies {
+		r := &ws.replies[i]
+		ops, results := ws.batch.Ops[r.first:r.first+r.count], ws.batch.Results[r.first:r.first+r.count]
+		switch {
+		case r.err != nil:
+			out.errors++
+			w.Error(r.err.Error())
+		case r.args != nil:
+			r.row.Run(s, w, r.args)
+		case r.hold && results[0].Allowed && results[0].Wait > 0:
+			s.hold(r.row, ops[0], results[0])
+		default:
+			r.row.Reply(w, ops, results)
+		}
+	}
+	out.commands += len(ws.replies)
+	ws.clear()
+}
+
+func (ws *workspace) clear() {
+	clear(ws.replies)
+	ws.replies, ws.exec = ws.replies[:0], false
+	ws.batch.Ops, ws.batch.Results = ws.batch.Ops[:0], ws.batch.Results[:0]
+	ws.batch.Atomic = false
+}
+
+// decided is the Done of this session's batches; it may run on any goroutine.
+func (s *session) decided() {
+	s.done.Store(true)
+	s.wake()
+}
+
+// resume goes on after a wake: it writes what has become ready and carries out the input that waited behind it.
+func (s *session) resume(ws *workspace, cfg *config.Config) (more bool) {
+	ws.out.RESP3 = s.resp3
+	if s.kept != nil && s.done.Load() {
+		kept := s.kept
+		s.kept = nil
+		s.done.Store(false)
+		mark, mode := len(ws.out.Buf), s.replyMode
+		s.answer(kept, ws)
+		s.publish()
+		if mode != command.ReplyOn {
+			s.silence(ws, mark, mode)
+		}
+		s.host.giveBack(kept)
+	}
+	if s.held != nil && s.held.over.Load() {
+		s.release(ws)
+	}
+	if !s.ready() {
+		return false
+	}
+	return s.feed(nil, ws, cfg)
+}

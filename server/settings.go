@@ -1,0 +1,89 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
+)
+
+// redisConstants are settings Redis clients and tools ask for that have only one value here.
+var redisConstants = [][2]string{
+	{"appendonly", "no"}, {"databases", "1"}, {"replica-read-only", "yes"}, {"save", ""}, {"slave-read-only", "yes"},
+}
+
+// ConfigGet implements [command.Server].
+func (s *Server) ConfigGet(patterns []string) (pairs []string) {
+	cfg := s.Config()
+	offer := func(name, value string) {
+		for _, p := range patterns {
+			if command.Match(strings.ToLower(p), name) {
+				pairs = append(pairs, name, value)
+				return
+			}
+		}
+	}
+	for i := range config.Settings {
+		row := &config.Settings[i]
+		offer(row.Name, row.Get(cfg))
+		if row.Redis != "" {
+			offer(row.Redis, row.RedisValue(cfg))
+		}
+	}
+	for _, c := range redisConstants {
+		offer(c[0], c[1])
+	}
+	return pairs
+}
+
+// ConfigSet implements [command.Server].
+func (s *Server) ConfigSet(pairs []string) error {
+	s.setMu.Lock()
+	defer s.setMu.Unlock()
+	next := *s.Config()
+	for i := 0; i < len(pairs); i += 2 {
+		row, known := config.Lookup(pairs[i])
+		if !known {
+			return fmt.Errorf("ERR Unknown option or number of arguments for CONFIG SET - '%s'", pairs[i])
+		}
+		if !row.Mutable {
+			return fmt.Errorf("ERR CONFIG SET failed (possibly related to argument '%s') - can't be changed while the server runs; start it with --%s", pairs[i], row.Name)
+		}
+		if err := row.Set(&next, pairs[i+1]); err != nil {
+			return fmt.Errorf("ERR CONFIG SET failed (possibly related to argument '%s') - %w", pairs[i], err)
+		}
+	}
+	if err := next.Check(); err != nil {
+		return fmt.Errorf("ERR CONFIG SET failed - %w", err)
+	}
+	s.settings.Store(&next)
+	s.keys.SetMaxBytes(next.MaxMemoryBytes)
+	return nil
+}
+
+// ConfigRewrite implements [command.Server]: the file is written beside and renamed, so that it is whole at any time.
+func (s *Server) ConfigRewrite() error {
+	s.setMu.Lock()
+	defer s.setMu.Unlock()
+	cfg := s.Config()
+	if cfg.File == "" {
+		return errors.New("ERR The server is running without a config file")
+	}
+	temp, err := os.CreateTemp(filepath.Dir(cfg.File), filepath.Base(cfg.File)+".*")
+	if err != nil {
+		return fmt.Errorf("ERR Rewriting config file: %w", err)
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.Write(config.Rewrite(cfg))
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), cfg.File)
+	}
+	if err != nil {
+		return fmt.Errorf("ERR Rewriting config file: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package server
+
+import (
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// transaction is what a session collects between MULTI and EXEC.
+type transaction struct {
+	open   bool
+	broken bool // a command could not be queued: EXEC aborts
+	queued []queuedCommand
+	bytes  int
+}
+
+type queuedCommand struct {
+	row  *command.Row
+	args [][]byte
+}
+
+// maxQueuedCommands bounds a transaction, beside the query buffer's bound on its bytes.
+const maxQueuedCommands = 10_000
+
+// queue keeps a copy of a command for EXEC, or notes why it can't be.
+func (s *session) queue(row *command.Row, args [][]byte, err error, ws *workspace) {
+	mark, mode := len(ws.out.Buf), s.replyMode
+	copied := make([][]byte, len(args))
+	for i, a := range args {
+		copied[i] = append([]byte{}, a...)
+		s.multi.bytes += len(a) + 24
+	}
+	if err == nil && (len(s.multi.queued) >= maxQueuedCommands || s.multi.bytes > s.host.Config().QueryBufferBytes) {
+		err = command.ErrMultiTooLong
+	}
+	if err != nil {
+		s.multi.broken, s.multi.queued = true, nil
+		ws.out.Error(err.Error())
+	} else {
+		if !s.multi.broken {
+			s.multi.queued = append(s.multi.queued, queuedCommand{row, copied})
+		}
+		ws.out.Status("QUEUED")
+	}
+	if mode != command.ReplyOn {
+		s.silence(ws, mark, mode)
+	}
+}
+
+// Begin implements [command.Session].
+func (s *session) Begin() error {
+	if s.multi.open {
+		return command.ErrNestedMulti
+	}
+	s.multi = transaction{open: true}
+	return nil
+}
+
+// Discard implements [command.Session].
+func (s *session) Discard() error {
+	if !s.multi.open {
+		return command.ErrDiscardNoMult
+	}
+	s.multi = transaction{}
+	return nil
+}
+
+// Exec implements [command.Session]: the queued commands' operations are decided as one atomic batch. A BLOCK among
+// them does not wait, as in Redis: it is granted now or denied.
+func (s *session) Exec(w *resp.Writer) {
+	multi := s.multi
+	s.multi = transaction{}
+	switch {
+	case !multi.open:
+		w.Error(command.ErrExecNoMulti.Error())
+		return
+	case multi.broken:
+		w.Error(command.ErrExecAbort.Error())
+		return
+	}
+	ws := s.host.borrow()
+	ws.out.Buf, w.Buf = w.Buf, ws.out.Buf // the replies go where w's do
+	ws.out.RESP3 = w.RESP3
+	ws.exec, ws.batch.Atomic = true, true
+	ws.request.MaxKeyBytes = s.host.Config().MaxKeyBytes
+	for _, q := range multi.queued {
+		if q.row.Run != nil {
+			ws.replies = append(ws.replies, reply{row: q.row, args: q.args})
+			continue
+		}
+		ws.add(q.row, q.args, nil)
+		if last := &ws.replies[len(ws.replies)-1]; last.hold {
+			last.hold = false
+			ws.batch.Ops[last.first].MaxWait = 0
+		}
+	}
+	if len(multi.queued) == 0 {
+		ws.out.Array(0)
+	}
+	s.flush(ws)
+	s.host.count(ws)
+	ws.out.Buf, w.Buf = w.Buf, ws.out.Buf
+	if s.kept == nil {
+		s.host.giveBack(ws)
+	}
+}
