@@ -1,0 +1,177 @@
+// Package compat runs real Redis client libraries, unchanged, against a Stint server.
+//
+// TestClients builds the server, starts it on a free loopback port, and gives its address to one program per language,
+// which installs its pinned libraries with the language's own package client. README.md tells what they check. It needs
+// the network the first time; go test -short leaves it out.
+package compat
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A suite is the program of one language, in the folder of that name.
+type suite struct {
+	folder  string
+	tools   map[string]string // program that must be there, and what to install if it is not
+	prepare []step            // commands that install the libraries and build the program
+	run     []string          // the command that runs the checks
+	reports []string          // client and protocol of each "…: N checks" line it must print
+}
+
+// A step is a command that is left out if the file named by unless exists.
+type step struct {
+	unless  string
+	command []string
+}
+
+var suites = []suite{
+	{
+		folder:  "go",
+		prepare: []step{{command: []string{"go", "build", "-o", "../build/go", "."}}},
+		run:     []string{"../build/go"},
+		reports: []string{"go-redis RESP2", "go-redis RESP3", "rueidis RESP2", "rueidis RESP3", "redigo RESP2"},
+	},
+	{
+		folder: "python",
+		tools:  map[string]string{"python3": "Python 3.10 or later with its venv module"},
+		prepare: []step{
+			{unless: "../build/python/bin/pip", command: []string{"python3", "-m", "venv", "../build/python"}},
+			{command: []string{"../build/python/bin/pip", "install", "--quiet", "--requirement", "requirements.txt"}},
+		},
+		run:     []string{"../build/python/bin/python", "compat.py"},
+		reports: []string{"redis-py default", "redis-py RESP2", "redis-py RESP3"},
+	},
+	{
+		folder:  "node",
+		tools:   map[string]string{"node": "Node.js 20 or later", "npm": "npm, which comes with Node.js"},
+		prepare: []step{{command: []string{"npm", "ci", "--prefer-offline", "--no-audit", "--no-fund"}}},
+		run:     []string{"node", "compat.mjs"},
+		reports: []string{"ioredis RESP2", "ioredis RESP3", "node-redis RESP2", "node-redis RESP3"},
+	},
+	{
+		folder:  "java",
+		tools:   map[string]string{"mvn": "Maven 3.8 or later", "javac": "a JDK, version 17 or later"},
+		prepare: []step{{command: []string{"mvn", "--quiet", "--batch-mode", "process-classes"}}},
+		run:     []string{"java", "-classpath", "../build/java/classes:../build/java/libraries/*", "Compat"},
+		reports: []string{"Jedis RESP2", "Jedis RESP3", "Lettuce RESP2", "Lettuce RESP3"},
+	},
+	{
+		folder:  "rust",
+		tools:   map[string]string{"cargo": "Rust 1.85 or later with cargo"},
+		prepare: []step{{command: []string{"cargo", "build", "--quiet", "--locked", "--target-dir", "../build/rust"}}},
+		run:     []string{"../build/rust/debug/stint-compat"},
+		reports: []string{"redis-rs RESP2", "redis-rs RESP3"},
+	},
+}
+
+func TestClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds programs in five languages and may download their libraries; run without -short")
+	}
+	neverCached(t)
+	address := startServer(t)
+	for _, s := range suites {
+		t.Run(s.folder, func(t *testing.T) { s.test(t, address) })
+	}
+	t.Run("redis-cli", func(t *testing.T) { testRedisCLI(t, address) })
+}
+
+func (s suite) test(t *testing.T, address string) {
+	for program, install := range s.tools {
+		require(t, program, install)
+	}
+	for _, p := range s.prepare {
+		if p.unless != "" && exists(filepath.Join(s.folder, p.unless)) {
+			continue
+		}
+		command := s.command(t, address, p.command)
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, output)
+		}
+	}
+	output, err := s.command(t, address, s.run).CombinedOutput()
+	if err != nil {
+		t.Errorf("%s: %v\n%s", strings.Join(s.run, " "), err, output)
+	}
+	for _, report := range s.reports {
+		count := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(report) + `: ([1-9][0-9]*) checks$`).FindSubmatch(output)
+		if count == nil {
+			t.Errorf("no line %q with a number above zero in:\n%s", report+": N checks", output)
+			continue
+		}
+		t.Logf("%s: %s checks", report, count[1])
+	}
+}
+
+func (s suite) command(t *testing.T, address string, args []string) *exec.Cmd {
+	c := command(t, args...)
+	c.Dir = s.folder
+	c.Env = append(os.Environ(), "STINT_ADDR="+address)
+	return c
+}
+
+// command ends with the test, and early enough to say what it was doing if the test times out.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	ctx := t.Context()
+	if deadline, ok := t.Deadline(); ok {
+		early, cancel := context.WithDeadline(ctx, deadline.Add(-10*time.Second))
+		t.Cleanup(cancel)
+		ctx = early
+	}
+	c := exec.CommandContext(ctx, args[0], args[1:]...)
+	c.WaitDelay = 5 * time.Second
+	return c
+}
+
+// require skips the test if a program is missing, except in CI, where nothing may be left out quietly.
+func require(t *testing.T, program, install string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err == nil {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("%s is missing: install %s", program, install)
+	}
+	t.Skipf("%s is missing: install %s", program, install)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// neverCached keeps go test from answering "(cached)": the server's sources and the programs are not among the files
+// that it sees this test depend on. It caches no result of a test that has read a file only just written.
+func neverCached(t *testing.T) {
+	t.Cleanup(func() {
+		stamp := filepath.Join("build", "last-run")
+		if err := os.WriteFile(stamp, []byte(time.Now().String()), 0o644); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.ReadFile(stamp); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestReadme holds the table of clients in README.md to the suites above.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range suites {
+		for _, report := range s.reports {
+			if !strings.Contains(string(readme), "`"+report+"`") {
+				t.Errorf("README.md does not list `%s`", report)
+			}
+		}
+	}
+}
