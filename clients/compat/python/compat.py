@@ -1,0 +1,192 @@
+"""Use a Stint server through redis-py, unchanged, and check every reply.
+
+The server's address comes from STINT_ADDR. Each protocol prints one line, "redis-py RESP3: 150 checks"; a reply that
+is not the promised one is printed too, and the program exits with 1.
+"""
+
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import redis
+
+CLIENT_NAME = "stint-compat"
+
+
+class Contract:
+    """The checks that every client library of every language runs; ../README.md lists them.
+
+    Limits refill so slowly (a token an hour, a token a day) that no reply depends on how fast the test runs.
+    """
+
+    def __init__(self, name, options, resp):
+        self.name, self.options, self.resp = name, options, resp
+        self.checks = self.failures = 0
+        self.client = self.connect()
+
+    def connect(self):
+        host, port = os.environ["STINT_ADDR"].rsplit(":", 1)
+        return redis.Redis(host=host, port=int(port), client_name=CLIENT_NAME, **self.options)
+
+    def run(self):
+        try:
+            self.handshake()
+            self.pipelined()
+            self.token_bucket()
+            self.errors()
+            self.transaction()
+            self.keys()
+            self.concurrency()
+        except redis.RedisError as error:
+            self.check(False, f"gave up: {error}")
+        finally:
+            self.client.close()
+        print(f"{self.name}: {self.checks} checks", flush=True)
+        return self.checks > 0 and self.failures == 0
+
+    def handshake(self):
+        self.check(self.client.ping() is True, "PING")
+        info = self.client.client_info()
+        for field, want in ("name", CLIENT_NAME), ("resp", self.resp), ("lib-name", "redis-py"):
+            got = info.get(field, "")
+            self.check(got == want, f"CLIENT INFO: got {field}={got}, want {want}")
+
+    def pipelined(self):
+        key = self.fresh("pipeline")
+        pipeline = self.client.pipeline(transaction=False)
+        for _ in range(100):
+            pipeline.execute_command("CL.THROTTLE", key, 4, 1, 86400)
+        replies = pipeline.execute()
+        self.check(len(replies) == 100, f"pipeline: {len(replies)} replies to 100 commands")
+        for i, reply in enumerate(replies):
+            limited, limit, remaining, retry, reset = reply
+            if i < 5:
+                ok = (limited, limit, remaining, retry) == (0, 5, 4 - i, -1) and reset > 0
+            else:
+                ok = (limited, limit, remaining) == (1, 5, 0) and 0 < retry <= 86400 and reset > 0
+            self.check(ok, f"pipeline: reply {i + 1}: got {reply}")
+
+    def token_bucket(self):
+        key = self.fresh("bucket")
+        self.reply("1 10 9 0 12000", "TB.ACQUIRE", key, 10, "5/m")
+
+        key = self.fresh("options")
+        self.reply("4 10 6 0 *", "TB.ACQUIRE", key, 10, "1/h", 4)
+        self.reply("6 10 * 0 *", "TB.ACQUIRE", key, 10, "1/h", 6, "PEEK")
+        self.reply("6 10 0 0 *", "TB.ACQUIRE", key, 10, "1/h", 10, "UPTO")
+        self.reply("0 10 0 + *", "TB.ACQUIRE", key, 10, "1/h")
+        self.reply("0 10 0 -1 *", "TB.ACQUIRE", key, 10, "1/h", 11)
+
+        key = self.fresh("binary\x00\xff\r\n")
+        self.reply("1 10 9 0 12000", "TB.ACQUIRE", key, 10, "5/m")
+
+    def errors(self):
+        key = self.fresh("errors")
+        self.fails("capacity: must be an integer between 1 and 1000000000000, got 'ten'", "TB.ACQUIRE", key, "ten", 1)
+        self.fails("wrong number of arguments for 'tb.acquire' command", "TB.ACQUIRE", key)
+        self.fails("unknown command 'TB.NONSUCH'", "TB.NONSUCH", key)
+        self.reply("0 5 4 -1 86400", "CL.THROTTLE", key, 4, 1, 86400)
+        self.fails("WRONGTYPE", "TB.ACQUIRE", key, 10, 1)
+
+        # An error in a pipeline is the answer to one command and to no other.
+        key = self.fresh("mixed")
+        pipeline = self.client.pipeline(transaction=False)
+        for rate in "1/h", "fast", "1/h":
+            pipeline.execute_command("TB.ACQUIRE", key, 10, rate)
+        first, second, third = pipeline.execute(raise_on_error=False)
+        self.check(matches(first, "1 10 9 0 *"), f"mixed pipeline: reply 1: got {first}")
+        self.check(
+            isinstance(second, redis.ResponseError) and "rate: " in str(second),
+            f"mixed pipeline: reply 2: got {second!r}",
+        )
+        self.check(matches(third, "1 10 8 0 *"), f"mixed pipeline: reply 3: got {third}")
+
+    def transaction(self):
+        throttle, bucket = self.fresh("transaction-1"), self.fresh("transaction-2")
+        with self.client.pipeline(transaction=True) as pipeline:
+            pipeline.execute_command("CL.THROTTLE", throttle, 4, 1, 86400)
+            pipeline.execute_command("CL.THROTTLE", throttle, 4, 1, 86400)
+            pipeline.execute_command("TB.ACQUIRE", bucket, 10, "5/m")
+            replies = pipeline.execute()
+        self.check(len(replies) == 3, f"EXEC: got {replies}")
+        for reply, want in zip(replies, ("0 5 4 -1 86400", "0 5 3 -1 +", "1 10 9 0 12000")):
+            self.check(matches(reply, want), f"EXEC: got {reply}, want {want}")
+
+    def keys(self):
+        throttle, bucket = self.fresh("keys-1"), self.fresh("keys-2")
+        self.reply("0 5 4 -1 86400", "CL.THROTTLE", throttle, 4, 1, 86400)
+        self.reply("1 10 9 0 3600000", "TB.ACQUIRE", bucket, 10, "1/h")
+        for key, kind, seconds in (throttle, b"gcra", 86400), (bucket, b"token-bucket", 3600):
+            exists, got, ttl, pttl = self.state(key)
+            self.check(exists == 1, f"EXISTS: got {exists}")
+            self.check(got == kind, f"TYPE: got {got}, want {kind}")
+            self.check(0 < ttl <= seconds, f"TTL: got {ttl}")
+            self.check(0 < pttl <= seconds * 1000, f"PTTL: got {pttl}")
+
+        self.check(self.client.delete(throttle) == 1, "DEL")
+        state = self.state(throttle)
+        self.check(state == (0, b"none", -2, -2), f"after DEL: got {state}")
+        self.reply("0 5 4 -1 86400", "CL.THROTTLE", throttle, 4, 1, 86400)
+
+    def concurrency(self):
+        """Eight clients ask fifty times each for one of fifty tokens."""
+        key = self.fresh("concurrency")
+
+        def ask(_):
+            with self.connect() as client:
+                return [client.execute_command("TB.ACQUIRE", key, 50, "1/h") for _ in range(50)]
+
+        with ThreadPoolExecutor(8) as pool:
+            replies = [reply for answers in pool.map(ask, range(8)) for reply in answers]
+        granted = sum(reply[0] for reply in replies)
+        self.check(len(replies) == 400, f"concurrency: {len(replies)} answers to 400 attempts")
+        self.check(granted == 50, f"concurrency: {granted} granted of 50")
+
+    def check(self, ok, text):
+        self.checks += 1
+        if not ok:
+            self.failures += 1
+            print(f"{self.name}: FAILED: {text}", file=sys.stderr)
+
+    def fresh(self, name):
+        """A key of this client's own, reset."""
+        key = f"{self.name} {name}".encode("latin-1")
+        self.client.delete(key)
+        return key
+
+    def reply(self, want, *command):
+        got = self.client.execute_command(*command)
+        self.check(matches(got, want), f"{command}: got {got}, want {want}")
+
+    def fails(self, text, *command):
+        try:
+            got = self.client.execute_command(*command)
+        except redis.ResponseError as error:
+            got = error
+        self.check(isinstance(got, redis.ResponseError) and text in str(got), f"{command}: got {got!r}, want {text}")
+
+    def state(self, key):
+        c = self.client
+        return c.exists(key), c.type(key), c.ttl(key), c.pttl(key)
+
+
+def matches(reply, pattern):
+    """Compare five integers to a pattern: * is any of them, + one above zero."""
+    wants = pattern.split()
+    return (
+        isinstance(reply, list)
+        and len(reply) == len(wants)
+        and all(
+            isinstance(got, int) and (want == "*" or (got > 0 if want == "+" else got == int(want)))
+            for got, want in zip(reply, wants)
+        )
+    )
+
+
+if __name__ == "__main__":
+    results = [
+        Contract("redis-py default", {}, "3").run(),
+        Contract("redis-py RESP2", {"protocol": 2}, "2").run(),
+        Contract("redis-py RESP3", {"protocol": 3}, "3").run(),
+    ]
+    sys.exit(0 if all(results) else 1)
