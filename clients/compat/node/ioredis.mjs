@@ -1,0 +1,31 @@
+import { Redis, ReplyError } from "ioredis";
+import { CLIENT_NAME } from "./contract.mjs";
+
+export async function connectIoredis(host, port, protocol) {
+  const redis = new Redis({ host, port, protocol, connectionName: CLIENT_NAME, lazyConnect: true });
+  await redis.connect(); // resolves after the ready check: HELLO, CLIENT SETNAME, CLIENT SETINFO, INFO
+  return {
+    ping: () => redis.ping(),
+    info: () => redis.client("INFO"),
+    send: (command, ...args) => redis.call(command, ...args),
+    pipeline: async (commands) => {
+      const results = await addAll(redis.pipeline(), commands).exec();
+      return results.map(([error, reply]) => error ?? reply);
+    },
+    transaction: async (commands) => {
+      const results = await addAll(redis.multi(), commands).exec();
+      return results.map(([error, reply]) => error ?? reply);
+    },
+    del: (key) => redis.del(key),
+    state: (key) => Promise.all([redis.exists(key), redis.type(key), redis.ttl(key), redis.pttl(key)]),
+    isServerError: (error) => error instanceof ReplyError,
+    close: () => redis.quit(),
+  };
+}
+
+function addAll(pipeline, commands) {
+  for (const [command, ...args] of commands) {
+    pipeline.call(command, ...args);
+  }
+  return pipeline;
+}
