@@ -45,11 +45,13 @@ func meterAfter(now int64, ticks wide, rate Rate) meter {
 
 // carryOver converts ticks taken at one rate to ticks at another, so that the tokens taken stay the same. It rounds up
 // to a whole tick; as every later quantity is a whole number of ticks too, no decision differs from that of the
-// unrounded fraction.
+// unrounded fraction. Only a clock that went back can show more than a capacity and a debt of MaxTokens each as taken;
+// that much is carried.
 func carryOver(ticks wide, from, to Rate) wide {
 	if from.Period == to.Period {
 		return ticks // a token is as many ticks as before
 	}
+	ticks = smaller(ticks, product(2*MaxTokens, uint64(from.Period)))
 	tokens, rest := ticks.divide(uint64(from.Period))
 	part := product(rest, uint64(to.Period)).divideUp(uint64(from.Period))
 	return product(tokens, uint64(to.Period)).plus(wide{0, uint64(part)})
