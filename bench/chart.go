@@ -24,8 +24,8 @@ const (
 	barSpace     = 0.75 * vg.Centimeter // a bar and the gap to the next
 	barWidth     = 0.5 * vg.Centimeter
 	panelMargins = 1.5 * vg.Centimeter // the panel's title, and the padding above and below
-	captionSpace = 2.2 * vg.Centimeter
-	labelRoom    = 1.35 // the axis is longer than the longest bar: room for its figure
+	captionSpace = 2.6 * vg.Centimeter
+	labelRoom    = 1.45 // the axis is longer than the longest bar: room for its figure
 )
 
 // barColor gives Stint's limiter commands the strong colour, and the

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 )
 
@@ -33,9 +34,21 @@ func describeMachine(root string) Machine {
 }
 
 func (m Machine) String() string {
-	return fmt.Sprintf("%s, %d cores, Linux %s (load average %s at the start), commit %s, %s, Redis %s",
-		m.CPU, m.Cores, m.Kernel, m.LoadAverage, m.Commit, m.Go, m.Redis)
+	return fmt.Sprintf("%s, %d cores, Linux %s, commit %s, %s, Redis %s", m.CPU, m.Cores, m.Kernel, m.Commit, m.Go, m.Redis)
 }
+
+// Noise warns when the machine was doing something else as the run began;
+// empty when it was not.
+func (m Machine) Noise() string {
+	load, err := strconv.ParseFloat(m.LoadAverage, 64)
+	if err != nil || load < noisyLoad {
+		return ""
+	}
+	return fmt.Sprintf("The machine was busy when this began (load average %s): take the ratios, not the figures.", m.LoadAverage)
+}
+
+// noisyLoad is a load average that an idle machine does not have.
+const noisyLoad = 0.5
 
 // cpuModel finds "model name : …" in /proc/cpuinfo.
 func cpuModel(cpuinfo string) string {

@@ -64,7 +64,9 @@ func run(settings Settings) error {
 		Date: time.Now(), Machine: describeMachine(root), Settings: settings,
 		Series: seriesOf(servers), Results: Results{}, Memory: map[string][]MemorySample{},
 	}
-	if err := measureAll(ctx, servers, report); err != nil {
+	if err := measureAll(ctx, servers, report); ctx.Err() != nil {
+		return errors.New("interrupted")
+	} else if err != nil {
 		return err
 	}
 	return publish(root, report)
@@ -86,7 +88,7 @@ func measureAll(ctx context.Context, servers []Server, report *Report) error {
 		return err
 	}
 	w := weigher{
-		series: report.Series, keys: report.Settings.Keys, rounds: report.Settings.Rounds,
+		series: report.Series, keys: report.Settings.Keys, first: firstKey(), rounds: report.Settings.Rounds,
 		progress: os.Stderr, results: report.Memory,
 	}
 	return w.run(ctx)

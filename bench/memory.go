@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"time"
 )
 
@@ -22,16 +23,21 @@ type gcPauses struct {
 }
 
 const (
-	warmUpKeys  = 1000                   // so that buffers made once do not count
-	settleFor   = 500 * time.Millisecond // before memory is read
-	warmUpFirst = 900_000_000_000        // keys apart from those that are counted
+	warmUpKeys = 1000                   // so that buffers made once do not count
+	settleFor  = 500 * time.Millisecond // before memory is read
 )
+
+// A server given with -other keeps the keys of earlier rounds and runs, so
+// every run numbers its keys from somewhere else. The bounds leave the
+// numbers below to the load of rounds.go and stay within 12 digits.
+func firstKey() int { return 100_000_000_000 + rand.IntN(700_000_000_000) }
 
 // A weigher measures memory per key, server after server in every round,
 // each round in a fresh process where the server is ours.
 type weigher struct {
 	series   []Series
 	keys     int
+	first    int // number of the first key
 	rounds   int
 	progress io.Writer
 	results  map[string][]MemorySample // by Series.ID
@@ -77,12 +83,12 @@ func (m *weigher) weigh(ctx context.Context, s Series, round int) (MemorySample,
 		time.Sleep(settleFor)
 		return residentBytes(inst.PIDs())
 	}
-	before, err := fill(warmUpFirst+round*warmUpKeys, warmUpKeys)
+	first := m.first + round*(warmUpKeys+m.keys)
+	before, err := fill(first, warmUpKeys)
 	if err != nil {
 		return MemorySample{}, err
 	}
-	// -other servers keep the keys of earlier rounds: number on from there.
-	after, err := fill(round*m.keys, m.keys)
+	after, err := fill(first+warmUpKeys, m.keys)
 	if err != nil {
 		return MemorySample{}, err
 	}

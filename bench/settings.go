@@ -24,7 +24,7 @@ type Settings struct {
 const (
 	minRounds = 3 // below that a median is not one
 	maxRounds = 999
-	maxKeys   = 100_000_000 // for 12 digits to hold them over all rounds
+	maxKeys   = 100_000_000 // so that the keys of all rounds fit into 12 digits
 )
 
 // quickDefaults replace the defaults of flags that are not given.

@@ -9,11 +9,15 @@ import (
 
 // preamble says under which circumstances the figures came about.
 func preamble(r *Report) []string {
-	return []string{
+	lines := []string{
 		fmt.Sprintf("%s, %s", r.Date.Format("2006-01-02"), r.Machine),
 		fmt.Sprintf("redis-benchmark with %d connections; medians of %d rounds of about %s per cell, servers interleaved.",
 			connections, r.Settings.Rounds, r.Settings.Cell),
 	}
+	if noise := r.Machine.Noise(); noise != "" {
+		lines = append(lines, noise)
+	}
+	return lines
 }
 
 // writeText writes the tables for a terminal.

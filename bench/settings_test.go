@@ -1,0 +1,155 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseOther(t *testing.T) {
+	for _, step := range []struct {
+		text    string
+		name    string
+		addr    string
+		pid     int
+		command Command
+		wantErr string
+	}{
+		{"redis-cell=127.0.0.1:7000", "redis-cell", "127.0.0.1:7000", 0,
+			Command{"CL.THROTTLE", "oth", throttleTemplate, answerThrottle, true}, ""},
+		{"cell=[::1]:7000@123,cl.throttle {key} 1 2 3", "cell", "[::1]:7000", 123,
+			Command{"CL.THROTTLE", "oth", "cl.throttle {key} 1 2 3", answerThrottle, true}, ""},
+		{"valkey=h:1,PING", "valkey", "h:1", 0, Command{"PING", "", "PING", answerPong, false}, ""},
+		{"r=h:1,FCALL f 1 {key} a,b", "r", "h:1", 0, Command{"FCALL", "oth", "FCALL f 1 {key} a,b", answerAny, true}, ""},
+		{"127.0.0.1:7000", "", "", 0, Command{}, "want name=host:port"},
+		{"x=127.0.0.1", "", "", 0, Command{}, "missing port"},
+		{"x=h:1@me", "", "", 0, Command{}, "not a process id"},
+		{"x=h:1,", "", "", 0, Command{}, "template is empty"},
+	} {
+		t.Run(step.text, func(t *testing.T) {
+			got, err := parseOther(step.text)
+			wantError(t, err, step.wantErr)
+			if err != nil {
+				return
+			}
+			inst, _ := got.Start(t.Context(), "", nil)
+			if got.Name != step.name || inst.Addr != step.addr || inst.otherPID != step.pid || got.Commands[0] != step.command {
+				t.Errorf("got %+v at %+v", got, inst)
+			}
+		})
+	}
+}
+
+func TestParseSettings(t *testing.T) {
+	for _, step := range []struct{ args, wantErr string }{
+		{"", ""},
+		{"-quick -docs", ""},
+		{"-rounds 2", "-rounds"},
+		{"-cell 1ms", "-cell"},
+		{"-keys 10", "-keys"},
+		{"-docs -only stint", "-docs"},
+		{"-other x", "want name=host:port"},
+		{"-other x=h:1,CL.THROTTLE {key}", "{key}"}, // quotes forgotten
+	} {
+		_, err := parseSettings(strings.Fields(step.args), io.Discard)
+		wantError(t, err, step.wantErr)
+	}
+	quick, err := parseSettings([]string{"-quick", "-keys", "5000"}, io.Discard)
+	wantError(t, err, "")
+	if quick.Keys != 5000 || quick.Cell != 200*time.Millisecond {
+		t.Errorf("-quick -keys 5000 gave %+v: a flag that is given wins", quick)
+	}
+}
+
+func TestPick(t *testing.T) {
+	names := func(servers []Server) (all []string) {
+		for _, s := range servers {
+			all = append(all, s.Name)
+		}
+		return all
+	}
+	other := Server{Name: "other"}
+	all, err := Settings{Others: []Server{other}}.pick(serverTable("x"))
+	wantError(t, err, "")
+	if want := []string{"redis", "stint", "other"}; !slices.Equal(names(all), want) {
+		t.Errorf("got %v, want %v", names(all), want)
+	}
+	some, err := Settings{Others: []Server{other}, Only: []string{"redis", "other"}}.pick(serverTable("x"))
+	wantError(t, err, "")
+	if want := []string{"redis", "other"}; !slices.Equal(names(some), want) {
+		t.Errorf("got %v, want %v", names(some), want)
+	}
+	_, err = Settings{Only: []string{"radish"}}.pick(serverTable("x"))
+	wantError(t, err, "radish")
+	_, err = Settings{Others: []Server{{Name: "stint"}}}.pick(serverTable("x"))
+	wantError(t, err, "two servers")
+}
+
+func TestExpand(t *testing.T) {
+	got := expand("TB.ACQUIRE {key} {capacity} {rate}", "tba:1", oncePerDay)
+	if want := []string{"TB.ACQUIRE", "tba:1", "1", "1/86400s"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	got = expand(throttleTemplate, "k", Limit{Burst: 15, Count: 30, PeriodSeconds: 60})
+	if want := []string{"CL.THROTTLE", "k", "15", "30", "60"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// The targets name series by their IDs; a renamed row must not turn a target
+// into "not measured" for ever.
+func TestTargetsNameExistingSeries(t *testing.T) {
+	cell, err := parseOther("redis-cell=127.0.0.1:1")
+	wantError(t, err, "")
+	var ids []string
+	for _, s := range seriesOf(append(serverTable("x"), cell)) {
+		ids = append(ids, s.ID())
+	}
+	for _, id := range []string{lua, redisPing, throttle, stintPing, redisCell} {
+		if !slices.Contains(ids, id) {
+			t.Errorf("no series %q among %q", id, ids)
+		}
+	}
+}
+
+func TestKeysAre16Bytes(t *testing.T) {
+	for _, s := range seriesOf(serverTable("x")) {
+		if !s.Command.Keyed() {
+			continue
+		}
+		if key := memoryKey(s.Command, 42); len(key) != 16 {
+			t.Errorf("%s: key %q has %d bytes", s.ID(), key, len(key))
+		}
+		for _, w := range workloads {
+			// redis-benchmark puts 12 digits in place of 12 letters.
+			if key := s.Command.Tag + ":" + w.KeySuffix(7, 64); len(key) != 16 {
+				t.Errorf("%s: key %q has %d bytes", w.Name, key, len(key))
+			}
+		}
+	}
+}
+
+func TestAnswerCheck(t *testing.T) {
+	five := func(first int64) reply { return reply{integers: []int64{first, 1, 0, 0, 0}} }
+	for _, step := range []struct {
+		a       answer
+		r       reply
+		granted bool
+		wantErr string
+	}{
+		{answerPong, reply{text: "PONG"}, true, ""},
+		{answerPong, reply{text: "LOADING"}, true, "want PONG"},
+		{answerThrottle, five(0), true, ""},
+		{answerThrottle, five(1), true, "granted is false"},
+		{answerThrottle, five(1), false, ""},
+		{answerAcquire, five(1), true, ""},
+		{answerAcquire, five(0), true, "granted is false"},
+		{answerAcquire, five(2), true, "should be 0 or 1"},
+		{answerThrottle, reply{integers: []int64{0}}, true, "want 5"},
+		{answerAny, reply{text: "OK"}, false, ""},
+	} {
+		wantError(t, step.a.check(step.r, step.granted), step.wantErr)
+	}
+}

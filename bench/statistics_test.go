@@ -1,0 +1,104 @@
+package main
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+var nan = math.NaN()
+
+func TestMedian(t *testing.T) {
+	for _, step := range []struct {
+		values []float64
+		want   float64
+	}{
+		{nil, nan},
+		{[]float64{nan}, nan},
+		{[]float64{7}, 7},
+		{[]float64{9, 1, 5}, 5},
+		{[]float64{4, 1, 3, 2}, 2.5},
+		{[]float64{nan, 3, nan, 1}, 2},
+	} {
+		if got := median(step.values); !same(got, step.want) {
+			t.Errorf("median(%v) = %v, want %v", step.values, got, step.want)
+		}
+	}
+	values := []float64{3, 1, 2}
+	median(values)
+	if values[0] != 3 {
+		t.Errorf("median reordered its argument to %v", values)
+	}
+}
+
+// A round that is slow for everybody must not move the ratio. The quotient of
+// the medians would be 2 here.
+func TestRatioIsTakenWithinRounds(t *testing.T) {
+	a, b, missing := Cell{"a", "many", 1}, Cell{"b", "many", 1}, Cell{"c", "many", 1}
+	results := Results{
+		a: {{PerSecond: 30}, {PerSecond: 300}, {PerSecond: 90}},
+		b: {{PerSecond: 10}, {PerSecond: 100}, {PerSecond: 45}},
+	}
+	if got := results.ratio(throughput, a, b); got != 3 {
+		t.Errorf("ratio %v, want 3", got)
+	}
+	if got := results.ratio(throughput, a, missing); !math.IsNaN(got) {
+		t.Errorf("ratio to a cell that was not measured: %v, want NaN", got)
+	}
+	if got := results.ratio(p50, a, b); !math.IsNaN(got) {
+		t.Errorf("ratio to zero: %v, want NaN", got)
+	}
+	if got := results.median(throughput, a); got != 90 {
+		t.Errorf("median %v, want 90", got)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	for _, step := range []struct {
+		value, bound float64
+		atMost       bool
+		want         string
+	}{
+		{2.2, 2.2, false, "pass"},
+		{2.19, 2.2, false, "FAIL"},
+		{64, 64, true, "pass"},
+		{65, 64, true, "FAIL"},
+		{nan, 64, true, "not measured"},
+		{5, nan, true, "info"},
+	} {
+		o := Outcome{Target{Bound: step.bound, AtMost: step.atMost}, step.value}
+		if got := o.Verdict(); got != step.want {
+			t.Errorf("%v against %v: %s, want %s", step.value, step.bound, got, step.want)
+		}
+	}
+}
+
+func TestRequestsFor(t *testing.T) {
+	for _, step := range []struct {
+		perSecond float64
+		d         time.Duration
+		pipeline  int
+		want      int
+	}{
+		{100_000, 2 * time.Second, 1, 200_000},
+		{1_000_000, time.Second, 64, 1_001_600}, // 313 turns of 3200
+		{10, time.Second, 1, minTurns * connections},
+	} {
+		if got := requestsFor(step.perSecond, step.d, step.pipeline); got != step.want {
+			t.Errorf("requestsFor(%v, %s, %d) = %d, want %d", step.perSecond, step.d, step.pipeline, got, step.want)
+		}
+	}
+}
+
+func TestLongestPause(t *testing.T) {
+	pause := func(d time.Duration) MemorySample { return MemorySample{GC: &gcPauses{Cycles: 1, Longest: d}} }
+	samples := []MemorySample{pause(time.Millisecond), pause(3 * time.Millisecond), pause(2 * time.Millisecond)}
+	if got := longestPause(samples); got != 3 {
+		t.Errorf("longest pause %v ms, want 3", got)
+	}
+	if got := longestPause([]MemorySample{{GC: &gcPauses{}}}); !math.IsNaN(got) {
+		t.Errorf("no collection seen: %v, want NaN", got)
+	}
+}
+
+func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
