@@ -1,0 +1,129 @@
+// Package docs is the handbook. Its tests hold the pages to the truth: transcripts and programs in them are run against
+// a server built from this checkout, links must lead somewhere, and what is named must exist.
+//
+// What a fenced block's language means here:
+//
+//	console  lines after "$ " are commands for a shell, mostly redis-cli; the rest is what they print in a terminal
+//	redis    lines after "> " are commands typed into one redis-cli; the rest is what it answers
+//	python   a program; the text block after it is what it prints
+//	go       the same, if it is a whole program
+//	toml     a configuration file
+//	sh, text shown, not run
+//
+// Every block starts with an empty server on the address the reader would use. In the expected output … stands for
+// anything, and a number of 1000 or more may be smaller by as many milliseconds as have passed since the block began.
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const root = ".."
+
+// page is one Markdown file.
+type page struct {
+	path  string // below the root
+	lines []string
+}
+
+// block is one fenced block of a page.
+type block struct {
+	language string
+	line     int // of its first line of content, from 1
+	lines    []string
+}
+
+// notOurs are folders with files of other people or of other programs.
+var notOurs = map[string]bool{
+	".git": true, ".venv": true, "node_modules": true, "build": true, "target": true, "out": true, "bin": true,
+}
+
+// findFiles lists the files below the root whose names match, as paths below the root.
+func findFiles(t *testing.T, pattern string) (paths []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && notOurs[entry.Name()]:
+			return filepath.SkipDir
+		case entry.IsDir():
+			return nil
+		}
+		if match, _ := filepath.Match(pattern, entry.Name()); match {
+			below, err := filepath.Rel(root, path)
+			paths = append(paths, filepath.ToSlash(below))
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) == 0 {
+		t.Fatalf("no %s found below %s", pattern, root)
+	}
+	return paths
+}
+
+func readPage(t *testing.T, path string) page {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return page{path, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")}
+}
+
+// allPages are all Markdown files; handbookPages are those for users, README.md included.
+func allPages(t *testing.T) (pages []page) {
+	for _, path := range findFiles(t, "*.md") {
+		pages = append(pages, readPage(t, path))
+	}
+	return pages
+}
+
+func handbookPages(t *testing.T) (pages []page) {
+	for _, p := range allPages(t) {
+		if p.path == "README.md" || strings.HasPrefix(p.path, "docs/") {
+			pages = append(pages, p)
+		}
+	}
+	return pages
+}
+
+const fence = "```"
+
+// blocks returns the fenced blocks of a page.
+func (p page) blocks() (all []block) {
+	var open *block
+	for i, line := range p.lines {
+		switch {
+		case open == nil && strings.HasPrefix(line, fence):
+			open = &block{language: strings.TrimPrefix(line, fence), line: i + 2}
+		case open != nil && line == fence:
+			all = append(all, *open)
+			open = nil
+		case open != nil:
+			open.lines = append(open.lines, line)
+		}
+	}
+	return all
+}
+
+// prose returns the page's lines with those of fenced blocks empty.
+func (p page) prose() []string {
+	lines := append([]string{}, p.lines...)
+	for _, b := range p.blocks() {
+		for i := range b.lines {
+			lines[b.line-1+i] = ""
+		}
+	}
+	return lines
+}
+
+func (b block) text() string { return strings.Join(b.lines, "\n") + "\n" }
