@@ -75,15 +75,16 @@ func (s *session) line() string {
 	if row := s.lastRow.Load(); row != nil {
 		name = row.FullName
 	}
-	flags := "N"
+	flags := ""
 	if seen.ReadOnly {
-		flags = "r"
+		flags += "r"
 	}
 	if seen.Tracking {
 		flags += "t"
 	}
-	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 cmd=%s user=default lib-name=%s lib-ver=%s",
-		s.id, s.addr, s.laddr, seen.Name, (now-s.opened)/1e9, (now-s.lastActive.Load())/1e9, flags, name, seen.LibName, seen.LibVersion)
+	flags = cmp.Or(flags, "N")
+	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 cmd=%s user=default resp=%d lib-name=%s lib-ver=%s",
+		s.id, s.addr, s.laddr, seen.Name, (now-s.opened)/1e9, (now-s.lastActive.Load())/1e9, flags, name, seen.Protocol(), seen.LibName, seen.LibVersion)
 }
 
 // ClientList implements [command.Server].

@@ -10,23 +10,12 @@ func (s *session) Client() *command.Client { return &s.client }
 // ID implements [command.Session].
 func (s *session) ID() int64 { return s.id }
 
-// Protocol implements [command.Session].
-func (s *session) Protocol() int {
-	if s.resp3 {
-		return 3
-	}
-	return 2
-}
-
-// SetProtocol implements [command.Session].
-func (s *session) SetProtocol(version int) { s.resp3 = version == 3 }
-
 // CloseAfterReply implements [command.Session].
 func (s *session) CloseAfterReply() { s.closing = true }
 
 // Reset implements [command.Session].
 func (s *session) Reset() {
-	s.client, s.resp3, s.replyMode, s.multi = command.Client{}, false, command.ReplyOn, transaction{}
+	s.client, s.replyMode, s.multi = command.Client{}, command.ReplyOn, transaction{}
 }
 
 // ReplyMode implements [command.Session].

@@ -22,7 +22,6 @@ type session struct {
 
 	reader    resp.Reader
 	rest      []byte // input not consumed yet
-	resp3     bool
 	replyMode command.ReplyMode
 	client    command.Client
 	multi     transaction
@@ -80,7 +79,7 @@ func (s *session) feed(in []byte, ws *workspace, cfg *config.Config) (more bool)
 		buf = s.rest
 	}
 	s.reader.Limits = resp.Limits{MaxArgs: cfg.MaxArgs, MaxBulk: cfg.MaxBulkBytes, MaxInline: cfg.MaxBulkBytes}
-	ws.out.RESP3 = s.resp3
+	ws.out.RESP3 = s.client.RESP3
 	ws.request.MaxKeyBytes = cfg.MaxKeyBytes
 	at := 0
 	for s.ready() {
@@ -286,7 +285,7 @@ func (s *session) decided() {
 
 // resume goes on after a wake: it writes what has become ready and carries out the input that waited behind it.
 func (s *session) resume(ws *workspace, cfg *config.Config) (more bool) {
-	ws.out.RESP3 = s.resp3
+	ws.out.RESP3 = s.client.RESP3
 	if s.kept != nil && s.done.Load() {
 		kept := s.kept
 		s.kept = nil

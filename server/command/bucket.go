@@ -27,7 +27,8 @@ func (r *Request) acquire(algorithm engine.Algorithm, known []option) error {
 	if err := r.key(a[1]); err != nil {
 		return err
 	}
-	op := engine.Op{Key: a[1], Tokens: 1}
+	r.Ops = append(r.Ops, engine.Op{Key: a[1], Tokens: 1})
+	op := &r.Ops[len(r.Ops)-1]
 	op.Limit.Algorithm = algorithm
 	var err error
 	if op.Limit.Capacity, err = integerBetween("capacity", a[2], 1, engine.MaxTokens); err != nil {
@@ -46,13 +47,7 @@ func (r *Request) acquire(algorithm engine.Algorithm, known []option) error {
 		}
 		words = words[1:]
 	}
-	if len(words) > 0 {
-		if err := r.options(&op, words, known); err != nil {
-			return err
-		}
-	}
-	r.Ops = append(r.Ops, op)
-	return nil
+	return r.options(op, words, known)
 }
 
 // replyAcquire writes the five integers every acquire answers.

@@ -30,9 +30,11 @@ var clientRows = []Row{{
 			Run: onOff(func(s Session, on bool) { s.Client().NoTouch = on })},
 		{Name: "reply", Syntax: "ON | OFF | SKIP", Since: "0.1.0", Group: "connection", Summary: "Turn replies on or off.", Flags: Connection | NoMulti,
 			Run: runClientReply},
-		{Name: "tracking", Syntax: "ON | OFF [option ...]", Since: "0.1.0", Group: "connection",
+		{Name: "tracking", Syntax: "mode [option ...]", Since: "0.1.0", Group: "connection",
 			Summary: "Accepted for clients that insist: no command's reply may be cached, so no invalidation is ever sent.", Flags: Connection,
 			Run: runTracking},
+		{Name: "caching", Syntax: "YES | NO", Since: "0.1.0", Group: "connection", Summary: "Accepted, as TRACKING is.", Flags: Connection,
+			Run: runCaching},
 		helpRow("client"),
 	},
 }}
@@ -101,6 +103,14 @@ func onOff(set func(s Session, on bool)) func(Session, *resp.Writer, [][]byte) {
 
 func runTracking(s Session, w *resp.Writer, args [][]byte) {
 	onOff(func(s Session, on bool) { s.Client().Tracking = on })(s, w, args)
+}
+
+func runCaching(_ Session, w *resp.Writer, args [][]byte) {
+	if !isWord(args[2], "YES") && !isWord(args[2], "NO") {
+		w.Error(ErrSyntax.Error())
+		return
+	}
+	w.Status("OK")
 }
 
 func runClientReply(s Session, w *resp.Writer, args [][]byte) {

@@ -65,7 +65,7 @@ const (
 )
 
 func runHello(s Session, w *resp.Writer, args [][]byte) {
-	version := s.Protocol()
+	version := s.Client().Protocol()
 	name, named := "", false
 	if len(args) > 1 {
 		v, ok := integer(args[1])
@@ -101,8 +101,7 @@ func runHello(s Session, w *resp.Writer, args [][]byte) {
 			return
 		}
 	}
-	s.SetProtocol(version)
-	w.RESP3 = version == 3
+	s.Client().RESP3, w.RESP3 = version == 3, version == 3
 	w.Map(7)
 	for _, pair := range [][2]string{{"server", serverName}, {"version", RedisVersion}} {
 		w.BulkString(pair[0])

@@ -99,6 +99,9 @@ var excluded = [][2]string{{"FORCE", "UPTO"}, {"FORCE", "MAXWAIT"}, {"FORCE", "B
 
 // options reads the words a command ends with.
 func (r *Request) options(op *engine.Op, words [][]byte, known []option) error {
+	if len(words) == 0 {
+		return nil
+	}
 	var given []string
 	for len(words) > 0 {
 		opt := findOption(known, words[0])

@@ -47,7 +47,7 @@ type Row struct {
 	args     []argument
 }
 
-// Request is a command being parsed. Parse appends to Ops.
+// Request is a command being parsed. Parse appends to Ops; on an error what it appended is dropped.
 type Request struct {
 	Args        [][]byte
 	Ops         []engine.Op

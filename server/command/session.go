@@ -11,9 +11,6 @@ type Session interface {
 	Client() *Client
 	// ID is the connection's number, unique for the life of the server.
 	ID() int64
-	// Protocol is 2 or 3; SetProtocol changes how replies are written from the next on.
-	Protocol() int
-	SetProtocol(version int)
 	// CloseAfterReply ends the connection once what was answered has been sent.
 	CloseAfterReply()
 	// Reset returns the connection to the state of a new one.
@@ -41,6 +38,7 @@ const (
 
 // Client is what a connection says of itself; other connections see it in CLIENT LIST.
 type Client struct {
+	RESP3      bool
 	Name       string
 	LibName    string
 	LibVersion string
@@ -48,6 +46,14 @@ type Client struct {
 	NoTouch    bool
 	Tracking   bool
 	ReadOnly   bool
+}
+
+// Protocol is the version of RESP the client chose, 2 or 3.
+func (c *Client) Protocol() int {
+	if c.RESP3 {
+		return 3
+	}
+	return 2
 }
 
 // Server is what commands may ask of the server as a whole.
