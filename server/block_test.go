@@ -1,0 +1,129 @@
+package server
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/config"
+)
+
+// Many clients wait on one key, for different amounts, and some hang up. Whatever happens:
+//   - those who stay are answered in the order in which they asked,
+//   - at no time has more been handed out than the limit allows,
+//   - nothing is wasted: the last is answered when the sum of what was handed out has come in, or, if that was before,
+//     when the one in front of it hangs up.
+func TestBlockFirstComeFirstServed(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 5))
+		p := newSessionPlayer(t, 0)
+		capacity := 1 + random.IntN(10)
+		if got, _ := p.Do("first", bytesOf([]string{"TB.ACQUIRE", "k", strconv.Itoa(capacity), "1/s", strconv.Itoa(capacity)}), ""); got == "(held)" {
+			t.Fatal("the first waits")
+		}
+		type waiter struct {
+			name   string
+			tokens int
+		}
+		var queue []waiter
+		for i := range 2 + random.IntN(20) {
+			w := waiter{fmt.Sprint("client", i), 1 + random.IntN(capacity)}
+			got, err := p.Do(w.name, bytesOf([]string{"TB.ACQUIRE", "k", strconv.Itoa(capacity), "1/s", strconv.Itoa(w.tokens), "BLOCK", "1h"}), "")
+			if got != "(held)" || err != nil {
+				t.Fatalf("seed %d: %s (%v)", seed, got, err)
+			}
+			queue = append(queue, w)
+		}
+		handedOut, elapsed, lastGone := capacity, 0, -1
+		for elapsed = 0; len(queue) > 0; elapsed++ {
+			if elapsed > 1000 {
+				t.Fatalf("seed %d: %d still wait after 1000 s", seed, len(queue))
+			}
+			for len(queue) > 0 {
+				reply := p.conns[queue[0].name].reply(t)
+				if reply == "" {
+					break
+				}
+				want := fmt.Sprintf("*5\r\n:%d\r\n:%d\r\n:", queue[0].tokens, capacity)
+				if reply[:len(want)] != want {
+					t.Fatalf("seed %d: %s is answered %q", seed, queue[0].name, reply)
+				}
+				handedOut += queue[0].tokens
+				queue = queue[1:]
+			}
+			for _, w := range queue {
+				if reply := p.conns[w.name].reply(t); reply != "" {
+					t.Fatalf("seed %d: %s is answered before %s: %q", seed, w.name, queue[0].name, reply)
+				}
+			}
+			if handedOut > capacity+elapsed {
+				t.Fatalf("seed %d: after %d s %d tokens have been handed out of a bucket of %d", seed, elapsed, handedOut, capacity)
+			}
+			if random.IntN(3) == 0 {
+				// One hangs up; never the last, which stays to measure the whole.
+				if i := random.IntN(max(1, len(queue))); i < len(queue)-1 {
+					_ = p.HangUp(queue[i].name)
+					queue = slices.Delete(queue, i, i+1)
+					lastGone = elapsed
+				}
+			}
+			if len(queue) > 0 {
+				p.Advance(time.Second)
+			}
+		}
+		elapsed--
+		if handedOut != capacity+elapsed && elapsed > lastGone+1 {
+			t.Errorf("seed %d: it took %d s to hand out %d tokens of a bucket of %d", seed, elapsed, handedOut, capacity)
+		}
+		if n := p.waits.Len(); n != 0 || len(p.waits.byKey) != 0 {
+			t.Errorf("seed %d: %d waiters and %d keys are left behind", seed, n, len(p.waits.byKey))
+		}
+	}
+}
+
+// The same by a clock that runs: a held reply comes when its time has come, to the nanosecond.
+func TestBlockByTheClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, clock := engine.New(engine.Options{Shards: 1}), NewClock()
+		defer store.Close()
+		h := New(Options{Config: config.Default(), Decider: &Local{Store: store, Clock: clock}, Keys: store, Clock: clock,
+			Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+		defer h.waits.stop()
+		start := time.Now()
+		woken := make(chan time.Duration, 3)
+		for _, command := range []string{"TB.ACQUIRE k 1 3/s", "TB.ACQUIRE k 1 3/s BLOCK 1s", "TB.ACQUIRE k 1 3/s BLOCK 1s"} {
+			s := h.newSession("", "", func() { woken <- time.Since(start) })
+			s.feed(frames(command), h.borrow(), h.Config())
+		}
+		for _, want := range []time.Duration{333_333_334, 666_666_667} {
+			if got := <-woken; got != want {
+				t.Errorf("woken after %v, want %v", got, want)
+			}
+		}
+		time.Sleep(time.Hour)
+		if len(woken) > 0 {
+			t.Errorf("woken again after %v", <-woken)
+		}
+	})
+}
+
+// A client that hangs up while a decision is on its way leaves nothing that waits.
+func TestHangUpBeforeDecision(t *testing.T) {
+	p := newLaterPlayer(t, 0)
+	p.open("a").deliver(frames("TB.ACQUIRE k 1 1/s"))
+	b := p.open("b")
+	b.traffic(frames("TB.ACQUIRE k 1 1/s BLOCK 10s"))
+	b.hangUp()
+	p.settle()
+	p.Advance(time.Hour)
+	if b.sent.Len() > 0 || p.waits.Len() > 0 || p.clients.count() != 1 {
+		t.Errorf("sent %q, %d wait, %d clients", b.sent.String(), p.waits.Len(), p.clients.count())
+	}
+}
