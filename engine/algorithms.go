@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/binary"
 	"strconv"
+	"time"
 )
 
 // Algorithm names one way of limiting. The zero value is none.
@@ -77,7 +78,7 @@ func gcraParams(l *Limit) []Param {
 	return []Param{
 		{"max_burst", strconv.FormatInt(l.Capacity-1, 10)},
 		{"count", strconv.FormatInt(l.Rate.Tokens, 10)},
-		{"period", FormatDuration(l.Rate.Period)},
+		{"period", strconv.FormatInt(l.Rate.Period/int64(time.Second), 10)},
 	}
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -199,22 +200,36 @@ func opsOf(parts []part) []Op {
 	return ops
 }
 
-// Policies calls visit for every policy in the order of their names, with a copy.
-func (s *Store) Policies(visit func(Policy)) {
+// PolicyNames lists the policies in the order of their names.
+func (s *Store) PolicyNames() []string {
 	s.policies.mu.RLock()
-	all := make([]Policy, 0, len(s.policies.byName))
-	for name, p := range s.policies.byName {
-		copied := Policy{Name: name, Shadow: p.shadow, Parts: opsOf(p.parts),
-			Granted: p.granted.Load(), Denied: p.denied.Load(), ShadowDenied: p.shadowDenied.Load()}
-		for id, parts := range p.overrides {
-			copied.Overrides = append(copied.Overrides, Override{id, opsOf(parts)})
+	defer s.policies.mu.RUnlock()
+	return slices.Sorted(maps.Keys(s.policies.byName))
+}
+
+// Policy returns a copy of a policy.
+func (s *Store) Policy(name string) (Policy, bool) {
+	s.policies.mu.RLock()
+	defer s.policies.mu.RUnlock()
+	p := s.policies.byName[name]
+	if p == nil {
+		return Policy{}, false
+	}
+	copied := Policy{Name: name, Shadow: p.shadow, Parts: opsOf(p.parts),
+		Granted: p.granted.Load(), Denied: p.denied.Load(), ShadowDenied: p.shadowDenied.Load()}
+	for id, parts := range p.overrides {
+		copied.Overrides = append(copied.Overrides, Override{id, opsOf(parts)})
+	}
+	slices.SortFunc(copied.Overrides, func(a, b Override) int { return cmp.Compare(a.ID, b.ID) })
+	return copied, true
+}
+
+// For returns the limits that a caller is held to.
+func (p *Policy) For(id string) []Op {
+	for _, o := range p.Overrides {
+		if o.ID == id {
+			return o.Parts
 		}
-		all = append(all, copied)
 	}
-	s.policies.mu.RUnlock()
-	slices.SortFunc(all, func(a, b Policy) int { return cmp.Compare(a.Name, b.Name) })
-	for _, p := range all {
-		slices.SortFunc(p.Overrides, func(a, b Override) int { return cmp.Compare(a.ID, b.ID) })
-		visit(p)
-	}
+	return p.Parts
 }
