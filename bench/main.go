@@ -47,7 +47,7 @@ func run(settings Settings) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(outDir, 0o755); err != nil {
+	if err := mkOutDir(); err != nil {
 		return err
 	}
 	binary := filepath.Join(outDir, "stint")
@@ -71,6 +71,8 @@ func run(settings Settings) error {
 	}
 	return publish(root, report)
 }
+
+func mkOutDir() error { return os.MkdirAll(outDir, 0o755) }
 
 func includes(servers []Server, name string) bool {
 	for _, s := range servers {

@@ -45,6 +45,19 @@ func (i *Instance) Died() error {
 	return nil
 }
 
+// onDeath calls f as soon as a process of ours has ended, until ctx is done.
+func (i *Instance) onDeath(ctx context.Context, f func()) {
+	for _, p := range i.processes {
+		go func() {
+			select {
+			case <-p.ended:
+				f()
+			case <-ctx.Done():
+			}
+		}()
+	}
+}
+
 // Stop ends the processes that we started, and no others.
 func (i *Instance) Stop() {
 	for _, p := range i.processes {

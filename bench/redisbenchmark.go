@@ -23,14 +23,22 @@ type Sample struct {
 	CPUMicros    float64 // server CPU per request; NaN when no process id is known
 }
 
-// runTimeout bounds one run; a server that stops answering ends the program.
-const runTimeout = 2 * time.Minute
+// A run may take so much longer than it is meant to; then the program ends.
+const (
+	runTimeout  = 2 * time.Minute
+	dialTimeout = 5 * time.Second
+)
 
 // drive sends n requests with redis-benchmark and returns what it measured.
 // redis-benchmark ends with an error of its own at the first error reply.
 func drive(ctx context.Context, inst *Instance, pipeline, n int, args []string) (Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
+	// Without a server redis-benchmark 7.0 does not end, but spins.
+	if err := reachable(inst.Addr); err != nil {
+		return Sample{}, err
+	}
+	inst.onDeath(ctx, cancel)
 	host, port, err := net.SplitHostPort(inst.Addr)
 	if err != nil {
 		return Sample{}, err
@@ -66,6 +74,14 @@ func drive(ctx context.Context, inst *Instance, pipeline, n int, args []string) 
 		s.CPUMicros = float64((after - before).Microseconds()) / float64(n)
 	}
 	return s, nil
+}
+
+func reachable(addr string) error {
+	conn, err := net.DialTimeout("tcp", addr, dialTimeout)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
 }
 
 // parseBenchmarkCSV reads the header and the one line of figures that

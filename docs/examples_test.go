@@ -180,9 +180,13 @@ func (e *examples) golang(b block) (got, want string) {
 	if err := os.WriteFile(filepath.Join(folder, "main.go"), []byte(e.redirect(b)), 0o644); err != nil {
 		e.Fatal(err)
 	}
-	program := exec.Command("go", "run", ".")
-	program.Dir = folder
-	return e.output(program, ""), e.shown()
+	program := filepath.Join(folder, "program")
+	build := exec.Command("go", "build", "-o", program, ".")
+	build.Dir = folder
+	if output, err := build.CombinedOutput(); err != nil {
+		e.Fatalf("%s: %v\n%s", build, err, output)
+	}
+	return e.output(exec.Command(program), ""), e.shown()
 }
 
 // redirect sends a program to the server under test.

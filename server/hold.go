@@ -11,6 +11,7 @@ import (
 // meanwhile; other connections are not affected.
 type held struct {
 	row    *command.Row
+	quiet  bool
 	op     engine.Op
 	result engine.Result
 	wait   *waiter
@@ -18,11 +19,11 @@ type held struct {
 }
 
 // hold keeps a reply back until its wait is over.
-func (s *session) hold(row *command.Row, op engine.Op, result engine.Result) {
-	op.Key = append([]byte{}, op.Key...)
+func (s *session) hold(r *reply, op engine.Op, result engine.Result) {
 	op.Tokens = result.Granted
-	h := &held{row: row, op: op, result: result}
+	h := &held{row: r.row, quiet: r.quiet, op: op, result: result}
 	s.held = h
+	s.waiting.Store(true)
 	due := s.host.clock.Now() + result.Wait
 	h.wait = s.host.waits.add(op, due, func() {
 		h.over.Store(true)
@@ -34,6 +35,11 @@ func (s *session) hold(row *command.Row, op engine.Op, result engine.Result) {
 func (s *session) release(ws *workspace) {
 	h := s.held
 	s.held = nil
+	s.waiting.Store(false)
+	s.lastActive.Store(s.host.clock.Now()) // it was not idle: it was made to wait
+	if h.quiet {
+		return
+	}
 	waited := h.result.Wait
 	h.result.Wait = 0
 	h.result.Reset = max(0, h.result.Reset-waited)
@@ -48,6 +54,7 @@ func (s *session) abandon() {
 		return
 	}
 	s.held = nil
+	s.waiting.Store(false)
 	b := &Batch{
 		Ops:     []engine.Op{{Verb: engine.Refund, Key: h.op.Key, Tokens: h.op.Tokens}},
 		Results: make([]engine.Result, 1),

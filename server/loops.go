@@ -42,8 +42,8 @@ func (l *loops) OnOpen(c gnet.Conn) (out []byte, action gnet.Action) {
 // OnClose implements gnet.EventHandler.
 func (l *loops) OnClose(c gnet.Conn, _ error) gnet.Action {
 	if s, ok := c.Context().(*session); ok {
-		l.clients.remove(s)
 		s.abandon()
+		l.clients.remove(s)
 	}
 	return gnet.None
 }
@@ -56,15 +56,8 @@ func (l *loops) OnTraffic(c gnet.Conn) gnet.Action {
 	}
 	in, _ := c.Next(-1)
 	ws, cfg := l.borrow(), l.Config()
-	defer l.giveBack(ws)
-	var more bool
-	if len(in) == 0 || s.kept != nil || s.held != nil {
-		more = s.resume(ws, cfg)
-	}
-	if len(in) > 0 {
-		more = s.feed(in, ws, cfg)
-		s.lastActive.Store(l.clock.Now())
-	}
+	defer l.release(s, ws)
+	more := s.arrive(in, ws, cfg)
 	for {
 		l.count(ws)
 		if len(ws.out.Buf) > 0 {

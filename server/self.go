@@ -15,11 +15,21 @@ func (s *session) CloseAfterReply() { s.closing = true }
 
 // Reset implements [command.Session].
 func (s *session) Reset() {
-	s.client, s.replyMode, s.multi = command.Client{}, command.ReplyOn, transaction{}
+	s.client, s.multi = command.Client{}, transaction{}
+	s.ReplyMode(command.ReplyOn)
 }
 
-// ReplyMode implements [command.Session].
-func (s *session) ReplyMode(mode command.ReplyMode) { s.replyMode = mode }
+// ReplyMode implements [command.Session]. The command that turns replies on is answered itself, and SKIP adds nothing
+// where they are off.
+func (s *session) ReplyMode(mode command.ReplyMode) {
+	if mode == command.ReplySkip && s.replyMode == command.ReplyOff {
+		return
+	}
+	s.replyMode = mode
+	if mode == command.ReplyOn {
+		s.silent = false
+	}
+}
 
 // Server implements [command.Session].
 func (s *session) Server() command.Server { return s.host }

@@ -149,6 +149,13 @@ func (s *Server) giveBack(ws *workspace) {
 	s.workspaces.Put(ws)
 }
 
+// release is giveBack for a session's workspace, unless the decider has not finished with it.
+func (s *Server) release(of *session, ws *workspace) {
+	if of.kept != ws {
+		s.giveBack(ws)
+	}
+}
+
 // count moves a workspace's counters to the server's.
 func (s *Server) count(ws *workspace) {
 	s.stats.commands.Add(int64(ws.commands))

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
@@ -23,14 +24,16 @@ type session struct {
 	reader    resp.Reader
 	rest      []byte // input not consumed yet
 	replyMode command.ReplyMode
+	silent    bool // drop the reply of the command being run
 	client    command.Client
 	multi     transaction
 	closing   bool
 
 	kept      *workspace // a batch the decider has not finished
 	done      atomic.Bool
-	onDecided func() // the Done of every batch, made once
-	held      *held  // a granted reply that waits for its time
+	onDecided func()      // the Done of every batch, made once
+	held      *held       // a granted reply that waits for its time
+	waiting   atomic.Bool // held is set
 
 	// what other connections see of this one
 	seen       atomic.Pointer[command.Client]
@@ -57,6 +60,7 @@ type reply struct {
 	first int // of its operations in the batch
 	count int
 	hold  bool
+	quiet bool     // to be dropped: CLIENT REPLY
 	err   error    // in place of an answer
 	args  [][]byte // of a command without operations, inside EXEC
 }
@@ -69,6 +73,19 @@ const (
 	// keepRestBytes is the largest input buffer an idle session holds on to.
 	keepRestBytes = 4 << 10
 )
+
+// arrive is what the connection's owner calls when bytes have come in, or, with none, when the session asked to be woken.
+// The result is that of feed.
+func (s *session) arrive(in []byte, ws *workspace, cfg *config.Config) (more bool) {
+	if len(in) == 0 || s.kept != nil || s.held != nil {
+		more = s.resume(ws, cfg)
+	}
+	if len(in) > 0 {
+		s.lastActive.Store(s.host.clock.Now())
+		more = s.feed(in, ws, cfg)
+	}
+	return more
+}
 
 // feed takes input and carries out what it holds. more reports that it stopped early to have the output sent: call it
 // again without input.
@@ -129,6 +146,8 @@ func (s *session) keepRest(rest []byte, limit int, ws *workspace) {
 	case len(rest) > limit:
 		ws.out.Error(command.ErrQueryTooBig.Error())
 		s.closing, s.rest = true, nil
+	case len(rest) == len(s.rest):
+		// nothing was consumed, so nothing moves: a client that sends byte by byte costs no more than it sends
 	default:
 		s.rest = append(s.rest[:0], rest...) // overlaps only by moving down
 	}
@@ -148,13 +167,20 @@ func (s *session) execute(args [][]byte, ws *workspace) (taken bool) {
 		s.run(row, args, ws)
 		return true
 	}
-	ws.add(row, args, err)
-	if s.replyMode != command.ReplyOn {
-		s.flushSilently(ws)
-	} else if ws.request.Hold || len(ws.batch.Ops) >= maxBatchOps {
+	ws.add(row, args, err, s.takeReplyMode())
+	if ws.request.Hold || len(ws.batch.Ops) >= maxBatchOps {
 		s.flush(ws)
 	}
 	return true
+}
+
+// takeReplyMode reports whether the command that comes now is to get no reply. SKIP lasts for that one command.
+func (s *session) takeReplyMode() (quiet bool) {
+	quiet = s.replyMode != command.ReplyOn
+	if s.replyMode == command.ReplySkip {
+		s.replyMode = command.ReplyOn
+	}
+	return quiet
 }
 
 // find is command.Find with a memory of the command before, which most often comes again.
@@ -170,7 +196,7 @@ func (s *session) find(args [][]byte) (*command.Row, error) {
 }
 
 // add parses a limiter command into the batch; an error becomes its reply.
-func (ws *workspace) add(row *command.Row, args [][]byte, err error) {
+func (ws *workspace) add(row *command.Row, args [][]byte, err error, quiet bool) {
 	first := len(ws.batch.Ops)
 	r := &ws.request
 	r.Args, r.Ops, r.Hold = args, ws.batch.Ops, false
@@ -180,18 +206,25 @@ func (ws *workspace) add(row *command.Row, args [][]byte, err error) {
 	if err != nil {
 		r.Ops, r.Hold = r.Ops[:first], false
 	}
+	if r.Hold {
+		op := &r.Ops[first]
+		op.Key = bytes.Clone(op.Key)         // outlives the input
+		r.Hold = op.Options&engine.Peek == 0 // a peek tells how long the reply would be held
+	}
 	ws.batch.Ops = r.Ops
-	ws.replies = append(ws.replies, reply{row: row, first: first, count: len(r.Ops) - first, hold: r.Hold, err: err})
+	ws.replies = append(ws.replies, reply{row: row, first: first, count: len(r.Ops) - first, hold: r.Hold, quiet: quiet, err: err})
 }
 
 // run carries out a command that is answered at once.
 func (s *session) run(row *command.Row, args [][]byte, ws *workspace) {
-	mark, mode := len(ws.out.Buf), s.replyMode
+	mark := len(ws.out.Buf)
+	s.silent = s.takeReplyMode()
 	row.Run(s, &ws.out, args)
 	s.publish()
-	if mode != command.ReplyOn {
-		s.silence(ws, mark, mode)
+	if s.silent {
+		ws.out.Buf, s.silent = ws.out.Buf[:mark], false
 	}
+	s.closing = s.closing || s.killed.Load() // by itself
 	ws.commands++
 }
 
@@ -200,18 +233,6 @@ func (s *session) publish() {
 	if s.client != *s.seen.Load() {
 		seen := s.client
 		s.seen.Store(&seen)
-	}
-}
-
-// silence takes back a reply that CLIENT REPLY suppressed. SKIP lasts for one command; a CLIENT REPLY ON in that place
-// is answered.
-func (s *session) silence(ws *workspace, mark int, mode command.ReplyMode) {
-	switch {
-	case s.replyMode == command.ReplyOn:
-	case mode == command.ReplySkip && s.replyMode == command.ReplySkip:
-		ws.out.Buf, s.replyMode = ws.out.Buf[:mark], command.ReplyOn
-	default:
-		ws.out.Buf = ws.out.Buf[:mark]
 	}
 }
 
@@ -236,38 +257,42 @@ func (s *session) flush(ws *workspace) {
 	s.answer(ws, ws)
 }
 
-// flushSilently is flush for a connection that turned replies off.
-func (s *session) flushSilently(ws *workspace) {
-	mark, mode := len(ws.out.Buf), s.replyMode
-	s.flush(ws)
-	if s.kept == nil {
-		s.silence(ws, mark, mode)
-	}
-}
-
 // answer writes the replies of a decided batch to out.
 func (s *session) answer(ws, out *workspace) {
 	w := &out.out
-	if ws.exec {
+	start := len(w.Buf)
+	if ws.exec && !ws.replies[0].quiet {
 		w.Array(len(ws.replies))
 	}
 	for i := range ws.replies {
 		r := &ws.replies[i]
-		ops, results := ws.batch.Ops[r.first:r.first+r.count], ws.batch.Results[r.first:r.first+r.count]
-		switch {
-		case r.err != nil:
-			out.errors++
-			w.Error(r.err.Error())
-		case r.args != nil:
-			r.row.Run(s, w, r.args)
-		case r.hold && results[0].Allowed && results[0].Wait > 0:
-			s.hold(r.row, ops[0], results[0])
-		default:
-			r.row.Reply(w, ops, results)
+		mark := len(w.Buf)
+		s.answerOne(r, ws.batch.Ops[r.first:r.first+r.count], ws.batch.Results[r.first:r.first+r.count], out)
+		if r.quiet {
+			w.Buf = w.Buf[:mark]
+		}
+		if ws.exec && len(w.Buf)-start > s.host.Config().OutputBufferBytes {
+			w.Buf = w.Buf[:start]
+			w.Error(command.ErrExecTooBig.Error())
+			break
 		}
 	}
 	out.commands += len(ws.replies)
 	ws.clear()
+}
+
+func (s *session) answerOne(r *reply, ops []engine.Op, results []engine.Result, out *workspace) {
+	switch {
+	case r.err != nil:
+		out.errors++
+		out.out.Error(r.err.Error())
+	case r.args != nil:
+		r.row.Run(s, &out.out, r.args)
+	case r.hold && results[0].Allowed && results[0].Wait > 0:
+		s.hold(r, ops[0], results[0])
+	default:
+		r.row.Reply(&out.out, ops, results)
+	}
 }
 
 func (ws *workspace) clear() {
@@ -295,12 +320,8 @@ func (s *session) resume(ws *workspace, cfg *config.Config) (more bool) {
 		kept := s.kept
 		s.kept = nil
 		s.done.Store(false)
-		mark, mode := len(ws.out.Buf), s.replyMode
 		s.answer(kept, ws)
 		s.publish()
-		if mode != command.ReplyOn {
-			s.silence(ws, mark, mode)
-		}
 		s.host.giveBack(kept)
 	}
 	if s.held != nil && s.held.over.Load() {

@@ -31,6 +31,7 @@ func (s *Server) tend(ctx context.Context) {
 	}
 }
 
+// closeIdle closes connections that have been silent for too long; one whose reply is held back is not.
 func (s *Server) closeIdle() {
 	limit := s.Config().IdleTimeout
 	if limit == 0 {
@@ -38,7 +39,7 @@ func (s *Server) closeIdle() {
 	}
 	oldest := s.clock.Now() - int64(limit)
 	s.clients.each(func(c *session) {
-		if c.lastActive.Load() < oldest {
+		if c.lastActive.Load() < oldest && !c.waiting.Load() {
 			c.kill()
 		}
 	})

@@ -23,7 +23,7 @@ const maxQueuedCommands = 10_000
 
 // queue keeps a copy of a command for EXEC, or notes why it can't be.
 func (s *session) queue(row *command.Row, args [][]byte, err error, ws *workspace) {
-	mark, mode := len(ws.out.Buf), s.replyMode
+	mark, quiet := len(ws.out.Buf), s.takeReplyMode()
 	copied := make([][]byte, len(args))
 	for i, a := range args {
 		copied[i] = append([]byte{}, a...)
@@ -41,8 +41,8 @@ func (s *session) queue(row *command.Row, args [][]byte, err error, ws *workspac
 		}
 		ws.out.Status("QUEUED")
 	}
-	if mode != command.ReplyOn {
-		s.silence(ws, mark, mode)
+	if quiet {
+		ws.out.Buf = ws.out.Buf[:mark]
 	}
 }
 
@@ -76,6 +76,9 @@ func (s *session) Exec(w *resp.Writer) {
 	case multi.broken:
 		w.Error(command.ErrExecAbort.Error())
 		return
+	case len(multi.queued) == 0:
+		w.Array(0)
+		return
 	}
 	ws := s.host.borrow()
 	ws.out.Buf, w.Buf = w.Buf, ws.out.Buf // the replies go where w's do
@@ -84,22 +87,17 @@ func (s *session) Exec(w *resp.Writer) {
 	ws.request.Bounds = bounds(s.host.Config())
 	for _, q := range multi.queued {
 		if q.row.Run != nil {
-			ws.replies = append(ws.replies, reply{row: q.row, args: q.args})
+			ws.replies = append(ws.replies, reply{row: q.row, args: q.args, quiet: s.silent})
 			continue
 		}
-		ws.add(q.row, q.args, nil)
+		ws.add(q.row, q.args, nil, s.silent)
 		if last := &ws.replies[len(ws.replies)-1]; last.hold {
 			last.hold = false
 			ws.batch.Ops[last.first].MaxWait = 0
 		}
 	}
-	if len(multi.queued) == 0 {
-		ws.out.Array(0)
-	}
 	s.flush(ws)
 	s.host.count(ws)
 	ws.out.Buf, w.Buf = w.Buf, ws.out.Buf
-	if s.kept == nil {
-		s.host.giveBack(ws)
-	}
+	s.host.release(s, ws)
 }

@@ -33,6 +33,7 @@ type waiter struct {
 func newWaits(clock *Clock) *waits {
 	w := &waits{clock: clock, byKey: make(map[string][]*waiter)}
 	w.timer = time.AfterFunc(time.Hour, w.fire)
+	clock.watch(w.fire)
 	return w
 }
 

@@ -19,6 +19,7 @@ var (
 	ErrDiscardNoMult = errors.New("ERR DISCARD without MULTI")
 	ErrExecAbort     = errors.New("EXECABORT Transaction discarded because of previous errors.")
 	ErrMultiTooLong  = errors.New("ERR too many commands between MULTI and EXEC")
+	ErrExecTooBig    = errors.New("ERR the commands were carried out, but their replies are more than --output-buffer-size")
 	ErrNoProto       = errors.New("NOPROTO unsupported protocol version")
 	ErrMaxClients    = errors.New("ERR max number of clients reached")
 	ErrClusterOff    = errors.New("ERR This instance has cluster support disabled")

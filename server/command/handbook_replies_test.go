@@ -50,6 +50,7 @@ var handbookReplies = map[string]string{
 	"client|no-touch": handbookOK,
 	"client|reply":    "`OK` to ON; nothing to OFF and SKIP.",
 	"client|tracking": handbookOK,
+	"client|caching":  handbookOK,
 	"client|help":     "an array of lines.",
 
 	"info":             "text, lines of names and values under headings.",

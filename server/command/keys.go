@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
@@ -202,7 +201,7 @@ func runRandomKey(s Session, w *resp.Writer, _ [][]byte) {
 		}
 	}
 	server := s.Server()
-	start := server.Keys().Scan(0, 1+rand.IntN(1+server.Keys().Len()), time.Now().UnixNano(), func(engine.Entry) {})
+	start := server.Keys().Scan(0, 1+rand.IntN(1+server.Keys().Len()), server.Now(), func(engine.Entry) {})
 	for _, from := range []uint64{start, 0} {
 		for cursor := from; found == nil; {
 			if cursor = server.Keys().Scan(cursor, 1, server.Now(), keep); cursor == 0 {

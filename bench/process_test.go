@@ -1,0 +1,70 @@
+package main
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// redis-benchmark spins for ever when nobody listens.
+func TestDriveRefusesAnAddressWithoutServer(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	wantError(t, err, "")
+	addr := l.Addr().String()
+	wantError(t, l.Close(), "")
+	_, err = drive(t.Context(), &Instance{Addr: addr}, 1, 1, []string{"PING"})
+	wantError(t, err, "refused")
+}
+
+func TestStartProcess(t *testing.T) {
+	t.Chdir(t.TempDir())
+	wantError(t, mkOutDir(), "")
+
+	p, err := startProcess(t.Context(), "short", nil, "sh", "-c", "echo ready; exec sleep 100")
+	wantError(t, err, "")
+	inst := &Instance{processes: []*process{p}}
+	wantError(t, inst.Died(), "")
+	died := make(chan struct{})
+	inst.onDeath(t.Context(), func() { close(died) })
+	inst.Stop()
+	select {
+	case <-died:
+	case <-time.After(stopTimeout):
+		t.Error("the end of the process was not noticed")
+	}
+	wantError(t, inst.Died(), "short died")
+
+	_, err = startProcess(t.Context(), "taken", nil, "sh", "-c", "echo address already in use; exit 3")
+	wantError(t, err, "already in use") // and "already" is not "ready"
+	_, err = startProcess(t.Context(), "nobody", nil, "no-such-program")
+	wantError(t, err, "start nobody")
+}
+
+func TestProcessLogSplitsLines(t *testing.T) {
+	var file strings.Builder
+	l := newProcessLog(&file)
+	for _, part := range []string{"first\nsec", "ond\ngc 1 @0.1s 0%: 0.5+1+0.25 ms clock, x ms cpu, 4->4->1 MB, 5 MB goal\nRea", "dy to accept"} {
+		if _, err := l.Write([]byte(part)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-l.ready:
+		t.Error("ready before the line was complete")
+	default:
+	}
+	if _, err := l.Write([]byte(" connections\n")); err != nil {
+		t.Fatal(err)
+	}
+	<-l.ready
+	if got := l.lastLines(); got != "first\nsecond\nReady to accept connections" {
+		t.Errorf("lines %q", got)
+	}
+	if c := l.gcCycles(); len(c) != 1 || c[0].longest() != time.Millisecond/2 {
+		t.Errorf("cycles %+v", c)
+	}
+	if !strings.HasSuffix(file.String(), "accept connections\n") {
+		t.Errorf("the file holds %q", file.String())
+	}
+}

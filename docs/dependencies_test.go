@@ -1,0 +1,40 @@
+package docs
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var requirement = regexp.MustCompile(`^(?:require )?\s*([a-z0-9.-]+\.[a-z]+/\S+) v\S+$`)
+
+// TestDependencies holds docs/dependencies.md to one line for each module that a go.mod requires directly.
+func TestDependencies(t *testing.T) {
+	listed := map[string]bool{}
+	for _, line := range readPage(t, "docs/dependencies.md").lines {
+		if row := regexp.MustCompile("^\\| `([^`]+)` \\|.+\\|.+\\|$").FindStringSubmatch(line); row != nil {
+			if listed[row[1]] {
+				t.Errorf("docs/dependencies.md lists %s twice", row[1])
+			}
+			listed[row[1]] = true
+		}
+	}
+	required := map[string]bool{}
+	for _, path := range findFiles(t, "go.mod") {
+		for _, line := range readPage(t, path).lines {
+			module := requirement.FindStringSubmatch(strings.TrimSpace(line))
+			if module == nil || strings.Contains(line, "// indirect") {
+				continue
+			}
+			required[module[1]] = true
+			if !listed[module[1]] {
+				t.Errorf("docs/dependencies.md has no line for %s, which %s requires", module[1], path)
+			}
+		}
+	}
+	for module := range listed {
+		if !required[module] {
+			t.Errorf("docs/dependencies.md lists %s, which no go.mod requires", module)
+		}
+	}
+}

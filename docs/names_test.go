@@ -1,0 +1,97 @@
+package docs
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
+)
+
+func limiterRows() (rows []command.Row) {
+	for _, row := range command.Table {
+		if row.Group == "limiter" {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// otherFlags are flags in the handbook that are not settings of the server.
+var otherFlags = map[string]string{
+	"--help":    "stint",
+	"--version": "stint",
+	"--raw":     "redis-cli",
+	"--no-raw":  "redis-cli",
+	"--scan":    "redis-cli",
+	"--pattern": "redis-cli",
+	"--pipe":    "redis-cli",
+}
+
+var (
+	flagNames     = regexp.MustCompile(`(?:^|[^\w!-])(--[a-z][a-z-]*[a-z])`)
+	variableNames = regexp.MustCompile(`\bSTINT_[A-Z][A-Z_]*`)
+)
+
+// TestSettingsExist finds flags, variables and keys of configuration files that the server does not know.
+func TestSettingsExist(t *testing.T) {
+	flags, variables := map[string]bool{}, map[string]bool{}
+	for i := range config.Settings {
+		flags["--"+config.Settings[i].Name] = true
+		variables[config.Settings[i].Env()] = true
+	}
+	for _, p := range handbookPages(t) {
+		for i, line := range p.lines {
+			for _, flag := range flagNames.FindAllStringSubmatch(line, -1) {
+				if !flags[flag[1]] && otherFlags[flag[1]] == "" {
+					t.Errorf("%s:%d: there is no flag %s", p.path, i+1, flag[1])
+				}
+			}
+			for _, variable := range variableNames.FindAllString(line, -1) {
+				if !variables[variable] {
+					t.Errorf("%s:%d: there is no variable %s", p.path, i+1, variable)
+				}
+			}
+		}
+		for _, b := range p.blocks() {
+			if b.language == "toml" {
+				checkFile(t, p, b)
+			}
+		}
+	}
+}
+
+func checkFile(t *testing.T, p page, b block) {
+	t.Helper()
+	var keys map[string]any
+	if err := toml.Unmarshal([]byte(b.text()), &keys); err != nil {
+		t.Errorf("%s:%d: %v", p.path, b.line, err)
+	}
+	for key := range keys {
+		if setting, known := config.Lookup(key); !known || setting.Name != key {
+			t.Errorf("%s:%d: there is no setting %s", p.path, b.line, key)
+		}
+	}
+}
+
+var commandSpan = regexp.MustCompile("`((?:CL|TB|LB|FW|SW|SL|CC|RL)\\.[A-Z]+)\\b")
+
+// TestCommandsExist finds names of limiter commands that the server does not have.
+func TestCommandsExist(t *testing.T) {
+	known := map[string]bool{}
+	for _, row := range command.Table {
+		known[strings.ToUpper(row.Name)] = true
+	}
+	for _, p := range handbookPages(t) {
+		for i, line := range p.lines {
+			for _, name := range commandSpan.FindAllStringSubmatch(line, -1) {
+				if !known[name[1]] {
+					t.Errorf("%s:%d: there is no command %s", p.path, i+1, name[1])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/config"
+)
+
+// testStart is the time at which every test's clock stands.
+var testStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// testHost is a server whose clock only moves when told to.
+type testHost struct {
+	*Server
+	clock *Clock
+	store *engine.Store
+	addr  string // once it listens
+}
+
+// newHost makes a server that listens to nothing. decider may be nil, for the local one.
+func newHost(t testing.TB, decider func(*Local) Decider, set ...func(*config.Config)) *testHost {
+	cfg := config.Default()
+	cfg.Listen, cfg.Loops = []string{"127.0.0.1:0"}, 2
+	for _, f := range set {
+		f(&cfg)
+	}
+	if err := cfg.Check(); err != nil {
+		t.Fatal(err)
+	}
+	h := &testHost{clock: NewManualClock(testStart), store: engine.New(engine.Options{Shards: 16, MaxBytes: cfg.MaxMemoryBytes})}
+	local := &Local{Store: h.store, Clock: h.clock}
+	o := Options{
+		Config: cfg, Decider: local, Keys: h.store, Clock: h.clock, Version: "0.0.0-test",
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+	if decider != nil {
+		o.Decider = decider(local)
+	}
+	h.Server = New(o)
+	t.Cleanup(h.waits.stop)
+	return h
+}
+
+// serve makes a server that listens on a free port of the loopback, until the end of the test.
+func serve(t testing.TB, set ...func(*config.Config)) *testHost {
+	h, stop := serveUntil(t, set...)
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Errorf("shutting down: %v", err)
+		}
+	})
+	return h
+}
+
+// serveUntil is serve with the shutdown left to the caller.
+func serveUntil(t testing.TB, set ...func(*config.Config)) (h *testHost, stop func() error) {
+	h = newHost(t, nil, set...)
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan string, 1), make(chan error, 1)
+	go func() { ended <- h.Serve(ctx, func(addresses []string) { ready <- addresses[0] }) }()
+	select {
+	case h.addr = <-ready:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	return h, func() error {
+		cancel()
+		return <-ended
+	}
+}
+
+// giveUp is how long a test waits for what must come. It is only reached when the test fails.
+const giveUp = 20 * time.Second
+
+// eventually waits for a condition that must come true.
+func eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(giveUp); !condition(); time.Sleep(200 * time.Microsecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("in vain: waiting until %s", what)
+		}
+	}
+}
+
+// dial connects; reads and writes fail the test's way rather than hang.
+func (h *testHost) dial(t testing.TB) *net.TCPConn {
+	conn, err := net.Dial("tcp", h.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(giveUp)); err != nil {
+		t.Fatal(err)
+	}
+	return conn.(*net.TCPConn)
+}
+
+// frame encodes a command as clients send it.
+func frame(words ...string) []byte {
+	b := []byte("*" + strconv.Itoa(len(words)) + "\r\n")
+	for _, w := range words {
+		b = append(b, "$"+strconv.Itoa(len(w))+"\r\n"+w+"\r\n"...)
+	}
+	return b
+}
+
+func words(command [][]byte) []string {
+	out := make([]string, len(command))
+	for i, w := range command {
+		out[i] = string(w)
+	}
+	return out
+}
+
+// frames encodes several commands given as words separated by spaces.
+func frames(commands ...string) (b []byte) {
+	for _, c := range commands {
+		b = append(b, frame(words(bytes.Fields([]byte(c)))...)...)
+	}
+	return b
+}

@@ -1,0 +1,50 @@
+package server
+
+import (
+	"bytes"
+	"sync"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// laterLocal is a Decider that finishes later, on another goroutine, as one that asks other nodes does. Like those it
+// copies the keys and does not look at them again.
+type laterLocal struct {
+	*Local
+	mu      sync.Mutex
+	pending []func()
+}
+
+// Decide implements Decider; it never finishes at once.
+func (l *laterLocal) Decide(b *Batch) bool {
+	copied := Batch{Ops: make([]engine.Op, len(b.Ops)), Results: make([]engine.Result, len(b.Ops)), Atomic: b.Atomic}
+	for i, op := range b.Ops {
+		copied.Ops[i] = op
+		copied.Ops[i].Key = bytes.Clone(op.Key)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pending = append(l.pending, func() {
+		l.Local.Decide(&copied)
+		copy(b.Results, copied.Results)
+		b.Done()
+	})
+	return false
+}
+
+// finish decides everything pending, in order, and reports whether there was anything.
+func (l *laterLocal) finish() bool {
+	l.mu.Lock()
+	pending := l.pending
+	l.pending = nil
+	l.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, decide := range pending {
+			decide()
+		}
+	}()
+	<-done
+	return len(pending) > 0
+}

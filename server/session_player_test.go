@@ -1,0 +1,158 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/server/transcript"
+)
+
+// sessionPlayer plays on sessions alone, as an event loop would drive them, without I/O.
+type sessionPlayer struct {
+	*testHost
+	chunk int         // bytes that arrive at a time, 0 for all at once
+	later *laterLocal // the decider, where it is one that finishes later
+	conns map[string]*pipe
+}
+
+// pipe is a session with what its client has been sent so far.
+type pipe struct {
+	player *sessionPlayer
+	*session
+	woken  atomic.Bool
+	sent   bytes.Buffer
+	unread *bufio.Reader // of sent
+	closed bool
+}
+
+func newSessionPlayer(t testing.TB, chunk int) *sessionPlayer {
+	return &sessionPlayer{testHost: newHost(t, nil), chunk: chunk, conns: map[string]*pipe{}}
+}
+
+// open connects; without room for another client the error is what it is sent.
+func (p *sessionPlayer) open(name string) *pipe {
+	c := &pipe{player: p}
+	c.unread = bufio.NewReader(&c.sent)
+	c.session = p.newSession(name, "server", func() { c.woken.Store(true) })
+	if !p.clients.add(c.session, p.Config().MaxClients) {
+		panic("sessionPlayer: too many clients")
+	}
+	p.conns[name] = c
+	return c
+}
+
+// deliver has bytes arrive, in chunks, and then everything happen that follows from them.
+func (c *pipe) deliver(in []byte) {
+	size := c.player.chunk
+	if size == 0 {
+		size = max(1, len(in))
+	}
+	for part := range slices.Chunk(in, size) {
+		c.traffic(part)
+		c.player.settle()
+	}
+}
+
+// traffic is what the event loop does when bytes have arrived or the session asked to be woken.
+func (c *pipe) traffic(in []byte) {
+	if c.closed {
+		return
+	}
+	in = bytes.Clone(in)
+	ws, cfg := c.host.borrow(), c.host.Config()
+	more := c.session.arrive(in, ws, cfg)
+	for i := range in {
+		in[i] = 0xAA // the loop's buffer is used for other connections next
+	}
+	for {
+		c.host.count(ws)
+		c.sent.Write(ws.out.Buf)
+		ws.out.Buf = ws.out.Buf[:0]
+		if !more {
+			break
+		}
+		more = c.session.feed(nil, ws, cfg)
+	}
+	c.host.release(c.session, ws)
+	if c.killed.Load() || c.closing {
+		c.hangUp()
+	}
+}
+
+func (c *pipe) hangUp() {
+	c.closed = true
+	c.abandon()
+	c.host.clients.remove(c.session)
+}
+
+// settle lets everything happen that does not need time to pass.
+func (p *sessionPlayer) settle() {
+	for again := true; again; {
+		p.waits.fire()
+		again = p.later != nil && p.later.finish()
+		for _, name := range slices.Sorted(maps.Keys(p.conns)) {
+			if c := p.conns[name]; c.woken.Swap(false) {
+				c.traffic(nil)
+				again = true
+			}
+		}
+	}
+}
+
+// Do implements transcript.Player.
+func (p *sessionPlayer) Do(name string, command [][]byte, _ string) (string, error) {
+	c := p.conns[name]
+	if c == nil || c.closed {
+		c = p.open(name)
+	}
+	c.deliver(frame(words(command)...))
+	return c.next()
+}
+
+// Next implements transcript.Player.
+func (p *sessionPlayer) Next(name string) (string, error) { return p.conns[name].next() }
+
+func (c *pipe) next() (string, error) {
+	reply, err := transcript.ReadReply(c.unread)
+	switch {
+	case !errors.Is(err, io.EOF):
+		return reply, err
+	case c.closed:
+		return transcript.Closed, nil
+	case c.held != nil:
+		return transcript.Held, nil
+	}
+	return transcript.None, nil
+}
+
+// HangUp implements transcript.Player.
+func (p *sessionPlayer) HangUp(name string) error {
+	p.conns[name].hangUp()
+	delete(p.conns, name)
+	p.settle()
+	return nil
+}
+
+// Advance implements transcript.Player.
+func (p *sessionPlayer) Advance(d time.Duration) {
+	p.clock.Advance(d)
+	p.settle()
+}
+
+// Close implements transcript.Player.
+func (p *sessionPlayer) Close() (err error) {
+	for name, c := range p.conns {
+		if rest, _ := io.ReadAll(c.unread); len(rest) > 0 {
+			err = errors.Join(err, fmt.Errorf("connection %q was sent more: %q", name, rest))
+		}
+	}
+	return err
+}

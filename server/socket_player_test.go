@@ -1,0 +1,112 @@
+package server
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/server/transcript"
+)
+
+// socketPlayer plays over TCP against a server in this process.
+type socketPlayer struct {
+	*testHost
+	t     testing.TB
+	stop  func() error
+	conns map[string]*socketClient
+}
+
+type socketClient struct {
+	*net.TCPConn
+	unread *bufio.Reader
+	closed bool
+}
+
+func newSocketPlayer(t *testing.T) *socketPlayer {
+	t.Parallel() // event loops take half a second to stop
+	h, stop := serveUntil(t)
+	return &socketPlayer{testHost: h, t: t, stop: stop, conns: map[string]*socketClient{}}
+}
+
+// sessionOf is the server's side of a client, nil when there is none any more.
+func (p *socketPlayer) sessionOf(c *socketClient) (found *session) {
+	p.clients.each(func(s *session) {
+		if s.addr == c.LocalAddr().String() {
+			found = s
+		}
+	})
+	return found
+}
+
+// Do implements transcript.Player.
+func (p *socketPlayer) Do(name string, command [][]byte, want string) (string, error) {
+	c := p.conns[name]
+	if c == nil || c.closed {
+		conn := p.dial(p.t)
+		c = &socketClient{TCPConn: conn, unread: bufio.NewReader(conn)}
+		p.conns[name] = c
+	}
+	if _, err := c.Write(frame(words(command)...)); err != nil && !gone(err) {
+		return "", err
+	}
+	switch want {
+	case transcript.None:
+		return want, nil
+	case transcript.Held:
+		eventually(p.t, "the reply is held", func() bool {
+			s := p.sessionOf(c)
+			return s != nil && s.waiting.Load()
+		})
+		return want, nil
+	}
+	return c.next()
+}
+
+func gone(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// Next implements transcript.Player.
+func (p *socketPlayer) Next(name string) (string, error) { return p.conns[name].next() }
+
+func (c *socketClient) next() (string, error) {
+	reply, err := transcript.ReadReply(c.unread)
+	if err != nil && gone(err) {
+		c.closed = true
+		return transcript.Closed, nil
+	}
+	return reply, err
+}
+
+// HangUp implements transcript.Player.
+func (p *socketPlayer) HangUp(name string) error {
+	c := p.conns[name]
+	delete(p.conns, name)
+	if err := c.Close(); err != nil {
+		return err
+	}
+	eventually(p.t, "the server has noticed", func() bool { return p.sessionOf(c) == nil })
+	return nil
+}
+
+// Advance implements transcript.Player.
+func (p *socketPlayer) Advance(d time.Duration) { p.clock.Advance(d) }
+
+// Close implements transcript.Player.
+func (p *socketPlayer) Close() (err error) {
+	for name, c := range p.conns {
+		if c.closed {
+			continue
+		}
+		_ = c.CloseWrite()
+		if rest, _ := io.ReadAll(c.unread); len(rest) > 0 {
+			err = errors.Join(err, fmt.Errorf("connection %q was sent more: %q", name, rest))
+		}
+	}
+	return errors.Join(err, p.stop())
+}

@@ -1,0 +1,40 @@
+package server
+
+import (
+	"flag"
+	"testing"
+
+	"github.com/stintdb/stint/server/transcript"
+)
+
+var update = flag.Bool("update", false, "write the replies into the transcripts instead of comparing them")
+
+const transcripts = "testdata/transcripts"
+
+func TestTranscripts(t *testing.T) {
+	t.Run("session", func(t *testing.T) {
+		transcript.Play(t, transcripts, *update, func(t *testing.T) transcript.Player { return newSessionPlayer(t, 0) })
+	})
+	if *update {
+		return
+	}
+	t.Run("byte by byte", func(t *testing.T) {
+		transcript.Play(t, transcripts, false, func(t *testing.T) transcript.Player { return newSessionPlayer(t, 1) })
+	})
+	t.Run("decided later", func(t *testing.T) {
+		transcript.Play(t, transcripts, false, func(t *testing.T) transcript.Player { return newLaterPlayer(t, 0) })
+	})
+	t.Run("socket", func(t *testing.T) {
+		transcript.Play(t, transcripts, false, func(t *testing.T) transcript.Player { return newSocketPlayer(t) })
+	})
+}
+
+// newLaterPlayer is a sessionPlayer whose decider finishes later.
+func newLaterPlayer(t testing.TB, chunk int) *sessionPlayer {
+	p := &sessionPlayer{chunk: chunk, conns: map[string]*pipe{}}
+	p.testHost = newHost(t, func(l *Local) Decider {
+		p.later = &laterLocal{Local: l}
+		return p.later
+	})
+	return p
+}
