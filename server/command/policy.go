@@ -36,7 +36,7 @@ var policyRows = []Row{{
 func parseCheck(r *Request) error {
 	a := r.Args
 	if err := r.key(a[2]); err != nil {
-		return fmt.Errorf("ERR id:%s", strings.TrimPrefix(err.Error(), "ERR key:"))
+		return err
 	}
 	r.Ops = append(r.Ops, engine.Op{Verb: engine.Check, Key: a[1], Who: a[2], Tokens: 1})
 	op, words := &r.Ops[len(r.Ops)-1], a[3:]
