@@ -35,8 +35,8 @@ func (s *session) hold(r *reply, op engine.Op, result engine.Result) {
 func (s *session) release(ws *workspace) {
 	h := s.held
 	s.held = nil
-	s.waiting.Store(false)
 	s.lastActive.Store(s.host.clock.Now()) // it was not idle: it was made to wait
+	s.waiting.Store(false)
 	if h.quiet {
 		return
 	}

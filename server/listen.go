@@ -62,6 +62,9 @@ func probe(network, address string) (string, error) {
 		return "", fmt.Errorf("cannot listen on %s: the address is taken, perhaps by a Redis or another Stint; stop that or choose another with --listen", address)
 	}
 	if err != nil {
+		if network == "unix" {
+			address = "unix:" + address // as --listen has it
+		}
 		return "", fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", address, err)
 	}
 	defer ln.Close()

@@ -1,0 +1,205 @@
+package resp
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+var testLimits = Limits{MaxArgs: 4, MaxBulk: 10, MaxInline: 40}
+
+// readAll reads every command in the input, which arrives in pieces that end at the cuts, and shows what became of it.
+func readAll(limits Limits, input string, cuts ...int) string {
+	var out strings.Builder
+	r, at := Reader{Limits: limits}, 0
+	for _, end := range append(cuts, len(input)) {
+		for {
+			args, length, err := r.Next([]byte(input[at:end]))
+			if err != nil {
+				fmt.Fprintf(&out, "!%v", err)
+				return out.String()
+			}
+			if length == 0 {
+				break
+			}
+			at += length
+			fmt.Fprintf(&out, "%q", args)
+		}
+	}
+	if at < len(input) {
+		fmt.Fprintf(&out, "+%d", len(input)-at)
+	}
+	return out.String()
+}
+
+// Commands in brackets, then the error after !, or the number of bytes that wait for more after +.
+var frames = []struct{ input, want string }{
+	{"", ""},
+	{"*1\r\n$4\r\nPING\r\n", `["PING"]`},
+	{"*2\r\n$4\r\nECHO\r\n$0\r\n\r\n", `["ECHO" ""]`},
+	{"*1\r\n$4\r\nPING\r\n*1\r\n$4\r\nping\r\n", `["PING"]["ping"]`},
+	{"*2\r\n$1\r\na\r\n$10\r\n0123456789\r\n", `["a" "0123456789"]`},
+	{"*2\r\n$3\r\n\r\n*\r\n$2\r\n\x00\xff\r\n", `["\r\n*" "\x00\xff"]`},
+	{"*1\r\n$04\r\nPING\r\n", `["PING"]`},
+
+	// No command at all: Redis passes over these.
+	{"*0\r\n*1\r\n$1\r\na\r\n", `[]["a"]`},
+	{"*-1\r\n*-0\r\na\r\n", `[][]["a"]`},
+	{"*-9000000000000000\r\n", `[]`},
+	{"\r\n\n  \r\na\n", `[][][]["a"]`},
+
+	// Not whole yet.
+	{"*", "+1"},
+	{"*1", "+2"},
+	{"*1\r", "+3"},
+	{"*1\r\n", "+4"},
+	{"*1\r\n$", "+5"},
+	{"*1\r\n$4\r\nPIN", "+11"},
+	{"*1\r\n$4\r\nPING", "+12"},
+	{"*1\r\n$4\r\nPING\r", "+13"},
+	{"*4\r\n$1\r\na\r\n", "+11"},
+	{"a b", "+3"},
+	{"*1\r\n$1\r\na\r\n*1\r\n$1", `["a"]+6`},
+
+	// Counts.
+	{"*4\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n", `["a" "b" "c" "d"]`},
+	{"*5\r\n", "!Protocol error: invalid multibulk length"},
+	{"*2147483647\r\n", "!Protocol error: invalid multibulk length"},
+	{"*9223372036854775807\r\n", "!Protocol error: invalid multibulk length"},
+	{"*99999999999999999999999\r\n", "!Protocol error: invalid multibulk length"},
+	{"*abc\r\n", "!Protocol error: invalid multibulk length"},
+	{"*\r\n", "!Protocol error: invalid multibulk length"},
+	{"*-\r\n", "!Protocol error: invalid multibulk length"},
+	{"*+1\r\n", "!Protocol error: invalid multibulk length"},
+	{"*1.0\r\n", "!Protocol error: invalid multibulk length"},
+	{"* 1\r\n", "!Protocol error: invalid multibulk length"},
+	{"*1 \r\n", "!Protocol error: invalid multibulk length"},
+	{"*1\n$4\nPING\n", "!Protocol error: invalid multibulk length"},
+	{"*1\rx", "!Protocol error: invalid multibulk length"},
+	{"*" + strings.Repeat("0", 40), "!Protocol error: too big mbulk count string"},
+
+	// Lengths.
+	{"*1\r\n$11\r\n", "!Protocol error: invalid bulk length"},
+	{"*1\r\n$999999999999\r\n", "!Protocol error: invalid bulk length"},
+	{"*1\r\n$9223372036854775808\r\n", "!Protocol error: invalid bulk length"},
+	{"*1\r\n$-1\r\n", "!Protocol error: invalid bulk length"},
+	{"*1\r\n$\r\n", "!Protocol error: invalid bulk length"},
+	{"*1\r\n$four\r\n", "!Protocol error: invalid bulk length"},
+	{"*1\r\n$0x4\r\n", "!Protocol error: invalid bulk length"},
+	{"*1\r\n$" + strings.Repeat("0", 40), "!Protocol error: too big bulk count string"},
+	{"*2\r\n$1\r\na\r\n$-1\r\n", "!Protocol error: invalid bulk length"},
+
+	// Something else where an argument belongs.
+	{"*1\r\n*1\r\n$4\r\nPING\r\n", "!Protocol error: expected '$', got '*'"},
+	{"*1\r\n:1\r\n", "!Protocol error: expected '$', got ':'"},
+	{"*2\r\n$1\r\na\r\nb\r\n", "!Protocol error: expected '$', got 'b'"},
+	{"*1\r\n\r\n", "!Protocol error: expected '$', got '?'"},
+	{"*1\r\n$4\r\nPINGPONG\r\n", "!Protocol error: expected CRLF after bulk"},
+	{"*1\r\n$4\r\nPING\n\n", "!Protocol error: expected CRLF after bulk"},
+	{"*1\r\n$3\r\nPING\r\n", "!Protocol error: expected CRLF after bulk"},
+	{"a\r\n*1\r\n$4\r\nPINGPONG\r\n", `["a"]!Protocol error: expected CRLF after bulk`},
+
+	// The inline form.
+	{"PING\r\n", `["PING"]`},
+	{"PING\n", `["PING"]`},
+	{"  a\t b \x0b c\r\n", `["a" "b" "c"]`},
+	{"a b c d\r\n", `["a" "b" "c" "d"]`},
+	{"a b c d e\r\n", "!Protocol error: invalid multibulk length"},
+	{`a "b c"` + "\r\n", `["a" "b c"]`},
+	{`a ""` + "\r\n", `["a" ""]`},
+	{`"a"`, "+3"},
+	{`a 'b c' ''` + "\r\n", `["a" "b c" ""]`},
+	{`a "\x41\x0d\n\r\t\b\a\\\"\q"` + "\n", `["a" "A\r\n\r\t\b\a\\\"q"]`},
+	{`a "\xZZ\x4" b` + "\n", `["a" "xZZx4" "b"]`},
+	{`a 'it\'s' '\n'` + "\n", `["a" "it's" "\\n"]`},
+	{`a pre"fix"` + "\n", `["a" "prefix"]`},
+	{`a "open` + "\r\n", "!Protocol error: unbalanced quotes in request"},
+	{`a 'open` + "\n", "!Protocol error: unbalanced quotes in request"},
+	{`a "b"c` + "\n", "!Protocol error: unbalanced quotes in request"},
+	{`a "b\"` + "\n", "!Protocol error: unbalanced quotes in request"},
+	{`a "b\` + "\n", "!Protocol error: unbalanced quotes in request"},
+	{`"` + "\n", "!Protocol error: unbalanced quotes in request"},
+	{"$4\r\n", `["$4"]`},
+	{"\x00\xff\r\n", `["\xff"]`},
+	{strings.Repeat("a", 40) + "\n", `["` + strings.Repeat("a", 40) + `"]`},
+	{strings.Repeat("a", 41) + "\n", "!Protocol error: too big inline request"},
+	{strings.Repeat("a", 41), "!Protocol error: too big inline request"},
+}
+
+func TestReader(t *testing.T) {
+	for _, f := range frames {
+		if got := readAll(testLimits, f.input); got != f.want {
+			t.Errorf("%q\n got %s\nwant %s", f.input, got, f.want)
+		}
+	}
+}
+
+// However the bytes arrive, the same comes out.
+func TestReaderInPieces(t *testing.T) {
+	for _, f := range frames {
+		all := make([]int, len(f.input))
+		for i := range f.input {
+			all[i] = i
+			if got := readAll(testLimits, f.input, i); got != f.want {
+				t.Errorf("%q cut at %d\n got %s\nwant %s", f.input, i, got, f.want)
+			}
+		}
+		if got := readAll(testLimits, f.input, all...); got != f.want {
+			t.Errorf("%q byte by byte\n got %s\nwant %s", f.input, got, f.want)
+		}
+	}
+}
+
+// An incomplete command costs no look at its bytes until it can be whole: a slow sender cannot make the reader busy.
+func TestReaderWaitsForWhatIsMissing(t *testing.T) {
+	r := Reader{Limits: Limits{MaxArgs: 4, MaxBulk: 1000}}
+	head := []byte("*2\r\n$4\r\nECHO\r\n$1000\r\n")
+	if _, length, err := r.Next(head); length != 0 || err != nil {
+		t.Fatal(length, err)
+	}
+	if want := len(head) + 1000 + 2; r.need != want {
+		t.Errorf("waits for %d bytes, want %d", r.need, want)
+	}
+	// Bytes that would be refused are not even looked at.
+	if _, length, err := r.Next([]byte("*x")); length != 0 || err != nil {
+		t.Error(length, err)
+	}
+}
+
+// Nothing is set aside for what a header announces.
+func TestReaderAllocatesNothingForHeaders(t *testing.T) {
+	input := []byte("*1000000\r\n$500000000\r\n")
+	r := Reader{Limits: Limits{MaxArgs: 1 << 20, MaxBulk: 512 << 20}}
+	if n := testing.AllocsPerRun(100, func() {
+		r.need = 0
+		if _, length, err := r.Next(input); length != 0 || err != nil {
+			t.Fatal(length, err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations for a command that has not arrived", n)
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	for _, frame := range frames {
+		f.Add([]byte(frame.input), uint8(len(frame.input)/2))
+	}
+	f.Fuzz(func(t *testing.T, input []byte, cut uint8) {
+		whole := readAll(testLimits, string(input))
+		if at := int(cut); at < len(input) {
+			if got := readAll(testLimits, string(input), at); got != whole {
+				t.Errorf("%q cut at %d: %s, at once %s", input, at, got, whole)
+			}
+		}
+		if len(input) > 200 {
+			return
+		}
+		each := make([]int, len(input))
+		for i := range input {
+			each[i] = i
+		}
+		if got := readAll(testLimits, string(input), each...); got != whole {
+			t.Errorf("%q byte by byte: %s, at once %s", input, got, whole)
+		}
+	})
+}

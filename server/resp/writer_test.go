@@ -1,0 +1,33 @@
+package resp
+
+import "testing"
+
+func TestWriter(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		write        func(w *Writer)
+		resp2, resp3 string
+	}{
+		{"int", func(w *Writer) { w.Int(-9223372036854775808) }, ":-9223372036854775808\r\n", ""},
+		{"bool", func(w *Writer) { w.Bool(true); w.Bool(false) }, ":1\r\n:0\r\n", ""},
+		{"bulk", func(w *Writer) { w.Bulk([]byte("a\r\n\x00\xff")) }, "$5\r\na\r\n\x00\xff\r\n", ""},
+		{"empty bulk", func(w *Writer) { w.BulkString("") }, "$0\r\n\r\n", ""},
+		{"status", func(w *Writer) { w.Status("OK") }, "+OK\r\n", ""},
+		{"array", func(w *Writer) { w.Array(2); w.Array(0); w.Int(1) }, "*2\r\n*0\r\n:1\r\n", ""},
+		{"null", (*Writer).Null, "$-1\r\n", "_\r\n"},
+		{"map", func(w *Writer) { w.Map(2) }, "*4\r\n", "%2\r\n"},
+		{"set", func(w *Writer) { w.Set(3) }, "*3\r\n", "~3\r\n"},
+		{"verbatim", func(w *Writer) { w.Verbatim("a\nb") }, "$3\r\na\nb\r\n", "=7\r\ntxt:a\nb\r\n"},
+		{"error", func(w *Writer) { w.Error("ERR a\r\nb\nc\rd") }, "-ERR a  b c d\r\n", ""},
+	} {
+		if c.resp3 == "" {
+			c.resp3 = c.resp2
+		}
+		for version, want := range map[bool]string{false: c.resp2, true: c.resp3} {
+			w := Writer{RESP3: version}
+			if c.write(&w); string(w.Buf) != want {
+				t.Errorf("%s, RESP3 %v: %q, want %q", c.name, version, w.Buf, want)
+			}
+		}
+	}
+}
