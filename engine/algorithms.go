@@ -1,16 +1,69 @@
 package engine
 
-import "strconv"
+import (
+	"encoding/binary"
+	"strconv"
+	"time"
+)
 
 // Algorithm names one way of limiting. The zero value is none.
 type Algorithm uint8
 
-// The algorithms.
+// The algorithms. Their numbers are kept on disk and sent between nodes: new ones are added at the end.
 const (
-	NoAlgorithm Algorithm = iota
-	GCRA                  // CL.THROTTLE
-	TokenBucket           // TB.ACQUIRE
+	NoAlgorithm   Algorithm = iota
+	GCRA                    // CL.THROTTLE
+	TokenBucket             // TB.ACQUIRE
+	LeakyBucket             // LB.ACQUIRE
+	LeakyQueue              // LB.QUEUE
+	FixedWindow             // FW.ACQUIRE
+	SlidingWindow           // SW.ACQUIRE
+	SlidingLog              // SL.ACQUIRE
+	Concurrency             // CC.ACQUIRE
 )
+
+// algorithm is a row of the table: everything the store and its callers need to know of one way of limiting.
+type algorithm struct {
+	name    string                                       // as TYPE answers
+	bytes   int                                          // size of its state; 0 if that varies
+	decide  func(c *call) (changed bool)                 // answer an Acquire
+	look    func(c *call)                                // report the state under c.limit
+	refund  func(c *call)                                // give back, in next or in place; nil if there is nothing to
+	expired func(state []byte, l *Limit, now int64) bool // the state holds no information any more
+	params  func(l *Limit) []Param                       // its parameters as its command names them
+
+	need    func(c *call) int             // of varying size: the bytes that keeping the decision takes
+	write   func(c *call, state []byte)   // of varying size: keep the decision
+	release func(c *call) (released bool) // end a lease, in place
+}
+
+var algorithms = [...]algorithm{
+	NoAlgorithm: {name: "none"},
+	GCRA: {name: "gcra", bytes: meterBytes,
+		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: gcraParams},
+	TokenBucket: {name: "token-bucket", bytes: meterBytes,
+		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: bucketParams},
+	LeakyBucket: {name: "leaky-bucket", bytes: meterBytes,
+		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: bucketParams},
+	LeakyQueue: {name: "leaky-queue", bytes: meterBytes,
+		decide: decideQueue, look: lookMeter, refund: refundMeter, expired: meterExpired, params: queueParams},
+	FixedWindow: {name: "fixed-window", bytes: windowBytes,
+		decide: decideWindow, look: lookWindow, refund: refundWindow, expired: windowExpired, params: windowParams},
+	SlidingWindow: {name: "sliding-window", bytes: windowPairBytes,
+		decide: decideSliding, look: lookSliding, refund: refundSliding, expired: slidingExpired, params: windowParams},
+	SlidingLog: {name: "sliding-log",
+		decide: decideLog, look: lookLog, refund: refundLog, expired: logExpired, params: windowParams,
+		need: needLog, write: writeLog},
+	Concurrency: {name: "concurrency",
+		decide: decideLease, look: lookLeases, expired: leasesExpired, params: leaseParams,
+		need: needLeases, write: writeLeases, release: releaseLease},
+}
+
+// String is the algorithm's name as TYPE answers it, such as token-bucket.
+func (a Algorithm) String() string { return algorithms[a].name }
+
+// setVariableSize notes the size of a state that varies, in its first 4 bytes.
+func setVariableSize(state []byte, size int) { binary.LittleEndian.PutUint32(state, uint32(size)) }
 
 // Param is one parameter of a limit as [Limit.Params] reports it.
 type Param struct {
@@ -18,46 +71,29 @@ type Param struct {
 	Text string
 }
 
-// algorithm is a row of the table: everything the store and its callers need to know of one way of limiting.
-type algorithm struct {
-	name    string // as TYPE answers
-	bytes   int    // size of its state
-	decide  func(c *call) (changed bool)
-	look    func(c *call)
-	refund  func(c *call)
-	expired func(state []byte, now int64) bool // the state holds no information any more
-	params  func(l Limit) []Param
-}
-
-var algorithms = [...]algorithm{
-	NoAlgorithm: {name: "none"},
-	GCRA: {
-		name: "gcra", bytes: meterBytes,
-		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: gcraParams,
-	},
-	TokenBucket: {
-		name: "token-bucket", bytes: meterBytes,
-		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: bucketParams,
-	},
-}
-
-// String is the algorithm's name as TYPE answers it, such as token-bucket.
-func (a Algorithm) String() string { return algorithms[a].name }
-
 // Params lists the limit's parameters by the names its command gives them.
-func (l Limit) Params() []Param { return algorithms[l.Algorithm].params(l) }
+func (l Limit) Params() []Param { return algorithms[l.Algorithm].params(&l) }
 
-func gcraParams(l Limit) []Param {
+func gcraParams(l *Limit) []Param {
 	return []Param{
 		{"max_burst", strconv.FormatInt(l.Capacity-1, 10)},
 		{"count", strconv.FormatInt(l.Rate.Tokens, 10)},
-		{"period", FormatDuration(l.Rate.Period)},
+		{"period", strconv.FormatInt(l.Rate.Period/int64(time.Second), 10)},
 	}
 }
 
-func bucketParams(l Limit) []Param {
-	return []Param{
-		{"capacity", strconv.FormatInt(l.Capacity, 10)},
-		{"rate", l.Rate.String()},
-	}
+func bucketParams(l *Limit) []Param {
+	return []Param{{"capacity", strconv.FormatInt(l.Capacity, 10)}, {"rate", l.Rate.String()}}
+}
+
+func queueParams(l *Limit) []Param {
+	return []Param{{"capacity", strconv.FormatInt(l.Capacity-1, 10)}, {"rate", l.Rate.String()}}
+}
+
+func windowParams(l *Limit) []Param {
+	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"window", FormatWindow(l.Span, l.Rate.Period)}}
+}
+
+func leaseParams(l *Limit) []Param {
+	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"ttl", FormatDuration(l.Rate.Period)}}
 }

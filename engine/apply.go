@@ -1,61 +1,81 @@
 package engine
 
-// apply carries out one operation. The caller holds the shard's lock.
+// apply carries out one operation on one key. The caller holds the shard's lock.
 func (s *shard) apply(now int64, tag uint32, op *Op, res *Result) {
-	*res = Result{}
+	res.reset()
 	p := s.find(tag, op.Key)
-	live := s.load(now, op, res, p)
-	switch op.Verb {
-	case Acquire:
-		s.acquire(tag, p, live)
-	case Look:
-		s.look(p, live)
-	case Refund:
-		s.refund(tag, p, live)
-	case Delete:
-		if !live {
-			res.Status = NotFound
+	c := &s.one
+	s.load(c, now, op, res, p)
+	if op.Verb == Acquire {
+		if c.ask() && op.Options&Peek == 0 && !s.keep(c, tag, p) {
+			*res = Result{Status: OutOfRoom}
 		}
-		if p.found {
+		return
+	}
+	if c.fresh {
+		res.Status = NotFound
+		if op.Verb == Delete && p.found {
 			s.drop(p)
 		}
+		return
+	}
+	c.limit = c.held
+	switch op.Verb {
+	case Look:
+		s.look(c, p)
+	case Refund:
+		s.refund(c, tag, p)
+	case Release, Leases:
+		s.lease(c, p)
+	case Delete:
+		s.drop(p)
 	}
 }
 
-func (s *shard) acquire(tag uint32, p place, live bool) {
-	c := &s.ask
-	if live && c.held.Algorithm != c.limit.Algorithm {
+// ask has the algorithm decide an Acquire. It reports whether the decision changes the state.
+func (c *call) ask() (changed bool) {
+	if !c.fresh && c.held.Algorithm != c.limit.Algorithm {
 		c.result.Status, c.result.Held = WrongType, c.held
-		return
+		return false
 	}
-	changed := algorithms[c.limit.Algorithm].decide(c)
-	if changed && c.op.Options&Peek == 0 && !s.keep(tag, p, c.limit) {
-		*c.result = Result{Status: OutOfRoom}
-	}
+	return algorithms[c.limit.Algorithm].decide(c)
 }
 
-func (s *shard) look(p place, live bool) {
-	c := &s.ask
-	if !live {
-		c.result.Status = NotFound
-		return
-	}
+func (s *shard) look(c *call, p place) {
 	algorithms[c.held.Algorithm].look(c)
 	c.result.Held = c.held
-	c.result.Bytes = int64(recordBytes(algorithms[c.held.Algorithm].bytes, len(c.op.Key))) + slotBytes
+	c.result.Bytes = int64(s.size(s.record(p.ref))) + slotBytes
 }
 
-func (s *shard) refund(tag uint32, p place, live bool) {
-	c := &s.ask
-	if !live {
-		c.result.Status = NotFound
-		return
-	}
+func (s *shard) refund(c *call, tag uint32, p place) {
 	alg := &algorithms[c.held.Algorithm]
-	alg.refund(c)
-	if alg.expired(c.state[:], c.now) {
-		s.drop(p)
+	if alg.refund == nil {
+		c.result.Status, c.result.Held = NotRefundable, c.held
 		return
 	}
-	s.keep(tag, p, c.held)
+	alg.refund(c)
+	if alg.bytes != 0 {
+		s.keep(c, tag, p)
+	}
+	s.dropExpired(p, c.now)
+}
+
+func (s *shard) lease(c *call, p place) {
+	alg := &algorithms[c.held.Algorithm]
+	switch {
+	case alg.release == nil:
+		c.result.Status, c.result.Held = WrongType, c.held
+	case c.op.Verb == Leases:
+		listLeases(c)
+	case alg.release(c):
+		c.result.Granted = 1
+		s.dropExpired(p, c.now)
+	}
+}
+
+// dropExpired drops an entry that holds no information any more.
+func (s *shard) dropExpired(p place, now int64) {
+	if s.expired(s.record(p.ref), now) {
+		s.drop(p)
+	}
 }

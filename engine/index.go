@@ -45,9 +45,9 @@ func (x *index) seek(tag uint32) uint64 {
 	return at
 }
 
-// isFull reports whether an insert may find no room.
-func (x *index) isFull() bool {
-	return len(x.slots) == 0 || uint64(x.count)*100 >= x.homes*indexFullness
+// lacks reports whether that many more entries would fill the index too much.
+func (x *index) lacks(more int) bool {
+	return more > 0 && (len(x.slots) == 0 || uint64(x.count+more-1)*100 >= x.homes*indexFullness)
 }
 
 // insert adds a slot; it reports false, having changed nothing, when the run at the end of the table has no room left.

@@ -20,13 +20,17 @@ var ErrFillTime = errors.New("at this rate an empty limiter would take more than
 // Limit is what a request asks to be held to: an algorithm and its parameters. It is a comparable value.
 type Limit struct {
 	Algorithm Algorithm
+	Span      Span  // FixedWindow: how its windows lie
 	Capacity  int64 // most tokens that can be granted at once, 1 to MaxTokens
-	Rate      Rate  // how fast they come back
+	Rate      Rate  // meters: how fast tokens come back; others: Period is the window or the lease, and Tokens is 0
 }
 
 // Check reports whether the limit can be kept exactly. Ranges of single parameters are checked where they are read;
 // what is left is the one thing only the whole shows, [ErrFillTime].
 func (l Limit) Check() error {
+	if l.Rate.Tokens == 0 {
+		return nil
+	}
 	fill := product(uint64(l.Capacity), uint64(l.Rate.Period))
 	if fill.over(product(uint64(maxFill), uint64(l.Rate.Tokens))) {
 		return ErrFillTime
@@ -34,7 +38,7 @@ func (l Limit) Check() error {
 	return nil
 }
 
-// DurationOf returns how long n tokens take at the limit's rate, in nanoseconds, rounded down.
+// DurationOf returns how long n tokens take at a meter's rate, in nanoseconds, rounded down.
 func (l Limit) DurationOf(n int64) int64 {
 	nanos, _ := product(uint64(n), uint64(l.Rate.Period)).divide(uint64(l.Rate.Tokens))
 	return int64(nanos)

@@ -57,15 +57,24 @@ func carryOver(ticks wide, from, to Rate) wide {
 	return product(tokens, uint64(to.Period)).plus(wide{0, uint64(part)})
 }
 
+// takenUnder returns the ticks taken at the call's time under a limit, which may be another than the state's.
+func (c *call) takenUnder(limit *Limit) wide {
+	if c.fresh {
+		return wide{}
+	}
+	taken := loadMeter(c.state).taken(c.now, c.held.Rate)
+	if c.held.Rate != limit.Rate {
+		taken = carryOver(taken, c.held.Rate, limit.Rate)
+	}
+	return taken
+}
+
 // decideMeter answers an Acquire by the token bucket rule: granted if what was taken and what is asked for fit the
 // capacity, or will within MaxWait.
 func decideMeter(c *call) (changed bool) {
 	op, rate := c.op, c.limit.Rate
 	period, tokensPerPeriod := uint64(rate.Period), uint64(rate.Tokens)
-	taken := loadMeter(c.state[:]).taken(c.now, c.held.Rate)
-	if c.held.Rate != rate {
-		taken = carryOver(taken, c.held.Rate, rate)
-	}
+	taken := c.takenUnder(&c.limit)
 	asked := product(uint64(op.Tokens), period)
 	room := product(uint64(c.limit.Capacity), period)
 	reach := room // ticks that may be taken in all
@@ -74,54 +83,50 @@ func decideMeter(c *call) (changed bool) {
 		reach = room.plus(smaller(ahead, product(MaxTokens, period)))
 	}
 
-	res, granted := c.result, op.Tokens
+	granted := op.Tokens
 	after := taken.plus(asked)
-	fits := !after.over(reach)
-	switch {
-	case fits:
-	case op.Options&Force != 0:
-		if after.over(room.plus(product(MaxTokens, period))) || after.over(product(uint64(maxAhead), tokensPerPeriod)) {
-			res.Status = DebtTooBig
+	if after.over(reach) {
+		switch {
+		case op.Options&Force != 0:
+			if after.over(room.plus(product(MaxTokens, period))) || after.over(product(uint64(maxAhead), tokensPerPeriod)) {
+				c.result.Status = DebtTooBig
+				return false
+			}
+		case op.Options&UpTo != 0:
+			available, _ := reach.minus(taken).divide(period)
+			if available == 0 {
+				c.denyMeter(taken, product(1, period), reach)
+				return false
+			}
+			granted = int64(available)
+			after = taken.plus(product(available, period))
+		default:
+			c.denyMeter(taken, asked, reach)
 			return false
 		}
-		fits = true
-	case op.Options&UpTo != 0:
-		available, _ := reach.minus(taken).divide(period)
-		granted, fits = int64(available), available > 0
-		asked = product(available, period)
-		after = taken.plus(asked)
 	}
-	res.Limit = c.limit.Capacity
-	if !fits {
-		if op.Options&UpTo != 0 {
-			asked = product(1, period)
-		}
-		res.deny(taken, asked, reach, c.limit)
-		return false
-	}
+	res := c.result
 	res.Allowed, res.Granted = true, granted
 	if op.Options&Force == 0 {
 		res.Wait = after.minus(room).divideUp(tokensPerPeriod)
 	}
-	res.report(after, c.limit, op.Options&Force != 0)
-	if granted == 0 {
-		return false
-	}
-	meterAfter(c.now, after, rate).store(c.state[:])
-	return true
+	res.reportMeter(after, &c.limit, op.Options&Force != 0)
+	meterAfter(c.now, after, rate).store(c.next[:])
+	return granted > 0
 }
 
-func (res *Result) deny(taken, asked, reach wide, limit Limit) {
-	res.Allowed, res.Granted = false, 0
-	res.Wait = NeverWait
+// denyMeter reports a denial of what was asked, where reach ticks may be taken in all.
+func (c *call) denyMeter(taken, asked, reach wide) {
+	c.result.Wait = NeverWait
 	if !asked.over(reach) {
-		res.Wait = taken.plus(asked).minus(reach).divideUp(uint64(limit.Rate.Tokens))
+		c.result.Wait = taken.plus(asked).minus(reach).divideUp(uint64(c.limit.Rate.Tokens))
 	}
-	res.report(taken, limit, false)
+	c.result.reportMeter(taken, &c.limit, false)
 }
 
-// report fills in what is left once ticks are taken. Debt shows below zero only where the caller asked for it.
-func (res *Result) report(ticks wide, limit Limit, showDebt bool) {
+// reportMeter fills in what is left once ticks are taken. Debt shows below zero only where the caller asked for it.
+func (res *Result) reportMeter(ticks wide, limit *Limit, showDebt bool) {
+	res.Limit = limit.Capacity
 	res.Remaining = limit.Capacity - ticks.divideUp(uint64(limit.Rate.Period))
 	if res.Remaining < 0 && !showDebt {
 		res.Remaining = 0
@@ -130,21 +135,20 @@ func (res *Result) report(ticks wide, limit Limit, showDebt bool) {
 }
 
 func lookMeter(c *call) {
-	c.result.Limit = c.held.Capacity
-	c.result.report(loadMeter(c.state[:]).taken(c.now, c.held.Rate), c.held, true)
+	c.result.reportMeter(c.takenUnder(&c.limit), &c.limit, c.op.Verb == Look)
 }
 
 func refundMeter(c *call) {
-	taken := loadMeter(c.state[:]).taken(c.now, c.held.Rate)
-	left := taken.minus(product(uint64(c.op.Tokens), uint64(c.held.Rate.Period)))
-	back, rest := taken.minus(left).divide(uint64(c.held.Rate.Period))
+	period := uint64(c.held.Rate.Period)
+	taken := c.takenUnder(&c.held)
+	left := taken.minus(product(uint64(c.op.Tokens), period))
+	back, rest := taken.minus(left).divide(period)
 	if rest > 0 {
 		back++ // the last token had come back in part by itself
 	}
 	c.result.Granted = int64(back)
-	c.result.Limit = c.held.Capacity
-	c.result.report(left, c.held, true)
-	meterAfter(c.now, left, c.held.Rate).store(c.state[:])
+	c.result.reportMeter(left, &c.held, true)
+	meterAfter(c.now, left, c.held.Rate).store(c.next[:])
 }
 
-func meterExpired(state []byte, now int64) bool { return loadMeter(state).isFull(now) }
+func meterExpired(state []byte, _ *Limit, now int64) bool { return loadMeter(state).isFull(now) }

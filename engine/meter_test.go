@@ -62,7 +62,7 @@ func TestMeterSteps(t *testing.T) {
 		got := ask(s, epoch+step.at, Op{Key: []byte("k"), Limit: step.limit, Tokens: step.tokens, Options: step.opts, MaxWait: step.wait})
 		want := Result{Allowed: step.allowed, Granted: step.granted, Limit: step.limit.Capacity,
 			Remaining: step.remaining, Wait: step.retry, Reset: step.full}
-		if got != want {
+		if !same(got, want) {
 			t.Fatalf("%s:\ngot  %+v\nwant %+v", step.name, got, want)
 		}
 	}

@@ -5,11 +5,18 @@ type Verb uint8
 
 // The verbs.
 const (
-	Acquire Verb = iota // ask Limit for Tokens
-	Look                // report the key's limiter and change nothing
-	Refund              // give back at most Tokens of what was taken
-	Delete              // make the key as good as new
-	Flush               // make every key as good as new; has no key
+	Acquire     Verb = iota // ask Limit for Tokens
+	AcquireAll              // ask every one of Parts, all or nothing; has no key
+	Check                   // ask the policy named Key on behalf of the caller Who, all or nothing
+	Look                    // report the key's limiter and change nothing
+	Refund                  // give back at most Tokens of what was taken
+	Release                 // end the lease that Who holds
+	Leases                  // list the leases, in Result.Leases
+	Delete                  // make the key as good as new
+	Flush                   // make every key as good as new; has no key
+	SetPolicy               // keep Parts as the policy named Key
+	DropPolicy              // forget the policy named Key
+	SetOverride             // keep Parts in place of the policy's own for the caller Who; none ends it
 )
 
 // Option changes how an Acquire decides.
@@ -17,12 +24,13 @@ type Option uint8
 
 // The options; commands.md of the handbook says what each means to a client.
 const (
-	Peek  Option = 1 << iota // answer as if, change nothing
-	UpTo                     // grant as many as there are, up to Tokens
-	Force                    // grant even what is not there
+	Peek   Option = 1 << iota // answer as if, change nothing
+	UpTo                      // grant as many as there are, up to Tokens
+	Force                     // grant even what is not there
+	Shadow                    // SetPolicy: only count what would be denied
 )
 
-// Op is one operation on one key. It is a value: building it touches no state.
+// Op is one operation. It is a value: building it touches no state.
 type Op struct {
 	Verb    Verb
 	Options Option
@@ -30,11 +38,13 @@ type Op struct {
 	Limit   Limit  // Acquire
 	Tokens  int64  // Acquire and Refund; 0 in an Acquire asks without taking
 	MaxWait int64  // Acquire: grant what will be there within this many nanoseconds
+	Who     []byte // the holder of a lease, or the caller a policy is checked for
+	Parts   []Op   // AcquireAll: the limits to ask; SetPolicy, SetOverride: the policy's limits, {} in Key standing for Who
 }
 
 // Writes reports whether the operation can change state.
 func (o *Op) Writes() bool {
-	return o.Verb != Look && o.Options&Peek == 0
+	return o.Verb != Look && o.Verb != Leases && o.Options&Peek == 0
 }
 
 // Status says whether an operation could be carried out.
@@ -42,11 +52,14 @@ type Status uint8
 
 // The statuses.
 const (
-	OK         Status = iota
-	NotFound          // Look, Refund, Delete: the key has no limiter, or one as good as new
-	WrongType         // the key belongs to another algorithm, named by Result.Held
-	OutOfRoom         // a new key did not fit the memory bound
-	DebtTooBig        // Force would leave the key further in debt than can be kept
+	OK            Status = iota
+	NotFound             // Look, Refund, Delete, …: the key has no limiter, or one as good as new; or there is no such policy
+	WrongType            // the key belongs to another algorithm, named by Result.Held
+	OutOfRoom            // a new key did not fit the memory bound
+	DebtTooBig           // Force would leave the key further in debt than can be kept
+	NotRefundable        // the algorithm holds nothing that could be given back
+	PolicyTooMany        // there are as many policies, or overrides of one, as are kept
+	SameKeyTwice         // the policy's limits come to the same key for this caller
 )
 
 // NeverWait is Result.Wait of a request that can never be granted: it asks for more than the limit.
@@ -55,7 +68,7 @@ const NeverWait = -1
 // Result answers one Op. Times are nanoseconds, rounded up.
 type Result struct {
 	Status    Status
-	Allowed   bool  // Acquire: the request may go ahead
+	Allowed   bool  // Acquire…: the request may go ahead
 	Granted   int64 // tokens granted, or given back by a Refund
 	Limit     int64 // most tokens that can be granted at once
 	Remaining int64 // whole tokens that could still be granted; below zero only when in debt
@@ -63,4 +76,17 @@ type Result struct {
 	Reset     int64 // until the limiter is as good as new
 	Held      Limit // Look: the limit the key was last held to; WrongType: of the key's algorithm
 	Bytes     int64 // Look: memory the entry takes
+
+	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
+	Parts   []Result // AcquireAll, Check: what each limit says; kept for reuse from one Apply to the next
+	Leases  []Lease  // Leases
 }
+
+// Lease is one holder of a concurrency limit.
+type Lease struct {
+	Holder    []byte
+	Remaining int64 // nanoseconds until it ends by itself
+}
+
+// reset empties the result but keeps the room of its parts.
+func (res *Result) reset() { *res = Result{Parts: res.Parts[:0]} }

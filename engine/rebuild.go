@@ -23,6 +23,12 @@ func (s *shard) rebuild(now int64, more, moreBytes int) bool {
 	return true
 }
 
+// spread gives an index whose last run outgrew its room more homes. It happens so rarely and takes so little that the
+// memory bound is not asked.
+func (s *shard) spread(now int64) {
+	s.moveTo(now, s.fill(now, s.index.count*5/4+indexTail), s.mem.block(len(s.arena)))
+}
+
 // each calls f for every record that holds information at now, in tag order, and gone for every other.
 func (s *shard) each(now int64, f func(tag uint32, r record, size int), gone func(r record)) {
 	for _, slot := range s.index.slots {
@@ -34,7 +40,7 @@ func (s *shard) each(now int64, f func(tag uint32, r record, size int), gone fun
 			gone(r)
 			continue
 		}
-		f(slotTag(slot), r, recordBytes(algorithms[s.limitOf(r).Algorithm].bytes, r.keyLen()))
+		f(slotTag(slot), r, s.size(r))
 	}
 }
 
@@ -69,7 +75,7 @@ func (s *shard) fill(now int64, entries int) index {
 func (s *shard) moveTo(now int64, to index, arena []byte) {
 	used := 0
 	s.each(now, func(_ uint32, r record, size int) {
-		copy(arena[used:used+size], r)
+		copy(arena[used:used+size], r[:size])
 		used += size
 	}, func(r record) { s.limits.release(r.limitID()) })
 	s.index.free()

@@ -2,13 +2,15 @@ package engine
 
 import "encoding/binary"
 
-// A record is one key and its state in a shard's arena, padded to a multiple of 8:
+// A record is one key and its state in a shard's arena:
 //
 //	offset  size  field
 //	0       4     id of the limit the state was last written under
 //	4       4     length of the key
-//	8       s     state, of the size the algorithm says (a multiple of 8)
-//	8+s     k     key
+//	8       k     key, padded to a multiple of 8
+//	8+k     s     state; where its size varies, its first 4 bytes are that size
+//
+// All integers are little-endian, and so are those in states.
 const (
 	recordHead  = 8
 	recordAlign = 8
@@ -16,13 +18,26 @@ const (
 
 type record []byte
 
+func align(n int) int { return (n + recordAlign - 1) &^ (recordAlign - 1) }
+
 func recordBytes(stateBytes, keyBytes int) int {
-	return (recordHead + stateBytes + keyBytes + recordAlign - 1) &^ (recordAlign - 1)
+	return recordHead + align(keyBytes) + align(stateBytes)
 }
 
-func (r record) limitID() uint32        { return binary.LittleEndian.Uint32(r) }
-func (r record) setLimitID(id uint32)   { binary.LittleEndian.PutUint32(r, id) }
-func (r record) keyLen() int            { return int(binary.LittleEndian.Uint32(r[4:])) }
-func (r record) setKeyLen(n int)        { binary.LittleEndian.PutUint32(r[4:], uint32(n)) }
-func (r record) state(size int) []byte  { return r[recordHead : recordHead+size : recordHead+size] }
-func (r record) keyAt(state int) []byte { return r[recordHead+state : recordHead+state+r.keyLen()] }
+func (r record) limitID() uint32      { return binary.LittleEndian.Uint32(r) }
+func (r record) setLimitID(id uint32) { binary.LittleEndian.PutUint32(r, id) }
+func (r record) keyLen() int          { return int(binary.LittleEndian.Uint32(r[4:])) }
+func (r record) setKeyLen(n int)      { binary.LittleEndian.PutUint32(r[4:], uint32(n)) }
+func (r record) key() []byte          { return r[recordHead : recordHead+r.keyLen()] }
+
+// rest is the record from its state on.
+func (r record) rest() []byte { return r[recordHead+align(r.keyLen()):] }
+
+// stateOf returns the state at the front of b.
+func (a *algorithm) stateOf(b []byte) []byte {
+	size := a.bytes
+	if size == 0 {
+		size = int(binary.LittleEndian.Uint32(b))
+	}
+	return b[:size:size]
+}

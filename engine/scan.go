@@ -53,8 +53,9 @@ func (s *shard) scan(from uint64, count int, now int64, visit func(Entry)) (pass
 		last = tag
 		passed++
 		r := s.record(uint32(slot))
-		if state, alg := s.stateOf(r); !alg.expired(state, now) {
-			visit(Entry{Key: s.key(r), Limit: *s.limitOf(r), State: state})
+		if !s.expired(r, now) {
+			limit := s.limitOf(r)
+			visit(Entry{Key: r.key(), Limit: *limit, State: algorithms[limit.Algorithm].stateOf(r.rest())})
 		}
 	}
 	return passed, end

@@ -15,24 +15,11 @@ type shard struct {
 	dead   int // bytes of deleted records
 	limits interned
 	mem    *memory
-	ask    call // scratch of the operation in progress
+	one    call // scratch of an operation on one key
 
 	fullUntil int64 // a rebuild that won no room is not tried again before this time
 	_         [64]byte
 }
-
-// call is one limit asked at one instant: what an algorithm reads and fills in. An algorithm works on a copy of the
-// state, so it needs to know nothing of PEEK or of other limits in the same request: the store decides what is kept.
-type call struct {
-	now    int64
-	op     *Op
-	limit  Limit          // what the operation asks to be held to
-	held   Limit          // what the state was last written under; limit itself when there is no state
-	state  [maxState]byte // zero when the key is as good as new
-	result *Result
-}
-
-const maxState = meterBytes
 
 // fullRetry is how long a shard without room turns new keys away before it looks for entries to drop again.
 const fullRetry = 100_000_000
@@ -48,16 +35,14 @@ func (s *shard) record(ref uint32) record { return record(s.arena[(int(ref)-1)*r
 
 func (s *shard) limitOf(r record) *Limit { return &s.limits.limits[r.limitID()] }
 
-func (s *shard) stateOf(r record) (state []byte, alg *algorithm) {
-	alg = &algorithms[s.limitOf(r).Algorithm]
-	return r.state(alg.bytes), alg
+func (s *shard) size(r record) int {
+	return recordBytes(len(algorithms[s.limitOf(r).Algorithm].stateOf(r.rest())), r.keyLen())
 }
 
-func (s *shard) key(r record) []byte { return r.keyAt(algorithms[s.limitOf(r).Algorithm].bytes) }
-
 func (s *shard) expired(r record, now int64) bool {
-	state, alg := s.stateOf(r)
-	return alg.expired(state, now)
+	limit := s.limitOf(r)
+	alg := &algorithms[limit.Algorithm]
+	return alg.expired(alg.stateOf(r.rest()), limit, now)
 }
 
 func (s *shard) find(tag uint32, key []byte) place {
@@ -67,78 +52,119 @@ func (s *shard) find(tag uint32, key []byte) place {
 	at := s.index.seek(tag)
 	for ; s.index.slots[at] != 0 && slotTag(s.index.slots[at]) == tag; at++ {
 		ref := uint32(s.index.slots[at])
-		if bytes.Equal(s.key(s.record(ref)), key) {
+		if bytes.Equal(s.record(ref).key(), key) {
 			return place{at, ref, true}
 		}
 	}
 	return place{}
 }
 
-// load fills the shard's call from a record; without one, or with one as good as new, the state is zero.
-func (s *shard) load(now int64, op *Op, res *Result, p place) (live bool) {
-	c := &s.ask
+// load fills c from the record at p.
+func (s *shard) load(c *call, now int64, op *Op, res *Result, p place) {
 	c.now, c.op, c.result, c.limit = now, op, res, op.Limit
 	if p.found {
 		r := s.record(p.ref)
-		state, alg := s.stateOf(r)
-		if live = !alg.expired(state, now); live {
-			c.held = *s.limitOf(r)
-			copy(c.state[:], state)
-			return true
+		limit := s.limitOf(r)
+		alg := &algorithms[limit.Algorithm]
+		if c.state = alg.stateOf(r.rest()); !alg.expired(c.state, limit, now) {
+			c.held, c.fresh = *limit, false
+			return
 		}
 	}
-	c.held = op.Limit
-	c.state = [maxState]byte{}
-	return false
+	c.held, c.state, c.fresh = op.Limit, noState[:], true
 }
 
-// keep writes the call's state to the record at p, making one if need be. It reports false when there is no room.
-func (s *shard) keep(tag uint32, p place, limit Limit) bool {
-	size := algorithms[limit.Algorithm].bytes
-	if p.found {
-		r := s.record(p.ref)
-		held := s.limitOf(r)
-		if *held == limit {
-			copy(r.state(size), s.ask.state[:size])
-			return true
-		}
-		if algorithms[held.Algorithm].bytes == size {
-			s.limits.release(r.limitID())
-			r.setLimitID(s.limits.acquire(limit))
-			copy(r.state(size), s.ask.state[:size])
-			return true
-		}
-		s.drop(p)
+// keep writes what c decided to the record at p, making one if need be. It reports false when there is no room.
+func (s *shard) keep(c *call, tag uint32, p place) bool {
+	alg := &algorithms[c.limit.Algorithm]
+	size := alg.bytes
+	if size == 0 {
+		size = alg.need(c)
 	}
-	return s.insert(tag, limit, size)
+	if !p.found {
+		return s.insert(c, tag, size)
+	}
+	r := s.record(p.ref)
+	if held := s.limitOf(r); *held != c.limit {
+		if held.Algorithm != c.limit.Algorithm {
+			s.drop(p) // it is as good as new: nothing is lost
+			return s.insert(c, tag, size)
+		}
+		s.limits.release(r.limitID())
+		r.setLimitID(s.limits.acquire(c.limit))
+	}
+	state := alg.stateOf(r.rest())
+	if alg.bytes != 0 {
+		copy(state, c.next[:])
+		return true
+	}
+	if size > len(state) {
+		if state = s.enlarge(c, tag, size); state == nil {
+			return false
+		}
+	}
+	alg.write(c, state)
+	return true
 }
 
-func (s *shard) insert(tag uint32, limit Limit, size int) bool {
-	key := s.ask.op.Key
+// reserve makes room for more entries whose records take some bytes in all.
+func (s *shard) reserve(now int64, entries, bytes int) bool {
+	for s.index.lacks(entries) || s.used+bytes > len(s.arena) {
+		if !s.rebuild(now, entries, bytes) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *shard) insert(c *call, tag uint32, size int) bool {
+	key := c.op.Key
 	need := recordBytes(size, len(key))
-	if (s.index.isFull() || s.used+need > len(s.arena)) && !s.rebuild(s.ask.now, 1, need) {
+	if !s.reserve(c.now, 1, need) {
 		return false
 	}
 	ref := uint32(s.used/recordAlign) + 1
 	for !s.index.insert(tag, ref) {
-		if !s.rebuild(s.ask.now, s.index.count/4+1, need) {
-			return false
-		}
+		s.spread(c.now)
 		ref = uint32(s.used/recordAlign) + 1
 	}
 	r := s.record(ref)
-	r.setLimitID(s.limits.acquire(limit))
+	r.setLimitID(s.limits.acquire(c.limit))
 	r.setKeyLen(len(key))
-	copy(r.state(size), s.ask.state[:size])
-	copy(r.keyAt(size), key)
+	copy(r.key(), key)
+	if alg := &algorithms[c.limit.Algorithm]; alg.bytes != 0 {
+		copy(r.rest()[:size], c.next[:])
+	} else {
+		setVariableSize(r.rest(), size)
+		alg.write(c, r.rest()[:size:size])
+	}
 	s.used += need
 	return true
+}
+
+// enlarge moves the record of c's key to one with a state of size bytes, the old state in front, and returns that state.
+// It returns nil when there is no room.
+func (s *shard) enlarge(c *call, tag uint32, size int) []byte {
+	need := recordBytes(size, len(c.op.Key))
+	if !s.reserve(c.now, 0, need) {
+		return nil
+	}
+	p := s.find(tag, c.op.Key) // making room may have moved it
+	old, oldSize := s.record(p.ref), s.size(s.record(p.ref))
+	moved := record(s.arena[s.used : s.used+need])
+	clear(moved)
+	copy(moved, old[:oldSize])
+	setVariableSize(moved.rest(), size)
+	s.index.slots[p.at] = uint64(tag)<<32 | uint64(s.used/recordAlign+1)
+	s.used += need
+	s.dead += oldSize
+	return moved.rest()[:size:size]
 }
 
 // drop removes the entry at p.
 func (s *shard) drop(p place) {
 	r := s.record(p.ref)
-	s.dead += recordBytes(algorithms[s.limitOf(r).Algorithm].bytes, r.keyLen())
+	s.dead += s.size(r)
 	s.limits.release(r.limitID())
 	s.index.remove(p.at)
 }

@@ -5,13 +5,15 @@ import (
 	"sync"
 )
 
-// Store keeps the state of every limited key and decides operations on them. It is safe for concurrent use: keys are
-// spread over shards by a keyed hash, each shard with a lock of its own. Create one with [New].
+// Store keeps the state of every limited key, and the policies, and decides operations on them. It is safe for
+// concurrent use: keys are spread over shards by a keyed hash, each shard with a lock of its own. Create one with [New].
 type Store struct {
-	seed   maphash.Seed
-	shards []shard
-	shift  uint // hash bits above the shard's number
-	mem    memory
+	seed     maphash.Seed
+	shards   []shard
+	shift    uint // hash bits above the shard's number
+	mem      memory
+	policies policies
+	groups   sync.Pool // of *group
 
 	sweepMu sync.Mutex
 	sweepAt uint64 // cursor of the next Sweep
@@ -42,81 +44,107 @@ func New(o Options) *Store {
 	for i := range s.shards {
 		s.shards[i].mem, s.shards[i].index.mem, s.shards[i].limits.mem = &s.mem, &s.mem, &s.mem
 	}
+	s.policies.byName = map[string]*policy{}
+	s.groups.New = func() any { return new(group) }
 	return s
-}
-
-func (s *Store) locate(key []byte) (*shard, uint32) {
-	h := maphash.Bytes(s.seed, key)
-	return &s.shards[s.shardOf(h)], uint32(h)
 }
 
 func (s *Store) shardOf(hash uint64) uint64 { return hash >> s.shift & uint64(len(s.shards)-1) }
 
 // Apply carries out ops in order at one instant and answers ops[i] in results[i], each atomic by itself.
 // now is nanoseconds since the Unix epoch.
-func (s *Store) Apply(now int64, ops []Op, results []Result) {
+func (s *Store) Apply(now int64, ops []Op, results []Result) { s.apply(now, ops, results, false) }
+
+// ApplyAtomic is Apply with every shard the ops touch locked throughout, so that nothing comes between them.
+func (s *Store) ApplyAtomic(now int64, ops []Op, results []Result) {
+	shards := s.lock(s.shardsOf(ops))
+	defer s.unlock(shards)
+	s.apply(now, ops, results, true)
+}
+
+// shardsOf lists the shards that ops touch, some perhaps twice; all of them where that shows only later.
+func (s *Store) shardsOf(ops []Op) (numbers []uint32) {
+	add := func(key []byte) { numbers = append(numbers, uint32(s.shardOf(maphash.Bytes(s.seed, key)))) }
 	for i := range ops {
-		op := &ops[i]
-		if op.Verb == Flush {
-			s.flush()
-			results[i] = Result{Status: OK}
+		switch ops[i].Verb {
+		case Flush, Check:
+			numbers = numbers[:0]
+			for n := range s.shards {
+				numbers = append(numbers, uint32(n))
+			}
+			return numbers
+		case AcquireAll:
+			for j := range ops[i].Parts {
+				add(ops[i].Parts[j].Key)
+			}
+		default:
+			add(ops[i].Key)
+		}
+	}
+	return numbers
+}
+
+func (s *Store) apply(now int64, ops []Op, results []Result, locked bool) {
+	for i := range ops {
+		op, res := &ops[i], &results[i]
+		if op.Verb.isWide() {
+			s.applyWide(now, op, res, locked)
 			continue
 		}
-		sh, tag := s.locate(op.Key)
+		h := maphash.Bytes(s.seed, op.Key)
+		sh := &s.shards[s.shardOf(h)]
+		if locked {
+			sh.apply(now, uint32(h), op, res)
+			continue
+		}
 		sh.mu.Lock()
-		sh.apply(now, tag, op, &results[i])
+		sh.apply(now, uint32(h), op, res)
 		sh.mu.Unlock()
 	}
 }
 
-// ApplyAtomic is Apply with every shard the ops touch locked throughout, so that nothing comes between them.
-func (s *Store) ApplyAtomic(now int64, ops []Op, results []Result) {
-	unlock := s.lockAll(ops)
-	defer unlock()
-	for i := range ops {
-		op := &ops[i]
-		if op.Verb == Flush {
-			for j := range s.shards {
-				s.shards[j].free()
-			}
-			results[i] = Result{Status: OK}
-			continue
+// isWide reports whether an operation is about more than one key.
+func (v Verb) isWide() bool {
+	switch v {
+	case Acquire, Look, Refund, Release, Leases, Delete:
+		return false
+	}
+	return true
+}
+
+func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
+	switch op.Verb {
+	case AcquireAll, Check:
+		g := s.groups.Get().(*group)
+		if op.Verb == Check {
+			s.check(g, now, op, res, locked)
+		} else {
+			s.acquireAll(g, now, op.Parts, res, locked)
 		}
-		sh, tag := s.locate(op.Key)
-		sh.apply(now, tag, op, &results[i])
+		s.groups.Put(g)
+		return
+	}
+	res.reset()
+	switch op.Verb {
+	case Flush:
+		s.flush(locked)
+	case SetPolicy:
+		s.policies.set(op, res)
+	case DropPolicy:
+		s.policies.drop(op, res)
+	case SetOverride:
+		s.policies.override(op, res)
 	}
 }
 
-// lockAll locks the shards of ops in ascending order, which is the lock order of the store.
-func (s *Store) lockAll(ops []Op) (unlock func()) {
-	wanted := make([]bool, len(s.shards))
-	for i := range ops {
-		if ops[i].Verb == Flush {
-			for j := range wanted {
-				wanted[j] = true
-			}
-			break
-		}
-		wanted[s.shardOf(maphash.Bytes(s.seed, ops[i].Key))] = true
-	}
-	for i := range wanted {
-		if wanted[i] {
-			s.shards[i].mu.Lock()
-		}
-	}
-	return func() {
-		for i := range wanted {
-			if wanted[i] {
-				s.shards[i].mu.Unlock()
-			}
-		}
-	}
-}
-
-// flush empties the store, one shard after the other.
-func (s *Store) flush() {
+// flush empties the store, one shard after the other. Policies stay: they are settings, not counts.
+func (s *Store) flush(locked bool) {
 	for i := range s.shards {
 		sh := &s.shards[i]
+		if locked {
+			sh.free()
+			continue
+		}
 		sh.mu.Lock()
 		sh.free()
 		sh.mu.Unlock()
@@ -124,7 +152,7 @@ func (s *Store) flush() {
 }
 
 // Close gives the store's memory back to the system. The store must not be used afterwards.
-func (s *Store) Close() { s.flush() }
+func (s *Store) Close() { s.flush(false) }
 
 // Len counts the keys; those as good as new that have not been dropped yet are included.
 func (s *Store) Len() int {

@@ -33,7 +33,7 @@ func (s *shard) check(t *testing.T) {
 		last = tag
 		count++
 		r := s.record(uint32(slot))
-		bytes += recordBytes(algorithms[s.limitOf(r).Algorithm].bytes, r.keyLen())
+		bytes += s.size(r)
 	}
 	if n := len(s.index.slots); n > 0 && s.index.slots[n-1] != 0 {
 		t.Fatal("the last slot is taken: a probe would not end")

@@ -97,7 +97,7 @@ func (s *session) feed(in []byte, ws *workspace, cfg *config.Config) (more bool)
 	}
 	s.reader.Limits = resp.Limits{MaxArgs: cfg.MaxArgs, MaxBulk: cfg.MaxBulkBytes, MaxInline: cfg.MaxBulkBytes}
 	ws.out.RESP3 = s.client.RESP3
-	ws.request.MaxKeyBytes = cfg.MaxKeyBytes
+	ws.request.Bounds = bounds(cfg)
 	at := 0
 	for s.ready() {
 		if len(ws.out.Buf) >= outputChunk {
@@ -300,6 +300,11 @@ func (ws *workspace) clear() {
 	ws.replies, ws.exec = ws.replies[:0], false
 	ws.batch.Ops, ws.batch.Results = ws.batch.Ops[:0], ws.batch.Results[:0]
 	ws.batch.Atomic = false
+	ws.request.Reset()
+}
+
+func bounds(cfg *config.Config) command.Bounds {
+	return command.Bounds{MaxKeyBytes: cfg.MaxKeyBytes, MaxLogLimit: cfg.MaxSlidingLog}
 }
 
 // decided is the Done of this session's batches; it may run on any goroutine.

@@ -72,7 +72,7 @@ func TestListen(t *testing.T) {
 func TestEverySettingEveryWay(t *testing.T) {
 	values := map[string]string{
 		"listen": ":7000", "admin": ":9100", "loops": "3", "max-memory": "1gb", "max-clients": "7", "idle-timeout": "5m",
-		"shutdown-timeout": "7s", "max-args": "99", "max-key-size": "8kb", "max-bulk-size": "16kb", "query-buffer-size": "2mb",
+		"shutdown-timeout": "7s", "max-args": "99", "max-key-size": "8kb", "max-sliding-log": "500", "max-bulk-size": "16kb", "query-buffer-size": "2mb",
 		"output-buffer-size": "2mb", "log-level": "debug", "log-format": "json",
 	}
 	for i := range config.Settings {

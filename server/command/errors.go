@@ -27,6 +27,8 @@ var (
 	ErrNoSuchClient  = errors.New("ERR No such client")
 	ErrOutOfMemory   = errors.New("OOM command not allowed when used memory > 'maxmemory': no room for another key")
 	ErrDebtTooBig    = errors.New("ERR tokens: FORCE would put the key further in debt than can be kept, 1000000000000 tokens or 150 years")
+	errSameKey       = errors.New("ERR spec: the same key twice; each limit needs a key of its own")
+	errNotRefundable = errors.New("ERR key: leases are ended by CC.RELEASE, not refunded")
 	ErrQueryTooBig   = errors.New("ERR Protocol error: more unanswered input than --query-buffer-size allows")
 )
 
@@ -69,6 +71,10 @@ func failed(w *resp.Writer, op *engine.Op, res *engine.Result) bool {
 		w.Error(ErrOutOfMemory.Error())
 	case engine.DebtTooBig:
 		w.Error(ErrDebtTooBig.Error())
+	case engine.SameKeyTwice:
+		w.Error(errSameKey.Error())
+	case engine.NotRefundable:
+		w.Error(errNotRefundable.Error())
 	default:
 		return false
 	}

@@ -1,13 +1,36 @@
 package command
 
-const handbookOK = "`OK`."
+const (
+	handbookOK   = "`OK`."
+	handbookFive = "five integers: granted, limit, remaining, wait_ms, reset_ms. See [rate-limits.md](rate-limits.md#the-reply)."
+	handbookAll  = "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms, " +
+		"and an array of limit, remaining and reset_ms for each limit."
+)
 
 // handbookReplies says what each command answers when there is no error.
 var handbookReplies = map[string]string{
 	"cl.throttle": "five integers: limited (0 allowed, 1 limited), limit (max_burst + 1), remaining, retry_after in seconds " +
 		"(-1 when allowed, and when the quantity is more than the limit), reset_after in seconds. See [redis-cell.md](redis-cell.md).",
-	"tb.acquire": "five integers: granted, limit, remaining, wait_ms, reset_ms. See [rate-limits.md](rate-limits.md#the-reply).",
-	"rl.info": "a map of algorithm, the parameters of the limit (max_burst, count and period, or capacity and rate), limit, taken, " +
+	"tb.acquire": handbookFive,
+	"lb.acquire": handbookFive,
+	"lb.queue":   handbookFive,
+	"fw.acquire": handbookFive,
+	"sw.acquire": handbookFive,
+	"sl.acquire": handbookFive,
+	"cc.acquire": handbookFive,
+	"cc.release": "1, or 0 when the holder had no lease.",
+	"cc.holders": "an array of holders and the milliseconds their leases have left, in turn.",
+	"rl.all":     handbookAll,
+	"rl.check":   handbookAll + " In SHADOW granted is always the tokens asked for, and binding tells what would have denied.",
+
+	"rl.policy|set":      handbookOK,
+	"rl.policy|get":      "a map of limits, overrides, granted, denied, shadow_denied and shadow; null when there is no such policy.",
+	"rl.policy|del":      "1, or 0 when there was no such policy.",
+	"rl.policy|list":     "an array of names.",
+	"rl.policy|override": handbookOK,
+	"rl.policy|help":     "an array of lines.",
+
+	"rl.info": "a map of algorithm, the parameters of the limit by the names its command gives them, limit, taken, " +
 		"remaining and reset_ms; null when nothing is taken.",
 	"rl.refund": "the tokens then remaining, an integer, below zero while there is debt; null when nothing was taken.",
 
@@ -16,7 +39,8 @@ var handbookReplies = map[string]string{
 	"exists":    "an integer; a key given twice counts twice.",
 	"ttl":       "an integer.",
 	"pttl":      "an integer, rounded up.",
-	"type":      "`gcra`, `token-bucket`, or `none` for a key as good as new.",
+	"type":      "`gcra`, `token-bucket`, `leaky-bucket`, `leaky-queue`, `fixed-window`, `sliding-window`, `sliding-log` or `concurrency`, " +
+		"or `none` for a key as good as new.",
 	"scan":      "two elements: the cursor to go on with, `0` at the end, and an array of keys. COUNT is 10 unless given, at most 100000.",
 	"keys":      "an array of keys; an error when more than 100000 match.",
 	"randomkey": "a key, or null when there is none.",

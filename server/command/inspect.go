@@ -27,9 +27,12 @@ func parseRefund(r *Request) error {
 	return nil
 }
 
-func replyRefund(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+func replyRefund(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	if results[0].Status == engine.NotFound {
 		w.Null()
+		return
+	}
+	if failed(w, &ops[0], &results[0]) {
 		return
 	}
 	w.Int(results[0].Remaining)

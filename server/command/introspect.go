@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"math"
 	"strings"
 
 	"github.com/stintdb/stint/server/resp"
@@ -9,7 +10,7 @@ import (
 
 var commandRows = []Row{{
 	Name: "command", Syntax: "[subcommand]", Since: "0.1.0", Group: "server", Summary: "Describe the commands.",
-	Run: func(_ Session, w *resp.Writer, _ [][]byte) { writeRows(w, allRows()) },
+	Run: func(_ Session, w *resp.Writer, _ [][]byte) { writeRows(w, tableRows()) },
 	Sub: []Row{
 		{Name: "count", Since: "0.1.0", Group: "server", Summary: "The number of commands.",
 			Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Int(int64(len(Table))) }},
@@ -25,7 +26,7 @@ var commandRows = []Row{{
 	},
 }}
 
-func allRows() []*Row {
+func tableRows() []*Row {
 	rows := make([]*Row, len(Table))
 	for i := range Table {
 		rows[i] = &Table[i]
@@ -48,7 +49,7 @@ func namedRows(names [][]byte) []*Row {
 
 func runCommandInfo(_ Session, w *resp.Writer, args [][]byte) {
 	if len(args) == 2 {
-		writeRows(w, allRows())
+		writeRows(w, tableRows())
 		return
 	}
 	writeRows(w, namedRows(args[2:]))
@@ -79,6 +80,7 @@ var flagNames = []struct {
 	{Blocking, "blocking", "@blocking"},
 	{Connection, "", "@connection"},
 	{Dangerous, "", "@dangerous"},
+	{MovableKeys, "movablekeys", ""},
 }
 
 // names lists the row's flags and its ACL categories, the group's own category among them.
@@ -128,7 +130,7 @@ func writeRow(w *resp.Writer, r *Row) {
 }
 
 func runCommandDocs(_ Session, w *resp.Writer, args [][]byte) {
-	rows := allRows()
+	rows := tableRows()
 	if len(args) > 2 {
 		rows = rows[:0]
 		for _, r := range namedRows(args[2:]) {
@@ -255,15 +257,24 @@ func runGetKeys(_ Session, w *resp.Writer, args [][]byte) {
 		w.Error("ERR Invalid command specified")
 	case err != nil:
 		w.Error("ERR Invalid number of arguments specified for command")
-	case row.Keys.First == 0:
+	case row.Keys.First == 0 && row.Flags&MovableKeys == 0:
 		w.Error("ERR The command has no key arguments")
 	default:
 		writeKeys(w, row.KeysOf(args[2:]))
 	}
 }
 
-// KeysOf returns the keys among a command's arguments.
+// KeysOf returns the keys among a command's arguments; none where movable ones can't be told for an error in them.
 func (r *Row) KeysOf(args [][]byte) (keys [][]byte) {
+	if r.Flags&MovableKeys != 0 {
+		request := Request{Args: args, Bounds: Bounds{MaxKeyBytes: math.MaxInt, MaxLogLimit: math.MaxInt}}
+		if r.Parse(&request) == nil {
+			for _, part := range request.Ops[0].Parts {
+				keys = append(keys, part.Key)
+			}
+		}
+		return keys
+	}
 	last := r.Keys.Last
 	if last < 0 {
 		last += len(args)

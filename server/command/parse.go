@@ -62,8 +62,8 @@ func duration(name string, text []byte) (int64, error) {
 
 // key checks the length of a key.
 func (r *Request) key(key []byte) error {
-	if len(key) > r.MaxKeyBytes {
-		return fmt.Errorf("ERR key: at most %d bytes (--max-key-size), got %d", r.MaxKeyBytes, len(key))
+	if len(key) > r.Bounds.MaxKeyBytes {
+		return fmt.Errorf("ERR key: at most %d bytes (--max-key-size), got %d", r.Bounds.MaxKeyBytes, len(key))
 	}
 	return nil
 }
@@ -80,8 +80,15 @@ var (
 	optUpTo    = option{name: "UPTO", set: func(_ *Request, op *engine.Op, _ []byte) error { op.Options |= engine.UpTo; return nil }}
 	optForce   = option{name: "FORCE", set: func(_ *Request, op *engine.Op, _ []byte) error { op.Options |= engine.Force; return nil }}
 	optMaxWait = option{name: "MAXWAIT", hasValue: true, set: setMaxWait}
+	optShadow  = option{name: "SHADOW", set: func(_ *Request, op *engine.Op, _ []byte) error { op.Options |= engine.Shadow; return nil }}
+	optTokens  = option{name: "TOKENS", hasValue: true, set: setTokens}
 	optBlock   = option{name: "BLOCK", hasValue: true, set: setBlock}
 )
+
+func setTokens(_ *Request, op *engine.Op, value []byte) (err error) {
+	op.Tokens, err = integerBetween("TOKENS", value, 1, engine.MaxTokens)
+	return err
+}
 
 func setMaxWait(_ *Request, op *engine.Op, value []byte) (err error) {
 	op.MaxWait, err = duration("MAXWAIT", value)
@@ -123,7 +130,7 @@ func (r *Request) options(op *engine.Op, words [][]byte, known []option) error {
 		var value []byte
 		if opt.hasValue {
 			if len(words) == 0 {
-				return fmt.Errorf("ERR %s: needs a duration", opt.name)
+				return fmt.Errorf("ERR %s: needs a value", opt.name)
 			}
 			value, words = words[0], words[1:]
 		}

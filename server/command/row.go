@@ -12,14 +12,15 @@ type Flag uint16
 
 // The flags.
 const (
-	Write      Flag = 1 << iota // may change state
-	ReadOnly                    // looks at state
-	Fast                        // takes constant time
-	Admin                       // for operators
-	NoMulti                     // not queued between MULTI and EXEC: carried out at once
-	Blocking                    // may hold its reply
-	Connection                  // about the connection itself
-	Dangerous                   // not for every user
+	Write       Flag = 1 << iota // may change state
+	ReadOnly                     // looks at state
+	Fast                         // takes constant time
+	Admin                        // for operators
+	NoMulti                      // not queued between MULTI and EXEC: carried out at once
+	Blocking                     // may hold its reply
+	Connection                   // about the connection itself
+	Dangerous                    // not for every user
+	MovableKeys                  // its keys are where its arguments say
 )
 
 // Keys says which arguments are keys, counted from 1; Last counts from the end when negative. The zero value is none.
@@ -49,11 +50,22 @@ type Row struct {
 
 // Request is a command being parsed. Parse appends to Ops; on an error what it appended is dropped.
 type Request struct {
-	Args        [][]byte
-	Ops         []engine.Op
-	Hold        bool // keep the reply back until the wait of the last op is over (BLOCK)
-	MaxKeyBytes int
+	Args   [][]byte
+	Ops    []engine.Op
+	Hold   bool // keep the reply back until the wait of the last op is over (BLOCK)
+	Bounds Bounds
+
+	parts []engine.Op // room for the parts of Ops
 }
+
+// Bounds are what the settings bound in the arguments of commands.
+type Bounds struct {
+	MaxKeyBytes int
+	MaxLogLimit int // of a sliding log
+}
+
+// Reset empties the request for the next batch.
+func (r *Request) Reset() { r.parts = r.parts[:0] }
 
 // Arity is the number of arguments, the command's name included; negative when it is the least.
 func (r *Row) Arity() int { return r.arity }
@@ -64,7 +76,7 @@ func (r *Row) accepts(n int) bool {
 }
 
 // Table holds every command, in the order of the handbook.
-var Table = concat(throttleRows, bucketRows, inspectRows, keyRows, transactionRows, connectionRows, clientRows, serverRows, clusterRows)
+var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, transactionRows, connectionRows, clientRows, serverRows, clusterRows)
 
 var byName = map[string]*Row{}
 

@@ -83,6 +83,8 @@ type Keyspace interface {
 	Len() int
 	Bytes() int64
 	Scan(cursor uint64, count int, now int64, visit func(engine.Entry)) (next uint64)
+	PolicyNames() []string
+	Policy(name string) (engine.Policy, bool)
 }
 
 // ClientInfo is what CLIENT KILL and CLIENT LIST select connections by.

@@ -22,32 +22,17 @@ func parseThrottle(r *Request) error {
 	if err := r.key(a[1]); err != nil {
 		return err
 	}
-	op := engine.Op{Key: a[1], Tokens: 1}
-	burst, err := integerBetween("max_burst", a[2], 0, engine.MaxTokens-1)
+	limit, err := r.limit(&kinds[0], a[2:5])
 	if err != nil {
 		return err
 	}
-	count, err := integerBetween("count", a[3], 1, engine.MaxTokens)
-	if err != nil {
-		return err
-	}
-	period, err := integerBetween("period", a[4], 1, engine.MaxDuration/int64(time.Second))
-	if err != nil {
-		return err
-	}
+	tokens := int64(1)
 	if len(a) == 6 {
-		if op.Tokens, err = integerBetween("quantity", a[5], 0, engine.MaxTokens); err != nil {
+		if tokens, err = integerBetween("quantity", a[5], 0, engine.MaxTokens); err != nil {
 			return err
 		}
 	}
-	op.Limit = engine.Limit{
-		Algorithm: engine.GCRA, Capacity: burst + 1,
-		Rate: engine.Rate{Tokens: count, Period: period * int64(time.Second)},
-	}
-	if err := op.Limit.Check(); err != nil {
-		return argumentError("max_burst", err.Error(), a[2])
-	}
-	r.Ops = append(r.Ops, op)
+	r.Ops = append(r.Ops, engine.Op{Key: a[1], Limit: limit, Tokens: tokens})
 	return nil
 }
 

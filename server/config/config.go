@@ -17,6 +17,7 @@ type Config struct {
 	MaxClients        int           // connections at once
 	MaxArgs           int           // words in one command, its name included
 	MaxKeyBytes       int           // longest key
+	MaxSlidingLog     int           // largest limit of a sliding log
 	MaxBulkBytes      int           // longest single argument
 	QueryBufferBytes  int           // bytes of unfinished commands a connection may hold
 	OutputBufferBytes int           // bytes of replies a connection may leave unread
@@ -34,6 +35,7 @@ func Default() Config {
 		MaxClients:        10_000,
 		MaxArgs:           1024,
 		MaxKeyBytes:       4 << 10,
+		MaxSlidingLog:     100_000,
 		MaxBulkBytes:      64 << 10,
 		QueryBufferBytes:  1 << 20,
 		OutputBufferBytes: 4 << 20,

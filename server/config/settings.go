@@ -68,6 +68,11 @@ var Settings = []Setting{
 		value: func(c *Config) Value { return &size[int]{&c.MaxKeyBytes, 1, 65535, ""} },
 	},
 	{
+		Name: "max-sliding-log", Group: groupClients, Placeholder: "N", Mutable: true,
+		Help:  "Largest limit of SL.ACQUIRE, which keeps 16 bytes for every request in its window.",
+		value: func(c *Config) Value { return &integer{&c.MaxSlidingLog, 1, 10_000_000} },
+	},
+	{
 		Name: "max-bulk-size", Redis: "proto-max-bulk-len", Group: groupClients, Placeholder: "SIZE", Mutable: true,
 		Help:  "Longest single argument of a command.",
 		value: func(c *Config) Value { return &size[int]{&c.MaxBulkBytes, 1 << 10, 512 << 20, ""} },

@@ -1,0 +1,302 @@
+package engine
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// naive is an algorithm as the handbook describes it, written without regard to time or space.
+type naive interface {
+	// free returns what could be granted at now at most, before it is cut to what a request may have; it may be negative.
+	free(now int64, l Limit) int64
+	// take notes that tokens were granted, or that a holder has a lease.
+	take(now int64, l Limit, tokens int64, who string)
+	// known reports whether who holds a lease already.
+	known(now int64, who string) bool
+}
+
+type grant struct {
+	at, tokens int64
+}
+
+type naiveFixed struct {
+	grants []grant // of the window that holds
+	end    int64
+}
+
+func (n *naiveFixed) free(now int64, l Limit) int64 {
+	if now >= n.end {
+		n.grants = nil
+	}
+	return l.Capacity - sum(n.grants)
+}
+
+func (n *naiveFixed) take(now int64, l Limit, tokens int64, _ string) {
+	if n.free(now, l); len(n.grants) == 0 {
+		n.end = endOfWindow(now, l)
+	}
+	n.grants = append(n.grants, grant{now, tokens})
+}
+
+// endOfWindow finds the end of the calendar's window by walking through time.
+func endOfWindow(now int64, l Limit) int64 {
+	if l.Span == FromFirst {
+		return now + l.Rate.Period
+	}
+	if l.Span == Aligned {
+		return (now/l.Rate.Period + 1) * l.Rate.Period
+	}
+	t := time.Unix(0, now).UTC()
+	step := map[Span]time.Duration{EachMinute: time.Second, EachHour: time.Minute, EachDay: time.Hour, EachWeek: time.Hour, EachMonth: time.Hour}[l.Span]
+	for t = t.Truncate(step).Add(step); ; t = t.Add(step) {
+		midnight := t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0
+		switch {
+		case l.Span == EachMinute && t.Second() == 0, l.Span == EachHour && t.Minute() == 0, l.Span == EachDay && midnight,
+			l.Span == EachWeek && midnight && t.Weekday() == time.Monday, l.Span == EachMonth && midnight && t.Day() == 1:
+			return t.UnixNano()
+		}
+	}
+}
+
+func sum(grants []grant) (tokens int64) {
+	for _, g := range grants {
+		tokens += g.tokens
+	}
+	return tokens
+}
+
+type naiveSliding struct{ grants []grant }
+
+func (n *naiveSliding) free(now int64, l Limit) int64 {
+	w := l.Rate.Period
+	window, prev, cur := now/w, int64(0), int64(0)
+	for _, g := range n.grants {
+		switch g.at / w {
+		case window:
+			cur += g.tokens
+		case window - 1:
+			prev += g.tokens
+		}
+	}
+	weight := big.NewRat(w-now%w, w)
+	used := weight.Add(weight.Mul(weight, rat(prev)), rat(cur))
+	return floor(new(big.Rat).Sub(rat(l.Capacity), used)).Int64()
+}
+
+func (n *naiveSliding) take(now int64, _ Limit, tokens int64, _ string) {
+	n.grants = append(n.grants, grant{now, tokens})
+}
+
+type naiveLog struct{ grants []grant }
+
+func (n *naiveLog) free(now int64, l Limit) int64 {
+	n.grants = slices.DeleteFunc(n.grants, func(g grant) bool { return g.at <= now-l.Rate.Period })
+	return l.Capacity - sum(n.grants)
+}
+
+func (n *naiveLog) take(now int64, _ Limit, tokens int64, _ string) {
+	n.grants = append(n.grants, grant{now, tokens})
+}
+
+type naiveLeases map[string]int64
+
+func (n naiveLeases) free(now int64, l Limit) int64 {
+	for who, end := range n {
+		if end <= now {
+			delete(n, who)
+		}
+	}
+	return l.Capacity - int64(len(n))
+}
+
+func (n naiveLeases) take(now int64, l Limit, _ int64, who string) { n[who] = now + l.Rate.Period }
+
+// naiveQueue is the time, exactly, at which the queue is empty.
+type naiveQueue struct{ empty *big.Rat }
+
+func (n *naiveQueue) free(now int64, l Limit) int64 {
+	if n.empty == nil || n.empty.Cmp(rat(now)) <= 0 {
+		n.empty = rat(now)
+	}
+	queued := new(big.Rat).Sub(n.empty, rat(now))
+	queued.Quo(queued, nanosPerToken(l.Rate))
+	return floor(queued.Sub(rat(l.Capacity), queued)).Int64()
+}
+
+func (n *naiveQueue) take(now int64, l Limit, tokens int64, _ string) {
+	n.free(now, l)
+	n.empty.Add(n.empty, new(big.Rat).Mul(rat(tokens), nanosPerToken(l.Rate)))
+}
+
+func (n *naiveFixed) known(int64, string) bool         { return false }
+func (n *naiveSliding) known(int64, string) bool       { return false }
+func (n *naiveLog) known(int64, string) bool           { return false }
+func (n *naiveQueue) known(int64, string) bool         { return false }
+func (n naiveLeases) known(now int64, who string) bool { return n[who] > now }
+
+// twins are the algorithms beside the meter, each with its naive model and limits to try it with.
+var twins = []struct {
+	algorithm Algorithm
+	model     func() naive
+	limits    []Limit
+	options   []Option
+}{
+	{FixedWindow, func() naive { return &naiveFixed{} }, []Limit{
+		{Capacity: 5, Rate: Rate{0, 10 * sec}}, {Span: Aligned, Capacity: 5, Rate: Rate{0, 7 * sec}}, {Span: EachMinute, Capacity: 30},
+		{Span: EachHour, Capacity: 100}, {Span: EachDay, Capacity: 100}, {Span: EachWeek, Capacity: 50}, {Span: EachMonth, Capacity: 50}},
+		[]Option{0, 0, Peek, UpTo, Force}},
+	{SlidingWindow, func() naive { return &naiveSliding{} }, []Limit{
+		{Capacity: 5, Rate: Rate{0, 10 * sec}}, {Capacity: 1, Rate: Rate{0, 3}}, {Capacity: 1000, Rate: Rate{0, 7*sec + 1}}, {Capacity: 7, Rate: Rate{0, MaxDuration}}},
+		[]Option{0, 0, Peek, UpTo, Force}},
+	{SlidingLog, func() naive { return &naiveLog{} }, []Limit{
+		{Capacity: 5, Rate: Rate{0, 10 * sec}}, {Capacity: 1, Rate: Rate{0, 3}}, {Capacity: 1000, Rate: Rate{0, 7 * sec}}, {Capacity: 33, Rate: Rate{0, sec}}},
+		[]Option{0, 0, 0, Peek, UpTo}}, // FORCE merges entries: see TestForcedLogIsBounded
+	{Concurrency, func() naive { return naiveLeases{} }, []Limit{
+		{Capacity: 3, Rate: Rate{0, 10 * sec}}, {Capacity: 1, Rate: Rate{0, sec}}, {Capacity: 20, Rate: Rate{0, 60 * sec}}},
+		[]Option{0, 0, Peek}},
+	{LeakyQueue, func() naive { return &naiveQueue{} }, []Limit{
+		{Capacity: 1, Rate: Rate{1, sec}}, {Capacity: 6, Rate: Rate{7, 3 * sec}}, {Capacity: 1000, Rate: Rate{1_000_003, sec}}},
+		[]Option{0, 0, Peek}},
+}
+
+// randomTraffic asks a limit at gaps around the time it takes to fill up.
+func randomTraffic(r *rand.Rand, l Limit, options []Option, n int) []step {
+	_, end := int64(0), int64(0)
+	switch {
+	case l.Rate.Tokens > 0:
+		end = l.DurationOf(l.Capacity)
+	case l.Rate.Period > 0:
+		end = l.Rate.Period
+	default:
+		_, last := windowAt(epoch, &l)
+		end = last - epoch
+	}
+	steps, now := make([]step, n), epoch
+	for i := range steps {
+		switch r.IntN(6) {
+		case 0:
+			now += 1
+		case 1:
+			now += r.Int64N(end/4 + 2)
+		case 2:
+			now += end / max(1, l.Capacity)
+		case 3:
+			if r.IntN(10) == 0 {
+				now += r.Int64N(2*end + 2)
+			}
+		}
+		now = min(now, epoch+20*MaxDuration/10)
+		op := Op{Key: []byte("k"), Limit: l, Options: options[r.IntN(len(options))]}
+		op.Tokens = []int64{1, 1, 2, l.Capacity, l.Capacity + 1, 1 + r.Int64N(l.Capacity)}[r.IntN(6)]
+		if l.Algorithm == Concurrency {
+			op.Tokens, op.Who = 1, fmt.Appendf(nil, "worker-%d", r.Int64N(2*l.Capacity))
+		}
+		steps[i] = step{now, op}
+	}
+	return steps
+}
+
+// differs replays steps and reports the first in which the store and the model disagree, or in which a wait or a reset
+// does not hold what it promises.
+func differs(steps []step, model naive) (at int, why string) {
+	s := New(Options{Shards: 1})
+	defer s.Close()
+	for i, st := range steps {
+		op := st.op
+		free := model.free(st.at, op.Limit)
+		granted := op.Tokens
+		allowed := granted <= free || model.known(st.at, string(op.Who))
+		switch {
+		case allowed:
+		case op.Options&Force != 0:
+			allowed = true
+		case op.Options&UpTo != 0 && free > 0:
+			allowed, granted = true, free
+		}
+		if !allowed {
+			granted = 0
+		}
+		if free -= granted; model.known(st.at, string(op.Who)) {
+			free += granted // a renewal takes no other place
+		}
+		if free < 0 && op.Options&Force == 0 {
+			free = 0
+		}
+		got := ask(s, st.at, op)
+		if got.Allowed != allowed || got.Granted != granted || got.Remaining != free {
+			return i, fmt.Sprintf("got %+v, want allowed=%v granted=%d remaining=%d", got, allowed, granted, free)
+		}
+		if why := brokenPromise(s, st, got); why != "" {
+			return i, why
+		}
+		if allowed && op.Options&Peek == 0 {
+			model.take(st.at, op.Limit, granted, string(op.Who))
+		}
+	}
+	return -1, ""
+}
+
+// brokenPromise asks again, changing nothing, when the result says that the answer will be another.
+func brokenPromise(s *Store, st step, got Result) string {
+	again := st.op
+	again.Options |= Peek
+	if !got.Allowed && got.Wait != NeverWait {
+		if res := ask(s, st.at+got.Wait, again); !res.Allowed {
+			return fmt.Sprintf("denied with a wait of %d, and then again: %+v", got.Wait, res)
+		}
+		if res := ask(s, st.at+got.Wait-1, again); res.Allowed {
+			return fmt.Sprintf("a wait of %d is longer than need be", got.Wait)
+		}
+	}
+	if !got.Allowed && (got.Wait == NeverWait) != (again.Tokens > again.Limit.Capacity && again.Options&UpTo == 0) {
+		return fmt.Sprintf("a wait of %d", got.Wait)
+	}
+	if got.Allowed && st.op.Options&Peek == 0 {
+		look := Op{Verb: Look, Key: st.op.Key}
+		if res := ask(s, st.at+got.Reset-1, look); res.Status != OK {
+			return fmt.Sprintf("gone before its reset of %d", got.Reset)
+		}
+		if res := ask(s, st.at+got.Reset, look); res.Status != NotFound {
+			return fmt.Sprintf("still there after its reset of %d: %+v", got.Reset, res)
+		}
+	}
+	return ""
+}
+
+func TestAlgorithmsEqualNaiveModels(t *testing.T) {
+	sequences := uint64(300)
+	if testing.Short() {
+		sequences = 40
+	}
+	for _, tw := range twins {
+		for _, l := range tw.limits {
+			l.Algorithm = tw.algorithm
+			for seed := range sequences {
+				steps := randomTraffic(rand.New(rand.NewPCG(seed, 2)), l, tw.options, 200)
+				if at, _ := differs(steps, tw.model()); at < 0 {
+					continue
+				}
+				for size := len(steps) / 2; size > 0; size /= 2 { // shorten
+					for i := 0; i+size <= len(steps); {
+						fewer := slices.Delete(slices.Clone(steps), i, i+size)
+						if at, _ := differs(fewer, tw.model()); at >= 0 {
+							steps = fewer[:at+1]
+							continue
+						}
+						i += size
+					}
+				}
+				_, why := differs(steps, tw.model())
+				text := ""
+				for _, st := range steps {
+					text += fmt.Sprintf("  at epoch+%d: tokens %d options %d who %s\n", st.at-epoch, st.op.Tokens, st.op.Options, st.op.Who)
+				}
+				t.Fatalf("%s, %v, seed %d: after\n%s%s", tw.algorithm, l.Params(), seed, text, why)
+			}
+		}
+	}
+}

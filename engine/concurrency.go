@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// leases is the state of a concurrency limit: who holds it, until when.
+//
+//	offset  size  field
+//	0       4     size of the state in bytes
+//	4       4     bytes in use
+//	8       8     end of the last lease, nanoseconds since the Unix epoch
+//	16      …     leases: 8 end, 2 length of the holder's name, the name
+type leases []byte
+
+const (
+	leasesHead  = 16
+	leaseHead   = 10
+	leasesFirst = 64 // bytes of the smallest state
+
+	// MaxHolders bounds the limit of a concurrency limiter: each decision looks at every holder.
+	MaxHolders = 10_000
+	// MaxHolderBytes bounds the name of a holder.
+	MaxHolderBytes = 255
+)
+
+func (l leases) used() int        { return int(binary.LittleEndian.Uint32(l[4:])) }
+func (l leases) setUsed(n int)    { binary.LittleEndian.PutUint32(l[4:], uint32(n)) }
+func (l leases) last() int64      { return int64(binary.LittleEndian.Uint64(l[8:])) }
+func (l leases) setLast(at int64) { binary.LittleEndian.PutUint64(l[8:], uint64(at)) }
+
+// at returns the lease at an offset and the offset behind it.
+func (l leases) at(offset int) (end int64, holder []byte, next int) {
+	end = int64(binary.LittleEndian.Uint64(l[offset:]))
+	next = offset + leaseHead + int(binary.LittleEndian.Uint16(l[offset+8:]))
+	return end, l[offset+leaseHead : next], next
+}
+
+// put writes a lease at an offset and returns the offset behind it.
+func (l leases) put(offset int, end int64, holder []byte) int {
+	binary.LittleEndian.PutUint64(l[offset:], uint64(end))
+	binary.LittleEndian.PutUint16(l[offset+8:], uint16(len(holder)))
+	copy(l[offset+leaseHead:], holder)
+	return offset + leaseHead + len(holder)
+}
+
+// survey is what decisions need to know of the leases that have not ended.
+type survey struct {
+	count    int64
+	bytes    int   // of these leases
+	earliest int64 // end of the first to end
+	last     int64 // end of the last to end
+	found    bool  // the holder asked for is among them
+}
+
+func (c *call) survey() (v survey) {
+	if c.fresh {
+		return v
+	}
+	l := leases(c.state)
+	for offset := leasesHead; offset < l.used(); {
+		end, holder, next := l.at(offset)
+		if end > c.now {
+			if v.count == 0 || end < v.earliest {
+				v.earliest = end
+			}
+			v.count++
+			v.bytes += next - offset
+			v.last = max(v.last, end)
+			v.found = v.found || bytes.Equal(holder, c.op.Who)
+		}
+		offset = next
+	}
+	return v
+}
+
+func decideLease(c *call) (changed bool) {
+	v, capacity := c.survey(), c.limit.Capacity
+	if !v.found && v.count >= capacity {
+		c.result.Wait = v.earliest - c.now
+		c.reportLeases(v)
+		return false
+	}
+	if !v.found {
+		v.count++
+	}
+	v.last = max(v.last, c.now+c.limit.Rate.Period)
+	c.result.Allowed, c.result.Granted = true, 1
+	c.reportLeases(v)
+	return true
+}
+
+func (c *call) reportLeases(v survey) {
+	c.result.reportCount(v.count, c.limit.Capacity, false)
+	c.result.Reset = max(0, v.last-c.now)
+}
+
+func needLeases(c *call) int {
+	size := 0
+	if !c.fresh {
+		size = len(c.state)
+	}
+	v := c.survey()
+	need := leasesHead + v.bytes
+	if !v.found {
+		need += leaseHead + len(c.op.Who)
+	}
+	if need <= size {
+		return size
+	}
+	return align(max(leasesFirst, need, size+size/2))
+}
+
+// writeLeases drops leases that have ended and gives the holder a new one.
+func writeLeases(c *call, state []byte) {
+	l := leases(state)
+	until := c.now + c.limit.Rate.Period
+	to, last, renewed := leasesHead, until, false
+	for offset, used := leasesHead, l.used(); offset < used; {
+		end, holder, next := l.at(offset)
+		offset = next
+		if end <= c.now {
+			continue
+		}
+		if bytes.Equal(holder, c.op.Who) {
+			end, renewed = until, true
+		}
+		last = max(last, end)
+		to = l.put(to, end, holder)
+	}
+	if !renewed {
+		to = l.put(to, until, c.op.Who)
+	}
+	l.setUsed(to)
+	l.setLast(last)
+}
+
+func lookLeases(c *call) { c.reportLeases(c.survey()) }
+
+// releaseLease ends the lease that the operation names, if it has not ended yet.
+func releaseLease(c *call) (released bool) {
+	l := leases(c.state)
+	to, last := leasesHead, int64(0)
+	for offset, used := leasesHead, l.used(); offset < used; {
+		end, holder, next := l.at(offset)
+		offset = next
+		switch {
+		case end <= c.now:
+		case bytes.Equal(holder, c.op.Who):
+			released = true
+		default:
+			last = max(last, end)
+			to = l.put(to, end, holder)
+		}
+	}
+	l.setUsed(to)
+	l.setLast(last)
+	return released
+}
+
+func listLeases(c *call) {
+	l := leases(c.state)
+	for offset := leasesHead; offset < l.used(); {
+		end, holder, next := l.at(offset)
+		if end > c.now {
+			c.result.Leases = append(c.result.Leases, Lease{append([]byte{}, holder...), end - c.now})
+		}
+		offset = next
+	}
+}
+
+func leasesExpired(state []byte, _ *Limit, now int64) bool { return leases(state).last() <= now }

@@ -1,0 +1,115 @@
+package engine
+
+import "encoding/binary"
+
+// window is the state of a fixed window: the tokens granted since its start, until its end.
+//
+//	offset  size  field
+//	0       8     start, nanoseconds since the Unix epoch
+//	8       8     end
+//	16      8     tokens granted
+type window struct{ start, end, count int64 }
+
+const windowBytes = 24
+
+func loadWindow(state []byte) window {
+	return window{int64(binary.LittleEndian.Uint64(state)), int64(binary.LittleEndian.Uint64(state[8:])), int64(binary.LittleEndian.Uint64(state[16:]))}
+}
+
+func (w window) store(state []byte) {
+	binary.LittleEndian.PutUint64(state, uint64(w.start))
+	binary.LittleEndian.PutUint64(state[8:], uint64(w.end))
+	binary.LittleEndian.PutUint64(state[16:], uint64(w.count))
+}
+
+// windowUnder returns the window the call counts in. Tokens counted under another window carry over to the one that
+// holds now, unless that window would have ended by now.
+func (c *call) windowUnder(l *Limit) window {
+	start, end := windowAt(c.now, l)
+	if c.fresh {
+		return window{start, end, 0}
+	}
+	w := loadWindow(c.state)
+	if c.held.Span == l.Span && c.held.Rate == l.Rate {
+		return w
+	}
+	if l.Span == FromFirst {
+		start, end = w.start, w.start+l.Rate.Period
+		if end <= c.now {
+			return window{c.now, c.now + l.Rate.Period, 0}
+		}
+	}
+	return window{start, end, w.count}
+}
+
+func decideWindow(c *call) (changed bool) {
+	w := c.windowUnder(&c.limit)
+	granted, ok := c.grantCounted(w.count)
+	if !ok {
+		if c.result.Status == OK && c.result.Wait != NeverWait {
+			c.result.Wait = w.end - c.now
+		}
+		c.result.reportWindow(w, c, false)
+		return false
+	}
+	w.count += granted
+	c.result.reportWindow(w, c, c.op.Options&Force != 0)
+	w.store(c.next[:])
+	return granted > 0
+}
+
+// grantCounted decides for the algorithms that count: used tokens are taken, and what is asked for must fit the limit
+// beside them. On a denial Wait is NeverWait, or left to the caller.
+func (c *call) grantCounted(used int64) (granted int64, ok bool) {
+	res, asked, free := c.result, c.op.Tokens, c.limit.Capacity-used
+	switch {
+	case asked <= free:
+	case c.op.Options&Force != 0:
+		if used+asked-c.limit.Capacity > MaxTokens {
+			res.Status = DebtTooBig
+			return 0, false
+		}
+	case c.op.Options&UpTo != 0 && free > 0:
+		asked = free
+	default:
+		if c.op.Options&UpTo == 0 && asked > c.limit.Capacity {
+			res.Wait = NeverWait
+		}
+		return 0, false
+	}
+	res.Allowed, res.Granted = true, asked
+	return asked, true
+}
+
+// reportWindow fills in what is left in a window.
+func (res *Result) reportWindow(w window, c *call, showDebt bool) {
+	res.reportCount(w.count, c.limit.Capacity, showDebt)
+	res.Reset = 0
+	if w.count > 0 {
+		res.Reset = w.end - c.now
+	}
+}
+
+func (res *Result) reportCount(used, capacity int64, showDebt bool) {
+	res.Limit, res.Remaining = capacity, capacity-used
+	if res.Remaining < 0 && !showDebt {
+		res.Remaining = 0
+	}
+}
+
+func lookWindow(c *call) {
+	c.result.reportWindow(c.windowUnder(&c.limit), c, c.op.Verb == Look)
+}
+
+func refundWindow(c *call) {
+	w := loadWindow(c.state)
+	c.result.Granted = min(c.op.Tokens, w.count)
+	w.count -= c.result.Granted
+	c.result.reportWindow(w, c, true)
+	w.store(c.next[:])
+}
+
+func windowExpired(state []byte, _ *Limit, now int64) bool {
+	w := loadWindow(state)
+	return now >= w.end || w.count == 0
+}

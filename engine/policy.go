@@ -1,0 +1,235 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	// MaxPolicies bounds the policies kept.
+	MaxPolicies = 1000
+	// MaxPolicyName bounds the bytes of a policy's name.
+	MaxPolicyName = 255
+	// MaxOverrides bounds the overrides of all policies together.
+	MaxOverrides = 100_000
+)
+
+// Placeholder stands for the caller's id in the keys, and the holders, of a policy.
+const Placeholder = "{}"
+
+// policies are the limits kept on the server by name.
+type policies struct {
+	mu        sync.RWMutex
+	byName    map[string]*policy
+	overrides int
+}
+
+// policy is one named set of limits. Its parts are never changed in place: a reader may go on using them.
+type policy struct {
+	parts     []part
+	shadow    bool
+	overrides map[string][]part
+
+	granted, denied, shadowDenied atomic.Int64
+}
+
+// part is one limit of a policy, its key and holder split where the caller's id goes.
+type part struct {
+	limit    Limit
+	key, who template
+}
+
+// template is text with at most one place for the caller's id.
+type template struct {
+	before, after []byte
+	open          bool
+}
+
+func newTemplate(text []byte) template {
+	before, after, open := bytes.Cut(bytes.Clone(text), []byte(Placeholder))
+	return template{before, after, open}
+}
+
+func (t template) appendTo(b, id []byte) []byte {
+	b = append(b, t.before...)
+	if t.open {
+		b = append(append(b, id...), t.after...)
+	}
+	return b
+}
+
+func (t template) String() string { return string(t.appendTo(nil, []byte(Placeholder))) }
+
+func newParts(ops []Op) []part {
+	parts := make([]part, len(ops))
+	for i := range ops {
+		parts[i] = part{ops[i].Limit, newTemplate(ops[i].Key), newTemplate(ops[i].Who)}
+	}
+	return parts
+}
+
+// setPolicy keeps a policy, or replaces one: its overrides, its counters and what was taken stay.
+func (p *policies) set(op *Op, res *Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.byName[string(op.Key)]
+	if known == nil {
+		if len(p.byName) >= MaxPolicies {
+			res.Status = PolicyTooMany
+			return
+		}
+		known = &policy{overrides: map[string][]part{}}
+		p.byName[string(op.Key)] = known
+	}
+	known.parts, known.shadow = newParts(op.Parts), op.Options&Shadow != 0
+}
+
+func (p *policies) drop(op *Op, res *Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.byName[string(op.Key)]
+	if known == nil {
+		res.Status = NotFound
+		return
+	}
+	p.overrides -= len(known.overrides)
+	delete(p.byName, string(op.Key))
+}
+
+func (p *policies) override(op *Op, res *Result) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known := p.byName[string(op.Key)]
+	if known == nil {
+		res.Status = NotFound
+		return
+	}
+	_, had := known.overrides[string(op.Who)]
+	switch {
+	case len(op.Parts) == 0 && had:
+		delete(known.overrides, string(op.Who))
+		p.overrides--
+	case len(op.Parts) == 0:
+	case !had && p.overrides >= MaxOverrides:
+		res.Status = PolicyTooMany
+	default:
+		if !had {
+			p.overrides++
+		}
+		known.overrides[string(op.Who)] = newParts(op.Parts)
+	}
+}
+
+// find returns a policy, its limits for a caller, and whether it only counts.
+func (p *policies) find(name, id []byte) (known *policy, parts []part, shadow bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if known = p.byName[string(name)]; known == nil {
+		return nil, nil, false
+	}
+	parts = known.parts
+	if len(known.overrides) > 0 {
+		if own, ok := known.overrides[string(id)]; ok {
+			parts = own
+		}
+	}
+	return known, parts, known.shadow
+}
+
+// check asks a policy's limits for a caller.
+func (s *Store) check(g *group, now int64, op *Op, res *Result, locked bool) {
+	known, parts, shadow := s.policies.find(op.Key, op.Who)
+	if known == nil {
+		res.reset()
+		res.Status = NotFound
+		return
+	}
+	g.keys = g.keys[:0]
+	for i := range parts {
+		p := &parts[i]
+		start := len(g.keys)
+		g.keys = p.key.appendTo(g.keys, op.Who)
+		end := len(g.keys)
+		g.keys = p.who.appendTo(g.keys, op.Who)
+		g.parts[i] = Op{Limit: p.limit, Tokens: op.Tokens, Options: op.Options,
+			Key: g.keys[start:end:end], Who: g.keys[end:len(g.keys):len(g.keys)]}
+	}
+	s.acquireAll(g, now, g.parts[:len(parts)], res, locked)
+	if res.Status != OK || op.Options&Peek != 0 {
+		if shadow && res.Status == OK && !res.Allowed {
+			res.Allowed, res.Granted, res.Wait = true, op.Tokens, 0
+		}
+		return
+	}
+	switch {
+	case res.Allowed:
+		known.granted.Add(1)
+	case shadow: // decided and counted as if enforced; the caller goes on all the same
+		known.shadowDenied.Add(1)
+		res.Allowed, res.Granted, res.Wait = true, op.Tokens, 0
+	default:
+		known.denied.Add(1)
+	}
+}
+
+// Policy is a policy as it was set, and what it decided since this store was made.
+type Policy struct {
+	Name      string
+	Shadow    bool
+	Parts     []Op // Key and Who may hold the Placeholder
+	Overrides []Override
+
+	Granted, Denied, ShadowDenied int64
+}
+
+// Override is what a policy holds one caller to.
+type Override struct {
+	ID    string
+	Parts []Op
+}
+
+func opsOf(parts []part) []Op {
+	ops := make([]Op, len(parts))
+	for i, p := range parts {
+		ops[i] = Op{Limit: p.limit, Key: []byte(p.key.String()), Who: []byte(p.who.String())}
+	}
+	return ops
+}
+
+// PolicyNames lists the policies in the order of their names.
+func (s *Store) PolicyNames() []string {
+	s.policies.mu.RLock()
+	defer s.policies.mu.RUnlock()
+	return slices.Sorted(maps.Keys(s.policies.byName))
+}
+
+// Policy returns a copy of a policy.
+func (s *Store) Policy(name string) (Policy, bool) {
+	s.policies.mu.RLock()
+	defer s.policies.mu.RUnlock()
+	p := s.policies.byName[name]
+	if p == nil {
+		return Policy{}, false
+	}
+	copied := Policy{Name: name, Shadow: p.shadow, Parts: opsOf(p.parts),
+		Granted: p.granted.Load(), Denied: p.denied.Load(), ShadowDenied: p.shadowDenied.Load()}
+	for id, parts := range p.overrides {
+		copied.Overrides = append(copied.Overrides, Override{id, opsOf(parts)})
+	}
+	slices.SortFunc(copied.Overrides, func(a, b Override) int { return cmp.Compare(a.ID, b.ID) })
+	return copied, true
+}
+
+// For returns the limits that a caller is held to.
+func (p *Policy) For(id string) []Op {
+	for _, o := range p.Overrides {
+		if o.ID == id {
+			return o.Parts
+		}
+	}
+	return p.Parts
+}

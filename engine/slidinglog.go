@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"encoding/binary"
+	"sort"
+)
+
+// slidingLog is the state of a sliding window log: a ring of the times at which tokens were granted, oldest first.
+// Entries hold running totals, so that the tokens of any window, and the time at which enough of them are out of it,
+// are found by bisection.
+//
+//	offset  size  field
+//	0       4     size of the state in bytes
+//	4       4     entries the ring has room for
+//	8       4     position of the oldest entry
+//	12      4     number of entries
+//	16      8     total of the tokens granted before the oldest entry, modulo 2^64
+//	24      16    entry: time in nanoseconds since the Unix epoch, and the total including its tokens
+type slidingLog []byte
+
+const (
+	logHead    = 24
+	logEntry   = 16
+	logMinRoom = 4
+)
+
+func (g slidingLog) u32(at int) int       { return int(binary.LittleEndian.Uint32(g[at:])) }
+func (g slidingLog) setU32(at, value int) { binary.LittleEndian.PutUint32(g[at:], uint32(value)) }
+func (g slidingLog) room() int            { return g.u32(4) }
+func (g slidingLog) oldest() int          { return g.u32(8) }
+func (g slidingLog) len() int             { return g.u32(12) }
+func (g slidingLog) base() uint64         { return binary.LittleEndian.Uint64(g[16:]) }
+func (g slidingLog) setBase(total uint64) { binary.LittleEndian.PutUint64(g[16:], total) }
+func (g slidingLog) entry(i int) []byte {
+	at := g.oldest() + i
+	if at >= g.room() {
+		at -= g.room()
+	}
+	return g[logHead+at*logEntry:]
+}
+func (g slidingLog) time(i int) int64   { return int64(binary.LittleEndian.Uint64(g.entry(i))) }
+func (g slidingLog) total(i int) uint64 { return binary.LittleEndian.Uint64(g.entry(i)[8:]) }
+
+func (g slidingLog) set(i int, time int64, total uint64) {
+	binary.LittleEndian.PutUint64(g.entry(i), uint64(time))
+	binary.LittleEndian.PutUint64(g.entry(i)[8:], total)
+}
+
+// before is the total of all tokens granted before entry i.
+func (g slidingLog) before(i int) uint64 {
+	if i == 0 {
+		return g.base()
+	}
+	return g.total(i - 1)
+}
+
+// first returns the first entry inside the window that ends at now.
+func (g slidingLog) first(now, width int64) int {
+	n := g.len()
+	if n == 0 || g.time(0) > now-width {
+		return 0
+	}
+	return sort.Search(n, func(i int) bool { return g.time(i) > now-width })
+}
+
+// used is the tokens of the entries from i on.
+func (g slidingLog) used(i int) int64 {
+	n := g.len()
+	if i >= n {
+		return 0
+	}
+	return int64(g.total(n-1) - g.before(i))
+}
+
+// logOf returns the call's log, nil when the key is as good as new.
+func (c *call) logOf() slidingLog {
+	if c.fresh {
+		return slidingLog(emptyLog[:])
+	}
+	return slidingLog(c.state)
+}
+
+var emptyLog [logHead]byte
+
+func decideLog(c *call) (changed bool) {
+	g, width := c.logOf(), c.limit.Rate.Period
+	first := g.first(c.now, width)
+	used := g.used(first)
+	granted, ok := c.grantCounted(used)
+	if !ok {
+		if c.result.Status == OK && c.result.Wait != NeverWait {
+			c.result.Wait = c.logWait(g, first)
+		}
+		c.reportLog(g, used, false)
+		return false
+	}
+	c.reportLog(g, used+granted, c.op.Options&Force != 0)
+	if granted > 0 {
+		c.result.Reset = max(c.result.Reset, width) // longer only if the clock went back
+	}
+	return granted > 0
+}
+
+// logWait is how long it takes until enough entries are out of the window.
+func (c *call) logWait(g slidingLog, first int) int64 {
+	n := c.op.Tokens
+	if c.op.Options&UpTo != 0 {
+		n = 1
+	}
+	count := g.len()
+	last := g.total(count - 1)
+	gone := first + sort.Search(count-first, func(i int) bool { return int64(last-g.total(first+i)) <= c.limit.Capacity-n })
+	return max(1, g.time(gone)+c.limit.Rate.Period-c.now)
+}
+
+func (c *call) reportLog(g slidingLog, used int64, showDebt bool) {
+	c.result.reportCount(used, c.limit.Capacity, showDebt)
+	if n := g.len(); n > 0 {
+		c.result.Reset = max(0, g.time(n-1)+c.limit.Rate.Period-c.now)
+	}
+}
+
+// needLog is the room for what is inside the window and one more entry, doubled as it grows.
+func needLog(c *call) int {
+	g := c.logOf()
+	room := max(g.room(), logMinRoom)
+	if live := g.len() - g.first(c.now, c.limit.Rate.Period); live >= room {
+		room = max(room, int(min(2*int64(room), c.limit.Capacity)))
+	}
+	return logHead + room*logEntry
+}
+
+// writeLog drops what has left the window and adds what was granted.
+func writeLog(c *call, state []byte) {
+	g := slidingLog(state)
+	g.stretch((len(state) - logHead) / logEntry)
+	if first := g.first(c.now, c.limit.Rate.Period); first > 0 {
+		g.setBase(g.before(first))
+		g.setU32(8, (g.oldest()+first)%g.room())
+		g.setU32(12, g.len()-first)
+	}
+	n, now, granted := g.len(), c.now, uint64(c.result.Granted)
+	switch {
+	case n == 0:
+		g.setBase(0)
+		g.setU32(12, 1)
+		g.set(0, now, granted)
+	case g.time(n-1) >= now: // the same instant, or a clock that went back
+		g.set(n-1, g.time(n-1), g.total(n-1)+granted)
+	case n == g.room(): // only FORCE gets here: what is beyond the limit counts with the newest
+		g.set(n-1, now, g.total(n-1)+granted)
+	default:
+		g.setU32(12, n+1)
+		g.set(n, now, g.total(n-1)+granted)
+	}
+}
+
+// stretch gives a ring more room. What had wrapped to the front is put behind the rest: there is room for it, as a ring
+// at least doubles or has not wrapped.
+func (g slidingLog) stretch(room int) {
+	old := g.room()
+	if old == room {
+		return
+	}
+	entries := g[logHead:]
+	if wrapped := g.oldest() + g.len() - old; wrapped > 0 {
+		if old+wrapped <= room {
+			copy(entries[old*logEntry:], entries[:wrapped*logEntry])
+		} else { // less than doubled: move the part at the end to the new end
+			tail := old - g.oldest()
+			copy(entries[(room-tail)*logEntry:], entries[g.oldest()*logEntry:old*logEntry])
+			g.setU32(8, room-tail)
+		}
+	}
+	g.setU32(4, room)
+}
+
+func lookLog(c *call) {
+	g := c.logOf()
+	c.reportLog(g, g.used(g.first(c.now, c.limit.Rate.Period)), c.op.Verb == Look)
+}
+
+// refundLog takes tokens off the newest entries.
+func refundLog(c *call) {
+	g := slidingLog(c.state)
+	first := g.first(c.now, c.held.Rate.Period)
+	left := min(c.op.Tokens, g.used(first))
+	c.result.Granted = left
+	for n := g.len(); left > 0; n = g.len() {
+		total, before := g.total(n-1), g.before(n-1)
+		if taken := int64(total - before); taken > left {
+			g.set(n-1, g.time(n-1), total-uint64(left))
+			break
+		} else {
+			left -= taken
+			g.setU32(12, n-1)
+		}
+	}
+	c.reportLog(g, g.used(min(first, g.len())), true)
+}
+
+func logExpired(state []byte, l *Limit, now int64) bool {
+	g := slidingLog(state)
+	n := g.len()
+	return n == 0 || g.time(n-1) <= now-l.Rate.Period
+}

@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"errors"
+	"strings"
+	"time"
+)
+
+// Span says how the windows of a fixed window limit lie. In all but [FromFirst] and [Aligned] the window is a period of
+// the calendar in UTC and the limit's Period is 0.
+type Span uint8
+
+// The spans.
+const (
+	FromFirst Span = iota // Period long, from the first granted request on
+	Aligned               // Period long, a multiple of Period since the Unix epoch
+	EachMinute
+	EachHour
+	EachDay
+	EachWeek // from Monday on
+	EachMonth
+)
+
+var spanWords = [...]string{EachMinute: "@minute", EachHour: "@hour", EachDay: "@day", EachWeek: "@week", EachMonth: "@month"}
+
+// ErrWindow says what a window must look like.
+var ErrWindow = errors.New("must be a duration between 1ms and 10 years such as 60s, @ and a duration to align it to the clock, or one of @minute @hour @day @week @month")
+
+// ParseWindow reads a window as clients write it. The error is [ErrWindow].
+func ParseWindow(text string) (Span, int64, error) {
+	aligned, isAligned := strings.CutPrefix(text, "@")
+	if isAligned {
+		for span, word := range spanWords {
+			if word != "" && strings.EqualFold(word, text) {
+				return Span(span), 0, nil
+			}
+		}
+		text = aligned
+	}
+	period, err := ParseDuration(text)
+	if err != nil {
+		return 0, 0, ErrWindow
+	}
+	if isAligned {
+		return Aligned, period, nil
+	}
+	return FromFirst, period, nil
+}
+
+// FormatWindow writes a window in the form [ParseWindow] reads.
+func FormatWindow(span Span, period int64) string {
+	switch span {
+	case FromFirst:
+		return FormatDuration(period)
+	case Aligned:
+		return "@" + FormatDuration(period)
+	}
+	return spanWords[span]
+}
+
+// windowAt returns the window that holds now: [start, end).
+func windowAt(now int64, l *Limit) (start, end int64) {
+	switch l.Span {
+	case FromFirst:
+		return now, now + l.Rate.Period
+	case Aligned:
+		start = now - floorMod(now, l.Rate.Period)
+		return start, start + l.Rate.Period
+	case EachMinute, EachHour, EachDay:
+		period := [...]int64{EachMinute: int64(time.Minute), EachHour: int64(time.Hour), EachDay: 24 * int64(time.Hour)}[l.Span]
+		start = now - floorMod(now, period)
+		return start, start + period
+	}
+	t := time.Unix(0, now).UTC()
+	if l.Span == EachWeek {
+		sinceMonday := (int(t.Weekday()) + 6) % 7
+		t = time.Date(t.Year(), t.Month(), t.Day()-sinceMonday, 0, 0, 0, 0, time.UTC)
+		return t.UnixNano(), t.AddDate(0, 0, 7).UnixNano()
+	}
+	t = time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	return t.UnixNano(), t.AddDate(0, 1, 0).UnixNano()
+}
+
+func floorMod(a, b int64) int64 {
+	if m := a % b; m < 0 {
+		return m + b
+	} else {
+		return m
+	}
+}

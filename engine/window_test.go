@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"testing"
+	"time"
+)
+
+func at(text string) int64 {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic(err)
+	}
+	return t.UnixNano()
+}
+
+func TestCalendarWindows(t *testing.T) {
+	for _, c := range []struct {
+		span            Span
+		now, start, end string
+	}{
+		{EachMinute, "2026-11-21T10:59:59.999999999Z", "2026-11-21T10:59:00Z", "2026-11-21T11:00:00Z"},
+		{EachHour, "2026-11-21T10:00:00Z", "2026-11-21T10:00:00Z", "2026-11-21T11:00:00Z"},
+		{EachDay, "2028-02-28T23:59:59Z", "2028-02-28T00:00:00Z", "2028-02-29T00:00:00Z"},
+		{EachWeek, "2026-11-22T23:59:59Z", "2026-11-16T00:00:00Z", "2026-11-23T00:00:00Z"},  // a Sunday
+		{EachWeek, "2026-11-23T00:00:00Z", "2026-11-23T00:00:00Z", "2026-11-30T00:00:00Z"},  // a Monday
+		{EachWeek, "2027-01-01T12:00:00Z", "2026-12-28T00:00:00Z", "2027-01-04T00:00:00Z"},  // over the year's end
+		{EachMonth, "2028-02-29T12:00:00Z", "2028-02-01T00:00:00Z", "2028-03-01T00:00:00Z"}, // leap year
+		{EachMonth, "2026-02-28T23:59:59Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"},
+		{EachMonth, "2100-02-28T23:59:59Z", "2100-02-01T00:00:00Z", "2100-03-01T00:00:00Z"}, // not a leap year
+		{EachMonth, "2026-12-31T23:59:59Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"},
+	} {
+		start, end := windowAt(at(c.now), &Limit{Span: c.span})
+		if start != at(c.start) || end != at(c.end) {
+			t.Errorf("span %d at %s: %v to %v", c.span, c.now, time.Unix(0, start).UTC(), time.Unix(0, end).UTC())
+		}
+	}
+}
+
+func TestParseWindow(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		span   Span
+		period int64
+	}{
+		{"60s", FromFirst, 60 * sec}, {"60", FromFirst, 60 * sec}, {"@60s", Aligned, 60 * sec}, {"@1.5h", Aligned, 5400 * sec},
+		{"@minute", EachMinute, 0}, {"@hour", EachHour, 0}, {"@DAY", EachDay, 0}, {"@week", EachWeek, 0}, {"@month", EachMonth, 0},
+	} {
+		span, period, err := ParseWindow(c.text)
+		if err != nil || span != c.span || period != c.period {
+			t.Errorf("%q: %v %v %v", c.text, span, period, err)
+		}
+		if again, p, err := ParseWindow(FormatWindow(span, period)); again != span || p != period || err != nil {
+			t.Errorf("%q is written as %q", c.text, FormatWindow(span, period))
+		}
+	}
+	for _, text := range []string{"", "@", "@@60s", "@year", "day", "0", "@0", "60w", "@ 60s", "-1"} {
+		if span, period, err := ParseWindow(text); err == nil {
+			t.Errorf("%q was read as %v %v", text, span, period)
+		}
+	}
+}
+
+// A fixed window lets twice its limit through around a boundary. That is how it works, and users should see it.
+func TestFixedWindowAdmitsTwiceItsLimitAcrossABoundary(t *testing.T) {
+	s := New(Options{Shards: 1})
+	defer s.Close()
+	l := Limit{Algorithm: FixedWindow, Span: Aligned, Capacity: 100, Rate: Rate{0, 60 * sec}}
+	boundary := epoch - epoch%(60*sec) + 60*sec
+	first := ask(s, boundary-1, Op{Key: []byte("k"), Limit: l, Tokens: 100})
+	second := ask(s, boundary, Op{Key: []byte("k"), Limit: l, Tokens: 100})
+	if first.Granted+second.Granted != 200 {
+		t.Errorf("granted %d in two nanoseconds", first.Granted+second.Granted)
+	}
+}
+
+func TestParameterChangesCarryOver(t *testing.T) {
+	window := func(span Span, capacity, period int64) Limit {
+		return Limit{Algorithm: FixedWindow, Span: span, Capacity: capacity, Rate: Rate{0, period}}
+	}
+	sliding := func(algorithm Algorithm, capacity, period int64) Limit {
+		return Limit{Algorithm: algorithm, Capacity: capacity, Rate: Rate{0, period}}
+	}
+	for _, c := range []struct {
+		name          string
+		before, after Limit
+		taken         int64
+		later         int64
+		remaining     int64
+	}{
+		{"a larger limit", window(FromFirst, 10, 60*sec), window(FromFirst, 20, 60*sec), 8, sec, 12},
+		{"a smaller limit", window(FromFirst, 10, 60*sec), window(FromFirst, 5, 60*sec), 8, sec, 0},
+		{"a longer window", window(FromFirst, 10, 60*sec), window(FromFirst, 10, 3600*sec), 8, sec, 2},
+		{"a window over by now", window(FromFirst, 10, 60*sec), window(FromFirst, 10, sec), 8, 2 * sec, 10},
+		{"aligned now", window(FromFirst, 10, 60*sec), window(EachDay, 10, 0), 8, sec, 2},
+		{"a longer sliding window", sliding(SlidingWindow, 10, 60*sec), sliding(SlidingWindow, 10, 3600*sec), 8, sec, 2},
+		{"a shorter sliding log", sliding(SlidingLog, 10, 60*sec), sliding(SlidingLog, 10, sec), 8, 2 * sec, 10},
+		{"a larger sliding log", sliding(SlidingLog, 10, 60*sec), sliding(SlidingLog, 100, 60*sec), 8, sec, 92},
+	} {
+		s := New(Options{Shards: 1})
+		ask(s, epoch, Op{Key: []byte("k"), Limit: c.before, Tokens: c.taken})
+		res := ask(s, epoch+c.later, Op{Key: []byte("k"), Limit: c.after, Tokens: 1, Options: Peek})
+		if granted := min(res.Granted, 1); res.Remaining+granted != c.remaining {
+			t.Errorf("%s: %+v, want %d remaining", c.name, res, c.remaining)
+		}
+		s.Close()
+	}
+}
+
+// Tokens forced beyond what the log has room for are kept with its newest entry, so that the log stays bounded.
+func TestForcedLogIsBounded(t *testing.T) {
+	s := New(Options{Shards: 1})
+	defer s.Close()
+	l := Limit{Algorithm: SlidingLog, Capacity: 10, Rate: Rate{0, 60 * sec}}
+	for i := range int64(1000) {
+		if res := ask(s, epoch+i, Op{Key: []byte("k"), Limit: l, Tokens: 1, Options: Force}); res.Remaining != 9-i {
+			t.Fatalf("forced %d: %+v", i, res)
+		}
+	}
+	if res := ask(s, epoch+1000, Op{Verb: Look, Key: []byte("k")}); res.Bytes > 300 {
+		t.Errorf("the log takes %d bytes", res.Bytes)
+	}
+	s.shards[0].check(t)
+}
+
+func TestRefundOfEachAlgorithm(t *testing.T) {
+	for _, l := range []Limit{
+		bucket(10, 1, sec),
+		{Algorithm: GCRA, Capacity: 10, Rate: Rate{1, sec}},
+		{Algorithm: LeakyQueue, Capacity: 10, Rate: Rate{1, sec}},
+		{Algorithm: FixedWindow, Capacity: 10, Rate: Rate{0, 60 * sec}},
+		{Algorithm: SlidingWindow, Capacity: 10, Rate: Rate{0, 60 * sec}},
+		{Algorithm: SlidingLog, Capacity: 10, Rate: Rate{0, 60 * sec}},
+	} {
+		s := New(Options{Shards: 1})
+		key := []byte("k")
+		for range 6 {
+			ask(s, epoch, Op{Key: key, Limit: l, Tokens: 1})
+		}
+		if res := ask(s, epoch, Op{Verb: Refund, Key: key, Tokens: 2}); res.Granted != 2 || res.Remaining != 6 {
+			t.Errorf("%s: gave back 2: %+v", l.Algorithm, res)
+		}
+		if res := ask(s, epoch, Op{Verb: Refund, Key: key, Tokens: 100}); res.Granted != 4 || res.Remaining != 10 {
+			t.Errorf("%s: gave back more than was taken: %+v", l.Algorithm, res)
+		}
+		if res := ask(s, epoch, Op{Verb: Refund, Key: key, Tokens: 1}); res.Status != NotFound || s.Len() != 0 {
+			t.Errorf("%s: nothing is left to give back: %+v", l.Algorithm, res)
+		}
+		s.Close()
+	}
+}
+
+func TestLeases(t *testing.T) {
+	s := New(Options{Shards: 1})
+	defer s.Close()
+	l := Limit{Algorithm: Concurrency, Capacity: 2, Rate: Rate{0, 10 * sec}}
+	acquire := func(at int64, who string) Result {
+		return ask(s, epoch+at, Op{Key: []byte("k"), Limit: l, Tokens: 1, Who: []byte(who)})
+	}
+	release := func(at int64, who string) int64 {
+		return ask(s, epoch+at, Op{Verb: Release, Key: []byte("k"), Who: []byte(who)}).Granted
+	}
+	for i, step := range []struct {
+		at        int64
+		who       string
+		allowed   bool
+		remaining int64
+		wait      int64
+	}{
+		{0, "a", true, 1, 0}, {sec, "b", true, 0, 0}, {2 * sec, "c", false, 0, 8 * sec}, {3 * sec, "a", true, 0, 0},
+		{10 * sec, "c", false, 0, sec}, {11 * sec, "c", true, 0, 0}, {13 * sec, "d", true, 0, 0},
+	} {
+		if res := acquire(step.at, step.who); res.Allowed != step.allowed || res.Remaining != step.remaining || res.Wait != step.wait {
+			t.Errorf("step %d: %+v", i, res)
+		}
+	}
+	if got := ask(s, epoch+14*sec, Op{Verb: Leases, Key: []byte("k")}).Leases; len(got) != 2 || string(got[0].Holder) != "c" || got[0].Remaining != 7*sec {
+		t.Errorf("leases: %+v", got)
+	}
+	if release(14*sec, "a") != 0 || release(14*sec, "c") != 1 || release(14*sec, "c") != 0 || release(14*sec, "d") != 1 {
+		t.Error("release")
+	}
+	if s.Len() != 0 {
+		t.Error("the key is kept with no holder")
+	}
+}
+
+// Requests that are let out of the queue are never closer than one every P/N.
+func TestQueueSpacesDepartures(t *testing.T) {
+	s := New(Options{Shards: 1})
+	defer s.Close()
+	l := Limit{Algorithm: LeakyQueue, Capacity: 50, Rate: Rate{3, sec}}
+	now, last := epoch, int64(0)
+	for i := range 5000 {
+		now += int64(i*i%7) * 50 * ms
+		res := ask(s, now, Op{Key: []byte("k"), Limit: l, Tokens: 1})
+		if !res.Allowed {
+			continue
+		}
+		leaves := now + res.Wait
+		if last > 0 && (leaves-last+1)*l.Rate.Tokens < l.Rate.Period { // waits are rounded up to whole nanoseconds
+			t.Fatalf("request %d leaves %d ns after the one before", i, leaves-last)
+		}
+		last = leaves
+	}
+}

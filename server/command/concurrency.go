@@ -1,0 +1,71 @@
+package command
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var concurrencyRows = []Row{{
+	Name: "cc.acquire", Syntax: "key limit ttl holder [PEEK]", Since: "0.1.0", Group: "limiter",
+	Summary: "Take or renew one of limit leases, which ends by itself after ttl." + fiveIntegers,
+	Flags:   Write | Fast, Keys: oneKey, Parse: parseLease, Reply: replyAcquire,
+}, {
+	Name: "cc.release", Syntax: "key holder", Since: "0.1.0", Group: "limiter",
+	Summary: "End a lease. Replies 1, or 0 if the holder had none.",
+	Flags:   Write | Fast, Keys: oneKey, Parse: parseRelease, Reply: replyRelease,
+}, {
+	Name: "cc.holders", Syntax: "key", Since: "0.1.0", Group: "limiter",
+	Summary: "List the leases: holder and remaining_ms in turn.",
+	Flags:   ReadOnly, Keys: oneKey, Parse: parseHolders, Reply: replyHolders,
+}}
+
+func parseLease(r *Request) error {
+	a, k := r.Args, kindOf(engine.Concurrency)
+	if err := r.key(a[1]); err != nil {
+		return err
+	}
+	limit, err := r.limit(k, a[2:4])
+	if err != nil {
+		return err
+	}
+	if err := holder(a[4]); err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, engine.Op{Key: a[1], Limit: limit, Tokens: 1, Who: a[4]})
+	return r.options(&r.Ops[len(r.Ops)-1], a[5:], []option{optPeek})
+}
+
+// leaseOp is an operation that only a concurrency limit knows.
+func (r *Request) leaseOp(verb engine.Verb, who []byte) error {
+	op := engine.Op{Verb: verb, Key: r.Args[1], Who: who}
+	op.Limit.Algorithm = engine.Concurrency
+	r.Ops = append(r.Ops, op)
+	return r.key(r.Args[1])
+}
+
+func parseRelease(r *Request) error {
+	if err := holder(r.Args[2]); err != nil {
+		return err
+	}
+	return r.leaseOp(engine.Release, r.Args[2])
+}
+
+func parseHolders(r *Request) error { return r.leaseOp(engine.Leases, nil) }
+
+func replyRelease(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	if !failed(w, &ops[0], &results[0]) {
+		w.Int(results[0].Granted)
+	}
+}
+
+func replyHolders(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	if failed(w, &ops[0], &results[0]) {
+		return
+	}
+	leases := results[0].Leases
+	w.Array(2 * len(leases))
+	for _, l := range leases {
+		w.Bulk(l.Holder)
+		w.Int(millis(l.Remaining))
+	}
+}

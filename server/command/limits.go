@@ -1,0 +1,125 @@
+package command
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// A kind is one way of writing a limit: the arguments that follow the key, and the algorithm they are for. Acquires,
+// RL.ALL and policies all read limits through this one table.
+type kind struct {
+	word      string // in RL.ALL and policies; "" if the algorithm can't stand there
+	algorithm engine.Algorithm
+	args      int // arguments between the key and the holder, or the end
+	holder    bool
+	read      func(r *Request, k *kind, a [][]byte) (engine.Limit, error)
+}
+
+var kinds = []kind{
+	{word: "CL", algorithm: engine.GCRA, args: 3, read: readThrottle},
+	{word: "TB", algorithm: engine.TokenBucket, args: 2, read: readBucket},
+	{word: "LB", algorithm: engine.LeakyBucket, args: 2, read: readBucket},
+	{algorithm: engine.LeakyQueue, args: 2, read: readQueue},
+	{word: "FW", algorithm: engine.FixedWindow, args: 2, read: readFixedWindow},
+	{word: "SW", algorithm: engine.SlidingWindow, args: 2, read: readSliding},
+	{word: "SL", algorithm: engine.SlidingLog, args: 2, read: readLog},
+	{word: "CC", algorithm: engine.Concurrency, args: 2, holder: true, read: readLeases},
+}
+
+func kindOf(algorithm engine.Algorithm) *kind {
+	for i := range kinds {
+		if kinds[i].algorithm == algorithm {
+			return &kinds[i]
+		}
+	}
+	return nil
+}
+
+// limit reads the kind's arguments and holds them to what can be kept.
+func (r *Request) limit(k *kind, a [][]byte) (engine.Limit, error) {
+	l, err := k.read(r, k, a)
+	if err != nil {
+		return l, err
+	}
+	l.Algorithm = k.algorithm
+	if err := l.Check(); err != nil {
+		return l, argumentError(l.Params()[0].Name, err.Error(), a[0])
+	}
+	return l, nil
+}
+
+func readThrottle(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+	burst, err := integerBetween("max_burst", a[0], 0, engine.MaxTokens-1)
+	if err != nil {
+		return l, err
+	}
+	if l.Rate.Tokens, err = integerBetween("count", a[1], 1, engine.MaxTokens); err != nil {
+		return l, err
+	}
+	seconds, err := integerBetween("period", a[2], 1, engine.MaxDuration/int64(time.Second))
+	l.Capacity, l.Rate.Period = burst+1, seconds*int64(time.Second)
+	return l, err
+}
+
+func readBucket(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+	if l.Capacity, err = integerBetween("capacity", a[0], 1, engine.MaxTokens); err != nil {
+		return l, err
+	}
+	l.Rate, err = rate("rate", a[1])
+	return l, err
+}
+
+func readQueue(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+	waiting, err := integerBetween("capacity", a[0], 0, engine.MaxTokens-1)
+	if err != nil {
+		return l, err
+	}
+	l.Capacity = waiting + 1 // and the one that leaves at once
+	l.Rate, err = rate("rate", a[1])
+	return l, err
+}
+
+func readFixedWindow(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxTokens); err != nil {
+		return l, err
+	}
+	if l.Span, l.Rate.Period, err = engine.ParseWindow(string(a[1])); err != nil {
+		return l, argumentError("window", err.Error(), a[1])
+	}
+	return l, nil
+}
+
+func readSliding(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxTokens); err != nil {
+		return l, err
+	}
+	l.Rate.Period, err = duration("window", a[1])
+	return l, err
+}
+
+// readLog bounds the limit further: the log keeps a time for every granted request.
+func readLog(r *Request, k *kind, a [][]byte) (l engine.Limit, err error) {
+	if n, ok := integer(a[0]); ok && n > int64(r.Bounds.MaxLogLimit) {
+		return l, fmt.Errorf("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",
+			r.Bounds.MaxLogLimit, clip(a[0], 64))
+	}
+	return readSliding(r, k, a)
+}
+
+func readLeases(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxHolders); err != nil {
+		return l, err
+	}
+	l.Rate.Period, err = duration("ttl", a[1])
+	return l, err
+}
+
+// holder checks the name of a lease's holder.
+func holder(name []byte) error {
+	if len(name) == 0 || len(name) > engine.MaxHolderBytes {
+		return fmt.Errorf("ERR holder: must be 1 to %d bytes, got %d", engine.MaxHolderBytes, len(name))
+	}
+	return nil
+}

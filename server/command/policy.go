@@ -1,0 +1,191 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var policyRows = []Row{{
+	Name: "rl.check", Syntax: "name id [tokens] [PEEK]", Since: "0.1.0", Group: "limiter",
+	Summary: "Ask the limits of a policy for a caller, all or nothing. " + replyOfAll,
+	Flags:   Write | Fast, Parse: parseCheck, Reply: replyCheck,
+}, {
+	Name: "rl.policy", Syntax: "subcommand", Since: "0.1.0", Group: "limiter",
+	Summary: "Commands about limits kept on the server by name.",
+	Sub: []Row{
+		{Name: "set", Syntax: "name spec ... [SHADOW]", Since: "0.1.0", Group: "limiter",
+			Summary: "Keep limits under a name, from the next check on; {} in a key stands for the caller's id. SHADOW only counts what would be denied.",
+			Flags:   Write | Admin, Parse: parsePolicySet, Reply: replyPolicy},
+		{Name: "get", Syntax: "name [id]", Since: "0.1.0", Group: "limiter",
+			Summary: "Show a policy and what it decided; with an id, the limits that caller is held to.",
+			Flags:   ReadOnly, Run: runPolicyGet},
+		{Name: "del", Syntax: "name", Since: "0.1.0", Group: "limiter", Summary: "Forget a policy. Replies 1, or 0 if there is none.",
+			Flags: Write | Admin, Parse: parsePolicyDel, Reply: replyCount},
+		{Name: "list", Since: "0.1.0", Group: "limiter", Summary: "The names of the policies.", Flags: ReadOnly, Run: runPolicyList},
+		{Name: "override", Syntax: "name id spec ...", Since: "0.1.0", Group: "limiter",
+			Summary: "Hold one caller to other limits than the policy's; NONE in place of limits ends that.",
+			Flags:   Write | Admin, Parse: parseOverride, Reply: replyPolicy},
+		helpRow("rl.policy"),
+	},
+}}
+
+func parseCheck(r *Request) error {
+	a := r.Args
+	if err := r.key(a[2]); err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.Check, Key: a[1], Who: a[2], Tokens: 1})
+	op, words := &r.Ops[len(r.Ops)-1], a[3:]
+	if len(words) > 0 && looksLikeNumber(words[0]) {
+		var err error
+		if op.Tokens, err = integerBetween("tokens", words[0], 1, engine.MaxTokens); err != nil {
+			return err
+		}
+		words = words[1:]
+	}
+	return r.options(op, words, []option{optPeek})
+}
+
+func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	if results[0].Status == engine.NotFound {
+		w.Error(noSuchPolicy(ops[0].Key))
+		return
+	}
+	replyAll(w, ops, results)
+}
+
+func noSuchPolicy(name []byte) string {
+	return fmt.Sprintf("ERR no such policy '%s'; RL.POLICY LIST names those there are", clip(name, 64))
+}
+
+func policyName(name []byte) error {
+	if len(name) == 0 || len(name) > engine.MaxPolicyName {
+		return fmt.Errorf("ERR name: must be 1 to %d bytes, got %d", engine.MaxPolicyName, len(name))
+	}
+	return nil
+}
+
+// policySpecs reads a policy's limits and holds their keys to what a template may be.
+func (r *Request) policySpecs(words [][]byte) (parts []engine.Op, rest [][]byte, err error) {
+	if parts, rest, err = r.specs(words); err != nil {
+		return nil, nil, err
+	}
+	for i := range parts {
+		for _, text := range [][]byte{parts[i].Key, parts[i].Who} {
+			if bytes.Count(text, []byte(engine.Placeholder)) > 1 {
+				return nil, nil, fmt.Errorf("ERR spec: %s may stand only once, got '%s'", engine.Placeholder, clip(text, 64))
+			}
+		}
+		for j := range i {
+			if bytes.Equal(parts[i].Key, parts[j].Key) {
+				return nil, nil, errSameKey
+			}
+		}
+	}
+	return parts, rest, nil
+}
+
+func parsePolicySet(r *Request) error {
+	if err := policyName(r.Args[2]); err != nil {
+		return err
+	}
+	parts, words, err := r.policySpecs(r.Args[3:])
+	if err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.SetPolicy, Key: r.Args[2], Parts: parts})
+	return r.options(&r.Ops[len(r.Ops)-1], words, []option{optShadow})
+}
+
+func parsePolicyDel(r *Request) error {
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.DropPolicy, Key: r.Args[2]})
+	return nil
+}
+
+func parseOverride(r *Request) error {
+	op := engine.Op{Verb: engine.SetOverride, Key: r.Args[2], Who: r.Args[3]}
+	if err := r.key(op.Who); err != nil {
+		return err
+	}
+	if len(r.Args) != 5 || !isWord(r.Args[4], "NONE") {
+		parts, words, err := r.policySpecs(r.Args[4:])
+		if err != nil {
+			return err
+		}
+		if len(words) > 0 {
+			return unknownOption("RL.POLICY OVERRIDE", words[0], optionNames(nil))
+		}
+		op.Parts = parts
+	}
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+func replyPolicy(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	switch results[0].Status {
+	case engine.NotFound:
+		w.Error(noSuchPolicy(ops[0].Key))
+	case engine.PolicyTooMany:
+		w.Error(fmt.Sprintf("ERR name: at most %d policies, and %d overrides in all, are kept", engine.MaxPolicies, engine.MaxOverrides))
+	default:
+		w.Status("OK")
+	}
+}
+
+func runPolicyList(s Session, w *resp.Writer, _ [][]byte) {
+	names := s.Server().Keys().PolicyNames()
+	w.Array(len(names))
+	for _, n := range names {
+		w.BulkString(n)
+	}
+}
+
+func runPolicyGet(s Session, w *resp.Writer, args [][]byte) {
+	if len(args) > 4 {
+		w.Error(ErrSyntax.Error())
+		return
+	}
+	p, found := s.Server().Keys().Policy(string(args[2]))
+	if !found {
+		w.Null()
+		return
+	}
+	limits := p.Parts
+	if len(args) == 4 {
+		limits = p.For(string(args[3]))
+	}
+	w.Map(6)
+	w.BulkString("limits")
+	w.Array(len(limits))
+	for _, l := range limits {
+		w.BulkString(specText(l))
+	}
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{
+		{"overrides", int64(len(p.Overrides))}, {"granted", p.Granted}, {"denied", p.Denied}, {"shadow_denied", p.ShadowDenied},
+	} {
+		w.BulkString(f.name)
+		w.Int(f.value)
+	}
+	w.BulkString("shadow")
+	w.Bool(p.Shadow)
+}
+
+// specText writes a limit in the form that specs reads.
+func specText(op engine.Op) string {
+	k := kindOf(op.Limit.Algorithm)
+	words := []string{k.word, string(op.Key)}
+	for _, p := range op.Limit.Params() {
+		words = append(words, p.Text)
+	}
+	if k.holder {
+		words = append(words, string(op.Who))
+	}
+	return strings.Join(words, " ")
+}
