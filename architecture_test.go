@@ -1,0 +1,168 @@
+// Package stint_test holds the tests of the house as a whole.
+package stint_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/stintdb/stint"
+
+// mayImport says, for each part of the house, which other parts it may import: the table of the design. A part is a
+// directory with everything below it, and may always import itself. Parts that do not exist yet are here already.
+var mayImport = map[string][]string{
+	"engine":      {},
+	"persistence": {"engine"},
+	"cluster":     {"engine", "persistence"},
+	"server":      {"engine"},
+	"cmd":         {"engine", "persistence", "cluster", "server"},
+	"docs":        {"engine", "persistence", "cluster", "server", "cmd"}, // tests that hold the handbook true
+	"bench":       {},
+	"clients":     {},
+	"docker":      {},
+}
+
+// within are narrower rules for packages inside a part.
+var within = map[string][]string{
+	"server/resp":       {},
+	"server/transcript": {},
+	"server/config":     {"engine"},
+	"server/command":    {"engine", "server/resp"},
+}
+
+// pure lists what the engine may not know of: clocks, files, networks, processes, logs.
+var pure = []string{"os", "os/exec", "os/signal", "io", "io/fs", "bufio", "net", "net/http", "syscall", "log", "log/slog", "context", "math/rand", "math/rand/v2"}
+
+// exceptions to pure, each with its reason.
+var exceptions = map[string]string{
+	"engine/memory_mmap.go syscall": "asks the system for blocks of memory the garbage collector need not look at",
+}
+
+// impure are the functions of package time that look at a clock.
+var impure = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
+
+type sourceFile struct {
+	name string // slash-separated, from the root
+	tree *ast.File
+}
+
+func (f sourceFile) isTest() bool { return strings.HasSuffix(f.name, "_test.go") }
+
+// sources parses every Go file of the house but those of modules of their own.
+func sources(t *testing.T) (files []sourceFile) {
+	set := token.NewFileSet()
+	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		name = filepath.ToSlash(name)
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && name != "." && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || entry.Name() == "node_modules"):
+			return filepath.SkipDir
+		case entry.IsDir() || !strings.HasSuffix(name, ".go") || !strings.Contains(name, "/"):
+			return nil
+		}
+		tree, err := parser.ParseFile(set, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		files = append(files, sourceFile{name, tree})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func imports(f sourceFile) (paths []string) {
+	for _, spec := range f.tree.Imports {
+		name, _ := strconv.Unquote(spec.Path.Value)
+		paths = append(paths, name)
+	}
+	return paths
+}
+
+// Parts import only what the table says. Tests may also import what tests are made with.
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	for _, f := range sources(t) {
+		dir := path.Dir(f.name)
+		part, _, _ := strings.Cut(dir, "/")
+		allowed, known := mayImport[part]
+		if !known {
+			t.Errorf("%s: %s is no part of the design: add it to the table here and to the design", f.name, part)
+			continue
+		}
+		seen[part] = true
+		inner, isNarrow := within[dir]
+		for _, name := range imports(f) {
+			ours, is := strings.CutPrefix(name, module+"/")
+			if !is {
+				continue
+			}
+			to, _, _ := strings.Cut(ours, "/")
+			switch {
+			case f.isTest() && ours == "server/transcript":
+			case isNarrow && !f.isTest():
+				if ours != dir && !slices.Contains(inner, ours) {
+					t.Errorf("%s imports %s: %s may import only %v of ours", f.name, ours, dir, inner)
+				}
+			case to != part && !slices.Contains(allowed, to):
+				t.Errorf("%s imports %s: %s may import only %v of ours", f.name, ours, part, allowed)
+			case ours == "server/transcript":
+				t.Errorf("%s imports %s, which is for tests", f.name, ours)
+			}
+		}
+	}
+	for _, part := range []string{"engine", "server", "cmd"} {
+		if !seen[part] {
+			t.Errorf("no file of %s was looked at", part)
+		}
+	}
+}
+
+// The engine is pure: time is an argument, and nothing in it waits, reads, writes or starts anything.
+func TestEngineIsPure(t *testing.T) {
+	for _, f := range sources(t) {
+		if !strings.HasPrefix(f.name, "engine/") || f.isTest() {
+			continue
+		}
+		for _, name := range imports(f) {
+			if slices.Contains(pure, name) && exceptions[f.name+" "+name] == "" {
+				t.Errorf("%s imports %s", f.name, name)
+			}
+		}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				t.Errorf("%s starts a goroutine", f.name)
+			case *ast.SelectorExpr:
+				if from, ok := n.X.(*ast.Ident); ok && from.Name == "time" && slices.Contains(impure, n.Sel.Name) {
+					t.Errorf("%s uses time.%s", f.name, n.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+}
+
+// Every package says what it is for.
+func TestPackagesAreDocumented(t *testing.T) {
+	documented := map[string]bool{}
+	for _, f := range sources(t) {
+		if !f.isTest() && !strings.HasPrefix(f.name, "clients/") {
+			dir := path.Dir(f.name)
+			documented[dir] = documented[dir] || f.tree.Doc != nil
+		}
+	}
+	for dir, is := range documented {
+		if !is {
+			t.Errorf("%s has no package comment", dir)
+		}
+	}
+}
