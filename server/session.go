@@ -224,9 +224,12 @@ func (s *session) run(row *command.Row, args [][]byte, ws *workspace) {
 	if s.silent {
 		ws.out.Buf, s.silent = ws.out.Buf[:mark], false
 	}
-	s.closing = s.closing || s.killed.Load() // by itself
+	s.closeIfKilled()
 	ws.commands++
 }
+
+// closeIfKilled has a connection that killed itself carry out nothing more.
+func (s *session) closeIfKilled() { s.closing = s.closing || s.killed.Load() }
 
 // publish shows other connections what has changed about this one.
 func (s *session) publish() {
@@ -322,6 +325,7 @@ func (s *session) resume(ws *workspace, cfg *config.Config) (more bool) {
 		s.done.Store(false)
 		s.answer(kept, ws)
 		s.publish()
+		s.closeIfKilled()
 		s.host.giveBack(kept)
 	}
 	if s.held != nil && s.held.over.Load() {

@@ -79,6 +79,29 @@ func playFile(t *testing.T, file string, update bool, p Player) {
 	}
 }
 
+// Commands returns the commands of every transcript of a directory, whatever connection they are for: input for fuzzing.
+func Commands(dir string) (scripts [][][][]byte, err error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		steps, err := parse(string(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		var script [][][]byte
+		for _, s := range steps {
+			if s.send != nil {
+				script = append(script, s.send)
+			}
+		}
+		scripts = append(scripts, script)
+	}
+	return scripts, err
+}
+
 func (s *step) play(p Player) (got string, err error) {
 	switch {
 	case s.send != nil:
