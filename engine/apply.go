@@ -1,14 +1,14 @@
 package engine
 
 // apply carries out one operation on one key. The caller holds the shard's lock.
-func (s *shard) apply(now int64, tag uint32, op *Op, res *Result) {
+func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 	res.reset()
 	p := s.find(tag, op.Key)
-	c := &s.one
 	s.load(c, now, op, res, p)
 	if op.Verb == Acquire {
 		if c.ask() && op.Options&Peek == 0 && !s.keep(c, tag, p) {
-			*res = Result{Status: OutOfRoom}
+			res.reset()
+			res.Status = OutOfRoom
 		}
 		return
 	}

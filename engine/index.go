@@ -24,6 +24,9 @@ func newIndex(entries int, mem *memory) index {
 	return index{slots: mem.slots(homes + indexTail), homes: uint64(homes), mem: mem}
 }
 
+// room is the number of entries at which the index grows.
+func (x *index) room() int { return int(x.homes * indexFullness / 100) }
+
 func indexBytes(entries int) int64 {
 	return int64(entries*100/indexFullness+1+indexTail) * slotBytes
 }

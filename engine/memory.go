@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sync"
 	"sync/atomic"
 	"unsafe"
 )
@@ -11,9 +12,11 @@ import (
 type memory struct {
 	max  atomic.Int64 // bytes, 0 for no bound
 	used atomic.Int64
+
+	buffers sync.Pool // of *[compactBytes]byte
 }
 
-const offHeapBytes = 16 << 10
+const offHeapBytes = 4 << 10
 
 // allows reports whether that many more bytes stay within the bound.
 func (m *memory) allows(bytes int64) bool {

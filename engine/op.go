@@ -88,5 +88,16 @@ type Lease struct {
 	Remaining int64 // nanoseconds until it ends by itself
 }
 
-// reset empties the result but keeps the room of its parts.
-func (res *Result) reset() { *res = Result{Parts: res.Parts[:0]} }
+// reset empties what an operation fills in unasked. Held, Bytes and Binding are only read where they were set. Slices
+// keep their room, and are only written when they are in use, as a decision must not wait for the garbage collector's
+// write barrier.
+func (res *Result) reset() {
+	res.Status, res.Allowed = OK, false
+	res.Granted, res.Limit, res.Remaining, res.Wait, res.Reset = 0, 0, 0, 0, 0
+	if len(res.Parts) > 0 {
+		res.Parts = res.Parts[:0]
+	}
+	if res.Leases != nil {
+		res.Leases = nil
+	}
+}

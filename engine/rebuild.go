@@ -1,26 +1,73 @@
 package engine
 
-const minArena = 256
+const (
+	minArena   = 1 << 10
+	minEntries = 16
+	// compactBytes is the largest arena that is compacted in place, through a buffer all shards share in turn.
+	compactBytes = 64 << 10
+)
 
-// rebuild copies the live records to a new arena and index with room for more entries of moreBytes in all, leaving
-// out what holds no information at now. Growing and winning back dead space are the same pass. It reports false,
-// having changed nothing, when the memory bound leaves no room.
+// rebuild makes room for more entries of moreBytes in all, first by leaving out what is deleted or holds no information
+// at now, then by growing. It reports false, having changed nothing, when the memory bound leaves no room.
 func (s *shard) rebuild(now int64, more, moreBytes int) bool {
 	if now < s.fullUntil && s.fullUntil-now <= fullRetry {
 		return false
 	}
 	entries, bytes := s.live(now)
 	entries, bytes = entries+more, bytes+moreBytes
-	roomy, arena := entries+entries/3, max(minArena, bytes+bytes/2)
-	if held := s.index.bytes() + int64(len(s.arena)); !s.mem.allows(indexBytes(roomy) + int64(arena) - held) {
-		roomy, arena = entries, bytes // no room to grow into: just enough
-		if !s.mem.allows(indexBytes(roomy) + int64(arena) - held) {
+	homes, arena := s.index.room(), len(s.arena)
+	if entries <= homes-homes/8 && bytes <= arena-arena/4 { // a good part is free: no need to grow
+		if arena <= compactBytes {
+			s.compact(now)
+		} else {
+			s.moveTo(now, s.fill(now, homes), s.mem.block(arena))
+		}
+		return true
+	}
+	roomy, large := max(entries+entries/3, homes, minEntries), max(bytes+bytes/2, arena, minArena)
+	if held := s.index.bytes() + int64(arena); !s.mem.allows(indexBytes(roomy) + int64(large) - held) {
+		roomy, large = max(entries, homes), max(bytes, arena) // no room to spare: just enough
+		if !s.mem.allows(indexBytes(roomy) + int64(large) - held) {
 			s.fullUntil = now + fullRetry
 			return false
 		}
 	}
-	s.moveTo(now, s.fill(now, roomy), s.mem.block(arena))
+	s.moveTo(now, s.fill(now, roomy), s.mem.block(large))
 	return true
+}
+
+// shrink gives back what the live entries have no use for.
+func (s *shard) shrink(now int64) {
+	entries, bytes := s.live(now)
+	s.moveTo(now, s.fill(now, max(entries+entries/3, minEntries)), s.mem.block(max(bytes+bytes/2, minArena)))
+}
+
+// compact moves the live records of a small arena together.
+func (s *shard) compact(now int64) {
+	buffer := s.mem.buffers.Get().(*[compactBytes]byte)
+	defer s.mem.buffers.Put(buffer)
+	used := 0
+	for at := uint64(0); at < uint64(len(s.index.slots)); {
+		slot := s.index.slots[at]
+		if slot == 0 {
+			at++
+			continue
+		}
+		r := s.record(uint32(slot))
+		if s.expired(r, now) {
+			s.limits.release(r.limitID())
+			s.index.remove(at) // moves the rest of the run up: the same position holds the next entry
+			continue
+		}
+		size := s.size(r)
+		copy(buffer[used:], r[:size])
+		s.index.slots[at] = uint64(slotTag(slot))<<32 | uint64(used/recordAlign+1)
+		used += size
+		at++
+	}
+	copy(s.arena, buffer[:used])
+	clear(s.arena[used:s.used])
+	s.used, s.dead = used, 0
 }
 
 // spread gives an index whose last run outgrew its room more homes. It happens so rarely and takes so little that the

@@ -115,7 +115,7 @@ func (s *shard) trim(now int64) {
 	switch {
 	case s.index.count == 0:
 		s.free()
-	case s.used-s.dead < len(s.arena)/3 && len(s.arena) > minArena:
-		s.rebuild(now, 1, 0)
+	case s.used-s.dead < len(s.arena)/3 && len(s.arena) > compactBytes/4:
+		s.shrink(now)
 	}
 }

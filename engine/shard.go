@@ -9,13 +9,13 @@ import (
 // leaves behind is counted and won back when the shard is rebuilt.
 type shard struct {
 	mu     sync.Mutex
-	index  index
 	arena  []byte
+	index  index
 	used   int // bytes of the arena in use, dead ones included
 	dead   int // bytes of deleted records
-	limits interned
+	limits *interned
+	pin    pinned // the limit of the key made last
 	mem    *memory
-	one    call // scratch of an operation on one key
 
 	fullUntil int64 // a rebuild that won no room is not tried again before this time
 	_         [64]byte
@@ -33,7 +33,7 @@ type place struct {
 
 func (s *shard) record(ref uint32) record { return record(s.arena[(int(ref)-1)*recordAlign:]) }
 
-func (s *shard) limitOf(r record) *Limit { return &s.limits.limits[r.limitID()] }
+func (s *shard) limitOf(r record) *Limit { return &s.limits.at(r.limitID()).limit }
 
 func (s *shard) size(r record) int {
 	return recordBytes(len(algorithms[s.limitOf(r).Algorithm].stateOf(r.rest())), r.keyLen())
@@ -90,8 +90,9 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 			s.drop(p) // it is as good as new: nothing is lost
 			return s.insert(c, tag, size)
 		}
-		s.limits.release(r.limitID())
-		r.setLimitID(s.limits.acquire(c.limit))
+		old := r.limitID()
+		r.setLimitID(s.limits.acquire(&c.limit, &s.pin))
+		s.limits.release(old)
 	}
 	state := alg.stateOf(r.rest())
 	if alg.bytes != 0 {
@@ -129,7 +130,7 @@ func (s *shard) insert(c *call, tag uint32, size int) bool {
 		ref = uint32(s.used/recordAlign) + 1
 	}
 	r := s.record(ref)
-	r.setLimitID(s.limits.acquire(c.limit))
+	r.setLimitID(s.limits.acquire(&c.limit, &s.pin))
 	r.setKeyLen(len(key))
 	copy(r.key(), key)
 	if alg := &algorithms[c.limit.Algorithm]; alg.bytes != 0 {
@@ -170,8 +171,16 @@ func (s *shard) drop(p place) {
 }
 
 func (s *shard) free() {
+	for _, slot := range s.index.slots {
+		if slot != 0 {
+			s.limits.release(s.record(uint32(slot)).limitID())
+		}
+	}
+	if s.pin.used {
+		s.limits.release(s.pin.id)
+		s.pin = pinned{}
+	}
 	s.index.free()
 	s.mem.free(s.arena)
-	s.limits.clear()
 	s.arena, s.used, s.dead, s.index = nil, 0, 0, index{mem: s.mem}
 }

@@ -13,6 +13,7 @@ type Store struct {
 	shift    uint // hash bits above the shard's number
 	mem      memory
 	policies policies
+	calls    sync.Pool // of *call, the scratch of operations on one key
 	groups   sync.Pool // of *group
 
 	sweepMu sync.Mutex
@@ -41,10 +42,13 @@ func New(o Options) *Store {
 		s.shift--
 	}
 	s.mem.max.Store(o.MaxBytes)
+	s.mem.buffers.New = func() any { return new([compactBytes]byte) }
+	limits := newInterned(&s.mem)
 	for i := range s.shards {
-		s.shards[i].mem, s.shards[i].index.mem, s.shards[i].limits.mem = &s.mem, &s.mem, &s.mem
+		s.shards[i].mem, s.shards[i].index.mem, s.shards[i].limits = &s.mem, &s.mem, limits
 	}
 	s.policies.byName = map[string]*policy{}
+	s.calls.New = func() any { return new(call) }
 	s.groups.New = func() any { return new(group) }
 	return s
 }
@@ -85,6 +89,8 @@ func (s *Store) shardsOf(ops []Op) (numbers []uint32) {
 }
 
 func (s *Store) apply(now int64, ops []Op, results []Result, locked bool) {
+	c := s.calls.Get().(*call)
+	defer s.calls.Put(c)
 	for i := range ops {
 		op, res := &ops[i], &results[i]
 		if op.Verb.isWide() {
@@ -94,11 +100,11 @@ func (s *Store) apply(now int64, ops []Op, results []Result, locked bool) {
 		h := maphash.Bytes(s.seed, op.Key)
 		sh := &s.shards[s.shardOf(h)]
 		if locked {
-			sh.apply(now, uint32(h), op, res)
+			sh.apply(c, now, uint32(h), op, res)
 			continue
 		}
 		sh.mu.Lock()
-		sh.apply(now, uint32(h), op, res)
+		sh.apply(c, now, uint32(h), op, res)
 		sh.mu.Unlock()
 	}
 }

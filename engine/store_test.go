@@ -41,12 +41,31 @@ func (s *shard) check(t *testing.T) {
 	if count != s.index.count || bytes != s.used-s.dead {
 		t.Fatalf("%d entries counted as %d, %d bytes as %d", count, s.index.count, bytes, s.used-s.dead)
 	}
-	users := uint32(0)
-	for _, n := range s.limits.users {
-		users += n
+}
+
+// checkLimits holds the users counted for each limit against the entries and pins of all shards.
+func (s *Store) checkLimits(t *testing.T) {
+	t.Helper()
+	users := map[uint32]int32{}
+	for i := range s.shards {
+		sh := &s.shards[i]
+		for _, slot := range sh.index.slots {
+			if slot != 0 {
+				users[sh.record(uint32(slot)).limitID()]++
+			}
+		}
+		if sh.pin.used {
+			users[sh.pin.id]++
+		}
 	}
-	if int(users) != count {
-		t.Fatalf("%d users of limits, %d entries", users, count)
+	limits := s.shards[0].limits
+	for id, n := range users {
+		if got := limits.at(id).users.Load(); got != n {
+			t.Fatalf("limit %d: %d users counted as %d", id, n, got)
+		}
+	}
+	if len(limits.ids) != len(users) {
+		t.Fatalf("%d limits kept, %d in use", len(limits.ids), len(users))
 	}
 }
 
@@ -89,6 +108,7 @@ func TestStoreAgreesWithAMap(t *testing.T) {
 			for j := range s.shards {
 				s.shards[j].check(t)
 			}
+			s.checkLimits(t)
 		}
 	}
 	s.Sweep(now+60*sec, 20_000)
@@ -177,10 +197,11 @@ func TestDistinctLimitsAreBounded(t *testing.T) {
 	for i := range int64(10_000) {
 		ask(s, epoch, Op{Key: keyOf(int(i % 10)), Limit: bucket(1_000_000, 1+i, 60*sec), Tokens: 1})
 	}
-	if n := len(s.shards[0].limits.limits); n > 20 {
+	if n := len(s.shards[0].limits.ids); n > 11 {
 		t.Errorf("%d limits kept for 10 keys", n)
 	}
 	s.shards[0].check(t)
+	s.checkLimits(t)
 }
 
 // Many goroutines on few keys grant exactly what one would.
