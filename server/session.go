@@ -97,7 +97,7 @@ func (s *session) feed(in []byte, ws *workspace, cfg *config.Config) (more bool)
 	}
 	s.reader.Limits = resp.Limits{MaxArgs: cfg.MaxArgs, MaxBulk: cfg.MaxBulkBytes, MaxInline: cfg.MaxBulkBytes}
 	ws.out.RESP3 = s.client.RESP3
-	ws.request.Bounds = bounds(cfg)
+	ws.request.SetBounds(bounds(cfg))
 	at := 0
 	for s.ready() {
 		if len(ws.out.Buf) >= outputChunk {
@@ -299,7 +299,9 @@ func (s *session) answerOne(r *reply, ops []engine.Op, results []engine.Result, 
 }
 
 func (ws *workspace) clear() {
-	clear(ws.replies)
+	if ws.exec {
+		clear(ws.replies) // they hold copies of arguments
+	}
 	ws.replies, ws.exec = ws.replies[:0], false
 	ws.batch.Ops, ws.batch.Results = ws.batch.Ops[:0], ws.batch.Results[:0]
 	ws.batch.Atomic = false

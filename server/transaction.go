@@ -84,7 +84,7 @@ func (s *session) Exec(w *resp.Writer) {
 	ws.out.Buf, w.Buf = w.Buf, ws.out.Buf // the replies go where w's do
 	ws.out.RESP3 = w.RESP3
 	ws.exec, ws.batch.Atomic = true, true
-	ws.request.Bounds = bounds(s.host.Config())
+	ws.request.SetBounds(bounds(s.host.Config()))
 	for _, q := range multi.queued {
 		if q.row.Run != nil {
 			ws.replies = append(ws.replies, reply{row: q.row, args: q.args, quiet: s.silent})

@@ -34,12 +34,12 @@ var handbookReplies = map[string]string{
 		"remaining and reset_ms; null when nothing is taken.",
 	"rl.refund": "the tokens then remaining, an integer, below zero while there is debt; null when nothing was taken.",
 
-	"del":       "how many of the keys had something taken, an integer.",
-	"unlink":    "how many of the keys had something taken, an integer.",
-	"exists":    "an integer; a key given twice counts twice.",
-	"ttl":       "an integer.",
-	"pttl":      "an integer, rounded up.",
-	"type":      "`gcra`, `token-bucket`, `leaky-bucket`, `leaky-queue`, `fixed-window`, `sliding-window`, `sliding-log` or `concurrency`, " +
+	"del":    "how many of the keys had something taken, an integer.",
+	"unlink": "how many of the keys had something taken, an integer.",
+	"exists": "an integer; a key given twice counts twice.",
+	"ttl":    "an integer.",
+	"pttl":   "an integer, rounded up.",
+	"type": "`gcra`, `token-bucket`, `leaky-bucket`, `leaky-queue`, `fixed-window`, `sliding-window`, `sliding-log` or `concurrency`, " +
 		"or `none` for a key as good as new.",
 	"scan":      "two elements: the cursor to go on with, `0` at the end, and an array of keys. COUNT is 10 unless given, at most 100000.",
 	"keys":      "an array of keys; an error when more than 100000 match.",

@@ -111,7 +111,11 @@ func replyPTTL(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 }
 
 func replyType(w *resp.Writer, _ []engine.Op, results []engine.Result) {
-	w.Status(results[0].Held.Algorithm.String())
+	algorithm := engine.NoAlgorithm
+	if results[0].Status == engine.OK {
+		algorithm = results[0].Held.Algorithm
+	}
+	w.Status(algorithm.String())
 }
 
 const (

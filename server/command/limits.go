@@ -37,8 +37,57 @@ func kindOf(algorithm engine.Algorithm) *kind {
 	return nil
 }
 
-// limit reads the kind's arguments and holds them to what can be kept.
+// limit reads the kind's arguments and holds them to what can be kept. Most commands bring the parameters of the one
+// before, which are then not read again.
 func (r *Request) limit(k *kind, a [][]byte) (engine.Limit, error) {
+	if r.last.is(k, a) {
+		return r.last.limit, nil
+	}
+	l, err := r.readLimit(k, a)
+	if err == nil {
+		r.last.keep(k, a, l)
+	}
+	return l, err
+}
+
+// lastLimit remembers the text of a limit's parameters and what they mean.
+type lastLimit struct {
+	kind  *kind
+	text  [48]byte // the parameters one after the other
+	ends  [3]int
+	limit engine.Limit
+}
+
+func (m *lastLimit) is(k *kind, a [][]byte) bool {
+	if m.kind != k {
+		return false
+	}
+	start := 0
+	for i := range a {
+		end := m.ends[i]
+		if string(a[i]) != string(m.text[start:end]) {
+			return false
+		}
+		start = end
+	}
+	return true
+}
+
+func (m *lastLimit) keep(k *kind, a [][]byte, l engine.Limit) {
+	m.kind = nil
+	at := 0
+	for i := range a {
+		n := copy(m.text[at:], a[i])
+		if n < len(a[i]) {
+			return // too long to be remembered
+		}
+		at += n
+		m.ends[i] = at
+	}
+	m.kind, m.limit = k, l
+}
+
+func (r *Request) readLimit(k *kind, a [][]byte) (engine.Limit, error) {
 	l, err := k.read(r, k, a)
 	if err != nil {
 		return l, err

@@ -56,12 +56,20 @@ type Request struct {
 	Bounds Bounds
 
 	parts []engine.Op // room for the parts of Ops
+	last  lastLimit
 }
 
 // Bounds are what the settings bound in the arguments of commands.
 type Bounds struct {
 	MaxKeyBytes int
 	MaxLogLimit int // of a sliding log
+}
+
+// SetBounds holds the requests from here on to bounds.
+func (r *Request) SetBounds(b Bounds) {
+	if r.Bounds != b {
+		r.Bounds, r.last = b, lastLimit{}
+	}
 }
 
 // Reset empties the request for the next batch.
