@@ -11,8 +11,10 @@ import (
 // copies the keys and does not look at them again.
 type laterLocal struct {
 	*Local
-	mu      sync.Mutex
-	pending []func()
+	mu        sync.Mutex
+	finishing sync.Mutex
+	pending   []func()
+	alone     bool // finish by itself
 }
 
 // Decide implements Decider; it never finishes at once.
@@ -24,6 +26,9 @@ func (l *laterLocal) Decide(b *Batch) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.alone {
+		defer func() { go l.finish() }()
+	}
 	l.pending = append(l.pending, func() {
 		l.Local.Decide(&copied)
 		copy(b.Results, copied.Results)
@@ -37,6 +42,8 @@ func (l *laterLocal) finish() bool {
 	l.mu.Lock()
 	pending := l.pending
 	l.pending = nil
+	l.finishing.Lock() // so that batches are decided in the order they came
+	defer l.finishing.Unlock()
 	l.mu.Unlock()
 	done := make(chan struct{})
 	go func() {
