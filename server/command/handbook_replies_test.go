@@ -34,12 +34,12 @@ var handbookReplies = map[string]string{
 		"remaining and reset_ms; null when nothing is taken.",
 	"rl.refund": "the tokens then remaining, an integer, below zero while there is debt; null when nothing was taken.",
 
-	"del":       "how many of the keys had something taken, an integer.",
-	"unlink":    "how many of the keys had something taken, an integer.",
-	"exists":    "an integer; a key given twice counts twice.",
-	"ttl":       "an integer.",
-	"pttl":      "an integer, rounded up.",
-	"type":      "`gcra`, `token-bucket`, `leaky-bucket`, `leaky-queue`, `fixed-window`, `sliding-window`, `sliding-log` or `concurrency`, " +
+	"del":    "how many of the keys had something taken, an integer.",
+	"unlink": "how many of the keys had something taken, an integer.",
+	"exists": "an integer; a key given twice counts twice.",
+	"ttl":    "an integer.",
+	"pttl":   "an integer, rounded up.",
+	"type": "`gcra`, `token-bucket`, `leaky-bucket`, `leaky-queue`, `fixed-window`, `sliding-window`, `sliding-log` or `concurrency`, " +
 		"or `none` for a key as good as new.",
 	"scan":      "two elements: the cursor to go on with, `0` at the end, and an array of keys. COUNT is 10 unless given, at most 100000.",
 	"keys":      "an array of keys; an error when more than 100000 match.",
@@ -77,7 +77,8 @@ var handbookReplies = map[string]string{
 	"client|caching":  handbookOK,
 	"client|help":     "an array of lines.",
 
-	"info":             "text, lines of names and values under headings.",
+	"info":             "text, lines of names and values under headings. `# Policies` has a line for each policy: " +
+		"`policy_<name>:shadow=0,granted=…,denied=…,shadow_denied=…`; names of more than letters, digits and `_ . -` are quoted.",
 	"config|get":       "a map of names and values.",
 	"config|set":       handbookOK,
 	"config|rewrite":   handbookOK,
