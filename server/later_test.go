@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"github.com/stintdb/stint/engine"
@@ -17,12 +18,20 @@ type laterLocal struct {
 	alone     bool // finish by itself
 }
 
+// cloneOp copies an operation with all the bytes it refers to.
+func cloneOp(op engine.Op) engine.Op {
+	op.Key, op.Who, op.Parts = bytes.Clone(op.Key), bytes.Clone(op.Who), slices.Clone(op.Parts)
+	for i := range op.Parts {
+		op.Parts[i] = cloneOp(op.Parts[i])
+	}
+	return op
+}
+
 // Decide implements Decider; it never finishes at once.
 func (l *laterLocal) Decide(b *Batch) bool {
 	copied := Batch{Ops: make([]engine.Op, len(b.Ops)), Results: make([]engine.Result, len(b.Ops)), Atomic: b.Atomic}
 	for i, op := range b.Ops {
-		copied.Ops[i] = op
-		copied.Ops[i].Key = bytes.Clone(op.Key)
+		copied.Ops[i] = cloneOp(op)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
