@@ -10,8 +10,8 @@ func decideQueue(c *call) (changed bool) {
 	room := product(uint64(c.limit.Capacity), period)
 	after := queued.plus(asked)
 	late := wide{} // how much longer the queue is than the caller would wait
-	if c.op.MaxWait > 0 {
-		late = queued.minus(product(uint64(c.op.MaxWait), tokensPerPeriod))
+	if c.op.MaxWait != 0 {
+		late = queued.minus(product(uint64(max(0, c.op.MaxWait)), tokensPerPeriod))
 	}
 	if after.over(room) || !late.isZero() {
 		c.denyMeter(queued, asked, room)

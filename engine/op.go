@@ -34,10 +34,11 @@ const (
 type Op struct {
 	Verb    Verb
 	Options Option
+	MaxKey  uint32 // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
 	Key     []byte // binary, may be empty; only read while the operation is applied
 	Limit   Limit  // Acquire
 	Tokens  int64  // Acquire and Refund; 0 in an Acquire asks without taking
-	MaxWait int64  // Acquire: grant what will be there within this many nanoseconds
+	MaxWait int64  // Acquire: grant what will be there within this many nanoseconds, or with NoWait only what is there now
 	Who     []byte // the holder of a lease, or the caller a policy is checked for
 	Parts   []Op   // AcquireAll: the limits to ask; SetPolicy, SetOverride: the policy's limits, {} in Key standing for Who
 }
@@ -60,7 +61,11 @@ const (
 	NotRefundable        // the algorithm holds nothing that could be given back
 	PolicyTooMany        // there are as many policies, or overrides of one, as are kept
 	SameKeyTwice         // the policy's limits come to the same key for this caller
+	TooLong              // the policy's limits come to a key longer than MaxKey, or a holder out of bounds, for this caller
 )
+
+// NoWait is Op.MaxWait of a request that must not wait. It only differs from none in a queue, where a place is a wait.
+const NoWait = -1
 
 // NeverWait is Result.Wait of a request that can never be granted: it asks for more than the limit.
 const NeverWait = -1

@@ -155,6 +155,11 @@ func (s *Store) check(g *group, now int64, op *Op, res *Result, locked bool) {
 		g.keys = p.key.appendTo(g.keys, op.Who)
 		end := len(g.keys)
 		g.keys = p.who.appendTo(g.keys, op.Who)
+		if !p.fits(end-start, len(g.keys)-end, op.MaxKey) {
+			res.reset()
+			res.Status = TooLong
+			return
+		}
 		g.parts[i] = Op{Limit: p.limit, Tokens: op.Tokens, Options: op.Options,
 			Key: g.keys[start:end:end], Who: g.keys[end:len(g.keys):len(g.keys)]}
 	}
@@ -174,6 +179,12 @@ func (s *Store) check(g *group, now int64, op *Op, res *Result, locked bool) {
 	default:
 		known.denied.Add(1)
 	}
+}
+
+// fits reports whether a key and a holder of so many bytes are within bounds.
+func (p *part) fits(key, holder int, maxKey uint32) bool {
+	return (maxKey == 0 || key <= int(maxKey)) &&
+		(p.limit.Algorithm != Concurrency || holder > 0 && holder <= MaxHolderBytes)
 }
 
 // Policy is a policy as it was set, and what it decided since this store was made.

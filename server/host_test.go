@@ -63,6 +63,11 @@ func serve(t testing.TB, set ...func(*config.Config)) *testHost {
 // serveUntil is serve with the shutdown left to the caller.
 func serveUntil(t testing.TB, set ...func(*config.Config)) (h *testHost, stop func() error) {
 	h = newHost(t, nil, set...)
+	return h, h.start(t)
+}
+
+// start has a server listen. stop shuts it down.
+func (h *testHost) start(t testing.TB) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() { ended <- h.Serve(ctx, func(addresses []string) { ready <- addresses[0] }) }()
@@ -71,7 +76,7 @@ func serveUntil(t testing.TB, set ...func(*config.Config)) (h *testHost, stop fu
 	case err := <-ended:
 		t.Fatal(err)
 	}
-	return h, func() error {
+	return func() error {
 		cancel()
 		return <-ended
 	}

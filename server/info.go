@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stintdb/stint/server/command"
@@ -31,6 +33,7 @@ var infoSections = []struct {
 		return []field{{"role", "master"}, {"connected_slaves", 0}, {"master_repl_offset", 0}}
 	}},
 	{"Cluster", func(*Server) []field { return []field{{"cluster_enabled", 0}} }},
+	{"Policies", (*Server).infoPolicies},
 	{"Keyspace", (*Server).infoKeyspace},
 }
 
@@ -106,4 +109,31 @@ func (s *Server) infoKeyspace() []field {
 		return []field{{"db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, n)}}
 	}
 	return nil
+}
+
+// infoPolicies is a line for each policy: whether it is enforced, and what it decided since the server was started.
+func (s *Server) infoPolicies() (fields []field) {
+	for _, name := range s.keys.PolicyNames() {
+		p, found := s.keys.Policy(name)
+		if !found { // dropped since
+			continue
+		}
+		shadow := 0
+		if p.Shadow {
+			shadow = 1
+		}
+		fields = append(fields, field{"policy_" + infoName(name), fmt.Sprintf("shadow=%d,granted=%d,denied=%d,shadow_denied=%d",
+			shadow, p.Granted, p.Denied, p.ShadowDenied)})
+	}
+	return fields
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
+// infoName quotes a name that would not pass as one word of an INFO line.
+func infoName(name string) string {
+	if plainName.MatchString(name) {
+		return name
+	}
+	return strconv.QuoteToASCII(name)
 }

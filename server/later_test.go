@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 
 	"github.com/stintdb/stint/engine"
@@ -11,19 +12,32 @@ import (
 // copies the keys and does not look at them again.
 type laterLocal struct {
 	*Local
-	mu      sync.Mutex
-	pending []func()
+	mu        sync.Mutex
+	finishing sync.Mutex
+	pending   []func()
+	alone     bool // finish by itself
+}
+
+// cloneOp copies an operation with all the bytes it refers to.
+func cloneOp(op engine.Op) engine.Op {
+	op.Key, op.Who, op.Parts = bytes.Clone(op.Key), bytes.Clone(op.Who), slices.Clone(op.Parts)
+	for i := range op.Parts {
+		op.Parts[i] = cloneOp(op.Parts[i])
+	}
+	return op
 }
 
 // Decide implements Decider; it never finishes at once.
 func (l *laterLocal) Decide(b *Batch) bool {
 	copied := Batch{Ops: make([]engine.Op, len(b.Ops)), Results: make([]engine.Result, len(b.Ops)), Atomic: b.Atomic}
 	for i, op := range b.Ops {
-		copied.Ops[i] = op
-		copied.Ops[i].Key = bytes.Clone(op.Key)
+		copied.Ops[i] = cloneOp(op)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.alone {
+		defer func() { go l.finish() }()
+	}
 	l.pending = append(l.pending, func() {
 		l.Local.Decide(&copied)
 		copy(b.Results, copied.Results)
@@ -37,6 +51,8 @@ func (l *laterLocal) finish() bool {
 	l.mu.Lock()
 	pending := l.pending
 	l.pending = nil
+	l.finishing.Lock() // so that batches are decided in the order they came
+	defer l.finishing.Unlock()
 	l.mu.Unlock()
 	done := make(chan struct{})
 	go func() {

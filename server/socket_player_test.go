@@ -27,9 +27,10 @@ type socketClient struct {
 	closed bool
 }
 
-func newSocketPlayer(t *testing.T) *socketPlayer {
+func newSocketPlayer(t *testing.T, decider func(*Local) Decider) *socketPlayer {
 	t.Parallel() // event loops take half a second to stop
-	h, stop := serveUntil(t)
+	h := newHost(t, decider)
+	stop := h.start(t)
 	return &socketPlayer{testHost: h, t: t, stop: stop, conns: map[string]*socketClient{}}
 }
 

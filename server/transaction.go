@@ -1,6 +1,7 @@
 package server
 
 import (
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -93,7 +94,7 @@ func (s *session) Exec(w *resp.Writer) {
 		ws.add(q.row, q.args, nil, s.silent)
 		if last := &ws.replies[len(ws.replies)-1]; last.hold {
 			last.hold = false
-			ws.batch.Ops[last.first].MaxWait = 0
+			ws.batch.Ops[last.first].MaxWait = engine.NoWait
 		}
 	}
 	s.flush(ws)

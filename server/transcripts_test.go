@@ -25,7 +25,12 @@ func TestTranscripts(t *testing.T) {
 		transcript.Play(t, transcripts, false, func(t *testing.T) transcript.Player { return newLaterPlayer(t, 0) })
 	})
 	t.Run("socket", func(t *testing.T) {
-		transcript.Play(t, transcripts, false, func(t *testing.T) transcript.Player { return newSocketPlayer(t) })
+		transcript.Play(t, transcripts, false, func(t *testing.T) transcript.Player { return newSocketPlayer(t, nil) })
+	})
+	t.Run("decided later, over a socket", func(t *testing.T) {
+		transcript.Play(t, transcripts, false, func(t *testing.T) transcript.Player {
+			return newSocketPlayer(t, func(l *Local) Decider { return &laterLocal{Local: l, alone: true} })
+		})
 	})
 }
 

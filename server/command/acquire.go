@@ -54,7 +54,7 @@ func (r *Request) acquire(k *kind, known []option) error {
 	r.Ops = append(r.Ops, engine.Op{Key: a[1], Limit: limit, Tokens: 1})
 	op, words := &r.Ops[len(r.Ops)-1], a[2+k.args:]
 	if len(words) > 0 && looksLikeNumber(words[0]) {
-		if op.Tokens, err = integerBetween("tokens", words[0], 1, engine.MaxTokens); err != nil {
+		if op.Tokens, err = integerBetween(k.asks, words[0], 1, engine.MaxTokens); err != nil {
 			return err
 		}
 		words = words[1:]

@@ -28,6 +28,7 @@ var (
 	ErrOutOfMemory   = errors.New("OOM command not allowed when used memory > 'maxmemory': no room for another key")
 	ErrDebtTooBig    = errors.New("ERR tokens: FORCE would put the key further in debt than can be kept, 1000000000000 tokens or 150 years")
 	errSameKey       = errors.New("ERR spec: the same key twice; each limit needs a key of its own")
+	errNoPolicy      = errors.New("ERR no such policy; RL.POLICY LIST names those there are")
 	errNotRefundable = errors.New("ERR key: leases are ended by CC.RELEASE, not refunded")
 	ErrQueryTooBig   = errors.New("ERR Protocol error: more unanswered input than --query-buffer-size allows")
 )
@@ -73,6 +74,8 @@ func failed(w *resp.Writer, op *engine.Op, res *engine.Result) bool {
 		w.Error(ErrDebtTooBig.Error())
 	case engine.SameKeyTwice:
 		w.Error(errSameKey.Error())
+	case engine.TooLong:
+		w.Error(fmt.Sprintf("ERR id: with it in the place of {}, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes", engine.MaxHolderBytes))
 	case engine.NotRefundable:
 		w.Error(errNotRefundable.Error())
 	default:

@@ -12,19 +12,20 @@ import (
 type kind struct {
 	word      string // in RL.ALL and policies; "" if the algorithm can't stand there
 	algorithm engine.Algorithm
-	args      int // arguments between the key and the holder, or the end
+	args      int    // arguments between the key and the holder, or the end
+	asks      string // what its own command calls the tokens asked for
 	holder    bool
 	read      func(r *Request, k *kind, a [][]byte) (engine.Limit, error)
 }
 
 var kinds = []kind{
 	{word: "CL", algorithm: engine.GCRA, args: 3, read: readThrottle},
-	{word: "TB", algorithm: engine.TokenBucket, args: 2, read: readBucket},
-	{word: "LB", algorithm: engine.LeakyBucket, args: 2, read: readBucket},
-	{algorithm: engine.LeakyQueue, args: 2, read: readQueue},
-	{word: "FW", algorithm: engine.FixedWindow, args: 2, read: readFixedWindow},
-	{word: "SW", algorithm: engine.SlidingWindow, args: 2, read: readSliding},
-	{word: "SL", algorithm: engine.SlidingLog, args: 2, read: readLog},
+	{word: "TB", algorithm: engine.TokenBucket, args: 2, asks: "tokens", read: readBucket},
+	{word: "LB", algorithm: engine.LeakyBucket, args: 2, asks: "amount", read: readBucket},
+	{algorithm: engine.LeakyQueue, args: 2, asks: "amount", read: readQueue},
+	{word: "FW", algorithm: engine.FixedWindow, args: 2, asks: "tokens", read: readFixedWindow},
+	{word: "SW", algorithm: engine.SlidingWindow, args: 2, asks: "tokens", read: readSliding},
+	{word: "SL", algorithm: engine.SlidingLog, args: 2, asks: "tokens", read: readLog},
 	{word: "CC", algorithm: engine.Concurrency, args: 2, holder: true, read: readLeases},
 }
 

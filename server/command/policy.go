@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/stintdb/stint/engine"
@@ -38,7 +39,7 @@ func parseCheck(r *Request) error {
 	if err := r.key(a[2]); err != nil {
 		return err
 	}
-	r.Ops = append(r.Ops, engine.Op{Verb: engine.Check, Key: a[1], Who: a[2], Tokens: 1})
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.Check, Key: a[1], Who: a[2], Tokens: 1, MaxKey: uint32(min(r.Bounds.MaxKeyBytes, math.MaxUint32))})
 	op, words := &r.Ops[len(r.Ops)-1], a[3:]
 	if len(words) > 0 && looksLikeNumber(words[0]) {
 		var err error
@@ -52,14 +53,10 @@ func parseCheck(r *Request) error {
 
 func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	if results[0].Status == engine.NotFound {
-		w.Error(noSuchPolicy(ops[0].Key))
+		w.Error(errNoPolicy.Error())
 		return
 	}
 	replyAll(w, ops, results)
-}
-
-func noSuchPolicy(name []byte) string {
-	return fmt.Sprintf("ERR no such policy '%s'; RL.POLICY LIST names those there are", clip(name, 64))
 }
 
 func policyName(name []byte) error {
@@ -125,10 +122,10 @@ func parseOverride(r *Request) error {
 	return nil
 }
 
-func replyPolicy(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	switch results[0].Status {
 	case engine.NotFound:
-		w.Error(noSuchPolicy(ops[0].Key))
+		w.Error(errNoPolicy.Error())
 	case engine.PolicyTooMany:
 		w.Error(fmt.Sprintf("ERR name: at most %d policies, and %d overrides in all, are kept", engine.MaxPolicies, engine.MaxOverrides))
 	default:

@@ -1,0 +1,28 @@
+package server
+
+import (
+	"strings"
+	"testing"
+)
+
+// INFO has a line for each policy; a name that could be taken for more than one word is quoted.
+func TestInfoPolicies(t *testing.T) {
+	p := newSessionPlayer(t, 0)
+	for _, command := range [][]string{
+		{"RL.POLICY", "SET", "api", "TB", "k:{}", "2", "1/m"},
+		{"RL.POLICY", "SET", "a:b\r\n# x", "TB", "s:{}", "1", "1/m", "SHADOW"},
+		{"RL.CHECK", "api", "7"}, {"RL.CHECK", "api", "7"}, {"RL.CHECK", "api", "7"},
+		{"RL.CHECK", "a:b\r\n# x", "7"}, {"RL.CHECK", "a:b\r\n# x", "7"},
+		{"RL.CHECK", "a:b\r\n# x", "7", "PEEK"},
+	} {
+		if reply, err := p.Do("a", bytesOf(command), ""); err != nil || strings.HasPrefix(reply, "-") {
+			t.Fatalf("%q: %s %v", command, reply, err)
+		}
+	}
+	const want = "# Policies\r\n" +
+		`policy_"a:b\r\n# x":shadow=1,granted=1,denied=0,shadow_denied=1` + "\r\n" +
+		"policy_api:shadow=0,granted=2,denied=1,shadow_denied=0\r\n"
+	if got := p.Info([]string{"policies"}); got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
