@@ -156,6 +156,12 @@ func (s *session) keepRest(rest []byte, limit int, ws *workspace) {
 // execute takes one command. It reports false if the command must be offered again once the session is ready.
 func (s *session) execute(args [][]byte, ws *workspace) (taken bool) {
 	row, err := s.find(args)
+	if err != nil && command.IsHTTP(args[0]) {
+		s.flush(ws)
+		s.closing = true
+		s.host.log.Warn("closed a connection that sent an HTTP request, perhaps a web page's attempt to send commands", "client", s.id)
+		return true
+	}
 	if s.multi.open && (err != nil || row.Flags&command.NoMulti == 0) {
 		s.queue(row, args, err, ws)
 		return true

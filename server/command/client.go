@@ -81,8 +81,12 @@ func runSetInfo(s Session, w *resp.Writer, args [][]byte) {
 		w.Error("ERR Unrecognized option '" + string(clip(args[2], 64)) + "'")
 		return
 	}
-	if checkClientText(value) != "" {
+	if len(value) <= maxClientText && checkClientText(value) != "" {
 		w.Error("ERR " + strings.ToLower(string(args[2])) + " cannot contain spaces, newlines or special characters.")
+		return
+	}
+	if err := checkClientText(value); err != "" {
+		w.Error(err)
 		return
 	}
 	*field = value

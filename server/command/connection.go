@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -173,7 +174,7 @@ func setName(s Session, name string) string {
 
 func checkClientText(text string) string {
 	if len(text) > maxClientText {
-		return "ERR Client names are limited to 256 bytes"
+		return fmt.Sprintf("ERR Client names are at most %d bytes, got %d", maxClientText, len(text))
 	}
 	if strings.IndexFunc(text, func(r rune) bool { return r < '!' || r > '~' }) >= 0 {
 		return "ERR Client names cannot contain spaces, newlines or special characters."

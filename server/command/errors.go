@@ -9,7 +9,8 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Wire errors: every error text a client can be sent starts here. Texts that clients match are Redis's own.
+// Wire errors that more than one place sends, or that clients match; those are Redis's own texts. An error that only one
+// command knows stands beside it. docs/errors.md lists all of them, which a test holds true.
 var (
 	ErrSyntax        = errors.New("ERR syntax error")
 	ErrNotInteger    = errors.New("ERR value is not an integer or out of range")
@@ -36,6 +37,10 @@ var (
 func wrongArity(r *Row) error {
 	return fmt.Errorf("ERR wrong number of arguments for '%s' command", r.FullName)
 }
+
+// IsHTTP reports whether a command's name is what an HTTP request begins a line with. A web page can make a browser send
+// such a request here, with commands in its body.
+func IsHTTP(name []byte) bool { return isWord(name, "POST") || isWord(name, "Host:") }
 
 func unknownCommand(args [][]byte) error {
 	var beginning strings.Builder

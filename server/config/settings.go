@@ -19,7 +19,7 @@ var Settings = []Setting{
 	},
 	{
 		Name: "admin", Group: groupNetwork, Placeholder: "HOST:PORT",
-		Help:  "Where operators reach health and metrics over HTTP.",
+		Help:  "Reserved for health and metrics over HTTP: accepted and checked, but this version does not listen there yet.",
 		value: func(c *Config) Value { return &address{&c.Admin} },
 	},
 	{
