@@ -34,6 +34,7 @@ type algorithm struct {
 
 	need    func(c *call) int             // of varying size: the bytes that keeping the decision takes
 	write   func(c *call, state []byte)   // of varying size: keep the decision
+	valid   func(state []byte) bool       // of varying size: nothing in it leads out of it
 	release func(c *call) (released bool) // end a lease, in place
 }
 
@@ -53,10 +54,10 @@ var algorithms = [...]algorithm{
 		decide: decideSliding, look: lookSliding, refund: refundSliding, expired: slidingExpired, params: windowParams},
 	SlidingLog: {name: "sliding-log",
 		decide: decideLog, look: lookLog, refund: refundLog, expired: logExpired, params: windowParams,
-		need: needLog, write: writeLog},
+		need: needLog, write: writeLog, valid: validLog},
 	Concurrency: {name: "concurrency",
 		decide: decideLease, look: lookLeases, expired: leasesExpired, params: leaseParams,
-		need: needLeases, write: writeLeases, release: releaseLease},
+		need: needLeases, write: writeLeases, valid: validLeases, release: releaseLease},
 }
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.

@@ -28,6 +28,7 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 	case Release, Leases:
 		s.lease(c, p)
 	case Delete:
+		s.noteGone(op.Key)
 		s.drop(p)
 	}
 }
@@ -57,7 +58,7 @@ func (s *shard) refund(c *call, tag uint32, p place) {
 	if alg.bytes != 0 {
 		s.keep(c, tag, p)
 	}
-	s.dropExpired(p, c.now)
+	s.settle(c, p)
 }
 
 func (s *shard) lease(c *call, p place) {
@@ -69,13 +70,16 @@ func (s *shard) lease(c *call, p place) {
 		listLeases(c)
 	case alg.release(c):
 		c.result.Granted = 1
-		s.dropExpired(p, c.now)
+		s.settle(c, p)
 	}
 }
 
-// dropExpired drops an entry that holds no information any more.
-func (s *shard) dropExpired(p place, now int64) {
-	if s.expired(s.record(p.ref), now) {
+// settle notes an entry that something was given back to, or drops it if it holds no information any more.
+func (s *shard) settle(c *call, p place) {
+	if s.expired(s.record(p.ref), c.now) {
+		s.noteGone(c.op.Key)
 		s.drop(p)
+		return
 	}
+	s.note(p.ref)
 }

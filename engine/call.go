@@ -12,6 +12,8 @@ type call struct {
 	fresh  bool           // there is no state
 	next   [maxState]byte // the state to keep, of an algorithm whose state has a fixed size
 	result *Result
+
+	loading []byte // the whole state, of an entry that is loaded
 }
 
 // maxState is the largest state of fixed size.

@@ -171,3 +171,20 @@ func listLeases(c *call) {
 }
 
 func leasesExpired(state []byte, _ *Limit, now int64) bool { return leases(state).last() <= now }
+
+func validLeases(state []byte) bool {
+	l := leases(state)
+	if len(l) < leasesHead || l.used() < leasesHead || l.used() > len(l) {
+		return false
+	}
+	offset := leasesHead
+	for offset < l.used() {
+		if offset+leaseHead > l.used() {
+			return false
+		}
+		if offset += leaseHead + int(binary.LittleEndian.Uint16(l[offset+8:])); offset > l.used() {
+			return false
+		}
+	}
+	return true
+}

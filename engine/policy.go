@@ -26,6 +26,10 @@ type policies struct {
 	mu        sync.RWMutex
 	byName    map[string]*policy
 	overrides int
+
+	store   *changes
+	changes []Op // for the journal, in order
+	changed atomic.Bool
 }
 
 // policy is one named set of limits. Its parts are never changed in place: a reader may go on using them.
@@ -86,6 +90,7 @@ func (p *policies) set(op *Op, res *Result) {
 		p.byName[string(op.Key)] = known
 	}
 	known.parts, known.shadow = newParts(op.Parts), op.Options&Shadow != 0
+	p.note(op)
 }
 
 func (p *policies) drop(op *Op, res *Result) {
@@ -98,6 +103,7 @@ func (p *policies) drop(op *Op, res *Result) {
 	}
 	p.overrides -= len(known.overrides)
 	delete(p.byName, string(op.Key))
+	p.note(op)
 }
 
 func (p *policies) override(op *Op, res *Result) {
@@ -116,12 +122,39 @@ func (p *policies) override(op *Op, res *Result) {
 	case len(op.Parts) == 0:
 	case !had && p.overrides >= MaxOverrides:
 		res.Status = PolicyTooMany
+		return
 	default:
 		if !had {
 			p.overrides++
 		}
 		known.overrides[string(op.Who)] = newParts(op.Parts)
 	}
+	p.note(op)
+}
+
+// note keeps a copy of an operation for the journal. The caller holds mu.
+func (p *policies) note(op *Op) {
+	if !p.store.on.Load() {
+		return
+	}
+	if len(p.changes) >= maxPolicyChanges {
+		p.store.lost.Store(true)
+		return
+	}
+	p.changes = append(p.changes, op.clone())
+	p.changed.Store(true)
+}
+
+// maxPolicyChanges bounds what is noted of policies. Beyond it the next snapshot has to tell.
+const maxPolicyChanges = 10_000
+
+// clone returns an operation on a policy that shares no memory with the original.
+func (o *Op) clone() Op {
+	c := Op{Verb: o.Verb, Options: o.Options, Key: bytes.Clone(o.Key), Who: bytes.Clone(o.Who)}
+	for _, p := range o.Parts {
+		c.Parts = append(c.Parts, Op{Limit: p.Limit, Key: bytes.Clone(p.Key), Who: bytes.Clone(p.Who)})
+	}
+	return c
 }
 
 // find returns a policy, its limits for a caller, and whether it only counts.
@@ -243,4 +276,22 @@ func (p *Policy) For(id string) []Op {
 		}
 	}
 	return p.Parts
+}
+
+// PolicyOps calls visit for the operations that would make the policies there are, for a snapshot.
+func (s *Store) PolicyOps(visit func(*Op)) {
+	for _, name := range s.PolicyNames() {
+		p, found := s.Policy(name)
+		if !found {
+			continue
+		}
+		op := Op{Verb: SetPolicy, Key: []byte(name), Parts: p.Parts}
+		if p.Shadow {
+			op.Options = Shadow
+		}
+		visit(&op)
+		for _, o := range p.Overrides {
+			visit(&Op{Verb: SetOverride, Key: []byte(name), Who: []byte(o.ID), Parts: o.Parts})
+		}
+	}
 }

@@ -47,6 +47,7 @@ func (s *shard) compact(now int64) {
 	buffer := s.mem.buffers.Get().(*[compactBytes]byte)
 	defer s.mem.buffers.Put(buffer)
 	used := 0
+	s.dirty = s.dirty[:0] // noted again, under their new references
 	for at := uint64(0); at < uint64(len(s.index.slots)); {
 		slot := s.index.slots[at]
 		if slot == 0 {
@@ -62,6 +63,9 @@ func (s *shard) compact(now int64) {
 		size := s.size(r)
 		copy(buffer[used:], r[:size])
 		s.index.slots[at] = uint64(slotTag(slot))<<32 | uint64(used/recordAlign+1)
+		if r.isDirty() {
+			s.dirty = append(s.dirty, uint32(used/recordAlign)+1)
+		}
 		used += size
 		at++
 	}
@@ -121,8 +125,12 @@ func (s *shard) fill(now int64, entries int) index {
 // moveTo makes an index of fill and a new arena the shard's own.
 func (s *shard) moveTo(now int64, to index, arena []byte) {
 	used := 0
+	s.dirty = s.dirty[:0] // noted again, under their new references
 	s.each(now, func(_ uint32, r record, size int) {
 		copy(arena[used:used+size], r[:size])
+		if r.isDirty() {
+			s.dirty = append(s.dirty, uint32(used/recordAlign)+1)
+		}
 		used += size
 	}, func(r record) { s.limits.release(r.limitID()) })
 	s.index.free()

@@ -6,7 +6,7 @@ import "encoding/binary"
 //
 //	offset  size  field
 //	0       4     id of the limit the state was last written under
-//	4       4     length of the key
+//	4       4     length of the key; its highest bit marks the record as noted for the journal
 //	8       k     key, padded to a multiple of 8
 //	8+k     s     state; where its size varies, its first 4 bytes are that size
 //
@@ -26,7 +26,7 @@ func recordBytes(stateBytes, keyBytes int) int {
 
 func (r record) limitID() uint32      { return binary.LittleEndian.Uint32(r) }
 func (r record) setLimitID(id uint32) { binary.LittleEndian.PutUint32(r, id) }
-func (r record) keyLen() int          { return int(binary.LittleEndian.Uint32(r[4:])) }
+func (r record) keyLen() int          { return int(binary.LittleEndian.Uint32(r[4:]) &^ dirtyBit) }
 func (r record) setKeyLen(n int)      { binary.LittleEndian.PutUint32(r[4:], uint32(n)) }
 func (r record) key() []byte          { return r[recordHead : recordHead+r.keyLen()] }
 

@@ -17,6 +17,11 @@ type shard struct {
 	pin    pinned // the limit of the key made last
 	mem    *memory
 
+	number  uint32 // of the shard
+	changes *changes
+	dirty   []uint32 // references of records written since the journal was last told
+	gone    []byte   // keys deleted since then: 4 bytes of length, the key
+
 	fullUntil int64 // a rebuild that won no room is not tried again before this time
 	_         [64]byte
 }
@@ -97,14 +102,16 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 	state := alg.stateOf(r.rest())
 	if alg.bytes != 0 {
 		copy(state, c.next[:])
+		s.note(p.ref)
 		return true
 	}
 	if size > len(state) {
-		if state = s.enlarge(c, tag, size); state == nil {
+		if state, p.ref = s.enlarge(c, tag, size); state == nil {
 			return false
 		}
 	}
 	alg.write(c, state)
+	s.note(p.ref)
 	return true
 }
 
@@ -133,39 +140,48 @@ func (s *shard) insert(c *call, tag uint32, size int) bool {
 	r.setLimitID(s.limits.acquire(&c.limit, &s.pin))
 	r.setKeyLen(len(key))
 	copy(r.key(), key)
-	if alg := &algorithms[c.limit.Algorithm]; alg.bytes != 0 {
+	s.used += need
+	switch alg := &algorithms[c.limit.Algorithm]; {
+	case c.loading != nil:
+		copy(r.rest(), c.loading)
+		return true
+	case alg.bytes != 0:
 		copy(r.rest()[:size], c.next[:])
-	} else {
+	default:
 		setVariableSize(r.rest(), size)
 		alg.write(c, r.rest()[:size:size])
 	}
-	s.used += need
+	s.note(ref)
 	return true
 }
 
-// enlarge moves the record of c's key to one with a state of size bytes, the old state in front, and returns that state.
-// It returns nil when there is no room.
-func (s *shard) enlarge(c *call, tag uint32, size int) []byte {
+// enlarge moves the record of c's key to one with a state of size bytes, the old state in front, and returns that state
+// and the record's reference. It returns nil when there is no room.
+func (s *shard) enlarge(c *call, tag uint32, size int) (state []byte, ref uint32) {
 	need := recordBytes(size, len(c.op.Key))
 	if !s.reserve(c.now, 0, need) {
-		return nil
+		return nil, 0
 	}
 	p := s.find(tag, c.op.Key) // making room may have moved it
 	old, oldSize := s.record(p.ref), s.size(s.record(p.ref))
 	moved := record(s.arena[s.used : s.used+need])
 	clear(moved)
 	copy(moved, old[:oldSize])
+	old.setDirty(false)
+	moved.setDirty(false) // to be noted anew, under its new reference
 	setVariableSize(moved.rest(), size)
-	s.index.slots[p.at] = uint64(tag)<<32 | uint64(s.used/recordAlign+1)
+	ref = uint32(s.used/recordAlign) + 1
+	s.index.slots[p.at] = uint64(tag)<<32 | uint64(ref)
 	s.used += need
 	s.dead += oldSize
-	return moved.rest()[:size:size]
+	return moved.rest()[:size:size], ref
 }
 
 // drop removes the entry at p.
 func (s *shard) drop(p place) {
 	r := s.record(p.ref)
 	s.dead += s.size(r)
+	r.setDirty(false)
 	s.limits.release(r.limitID())
 	s.index.remove(p.at)
 }
@@ -183,4 +199,5 @@ func (s *shard) free() {
 	s.index.free()
 	s.mem.free(s.arena)
 	s.arena, s.used, s.dead, s.index = nil, 0, 0, index{mem: s.mem}
+	s.dirty, s.gone = nil, nil
 }

@@ -204,3 +204,20 @@ func logExpired(state []byte, l *Limit, now int64) bool {
 	n := g.len()
 	return n == 0 || g.time(n-1) <= now-l.Rate.Period
 }
+
+func validLog(state []byte) bool {
+	g := slidingLog(state)
+	if len(g) < logHead {
+		return false
+	}
+	room, n := g.room(), g.len()
+	if room < 1 || len(g) != logHead+room*logEntry || g.oldest() >= room || n > room {
+		return false
+	}
+	for i := 1; i < n; i++ {
+		if g.time(i) < g.time(i-1) {
+			return false
+		}
+	}
+	return true
+}

@@ -3,6 +3,7 @@ package engine
 import (
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 )
 
 // Store keeps the state of every limited key, and the policies, and decides operations on them. It is safe for
@@ -13,6 +14,7 @@ type Store struct {
 	shift    uint // hash bits above the shard's number
 	mem      memory
 	policies policies
+	changes  changes
 	calls    sync.Pool // of *call, the scratch of operations on one key
 	groups   sync.Pool // of *group
 
@@ -46,8 +48,10 @@ func New(o Options) *Store {
 	limits := newInterned(&s.mem)
 	for i := range s.shards {
 		s.shards[i].mem, s.shards[i].index.mem, s.shards[i].limits = &s.mem, &s.mem, limits
+		s.shards[i].number, s.shards[i].changes = uint32(i), &s.changes
 	}
-	s.policies.byName = map[string]*policy{}
+	s.policies.byName, s.policies.store = map[string]*policy{}, &s.changes
+	s.changes.dirty = make([]atomic.Uint64, (n+63)/64)
 	s.calls.New = func() any { return new(call) }
 	s.groups.New = func() any { return new(group) }
 	return s
@@ -97,14 +101,13 @@ func (s *Store) apply(now int64, ops []Op, results []Result, locked bool) {
 			s.applyWide(now, op, res, locked)
 			continue
 		}
-		h := maphash.Bytes(s.seed, op.Key)
-		sh := &s.shards[s.shardOf(h)]
+		sh, tag := s.locate(op.Key)
 		if locked {
-			sh.apply(c, now, uint32(h), op, res)
+			sh.apply(c, now, tag, op, res)
 			continue
 		}
 		sh.mu.Lock()
-		sh.apply(c, now, uint32(h), op, res)
+		sh.apply(c, now, tag, op, res)
 		sh.mu.Unlock()
 	}
 }
@@ -143,22 +146,33 @@ func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 	}
 }
 
-// flush empties the store, one shard after the other. Policies stay: they are settings, not counts.
+// flush empties the store, with every shard locked, so that a journal sees what came before it and what after. Policies
+// stay: they are settings, not counts.
 func (s *Store) flush(locked bool) {
 	for i := range s.shards {
-		sh := &s.shards[i]
-		if locked {
-			sh.free()
-			continue
+		if !locked {
+			s.shards[i].mu.Lock()
 		}
-		sh.mu.Lock()
-		sh.free()
-		sh.mu.Unlock()
+	}
+	for i := range s.shards {
+		s.shards[i].free()
+	}
+	s.changes.flushes.Add(1)
+	for i := range s.shards {
+		if !locked {
+			s.shards[i].mu.Unlock()
+		}
 	}
 }
 
 // Close gives the store's memory back to the system. The store must not be used afterwards.
 func (s *Store) Close() { s.flush(false) }
+
+// locate returns a key's shard and tag.
+func (s *Store) locate(key []byte) (*shard, uint32) {
+	h := maphash.Bytes(s.seed, key)
+	return &s.shards[s.shardOf(h)], uint32(h)
+}
 
 // Len counts the keys; those as good as new that have not been dropped yet are included.
 func (s *Store) Len() int {

@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+	"math/bits"
+	"sync/atomic"
+)
+
+// Change is what has become of one key, or of all, since the last [Store.Changes].
+type Change struct {
+	Kind  ChangeKind
+	Entry Entry // Changed: the state as it is now; Deleted: its Key alone. Slices are only valid during the call
+	Op    *Op   // PolicyChanged: the operation that changed a policy
+}
+
+// ChangeKind says what a Change is.
+type ChangeKind uint8
+
+// The kinds of changes.
+const (
+	Changed       ChangeKind = iota
+	Deleted                  // the key was made as good as new
+	Flushed                  // every key was
+	PolicyChanged            // a policy was set, dropped or overridden
+)
+
+// changes is what the store notes for a journal: which keys were written, and which were deleted, since it was asked
+// last. A key that is written a million times in between is noted once.
+type changes struct {
+	on      atomic.Bool
+	dirty   []atomic.Uint64 // a bit for every shard with something noted
+	flushes atomic.Uint64   // how often every key was deleted
+	seen    uint64          // flushes that Changes has reported; only it uses this
+	lost    atomic.Bool     // more was deleted between two calls than is noted
+}
+
+// maxGone bounds the bytes of deleted keys that a shard notes. Beyond it the next snapshot has to tell.
+const maxGone = 64 << 10
+
+// dirtyBit marks a record as noted, in the field of its key's length.
+const dirtyBit = 1 << 31
+
+func (r record) isDirty() bool { return binary.LittleEndian.Uint32(r[4:])&dirtyBit != 0 }
+
+func (r record) setDirty(dirty bool) {
+	n := uint32(r.keyLen())
+	if dirty {
+		n |= dirtyBit
+	}
+	binary.LittleEndian.PutUint32(r[4:], n)
+}
+
+func (c *changes) mark(shard uint32) { c.dirty[shard/64].Or(1 << (shard % 64)) }
+
+// note marks a record as written.
+func (s *shard) note(ref uint32) {
+	if !s.changes.on.Load() {
+		return
+	}
+	if r := s.record(ref); !r.isDirty() {
+		r.setDirty(true)
+		s.noteRef(ref)
+	}
+}
+
+func (s *shard) noteRef(ref uint32) {
+	if len(s.dirty) == 0 {
+		s.changes.mark(s.number)
+	}
+	s.dirty = append(s.dirty, ref)
+}
+
+// noteGone marks a key as deleted.
+func (s *shard) noteGone(key []byte) {
+	if !s.changes.on.Load() {
+		return
+	}
+	if len(s.gone)+len(key)+4 > maxGone {
+		s.changes.lost.Store(true)
+		return
+	}
+	s.changes.mark(s.number)
+	s.gone = append(binary.LittleEndian.AppendUint32(s.gone, uint32(len(key))), key...)
+}
+
+// Track starts or stops noting changes. It must be called before the store is used by others.
+func (s *Store) Track(on bool) { s.changes.on.Store(on) }
+
+// Changes calls visit for everything that changed since the last call, once for each key, and forgets it. A key's
+// deletion comes before a state it was given afterwards. visit runs under a shard's lock: it must be quick and must not
+// call the store. complete is false if something deleted could not be noted: only a snapshot then tells all. Calls must
+// not overlap.
+func (s *Store) Changes(now int64, visit func(Change)) (complete bool) {
+	s.policies.takeChanges(func(op *Op) { visit(Change{Kind: PolicyChanged, Op: op}) })
+	for i := range s.changes.dirty {
+		for set := s.changes.dirty[i].Swap(0); set != 0; set &= set - 1 {
+			sh := &s.shards[i*64+bits.TrailingZeros64(set)]
+			sh.mu.Lock()
+			s.reportFlush(visit)
+			sh.takeChanges(now, visit)
+			sh.mu.Unlock()
+		}
+	}
+	s.reportFlush(visit)
+	return !s.changes.lost.Swap(false)
+}
+
+// HasChanges reports whether Changes would find any.
+func (s *Store) HasChanges() bool {
+	for i := range s.changes.dirty {
+		if s.changes.dirty[i].Load() != 0 {
+			return true
+		}
+	}
+	return s.changes.flushes.Load() != s.changes.seen || s.policies.changed.Load()
+}
+
+// reportFlush tells of a deletion of all keys before anything that came after it. What was reported before came before:
+// a flush holds every shard's lock.
+func (s *Store) reportFlush(visit func(Change)) {
+	if n := s.changes.flushes.Load(); n != s.changes.seen {
+		s.changes.seen = n
+		visit(Change{Kind: Flushed})
+	}
+}
+
+func (s *shard) takeChanges(now int64, visit func(Change)) {
+	for gone := s.gone; len(gone) > 0; {
+		n := 4 + int(binary.LittleEndian.Uint32(gone))
+		visit(Change{Kind: Deleted, Entry: Entry{Key: gone[4:n]}})
+		gone = gone[n:]
+	}
+	s.gone = s.gone[:0]
+	for _, ref := range s.dirty {
+		r := s.record(ref)
+		if !r.isDirty() {
+			continue // it was deleted, or moved and noted anew
+		}
+		r.setDirty(false)
+		limit := s.limitOf(r)
+		alg := &algorithms[limit.Algorithm]
+		if state := alg.stateOf(r.rest()); !alg.expired(state, limit, now) {
+			visit(Change{Kind: Changed, Entry: Entry{Key: r.key(), Limit: *limit, State: state}})
+		}
+	}
+	s.dirty = s.dirty[:0]
+}
+
+// takeChanges hands out the operations that changed policies, in order.
+func (p *policies) takeChanges(visit func(*Op)) {
+	p.mu.Lock()
+	ops := p.changes
+	p.changes = nil
+	p.changed.Store(false)
+	p.mu.Unlock()
+	for i := range ops {
+		visit(&ops[i])
+	}
+}
+
+// ErrState refuses an entry whose parts do not fit together.
+var ErrState = errors.New("state does not fit its limit")
+
+// Load puts an entry into the store as it was, in place of one of the same key. It is for recovery: nothing is noted as
+// changed. An entry as good as new is left out. State may lack zero bytes at its end.
+func (s *Store) Load(now int64, e Entry) error {
+	state, err := e.check()
+	if err != nil {
+		return err
+	}
+	alg := &algorithms[e.Limit.Algorithm]
+	if alg.expired(state, &e.Limit, now) {
+		s.Unload(e.Key)
+		return nil
+	}
+	sh, tag := s.locate(e.Key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if p := sh.find(tag, e.Key); p.found {
+		sh.drop(p)
+	}
+	op := Op{Key: e.Key, Limit: e.Limit}
+	c := &call{now: now, op: &op, limit: e.Limit, held: e.Limit, fresh: true, loading: state}
+	if !sh.insert(c, tag, len(state)) {
+		return ErrNoRoom
+	}
+	return nil
+}
+
+// ErrNoRoom is returned by Load when the memory bound is reached.
+var ErrNoRoom = errors.New("more keys than the memory bound allows")
+
+// Unload removes a key without noting it as changed, for recovery.
+func (s *Store) Unload(key []byte) {
+	sh, tag := s.locate(key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if p := sh.find(tag, key); p.found {
+		sh.drop(p)
+	}
+}
+
+// check returns the entry's state in its full size, once nothing in it can mislead the algorithm.
+func (e *Entry) check() ([]byte, error) {
+	l := &e.Limit
+	if l.Algorithm == NoAlgorithm || int(l.Algorithm) >= len(algorithms) || l.Capacity < 1 || l.Capacity > MaxTokens ||
+		l.Rate.Period < 0 || l.Rate.Tokens < 0 || l.Span > EachMonth || len(e.Key) > MaxKeyBytes {
+		return nil, ErrState
+	}
+	meter := l.Algorithm <= LeakyQueue
+	if meter != (l.Rate.Tokens > 0) || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Span != FromFirst && l.Algorithm != FixedWindow || l.Check() != nil {
+		return nil, ErrState
+	}
+	alg := &algorithms[l.Algorithm]
+	if alg.bytes != 0 {
+		if len(e.State) > alg.bytes {
+			return nil, ErrState
+		}
+		return append(make([]byte, 0, alg.bytes), e.State...)[:alg.bytes], nil
+	}
+	if len(e.State) < 4 {
+		return nil, ErrState
+	}
+	size := binary.LittleEndian.Uint32(e.State)
+	if int64(size) < int64(len(e.State)) || size > maxVariableState || size%recordAlign != 0 {
+		return nil, ErrState
+	}
+	state := make([]byte, size)
+	copy(state, e.State)
+	if !alg.valid(state) {
+		return nil, ErrState
+	}
+	return state, nil
+}
+
+const (
+	// MaxKeyBytes bounds a key.
+	MaxKeyBytes = 1 << 20
+	// maxVariableState bounds a log or a set of leases.
+	maxVariableState = 512 << 20
+)

@@ -1,0 +1,162 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// What Changes tells, applied in order to a copy, keeps the copy equal to the store, through growth, deletion, refunds,
+// releases and flushes; and what is loaded from the copy decides as the store does.
+func TestChangesKeepACopyEqual(t *testing.T) {
+	type kept struct {
+		limit Limit
+		state []byte
+	}
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		s := New(Options{Shards: 4})
+		s.Track(true)
+		mirror := map[string]kept{}
+		take := func(now int64) {
+			complete := s.Changes(now, func(c Change) {
+				switch c.Kind {
+				case Changed:
+					mirror[string(c.Entry.Key)] = kept{c.Entry.Limit, bytes.Clone(c.Entry.State)}
+				case Deleted:
+					delete(mirror, string(c.Entry.Key))
+				case Flushed:
+					clear(mirror)
+				}
+			})
+			if !complete {
+				t.Fatal("changes were lost")
+			}
+		}
+		now := epoch
+		for i := range 5000 {
+			now += r.Int64N(sec / 50)
+			p := randomPart(r)
+			p.Key = fmt.Appendf(p.Key, "-%d", r.IntN(50))
+			switch r.IntN(12) {
+			case 0:
+				ask(s, now, Op{Verb: Delete, Key: p.Key})
+			case 1:
+				ask(s, now, Op{Verb: Refund, Key: p.Key, Tokens: p.Tokens})
+			case 2:
+				ask(s, now, Op{Verb: Release, Key: p.Key, Who: p.Who})
+			case 3:
+				s.Sweep(now, 50)
+			case 4:
+				if r.IntN(100) == 0 {
+					ask(s, now, Op{Verb: Flush})
+				}
+			case 5:
+				p.Options = Peek
+				ask(s, now, p)
+			default:
+				ask(s, now, p)
+			}
+			if r.IntN(40) == 0 {
+				take(now)
+			}
+			if i%500 != 0 {
+				continue
+			}
+			take(now)
+			if s.HasChanges() {
+				t.Fatal("there is more to tell")
+			}
+			again := New(Options{Shards: 2})
+			for key, k := range mirror {
+				if err := again.Load(now, Entry{[]byte(key), k.limit, bytes.TrimRight(k.state, "\x00")}); err != nil {
+					t.Fatalf("seed %d: %v: %s %v %x", seed, err, key, k.limit, k.state)
+				}
+			}
+			if got, want := fmt.Sprint(contents(again, now)), fmt.Sprint(contents(s, now)); got != want {
+				t.Fatalf("seed %d step %d:\ngot  %s\nwant %s", seed, i, got, want)
+			}
+			for j := range again.shards {
+				again.shards[j].check(t)
+			}
+			again.checkLimits(t)
+			again.Close()
+		}
+		s.Close()
+	}
+}
+
+// A key written many times between two calls is told once.
+func TestChangesAreCoalesced(t *testing.T) {
+	s := New(Options{})
+	defer s.Close()
+	s.Track(true)
+	for range 100_000 {
+		ask(s, epoch, Op{Key: []byte("hot"), Limit: bucket(MaxTokens, 1000, sec), Tokens: 1})
+	}
+	told := 0
+	s.Changes(epoch, func(Change) { told++ })
+	if told != 1 {
+		t.Errorf("told %d times", told)
+	}
+	s.Changes(epoch, func(Change) { t.Error("told again") })
+}
+
+func TestPolicyChangesAreTold(t *testing.T) {
+	s, again := New(Options{}), New(Options{})
+	defer s.Close()
+	defer again.Close()
+	s.Track(true)
+	part := []Op{{Key: []byte("{}"), Limit: bucket(2, 1, sec)}}
+	ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("a"), Parts: part, Options: Shadow})
+	ask(s, epoch, Op{Verb: SetOverride, Key: []byte("a"), Who: []byte("x"), Parts: part})
+	ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("b"), Parts: part})
+	ask(s, epoch, Op{Verb: DropPolicy, Key: []byte("b")})
+	ask(s, epoch, Op{Verb: DropPolicy, Key: []byte("none")})
+	n := 0
+	s.Changes(epoch, func(c Change) {
+		if n++; c.Kind != PolicyChanged {
+			t.Errorf("told of %+v", c)
+		}
+		ask(again, epoch, *c.Op)
+	})
+	third := New(Options{})
+	defer third.Close()
+	again.PolicyOps(func(op *Op) { ask(third, epoch, *op) })
+	want, _ := s.Policy("a")
+	got, _ := third.Policy("a")
+	if n != 4 || fmt.Sprint(got) != fmt.Sprint(want) || len(third.PolicyNames()) != 1 {
+		t.Errorf("%d told: got %v, want %v", n, got, want)
+	}
+}
+
+// Whatever bytes are loaded, the engine refuses them or decides on them; it does not fall over.
+func FuzzLoad(f *testing.F) {
+	f.Add(uint8(GCRA), uint8(0), int64(5), int64(1), sec, []byte{1, 2, 3})
+	f.Add(uint8(SlidingLog), uint8(0), int64(5), int64(0), sec, []byte{88, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0})
+	f.Add(uint8(Concurrency), uint8(0), int64(5), int64(0), sec, []byte{64, 0, 0, 0, 27, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 255, 255, 255, 255, 127, 1, 0, 'x'})
+	f.Add(uint8(FixedWindow), uint8(EachDay), int64(5), int64(0), int64(0), []byte{})
+	f.Fuzz(func(t *testing.T, algorithm, span uint8, capacity, tokens, period int64, state []byte) {
+		s := New(Options{Shards: 1})
+		defer s.Close()
+		l := Limit{Algorithm(algorithm), Span(span), capacity, Rate{tokens, period}}
+		key := []byte("k")
+		if len(state) > 4 && state[3] > 0 {
+			return // hundreds of megabytes: not worth the fuzzer's time
+		}
+		if s.Load(epoch, Entry{key, l, state}) != nil {
+			return
+		}
+		op := Op{Key: key, Limit: l, Tokens: 1, Who: []byte("x")}
+		ask(s, epoch, op)
+		ask(s, epoch+sec, op)
+		op.Options = UpTo
+		ask(s, epoch, op)
+		ask(s, epoch, Op{Verb: Look, Key: key})
+		ask(s, epoch, Op{Verb: Leases, Key: key})
+		ask(s, epoch, Op{Verb: Refund, Key: key, Tokens: 3})
+		ask(s, epoch, Op{Verb: Release, Key: key, Who: []byte("x")})
+		s.Sweep(epoch+sec, 10)
+	})
+}
