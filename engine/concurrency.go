@@ -50,7 +50,7 @@ type survey struct {
 	count    int64
 	bytes    int   // of these leases
 	earliest int64 // end of the first to end
-	last     int64 // end of the last to end
+	last     int64 // end of the last to end, the holder's own aside
 	found    bool  // the holder asked for is among them
 }
 
@@ -67,8 +67,11 @@ func (c *call) survey() (v survey) {
 			}
 			v.count++
 			v.bytes += next - offset
-			v.last = max(v.last, end)
-			v.found = v.found || bytes.Equal(holder, c.op.Who)
+			if bytes.Equal(holder, c.op.Who) {
+				v.found = true
+			} else {
+				v.last = max(v.last, end)
+			}
 		}
 		offset = next
 	}
@@ -92,7 +95,7 @@ func decideLease(c *call) (changed bool) {
 }
 
 func (c *call) reportLeases(v survey) {
-	c.result.reportCount(v.count, c.limit.Capacity, false)
+	c.result.reportCount(v.count, c.limit.Capacity, c.op.Verb == Look)
 	c.result.Reset = max(0, v.last-c.now)
 }
 
