@@ -1,6 +1,8 @@
 package command
 
 import (
+	"slices"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -44,7 +46,7 @@ func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		w.Null()
 		return
 	}
-	params := res.Held.Params()
+	params := slices.DeleteFunc(res.Held.Params(), func(p engine.Param) bool { return p.Name == "limit" }) // a field of its own
 	w.Map(len(params) + 5)
 	w.BulkString("algorithm")
 	w.BulkString(res.Held.Algorithm.String())
