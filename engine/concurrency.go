@@ -50,7 +50,8 @@ type survey struct {
 	count    int64
 	bytes    int   // of these leases
 	earliest int64 // end of the first to end
-	last     int64 // end of the last to end, the holder's own aside
+	last     int64 // end of the last to end
+	others   int64 // end of the last to end, the lease of the holder asked for aside
 	found    bool  // the holder asked for is among them
 }
 
@@ -67,10 +68,11 @@ func (c *call) survey() (v survey) {
 			}
 			v.count++
 			v.bytes += next - offset
+			v.last = max(v.last, end)
 			if bytes.Equal(holder, c.op.Who) {
 				v.found = true
 			} else {
-				v.last = max(v.last, end)
+				v.others = max(v.others, end)
 			}
 		}
 		offset = next
@@ -88,7 +90,7 @@ func decideLease(c *call) (changed bool) {
 	if !v.found {
 		v.count++
 	}
-	v.last = max(v.last, c.now+c.limit.Rate.Period)
+	v.last = max(v.others, c.now+c.limit.Rate.Period)
 	c.result.Allowed, c.result.Granted = true, 1
 	c.reportLeases(v)
 	return true
