@@ -34,7 +34,7 @@ func replyRefund(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 		w.Null()
 		return
 	}
-	if failed(w, &ops[0], &results[0]) {
+	if failed(w, &results[0]) {
 		return
 	}
 	w.Int(results[0].Remaining)
