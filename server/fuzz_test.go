@@ -35,6 +35,9 @@ func (b *fuzzBench) play(t *testing.T, later bool, pieces [][]byte) []byte {
 		b.Server.decider = b.later
 	}
 	b.store.Apply(0, []engine.Op{{Verb: engine.Flush}}, make([]engine.Result, 1))
+	for _, name := range b.store.PolicyNames() {
+		b.store.Apply(0, []engine.Op{{Verb: engine.DropPolicy, Key: []byte(name)}}, make([]engine.Result, 1))
+	}
 	b.clock.manual.now = testStart.UnixNano()
 	cfg := b.cfg
 	b.settings.Store(&cfg)
