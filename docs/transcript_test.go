@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -67,7 +68,7 @@ type client struct {
 	held   bool
 }
 
-func newPlayer(e *examples) *player {
+func newPlayer(t testing.TB) *player {
 	p := &player{clock: server.NewManualClock(transcriptStart), conns: map[string]*client{}}
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops = []string{"127.0.0.1:0"}, 1
@@ -80,7 +81,7 @@ func newPlayer(e *examples) *player {
 	select {
 	case p.address = <-ready:
 	case err := <-ended:
-		e.Fatal(err)
+		t.Fatal(err)
 	}
 	p.stop = func() error {
 		cancel()
