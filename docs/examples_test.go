@@ -22,11 +22,14 @@ var runners = map[string]struct {
 	"redis":   {(*examples).redis, func() bool { return installed("redis-cli") }, "redis-cli"},
 	"python":  {(*examples).python, hasRedisPy, "python3 with redis-py"},
 	"go":      {(*examples).golang, func() bool { return installed("go") }, "go"},
+
+	"transcript": {(*examples).transcript, func() bool { return true }, ""},
 }
 
 // examples runs the examples of one page.
 type examples struct {
 	*testing.T
+	page  string
 	port  string
 	tools string // folder with a redis-cli that goes to the server under test
 	after block  // the block after the one being run
@@ -41,12 +44,12 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		t.Run(p.path, func(t *testing.T) {
-			e := &examples{T: t}
+			e := &examples{T: t, page: p.path}
 			for i, b := range blocks {
 				if !b.isRun() {
 					continue
 				}
-				if e.port == "" {
+				if e.port == "" && b.language != "transcript" {
 					e.port = startServer(t, binary)
 					e.tools = e.wrapRedisCLI()
 				}
@@ -58,7 +61,9 @@ func TestExamples(t *testing.T) {
 					require(t, runner.needs(), runner.tool)
 					here := *e
 					here.T = t
-					here.flush()
+					if b.language != "transcript" {
+						here.flush()
+					}
 					start := time.Now()
 					got, want := runner.run(&here, b)
 					if difference := compare(got, want, time.Since(start)); difference != "" {

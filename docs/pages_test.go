@@ -5,6 +5,9 @@
 //
 //	console  lines after "$ " are commands for a shell, mostly redis-cli; the rest is what they print in a terminal
 //	redis    lines after "> " are commands typed into one redis-cli; the rest is what it answers
+//	transcript
+//	         a conversation in the notation of server/transcript, on a server of its own whose clock stands still but for
+//	         "advance"; it begins on Friday, 2 January 2026, 03:04:05 UTC. go test ./docs -update writes the replies into the page
 //	python   a program; the text block after it is what it prints
 //	go       the same, if it is a whole program
 //	toml     a configuration file

@@ -36,10 +36,14 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 // ask has the algorithm decide an Acquire. It reports whether the decision changes the state.
 func (c *call) ask() (changed bool) {
 	if !c.fresh && c.held.Algorithm != c.limit.Algorithm {
-		c.result.Status, c.result.Held = WrongType, c.held
+		c.wrongType(c.limit.Algorithm)
 		return false
 	}
 	return algorithms[c.limit.Algorithm].decide(c)
+}
+
+func (c *call) wrongType(wanted Algorithm) {
+	c.result.Status, c.result.Held, c.result.Wanted = WrongType, c.held, wanted
 }
 
 func (s *shard) look(c *call, p place) {
@@ -65,7 +69,7 @@ func (s *shard) lease(c *call, p place) {
 	alg := &algorithms[c.held.Algorithm]
 	switch {
 	case alg.release == nil:
-		c.result.Status, c.result.Held = WrongType, c.held
+		c.wrongType(Concurrency)
 	case c.op.Verb == Leases:
 		listLeases(c)
 	case alg.release(c):

@@ -51,6 +51,7 @@ type survey struct {
 	bytes    int   // of these leases
 	earliest int64 // end of the first to end
 	last     int64 // end of the last to end
+	others   int64 // end of the last to end, the lease of the holder asked for aside
 	found    bool  // the holder asked for is among them
 }
 
@@ -68,7 +69,11 @@ func (c *call) survey() (v survey) {
 			v.count++
 			v.bytes += next - offset
 			v.last = max(v.last, end)
-			v.found = v.found || bytes.Equal(holder, c.op.Who)
+			if bytes.Equal(holder, c.op.Who) {
+				v.found = true
+			} else {
+				v.others = max(v.others, end)
+			}
 		}
 		offset = next
 	}
@@ -85,14 +90,14 @@ func decideLease(c *call) (changed bool) {
 	if !v.found {
 		v.count++
 	}
-	v.last = max(v.last, c.now+c.limit.Rate.Period)
+	v.last = max(v.others, c.now+c.limit.Rate.Period)
 	c.result.Allowed, c.result.Granted = true, 1
 	c.reportLeases(v)
 	return true
 }
 
 func (c *call) reportLeases(v survey) {
-	c.result.reportCount(v.count, c.limit.Capacity, false)
+	c.result.reportCount(v.count, c.limit.Capacity, c.op.Verb == Look)
 	c.result.Reset = max(0, v.last-c.now)
 }
 

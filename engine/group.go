@@ -49,7 +49,7 @@ func (s *Store) acquireAll(g *group, now int64, parts []Op, res *Result, locked 
 	res.Binding = g.ask(now, parts, res.Parts)
 	if res.Binding >= 0 {
 		binding := &res.Parts[res.Binding]
-		res.Status, res.Wait, res.Held = binding.Status, binding.Wait, binding.Held
+		res.Status, res.Wait, res.Held, res.Wanted = binding.Status, binding.Wait, binding.Held, binding.Wanted
 		g.lookAgain(parts)
 		return
 	}

@@ -73,14 +73,15 @@ const NeverWait = -1
 // Result answers one Op. Times are nanoseconds, rounded up.
 type Result struct {
 	Status    Status
-	Allowed   bool  // Acquire…: the request may go ahead
-	Granted   int64 // tokens granted, or given back by a Refund
-	Limit     int64 // most tokens that can be granted at once
-	Remaining int64 // whole tokens that could still be granted; below zero only when in debt
-	Wait      int64 // allowed: hold the request this long; denied: ask again after this long, or NeverWait
-	Reset     int64 // until the limiter is as good as new
-	Held      Limit // Look: the limit the key was last held to; WrongType: of the key's algorithm
-	Bytes     int64 // Look: memory the entry takes
+	Allowed   bool      // Acquire…: the request may go ahead
+	Wanted    Algorithm // WrongType: the algorithm the operation is for; Held has the key's own
+	Granted   int64     // tokens granted, or given back by a Refund
+	Limit     int64     // most tokens that can be granted at once
+	Remaining int64     // whole tokens that could still be granted; below zero only when in debt
+	Wait      int64     // allowed: hold the request this long; denied: ask again after this long, or NeverWait
+	Reset     int64     // until the limiter is as good as new
+	Held      Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm
+	Bytes     int64     // Look: memory the entry takes
 
 	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
 	Parts   []Result // AcquireAll, Check: what each limit says; kept for reuse from one Apply to the next

@@ -16,12 +16,30 @@ func TestNoAllocations(t *testing.T) {
 		{"TB.ACQUIRE k 10 100/s"},
 		{"TB.ACQUIRE k 10 1/h 3"},
 		{"TB.ACQUIRE k 10 1000/60", "TB.ACQUIRE j 10 5/500ms 2"},
+		{"LB.ACQUIRE k 10 100/s"},
+		{"LB.QUEUE k 1000000 100/s"},
+		{"FW.ACQUIRE k 10 1h"},
+		{"FW.ACQUIRE k 1000000 10s"},
+		{"FW.ACQUIRE k 1000000 @month"},
+		{"SW.ACQUIRE k 10 1h"},
+		{"SW.ACQUIRE k 1000000 10s"},
+		{"SL.ACQUIRE k 10 1h"},
+		{"SL.ACQUIRE k 100000 10s"},
+		{"CC.ACQUIRE k 10 1h worker-1", "CC.ACQUIRE k 10 1h worker-2"},
+		{"CC.ACQUIRE k 10 1h worker-1", "CC.ACQUIRE k 10 1h worker-2", "CC.RELEASE k worker-2"},
+		{"RL.ALL TB user:1 10 100/s TB tenant:1 100 1000/s TB all 1000 1000/s"},
+		{"RL.ALL FW user:1 10000000 1h SW tenant:1 1000000 1h LB all 1000000 1000/s TOKENS 2"},
+		{"RL.ALL SL user:1 1000 1h CC tenant:1 10 1h me"},
+		{"RL.CHECK api user-1"},
+		{"RL.CHECK api user-1 3", "RL.CHECK trial user-2"},
 		{"PING"},
 		{"TTL k"},
 	} {
 		h := newHost(t, nil)
 		s := h.newSession("client", "server", func() {})
 		ws, cfg := h.borrow(), h.Config()
+		s.feed(frames("RL.POLICY SET api TB user:{} 10 100/s TB tenant:{} 100 1000/s TB all 1000 1000/s",
+			"RL.POLICY SET trial TB trial:{} 10 100/s CC jobs:{} 10 1h {} SHADOW"), ws, cfg)
 		in := bytes.Repeat(frames(pipeline...), 64)
 		feed := func() {
 			ws.out.Buf = ws.out.Buf[:0]

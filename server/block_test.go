@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -112,6 +113,26 @@ func TestBlockByTheClock(t *testing.T) {
 			t.Errorf("woken again after %v", <-woken)
 		}
 	})
+}
+
+// A client that kills itself is answered, and carries out nothing of what it sent behind.
+func TestKillItself(t *testing.T) {
+	for _, p := range []*sessionPlayer{newSessionPlayer(t, 0), newSessionPlayer(t, 1), newLaterPlayer(t, 0)} {
+		for kill, want := range map[string]string{
+			"CLIENT KILL TYPE normal SKIPME no": ":1\r\n",
+			"MULTI|TB.ACQUIRE j 1 1/s|CLIENT KILL TYPE normal SKIPME no|EXEC"://
+			"+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:1000\r\n:1\r\n",
+		} {
+			c := p.open("")
+			c.deliver(append(frames(strings.Split(kill, "|")...), frames("TB.ACQUIRE k 1 1/s", "PING")...))
+			if got := c.reply(t); got != want || !c.closed {
+				t.Errorf("%s is answered %q, closed %v", kill, got, c.closed)
+			}
+			if n := p.store.Len(); n > 1 {
+				t.Errorf("%s: what came behind was carried out", kill)
+			}
+		}
+	}
 }
 
 // A client that hangs up while a decision is on its way leaves nothing that waits.

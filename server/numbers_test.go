@@ -24,6 +24,29 @@ var integerArguments = []struct {
 	{"TB.ACQUIRE k %s 1000000000000", "capacity", 1, 1_000_000_000_000, "", ""},
 	{"TB.ACQUIRE k 1 1 %s", "tokens", 1, 1_000_000_000_000, "", tokensOrOption},
 	{"TB.ACQUIRE k 1 1 %s PEEK", "tokens", 1, 1_000_000_000_000, "", tokensOrOption},
+	{"LB.ACQUIRE k %s 1000000000000", "capacity", 1, 1_000_000_000_000, "", ""},
+	{"LB.ACQUIRE k 1 1 %s", "amount", 1, 1_000_000_000_000, "", notHere("LB.ACQUIRE", "PEEK, UPTO, FORCE, MAXWAIT, BLOCK")},
+	{"LB.QUEUE k %s 1000000000000", "capacity", 0, 999_999_999_999, "", ""},
+	{"LB.QUEUE k 1 1 %s", "amount", 1, 1_000_000_000_000, "", notHere("LB.QUEUE", "PEEK, BLOCK")},
+	{"FW.ACQUIRE k %s 1h", "limit", 1, 1_000_000_000_000, "", ""},
+	{"FW.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("FW.ACQUIRE", "PEEK, UPTO, FORCE")},
+	{"SW.ACQUIRE k %s 1h", "limit", 1, 1_000_000_000_000, "", ""},
+	{"SW.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("SW.ACQUIRE", "PEEK, UPTO, FORCE")},
+	{"SL.ACQUIRE k %s 1h", "limit", 1, 100_000, "", ""},
+	{"SL.ACQUIRE k 1 1h %s", "tokens", 1, 1_000_000_000_000, "", notHere("SL.ACQUIRE", "PEEK, UPTO, FORCE")},
+	{"CC.ACQUIRE k %s 1h me", "limit", 1, 10_000, "", ""},
+	{"RL.ALL CL k %s 1000000000000 1", "max_burst", 0, 999_999_999_999, "", ""},
+	{"RL.ALL CL k 0 %s 1", "count", 1, 1_000_000_000_000, "", ""},
+	{"RL.ALL CL k 0 1 %s", "period", 1, 315_360_000, "", ""},
+	{"RL.ALL TB k %s 1000000000000", "capacity", 1, 1_000_000_000_000, "", ""},
+	{"RL.ALL LB k %s 1000000000000", "capacity", 1, 1_000_000_000_000, "", ""},
+	{"RL.ALL FW k %s 1h", "limit", 1, 1_000_000_000_000, "", ""},
+	{"RL.ALL SW k %s 1h", "limit", 1, 1_000_000_000_000, "", ""},
+	{"RL.ALL SL k %s 1h", "limit", 1, 100_000, "", ""},
+	{"RL.ALL CC k %s 1h me", "limit", 1, 10_000, "", ""},
+	{"RL.ALL TB k 1 1 TOKENS %s", "TOKENS", 1, 1_000_000_000_000, "", ""},
+	{"RL.POLICY SET p SL k %s 1h", "limit", 1, 100_000, "", ""},
+	{"RL.CHECK api me %s", "tokens", 1, 1_000_000_000_000, "", notHere("RL.CHECK", "PEEK")},
 	{"RL.REFUND k %s", "tokens", 1, 1_000_000_000_000, "", ""},
 	{"SELECT %s", "", 0, 0, "-ERR value is not an integer or out of range", ""},
 	{"HELLO %s", "", 2, 3, "-ERR Protocol version is not an integer or out of range", ""},
@@ -33,7 +56,12 @@ var integerArguments = []struct {
 	{"CLIENT LIST ID %s", "", 1, math.MaxInt64, "-ERR Invalid client ID", ""},
 }
 
-const tokensOrOption = "-ERR syntax error: TB.ACQUIRE does not take '%s' here; it takes PEEK, UPTO, FORCE, MAXWAIT, BLOCK"
+var tokensOrOption = notHere("TB.ACQUIRE", "PEEK, UPTO, FORCE, MAXWAIT, BLOCK")
+
+// notHere is the error for a word that is none of a command's options.
+func notHere(command, options string) string {
+	return "-ERR syntax error: " + command + " does not take '%s' here; it takes " + options
+}
 
 // notIntegers are texts that are no signed 64-bit decimals.
 var notIntegers = []string{
@@ -44,6 +72,9 @@ var notIntegers = []string{
 func TestIntegerArguments(t *testing.T) {
 	ask := func(format, value string) string {
 		p := newSessionPlayer(t, 0)
+		if got, err := p.Do("", bytesOf(strings.Fields("RL.POLICY SET api TB user:{} 1 1/s")), ""); got != "+OK" {
+			t.Fatal(got, err)
+		}
 		command := strings.Fields(format)
 		for i, word := range command {
 			if word == "%s" {
@@ -62,6 +93,10 @@ func TestIntegerArguments(t *testing.T) {
 			want := a.refused
 			if want == "" {
 				want = fmt.Sprintf("-ERR %s: must be an integer between %d and %d, got '%s'", a.name, a.least, a.most, plainText(value[:min(64, len(value))]))
+			}
+			if n, err := strconv.ParseInt(value, 10, 64); err == nil && n > a.most && strings.HasSuffix(a.command, "k %s 1h") && a.most == 100_000 {
+				want = fmt.Sprintf("-ERR limit: a sliding log keeps a time for every request, so its limit is at most 100000 (--max-sliding-log), "+
+					"got '%s'; SW.ACQUIRE needs no log and takes more", value)
 			}
 			if a.word != "" && value != "" && !strings.Contains("0123456789+-. ", value[:1]) {
 				want = fmt.Sprintf(a.word, plainText(value))
@@ -116,12 +151,17 @@ func TestRateArguments(t *testing.T) {
 		"1000000000001": false, "1000000000000.1": false, "99999999999999999999": false, "1/99999999999999999999": false, "1\x00": false, "ten": false,
 		strings.Repeat("1", 60_000): false, "0." + strings.Repeat("0", 100) + "1": false, "1/" + strings.Repeat("9", 100) + "s": false,
 	} {
-		got, err := p.Do("", bytesOf([]string{"TB.ACQUIRE", "k", "1", text, "PEEK"}), "")
-		if refused := strings.HasPrefix(got, "-ERR rate: must be a rate such as"); refused == taken || err != nil || taken && got[0] != '[' {
-			t.Errorf("TB.ACQUIRE k 1 %.50q: %s (%v)", text, got, err)
-		}
-		if p.conns[""].closed {
-			t.Errorf("TB.ACQUIRE k 1 %.50q closes the connection", text)
+		for _, command := range [][]string{
+			{"TB.ACQUIRE", "k", "1", text, "PEEK"}, {"LB.ACQUIRE", "k", "1", text, "PEEK"}, {"LB.QUEUE", "k", "0", text, "PEEK"},
+			{"RL.ALL", "TB", "k", "1", text, "PEEK"}, {"RL.ALL", "LB", "k", "1", text, "PEEK"},
+		} {
+			got, err := p.Do("", bytesOf(command), "")
+			if refused := strings.HasPrefix(got, "-ERR rate: must be a rate such as"); refused == taken || err != nil || taken && got[0] != '[' {
+				t.Errorf("%.50q: %s (%v)", command, got, err)
+			}
+			if p.conns[""].closed {
+				t.Errorf("%.50q closes the connection", command)
+			}
 		}
 	}
 	for text, taken := range map[string]bool{
@@ -129,11 +169,29 @@ func TestRateArguments(t *testing.T) {
 		"": false, "0": false, "0s": false, "-1s": false, "+1s": false, "1us": false, "0.5ms": false, "0.0001": false, "3651d": false, "315360001": false,
 		"1 s": false, "s": false, "1ss": false, "1e3": false, "1.": false, "NaN": false, "forever": false, "99999999999999999999s": false,
 	} {
-		for _, option := range []string{"MAXWAIT", "BLOCK"} {
-			got, err := p.Do("", bytesOf([]string{"TB.ACQUIRE", "k", "1", "1", option, text, "PEEK"}), "")
-			refused := strings.HasPrefix(got, "-ERR "+option+": must be a duration between 1ms and 10 years")
+		for _, d := range []struct {
+			name    string
+			command []string
+		}{
+			{"MAXWAIT", []string{"TB.ACQUIRE", "k", "1", "1", "MAXWAIT", text, "PEEK"}},
+			{"BLOCK", []string{"TB.ACQUIRE", "k", "1", "1", "BLOCK", text, "PEEK"}},
+			{"MAXWAIT", []string{"LB.ACQUIRE", "k", "1", "1", "MAXWAIT", text, "PEEK"}},
+			{"BLOCK", []string{"LB.ACQUIRE", "k", "1", "1", "BLOCK", text, "PEEK"}},
+			{"BLOCK", []string{"LB.QUEUE", "k", "0", "1", "BLOCK", text, "PEEK"}},
+			{"window", []string{"FW.ACQUIRE", "k", "1", text, "PEEK"}},
+			{"window", []string{"FW.ACQUIRE", "k", "1", "@" + text, "PEEK"}},
+			{"window", []string{"SW.ACQUIRE", "k", "1", text, "PEEK"}},
+			{"window", []string{"SL.ACQUIRE", "k", "1", text, "PEEK"}},
+			{"ttl", []string{"CC.ACQUIRE", "k", "1", text, "me", "PEEK"}},
+			{"window", []string{"RL.ALL", "FW", "k", "1", text, "PEEK"}},
+			{"window", []string{"RL.ALL", "SW", "k", "1", text, "PEEK"}},
+			{"window", []string{"RL.ALL", "SL", "k", "1", text, "PEEK"}},
+			{"ttl", []string{"RL.ALL", "CC", "k", "1", text, "me", "PEEK"}},
+		} {
+			got, err := p.Do("", bytesOf(d.command), "")
+			refused := strings.HasPrefix(got, "-ERR "+d.name+": must be a duration between 1ms and 10 years")
 			if refused == taken || err != nil || taken && got[0] != '[' {
-				t.Errorf("TB.ACQUIRE k 1 1 %s %q: %s (%v)", option, text, got, err)
+				t.Errorf("%q: %s (%v)", d.command, got, err)
 			}
 		}
 	}

@@ -17,6 +17,7 @@ import (
 type socketPlayer struct {
 	*testHost
 	t     testing.TB
+	all   *testing.T // the test of all transcripts
 	stop  func() error
 	conns map[string]*socketClient
 }
@@ -27,11 +28,10 @@ type socketClient struct {
 	closed bool
 }
 
-func newSocketPlayer(t *testing.T, decider func(*Local) Decider) *socketPlayer {
-	t.Parallel() // event loops take half a second to stop
+func newSocketPlayer(t, all *testing.T, decider func(*Local) Decider) *socketPlayer {
 	h := newHost(t, decider)
 	stop := h.start(t)
-	return &socketPlayer{testHost: h, t: t, stop: stop, conns: map[string]*socketClient{}}
+	return &socketPlayer{testHost: h, t: t, all: all, stop: stop, conns: map[string]*socketClient{}}
 }
 
 // sessionOf is the server's side of a client, nil when there is none any more.
@@ -109,5 +109,13 @@ func (p *socketPlayer) Close() (err error) {
 			err = errors.Join(err, fmt.Errorf("connection %q was sent more: %q", name, rest))
 		}
 	}
-	return errors.Join(err, p.stop())
+	// Event loops take half a second to stop: nobody waits for that before the end.
+	ended := make(chan error, 1)
+	go func() { ended <- p.stop() }()
+	p.all.Cleanup(func() {
+		if err := <-ended; err != nil {
+			p.all.Errorf("shutting down: %v", err)
+		}
+	})
+	return err
 }

@@ -24,12 +24,12 @@ func TestTranscripts(t *testing.T) {
 	t.Run("decided later", func(t *testing.T) {
 		transcript.Play(t, transcripts, false, func(t *testing.T) transcript.Player { return newLaterPlayer(t, 0) })
 	})
-	t.Run("socket", func(t *testing.T) {
-		transcript.Play(t, transcripts, false, func(t *testing.T) transcript.Player { return newSocketPlayer(t, nil) })
+	t.Run("socket", func(all *testing.T) {
+		transcript.Play(all, transcripts, false, func(t *testing.T) transcript.Player { return newSocketPlayer(t, all, nil) })
 	})
-	t.Run("decided later, over a socket", func(t *testing.T) {
-		transcript.Play(t, transcripts, false, func(t *testing.T) transcript.Player {
-			return newSocketPlayer(t, func(l *Local) Decider { return &laterLocal{Local: l, alone: true} })
+	t.Run("decided later, over a socket", func(all *testing.T) {
+		transcript.Play(all, transcripts, false, func(t *testing.T) transcript.Player {
+			return newSocketPlayer(t, all, func(l *Local) Decider { return &laterLocal{Local: l, alone: true} })
 		})
 	})
 }

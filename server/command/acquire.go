@@ -65,7 +65,7 @@ func (r *Request) acquire(k *kind, known []option) error {
 // replyAcquire writes the five integers every acquire answers.
 func replyAcquire(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	res := &results[0]
-	if failed(w, &ops[0], res) {
+	if failed(w, res) {
 		return
 	}
 	w.Array(5)

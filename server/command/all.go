@@ -96,12 +96,9 @@ func specWords() string {
 	return strings.Join(words, " ")
 }
 
-func replyAll(w *resp.Writer, ops []engine.Op, results []engine.Result) {
-	res, op := &results[0], &ops[0]
-	if res.Status == engine.WrongType && len(op.Parts) > 0 {
-		op = &op.Parts[res.Binding]
-	}
-	if failed(w, op, res) {
+func replyAll(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if failed(w, res) {
 		return
 	}
 	w.Array(4)

@@ -53,13 +53,13 @@ func parseRelease(r *Request) error {
 func parseHolders(r *Request) error { return r.leaseOp(engine.Leases, nil) }
 
 func replyRelease(w *resp.Writer, ops []engine.Op, results []engine.Result) {
-	if !failed(w, &ops[0], &results[0]) {
+	if !failed(w, &results[0]) {
 		w.Int(results[0].Granted)
 	}
 }
 
 func replyHolders(w *resp.Writer, ops []engine.Op, results []engine.Result) {
-	if failed(w, &ops[0], &results[0]) {
+	if failed(w, &results[0]) {
 		return
 	}
 	leases := results[0].Leases

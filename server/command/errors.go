@@ -69,10 +69,10 @@ func argumentError(name, must string, got []byte) error {
 }
 
 // failed writes the error of a result that has one, and reports whether it did.
-func failed(w *resp.Writer, op *engine.Op, res *engine.Result) bool {
+func failed(w *resp.Writer, res *engine.Result) bool {
 	switch res.Status {
 	case engine.WrongType:
-		w.Error(fmt.Sprintf("WRONGTYPE the key belongs to a %s limiter, this command needs a %s", res.Held.Algorithm, op.Limit.Algorithm))
+		w.Error(fmt.Sprintf("WRONGTYPE the key belongs to a %s limiter, this command needs a %s", res.Held.Algorithm, res.Wanted))
 	case engine.OutOfRoom:
 		w.Error(ErrOutOfMemory.Error())
 	case engine.DebtTooBig:

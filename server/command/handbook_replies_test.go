@@ -77,7 +77,7 @@ var handbookReplies = map[string]string{
 	"client|caching":  handbookOK,
 	"client|help":     "an array of lines.",
 
-	"info":             "text, lines of names and values under headings. `# Policies` has a line for each policy: " +
+	"info": "text, lines of names and values under headings. `# Policies` has a line for each policy: " +
 		"`policy_<name>:shadow=0,granted=…,denied=…,shadow_denied=…`; names of more than letters, digits and `_ . -` are quoted.",
 	"config|get":       "a map of names and values.",
 	"config|set":       handbookOK,

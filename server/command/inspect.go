@@ -1,6 +1,8 @@
 package command
 
 import (
+	"slices"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -32,7 +34,7 @@ func replyRefund(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 		w.Null()
 		return
 	}
-	if failed(w, &ops[0], &results[0]) {
+	if failed(w, &results[0]) {
 		return
 	}
 	w.Int(results[0].Remaining)
@@ -44,7 +46,7 @@ func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		w.Null()
 		return
 	}
-	params := res.Held.Params()
+	params := slices.DeleteFunc(res.Held.Params(), func(p engine.Param) bool { return p.Name == "limit" }) // a field of its own
 	w.Map(len(params) + 5)
 	w.BulkString("algorithm")
 	w.BulkString(res.Held.Algorithm.String())

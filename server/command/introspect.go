@@ -260,7 +260,12 @@ func runGetKeys(_ Session, w *resp.Writer, args [][]byte) {
 	case row.Keys.First == 0 && row.Flags&MovableKeys == 0:
 		w.Error("ERR The command has no key arguments")
 	default:
-		writeKeys(w, row.KeysOf(args[2:]))
+		keys := row.KeysOf(args[2:])
+		if len(keys) == 0 {
+			w.Error("ERR Invalid arguments specified for command")
+			return
+		}
+		writeKeys(w, keys)
 	}
 }
 

@@ -150,12 +150,17 @@ func readSliding(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
 }
 
 // readLog bounds the limit further: the log keeps a time for every granted request.
-func readLog(r *Request, k *kind, a [][]byte) (l engine.Limit, err error) {
-	if n, ok := integer(a[0]); ok && n > int64(r.Bounds.MaxLogLimit) {
+func readLog(r *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+	most := int64(r.Bounds.MaxLogLimit)
+	if n, ok := integer(a[0]); ok && n > most {
 		return l, fmt.Errorf("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",
-			r.Bounds.MaxLogLimit, clip(a[0], 64))
+			most, clip(a[0], 64))
 	}
-	return readSliding(r, k, a)
+	if l.Capacity, err = integerBetween("limit", a[0], 1, most); err != nil {
+		return l, err
+	}
+	l.Rate.Period, err = duration("window", a[1])
+	return l, err
 }
 
 func readLeases(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {

@@ -113,7 +113,7 @@ func (r *Request) options(op *engine.Op, words [][]byte, known []option) error {
 	for len(words) > 0 {
 		opt := findOption(known, words[0])
 		if opt == nil {
-			return unknownOption(strings.ToUpper(string(r.Args[0])), words[0], optionNames(known))
+			return unknownOption(r.command(), words[0], optionNames(known))
 		}
 		for _, other := range given {
 			if other == opt.name {
@@ -148,6 +148,15 @@ func findOption(known []option, word []byte) *option {
 		}
 	}
 	return nil
+}
+
+// command is the name of the request's command as clients write it, such as RL.POLICY SET.
+func (r *Request) command() string {
+	name := string(r.Args[0])
+	if row := lookUp(r.Args[0]); row != nil && len(row.Sub) > 0 {
+		name += " " + string(r.Args[1])
+	}
+	return strings.ToUpper(name)
 }
 
 func optionNames(known []option) string {

@@ -38,7 +38,7 @@ func parseThrottle(r *Request) error {
 
 func replyThrottle(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	res := &results[0]
-	if failed(w, &ops[0], res) {
+	if failed(w, res) {
 		return
 	}
 	retry := int64(-1)

@@ -79,6 +79,26 @@ func playFile(t *testing.T, file string, update bool, p Player) {
 	}
 }
 
+// Replay plays a transcript that stands in a text and returns it with the replies that the player gave. Where those in
+// the text match, they are left as they are.
+func Replay(text string, p Player) (got string, err error) {
+	steps, err := parse(text)
+	if err != nil {
+		return "", err
+	}
+	for i := range steps {
+		s := &steps[i]
+		reply, err := s.play(p)
+		if err != nil {
+			return "", fmt.Errorf("line %d: %s: %w", s.line, s.source, err)
+		}
+		if !matches(s.want, reply) {
+			s.want = reply
+		}
+	}
+	return format(steps), nil
+}
+
 // Commands returns the commands of every transcript of a directory, whatever connection they are for: input for fuzzing.
 func Commands(dir string) (scripts [][][][]byte, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))

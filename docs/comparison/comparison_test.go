@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// The tables and the picture in the handbook are what the program finds.
+func TestCurrent(t *testing.T) {
+	const docs = ".."
+	text, err := os.ReadFile(filepath.Join(docs, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := updated(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, err := os.ReadFile(filepath.Join(docs, picture))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(text, want) || !bytes.Equal(drawn, chart()) {
+		t.Errorf("docs/%s or docs/%s is not what the program finds: run go run ./docs/comparison", page, picture)
+	}
+}
+
+// What the page says about the algorithms beside the tables.
+func TestClaims(t *testing.T) {
+	of := map[string][2]outcome{}
+	for _, c := range contenders {
+		of[c.name] = [2]outcome{run(c, burst), run(c, sustained)}
+	}
+	for name, o := range of {
+		smooths := name == "leaky bucket as a queue"
+		if o[0].accepted != 200 || (o[0].before(100*time.Millisecond) == 200) == smooths {
+			t.Errorf("%s: of the burst %d were accepted, %d let through at once", name, o[0].accepted, o[0].before(100*time.Millisecond))
+		}
+	}
+	for _, same := range [][2]string{{"token bucket", "GCRA"}, {"token bucket", "leaky bucket as a meter"}} {
+		for i := range 2 {
+			a, b := of[same[0]][i], of[same[1]][i]
+			if a.accepted != b.accepted || len(a.through) != len(b.through) || a.delayed+b.delayed != 0 {
+				t.Errorf("%s and %s differ", same[0], same[1])
+			}
+		}
+	}
+	queue := of["leaky bucket as a queue"][1].through
+	for i := range len(queue) - 1 {
+		if gap := queue[i+1] - queue[i]; gap < 10*ms {
+			t.Errorf("the queue lets two requests out %d ns apart", gap)
+		}
+	}
+	if most := measure(randomTraffics[len(randomTraffics)-1]).most; most != 2*estimateLimit-1 {
+		t.Errorf("the counter grants %d of %d within a window at worst", most, estimateLimit)
+	}
+	for _, random := range randomTraffics {
+		if e := measure(random); e.requests < 90_000 || e.granted > e.requests {
+			t.Errorf("%s: %d requests, %d granted", random.name, e.requests, e.granted)
+		}
+	}
+}

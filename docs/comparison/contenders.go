@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// contender is one algorithm with the parameters that come nearest to 100 a second and 200 at once.
+type contender struct {
+	name    string
+	command string
+	op      engine.Op
+	hold    time.Duration // a lease is released after this long
+}
+
+const (
+	ms     = int64(time.Millisecond)
+	second = int64(time.Second)
+)
+
+func meter(a engine.Algorithm, capacity int64) engine.Limit {
+	return engine.Limit{Algorithm: a, Capacity: capacity, Rate: engine.Rate{Tokens: 100, Period: second}}
+}
+
+func window(a engine.Algorithm, span engine.Span) engine.Limit {
+	return engine.Limit{Algorithm: a, Span: span, Capacity: 200, Rate: engine.Rate{Period: 2 * second}}
+}
+
+var contenders = []contender{
+	{"GCRA", "CL.THROTTLE k 199 100 1", engine.Op{Limit: meter(engine.GCRA, 200)}, 0},
+	{"token bucket", "TB.ACQUIRE k 200 100", engine.Op{Limit: meter(engine.TokenBucket, 200)}, 0},
+	{"token bucket, waiting", "TB.ACQUIRE k 200 100 BLOCK 1s", engine.Op{Limit: meter(engine.TokenBucket, 200), MaxWait: second}, 0},
+	{"leaky bucket as a meter", "LB.ACQUIRE k 200 100", engine.Op{Limit: meter(engine.LeakyBucket, 200)}, 0},
+	{"leaky bucket as a queue", "LB.QUEUE k 200 100 BLOCK 10s", engine.Op{Limit: meter(engine.LeakyQueue, 201), MaxWait: 10 * second}, 0},
+	{"fixed window, from the first request", "FW.ACQUIRE k 200 2s", engine.Op{Limit: window(engine.FixedWindow, engine.FromFirst)}, 0},
+	{"fixed window, by the clock", "FW.ACQUIRE k 200 @2s", engine.Op{Limit: window(engine.FixedWindow, engine.Aligned)}, 0},
+	{"sliding window counter", "SW.ACQUIRE k 200 2s", engine.Op{Limit: window(engine.SlidingWindow, engine.FromFirst)}, 0},
+	{"sliding window log", "SL.ACQUIRE k 200 2s", engine.Op{Limit: window(engine.SlidingLog, engine.FromFirst)}, 0},
+	{"concurrency", "CC.ACQUIRE k 200 1m holder", engine.Op{Limit: engine.Limit{Algorithm: engine.Concurrency, Capacity: 200,
+		Rate: engine.Rate{Period: 60 * second}}}, 2 * time.Second},
+}
+
+func contendersTable() string {
+	var out strings.Builder
+	out.WriteString("| algorithm | asked as |\n|---|---|\n")
+	for _, c := range contenders {
+		note := ""
+		if c.hold > 0 {
+			note = fmt.Sprintf(", each released after %g s", c.hold.Seconds())
+		}
+		fmt.Fprintf(&out, "| %s | `%s`%s |\n", c.name, c.command, note)
+	}
+	return out.String()
+}

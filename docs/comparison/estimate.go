@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// The sliding window counter is measured with this limit, for so many windows of each traffic.
+const (
+	estimateLimit   = 100
+	estimateWindow  = 60 * second
+	estimateWindows = 2000
+)
+
+// randomTraffic makes arrivals for the measurement.
+type randomTraffic struct {
+	name     string
+	arrivals func(r *rand.Rand) []int64
+}
+
+var randomTraffics = []randomTraffic{
+	{"at random, 0.8 × the limit", func(r *rand.Rand) []int64 { return poisson(r, 0.8, 1) }},
+	{"at random, 1 × the limit", func(r *rand.Rand) []int64 { return poisson(r, 1, 1) }},
+	{"at random, 2 × the limit", func(r *rand.Rand) []int64 { return poisson(r, 2, 1) }},
+	{"at random, 10 × the limit", func(r *rand.Rand) []int64 { return poisson(r, 10, 1) }},
+	{"in batches of 20, 1 × the limit", func(r *rand.Rand) []int64 { return poisson(r, 1, 20) }},
+	{"in batches of 100, 1 × the limit", func(r *rand.Rand) []int64 { return poisson(r, 1, 100) }},
+	{"in batches of 100, 3 × the limit", func(r *rand.Rand) []int64 { return poisson(r, 3, 100) }},
+	{"the worst: 100 at the end of each of two windows, then a pause", worst},
+}
+
+// poisson has batches of requests arrive independently of each other, load times the limit in an average window.
+func poisson(r *rand.Rand, load float64, batch int) (arrivals []int64) {
+	mean := float64(estimateWindow) * float64(batch) / (load * estimateLimit)
+	for at := 0.0; at < float64(estimateWindows*estimateWindow); at += r.ExpFloat64() * mean {
+		for range batch {
+			arrivals = append(arrivals, int64(at))
+		}
+	}
+	return arrivals
+}
+
+func worst(*rand.Rand) (arrivals []int64) {
+	for n := int64(1); n < estimateWindows; n += 4 {
+		for range estimateLimit {
+			arrivals = append(arrivals, n*estimateWindow-1)
+		}
+		for range estimateLimit {
+			arrivals = append(arrivals, (n+1)*estimateWindow-2)
+		}
+	}
+	return arrivals
+}
+
+// estimate compares the counter with the tokens that it granted in fact within the last window.
+type estimate struct {
+	requests, granted, grantedByLog int
+	tooMany                         int       // granted though the window was full
+	errors                          []float64 // at each request, in parts of the limit
+	most                            int       // granted in any window
+}
+
+func measure(t randomTraffic) (e estimate) {
+	arrivals := t.arrivals(rand.New(rand.NewPCG(1, 2)))
+	store := engine.New(engine.Options{Shards: 1})
+	defer store.Close()
+	limit := engine.Limit{Algorithm: engine.SlidingWindow, Capacity: estimateLimit, Rate: engine.Rate{Period: estimateWindow}}
+	logLimit := limit
+	logLimit.Algorithm = engine.SlidingLog
+	ops := []engine.Op{{Key: []byte("counter"), Limit: limit, Tokens: 1}, {Key: []byte("log"), Limit: logLimit, Tokens: 1}}
+	results := make([]engine.Result, 2)
+	const start = 1_800_000_000 * second // a multiple of the window
+	var grants []int64                   // by the counter, within the last window
+	for _, after := range arrivals {
+		for len(grants) > 0 && grants[0] <= after-estimateWindow {
+			grants = grants[1:]
+		}
+		store.Apply(start+after, ops, results)
+		counter := &results[0]
+		used := estimateLimit - int(counter.Remaining+counter.Granted)
+		e.requests++
+		e.errors = append(e.errors, math.Abs(float64(used-len(grants)))/estimateLimit)
+		if counter.Allowed && len(grants) >= estimateLimit {
+			e.tooMany++
+		}
+		if counter.Allowed {
+			grants = append(grants, after)
+			e.granted++
+		}
+		e.most = max(e.most, len(grants))
+		if results[1].Allowed {
+			e.grantedByLog++
+		}
+	}
+	return e
+}
+
+func estimateTable() string {
+	var out strings.Builder
+	out.WriteString("| traffic | requests | granted | the log grants | error, mean | 99 of 100 within | " +
+		"granted though full | most in one window |\n|---|---|---|---|---|---|---|---|\n")
+	for _, t := range randomTraffics {
+		e := measure(t)
+		slices.Sort(e.errors)
+		sum := 0.0
+		for _, x := range e.errors {
+			sum += x
+		}
+		fmt.Fprintf(&out, "| %s | %d | %d | %d | %.1f %% | %.0f %% | %.1f %% | %d |\n", t.name, e.requests, e.granted, e.grantedByLog,
+			100*sum/float64(e.requests), 100*e.errors[len(e.errors)*99/100], 100*float64(e.tooMany)/float64(e.granted), e.most)
+	}
+	return out.String()
+}

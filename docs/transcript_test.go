@@ -1,0 +1,178 @@
+package docs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/transcript"
+)
+
+var updateMu sync.Mutex // guards the pages, for blocks are played in parallel
+
+var update = flag.Bool("update", false, "write the replies into the transcripts of the pages instead of comparing them")
+
+// transcriptStart is the time at which transcripts begin: a Friday.
+var transcriptStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func (e *examples) transcript(b block) (got, want string) {
+	e.Parallel() // a server takes half a second to stop
+	p := newPlayer(e)
+	got, err := transcript.Replay(b.text(), p)
+	if err := errors.Join(err, p.Close()); err != nil {
+		e.Fatal(err)
+	}
+	if *update && got != b.text() {
+		updateMu.Lock()
+		defer updateMu.Unlock()
+		path := filepath.Join(root, e.page)
+		page, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, []byte(strings.Replace(string(page), b.text(), got, 1)), 0o644)
+		}
+		if err != nil {
+			e.Fatal(err)
+		}
+		return got, got
+	}
+	return got, b.text()
+}
+
+// player plays transcripts over TCP against a server in this process, whose clock it moves.
+type player struct {
+	*server.Server
+	clock   *server.Clock
+	stop    func() error
+	address string
+	conns   map[string]*client
+	held    int // replies that are kept back
+}
+
+type client struct {
+	*net.TCPConn
+	unread *bufio.Reader
+	held   bool
+}
+
+func newPlayer(t testing.TB) *player {
+	p := &player{clock: server.NewManualClock(transcriptStart), conns: map[string]*client{}}
+	cfg := config.Default()
+	cfg.Listen, cfg.Loops = []string{"127.0.0.1:0"}, 1
+	store := engine.New(engine.Options{Shards: 16})
+	p.Server = server.New(server.Options{Config: cfg, Decider: &server.Local{Store: store, Clock: p.clock}, Keys: store,
+		Clock: p.clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-docs"})
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan string, 1), make(chan error, 1)
+	go func() { ended <- p.Serve(ctx, func(addresses []string) { ready <- addresses[0] }) }()
+	select {
+	case p.address = <-ready:
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	p.stop = func() error {
+		cancel()
+		err := <-ended
+		store.Close()
+		return err
+	}
+	return p
+}
+
+// Do implements transcript.Player.
+func (p *player) Do(name string, command [][]byte, want string) (string, error) {
+	c := p.conns[name]
+	if c == nil {
+		conn, err := net.Dial("tcp", p.address)
+		if err != nil {
+			return "", err
+		}
+		if err := conn.SetDeadline(time.Now().Add(startTimeout)); err != nil {
+			return "", err
+		}
+		c = &client{TCPConn: conn.(*net.TCPConn), unread: bufio.NewReader(conn)}
+		p.conns[name] = c
+	}
+	line := fmt.Sprintf("*%d\r\n", len(command))
+	for _, word := range command {
+		line += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
+	}
+	if _, err := io.WriteString(c, line); err != nil {
+		return "", err
+	}
+	switch want {
+	case transcript.None:
+		return want, nil
+	case transcript.Held:
+		p.held++
+		c.held = true
+		return want, p.until("blocked_clients", p.held)
+	}
+	return transcript.ReadReply(c.unread)
+}
+
+// Next implements transcript.Player.
+func (p *player) Next(name string) (string, error) {
+	c := p.conns[name]
+	if c == nil {
+		return "", fmt.Errorf("nobody is called %s", name)
+	}
+	if c.held {
+		c.held = false
+		p.held--
+	}
+	return transcript.ReadReply(c.unread)
+}
+
+// HangUp implements transcript.Player.
+func (p *player) HangUp(name string) error {
+	c := p.conns[name]
+	delete(p.conns, name)
+	if c.held {
+		p.held--
+	}
+	if err := c.Close(); err != nil {
+		return err
+	}
+	return p.until("connected_clients", len(p.conns))
+}
+
+// until waits until INFO says that there are so many of something.
+func (p *player) until(name string, count int) error {
+	for deadline := time.Now().Add(startTimeout); ; time.Sleep(time.Millisecond) {
+		if strings.Contains(p.Info([]string{"clients"}), fmt.Sprintf("\r\n%s:%d\r\n", name, count)) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("in vain: waiting until %s is %d", name, count)
+		}
+	}
+}
+
+// Advance implements transcript.Player.
+func (p *player) Advance(d time.Duration) { p.clock.Advance(d) }
+
+// Close implements transcript.Player.
+func (p *player) Close() (err error) {
+	for name, c := range p.conns {
+		_ = c.CloseWrite()
+		if rest, _ := io.ReadAll(c.unread); len(rest) > 0 {
+			err = errors.Join(err, fmt.Errorf("connection %q was sent more: %q", name, rest))
+		}
+		c.Close()
+	}
+	return errors.Join(err, p.stop())
+}
