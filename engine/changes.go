@@ -238,5 +238,5 @@ const (
 	// MaxKeyBytes bounds a key.
 	MaxKeyBytes = 1 << 20
 	// maxVariableState bounds a log or a set of leases.
-	maxVariableState = 512 << 20
+	maxVariableState = 32 << 20
 )

@@ -61,6 +61,7 @@ const (
 	NotRefundable        // the algorithm holds nothing that could be given back
 	PolicyTooMany        // there are as many policies, or overrides of one, as are kept
 	SameKeyTwice         // the policy's limits come to the same key for this caller
+	NotKept              // what was decided could not be made durable: it counts as taken, and must not be acted on
 	TooLong              // the policy's limits come to a key longer than MaxKey, or a holder out of bounds, for this caller
 )
 

@@ -14,9 +14,13 @@ type Clock struct {
 }
 
 // NewClock starts a clock at the system's time.
-func NewClock() *Clock {
+func NewClock() *Clock { return NewClockFrom(0) }
+
+// NewClockFrom starts a clock at the system's time, or at least, in nanoseconds since the Unix epoch, if that is later:
+// time goes on from where kept state left it, and what was taken then is not given back.
+func NewClockFrom(least int64) *Clock {
 	now := time.Now()
-	return &Clock{start: now, startNano: now.UnixNano()}
+	return &Clock{start: now, startNano: max(now.UnixNano(), least)}
 }
 
 // Now is nanoseconds since the Unix epoch. It never goes back.

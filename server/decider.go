@@ -27,14 +27,92 @@ type Decider interface {
 type Local struct {
 	Store *engine.Store
 	Clock *Clock
+	// Durable, if there is one, holds every reply back until what it tells is durable.
+	Durable Durable
 }
 
-// Decide implements [Decider]; it always finishes.
+// Durable makes decisions durable.
+type Durable interface {
+	// Commit calls done, from another goroutine, once everything decided so far is durable, or with the reason why not.
+	Commit(done func(error))
+	// Err is why nothing can be made durable at the moment, nil if it can.
+	Err() error
+}
+
+// Decide implements [Decider].
 func (l *Local) Decide(b *Batch) bool {
+	if l.Durable == nil {
+		l.apply(b)
+		return true
+	}
+	if l.Durable.Err() != nil && writes(b) {
+		l.refuse(b)
+		return true
+	}
+	l.apply(b)
+	if !changed(b) {
+		return true
+	}
+	l.Durable.Commit(func(err error) {
+		if err != nil {
+			notKept(b)
+		}
+		b.Done()
+	})
+	return false
+}
+
+func (l *Local) apply(b *Batch) {
 	if b.Atomic {
 		l.Store.ApplyAtomic(l.Clock.Now(), b.Ops, b.Results)
 	} else {
 		l.Store.Apply(l.Clock.Now(), b.Ops, b.Results)
 	}
-	return true
+}
+
+// refuse grants nothing that could not be kept: only looking goes on.
+func (l *Local) refuse(b *Batch) {
+	for i := range b.Ops {
+		if b.Ops[i].Writes() {
+			b.Results[i].Status, b.Results[i].Allowed = engine.NotKept, false
+			continue
+		}
+		l.Store.Apply(l.Clock.Now(), b.Ops[i:i+1], b.Results[i:i+1])
+	}
+}
+
+func writes(b *Batch) bool {
+	for i := range b.Ops {
+		if b.Ops[i].Writes() {
+			return true
+		}
+	}
+	return false
+}
+
+// changed reports whether carrying out the batch may have changed anything: a denial does not.
+func changed(b *Batch) bool {
+	for i := range b.Ops {
+		if changedBy(&b.Ops[i], &b.Results[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func changedBy(op *engine.Op, res *engine.Result) bool {
+	switch op.Verb {
+	case engine.Acquire, engine.AcquireAll, engine.Check:
+		return op.Writes() && res.Allowed
+	}
+	return op.Writes() && res.Status == engine.OK
+}
+
+// notKept turns the results of what changed anything into errors.
+func notKept(b *Batch) {
+	for i := range b.Ops {
+		if changedBy(&b.Ops[i], &b.Results[i]) {
+			b.Results[i].Status, b.Results[i].Allowed = engine.NotKept, false
+		}
+	}
 }

@@ -27,7 +27,7 @@ var infoSections = []struct {
 	{"Server", (*Server).infoServer},
 	{"Clients", (*Server).infoClients},
 	{"Memory", (*Server).infoMemory},
-	{"Persistence", func(*Server) []field { return []field{{"loading", 0}} }},
+	{"Persistence", (*Server).infoPersistence},
 	{"Stats", (*Server).infoStats},
 	{"Replication", func(*Server) []field {
 		return []field{{"role", "master"}, {"connected_slaves", 0}, {"master_repl_offset", 0}}

@@ -23,6 +23,7 @@ type Server struct {
 	clock    *Clock
 	log      *slog.Logger
 	version  string
+	keeper   Keeper // nil if nothing is kept on disk
 	runID    string
 
 	clients    clients
@@ -51,11 +52,12 @@ type Options struct {
 	Clock   *Clock
 	Log     *slog.Logger
 	Version string
+	Keeper  Keeper // nil if nothing is kept on disk
 }
 
 // New returns a server that listens to nothing yet.
 func New(o Options) *Server {
-	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, runID: newRunID()}
+	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, keeper: o.Keeper, runID: newRunID()}
 	s.settings.Store(&o.Config)
 	s.clients.byID = make(map[int64]*session)
 	s.waits = newWaits(o.Clock)

@@ -33,6 +33,7 @@ type session struct {
 	done      atomic.Bool
 	onDecided func()      // the Done of every batch, made once
 	held      *held       // a granted reply that waits for its time
+	awaited   *awaited    // a reply that waits for something outside
 	waiting   atomic.Bool // held is set
 
 	// what other connections see of this one
@@ -77,7 +78,7 @@ const (
 // arrive is what the connection's owner calls when bytes have come in, or, with none, when the session asked to be woken.
 // The result is that of feed.
 func (s *session) arrive(in []byte, ws *workspace, cfg *config.Config) (more bool) {
-	if len(in) == 0 || s.kept != nil || s.held != nil {
+	if len(in) == 0 || s.kept != nil || s.held != nil || s.awaited != nil {
 		more = s.resume(ws, cfg)
 	}
 	if len(in) > 0 {
@@ -126,7 +127,9 @@ func (s *session) feed(in []byte, ws *workspace, cfg *config.Config) (more bool)
 }
 
 // ready reports whether the next command can be carried out.
-func (s *session) ready() bool { return !s.closing && s.kept == nil && s.held == nil }
+func (s *session) ready() bool {
+	return !s.closing && s.kept == nil && s.held == nil && s.awaited == nil
+}
 
 // refuse answers what was asked before and then the error, and closes.
 func (s *session) refuse(ws *workspace, err error) {
@@ -338,6 +341,14 @@ func (s *session) resume(ws *workspace, cfg *config.Config) (more bool) {
 	}
 	if s.held != nil && s.held.over.Load() {
 		s.release(ws)
+	}
+	if s.awaited != nil && s.awaited.over.Load() {
+		if err := s.awaited.err; err != nil {
+			ws.out.Error(err.Error())
+		} else {
+			ws.out.Status("OK")
+		}
+		s.awaited = nil
 	}
 	if !s.ready() {
 		return false

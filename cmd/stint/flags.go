@@ -19,7 +19,10 @@ func readFlags(args []string) ([]assignment, error) {
 	set.Usage = func() {}
 	var found []assignment
 	for i := range config.Settings {
-		set.Var(&flagValue{setting: &config.Settings[i], found: &found}, config.Settings[i].Name, "")
+		flag := set.VarPF(&flagValue{setting: &config.Settings[i], found: &found}, config.Settings[i].Name, "", "")
+		if config.Settings[i].Type() == config.TypeToggle {
+			flag.NoOptDefVal = "yes"
+		}
 	}
 	if err := set.Parse(args); err != nil {
 		return nil, explainFlag(err)

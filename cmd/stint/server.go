@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/config"
 )
@@ -38,16 +39,23 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 	}
 	store := engine.New(engine.Options{MaxBytes: cfg.MaxMemoryBytes})
 	defer store.Close()
-	clock := server.NewClock()
-	s := server.New(server.Options{
+	kept, err := keep(cfg, store, log)
+	if err != nil {
+		return err
+	}
+	defer kept.stop()
+	options := server.Options{
 		Config:  cfg,
-		Decider: &server.Local{Store: store, Clock: clock},
+		Decider: &server.Local{Store: store, Clock: kept.clock, Durable: kept.durable()},
 		Keys:    store,
-		Clock:   clock,
+		Clock:   kept.clock,
 		Log:     log,
 		Version: versionNumber(),
-	})
-	return s.Serve(ctx, func(addresses []string) { welcome(stdout, addresses) })
+	}
+	if kept.keeper != nil {
+		options.Keeper = kept
+	}
+	return server.New(options).Serve(ctx, func(addresses []string) { welcome(stdout, cfg, kept.found, addresses) })
 }
 
 func newLogger(cfg config.Config, to io.Writer) *slog.Logger {
@@ -63,8 +71,12 @@ func newLogger(cfg config.Config, to io.Writer) *slog.Logger {
 }
 
 // welcome tells a person who just started the server what it is and what to try, and a script that it is ready.
-func welcome(to io.Writer, addresses []string) {
-	fmt.Fprintf(to, "Stint %s: limits are kept in memory only; a restart forgets them. (Keeping them on disk, with --dir, comes with a later version.)\n", versionNumber())
+func welcome(to io.Writer, cfg config.Config, found persistence.Recovered, addresses []string) {
+	if cfg.Dir == "" {
+		fmt.Fprintf(to, "Stint %s: limits are kept in memory only; a restart forgets them. To keep them on disk, start with --dir PATH.\n", versionNumber())
+	} else {
+		fmt.Fprintf(to, "Stint %s: limits are kept in %s (--durability %s); read %d states from there.\n", versionNumber(), cfg.Dir, cfg.Durability, found.Keys)
+	}
 	fmt.Fprintf(to, "Try: %s CL.THROTTLE user:1 15 30 60\n", redisCLI(addresses[0]))
 	fmt.Fprintf(to, "ready: accepting connections on %s\n", strings.Join(addresses, ", "))
 }

@@ -30,6 +30,9 @@ var (
 	ErrDebtTooBig    = errors.New("ERR tokens: FORCE would put the key further in debt than can be kept, 1000000000000 tokens or 150 years")
 	errSameKey       = errors.New("ERR spec: the same key twice; each limit needs a key of its own")
 	errNoPolicy      = errors.New("ERR no such policy; RL.POLICY LIST names those there are")
+	ErrNoDir         = errors.New("ERR this server keeps nothing on disk: start it with --dir")
+	ErrSaveBusy      = errors.New("ERR Background save already in progress")
+	ErrNotKept       = errors.New("MISCONF the disk does not take what is decided, and --durability is always: nothing is granted; the log and INFO persistence say why")
 	errNotRefundable = errors.New("ERR key: leases are ended by CC.RELEASE, not refunded")
 	ErrQueryTooBig   = errors.New("ERR Protocol error: more unanswered input than --query-buffer-size allows")
 )
@@ -81,6 +84,8 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 		w.Error(errSameKey.Error())
 	case engine.TooLong:
 		w.Error(fmt.Sprintf("ERR id: with it in the place of {}, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes", engine.MaxHolderBytes))
+	case engine.NotKept:
+		w.Error(ErrNotKept.Error())
 	case engine.NotRefundable:
 		w.Error(errNotRefundable.Error())
 	default:

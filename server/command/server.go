@@ -35,6 +35,15 @@ var serverRows = []Row{{
 		helpRow("memory"),
 	},
 }, {
+	Name: "save", Since: "0.1.0", Group: "server", Summary: "Write a snapshot, and answer when it is complete. Other connections go on.",
+	Flags: Admin | Dangerous | NoMulti, Run: runSave,
+}, {
+	Name: "bgsave", Syntax: "[SCHEDULE]", Since: "0.1.0", Group: "server", Summary: "Start to write a snapshot.",
+	Flags: Admin | Dangerous, Run: runBackgroundSave,
+}, {
+	Name: "lastsave", Since: "0.1.0", Group: "server", Summary: "When the last snapshot was complete, or else the server started, in Unix seconds.",
+	Flags: Fast | Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(s.Server().LastSave()) },
+}, {
 	Name: "role", Since: "0.1.0", Group: "server", Summary: "The role in replication: master, alone.",
 	Flags: Admin | Fast, Run: func(_ Session, w *resp.Writer, _ [][]byte) {
 		w.Array(3)
@@ -110,6 +119,26 @@ func runMemoryStats(s Session, w *resp.Writer, _ [][]byte) {
 	w.Int(bytes)
 	w.BulkString("keys.bytes-per-key")
 	w.Int(bytes / max(count, 1))
+}
+
+func runSave(s Session, w *resp.Writer, _ [][]byte) {
+	s.Await(func(done func(error)) {
+		if err := s.Server().Save(done); err != nil {
+			done(err)
+		}
+	})
+}
+
+func runBackgroundSave(s Session, w *resp.Writer, args [][]byte) {
+	if len(args) > 1 && (len(args) > 2 || !isWord(args[1], "SCHEDULE")) {
+		w.Error(ErrSyntax.Error())
+		return
+	}
+	if err := s.Server().Save(func(error) {}); err != nil {
+		w.Error(err.Error())
+		return
+	}
+	w.Status("Background saving started")
 }
 
 func runWait(_ Session, w *resp.Writer, args [][]byte) {

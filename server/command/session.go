@@ -18,6 +18,10 @@ type Session interface {
 	// ReplyMode turns replies on, off, or off for the next command.
 	ReplyMode(mode ReplyMode)
 
+	// Await keeps the reply back, and everything behind it, until start's done is called, from any goroutine: then it is
+	// OK or the error.
+	Await(start func(done func(error)))
+
 	// Begin, Discard and Exec are MULTI, DISCARD and EXEC.
 	Begin() error
 	Discard() error
@@ -76,6 +80,11 @@ type Server interface {
 	ResetStats()
 	// Shutdown starts a drain and returns at once.
 	Shutdown()
+	// Save starts a snapshot and calls done, from another goroutine, when it is complete or has failed. An error says
+	// that none was started; done is not called then.
+	Save(done func(error)) error
+	// LastSave is when the last snapshot was completed, in Unix seconds.
+	LastSave() int64
 }
 
 // Keyspace is the local store, read without going through the Decider.

@@ -60,17 +60,16 @@ func checkAddresses(c *Config) error {
 
 func checkDir(c *Config) error {
 	if c.Dir == "" {
+		switch {
+		case c.Durability != Default().Durability:
+			return contradictf("durability (%s) needs a directory to keep state in: name one with dir, or leave durability out", c.Durability)
+		case c.Repair:
+			return contradictf("repair needs the directory to repair: name it with dir, or leave repair out")
+		}
 		return nil
 	}
 	if info, err := os.Stat(c.Dir); err == nil && !info.IsDir() {
 		return contradictf("dir: %s is a file: name a directory, or one that can be created", quoted(c.Dir))
 	}
-	return checkMemoryOnly(c)
-}
-
-// checkMemoryOnly refuses a data directory rather than let anyone believe that state is kept. It goes away with the
-// first version that keeps state.
-func checkMemoryOnly(c *Config) error {
-	return contradictf("dir (%s) asks for state to be kept on disk, but this version keeps state in memory only: "+
-		"start it without dir", quoted(c.Dir))
+	return nil
 }

@@ -11,8 +11,12 @@ type Config struct {
 	File   string   // the configuration file that was read, "" is none
 	Loops  int      // event loops, 0 is the number of cores
 
-	Dir            string // data directory, "" keeps everything in memory
-	MaxMemoryBytes int64  // bound on the memory for keys, 0 is none
+	Dir            string        // data directory, "" keeps everything in memory
+	Durability     string        // interval, always or snapshot
+	SnapshotEvery  time.Duration // between snapshots, 0 is never on a schedule
+	JournalBytes   int64         // size beyond which a journal is replaced by a snapshot
+	Repair         bool          // start although files in Dir are damaged
+	MaxMemoryBytes int64         // bound on the memory for keys, 0 is none
 
 	MaxClients        int           // connections at once
 	MaxArgs           int           // words in one command, its name included
@@ -32,6 +36,9 @@ type Config struct {
 func Default() Config {
 	return Config{
 		Listen:            []string{"127.0.0.1:6379"},
+		Durability:        "interval",
+		SnapshotEvery:     5 * time.Minute,
+		JournalBytes:      64 << 20,
 		MaxClients:        10_000,
 		MaxArgs:           1024,
 		MaxKeyBytes:       4 << 10,

@@ -34,8 +34,28 @@ var Settings = []Setting{
 	},
 	{
 		Name: "dir", Group: groupState, Placeholder: "PATH",
-		Help:  "Keep state in this directory. This version keeps state in memory only and refuses it.",
+		Help:  "Keep state in this directory, which is made if need be. Without it a restart forgets everything.",
 		value: func(c *Config) Value { return &path{&c.Dir} },
+	},
+	{
+		Name: "durability", Group: groupState, Placeholder: "MODE",
+		Help:  "With --dir: interval flushes within 10ms and syncs within a second, always syncs before each reply, snapshot keeps snapshots only.",
+		value: func(c *Config) Value { return &word{&c.Durability, []string{"interval", "always", "snapshot"}} },
+	},
+	{
+		Name: "snapshot-every", Group: groupState, Placeholder: "DURATION",
+		Help:  "With --dir: time between snapshots; 0 is never on a schedule.",
+		value: func(c *Config) Value { return &duration{&c.SnapshotEvery, 365 * 24 * time.Hour, "never"} },
+	},
+	{
+		Name: "journal-size", Group: groupState, Placeholder: "SIZE",
+		Help:  "With --dir: a journal larger than this, and than the last snapshot, is replaced by a new snapshot.",
+		value: func(c *Config) Value { return &size[int64]{&c.JournalBytes, 1 << 20, 1 << 44, ""} },
+	},
+	{
+		Name: "repair", Group: groupState, Placeholder: "YES",
+		Help:  "With --dir: start although a file there is damaged, without what can't be read. A copy of the file is kept.",
+		value: func(c *Config) Value { return &toggle{&c.Repair} },
 	},
 	{
 		Name: "max-memory", Redis: "maxmemory", Group: groupState, Placeholder: "SIZE", Mutable: true,
@@ -70,7 +90,7 @@ var Settings = []Setting{
 	{
 		Name: "max-sliding-log", Group: groupClients, Placeholder: "N", Mutable: true,
 		Help:  "Largest limit of SL.ACQUIRE, which keeps 16 bytes for every request in its window.",
-		value: func(c *Config) Value { return &integer{&c.MaxSlidingLog, 1, 10_000_000} },
+		value: func(c *Config) Value { return &integer{&c.MaxSlidingLog, 1, 1_000_000} },
 	},
 	{
 		Name: "max-bulk-size", Redis: "proto-max-bulk-len", Group: groupClients, Placeholder: "SIZE", Mutable: true,

@@ -41,6 +41,34 @@ func (v *integer) Set(text string) error {
 	return nil
 }
 
+// toggle is yes or no. As a flag it needs no value.
+type toggle struct{ field *bool }
+
+// TypeToggle is the type of settings that are yes or no.
+const TypeToggle = "toggle"
+
+func (v *toggle) Type() string    { return TypeToggle }
+func (v *toggle) Allowed() string { return "yes or no" }
+
+func (v *toggle) String() string {
+	if *v.field {
+		return "yes"
+	}
+	return "no"
+}
+
+func (v *toggle) Set(text string) error {
+	switch strings.ToLower(text) {
+	case "yes", "true", "on", "1":
+		*v.field = true
+	case "no", "false", "off", "0":
+		*v.field = false
+	default:
+		return must(v.Allowed())
+	}
+	return nil
+}
+
 // word is one of a few fixed words.
 type word struct {
 	field   *string

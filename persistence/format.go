@@ -1,0 +1,174 @@
+package persistence
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+// A file is a header and blocks, each at a multiple of 128 bytes with zeros in between, so that a whole block can be
+// found behind a damaged one. All integers are little-endian, whatever the machine.
+//
+//	header, 128 bytes
+//	offset  size  field
+//	0       8     "STINTSNP" for a snapshot, "STINTJNL" for a journal
+//	8       2     version of the format
+//	16      8     number of the file: a snapshot holds all that journals of lower numbers tell
+//	24      8     of a journal: bytes of the journal before that were durable when this one was begun
+//	124     4     CRC-32C of the 124 bytes before
+//
+//	block
+//	offset  size  field
+//	0       4     length n of the payload
+//	4       4     CRC-32C of the number of the file, the offset of the block in it (8 bytes each) and the payload
+//	8       n     payload
+//
+// The checksum covers the block's place, so that an old block in a reused disk sector is not taken for a new one.
+const (
+	headerBytes    = 128
+	blockHead      = 8
+	blockAlign     = 128
+	formatVersion  = 1
+	snapshotMagic  = "STINTSNP"
+	journalMagic   = "STINTJNL"
+	maxBlockBytes  = 40 << 20 // a reader refuses more
+	fullBlockBytes = 64 << 10 // a writer begins another block beyond this; one entry may be larger than that
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func appendHeader(b []byte, magic string, number uint64, previous int64) []byte {
+	head := make([]byte, headerBytes)
+	copy(head, magic)
+	binary.LittleEndian.PutUint16(head[8:], formatVersion)
+	binary.LittleEndian.PutUint64(head[16:], number)
+	binary.LittleEndian.PutUint64(head[24:], uint64(previous))
+	binary.LittleEndian.PutUint32(head[headerBytes-4:], crc32.Checksum(head[:headerBytes-4], castagnoli))
+	return append(b, head...)
+}
+
+func alignBlock(n int64) int64 { return (n + blockAlign - 1) &^ (blockAlign - 1) }
+
+func blockSum(number uint64, offset int64, payload []byte) uint32 {
+	var place [16]byte
+	binary.LittleEndian.PutUint64(place[:], number)
+	binary.LittleEndian.PutUint64(place[8:], uint64(offset))
+	return crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, payload)
+}
+
+// sealBlock fills in the head of the block b, whose payload begins at b[blockHead:], and adds zeros up to the place of the
+// next block.
+func sealBlock(b []byte, number uint64, offset int64) []byte {
+	binary.LittleEndian.PutUint32(b, uint32(len(b)-blockHead))
+	binary.LittleEndian.PutUint32(b[4:], blockSum(number, offset, b[blockHead:]))
+	return append(b, make([]byte, alignBlock(int64(len(b)))-int64(len(b)))...)
+}
+
+// Errors of a file that is not as it was written.
+var (
+	ErrNotOurs  = errors.New("not a file of Stint's, or its first bytes are damaged")
+	ErrNewer    = errors.New("written by a newer version of Stint, in a format this one does not know; start that version")
+	ErrDamaged  = errors.New("damaged")
+	errCutShort = errors.New("ends in the middle of a block")
+)
+
+// DamageError says where a file is damaged.
+type DamageError struct {
+	Name   string
+	Offset int64
+	Err    error
+}
+
+func (e *DamageError) Error() string {
+	return fmt.Sprintf("%s at offset %d: %v", e.Name, e.Offset, e.Err)
+}
+
+// Unwrap returns the reason.
+func (e *DamageError) Unwrap() error { return e.Err }
+
+// blockReader reads a file block by block.
+type blockReader struct {
+	name     string
+	in       *bufio.Reader
+	number   uint64
+	previous int64 // of a journal: what was durable of the one before
+	offset   int64 // of the next block
+	payload  []byte
+}
+
+func newBlockReader(name string, in io.Reader, magic string) (*blockReader, error) {
+	r := &blockReader{name: name, in: bufio.NewReaderSize(in, 1<<20), offset: headerBytes}
+	var head [headerBytes]byte
+	n, err := io.ReadFull(r.in, head[:])
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	if n < headerBytes || string(head[:8]) != magic {
+		return nil, &DamageError{name, 0, ErrNotOurs}
+	}
+	if version := binary.LittleEndian.Uint16(head[8:]); version > formatVersion {
+		return nil, &DamageError{name, 8, fmt.Errorf("format version %d: %w", version, ErrNewer)}
+	}
+	if binary.LittleEndian.Uint32(head[headerBytes-4:]) != crc32.Checksum(head[:headerBytes-4], castagnoli) {
+		return nil, &DamageError{name, 0, ErrNotOurs}
+	}
+	r.number = binary.LittleEndian.Uint64(head[16:])
+	r.previous = int64(binary.LittleEndian.Uint64(head[24:]))
+	return r, nil
+}
+
+// next returns the payload of the next block, good until the next call. It returns io.EOF at the end of the file, and a
+// [DamageError] for a block that is not whole.
+func (r *blockReader) next() ([]byte, error) {
+	var head [blockHead]byte
+	switch n, err := io.ReadFull(r.in, head[:]); {
+	case n == 0 && err == io.EOF:
+		return nil, io.EOF
+	case err == io.ErrUnexpectedEOF:
+		return nil, r.damage(errCutShort)
+	case err != nil:
+		return nil, err
+	}
+	size := binary.LittleEndian.Uint32(head[:])
+	if size < payloadHead || size > maxBlockBytes {
+		return nil, r.damage(ErrDamaged)
+	}
+	padded := alignBlock(blockHead+int64(size)) - blockHead
+	if int64(cap(r.payload)) < padded {
+		r.payload = make([]byte, padded)
+	}
+	r.payload = r.payload[:padded]
+	switch _, err := io.ReadFull(r.in, r.payload); {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return nil, r.damage(errCutShort)
+	case err != nil:
+		return nil, err
+	}
+	if binary.LittleEndian.Uint32(head[4:]) != blockSum(r.number, r.offset, r.payload[:size]) {
+		return nil, r.damage(ErrDamaged)
+	}
+	r.offset += blockHead + padded
+	return r.payload[:size], nil
+}
+
+func (r *blockReader) damage(err error) error { return &DamageError{r.name, r.offset, err} }
+
+// blockAt returns the payload of a whole block at an offset of a file's bytes.
+func blockAt(data []byte, number uint64, base, offset int64) (payload []byte, ok bool) {
+	b := data[offset-base:]
+	if len(b) < blockHead {
+		return nil, false
+	}
+	size := int64(binary.LittleEndian.Uint32(b))
+	if size < payloadHead || size > maxBlockBytes || blockHead+size > int64(len(b)) {
+		return nil, false
+	}
+	payload = b[blockHead : blockHead+size]
+	if _, synced, _ := payloadHeader(payload); synced < 0 || synced > offset {
+		return nil, false // spares the sum over what cannot be a block
+	}
+	return payload, binary.LittleEndian.Uint32(b[4:]) == blockSum(number, offset, payload)
+}

@@ -1,0 +1,88 @@
+package persistence
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// FS is the little that is needed of a file system: files in one directory.
+type FS interface {
+	// Create makes an empty file, truncating one of the same name.
+	Create(name string) (File, error)
+	Open(name string) (io.ReadCloser, error)
+	// Rename replaces newName if it exists, atomically.
+	Rename(oldName, newName string) error
+	Remove(name string) error
+	// Truncate cuts a file that is not open for writing, and syncs it.
+	Truncate(name string, size int64) error
+	List() ([]string, error)
+	// SyncDir makes created, renamed and removed names durable.
+	SyncDir() error
+}
+
+// File is a file being written.
+type File interface {
+	io.Writer
+	Sync() error
+	// Truncate cuts the file; the next write goes to its end.
+	Truncate(size int64) error
+	Close() error
+}
+
+// Dir is an FS in a directory of the operating system.
+type Dir string
+
+// Create implements [FS].
+func (d Dir) Create(name string) (File, error) {
+	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Open implements [FS].
+func (d Dir) Open(name string) (io.ReadCloser, error) { return os.Open(filepath.Join(string(d), name)) }
+
+// Rename implements [FS].
+func (d Dir) Rename(oldName, newName string) error {
+	return os.Rename(filepath.Join(string(d), oldName), filepath.Join(string(d), newName))
+}
+
+// Remove implements [FS].
+func (d Dir) Remove(name string) error { return os.Remove(filepath.Join(string(d), name)) }
+
+// Truncate implements [FS].
+func (d Dir) Truncate(name string, size int64) error {
+	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Truncate(size), f.Sync(), f.Close())
+}
+
+// List implements [FS].
+func (d Dir) List() ([]string, error) {
+	entries, err := os.ReadDir(string(d))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// SyncDir implements [FS].
+func (d Dir) SyncDir() error {
+	f, err := os.Open(string(d))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,37 @@
+package persistence
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Files are named by what they are and their number, which rises from file to file:
+//
+//	snapshot-00000000000000000007.stint   complete once it has this name
+//	journal-00000000000000000007.stint    what changed after that snapshot was begun
+//	snapshot-….tmp                        being written, or left behind by a crash
+const (
+	snapshotPrefix = "snapshot-"
+	journalPrefix  = "journal-"
+	suffix         = ".stint"
+	tempSuffix     = ".tmp"
+)
+
+func fileName(prefix string, number uint64) string {
+	return fmt.Sprintf("%s%020d%s", prefix, number, suffix)
+}
+
+// numbers lists the numbers of the files with a prefix, in order.
+func numbers(names []string, prefix string) (found []uint64) {
+	for _, name := range names {
+		digits, isOurs := strings.CutPrefix(name, prefix)
+		digits, whole := strings.CutSuffix(digits, suffix)
+		if n, err := strconv.ParseUint(digits, 10, 64); isOurs && whole && err == nil {
+			found = append(found, n)
+		}
+	}
+	slices.Sort(found)
+	return found
+}

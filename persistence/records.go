@@ -1,0 +1,257 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// A payload is the time of the state in it, how much of a journal was durable when it was written, and records. Each
+// begins with a byte that says what it is; a limit is described where it is first used in a block and referred to by
+// number from then on, so that every block can be read without the others.
+//
+//	8  time, nanoseconds since the Unix epoch
+//	8  offset in this journal up to which everything had been synced to disk; 0 in a snapshot
+//
+//	recLimit    algorithm, span, and as varints capacity, tokens, period: the next limit
+//	recState    varints: limit, length of the key, length of the state without the zeros at its end; key; state
+//	recDeleted  varint length of the key; key
+//	recFlushed  every key before this is gone
+//	recPolicy   verb, options, name, id, and the parts: limit, key, holder
+//	recEnd      varint number of states in the whole snapshot, which is complete
+const (
+	recLimit = 1 + iota
+	recState
+	recDeleted
+	recFlushed
+	recPolicy
+	recEnd
+)
+
+const payloadHead = 16
+
+// encoder builds the payload of one block, behind room for the block's head.
+type encoder struct {
+	buf    []byte
+	limits map[engine.Limit]uint64
+	last   engine.Limit
+	lastID uint64
+	states int // in this block
+}
+
+func (e *encoder) start(now int64) {
+	e.buf = append(e.buf[:0], make([]byte, blockHead)...)
+	e.buf = binary.LittleEndian.AppendUint64(e.buf, uint64(now))
+	e.buf = append(e.buf, make([]byte, 8)...)
+	if e.limits == nil {
+		e.limits = map[engine.Limit]uint64{}
+	}
+	clear(e.limits)
+	e.last, e.states = engine.Limit{}, 0
+}
+
+// setSynced notes how much of the journal is durable.
+func (e *encoder) setSynced(offset int64) {
+	binary.LittleEndian.PutUint64(e.buf[blockHead+8:], uint64(offset))
+}
+
+func (e *encoder) isEmpty() bool { return len(e.buf) == blockHead+payloadHead }
+
+// limit returns the number of a limit in this block, describing it first if it is new.
+func (e *encoder) limit(l engine.Limit) uint64 {
+	if l == e.last {
+		return e.lastID
+	}
+	id, known := e.limits[l]
+	if !known {
+		id = uint64(len(e.limits))
+		e.limits[l] = id
+		e.buf = append(e.buf, recLimit, byte(l.Algorithm), byte(l.Span))
+		e.buf = binary.AppendUvarint(e.buf, uint64(l.Capacity))
+		e.buf = binary.AppendUvarint(e.buf, uint64(l.Rate.Tokens))
+		e.buf = binary.AppendUvarint(e.buf, uint64(l.Rate.Period))
+	}
+	e.last, e.lastID = l, id
+	return id
+}
+
+func (e *encoder) entry(n engine.Entry) {
+	id := e.limit(n.Limit)
+	state := n.State
+	for len(state) > 0 && state[len(state)-1] == 0 {
+		state = state[:len(state)-1]
+	}
+	e.buf = binary.AppendUvarint(append(e.buf, recState), id)
+	e.buf = binary.AppendUvarint(e.buf, uint64(len(n.Key)))
+	e.buf = binary.AppendUvarint(e.buf, uint64(len(state)))
+	e.buf = append(append(e.buf, n.Key...), state...)
+	e.states++
+}
+
+func (e *encoder) bytes(b []byte) {
+	e.buf = append(binary.AppendUvarint(e.buf, uint64(len(b))), b...)
+}
+
+func (e *encoder) change(c engine.Change) {
+	switch c.Kind {
+	case engine.Changed:
+		e.entry(c.Entry)
+	case engine.Deleted:
+		e.buf = append(e.buf, recDeleted)
+		e.bytes(c.Entry.Key)
+	case engine.Flushed:
+		e.buf = append(e.buf, recFlushed)
+	case engine.PolicyChanged:
+		e.policy(c.Op)
+	}
+}
+
+func (e *encoder) policy(op *engine.Op) {
+	ids := make([]uint64, len(op.Parts))
+	for i := range op.Parts {
+		ids[i] = e.limit(op.Parts[i].Limit)
+	}
+	e.buf = append(e.buf, recPolicy, byte(op.Verb), byte(op.Options))
+	e.bytes(op.Key)
+	e.bytes(op.Who)
+	e.buf = binary.AppendUvarint(e.buf, uint64(len(op.Parts)))
+	for i := range op.Parts {
+		e.buf = binary.AppendUvarint(e.buf, ids[i])
+		e.bytes(op.Parts[i].Key)
+		e.bytes(op.Parts[i].Who)
+	}
+}
+
+func (e *encoder) end(states int64) {
+	e.buf = binary.AppendUvarint(append(e.buf, recEnd), uint64(states))
+}
+
+// handler takes what a payload tells, in order. Slices are only good during the call.
+type handler interface {
+	change(c engine.Change) error
+	end(states int64) error
+}
+
+// decoder reads a payload. Every length is held against what is left before it is used.
+type decoder struct {
+	rest   []byte
+	bad    bool
+	limits []engine.Limit
+}
+
+func (d *decoder) byte() byte {
+	if len(d.rest) == 0 {
+		d.bad = true
+		return 0
+	}
+	b := d.rest[0]
+	d.rest = d.rest[1:]
+	return b
+}
+
+func (d *decoder) uvarint() uint64 {
+	n, size := binary.Uvarint(d.rest)
+	if size <= 0 {
+		d.bad = true
+		d.rest = nil
+		return 0
+	}
+	d.rest = d.rest[size:]
+	return n
+}
+
+func (d *decoder) take(n uint64) []byte {
+	if n > uint64(len(d.rest)) {
+		d.bad = true
+		return nil
+	}
+	b := d.rest[:n:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *decoder) limit() engine.Limit {
+	id := d.uvarint()
+	if id >= uint64(len(d.limits)) {
+		d.bad = true
+		return engine.Limit{}
+	}
+	return d.limits[id]
+}
+
+// head returns a payload's time and the offset up to which the journal was durable.
+func payloadHeader(payload []byte) (now, synced int64, ok bool) {
+	if len(payload) < payloadHead {
+		return 0, 0, false
+	}
+	return int64(binary.LittleEndian.Uint64(payload)), int64(binary.LittleEndian.Uint64(payload[8:])), true
+}
+
+// decode hands everything in a payload to h.
+func (d *decoder) decode(payload []byte, h handler) error {
+	d.rest, d.bad, d.limits = payload[payloadHead:], false, d.limits[:0]
+	for len(d.rest) > 0 {
+		kind := d.byte()
+		err := d.record(kind, h)
+		if d.bad {
+			return fmt.Errorf("record of kind %d: %w", kind, ErrDamaged)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decoder) record(kind byte, h handler) error {
+	switch kind {
+	case recLimit:
+		l := engine.Limit{Algorithm: engine.Algorithm(d.byte()), Span: engine.Span(d.byte())}
+		l.Capacity, l.Rate.Tokens, l.Rate.Period = int64(d.uvarint()), int64(d.uvarint()), int64(d.uvarint())
+		d.limits = append(d.limits, l)
+	case recState:
+		c := engine.Change{Entry: engine.Entry{Limit: d.limit()}}
+		keyBytes, stateBytes := d.uvarint(), d.uvarint()
+		c.Entry.Key, c.Entry.State = d.take(keyBytes), d.take(stateBytes)
+		if !d.bad {
+			return h.change(c)
+		}
+	case recDeleted:
+		key := d.take(d.uvarint())
+		if !d.bad {
+			return h.change(engine.Change{Kind: engine.Deleted, Entry: engine.Entry{Key: key}})
+		}
+	case recFlushed:
+		return h.change(engine.Change{Kind: engine.Flushed})
+	case recPolicy:
+		op := d.policy()
+		if !d.bad {
+			return h.change(engine.Change{Kind: engine.PolicyChanged, Op: op})
+		}
+	case recEnd:
+		states := d.uvarint()
+		if !d.bad {
+			return h.end(int64(states))
+		}
+	default:
+		d.bad = true
+	}
+	return nil
+}
+
+func (d *decoder) policy() *engine.Op {
+	op := &engine.Op{Verb: engine.Verb(d.byte()), Options: engine.Option(d.byte())}
+	op.Key, op.Who = d.take(d.uvarint()), d.take(d.uvarint())
+	parts := d.uvarint()
+	if parts > engine.MaxParts || op.Verb != engine.SetPolicy && op.Verb != engine.DropPolicy && op.Verb != engine.SetOverride {
+		d.bad = true
+		return nil
+	}
+	for range parts {
+		part := engine.Op{Limit: d.limit()}
+		part.Key, part.Who = d.take(d.uvarint()), d.take(d.uvarint())
+		op.Parts = append(op.Parts, part)
+	}
+	return op
+}

@@ -1,0 +1,259 @@
+package persistence
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// Recovered says what was found on disk.
+type Recovered struct {
+	Snapshot string // the file, "" if there was none
+	Journals int
+	Keys     int64 // states read; of a key that changed often, each of them
+	Time     int64 // the latest time any state was noted at
+	CutBytes int64 // of a journal's end, lost in a crash
+	Repaired bool  // something damaged was left out
+	next     uint64
+	previous int64 // durable bytes of the last journal
+}
+
+// recovery reads a directory into a store.
+type recovery struct {
+	fs     FS
+	store  *engine.Store
+	now    int64
+	repair bool
+	log    *slog.Logger
+	found  Recovered
+	dec    decoder
+
+	states   int64 // of the snapshot being read
+	complete bool  // its end was seen
+}
+
+// Recover reads the newest snapshot, and the journals begun since, into an empty store. now is the time of the wall
+// clock: entries as good as new by then are left out. A journal's end that a crash has torn is cut off with a warning.
+// Any other damage is a [DamageError], unless repair is set: then a copy of the damaged file is kept and what is whole in it
+// is read.
+func Recover(fs FS, store *engine.Store, now int64, repair bool, log *slog.Logger) (Recovered, error) {
+	r := &recovery{fs: fs, store: store, now: now, repair: repair, log: log}
+	names, err := fs.List()
+	if err != nil {
+		return r.found, err
+	}
+	snapshots, journals := numbers(names, snapshotPrefix), numbers(names, journalPrefix)
+	first := uint64(0)
+	if len(snapshots) > 0 {
+		first = snapshots[len(snapshots)-1]
+		r.found.Snapshot = fileName(snapshotPrefix, first)
+		if err := r.snapshot(r.found.Snapshot); err != nil {
+			return r.found, err
+		}
+		r.found.next = first + 1
+	}
+	for i, number := range journals {
+		r.found.next = max(r.found.next, number+1)
+		if number < first {
+			continue // the snapshot holds it; a crash came before it was removed
+		}
+		next := ""
+		if i+1 < len(journals) {
+			next = fileName(journalPrefix, journals[i+1])
+		}
+		if err := r.journal(fileName(journalPrefix, number), next); err != nil {
+			return r.found, err
+		}
+		r.found.Journals++
+	}
+	return r.found, nil
+}
+
+func (r *recovery) snapshot(name string) error {
+	in, err := r.fs.Open(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	blocks, err := newBlockReader(name, in, snapshotMagic)
+	for err == nil {
+		var payload []byte
+		if payload, err = blocks.next(); err == nil {
+			err = r.payload(blocks, payload)
+		}
+	}
+	if err == io.EOF {
+		if r.complete {
+			return nil
+		}
+		err = blocks.damage(errCutShort)
+	}
+	return r.orRepair(name, err)
+}
+
+// orRepair passes over damage where that was asked for, keeping a copy of the file.
+func (r *recovery) orRepair(name string, err error) error {
+	damage, ok := errors.AsType[*DamageError](err)
+	if !ok || !r.repair || errors.Is(err, ErrNewer) {
+		return err
+	}
+	r.found.Repaired = true
+	r.log.Warn("left out what is damaged", "file", name, "offset", damage.Offset, "reason", damage.Err, "copy", name+damagedSuffix)
+	return copyFile(r.fs, name, name+damagedSuffix)
+}
+
+const damagedSuffix = ".damaged"
+
+func copyFile(fs FS, from, to string) error {
+	in, err := fs.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := fs.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
+}
+
+func (r *recovery) payload(blocks *blockReader, payload []byte) error {
+	now, _, _ := payloadHeader(payload)
+	r.found.Time = max(r.found.Time, now)
+	offset := blocks.offset - alignBlock(blockHead+int64(len(payload)))
+	if err := r.dec.decode(payload, r); err != nil {
+		if errors.Is(err, engine.ErrNoRoom) {
+			return fmt.Errorf("%s holds %w: start with a larger --max-memory", blocks.name, err)
+		}
+		return &DamageError{blocks.name, offset, err}
+	}
+	return nil
+}
+
+// change implements handler.
+func (r *recovery) change(c engine.Change) error {
+	switch c.Kind {
+	case engine.Changed:
+		r.found.Keys++
+		r.states++
+		return r.store.Load(r.now, c.Entry)
+	case engine.Deleted:
+		r.store.Unload(c.Entry.Key)
+	case engine.Flushed:
+		r.store.Apply(r.now, []engine.Op{{Verb: engine.Flush}}, make([]engine.Result, 1))
+	case engine.PolicyChanged:
+		r.store.Apply(r.now, []engine.Op{*c.Op}, make([]engine.Result, 1))
+	}
+	return nil
+}
+
+// end implements handler.
+func (r *recovery) end(states int64) error {
+	if states != r.states {
+		return fmt.Errorf("%d of %d states: %w", r.states, states, ErrDamaged)
+	}
+	r.complete = true
+	return nil
+}
+
+func (r *recovery) journal(name, next string) error {
+	in, err := r.fs.Open(name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	blocks, err := newBlockReader(name, in, journalMagic)
+	if blocks == nil {
+		blocks = &blockReader{name: name}
+	}
+	for err == nil {
+		var payload []byte
+		if payload, err = blocks.next(); err == nil {
+			err = r.payload(blocks, payload)
+		}
+	}
+	r.found.previous = blocks.offset
+	if err == io.EOF {
+		return nil
+	}
+	damage, ok := errors.AsType[*DamageError](err)
+	if !ok || errors.Is(err, ErrNewer) {
+		return err
+	}
+	return r.damagedJournal(blocks, next, damage)
+}
+
+// damagedJournal decides what damage means. If nothing tells that the place had been synced to disk, it is the end that a
+// crash has torn, and is cut off. Otherwise something has changed what was safely there.
+func (r *recovery) damagedJournal(blocks *blockReader, next string, damage *DamageError) error {
+	tail, err := readFrom(r.fs, blocks.name, damage.Offset)
+	if err != nil {
+		return err
+	}
+	durable := int64(0)
+	if next != "" {
+		if durable, err = durableBefore(r.fs, next); err != nil {
+			return err
+		}
+	}
+	var whole []int64
+	for offset := alignBlock(damage.Offset + 1); offset-damage.Offset < int64(len(tail)); offset += blockAlign {
+		if payload, ok := blockAt(tail, blocks.number, damage.Offset, offset); ok {
+			_, synced, _ := payloadHeader(payload)
+			durable = max(durable, synced)
+			whole = append(whole, offset)
+		}
+	}
+	if durable <= damage.Offset {
+		r.found.CutBytes = int64(len(tail))
+		r.log.Warn("cut off the end of a journal, which was being written when the server or the machine stopped",
+			"file", blocks.name, "offset", damage.Offset, "bytes", len(tail))
+		if damage.Offset < headerBytes { // not even its header was: nothing was in it
+			return r.fs.Remove(blocks.name)
+		}
+		return r.fs.Truncate(blocks.name, damage.Offset)
+	}
+	if err := r.orRepair(blocks.name, damage); err != nil {
+		return err
+	}
+	for _, offset := range whole {
+		payload, _ := blockAt(tail, blocks.number, damage.Offset, offset)
+		if err := r.dec.decode(payload, r); err != nil {
+			r.log.Warn("left out a block", "file", blocks.name, "offset", offset, "reason", err)
+		}
+	}
+	return nil
+}
+
+func readFrom(fs FS, name string, offset int64) ([]byte, error) {
+	in, err := fs.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if _, err := io.CopyN(io.Discard, in, offset); err != nil {
+		return nil, err
+	}
+	return io.ReadAll(in)
+}
+
+// durableBefore reads from a journal's header what was durable of the one before.
+func durableBefore(fs FS, name string) (int64, error) {
+	in, err := fs.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	blocks, err := newBlockReader(name, in, journalMagic)
+	if errors.Is(err, ErrNotOurs) {
+		return 0, nil // a torn one that tells nothing; its own turn comes
+	}
+	if err != nil {
+		return 0, err
+	}
+	return blocks.previous, nil
+}

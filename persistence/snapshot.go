@@ -1,0 +1,75 @@
+package persistence
+
+import (
+	"errors"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// scanChunk is how many entries a snapshot takes from the store at a time, under one lock.
+const scanChunk = 256
+
+// writeSnapshot writes every entry and policy to a file beside and renames it once it is whole and durable. Decisions go
+// on meanwhile: an entry is written as it is when its turn comes, and what changes later is in the journal of the same
+// number.
+func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64) (states, size int64, err error) {
+	name := fileName(snapshotPrefix, number)
+	file, err := fs.Create(name + tempSuffix)
+	if err != nil {
+		return 0, 0, err
+	}
+	w := &blockWriter{file: file, number: number}
+	w.begin(snapshotMagic, 0)
+	w.enc.start(clock())
+	store.PolicyOps(func(op *engine.Op) { w.enc.policy(op); w.flushFull(clock()) })
+	for cursor, more := uint64(0), true; more && w.err == nil; more = cursor != 0 {
+		now := clock()
+		cursor = store.Scan(cursor, scanChunk, now, w.enc.entry)
+		states += int64(w.enc.states)
+		w.enc.states = 0
+		w.flushFull(now)
+	}
+	w.enc.end(states)
+	w.flush(clock())
+	if err = errors.Join(w.err, file.Sync(), file.Close()); err == nil {
+		if err = fs.Rename(name+tempSuffix, name); err == nil {
+			err = fs.SyncDir()
+		}
+	}
+	if err != nil {
+		return 0, 0, errors.Join(err, fs.Remove(name+tempSuffix))
+	}
+	return states, w.offset, nil
+}
+
+// blockWriter writes blocks one after the other, until an error.
+type blockWriter struct {
+	file   File
+	number uint64
+	offset int64
+	enc    encoder
+	err    error
+}
+
+func (w *blockWriter) begin(magic string, previous int64) {
+	w.write(appendHeader(nil, magic, w.number, previous))
+}
+
+func (w *blockWriter) write(b []byte) {
+	if w.err == nil {
+		_, w.err = w.file.Write(b)
+		w.offset += int64(len(b))
+	}
+}
+
+func (w *blockWriter) flushFull(now int64) {
+	if len(w.enc.buf) >= fullBlockBytes {
+		w.flush(now)
+	}
+}
+
+func (w *blockWriter) flush(now int64) {
+	w.enc.buf = sealBlock(w.enc.buf, w.number, w.offset)
+	w.write(w.enc.buf)
+	w.enc.start(now)
+}
