@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	errorText = regexp.MustCompile(`^(ERR|OOM|WRONGTYPE|NOPROTO|EXECABORT|WRONGPASS|Protocol error:)( |$)`)
+	errorText = regexp.MustCompile(`^(ERR|OOM|WRONGTYPE|NOPROTO|EXECABORT|MISCONF|WRONGPASS|Protocol error:)( |$)`)
 	verb      = regexp.MustCompile(`%[+#]?[a-z]`)
 )
 

@@ -71,7 +71,7 @@ func TestListen(t *testing.T) {
 // Every setting can be given in each of the three ways.
 func TestEverySettingEveryWay(t *testing.T) {
 	values := map[string]string{
-		"listen": ":7000", "admin": ":9100", "loops": "3", "max-memory": "1gb", "max-clients": "7", "idle-timeout": "5m",
+		"listen": ":7000", "dir": "data", "admin": ":9100", "loops": "3", "durability": "always", "snapshot-every": "1h", "journal-size": "1gb", "repair": "yes", "max-memory": "1gb", "max-clients": "7", "idle-timeout": "5m",
 		"shutdown-timeout": "7s", "max-args": "99", "max-key-size": "8kb", "max-sliding-log": "500", "max-bulk-size": "16kb", "query-buffer-size": "2mb",
 		"output-buffer-size": "2mb", "log-level": "debug", "log-format": "json",
 	}
@@ -79,15 +79,19 @@ func TestEverySettingEveryWay(t *testing.T) {
 		s := &config.Settings[i]
 		value, given := values[s.Name]
 		if !given {
-			if s.Name != "dir" && s.Name != "config" {
+			if s.Name != "config" {
 				t.Errorf("no value to try for %s", s.Name)
 			}
 			continue
 		}
-		f := files{"c.toml": s.Name + ` = "` + value + `"`}
+		line := s.Name + ` = "` + value + `"`
+		if s.Name != "dir" { // some settings need it
+			line += "\ndir = \"data\""
+		}
+		f := files{"c.toml": line}
 		for _, way := range []struct{ args, environ []string }{
-			{[]string{"--" + s.Name, value}, nil},
-			{nil, []string{s.Env() + "=" + value}},
+			{[]string{"--dir", "data", "--" + s.Name + "=" + value}, nil},
+			{nil, []string{"STINT_DIR=data", s.Env() + "=" + value}},
 			{[]string{"--config", "c.toml"}, nil},
 		} {
 			cfg, err := load(way.args, way.environ, f.read)
@@ -119,7 +123,9 @@ func TestRefused(t *testing.T) {
 		{"variable value", nil, []string{"STINT_LOOPS=x"}, "STINT_LOOPS: must be an integer between 0 and 1024, got 'x'"},
 		{"wrong value that would lose", []string{"--loops", "1"}, []string{"STINT_LOOPS=x"}, "STINT_LOOPS: must be an integer between 0 and 1024, got 'x'"},
 		{"contradiction", []string{"--max-bulk-size", "2kb"}, nil, "max-key-size (4kb) is more than max-bulk-size (2kb), so the longest keys could never arrive: raise max-bulk-size to at least 4kb or lower max-key-size to 2kb"},
-		{"dir", []string{"--dir", "/nowhere"}, nil, "dir ('/nowhere') asks for state to be kept on disk, but this version keeps state in memory only: start it without dir"},
+		{"nothing to keep", []string{"--durability", "always"}, nil, "durability (always) needs a directory to keep state in: name one with dir, or leave durability out"},
+		{"nothing to repair", []string{"--repair"}, nil, "repair needs the directory to repair: name it with dir, or leave repair out"},
+		{"dir is a file", []string{"--dir", "load_test.go"}, nil, "dir: 'load_test.go' is a file: name a directory, or one that can be created"},
 	} {
 		if _, err := load(tc.args, tc.environ, files{}.read); err == nil || err.Error() != tc.want {
 			t.Errorf("%s:\ngot  %v\nwant %s", tc.name, err, tc.want)

@@ -36,7 +36,8 @@ func TestContradictions(t *testing.T) {
 		{"admin on a client port", func(c *Config) { c.Admin = "127.0.0.1:6379" }, []string{"admin (127.0.0.1:6379)", "port of its own"}},
 		{"admin on every interface", func(c *Config) { c.Admin = "0.0.0.0:6379" }, []string{"admin (0.0.0.0:6379)"}},
 		{"dir is a file", func(c *Config) { c.Dir = file }, []string{"is a file", "name a directory"}},
-		{"dir", func(c *Config) { c.Dir = filepath.Dir(file) }, []string{"keeps state in memory only", "start it without dir"}},
+		{"durability of nothing", func(c *Config) { c.Durability = "always" }, []string{"durability (always)", "name one with dir"}},
+		{"repair of nothing", func(c *Config) { c.Repair = true }, []string{"repair needs the directory", "name it with dir"}},
 	} {
 		c := Default()
 		tc.change(&c)
@@ -59,6 +60,8 @@ func TestWhatGoesTogether(t *testing.T) {
 		"one port, two hosts": func(c *Config) { c.Listen = []string{"127.0.0.1:1", "127.0.0.2:1", "[::1]:1"} },
 		"IPv4 and one IPv6":   func(c *Config) { c.Listen = []string{"0.0.0.0:1", "[::1]:1"} },
 		"socket and port":     func(c *Config) { c.Listen = []string{"unix:/s", "unix:/t", ":1"} },
+		"state on disk":       func(c *Config) { c.Dir, c.Durability, c.Repair = filepath.Join(t.TempDir(), "new"), "always", true },
+		"a directory there":   func(c *Config) { c.Dir = t.TempDir() },
 		"key as long as bulk": func(c *Config) { c.MaxBulkBytes = c.MaxKeyBytes },
 	} {
 		c := Default()
