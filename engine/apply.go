@@ -28,8 +28,7 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 	case Release, Leases:
 		s.lease(c, p)
 	case Delete:
-		s.noteGone(op.Key)
-		s.drop(p)
+		s.remove(p)
 	}
 }
 
@@ -81,8 +80,7 @@ func (s *shard) lease(c *call, p place) {
 // settle notes an entry that something was given back to, or drops it if it holds no information any more.
 func (s *shard) settle(c *call, p place) {
 	if s.expired(s.record(p.ref), c.now) {
-		s.noteGone(c.op.Key)
-		s.drop(p)
+		s.remove(p)
 		return
 	}
 	s.note(p.ref)

@@ -76,12 +76,20 @@ func (s *shard) noteGone(key []byte) {
 	if !s.changes.on.Load() {
 		return
 	}
-	if len(s.gone)+len(key)+4 > maxGone {
+	if len(s.gone) > 0 && len(s.gone)+len(key)+4 > maxGone {
 		s.changes.lost.Store(true)
 		return
 	}
 	s.changes.mark(s.number)
 	s.gone = append(binary.LittleEndian.AppendUint32(s.gone, uint32(len(key))), key...)
+}
+
+// noteDropped marks a key as deleted that is dropped before its last state was told: the journal may know an older one,
+// which lasts longer.
+func (s *shard) noteDropped(r record) {
+	if r.isDirty() {
+		s.noteGone(r.key())
+	}
 }
 
 // Track starts or stops noting changes. It must be called before the store is used by others.
@@ -140,9 +148,12 @@ func (s *shard) takeChanges(now int64, visit func(Change)) {
 		r.setDirty(false)
 		limit := s.limitOf(r)
 		alg := &algorithms[limit.Algorithm]
-		if state := alg.stateOf(r.rest()); !alg.expired(state, limit, now) {
-			visit(Change{Kind: Changed, Entry: Entry{Key: r.key(), Limit: *limit, State: state}})
+		state := alg.stateOf(r.rest())
+		if alg.expired(state, limit, now) { // an older state that was told may last longer
+			visit(Change{Kind: Deleted, Entry: Entry{Key: r.key()}})
+			continue
 		}
+		visit(Change{Kind: Changed, Entry: Entry{Key: r.key(), Limit: *limit, State: state}})
 	}
 	s.dirty = s.dirty[:0]
 }
@@ -201,15 +212,37 @@ func (s *Store) Unload(key []byte) {
 	}
 }
 
+// CheckPolicy reports whether an operation read from somewhere is one on a policy that can be applied, or [ErrState].
+func (o *Op) CheckPolicy() error {
+	switch {
+	case o.Verb != SetPolicy && o.Verb != DropPolicy && o.Verb != SetOverride, len(o.Parts) > MaxParts,
+		o.Verb == SetPolicy && len(o.Parts) == 0, len(o.Key) > MaxPolicyName, len(o.Who) > MaxKeyBytes:
+		return ErrState
+	}
+	for i := range o.Parts {
+		p := &o.Parts[i]
+		if !p.Limit.isWhole() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes {
+			return ErrState
+		}
+	}
+	return nil
+}
+
+// isWhole reports whether every field is in its range and all fit together.
+func (l *Limit) isWhole() bool {
+	if l.Algorithm == NoAlgorithm || int(l.Algorithm) >= len(algorithms) || l.Capacity < 1 || l.Capacity > MaxTokens ||
+		l.Rate.Period < 0 || l.Rate.Tokens < 0 || l.Rate.Tokens > MaxTokens || l.Span > EachMonth {
+		return false
+	}
+	meter := l.Algorithm <= LeakyQueue
+	return meter == (l.Rate.Tokens > 0) && (l.Rate.Period == 0) == (l.Span > Aligned) &&
+		(l.Span == FromFirst || l.Algorithm == FixedWindow) && l.Check() == nil
+}
+
 // check returns the entry's state in its full size, once nothing in it can mislead the algorithm.
 func (e *Entry) check() ([]byte, error) {
 	l := &e.Limit
-	if l.Algorithm == NoAlgorithm || int(l.Algorithm) >= len(algorithms) || l.Capacity < 1 || l.Capacity > MaxTokens ||
-		l.Rate.Period < 0 || l.Rate.Tokens < 0 || l.Span > EachMonth || len(e.Key) > MaxKeyBytes {
-		return nil, ErrState
-	}
-	meter := l.Algorithm <= LeakyQueue
-	if meter != (l.Rate.Tokens > 0) || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Span != FromFirst && l.Algorithm != FixedWindow || l.Check() != nil {
+	if !l.isWhole() || len(e.Key) > MaxKeyBytes {
 		return nil, ErrState
 	}
 	alg := &algorithms[l.Algorithm]

@@ -160,3 +160,62 @@ func FuzzLoad(f *testing.F) {
 		s.Sweep(epoch+sec, 10)
 	})
 }
+
+// What is dropped, by a sweep or to make room, before it was told is told as deleted: an older state that was told may
+// last longer.
+func TestWhatIsDroppedUntoldIsTold(t *testing.T) {
+	slow, fast := bucket(10, 1, 3600*sec), bucket(10, 1000, sec)
+	for name, drop := range map[string]func(s *Store, now int64){
+		"nothing": func(*Store, int64) {},
+		"a sweep": func(s *Store, now int64) { s.Sweep(now, 10) },
+		"growth": func(s *Store, now int64) {
+			for i := range 100 {
+				ask(s, now, Op{Key: fmt.Appendf(nil, "other-%d", i), Limit: slow, Tokens: 1})
+			}
+		},
+		"a deletion": func(s *Store, now int64) { ask(s, now, Op{Verb: Delete, Key: []byte("k")}) },
+	} {
+		s := New(Options{Shards: 1})
+		s.Track(true)
+		ask(s, epoch, Op{Key: []byte("k"), Limit: slow, Tokens: 1})
+		told := ""
+		take := func(now int64) {
+			s.Changes(now, func(c Change) {
+				if string(c.Entry.Key) == "k" {
+					told += fmt.Sprint(c.Kind, " ")
+				}
+			})
+		}
+		take(epoch)
+		// as many tokens taken as before, under a limit that gives them back within a millisecond
+		ask(s, epoch+1, Op{Key: []byte("k"), Limit: fast, Tokens: 1})
+		drop(s, epoch+sec)
+		take(epoch + sec)
+		if want := fmt.Sprint(Changed, " ", Deleted, " "); told != want {
+			t.Errorf("%s: told %q, want %q", name, told, want)
+		}
+		s.Close()
+	}
+}
+
+// A deletion is told although the shard it emptied was swept since, and although the key alone is more than a shard notes.
+func TestDeletionsAreToldAfterASweep(t *testing.T) {
+	s := New(Options{Shards: 1})
+	defer s.Close()
+	s.Track(true)
+	for _, key := range [][]byte{[]byte("k"), bytes.Repeat([]byte("k"), 2*maxGone)} {
+		ask(s, epoch, Op{Key: key, Limit: bucket(10, 1, sec), Tokens: 1})
+		s.Changes(epoch, func(Change) {})
+		ask(s, epoch, Op{Verb: Delete, Key: key})
+		s.Sweep(epoch, 10)
+		told := 0
+		complete := s.Changes(epoch, func(c Change) {
+			if told++; c.Kind != Deleted || !bytes.Equal(c.Entry.Key, key) {
+				t.Errorf("told %d of %.5s", c.Kind, c.Entry.Key)
+			}
+		})
+		if told != 1 || !complete {
+			t.Errorf("told %d, complete %t", told, complete)
+		}
+	}
+}

@@ -56,6 +56,7 @@ func (s *shard) compact(now int64) {
 		}
 		r := s.record(uint32(slot))
 		if s.expired(r, now) {
+			s.noteDropped(r)
 			s.limits.release(r.limitID())
 			s.index.remove(at) // moves the rest of the run up: the same position holds the next entry
 			continue
@@ -132,7 +133,10 @@ func (s *shard) moveTo(now int64, to index, arena []byte) {
 			s.dirty = append(s.dirty, uint32(used/recordAlign)+1)
 		}
 		used += size
-	}, func(r record) { s.limits.release(r.limitID()) })
+	}, func(r record) {
+		s.noteDropped(r)
+		s.limits.release(r.limitID())
+	})
 	s.index.free()
 	s.mem.free(s.arena)
 	s.index, s.arena, s.used, s.dead = to, arena, used, 0

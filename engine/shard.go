@@ -177,10 +177,19 @@ func (s *shard) enlarge(c *call, tag uint32, size int) (state []byte, ref uint32
 	return moved.rest()[:size:size], ref
 }
 
-// drop removes the entry at p.
+// remove drops the entry at p and notes that it is gone.
+func (s *shard) remove(p place) {
+	r := s.record(p.ref)
+	s.noteGone(r.key())
+	r.setDirty(false)
+	s.drop(p)
+}
+
+// drop removes the entry at p, which holds no information any more.
 func (s *shard) drop(p place) {
 	r := s.record(p.ref)
 	s.dead += s.size(r)
+	s.noteDropped(r)
 	r.setDirty(false)
 	s.limits.release(r.limitID())
 	s.index.remove(p.at)
@@ -199,5 +208,5 @@ func (s *shard) free() {
 	s.index.free()
 	s.mem.free(s.arena)
 	s.arena, s.used, s.dead, s.index = nil, 0, 0, index{mem: s.mem}
-	s.dirty, s.gone = nil, nil
+	s.dirty = nil
 }

@@ -156,6 +156,7 @@ func (s *Store) flush(locked bool) {
 	}
 	for i := range s.shards {
 		s.shards[i].free()
+		s.shards[i].gone = nil
 	}
 	s.changes.flushes.Add(1)
 	for i := range s.shards {
