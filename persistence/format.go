@@ -73,6 +73,9 @@ var (
 	ErrNewer    = errors.New("written by a newer version of Stint, in a format this one does not know; start that version")
 	ErrDamaged  = errors.New("damaged")
 	errCutShort = errors.New("ends in the middle of a block")
+	errShorter  = errors.New("ends before what had been synced to disk")
+	errRenamed  = errors.New("has the number of another file in it: it was renamed, or damaged")
+	errMissing  = errors.New("follows a journal that is missing")
 )
 
 // DamageError says where a file is damaged.
@@ -99,24 +102,29 @@ type blockReader struct {
 	payload  []byte
 }
 
+// newBlockReader reads a file's header. With an error the reader knows no more than the file's name tells.
 func newBlockReader(name string, in io.Reader, magic string) (*blockReader, error) {
-	r := &blockReader{name: name, in: bufio.NewReaderSize(in, 1<<20), offset: headerBytes}
+	r := &blockReader{name: name, in: bufio.NewReaderSize(in, 1<<20)}
+	named, isNamed := numberOf(name)
+	r.number = named
 	var head [headerBytes]byte
 	n, err := io.ReadFull(r.in, head[:])
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
-		return nil, err
+		return r, err
 	}
 	if n < headerBytes || string(head[:8]) != magic {
-		return nil, &DamageError{name, 0, ErrNotOurs}
-	}
-	if version := binary.LittleEndian.Uint16(head[8:]); version > formatVersion {
-		return nil, &DamageError{name, 8, fmt.Errorf("format version %d: %w", version, ErrNewer)}
+		return r, &DamageError{name, 0, ErrNotOurs}
 	}
 	if binary.LittleEndian.Uint32(head[headerBytes-4:]) != crc32.Checksum(head[:headerBytes-4], castagnoli) {
-		return nil, &DamageError{name, 0, ErrNotOurs}
+		return r, &DamageError{name, 0, ErrNotOurs}
 	}
-	r.number = binary.LittleEndian.Uint64(head[16:])
-	r.previous = int64(binary.LittleEndian.Uint64(head[24:]))
+	if version := binary.LittleEndian.Uint16(head[8:]); version > formatVersion { // the header is the same in all versions
+		return r, &DamageError{name, 8, fmt.Errorf("format version %d: %w", version, ErrNewer)}
+	}
+	if r.number = binary.LittleEndian.Uint64(head[16:]); isNamed && named != r.number {
+		return r, &DamageError{name, 16, errRenamed}
+	}
+	r.offset, r.previous = headerBytes, int64(binary.LittleEndian.Uint64(head[24:]))
 	return r, nil
 }
 
@@ -155,6 +163,20 @@ func (r *blockReader) next() ([]byte, error) {
 }
 
 func (r *blockReader) damage(err error) error { return &DamageError{r.name, r.offset, err} }
+
+// wholeBlocks calls visit for the whole blocks in what follows a damaged place, base, of a file.
+func wholeBlocks(tail []byte, number uint64, base int64, visit func(offset int64, payload []byte)) {
+	end := base + int64(len(tail))
+	for offset := max(alignBlock(base+1), headerBytes); offset < end; {
+		payload, ok := blockAt(tail, number, base, offset)
+		if !ok {
+			offset += blockAlign
+			continue
+		}
+		visit(offset, payload)
+		offset += alignBlock(blockHead + int64(len(payload)))
+	}
+}
 
 // blockAt returns the payload of a whole block at an offset of a file's bytes.
 func blockAt(data []byte, number uint64, base, offset int64) (payload []byte, ok bool) {

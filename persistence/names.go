@@ -23,6 +23,16 @@ func fileName(prefix string, number uint64) string {
 	return fmt.Sprintf("%s%020d%s", prefix, number, suffix)
 }
 
+// numberOf is the number in a file's name.
+func numberOf(name string) (number uint64, ok bool) {
+	for _, prefix := range []string{snapshotPrefix, journalPrefix} {
+		if n := numbers([]string{name}, prefix); len(n) == 1 {
+			return n[0], true
+		}
+	}
+	return 0, false
+}
+
 // numbers lists the numbers of the files with a prefix, in order.
 func numbers(names []string, prefix string) (found []uint64) {
 	for _, name := range names {

@@ -60,11 +60,16 @@ func Recover(fs FS, store *engine.Store, now int64, repair bool, log *slog.Logge
 		if number < first {
 			continue // the snapshot holds it; a crash came before it was removed
 		}
-		next := ""
+		name, next := fileName(journalPrefix, number), ""
 		if i+1 < len(journals) {
 			next = fileName(journalPrefix, journals[i+1])
 		}
-		if err := r.journal(fileName(journalPrefix, number), next); err != nil {
+		if number > first && (i == 0 || journals[i-1] != number-1) {
+			if err := r.alone(name); err != nil {
+				return r.found, err
+			}
+		}
+		if err := r.journal(name, next); err != nil {
 			return r.found, err
 		}
 		r.found.Journals++
@@ -91,18 +96,37 @@ func (r *recovery) snapshot(name string) error {
 		}
 		err = blocks.damage(errCutShort)
 	}
-	return r.orRepair(name, err)
-}
-
-// orRepair passes over damage where that was asked for, keeping a copy of the file.
-func (r *recovery) orRepair(name string, err error) error {
 	damage, ok := errors.AsType[*DamageError](err)
-	if !ok || !r.repair || errors.Is(err, ErrNewer) {
+	if !ok || errors.Is(err, ErrNewer) {
 		return err
 	}
+	tail, err := readFrom(r.fs, name, damage.Offset)
+	if err != nil {
+		return err
+	}
+	return r.orRepair(blocks, damage, tail)
+}
+
+// orRepair passes over damage where that was asked for: it keeps a copy of the file, and reads the whole blocks of the
+// tail that begins at the damage.
+func (r *recovery) orRepair(blocks *blockReader, damage *DamageError, tail []byte) error {
+	if !r.repair {
+		return damage
+	}
 	r.found.Repaired = true
-	r.log.Warn("left out what is damaged", "file", name, "offset", damage.Offset, "reason", damage.Err, "copy", name+damagedSuffix)
-	return copyFile(r.fs, name, name+damagedSuffix)
+	r.log.Warn("left out what is damaged", "file", blocks.name, "offset", damage.Offset, "reason", damage.Err, "copy", blocks.name+damagedSuffix)
+	if err := copyFile(r.fs, blocks.name, blocks.name+damagedSuffix); err != nil {
+		return err
+	}
+	var noRoom error
+	wholeBlocks(tail, blocks.number, damage.Offset, func(offset int64, payload []byte) {
+		if err := r.block(blocks.name, offset, payload); errors.Is(err, engine.ErrNoRoom) {
+			noRoom = err
+		} else if err != nil {
+			r.log.Warn("left out a block", "file", blocks.name, "offset", offset, "reason", err)
+		}
+	})
+	return noRoom
 }
 
 const damagedSuffix = ".damaged"
@@ -121,15 +145,19 @@ func copyFile(fs FS, from, to string) error {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
+// payload takes in the payload that blocks read last.
 func (r *recovery) payload(blocks *blockReader, payload []byte) error {
+	return r.block(blocks.name, blocks.offset-alignBlock(blockHead+int64(len(payload))), payload)
+}
+
+func (r *recovery) block(name string, offset int64, payload []byte) error {
 	now, _, _ := payloadHeader(payload)
 	r.found.Time = max(r.found.Time, now)
-	offset := blocks.offset - alignBlock(blockHead+int64(len(payload)))
 	if err := r.dec.decode(payload, r); err != nil {
 		if errors.Is(err, engine.ErrNoRoom) {
-			return fmt.Errorf("%s holds %w: start with a larger --max-memory", blocks.name, err)
+			return fmt.Errorf("%s holds %w: start with a larger --max-memory", name, err)
 		}
-		return &DamageError{blocks.name, offset, err}
+		return &DamageError{name, offset, err}
 	}
 	return nil
 }
@@ -153,10 +181,25 @@ func (r *recovery) change(c engine.Change) error {
 
 // end implements handler.
 func (r *recovery) end(states int64) error {
-	if states != r.states {
+	if states != r.states && !r.found.Repaired {
 		return fmt.Errorf("%d of %d states: %w", r.states, states, ErrDamaged)
 	}
 	r.complete = true
+	return nil
+}
+
+// alone refuses a journal that went on from another if that is not there.
+func (r *recovery) alone(name string) error {
+	durable, err := durableBefore(r.fs, name)
+	if err != nil || durable <= headerBytes {
+		return err
+	}
+	missing := &DamageError{name, 0, errMissing}
+	if !r.repair {
+		return missing
+	}
+	r.found.Repaired = true
+	r.log.Warn("something is missing", "file", name, "reason", errMissing)
 	return nil
 }
 
@@ -167,9 +210,6 @@ func (r *recovery) journal(name, next string) error {
 	}
 	defer in.Close()
 	blocks, err := newBlockReader(name, in, journalMagic)
-	if blocks == nil {
-		blocks = &blockReader{name: name}
-	}
 	for err == nil {
 		var payload []byte
 		if payload, err = blocks.next(); err == nil {
@@ -178,7 +218,12 @@ func (r *recovery) journal(name, next string) error {
 	}
 	r.found.previous = blocks.offset
 	if err == io.EOF {
-		return nil
+		if next == "" {
+			return r.fs.Truncate(name, blocks.offset) // what the next header calls durable has to be
+		}
+		if err = endsWhole(r.fs, blocks, next); err == nil {
+			return nil
+		}
 	}
 	damage, ok := errors.AsType[*DamageError](err)
 	if !ok || errors.Is(err, ErrNewer) {
@@ -194,37 +239,42 @@ func (r *recovery) damagedJournal(blocks *blockReader, next string, damage *Dama
 	if err != nil {
 		return err
 	}
-	durable := int64(0)
-	if next != "" {
-		if durable, err = durableBefore(r.fs, next); err != nil {
-			return err
-		}
-	}
-	var whole []int64
-	for offset := alignBlock(damage.Offset + 1); offset-damage.Offset < int64(len(tail)); offset += blockAlign {
-		if payload, ok := blockAt(tail, blocks.number, damage.Offset, offset); ok {
-			_, synced, _ := payloadHeader(payload)
-			durable = max(durable, synced)
-			whole = append(whole, offset)
-		}
-	}
-	if durable <= damage.Offset {
-		r.found.CutBytes = int64(len(tail))
-		r.log.Warn("cut off the end of a journal, which was being written when the server or the machine stopped",
-			"file", blocks.name, "offset", damage.Offset, "bytes", len(tail))
-		if damage.Offset < headerBytes { // not even its header was: nothing was in it
-			return r.fs.Remove(blocks.name)
-		}
-		return r.fs.Truncate(blocks.name, damage.Offset)
-	}
-	if err := r.orRepair(blocks.name, damage); err != nil {
+	torn, err := isTorn(r.fs, blocks, tail, damage.Offset, next)
+	switch {
+	case err != nil:
 		return err
+	case !torn:
+		return r.orRepair(blocks, damage, tail)
 	}
-	for _, offset := range whole {
-		payload, _ := blockAt(tail, blocks.number, damage.Offset, offset)
-		if err := r.dec.decode(payload, r); err != nil {
-			r.log.Warn("left out a block", "file", blocks.name, "offset", offset, "reason", err)
-		}
+	r.found.CutBytes = int64(len(tail))
+	r.log.Warn("cut off the end of a journal, which was being written when the server or the machine stopped",
+		"file", blocks.name, "offset", damage.Offset, "bytes", len(tail))
+	if damage.Offset < headerBytes { // not even its header was written: nothing was in it
+		return r.fs.Remove(blocks.name)
+	}
+	return r.fs.Truncate(blocks.name, damage.Offset)
+}
+
+// isTorn reports whether nothing tells that the damaged place, from which on the journal holds tail, had been synced.
+func isTorn(fs FS, blocks *blockReader, tail []byte, offset int64, next string) (bool, error) {
+	if offset < headerBytes && len(tail) > headerBytes {
+		return false, nil // blocks are only written behind a synced header
+	}
+	durable, err := durableBefore(fs, next)
+	wholeBlocks(tail, blocks.number, offset, func(_ int64, payload []byte) {
+		_, synced, _ := payloadHeader(payload)
+		durable = max(durable, synced)
+	})
+	return durable <= offset, err
+}
+
+// endsWhole returns the damage of a journal, read to its end, of which the next one says that more had been durable.
+func endsWhole(fs FS, blocks *blockReader, next string) error {
+	switch durable, err := durableBefore(fs, next); {
+	case err != nil:
+		return err
+	case durable > blocks.offset:
+		return blocks.damage(errShorter)
 	}
 	return nil
 }
@@ -241,19 +291,19 @@ func readFrom(fs FS, name string, offset int64) ([]byte, error) {
 	return io.ReadAll(in)
 }
 
-// durableBefore reads from a journal's header what was durable of the one before.
+// durableBefore reads from a journal's header what was durable of the one before. No name is none.
 func durableBefore(fs FS, name string) (int64, error) {
+	if name == "" {
+		return 0, nil
+	}
 	in, err := fs.Open(name)
 	if err != nil {
 		return 0, err
 	}
 	defer in.Close()
 	blocks, err := newBlockReader(name, in, journalMagic)
-	if errors.Is(err, ErrNotOurs) {
-		return 0, nil // a torn one that tells nothing; its own turn comes
+	if _, damaged := errors.AsType[*DamageError](err); damaged && !errors.Is(err, ErrNewer) {
+		return 0, nil // it tells nothing; its own turn comes
 	}
-	if err != nil {
-		return 0, err
-	}
-	return blocks.previous, nil
+	return blocks.previous, err
 }
