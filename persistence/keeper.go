@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,12 +57,18 @@ type Keeper struct {
 	status  atomic.Pointer[Status]
 
 	// what follows belongs to Run
-	journal  *journal
-	number   uint64
-	saving   chan saved // of the snapshot being written, nil when none is
-	savers   []chan error
-	mustSave bool  // the journal alone does not tell all
-	saveAt   int64 // not before this time is another snapshot begun by itself
+	journal    *journal
+	journalErr error // of the last attempt to write or sync the journal
+	number     uint64
+	saving     chan saved // of the snapshot being written, nil when none is
+	savers     []chan error
+	mustSave   bool  // the journal alone does not tell all
+	saveAt     int64 // not before this time is another snapshot begun by itself
+
+	// gap is why something flushed may be in memory only, until a snapshot begun since is complete. covered says that the
+	// one being written was begun since.
+	gap     error
+	covered bool
 }
 
 type failure struct{ err error }
@@ -199,26 +206,36 @@ func (k *Keeper) flush() {
 		return
 	}
 	commits := k.takeCommits() // first: what they wait for is in the store already
-	err := k.Err()
+	err := k.journalErr
 	if err == nil || k.Clock() >= k.journal.retryAt {
-		err = k.writeChanges()
+		var complete bool
+		if complete, err = k.writeChanges(); err == nil {
+			err = k.sync(len(commits) > 0 || k.Mode == Always)
+		}
+		k.note(err)
+		if err == nil && !complete {
+			err = errIncomplete
+		}
 	}
-	if err == nil {
-		err = k.sync(len(commits) > 0 || k.Mode == Always)
-	}
-	k.note(err)
 	for _, done := range commits {
 		done(err)
 	}
 }
 
-func (k *Keeper) writeChanges() error {
+var errIncomplete = errors.New("more was deleted at once than the journal notes; a new snapshot will tell")
+
+// writeChanges hands everything that has changed to the kernel, what a failure left pending first.
+func (k *Keeper) writeChanges() (complete bool, err error) {
 	j := k.journal
-	if len(j.pending) == 0 && k.Store.HasChanges() {
-		complete := j.collect(k.Store, k.Clock())
+	if err := j.write(); err != nil {
+		return false, err
+	}
+	complete = true
+	if k.Store.HasChanges() {
+		complete = j.collect(k.Store, k.Clock())
 		k.mustSave = k.mustSave || !complete
 	}
-	return j.write()
+	return complete, j.write()
 }
 
 // sync has the journal synced: at once where replies wait for it, else beside the flushes once a second.
@@ -236,21 +253,34 @@ func (k *Keeper) sync(now bool) error {
 	return nil
 }
 
-// note remembers and logs a failure when it begins and when it ends.
+// note remembers what has come of an attempt to write or sync the journal.
 func (k *Keeper) note(err error) {
-	switch was := k.failing.Load(); {
-	case err != nil:
+	if k.journalErr = err; err != nil {
 		k.journal.retryAt = k.Clock() + int64(retryEvery)
-		if was == nil {
-			k.failing.Store(&failure{err})
-			k.Log.Error("state is not kept on disk at the moment; decisions go on, or are refused in the mode always", "reason", err)
+	}
+	if k.journal.broken { // a failed sync may have dropped anything: only new files can be trusted
+		k.mustSave, k.covered = true, false
+		if k.gap == nil {
+			k.gap = err
 		}
-	case was != nil:
+	}
+	k.report()
+}
+
+// report shows and logs a failure when it begins and when it ends. In the mode always nothing in a gap was acknowledged,
+// so that it is over with a new journal.
+func (k *Keeper) report() {
+	err := k.journalErr
+	if err == nil && k.Mode != Always {
+		err = k.gap
+	}
+	switch was := k.failing.Load(); {
+	case err != nil && was == nil:
+		k.failing.Store(&failure{err})
+		k.Log.Error("state is not kept on disk at the moment; decisions go on, or are refused in the mode always", "reason", err)
+	case err == nil && was != nil:
 		k.failing.Store(nil)
 		k.Log.Info("state is kept on disk again")
-	}
-	if k.journal.broken {
-		k.mustSave = true // a failed sync may have dropped anything: only new files can be trusted
 	}
 }
 
@@ -264,13 +294,10 @@ func (k *Keeper) save(done chan error) {
 		return
 	}
 	if err := k.rotate(); err != nil {
-		if k.journal != nil {
-			k.note(err)
-		}
-		k.finishSave(saved{err: err})
+		k.saveFailed(err)
 		return
 	}
-	k.mustSave = false
+	k.mustSave, k.covered = false, true
 	k.saving = make(chan saved, 1)
 	go func(number uint64, result chan<- saved) {
 		start := time.Now()
@@ -281,20 +308,19 @@ func (k *Keeper) save(done chan error) {
 	}(k.number, k.saving)
 }
 
-// rotate ends the journal and begins the next one: what it tells comes after the snapshot of its number was begun.
+// rotate ends the journal and begins the next one: what it tells comes after the snapshot of its number was begun. A
+// journal that cannot be synced is given up as it is.
 func (k *Keeper) rotate() error {
 	if k.journal == nil {
 		k.number++
 		return nil
 	}
-	durable := int64(0)
 	if !k.journal.broken {
-		if err := errors.Join(k.writeChanges(), k.journal.sync()); err != nil {
+		if err := k.settle(); err != nil && !k.journal.broken {
 			return err
 		}
-		durable = k.journal.size
 	}
-	next, err := createJournal(k.FS, k.number+1, durable)
+	next, err := createJournal(k.FS, k.number+1, k.journal.synced)
 	if err != nil {
 		return err
 	}
@@ -305,35 +331,61 @@ func (k *Keeper) rotate() error {
 	return nil
 }
 
+// settle makes everything decided so far durable before it returns.
+func (k *Keeper) settle() error {
+	_, err := k.writeChanges()
+	if err == nil {
+		err = k.journal.sync()
+	}
+	k.note(err)
+	return err
+}
+
+// saved takes the result of a snapshot.
 func (k *Keeper) saved(s saved) {
 	k.saving = nil
-	k.finishSave(s)
 	if s.err != nil {
-		k.Log.Error("could not write a snapshot; what there was before is kept", "reason", s.err)
+		k.saveFailed(s.err)
 		return
 	}
+	st := k.Status()
+	st.LastSaveErr, st.LastSave, st.SnapshotBytes, st.SnapshotKeys = nil, k.Clock(), s.size, s.states
+	k.status.Store(&st)
 	k.Log.Info("wrote a snapshot", "keys", s.states, "bytes", s.size, "took", s.took)
+	if k.covered {
+		k.gap = nil
+		k.report()
+	}
+	if !k.mustSave && len(k.savers) > 0 {
+		var err error
+		if k.journal != nil {
+			// what the journal tells replaces what is in the snapshot: it must not be older
+			err = k.settle()
+		}
+		k.answerSavers(err)
+	}
 	if err := removeBefore(k.FS, s.number); err != nil {
 		k.Log.Warn("could not remove files that a snapshot has replaced", "reason", err)
 	}
 }
 
-func (k *Keeper) finishSave(s saved) {
+// saveFailed has another snapshot begun in a while. Only the first failure in a row is logged.
+func (k *Keeper) saveFailed(err error) {
+	k.saveAt, k.mustSave, k.covered = k.Clock()+int64(resaveEvery), true, false
 	st := k.Status()
-	if st.LastSaveErr = s.err; s.err != nil {
-		k.saveAt = k.Clock() + int64(resaveEvery)
-		k.mustSave = true
+	if st.LastSaveErr == nil {
+		k.Log.Error("could not write a snapshot; what there was before is kept", "reason", err)
 	}
-	if s.err == nil {
-		st.LastSave, st.SnapshotBytes, st.SnapshotKeys = k.Clock(), s.size, s.states
-	}
+	st.LastSaveErr = err
 	k.status.Store(&st)
-	if !k.mustSave || s.err != nil {
-		for _, done := range k.savers {
-			done <- s.err
-		}
-		k.savers = nil
+	k.answerSavers(err)
+}
+
+func (k *Keeper) answerSavers(err error) {
+	for _, done := range k.savers {
+		done <- err
 	}
+	k.savers = nil
 }
 
 func (k *Keeper) publish() {
@@ -347,7 +399,7 @@ func (k *Keeper) publish() {
 
 // finish writes what is left and a last snapshot.
 func (k *Keeper) finish() {
-	k.flush()
+	k.flushNow()
 	if k.saving != nil {
 		k.saved(<-k.saving)
 	}
@@ -355,25 +407,33 @@ func (k *Keeper) finish() {
 	if k.saving != nil {
 		k.saved(<-k.saving)
 	}
-	k.flush()
+	k.flushNow()
 	if k.journal != nil {
-		k.note(k.journal.sync())
+		if !k.journal.broken {
+			k.note(k.journal.sync())
+		}
 		k.journal.close()
 	}
 	k.publish()
 }
 
-// removeBefore removes the snapshots and journals that a snapshot has replaced.
+// flushNow flushes without waiting for the time of the next attempt after a failure.
+func (k *Keeper) flushNow() {
+	if k.journal != nil {
+		k.journal.retryAt = 0
+	}
+	k.flush()
+}
+
+// removeBefore removes the snapshots and journals that a snapshot has replaced, and what crashes left of unfinished ones.
 func removeBefore(fs FS, number uint64) error {
 	names, err := fs.List()
 	if err != nil {
 		return err
 	}
-	for _, prefix := range []string{journalPrefix, snapshotPrefix} {
-		for _, n := range numbers(names, prefix) {
-			if n < number {
-				err = errors.Join(err, fs.Remove(fileName(prefix, n)))
-			}
+	for _, name := range names {
+		if n, isOurs := numberOf(strings.TrimSuffix(name, tempSuffix)); isOurs && n < number {
+			err = errors.Join(err, fs.Remove(name))
 		}
 	}
 	return err

@@ -226,6 +226,7 @@ func (d *decoder) record(kind byte, h handler) error {
 		return h.change(engine.Change{Kind: engine.Flushed})
 	case recPolicy:
 		op := d.policy()
+		d.bad = d.bad || op.CheckPolicy() != nil
 		if !d.bad {
 			return h.change(engine.Change{Kind: engine.PolicyChanged, Op: op})
 		}
@@ -244,7 +245,7 @@ func (d *decoder) policy() *engine.Op {
 	op := &engine.Op{Verb: engine.Verb(d.byte()), Options: engine.Option(d.byte())}
 	op.Key, op.Who = d.take(d.uvarint()), d.take(d.uvarint())
 	parts := d.uvarint()
-	if parts > engine.MaxParts || op.Verb != engine.SetPolicy && op.Verb != engine.DropPolicy && op.Verb != engine.SetOverride {
+	if parts > engine.MaxParts {
 		d.bad = true
 		return nil
 	}

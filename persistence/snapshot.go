@@ -37,7 +37,8 @@ func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64
 		}
 	}
 	if err != nil {
-		return 0, 0, errors.Join(err, fs.Remove(name+tempSuffix))
+		_ = fs.Remove(name + tempSuffix) // else the next snapshot does
+		return 0, 0, err
 	}
 	return states, w.offset, nil
 }
