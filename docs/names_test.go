@@ -23,6 +23,7 @@ func limiterRows() (rows []command.Row) {
 // otherFlags are flags in the handbook that are not settings of the server.
 var otherFlags = map[string]string{
 	"--help":    "stint",
+	"--dump":    "stint inspect",
 	"--version": "stint",
 	"--raw":     "redis-cli",
 	"--no-raw":  "redis-cli",

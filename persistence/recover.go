@@ -45,6 +45,9 @@ func Recover(fs FS, store *engine.Store, now int64, repair bool, log *slog.Logge
 	if err != nil {
 		return r.found, err
 	}
+	if err := r.missing(); err != nil {
+		return r.found, err
+	}
 	snapshots, journals := numbers(names, snapshotPrefix), numbers(names, journalPrefix)
 	first := uint64(0)
 	if len(snapshots) > 0 {
@@ -63,11 +66,6 @@ func Recover(fs FS, store *engine.Store, now int64, repair bool, log *slog.Logge
 		name, next := fileName(journalPrefix, number), ""
 		if i+1 < len(journals) {
 			next = fileName(journalPrefix, journals[i+1])
-		}
-		if number > first && (i == 0 || journals[i-1] != number-1) {
-			if err := r.alone(name); err != nil {
-				return r.found, err
-			}
 		}
 		if err := r.journal(name, next); err != nil {
 			return r.found, err
@@ -188,18 +186,17 @@ func (r *recovery) end(states int64) error {
 	return nil
 }
 
-// alone refuses a journal that went on from another if that is not there.
-func (r *recovery) alone(name string) error {
-	durable, err := durableBefore(r.fs, name)
-	if err != nil || durable <= headerBytes {
+// missing refuses a journal that went on from another if that is not there.
+func (r *recovery) missing() error {
+	missing, err := Missing(r.fs)
+	if err != nil || missing == nil {
 		return err
 	}
-	missing := &DamageError{name, 0, errMissing}
 	if !r.repair {
 		return missing
 	}
 	r.found.Repaired = true
-	r.log.Warn("something is missing", "file", name, "reason", errMissing)
+	r.log.Warn("something is missing", "file", missing.Name, "reason", missing.Err)
 	return nil
 }
 

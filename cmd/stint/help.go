@@ -20,6 +20,8 @@ func (p *process) help(_ context.Context, args []string) error {
 		cmd, err := find(args[0])
 		if err == nil && cmd.name == "server" {
 			_, err = fmt.Fprint(p.stdout, serverHelp())
+		} else if err == nil && cmd.name == "inspect" {
+			_, err = fmt.Fprint(p.stdout, inspectUsage)
 		} else if err == nil {
 			_, err = fmt.Fprintf(p.stdout, "stint %s: %s\n", cmd.name, cmd.summary)
 		}

@@ -1,6 +1,7 @@
 // Command stint is a rate limit server that speaks the Redis protocol, and the tools around it.
 //
 //	stint [server] [flags]   start a server
+//	stint inspect PATH…      show and check files of state
 //	stint version            print the version
 //	stint help [command]     explain
 //
@@ -46,6 +47,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"server", "start a server (also without any command)", (*process).server},
+		{"inspect", "show, check and dump the files in which a server keeps its state", (*process).inspect},
 		{"version", "print the version", (*process).version},
 		{"help", "explain a command", (*process).help},
 	}

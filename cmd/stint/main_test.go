@@ -20,7 +20,7 @@ func play(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestHelpText(t *testing.T) {
-	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help"} {
+	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help", "inspect_help.txt": "inspect --help"} {
 		code, got, stderr := play(t, strings.Fields(args)...)
 		if code != exitOK || stderr != "" {
 			t.Errorf("%s: exit %d, %s", args, code, stderr)
@@ -56,6 +56,12 @@ func TestSubcommands(t *testing.T) {
 		{"help", exitOK, "Stint is", ""},
 		{"--help", exitOK, "Stint is", ""},
 		{"help server", exitOK, "Usage: stint [server]", ""},
+		{"help inspect", exitOK, "Usage: stint inspect", ""},
+		{"inspect -h", exitOK, "Usage: stint inspect", ""},
+		{"inspect", exitUsage, "", "stint: name a directory or files to inspect; "},
+		{"inspect --dmup x", exitUsage, "", "stint: unknown flag: --dmup; "},
+		{"inspect nowhere", exitUsage, "", "stint: nowhere: no such file or directory\n"},
+		{"inspect testdata", exitUsage, "", "stint: testdata holds no snapshot or journal\n"},
 		{"server -h", exitOK, "Usage: stint [server]", ""},
 		{"--loops 1 --help", exitOK, "Usage: stint [server]", ""},
 		{"sever", exitUsage, "", "stint: unknown command 'sever'; did you mean server?\n"},

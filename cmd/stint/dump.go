@@ -1,0 +1,170 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/persistence"
+)
+
+// dumper writes records as lines of JSON.
+type dumper struct {
+	to    *json.Encoder
+	store *engine.Store // in which a state is looked at
+}
+
+func newDumper(to io.Writer) *dumper {
+	d := &dumper{json.NewEncoder(to), engine.New(engine.Options{Shards: 1})}
+	d.to.SetEscapeHTML(false)
+	return d
+}
+
+// line is one record. Fields that a type of record does not have are left out.
+type line struct {
+	File   string `json:"file"`
+	Offset int64  `json:"offset"` // of the block
+	Time   string `json:"time"`   // of the block
+	Type   string `json:"type"`   // state, deleted, flushed, policy-set, policy-dropped, policy-override
+
+	Key       *string `json:"key,omitempty"`
+	KeyBase64 []byte  `json:"key_base64,omitempty"` // in place of key where that is not printable
+
+	Algorithm string         `json:"algorithm,omitempty"`
+	Params    map[string]any `json:"params,omitempty"`
+	*usage
+
+	Name       *string    `json:"name,omitempty"` // of a policy
+	NameBase64 []byte     `json:"name_base64,omitempty"`
+	ID         *string    `json:"id,omitempty"` // of an override
+	IDBase64   []byte     `json:"id_base64,omitempty"`
+	Shadow     bool       `json:"shadow,omitempty"`
+	Limits     []partLine `json:"limits,omitempty"`
+}
+
+// usage is what a state amounts to at the time of its record.
+type usage struct {
+	Limit     int64       `json:"limit"`
+	Taken     int64       `json:"taken"`
+	Remaining int64       `json:"remaining"`
+	ResetMs   int64       `json:"reset_ms"`
+	Leases    []leaseLine `json:"leases,omitempty"`
+}
+
+type leaseLine struct {
+	Holder       *string `json:"holder,omitempty"`
+	HolderBase64 []byte  `json:"holder_base64,omitempty"`
+	RemainingMs  int64   `json:"remaining_ms"`
+}
+
+type partLine struct {
+	Algorithm    string         `json:"algorithm"`
+	Key          *string        `json:"key,omitempty"`
+	KeyBase64    []byte         `json:"key_base64,omitempty"`
+	Params       map[string]any `json:"params"`
+	Holder       *string        `json:"holder,omitempty"`
+	HolderBase64 []byte         `json:"holder_base64,omitempty"`
+}
+
+func (d *dumper) record(file string, r persistence.Record) error {
+	l := line{File: file, Offset: r.Offset, Time: time.Unix(0, r.Time).UTC().Format(time.RFC3339Nano)}
+	switch r.Kind {
+	case engine.Changed:
+		l.Type = "state"
+		l.Key, l.KeyBase64 = printable(r.Entry.Key)
+		l.Algorithm, l.Params = r.Entry.Limit.Algorithm.String(), paramsOf(r.Entry.Limit)
+		var err error
+		if l.usage, err = d.usage(r); err != nil {
+			return err
+		}
+	case engine.Deleted:
+		l.Type = "deleted"
+		l.Key, l.KeyBase64 = printable(r.Entry.Key)
+	case engine.Flushed:
+		l.Type = "flushed"
+	case engine.PolicyChanged:
+		l.policy(r.Op)
+	}
+	return d.to.Encode(l)
+}
+
+// usage loads a state and looks at it.
+func (d *dumper) usage(r persistence.Record) (*usage, error) {
+	if err := d.store.Load(r.Time, r.Entry); err != nil {
+		return nil, err
+	}
+	defer d.store.Unload(r.Entry.Key)
+	ops := []engine.Op{{Verb: engine.Look, Key: r.Entry.Key}}
+	if r.Entry.Limit.Algorithm == engine.Concurrency {
+		ops = append(ops, engine.Op{Verb: engine.Leases, Key: r.Entry.Key})
+	}
+	results := make([]engine.Result, 2)
+	d.store.Apply(r.Time, ops, results)
+	look := &results[0]
+	if look.Status == engine.NotFound { // as good as new by then
+		return &usage{Limit: r.Entry.Limit.Capacity, Remaining: r.Entry.Limit.Capacity}, nil
+	}
+	u := &usage{Limit: look.Limit, Taken: look.Limit - look.Remaining, Remaining: look.Remaining, ResetMs: millis(look.Reset)}
+	for _, lease := range results[1].Leases {
+		l := leaseLine{RemainingMs: millis(lease.Remaining)}
+		l.Holder, l.HolderBase64 = printable(lease.Holder)
+		u.Leases = append(u.Leases, l)
+	}
+	return u, nil
+}
+
+func millis(nanos int64) int64 {
+	return (nanos + int64(time.Millisecond) - 1) / int64(time.Millisecond)
+}
+
+func (l *line) policy(op *engine.Op) {
+	l.Name, l.NameBase64 = printable(op.Key)
+	switch op.Verb {
+	case engine.SetPolicy:
+		l.Type, l.Shadow = "policy-set", op.Options&engine.Shadow != 0
+	case engine.DropPolicy:
+		l.Type = "policy-dropped"
+	case engine.SetOverride:
+		l.Type = "policy-override"
+		l.ID, l.IDBase64 = printable(op.Who)
+	}
+	for _, part := range op.Parts {
+		p := partLine{Algorithm: part.Limit.Algorithm.String(), Params: paramsOf(part.Limit)}
+		p.Key, p.KeyBase64 = printable(part.Key)
+		if part.Limit.Algorithm == engine.Concurrency {
+			p.Holder, p.HolderBase64 = printable(part.Who)
+		}
+		l.Limits = append(l.Limits, p)
+	}
+}
+
+// printable returns b as a text where it is one, and else as bytes, for base64.
+func printable(b []byte) (text *string, binary []byte) {
+	if !utf8.Valid(b) {
+		return nil, b
+	}
+	s := string(b)
+	for _, r := range s {
+		if !unicode.IsPrint(r) {
+			return nil, b
+		}
+	}
+	return &s, nil
+}
+
+// paramsOf are a limit's parameters by the names its command gives them: numbers, but for rates and times.
+func paramsOf(limit engine.Limit) map[string]any {
+	params := map[string]any{}
+	for _, p := range limit.Params() {
+		switch p.Name {
+		case "rate", "window", "ttl":
+			params[p.Name] = p.Text
+		default:
+			params[p.Name] = json.Number(p.Text)
+		}
+	}
+	return params
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/stintdb/stint/persistence"
+)
+
+const inspectUsage = `Usage: stint inspect [--dump] PATH...
+
+Shows the snapshots and journals in a directory, or single ones, checks every
+block of them and says whether they are whole. It changes nothing and needs no
+lock, so the directory may be a running server's.
+
+  --dump  write every record as one line of JSON to standard output, and
+          what there is to say about the files to standard error
+
+Exit code 0: all are whole. A journal whose end is being written, or was torn by
+a crash, is: a start cuts the end off. 1: something is damaged or could not be
+read. 2: there is nothing to inspect.
+`
+
+// inspect is the command `stint inspect`.
+func (p *process) inspect(ctx context.Context, args []string) error {
+	set := pflag.NewFlagSet("stint inspect", pflag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.Usage = func() {}
+	dump := set.Bool("dump", false, "")
+	switch err := set.Parse(args); {
+	case errors.Is(err, pflag.ErrHelp):
+		_, err = fmt.Fprint(p.stdout, inspectUsage)
+		return err
+	case err != nil:
+		return usagef("%w; 'stint inspect --help' explains", err)
+	case set.NArg() == 0:
+		return usagef("name a directory or files to inspect; 'stint inspect --help' explains")
+	}
+	i := &inspector{ctx: ctx, out: p.stdout}
+	if *dump {
+		lines := bufio.NewWriterSize(p.stdout, 64<<10)
+		defer lines.Flush()
+		i.out, i.dump = p.stderr, newDumper(lines)
+	}
+	for _, path := range set.Args() {
+		if err := i.path(path); err != nil {
+			return err
+		}
+	}
+	if i.damaged > 0 {
+		return fmt.Errorf("%d of %d files damaged or not to be read", i.damaged, i.files)
+	}
+	return nil
+}
+
+// inspector looks at files and says what they hold.
+type inspector struct {
+	ctx            context.Context
+	out            io.Writer
+	dump           *dumper // nil where only the report is asked for
+	files, damaged int
+}
+
+// path inspects a directory or a file.
+func (i *inspector) path(path string) error {
+	info, err := os.Stat(path)
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return usagef("%s: %w", path, pathErr.Err)
+	}
+	if !info.IsDir() {
+		return i.file(persistence.Dir(filepath.Dir(path)), filepath.Base(path), path, false)
+	}
+	dir := persistence.Dir(path)
+	files, others, err := persistence.Files(dir)
+	if err != nil {
+		return err
+	}
+	if len(files)+len(others) == 0 {
+		return usagef("%s holds no snapshot or journal", path)
+	}
+	for _, name := range files {
+		if err := i.file(dir, name, name, true); err != nil {
+			return err
+		}
+	}
+	for _, name := range others {
+		fmt.Fprintf(i.out, "%s: not read by a server: a snapshot that is not complete, or the copy that --repair makes of a damaged file\n", name)
+	}
+	missing, err := persistence.Missing(dir)
+	if missing != nil {
+		i.damaged++
+		fmt.Fprintf(i.out, "%v\n", missing)
+	}
+	return err
+}
+
+// file inspects one file. One that a running server removes meanwhile is passed over.
+func (i *inspector) file(dir persistence.FS, name, shown string, mayVanish bool) error {
+	report, err := persistence.Inspect(dir, name, func(r persistence.Record) error {
+		if i.dump != nil {
+			return errors.Join(i.ctx.Err(), i.dump.record(shown, r))
+		}
+		return i.ctx.Err()
+	})
+	switch {
+	case i.ctx.Err() != nil:
+		return errors.New("interrupted")
+	case mayVanish && errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	if i.files++; !report.Whole() {
+		i.damaged++
+	}
+	_, err = fmt.Fprintf(i.out, "%s: %s\n", shown, describe(report))
+	return err
+}
+
+// describe says in one line what is in a file and whether it is whole.
+func describe(r persistence.Report) string {
+	text := "whole"
+	switch {
+	case r.Torn:
+		text = fmt.Sprintf("whole up to offset %d; what follows, %s, is being written, or torn by a crash", r.Damage.Offset, count(r.Bytes-r.Damage.Offset, "byte"))
+	case r.Damage != nil:
+		text = fmt.Sprintf("DAMAGED at offset %d: %v; what follows is of the blocks that are whole", r.Damage.Offset, r.Damage.Err)
+	}
+	text += fmt.Sprintf("; number %d, %s in %s", r.Number, count(r.Bytes, "byte"), count(r.Blocks, "block"))
+	if r.Journal {
+		text += ": " + count(r.States, "state")
+		if r.Deletions > 0 {
+			text += ", " + count(r.Deletions, "deletion")
+		}
+		if r.Flushes > 0 {
+			text += ", " + count(r.Flushes, "flush")
+		}
+	} else {
+		text += ": " + count(r.States, "key")
+	}
+	if r.Policies > 0 {
+		text += ", " + count(r.Policies, "change") + " of policies"
+	}
+	if r.Blocks > 0 {
+		text += fmt.Sprintf(", from %s to %s", stamp(r.First), stamp(r.Last))
+	}
+	return text
+}
+
+func count(n int64, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case what == "flush":
+		what += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func stamp(nanos int64) string { return time.Unix(0, nanos).UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,257 @@
+package persistence
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// Report is what [Inspect] found in one file.
+type Report struct {
+	Name    string
+	Journal bool // or else a snapshot
+	Number  uint64
+	Bytes   int64
+	Blocks  int64
+
+	States    int64 // of keys: in a snapshot one for each, in a journal one for each flush a key had changed before
+	Deletions int64
+	Flushes   int64
+	Policies  int64 // changes of policies
+
+	First, Last int64 // times of the first and the last block, Unix nanoseconds; 0 without blocks
+
+	Damage *DamageError // the first place that is not whole, nil if there is none
+	Torn   bool         // Damage is only the end of a journal being written, or torn by a crash; a start cuts it off
+}
+
+// Whole reports whether nothing is lost that was ever safely in the file.
+func (r *Report) Whole() bool { return r.Damage == nil || r.Torn }
+
+// Record is one record of a file. Its slices are only good during the call.
+type Record struct {
+	engine.Change
+	Time   int64 // of its block, Unix nanoseconds
+	Offset int64 // of its block
+}
+
+// Files lists the snapshots and journals of a directory in the order in which they were begun, snapshots first, and
+// others that belong to them: snapshots not complete, and copies of damaged files.
+func Files(dir FS) (files, others []string, err error) {
+	names, err := dir.List()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, prefix := range []string{snapshotPrefix, journalPrefix} {
+		for _, n := range numbers(names, prefix) {
+			files = append(files, fileName(prefix, n))
+		}
+		for _, name := range names {
+			for _, ending := range []string{tempSuffix, damagedSuffix} {
+				if base, is := strings.CutSuffix(name, ending); is && len(numbers([]string{base}, prefix)) == 1 {
+					others = append(others, name)
+				}
+			}
+		}
+	}
+	return files, others, nil
+}
+
+// Missing returns what is wrong with a directory when a journal in it goes on from another that is not there.
+func Missing(dir FS) (*DamageError, error) {
+	names, err := dir.List()
+	if err != nil {
+		return nil, err
+	}
+	snapshots, journals := numbers(names, snapshotPrefix), numbers(names, journalPrefix)
+	for i, number := range journals {
+		if len(snapshots) > 0 && number <= snapshots[len(snapshots)-1] || i > 0 && journals[i-1] == number-1 {
+			continue
+		}
+		name := fileName(journalPrefix, number)
+		durable, err := durableBefore(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		if durable > headerBytes {
+			return &DamageError{name, 0, errMissing}, nil
+		}
+	}
+	return nil, nil
+}
+
+// inspection is a handler that counts and hands on.
+type inspection struct {
+	report Report
+	visit  func(Record) error
+	failed error  // of visit
+	record Record // Time and Offset of the block being read
+	ended  bool   // a snapshot's last record was seen
+}
+
+// Inspect reads one file, checks every block and calls visit for every record in those that are whole. It takes no lock and
+// changes nothing, so it may look at what a running server writes. The error is visit's or about reading; what is wrong
+// with the file is in the report.
+func Inspect(dir FS, name string, visit func(Record) error) (Report, error) {
+	in := &inspection{report: Report{Name: name}, visit: visit}
+	err := in.read(dir)
+	return in.report, err
+}
+
+func (i *inspection) read(dir FS) error {
+	r := &i.report
+	next, err := nextJournal(dir, r.Name) // first: once there is one, this one is complete
+	if err != nil {
+		return err
+	}
+	data, err := dir.Open(r.Name)
+	if err != nil {
+		return err
+	}
+	defer data.Close()
+	magic, err := kindOf(dir, r.Name)
+	if err != nil {
+		return err
+	}
+	r.Journal = magic == journalMagic
+	counted := &countingReader{in: data}
+	blocks, err := newBlockReader(r.Name, counted, magic)
+	r.Number = blocks.number
+	var dec decoder
+	for err == nil {
+		var payload []byte
+		if payload, err = blocks.next(); err == nil {
+			err = i.block(&dec, blocks.offset-alignBlock(blockHead+int64(len(payload))), payload)
+		}
+	}
+	r.Bytes = counted.n
+	if err == io.EOF {
+		switch {
+		case r.Journal:
+			err = endsWhole(dir, blocks, next)
+		case !i.ended:
+			err = blocks.damage(errCutShort)
+		default:
+			err = nil
+		}
+	}
+	damage, ok := errors.AsType[*DamageError](err)
+	if !ok {
+		return err
+	}
+	r.Damage = damage
+	return i.behind(dir, blocks, next, &dec)
+}
+
+// behind looks at what follows damage.
+func (i *inspection) behind(dir FS, blocks *blockReader, next string, dec *decoder) error {
+	r := &i.report
+	tail, err := readFrom(dir, r.Name, r.Damage.Offset)
+	if err != nil {
+		return err
+	}
+	r.Bytes = r.Damage.Offset + int64(len(tail))
+	if _, ok := blockAt(tail, blocks.number, r.Damage.Offset, r.Damage.Offset); r.Journal && ok {
+		r.Torn = true // it was half written when it was read first
+		return nil
+	}
+	if r.Journal {
+		if r.Torn, err = isTorn(dir, blocks, tail, r.Damage.Offset, next); err != nil || r.Torn {
+			return err
+		}
+	}
+	wholeBlocks(tail, blocks.number, r.Damage.Offset, func(offset int64, payload []byte) {
+		if i.failed == nil {
+			_ = i.block(dec, offset, payload) // the file is damaged already
+		}
+	})
+	return i.failed
+}
+
+func (i *inspection) block(dec *decoder, offset int64, payload []byte) error {
+	r := &i.report
+	i.record.Time, _, _ = payloadHeader(payload)
+	i.record.Offset = offset
+	if r.Blocks++; r.Blocks == 1 {
+		r.First = i.record.Time
+	}
+	r.Last = i.record.Time
+	switch err := dec.decode(payload, i); {
+	case i.failed != nil:
+		return i.failed
+	case err != nil:
+		return &DamageError{r.Name, offset, err}
+	}
+	return nil
+}
+
+// change implements handler.
+func (i *inspection) change(c engine.Change) error {
+	switch c.Kind {
+	case engine.Changed:
+		i.report.States++
+	case engine.Deleted:
+		i.report.Deletions++
+	case engine.Flushed:
+		i.report.Flushes++
+	case engine.PolicyChanged:
+		i.report.Policies++
+	}
+	i.record.Change = c
+	i.failed = i.visit(i.record)
+	return i.failed
+}
+
+// end implements handler.
+func (i *inspection) end(states int64) error {
+	i.ended = true
+	if states != i.report.States && i.report.Damage == nil {
+		return ErrDamaged
+	}
+	return nil
+}
+
+// kindOf is the magic number that a file begins with or, if its beginning is damaged, should begin with by its name.
+func kindOf(dir FS, name string) (magic string, err error) {
+	in, err := dir.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	head := make([]byte, len(journalMagic))
+	if _, err := io.ReadFull(in, head); err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return "", err
+	}
+	if is := string(head) == journalMagic || len(numbers([]string{name}, journalPrefix)) == 1; is && string(head) != snapshotMagic {
+		return journalMagic, nil
+	}
+	return snapshotMagic, nil
+}
+
+// nextJournal is the name of the journal that went on from one, "" if there is none.
+func nextJournal(dir FS, name string) (string, error) {
+	names, err := dir.List()
+	if err != nil {
+		return "", err
+	}
+	own := numbers([]string{name}, journalPrefix)
+	for _, n := range numbers(names, journalPrefix) {
+		if len(own) == 1 && n == own[0]+1 {
+			return fileName(journalPrefix, n), nil
+		}
+	}
+	return "", nil
+}
+
+type countingReader struct {
+	in io.Reader
+	n  int64
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	c.n += int64(n)
+	return n, err
+}
