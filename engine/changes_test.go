@@ -219,3 +219,14 @@ func TestDeletionsAreToldAfterASweep(t *testing.T) {
 		}
 	}
 }
+
+// What happened before changes were tracked, as in recovery, is not told afterwards.
+func TestChangesBeginWithTracking(t *testing.T) {
+	s := New(Options{})
+	defer s.Close()
+	ask(s, epoch, Op{Verb: Flush})
+	ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("a"), Parts: []Op{{Key: []byte("{}"), Limit: bucket(2, 1, sec)}}})
+	ask(s, epoch, Op{Key: []byte("k"), Limit: bucket(10, 1, sec), Tokens: 1})
+	s.Track(true)
+	s.Changes(epoch, func(c Change) { t.Errorf("told of %+v", c) })
+}

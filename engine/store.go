@@ -158,7 +158,9 @@ func (s *Store) flush(locked bool) {
 		s.shards[i].free()
 		s.shards[i].gone = nil
 	}
-	s.changes.flushes.Add(1)
+	if s.changes.on.Load() { // recovery flushes too, and must not be told of as something new
+		s.changes.flushes.Add(1)
+	}
 	for i := range s.shards {
 		if !locked {
 			s.shards[i].mu.Unlock()
