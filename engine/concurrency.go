@@ -145,6 +145,9 @@ func lookLeases(c *call) { c.reportLeases(c.survey()) }
 
 // releaseLease ends the lease that the operation names, if it has not ended yet.
 func releaseLease(c *call) (released bool) {
+	if !c.survey().found {
+		return false // and the state stays as it was last told to the journal
+	}
 	l := leases(c.state)
 	to, last := leasesHead, int64(0)
 	for offset, used := leasesHead, l.used(); offset < used; {
