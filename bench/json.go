@@ -15,6 +15,25 @@ type jsonReport struct {
 	Cells    []jsonCell    `json:"cells"`
 	Memory   []jsonMemory  `json:"memory"`
 	Targets  []jsonOutcome `json:"targets"`
+	Disk     *jsonDisk     `json:"disk,omitempty"`
+}
+
+// jsonDisk is about state on disk.
+type jsonDisk struct {
+	Cells     []jsonCell       `json:"cells"`
+	Hot       []hotSample      `json:"hot_key"`
+	Recovered []recoverySample `json:"recovery"`
+	Pauses    []pauseSample    `json:"pauses"`
+}
+
+func jsonDiskOf(d *DiskReport) *jsonDisk {
+	out := &jsonDisk{Hot: d.Hot, Recovered: d.Recovered, Pauses: d.Pauses}
+	for _, series := range d.Series {
+		for _, p := range diskPipelines {
+			out.Cells = append(out.Cells, jsonOf(d.Results, Cell{series.ID(), workloads[0].Name, p}))
+		}
+	}
+	return out
 }
 
 type jsonSettings struct {
@@ -87,6 +106,9 @@ func writeJSON(w io.Writer, r *Report) error {
 			j.AtLeast = number(o.Bound)
 		}
 		out.Targets = append(out.Targets, j)
+	}
+	if r.Disk != nil {
+		out.Disk = jsonDiskOf(r.Disk)
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

@@ -55,7 +55,7 @@ func run(settings Settings) error {
 	if err != nil {
 		return err
 	}
-	if includes(servers, "stint") {
+	if includes(servers, "stint") || settings.persistence() {
 		if err := buildStint(ctx, root, binary); err != nil {
 			return err
 		}
@@ -64,10 +64,19 @@ func run(settings Settings) error {
 		Date: time.Now(), Machine: describeMachine(root), Settings: settings,
 		Series: seriesOf(servers), Results: Results{}, Memory: map[string][]MemorySample{},
 	}
-	if err := measureAll(ctx, servers, report); ctx.Err() != nil {
+	if len(servers) == 0 {
+		// only what follows
+	} else if err := measureAll(ctx, servers, report); ctx.Err() != nil {
 		return errors.New("interrupted")
 	} else if err != nil {
 		return err
+	}
+	if settings.persistence() {
+		if report.Disk, err = measureDisk(ctx, binary, settings); ctx.Err() != nil {
+			return errors.New("interrupted")
+		} else if err != nil {
+			return err
+		}
 	}
 	return publish(root, report)
 }

@@ -18,7 +18,8 @@ import (
 type Instance struct {
 	Addr      string
 	processes []*process
-	otherPID  int // 0: not known
+	dir       string // removed when it stops, if not empty
+	otherPID  int    // 0: not known
 }
 
 // PIDs lists the processes whose CPU and memory count as the server's.
@@ -62,6 +63,9 @@ func (i *Instance) onDeath(ctx context.Context, f func()) {
 func (i *Instance) Stop() {
 	for _, p := range i.processes {
 		p.stop()
+	}
+	if i.dir != "" {
+		_ = os.RemoveAll(i.dir) // it lies in the ignored folder
 	}
 }
 

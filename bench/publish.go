@@ -26,6 +26,9 @@ func publish(root string, r *Report) error {
 	}
 	fmt.Println()
 	for _, o := range outputs {
+		if o.file == "performance.svg" && len(r.Series) == 0 {
+			continue
+		}
 		var content bytes.Buffer
 		if err := o.write(&content, r); err != nil {
 			return fmt.Errorf("%s: %w", o.file, err)

@@ -15,6 +15,7 @@ type Report struct {
 	Series   []Series
 	Results  Results
 	Memory   map[string][]MemorySample // by Series.ID
+	Disk     *DiskReport               // nil when not measured
 }
 
 // A Section is a table, in the form that the text and Markdown writers share.
@@ -28,6 +29,18 @@ type Section struct {
 
 // sections derives every table from the report.
 func sections(r *Report) []Section {
+	var all []Section
+	if len(r.Series) > 0 {
+		all = memoryOnlySections(r)
+	}
+	if r.Disk != nil {
+		all = append(all, diskSections(r.Disk, r.Settings)...)
+	}
+	return append(all, targetSection(r))
+}
+
+// memoryOnlySections are about servers that keep nothing on disk.
+func memoryOnlySections(r *Report) []Section {
 	all := []Section{
 		cellSection(r, "Throughput, requests per second", throughput, formatCount),
 		cellSection(r, "Server CPU per request, µs", cpu, formatFigure),
@@ -37,7 +50,7 @@ func sections(r *Report) []Section {
 	if s := ratioSection(r); len(s.Rows) > 0 {
 		all = append(all, s)
 	}
-	return append(all, memorySection(r), targetSection(r))
+	return append(all, memorySection(r))
 }
 
 // cellSection shows one metric: a row per series and workload, a column per

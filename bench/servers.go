@@ -58,15 +58,19 @@ func serverTable(stintBinary string) []Server {
 	}
 }
 
-// startRedis runs redis-server without persistence: the comparison is about
+// startRedis runs redis-server without persistence: that comparison is about
 // deciding, not about writing to disk.
 func startRedis(ctx context.Context, name string, env []string) (*Instance, error) {
+	return startRedisWith(ctx, name, env, "--appendonly", "no")
+}
+
+func startRedisWith(ctx context.Context, name string, env []string, options ...string) (*Instance, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
-	p, err := startProcess(ctx, name, env, "redis-server",
-		"--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no")
+	p, err := startProcess(ctx, name, env,
+		append([]string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", ""}, options...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +83,7 @@ func startRedis(ctx context.Context, name string, env []string) (*Instance, erro
 }
 
 // startStint runs the Stint built from the checkout.
-func startStint(binary string) func(context.Context, string, []string) (*Instance, error) {
+func startStint(binary string, options ...string) func(context.Context, string, []string) (*Instance, error) {
 	return func(ctx context.Context, name string, env []string) (*Instance, error) {
 		port, err := freePort()
 		if err != nil {
@@ -93,8 +97,8 @@ func startStint(binary string) func(context.Context, string, []string) (*Instanc
 		if err != nil {
 			return nil, err
 		}
-		p, err := startProcess(ctx, name, env, path,
-			"server", "--listen", "127.0.0.1:"+port, "--admin", "127.0.0.1:"+adminPort)
+		p, err := startProcess(ctx, name, env,
+			append([]string{path, "server", "--listen", "127.0.0.1:" + port, "--admin", "127.0.0.1:" + adminPort}, options...)...)
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ type Settings struct {
 	Keys   int
 	Quick  bool
 	Docs   bool
-	Only   []string // names of servers; empty: all
+	Only   []string // names of servers, and onlyPersistence; empty: all
 	Others []Server
 }
 
@@ -26,6 +26,14 @@ const (
 	maxRounds = 999
 	maxKeys   = 100_000_000 // so that the keys of all rounds fit into 12 digits
 )
+
+// onlyPersistence is what -only calls the measurements of what keeping state on disk costs.
+const onlyPersistence = "persistence"
+
+// persistence reports whether those are to be made.
+func (s Settings) persistence() bool {
+	return len(s.Only) == 0 || slices.Contains(s.Only, onlyPersistence)
+}
 
 // quickDefaults replace the defaults of flags that are not given.
 var quickDefaults = map[string]string{"cell": "200ms", "keys": "200000"}
@@ -38,10 +46,10 @@ func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	flags.SetOutput(usage)
 	flags.IntVar(&s.Rounds, "rounds", minRounds, "how often everything is measured; medians are printed")
 	flags.DurationVar(&s.Cell, "cell", 2*time.Second, "how long one measurement takes, about")
-	flags.IntVar(&s.Keys, "keys", 1_000_000, "keys loaded to measure memory")
+	flags.IntVar(&s.Keys, "keys", 1_000_000, "keys loaded to measure memory, and the recovery from disk")
 	flags.BoolVar(&s.Quick, "quick", false, "under a minute in total, every code path, rough figures")
 	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md and docs/performance.svg")
-	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas")
+	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas; persistence is what keeping state on disk costs")
 	flags.Var(&others, "other", "another server, `name=host:port[@pid][,command template]`; may be repeated")
 	if err := flags.Parse(args); err != nil {
 		return Settings{}, err
@@ -92,7 +100,7 @@ func (s Settings) pick(table []Server) ([]Server, error) {
 		seen[server.Name] = true
 	}
 	for _, name := range s.Only {
-		if !seen[name] {
+		if !seen[name] && name != onlyPersistence {
 			return nil, fmt.Errorf("-only: there is no server %q", name)
 		}
 	}

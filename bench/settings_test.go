@@ -50,6 +50,7 @@ func TestParseSettings(t *testing.T) {
 		{"-cell 1ms", "-cell"},
 		{"-keys 10", "-keys"},
 		{"-docs -only stint", "-docs"},
+		{"-only persistence", ""},
 		{"-other x", "want name=host:port"},
 		{"-other x=h:1,CL.THROTTLE {key}", "{key}"}, // quotes forgotten
 	} {

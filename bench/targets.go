@@ -100,8 +100,15 @@ func hotKeyTarget(pipeline int) Target {
 // outcomes measures every target against the report.
 func outcomes(r *Report) []Outcome {
 	var all []Outcome
-	for _, t := range targetTable(r.Settings.Keys) {
-		all = append(all, Outcome{t, t.measure(r)})
+	if len(r.Series) > 0 {
+		for _, t := range targetTable(r.Settings.Keys) {
+			all = append(all, Outcome{t, t.measure(r)})
+		}
+	}
+	if r.Disk != nil {
+		for _, t := range diskTargets() {
+			all = append(all, Outcome{t, t.measure(r)})
+		}
 	}
 	return all
 }

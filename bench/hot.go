@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A hotSample is what one hot key costs on disk under load.
+type hotSample struct {
+	PerSecond    float64 `json:"requests_per_s"`            // of Stint
+	JournalBytes float64 `json:"journal_bytes_per_request"` // per request, of Stint's journal
+	AOFBytes     float64 `json:"aof_bytes_per_request"`     // per request, of Redis's append-only file
+}
+
+// hotPipeline makes for the highest rate there is.
+const hotPipeline = 64
+
+// measureHot drives one key on Stint in the mode interval and on Redis, and reads how much each wrote. The calls are the
+// same, so bytes per request can be compared although Redis gets fewer of them in the time.
+func (d *DiskReport) measureHot(ctx context.Context, instances map[string]*Instance, cell time.Duration, round int) error {
+	hot := workloads[1]
+	written := func(server, template, field string, perSecond float64) (bytes float64, s Sample, err error) {
+		inst := instances[server]
+		args := expand(template, "clt:"+hot.KeySuffix(round, hotPipeline), hot.Limit)
+		before, err := infoField(inst, field)
+		if err != nil {
+			return 0, s, err
+		}
+		if s, err = drive(ctx, inst, hotPipeline, requestsFor(perSecond, cell, hotPipeline), args); err != nil {
+			return 0, s, diagnose(inst, err)
+		}
+		time.Sleep(settleFor) // until the last of it is written
+		after, err := infoField(inst, field)
+		return (after - before) / float64(s.Requests), s, err
+	}
+	journal, s, err := written("stint-interval", throttleTemplate, "journal_written_bytes", 2_000_000)
+	if err != nil {
+		return err
+	}
+	aof, _, err := written("redis-everysec", "EVALSHA {sha} 1 {key} {burst} {count} {period}", "aof_current_size", 100_000)
+	if err != nil {
+		return err
+	}
+	d.Hot = append(d.Hot, hotSample{s.PerSecond, journal, aof})
+	return nil
+}
+
+// infoField reads a number from INFO persistence.
+func infoField(inst *Instance, name string) (float64, error) {
+	reply, err := ask(inst.Addr, "INFO", "persistence")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(reply.text) {
+		if value, found := strings.CutPrefix(strings.TrimSpace(line), name+":"); found {
+			return strconv.ParseFloat(value, 64)
+		}
+	}
+	return 0, fmt.Errorf("INFO persistence has no %s", name)
+}

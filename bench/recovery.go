@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"strconv"
+	"time"
+)
+
+// A recoverySample is one snapshot written and one start from it.
+type recoverySample struct {
+	KeysPerSecond float64 `json:"keys_per_s"`             // read at the start
+	BytesPerKey   float64 `json:"snapshot_bytes_per_key"` // of the snapshot
+	SaveSeconds   float64 `json:"save_s"`
+}
+
+const saveTimeout = 5 * time.Minute
+
+// measureRecovery loads keys into a server, measures decisions with and without a snapshot being written, ends it, and
+// starts another one in the same directory.
+func (d *DiskReport) measureRecovery(ctx context.Context, binary string, keys int) error {
+	dir, err := dataDir("stint-recovery")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	start := startStint(binary, "--dir", dir, "--snapshot-every", "0")
+	inst, err := start(ctx, "stint-save", nil)
+	if err != nil {
+		return err
+	}
+	defer inst.Stop()
+	command := Command{Name: "CL.THROTTLE", Tag: "clt", Template: throttleTemplate, Answer: answerThrottle}
+	if err := load(ctx, inst.Addr, command, oncePerDay, firstKey(), keys); err != nil {
+		return diagnose(inst, err)
+	}
+	if err := d.measurePause(ctx, inst); err != nil {
+		return diagnose(inst, err)
+	}
+	var sample recoverySample
+	began := time.Now()
+	if err := save(inst.Addr); err != nil {
+		return diagnose(inst, err)
+	}
+	sample.SaveSeconds = time.Since(began).Seconds()
+	bytes, err := infoField(inst, "snapshot_bytes")
+	if err != nil {
+		return err
+	}
+	kept, err := infoField(inst, "snapshot_keys")
+	if err != nil {
+		return err
+	}
+	sample.BytesPerKey = bytes / kept
+	inst.Stop()
+
+	inst, err = start(ctx, "stint-recovery", nil)
+	if err != nil {
+		return err
+	}
+	defer inst.Stop()
+	read, took, err := recoveredIn(inst.processes[0].log.lastLines())
+	if err != nil {
+		return err
+	}
+	if read < kept {
+		return fmt.Errorf("%.0f of %.0f keys were recovered", read, kept)
+	}
+	sample.KeysPerSecond = read / took.Seconds()
+	d.Recovered = append(d.Recovered, sample)
+	return nil
+}
+
+// save has a snapshot written and waits for it.
+func save(addr string) error {
+	conn, err := net.DialTimeout("tcp", addr, dialTimeout)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(saveTimeout)); err != nil {
+		return err
+	}
+	if _, err := conn.Write(appendCommand(nil, "SAVE")); err != nil {
+		return err
+	}
+	_, err = readReply(bufio.NewReader(conn))
+	return err
+}
+
+var recoveredLine = regexp.MustCompile(`msg=recovered .*\bkeys=(\d+) .*\btook=(\S+)`)
+
+// recoveredIn reads from a server's log how many keys it found on disk and how long that took.
+func recoveredIn(log string) (keys float64, took time.Duration, err error) {
+	match := recoveredLine.FindStringSubmatch(log)
+	if match == nil {
+		return 0, 0, errors.New("the server does not say that it recovered anything:\n" + log)
+	}
+	if keys, err = strconv.ParseFloat(match[1], 64); err != nil {
+		return 0, 0, err
+	}
+	took, err = time.ParseDuration(match[2])
+	return keys, took, err
+}
