@@ -31,7 +31,8 @@ type examples struct {
 	*testing.T
 	page  string
 	port  string
-	tools string // folder with a redis-cli that goes to the server under test
+	tools string // folder with a redis-cli that goes to the server under test, and a stint
+	dir   string // folder in which commands run; empty for that of the tests
 	after block  // the block after the one being run
 }
 
@@ -50,8 +51,8 @@ func TestExamples(t *testing.T) {
 					continue
 				}
 				if e.port == "" && b.language != "transcript" {
-					e.port = startServer(t, binary)
-					e.tools = e.wrapRedisCLI()
+					e.port = e.start(binary)
+					e.tools = e.wrapTools(binary)
 				}
 				if e.after = (block{}); i+1 < len(blocks) {
 					e.after = blocks[i+1]
@@ -104,10 +105,22 @@ func TestExamplesAreRun(t *testing.T) {
 	}
 }
 
-// wrapRedisCLI makes a redis-cli that goes to the server under test instead of the usual port, and prints as in a
-// terminal.
-func (e *examples) wrapRedisCLI() (folder string) {
+// start starts the server of a page: where the page runs stint itself, with a folder "data" to keep its state in.
+func (e *examples) start(binary string) (port string) {
+	if !slices.ContainsFunc(readPage(e.T, e.page).lines, func(line string) bool { return strings.HasPrefix(line, "$ stint ") }) {
+		return startServer(e.T, binary)
+	}
+	e.dir = e.TempDir()
+	return startServer(e.T, binary, "--dir", filepath.Join(e.dir, "data"))
+}
+
+// wrapTools makes a redis-cli that goes to the server under test instead of the usual port, and prints as in a
+// terminal; and puts the program under test beside it.
+func (e *examples) wrapTools(binary string) (folder string) {
 	folder = e.TempDir()
+	if err := os.Symlink(binary, filepath.Join(folder, "stint")); err != nil {
+		e.Fatal(err)
+	}
 	real, err := exec.LookPath("redis-cli")
 	if err != nil {
 		return folder // every block then asks for it
@@ -140,7 +153,9 @@ func (e *examples) output(c *exec.Cmd, stdin string) string {
 func (e *examples) console(b block) (got, want string) {
 	commands, wants := split(b.lines, "$ ")
 	for i, command := range commands {
-		got += "$ " + command + "\n" + e.output(exec.Command("sh", "-c", command), "")
+		shell := exec.Command("sh", "-c", command)
+		shell.Dir = e.dir
+		got += "$ " + command + "\n" + e.output(shell, "")
 		want += "$ " + command + "\n" + wants[i]
 	}
 	return got, want

@@ -3,7 +3,8 @@
 //
 // What a fenced block's language means here:
 //
-//	console  lines after "$ " are commands for a shell, mostly redis-cli; the rest is what they print in a terminal
+//	console  lines after "$ " are commands for a shell, mostly redis-cli; the rest is what they print in a terminal.
+//	         On a page that runs stint itself the server keeps its state in a folder "data" beside
 //	redis    lines after "> " are commands typed into one redis-cli; the rest is what it answers
 //	transcript
 //	         a conversation in the notation of server/transcript, on a server of its own whose clock stands still but for

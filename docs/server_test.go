@@ -43,7 +43,7 @@ func readSources(t *testing.T) {
 }
 
 // startServer starts a server on a free port of the loopback interface and returns the port. The test's end stops it.
-func startServer(t *testing.T, binary string) (port string) {
+func startServer(t *testing.T, binary string, options ...string) (port string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -52,7 +52,7 @@ func startServer(t *testing.T, binary string) (port string) {
 	address := listener.Addr().String()
 	listener.Close()
 
-	server := exec.Command(binary, "--listen", address)
+	server := exec.Command(binary, append([]string{"--listen", address}, options...)...)
 	server.Env = withoutSettings(os.Environ())
 	output, err := server.StdoutPipe()
 	if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
 	"time"
@@ -13,12 +14,14 @@ import (
 
 // dumper writes records as lines of JSON.
 type dumper struct {
-	to    *json.Encoder
+	lines *bufio.Writer
+	to    *json.Encoder // to lines
 	store *engine.Store // in which a state is looked at
 }
 
 func newDumper(to io.Writer) *dumper {
-	d := &dumper{json.NewEncoder(to), engine.New(engine.Options{Shards: 1})}
+	lines := bufio.NewWriterSize(to, 64<<10)
+	d := &dumper{lines, json.NewEncoder(lines), engine.New(engine.Options{Shards: 1})}
 	d.to.SetEscapeHTML(false)
 	return d
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -47,9 +46,7 @@ func (p *process) inspect(ctx context.Context, args []string) error {
 	}
 	i := &inspector{ctx: ctx, out: p.stdout}
 	if *dump {
-		lines := bufio.NewWriterSize(p.stdout, 64<<10)
-		defer lines.Flush()
-		i.out, i.dump = p.stderr, newDumper(lines)
+		i.out, i.dump = p.stderr, newDumper(p.stdout)
 	}
 	for _, path := range set.Args() {
 		if err := i.path(path); err != nil {
@@ -121,6 +118,11 @@ func (i *inspector) file(dir persistence.FS, name, shown string, mayVanish bool)
 	}
 	if i.files++; !report.Whole() {
 		i.damaged++
+	}
+	if i.dump != nil {
+		if err := i.dump.lines.Flush(); err != nil { // before what is said about the file
+			return err
+		}
 	}
 	_, err = fmt.Fprintf(i.out, "%s: %s\n", shown, describe(report))
 	return err
