@@ -1,0 +1,238 @@
+package persistence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/engine"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+const someTime = 1_700_000_000 * second
+
+// written returns the files of a short run: a snapshot, its journal and, if asked for, the one after it. Each key is
+// written once in each, so that what a file holds shows.
+func written(t testing.TB, withNext bool) map[string][]byte {
+	t.Helper()
+	d := diskOf(nil)
+	s := engine.New(engine.Options{Shards: 1})
+	defer s.Close()
+	now := someTime
+	clock := func() int64 { return now }
+	take := func(keys ...string) {
+		for _, key := range keys {
+			op := engine.Op{Key: []byte(key), Limit: tokenLimits[0], Tokens: 1}
+			s.Apply(now, []engine.Op{op}, make([]engine.Result, 1))
+		}
+	}
+	k, err := NewKeeper(Options{FS: d, Store: s, Clock: clock, Log: quiet, Mode: Always, JournalBytes: 1 << 30}, Recovered{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flush := func() {
+		k.Commit(func(err error) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+		k.flush()
+	}
+	part := []engine.Op{{Key: []byte("{}"), Limit: tokenLimits[1]}}
+	s.Apply(now, []engine.Op{{Verb: engine.SetPolicy, Key: []byte("p"), Parts: part}}, make([]engine.Result, 1))
+	take("a", "b", "c")
+	k.save(nil)
+	k.saved(<-k.saving)
+	take("a", "d")
+	flush()
+	take("b", "e")
+	flush()
+	take("a")
+	flush()
+	if withNext {
+		if err := k.rotate(); err != nil {
+			t.Fatal(err)
+		}
+		take("f", "c")
+		flush()
+		take("c")
+		flush()
+	}
+	return d.contents()
+}
+
+// taken shows the tokens taken of every key.
+func taken(s *engine.Store) map[string]int64 {
+	all := map[string]int64{}
+	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
+		res := make([]engine.Result, 1)
+		s.Apply(someTime, []engine.Op{{Verb: engine.Look, Key: []byte(key)}}, res)
+		if res[0].Status == engine.OK {
+			all[key] = res[0].Limit - res[0].Remaining
+		}
+	}
+	if _, found := s.Policy("p"); found {
+		all["p"] = 1
+	}
+	if s.Len() != len(all)-int(all["p"]) {
+		all["something else"] = int64(s.Len())
+	}
+	return all
+}
+
+func recoverFiles(files map[string][]byte, repair bool) (*disk, map[string]int64, Recovered, error) {
+	d := diskOf(files)
+	s := engine.New(engine.Options{Shards: 1})
+	defer s.Close()
+	found, err := Recover(d, s, someTime, repair, quiet)
+	return d, taken(s), found, err
+}
+
+// harm is a file with one place damaged, and where.
+type harm struct {
+	what   string
+	offset int
+	data   []byte
+}
+
+// harms returns a file with a bit of every byte flipped in turn, and cut off at every offset.
+func harms(file []byte) (all []harm) {
+	for i := range file {
+		flipped := bytes.Clone(file)
+		flipped[i] ^= 1 << (i * 3 % 8)
+		all = append(all, harm{fmt.Sprintf("bit %d of byte %d flipped", i*3%8, i), i, flipped})
+		all = append(all, harm{fmt.Sprintf("cut off at %d", i), i, file[:i]})
+	}
+	return all
+}
+
+// However a byte of any file is changed, or the file cut off: the state is right, or the server refuses to start and says
+// where; only the last block of the last journal, of which nothing tells that it had been synced, may be taken for one
+// that was being written. With repair it starts in any case, keeps a copy, and has lost nothing but one block.
+func TestDamageAnywhereIsFound(t *testing.T) {
+	for _, withNext := range []bool{false, true} {
+		files := written(t, withNext)
+		_, want, _, err := recoverFiles(files, false)
+		if err != nil || len(want) < 6 {
+			t.Fatal(err, want)
+		}
+		journals := 0
+		for name := range files {
+			journals += strings.Count(name, journalPrefix)
+		}
+		if !withNext && journals != 1 || withNext && journals != 2 {
+			t.Fatalf("%d journals", journals)
+		}
+		for name, file := range files {
+			isLast := strings.HasPrefix(name, journalPrefix) && (!withNext || name == fileName(journalPrefix, 2))
+			for _, h := range harms(file) {
+				harmed := maps.Clone(files)
+				harmed[name] = h.data
+				_, got, found, err := recoverFiles(harmed, false)
+				where := fmt.Sprintf("%s, %d journals, %s", name, journals, h.what)
+				if damage, ok := errors.AsType[*DamageError](err); ok {
+					if damage.Name != name || damage.Offset > int64(h.offset) || damage.Offset < int64(h.offset)-1024 {
+						t.Errorf("%s: found as %v", where, err)
+					}
+				} else if err != nil {
+					t.Errorf("%s: %v", where, err)
+				} else if !maps.Equal(got, want) && !(isLast && isEarlier(got, want, h, file)) {
+					t.Errorf("%s: recovered as %v, want %v; %+v", where, got, want, found)
+				}
+				d, got, found, err := recoverFiles(harmed, true)
+				if err != nil {
+					t.Errorf("%s: repairing: %v", where, err)
+					continue
+				}
+				copied, isCopied := d.contents()[name+damagedSuffix]
+				if found.Repaired != isCopied || found.Repaired && !bytes.Equal(copied, h.data) {
+					t.Errorf("%s: repaired %t, a copy of %d bytes", where, found.Repaired, len(copied))
+				}
+				if lost := lostTokens(got, want); found.Repaired && lost > 3 && !strings.HasPrefix(h.what, "cut") || lost < 0 {
+					t.Errorf("%s: repaired to %v, want %v", where, got, want)
+				}
+			}
+		}
+	}
+}
+
+// isEarlier reports whether a state is what was there before the last block of the last journal was written, or, of a
+// file cut short, before more of them.
+func isEarlier(got, want map[string]int64, h harm, file []byte) bool {
+	lost := lostTokens(got, want)
+	if strings.HasPrefix(h.what, "cut") {
+		return lost > 0 // that it ends too early nothing shows: it is the last one
+	}
+	return lost > 0 && lost <= 2 && h.offset >= len(file)-2*blockAlign
+}
+
+// lostTokens is how much less is taken; below zero if anything is more.
+func lostTokens(got, want map[string]int64) (lost int64) {
+	for key, n := range got {
+		if n > want[key] {
+			return -1
+		}
+	}
+	for key, n := range want {
+		lost += n - got[key]
+	}
+	return lost
+}
+
+// What cannot be read is refused with the reason, and --repair does not pass over a newer format.
+func TestFilesThatAreRefused(t *testing.T) {
+	snapshot, journal, next := fileName(snapshotPrefix, 1), fileName(journalPrefix, 1), fileName(journalPrefix, 2)
+	newer := func(magic string) []byte {
+		b := appendHeader(nil, magic, 1, 0)
+		b[8]++
+		return resum(b)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(files map[string][]byte)
+		where  string
+		offset int64
+		reason error
+	}{
+		{"a newer snapshot", func(f map[string][]byte) { f[snapshot] = newer(snapshotMagic) }, snapshot, 8, ErrNewer},
+		{"a newer journal", func(f map[string][]byte) { f[journal] = newer(journalMagic) }, journal, 8, ErrNewer},
+		{"a text", func(f map[string][]byte) { f[snapshot] = []byte("dear diary") }, snapshot, 0, ErrNotOurs},
+		{"a long text", func(f map[string][]byte) { f[journal] = bytes.Repeat([]byte("dear diary"), 100) }, journal, 0, ErrNotOurs},
+		{"a journal for a snapshot", func(f map[string][]byte) { f[snapshot] = f[journal] }, snapshot, 0, ErrNotOurs},
+		{"a snapshot without its end", func(f map[string][]byte) { f[snapshot] = f[snapshot][:headerBytes] }, snapshot, headerBytes, errCutShort},
+		{"an empty snapshot", func(f map[string][]byte) { f[snapshot] = nil }, snapshot, 0, ErrNotOurs},
+		{"a journal of another number", func(f map[string][]byte) { f[next] = f[journal] }, next, 16, errRenamed},
+		{"a journal that is missing", func(f map[string][]byte) { delete(f, journal) }, next, 0, errMissing},
+		{"a state that is none", func(f map[string][]byte) {
+			f[journal] = append(appendHeader(nil, journalMagic, 1, 0), blockOf(1, headerBytes, []byte{recLimit, 99, 0, 0, 0, 0, recState, 0, 1, 1, 'k', 'x'})...)
+		}, journal, headerBytes, engine.ErrState},
+		{"a record of no kind", func(f map[string][]byte) {
+			f[journal] = append(appendHeader(nil, journalMagic, 1, 0), blockOf(1, headerBytes, []byte{77})...)
+		}, journal, headerBytes, ErrDamaged},
+		{"a policy of no algorithm", func(f map[string][]byte) {
+			f[journal] = append(appendHeader(nil, journalMagic, 1, 0), blockOf(1, headerBytes,
+				[]byte{recLimit, 99, 0, 1, 1, 1, recPolicy, byte(engine.SetPolicy), 0, 1, 'p', 0, 1, 0, 1, 'k', 0})...)
+		}, journal, headerBytes, ErrDamaged},
+	} {
+		files := written(t, true)
+		c.change(files)
+		_, _, _, err := recoverFiles(files, false)
+		damage, ok := errors.AsType[*DamageError](err)
+		if !ok || damage.Name != c.where || damage.Offset != c.offset || !errors.Is(err, c.reason) {
+			t.Errorf("%s: %v, want %s at %d: %v", c.name, err, c.where, c.offset, c.reason)
+		}
+		if _, _, _, err := recoverFiles(files, true); (err != nil) != (c.reason == ErrNewer) {
+			t.Errorf("%s: repairing: %v", c.name, err)
+		}
+	}
+}
+
+// blockOf is a whole block that holds records.
+func blockOf(number uint64, offset int64, records []byte) []byte {
+	return sealBlock(append(make([]byte, blockHead+payloadHead), records...), number, offset)
+}
