@@ -1,0 +1,330 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var (
+	crashes   = flag.Int("crashes", 20, "times a server is killed in each mode; 200 every night")
+	crashSeed = flag.Uint64("crash-seed", uint64(time.Now().UnixNano()), "seed of the crash test")
+)
+
+// asServer has this test's own program run as a server.
+const asServer = "STINT_TEST_AS_SERVER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asServer) != "" {
+		os.Unsetenv(asServer)
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// victim is a server in a process of its own, to be killed.
+type victim struct {
+	cmd     *exec.Cmd
+	address string
+	said    *bytes.Buffer
+}
+
+// startVictim starts a server on a free port and a directory, and waits until it serves.
+func startVictim(t *testing.T, dir, mode string, args ...string) *victim {
+	t.Helper()
+	v := &victim{said: &bytes.Buffer{}}
+	v.cmd = exec.Command(os.Args[0], append([]string{"server", "--listen", "127.0.0.1:0",
+		"--dir", dir, "--durability", mode, "--journal-size", "1mb"}, args...)...)
+	v.cmd.Env, v.cmd.Stderr = append(os.Environ(), asServer+"=1"), v.said
+	out, err := v.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.end(syscall.SIGKILL) })
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if _, address, ready := strings.Cut(lines.Text(), "ready: accepting connections on "); ready {
+			v.address = strings.Split(address, ", ")[0]
+			go io.Copy(io.Discard, out)
+			return v
+		}
+	}
+	_ = v.cmd.Wait()
+	t.Fatalf("the server did not start: %s", v.said)
+	return nil
+}
+
+func (v *victim) end(s syscall.Signal) {
+	if v.cmd.ProcessState == nil {
+		_ = v.cmd.Process.Signal(s)
+		_ = v.cmd.Wait()
+	}
+}
+
+// wire is a connection that sends commands and reads replies.
+type wire struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func dialVictim(v *victim) (*wire, error) {
+	c, err := net.Dial("tcp", v.address)
+	if err != nil {
+		return nil, err
+	}
+	return &wire{c, bufio.NewReader(c)}, nil
+}
+
+// ask sends a command line and returns the reply: its integers, or the first line of anything else.
+func (w *wire) ask(line string) (ints []int64, text string, err error) {
+	if _, err := io.WriteString(w, line+"\r\n"); err != nil {
+		return nil, "", err
+	}
+	read := func() string {
+		s, e := w.in.ReadString('\n')
+		if e != nil {
+			err = e
+		}
+		return strings.TrimSpace(s)
+	}
+	text = read()
+	if err != nil || !strings.HasPrefix(text, "*") {
+		return nil, text, err
+	}
+	count, _ := strconv.Atoi(text[1:])
+	for range count {
+		n, _ := strconv.ParseInt(strings.TrimPrefix(read(), ":"), 10, 64)
+		ints = append(ints, n)
+	}
+	return ints, text, err
+}
+
+const (
+	crashKeys    = 200
+	crashClients = 8
+	capacity     = 800_000 // at a token in an hour nothing comes back that would show
+)
+
+// ledger is what the clients were granted of each key, and when.
+type ledger struct {
+	granted [crashKeys]atomic.Int64
+	saved   [crashKeys]int64 // at least this was granted when the last SAVE was answered
+
+	mu     sync.Mutex
+	latest []grant
+}
+
+type grant struct {
+	key int
+	at  time.Time
+}
+
+// load has clients take tokens until the server is gone.
+func (l *ledger) load(v *victim, seed uint64) (wait func()) {
+	var clients sync.WaitGroup
+	for i := range crashClients {
+		clients.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(i)))
+			w, err := dialVictim(v)
+			if err != nil {
+				return
+			}
+			defer w.Close()
+			for {
+				key := r.IntN(crashKeys)
+				got, _, err := w.ask(fmt.Sprintf("TB.ACQUIRE k%d %d 1/h", key, capacity))
+				if err != nil {
+					return
+				}
+				if len(got) == 5 && got[0] == 1 {
+					l.granted[key].Add(1)
+					l.mu.Lock()
+					l.latest = append(l.latest, grant{key, time.Now()})
+					l.mu.Unlock()
+				}
+			}
+		})
+	}
+	return clients.Wait
+}
+
+// total is how many tokens were granted.
+func (l *ledger) total() (n int64) {
+	for i := range l.granted {
+		n += l.granted[i].Load()
+	}
+	return n
+}
+
+// taken asks the server what is taken of every key, without taking any.
+func taken(t *testing.T, v *victim) (all [crashKeys]int64) {
+	t.Helper()
+	w, err := dialVictim(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for key := range all {
+		got, text, err := w.ask(fmt.Sprintf("TB.ACQUIRE k%d %d 1/h PEEK", key, capacity))
+		if err != nil || len(got) != 5 {
+			t.Fatalf("PEEK: %q, %v", text, err)
+		}
+		all[key] = capacity - got[2] - 1 // a PEEK answers as if it had taken the token
+	}
+	return all
+}
+
+// flushSlack is how much later than 10 ms a flush may come on a machine that is busy with other things. That the server
+// asks for no longer is tested where time is not the machine's.
+const flushSlack = 150 * time.Millisecond
+
+// A server that is killed at any moment has given back no token it granted, but for those its mode does not promise to
+// keep: in the mode interval those of the last flush, in the mode snapshot those since the last snapshot.
+func TestKilledServerGivesNothingBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for _, mode := range []string{"always", "interval", "snapshot"} {
+		t.Run(mode, func(t *testing.T) {
+			seed := *crashSeed
+			t.Logf("seed: -crash-seed %d", seed)
+			dir, r, l := t.TempDir(), rand.New(rand.NewPCG(seed, 0)), &ledger{}
+			v := startVictim(t, dir, mode)
+			rounds, granted := 0, int64(0)
+			for began := time.Now(); rounds < *crashes && (rounds < 3 || time.Since(began) < 18*time.Second*time.Duration(max(1, *crashes/20))); rounds++ {
+				wait := l.load(v, r.Uint64())
+				l.workUntil(t, v, r, mode)
+				killed := time.Now()
+				v.end(syscall.SIGKILL)
+				wait()
+				v = startVictim(t, dir, mode)
+				granted += l.check(t, taken(t, v), mode, killed)
+				if t.Failed() {
+					t.Fatalf("after %d kills; seed %d; the server said: %s", rounds+1, seed, v.said)
+				}
+			}
+			t.Logf("%d kills, %d tokens granted", rounds, granted)
+			if rounds < 3 || granted < int64(rounds)*20 {
+				t.Errorf("%d kills and %d tokens granted are too little to show anything", rounds, granted)
+			}
+		})
+	}
+}
+
+// workUntil lets clients work for a random while, saving in between.
+func (l *ledger) workUntil(t *testing.T, v *victim, r *rand.Rand, mode string) {
+	w, err := dialVictim(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	least := 20
+	if mode == "interval" {
+		least = 110 // twice that is more than flushSlack: there has to be something that was promised
+	}
+	for _, pause := range []int{r.IntN(60), r.IntN(60)} {
+		time.Sleep(time.Duration(least+pause) * time.Millisecond) // load takes real time; nothing is asserted of it
+		if r.IntN(4) > 0 && mode != "snapshot" {
+			continue
+		}
+		var before [crashKeys]int64
+		for i := range before {
+			before[i] = l.granted[i].Load()
+		}
+		if _, text, err := w.ask("SAVE"); err != nil || !strings.HasPrefix(text, "+OK") {
+			t.Fatalf("SAVE: %q, %v", text, err)
+		}
+		l.saved = before
+	}
+	time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
+}
+
+// check compares what is taken after a kill with what was granted, and goes on from there.
+func (l *ledger) check(t *testing.T, found [crashKeys]int64, mode string, killed time.Time) (granted int64) {
+	var recent [crashKeys]int64 // not promised yet
+	for _, g := range l.latest {
+		if mode == "interval" && killed.Sub(g.at) < 10*time.Millisecond+flushSlack {
+			recent[g.key]++
+		}
+	}
+	granted = int64(len(l.latest))
+	l.latest = nil
+	for key := range found {
+		n := l.granted[key].Load()
+		least := n - recent[key]
+		if mode == "snapshot" {
+			least = l.saved[key]
+		}
+		if least = max(least, l.saved[key]); found[key] < least {
+			t.Errorf("k%d: %d tokens were granted, %d of them kept for certain, and %d are taken", key, n, least, found[key])
+		}
+		if found[key] > n+crashClients {
+			t.Errorf("k%d: %d tokens were granted and %d are taken", key, n, found[key])
+		}
+		l.granted[key].Store(found[key]) // the unanswered ones are taken too
+		l.saved[key] = min(l.saved[key], found[key])
+	}
+	return granted
+}
+
+// A server that is asked to stop loses nothing, in any mode.
+func TestStoppedServerLosesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for _, mode := range []string{"always", "interval", "snapshot"} {
+		dir, l := t.TempDir(), &ledger{}
+		v := startVictim(t, dir, mode)
+		wait := l.load(v, 1)
+		for l.total() < 200 {
+			time.Sleep(time.Millisecond)
+		}
+		v.end(syscall.SIGTERM)
+		wait()
+		if code := v.cmd.ProcessState.ExitCode(); code != exitOK {
+			t.Errorf("%s: exit code %d: %s", mode, code, v.said)
+		}
+		v = startVictim(t, dir, mode)
+		for key, n := range taken(t, v) {
+			if granted := l.granted[key].Load(); n < granted {
+				t.Errorf("%s: k%d: %d tokens were granted, %d are taken", mode, key, granted, n)
+			}
+		}
+		v.end(syscall.SIGKILL)
+	}
+}
+
+// A directory belongs to one server at a time.
+func TestSecondServerIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	dir := t.TempDir()
+	startVictim(t, dir, "interval")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var stderr strings.Builder
+	p := &process{readFile: files{}.read, stdout: io.Discard, stderr: &stderr}
+	code := p.run(ctx, []string{"server", "--listen", "127.0.0.1:0", "--dir", dir})
+	want := "stint: another Stint keeps its state in " + dir + "; stop it or choose another directory with --dir\n"
+	if code != exitFailed || stderr.String() != want {
+		t.Errorf("exit %d, %q, want %q", code, stderr.String(), want)
+	}
+}
