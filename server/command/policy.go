@@ -174,15 +174,36 @@ func runPolicyGet(s Session, w *resp.Writer, args [][]byte) {
 	w.Bool(p.Shadow)
 }
 
-// specText writes a limit in the form that specs reads.
+// specText writes a limit in the form that specs reads, quoted as redis-cli does where need be.
 func specText(op engine.Op) string {
 	k := kindOf(op.Limit.Algorithm)
-	words := []string{k.word, string(op.Key)}
+	words := []string{k.word, wordText(op.Key)}
 	for _, p := range op.Limit.Params() {
 		words = append(words, p.Text)
 	}
 	if k.holder {
-		words = append(words, string(op.Who))
+		words = append(words, wordText(op.Who))
 	}
 	return strings.Join(words, " ")
+}
+
+// wordText writes a word so that it can be told from those around it: as it is, or in quotes if it is empty or holds
+// anything but printable ASCII, or a space, a quote or a backslash.
+func wordText(word []byte) string {
+	isPlain := len(word) > 0
+	quoted := []byte{'"'}
+	for _, c := range word {
+		switch {
+		case c == '"' || c == '\\':
+			isPlain, quoted = false, append(quoted, '\\', c)
+		case c < ' ' || c > '~':
+			isPlain, quoted = false, fmt.Appendf(quoted, `\x%02x`, c)
+		default:
+			isPlain, quoted = isPlain && c != ' ' && c != '\'', append(quoted, c)
+		}
+	}
+	if isPlain {
+		return string(word)
+	}
+	return string(append(quoted, '"'))
 }
