@@ -226,13 +226,32 @@ func (s *Store) Policy(name string) (Policy, bool) {
 	if p == nil {
 		return Policy{}, false
 	}
-	copied := Policy{Name: name, Shadow: p.shadow, Parts: opsOf(p.parts),
-		Granted: p.granted.Load(), Denied: p.denied.Load(), ShadowDenied: p.shadowDenied.Load()}
+	copied := p.counts(name)
+	copied.Parts = opsOf(p.parts)
 	for id, parts := range p.overrides {
 		copied.Overrides = append(copied.Overrides, Override{id, opsOf(parts)})
 	}
 	slices.SortFunc(copied.Overrides, func(a, b Override) int { return cmp.Compare(a.ID, b.ID) })
 	return copied, true
+}
+
+// PolicyCounts calls visit for every policy, without its limits and overrides, in the order of their names.
+func (s *Store) PolicyCounts(visit func(Policy)) {
+	s.policies.mu.RLock()
+	counts := make([]Policy, 0, len(s.policies.byName))
+	for name, p := range s.policies.byName {
+		counts = append(counts, p.counts(name))
+	}
+	s.policies.mu.RUnlock()
+	slices.SortFunc(counts, func(a, b Policy) int { return cmp.Compare(a.Name, b.Name) })
+	for _, p := range counts {
+		visit(p)
+	}
+}
+
+func (p *policy) counts(name string) Policy {
+	return Policy{Name: name, Shadow: p.shadow,
+		Granted: p.granted.Load(), Denied: p.denied.Load(), ShadowDenied: p.shadowDenied.Load()}
 }
 
 // For returns the limits that a caller is held to.

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -113,18 +114,14 @@ func (s *Server) infoKeyspace() []field {
 
 // infoPolicies is a line for each policy: whether it is enforced, and what it decided since the server was started.
 func (s *Server) infoPolicies() (fields []field) {
-	for _, name := range s.keys.PolicyNames() {
-		p, found := s.keys.Policy(name)
-		if !found { // dropped since
-			continue
-		}
+	s.keys.PolicyCounts(func(p engine.Policy) {
 		shadow := 0
 		if p.Shadow {
 			shadow = 1
 		}
-		fields = append(fields, field{"policy_" + infoName(name), fmt.Sprintf("shadow=%d,granted=%d,denied=%d,shadow_denied=%d",
+		fields = append(fields, field{"policy_" + infoName(p.Name), fmt.Sprintf("shadow=%d,granted=%d,denied=%d,shadow_denied=%d",
 			shadow, p.Granted, p.Denied, p.ShadowDenied)})
-	}
+	})
 	return fields
 }
 

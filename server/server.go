@@ -10,6 +10,7 @@ import (
 
 	"github.com/panjf2000/gnet/v2"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 )
@@ -23,6 +24,7 @@ type Server struct {
 	clock    *Clock
 	log      *slog.Logger
 	version  string
+	changed  func(*config.Config)
 	runID    string
 
 	clients    clients
@@ -41,6 +43,7 @@ type Sweeper interface {
 	command.Keyspace
 	Sweep(now int64, count int) (looked, dropped int)
 	SetMaxBytes(bytes int64)
+	PolicyCounts(visit func(engine.Policy))
 }
 
 // Options are the parts a server is made of.
@@ -51,11 +54,12 @@ type Options struct {
 	Clock   *Clock
 	Log     *slog.Logger
 	Version string
+	Changed func(*config.Config) // called after a CONFIG SET; nil for nothing
 }
 
 // New returns a server that listens to nothing yet.
 func New(o Options) *Server {
-	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, runID: newRunID()}
+	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, changed: o.Changed, runID: newRunID()}
 	s.settings.Store(&o.Config)
 	s.clients.byID = make(map[int64]*session)
 	s.waits = newWaits(o.Clock)
