@@ -11,8 +11,9 @@ type shard struct {
 	mu     sync.Mutex
 	arena  []byte
 	index  index
-	used   int // bytes of the arena in use, dead ones included
-	dead   int // bytes of deleted records
+	used   int    // bytes of the arena in use, dead ones included
+	dead   int    // bytes of deleted records
+	moves  uint32 // counts what may have moved records, or their slots
 	limits *interned
 	pin    pinned // the limit of the key made last
 	mem    *memory
@@ -124,6 +125,7 @@ func (s *shard) insert(c *call, tag uint32, size int) bool {
 	if !s.reserve(c.now, 1, need) {
 		return false
 	}
+	s.moves++
 	ref := uint32(s.used/recordAlign) + 1
 	for !s.index.insert(tag, ref) {
 		s.spread(c.now)
@@ -156,6 +158,7 @@ func (s *shard) enlarge(c *call, tag uint32, size int) []byte {
 	clear(moved)
 	copy(moved, old[:oldSize])
 	setVariableSize(moved.rest(), size)
+	s.moves++
 	s.index.slots[p.at] = uint64(tag)<<32 | uint64(s.used/recordAlign+1)
 	s.used += need
 	s.dead += oldSize
@@ -164,6 +167,7 @@ func (s *shard) enlarge(c *call, tag uint32, size int) []byte {
 
 // drop removes the entry at p.
 func (s *shard) drop(p place) {
+	s.moves++
 	r := s.record(p.ref)
 	s.dead += s.size(r)
 	s.limits.release(r.limitID())

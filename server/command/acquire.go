@@ -47,7 +47,7 @@ func (r *Request) acquire(k *kind, known []option) error {
 	if err := r.key(a[1]); err != nil {
 		return err
 	}
-	limit, err := r.limit(k, a[2:2+k.args])
+	limit, err := r.limit(k, a[2:2+k.args], 0)
 	if err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (r *Request) specs(words [][]byte) (parts []engine.Op, rest [][]byte, err e
 		if err = r.key(op.Key); err != nil {
 			return nil, nil, err
 		}
-		if op.Limit, err = r.limit(k, words[2:2+k.args]); err != nil {
+		if op.Limit, err = r.limit(k, words[2:2+k.args], len(r.parts)-first); err != nil {
 			return nil, nil, err
 		}
 		if k.holder {

@@ -24,7 +24,7 @@ func parseLease(r *Request) error {
 	if err := r.key(a[1]); err != nil {
 		return err
 	}
-	limit, err := r.limit(k, a[2:4])
+	limit, err := r.limit(k, a[2:4], 0)
 	if err != nil {
 		return err
 	}

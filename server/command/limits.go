@@ -39,14 +39,15 @@ func kindOf(algorithm engine.Algorithm) *kind {
 }
 
 // limit reads the kind's arguments and holds them to what can be kept. Most commands bring the parameters of the one
-// before, which are then not read again.
-func (r *Request) limit(k *kind, a [][]byte) (engine.Limit, error) {
-	if r.last.is(k, a) {
-		return r.last.limit, nil
+// before, in the same position among a command's limits, which are then not read again.
+func (r *Request) limit(k *kind, a [][]byte, position int) (engine.Limit, error) {
+	last := &r.last[position%len(r.last)]
+	if last.is(k, a) {
+		return last.limit, nil
 	}
 	l, err := r.readLimit(k, a)
 	if err == nil {
-		r.last.keep(k, a, l)
+		last.keep(k, a, l)
 	}
 	return l, err
 }

@@ -22,7 +22,7 @@ func parseThrottle(r *Request) error {
 	if err := r.key(a[1]); err != nil {
 		return err
 	}
-	limit, err := r.limit(&kinds[0], a[2:5])
+	limit, err := r.limit(&kinds[0], a[2:5], 0)
 	if err != nil {
 		return err
 	}
