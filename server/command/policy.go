@@ -40,13 +40,10 @@ func parseCheck(r *Request) error {
 		return err
 	}
 	r.Ops = append(r.Ops, engine.Op{Verb: engine.Check, Key: a[1], Who: a[2], Tokens: 1, MaxKey: uint32(min(r.Bounds.MaxKeyBytes, math.MaxUint32))})
-	op, words := &r.Ops[len(r.Ops)-1], a[3:]
-	if len(words) > 0 && looksLikeNumber(words[0]) {
-		var err error
-		if op.Tokens, err = integerBetween("tokens", words[0], 1, engine.MaxTokens); err != nil {
-			return err
-		}
-		words = words[1:]
+	op := &r.Ops[len(r.Ops)-1]
+	words, err := tokens(op, "tokens", a[3:])
+	if err != nil {
+		return err
 	}
 	return r.options(op, words, []option{optPeek})
 }
