@@ -126,7 +126,9 @@ func (s *Server) drain() (clean bool) {
 		if s.clock.Now() >= deadline {
 			return false
 		}
-		s.clients.each(func(c *session) { c.wake() })
+		for _, c := range s.clients.all() {
+			c.wake()
+		}
 		time.Sleep(drainPoll)
 	}
 	return true
