@@ -144,10 +144,16 @@ func (s *Server) Keys() command.Keyspace { return s.keys }
 
 func (s *Server) borrow() *workspace { return s.workspaces.Get().(*workspace) }
 
-// keepOutputBytes is the largest output buffer a workspace keeps for its next use.
-const keepOutputBytes = 2 * outputChunk
+// The most room a workspace keeps for its next use.
+const (
+	keepOutputBytes = 2 * outputChunk
+	keepOps         = 4 * maxBatchOps
+)
 
 func (s *Server) giveBack(ws *workspace) {
+	if max(cap(ws.batch.Ops), cap(ws.replies)) > keepOps {
+		return // one transaction, or one DEL of very many keys, made it far larger than the next will need
+	}
 	if cap(ws.out.Buf) > keepOutputBytes {
 		ws.out.Buf = nil
 	}
