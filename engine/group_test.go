@@ -255,20 +255,3 @@ func TestPoliciesAreBounded(t *testing.T) {
 		t.Errorf("one that is there can always be changed: %+v", res)
 	}
 }
-
-func TestWideOpsDoNotAllocate(t *testing.T) {
-	s := New(Options{})
-	defer s.Close()
-	parts := []Op{}
-	for i := range 3 {
-		parts = append(parts, Op{Key: keyOf(i), Limit: bucket(1_000_000, 1, sec), Tokens: 1})
-	}
-	ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("p"), Parts: []Op{{Key: []byte("u:{}"), Limit: bucket(1_000_000, 1, sec)}}})
-	ops := []Op{{Verb: AcquireAll, Parts: parts}, {Verb: Check, Key: []byte("p"), Who: []byte("x"), Tokens: 1}}
-	results := make([]Result, len(ops))
-	s.Apply(epoch, ops, results)
-	now := epoch
-	if n := testing.AllocsPerRun(1000, func() { now++; s.Apply(now, ops, results) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
-}

@@ -238,20 +238,6 @@ func TestConcurrentGrantsAreExact(t *testing.T) {
 	}
 }
 
-func TestApplyDoesNotAllocate(t *testing.T) {
-	s := New(Options{})
-	defer s.Close()
-	ops, results := make([]Op, 64), make([]Result, 64)
-	for i := range ops {
-		ops[i] = Op{Key: keyOf(i), Limit: bucket(1_000_000, 1, sec), Tokens: 1}
-	}
-	s.Apply(epoch, ops, results)
-	now := epoch
-	if n := testing.AllocsPerRun(1000, func() { now++; s.Apply(now, ops, results) }); n != 0 {
-		t.Errorf("%v allocations for 64 decisions", n)
-	}
-}
-
 func BenchmarkAcquire(b *testing.B) {
 	s := New(Options{})
 	defer s.Close()
