@@ -16,6 +16,8 @@ const (
 	MaxPolicyName = 255
 	// MaxOverrides bounds the overrides of all policies together.
 	MaxOverrides = 100_000
+	// MaxPolicyBytes bounds the memory of all policies and overrides together.
+	MaxPolicyBytes = 64 << 20
 )
 
 // Placeholder stands for the caller's id in the keys, and the holders, of a policy.

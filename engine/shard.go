@@ -86,26 +86,27 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 		return s.insert(c, tag, size)
 	}
 	r := s.record(p.ref)
-	if held := s.limitOf(r); *held != c.limit {
-		if held.Algorithm != c.limit.Algorithm {
-			s.drop(p) // it is as good as new: nothing is lost
-			return s.insert(c, tag, size)
+	held, grows := s.limitOf(r), alg.bytes == 0 && size > len(algorithms[s.limitOf(r).Algorithm].stateOf(r.rest()))
+	if c.fresh && (held.Algorithm != c.limit.Algorithm || grows) {
+		s.drop(p) // it is as good as new: nothing is lost, and making room for more could drop it on the way
+		return s.insert(c, tag, size)
+	}
+	if grows {
+		if p.ref = s.enlarge(c, tag, size); p.ref == 0 {
+			return false
 		}
+		r = s.record(p.ref)
+	}
+	if *s.limitOf(r) != c.limit {
 		old := r.limitID()
 		r.setLimitID(s.limits.acquire(&c.limit, &s.pin))
 		s.limits.release(old)
 	}
-	state := alg.stateOf(r.rest())
-	if alg.bytes != 0 {
+	if state := alg.stateOf(r.rest()); alg.bytes != 0 {
 		copy(state, c.next[:])
-		return true
+	} else {
+		alg.write(c, state)
 	}
-	if size > len(state) {
-		if state = s.enlarge(c, tag, size); state == nil {
-			return false
-		}
-	}
-	alg.write(c, state)
 	return true
 }
 
@@ -145,12 +146,12 @@ func (s *shard) insert(c *call, tag uint32, size int) bool {
 	return true
 }
 
-// enlarge moves the record of c's key to one with a state of size bytes, the old state in front, and returns that state.
-// It returns nil when there is no room.
-func (s *shard) enlarge(c *call, tag uint32, size int) []byte {
+// enlarge moves the record of c's key to one with a state of size bytes, the old state in front, and returns the record's
+// new reference. It returns 0 when there is no room.
+func (s *shard) enlarge(c *call, tag uint32, size int) (ref uint32) {
 	need := recordBytes(size, len(c.op.Key))
 	if !s.reserve(c.now, 0, need) {
-		return nil
+		return 0
 	}
 	p := s.find(tag, c.op.Key) // making room may have moved it
 	old, oldSize := s.record(p.ref), s.size(s.record(p.ref))
@@ -159,10 +160,11 @@ func (s *shard) enlarge(c *call, tag uint32, size int) []byte {
 	copy(moved, old[:oldSize])
 	setVariableSize(moved.rest(), size)
 	s.moves++
-	s.index.slots[p.at] = uint64(tag)<<32 | uint64(s.used/recordAlign+1)
+	ref = uint32(s.used/recordAlign) + 1
+	s.index.slots[p.at] = uint64(tag)<<32 | uint64(ref)
 	s.used += need
 	s.dead += oldSize
-	return moved.rest()[:size:size]
+	return ref
 }
 
 // drop removes the entry at p.
@@ -187,4 +189,5 @@ func (s *shard) free() {
 	s.index.free()
 	s.mem.free(s.arena)
 	s.arena, s.used, s.dead, s.index = nil, 0, 0, index{mem: s.mem}
+	s.fullUntil = 0
 }

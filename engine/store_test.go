@@ -46,7 +46,7 @@ func (s *shard) check(t *testing.T) {
 // checkLimits holds the users counted for each limit against the entries and pins of all shards.
 func (s *Store) checkLimits(t *testing.T) {
 	t.Helper()
-	users := map[uint32]int32{}
+	users := map[uint32]int64{}
 	for i := range s.shards {
 		sh := &s.shards[i]
 		for _, slot := range sh.index.slots {
