@@ -255,3 +255,29 @@ func TestPoliciesAreBounded(t *testing.T) {
 		t.Errorf("one that is there can always be changed: %+v", res)
 	}
 }
+
+// Policies take no more memory than their bound, and give it back.
+func TestPoliciesAreBoundedInBytes(t *testing.T) {
+	s := New(Options{Shards: 1})
+	defer s.Close()
+	big := []Op{{Key: make([]byte, 1<<20), Limit: bucket(2, 1, sec)}}
+	name := []byte("p")
+	ask(s, epoch, Op{Verb: SetPolicy, Key: name, Parts: big})
+	n := 0
+	for ; n < 1000; n++ {
+		if ask(s, epoch, Op{Verb: SetOverride, Key: name, Who: keyOf(n), Parts: big}).Status == PolicyTooMany {
+			break
+		}
+	}
+	if n < 60 || n > 64 {
+		t.Errorf("%d overrides of a megabyte fit", n)
+	}
+	ask(s, epoch, Op{Verb: SetOverride, Key: name, Who: keyOf(0)})
+	if res := ask(s, epoch, Op{Verb: SetOverride, Key: name, Who: keyOf(n), Parts: big}); res.Status != OK {
+		t.Errorf("no room after one was ended: %+v", res)
+	}
+	ask(s, epoch, Op{Verb: DropPolicy, Key: name})
+	if s.policies.bytes != 0 || s.policies.overrides != 0 {
+		t.Errorf("%d bytes, %d overrides left", s.policies.bytes, s.policies.overrides)
+	}
+}

@@ -28,6 +28,7 @@ type policies struct {
 	mu        sync.RWMutex
 	byName    map[string]*policy
 	overrides int
+	bytes     int
 }
 
 // policy is one named set of limits. Its parts are never changed in place: a reader may go on using them.
@@ -74,20 +75,25 @@ func newParts(ops []Op) []part {
 	return parts
 }
 
-// setPolicy keeps a policy, or replaces one: its overrides, its counters and what was taken stay.
+// set keeps a policy, or replaces one: its overrides, its counters and what was taken stay.
 func (p *policies) set(op *Op, res *Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known := p.byName[string(op.Key)]
+	known, parts := p.byName[string(op.Key)], newParts(op.Parts)
+	more := partsBytes(parts)
+	if known != nil {
+		more -= partsBytes(known.parts)
+	}
+	if known == nil && len(p.byName) >= MaxPolicies || p.bytes+more > MaxPolicyBytes {
+		res.Status = PolicyTooMany
+		return
+	}
 	if known == nil {
-		if len(p.byName) >= MaxPolicies {
-			res.Status = PolicyTooMany
-			return
-		}
 		known = &policy{overrides: map[string][]part{}}
 		p.byName[string(op.Key)] = known
 	}
-	known.parts, known.shadow = newParts(op.Parts), op.Options&Shadow != 0
+	p.bytes += more
+	known.parts, known.shadow = parts, op.Options&Shadow != 0
 }
 
 func (p *policies) drop(op *Op, res *Result) {
@@ -99,6 +105,10 @@ func (p *policies) drop(op *Op, res *Result) {
 		return
 	}
 	p.overrides -= len(known.overrides)
+	p.bytes -= partsBytes(known.parts)
+	for id, parts := range known.overrides {
+		p.bytes -= len(id) + partsBytes(parts)
+	}
 	delete(p.byName, string(op.Key))
 }
 
@@ -110,21 +120,41 @@ func (p *policies) override(op *Op, res *Result) {
 		res.Status = NotFound
 		return
 	}
-	_, had := known.overrides[string(op.Who)]
-	switch {
-	case len(op.Parts) == 0 && had:
-		delete(known.overrides, string(op.Who))
-		p.overrides--
-	case len(op.Parts) == 0:
-	case !had && p.overrides >= MaxOverrides:
-		res.Status = PolicyTooMany
-	default:
-		if !had {
-			p.overrides++
+	held, had := known.overrides[string(op.Who)]
+	if len(op.Parts) == 0 {
+		if had {
+			delete(known.overrides, string(op.Who))
+			p.overrides--
+			p.bytes -= len(op.Who) + partsBytes(held)
 		}
-		known.overrides[string(op.Who)] = newParts(op.Parts)
+		return
 	}
+	parts := newParts(op.Parts)
+	more := partsBytes(parts) - partsBytes(held)
+	if !had {
+		more += len(op.Who)
+	}
+	if !had && p.overrides >= MaxOverrides || p.bytes+more > MaxPolicyBytes {
+		res.Status = PolicyTooMany
+		return
+	}
+	if !had {
+		p.overrides++
+	}
+	p.bytes += more
+	known.overrides[string(op.Who)] = parts
 }
+
+// partsBytes is about what the limits of a policy take.
+func partsBytes(parts []part) (bytes int) {
+	for i := range parts {
+		p := &parts[i]
+		bytes += partBytes + len(p.key.before) + len(p.key.after) + len(p.who.before) + len(p.who.after)
+	}
+	return bytes
+}
+
+const partBytes = 192 // of a part, without its texts
 
 // find returns a policy, its limits for a caller, and whether it only counts.
 func (p *policies) find(name, id []byte) (known *policy, parts []part, shadow bool) {

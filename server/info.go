@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -75,7 +76,7 @@ func (s *Server) infoServer() []field {
 		{"os", runtime.GOOS}, {"arch_bits", 64}, {"go_version", runtime.Version()}, {"process_id", os.Getpid()},
 		{"run_id", s.runID}, {"tcp_port", port}, {"server_time_usec", s.clock.Now() / 1000},
 		{"uptime_in_seconds", uptime}, {"uptime_in_days", uptime / 86400}, {"config_file", cfg.File},
-		{"event_loops", cfg.Loops},
+		{"event_loops", cmp.Or(cfg.Loops, runtime.GOMAXPROCS(0))},
 	}
 }
 

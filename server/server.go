@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -34,7 +33,8 @@ type Server struct {
 
 	engine   gnet.Engine
 	draining atomic.Bool
-	stop     func() // ends Serve; set by it
+	hurry    atomic.Bool // drain without waiting
+	stop     func()      // ends Serve; set by it
 	stopMu   sync.Mutex
 }
 
@@ -70,9 +70,6 @@ func New(o Options) *Server {
 // Config returns the settings in force.
 func (s *Server) Config() *config.Config { return s.settings.Load() }
 
-// ErrNotStopped is returned by Serve when connections had to be cut off at the end of the shutdown timeout.
-var ErrNotStopped = errors.New("connections were closed before they had read all their replies (--shutdown-timeout)")
-
 // Serve listens and answers until ctx is done, then drains: what was read is answered, then every connection is closed.
 // ready is called once connections are accepted, with the addresses in use.
 func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) error {
@@ -101,8 +98,8 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 		defer cancel()
 		err = s.engine.Stop(end)
 		<-run
-		if err == nil && !clean {
-			err = ErrNotStopped
+		if !clean {
+			s.log.Warn("connections were closed before they had read all their replies", "shutdown_timeout", s.Config().ShutdownTimeout)
 		}
 	}
 	<-tending
@@ -110,7 +107,8 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 }
 
 // Shutdown starts a drain and returns at once. It implements part of [command.Server].
-func (s *Server) Shutdown() {
+func (s *Server) Shutdown(now bool) {
+	s.hurry.Store(now)
 	s.stopMu.Lock()
 	defer s.stopMu.Unlock()
 	if s.stop != nil {
@@ -123,7 +121,7 @@ func (s *Server) drain() (clean bool) {
 	s.draining.Store(true)
 	deadline := s.clock.Now() + int64(s.Config().ShutdownTimeout)
 	for s.clients.count() > 0 {
-		if s.clock.Now() >= deadline {
+		if s.hurry.Load() || s.clock.Now() >= deadline {
 			return false
 		}
 		for _, c := range s.clients.all() {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -33,9 +32,6 @@ func (p *process) server(ctx context.Context, args []string) error {
 // runServer serves until ctx is done. Parts start in the order they need each other and stop in the opposite one.
 func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer) error {
 	log, level := newLogger(cfg, stderr)
-	if cfg.Loops == 0 {
-		cfg.Loops = runtime.GOMAXPROCS(0)
-	}
 	store := engine.New(engine.Options{MaxBytes: cfg.MaxMemoryBytes})
 	defer store.Close()
 	clock := server.NewClock()

@@ -55,7 +55,7 @@ var handbookReplies = map[string]string{
 	"ping":      "`PONG`, or the message.",
 	"echo":      "the message.",
 	"hello":     "a map of server, version, proto, id, mode, role and modules.",
-	"auth":      handbookOK + " Only the user `default` exists, and any password is right.",
+	"auth":      handbookOK + " Only the user `default` exists, and any password is right for it; a password alone is an error, as none is set.",
 	"select":    handbookOK,
 	"quit":      handbookOK + " Then the connection is closed.",
 	"reset":     "`RESET`, in RESP2.",

@@ -124,7 +124,7 @@ func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	case engine.NotFound:
 		w.Error(errNoPolicy.Error())
 	case engine.PolicyTooMany:
-		w.Error(fmt.Sprintf("ERR name: at most %d policies, and %d overrides in all, are kept", engine.MaxPolicies, engine.MaxOverrides))
+		w.Error(fmt.Sprintf("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept", engine.MaxPolicies, engine.MaxOverrides, engine.MaxPolicyBytes))
 	default:
 		w.Status("OK")
 	}

@@ -74,8 +74,8 @@ type Server interface {
 	ConfigSet(pairs []string) error
 	ConfigRewrite() error
 	ResetStats()
-	// Shutdown starts a drain and returns at once.
-	Shutdown()
+	// Shutdown starts a drain and returns at once; with now, connections are closed without waiting for slow readers.
+	Shutdown(now bool)
 }
 
 // Keyspace is the local store, read without going through the Decider.
