@@ -25,13 +25,13 @@ func (w window) store(state []byte) {
 // windowUnder returns the window the call counts in. Tokens counted under another window carry over to the one that
 // holds now, unless that window would have ended by now.
 func (c *call) windowUnder(l *Limit) window {
+	w := loadWindow(c.state)
+	if !c.fresh && c.held.Span == l.Span && c.held.Rate == l.Rate {
+		return w
+	}
 	start, end := windowAt(c.now, l)
 	if c.fresh {
 		return window{start, end, 0}
-	}
-	w := loadWindow(c.state)
-	if c.held.Span == l.Span && c.held.Rate == l.Rate {
-		return w
 	}
 	if l.Span == FromFirst {
 		start, end = w.start, w.start+l.Rate.Period

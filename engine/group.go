@@ -22,6 +22,11 @@ type group struct {
 type target struct {
 	shard *shard
 	tag   uint32
+
+	place   place
+	moves   uint32 // of the shard when place was found
+	entries int    // that keeping the part may add to the shard
+	bytes   int    // that their records take
 }
 
 // acquireAll decides parts at one instant: tokens are taken from every limit or from none. It locks the shards, unless
@@ -31,7 +36,7 @@ func (s *Store) acquireAll(g *group, now int64, parts []Op, res *Result, locked 
 	for i := range parts {
 		h := maphash.Bytes(s.seed, parts[i].Key)
 		n := s.shardOf(h)
-		g.targets[i] = target{&s.shards[n], uint32(h)}
+		g.targets[i].shard, g.targets[i].tag = &s.shards[n], uint32(h)
 		g.order[i] = uint32(n)
 	}
 	if g.hasTwins(parts) {
@@ -64,7 +69,7 @@ func (s *Store) acquireAll(g *group, now int64, parts []Op, res *Result, locked 
 func (g *group) hasTwins(parts []Op) bool {
 	for i := range parts {
 		for j := range i {
-			if g.targets[i] == g.targets[j] && bytes.Equal(parts[i].Key, parts[j].Key) {
+			if g.targets[i].tag == g.targets[j].tag && bytes.Equal(parts[i].Key, parts[j].Key) {
 				return true
 			}
 		}
@@ -94,7 +99,8 @@ func (g *group) ask(now int64, parts []Op, results []Result) (binding int) {
 	for i := range parts {
 		c, t, res := &g.calls[i], &g.targets[i], &results[i]
 		res.reset()
-		t.shard.load(c, now, &parts[i], res, t.shard.find(t.tag, parts[i].Key))
+		t.place, t.moves = t.shard.find(t.tag, parts[i].Key), t.shard.moves
+		t.shard.load(c, now, &parts[i], res, t.place)
 		c.ask()
 		if res.Allowed {
 			continue
@@ -127,20 +133,14 @@ func (g *group) lookAgain(parts []Op) {
 	}
 }
 
-// keep writes what every limit decided, after making room for all of it, so that it cannot stop half-way. Making room
-// moves records, so each call is loaded anew before it is kept.
+// keep writes what every limit decided, after making room for all of it, so that it cannot stop half-way.
 func (g *group) keep(now int64, parts []Op) bool {
 	for i := range parts {
-		entries, bytes := 0, 0
-		for j := range i + 1 {
-			if s := g.targets[j].shard; s == g.targets[i].shard {
-				c := &g.calls[j]
-				s.load(c, now, &parts[j], c.result, s.find(g.targets[j].tag, parts[j].Key))
-				more, need := s.growth(c)
-				entries, bytes = entries+more, bytes+need
-			}
-		}
-		if bytes > 0 && !g.targets[i].shard.reserve(now, entries, bytes) {
+		t := &g.targets[i]
+		t.entries, t.bytes = t.shard.growth(&g.calls[i])
+	}
+	for i := range parts {
+		if g.targets[i].bytes > 0 && !g.reserve(now, i) {
 			return false
 		}
 	}
@@ -149,11 +149,24 @@ func (g *group) keep(now int64, parts []Op) bool {
 		if c.result.Granted == 0 {
 			continue
 		}
-		p := t.shard.find(t.tag, parts[i].Key)
-		t.shard.load(c, now, &parts[i], c.result, p)
-		t.shard.keep(c, t.tag, p)
+		if t.moves != t.shard.moves { // the record is not where it was
+			t.place = t.shard.find(t.tag, parts[i].Key)
+			t.shard.load(c, now, &parts[i], c.result, t.place)
+		}
+		t.shard.keep(c, t.tag, t.place)
 	}
 	return true
+}
+
+// reserve makes room in the shard of part i for it and the parts before it.
+func (g *group) reserve(now int64, i int) bool {
+	entries, bytes := 0, 0
+	for j := range i + 1 {
+		if t := &g.targets[j]; t.shard == g.targets[i].shard {
+			entries, bytes = entries+t.entries, bytes+t.bytes
+		}
+	}
+	return g.targets[i].shard.reserve(now, entries, bytes)
 }
 
 // growth is the most that keeping a call's decision may add to the shard.

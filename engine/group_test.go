@@ -256,19 +256,28 @@ func TestPoliciesAreBounded(t *testing.T) {
 	}
 }
 
-func TestWideOpsDoNotAllocate(t *testing.T) {
-	s := New(Options{})
+// Policies take no more memory than their bound, and give it back.
+func TestPoliciesAreBoundedInBytes(t *testing.T) {
+	s := New(Options{Shards: 1})
 	defer s.Close()
-	parts := []Op{}
-	for i := range 3 {
-		parts = append(parts, Op{Key: keyOf(i), Limit: bucket(1_000_000, 1, sec), Tokens: 1})
+	big := []Op{{Key: make([]byte, 1<<20), Limit: bucket(2, 1, sec)}}
+	name := []byte("p")
+	ask(s, epoch, Op{Verb: SetPolicy, Key: name, Parts: big})
+	n := 0
+	for ; n < 1000; n++ {
+		if ask(s, epoch, Op{Verb: SetOverride, Key: name, Who: keyOf(n), Parts: big}).Status == PolicyTooMany {
+			break
+		}
 	}
-	ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("p"), Parts: []Op{{Key: []byte("u:{}"), Limit: bucket(1_000_000, 1, sec)}}})
-	ops := []Op{{Verb: AcquireAll, Parts: parts}, {Verb: Check, Key: []byte("p"), Who: []byte("x"), Tokens: 1}}
-	results := make([]Result, len(ops))
-	s.Apply(epoch, ops, results)
-	now := epoch
-	if n := testing.AllocsPerRun(1000, func() { now++; s.Apply(now, ops, results) }); n != 0 {
-		t.Errorf("%v allocations", n)
+	if n < 60 || n > 64 {
+		t.Errorf("%d overrides of a megabyte fit", n)
+	}
+	ask(s, epoch, Op{Verb: SetOverride, Key: name, Who: keyOf(0)})
+	if res := ask(s, epoch, Op{Verb: SetOverride, Key: name, Who: keyOf(n), Parts: big}); res.Status != OK {
+		t.Errorf("no room after one was ended: %+v", res)
+	}
+	ask(s, epoch, Op{Verb: DropPolicy, Key: name})
+	if s.policies.bytes != 0 || s.policies.overrides != 0 {
+		t.Errorf("%d bytes, %d overrides left", s.policies.bytes, s.policies.overrides)
 	}
 }

@@ -20,15 +20,18 @@ const (
 )
 
 func newIndex(entries int, mem *memory) index {
-	homes := entries*100/indexFullness + 1
+	homes := homesFor(entries)
 	return index{slots: mem.slots(homes + indexTail), homes: uint64(homes), mem: mem}
 }
+
+// homesFor is the number of homes of an index that has room for entries.
+func homesFor(entries int) int { return entries*100/indexFullness + 1 }
 
 // room is the number of entries at which the index grows.
 func (x *index) room() int { return int(x.homes * indexFullness / 100) }
 
 func indexBytes(entries int) int64 {
-	return int64(entries*100/indexFullness+1+indexTail) * slotBytes
+	return int64(homesFor(entries)+indexTail) * slotBytes
 }
 
 func (x *index) free() { x.mem.freeSlots(x.slots); x.slots = nil }

@@ -7,7 +7,7 @@ import (
 )
 
 // interned keeps each distinct limit once, counted by the entries that use it, so that an entry holds a 4-byte id instead
-// of 40 bytes of parameters. Ids are reused when the last entry lets go: a client that sends other parameters with every
+// of 32 bytes of parameters. Ids are reused when the last entry lets go: a client that sends other parameters with every
 // call cannot make the table outgrow the number of keys.
 //
 // Reading an id takes no lock: whoever holds an entry's shard knows that the entry keeps its limit in use.
@@ -23,7 +23,7 @@ type interned struct {
 
 type internedLimit struct {
 	limit Limit
-	users atomic.Int32
+	users atomic.Int64
 }
 
 const (

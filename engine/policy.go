@@ -16,6 +16,8 @@ const (
 	MaxPolicyName = 255
 	// MaxOverrides bounds the overrides of all policies together.
 	MaxOverrides = 100_000
+	// MaxPolicyBytes bounds the memory of all policies and overrides together.
+	MaxPolicyBytes = 64 << 20
 )
 
 // Placeholder stands for the caller's id in the keys, and the holders, of a policy.
@@ -30,6 +32,7 @@ type policies struct {
 	store   *changes
 	changes []Op // for the journal, in order
 	changed atomic.Bool
+	bytes   int
 }
 
 // policy is one named set of limits. Its parts are never changed in place: a reader may go on using them.
@@ -76,20 +79,25 @@ func newParts(ops []Op) []part {
 	return parts
 }
 
-// setPolicy keeps a policy, or replaces one: its overrides, its counters and what was taken stay.
+// set keeps a policy, or replaces one: its overrides, its counters and what was taken stay.
 func (p *policies) set(op *Op, res *Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known := p.byName[string(op.Key)]
+	known, parts := p.byName[string(op.Key)], newParts(op.Parts)
+	more := partsBytes(parts)
+	if known != nil {
+		more -= partsBytes(known.parts)
+	}
+	if known == nil && len(p.byName) >= MaxPolicies || p.bytes+more > MaxPolicyBytes {
+		res.Status = PolicyTooMany
+		return
+	}
 	if known == nil {
-		if len(p.byName) >= MaxPolicies {
-			res.Status = PolicyTooMany
-			return
-		}
 		known = &policy{overrides: map[string][]part{}}
 		p.byName[string(op.Key)] = known
 	}
-	known.parts, known.shadow = newParts(op.Parts), op.Options&Shadow != 0
+	p.bytes += more
+	known.parts, known.shadow = parts, op.Options&Shadow != 0
 	p.note(op)
 }
 
@@ -102,6 +110,10 @@ func (p *policies) drop(op *Op, res *Result) {
 		return
 	}
 	p.overrides -= len(known.overrides)
+	p.bytes -= partsBytes(known.parts)
+	for id, parts := range known.overrides {
+		p.bytes -= len(id) + partsBytes(parts)
+	}
 	delete(p.byName, string(op.Key))
 	p.note(op)
 }
@@ -114,21 +126,30 @@ func (p *policies) override(op *Op, res *Result) {
 		res.Status = NotFound
 		return
 	}
-	_, had := known.overrides[string(op.Who)]
-	switch {
-	case len(op.Parts) == 0 && had:
-		delete(known.overrides, string(op.Who))
-		p.overrides--
-	case len(op.Parts) == 0:
-	case !had && p.overrides >= MaxOverrides:
+	held, had := known.overrides[string(op.Who)]
+	if len(op.Parts) == 0 {
+		if had {
+			delete(known.overrides, string(op.Who))
+			p.overrides--
+			p.bytes -= len(op.Who) + partsBytes(held)
+			p.note(op)
+		}
+		return
+	}
+	parts := newParts(op.Parts)
+	more := partsBytes(parts) - partsBytes(held)
+	if !had {
+		more += len(op.Who)
+	}
+	if !had && p.overrides >= MaxOverrides || p.bytes+more > MaxPolicyBytes {
 		res.Status = PolicyTooMany
 		return
-	default:
-		if !had {
-			p.overrides++
-		}
-		known.overrides[string(op.Who)] = newParts(op.Parts)
 	}
+	if !had {
+		p.overrides++
+	}
+	p.bytes += more
+	known.overrides[string(op.Who)] = parts
 	p.note(op)
 }
 
@@ -156,6 +177,17 @@ func (o *Op) clone() Op {
 	}
 	return c
 }
+
+// partsBytes is about what the limits of a policy take.
+func partsBytes(parts []part) (bytes int) {
+	for i := range parts {
+		p := &parts[i]
+		bytes += partBytes + len(p.key.before) + len(p.key.after) + len(p.who.before) + len(p.who.after)
+	}
+	return bytes
+}
+
+const partBytes = 192 // of a part, without its texts
 
 // find returns a policy, its limits for a caller, and whether it only counts.
 func (p *policies) find(name, id []byte) (known *policy, parts []part, shadow bool) {
@@ -259,13 +291,32 @@ func (s *Store) Policy(name string) (Policy, bool) {
 	if p == nil {
 		return Policy{}, false
 	}
-	copied := Policy{Name: name, Shadow: p.shadow, Parts: opsOf(p.parts),
-		Granted: p.granted.Load(), Denied: p.denied.Load(), ShadowDenied: p.shadowDenied.Load()}
+	copied := p.counts(name)
+	copied.Parts = opsOf(p.parts)
 	for id, parts := range p.overrides {
 		copied.Overrides = append(copied.Overrides, Override{id, opsOf(parts)})
 	}
 	slices.SortFunc(copied.Overrides, func(a, b Override) int { return cmp.Compare(a.ID, b.ID) })
 	return copied, true
+}
+
+// PolicyCounts calls visit for every policy, without its limits and overrides, in the order of their names.
+func (s *Store) PolicyCounts(visit func(Policy)) {
+	s.policies.mu.RLock()
+	counts := make([]Policy, 0, len(s.policies.byName))
+	for name, p := range s.policies.byName {
+		counts = append(counts, p.counts(name))
+	}
+	s.policies.mu.RUnlock()
+	slices.SortFunc(counts, func(a, b Policy) int { return cmp.Compare(a.Name, b.Name) })
+	for _, p := range counts {
+		visit(p)
+	}
+}
+
+func (p *policy) counts(name string) Policy {
+	return Policy{Name: name, Shadow: p.shadow,
+		Granted: p.granted.Load(), Denied: p.denied.Load(), ShadowDenied: p.shadowDenied.Load()}
 }
 
 // For returns the limits that a caller is held to.

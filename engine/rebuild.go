@@ -73,6 +73,7 @@ func (s *shard) compact(now int64) {
 	copy(s.arena, buffer[:used])
 	clear(s.arena[used:s.used])
 	s.used, s.dead = used, 0
+	s.moves++
 }
 
 // spread gives an index whose last run outgrew its room more homes. It happens so rarely and takes so little that the
@@ -140,4 +141,5 @@ func (s *shard) moveTo(now int64, to index, arena []byte) {
 	s.index.free()
 	s.mem.free(s.arena)
 	s.index, s.arena, s.used, s.dead = to, arena, used, 0
+	s.moves++
 }

@@ -11,8 +11,9 @@ type shard struct {
 	mu     sync.Mutex
 	arena  []byte
 	index  index
-	used   int // bytes of the arena in use, dead ones included
-	dead   int // bytes of deleted records
+	used   int    // bytes of the arena in use, dead ones included
+	dead   int    // bytes of deleted records
+	moves  uint32 // counts what may have moved records, or their slots
 	limits *interned
 	pin    pinned // the limit of the key made last
 	mem    *memory
@@ -90,27 +91,27 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 		return s.insert(c, tag, size)
 	}
 	r := s.record(p.ref)
-	if held := s.limitOf(r); *held != c.limit {
-		if held.Algorithm != c.limit.Algorithm {
-			s.drop(p) // it is as good as new: nothing is lost
-			return s.insert(c, tag, size)
+	held, grows := s.limitOf(r), alg.bytes == 0 && size > len(algorithms[s.limitOf(r).Algorithm].stateOf(r.rest()))
+	if c.fresh && (held.Algorithm != c.limit.Algorithm || grows) {
+		s.drop(p) // it is as good as new: nothing is lost, and making room for more could drop it on the way
+		return s.insert(c, tag, size)
+	}
+	if grows {
+		if p.ref = s.enlarge(c, tag, size); p.ref == 0 {
+			return false
 		}
+		r = s.record(p.ref)
+	}
+	if *s.limitOf(r) != c.limit {
 		old := r.limitID()
 		r.setLimitID(s.limits.acquire(&c.limit, &s.pin))
 		s.limits.release(old)
 	}
-	state := alg.stateOf(r.rest())
-	if alg.bytes != 0 {
+	if state := alg.stateOf(r.rest()); alg.bytes != 0 {
 		copy(state, c.next[:])
-		s.note(p.ref)
-		return true
+	} else {
+		alg.write(c, state)
 	}
-	if size > len(state) {
-		if state, p.ref = s.enlarge(c, tag, size); state == nil {
-			return false
-		}
-	}
-	alg.write(c, state)
 	s.note(p.ref)
 	return true
 }
@@ -131,6 +132,7 @@ func (s *shard) insert(c *call, tag uint32, size int) bool {
 	if !s.reserve(c.now, 1, need) {
 		return false
 	}
+	s.moves++
 	ref := uint32(s.used/recordAlign) + 1
 	for !s.index.insert(tag, ref) {
 		s.spread(c.now)
@@ -155,12 +157,12 @@ func (s *shard) insert(c *call, tag uint32, size int) bool {
 	return true
 }
 
-// enlarge moves the record of c's key to one with a state of size bytes, the old state in front, and returns that state
-// and the record's reference. It returns nil when there is no room.
-func (s *shard) enlarge(c *call, tag uint32, size int) (state []byte, ref uint32) {
+// enlarge moves the record of c's key to one with a state of size bytes, the old state in front, and returns the record's
+// new reference. It returns 0 when there is no room.
+func (s *shard) enlarge(c *call, tag uint32, size int) (ref uint32) {
 	need := recordBytes(size, len(c.op.Key))
 	if !s.reserve(c.now, 0, need) {
-		return nil, 0
+		return 0
 	}
 	p := s.find(tag, c.op.Key) // making room may have moved it
 	old, oldSize := s.record(p.ref), s.size(s.record(p.ref))
@@ -170,11 +172,12 @@ func (s *shard) enlarge(c *call, tag uint32, size int) (state []byte, ref uint32
 	old.setDirty(false)
 	moved.setDirty(false) // to be noted anew, under its new reference
 	setVariableSize(moved.rest(), size)
+	s.moves++
 	ref = uint32(s.used/recordAlign) + 1
 	s.index.slots[p.at] = uint64(tag)<<32 | uint64(ref)
 	s.used += need
 	s.dead += oldSize
-	return moved.rest()[:size:size], ref
+	return ref
 }
 
 // remove drops the entry at p and notes that it is gone.
@@ -187,6 +190,7 @@ func (s *shard) remove(p place) {
 
 // drop removes the entry at p, which holds no information any more.
 func (s *shard) drop(p place) {
+	s.moves++
 	r := s.record(p.ref)
 	s.dead += s.size(r)
 	s.noteDropped(r)
@@ -209,4 +213,5 @@ func (s *shard) free() {
 	s.mem.free(s.arena)
 	s.arena, s.used, s.dead, s.index = nil, 0, 0, index{mem: s.mem}
 	s.dirty = nil
+	s.fullUntil = 0
 }

@@ -203,3 +203,44 @@ func TestQueueSpacesDepartures(t *testing.T) {
 		last = leaves
 	}
 }
+
+// A state that has to grow while its key is as good as new may find its old record gone once room was made.
+func TestExpiredStatesGrow(t *testing.T) {
+	s := New(Options{Shards: 1})
+	defer s.Close()
+	for i := range int64(2000) {
+		who := []byte("a")
+		if i%7 == 3 {
+			who = append(who, make([]byte, 200)...)
+		}
+		op := Op{Key: keyOf(int(i % 5)), Limit: Limit{Algorithm: Concurrency, Capacity: 3, Rate: Rate{0, sec}}, Tokens: 1, Who: who}
+		if res := ask(s, epoch+2*i*sec, op); !res.Allowed {
+			t.Fatalf("step %d: %+v", i, res)
+		}
+		s.shards[0].check(t)
+	}
+}
+
+// A request that finds no room for a larger state changes nothing of the one there is.
+func TestNoRoomToGrowLeavesTheLimit(t *testing.T) {
+	s := New(Options{Shards: 1, MaxBytes: 16 << 10})
+	defer s.Close()
+	long := Limit{Algorithm: SlidingLog, Capacity: 100_000, Rate: Rate{0, 3600 * sec}}
+	short := long
+	short.Rate.Period = 3000 * sec
+	key := []byte("k")
+	for i := range int64(100_000) {
+		op := Op{Key: key, Limit: long, Tokens: 1}
+		if ask(s, epoch+i, op).Status == OutOfRoom {
+			op.Limit = short
+			if res := ask(s, epoch+i, op); res.Status != OutOfRoom {
+				t.Fatalf("asked for a shorter window: %+v", res)
+			}
+			if res := ask(s, epoch+i, Op{Verb: Look, Key: key}); res.Held != long {
+				t.Errorf("a request that was refused left %+v", res.Held)
+			}
+			return
+		}
+	}
+	t.Error("there was room for everything")
+}

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -42,18 +43,11 @@ func (c *clients) count() int {
 	return len(c.byID)
 }
 
-// each calls f for every session in the order of their ids, without holding the lock.
-func (c *clients) each(f func(*session)) {
+// all lists the open sessions, in no order. What is done with them is done without holding the lock.
+func (c *clients) all() []*session {
 	c.mu.Lock()
-	all := make([]*session, 0, len(c.byID))
-	for _, s := range c.byID {
-		all = append(all, s)
-	}
-	c.mu.Unlock()
-	slices.SortFunc(all, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
-	for _, s := range all {
-		f(s)
-	}
+	defer c.mu.Unlock()
+	return slices.AppendSeq(make([]*session, 0, len(c.byID)), maps.Values(c.byID))
 }
 
 func (s *Server) newSession(addr, laddr string, wake func()) *session {
@@ -89,13 +83,15 @@ func (s *session) line() string {
 
 // ClientList implements [command.Server].
 func (s *Server) ClientList(match func(command.ClientInfo) bool) string {
+	all := s.clients.all()
+	slices.SortFunc(all, func(a, b *session) int { return cmp.Compare(a.id, b.id) })
 	var out strings.Builder
-	s.clients.each(func(c *session) {
+	for _, c := range all {
 		if match(c.info()) {
 			out.WriteString(c.line())
 			out.WriteByte('\n')
 		}
-	})
+	}
 	return out.String()
 }
 
@@ -113,12 +109,12 @@ func (s *Server) ClientLine(id int64) string {
 // Kill implements [command.Server].
 func (s *Server) Kill(match func(command.ClientInfo) bool) int {
 	n := 0
-	s.clients.each(func(c *session) {
+	for _, c := range s.clients.all() {
 		if match(c.info()) {
 			c.kill()
 			n++
 		}
-	})
+	}
 	return n
 }
 

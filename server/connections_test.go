@@ -3,7 +3,6 @@ package server
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"io"
 	"net"
 	"os"
@@ -167,7 +166,22 @@ func TestDrainTimeout(t *testing.T) {
 	eventually(t, "it waits again", func() bool { return h.waits.Len() == 1 })
 	h.clock.Advance(time.Second)
 	wantClosed(t, conn, "")
-	if err := <-ended; !errors.Is(err, ErrNotStopped) {
+	if err := <-ended; err != nil {
+		t.Errorf("the shutdown ends with %v", err)
+	}
+}
+
+// SHUTDOWN NOW does not wait for those who wait.
+func TestShutdownNow(t *testing.T) {
+	h, stop := serveUntil(t, func(c *config.Config) { c.ShutdownTimeout = time.Hour })
+	waiting, other := h.dial(t), h.dial(t)
+	expect(t, waiting, frames("PING", "TB.ACQUIRE k 1 1/h", "TB.ACQUIRE k 1 1/h BLOCK 2h"), "+PONG\r\n*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:3600000\r\n")
+	eventually(t, "it waits", func() bool { return h.waits.Len() == 1 })
+	if _, err := other.Write(frames("SHUTDOWN NOW")); err != nil {
+		t.Fatal(err)
+	}
+	wantClosed(t, waiting, "")
+	if err := stop(); err != nil {
 		t.Errorf("the shutdown ends with %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -74,7 +76,7 @@ func (s *Server) infoServer() []field {
 		{"os", runtime.GOOS}, {"arch_bits", 64}, {"go_version", runtime.Version()}, {"process_id", os.Getpid()},
 		{"run_id", s.runID}, {"tcp_port", port}, {"server_time_usec", s.clock.Now() / 1000},
 		{"uptime_in_seconds", uptime}, {"uptime_in_days", uptime / 86400}, {"config_file", cfg.File},
-		{"event_loops", cfg.Loops},
+		{"event_loops", cmp.Or(cfg.Loops, runtime.GOMAXPROCS(0))},
 	}
 }
 
@@ -113,18 +115,14 @@ func (s *Server) infoKeyspace() []field {
 
 // infoPolicies is a line for each policy: whether it is enforced, and what it decided since the server was started.
 func (s *Server) infoPolicies() (fields []field) {
-	for _, name := range s.keys.PolicyNames() {
-		p, found := s.keys.Policy(name)
-		if !found { // dropped since
-			continue
-		}
+	s.keys.PolicyCounts(func(p engine.Policy) {
 		shadow := 0
 		if p.Shadow {
 			shadow = 1
 		}
-		fields = append(fields, field{"policy_" + infoName(name), fmt.Sprintf("shadow=%d,granted=%d,denied=%d,shadow_denied=%d",
+		fields = append(fields, field{"policy_" + infoName(p.Name), fmt.Sprintf("shadow=%d,granted=%d,denied=%d,shadow_denied=%d",
 			shadow, p.Granted, p.Denied, p.ShadowDenied)})
-	}
+	})
 	return fields
 }
 

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/panjf2000/gnet/v2"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 )
@@ -24,6 +24,7 @@ type Server struct {
 	log      *slog.Logger
 	version  string
 	keeper   Keeper // nil if nothing is kept on disk
+	changed  func(*config.Config)
 	runID    string
 
 	clients    clients
@@ -33,7 +34,8 @@ type Server struct {
 
 	engine   gnet.Engine
 	draining atomic.Bool
-	stop     func() // ends Serve; set by it
+	hurry    atomic.Bool // drain without waiting
+	stop     func()      // ends Serve; set by it
 	stopMu   sync.Mutex
 }
 
@@ -42,6 +44,7 @@ type Sweeper interface {
 	command.Keyspace
 	Sweep(now int64, count int) (looked, dropped int)
 	SetMaxBytes(bytes int64)
+	PolicyCounts(visit func(engine.Policy))
 }
 
 // Options are the parts a server is made of.
@@ -52,12 +55,13 @@ type Options struct {
 	Clock   *Clock
 	Log     *slog.Logger
 	Version string
-	Keeper  Keeper // nil if nothing is kept on disk
+	Keeper  Keeper               // nil if nothing is kept on disk
+	Changed func(*config.Config) // called after a CONFIG SET; nil for nothing
 }
 
 // New returns a server that listens to nothing yet.
 func New(o Options) *Server {
-	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, keeper: o.Keeper, runID: newRunID()}
+	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, keeper: o.Keeper, changed: o.Changed, runID: newRunID()}
 	s.settings.Store(&o.Config)
 	s.clients.byID = make(map[int64]*session)
 	s.waits = newWaits(o.Clock)
@@ -67,9 +71,6 @@ func New(o Options) *Server {
 
 // Config returns the settings in force.
 func (s *Server) Config() *config.Config { return s.settings.Load() }
-
-// ErrNotStopped is returned by Serve when connections had to be cut off at the end of the shutdown timeout.
-var ErrNotStopped = errors.New("connections were closed before they had read all their replies (--shutdown-timeout)")
 
 // Serve listens and answers until ctx is done, then drains: what was read is answered, then every connection is closed.
 // ready is called once connections are accepted, with the addresses in use.
@@ -99,8 +100,8 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 		defer cancel()
 		err = s.engine.Stop(end)
 		<-run
-		if err == nil && !clean {
-			err = ErrNotStopped
+		if !clean {
+			s.log.Warn("connections were closed before they had read all their replies", "shutdown_timeout", s.Config().ShutdownTimeout)
 		}
 	}
 	<-tending
@@ -108,7 +109,8 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 }
 
 // Shutdown starts a drain and returns at once. It implements part of [command.Server].
-func (s *Server) Shutdown() {
+func (s *Server) Shutdown(now bool) {
+	s.hurry.Store(now)
 	s.stopMu.Lock()
 	defer s.stopMu.Unlock()
 	if s.stop != nil {
@@ -121,10 +123,12 @@ func (s *Server) drain() (clean bool) {
 	s.draining.Store(true)
 	deadline := s.clock.Now() + int64(s.Config().ShutdownTimeout)
 	for s.clients.count() > 0 {
-		if s.clock.Now() >= deadline {
+		if s.hurry.Load() || s.clock.Now() >= deadline {
 			return false
 		}
-		s.clients.each(func(c *session) { c.wake() })
+		for _, c := range s.clients.all() {
+			c.wake()
+		}
 		time.Sleep(drainPoll)
 	}
 	return true
@@ -140,10 +144,16 @@ func (s *Server) Keys() command.Keyspace { return s.keys }
 
 func (s *Server) borrow() *workspace { return s.workspaces.Get().(*workspace) }
 
-// keepOutputBytes is the largest output buffer a workspace keeps for its next use.
-const keepOutputBytes = 2 * outputChunk
+// The most room a workspace keeps for its next use.
+const (
+	keepOutputBytes = 2 * outputChunk
+	keepOps         = 4 * maxBatchOps
+)
 
 func (s *Server) giveBack(ws *workspace) {
+	if max(cap(ws.batch.Ops), cap(ws.replies)) > keepOps {
+		return // one transaction, or one DEL of very many keys, made it far larger than the next will need
+	}
 	if cap(ws.out.Buf) > keepOutputBytes {
 		ws.out.Buf = nil
 	}

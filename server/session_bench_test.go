@@ -4,40 +4,75 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/config"
 )
 
-// BenchmarkSession measures what a command costs between the socket's bytes: parse, decide, answer.
+// benchmarked are commands, with id for one of 100,000 callers and 15 for a limit that a caller soon reaches.
+var benchmarked = []struct{ name, command string }{
+	{"PING", "PING"},
+	{"CL.THROTTLE", "CL.THROTTLE key:id 15 30 60"},
+	{"TB.ACQUIRE", "TB.ACQUIRE key:id 15 30/60"},
+	{"LB.ACQUIRE", "LB.ACQUIRE key:id 15 30/60"},
+	{"LB.QUEUE", "LB.QUEUE key:id 15 30/60"},
+	{"FW.ACQUIRE", "FW.ACQUIRE key:id 15 60s"},
+	{"FW.ACQUIRE @month", "FW.ACQUIRE key:id 15 @month"},
+	{"SW.ACQUIRE", "SW.ACQUIRE key:id 15 60s"},
+	{"SL.ACQUIRE", "SL.ACQUIRE key:id 15 60s"},
+	{"CC.ACQUIRE", "CC.ACQUIRE key:id 15 60s worker-1"},
+	{"RL.ALL", "RL.ALL TB key:id 15 30/60 TB two:id 15 30/60 TB all:id 15 30/60"},
+	{"RL.CHECK", "RL.CHECK api id"},
+	{"RL.ALL, two shared", "RL.ALL TB key:id 15 30/60 TB tenant 1000000000 1000000000 TB all 1000000000 1000000000"},
+	{"RL.CHECK, two shared", "RL.CHECK shared id"},
+}
+
+// BenchmarkSession measures what a command costs between the socket's bytes: parse, decide, answer. Most requests are
+// denied in "denied", as each caller asks far more often than its limit allows; in "granted" the limits are too large
+// to be reached.
 func BenchmarkSession(b *testing.B) {
-	for _, c := range []struct{ name, format string }{
-		{"PING", "*1\r\n$4\r\nPING\r\n%.0s"},
-		{"CL.THROTTLE", "*5\r\n$11\r\nCL.THROTTLE\r\n$16\r\nkey:%s\r\n$2\r\n15\r\n$2\r\n30\r\n$2\r\n60\r\n"},
-		{"TB.ACQUIRE", "*4\r\n$10\r\nTB.ACQUIRE\r\n$16\r\nkey:%s\r\n$2\r\n15\r\n$5\r\n30/60\r\n"},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			store, clock := engine.New(engine.Options{}), NewClock()
-			defer store.Close()
-			h := New(Options{Config: config.Default(), Decider: &Local{Store: store, Clock: clock}, Keys: store, Clock: clock,
-				Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-			s := h.newSession("test", "test", func() {})
-			const pipeline = 64
-			var inputs [][]byte
-			for i := range 2000 {
-				var in []byte
-				for j := range pipeline {
-					in = fmt.Appendf(in, c.format, fmt.Sprintf("%012d", (i*pipeline+j)*7919%100_000))
-				}
-				inputs = append(inputs, in)
-			}
-			ws, cfg := h.borrow(), h.Config()
-			b.ReportAllocs()
-			for i := 0; i < b.N; i += pipeline {
-				ws.out.Buf = ws.out.Buf[:0]
-				s.feed(inputs[i/pipeline%len(inputs)], ws, cfg)
-			}
-		})
+	for _, mode := range []struct{ name, limit string }{{"denied", "15"}, {"granted", "10000"}} {
+		for _, c := range benchmarked {
+			b.Run(mode.name+"/"+c.name, func(b *testing.B) {
+				benchmarkSession(b, strings.ReplaceAll(c.command, "15", mode.limit), mode.limit)
+			})
+		}
+	}
+}
+
+func benchmarkSession(b *testing.B, command, limit string) {
+	store, clock := engine.New(engine.Options{}), NewClock()
+	defer store.Close()
+	h := New(Options{Config: config.Default(), Decider: &Local{Store: store, Clock: clock}, Keys: store, Clock: clock,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	s := h.newSession("test", "test", func() {})
+	ws, cfg := h.borrow(), h.Config()
+	s.feed(frames(strings.ReplaceAll("RL.POLICY SET api TB key:{} 15 30/60 TB two:{} 15 30/60 TB all:{} 15 30/60", "15", limit)), ws, cfg)
+	s.feed(frames(strings.ReplaceAll("RL.POLICY SET shared TB key:{} 15 30/60 TB tenant 1000000000 1000000000 TB all 1000000000 1000000000", "15", limit)), ws, cfg)
+	const pipeline = 64
+	var inputs [][]byte
+	for i := range 2000 {
+		var in []byte
+		for j := range pipeline {
+			in = append(in, frames(strings.ReplaceAll(command, "id", fmt.Sprintf("%012d", (i*pipeline+j)*7919%100_000)))...)
+		}
+		inputs = append(inputs, in)
+	}
+	round := func(in []byte) {
+		ws.out.Buf = ws.out.Buf[:0]
+		s.feed(in, ws, cfg)
+	}
+	for _, in := range inputs { // the keys are there
+		round(in)
+	}
+	if strings.Contains(string(ws.out.Buf), "ERR ") {
+		b.Fatalf("%.200q", ws.out.Buf)
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i += pipeline {
+		round(inputs[i/pipeline%len(inputs)])
 	}
 }

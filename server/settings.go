@@ -62,6 +62,9 @@ func (s *Server) ConfigSet(pairs []string) error {
 	}
 	s.settings.Store(&next)
 	s.keys.SetMaxBytes(next.MaxMemoryBytes)
+	if s.changed != nil {
+		s.changed(&next)
+	}
 	return nil
 }
 

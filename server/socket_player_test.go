@@ -35,13 +35,13 @@ func newSocketPlayer(t, all *testing.T, decider func(*Local) Decider) *socketPla
 }
 
 // sessionOf is the server's side of a client, nil when there is none any more.
-func (p *socketPlayer) sessionOf(c *socketClient) (found *session) {
-	p.clients.each(func(s *session) {
+func (p *socketPlayer) sessionOf(c *socketClient) *session {
+	for _, s := range p.clients.all() {
 		if s.addr == c.LocalAddr().String() {
-			found = s
+			return s
 		}
-	})
-	return found
+	}
+	return nil
 }
 
 // Do implements transcript.Player.

@@ -38,9 +38,9 @@ func (s *Server) closeIdle() {
 		return
 	}
 	oldest := s.clock.Now() - int64(limit)
-	s.clients.each(func(c *session) {
+	for _, c := range s.clients.all() {
 		if c.lastActive.Load() < oldest && !c.waiting.Load() {
 			c.kill()
 		}
-	})
+	}
 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"bytes"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
@@ -25,10 +27,8 @@ const maxQueuedCommands = 10_000
 // queue keeps a copy of a command for EXEC, or notes why it can't be.
 func (s *session) queue(row *command.Row, args [][]byte, err error, ws *workspace) {
 	mark, quiet := len(ws.out.Buf), s.takeReplyMode()
-	copied := make([][]byte, len(args))
-	for i, a := range args {
-		copied[i] = append([]byte{}, a...)
-		s.multi.bytes += len(a) + 24
+	for _, a := range args {
+		s.multi.bytes += len(a) + 24 // and its slice
 	}
 	if err == nil && (len(s.multi.queued) >= maxQueuedCommands || s.multi.bytes > s.host.Config().QueryBufferBytes) {
 		err = command.ErrMultiTooLong
@@ -38,13 +38,21 @@ func (s *session) queue(row *command.Row, args [][]byte, err error, ws *workspac
 		ws.out.Error(err.Error())
 	} else {
 		if !s.multi.broken {
-			s.multi.queued = append(s.multi.queued, queuedCommand{row, copied})
+			s.multi.queued = append(s.multi.queued, queuedCommand{row, copyOf(args)})
 		}
 		ws.out.Status("QUEUED")
 	}
 	if quiet {
 		ws.out.Buf = ws.out.Buf[:mark]
 	}
+}
+
+func copyOf(args [][]byte) [][]byte {
+	copied := make([][]byte, len(args))
+	for i, a := range args {
+		copied[i] = bytes.Clone(a)
+	}
+	return copied
 }
 
 // Begin implements [command.Session].

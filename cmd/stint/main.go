@@ -24,7 +24,11 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	p := &process{environ: os.Environ(), readFile: os.ReadFile, stdout: os.Stdout, stderr: os.Stderr}
+	go func() {
+		<-ctx.Done()
+		stop() // a second signal ends the process at once
+	}()
+	p := &process{environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr}
 	code := p.run(ctx, os.Args[1:])
 	stop()
 	os.Exit(code)
@@ -35,6 +39,14 @@ type process struct {
 	environ        []string
 	readFile       func(name string) ([]byte, error)
 	stdout, stderr io.Writer
+}
+
+// readRegularFile reads a file, but nothing that could be waited for without end.
+func readRegularFile(name string) ([]byte, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a regular file", name)
+	}
+	return os.ReadFile(name)
 }
 
 // command is one subcommand.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"runtime"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -33,10 +32,7 @@ func (p *process) server(ctx context.Context, args []string) error {
 
 // runServer serves until ctx is done. Parts start in the order they need each other and stop in the opposite one.
 func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer) error {
-	log := newLogger(cfg, stderr)
-	if cfg.Loops == 0 {
-		cfg.Loops = runtime.GOMAXPROCS(0)
-	}
+	log, level := newLogger(cfg, stderr)
 	store := engine.New(engine.Options{MaxBytes: cfg.MaxMemoryBytes})
 	defer store.Close()
 	kept, err := keep(cfg, store, log)
@@ -51,6 +47,7 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 		Clock:   kept.clock,
 		Log:     log,
 		Version: versionNumber(),
+		Changed: func(cfg *config.Config) { level.Set(logLevel(cfg)) },
 	}
 	if kept.keeper != nil {
 		options.Keeper = kept
@@ -58,16 +55,22 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 	return server.New(options).Serve(ctx, func(addresses []string) { welcome(stdout, cfg, kept.found, addresses) })
 }
 
-func newLogger(cfg config.Config, to io.Writer) *slog.Logger {
-	var level slog.Level
+// newLogger returns the log, and its level, which can be changed while the server runs.
+func newLogger(cfg config.Config, to io.Writer) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	level.Set(logLevel(&cfg))
+	options := &slog.HandlerOptions{Level: level}
+	if cfg.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(to, options)), level
+	}
+	return slog.New(slog.NewTextHandler(to, options)), level
+}
+
+func logLevel(cfg *config.Config) (level slog.Level) {
 	if err := level.UnmarshalText([]byte(cfg.LogLevel)); err != nil {
 		panic("stint: log level " + cfg.LogLevel + " passed the configuration's check")
 	}
-	options := &slog.HandlerOptions{Level: level}
-	if cfg.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(to, options))
-	}
-	return slog.New(slog.NewTextHandler(to, options))
+	return level
 }
 
 // welcome tells a person who just started the server what it is and what to try, and a script that it is ready.

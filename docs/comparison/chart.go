@@ -94,7 +94,7 @@ func panel(out *bytes.Buffer, x, y float64, column int, o outcome) {
 	t := chartTraffics[column]
 	all := float64(len(t.arrivals))
 	at := func(nanos int64, count int) string {
-		return fmt.Sprintf("%.1f %.1f", x+panelWidth*float64(nanos)/float64(second)/t.end, y+panelHeight*(1-float64(count)/all))
+		return fmt.Sprintf("%.1f %.1f", x+panelWidth*float64(nanos)/float64(second)/t.end, y+float64(panelHeight*(1-float64(count)/all)))
 	}
 	end := int64(t.end * float64(second))
 	fmt.Fprintf(out, `<path class="asked" d="M%sL%sL%sL%sL%sZ"/>`+"\n", at(0, 0), at(t.arrivals[len(t.arrivals)-1], len(t.arrivals)), at(end, len(t.arrivals)), at(end, 0), at(0, 0))

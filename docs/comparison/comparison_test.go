@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/server/command"
 )
 
 // The tables and the picture in the handbook are what the program finds.
@@ -25,6 +27,23 @@ func TestCurrent(t *testing.T) {
 	}
 	if !bytes.Equal(text, want) || !bytes.Equal(drawn, chart()) {
 		t.Errorf("docs/%s or docs/%s is not what the program finds: run go run ./docs/comparison", page, picture)
+	}
+}
+
+// What is asked is what the page says.
+func TestCommands(t *testing.T) {
+	for _, c := range contenders {
+		r := command.Request{Args: bytes.Fields([]byte(c.command)), Bounds: command.Bounds{MaxKeyBytes: 100, MaxLogLimit: 1000}}
+		row, err := command.Find(r.Args)
+		if err == nil {
+			err = row.Parse(&r)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if op := r.Ops[0]; op.Limit != c.op.Limit || op.MaxWait != c.op.MaxWait || op.Options != c.op.Options || op.Tokens != 1 {
+			t.Errorf("%s asks for %+v, the program for %+v", c.command, op, c.op)
+		}
 	}
 }
 

@@ -37,7 +37,7 @@ var randomTraffics = []randomTraffic{
 // poisson has batches of requests arrive independently of each other, load times the limit in an average window.
 func poisson(r *rand.Rand, load float64, batch int) (arrivals []int64) {
 	mean := float64(estimateWindow) * float64(batch) / (load * estimateLimit)
-	for at := 0.0; at < float64(estimateWindows*estimateWindow); at += r.ExpFloat64() * mean {
+	for at := 0.0; at < float64(estimateWindows*estimateWindow); at += float64(r.ExpFloat64() * mean) { // rounded, so that it is the same on every machine
 		for range batch {
 			arrivals = append(arrivals, int64(at))
 		}

@@ -27,7 +27,7 @@ var acquireRows = []Row{
 		"Count tokens (default 1) in an exact sliding window, from a log of every granted request.", optPeek, optUpTo, optForce),
 }
 
-// acquireRow is a command of the form "key, the kind's arguments, [tokens], [options]".
+// acquireRow is a command of the form "key, the kind's arguments, [holder], [tokens], [options]".
 func acquireRow(name string, algorithm engine.Algorithm, syntax, summary string, known ...option) Row {
 	k, flags := kindOf(algorithm), Write|Fast
 	for _, o := range known {
@@ -43,21 +43,14 @@ func acquireRow(name string, algorithm engine.Algorithm, syntax, summary string,
 }
 
 func (r *Request) acquire(k *kind, known []option) error {
-	a := r.Args
-	if err := r.key(a[1]); err != nil {
-		return err
+	r.Ops = append(r.Ops, engine.Op{})
+	op := &r.Ops[len(r.Ops)-1]
+	words, err := r.ask(op, k, r.Args[1:], 0)
+	if err == nil && k.asks != "" {
+		words, err = tokens(op, k.asks, words)
 	}
-	limit, err := r.limit(k, a[2:2+k.args])
 	if err != nil {
 		return err
-	}
-	r.Ops = append(r.Ops, engine.Op{Key: a[1], Limit: limit, Tokens: 1})
-	op, words := &r.Ops[len(r.Ops)-1], a[2+k.args:]
-	if len(words) > 0 && looksLikeNumber(words[0]) {
-		if op.Tokens, err = integerBetween(k.asks, words[0], 1, engine.MaxTokens); err != nil {
-			return err
-		}
-		words = words[1:]
 	}
 	return r.options(op, words, known)
 }

@@ -48,23 +48,14 @@ func (r *Request) specs(words [][]byte) (parts []engine.Op, rest [][]byte, err e
 		if len(words) < size {
 			return nil, nil, fmt.Errorf("ERR spec: %s needs %d arguments, got %d", k.word, size-1, len(words)-1)
 		}
-		op := engine.Op{Key: words[1], Tokens: 1}
-		if err = r.key(op.Key); err != nil {
-			return nil, nil, err
-		}
-		if op.Limit, err = r.limit(k, words[2:2+k.args]); err != nil {
-			return nil, nil, err
-		}
-		if k.holder {
-			op.Who = words[size-1]
-			if err = holder(op.Who); err != nil {
-				return nil, nil, err
-			}
-		}
-		if r.parts = append(r.parts, op); len(r.parts)-first > engine.MaxParts {
+		position := len(r.parts) - first
+		if position == engine.MaxParts {
 			return nil, nil, fmt.Errorf("ERR spec: at most %d limits at once", engine.MaxParts)
 		}
-		words = words[size:]
+		r.parts = append(r.parts, engine.Op{})
+		if words, err = r.ask(&r.parts[first+position], k, words[1:], position); err != nil {
+			return nil, nil, err
+		}
 	}
 	parts = r.parts[first:]
 	if len(parts) == 0 {

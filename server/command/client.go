@@ -32,7 +32,7 @@ var clientRows = []Row{{
 			Run: runClientReply},
 		{Name: "tracking", Syntax: "mode [option ...]", Since: "0.1.0", Group: "connection",
 			Summary: "Accepted for clients that insist: no command's reply may be cached, so no invalidation is ever sent.", Flags: Connection,
-			Run: runTracking},
+			Run: onOff(func(s Session, on bool) { s.Client().Tracking = on })},
 		{Name: "caching", Syntax: "YES | NO", Since: "0.1.0", Group: "connection", Summary: "Accepted, as TRACKING is.", Flags: Connection,
 			Run: runCaching},
 		helpRow("client"),
@@ -103,10 +103,6 @@ func onOff(set func(s Session, on bool)) func(Session, *resp.Writer, [][]byte) {
 		set(s, on)
 		w.Status("OK")
 	}
-}
-
-func runTracking(s Session, w *resp.Writer, args [][]byte) {
-	onOff(func(s Session, on bool) { s.Client().Tracking = on })(s, w, args)
 }
 
 func runCaching(_ Session, w *resp.Writer, args [][]byte) {

@@ -5,11 +5,8 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-var concurrencyRows = []Row{{
-	Name: "cc.acquire", Syntax: "key limit ttl holder [PEEK]", Since: "0.1.0", Group: "limiter",
-	Summary: "Take or renew one of limit leases, which ends by itself after ttl." + fiveIntegers,
-	Flags:   Write | Fast, Keys: oneKey, Parse: parseLease, Reply: replyAcquire,
-}, {
+var concurrencyRows = []Row{acquireRow("cc.acquire", engine.Concurrency, "key limit ttl holder [PEEK]",
+	"Take or renew one of limit leases, which ends by itself after ttl.", optPeek), {
 	Name: "cc.release", Syntax: "key holder", Since: "0.1.0", Group: "limiter",
 	Summary: "End a lease. Replies 1, or 0 if the holder had none.",
 	Flags:   Write | Fast, Keys: oneKey, Parse: parseRelease, Reply: replyRelease,
@@ -18,22 +15,6 @@ var concurrencyRows = []Row{{
 	Summary: "List the leases: holder and remaining_ms in turn.",
 	Flags:   ReadOnly, Keys: oneKey, Parse: parseHolders, Reply: replyHolders,
 }}
-
-func parseLease(r *Request) error {
-	a, k := r.Args, kindOf(engine.Concurrency)
-	if err := r.key(a[1]); err != nil {
-		return err
-	}
-	limit, err := r.limit(k, a[2:4])
-	if err != nil {
-		return err
-	}
-	if err := holder(a[4]); err != nil {
-		return err
-	}
-	r.Ops = append(r.Ops, engine.Op{Key: a[1], Limit: limit, Tokens: 1, Who: a[4]})
-	return r.options(&r.Ops[len(r.Ops)-1], a[5:], []option{optPeek})
-}
 
 // leaseOp is an operation that only a concurrency limit knows.
 func (r *Request) leaseOp(verb engine.Verb, who []byte) error {

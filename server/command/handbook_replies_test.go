@@ -24,7 +24,7 @@ var handbookReplies = map[string]string{
 	"rl.check":   handbookAll + " In SHADOW granted is always the tokens asked for, and binding tells what would have denied.",
 
 	"rl.policy|set":      handbookOK,
-	"rl.policy|get":      "a map of limits, overrides, granted, denied, shadow_denied and shadow; null when there is no such policy.",
+	"rl.policy|get":      "a map of limits, written as SET takes them and quoted as redis-cli does where need be, overrides, granted, denied, shadow_denied and shadow; null when there is no such policy.",
 	"rl.policy|del":      "1, or 0 when there was no such policy.",
 	"rl.policy|list":     "an array of names.",
 	"rl.policy|override": handbookOK,
@@ -55,7 +55,7 @@ var handbookReplies = map[string]string{
 	"ping":      "`PONG`, or the message.",
 	"echo":      "the message.",
 	"hello":     "a map of server, version, proto, id, mode, role and modules.",
-	"auth":      handbookOK + " Only the user `default` exists, and any password is right.",
+	"auth":      handbookOK + " Only the user `default` exists, and any password is right for it; a password alone is an error, as none is set.",
 	"select":    handbookOK,
 	"quit":      handbookOK + " Then the connection is closed.",
 	"reset":     "`RESET`, in RESP2.",

@@ -253,7 +253,7 @@ func runCommandList(_ Session, w *resp.Writer, args [][]byte) {
 func runGetKeys(_ Session, w *resp.Writer, args [][]byte) {
 	row, err := Find(args[2:])
 	switch {
-	case err != nil && row == nil && lookUp(args[2]) == nil:
+	case err != nil && lookUp(args[2]) == nil:
 		w.Error("ERR Invalid command specified")
 	case err != nil:
 		w.Error("ERR Invalid number of arguments specified for command")

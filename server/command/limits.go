@@ -15,7 +15,7 @@ type kind struct {
 	args      int    // arguments between the key and the holder, or the end
 	asks      string // what its own command calls the tokens asked for
 	holder    bool
-	read      func(r *Request, k *kind, a [][]byte) (engine.Limit, error)
+	read      func(r *Request, a [][]byte) (engine.Limit, error)
 }
 
 var kinds = []kind{
@@ -38,15 +38,34 @@ func kindOf(algorithm engine.Algorithm) *kind {
 	return nil
 }
 
+// ask fills op with what every way of asking a limit begins with: the key, the kind's arguments and, for a lease, its
+// holder. It returns the words behind them. position is that among a command's limits.
+func (r *Request) ask(op *engine.Op, k *kind, words [][]byte, position int) (rest [][]byte, err error) {
+	op.Key, op.Tokens = words[0], 1
+	if err = r.key(op.Key); err != nil {
+		return nil, err
+	}
+	end := 1 + k.args
+	if op.Limit, err = r.limit(k, words[1:end], position); err != nil {
+		return nil, err
+	}
+	if k.holder {
+		op.Who = words[end]
+		err, end = holder(op.Who), end+1
+	}
+	return words[end:], err
+}
+
 // limit reads the kind's arguments and holds them to what can be kept. Most commands bring the parameters of the one
-// before, which are then not read again.
-func (r *Request) limit(k *kind, a [][]byte) (engine.Limit, error) {
-	if r.last.is(k, a) {
-		return r.last.limit, nil
+// before, in the same position among a command's limits, which are then not read again.
+func (r *Request) limit(k *kind, a [][]byte, position int) (engine.Limit, error) {
+	last := &r.last[position%len(r.last)]
+	if last.is(k, a) {
+		return last.limit, nil
 	}
 	l, err := r.readLimit(k, a)
 	if err == nil {
-		r.last.keep(k, a, l)
+		last.keep(k, a, l)
 	}
 	return l, err
 }
@@ -89,7 +108,7 @@ func (m *lastLimit) keep(k *kind, a [][]byte, l engine.Limit) {
 }
 
 func (r *Request) readLimit(k *kind, a [][]byte) (engine.Limit, error) {
-	l, err := k.read(r, k, a)
+	l, err := k.read(r, a)
 	if err != nil {
 		return l, err
 	}
@@ -100,7 +119,7 @@ func (r *Request) readLimit(k *kind, a [][]byte) (engine.Limit, error) {
 	return l, nil
 }
 
-func readThrottle(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+func readThrottle(_ *Request, a [][]byte) (l engine.Limit, err error) {
 	burst, err := integerBetween("max_burst", a[0], 0, engine.MaxTokens-1)
 	if err != nil {
 		return l, err
@@ -113,7 +132,7 @@ func readThrottle(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
 	return l, err
 }
 
-func readBucket(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+func readBucket(_ *Request, a [][]byte) (l engine.Limit, err error) {
 	if l.Capacity, err = integerBetween("capacity", a[0], 1, engine.MaxTokens); err != nil {
 		return l, err
 	}
@@ -121,7 +140,7 @@ func readBucket(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
 	return l, err
 }
 
-func readQueue(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+func readQueue(_ *Request, a [][]byte) (l engine.Limit, err error) {
 	waiting, err := integerBetween("capacity", a[0], 0, engine.MaxTokens-1)
 	if err != nil {
 		return l, err
@@ -131,7 +150,7 @@ func readQueue(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
 	return l, err
 }
 
-func readFixedWindow(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+func readFixedWindow(_ *Request, a [][]byte) (l engine.Limit, err error) {
 	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxTokens); err != nil {
 		return l, err
 	}
@@ -141,7 +160,7 @@ func readFixedWindow(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error
 	return l, nil
 }
 
-func readSliding(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+func readSliding(_ *Request, a [][]byte) (l engine.Limit, err error) {
 	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxTokens); err != nil {
 		return l, err
 	}
@@ -150,7 +169,7 @@ func readSliding(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
 }
 
 // readLog bounds the limit further: the log keeps a time for every granted request.
-func readLog(r *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+func readLog(r *Request, a [][]byte) (l engine.Limit, err error) {
 	most := int64(r.Bounds.MaxLogLimit)
 	if n, ok := integer(a[0]); ok && n > most {
 		return l, fmt.Errorf("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",
@@ -163,7 +182,7 @@ func readLog(r *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
 	return l, err
 }
 
-func readLeases(_ *Request, _ *kind, a [][]byte) (l engine.Limit, err error) {
+func readLeases(_ *Request, a [][]byte) (l engine.Limit, err error) {
 	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxHolders); err != nil {
 		return l, err
 	}

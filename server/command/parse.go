@@ -170,6 +170,15 @@ func optionNames(known []option) string {
 	return strings.Join(names, ", ")
 }
 
+// tokens reads the number of tokens that may come first among the words behind a limit, and returns the rest.
+func tokens(op *engine.Op, name string, words [][]byte) (rest [][]byte, err error) {
+	if len(words) == 0 || !looksLikeNumber(words[0]) {
+		return words, nil
+	}
+	op.Tokens, err = integerBetween(name, words[0], 1, engine.MaxTokens)
+	return words[1:], err
+}
+
 // looksLikeNumber tells an optional number from an option word.
 func looksLikeNumber(word []byte) bool {
 	return len(word) == 0 || strings.IndexByte("0123456789+-. ", word[0]) >= 0

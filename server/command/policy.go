@@ -40,13 +40,10 @@ func parseCheck(r *Request) error {
 		return err
 	}
 	r.Ops = append(r.Ops, engine.Op{Verb: engine.Check, Key: a[1], Who: a[2], Tokens: 1, MaxKey: uint32(min(r.Bounds.MaxKeyBytes, math.MaxUint32))})
-	op, words := &r.Ops[len(r.Ops)-1], a[3:]
-	if len(words) > 0 && looksLikeNumber(words[0]) {
-		var err error
-		if op.Tokens, err = integerBetween("tokens", words[0], 1, engine.MaxTokens); err != nil {
-			return err
-		}
-		words = words[1:]
+	op := &r.Ops[len(r.Ops)-1]
+	words, err := tokens(op, "tokens", a[3:])
+	if err != nil {
+		return err
 	}
 	return r.options(op, words, []option{optPeek})
 }
@@ -127,7 +124,7 @@ func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	case engine.NotFound:
 		w.Error(errNoPolicy.Error())
 	case engine.PolicyTooMany:
-		w.Error(fmt.Sprintf("ERR name: at most %d policies, and %d overrides in all, are kept", engine.MaxPolicies, engine.MaxOverrides))
+		w.Error(fmt.Sprintf("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept", engine.MaxPolicies, engine.MaxOverrides, engine.MaxPolicyBytes))
 	default:
 		w.Status("OK")
 	}
@@ -174,15 +171,36 @@ func runPolicyGet(s Session, w *resp.Writer, args [][]byte) {
 	w.Bool(p.Shadow)
 }
 
-// specText writes a limit in the form that specs reads.
+// specText writes a limit in the form that specs reads, quoted as redis-cli does where need be.
 func specText(op engine.Op) string {
 	k := kindOf(op.Limit.Algorithm)
-	words := []string{k.word, string(op.Key)}
+	words := []string{k.word, wordText(op.Key)}
 	for _, p := range op.Limit.Params() {
 		words = append(words, p.Text)
 	}
 	if k.holder {
-		words = append(words, string(op.Who))
+		words = append(words, wordText(op.Who))
 	}
 	return strings.Join(words, " ")
+}
+
+// wordText writes a word so that it can be told from those around it: as it is, or in quotes if it is empty or holds
+// anything but printable ASCII, or a space, a quote or a backslash.
+func wordText(word []byte) string {
+	isPlain := len(word) > 0
+	quoted := []byte{'"'}
+	for _, c := range word {
+		switch {
+		case c == '"' || c == '\\':
+			isPlain, quoted = false, append(quoted, '\\', c)
+		case c < ' ' || c > '~':
+			isPlain, quoted = false, fmt.Appendf(quoted, `\x%02x`, c)
+		default:
+			isPlain, quoted = isPlain && c != ' ' && c != '\'', append(quoted, c)
+		}
+	}
+	if isPlain {
+		return string(word)
+	}
+	return string(append(quoted, '"'))
 }

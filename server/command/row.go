@@ -56,7 +56,7 @@ type Request struct {
 	Bounds Bounds
 
 	parts []engine.Op // room for the parts of Ops
-	last  lastLimit
+	last  [4]lastLimit
 }
 
 // Bounds are what the settings bound in the arguments of commands.
@@ -68,7 +68,7 @@ type Bounds struct {
 // SetBounds holds the requests from here on to bounds.
 func (r *Request) SetBounds(b Bounds) {
 	if r.Bounds != b {
-		r.Bounds, r.last = b, lastLimit{}
+		r.Bounds, r.last = b, [4]lastLimit{}
 	}
 }
 

@@ -56,7 +56,7 @@ var serverRows = []Row{{
 	Summary: "How many replicas have what was written: none, alone.", Flags: Blocking, Run: runWait,
 }, {
 	Name: "shutdown", Syntax: "[NOSAVE | SAVE] [NOW] [FORCE]", Since: "0.1.0", Group: "server",
-	Summary: "Answer what was read, close every connection, and end.", Flags: Admin | Dangerous | NoMulti, Run: runShutdown,
+	Summary: "Answer what was read, close every connection, and end. NOW does not wait for clients to read their replies.", Flags: Admin | Dangerous | NoMulti, Run: runShutdown,
 }}
 
 func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
@@ -152,12 +152,14 @@ func runWait(_ Session, w *resp.Writer, args [][]byte) {
 }
 
 func runShutdown(s Session, w *resp.Writer, args [][]byte) {
+	now := false
 	for _, a := range args[1:] {
 		if !isWord(a, "SAVE") && !isWord(a, "NOSAVE") && !isWord(a, "NOW") && !isWord(a, "FORCE") {
 			w.Error(ErrSyntax.Error())
 			return
 		}
+		now = now || isWord(a, "NOW")
 	}
 	s.CloseAfterReply()
-	s.Server().Shutdown()
+	s.Server().Shutdown(now)
 }

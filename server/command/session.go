@@ -78,8 +78,8 @@ type Server interface {
 	ConfigSet(pairs []string) error
 	ConfigRewrite() error
 	ResetStats()
-	// Shutdown starts a drain and returns at once.
-	Shutdown()
+	// Shutdown starts a drain and returns at once; with now, connections are closed without waiting for slow readers.
+	Shutdown(now bool)
 	// Save starts a snapshot and calls done, from another goroutine, when it is complete or has failed. An error says
 	// that none was started; done is not called then.
 	Save(done func(error)) error

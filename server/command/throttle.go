@@ -19,21 +19,13 @@ func parseThrottle(r *Request) error {
 	if len(a) > 6 {
 		return wrongArity(byName["cl.throttle"])
 	}
-	if err := r.key(a[1]); err != nil {
-		return err
+	r.Ops = append(r.Ops, engine.Op{})
+	op := &r.Ops[len(r.Ops)-1]
+	quantity, err := r.ask(op, kindOf(engine.GCRA), a[1:], 0)
+	if err == nil && len(quantity) > 0 {
+		op.Tokens, err = integerBetween("quantity", quantity[0], 0, engine.MaxTokens)
 	}
-	limit, err := r.limit(&kinds[0], a[2:5])
-	if err != nil {
-		return err
-	}
-	tokens := int64(1)
-	if len(a) == 6 {
-		if tokens, err = integerBetween("quantity", a[5], 0, engine.MaxTokens); err != nil {
-			return err
-		}
-	}
-	r.Ops = append(r.Ops, engine.Op{Key: a[1], Limit: limit, Tokens: tokens})
-	return nil
+	return err
 }
 
 func replyThrottle(w *resp.Writer, ops []engine.Op, results []engine.Result) {
