@@ -129,7 +129,7 @@ func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	case engine.PolicyTooMany:
 		w.Error(fmt.Sprintf("ERR name: at most %d policies, and %d overrides in all, are kept", engine.MaxPolicies, engine.MaxOverrides))
 	default:
-		w.Status("OK")
+		replyOK(w, nil, results)
 	}
 }
 
