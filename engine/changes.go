@@ -176,7 +176,9 @@ var ErrState = errors.New("state does not fit its limit")
 // Load puts an entry into the store as it was, in place of one of the same key. It is for recovery: nothing is noted as
 // changed. An entry as good as new is left out. State may lack zero bytes at its end.
 func (s *Store) Load(now int64, e Entry) error {
-	state, err := e.check()
+	l := s.loads.Get().(*loading)
+	defer s.loads.Put(l)
+	state, err := e.check(&l.state)
 	if err != nil {
 		return err
 	}
@@ -191,12 +193,19 @@ func (s *Store) Load(now int64, e Entry) error {
 	if p := sh.find(tag, e.Key); p.found {
 		sh.drop(p)
 	}
-	op := Op{Key: e.Key, Limit: e.Limit}
-	c := &call{now: now, op: &op, limit: e.Limit, held: e.Limit, fresh: true, loading: state}
-	if !sh.insert(c, tag, len(state)) {
+	l.op.Key, l.op.Limit = e.Key, e.Limit
+	l.call = call{now: now, op: &l.op, limit: e.Limit, held: e.Limit, fresh: true, loading: state}
+	if !sh.insert(&l.call, tag, len(state)) {
 		return ErrNoRoom
 	}
 	return nil
+}
+
+// loading is the scratch of Load.
+type loading struct {
+	call  call
+	op    Op
+	state [maxState]byte
 }
 
 // ErrNoRoom is returned by Load when the memory bound is reached.
@@ -239,8 +248,9 @@ func (l *Limit) isWhole() bool {
 		(l.Span == FromFirst || l.Algorithm == FixedWindow) && l.Check() == nil
 }
 
-// check returns the entry's state in its full size, once nothing in it can mislead the algorithm.
-func (e *Entry) check() ([]byte, error) {
+// check returns the entry's state in its full size, in room if that is enough, once nothing in it can mislead the
+// algorithm.
+func (e *Entry) check(room *[maxState]byte) ([]byte, error) {
 	l := &e.Limit
 	if !l.isWhole() || len(e.Key) > MaxKeyBytes {
 		return nil, ErrState
@@ -250,7 +260,8 @@ func (e *Entry) check() ([]byte, error) {
 		if len(e.State) > alg.bytes {
 			return nil, ErrState
 		}
-		return append(make([]byte, 0, alg.bytes), e.State...)[:alg.bytes], nil
+		clear(room[copy(room[:], e.State):])
+		return room[:alg.bytes], nil
 	}
 	if len(e.State) < 4 {
 		return nil, ErrState

@@ -17,6 +17,7 @@ type Store struct {
 	changes  changes
 	calls    sync.Pool // of *call, the scratch of operations on one key
 	groups   sync.Pool // of *group
+	loads    sync.Pool // of *loading
 
 	sweepMu sync.Mutex
 	sweepAt uint64 // cursor of the next Sweep
@@ -54,6 +55,7 @@ func New(o Options) *Store {
 	s.changes.dirty = make([]atomic.Uint64, (n+63)/64)
 	s.calls.New = func() any { return new(call) }
 	s.groups.New = func() any { return new(group) }
+	s.loads.New = func() any { return new(loading) }
 	return s
 }
 

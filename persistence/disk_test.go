@@ -324,10 +324,24 @@ func (d *disk) losePower() *disk {
 	return found
 }
 
+// dirtyAgain has what a failed sync dropped written after all: that a disk fails, the process dies, what it reads back is
+// only in the kernel, and then the power fails is more than is asked for.
+func (n *inode) dirtyAgain() {
+	for from := 0; from < len(n.data); from += sector {
+		to := min(from+sector, len(n.data))
+		if n.writes[from/sector] == nil && (to > len(n.durable) || !bytes.Equal(n.data[from:to], n.durable[from:to])) {
+			n.touch(from, to)
+		}
+	}
+}
+
 // afterKill returns the disk as it is found when only the process has died: the kernel still holds all it was given.
 func (d *disk) afterKill() *disk {
 	defer d.lock()()
 	d.off, d.powerOff, d.fail = false, 0, nil
+	for _, n := range d.files {
+		n.dirtyAgain()
+	}
 	next := newDisk(d.rand)
 	next.files, next.names, next.since = d.files, d.names, d.since
 	return next

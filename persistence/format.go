@@ -17,7 +17,8 @@ import (
 //	0       8     "STINTSNP" for a snapshot, "STINTJNL" for a journal
 //	8       2     version of the format
 //	16      8     number of the file: a snapshot holds all that journals of lower numbers tell
-//	24      8     of a journal: bytes of the journal before that were durable when this one was begun
+//	24      8     of a journal: bytes of the journal before that were durable when this one was begun;
+//	              of a snapshot: about how many keys are in it
 //	124     4     CRC-32C of the 124 bytes before
 //
 //	block
@@ -97,7 +98,7 @@ type blockReader struct {
 	name     string
 	in       *bufio.Reader
 	number   uint64
-	previous int64 // of a journal: what was durable of the one before
+	previous int64 // of a journal: what was durable of the one before; of a snapshot: about how many keys are in it
 	offset   int64 // of the next block
 	payload  []byte
 }

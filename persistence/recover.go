@@ -31,8 +31,7 @@ type recovery struct {
 	found  Recovered
 	dec    decoder
 
-	states   int64 // of the snapshot being read
-	complete bool  // its end was seen
+	states int64 // of the snapshot
 }
 
 // Recover reads the newest snapshot, and the journals begun since, into an empty store. now is the time of the wall
@@ -82,17 +81,11 @@ func (r *recovery) snapshot(name string) error {
 	}
 	defer in.Close()
 	blocks, err := newBlockReader(name, in, snapshotMagic)
-	for err == nil {
-		var payload []byte
-		if payload, err = blocks.next(); err == nil {
-			err = r.payload(blocks, payload)
-		}
+	if err == nil {
+		err = r.loadAll(blocks)
 	}
-	if err == io.EOF {
-		if r.complete {
-			return nil
-		}
-		err = blocks.damage(errCutShort)
+	if err == nil {
+		return nil
 	}
 	damage, ok := errors.AsType[*DamageError](err)
 	if !ok || errors.Is(err, ErrNewer) {
@@ -104,6 +97,40 @@ func (r *recovery) snapshot(name string) error {
 	}
 	return r.orRepair(blocks, damage, tail)
 }
+
+// loadAll takes in every block of a snapshot.
+func (r *recovery) loadAll(blocks *blockReader) error {
+	if keys := min(blocks.previous, maxReserve); keys > 0 {
+		r.store.Reserve(r.now, int(keys), int(keys)*reserveBytes)
+	}
+	loader := newLoader(r)
+	var err error
+	for err == nil {
+		var payload []byte
+		offset := blocks.offset
+		if payload, err = blocks.next(); err == nil {
+			loader.add(blocks.name, offset, payload)
+		}
+	}
+	loadErr := loader.wait()
+	switch {
+	case loadErr != nil:
+		return loadErr
+	case err != io.EOF:
+		return err
+	case loader.ends < 0:
+		return blocks.damage(errCutShort)
+	case loader.ends != r.states:
+		return blocks.damage(fmt.Errorf("%d of %d states: %w", r.states, loader.ends, ErrDamaged))
+	}
+	return nil
+}
+
+// Room is made for so many keys before they are read, and for so many bytes of each. What is not used is given back.
+const (
+	maxReserve   = 100_000_000
+	reserveBytes = 40
+)
 
 // orRepair passes over damage where that was asked for: it keeps a copy of the file, and reads the whole blocks of the
 // tail that begins at the damage.
@@ -152,12 +179,16 @@ func (r *recovery) block(name string, offset int64, payload []byte) error {
 	now, _, _ := payloadHeader(payload)
 	r.found.Time = max(r.found.Time, now)
 	if err := r.dec.decode(payload, r); err != nil {
-		if errors.Is(err, engine.ErrNoRoom) {
-			return fmt.Errorf("%s holds %w: start with a larger --max-memory", name, err)
-		}
-		return &DamageError{name, offset, err}
+		return blockError(name, offset, err)
 	}
 	return nil
+}
+
+func blockError(name string, offset int64, err error) error {
+	if errors.Is(err, engine.ErrNoRoom) {
+		return fmt.Errorf("%s holds %w: start with a larger --max-memory", name, err)
+	}
+	return &DamageError{name, offset, err}
 }
 
 // change implements handler.
@@ -177,12 +208,11 @@ func (r *recovery) change(c engine.Change) error {
 	return nil
 }
 
-// end implements handler.
-func (r *recovery) end(states int64) error {
-	if states != r.states && !r.found.Repaired {
-		return fmt.Errorf("%d of %d states: %w", r.states, states, ErrDamaged)
+// end implements handler: of a snapshot that is being repaired, or where it has no place.
+func (r *recovery) end(int64) error {
+	if !r.found.Repaired {
+		return ErrDamaged
 	}
-	r.complete = true
 	return nil
 }
 
@@ -215,11 +245,9 @@ func (r *recovery) journal(name, next string) error {
 	}
 	r.found.previous = blocks.offset
 	if err == io.EOF {
-		if next == "" {
-			return r.fs.Truncate(name, blocks.offset) // what the next header calls durable has to be
-		}
 		if err = endsWhole(r.fs, blocks, next); err == nil {
-			return nil
+			// synced, as the process that wrote it may not have come to it, and what is built on it now must not outlast it
+			return r.fs.Truncate(name, blocks.offset)
 		}
 	}
 	damage, ok := errors.AsType[*DamageError](err)

@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"errors"
+	"runtime"
 
 	"github.com/stintdb/stint/engine"
 )
@@ -19,7 +20,7 @@ func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64
 		return 0, 0, err
 	}
 	w := &blockWriter{file: file, number: number}
-	w.begin(snapshotMagic, 0)
+	w.begin(snapshotMagic, int64(store.Len()))
 	w.enc.start(clock())
 	store.PolicyOps(func(op *engine.Op) { w.enc.policy(op); w.flushFull(clock()) })
 	for cursor, more := uint64(0), true; more && w.err == nil; more = cursor != 0 {
@@ -28,6 +29,7 @@ func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64
 		states += int64(w.enc.states)
 		w.enc.states = 0
 		w.flushFull(now)
+		runtime.Gosched() // decisions go first: they would wait for the rest of this goroutine's turn
 	}
 	w.enc.end(states)
 	w.flush(clock())

@@ -80,13 +80,21 @@ func parseFlush(r *Request) error {
 
 func isWord(arg []byte, word string) bool { return strings.EqualFold(string(arg), word) }
 
-func replyOK(w *resp.Writer, _ []engine.Op, _ []engine.Result) { w.Status("OK") }
+func replyOK(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	if !failed(w, &results[0]) {
+		w.Status("OK")
+	}
+}
 
 func replyCount(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	n := int64(0)
 	for i := range results {
-		if results[i].Status == engine.OK {
+		switch results[i].Status {
+		case engine.OK:
 			n++
+		case engine.NotKept: // of several keys too: how many of them are gone for certain is not known
+			w.Error(ErrNotKept.Error())
+			return
 		}
 	}
 	w.Int(n)

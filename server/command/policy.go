@@ -126,7 +126,7 @@ func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	case engine.PolicyTooMany:
 		w.Error(fmt.Sprintf("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept", engine.MaxPolicies, engine.MaxOverrides, engine.MaxPolicyBytes))
 	default:
-		w.Status("OK")
+		replyOK(w, nil, results)
 	}
 }
 

@@ -1,0 +1,36 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Room made ahead saves growing, keeps to the memory bound, and keeps what was there.
+func TestReserve(t *testing.T) {
+	const keys = 5000
+	limit := Limit{Algorithm: TokenBucket, Capacity: 5, Rate: Rate{Tokens: 1, Period: 3600e9}}
+	fill := func(s *Store, first, n int) {
+		for i := range n {
+			res := make([]Result, 1)
+			s.Apply(1, []Op{{Key: fmt.Appendf(nil, "key:%012d", first+i), Limit: limit, Tokens: 1}}, res)
+			if res[0].Status != OK {
+				t.Fatalf("key %d: %+v", first+i, res[0])
+			}
+		}
+	}
+	s := New(Options{Shards: 16})
+	defer s.Close()
+	fill(s, 0, 10)
+	s.Reserve(1, keys, keys*40)
+	before := s.Bytes()
+	fill(s, 10, keys-10)
+	if grown := s.Bytes() - before; s.Len() != keys || grown > before/20 {
+		t.Errorf("%d keys, and %d bytes more than the %d reserved", s.Len(), grown, before)
+	}
+	bounded := New(Options{Shards: 16, MaxBytes: 1 << 20})
+	defer bounded.Close()
+	bounded.Reserve(1, 1<<30, 1<<40)
+	if bounded.Bytes() > 1<<20 {
+		t.Errorf("%d bytes reserved beyond the bound", bounded.Bytes())
+	}
+}

@@ -1,0 +1,314 @@
+package persistence
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// running is a keeper that runs by itself, in a bubble of time.
+type running struct {
+	disk  *disk
+	store *engine.Store
+	keep  *Keeper
+	logs  *lines
+	stop  func()
+	count int64
+}
+
+// lines collects a log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) count(message string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), message)
+}
+
+func run(t *testing.T, mode Mode) *running {
+	r := &running{disk: diskOf(nil), store: engine.New(engine.Options{Shards: 1}), logs: &lines{}}
+	var err error
+	r.keep, err = NewKeeper(Options{FS: r.disk, Store: r.store, Mode: mode, Log: slog.New(slog.NewTextHandler(r.logs, nil)),
+		Clock: func() int64 { return time.Now().UnixNano() }, JournalBytes: 1 << 30}, Recovered{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { r.keep.Run(ctx); close(ended) }()
+	r.stop = func() { cancel(); <-ended }
+	return r
+}
+
+func (r *running) breakDisk(fault func(op, name string) error) {
+	defer r.disk.lock()()
+	r.disk.fail = fault
+}
+
+// take takes a token and lets some time go by.
+func (r *running) take(t *testing.T, pass time.Duration) {
+	op := engine.Op{Key: []byte("k"), Limit: tokenLimits[0], Tokens: 1}
+	res := make([]engine.Result, 1)
+	if r.store.Apply(time.Now().UnixNano(), []engine.Op{op}, res); !res[0].Allowed {
+		t.Fatal("decisions stopped")
+	}
+	r.count++
+	time.Sleep(pass)
+	synctest.Wait()
+}
+
+// commit asks for everything to be made durable.
+func (r *running) commit() error {
+	done := make(chan error, 1)
+	r.keep.Commit(func(err error) { done <- err })
+	return <-done
+}
+
+// found is how many tokens are taken once a disk was recovered.
+func found(t *testing.T, d *disk) int64 {
+	t.Helper()
+	s := engine.New(engine.Options{Shards: 1})
+	defer s.Close()
+	if _, err := Recover(d, s, time.Now().UnixNano(), false, quiet); err != nil {
+		t.Fatal(err)
+	}
+	res := make([]engine.Result, 1)
+	s.Apply(time.Now().UnixNano(), []engine.Op{{Verb: engine.Look, Key: []byte("k")}}, res)
+	if res[0].Status != engine.OK {
+		return 0
+	}
+	return res[0].Limit - res[0].Remaining
+}
+
+const (
+	notKept   = "state is not kept on disk at the moment"
+	keptAgain = "state is kept on disk again"
+	noSave    = "could not write a snapshot"
+)
+
+// While a disk fails, decisions go on; that they are not kept shows, and is logged once when it begins and once when it
+// ends; then everything is on disk, those of the meantime too.
+func TestDiskFailsAndMends(t *testing.T) {
+	for i, fault := range faults[:6] {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := run(t, Interval)
+				defer r.stop()
+				r.take(t, 2*time.Second)
+				r.breakDisk(fault)
+				for range 8 {
+					r.take(t, time.Second)
+				}
+				onlyNewFiles := i == 3 || i == 4 // renaming and directories do not matter to a journal
+				if failed := r.keep.Err() != nil; failed == onlyNewFiles || r.keep.Status().Err != r.keep.Err() {
+					t.Errorf("shown as %v, %v", r.keep.Err(), r.keep.Status().Err)
+				}
+				r.breakDisk(nil)
+				r.take(t, 7*time.Second) // a snapshot that failed is tried again after 5 s
+				if err := r.keep.Err(); err != nil {
+					t.Errorf("still shown as failed: %v", err)
+				}
+				want := 1
+				if onlyNewFiles {
+					want = 0
+				}
+				if a, b := r.logs.count(notKept), r.logs.count(keptAgain); a != want || b != want {
+					t.Errorf("logged %d and %d times: %s", a, b, &r.logs.text)
+				}
+				if n := found(t, r.disk.losePower()); n != r.count {
+					t.Errorf("%d tokens were taken, %d are on disk", r.count, n)
+				}
+			})
+		})
+	}
+}
+
+// In the mode interval a change is with the kernel after 10 ms and durable after little more than a second.
+func TestIntervalKeepsItsBounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, Interval)
+		defer r.stop()
+		for range 50 {
+			r.take(t, FlushEvery)
+			if n := found(t, diskOf(r.disk.contents())); n != r.count {
+				t.Fatalf("%d tokens were taken, %d are with the kernel", r.count, n)
+			}
+		}
+		time.Sleep(SyncEvery + FlushEvery)
+		synctest.Wait()
+		if n := found(t, r.disk.losePower()); n != r.count {
+			t.Errorf("%d tokens were taken, %d are durable", r.count, n)
+		}
+	})
+}
+
+// In the mode always a commit fails while the disk does, succeeds once it works again, and then nothing is missing.
+func TestAlwaysWhileTheDiskFails(t *testing.T) {
+	for i, fault := range faults[:3] {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := run(t, Always)
+				defer r.stop()
+				r.take(t, 0)
+				if err := r.commit(); err != nil {
+					t.Fatal(err)
+				}
+				r.breakDisk(fault)
+				r.take(t, 0)
+				for range 3 {
+					if err := r.commit(); err == nil || r.keep.Err() == nil {
+						t.Errorf("%v is answered and %v shown while the disk fails", err, r.keep.Err())
+					}
+					time.Sleep(time.Second)
+				}
+				r.breakDisk(nil)
+				time.Sleep(6 * time.Second)
+				synctest.Wait()
+				r.take(t, 0)
+				if err := r.commit(); err != nil {
+					t.Errorf("not mended: %v", err)
+				}
+				if n := found(t, r.disk.losePower()); n != r.count {
+					t.Errorf("%d tokens were taken, %d are on disk", r.count, n)
+				}
+			})
+		})
+	}
+}
+
+// A commit that comes behind what a failure left pending is not answered before its own change is durable.
+func TestCommitBehindAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, Always)
+		defer r.stop()
+		r.breakDisk(faults[0])
+		r.take(t, 0)
+		if r.commit() == nil {
+			t.Error("no error")
+		}
+		r.take(t, 0)
+		r.breakDisk(nil)
+		time.Sleep(retryEvery - time.Millisecond)
+		for range 20 {
+			if r.commit() == nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		if n := found(t, r.disk.losePower()); n != 2 {
+			t.Errorf("2 tokens were taken, %d are on disk", n)
+		}
+	})
+}
+
+// A snapshot that cannot be written leaves what there was, is told to whoever asked, logged once, and tried again.
+func TestSnapshotFails(t *testing.T) {
+	for _, mode := range []Mode{Interval, Always, SnapshotOnly} {
+		synctest.Test(t, func(t *testing.T) {
+			r := run(t, mode)
+			r.take(t, 0)
+			save := func() error {
+				done, err := r.keep.Save()
+				if err != nil {
+					return err
+				}
+				return <-done
+			}
+			if err := save(); err != nil {
+				t.Fatal(err)
+			}
+			r.breakDisk(faults[6])
+			r.take(t, time.Second)
+			if save() == nil {
+				t.Error("SAVE succeeded on a full disk")
+			}
+			time.Sleep(30 * time.Second)
+			synctest.Wait()
+			if st := r.keep.Status(); st.LastSaveErr == nil || r.logs.count(noSave) != 1 {
+				t.Errorf("%s: shown as %v and logged %d times", mode, st.LastSaveErr, r.logs.count(noSave))
+			}
+			want := r.count
+			if mode == SnapshotOnly {
+				want = 1
+			}
+			if n := found(t, diskOf(r.disk.contents())); n != want {
+				t.Errorf("%s: %d tokens are on disk, want %d", mode, n, want)
+			}
+			r.breakDisk(nil)
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			if err := r.keep.Status().LastSaveErr; err != nil {
+				t.Errorf("%s: %v", mode, err)
+			}
+			r.take(t, 0)
+			r.stop()
+			if n := found(t, r.disk.losePower()); n != r.count {
+				t.Errorf("%s: stopped: %d tokens were taken, %d are on disk", mode, r.count, n)
+			}
+			names, _ := r.disk.List()
+			for _, name := range names {
+				if n, _ := numberOf(name); n < r.keep.number || strings.HasSuffix(name, tempSuffix) {
+					t.Errorf("%s: %s is left behind", mode, name)
+				}
+			}
+		})
+	}
+}
+
+// A server that is stopped while its disk works again, but has not been tried since, loses nothing.
+func TestStopAfterAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, Interval)
+		r.breakDisk(faults[1])
+		r.take(t, time.Second)
+		r.breakDisk(nil)
+		r.stop()
+		if n := found(t, r.disk.losePower()); n != 1 {
+			t.Errorf("%d tokens are on disk, want 1", n)
+		}
+	})
+}
+
+// What is taken comes back while the server is down as it would have otherwise, and not at all while the clock is behind.
+func TestTimeSpentDown(t *testing.T) {
+	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 10, Rate: engine.Rate{Tokens: 1, Period: second}}
+	s := engine.New(engine.Options{Shards: 1})
+	defer s.Close()
+	d, now := diskOf(nil), someTime
+	k, err := NewKeeper(Options{FS: d, Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Always, JournalBytes: 1 << 30}, Recovered{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Apply(now, []engine.Op{{Key: []byte("k"), Limit: limit, Tokens: 8}}, make([]engine.Result, 1))
+	k.finish()
+	for _, c := range []struct{ later, taken int64 }{{0, 8}, {3, 5}, {8, 0}, {100, 0}, {-1, 8}, {-3600, 8}} {
+		again := engine.New(engine.Options{Shards: 1})
+		start := now + c.later*second
+		found, err := Recover(diskOf(d.contents()), again, start, false, quiet)
+		if err != nil || found.Time != now {
+			t.Fatalf("%v, %d", err, found.Time)
+		}
+		res := make([]engine.Result, 1)
+		again.Apply(max(start, found.Time), []engine.Op{{Key: []byte("k"), Limit: limit, Tokens: 1, Options: engine.Peek}}, res)
+		if got := 9 - res[0].Remaining; got != c.taken {
+			t.Errorf("%d s later %d are taken, want %d", c.later, got, c.taken)
+		}
+		again.Close()
+	}
+}

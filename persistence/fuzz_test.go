@@ -1,0 +1,84 @@
+package persistence
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// tryRecover recovers files and uses what came of it. Whatever they hold, it is read or refused as damaged, and with
+// repair it is read unless it claims to be newer, or holds more than fits.
+func tryRecover(t *testing.T, files map[string][]byte) {
+	t.Helper()
+	for _, repair := range []bool{false, true} {
+		s := engine.New(engine.Options{Shards: 1, MaxBytes: 64 << 20})
+		_, err := Recover(diskOf(files), s, someTime, repair, quiet)
+		_, isDamage := errors.AsType[*DamageError](err)
+		if err != nil && !isDamage && !errors.Is(err, engine.ErrNoRoom) || err != nil && repair && isDamage && !errors.Is(err, ErrNewer) {
+			t.Errorf("repair %t: %v", repair, err)
+		}
+		var keys []engine.Op
+		s.Scan(0, 1<<30, 0, func(e engine.Entry) {
+			keys = append(keys, engine.Op{Key: append([]byte{}, e.Key...), Limit: e.Limit, Tokens: 1, Who: []byte("x")})
+		})
+		for _, op := range keys {
+			s.Apply(someTime, []engine.Op{op, {Verb: engine.Look, Key: op.Key}, {Verb: engine.Delete, Key: op.Key}}, make([]engine.Result, 3))
+		}
+		for _, name := range s.PolicyNames() {
+			s.Apply(someTime, []engine.Op{{Verb: engine.Check, Key: []byte(name), Who: []byte("x"), Tokens: 1}}, make([]engine.Result, 1))
+		}
+		s.Close()
+	}
+}
+
+func FuzzSnapshot(f *testing.F) {
+	name := fileName(snapshotPrefix, 1)
+	f.Add(written(f, false)[name], false)
+	f.Add(written(f, false)[name], true)
+	f.Add([]byte("dear diary"), false)
+	f.Fuzz(func(t *testing.T, data []byte, sums bool) {
+		if sums {
+			data = resumAll(data, snapshotMagic, 1)
+		}
+		tryRecover(t, map[string][]byte{name: data})
+	})
+}
+
+func FuzzJournal(f *testing.F) {
+	name, next := fileName(journalPrefix, 1), fileName(journalPrefix, 2)
+	files := written(f, true)
+	f.Add(files[name], false, uint16(0))
+	f.Add(files[name], true, uint16(len(files[name])))
+	f.Add(files[next], false, uint16(128))
+	f.Fuzz(func(t *testing.T, data []byte, sums bool, durable uint16) {
+		if sums {
+			data = resumAll(data, journalMagic, 1)
+		}
+		files := map[string][]byte{name: data}
+		if durable > 0 {
+			files[next] = appendHeader(nil, journalMagic, 2, int64(durable))
+		}
+		tryRecover(t, files)
+	})
+}
+
+// ignore takes everything.
+type ignore struct{}
+
+func (ignore) change(engine.Change) error { return nil }
+func (ignore) end(int64) error            { return nil }
+
+func FuzzDecoder(f *testing.F) {
+	for _, file := range written(f, true) {
+		wholeBlocks(file, 1, 0, func(_ int64, payload []byte) { f.Add(payload) })
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		if len(payload) < payloadHead {
+			return
+		}
+		if err := new(decoder).decode(payload, ignore{}); err != nil && !errors.Is(err, ErrDamaged) {
+			t.Error(err)
+		}
+	})
+}

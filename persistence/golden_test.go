@@ -1,0 +1,131 @@
+package persistence
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/engine"
+)
+
+var update = flag.Bool("update", false, "write the golden files of this version of the format")
+
+// shown is everything a store holds, as text.
+func shown(s *engine.Store) string {
+	var text strings.Builder
+	s.Scan(0, 1<<30, 0, func(e engine.Entry) {
+		fmt.Fprintf(&text, "%q %s %v %x\n", e.Key, e.Limit.Algorithm, e.Limit.Params(), e.State)
+	})
+	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
+	for _, name := range s.PolicyNames() {
+		p, _ := s.Policy(name)
+		lines = append(lines, fmt.Sprintf("policy %s shadow=%t parts=%s overrides=%s", name, p.Shadow, partsOf(p.Parts), overridesOf(p.Overrides)))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func partsOf(ops []engine.Op) (text string) {
+	for _, op := range ops {
+		text += fmt.Sprintf("[%s %s %s %v]", op.Key, op.Who, op.Limit.Algorithm, op.Limit.Params())
+	}
+	return text
+}
+
+func overridesOf(all []engine.Override) (text string) {
+	for _, o := range all {
+		text += o.ID + partsOf(o.Parts)
+	}
+	return text
+}
+
+// writeGolden makes a directory with a snapshot and a journal that hold every kind of record.
+func writeGolden(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s, now := engine.New(engine.Options{Shards: 1}), someTime
+	defer s.Close()
+	k, err := NewKeeper(Options{FS: Dir(dir), Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply := func(ops ...engine.Op) { s.Apply(now, ops, make([]engine.Result, len(ops))) }
+	takeAll := func(prefix string, tokens int64) {
+		for i, limit := range tokenLimits {
+			apply(engine.Op{Key: fmt.Appendf(nil, "%s-%d", prefix, i), Limit: limit, Tokens: tokens, Who: []byte("holder")})
+		}
+	}
+	flush := func() {
+		if k.flush(); k.settle() != nil {
+			t.Fatal(k.Err())
+		}
+	}
+	policy := []engine.Op{{Key: []byte("user:{}"), Limit: tokenLimits[1]}, {Key: []byte("busy:{}"), Who: []byte("{}"), Limit: tokenLimits[8]}}
+	takeAll("gone", 1)
+	apply(engine.Op{Verb: engine.SetPolicy, Key: []byte("early"), Parts: policy, Options: engine.Shadow})
+	apply(engine.Op{Verb: engine.SetOverride, Key: []byte("early"), Who: []byte("vip"), Parts: policy[:1]})
+	flush()
+	apply(engine.Op{Verb: engine.Flush})
+	takeAll("early", 2)
+	takeAll("both", 2)
+	apply(engine.Op{Key: []byte("deleted"), Limit: tokenLimits[0], Tokens: 5})
+	apply(engine.Op{Key: []byte("binary \x00\xff"), Limit: tokenLimits[0], Tokens: 5})
+	k.save(nil)
+	k.saved(<-k.saving)
+	now += second / 1000
+	takeAll("both", 1)
+	takeAll("late", 3)
+	apply(engine.Op{Verb: engine.Delete, Key: []byte("deleted")})
+	flush()
+	apply(engine.Op{Verb: engine.SetPolicy, Key: []byte("late"), Parts: policy[:1]})
+	apply(engine.Op{Verb: engine.SetPolicy, Key: []byte("dropped"), Parts: policy[:1]}, engine.Op{Verb: engine.DropPolicy, Key: []byte("dropped")})
+	apply(engine.Op{Verb: engine.Refund, Key: []byte("late-0"), Tokens: 1})
+	flush()
+	k.journal.close()
+	if err := os.WriteFile(filepath.Join(dir, "contents.txt"), []byte(shown(s)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The files of every version of the format there has been are read to what they were written of.
+func TestGoldenFiles(t *testing.T) {
+	if *update {
+		dir := fmt.Sprintf("testdata/golden/v%d", formatVersion)
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		writeGolden(t, dir)
+	}
+	dirs, err := filepath.Glob("testdata/golden/v*")
+	if err != nil || len(dirs) < formatVersion {
+		t.Fatalf("%v, %d directories for %d versions", err, len(dirs), formatVersion)
+	}
+	for _, dir := range dirs {
+		files := map[string][]byte{}
+		names, err := Dir(dir).List()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if files[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s := engine.New(engine.Options{Shards: 1})
+		// read from copies: recovery may sync and cut
+		found, err := Recover(diskOf(files), s, someTime, false, quiet)
+		if err != nil || found.Snapshot == "" || found.Journals != 1 || found.CutBytes != 0 {
+			t.Fatalf("%s: %v, %+v", dir, err, found)
+		}
+		if got, want := shown(s), string(files["contents.txt"]); got != want {
+			t.Errorf("%s is read as\n%s\nwant\n%s", dir, got, want)
+		}
+		s.Close()
+	}
+}
