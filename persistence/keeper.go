@@ -57,13 +57,14 @@ type Keeper struct {
 	status  atomic.Pointer[Status]
 
 	// what follows belongs to Run
-	journal    *journal
-	journalErr error // of the last attempt to write or sync the journal
-	number     uint64
-	saving     chan saved // of the snapshot being written, nil when none is
-	savers     []chan error
-	mustSave   bool  // the journal alone does not tell all
-	saveAt     int64 // not before this time is another snapshot begun by itself
+	journal      *journal
+	journalErr   error // of the last attempt to write or sync the journal
+	number       uint64
+	saving       chan saved // of the snapshot being written, nil when none is
+	savers       []chan error
+	mustSave     bool // the journal alone does not tell all
+	flushedUntil int64
+	saveAt       int64 // not before this time is another snapshot begun by itself
 
 	// gap is why something flushed may be in memory only, until a snapshot begun since is complete. covered says that the
 	// one being written was begun since.
@@ -96,6 +97,7 @@ type Status struct {
 	SnapshotKeys  int64
 	JournalBytes  int64
 	Journaled     int64 // bytes written to journals since the start
+	FlushedUntil  int64 // Unix nanoseconds: all decided before is in the kernel's hands at least
 }
 
 // NewKeeper starts a journal behind what was recovered.
@@ -209,7 +211,9 @@ func (k *Keeper) flush() {
 	err := k.journalErr
 	if err == nil || k.Clock() >= k.journal.retryAt {
 		var complete bool
+		began := k.Clock()
 		if complete, err = k.writeChanges(); err == nil {
+			k.flushedUntil = began
 			err = k.sync(len(commits) > 0 || k.Mode == Always)
 		}
 		k.note(err)
@@ -392,7 +396,7 @@ func (k *Keeper) publish() {
 	st := k.Status()
 	st.Err, st.Saving = k.Err(), k.saving != nil
 	if k.journal != nil {
-		st.JournalBytes, st.Journaled = k.journal.size, k.journal.total
+		st.JournalBytes, st.Journaled, st.FlushedUntil = k.journal.size, k.journal.total, k.flushedUntil
 	}
 	k.status.Store(&st)
 }

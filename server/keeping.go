@@ -25,7 +25,8 @@ type KeeperStatus struct {
 	SnapshotBytes int64
 	SnapshotKeys  int64
 	JournalBytes  int64
-	Journaled     int64 // bytes written to journals since the start
+	Journaled     int64     // bytes written to journals since the start
+	FlushedUntil  time.Time // all decided before is in the kernel's hands at least
 }
 
 // Save implements [command.Server].
@@ -70,7 +71,7 @@ func (s *Server) infoPersistence() []field {
 		{"loading", 0}, {"aof_enabled", journaled}, {"aof_last_write_status", okOrErr(st.Err)}, {"rdb_bgsave_in_progress", zeroOrOne(st.Saving)},
 		{"rdb_last_save_time", s.LastSave()}, {"rdb_last_bgsave_status", okOrErr(st.LastSaveErr)},
 		{"durability", st.Mode}, {"snapshot_bytes", st.SnapshotBytes}, {"snapshot_keys", st.SnapshotKeys},
-		{"journal_bytes", st.JournalBytes}, {"journal_written_bytes", st.Journaled},
+		{"journal_bytes", st.JournalBytes}, {"journal_written_bytes", st.Journaled}, {"journal_flushed_until_usec", st.FlushedUntil.UnixMicro()},
 	}
 	if st.Err != nil {
 		fields = append(fields, field{"persistence_error", st.Err})

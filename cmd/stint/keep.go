@@ -91,6 +91,7 @@ func (k *kept) Status() server.KeeperStatus {
 	status := server.KeeperStatus{
 		Mode: string(st.Mode), Err: k.keeper.Err(), Saving: st.Saving, LastSaveErr: st.LastSaveErr,
 		SnapshotBytes: st.SnapshotBytes, SnapshotKeys: st.SnapshotKeys, JournalBytes: st.JournalBytes, Journaled: st.Journaled,
+		FlushedUntil: time.Unix(0, st.FlushedUntil),
 	}
 	if st.LastSave > 0 {
 		status.LastSave = time.Unix(0, st.LastSave)
