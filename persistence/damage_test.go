@@ -208,6 +208,10 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{"an empty snapshot", func(f map[string][]byte) { f[snapshot] = nil }, snapshot, 0, ErrNotOurs},
 		{"a journal of another number", func(f map[string][]byte) { f[next] = f[journal] }, next, 16, errRenamed},
 		{"a journal that is missing", func(f map[string][]byte) { delete(f, journal) }, next, 0, errMissing},
+		{"a journal that is missing between others", func(f map[string][]byte) {
+			f[fileName(journalPrefix, 3)] = appendHeader(nil, journalMagic, 3, 512)
+			delete(f, next)
+		}, fileName(journalPrefix, 3), 0, errMissing},
 		{"a state that is none", func(f map[string][]byte) {
 			f[journal] = append(appendHeader(nil, journalMagic, 1, 0), blockOf(1, headerBytes, []byte{recLimit, 99, 0, 0, 0, 0, recState, 0, 1, 1, 'k', 'x'})...)
 		}, journal, headerBytes, engine.ErrState},

@@ -331,6 +331,7 @@ func (w *world) flush() {
 		for len(j.syncing) == 0 {
 			runtime.Gosched() // so that it is over at this point in every run
 		}
+		w.disk.lock()()
 	}
 	if k.Err() == nil && w.mode != Always { // there, what was refused may be lost although later changes are kept
 		w.flushed = seq

@@ -2,7 +2,6 @@ package persistence
 
 import (
 	"errors"
-	"runtime"
 
 	"github.com/stintdb/stint/engine"
 )
@@ -12,14 +11,14 @@ const scanChunk = 256
 
 // writeSnapshot writes every entry and policy to a file beside and renames it once it is whole and durable. Decisions go
 // on meanwhile: an entry is written as it is when its turn comes, and what changes later is in the journal of the same
-// number.
-func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64) (states, size int64, err error) {
+// number. rest is called between blocks.
+func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64, rest func()) (states, size int64, err error) {
 	name := fileName(snapshotPrefix, number)
 	file, err := fs.Create(name + tempSuffix)
 	if err != nil {
 		return 0, 0, err
 	}
-	w := &blockWriter{file: file, number: number}
+	w := &blockWriter{file: file, number: number, rest: rest}
 	w.begin(snapshotMagic, int64(store.Len()))
 	w.enc.start(clock())
 	store.PolicyOps(func(op *engine.Op) { w.enc.policy(op); w.flushFull(clock()) })
@@ -29,7 +28,6 @@ func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64
 		states += int64(w.enc.states)
 		w.enc.states = 0
 		w.flushFull(now)
-		runtime.Gosched() // decisions go first: they would wait for the rest of this goroutine's turn
 	}
 	w.enc.end(states)
 	w.flush(clock())
@@ -51,6 +49,7 @@ type blockWriter struct {
 	number uint64
 	offset int64
 	enc    encoder
+	rest   func() // called between blocks
 	err    error
 }
 
@@ -68,6 +67,7 @@ func (w *blockWriter) write(b []byte) {
 func (w *blockWriter) flushFull(now int64) {
 	if len(w.enc.buf) >= fullBlockBytes {
 		w.flush(now)
+		w.rest()
 	}
 }
 
