@@ -1,0 +1,35 @@
+package engine
+
+import "testing"
+
+// touched is the memory that entries take of the system: room at the end of an arena costs nothing until it is used.
+func (s *Store) touched() (bytes int64) {
+	for i := range s.shards {
+		bytes += int64(s.shards[i].used) + s.shards[i].index.bytes()
+	}
+	return bytes
+}
+
+// A key of 16 bytes takes at most 72 bytes in all with an algorithm whose state has a fixed size, at a million keys.
+func TestMemoryPerKey(t *testing.T) {
+	for algorithm := GCRA; algorithm <= Concurrency; algorithm++ {
+		s := New(Options{})
+		l := Limit{Algorithm: algorithm, Capacity: 100, Rate: Rate{0, 3600 * sec}}
+		if algorithm <= LeakyQueue {
+			l.Rate.Tokens = 1
+		}
+		keys := 1_000_000
+		if algorithm >= SlidingLog {
+			keys /= 10
+		}
+		for i := range keys {
+			ask(s, epoch, Op{Key: keyOf(i), Limit: l, Tokens: 1, Who: []byte("worker-1")})
+		}
+		perKey := float64(s.touched()) / float64(keys)
+		t.Logf("%s: %.1f bytes a key", algorithm, perKey)
+		if algorithms[algorithm].bytes != 0 && perKey > 72 {
+			t.Errorf("%s takes %.1f bytes a key", algorithm, perKey)
+		}
+		s.Close()
+	}
+}
