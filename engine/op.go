@@ -62,6 +62,10 @@ const (
 	PolicyTooMany        // there are as many policies, or overrides of one, as are kept
 	SameKeyTwice         // the policy's limits come to the same key for this caller
 	NotKept              // what was decided could not be made durable: it counts as taken, and must not be acted on
+	Uncertain            // leadership was lost while it was being decided: it may or may not have been, and counts as taken
+	NoLeader             // the cluster has no leader that could decide; nothing was taken
+	Moved                // another node of the cluster decides, and the client is to ask there; nothing was taken
+	Overloaded           // more is waiting to be decided than may; nothing was taken
 	TooLong              // the policy's limits come to a key longer than MaxKey, or a holder out of bounds, for this caller
 )
 

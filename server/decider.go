@@ -2,17 +2,6 @@ package server
 
 import "github.com/stintdb/stint/engine"
 
-// Batch is what a session asks to have decided: one pipeline's operations, or one transaction's.
-type Batch struct {
-	Ops     []engine.Op
-	Results []engine.Result // as long as Ops
-	Atomic  bool            // all at one instant with nothing in between: MULTI … EXEC
-	Local   bool            // reads may be answered from this node's own state: READONLY
-
-	// Done is called once, from another goroutine, when Decide returned false and the results are in.
-	Done func()
-}
-
 // Decider is the door through which sessions have operations decided, in order and at one reading of its clock.
 //
 // Decide either fills in the results and returns true, or returns false at once and calls b.Done later; it never
@@ -20,7 +9,7 @@ type Batch struct {
 // returns: a Decider that needs them longer copies them. The batch
 // itself stays untouched until Done.
 type Decider interface {
-	Decide(b *Batch) (finished bool)
+	Decide(b *engine.Batch) (finished bool)
 }
 
 // Local decides on a store in this process.
@@ -40,7 +29,7 @@ type Durable interface {
 }
 
 // Decide implements [Decider].
-func (l *Local) Decide(b *Batch) bool {
+func (l *Local) Decide(b *engine.Batch) bool {
 	if l.Durable == nil {
 		l.apply(b)
 		return true
@@ -62,7 +51,7 @@ func (l *Local) Decide(b *Batch) bool {
 	return false
 }
 
-func (l *Local) apply(b *Batch) {
+func (l *Local) apply(b *engine.Batch) {
 	if b.Atomic {
 		l.Store.ApplyAtomic(l.Clock.Now(), b.Ops, b.Results)
 	} else {
@@ -71,7 +60,7 @@ func (l *Local) apply(b *Batch) {
 }
 
 // refuse grants nothing that could not be kept: only looking goes on.
-func (l *Local) refuse(b *Batch) {
+func (l *Local) refuse(b *engine.Batch) {
 	for i := range b.Ops {
 		if b.Ops[i].Writes() {
 			b.Results[i].Status, b.Results[i].Allowed = engine.NotKept, false
@@ -81,7 +70,7 @@ func (l *Local) refuse(b *Batch) {
 	}
 }
 
-func writes(b *Batch) bool {
+func writes(b *engine.Batch) bool {
 	for i := range b.Ops {
 		if b.Ops[i].Writes() {
 			return true
@@ -91,7 +80,7 @@ func writes(b *Batch) bool {
 }
 
 // changed reports whether carrying out the batch may have changed anything: a denial does not.
-func changed(b *Batch) bool {
+func changed(b *engine.Batch) bool {
 	for i := range b.Ops {
 		if changedBy(&b.Ops[i], &b.Results[i]) {
 			return true
@@ -109,7 +98,7 @@ func changedBy(op *engine.Op, res *engine.Result) bool {
 }
 
 // notKept turns the results of what changed anything into errors.
-func notKept(b *Batch) {
+func notKept(b *engine.Batch) {
 	for i := range b.Ops {
 		if changedBy(&b.Ops[i], &b.Results[i]) {
 			b.Results[i].Status, b.Results[i].Allowed = engine.NotKept, false

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/engine"
 )
 
 // spy notes what a session asks to have decided.
@@ -13,7 +15,7 @@ type spy struct {
 	log []string
 }
 
-func (s *spy) Decide(b *Batch) bool {
+func (s *spy) Decide(b *engine.Batch) bool {
 	var keys []string
 	for _, op := range b.Ops {
 		keys = append(keys, string(op.Key))

@@ -55,7 +55,7 @@ func (s *session) abandon() {
 	}
 	s.held = nil
 	s.waiting.Store(false)
-	b := &Batch{
+	b := &engine.Batch{
 		Ops:     []engine.Op{{Verb: engine.Refund, Key: h.op.Key, Tokens: h.op.Tokens}},
 		Results: make([]engine.Result, 1),
 		Done:    func() {},

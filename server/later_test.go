@@ -28,8 +28,8 @@ func cloneOp(op engine.Op) engine.Op {
 }
 
 // Decide implements Decider; it never finishes at once.
-func (l *laterLocal) Decide(b *Batch) bool {
-	copied := Batch{Ops: make([]engine.Op, len(b.Ops)), Results: make([]engine.Result, len(b.Ops)), Atomic: b.Atomic}
+func (l *laterLocal) Decide(b *engine.Batch) bool {
+	copied := engine.Batch{Ops: make([]engine.Op, len(b.Ops)), Results: make([]engine.Result, len(b.Ops)), Atomic: b.Atomic}
 	for i, op := range b.Ops {
 		copied.Ops[i] = cloneOp(op)
 	}

@@ -47,7 +47,7 @@ type session struct {
 type workspace struct {
 	out     resp.Writer
 	request command.Request
-	batch   Batch
+	batch   engine.Batch
 	replies []reply
 	exec    bool // the replies are those of one EXEC
 
