@@ -23,7 +23,8 @@ type Server struct {
 	clock    *Clock
 	log      *slog.Logger
 	version  string
-	keeper   Keeper // nil if nothing is kept on disk
+	keeper   Keeper     // nil if nothing is kept on disk
+	cluster  Membership // nil if this server stands alone
 	changed  func(*config.Config)
 	runID    string
 
@@ -56,12 +57,13 @@ type Options struct {
 	Log     *slog.Logger
 	Version string
 	Keeper  Keeper               // nil if nothing is kept on disk
+	Cluster Membership           // nil if this server stands alone
 	Changed func(*config.Config) // called after a CONFIG SET; nil for nothing
 }
 
 // New returns a server that listens to nothing yet.
 func New(o Options) *Server {
-	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, keeper: o.Keeper, changed: o.Changed, runID: newRunID()}
+	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, keeper: o.Keeper, cluster: o.Cluster, changed: o.Changed, runID: newRunID()}
 	s.settings.Store(&o.Config)
 	s.clients.byID = make(map[int64]*session)
 	s.waits = newWaits(o.Clock)
@@ -141,6 +143,9 @@ func (s *Server) Now() int64 { return s.clock.Now() }
 
 // Keys implements [command.Server].
 func (s *Server) Keys() command.Keyspace { return s.keys }
+
+// Membership implements [command.Server].
+func (s *Server) Membership() command.Membership { return s.cluster }
 
 func (s *Server) borrow() *workspace { return s.workspaces.Get().(*workspace) }
 

@@ -85,6 +85,8 @@ type Server interface {
 	Save(done func(error)) error
 	// LastSave is when the last snapshot was completed, in Unix seconds.
 	LastSave() int64
+	// Membership is the cluster this server is a node of, nil if it stands alone.
+	Membership() Membership
 }
 
 // Keyspace is the local store, read without going through the Decider.

@@ -1,0 +1,12 @@
+package server
+
+import "github.com/stintdb/stint/server/command"
+
+// The second of the server's two doors, beside [Decider], in the words of package command, whose commands look through
+// it. Only cmd/stint sees what is behind it.
+type (
+	Membership    = command.Membership
+	ClusterState  = command.ClusterState
+	ClusterStatus = command.ClusterStatus
+	ClusterMember = command.ClusterMember
+)
