@@ -73,7 +73,10 @@ func TestEverySettingEveryWay(t *testing.T) {
 	values := map[string]string{
 		"listen": ":7000", "dir": "data", "admin": ":9100", "loops": "3", "durability": "always", "snapshot-every": "1h", "journal-size": "1gb", "repair": "yes", "max-memory": "1gb", "max-clients": "7", "idle-timeout": "5m",
 		"shutdown-timeout": "7s", "max-args": "99", "max-key-size": "8kb", "max-sliding-log": "500", "max-bulk-size": "16kb", "query-buffer-size": "2mb",
-		"output-buffer-size": "2mb", "log-level": "debug", "log-format": "json",
+		"output-buffer-size": "2mb", "cluster-listen": "127.0.0.1:7379", "node-id": "b", "cluster-peers": "127.0.0.1:7379,127.0.0.1:7380", "bootstrap-expect": "2",
+		"cluster-advertise": "127.0.0.1:7379", "advertise": "127.0.0.1:7000", "redirect": "moved", "decide-timeout": "2s", "cluster-heartbeat": "1s",
+		"cluster-disk-timeout": "3s", "cluster-log-size": "1gb", "cluster-import": "old", "cluster-tls-cert": "cert.pem", "cluster-tls-key": "key.pem",
+		"cluster-tls-ca": "ca.pem", "cluster-insecure": "yes", "log-level": "debug", "log-format": "json",
 	}
 	for i := range config.Settings {
 		s := &config.Settings[i]
@@ -84,22 +87,38 @@ func TestEverySettingEveryWay(t *testing.T) {
 			}
 			continue
 		}
-		line := s.Name + ` = "` + value + `"`
-		if s.Name != "dir" { // some settings need it
-			line += "\ndir = \"data\""
+		var lines, args, environ []string
+		for name, text := range neededBy(s, values) {
+			other, _ := config.Lookup(name)
+			lines = append(lines, name+` = "`+text+`"`)
+			args = append(args, "--"+name+"="+text)
+			environ = append(environ, other.Env()+"="+text)
 		}
-		f := files{"c.toml": line}
-		for _, way := range []struct{ args, environ []string }{
-			{[]string{"--dir", "data", "--" + s.Name + "=" + value}, nil},
-			{nil, []string{"STINT_DIR=data", s.Env() + "=" + value}},
-			{[]string{"--config", "c.toml"}, nil},
-		} {
+		f := files{"c.toml": strings.Join(lines, "\n")}
+		for _, way := range []struct{ args, environ []string }{{args, nil}, {nil, environ}, {[]string{"--config", "c.toml"}, nil}} {
 			cfg, err := load(way.args, way.environ, f.read)
 			if err != nil || s.Get(&cfg) != value {
 				t.Errorf("%q %q: %s is %q, %v", way.args, way.environ, s.Name, s.Get(&cfg), err)
 			}
 		}
 	}
+}
+
+// neededBy is a setting with its value and those it can't do without.
+func neededBy(s *config.Setting, values map[string]string) map[string]string {
+	needed := map[string]string{s.Name: values[s.Name], "dir": values["dir"]}
+	if s.Group != "Cluster" {
+		return needed
+	}
+	for _, name := range []string{"cluster-listen", "node-id", "cluster-peers"} {
+		needed[name] = values[name]
+	}
+	if strings.HasPrefix(s.Name, "cluster-tls") {
+		for _, name := range []string{"cluster-tls-cert", "cluster-tls-key", "cluster-tls-ca"} {
+			needed[name] = values[name]
+		}
+	}
+	return needed
 }
 
 // What stops the start, word for word: these sentences are what a user has to go by.
@@ -125,6 +144,9 @@ func TestRefused(t *testing.T) {
 		{"contradiction", []string{"--max-bulk-size", "2kb"}, nil, "max-key-size (4kb) is more than max-bulk-size (2kb), so the longest keys could never arrive: raise max-bulk-size to at least 4kb or lower max-key-size to 2kb"},
 		{"nothing to keep", []string{"--durability", "always"}, nil, "durability (always) needs a directory to keep state in: name one with dir, or leave durability out"},
 		{"nothing to repair", []string{"--repair"}, nil, "repair needs the directory to repair: name it with dir, or leave repair out"},
+		{"no part of a cluster", []string{"--node-id", "a"}, nil, "node-id is a setting of a cluster's node: make this server one with cluster-listen, or leave node-id out"},
+		{"a node without peers", []string{"--cluster-listen", "127.0.0.1:7379", "--node-id", "a", "--dir", "data"}, nil,
+			"cluster-listen needs the addresses of the nodes: list them with cluster-peers, this one (127.0.0.1:7379) among them"},
 		{"dir is a file", []string{"--dir", "load_test.go"}, nil, "dir: 'load_test.go' is a file: name a directory, or one that can be created"},
 	} {
 		if _, err := load(tc.args, tc.environ, files{}.read); err == nil || err.Error() != tc.want {

@@ -32,6 +32,9 @@ func (p *process) server(ctx context.Context, args []string) error {
 
 // runServer serves until ctx is done. Parts start in the order they need each other and stop in the opposite one.
 func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer) error {
+	if cfg.IsCluster() {
+		return errors.New("this version has no cluster yet: leave cluster-listen out")
+	}
 	log, level := newLogger(cfg, stderr)
 	store := engine.New(engine.Options{MaxBytes: cfg.MaxMemoryBytes})
 	defer store.Close()

@@ -3,8 +3,8 @@ package config
 import "time"
 
 // Config is one complete set of settings. It is a plain value: copy it, change the copy with [Setting.Set], check it,
-// and swap it in. A copy shares Listen with its original, which is safe because Set replaces the list and never
-// writes into it.
+// and swap it in. A copy shares Listen and ClusterPeers with its original, which is safe because Set replaces a list and
+// never writes into it.
 type Config struct {
 	Listen []string // where clients connect: HOST:PORT or unix:/path, at least one
 	Admin  string   // HOST:PORT of the HTTP server for operators, "" is off
@@ -28,6 +28,23 @@ type Config struct {
 	IdleTimeout       time.Duration // a connection silent for so long is closed, 0 is never
 	ShutdownTimeout   time.Duration // how long open connections may take to drain at shutdown
 
+	NodeID             string        // the node's name in its cluster
+	ClusterListen      string        // HOST:PORT where other nodes connect, "" is no cluster
+	ClusterAdvertise   string        // HOST:PORT where other nodes reach ClusterListen, "" is ClusterListen itself
+	ClusterPeers       []string      // HOST:PORT of the nodes that form the cluster, this one among them
+	BootstrapExpect    int           // nodes that have to meet before they form it, 0 is all of ClusterPeers
+	ClusterImport      string        // data directory of a server alone whose state a new cluster begins with, "" is none
+	Advertise          string        // HOST:PORT where clients reach this node, "" follows from Listen
+	Redirect           string        // forward or moved: what a node that is not the leader does with requests
+	DecideTimeout      time.Duration // a request that no leader decides for so long is answered CLUSTERDOWN
+	ClusterHeartbeat   time.Duration // a leader silent for so long is replaced
+	ClusterLogBytes    int64         // size beyond which the Raft log is cut off behind a snapshot
+	ClusterDiskTimeout time.Duration // a leader whose disk takes longer gives up leadership
+	ClusterTLSCert     string        // files in PEM: this node's certificate, its key, and who signed the nodes'
+	ClusterTLSKey      string
+	ClusterTLSCA       string
+	ClusterInsecure    bool // nodes talk without TLS
+
 	LogLevel  string // debug, info, warn or error
 	LogFormat string // text or json
 }
@@ -35,19 +52,24 @@ type Config struct {
 // Default returns the settings of a server that was told nothing.
 func Default() Config {
 	return Config{
-		Listen:            []string{"127.0.0.1:6379"},
-		Durability:        "interval",
-		SnapshotEvery:     5 * time.Minute,
-		JournalBytes:      64 << 20,
-		MaxClients:        10_000,
-		MaxArgs:           1024,
-		MaxKeyBytes:       4 << 10,
-		MaxSlidingLog:     100_000,
-		MaxBulkBytes:      64 << 10,
-		QueryBufferBytes:  1 << 20,
-		OutputBufferBytes: 4 << 20,
-		ShutdownTimeout:   5 * time.Second,
-		LogLevel:          "info",
-		LogFormat:         "text",
+		Listen:             []string{"127.0.0.1:6379"},
+		Durability:         "interval",
+		SnapshotEvery:      5 * time.Minute,
+		JournalBytes:       64 << 20,
+		MaxClients:         10_000,
+		MaxArgs:            1024,
+		MaxKeyBytes:        4 << 10,
+		MaxSlidingLog:      100_000,
+		MaxBulkBytes:       64 << 10,
+		QueryBufferBytes:   1 << 20,
+		OutputBufferBytes:  4 << 20,
+		ShutdownTimeout:    5 * time.Second,
+		Redirect:           "forward",
+		DecideTimeout:      time.Second,
+		ClusterHeartbeat:   300 * time.Millisecond,
+		ClusterLogBytes:    64 << 20,
+		ClusterDiskTimeout: 2 * time.Second,
+		LogLevel:           "info",
+		LogFormat:          "text",
 	}
 }

@@ -1,17 +1,23 @@
 package config
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // The groups of the help text and of docs/configuration.md.
 const (
 	groupNetwork = "Network"
 	groupState   = "State and memory"
 	groupClients = "Limits on clients"
+	groupCluster = "Cluster"
 	groupLog     = "Logging"
 )
 
 // Settings is the one table of settings, in the order people read it; rows of one group stand together.
-var Settings = []Setting{
+var Settings = slices.Concat(serverSettings, clusterSettings, logSettings)
+
+var serverSettings = []Setting{
 	{
 		Name: "listen", Group: groupNetwork, Placeholder: "ADDRESS",
 		Help:  "Where clients connect: HOST:PORT or unix:/path. An empty HOST is every interface. May be repeated; in a variable, separate several by commas.",
@@ -107,6 +113,9 @@ var Settings = []Setting{
 		Help:  "Most bytes of replies a client may leave unread; beyond it the connection is closed.",
 		value: func(c *Config) Value { return &size[int]{&c.OutputBufferBytes, 16 << 10, 1 << 30, ""} },
 	},
+}
+
+var logSettings = []Setting{
 	{
 		Name: "log-level", Group: groupLog, Placeholder: "LEVEL", Mutable: true,
 		Help:  "Least severe messages to log: debug, info, warn or error.",

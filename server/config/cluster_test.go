@@ -1,0 +1,111 @@
+package config
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// node returns the settings of a node of a cluster.
+func node() Config {
+	c := Default()
+	c.NodeID, c.Dir, c.ClusterListen = "a", "data", "127.0.0.1:7379"
+	c.ClusterPeers = []string{"127.0.0.1:7379", "127.0.0.1:7380", "127.0.0.1:7381"}
+	return c
+}
+
+func TestClusterContradictions(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*Config)
+		says   []string
+	}{
+		{"no name", func(c *Config) { c.NodeID = "" }, []string{"node-id"}},
+		{"no directory", func(c *Config) { c.Dir = "" }, []string{"name one with dir"}},
+		{"no peers", func(c *Config) { c.ClusterPeers = nil }, []string{"cluster-peers", "127.0.0.1:7379"}},
+		{"peers without itself", func(c *Config) { c.ClusterListen = "127.0.0.1:7399" }, []string{"does not name this node", "127.0.0.1:7399", "cluster-advertise"}},
+		{"advertised as another", func(c *Config) { c.ClusterAdvertise = "127.0.0.1:1" }, []string{"reach at 127.0.0.1:1"}},
+		{"a peer twice", func(c *Config) { c.ClusterPeers[2] = "localhost:7379" }, []string{"names localhost:7379 twice"}},
+		{"every interface", func(c *Config) { c.ClusterListen = ":7379" }, []string{"every interface", "cluster-advertise"}},
+		{"any port", func(c *Config) { c.ClusterListen = "127.0.0.1:0" }, []string{"not 0"}},
+		{"expects too many", func(c *Config) { c.BootstrapExpect = 4 }, []string{"bootstrap-expect (4)", "(3)"}},
+		{"expects too few", func(c *Config) { c.BootstrapExpect = 1 }, []string{"no majority", "at least 2"}},
+		{"port of clients", func(c *Config) { c.Listen = []string{"127.0.0.1:7379"} }, []string{"same port as listen"}},
+		{"port of operators", func(c *Config) { c.Admin = ":7379" }, []string{"same port as admin"}},
+		{"durability", func(c *Config) { c.Durability = "always" }, []string{"durability (always)", "no meaning in a cluster"}},
+		{"snapshots", func(c *Config) { c.SnapshotEvery = 0 }, []string{"snapshot-every", "cluster-log-size"}},
+		{"journal", func(c *Config) { c.JournalBytes = 1 << 30 }, []string{"journal-size", "cluster-log-size"}},
+		{"repair", func(c *Config) { c.Repair = true }, []string{"repair", "empty the directory"}},
+		{"imports itself", func(c *Config) { c.ClusterImport = "data" }, []string{"cluster-import", "a directory of its own"}},
+		{"no TLS", func(c *Config) {
+			c.ClusterListen, c.ClusterPeers = "10.0.0.7:7379", []string{"10.0.0.7:7379", "10.0.0.8:7379", "10.0.0.9:7379"}
+		}, []string{"10.0.0.7:7379", "cluster-tls-cert", "cluster-insecure"}},
+		{"no TLS behind another name", func(c *Config) {
+			c.ClusterAdvertise = "stint-1:7379"
+			c.ClusterPeers[0] = "stint-1:7379"
+		}, []string{"stint-1:7379", "cluster-insecure"}},
+		{"half of TLS", func(c *Config) { c.ClusterTLSCert = "cert.pem" }, []string{"give all three"}},
+		{"TLS and none", func(c *Config) {
+			c.ClusterTLSCert, c.ClusterTLSKey, c.ClusterTLSCA, c.ClusterInsecure = "a", "b", "c", true
+		}, []string{"cluster-insecure", "leave one of them out"}},
+		{"nowhere to send clients", func(c *Config) { c.Listen = []string{"unix:/run/s.sock"} }, []string{"advertise"}},
+		{"no cluster", func(c *Config) { c.ClusterListen = "" }, []string{"node-id is a setting of a cluster's node", "cluster-listen"}},
+		{"redirect without a cluster", func(c *Config) { *c = Default(); c.Redirect = "moved" }, []string{"redirect is a setting"}},
+	} {
+		c := node()
+		tc.change(&c)
+		err := c.Check()
+		if !errors.Is(err, ErrContradiction) {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		for _, part := range tc.says {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %q does not say %q", tc.name, err, part)
+			}
+		}
+	}
+}
+
+func TestNodesThatAreFine(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"as it is":           func(*Config) {},
+		"expects a majority": func(c *Config) { c.BootstrapExpect = 2 },
+		"in a container": func(c *Config) {
+			c.ClusterListen, c.ClusterAdvertise, c.ClusterInsecure = ":7379", "stint-1:7379", true
+			c.ClusterPeers = []string{"Stint-1:7379", "stint-2:7379", "stint-3:7379"}
+		},
+		"with TLS": func(c *Config) {
+			c.ClusterListen, c.ClusterTLSCert, c.ClusterTLSKey, c.ClusterTLSCA = "10.0.0.7:7379", "a", "b", "c"
+			c.ClusterPeers = []string{"10.0.0.7:7379"}
+		},
+		"on a socket": func(c *Config) { c.Listen, c.Advertise = []string{"unix:/run/s.sock"}, "10.0.0.7:6379" },
+	} {
+		c := node()
+		change(&c)
+		if err := c.Check(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWhereOthersReachANode(t *testing.T) {
+	for _, tc := range []struct {
+		listen                 []string
+		advertise, advertised  string
+		wantClients, wantPeers string
+	}{
+		{[]string{"127.0.0.1:6379"}, "", "", "127.0.0.1:6379", "127.0.0.1:7379"},
+		{[]string{"unix:/s", "127.0.0.1:6380"}, "", "", "127.0.0.1:6380", "127.0.0.1:7379"},
+		{[]string{":6379"}, "", "stint-1:7379", "stint-1:6379", "stint-1:7379"},
+		{[]string{"[::]:6379"}, "", "[fe80::1]:7379", "[fe80::1]:6379", "[fe80::1]:7379"},
+		{[]string{":6379"}, "example.com:16379", "stint-1:7379", "example.com:16379", "stint-1:7379"},
+		{[]string{"unix:/s"}, "", "", "", "127.0.0.1:7379"},
+	} {
+		c := node()
+		c.Listen, c.Advertise, c.ClusterAdvertise = tc.listen, tc.advertise, tc.advertised
+		if clients, peers := c.ClientAddress(), c.PeerAddress(); clients != tc.wantClients || peers != tc.wantPeers {
+			t.Errorf("%v: clients %s, peers %s, want %s and %s", tc, clients, peers, tc.wantClients, tc.wantPeers)
+		}
+	}
+}
