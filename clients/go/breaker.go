@@ -1,0 +1,101 @@
+package stint
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	defaultFailures = 5
+	defaultCoolDown = 250 * time.Millisecond
+	maxCoolDown     = 10 * time.Second // failed probes double the time to the next, up to this
+)
+
+// A breaker stops asking a server that does not answer. It opens after several failures in a row. While it is open, a
+// probe asks from time to time in the background, so that no caller has to wait in order to find out; when the probe is
+// answered, the breaker closes.
+//
+// Failures that overlap count as one: of the requests that were under way when a failure was counted, no further one is.
+// So five failures are five times the timeout without an answer when the server is stuck, however many requests there
+// were, and five requests one after the other when connections are refused.
+type breaker struct {
+	failures int32
+	coolDown time.Duration
+	probe    func(context.Context) error
+	changed  func(open bool, cause error)
+
+	open atomic.Bool
+
+	mu       sync.Mutex
+	inRow    atomic.Int32 // written with mu held
+	lastFail time.Time    // when the last failure was counted
+	closed   bool         // for good
+	timer    *time.Timer
+}
+
+// succeeded takes note of a reply, whatever it says.
+func (b *breaker) succeeded() {
+	if b.inRow.Load() == 0 {
+		return
+	}
+	b.mu.Lock()
+	b.inRow.Store(0)
+	b.mu.Unlock()
+}
+
+// failed takes note that a request begun at the given time was not answered.
+func (b *breaker) failed(begun time.Time, cause error) {
+	b.mu.Lock()
+	if b.closed || b.open.Load() || (b.inRow.Load() > 0 && begun.Before(b.lastFail)) {
+		b.mu.Unlock()
+		return
+	}
+	b.lastFail = time.Now()
+	opens := b.inRow.Add(1) >= b.failures
+	if opens {
+		b.open.Store(true)
+		b.schedule(b.coolDown)
+	}
+	b.mu.Unlock()
+	if opens {
+		b.changed(true, cause)
+	}
+}
+
+// schedule has the server probed after about d. b.mu is held.
+func (b *breaker) schedule(d time.Duration) {
+	jittered := d/2 + rand.N(d) // so that the processes do not all ask at once
+	b.timer = time.AfterFunc(jittered, func() { b.tryAgain(d) })
+}
+
+func (b *breaker) tryAgain(d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	err := b.probe(ctx)
+	cancel()
+	b.mu.Lock()
+	if b.closed {
+		b.mu.Unlock()
+		return
+	}
+	if err != nil {
+		b.schedule(min(2*d, maxCoolDown))
+		b.mu.Unlock()
+		return
+	}
+	b.inRow.Store(0)
+	b.open.Store(false)
+	b.mu.Unlock()
+	b.changed(false, nil)
+}
+
+func (b *breaker) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+}

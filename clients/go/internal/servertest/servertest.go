@@ -1,0 +1,176 @@
+// Package servertest runs Stint servers, built from this checkout, for the tests of the Go client.
+package servertest
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	startTimeout = 20 * time.Second
+	stopTimeout  = 10 * time.Second
+)
+
+// A Server is a process of Stint.
+type Server struct {
+	Address string
+	command *exec.Cmd
+	ended   chan struct{}
+	mu      sync.Mutex
+	log     strings.Builder
+}
+
+var binary struct {
+	sync.Once
+	path string
+	err  error
+}
+
+// build builds the server once for each test program.
+func build() (string, error) {
+	binary.Do(func() {
+		var root, folder string
+		if root, binary.err = findRoot(); binary.err != nil {
+			return
+		}
+		if folder, binary.err = os.MkdirTemp("", "stint-client-test"); binary.err != nil {
+			return
+		}
+		binary.path = filepath.Join(folder, "stint")
+		command := exec.Command("go", "build", "-o", binary.path, "./cmd/stint")
+		command.Dir = root
+		if output, err := command.CombinedOutput(); err != nil {
+			binary.err = fmt.Errorf("%s: %w\n%s", command, err, output)
+		}
+	})
+	return binary.path, binary.err
+}
+
+// findRoot looks for the folder with the server's source, here or above.
+func findRoot() (string, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for at := folder; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, "cmd", "stint")); err == nil {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("no cmd/stint in %s or above: these tests need the whole repository", folder)
+		}
+	}
+}
+
+// Clean removes what was built. Call it at the end of TestMain.
+func Clean() {
+	if binary.path != "" {
+		os.RemoveAll(filepath.Dir(binary.path))
+	}
+}
+
+// FreeAddress is a loopback address that nothing listens on.
+func FreeAddress() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer listener.Close()
+	return listener.Addr().String(), nil
+}
+
+// Start starts a server on a free loopback port, or on the address given with --listen, and waits until it is ready.
+func Start(flags ...string) (*Server, error) {
+	path, err := build()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{ended: make(chan struct{})}
+	if s.Address, err = FreeAddress(); err != nil {
+		return nil, err
+	}
+	for i, flag := range flags {
+		if flag == "--listen" {
+			s.Address = flags[i+1]
+		}
+	}
+	admin, err := FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	s.command = exec.Command(path, append([]string{"server", "--listen", s.Address, "--admin", admin}, flags...)...)
+	s.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	output, err := s.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	s.command.Stderr = s.command.Stdout
+	if err := s.command.Start(); err != nil {
+		return nil, err
+	}
+	ready := make(chan struct{})
+	go s.follow(bufio.NewScanner(output), ready)
+	select {
+	case <-ready:
+		return s, nil
+	case <-s.ended:
+		return nil, fmt.Errorf("the server ended before it was ready:\n%s", s.Log())
+	case <-time.After(startTimeout):
+		s.Kill()
+		return nil, fmt.Errorf("the server was not ready within %v:\n%s", startTimeout, s.Log())
+	}
+}
+
+func (s *Server) follow(lines *bufio.Scanner, ready chan<- struct{}) {
+	defer close(s.ended)
+	announced := false
+	for lines.Scan() {
+		s.mu.Lock()
+		s.log.WriteString(lines.Text() + "\n")
+		s.mu.Unlock()
+		if !announced && strings.Contains(lines.Text(), "ready") {
+			announced = true
+			close(ready)
+		}
+	}
+}
+
+// Log is what the server has printed.
+func (s *Server) Log() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.log.String()
+}
+
+// Kill ends the process at once, and Stop asks it to end.
+func (s *Server) Kill() {
+	_ = s.command.Process.Kill()
+	<-s.ended
+	_ = s.command.Wait()
+}
+
+// Pause stops the process with SIGSTOP: its connections stay open and nothing answers.
+func (s *Server) Pause() error { return s.command.Process.Signal(syscall.SIGSTOP) }
+
+// Resume lets it go on.
+func (s *Server) Resume() error { return s.command.Process.Signal(syscall.SIGCONT) }
+
+// Stop asks the server to end and waits for it.
+func (s *Server) Stop() error {
+	_ = s.command.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-s.ended:
+	case <-time.After(stopTimeout):
+		s.Kill()
+		return fmt.Errorf("the server has not stopped within %v of SIGTERM", stopTimeout)
+	}
+	return s.command.Wait()
+}

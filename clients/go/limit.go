@@ -1,0 +1,216 @@
+package stint
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// A Limit says how many tokens may be taken, and how they come back. The zero Limit is not valid; make one with
+// [PerSecond] and its siblings, [Per], [Window], [SlidingWindow], [SlidingLog] or [GCRA]. Limits are values: they can be
+// compared, copied and kept in variables.
+//
+// Numbers of tokens are from 1 to 1,000,000,000,000, durations whole milliseconds from 1 ms to 10 years. A limit outside
+// of that is answered with an error by the call that uses it.
+type Limit struct {
+	algorithm algorithm
+	tokens    int64         // capacity of a bucket, limit of a window, max_burst + 1
+	count     int64         // tokens that come back in period; of a window, all of them
+	period    time.Duration // nominal for the windows of the calendar
+	window    Period        // of Window
+}
+
+type algorithm uint8
+
+const (
+	none algorithm = iota
+	tokenBucket
+	leakyQueue
+	gcra
+	fixedWindow
+	slidingWindow
+	slidingLog
+)
+
+// words are the algorithms' commands and, in RL.ALL, specs.
+var words = [...]struct{ command, spec string }{
+	tokenBucket:   {"TB.ACQUIRE", "TB"},
+	leakyQueue:    {"LB.QUEUE", ""},
+	gcra:          {"CL.THROTTLE", "CL"},
+	fixedWindow:   {"FW.ACQUIRE", "FW"},
+	slidingWindow: {"SW.ACQUIRE", "SW"},
+	slidingLog:    {"SL.ACQUIRE", "SL"},
+}
+
+// PerSecond is a token bucket that is refilled with n tokens a second and holds n, unless Burst says otherwise.
+func PerSecond(n int64) Limit { return Per(n, time.Second) }
+
+// PerMinute is a token bucket that is refilled with n tokens a minute and holds n, unless Burst says otherwise.
+func PerMinute(n int64) Limit { return Per(n, time.Minute) }
+
+// PerHour is a token bucket that is refilled with n tokens an hour and holds n, unless Burst says otherwise.
+func PerHour(n int64) Limit { return Per(n, time.Hour) }
+
+// PerDay is a token bucket that is refilled with n tokens in 24 hours and holds n, unless Burst says otherwise. For n in
+// each day of the calendar, take Window(n, Day).
+func PerDay(n int64) Limit { return Per(n, 24*time.Hour) }
+
+// Per is a token bucket (TB.ACQUIRE) that is refilled with n tokens in every period, evenly, and holds n, unless Burst
+// says otherwise. Over any span of time it grants at most its capacity and what comes in during the span; so
+// PerSecond(10) may grant nearly 20 within a second after a pause.
+func Per(n int64, period time.Duration) Limit {
+	return Limit{algorithm: tokenBucket, tokens: n, count: n, period: period}
+}
+
+// Burst returns the limit with another capacity: the most tokens that can be taken at once. It is for token buckets;
+// other limits are returned as they are.
+func (l Limit) Burst(capacity int64) Limit {
+	if l.algorithm == tokenBucket {
+		l.tokens = capacity
+	}
+	return l
+}
+
+// Queue turns a token bucket's rate into a queue (LB.QUEUE, nginx's limit_req): tokens go out one by one, evenly spaced,
+// and at most waiting may be waiting for theirs. Use it with [Limiter.Wait]; with Allow, [Result].Wait tells how long to
+// hold back. Other limits are returned as they are.
+func (l Limit) Queue(waiting int64) Limit {
+	if l.algorithm == tokenBucket {
+		l.algorithm, l.tokens = leakyQueue, waiting
+	}
+	return l
+}
+
+// GCRA is the limit of CL.THROTTLE, for keys that are shared with programs written for redis-cell: maxBurst+1 tokens,
+// and count more in every period, of whole seconds. Its times are rounded up to seconds. It decides as
+// Per(count, period).Burst(maxBurst+1), but a key belongs to one of the two.
+func GCRA(maxBurst, count int64, period time.Duration) Limit {
+	return Limit{algorithm: gcra, tokens: maxBurst + 1, count: count, period: period}
+}
+
+// A Period is the length and the beginning of a fixed window: one of the calendar's below, or made by [Starting] or
+// [Aligned].
+type Period string
+
+// Periods of the calendar, in UTC. Weeks begin on Monday.
+const (
+	Minute Period = "@minute"
+	Hour   Period = "@hour"
+	Day    Period = "@day"
+	Week   Period = "@week"
+	Month  Period = "@month"
+)
+
+// Starting is a window of length d that starts with the first request it grants, as INCR and EXPIRE do in Redis.
+func Starting(d time.Duration) Period { return Period(milliseconds(d)) }
+
+// Aligned is a window of length d counted from the Unix epoch: Aligned(15*time.Minute) is each quarter of an hour.
+func Aligned(d time.Duration) Period { return Period("@" + milliseconds(d)) }
+
+var calendar = map[Period]time.Duration{
+	Minute: time.Minute, Hour: time.Hour, Day: 24 * time.Hour, Week: 7 * 24 * time.Hour, Month: 30 * 24 * time.Hour,
+}
+
+// length is the window's length, a month having 30 days; 0 if the period is not well formed.
+func (p Period) length() time.Duration {
+	if d, ok := calendar[p]; ok {
+		return d
+	}
+	if len(p) > 0 && p[0] == '@' {
+		p = p[1:]
+	}
+	d, err := time.ParseDuration(string(p))
+	if err != nil {
+		return 0
+	}
+	return d
+}
+
+// Window is a fixed window (FW.ACQUIRE): n tokens in each period, all of them back when the next begins. Around the
+// border of two windows up to 2n can be taken in a moment.
+func Window(n int64, period Period) Limit {
+	return Limit{algorithm: fixedWindow, tokens: n, count: n, period: period.length(), window: period}
+}
+
+// SlidingWindow is a sliding window estimated from two counters (SW.ACQUIRE): about n tokens in any span of length d.
+func SlidingWindow(n int64, d time.Duration) Limit {
+	return Limit{algorithm: slidingWindow, tokens: n, count: n, period: d}
+}
+
+// SlidingLog is an exact sliding window (SL.ACQUIRE): at most n tokens in any span of length d. The server keeps a time
+// for each, so n has a bound there, 100,000 unless it is set otherwise.
+func SlidingLog(n int64, d time.Duration) Limit {
+	return Limit{algorithm: slidingLog, tokens: n, count: n, period: d}
+}
+
+// Tokens is the most that can be taken at once: a bucket's capacity, a window's limit, and one more than may wait in a
+// queue.
+func (l Limit) Tokens() int64 {
+	if l.algorithm == leakyQueue {
+		return l.tokens + 1
+	}
+	return l.tokens
+}
+
+// Period is the time in which the rate counts: Per's period, or a window's length, a month of the calendar having 30
+// days.
+func (l Limit) Period() time.Duration { return l.period }
+
+// String is the limit as the server's commands spell it, such as "TB 20 10/1000ms".
+func (l Limit) String() string {
+	if l.algorithm == none {
+		return "no limit"
+	}
+	if l.algorithm == leakyQueue {
+		return fmt.Sprintf("LB.QUEUE %d %s", l.tokens, l.second())
+	}
+	if l.algorithm == gcra {
+		return fmt.Sprintf("CL %d %d %d", l.tokens-1, l.count, int64(l.period/time.Second))
+	}
+	return fmt.Sprintf("%s %d %s", words[l.algorithm].spec, l.tokens, l.second())
+}
+
+// check finds what cannot be sent as it is meant. Ranges are the server's to check.
+func (l Limit) check() error {
+	unit := time.Millisecond
+	switch l.algorithm {
+	case none:
+		return fmt.Errorf("%w: the zero Limit; make one with PerSecond, Window, …", ErrInvalid)
+	case gcra:
+		unit = time.Second
+	}
+	if l.period <= 0 || l.period%unit != 0 {
+		return fmt.Errorf("%w: the period of a limit must be a whole number of %v above zero, got %v", ErrInvalid, unit, l.period)
+	}
+	return nil
+}
+
+// appendArguments adds what follows the key in the limit's command, and in a spec of RL.ALL.
+func (l Limit) appendArguments(to []any) []any {
+	if l.algorithm == gcra {
+		return append(to, l.tokens-1, l.count, int64(l.period/time.Second))
+	}
+	return append(to, l.tokens, l.second())
+}
+
+// second is the argument after the number of tokens: the rate, or the window.
+func (l Limit) second() string {
+	switch l.algorithm {
+	case tokenBucket, leakyQueue:
+		var space [48]byte
+		text := append(strconv.AppendInt(space[:0], l.count, 10), '/')
+		text = strconv.AppendInt(text, l.period.Milliseconds(), 10)
+		return string(append(text, "ms"...))
+	case fixedWindow:
+		return string(l.window)
+	default:
+		return milliseconds(l.period)
+	}
+}
+
+func milliseconds(d time.Duration) string {
+	if d%time.Millisecond != 0 {
+		return d.String() // which check refuses
+	}
+	return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+}

@@ -1,0 +1,113 @@
+package stint
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Bounds of what a process keeps for LocalShare.
+const (
+	maxLocalKeys = 100_000
+	sweepEvery   = time.Second
+)
+
+// local holds the buckets of LocalShare.
+type local struct {
+	share float64
+
+	mu      sync.Mutex
+	buckets map[localKey]*rate.Limiter
+	swept   time.Time
+}
+
+type localKey struct {
+	key   string
+	limit Limit
+}
+
+func newLocal(share float64) *local {
+	return &local{share: share, buckets: map[localKey]*rate.Limiter{}}
+}
+
+// take decides on n tokens of each limit at once, all or nothing. binding is the limit that denies with the longest
+// wait.
+func (l *local) take(now time.Time, n int64, limits []Keyed, keep bool) (states []LimitState, binding int, retry time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	binding = -1
+	buckets := make([]*rate.Limiter, len(limits))
+	for i, k := range limits {
+		buckets[i] = l.bucket(now, k)
+		if wait := waitFor(buckets[i], now, n); wait != 0 && (binding < 0 || longer(wait, retry)) {
+			binding, retry = i, wait
+		}
+	}
+	for i, b := range buckets {
+		if b == nil {
+			states = append(states, LimitState{Limit: limits[i].Limit.Tokens()})
+			continue
+		}
+		if binding < 0 && keep {
+			b.AllowN(now, int(n))
+		}
+		left := b.TokensAt(now)
+		states = append(states, LimitState{
+			Limit: int64(b.Burst()), Remaining: int64(math.Floor(left)),
+			ResetAfter: seconds((float64(b.Burst()) - left) / float64(b.Limit())),
+		})
+	}
+	return states, binding, retry
+}
+
+// bucket finds or makes the bucket of a key; there is none when no more fit.
+func (l *local) bucket(now time.Time, k Keyed) *rate.Limiter {
+	key := localKey{k.Key, k.Limit}
+	if b := l.buckets[key]; b != nil {
+		return b
+	}
+	if len(l.buckets) >= maxLocalKeys && !l.sweep(now) {
+		return nil
+	}
+	tokens := max(1, int(l.share*float64(k.Limit.Tokens())))
+	b := rate.NewLimiter(rate.Limit(l.share*float64(k.Limit.count)/k.Limit.period.Seconds()), tokens)
+	l.buckets[key] = b
+	return b
+}
+
+// sweep forgets full buckets, which hold nothing, and reports whether there is room now.
+func (l *local) sweep(now time.Time) bool {
+	if now.Sub(l.swept) < sweepEvery {
+		return false
+	}
+	l.swept = now
+	for key, b := range l.buckets {
+		if b.TokensAt(now) >= float64(b.Burst()) {
+			delete(l.buckets, key)
+		}
+	}
+	return len(l.buckets) < maxLocalKeys
+}
+
+// waitFor is how long until n tokens are there: 0 now, Never if they cannot be.
+func waitFor(b *rate.Limiter, now time.Time, n int64) time.Duration {
+	if b == nil {
+		return sweepEvery
+	}
+	if n > int64(b.Burst()) {
+		return Never
+	}
+	missing := float64(n) - b.TokensAt(now)
+	if missing <= 0 {
+		return 0
+	}
+	return max(1, seconds(missing/float64(b.Limit())))
+}
+
+func longer(a, b time.Duration) bool { return b != Never && (a == Never || a > b) }
+
+func seconds(s float64) time.Duration {
+	return time.Duration(math.Ceil(min(max(s, 0), 1e9) * float64(time.Second)))
+}

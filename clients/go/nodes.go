@@ -1,0 +1,146 @@
+package stint
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// maxNodes bounds the addresses that redirections may add to those given.
+const maxNodes = 32
+
+// nodes sends to one of several addresses, the same as long as it answers. It goes on to the next when a connection
+// fails, when a reply is overdue, and when a node says that it cannot serve; a MOVED reply leads to the node it names.
+type nodes struct {
+	timeout time.Duration // after which a reply is overdue
+	connect func(address string) *redis.Client
+
+	mu      sync.Mutex
+	clients []*redis.Client
+	current int
+	closed  bool
+}
+
+func newNodes(addresses []string, timeout time.Duration, connect func(string) *redis.Client) *nodes {
+	n := &nodes{timeout: timeout, connect: connect}
+	for _, address := range addresses {
+		n.clients = append(n.clients, connect(address))
+	}
+	return n
+}
+
+func (n *nodes) send(ctx context.Context, commands []redis.Cmder) {
+	for range n.count() {
+		client := n.pick()
+		overdue := time.AfterFunc(n.timeout, func() { n.leave(client) })
+		sendThrough(ctx, client, commands)
+		overdue.Stop()
+		redirected, target := moved(commands)
+		switch {
+		case target != "":
+			if client := n.turnTo(target); client != nil {
+				for _, command := range redirected {
+					command.SetErr(nil)
+				}
+				sendThrough(ctx, client, redirected)
+			}
+			return
+		case unreachable(commands):
+			n.leave(client) // nothing was sent: the next may do it
+		case cannotServe(commands):
+			n.leave(client)
+			return
+		default:
+			return
+		}
+	}
+}
+
+func (n *nodes) count() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.clients)
+}
+
+func (n *nodes) pick() *redis.Client {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.clients[n.current]
+}
+
+// leave goes on to the node after this one, unless that has been done already.
+func (n *nodes) leave(client *redis.Client) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.clients[n.current] == client {
+		n.current = (n.current + 1) % len(n.clients)
+	}
+}
+
+// turnTo makes the node at an address the current one; nil if there is no room for another.
+func (n *nodes) turnTo(address string) *redis.Client {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for i, client := range n.clients {
+		if client.Options().Addr == address {
+			n.current = i
+			return client
+		}
+	}
+	if n.closed || len(n.clients) >= maxNodes {
+		return nil
+	}
+	n.clients = append(n.clients, n.connect(address))
+	n.current = len(n.clients) - 1
+	return n.clients[n.current]
+}
+
+func (n *nodes) close() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+	var errs []error
+	for _, client := range n.clients {
+		errs = append(errs, client.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// moved returns the commands that were answered MOVED, and where to.
+func moved(commands []redis.Cmder) (redirected []redis.Cmder, target string) {
+	for _, command := range commands {
+		if words := strings.Fields(replyError(command)); len(words) == 3 && words[0] == "MOVED" {
+			redirected, target = append(redirected, command), words[2]
+		}
+	}
+	return redirected, target
+}
+
+func cannotServe(commands []redis.Cmder) bool {
+	for _, command := range commands {
+		if told, silent := classify(command.Err()); silent || errors.Is(told, ErrUnavailable) {
+			return true
+		}
+	}
+	return false
+}
+
+// unreachable reports that no connection was made, so that nothing can have been sent.
+func unreachable(commands []redis.Cmder) bool {
+	var op *net.OpError
+	return errors.As(commands[0].Err(), &op) && op.Op == "dial"
+}
+
+// replyError is the text of an error reply, empty if the command has none.
+func replyError(command redis.Cmder) string {
+	var reply redis.Error
+	if errors.As(command.Err(), &reply) {
+		return reply.Error()
+	}
+	return ""
+}

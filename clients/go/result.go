@@ -1,0 +1,180 @@
+package stint
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Never is the RetryAfter of a request that asks for more tokens than there can be.
+const Never time.Duration = -1
+
+// A Result is the answer to one request.
+type Result struct {
+	// Allowed reports whether to go ahead.
+	Allowed bool
+	// Granted is the number of tokens taken. It is 0 when the request was denied, and with AllowAtMost it may be fewer
+	// than were asked for.
+	Granted int64
+	// Limit is the most that can be granted at once: the capacity, or the limit of a window.
+	Limit int64
+	// Remaining is how many whole tokens are left. After Force it may be below zero.
+	Remaining int64
+	// RetryAfter is, after a denial, how long until the same request would be allowed if nobody else takes any; or
+	// Never. It is 0 when the request was allowed.
+	RetryAfter time.Duration
+	// Wait is, after a grant, how long to hold back before going ahead. It is 0 except for places in a queue and for
+	// reservations.
+	Wait time.Duration
+	// ResetAfter is how long until the limiter is as good as new: the bucket full, the window over.
+	ResetAfter time.Duration
+	// Source says who decided.
+	Source Source
+	// Cause is why Stint did not decide, when Source is Fallback; otherwise it is nil. errors.Is(Cause, ErrUnavailable)
+	// holds, and ErrTimeout, ErrCircuitOpen and the others tell more.
+	Cause error
+}
+
+// Source says who made a decision.
+type Source uint8
+
+const (
+	// Server: Stint decided.
+	Server Source = iota
+	// Leased: the tokens came from a lease, which Stint had granted before.
+	Leased
+	// Fallback: Stint did not answer, and the limiter's Policy decided.
+	Fallback
+)
+
+func (s Source) String() string {
+	switch s {
+	case Server:
+		return "server"
+	case Leased:
+		return "leased"
+	default:
+		return "fallback"
+	}
+}
+
+var errReply = errors.New("stint: a reply that is not one of a limiter; is this a Stint server?")
+
+func integers(reply any, count int) ([]int64, error) {
+	values, ok := reply.([]any)
+	if !ok || len(values) != count {
+		return nil, fmt.Errorf("%w (%v)", errReply, reply)
+	}
+	numbers := make([]int64, count)
+	for i, value := range values {
+		if numbers[i], ok = value.(int64); !ok {
+			return nil, fmt.Errorf("%w (%v)", errReply, reply)
+		}
+	}
+	return numbers, nil
+}
+
+// parseResult reads the five integers of an acquire.
+func (l Limit) parseResult(reply any, asked int64) (Result, error) {
+	n, err := integers(reply, 5)
+	if err != nil {
+		return Result{}, err
+	}
+	if l.algorithm == gcra { // limited, limit, remaining, retry_after_s, reset_after_s
+		r := Result{Allowed: n[0] == 0, Limit: n[1], Remaining: n[2], ResetAfter: time.Duration(n[4]) * time.Second}
+		if r.Allowed {
+			r.Granted = asked
+		} else {
+			r.RetryAfter = wait(n[3], time.Second)
+		}
+		return r, nil
+	}
+	r := Result{Allowed: n[0] > 0, Granted: n[0], Limit: n[1], Remaining: n[2], ResetAfter: wait(n[4], time.Millisecond)}
+	if r.Allowed {
+		r.Wait = wait(n[3], time.Millisecond)
+	} else {
+		r.RetryAfter = wait(n[3], time.Millisecond)
+	}
+	return r, nil
+}
+
+func wait(n int64, unit time.Duration) time.Duration {
+	if n < 0 {
+		return Never
+	}
+	return time.Duration(n) * unit
+}
+
+// A MultiResult is the answer to a request that several limits had to allow.
+type MultiResult struct {
+	// Allowed reports whether to go ahead.
+	Allowed bool
+	// Granted is the number of tokens taken from each limit, 0 when denied.
+	Granted int64
+	// Binding is the position, from 0, of the limit that denied, the one with the longest wait if several did; and of
+	// the one that would have denied, if the policy is in the shadow. Otherwise it is -1.
+	Binding int
+	// RetryAfter is, after a denial, how long until the same request would be allowed if nobody else takes any; or
+	// Never.
+	RetryAfter time.Duration
+	// Limits is the state of each limit, in the order given. When Source is Fallback it may be empty.
+	Limits []LimitState
+	// Source says who decided, and Cause why Stint did not.
+	Source Source
+	Cause  error
+}
+
+// LimitState is what one of several limits has left.
+type LimitState struct {
+	Limit      int64         // the most that can be granted at once
+	Remaining  int64         // whole tokens left
+	ResetAfter time.Duration // until it is as good as new
+}
+
+// Result is the answer in the shape of a single limit's: that of the limit that denied or, if none did, of the one that
+// has least left in proportion.
+func (m MultiResult) Result() Result {
+	r := Result{Allowed: m.Allowed, Granted: m.Granted, RetryAfter: m.RetryAfter, Source: m.Source, Cause: m.Cause}
+	if len(m.Limits) == 0 {
+		return r
+	}
+	tightest := m.Limits[0]
+	for _, state := range m.Limits[1:] {
+		if float64(state.Remaining)*float64(tightest.Limit) < float64(tightest.Remaining)*float64(state.Limit) {
+			tightest = state
+		}
+	}
+	if !m.Allowed && m.Binding >= 0 && m.Binding < len(m.Limits) {
+		tightest = m.Limits[m.Binding]
+	}
+	r.Limit, r.Remaining, r.ResetAfter = tightest.Limit, tightest.Remaining, tightest.ResetAfter
+	return r
+}
+
+// parseMulti reads the reply of RL.ALL and RL.CHECK.
+func parseMulti(reply any) (MultiResult, error) {
+	values, ok := reply.([]any)
+	if !ok || len(values) != 4 {
+		return MultiResult{}, fmt.Errorf("%w (%v)", errReply, reply)
+	}
+	n, err := integers(values[:3], 3)
+	if err != nil {
+		return MultiResult{}, err
+	}
+	limits, ok := values[3].([]any)
+	if !ok {
+		return MultiResult{}, fmt.Errorf("%w (%v)", errReply, reply)
+	}
+	m := MultiResult{Allowed: n[0] > 0, Granted: n[0], Binding: int(n[1]), Limits: make([]LimitState, len(limits))}
+	if !m.Allowed {
+		m.RetryAfter = wait(n[2], time.Millisecond)
+	}
+	for i, limit := range limits {
+		state, err := integers(limit, 3)
+		if err != nil {
+			return MultiResult{}, err
+		}
+		m.Limits[i] = LimitState{Limit: state[0], Remaining: state[1], ResetAfter: wait(state[2], time.Millisecond)}
+	}
+	return m, nil
+}

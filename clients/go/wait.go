@@ -1,0 +1,146 @@
+package stint
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// longestWait is what Wait lets a reservation wait for when ctx has no deadline.
+const longestWait = 365 * 24 * time.Hour
+
+// A Reservation is the right to act at a time to come.
+type Reservation struct {
+	Result
+	limiter *Limiter
+	key     string
+	at      time.Time
+}
+
+// Reserve takes n tokens that will be there within maxWait, in whole milliseconds rounded down: the caller may act after
+// [Reservation.Delay], and those who ask later come after. If they will not be there by then, the reservation is not
+// Allowed and nothing was taken. It is for token buckets; for queues maxWait says only what is too long, and a place that
+// is further back is given back at once. See [Limiter.Allow] about err.
+func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64, maxWait time.Duration) (*Reservation, error) {
+	var options []any
+	switch limit.algorithm {
+	case tokenBucket:
+		options = []any{""}
+		if maxWait >= time.Millisecond {
+			options = []any{"MAXWAIT", milliseconds(maxWait.Truncate(time.Millisecond))}
+		}
+	case leakyQueue:
+		options = []any{""}
+	default:
+		err := fmt.Errorf("%w: only token buckets and queues can be reserved ahead of time, not %v", ErrInvalid, limit)
+		return &Reservation{Result: Result{Source: Fallback, Cause: err}}, err
+	}
+	result, err := l.acquire(ctx, "Reserve", key, limit, n, options...)
+	r := &Reservation{Result: result, limiter: l, key: key, at: time.Now().Add(result.Wait)}
+	if limit.algorithm == leakyQueue && r.Wait > maxWait {
+		r.Allowed, r.RetryAfter = false, r.Wait-maxWait
+		_, _, refundErr := l.Refund(ctx, key, n)
+		if err == nil {
+			err = refundErr
+		}
+	}
+	return r, err
+}
+
+// Delay is how long to wait before acting, from now.
+func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.at)) }
+
+// Cancel gives the tokens back, unless the time to act has come. Those who reserved later keep the times they were told,
+// so for a moment as many tokens more than the limit says may be used as were given back; in the long run it is not
+// exceeded.
+func (r *Reservation) Cancel(ctx context.Context) error {
+	if !r.Allowed || r.Source != Server || r.Delay() == 0 {
+		return nil
+	}
+	_, _, err := r.limiter.Refund(ctx, r.key, r.Granted)
+	return err
+}
+
+// Wait waits for a token and takes it; nil means go ahead. See [Limiter.WaitN].
+func (l *Limiter) Wait(ctx context.Context, key string, limit Limit) error {
+	return l.WaitN(ctx, key, limit, 1)
+}
+
+// WaitN waits for n tokens and takes them; nil means go ahead. With token buckets and queues it is served in the order
+// in which the requests reached Stint, one round trip each; with other limits it asks again when the server says that it
+// would be allowed, and may then find that others were quicker.
+//
+// When ctx has a deadline that is too near, it returns ErrWouldExceedDeadline at once and takes nothing. When ctx ends
+// while it waits, it returns ctx.Err() and gives the tokens back, with what [Reservation.Cancel] says about it. It
+// returns ErrDenied when waiting does not help: more tokens than there can be, or a queue that is full, which counts as a
+// denial to act on and not to wait for.
+//
+// While Stint does not answer, the policy decides: FailOpen lets go ahead at once, LocalShare waits for the local share,
+// and FailClosed returns an error that is ErrDenied and tells the cause.
+func (l *Limiter) WaitN(ctx context.Context, key string, limit Limit, n int64) error {
+	for {
+		maxWait := longestWait
+		if deadline, ok := ctx.Deadline(); ok {
+			maxWait = max(0, time.Until(deadline))
+		}
+		result, err := l.waitOnce(ctx, key, limit, n, maxWait)
+		if err != nil {
+			return err
+		}
+		if result.Allowed {
+			return nil
+		}
+		if err := l.giveUp(limit, result, n, maxWait); err != nil {
+			return err
+		}
+		if err := sleep(ctx, result.RetryAfter); err != nil {
+			return err
+		}
+	}
+}
+
+// waitOnce asks once and, when it is granted, holds back for as long as it is told to.
+func (l *Limiter) waitOnce(ctx context.Context, key string, limit Limit, n int64, maxWait time.Duration) (Result, error) {
+	if limit.algorithm != tokenBucket && limit.algorithm != leakyQueue {
+		return l.AllowN(ctx, key, limit, n)
+	}
+	r, err := l.Reserve(ctx, key, limit, n, maxWait)
+	if err != nil || !r.Allowed {
+		return r.Result, err
+	}
+	if err := sleep(ctx, r.Delay()); err != nil {
+		// ctx is over, and giving back needs one that is not.
+		_ = r.Cancel(context.WithoutCancel(ctx))
+		return r.Result, err
+	}
+	return r.Result, nil
+}
+
+// giveUp finds out whether waiting after a denial is in vain.
+func (l *Limiter) giveUp(limit Limit, denied Result, n int64, maxWait time.Duration) error {
+	switch {
+	case denied.Source == Fallback && l.policy.kind == failClosed:
+		return fmt.Errorf("%w: %w", ErrDenied, denied.Cause)
+	case denied.RetryAfter == Never:
+		return fmt.Errorf("%w: %d tokens are more than %v can ever grant", ErrDenied, n, limit)
+	case denied.Source == Server && limit.algorithm == tokenBucket, denied.RetryAfter > maxWait:
+		return ErrWouldExceedDeadline
+	case denied.Source == Server && limit.algorithm == leakyQueue:
+		return fmt.Errorf("%w: the queue is full, %d are waiting", ErrDenied, limit.tokens)
+	}
+	return nil
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
