@@ -13,6 +13,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/metrics"
 )
 
 // field is one line of INFO.
@@ -98,11 +99,12 @@ func (s *Server) infoMemory() []field {
 }
 
 func (s *Server) infoStats() []field {
+	t := metrics.TotalsOf(s.sinceReset())
 	return []field{
-		{"total_connections_received", s.stats.connections.Load()}, {"total_commands_processed", s.stats.commands.Load()},
-		{"instantaneous_ops_per_sec", s.stats.rate.Load()}, {"rejected_connections", s.stats.rejected.Load()},
-		{"client_output_buffer_limit_disconnections", s.stats.slowReaders.Load()}, {"expired_keys", s.stats.expired.Load()},
-		{"evicted_keys", 0}, {"total_error_replies", s.stats.errors.Load()},
+		{"total_connections_received", s.stats.connections.sinceReset()}, {"total_commands_processed", t.Commands},
+		{"instantaneous_ops_per_sec", s.stats.rate.Load()}, {"rejected_connections", s.stats.rejected.sinceReset()},
+		{"client_output_buffer_limit_disconnections", s.stats.slowReaders.sinceReset()}, {"expired_keys", s.stats.expired.sinceReset()},
+		{"evicted_keys", 0}, {"total_error_replies", t.Errors},
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/metrics"
+	"github.com/stintdb/stint/server/top"
 )
 
 // Server accepts connections and answers them. Create one with [New], run it with [Server.Serve].
@@ -31,6 +33,8 @@ type Server struct {
 	clients    clients
 	waits      *waits
 	stats      stats
+	recorder   *metrics.Recorder
+	denied     *top.Sketch
 	workspaces sync.Pool
 
 	engine   gnet.Engine
@@ -46,6 +50,7 @@ type Sweeper interface {
 	Sweep(now int64, count int) (looked, dropped int)
 	SetMaxBytes(bytes int64)
 	PolicyCounts(visit func(engine.Policy))
+	AppendPolicyKey(b, policy, id []byte, part int) []byte
 }
 
 // Options are the parts a server is made of.
@@ -67,7 +72,8 @@ func New(o Options) *Server {
 	s.settings.Store(&o.Config)
 	s.clients.byID = make(map[int64]*session)
 	s.waits = newWaits(o.Clock)
-	s.workspaces.New = func() any { return new(workspace) }
+	s.recorder, s.denied = metrics.NewRecorder(command.Names), top.NewSketch()
+	s.workspaces.New = func() any { return &workspace{tally: s.recorder.NewTally()} }
 	return s
 }
 
@@ -173,11 +179,5 @@ func (s *Server) release(of *session, ws *workspace) {
 	}
 }
 
-// count moves a workspace's counters to the server's.
-func (s *Server) count(ws *workspace) {
-	s.stats.commands.Add(int64(ws.commands))
-	if ws.errors > 0 {
-		s.stats.errors.Add(int64(ws.errors))
-	}
-	ws.commands, ws.errors = 0, 0
-}
+// count notes what a workspace is about to send.
+func (s *Server) count(ws *workspace) { ws.tally.Bytes(0, len(ws.out.Buf)) }

@@ -7,7 +7,9 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/resp"
+	"github.com/stintdb/stint/server/top"
 )
 
 // session is the state machine of one connection. It does no I/O: feed takes bytes that arrived and leaves replies in
@@ -28,6 +30,8 @@ type session struct {
 	client    command.Client
 	multi     transaction
 	closing   bool
+
+	started int64 // clock: when what is carried out now arrived
 
 	kept      *workspace // a batch the decider has not finished
 	done      atomic.Bool
@@ -51,8 +55,12 @@ type workspace struct {
 	replies []reply
 	exec    bool // the replies are those of one EXEC
 
-	commands int // carried out during this feed
-	errors   int // of them answered with an error before any decision
+	tally   metrics.Tally // of this turn
+	sampler top.Sampler   // of denials
+	started int64         // clock: when a batch that the decider has not finished arrived
+	kept    keptKeys      // of such a batch
+
+	policyKey []byte // scratch
 }
 
 // reply is the answer to one command, still to be written.
@@ -78,11 +86,13 @@ const (
 // arrive is what the connection's owner calls when bytes have come in, or, with none, when the session asked to be woken.
 // The result is that of feed.
 func (s *session) arrive(in []byte, ws *workspace, cfg *config.Config) (more bool) {
+	s.started = s.host.clock.Now()
 	if len(in) == 0 || s.kept != nil || s.held != nil || s.awaited != nil {
 		more = s.resume(ws, cfg)
 	}
 	if len(in) > 0 {
-		s.lastActive.Store(s.host.clock.Now())
+		s.lastActive.Store(s.started)
+		ws.tally.Bytes(len(in), 0)
 		more = s.feed(in, ws, cfg)
 	}
 	return more
@@ -122,6 +132,7 @@ func (s *session) feed(in []byte, ws *workspace, cfg *config.Config) (more bool)
 	if more {
 		s.flush(ws)
 	}
+	s.endTurn(ws)
 	s.keepRest(buf[at:], cfg.QueryBufferBytes, ws)
 	return more && s.ready()
 }
@@ -229,12 +240,12 @@ func (s *session) run(row *command.Row, args [][]byte, ws *workspace) {
 	mark := len(ws.out.Buf)
 	s.silent = s.takeReplyMode()
 	row.Run(s, &ws.out, args)
+	ws.tally.Command(row.Number, isError(ws.out.Buf, mark))
 	s.publish()
 	if s.silent {
 		ws.out.Buf, s.silent = ws.out.Buf[:mark], false
 	}
 	s.closeIfKilled()
-	ws.commands++
 }
 
 // closeIfKilled has a connection that killed itself carry out nothing more.
@@ -262,7 +273,8 @@ func (s *session) flush(ws *workspace) {
 		b.Local = s.client.ReadOnly
 		b.Done = s.onDecided
 		if !s.host.decider.Decide(b) {
-			s.kept = ws
+			s.kept, ws.started = ws, s.started
+			ws.kept.keep(b.Ops)
 			return
 		}
 	}
@@ -280,6 +292,7 @@ func (s *session) answer(ws, out *workspace) {
 		r := &ws.replies[i]
 		mark := len(w.Buf)
 		s.answerOne(r, ws.batch.Ops[r.first:r.first+r.count], ws.batch.Results[r.first:r.first+r.count], out)
+		s.count(r, ws, out, isError(w.Buf, mark))
 		if r.quiet {
 			w.Buf = w.Buf[:mark]
 		}
@@ -289,14 +302,12 @@ func (s *session) answer(ws, out *workspace) {
 			break
 		}
 	}
-	out.commands += len(ws.replies)
 	ws.clear()
 }
 
 func (s *session) answerOne(r *reply, ops []engine.Op, results []engine.Result, out *workspace) {
 	switch {
 	case r.err != nil:
-		out.errors++
 		out.out.Error(r.err.Error())
 	case r.args != nil:
 		r.row.Run(s, &out.out, r.args)
@@ -314,6 +325,7 @@ func (ws *workspace) clear() {
 	ws.replies, ws.exec = ws.replies[:0], false
 	ws.batch.Ops, ws.batch.Results = ws.batch.Ops[:0], ws.batch.Results[:0]
 	ws.batch.Atomic = false
+	ws.kept.inUse = false
 	ws.request.Reset()
 }
 
@@ -335,6 +347,7 @@ func (s *session) resume(ws *workspace, cfg *config.Config) (more bool) {
 		s.kept = nil
 		s.done.Store(false)
 		s.answer(kept, ws)
+		s.record(ws, kept.started)
 		s.publish()
 		s.closeIfKilled()
 		s.host.giveBack(kept)

@@ -4,37 +4,61 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"sync/atomic"
+
+	"github.com/stintdb/stint/server/metrics"
 )
 
-// stats are the counters of INFO.
+// stats are the counters of INFO that the recorder does not have.
 type stats struct {
-	commands    atomic.Int64
-	errors      atomic.Int64
-	_           [64]byte
-	connections atomic.Int64
-	rejected    atomic.Int64
-	slowReaders atomic.Int64
-	expired     atomic.Int64
+	connections counter
+	rejected    counter
+	slowReaders counter
+	expired     counter
 
-	rate       atomic.Int64 // commands per second at the last sample
-	lastCount  int64        // only sample uses these
-	lastSample int64
+	base atomic.Pointer[[]metrics.Command] // what the recorder had counted at the last CONFIG RESETSTAT
+
+	rate                     atomic.Int64 // commands per second at the last sample
+	lastCommands, lastDenied int64        // only sample uses these
+	lastSample               int64
 }
 
-// sample works out the rate since the last call; one goroutine calls it.
-func (s *stats) sample(now int64) {
-	count := s.commands.Load()
-	if since := now - s.lastSample; s.lastSample > 0 && since > 0 {
-		s.rate.Store(max(0, int64(float64(count-s.lastCount)*1e9/float64(since))))
-	}
-	s.lastCount, s.lastSample = count, now
+// counter is one that INFO shows from the last CONFIG RESETSTAT on, while metrics go on counting.
+type counter struct {
+	atomic.Int64
+	base atomic.Int64
 }
+
+func (c *counter) sinceReset() int64 { return c.Load() - c.base.Load() }
 
 // ResetStats implements [command.Server].
 func (s *Server) ResetStats() {
-	for _, c := range []*atomic.Int64{&s.stats.commands, &s.stats.errors, &s.stats.connections, &s.stats.rejected, &s.stats.slowReaders, &s.stats.expired} {
-		c.Store(0)
+	for _, c := range []*counter{&s.stats.connections, &s.stats.rejected, &s.stats.slowReaders, &s.stats.expired} {
+		c.base.Store(c.Load())
 	}
+	commands, _, _ := s.recorder.Read()
+	s.stats.base.Store(&commands)
+}
+
+// sinceReset is what was counted of each command since the last CONFIG RESETSTAT.
+func (s *Server) sinceReset() []metrics.Command {
+	commands, _, _ := s.recorder.Read()
+	base := s.stats.base.Load()
+	if base == nil {
+		return commands
+	}
+	return metrics.Since(commands, *base)
+}
+
+// sample works out the rate since the last call, and how many of the denials the list of the most denied keys looks at;
+// one goroutine calls it.
+func (s *Server) sample(now int64) {
+	commands, denied := s.recorder.Rates()
+	st := &s.stats
+	if since := now - st.lastSample; st.lastSample > 0 && since > 0 {
+		st.rate.Store(int64(float64(commands-st.lastCommands) * 1e9 / float64(since)))
+		s.denied.Adapt(denied-st.lastDenied, since)
+	}
+	st.lastCommands, st.lastDenied, st.lastSample = commands, denied, now
 }
 
 // newRunID returns 40 hexadecimal digits, as Redis identifies one run of a server.

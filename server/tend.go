@@ -26,7 +26,7 @@ func (s *Server) tend(ctx context.Context) {
 		}
 		_, dropped := s.keys.Sweep(s.clock.Now(), min(max(s.keys.Len()/sweepRounds, minSweep), maxSweep))
 		s.stats.expired.Add(int64(dropped))
-		s.stats.sample(s.clock.Now())
+		s.sample(s.clock.Now())
 		s.closeIdle()
 	}
 }

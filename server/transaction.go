@@ -106,7 +106,7 @@ func (s *session) Exec(w *resp.Writer) {
 		}
 	}
 	s.flush(ws)
-	s.host.count(ws)
+	s.record(ws, s.started)
 	ws.out.Buf, w.Buf = w.Buf, ws.out.Buf
 	s.host.release(s, ws)
 }

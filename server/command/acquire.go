@@ -29,7 +29,7 @@ var acquireRows = []Row{
 
 // acquireRow is a command of the form "key, the kind's arguments, [holder], [tokens], [options]".
 func acquireRow(name string, algorithm engine.Algorithm, syntax, summary string, known ...option) Row {
-	k, flags := kindOf(algorithm), Write|Fast
+	k, flags := kindOf(algorithm), Write|Fast|Decides
 	for _, o := range known {
 		if o.name == optBlock.name {
 			flags |= Blocking

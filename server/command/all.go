@@ -12,7 +12,7 @@ var allRows = []Row{{
 	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK]", Since: "0.1.0", Group: "limiter",
 	Summary: "Ask several limits at one instant, all or nothing. A spec is CL key max_burst count period, TB or LB key capacity rate, " +
 		"FW, SW or SL key limit window, or CC key limit ttl holder. " + replyOfAll,
-	Flags: Write | Fast | MovableKeys, Parse: parseAll, Reply: replyAll,
+	Flags: Write | Fast | MovableKeys | Decides, Parse: parseAll, Reply: replyAll,
 }}
 
 const replyOfAll = "Replies granted, binding, wait_ms and, for each limit, limit, remaining, reset_ms."

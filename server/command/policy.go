@@ -13,7 +13,7 @@ import (
 var policyRows = []Row{{
 	Name: "rl.check", Syntax: "name id [tokens] [PEEK]", Since: "0.1.0", Group: "limiter",
 	Summary: "Ask the limits of a policy for a caller, all or nothing. " + replyOfAll,
-	Flags:   Write | Fast, Parse: parseCheck, Reply: replyCheck,
+	Flags:   Write | Fast | Decides, Parse: parseCheck, Reply: replyCheck,
 }, {
 	Name: "rl.policy", Syntax: "subcommand", Since: "0.1.0", Group: "limiter",
 	Summary: "Commands about limits kept on the server by name.",

@@ -21,6 +21,7 @@ const (
 	Connection                   // about the connection itself
 	Dangerous                    // not for every user
 	MovableKeys                  // its keys are where its arguments say
+	Decides                      // grants or denies
 )
 
 // Keys says which arguments are keys, counted from 1; Last counts from the end when negative. The zero value is none.
@@ -44,6 +45,7 @@ type Row struct {
 	Sub   []Row                                                          // containers, such as CLIENT
 
 	FullName string // with the container's: client|setname
+	Number   int    // its position in Names
 	arity    int
 	args     []argument
 }
@@ -101,12 +103,17 @@ func init() {
 	}
 }
 
+// Names are the full names of all commands, those of containers before their subcommands'.
+var Names []string
+
 func (r *Row) complete(container string) {
 	r.FullName = r.Name
 	fixed := 1
 	if container != "" {
 		r.FullName, fixed = container+"|"+r.Name, 2
 	}
+	r.Number = len(Names)
+	Names = append(Names, r.FullName)
 	r.args = parseSyntax(r.Syntax)
 	r.arity = arityOf(r.args, fixed)
 	if len(r.Sub) > 0 && r.Run == nil {
@@ -123,7 +130,8 @@ func concat(families ...[]Row) (all []Row) {
 
 const longestName = 64
 
-// Find returns the row for a command's arguments, or an error in Redis's own words.
+// Find returns the row for a command's arguments, or an error in Redis's own words: then the row is that of the command
+// that was meant, nil if there is none.
 func Find(args [][]byte) (*Row, error) {
 	row := lookUp(args[0])
 	if row == nil {
@@ -137,7 +145,7 @@ func Find(args [][]byte) (*Row, error) {
 		row = sub
 	}
 	if !row.accepts(len(args)) {
-		return nil, wrongArity(row)
+		return row, wrongArity(row)
 	}
 	return row, nil
 }

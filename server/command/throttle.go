@@ -11,7 +11,7 @@ var throttleRows = []Row{{
 	Name: "cl.throttle", Syntax: "key max_burst count period [quantity]", Since: "0.1.0", Group: "limiter",
 	Summary: "Ask a GCRA limit of max_burst+1 tokens, refilled at count per period seconds, as redis-cell does. " +
 		"Replies limited, limit, remaining, retry_after_s, reset_after_s.",
-	Flags: Write | Fast, Keys: oneKey, Parse: parseThrottle, Reply: replyThrottle,
+	Flags: Write | Fast | Decides, Keys: oneKey, Parse: parseThrottle, Reply: replyThrottle,
 }}
 
 func parseThrottle(r *Request) error {

@@ -1,0 +1,73 @@
+package metrics
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// Latencies are counted in cells. The bounds of the cells are those of a native histogram of Prometheus, eight to each
+// power of two, and those of the classic buckets: so both histograms are exact sums of cells.
+const (
+	nativeSchema = 3       // 2^3 buckets to a power of two: each is 9 % wide
+	firstNative  = -20 * 8 // bucket of 2^-20 s, just under a microsecond; what is shorter is in the zero bucket
+	lastNative   = 6 * 8   // bucket of 64 s; what is longer is counted there
+	maxCells     = 256     // more than there are, so that a histogram is an array
+	nanosPerSec  = 1_000_000_000
+)
+
+// classicBounds are the upper bounds of the classic buckets, in nanoseconds.
+var classicBounds = []int64{
+	10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
+	1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000, 500_000_000,
+	1_000_000_000, 2_500_000_000, 10_000_000_000,
+}
+
+var (
+	cellBounds  = makeCellBounds() // most nanoseconds of each cell, ascending
+	cellNative  [maxCells]int      // native bucket of each cell; of the first, firstNative, which stands for zero
+	cellGuesses = makeGuesses()    // by length and the three bits below the first: the lowest cell
+)
+
+// nativeBound is the upper bound of a native bucket in seconds.
+func nativeBound(bucket int) float64 { return math.Exp2(float64(bucket) / (1 << nativeSchema)) }
+
+func makeCellBounds() []int64 {
+	bounds := slices.Clone(classicBounds)
+	for b := firstNative; b <= lastNative; b++ {
+		bounds = append(bounds, int64(nativeBound(b)*nanosPerSec))
+	}
+	slices.Sort(bounds)
+	bounds = slices.Compact(bounds)
+	bucket := firstNative
+	for i, most := range bounds {
+		for int64(nativeBound(bucket)*nanosPerSec) < most {
+			bucket++
+		}
+		cellNative[i] = bucket
+	}
+	return bounds
+}
+
+func makeGuesses() (guesses [64 * 8]uint8) {
+	for i := range guesses {
+		length, next := i/8, uint64(i%8)
+		least := uint64(1)<<length | next<<length>>3
+		cell, _ := slices.BinarySearch(cellBounds, int64(min(least, math.MaxInt64)))
+		guesses[i] = uint8(min(cell, len(cellBounds)-1))
+	}
+	return guesses
+}
+
+// cellOf returns the cell of a latency. It looks up the lowest cell it can be, and at most the next few.
+func cellOf(nanos int64) int {
+	if nanos <= cellBounds[0] {
+		return 0
+	}
+	length := bits.Len64(uint64(nanos)) - 1
+	cell := int(cellGuesses[length*8+int(uint64(nanos)>>(length-3)&7)])
+	for cell < len(cellBounds)-1 && nanos > cellBounds[cell] {
+		cell++
+	}
+	return cell
+}

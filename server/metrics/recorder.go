@@ -1,0 +1,239 @@
+package metrics
+
+import (
+	"runtime"
+	"sync/atomic"
+)
+
+// Recorder counts the commands of all sessions. Its counters exist several times, in stripes, so that processors do not
+// wait for each other; a reading adds them up.
+type Recorder struct {
+	names   []string
+	stripes []stripe
+	next    atomic.Uint32
+}
+
+type stripe struct {
+	commands       []counters
+	received, sent atomic.Int64
+	_              [64]byte // the next stripe's bytes are on another cache line
+}
+
+// counters are those of one command.
+type counters struct {
+	errors                      atomic.Int64
+	granted, denied, failed     atomic.Int64
+	tokensGranted, tokensDenied atomic.Int64
+	latency                     atomic.Pointer[histogram] // nil until the command first came
+}
+
+// NewRecorder counts commands by their position in names. One more counts those that do not exist.
+func NewRecorder(names []string) *Recorder {
+	count := 1
+	for count < 2*runtime.GOMAXPROCS(0) && count < 64 {
+		count *= 2
+	}
+	r := &Recorder{names: append(names[:len(names):len(names)], UnknownCommand), stripes: make([]stripe, count)}
+	for i := range r.stripes {
+		r.stripes[i].commands = make([]counters, len(r.names))
+	}
+	return r
+}
+
+// UnknownCommand is the name under which commands that do not exist are counted.
+const UnknownCommand = "(unknown)"
+
+// Tally counts one turn of one session; one goroutine uses it at a time. Turns that are not over are not in readings.
+type Tally struct {
+	stripe  *stripe
+	turn    []turnCounters
+	touched []int // the commands counted
+}
+
+type turnCounters struct {
+	commands, errors            int64
+	granted, denied, failed     int64
+	tokensGranted, tokensDenied int64
+}
+
+// NewTally returns a tally that adds to r.
+func (r *Recorder) NewTally() Tally {
+	n := r.next.Add(1)
+	return Tally{stripe: &r.stripes[int(n)%len(r.stripes)], turn: make([]turnCounters, len(r.names)), touched: make([]int, 0, len(r.names))}
+}
+
+// Unknown is the number of commands that do not exist.
+func (r *Recorder) Unknown() int { return len(r.names) - 1 }
+
+// Command counts a command, by its position among the names.
+func (t *Tally) Command(number int, isError bool) {
+	c := &t.turn[number]
+	if c.commands == 0 {
+		t.touched = append(t.touched, number)
+	}
+	c.commands++
+	if isError {
+		c.errors++
+	}
+}
+
+// Granted counts a decision to grant tokens, of those asked for; the others it denied.
+func (t *Tally) Granted(number int, tokens, asked int64) {
+	c := &t.turn[number]
+	c.granted++
+	c.tokensGranted += tokens
+	if asked > tokens {
+		c.tokensDenied += asked - tokens
+	}
+}
+
+// Denied counts a denial of tokens.
+func (t *Tally) Denied(number int, tokens int64) {
+	c := &t.turn[number]
+	c.denied++
+	c.tokensDenied += tokens
+}
+
+// Failed counts a decision that could not be made: the command's reply was an error.
+func (t *Tally) Failed(number int) { t.turn[number].failed++ }
+
+// IsEmpty reports whether no command was counted since the last Flush.
+func (t *Tally) IsEmpty() bool { return len(t.touched) == 0 }
+
+// Flush ends the turn: its replies go out together, so all its commands took the same time.
+func (t *Tally) Flush(nanos int64) {
+	for _, number := range t.touched {
+		from, to := &t.turn[number], &t.stripe.commands[number]
+		latency := to.latency.Load()
+		if latency == nil {
+			to.latency.CompareAndSwap(nil, new(histogram))
+			latency = to.latency.Load()
+		}
+		latency.add(max(nanos, 0), from.commands)
+		addTo(&to.errors, from.errors)
+		addTo(&to.granted, from.granted)
+		addTo(&to.denied, from.denied)
+		addTo(&to.failed, from.failed)
+		addTo(&to.tokensGranted, from.tokensGranted)
+		addTo(&to.tokensDenied, from.tokensDenied)
+		*from = turnCounters{}
+	}
+	t.touched = t.touched[:0]
+}
+
+// addTo spares the counters that do not change: most turns change two of them.
+func addTo(counter *atomic.Int64, n int64) {
+	if n != 0 {
+		counter.Add(n)
+	}
+}
+
+// Bytes counts what came in and went out.
+func (t *Tally) Bytes(received, sent int) {
+	addTo(&t.stripe.received, int64(received))
+	addTo(&t.stripe.sent, int64(sent))
+}
+
+// Command is what was counted of one command.
+type Command struct {
+	Name                        string
+	Errors                      int64 // replies that were errors
+	Granted, Denied, Failed     int64 // decisions
+	TokensGranted, TokensDenied int64
+	Latency                     Latencies // its Count is that of the commands
+}
+
+// Read adds up the stripes: what was counted of every command that came, and the bytes. What is being added meanwhile
+// may be in part.
+func (r *Recorder) Read() (commands []Command, received, sent int64) {
+	for number, name := range r.names {
+		c := Command{Name: name}
+		for i := range r.stripes {
+			from := &r.stripes[i].commands[number]
+			if latency := from.latency.Load(); latency != nil {
+				c.Latency.add(latency)
+			}
+			c.Errors += from.errors.Load()
+			c.Granted += from.granted.Load()
+			c.Denied += from.denied.Load()
+			c.Failed += from.failed.Load()
+			c.TokensGranted += from.tokensGranted.Load()
+			c.TokensDenied += from.tokensDenied.Load()
+		}
+		if c.Latency.Count > 0 {
+			commands = append(commands, c)
+		}
+	}
+	for i := range r.stripes {
+		received += r.stripes[i].received.Load()
+		sent += r.stripes[i].sent.Load()
+	}
+	return commands, received, sent
+}
+
+// Totals are sums over all commands.
+type Totals struct {
+	Commands, Errors                      int64
+	Granted, Denied, Failed               int64
+	TokensGranted, TokensDenied, SumNanos int64
+}
+
+// Add adds what was counted of one command.
+func (t *Totals) Add(c *Command) {
+	t.Commands += c.Latency.Count
+	t.Errors += c.Errors
+	t.Granted += c.Granted
+	t.Denied += c.Denied
+	t.Failed += c.Failed
+	t.TokensGranted += c.TokensGranted
+	t.TokensDenied += c.TokensDenied
+	t.SumNanos += c.Latency.SumNanos
+}
+
+// TotalsOf adds up what was counted of commands.
+func TotalsOf(commands []Command) (t Totals) {
+	for i := range commands {
+		t.Add(&commands[i])
+	}
+	return t
+}
+
+// Rates are the two counters that are looked at many times a second: the commands and the denials so far.
+func (r *Recorder) Rates() (commands, denied int64) {
+	for i := range r.stripes {
+		for number := range r.stripes[i].commands {
+			from := &r.stripes[i].commands[number]
+			denied += from.denied.Load()
+			if latency := from.latency.Load(); latency != nil {
+				for cell := range cellBounds {
+					commands += latency.cells[cell].Load()
+				}
+			}
+		}
+	}
+	return commands, denied
+}
+
+// Since is what was counted between two readings.
+func Since(now, before []Command) (between []Command) {
+	old := map[string]*Command{}
+	for i := range before {
+		old[before[i].Name] = &before[i]
+	}
+	for _, c := range now {
+		if b := old[c.Name]; b != nil {
+			c.Errors -= b.Errors
+			c.Granted, c.Denied, c.Failed = c.Granted-b.Granted, c.Denied-b.Denied, c.Failed-b.Failed
+			c.TokensGranted, c.TokensDenied = c.TokensGranted-b.TokensGranted, c.TokensDenied-b.TokensDenied
+			c.Latency.Count -= b.Latency.Count
+			c.Latency.SumNanos -= b.Latency.SumNanos
+			for i := range c.Latency.cells {
+				c.Latency.cells[i] -= b.Latency.cells[i]
+			}
+		}
+		if c.Latency.Count > 0 {
+			between = append(between, c)
+		}
+	}
+	return between
+}

@@ -1,0 +1,167 @@
+package top
+
+import (
+	"cmp"
+	"hash/maphash"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	panes    = 5
+	paneTime = int64(time.Minute)
+	// Window is how far back a sketch looks, and at least Window less a minute: what is older is dropped a minute at a time.
+	Window = panes * time.Minute
+
+	// offersPerSecond is about how many occurrences are looked at. Of more, each looked at stands for several.
+	offersPerSecond = 50_000
+	maxWeight       = 1 << 12
+)
+
+// Sketch counts keys over the last minutes. Its methods may be called from any goroutine.
+type Sketch struct {
+	seed   maphash.Seed
+	weight atomic.Int64
+
+	mu      sync.Mutex
+	panes   [panes]*summary // nil until used
+	started [panes]int64    // when each began
+	current int
+}
+
+// NewSketch returns an empty sketch.
+func NewSketch() *Sketch {
+	s := &Sketch{seed: maphash.MakeSeed()}
+	s.weight.Store(1)
+	return s
+}
+
+// Sampler is where a caller is among the occurrences it has. The zero value is ready; one goroutine uses it.
+type Sampler struct {
+	weight int64
+	left   int // to pass over
+}
+
+// Due reports whether an occurrence is to be offered: at high rates only some are.
+func (s *Sketch) Due(at *Sampler) bool {
+	if weight := s.weight.Load(); weight != at.weight { // what is left has no memory, so it can be drawn anew
+		at.weight, at.left = weight, skips(weight)
+	}
+	at.left--
+	return at.left < 0
+}
+
+// Offer counts a key that was due at a time, in nanoseconds that do not go back.
+func (s *Sketch) Offer(key []byte, now int64, at *Sampler) {
+	hash := maphash.Bytes(s.seed, key)
+	s.mu.Lock()
+	s.turn(now).add(hash, key, at.weight)
+	s.mu.Unlock()
+	at.left = skips(at.weight)
+}
+
+// skips is how many occurrences to pass over, so that each is looked at with a probability of 1 in weight.
+func skips(weight int64) int {
+	if weight == 1 {
+		return 0
+	}
+	return int(math.Log(1-rand.Float64()) / math.Log1p(-1/float64(weight)))
+}
+
+// turn returns the pane for a time. The caller holds mu.
+func (s *Sketch) turn(now int64) *summary {
+	p := s.panes[s.current]
+	if p != nil && now < s.started[s.current]+paneTime {
+		return p
+	}
+	if p != nil {
+		s.current = (s.current + 1) % panes
+	}
+	if p = s.panes[s.current]; p == nil {
+		p = newSummary()
+		s.panes[s.current] = p
+	}
+	p.reset()
+	s.started[s.current] = now
+	return p
+}
+
+// Adapt is told how many occurrences there were in how many nanoseconds, and chooses how many each offered one stands
+// for from here on.
+func (s *Sketch) Adapt(occurrences, nanos int64) {
+	if nanos <= 0 {
+		return
+	}
+	rate := float64(occurrences) * 1e9 / float64(nanos)
+	weight := int64(1)
+	for weight < maxWeight && rate/float64(weight) > offersPerSecond {
+		weight *= 2
+	}
+	s.weight.Store(weight)
+}
+
+// Weight is how many occurrences each that is looked at stands for; 1 counts all of them.
+func (s *Sketch) Weight() int64 { return s.weight.Load() }
+
+// Entry is a key and how often it came. Without sampling, Count-Error ≤ the true number ≤ Count. Where some of the
+// occurrences stood for more than one, the true number is within Error of Count in all but 3 of 1000 cases.
+type Entry struct {
+	Key   []byte // at most MaxKeyBytes of it
+	Size  int    // of the whole key
+	Count int64
+	Error int64
+}
+
+// Top returns the n keys that came most often in the window up to now, and how many occurrences there were of all.
+func (s *Sketch) Top(n int, now int64) (entries []Entry, total int64) {
+	type sum struct {
+		Entry
+		variance int64
+		panes    int64 // the smallest counts of the panes it is in
+	}
+	sums := map[uint64]*sum{}
+	smallest := int64(0)
+	s.mu.Lock()
+	for i, p := range s.panes {
+		if p == nil || now >= s.started[i]+int64(Window) {
+			continue
+		}
+		total += p.total
+		smallest += p.smallest()
+		for number := range p.counters {
+			c := &p.counters[number]
+			k := sums[c.hash]
+			if k == nil {
+				k = &sum{Entry: Entry{Key: slices.Clone(p.key(number)), Size: c.size}}
+				sums[c.hash] = k
+			}
+			k.Count += c.count
+			k.Error += c.over
+			k.variance += c.variance
+			k.panes += p.smallest()
+		}
+	}
+	s.mu.Unlock()
+	for _, k := range sums {
+		missed := smallest - k.panes // it may have come that often where it has no counter
+		k.Count += missed
+		k.Error += missed + int64(math.Ceil(3*math.Sqrt(float64(k.variance))))
+		entries = append(entries, k.Entry)
+	}
+	slices.SortFunc(entries, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(b.Count-b.Error, a.Count-a.Error), cmp.Compare(b.Count, a.Count), slices.Compare(a.Key, b.Key))
+	})
+	return entries[:min(n, len(entries))], total
+}
+
+// Reset forgets everything.
+func (s *Sketch) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.panes = [panes]*summary{}
+	s.current = 0
+}
