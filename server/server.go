@@ -72,7 +72,7 @@ func New(o Options) *Server {
 	s.settings.Store(&o.Config)
 	s.clients.byID = make(map[int64]*session)
 	s.waits = newWaits(o.Clock)
-	s.recorder, s.denied = metrics.NewRecorder(command.Names), top.NewSketch()
+	s.recorder, s.denied = metrics.NewRecorder(commandNames()), top.NewSketch()
 	s.workspaces.New = func() any { return &workspace{tally: s.recorder.NewTally()} }
 	return s
 }

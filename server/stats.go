@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"sync/atomic"
 
+	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/metrics"
 )
 
@@ -59,6 +60,15 @@ func (s *Server) sample(now int64) {
 		s.denied.Adapt(denied-st.lastDenied, since)
 	}
 	st.lastCommands, st.lastDenied, st.lastSample = commands, denied, now
+}
+
+// commandNames are the full names of all commands by their number.
+func commandNames() []string {
+	names := make([]string, len(command.All))
+	for i, row := range command.All {
+		names[i] = row.FullName
+	}
+	return names
 }
 
 // newRunID returns 40 hexadecimal digits, as Redis identifies one run of a server.

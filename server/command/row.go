@@ -45,7 +45,7 @@ type Row struct {
 	Sub   []Row                                                          // containers, such as CLIENT
 
 	FullName string // with the container's: client|setname
-	Number   int    // its position in Names
+	Number   int    // its position in All
 	arity    int
 	args     []argument
 }
@@ -103,8 +103,8 @@ func init() {
 	}
 }
 
-// Names are the full names of all commands, those of containers before their subcommands'.
-var Names []string
+// All holds every row by its Number, subcommands included.
+var All []*Row
 
 func (r *Row) complete(container string) {
 	r.FullName = r.Name
@@ -112,8 +112,8 @@ func (r *Row) complete(container string) {
 	if container != "" {
 		r.FullName, fixed = container+"|"+r.Name, 2
 	}
-	r.Number = len(Names)
-	Names = append(Names, r.FullName)
+	r.Number = len(All)
+	All = append(All, r)
 	r.args = parseSyntax(r.Syntax)
 	r.arity = arityOf(r.args, fixed)
 	if len(r.Sub) > 0 && r.Run == nil {

@@ -1,0 +1,155 @@
+package top
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// offer has a key come once.
+func offer(s *Sketch, at *Sampler, key string, now int64) {
+	if s.Due(at) {
+		s.Offer([]byte(key), now, at)
+	}
+}
+
+// zipf draws keys as traffic has them: a few come very often, most seldom.
+func zipf(seed uint64) func() string {
+	z := rand.NewZipf(rand.New(rand.NewPCG(seed, 1)), 1.1, 1, 200_000)
+	return func() string { return fmt.Sprint("user:", z.Uint64()) }
+}
+
+// Against an exact count: what a sketch says is within the bounds it states, and no key that comes often is missing.
+func TestAgainstExactCount(t *testing.T) {
+	for _, weight := range []int64{1, 16} {
+		s, at, draw, exact := NewSketch(), Sampler{}, zipf(7), map[string]int64{}
+		s.weight.Store(weight)
+		const draws = 1_000_000
+		for i := range draws {
+			key := draw()
+			exact[key]++
+			offer(s, &at, key, int64(i)*int64(3*time.Minute)/draws) // over three panes
+		}
+		entries, total := s.Top(100, int64(3*time.Minute))
+		if weight == 1 && total != draws {
+			t.Errorf("%d in all, want %d", total, draws)
+		}
+		if off := float64(total-draws) / draws; off > 0.02 || off < -0.02 {
+			t.Errorf("weight %d: %d in all, want about %d", weight, total, draws)
+		}
+		listed := map[string]bool{}
+		for _, e := range entries {
+			listed[string(e.Key)] = true
+			times := exact[string(e.Key)]
+			switch {
+			case weight == 1 && (times > e.Count || times < e.Count-e.Error):
+				t.Errorf("%s came %d times, not between %d and %d", e.Key, times, e.Count-e.Error, e.Count)
+			case times > e.Count+e.Error || times < e.Count-e.Error:
+				t.Errorf("weight %d: %s came %d times, not %d ± %d", weight, e.Key, times, e.Count, e.Error)
+			}
+		}
+		for key, n := range exact {
+			if n > 2*draws/Counters && !listed[key] {
+				t.Errorf("weight %d: %s came %d times of %d and is not listed", weight, key, n, draws)
+			}
+		}
+	}
+}
+
+// What came longer ago than the window is not counted any more.
+func TestWindow(t *testing.T) {
+	s, at := NewSketch(), Sampler{}
+	for minute := range 10 {
+		for range minute + 1 {
+			offer(s, &at, "k", int64(time.Duration(minute)*time.Minute))
+		}
+	}
+	now := int64(9 * time.Minute)
+	if entries, total := s.Top(1, now); len(entries) != 1 || entries[0].Count != 10+9+8+7+6 || entries[0].Error != 0 || total != 40 {
+		t.Errorf("%v of %d", entries, total)
+	}
+	if entries, total := s.Top(1, now+int64(Window)); len(entries) != 0 || total != 0 {
+		t.Errorf("after a window without any: %v of %d", entries, total)
+	}
+	offer(s, &at, "j", now+int64(Window))
+	if entries, _ := s.Top(5, now+int64(Window)); len(entries) != 1 || string(entries[0].Key) != "j" {
+		t.Errorf("%v", entries)
+	}
+}
+
+// More keys than counters: the smallest counters change hands, and the bound on the error says so.
+func TestMoreKeysThanCounters(t *testing.T) {
+	s, at := NewSketch(), Sampler{}
+	for i := range 10 * Counters {
+		offer(s, &at, fmt.Sprint("once:", i), 0)
+		offer(s, &at, "hot", 0)
+	}
+	entries, total := s.Top(2, 0)
+	if string(entries[0].Key) != "hot" || entries[0].Count != 10*Counters || total != 20*Counters {
+		t.Errorf("%+v of %d", entries[0], total)
+	}
+	if e := entries[1]; e.Count-e.Error > 1 {
+		t.Errorf("%s came once, and at least %d times is claimed", e.Key, e.Count-e.Error)
+	}
+	if e := entries[1]; e.Error > 20*Counters/Counters {
+		t.Errorf("an error of %d is more than 1 in %d of all", e.Error, Counters)
+	}
+}
+
+// Long keys are told apart although they are not kept whole.
+func TestLongKeys(t *testing.T) {
+	s, at := NewSketch(), Sampler{}
+	long := make([]byte, 4096)
+	offer(s, &at, string(long)+"a", 0)
+	offer(s, &at, string(long)+"b", 0)
+	entries, _ := s.Top(5, 0)
+	if len(entries) != 2 || len(entries[0].Key) != MaxKeyBytes || entries[0].Size != 4097 {
+		t.Errorf("%d entries", len(entries))
+	}
+}
+
+// At high rates only some occurrences are looked at, and at low ones all of them, at once.
+func TestAdapt(t *testing.T) {
+	s, at := NewSketch(), Sampler{}
+	for _, tc := range []struct{ perSecond, weight int64 }{{0, 1}, {50_000, 1}, {50_001, 2}, {1_600_000, 32}, {1 << 40, maxWeight}, {10, 1}} {
+		s.Adapt(tc.perSecond/10, int64(100*time.Millisecond))
+		if perSecond := tc.perSecond / 10 * 10; s.Weight() != tc.weight && perSecond == tc.perSecond {
+			t.Errorf("%d a second: weight %d, want %d", tc.perSecond, s.Weight(), tc.weight)
+		}
+		s.Due(&at)
+	}
+	if !s.Due(&at) {
+		t.Error("passed over although all are to be looked at")
+	}
+}
+
+func TestNothingIsAllocated(t *testing.T) {
+	s, at, i := NewSketch(), Sampler{}, 0
+	keys := make([][]byte, 5000)
+	for i := range keys {
+		keys[i] = fmt.Append(nil, "key:", i)
+	}
+	s.Offer(keys[0], 0, &at)
+	if n := testing.AllocsPerRun(20_000, func() {
+		if s.Due(&at) {
+			s.Offer(keys[i%len(keys)], 0, &at)
+		}
+		i++
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func BenchmarkOffer(b *testing.B) {
+	s, at, draw := NewSketch(), Sampler{}, zipf(1)
+	keys := make([][]byte, 1<<16)
+	for i := range keys {
+		keys[i] = []byte(draw())
+	}
+	for i := range b.N {
+		if s.Due(&at) {
+			s.Offer(keys[i%len(keys)], 0, &at)
+		}
+	}
+}
