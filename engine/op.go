@@ -67,6 +67,8 @@ const (
 	Moved                // another node of the cluster decides, and the client is to ask there; nothing was taken
 	Overloaded           // more is waiting to be decided than may; nothing was taken
 	TooLong              // the policy's limits come to a key longer than MaxKey, or a holder out of bounds, for this caller
+
+	endOfStatuses
 )
 
 // NoWait is Op.MaxWait of a request that must not wait. It only differs from none in a queue, where a place is a wait.
@@ -99,12 +101,12 @@ type Lease struct {
 	Remaining int64 // nanoseconds until it ends by itself
 }
 
-// reset empties what an operation fills in unasked. Held, Bytes and Binding are only read where they were set. Slices
+// reset empties what an operation fills in unasked. Held and Binding are only read where they were set. Slices
 // keep their room, and are only written when they are in use, as a decision must not wait for the garbage collector's
 // write barrier.
 func (res *Result) reset() {
 	res.Status, res.Allowed = OK, false
-	res.Granted, res.Limit, res.Remaining, res.Wait, res.Reset = 0, 0, 0, 0, 0
+	res.Granted, res.Limit, res.Remaining, res.Wait, res.Reset, res.Bytes = 0, 0, 0, 0, 0, 0
 	if len(res.Parts) > 0 {
 		res.Parts = res.Parts[:0]
 	}

@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+)
+
+// Operations as bytes, for a log entry and between nodes. An operation is a head and the fields that its verb has,
+// in this order; what a verb has no use for is left out.
+//
+//	1       verb in the low 4 bits; 0x10 options follow, 0x20 tokens other than 1, 0x40 a longest wait, 0x80 Who
+//	1       options
+//	varint  limit: its number in this buffer, from 1 on; or 0, and the limit itself, which takes the next number:
+//	        1 algorithm, 1 span, varints capacity, rate's tokens, rate's period
+//	varint  length of the key, or of the policy's name; the key
+//	varint  length of Who; Who
+//	varint  tokens
+//	varint  longest wait, zigzag
+//	varint  most bytes of a key
+//	varint  number of parts; each is an operation again, with the fields that parts have
+//
+// Parts of an AcquireAll share its options. Where a policy is only looked for, a name longer than any can have is cut
+// off behind MaxPolicyName+1 bytes: there is still none of that name.
+const (
+	verbMask     = 0x0f
+	headOptions  = 0x10
+	headTokens   = 0x20
+	headMaxWait  = 0x40
+	headWho      = 0x80
+	usualTokens  = 1
+	maxLogLimit  = (maxVariableState - logHead) / logEntry
+	keepOpParts  = 1 << 12 // parts, and limits, that a reader keeps room for
+	keepOpLimits = 1 << 12
+)
+
+// ErrOp refuses bytes that are no operation, or no result, of this version.
+var ErrOp = errors.New("not an operation that this version knows")
+
+// opFields says which fields an operation has in its bytes.
+type opFields uint8
+
+const (
+	fieldKey opFields = 1 << iota
+	fieldLimit
+	fieldWho
+	fieldTokens
+	fieldMaxWait
+	fieldMaxKey
+	fieldParts
+)
+
+// opLayout is what the bytes of a verb hold.
+type opLayout struct {
+	fields, parts opFields
+	options       Option // that may be set
+}
+
+var opLayouts = [...]opLayout{
+	Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait, options: Peek | UpTo | Force},
+	AcquireAll:  {fields: fieldTokens | fieldParts, parts: fieldKey | fieldLimit | fieldWho | fieldTokens, options: Peek},
+	Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey, options: Peek},
+	Look:        {fields: fieldKey},
+	Refund:      {fields: fieldKey | fieldTokens},
+	Release:     {fields: fieldKey | fieldWho},
+	Leases:      {fields: fieldKey},
+	Delete:      {fields: fieldKey},
+	Flush:       {},
+	SetPolicy:   {fields: fieldKey | fieldParts, parts: fieldKey | fieldLimit | fieldWho, options: Shadow},
+	DropPolicy:  {fields: fieldKey},
+	SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: fieldKey | fieldLimit | fieldWho},
+}
+
+// OpWriter writes operations as bytes. It describes each limit once for all that is written between two Resets, which
+// one [OpReader] has to read from the beginning. The zero value is ready for use.
+type OpWriter struct {
+	limits map[Limit]uint64
+	last   Limit
+	lastID uint64
+}
+
+// Reset makes the writer begin another buffer.
+func (w *OpWriter) Reset() {
+	clear(w.limits)
+	w.last, w.lastID = Limit{}, 0
+}
+
+// Append appends an operation to b. Fields that its verb has no use for are not kept.
+func (w *OpWriter) Append(b []byte, op *Op) []byte {
+	layout := &opLayouts[op.Verb]
+	b = w.appendFields(b, op, layout.fields, op.Options)
+	if layout.fields&fieldParts != 0 {
+		b = binary.AppendUvarint(b, uint64(len(op.Parts)))
+		for i := range op.Parts {
+			b = w.appendFields(b, &op.Parts[i], layout.parts, 0)
+		}
+	}
+	return b
+}
+
+func (w *OpWriter) appendFields(b []byte, op *Op, fields opFields, options Option) []byte {
+	at := len(b)
+	b = append(b, byte(op.Verb))
+	if options != 0 {
+		b[at] |= headOptions
+		b = append(b, byte(options))
+	}
+	if fields&fieldLimit != 0 {
+		b = w.appendLimit(b, &op.Limit)
+	}
+	if fields&fieldKey != 0 {
+		key := op.Key
+		if op.Verb.findsPolicy() && len(key) > maxPolicyLookup {
+			key = key[:maxPolicyLookup]
+		}
+		b = append(binary.AppendUvarint(b, uint64(len(key))), key...)
+	}
+	if fields&fieldWho != 0 && len(op.Who) > 0 {
+		b[at] |= headWho
+		b = append(binary.AppendUvarint(b, uint64(len(op.Who))), op.Who...)
+	}
+	if fields&fieldTokens != 0 && op.Tokens != usualTokens {
+		b[at] |= headTokens
+		b = binary.AppendUvarint(b, uint64(op.Tokens))
+	}
+	if fields&fieldMaxWait != 0 && op.MaxWait != 0 {
+		b[at] |= headMaxWait
+		b = binary.AppendVarint(b, op.MaxWait)
+	}
+	if fields&fieldMaxKey != 0 {
+		b = binary.AppendUvarint(b, uint64(op.MaxKey))
+	}
+	return b
+}
+
+// findsPolicy reports whether an operation is on a policy that must be there.
+func (v Verb) findsPolicy() bool { return v == Check || v == DropPolicy || v == SetOverride }
+
+const maxPolicyLookup = MaxPolicyName + 1
+
+func (w *OpWriter) appendLimit(b []byte, l *Limit) []byte {
+	if *l == w.last && w.lastID > 0 {
+		return binary.AppendUvarint(b, w.lastID)
+	}
+	id, known := w.limits[*l]
+	if known {
+		b = binary.AppendUvarint(b, id)
+	} else {
+		if w.limits == nil {
+			w.limits = map[Limit]uint64{}
+		}
+		id = uint64(len(w.limits)) + 1
+		w.limits[*l] = id
+		b = appendLimit(append(b, 0), l)
+	}
+	w.last, w.lastID = *l, id
+	return b
+}
+
+func appendLimit(b []byte, l *Limit) []byte {
+	b = append(b, byte(l.Algorithm), byte(l.Span))
+	b = binary.AppendUvarint(b, uint64(l.Capacity))
+	b = binary.AppendUvarint(b, uint64(l.Rate.Tokens))
+	return binary.AppendUvarint(b, uint64(l.Rate.Period))
+}

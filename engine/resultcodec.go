@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+)
+
+// A result as bytes:
+//
+//	1       flags, below
+//	1       status, unless it is OK
+//	varints zigzag: granted, limit, remaining, wait, reset
+//	        WrongType: 1 the algorithm wanted
+//	        flagged: the limit held; varint bytes
+//	        flagged: varint number of parts, zigzag varint the binding one; the parts, results again
+//	        flagged: varint number of leases; of each a zigzag varint of the time remaining, varint length, holder
+const (
+	resultAllowed = 1 << iota
+	resultStatus
+	resultHeld
+	resultBytes
+	resultParts
+	resultLeases
+	resultFlags = 1<<iota - 1
+)
+
+// AppendResult appends a result to b: everything that its reply needs.
+func AppendResult(b []byte, res *Result) []byte {
+	flags := byte(0)
+	if res.Allowed {
+		flags |= resultAllowed
+	}
+	if res.Status != OK {
+		flags |= resultStatus
+	}
+	if res.showsHeld() {
+		flags |= resultHeld
+	}
+	if res.Bytes != 0 {
+		flags |= resultBytes
+	}
+	if len(res.Parts) > 0 {
+		flags |= resultParts
+	}
+	if len(res.Leases) > 0 {
+		flags |= resultLeases
+	}
+	b = append(b, flags)
+	if flags&resultStatus != 0 {
+		b = append(b, byte(res.Status))
+	}
+	for _, n := range [...]int64{res.Granted, res.Limit, res.Remaining, res.Wait, res.Reset} {
+		b = binary.AppendVarint(b, n)
+	}
+	if flags&^(resultAllowed|resultStatus) == 0 && res.Status != WrongType {
+		return b
+	}
+	return appendRest(b, res, flags)
+}
+
+// showsHeld reports whether Held was set: of a key that was looked at, or that an operation was not for.
+func (res *Result) showsHeld() bool {
+	return res.Status == OK && res.Bytes > 0 || res.Status == WrongType || res.Status == NotRefundable
+}
+
+func appendRest(b []byte, res *Result, flags byte) []byte {
+	if res.Status == WrongType {
+		b = append(b, byte(res.Wanted))
+	}
+	if flags&resultHeld != 0 {
+		b = appendLimit(b, &res.Held)
+	}
+	if flags&resultBytes != 0 {
+		b = binary.AppendUvarint(b, uint64(res.Bytes))
+	}
+	if flags&resultParts != 0 {
+		b = binary.AppendUvarint(b, uint64(len(res.Parts)))
+		b = binary.AppendVarint(b, int64(res.Binding))
+		for i := range res.Parts {
+			b = AppendResult(b, &res.Parts[i])
+		}
+	}
+	if flags&resultLeases != 0 {
+		b = binary.AppendUvarint(b, uint64(len(res.Leases)))
+		for i := range res.Leases {
+			l := &res.Leases[i]
+			b = binary.AppendVarint(b, l.Remaining)
+			b = append(binary.AppendUvarint(b, uint64(len(l.Holder))), l.Holder...)
+		}
+	}
+	return b
+}
+
+// ReadResult reads a result that [AppendResult] wrote and returns what follows it, or [ErrOp]. It uses res.Parts again
+// where there is room; nothing in res refers to b.
+func ReadResult(b []byte, res *Result) (rest []byte, err error) {
+	in := byteReader{rest: b}
+	if !in.result(res, true) {
+		return nil, ErrOp
+	}
+	return in.rest, nil
+}
+
+// result reads a result; one of a part has no parts of its own.
+func (r *byteReader) result(res *Result, whole bool) bool {
+	res.reset()
+	flags := r.byte()
+	res.Allowed = flags&resultAllowed != 0
+	if flags&resultStatus != 0 {
+		res.Status = Status(r.byte())
+	}
+	for _, n := range [...]*int64{&res.Granted, &res.Limit, &res.Remaining, &res.Wait, &res.Reset} {
+		*n = r.varint()
+	}
+	if r.bad || flags&^resultFlags != 0 || res.Status >= endOfStatuses {
+		return false
+	}
+	if res.Status == WrongType {
+		if res.Wanted = Algorithm(r.byte()); r.bad || int(res.Wanted) >= len(algorithms) {
+			return false
+		}
+	}
+	if flags&resultHeld != 0 {
+		if res.Held = r.limit(); r.bad || !res.Held.isWhole() {
+			return false
+		}
+	}
+	if flags&resultBytes != 0 {
+		res.Bytes = int64(r.uvarint())
+	}
+	if flags&resultParts != 0 && (!whole || !r.resultParts(res)) {
+		return false
+	}
+	return (flags&resultLeases == 0 || r.leases(res)) && !r.bad && (flags&resultHeld != 0) == res.showsHeld()
+}
+
+func (r *byteReader) resultParts(res *Result) bool {
+	n, binding := r.uvarint(), r.varint()
+	if r.bad || n < 1 || n > MaxParts || binding < -1 || binding >= int64(n) {
+		return false
+	}
+	if cap(res.Parts) < int(n) {
+		res.Parts = make([]Result, n)
+	}
+	res.Parts, res.Binding = res.Parts[:n], int(binding)
+	for i := range res.Parts {
+		if !r.result(&res.Parts[i], false) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *byteReader) leases(res *Result) bool {
+	n := r.uvarint()
+	if r.bad || n < 1 || n > MaxHolders || n > uint64(len(r.rest))/2 {
+		return false
+	}
+	res.Leases = make([]Lease, n)
+	for i := range res.Leases {
+		remaining, size := r.varint(), r.uvarint()
+		if size > MaxHolderBytes {
+			return false
+		}
+		res.Leases[i] = Lease{bytes.Clone(r.take(size)), remaining}
+	}
+	return !r.bad
+}

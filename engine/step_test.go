@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// randomStep is an operation of any verb, with any algorithm, on one of a few keys and policies: enough of them meet for
+// denials, wrong types, refunds of what is not there and policies that come and go.
+func randomStep(r *rand.Rand) Op {
+	n := r.IntN(24)
+	key := fmt.Appendf(nil, "key-%d", n)
+	switch r.IntN(40) {
+	case 0, 1:
+		return Op{Verb: Look, Key: key}
+	case 2:
+		return Op{Verb: Leases, Key: key}
+	case 3:
+		return Op{Verb: Delete, Key: key}
+	case 4, 5, 6:
+		return Op{Verb: Refund, Key: key, Tokens: 1 + r.Int64N(4)}
+	case 7, 8, 9:
+		return Op{Verb: Release, Key: key, Who: stepHolder(r)}
+	case 10:
+		if r.IntN(30) == 0 {
+			return Op{Verb: Flush}
+		}
+		return stepPolicy(r)
+	case 11, 12, 13, 14, 15:
+		return Op{Verb: Check, Key: stepName(r), Who: stepCaller(r), Tokens: 1 + r.Int64N(2), MaxKey: []uint32{0, 0, 0, 5}[r.IntN(4)], Options: stepPeek(r)}
+	case 16, 17, 18, 19, 20:
+		op := Op{Verb: AcquireAll, Tokens: 1 + r.Int64N(3), Options: stepPeek(r)}
+		for i := range 1 + r.IntN(4) {
+			p := stepPart(r, n+i*(1+r.IntN(3)))
+			p.Tokens, p.Options = op.Tokens, op.Options
+			op.Parts = append(op.Parts, p)
+		}
+		return op
+	}
+	op := stepPart(r, n)
+	op.Tokens = []int64{1, 1, 1, 2, 3, 50, 0}[r.IntN(7)]
+	op.Options = stepPeek(r) | []Option{0, 0, 0, UpTo, Force}[r.IntN(5)]
+	if op.Options&Force == 0 {
+		op.MaxWait = []int64{0, 0, 0, sec / 4, NoWait}[r.IntN(5)]
+	}
+	return op
+}
+
+// stepPart asks a limit of the algorithm that the key's number stands for; now and then of another, or with other
+// parameters.
+func stepPart(r *rand.Rand, n int) Op {
+	n %= 24
+	algorithm := 1 + Algorithm(n%(len(algorithms)-1))
+	if r.IntN(30) == 0 {
+		algorithm = 1 + Algorithm(r.IntN(len(algorithms)-1))
+	}
+	l := Limit{Algorithm: algorithm, Capacity: 2 + int64(n), Rate: Rate{0, sec}}
+	if r.IntN(8) == 0 {
+		l.Capacity, l.Rate.Period = 1+r.Int64N(30), []int64{sec / 10, sec / 2, 5 * sec, 60 * sec}[r.IntN(4)]
+	}
+	switch {
+	case algorithm <= LeakyQueue:
+		l.Rate.Tokens = 1 + r.Int64N(5)
+	case algorithm == FixedWindow && n%3 == 1:
+		l.Span = Aligned
+	case algorithm == FixedWindow && n%3 == 2:
+		l.Span, l.Rate.Period = EachMinute, 0
+	}
+	op := Op{Key: fmt.Appendf(nil, "key-%d", n), Limit: l, Tokens: 1}
+	if algorithm == Concurrency {
+		op.Who = stepHolder(r)
+	}
+	return op
+}
+
+func stepHolder(r *rand.Rand) []byte { return fmt.Appendf(nil, "holder-%d", r.IntN(12)) }
+func stepCaller(r *rand.Rand) []byte { return fmt.Appendf(nil, "%d", r.IntN(40)) }
+func stepName(r *rand.Rand) []byte   { return fmt.Appendf(nil, "policy-%d", r.IntN(4)) }
+func stepPeek(r *rand.Rand) Option   { return []Option{0, 0, 0, 0, Peek}[r.IntN(5)] }
+
+// stepPolicy changes a policy. Its keys are partly those of single operations; two may come to the same.
+func stepPolicy(r *rand.Rand) Op {
+	op := Op{Verb: []Verb{SetPolicy, SetPolicy, SetOverride, SetOverride, SetOverride, DropPolicy}[r.IntN(6)], Key: stepName(r)}
+	if op.Verb == SetOverride {
+		op.Who = stepCaller(r)
+	}
+	if op.Verb == SetPolicy && r.IntN(3) == 0 {
+		op.Options = Shadow
+	}
+	if op.Verb == DropPolicy || op.Verb == SetOverride && r.IntN(3) == 0 {
+		return op
+	}
+	for range 1 + r.IntN(3) {
+		p := stepPart(r, r.IntN(24))
+		p.Tokens = 0
+		if r.IntN(2) == 0 {
+			p.Key = []byte("key-{}")
+		}
+		op.Parts = append(op.Parts, p)
+	}
+	return op
+}
