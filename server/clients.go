@@ -53,13 +53,14 @@ func (c *clients) all() []*session {
 func (s *Server) newSession(addr, laddr string, wake func()) *session {
 	n := &session{host: s, addr: addr, laddr: laddr, opened: s.clock.Now(), wake: wake}
 	n.onDecided = n.decided
-	n.seen.Store(&command.Client{})
+	n.beDefault()
+	n.seen.Store(&command.Client{User: n.client.User})
 	n.lastActive.Store(n.opened)
 	return n
 }
 
 func (s *session) info() command.ClientInfo {
-	return command.ClientInfo{ID: s.id, Addr: s.addr, LocalAddr: s.laddr, AgeSec: (s.host.clock.Now() - s.opened) / 1e9}
+	return command.ClientInfo{ID: s.id, Addr: s.addr, LocalAddr: s.laddr, AgeSec: (s.host.clock.Now() - s.opened) / 1e9, User: s.seen.Load().User}
 }
 
 // line is the session's line of CLIENT LIST.
@@ -77,8 +78,8 @@ func (s *session) line() string {
 		flags += "t"
 	}
 	flags = cmp.Or(flags, "N")
-	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 cmd=%s user=default resp=%d lib-name=%s lib-ver=%s",
-		s.id, s.addr, s.laddr, seen.Name, (now-s.opened)/1e9, (now-s.lastActive.Load())/1e9, flags, name, seen.Protocol(), seen.LibName, seen.LibVersion)
+	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 cmd=%s user=%s resp=%d lib-name=%s lib-ver=%s",
+		s.id, s.addr, s.laddr, seen.Name, (now-s.opened)/1e9, (now-s.lastActive.Load())/1e9, flags, name, cmp.Or(seen.User, "(none)"), seen.Protocol(), seen.LibName, seen.LibVersion)
 }
 
 // ClientList implements [command.Server].

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
 )
 
 // Keeper keeps the store's state on disk, as the server sees it.
@@ -98,13 +99,35 @@ func zeroOrOne(b bool) int {
 
 // awaited is a reply that comes when something outside the session is done.
 type awaited struct {
-	over atomic.Bool
-	err  error // set before over
+	over   atomic.Bool
+	err    error // set before over
+	quiet  bool
+	finish func(w *resp.Writer) // if not nil, writes the reply
+	wait   *waiter              // what sets over, if that is a time
+}
+
+// finishAwaited writes the reply that has become ready.
+func (s *session) finishAwaited(ws *workspace) {
+	a, w := s.awaited, &ws.out
+	s.awaited = nil
+	mark := len(w.Buf)
+	switch {
+	case a.finish != nil:
+		a.finish(w)
+		s.publish()
+	case a.err != nil:
+		w.Error(a.err.Error())
+	default:
+		w.Status("OK")
+	}
+	if a.quiet {
+		w.Buf = w.Buf[:mark]
+	}
 }
 
 // Await implements [command.Session].
 func (s *session) Await(start func(done func(error))) {
-	a := &awaited{}
+	a := &awaited{quiet: s.silent}
 	s.awaited = a
 	start(func(err error) {
 		a.err = err

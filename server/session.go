@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/metrics"
@@ -28,6 +29,7 @@ type session struct {
 	replyMode command.ReplyMode
 	silent    bool // drop the reply of the command being run
 	client    command.Client
+	user      *acl.User // nil before the connection has logged in
 	multi     transaction
 	closing   bool
 
@@ -106,7 +108,7 @@ func (s *session) feed(in []byte, ws *workspace, cfg *config.Config) (more bool)
 		s.rest = append(s.rest, in...)
 		buf = s.rest
 	}
-	s.reader.Limits = resp.Limits{MaxArgs: cfg.MaxArgs, MaxBulk: cfg.MaxBulkBytes, MaxInline: cfg.MaxBulkBytes}
+	s.reader.Limits = s.inputLimits(cfg)
 	ws.out.RESP3 = s.client.RESP3
 	ws.request.SetBounds(bounds(cfg))
 	at := 0
@@ -133,7 +135,7 @@ func (s *session) feed(in []byte, ws *workspace, cfg *config.Config) (more bool)
 		s.flush(ws)
 	}
 	s.endTurn(ws)
-	s.keepRest(buf[at:], cfg.QueryBufferBytes, ws)
+	s.keepRest(buf[at:], s.queryBuffer(cfg), ws)
 	return more && s.ready()
 }
 
@@ -176,6 +178,9 @@ func (s *session) execute(args [][]byte, ws *workspace) (taken bool) {
 		s.host.log.Warn("closed a connection that sent an HTTP request, perhaps a web page's attempt to send commands", "client", s.id)
 		return true
 	}
+	if s.user == nil || !s.user.IsUnlimited() {
+		err = s.permit(row, err)
+	}
 	if s.multi.open && (err != nil || row.Flags&command.NoMulti == 0) {
 		s.queue(row, args, err, ws)
 		return true
@@ -187,7 +192,7 @@ func (s *session) execute(args [][]byte, ws *workspace) (taken bool) {
 		s.run(row, args, ws)
 		return true
 	}
-	ws.add(row, args, err, s.takeReplyMode())
+	ws.add(s, row, args, err, s.takeReplyMode())
 	if ws.request.Hold || len(ws.batch.Ops) >= maxBatchOps {
 		s.flush(ws)
 	}
@@ -216,12 +221,15 @@ func (s *session) find(args [][]byte) (*command.Row, error) {
 }
 
 // add parses a limiter command into the batch; an error becomes its reply.
-func (ws *workspace) add(row *command.Row, args [][]byte, err error, quiet bool) {
+func (ws *workspace) add(s *session, row *command.Row, args [][]byte, err error, quiet bool) {
 	first := len(ws.batch.Ops)
 	r := &ws.request
 	r.Args, r.Ops, r.Hold = args, ws.batch.Ops, false
 	if err == nil {
 		err = row.Parse(r)
+	}
+	if err == nil && !s.user.IsUnlimited() {
+		err = s.permitKeys(r.Ops[first:])
 	}
 	if err != nil {
 		r.Ops, r.Hold = r.Ops[:first], false
@@ -356,12 +364,7 @@ func (s *session) resume(ws *workspace, cfg *config.Config) (more bool) {
 		s.release(ws)
 	}
 	if s.awaited != nil && s.awaited.over.Load() {
-		if err := s.awaited.err; err != nil {
-			ws.out.Error(err.Error())
-		} else {
-			ws.out.Status("OK")
-		}
-		s.awaited = nil
+		s.finishAwaited(ws)
 	}
 	if !s.ready() {
 		return false

@@ -33,6 +33,9 @@ func (s *session) queue(row *command.Row, args [][]byte, err error, ws *workspac
 	if err == nil && (len(s.multi.queued) >= maxQueuedCommands || s.multi.bytes > s.host.Config().QueryBufferBytes) {
 		err = command.ErrMultiTooLong
 	}
+	if err == nil && !s.user.IsUnlimited() {
+		err = s.permitQueued(row, args)
+	}
 	if err != nil {
 		s.multi.broken, s.multi.queued = true, nil
 		ws.out.Error(err.Error())
@@ -95,11 +98,15 @@ func (s *session) Exec(w *resp.Writer) {
 	ws.exec, ws.batch.Atomic = true, true
 	ws.request.SetBounds(bounds(s.host.Config()))
 	for _, q := range multi.queued {
-		if q.row.Run != nil {
+		var err error
+		if !s.user.IsUnlimited() { // the user's rights may have changed since
+			err = s.permitCommand(q.row)
+		}
+		if q.row.Run != nil && err == nil {
 			ws.replies = append(ws.replies, reply{row: q.row, args: q.args, quiet: s.silent})
 			continue
 		}
-		ws.add(q.row, q.args, nil, s.silent)
+		ws.add(s, q.row, q.args, err, s.silent)
 		if last := &ws.replies[len(ws.replies)-1]; last.hold {
 			last.hold = false
 			ws.batch.Ops[last.first].MaxWait = engine.NoWait

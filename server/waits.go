@@ -27,7 +27,8 @@ type waiter struct {
 	tokens int64
 	due    int64 // clock
 	wake   func()
-	index  int // in the heap, -1 once it has left
+	alone  bool // a time and nothing else: it is in no key's queue
+	index  int  // in the heap, -1 once it has left
 }
 
 func newWaits(clock *Clock) *waits {
@@ -46,6 +47,16 @@ func (w *waits) add(op engine.Op, due int64, wake func()) *waiter {
 	queue := w.byKey[n.key]
 	at, _ := slices.BinarySearchFunc(queue, due+1, func(q *waiter, due int64) int { return int(min(max(q.due-due, -1), 1)) })
 	w.byKey[n.key] = slices.Insert(queue, at, n)
+	w.rearm()
+	return n
+}
+
+// after has wake called, once, when due has come.
+func (w *waits) after(due int64, wake func()) *waiter {
+	n := &waiter{due: due, wake: wake, alone: true}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	heap.Push(&w.due, n)
 	w.rearm()
 	return n
 }
@@ -69,6 +80,9 @@ func (w *waits) cancel(n *waiter) bool {
 
 // remove takes n out of its key's queue and returns those behind it.
 func (w *waits) remove(n *waiter) (behind []*waiter) {
+	if n.alone {
+		return nil
+	}
 	queue := w.byKey[n.key]
 	at := slices.Index(queue, n)
 	queue = slices.Delete(queue, at, at+1)

@@ -22,7 +22,7 @@ var clientRows = []Row{{
 			Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Verbatim(s.Server().ClientLine(s.ID()) + "\n") }},
 		{Name: "list", Syntax: "[TYPE type] [ID client-id ...]", Since: "0.1.0", Group: "connection", Summary: "Describe all connections.",
 			Flags: Admin | Connection | Dangerous, Run: runClientList},
-		{Name: "kill", Syntax: "filter [value ...]", Since: "0.1.0", Group: "connection", Summary: "Close connections by address, or by ID, ADDR, LADDR, TYPE, MAXAGE, SKIPME.",
+		{Name: "kill", Syntax: "filter [value ...]", Since: "0.1.0", Group: "connection", Summary: "Close connections by address, or by ID, ADDR, LADDR, USER, TYPE, MAXAGE, SKIPME.",
 			Flags: Admin | Connection | Dangerous, Run: runClientKill},
 		{Name: "no-evict", Syntax: "ON | OFF", Since: "0.1.0", Group: "connection", Summary: "Accepted: no connection is evicted for memory.", Flags: Connection,
 			Run: onOff(func(s Session, on bool) { s.Client().NoEvict = on })},
@@ -41,7 +41,7 @@ var clientRows = []Row{{
 
 // helpRow answers HELP of a container from its own rows.
 func helpRow(container string) Row {
-	return Row{Name: "help", Since: "0.1.0", Group: "server", Summary: "List the subcommands.", Flags: Fast,
+	return Row{Name: "help", Since: "0.1.0", Group: "server", Summary: "List the subcommands.", Flags: Fast | Harmless,
 		Run: func(_ Session, w *resp.Writer, _ [][]byte) {
 			row := byName[container]
 			w.Array(2*len(row.Sub) + 1)
@@ -194,6 +194,8 @@ func killFilter(self int64, words [][]byte) (func(ClientInfo) bool, error) {
 			tests = append(tests, func(c ClientInfo) bool { return c.Addr == value })
 		case isWord(words[0], "LADDR"):
 			tests = append(tests, func(c ClientInfo) bool { return c.LocalAddr == value })
+		case isWord(words[0], "USER"):
+			tests = append(tests, func(c ClientInfo) bool { return c.User == value })
 		case isWord(words[0], "TYPE"):
 			normal := strings.EqualFold(value, "normal")
 			tests = append(tests, func(ClientInfo) bool { return normal })

@@ -2,6 +2,7 @@ package command
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,22 +17,22 @@ var connectionRows = []Row{{
 	Flags: Fast | Connection, Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Bulk(args[1]) },
 }, {
 	Name: "hello", Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Since: "0.1.0", Group: "connection",
-	Summary: "Choose RESP 2 or 3 and learn about the server.", Flags: Fast | Connection | NoMulti, Run: runHello,
+	Summary: "Choose RESP 2 or 3 and learn about the server.", Flags: Fast | Connection | NoMulti | NoAuth, Run: runHello,
 }, {
 	Name: "auth", Syntax: "[username] password", Since: "0.1.0", Group: "connection",
-	Summary: "Log in. This server has no password set.", Flags: Fast | Connection | NoMulti, Run: runAuth,
+	Summary: "Log in as a user; without a name, as the user default.", Flags: Fast | Connection | NoMulti | NoAuth, Run: runAuth,
 }, {
 	Name: "select", Syntax: "index", Since: "0.1.0", Group: "connection",
 	Summary: "Choose a database; there is only 0.", Flags: Fast | Connection, Run: runSelect,
 }, {
-	Name: "quit", Since: "0.1.0", Group: "connection", Summary: "Close the connection.", Flags: Fast | Connection | NoMulti,
+	Name: "quit", Since: "0.1.0", Group: "connection", Summary: "Close the connection.", Flags: Fast | Connection | NoMulti | NoAuth,
 	Run: func(s Session, w *resp.Writer, _ [][]byte) {
 		w.Status("OK")
 		s.CloseAfterReply()
 	},
 }, {
 	Name: "reset", Since: "0.1.0", Group: "connection", Summary: "Return the connection to the state of a new one.",
-	Flags: Fast | Connection | NoMulti,
+	Flags: Fast | Connection | NoMulti | NoAuth,
 	Run: func(s Session, w *resp.Writer, _ [][]byte) {
 		s.Reset()
 		w.RESP3 = false
@@ -45,7 +46,7 @@ var connectionRows = []Row{{
 	Flags: Fast | Connection, Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Client().ReadOnly = false; w.Status("OK") },
 }, {
 	Name: "time", Since: "0.1.0", Group: "server", Summary: "The server's clock: Unix seconds and microseconds.",
-	Flags: Fast, Run: runTime,
+	Flags: Fast | Harmless, Run: runTime,
 }}
 
 func runPing(_ Session, w *resp.Writer, args [][]byte) {
@@ -68,6 +69,7 @@ const (
 func runHello(s Session, w *resp.Writer, args [][]byte) {
 	version := s.Client().Protocol()
 	name, named := "", false
+	var user, password []byte
 	if len(args) > 1 {
 		v, ok := integer(args[1])
 		if !ok {
@@ -82,10 +84,7 @@ func runHello(s Session, w *resp.Writer, args [][]byte) {
 		for words := args[2:]; len(words) > 0; {
 			switch {
 			case isWord(words[0], "AUTH") && len(words) >= 3:
-				if err := authenticate(words[1], words[2]); err != "" {
-					w.Error(err)
-					return
-				}
+				user, password = words[1], words[2]
 				words = words[3:]
 			case isWord(words[0], "SETNAME") && len(words) >= 2:
 				name, named = string(words[1]), true
@@ -96,12 +95,31 @@ func runHello(s Session, w *resp.Writer, args [][]byte) {
 			}
 		}
 	}
-	if named {
-		if err := setName(s, name); err != "" {
-			w.Error(err)
-			return
-		}
+	if err := checkClientText(name); err != "" {
+		w.Error(err)
+		return
 	}
+	greet := func(w *resp.Writer, err error) {
+		switch {
+		case err != nil:
+			w.Error(err.Error())
+			return
+		case s.User() == "":
+			w.Error("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+			return
+		case named:
+			s.Client().Name = name
+		}
+		writeHello(s, w, version)
+	}
+	if user == nil {
+		greet(w, nil)
+		return
+	}
+	s.Login(user, password, greet, w)
+}
+
+func writeHello(s Session, w *resp.Writer, version int) {
 	s.Client().RESP3, w.RESP3 = version == 3, version == 3
 	w.Map(7)
 	for _, pair := range [][2]string{{"server", serverName}, {"version", RedisVersion}} {
@@ -120,28 +138,21 @@ func runHello(s Session, w *resp.Writer, args [][]byte) {
 	w.Array(0)
 }
 
-// authenticate answers as a Redis without passwords does: the default user needs none.
-func authenticate(user, _ []byte) string {
-	if string(user) == "default" {
-		return ""
-	}
-	return "WRONGPASS invalid username-password pair or user is disabled."
-}
-
-func runAuth(_ Session, w *resp.Writer, args [][]byte) {
-	if len(args) == 2 {
-		w.Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
-		return
-	}
-	if len(args) > 3 {
+func runAuth(s Session, w *resp.Writer, args [][]byte) {
+	user, password := []byte("default"), args[len(args)-1]
+	switch len(args) {
+	case 2:
+		if d, _ := s.Server().Users().Describe("default"); slices.Contains(d.Flags, "nopass") {
+			w.Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+			return
+		}
+	case 3:
+		user = args[1]
+	default:
 		w.Error(ErrSyntax.Error())
 		return
 	}
-	if err := authenticate(args[1], args[2]); err != "" {
-		w.Error(err)
-		return
-	}
-	w.Status("OK")
+	s.Login(user, password, okOrError, w)
 }
 
 func runSelect(_ Session, w *resp.Writer, args [][]byte) {

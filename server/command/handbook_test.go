@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -145,8 +144,11 @@ func writeHandbookEntry(out *bytes.Buffer, row *Row) {
 	if row.answers() {
 		fmt.Fprintf(out, "- Reply: %s\n", handbookReplies[row.FullName])
 		fmt.Fprintf(out, "- Keys: %s\n", handbookKeys(row.Keys))
-		flags, categories := row.names()
-		fmt.Fprintf(out, "- Flags: %s\n", strings.Join(slices.Concat(flags, categories), " "))
+		words := row.words()
+		for _, c := range row.Categories() {
+			words = append(words, "@"+c)
+		}
+		fmt.Fprintf(out, "- Flags: %s\n", strings.Join(words, " "))
 	}
 	fmt.Fprintf(out, "- Since: %s\n", row.Since)
 }

@@ -10,17 +10,17 @@ import (
 
 var commandRows = []Row{{
 	Name: "command", Syntax: "[subcommand]", Since: "0.1.0", Group: "server", Summary: "Describe the commands.",
-	Run: func(_ Session, w *resp.Writer, _ [][]byte) { writeRows(w, tableRows()) },
+	Flags: Harmless, Run: func(_ Session, w *resp.Writer, _ [][]byte) { writeRows(w, tableRows()) },
 	Sub: []Row{
-		{Name: "count", Since: "0.1.0", Group: "server", Summary: "The number of commands.",
+		{Name: "count", Since: "0.1.0", Group: "server", Summary: "The number of commands.", Flags: Harmless,
 			Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Int(int64(len(Table))) }},
-		{Name: "info", Syntax: "[name ...]", Since: "0.1.0", Group: "server", Summary: "Arity, flags and key positions of commands.",
+		{Name: "info", Syntax: "[name ...]", Since: "0.1.0", Group: "server", Summary: "Arity, flags and key positions of commands.", Flags: Harmless,
 			Run: runCommandInfo},
-		{Name: "docs", Syntax: "[name ...]", Since: "0.1.0", Group: "server", Summary: "Summary and arguments of commands.",
+		{Name: "docs", Syntax: "[name ...]", Since: "0.1.0", Group: "server", Summary: "Summary and arguments of commands.", Flags: Harmless,
 			Run: runCommandDocs},
-		{Name: "list", Syntax: "[FILTERBY filter value]", Since: "0.1.0", Group: "server", Summary: "The names of the commands.",
+		{Name: "list", Syntax: "[FILTERBY filter value]", Since: "0.1.0", Group: "server", Summary: "The names of the commands.", Flags: Harmless,
 			Run: runCommandList},
-		{Name: "getkeys", Syntax: "command [argument ...]", Since: "0.1.0", Group: "server", Summary: "The keys in a command.",
+		{Name: "getkeys", Syntax: "command [argument ...]", Since: "0.1.0", Group: "server", Summary: "The keys in a command.", Flags: Harmless,
 			Run: runGetKeys},
 		helpRow("command"),
 	},
@@ -66,47 +66,8 @@ func writeRows(w *resp.Writer, rows []*Row) {
 	}
 }
 
-// flagNames are the words COMMAND has for the flags, and the ACL categories that follow from them.
-var flagNames = []struct {
-	flag     Flag
-	name     string
-	category string
-}{
-	{Write, "write", "@write"},
-	{ReadOnly, "readonly", "@read"},
-	{Fast, "fast", "@fast"},
-	{Admin, "admin", "@admin"},
-	{NoMulti, "no_multi", ""},
-	{Blocking, "blocking", "@blocking"},
-	{Connection, "", "@connection"},
-	{Dangerous, "", "@dangerous"},
-	{MovableKeys, "movablekeys", ""},
-}
-
-// names lists the row's flags and its ACL categories, the group's own category among them.
-func (r *Row) names() (flags, categories []string) {
-	for _, f := range flagNames {
-		if r.Flags&f.flag == 0 {
-			continue
-		}
-		if f.name != "" {
-			flags = append(flags, f.name)
-		}
-		if f.category != "" {
-			categories = append(categories, f.category)
-		}
-	}
-	if r.Flags&Fast == 0 {
-		categories = append(categories, "@slow")
-	}
-	if r.Group == "limiter" {
-		categories = append(categories, "@limiter")
-	}
-	return flags, categories
-}
-
 func writeRow(w *resp.Writer, r *Row) {
-	flags, categories := r.names()
+	flags, categories := r.words(), r.Categories()
 	w.Array(10)
 	w.BulkString(r.FullName)
 	w.Int(int64(r.arity))
@@ -119,7 +80,7 @@ func writeRow(w *resp.Writer, r *Row) {
 	w.Int(int64(r.Keys.Step))
 	w.Set(len(categories))
 	for _, c := range categories {
-		w.Status(c)
+		w.Status("@" + c)
 	}
 	w.Array(0) // tips
 	w.Array(0) // key specifications: the positions above say all
@@ -223,15 +184,8 @@ func runCommandList(_ Session, w *resp.Writer, args [][]byte) {
 	case len(args) == 5 && isWord(args[2], "FILTERBY") && isWord(args[3], "PATTERN"):
 		keep = func(r *Row) bool { return Match(strings.ToLower(string(args[4])), r.Name) }
 	case len(args) == 5 && isWord(args[2], "FILTERBY") && isWord(args[3], "ACLCAT"):
-		keep = func(r *Row) bool {
-			_, categories := r.names()
-			for _, c := range categories {
-				if strings.EqualFold(c[1:], string(args[4])) {
-					return true
-				}
-			}
-			return false
-		}
+		category := strings.ToLower(string(args[4]))
+		keep = func(r *Row) bool { return r.In(category) }
 	case len(args) == 5 && isWord(args[2], "FILTERBY") && isWord(args[3], "MODULE"):
 		keep = func(*Row) bool { return false }
 	default:

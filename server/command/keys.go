@@ -163,15 +163,16 @@ func runScan(s Session, w *resp.Writer, args [][]byte) {
 			return
 		}
 	}
-	found, next := collectKeys(s.Server(), cursor, int(min(count, maxScanCount)), pattern, typ)
+	found, next := collectKeys(s, cursor, int(min(count, maxScanCount)), pattern, typ)
 	w.Array(2)
 	w.BulkString(strconv.FormatUint(next, 10))
 	writeKeys(w, found)
 }
 
-func collectKeys(s Server, cursor uint64, count int, pattern, typ string) (keys [][]byte, next uint64) {
-	next = s.Keys().Scan(cursor, count, s.Now(), func(e engine.Entry) {
-		if (typ == "" || typ == e.Limit.Algorithm.String()) && (pattern == "*" || Match(pattern, string(e.Key))) {
+// collectKeys lists those keys that match and that the user may look at.
+func collectKeys(s Session, cursor uint64, count int, pattern, typ string) (keys [][]byte, next uint64) {
+	next = s.Server().Keys().Scan(cursor, count, s.Server().Now(), func(e engine.Entry) {
+		if (typ == "" || typ == e.Limit.Algorithm.String()) && (pattern == "*" || Match(pattern, string(e.Key))) && s.Reaches(e.Key) {
 			keys = append(keys, append([]byte{}, e.Key...))
 		}
 	})
@@ -191,7 +192,7 @@ const maxKeysReply = 100_000
 func runKeys(s Session, w *resp.Writer, args [][]byte) {
 	var all [][]byte
 	for cursor := uint64(0); ; {
-		found, next := collectKeys(s.Server(), cursor, 1000, string(args[1]), "")
+		found, next := collectKeys(s, cursor, 1000, string(args[1]), "")
 		all = append(all, found...)
 		if len(all) > maxKeysReply {
 			w.Error(fmt.Sprintf("ERR KEYS found more than %d keys: use SCAN", maxKeysReply))
@@ -208,7 +209,7 @@ func runKeys(s Session, w *resp.Writer, args [][]byte) {
 func runRandomKey(s Session, w *resp.Writer, _ [][]byte) {
 	var found []byte
 	keep := func(e engine.Entry) {
-		if found == nil {
+		if found == nil && s.Reaches(e.Key) {
 			found = append([]byte{}, e.Key...)
 		}
 	}

@@ -22,6 +22,9 @@ const (
 	Dangerous                    // not for every user
 	MovableKeys                  // its keys are where its arguments say
 	Decides                      // grants or denies
+	NoAuth                       // for connections that have not logged in too, and for every user
+	Transaction                  // about MULTI … EXEC
+	Harmless                     // tells nothing of what users keep here
 )
 
 // Keys says which arguments are keys, counted from 1; Last counts from the end when negative. The zero value is none.
@@ -86,7 +89,7 @@ func (r *Row) accepts(n int) bool {
 }
 
 // Table holds every command, in the order of the handbook.
-var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, transactionRows, connectionRows, clientRows, serverRows, clusterRows)
+var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, transactionRows, connectionRows, clientRows, aclRows, serverRows, clusterRows)
 
 var byName = map[string]*Row{}
 
@@ -119,6 +122,7 @@ func (r *Row) complete(container string) {
 	if len(r.Sub) > 0 && r.Run == nil {
 		r.arity = -2 // a container needs its subcommand
 	}
+	r.mustHaveCategory()
 }
 
 func concat(families ...[]Row) (all []Row) {

@@ -53,7 +53,7 @@ var serverRows = []Row{{
 	},
 }, {
 	Name: "wait", Syntax: "numreplicas timeout", Since: "0.1.0", Group: "generic",
-	Summary: "How many replicas have what was written: none, alone.", Flags: Blocking, Run: runWait,
+	Summary: "How many replicas have what was written: none, alone.", Flags: Blocking | Connection, Run: runWait,
 }, {
 	Name: "shutdown", Syntax: "[NOSAVE | SAVE] [NOW] [FORCE]", Since: "0.1.0", Group: "server",
 	Summary: "Answer what was read, close every connection, and end. NOW does not wait for clients to read their replies.", Flags: Admin | Dangerous | NoMulti, Run: runShutdown,

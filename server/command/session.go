@@ -18,6 +18,13 @@ type Session interface {
 	// ReplyMode turns replies on, off, or off for the next command.
 	ReplyMode(mode ReplyMode)
 
+	// User is the user the connection is logged in as, "" if none.
+	User() string
+	// Login logs the connection in and has answer write the reply, at once or, after failed logins, when it is due.
+	Login(name, password []byte, answer func(w *resp.Writer, err error), w *resp.Writer)
+	// Reaches reports whether the user may look at a key.
+	Reaches(key []byte) bool
+
 	// Await keeps the reply back, and everything behind it, until start's done is called, from any goroutine: then it is
 	// OK or the error.
 	Await(start func(done func(error)))
@@ -43,6 +50,7 @@ const (
 // Client is what a connection says of itself; other connections see it in CLIENT LIST.
 type Client struct {
 	RESP3      bool
+	User       string
 	Name       string
 	LibName    string
 	LibVersion string
@@ -78,6 +86,7 @@ type Server interface {
 	ConfigSet(pairs []string) error
 	ConfigRewrite() error
 	ResetStats()
+	Users() Users
 	// Shutdown starts a drain and returns at once; with now, connections are closed without waiting for slow readers.
 	Shutdown(now bool)
 	// Save starts a snapshot and calls done, from another goroutine, when it is complete or has failed. An error says
@@ -104,4 +113,5 @@ type ClientInfo struct {
 	Addr      string
 	LocalAddr string
 	AgeSec    int64
+	User      string
 }

@@ -1,0 +1,140 @@
+package acl
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxFileBytes bounds a file of users.
+const maxFileBytes = 16 << 20
+
+// Load reads the file of users again. Users that are in it have the rights it says; those that are not are deleted. If
+// anything in the file is wrong, all stays as it is.
+func (u *Users) Load() error {
+	if u.file == "" {
+		return ErrNoFile
+	}
+	if err := u.load(); err != nil {
+		return fmt.Errorf("ERR %w; the users stay as they were", err)
+	}
+	return nil
+}
+
+func (u *Users) load() error {
+	text, err := readFile(u.file)
+	if err != nil {
+		return fmt.Errorf("the file of users cannot be read: %w", err)
+	}
+	read, err := parse(text)
+	if err != nil {
+		return fmt.Errorf("%s %w", u.file, err)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if _, named := read[DefaultName]; !named {
+		read[DefaultName] = &u.initial
+	}
+	before, next := *u.byName.Load(), make(map[string]*User, len(read))
+	for name, r := range read {
+		user := before[name]
+		if user == nil {
+			user = &User{name: name}
+		}
+		user.rights.Store(r)
+		next[name] = user
+	}
+	u.byName.Store(&next)
+	for name, user := range before {
+		if next[name] == nil {
+			u.gone(user)
+		}
+	}
+	u.changed(u.quotas())
+	return nil
+}
+
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", name))
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err == nil && len(text) > maxFileBytes {
+		err = fmt.Errorf("%s has more than %d bytes", name, maxFileBytes)
+	}
+	return text, err
+}
+
+// parse reads a file of users: a line "user name rule …" for each. Empty lines and lines that begin with # are passed
+// over. Errors name the line.
+func parse(text []byte) (map[string]*rights, error) {
+	users := map[string]*rights{}
+	for i, line := range bytes.Split(text, []byte{'\n'}) {
+		words := strings.Fields(string(line))
+		if len(words) == 0 || words[0][0] == '#' {
+			continue
+		}
+		r, err := parseLine(words)
+		if err == nil && users[words[1]] != nil {
+			err = fmt.Errorf("user '%s' comes twice", clip(words[1]))
+		}
+		if err == nil && len(users) >= MaxUsers {
+			err = fmt.Errorf("there may be %d users", MaxUsers)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		users[words[1]] = r
+	}
+	return users, nil
+}
+
+func parseLine(words []string) (*rights, error) {
+	if words[0] != "user" || len(words) < 2 {
+		return nil, errors.New("a line is: user NAME RULE…")
+	}
+	if !isName(words[1]) {
+		return nil, errors.New("a user's name has 1 to 64 bytes")
+	}
+	r := newRights()
+	for _, rule := range words[2:] {
+		if err := r.apply(rule); err != nil {
+			return nil, fmt.Errorf("'%s': %w", clip(redact(rule)), err)
+		}
+	}
+	if err := r.check(); err != nil {
+		return nil, err
+	}
+	r.settle()
+	return &r, nil
+}
+
+// Save writes the users to their file: beside it first, then renamed, so that it is whole at any time. Only the server's
+// own account can read it.
+func (u *Users) Save() error {
+	if u.file == "" {
+		return ErrNoFile
+	}
+	temp, err := os.CreateTemp(filepath.Dir(u.file), filepath.Base(u.file)+".*") // 0600
+	if err != nil {
+		return fmt.Errorf("ERR the file of users cannot be written: %w", err)
+	}
+	defer os.Remove(temp.Name())
+	_, err = io.WriteString(temp, strings.Join(u.Lines(), "\n")+"\n")
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), u.file)
+	}
+	if err != nil {
+		return fmt.Errorf("ERR the file of users cannot be written: %w", err)
+	}
+	return nil
+}

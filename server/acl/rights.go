@@ -1,0 +1,94 @@
+package acl
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/stintdb/stint/server/command"
+)
+
+// rights is what one user may do. It is not changed once a user has it.
+type rights struct {
+	enabled   bool
+	noPass    bool
+	passwords []Hash
+	commands  []string // the rules about commands, in order, for LIST and GETUSER
+	allowed   []uint64 // a bit for each row of the table of commands
+	patterns  []pattern
+	maxKeys   int64 // keys that begin as the patterns do; 0 is no cap
+	maxRate   int64 // requests a second; 0 is no cap
+
+	unlimited bool // every command, every key, no caps: nothing needs to be checked
+}
+
+// pattern is one ~pattern: which keys a user may look at, and which it may change.
+type pattern struct {
+	glob        string
+	read, write bool
+}
+
+func (p pattern) String() string {
+	switch {
+	case p.read && p.write:
+		return "~" + p.glob
+	case p.read:
+		return "%R~" + p.glob
+	}
+	return "%W~" + p.glob
+}
+
+func newRights() rights {
+	return rights{commands: []string{"-@all"}, allowed: make([]uint64, (len(command.All)+63)/64)}
+}
+
+// clone returns a copy that can be changed.
+func (r *rights) clone() rights {
+	c := *r
+	c.passwords, c.commands = slices.Clone(r.passwords), slices.Clone(r.commands)
+	c.allowed, c.patterns = slices.Clone(r.allowed), slices.Clone(r.patterns)
+	return c
+}
+
+func (r *rights) may(row int) bool { return r.allowed[row/64]>>(row%64)&1 == 1 }
+
+func (r *rights) set(row int, allowed bool) {
+	r.allowed[row/64] &^= 1 << (row % 64)
+	if allowed {
+		r.allowed[row/64] |= 1 << (row % 64)
+	}
+}
+
+// allKeys reports whether some pattern lets the user at every key.
+func (r *rights) allKeys() bool {
+	return slices.ContainsFunc(r.patterns, func(p pattern) bool { return p.glob == "*" && p.read && p.write })
+}
+
+// reaches reports whether the user may use a key, for writing or only for looking.
+func (r *rights) reaches(key []byte, write bool) bool {
+	for i := range r.patterns {
+		p := &r.patterns[i]
+		if (write && p.write || !write && p.read) && (p.glob == "*" || command.Match(p.glob, string(key))) {
+			return true
+		}
+	}
+	return false
+}
+
+// settle works out what follows from the rest.
+func (r *rights) settle() {
+	r.unlimited = r.maxKeys == 0 && r.maxRate == 0 && r.allKeys()
+	for i, row := range command.All {
+		r.unlimited = r.unlimited && (r.may(i) || row.IsContainer())
+	}
+}
+
+// describeCommands is the rules about commands in one line, those that others have made void left out.
+func (r *rights) describeCommands() string { return strings.Join(r.commands, " ") }
+
+func (r *rights) describeKeys() string {
+	all := make([]string, len(r.patterns))
+	for i, p := range r.patterns {
+		all[i] = p.String()
+	}
+	return strings.Join(all, " ")
+}

@@ -1,0 +1,240 @@
+package acl
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stintdb/stint/server/command"
+)
+
+// Bounds on what can be set.
+const (
+	maxPasswords     = 64
+	maxPatterns      = 256
+	maxCommandRules  = 1024
+	maxNameBytes     = 64
+	maxPatternBytes  = 1024
+	maxPasswordBytes = 16 << 10
+	maxCap           = 1_000_000_000_000
+)
+
+// Errors of rules. They stand behind the rule they are about.
+var (
+	errSyntax        = errors.New("Syntax error")
+	errUnknown       = errors.New("Unknown command or category name in ACL")
+	errNoPassword    = errors.New("The password you are trying to remove from the user does not exist")
+	errBadHash       = errors.New("The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters")
+	errTooMany       = errors.New("More than can be kept of one user: 64 passwords, 256 key patterns, 1024 rules about commands")
+	errTooLong       = errors.New("A password may have 16384 bytes, a key pattern 1024")
+	errCap           = fmt.Errorf("A cap must be an integer between 1 and %d, or 0 for none", int64(maxCap))
+	errSelector      = errors.New("Selectors are not supported; give the user one set of commands and keys")
+	errKeyCapPattern = errors.New("max-keys counts the keys that begin as the user's key patterns do, so these must be texts that end in one *, such as ~tenant7:*")
+)
+
+// apply changes r as one rule says. The syntax is that of Redis's ACL SETUSER; max-keys=N and max-rate=N are our own.
+func (r *rights) apply(rule string) error {
+	switch word := strings.ToLower(rule); word {
+	case "on":
+		r.enabled = true
+	case "off":
+		r.enabled = false
+	case "nopass":
+		r.noPass, r.passwords = true, nil
+	case "resetpass":
+		r.noPass, r.passwords = false, nil
+	case "allkeys":
+		r.patterns = []pattern{{"*", true, true}}
+	case "resetkeys":
+		r.patterns = nil
+	case "allcommands":
+		return r.command("+@all")
+	case "nocommands":
+		return r.command("-@all")
+	case "allchannels", "resetchannels", "sanitize-payload", "skip-sanitize-payload", "clearselectors":
+		// of Redis: there are no channels, payloads and selectors here
+	case "reset":
+		*r = newRights()
+	default:
+		return r.applySymbol(rule)
+	}
+	return nil
+}
+
+func (r *rights) applySymbol(rule string) error {
+	if name, value, found := strings.Cut(rule, "="); found {
+		switch strings.ToLower(name) {
+		case "max-keys":
+			return setCap(&r.maxKeys, value)
+		case "max-rate":
+			return setCap(&r.maxRate, value)
+		}
+	}
+	if rule == "" {
+		return errSyntax
+	}
+	switch rest := rule[1:]; rule[0] {
+	case '>', '#':
+		return r.addPassword(rule[0], rest)
+	case '<', '!':
+		return r.removePassword(rule[0], rest)
+	case '~':
+		return r.addPattern(pattern{rest, true, true})
+	case '%':
+		return r.permission(rest)
+	case '+', '-':
+		return r.command(rule)
+	case '&':
+		return nil // a channel
+	case '(':
+		return errSelector
+	}
+	return errSyntax
+}
+
+func setCap(limit *int64, value string) error {
+	n, err := strconv.ParseUint(value, 10, 63)
+	if err != nil || n > maxCap {
+		return errCap
+	}
+	*limit = int64(n)
+	return nil
+}
+
+func passwordHash(kind byte, text string) (Hash, error) {
+	if kind == '#' || kind == '!' {
+		h, err := ParseHash(text)
+		if err != nil || strings.ToLower(text) != text {
+			return h, errBadHash
+		}
+		return h, nil
+	}
+	if len(text) > maxPasswordBytes {
+		return Hash{}, errTooLong
+	}
+	return HashOf([]byte(text)), nil
+}
+
+func (r *rights) addPassword(kind byte, text string) error {
+	h, err := passwordHash(kind, text)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(r.passwords, h) {
+		r.passwords = append(r.passwords, h)
+	}
+	if r.noPass = false; len(r.passwords) > maxPasswords {
+		return errTooMany
+	}
+	return nil
+}
+
+func (r *rights) removePassword(kind byte, text string) error {
+	h, err := passwordHash(kind, text)
+	if err != nil {
+		return err
+	}
+	at := slices.Index(r.passwords, h)
+	if at < 0 {
+		return errNoPassword
+	}
+	r.passwords = slices.Delete(r.passwords, at, at+1)
+	return nil
+}
+
+// permission is %R~pattern, %W~pattern or %RW~pattern.
+func (r *rights) permission(text string) error {
+	letters, glob, found := strings.Cut(text, "~")
+	p := pattern{glob: glob}
+	for _, c := range strings.ToUpper(letters) {
+		switch c {
+		case 'R':
+			p.read = true
+		case 'W':
+			p.write = true
+		default:
+			return errSyntax
+		}
+	}
+	if !found || letters == "" {
+		return errSyntax
+	}
+	return r.addPattern(p)
+}
+
+func (r *rights) addPattern(p pattern) error {
+	if len(p.glob) > maxPatternBytes {
+		return errTooLong
+	}
+	if strings.ContainsFunc(p.glob, func(c rune) bool { return c <= ' ' }) {
+		return errSyntax // it could not be written to a file
+	}
+	if !slices.Contains(r.patterns, p) {
+		r.patterns = append(r.patterns, p)
+	}
+	if len(r.patterns) > maxPatterns {
+		return errTooMany
+	}
+	return nil
+}
+
+// command is +command, +container|subcommand, +@category and the same with a minus.
+func (r *rights) command(rule string) error {
+	allow, name := rule[0] == '+', strings.ToLower(rule[1:])
+	rule = rule[:1] + name
+	if name == "@all" {
+		r.commands = nil // what came before no longer counts
+	}
+	found := false
+	for _, row := range command.All {
+		if matches(row, name) {
+			found = true
+			r.set(row.Number, allow)
+		}
+	}
+	if !found {
+		return errUnknown
+	}
+	opposite := "+" + name
+	if allow {
+		opposite = "-" + name
+	}
+	r.commands = slices.DeleteFunc(r.commands, func(c string) bool { return c == rule || c == opposite })
+	if r.commands = append(r.commands, rule); len(r.commands) > maxCommandRules {
+		return errTooMany
+	}
+	return nil
+}
+
+// matches reports whether a rule's name means a row: itself, its container, or a category it is in.
+func matches(row *command.Row, name string) bool {
+	if category, found := strings.CutPrefix(name, "@"); found {
+		return category == "all" || row.In(category)
+	}
+	container, _, _ := strings.Cut(row.FullName, "|")
+	return row.FullName == name || container == name
+}
+
+// check refuses what only the whole shows.
+func (r *rights) check() error {
+	if r.maxKeys == 0 {
+		return nil
+	}
+	if len(r.Prefixes()) != len(r.patterns) || len(r.patterns) == 0 {
+		return errKeyCapPattern
+	}
+	return nil
+}
+
+// Prefixes lists the beginnings of keys that the patterns stand for, where they are a text and one * at its end.
+func (r *rights) Prefixes() (prefixes []string) {
+	for _, p := range r.patterns {
+		text, found := strings.CutSuffix(p.glob, "*")
+		if found && !strings.ContainsAny(text, `*?[\`) {
+			prefixes = append(prefixes, text)
+		}
+	}
+	return prefixes
+}

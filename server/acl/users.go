@@ -1,0 +1,297 @@
+package acl
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stintdb/stint/server/command"
+)
+
+// DefaultName is the user of connections that have not logged in, as long as it has no password.
+const DefaultName = "default"
+
+// MaxUsers bounds how many users there may be.
+const MaxUsers = 10_000
+
+// Errors of ACL commands, as their replies.
+var (
+	ErrDefaultStays = errors.New("ERR The 'default' user cannot be removed")
+	ErrBadName      = errors.New("ERR Usernames can't contain spaces or null characters, and have 1 to 64 bytes")
+	ErrTooManyUsers = fmt.Errorf("ERR there may be %d users, and there are", MaxUsers)
+	ErrNoFile       = errors.New("ERR This Stint instance is not configured to use an ACL file. Start it with --acl-file PATH, or keep users in the settings.")
+)
+
+// User is one user. It stays the same while its rights change, so a connection can hold on to it.
+type User struct {
+	name   string
+	rights atomic.Pointer[rights]
+}
+
+// Name is the user's name.
+func (u *User) Name() string { return u.name }
+
+// IsUnlimited reports whether nothing the user does needs to be checked.
+func (u *User) IsUnlimited() bool { return u.rights.Load().unlimited }
+
+// May reports whether the user may use a command.
+func (u *User) May(row *command.Row) bool {
+	return row.Flags&command.NoAuth != 0 || u.rights.Load().may(row.Number)
+}
+
+// Reaches reports whether the user may change a key, or with write false look at it.
+func (u *User) Reaches(key []byte, write bool) bool { return u.rights.Load().reaches(key, write) }
+
+// ReachesAll reports whether the user may change every key.
+func (u *User) ReachesAll() bool { return u.rights.Load().allKeys() }
+
+// MaxRate is the user's cap on requests a second, 0 for none.
+func (u *User) MaxRate() int64 { return u.rights.Load().maxRate }
+
+// NeedsNoPassword reports whether a connection is this user's without logging in.
+func (u *User) NeedsNoPassword() bool {
+	r := u.rights.Load()
+	return r.enabled && r.noPass
+}
+
+// Users are all users. It is safe for concurrent use.
+type Users struct {
+	Log Log
+
+	file    string
+	initial rights        // of the default user when nothing else is said
+	gone    func(*User)   // called for a user that is deleted
+	changed func([]Quota) // called with all caps on keys after a change
+
+	byName atomic.Pointer[map[string]*User]
+	mu     sync.Mutex // one change at a time
+	def    *User
+}
+
+// Quota is a user's cap on keys: at most MaxKeys that begin with any of Prefixes.
+type Quota struct {
+	User     string
+	Prefixes []string
+	MaxKeys  int64
+}
+
+// Options are what Users are made with.
+type Options struct {
+	File            string // of users, "" for none
+	DefaultPassword *Hash  // of the default user, nil for none
+	LogLength       int    // entries the log keeps
+}
+
+// New returns the users there are at the start: those of the file, and the default user, who may do everything unless
+// the file says otherwise.
+func New(o Options) (*Users, error) {
+	u := &Users{file: o.File, def: &User{name: DefaultName}, gone: func(*User) {}, changed: func([]Quota) {}}
+	u.Log.SetLength(o.LogLength)
+	u.initial = newRights()
+	for _, rule := range []string{"on", "nopass", "~*", "+@all"} {
+		if err := u.initial.apply(rule); err != nil {
+			return nil, err
+		}
+	}
+	if o.DefaultPassword != nil {
+		u.initial.noPass, u.initial.passwords = false, []Hash{*o.DefaultPassword}
+	}
+	u.initial.settle()
+	u.def.rights.Store(&u.initial)
+	u.byName.Store(&map[string]*User{DefaultName: u.def})
+	if o.File == "" {
+		return u, nil
+	}
+	return u, u.load()
+}
+
+// Watch has gone called for every user that is deleted, and changed with the caps on keys, now and after every change.
+func (u *Users) Watch(gone func(*User), changed func([]Quota)) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.gone, u.changed = gone, changed
+	changed(u.quotas())
+}
+
+// Default is the default user.
+func (u *Users) Default() *User { return u.def }
+
+// Authenticate returns the user of a name if it is enabled and the password is one of its own. How long that takes does
+// not depend on how much of the password is right, or on whether there is such a user.
+func (u *Users) Authenticate(name string, password []byte) (*User, bool) {
+	h := HashOf(password)
+	user := (*u.byName.Load())[name]
+	if user == nil {
+		h.among([]Hash{{}})
+		return nil, false
+	}
+	r := user.rights.Load()
+	right := h.among(r.passwords)
+	return user, r.enabled && (r.noPass || right)
+}
+
+// Set changes a user as rules say, all of them or none, and makes it if need be: off, without passwords, commands and
+// keys.
+func (u *Users) Set(name string, rules []string) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !isName(name) {
+		return ErrBadName
+	}
+	all := *u.byName.Load()
+	user, next := all[name], newRights()
+	if user != nil {
+		next = user.rights.Load().clone()
+	} else if len(all) >= MaxUsers {
+		return ErrTooManyUsers
+	}
+	for _, rule := range rules {
+		if err := next.apply(rule); err != nil {
+			return fmt.Errorf("ERR Error in ACL SETUSER modifier '%s': %w", clip(redact(rule)), err)
+		}
+	}
+	if err := next.check(); err != nil {
+		return fmt.Errorf("ERR Error in ACL SETUSER modifier 'max-keys': %w", err)
+	}
+	next.settle()
+	if user == nil {
+		user = &User{name: name}
+		user.rights.Store(&next)
+		more := maps.Clone(all)
+		more[name] = user
+		u.byName.Store(&more)
+	} else {
+		user.rights.Store(&next)
+	}
+	u.changed(u.quotas())
+	return nil
+}
+
+// SetDefaultPassword makes a password the only one of the default user; nil lets it in without.
+func (u *Users) SetDefaultPassword(h *Hash) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	next := u.def.rights.Load().clone()
+	if next.noPass, next.passwords = h == nil, nil; h != nil {
+		next.passwords = []Hash{*h}
+	}
+	u.def.rights.Store(&next)
+}
+
+// redact keeps passwords out of errors and logs.
+func redact(rule string) string {
+	if rule != "" && strings.ContainsRune("><#!", rune(rule[0])) {
+		return rule[:1] + "(password)"
+	}
+	return rule
+}
+
+func clip(text string) string { return text[:min(len(text), 64)] }
+
+func isName(name string) bool {
+	return name != "" && len(name) <= maxNameBytes && !strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c == 0x7f })
+}
+
+// Delete removes a user; its connections are told by the function given to Watch.
+func (u *Users) Delete(name string) (existed bool, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if name == DefaultName {
+		return false, ErrDefaultStays
+	}
+	fewer := maps.Clone(*u.byName.Load())
+	user := fewer[name]
+	if user == nil {
+		return false, nil
+	}
+	delete(fewer, name)
+	u.byName.Store(&fewer)
+	u.gone(user)
+	u.changed(u.quotas())
+	return true, nil
+}
+
+// Names lists the users in order.
+func (u *Users) Names() []string { return slices.Sorted(maps.Keys(*u.byName.Load())) }
+
+// Lines describes the users as a file of users has them.
+func (u *Users) Lines() (lines []string) {
+	all := *u.byName.Load()
+	for _, name := range u.Names() {
+		lines = append(lines, all[name].line())
+	}
+	return lines
+}
+
+func (u *User) line() string {
+	r := u.rights.Load()
+	words := []string{"user", u.name, "off"}
+	if r.enabled {
+		words[2] = "on"
+	}
+	if r.noPass {
+		words = append(words, "nopass")
+	}
+	for _, p := range r.passwords {
+		words = append(words, "#"+p.String())
+	}
+	if len(r.patterns) > 0 {
+		words = append(words, r.describeKeys())
+	}
+	return strings.Join(append(append(words, r.commands...), r.caps()...), " ")
+}
+
+func (r *rights) caps() (words []string) {
+	if r.maxKeys > 0 {
+		words = append(words, fmt.Sprintf("max-keys=%d", r.maxKeys))
+	}
+	if r.maxRate > 0 {
+		words = append(words, fmt.Sprintf("max-rate=%d", r.maxRate))
+	}
+	return words
+}
+
+// Describe shows a user for ACL GETUSER.
+func (u *Users) Describe(name string) (d command.UserDescription, found bool) {
+	user := (*u.byName.Load())[name]
+	if user == nil {
+		return d, false
+	}
+	r := user.rights.Load()
+	d.Flags = []string{"off"}
+	if r.enabled {
+		d.Flags[0] = "on"
+	}
+	if r.noPass {
+		d.Flags = append(d.Flags, "nopass")
+	}
+	for _, p := range r.passwords {
+		d.Passwords = append(d.Passwords, p.String())
+	}
+	d.Commands, d.Keys, d.MaxKeys, d.MaxRate = r.describeCommands(), r.describeKeys(), r.maxKeys, r.maxRate
+	return d, true
+}
+
+func (u *Users) quotas() (all []Quota) {
+	for name, user := range *u.byName.Load() {
+		if r := user.rights.Load(); r.maxKeys > 0 {
+			all = append(all, Quota{name, r.Prefixes(), r.maxKeys})
+		}
+	}
+	slices.SortFunc(all, func(a, b Quota) int { return cmp.Compare(a.User, b.User) })
+	return all
+}
+
+// Denials implements [command.Users].
+func (u *Users) Denials(n int) []command.Denial { return u.Log.Entries(n) }
+
+// ForgetDenials implements [command.Users].
+func (u *Users) ForgetDenials() { u.Log.Reset() }
+
+// GeneratePassword implements [command.Users].
+func (u *Users) GeneratePassword(bits int) string { return GeneratePassword(bits) }

@@ -1,0 +1,196 @@
+package command
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/stintdb/stint/server/resp"
+)
+
+// Users is who may do what, as the ACL commands see it. Errors are whole replies.
+type Users interface {
+	Set(name string, rules []string) error
+	Describe(name string) (UserDescription, bool)
+	Delete(name string) (existed bool, err error)
+	Lines() []string // as in a file of users
+	Names() []string
+	Load() error
+	Save() error
+	Denials(n int) []Denial // the latest first
+	ForgetDenials()
+	GeneratePassword(bits int) string
+}
+
+// UserDescription is a user as ACL GETUSER shows it.
+type UserDescription struct {
+	Flags            []string
+	Passwords        []string // hashes
+	Commands, Keys   string
+	MaxKeys, MaxRate int64 // 0 is no cap
+}
+
+// Denial is one entry of ACL LOG.
+type Denial struct {
+	Count         int64
+	Reason        string // auth, command or key
+	Context       string // toplevel or multi
+	Object        string // the command or key
+	User          string
+	Client        string // its line of CLIENT LIST
+	ID            int64
+	Created, Last int64 // nanoseconds since the Unix epoch
+}
+
+var aclRows = []Row{{
+	Name: "acl", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Commands about users and their rights.",
+	Sub: []Row{
+		{Name: "cat", Syntax: "[category]", Since: "0.1.0", Group: "server", Summary: "The categories, or the commands in one.",
+			Flags: Harmless, Run: runACLCat},
+		{Name: "deluser", Syntax: "username ...", Since: "0.1.0", Group: "server", Summary: "Delete users and close their connections.",
+			Flags: Admin | Dangerous, Run: runACLDelUser},
+		{Name: "genpass", Syntax: "[bits]", Since: "0.1.0", Group: "server", Summary: "A random password, of 256 bits unless said otherwise.",
+			Flags: Harmless, Run: runACLGenPass},
+		{Name: "getuser", Syntax: "username", Since: "0.1.0", Group: "server", Summary: "Show a user's rights.",
+			Flags: Admin | Dangerous, Run: runACLGetUser},
+		{Name: "list", Since: "0.1.0", Group: "server", Summary: "The users, as lines of a file of users.",
+			Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { writeTexts(w, s.Server().Users().Lines()) }},
+		{Name: "load", Since: "0.1.0", Group: "server", Summary: "Read the file of users again.",
+			Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().Users().Load()) }},
+		{Name: "log", Syntax: "[count | RESET]", Since: "0.1.0", Group: "server", Summary: "The last denials and failed logins.",
+			Flags: Admin | Dangerous, Run: runACLLog},
+		{Name: "save", Since: "0.1.0", Group: "server", Summary: "Write the users to their file.",
+			Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().Users().Save()) }},
+		{Name: "setuser", Syntax: "username [rule ...]", Since: "0.1.0", Group: "server", Summary: "Make or change a user, by all rules or by none.",
+			Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, args [][]byte) {
+				okOrError(w, s.Server().Users().Set(string(args[2]), texts(args[3:])))
+			}},
+		{Name: "users", Since: "0.1.0", Group: "server", Summary: "The names of the users.",
+			Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { writeTexts(w, s.Server().Users().Names()) }},
+		{Name: "whoami", Since: "0.1.0", Group: "server", Summary: "The user this connection is logged in as.",
+			Flags: Harmless, Run: func(s Session, w *resp.Writer, _ [][]byte) { w.BulkString(s.User()) }},
+		helpRow("acl"),
+	},
+}}
+
+func writeTexts(w *resp.Writer, all []string) {
+	w.Array(len(all))
+	for _, t := range all {
+		w.BulkString(t)
+	}
+}
+
+func runACLCat(_ Session, w *resp.Writer, args [][]byte) {
+	if len(args) == 2 {
+		writeTexts(w, Categories())
+		return
+	}
+	category, names := strings.ToLower(string(args[2])), []string(nil)
+	for _, row := range All {
+		if !row.IsContainer() && row.In(category) {
+			names = append(names, row.FullName)
+		}
+	}
+	if len(args) > 3 || names == nil {
+		w.Error("ERR Unknown category '" + string(clip(args[2], 64)) + "'")
+		return
+	}
+	writeTexts(w, names)
+}
+
+func runACLDelUser(s Session, w *resp.Writer, args [][]byte) {
+	deleted := int64(0)
+	for _, name := range args[2:] {
+		existed, err := s.Server().Users().Delete(string(name))
+		if err != nil {
+			w.Error(err.Error())
+			return
+		}
+		if existed {
+			deleted++
+		}
+	}
+	w.Int(deleted)
+}
+
+const maxGenPassBits = 4096
+
+func runACLGenPass(s Session, w *resp.Writer, args [][]byte) {
+	bits := int64(256)
+	if len(args) > 2 {
+		n, ok := integer(args[2])
+		if !ok || n < 1 || n > maxGenPassBits || len(args) > 3 {
+			w.Error(fmt.Sprintf("ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to %d", maxGenPassBits))
+			return
+		}
+		bits = n
+	}
+	w.BulkString(s.Server().Users().GeneratePassword(int(bits)))
+}
+
+func runACLGetUser(s Session, w *resp.Writer, args [][]byte) {
+	u, found := s.Server().Users().Describe(string(args[2]))
+	if !found {
+		w.Null()
+		return
+	}
+	w.Map(8)
+	w.BulkString("flags")
+	w.Set(len(u.Flags))
+	for _, f := range u.Flags {
+		w.BulkString(f)
+	}
+	w.BulkString("passwords")
+	writeTexts(w, u.Passwords)
+	for _, pair := range [][2]string{{"commands", u.Commands}, {"keys", u.Keys}, {"channels", ""}} {
+		w.BulkString(pair[0])
+		w.BulkString(pair[1])
+	}
+	w.BulkString("selectors")
+	w.Array(0)
+	w.BulkString("max-keys")
+	w.Int(u.MaxKeys)
+	w.BulkString("max-rate")
+	w.Int(u.MaxRate)
+}
+
+const denialsShown = 10
+
+func runACLLog(s Session, w *resp.Writer, args [][]byte) {
+	n := int64(denialsShown)
+	switch {
+	case len(args) == 3 && isWord(args[2], "RESET"):
+		s.Server().Users().ForgetDenials()
+		w.Status("OK")
+		return
+	case len(args) == 3:
+		var ok bool
+		if n, ok = integer(args[2]); !ok || n < 0 {
+			w.Error(ErrNotInteger.Error())
+			return
+		}
+	case len(args) > 3:
+		w.Error(ErrSyntax.Error())
+		return
+	}
+	denials, now := s.Server().Users().Denials(int(min(n, 1<<20))), s.Server().Now()
+	w.Array(len(denials))
+	for _, d := range denials {
+		w.Map(10)
+		w.BulkString("count")
+		w.Int(d.Count)
+		for _, pair := range [][2]string{
+			{"reason", d.Reason}, {"context", d.Context}, {"object", d.Object}, {"username", d.User},
+			{"age-seconds", strconv.FormatFloat(float64(now-d.Created)/1e9, 'f', 3, 64)}, {"client-info", d.Client},
+		} {
+			w.BulkString(pair[0])
+			w.BulkString(pair[1])
+		}
+		w.BulkString("entry-id")
+		w.Int(d.ID)
+		w.BulkString("timestamp-created")
+		w.Int(d.Created / 1e6)
+		w.BulkString("timestamp-last-updated")
+		w.Int(d.Last / 1e6)
+	}
+}

@@ -1,0 +1,89 @@
+package command
+
+import (
+	"slices"
+	"strings"
+)
+
+// classes are the words COMMAND has for the flags, and the ACL categories that follow from them.
+var classes = []struct {
+	flag     Flag
+	name     string
+	category string // without its @
+}{
+	{Write, "write", "write"},
+	{ReadOnly, "readonly", "read"},
+	{Fast, "fast", "fast"},
+	{Admin, "admin", "admin"},
+	{NoMulti, "no_multi", ""},
+	{Blocking, "blocking", "blocking"},
+	{Connection, "", "connection"},
+	{Dangerous, "", "dangerous"},
+	{MovableKeys, "movablekeys", ""},
+	{NoAuth, "no_auth", ""},
+	{Transaction, "", "transaction"},
+	{Harmless, "", "harmless"},
+}
+
+// What is in a category by its group or by the lack of a flag.
+const (
+	categorySlow     = "slow"
+	categoryLimiter  = "limiter"
+	categoryKeyspace = "keyspace"
+)
+
+// Categories lists the ACL categories there are, without their @.
+func Categories() (names []string) {
+	for _, c := range classes {
+		if c.category != "" {
+			names = append(names, c.category)
+		}
+	}
+	return append(names, categorySlow, categoryLimiter, categoryKeyspace)
+}
+
+// words lists what COMMAND calls the row's flags.
+func (r *Row) words() (flags []string) {
+	for _, c := range classes {
+		if c.name != "" && r.Flags&c.flag != 0 {
+			flags = append(flags, c.name)
+		}
+	}
+	return flags
+}
+
+// Categories lists the ACL categories a command is in, without their @.
+func (r *Row) Categories() (names []string) {
+	for _, c := range classes {
+		if c.category != "" && r.Flags&c.flag != 0 {
+			names = append(names, c.category)
+		}
+	}
+	if r.Flags&Fast == 0 {
+		names = append(names, categorySlow)
+	}
+	switch r.Group {
+	case "limiter":
+		names = append(names, categoryLimiter)
+	case "generic":
+		names = append(names, categoryKeyspace)
+	}
+	return names
+}
+
+// In reports whether a command is in an ACL category, named without its @ in lower case.
+func (r *Row) In(category string) bool { return slices.Contains(r.Categories(), category) }
+
+// IsContainer reports whether only the row's subcommands can be called.
+func (r *Row) IsContainer() bool { return r.Run == nil && r.Parse == nil }
+
+// rights are the flags by which users are told apart.
+const rights = Write | ReadOnly | Admin | Connection | Dangerous | Transaction | Harmless
+
+// mustHaveCategory ends the process, at its start, if nothing says who may use a command: one that was forgotten would
+// be open to users who were given everything but what is dangerous.
+func (r *Row) mustHaveCategory() {
+	if !r.IsContainer() && r.Flags&rights == 0 {
+		panic("command: " + strings.ToUpper(r.FullName) + " has none of the flags that say who may use it; see rights in category.go")
+	}
+}
