@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	errorText = regexp.MustCompile(`^(ERR|OOM|WRONGTYPE|NOPROTO|EXECABORT|MISCONF|WRONGPASS|Protocol error:)( |$)`)
+	errorText = regexp.MustCompile(`^(ERR|OOM|WRONGTYPE|NOPROTO|EXECABORT|MISCONF|WRONGPASS|NOAUTH|NOPERM|LIMITED|DENIED|Protocol error:)( |$)`)
 	verb      = regexp.MustCompile(`%[+#]?[a-z]`)
 )
 
@@ -26,7 +26,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	sent := map[string]bool{}
-	for _, folder := range []string{"server", "server/command", "server/resp"} {
+	for _, folder := range []string{"server", "server/command", "server/resp", "server/acl"} {
 		for _, text := range errorTexts(t, folder) {
 			sent[text] = true
 			if !listed[text] {

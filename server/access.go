@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/resp"
@@ -21,11 +22,20 @@ func (s *session) beDefault() {
 	s.loggedIn.Store(s.user != nil)
 }
 
+// closeOf closes the connections of a user who is no more.
+func (s *Server) closeOf(u *acl.User) {
+	for _, c := range s.clients.all() {
+		if c.seen.Load().User == u.Name() {
+			c.kill()
+		}
+	}
+}
+
 // permit returns why a command is refused: err, if finding it failed, unless not even that is to be told.
 func (s *session) permit(row *command.Row, err error) error {
 	switch {
 	case s.user == nil && (row == nil || row.Flags&command.NoAuth == 0):
-		s.host.stats.deniedCommands.Add(1)
+		s.host.refuse(commandDenied)
 		return command.ErrNoAuth
 	case err != nil || s.user == nil:
 		return err
@@ -40,7 +50,7 @@ func (s *session) permitCommand(row *command.Row) error {
 	if s.user.May(row) {
 		return nil
 	}
-	s.host.stats.deniedCommands.Add(1)
+	s.host.refuse(commandDenied)
 	s.noteDenial("command", row.FullName)
 	return fmt.Errorf("NOPERM User %s has no permissions to run the '%s' command", s.user.Name(), row.FullName)
 }
@@ -49,7 +59,7 @@ func (s *session) permitCommand(row *command.Row) error {
 func (s *session) permitKeys(ops []engine.Op) error {
 	for i := range ops {
 		if key, ok := s.reachesAllOf(&ops[i]); !ok {
-			s.host.stats.deniedKeys.Add(1)
+			s.host.refuse(keyDenied)
 			s.noteDenial("key", string(key))
 			return command.ErrNoKeyAccess
 		}

@@ -49,6 +49,9 @@ func (s *session) release(ws *workspace) {
 // abandon gives up what the session was waiting for, because its client has gone: the tokens go back, and those who
 // wait behind it move up.
 func (s *session) abandon() {
+	if a := s.awaited; a != nil && a.wait != nil {
+		s.host.waits.cancel(a.wait)
+	}
 	h := s.held
 	if h == nil || !s.host.waits.cancel(h.wait) {
 		return

@@ -100,12 +100,12 @@ func (s *Server) infoMemory() []field {
 
 func (s *Server) infoStats() []field {
 	t := metrics.TotalsOf(s.sinceReset())
-	return []field{
+	return append([]field{
 		{"total_connections_received", s.stats.connections.sinceReset()}, {"total_commands_processed", t.Commands},
 		{"instantaneous_ops_per_sec", s.stats.rate.Load()}, {"rejected_connections", s.stats.rejected.sinceReset()},
 		{"client_output_buffer_limit_disconnections", s.stats.slowReaders.sinceReset()}, {"expired_keys", s.stats.expired.sinceReset()},
 		{"evicted_keys", 0}, {"total_error_replies", t.Errors},
-	}
+	}, s.infoRefusals()...)
 }
 
 func (s *Server) infoKeyspace() []field {

@@ -30,7 +30,7 @@ func (s *Server) listen(ready func([]string)) (run chan error, err error) {
 			return nil, err
 		}
 		addresses = append(addresses, address)
-		protocols = append(protocols, network+"://"+address)
+		protocols = append(protocols, network+"://"+everyInterface(address))
 	}
 	run = make(chan error, 1)
 	booted := make(chan struct{})
@@ -49,6 +49,15 @@ func (s *Server) listen(ready func([]string)) (run chan error, err error) {
 	}
 }
 
+// everyInterface writes an address of every interface the way by which the event loops serve IPv4 and IPv6 there: they
+// take [::] for IPv6 only.
+func everyInterface(address string) string {
+	if port, found := strings.CutPrefix(address, "[::]"); found {
+		return port
+	}
+	return address
+}
+
 // probe finds out whether an address can be listened on, so that the error names it and says what to do, and resolves
 // port 0. The event loops then bind it themselves.
 func probe(network, address string) (string, error) {
@@ -57,7 +66,11 @@ func probe(network, address string) (string, error) {
 			return "", err
 		}
 	}
-	ln, err := net.Listen(network, address)
+	kind := network
+	if strings.HasPrefix(address, "0.0.0.0:") {
+		kind = "tcp4" // package net would take it for every interface of IPv6 too
+	}
+	ln, err := net.Listen(kind, address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return "", fmt.Errorf("cannot listen on %s: the address is taken, perhaps by a Redis or another Stint; stop that or choose another with --listen", address)
 	}

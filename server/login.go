@@ -15,18 +15,27 @@ import (
 // guard is the limiter that keeps the server's own limits: on failed logins for each address, and on requests for each
 // user. It is bounded as every store is.
 type guard struct {
-	store *engine.Store
+	logins *engine.Store
+	users  *engine.Store // as many keys as there are users
 }
 
 // guardBytes bounds the memory of the server's own limits: some 20,000 addresses with failed logins. Beyond that, new
 // addresses share one limit.
 const guardBytes = 2 << 20
 
-func newGuard() guard { return guard{engine.New(engine.Options{Shards: 16, MaxBytes: guardBytes})} }
+func newGuard() guard {
+	return guard{engine.New(engine.Options{Shards: 16, MaxBytes: guardBytes}), engine.New(engine.Options{Shards: 16})}
+}
 
-func (g guard) ask(now int64, op engine.Op) (r engine.Result) {
+// sweep drops what is as good as new.
+func (g guard) sweep(now int64) {
+	g.logins.Sweep(now, minSweep)
+	g.users.Sweep(now, minSweep)
+}
+
+func ask(s *engine.Store, now int64, op engine.Op) (r engine.Result) {
 	results := [1]engine.Result{}
-	g.store.Apply(now, []engine.Op{op}, results[:])
+	s.Apply(now, []engine.Op{op}, results[:])
 	return results[0]
 }
 
@@ -59,13 +68,13 @@ func networkOf(addr string) string {
 	return ip.String()
 }
 
-// take takes a token for an attempt and tells when its turn is. Without room for the address, it shares one limit with
+// takeLogin takes a token for an attempt and tells when its turn is. Without room for the address, it shares one limit with
 // all others there is no room for.
 func (g guard) takeLogin(now int64, key []byte, perMinute int) (used []byte, r engine.Result) {
 	op := engine.Op{Key: key, Limit: loginLimit(perMinute), Tokens: 1, MaxWait: int64(loginWait)}
-	if r = g.ask(now, op); r.Status == engine.OutOfRoom {
+	if r = ask(g.logins, now, op); r.Status == engine.OutOfRoom {
 		op.Key = []byte(otherLogins)
-		r = g.ask(now, op)
+		r = ask(g.logins, now, op)
 	}
 	return op.Key, r
 }
@@ -75,7 +84,7 @@ func (g guard) takeLogin(now int64, key []byte, perMinute int) (used []byte, r e
 func (s *session) Login(name, password []byte, answer func(*resp.Writer, error), w *resp.Writer) {
 	key, r := s.host.guard.takeLogin(s.host.clock.Now(), loginKey(s.addr), s.host.Config().FailedLogins)
 	if !r.Allowed {
-		s.host.stats.refusedLogins.Add(1)
+		s.host.refuse(loginRefused)
 		answer(w, fmt.Errorf("ERR too many failed logins from this address, try again in %d s", (r.Wait+int64(time.Second)-1)/int64(time.Second)))
 		return
 	}
@@ -96,11 +105,11 @@ func (s *session) Login(name, password []byte, answer func(*resp.Writer, error),
 func (s *session) login(name, password, key []byte) error {
 	user, right := s.host.users.Authenticate(string(name), password)
 	if !right {
-		s.host.stats.failedLogins.Add(1)
+		s.host.refuse(wrongPassword)
 		s.host.noteDenial(command.Denial{Reason: "auth", Context: "toplevel", Object: "AUTH", User: clipped(string(name)), Client: s.line()})
 		return command.ErrWrongPass
 	}
-	s.host.guard.ask(s.host.clock.Now(), engine.Op{Verb: engine.Refund, Key: key, Tokens: 1})
+	ask(s.host.guard.logins, s.host.clock.Now(), engine.Op{Verb: engine.Refund, Key: key, Tokens: 1})
 	s.user, s.client.User = user, user.Name()
 	s.loggedIn.Store(true)
 	s.reader.Limits = s.inputLimits(s.host.Config())
@@ -117,11 +126,11 @@ func (s *Server) takeRequest(u *acl.User) error {
 		return nil
 	}
 	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: perSecond, Rate: engine.Rate{Tokens: perSecond, Period: int64(time.Second)}}
-	r := s.guard.ask(s.clock.Now(), engine.Op{Key: []byte("user " + u.Name()), Limit: limit, Tokens: 1})
+	r := ask(s.guard.users, s.clock.Now(), engine.Op{Key: []byte("user " + u.Name()), Limit: limit, Tokens: 1})
 	if r.Allowed || r.Status != engine.OK {
 		return nil
 	}
-	s.stats.overRate.Add(1)
+	s.refuse(overUserRate)
 	return fmt.Errorf("LIMITED user %s makes more than %d requests a second; try again in %d ms", u.Name(), perSecond, (r.Wait+999_999)/1e6)
 }
 

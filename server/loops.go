@@ -5,8 +5,6 @@ import (
 	"log/slog"
 
 	"github.com/panjf2000/gnet/v2"
-
-	"github.com/stintdb/stint/server/command"
 )
 
 // loops connects gnet's event loops to sessions: it moves bytes and opens and closes, and decides nothing.
@@ -30,11 +28,9 @@ func (l *loops) OnOpen(c gnet.Conn) (out []byte, action gnet.Action) {
 	}
 	_ = c.SetKeepAlivePeriod(keepAlive) // not for unix sockets
 	s := l.newSession(c.RemoteAddr().String(), c.LocalAddr().String(), func() { _ = c.Wake(nil) })
-	if !l.clients.add(s, l.Config().MaxClients) {
-		l.stats.rejected.Add(1)
-		return []byte("-" + command.ErrMaxClients.Error() + "\r\n"), gnet.Close
+	if err := l.admit(s); err != nil {
+		return []byte("-" + err.Error() + "\r\n"), gnet.Close
 	}
-	l.stats.connections.Add(1)
 	c.SetContext(s)
 	return nil, gnet.None
 }
@@ -66,7 +62,7 @@ func (l *loops) OnTraffic(c gnet.Conn) gnet.Action {
 			}
 			ws.out.Buf = ws.out.Buf[:0]
 		}
-		if c.OutboundBuffered() > cfg.OutputBufferBytes {
+		if c.OutboundBuffered() > s.outputBuffer(cfg) {
 			l.stats.slowReaders.Add(1)
 			l.log.Info("closed a client that does not read its replies", "client", s.id, "unread_bytes", c.OutboundBuffered())
 			return gnet.Close

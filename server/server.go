@@ -10,6 +10,7 @@ import (
 	"github.com/panjf2000/gnet/v2"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/metrics"
@@ -29,6 +30,8 @@ type Server struct {
 	cluster  Membership // nil if this server stands alone
 	changed  func(*config.Config)
 	runID    string
+	users    *acl.Users
+	guard    guard
 
 	clients    clients
 	waits      *waits
@@ -64,13 +67,19 @@ type Options struct {
 	Keeper  Keeper               // nil if nothing is kept on disk
 	Cluster Membership           // nil if this server stands alone
 	Changed func(*config.Config) // called after a CONFIG SET; nil for nothing
+	Users   *acl.Users           // nil for the default user alone, with the password in Config if there is one
 }
 
 // New returns a server that listens to nothing yet.
 func New(o Options) *Server {
 	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, keeper: o.Keeper, cluster: o.Cluster, changed: o.Changed, runID: newRunID()}
 	s.settings.Store(&o.Config)
+	s.guard = newGuard()
+	if s.users = o.Users; s.users == nil {
+		s.users, _ = acl.New(acl.Options{DefaultPassword: (*acl.Hash)(o.Config.Password()), LogLength: o.Config.ACLLogLength}) // fails for a file only
+	}
 	s.clients.byID = make(map[int64]*session)
+	s.users.Watch(s.closeOf, func([]acl.Quota) {})
 	s.waits = newWaits(o.Clock)
 	s.recorder, s.denied = metrics.NewRecorder(commandNames()), top.NewSketch()
 	s.workspaces.New = func() any { return &workspace{tally: s.recorder.NewTally()} }

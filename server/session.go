@@ -44,6 +44,7 @@ type session struct {
 
 	// what other connections see of this one
 	seen       atomic.Pointer[command.Client]
+	loggedIn   atomic.Bool
 	killed     atomic.Bool // by CLIENT KILL or the idle timeout
 	lastActive atomic.Int64
 	lastRow    atomic.Pointer[command.Row]

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 )
@@ -60,8 +61,12 @@ func (s *Server) ConfigSet(pairs []string) error {
 	if err := next.Check(); err != nil {
 		return fmt.Errorf("ERR CONFIG SET failed - %w", err)
 	}
-	s.settings.Store(&next)
 	s.keys.SetMaxBytes(next.MaxMemoryBytes)
+	if next.RequirePass != s.Config().RequirePass {
+		s.users.SetDefaultPassword((*acl.Hash)(next.Password()))
+	}
+	s.users.Log.SetLength(next.ACLLogLength)
+	s.settings.Store(&next)
 	if s.changed != nil {
 		s.changed(&next)
 	}

@@ -15,6 +15,7 @@ type stats struct {
 	rejected    counter
 	slowReaders counter
 	expired     counter
+	refused     [numRefusals]counter
 
 	base atomic.Pointer[[]metrics.Command] // what the recorder had counted at the last CONFIG RESETSTAT
 
@@ -35,6 +36,9 @@ func (c *counter) sinceReset() int64 { return c.Load() - c.base.Load() }
 func (s *Server) ResetStats() {
 	for _, c := range []*counter{&s.stats.connections, &s.stats.rejected, &s.stats.slowReaders, &s.stats.expired} {
 		c.base.Store(c.Load())
+	}
+	for i := range s.stats.refused {
+		s.stats.refused[i].base.Store(s.stats.refused[i].Load())
 	}
 	commands, _, _ := s.recorder.Read()
 	s.stats.base.Store(&commands)

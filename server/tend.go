@@ -28,6 +28,8 @@ func (s *Server) tend(ctx context.Context) {
 		s.stats.expired.Add(int64(dropped))
 		s.sample(s.clock.Now())
 		s.closeIdle()
+		s.closeLate()
+		s.guard.sweep(s.clock.Now())
 	}
 }
 

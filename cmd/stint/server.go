@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -38,6 +39,10 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 	log, level := newLogger(cfg, stderr)
 	store := engine.New(engine.Options{MaxBytes: cfg.MaxMemoryBytes})
 	defer store.Close()
+	users, err := acl.New(acl.Options{File: cfg.ACLFile, DefaultPassword: (*acl.Hash)(cfg.Password()), LogLength: cfg.ACLLogLength})
+	if err != nil {
+		return err
+	}
 	kept, err := keep(cfg, store, log)
 	if err != nil {
 		return err
@@ -50,6 +55,7 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 		Clock:   kept.clock,
 		Log:     log,
 		Version: versionNumber(),
+		Users:   users,
 		Changed: func(cfg *config.Config) { level.Set(logLevel(cfg)) },
 	}
 	if kept.keeper != nil {

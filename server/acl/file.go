@@ -51,7 +51,7 @@ func (u *Users) load() error {
 	u.byName.Store(&next)
 	for name, user := range before {
 		if next[name] == nil {
-			u.gone(user)
+			u.drop(user)
 		}
 	}
 	u.changed(u.quotas())

@@ -211,9 +211,16 @@ func (u *Users) Delete(name string) (existed bool, err error) {
 	}
 	delete(fewer, name)
 	u.byName.Store(&fewer)
-	u.gone(user)
+	u.drop(user)
 	u.changed(u.quotas())
 	return true, nil
+}
+
+// drop takes away all rights of a user who is no more, and tells the owners of its connections.
+func (u *Users) drop(user *User) {
+	none := newRights()
+	user.rights.Store(&none)
+	u.gone(user)
 }
 
 // Names lists the users in order.

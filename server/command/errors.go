@@ -28,6 +28,10 @@ var (
 	ErrNoKeyAccess   = errors.New("NOPERM No permissions to access a key")
 	ErrClusterOff    = errors.New("ERR This instance has cluster support disabled")
 	ErrInvalidCursor = errors.New("ERR invalid cursor")
+	ErrProtected     = errors.New("DENIED Stint is running in protected mode because protected mode is enabled and no password is set for the default user. " +
+		"In this mode connections are only accepted from the loopback interface. To connect from elsewhere, do one of these: " +
+		"1) Set a password: start the server with --requirepass or --acl-file, or send CONFIG SET requirepass from the same machine. " +
+		"2) If the network keeps everybody else out, turn protected mode off: --protected-mode no, or CONFIG SET protected-mode no from the same machine.")
 	ErrNoSuchClient  = errors.New("ERR No such client")
 	ErrOutOfMemory   = errors.New("OOM command not allowed when used memory > 'maxmemory': no room for another key")
 	ErrDebtTooBig    = errors.New("ERR tokens: FORCE would put the key further in debt than can be kept, 1000000000000 tokens or 150 years")

@@ -55,7 +55,7 @@ var handbookReplies = map[string]string{
 	"ping":      "`PONG`, or the message.",
 	"echo":      "the message.",
 	"hello":     "a map of server, version, proto, id, mode, role and modules.",
-	"auth":      handbookOK + " Only the user `default` exists, and any password is right for it; a password alone is an error, as none is set.",
+	"auth":      handbookOK + " After failed logins from the same address it may come late. See [security.md](security.md).",
 	"select":    handbookOK,
 	"quit":      handbookOK + " Then the connection is closed.",
 	"reset":     "`RESET`, in RESP2.",
@@ -76,6 +76,19 @@ var handbookReplies = map[string]string{
 	"client|tracking": handbookOK,
 	"client|caching":  handbookOK,
 	"client|help":     "an array of lines.",
+
+	"acl|cat":     "an array of names.",
+	"acl|deluser": "how many there were, an integer.",
+	"acl|genpass": "hexadecimal digits.",
+	"acl|getuser": "a map of flags, passwords (their hashes), commands, keys, channels, selectors, max-keys and max-rate; null when there is no such user.",
+	"acl|list":    "an array of lines.",
+	"acl|load":    handbookOK,
+	"acl|log":     "an array of maps of count, reason, context, object, username, age-seconds, client-info, entry-id, timestamp-created and timestamp-last-updated, the latest first; `OK` to RESET.",
+	"acl|save":    handbookOK,
+	"acl|setuser": handbookOK,
+	"acl|users":   "an array of names.",
+	"acl|whoami":  "a name.",
+	"acl|help":    "an array of lines.",
 
 	"info": "text, lines of names and values under headings. `# Policies` has a line for each policy: " +
 		"`policy_<name>:shadow=0,granted=…,denied=…,shadow_denied=…`; names of more than letters, digits and `_ . -` are quoted.",

@@ -3,7 +3,7 @@ package config
 import "os"
 
 // contradictions are asked in turn by Check; each looks at settings that must agree.
-var contradictions = []func(*Config) error{checkBuffers, checkAddresses, checkDir, checkCluster}
+var contradictions = []func(*Config) error{checkBuffers, checkAddresses, checkDir, checkUsers, checkCluster}
 
 // Check returns the first thing that is wrong with c in a sentence that says how to mend it: an [*InvalidError] for a
 // value out of its range, an error wrapping [ErrContradiction] for settings that do not go together. It looks at the

@@ -37,6 +37,7 @@ func TestContradictions(t *testing.T) {
 		{"admin on every interface", func(c *Config) { c.Admin = "0.0.0.0:6379" }, []string{"admin (0.0.0.0:6379)"}},
 		{"dir is a file", func(c *Config) { c.Dir = file }, []string{"is a file", "name a directory"}},
 		{"durability of nothing", func(c *Config) { c.Durability = "always" }, []string{"durability (always)", "name one with dir"}},
+		{"two places for a password", func(c *Config) { c.ACLFile, c.RequirePass = "users.acl", "#"+strings.Repeat("0", 64) }, []string{"requirepass and acl-file (users.acl)", "in the file"}},
 		{"repair of nothing", func(c *Config) { c.Repair = true }, []string{"repair needs the directory", "name it with dir"}},
 	} {
 		c := Default()

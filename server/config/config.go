@@ -18,6 +18,15 @@ type Config struct {
 	Repair         bool          // start although files in Dir are damaged
 	MaxMemoryBytes int64         // bound on the memory for keys, 0 is none
 
+	RequirePass   string        // of the default user: "" is none, else # and the SHA-256 of it in hexadecimal digits
+	ACLFile       string        // file of users, "" is none
+	ACLLogLength  int           // denials ACL LOG keeps
+	ProtectedMode bool          // without a password, connections from elsewhere are refused
+	AuthTimeout   time.Duration // how long a connection may take to log in
+	FailedLogins  int           // that an address may make in a minute before it is slowed down
+	PreauthArgs   int           // MaxArgs before a connection has logged in
+	PreauthBytes  int           // and the bytes of its commands, and of replies it has not read
+
 	MaxClients        int           // connections at once
 	MaxArgs           int           // words in one command, its name included
 	MaxKeyBytes       int           // longest key
@@ -56,6 +65,12 @@ func Default() Config {
 		Durability:         "interval",
 		SnapshotEvery:      5 * time.Minute,
 		JournalBytes:       64 << 20,
+		ACLLogLength:       128,
+		ProtectedMode:      true,
+		AuthTimeout:        10 * time.Second,
+		FailedLogins:       20,
+		PreauthArgs:        10,
+		PreauthBytes:       16 << 10,
 		MaxClients:         10_000,
 		MaxArgs:            1024,
 		MaxKeyBytes:        4 << 10,

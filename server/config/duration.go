@@ -12,7 +12,7 @@ import (
 type duration struct {
 	field *time.Duration
 	max   time.Duration
-	zero  string // what 0 means
+	zero  string // what 0 means; "" if 0 is not allowed
 }
 
 func (v *duration) Type() string { return "duration" }
@@ -30,12 +30,16 @@ func (v *duration) plain() string {
 }
 
 func (v *duration) Allowed() string {
-	return fmt.Sprintf("a duration between %s and %s, such as 250ms, 10s or 1.5m (a bare number is seconds), or 0 for %s",
-		engine.FormatDuration(engine.MinDuration), engine.FormatDuration(int64(v.max)), v.zero)
+	text := fmt.Sprintf("a duration between %s and %s, such as 250ms, 10s or 1.5m (a bare number is seconds)",
+		engine.FormatDuration(engine.MinDuration), engine.FormatDuration(int64(v.max)))
+	if v.zero != "" {
+		text += ", or 0 for " + v.zero
+	}
+	return text
 }
 
 func (v *duration) Set(text string) error {
-	if text == "0" || text == "0s" {
+	if v.zero != "" && (text == "0" || text == "0s") {
 		*v.field = 0
 		return nil
 	}

@@ -7,11 +7,12 @@ import (
 
 // The groups of the help text and of docs/configuration.md.
 const (
-	groupNetwork = "Network"
-	groupState   = "State and memory"
-	groupClients = "Limits on clients"
-	groupCluster = "Cluster"
-	groupLog     = "Logging"
+	groupNetwork  = "Network"
+	groupState    = "State and memory"
+	groupSecurity = "Who may do what"
+	groupClients  = "Limits on clients"
+	groupCluster  = "Cluster"
+	groupLog      = "Logging"
 )
 
 // Settings is the one table of settings, in the order people read it; rows of one group stand together.
@@ -67,6 +68,46 @@ var serverSettings = []Setting{
 		Name: "max-memory", Redis: "maxmemory", Group: groupState, Placeholder: "SIZE", Mutable: true,
 		Help:  "Most memory the keys may take; 0 is no bound.",
 		value: func(c *Config) Value { return &size[int64]{&c.MaxMemoryBytes, 1 << 20, 1 << 44, "no bound"} },
+	},
+	{
+		Name: "requirepass", Group: groupSecurity, Placeholder: "PASSWORD", Mutable: true,
+		Help:  "Password of the user default, or # and its SHA-256 in hexadecimal digits, which is what is kept and shown. Without it, and without --acl-file, whoever connects may do everything.",
+		value: func(c *Config) Value { return &secret{&c.RequirePass} },
+	},
+	{
+		Name: "acl-file", Redis: "aclfile", Group: groupSecurity, Placeholder: "PATH",
+		Help:  "Read users from this file, which ACL SAVE writes and ACL LOAD reads again.",
+		value: func(c *Config) Value { return &path{&c.ACLFile} },
+	},
+	{
+		Name: "acl-log-length", Redis: "acllog-max-len", Group: groupSecurity, Placeholder: "N", Mutable: true,
+		Help:  "Denials and failed logins that ACL LOG keeps.",
+		value: func(c *Config) Value { return &integer{&c.ACLLogLength, 0, 10_000} },
+	},
+	{
+		Name: "protected-mode", Group: groupSecurity, Placeholder: "YES", Mutable: true,
+		Help:  "While the user default needs no password, accept connections from this machine only.",
+		value: func(c *Config) Value { return &toggle{&c.ProtectedMode} },
+	},
+	{
+		Name: "auth-timeout", Group: groupSecurity, Placeholder: "DURATION", Mutable: true,
+		Help:  "How long a connection may take to log in, TLS handshake included.",
+		value: func(c *Config) Value { return &duration{&c.AuthTimeout, time.Hour, ""} },
+	},
+	{
+		Name: "failed-logins", Group: groupSecurity, Placeholder: "N", Mutable: true,
+		Help:  "Failed logins an address may make in a minute; beyond them, each attempt from it waits its turn at that rate.",
+		value: func(c *Config) Value { return &integer{&c.FailedLogins, 1, 1_000_000} },
+	},
+	{
+		Name: "preauth-args", Group: groupSecurity, Placeholder: "N", Mutable: true,
+		Help:  "Most words in one command before a connection has logged in.",
+		value: func(c *Config) Value { return &integer{&c.PreauthArgs, 10, 1 << 20} },
+	},
+	{
+		Name: "preauth-size", Group: groupSecurity, Placeholder: "SIZE", Mutable: true,
+		Help:  "Before a connection has logged in: most bytes of a command, of one that is unfinished, and of replies left unread.",
+		value: func(c *Config) Value { return &size[int]{&c.PreauthBytes, 1 << 10, 1 << 30, ""} },
 	},
 	{
 		Name: "max-clients", Redis: "maxclients", Group: groupClients, Placeholder: "N", Mutable: true,

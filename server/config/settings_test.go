@@ -55,7 +55,7 @@ func TestSuggest(t *testing.T) {
 	for name, want := range map[string]string{
 		"max-client": "max-clients", "max_clients": "max-clients", "maxclients": "max-clients", "MAXMEM": "max-memory",
 		"port": "listen", "bind": "listen", "time-out": "idle-timeout", "lisen": "listen", "LOG_LEVL": "log-level",
-		"zzz": "", "": "", "x": "", "requirepass": "",
+		"zzz": "", "": "", "x": "", "requirepas": "requirepass", "aof": "",
 	} {
 		if got := Suggest(name); got != want {
 			t.Errorf("%q suggests %q, want %q", name, got, want)
