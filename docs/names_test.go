@@ -30,6 +30,10 @@ var otherFlags = map[string]string{
 	"--scan":    "redis-cli",
 	"--pattern": "redis-cli",
 	"--pipe":    "redis-cli",
+	"--user":    "redis-cli",
+	"--pass":    "redis-cli",
+
+	"--no-auth-warning": "redis-cli",
 }
 
 var (
