@@ -30,8 +30,8 @@ type target struct {
 }
 
 // acquireAll decides parts at one instant: tokens are taken from every limit or from none. It locks the shards, unless
-// the caller holds them already.
-func (s *Store) acquireAll(g *group, now int64, parts []Op, res *Result, locked bool) {
+// the caller holds them already. With settleOnly it takes nothing, and reports false where it would have.
+func (s *Store) acquireAll(g *group, now int64, parts []Op, res *Result, locked, settleOnly bool) (settled bool) {
 	res.reset()
 	for i := range parts {
 		h := maphash.Bytes(s.seed, parts[i].Key)
@@ -41,7 +41,7 @@ func (s *Store) acquireAll(g *group, now int64, parts []Op, res *Result, locked 
 	}
 	if g.hasTwins(parts) {
 		res.Status = SameKeyTwice
-		return
+		return true
 	}
 	if !locked {
 		shards := s.lock(g.order[:len(parts)])
@@ -56,13 +56,20 @@ func (s *Store) acquireAll(g *group, now int64, parts []Op, res *Result, locked 
 		binding := &res.Parts[res.Binding]
 		res.Status, res.Wait, res.Held, res.Wanted = binding.Status, binding.Wait, binding.Held, binding.Wanted
 		g.lookAgain(parts)
-		return
+		return true
 	}
 	res.Allowed, res.Granted = true, max(1, parts[0].Tokens)
-	if parts[0].Options&Peek == 0 && !g.keep(now, parts) {
+	if parts[0].Options&Peek != 0 {
+		return true
+	}
+	if settleOnly {
+		return false
+	}
+	if !g.keep(now, parts) {
 		res.reset()
 		res.Status = OutOfRoom
 	}
+	return true
 }
 
 // hasTwins reports whether two parts have the same key.

@@ -84,11 +84,8 @@ func (p *policies) set(op *Op, res *Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, parts := p.byName[string(op.Key)], newParts(op.Parts)
-	more := partsBytes(parts)
-	if known != nil {
-		more -= partsBytes(known.parts)
-	}
-	if known == nil && len(p.byName) >= MaxPolicies || p.bytes+more > MaxPolicyBytes {
+	more, fits := p.roomFor(known, parts)
+	if !fits {
 		res.Status = PolicyTooMany
 		return
 	}
@@ -137,11 +134,8 @@ func (p *policies) override(op *Op, res *Result) {
 		return
 	}
 	parts := newParts(op.Parts)
-	more := partsBytes(parts) - partsBytes(held)
-	if !had {
-		more += len(op.Who)
-	}
-	if !had && p.overrides >= MaxOverrides || p.bytes+more > MaxPolicyBytes {
+	more, fits := p.roomForOverride(op, held, had, parts)
+	if !fits {
 		res.Status = PolicyTooMany
 		return
 	}
@@ -151,6 +145,53 @@ func (p *policies) override(op *Op, res *Result) {
 	p.bytes += more
 	known.overrides[string(op.Who)] = parts
 	p.note(op)
+}
+
+// settle answers an operation on a policy that changes none, and reports false for any other.
+func (p *policies) settle(op *Op, res *Result) (settled bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	known := p.byName[string(op.Key)]
+	switch {
+	case op.Verb == SetPolicy:
+		if _, fits := p.roomFor(known, newParts(op.Parts)); fits {
+			return false
+		}
+		res.Status = PolicyTooMany
+		return true
+	case known == nil:
+		res.Status = NotFound
+		return true
+	case op.Verb == DropPolicy:
+		return false
+	}
+	held, had := known.overrides[string(op.Who)]
+	if len(op.Parts) == 0 {
+		return !had
+	}
+	if _, fits := p.roomForOverride(op, held, had, newParts(op.Parts)); fits {
+		return false
+	}
+	res.Status = PolicyTooMany
+	return true
+}
+
+// roomFor returns what a policy takes more than what is known under its name, and whether that fits.
+func (p *policies) roomFor(known *policy, parts []part) (more int, fits bool) {
+	more = partsBytes(parts)
+	if known != nil {
+		more -= partsBytes(known.parts)
+	}
+	return more, (known != nil || len(p.byName) < MaxPolicies) && p.bytes+more <= MaxPolicyBytes
+}
+
+// roomForOverride is roomFor for an override, in place of the one held.
+func (p *policies) roomForOverride(op *Op, held []part, had bool, parts []part) (more int, fits bool) {
+	more = partsBytes(parts) - partsBytes(held)
+	if !had {
+		more += len(op.Who)
+	}
+	return more, (had || p.overrides < MaxOverrides) && p.bytes+more <= MaxPolicyBytes
 }
 
 // note keeps a copy of an operation for the journal. The caller holds mu.
@@ -205,13 +246,14 @@ func (p *policies) find(name, id []byte) (known *policy, parts []part, shadow bo
 	return known, parts, known.shadow
 }
 
-// check asks a policy's limits for a caller.
-func (s *Store) check(g *group, now int64, op *Op, res *Result, locked bool) {
+// check asks a policy's limits for a caller. With settleOnly it takes and counts nothing where something would be taken,
+// and reports false.
+func (s *Store) check(g *group, now int64, op *Op, res *Result, locked, settleOnly bool) (settled bool) {
 	known, parts, shadow := s.policies.find(op.Key, op.Who)
 	if known == nil {
 		res.reset()
 		res.Status = NotFound
-		return
+		return true
 	}
 	g.keys = g.keys[:0]
 	for i := range parts {
@@ -223,17 +265,19 @@ func (s *Store) check(g *group, now int64, op *Op, res *Result, locked bool) {
 		if !p.fits(end-start, len(g.keys)-end, op.MaxKey) {
 			res.reset()
 			res.Status = TooLong
-			return
+			return true
 		}
 		g.parts[i] = Op{Limit: p.limit, Tokens: op.Tokens, Options: op.Options,
 			Key: g.keys[start:end:end], Who: g.keys[end:len(g.keys):len(g.keys)]}
 	}
-	s.acquireAll(g, now, g.parts[:len(parts)], res, locked)
+	if !s.acquireAll(g, now, g.parts[:len(parts)], res, locked, settleOnly) {
+		return false
+	}
 	if res.Status != OK || op.Options&Peek != 0 {
 		if shadow && res.Status == OK && !res.Allowed {
 			res.Allowed, res.Granted, res.Wait = true, op.Tokens, 0
 		}
-		return
+		return true
 	}
 	switch {
 	case res.Allowed:
@@ -244,6 +288,7 @@ func (s *Store) check(g *group, now int64, op *Op, res *Result, locked bool) {
 	default:
 		known.denied.Add(1)
 	}
+	return true
 }
 
 // fits reports whether a key and a holder of so many bytes are within bounds.

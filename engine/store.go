@@ -128,9 +128,9 @@ func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 	case AcquireAll, Check:
 		g := s.groups.Get().(*group)
 		if op.Verb == Check {
-			s.check(g, now, op, res, locked)
+			s.check(g, now, op, res, locked, false)
 		} else {
-			s.acquireAll(g, now, op.Parts, res, locked)
+			s.acquireAll(g, now, op.Parts, res, locked, false)
 		}
 		s.groups.Put(g)
 		return

@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// policyText shows every policy with its overrides, and policyCounts what each decided.
+func policyText(s *Store) (text string) {
+	s.PolicyOps(func(op *Op) { text += fmt.Sprintf("%+v\n", *op) })
+	return text
+}
+
+func policyCounts(s *Store) map[string][3]int64 {
+	counts := map[string][3]int64{}
+	s.PolicyCounts(func(p Policy) { counts[p.Name] = [3]int64{p.Granted, p.Denied, p.ShadowDenied} })
+	return counts
+}
+
+// What Settle answers, Apply answers in the same way, counts in the same way and leaves as it was. What it does not answer
+// it leaves and does not count, and Apply grants it or changes something.
+func TestSettleAnswersAsApply(t *testing.T) {
+	type outcome struct {
+		verb    Verb
+		status  Status
+		allowed bool
+		settled bool
+	}
+	seen := map[outcome]int{}
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		s := New(Options{Shards: 4})
+		now := epoch
+		var res, want Result
+		results := make([]Result, 1)
+		for i := range 1500 {
+			if r.IntN(3) > 0 {
+				now += r.Int64N(sec / 4)
+			}
+			if r.IntN(200) == 0 {
+				now += 70 * sec
+			}
+			op := randomStep(r)
+			before, policies, counts := fmt.Sprint(contents(s, now)), policyText(s), policyCounts(s)
+			settled := s.Settle(now, &op, &res)
+			if fmt.Sprint(contents(s, now)) != before || policyText(s) != policies {
+				t.Fatalf("seed %d step %d: settled %t, and changed something: %+v", seed, i, settled, op)
+			}
+			counted := policyCounts(s)
+			s.Apply(now, []Op{op}, results)
+			want = results[0]
+			same := fmt.Sprint(contents(s, now)) == before && policyText(s) == policies
+			name := string(op.Key)
+			after := policyCounts(s)
+			switch {
+			case settled && (!same || !sameResult(res, want)):
+				t.Fatalf("seed %d step %d: %+v\nsettled %+v\nbut is  %+v, unchanged %t", seed, i, op, shown(res), shown(want), same)
+			case !settled && same && !want.Allowed && op.Verb != Flush && op.Verb != SetPolicy && op.Verb != SetOverride:
+				t.Fatalf("seed %d step %d: %+v\nnot settled, but changes nothing: %+v", seed, i, op, want)
+			case !settled && fmt.Sprint(counted) != fmt.Sprint(counts):
+				t.Fatalf("seed %d step %d: %+v\nnot settled, but counted", seed, i, op)
+			}
+			for k := range counts[name] {
+				if settled && counted[name][k]-counts[name][k] != after[name][k]-counted[name][k] {
+					t.Fatalf("seed %d step %d: %+v\ncounted %v, %v, and by Apply %v", seed, i, op, counts[name], counted[name], after[name])
+				}
+			}
+			seen[outcome{op.Verb, want.Status, want.Allowed, settled}]++
+			if i%200 == 0 {
+				s.Sweep(now, 10)
+			}
+		}
+		s.Close()
+	}
+	for _, o := range []outcome{
+		{Acquire, OK, true, false}, {Acquire, OK, true, true}, {Acquire, OK, false, true}, {Acquire, WrongType, false, true},
+		{AcquireAll, OK, true, false}, {AcquireAll, OK, true, true}, {AcquireAll, OK, false, true}, {AcquireAll, WrongType, false, true},
+		{Check, OK, true, false}, {Check, OK, true, true}, {Check, OK, false, true}, {Check, NotFound, false, true},
+		{Check, SameKeyTwice, false, true}, {Check, TooLong, false, true}, {Look, OK, false, true}, {Look, NotFound, false, true},
+		{Refund, OK, false, false}, {Refund, NotFound, false, true}, {Refund, NotRefundable, false, true},
+		{Release, OK, false, false}, {Release, OK, false, true}, {Release, NotFound, false, true}, {Release, WrongType, false, true},
+		{Leases, OK, false, true}, {Leases, WrongType, false, true}, {Delete, OK, false, false}, {Delete, NotFound, false, true},
+		{Flush, OK, false, false}, {SetPolicy, OK, false, false}, {DropPolicy, OK, false, false}, {DropPolicy, NotFound, false, true},
+		{SetOverride, OK, false, false}, {SetOverride, OK, false, true}, {SetOverride, NotFound, false, true},
+	} {
+		if seen[o] < 10 {
+			t.Errorf("%+v was seen %d times", o, seen[o])
+		}
+	}
+}
+
+// A store with no room for policies refuses at once.
+func TestSettleRefusesPolicies(t *testing.T) {
+	s := New(Options{Shards: 1})
+	defer s.Close()
+	part := []Op{{Key: []byte("{}"), Limit: bucket(2, 1, sec)}}
+	for i := range MaxPolicies {
+		ask(s, epoch, Op{Verb: SetPolicy, Key: keyOf(i), Parts: part})
+	}
+	big := []Op{{Key: make([]byte, MaxPolicyBytes), Limit: bucket(2, 1, sec)}}
+	var res Result
+	for i, op := range []Op{
+		{Verb: SetPolicy, Key: keyOf(MaxPolicies), Parts: part},
+		{Verb: SetPolicy, Key: keyOf(0), Parts: big},
+		{Verb: SetOverride, Key: keyOf(0), Who: []byte("x"), Parts: big},
+	} {
+		if !s.Settle(epoch, &op, &res) || res.Status != PolicyTooMany {
+			t.Errorf("operation %d: %+v", i, res)
+		}
+	}
+	if s.Settle(epoch, &Op{Verb: SetPolicy, Key: keyOf(0), Parts: part}, &res) {
+		t.Error("one that is there can be changed")
+	}
+}
+
+func BenchmarkDenied(b *testing.B) {
+	s := New(Options{})
+	defer s.Close()
+	ops, results := make([]Op, 64), make([]Result, 64)
+	for i := range ops {
+		ops[i] = Op{Key: keyOf(i), Limit: bucket(1, 1, 3600*sec), Tokens: 1}
+	}
+	s.Apply(epoch, ops, results)
+	b.Run("apply", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; i < b.N; i += len(ops) {
+			s.Apply(epoch, ops, results)
+		}
+	})
+	b.Run("settle", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; i < b.N; i += len(ops) {
+			for j := range ops {
+				if !s.Settle(epoch, &ops[j], &results[j]) {
+					b.Fatal("not settled")
+				}
+			}
+		}
+	})
+}
