@@ -196,3 +196,18 @@ func (s *Store) Bytes() int64 { return s.mem.used.Load() }
 
 // SetMaxBytes changes the bound on the memory of entries; 0 is none. Keys already there stay.
 func (s *Store) SetMaxBytes(bytes int64) { s.mem.max.Store(bytes) }
+
+// Clear empties the store, its policies included, as if it were new. Nothing is noted as changed. It is for replacing the
+// state by another's and must not be called while operations are applied.
+func (s *Store) Clear() {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		sh.free()
+		sh.gone = nil
+		sh.mu.Unlock()
+	}
+	s.policies.mu.Lock()
+	defer s.policies.mu.Unlock()
+	s.policies.byName, s.policies.overrides, s.policies.bytes = map[string]*policy{}, 0, 0
+}

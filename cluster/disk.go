@@ -1,0 +1,182 @@
+package cluster
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+)
+
+// Disk is where a node keeps what it must not forget.
+type Disk interface {
+	Logs() raft.LogStore
+	Stable() raft.StableStore
+	Snapshots() raft.SnapshotStore
+	// Identity returns the node's identity, made up at the first start in an empty place.
+	Identity(node string) (raft.ServerID, error)
+	// SaveClock keeps what the cluster's time was when this node's own clock showed wall; it need not be durable at once.
+	SaveClock(c savedClock) error
+	LoadClock() (savedClock, error)
+	Close() error
+}
+
+// savedClock is a pair of readings of the cluster's clock and of this node's own, nanoseconds since the Unix epoch.
+type savedClock struct {
+	Cluster int64 `json:"cluster_ns"`
+	Wall    int64 `json:"wall_ns"`
+}
+
+// The files of a node's directory.
+const (
+	identityFile = "node.json"
+	logFile      = "raft.db"
+	clockFile    = "clock.json"
+)
+
+// identity is what node.json holds. The incarnation tells a node that has lost its disk from the one it was before, whose
+// votes it must not cast again.
+type identity struct {
+	Node        string `json:"node"`
+	Incarnation string `json:"incarnation"`
+}
+
+// dirDisk is a Disk in a directory.
+type dirDisk struct {
+	dir       string
+	bolt      *raftboltdb.BoltStore
+	snapshots *raft.FileSnapshotStore
+}
+
+// snapshotsKept is how many snapshots stay on disk.
+const snapshotsKept = 2
+
+// OpenDir opens a node's directory, which the caller has locked.
+func OpenDir(dir string, log hclog.Logger) (Disk, error) {
+	if err := refuseStandalone(dir); err != nil {
+		return nil, err
+	}
+	// Freelists written with every transaction have brought clusters down; found anew at the start they cost little.
+	bolt, err := raftboltdb.New(raftboltdb.Options{
+		Path: filepath.Join(dir, logFile), MsgpackUseNewTimeFormat: true,
+		BoltOptions: &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, NoGrowSync: false},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, logFile), err)
+	}
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsKept, log)
+	if err != nil {
+		return nil, errors.Join(err, bolt.Close())
+	}
+	return &dirDisk{dir, bolt, snapshots}, nil
+}
+
+// refuseStandalone refuses the directory of a server that stood alone: its state would be ignored.
+func refuseStandalone(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, identityFile)); err == nil {
+		return nil
+	}
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		if strings.HasPrefix(f.Name(), "snapshot-") || strings.HasPrefix(f.Name(), "journal-") {
+			return fmt.Errorf("%s holds the state of a server that stood alone (%s); start the node with an empty --dir, and carry that state over as docs/cluster.md says", dir, f.Name())
+		}
+	}
+	return nil
+}
+
+func (d *dirDisk) Logs() raft.LogStore           { return d.bolt }
+func (d *dirDisk) Stable() raft.StableStore      { return d.bolt }
+func (d *dirDisk) Snapshots() raft.SnapshotStore { return d.snapshots }
+func (d *dirDisk) Close() error                  { return d.bolt.Close() }
+
+func (d *dirDisk) Identity(node string) (raft.ServerID, error) {
+	path := filepath.Join(d.dir, identityFile)
+	var known identity
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		known = identity{node, strings.ToLower(rand.Text()[:8])}
+		if text, err = json.Marshal(known); err == nil {
+			err = writeDurably(d.dir, identityFile, text, true)
+		}
+		if err != nil {
+			return "", err
+		}
+	case err != nil:
+		return "", err
+	default:
+		if err := json.Unmarshal(text, &known); err != nil || known.Node == "" || known.Incarnation == "" {
+			return "", fmt.Errorf("%s does not say which node this is; if it was damaged, start with an empty --dir, and the node joins as a new one", path)
+		}
+	}
+	if known.Node != node {
+		return "", fmt.Errorf("%s belongs to the node '%s', and --node-id says '%s': give the node its own name, or another --dir", d.dir, known.Node, node)
+	}
+	return serverID(known.Node, known.Incarnation), nil
+}
+
+func (d *dirDisk) SaveClock(c savedClock) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	return writeDurably(d.dir, clockFile, text, false)
+}
+
+func (d *dirDisk) LoadClock() (c savedClock, err error) {
+	text, err := os.ReadFile(filepath.Join(d.dir, clockFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	return c, err
+}
+
+// writeDurably replaces a file as a whole, and if sync is set durably so.
+func writeDurably(dir, name string, text []byte, sync bool) error {
+	path := filepath.Join(dir, name)
+	f, err := os.OpenFile(path+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err == nil && sync {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(path+".tmp", path); err != nil || !sync {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// serverID is what Raft knows a node by: its name and its incarnation.
+func serverID(node, incarnation string) raft.ServerID {
+	return raft.ServerID(node + "#" + incarnation)
+}
+
+// nodeName is the name in a server id.
+func nodeName(id raft.ServerID) string {
+	name, _, _ := strings.Cut(string(id), "#")
+	return name
+}

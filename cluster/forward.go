@@ -1,0 +1,321 @@
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// Frames on a connection for calls. To the leader:
+//
+//	varint  number of the call
+//	…       a group, as in an entry of the log; and so on
+//
+// and back:
+//
+//	8       the cluster's time, nanoseconds since the Unix epoch
+//	varint  number of the call
+//	1       outcomeDecided and a result for each operation, or outcomeNotTaken; and so on
+const (
+	outcomeDecided  = 1
+	outcomeNotTaken = 2 // the node does not lead, or no longer: nothing was decided, ask another
+)
+
+const (
+	// maxWaitingBytes bounds what waits for a leader; beyond it calls are refused.
+	maxWaitingBytes = 64 << 20
+	// fullFrameBytes is where a frame is sent and another begun.
+	fullFrameBytes = 256 << 10
+	// linkSilence is how long the leader may say nothing before the connection is given up; it tells the time far more
+	// often than that.
+	linkSilence = 2 * time.Second
+	// linkPulse is how often it does.
+	linkPulse = 100 * time.Millisecond
+	// linkRetry is how long to wait before trying to reach the leader again.
+	linkRetry = 20 * time.Millisecond
+)
+
+// forwarder takes calls to the leader, many in a frame, and their answers back.
+type forwarder struct {
+	peers  *peers
+	clock  *clock
+	leader func() (address string) // "" while none is known, or while it is this node
+	decide func(*call) bool        // takes a call if this node has come to lead meanwhile
+	counts *counts
+
+	mu      sync.Mutex
+	waiting []*call // for a leader, or for the writer
+	bytes   int     // of their groups
+	pending map[uint64]*call
+	last    uint64
+	wake    chan struct{}
+}
+
+func newForwarder() *forwarder {
+	return &forwarder{pending: map[uint64]*call{}, wake: make(chan struct{}, 1)}
+}
+
+// add queues a call, whose group is set. It reports false if there is no room.
+func (f *forwarder) add(c *call) bool {
+	f.mu.Lock()
+	if f.bytes > maxWaitingBytes {
+		f.mu.Unlock()
+		return false
+	}
+	f.waiting = append(f.waiting, c)
+	f.bytes += len(c.group)
+	f.mu.Unlock()
+	f.signal()
+	return true
+}
+
+// back queues a call again that was certainly not decided where it was.
+func (f *forwarder) back(c *call) {
+	if !f.add(c) {
+		c.fail(engine.Overloaded)
+	}
+}
+
+func (f *forwarder) signal() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run keeps a connection to the leader, whoever that is, until ctx is done.
+func (f *forwarder) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		address := f.leader()
+		if address == "" {
+			f.hereOrLater()
+			sleep(ctx, linkRetry)
+			continue
+		}
+		conn, _, err := f.peers.dial(ctx, address, forCalls)
+		if err != nil {
+			sleep(ctx, linkRetry)
+			continue
+		}
+		f.serve(ctx, conn, address)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.waiting {
+		c.fail(engine.NoLeader)
+	}
+	f.waiting = nil
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// hereOrLater hands what waits to this node itself, if it leads.
+func (f *forwarder) hereOrLater() {
+	f.mu.Lock()
+	waiting := f.waiting
+	f.waiting, f.bytes = nil, 0
+	f.mu.Unlock()
+	for i, c := range waiting {
+		if !c.isOpen() {
+			continue
+		}
+		if !f.decide(c) {
+			f.mu.Lock()
+			for _, c := range waiting[i:] {
+				f.bytes += len(c.group)
+			}
+			f.waiting = append(waiting[i:len(waiting):len(waiting)], f.waiting...)
+			f.mu.Unlock()
+			return
+		}
+	}
+}
+
+// serve forwards over one connection until it breaks or somebody else leads.
+func (f *forwarder) serve(ctx context.Context, conn net.Conn, address string) {
+	ctx, cancel := context.WithCancel(ctx)
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		defer cancel()
+		f.read(conn, address)
+	})
+	f.write(ctx, conn, address)
+	_ = conn.Close()
+	reader.Wait()
+	cancel()
+	f.lost()
+}
+
+// write sends what waits. It returns when the connection is of no more use.
+func (f *forwarder) write(ctx context.Context, conn net.Conn, address string) {
+	check := time.NewTicker(linkPulse)
+	defer check.Stop()
+	var frame []byte
+	for {
+		frame = f.pack(frame[:0])
+		if len(frame) > 0 {
+			_ = conn.SetWriteDeadline(time.Now().Add(linkSilence))
+			if _, err := conn.Write(frame); err != nil {
+				return
+			}
+			continue
+		}
+		select {
+		case <-f.wake:
+		case <-check.C:
+			if f.leader() != address {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// pack moves waiting calls into a frame, and returns nothing if none waits.
+func (f *forwarder) pack(frame []byte) []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	sent := 0
+	for _, c := range f.waiting {
+		if len(frame) >= fullFrameBytes {
+			break
+		}
+		sent++
+		f.bytes -= len(c.group)
+		if !c.send() {
+			continue
+		}
+		if len(frame) == 0 {
+			frame = append(frame, 0, 0, 0, 0)
+		}
+		f.last++
+		c.id = f.last
+		f.pending[c.id] = c
+		f.counts.forwarded.Add(1)
+		frame = append(binary.AppendUvarint(frame, c.id), c.group...)
+	}
+	f.waiting = append(f.waiting[:0], f.waiting[sent:]...)
+	if len(frame) > 0 {
+		sealFrame(frame)
+	}
+	return frame
+}
+
+// read takes in answers until the connection breaks, or the leader no longer leads.
+func (f *forwarder) read(conn net.Conn, address string) {
+	in := bufio.NewReaderSize(conn, 64<<10)
+	var frame []byte
+	for {
+		_ = conn.SetReadDeadline(time.Now().Add(linkSilence))
+		var err error
+		if frame, err = readFrame(in, frame, maxFrameBytes); err != nil {
+			return
+		}
+		if err := f.answers(frame); err != nil {
+			return
+		}
+	}
+}
+
+var errAnswer = errors.New("an answer that does not read")
+
+func (f *forwarder) answers(b []byte) error {
+	if len(b) < 8 {
+		return errAnswer
+	}
+	if now := int64(binary.LittleEndian.Uint64(b)); now > 0 {
+		f.clock.hear(now)
+	}
+	b = b[8:]
+	refused := false
+	for len(b) > 0 {
+		id, n := binary.Uvarint(b)
+		if n <= 0 || len(b) == n {
+			return errAnswer
+		}
+		outcome := b[n]
+		b = b[n+1:]
+		c := f.takePending(id)
+		if c == nil {
+			return errAnswer
+		}
+		var err error
+		switch outcome {
+		case outcomeDecided:
+			if b, err = f.decided(c, b); err != nil {
+				return err
+			}
+		case outcomeNotTaken:
+			refused = true
+			if c.unsend() {
+				f.back(c)
+			}
+		default:
+			return errAnswer
+		}
+	}
+	if refused {
+		return errAnswer // whoever does not lead is not to be asked again at once
+	}
+	return nil
+}
+
+func (f *forwarder) takePending(id uint64) *call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.pending[id]
+	delete(f.pending, id)
+	return c
+}
+
+// decided fills in the results of a call. A call that was given up meanwhile has its answer read over.
+func (f *forwarder) decided(c *call, b []byte) (rest []byte, err error) {
+	count, mine := c.ops, false
+	if mine, _ = c.claim(); mine {
+		c.each(func(_ *engine.Op, res *engine.Result) {
+			if err == nil {
+				b, err = engine.ReadResult(b, res)
+			}
+			if err != nil {
+				res.Status, res.Allowed = engine.Uncertain, false
+			}
+		})
+		c.batch.Done()
+		return b, err
+	}
+	var res engine.Result
+	for range count {
+		if b, err = engine.ReadResult(b, &res); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+// lost deals with the calls whose answers will not come any more: those that may have been decided are uncertain, those
+// that only read are asked again.
+func (f *forwarder) lost() {
+	f.mu.Lock()
+	pending := f.pending
+	f.pending = map[uint64]*call{}
+	f.mu.Unlock()
+	for _, c := range pending {
+		if c.isOpen() && !c.changes && c.unsend() {
+			f.back(c)
+			continue
+		}
+		f.counts.failed(c.fail(engine.NoLeader))
+	}
+}

@@ -1,0 +1,281 @@
+package cluster
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/engine"
+)
+
+const (
+	// An entry is full at fullEntryBytes: larger ones cost latency and bring no more throughput.
+	fullEntryBytes = 128 << 10
+	// entriesInFlight is how many entries are proposed and not yet decided: one being written while the other is being
+	// replicated. More only queue up inside Raft.
+	entriesInFlight = 2
+	// maxQueuedBytes bounds what waits to be proposed; beyond it calls are refused.
+	maxQueuedBytes = 64 << 20
+)
+
+// proposer packs calls into entries. Calls wait in the open entry while earlier ones are under way, so entries grow with
+// the load; a call that comes alone is proposed at once.
+type proposer struct {
+	id    uint64 // of this process, so that it knows its own entries in the log again
+	apply func(entry []byte) raft.ApplyFuture
+	stamp func() int64
+	back  func(*call) // takes calls that were certainly not decided
+
+	counts *counts
+
+	mu       sync.Mutex
+	queue    []*entry // the last one is open
+	spare    []*entry
+	bytes    int
+	inFlight map[uint64]*entry
+	writer   engine.OpWriter
+	last     uint64
+
+	wake  chan struct{}
+	slots chan struct{}
+	stop  chan struct{}
+	ended sync.WaitGroup
+}
+
+// entry is one entry of the log on its way: calls[i] is the i-th group.
+type entry struct {
+	number uint64
+	kind   byte
+	buf    []byte
+	calls  []*call
+	done   chan error // of an entry that is no decision
+}
+
+func newProposer(apply func([]byte) raft.ApplyFuture, stamp func() int64, back func(*call)) *proposer {
+	return &proposer{
+		id: rand.Uint64(), apply: apply, stamp: stamp, back: back, inFlight: map[uint64]*entry{},
+		wake: make(chan struct{}, 1), slots: make(chan struct{}, entriesInFlight), stop: make(chan struct{}),
+	}
+}
+
+// add queues a call. It reports false if there is no room.
+func (p *proposer) add(c *call) bool {
+	p.mu.Lock()
+	if p.bytes > maxQueuedBytes {
+		p.mu.Unlock()
+		return false
+	}
+	e := p.open()
+	before := len(e.buf)
+	if c.group != nil { // it was refused elsewhere before
+		e.buf = append(e.buf, c.group...)
+	} else {
+		e.buf = appendGroup(e.buf, &p.writer, c.batch, c.which)
+	}
+	e.calls = append(e.calls, c)
+	p.bytes += len(e.buf) - before
+	p.mu.Unlock()
+	p.signal()
+	return true
+}
+
+// open returns the entry that is being filled. The caller holds mu.
+func (p *proposer) open() *entry {
+	if n := len(p.queue); n > 0 && p.queue[n-1].kind == kindDecisions && len(p.queue[n-1].buf) < fullEntryBytes {
+		return p.queue[n-1]
+	}
+	e := &entry{kind: kindDecisions}
+	if n := len(p.spare); n > 0 {
+		e, p.spare = p.spare[n-1], p.spare[:n-1]
+	} else {
+		e.buf = make([]byte, 0, 4<<10)
+	}
+	e.buf = e.buf[:entryHead]
+	p.queue = append(p.queue, e)
+	return e
+}
+
+// addOther queues an entry that is no decision; done is told how it went.
+func (p *proposer) addOther(kind byte, body []byte) (done <-chan error) {
+	e := &entry{kind: kind, buf: append(make([]byte, entryHead), body...), done: make(chan error, 1)}
+	p.mu.Lock()
+	p.queue = append(p.queue, e)
+	p.mu.Unlock()
+	p.signal()
+	return e.done
+}
+
+func (p *proposer) signal() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run proposes entries until halt.
+func (p *proposer) run() {
+	for {
+		select {
+		case p.slots <- struct{}{}:
+		case <-p.stop:
+			return
+		}
+		e := p.next()
+		if e == nil {
+			return
+		}
+		stampEntry(e.buf, e.kind, p.stamp(), p.id, e.number)
+		began := time.Now()
+		future := p.apply(e.buf)
+		p.counts.proposed.Add(1)
+		p.ended.Go(func() {
+			err := future.Error()
+			if err == nil {
+				p.counts.latency.observe(time.Since(began))
+			}
+			p.finish(e, err)
+			<-p.slots
+		})
+	}
+}
+
+// next takes the first entry, waiting for one, and marks its calls as sent; it returns nil at the end.
+func (p *proposer) next() *entry {
+	for {
+		p.mu.Lock()
+		if len(p.queue) > 0 {
+			e := p.queue[0]
+			p.queue = append(p.queue[:0], p.queue[1:]...)
+			p.bytes -= len(e.buf) - entryHead
+			e.drop()
+			if len(e.calls) == 0 && e.kind == kindDecisions {
+				p.keepSpare(e)
+				p.mu.Unlock()
+				continue
+			}
+			p.last++
+			e.number = p.last
+			p.inFlight[e.number] = e
+			p.mu.Unlock()
+			return e
+		}
+		p.mu.Unlock()
+		select {
+		case <-p.wake:
+		case <-p.stop:
+			return nil
+		}
+	}
+}
+
+// drop marks the calls as sent and takes out those that were given up while they waited: they have been told that nothing
+// was taken.
+func (e *entry) drop() {
+	if e.kind != kindDecisions {
+		return
+	}
+	kept, buf := e.calls[:0], e.buf[:entryHead]
+	e.eachGroup(func(c *call, group []byte) {
+		if c.send() {
+			kept = append(kept, c)
+			buf = append(buf, group...) // onto itself until one was left out
+		}
+	})
+	clear(e.calls[len(kept):])
+	e.calls, e.buf = kept, buf
+}
+
+// eachGroup calls visit for every call with its bytes in the entry.
+func (e *entry) eachGroup(visit func(c *call, group []byte)) {
+	body := e.buf[entryHead:]
+	for _, c := range e.calls {
+		_, rest, err := nextGroup(body)
+		if err != nil {
+			panic("cluster: an entry that was just written does not read: " + err.Error())
+		}
+		size := len(body) - len(rest)
+		visit(c, body[:size:size])
+		body = rest
+	}
+}
+
+// take hands over the calls of one of this process's entries that is being carried out; they are the caller's to answer.
+func (p *proposer) take(number uint64) *entry {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.inFlight[number]
+	delete(p.inFlight, number)
+	return e
+}
+
+// finish is called when an entry's fate is known as far as it will be.
+func (p *proposer) finish(e *entry, err error) {
+	e2 := p.take(e.number) // nil if the fsm has answered its calls
+	if e.done != nil {
+		e.done <- err
+	}
+	switch {
+	case e2 == nil:
+	case err == nil: // it was applied by restoring a snapshot, and with it the results are gone
+		p.failAll(e, engine.Uncertain)
+	case notTaken(err):
+		e.eachGroup(func(c *call, group []byte) {
+			if c.group = group; c.unsend() {
+				p.giveBack(c)
+			}
+		})
+	default:
+		p.failAll(e, engine.NoLeader) // which is Uncertain to those that may have been decided
+	}
+	if e.kind == kindDecisions && err == nil {
+		p.mu.Lock()
+		p.keepSpare(e)
+		p.mu.Unlock()
+	}
+}
+
+func (p *proposer) giveBack(c *call) {
+	if c.back != nil {
+		c.back(c)
+		return
+	}
+	p.back(c)
+}
+
+func (p *proposer) failAll(e *entry, status engine.Status) {
+	for _, c := range e.calls {
+		p.counts.failed(c.fail(status))
+	}
+}
+
+// keepSpare keeps an entry for reuse. Raft holds on to what it was given, so the bytes of one that was proposed are left
+// to it. The caller holds mu.
+func (p *proposer) keepSpare(e *entry) {
+	clear(e.calls)
+	if len(p.spare) < entriesInFlight+1 {
+		p.spare = append(p.spare, &entry{kind: kindDecisions, calls: e.calls[:0], buf: make([]byte, 0, min(2*len(e.buf)+1024, 2*fullEntryBytes))})
+	}
+}
+
+// notTaken reports whether an entry that could not be proposed is certain not to be in any log.
+func notTaken(err error) bool {
+	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) || errors.Is(err, raft.ErrEnqueueTimeout)
+}
+
+// halt ends run and fails what still waits.
+func (p *proposer) halt() {
+	close(p.stop)
+	p.mu.Lock()
+	queue := p.queue
+	p.queue = nil
+	p.mu.Unlock()
+	for _, e := range queue {
+		p.failAll(e, engine.NoLeader)
+		if e.done != nil {
+			e.done <- raft.ErrRaftShutdown
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package cluster
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// reign is this node's time as leader, from when its state holds all that was acknowledged before.
+type reign struct {
+	term  uint64
+	until atomic.Int64 // of the lease, on the monotonic clock
+
+	// barred is the time, on the monotonic clock, until which the lease is not renewed: after leadership was offered to
+	// another, that node may be elected before the others' time is out.
+	barred atomic.Int64
+}
+
+// holds reports whether nobody else can lead at a time on the monotonic clock.
+func (r *reign) holds(now time.Duration) bool { return int64(now) < r.until.Load() }
+
+// The lease is half of the time that followers wait at least before they elect another leader, counted from before they
+// were asked; it is renewed six times as often as that. The other half is for clocks that run at different speeds.
+func (n *Node) leaseTime() time.Duration    { return n.opt.Heartbeat / 2 }
+func (n *Node) renewalEvery() time.Duration { return n.opt.Heartbeat / 6 }
+
+// followLeadership begins and ends reigns as Raft says.
+func (n *Node) followLeadership(ctx context.Context) {
+	stop := func() {}
+	defer func() { stop() }()
+	for {
+		select {
+		case leads := <-n.raft.LeaderCh():
+			stop()
+			stop = func() {}
+			n.abdicate()
+			if leads {
+				reigning, cancel := context.WithCancel(ctx)
+				ended := make(chan struct{})
+				stop = func() { cancel(); <-ended }
+				go func() {
+					defer close(ended)
+					n.lead(reigning)
+				}()
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// abdicate stops this node from deciding.
+func (n *Node) abdicate() {
+	if r := n.reign.Swap(nil); r != nil {
+		r.until.Store(0)
+		n.log.Info("no longer the leader", "term", r.term)
+	}
+	n.forwarder.signal()
+}
+
+// lead keeps the lease while this node is the leader of a term. A term that has changed unnoticed begins another reign.
+func (n *Node) lead(ctx context.Context) {
+	for ctx.Err() == nil {
+		term := n.raft.CurrentTerm()
+		if !n.takeOver(ctx, term) {
+			sleep(ctx, n.renewalEvery())
+			continue
+		}
+		for ctx.Err() == nil && n.raft.CurrentTerm() == term {
+			n.renew(ctx, term)
+			sleep(ctx, n.renewalEvery())
+		}
+		n.abdicate()
+	}
+}
+
+// takeOver waits until the state holds everything committed in earlier terms, and begins to decide.
+func (n *Node) takeOver(ctx context.Context, term uint64) bool {
+	if err := n.await(ctx, n.raft.Barrier(0).Error); err != nil || n.raft.CurrentTerm() != term || n.peers.muted.Load() {
+		return false
+	}
+	if !n.clock.isLive() {
+		n.agreeOnTime(ctx)
+		n.clock.trust()
+	}
+	n.counts.leaderChanges.Add(1)
+	r := &reign{term: term}
+	n.reign.Store(r)
+	if n.peers.muted.Load() || ctx.Err() != nil {
+		n.abdicate()
+		return false
+	}
+	n.log.Info("leader", "term", term)
+	n.wasElected()
+	n.forwarder.signal()
+	return true
+}
+
+// renew asks a majority whether this node still leads, and extends the lease from before it asked.
+func (n *Node) renew(ctx context.Context, term uint64) {
+	asked := n.clock.mono()
+	if err := n.await(ctx, n.raft.VerifyLeader().Error); err != nil {
+		return
+	}
+	if r := n.reign.Load(); r != nil && r.term == term && n.raft.CurrentTerm() == term {
+		r.until.Store(int64(asked + n.leaseTime()))
+		if r.barred.Load() > int64(asked) { // looked at last, as it may have been set meanwhile
+			r.until.Store(0)
+		}
+	}
+}
+
+// await runs f, which takes as long as it takes, and returns early when ctx is done.
+func (n *Node) await(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// agreeOnTime makes the most cautious time that reachable nodes know of this node's, when all it has is a guess from before
+// it was started: its own clock may have been set meanwhile. Without any other's word the time that this node was down
+// does not count.
+func (n *Node) agreeOnTime(ctx context.Context) {
+	applied := n.fsm.now.Load()
+	if applied == 0 || len(n.servers()) == 1 {
+		return
+	}
+	heard := false
+	for _, told := range n.askAll(ctx, 300*time.Millisecond) {
+		if told.Now > 0 && told.ClusterID == n.fsm.known.Load().ClusterID {
+			n.clock.holdBack(max(told.Now, applied))
+			heard = true
+		}
+	}
+	if !heard {
+		n.clock.holdBack(applied)
+	}
+}

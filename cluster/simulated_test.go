@@ -1,0 +1,212 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// memDisk is a Disk in memory, which can be slow or hang. It outlives the nodes that use it.
+type memDisk struct {
+	*raft.InmemStore
+	snapshots *raft.InmemSnapshotStore
+	node      string
+	run       int // of wipes: a wiped disk is another incarnation
+	clock     savedClock
+
+	mu      sync.Mutex
+	delay   time.Duration
+	hanging chan struct{} // closed when it no longer hangs; nil if it does not
+}
+
+func newMemDisk(run int) *memDisk {
+	return &memDisk{InmemStore: raft.NewInmemStore(), snapshots: raft.NewInmemSnapshotStore(), run: run}
+}
+
+func (d *memDisk) Logs() raft.LogStore           { return d }
+func (d *memDisk) Stable() raft.StableStore      { return d }
+func (d *memDisk) Snapshots() raft.SnapshotStore { return d.snapshots }
+func (d *memDisk) Close() error                  { return nil }
+func (d *memDisk) Identity(node string) (raft.ServerID, error) {
+	if d.node == "" {
+		d.node = node
+	}
+	if d.node != node {
+		return "", errors.New("another node's disk")
+	}
+	return serverID(node, fmt.Sprint(d.run)), nil
+}
+func (d *memDisk) SaveClock(c savedClock) error   { d.clock = c; return nil }
+func (d *memDisk) LoadClock() (savedClock, error) { return d.clock, nil }
+
+func (d *memDisk) StoreLog(l *raft.Log) error { return d.StoreLogs([]*raft.Log{l}) }
+func (d *memDisk) StoreLogs(logs []*raft.Log) error {
+	d.mu.Lock()
+	delay, hanging := d.delay, d.hanging
+	d.mu.Unlock()
+	if hanging != nil {
+		<-hanging
+	}
+	if delay > 0 {
+		time.Sleep(delay)
+	}
+	return d.InmemStore.StoreLogs(logs)
+}
+
+// hang has every write from now on wait until the function it returns is called.
+func (d *memDisk) hang() (release func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	hanging := make(chan struct{})
+	d.hanging = hanging
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.hanging = nil
+		close(hanging)
+	}
+}
+
+// simulated is a cluster in memory, inside a synctest bubble.
+type simulated struct {
+	t     *testing.T
+	net   *memNet
+	names []string
+	nodes map[string]*Node
+	disks map[string]*memDisk
+	skew  map[string]time.Duration
+	log   *slog.Logger
+}
+
+var simLog = os.Getenv("STINT_SIM_LOG") != ""
+
+func simulate(t *testing.T, names ...string) *simulated {
+	t.Helper()
+	s := &simulated{t: t, net: newMemNet(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, skew: map[string]time.Duration{}}
+	var out io.Writer = io.Discard
+	if simLog {
+		out = os.Stderr
+	}
+	s.log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	for _, name := range names {
+		s.start(name)
+	}
+	return s
+}
+
+func (s *simulated) start(name string) *Node {
+	s.t.Helper()
+	if s.disks[name] == nil {
+		s.disks[name] = newMemDisk(0)
+	}
+	n, err := Open(Options{
+		Node: name, Listen: name, Advertise: name, Peers: s.names, BootstrapExpect: len(s.names), Client: "client-" + name,
+		Store: engine.New(engine.Options{Shards: 4}), Disk: s.disks[name], Log: s.log,
+		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20,
+		Network: s.net.of(name), Wall: func() time.Time { return time.Now().Add(s.skew[name]) },
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.nodes[name] = n
+	return n
+}
+
+func (s *simulated) kill(name string) {
+	if n := s.nodes[name]; n != nil {
+		_ = n.Close()
+		n.opt.Store.Close()
+		delete(s.nodes, name)
+	}
+}
+
+func (s *simulated) stop() {
+	for _, name := range s.names {
+		s.kill(name)
+	}
+}
+
+// leader waits for one.
+func (s *simulated) leader() *Node {
+	s.t.Helper()
+	for range 3000 {
+		for _, n := range s.nodes {
+			if r := n.reign.Load(); r != nil && r.holds(n.clock.mono()) {
+				return n
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.t.Fatal("no leader within half a minute")
+	return nil
+}
+
+// do has operations decided at a node and returns the results.
+func do(n *Node, ops ...engine.Op) []engine.Result {
+	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops))}
+	done := make(chan struct{})
+	b.Done = func() { close(done) }
+	if !n.Decide(b) {
+		<-done
+	}
+	return b.Results
+}
+
+func acquire(key string, capacity int64, tokens int64) engine.Op {
+	return engine.Op{Verb: engine.Acquire, Key: []byte(key), Tokens: tokens, Limit: engine.Limit{Algorithm: engine.TokenBucket, Capacity: capacity, Rate: engine.Rate{Tokens: 1, Period: int64(time.Hour)}}}
+}
+
+func TestClusterFormsDecidesAndFailsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		granted := int64(0)
+		first := s.leader()
+		for i := range 30 {
+			for _, name := range s.names {
+				for _, res := range do(s.nodes[name], acquire("k", 100, 1)) {
+					if res.Status != engine.OK {
+						t.Fatalf("round %d at %s: status %d", i, name, res.Status)
+					}
+					granted += res.Granted
+				}
+			}
+		}
+		if granted != 90 {
+			t.Errorf("%d of 90 granted before the failure", granted)
+		}
+		s.kill(first.opt.Node)
+		for range 20 {
+			for _, n := range s.nodes {
+				for _, res := range do(n, acquire("k", 100, 1)) {
+					if res.Status == engine.OK {
+						granted += res.Granted
+					}
+				}
+			}
+		}
+		if granted != 100 {
+			t.Errorf("%d granted of a bucket of 100", granted)
+		}
+		s.start(first.opt.Node)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if err := s.nodes[first.opt.Node].Barrier(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if res := do(s.nodes[first.opt.Node], acquire("k", 100, 1)); res[0].Allowed {
+			t.Error("the node that came back grants more")
+		}
+	})
+}
