@@ -36,6 +36,8 @@ type algorithm struct {
 	write   func(c *call, state []byte)   // of varying size: keep the decision
 	valid   func(state []byte) bool       // of varying size: nothing in it leads out of it
 	release func(c *call) (released bool) // end a lease, in place
+
+	plain func(state []byte, now int64) []byte // of varying size: a copy of what counts in it, however it lies in memory
 }
 
 var algorithms = [...]algorithm{
@@ -54,14 +56,17 @@ var algorithms = [...]algorithm{
 		decide: decideSliding, look: lookSliding, refund: refundSliding, expired: slidingExpired, params: windowParams},
 	SlidingLog: {name: "sliding-log",
 		decide: decideLog, look: lookLog, refund: refundLog, expired: logExpired, params: windowParams,
-		need: needLog, write: writeLog, valid: validLog},
+		need: needLog, write: writeLog, valid: validLog, plain: plainLog},
 	Concurrency: {name: "concurrency",
 		decide: decideLease, look: lookLeases, expired: leasesExpired, params: leaseParams,
-		need: needLeases, write: writeLeases, valid: validLeases, release: releaseLease},
+		need: needLeases, write: writeLeases, valid: validLeases, release: releaseLease,
+		plain: plainLeases},
 }
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.
 func (a Algorithm) String() string { return algorithms[a].name }
+
+const variableHead = 4 // bytes of a state that varies that hold its size
 
 // setVariableSize notes the size of a state that varies, in its first 4 bytes.
 func setVariableSize(state []byte, size int) { binary.LittleEndian.PutUint32(state, uint32(size)) }

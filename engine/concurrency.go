@@ -196,3 +196,16 @@ func validLeases(state []byte) bool {
 	}
 	return true
 }
+
+// plainLeases lists the leases that have not ended.
+func plainLeases(state []byte, now int64) (plain []byte) {
+	l := leases(state)
+	for offset := leasesHead; offset < l.used(); {
+		end, _, next := l.at(offset)
+		if end > now {
+			plain = append(plain, l[offset:next]...)
+		}
+		offset = next
+	}
+	return plain
+}

@@ -128,6 +128,14 @@ func BenchmarkDenied(b *testing.B) {
 			s.Apply(epoch, ops, results)
 		}
 	})
+	b.Run("apply one", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; i < b.N; i += len(ops) {
+			for j := range ops {
+				s.Apply(epoch, ops[j:j+1], results[j:j+1])
+			}
+		}
+	})
 	b.Run("settle", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; i < b.N; i += len(ops) {

@@ -91,12 +91,13 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 		return s.insert(c, tag, size)
 	}
 	r := s.record(p.ref)
-	held, grows := s.limitOf(r), alg.bytes == 0 && size > len(algorithms[s.limitOf(r).Algorithm].stateOf(r.rest()))
-	if c.fresh && (held.Algorithm != c.limit.Algorithm || grows) {
+	held := s.limitOf(r)
+	had := len(algorithms[held.Algorithm].stateOf(r.rest()))
+	if c.fresh && (held.Algorithm != c.limit.Algorithm || size != had) {
 		s.drop(p) // it is as good as new: nothing is lost, and making room for more could drop it on the way
 		return s.insert(c, tag, size)
 	}
-	if grows {
+	if size > had {
 		if p.ref = s.enlarge(c, tag, size); p.ref == 0 {
 			return false
 		}
@@ -110,6 +111,9 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 	if state := alg.stateOf(r.rest()); alg.bytes != 0 {
 		copy(state, c.next[:])
 	} else {
+		if c.fresh { // so that nothing of it counts again, wherever it was not dropped yet
+			clear(state[variableHead:])
+		}
 		alg.write(c, state)
 	}
 	s.note(p.ref)

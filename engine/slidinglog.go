@@ -221,3 +221,14 @@ func validLog(state []byte) bool {
 	}
 	return true
 }
+
+// plainLog lists times and tokens. What has left the window of the limit held is among them while it is in the ring: a
+// limit with a longer window would count it.
+func plainLog(state []byte, _ int64) (plain []byte) {
+	g := slidingLog(state)
+	for i := range g.len() {
+		plain = binary.LittleEndian.AppendUint64(plain, uint64(g.time(i)))
+		plain = binary.LittleEndian.AppendUint64(plain, g.total(i)-g.before(i))
+	}
+	return plain
+}

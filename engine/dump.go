@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+)
+
+// Dump calls visit for every entry that holds information at now, in the order of their keys, with what its state says
+// and not how it lies in memory: the state of two stores that carried out the same operations at the same times is the
+// same. It keeps a copy of all entries meanwhile: it is for tests and for comparing replicas.
+func (s *Store) Dump(now int64, visit func(Entry)) {
+	var all []Entry
+	for cursor, more := uint64(0), true; more; more = cursor != 0 {
+		cursor = s.Scan(cursor, dumpChunk, now, func(e Entry) {
+			alg := &algorithms[e.Limit.Algorithm]
+			e.Key = bytes.Clone(e.Key)
+			if alg.plain != nil {
+				e.State = alg.plain(e.State, now)
+			} else {
+				e.State = bytes.Clone(e.State)
+			}
+			all = append(all, e)
+		})
+	}
+	slices.SortFunc(all, func(a, b Entry) int { return bytes.Compare(a.Key, b.Key) })
+	for _, e := range all {
+		visit(e)
+	}
+}
+
+const dumpChunk = 1024
+
+// Digest is the SHA-256 of what Dump shows, and of all policies with their overrides; not of what policies counted.
+func (s *Store) Digest(now int64) (sum [32]byte) {
+	h := sha256.New()
+	var b []byte
+	text := func(t []byte) { b = append(binary.AppendUvarint(b, uint64(len(t))), t...) }
+	s.Dump(now, func(e Entry) {
+		b = appendLimit(b[:0], &e.Limit)
+		text(e.Key)
+		text(e.State)
+		h.Write(b)
+	})
+	var w OpWriter
+	s.PolicyOps(func(op *Op) { h.Write(w.Append(b[:0], op)) })
+	h.Sum(sum[:0])
+	return sum
+}

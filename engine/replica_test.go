@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// dumpText is what Dump shows, for messages.
+func dumpText(s *Store, now int64) (text string) {
+	s.Dump(now, func(e Entry) { text += fmt.Sprintf("%q %v %x\n", e.Key, e.Limit, e.State) })
+	return text + policyText(s)
+}
+
+// Two stores that carry out the same operations at the same times give the same answers, to the last byte, and hold the
+// same, whatever their seeds and shards, whether one is swept all the time, answers denials without carrying them out,
+// or was made in between from what the other holds.
+func TestReplicasAreEqual(t *testing.T) {
+	for seed := range uint64(150) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		never, often := New(Options{Shards: 1}), New(Options{Shards: 16})
+		now := epoch
+		a, b := make([]Result, 1), make([]Result, 1)
+		for i := range 1500 {
+			switch r.IntN(60) {
+			case 0:
+				now += 3 * sec
+			case 1:
+				now += 90 * sec
+			default:
+				now += r.Int64N(sec / 5)
+			}
+			often.Sweep(now, r.IntN(40))
+			op := randomStep(r)
+			never.Apply(now, []Op{op}, a)
+			if !often.Settle(now, &op, &b[0]) {
+				often.Apply(now, []Op{op}, b)
+			}
+			if !sameResult(a[0], b[0]) {
+				t.Fatalf("seed %d step %d: %+v is answered\n%+v\n%+v", seed, i, op, shown(a[0]), shown(b[0]))
+			}
+			if i%50 == 0 && never.Digest(now) != often.Digest(now) {
+				t.Fatalf("seed %d step %d:\n%s\n%s", seed, i, dumpText(never, now), dumpText(often, now))
+			}
+			if i%500 == 250 {
+				often = remade(t, often, now)
+			}
+		}
+		if never.Digest(now) != often.Digest(now) || dumpText(never, now) != dumpText(often, now) {
+			t.Fatalf("seed %d:\n%s\n%s", seed, dumpText(never, now), dumpText(often, now))
+		}
+		never.Close()
+		often.Close()
+	}
+}
+
+// remade is a store as a snapshot would bring it back; the one it is made from is closed.
+func remade(t *testing.T, s *Store, now int64) *Store {
+	t.Helper()
+	again := New(Options{Shards: 4})
+	s.Scan(0, 1<<30, now, func(e Entry) {
+		e.State = bytes.TrimRight(e.State, "\x00")
+		if err := again.Load(now, e); err != nil {
+			t.Fatal(err)
+		}
+	})
+	s.PolicyOps(func(op *Op) { ask(again, now, *op) })
+	s.Close()
+	return again
+}
+
+func TestDigestTellsStoresApart(t *testing.T) {
+	digests := map[[32]byte]string{}
+	take := Op{Key: []byte("k"), Limit: bucket(5, 1, sec), Tokens: 1}
+	with := func(change func(op *Op)) Op {
+		op := take
+		change(&op)
+		return op
+	}
+	policy := Op{Verb: SetPolicy, Key: []byte("p"), Parts: []Op{{Key: []byte("{}"), Limit: bucket(2, 1, sec)}}}
+	shadow := policy
+	shadow.Options = Shadow
+	lease := Op{Key: []byte("k"), Limit: Limit{Concurrency, 0, 3, Rate{0, sec}}, Who: []byte("a")}
+	other := lease
+	other.Who = []byte("b")
+	log := Op{Key: []byte("k"), Limit: Limit{SlidingLog, 0, 30, Rate{0, sec}}, Tokens: 1}
+	more := log
+	more.Tokens = 2
+	for name, ops := range map[string][]Op{
+		"nothing":             {},
+		"a token":             {take},
+		"two tokens":          {take, take},
+		"another key":         {with(func(op *Op) { op.Key = []byte("j") })},
+		"another capacity":    {with(func(op *Op) { op.Limit.Capacity++ })},
+		"a policy":            {policy},
+		"a policy in shadow":  {shadow},
+		"an override":         {policy, {Verb: SetOverride, Key: []byte("p"), Who: []byte("x"), Parts: policy.Parts}},
+		"a lease":             {lease},
+		"another's lease":     {other},
+		"two leases":          {lease, other},
+		"an entry of a log":   {log},
+		"two tokens in a log": {more},
+	} {
+		s := New(Options{})
+		for _, op := range ops {
+			ask(s, epoch, op)
+		}
+		sum := s.Digest(epoch)
+		if was, known := digests[sum]; known {
+			t.Errorf("%s has the digest of %s", name, was)
+		}
+		digests[sum] = name
+		s.Close()
+	}
+}
+
+// What left a log that is as good as new does not count again under a longer window, swept or not.
+func TestLogAsGoodAsNewForgets(t *testing.T) {
+	short, long := Limit{SlidingLog, 0, 5, Rate{0, sec}}, Limit{SlidingLog, 0, 5, Rate{0, 60 * sec}}
+	for _, swept := range []bool{false, true} {
+		s := New(Options{Shards: 1})
+		ask(s, epoch, Op{Key: []byte("k"), Limit: short, Tokens: 5})
+		if swept {
+			s.Sweep(epoch+2*sec, 10)
+		}
+		ask(s, epoch+2*sec, Op{Key: []byte("k"), Limit: long, Tokens: 1})
+		if res := ask(s, epoch+2*sec, Op{Verb: Look, Key: []byte("k")}); res.Remaining != 4 {
+			t.Errorf("swept %t: %+v", swept, res)
+		}
+		s.Close()
+	}
+}
