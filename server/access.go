@@ -19,7 +19,9 @@ func (s *session) beDefault() {
 	if d := s.host.users.Default(); d.NeedsNoPassword() {
 		s.user, s.client.User = d, d.Name()
 	}
-	s.loggedIn.Store(s.user != nil)
+	if was := s.loggedIn.Swap(s.user != nil); s.id != 0 && was != (s.user != nil) {
+		s.host.clients.changeStrangers(was)
+	}
 }
 
 // closeOf closes the connections of a user who is no more.

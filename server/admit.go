@@ -13,12 +13,25 @@ func (s *Server) admit(n *session) error {
 		s.refuse(notLocal)
 		return command.ErrProtected
 	}
-	if !s.clients.add(n, cfg.MaxClients) {
+	instead, err := s.clients.add(n, cfg)
+	if err != nil {
 		s.stats.rejected.Add(1)
-		return command.ErrMaxClients
+		return err
 	}
 	s.stats.connections.Add(1)
+	if instead != nil {
+		s.refuse(strangerDropped)
+		instead.kill()
+	}
 	return nil
+}
+
+// leave forgets a connection that is closed.
+func (s *Server) leave(n *session) {
+	n.abandon()
+	s.clients.remove(n)
+	s.buffered.Add(-int64(n.buffered))
+	n.buffered = 0
 }
 
 // isProtected reports whether a connection would be let in without a password although it comes from elsewhere.

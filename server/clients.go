@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
 )
 
 // clients is the register of open connections.
@@ -16,25 +17,35 @@ type clients struct {
 	mu   sync.Mutex
 	byID map[int64]*session
 	last int64
+
+	perNetwork map[string]int // connections of each address
+	strangers  []*session     // that had not logged in when they came, in order; some are gone, or have since
+	unknown    int            // connections that have not logged in
 }
 
-// add registers a session and gives it its id, unless there are max already.
-func (c *clients) add(s *session, max int) bool {
+// add registers a session and gives it its id, unless there are too many already; another may have to go for it.
+func (c *clients) add(s *session, cfg *config.Config) (instead *session, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.byID) >= max {
-		return false
+	if len(c.byID) >= cfg.MaxClients {
+		return nil, command.ErrMaxClients
+	}
+	if s.network != localNetwork && c.perNetwork[s.network] >= cfg.AddressClients {
+		return nil, command.ErrMaxPerAddress
 	}
 	c.last++
 	s.id = c.last
 	c.byID[s.id] = s
-	return true
+	return c.countIn(s, cfg.MaxStrangers), nil
 }
 
 func (c *clients) remove(s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.byID, s.id)
+	if c.byID[s.id] == s {
+		delete(c.byID, s.id)
+		c.countOut(s)
+	}
 }
 
 func (c *clients) count() int {
@@ -51,7 +62,7 @@ func (c *clients) all() []*session {
 }
 
 func (s *Server) newSession(addr, laddr string, wake func()) *session {
-	n := &session{host: s, addr: addr, laddr: laddr, opened: s.clock.Now(), wake: wake}
+	n := &session{host: s, addr: addr, laddr: laddr, network: networkOf(addr), opened: s.clock.Now(), wake: wake}
 	n.onDecided = n.decided
 	n.beDefault()
 	n.seen.Store(&command.Client{User: n.client.User})

@@ -26,7 +26,7 @@ func TestIdleCrowd(t *testing.T) {
 		return
 	}
 	wantDescriptors(t)
-	h := serve(t, func(c *config.Config) { c.MaxClients = crowdSize + 10 })
+	h := serve(t, func(c *config.Config) { c.MaxClients, c.AddressClients = crowdSize+10, crowdSize+10 })
 	busy := h.dial(t)
 	expect(t, busy, frames("PING"), "+PONG\r\n")
 	heap, resident := heapBytes(), residentBytes()

@@ -28,7 +28,7 @@ type testHost struct {
 // newHost makes a server that listens to nothing. decider may be nil, for the local one.
 func newHost(t testing.TB, decider func(*Local) Decider, set ...func(*config.Config)) *testHost {
 	cfg := config.Default()
-	cfg.Listen, cfg.Loops = []string{"127.0.0.1:0"}, 2
+	cfg.Listen, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, 2, 0
 	for _, f := range set {
 		f(&cfg)
 	}

@@ -54,11 +54,14 @@ func loginLimit(n int) engine.Limit {
 // one customer has, or all that is local.
 func loginKey(addr string) []byte { return []byte("login " + networkOf(addr)) }
 
+// localNetwork is the network of unix sockets.
+const localNetwork = "local"
+
 // networkOf is the part of a client's address that it cannot change at will.
 func networkOf(addr string) string {
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil {
-		return "local"
+		return localNetwork
 	}
 	ip := at.Addr().Unmap().WithZone("")
 	if ip.Is6() {
@@ -111,7 +114,9 @@ func (s *session) login(name, password, key []byte) error {
 	}
 	ask(s.host.guard.logins, s.host.clock.Now(), engine.Op{Verb: engine.Refund, Key: key, Tokens: 1})
 	s.user, s.client.User = user, user.Name()
-	s.loggedIn.Store(true)
+	if !s.loggedIn.Swap(true) {
+		s.host.clients.changeStrangers(false)
+	}
 	s.reader.Limits = s.inputLimits(s.host.Config())
 	return nil
 }

@@ -31,6 +31,7 @@ func (l *loops) OnOpen(c gnet.Conn) (out []byte, action gnet.Action) {
 	if err := l.admit(s); err != nil {
 		return []byte("-" + err.Error() + "\r\n"), gnet.Close
 	}
+	s.link = loopLink{c}
 	c.SetContext(s)
 	return nil, gnet.None
 }
@@ -38,8 +39,7 @@ func (l *loops) OnOpen(c gnet.Conn) (out []byte, action gnet.Action) {
 // OnClose implements gnet.EventHandler.
 func (l *loops) OnClose(c gnet.Conn, _ error) gnet.Action {
 	if s, ok := c.Context().(*session); ok {
-		s.abandon()
-		l.clients.remove(s)
+		l.leave(s)
 	}
 	return gnet.None
 }
@@ -51,32 +51,17 @@ func (l *loops) OnTraffic(c gnet.Conn) gnet.Action {
 		return gnet.Close
 	}
 	in, _ := c.Next(-1)
-	ws, cfg := l.borrow(), l.Config()
-	defer l.release(s, ws)
-	more := s.arrive(in, ws, cfg)
-	for {
-		l.count(ws)
-		if len(ws.out.Buf) > 0 {
-			if _, err := c.Write(ws.out.Buf); err != nil {
-				return gnet.Close
-			}
-			ws.out.Buf = ws.out.Buf[:0]
-		}
-		if c.OutboundBuffered() > s.outputBuffer(cfg) {
-			l.stats.slowReaders.Add(1)
-			l.log.Info("closed a client that does not read its replies", "client", s.id, "unread_bytes", c.OutboundBuffered())
-			return gnet.Close
-		}
-		if !more {
-			break
-		}
-		more = s.feed(nil, ws, cfg)
-	}
-	if s.killed.Load() || s.closing || l.draining.Load() && s.ready() && c.OutboundBuffered() == 0 {
+	if s.turn(in) {
 		return gnet.Close
 	}
 	return gnet.None
 }
+
+// loopLink is the link of a connection on an event loop.
+type loopLink struct{ gnet.Conn }
+
+// Unsent implements link.
+func (l loopLink) Unsent() int { return l.OutboundBuffered() }
 
 // quietLogger passes gnet's warnings and errors to the server's log.
 type quietLogger struct{ log *slog.Logger }

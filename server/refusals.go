@@ -11,6 +11,9 @@ const (
 	overUserRate
 	notLocal
 	lateLogin
+	clientMemory
+	commandTimeout
+	strangerDropped
 	numRefusals
 )
 
@@ -23,6 +26,10 @@ var refusals = [numRefusals]struct{ name, help string }{
 	overUserRate:  {"requests_over_user_rate", "requests beyond their user's cap"},
 	notLocal:      {"protected_mode_refusals", "connections from elsewhere in protected mode"},
 	lateLogin:     {"login_timeouts", "connections closed because they did not log in in time"},
+
+	clientMemory:    {"client_memory_disconnections", "connections closed because all buffers together were beyond their bound"},
+	commandTimeout:  {"command_timeouts", "connections closed in the middle of a command that took too long to arrive"},
+	strangerDropped: {"unauthenticated_dropped", "connections closed before they logged in to make room for others"},
 }
 
 func (s *Server) refuse(why refusal) { s.stats.refused[why].Add(1) }

@@ -34,6 +34,7 @@ type Server struct {
 	guard    guard
 
 	clients    clients
+	buffered   atomic.Int64 // bytes in all connections' buffers
 	waits      *waits
 	stats      stats
 	recorder   *metrics.Recorder
@@ -78,7 +79,7 @@ func New(o Options) *Server {
 	if s.users = o.Users; s.users == nil {
 		s.users, _ = acl.New(acl.Options{DefaultPassword: (*acl.Hash)(o.Config.Password()), LogLength: o.Config.ACLLogLength}) // fails for a file only
 	}
-	s.clients.byID = make(map[int64]*session)
+	s.clients.byID, s.clients.perNetwork = make(map[int64]*session), make(map[string]int)
 	s.users.Watch(s.closeOf, func([]acl.Quota) {})
 	s.waits = newWaits(o.Clock)
 	s.recorder, s.denied = metrics.NewRecorder(commandNames()), top.NewSketch()

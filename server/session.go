@@ -17,12 +17,15 @@ import (
 // the workspace; whoever owns the connection moves the bytes. All methods but those of [waker] are called by one
 // goroutine at a time.
 type session struct {
-	host   *Server
-	id     int64
-	addr   string
-	laddr  string
-	opened int64  // clock
-	wake   func() // asks the connection's owner to call resume soon; safe from any goroutine
+	host    *Server
+	id      int64
+	addr    string
+	laddr   string
+	opened  int64  // clock
+	network string // of addr, see networkOf
+	wake    func() // asks the connection's owner to call resume soon; safe from any goroutine
+	link    link
+	pressure
 
 	reader    resp.Reader
 	rest      []byte // input not consumed yet
@@ -136,13 +139,14 @@ func (s *session) feed(in []byte, ws *workspace, cfg *config.Config) (more bool)
 		s.flush(ws)
 	}
 	s.endTurn(ws)
+	s.notePart(len(buf)-at, at)
 	s.keepRest(buf[at:], s.queryBuffer(cfg), ws)
 	return more && s.ready()
 }
 
 // ready reports whether the next command can be carried out.
 func (s *session) ready() bool {
-	return !s.closing && s.kept == nil && s.held == nil && s.awaited == nil
+	return !s.closing && s.kept == nil && s.held == nil && s.awaited == nil && !s.paused
 }
 
 // refuse answers what was asked before and then the error, and closes.
@@ -161,6 +165,9 @@ func (s *session) keepRest(rest []byte, limit int, ws *workspace) {
 			s.rest = nil
 		}
 	case len(rest) > limit:
+		if s.paused {
+			s.dropSlowReader(s.link.Unsent())
+		}
 		ws.out.Error(command.ErrQueryTooBig.Error())
 		s.closing, s.rest = true, nil
 	case len(rest) == len(s.rest):

@@ -42,8 +42,9 @@ func (p *sessionPlayer) open(name string) *pipe {
 	c := &pipe{player: p}
 	c.unread = bufio.NewReader(&c.sent)
 	c.session = p.newSession(name, "server", func() { c.woken.Store(true) })
-	if !p.clients.add(c.session, p.Config().MaxClients) {
-		panic("sessionPlayer: too many clients")
+	c.link = c
+	if err := p.admit(c.session); err != nil {
+		panic("sessionPlayer: " + err.Error())
 	}
 	p.conns[name] = c
 	return c
@@ -67,30 +68,23 @@ func (c *pipe) traffic(in []byte) {
 		return
 	}
 	in = bytes.Clone(in)
-	ws, cfg := c.host.borrow(), c.host.Config()
-	more := c.session.arrive(in, ws, cfg)
+	over := c.session.turn(in)
 	for i := range in {
 		in[i] = 0xAA // the loop's buffer is used for other connections next
 	}
-	for {
-		c.host.count(ws)
-		c.sent.Write(ws.out.Buf)
-		ws.out.Buf = ws.out.Buf[:0]
-		if !more {
-			break
-		}
-		more = c.session.feed(nil, ws, cfg)
-	}
-	c.host.release(c.session, ws)
-	if c.killed.Load() || c.closing {
+	if over {
 		c.hangUp()
 	}
 }
 
+// Write and Unsent make a pipe the link of its session, to a client that reads all at once.
+func (c *pipe) Write(b []byte) (int, error) { return c.sent.Write(b) }
+
+func (c *pipe) Unsent() int { return 0 }
+
 func (c *pipe) hangUp() {
 	c.closed = true
-	c.abandon()
-	c.host.clients.remove(c.session)
+	c.host.leave(c.session)
 }
 
 // settle lets everything happen that does not need time to pass.

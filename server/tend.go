@@ -29,6 +29,7 @@ func (s *Server) tend(ctx context.Context) {
 		s.sample(s.clock.Now())
 		s.closeIdle()
 		s.closeLate()
+		s.closeStuck()
 		s.guard.sweep(s.clock.Now())
 	}
 }

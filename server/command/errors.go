@@ -28,6 +28,7 @@ var (
 	ErrNoKeyAccess   = errors.New("NOPERM No permissions to access a key")
 	ErrClusterOff    = errors.New("ERR This instance has cluster support disabled")
 	ErrInvalidCursor = errors.New("ERR invalid cursor")
+	ErrMaxPerAddress = errors.New("ERR max number of clients of one address reached (--max-clients-per-address)")
 	ErrProtected     = errors.New("DENIED Stint is running in protected mode because protected mode is enabled and no password is set for the default user. " +
 		"In this mode connections are only accepted from the loopback interface. To connect from elsewhere, do one of these: " +
 		"1) Set a password: start the server with --requirepass or --acl-file, or send CONFIG SET requirepass from the same machine. " +

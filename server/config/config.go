@@ -28,6 +28,11 @@ type Config struct {
 	PreauthBytes  int           // and the bytes of its commands, and of replies it has not read
 
 	MaxClients        int           // connections at once
+	AddressClients    int           // connections of one address
+	MaxStrangers      int           // connections that have not logged in
+	ClientBytes       int64         // the buffers of all connections together
+	CommandTimeout    time.Duration // from the first byte of a command to its last
+	OutputTimeout     time.Duration // a client that has to read before it is served may take so long
 	MaxArgs           int           // words in one command, its name included
 	MaxKeyBytes       int           // longest key
 	MaxSlidingLog     int           // largest limit of a sliding log
@@ -72,6 +77,12 @@ func Default() Config {
 		PreauthArgs:        10,
 		PreauthBytes:       16 << 10,
 		MaxClients:         10_000,
+		AddressClients:     2000,
+		MaxStrangers:       1000,
+		ClientBytes:        128 << 20,
+		CommandTimeout:     30 * time.Second,
+		OutputTimeout:      30 * time.Second,
+		IdleTimeout:        time.Hour,
 		MaxArgs:            1024,
 		MaxKeyBytes:        4 << 10,
 		MaxSlidingLog:      100_000,

@@ -115,6 +115,31 @@ var serverSettings = []Setting{
 		value: func(c *Config) Value { return &integer{&c.MaxClients, 1, 1_000_000} },
 	},
 	{
+		Name: "max-clients-per-address", Group: groupClients, Placeholder: "N", Mutable: true,
+		Help:  "Most connections from one IPv4 address or IPv6 /64 network; those by unix sockets are not counted.",
+		value: func(c *Config) Value { return &integer{&c.AddressClients, 1, 1_000_000} },
+	},
+	{
+		Name: "max-unauthenticated", Group: groupClients, Placeholder: "N", Mutable: true,
+		Help:  "Most connections that have not logged in; one more, and the oldest of them is closed.",
+		value: func(c *Config) Value { return &integer{&c.MaxStrangers, 1, 1_000_000} },
+	},
+	{
+		Name: "client-memory", Redis: "maxmemory-clients", Group: groupClients, Placeholder: "SIZE", Mutable: true,
+		Help:  "Most bytes in the buffers of all connections together; beyond it, those with more than their share are closed.",
+		value: func(c *Config) Value { return &size[int64]{&c.ClientBytes, 1 << 20, 1 << 40, ""} },
+	},
+	{
+		Name: "command-timeout", Group: groupClients, Placeholder: "DURATION", Mutable: true,
+		Help:  "Close a connection whose command takes longer to arrive.",
+		value: func(c *Config) Value { return &duration{&c.CommandTimeout, time.Hour, ""} },
+	},
+	{
+		Name: "output-timeout", Group: groupClients, Placeholder: "DURATION", Mutable: true,
+		Help:  "Close a connection that, with half of --output-buffer-size unread, goes so long without reading.",
+		value: func(c *Config) Value { return &duration{&c.OutputTimeout, time.Hour, ""} },
+	},
+	{
 		Name: "idle-timeout", Redis: "timeout", Group: groupClients, Placeholder: "DURATION", Mutable: true,
 		Help:  "Close a connection that has been silent for so long; 0 is never.",
 		value: func(c *Config) Value { return &duration{&c.IdleTimeout, 365 * 24 * time.Hour, "never"} },
@@ -151,7 +176,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "output-buffer-size", Group: groupClients, Placeholder: "SIZE", Mutable: true,
-		Help:  "Most bytes of replies a client may leave unread; beyond it the connection is closed.",
+		Help:  "Most bytes of replies a client may leave unread: beyond half of it nothing more is carried out, beyond all of it the connection is closed.",
 		value: func(c *Config) Value { return &size[int]{&c.OutputBufferBytes, 16 << 10, 1 << 30, ""} },
 	},
 }
