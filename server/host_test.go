@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ type testHost struct {
 	clock *Clock
 	store *engine.Store
 	addr  string // once it listens
+	tls   string // where it does by TLS
 }
 
 // newHost makes a server that listens to nothing. decider may be nil, for the local one.
@@ -69,10 +71,11 @@ func serveUntil(t testing.TB, set ...func(*config.Config)) (h *testHost, stop fu
 // start has a server listen. stop shuts it down.
 func (h *testHost) start(t testing.TB) (stop func() error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan string, 1), make(chan error, 1)
-	go func() { ended <- h.Serve(ctx, func(addresses []string) { ready <- addresses[0] }) }()
+	ready, ended := make(chan []string, 1), make(chan error, 1)
+	go func() { ended <- h.Serve(ctx, func(addresses []string) { ready <- addresses }) }()
 	select {
-	case h.addr = <-ready:
+	case all := <-ready:
+		h.addr, h.tls = all[0], strings.TrimSuffix(all[len(all)-1], " (TLS)")
 	case err := <-ended:
 		t.Fatal(err)
 	}

@@ -24,6 +24,15 @@ const (
 func (s *Server) listen(ready func([]string)) (run chan error, err error) {
 	cfg := s.Config()
 	var addresses, protocols []string
+	secure, err := s.listenTLS()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			closeAll(secure)
+		}
+	}()
 	for _, a := range cfg.Listen {
 		network, address := config.SplitAddress(a)
 		if address, err = probe(network, address); err != nil {
@@ -41,9 +50,14 @@ func (s *Server) listen(ready func([]string)) (run chan error, err error) {
 			gnet.WithLogger(quietLogger{s.log}))
 	}()
 	select {
-	case err := <-run:
+	case err = <-run:
 		return nil, fmt.Errorf("cannot listen on %s: %w", strings.Join(addresses, ", "), err)
 	case <-booted:
+		for _, ln := range secure {
+			addresses = append(addresses, ln.Addr().String()+" (TLS)")
+			s.secure = append(s.secure, ln)
+			go s.serveTLS(ln)
+		}
 		ready(addresses)
 		return run, nil
 	}
@@ -66,22 +80,31 @@ func probe(network, address string) (string, error) {
 			return "", err
 		}
 	}
+	ln, err := listenOn(network, address, "--listen")
+	if err != nil {
+		return "", err
+	}
+	defer ln.Close()
+	return ln.Addr().String(), nil
+}
+
+// listenOn is net.Listen with an error that says what to do.
+func listenOn(network, address, setting string) (net.Listener, error) {
 	kind := network
 	if strings.HasPrefix(address, "0.0.0.0:") {
 		kind = "tcp4" // package net would take it for every interface of IPv6 too
 	}
 	ln, err := net.Listen(kind, address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return "", fmt.Errorf("cannot listen on %s: the address is taken, perhaps by a Redis or another Stint; stop that or choose another with --listen", address)
+		return nil, fmt.Errorf("cannot listen on %s: the address is taken, perhaps by a Redis or another Stint; stop that or choose another with %s", address, setting)
 	}
 	if err != nil {
 		if network == "unix" {
-			address = "unix:" + address // as --listen has it
+			address = "unix:" + address // as the setting has it
 		}
-		return "", fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", address, err)
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with %s", address, err, setting)
 	}
-	defer ln.Close()
-	return ln.Addr().String(), nil
+	return ln, nil
 }
 
 // clearSocket removes the socket file a server that was killed has left behind, and nothing else.

@@ -14,6 +14,7 @@ const (
 	clientMemory
 	commandTimeout
 	strangerDropped
+	handshakeFailed
 	numRefusals
 )
 
@@ -30,6 +31,7 @@ var refusals = [numRefusals]struct{ name, help string }{
 	clientMemory:    {"client_memory_disconnections", "connections closed because all buffers together were beyond their bound"},
 	commandTimeout:  {"command_timeouts", "connections closed in the middle of a command that took too long to arrive"},
 	strangerDropped: {"unauthenticated_dropped", "connections closed before they logged in to make room for others"},
+	handshakeFailed: {"tls_handshake_failures", "TLS handshakes that failed or took too long"},
 }
 
 func (s *Server) refuse(why refusal) { s.stats.refused[why].Add(1) }

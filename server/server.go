@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +35,9 @@ type Server struct {
 	guard    guard
 
 	clients    clients
+	secure     []net.Listener // for TLS
+	secrets    atomic.Pointer[secrets]
+	inputs     sync.Pool    // of *[readChunk]byte
 	buffered   atomic.Int64 // bytes in all connections' buffers
 	waits      *waits
 	stats      stats
@@ -83,6 +87,7 @@ func New(o Options) *Server {
 	s.users.Watch(s.closeOf, func([]acl.Quota) {})
 	s.waits = newWaits(o.Clock)
 	s.recorder, s.denied = metrics.NewRecorder(commandNames()), top.NewSketch()
+	s.inputs.New = func() any { return new([readChunk]byte) }
 	s.workspaces.New = func() any { return &workspace{tally: s.recorder.NewTally()} }
 	return s
 }
@@ -111,9 +116,13 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 	}()
 	select {
 	case err = <-run:
+		closeAll(s.secure)
+		s.killAll()
 		stop()
 	case <-ctx.Done():
+		closeAll(s.secure)
 		clean := s.drain()
+		s.killAll()
 		end, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
 		err = s.engine.Stop(end)
@@ -150,6 +159,13 @@ func (s *Server) drain() (clean bool) {
 		time.Sleep(drainPoll)
 	}
 	return true
+}
+
+// killAll closes what connections there still are; those on event loops end with the loops.
+func (s *Server) killAll() {
+	for _, c := range s.clients.all() {
+		c.kill()
+	}
 }
 
 const drainPoll = 5 * time.Millisecond

@@ -20,10 +20,18 @@ type socketPlayer struct {
 	all   *testing.T // the test of all transcripts
 	stop  func() error
 	conns map[string]*socketClient
+
+	connect func() socket
+}
+
+// socket is a connection whose writing side can be closed.
+type socket interface {
+	net.Conn
+	CloseWrite() error
 }
 
 type socketClient struct {
-	*net.TCPConn
+	socket
 	unread *bufio.Reader
 	closed bool
 }
@@ -31,7 +39,18 @@ type socketClient struct {
 func newSocketPlayer(t, all *testing.T, decider func(*Local) Decider) *socketPlayer {
 	h := newHost(t, decider)
 	stop := h.start(t)
-	return &socketPlayer{testHost: h, t: t, all: all, stop: stop, conns: map[string]*socketClient{}}
+	p := &socketPlayer{testHost: h, t: t, all: all, stop: stop, conns: map[string]*socketClient{}}
+	p.connect = func() socket { return p.dial(t) }
+	return p
+}
+
+// newTLSPlayer is a socketPlayer whose clients come by TLS.
+func newTLSPlayer(t, all *testing.T) *socketPlayer {
+	certificates := newCertificates(t)
+	h := newHost(t, nil, certificates.use)
+	p := &socketPlayer{testHost: h, t: t, all: all, stop: h.start(t), conns: map[string]*socketClient{}}
+	p.connect = func() socket { return certificates.dial(t, h, nil) }
+	return p
 }
 
 // sessionOf is the server's side of a client, nil when there is none any more.
@@ -48,8 +67,8 @@ func (p *socketPlayer) sessionOf(c *socketClient) *session {
 func (p *socketPlayer) Do(name string, command [][]byte, want string) (string, error) {
 	c := p.conns[name]
 	if c == nil || c.closed {
-		conn := p.dial(p.t)
-		c = &socketClient{TCPConn: conn, unread: bufio.NewReader(conn)}
+		conn := p.connect()
+		c = &socketClient{socket: conn, unread: bufio.NewReader(conn)}
 		p.conns[name] = c
 	}
 	if _, err := c.Write(frame(words(command)...)); err != nil && !gone(err) {

@@ -27,6 +27,9 @@ func TestTranscripts(t *testing.T) {
 	t.Run("socket", func(all *testing.T) {
 		transcript.Play(all, transcripts, false, func(t *testing.T) transcript.Player { return newSocketPlayer(t, all, nil) })
 	})
+	t.Run("TLS", func(all *testing.T) {
+		transcript.Play(all, transcripts, false, func(t *testing.T) transcript.Player { return newTLSPlayer(t, all) })
+	})
 	t.Run("decided later, over a socket", func(all *testing.T) {
 		transcript.Play(all, transcripts, false, func(t *testing.T) transcript.Player {
 			return newSocketPlayer(t, all, func(l *Local) Decider { return &laterLocal{Local: l, alone: true} })

@@ -73,7 +73,7 @@ func TestEverySettingEveryWay(t *testing.T) {
 	values := map[string]string{
 		"listen": ":7000", "dir": "data", "admin": ":9100", "loops": "3", "durability": "always", "snapshot-every": "1h", "journal-size": "1gb", "repair": "yes", "max-memory": "1gb", "max-clients": "7",
 		"requirepass": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "acl-file": "users.acl", "acl-log-length": "7",
-		"protected-mode": "no", "auth-timeout": "7s", "failed-logins": "7", "max-clients-per-address": "7", "max-unauthenticated": "7", "client-memory": "7mb",
+		"protected-mode": "no", "auth-timeout": "7s", "failed-logins": "7", "tls-listen": ":7001", "tls-cert": "c.pem", "tls-key": "k.pem", "tls-client-ca": "ca.pem", "max-clients-per-address": "7", "max-unauthenticated": "7", "client-memory": "7mb",
 		"command-timeout": "7s", "output-timeout": "7s", "preauth-args": "12", "preauth-size": "2kb", "idle-timeout": "5m",
 		"shutdown-timeout": "7s", "max-args": "99", "max-key-size": "8kb", "max-sliding-log": "500", "max-bulk-size": "16kb", "query-buffer-size": "2mb",
 		"output-buffer-size": "2mb", "cluster-listen": "127.0.0.1:7379", "node-id": "b", "cluster-peers": "127.0.0.1:7379,127.0.0.1:7380", "bootstrap-expect": "2",
@@ -110,6 +110,11 @@ func TestEverySettingEveryWay(t *testing.T) {
 // neededBy is a setting with its value and those it can't do without.
 func neededBy(s *config.Setting, values map[string]string) map[string]string {
 	needed := map[string]string{s.Name: values[s.Name], "dir": values["dir"]}
+	if strings.HasPrefix(s.Name, "tls-") {
+		for _, name := range []string{"tls-listen", "tls-cert", "tls-key"} {
+			needed[name] = values[name]
+		}
+	}
 	if s.Group != "Cluster" {
 		return needed
 	}

@@ -61,7 +61,11 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 	if kept.keeper != nil {
 		options.Keeper = kept
 	}
-	return server.New(options).Serve(ctx, func(addresses []string) { welcome(stdout, cfg, kept.found, addresses) })
+	s := server.New(options)
+	if len(cfg.TLSListen) > 0 {
+		defer reloadOnHangUp(s, log)()
+	}
+	return s.Serve(ctx, func(addresses []string) { welcome(stdout, cfg, kept.found, addresses) })
 }
 
 // newLogger returns the log, and its level, which can be changed while the server runs.

@@ -42,13 +42,20 @@ func (v *address) Set(text string) error {
 }
 
 // addresses is a list of HOST:PORT and unix:/path, separated by commas in its text form.
-type addresses struct{ field *[]string }
+type addresses struct {
+	field    *[]string
+	optional bool // there may be none
+}
 
 func (v *addresses) String() string  { return strings.Join(*v.field, ",") }
 func (v *addresses) Type() string    { return typeAddresses }
 func (v *addresses) Allowed() string { return allowedHostPort + ", or unix:/path" }
 
 func (v *addresses) Set(text string) error {
+	if text == "" && v.optional {
+		*v.field = nil
+		return nil
+	}
 	var list []string
 	for item := range strings.SplitSeq(text, ",") {
 		item = strings.Trim(item, " ")

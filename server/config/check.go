@@ -3,7 +3,7 @@ package config
 import "os"
 
 // contradictions are asked in turn by Check; each looks at settings that must agree.
-var contradictions = []func(*Config) error{checkBuffers, checkAddresses, checkDir, checkUsers, checkCluster}
+var contradictions = []func(*Config) error{checkBuffers, checkAddresses, checkDir, checkUsers, checkTLS, checkCluster}
 
 // Check returns the first thing that is wrong with c in a sentence that says how to mend it: an [*InvalidError] for a
 // value out of its range, an error wrapping [ErrContradiction] for settings that do not go together. It looks at the
@@ -54,6 +54,29 @@ func checkAddresses(c *Config) error {
 		if c.Admin != "" && overlap(a, c.Admin) {
 			return contradictf("admin (%s) takes the same port as listen (%s): give admin a port of its own", c.Admin, a)
 		}
+	}
+	return nil
+}
+
+func checkTLS(c *Config) error {
+	for i, a := range c.TLSListen {
+		for _, b := range append(c.TLSListen[:i:i], c.Listen...) {
+			if overlap(a, b) {
+				return contradictf("tls-listen (%s) takes the same port as %s: give it a port of its own", a, b)
+			}
+		}
+		if c.Admin != "" && overlap(a, c.Admin) {
+			return contradictf("admin (%s) takes the same port as tls-listen (%s): give admin a port of its own", c.Admin, a)
+		}
+	}
+	if len(c.TLSListen) == 0 {
+		if c.TLSCert != "" || c.TLSKey != "" || c.TLSClientCA != "" {
+			return contradictf("tls-cert, tls-key and tls-client-ca are for tls-listen: name an address there, or leave them out")
+		}
+		return nil
+	}
+	if c.TLSCert == "" || c.TLSKey == "" {
+		return contradictf("tls-listen (%s) needs a certificate and its key: name their files with tls-cert and tls-key", c.TLSListen[0])
 	}
 	return nil
 }

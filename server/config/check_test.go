@@ -37,6 +37,10 @@ func TestContradictions(t *testing.T) {
 		{"admin on every interface", func(c *Config) { c.Admin = "0.0.0.0:6379" }, []string{"admin (0.0.0.0:6379)"}},
 		{"dir is a file", func(c *Config) { c.Dir = file }, []string{"is a file", "name a directory"}},
 		{"durability of nothing", func(c *Config) { c.Durability = "always" }, []string{"durability (always)", "name one with dir"}},
+		{"TLS without a certificate", func(c *Config) { c.TLSListen = []string{":1"} }, []string{"tls-listen (:1) needs a certificate", "tls-cert and tls-key"}},
+		{"a certificate for nothing", func(c *Config) { c.TLSCert = "c" }, []string{"are for tls-listen"}},
+		{"TLS on a client port", func(c *Config) { c.TLSListen = []string{":6379"} }, []string{"tls-listen (:6379) takes the same port as 127.0.0.1:6379"}},
+		{"TLS on the admin port", func(c *Config) { c.TLSListen, c.Admin = []string{":1"}, ":1" }, []string{"admin (:1)", "tls-listen"}},
 		{"two places for a password", func(c *Config) { c.ACLFile, c.RequirePass = "users.acl", "#"+strings.Repeat("0", 64) }, []string{"requirepass and acl-file (users.acl)", "in the file"}},
 		{"repair of nothing", func(c *Config) { c.Repair = true }, []string{"repair needs the directory", "name it with dir"}},
 	} {

@@ -6,10 +6,15 @@ import "time"
 // and swap it in. A copy shares Listen and ClusterPeers with its original, which is safe because Set replaces a list and
 // never writes into it.
 type Config struct {
-	Listen []string // where clients connect: HOST:PORT or unix:/path, at least one
-	Admin  string   // HOST:PORT of the HTTP server for operators, "" is off
-	File   string   // the configuration file that was read, "" is none
-	Loops  int      // event loops, 0 is the number of cores
+	Listen      []string // where clients connect: HOST:PORT or unix:/path, at least one
+	Admin       string   // HOST:PORT of the HTTP server for operators, "" is off
+	TLSListen   []string // where clients connect by TLS; none is off
+	TLSCert     string   // file of the certificate chain, PEM
+	TLSKey      string   // file of its key, PEM
+	TLSClientCA string   // file of the CAs a client's certificate must be from, "" asks for none
+
+	File  string // the configuration file that was read, "" is none
+	Loops int    // event loops, 0 is the number of cores
 
 	Dir            string        // data directory, "" keeps everything in memory
 	Durability     string        // interval, always or snapshot

@@ -22,7 +22,27 @@ var serverSettings = []Setting{
 	{
 		Name: "listen", Group: groupNetwork, Placeholder: "ADDRESS",
 		Help:  "Where clients connect: HOST:PORT or unix:/path. An empty HOST is every interface. May be repeated; in a variable, separate several by commas.",
-		value: func(c *Config) Value { return &addresses{&c.Listen} },
+		value: func(c *Config) Value { return &addresses{&c.Listen, false} },
+	},
+	{
+		Name: "tls-listen", Group: groupNetwork, Placeholder: "ADDRESS",
+		Help:  "Where clients connect by TLS 1.2 or 1.3, written as for --listen. May be repeated.",
+		value: func(c *Config) Value { return &addresses{&c.TLSListen, true} },
+	},
+	{
+		Name: "tls-cert", Redis: "tls-cert-file", Group: groupNetwork, Placeholder: "FILE",
+		Help:  "Certificate for --tls-listen, in PEM, with those between it and its CA behind it. SIGHUP has it read again.",
+		value: func(c *Config) Value { return &path{&c.TLSCert} },
+	},
+	{
+		Name: "tls-key", Redis: "tls-key-file", Group: groupNetwork, Placeholder: "FILE",
+		Help:  "Private key of --tls-cert, in PEM.",
+		value: func(c *Config) Value { return &path{&c.TLSKey} },
+	},
+	{
+		Name: "tls-client-ca", Redis: "tls-ca-cert-file", Group: groupNetwork, Placeholder: "FILE",
+		Help:  "Ask TLS clients for a certificate from one of the CAs in this PEM file.",
+		value: func(c *Config) Value { return &path{&c.TLSClientCA} },
 	},
 	{
 		Name: "admin", Group: groupNetwork, Placeholder: "HOST:PORT",
