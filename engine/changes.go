@@ -23,6 +23,8 @@ const (
 	Deleted                  // the key was made as good as new
 	Flushed                  // every key was
 	PolicyChanged            // a policy was set, dropped or overridden
+	// PoliciesForgotten says that what comes next tells of every policy there is. A store does not report it.
+	PoliciesForgotten
 )
 
 // changes is what the store notes for a journal: which keys were written, and which were deleted, since it was asked

@@ -35,6 +35,7 @@ func written(t testing.TB, withNext bool) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
+	k.journal.step = 2 * blockAlign
 	flush := func() {
 		k.Commit(func(err error) {
 			if err != nil {
@@ -46,7 +47,7 @@ func written(t testing.TB, withNext bool) map[string][]byte {
 	part := []engine.Op{{Key: []byte("{}"), Limit: tokenLimits[1]}}
 	s.Apply(now, []engine.Op{{Verb: engine.SetPolicy, Key: []byte("p"), Parts: part}}, make([]engine.Result, 1))
 	take("a", "b", "c")
-	k.save(nil)
+	k.save()
 	k.saved(<-k.saving)
 	take("a", "d")
 	flush()
@@ -188,7 +189,7 @@ func lostTokens(got, want map[string]int64) (lost int64) {
 func TestFilesThatAreRefused(t *testing.T) {
 	snapshot, journal, next := fileName(snapshotPrefix, 1), fileName(journalPrefix, 1), fileName(journalPrefix, 2)
 	newer := func(magic string) []byte {
-		b := appendHeader(nil, magic, 1, 0)
+		b := header(magic, 1)
 		b[8]++
 		return resum(b)
 	}
@@ -209,17 +210,17 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{"a journal of another number", func(f map[string][]byte) { f[next] = f[journal] }, next, 16, errRenamed},
 		{"a journal that is missing", func(f map[string][]byte) { delete(f, journal) }, next, 0, errMissing},
 		{"a journal that is missing between others", func(f map[string][]byte) {
-			f[fileName(journalPrefix, 3)] = appendHeader(nil, journalMagic, 3, 512)
+			f[fileName(journalPrefix, 3)] = journalHeader(3, lineage{2, 512, 512})
 			delete(f, next)
 		}, fileName(journalPrefix, 3), 0, errMissing},
 		{"a state that is none", func(f map[string][]byte) {
-			f[journal] = append(appendHeader(nil, journalMagic, 1, 0), blockOf(1, headerBytes, []byte{recLimit, 99, 0, 0, 0, 0, recState, 0, 1, 1, 'k', 'x'})...)
+			f[journal] = append(journalHeader(1, lineage{}), blockOf(1, headerBytes, []byte{recLimit, 99, 0, 0, 0, 0, recState, 0, 1, 1, 'k', 'x'})...)
 		}, journal, headerBytes, engine.ErrState},
 		{"a record of no kind", func(f map[string][]byte) {
-			f[journal] = append(appendHeader(nil, journalMagic, 1, 0), blockOf(1, headerBytes, []byte{77})...)
+			f[journal] = append(journalHeader(1, lineage{}), blockOf(1, headerBytes, []byte{77})...)
 		}, journal, headerBytes, ErrDamaged},
 		{"a policy of no algorithm", func(f map[string][]byte) {
-			f[journal] = append(appendHeader(nil, journalMagic, 1, 0), blockOf(1, headerBytes,
+			f[journal] = append(journalHeader(1, lineage{}), blockOf(1, headerBytes,
 				[]byte{recLimit, 99, 0, 1, 1, 1, recPolicy, byte(engine.SetPolicy), 0, 1, 'p', 0, 1, 0, 1, 'k', 0})...)
 		}, journal, headerBytes, ErrDamaged},
 	} {

@@ -152,18 +152,26 @@ func (d *disk) Remove(name string) error {
 	return nil
 }
 
-// Truncate implements [FS].
-func (d *disk) Truncate(name string, size int64) error {
+// Rewrite implements [FS].
+func (d *disk) Rewrite(name string, from, size int64) error {
 	defer d.lock()()
 	if err := d.step("truncate", name); err != nil {
 		return err
 	}
 	n, err := d.find(name)
-	if err == nil {
-		n.resize(int(size))
-		n.sync()
+	if err != nil {
+		return err
 	}
-	return err
+	n.resize(int(size))
+	err = d.step("write", name)
+	part := n.data[from:]
+	if err != nil {
+		part = part[:d.rand.IntN(len(part)+1)]
+	}
+	if n.writeAt(part, int(from)); err != nil {
+		return err
+	}
+	return d.sync(name, n)
 }
 
 // List implements [FS].
@@ -191,31 +199,39 @@ type handle struct {
 	node *inode
 }
 
-// Write implements [File]. A write that fails, or that the power fails in, may be done in part.
-func (h *handle) Write(b []byte) (int, error) {
+// Write implements [File].
+func (h *handle) Write(b []byte) (int, error) { return h.WriteAt(b, int64(len(h.node.data))) }
+
+// WriteAt implements [File]. A write that fails, or that the power fails in, may be done in part.
+func (h *handle) WriteAt(b []byte, offset int64) (int, error) {
 	defer h.disk.lock()()
 	err := h.disk.step("write", h.name)
 	part := b
 	if err != nil {
 		part = b[:h.disk.rand.IntN(len(b)+1)]
 	}
-	h.node.write(part)
+	h.node.writeAt(part, int(offset))
 	return len(part), err
 }
 
-// Sync implements [File]. After one that fails the kernel takes some of what it could not write for written, and never
-// tries again.
+// Sync implements [File].
 func (h *handle) Sync() error {
 	defer h.disk.lock()()
-	err := h.disk.step("sync", h.name)
+	return h.disk.sync(h.name, h.node)
+}
+
+// sync makes a file durable. After one that fails the kernel takes some of what it could not write for written, and never
+// tries again.
+func (d *disk) sync(name string, n *inode) error {
+	err := d.step("sync", name)
 	switch {
 	case err == nil:
-		h.node.sync()
-		h.disk.synced[h.name]++
-	case !h.disk.off:
-		for _, s := range slices.Sorted(maps.Keys(h.node.writes)) {
-			if h.disk.rand.IntN(2) == 0 {
-				delete(h.node.writes, s)
+		n.sync()
+		d.synced[name]++
+	case !d.off:
+		for _, s := range slices.Sorted(maps.Keys(n.writes)) {
+			if d.rand.IntN(2) == 0 {
+				delete(n.writes, s)
 			}
 		}
 	}
@@ -235,10 +251,15 @@ func (h *handle) Truncate(size int64) error {
 // Close implements [File].
 func (h *handle) Close() error { return nil }
 
-func (n *inode) write(b []byte) {
-	from := len(n.data)
-	n.data = append(n.data, b...)
-	n.touch(from, len(n.data))
+func (n *inode) writeAt(b []byte, from int) {
+	if len(b) == 0 {
+		return
+	}
+	if grow := from + len(b) - len(n.data); grow > 0 {
+		n.data = append(n.data, make([]byte, grow)...)
+	}
+	copy(n.data[from:], b)
+	n.touch(from, from+len(b))
 }
 
 // touch notes what the sectors of a range now hold.
@@ -324,24 +345,10 @@ func (d *disk) losePower() *disk {
 	return found
 }
 
-// dirtyAgain has what a failed sync dropped written after all: that a disk fails, the process dies, what it reads back is
-// only in the kernel, and then the power fails is more than is asked for.
-func (n *inode) dirtyAgain() {
-	for from := 0; from < len(n.data); from += sector {
-		to := min(from+sector, len(n.data))
-		if n.writes[from/sector] == nil && (to > len(n.durable) || !bytes.Equal(n.data[from:to], n.durable[from:to])) {
-			n.touch(from, to)
-		}
-	}
-}
-
 // afterKill returns the disk as it is found when only the process has died: the kernel still holds all it was given.
 func (d *disk) afterKill() *disk {
 	defer d.lock()()
 	d.off, d.powerOff, d.fail = false, 0, nil
-	for _, n := range d.files {
-		n.dirtyAgain()
-	}
 	next := newDisk(d.rand)
 	next.files, next.names, next.since = d.files, d.names, d.since
 	return next

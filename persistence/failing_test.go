@@ -224,11 +224,7 @@ func TestSnapshotFails(t *testing.T) {
 			r := run(t, mode)
 			r.take(t, 0)
 			save := func() error {
-				done, err := r.keep.Save()
-				if err != nil {
-					return err
-				}
-				return <-done
+				return <-r.keep.Save()
 			}
 			if err := save(); err != nil {
 				t.Fatal(err)

@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -19,6 +20,8 @@ import (
 //	16      8     number of the file: a snapshot holds all that journals of lower numbers tell
 //	24      8     of a journal: bytes of the journal before that were durable when this one was begun;
 //	              of a snapshot: about how many keys are in it
+//	32      8     of a journal: bytes of the journal before that are durable once this header is
+//	40      8     of a journal: number of the journal before, if the two fields above are not both 0
 //	124     4     CRC-32C of the 124 bytes before
 //
 //	block
@@ -27,12 +30,15 @@ import (
 //	4       4     CRC-32C of the number of the file, the offset of the block in it (8 bytes each) and the payload
 //	8       n     payload
 //
-// The checksum covers the block's place, so that an old block in a reused disk sector is not taken for a new one.
+// The checksum covers the block's place, so that an old block in a reused disk sector is not taken for a new one. A
+// journal may end in zeros: room for blocks to come.
+//
+// Version 1 had no fields at 32 and 40: a journal went on from the one of the number before, which was durable to its end.
 const (
 	headerBytes    = 128
 	blockHead      = 8
 	blockAlign     = 128
-	formatVersion  = 1
+	formatVersion  = 2
 	snapshotMagic  = "STINTSNP"
 	journalMagic   = "STINTJNL"
 	maxBlockBytes  = 40 << 20 // a reader refuses more
@@ -41,14 +47,27 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func appendHeader(b []byte, magic string, number uint64, previous int64) []byte {
+// lineage is what a journal tells of the one before it: its number, how much of it was durable when this one was begun, and
+// how much is once this one's header is. The zero value is none.
+type lineage struct {
+	before         uint64
+	durable, ended int64
+}
+
+func journalHeader(number uint64, l lineage) []byte {
+	return header(journalMagic, number, l.durable, l.ended, int64(l.before))
+}
+
+func header(magic string, number uint64, fields ...int64) []byte {
 	head := make([]byte, headerBytes)
 	copy(head, magic)
 	binary.LittleEndian.PutUint16(head[8:], formatVersion)
 	binary.LittleEndian.PutUint64(head[16:], number)
-	binary.LittleEndian.PutUint64(head[24:], uint64(previous))
+	for i, field := range fields {
+		binary.LittleEndian.PutUint64(head[24+8*i:], uint64(field))
+	}
 	binary.LittleEndian.PutUint32(head[headerBytes-4:], crc32.Checksum(head[:headerBytes-4], castagnoli))
-	return append(b, head...)
+	return head
 }
 
 func alignBlock(n int64) int64 { return (n + blockAlign - 1) &^ (blockAlign - 1) }
@@ -95,17 +114,19 @@ func (e *DamageError) Unwrap() error { return e.Err }
 
 // blockReader reads a file block by block.
 type blockReader struct {
-	name     string
-	in       *bufio.Reader
-	number   uint64
-	previous int64 // of a journal: what was durable of the one before; of a snapshot: about how many keys are in it
-	offset   int64 // of the next block
-	payload  []byte
+	name      string
+	in        *bufio.Reader
+	isJournal bool
+	number    uint64
+	lineage   lineage // of a journal
+	keys      int64   // of a snapshot: about how many are in it
+	offset    int64   // of the next block
+	payload   []byte
 }
 
 // newBlockReader reads a file's header. With an error the reader knows no more than the file's name tells.
 func newBlockReader(name string, in io.Reader, magic string) (*blockReader, error) {
-	r := &blockReader{name: name, in: bufio.NewReaderSize(in, 1<<20)}
+	r := &blockReader{name: name, in: bufio.NewReaderSize(in, 1<<20), isJournal: magic == journalMagic}
 	named, isNamed := numberOf(name)
 	r.number = named
 	var head [headerBytes]byte
@@ -119,13 +140,24 @@ func newBlockReader(name string, in io.Reader, magic string) (*blockReader, erro
 	if binary.LittleEndian.Uint32(head[headerBytes-4:]) != crc32.Checksum(head[:headerBytes-4], castagnoli) {
 		return r, &DamageError{name, 0, ErrNotOurs}
 	}
-	if version := binary.LittleEndian.Uint16(head[8:]); version > formatVersion { // the header is the same in all versions
+	version := binary.LittleEndian.Uint16(head[8:])
+	if version > formatVersion { // the checksum has the same place in all versions
 		return r, &DamageError{name, 8, fmt.Errorf("format version %d: %w", version, ErrNewer)}
 	}
 	if r.number = binary.LittleEndian.Uint64(head[16:]); isNamed && named != r.number {
 		return r, &DamageError{name, 16, errRenamed}
 	}
-	r.offset, r.previous = headerBytes, int64(binary.LittleEndian.Uint64(head[24:]))
+	r.offset = headerBytes
+	if !r.isJournal {
+		r.keys = int64(binary.LittleEndian.Uint64(head[24:]))
+		return r, nil
+	}
+	r.lineage.durable = int64(binary.LittleEndian.Uint64(head[24:]))
+	r.lineage.ended = int64(binary.LittleEndian.Uint64(head[32:]))
+	r.lineage.before = binary.LittleEndian.Uint64(head[40:])
+	if version == 1 {
+		r.lineage = lineage{r.number - 1, r.lineage.durable, r.lineage.durable}
+	}
 	return r, nil
 }
 
@@ -142,6 +174,9 @@ func (r *blockReader) next() ([]byte, error) {
 		return nil, err
 	}
 	size := binary.LittleEndian.Uint32(head[:])
+	if size == 0 && r.isJournal {
+		return nil, r.room(head[4:])
+	}
 	if size < payloadHead || size > maxBlockBytes {
 		return nil, r.damage(ErrDamaged)
 	}
@@ -161,6 +196,21 @@ func (r *blockReader) next() ([]byte, error) {
 	}
 	r.offset += blockHead + padded
 	return r.payload[:size], nil
+}
+
+// room returns io.EOF if from here on the file is zeros: room for blocks to come.
+func (r *blockReader) room(read []byte) error {
+	buf := make([]byte, 32<<10)
+	for {
+		if len(bytes.TrimLeft(read, "\x00")) > 0 {
+			return r.damage(ErrDamaged)
+		}
+		n, err := r.in.Read(buf)
+		if n == 0 && err != nil {
+			return err
+		}
+		read = buf[:n]
+	}
 }
 
 func (r *blockReader) damage(err error) error { return &DamageError{r.name, r.offset, err} }

@@ -15,8 +15,10 @@ type FS interface {
 	// Rename replaces newName if it exists, atomically.
 	Rename(oldName, newName string) error
 	Remove(name string) error
-	// Truncate cuts a file that is not open for writing, and syncs it.
-	Truncate(name string, size int64) error
+	// Rewrite cuts a file that is not open for writing to a size, writes what is in it from an offset on once more, and
+	// syncs it. What was only read may be in the kernel's memory alone: after a sync that failed it takes what it could
+	// not write for written.
+	Rewrite(name string, from, size int64) error
 	List() ([]string, error)
 	// SyncDir makes created, renamed and removed names durable.
 	SyncDir() error
@@ -25,8 +27,9 @@ type FS interface {
 // File is a file being written.
 type File interface {
 	io.Writer
+	io.WriterAt
+	// Sync makes the contents and the size durable.
 	Sync() error
-	// Truncate cuts the file; the next write goes to its end.
 	Truncate(size int64) error
 	Close() error
 }
@@ -36,12 +39,18 @@ type Dir string
 
 // Create implements [FS].
 func (d Dir) Create(name string) (File, error) {
-	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	return f, nil
+	return dirFile{f}, nil
 }
+
+// dirFile is a File of the operating system.
+type dirFile struct{ *os.File }
+
+// Sync implements [File].
+func (f dirFile) Sync() error { return syncData(f.File) }
 
 // Open implements [FS].
 func (d Dir) Open(name string) (io.ReadCloser, error) { return os.Open(filepath.Join(string(d), name)) }
@@ -54,13 +63,18 @@ func (d Dir) Rename(oldName, newName string) error {
 // Remove implements [FS].
 func (d Dir) Remove(name string) error { return os.Remove(filepath.Join(string(d), name)) }
 
-// Truncate implements [FS].
-func (d Dir) Truncate(name string, size int64) error {
+// Rewrite implements [FS].
+func (d Dir) Rewrite(name string, from, size int64) error {
 	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Truncate(size), f.Sync(), f.Close())
+	return errors.Join(f.Truncate(size), copyInPlace(f, from, size), f.Sync(), f.Close())
+}
+
+func copyInPlace(f *os.File, from, size int64) error {
+	_, err := io.Copy(io.NewOffsetWriter(f, from), io.NewSectionReader(f, from, size-from))
+	return err
 }
 
 // List implements [FS].

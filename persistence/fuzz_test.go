@@ -57,7 +57,7 @@ func FuzzJournal(f *testing.F) {
 		}
 		files := map[string][]byte{name: data}
 		if durable > 0 {
-			files[next] = appendHeader(nil, journalMagic, 2, int64(durable))
+			files[next] = journalHeader(2, lineage{1, int64(durable), int64(durable)})
 		}
 		tryRecover(t, files)
 	})

@@ -62,7 +62,7 @@ func writeGolden(t *testing.T, dir string) {
 		}
 	}
 	flush := func() {
-		if k.flush(); k.settle() != nil {
+		if k.flush(); k.sync(true) != nil {
 			t.Fatal(k.Err())
 		}
 	}
@@ -76,7 +76,7 @@ func writeGolden(t *testing.T, dir string) {
 	takeAll("both", 2)
 	apply(engine.Op{Key: []byte("deleted"), Limit: tokenLimits[0], Tokens: 5})
 	apply(engine.Op{Key: []byte("binary \x00\xff"), Limit: tokenLimits[0], Tokens: 5})
-	k.save(nil)
+	k.save()
 	k.saved(<-k.saving)
 	now += second / 1000
 	takeAll("both", 1)

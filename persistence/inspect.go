@@ -59,29 +59,6 @@ func Files(dir FS) (files, others []string, err error) {
 	return files, others, nil
 }
 
-// Missing returns what is wrong with a directory when a journal in it goes on from another that is not there.
-func Missing(dir FS) (*DamageError, error) {
-	names, err := dir.List()
-	if err != nil {
-		return nil, err
-	}
-	snapshots, journals := numbers(names, snapshotPrefix), numbers(names, journalPrefix)
-	for i, number := range journals {
-		if len(snapshots) > 0 && number <= snapshots[len(snapshots)-1] || i > 0 && journals[i-1] == number-1 {
-			continue
-		}
-		name := fileName(journalPrefix, number)
-		durable, err := durableBefore(dir, name)
-		if err != nil {
-			return nil, err
-		}
-		if durable > headerBytes {
-			return &DamageError{name, 0, errMissing}, nil
-		}
-	}
-	return nil, nil
-}
-
 // inspection is a handler that counts and hands on.
 type inspection struct {
 	report Report
@@ -102,7 +79,7 @@ func Inspect(dir FS, name string, visit func(Record) error) (Report, error) {
 
 func (i *inspection) read(dir FS) error {
 	r := &i.report
-	next, err := nextJournal(dir, r.Name) // first: once there is one, this one is complete
+	journals, err := journalsOf(dir) // first: once there is a next one, this one is complete
 	if err != nil {
 		return err
 	}
@@ -130,7 +107,8 @@ func (i *inspection) read(dir FS) error {
 	if err == io.EOF {
 		switch {
 		case r.Journal:
-			err = endsWhole(dir, blocks, next)
+			r.Bytes = blocks.offset // without the room behind them
+			err = journals.endsWhole(blocks)
 		case !i.ended:
 			err = blocks.damage(errCutShort)
 		default:
@@ -142,11 +120,11 @@ func (i *inspection) read(dir FS) error {
 		return err
 	}
 	r.Damage = damage
-	return i.behind(dir, blocks, next, &dec)
+	return i.behind(dir, blocks, journals, &dec)
 }
 
 // behind looks at what follows damage.
-func (i *inspection) behind(dir FS, blocks *blockReader, next string, dec *decoder) error {
+func (i *inspection) behind(dir FS, blocks *blockReader, journals chain, dec *decoder) error {
 	r := &i.report
 	tail, err := readFrom(dir, r.Name, r.Damage.Offset)
 	if err != nil {
@@ -158,7 +136,7 @@ func (i *inspection) behind(dir FS, blocks *blockReader, next string, dec *decod
 		return nil
 	}
 	if r.Journal {
-		if r.Torn, err = isTorn(dir, blocks, tail, r.Damage.Offset, next); err != nil || r.Torn {
+		if r.Torn, err = journals.isTorn(blocks.number, tail, r.Damage.Offset); err != nil || r.Torn {
 			return err
 		}
 	}
@@ -196,7 +174,7 @@ func (i *inspection) change(c engine.Change) error {
 		i.report.Deletions++
 	case engine.Flushed:
 		i.report.Flushes++
-	case engine.PolicyChanged:
+	case engine.PolicyChanged, engine.PoliciesForgotten:
 		i.report.Policies++
 	}
 	i.record.Change = c
@@ -228,21 +206,6 @@ func kindOf(dir FS, name string) (magic string, err error) {
 		return journalMagic, nil
 	}
 	return snapshotMagic, nil
-}
-
-// nextJournal is the name of the journal that went on from one, "" if there is none.
-func nextJournal(dir FS, name string) (string, error) {
-	names, err := dir.List()
-	if err != nil {
-		return "", err
-	}
-	own := numbers([]string{name}, journalPrefix)
-	for _, n := range numbers(names, journalPrefix) {
-		if len(own) == 1 && n == own[0]+1 {
-			return fileName(journalPrefix, n), nil
-		}
-	}
-	return "", nil
 }
 
 type countingReader struct {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,14 +46,17 @@ type Options struct {
 // Keeper keeps a store's state on disk. Run does the work; all other methods may be called from any goroutine.
 type Keeper struct {
 	Options
-	requests chan request
-	waiting  chan struct{} // holds one token while commits wait
+	waiting chan struct{} // holds one token while commits wait
+	asking  chan struct{} // and this one while snapshots are asked for
 
 	mu      sync.Mutex
 	commits []func(error)
+	asked   []chan error // told when a snapshot begun since is complete
+	busy    bool         // a snapshot is being written or asked for
 
 	failing atomic.Pointer[failure]
 	ending  atomic.Bool // no decisions are left that a snapshot could hold up
+	noSave  atomic.Bool // no last snapshot
 	status  atomic.Pointer[Status]
 
 	// what follows belongs to Run
@@ -63,7 +65,10 @@ type Keeper struct {
 	number       uint64
 	saving       chan saved // of the snapshot being written, nil when none is
 	savers       []chan error
-	mustSave     bool // the journal alone does not tell all
+	complete     []chan error // those whose snapshot is: told once the journal is durable up to completeAt
+	completeAt   int64
+	mustSave     bool  // the journal alone does not tell all
+	older        int64 // bytes of journals before this process that a snapshot has yet to replace
 	flushedUntil int64
 	saveAt       int64 // not before this time is another snapshot begun by itself
 
@@ -74,18 +79,6 @@ type Keeper struct {
 }
 
 type failure struct{ err error }
-
-type request struct {
-	done chan error // told when the snapshot is complete; nil if nobody waits
-}
-
-type saved struct {
-	number uint64
-	states int64
-	size   int64
-	took   time.Duration
-	err    error
-}
 
 // Status is what INFO shows.
 type Status struct {
@@ -103,19 +96,33 @@ type Status struct {
 
 // NewKeeper starts a journal behind what was recovered.
 func NewKeeper(o Options, found Recovered) (*Keeper, error) {
-	k := &Keeper{Options: o, number: found.next, requests: make(chan request, 16), waiting: make(chan struct{}, 1)}
+	k := &Keeper{Options: o, number: found.next, waiting: make(chan struct{}, 1), asking: make(chan struct{}, 1)}
 	k.status.Store(&Status{Mode: o.Mode})
-	k.mustSave = found.Repaired
+	k.mustSave, k.older = found.Repaired || found.Journals > maxJournals, found.Bytes
 	if o.Mode == SnapshotOnly {
 		return k, nil
 	}
 	var err error
-	if k.journal, err = createJournal(o.FS, k.number, found.previous); err != nil {
+	if k.journal, err = createJournal(o.FS, k.number, found.last); err != nil {
+		return nil, fmt.Errorf("cannot keep state: %w", err)
+	}
+	if o.Mode == Always {
+		k.journal.step = roomBytes
+	}
+	if err = k.journal.sync(); err != nil {
+		k.journal.close()
 		return nil, fmt.Errorf("cannot keep state: %w", err)
 	}
 	o.Store.Track(true)
 	return k, nil
 }
+
+const (
+	// maxJournals is how many journals of runs that were killed are left to a later snapshot.
+	maxJournals = 8
+	// roomBytes is how much of a journal that every reply waits for is filled with zeros beforehand, at a time.
+	roomBytes = 256 << 10
+)
 
 // Run keeps state until ctx is done, then writes what is left and a last snapshot.
 func (k *Keeper) Run(ctx context.Context) {
@@ -137,25 +144,17 @@ func (k *Keeper) Run(ctx context.Context) {
 		case <-flush.C:
 			k.flush()
 		case <-schedule:
-			k.save(nil)
-		case r := <-k.requests:
-			k.save(r.done)
+			k.save()
+		case <-k.asking:
+			k.save()
 		case s := <-k.saving:
 			k.saved(s)
 		}
 		if k.wantsSnapshot() {
-			k.save(nil)
+			k.save()
 		}
 		k.publish()
 	}
-}
-
-// wantsSnapshot reports whether one is due beside the schedule.
-func (k *Keeper) wantsSnapshot() bool {
-	if k.saving != nil || k.Clock() < k.saveAt {
-		return false
-	}
-	return k.mustSave || k.journal != nil && k.journal.size > max(k.JournalBytes, k.Status().SnapshotBytes)
 }
 
 // Commit calls done once everything decided so far is durable, or with the error that keeps it from being so. It is for
@@ -180,20 +179,6 @@ func (k *Keeper) Err() error {
 
 // Status returns what INFO shows.
 func (k *Keeper) Status() Status { return *k.status.Load() }
-
-// ErrBusy is returned by Save while a snapshot is being written.
-var ErrBusy = errors.New("a snapshot is being written already")
-
-// Save starts a snapshot. done is told when it is complete.
-func (k *Keeper) Save() (done <-chan error, err error) {
-	c := make(chan error, 1)
-	select {
-	case k.requests <- request{c}:
-		return c, nil
-	default:
-		return nil, ErrBusy
-	}
-}
 
 func (k *Keeper) takeCommits() []func(error) {
 	k.mu.Lock()
@@ -222,6 +207,7 @@ func (k *Keeper) flush() {
 			err = errIncomplete
 		}
 	}
+	k.tellComplete(err)
 	for _, done := range commits {
 		done(err)
 	}
@@ -240,6 +226,7 @@ func (k *Keeper) writeChanges() (complete bool, err error) {
 		complete = j.collect(k.Store, k.Clock())
 		k.mustSave = k.mustSave || !complete
 	}
+	j.vouch(k.Clock())
 	return complete, j.write()
 }
 
@@ -252,8 +239,10 @@ func (k *Keeper) sync(now bool) error {
 	if err := j.syncResult(); err != nil {
 		return err
 	}
-	if k.Clock()-j.syncStarted >= int64(SyncEvery) {
-		j.startSync(k.Clock())
+	if len(k.complete) > 0 || k.Clock()-j.syncStarted >= int64(SyncEvery) {
+		if run := j.startSync(k.Clock()); run != nil {
+			go run()
+		}
 	}
 	return nil
 }
@@ -289,120 +278,6 @@ func (k *Keeper) report() {
 	}
 }
 
-// save begins a snapshot with a journal of its own, unless one is being written: then done waits for another after it.
-func (k *Keeper) save(done chan error) {
-	if done != nil {
-		k.savers = append(k.savers, done)
-	}
-	if k.saving != nil {
-		k.mustSave = k.mustSave || done != nil
-		return
-	}
-	if err := k.rotate(); err != nil {
-		k.saveFailed(err)
-		return
-	}
-	k.mustSave, k.covered = false, true
-	k.saving = make(chan saved, 1)
-	go func(number uint64, result chan<- saved) {
-		start := time.Now()
-		s := saved{number: number}
-		s.states, s.size, s.err = writeSnapshot(k.FS, k.Store, k.Clock, number, k.rest)
-		s.took = time.Since(start)
-		result <- s
-	}(k.number, k.saving)
-}
-
-// snapshotRest is how long a snapshot rests between blocks, which hold some 2000 keys each. On a machine with few
-// cores decisions would otherwise wait for milliseconds until the system takes the core from it.
-const snapshotRest = 200 * time.Microsecond
-
-func (k *Keeper) rest() {
-	if !k.ending.Load() {
-		time.Sleep(snapshotRest)
-	}
-}
-
-// rotate ends the journal and begins the next one: what it tells comes after the snapshot of its number was begun. A
-// journal that cannot be synced is given up as it is.
-func (k *Keeper) rotate() error {
-	if k.journal == nil {
-		k.number++
-		return nil
-	}
-	if !k.journal.broken {
-		if err := k.settle(); err != nil && !k.journal.broken {
-			return err
-		}
-	}
-	next, err := createJournal(k.FS, k.number+1, k.journal.synced)
-	if err != nil {
-		return err
-	}
-	next.total, next.pending, next.enc = k.journal.total, nil, k.journal.enc
-	k.journal.close()
-	k.number++
-	k.journal = next
-	return nil
-}
-
-// settle makes everything decided so far durable before it returns.
-func (k *Keeper) settle() error {
-	_, err := k.writeChanges()
-	if err == nil {
-		err = k.journal.sync()
-	}
-	k.note(err)
-	return err
-}
-
-// saved takes the result of a snapshot.
-func (k *Keeper) saved(s saved) {
-	k.saving = nil
-	if s.err != nil {
-		k.saveFailed(s.err)
-		return
-	}
-	st := k.Status()
-	st.LastSaveErr, st.LastSave, st.SnapshotBytes, st.SnapshotKeys = nil, k.Clock(), s.size, s.states
-	k.status.Store(&st)
-	k.Log.Info("wrote a snapshot", "keys", s.states, "bytes", s.size, "took", s.took)
-	if k.covered {
-		k.gap = nil
-		k.report()
-	}
-	if !k.mustSave && len(k.savers) > 0 {
-		var err error
-		if k.journal != nil {
-			// what the journal tells replaces what is in the snapshot: it must not be older
-			err = k.settle()
-		}
-		k.answerSavers(err)
-	}
-	if err := removeBefore(k.FS, s.number); err != nil {
-		k.Log.Warn("could not remove files that a snapshot has replaced", "reason", err)
-	}
-}
-
-// saveFailed has another snapshot begun in a while. Only the first failure in a row is logged.
-func (k *Keeper) saveFailed(err error) {
-	k.saveAt, k.mustSave, k.covered = k.Clock()+int64(resaveEvery), true, false
-	st := k.Status()
-	if st.LastSaveErr == nil {
-		k.Log.Error("could not write a snapshot; what there was before is kept", "reason", err)
-	}
-	st.LastSaveErr = err
-	k.status.Store(&st)
-	k.answerSavers(err)
-}
-
-func (k *Keeper) answerSavers(err error) {
-	for _, done := range k.savers {
-		done <- err
-	}
-	k.savers = nil
-}
-
 func (k *Keeper) publish() {
 	st := k.Status()
 	st.Err, st.Saving = k.Err(), k.saving != nil
@@ -412,6 +287,9 @@ func (k *Keeper) publish() {
 	k.status.Store(&st)
 }
 
+// SkipLastSnapshot has Run end without a snapshot. What is in the journal is kept all the same.
+func (k *Keeper) SkipLastSnapshot() { k.noSave.Store(true) }
+
 // finish writes what is left and a last snapshot.
 func (k *Keeper) finish() {
 	k.ending.Store(true)
@@ -419,16 +297,20 @@ func (k *Keeper) finish() {
 	if k.saving != nil {
 		k.saved(<-k.saving)
 	}
-	k.save(nil)
-	if k.saving != nil {
-		k.saved(<-k.saving)
+	if !k.noSave.Load() {
+		k.save()
+		if k.saving != nil {
+			k.saved(<-k.saving)
+		}
 	}
 	k.flushNow()
 	if k.journal != nil {
-		if !k.journal.broken {
-			k.note(k.journal.sync())
+		if k.journal.broken {
+			k.journal.close()
+		} else {
+			k.note(k.journal.finish())
 		}
-		k.journal.close()
+		k.tellComplete(k.journalErr)
 	}
 	k.publish()
 }
@@ -439,18 +321,4 @@ func (k *Keeper) flushNow() {
 		k.journal.retryAt = 0
 	}
 	k.flush()
-}
-
-// removeBefore removes the snapshots and journals that a snapshot has replaced, and what crashes left of unfinished ones.
-func removeBefore(fs FS, number uint64) error {
-	names, err := fs.List()
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if n, isOurs := numberOf(strings.TrimSuffix(name, tempSuffix)); isOurs && n < number {
-			err = errors.Join(err, fs.Remove(name))
-		}
-	}
-	return err
 }

@@ -192,9 +192,6 @@ func (w *world) compare() {
 		}
 	}
 	for key, versions := range w.history {
-		if strings.HasPrefix(key, policyKey) && w.torn {
-			continue // told as operations: those of a journal given up may be missing between others
-		}
 		allowed, need := []string{}, w.need
 		for _, v := range versions {
 			if w.acked[v.seq] {
@@ -357,12 +354,14 @@ func (w *world) mind() {
 // save writes a snapshot, with decisions in between.
 func (w *world) save() {
 	k, seq := w.keep, w.seq
-	var done chan error
 	if w.rand.IntN(2) == 0 {
-		done = make(chan error, 1)
+		k.Save()
 	}
 	w.inSave = true
-	k.save(done)
+	k.save()
+	if j := k.journal; k.saving != nil && j != nil && j.syncing != nil {
+		w.syncing = seq // the first sync of a new journal
+	}
 	if k.saving == nil {
 		w.inSave = false
 		w.mind()

@@ -19,6 +19,7 @@ import (
 //	recDeleted  varint length of the key; key
 //	recFlushed  every key before this is gone
 //	recPolicy   verb, options, name, id, and the parts: limit, key, holder
+//	recForget   every policy before this is gone
 //	recEnd      varint number of states in the whole snapshot, which is complete
 const (
 	recLimit = 1 + iota
@@ -27,6 +28,7 @@ const (
 	recFlushed
 	recPolicy
 	recEnd
+	recForget
 )
 
 const payloadHead = 16
@@ -104,6 +106,8 @@ func (e *encoder) change(c engine.Change) {
 		e.buf = append(e.buf, recFlushed)
 	case engine.PolicyChanged:
 		e.policy(c.Op)
+	case engine.PoliciesForgotten:
+		e.buf = append(e.buf, recForget)
 	}
 }
 
@@ -224,6 +228,8 @@ func (d *decoder) record(kind byte, h handler) error {
 		}
 	case recFlushed:
 		return h.change(engine.Change{Kind: engine.Flushed})
+	case recForget:
+		return h.change(engine.Change{Kind: engine.PoliciesForgotten})
 	case recPolicy:
 		op := d.policy()
 		d.bad = d.bad || op.CheckPolicy() != nil

@@ -13,23 +13,26 @@ import (
 type Recovered struct {
 	Snapshot string // the file, "" if there was none
 	Journals int
+	Bytes    int64 // of the journals
 	Keys     int64 // states read; of a key that changed often, each of them
 	Time     int64 // the latest time any state was noted at
 	CutBytes int64 // of a journal's end, lost in a crash
 	Repaired bool  // something damaged was left out
 	next     uint64
-	previous int64 // durable bytes of the last journal
+	last     lineage // of the journal to come: the last one that was read, all of which is durable
 }
 
 // recovery reads a directory into a store.
 type recovery struct {
-	fs     FS
-	store  *engine.Store
-	now    int64
-	repair bool
-	log    *slog.Logger
-	found  Recovered
-	dec    decoder
+	fs       FS
+	journals chain
+	ends     map[uint64]int64 // of the journals that were read
+	store    *engine.Store
+	now      int64
+	repair   bool
+	log      *slog.Logger
+	found    Recovered
+	dec      decoder
 
 	states int64 // of the snapshot
 }
@@ -39,7 +42,7 @@ type recovery struct {
 // Any other damage is a [DamageError], unless repair is set: then a copy of the damaged file is kept and what is whole in it
 // is read.
 func Recover(fs FS, store *engine.Store, now int64, repair bool, log *slog.Logger) (Recovered, error) {
-	r := &recovery{fs: fs, store: store, now: now, repair: repair, log: log}
+	r := &recovery{fs: fs, store: store, now: now, repair: repair, log: log, ends: map[uint64]int64{}}
 	names, err := fs.List()
 	if err != nil {
 		return r.found, err
@@ -47,7 +50,8 @@ func Recover(fs FS, store *engine.Store, now int64, repair bool, log *slog.Logge
 	if err := r.missing(); err != nil {
 		return r.found, err
 	}
-	snapshots, journals := numbers(names, snapshotPrefix), numbers(names, journalPrefix)
+	snapshots := numbers(names, snapshotPrefix)
+	r.journals = chain{fs, numbers(names, journalPrefix)}
 	first := uint64(0)
 	if len(snapshots) > 0 {
 		first = snapshots[len(snapshots)-1]
@@ -57,19 +61,14 @@ func Recover(fs FS, store *engine.Store, now int64, repair bool, log *slog.Logge
 		}
 		r.found.next = first + 1
 	}
-	for i, number := range journals {
+	for _, number := range r.journals.numbers {
 		r.found.next = max(r.found.next, number+1)
 		if number < first {
 			continue // the snapshot holds it; a crash came before it was removed
 		}
-		name, next := fileName(journalPrefix, number), ""
-		if i+1 < len(journals) {
-			next = fileName(journalPrefix, journals[i+1])
-		}
-		if err := r.journal(name, next); err != nil {
+		if err := r.journal(number); err != nil {
 			return r.found, err
 		}
-		r.found.Journals++
 	}
 	return r.found, nil
 }
@@ -100,7 +99,7 @@ func (r *recovery) snapshot(name string) error {
 
 // loadAll takes in every block of a snapshot.
 func (r *recovery) loadAll(blocks *blockReader) error {
-	if keys := min(blocks.previous, maxReserve); keys > 0 {
+	if keys := min(blocks.keys, maxReserve); keys > 0 {
 		r.store.Reserve(r.now, int(keys), int(keys)*reserveBytes)
 	}
 	loader := newLoader(r)
@@ -204,6 +203,10 @@ func (r *recovery) change(c engine.Change) error {
 		r.store.Apply(r.now, []engine.Op{{Verb: engine.Flush}}, make([]engine.Result, 1))
 	case engine.PolicyChanged:
 		r.store.Apply(r.now, []engine.Op{*c.Op}, make([]engine.Result, 1))
+	case engine.PoliciesForgotten:
+		for _, name := range r.store.PolicyNames() {
+			r.store.Apply(r.now, []engine.Op{{Verb: engine.DropPolicy, Key: []byte(name)}}, make([]engine.Result, 1))
+		}
 	}
 	return nil
 }
@@ -230,78 +233,88 @@ func (r *recovery) missing() error {
 	return nil
 }
 
-func (r *recovery) journal(name, next string) error {
+// journal reads a journal, unless it goes on from the end of another that a crash has torn.
+func (r *recovery) journal(number uint64) error {
+	name := fileName(journalPrefix, number)
 	in, err := r.fs.Open(name)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	blocks, err := newBlockReader(name, in, journalMagic)
+	if end, read := r.ends[blocks.lineage.before]; err == nil && read && blocks.lineage.ended > end {
+		return r.leaveOut(blocks)
+	}
+	claims := int64(0)
 	for err == nil {
 		var payload []byte
 		if payload, err = blocks.next(); err == nil {
+			claims = max(claims, syncedIn(payload))
 			err = r.payload(blocks, payload)
 		}
 	}
-	r.found.previous = blocks.offset
 	if err == io.EOF {
-		if err = endsWhole(r.fs, blocks, next); err == nil {
-			// synced, as the process that wrote it may not have come to it, and what is built on it now must not outlast it
-			return r.fs.Truncate(name, blocks.offset)
+		if err = r.journals.endsWhole(blocks); err == nil {
+			return r.keep(blocks, claims)
 		}
 	}
 	damage, ok := errors.AsType[*DamageError](err)
 	if !ok || errors.Is(err, ErrNewer) {
 		return err
 	}
-	return r.damagedJournal(blocks, next, damage)
+	return r.damagedJournal(blocks, claims, damage)
+}
+
+// keep takes a journal for what it is up to where it was read. All of it that is not known to be durable is written again,
+// as what is built on it must not outlast it: the process that wrote it may not have come to sync it, or not have succeeded.
+func (r *recovery) keep(blocks *blockReader, claims int64) error {
+	told, err := r.journals.told(blocks.number, blocks.offset)
+	if err != nil {
+		return err
+	}
+	r.ends[blocks.number] = blocks.offset
+	r.found.last = lineage{blocks.number, blocks.offset, blocks.offset}
+	r.found.Journals++
+	r.found.Bytes += blocks.offset
+	return r.fs.Rewrite(blocks.name, min(max(told, claims), blocks.offset), blocks.offset)
+}
+
+// leaveOut removes a journal that was begun behind an end that is lost, and before that was durable. So nothing in it was
+// either, and without that end it would be half of what was.
+func (r *recovery) leaveOut(blocks *blockReader) error {
+	tail, err := readFrom(r.fs, blocks.name, 0)
+	if err != nil {
+		return err
+	}
+	r.ends[blocks.number] = 0
+	r.found.CutBytes += int64(len(tail))
+	r.log.Warn("left out a journal that went on from an end which a crash has torn, before that was on disk", "file", blocks.name, "bytes", len(tail))
+	return r.fs.Remove(blocks.name)
 }
 
 // damagedJournal decides what damage means. If nothing tells that the place had been synced to disk, it is the end that a
 // crash has torn, and is cut off. Otherwise something has changed what was safely there.
-func (r *recovery) damagedJournal(blocks *blockReader, next string, damage *DamageError) error {
+func (r *recovery) damagedJournal(blocks *blockReader, claims int64, damage *DamageError) error {
 	tail, err := readFrom(r.fs, blocks.name, damage.Offset)
 	if err != nil {
 		return err
 	}
-	torn, err := isTorn(r.fs, blocks, tail, damage.Offset, next)
+	torn, err := r.journals.isTorn(blocks.number, tail, damage.Offset)
 	switch {
 	case err != nil:
 		return err
 	case !torn:
+		r.found.Journals++
 		return r.orRepair(blocks, damage, tail)
 	}
-	r.found.CutBytes = int64(len(tail))
+	r.found.CutBytes += int64(len(tail))
 	r.log.Warn("cut off the end of a journal, which was being written when the server or the machine stopped",
 		"file", blocks.name, "offset", damage.Offset, "bytes", len(tail))
-	if damage.Offset < headerBytes { // not even its header was written: nothing was in it
+	if damage.Offset < headerBytes { // not even its header was written: nothing in it was on disk
+		r.ends[blocks.number] = 0
 		return r.fs.Remove(blocks.name)
 	}
-	return r.fs.Truncate(blocks.name, damage.Offset)
-}
-
-// isTorn reports whether nothing tells that the damaged place, from which on the journal holds tail, had been synced.
-func isTorn(fs FS, blocks *blockReader, tail []byte, offset int64, next string) (bool, error) {
-	if offset < headerBytes && len(tail) > headerBytes {
-		return false, nil // blocks are only written behind a synced header
-	}
-	durable, err := durableBefore(fs, next)
-	wholeBlocks(tail, blocks.number, offset, func(_ int64, payload []byte) {
-		_, synced, _ := payloadHeader(payload)
-		durable = max(durable, synced)
-	})
-	return durable <= offset, err
-}
-
-// endsWhole returns the damage of a journal, read to its end, of which the next one says that more had been durable.
-func endsWhole(fs FS, blocks *blockReader, next string) error {
-	switch durable, err := durableBefore(fs, next); {
-	case err != nil:
-		return err
-	case durable > blocks.offset:
-		return blocks.damage(errShorter)
-	}
-	return nil
+	return r.keep(blocks, claims)
 }
 
 func readFrom(fs FS, name string, offset int64) ([]byte, error) {
@@ -314,21 +327,4 @@ func readFrom(fs FS, name string, offset int64) ([]byte, error) {
 		return nil, err
 	}
 	return io.ReadAll(in)
-}
-
-// durableBefore reads from a journal's header what was durable of the one before. No name is none.
-func durableBefore(fs FS, name string) (int64, error) {
-	if name == "" {
-		return 0, nil
-	}
-	in, err := fs.Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer in.Close()
-	blocks, err := newBlockReader(name, in, journalMagic)
-	if _, damaged := errors.AsType[*DamageError](err); damaged && !errors.Is(err, ErrNewer) {
-		return 0, nil // it tells nothing; its own turn comes
-	}
-	return blocks.previous, err
 }

@@ -2,6 +2,7 @@ package persistence
 
 import (
 	"errors"
+	"io"
 
 	"github.com/stintdb/stint/engine"
 )
@@ -9,17 +10,48 @@ import (
 // scanChunk is how many entries a snapshot takes from the store at a time, under one lock.
 const scanChunk = 256
 
-// writeSnapshot writes every entry and policy to a file beside and renames it once it is whole and durable. Decisions go
-// on meanwhile: an entry is written as it is when its turn comes, and what changes later is in the journal of the same
-// number. rest is called between blocks.
+// WriteSnapshot writes every entry and policy of a store to w, in the format of a snapshot file. Decisions may go on
+// meanwhile: an entry is written as it is when its turn comes. clock is the store's time, Unix nanoseconds. It returns the
+// number of entries and of bytes written.
+func WriteSnapshot(w io.Writer, store *engine.Store, clock func() int64) (states, size int64, err error) {
+	return writeStates(w, store, clock, 0, func() {})
+}
+
+// ReadSnapshot reads what [WriteSnapshot] wrote into an empty store. now is the time there, Unix nanoseconds: entries as good as
+// new by then are left out. What is not whole is a [DamageError], and leaves the store with a part of it.
+func ReadSnapshot(in io.Reader, store *engine.Store, now int64) error {
+	r := &recovery{store: store, now: now}
+	blocks, err := newBlockReader("snapshot", in, snapshotMagic)
+	if err != nil {
+		return err
+	}
+	return r.loadAll(blocks)
+}
+
+// writeSnapshot writes a snapshot to a file beside and renames it once it is whole and durable. What changes meanwhile is
+// in the journal of the same number. rest is called between blocks.
 func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64, rest func()) (states, size int64, err error) {
 	name := fileName(snapshotPrefix, number)
 	file, err := fs.Create(name + tempSuffix)
 	if err != nil {
 		return 0, 0, err
 	}
-	w := &blockWriter{file: file, number: number, rest: rest}
-	w.begin(snapshotMagic, int64(store.Len()))
+	states, size, err = writeStates(file, store, clock, number, rest)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		if err = fs.Rename(name+tempSuffix, name); err == nil {
+			err = fs.SyncDir()
+		}
+	}
+	if err != nil {
+		_ = fs.Remove(name + tempSuffix) // else the next snapshot does
+		return 0, 0, err
+	}
+	return states, size, nil
+}
+
+func writeStates(to io.Writer, store *engine.Store, clock func() int64, number uint64, rest func()) (states, size int64, err error) {
+	w := &blockWriter{to: to, number: number, rest: rest}
+	w.write(header(snapshotMagic, number, int64(store.Len())))
 	w.enc.start(clock())
 	store.PolicyOps(func(op *engine.Op) { w.enc.policy(op); w.flushFull(clock()) })
 	for cursor, more := uint64(0), true; more && w.err == nil; more = cursor != 0 {
@@ -31,21 +63,12 @@ func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64
 	}
 	w.enc.end(states)
 	w.flush(clock())
-	if err = errors.Join(w.err, file.Sync(), file.Close()); err == nil {
-		if err = fs.Rename(name+tempSuffix, name); err == nil {
-			err = fs.SyncDir()
-		}
-	}
-	if err != nil {
-		_ = fs.Remove(name + tempSuffix) // else the next snapshot does
-		return 0, 0, err
-	}
-	return states, w.offset, nil
+	return states, w.offset, w.err
 }
 
 // blockWriter writes blocks one after the other, until an error.
 type blockWriter struct {
-	file   File
+	to     io.Writer
 	number uint64
 	offset int64
 	enc    encoder
@@ -53,13 +76,9 @@ type blockWriter struct {
 	err    error
 }
 
-func (w *blockWriter) begin(magic string, previous int64) {
-	w.write(appendHeader(nil, magic, w.number, previous))
-}
-
 func (w *blockWriter) write(b []byte) {
 	if w.err == nil {
-		_, w.err = w.file.Write(b)
+		_, w.err = w.to.Write(b)
 		w.offset += int64(len(b))
 	}
 }

@@ -31,7 +31,7 @@ type line struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"` // of the block
 	Time   string `json:"time"`   // of the block
-	Type   string `json:"type"`   // state, deleted, flushed, policy-set, policy-dropped, policy-override
+	Type   string `json:"type"`   // state, deleted, flushed, policy-set, policy-dropped, policy-override, policies-forgotten
 
 	Key       *string `json:"key,omitempty"`
 	KeyBase64 []byte  `json:"key_base64,omitempty"` // in place of key where that is not printable
@@ -90,6 +90,8 @@ func (d *dumper) record(file string, r persistence.Record) error {
 		l.Type = "flushed"
 	case engine.PolicyChanged:
 		l.policy(r.Op)
+	case engine.PoliciesForgotten:
+		l.Type = "policies-forgotten"
 	}
 	return d.to.Encode(l)
 }
