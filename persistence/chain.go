@@ -136,7 +136,16 @@ func Missing(dir FS) (*DamageError, error) {
 		if err != nil {
 			return nil, err
 		}
-		if l.durable > headerBytes && !slices.Contains(c.numbers, l.before) {
+		if slices.Contains(c.numbers, l.before) {
+			continue
+		}
+		needed := l.durable > headerBytes
+		if !needed && l.ended > headerBytes {
+			if needed, err = c.isFounded(number); err != nil {
+				return nil, err
+			}
+		}
+		if needed {
 			return &DamageError{fileName(journalPrefix, number), 0, errMissing}, nil
 		}
 	}

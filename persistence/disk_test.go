@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"time"
 )
 
 // disk is an FS in memory that can lose power and fail. It keeps what the kernel holds apart from what is durable, by
@@ -25,6 +26,7 @@ type disk struct {
 	fail     func(op, name string) error // nil when all is well
 	powerOff int                         // operations until every one fails; 0 for never
 	off      bool
+	syncs    time.Duration  // how long a sync takes
 	synced   map[string]int // how often each file was
 }
 
@@ -75,6 +77,14 @@ func (d *disk) step(op, name string) error {
 func (d *disk) lock() func() {
 	d.mu.Lock()
 	return d.mu.Unlock
+}
+
+// takeTime is what a sync on a slow disk does first.
+func (d *disk) takeTime() {
+	unlock := d.lock()
+	wait := d.syncs
+	unlock()
+	time.Sleep(wait)
 }
 
 func (d *disk) find(name string) (*inode, error) {
@@ -185,6 +195,7 @@ func (d *disk) List() ([]string, error) {
 
 // SyncDir implements [FS].
 func (d *disk) SyncDir() error {
+	d.takeTime()
 	defer d.lock()()
 	if err := d.step("syncdir", ""); err != nil {
 		return err
@@ -216,6 +227,7 @@ func (h *handle) WriteAt(b []byte, offset int64) (int, error) {
 
 // Sync implements [File].
 func (h *handle) Sync() error {
+	h.disk.takeTime()
 	defer h.disk.lock()()
 	return h.disk.sync(h.name, h.node)
 }

@@ -73,6 +73,14 @@ func (r *running) take(t *testing.T, pass time.Duration) {
 	synctest.Wait()
 }
 
+// refund gives back all that was taken.
+func (r *running) refund() {
+	r.store.Apply(time.Now().UnixNano(), []engine.Op{{Verb: engine.Refund, Key: []byte("k"), Tokens: r.count - 1}}, make([]engine.Result, 1))
+	r.count = 1
+	time.Sleep(FlushEvery)
+	synctest.Wait()
+}
+
 // commit asks for everything to be made durable.
 func (r *running) commit() error {
 	done := make(chan error, 1)
@@ -156,6 +164,144 @@ func TestIntervalKeepsItsBounds(t *testing.T) {
 			t.Errorf("%d tokens were taken, %d are durable", r.count, n)
 		}
 	})
+}
+
+// Nor does it take longer on a disk that takes seconds for a sync, while journals are ended and snapshots written: only
+// what is durable comes later by that time.
+func TestSlowDiskHoldsNoFlushUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, Interval)
+		defer r.stop()
+		unlock := r.disk.lock()
+		r.disk.syncs = 3 * time.Second
+		unlock()
+		saved := 0
+		for i := range 3000 { // 30 s
+			r.take(t, FlushEvery)
+			if r.count > 90 {
+				r.refund()
+			}
+			if i%10 == 0 {
+				if n := found(t, diskOf(r.disk.contents())); n != r.count {
+					t.Fatalf("after %d flushes %d tokens were taken, %d are with the kernel", i, r.count, n)
+				}
+			}
+			if r.keep.SaveAlone() == nil {
+				saved++
+			}
+		}
+		if saved < 2 {
+			t.Errorf("%d snapshots were written", saved)
+		}
+	})
+}
+
+// An explicit SAVE is answered once nothing in the journal could undo what is in the snapshot, although no flush waits.
+func TestSaveIsDurable(t *testing.T) {
+	for _, mode := range []Mode{Interval, Always, SnapshotOnly} {
+		synctest.Test(t, func(t *testing.T) {
+			r := run(t, mode)
+			defer r.stop()
+			unlock := r.disk.lock()
+			r.disk.syncs = 300 * time.Millisecond
+			unlock()
+			for range 5 {
+				r.take(t, 5*time.Millisecond)
+				before := r.count
+				done := r.keep.Save()
+				r.take(t, 20*time.Millisecond)
+				if err := <-done; err != nil {
+					t.Fatal(err)
+				}
+				if n := found(t, r.disk.losePower()); n < before {
+					t.Errorf("%s: %d tokens were taken before SAVE, %d are durable after it", mode, before, n)
+				}
+			}
+		})
+	}
+}
+
+// SAVE waits for a snapshot of its own; the other way of asking does not go with one that is being written.
+func TestSaveWhileSaving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, Interval)
+		defer r.stop()
+		unlock := r.disk.lock()
+		r.disk.syncs = time.Second
+		unlock()
+		if err := r.keep.SaveAlone(); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.keep.SaveAlone(); err != ErrBusy {
+			t.Errorf("at once: %v", err)
+		}
+		r.take(t, 100*time.Millisecond)
+		if err := r.keep.SaveAlone(); err != ErrBusy || !r.keep.Status().Saving {
+			t.Errorf("while one is written: %v", err)
+		}
+		if err := <-r.keep.Save(); err != nil {
+			t.Error(err)
+		}
+		if n := found(t, r.disk.losePower()); n != 1 {
+			t.Errorf("SAVE was answered with %d tokens on disk, of 1", n)
+		}
+		if err := r.keep.SaveAlone(); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+// A server that is stopped without a last snapshot keeps what is in its journal, and no more than the snapshots there are
+// in the mode snapshot.
+func TestStopWithoutSnapshot(t *testing.T) {
+	for _, mode := range []Mode{Interval, Always, SnapshotOnly} {
+		synctest.Test(t, func(t *testing.T) {
+			r := run(t, mode)
+			r.take(t, time.Millisecond)
+			if err := <-r.keep.Save(); err != nil {
+				t.Fatal(err)
+			}
+			number := r.keep.number
+			r.take(t, time.Millisecond)
+			r.keep.SkipLastSnapshot()
+			r.stop()
+			want := int64(2)
+			if mode == SnapshotOnly {
+				want = 1
+			}
+			if n := found(t, r.disk.losePower()); n != want || r.keep.number != number {
+				t.Errorf("%s: %d tokens are on disk, want %d", mode, n, want)
+			}
+		})
+	}
+}
+
+// Servers that are killed again and again do not leave ever more journals.
+func TestManyShortRuns(t *testing.T) {
+	d := diskOf(nil)
+	for i := range 30 {
+		s := engine.New(engine.Options{Shards: 1})
+		found, err := Recover(d, s, someTime, false, quiet)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := NewKeeper(Options{FS: d, Store: s, Clock: func() int64 { return someTime }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Apply(someTime, []engine.Op{{Key: []byte("k"), Limit: tokenLimits[0], Tokens: 1}}, make([]engine.Result, 1))
+		k.flush()
+		if k.wantsSnapshot() {
+			k.save()
+			k.saved(<-k.saving)
+		}
+		s.Close()
+		files, err := d.List()
+		if err != nil || len(files) > maxJournals+2 {
+			t.Fatalf("run %d: %d files, %v", i, len(files), err)
+		}
+		d = d.afterKill()
+	}
 }
 
 // In the mode always a commit fails while the disk does, succeeds once it works again, and then nothing is missing.

@@ -42,7 +42,6 @@ type world struct {
 	need     int               // what the next recovery has to find
 	acked    map[int]bool      // the changes acknowledged in the mode always
 	inSave   bool
-	torn     bool // a crash came before a gap was closed
 	gapped   bool // the keeper knows of a gap
 
 	done struct{ acknowledged, refused, powerLost, killed, saved, cut, failures int }
@@ -428,7 +427,6 @@ func (w *world) step() {
 // crash ends the process, with or without the machine.
 func (w *world) crash() {
 	k := w.keep
-	w.torn = k.gap != nil
 	if k.saving != nil {
 		w.t.Fatal("the test left a snapshot behind")
 	}

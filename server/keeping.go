@@ -11,8 +11,12 @@ import (
 
 // Keeper keeps the store's state on disk, as the server sees it.
 type Keeper interface {
-	// Save starts a snapshot; done is told when it is complete.
-	Save() (done <-chan error, err error)
+	// Save starts a snapshot, after one that is being written; done is told when it is complete.
+	Save() (done <-chan error)
+	// SaveAlone starts a snapshot. It fails if one is being written.
+	SaveAlone() error
+	// SkipLastSnapshot has none written at the end.
+	SkipLastSnapshot()
 	Status() KeeperStatus
 }
 
@@ -35,10 +39,7 @@ func (s *Server) Save(done func(error)) error {
 	if s.keeper == nil {
 		return command.ErrNoDir
 	}
-	result, err := s.keeper.Save()
-	if err != nil {
-		return command.ErrSaveBusy
-	}
+	result := s.keeper.Save()
 	go func() {
 		if err := <-result; err != nil {
 			done(fmt.Errorf("ERR the snapshot could not be written: %w", err))
@@ -46,6 +47,17 @@ func (s *Server) Save(done func(error)) error {
 		}
 		done(nil)
 	}()
+	return nil
+}
+
+// SaveAlone implements [command.Server].
+func (s *Server) SaveAlone() error {
+	switch {
+	case s.keeper == nil:
+		return command.ErrNoDir
+	case s.keeper.SaveAlone() != nil:
+		return command.ErrSaveBusy
+	}
 	return nil
 }
 
@@ -64,16 +76,16 @@ func (s *Server) infoPersistence() []field {
 		return []field{{"loading", 0}, {"aof_enabled", 0}, {"durability", "none"}}
 	}
 	st := s.keeper.Status()
-	journaled := 1
-	if st.Mode == "snapshot" {
-		journaled = 0
+	fields := []field{{"loading", 0}, {"aof_enabled", zeroOrOne(st.Mode != "snapshot")}}
+	if st.Mode != "snapshot" {
+		fields = append(fields, field{"aof_last_write_status", okOrErr(st.Err)})
 	}
-	fields := []field{
-		{"loading", 0}, {"aof_enabled", journaled}, {"aof_last_write_status", okOrErr(st.Err)}, {"rdb_bgsave_in_progress", zeroOrOne(st.Saving)},
+	fields = append(fields, []field{
+		{"rdb_bgsave_in_progress", zeroOrOne(st.Saving)},
 		{"rdb_last_save_time", s.LastSave()}, {"rdb_last_bgsave_status", okOrErr(st.LastSaveErr)},
 		{"durability", st.Mode}, {"snapshot_bytes", st.SnapshotBytes}, {"snapshot_keys", st.SnapshotKeys},
 		{"journal_bytes", st.JournalBytes}, {"journal_written_bytes", st.Journaled}, {"journal_flushed_until_usec", st.FlushedUntil.UnixMicro()},
-	}
+	}...)
 	if st.Err != nil {
 		fields = append(fields, field{"persistence_error", st.Err})
 	}

@@ -136,7 +136,10 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 }
 
 // Shutdown starts a drain and returns at once. It implements part of [command.Server].
-func (s *Server) Shutdown(now bool) {
+func (s *Server) Shutdown(now, noSave bool) {
+	if noSave && s.keeper != nil {
+		s.keeper.SkipLastSnapshot()
+	}
 	s.hurry.Store(now)
 	s.stopMu.Lock()
 	defer s.stopMu.Unlock()

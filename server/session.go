@@ -189,6 +189,9 @@ func (s *session) execute(args [][]byte, ws *workspace) (taken bool) {
 	if s.user == nil || !s.user.IsUnlimited() {
 		err = s.permit(row, err)
 	}
+	if s.multi.open && err == nil && row.Flags&command.NotInMulti != 0 {
+		err = command.ErrNotInMulti
+	}
 	if s.multi.open && (err != nil || row.Flags&command.NoMulti == 0) {
 		s.queue(row, args, err, ws)
 		return true

@@ -40,11 +40,7 @@ func stateDir(t *testing.T) (dir string) {
 	leases := engine.Limit{Algorithm: engine.Concurrency, Capacity: 3, Rate: engine.Rate{Period: int64(time.Hour)}}
 	apply(engine.Op{Key: []byte("user:1"), Limit: bucket, Tokens: 2}, engine.Op{Key: []byte("gone"), Limit: bucket, Tokens: 1},
 		engine.Op{Verb: engine.SetPolicy, Key: []byte("api"), Options: engine.Shadow, Parts: []engine.Op{{Key: []byte("u:{}"), Limit: bucket}}})
-	done, err := k.keeper.Save()
-	if err == nil {
-		err = <-done
-	}
-	if err != nil {
+	if err := <-k.keeper.Save(); err != nil {
 		t.Fatal(err)
 	}
 	before := k.keeper.Status().Journaled

@@ -83,7 +83,13 @@ func (k *kept) durable() server.Durable {
 }
 
 // Save implements [server.Keeper].
-func (k *kept) Save() (<-chan error, error) { return k.keeper.Save() }
+func (k *kept) Save() <-chan error { return k.keeper.Save() }
+
+// SaveAlone implements [server.Keeper].
+func (k *kept) SaveAlone() error { return k.keeper.SaveAlone() }
+
+// SkipLastSnapshot implements [server.Keeper].
+func (k *kept) SkipLastSnapshot() { k.keeper.SkipLastSnapshot() }
 
 // Status implements [server.Keeper].
 func (k *kept) Status() server.KeeperStatus {

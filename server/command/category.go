@@ -16,6 +16,7 @@ var classes = []struct {
 	{Fast, "fast", "fast"},
 	{Admin, "admin", "admin"},
 	{NoMulti, "no_multi", ""},
+	{NotInMulti, "no_multi", ""},
 	{Blocking, "blocking", "blocking"},
 	{Connection, "", "connection"},
 	{Dangerous, "", "dangerous"},

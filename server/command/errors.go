@@ -19,6 +19,7 @@ var (
 	ErrExecNoMulti   = errors.New("ERR EXEC without MULTI")
 	ErrDiscardNoMult = errors.New("ERR DISCARD without MULTI")
 	ErrExecAbort     = errors.New("EXECABORT Transaction discarded because of previous errors.")
+	ErrNotInMulti    = errors.New("ERR Command not allowed inside a transaction")
 	ErrMultiTooLong  = errors.New("ERR too many commands between MULTI and EXEC")
 	ErrExecTooBig    = errors.New("ERR the commands were carried out, but their replies are more than --output-buffer-size")
 	ErrNoProto       = errors.New("NOPROTO unsupported protocol version")

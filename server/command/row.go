@@ -17,6 +17,7 @@ const (
 	Fast                         // takes constant time
 	Admin                        // for operators
 	NoMulti                      // not queued between MULTI and EXEC: carried out at once
+	NotInMulti                   // refused between MULTI and EXEC
 	Blocking                     // may hold its reply
 	Connection                   // about the connection itself
 	Dangerous                    // not for every user

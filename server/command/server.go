@@ -36,7 +36,7 @@ var serverRows = []Row{{
 	},
 }, {
 	Name: "save", Since: "0.1.0", Group: "server", Summary: "Write a snapshot, and answer when it is complete. Other connections go on.",
-	Flags: Admin | Dangerous | NoMulti, Run: runSave,
+	Flags: Admin | Dangerous | NotInMulti, Run: runSave,
 }, {
 	Name: "bgsave", Syntax: "[SCHEDULE]", Since: "0.1.0", Group: "server", Summary: "Start to write a snapshot.",
 	Flags: Admin | Dangerous, Run: runBackgroundSave,
@@ -56,7 +56,7 @@ var serverRows = []Row{{
 	Summary: "How many replicas have what was written: none, alone.", Flags: Blocking | Connection, Run: runWait,
 }, {
 	Name: "shutdown", Syntax: "[NOSAVE | SAVE] [NOW] [FORCE]", Since: "0.1.0", Group: "server",
-	Summary: "Answer what was read, close every connection, and end. NOW does not wait for clients to read their replies.", Flags: Admin | Dangerous | NoMulti, Run: runShutdown,
+	Summary: "Answer what was read, close every connection, and end. NOW does not wait for clients to read their replies; NOSAVE writes no last snapshot.", Flags: Admin | Dangerous | NotInMulti, Run: runShutdown,
 }}
 
 func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
@@ -134,7 +134,7 @@ func runBackgroundSave(s Session, w *resp.Writer, args [][]byte) {
 		w.Error(ErrSyntax.Error())
 		return
 	}
-	if err := s.Server().Save(func(error) {}); err != nil {
+	if err := s.Server().SaveAlone(); err != nil {
 		w.Error(err.Error())
 		return
 	}
@@ -152,14 +152,14 @@ func runWait(_ Session, w *resp.Writer, args [][]byte) {
 }
 
 func runShutdown(s Session, w *resp.Writer, args [][]byte) {
-	now := false
+	now, noSave := false, false
 	for _, a := range args[1:] {
 		if !isWord(a, "SAVE") && !isWord(a, "NOSAVE") && !isWord(a, "NOW") && !isWord(a, "FORCE") {
 			w.Error(ErrSyntax.Error())
 			return
 		}
-		now = now || isWord(a, "NOW")
+		now, noSave = now || isWord(a, "NOW"), noSave || isWord(a, "NOSAVE")
 	}
 	s.CloseAfterReply()
-	s.Server().Shutdown(now)
+	s.Server().Shutdown(now, noSave)
 }

@@ -87,11 +87,14 @@ type Server interface {
 	ConfigRewrite() error
 	ResetStats()
 	Users() Users
-	// Shutdown starts a drain and returns at once; with now, connections are closed without waiting for slow readers.
-	Shutdown(now bool)
+	// Shutdown starts a drain and returns at once; with now, connections are closed without waiting for slow readers; with
+	// noSave no last snapshot is written.
+	Shutdown(now, noSave bool)
 	// Save starts a snapshot and calls done, from another goroutine, when it is complete or has failed. An error says
 	// that none was started; done is not called then.
 	Save(done func(error)) error
+	// SaveAlone starts a snapshot unless one is being written.
+	SaveAlone() error
 	// LastSave is when the last snapshot was completed, in Unix seconds.
 	LastSave() int64
 	// Membership is the cluster this server is a node of, nil if it stands alone.
