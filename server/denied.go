@@ -7,6 +7,9 @@ func (s *session) deny(number int, ws, out *workspace) {
 	if !s.host.denied.Due(&out.sampler) {
 		return
 	}
+	if s.host.Config().TopKeys == "off" {
+		return
+	}
 	var key []byte
 	binding := ws.batch.Results[number].Binding
 	switch ws.batch.Ops[number].Verb {

@@ -32,6 +32,7 @@ func (l *loops) OnOpen(c gnet.Conn) (out []byte, action gnet.Action) {
 		return []byte("-" + err.Error() + "\r\n"), gnet.Close
 	}
 	s.link = loopLink{c}
+	l.lag.add(c.EventLoop())
 	c.SetContext(s)
 	return nil, gnet.None
 }

@@ -43,9 +43,13 @@ type Server struct {
 	stats      stats
 	recorder   *metrics.Recorder
 	denied     *top.Sketch
+	keySalt    string    // of HashKey
+	operator   *acl.User // who may do everything
+	lag        lag
 	workspaces sync.Pool
 
 	engine   gnet.Engine
+	serving  atomic.Bool // connections are accepted
 	draining atomic.Bool
 	hurry    atomic.Bool // drain without waiting
 	stop     func()      // ends Serve; set by it
@@ -83,10 +87,12 @@ func New(o Options) *Server {
 	if s.users = o.Users; s.users == nil {
 		s.users, _ = acl.New(acl.Options{DefaultPassword: (*acl.Hash)(o.Config.Password()), LogLength: o.Config.ACLLogLength}) // fails for a file only
 	}
+	operators, _ := acl.New(acl.Options{})
+	s.operator = operators.Default()
 	s.clients.byID, s.clients.perNetwork = make(map[int64]*session), make(map[string]int)
 	s.users.Watch(s.closeOf, func([]acl.Quota) {})
 	s.waits = newWaits(o.Clock)
-	s.recorder, s.denied = metrics.NewRecorder(commandNames()), top.NewSketch()
+	s.recorder, s.denied, s.keySalt = newRecorder(), top.NewSketch(), newRunID()
 	s.inputs.New = func() any { return new([readChunk]byte) }
 	s.workspaces.New = func() any { return &workspace{tally: s.recorder.NewTally()} }
 	return s
@@ -109,6 +115,7 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 	if err != nil {
 		return err
 	}
+	s.serving.Store(true)
 	tending := make(chan struct{})
 	go func() {
 		defer close(tending)

@@ -66,13 +66,12 @@ func (s *Server) sample(now int64) {
 	st.lastCommands, st.lastDenied, st.lastSample = commands, denied, now
 }
 
-// commandNames are the full names of all commands by their number.
-func commandNames() []string {
-	names := make([]string, len(command.All))
+func newRecorder() *metrics.Recorder {
+	names, decides := make([]string, len(command.All)), make([]bool, len(command.All))
 	for i, row := range command.All {
-		names[i] = row.FullName
+		names[i], decides[i] = row.FullName, row.Flags&command.Decides != 0
 	}
-	return names
+	return metrics.NewRecorder(names, decides)
 }
 
 // newRunID returns 40 hexadecimal digits, as Redis identifies one run of a server.

@@ -27,6 +27,7 @@ func (s *Server) tend(ctx context.Context) {
 		_, dropped := s.keys.Sweep(s.clock.Now(), min(max(s.keys.Len()/sweepRounds, minSweep), maxSweep))
 		s.stats.expired.Add(int64(dropped))
 		s.sample(s.clock.Now())
+		s.lag.probe(s.clock)
 		s.closeIdle()
 		s.closeLate()
 		s.closeStuck()

@@ -54,7 +54,7 @@ Example: listen on a TCP port and a unix socket, keep keys within 1 GB of memory
 
 // The columns of the help text.
 const (
-	helpIndent = 31
+	helpIndent = 32
 	helpWidth  = 80
 )
 

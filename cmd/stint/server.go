@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -39,6 +40,11 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 	log, level := newLogger(cfg, stderr)
 	store := engine.New(engine.Options{MaxBytes: cfg.MaxMemoryBytes})
 	defer store.Close()
+	operators, err := admin.Listen(&cfg, log)
+	if err != nil {
+		return err
+	}
+	defer operators.Close()
 	users, err := acl.New(acl.Options{File: cfg.ACLFile, DefaultPassword: (*acl.Hash)(cfg.Password()), LogLength: cfg.ACLLogLength})
 	if err != nil {
 		return err
@@ -65,7 +71,8 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 	if len(cfg.TLSListen) > 0 {
 		defer reloadOnHangUp(s, log)()
 	}
-	return s.Serve(ctx, func(addresses []string) { welcome(stdout, cfg, kept.found, addresses) })
+	operators.Attach(s)
+	return s.Serve(ctx, func(addresses []string) { welcome(stdout, cfg, kept.found, addresses, operators) })
 }
 
 // newLogger returns the log, and its level, which can be changed while the server runs.
@@ -87,13 +94,16 @@ func logLevel(cfg *config.Config) (level slog.Level) {
 }
 
 // welcome tells a person who just started the server what it is and what to try, and a script that it is ready.
-func welcome(to io.Writer, cfg config.Config, found persistence.Recovered, addresses []string) {
+func welcome(to io.Writer, cfg config.Config, found persistence.Recovered, addresses []string, operators *admin.Admin) {
 	if cfg.Dir == "" {
 		fmt.Fprintf(to, "Stint %s: limits are kept in memory only; a restart forgets them. To keep them on disk, start with --dir PATH.\n", versionNumber())
 	} else {
 		fmt.Fprintf(to, "Stint %s: limits are kept in %s (--durability %s); read %d states from there.\n", versionNumber(), cfg.Dir, cfg.Durability, found.Keys)
 	}
 	fmt.Fprintf(to, "Try: %s CL.THROTTLE user:1 15 30 60\n", redisCLI(addresses[0]))
+	if operators != nil {
+		fmt.Fprintf(to, "Look: http://%s has a page, /metrics and /readyz\n", operators.Address())
+	}
 	fmt.Fprintf(to, "ready: accepting connections on %s\n", strings.Join(addresses, ", "))
 }
 

@@ -171,6 +171,9 @@ func runPolicyGet(s Session, w *resp.Writer, args [][]byte) {
 	w.Bool(p.Shadow)
 }
 
+// SpecText writes a limit as RL.POLICY SET takes it.
+func SpecText(op engine.Op) string { return specText(op) }
+
 // specText writes a limit in the form that specs reads, quoted as redis-cli does where need be.
 func specText(op engine.Op) string {
 	k := kindOf(op.Limit.Algorithm)

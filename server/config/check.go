@@ -3,7 +3,7 @@ package config
 import "os"
 
 // contradictions are asked in turn by Check; each looks at settings that must agree.
-var contradictions = []func(*Config) error{checkBuffers, checkAddresses, checkDir, checkUsers, checkTLS, checkCluster}
+var contradictions = []func(*Config) error{checkBuffers, checkAddresses, checkDir, checkUsers, checkTLS, checkCluster, checkAdmin}
 
 // Check returns the first thing that is wrong with c in a sentence that says how to mend it: an [*InvalidError] for a
 // value out of its range, an error wrapping [ErrContradiction] for settings that do not go together. It looks at the
@@ -51,7 +51,7 @@ func checkAddresses(c *Config) error {
 				return contradictf("listen names %s and %s, which take the same port: remove one or change its port", b, a)
 			}
 		}
-		if c.Admin != "" && overlap(a, c.Admin) {
+		if c.AdminAddress() != "" && overlap(a, c.Admin) {
 			return contradictf("admin (%s) takes the same port as listen (%s): give admin a port of its own", c.Admin, a)
 		}
 	}

@@ -35,6 +35,11 @@ func TestContradictions(t *testing.T) {
 		{"localhost by number", func(c *Config) { c.Listen = []string{"127.0.0.1:1", "localhost:1"} }, []string{"same port"}},
 		{"admin on a client port", func(c *Config) { c.Admin = "127.0.0.1:6379" }, []string{"admin (127.0.0.1:6379)", "port of its own"}},
 		{"admin on every interface", func(c *Config) { c.Admin = "0.0.0.0:6379" }, []string{"admin (0.0.0.0:6379)"}},
+		{"admin for everybody", func(c *Config) { c.Admin = ":9100" }, []string{"admin (:9100)", "set admin-token"}},
+		{"token for nothing", func(c *Config) {
+			c.Admin, c.AdminToken = "", "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
+		}, []string{"admin-token needs an address"}},
+		{"profiles of nothing", func(c *Config) { c.Admin, c.Pprof = "", true }, []string{"pprof needs an address"}},
 		{"dir is a file", func(c *Config) { c.Dir = file }, []string{"is a file", "name a directory"}},
 		{"durability of nothing", func(c *Config) { c.Durability = "always" }, []string{"durability (always)", "name one with dir"}},
 		{"TLS without a certificate", func(c *Config) { c.TLSListen = []string{":1"} }, []string{"tls-listen (:1) needs a certificate", "tls-cert and tls-key"}},
@@ -61,12 +66,17 @@ func TestContradictions(t *testing.T) {
 
 func TestWhatGoesTogether(t *testing.T) {
 	for name, change := range map[string]func(*Config){
-		"two free ports":      func(c *Config) { c.Listen, c.Admin = []string{"127.0.0.1:0", "127.0.0.1:0"}, "127.0.0.1:0" },
-		"one port, two hosts": func(c *Config) { c.Listen = []string{"127.0.0.1:1", "127.0.0.2:1", "[::1]:1"} },
-		"IPv4 and one IPv6":   func(c *Config) { c.Listen = []string{"0.0.0.0:1", "[::1]:1"} },
-		"socket and port":     func(c *Config) { c.Listen = []string{"unix:/s", "unix:/t", ":1"} },
-		"state on disk":       func(c *Config) { c.Dir, c.Durability, c.Repair = filepath.Join(t.TempDir(), "new"), "always", true },
-		"a directory there":   func(c *Config) { c.Dir = t.TempDir() },
+		"two free ports":        func(c *Config) { c.Listen, c.Admin = []string{"127.0.0.1:0", "127.0.0.1:0"}, "127.0.0.1:0" },
+		"one port, two hosts":   func(c *Config) { c.Listen = []string{"127.0.0.1:1", "127.0.0.2:1", "[::1]:1"} },
+		"IPv4 and one IPv6":     func(c *Config) { c.Listen = []string{"0.0.0.0:1", "[::1]:1"} },
+		"socket and port":       func(c *Config) { c.Listen = []string{"unix:/s", "unix:/t", ":1"} },
+		"state on disk":         func(c *Config) { c.Dir, c.Durability, c.Repair = filepath.Join(t.TempDir(), "new"), "always", true },
+		"a directory there":     func(c *Config) { c.Dir = t.TempDir() },
+		"admin's default taken": func(c *Config) { c.Listen = []string{":6380"} },
+		"admin with a token": func(c *Config) {
+			c.Admin, c.AdminToken = ":9100", "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"
+		},
+		"no admin":            func(c *Config) { c.Admin = "" },
 		"key as long as bulk": func(c *Config) { c.MaxBulkBytes = c.MaxKeyBytes },
 	} {
 		c := Default()

@@ -207,7 +207,7 @@ func checkClusterPorts(c *Config) error {
 			return contradictf("cluster-listen (%s) takes the same port as listen (%s): give it a port of its own", c.ClusterListen, a)
 		}
 	}
-	if c.Admin != "" && overlap(c.Admin, c.ClusterListen) {
+	if c.AdminAddress() != "" && overlap(c.Admin, c.ClusterListen) {
 		return contradictf("cluster-listen (%s) takes the same port as admin (%s): give it a port of its own", c.ClusterListen, c.Admin)
 	}
 	return nil

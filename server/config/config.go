@@ -7,7 +7,6 @@ import "time"
 // never writes into it.
 type Config struct {
 	Listen      []string // where clients connect: HOST:PORT or unix:/path, at least one
-	Admin       string   // HOST:PORT of the HTTP server for operators, "" is off
 	TLSListen   []string // where clients connect by TLS; none is off
 	TLSCert     string   // file of the certificate chain, PEM
 	TLSKey      string   // file of its key, PEM
@@ -64,6 +63,14 @@ type Config struct {
 	ClusterTLSCA       string
 	ClusterInsecure    bool // nodes talk without TLS
 
+	Admin         string // HOST:PORT of the HTTP server for operators, "" is off
+	AdminToken    string // # and the SHA-256 of what it asks for, in hexadecimal digits; "" is none
+	Pprof         bool   // it serves profiles
+	TopKeys       string // plain, hashed or off: how the keys denied most are shown
+	SlowlogMicros int    // commands that take longer are kept in SLOWLOG, -1 is none
+	SlowlogLength int    // entries of SLOWLOG
+	LatencyMillis int    // what takes longer is an event of LATENCY, 0 is nothing
+
 	LogLevel  string // debug, info, warn or error
 	LogFormat string // text or json
 }
@@ -100,6 +107,10 @@ func Default() Config {
 		ClusterHeartbeat:   300 * time.Millisecond,
 		ClusterLogBytes:    64 << 20,
 		ClusterDiskTimeout: 2 * time.Second,
+		Admin:              "127.0.0.1:6380",
+		TopKeys:            "plain",
+		SlowlogMicros:      10_000,
+		SlowlogLength:      128,
 		LogLevel:           "info",
 		LogFormat:          "text",
 	}

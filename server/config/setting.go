@@ -49,7 +49,7 @@ func (s *Setting) Set(c *Config, text string) error {
 // Allowed says which values the setting takes, such as "an integer between 1 and 1024".
 func (s *Setting) Allowed() string { return s.value(&Config{}).Allowed() }
 
-// Type names the kind of the setting's value: int, size, duration, word, path, address or addresses.
+// Type names the kind of the setting's value: int, size, duration, word, path, secret, address or addresses.
 func (s *Setting) Type() string { return s.value(&Config{}).Type() }
 
 // IsList reports whether the setting takes several values. Its text form separates them with commas.

@@ -13,10 +13,12 @@ const (
 	groupClients  = "Limits on clients"
 	groupCluster  = "Cluster"
 	groupLog      = "Logging"
+
+	groupOperators = "For operators"
 )
 
 // Settings is the one table of settings, in the order people read it; rows of one group stand together.
-var Settings = slices.Concat(serverSettings, clusterSettings, logSettings)
+var Settings = slices.Concat(serverSettings, clusterSettings, operatorSettings, logSettings)
 
 var serverSettings = []Setting{
 	{
@@ -43,11 +45,6 @@ var serverSettings = []Setting{
 		Name: "tls-client-ca", Redis: "tls-ca-cert-file", Group: groupNetwork, Placeholder: "FILE",
 		Help:  "Ask TLS clients for a certificate from one of the CAs in this PEM file.",
 		value: func(c *Config) Value { return &path{&c.TLSClientCA} },
-	},
-	{
-		Name: "admin", Group: groupNetwork, Placeholder: "HOST:PORT",
-		Help:  "Reserved for health and metrics over HTTP: accepted and checked, but this version does not listen there yet.",
-		value: func(c *Config) Value { return &address{&c.Admin} },
 	},
 	{
 		Name: "loops", Group: groupNetwork, Placeholder: "N",

@@ -32,9 +32,8 @@ func (v *integer) Type() string    { return "int" }
 func (v *integer) Allowed() string { return fmt.Sprintf("an integer between %d and %d", v.min, v.max) }
 
 func (v *integer) Set(text string) error {
-	// ParseUint, because ParseInt takes a plus sign.
-	n, err := strconv.ParseUint(text, 10, 63)
-	if err != nil || int64(n) < int64(v.min) || int64(n) > int64(v.max) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || text[0] == '+' || n < int64(v.min) || n > int64(v.max) {
 		return must(v.Allowed())
 	}
 	*v.field = int(n)

@@ -58,3 +58,9 @@ func (l *Latencies) Quantile(q float64) int64 {
 	}
 	return 0
 }
+
+// Cells are the finest counts there are: how many latencies were at most each bound, in nanoseconds, and more than the
+// bound before. The last count is of all beyond the last bound but one.
+func (l *Latencies) Cells() (bounds, counts []int64) {
+	return cellBounds, l.cells[:len(cellBounds)]
+}

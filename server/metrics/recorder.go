@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"runtime"
+	"slices"
 	"sync/atomic"
 )
 
@@ -9,6 +10,7 @@ import (
 // wait for each other; a reading adds them up.
 type Recorder struct {
 	names   []string
+	decides []bool
 	stripes []stripe
 	next    atomic.Uint32
 }
@@ -27,13 +29,16 @@ type counters struct {
 	latency                     atomic.Pointer[histogram] // nil until the command first came
 }
 
-// NewRecorder counts commands by their position in names. One more counts those that do not exist.
-func NewRecorder(names []string) *Recorder {
+// NewRecorder counts commands by their position in names; decides says which of them grant or deny. One more counts those
+// that do not exist.
+func NewRecorder(names []string, decides []bool) *Recorder {
 	count := 1
 	for count < 2*runtime.GOMAXPROCS(0) && count < 64 {
 		count *= 2
 	}
-	r := &Recorder{names: append(names[:len(names):len(names)], UnknownCommand), stripes: make([]stripe, count)}
+	r := &Recorder{
+		names: append(slices.Clone(names), UnknownCommand), decides: append(slices.Clone(decides), false), stripes: make([]stripe, count),
+	}
 	for i := range r.stripes {
 		r.stripes[i].commands = make([]counters, len(r.names))
 	}
@@ -137,17 +142,18 @@ func (t *Tally) Bytes(received, sent int) {
 // Command is what was counted of one command.
 type Command struct {
 	Name                        string
+	Decides                     bool  // it is one that grants or denies
 	Errors                      int64 // replies that were errors
 	Granted, Denied, Failed     int64 // decisions
 	TokensGranted, TokensDenied int64
 	Latency                     Latencies // its Count is that of the commands
 }
 
-// Read adds up the stripes: what was counted of every command that came, and the bytes. What is being added meanwhile
+// Read adds up the stripes: what was counted of every command that came or decides, and the bytes. What is being added meanwhile
 // may be in part.
 func (r *Recorder) Read() (commands []Command, received, sent int64) {
 	for number, name := range r.names {
-		c := Command{Name: name}
+		c := Command{Name: name, Decides: r.decides[number]}
 		for i := range r.stripes {
 			from := &r.stripes[i].commands[number]
 			if latency := from.latency.Load(); latency != nil {
@@ -160,7 +166,7 @@ func (r *Recorder) Read() (commands []Command, received, sent int64) {
 			c.TokensGranted += from.tokensGranted.Load()
 			c.TokensDenied += from.tokensDenied.Load()
 		}
-		if c.Latency.Count > 0 {
+		if c.Decides || c.Latency.Count > 0 {
 			commands = append(commands, c)
 		}
 	}

@@ -51,7 +51,7 @@ func TestBucketsAreSumsOfCells(t *testing.T) {
 }
 
 func TestRecorder(t *testing.T) {
-	r := NewRecorder([]string{"get", "take"})
+	r := NewRecorder([]string{"get", "take"}, []bool{false, true})
 	var wait sync.WaitGroup
 	for range 20 {
 		wait.Go(func() {
@@ -102,7 +102,7 @@ func TestRecorder(t *testing.T) {
 }
 
 func TestRecordingAllocatesNothing(t *testing.T) {
-	r := NewRecorder([]string{"take"})
+	r := NewRecorder([]string{"take"}, []bool{true})
 	tally := r.NewTally()
 	turn := func() {
 		tally.Command(0, false)

@@ -1,0 +1,204 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// draft is a policy somebody thinks of: limits as RL.POLICY SET takes them, with line breaks where they like.
+type draft struct {
+	Name   string `json:"name"`
+	Limits string `json:"limits"`
+	Shadow bool   `json:"shadow"`
+}
+
+func readDraft(r *http.Request) (d draft, err error) {
+	if err = json.NewDecoder(r.Body).Decode(&d); err != nil {
+		return d, userError{"the request must be JSON: {\"name\": …, \"limits\": …, \"shadow\": …}"}
+	}
+	return d, nil
+}
+
+// words is the draft as a command.
+func (d *draft) words() ([]string, error) {
+	line := append([]byte(" "+strings.NewReplacer("\r", " ", "\n", " ").Replace(d.Limits)), '\r', '\n')
+	reader := resp.Reader{Limits: resp.Limits{MaxArgs: 1024, MaxBulk: maxBodyBytes, MaxInline: maxBodyBytes}}
+	args, _, err := reader.Next(line)
+	if err != nil {
+		return nil, userError{err.Error()}
+	}
+	words := []string{"RL.POLICY", "SET", d.Name}
+	for _, a := range args {
+		words = append(words, string(a))
+	}
+	if d.Shadow {
+		words = append(words, "SHADOW")
+	}
+	return words, nil
+}
+
+// limits reads the draft's limits, with the errors a client would get.
+func (d *draft) limits(s *server.Server) ([]engine.Op, error) {
+	words, err := d.words()
+	if err != nil {
+		return nil, err
+	}
+	request := command.Request{Bounds: s.Bounds()}
+	for _, w := range words {
+		request.Args = append(request.Args, []byte(w))
+	}
+	row, err := command.Find(request.Args)
+	if err == nil {
+		err = row.Parse(&request)
+	}
+	if err != nil {
+		return nil, userError{err.Error()}
+	}
+	return request.Ops[0].Parts, nil
+}
+
+// The bounds of a preview.
+const (
+	previewScan     = 50_000
+	previewCallers  = 1_000
+	previewExamples = 10
+)
+
+// effect is what a draft would change for the callers there are.
+type effect struct {
+	Looked int           `json:"looked"` // keys, of Keys
+	Keys   int           `json:"keys"`
+	New    bool          `json:"new"` // there is no policy of that name
+	Limits []limitEffect `json:"limits"`
+}
+
+type limitEffect struct {
+	Spec       string    `json:"spec"`
+	Before     string    `json:"before"` // the limit the policy has for the same keys, "" if none
+	Callers    int       `json:"callers"`
+	DeniedNow  int       `json:"deniedNow"`  // whose next request for a token would be denied, as things are
+	DeniedThen int       `json:"deniedThen"` // and with the draft
+	WrongType  int       `json:"wrongType"`  // whose key belongs to another algorithm until it is as good as new: they would get errors
+	Examples   []example `json:"examples"`
+}
+
+// example is a caller for whom the draft makes a difference.
+type example struct {
+	Key           string `json:"key"`
+	NowAllowed    bool   `json:"nowAllowed"`
+	ThenAllowed   bool   `json:"thenAllowed"`
+	NowRemaining  int64  `json:"nowRemaining"`
+	ThenRemaining int64  `json:"thenRemaining"`
+	WaitMs        int64  `json:"waitMs"` // with the draft, until a token would be granted; -1 never
+}
+
+func (a *Admin) preview(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
+	d, err := readDraft(r)
+	if err != nil {
+		return nil, err
+	}
+	limits, err := d.limits(s)
+	if err != nil {
+		return nil, err
+	}
+	old, known := s.Keys().Policy(d.Name)
+	apart := map[string]bool{} // held to other limits than the policy's
+	for _, o := range old.Overrides {
+		apart[o.ID] = true
+	}
+	callers, looked := findCallers(s, limits, previewScan, previewCallers)
+	e := effect{Looked: looked, Keys: s.Keys().Len(), New: !known}
+	for i, limit := range limits {
+		here := slices.DeleteFunc(callers[i], func(c caller) bool { return apart[string(c.id)] })
+		l, err := limitChange(ctx, s, old, limit, here)
+		if err != nil {
+			return nil, err
+		}
+		e.Limits = append(e.Limits, l)
+	}
+	return e, nil
+}
+
+// limitChange asks, for every caller, the limit that the policy has for the same keys and the one of the draft for a token.
+func limitChange(ctx context.Context, s *server.Server, old engine.Policy, limit engine.Op, callers []caller) (limitEffect, error) {
+	l := limitEffect{Spec: command.SpecText(limit), Callers: len(callers), Examples: []example{}}
+	then, err := peek(ctx, s, limit, callers, 1)
+	if err != nil {
+		return l, err
+	}
+	now := make([]engine.Result, len(callers))
+	for i := range now {
+		now[i].Allowed = true // nothing holds them back
+	}
+	at := slices.IndexFunc(old.Parts, func(p engine.Op) bool { return string(p.Key) == string(limit.Key) })
+	if at >= 0 {
+		l.Before = command.SpecText(old.Parts[at])
+		if now, err = peek(ctx, s, old.Parts[at], callers, 1); err != nil {
+			return l, err
+		}
+	}
+	for i := range callers {
+		if !now[i].Allowed {
+			l.DeniedNow++
+		}
+		if then[i].Status == engine.WrongType {
+			l.WrongType++
+		}
+		if !then[i].Allowed {
+			l.DeniedThen++
+		}
+		if now[i].Allowed != then[i].Allowed {
+			l.Examples = append(l.Examples, example{Key: shown(s, callers[i].key), NowAllowed: now[i].Allowed, ThenAllowed: then[i].Allowed,
+				NowRemaining: now[i].Remaining, ThenRemaining: then[i].Remaining, WaitMs: milliseconds(then[i].Wait)})
+		}
+	}
+	slices.SortFunc(l.Examples, func(a, b example) int { return cmp.Or(cmp.Compare(b.WaitMs, a.WaitMs), cmp.Compare(a.Key, b.Key)) })
+	l.Examples = l.Examples[:min(len(l.Examples), previewExamples)]
+	return l, nil
+}
+
+func milliseconds(nanos int64) int64 {
+	if nanos < 0 {
+		return nanos
+	}
+	return (nanos + int64(time.Millisecond) - 1) / int64(time.Millisecond)
+}
+
+// setPolicy keeps a draft.
+func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
+	d, err := readDraft(r)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := d.limits(s); err != nil {
+		return nil, err
+	}
+	words, err := d.words()
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.Do(ctx, words...)
+	var refused server.ErrReply
+	if errors.As(err, &refused) {
+		return nil, userError{refused.Error()}
+	}
+	if err != nil {
+		return nil, err
+	}
+	a.log.Info("a policy was set from the page for operators", "policy", d.Name, "shadow", d.Shadow)
+	a.fills.mu.Lock()
+	a.fills.last = nil
+	a.fills.mu.Unlock()
+	return map[string]bool{"ok": true}, nil
+}

@@ -1,0 +1,41 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server"
+)
+
+// keyView is what a key holds.
+type keyView struct {
+	Key       string            `json:"key"`
+	Hash      string            `json:"hash"` // by which the key is listed with --top-keys hashed
+	Found     bool              `json:"found"`
+	Algorithm string            `json:"algorithm,omitempty"`
+	Params    map[string]string `json:"params,omitempty"`
+	Limit     int64             `json:"limit"`
+	Remaining int64             `json:"remaining"`
+	ResetMs   int64             `json:"resetMs"`
+	Bytes     int64             `json:"bytes"`
+	UnixNano  int64             `json:"unixNano"`
+}
+
+func (a *Admin) key(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
+	key := r.URL.Query().Get("key")
+	results, err := s.Ask(ctx, []engine.Op{{Verb: engine.Look, Key: []byte(key)}})
+	if err != nil {
+		return nil, err
+	}
+	res, v := &results[0], keyView{Key: key, Hash: s.HashKey([]byte(key)), UnixNano: s.Now()}
+	if res.Status != engine.OK {
+		return v, nil
+	}
+	v.Found, v.Algorithm, v.Params = true, res.Held.Algorithm.String(), map[string]string{}
+	for _, p := range res.Held.Params() {
+		v.Params[p.Name] = p.Text
+	}
+	v.Limit, v.Remaining, v.ResetMs, v.Bytes = res.Limit, res.Remaining, milliseconds(res.Reset), res.Bytes
+	return v, nil
+}

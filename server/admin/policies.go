@@ -1,0 +1,124 @@
+package admin
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/command"
+)
+
+// The bounds of what the page shows of policies.
+const (
+	policiesShown = 50
+	fillScan      = 5_000 // keys looked through for fill levels
+	fillCallers   = 500   // callers of a limit whose level is asked for
+	fillFor       = 2 * time.Second
+)
+
+type policiesView struct {
+	Count    int          `json:"count"` // of all policies; the first by name are listed
+	Looked   int          `json:"looked"`
+	Keys     int          `json:"keys"`
+	Policies []policyView `json:"policies"`
+}
+
+type policyView struct {
+	Name         string      `json:"name"`
+	Shadow       bool        `json:"shadow"`
+	Overrides    int         `json:"overrides"`
+	Granted      int64       `json:"granted"`
+	Denied       int64       `json:"denied"`
+	ShadowDenied int64       `json:"shadowDenied"`
+	Limits       []limitView `json:"limits"`
+}
+
+// limitView is a limit and how much of it is taken, of those callers that were looked at.
+type limitView struct {
+	Spec    string  `json:"spec"`
+	Shared  bool    `json:"shared"`
+	Callers int     `json:"callers"`
+	Full    int     `json:"full"` // callers that nothing is left for
+	Mean    float64 `json:"mean"` // 0 nothing is taken to 1 all
+	Most    float64 `json:"most"`
+	MostKey string  `json:"mostKey"`
+	Bins    [10]int `json:"bins"` // callers by how much they have taken, in tenths
+}
+
+// fills keeps the last answer for a while, as going through keys has a price and several may look.
+type fills struct {
+	mu   sync.Mutex
+	at   time.Time
+	last *policiesView
+}
+
+func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request) (any, error) {
+	a.fills.mu.Lock()
+	defer a.fills.mu.Unlock()
+	if a.fills.last != nil && time.Since(a.fills.at) < fillFor {
+		return a.fills.last, nil
+	}
+	names := s.Keys().PolicyNames()
+	v := &policiesView{Count: len(names), Keys: s.Keys().Len(), Policies: []policyView{}}
+	var limits []engine.Op
+	for _, name := range names[:min(len(names), policiesShown)] {
+		p, found := s.Keys().Policy(name)
+		if !found {
+			continue
+		}
+		view := policyView{Name: name, Shadow: p.Shadow, Overrides: len(p.Overrides), Granted: p.Granted, Denied: p.Denied, ShadowDenied: p.ShadowDenied}
+		for _, part := range p.Parts {
+			limits = append(limits, part)
+			view.Limits = append(view.Limits, limitView{Spec: command.SpecText(part), Shared: !templateOf(part.Key).open})
+		}
+		v.Policies = append(v.Policies, view)
+	}
+	callers, looked := findCallers(s, limits, fillScan, fillCallers)
+	v.Looked = looked
+	at := 0
+	for i := range v.Policies {
+		for j := range v.Policies[i].Limits {
+			results, err := peek(ctx, s, limits[at], callers[at], 0)
+			if err != nil {
+				return nil, err
+			}
+			a.level(s, &v.Policies[i].Limits[j], limits[at].Limit, callers[at], results)
+			at++
+		}
+	}
+	a.fills.at, a.fills.last = time.Now(), v
+	return v, nil
+}
+
+// level adds up how much callers have taken of a limit.
+func (a *Admin) level(s *server.Server, v *limitView, limit engine.Limit, callers []caller, results []engine.Result) {
+	sum := 0.0
+	for i := range results {
+		res := &results[i]
+		if res.Status != engine.OK {
+			continue
+		}
+		taken := min(1, max(0, 1-float64(res.Remaining)/float64(max(limit.Capacity, 1))))
+		if v.Callers++; res.Remaining <= 0 {
+			v.Full++
+		}
+		v.Bins[min(9, int(taken*10))]++
+		if sum += taken; taken > v.Most || v.MostKey == "" {
+			v.Most, v.MostKey = taken, shown(s, callers[i].key)
+		}
+	}
+	if v.Callers > 0 {
+		v.Mean = sum / float64(v.Callers)
+	}
+}
+
+// shown is a key as the settings let it be shown.
+func shown(s *server.Server, key []byte) string {
+	if s.Config().TopKeys == "plain" {
+		return string(key)
+	}
+	return s.HashKey(key)
+}

@@ -1,0 +1,132 @@
+package admin
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/http/pprof"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/metrics"
+)
+
+//go:embed page
+var pageFiles embed.FS
+
+// handler is what is served where.
+func (a *Admin) handler(profiles bool) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
+	mux.HandleFunc("GET /readyz", a.ready)
+	mux.HandleFunc("GET /metrics", a.secured(a.scrape))
+	page, err := fs.Sub(pageFiles, "page")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	mux.Handle("GET /", http.FileServerFS(page)) // tells nothing, so it needs no token
+	for pattern, answer := range map[string]func(context.Context, *server.Server, *http.Request) (any, error){
+		"GET /api/overview":        a.overview,
+		"GET /api/policies":        a.policies,
+		"GET /api/key":             a.key,
+		"POST /api/policy/preview": a.preview,
+		"POST /api/policy":         a.setPolicy,
+	} {
+		mux.HandleFunc(pattern, a.secured(a.answer(answer)))
+	}
+	if profiles {
+		mux.HandleFunc("/debug/pprof/", a.secured(pprof.Index))
+		mux.HandleFunc("/debug/pprof/cmdline", a.secured(pprof.Cmdline))
+		mux.HandleFunc("/debug/pprof/profile", a.secured(pprof.Profile))
+		mux.HandleFunc("/debug/pprof/symbol", a.secured(pprof.Symbol))
+		mux.HandleFunc("/debug/pprof/trace", a.secured(pprof.Trace))
+	}
+	return a.guard(mux)
+}
+
+const starting = "starting: state is being recovered"
+
+// ready is for those who send requests: whether this server answers them.
+func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
+	s := a.about.Load()
+	reason := starting
+	if s != nil {
+		err := s.Ready()
+		if err == nil {
+			_, _ = w.Write([]byte("ready\n"))
+			return
+		}
+		reason = err.Error()
+	}
+	w.WriteHeader(http.StatusServiceUnavailable)
+	_, _ = w.Write([]byte(reason + "\n"))
+}
+
+func (a *Admin) scrape(w http.ResponseWriter, r *http.Request) {
+	if a.about.Load() == nil {
+		fail(w, http.StatusServiceUnavailable, starting)
+		return
+	}
+	a.scraper.ServeHTTP(w, r)
+}
+
+// maxScrapes bounds how many scrapes are answered at a time.
+const maxScrapes = 4
+
+func (a *Admin) newScraper() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		metrics.NewCollector(func() *metrics.Reading { return a.about.Load().Reading() }),
+	)
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
+}
+
+// errUser is wrapped by errors that the request is to blame for.
+var errUser = errors.New("bad request")
+
+type userError struct{ text string }
+
+func (e userError) Error() string { return e.text }
+func (e userError) Unwrap() error { return errUser }
+
+// answer makes a handler of a function that answers in JSON.
+func (a *Admin) answer(f func(context.Context, *server.Server, *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s := a.about.Load()
+		if s == nil {
+			fail(w, http.StatusServiceUnavailable, starting)
+			return
+		}
+		if a.token == nil && s.NeedsPassword() {
+			fail(w, http.StatusForbidden, "clients of this server need a password, so looking at limits here needs a token: start the server with --admin-token")
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+		defer cancel()
+		result, err := f(ctx, s, r)
+		switch {
+		case errors.Is(err, errUser):
+			fail(w, http.StatusBadRequest, err.Error())
+		case err != nil:
+			fail(w, http.StatusBadGateway, err.Error())
+		default:
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			_ = json.NewEncoder(w).Encode(result)
+		}
+	}
+}
+
+// fail answers with a reason.
+func fail(w http.ResponseWriter, status int, reason string) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": reason})
+}

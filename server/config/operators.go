@@ -1,0 +1,73 @@
+package config
+
+import (
+	"net"
+	"slices"
+)
+
+// operatorSettings are about looking at a server that runs.
+var operatorSettings = []Setting{
+	{
+		Name: "admin", Group: groupOperators, Placeholder: "HOST:PORT",
+		Help:  "Where metrics, health and the page for operators are served over HTTP; empty is nowhere. Off loopback it needs --admin-token.",
+		value: func(c *Config) Value { return &address{&c.Admin} },
+	},
+	{
+		Name: "admin-token", Group: groupOperators, Placeholder: "TOKEN",
+		Help:  "Answer HTTP requests at --admin only with this token (Authorization: Bearer), but for /healthz and /readyz.",
+		value: func(c *Config) Value { return &secret{&c.AdminToken} },
+	},
+	{
+		Name: "pprof", Group: groupOperators, Placeholder: "YES",
+		Help:  "Serve profiles of the process at /debug/pprof/ of --admin.",
+		value: func(c *Config) Value { return &toggle{&c.Pprof} },
+	},
+	{
+		Name: "top-keys", Group: groupOperators, Placeholder: "MODE", Mutable: true,
+		Help:  "How RL.TOP, metrics and the page show the keys denied most: plain, hashed for privacy, or off, which does not count them.",
+		value: func(c *Config) Value { return &word{&c.TopKeys, []string{"plain", "hashed", "off"}} },
+	},
+	{
+		Name: "slowlog-log-slower-than", Group: groupOperators, Placeholder: "N", Mutable: true,
+		Help:  "Commands that take more microseconds than this are kept in SLOWLOG; 0 is all, -1 is none.",
+		value: func(c *Config) Value { return &integer{&c.SlowlogMicros, -1, 1_000_000_000} },
+	},
+	{
+		Name: "slowlog-max-len", Group: groupOperators, Placeholder: "N", Mutable: true,
+		Help:  "Most entries SLOWLOG keeps; the oldest go first.",
+		value: func(c *Config) Value { return &integer{&c.SlowlogLength, 0, 10_000} },
+	},
+	{
+		Name: "latency-monitor-threshold", Group: groupOperators, Placeholder: "N", Mutable: true,
+		Help:  "What takes more milliseconds than this is kept as an event for LATENCY; 0 is nothing.",
+		value: func(c *Config) Value { return &integer{&c.LatencyMillis, 0, 1_000_000} },
+	},
+}
+
+// AdminIsDefault reports whether the HTTP server for operators is where it is if nothing is said about it. Nobody asked
+// for that address, so it gives way to whoever needs it.
+func (c *Config) AdminIsDefault() bool { return c.Admin == Default().Admin }
+
+// AdminAddress is where the HTTP server for operators listens, "" if nowhere: off, or at an address by default that this
+// server needs for something else.
+func (c *Config) AdminAddress() string {
+	if c.AdminIsDefault() && (slices.ContainsFunc(c.Listen, func(a string) bool { return overlap(a, c.Admin) }) ||
+		c.ClusterListen != "" && overlap(c.ClusterListen, c.Admin)) {
+		return ""
+	}
+	return c.Admin
+}
+
+// checkAdmin keeps strangers from the HTTP server for operators.
+func checkAdmin(c *Config) error {
+	host, _, _ := net.SplitHostPort(c.Admin)
+	switch {
+	case c.Admin == "" && c.AdminToken != "":
+		return contradictf("admin-token needs an address at which to ask for it: name one with admin, or leave admin-token out")
+	case c.Admin == "" && c.Pprof:
+		return contradictf("pprof needs an address to be served at: name one with admin, or leave pprof out")
+	case c.Admin != "" && c.AdminToken == "" && !isLoopback(host):
+		return contradictf("admin (%s) can be reached from other machines, which could read and change limits: set admin-token, or listen on a loopback address such as 127.0.0.1:6380", c.Admin)
+	}
+	return nil
+}
