@@ -342,7 +342,7 @@ func TestSecondServerIsRefused(t *testing.T) {
 	defer cancel()
 	var stderr strings.Builder
 	p := &process{readFile: files{}.read, stdout: io.Discard, stderr: &stderr}
-	code := p.run(ctx, []string{"server", "--listen", "127.0.0.1:0", "--dir", dir})
+	code := p.run(ctx, []string{"server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", dir})
 	want := "stint: another Stint keeps its state in " + dir + "; stop it or choose another directory with --dir\n"
 	if code != exitFailed || stderr.String() != want {
 		t.Errorf("exit %d, %q, want %q", code, stderr.String(), want)
