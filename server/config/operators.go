@@ -51,8 +51,11 @@ func (c *Config) AdminIsDefault() bool { return c.Admin == Default().Admin }
 // AdminAddress is where the HTTP server for operators listens, "" if nowhere: off, or at an address by default that this
 // server needs for something else.
 func (c *Config) AdminAddress() string {
-	if c.AdminIsDefault() && (slices.ContainsFunc(c.Listen, func(a string) bool { return overlap(a, c.Admin) }) ||
-		c.ClusterListen != "" && overlap(c.ClusterListen, c.Admin)) {
+	needed := slices.Concat(c.Listen, c.TLSListen)
+	if c.ClusterListen != "" {
+		needed = append(needed, c.ClusterListen)
+	}
+	if c.AdminIsDefault() && slices.ContainsFunc(needed, func(a string) bool { return overlap(a, c.Admin) }) {
 		return ""
 	}
 	return c.Admin
