@@ -16,7 +16,9 @@ import (
 // generous is a timeout for tests that are not about it: on a machine that is busy, 20 ms may pass.
 const generous = 10 * time.Second
 
+// connect makes a limiter on the shared server, of which it makes all limits as good as new.
 func connect(t testing.TB, options ...stint.Option) *stint.Limiter {
+	flush(t)
 	options = append([]stint.Option{stint.Timeout(generous)}, options...)
 	l := stint.Connect([]string{address}, stint.FailClosed(), options...)
 	t.Cleanup(func() {
@@ -25,6 +27,14 @@ func connect(t testing.TB, options ...stint.Option) *stint.Limiter {
 		}
 	})
 	return l
+}
+
+func flush(t testing.TB) {
+	rdb := redis.NewClient(&redis.Options{Addr: address})
+	defer rdb.Close()
+	if err := rdb.FlushAll(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // limits are one of each algorithm, of 5 tokens that come back too slowly to matter.
@@ -177,6 +187,7 @@ func TestAllAndCheck(t *testing.T) {
 }
 
 func TestClientsOfTheApplication(t *testing.T) {
+	flush(t)
 	for name, client := range map[string]redis.UniversalClient{
 		"RESP3":     redis.NewClient(&redis.Options{Addr: address}),
 		"RESP2":     redis.NewClient(&redis.Options{Addr: address, Protocol: 2}),

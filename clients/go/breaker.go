@@ -55,18 +55,21 @@ func (b *breaker) failed(begun time.Time, cause error) {
 	}
 	b.lastFail = time.Now()
 	opens := b.inRow.Add(1) >= b.failures
-	if opens {
-		b.open.Store(true)
-		b.schedule(b.coolDown)
-	}
+	b.open.Store(opens)
 	b.mu.Unlock()
 	if opens {
-		b.changed(true, cause)
+		b.changed(true, cause) // before the first probe, so that it is told before the closing is
+		b.mu.Lock()
+		b.schedule(b.coolDown)
+		b.mu.Unlock()
 	}
 }
 
 // schedule has the server probed after about d. b.mu is held.
 func (b *breaker) schedule(d time.Duration) {
+	if b.closed {
+		return
+	}
 	jittered := d/2 + rand.N(d) // so that the processes do not all ask at once
 	b.timer = time.AfterFunc(jittered, func() { b.tryAgain(d) })
 }

@@ -87,21 +87,22 @@ func FreeAddress() (string, error) {
 	return listener.Addr().String(), nil
 }
 
-// Start starts a server on a free loopback port, or on the address given with --listen, and waits until it is ready.
+// Start starts a server on a free loopback port and waits until it is ready.
 func Start(flags ...string) (*Server, error) {
+	address, err := FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	return StartAt(address, flags...)
+}
+
+// StartAt starts a server on an address and waits until it is ready.
+func StartAt(address string, flags ...string) (*Server, error) {
 	path, err := build()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{ended: make(chan struct{})}
-	if s.Address, err = FreeAddress(); err != nil {
-		return nil, err
-	}
-	for i, flag := range flags {
-		if flag == "--listen" {
-			s.Address = flags[i+1]
-		}
-	}
+	s := &Server{Address: address, ended: make(chan struct{})}
 	admin, err := FreeAddress()
 	if err != nil {
 		return nil, err
