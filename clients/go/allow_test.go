@@ -171,11 +171,12 @@ func TestAllAndCheck(t *testing.T) {
 		t.Errorf("All with a queue = %v", err)
 	}
 
+	rdb := redis.NewClient(&redis.Options{Addr: address})
+	defer rdb.Close()
+	rdb.Do(t.Context(), "RL.POLICY", "DEL", t.Name())
 	if _, err := l.Check(t.Context(), t.Name(), "7"); err == nil || !strings.Contains(err.Error(), "no such policy") {
 		t.Errorf("Check of no policy: %v", err)
 	}
-	rdb := redis.NewClient(&redis.Options{Addr: address})
-	defer rdb.Close()
 	if err := rdb.Do(t.Context(), "RL.POLICY", "SET", t.Name(), "TB", t.Name()+":{}", 2, "2/d").Err(); err != nil {
 		t.Fatal(err)
 	}

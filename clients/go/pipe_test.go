@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -117,13 +118,26 @@ func TestPipeIsBounded(t *testing.T) {
 func TestBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cause := errors.New("cause")
+		var mu sync.Mutex // around probes, changes and begun
 		var probes []time.Duration
 		begun := time.Now()
-		answer := cause
+		var works atomic.Bool
 		var changes []string
 		b := &breaker{failures: 3, coolDown: time.Second,
-			probe:   func(context.Context) error { probes = append(probes, time.Since(begun)); return answer },
-			changed: func(open bool, err error) { changes = append(changes, fmt.Sprint(open, " ", err)) },
+			probe: func(context.Context) error {
+				mu.Lock()
+				probes = append(probes, time.Since(begun))
+				mu.Unlock()
+				if works.Load() {
+					return nil
+				}
+				return cause
+			},
+			changed: func(open bool, err error) {
+				mu.Lock()
+				changes = append(changes, fmt.Sprint(open, " ", err))
+				mu.Unlock()
+			},
 		}
 		for range 2 { // each overlaps with the one before it and counts as one with it
 			old := time.Now()
@@ -143,9 +157,18 @@ func TestBreaker(t *testing.T) {
 		if !b.open.Load() {
 			t.Error("not open after three failures in a row")
 		}
+		mu.Lock()
 		begun = time.Now()
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		mu.Unlock()
+		pass := func() int {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return len(probes)
+		}
+		pass()
+		mu.Lock()
 		if len(probes) < 6 {
 			t.Errorf("probes at %v", probes)
 		}
@@ -157,16 +180,13 @@ func TestBreaker(t *testing.T) {
 			}
 			before = at
 		}
-		answer = nil
-		time.Sleep(time.Minute)
-		synctest.Wait()
+		mu.Unlock()
+		works.Store(true)
+		count := pass()
 		if b.open.Load() || fmt.Sprint(changes) != "[true cause false <nil>]" {
 			t.Errorf("open: %v, changes: %v", b.open.Load(), changes)
 		}
-		count := len(probes)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if len(probes) != count {
+		if pass() != count {
 			t.Error("probes go on though it is closed")
 		}
 		for range 3 {
@@ -174,9 +194,7 @@ func TestBreaker(t *testing.T) {
 			b.failed(time.Now(), cause)
 		}
 		b.close()
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if len(probes) != count {
+		if pass() != count {
 			t.Error("probes after close")
 		}
 	})

@@ -158,8 +158,30 @@ func (s *Server) Kill() {
 	_ = s.command.Wait()
 }
 
-// Pause stops the process with SIGSTOP: its connections stay open and nothing answers.
-func (s *Server) Pause() error { return s.command.Process.Signal(syscall.SIGSTOP) }
+// Pause stops the process with SIGSTOP, and returns when all its threads have stopped: its connections stay open and
+// nothing answers.
+func (s *Server) Pause() error {
+	if err := s.command.Process.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(stopTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if s.stopped() {
+			return nil
+		}
+	}
+	return fmt.Errorf("the server still runs %v after SIGSTOP", stopTimeout)
+}
+
+func (s *Server) stopped() bool {
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.command.Process.Pid))
+	for _, thread := range threads {
+		stat, err := os.ReadFile(thread)
+		if err == nil && !strings.Contains(string(stat), ") T ") {
+			return false
+		}
+	}
+	return len(threads) > 0
+}
 
 // Resume lets it go on.
 func (s *Server) Resume() error { return s.command.Process.Signal(syscall.SIGCONT) }
