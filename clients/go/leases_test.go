@@ -1,0 +1,185 @@
+package stint_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	stint "github.com/stintdb/stint/clients/go"
+)
+
+// TestLeasesReturnTheRest: what was not used is there again after Close. Of a window that is exact; of a bucket, each
+// refund leaves out what comes back within a second, here one or two tokens.
+func TestLeasesReturnTheRest(t *testing.T) {
+	for name, limit := range map[string]stint.Limit{"bucket": stint.PerDay(100_000), "window": stint.Window(100_000, stint.Starting(time.Hour))} {
+		t.Run(name, func(t *testing.T) {
+			l := connect(t)
+			leases := l.Lease(stint.LeaseOptions{})
+			used, most := int64(0), int64(0)
+			for ; used < 20_000; used++ {
+				if r, err := leases.Allow(t.Context(), t.Name(), limit); err != nil || !r.Allowed || r.Source != stint.Leased {
+					t.Fatalf("%+v, %v", r, err)
+				}
+				most = max(most, leases.Held(t.Name()))
+			}
+			if most < 10 {
+				t.Errorf("at most %d tokens were held: nothing was leased", most)
+			}
+			if err := leases.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			r, err := l.Peek(t.Context(), t.Name(), limit, 1)
+			inexact := int64(0)
+			if name == "bucket" {
+				inexact = 10
+			}
+			if taken := 100_000 - 1 - r.Remaining; err != nil || taken < used-inexact || taken > used+inexact {
+				t.Errorf("%d are taken at the server after %d were used; %v", taken, used, err)
+			}
+			if r, err := leases.Allow(t.Context(), t.Name(), limit); err != nil || !r.Allowed || r.Source != stint.Server {
+				t.Errorf("after Close: %+v, %v", r, err)
+			}
+		})
+	}
+}
+
+// TestLeasesTakeInChunks: the server sees a thousandth of the decisions.
+func TestLeasesTakeInChunks(t *testing.T) {
+	var requests, taken, returned atomic.Int64
+	l := connect(t, stint.WithHooks(stint.Hooks{Lease: func(_ string, n int64) {
+		requests.Add(1)
+		if n > 0 {
+			taken.Add(n)
+		} else {
+			returned.Add(-n)
+		}
+	}}))
+	leases := l.Lease(stint.LeaseOptions{})
+	const decisions = 1_000_000
+	limit := stint.PerSecond(100_000_000)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range decisions / 4 {
+				if r, err := leases.Allow(context.Background(), t.Name(), limit); err != nil || !r.Allowed {
+					t.Errorf("%+v, %v", r, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	if err := leases.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := requests.Load(); n > decisions/1000 {
+		t.Errorf("%d requests for %d decisions", n, decisions)
+	}
+	if taken.Load()-returned.Load() < decisions {
+		t.Errorf("%d taken and %d given back for %d decisions", taken.Load(), returned.Load(), decisions)
+	}
+}
+
+// TestLeasesNearTheLimit: several processes use the limit up to the last token, and not one more.
+func TestLeasesNearTheLimit(t *testing.T) {
+	connect(t)
+	const tokens, processes = 20_000, 4
+	limit := stint.PerDay(tokens)
+	var granted atomic.Int64
+	var all sync.WaitGroup
+	for range processes {
+		l := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(generous))
+		defer l.Close()
+		leases := l.Lease(stint.LeaseOptions{})
+		for range 4 {
+			all.Go(func() {
+				for denied := 0; denied < 1000; {
+					r, err := leases.Allow(context.Background(), t.Name(), limit)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if r.Allowed {
+						granted.Add(1)
+					} else {
+						denied++
+					}
+				}
+			})
+		}
+		defer leases.Close(t.Context())
+	}
+	all.Wait()
+	// During the run, a token comes in every 4.3 s; that is allowed for, generously.
+	if n := granted.Load(); n < tokens-100 || n > tokens+20 {
+		t.Errorf("%d let through of %d", n, tokens)
+	}
+}
+
+// TestLeasesWithoutServer: what is in hand can be spent, and then the policy decides.
+func TestLeasesWithoutServer(t *testing.T) {
+	server := startServer(t)
+	l := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(quick))
+	defer l.Close()
+	leases := l.Lease(stint.LeaseOptions{})
+	defer leases.Close(t.Context())
+	limit := stint.PerDay(1_000_000)
+	waitFor(t, "tokens are held", func() bool {
+		for range 10_000 {
+			if _, err := leases.Allow(t.Context(), "k", limit); err != nil {
+				t.Fatal(err)
+			}
+			if leases.Held("k") > 100 {
+				return true
+			}
+		}
+		return false
+	})
+	server.Kill()
+	leased := 0
+	waitFor(t, "the policy decides", func() bool {
+		r, err := leases.Allow(t.Context(), "k", limit)
+		if r.Source == stint.Leased && r.Allowed {
+			leased++
+		}
+		return err == nil && r.Source == stint.Fallback && !r.Allowed && r.Cause != nil
+	})
+	if leased == 0 {
+		t.Error("nothing was let through from memory")
+	}
+}
+
+func TestLeasesOfOtherLimits(t *testing.T) {
+	l := connect(t)
+	leases := l.Lease(stint.LeaseOptions{MaxKeys: 2})
+	defer leases.Close(t.Context())
+	for name, limit := range map[string]stint.Limit{
+		"gcra": stint.GCRA(4, 5, 24*time.Hour), "sliding window": stint.SlidingWindow(5, 24*time.Hour), "sliding log": stint.SlidingLog(5, 24*time.Hour),
+		"queue": stint.PerDay(5).Queue(3), "quickly full": stint.PerSecond(1000).Burst(2), "short window": stint.Window(5, stint.Starting(50*time.Millisecond)),
+	} {
+		if r, err := leases.Allow(t.Context(), name, limit); err != nil || !r.Allowed || r.Source != stint.Server {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	for i := range 4 {
+		want := stint.Leased
+		if i >= 2 {
+			want = stint.Server
+		}
+		if r, err := leases.Allow(t.Context(), fmt.Sprint("key", i), stint.PerDay(5)); err != nil || !r.Allowed || r.Source != want {
+			t.Errorf("key %d: %+v, %v", i, r, err)
+		}
+	}
+	if r, err := leases.AllowN(t.Context(), "key0", stint.PerDay(5), 6); err != nil || r.Allowed || r.RetryAfter != stint.Never {
+		t.Errorf("more than there can be: %+v, %v", r, err)
+	}
+	if r, err := leases.Allow(t.Context(), "key0", stint.PerDay(50)); err != nil || !r.Allowed || r.Limit != 50 || r.Source != stint.Leased {
+		t.Errorf("another limit on the key: %+v, %v", r, err)
+	}
+	if _, err := leases.Allow(t.Context(), "gcra", stint.PerDay(5)); err == nil {
+		t.Error("no error for a key of another algorithm")
+	}
+}
