@@ -19,11 +19,11 @@ import (
 type model struct {
 	limit Limit
 
-	mu       sync.Mutex
-	fullAt   int64 // of a bucket, in count-ths of a nanosecond
-	windows  []window
-	asked    int
-	spent    []spending
+	mu      sync.Mutex
+	fullAt  int64 // of a bucket, in count-ths of a nanosecond
+	windows []window
+	asked   int
+	spent   []spending
 }
 
 // A spending is tokens that a process let through.
