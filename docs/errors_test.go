@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	errorText = regexp.MustCompile(`^(ERR|OOM|WRONGTYPE|NOPROTO|EXECABORT|MISCONF|WRONGPASS|NOAUTH|NOPERM|LIMITED|DENIED|Protocol error:)( |$)`)
+	errorText = regexp.MustCompile(`^(ERR|OOM|WRONGTYPE|NOPROTO|EXECABORT|MISCONF|WRONGPASS|NOAUTH|NOPERM|LIMITED|DENIED|UNCERTAIN|CLUSTERDOWN|BUSY|MOVED|Protocol error:)( |$)`)
 	verb      = regexp.MustCompile(`%[+#]?[a-z]`)
 )
 

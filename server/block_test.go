@@ -135,16 +135,63 @@ func TestKillItself(t *testing.T) {
 	}
 }
 
-// A client that hangs up while a decision is on its way leaves nothing that waits.
+// A client that hangs up while a decision is on its way leaves nothing that waits, and what was reserved for it goes back.
 func TestHangUpBeforeDecision(t *testing.T) {
-	p := newLaterPlayer(t, 0)
-	p.open("a").deliver(frames("TB.ACQUIRE k 1 1/s"))
-	b := p.open("b")
-	b.traffic(frames("TB.ACQUIRE k 1 1/s BLOCK 10s"))
-	b.hangUp()
-	p.settle()
-	p.Advance(time.Hour)
-	if b.sent.Len() > 0 || p.waits.Len() > 0 || p.clients.count() != 1 {
-		t.Errorf("sent %q, %d wait, %d clients", b.sent.String(), p.waits.Len(), p.clients.count())
+	for _, order := range []string{"leaves, then decided", "decided, then leaves"} {
+		p := newLaterPlayer(t, 0)
+		p.open("a").deliver(frames("TB.ACQUIRE k 1 1/s"))
+		b := p.open("b")
+		b.traffic(frames("TB.ACQUIRE k 1 1/s BLOCK 10s"))
+		if order == "decided, then leaves" {
+			p.later.finish()
+		}
+		b.hangUp()
+		p.settle()
+		if b.sent.Len() > 0 || p.waits.Len() > 0 || p.clients.count() != 1 {
+			t.Errorf("%s: sent %q, %d wait, %d clients", order, b.sent.String(), p.waits.Len(), p.clients.count())
+		}
+		p.Advance(time.Second)
+		eventually(t, "what was reserved for the client has gone back", func() bool {
+			got, err := p.Do("c", bytesOf([]string{"TB.ACQUIRE", "k", "1", "1/s", "PEEK"}), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got == "[1 1 0 0 1000]"
+		})
+	}
+}
+
+// The same over sockets and with clients that hang up at any time: when all have gone, all that is taken is what was
+// answered.
+func TestHangUpsAtAnyTime(t *testing.T) {
+	h := newHost(t, func(l *Local) Decider { return &laterLocal{Local: l, alone: true} })
+	stop := h.start(t)
+	defer func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if reply, err := h.speaker(t).ask("TB.ACQUIRE k 10 1/h 10"); reply != "[10 10 0 0 36000000]" {
+		t.Fatal(reply, err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		conn := h.dial(t)
+		if _, err := conn.Write(frames("TB.ACQUIRE k 10 1/h 1 BLOCK 1000h")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(random.IntN(300)) * time.Microsecond) // anywhere between sent and held
+		conn.Close()
+	}
+	s := h.speaker(t)
+	eventually(t, "all that was reserved has gone back", func() bool {
+		reply, err := s.ask("TB.ACQUIRE k 10 1/h 1 PEEK")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return reply == "[0 10 0 3600000 36000000]"
+	})
+	if n := h.waits.Len(); n != 0 {
+		t.Errorf("%d still wait", n)
 	}
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"sync"
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
@@ -46,11 +47,15 @@ func (s *session) release(ws *workspace) {
 	h.row.Reply(&ws.out, []engine.Op{h.op}, []engine.Result{h.result})
 }
 
-// abandon gives up what the session was waiting for, because its client has gone: the tokens go back, and those who
-// wait behind it move up.
+// abandon gives up what the session was waiting for, because its client has gone: the tokens of a reply that was held,
+// or that is going to be, go back, and those who wait behind it move up.
 func (s *session) abandon() {
 	if a := s.awaited; a != nil && a.wait != nil {
 		s.host.waits.cancel(a.wait)
+	}
+	if s.kept != nil {
+		s.left.Store(true)
+		s.settle()
 	}
 	h := s.held
 	if h == nil || !s.host.waits.cancel(h.wait) {
@@ -58,10 +63,60 @@ func (s *session) abandon() {
 	}
 	s.held = nil
 	s.waiting.Store(false)
+	s.host.refund(h.op)
+}
+
+// settle gives back what a batch reserved for a client that left before it was decided. It is called when the batch is
+// finished and when the connection is closed; whichever comes second does it.
+func (s *session) settle() {
+	if !s.done.Load() || !s.left.Load() || s.settled.Swap(true) {
+		return
+	}
+	ws := s.kept
+	for i := range ws.replies {
+		r := &ws.replies[i]
+		if !r.hold || !ws.batch.Results[r.first].Allowed || ws.batch.Results[r.first].Wait <= 0 {
+			continue
+		}
+		op, result := ws.batch.Ops[r.first], &ws.batch.Results[r.first]
+		op.Tokens = result.Granted
+		// It takes its place in the queue and leaves it, which moves up those who came behind it.
+		if s.host.waits.cancel(s.host.waits.add(op, s.host.clock.Now()+result.Wait, func() {})) {
+			s.host.refund(op)
+		}
+	}
+}
+
+// refund gives back what a reservation took. A cluster that can't be asked leaves it taken, which is the safe side.
+func (s *Server) refund(reserved engine.Op) {
 	b := &engine.Batch{
-		Ops:     []engine.Op{{Verb: engine.Refund, Key: h.op.Key, Tokens: h.op.Tokens}},
+		Ops:     []engine.Op{{Verb: engine.Refund, Key: reserved.Key, Tokens: reserved.Tokens}},
 		Results: make([]engine.Result, 1),
 		Done:    func() {},
 	}
-	s.host.decider.Decide(b)
+	s.decider.Decide(b)
+}
+
+// late runs what is left to do for connections that are closed, on goroutines of its own, until the server ends.
+type late struct {
+	mu      sync.Mutex
+	ended   bool
+	running sync.WaitGroup
+}
+
+// run starts f, unless the server has ended: then there may be no store any more.
+func (l *late) run(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.running.Go(f)
+	}
+}
+
+// end waits for all that was started and lets nothing more start.
+func (l *late) end() {
+	l.mu.Lock()
+	l.ended = true
+	l.mu.Unlock()
+	l.running.Wait()
 }

@@ -32,10 +32,8 @@ var infoSections = []struct {
 	{"Memory", (*Server).infoMemory},
 	{"Persistence", (*Server).infoPersistence},
 	{"Stats", (*Server).infoStats},
-	{"Replication", func(*Server) []field {
-		return []field{{"role", "master"}, {"connected_slaves", 0}, {"master_repl_offset", 0}}
-	}},
-	{"Cluster", func(*Server) []field { return []field{{"cluster_enabled", 0}} }},
+	{"Replication", (*Server).infoReplication},
+	{"Cluster", (*Server).infoCluster},
 	{"Policies", (*Server).infoPolicies},
 	{"Keyspace", (*Server).infoKeyspace},
 }
@@ -71,9 +69,10 @@ func (s *Server) infoServer() []field {
 			break
 		}
 	}
+	mode, _ := command.ModeAndRole(s.cluster)
 	uptime := int64(s.clock.Uptime().Seconds())
 	return []field{
-		{"redis_version", command.RedisVersion}, {"stint_version", s.version}, {"redis_mode", "standalone"},
+		{"redis_version", command.RedisVersion}, {"stint_version", s.version}, {"redis_mode", mode},
 		{"os", runtime.GOOS}, {"arch_bits", 64}, {"go_version", runtime.Version()}, {"process_id", os.Getpid()},
 		{"run_id", s.runID}, {"tcp_port", port}, {"server_time_usec", s.clock.Now() / 1000},
 		{"uptime_in_seconds", uptime}, {"uptime_in_days", uptime / 86400}, {"config_file", cfg.File},

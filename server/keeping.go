@@ -2,11 +2,9 @@ package server
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/stintdb/stint/server/command"
-	"github.com/stintdb/stint/server/resp"
 )
 
 // Keeper keeps the store's state on disk, as the server sees it.
@@ -36,6 +34,15 @@ type KeeperStatus struct {
 
 // Save implements [command.Server].
 func (s *Server) Save(done func(error)) error {
+	if s.cluster != nil {
+		s.cluster.Snapshot(func(err error) {
+			if err != nil {
+				err = fmt.Errorf("ERR the snapshot could not be written: %w", err)
+			}
+			done(err)
+		})
+		return nil
+	}
 	if s.keeper == nil {
 		return command.ErrNoDir
 	}
@@ -63,7 +70,11 @@ func (s *Server) SaveAlone() error {
 
 // LastSave implements [command.Server].
 func (s *Server) LastSave() int64 {
-	if s.keeper != nil {
+	if s.cluster != nil {
+		if at := s.cluster.Status().LastSnapshot; !at.IsZero() {
+			return at.Unix()
+		}
+	} else if s.keeper != nil {
 		if at := s.keeper.Status().LastSave; !at.IsZero() {
 			return at.Unix()
 		}
@@ -72,6 +83,9 @@ func (s *Server) LastSave() int64 {
 }
 
 func (s *Server) infoPersistence() []field {
+	if s.cluster != nil {
+		return []field{{"loading", 0}, {"aof_enabled", 1}, {"rdb_last_save_time", s.LastSave()}, {"durability", "raft"}}
+	}
 	if s.keeper == nil {
 		return []field{{"loading", 0}, {"aof_enabled", 0}, {"durability", "none"}}
 	}
@@ -107,43 +121,4 @@ func zeroOrOne(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// awaited is a reply that comes when something outside the session is done.
-type awaited struct {
-	over   atomic.Bool
-	err    error // set before over
-	quiet  bool
-	finish func(w *resp.Writer) // if not nil, writes the reply
-	wait   *waiter              // what sets over, if that is a time
-}
-
-// finishAwaited writes the reply that has become ready.
-func (s *session) finishAwaited(ws *workspace) {
-	a, w := s.awaited, &ws.out
-	s.awaited = nil
-	mark := len(w.Buf)
-	switch {
-	case a.finish != nil:
-		a.finish(w)
-		s.publish()
-	case a.err != nil:
-		w.Error(a.err.Error())
-	default:
-		w.Status("OK")
-	}
-	if a.quiet {
-		w.Buf = w.Buf[:mark]
-	}
-}
-
-// Await implements [command.Session].
-func (s *session) Await(start func(done func(error))) {
-	a := &awaited{quiet: s.silent}
-	s.awaited = a
-	start(func(err error) {
-		a.err = err
-		a.over.Store(true)
-		s.wake()
-	})
 }

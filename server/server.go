@@ -20,19 +20,20 @@ import (
 
 // Server accepts connections and answers them. Create one with [New], run it with [Server.Serve].
 type Server struct {
-	settings atomic.Pointer[config.Config]
-	setMu    sync.Mutex // one CONFIG SET at a time
-	decider  Decider
-	keys     Sweeper
-	clock    *Clock
-	log      *slog.Logger
-	version  string
-	keeper   Keeper     // nil if nothing is kept on disk
-	cluster  Membership // nil if this server stands alone
-	changed  func(*config.Config)
-	runID    string
-	users    *acl.Users
-	guard    guard
+	settings    atomic.Pointer[config.Config]
+	setMu       sync.Mutex // one CONFIG SET at a time
+	decider     Decider
+	keys        Sweeper
+	clock       *Clock
+	log         *slog.Logger
+	version     string
+	keeper      Keeper     // nil if nothing is kept on disk
+	cluster     Membership // nil if this server stands alone
+	redirecting bool       // as a node of a cluster it may answer MOVED
+	changed     func(*config.Config)
+	runID       string
+	users       *acl.Users
+	guard       guard
 
 	clients    clients
 	secure     []net.Listener // for TLS
@@ -47,6 +48,7 @@ type Server struct {
 	operator   *acl.User // who may do everything
 	lag        lag
 	workspaces sync.Pool
+	late       late
 
 	engine   gnet.Engine
 	serving  atomic.Bool // connections are accepted
@@ -82,6 +84,7 @@ type Options struct {
 // New returns a server that listens to nothing yet.
 func New(o Options) *Server {
 	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, keeper: o.Keeper, cluster: o.Cluster, changed: o.Changed, runID: newRunID()}
+	s.redirecting = o.Cluster != nil && o.Config.Redirect == "moved"
 	s.settings.Store(&o.Config)
 	s.guard = newGuard()
 	if s.users = o.Users; s.users == nil {
@@ -110,6 +113,7 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 	s.stop = stop
 	s.stopMu.Unlock()
 	defer s.waits.stop()
+	defer s.late.end()
 
 	run, err := s.listen(ready)
 	if err != nil {

@@ -34,6 +34,7 @@ type session struct {
 	client    command.Client
 	user      *acl.User // nil before the connection has logged in
 	multi     transaction
+	inExec    bool // the replies of an EXEC are being written
 	closing   bool
 
 	started int64 // clock: when what is carried out now arrived
@@ -41,9 +42,11 @@ type session struct {
 	kept      *workspace // a batch the decider has not finished
 	done      atomic.Bool
 	onDecided func()      // the Done of every batch, made once
+	left      atomic.Bool // the connection was closed while kept was being decided
+	settled   atomic.Bool // what that leaves to do has been
 	held      *held       // a granted reply that waits for its time
 	awaited   *awaited    // a reply that waits for something outside
-	waiting   atomic.Bool // held is set
+	waiting   atomic.Bool // held or awaited is set
 
 	// what other connections see of this one
 	seen       atomic.Pointer[command.Client]
@@ -76,6 +79,7 @@ type reply struct {
 	count int
 	hold  bool
 	quiet bool     // to be dropped: CLIENT REPLY
+	slot  uint16   // of its first key, where clients are redirected
 	err   error    // in place of an answer
 	args  [][]byte // of a command without operations, inside EXEC
 }
@@ -204,6 +208,7 @@ func (s *session) execute(args [][]byte, ws *workspace) (taken bool) {
 		return true
 	}
 	ws.add(s, row, args, err, s.takeReplyMode())
+	s.redirect(ws)
 	if ws.request.Hold || len(ws.batch.Ops) >= maxBatchOps {
 		s.flush(ws)
 	}
@@ -304,9 +309,13 @@ func (s *session) flush(ws *workspace) {
 func (s *session) answer(ws, out *workspace) {
 	w := &out.out
 	start := len(w.Buf)
+	if ws.exec && s.answerUndecided(ws, out) {
+		return
+	}
 	if ws.exec && !ws.replies[0].quiet {
 		w.Array(len(ws.replies))
 	}
+	s.inExec = ws.exec
 	for i := range ws.replies {
 		r := &ws.replies[i]
 		mark := len(w.Buf)
@@ -321,6 +330,7 @@ func (s *session) answer(ws, out *workspace) {
 			break
 		}
 	}
+	s.inExec = false
 	ws.clear()
 }
 
@@ -330,6 +340,8 @@ func (s *session) answerOne(r *reply, ops []engine.Op, results []engine.Result, 
 		out.out.Error(r.err.Error())
 	case r.args != nil:
 		r.row.Run(s, &out.out, r.args)
+	case command.Undecided(ops, results) != engine.OK:
+		out.out.Error(s.undecided(command.Undecided(ops, results), int(r.slot)))
 	case r.hold && results[0].Allowed && results[0].Wait > 0:
 		s.hold(r, ops[0], results[0])
 	default:
@@ -355,6 +367,9 @@ func bounds(cfg *config.Config) command.Bounds {
 // decided is the Done of this session's batches; it may run on any goroutine.
 func (s *session) decided() {
 	s.done.Store(true)
+	if s.left.Load() {
+		s.host.late.run(s.settle) // which decides: not for the goroutine of whoever has just decided
+	}
 	s.wake()
 }
 

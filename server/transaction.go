@@ -36,6 +36,9 @@ func (s *session) queue(row *command.Row, args [][]byte, err error, ws *workspac
 	if err == nil && !s.user.IsUnlimited() {
 		err = s.permitQueued(row, args)
 	}
+	if err == nil {
+		err = s.redirectQueued(row, args)
+	}
 	if err != nil {
 		s.multi.broken, s.multi.queued = true, nil
 		ws.out.Error(err.Error())
@@ -111,6 +114,9 @@ func (s *session) Exec(w *resp.Writer) {
 			last.hold = false
 			ws.batch.Ops[last.first].MaxWait = engine.NoWait
 		}
+	}
+	if s.redirectExec(ws, &ws.out) {
+		ws.clear()
 	}
 	s.flush(ws)
 	s.record(ws, s.started)

@@ -1,10 +1,211 @@
 package command
 
-import "github.com/stintdb/stint/server/resp"
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
 
-// clusterRows answer as a Redis without cluster mode does, in the words by which clients decide to talk to one node.
+	"github.com/stintdb/stint/server/resp"
+)
+
+// clusterRows answer clients that look for the node to ask: the leader, which has every slot, with the other nodes as
+// its replicas. A server that stands alone answers as a Redis without cluster mode does, in the words by which clients
+// decide to talk to one node.
 var clusterRows = []Row{{
-	Name: "cluster", Syntax: "subcommand [argument ...]", Since: "0.1.0", Group: "cluster",
-	Summary: "Answers that cluster support is disabled.", Flags: Admin,
-	Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Error(ErrClusterOff.Error()) },
+	Name: "cluster", Syntax: "subcommand", Since: "0.1.0", Group: "cluster", Summary: "Commands by which clients find the leader of a cluster.",
+	Sub: []Row{
+		{Name: "slots", Since: "0.1.0", Group: "cluster", Flags: Connection, Summary: "Who serves which slots: the leader all of them, the other nodes as its replicas.",
+			Run: ofCluster(runClusterSlots)},
+		{Name: "shards", Since: "0.1.0", Group: "cluster", Flags: Connection, Summary: "The same as SLOTS, in another form.", Run: ofCluster(runClusterShards)},
+		{Name: "nodes", Since: "0.1.0", Group: "cluster", Flags: Connection, Summary: "A line for each node.",
+			Run: ofCluster(func(st *ClusterStatus, s Session, w *resp.Writer, _ [][]byte) {
+				w.Verbatim(nodeLines(st, s.Server().Now()))
+			})},
+		{Name: "replicas", Syntax: "node-id", Since: "0.1.0", Group: "cluster", Summary: "A line for each node that follows the leader of that id.",
+			Flags: Connection, Run: ofCluster(runClusterReplicas)},
+		{Name: "info", Since: "0.1.0", Group: "cluster", Flags: Connection, Summary: "Whether the cluster decides, and of how many nodes it is.", Run: ofCluster(runClusterInfo)},
+		{Name: "myid", Since: "0.1.0", Group: "cluster", Flags: Connection, Summary: "This node's id, as the other subcommands show it.",
+			Run: ofCluster(func(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) { w.BulkString(NodeHash(st.NodeID)) })},
+		{Name: "myshardid", Since: "0.1.0", Group: "cluster", Flags: Connection, Summary: "The id of the cluster's only shard.",
+			Run: ofCluster(func(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) { w.BulkString(NodeHash(st.ClusterID)) })},
+		{Name: "keyslot", Syntax: "key", Since: "0.1.0", Group: "cluster", Summary: "The slot a key hashes to, of 16384. All of them are the leader's.",
+			Flags: Fast | Harmless, Keys: Keys{2, 2, 1},
+			Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Int(int64(Slot(args[2]))) }},
+		helpRow("cluster"),
+	},
 }}
+
+// ofCluster is a command that only a node of a cluster can answer.
+func ofCluster(run func(st *ClusterStatus, s Session, w *resp.Writer, args [][]byte)) func(Session, *resp.Writer, [][]byte) {
+	return func(s Session, w *resp.Writer, args [][]byte) {
+		m := s.Server().Membership()
+		if m == nil {
+			w.Error(ErrClusterOff.Error())
+			return
+		}
+		st := m.Status()
+		run(&st, s, w, args)
+	}
+}
+
+// NodeHash is the form in which Redis Cluster shows an id: 40 hexadecimal digits, the same for the same id.
+func NodeHash(id string) string {
+	sum := sha1.Sum([]byte(id))
+	return hex.EncodeToString(sum[:])
+}
+
+// HostPort splits a node's address; of one that is not known both are empty.
+func HostPort(addr string) (host string, port int64) {
+	host, text, _ := net.SplitHostPort(addr)
+	port, _ = strconv.ParseInt(text, 10, 64)
+	return host, port
+}
+
+// serving lists the nodes clients can be sent to, the leader first; none while there is no leader.
+func serving(st *ClusterStatus) (nodes []ClusterMember) {
+	for _, m := range st.Members {
+		switch {
+		case m.ClientAddr == "":
+		case m.Leader:
+			nodes = append([]ClusterMember{m}, nodes...)
+		case m.Reachable:
+			nodes = append(nodes, m)
+		}
+	}
+	if len(nodes) == 0 || !nodes[0].Leader {
+		return nil
+	}
+	return nodes
+}
+
+func runClusterSlots(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) {
+	nodes := serving(st)
+	if nodes == nil {
+		w.Error(ErrNoLeader.Error()) // clients then keep to what they knew, or ask another node
+		return
+	}
+	w.Array(1)
+	w.Array(2 + len(nodes))
+	w.Int(0)
+	w.Int(Slots - 1)
+	for _, m := range nodes {
+		host, port := HostPort(m.ClientAddr)
+		w.Array(4)
+		w.BulkString(host)
+		w.Int(port)
+		w.BulkString(NodeHash(m.ID))
+		w.Map(0)
+	}
+}
+
+func runClusterShards(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) {
+	nodes := serving(st)
+	if nodes == nil {
+		w.Error(ErrNoLeader.Error())
+		return
+	}
+	w.Array(1)
+	w.Map(2)
+	w.BulkString("slots")
+	w.Array(2)
+	w.Int(0)
+	w.Int(Slots - 1)
+	w.BulkString("nodes")
+	w.Array(len(nodes))
+	for _, m := range nodes {
+		host, port := HostPort(m.ClientAddr)
+		w.Map(7)
+		for _, f := range [][2]string{{"id", NodeHash(m.ID)}, {"ip", host}, {"endpoint", host}, {"role", roleOf(m)}, {"health", "online"}} {
+			w.BulkString(f[0])
+			w.BulkString(f[1])
+		}
+		w.BulkString("port")
+		w.Int(port)
+		w.BulkString("replication-offset")
+		w.Int(int64(m.AppliedIndex))
+	}
+}
+
+func roleOf(m ClusterMember) string {
+	if m.Leader {
+		return "master"
+	}
+	return "replica"
+}
+
+// nodeLines is CLUSTER NODES: id, address, flags, master, times of the last ping and pong, epoch, link and slots.
+func nodeLines(st *ClusterStatus, now int64) string {
+	var out strings.Builder
+	for _, m := range st.Members {
+		out.WriteString(nodeLine(st, m, now))
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
+
+func nodeLine(st *ClusterStatus, m ClusterMember, now int64) string {
+	flags, master, link, slots := "slave", "-", "connected", ""
+	switch {
+	case m.Leader:
+		flags, slots = "master", fmt.Sprintf(" 0-%d", Slots-1)
+	case st.HasLeader():
+		master = NodeHash(st.LeaderID)
+	}
+	if m.ID == st.NodeID {
+		flags = "myself," + flags
+	} else if !m.Reachable {
+		flags, link = flags+",fail", "disconnected"
+	}
+	_, port := HostPort(m.Addr)
+	addr := m.ClientAddr
+	if addr == "" {
+		addr = ":0"
+	}
+	return fmt.Sprintf("%s %s@%d %s %s 0 %d %d %s%s", NodeHash(m.ID), addr, port, flags, master, (now-int64(m.LastContact))/1e6, st.Term, link, slots)
+}
+
+func runClusterReplicas(st *ClusterStatus, s Session, w *resp.Writer, args [][]byte) {
+	var lines []string
+	known := false
+	for _, m := range st.Members {
+		switch {
+		case NodeHash(m.ID) == string(args[2]):
+			known = true
+			if !m.Leader {
+				w.Error("ERR The specified node is not a master")
+				return
+			}
+		case !m.Leader:
+			lines = append(lines, nodeLine(st, m, s.Server().Now()))
+		}
+	}
+	if !known {
+		w.Error("ERR Unknown node " + string(clip(args[2], 64)))
+		return
+	}
+	w.Array(len(lines))
+	for _, l := range lines {
+		w.BulkString(l)
+	}
+}
+
+func runClusterInfo(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) {
+	state, ok, fail := "ok", Slots, 0
+	if !st.HasLeader() {
+		state, ok, fail = "fail", 0, Slots
+	}
+	var out strings.Builder
+	for _, f := range []struct {
+		name  string
+		value any
+	}{
+		{"cluster_enabled", 1}, {"cluster_state", state}, {"cluster_slots_assigned", Slots}, {"cluster_slots_ok", ok}, {"cluster_slots_pfail", 0},
+		{"cluster_slots_fail", fail}, {"cluster_known_nodes", len(st.Members)}, {"cluster_size", 1}, {"cluster_current_epoch", st.Term}, {"cluster_my_epoch", st.Term},
+	} {
+		fmt.Fprintf(&out, "%s:%v\r\n", f.name, f.value)
+	}
+	w.Verbatim(out.String())
+}

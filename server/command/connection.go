@@ -130,10 +130,11 @@ func writeHello(s Session, w *resp.Writer, version int) {
 	w.Int(int64(version))
 	w.BulkString("id")
 	w.Int(s.ID())
+	mode, role := ModeAndRole(s.Server().Membership())
 	w.BulkString("mode")
-	w.BulkString("standalone")
+	w.BulkString(mode)
 	w.BulkString("role")
-	w.BulkString("master")
+	w.BulkString(role)
 	w.BulkString("modules")
 	w.Array(0)
 }

@@ -43,6 +43,10 @@ var (
 	ErrSaveBusy      = errors.New("ERR Background save already in progress")
 	ErrNotKept       = errors.New("MISCONF the disk does not take what is decided, and --durability is always: nothing is granted; the log and INFO persistence say why")
 	errNotRefundable = errors.New("ERR key: leases are ended by CC.RELEASE, not refunded")
+	ErrUncertain     = errors.New("UNCERTAIN the cluster could not finish deciding this: whether it was carried out is unknown, and it counts as taken; do not simply send it again")
+	ErrNoLeader      = errors.New("CLUSTERDOWN no leader of the cluster could be asked within --decide-timeout: nothing was taken")
+	ErrOverloaded    = errors.New("BUSY more operations wait to be decided than may: nothing was taken, try again shortly")
+	ErrNoCluster     = errors.New("ERR this server is not a node of a cluster: start it with --cluster-listen")
 	ErrQueryTooBig   = errors.New("ERR Protocol error: more unanswered input than --query-buffer-size allows")
 )
 

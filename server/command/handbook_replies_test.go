@@ -1,9 +1,10 @@
 package command
 
 const (
-	handbookOK   = "`OK`."
-	handbookFive = "five integers: granted, limit, remaining, wait_ms, reset_ms. See [rate-limits.md](rate-limits.md#the-reply)."
-	handbookAll  = "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms, " +
+	handbookNoLeader = "An error while no leader is known."
+	handbookOK       = "`OK`."
+	handbookFive     = "five integers: granted, limit, remaining, wait_ms, reset_ms. See [rate-limits.md](rate-limits.md#the-reply)."
+	handbookAll      = "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms, " +
 		"and an array of limit, remaining and reset_ms for each limit."
 )
 
@@ -103,10 +104,30 @@ var handbookReplies = map[string]string{
 	"save":             handbookOK + " It comes when the snapshot is complete.",
 	"bgsave":           "`Background saving started`.",
 	"lastsave":         "an integer.",
-	"role":             "`master`, 0 and an empty array.",
-	"wait":             "0.",
-	"shutdown":         "none: the connection is closed.",
-	"cluster":          "always an error.",
+	"role": "alone `master`, 0 and an empty array. On the leader of a cluster `master`, the index of the last committed log entry, and for each follower " +
+		"that is up its host, port and applied index. On another node `slave`, the leader's host and port, `connected` or `connect`, and its applied index.",
+	"wait":     "how many other nodes have all that this node answered, an integer: 0 alone. Within EXEC it does not wait and tells what is certain, half of the voters.",
+	"shutdown": "none: the connection is closed.",
+
+	"cluster|slots": "an array of one array: 0, 16383, and for the leader and then each other node that is up an array of host, port, id and an empty map. " + handbookNoLeader,
+	"cluster|shards": "an array of one map of slots and nodes, each a map of id, ip, endpoint, role, health, port and replication-offset, the applied index. " +
+		handbookNoLeader,
+	"cluster|nodes":     "text, a line for each node as Redis Cluster writes it, with times in Unix milliseconds and the term as the epoch.",
+	"cluster|replicas":  "an array of such lines.",
+	"cluster|info":      "text, lines of names and values. `cluster_state` is `fail` while no leader is known.",
+	"cluster|myid":      "40 hexadecimal digits, made from --node-id.",
+	"cluster|myshardid": "40 hexadecimal digits.",
+	"cluster|keyslot":   "an integer from 0 to 16383. Answered without a cluster too.",
+	"cluster|help":      "an array of lines.",
+
+	"raft|info": "a map of cluster_id, node_id, state (`starting`, `follower`, `candidate`, `leader` or `gone`), term, leader_id, leader_addr, leader_client_addr, " +
+		"last_contact_ms, last_log_index, commit_index, applied_index, last_snapshot_index, log_bytes, disk_stalled and cluster_time_usec.",
+	"raft|nodes":    "an array with a map for each node of id, addr, client_addr, role (`leader`, `follower` or `nonvoter`), reachable, applied_index and last_contact_ms.",
+	"raft|add":      handbookOK + " It comes when a majority knows the new member.",
+	"raft|remove":   handbookOK + " It comes when a majority knows.",
+	"raft|transfer": handbookOK + " It comes when the other node is the leader.",
+	"raft|snapshot": handbookOK + " It comes when the snapshot is complete.",
+	"raft|help":     "an array of lines.",
 
 	"command":         "an array with an array for each command: name, arity, flags, first key, last key, step, categories and more.",
 	"command|count":   "an integer.",

@@ -57,9 +57,10 @@ type ClusterStatus struct {
 	CommitIndex       uint64
 	AppliedIndex      uint64
 	LastSnapshotIndex uint64
-	LogBytes          int64 // of the Raft log on disk
-	DiskStalled       bool  // a write of the log takes longer than --cluster-disk-timeout
-	Time              int64 // the cluster's clock: of the last decision applied here, nanoseconds since the Unix epoch
+	LastSnapshot      time.Time // zero if there is none
+	LogBytes          int64     // of the Raft log on disk
+	DiskStalled       bool      // a write of the log takes longer than --cluster-disk-timeout
+	Time              int64     // the cluster's clock: of the last decision applied here, nanoseconds since the Unix epoch
 
 	Entries           int64 // log entries proposed
 	Decisions         int64 // operations in them

@@ -130,12 +130,33 @@ func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	}
 }
 
-func runPolicyList(s Session, w *resp.Writer, _ [][]byte) {
-	names := s.Server().Keys().PolicyNames()
-	w.Array(len(names))
-	for _, n := range names {
-		w.BulkString(n)
+// whenCurrent answers from the local store once that holds all that was acknowledged anywhere before the command came.
+// After READONLY, and within EXEC, it is answered from what the store holds.
+func whenCurrent(s Session, w *resp.Writer, answer func(w *resp.Writer)) {
+	m := s.Server().Membership()
+	if m == nil || s.Client().ReadOnly || !s.MayAwait() {
+		answer(w)
+		return
 	}
+	s.AwaitReply(func(done func(func(*resp.Writer))) {
+		m.Barrier(func(err error) {
+			if err = clusterError(err); err != nil {
+				done(func(w *resp.Writer) { w.Error(err.Error()) })
+				return
+			}
+			done(answer)
+		})
+	})
+}
+
+func runPolicyList(s Session, w *resp.Writer, _ [][]byte) {
+	whenCurrent(s, w, func(w *resp.Writer) {
+		names := s.Server().Keys().PolicyNames()
+		w.Array(len(names))
+		for _, n := range names {
+			w.BulkString(n)
+		}
+	})
 }
 
 func runPolicyGet(s Session, w *resp.Writer, args [][]byte) {
@@ -143,14 +164,20 @@ func runPolicyGet(s Session, w *resp.Writer, args [][]byte) {
 		w.Error(ErrSyntax.Error())
 		return
 	}
-	p, found := s.Server().Keys().Policy(string(args[2]))
+	words := texts(args[2:]) // the arguments are gone when a reply is awaited
+	whenCurrent(s, w, func(w *resp.Writer) { writePolicy(s, w, words) })
+}
+
+// writePolicy shows the policy named by the first word, for the caller that is the second, if there is one.
+func writePolicy(s Session, w *resp.Writer, words []string) {
+	p, found := s.Server().Keys().Policy(words[0])
 	if !found {
 		w.Null()
 		return
 	}
 	limits := p.Parts
-	if len(args) == 4 {
-		limits = p.For(string(args[3]))
+	if len(words) == 2 {
+		limits = p.For(words[1])
 	}
 	w.Map(6)
 	w.BulkString("limits")

@@ -44,16 +44,11 @@ var serverRows = []Row{{
 	Name: "lastsave", Since: "0.1.0", Group: "server", Summary: "When the last snapshot was complete, or else the server started, in Unix seconds.",
 	Flags: Fast | Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(s.Server().LastSave()) },
 }, {
-	Name: "role", Since: "0.1.0", Group: "server", Summary: "The role in replication: master, alone.",
-	Flags: Admin | Fast, Run: func(_ Session, w *resp.Writer, _ [][]byte) {
-		w.Array(3)
-		w.BulkString("master")
-		w.Int(0)
-		w.Array(0)
-	},
+	Name: "role", Since: "0.1.0", Group: "server", Summary: "The role in replication: master alone and as a cluster's leader, slave as another node.",
+	Flags: Admin | Fast, Run: runRole,
 }, {
 	Name: "wait", Syntax: "numreplicas timeout", Since: "0.1.0", Group: "generic",
-	Summary: "How many replicas have what was written: none, alone.", Flags: Blocking | Connection, Run: runWait,
+	Summary: "How many other nodes of the cluster have what was written: waits for numreplicas of them, at most timeout ms, 0 for no bound.", Flags: Blocking | Connection, Run: runWait,
 }, {
 	Name: "shutdown", Syntax: "[NOSAVE | SAVE] [NOW] [FORCE]", Since: "0.1.0", Group: "server",
 	Summary: "Answer what was read, close every connection, and end. NOW does not wait for clients to read their replies; NOSAVE writes no last snapshot.", Flags: Admin | Dangerous | NotInMulti, Run: runShutdown,
@@ -139,16 +134,6 @@ func runBackgroundSave(s Session, w *resp.Writer, args [][]byte) {
 		return
 	}
 	w.Status("Background saving started")
-}
-
-func runWait(_ Session, w *resp.Writer, args [][]byte) {
-	for _, a := range args[1:] {
-		if n, ok := integer(a); !ok || n < 0 {
-			w.Error(ErrNotInteger.Error())
-			return
-		}
-	}
-	w.Int(0)
 }
 
 func runShutdown(s Session, w *resp.Writer, args [][]byte) {

@@ -28,6 +28,10 @@ type Session interface {
 	// Await keeps the reply back, and everything behind it, until start's done is called, from any goroutine: then it is
 	// OK or the error.
 	Await(start func(done func(error)))
+	// AwaitReply is Await for a reply of any kind, which done is given a function to write.
+	AwaitReply(start func(done func(write func(*resp.Writer))))
+	// MayAwait reports whether a reply may be awaited: not among those of an EXEC, which come at once.
+	MayAwait() bool
 
 	// Begin, Discard and Exec are MULTI, DISCARD and EXEC.
 	Begin() error

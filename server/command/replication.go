@@ -1,0 +1,111 @@
+package command
+
+import (
+	"math"
+	"time"
+
+	"github.com/stintdb/stint/server/resp"
+)
+
+// What clients are told of a cluster in the words Redis has for replication: the leader is the master, every other node
+// a replica of it, and an offset is an index of the Raft log.
+
+// ModeAndRole are Redis's words for what kind of server this is and its part in it; m is nil for one that stands alone.
+func ModeAndRole(m Membership) (mode, role string) {
+	switch {
+	case m == nil:
+		return "standalone", "master"
+	case m.Status().State == ClusterLeader:
+		return "cluster", "master"
+	}
+	return "cluster", "replica"
+}
+
+func runRole(s Session, w *resp.Writer, _ [][]byte) {
+	m := s.Server().Membership()
+	if m == nil {
+		w.Array(3)
+		w.BulkString("master")
+		w.Int(0)
+		w.Array(0)
+		return
+	}
+	st := m.Status()
+	if st.State == ClusterLeader {
+		w.Array(3)
+		w.BulkString("master")
+		w.Int(int64(st.CommitIndex))
+		followers := Followers(&st)
+		w.Array(len(followers))
+		for _, f := range followers {
+			host, port := HostPort(f.ClientAddr)
+			w.Array(3)
+			w.BulkString(host)
+			w.BulkString(formatInt(port))
+			w.BulkString(formatInt(int64(f.AppliedIndex)))
+		}
+		return
+	}
+	link := "connected"
+	if !st.HasLeader() {
+		link = "connect"
+	}
+	host, port := HostPort(st.LeaderClientAddr)
+	w.Array(5)
+	w.BulkString("slave")
+	w.BulkString(host)
+	w.Int(port)
+	w.BulkString(link)
+	w.Int(int64(st.AppliedIndex))
+}
+
+// Followers are the nodes that follow the leader and can be reached.
+func Followers(st *ClusterStatus) (followers []ClusterMember) {
+	for _, m := range st.Members {
+		if !m.Leader && m.Reachable {
+			followers = append(followers, m)
+		}
+	}
+	return followers
+}
+
+// longestWaitMillis is beyond any life of a connection.
+const longestWaitMillis = math.MaxInt64 / int64(time.Millisecond)
+
+func runWait(s Session, w *resp.Writer, args [][]byte) {
+	replicas, ok := integer(args[1])
+	if !ok || replicas < 0 {
+		w.Error(ErrNotInteger.Error())
+		return
+	}
+	timeoutMillis, ok := integer(args[2])
+	if !ok || timeoutMillis < 0 {
+		w.Error(ErrNotInteger.Error())
+		return
+	}
+	m := s.Server().Membership()
+	switch {
+	case m == nil:
+		w.Int(0)
+	case !s.MayAwait():
+		w.Int(acknowledgedBy(m))
+	default:
+		s.AwaitReply(func(done func(func(*resp.Writer))) {
+			m.Wait(int(min(replicas, math.MaxInt32)), time.Duration(min(timeoutMillis, longestWaitMillis))*time.Millisecond, func(n int) {
+				done(func(w *resp.Writer) { w.Int(int64(n)) })
+			})
+		})
+	}
+}
+
+// acknowledgedBy is how many other nodes have for certain what was answered: a majority of the voters has, this node
+// perhaps among them.
+func acknowledgedBy(m Membership) int64 {
+	st, voters := m.Status(), 0
+	for _, n := range st.Members {
+		if n.Voter {
+			voters++
+		}
+	}
+	return int64(voters / 2)
+}

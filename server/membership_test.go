@@ -1,0 +1,204 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/transcript"
+)
+
+// fakeCluster is a Membership that says what it is told to. Everything it is asked to do is done at once, on another
+// goroutine.
+type fakeCluster struct {
+	mu     sync.Mutex
+	status ClusterStatus
+	moved  bool
+}
+
+func (f *fakeCluster) Status() ClusterStatus {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.status
+}
+
+func (f *fakeCluster) Redirects() (string, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.status.LeaderClientAddr, f.moved && f.status.State != command.ClusterLeader
+}
+
+func elsewhere(do func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		do()
+	}()
+	<-done
+}
+
+func (f *fakeCluster) change(done func(error), format string, args ...any) {
+	elsewhere(func() {
+		switch st := f.Status(); {
+		case !st.HasLeader():
+			done(fmt.Errorf("asking the leader: %w", command.ErrNoLeader))
+		case format != "":
+			done(fmt.Errorf(format, args...))
+		default:
+			done(nil)
+		}
+	})
+}
+
+func (f *fakeCluster) Add(id, addr string, voter bool, done func(error)) {
+	if addr == "nonsense" {
+		f.change(done, "addr: must be HOST:PORT, got '%s'", addr)
+		return
+	}
+	f.mu.Lock()
+	f.status.Members = append(f.status.Members, ClusterMember{ID: id, Addr: addr, Voter: voter})
+	f.mu.Unlock()
+	f.change(done, "")
+}
+
+func (f *fakeCluster) Remove(id string, done func(error)) {
+	f.change(done, "%s is not a node of this cluster", id)
+}
+func (f *fakeCluster) Transfer(id string, done func(error)) { f.change(done, "") }
+func (f *fakeCluster) Snapshot(done func(error))            { elsewhere(func() { done(nil) }) }
+
+func (f *fakeCluster) Wait(replicas int, timeout time.Duration, done func(int)) {
+	elsewhere(func() { done(min(replicas, len(f.Status().Members)-1)) })
+}
+
+func (f *fakeCluster) Barrier(done func(error)) { f.change(done, "") }
+
+// threeNodes is the status of node a, where leader is the leader, "" for none.
+func threeNodes(leader string) ClusterStatus {
+	st := ClusterStatus{
+		ClusterID: "c1", NodeID: "a", State: command.ClusterFollower, Term: 7, LeaderID: leader, LastContact: 1500 * time.Millisecond,
+		LastLogIndex: 12, CommitIndex: 11, AppliedIndex: 10, LastSnapshotIndex: 5, LogBytes: 4096, Time: testStart.UnixNano(),
+	}
+	for i, id := range []string{"a", "b", "c"} {
+		m := ClusterMember{ID: id, Addr: fmt.Sprint("10.0.0.", i+1, ":7379"), ClientAddr: fmt.Sprint("10.0.0.", i+1, ":6379"),
+			Voter: id != "c", Leader: id == leader, Reachable: true, AppliedIndex: uint64(10 - i), LastContact: time.Duration(i) * time.Second}
+		if m.Leader {
+			st.LeaderAddr, st.LeaderClientAddr = m.Addr, m.ClientAddr
+		}
+		st.Members = append(st.Members, m)
+	}
+	if leader == "a" {
+		st.State, st.LastContact = command.ClusterLeader, 0
+	} else if leader == "" {
+		st.State = command.ClusterCandidate
+	}
+	return st
+}
+
+// undeciding answers operations on keys that begin with a status' name with it, and decides the others.
+type undeciding struct{ *Local }
+
+var statusOfKey = map[string]engine.Status{
+	"uncertain": engine.Uncertain, "noleader": engine.NoLeader, "moved": engine.Moved, "overloaded": engine.Overloaded,
+}
+
+func (u undeciding) Decide(b *engine.Batch) bool {
+	u.Local.Decide(b)
+	for i := range b.Ops {
+		key := b.Ops[i].Key
+		if b.Ops[i].Verb == engine.AcquireAll {
+			key = b.Ops[i].Parts[0].Key
+		}
+		word, _, _ := bytes.Cut(key, []byte{':'})
+		status, undecided := statusOfKey[string(word)]
+		if !undecided {
+			continue
+		}
+		b.Results[i] = engine.Result{Status: status}
+		if b.Atomic {
+			for j := range b.Results {
+				b.Results[j] = engine.Result{Status: status}
+			}
+			break
+		}
+	}
+	return true
+}
+
+func newClusterPlayer(t testing.TB, c *fakeCluster) *sessionPlayer {
+	p := &sessionPlayer{conns: map[string]*pipe{}}
+	p.testHost = newHost(t, func(l *Local) Decider { return undeciding{l} }, func(cfg *config.Config) {
+		if c.moved {
+			cfg.Redirect = "moved"
+		}
+		cfg.Dir, cfg.NodeID, cfg.ClusterListen, cfg.ClusterPeers = t.TempDir(), "a", "127.0.0.1:7379", []string{"127.0.0.1:7379"}
+	})
+	p.Server.cluster, p.Server.redirecting = c, c.moved
+	return p
+}
+
+// What a node of a cluster tells clients, as the leader, as another node, and without a leader.
+func TestClusterTranscripts(t *testing.T) {
+	transcript.Play(t, "testdata/cluster", *update, func(t *testing.T) transcript.Player {
+		name := strings.TrimSuffix(path.Base(t.Name()), ".txt")
+		leader := map[string]string{"leader": "a", "follower": "b", "undecided": "b", "no-leader": "", "moved": "b", "moved-no-leader": ""}
+		if _, known := leader[name]; !known {
+			t.Fatalf("no cluster for the transcript %s", name)
+		}
+		return newClusterPlayer(t, &fakeCluster{status: threeNodes(leader[name]), moved: strings.HasPrefix(name, "moved")})
+	})
+}
+
+// A transaction queued on the leader and sent when it has become another node is redirected whole.
+func TestExecAfterLeadershipWasLost(t *testing.T) {
+	c := &fakeCluster{status: threeNodes("a"), moved: true}
+	p := newClusterPlayer(t, c)
+	conn := p.open("")
+	conn.deliver(frames("MULTI", "TB.ACQUIRE k 5 1/s", "PING"))
+	c.mu.Lock()
+	c.status = threeNodes("b")
+	c.mu.Unlock()
+	conn.deliver(frames("EXEC", "TB.ACQUIRE k 5 1/s"))
+	want := "+OK\r\n+QUEUED\r\n+QUEUED\r\n-MOVED 7629 10.0.0.2:6379\r\n-MOVED 7629 10.0.0.2:6379\r\n"
+	if got := conn.reply(t); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if p.store.Len() != 0 {
+		t.Error("it took something")
+	}
+}
+
+// Errors of the cluster keep the code that clients look for.
+func TestAwaitedErrors(t *testing.T) {
+	for _, err := range []error{command.ErrNoLeader, command.ErrUncertain, errors.New("no")} {
+		c := &failingCluster{fakeCluster{status: threeNodes("b")}, err}
+		p := newClusterPlayer(t, &c.fakeCluster)
+		p.Server.cluster = c
+		conn := p.open("")
+		conn.deliver(frames("RAFT TRANSFER b"))
+		want := strings.TrimPrefix("-ERR "+err.Error(), "-ERR ")
+		if errors.Is(err, command.ErrNoLeader) || errors.Is(err, command.ErrUncertain) {
+			want = "-" + want
+		} else {
+			want = "-ERR " + want
+		}
+		if got := strings.TrimSpace(conn.reply(t)); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+type failingCluster struct {
+	fakeCluster
+	err error
+}
+
+func (f *failingCluster) Transfer(_ string, done func(error)) { elsewhere(func() { done(f.err) }) }
