@@ -60,6 +60,8 @@ func (s *Server) Save(done func(error)) error {
 // SaveAlone implements [command.Server].
 func (s *Server) SaveAlone() error {
 	switch {
+	case s.cluster != nil:
+		s.cluster.Snapshot(func(error) {})
 	case s.keeper == nil:
 		return command.ErrNoDir
 	case s.keeper.SaveAlone() != nil:
