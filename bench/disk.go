@@ -104,19 +104,11 @@ func measureDisk(ctx context.Context, binary string, settings Settings) (*DiskRe
 
 // measureLoad runs the servers side by side, in turns, as rounder does.
 func (d *DiskReport) measureLoad(ctx context.Context, servers []Server, settings Settings) error {
-	instances := map[string]*Instance{}
-	defer func() {
-		for _, inst := range instances {
-			inst.Stop()
-		}
-	}()
-	for _, s := range servers {
-		inst, err := s.Start(ctx, s.Name, nil)
-		if err != nil {
-			return err
-		}
-		instances[s.Name] = inst
+	instances, stop, err := startAll(ctx, servers)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	r := rounder{instances: instances, cell: settings.Cell, results: d.Results}
 	for round := range settings.Rounds {
 		for _, p := range diskPipelines {

@@ -106,19 +106,11 @@ func measureAll(ctx context.Context, servers []Server, report *Report) error {
 }
 
 func measureLoad(ctx context.Context, servers []Server, report *Report) error {
-	instances := map[string]*Instance{}
-	defer func() {
-		for _, inst := range instances {
-			inst.Stop()
-		}
-	}()
-	for _, s := range servers {
-		inst, err := s.Start(ctx, s.Name, nil)
-		if err != nil {
-			return err
-		}
-		instances[s.Name] = inst
+	instances, stop, err := startAll(ctx, servers)
+	if err != nil {
+		return err
 	}
+	defer stop()
 	r := rounder{
 		instances: instances, series: report.Series, cell: report.Settings.Cell,
 		rounds: report.Settings.Rounds, progress: os.Stderr, results: report.Results,

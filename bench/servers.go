@@ -105,3 +105,21 @@ func startStint(binary string, options ...string) func(context.Context, string, 
 		return &Instance{Addr: "127.0.0.1:" + port, processes: []*process{p}}, nil
 	}
 }
+
+// startAll brings up an instance of every server, by name, or none; stop ends them.
+func startAll(ctx context.Context, servers []Server) (instances map[string]*Instance, stop func(), err error) {
+	instances = map[string]*Instance{}
+	stop = func() {
+		for _, inst := range instances {
+			inst.Stop()
+		}
+	}
+	for _, s := range servers {
+		if instances[s.Name], err = s.Start(ctx, s.Name, nil); err != nil {
+			delete(instances, s.Name)
+			stop()
+			return nil, nil, err
+		}
+	}
+	return instances, stop, nil
+}

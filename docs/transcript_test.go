@@ -100,7 +100,7 @@ func (p *player) Do(name string, command [][]byte, want string) (string, error) 
 		if err != nil {
 			return "", err
 		}
-		if err := conn.SetDeadline(time.Now().Add(startTimeout)); err != nil {
+		if err := conn.SetDeadline(time.Now().Add(replyTimeout)); err != nil {
 			return "", err
 		}
 		c = &client{TCPConn: conn.(*net.TCPConn), unread: bufio.NewReader(conn)}
@@ -152,7 +152,7 @@ func (p *player) HangUp(name string) error {
 
 // until waits until INFO says that there are so many of something.
 func (p *player) until(name string, count int) error {
-	for deadline := time.Now().Add(startTimeout); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(replyTimeout); ; time.Sleep(time.Millisecond) {
 		if strings.Contains(p.Info([]string{"clients"}), fmt.Sprintf("\r\n%s:%d\r\n", name, count)) {
 			return nil
 		}

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // A suite is the program of one language, in the folder of that name.
@@ -76,7 +78,7 @@ func TestClients(t *testing.T) {
 		t.Skip("builds programs in five languages and may download their libraries; run without -short")
 	}
 	neverCached(t)
-	address := startServer(t)
+	address := testserver.Start(t, testserver.Build(t, filepath.Join("..", "..")))
 	for _, s := range suites {
 		t.Run(s.folder, func(t *testing.T) { s.test(t, address) })
 	}

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/internal/generated"
 )
 
 //go:generate go test -run TestHandbookIsCurrent -update-handbook
@@ -17,19 +18,7 @@ const handbook = "../../docs/commands.md"
 
 // docs/commands.md is made from the table of commands.
 func TestHandbookIsCurrent(t *testing.T) {
-	want := handbookPage()
-	if *updateHandbook {
-		if err := os.WriteFile(handbook, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(handbook)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("docs/commands.md is not what the table of commands says: run go generate ./server/command")
-	}
+	generated.Check(t, handbook, handbookPage(), *updateHandbook, "go generate ./server/command")
 }
 
 // Every command that can answer has its reply described, and nothing else has.

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/internal/generated"
 )
 
 //go:generate go test -run TestHandbookIsCurrent -update
@@ -17,19 +18,7 @@ const handbook = "../../docs/configuration.md"
 
 // docs/configuration.md is made from the table of settings.
 func TestHandbookIsCurrent(t *testing.T) {
-	want := handbookPage()
-	if *update {
-		if err := os.WriteFile(handbook, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(handbook)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("docs/configuration.md is not what the settings say: run go generate ./server/config")
-	}
+	generated.Check(t, handbook, handbookPage(), *update, "go generate ./server/config")
 }
 
 const handbookIntroduction = `# Configuration

@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/internal/generated"
 )
 
 //go:generate go test -run TestHandbookIsCurrent -update
@@ -18,19 +19,7 @@ const handbook = "../../docs/metrics.md"
 
 // docs/metrics.md is made from the table of metrics.
 func TestHandbookIsCurrent(t *testing.T) {
-	want := handbookPage()
-	if *update {
-		if err := os.WriteFile(handbook, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(handbook)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("docs/metrics.md is not what the table of metrics says: run go generate ./server/metrics")
-	}
+	generated.Check(t, handbook, handbookPage(), *update, "go generate ./server/metrics")
 }
 
 const handbookIntroduction = `# Metrics
