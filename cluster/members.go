@@ -23,8 +23,10 @@ func (n *Node) servers() []raft.Server {
 // admit makes a node a member, or notes its new address. It begins without a vote; promote gives it one once it has the
 // state. A node that was a member under the same name but has lost its disk is a new one, and takes the old one's place.
 func (n *Node) admit(ctx context.Context, j joinRequest) error {
-	n.changing.Lock()
-	defer n.changing.Unlock()
+	if err := n.beginChange(ctx); err != nil {
+		return err
+	}
+	defer n.endChange()
 	vote := false
 	for _, s := range n.servers() {
 		switch {
@@ -46,7 +48,7 @@ func (n *Node) admit(ctx context.Context, j joinRequest) error {
 	} else {
 		change = n.raft.AddNonvoter(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout)
 	}
-	if err := change.Error(); err != nil {
+	if err := n.await(ctx, change.Error); err != nil {
 		return err
 	}
 	n.log.Info("member", "id", j.ID, "address", j.Address)
@@ -61,7 +63,7 @@ func (n *Node) replace(ctx context.Context, old raft.Server, j joinRequest) erro
 		return fmt.Errorf("the node id '%s' is in use by %s, which is alive; each node needs its own --node-id", nodeName(j.ID), old.Address)
 	}
 	n.log.Warn("a member has come back without its state; it joins as a new one", "id", old.ID, "new_id", j.ID)
-	if err := n.raft.RemoveServer(old.ID, 0, changeTimeout).Error(); err != nil {
+	if err := n.await(ctx, n.raft.RemoveServer(old.ID, 0, changeTimeout).Error); err != nil {
 		return err
 	}
 	return n.note(ctx, old.ID, nil)
@@ -101,14 +103,35 @@ func (n *Node) promote(ctx context.Context) {
 			continue
 		}
 		for _, s := range n.servers() {
-			if s.Suffrage == raft.Nonvoter && n.isReady(s) && n.changing.TryLock() {
-				err := n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error()
-				n.changing.Unlock()
+			if s.Suffrage == raft.Nonvoter && n.isReady(s) {
+				err := n.giveVote(ctx, s)
 				n.log.Info("member has the state and votes", "id", s.ID, "error", err)
 			}
 		}
 	}
 }
+
+func (n *Node) giveVote(ctx context.Context, s raft.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
+	defer cancel()
+	if err := n.beginChange(ctx); err != nil {
+		return err
+	}
+	defer n.endChange()
+	return n.await(ctx, n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error)
+}
+
+// beginChange waits for its turn to change members: one change at a time.
+func (n *Node) beginChange(ctx context.Context) error {
+	select {
+	case n.changing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("another change of members is under way: %w", ctx.Err())
+	}
+}
+
+func (n *Node) endChange() { <-n.changing }
 
 // isReady reports whether a member without a vote is to have one, and has nearly all of the log.
 func (n *Node) isReady(s raft.Server) bool {
@@ -154,10 +177,10 @@ func (n *Node) addMember(ctx context.Context, o adminOrder) error {
 	}
 	for _, s := range n.servers() {
 		if s.ID == r.ID && s.Suffrage == raft.Voter {
-			if err := n.mayLose(s.ID); err != nil {
+			if err := n.mayLose(ctx, s.ID); err != nil {
 				return err
 			}
-			return n.raft.DemoteVoter(s.ID, 0, changeTimeout).Error()
+			return n.await(ctx, n.raft.DemoteVoter(s.ID, 0, changeTimeout).Error)
 		}
 	}
 	return nil
@@ -169,16 +192,18 @@ func (n *Node) removeMember(ctx context.Context, node string) error {
 	if err != nil {
 		return err
 	}
-	if err := n.mayLose(s.ID); err != nil {
+	if err := n.mayLose(ctx, s.ID); err != nil {
 		return err
 	}
-	n.changing.Lock()
-	defer n.changing.Unlock()
+	if err := n.beginChange(ctx); err != nil {
+		return err
+	}
+	defer n.endChange()
 	if err := n.note(ctx, s.ID, nil); err != nil {
 		return err
 	}
 	n.log.Info("removed member", "id", s.ID)
-	return n.raft.RemoveServer(s.ID, 0, changeTimeout).Error()
+	return n.await(ctx, n.raft.RemoveServer(s.ID, 0, changeTimeout).Error)
 }
 
 func (n *Node) member(node string) (raft.Server, error) {
@@ -190,8 +215,12 @@ func (n *Node) member(node string) (raft.Server, error) {
 	return raft.Server{}, fmt.Errorf("there is no member '%s'; RAFT NODES lists those there are", node)
 }
 
-// mayLose refuses to take the vote from a member if those left that answer would be no majority.
-func (n *Node) mayLose(id raft.ServerID) error {
+// mayLose refuses to take the vote from a member if those left that answer, now, would be no majority.
+func (n *Node) mayLose(ctx context.Context, id raft.ServerID) error {
+	alive := map[raft.ServerID]bool{n.id: true}
+	for _, r := range n.askAll(ctx, dialTimeout) {
+		alive[r.ID] = true
+	}
 	voters, answering, votes := 0, 0, false
 	for _, s := range n.servers() {
 		switch {
@@ -200,7 +229,7 @@ func (n *Node) mayLose(id raft.ServerID) error {
 			votes = true
 		default:
 			voters++
-			if r, heard := n.lastReport(s.ID); s.ID == n.id || heard && n.clock.mono()-r.at < 3*n.opt.MeetEvery {
+			if alive[s.ID] {
 				answering++
 			}
 		}

@@ -61,7 +61,7 @@ type Node struct {
 	counts    *counts
 
 	reign     atomic.Pointer[reign] // while this node leads
-	changing  sync.Mutex            // one change of members at a time
+	changing  chan struct{}         // holds one token while members are being changed
 	clockKept int64                 // the fsm's time when the clock was kept last; belongs to keepCompany
 
 	mu      sync.Mutex
@@ -97,7 +97,7 @@ func Open(o Options) (*Node, error) {
 	}
 	n := &Node{
 		opt: o, id: id, disk: o.Disk, log: o.Log.With("node", o.Node), seed: maphash.MakeSeed(), clock: newClock(o.Wall), counts: newCounts(),
-		reports: map[raft.ServerID]report{}, said: map[string]time.Duration{}, failed: make(chan error, 1), forwarder: newForwarder(),
+		reports: map[raft.ServerID]report{}, said: map[string]time.Duration{}, failed: make(chan error, 1), changing: make(chan struct{}, 1), forwarder: newForwarder(),
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	n.recallClock()
@@ -158,8 +158,10 @@ func (n *Node) startRaft() error {
 	config.TrailingLogs = minTrailing
 	config.NoLegacyTelemetry = true
 	stream := raftStream{n.peers}
+	// One message to a follower at a time: entries grow instead of queueing. Raft's pipeline brings nothing beside that, and
+	// a node that ends while its pipeline is full never does.
 	n.transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: stream, MaxPool: 3, MaxRPCsInFlight: 2, Timeout: raftTimeout, Logger: logger, MsgpackUseNewTimeFormat: true,
+		Stream: stream, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: raftTimeout, Logger: logger, MsgpackUseNewTimeFormat: true,
 	})
 	cache, err := raft.NewLogCache(64, n.logs)
 	if err != nil {
@@ -260,8 +262,9 @@ func (n *Node) claimedLeader() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var best report
+	own := n.fsm.known.Load().ClusterID
 	for _, r := range n.reports {
-		if r.Leads && r.Term >= best.Term && n.clock.mono()-r.at < 3*n.opt.MeetEvery && r.ClusterID == n.fsm.known.Load().ClusterID {
+		if r.Leads && r.Term >= best.Term && n.clock.mono()-r.at < 3*n.opt.MeetEvery && (own == "" || r.ClusterID == own) {
 			best = r
 		}
 	}

@@ -85,8 +85,10 @@ type simulated struct {
 	names []string
 	nodes map[string]*Node
 	disks map[string]*memDisk
-	skew  map[string]time.Duration
 	log   *slog.Logger
+
+	skewMu sync.Mutex
+	skew   map[string]time.Duration
 }
 
 var simLog = os.Getenv("STINT_SIM_LOG") != ""
@@ -114,13 +116,19 @@ func (s *simulated) start(name string) *Node {
 		Node: name, Listen: name, Advertise: name, Peers: s.names, BootstrapExpect: len(s.names), Client: "client-" + name,
 		Store: engine.New(engine.Options{Shards: 4}), Disk: s.disks[name], Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20,
-		Network: s.net.of(name), Wall: func() time.Time { return time.Now().Add(s.skew[name]) },
+		Network: s.net.of(name), Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.nodes[name] = n
 	return n
+}
+
+func (s *simulated) skewOf(name string) time.Duration {
+	s.skewMu.Lock()
+	defer s.skewMu.Unlock()
+	return s.skew[name]
 }
 
 func (s *simulated) kill(name string) {
