@@ -68,11 +68,7 @@ func (l *Limiter) CheckN(ctx context.Context, policy, id string, n int64) (Multi
 
 func (l *Limiter) several(ctx context.Context, operation, key string, n int64, arguments []any, limits []Keyed, invalid error) (MultiResult, error) {
 	begun := time.Now()
-	m := MultiResult{Binding: -1, Source: Fallback, Cause: invalid}
-	err := invalid
-	if invalid == nil {
-		m, err = l.decideSeveral(ctx, arguments, n, limits)
-	}
+	m, err := l.decideSeveral(ctx, arguments, n, limits, invalid)
 	if len(l.hooks) > 0 {
 		told := err
 		if told == nil {
@@ -83,12 +79,15 @@ func (l *Limiter) several(ctx context.Context, operation, key string, n int64, a
 	return m, err
 }
 
-func (l *Limiter) decideSeveral(ctx context.Context, arguments []any, n int64, limits []Keyed) (MultiResult, error) {
-	reply, err := l.ask(ctx, arguments)
+func (l *Limiter) decideSeveral(ctx context.Context, arguments []any, n int64, limits []Keyed, invalid error) (MultiResult, error) {
+	err := invalid
 	if err == nil {
-		var m MultiResult
-		if m, err = parseMulti(reply); err == nil {
-			return m, nil
+		var reply any
+		if reply, err = l.ask(ctx, arguments); err == nil {
+			var m MultiResult
+			if m, err = parseMulti(reply); err == nil {
+				return m, nil
+			}
 		}
 	}
 	m := MultiResult{Binding: -1, Source: Fallback, Cause: err}
@@ -96,7 +95,8 @@ func (l *Limiter) decideSeveral(ctx context.Context, arguments []any, n int64, l
 	case ctx.Err() != nil:
 	case l.policy.kind == failOpen:
 		m.Allowed, m.Granted = true, n
-	case l.policy.kind == localShare && len(limits) > 0:
+	case l.policy.kind == localShare && len(limits) > 0 && invalid == nil:
+		m.Source = Local
 		m.Limits, m.Binding, m.RetryAfter = l.local.take(time.Now(), n, limits, true)
 		if m.Allowed = m.Binding < 0; m.Allowed {
 			m.Granted = n

@@ -123,20 +123,18 @@ func (l Limit) command(key string, n int64, options []any) ([]any, error) {
 
 // settle gives the answer in place of Stint's.
 func (l *Limiter) settle(ctx context.Context, key string, limit Limit, n int64, options []any, got Result, err error) Result {
-	if err != nil && (ctx.Err() != nil || limit.check() != nil || n < 1) {
-		return Result{Source: Fallback, Limit: limit.Tokens(), Cause: err}
-	}
 	if err != nil {
 		got.Cause = err
 	}
 	option := options[0]
 	r := Result{Limit: limit.Tokens(), Source: Fallback, Cause: got.Cause}
 	switch {
+	case err != nil && ctx.Err() != nil:
 	case option == "FORCE", l.policy.kind == failOpen:
 		r.Allowed, r.Granted = true, n
-	case l.policy.kind == localShare:
+	case l.policy.kind == localShare && limit.check() == nil && n > 0:
 		r = l.settleLocally(key, limit, n, option)
-		r.Source, r.Cause = Fallback, got.Cause
+		r.Source, r.Cause = Local, got.Cause
 	default:
 		r.RetryAfter = retryWhenDown
 	}

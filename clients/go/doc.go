@@ -17,8 +17,8 @@
 // A call has a deadline of its own, 20 ms unless [Timeout] says otherwise, which holds whatever the connection does.
 // After several failures in a row a circuit breaker opens, and calls are answered at once without asking, until Stint
 // is seen to work again. All calls that Stint does not answer are answered by the limiter's [Policy]: [FailOpen],
-// [FailClosed] or [LocalShare]. That is no error: err is nil, [Result].Source is [Fallback] and [Result].Cause tells
-// why. [Hooks] see all of it, and package otelstint makes metrics of them.
+// [FailClosed] or [LocalShare]. That is no error: err is nil, [Result].Source is [Fallback] or [Local], and
+// [Result].Cause tells why. [Hooks] see all of it, and package otelstint makes metrics of them.
 //
 // # Each command is sent once
 //

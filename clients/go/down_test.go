@@ -116,7 +116,11 @@ func TestOutages(t *testing.T) {
 				waitFor(t, name+"'s breaker is open", func() bool { return allow(t, l).Cause != nil && l.Open() })
 				for policy, want := range map[stint.Policy]bool{stint.FailOpen(): true, stint.FailClosed(): false, stint.LocalShare(0.5): true} {
 					r := allow(t, l.With(stint.WhenDown(policy)))
-					if r.Allowed != want || r.Source != stint.Fallback || !errors.Is(r.Cause, stint.ErrUnavailable) {
+					source := stint.Fallback
+					if policy == stint.LocalShare(0.5) {
+						source = stint.Local
+					}
+					if r.Allowed != want || r.Source != source || !errors.Is(r.Cause, stint.ErrUnavailable) {
 						t.Errorf("%s, %v: %+v", name, policy, r)
 					}
 				}

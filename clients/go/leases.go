@@ -125,16 +125,8 @@ func (s *Leases) find(key string, limit Limit) *lease {
 // leasable reports whether tokens can be taken ahead: from buckets that take longer to fill, and windows that last
 // longer, than a chunk is to last. Those of others would have expired before they are used.
 func (s *Leases) leasable(limit Limit) bool {
-	if limit.check() != nil || limit.tokens < 1 || limit.count < 1 {
-		return false
-	}
-	switch limit.algorithm {
-	case tokenBucket:
-		return ceilMulDiv(limit.tokens, int64(limit.period), limit.count) >= int64(s.ahead)
-	case fixedWindow:
-		return limit.period >= s.ahead
-	}
-	return false
+	known := limit.algorithm == tokenBucket || limit.algorithm == fixedWindow
+	return known && limit.check() == nil && limit.FillTime() >= s.ahead
 }
 
 func (s *Leases) shard(key string) *atomic.Pointer[map[string]*lease] {

@@ -156,6 +156,18 @@ func (l Limit) Tokens() int64 {
 // days.
 func (l Limit) Period() time.Duration { return l.period }
 
+// FillTime is how long it takes until all tokens are back: a window's length, and for a bucket the time in which an empty
+// one fills up. It is rounded up to nanoseconds, and at most 146 years.
+func (l Limit) FillTime() time.Duration {
+	if l.count < 1 || l.period < 1 || l.tokens < 1 {
+		return 0
+	}
+	if l.window != "" {
+		return l.period
+	}
+	return time.Duration(ceilMulDiv(l.Tokens(), int64(l.period), l.count))
+}
+
 // String is the limit as the server's commands spell it, such as "TB 20 10/1000ms".
 func (l Limit) String() string {
 	if l.algorithm == none {

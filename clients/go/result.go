@@ -30,8 +30,8 @@ type Result struct {
 	ResetAfter time.Duration
 	// Source says who decided.
 	Source Source
-	// Cause is why Stint did not decide, when Source is Fallback; otherwise it is nil. errors.Is(Cause, ErrUnavailable)
-	// holds, and ErrTimeout, ErrCircuitOpen and the others tell more.
+	// Cause is why Stint did not decide, when Source is Fallback or Local; otherwise it is nil. errors.Is(Cause,
+	// ErrUnavailable) holds, and ErrTimeout, ErrCircuitOpen and the others tell more.
 	Cause error
 }
 
@@ -43,7 +43,9 @@ const (
 	Server Source = iota
 	// Leased: the tokens came from a lease, which Stint had granted before.
 	Leased
-	// Fallback: Stint did not answer, and the limiter's Policy decided.
+	// Local: Stint did not answer, and this process's share of the limit decided, as LocalShare says.
+	Local
+	// Fallback: Stint did not answer, and the limiter's Policy allowed or denied whatever was asked.
 	Fallback
 )
 
@@ -53,6 +55,8 @@ func (s Source) String() string {
 		return "server"
 	case Leased:
 		return "leased"
+	case Local:
+		return "local"
 	default:
 		return "fallback"
 	}
@@ -117,7 +121,7 @@ type MultiResult struct {
 	// RetryAfter is, after a denial, how long until the same request would be allowed if nobody else takes any; or
 	// Never.
 	RetryAfter time.Duration
-	// Limits is the state of each limit, in the order given. When Source is Fallback it may be empty.
+	// Limits is the state of each limit, in the order given. When Source is Fallback it is empty.
 	Limits []LimitState
 	// Source says who decided, and Cause why Stint did not.
 	Source Source

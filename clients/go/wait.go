@@ -47,6 +47,12 @@ func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64,
 	return r, err
 }
 
+// NewReservation is a reservation that some other limiter made, for tests and for one's own implementations of
+// interfaces; its time comes Wait from now. Cancel does nothing.
+func NewReservation(r Result) *Reservation {
+	return &Reservation{Result: r, at: time.Now().Add(r.Wait)}
+}
+
 // Delay is how long to wait before acting, from now.
 func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.at)) }
 
@@ -54,7 +60,7 @@ func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.at)) }
 // so for a moment as many tokens more than the limit says may be used as were given back; in the long run it is not
 // exceeded.
 func (r *Reservation) Cancel(ctx context.Context) error {
-	if !r.Allowed || r.Source != Server || r.Delay() == 0 {
+	if r.limiter == nil || !r.Allowed || r.Source != Server || r.Delay() == 0 {
 		return nil
 	}
 	_, _, err := r.limiter.Refund(ctx, r.key, r.Granted)

@@ -1,0 +1,77 @@
+// Package clientip finds out who is at the other end of a request that came through proxies.
+//
+// X-Forwarded-For and its likes are written by whoever sends the request, so only what one's own proxies added can be
+// believed. Without a list of trusted proxies, such fields are ignored.
+package clientip
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// A Resolver tells clients apart by their addresses. The zero Resolver trusts no proxy, tells IPv4 addresses apart, and
+// takes the /64 of an IPv6 address for one client: that is what a customer is given.
+type Resolver struct {
+	// TrustedProxies are the networks whose word on whom they forward for is believed: those of one's own load
+	// balancers, such as 10.0.0.0/8.
+	TrustedProxies []netip.Prefix
+	// IPv4Bits and IPv6Bits are the lengths of the prefixes that count as one client, 32 and 64 if they are 0.
+	IPv4Bits, IPv6Bits int
+}
+
+// Resolve returns the prefix that stands for the client. remote is the address at the other end of the connection, with
+// or without a port; forwarded are the values of X-Forwarded-For, or of a field with one address such as X-Real-IP, in
+// the order in which they came.
+//
+// While the address at hand is a trusted proxy's, it goes on to the one which that proxy added, from the right to the
+// left. It stops at the first that is not trusted, and before one that is no address. It is not valid if remote is no
+// address, as with unix sockets.
+func (r Resolver) Resolve(remote string, forwarded []string) netip.Prefix {
+	client, ok := parse(remote)
+	if !ok {
+		return netip.Prefix{}
+	}
+	hops := strings.Split(strings.Join(forwarded, ","), ",")
+	for i := len(hops) - 1; i >= 0 && r.trusts(client); i-- {
+		next, ok := parse(strings.TrimSpace(hops[i]))
+		if !ok {
+			break
+		}
+		client = next
+	}
+	bits := or(r.IPv6Bits, 64)
+	if client.Is4() {
+		bits = or(r.IPv4Bits, 32)
+	}
+	prefix, _ := client.Prefix(min(bits, client.BitLen())) // no error: bits is in range
+	return prefix
+}
+
+func (r Resolver) trusts(address netip.Addr) bool {
+	for _, network := range r.TrustedProxies {
+		if network.Contains(address) {
+			return true
+		}
+	}
+	return false
+}
+
+func or(bits, preset int) int {
+	if bits <= 0 {
+		return preset
+	}
+	return bits
+}
+
+// parse reads an address with or without a port, in brackets or not.
+func parse(text string) (netip.Addr, bool) {
+	address, err := netip.ParseAddr(text)
+	if err != nil {
+		if withPort, err := netip.ParseAddrPort(text); err == nil {
+			address = withPort.Addr()
+		} else if address, err = netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")); err != nil {
+			return netip.Addr{}, false
+		}
+	}
+	return address.Unmap().WithZone(""), true
+}

@@ -1,0 +1,268 @@
+package httplimit_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	stint "github.com/stintdb/stint/clients/go"
+	"github.com/stintdb/stint/clients/go/clientip"
+	"github.com/stintdb/stint/clients/go/httplimit"
+	"github.com/stintdb/stint/clients/go/internal/servertest"
+)
+
+var address string
+
+func TestMain(m *testing.M) {
+	server, err := servertest.Start()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	address = server.Address
+	code := m.Run()
+	server.Kill()
+	servertest.Clean()
+	os.Exit(code)
+}
+
+func connect(t *testing.T, address string, policy stint.Policy) *stint.Limiter {
+	l := stint.Connect([]string{address}, policy, stint.Timeout(5*time.Second))
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// ask sends a request through a middleware to a handler that answers "served".
+func ask(m *httplimit.Middleware, change ...func(*http.Request)) *http.Response {
+	r := httptest.NewRequest("GET", "/things/1", nil)
+	r.RemoteAddr = "192.0.2.7:1234"
+	for _, c := range change {
+		c(r)
+	}
+	w := httptest.NewRecorder()
+	m.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "served") })).ServeHTTP(w, r)
+	return w.Result()
+}
+
+func header(name, value string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set(name, value) }
+}
+
+func from(remote string) func(*http.Request) {
+	return func(r *http.Request) { r.RemoteAddr = remote + ":1" }
+}
+
+var byIP = httplimit.ByIP(clientip.Resolver{})
+
+func TestFieldsAndDenial(t *testing.T) {
+	m := httplimit.New(connect(t, address, stint.FailClosed()), t.Name(), stint.PerDay(2), byIP)
+	for remaining := 1; remaining >= 0; remaining-- {
+		r := ask(m)
+		if r.StatusCode != 200 || r.Header.Get("Ratelimit-Policy") != `"TestFieldsAndDenial";q=2;w=86400` ||
+			r.Header.Get("X-Ratelimit-Limit") != "2" || r.Header.Get("X-Ratelimit-Remaining") != fmt.Sprint(remaining) || r.Header.Get("Retry-After") != "" {
+			t.Errorf("%d %v", r.StatusCode, r.Header)
+		}
+		reset := (2 - remaining) * 43200
+		if got := r.Header.Get("Ratelimit"); got != fmt.Sprintf(`"TestFieldsAndDenial";r=%d;t=%d`, remaining, reset) && got != fmt.Sprintf(`"TestFieldsAndDenial";r=%d;t=%d`, remaining, reset-1) {
+			t.Errorf("RateLimit: %s", got)
+		}
+	}
+	r := ask(m)
+	var body struct {
+		Type, Title string
+		Status      int
+		Violated    []string `json:"violated-policies"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		t.Error(err)
+	}
+	if r.StatusCode != 429 || r.Header.Get("Content-Type") != "application/problem+json" || !strings.HasSuffix(body.Type, "#quota-exceeded") ||
+		body.Status != 429 || body.Title == "" || len(body.Violated) != 1 || body.Violated[0] != t.Name() {
+		t.Errorf("%d %v %+v", r.StatusCode, r.Header, body)
+	}
+	if after := r.Header.Get("Retry-After"); after != "43200" && after != "43199" {
+		t.Errorf("Retry-After: %s", after)
+	}
+	if r := ask(m, from("192.0.2.8")); r.StatusCode != 200 {
+		t.Errorf("another client: %d", r.StatusCode)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	l := connect(t, address, stint.FailClosed())
+	one := stint.PerDay(1)
+	limit := func(name string, options ...httplimit.Option) *httplimit.Middleware {
+		return httplimit.New(l, t.Name()+name, one, byIP, options...)
+	}
+	status := func(m *httplimit.Middleware, change ...func(*http.Request)) int { return ask(m, change...).StatusCode }
+
+	m := limit("skip", httplimit.Skip(httplimit.SkipMethods("OPTIONS")), httplimit.Skip(httplimit.SkipPaths("/health", "/static/")),
+		httplimit.Skip(httplimit.SkipNetworks(clientip.Resolver{}, netip.MustParsePrefix("10.0.0.0/8"))))
+	for _, change := range []func(*http.Request){
+		func(r *http.Request) { r.Method = "OPTIONS" }, func(r *http.Request) { r.URL.Path = "/health" },
+		func(r *http.Request) { r.URL.Path = "/static/a.css" }, from("10.1.2.3"),
+	} {
+		if r := ask(m, change); r.StatusCode != 200 || r.Header.Get("Ratelimit") != "" {
+			t.Errorf("not skipped: %d %v", r.StatusCode, r.Header)
+		}
+	}
+	if a, b, c := status(m), status(m), status(m, func(r *http.Request) { r.URL.Path = "/healthy" }); a != 200 || b != 429 || c != 429 {
+		t.Errorf("not to be skipped: %d %d %d", a, b, c)
+	}
+
+	m = limit("cost", httplimit.Cost(func(r *http.Request) int64 { return int64(len(r.Header.Get("X-Cost"))) }))
+	if r := ask(m, header("X-Cost", "xx")); r.StatusCode != 429 || r.Header.Get("Retry-After") != "" {
+		t.Errorf("a request that costs more than there can be: %d, Retry-After %q", r.StatusCode, r.Header.Get("Retry-After"))
+	}
+	if a, b := status(m), status(m, header("X-Cost", "x")); a != 200 || b != 200 {
+		t.Errorf("costs: %d %d", a, b)
+	}
+
+	m = limit("tiers", httplimit.LimitFor(func(r *http.Request) stint.Limit {
+		if r.Header.Get("Plan") == "gold" {
+			return stint.PerDay(100)
+		}
+		return one
+	}))
+	if r := ask(m, header("Plan", "gold")); r.Header.Get("X-Ratelimit-Limit") != "100" {
+		t.Errorf("the limit of a plan: %v", r.Header)
+	}
+
+	shadowed := 0
+	m = limit("shadow", httplimit.Shadow(func(_ *http.Request, r stint.Result) { shadowed++ }))
+	for range 3 {
+		if r := ask(m); r.StatusCode != 200 || r.Header.Get("Ratelimit") != "" {
+			t.Errorf("in the shadow: %d %v", r.StatusCode, r.Header)
+		}
+	}
+	if shadowed != 2 {
+		t.Errorf("%d reported in the shadow", shadowed)
+	}
+
+	m = limit("denied", httplimit.Denied(func(w http.ResponseWriter, _ *http.Request, r stint.Result) { http.Error(w, "no", 418) }),
+		httplimit.WithHeaders(httplimit.XRateLimitDate))
+	ask(m)
+	r := ask(m)
+	if r.StatusCode != 418 || r.Header.Get("Retry-After") == "" || r.Header.Get("Ratelimit") != "" || len(r.Header.Get("X-Ratelimit-Reset")) != 10 {
+		t.Errorf("own answer: %d %v", r.StatusCode, r.Header)
+	}
+}
+
+func TestPolicyOfTheServer(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: address})
+	defer rdb.Close()
+	if err := rdb.Do(t.Context(), "RL.POLICY", "SET", "api", "TB", "user:{}", 1, "1/d", "TB", "all", 100, "100/d").Err(); err != nil {
+		t.Fatal(err)
+	}
+	m := httplimit.NewPolicy(connect(t, address, stint.FailClosed()), "api", byIP)
+	if r := ask(m); r.StatusCode != 200 || r.Header.Get("Ratelimit-Policy") != `"api";q=1` {
+		t.Errorf("%d %v", r.StatusCode, r.Header)
+	}
+	if r := ask(m); r.StatusCode != 429 {
+		t.Errorf("%d %v", r.StatusCode, r.Header)
+	}
+}
+
+// TestWithoutStint: 503 and not 429 where the policy denies, and no fields that would be made up.
+func TestWithoutStint(t *testing.T) {
+	nowhere, err := servertest.FreeAddress()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for policy, want := range map[stint.Policy]int{stint.FailOpen(): 200, stint.FailClosed(): 503} {
+		r := ask(httplimit.New(connect(t, nowhere, policy), "api", stint.PerDay(2), byIP))
+		if r.StatusCode != want || r.Header.Get("Ratelimit") != "" || (want == 503) != (r.Header.Get("Retry-After") != "") {
+			t.Errorf("%v: %d %v", policy, r.StatusCode, r.Header)
+		}
+	}
+	m := httplimit.New(connect(t, nowhere, stint.LocalShare(0.5)), "api", stint.PerDay(2), byIP)
+	for _, want := range []int{200, 429} {
+		if r := ask(m); r.StatusCode != want || r.Header.Get("X-Ratelimit-Limit") != "1" {
+			t.Errorf("half of 2: %d %v, want %d", r.StatusCode, r.Header, want)
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	var failed error
+	report := httplimit.Failed(func(_ *http.Request, err error) { failed = err })
+	for policy, want := range map[stint.Policy]int{stint.FailOpen(): 200, stint.FailClosed(): 503} {
+		failed = nil
+		r := ask(httplimit.New(connect(t, address, policy), "api", stint.Limit{}, byIP, report))
+		if r.StatusCode != want || !errors.Is(failed, stint.ErrInvalid) {
+			t.Errorf("%v: %d, %v", policy, r.StatusCode, failed)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	trusting := clientip.Resolver{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}
+	request := func(change ...func(*http.Request)) *http.Request {
+		r := httptest.NewRequest("GET", "/things/1", nil)
+		r.RemoteAddr = "10.0.0.1:1234"
+		for _, c := range change {
+			c(r)
+		}
+		return r
+	}
+	apiKey := httplimit.ByHeader("X-Api-Key")
+	user := httplimit.ByUser(func(r *http.Request) string { return r.Header.Get("User") })
+	for _, c := range []struct {
+		name string
+		got  string
+		want string
+	}{
+		{"everybody", httplimit.Everybody(request()), "all"},
+		{"address", byIP(request(header("X-Forwarded-For", "192.0.2.1"))), "10.0.0.1/32"},
+		{"forwarded", httplimit.ByIP(trusting)(request(header("X-Forwarded-For", "192.0.2.1"))), "192.0.2.1/32"},
+		{"other field", httplimit.ByIPFrom("X-Real-Ip", trusting)(request(header("X-Real-Ip", "2001:db8::1"))), "2001:db8::/64"},
+		{"no address", byIP(request(func(r *http.Request) { r.RemoteAddr = "@" })), ""},
+		{"no header", apiKey(request()), ""},
+		{"user", user(request(header("User", "7"))), "7"},
+		{"route without pattern", httplimit.ByRoute(request()), "GET /things/1"},
+		{"route", httplimit.ByRoute(request(func(r *http.Request) { r.Pattern = "GET /things/{id}" })), "GET /things/{id}"},
+		{"first", httplimit.FirstOf(user, byIP)(request(header("User", "7"))), "0:7"},
+		{"second", httplimit.FirstOf(user, byIP)(request()), "1:10.0.0.1/32"},
+		{"none", httplimit.FirstOf(user)(request()), ""},
+		{"joined", httplimit.Join(user, httplimit.ByRoute)(request(header("User", "a|b"))), "a||b | GET /things/1"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, c.got, c.want)
+		}
+	}
+	if a, b := apiKey(request(header("X-Api-Key", "secret"))), apiKey(request(header("X-Api-Key", "other"))); a == b || strings.Contains(a, "secret") || len(a) != 24 {
+		t.Errorf("hashed: %q, %q", a, b)
+	}
+}
+
+func Example() {
+	limiter := stint.Connect([]string{address}, stint.FailOpen(), stint.Timeout(time.Second))
+	defer limiter.Close()
+	limits := httplimit.New(limiter, "api", stint.PerMinute(1), httplimit.ByIP(clientip.Resolver{}))
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "hello") })
+	server := httptest.NewServer(limits.Handler(mux))
+	defer server.Close()
+
+	for range 2 {
+		response, err := http.Get(server.URL + "/hello")
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		response.Body.Close()
+		fmt.Println(response.Status, response.Header["Retry-After"])
+	}
+	// Output:
+	// 200 OK []
+	// 429 Too Many Requests [60]
+}

@@ -1,0 +1,301 @@
+// Package httppace keeps the requests that a program sends within somebody else's limit.
+//
+//	client := &http.Client{Transport: &httppace.Transport{
+//		Limiter: limiter,
+//		Limit:   stint.PerMinute(980).Queue(100),
+//	}}
+//
+// All processes that use the same Stint server and the same key share the limit. Before each request the transport waits
+// for its turn; and if the other side says that it was too much all the same, by 429 and Retry-After or by a RateLimit
+// field with nothing left, all requests of this process for that key wait as long as it says.
+package httppace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"time"
+
+	stint "github.com/stintdb/stint/clients/go"
+	"github.com/stintdb/stint/clients/go/internal/fields"
+)
+
+// ErrTooLong: a request was not sent because it would have had to wait for longer than MaxWait or than its context
+// allows.
+var ErrTooLong = errors.New("httppace: the wait would be too long")
+
+// Defaults of a Transport.
+const (
+	DefaultMaxWait     = time.Minute
+	DefaultMaxAttempts = 4
+	DefaultBackoff     = 250 * time.Millisecond
+	DefaultMaxBackoff  = 30 * time.Second
+	DefaultRetryShare  = 0.2
+)
+
+// retryReserve is how many retries may come in a row before requests have earned them.
+const retryReserve = 10
+
+// A Reserver says when a request may be sent. *stint.Limiter is one.
+type Reserver interface {
+	Reserve(ctx context.Context, key string, limit stint.Limit, n int64, maxWait time.Duration) (*stint.Reservation, error)
+}
+
+// A Transport is an http.RoundTripper that paces requests. Its fields must not be changed once it is in use. Requests of
+// one key are sent in the order in which they came, except that one which is tried again comes at the end.
+type Transport struct {
+	// Base sends the requests, http.DefaultTransport if it is nil.
+	Base http.RoundTripper
+	// Limiter says when a request may be sent. If it is nil, only what the other side says counts.
+	Limiter Reserver
+	// Limit is the limit to keep: a queue, which spaces requests evenly, or a token bucket.
+	Limit stint.Limit
+	// Key tells which requests share a limit. If it is nil, those to the same host and port do, under the key
+	// "http:" and the host.
+	Key func(*http.Request) string
+	// MaxWait is the longest that one request waits in all, retries included, a minute if it is 0. What would take longer
+	// is not sent, or not sent again.
+	MaxWait time.Duration
+	// MaxAttempts is how often one request is sent at most, 4 if it is 0; 1 is never again.
+	MaxAttempts int
+	// Backoff is how long to wait before the second attempt if the other side does not say, 250 ms if it is 0. It doubles
+	// with every attempt up to MaxBackoff, 30 s if it is 0; the wait is a random part of it.
+	Backoff, MaxBackoff time.Duration
+	// RetryShare is how many retries there may be for each request, on average over all requests, 0.2 if it is 0. So a
+	// server that is down gets no more than that many requests in addition.
+	RetryShare float64
+
+	mu     sync.Mutex
+	gates  map[string]*gate
+	budget float64 // retries that may be made, less retryReserve
+}
+
+// RoundTrip waits until the request may be sent, sends it, and sends it again where that is safe and may help: after 429,
+// and 503 with Retry-After; and after errors of the connection, 502, 503 and 504, if the method is idempotent. A request
+// whose body cannot be had a second time (http.Request.GetBody) is sent once.
+func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx := r.Context()
+	until := time.Now().Add(or(t.MaxWait, DefaultMaxWait))
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
+		until = deadline
+	}
+	gate := t.gate(t.key(r))
+	t.earn()
+	for attempt := 1; ; attempt++ {
+		if err := t.await(ctx, gate, until); err != nil {
+			if r.Body != nil {
+				r.Body.Close()
+			}
+			return nil, fmt.Errorf("httppace: %s %s: %w", r.Method, r.URL.Redacted(), err)
+		}
+		response, err := t.base().RoundTrip(r)
+		asked, says := t.heed(gate, response)
+		if !retriable(r, response, err, says) || attempt >= or(t.MaxAttempts, DefaultMaxAttempts) || ctx.Err() != nil {
+			return response, err
+		}
+		pause := t.backoff(attempt)
+		if says {
+			pause = max(asked, 0) // the gate sees to it; the jitter comes on top
+			pause += rand.N(or(t.Backoff, DefaultBackoff))
+		}
+		next, ok := again(r)
+		if !ok || time.Now().Add(pause).After(until) || !t.spend() {
+			return response, err
+		}
+		if response != nil {
+			drain(response.Body)
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return nil, err
+		}
+		r = next
+	}
+}
+
+// await waits for the request's turn: behind those that came before it, until the other side takes requests again, and
+// until Stint says so.
+func (t *Transport) await(ctx context.Context, g *gate, until time.Time) error {
+	select {
+	case g.turn <- struct{}{}: // channels serve those who wait in order
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	at, err := t.reserve(ctx, g, until)
+	<-g.turn
+	if err != nil {
+		return err
+	}
+	for {
+		// The other side may have called for a pause meanwhile.
+		if closed := g.closedUntil(); closed.After(at) {
+			at = closed
+		}
+		if at.After(until) {
+			return ErrTooLong
+		}
+		if pause := time.Until(at); pause <= 0 {
+			return nil
+		} else if err := sleep(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+// reserve waits until the gate is open and asks when the request may be sent.
+func (t *Transport) reserve(ctx context.Context, g *gate, until time.Time) (time.Time, error) {
+	for {
+		closed := g.closedUntil()
+		if closed.After(until) {
+			return closed, ErrTooLong
+		}
+		pause := time.Until(closed)
+		if pause <= 0 {
+			break
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return closed, err
+		}
+	}
+	if t.Limiter == nil {
+		return time.Now(), nil
+	}
+	for {
+		r, err := t.Limiter.Reserve(ctx, g.key, t.Limit, 1, time.Until(until))
+		switch {
+		case err != nil:
+			return time.Time{}, err
+		case r.Allowed:
+			return time.Now().Add(r.Delay()), nil
+		case r.Source == stint.Fallback:
+			return time.Time{}, fmt.Errorf("%w: %w", stint.ErrDenied, r.Cause)
+		case r.RetryAfter == stint.Never || time.Now().Add(r.RetryAfter).After(until) || r.Source == stint.Server:
+			return time.Time{}, ErrTooLong
+		}
+		if err := sleep(ctx, r.RetryAfter); err != nil { // of a local share, which cannot be reserved
+			return time.Time{}, err
+		}
+	}
+}
+
+// heed closes the gate for as long as the response asks for, and reports whether it said how long to wait before trying
+// again.
+func (t *Transport) heed(g *gate, response *http.Response) (pause time.Duration, says bool) {
+	if response == nil {
+		return 0, false
+	}
+	now := time.Now()
+	switch response.StatusCode {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		pause, says = fields.RetryAfter(response.Header, now)
+	}
+	if reset, exhausted := fields.Exhausted(response.Header, now); exhausted {
+		pause, says = max(pause, reset), true
+	}
+	if says {
+		g.close(now.Add(pause))
+	}
+	return pause, says
+}
+
+// retriable reports whether sending the request again is safe and may help.
+func retriable(r *http.Request, response *http.Response, err error, says bool) bool {
+	idempotent := r.Header.Get("Idempotency-Key") != ""
+	switch r.Method {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		idempotent = true
+	}
+	if err != nil {
+		return idempotent
+	}
+	switch response.StatusCode {
+	case http.StatusTooManyRequests:
+		return true
+	case http.StatusServiceUnavailable:
+		return idempotent || says
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		return idempotent
+	}
+	return false
+}
+
+// again makes a request that can be sent after this one.
+func again(r *http.Request) (*http.Request, bool) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return r, true
+	}
+	if r.GetBody == nil {
+		return nil, false
+	}
+	body, err := r.GetBody()
+	if err != nil {
+		return nil, false
+	}
+	next := r.Clone(r.Context())
+	next.Body = body
+	return next, true
+}
+
+// backoff is a random part of a time that doubles with every attempt.
+func (t *Transport) backoff(attempt int) time.Duration {
+	most := min(or(t.Backoff, DefaultBackoff)<<min(attempt-1, 20), or(t.MaxBackoff, DefaultMaxBackoff))
+	return most/2 + rand.N(most/2+1)
+}
+
+// earn and spend keep retries within their share of all requests.
+func (t *Transport) earn() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.budget = min(0, t.budget+or(t.RetryShare, DefaultRetryShare))
+}
+
+func (t *Transport) spend() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.budget-1 < -retryReserve {
+		return false
+	}
+	t.budget--
+	return true
+}
+
+func (t *Transport) base() http.RoundTripper {
+	if t.Base == nil {
+		return http.DefaultTransport
+	}
+	return t.Base
+}
+
+func (t *Transport) key(r *http.Request) string {
+	if t.Key == nil {
+		return "http:" + r.URL.Host
+	}
+	return t.Key(r)
+}
+
+// drain makes a connection fit for use again, if that is not too much to read.
+func drain(body io.ReadCloser) {
+	_, _ = io.CopyN(io.Discard, body, 64<<10)
+	body.Close()
+}
+
+func or[T int | float64 | time.Duration](value, preset T) T {
+	if value == 0 {
+		return preset
+	}
+	return value
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

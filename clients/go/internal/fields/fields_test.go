@@ -1,0 +1,70 @@
+package fields
+
+import (
+	"net/http"
+	"testing"
+	"time"
+)
+
+func TestWriting(t *testing.T) {
+	for got, want := range map[string]string{
+		Policy("api", 100, time.Minute):                        `"api";q=100;w=60`,
+		Policy("api", 100, 0):                                  `"api";q=100`,
+		Policy("a \"b\\c\"\n€", 1, 1500*time.Millisecond):      `"a \"b\\c\"";q=1;w=2`,
+		Limit("api", 7, 1*time.Millisecond):                    `"api";r=7;t=1`,
+		Limit("in debt", -7, 0):                                `"in debt";r=0;t=0`,
+		Limit("api", 0, time.Hour) + Limit("x", 1, -time.Hour): `"api";r=0;t=3600"x";r=1;t=0`,
+	} {
+		if got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestReading(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for _, c := range []struct {
+		header http.Header
+		retry  time.Duration // -1: says nothing
+		out    time.Duration
+	}{
+		{http.Header{}, -1, -1},
+		{http.Header{"Retry-After": {"120"}}, 2 * time.Minute, -1},
+		{http.Header{"Retry-After": {"Fri, 02 Jan 2026 03:05:05 GMT"}}, time.Minute, -1},
+		{http.Header{"Retry-After": {"Fri, 02 Jan 2026 03:00:00 GMT"}}, 0, -1},
+		{http.Header{"Retry-After": {"soon"}}, -1, -1},
+		{http.Header{"Retry-After": {"-1"}}, -1, -1},
+		{http.Header{"Retry-After": {"99999999999999999999"}}, -1, -1},
+		{http.Header{"Ratelimit": {`"default";r=50;t=30`}}, -1, -1},
+		{http.Header{"Ratelimit": {`"default";r=0;t=30`}}, -1, 30 * time.Second},
+		{http.Header{"Ratelimit": {`"a,b;r=5";r=0;t=30, "day";r=0;t=900;pk=:cGs=:`, `x;r=3;t=99999`}}, -1, 15 * time.Minute},
+		{http.Header{"Ratelimit": {`"a";r=0`}}, -1, -1},
+		{http.Header{"Ratelimit": {`"a";r=0;t=-5`}}, -1, -1},
+		{http.Header{"Ratelimit": {`"`}}, -1, -1},
+		{http.Header{"Ratelimit-Remaining": {"0"}, "Ratelimit-Reset": {"7"}}, -1, 7 * time.Second},
+		{http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"7"}}, -1, 7 * time.Second},
+		{http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"1767323055"}}, -1, 10 * time.Second},
+		{http.Header{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset": {"7"}}, -1, -1},
+		{http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"later"}}, -1, -1},
+	} {
+		if got, ok := RetryAfter(c.header, now); ok != (c.retry >= 0) || ok && got != c.retry {
+			t.Errorf("%v: retry after %v, %v; want %v", c.header, got, ok, c.retry)
+		}
+		if got, ok := Exhausted(c.header, now); ok != (c.out >= 0) || ok && got != c.out {
+			t.Errorf("%v: exhausted for %v, %v; want %v", c.header, got, ok, c.out)
+		}
+	}
+}
+
+func FuzzReading(f *testing.F) {
+	f.Add(`"a";r=0;t=30`, "7")
+	f.Fuzz(func(t *testing.T, limit, reset string) {
+		h := http.Header{"Ratelimit": {limit}, "Retry-After": {reset}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {reset}}
+		if d, ok := Exhausted(h, time.Unix(0, 0)); ok && d < 0 {
+			t.Errorf("%v", d)
+		}
+		if d, ok := RetryAfter(h, time.Unix(0, 0)); ok && d < 0 {
+			t.Errorf("%v", d)
+		}
+	})
+}
