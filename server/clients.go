@@ -82,6 +82,12 @@ func (s *session) line() string {
 		name = row.FullName
 	}
 	flags := ""
+	if s.watches.Load() {
+		flags += "O"
+	}
+	if s.waiting.Load() {
+		flags += "b"
+	}
 	if seen.ReadOnly {
 		flags += "r"
 	}

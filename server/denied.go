@@ -41,15 +41,17 @@ func (ws *workspace) key(number, which int) []byte {
 
 // keptKeys are copies of the keys of a batch whose decider finishes later: by then the input they lie in is gone.
 type keptKeys struct {
-	inUse bool
-	bytes []byte
-	ends  []int // of each key in bytes
-	first []int // of each operation's keys in ends
+	inUse   bool
+	command []byte // the first, for SLOWLOG
+	bytes   []byte
+	ends    []int // of each key in bytes
+	first   []int // of each operation's keys in ends
 }
 
-// keep copies the keys by which a denial is listed.
-func (k *keptKeys) keep(ops []engine.Op) {
+// keep copies the keys by which a denial is listed, and the first command.
+func (k *keptKeys) keep(ops []engine.Op, first []byte) {
 	k.inUse = true
+	k.command = append(k.command[:0], first[:min(len(first), slowRawBytes)]...)
 	k.bytes, k.ends, k.first = k.bytes[:0], k.ends[:0], k.first[:0]
 	for i := range ops {
 		k.first = append(k.first, len(k.ends))

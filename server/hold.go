@@ -53,6 +53,7 @@ func (s *session) abandon() {
 	if a := s.awaited; a != nil && a.wait != nil {
 		s.host.waits.cancel(a.wait)
 	}
+	s.endMonitor()
 	if s.kept != nil {
 		s.left.Store(true)
 		s.settle()

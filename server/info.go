@@ -34,19 +34,26 @@ var infoSections = []struct {
 	{"Stats", (*Server).infoStats},
 	{"Replication", (*Server).infoReplication},
 	{"Cluster", (*Server).infoCluster},
+	{"Stint", (*Server).infoStint},
 	{"Policies", (*Server).infoPolicies},
+	{"Commandstats", (*Server).infoCommandStats},
+	{"Latencystats", (*Server).infoLatencyStats},
 	{"Keyspace", (*Server).infoKeyspace},
 }
 
+// longSections are left out unless they, all or everything are asked for, as in Redis.
+var longSections = map[string]bool{"Commandstats": true, "Latencystats": true}
+
 // Info implements [command.Server].
 func (s *Server) Info(sections []string) string {
+	long := slices.Contains(sections, "all") || slices.Contains(sections, "everything")
 	all := len(sections) == 0
 	for _, word := range []string{"all", "default", "everything"} {
 		all = all || slices.Contains(sections, word)
 	}
 	var out strings.Builder
 	for _, section := range infoSections {
-		if !all && !slices.Contains(sections, strings.ToLower(section.name)) {
+		if !slices.Contains(sections, strings.ToLower(section.name)) && (!all || longSections[section.name] && !long) {
 			continue
 		}
 		if out.Len() > 0 {
@@ -99,10 +106,12 @@ func (s *Server) infoMemory() []field {
 
 func (s *Server) infoStats() []field {
 	t := metrics.TotalsOf(s.sinceReset())
+	_, received, sent := s.recorder.Read()
 	return append([]field{
 		{"total_connections_received", s.stats.connections.sinceReset()}, {"total_commands_processed", t.Commands},
 		{"instantaneous_ops_per_sec", s.stats.rate.Load()}, {"rejected_connections", s.stats.rejected.sinceReset()},
 		{"client_output_buffer_limit_disconnections", s.stats.slowReaders.sinceReset()}, {"expired_keys", s.stats.expired.sinceReset()},
+		{"total_net_input_bytes", received}, {"total_net_output_bytes", sent},
 		{"evicted_keys", 0}, {"total_error_replies", t.Errors},
 	}, s.infoRefusals()...)
 }

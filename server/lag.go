@@ -40,8 +40,8 @@ func (l *lag) add(loop gnet.EventLoop) {
 	}
 }
 
-// probe gives each loop a task, if it has done the last one.
-func (l *lag) probe(clock *Clock) {
+// probe gives each loop a task, if it has done the last one, and has noticed told how long that took.
+func (l *lag) probe(clock *Clock, noticed func(nanos int64)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if now := clock.Now(); now >= l.started+lagPeriod {
@@ -56,7 +56,9 @@ func (l *lag) probe(clock *Clock) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			one.waiting = false
-			l.peak[0] = max(l.peak[0], clock.Now()-one.given)
+			took := clock.Now() - one.given
+			l.peak[0] = max(l.peak[0], took)
+			noticed(took)
 			return nil
 		})
 		if loop.Execute(context.Background(), task) != nil { // it is shutting down

@@ -24,6 +24,7 @@ func (s *Server) Reading() *metrics.Reading {
 	for i := range refusals {
 		r.Refusals = append(r.Refusals, metrics.Refusal{Reason: refusals[i].name, Count: s.stats.refused[i].Load()})
 	}
+	r.Monitors, r.MonitorDropped, r.SlowCommands = int64(s.monitors.count.Load()), s.monitors.dropped.Load(), s.slowlog.count()
 	r.Commands, r.Received, r.Sent = s.recorder.Read()
 	r.Policies, r.PolicyCount = s.policyCounts()
 	r.TopDenied = s.topDenied()

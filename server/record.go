@@ -1,6 +1,8 @@
 package server
 
 import (
+	"time"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 )
@@ -40,12 +42,36 @@ func (s *session) endTurn(ws *workspace) {
 	if !ws.tally.IsEmpty() {
 		s.started = s.record(ws, s.started)
 	}
+	ws.first = nil // it lies in the input
 }
 
-// record adds a workspace's tally to the server's counters. All its commands took the time since they arrived, as their
-// replies leave together.
+// record adds a workspace's tally to the server's counters, and notes a turn that took long. All its commands took the
+// time since they arrived, as their replies leave together.
 func (s *session) record(ws *workspace, since int64) (now int64) {
 	now = s.host.clock.Now()
-	ws.tally.Flush(now - since)
+	nanos := now - since
+	commands := ws.tally.Flush(nanos)
+	if nanos -= s.timed; commands > s.timedCount && s.host.isSlow(nanos) {
+		s.slowTurn(nanos, ws.first, commands)
+	}
+	if nanos >= int64(time.Millisecond) {
+		s.host.spike(eventCommand, nanos)
+	}
+	s.timed, s.timedCount = 0, 0
 	return now
+}
+
+// runTimed carries out a command that may take long by itself.
+func (s *session) runTimed(row *command.Row, args [][]byte, ws *workspace) {
+	start := s.host.clock.Now()
+	row.Run(s, &ws.out, args)
+	nanos := s.host.clock.Now() - start
+	s.timed += nanos
+	s.timedCount++
+	if s.host.isSlow(nanos) {
+		s.slow(nanos, keptArgs(args))
+	}
+	if nanos >= int64(time.Millisecond) {
+		s.host.spike(eventCommand, nanos)
+	}
 }

@@ -15,6 +15,7 @@ func (s *session) CloseAfterReply() { s.closing = true }
 
 // Reset implements [command.Session].
 func (s *session) Reset() {
+	s.endMonitor()
 	s.client, s.multi = command.Client{}, transaction{}
 	s.beDefault()
 	s.ReplyMode(command.ReplyOn)

@@ -47,6 +47,9 @@ type Server struct {
 	keySalt    string    // of HashKey
 	operator   *acl.User // who may do everything
 	lag        lag
+	slowlog    slowlog
+	spikes     spikes
+	monitors   monitors
 	workspaces sync.Pool
 	late       late
 

@@ -34,10 +34,14 @@ type session struct {
 	client    command.Client
 	user      *acl.User // nil before the connection has logged in
 	multi     transaction
-	inExec    bool // the replies of an EXEC are being written
+	inExec    bool     // the replies of an EXEC are being written
+	monitor   *monitor // nil unless the connection watches
+	watches   atomic.Bool
 	closing   bool
 
 	started int64 // clock: when what is carried out now arrived
+
+	timed, timedCount int64 // nanoseconds of the turn that commands took which were timed by themselves, and their number
 
 	kept      *workspace // a batch the decider has not finished
 	done      atomic.Bool
@@ -67,6 +71,7 @@ type workspace struct {
 	tally   metrics.Tally // of this turn
 	sampler top.Sampler   // of denials
 	started int64         // clock: when a batch that the decider has not finished arrived
+	first   []byte        // the first command of this turn, as it came
 	kept    keptKeys      // of such a batch
 
 	policyKey []byte // scratch
@@ -134,6 +139,9 @@ func (s *session) feed(in []byte, ws *workspace, cfg *config.Config) (more bool)
 			s.flush(ws)
 			break
 		}
+		if ws.first == nil {
+			ws.first = buf[at : at+length]
+		}
 		if len(args) > 0 && !s.execute(args, ws) {
 			break
 		}
@@ -195,6 +203,9 @@ func (s *session) execute(args [][]byte, ws *workspace) (taken bool) {
 	}
 	if s.multi.open && err == nil && row.Flags&command.NotInMulti != 0 {
 		err = command.ErrNotInMulti
+	}
+	if err == nil && s.host.monitors.count.Load() > 0 {
+		s.show(row, args)
 	}
 	if s.multi.open && (err != nil || row.Flags&command.NoMulti == 0) {
 		s.queue(row, args, err, ws)
@@ -263,7 +274,11 @@ func (ws *workspace) add(s *session, row *command.Row, args [][]byte, err error,
 func (s *session) run(row *command.Row, args [][]byte, ws *workspace) {
 	mark := len(ws.out.Buf)
 	s.silent = s.takeReplyMode()
-	row.Run(s, &ws.out, args)
+	if row.Flags&command.Fast != 0 {
+		row.Run(s, &ws.out, args)
+	} else {
+		s.runTimed(row, args, ws)
+	}
 	ws.tally.Command(row.Number, isError(ws.out.Buf, mark))
 	s.publish()
 	if s.silent {
@@ -298,7 +313,7 @@ func (s *session) flush(ws *workspace) {
 		b.Done = s.onDecided
 		if !s.host.decider.Decide(b) {
 			s.kept, ws.started = ws, s.started
-			ws.kept.keep(b.Ops)
+			ws.kept.keep(b.Ops, ws.first)
 			return
 		}
 	}
@@ -381,7 +396,9 @@ func (s *session) resume(ws *workspace, cfg *config.Config) (more bool) {
 		s.kept = nil
 		s.done.Store(false)
 		s.answer(kept, ws)
+		ws.first = kept.kept.command
 		s.record(ws, kept.started)
+		ws.first = nil
 		s.publish()
 		s.closeIfKilled()
 		s.host.giveBack(kept)
@@ -391,6 +408,9 @@ func (s *session) resume(ws *workspace, cfg *config.Config) (more bool) {
 	}
 	if s.awaited != nil && s.awaited.over.Load() {
 		s.finishAwaited(ws)
+	}
+	if s.monitor != nil {
+		s.takeMonitored(ws)
 	}
 	if !s.ready() {
 		return false

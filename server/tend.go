@@ -24,10 +24,12 @@ func (s *Server) tend(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		start := s.clock.Now()
 		_, dropped := s.keys.Sweep(s.clock.Now(), min(max(s.keys.Len()/sweepRounds, minSweep), maxSweep))
+		s.spike(eventExpireKey, s.clock.Now()-start)
 		s.stats.expired.Add(int64(dropped))
 		s.sample(s.clock.Now())
-		s.lag.probe(s.clock)
+		s.lag.probe(s.clock, func(nanos int64) { s.spike(eventLoopLag, nanos) })
 		s.closeIdle()
 		s.closeLate()
 		s.closeStuck()

@@ -38,6 +38,9 @@ type Session interface {
 	Discard() error
 	Exec(w *resp.Writer)
 
+	// Monitor has the connection sent every command from here on.
+	Monitor() error
+
 	Server() Server
 }
 
@@ -90,6 +93,7 @@ type Server interface {
 	ConfigSet(pairs []string) error
 	ConfigRewrite() error
 	ResetStats()
+	Observer() Observer
 	Users() Users
 	// Shutdown starts a drain and returns at once; with now, connections are closed without waiting for slow readers; with
 	// noSave no last snapshot is written.

@@ -65,7 +65,7 @@ func checkTLS(c *Config) error {
 				return contradictf("tls-listen (%s) takes the same port as %s: give it a port of its own", a, b)
 			}
 		}
-		if c.Admin != "" && overlap(a, c.Admin) {
+		if c.AdminAddress() != "" && overlap(a, c.Admin) {
 			return contradictf("admin (%s) takes the same port as tls-listen (%s): give admin a port of its own", c.Admin, a)
 		}
 	}

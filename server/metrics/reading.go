@@ -23,6 +23,10 @@ type Reading struct {
 	Refusals            []Refusal
 	Blocked             int64 // connections whose reply is held back
 
+	Monitors       int64
+	MonitorDropped int64 // lines
+	SlowCommands   int64
+
 	Keys     int64
 	KeyBytes int64
 	MaxBytes int64 // bound on KeyBytes, 0 is none

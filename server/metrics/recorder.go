@@ -105,8 +105,8 @@ func (t *Tally) Failed(number int) { t.turn[number].failed++ }
 // IsEmpty reports whether no command was counted since the last Flush.
 func (t *Tally) IsEmpty() bool { return len(t.touched) == 0 }
 
-// Flush ends the turn: its replies go out together, so all its commands took the same time.
-func (t *Tally) Flush(nanos int64) {
+// Flush ends the turn: its replies go out together, so all its commands took the same time. It returns how many they were.
+func (t *Tally) Flush(nanos int64) (commands int64) {
 	for _, number := range t.touched {
 		from, to := &t.turn[number], &t.stripe.commands[number]
 		latency := to.latency.Load()
@@ -115,6 +115,7 @@ func (t *Tally) Flush(nanos int64) {
 			latency = to.latency.Load()
 		}
 		latency.add(max(nanos, 0), from.commands)
+		commands += from.commands
 		addTo(&to.errors, from.errors)
 		addTo(&to.granted, from.granted)
 		addTo(&to.denied, from.denied)
@@ -124,6 +125,7 @@ func (t *Tally) Flush(nanos int64) {
 		*from = turnCounters{}
 	}
 	t.touched = t.touched[:0]
+	return commands
 }
 
 // addTo spares the counters that do not change: most turns change two of them.

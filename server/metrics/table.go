@@ -19,6 +19,9 @@ var serverRows = []Row{{
 	Name: "stint_ready", Kind: Gauge, Help: "1 if the server answers: recovered, not draining and, in a cluster, with a leader.",
 	values: one(func(r *Reading) float64 { return zeroOrOne(r.Ready) }),
 }, {
+	Name: "stint_slow_commands_total", Kind: Counter, Help: "Commands that went to SLOWLOG.",
+	values: one(func(r *Reading) float64 { return float64(r.SlowCommands) }),
+}, {
 	Name: "stint_event_loops", Kind: Gauge, Help: "Event loops that have had a connection.",
 	values: one(func(r *Reading) float64 { return float64(r.Loops) }),
 }, {
@@ -116,6 +119,12 @@ var connectionRows = []Row{{
 			emit(float64(refusal.Count), refusal.Reason)
 		}
 	},
+}, {
+	Name: "stint_monitors", Kind: Gauge, Help: "Connections that watch with MONITOR.",
+	values: one(func(r *Reading) float64 { return float64(r.Monitors) }),
+}, {
+	Name: "stint_monitor_dropped_total", Kind: Counter, Help: "Lines of MONITOR left out because a connection did not keep up.",
+	values: one(func(r *Reading) float64 { return float64(r.MonitorDropped) }),
 }, {
 	Name: "stint_received_bytes_total", Kind: Counter, Help: "Bytes that came from clients.",
 	values: one(func(r *Reading) float64 { return float64(r.Received) }),

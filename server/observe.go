@@ -1,0 +1,58 @@
+package server
+
+import (
+	"runtime"
+	"runtime/debug"
+	"slices"
+
+	"github.com/stintdb/stint/server/command"
+)
+
+// Observer implements [command.Server].
+func (s *Server) Observer() command.Observer { return s }
+
+// MostDenied implements [command.Observer].
+func (s *Server) MostDenied(n int) (keys []command.DeniedKey) {
+	entries, _ := s.TopDenied(n)
+	for _, e := range entries {
+		keys = append(keys, command.DeniedKey{Key: e.Key, Count: e.Count, Error: e.Error})
+	}
+	return keys
+}
+
+// Latencies implements [command.Observer]: in powers of two, as Redis shows them.
+func (s *Server) Latencies(names []string) (latencies []command.CommandLatency) {
+	for _, c := range s.sinceReset() {
+		if c.Latency.Count == 0 || len(names) > 0 && !slices.Contains(names, c.Name) {
+			continue
+		}
+		l := command.CommandLatency{Command: c.Name, Calls: c.Latency.Count}
+		for micros, below := int64(1), int64(0); below < c.Latency.Count; micros *= 2 {
+			atMost := c.Latency.AtMost(micros * 1000)
+			if micros > 1<<26 { // beyond the last bound
+				atMost = c.Latency.Count
+			}
+			if atMost > below {
+				l.Micros, l.Counts = append(l.Micros, micros), append(l.Counts, atMost)
+				below = atMost
+			}
+		}
+		latencies = append(latencies, l)
+	}
+	return latencies
+}
+
+// Memory implements [command.Observer].
+func (s *Server) Memory() []command.MemoryPart {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	keys := s.keys.Bytes()
+	return []command.MemoryPart{
+		{Name: "total.allocated", Bytes: keys + int64(m.HeapAlloc)}, {Name: "resident.bytes", Bytes: residentBytes()},
+		{Name: "heap.bytes", Bytes: int64(m.HeapAlloc)}, {Name: "heap.idle-bytes", Bytes: int64(m.HeapIdle - m.HeapReleased)},
+		{Name: "clients.buffers", Bytes: s.buffered.Load()}, {Name: "keys.limit-bytes", Bytes: s.Config().MaxMemoryBytes},
+	}
+}
+
+// ReleaseMemory implements [command.Observer].
+func (s *Server) ReleaseMemory() { debug.FreeOSMemory() }
