@@ -71,6 +71,7 @@ type Node struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
+	asked  sync.WaitGroup // questions that Raft has not answered
 	failed chan error
 }
 
@@ -322,6 +323,7 @@ func (n *Node) Close() error {
 	n.reign.Store(nil)
 	n.cancel()
 	n.proposer.halt()
+	n.letAnswer()
 	err := n.raft.Shutdown().Error()
 	n.peers.halt()
 	err = errors.Join(err, n.transport.Close())
@@ -331,6 +333,19 @@ func (n *Node) Close() error {
 		n.counts.failed(c.fail(engine.NoLeader))
 	}
 	return errors.Join(err, n.disk.Close())
+}
+
+// letAnswer gives Raft a moment to answer what it was asked: once it is shut down, it leaves some questions open for ever.
+func (n *Node) letAnswer() {
+	answered := make(chan struct{})
+	go func() {
+		n.asked.Wait()
+		close(answered)
+	}()
+	select {
+	case <-answered:
+	case <-time.After(time.Second):
+	}
 }
 
 // logOnce logs what would otherwise be repeated all the time, once a minute.

@@ -113,7 +113,7 @@ func (n *Node) renew(ctx context.Context, term uint64) {
 // await runs f, which takes as long as it takes, and returns early when ctx is done.
 func (n *Node) await(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
-	go func() { done <- f() }()
+	n.asked.Go(func() { done <- f() })
 	select {
 	case err := <-done:
 		return err
