@@ -57,6 +57,7 @@ func (s *shard) refund(c *call, tag uint32, p place) {
 		c.result.Status, c.result.Held = NotRefundable, c.held
 		return
 	}
+	s.preserve(s.record(p.ref))
 	alg.refund(c)
 	if alg.bytes != 0 {
 		s.keep(c, tag, p)
@@ -69,9 +70,13 @@ func (s *shard) lease(c *call, p place) {
 	switch {
 	case alg.release == nil:
 		c.wrongType(Concurrency)
+		return
 	case c.op.Verb == Leases:
 		listLeases(c)
-	case alg.release(c):
+		return
+	}
+	s.preserve(s.record(p.ref))
+	if alg.release(c) {
 		c.result.Granted = 1
 		s.settle(c, p)
 	}

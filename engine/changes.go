@@ -40,13 +40,10 @@ type changes struct {
 // maxGone bounds the bytes of deleted keys that a shard notes. Beyond it the next snapshot has to tell.
 const maxGone = 64 << 10
 
-// dirtyBit marks a record as noted, in the field of its key's length.
-const dirtyBit = 1 << 31
-
 func (r record) isDirty() bool { return binary.LittleEndian.Uint32(r[4:])&dirtyBit != 0 }
 
 func (r record) setDirty(dirty bool) {
-	n := uint32(r.keyLen())
+	n := binary.LittleEndian.Uint32(r[4:]) &^ dirtyBit
 	if dirty {
 		n |= dirtyBit
 	}

@@ -19,6 +19,9 @@ type interned struct {
 	ids  map[Limit]uint32
 	free []uint32
 	next uint32
+
+	frozenBelow uint32   // ids that a Frozen may name; those of them that are freed are held back
+	held        []uint32 // until it is released
 }
 
 type internedLimit struct {
@@ -104,5 +107,25 @@ func (t *interned) forget(id uint32) {
 	}
 	delete(t.ids, e.limit)
 	t.mem.used.Add(-internedBytes)
+	if id < t.frozenBelow {
+		t.mem.frozen.Add(internedBytes)
+		t.held = append(t.held, id)
+		return
+	}
 	t.free = append(t.free, id)
+}
+
+// freeze keeps every id there is from being used for another limit, until thaw.
+func (t *interned) freeze() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.frozenBelow = t.next
+}
+
+func (t *interned) thaw() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.mem.frozen.Add(-internedBytes * int64(len(t.held)))
+	t.free = append(t.free, t.held...)
+	t.frozenBelow, t.held = 0, nil
 }

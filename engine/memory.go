@@ -10,8 +10,9 @@ import (
 // come from the operating system directly, so that the garbage collector neither scans them nor counts them when it
 // decides how far the heap may grow.
 type memory struct {
-	max  atomic.Int64 // bytes, 0 for no bound
-	used atomic.Int64
+	max    atomic.Int64 // bytes, 0 for no bound
+	used   atomic.Int64
+	frozen atomic.Int64 // bytes of what a Frozen keeps, which are not in used
 
 	buffers sync.Pool // of *[compactBytes]byte
 }
@@ -27,6 +28,10 @@ func (m *memory) allows(bytes int64) bool {
 // block returns n zero bytes, aligned to 8.
 func (m *memory) block(n int) []byte {
 	m.used.Add(int64(n))
+	return newBlock(n)
+}
+
+func newBlock(n int) []byte {
 	if n >= offHeapBytes {
 		if b := mapBlock(n); b != nil {
 			return b
@@ -38,19 +43,39 @@ func (m *memory) block(n int) []byte {
 
 func (m *memory) free(b []byte) {
 	m.used.Add(-int64(len(b)))
+	freeBlock(b)
+}
+
+func freeBlock(b []byte) {
 	if len(b) >= offHeapBytes {
 		unmapBlock(b)
 	}
 }
 
 // slots is block for an index.
-func (m *memory) slots(n int) []uint64 {
-	b := m.block(n * slotBytes)
-	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), n)
-}
+func (m *memory) slots(n int) []uint64 { return slotsOf(m.block(n * slotBytes)) }
 
 func (m *memory) freeSlots(s []uint64) {
 	if len(s) > 0 {
-		m.free(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*slotBytes))
+		m.free(bytesOf(s))
 	}
+}
+
+// copyBlock is block for what a Frozen keeps.
+func (m *memory) copyBlock(n int) []byte {
+	m.frozen.Add(int64(n))
+	return newBlock(n)
+}
+
+func (m *memory) freeCopy(b []byte) {
+	m.frozen.Add(-int64(len(b)))
+	freeBlock(b)
+}
+
+func slotsOf(b []byte) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/slotBytes)
+}
+
+func bytesOf(s []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*slotBytes)
 }

@@ -30,7 +30,8 @@ type policies struct {
 	overrides int
 
 	store   *changes
-	changes []Op // for the journal, in order
+	changes []Op    // for the journal, in order
+	frozen  *Frozen // that has not copied the policies yet
 	changed atomic.Bool
 	bytes   int
 }
@@ -89,6 +90,7 @@ func (p *policies) set(op *Op, res *Result) {
 		res.Status = PolicyTooMany
 		return
 	}
+	p.touch()
 	if known == nil {
 		known = &policy{overrides: map[string][]part{}}
 		p.byName[string(op.Key)] = known
@@ -106,6 +108,7 @@ func (p *policies) drop(op *Op, res *Result) {
 		res.Status = NotFound
 		return
 	}
+	p.touch()
 	p.overrides -= len(known.overrides)
 	p.bytes -= partsBytes(known.parts)
 	for id, parts := range known.overrides {
@@ -126,6 +129,7 @@ func (p *policies) override(op *Op, res *Result) {
 	held, had := known.overrides[string(op.Who)]
 	if len(op.Parts) == 0 {
 		if had {
+			p.touch()
 			delete(known.overrides, string(op.Who))
 			p.overrides--
 			p.bytes -= len(op.Who) + partsBytes(held)
@@ -139,6 +143,7 @@ func (p *policies) override(op *Op, res *Result) {
 		res.Status = PolicyTooMany
 		return
 	}
+	p.touch()
 	if !had {
 		p.overrides++
 	}
@@ -336,13 +341,17 @@ func (s *Store) Policy(name string) (Policy, bool) {
 	if p == nil {
 		return Policy{}, false
 	}
+	return p.copy(name), true
+}
+
+func (p *policy) copy(name string) Policy {
 	copied := p.counts(name)
 	copied.Parts = opsOf(p.parts)
 	for id, parts := range p.overrides {
 		copied.Overrides = append(copied.Overrides, Override{id, opsOf(parts)})
 	}
 	slices.SortFunc(copied.Overrides, func(a, b Override) int { return cmp.Compare(a.ID, b.ID) })
-	return copied, true
+	return copied
 }
 
 // PolicyCounts calls visit for every policy, without its limits and overrides, in the order of their names.
@@ -377,17 +386,19 @@ func (p *Policy) For(id string) []Op {
 // PolicyOps calls visit for the operations that would make the policies there are, for a snapshot.
 func (s *Store) PolicyOps(visit func(*Op)) {
 	for _, name := range s.PolicyNames() {
-		p, found := s.Policy(name)
-		if !found {
-			continue
+		if p, found := s.Policy(name); found {
+			visitPolicy(p, visit)
 		}
-		op := Op{Verb: SetPolicy, Key: []byte(name), Parts: p.Parts}
-		if p.Shadow {
-			op.Options = Shadow
-		}
-		visit(&op)
-		for _, o := range p.Overrides {
-			visit(&Op{Verb: SetOverride, Key: []byte(name), Who: []byte(o.ID), Parts: o.Parts})
-		}
+	}
+}
+
+func visitPolicy(p Policy, visit func(*Op)) {
+	op := Op{Verb: SetPolicy, Key: []byte(p.Name), Parts: p.Parts}
+	if p.Shadow {
+		op.Options = Shadow
+	}
+	visit(&op)
+	for _, o := range p.Overrides {
+		visit(&Op{Verb: SetOverride, Key: []byte(p.Name), Who: []byte(o.ID), Parts: o.Parts})
 	}
 }

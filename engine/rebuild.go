@@ -56,6 +56,7 @@ func (s *shard) compact(now int64) {
 		}
 		r := s.record(uint32(slot))
 		if s.expired(r, now) {
+			s.preserve(r)
 			s.noteDropped(r)
 			s.limits.release(r.limitID())
 			s.index.remove(at) // moves the rest of the run up: the same position holds the next entry
@@ -135,6 +136,7 @@ func (s *shard) moveTo(now int64, to index, arena []byte) {
 		}
 		used += size
 	}, func(r record) {
+		s.preserve(r)
 		s.noteDropped(r)
 		s.limits.release(r.limitID())
 	})

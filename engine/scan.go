@@ -70,12 +70,7 @@ func (s *Store) Sweep(now int64, count int) (looked, dropped int) {
 	for looked < count {
 		number, from := s.sweepAt>>cursorTagBits, s.sweepAt&(1<<cursorTagBits-1)
 		sh := &s.shards[number]
-		sh.mu.Lock()
-		passed, gone, to := sh.sweep(from, stride, now)
-		if to > math.MaxUint32 {
-			sh.trim(now)
-		}
-		sh.mu.Unlock()
+		passed, gone, to := sh.sweepStep(from, stride, now)
 		looked, dropped = looked+max(passed, 1), dropped+gone
 		s.sweepAt = number<<cursorTagBits | to
 		if to > math.MaxUint32 {
@@ -83,6 +78,20 @@ func (s *Store) Sweep(now int64, count int) (looked, dropped int) {
 		}
 	}
 	return looked, dropped
+}
+
+// sweepStep sweeps a part of a shard. One that a Frozen has not visited yet is left to another round: what is dropped
+// would have to be copied.
+func (s *shard) sweepStep(from uint64, count int, now int64) (passed, dropped int, to uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.frozen != nil {
+		return 0, 0, math.MaxUint32 + 1
+	}
+	if passed, dropped, to = s.sweep(from, count, now); to > math.MaxUint32 {
+		s.trim(now)
+	}
+	return passed, dropped, to
 }
 
 func (s *shard) sweep(from uint64, count int, now int64) (passed, dropped int, to uint64) {

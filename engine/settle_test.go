@@ -28,7 +28,7 @@ func TestSettleAnswersAsApply(t *testing.T) {
 		settled bool
 	}
 	seen := map[outcome]int{}
-	for seed := range uint64(60) {
+	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 9))
 		s := New(Options{Shards: 4})
 		now := epoch
@@ -42,15 +42,15 @@ func TestSettleAnswersAsApply(t *testing.T) {
 				now += 70 * sec
 			}
 			op := randomStep(r)
-			before, policies, counts := fmt.Sprint(contents(s, now)), policyText(s), policyCounts(s)
+			before, counts := s.Digest(now), policyCounts(s)
 			settled := s.Settle(now, &op, &res)
-			if fmt.Sprint(contents(s, now)) != before || policyText(s) != policies {
+			if s.Digest(now) != before {
 				t.Fatalf("seed %d step %d: settled %t, and changed something: %+v", seed, i, settled, op)
 			}
 			counted := policyCounts(s)
 			s.Apply(now, []Op{op}, results)
 			want = results[0]
-			same := fmt.Sprint(contents(s, now)) == before && policyText(s) == policies
+			same := s.Digest(now) == before
 			name := string(op.Key)
 			after := policyCounts(s)
 			switch {

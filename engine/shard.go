@@ -18,6 +18,9 @@ type shard struct {
 	pin    pinned // the limit of the key made last
 	mem    *memory
 
+	frozen *Frozen // that has not visited this shard yet
+	phase  uint32  // what phaseBit is in every record but those that frozen still has to show
+
 	number  uint32 // of the shard
 	changes *changes
 	dirty   []uint32 // references of records written since the journal was last told
@@ -37,7 +40,9 @@ type place struct {
 	found bool
 }
 
-func (s *shard) record(ref uint32) record { return record(s.arena[(int(ref)-1)*recordAlign:]) }
+func (s *shard) record(ref uint32) record { return recordAt(s.arena, ref) }
+
+func recordAt(arena []byte, ref uint32) record { return record(arena[(int(ref)-1)*recordAlign:]) }
 
 func (s *shard) limitOf(r record) *Limit { return &s.limits.at(r.limitID()).limit }
 
@@ -91,6 +96,7 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 		return s.insert(c, tag, size)
 	}
 	r := s.record(p.ref)
+	s.preserve(r)
 	held := s.limitOf(r)
 	had := len(algorithms[held.Algorithm].stateOf(r.rest()))
 	if c.fresh && (held.Algorithm != c.limit.Algorithm || size != had) {
@@ -144,7 +150,7 @@ func (s *shard) insert(c *call, tag uint32, size int) bool {
 	}
 	r := s.record(ref)
 	r.setLimitID(s.limits.acquire(&c.limit, &s.pin))
-	r.setKeyLen(len(key))
+	r.setKeyLen(len(key), s.phase)
 	copy(r.key(), key)
 	s.used += need
 	switch alg := &algorithms[c.limit.Algorithm]; {
@@ -196,6 +202,7 @@ func (s *shard) remove(p place) {
 func (s *shard) drop(p place) {
 	s.moves++
 	r := s.record(p.ref)
+	s.preserve(r)
 	s.dead += s.size(r)
 	s.noteDropped(r)
 	r.setDirty(false)
@@ -213,8 +220,12 @@ func (s *shard) free() {
 		s.limits.release(s.pin.id)
 		s.pin = pinned{}
 	}
-	s.index.free()
-	s.mem.free(s.arena)
+	if s.frozen != nil {
+		s.frozen.takeOver(s)
+	} else {
+		s.index.free()
+		s.mem.free(s.arena)
+	}
 	s.arena, s.used, s.dead, s.index = nil, 0, 0, index{mem: s.mem}
 	s.dirty = nil
 	s.fullUntil = 0

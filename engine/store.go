@@ -15,6 +15,7 @@ type Store struct {
 	mem      memory
 	policies policies
 	changes  changes
+	frozen   atomic.Pointer[Frozen]
 	calls    sync.Pool // of *call, the scratch of operations on one key
 	groups   sync.Pool // of *group
 	loads    sync.Pool // of *loading
@@ -58,6 +59,9 @@ func New(o Options) *Store {
 	s.loads.New = func() any { return new(loading) }
 	return s
 }
+
+// limits is the table of limits, which all shards share.
+func (s *Store) limits() *interned { return s.shards[0].limits }
 
 func (s *Store) shardOf(hash uint64) uint64 { return hash >> s.shift & uint64(len(s.shards)-1) }
 
@@ -209,5 +213,6 @@ func (s *Store) Clear() {
 	}
 	s.policies.mu.Lock()
 	defer s.policies.mu.Unlock()
+	s.policies.touch()
 	s.policies.byName, s.policies.overrides, s.policies.bytes = map[string]*policy{}, 0, 0
 }
