@@ -1,7 +1,9 @@
 package persistence
 
 import (
+	"bytes"
 	"errors"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stintdb/stint/engine"
@@ -18,17 +20,22 @@ func tryRecover(t *testing.T, files map[string][]byte) {
 		if err != nil && !isDamage && !errors.Is(err, engine.ErrNoRoom) || err != nil && repair && isDamage && !errors.Is(err, ErrNewer) {
 			t.Errorf("repair %t: %v", repair, err)
 		}
-		var keys []engine.Op
-		s.Scan(0, 1<<30, 0, func(e engine.Entry) {
-			keys = append(keys, engine.Op{Key: append([]byte{}, e.Key...), Limit: e.Limit, Tokens: 1, Who: []byte("x")})
-		})
-		for _, op := range keys {
-			s.Apply(someTime, []engine.Op{op, {Verb: engine.Look, Key: op.Key}, {Verb: engine.Delete, Key: op.Key}}, make([]engine.Result, 3))
-		}
-		for _, name := range s.PolicyNames() {
-			s.Apply(someTime, []engine.Op{{Verb: engine.Check, Key: []byte(name), Who: []byte("x"), Tokens: 1}}, make([]engine.Result, 1))
-		}
+		useAll(s)
 		s.Close()
+	}
+}
+
+// useAll decides on every key and policy of a store.
+func useAll(s *engine.Store) {
+	var keys []engine.Op
+	s.Scan(0, 1<<30, 0, func(e engine.Entry) {
+		keys = append(keys, engine.Op{Key: append([]byte{}, e.Key...), Limit: e.Limit, Tokens: 1, Who: []byte("x")})
+	})
+	for _, op := range keys {
+		s.Apply(someTime, []engine.Op{op, {Verb: engine.Look, Key: op.Key}, {Verb: engine.Delete, Key: op.Key}}, make([]engine.Result, 3))
+	}
+	for _, name := range s.PolicyNames() {
+		s.Apply(someTime, []engine.Op{{Verb: engine.Check, Key: []byte(name), Who: []byte("x"), Tokens: 1}}, make([]engine.Result, 1))
 	}
 }
 
@@ -60,6 +67,27 @@ func FuzzJournal(f *testing.F) {
 			files[next] = journalHeader(2, lineage{1, int64(durable), int64(durable)})
 		}
 		tryRecover(t, files)
+	})
+}
+
+// Whatever a stream holds, it is read or refused as damaged, and what was read can be used.
+func FuzzReadState(f *testing.F) {
+	s := busyStore(rand.New(rand.NewPCG(2, 1)), 10)
+	f.Add(writeState(f, s, someTime), false)
+	f.Add(writeState(f, s, someTime), true)
+	f.Add([]byte("dear diary"), false)
+	s.Close()
+	f.Fuzz(func(t *testing.T, data []byte, sums bool) {
+		if sums {
+			data = resumAll(data, snapshotMagic, 0)
+		}
+		s := engine.New(engine.Options{Shards: 1, MaxBytes: 64 << 20})
+		defer s.Close()
+		_, _, err := ReadState(bytes.NewReader(data), s, 0)
+		if _, isDamage := errors.AsType[*DamageError](err); err != nil && !isDamage && !errors.Is(err, engine.ErrNoRoom) {
+			t.Error(err)
+		}
+		useAll(s)
 	})
 }
 

@@ -10,24 +10,6 @@ import (
 // scanChunk is how many entries a snapshot takes from the store at a time, under one lock.
 const scanChunk = 256
 
-// WriteSnapshot writes every entry and policy of a store to w, in the format of a snapshot file. Decisions may go on
-// meanwhile: an entry is written as it is when its turn comes. clock is the store's time, Unix nanoseconds. It returns the
-// number of entries and of bytes written.
-func WriteSnapshot(w io.Writer, store *engine.Store, clock func() int64) (states, size int64, err error) {
-	return writeStates(w, store, clock, 0, func() {})
-}
-
-// ReadSnapshot reads what [WriteSnapshot] wrote into an empty store. now is the time there, Unix nanoseconds: entries as good as
-// new by then are left out. What is not whole is a [DamageError], and leaves the store with a part of it.
-func ReadSnapshot(in io.Reader, store *engine.Store, now int64) error {
-	r := &recovery{store: store, now: now}
-	blocks, err := newBlockReader("snapshot", in, snapshotMagic)
-	if err != nil {
-		return err
-	}
-	return r.loadAll(blocks)
-}
-
 // writeSnapshot writes a snapshot to a file beside and renames it once it is whole and durable. What changes meanwhile is
 // in the journal of the same number. rest is called between blocks.
 func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64, rest func()) (states, size int64, err error) {
