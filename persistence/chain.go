@@ -89,8 +89,8 @@ func (c chain) isFounded(number uint64) (bool, error) {
 
 // isTorn reports whether nothing tells that the damaged place, from which on a journal holds tail, had been synced.
 func (c chain) isTorn(number uint64, tail []byte, offset int64) (bool, error) {
-	if offset < headerBytes && len(tail) > headerBytes && !isZero(tail[:headerBytes-offset]) {
-		return false, nil // a header is lost as a whole, or not at all
+	if offset < headerBytes && !isLostHeader(tail) {
+		return false, nil
 	}
 	durable, err := c.told(number, offset)
 	return max(durable, claimsIn(tail, number, offset)) <= offset, err
@@ -107,7 +107,15 @@ func (c chain) endsWhole(blocks *blockReader) error {
 	return nil
 }
 
-func isZero(b []byte) bool { return len(bytes.TrimLeft(b, "\x00")) == 0 }
+// isLostHeader reports whether a file may begin as it does because its header did not come to be written as a whole: then
+// there is nothing, or zeros, or its beginning and nothing behind.
+func isLostHeader(file []byte) bool {
+	head := file[:min(len(file), headerBytes)]
+	if len(bytes.TrimLeft(head, "\x00")) == 0 {
+		return true
+	}
+	return len(file) <= headerBytes && bytes.HasPrefix(head, []byte(journalMagic[:min(len(head), len(journalMagic))]))
+}
 
 // syncedIn is up to where the journal was durable when a block of it was written.
 func syncedIn(payload []byte) int64 {

@@ -203,6 +203,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{"a newer snapshot", func(f map[string][]byte) { f[snapshot] = newer(snapshotMagic) }, snapshot, 8, ErrNewer},
 		{"a newer journal", func(f map[string][]byte) { f[journal] = newer(journalMagic) }, journal, 8, ErrNewer},
 		{"a text", func(f map[string][]byte) { f[snapshot] = []byte("dear diary") }, snapshot, 0, ErrNotOurs},
+		{"a short text", func(f map[string][]byte) { f[fileName(journalPrefix, 3)] = []byte("hello\n") }, fileName(journalPrefix, 3), 0, ErrNotOurs},
 		{"a long text", func(f map[string][]byte) { f[journal] = bytes.Repeat([]byte("dear diary"), 100) }, journal, 0, ErrNotOurs},
 		{"a journal for a snapshot", func(f map[string][]byte) { f[snapshot] = f[journal] }, snapshot, 0, ErrNotOurs},
 		{"a snapshot without its end", func(f map[string][]byte) { f[snapshot] = f[snapshot][:headerBytes] }, snapshot, headerBytes, errCutShort},

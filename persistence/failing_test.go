@@ -427,6 +427,24 @@ func TestStopAfterAFailure(t *testing.T) {
 	})
 }
 
+// A server that is stopped while its disk fails says that something is lost, and not that all is well again.
+func TestStopDuringAFailure(t *testing.T) {
+	for _, mode := range []Mode{Interval, Always, SnapshotOnly} {
+		for i, fault := range faults[:3] {
+			synctest.Test(t, func(t *testing.T) {
+				r := run(t, mode)
+				r.take(t, time.Second)
+				r.breakDisk(fault)
+				r.take(t, 5*time.Second)
+				r.stop()
+				if lost, again := r.logs.count("they are lost"), r.logs.count(keptAgain); lost != 1 || again != 0 {
+					t.Errorf("%s, fault %d: logged %d and %d times: %s", mode, i, lost, again, &r.logs.text)
+				}
+			})
+		}
+	}
+}
+
 // What is taken comes back while the server is down as it would have otherwise, and not at all while the clock is behind.
 func TestTimeSpentDown(t *testing.T) {
 	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 10, Rate: engine.Rate{Tokens: 1, Period: second}}

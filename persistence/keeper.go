@@ -305,14 +305,24 @@ func (k *Keeper) finish() {
 	}
 	k.flushNow()
 	if k.journal != nil {
-		if k.journal.broken {
-			k.journal.close()
-		} else {
-			k.note(k.journal.finish())
+		if err := k.journal.finish(); k.journalErr == nil {
+			k.note(err)
 		}
 		k.tellComplete(k.journalErr)
 	}
+	k.sayLost()
 	k.publish()
+}
+
+// sayLost logs that the process ends with something that is not on disk.
+func (k *Keeper) sayLost() {
+	err := k.Err()
+	if k.journal == nil && !k.noSave.Load() {
+		err = k.Status().LastSaveErr
+	}
+	if err != nil {
+		k.Log.Error("stopped although the last changes could not be kept on disk; they are lost", "reason", err)
+	}
 }
 
 // flushNow flushes without waiting for the time of the next attempt after a failure.

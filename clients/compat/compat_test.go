@@ -154,6 +154,9 @@ func exists(path string) bool {
 func neverCached(t *testing.T) {
 	t.Cleanup(func() {
 		stamp := filepath.Join("build", "last-run")
+		if err := os.MkdirAll("build", 0o755); err != nil {
+			t.Error(err)
+		}
 		if err := os.WriteFile(stamp, []byte(time.Now().String()), 0o644); err != nil {
 			t.Error(err)
 		}
