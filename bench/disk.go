@@ -94,9 +94,9 @@ func measureDisk(ctx context.Context, binary string, settings Settings) (*DiskRe
 		return nil, err
 	}
 	for round := range settings.Rounds {
-		fmt.Fprintf(os.Stderr, "round %d/%d: recovery of %d keys, and decisions while they are written\n", round+1, settings.Rounds, settings.Keys)
-		if err := d.measureRecovery(ctx, binary, settings.Keys); err != nil {
-			return nil, fmt.Errorf("recovery of %d keys: %w", settings.Keys, err)
+		fmt.Fprintf(os.Stderr, "round %d/%d: recovery of %d keys, and decisions while they are written\n", round+1, settings.Rounds, settings.Kept)
+		if err := d.measureRecovery(ctx, binary, settings.Kept); err != nil {
+			return nil, fmt.Errorf("recovery of %d keys: %w", settings.Kept, err)
 		}
 	}
 	return d, nil

@@ -25,7 +25,7 @@ func diskSections(d *DiskReport, settings Settings) []Section {
 		load.Rows = append(load.Rows, row)
 	}
 	rest := Section{
-		Title:  fmt.Sprintf("State on disk: volume, recovery and snapshots, %s keys of 16 bytes", formatCount(float64(settings.Keys))),
+		Title:  fmt.Sprintf("State on disk: volume, recovery and snapshots, %s keys of 16 bytes", formatCount(float64(settings.Kept))),
 		Words:  1,
 		Header: []string{"what", "measured"},
 		Rows: [][]string{

@@ -40,6 +40,7 @@ type jsonSettings struct {
 	Rounds      int     `json:"rounds"`
 	CellSeconds float64 `json:"cell_s"`
 	Keys        int     `json:"memory_keys"`
+	Kept        int     `json:"kept_keys"`
 	Connections int     `json:"connections"`
 }
 
@@ -79,7 +80,7 @@ type jsonOutcome struct {
 func writeJSON(w io.Writer, r *Report) error {
 	out := jsonReport{
 		Date: r.Date, Machine: r.Machine,
-		Settings: jsonSettings{r.Settings.Rounds, r.Settings.Cell.Seconds(), r.Settings.Keys, connections},
+		Settings: jsonSettings{r.Settings.Rounds, r.Settings.Cell.Seconds(), r.Settings.Keys, r.Settings.Kept, connections},
 		Memory:   []jsonMemory{},
 	}
 	for _, series := range r.Series {

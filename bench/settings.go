@@ -15,6 +15,7 @@ type Settings struct {
 	Rounds int
 	Cell   time.Duration
 	Keys   int
+	Kept   int // keys in a snapshot
 	Quick  bool
 	Docs   bool
 	Only   []string // names of servers, and onlyPersistence; empty: all
@@ -36,7 +37,7 @@ func (s Settings) persistence() bool {
 }
 
 // quickDefaults replace the defaults of flags that are not given.
-var quickDefaults = map[string]string{"cell": "200ms", "keys": "200000"}
+var quickDefaults = map[string]string{"cell": "200ms", "keys": "200000", "kept-keys": "200000"}
 
 func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	var s Settings
@@ -46,7 +47,8 @@ func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	flags.SetOutput(usage)
 	flags.IntVar(&s.Rounds, "rounds", minRounds, "how often everything is measured; medians are printed")
 	flags.DurationVar(&s.Cell, "cell", 2*time.Second, "how long one measurement takes, about")
-	flags.IntVar(&s.Keys, "keys", 1_000_000, "keys loaded to measure memory, and the recovery from disk")
+	flags.IntVar(&s.Keys, "keys", 1_000_000, "keys loaded to measure memory")
+	flags.IntVar(&s.Kept, "kept-keys", 10_000_000, "keys in the snapshot that is written and recovered")
 	flags.BoolVar(&s.Quick, "quick", false, "under a minute in total, every code path, rough figures")
 	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md and docs/performance.svg")
 	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas; persistence is what keeping state on disk costs")
@@ -83,6 +85,8 @@ func (s Settings) check() error {
 		return fmt.Errorf("-cell: must be between 10ms and 1m, got %s", s.Cell)
 	case s.Keys < 1000 || s.Keys > maxKeys:
 		return fmt.Errorf("-keys: must be between 1000 and %d, got %d", maxKeys, s.Keys)
+	case s.Kept < 1000 || s.Kept > maxKeys:
+		return fmt.Errorf("-kept-keys: must be between 1000 and %d, got %d", maxKeys, s.Kept)
 	case s.Docs && len(s.Only) > 0:
 		return errors.New("-docs needs all servers, so not -only")
 	}

@@ -49,6 +49,7 @@ func TestParseSettings(t *testing.T) {
 		{"-rounds 2", "-rounds"},
 		{"-cell 1ms", "-cell"},
 		{"-keys 10", "-keys"},
+		{"-kept-keys 10", "-kept-keys"},
 		{"-docs -only stint", "-docs"},
 		{"-only persistence", ""},
 		{"-other x", "want name=host:port"},
@@ -59,7 +60,7 @@ func TestParseSettings(t *testing.T) {
 	}
 	quick, err := parseSettings([]string{"-quick", "-keys", "5000"}, io.Discard)
 	wantError(t, err, "")
-	if quick.Keys != 5000 || quick.Cell != 200*time.Millisecond {
+	if quick.Keys != 5000 || quick.Kept != 200_000 || quick.Cell != 200*time.Millisecond {
 		t.Errorf("-quick -keys 5000 gave %+v: a flag that is given wins", quick)
 	}
 }
