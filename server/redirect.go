@@ -10,10 +10,11 @@ import (
 
 // What a node of a cluster does with commands that another node has to decide, or that none decided.
 
-// redirects reports whether clients are sent to the leader with operations, and where it is, "" if that is not known.
-// A connection after READONLY has reads answered here.
+// redirects reports whether clients are sent to the leader with operations, and where it is. While that is not known the
+// decider is asked, who waits for a leader as long as --decide-timeout. A connection after READONLY has reads answered
+// here.
 func (s *session) redirects(ops []engine.Op) (leader string, redirect bool) {
-	if leader, redirect = s.host.cluster.Redirects(); !redirect {
+	if leader, redirect = s.host.cluster.Redirects(); !redirect || leader == "" {
 		return "", false
 	}
 	reads := s.client.ReadOnly && !slices.ContainsFunc(ops, func(op engine.Op) bool { return op.Writes() })

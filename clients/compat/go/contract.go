@@ -16,6 +16,7 @@ type contract struct {
 	protocol int
 	library  string
 	connect  func() (client, error)
+	nodes    []string // of the cluster, if the client is one for clusters
 
 	client   client
 	checks   int
@@ -36,6 +37,9 @@ func (t *contract) run() {
 	t.transaction()
 	t.keys()
 	t.concurrency()
+	if t.nodes != nil {
+		t.follow()
+	}
 }
 
 func (t *contract) check(ok bool, format string, args ...any) bool {
@@ -177,9 +181,23 @@ func (t *contract) concurrency() {
 	t.check(granted.Load() == 50, "concurrency: %d granted of 50", granted.Load())
 }
 
-// fresh returns a key of this client's own, reset.
+// follow has the leader change; the client finds the new one, and takes up no more tokens than there are.
+func (t *contract) follow() {
+	key := t.fresh("follow")
+	for i := range 10 {
+		if i%3 == 1 {
+			err := transferLeadership(t.nodes[i%len(t.nodes)])
+			t.check(err == nil, "RAFT TRANSFER: %v", err)
+		}
+		t.reply(fmt.Sprintf("1 10 %d 0 *", 9-i), "TB.ACQUIRE", key, "10", "1/d")
+	}
+	t.reply("0 10 0 + *", "TB.ACQUIRE", key, "10", "1/d")
+}
+
+// fresh returns a key of this client's own, reset. All of them are in one slot, as clients for clusters want the keys of
+// a transaction to be.
 func (t *contract) fresh(name string) string {
-	key := t.name + " " + name
+	key := "{" + t.name + "} " + name
 	_, err := t.client.del(key)
 	t.check(err == nil, "DEL: %v", err)
 	return key

@@ -9,13 +9,24 @@ import (
 )
 
 type goRedis struct {
-	*redis.Client
+	redis.UniversalClient
 }
 
 var ctx = context.Background()
 
 func connectGoRedis(address string, protocol int) (client, error) {
 	return goRedis{redis.NewClient(&redis.Options{Addr: address, Protocol: protocol, ClientName: clientName})}, nil
+}
+
+func connectGoRedisCluster(addresses []string, protocol int) (client, error) {
+	return goRedis{redis.NewClusterClient(&redis.ClusterOptions{Addrs: addresses, Protocol: protocol, ClientName: clientName})}, nil
+}
+
+// transferLeadership has another node of the cluster lead, asked of one node alone.
+func transferLeadership(address string) error {
+	c := redis.NewClient(&redis.Options{Addr: address})
+	defer c.Close()
+	return c.Do(ctx, "RAFT", "TRANSFER").Err()
 }
 
 func (c goRedis) ping() (string, error) { return c.Ping(ctx).Result() }
@@ -75,7 +86,7 @@ func (c goRedis) isServerError(err error) bool {
 	return errors.As(err, &replied)
 }
 
-func (c goRedis) close() { c.Client.Close() }
+func (c goRedis) close() { c.UniversalClient.Close() }
 
 // anys is args as the libraries' untyped calls take them.
 func anys(args []string) []any {

@@ -1,12 +1,14 @@
 // Command compat uses a Stint server through Go's Redis client libraries, unchanged, and checks every reply.
 //
-// The server's address comes from STINT_ADDR. Each client and protocol prints one line,
+// The server's address comes from STINT_ADDR, and those of a cluster's nodes, for clients that look for its leader, from
+// STINT_CLUSTER, separated by commas. Each client and protocol prints one line,
 // "go-redis RESP3: 150 checks"; a reply that is not the promised one is printed too, and the program exits with 1.
 package main
 
 import (
 	"fmt"
 	"os"
+	"strings"
 )
 
 // client is what the contract needs of a library. Each method is written the way that library's users would write it.
@@ -38,6 +40,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "STINT_ADDR must be the address of a Stint server, such as 127.0.0.1:6379")
 		os.Exit(2)
 	}
+	nodes := strings.Split(os.Getenv("STINT_CLUSTER"), ",")
 	failed := false
 	for _, c := range []struct {
 		name     string
@@ -50,12 +53,17 @@ func main() {
 		{"rueidis", 2, "rueidis", connectRueidis},
 		{"rueidis", 3, "rueidis", connectRueidis},
 		{"redigo", 2, "", connectRedigo},
+		{"go-redis cluster", 2, "go-redis", nil},
+		{"go-redis cluster", 3, "go-redis", nil},
 	} {
 		t := &contract{
 			name:     fmt.Sprintf("%s RESP%d", c.name, c.protocol),
 			protocol: c.protocol,
 			library:  c.library,
 			connect:  func() (client, error) { return c.connect(address, c.protocol) },
+		}
+		if c.connect == nil {
+			t.nodes, t.connect = nodes, func() (client, error) { return connectGoRedisCluster(nodes, c.protocol) }
 		}
 		t.run()
 		fmt.Printf("%s: %d checks\n", t.name, t.checks)

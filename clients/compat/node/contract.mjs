@@ -6,8 +6,9 @@ export class Contract {
   checks = 0;
   failures = 0;
 
-  constructor(name, library, protocol, connect) {
-    Object.assign(this, { name, library, protocol, connect });
+  // transfer has another node of a cluster lead, if the client is one for clusters.
+  constructor(name, library, protocol, connect, transfer) {
+    Object.assign(this, { name, library, protocol, connect, transfer });
   }
 
   async run() {
@@ -20,6 +21,9 @@ export class Contract {
       await this.transaction();
       await this.keys();
       await this.concurrency();
+      if (this.transfer) {
+        await this.follow();
+      }
     } catch (error) {
       this.check(false, `gave up: ${error.stack}`);
     } finally {
@@ -125,6 +129,18 @@ export class Contract {
     await Promise.all(clients.map((client) => client.close()));
   }
 
+  // The leader changes; the client finds the new one, and takes up no more tokens than there are.
+  async follow() {
+    const key = await this.fresh("follow");
+    for (let i = 0; i < 10; i++) {
+      if (i % 3 === 1) {
+        this.check((await this.transfer(i)) === "OK", "RAFT TRANSFER");
+      }
+      await this.reply(`1 10 ${9 - i} 0 *`, "TB.ACQUIRE", key, "10", "1/d");
+    }
+    await this.reply("0 10 0 + *", "TB.ACQUIRE", key, "10", "1/d");
+  }
+
   check(ok, text) {
     this.checks++;
     if (!ok) {
@@ -133,9 +149,10 @@ export class Contract {
     }
   }
 
-  // fresh returns a key of this client's own, reset.
+  // fresh returns a key of this client's own, reset. All of them are in one slot, as clients for clusters want the keys of
+  // a transaction to be.
   async fresh(name) {
-    const key = `${this.name} ${name}`;
+    const key = `{${this.name}} ${name}`;
     await this.client.del(key);
     return key;
   }

@@ -1,9 +1,29 @@
-import { Redis, ReplyError } from "ioredis";
+import { Cluster, Redis, ReplyError } from "ioredis";
 import { CLIENT_NAME } from "./contract.mjs";
 
 export async function connectIoredis(host, port, protocol) {
   const redis = new Redis({ host, port, protocol, connectionName: CLIENT_NAME, lazyConnect: true });
   await redis.connect(); // resolves after the ready check: HELLO, CLIENT SETNAME, CLIENT SETINFO, INFO
+  return clientOf(redis);
+}
+
+export async function connectIoredisCluster(nodes, protocol) {
+  const cluster = new Cluster(nodes, { lazyConnect: true, redisOptions: { protocol, connectionName: CLIENT_NAME } });
+  await cluster.connect(); // resolves once it knows who has the slots
+  return clientOf(cluster);
+}
+
+// transferLeadership has another node of the cluster lead, asked of one node alone.
+export async function transferLeadership(node) {
+  const redis = new Redis(node);
+  try {
+    return await redis.call("RAFT", "TRANSFER");
+  } finally {
+    await redis.quit();
+  }
+}
+
+function clientOf(redis) {
   return {
     ping: () => redis.ping(),
     info: () => redis.client("INFO"),

@@ -1,7 +1,8 @@
 """Use a Stint server through redis-py, unchanged, and check every reply.
 
-The server's address comes from STINT_ADDR. Each protocol prints one line, "redis-py RESP3: 150 checks"; a reply that
-is not the promised one is printed too, and the program exits with 1.
+The server's address comes from STINT_ADDR, and those of a cluster's nodes, for clients that look for its leader, from
+STINT_CLUSTER, separated by commas. Each protocol prints one line, "redis-py RESP3: 150 checks"; a reply that is not
+the promised one is printed too, and the program exits with 1.
 """
 
 import os
@@ -9,6 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import redis
+from redis.cluster import ClusterNode, RedisCluster
 
 CLIENT_NAME = "stint-compat"
 
@@ -28,6 +30,9 @@ class Contract:
         host, port = os.environ["STINT_ADDR"].rsplit(":", 1)
         return redis.Redis(host=host, port=int(port), client_name=CLIENT_NAME, **self.options)
 
+    def follow(self):
+        """Nothing to follow: there is one server."""
+
     def run(self):
         try:
             self.handshake()
@@ -37,6 +42,7 @@ class Contract:
             self.transaction()
             self.keys()
             self.concurrency()
+            self.follow()
         except redis.RedisError as error:
             self.check(False, f"gave up: {error}")
         finally:
@@ -84,7 +90,7 @@ class Contract:
         key = self.fresh("errors")
         self.fails("capacity: must be an integer between 1 and 1000000000000, got 'ten'", "TB.ACQUIRE", key, "ten", 1)
         self.fails("wrong number of arguments for 'tb.acquire' command", "TB.ACQUIRE", key)
-        self.fails("unknown command 'TB.NONSUCH'", "TB.NONSUCH", key)
+        self.unknown(key)
         self.reply("0 5 4 -1 86400", "CL.THROTTLE", key, 4, 1, 86400)
         self.fails("WRONGTYPE", "TB.ACQUIRE", key, 10, 1)
 
@@ -100,6 +106,9 @@ class Contract:
             f"mixed pipeline: reply 2: got {second!r}",
         )
         self.check(matches(third, "1 10 8 0 *"), f"mixed pipeline: reply 3: got {third}")
+
+    def unknown(self, key):
+        self.fails("unknown command 'TB.NONSUCH'", "TB.NONSUCH", key)
 
     def transaction(self):
         throttle, bucket = self.fresh("transaction-1"), self.fresh("transaction-2")
@@ -149,8 +158,11 @@ class Contract:
             print(f"{self.name}: FAILED: {text}", file=sys.stderr)
 
     def fresh(self, name):
-        """A key of this client's own, reset."""
-        key = f"{self.name} {name}".encode("latin-1")
+        """A key of this client's own, reset.
+
+        All of them are in one slot, as clients for clusters want the keys of a transaction to be.
+        """
+        key = f"{{{self.name}}} {name}".encode("latin-1")
         self.client.delete(key)
         return key
 
@@ -168,6 +180,44 @@ class Contract:
     def state(self, key):
         c = self.client
         return c.exists(key), c.type(key), c.ttl(key), c.pttl(key)
+
+
+class ClusterContract(Contract):
+    """The same for a client that looks for the leader of a cluster."""
+
+    def nodes(self):
+        return [address.rsplit(":", 1) for address in os.environ["STINT_CLUSTER"].split(",")]
+
+    def connect(self):
+        nodes = [ClusterNode(host, int(port)) for host, port in self.nodes()]
+        return RedisCluster(startup_nodes=nodes, client_name=CLIENT_NAME, **self.options)
+
+    def handshake(self):
+        self.check(self.client.ping(target_nodes=RedisCluster.PRIMARIES) is True, "PING")
+        info = self.client.client_info(target_nodes=RedisCluster.RANDOM)
+        for field, want in ("name", CLIENT_NAME), ("resp", self.resp), ("lib-name", "redis-py"):
+            got = info.get(field, "")
+            self.check(got == want, f"CLIENT INFO: got {field}={got}, want {want}")
+
+    def unknown(self, key):
+        """This client asks COMMAND where a command's keys are, and does not send one that is not there."""
+        try:
+            self.client.execute_command("TB.NONSUCH", key)
+        except redis.RedisError as error:
+            self.check("TB.NONSUCH" in str(error), f"an unknown command: got {error!r}")
+        else:
+            self.check(False, "an unknown command was answered")
+
+    def follow(self):
+        """The leader changes; the client finds the new one, and takes up no more tokens than there are."""
+        key = self.fresh("follow")
+        for i in range(10):
+            if i % 3 == 1:
+                host, port = self.nodes()[i % 3]
+                with redis.Redis(host=host, port=int(port)) as node:
+                    self.check(node.execute_command("RAFT", "TRANSFER") in (b"OK", True), "RAFT TRANSFER")
+            self.reply(f"1 10 {9 - i} 0 *", "TB.ACQUIRE", key, 10, "1/d")
+        self.reply("0 10 0 + *", "TB.ACQUIRE", key, 10, "1/d")
 
 
 def matches(reply, pattern):
@@ -188,5 +238,7 @@ if __name__ == "__main__":
         Contract("redis-py default", {}, "3").run(),
         Contract("redis-py RESP2", {"protocol": 2}, "2").run(),
         Contract("redis-py RESP3", {"protocol": 3}, "3").run(),
+        ClusterContract("redis-py cluster RESP2", {"protocol": 2}, "2").run(),
+        ClusterContract("redis-py cluster RESP3", {"protocol": 3}, "3").run(),
     ]
     sys.exit(0 if all(results) else 1)

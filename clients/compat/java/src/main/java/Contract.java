@@ -16,19 +16,27 @@ final class Contract {
         Client connect();
     }
 
+    /** Has another node of a cluster lead, asked of one node alone. */
+    interface Transfer {
+        String ask(int node);
+    }
+
     private final String name;
     private final String library;
     private final int protocol;
     private final Connect connect;
+    private final Transfer transfer;
     private Client client;
     private int checks;
     private int failures;
 
-    Contract(String name, String library, int protocol, Connect connect) {
+    /** transfer is null but for clients for clusters. */
+    Contract(String name, String library, int protocol, Connect connect, Transfer transfer) {
         this.name = name;
         this.library = library;
         this.protocol = protocol;
         this.connect = connect;
+        this.transfer = transfer;
     }
 
     int checks() {
@@ -49,6 +57,9 @@ final class Contract {
             transaction();
             keys();
             concurrency();
+            if (transfer != null) {
+                follow();
+            }
         } catch (Exception e) {
             e.printStackTrace();
             check(false, "gave up: %s", e);
@@ -168,6 +179,18 @@ final class Contract {
         check(granted == 50, "concurrency: %d granted of 50", granted);
     }
 
+    /** The leader changes; the client finds the new one, and takes up no more tokens than there are. */
+    private void follow() {
+        String key = fresh("follow");
+        for (int i = 0; i < 10; i++) {
+            if (i % 3 == 1) {
+                check("OK".equals(transfer.ask(i)), "RAFT TRANSFER");
+            }
+            reply("1 10 " + (9 - i) + " 0 *", "TB.ACQUIRE", key, "10", "1/d");
+        }
+        reply("0 10 0 + *", "TB.ACQUIRE", key, "10", "1/d");
+    }
+
     private void check(boolean ok, String format, Object... arguments) {
         checks++;
         if (!ok) {
@@ -176,9 +199,12 @@ final class Contract {
         }
     }
 
-    /** A key of this client's own, reset. */
+    /**
+     * A key of this client's own, reset. All of them are in one slot, as clients for clusters want the keys of a
+     * transaction to be.
+     */
     private String fresh(String key) {
-        String full = name + " " + key;
+        String full = "{" + name + "} " + key;
         client.del(full);
         return full;
     }
