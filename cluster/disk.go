@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
@@ -60,7 +60,8 @@ type dirDisk struct {
 const snapshotsKept = 2
 
 // OpenDir opens a node's directory, which the caller has locked.
-func OpenDir(dir string, log hclog.Logger) (Disk, error) {
+func OpenDir(dir string, to *slog.Logger) (Disk, error) {
+	log := newRaftLogger(to)
 	if err := refuseStandalone(dir); err != nil {
 		return nil, err
 	}

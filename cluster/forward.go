@@ -39,6 +39,8 @@ const (
 	linkPulse = 100 * time.Millisecond
 	// linkRetry is how long to wait before trying to reach the leader again.
 	linkRetry = 20 * time.Millisecond
+	// linkGrace is how long who led before may take for the answers it still owes.
+	linkGrace = 500 * time.Millisecond
 )
 
 // forwarder takes calls to the leader, many in a frame, and their answers back.
@@ -52,13 +54,23 @@ type forwarder struct {
 	mu      sync.Mutex
 	waiting []*call // for a leader, or for the writer
 	bytes   int     // of their groups
-	pending map[uint64]*call
 	last    uint64
 	wake    chan struct{}
+	leaving sync.WaitGroup // connections that only wait for answers
+}
+
+// route is a connection to a leader. Its fields are guarded by the forwarder's lock.
+type route struct {
+	conn    net.Conn
+	pending map[uint64]*call // sent, not answered
+	refused bool             // who is there does not lead: nothing more is sent
+	over    chan struct{}    // closed when it was refused or broke
+	empty   chan struct{}    // closed when nothing more is sent and all is answered
+	left    bool             // nothing more is sent
 }
 
 func newForwarder() *forwarder {
-	return &forwarder{pending: map[uint64]*call{}, wake: make(chan struct{}, 1)}
+	return &forwarder{wake: make(chan struct{}, 1)}
 }
 
 // add queues a call, whose group is set. It reports false if there is no room.
@@ -105,6 +117,7 @@ func (f *forwarder) run(ctx context.Context) {
 		}
 		f.serve(ctx, conn, address)
 	}
+	f.leaving.Wait()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.waiting {
@@ -142,31 +155,75 @@ func (f *forwarder) hereOrLater() {
 	}
 }
 
-// serve forwards over one connection until it breaks or somebody else leads.
+// serve forwards over one connection until it breaks or somebody else leads. The answers that are owed then are waited
+// for in the background.
 func (f *forwarder) serve(ctx context.Context, conn net.Conn, address string) {
-	ctx, cancel := context.WithCancel(ctx)
-	var reader sync.WaitGroup
-	reader.Go(func() {
-		defer cancel()
-		f.read(conn, address)
+	r := &route{conn: conn, pending: map[uint64]*call{}, over: make(chan struct{}), empty: make(chan struct{})}
+	read := make(chan struct{})
+	f.leaving.Go(func() {
+		defer close(read)
+		f.read(r)
+		f.leave(r)
 	})
-	f.write(ctx, conn, address)
-	_ = conn.Close()
-	reader.Wait()
-	cancel()
-	f.lost()
+	f.write(ctx, r, address)
+	f.leave(r)
+	f.leaving.Go(func() {
+		select {
+		case <-r.empty:
+		case <-read:
+		case <-ctx.Done():
+		case <-time.After(linkGrace):
+		}
+		_ = conn.Close()
+		<-read
+		f.lost(r)
+	})
+	for range linkRetry / time.Millisecond { // whoever does not lead is not to be asked again at once
+		if !f.wasRefused(r) || f.leader() != address || ctx.Err() != nil {
+			return
+		}
+		sleep(ctx, time.Millisecond)
+	}
+}
+
+// leave has nothing more sent over a connection.
+func (f *forwarder) leave(r *route) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !r.left {
+		r.left = true
+		close(r.over)
+		f.emptied(r)
+	}
+}
+
+// emptied notes when nothing is owed any more. The caller holds the lock.
+func (f *forwarder) emptied(r *route) {
+	if r.left && len(r.pending) == 0 {
+		select {
+		case <-r.empty:
+		default:
+			close(r.empty)
+		}
+	}
+}
+
+func (f *forwarder) wasRefused(r *route) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return r.refused
 }
 
 // write sends what waits. It returns when the connection is of no more use.
-func (f *forwarder) write(ctx context.Context, conn net.Conn, address string) {
+func (f *forwarder) write(ctx context.Context, r *route, address string) {
 	check := time.NewTicker(linkPulse)
 	defer check.Stop()
 	var frame []byte
 	for {
-		frame = f.pack(frame[:0])
+		frame = f.pack(r, frame[:0])
 		if len(frame) > 0 {
-			_ = conn.SetWriteDeadline(time.Now().Add(linkSilence))
-			if _, err := conn.Write(frame); err != nil {
+			_ = r.conn.SetWriteDeadline(time.Now().Add(linkSilence))
+			if _, err := r.conn.Write(frame); err != nil {
 				return
 			}
 			continue
@@ -177,16 +234,21 @@ func (f *forwarder) write(ctx context.Context, conn net.Conn, address string) {
 			if f.leader() != address {
 				return
 			}
+		case <-r.over:
+			return
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// pack moves waiting calls into a frame, and returns nothing if none waits.
-func (f *forwarder) pack(frame []byte) []byte {
+// pack moves waiting calls into a frame, and returns nothing if none waits or the connection is being left.
+func (f *forwarder) pack(r *route, frame []byte) []byte {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if r.left {
+		return frame
+	}
 	sent := 0
 	for _, c := range f.waiting {
 		if len(frame) >= fullFrameBytes {
@@ -202,7 +264,7 @@ func (f *forwarder) pack(frame []byte) []byte {
 		}
 		f.last++
 		c.id = f.last
-		f.pending[c.id] = c
+		r.pending[c.id] = c
 		f.counts.forwarded.Add(1)
 		frame = append(binary.AppendUvarint(frame, c.id), c.group...)
 	}
@@ -213,17 +275,17 @@ func (f *forwarder) pack(frame []byte) []byte {
 	return frame
 }
 
-// read takes in answers until the connection breaks, or the leader no longer leads.
-func (f *forwarder) read(conn net.Conn, address string) {
-	in := bufio.NewReaderSize(conn, 64<<10)
+// read takes in answers until the connection breaks.
+func (f *forwarder) read(r *route) {
+	in := bufio.NewReaderSize(r.conn, 64<<10)
 	var frame []byte
 	for {
-		_ = conn.SetReadDeadline(time.Now().Add(linkSilence))
+		_ = r.conn.SetReadDeadline(time.Now().Add(linkSilence))
 		var err error
 		if frame, err = readFrame(in, frame, maxFrameBytes); err != nil {
 			return
 		}
-		if err := f.answers(frame); err != nil {
+		if err := f.answers(r, frame); err != nil {
 			return
 		}
 	}
@@ -231,7 +293,7 @@ func (f *forwarder) read(conn net.Conn, address string) {
 
 var errAnswer = errors.New("an answer that does not read")
 
-func (f *forwarder) answers(b []byte) error {
+func (f *forwarder) answers(r *route, b []byte) error {
 	if len(b) < 8 {
 		return errAnswer
 	}
@@ -239,7 +301,6 @@ func (f *forwarder) answers(b []byte) error {
 		f.clock.hear(now)
 	}
 	b = b[8:]
-	refused := false
 	for len(b) > 0 {
 		id, n := binary.Uvarint(b)
 		if n <= 0 || len(b) == n {
@@ -247,7 +308,7 @@ func (f *forwarder) answers(b []byte) error {
 		}
 		outcome := b[n]
 		b = b[n+1:]
-		c := f.takePending(id)
+		c := f.takePending(r, id)
 		if c == nil {
 			return errAnswer
 		}
@@ -258,7 +319,7 @@ func (f *forwarder) answers(b []byte) error {
 				return err
 			}
 		case outcomeNotTaken:
-			refused = true
+			f.refuse(r) // before the call waits again, or it would be sent here once more
 			if c.unsend() {
 				f.back(c)
 			}
@@ -266,17 +327,23 @@ func (f *forwarder) answers(b []byte) error {
 			return errAnswer
 		}
 	}
-	if refused {
-		return errAnswer // whoever does not lead is not to be asked again at once
-	}
 	return nil
 }
 
-func (f *forwarder) takePending(id uint64) *call {
+// refuse leaves a connection to a node that does not lead.
+func (f *forwarder) refuse(r *route) {
+	f.mu.Lock()
+	r.refused = true
+	f.mu.Unlock()
+	f.leave(r)
+}
+
+func (f *forwarder) takePending(r *route, id uint64) *call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := f.pending[id]
-	delete(f.pending, id)
+	c := r.pending[id]
+	delete(r.pending, id)
+	f.emptied(r)
 	return c
 }
 
@@ -306,10 +373,10 @@ func (f *forwarder) decided(c *call, b []byte) (rest []byte, err error) {
 
 // lost deals with the calls whose answers will not come any more: those that may have been decided are uncertain, those
 // that only read are asked again.
-func (f *forwarder) lost() {
+func (f *forwarder) lost(r *route) {
 	f.mu.Lock()
-	pending := f.pending
-	f.pending = map[uint64]*call{}
+	pending := r.pending
+	r.pending = nil
 	f.mu.Unlock()
 	for _, c := range pending {
 		if c.isOpen() && !c.changes && c.unsend() {

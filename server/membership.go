@@ -9,4 +9,12 @@ type (
 	ClusterState  = command.ClusterState
 	ClusterStatus = command.ClusterStatus
 	ClusterMember = command.ClusterMember
+	Latency       = command.Latency
+)
+
+// ErrNoLeader and ErrUncertain, or errors that wrap them, are what a [Membership] answers where clients are to be told so
+// by their codes.
+var (
+	ErrNoLeader  = command.ErrNoLeader
+	ErrUncertain = command.ErrUncertain
 )

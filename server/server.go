@@ -27,9 +27,10 @@ type Server struct {
 	clock       *Clock
 	log         *slog.Logger
 	version     string
-	keeper      Keeper     // nil if nothing is kept on disk
-	cluster     Membership // nil if this server stands alone
-	redirecting bool       // as a node of a cluster it may answer MOVED
+	keeper      Keeper                          // nil if nothing is kept on disk
+	cluster     Membership                      // nil if this server stands alone
+	handOver    func(ctx context.Context) error // nil for nothing
+	redirecting bool                            // as a node of a cluster it may answer MOVED
 	changed     func(*config.Config)
 	runID       string
 	users       *acl.Users
@@ -78,15 +79,18 @@ type Options struct {
 	Clock   *Clock
 	Log     *slog.Logger
 	Version string
-	Keeper  Keeper               // nil if nothing is kept on disk
-	Cluster Membership           // nil if this server stands alone
-	Changed func(*config.Config) // called after a CONFIG SET; nil for nothing
-	Users   *acl.Users           // nil for the default user alone, with the password in Config if there is one
+	Keeper  Keeper     // nil if nothing is kept on disk
+	Cluster Membership // nil if this server stands alone
+	// HandOver has another node of the cluster lead, if this one does. It is called before the server drains, while
+	// connections are still served. Nil for nothing.
+	HandOver func(ctx context.Context) error
+	Changed  func(*config.Config) // called after a CONFIG SET; nil for nothing
+	Users    *acl.Users           // nil for the default user alone, with the password in Config if there is one
 }
 
 // New returns a server that listens to nothing yet.
 func New(o Options) *Server {
-	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, keeper: o.Keeper, cluster: o.Cluster, changed: o.Changed, runID: newRunID()}
+	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, keeper: o.Keeper, cluster: o.Cluster, handOver: o.HandOver, changed: o.Changed, runID: newRunID()}
 	s.redirecting = o.Cluster != nil && o.Config.Redirect == "moved"
 	s.settings.Store(&o.Config)
 	s.guard = newGuard()
@@ -148,6 +152,20 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 	<-tending
 	return err
 }
+
+// giveUpLeadership has another node lead before this one ends, so that clients need not wait for an election.
+func (s *Server) giveUpLeadership() {
+	if s.handOver == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), handOverTimeout)
+	defer cancel()
+	if err := s.handOver(ctx); err != nil {
+		s.log.Warn("no other node has taken over: the cluster elects one", "error", err)
+	}
+}
+
+const handOverTimeout = 2 * time.Second
 
 // Shutdown starts a drain and returns at once. It implements part of [command.Server].
 func (s *Server) Shutdown(now, noSave bool) {

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/admin"
@@ -34,9 +33,6 @@ func (p *process) server(ctx context.Context, args []string) error {
 
 // runServer serves until ctx is done. Parts start in the order they need each other and stop in the opposite one.
 func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer) error {
-	if cfg.IsCluster() {
-		return errors.New("this version has no cluster yet: leave cluster-listen out")
-	}
 	log, level := newLogger(cfg, stderr)
 	store := engine.New(engine.Options{MaxBytes: cfg.MaxMemoryBytes})
 	defer store.Close()
@@ -49,30 +45,35 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	kept, err := keep(cfg, store, log)
+	state, err := openState(cfg, store, log)
 	if err != nil {
 		return err
 	}
-	defer kept.stop()
-	options := server.Options{
-		Config:  cfg,
-		Decider: &server.Local{Store: store, Clock: kept.clock, Durable: kept.durable()},
-		Keys:    store,
-		Clock:   kept.clock,
-		Log:     log,
-		Version: versionNumber(),
-		Users:   users,
-		Changed: func(cfg *config.Config) { level.Set(logLevel(cfg)) },
-	}
-	if kept.keeper != nil {
-		options.Keeper = kept
-	}
-	s := server.New(options)
+	defer state.stop()
+	s := server.New(server.Options{
+		Config:   cfg,
+		Decider:  state.decider,
+		Keys:     state.keys,
+		Clock:    state.clock,
+		Log:      log,
+		Version:  versionNumber(),
+		Keeper:   state.keeper,
+		Cluster:  state.cluster,
+		HandOver: state.handOver,
+		Users:    users,
+		Changed:  func(cfg *config.Config) { level.Set(logLevel(cfg)) },
+	})
 	if len(cfg.TLSListen) > 0 {
 		defer reloadOnHangUp(s, log)()
 	}
 	operators.Attach(s)
-	return s.Serve(ctx, func(addresses []string) { welcome(stdout, cfg, kept.found, addresses, operators) })
+	going, stop := state.failing(ctx)
+	defer stop(nil)
+	err = s.Serve(going, func(addresses []string) { welcome(stdout, state.told, addresses, operators) })
+	if ctx.Err() == nil && going.Err() != nil {
+		return errors.Join(context.Cause(going), err)
+	}
+	return err
 }
 
 // newLogger returns the log, and its level, which can be changed while the server runs.
@@ -94,12 +95,8 @@ func logLevel(cfg *config.Config) (level slog.Level) {
 }
 
 // welcome tells a person who just started the server what it is and what to try, and a script that it is ready.
-func welcome(to io.Writer, cfg config.Config, found persistence.Recovered, addresses []string, operators *admin.Admin) {
-	if cfg.Dir == "" {
-		fmt.Fprintf(to, "Stint %s: limits are kept in memory only; a restart forgets them. To keep them on disk, start with --dir PATH.\n", versionNumber())
-	} else {
-		fmt.Fprintf(to, "Stint %s: limits are kept in %s (--durability %s); read %d states from there.\n", versionNumber(), cfg.Dir, cfg.Durability, found.Keys)
-	}
+func welcome(to io.Writer, told string, addresses []string, operators *admin.Admin) {
+	fmt.Fprintf(to, "Stint %s: %s.\n", versionNumber(), told)
 	fmt.Fprintf(to, "Try: %s CL.THROTTLE user:1 15 30 60\n", redisCLI(addresses[0]))
 	if operators != nil {
 		fmt.Fprintf(to, "Look: http://%s has a page, /metrics and /readyz\n", operators.Address())

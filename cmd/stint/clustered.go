@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/stintdb/stint/cluster"
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/config"
+)
+
+// join starts a node. It looks for the others in the background: until they have met, requests are answered CLUSTERDOWN.
+func join(cfg config.Config, store *engine.Store, log *slog.Logger) (*state, error) {
+	network, err := peerNetwork(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := persistence.Lock(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	disk, err := cluster.OpenDir(cfg.Dir, log)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	expect := cfg.BootstrapExpect
+	if expect == 0 {
+		expect = len(cfg.ClusterPeers)
+	}
+	node, err := cluster.Open(cluster.Options{
+		Node: cfg.NodeID, Listen: cfg.ClusterListen, Advertise: cfg.PeerAddress(), Peers: cfg.ClusterPeers, BootstrapExpect: expect,
+		Client: cfg.ClientAddress(), Store: store, Disk: disk, Log: log, Network: network,
+		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes,
+	})
+	if err != nil {
+		err = errors.Join(err, disk.Close())
+		unlock()
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &state{
+		decider: node, keys: clusterKeys{store, node}, clock: server.NewClock(), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
+		told:     fmt.Sprintf("node %s of a cluster, which others reach at %s; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
+		handOver: node.HandOver,
+		failed:   node.Failed(),
+		stop: func() {
+			cancel()
+			if err := node.Close(); err != nil {
+				log.Error("the node did not end well", "error", err)
+			}
+			unlock()
+		},
+	}, nil
+}
+
+// peerNetwork is how nodes reach each other: with TLS, both sides show a certificate of the same authority.
+func peerNetwork(cfg *config.Config) (cluster.TCP, error) {
+	if cfg.ClusterTLSCert == "" {
+		return cluster.TCP{}, nil
+	}
+	certificate, err := tls.LoadX509KeyPair(cfg.ClusterTLSCert, cfg.ClusterTLSKey)
+	if err != nil {
+		return cluster.TCP{}, usagef("cluster-tls-cert (%s) and cluster-tls-key (%s): %w", cfg.ClusterTLSCert, cfg.ClusterTLSKey, err)
+	}
+	text, err := os.ReadFile(cfg.ClusterTLSCA)
+	if err != nil {
+		return cluster.TCP{}, usagef("cluster-tls-ca: %w", err)
+	}
+	authority := x509.NewCertPool()
+	if !authority.AppendCertsFromPEM(text) {
+		return cluster.TCP{}, usagef("cluster-tls-ca: %s holds no certificate in PEM", cfg.ClusterTLSCA)
+	}
+	return cluster.TCP{TLS: &tls.Config{
+		Certificates: []tls.Certificate{certificate}, RootCAs: authority, ClientCAs: authority,
+		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
+	}}, nil
+}
+
+// clusterKeys is the store of a node as the server looks after it. What is as good as new is so by the cluster's time,
+// not by this node's clock.
+type clusterKeys struct {
+	*engine.Store
+	node *cluster.Node
+}
+
+// Sweep implements [server.Sweeper].
+func (k clusterKeys) Sweep(now int64, count int) (looked, dropped int) {
+	return k.node.Sweep(now, count)
+}
+
+// Scan implements [command.Keyspace].
+func (k clusterKeys) Scan(cursor uint64, count int, _ int64, visit func(engine.Entry)) (next uint64) {
+	return k.Store.Scan(cursor, count, k.node.Now(), visit)
+}
