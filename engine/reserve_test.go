@@ -34,3 +34,27 @@ func TestReserve(t *testing.T) {
 		t.Errorf("%d bytes reserved beyond the bound", bounded.Bytes())
 	}
 }
+
+// What fitted a memory bound can be loaded again within it, however much room was asked for ahead.
+func TestReserveLeavesRoomForWhatFits(t *testing.T) {
+	full := New(Options{Shards: 16, MaxBytes: 1 << 20})
+	defer full.Close()
+	n := 0
+	for ask(full, epoch, Op{Key: keyOf(n), Limit: bucket(5, 1, 3600*sec), Tokens: 1}).Status == OK {
+		n++
+	}
+	for _, asked := range []int{0, 1, n / 2, n, 2 * n, 100 * n} {
+		again := New(Options{Shards: 16, MaxBytes: 1 << 20})
+		again.Reserve(epoch, asked, asked*40)
+		left := n * 85 / 100
+		full.Scan(0, n, epoch, func(e Entry) {
+			if left--; left < 0 {
+				return
+			}
+			if err := again.Load(epoch, e); err != nil {
+				t.Fatalf("room for %d of %d keys was made ahead, and %d did not fit: %v", asked, n, left, err)
+			}
+		})
+		again.Close()
+	}
+}
