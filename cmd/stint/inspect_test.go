@@ -43,14 +43,20 @@ func stateDir(t *testing.T) (dir string) {
 	if err := <-k.keeper.Save(); err != nil {
 		t.Fatal(err)
 	}
-	before := k.keeper.Status().Journaled
-	apply(engine.Op{Key: []byte("gone"), Limit: bucket, Verb: engine.Delete}, engine.Op{Key: []byte("job\x00"), Limit: leases, Tokens: 1, Who: []byte("worker 1")},
-		engine.Op{Key: []byte("d"), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: engine.EachMonth, Capacity: 9}, Tokens: 9})
-	for deadline := time.Now().Add(10 * time.Second); k.keeper.Status().Journaled == before; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing was written to the journal")
+	await := func(bytes int64) {
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+			if info, err := os.Stat(filepath.Join(cfg.Dir, aJournal)); err == nil && info.Size() >= bytes {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("nothing was written to the journal")
+			}
 		}
 	}
+	await(256) // the block that says that the header is durable
+	apply(engine.Op{Key: []byte("gone"), Limit: bucket, Verb: engine.Delete}, engine.Op{Key: []byte("job\x00"), Limit: leases, Tokens: 1, Who: []byte("worker 1")},
+		engine.Op{Key: []byte("d"), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: engine.EachMonth, Capacity: 9}, Tokens: 9})
+	await(384)
 	return cfg.Dir
 }
 
@@ -64,7 +70,7 @@ func TestInspectRunningServer(t *testing.T) {
 	code, stdout, stderr := play(t, "inspect", dir)
 	times := regexp.MustCompile(`from \S+ to \S+`)
 	const want = aSnapshot + ": whole; number 1, 256 bytes in 1 block: 2 keys, 1 change of policies, from … to …\n" +
-		aJournal + ": whole; number 1, 256 bytes in 1 block: 2 states, 1 deletion, from … to …\n"
+		aJournal + ": whole; number 1, 384 bytes in 2 blocks: 2 states, 1 deletion, from … to …\n"
 	if got := times.ReplaceAllString(stdout, "from … to …"); code != exitOK || got != want || stderr != "" {
 		t.Errorf("exit %d, %s\ngot\n%swant\n%s", code, stderr, got, want)
 	}
@@ -90,9 +96,9 @@ func TestInspectDump(t *testing.T) {
 	for _, want := range []string{
 		`{"file":"` + aSnapshot + `","offset":128,"time":"…","type":"policy-set","name":"api","shadow":true,"limits":[{"algorithm":"token-bucket","key":"u:{}","params":{"capacity":5,"rate":"1/1h"}}]}`,
 		`{"file":"` + aSnapshot + `","offset":128,"time":"…","type":"state","key":"user:1","algorithm":"token-bucket","params":{"capacity":5,"rate":"1/1h"},"limit":5,"taken":2,"remaining":3,"reset_ms":0}`,
-		`{"file":"` + aJournal + `","offset":128,"time":"…","type":"deleted","key":"gone"}`,
-		`{"file":"` + aJournal + `","offset":128,"time":"…","type":"state","key":"d","algorithm":"fixed-window","params":{"limit":9,"window":"@month"},"limit":9,"taken":9,"remaining":0,"reset_ms":0}`,
-		`{"file":"` + aJournal + `","offset":128,"time":"…","type":"state","key_base64":"am9iAA==","algorithm":"concurrency","params":{"limit":3,"ttl":"1h"},"limit":3,"taken":1,"remaining":2,"reset_ms":0,"leases":[{"holder":"worker 1","remaining_ms":0}]}`,
+		`{"file":"` + aJournal + `","offset":256,"time":"…","type":"deleted","key":"gone"}`,
+		`{"file":"` + aJournal + `","offset":256,"time":"…","type":"state","key":"d","algorithm":"fixed-window","params":{"limit":9,"window":"@month"},"limit":9,"taken":9,"remaining":0,"reset_ms":0}`,
+		`{"file":"` + aJournal + `","offset":256,"time":"…","type":"state","key_base64":"am9iAA==","algorithm":"concurrency","params":{"limit":3,"ttl":"1h"},"limit":3,"taken":1,"remaining":2,"reset_ms":0,"leases":[{"holder":"worker 1","remaining_ms":0}]}`,
 	} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no line\n%s\nin\n%s", want, got)
