@@ -102,7 +102,7 @@ func (n *Node) answer(ctx context.Context, q request) (a response) {
 
 func (n *Node) report() report {
 	r := report{
-		ID: n.id, ClusterID: n.fsm.known.Load().ClusterID, Started: n.hasLog(), Client: n.opt.Client,
+		ID: n.id, ClusterID: n.clusterID(), Started: n.hasLog(), Client: n.opt.Client,
 		Leader: n.leaderAddress(), Term: n.raft.CurrentTerm(), Applied: n.raft.AppliedIndex(), Last: n.raft.LastIndex(), Now: n.clock.now(),
 	}
 	if reign := n.reign.Load(); reign != nil {

@@ -350,12 +350,6 @@ func (d *memDisk) setDelay(delay time.Duration) {
 	d.delay = delay
 }
 
-func (w *world) setSkew(name string, skew time.Duration) {
-	w.skewMu.Lock()
-	defer w.skewMu.Unlock()
-	w.skew[name] = skew
-}
-
 // live has one simulated cluster live through faults.
 func live(t *testing.T, seed uint64, count int) (struck map[string]int, answers [5]int64) {
 	struck = map[string]int{}

@@ -24,6 +24,7 @@ func (n *Node) keepCompany(ctx context.Context) {
 		} else if !n.announced() {
 			n.announce(ctx)
 		}
+		n.remember()
 		n.keepClock()
 		select {
 		case <-tick.C:
@@ -37,7 +38,7 @@ func (n *Node) keepCompany(ctx context.Context) {
 func (n *Node) joinOrForm(ctx context.Context, others []report) {
 	for _, r := range others {
 		if r.ClusterID != "" {
-			if known := n.fsm.known.Load().ClusterID; known != "" && known != r.ClusterID {
+			if known := n.clusterID(); known != "" && known != r.ClusterID || known == "" && n.hasLog() {
 				n.logOnce("foreign", "a node of another cluster is in --cluster-peers", "address", r.address, "its_cluster", r.ClusterID, "own_cluster", known)
 				continue
 			}
@@ -85,7 +86,7 @@ func (n *Node) hasLog() bool { return n.raft.LastIndex() > 0 }
 
 // isMember reports whether this node's log says that it belongs to a cluster.
 func (n *Node) isMember() bool {
-	if n.fsm.known.Load().ClusterID == "" {
+	if n.clusterID() == "" {
 		return false
 	}
 	for _, s := range n.servers() {
@@ -121,11 +122,43 @@ func (n *Node) announce(ctx context.Context) {
 	}
 }
 
-// wasElected has a new leader tell what only the log can: the cluster's id, if this is its first leader.
-func (n *Node) wasElected() {
-	if n.fsm.known.Load().ClusterID == "" {
-		body, _ := json.Marshal(foundBody{ClusterID: strings.ToLower(rand.Text()[:16])})
-		n.proposer.addOther(kindFound, body)
+// clusterID is the id of the cluster that this node belongs to, "" if it never did to any.
+func (n *Node) clusterID() string {
+	if id := n.fsm.known.Load().ClusterID; id != "" {
+		return id
+	}
+	return n.remembered
+}
+
+// rememberedKey is where the id is kept on disk: a node must know it before its log has been carried out again, or it
+// might take another cluster for its own.
+var rememberedKey = []byte("stint/cluster")
+
+// remember keeps the cluster's id.
+func (n *Node) remember() {
+	if id := n.fsm.known.Load().ClusterID; id != "" && id != n.kept {
+		if err := n.disk.Stable().Set(rememberedKey, []byte(id)); err != nil {
+			n.logOnce("remember", "the cluster's id could not be kept", "error", err)
+			return
+		}
+		n.kept = id
+	}
+}
+
+// nameCluster has the first leader of a cluster give it an id.
+func (n *Node) nameCluster(ctx context.Context) error {
+	if n.fsm.known.Load().ClusterID != "" {
+		return nil
+	}
+	body, err := json.Marshal(foundBody{ClusterID: strings.ToLower(rand.Text()[:16])})
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-n.proposer.addOther(kindFound, body):
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -60,9 +60,12 @@ type Node struct {
 	waits     waitlist
 	counts    *counts
 
-	reign     atomic.Pointer[reign] // while this node leads
-	changing  chan struct{}         // holds one token while members are being changed
-	clockKept int64                 // the fsm's time when the clock was kept last; belongs to keepCompany
+	reign    atomic.Pointer[reign] // while this node leads
+	changing chan struct{}         // holds one token while members are being changed
+
+	remembered string // the cluster's id as it was kept at the last run
+	kept       string // and at this one; this and the next belong to keepCompany
+	clockKept  int64  // the fsm's time when the clock was kept last
 
 	mu      sync.Mutex
 	reports map[raft.ServerID]report // the last of each other node
@@ -101,6 +104,9 @@ func Open(o Options) (*Node, error) {
 		reports: map[raft.ServerID]report{}, said: map[string]time.Duration{}, failed: make(chan error, 1), changing: make(chan struct{}, 1), forwarder: newForwarder(),
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
+	if text, err := o.Disk.Stable().Get(rememberedKey); err == nil { // an error is all it says when there is none
+		n.remembered = string(text)
+	}
 	n.recallClock()
 	n.connectParts()
 	if err := n.peers.listen(o.Listen); err != nil {
@@ -204,7 +210,7 @@ func (n *Node) Sweep(_ int64, count int) (looked, dropped int) {
 
 // greeting is what this node says of itself on a connection.
 func (n *Node) greeting(to raft.ServerID) greeting {
-	return greeting{From: n.id, To: to, Cluster: n.fsm.known.Load().ClusterID}
+	return greeting{From: n.id, To: to, Cluster: n.clusterID()}
 }
 
 // idAt is who, by this node's log, is at an address.
@@ -263,7 +269,7 @@ func (n *Node) claimedLeader() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var best report
-	own := n.fsm.known.Load().ClusterID
+	own := n.clusterID()
 	for _, r := range n.reports {
 		if r.Leads && r.Term >= best.Term && n.clock.mono()-r.at < 3*n.opt.MeetEvery && (own == "" || r.ClusterID == own) {
 			best = r

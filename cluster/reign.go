@@ -2,8 +2,11 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/hashicorp/raft"
 )
 
 // reign is this node's time as leader, from when its state holds all that was acknowledged before.
@@ -83,6 +86,9 @@ func (n *Node) takeOver(ctx context.Context, term uint64) bool {
 		n.agreeOnTime(ctx)
 		n.clock.trust()
 	}
+	if err := n.nameCluster(ctx); err != nil {
+		return false
+	}
 	n.counts.leaderChanges.Add(1)
 	r := &reign{term: term}
 	n.reign.Store(r)
@@ -91,7 +97,6 @@ func (n *Node) takeOver(ctx context.Context, term uint64) bool {
 		return false
 	}
 	n.log.Info("leader", "term", term)
-	n.wasElected()
 	n.forwarder.signal()
 	return true
 }
@@ -130,9 +135,9 @@ func (n *Node) agreeOnTime(ctx context.Context) {
 	if applied == 0 || len(n.servers()) == 1 {
 		return
 	}
-	heard := false
+	heard, members := false, n.servers()
 	for _, told := range n.askAll(ctx, 300*time.Millisecond) {
-		if told.Now > 0 && told.ClusterID == n.fsm.known.Load().ClusterID {
+		if told.Now > 0 && slices.ContainsFunc(members, func(s raft.Server) bool { return s.ID == told.ID }) {
 			n.clock.holdBack(max(told.Now, applied))
 			heard = true
 		}

@@ -112,17 +112,21 @@ func (s *simulated) start(name string) *Node {
 	if s.disks[name] == nil {
 		s.disks[name] = newMemDisk(0)
 	}
-	n, err := Open(Options{
-		Node: name, Listen: name, Advertise: name, Peers: s.names, BootstrapExpect: len(s.names), Client: "client-" + name,
-		Store: engine.New(engine.Options{Shards: 4}), Disk: s.disks[name], Log: s.log,
-		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20,
-		Network: s.net.of(name), Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
-	})
+	n, err := Open(s.options(name, name, s.disks[name]))
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.nodes[name] = n
 	return n
+}
+
+func (s *simulated) options(name, address string, disk Disk) Options {
+	return Options{
+		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: len(s.names), Client: "client-" + name,
+		Store: engine.New(engine.Options{Shards: 4}), Disk: disk, Log: s.log,
+		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20,
+		Network: s.net.of(address), Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
+	}
 }
 
 func (s *simulated) skewOf(name string) time.Duration {

@@ -113,7 +113,7 @@ func (n *Node) state() State {
 		return Leader
 	case n.raft.State() == raft.Shutdown:
 		return Gone
-	case n.fsm.known.Load().ClusterID == "":
+	case n.clusterID() == "":
 		return Starting
 	case n.raft.State() == raft.Follower && n.leaderAddress() != "":
 		return Follower
@@ -205,7 +205,7 @@ func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 	for {
 		acknowledged = 0
 		for _, r := range n.askAll(ctx, time.Second) {
-			if r.Last >= index && r.ClusterID == n.fsm.known.Load().ClusterID {
+			if r.Last >= index && r.ClusterID == n.clusterID() {
 				acknowledged++
 			}
 		}

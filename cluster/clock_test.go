@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestClock(t *testing.T) {
+	second := int64(time.Second)
+	synctest.Test(t, func(t *testing.T) {
+		skew := time.Hour
+		c := newClock(func() time.Time { return time.Now().Add(skew) })
+		if c.now() != 0 {
+			t.Error("a clock that knows nothing shows a time")
+		}
+		c.observe(1000 * second)
+		time.Sleep(10 * time.Second)
+		if got := c.now(); got != 1010*second {
+			t.Errorf("ten seconds after 1000 it is %d", got/second)
+		}
+		c.observe(1005 * second)
+		if got := c.now(); got != 1010*second {
+			t.Errorf("old news moved the clock to %d", got/second)
+		}
+		// The first word of a leader replaces a guess, even backwards; from then on time only goes forward.
+		c.hear(1002 * second)
+		c.hear(1001 * second)
+		if got := c.now(); got != 1002*second {
+			t.Errorf("after the leader's word it is %d", got/second)
+		}
+	})
+}
+
+// A leader's own clock, an hour off, pulls by no more than the tolerance, and time never goes back.
+func TestLeaderWithAWrongClock(t *testing.T) {
+	for _, skew := range []time.Duration{time.Hour, -time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newClock(func() time.Time { return time.Now().Add(skew) })
+			begin := time.Now().UnixNano()
+			c.hear(begin)
+			last := c.stamp()
+			for range 10_000 {
+				time.Sleep(100 * time.Millisecond)
+				now := c.stamp()
+				if now <= last {
+					t.Fatalf("time went back by %d ns", last-now)
+				}
+				last = now
+			}
+			passed, tolerance := int64(1000*time.Second), int64(1000*time.Second)/1_000_000*slewPartsPerMillion
+			if off := last - begin - passed; max(off, -off) > tolerance || max(off, -off) < tolerance/2 {
+				t.Errorf("with a clock %v off, %v passed as %v", skew, time.Duration(passed), time.Duration(last-begin))
+			}
+		})
+	}
+}
+
+// A leader that only guesses, as its clock was set while it was down, goes by the most cautious of the others.
+func TestGuessIsHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClock(time.Now)
+		c.observe(5000)
+		c.holdBack(4000)
+		c.holdBack(4500)
+		if got := c.now(); got != 4000 {
+			t.Errorf("held back to %d", got)
+		}
+		c.trust()
+		c.holdBack(1000)
+		if got := c.now(); got != 4000 {
+			t.Errorf("what is trusted was held back to %d", got)
+		}
+	})
+}

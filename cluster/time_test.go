@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// Leadership goes from node to node, whose clocks are an hour ahead and an hour behind: what is granted is what one limiter
+// would have granted in the time that really passed.
+func TestLeadersAnHourAheadAndBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		s.leader()
+		began, granted := time.Now(), int64(0)
+		op := acquire("k", 10, 1)
+		op.Limit.Rate.Tokens = 3600 // one a second
+		for round := range 6 {
+			leader := s.leader()
+			for _, name := range s.names {
+				s.setSkew(name, time.Duration(1-2*(round%2))*time.Hour)
+			}
+			if err := leader.transfer(""); err != nil {
+				t.Fatal(err)
+			}
+			until := time.Now().Add(10 * time.Second)
+			for time.Now().Before(until) {
+				for _, res := range do(s.nodes["a"], op) {
+					if res.Status == engine.OK {
+						granted += res.Granted
+					}
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+		}
+		most := 10 + int64(time.Since(began).Seconds()*(1+slewPartsPerMillion/1e6))
+		if granted > most || granted < most-8 {
+			t.Errorf("%d tokens granted in %v; one limiter grants %d", granted, time.Since(began), most)
+		}
+	})
+}
+
+func (s *simulated) setSkew(name string, skew time.Duration) {
+	s.skewMu.Lock()
+	defer s.skewMu.Unlock()
+	s.skew[name] = skew
+}
+
+// The whole cluster is down for a minute: the minute counts, as buckets refill; an hour by which one clock was set
+// meanwhile does not.
+func TestTimeWhileAllAreDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		s.leader()
+		op := acquire("k", 1000, 1000)
+		op.Limit.Rate.Tokens = 3600
+		if res := do(s.nodes["a"], op); !res[0].Allowed {
+			t.Fatal("nothing granted")
+		}
+		time.Sleep(3 * time.Second) // the clock is kept for the next start
+		before := time.Now()
+		s.stop()
+		time.Sleep(time.Minute)
+		s.setSkew("b", time.Hour)
+		for _, name := range s.names {
+			s.start(name)
+		}
+		leader := s.leader()
+		op.Tokens, op.Options = 1000, engine.UpTo
+		granted := do(leader, op)[0].Granted
+		passed := int64(time.Since(before).Seconds()) + 3
+		if granted > passed+1 || granted < 60 {
+			t.Errorf("%d tokens after %d seconds at one a second", granted, passed)
+		}
+	})
+}
