@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/engine"
@@ -66,22 +63,11 @@ func peerNetwork(cfg *config.Config) (cluster.TCP, error) {
 	if cfg.ClusterTLSCert == "" {
 		return cluster.TCP{}, nil
 	}
-	certificate, err := tls.LoadX509KeyPair(cfg.ClusterTLSCert, cfg.ClusterTLSKey)
+	secured, err := cluster.LoadTLS(cfg.ClusterTLSCert, cfg.ClusterTLSKey, cfg.ClusterTLSCA)
 	if err != nil {
-		return cluster.TCP{}, usagef("cluster-tls-cert (%s) and cluster-tls-key (%s): %w", cfg.ClusterTLSCert, cfg.ClusterTLSKey, err)
+		return cluster.TCP{}, usagef("%w", err)
 	}
-	text, err := os.ReadFile(cfg.ClusterTLSCA)
-	if err != nil {
-		return cluster.TCP{}, usagef("cluster-tls-ca: %w", err)
-	}
-	authority := x509.NewCertPool()
-	if !authority.AppendCertsFromPEM(text) {
-		return cluster.TCP{}, usagef("cluster-tls-ca: %s holds no certificate in PEM", cfg.ClusterTLSCA)
-	}
-	return cluster.TCP{TLS: &tls.Config{
-		Certificates: []tls.Certificate{certificate}, RootCAs: authority, ClientCAs: authority,
-		ClientAuth: tls.RequireAndVerifyClientCert, MinVersion: tls.VersionTLS13,
-	}}, nil
+	return cluster.TCP{TLS: secured}, nil
 }
 
 // clusterKeys is the store of a node as the server looks after it. What is as good as new is so by the cluster's time,
