@@ -6,14 +6,14 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 	p := s.find(tag, op.Key)
 	s.load(c, now, op, res, p)
 	if op.Verb == Acquire {
-		if c.ask() && op.Options&Peek == 0 && !s.keep(c, tag, p) {
-			res.reset()
-			res.Status = OutOfRoom
-		}
+		s.acquire(c, tag, p)
 		return
 	}
 	if c.fresh {
 		res.Status = NotFound
+		if op.Verb == Release && s.room.overflow.release(c, false) {
+			res.Status, res.Granted = OK, 1
+		}
 		if op.Verb == Delete && p.found {
 			s.drop(p)
 		}
@@ -30,6 +30,25 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 	case Delete:
 		s.remove(p)
 	}
+}
+
+// acquire decides an Acquire and keeps what it takes.
+func (s *shard) acquire(c *call, tag uint32, p place) {
+	if c.fresh {
+		if rules := s.room.rulesFor(c.op.Key, p.found); rules != nil {
+			s.room.force(c, rules, false)
+			return
+		}
+	}
+	if !c.ask() || c.op.Options&Peek != 0 || s.keep(c, tag, p) {
+		return
+	}
+	if !c.fresh {
+		c.refuse()
+		return
+	}
+	c.result.reset()
+	s.room.force(c, s.room.own.Load(), false)
 }
 
 // ask has the algorithm decide an Acquire. It reports whether the decision changes the state.

@@ -222,6 +222,9 @@ func (s *Store) Unload(key []byte) {
 
 // CheckPolicy reports whether an operation read from somewhere is one on a policy that can be applied, or [ErrState].
 func (o *Op) CheckPolicy() error {
+	if o.Verb == Restrict || o.Verb == KeepOverflow {
+		return o.checkRestrict()
+	}
 	switch {
 	case o.Verb != SetPolicy && o.Verb != DropPolicy && o.Verb != SetOverride, len(o.Parts) > MaxParts,
 		o.Verb == SetPolicy && len(o.Parts) == 0, len(o.Key) > MaxPolicyName, len(o.Who) > MaxKeyBytes:

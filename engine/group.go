@@ -15,7 +15,10 @@ type group struct {
 	targets [MaxParts]target
 	order   [MaxParts]uint32 // the numbers of the shards, for locking
 	parts   [MaxParts]Op     // a policy's limits, its keys filled in
-	keys    []byte           // room for those keys
+	room    *restrictions
+	full    bool   // new keys are treated as beyond the bound on memory
+	sharing bool   // the lock of the shared limiters is held
+	keys    []byte // room for those keys
 }
 
 // target is where a part's key lives.
@@ -27,6 +30,9 @@ type target struct {
 	moves   uint32 // of the shard when place was found
 	entries int    // that keeping the part may add to the shard
 	bytes   int    // that their records take
+
+	rules *Rules // of a new key that is not to be kept
+	spot  spot   // of the limiter it shares
 }
 
 // acquireAll decides parts at one instant: tokens are taken from every limit or from none. It locks the shards, unless
@@ -51,25 +57,43 @@ func (s *Store) acquireAll(g *group, now int64, parts []Op, res *Result, locked,
 		res.Parts = make([]Result, len(parts))
 	}
 	res.Parts = res.Parts[:len(parts)]
-	res.Binding = g.ask(now, parts, res.Parts)
+	g.room, g.full = &s.room, false
+	defer g.stopSharing()
+	if settled = g.decide(now, parts, res, settleOnly); settled && parts[0].Options&Peek == 0 {
+		g.countForced(parts, res)
+	}
+	return settled
+}
+
+// decide asks every limit and keeps what they say if none denies. Where there is no room for a new key, it decides again
+// as the store does when it is full.
+func (g *group) decide(now int64, parts []Op, res *Result, settleOnly bool) (settled bool) {
+	results := res.Parts
+	res.Binding = g.ask(now, parts, results)
 	if res.Binding >= 0 {
-		binding := &res.Parts[res.Binding]
+		binding := &results[res.Binding]
 		res.Status, res.Wait, res.Held, res.Wanted = binding.Status, binding.Wait, binding.Held, binding.Wanted
 		g.lookAgain(parts)
 		return true
 	}
 	res.Allowed, res.Granted = true, max(1, parts[0].Tokens)
-	if parts[0].Options&Peek != 0 {
+	switch {
+	case parts[0].Options&Peek != 0:
+		return true
+	case settleOnly:
+		return !g.changes(parts)
+	case g.keep(now, parts):
 		return true
 	}
-	if settleOnly {
-		return false
-	}
-	if !g.keep(now, parts) {
-		res.reset()
+	res.reset()
+	res.Parts = results
+	if g.full {
+		res.Parts = results[:0]
 		res.Status = OutOfRoom
+		return true
 	}
-	return true
+	g.full = true
+	return g.decide(now, parts, res, false)
 }
 
 // hasTwins reports whether two parts have the same key.
@@ -108,7 +132,14 @@ func (g *group) ask(now int64, parts []Op, results []Result) (binding int) {
 		res.reset()
 		t.place, t.moves = t.shard.find(t.tag, parts[i].Key), t.shard.moves
 		t.shard.load(c, now, &parts[i], res, t.place)
-		c.ask()
+		if t.rules = nil; c.fresh {
+			t.rules = g.rulesFor(parts[i].Key, t.place.found)
+		}
+		if t.rules == nil {
+			c.ask()
+		} else {
+			g.force(c, i)
+		}
 		if res.Allowed {
 			continue
 		}
@@ -144,7 +175,9 @@ func (g *group) lookAgain(parts []Op) {
 func (g *group) keep(now int64, parts []Op) bool {
 	for i := range parts {
 		t := &g.targets[i]
-		t.entries, t.bytes = t.shard.growth(&g.calls[i])
+		if t.entries, t.bytes = 0, 0; t.rules == nil {
+			t.entries, t.bytes = t.shard.growth(&g.calls[i])
+		}
 	}
 	for i := range parts {
 		if g.targets[i].bytes > 0 && !g.reserve(now, i) {
@@ -154,6 +187,12 @@ func (g *group) keep(now int64, parts []Op) bool {
 	for i := range parts {
 		t, c := &g.targets[i], &g.calls[i]
 		if c.result.Granted == 0 {
+			continue
+		}
+		if t.rules != nil {
+			if t.rules.NewKeys == OverflowNew {
+				g.room.overflow.keep(c, t.spot)
+			}
 			continue
 		}
 		if t.moves != t.shard.moves { // the record is not where it was
@@ -190,4 +229,69 @@ func (s *shard) growth(c *call) (entries, bytes int) {
 		return 0, recordBytes(size, len(c.op.Key))
 	}
 	return 0, 0
+}
+
+// rulesFor returns what becomes of a new key, nil if it is kept.
+func (g *group) rulesFor(key []byte, there bool) *Rules {
+	if rules := g.room.rulesFor(key, there); rules != nil || !g.full {
+		return rules
+	}
+	return g.room.own.Load()
+}
+
+// force decides part i, whose key is new and not to be kept.
+func (g *group) force(c *call, i int) {
+	t, o := &g.targets[i], &g.room.overflow
+	switch t.rules.NewKeys {
+	case AllowNew:
+		c.ask()
+		return
+	case DenyNew:
+		c.refuse()
+		return
+	}
+	if !g.sharing {
+		o.mu.Lock()
+		g.sharing = true
+	}
+	prefix, twin := t.rules.prefixOf(c.op.Key), uint8(0)
+	for j := range i { // others of this request that would share the same limiter have one of their own
+		if x := &g.targets[j]; x.rules != nil && x.rules.NewKeys == OverflowNew && g.calls[j].limit == c.limit && x.rules.prefixOf(g.calls[j].op.Key) == prefix {
+			twin++
+		}
+	}
+	var found bool
+	if t.spot, found = o.place(c.now, prefix, c.limit, twin); !found {
+		c.refuse()
+		return
+	}
+	o.ask(c, t.spot)
+}
+
+func (g *group) stopSharing() {
+	if g.sharing {
+		g.sharing = false
+		g.room.overflow.mu.Unlock()
+	}
+}
+
+// changes reports whether keeping what was decided would change anything.
+func (g *group) changes(parts []Op) bool {
+	for i := range parts {
+		if t := &g.targets[i]; g.calls[i].result.Granted > 0 && (t.rules == nil || t.rules.NewKeys == OverflowNew) {
+			return true
+		}
+	}
+	return false
+}
+
+// countForced counts the parts whose keys were not kept.
+func (g *group) countForced(parts []Op, res *Result) {
+	for i := range parts {
+		if t := &g.targets[i]; t.rules != nil {
+			one := *g.calls[i].result
+			one.Allowed = res.Allowed
+			g.room.count(t.rules.NewKeys, &one)
+		}
+	}
 }

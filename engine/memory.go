@@ -14,6 +14,8 @@ type memory struct {
 	used   atomic.Int64
 	frozen atomic.Int64 // bytes of what a Frozen keeps, which are not in used
 
+	governed bool // by operations: the bound is not held here
+
 	buffers sync.Pool // of *[compactBytes]byte
 }
 
@@ -22,7 +24,7 @@ const offHeapBytes = 4 << 10
 // allows reports whether that many more bytes stay within the bound.
 func (m *memory) allows(bytes int64) bool {
 	max := m.max.Load()
-	return max <= 0 || bytes <= 0 || m.used.Load()+bytes <= max
+	return max <= 0 || m.governed || bytes <= 0 || m.used.Load()+bytes <= max
 }
 
 // block returns n zero bytes, aligned to 8.

@@ -5,18 +5,20 @@ type Verb uint8
 
 // The verbs.
 const (
-	Acquire     Verb = iota // ask Limit for Tokens
-	AcquireAll              // ask every one of Parts, all or nothing; has no key
-	Check                   // ask the policy named Key on behalf of the caller Who, all or nothing
-	Look                    // report the key's limiter and change nothing
-	Refund                  // give back at most Tokens of what was taken
-	Release                 // end the lease that Who holds
-	Leases                  // list the leases, in Result.Leases
-	Delete                  // make the key as good as new
-	Flush                   // make every key as good as new; has no key
-	SetPolicy               // keep Parts as the policy named Key
-	DropPolicy              // forget the policy named Key
-	SetOverride             // keep Parts in place of the policy's own for the caller Who; none ends it
+	Acquire      Verb = iota // ask Limit for Tokens
+	AcquireAll               // ask every one of Parts, all or nothing; has no key
+	Check                    // ask the policy named Key on behalf of the caller Who, all or nothing
+	Look                     // report the key's limiter and change nothing
+	Refund                   // give back at most Tokens of what was taken
+	Release                  // end the lease that Who holds
+	Leases                   // list the leases, in Result.Leases
+	Delete                   // make the key as good as new
+	Flush                    // make every key as good as new; has no key
+	SetPolicy                // keep Parts as the policy named Key
+	DropPolicy               // forget the policy named Key
+	SetOverride              // keep Parts in place of the policy's own for the caller Who; none ends it
+	Restrict                 // treat new keys that begin with Key as Options say; Who are the delimiters of prefixes
+	KeepOverflow             // a shared limiter as it was, from a snapshot: of the prefix Key, the state Who, the limit of Parts
 )
 
 // Option changes how an Acquire decides.

@@ -68,6 +68,9 @@ var opLayouts = [...]opLayout{
 	SetPolicy:   {fields: fieldKey | fieldParts, parts: fieldKey | fieldLimit | fieldWho, options: Shadow},
 	DropPolicy:  {fields: fieldKey},
 	SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: fieldKey | fieldLimit | fieldWho},
+	Restrict:    {fields: fieldKey | fieldWho, options: (DenyNew | OverflowNew).option()},
+
+	KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (MaxParts - 1) << 1},
 }
 
 // OpWriter writes operations as bytes. It describes each limit once for all that is written between two Resets, which

@@ -76,6 +76,11 @@ func randomOp(r *rand.Rand, limits []Limit) Op {
 		op.Key, op.Parts, op.Options = text(255), parts(1), []Option{0, Shadow}[r.IntN(2)]
 	case DropPolicy:
 		op.Key = text(255)
+	case Restrict:
+		op.Who, op.Options = text(20), NewKeys(r.IntN(4)).option()
+	case KeepOverflow:
+		op.Key, op.Who, op.Options = text(60), text(200), Option(r.IntN(MaxParts))<<1
+		op.Parts = []Op{{Limit: limits[r.IntN(len(limits))]}}
 	case SetOverride:
 		op.Key, op.Who, op.Parts = text(255), text(300), parts(0)
 	}

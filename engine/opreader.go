@@ -131,6 +131,8 @@ func (r *OpReader) readLimit(l *Limit) bool {
 // isWhole reports whether every field of an operation that was read is in its range.
 func (o *Op) isWhole() bool {
 	switch o.Verb {
+	case Restrict, KeepOverflow:
+		return o.checkRestrict() == nil
 	case SetPolicy, SetOverride, DropPolicy:
 		named := *o
 		if o.Verb.findsPolicy() && len(o.Key) == maxPolicyLookup {

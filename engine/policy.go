@@ -383,8 +383,10 @@ func (p *Policy) For(id string) []Op {
 	return p.Parts
 }
 
-// PolicyOps calls visit for the operations that would make the policies there are, for a snapshot.
+// PolicyOps calls visit for the operations that would make what there is beside the entries, for a snapshot: policies,
+// restrictions of new keys, and the limiters these share.
 func (s *Store) PolicyOps(visit func(*Op)) {
+	s.restrictOps(visit)
 	for _, name := range s.PolicyNames() {
 		if p, found := s.Policy(name); found {
 			visitPolicy(p, visit)

@@ -5,6 +5,9 @@ const (
 	minEntries = 16
 	// compactBytes is the largest arena that is compacted in place, through a buffer all shards share in turn.
 	compactBytes = 64 << 10
+	// tightShare is the part of a shard that a rebuild has to win where memory is short, so that rebuilding one record at
+	// a time is nobody's fate.
+	tightShare = 16
 )
 
 // rebuild makes room for more entries of moreBytes in all, first by leaving out what is deleted or holds no information
@@ -12,6 +15,9 @@ const (
 func (s *shard) rebuild(now int64, more, moreBytes int) bool {
 	if now < s.fullUntil && s.fullUntil-now <= fullRetry {
 		return false
+	}
+	if len(s.arena) > compactBytes && s.dead < len(s.arena)/tightShare && !s.mem.allows(int64(len(s.arena)/tightShare)) {
+		return false // nothing to win: not even worth a look at every record
 	}
 	entries, bytes := s.live(now)
 	entries, bytes = entries+more, bytes+moreBytes
@@ -26,7 +32,7 @@ func (s *shard) rebuild(now int64, more, moreBytes int) bool {
 	}
 	roomy, large := max(entries+entries/3, homes, minEntries), max(bytes+bytes/2, arena, minArena)
 	if held := s.index.bytes() + int64(arena); !s.mem.allows(indexBytes(roomy) + int64(large) - held) {
-		roomy, large = max(entries, homes), max(bytes, arena) // no room to spare: just enough
+		roomy, large = max(entries+entries/tightShare, homes), max(bytes+bytes/tightShare, arena) // no room to spare
 		if !s.mem.allows(indexBytes(roomy) + int64(large) - held) {
 			s.fullUntil = now + fullRetry
 			return false
@@ -58,6 +64,7 @@ func (s *shard) compact(now int64) {
 		if s.expired(r, now) {
 			s.preserve(r)
 			s.noteDropped(r)
+			s.uncount(r)
 			s.limits.release(r.limitID())
 			s.index.remove(at) // moves the rest of the run up: the same position holds the next entry
 			continue
@@ -138,6 +145,7 @@ func (s *shard) moveTo(now int64, to index, arena []byte) {
 	}, func(r record) {
 		s.preserve(r)
 		s.noteDropped(r)
+		s.uncount(r)
 		s.limits.release(r.limitID())
 	})
 	s.index.free()

@@ -40,6 +40,9 @@ func randomResults(r *rand.Rand, n int) []Result {
 	for i := range results {
 		now += r.Int64N(sec / 20)
 		op := randomStep(r)
+		for op.Verb == Restrict { // new keys that are not kept have fewer answers
+			op = randomStep(r)
+		}
 		s.Apply(now, []Op{op}, results[i:i+1])
 	}
 	return results

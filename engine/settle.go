@@ -20,7 +20,10 @@ func (s *Store) Settle(now int64, op *Op, res *Result) (settled bool) {
 	case SetPolicy, DropPolicy, SetOverride:
 		res.reset()
 		return s.policies.settle(op, res)
-	case Flush:
+	case Restrict:
+		res.reset()
+		return s.room.settle(op, res)
+	case Flush, KeepOverflow:
 		return false
 	}
 	c := s.calls.Get().(*call)
@@ -38,11 +41,16 @@ func (s *shard) settles(c *call, now int64, tag uint32, op *Op, res *Result) boo
 	p := s.find(tag, op.Key)
 	s.load(c, now, op, res, p)
 	if op.Verb == Acquire {
+		if c.fresh {
+			if rules := s.room.rulesFor(op.Key, p.found); rules != nil {
+				return s.room.force(c, rules, true)
+			}
+		}
 		return !c.ask() || op.Options&Peek != 0
 	}
 	if c.fresh {
 		res.Status = NotFound
-		return true
+		return op.Verb != Release || !s.room.overflow.release(c, true)
 	}
 	c.limit = c.held
 	alg := &algorithms[c.held.Algorithm]

@@ -6,9 +6,13 @@ import (
 	"testing"
 )
 
-// policyText shows every policy with its overrides, and policyCounts what each decided.
+// policyText shows every policy with its overrides, the restrictions and the limiters they share; and policyCounts what each decided.
 func policyText(s *Store) (text string) {
-	s.PolicyOps(func(op *Op) { text += fmt.Sprintf("%+v\n", *op) })
+	var w OpWriter
+	s.PolicyOps(func(op *Op) {
+		w.Reset()
+		text += fmt.Sprintf("%x\n", w.Append(nil, op))
+	})
 	return text
 }
 

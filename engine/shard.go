@@ -17,6 +17,8 @@ type shard struct {
 	limits *interned
 	pin    pinned // the limit of the key made last
 	mem    *memory
+	room   *restrictions
+	quotas *quotas // nil if there are none
 
 	frozen *Frozen // that has not visited this shard yet
 	phase  uint32  // what phaseBit is in every record but those that frozen still has to show
@@ -153,6 +155,9 @@ func (s *shard) insert(c *call, tag uint32, size int) bool {
 	r.setKeyLen(len(key), s.phase)
 	copy(r.key(), key)
 	s.used += need
+	if s.quotas != nil {
+		s.quotas.add(key, 1)
+	}
 	switch alg := &algorithms[c.limit.Algorithm]; {
 	case c.loading != nil:
 		copy(r.rest(), c.loading)
@@ -205,14 +210,23 @@ func (s *shard) drop(p place) {
 	s.preserve(r)
 	s.dead += s.size(r)
 	s.noteDropped(r)
+	s.uncount(r)
 	r.setDirty(false)
 	s.limits.release(r.limitID())
 	s.index.remove(p.at)
 }
 
+// uncount takes a record that goes out of the quotas' counts.
+func (s *shard) uncount(r record) {
+	if s.quotas != nil {
+		s.quotas.add(r.key(), -1)
+	}
+}
+
 func (s *shard) free() {
 	for _, slot := range s.index.slots {
 		if slot != 0 {
+			s.uncount(s.record(uint32(slot)))
 			s.limits.release(s.record(uint32(slot)).limitID())
 		}
 	}

@@ -14,6 +14,9 @@ func randomStep(r *rand.Rand) Op {
 	case 0, 1:
 		return Op{Verb: Look, Key: key}
 	case 2:
+		if r.IntN(5) == 0 {
+			return stepRestrict(r)
+		}
 		return Op{Verb: Leases, Key: key}
 	case 3:
 		return Op{Verb: Delete, Key: key}
@@ -99,4 +102,10 @@ func stepPolicy(r *rand.Rand) Op {
 		op.Parts = append(op.Parts, p)
 	}
 	return op
+}
+
+// stepRestrict restricts new keys that begin somehow, or ends that, with delimiters that most keys have.
+func stepRestrict(r *rand.Rand) Op {
+	return Op{Verb: Restrict, Key: []byte([]string{"", "key-1", "key-2"}[r.IntN(3)]), Who: []byte([]string{"-", "", "12"}[r.IntN(3)]),
+		Options: []NewKeys{AdmitNew, AdmitNew, AdmitNew, AdmitNew, AdmitNew, AdmitNew, AdmitNew, AdmitNew, DenyNew, AllowNew, OverflowNew, OverflowNew, OverflowNew}[r.IntN(13)].option()}
 }

@@ -14,6 +14,7 @@ type Store struct {
 	shift    uint // hash bits above the shard's number
 	mem      memory
 	policies policies
+	room     restrictions
 	changes  changes
 	frozen   atomic.Pointer[Frozen]
 	calls    sync.Pool // of *call, the scratch of operations on one key
@@ -27,6 +28,7 @@ type Store struct {
 // Options are what a store is made with.
 type Options struct {
 	MaxBytes int64 // bound on the memory of entries, 0 for none
+	Governed bool  // new keys are refused by operations only, never for the store's own memory: for replicas, which must decide alike
 	Shards   int   // a power of two up to 65536; 0 for the default of 1024
 }
 
@@ -46,10 +48,13 @@ func New(o Options) *Store {
 		s.shift--
 	}
 	s.mem.max.Store(o.MaxBytes)
+	s.mem.governed, s.room.governed = o.Governed, o.Governed
+	s.SetRules(Rules{NewKeys: DenyNew})
 	s.mem.buffers.New = func() any { return new([compactBytes]byte) }
 	limits := newInterned(&s.mem)
 	for i := range s.shards {
 		s.shards[i].mem, s.shards[i].index.mem, s.shards[i].limits = &s.mem, &s.mem, limits
+		s.shards[i].room = &s.room
 		s.shards[i].number, s.shards[i].changes = uint32(i), &s.changes
 	}
 	s.policies.byName, s.policies.store = map[string]*policy{}, &s.changes
@@ -149,6 +154,10 @@ func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 		s.policies.drop(op, res)
 	case SetOverride:
 		s.policies.override(op, res)
+	case Restrict:
+		s.room.restrict(op, res)
+	case KeepOverflow:
+		s.room.overflow.load(now, op, res)
 	}
 }
 
@@ -164,6 +173,7 @@ func (s *Store) flush(locked bool) {
 		s.shards[i].free()
 		s.shards[i].gone = nil
 	}
+	s.room.overflow.clear()
 	if s.changes.on.Load() { // recovery flushes too, and must not be told of as something new
 		s.changes.flushes.Add(1)
 	}
@@ -211,6 +221,8 @@ func (s *Store) Clear() {
 		sh.gone = nil
 		sh.mu.Unlock()
 	}
+	s.room.overflow.clear()
+	s.room.set.Store(nil)
 	s.policies.mu.Lock()
 	defer s.policies.mu.Unlock()
 	s.policies.touch()
