@@ -22,6 +22,7 @@ type Frozen struct {
 	keys     int
 	kept     []keptShard        // under the lock of the shard of the same number
 	policies map[string]*policy // nil until they are copied; under the policies' lock
+	rest     []Op               // that would make the restrictions of new keys, and what these share
 	buffer   []byte             // records being visited
 	released atomic.Bool
 }
@@ -62,6 +63,7 @@ func (s *Store) Freeze() *Frozen {
 	if !s.frozen.CompareAndSwap(nil, f) {
 		panic("engine: Freeze before the last Frozen was released")
 	}
+	s.restrictOps(func(op *Op) { f.rest = append(f.rest, op.clone()) })
 	s.limits().freeze()
 	for i := range s.shards {
 		sh := &s.shards[i]
@@ -177,8 +179,11 @@ func (f *Frozen) giveBack(k *keptShard) {
 	f.store.mem.freeCopy(bytesOf(k.slots))
 }
 
-// PolicyOps calls visit for the operations that would make the policies as they were at Freeze.
+// PolicyOps is [Store.PolicyOps] as at Freeze.
 func (f *Frozen) PolicyOps(visit func(*Op)) {
+	for i := range f.rest {
+		visit(&f.rest[i])
+	}
 	p := &f.store.policies
 	p.mu.RLock() // keeps out who would change a policy, which copies them too
 	if p.frozen == f {

@@ -95,7 +95,7 @@ func TestFrozenIsTheStoreAsItWas(t *testing.T) {
 				step()
 			}
 			policiesFirst, got := r.IntN(2) == 0, ""
-			f2 := func() { f.PolicyOps(func(op *Op) { got += fmt.Sprintf("%+v\n", *op) }) }
+			f2 := func() { f.PolicyOps(func(op *Op) { got += fmt.Sprintf("%x\n", new(OpWriter).Append(nil, op)) }) }
 			if policiesFirst {
 				f2()
 			}

@@ -208,6 +208,17 @@ func (s *Store) Len() int {
 // Bytes is the memory of all entries, tables and room to grow included.
 func (s *Store) Bytes() int64 { return s.mem.used.Load() }
 
+// IdleBytes is the part of Bytes that lies in records of keys that were dropped or moved, and will be won back.
+func (s *Store) IdleBytes() (bytes int64) {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		bytes += int64(sh.dead)
+		sh.mu.Unlock()
+	}
+	return bytes
+}
+
 // SetMaxBytes changes the bound on the memory of entries; 0 is none. Keys already there stay.
 func (s *Store) SetMaxBytes(bytes int64) { s.mem.max.Store(bytes) }
 

@@ -38,6 +38,7 @@ var infoSections = []struct {
 	{"Policies", (*Server).infoPolicies},
 	{"Commandstats", (*Server).infoCommandStats},
 	{"Latencystats", (*Server).infoLatencyStats},
+	{"Quotas", (*Server).infoQuotas},
 	{"Keyspace", (*Server).infoKeyspace},
 }
 
@@ -97,11 +98,11 @@ func (s *Server) infoMemory() []field {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	count, bytes := int64(s.keys.Len()), s.keys.Bytes()
-	return []field{
+	return append([]field{
 		{"used_memory", bytes + int64(m.HeapAlloc)}, {"used_memory_rss", residentBytes()}, {"keys_memory", bytes},
-		{"keys_memory_per_key", bytes / max(count, 1)}, {"heap_memory", m.HeapAlloc}, {"maxmemory", s.Config().MaxMemoryBytes},
+		{"keys_memory_per_key", bytes / max(count, 1)}, {"heap_memory", m.HeapAlloc}, {"maxmemory", s.maxMemory()},
 		{"maxmemory_policy", "noeviction"},
-	}
+	}, s.infoForced()...)
 }
 
 func (s *Server) infoStats() []field {

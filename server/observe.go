@@ -50,7 +50,7 @@ func (s *Server) Memory() []command.MemoryPart {
 	return []command.MemoryPart{
 		{Name: "total.allocated", Bytes: keys + int64(m.HeapAlloc)}, {Name: "resident.bytes", Bytes: residentBytes()},
 		{Name: "heap.bytes", Bytes: int64(m.HeapAlloc)}, {Name: "heap.idle-bytes", Bytes: int64(m.HeapIdle - m.HeapReleased)},
-		{Name: "clients.buffers", Bytes: s.buffered.Load()}, {Name: "keys.limit-bytes", Bytes: s.Config().MaxMemoryBytes},
+		{Name: "clients.buffers", Bytes: s.buffered.Load()}, {Name: "keys.limit-bytes", Bytes: s.maxKeyBytes()},
 	}
 }
 

@@ -13,12 +13,11 @@ import (
 
 // Reading is everything metrics show, at this instant.
 func (s *Server) Reading() *metrics.Reading {
-	cfg := s.Config()
 	r := &metrics.Reading{
 		Version: s.version, GoVersion: runtime.Version(), Uptime: s.clock.Uptime(), Ready: s.Ready() == nil,
 		Connections: int64(s.clients.count()), Blocked: int64(s.waits.Len()),
 		ConnectionsAccepted: s.stats.connections.Load(), ConnectionsRejected: s.stats.rejected.Load(), SlowReaders: s.stats.slowReaders.Load(),
-		Keys: int64(s.keys.Len()), KeyBytes: s.keys.Bytes(), MaxBytes: cfg.MaxMemoryBytes, Expired: s.stats.expired.Load(),
+		Keys: int64(s.keys.Len()), KeyBytes: s.keys.Bytes(), MaxBytes: s.maxKeyBytes(), Expired: s.stats.expired.Load(),
 		TopWeight: s.denied.Weight(),
 	}
 	for i := range refusals {

@@ -37,6 +37,10 @@ type Server struct {
 	guard       guard
 
 	clients    clients
+	budgetMu   sync.Mutex
+	budget     budget
+	quotaMu    sync.Mutex
+	userQuotas []acl.Quota
 	secure     []net.Listener // for TLS
 	secrets    atomic.Pointer[secrets]
 	inputs     sync.Pool    // of *[readChunk]byte
@@ -67,6 +71,12 @@ type Sweeper interface {
 	command.Keyspace
 	Sweep(now int64, count int) (looked, dropped int)
 	SetMaxBytes(bytes int64)
+	SetRules(r engine.Rules)
+	SetQuotas(all []engine.Quota)
+	QuotaCounts(visit func(q engine.Quota, keys int64))
+	Pressure(rules engine.Rules, full bool) []engine.Op
+	Forced() engine.Forced
+	IdleBytes() int64
 	PolicyCounts(visit func(engine.Policy))
 	AppendPolicyKey(b, policy, id []byte, part int) []byte
 }
@@ -100,7 +110,11 @@ func New(o Options) *Server {
 	operators, _ := acl.New(acl.Options{})
 	s.operator = operators.Default()
 	s.clients.byID, s.clients.perNetwork = make(map[int64]*session), make(map[string]int)
-	s.users.Watch(s.closeOf, func([]acl.Quota) {})
+	s.keys.SetRules(rulesOf(&o.Config))
+	s.budget.start(s.keys.Bytes())
+	s.budget.divide(&o.Config, goBytes())
+	s.setQuotas([]acl.Quota{})
+	s.users.Watch(s.closeOf, s.setQuotas)
 	s.waits = newWaits(o.Clock)
 	s.recorder, s.denied, s.keySalt = newRecorder(), top.NewSketch(), newRunID()
 	s.inputs.New = func() any { return new([readChunk]byte) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/stintdb/stint/server/acl"
@@ -61,12 +62,16 @@ func (s *Server) ConfigSet(pairs []string) error {
 	if err := next.Check(); err != nil {
 		return fmt.Errorf("ERR CONFIG SET failed - %w", err)
 	}
-	s.keys.SetMaxBytes(next.MaxMemoryBytes)
+	s.keys.SetRules(rulesOf(&next))
 	if next.RequirePass != s.Config().RequirePass {
 		s.users.SetDefaultPassword((*acl.Hash)(next.Password()))
 	}
 	s.users.Log.SetLength(next.ACLLogLength)
-	s.settings.Store(&next)
+	before := s.settings.Swap(&next)
+	if !slices.Equal(before.PrefixQuotas, next.PrefixQuotas) {
+		s.setQuotas(nil)
+	}
+	s.keepBudget()
 	if s.changed != nil {
 		s.changed(&next)
 	}

@@ -29,6 +29,7 @@ func (s *Server) tend(ctx context.Context) {
 		s.spike(eventExpireKey, s.clock.Now()-start)
 		s.stats.expired.Add(int64(dropped))
 		s.sample(s.clock.Now())
+		s.keepBudget()
 		s.lag.probe(s.clock, func(nanos int64) { s.spike(eventLoopLag, nanos) })
 		s.closeIdle()
 		s.closeLate()

@@ -45,9 +45,9 @@ func TestConfigFileMissing(t *testing.T) {
 }
 
 func TestConfigFileNumbers(t *testing.T) {
-	text := "max-memory = 2097152\nidle-timeout = 1.5\nshutdown-timeout = 2\nmax-key-size = 0x100\n"
+	text := "max-memory = 209715200\nidle-timeout = 1.5\nshutdown-timeout = 2\nmax-key-size = 0x100\n"
 	cfg, err := load([]string{"--config", "c.toml"}, nil, files{"c.toml": text}.read)
-	if err != nil || cfg.MaxMemoryBytes != 2<<20 || cfg.IdleTimeout != 1.5e9 || cfg.ShutdownTimeout != 2e9 || cfg.MaxKeyBytes != 256 {
+	if err != nil || cfg.MaxMemoryBytes != 200<<20 || cfg.IdleTimeout != 1.5e9 || cfg.ShutdownTimeout != 2e9 || cfg.MaxKeyBytes != 256 {
 		t.Errorf("%+v, %v", cfg, err)
 	}
 }

@@ -72,7 +72,7 @@ func TestListen(t *testing.T) {
 func TestEverySettingEveryWay(t *testing.T) {
 	values := map[string]string{
 		"listen": ":7000", "dir": "data", "admin": "127.0.0.1:9100", "admin-token": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "pprof": "yes", "top-keys": "hashed",
-		"slowlog-log-slower-than": "-1", "slowlog-max-len": "9", "latency-monitor-threshold": "100", "loops": "3", "durability": "always", "snapshot-every": "1h", "journal-size": "1gb", "repair": "yes", "max-memory": "1gb", "max-clients": "7",
+		"slowlog-log-slower-than": "-1", "slowlog-max-len": "9", "latency-monitor-threshold": "100", "loops": "3", "durability": "always", "snapshot-every": "1h", "journal-size": "1gb", "repair": "yes", "max-memory": "1gb", "when-full": "deny-new", "prefix-delimiters": ":/", "prefix-quotas": "ip:=5,user:=7", "max-clients": "7",
 		"requirepass": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "acl-file": "users.acl", "acl-log-length": "7",
 		"protected-mode": "no", "auth-timeout": "7s", "failed-logins": "7", "tls-listen": ":7001", "tls-cert": "c.pem", "tls-key": "k.pem", "tls-client-ca": "ca.pem", "max-clients-per-address": "7", "max-unauthenticated": "7", "client-memory": "7mb",
 		"command-timeout": "7s", "output-timeout": "7s", "preauth-args": "12", "preauth-size": "2kb", "idle-timeout": "5m",

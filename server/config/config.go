@@ -20,7 +20,11 @@ type Config struct {
 	SnapshotEvery  time.Duration // between snapshots, 0 is never on a schedule
 	JournalBytes   int64         // size beyond which a journal is replaced by a snapshot
 	Repair         bool          // start although files in Dir are damaged
-	MaxMemoryBytes int64         // bound on the memory for keys, 0 is none
+	MaxMemoryBytes int64         // bound on the resident memory of the process, 0 is three quarters of what there is
+
+	WhenFull         string        // what becomes of new keys then: deny-new, allow-new or overflow
+	PrefixDelimiters string        // any of these bytes ends a key's prefix
+	PrefixQuotas     []PrefixQuota // most keys that begin with a text
 
 	RequirePass   string        // of the default user: "" is none, else # and the SHA-256 of it in hexadecimal digits
 	ACLFile       string        // file of users, "" is none
@@ -75,6 +79,12 @@ type Config struct {
 	LogFormat string // text or json
 }
 
+// PrefixQuota is the most keys that may begin with a prefix.
+type PrefixQuota struct {
+	Prefix  string
+	MaxKeys int64
+}
+
 // Default returns the settings of a server that was told nothing.
 func Default() Config {
 	return Config{
@@ -82,6 +92,8 @@ func Default() Config {
 		Durability:         "interval",
 		SnapshotEvery:      5 * time.Minute,
 		JournalBytes:       64 << 20,
+		WhenFull:           "overflow",
+		PrefixDelimiters:   ":",
 		ACLLogLength:       128,
 		ProtectedMode:      true,
 		AuthTimeout:        10 * time.Second,

@@ -34,8 +34,12 @@ var settingCases = []struct {
 	{"snapshot-every", map[string]string{"0": "0", "1ms": "1ms", "5m": "5m", "365d": "365d"}, []string{"0.5ms", "366d", "-1", "900 1", ""}},
 	{"journal-size", map[string]string{"1mb": "1mb", "67108864": "64mb", "16tb": "16tb"}, []string{"0", "1048575", "17tb", "-1", "big", ""}},
 	{"repair", map[string]string{"yes": "yes", "no": "no"}, []string{"", "maybe", "2"}},
-	{"max-memory", map[string]string{"0": "0", "1mb": "1mb", "1048576": "1mb", "1500k": "1500000", "16TB": "16tb"},
-		[]string{"1048575", "17592186044417", "17tb", "-1", "128 mb", "128m b", "1.5gb", "1e9", "0x10", "mb", "lots", "", "99999999999999999999", "9223372036854775807tb"}},
+	{"when-full", map[string]string{"deny-new": "deny-new", "Allow-New": "allow-new", "overflow": "overflow"}, []string{"", "evict", "deny"}},
+	{"prefix-delimiters", map[string]string{"": "", ":": ":", ":/|": ":/|"}, []string{" ", "\"", "\\", "ü", strings.Repeat(":", 17)}},
+	{"prefix-quotas", map[string]string{"": "", "ip:=5": "ip:=5", "ip:=1000,a=b=7": "ip:=1000,a=b=7", "=1000000000000": "=1000000000000"},
+		[]string{"ip:", "ip:=0", "ip:=-1", "ip:=x", "ip:=1,", "ip:=1,ip:=2", "=1000000000001", "a\nb=1"}},
+	{"max-memory", map[string]string{"0": "0", "64mb": "64mb", "67108864": "64mb", "70000k": "70000000", "16TB": "16tb"},
+		[]string{"1mb", "67108863", "17592186044417", "17tb", "-1", "128 mb", "128m b", "1.5gb", "1e9", "0x10", "mb", "lots", "", "99999999999999999999", "9223372036854775807tb"}},
 	{"requirepass", map[string]string{"": "", "secret": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b",
 		"#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b"},
 		[]string{"#", "#2bb8", "#" + strings.Repeat("A", 64), "#" + strings.Repeat("x", 64), "#" + strings.Repeat("a", 66)}},
@@ -132,7 +136,7 @@ func TestErrorIsOneReadableLine(t *testing.T) {
 	for name, want := range map[string]string{
 		"max-clients":  `max-clients: must be an integer between 1 and 1000000, got 'a\nb'`,
 		"max-key-size": `max-key-size: must be a size between 1 and 65535 bytes, such as 4kb, got 'a\nb'`,
-		"max-memory":   `max-memory: must be a size between 1mb and 16tb, such as 64kb or 1gb, or 0 for no bound, got 'a\nb'`,
+		"max-memory":   `max-memory: must be a size between 64mb and 16tb, such as 64kb or 1gb, or 0 for three quarters of what there is, got 'a\nb'`,
 		"log-level":    `log-level: must be debug, info, warn or error, got 'a\nb'`,
 	} {
 		s, _ := Lookup(name)

@@ -83,8 +83,25 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "max-memory", Redis: "maxmemory", Group: groupState, Placeholder: "SIZE", Mutable: true,
-		Help:  "Most memory the keys may take; 0 is no bound.",
-		value: func(c *Config) Value { return &size[int64]{&c.MaxMemoryBytes, 1 << 20, 1 << 44, "no bound"} },
+		Help: "Most resident memory of the whole server; 0 is three quarters of the machine's or the container's.",
+		value: func(c *Config) Value {
+			return &size[int64]{&c.MaxMemoryBytes, 64 << 20, 1 << 44, "three quarters of what there is"}
+		},
+	},
+	{
+		Name: "when-full", Group: groupState, Placeholder: "RULE", Mutable: true,
+		Help:  "What becomes of new keys there is no room for: deny-new refuses them (OOM), allow-new lets them pass unlimited, overflow has those of one prefix share one limiter.",
+		value: func(c *Config) Value { return &word{&c.WhenFull, []string{"deny-new", "allow-new", "overflow"}} },
+	},
+	{
+		Name: "prefix-delimiters", Group: groupState, Placeholder: "CHARS", Mutable: true,
+		Help:  "A key's prefix, for overflow, ends with the first of these characters in it.",
+		value: func(c *Config) Value { return &delimiters{&c.PrefixDelimiters} },
+	},
+	{
+		Name: "prefix-quotas", Group: groupState, Placeholder: "PREFIX=N", Mutable: true,
+		Help:  "Most keys that may begin with a text; beyond it, new ones are treated as when full. May be repeated.",
+		value: func(c *Config) Value { return &quotas{&c.PrefixQuotas} },
 	},
 	{
 		Name: "requirepass", Group: groupSecurity, Placeholder: "PASSWORD", Mutable: true,

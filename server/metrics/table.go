@@ -140,7 +140,7 @@ var keyRows = []Row{{
 	Name: "stint_keys_bytes", Kind: Gauge, Help: "Memory of the keys.",
 	values: one(func(r *Reading) float64 { return float64(r.KeyBytes) }),
 }, {
-	Name: "stint_keys_limit_bytes", Kind: Gauge, Help: "Bound on the memory of the keys, --max-memory; 0 is none.",
+	Name: "stint_keys_limit_bytes", Kind: Gauge, Help: "Bound on the memory of the keys: what --max-memory leaves them.",
 	values: one(func(r *Reading) float64 { return float64(r.MaxBytes) }),
 }, {
 	Name: "stint_expired_keys_total", Kind: Counter, Help: "Keys dropped because they had become as good as new.",
