@@ -1,0 +1,180 @@
+package browser
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+// giveUp is how long a test waits for what must come. It is only reached when the test fails.
+const giveUp = 30 * time.Second
+
+var build = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "stint-browser")
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "stint")
+	command := exec.Command("go", "build", "-o", binary, "./cmd/stint")
+	command.Dir = filepath.Join("..", "..", "..")
+	if output, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, output)
+	}
+	return binary, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if binary, err := build(); err == nil {
+		_ = os.RemoveAll(filepath.Dir(binary))
+	}
+	os.Exit(code)
+}
+
+// process is a running server.
+type process struct {
+	listen, admin string
+	cmd           *exec.Cmd
+	ended         chan struct{}
+}
+
+// start starts a server on free ports of the loopback, and ends it with the test.
+func start(t *testing.T, options ...string) *process {
+	t.Helper()
+	binary, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{listen: free(t), admin: free(t), ended: make(chan struct{})}
+	p.cmd = exec.Command(binary, append([]string{"--listen", p.listen, "--admin", p.admin}, options...)...)
+	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "STINT_") })
+	output, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Stderr = p.cmd.Stdout
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready := make(chan struct{})
+	var log strings.Builder // the goroutine's until ended is closed
+	go func() {
+		defer close(p.ended)
+		for lines := bufio.NewScanner(output); lines.Scan(); {
+			if fmt.Fprintln(&log, lines.Text()); strings.HasPrefix(lines.Text(), "ready") {
+				close(ready)
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		p.stop()
+		if t.Failed() {
+			t.Logf("the server on %s:\n%s", p.listen, &log)
+		}
+	})
+	select {
+	case <-ready:
+	case <-p.ended:
+		t.Fatalf("the server ended: %s", &log)
+	case <-time.After(giveUp):
+		t.Fatal("the server was not ready")
+	}
+	return p
+}
+
+// stop ends the server, once.
+func (p *process) stop() {
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	kill := time.AfterFunc(giveUp, func() { _ = p.cmd.Process.Kill() })
+	<-p.ended
+	kill.Stop()
+	_ = p.cmd.Wait()
+}
+
+// free is an address nobody listens on.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// do has commands carried out, and returns the first line of the last reply.
+func do(t *testing.T, address string, commands ...string) string {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", address, giveUp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(giveUp))
+	var in strings.Builder
+	for _, c := range append(commands, "ECHO last") {
+		words := strings.Fields(c)
+		fmt.Fprintf(&in, "*%d\r\n", len(words))
+		for _, w := range words {
+			fmt.Fprintf(&in, "$%d\r\n%s\r\n", len(w), w)
+		}
+	}
+	if _, err := conn.Write([]byte(in.String())); err != nil {
+		t.Fatal(err)
+	}
+	first := ""
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		if first == "" {
+			first = lines.Text()
+		}
+		if lines.Text() == "last" {
+			return first
+		}
+	}
+	t.Fatalf("%s: the connection ended", commands)
+	return ""
+}
+
+// sums are the metrics of a server: each summed over its series, and over those with each value of the label outcome.
+func sums(t *testing.T, address string) map[string]float64 {
+	t.Helper()
+	response, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := map[string]float64{}
+	for name, family := range families {
+		for _, m := range family.Metric {
+			value := m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			sums[name] += value
+			for _, label := range m.Label {
+				if label.GetName() == "outcome" {
+					sums[name+" "+label.GetValue()] += value
+				}
+				if name == "stint_top_denied" {
+					sums[name+" "+label.GetValue()] = value
+				}
+			}
+		}
+	}
+	return sums
+}

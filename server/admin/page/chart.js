@@ -1,0 +1,46 @@
+import { make } from "./dom.js";
+
+const width = 600, height = 180, left = 56, bottom = 20, top = 8;
+
+// lines draws series over the last seconds: [{kind, values}], the newest value last, null where there is none.
+export function lines(into, series, points, format, label) {
+  const most = nice(Math.max(0, ...series.flatMap((s) => s.values.filter((v) => v !== null))));
+  const x = (i, n) => left + ((width - left) * (points - n + i)) / Math.max(1, points - 1);
+  const y = (v) => top + (height - top - bottom) * (1 - v / most);
+  const drawing = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+  for (const part of [0, 0.5, 1]) {
+    drawing.append(
+      make("line", { class: "grid", x1: left, x2: width, y1: y(most * part), y2: y(most * part) }),
+      make("text", { x: left - 6, y: y(most * part) + 4, "text-anchor": "end" }, format(most * part)));
+  }
+  drawing.append(make("text", { x: left, y: height - 4 }, `${points - 1} s ago`),
+    make("text", { x: width, y: height - 4, "text-anchor": "end" }, "now"));
+  for (const s of series) {
+    let pen = "M", path = "";
+    s.values.forEach((v, i) => {
+      if (v === null) { pen = "M"; return; }
+      path += `${pen}${x(i, s.values.length).toFixed(1)} ${y(v).toFixed(1)}`;
+      pen = "L";
+    });
+    drawing.append(make("path", { class: s.kind, d: path || "M0 0" }));
+  }
+  into.replaceChildren(drawing);
+}
+
+// nice is a round number at or above n.
+function nice(n) {
+  if (n <= 0) return 1;
+  const power = 10 ** Math.floor(Math.log10(n));
+  return [1, 2, 5, 10].map((m) => m * power).find((m) => m >= n);
+}
+
+// bins draws how many callers have taken how much, in tenths.
+export function bins(counts, label) {
+  const most = Math.max(1, ...counts);
+  const drawing = make("svg", { viewBox: "0 0 120 24", role: "img", "aria-label": label }, make("title", {}, label));
+  counts.forEach((n, i) => {
+    const size = n === 0 ? 1 : Math.max(2, (22 * n) / most);
+    drawing.append(make("rect", { class: i === 9 ? "bin full" : "bin", x: i * 12 + 1, y: 24 - size, width: 10, height: size }));
+  });
+  return drawing;
+}

@@ -1,0 +1,119 @@
+import { $, make, count, span } from "./dom.js";
+import { bins } from "./chart.js";
+import { ask } from "./server.js";
+import { look } from "./key.js";
+
+const every = 3000;
+let shown = "", next = 0;
+
+// showPolicies refreshes the list, now and then: the server goes through keys for it.
+export async function showPolicies() {
+  if (Date.now() < next) return;
+  next = Date.now() + every;
+  const view = await ask("/api/policies");
+  const text = JSON.stringify(view);
+  if (text === shown) return; // what has the focus keeps it
+  shown = text;
+  $("policies-note").textContent = view.count === 0 ? "There are none. RL.POLICY SET keeps limits on the server by name."
+    : `${count(view.count)} kept${view.count > view.policies.length ? `, the first ${view.policies.length} shown` : ""}. Levels are of the callers among ${count(view.looked)} of ${count(view.keys)} keys.`;
+  const focused = document.activeElement?.dataset.edit;
+  $("policies").replaceChildren(...view.policies.map(policy));
+  if (focused) [...document.querySelectorAll("[data-edit]")].find((b) => b.dataset.edit === focused)?.focus();
+}
+
+function policy(p) {
+  return make("article", { "data-policy": p.name },
+    make("h3", {}, make("code", {}, p.name), p.shadow ? make("span", { class: "pill" }, "shadow") : "",
+      make("button", { type: "button", "data-edit": p.name, onclick: () => edit(p) }, "Edit", make("span", { class: "hidden" }, ` ${p.name}`))),
+    make("p", { class: "soft" }, `${count(p.granted)} granted, ${count(p.denied)} denied, ${count(p.shadowDenied)} would have been denied` +
+      (p.overrides ? `; ${count(p.overrides)} callers have limits of their own` : "")),
+    ...p.limits.map(limit));
+}
+
+function limit(l) {
+  const percent = (part) => `${Math.round(part * 100)} %`;
+  let level = "nobody has taken anything";
+  if (l.callers > 0) level = l.shared ? `${percent(l.most)} taken` : `${count(l.callers)} callers, ${count(l.full)} with nothing left, on average ${percent(l.mean)} taken`;
+  const fullest = l.callers > 0 && !l.shared ? make("button", { type: "button", class: "link mono", onclick: () => look(l.mostKey) }, `fullest: ${l.mostKey}`) : "";
+  return make("div", { class: "limit" }, make("div", {}, make("code", {}, l.spec), make("div", { class: "soft" }, level, " ", fullest)),
+    l.shared ? make("meter", { min: 0, max: 1, high: 0.8, value: l.most, "aria-label": level }) : bins(l.bins, `${level}; callers by how much is taken, in tenths`));
+}
+
+// The editor: what is applied is what the effect was shown of.
+
+const draft = () => ({ name: $("draft-name").value, limits: $("draft-limits").value, shadow: $("draft-shadow").checked });
+let previewed = "";
+
+function edit(p) {
+  $("editor").hidden = false;
+  $("editor-heading").textContent = p ? `Change ${p.name}` : "New policy";
+  $("draft-name").value = p?.name ?? "";
+  $("draft-name").readOnly = Boolean(p);
+  $("draft-limits").value = p?.limits.map((l) => l.spec).join("\n") ?? "";
+  $("draft-shadow").checked = p?.shadow ?? false;
+  changed();
+  $(p ? "draft-limits" : "draft-name").focus();
+}
+
+function changed() {
+  $("apply").disabled = JSON.stringify(draft()) !== previewed;
+  if ($("apply").disabled) $("effect").replaceChildren();
+}
+
+function close() {
+  $("editor").hidden = true;
+  $("effect").replaceChildren();
+  $("new-policy").focus();
+}
+
+async function preview(event) {
+  event.preventDefault();
+  const d = draft();
+  try {
+    const effect = await ask("/api/policy/preview", d);
+    previewed = JSON.stringify(d);
+    $("effect").replaceChildren(...describe(effect, d));
+  } catch (error) {
+    previewed = "";
+    $("effect").replaceChildren(make("p", { class: "over" }, error.message));
+  }
+  $("apply").disabled = JSON.stringify(draft()) !== previewed;
+}
+
+function describe(effect, d) {
+  const intro = `${effect.new ? "A new policy" : "In place of the policy there is"}${d.shadow ? ", in the shadow: nobody is denied, what follows would only be counted" : ""}. ` +
+    `Asked for the callers among ${count(effect.looked)} of ${count(effect.keys)} keys, for their next request of one token:`;
+  return [make("p", {}, intro), ...effect.limits.map((l) => make("div", { "data-effect": l.spec },
+    make("p", {}, l.before && l.before !== l.spec ? make("code", {}, l.before) : "", l.before && l.before !== l.spec ? " → " : "", make("code", {}, l.spec)),
+    make("p", {}, make("strong", {}, `${count(l.callers)} callers: ${count(l.deniedNow)} would be denied as things are, ${count(l.deniedThen)} with this.`),
+      l.wrongType ? make("span", { class: "over" }, ` ${count(l.wrongType)} of them would get errors until their keys, which belong to another algorithm, are as good as new.`) : ""),
+    l.examples.length ? examples(l.examples) : make("p", { class: "soft" }, "It makes a difference for none of them.")))];
+}
+
+function examples(list) {
+  const word = (allowed, left) => (allowed ? `granted, ${count(left)} left` : "denied");
+  return make("div", { class: "scroll" }, make("table", {},
+    make("thead", {}, make("tr", {}, ...["caller's key", "as things are", "with this", "then wait"].map((t) => make("th", { scope: "col" }, t)))),
+    make("tbody", {}, ...list.map((e) => make("tr", {}, make("td", { class: "keyname" }, make("code", {}, e.key)),
+      make("td", {}, word(e.nowAllowed, e.nowRemaining)), make("td", {}, word(e.thenAllowed, e.thenRemaining)),
+      make("td", {}, e.thenAllowed ? "" : e.waitMs < 0 ? "for ever" : span(e.waitMs)))))));
+}
+
+async function apply() {
+  try {
+    await ask("/api/policy", draft());
+    previewed = "";
+    next = 0;
+    close();
+    await showPolicies();
+  } catch (error) {
+    $("effect").prepend(make("p", { class: "over" }, error.message));
+  }
+}
+
+$("new-policy").addEventListener("click", () => edit());
+$("editor").addEventListener("submit", preview);
+$("editor").addEventListener("input", changed);
+$("editor").addEventListener("keydown", (event) => { if (event.key === "Escape") close(); });
+$("apply").addEventListener("click", apply);
+$("cancel").addEventListener("click", close);
