@@ -196,21 +196,10 @@ func (e *lease) fetch() {
 func (e *lease) receive(sentAt, want int64, r Result) (refund int64) {
 	now := e.leases.now()
 	if r.Cause != nil {
-		e.answer(func(*waiter) Result { return Result{Source: Fallback, Cause: r.Cause} })
+		e.serve(func(*waiter) Result { return Result{Source: Fallback, Cause: r.Cause} })
 		return 0
 	}
 	e.remaining.Store(r.Remaining)
-	if r.Granted > 0 {
-		c := newChunk(e.limit, sentAt, r)
-		switch current := e.current.Load(); {
-		case current == nil || current.usable(now) == 0:
-			e.turnTo(now, c)
-		case e.next == nil:
-			e.next = c
-		default: // both are in use: a large request could not be met from either
-			refund = c.empty(now)
-		}
-	}
 	retryAfter := r.RetryAfter
 	if r.Granted == 0 {
 		e.deniedUntil.Store(sentAt + int64(r.RetryAfter))
@@ -219,47 +208,64 @@ func (e *lease) receive(sentAt, want int64, r Result) (refund int64) {
 	} else {
 		retryAfter = r.ResetAfter
 	}
-	e.serve(now, r.Granted < want || e.ended, retryAfter)
+	exhausted := r.Granted < want || e.ended
+	e.serve(func(w *waiter) Result {
+		if w.n > r.Granted {
+			return Result{}
+		}
+		r.Granted -= w.n
+		e.consumed += w.n
+		return Result{Allowed: true, Granted: w.n, Limit: r.Limit, Remaining: r.Remaining + r.Granted, ResetAfter: r.ResetAfter, Source: Server}
+	})
+	if r.Granted > 0 {
+		refund = e.keep(now, newChunk(e.limit, sentAt, r))
+	}
+	e.serve(func(w *waiter) Result {
+		if c, left, ok := e.spend(now, w.n); ok {
+			return e.granted(c, now, w.n, left)
+		}
+		if exhausted {
+			return e.denied(time.Duration(w.n) * retryAfter)
+		}
+		return Result{}
+	})
 	if e.ended {
 		refund += e.clear(now)
 	}
 	return refund
 }
 
-// serve gives tokens to those who wait, in order. If the server has no more, those left over are denied; otherwise they
-// go on waiting.
-func (e *lease) serve(now int64, exhausted bool, retryAfter time.Duration) {
+// keep puts a chunk to use, or returns what of it to give back. e.mu is held.
+func (e *lease) keep(now int64, c *chunk) (refund int64) {
+	switch current := e.current.Load(); {
+	case current == nil || current.usable(now) == 0:
+		e.turnTo(now, c)
+	case e.next == nil:
+		e.next = c
+	default: // both are in use: a large request could not be met from either
+		return c.empty(now)
+	}
+	return 0
+}
+
+// serve answers those who wait, in order; those for whom answer returns the zero Result go on waiting. e.mu is held.
+func (e *lease) serve(answer func(*waiter) Result) {
 	kept := e.waiters[:0]
 	for _, w := range e.waiters {
-		if w.state.Load() != waiting {
+		if w.state.Load() == abandoned {
 			continue
 		}
-		if c, left, ok := e.spend(now, w.n); ok {
-			if w.state.CompareAndSwap(waiting, sent) {
-				w.done <- e.granted(c, now, w.n, left)
-			} else {
-				c.left.Add(w.n) // it has left meanwhile
-			}
-			continue
-		}
-		if !exhausted {
+		r := answer(w)
+		if r == (Result{}) {
 			kept = append(kept, w)
-		} else if w.state.CompareAndSwap(waiting, sent) {
-			w.done <- e.denied(time.Duration(w.n) * retryAfter)
+			continue
+		}
+		if w.state.CompareAndSwap(waiting, sent) {
+			w.done <- r // otherwise it has left just now, and time brings its tokens back
 		}
 	}
 	clear(e.waiters[len(kept):])
 	e.waiters = kept
-}
-
-// answer gives everybody who waits the same answer.
-func (e *lease) answer(with func(*waiter) Result) {
-	for _, w := range e.waiters {
-		if w.state.CompareAndSwap(waiting, sent) {
-			w.done <- with(w)
-		}
-	}
-	e.waiters = nil
 }
 
 // want is how many tokens to ask for: those that are waited for, and a chunk to go on with. e.mu is held.

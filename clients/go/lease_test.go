@@ -1,10 +1,12 @@
 package stint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -92,10 +94,15 @@ func (m *model) refund(n int64) any {
 
 func ceilMS(ns int64) int64 { return (ns + 999_999) / 1_000_000 }
 
-func (m *model) record(n int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.spent = append(m.spent, spending{virtual(), n})
+// record takes note of what was let through: from memory, now; by the server itself, when it decided.
+func (n *network) record(r Result) {
+	n.model.mu.Lock()
+	defer n.model.mu.Unlock()
+	at := virtual()
+	if r.Source == Server {
+		at = n.decided
+	}
+	n.spent = append(n.spent, spending{at, r.Granted})
 }
 
 // excess replays what was let through on a bucket of its own and returns the most tokens by which it was overdrawn. That
@@ -114,6 +121,7 @@ func (m *model) excess() (most int64) {
 // A network is one process's way to the model.
 type network struct {
 	*model
+	decided int64 // when the model last decided about this process's request
 	mu      sync.Mutex
 	random  *rand.Rand
 	slowest time.Duration
@@ -151,6 +159,9 @@ func (n *network) send(_ context.Context, commands []redis.Cmder) {
 			reply = "PONG"
 		default:
 			reply = n.acquire(arguments[4].(int64))
+			n.model.mu.Lock()
+			n.decided = virtual()
+			n.model.mu.Unlock()
 		}
 		command.(once).SetVal(reply)
 	}
@@ -212,7 +223,7 @@ func playLeases(t *testing.T, limit Limit, seed uint64) {
 						asked++
 						m.mu.Unlock()
 						if r.Allowed {
-							m.record(n)
+							way.record(r)
 							m.mu.Lock()
 							allowed++
 							m.mu.Unlock()
@@ -243,6 +254,7 @@ func playLeases(t *testing.T, limit Limit, seed uint64) {
 	all.Wait()
 	time.Sleep(time.Minute) // what is left in the background ends
 	synctest.Wait()
+	slices.SortStableFunc(m.spent, func(a, b spending) int { return cmp.Compare(a.at, b.at) })
 	if limit.algorithm == fixedWindow {
 		checkWindows(t, m)
 	} else if excess := m.excess(); excess > 0 {

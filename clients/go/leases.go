@@ -77,7 +77,8 @@ func (l *Limiter) Lease(o LeaseOptions) *Leases {
 func (s *Leases) now() int64 { return int64(time.Since(s.epoch)) }
 
 // Allow asks whether one more may happen under the key, as [Limiter.Allow] does. [Result].Source is Leased when the
-// answer came from memory; Remaining is then what is in memory and what was left when the server was last asked.
+// answer came from memory, and Server when the server was asked for it; Remaining is what is in memory and what was
+// left when the server was last asked.
 func (s *Leases) Allow(ctx context.Context, key string, limit Limit) (Result, error) {
 	return s.AllowN(ctx, key, limit, 1)
 }
