@@ -63,9 +63,10 @@ type Node struct {
 	reign    atomic.Pointer[reign] // while this node leads
 	changing chan struct{}         // holds one token while members are being changed
 
-	remembered string // the cluster's id as it was kept at the last run
-	kept       string // and at this one; this and the next belong to keepCompany
-	clockKept  int64  // the fsm's time when the clock was kept last
+	remembered string                 // the cluster's id as it was kept at the last run
+	kept       string                 // and at this one; this and the next belong to keepCompany
+	clockKept  int64                  // the fsm's time when the clock was kept last
+	lastLeader atomic.Pointer[string] // where the last leader known was
 
 	mu      sync.Mutex
 	reports map[raft.ServerID]report // the last of each other node
@@ -254,6 +255,21 @@ func (n *Node) lastReport(id raft.ServerID) (report, bool) {
 
 // leaderAddress is where the leader is thought to be, "" if that is not known. It is never this node itself.
 func (n *Node) leaderAddress() string {
+	address := n.findLeader()
+	if address != "" {
+		n.noteLeader(address)
+	}
+	return address
+}
+
+// noteLeader remembers the last leader there was.
+func (n *Node) noteLeader(address string) {
+	if last := n.lastLeader.Load(); last == nil || *last != address {
+		n.lastLeader.Store(&address)
+	}
+}
+
+func (n *Node) findLeader() string {
 	address, _ := n.raft.LeaderWithID()
 	if address != "" && string(address) != n.opt.Advertise && !n.peers.muted.Load() {
 		return string(address)

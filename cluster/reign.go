@@ -56,6 +56,7 @@ func (n *Node) followLeadership(ctx context.Context) {
 func (n *Node) abdicate() {
 	if r := n.reign.Swap(nil); r != nil {
 		r.until.Store(0)
+		n.noteLeader(n.opt.Advertise)
 		n.log.Info("no longer the leader", "term", r.term)
 	}
 	n.forwarder.signal()

@@ -27,6 +27,7 @@ type Status struct {
 	State        State
 	Term         uint64
 	LeaderNode   string
+	LastLeader   string // the leader's node, or that of the last one this node knew
 	LeaderAddr   string
 	LeaderClient string
 	LastContact  time.Duration // since the leader was heard of; 0 on the leader
@@ -85,8 +86,15 @@ func (n *Node) Status() Status {
 	} else if leader != "" {
 		s.LastContact = time.Since(n.raft.LastContact())
 	}
+	last := leader
+	if known := n.lastLeader.Load(); last == "" && known != nil {
+		last = *known
+	}
 	for _, server := range n.servers() {
 		m := n.memberStatus(server, known)
+		if m.Addr == last {
+			s.LastLeader = m.Node
+		}
 		if m.Addr == leader {
 			m.Leader = true
 			s.LeaderNode, s.LeaderAddr, s.LeaderClient = m.Node, m.Addr, m.Client

@@ -95,6 +95,9 @@ func threeNodes(leader string) ClusterStatus {
 		}
 		st.Members = append(st.Members, m)
 	}
+	if st.LastLeaderID = leader; leader == "" {
+		st.LastLeaderID = "c"
+	}
 	if leader == "a" {
 		st.State, st.LastContact = command.ClusterLeader, 0
 	} else if leader == "" {
@@ -149,11 +152,15 @@ func newClusterPlayer(t testing.TB, c *fakeCluster) *sessionPlayer {
 func TestClusterTranscripts(t *testing.T) {
 	transcript.Play(t, "testdata/cluster", *update, func(t *testing.T) transcript.Player {
 		name := strings.TrimSuffix(path.Base(t.Name()), ".txt")
-		leader := map[string]string{"leader": "a", "follower": "b", "undecided": "b", "no-leader": "", "moved": "b", "moved-no-leader": ""}
+		leader := map[string]string{"leader": "a", "follower": "b", "undecided": "b", "no-leader": "", "starting": "", "moved": "b", "moved-no-leader": ""}
 		if _, known := leader[name]; !known {
 			t.Fatalf("no cluster for the transcript %s", name)
 		}
-		return newClusterPlayer(t, &fakeCluster{status: threeNodes(leader[name]), moved: strings.HasPrefix(name, "moved")})
+		c := &fakeCluster{status: threeNodes(leader[name]), moved: strings.HasPrefix(name, "moved")}
+		if name == "starting" {
+			c.status = ClusterStatus{NodeID: "a", State: command.ClusterStarting}
+		}
+		return newClusterPlayer(t, c)
 	})
 }
 

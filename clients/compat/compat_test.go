@@ -38,7 +38,7 @@ var suites = []suite{
 		folder:  "go",
 		prepare: []step{{command: []string{"go", "build", "-o", "../build/go", "."}}},
 		run:     []string{"../build/go"},
-		reports: []string{"go-redis RESP2", "go-redis RESP3", "rueidis RESP2", "rueidis RESP3", "redigo RESP2"},
+		reports: []string{"go-redis RESP2", "go-redis RESP3", "rueidis RESP2", "rueidis RESP3", "redigo RESP2", "go-redis cluster RESP2", "go-redis cluster RESP3"},
 	},
 	{
 		folder: "python",
@@ -48,21 +48,24 @@ var suites = []suite{
 			{command: []string{"../build/python/bin/pip", "install", "--quiet", "--requirement", "requirements.txt"}},
 		},
 		run:     []string{"../build/python/bin/python", "compat.py"},
-		reports: []string{"redis-py default", "redis-py RESP2", "redis-py RESP3"},
+		reports: []string{"redis-py default", "redis-py RESP2", "redis-py RESP3", "redis-py cluster RESP2", "redis-py cluster RESP3"},
 	},
 	{
 		folder:  "node",
 		tools:   map[string]string{"node": "Node.js 20 or later", "npm": "npm, which comes with Node.js"},
 		prepare: []step{{command: []string{"npm", "ci", "--prefer-offline", "--no-audit", "--no-fund"}}},
 		run:     []string{"node", "compat.mjs"},
-		reports: []string{"ioredis RESP2", "ioredis RESP3", "node-redis RESP2", "node-redis RESP3"},
+		reports: []string{"ioredis RESP2", "ioredis RESP3", "node-redis RESP2", "node-redis RESP3", "ioredis cluster RESP2", "ioredis cluster RESP3"},
 	},
 	{
 		folder:  "java",
 		tools:   map[string]string{"mvn": "Maven 3.8 or later", "javac": "a JDK, version 17 or later"},
 		prepare: []step{{command: []string{"mvn", "--quiet", "--batch-mode", "process-classes"}}},
 		run:     []string{"java", "-classpath", "../build/java/classes:../build/java/libraries/*", "Compat"},
-		reports: []string{"Jedis RESP2", "Jedis RESP3", "Lettuce RESP2", "Lettuce RESP3"},
+		reports: []string{
+			"Jedis RESP2", "Jedis RESP3", "Lettuce RESP2", "Lettuce RESP3",
+			"Jedis cluster RESP2", "Jedis cluster RESP3", "Lettuce cluster RESP2", "Lettuce cluster RESP3",
+		},
 	},
 	{
 		folder:  "rust",
@@ -78,14 +81,22 @@ func TestClients(t *testing.T) {
 		t.Skip("builds programs in five languages and may download their libraries; run without -short")
 	}
 	neverCached(t)
-	address := testserver.Start(t, testserver.Build(t, filepath.Join("..", "..")))
+	program := testserver.Build(t, filepath.Join("..", ".."))
+	servers := servers{alone: testserver.Start(t, program), nodes: testserver.StartCluster(t, program, 3, "--redirect", "moved")}
 	for _, s := range suites {
-		t.Run(s.folder, func(t *testing.T) { s.test(t, address) })
+		t.Run(s.folder, func(t *testing.T) { s.test(t, servers) })
 	}
-	t.Run("redis-cli", func(t *testing.T) { testRedisCLI(t, address) })
+	t.Run("redis-cli", func(t *testing.T) { testRedisCLI(t, servers) })
 }
 
-func (s suite) test(t *testing.T, address string) {
+// servers are what clients are run against: a server that stands alone, and the nodes of a cluster that send clients to
+// their leader.
+type servers struct {
+	alone string
+	nodes []string
+}
+
+func (s suite) test(t *testing.T, servers servers) {
 	for program, install := range s.tools {
 		require(t, program, install)
 	}
@@ -93,12 +104,12 @@ func (s suite) test(t *testing.T, address string) {
 		if p.unless != "" && exists(filepath.Join(s.folder, p.unless)) {
 			continue
 		}
-		command := s.command(t, address, p.command)
+		command := s.command(t, servers, p.command)
 		if output, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", command, err, output)
 		}
 	}
-	output, err := s.command(t, address, s.run).CombinedOutput()
+	output, err := s.command(t, servers, s.run).CombinedOutput()
 	if err != nil {
 		t.Errorf("%s: %v\n%s", strings.Join(s.run, " "), err, output)
 	}
@@ -112,10 +123,10 @@ func (s suite) test(t *testing.T, address string) {
 	}
 }
 
-func (s suite) command(t *testing.T, address string, args []string) *exec.Cmd {
+func (s suite) command(t *testing.T, servers servers, args []string) *exec.Cmd {
 	c := command(t, args...)
 	c.Dir = s.folder
-	c.Env = append(os.Environ(), "STINT_ADDR="+address)
+	c.Env = append(os.Environ(), "STINT_ADDR="+servers.alone, "STINT_CLUSTER="+strings.Join(servers.nodes, ","))
 	return c
 }
 

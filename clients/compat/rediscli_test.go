@@ -18,12 +18,13 @@ type redisCLI struct {
 	checks     int
 }
 
-func testRedisCLI(t *testing.T, address string) {
+func testRedisCLI(t *testing.T, servers servers) {
 	require(t, "redis-cli", "Redis's command line tools, version 7 or later")
-	host, port, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(servers.alone)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Run("-c", func(t *testing.T) { followWithRedisCLI(t, servers.nodes) })
 	for _, protocol := range []string{"2", "3"} {
 		c := &redisCLI{T: t, host: host, port: port}
 		c.transcript("-" + protocol)
@@ -38,6 +39,21 @@ func testRedisCLI(t *testing.T, address string) {
 			t.Error("no checks")
 		}
 		t.Logf("redis-cli RESP%s: %d checks", protocol, c.checks)
+	}
+}
+
+// followWithRedisCLI asks every node; but for the leader they send redis-cli there, which with -c goes.
+func followWithRedisCLI(t *testing.T, nodes []string) {
+	for i, node := range nodes {
+		host, port, err := net.SplitHostPort(node)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := command(t, "redis-cli", "-c", "-h", host, "-p", port, "TB.ACQUIRE", "redis-cli follows", "3", "1/h")
+		output, err := c.CombinedOutput()
+		if want := fmt.Sprintf("1\n3\n%d\n0\n", 2-i); err != nil || !strings.HasPrefix(string(output), want) {
+			t.Errorf("%s: %v\n%s", c, err, output)
+		}
 	}
 }
 

@@ -99,7 +99,7 @@ func (m *membership) Status() server.ClusterStatus {
 	st := m.node.Status()
 	s := server.ClusterStatus{
 		ClusterID: st.ClusterID, NodeID: st.Node, State: server.ClusterState(st.State), Term: st.Term,
-		LeaderID: st.LeaderNode, LeaderAddr: st.LeaderAddr, LeaderClientAddr: st.LeaderClient, LastContact: st.LastContact,
+		LeaderID: st.LeaderNode, LeaderAddr: st.LeaderAddr, LeaderClientAddr: st.LeaderClient, LastContact: st.LastContact, LastLeaderID: st.LastLeader,
 		LastLogIndex: st.LastLogIndex, CommitIndex: st.CommitIndex, AppliedIndex: st.AppliedIndex, LastSnapshotIndex: st.LastSnapshotIndex,
 		LogBytes: st.LogBytes, DiskStalled: st.DiskStalled, Time: st.Time,
 		Entries: st.Proposed, Decisions: st.Decisions, DeniedLocally: st.Settled, Forwarded: st.Forwarded,

@@ -4,7 +4,6 @@ package testserver
 import (
 	"bufio"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,11 +98,4 @@ func withoutSettings(environ []string) (rest []string) {
 }
 
 // freeAddress is a loopback address that nothing listens on.
-func freeAddress(t testing.TB) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
+func freeAddress(t testing.TB) string { return freeAddresses(t, 1)[0] }

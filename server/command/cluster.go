@@ -64,18 +64,23 @@ func HostPort(addr string) (host string, port int64) {
 	return host, port
 }
 
-// serving lists the nodes clients can be sent to, the leader first; none while there is no leader.
+// isMaster reports whether a node is the leader, or was the last. Slots stay with a leader that is gone until there is
+// another, as in Redis Cluster: a client that asked in between would else find them served by nobody, and some don't ask
+// again.
+func isMaster(st *ClusterStatus, m ClusterMember) bool { return m.ID == st.LastLeaderID }
+
+// serving lists the nodes clients can be sent to, the master first; none if no leader has ever been known.
 func serving(st *ClusterStatus) (nodes []ClusterMember) {
 	for _, m := range st.Members {
 		switch {
 		case m.ClientAddr == "":
-		case m.Leader:
+		case isMaster(st, m):
 			nodes = append([]ClusterMember{m}, nodes...)
 		case m.Reachable:
 			nodes = append(nodes, m)
 		}
 	}
-	if len(nodes) == 0 || !nodes[0].Leader {
+	if len(nodes) == 0 || !isMaster(st, nodes[0]) {
 		return nil
 	}
 	return nodes
@@ -118,7 +123,7 @@ func runClusterShards(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) 
 	for _, m := range nodes {
 		host, port := HostPort(m.ClientAddr)
 		w.Map(7)
-		for _, f := range [][2]string{{"id", NodeHash(m.ID)}, {"ip", host}, {"endpoint", host}, {"role", roleOf(m)}, {"health", "online"}} {
+		for _, f := range [][2]string{{"id", NodeHash(m.ID)}, {"ip", host}, {"endpoint", host}, {"role", roleOf(st, m)}, {"health", "online"}} {
 			w.BulkString(f[0])
 			w.BulkString(f[1])
 		}
@@ -129,8 +134,8 @@ func runClusterShards(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) 
 	}
 }
 
-func roleOf(m ClusterMember) string {
-	if m.Leader {
+func roleOf(st *ClusterStatus, m ClusterMember) string {
+	if isMaster(st, m) {
 		return "master"
 	}
 	return "replica"
@@ -149,10 +154,10 @@ func nodeLines(st *ClusterStatus, now int64) string {
 func nodeLine(st *ClusterStatus, m ClusterMember, now int64) string {
 	flags, master, link, slots := "slave", "-", "connected", ""
 	switch {
-	case m.Leader:
+	case isMaster(st, m):
 		flags, slots = "master", fmt.Sprintf(" 0-%d", Slots-1)
-	case st.HasLeader():
-		master = NodeHash(st.LeaderID)
+	case st.LastLeaderID != "":
+		master = NodeHash(st.LastLeaderID)
 	}
 	if m.ID == st.NodeID {
 		flags = "myself," + flags
@@ -174,11 +179,11 @@ func runClusterReplicas(st *ClusterStatus, s Session, w *resp.Writer, args [][]b
 		switch {
 		case NodeHash(m.ID) == string(args[2]):
 			known = true
-			if !m.Leader {
+			if !isMaster(st, m) {
 				w.Error("ERR The specified node is not a master")
 				return
 			}
-		case !m.Leader:
+		case !isMaster(st, m):
 			lines = append(lines, nodeLine(st, m, s.Server().Now()))
 		}
 	}

@@ -51,6 +51,7 @@ type ClusterStatus struct {
 	LeaderID         string        // "" while none is known, as are the two below
 	LeaderAddr       string        // where other nodes reach it
 	LeaderClientAddr string        // where clients reach it
+	LastLeaderID     string        // the leader, or the last one there was, "" if this node has known none
 	LastContact      time.Duration // since the leader was last heard of; 0 on the leader
 
 	LastLogIndex      uint64
