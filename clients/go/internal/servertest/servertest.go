@@ -197,3 +197,21 @@ func (s *Server) Stop() error {
 	}
 	return s.command.Wait()
 }
+
+// Process is the server's.
+func (s *Server) Process() *os.Process { return s.command.Process }
+
+// answers reports whether a server answers PING.
+func answers(address string) bool {
+	c, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(time.Second))
+	if _, err := c.Write([]byte("PING\r\n")); err != nil {
+		return false
+	}
+	line, err := bufio.NewReader(c).ReadString('\n')
+	return err == nil && line == "+PONG\r\n"
+}
