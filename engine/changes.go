@@ -172,54 +172,6 @@ func (p *policies) takeChanges(visit func(*Op)) {
 // ErrState refuses an entry whose parts do not fit together.
 var ErrState = errors.New("state does not fit its limit")
 
-// Load puts an entry into the store as it was, in place of one of the same key. It is for recovery: nothing is noted as
-// changed. An entry as good as new is left out. State may lack zero bytes at its end.
-func (s *Store) Load(now int64, e Entry) error {
-	l := s.loads.Get().(*loading)
-	defer s.loads.Put(l)
-	state, err := e.check(&l.state)
-	if err != nil {
-		return err
-	}
-	alg := &algorithms[e.Limit.Algorithm]
-	if alg.expired(state, &e.Limit, now) {
-		s.Unload(e.Key)
-		return nil
-	}
-	sh, tag := s.locate(e.Key)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if p := sh.find(tag, e.Key); p.found {
-		sh.drop(p)
-	}
-	l.op.Key, l.op.Limit = e.Key, e.Limit
-	l.call = call{now: now, op: &l.op, limit: e.Limit, held: e.Limit, fresh: true, loading: state}
-	if !sh.insert(&l.call, tag, len(state)) {
-		return ErrNoRoom
-	}
-	return nil
-}
-
-// loading is the scratch of Load.
-type loading struct {
-	call  call
-	op    Op
-	state [maxState]byte
-}
-
-// ErrNoRoom is returned by Load when the memory bound is reached.
-var ErrNoRoom = errors.New("more keys than the memory bound allows")
-
-// Unload removes a key without noting it as changed, for recovery.
-func (s *Store) Unload(key []byte) {
-	sh, tag := s.locate(key)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if p := sh.find(tag, key); p.found {
-		sh.drop(p)
-	}
-}
-
 // CheckPolicy reports whether an operation read from somewhere is one on a policy that can be applied, or [ErrState].
 func (o *Op) CheckPolicy() error {
 	if o.Verb == Restrict || o.Verb == KeepOverflow {

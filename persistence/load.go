@@ -69,8 +69,12 @@ func (l *loader) wait() error {
 func (l *loader) work() {
 	w := &loadWorker{loader: l}
 	for job := range l.jobs {
-		w.offset = job.offset
-		if err := w.dec.decode(job.payload, w); err != nil {
+		w.offset, w.entries = job.offset, w.entries[:0]
+		err := w.dec.decode(job.payload, w)
+		if loadErr := l.r.store.LoadAll(l.r.now, w.entries); err == nil {
+			err = loadErr
+		}
+		if err != nil {
 			l.failed(job, err)
 		}
 		l.spare.Put(job.payload)
@@ -89,9 +93,10 @@ func (l *loader) failed(job blockJob, err error) {
 // loadWorker is the handler of one goroutine.
 type loadWorker struct {
 	*loader
-	dec    decoder
-	offset int64
-	states int64
+	dec     decoder
+	offset  int64
+	states  int64
+	entries []engine.Entry // of the block being decoded
 }
 
 // change implements handler.
@@ -99,7 +104,8 @@ func (w *loadWorker) change(c engine.Change) error {
 	switch c.Kind {
 	case engine.Changed:
 		w.states++
-		return w.r.store.Load(w.r.now, c.Entry)
+		w.entries = append(w.entries, c.Entry) // good for as long as the payload is
+		return nil
 	case engine.PolicyChanged:
 		w.mu.Lock()
 		defer w.mu.Unlock()
