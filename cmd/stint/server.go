@@ -34,7 +34,7 @@ func (p *process) server(ctx context.Context, args []string) error {
 // runServer serves until ctx is done. Parts start in the order they need each other and stop in the opposite one.
 func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer) error {
 	log, level := newLogger(cfg, stderr)
-	store := engine.New(engine.Options{}) // the server bounds it, as the whole process is bounded
+	store := engine.New(engine.Options{Governed: cfg.IsCluster()}) // the server bounds it, as the whole process is bounded
 	defer store.Close()
 	operators, err := admin.Listen(&cfg, log)
 	if err != nil {
