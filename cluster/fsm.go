@@ -37,6 +37,7 @@ type fsm struct {
 type register struct {
 	ClusterID string                   `json:"cluster"`
 	Members   map[raft.ServerID]member `json:"members"`
+	Imported  bool                     `json:"imported,omitempty"` // its state began with that of a server alone
 }
 
 // member is what nodes tell of themselves when they join.
@@ -48,7 +49,7 @@ type member struct {
 
 // with returns a copy with one member changed, or removed if m is nil.
 func (r *register) with(id raft.ServerID, m *member) *register {
-	next := &register{ClusterID: r.ClusterID, Members: make(map[raft.ServerID]member, len(r.Members)+1)}
+	next := &register{ClusterID: r.ClusterID, Imported: r.Imported, Members: make(map[raft.ServerID]member, len(r.Members)+1)}
 	for k, v := range r.Members {
 		next.Members[k] = v
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 
 	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/engine"
@@ -16,6 +17,10 @@ import (
 // join starts a node. It looks for the others in the background: until they have met, requests are answered CLUSTERDOWN.
 func join(cfg config.Config, store *engine.Store, log *slog.Logger) (*state, error) {
 	network, err := peerNetwork(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	imported, err := readImport(&cfg, log)
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +48,10 @@ func join(cfg config.Config, store *engine.Store, log *slog.Logger) (*state, err
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
+	var background sync.WaitGroup
+	if imported != nil {
+		background.Go(func() { imported.into(ctx, node, cfg.Dir, log) })
+	}
 	return &state{
 		decider: node, keys: clusterKeys{store, node}, clock: server.NewClock(), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
 		told:     fmt.Sprintf("node %s of a cluster, which others reach at %s; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
@@ -50,6 +59,7 @@ func join(cfg config.Config, store *engine.Store, log *slog.Logger) (*state, err
 		failed:   node.Failed(),
 		stop: func() {
 			cancel()
+			background.Wait()
 			if err := node.Close(); err != nil {
 				log.Error("the node did not end well", "error", err)
 			}
@@ -63,11 +73,11 @@ func peerNetwork(cfg *config.Config) (cluster.TCP, error) {
 	if cfg.ClusterTLSCert == "" {
 		return cluster.TCP{}, nil
 	}
-	secured, err := cluster.LoadTLS(cfg.ClusterTLSCert, cfg.ClusterTLSKey, cfg.ClusterTLSCA)
+	secrets, err := cluster.LoadTLS(cfg.ClusterTLSCert, cfg.ClusterTLSKey, cfg.ClusterTLSCA)
 	if err != nil {
-		return cluster.TCP{}, usagef("%w", err)
+		return cluster.TCP{}, &usageError{err}
 	}
-	return cluster.TCP{TLS: secured}, nil
+	return cluster.TCP{TLS: secrets}, nil
 }
 
 // clusterKeys is the store of a node as the server looks after it. What is as good as new is so by the cluster's time,

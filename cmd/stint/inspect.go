@@ -19,7 +19,8 @@ const inspectUsage = `Usage: stint inspect [--dump] PATH...
 
 Shows the snapshots and journals in a directory, or single ones, checks every
 block of them and says whether they are whole. It changes nothing and needs no
-lock, so the directory may be a running server's.
+lock, so the directory may be a running server's. Of the directory of a
+cluster's node it tells the node, and how long its log and snapshots are.
 
   --dump  write every record as one line of JSON to standard output, and
           what there is to say about the files to standard error
@@ -75,6 +76,9 @@ func (i *inspector) path(path string) error {
 	}
 	if !info.IsDir() {
 		return i.file(persistence.Dir(filepath.Dir(path)), filepath.Base(path), path, false)
+	}
+	if is, err := i.node(path); is || err != nil {
+		return err
 	}
 	dir := persistence.Dir(path)
 	files, others, err := persistence.Files(dir)

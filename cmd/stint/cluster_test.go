@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/server/transcript"
+)
+
+// ask sends one command to a server and returns the reply as transcripts write it.
+func ask(t *testing.T, address, command string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := transcript.ReadReply(bufio.NewReader(conn))
+	if err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+	return reply
+}
+
+// eventually asks until a server answers as it must come to.
+func eventually(t *testing.T, address, command, want string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		got := ask(t, address, command)
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: %s is answered %s, want %s", address, command, got, want)
+		}
+	}
+}
+
+// What a server alone has kept becomes the state of a cluster, once, and a node refuses the directory itself.
+func TestClusterImport(t *testing.T) {
+	program, old := testserver.Build(t, filepath.Join("..", "..")), filepath.Join(t.TempDir(), "old")
+	t.Run("alone", func(t *testing.T) {
+		alone := testserver.Start(t, program, "--dir", old, "--admin", "")
+		for _, want := range []string{"[1 5 4 0 ", "[1 5 3 0 "} {
+			if got := ask(t, alone, "TB.ACQUIRE k 5 1/d"); !strings.HasPrefix(got, want) {
+				t.Fatal(got)
+			}
+		}
+		if got := ask(t, alone, "RL.POLICY SET p TB u:{} 5 1/s"); got != "+OK" {
+			t.Fatal(got)
+		}
+	})
+	t.Run("refused", func(t *testing.T) {
+		output, err := exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", old, "--node-id", "a",
+			"--cluster-listen", "127.0.0.1:7999", "--cluster-peers", "127.0.0.1:7999").CombinedOutput()
+		if err == nil || !strings.Contains(string(output), "holds the state of a server that stood alone") {
+			t.Errorf("%v: %s", err, output)
+		}
+		output, err = exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", t.TempDir(), "--node-id", "a",
+			"--cluster-listen", "127.0.0.1:7999", "--cluster-peers", "127.0.0.1:7999", "--cluster-import", t.TempDir()).CombinedOutput()
+		if err == nil || !strings.Contains(string(output), "holds no state of a server") {
+			t.Errorf("%v: %s", err, output)
+		}
+	})
+	nodes := testserver.StartCluster(t, program, 3, "--cluster-import", old)
+	for i, node := range nodes {
+		eventually(t, node, "RL.POLICY LIST", `["p"]`)
+		if got, want := ask(t, node, "TB.ACQUIRE k 5 1/d"), []string{"[1 5 2 0 ", "[1 5 1 0 ", "[1 5 0 0 "}[i]; !strings.HasPrefix(got, want) {
+			t.Errorf("node %d answers %s, want %s…", i+1, got, want)
+		}
+	}
+	if got := ask(t, nodes[0], "TB.ACQUIRE k 5 1/d"); !strings.HasPrefix(got, "[0 5 0 ") {
+		t.Errorf("a sixth token of five: %s", got)
+	}
+	if got := ask(t, nodes[1], "RAFT SNAPSHOT"); got != "+OK" {
+		t.Error(got)
+	}
+}
+
+func TestInspectNode(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"node.json": `{"node":"a","incarnation":"x1"}`, "raft.db": "12345", "snapshots/2-18-1/meta.json": `{"Index":18,"Term":2,"Size":77}`,
+		"snapshots/2-19-1/meta.json": `{"Index":`,
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, errs strings.Builder
+	code := (&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
+	for _, want := range []string{"the node a of a cluster (incarnation x1)", "raft.db: its part of the Raft log, 5 bytes", "up to entry 18 of the log, of term 2, 77 bytes", "2-19-1/meta.json: DAMAGED"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+	if code != exitFailed || !strings.Contains(errs.String(), "1 of 3 files damaged") {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// What a node of a cluster keeps in its directory, as far as it is told here. Package cluster writes node.json, its
+// libraries the others.
+const (
+	nodeFile     = "node.json"
+	raftLogFile  = "raft.db"
+	snapshotsDir = "snapshots"
+)
+
+// node says what is in the directory of a cluster's node. It reports false if it is none.
+func (i *inspector) node(path string) (is bool, err error) {
+	text, err := os.ReadFile(filepath.Join(path, nodeFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	var node struct{ Node, Incarnation string }
+	if err == nil {
+		err = json.Unmarshal(text, &node)
+	}
+	if err != nil {
+		return true, fmt.Errorf("%s: %w", filepath.Join(path, nodeFile), err)
+	}
+	i.files++
+	fmt.Fprintf(i.out, "%s is the directory of the node %s of a cluster (incarnation %s)\n", path, node.Node, node.Incarnation)
+	if info, err := os.Stat(filepath.Join(path, raftLogFile)); err == nil {
+		fmt.Fprintf(i.out, "%s: its part of the Raft log, %s; not checked here, the node does so when it starts\n", raftLogFile, count(info.Size(), "byte"))
+	}
+	found, err := filepath.Glob(filepath.Join(path, snapshotsDir, "*", "meta.json"))
+	for _, name := range found {
+		if err := i.nodeSnapshot(name); err != nil {
+			return true, err
+		}
+	}
+	return true, err
+}
+
+// nodeSnapshot says what the Raft library notes of a snapshot. One that is removed meanwhile is passed over.
+func (i *inspector) nodeSnapshot(name string) error {
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var meta struct {
+		Index, Term uint64
+		Size        int64
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &meta)
+	}
+	if err != nil {
+		i.files, i.damaged = i.files+1, i.damaged+1
+		fmt.Fprintf(i.out, "%s: DAMAGED: %v\n", name, err)
+		return nil
+	}
+	i.files++
+	_, err = fmt.Fprintf(i.out, "%s: a snapshot up to entry %d of the log, of term %d, %s\n",
+		filepath.Join(snapshotsDir, filepath.Base(filepath.Dir(name))), meta.Index, meta.Term, count(meta.Size, "byte"))
+	return err
+}
