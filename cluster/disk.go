@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
@@ -23,16 +24,26 @@ type Disk interface {
 	Snapshots() raft.SnapshotStore
 	// Identity returns the node's identity, made up at the first start in an empty place.
 	Identity(node string) (raft.ServerID, error)
-	// SaveClock keeps what the cluster's time was when this node's own clock showed wall; it need not be durable at once.
+	// SaveClock keeps what the cluster's time was by this node's own clocks; it need not be durable at once.
 	SaveClock(c savedClock) error
 	LoadClock() (savedClock, error)
 	Close() error
 }
 
-// savedClock is a pair of readings of the cluster's clock and of this node's own, nanoseconds since the Unix epoch.
+// savedClock is what the cluster's clock and this node's own showed at one moment.
 type savedClock struct {
-	Cluster int64 `json:"cluster_ns"`
-	Wall    int64 `json:"wall_ns"`
+	Cluster int64         `json:"cluster_ns"` // since the Unix epoch, as is
+	Wall    int64         `json:"wall_ns"`
+	Boot    string        `json:"boot"` // of the machine, "" if not known
+	Up      time.Duration `json:"up_ns"`
+}
+
+// passed is how long ago c was saved, by the time since boot if the machine is still up, or else by the wall clock.
+func (c savedClock) passed(now savedClock) time.Duration {
+	if c.Boot != "" && c.Boot == now.Boot {
+		return max(0, now.Up-c.Up)
+	}
+	return time.Duration(max(0, now.Wall-c.Wall))
 }
 
 // The files of a node's directory.

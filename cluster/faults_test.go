@@ -233,9 +233,11 @@ var faults = []fault{
 		w.setSkew(w.some(), time.Duration(w.r.Int64N(int64(2*time.Hour)))-time.Hour)
 		return func() {}
 	}},
-	{"clock while down", func(w *world) func() {
+	{"machine rebooted with a wrong clock", func(w *world) func() {
+		time.Sleep(3 * time.Second) // one at a time: the others have heard the time
 		name := w.some()
 		w.kill(name)
+		w.reboot(name)
 		w.setSkew(name, time.Hour)
 		return func() { w.start(name) }
 	}},

@@ -168,20 +168,26 @@ func (n *Node) keepClock() {
 	if now == 0 || applied == n.clockKept || !n.clock.isLive() {
 		return
 	}
-	if err := n.disk.SaveClock(savedClock{Cluster: now, Wall: n.opt.Wall().UnixNano()}); err != nil {
+	if err := n.disk.SaveClock(n.ownClocks(now)); err != nil {
 		n.logOnce("clock", "the time could not be kept for the next start; buckets will not refill for the time this node is down", "error", err)
 		return
 	}
 	n.clockKept = applied
 }
 
-// recallClock goes on from the time kept, plus what this node's own clock says has passed since.
+// recallClock goes on from the time kept, plus what this node's own clocks say has passed since.
 func (n *Node) recallClock() {
 	saved, err := n.disk.LoadClock()
 	if err != nil {
 		n.log.Warn("the time kept from the last run does not read; time goes on from the last entry of the log", "error", err)
 	}
 	if saved.Cluster > 0 {
-		n.clock.observe(saved.Cluster + max(0, n.opt.Wall().UnixNano()-saved.Wall))
+		n.clock.observe(saved.Cluster + int64(saved.passed(n.ownClocks(0))))
 	}
+}
+
+// ownClocks is what this node's own clocks show when the cluster's shows now.
+func (n *Node) ownClocks(now int64) savedClock {
+	boot, up := n.opt.SinceBoot()
+	return savedClock{Cluster: now, Wall: n.opt.Wall().UnixNano(), Boot: boot, Up: up}
 }

@@ -39,6 +39,9 @@ type Options struct {
 
 	Network Network          // nil for TCP without TLS
 	Wall    func() time.Time // this node's own clock; nil for the system's
+
+	// SinceBoot is how long the machine has been up, and a name of this boot; nil for the system's.
+	SinceBoot func() (boot string, up time.Duration)
 }
 
 // Node is one node of a cluster. Open makes one, Close ends it.
@@ -92,6 +95,9 @@ func Open(o Options) (*Node, error) {
 	}
 	if o.Wall == nil {
 		o.Wall = time.Now
+	}
+	if o.SinceBoot == nil {
+		o.SinceBoot = sinceBoot
 	}
 	if !slices.Contains(o.Peers, o.Advertise) {
 		return nil, fmt.Errorf("--cluster-peers does not contain this node's own address, %s: give every node the same list of all of them", o.Advertise)

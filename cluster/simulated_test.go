@@ -89,13 +89,14 @@ type simulated struct {
 
 	skewMu sync.Mutex
 	skew   map[string]time.Duration
+	boots  map[string]int
 }
 
 var simLog = os.Getenv("STINT_SIM_LOG") != ""
 
 func simulate(t *testing.T, names ...string) *simulated {
 	t.Helper()
-	s := &simulated{t: t, net: newMemNet(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, skew: map[string]time.Duration{}}
+	s := &simulated{t: t, net: newMemNet(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
 	var out io.Writer = io.Discard
 	if simLog {
 		out = os.Stderr
@@ -126,7 +127,23 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		Store: engine.New(engine.Options{Shards: 4}), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20,
 		Network: s.net.of(address), Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
+		SinceBoot: func() (string, time.Duration) {
+			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano())
+		},
 	}
+}
+
+// reboot has a node's machine forget how long it has been up.
+func (s *simulated) reboot(name string) {
+	s.skewMu.Lock()
+	defer s.skewMu.Unlock()
+	s.boots[name]++
+}
+
+func (s *simulated) bootOf(name string) int {
+	s.skewMu.Lock()
+	defer s.skewMu.Unlock()
+	return s.boots[name]
 }
 
 func (s *simulated) skewOf(name string) time.Duration {

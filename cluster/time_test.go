@@ -66,6 +66,7 @@ func TestTimeWhileAllAreDown(t *testing.T) {
 		s.stop()
 		time.Sleep(time.Minute)
 		s.setSkew("b", time.Hour)
+		s.reboot("b")
 		for _, name := range s.names {
 			s.start(name)
 		}
