@@ -106,13 +106,13 @@ type touchedKeys struct {
 	bits     [32]uint64
 }
 
-// touchesAll reports whether an operation is about keys that only show later, or about every key.
+// touchesAll reports whether an operation is about keys that only show later, or about more than its own.
 func touchesAll(op *engine.Op) bool {
 	switch op.Verb {
-	case engine.Check, engine.Flush, engine.SetPolicy, engine.DropPolicy, engine.SetOverride:
-		return true
+	case engine.Acquire, engine.AcquireAll, engine.Look, engine.Refund, engine.Release, engine.Leases, engine.Delete:
+		return false
 	}
-	return false
+	return true
 }
 
 func (t *touchedKeys) add(seed maphash.Seed, op *engine.Op) {

@@ -60,6 +60,27 @@ func simOp(key int, tokens int64) engine.Op {
 	return op
 }
 
+// anyOp is an operation of any other kind, on keys of its own, so that all of a node's state is compared.
+func anyOp(r *rand.Rand) engine.Op {
+	key := []byte(fmt.Sprint("other", r.IntN(8)))
+	limit := engine.Limit{Algorithm: engine.SlidingLog, Capacity: 20, Rate: engine.Rate{Period: int64(time.Minute)}}
+	switch r.IntN(9) {
+	case 0:
+		return engine.Op{Verb: engine.Delete, Key: key}
+	case 1:
+		return engine.Op{Verb: engine.Refund, Key: key, Tokens: 2}
+	case 2:
+		return engine.Op{Verb: engine.SetPolicy, Key: []byte("policy"), Parts: []engine.Op{{Key: []byte("other{}"), Limit: limit}}}
+	case 3:
+		return engine.Op{Verb: engine.Check, Key: []byte("policy"), Who: []byte(fmt.Sprint(r.IntN(8))), Tokens: 1}
+	case 4:
+		return engine.Op{Verb: engine.Restrict, Key: []byte("other"), Who: []byte("1"), Options: engine.Option(r.IntN(4)) << 1}
+	case 5:
+		return engine.Op{Verb: engine.Look, Key: key}
+	}
+	return engine.Op{Verb: engine.Acquire, Key: key, Tokens: 1, Limit: limit}
+}
+
 // client takes tokens at random nodes until the world ends.
 func (w *world) client(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -77,7 +98,11 @@ func (w *world) client(seed uint64) {
 			keys = append(keys, r.IntN(simKeys))
 			ops = append(ops, simOp(keys[len(keys)-1], 1+r.Int64N(3)))
 		}
-		for i, res := range do(n, ops...) {
+		checked := len(ops)
+		if r.IntN(5) == 0 {
+			ops = append(ops, anyOp(r))
+		}
+		for i, res := range do(n, ops...)[:checked] {
 			switch {
 			case res.Status == engine.OK && res.Allowed:
 				w.granted[keys[i]].Add(res.Granted)

@@ -124,7 +124,7 @@ func (s *simulated) start(name string) *Node {
 func (s *simulated) options(name, address string, disk Disk) Options {
 	return Options{
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: len(s.names), Client: "client-" + name,
-		Store: engine.New(engine.Options{Shards: 4}), Disk: disk, Log: s.log,
+		Store: engine.New(engine.Options{Shards: 4, Governed: true}), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20,
 		Network: s.net.of(address), Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		SinceBoot: func() (string, time.Duration) {
