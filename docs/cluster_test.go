@@ -1,0 +1,114 @@
+package docs
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// clusterPage is the page whose examples are of three nodes, which it starts itself.
+const clusterPage = "docs/cluster.md"
+
+var localPort = regexp.MustCompile(`\b[67]00[1-9]\b`)
+
+// TestClusterExamples starts the cluster that docs/cluster.md tells readers to start, by the lines that stand there but on
+// free ports, and runs the other examples of the page on it.
+func TestClusterExamples(t *testing.T) {
+	require(t, installed("redis-cli"), "redis-cli")
+	e := &examples{T: t, page: clusterPage, tools: t.TempDir(), dir: t.TempDir()}
+	if err := os.Symlink(buildServer(t), filepath.Join(e.tools, "stint")); err != nil {
+		t.Fatal(err)
+	}
+	ports := map[string]string{}
+	started, ran := 0, 0
+	for _, b := range readPage(t, clusterPage).blocks() {
+		for i, line := range b.lines {
+			b.lines[i] = localPort.ReplaceAllStringFunc(line, func(port string) string {
+				if ports[port] == "" {
+					ports[port] = freePort(t)
+				}
+				return ports[port]
+			})
+		}
+		switch {
+		case b.language == "sh" && started == 0:
+			started = e.startCluster(b)
+		case b.language == "console":
+			ran++
+			start := time.Now()
+			got, want := e.console(b)
+			if difference := compare(got, want, time.Since(start)); difference != "" {
+				t.Errorf("%s:%d: %s\ngot:\n%s\nwant:\n%s", clusterPage, b.line, difference, got, want)
+			}
+		}
+	}
+	if started != 3 || ran == 0 {
+		t.Errorf("%d nodes were started and %d examples run", started, ran)
+	}
+}
+
+// startCluster runs a block: an assignment, servers in the background, and then commands, which are run once the servers
+// have met.
+func (e *examples) startCluster(b block) (servers int) {
+	e.Helper()
+	assignment := b.lines[0]
+	for _, line := range b.lines[1:] {
+		command, background := strings.CutSuffix(line, " &")
+		if background {
+			e.background(assignment + "\n" + command)
+			servers++
+			continue
+		}
+		out := ""
+		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			if out = e.shell(command); strings.Contains(out, "(integer) 1\n") || strings.HasPrefix(out, "1\n") {
+				break
+			}
+			if time.Now().After(deadline) {
+				e.Fatalf("%s still says %s", command, out)
+			}
+		}
+	}
+	return servers
+}
+
+func (e *examples) shell(command string) string {
+	c := exec.Command("sh", "-c", command)
+	c.Dir = e.dir
+	return e.output(c, "")
+}
+
+// background runs a server until the end of the test, which fails unless it then ends well.
+func (e *examples) background(script string) {
+	c := exec.Command("sh", "-c", strings.Replace(script, "stint server", "exec stint server --admin ''", 1))
+	c.Dir = e.dir
+	c.Env = append(os.Environ(), "PATH="+e.tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+	var log bytes.Buffer
+	c.Stdout, c.Stderr = &log, &log
+	if err := c.Start(); err != nil {
+		e.Fatal(err)
+	}
+	e.Cleanup(func() {
+		_ = c.Process.Signal(syscall.SIGTERM)
+		if err := c.Wait(); err != nil {
+			e.Errorf("a node ended with %v:\n%s", err, log.String())
+		}
+	})
+}
+
+func freePort(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	return port
+}
