@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -112,15 +113,27 @@ func (s *session) takeMonitored(ws *workspace) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.woken = false
-	if s.link != nil && s.link.Unsent() > monitorUnsent {
+	room := min(outputChunk, s.outputBuffer(s.host.Config())/4) // it is not to be closed for what it did not ask for
+	if s.link != nil && s.link.Unsent() > min(monitorUnsent, room) {
+		room = 0
+	}
+	if room >= len(m.lines) {
+		room = len(m.lines)
+	} else {
+		room = bytes.LastIndexByte(m.lines[:room], '\n') + 1
+		m.woken = true
+		time.AfterFunc(pausePoll, s.wake) // the loops don't tell when a client has read
+	}
+	ws.out.Buf = append(ws.out.Buf, m.lines[:room]...)
+	m.lines = append(m.lines[:0], m.lines[room:]...)
+	if len(m.lines) > 0 {
 		return
 	}
-	ws.out.Buf = append(ws.out.Buf, m.lines...)
 	if m.dropped > 0 {
 		ws.out.Buf = appendMonitorLine(ws.out.Buf, s.host.clock.Now(), "stint",
 			[][]byte{[]byte("monitor"), []byte("dropped"), strconv.AppendInt(nil, m.dropped, 10)})
 	}
-	m.lines, m.dropped = m.lines[:0], 0
+	m.dropped = 0
 }
 
 // appendMonitorLine writes +seconds.microseconds [0 address] "word" "word" …

@@ -46,6 +46,10 @@ func TestMonitorIsBounded(t *testing.T) {
 	watcher.link = link
 	watcher.sent.Reset()
 	p.do(t, "client", "PING")
+	eventually(t, "the backlog has been sent", func() bool {
+		p.settle()
+		return strings.Contains(watcher.sent.String(), `"dropped"`)
+	})
 	lines := strings.Split(strings.TrimSuffix(watcher.sent.String(), "\r\n"), "\r\n")
 	if want := fmt.Sprintf(`[0 stint] "monitor" "dropped" "%d"`, dropped); !strings.HasSuffix(lines[len(lines)-1], want) {
 		t.Errorf("the last line is %.200q, want …%s", lines[len(lines)-1], want)

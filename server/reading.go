@@ -26,6 +26,14 @@ func (s *Server) Reading() *metrics.Reading {
 	r.Monitors, r.MonitorDropped, r.SlowCommands = int64(s.monitors.count.Load()), s.monitors.dropped.Load(), s.slowlog.count()
 	r.Commands, r.Received, r.Sent = s.recorder.Read()
 	r.Policies, r.PolicyCount = s.policyCounts()
+	r.MaxMemory, r.Forced = s.maxMemory(), s.keys.Forced()
+	quotas := map[string]bool{}
+	s.keys.QuotaCounts(func(q engine.Quota, keys int64) {
+		if name := metrics.Label(q.Name); !quotas[name] && len(r.Quotas) < metrics.MaxQuotas {
+			quotas[name] = true
+			r.Quotas = append(r.Quotas, metrics.Quota{Name: name, Keys: keys})
+		}
+	})
 	r.TopDenied = s.topDenied()
 	r.Loops, r.LoopLag = s.lag.read(s.clock.Now())
 	if s.keeper != nil {

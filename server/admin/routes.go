@@ -41,11 +41,11 @@ func (a *Admin) handler(profiles bool) http.Handler {
 		mux.HandleFunc(pattern, a.secured(a.answer(answer)))
 	}
 	if profiles {
-		mux.HandleFunc("/debug/pprof/", a.secured(pprof.Index))
-		mux.HandleFunc("/debug/pprof/cmdline", a.secured(pprof.Cmdline))
-		mux.HandleFunc("/debug/pprof/profile", a.secured(pprof.Profile))
-		mux.HandleFunc("/debug/pprof/symbol", a.secured(pprof.Symbol))
-		mux.HandleFunc("/debug/pprof/trace", a.secured(pprof.Trace))
+		mux.HandleFunc("GET /debug/pprof/", a.secured(pprof.Index))
+		mux.HandleFunc("GET /debug/pprof/cmdline", a.secured(pprof.Cmdline))
+		mux.HandleFunc("GET /debug/pprof/profile", a.secured(pprof.Profile))
+		mux.HandleFunc("GET /debug/pprof/symbol", a.secured(pprof.Symbol))
+		mux.HandleFunc("GET /debug/pprof/trace", a.secured(pprof.Trace))
 	}
 	return a.guard(mux)
 }

@@ -3,6 +3,7 @@ package metrics
 import (
 	"time"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -33,6 +34,10 @@ type Reading struct {
 	Expired  int64
 	Resident int64 // bytes of the process
 
+	MaxMemory int64         // bound on the process's memory in bytes, 0 is none
+	Forced    engine.Forced // decisions on new keys without room
+	Quotas    []Quota       // at most MaxQuotas
+
 	Policies    []Policy // at most MaxPolicies, and the sum of the others
 	PolicyCount int64
 
@@ -50,6 +55,7 @@ type Reading struct {
 const (
 	MaxPolicies = 100
 	MaxTop      = 10
+	MaxQuotas   = 100
 )
 
 // OtherPolicies is the name under which the policies beyond MaxPolicies are added up.
@@ -59,6 +65,12 @@ const OtherPolicies = "(other)"
 type Policy struct {
 	Name                          string // printable
 	Granted, Denied, ShadowDenied int64
+}
+
+// Quota is how many keys a quota counts.
+type Quota struct {
+	Name string // printable
+	Keys int64
 }
 
 // Denied is a key and how often it was denied in the last minutes.

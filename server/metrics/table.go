@@ -145,4 +145,24 @@ var keyRows = []Row{{
 }, {
 	Name: "stint_expired_keys_total", Kind: Counter, Help: "Keys dropped because they had become as good as new.",
 	values: one(func(r *Reading) float64 { return float64(r.Expired) }),
+}, {
+	Name: "stint_memory_limit_bytes", Kind: Gauge, Help: "Bound on the memory of the process: --max-memory, or what stands for it.",
+	values: one(func(r *Reading) float64 { return float64(r.MaxMemory) }),
+}, {
+	Name: "stint_forced_decisions_total", Kind: Counter, Labels: []string{"mode"}, Bound: "refused, allowed, shared, shared_denied",
+	Help: "Decisions on new keys for which there was no room, by what --when-full made of them; shared_denied are those of shared that were denied. No key is ever evicted for another.",
+	values: func(r *Reading, emit func(float64, ...string)) {
+		emit(float64(r.Forced.Denied), "refused")
+		emit(float64(r.Forced.Allowed), "allowed")
+		emit(float64(r.Forced.Shared), "shared")
+		emit(float64(r.Forced.SharedDenied), "shared_denied")
+	},
+}, {
+	Name: "stint_quota_keys", Kind: Gauge, Labels: []string{"quota"}, Bound: "the first 100 of --prefix-quotas and of users' max-keys",
+	Help: "Keys counted by a quota.",
+	values: func(r *Reading, emit func(float64, ...string)) {
+		for _, q := range r.Quotas {
+			emit(float64(q.Keys), q.Name)
+		}
+	},
 }}

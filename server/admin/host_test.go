@@ -1,0 +1,198 @@
+package admin
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/config"
+)
+
+// giveUp is how long a test waits for what must come. It is only reached when the test fails.
+const giveUp = 20 * time.Second
+
+// host is a server with its HTTP server for operators.
+type host struct {
+	*testing.T
+	*Admin
+	server *server.Server
+	addr   string // once it serves
+	stop   func() error
+}
+
+// newHost starts the HTTP server about a server that does not serve yet.
+func newHost(t *testing.T, change func(*config.Config, *server.Options)) *host {
+	cfg := config.Default()
+	cfg.Listen, cfg.Admin, cfg.Loops = []string{"127.0.0.1:0"}, "127.0.0.1:0", 2
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	store, clock := engine.New(engine.Options{Shards: 16}), server.NewClock()
+	t.Cleanup(store.Close)
+	o := server.Options{Decider: &server.Local{Store: store, Clock: clock}, Keys: store, Clock: clock, Log: log, Version: "0.0.0-test"}
+	if change != nil {
+		change(&cfg, &o)
+	}
+	if err := cfg.Check(); err != nil {
+		t.Fatal(err)
+	}
+	o.Config = cfg
+	a, err := Listen(&cfg, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	return &host{T: t, Admin: a, server: server.New(o)}
+}
+
+// serve has the server accept connections until the end of the test.
+func (h *host) serve() {
+	h.Attach(h.server)
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan string, 1), make(chan error, 1)
+	go func() { ended <- h.server.Serve(ctx, func(addresses []string) { ready <- addresses[0] }) }()
+	select {
+	case h.addr = <-ready:
+	case err := <-ended:
+		h.Fatal(err)
+	}
+	stopped := false
+	h.stop = func() error {
+		if stopped {
+			return nil
+		}
+		stopped = true
+		cancel()
+		return <-ended
+	}
+	h.Cleanup(func() { _ = h.stop() })
+}
+
+// get asks for a path; headers are names and values in turn.
+func (h *host) get(path string, headers ...string) (status int, body string) {
+	h.Helper()
+	return h.send(http.MethodGet, path, "", headers...)
+}
+
+func (h *host) send(method, path, body string, headers ...string) (int, string) {
+	h.Helper()
+	r, err := http.NewRequest(method, "http://"+h.Address()+path, strings.NewReader(body))
+	if err != nil {
+		h.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if r.Header.Set(headers[i], headers[i+1]); headers[i] == "Host" {
+			r.Host = headers[i+1]
+		}
+	}
+	response, err := (&http.Client{Timeout: giveUp}).Do(r)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+// scrape sums up each metric over its series.
+func (h *host) scrape() map[string]float64 {
+	h.Helper()
+	sums := map[string]float64{}
+	for name, family := range h.families() {
+		for _, m := range family.Metric {
+			sums[name] += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+		}
+	}
+	return sums
+}
+
+// series is all there is of each metric, as text.
+func (h *host) series() map[string]string {
+	h.Helper()
+	texts := map[string]string{}
+	for name, family := range h.families() {
+		texts[name] = family.String()
+	}
+	return texts
+}
+
+func (h *host) families() map[string]*dto.MetricFamily {
+	h.Helper()
+	status, body := h.get("/metrics")
+	if status != http.StatusOK {
+		h.Fatalf("%d: %s", status, body)
+	}
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(body))
+	if err != nil {
+		h.Fatal(err)
+	}
+	return families
+}
+
+// dial connects a client.
+func (h *host) dial() net.Conn {
+	h.Helper()
+	conn, err := net.Dial("tcp", h.addr)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.Cleanup(func() { conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(giveUp))
+	return conn
+}
+
+// do has commands carried out on a connection and waits for their replies, which it returns.
+func (h *host) do(conn net.Conn, commands ...string) string {
+	h.Helper()
+	if _, err := conn.Write(frames(append(commands, "ECHO the-end")...)); err != nil {
+		h.Fatal(err)
+	}
+	var all bytes.Buffer
+	for in := bufio.NewReader(conn); ; {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			h.Fatalf("%.100s: %v", commands, err)
+		}
+		if strings.HasPrefix(line, "the-end") {
+			return all.String()
+		}
+		all.WriteString(line)
+	}
+}
+
+func frames(commands ...string) (b []byte) {
+	for _, c := range commands {
+		words := strings.Fields(c)
+		b = fmt.Appendf(b, "*%d\r\n", len(words))
+		for _, w := range words {
+			b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
+		}
+	}
+	return b
+}
+
+// eventually waits for a condition that must come true.
+func (h *host) eventually(what string, condition func() bool) {
+	h.Helper()
+	for deadline := time.Now().Add(giveUp); !condition(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			h.Fatalf("in vain: waiting until %s", what)
+		}
+	}
+}

@@ -1,0 +1,212 @@
+package admin
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/metrics"
+)
+
+// disk and nodes stand for state on disk and for a cluster: what they say is what the metrics of those must show.
+type disk struct {
+	server.Keeper
+	status atomic.Pointer[server.KeeperStatus]
+}
+
+func (d *disk) Status() server.KeeperStatus { return *d.status.Load() }
+
+type nodes struct {
+	server.Membership
+	status atomic.Pointer[server.ClusterStatus]
+}
+
+func (n *nodes) Status() server.ClusterStatus { return *n.status.Load() }
+
+func (n *nodes) Redirects() (string, bool) { return "", false }
+
+// still are the metrics that a server cannot move while it runs.
+var still = map[string]string{"stint_build_info": "it says what is running"}
+
+// Every metric of the table is exported, and moves when what it counts happens.
+func TestEveryMetricMoves(t *testing.T) {
+	d, n := &disk{}, &nodes{}
+	d.status.Store(&server.KeeperStatus{Mode: "interval", Err: io.EOF, LastSaveErr: io.EOF, FlushedUntil: time.Unix(1, 0)})
+	n.status.Store(&server.ClusterStatus{State: command.ClusterStarting, CommitLatency: command.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{0, 0}},
+		Members: []command.ClusterMember{{ID: "a"}}, CommitIndex: 5, AppliedIndex: 5})
+	h := newHost(t, func(cfg *config.Config, o *server.Options) {
+		cfg.MaxClients, cfg.OutputBufferBytes, cfg.MaxBulkBytes = 12, 256<<10, 128<<10
+		o.Keeper, o.Cluster = d, n
+	})
+	h.Attach(h.server)
+	before := h.series()
+	h.serve()
+	d.status.Store(&server.KeeperStatus{Mode: "interval", Saving: true, LastSave: time.Unix(9, 0), SnapshotBytes: 9, SnapshotKeys: 9, JournalBytes: 9, Journaled: 9, FlushedUntil: time.Unix(9, 0)})
+	n.status.Store(&server.ClusterStatus{State: command.ClusterLeader, Term: 9, LeaderID: "a", LastContact: 9, CommitIndex: 9, AppliedIndex: 7, LastSnapshotIndex: 9, LogBytes: 9, DiskStalled: true,
+		Entries: 9, Decisions: 9, DeniedLocally: 9, Forwarded: 9, UncertainOutcomes: 9, NoLeaderOutcomes: 9, LeaderChanges: 9,
+		CommitLatency: command.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{8, 1}, Sum: time.Minute},
+		Members:       []command.ClusterMember{{ID: "a", Reachable: true, LastContact: time.Second}, {ID: "b", AppliedIndex: 2}}})
+	stopLoad := h.happen()
+	defer stopLoad()
+	var after map[string]string
+	for _, row := range metrics.Table {
+		if still[row.Name] != "" {
+			continue
+		}
+		h.eventually(row.Name+" moves", func() bool {
+			if after == nil || after[row.Name] == before[row.Name] {
+				after = h.series()
+			}
+			return after[row.Name] != before[row.Name]
+		})
+	}
+	after = h.series()
+	for _, row := range metrics.Table {
+		if _, is := after[row.Name]; !is {
+			t.Errorf("%s is not exported", row.Name)
+		}
+	}
+	for name := range after {
+		if strings.HasPrefix(name, "stint_") && !inTable(name) {
+			t.Errorf("%s is exported and not in the table", name)
+		}
+	}
+}
+
+func inTable(name string) bool {
+	for _, row := range metrics.Table {
+		if row.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// happen has everything happen that a client can cause. What only shows while it goes on goes on until the function
+// returned is called.
+func (h *host) happen() (stop func()) {
+	c := h.dial()
+	h.do(c, "CONFIG SET slowlog-log-slower-than 0", "CONFIG SET prefix-quotas q:=2 max-memory 512mb",
+		"TB.ACQUIRE q:1 2 1/h", "TB.ACQUIRE q:2 2 1/h", "TB.ACQUIRE q:3 2 1/h",
+		"RL.POLICY SET p TB p:{} 1 1/h", "RL.POLICY SET s TB s:{} 1 1/h SHADOW", "RL.CHECK p 1", "RL.CHECK p 1", "RL.CHECK s 1", "RL.CHECK s 1",
+		"TB.ACQUIRE a 1 1/h", "TB.ACQUIRE a 1 1/h", "TB.ACQUIRE", "AUTH nobody secret", "TB.ACQUIRE gone 1 1000/s")
+	blocked := h.dial()
+	_, _ = blocked.Write(frames("TB.ACQUIRE block 1 1/m", "TB.ACQUIRE block 1 1/m BLOCK 5m"))
+	watching := h.dial()
+	_, _ = watching.Write(frames("MONITOR"))
+	slow := h.dial()
+	large := "ECHO " + strings.Repeat("x", 100_000)
+	for range 400 { // more than the kernel keeps for those who do not read
+		h.do(c, large)
+	}
+	_ = slow.SetWriteDeadline(time.Now().Add(2 * time.Second))
+	h.do(c, "CONFIG SET output-timeout 100ms")
+	for range 400 {
+		if _, err := slow.Write(frames(large)); err != nil {
+			break
+		}
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	deny, crowd := h.dial(), 0
+	go func() {
+		defer close(ended)
+		denials := frames(strings.Split(strings.Repeat("TB.ACQUIRE a 1 1/h\n", 999)+"TB.ACQUIRE a 1 1/h", "\n")...)
+		go func() { _, _ = io.Copy(io.Discard, deny) }()
+		for {
+			select {
+			case <-end:
+				return
+			default:
+			}
+			if _, err := deny.Write(denials); err != nil {
+				return
+			}
+		}
+	}()
+	h.eventually("no more clients are let in", func() bool {
+		crowd++
+		h.dial()
+		return crowd > 15
+	})
+	return func() { close(end); deny.Close(); <-ended }
+}
+
+// Prometheus gets native histograms if it asks for them: as many as the classic ones count, in buckets of the same counts.
+func TestNativeHistograms(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	h.do(h.dial(), strings.Split(strings.Repeat("TB.ACQUIRE k 5 1/s\n", 49)+"TB.ACQUIRE k 5 1/s", "\n")...)
+	r, _ := http.NewRequest(http.MethodGet, "http://"+h.Address()+"/metrics", nil)
+	r.Header.Set("Accept", string(expfmt.NewFormat(expfmt.TypeProtoDelim)))
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	decoder := expfmt.NewDecoder(response.Body, expfmt.ResponseFormat(response.Header))
+	for {
+		var family dto.MetricFamily
+		if err := decoder.Decode(&family); err != nil {
+			t.Fatalf("no histogram of tb.acquire: %v", err)
+		}
+		for _, m := range family.Metric {
+			if family.GetName() != "stint_command_duration_seconds" || m.Label[0].GetValue() != "tb.acquire" {
+				continue
+			}
+			native, bucket := int64(m.Histogram.GetZeroCount()), int64(0)
+			for _, delta := range m.Histogram.PositiveDelta {
+				bucket += delta
+				native += bucket
+			}
+			spans := uint32(0)
+			for _, s := range m.Histogram.PositiveSpan {
+				spans += s.GetLength()
+			}
+			last := m.Histogram.Bucket[len(m.Histogram.Bucket)-1].GetCumulativeCount()
+			if native != 50 || m.Histogram.GetSampleCount() != 50 || last != 50 || int(spans) != len(m.Histogram.PositiveDelta) || m.Histogram.GetSchema() != 3 {
+				t.Errorf("%v", m.Histogram)
+			}
+			return
+		}
+	}
+}
+
+// However many policies and keys clients name, there are only so many series.
+func TestLabelsAreBounded(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	var commands []string
+	for i := range 300 {
+		commands = append(commands, fmt.Sprintf("RL.POLICY SET p%03d TB p%d:{} 1 1/h", i, i), fmt.Sprintf("RL.CHECK p%03d 1", i),
+			fmt.Sprintf("TB.ACQUIRE k%d%s 1 1/h", i, strings.Repeat("x", 200)), fmt.Sprintf("TB.ACQUIRE k%d%s 1 1/h", i, strings.Repeat("x", 200)),
+			fmt.Sprintf("nonsense%d", i))
+	}
+	h.do(h.dial(), commands...)
+	_, body := h.get("/metrics")
+	for name, most := range map[string]int{"stint_policy_decisions_total{": 3 * (metrics.MaxPolicies + 1), "stint_top_denied{": metrics.MaxTop, "stint_commands_total{": len(command.All) + 1} {
+		if n := strings.Count(body, name); n == 0 || n > most {
+			t.Errorf("%d series of %s, want up to %d", n, name, most)
+		}
+	}
+	if n := strings.Count(body, "nonsense"); n != 0 {
+		t.Errorf("%d labels with a client's words", n)
+	}
+	if sum := h.scrape()["stint_policy_decisions_total"]; sum != 300 {
+		t.Errorf("%v decisions by policies, want 300", sum)
+	}
+	for line := range strings.Lines(body) {
+		if len(line) > 400 && !strings.HasPrefix(line, "#") {
+			t.Errorf("a line of %d bytes: %.100s", len(line), line)
+		}
+	}
+}
