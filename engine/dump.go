@@ -14,13 +14,7 @@ func (s *Store) Dump(now int64, visit func(Entry)) {
 	var all []Entry
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
 		cursor = s.Scan(cursor, dumpChunk, now, func(e Entry) {
-			alg := &algorithms[e.Limit.Algorithm]
-			e.Key = bytes.Clone(e.Key)
-			if alg.plain != nil {
-				e.State = alg.plain(e.State, now)
-			} else {
-				e.State = bytes.Clone(e.State)
-			}
+			e.Key, e.State = bytes.Clone(e.Key), plainState(&e.Limit, e.State, now)
 			all = append(all, e)
 		})
 	}
@@ -32,7 +26,16 @@ func (s *Store) Dump(now int64, visit func(Entry)) {
 
 const dumpChunk = 1024
 
-// Digest is the SHA-256 of what Dump shows, and of all policies with their overrides; not of what policies counted.
+// plainState is a copy of what a state says, however it lies in memory.
+func plainState(l *Limit, state []byte, now int64) []byte {
+	if plain := algorithms[l.Algorithm].plain; plain != nil {
+		return plain(state, now)
+	}
+	return bytes.Clone(state)
+}
+
+// Digest is the SHA-256 of what Dump shows, of all policies with their overrides, of what becomes of new keys, and of the
+// limiters that these share; not of what was counted.
 func (s *Store) Digest(now int64) (sum [32]byte) {
 	h := sha256.New()
 	var b []byte
@@ -44,7 +47,16 @@ func (s *Store) Digest(now int64) (sum [32]byte) {
 		h.Write(b)
 	})
 	var w OpWriter
-	s.PolicyOps(func(op *Op) { h.Write(w.Append(b[:0], op)) })
+	s.PolicyOps(func(op *Op) {
+		if op.Verb == KeepOverflow {
+			l := &op.Parts[0].Limit
+			if algorithms[l.Algorithm].expired(op.Who, l, now) {
+				return // it counts as not there, whether it was cleaned up or not
+			}
+			op.Who = plainState(l, op.Who, now)
+		}
+		h.Write(w.Append(b[:0], op))
+	})
 	h.Sum(sum[:0])
 	return sum
 }

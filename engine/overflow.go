@@ -89,15 +89,26 @@ func (o *overflow) ask(c *call, p spot) (changed bool) {
 		op.Who = holderOfKey(op.Key, op.Who)
 		c.op = &op
 	}
-	had := 0
-	if p.slot != nil {
-		had = len(p.slot.state)
-	}
-	if changed = c.ask(); changed && c.op.Options&Peek == 0 && o.bytes-had+c.size() > maxOverflowBytes {
+	if changed = c.ask(); changed && c.op.Options&Peek == 0 && !o.fits(c, p) {
 		c.refuse()
 		return false
 	}
 	return changed
+}
+
+// fits reports whether there is room for what c decided. What holds no information any more takes none, as it may have
+// been cleaned up elsewhere.
+func (o *overflow) fits(c *call, p spot) bool {
+	size := c.size()
+	if o.bytes+size <= maxOverflowBytes {
+		return true
+	}
+	for name, s := range o.slots {
+		if s != p.slot && !s.expired(&name.limit, c.now) {
+			size += len(s.state)
+		}
+	}
+	return size <= maxOverflowBytes
 }
 
 // size is the bytes of the state that keeps what c decided.
@@ -112,10 +123,8 @@ func (c *call) size() int {
 // keep writes what c decided.
 func (o *overflow) keep(c *call, p spot) {
 	alg, size := &algorithms[c.limit.Algorithm], c.size()
-	if p.slot == nil {
-		if p.slot = o.slots[p.name]; p.slot == nil {
-			p.slot = o.add(c.now, p.name)
-		}
+	if p.slot = o.slots[p.name]; p.slot == nil { // or another of the same request had it cleaned up since
+		p.slot = o.add(c.now, p.name)
 	}
 	had := p.slot.state
 	state := had
@@ -132,16 +141,14 @@ func (o *overflow) keep(c *call, p spot) {
 		alg.write(c, state)
 	}
 	p.slot.state = state
-	o.bytes += len(state) - len(had)
+	if o.bytes += len(state) - len(had); o.bytes > maxOverflowBytes {
+		o.clean(c.now)
+	}
 }
 
 func (o *overflow) add(now int64, name slotName) *slot {
 	if o.named >= maxNamedSlots || len(o.slots)-o.named >= maxUnnamedSlots {
-		for n, s := range o.slots {
-			if s.expired(&n.limit, now) {
-				o.remove(n, s)
-			}
-		}
+		o.clean(now)
 	}
 	if o.slots == nil {
 		o.slots = map[slotName]*slot{}
@@ -155,6 +162,15 @@ func (o *overflow) add(now int64, name slotName) *slot {
 		o.leases++
 	}
 	return s
+}
+
+// clean removes the limiters that hold no information any more.
+func (o *overflow) clean(now int64) {
+	for n, s := range o.slots {
+		if s.expired(&n.limit, now) {
+			o.remove(n, s)
+		}
+	}
 }
 
 func (o *overflow) remove(n slotName, s *slot) {
@@ -243,4 +259,7 @@ func (o *overflow) load(now int64, op *Op, res *Result) {
 	}
 	o.bytes += len(state) - len(s.state)
 	s.state = slices.Clone(state)
+	if o.bytes > maxOverflowBytes {
+		o.clean(now)
+	}
 }

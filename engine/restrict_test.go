@@ -293,3 +293,69 @@ func TestPressure(t *testing.T) {
 		}
 	}
 }
+
+// bigLog keeps a shared sliding log of one prefix that takes a quarter of what all may, all of it granted at a time.
+func bigLog(at int64, prefix string) Op {
+	const room = maxOverflowBytes / 4 / logEntry
+	state := make([]byte, logHead+room*logEntry)
+	setVariableSize(state, len(state))
+	g := slidingLog(state)
+	g.setU32(4, room)
+	g.setU32(12, 1)
+	g.set(0, at, 5)
+	return Op{Verb: KeepOverflow, Key: []byte(prefix), Who: state, Parts: []Op{{Limit: sharedLog, Tokens: 1}}}
+}
+
+var sharedLog = Limit{SlidingLog, FromFirst, 100_000, Rate{0, sec}}
+
+// What shared limiters take is bounded by those that hold information: those that do not may be there still, or not.
+func TestSharedLimitersAsGoodAsNewTakeNoRoom(t *testing.T) {
+	for _, kept := range []int{0, 3} {
+		s := New(Options{Shards: 1, Governed: true})
+		ask(s, epoch, restrictTo(OverflowNew, ""))
+		for i := range kept {
+			ask(s, epoch, bigLog(epoch, string(rune('a'+i))+":"))
+		}
+		now := epoch + 2*sec
+		full := 0
+		for i := range 5 { // and these hold information
+			op := bigLog(now, string(rune('f'+i))+":")
+			if i < 3 {
+				ask(s, now, op)
+				continue
+			}
+			res := ask(s, now, Op{Key: []byte(string(rune('f'+i)) + ":x"), Limit: sharedLog, Tokens: 1})
+			if res.Status == OutOfRoom {
+				full++
+			}
+		}
+		if full != 0 || s.room.overflow.bytes > maxOverflowBytes {
+			t.Errorf("with %d as good as new: %d refused, %d bytes", kept, full, s.room.overflow.bytes)
+		}
+		ask(s, now, bigLog(now, "z:"))
+		if res := ask(s, now, Op{Key: []byte("y:x"), Limit: sharedLog, Tokens: 1}); res.Status != OutOfRoom {
+			t.Errorf("with %d as good as new: beyond the bound: %+v", kept, res)
+		}
+		s.Close()
+	}
+}
+
+// Of a request for several new keys every shared limiter is kept, although making room for one cleans up another that was
+// as good as new.
+func TestSharedLimitersOfOneRequestAreAllKept(t *testing.T) {
+	s := New(Options{Shards: 1, Governed: true})
+	defer s.Close()
+	ask(s, epoch, restrictTo(OverflowNew, ""))
+	for i := range maxNamedSlots {
+		ask(s, epoch, Op{Key: fmt.Appendf(nil, "%d:x", i), Limit: bucket(5, 1, sec), Tokens: 1})
+	}
+	now := epoch + 60*sec // all are as good as new
+	ask(s, now, Op{Verb: AcquireAll, Tokens: 1, Parts: []Op{
+		{Key: []byte("new:x"), Limit: bucket(5, 1, sec), Tokens: 1}, {Key: []byte("7:x"), Limit: bucket(5, 1, sec), Tokens: 1},
+	}})
+	for _, key := range []string{"new:y", "7:y"} {
+		if res := ask(s, now, Op{Key: []byte(key), Limit: bucket(5, 1, sec), Tokens: 1, Options: Peek}); res.Remaining != 3 {
+			t.Errorf("%s: %+v", key, res)
+		}
+	}
+}
