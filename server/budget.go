@@ -28,8 +28,9 @@ type budget struct {
 const (
 	programMin = 12 << 20
 	programMax = 48 << 20
-	// heapForget is by which part what is set aside for the heap falls each time it is looked at, if it is not needed.
-	heapForget = 600
+	// heapForget is by which part what is set aside for the heap falls each time it is looked at, if it is not needed: by
+	// half in two hours.
+	heapForget = 100_000
 	// spareShare of the whole is left for shards that are rebuilt, and for what the heap may need next.
 	spareShare  = 50
 	minKeys     = 1 << 20

@@ -1,0 +1,406 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Attacks on a server in a process of its own, while a client that means well goes on asking. Here they are small and
+// quick, and what is asserted is answers and memory; -attack-scale 10 makes them as large as docs/security.md has them,
+// whose latencies are logged here.
+var (
+	attackScale = flag.Int("attack-scale", 1, "how large attacks are; at 10 as large as in docs/security.md")
+	floodRate   = flag.Int("flood-rate", 0, "keys a second of the flood; 0 is as many as the machine can")
+)
+
+// target is a server under attack.
+type target struct {
+	*victim
+	t *testing.T
+}
+
+func startTarget(t *testing.T, args ...string) *target {
+	t.Helper()
+	v := &victim{said: &bytes.Buffer{}}
+	v.cmd = exec.Command(os.Args[0], append([]string{"server", "--listen", "127.0.0.1:0", "--admin="}, args...)...)
+	v.cmd.Env, v.cmd.Stderr = append(os.Environ(), asServer+"=1"), v.said
+	out, err := v.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.end(syscall.SIGKILL) })
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if _, address, ready := strings.Cut(lines.Text(), "ready: accepting connections on "); ready {
+			v.address = strings.Split(address, ", ")[0]
+			go io.Copy(io.Discard, out)
+			return &target{v, t}
+		}
+	}
+	_ = v.cmd.Wait()
+	t.Fatalf("the server did not start: %s", v.said)
+	return nil
+}
+
+// resident is the server's resident memory in bytes.
+func (a *target) resident() int64 {
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", a.cmd.Process.Pid))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	pages, _ := strconv.ParseInt(strings.Fields(string(statm))[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}
+
+func (a *target) dial() net.Conn {
+	conn, err := net.Dial("tcp", a.address)
+	if err != nil {
+		a.t.Error(err)
+		return nil
+	}
+	return conn
+}
+
+// info is a number from INFO.
+func (a *target) info(name string) int64 {
+	conn := a.dial()
+	defer conn.Close()
+	_, _ = conn.Write([]byte("AUTH tea\r\nINFO everything\r\nQUIT\r\n"))
+	text, _ := io.ReadAll(conn)
+	_, rest, _ := strings.Cut(string(text), "\r\n"+name+":")
+	value, _, _ := strings.Cut(rest, "\r\n")
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		a.t.Errorf("INFO says %s:%q", name, value)
+	}
+	return n
+}
+
+const (
+	goodKeys  = 1000
+	goodLimit = 5
+)
+
+// good is a client that means well: it asks for goodKeys keys in turn, far more often than their limit allows.
+type good struct {
+	asked, granted [goodKeys]int64
+	conn           net.Conn
+	read           *bufio.Reader
+}
+
+func (a *target) good(login string) *good {
+	g := &good{conn: a.dial()}
+	g.read = bufio.NewReader(g.conn)
+	if login != "" {
+		fmt.Fprintf(g.conn, "%s\r\n", login)
+		if line, _ := g.read.ReadString('\n'); line != "+OK\r\n" {
+			a.t.Fatalf("the good client cannot log in: %q", line)
+		}
+	}
+	return g
+}
+
+// ask asks n times and returns the latencies.
+func (g *good) ask(t *testing.T, n int, pause time.Duration) []time.Duration {
+	t.Helper()
+	latencies := make([]time.Duration, n)
+	for i := range latencies {
+		key := i % goodKeys
+		start := time.Now()
+		fmt.Fprintf(g.conn, "TB.ACQUIRE good:%d %d 1/365d\r\n", key, goodLimit)
+		var head, granted string
+		for line := range 6 {
+			text, err := g.read.ReadString('\n')
+			if err != nil {
+				t.Errorf("the good client is not answered: %v", err)
+				return latencies[:i]
+			}
+			switch line {
+			case 0:
+				head = text
+			case 1:
+				granted = text
+			}
+		}
+		latencies[i] = time.Since(start)
+		if head != "*5\r\n" {
+			t.Errorf("the good client is answered %q", head)
+			return latencies[:i]
+		}
+		g.asked[key]++
+		if granted == ":1\r\n" {
+			g.granted[key]++
+		}
+		if pause > 0 {
+			time.Sleep(pause)
+		}
+	}
+	return latencies
+}
+
+// check holds the server to have granted each key its limit, no more and no less.
+func (g *good) check(t *testing.T) {
+	t.Helper()
+	for key := range goodKeys {
+		if want := min(g.asked[key], goodLimit); g.granted[key] != want {
+			t.Errorf("good:%d was granted %d times of %d, want %d", key, g.granted[key], g.asked[key], want)
+		}
+	}
+}
+
+func p99(latencies []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(latencies))
+	return sorted[len(sorted)*99/100]
+}
+
+// during runs an attack until the good client has asked n times, and returns the most memory the server took, and logs
+// what the attack did to the good client's latencies.
+func (a *target) during(g *good, n int, attack func(ctx context.Context)) (most int64) {
+	a.t.Helper()
+	pause := 200 * time.Microsecond
+	quiet := g.ask(a.t, n, pause)
+	ctx, cancel := context.WithCancel(context.Background())
+	var attackers, watch sync.WaitGroup
+	attackers.Go(func() { attack(ctx) })
+	watch.Go(func() {
+		for ctx.Err() == nil {
+			most = max(most, a.resident())
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	loud := g.ask(a.t, n, pause)
+	cancel()
+	attackers.Wait()
+	watch.Wait()
+	g.check(a.t)
+	a.t.Logf("p50 %v p99 %v without, p50 %v p99 %v under attack (%.1f times); at most %d MB resident", quiet[len(quiet)/2], p99(quiet),
+		loud[len(loud)/2], p99(loud), float64(p99(loud))/float64(p99(quiet)), most>>20)
+	return most
+}
+
+// A flood of distinct keys, far more than there is room for: memory stays as it is once it is full, and the keys that were
+// there are limited exactly all the while.
+func TestFloodOfKeys(t *testing.T) {
+	keys, memory := 10_000_000*(*attackScale), int64(100<<20)*int64(*attackScale)
+	a := startTarget(t, "--max-memory", strconv.FormatInt(memory, 10), "--prefix-delimiters", ":")
+	g := a.good("")
+	g.ask(t, goodKeys, 0)
+	var sent atomic.Int64
+	var afterFull, most int64
+	var began time.Time
+	done := make(chan struct{})
+	flood := func(thread int) {
+		conn := a.dial()
+		defer conn.Close()
+		go func() { _, _ = io.Copy(io.Discard, conn) }()
+		var out []byte
+		for sent.Load() < int64(keys) {
+			first := sent.Add(1000) - 1000
+			out = out[:0]
+			for i := range int64(1000) {
+				out = fmt.Appendf(out, "*4\r\n$10\r\nTB.ACQUIRE\r\n$16\r\nip:%013d\r\n$2\r\n10\r\n$3\r\n1/h\r\n", first+i)
+			}
+			if _, err := conn.Write(out); err != nil {
+				t.Error(err)
+				return
+			}
+			if *floodRate > 0 {
+				time.Sleep(time.Until(began.Add(time.Duration(first) * time.Second / time.Duration(*floodRate))))
+			}
+		}
+	}
+	quiet := g.ask(t, 2000, 200*time.Microsecond)
+	began = time.Now()
+	var floods sync.WaitGroup
+	for thread := range 2 {
+		floods.Go(func() { flood(thread) })
+	}
+	go func() {
+		defer close(done)
+		for sent.Load() < int64(keys) {
+			rss := a.resident()
+			most = max(most, rss)
+			if sent.Load() > int64(keys)/2 && afterFull == 0 {
+				afterFull = rss
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}()
+	loud := g.ask(t, 500, 200*time.Microsecond)
+	for sent.Load() < int64(keys) {
+		loud = append(loud, g.ask(t, 500, 200*time.Microsecond)...)
+	}
+	floods.Wait()
+	<-done
+	g.check(t)
+	if most > memory {
+		t.Errorf("%d MB resident, and --max-memory is %d MB", most>>20, memory>>20)
+	}
+	if last := a.resident(); float64(max(most, last)) > 1.05*float64(afterFull) {
+		t.Errorf("%d MB resident at half of the keys, %d MB later: that is not flat", afterFull>>20, max(most, last)>>20)
+	}
+	shared, denied := a.info("new_keys_shared_limiter"), a.info("new_keys_shared_limiter_denied")
+	if shared < int64(keys)/2 {
+		t.Errorf("%d of %d keys were beyond the memory", shared, keys)
+	}
+	if granted := shared - denied; granted < 10 || granted > 12 {
+		t.Errorf("the keys that shared a limiter of 10 were granted %d", granted)
+	}
+	t.Logf("%d keys through %d MB: %d MB resident at half, %d MB at most; %d keys kept", keys, memory>>20, afterFull>>20, most>>20, int64(keys)-shared)
+	t.Logf("p50 %v p99 %v without, p50 %v p99 %v under the flood (%.1f times)", quiet[len(quiet)/2], p99(quiet), loud[len(loud)/2], p99(loud),
+		float64(p99(loud))/float64(p99(quiet)))
+}
+
+// wantFiles raises the bound on open files for this process and those it starts.
+func wantFiles(t *testing.T, need uint64) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if limit.Cur < need {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: need, Max: max(limit.Max, need)}); err != nil {
+			t.Fatalf("this machine allows %d open files, and %d are needed: %v", limit.Max, need, err)
+		}
+	}
+}
+
+// hold opens connections and has each do something over and over until ctx is done.
+func (a *target) hold(ctx context.Context, n int, pause time.Duration, each func(conn net.Conn, round int) bool) {
+	var all sync.WaitGroup
+	for range n {
+		if ctx.Err() != nil {
+			break
+		}
+		conn, err := net.Dial("tcp", a.address)
+		if err != nil {
+			continue // refused for their number
+		}
+		all.Go(func() {
+			defer conn.Close()
+			for round := 0; ctx.Err() == nil && each(conn, round); round++ {
+				select {
+				case <-ctx.Done():
+				case <-time.After(pause):
+				}
+			}
+		})
+	}
+	<-ctx.Done()
+	all.Wait()
+}
+
+// flat is what connections may take in all of the attacks below: a bound on memory that is far below what they try to
+// make the server keep.
+func flat(base, connections int64) int64 { return base + connections*24<<10 + 48<<20 }
+
+// Connections that never finish a command, one byte at a time.
+func TestSlowloris(t *testing.T) {
+	for name, login := range map[string]string{"logged in": "", "not logged in": "AUTH tea"} {
+		t.Run(name, func(t *testing.T) {
+			n := 1000 * *attackScale
+			wantFiles(t, uint64(2*n+1000))
+			args := []string{"--max-clients", strconv.Itoa(n + 100), "--max-clients-per-address", strconv.Itoa(n + 100)}
+			if login != "" {
+				args = append(args, "--requirepass", "tea")
+			}
+			a := startTarget(t, args...)
+			g, base := a.good(login), a.resident()
+			command := []byte("*4\r\n$10\r\nTB.ACQUIRE\r\n$16000\r\n" + strings.Repeat("x", 16_000))
+			most := a.during(g, 2000, func(ctx context.Context) {
+				a.hold(ctx, n, time.Second, func(conn net.Conn, round int) bool {
+					_, err := conn.Write(command[round%len(command) : round%len(command)+1])
+					return err == nil
+				})
+			})
+			if limit := flat(base, int64(n)); most > limit {
+				t.Errorf("%d MB resident, want at most %d", most>>20, limit>>20)
+			}
+		})
+	}
+}
+
+// Clients that send commands without end and read nothing of the answers.
+func TestDeafClients(t *testing.T) {
+	for name, login := range map[string]string{"logged in": "", "not logged in": "AUTH tea"} {
+		t.Run(name, func(t *testing.T) {
+			n := 100 * *attackScale
+			args := []string{"--client-memory", "32mb"}
+			if login != "" {
+				args = append(args, "--requirepass", "tea")
+			}
+			a := startTarget(t, args...)
+			g, base := a.good(login), a.resident()
+			commands := bytes.Repeat([]byte("ECHO "+strings.Repeat("x", 1000)+"\r\n"), 50)
+			most := a.during(g, 2000, func(ctx context.Context) {
+				a.hold(ctx, n, 100*time.Millisecond, func(conn net.Conn, _ int) bool {
+					_ = conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
+					_, err := conn.Write(commands)
+					return err == nil || os.IsTimeout(err)
+				})
+			})
+			if limit := base + 3*32<<20 + 48<<20; most > limit {
+				t.Errorf("%d MB resident, want at most %d", most>>20, limit>>20)
+			}
+		})
+	}
+}
+
+// Headers that promise gigabytes.
+func TestHugeLengths(t *testing.T) {
+	a := startTarget(t)
+	g, base := a.good(""), a.resident()
+	most := a.during(g, 2000, func(ctx context.Context) {
+		for ctx.Err() == nil {
+			for _, in := range []string{"*1000000000\r\n", "*2\r\n$4\r\nECHO\r\n$2147483647\r\n", "*1024\r\n" + strings.Repeat("$65536\r\n", 3), "*99999999999999999999\r\n"} {
+				if conn := a.dial(); conn != nil {
+					_, _ = conn.Write([]byte(in))
+					conn.Close()
+				}
+			}
+		}
+	})
+	if limit := flat(base, 0); most > limit {
+		t.Errorf("%d MB resident, want at most %d", most>>20, limit>>20)
+	}
+}
+
+// Clients that connect and leave, 5000 a second at full scale.
+func TestReconnectStorm(t *testing.T) {
+	a := startTarget(t)
+	g, base := a.good(""), a.resident()
+	var connected atomic.Int64
+	start := time.Now()
+	most := a.during(g, 2000, func(ctx context.Context) {
+		for tick := time.NewTicker(10 * time.Millisecond); ctx.Err() == nil; <-tick.C {
+			for range 5 * *attackScale {
+				if conn, err := net.Dial("tcp", a.address); err == nil {
+					_, _ = conn.Write([]byte("PING\r\n"))
+					_ = conn.(*net.TCPConn).SetLinger(0) // leaves no port behind in TIME_WAIT
+					conn.Close()
+					connected.Add(1)
+				}
+			}
+		}
+	})
+	if limit := flat(base, 0); most > limit {
+		t.Errorf("%d MB resident, want at most %d", most>>20, limit>>20)
+	}
+	t.Logf("%.0f connections a second", float64(connected.Load())/time.Since(start).Seconds())
+}
