@@ -39,9 +39,9 @@ var handbookReplies = map[string]string{
 	"monitor":           handbookOK + " Then a line for each command: Unix time, database and address, words. Operators' commands and those with passwords are not shown.",
 
 	"rl.policy|set":      handbookOK,
-	"rl.policy|get":      "a map of limits, written as SET takes them and quoted as redis-cli does where need be, overrides, granted, denied, shadow_denied and shadow; null when there is no such policy.",
+	"rl.policy|get":      "a map of limits, written as SET takes them and quoted as redis-cli does where need be, overrides, granted, denied, shadow_denied and shadow; null when there is no such policy, or the user may not look at its keys.",
 	"rl.policy|del":      "1, or 0 when there was no such policy.",
-	"rl.policy|list":     "an array of names.",
+	"rl.policy|list":     "an array of names: of the policies whose keys the user may look at.",
 	"rl.policy|override": handbookOK,
 	"rl.policy|help":     "an array of lines.",
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/stintdb/stint/engine"
@@ -149,9 +150,17 @@ func whenCurrent(s Session, w *resp.Writer, answer func(w *resp.Writer)) {
 	})
 }
 
+// seesPolicy reports whether the user may look at all keys of a policy, its {} taken as they stand there.
+func seesPolicy(s Session, p engine.Policy) bool {
+	return !slices.ContainsFunc(p.Parts, func(part engine.Op) bool { return !s.Reaches(part.Key) })
+}
+
 func runPolicyList(s Session, w *resp.Writer, _ [][]byte) {
 	whenCurrent(s, w, func(w *resp.Writer) {
-		names := s.Server().Keys().PolicyNames()
+		names := slices.DeleteFunc(s.Server().Keys().PolicyNames(), func(name string) bool {
+			p, found := s.Server().Keys().Policy(name)
+			return !found || !seesPolicy(s, p)
+		})
 		w.Array(len(names))
 		for _, n := range names {
 			w.BulkString(n)
@@ -171,7 +180,7 @@ func runPolicyGet(s Session, w *resp.Writer, args [][]byte) {
 // writePolicy shows the policy named by the first word, for the caller that is the second, if there is one.
 func writePolicy(s Session, w *resp.Writer, words []string) {
 	p, found := s.Server().Keys().Policy(words[0])
-	if !found {
+	if !found || !seesPolicy(s, p) {
 		w.Null()
 		return
 	}
