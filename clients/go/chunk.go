@@ -10,6 +10,9 @@ import (
 // refundMargin is how long a refund may be on its way. What the bucket would have regained by then is not given back.
 const refundMargin = time.Second
 
+// clockTolerance is by what part of it a client's and a server's idea of the same span may differ.
+const clockTolerance = 1000
+
 // A chunk is tokens taken from a bucket or a window ahead of time. Times are nanoseconds since some fixed moment.
 //
 // Tokens that wait in memory while the bucket they came from fills up again would be tokens beyond its capacity. So a
@@ -28,8 +31,9 @@ const refundMargin = time.Second
 //
 // Tokens of a fixed window do not shrink, and are gone when the window ends.
 //
-// The times used are those on the safe side: the request's sending for the grant, and a millisecond less than the reply
-// says, as that is rounded up.
+// The times used are those on the safe side: the request's sending for the grant; a millisecond less than the reply says,
+// as that is rounded up; and a thousandth less, so that it holds for clocks that differ in speed by as much. (That of a
+// cluster may go faster by half of it while it catches up with a new leader's.)
 type chunk struct {
 	left       atomic.Int64
 	granted    int64
@@ -43,7 +47,7 @@ type chunk struct {
 
 // newChunk holds what a reply to a request sent at the given time granted.
 func newChunk(limit Limit, sentAt int64, r Result) *chunk {
-	c := &chunk{granted: r.Granted, fullAt: sentAt + int64(r.ResetAfter-time.Millisecond), low: r.Granted / 4}
+	c := &chunk{granted: r.Granted, fullAt: sentAt + int64(r.ResetAfter-r.ResetAfter/clockTolerance-time.Millisecond), low: r.Granted / 4}
 	c.left.Store(r.Granted)
 	c.soundUntil = c.fullAt
 	if limit.algorithm == tokenBucket {

@@ -288,7 +288,7 @@ func checkWindows(t *testing.T, m *model) {
 func TestChunkShrinks(t *testing.T) {
 	second := int64(time.Second)
 	granted := func(limit Limit, n int64, reset time.Duration) *chunk {
-		return newChunk(limit, 0, Result{Granted: n, ResetAfter: reset + time.Millisecond})
+		return newChunk(limit, 0, Result{Granted: n, ResetAfter: (reset+time.Millisecond)/(clockTolerance-1)*clockTolerance + 2*clockTolerance})
 	}
 	for _, c := range []struct {
 		name  string

@@ -121,9 +121,12 @@ func moved(commands []redis.Cmder) (redirected []redis.Cmder, target string) {
 	return redirected, target
 }
 
+// cannotServe reports that another node may be able to do what this one is not. (One without room for another key is no
+// such case: the keys are those of all nodes.)
 func cannotServe(commands []redis.Cmder) bool {
 	for _, command := range commands {
-		if told, silent := classify(command.Err()); silent || errors.Is(told, ErrUnavailable) {
+		told, silent := classify(command.Err())
+		if silent || errors.Is(told, ErrUnavailable) && !strings.HasPrefix(replyError(command), "OOM ") {
 			return true
 		}
 	}
