@@ -12,11 +12,17 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// busyStore is a store with keys of every algorithm, and policies.
+// busyStore is a store with keys of every algorithm, policies, and limiters that new keys share.
 func busyStore(r *rand.Rand, keys int) *engine.Store {
 	s := engine.New(engine.Options{Shards: 4})
 	for i := range 3 * keys {
 		apply(s, someTime+int64(i), randomTake(r, keys))
+	}
+	for _, op := range s.Pressure(engine.Rules{NewKeys: engine.OverflowNew, Delimiters: ":"}, true) {
+		apply(s, someTime, op)
+	}
+	for i, limit := range tokenLimits {
+		apply(s, someTime, engine.Op{Key: fmt.Appendf(nil, "new:%d", i), Limit: limit, Tokens: 1, Who: []byte("w")})
 	}
 	part := []engine.Op{{Key: []byte("user:{}"), Limit: tokenLimits[0]}}
 	for _, name := range []string{"a", "b"} {
@@ -64,6 +70,9 @@ func TestStateIsReadAsItWasFrozen(t *testing.T) {
 	for _, keys := range []int{20, 20_000} {
 		s, now := busyStore(r, keys), someTime+int64(3*keys)
 		want := s.Digest(now)
+		if s.Forced().Limiters < len(tokenLimits)/2 {
+			t.Errorf("%d shared limiters", s.Forced().Limiters)
+		}
 		f := s.Freeze()
 		w := &busyWriter{change: func() {
 			for range 100 {
