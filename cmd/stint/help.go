@@ -22,6 +22,8 @@ func (p *process) help(_ context.Context, args []string) error {
 			_, err = fmt.Fprint(p.stdout, serverHelp())
 		} else if err == nil && cmd.name == "inspect" {
 			_, err = fmt.Fprint(p.stdout, inspectUsage)
+		} else if err == nil && cmd.name == "top" {
+			_, err = fmt.Fprint(p.stdout, topUsage)
 		} else if err == nil {
 			_, err = fmt.Fprintf(p.stdout, "stint %s: %s\n", cmd.name, cmd.summary)
 		}

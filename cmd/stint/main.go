@@ -2,6 +2,7 @@
 //
 //	stint [server] [flags]   start a server
 //	stint inspect PATH…      show and check files of state
+//	stint top [flags]        show what a server is doing
 //	stint version            print the version
 //	stint help [command]     explain
 //
@@ -60,6 +61,7 @@ func commands() []command {
 	return []command{
 		{"server", "start a server (also without any command)", (*process).server},
 		{"inspect", "show, check and dump the files in which a server keeps its state", (*process).inspect},
+		{"top", "show what a server is doing, in a terminal", (*process).top},
 		{"version", "print the version", (*process).version},
 		{"help", "explain a command", (*process).help},
 	}

@@ -20,7 +20,7 @@ func play(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestHelpText(t *testing.T) {
-	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help", "inspect_help.txt": "inspect --help"} {
+	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help", "inspect_help.txt": "inspect --help", "top_help.txt": "top --help"} {
 		code, got, stderr := play(t, strings.Fields(args)...)
 		if code != exitOK || stderr != "" {
 			t.Errorf("%s: exit %d, %s", args, code, stderr)
@@ -58,6 +58,7 @@ func TestSubcommands(t *testing.T) {
 		{"help server", exitOK, "Usage: stint [server]", ""},
 		{"help inspect", exitOK, "Usage: stint inspect", ""},
 		{"inspect -h", exitOK, "Usage: stint inspect", ""},
+		{"help top", exitOK, "Usage: stint top", ""},
 		{"inspect", exitUsage, "", "stint: name a directory or files to inspect; "},
 		{"inspect --dmup x", exitUsage, "", "stint: unknown flag: --dmup; "},
 		{"inspect nowhere", exitUsage, "", "stint: nowhere: no such file or directory\n"},
