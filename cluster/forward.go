@@ -324,6 +324,7 @@ func (f *forwarder) answers(r *route, b []byte) error {
 				f.back(c)
 			}
 		default:
+			f.counts.failed(c.fail(engine.NoLeader))
 			return errAnswer
 		}
 	}

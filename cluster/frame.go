@@ -10,7 +10,7 @@ import (
 // A frame is a length of four bytes, little-endian, and so many bytes. Every reader says how long a frame it takes.
 const (
 	maxHelloBytes = 64 << 10
-	maxFrameBytes = 16 << 20
+	maxFrameBytes = 64 << 20
 )
 
 // readFrame reads a frame into buf, or a larger one.

@@ -170,20 +170,26 @@ func (l *link) write() {
 				return
 			}
 		}
-		frame = l.pack(frame[:0], batch)
-		_ = l.conn.SetWriteDeadline(time.Now().Add(linkSilence))
-		if _, err := l.conn.Write(frame); err != nil {
-			return
+		for sent := 0; ; {
+			var packed int
+			frame, packed = l.pack(frame[:0], batch[sent:])
+			_ = l.conn.SetWriteDeadline(time.Now().Add(linkSilence))
+			if _, err := l.conn.Write(frame); err != nil {
+				return
+			}
+			for _, r := range batch[sent : sent+packed] {
+				remotes.Put(r)
+			}
+			if sent += packed; sent == len(batch) {
+				break
+			}
 		}
-		for i, r := range batch {
-			batch[i] = nil
-			remotes.Put(r)
-		}
+		clear(batch)
 	}
 }
 
-// pack writes answers, which give their room back, into a frame.
-func (l *link) pack(frame []byte, batch []*remote) []byte {
+// pack writes as many answers into a frame as there is room for.
+func (l *link) pack(frame []byte, batch []*remote) (sealed []byte, packed int) {
 	frame = append(frame, 0, 0, 0, 0)
 	now := int64(0)
 	if l.node.reign.Load() != nil {
@@ -191,6 +197,10 @@ func (l *link) pack(frame []byte, batch []*remote) []byte {
 	}
 	frame = binary.LittleEndian.AppendUint64(frame, uint64(now))
 	for _, r := range batch {
+		if len(frame) >= fullFrameBytes {
+			break
+		}
+		packed++
 		frame = binary.AppendUvarint(frame, r.number)
 		if r.notTaken {
 			frame = append(frame, outcomeNotTaken)
@@ -201,5 +211,5 @@ func (l *link) pack(frame []byte, batch []*remote) []byte {
 			frame = engine.AppendResult(frame, &r.own.Results[i])
 		}
 	}
-	return sealFrame(frame)
+	return sealFrame(frame), packed
 }
