@@ -98,8 +98,8 @@ func newTestFSM(t testing.TB) *fsm {
 	return f
 }
 
-// FuzzEntry has the fsm carry out any bytes: it takes them or fails with a reason.
-func FuzzEntry(f *testing.F) {
+// FuzzApply has the fsm carry out any bytes: it takes them or fails with a reason.
+func FuzzApply(f *testing.F) {
 	entry := appendGroup(make([]byte, entryHead), &engine.OpWriter{}, sampleBatch(), nil)
 	stampEntry(entry, kindDecisions, time.Now().UnixNano(), 6, 8)
 	f.Add(entry)

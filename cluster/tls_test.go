@@ -119,7 +119,8 @@ func TestTLSBetweenNodes(t *testing.T) {
 			return err
 		}
 		defer conn.Close()
-		if _, err := conn.Write([]byte("x")); err != nil {
+		_ = conn.SetDeadline(time.Now().Add(5 * time.Second))          // for one who is never answered
+		if _, err := conn.Write([]byte("x\n\n\n\n\n\n")); err != nil { // more than a TLS record's head
 			return err
 		}
 		_, err = io.ReadFull(conn, make([]byte, 1))
