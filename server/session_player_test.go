@@ -20,6 +20,7 @@ type sessionPlayer struct {
 	*testHost
 	chunk int         // bytes that arrive at a time, 0 for all at once
 	later *laterLocal // the decider, where it is one that finishes later
+	rest  func()      // waits until nothing more happens by itself, where other goroutines have a part in it
 	conns map[string]*pipe
 }
 
@@ -92,6 +93,9 @@ func (p *sessionPlayer) settle() {
 	for again := true; again; {
 		p.waits.fire()
 		again = p.later != nil && p.later.finish()
+		if p.rest != nil {
+			p.rest()
+		}
 		for _, name := range slices.Sorted(maps.Keys(p.conns)) {
 			if c := p.conns[name]; c.woken.Swap(false) {
 				c.traffic(nil)
