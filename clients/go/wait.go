@@ -129,7 +129,7 @@ func (l *Limiter) giveUp(limit Limit, denied Result, n int64, maxWait time.Durat
 		return fmt.Errorf("%w: %w", ErrDenied, denied.Cause)
 	case denied.RetryAfter == Never:
 		return fmt.Errorf("%w: %d tokens are more than %v can ever grant", ErrDenied, n, limit)
-	case denied.Source == Server && limit.algorithm == tokenBucket, denied.RetryAfter > maxWait:
+	case denied.Source == Server && limit.algorithm == tokenBucket, denied.RetryAfter > maxWait, denied.Wait > maxWait:
 		return ErrWouldExceedDeadline
 	case denied.Source == Server && limit.algorithm == leakyQueue:
 		return fmt.Errorf("%w: the queue is full, %d are waiting", ErrDenied, limit.tokens)

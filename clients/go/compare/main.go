@@ -19,6 +19,7 @@ func main() {
 	rounds := flag.Int("rounds", 3, "how often everything is measured, in turn; the tables show medians")
 	seconds := flag.Float64("seconds", 2, "how long each measurement of a round takes")
 	shared := flag.Float64("shared", 8, "how long eight processes share a limit")
+	part := flag.String("part", "all", "what to measure: speed, shared, outage, or all")
 	quick := flag.Bool("quick", false, "everything once and as shortly as possible: whether it works, not how fast")
 	if os.Getenv(workerVariable) != "" {
 		work() // this is one of the eight
@@ -28,7 +29,7 @@ func main() {
 	if *quick {
 		*rounds, *seconds, *shared = 1, 0.2, 1
 	}
-	err := compare(*rounds, duration(*seconds), duration(*shared))
+	err := compare(*part, *rounds, duration(*seconds), duration(*shared))
 	servertest.Clean()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "compare:", err)
@@ -38,16 +39,23 @@ func main() {
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
-func compare(rounds int, each, shared time.Duration) error {
+func compare(part string, rounds int, each, shared time.Duration) error {
+	parts := map[string]func() error{
+		"speed":  func() error { return speeds(rounds, each) },
+		"shared": func() error { return excesses(shared) },
+		"outage": func() error { return outages(each) },
+	}
+	if part != "all" && parts[part] == nil {
+		return fmt.Errorf("-part: must be speed, shared, outage or all, got %q", part)
+	}
 	fmt.Printf("%s %s/%s, %d CPUs; medians of %d rounds of %v\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), rounds, each)
-	if err := speeds(rounds, each); err != nil {
-		return fmt.Errorf("speed: %w", err)
-	}
-	if err := excesses(shared); err != nil {
-		return fmt.Errorf("eight processes: %w", err)
-	}
-	if err := outages(each); err != nil {
-		return fmt.Errorf("outages: %w", err)
+	for _, name := range []string{"speed", "shared", "outage"} {
+		if part != "all" && part != name {
+			continue
+		}
+		if err := parts[name](); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 	}
 	return nil
 }
