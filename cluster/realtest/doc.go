@@ -1,0 +1,10 @@
+// Package realtest holds the tests of a cluster of real processes. Three servers on the loopback interface reach each
+// other through proxies, which can cut, delay and throttle every link in each direction; they are killed, stopped, wiped
+// and restarted while clients on all of them take tokens. What clients saw has to be what one limiter could have answered,
+// one request after the other: porcupine looks for such an order.
+//
+//	go test ./cluster/realtest                                    # some seconds, as with all tests
+//	go test ./cluster/realtest -run TestFaults -for 90s -v        # as CI does
+//	go test ./cluster/realtest -run TestFaults -for 8h -timeout 9h -v
+//	go test ./cluster/realtest -run TestFailover -failovers 50 -v # how long nobody answers
+package realtest

@@ -1,0 +1,190 @@
+package realtest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// What is asked of a key.
+type verb string
+
+const (
+	acquire verb = "acquire"
+	upTo    verb = "up to"
+	force   verb = "force"
+	peek    verb = "peek"
+	refund  verb = "refund"
+	reset   verb = "reset"
+)
+
+// day is what one token takes to come back: the tokens taken from a key stay what they are for as long as a test runs,
+// and every answer tells when it was decided, as reset_ms counts down.
+const day = 24 * time.Hour
+
+// input is a request, with when the client sent it and had its answer, nanoseconds since the test began.
+type input struct {
+	key             string
+	verb            verb
+	capacity, n     int64
+	called, replied int64
+}
+
+// output is an answer. Of a refund only remaining is known, -1 if there was nothing to refund, and of a reset whether
+// there was something.
+type output struct {
+	unknown                         bool // the request may or may not have been carried out, at any time
+	granted, remaining, wait, reset int64
+}
+
+// bucket is a token bucket as the model has it: the tokens taken since it was last full, and the time of the last decision
+// in milliseconds since the first of them, both of which answers have to agree with.
+type bucket struct {
+	taken  int64
+	last   int64
+	called int64 // when the request was sent that was decided last
+}
+
+// slack is how far the cluster's clock may run ahead of the client's, beside half a part in a thousand: it is pulled towards
+// the wall clock, and milliseconds round.
+const slack = 5 * time.Millisecond
+
+// step returns the state after a request, and whether the answer is right.
+func (b bucket) step(in input, out output) (ok bool, next bucket) {
+	switch in.verb {
+	case reset:
+		return out.unknown || out.granted == min(b.taken, 1), bucket{}
+	case refund:
+		next = b
+		next.taken = max(0, b.taken-in.n)
+		if next.taken == 0 {
+			next = bucket{}
+		}
+		want := in.capacity - next.taken
+		if b.taken == 0 {
+			want = -1
+		}
+		return out.unknown || out.remaining == want, next
+	}
+	granted := in.n
+	if room := in.capacity - b.taken; granted > room && in.verb != force {
+		granted = 0
+		if in.verb == upTo {
+			granted = max(0, room)
+		}
+	}
+	after := b
+	after.taken += granted
+	if out.unknown {
+		return true, after
+	}
+	remaining := in.capacity - after.taken
+	if in.verb != force {
+		remaining = max(0, remaining)
+	}
+	if out.granted != granted || out.remaining != remaining {
+		return false, b
+	}
+	// The bucket is full again a day after the first decision for each token taken, so that is when this one was made:
+	at := after.taken*day.Milliseconds() - out.reset
+	wait := int64(0)
+	if granted == 0 {
+		wait = (b.taken+min(in.n, in.capacity)-in.capacity)*day.Milliseconds() - at
+		if in.verb == upTo {
+			wait = (b.taken+1-in.capacity)*day.Milliseconds() - at
+		}
+	}
+	if in.n > in.capacity && granted == 0 {
+		wait = -1
+	}
+	if at < b.last || out.wait != wait {
+		return false, b
+	}
+	if after.taken == 0 {
+		return at == 0, bucket{}
+	}
+	if passed := time.Duration(in.replied - b.called); b.called > 0 && time.Duration(at-b.last)*time.Millisecond > passed+passed/2000+slack {
+		return false, b // time made a leap
+	}
+	after.last, after.called = at, in.called
+	if in.verb == peek {
+		after.taken = b.taken
+		if b.taken == 0 {
+			after = bucket{}
+		}
+	}
+	return true, after
+}
+
+var model = porcupine.Model{
+	Init: func() any { return bucket{} },
+	Step: func(state, in, out any) (bool, any) {
+		ok, next := state.(bucket).step(in.(input), out.(output))
+		return ok, next
+	},
+	Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
+		byKey := map[string]int{}
+		for _, op := range history {
+			key := op.Input.(input).key
+			at, seen := byKey[key]
+			if !seen {
+				at = len(parts)
+				byKey[key] = at
+				parts = append(parts, nil)
+			}
+			parts[at] = append(parts[at], op)
+		}
+		return parts
+	},
+	DescribeOperation: func(in, out any) string { return fmt.Sprintf("%+v -> %+v", in, out) },
+}
+
+// operation is one line of a history. What may have been carried out at any time never returned.
+func operation(in input, out output) porcupine.Operation {
+	op := porcupine.Operation{Input: in, Call: in.called, Output: out, Return: in.replied}
+	if out.unknown {
+		op.Return = 1<<63 - 1
+	}
+	return op
+}
+
+// checkHistory looks for an order in which one limiter could have given all answers.
+func checkHistory(t *testing.T, history []porcupine.Operation) {
+	t.Helper()
+	began := time.Now()
+	parts := model.Partition(history)
+	perKey := model
+	perKey.Partition = nil
+	longest, unknown := 0, 0
+	for _, part := range parts {
+		longest = max(longest, len(part))
+		switch porcupine.CheckOperationsTimeout(perKey, part, time.Minute) {
+		case porcupine.Illegal:
+			t.Errorf("no one limiter could have answered so:\n%s", describe(part))
+			return
+		case porcupine.Unknown:
+			t.Errorf("within a minute no order was found for the %d operations on %s", len(part), part[0].Input.(input).key)
+			return
+		}
+		for _, op := range part {
+			if op.Output.(output).unknown {
+				unknown++
+			}
+		}
+	}
+	t.Logf("%d operations on %d keys, at most %d on one, %d of unknown outcome: linearizable, checked in %v",
+		len(history), len(parts), longest, unknown, time.Since(began).Round(time.Millisecond))
+}
+
+// describe lists the operations on a key in the order they were sent.
+func describe(part []porcupine.Operation) (text string) {
+	part = slices.Clone(part)
+	slices.SortFunc(part, func(a, b porcupine.Operation) int { return int(a.Call/1000 - b.Call/1000) })
+	for _, op := range part {
+		text += fmt.Sprintf("%d..%d %s\n", op.Call/1000, op.Return/1000, model.DescribeOperation(op.Input, op.Output))
+	}
+	return text
+}
