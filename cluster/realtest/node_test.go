@@ -59,7 +59,7 @@ func startCluster(t testing.TB, options ...string) *processes {
 		startProxy(t, c.net, name, peers[i], listen)
 		dir := filepath.Join(t.TempDir(), name)
 		c.nodes[name] = &node{name: name, program: program, client: client, dir: dir, log: dir + ".log", options: append([]string{"server", "--node-id", name,
-			"--listen", client, "--admin", "off", "--dir", dir, "--cluster-listen", listen, "--cluster-advertise", peers[i], "--cluster-peers", strings.Join(peers, ","),
+			"--listen", client, "--admin", "", "--dir", dir, "--cluster-listen", listen, "--cluster-advertise", peers[i], "--cluster-peers", strings.Join(peers, ","),
 			"--bootstrap-expect", "3"}, options...)}
 	}
 	t.Cleanup(c.stop)
@@ -194,6 +194,9 @@ func (c *processes) awaitAll(timeout time.Duration) {
 			if err == nil {
 				break
 			}
+			if is, state := c.nodes[name].running(); !is {
+				c.t.Fatalf("%s has ended (%v)", name, state)
+			}
 			if time.Now().After(deadline) {
 				c.t.Fatalf("%s does not decide %v after everything was mended: %v", name, timeout, err)
 			}
@@ -204,11 +207,7 @@ func (c *processes) awaitAll(timeout time.Duration) {
 
 // try takes a token at a node.
 func (c *processes) try(name string) error {
-	n := c.nodes[name]
-	if is, state := n.running(); !is {
-		return fmt.Errorf("it has ended (%v)", state)
-	}
-	_, err := ask(n.client, "TB.ACQUIRE", "awake", "1000000000", "1000000/s")
+	_, err := ask(c.nodes[name].client, "TB.ACQUIRE", "awake", "1000000000", "1000000/s")
 	return err
 }
 

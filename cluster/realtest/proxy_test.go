@@ -140,13 +140,13 @@ func (p *proxy) pass(from net.Conn) {
 	answers.Wait()
 }
 
-// readGreeting reads what a node says first: eight bytes, what the connection is for, and a frame of JSON.
+// readGreeting reads what a node says first: eight bytes and a frame of JSON.
 func readGreeting(r io.Reader) (read []byte, from string, err error) {
-	read = make([]byte, 8+1+4)
+	read = make([]byte, 8+4)
 	if _, err := io.ReadFull(r, read); err != nil {
 		return nil, "", err
 	}
-	size := binary.LittleEndian.Uint32(read[9:])
+	size := binary.LittleEndian.Uint32(read[8:])
 	if size > 1<<16 {
 		return nil, "", errors.New("no greeting")
 	}
