@@ -76,6 +76,9 @@ func OpenDir(dir string, to *slog.Logger) (Disk, error) {
 	if err := refuseStandalone(dir); err != nil {
 		return nil, err
 	}
+	if err := checkWhole(dir); err != nil {
+		return nil, err
+	}
 	// Freelists written with every transaction have brought clusters down; found anew at the start they cost little.
 	bolt, err := raftboltdb.New(raftboltdb.Options{
 		Path: filepath.Join(dir, logFile), MsgpackUseNewTimeFormat: true,
