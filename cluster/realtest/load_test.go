@@ -135,6 +135,9 @@ func (l *load) request(r *rand.Rand) (in input, command []string) {
 		return input{key: steadyKey, verb: acquire, n: 1}, []string{"TB.ACQUIRE", steadyKey, strconv.Itoa(steadyCapacity), fmt.Sprintf("%d/s", steadyRate)}
 	}
 	at := r.IntN(keysAtOnce)
+	if r.IntN(2) == 0 {
+		at &^= 1 // those below that are hard to check are asked for less
+	}
 	in = input{key: fmt.Sprintf("%d:%d", l.now()/int64(generationTime), at), capacity: 30 + 10*int64(at%7), n: 1 + r.Int64N(3)}
 	command = []string{"TB.ACQUIRE", in.key, strconv.FormatInt(in.capacity, 10), "1/1d", strconv.FormatInt(in.n, 10)}
 	verbs := []verb{acquire, acquire, acquire, acquire, acquire, acquire, upTo, peek, peek, acquire}

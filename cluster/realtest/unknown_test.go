@@ -22,7 +22,11 @@ type unknowns struct {
 	kinds    []kind
 	called   [][]int64
 	capacity int64
+	gaveUp   bool // there were too many combinations to look at all of them
 }
+
+// maxCombinations of requests of unknown outcome are looked at to explain one answer.
+const maxCombinations = 10_000
 
 // maxKinds is how many kinds there are at most: three numbers of tokens to acquire, take up to, force and refund, and reset.
 const maxKinds = 13
@@ -83,6 +87,10 @@ func (u *unknowns) step(from explained, in input, out output) (next []any) {
 	}
 	seen := map[explained]bool{from: true}
 	for states := []explained{from}; len(states) > 0; {
+		if len(seen) > maxCombinations {
+			u.gaveUp = true
+			return next
+		}
 		s := states[0]
 		states = states[1:]
 		if ok, after := s.bucket.step(in, out); ok {
