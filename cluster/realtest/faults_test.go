@@ -39,14 +39,15 @@ func (w *world) some() *node {
 	return w.nodes[w.names[w.r.IntN(len(w.names))]]
 }
 
-// a follower, for what may only happen to a node that others can do without.
-func (w *world) follower() *node {
-	leader := w.leader()
-	for {
-		if n := w.nodes[w.names[w.r.IntN(len(w.names))]]; n != leader {
-			return n
+// notLeader returns a node that does not lead.
+func (c *processes) notLeader() *node {
+	leader := c.leader()
+	for _, name := range c.names {
+		if name != leader.name {
+			return c.nodes[name]
 		}
 	}
+	return nil
 }
 
 // links calls change for all links from a node, to it, or both.
@@ -98,7 +99,7 @@ var faults = []fault{
 	{"deaf", func(w *world) func() { return w.cutLinks(w.some(), false, true) }},
 	{"mute", func(w *world) func() { return w.cutLinks(w.some(), true, false) }},
 	{"two cannot reach each other", func(w *world) func() {
-		one, other := w.leader().name, w.follower().name
+		one, other := w.leader().name, w.some().name
 		if one == other {
 			return func() {}
 		}
@@ -254,8 +255,8 @@ func (w *world) compare(l *load) {
 	w.t.Helper()
 	w.awaitWhole()
 	last := l.now() / int64(generationTime)
-	for at := range keysAtOnce {
-		for generation := last - 5; generation <= last; generation++ {
+	for at := 0; at < keysAtOnce; at += 5 {
+		for generation := last - 1; generation <= last; generation++ {
 			key := fmt.Sprintf("%d:%d", generation, at)
 			want := w.state(w.leader(), key)
 			for _, name := range w.names {
@@ -272,19 +273,19 @@ func (w *world) compare(l *load) {
 }
 
 // state is what a node itself holds of a key.
-func (w *world) state(n *node, key string) string {
-	c, err := dial(n.client)
+func (c *processes) state(n *node, key string) string {
+	conn, err := dial(n.client)
 	if err != nil {
 		return err.Error()
 	}
-	defer c.Close()
-	if err := c.send([]string{"READONLY"}, []string{"TB.ACQUIRE", key, "100", "1/1d", "1", "PEEK"}); err != nil {
+	defer conn.Close()
+	if err := conn.send([]string{"READONLY"}, []string{"TB.ACQUIRE", key, "100", "1/1d", "1", "PEEK"}); err != nil {
 		return err.Error()
 	}
-	if _, err := readReply(c.in); err != nil {
+	if _, err := readReply(conn.in); err != nil {
 		return err.Error()
 	}
-	r, err := readReply(c.in)
+	r, err := readReply(conn.in)
 	if err != nil {
 		return err.Error()
 	}

@@ -17,10 +17,11 @@ import (
 
 const (
 	clients = 66 // on three nodes
-	// keysAtOnce keys are in use at a time, for generationTime: so all are contended for, and histories stay short enough.
-	keysAtOnce     = 48
-	generationTime = time.Second
-	deepest        = 8 // commands in a pipeline
+	// keysAtOnce keys are in use at a time, for generationTime: so all are contended for, while a fault leaves only a few
+	// requests of unknown outcome on each.
+	keysAtOnce     = 240
+	generationTime = 4 * time.Second
+	deepest        = 6 // commands in a pipeline
 )
 
 // load is clients on all nodes that take tokens until they are stopped, and what they saw.
@@ -34,6 +35,7 @@ type load struct {
 	answered atomic.Int64 // requests decided
 	refused  atomic.Int64 // with CLUSTERDOWN
 	unknown  atomic.Int64 // of unknown outcome
+	broken   atomic.Int64 // of these, because the connection broke
 
 	mu      sync.Mutex
 	history []porcupine.Operation
@@ -124,6 +126,7 @@ func (l *load) exchange(c *conn, n *node, r *rand.Rand) (ok bool) {
 				l.t.Errorf("%s has not answered %q within %v", n.name, commands[i], answerTimeout)
 			}
 		}
+		l.broken.Add(1)
 		l.lose(in) // the connection broke, and the request may have gone through
 	}
 	return err == nil
@@ -244,7 +247,7 @@ func (l *load) checkRate(t *testing.T) {
 		total += g.tokens
 	}
 	worst := 0.0
-	for from := int64(0); from < l.now(); from += int64(generationTime) / 2 {
+	for from := int64(0); from < l.now(); from += int64(time.Second) / 2 {
 		bySpan := map[int64]int64{}
 		last := int64(0)
 		for _, g := range l.steady {

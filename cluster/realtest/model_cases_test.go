@@ -39,6 +39,7 @@ func TestModel(t *testing.T) {
 			at(3, 9, acquire, 1, granted(1, 6, 4)), at(3, 4, acquire, 1, granted(1, 5, 4))}},
 		{"refunded", true, []porcupine.Operation{at(1, 2, acquire, 4, granted(4, 6, 0)), at(3, 4, refund, 1, output{remaining: 7}), at(5, 6, reset, 0, output{granted: 1}),
 			at(7, 8, refund, 1, output{remaining: -1})}},
+		{"a refund after a loss that was carried out", true, []porcupine.Operation{at(1, 2, acquire, 4, granted(4, 6, 0)), at(3, 4, force, 2, lost), at(5, 6, refund, 3, output{remaining: 7})}},
 		{"time goes back", false, []porcupine.Operation{at(1, 2, acquire, 1, granted(1, 9, 0)), at(3, 30, acquire, 1, granted(1, 8, 20)), at(31, 60, acquire, 1, granted(1, 7, 10))}},
 		{"time leaps", false, []porcupine.Operation{at(1, 2, acquire, 1, granted(1, 9, 0)), at(3, 30, acquire, 1, granted(1, 8, 3_600_000))}},
 		{"a denial with the time to wait", true, []porcupine.Operation{at(1, 2, acquire, 9, granted(9, 1, 0)),

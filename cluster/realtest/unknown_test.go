@@ -64,6 +64,11 @@ func (u *unknowns) count() (n int) {
 	return n
 }
 
+// onlyTake reports whether none of them gives tokens back.
+func (u *unknowns) onlyTake() bool {
+	return !slices.ContainsFunc(u.kinds, func(k kind) bool { return k.verb == refund || k.verb == reset })
+}
+
 // explained is a state that is possible: the bucket, how many requests of unknown outcome were carried out for it to be as
 // it is, of each kind, and when the last of them was sent. Nothing that was answered before that can come after.
 type explained struct {
@@ -96,6 +101,9 @@ func (u *unknowns) step(from explained, in input, out output) (next []any) {
 		if ok, after := s.bucket.step(in, out); ok {
 			next = append(next, explained{after, s.used, s.since})
 			continue
+		}
+		if in.verb != refund && u.onlyTake() && out.remaining > 0 && s.taken > in.capacity-out.remaining-out.granted {
+			continue // more is gone than the answer says
 		}
 		for i, k := range u.kinds {
 			at := int(s.used[i])

@@ -1,0 +1,204 @@
+package realtest
+
+import (
+	"cmp"
+	"flag"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var (
+	failovers = flag.Int("failovers", 2, "how often TestFailover ends the leader in each way; figures take 30 at least")
+	missed    = flag.Int64("missed", 200_000, "decisions that the node in TestRejoin misses")
+)
+
+// probe takes tokens at a node, one after the other, and keeps the longest time between two answers.
+type probe struct {
+	mu      sync.Mutex
+	last    time.Time
+	longest time.Duration
+	failed  int
+	since   int // answers since begin
+}
+
+func (p *probe) run(address string, stopped *atomic.Bool) {
+	var c *conn
+	for !stopped.Load() {
+		var err error
+		if c == nil {
+			if c, err = dial(address); err != nil {
+				continue
+			}
+		}
+		if err = c.send([]string{"TB.ACQUIRE", "probe", "1000000000", "1000000/s"}); err == nil {
+			_, err = readReply(c.in)
+		}
+		p.mu.Lock()
+		if err == nil {
+			p.longest = max(p.longest, time.Since(p.last))
+			p.last = time.Now()
+			p.since++
+		} else {
+			p.failed++
+		}
+		p.mu.Unlock()
+		if err != nil && !isRefused(err) && !isUncertain(err) {
+			_ = c.Close()
+			c = nil
+		}
+	}
+	if c != nil {
+		_ = c.Close()
+	}
+}
+
+// begin forgets what was.
+func (p *probe) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.longest, p.failed, p.since, p.last = 0, 0, 0, time.Now()
+}
+
+func (p *probe) answers() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.since
+}
+
+// How long clients of the other nodes are without answers when the leader goes. The figures are told, not judged: they
+// depend on what else the machine does.
+func TestFailover(t *testing.T) {
+	c := startCluster(t)
+	for _, how := range []syscall.Signal{syscall.SIGKILL, syscall.SIGTERM} {
+		var silences []time.Duration
+		failed := 0
+		for range *failovers {
+			c.awaitWhole()
+			leader := c.leader()
+			var stopped atomic.Bool
+			var running sync.WaitGroup
+			var probes []*probe
+			for _, name := range c.names {
+				if name != leader.name {
+					p := &probe{last: time.Now()}
+					probes = append(probes, p)
+					running.Go(func() { p.run(c.nodes[name].client, &stopped) })
+				}
+			}
+			await(t, "answers before the leader goes", func() bool { return probes[0].answers() > 100 && probes[1].answers() > 100 })
+			for _, p := range probes {
+				p.begin()
+			}
+			if err := leader.end(how); err != nil {
+				t.Error(err)
+			}
+			await(t, "answers after the leader has gone", func() bool { return probes[0].answers() > 1000 && probes[1].answers() > 1000 })
+			stopped.Store(true)
+			running.Wait()
+			silences = append(silences, max(probes[0].longest, probes[1].longest))
+			failed += probes[0].failed + probes[1].failed
+			leader.start(t)
+		}
+		slices.SortFunc(silences, cmp.Compare)
+		rank := func(share float64) time.Duration {
+			return silences[min(len(silences)-1, int(share*float64(len(silences))))].Round(time.Millisecond)
+		}
+		t.Logf("the leader ended by %v %d times: without answers at the others for %v at the median, %v at p99, %v at most; %d requests failed",
+			how, len(silences), rank(0.5), rank(0.99), rank(1), failed)
+	}
+}
+
+func await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(startTimeout); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %v for %s", startTimeout, what)
+		}
+	}
+}
+
+// Nodes that are restarted in turn, as for a new version, fail at most one request in ten thousand.
+func TestRollingRestart(t *testing.T) {
+	c := startCluster(t)
+	w := &world{processes: c}
+	l := startLoad(c, *seed)
+	for _, name := range c.names {
+		w.awaitWork(l, 10_000)
+		w.terminate(c.nodes[name])
+		c.nodes[name].start(t)
+		c.awaitAll(startTimeout)
+		c.awaitWhole()
+	}
+	w.awaitWork(l, 10_000)
+	l.stop()
+	failed := l.refused.Load() + l.unknown.Load()
+	t.Logf("%d requests decided; %d refused, %d of unknown outcome, %d of these by connections that broke", l.answered.Load(), l.refused.Load(), l.unknown.Load(), l.broken.Load())
+	if failed*10_000 > l.answered.Load() {
+		t.Errorf("%d requests of %d failed, more than one in ten thousand", failed, l.answered.Load())
+	}
+	l.checkSums(t)
+	checkHistory(t, l.history)
+}
+
+// A node that was away while the others decided has caught up soon after it is back.
+func TestRejoin(t *testing.T) {
+	c := startCluster(t)
+	away := c.notLeader()
+	_ = away.end(syscall.SIGTERM)
+	leader := c.leader()
+	var all sync.WaitGroup
+	var left atomic.Int64
+	left.Store(*missed)
+	for i := range 8 {
+		all.Go(func() {
+			conn, err := dial(leader.client)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			const depth = 500
+			commands := make([][]string, depth)
+			for left.Add(-depth) > -depth {
+				for j := range commands {
+					key := "rejoin:" + strconv.FormatInt((left.Load()*int64(1+i)+int64(j))%100_000, 10)
+					commands[j] = []string{"TB.ACQUIRE", key, "1000000000", "1/1d"}
+				}
+				if err := conn.send(commands...); err != nil {
+					t.Error(err)
+					return
+				}
+				for range commands {
+					if _, err := readReply(conn.in); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+	applied, err := ask(leader.client, "RAFT", "INFO")
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, _ := strconv.ParseInt(applied.field("applied_index"), 10, 64)
+	began := time.Now()
+	away.start(t)
+	await(t, "the node to catch up", func() bool {
+		r, err := ask(away.client, "RAFT", "INFO")
+		at, _ := strconv.ParseInt(r.field("applied_index"), 10, 64)
+		return err == nil && at >= index
+	})
+	t.Logf("a node that missed %d decisions had them all %v after it was started", *missed, time.Since(began).Round(time.Millisecond))
+	c.awaitAll(startTimeout)
+	const key = "rejoin:1"
+	if a, b := c.state(away, key), c.state(leader, key); a != b {
+		t.Errorf("it has %s for %s, and the leader %s", a, key, b)
+	}
+}
