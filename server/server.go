@@ -153,6 +153,7 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 		stop()
 	case <-ctx.Done():
 		closeAll(s.secure)
+		s.giveUpLeadership()
 		clean := s.drain()
 		s.killAll()
 		end, cancel := context.WithTimeout(context.Background(), time.Second)

@@ -81,6 +81,7 @@ func (l *load) client(n *node, r *rand.Rand) {
 		if !l.exchange(c, n, r) {
 			_ = c.Close()
 			c = nil
+			time.Sleep(50 * time.Millisecond)
 		}
 	}
 	if c != nil {

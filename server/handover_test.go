@@ -1,0 +1,31 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"testing"
+)
+
+// A server that is told to end has another node lead while it still serves: what it then forwards is decided there.
+func TestHandsOverBeforeItDrains(t *testing.T) {
+	h, stop := serveUntil(t)
+	conn := h.dial(t)
+	handedOver := false
+	h.handOver = func(context.Context) error {
+		handedOver = true
+		if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
+			t.Error(err)
+		}
+		if line, err := bufio.NewReader(conn).ReadString('\n'); line != "+PONG\r\n" {
+			t.Errorf("while leadership is handed over, a PING is answered %q, %v", line, err)
+		}
+		return nil
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	if !handedOver {
+		t.Error("it ended without handing over")
+	}
+}
