@@ -3,8 +3,9 @@
 // and restarted while clients on all of them take tokens. What clients saw has to be what one limiter could have answered,
 // one request after the other: porcupine looks for such an order.
 //
-//	go test ./cluster/realtest                                    # some seconds, as with all tests
-//	go test ./cluster/realtest -run TestFaults -for 90s -v        # as CI does
-//	go test ./cluster/realtest -run TestFaults -for 8h -timeout 9h -v
-//	go test ./cluster/realtest -run TestFailover -failovers 50 -v # how long nobody answers
+//	go test ./cluster/realtest                                            # some seconds, as with all tests
+//	go test ./cluster/realtest -run TestFaults -for 60s -least 100000 -v  # as CI does
+//	go test ./cluster/realtest -run TestFaults -for 8h -least 10000000 -timeout 26h -v
+//	go test ./cluster/realtest -run TestRejoin -missed 10000000 -v        # how soon a node has caught up
+//	go test ./cluster/realtest -run TestFailover -failovers 50 -v                 # how long nobody answers
 package realtest
