@@ -1,0 +1,42 @@
+package persistence
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// What becomes of new keys, and the limiters they share, are part of the state that is written and read.
+func TestStateHoldsRestrictions(t *testing.T) {
+	const now = 1_700_000_000_000_000_000
+	store, again := engine.New(engine.Options{Shards: 4, Governed: true}), engine.New(engine.Options{Shards: 1, Governed: true})
+	defer store.Close()
+	defer again.Close()
+	limits := []engine.Limit{
+		{Algorithm: engine.TokenBucket, Capacity: 5, Rate: engine.Rate{Tokens: 1, Period: 1e12}},
+		{Algorithm: engine.SlidingLog, Capacity: 500, Rate: engine.Rate{Period: 1e12}},
+		{Algorithm: engine.Concurrency, Capacity: 50, Rate: engine.Rate{Period: 1e12}},
+	}
+	store.Apply(now, store.Pressure(engine.Rules{NewKeys: engine.OverflowNew, Delimiters: ":/"}, true), make([]engine.Result, 1))
+	for i := range 100 {
+		op := engine.Op{Key: fmt.Appendf(nil, "%d:%d", i%7, i), Limit: limits[i%3], Tokens: 1, Who: fmt.Appendf(nil, "w%d", i)}
+		store.Apply(now, []engine.Op{op}, make([]engine.Result, 1))
+	}
+	if f := store.Forced(); f.Limiters != 21 || f.Keys != 1 {
+		t.Fatalf("%+v", f)
+	}
+	var file bytes.Buffer
+	frozen := store.Freeze()
+	if _, _, err := WriteState(&file, frozen, now); err != nil {
+		t.Fatal(err)
+	}
+	frozen.Release()
+	if _, _, err := ReadState(&file, again, now); err != nil {
+		t.Fatal(err)
+	}
+	if store.Digest(now) != again.Digest(now) || again.Forced().Limiters != 21 {
+		t.Errorf("read back: %+v", again.Forced())
+	}
+}
