@@ -378,7 +378,7 @@ func TestSlowloris(t *testing.T) {
 	for name, login := range map[string]string{"logged in": "", "not logged in": "AUTH tea"} {
 		t.Run(name, func(t *testing.T) {
 			n := 1000 * *attackScale
-			wantFiles(t, uint64(2*n+1000))
+			wantFiles(t, uint64(n+1000))
 			args := []string{"--max-clients", strconv.Itoa(n + 100), "--max-clients-per-address", strconv.Itoa(n + 100)}
 			if login != "" {
 				args = append(args, "--requirepass", "tea")
