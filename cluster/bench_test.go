@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// BenchmarkThreeNodes has three nodes in this process, over TCP and on disk, decide batches as 50 connections with
+// pipelines of 16 would bring them. An operation is one decision on the leader.
+func BenchmarkThreeNodes(b *testing.B) {
+	var addresses []string
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			b.Fatal(err)
+		}
+		addresses = append(addresses, l.Addr().String())
+		_ = l.Close()
+	}
+	var nodes []*Node
+	for i, address := range addresses {
+		disk, err := OpenDir(b.TempDir(), slog.New(slog.NewTextHandler(io.Discard, nil)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		n, err := Open(Options{
+			Node: fmt.Sprint("n", i), Listen: address, Advertise: address, Peers: addresses, BootstrapExpect: 3,
+			Store: engine.New(engine.Options{Governed: true}), Disk: disk, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Heartbeat: time.Second, DecideTimeout: 5 * time.Second, DiskTimeout: 5 * time.Second, LogBytes: 64 << 20,
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer n.Close()
+		nodes = append(nodes, n)
+	}
+	var leader *Node
+	for leader == nil {
+		time.Sleep(10 * time.Millisecond)
+		for _, n := range nodes {
+			if n.reign.Load() != nil {
+				leader = n
+			}
+		}
+	}
+	const connections, pipeline = 50, 16
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	b.ResetTimer()
+	var clients sync.WaitGroup
+	for i := range connections {
+		clients.Go(func() { benchClient(leader, &left, pipeline, uint64(i)) })
+	}
+	clients.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(leader.counts.decisions.Load())/float64(max(1, leader.counts.entries.Load())), "decisions/entry")
+}
+
+func benchClient(n *Node, left *atomic.Int64, pipeline int, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 0))
+	done := make(chan struct{}, 1)
+	batch := &engine.Batch{Ops: make([]engine.Op, pipeline), Results: make([]engine.Result, pipeline), Done: func() { done <- struct{}{} }}
+	for left.Add(int64(-pipeline)) > -int64(pipeline) {
+		for i := range batch.Ops {
+			batch.Ops[i] = acquire(fmt.Sprintf("key:%012d", r.IntN(100_000)), 1_000_000, 1)
+		}
+		if !n.Decide(batch) {
+			<-done
+		}
+	}
+}
