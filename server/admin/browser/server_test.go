@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 )
@@ -148,8 +149,21 @@ func do(t *testing.T, address string, commands ...string) string {
 	return ""
 }
 
-// sums are the metrics of a server: each summed over its series, and over those with each value of the label outcome.
-func sums(t *testing.T, address string) map[string]float64 {
+// labelled are the values of a metric by those of one of its labels.
+func labelled(t *testing.T, address, name, label string) map[string]float64 {
+	t.Helper()
+	values := map[string]float64{}
+	for _, m := range families(t, address)[name].GetMetric() {
+		for _, l := range m.Label {
+			if l.GetName() == label {
+				values[l.GetValue()] = m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	return values
+}
+
+func families(t *testing.T, address string) map[string]*dto.MetricFamily {
 	t.Helper()
 	response, err := http.Get("http://" + address + "/metrics")
 	if err != nil {
@@ -161,8 +175,14 @@ func sums(t *testing.T, address string) map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return families
+}
+
+// sums are the metrics of a server: each summed over its series, and over those with each value of the label outcome.
+func sums(t *testing.T, address string) map[string]float64 {
+	t.Helper()
 	sums := map[string]float64{}
-	for name, family := range families {
+	for name, family := range families(t, address) {
 		for _, m := range family.Metric {
 			value := m.GetCounter().GetValue() + m.GetGauge().GetValue()
 			sums[name] += value

@@ -1,0 +1,97 @@
+package browser
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The page of a cluster's node shows who leads, and goes on through the loss of the leader.
+func TestFailover(t *testing.T) {
+	const size = 3
+	var peers []string
+	for range size {
+		peers = append(peers, free(t))
+	}
+	nodes := map[string]*process{}
+	for i := range size {
+		id := string(rune('a' + i))
+		nodes[id] = start(t, "--dir", t.TempDir(), "--node-id", id, "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers, ","))
+	}
+	for id, p := range nodes {
+		until(t, "a leader is known to "+id, func() bool { return sums(t, p.admin)["stint_raft_has_leader"] == 1 })
+	}
+	leader := leaderOf(t, nodes)
+	watched := nodes["a"]
+	if leader == "a" {
+		watched = nodes["b"]
+	}
+	do(t, watched.listen, "RL.POLICY SET api TB user:{} 3 1/h", "RL.CHECK api 1", "RL.CHECK api 1", "RL.CHECK api 1", "RL.CHECK api 1")
+
+	b := open(t, watched.admin)
+	part := func(id string) string {
+		return fmt.Sprintf(`document.querySelector('[data-member="%s"] .part')?.textContent`, id)
+	}
+	b.until(part(leader) + ` === "leader"`)
+	if members := b.value(`document.querySelectorAll("[data-member]").length`); members != "3" {
+		t.Errorf("%s members are shown", members)
+	}
+	b.until(`document.querySelector('[data-policy="api"]')`)
+	b.screenshot("cluster")
+
+	nodes[leader].stop()
+	delete(nodes, leader)
+	b.until(fmt.Sprintf(`[...document.querySelectorAll("[data-member]")].some((row) => row.dataset.member !== %q && row.querySelector(".part").textContent === "leader")`, leader))
+	next := leaderOf(t, nodes)
+	b.until(part(next) + ` === "leader"`)
+	b.until(fmt.Sprintf(`document.querySelector('[data-member="%s"]').innerText.includes("no")`, leader))
+	b.until(`document.getElementById("ready").textContent === "ready"`)
+	if got := do(t, watched.listen, "RL.CHECK api 2"); got != "*4" {
+		t.Errorf("after the failover a check is answered %s", got)
+	}
+	b.answers()
+	want := sums(t, watched.admin)
+	for name, of := range map[string]string{"stint_decisions_total granted": "granted", "stint_decisions_total denied": "denied"} {
+		shown := b.value(fmt.Sprintf(`document.querySelector('[data-metric="stint_decisions_total"][data-of="%s"]').textContent`, of))
+		if shown != fmt.Sprint(want[name]) {
+			t.Errorf("%s on the page and %v at /metrics", shown, want[name])
+		}
+	}
+	b.screenshot("failover")
+}
+
+// leaderOf waits until one of the nodes leads.
+func leaderOf(t *testing.T, nodes map[string]*process) (leader string) {
+	t.Helper()
+	until(t, "there is a leader", func() bool {
+		for id, p := range nodes {
+			if stateOf(t, p) == "leader" {
+				leader = id
+				return true
+			}
+		}
+		return false
+	})
+	return leader
+}
+
+// stateOf is the part a node plays, as its metrics say.
+func stateOf(t *testing.T, p *process) string {
+	t.Helper()
+	for state, value := range labelled(t, p.admin, "stint_raft_state", "state") {
+		if value == 1 {
+			return state
+		}
+	}
+	return ""
+}
+
+func until(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(giveUp); !condition(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("in vain: waiting until %s", what)
+		}
+	}
+}
