@@ -239,13 +239,15 @@ func stepBack(t *testing.T) {
 
 // during runs an attack until the good client has asked n times, and returns the most memory the server took, and logs
 // what the attack did to the good client's latencies.
-func (a *target) during(g *good, n int, attack func(ctx context.Context)) (most int64) {
+func (a *target) during(g *good, n int, attack func(ctx context.Context, underWay func())) (most int64) {
 	a.t.Helper()
 	quiet := g.ask(n)
 	stepBack(a.t)
 	ctx, cancel := context.WithCancel(context.Background())
 	var attackers, watch sync.WaitGroup
-	attackers.Go(func() { attack(ctx) })
+	begun := make(chan struct{})
+	attackers.Go(func() { attack(ctx, sync.OnceFunc(func() { close(begun) })) })
+	<-begun
 	watch.Go(func() {
 		for ctx.Err() == nil {
 			most = max(most, a.resident())
@@ -345,26 +347,35 @@ func wantFiles(t *testing.T, need uint64) {
 }
 
 // hold opens connections and has each do something over and over until ctx is done.
-func (a *target) hold(ctx context.Context, n int, pause time.Duration, each func(conn net.Conn, round int) bool) {
-	var all sync.WaitGroup
+func (a *target) hold(ctx context.Context, n int, underWay func(), pause time.Duration, each func(conn net.Conn, round int) bool) {
+	var all, dialing sync.WaitGroup
+	var opened atomic.Int64
+	few := make(chan struct{}, 64)
 	for range n {
-		if ctx.Err() != nil {
-			break
-		}
-		conn, err := net.Dial("tcp", a.address)
-		if err != nil {
-			continue // refused for their number
-		}
-		all.Go(func() {
-			defer conn.Close()
-			for round := 0; ctx.Err() == nil && each(conn, round); round++ {
-				select {
-				case <-ctx.Done():
-				case <-time.After(pause):
-				}
+		few <- struct{}{}
+		dialing.Go(func() {
+			defer func() { <-few }()
+			conn, err := net.Dial("tcp", a.address)
+			if err != nil {
+				return // refused for their number
 			}
+			opened.Add(1)
+			all.Go(func() {
+				defer conn.Close()
+				for round := 0; ctx.Err() == nil && each(conn, round); round++ {
+					select {
+					case <-ctx.Done():
+					case <-time.After(pause):
+					}
+				}
+			})
 		})
 	}
+	dialing.Wait()
+	if opened.Load() < int64(n) {
+		a.t.Errorf("only %d of %d connections were opened", opened.Load(), n)
+	}
+	underWay()
 	<-ctx.Done()
 	all.Wait()
 }
@@ -386,8 +397,8 @@ func TestSlowloris(t *testing.T) {
 			a := startTarget(t, args...)
 			g, base := a.good(login), a.resident()
 			command := []byte("*4\r\n$10\r\nTB.ACQUIRE\r\n$16000\r\n" + strings.Repeat("x", 16_000))
-			most := a.during(g, 2000, func(ctx context.Context) {
-				a.hold(ctx, n, time.Second, func(conn net.Conn, round int) bool {
+			most := a.during(g, 2000, func(ctx context.Context, underWay func()) {
+				a.hold(ctx, n, underWay, time.Second, func(conn net.Conn, round int) bool {
 					_, err := conn.Write(command[round%len(command) : round%len(command)+1])
 					return err == nil
 				})
@@ -411,8 +422,8 @@ func TestDeafClients(t *testing.T) {
 			a := startTarget(t, args...)
 			g, base := a.good(login), a.resident()
 			commands := bytes.Repeat([]byte("ECHO "+strings.Repeat("x", 1000)+"\r\n"), 50)
-			most := a.during(g, 2000, func(ctx context.Context) {
-				a.hold(ctx, n, 100*time.Millisecond, func(conn net.Conn, _ int) bool {
+			most := a.during(g, 2000, func(ctx context.Context, underWay func()) {
+				a.hold(ctx, n, underWay, 100*time.Millisecond, func(conn net.Conn, _ int) bool {
 					_ = conn.SetWriteDeadline(time.Now().Add(100 * time.Millisecond))
 					_, err := conn.Write(commands)
 					return err == nil || os.IsTimeout(err)
@@ -429,7 +440,8 @@ func TestDeafClients(t *testing.T) {
 func TestHugeLengths(t *testing.T) {
 	a := startTarget(t)
 	g, base := a.good(""), a.resident()
-	most := a.during(g, 2000, func(ctx context.Context) {
+	most := a.during(g, 2000, func(ctx context.Context, underWay func()) {
+		underWay()
 		for ctx.Err() == nil {
 			for _, in := range []string{"*1000000000\r\n", "*2\r\n$4\r\nECHO\r\n$2147483647\r\n", "*1024\r\n" + strings.Repeat("$65536\r\n", 3), "*99999999999999999999\r\n"} {
 				if conn := a.dial(); conn != nil {
@@ -450,7 +462,8 @@ func TestReconnectStorm(t *testing.T) {
 	g, base := a.good(""), a.resident()
 	var connected atomic.Int64
 	var storm time.Duration
-	most := a.during(g, 2000, func(ctx context.Context) {
+	most := a.during(g, 2000, func(ctx context.Context, underWay func()) {
+		underWay()
 		start := time.Now()
 		defer func() { storm = time.Since(start) }()
 		var all sync.WaitGroup
