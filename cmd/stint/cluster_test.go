@@ -73,6 +73,16 @@ func TestClusterImport(t *testing.T) {
 			t.Errorf("%v: %s", err, output)
 		}
 	})
+	t.Run("a node's directory for a server alone", func(t *testing.T) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "node.json"), []byte(`{"node":"a","incarnation":"x"}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		output, err := exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", dir).CombinedOutput()
+		if err == nil || !strings.Contains(string(output), "holds what a node of a cluster keeps") {
+			t.Errorf("%v: %s", err, output)
+		}
+	})
 	nodes := testserver.StartCluster(t, program, 3, "--cluster-import", old)
 	for i, node := range nodes {
 		eventually(t, node, "RL.POLICY LIST", `["p"]`)

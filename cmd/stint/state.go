@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server"
@@ -28,6 +30,9 @@ func openState(cfg config.Config, store *engine.Store, log *slog.Logger) (*state
 	if cfg.IsCluster() {
 		return join(cfg, store, log)
 	}
+	if err := refuseNode(cfg.Dir); err != nil {
+		return nil, err
+	}
 	kept, err := keep(cfg, store, log)
 	if err != nil {
 		return nil, err
@@ -42,6 +47,14 @@ func openState(cfg config.Config, store *engine.Store, log *slog.Logger) (*state
 		s.told = fmt.Sprintf("limits are kept in %s (--durability %s); read %d states from there", cfg.Dir, cfg.Durability, kept.found.Keys)
 	}
 	return s, nil
+}
+
+// refuseNode refuses the directory of a cluster's node to a server alone: it would begin there with nothing.
+func refuseNode(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, nodeFile)); dir == "" || err != nil {
+		return nil
+	}
+	return usagef("%s holds what a node of a cluster keeps: start it as one, with node-id and cluster-listen, or name another dir", dir)
 }
 
 // failing is a context that ends with ctx, or with the reason when the state cannot go on.

@@ -24,6 +24,7 @@ func TestClusterContradictions(t *testing.T) {
 		{"no directory", func(c *Config) { c.Dir = "" }, []string{"name one with dir"}},
 		{"no peers", func(c *Config) { c.ClusterPeers = nil }, []string{"cluster-peers", "127.0.0.1:7379"}},
 		{"peers without itself", func(c *Config) { c.ClusterListen = "127.0.0.1:7399" }, []string{"does not name this node", "127.0.0.1:7399", "cluster-advertise"}},
+		{"itself by another name", func(c *Config) { c.ClusterPeers[0] = "localhost:7379" }, []string{"does not name this node", "127.0.0.1:7379"}},
 		{"advertised as another", func(c *Config) { c.ClusterAdvertise = "127.0.0.1:1" }, []string{"reach at 127.0.0.1:1"}},
 		{"a peer twice", func(c *Config) { c.ClusterPeers[2] = "localhost:7379" }, []string{"names localhost:7379 twice"}},
 		{"every interface", func(c *Config) { c.ClusterListen = ":7379" }, []string{"every interface", "cluster-advertise"}},
@@ -73,7 +74,7 @@ func TestNodesThatAreFine(t *testing.T) {
 		"expects a majority": func(c *Config) { c.BootstrapExpect = 2 },
 		"in a container": func(c *Config) {
 			c.ClusterListen, c.ClusterAdvertise, c.ClusterInsecure = ":7379", "stint-1:7379", true
-			c.ClusterPeers = []string{"Stint-1:7379", "stint-2:7379", "stint-3:7379"}
+			c.ClusterPeers = []string{"stint-1:7379", "stint-2:7379", "stint-3:7379"}
 		},
 		"with TLS": func(c *Config) {
 			c.ClusterListen, c.ClusterTLSCert, c.ClusterTLSKey, c.ClusterTLSCA = "10.0.0.7:7379", "a", "b", "c"
