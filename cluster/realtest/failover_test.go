@@ -3,6 +3,8 @@ package realtest
 import (
 	"cmp"
 	"flag"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync"
@@ -97,7 +99,7 @@ func TestFailover(t *testing.T) {
 			if err := leader.end(how); err != nil {
 				t.Error(err)
 			}
-			await(t, "answers after the leader has gone", func() bool { return probes[0].answers() > 1000 && probes[1].answers() > 1000 })
+			await(t, "answers after the leader has gone", func() bool { return probes[0].answers() > 200 && probes[1].answers() > 200 })
 			stopped.Store(true)
 			running.Wait()
 			silences = append(silences, max(probes[0].longest, probes[1].longest))
@@ -152,54 +154,64 @@ func TestRejoin(t *testing.T) {
 	away := c.notLeader()
 	_ = away.end(syscall.SIGTERM)
 	leader := c.leader()
+	var decided atomic.Int64
 	var all sync.WaitGroup
-	var left atomic.Int64
-	left.Store(*missed)
 	for i := range 8 {
 		all.Go(func() {
-			conn, err := dial(leader.client)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer conn.Close()
-			const depth = 500
-			commands := make([][]string, depth)
-			for left.Add(-depth) > -depth {
-				for j := range commands {
-					key := "rejoin:" + strconv.FormatInt((left.Load()*int64(1+i)+int64(j))%100_003, 10)
-					commands[j] = []string{"TB.ACQUIRE", key, "30000", "1/1d"}
-				}
-				if err := conn.send(commands...); err != nil {
+			for seed := uint64(i); decided.Load() < *missed && !t.Failed(); seed += 8 {
+				if err := decideMany(leader, rand.New(rand.NewPCG(seed, 0)), &decided); err != nil && !isUncertain(err) && !isRefused(err) {
 					t.Error(err)
-					return
-				}
-				for range commands {
-					if _, err := readReply(conn.in); err != nil {
-						t.Error(err)
-						return
-					}
 				}
 			}
 		})
 	}
 	all.Wait()
-	applied, err := ask(leader.client, "RAFT", "INFO")
-	if err != nil {
-		t.Fatal(err)
+	if t.Failed() {
+		return
 	}
-	index, _ := strconv.ParseInt(applied.field("applied_index"), 10, 64)
+	index := c.applied(c.leader())
 	began := time.Now()
 	away.start(t)
-	await(t, "the node to catch up", func() bool {
-		r, err := ask(away.client, "RAFT", "INFO")
-		at, _ := strconv.ParseInt(r.field("applied_index"), 10, 64)
-		return err == nil && at >= index
-	})
-	t.Logf("a node that missed %d decisions had them all %v after it was started", *missed, time.Since(began).Round(time.Millisecond))
+	await(t, "the node to catch up", func() bool { return c.applied(away) >= index })
+	t.Logf("a node that missed %d decisions had them all %v after it was started", decided.Load(), time.Since(began).Round(time.Millisecond))
 	c.awaitAll(startTimeout)
-	const key = "rejoin:1"
-	if a, b := c.state(away, key), c.state(leader, key); a != b {
-		t.Errorf("it has %s for %s, and the leader %s", a, key, b)
+	for i := range 50 {
+		key := fmt.Sprint("rejoin:", i)
+		await(t, "the node to hold what the leader does for "+key, func() bool { return c.state(away, key) == c.state(c.leader(), key) })
 	}
+}
+
+// decideMany has a node grant tokens, many in a pipeline, until one is not, and counts them.
+func decideMany(n *node, r *rand.Rand, decided *atomic.Int64) error {
+	c, err := dial(n.client)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	commands := make([][]string, 500)
+	for decided.Load() < *missed {
+		for i := range commands {
+			commands[i] = []string{"TB.ACQUIRE", "rejoin:" + strconv.Itoa(r.IntN(100_000)), "30000", "1/1d"}
+		}
+		if err := c.send(commands...); err != nil {
+			return err
+		}
+		for range commands {
+			if _, err := readReply(c.in); err != nil {
+				return err
+			}
+			decided.Add(1)
+		}
+	}
+	return nil
+}
+
+// applied is how far in the log a node is, -1 if it does not say.
+func (c *processes) applied(n *node) int64 {
+	r, err := ask(n.client, "RAFT", "INFO")
+	at, atErr := strconv.ParseInt(r.field("applied_index"), 10, 64)
+	if err != nil || atErr != nil {
+		return -1
+	}
+	return at
 }
