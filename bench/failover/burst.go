@@ -17,8 +17,9 @@ const (
 	killAfter = keys * limit / 2
 	// pace is how long a client waits between requests, so that the burst is not over before the kill.
 	pace = time.Millisecond
-	// patience is how long a round may take after the kill; Sentinel's own timeout of a failover is three minutes.
-	patience = 4 * time.Minute
+	// patience is how long a round may take after the kill: when an election of its own fails, Sentinel waits for six minutes
+	// before the next, which is twice its failover-timeout.
+	patience = 8 * time.Minute
 )
 
 // outcome is what clients saw of one kill.
