@@ -3,6 +3,7 @@ package persistence
 import (
 	"bytes"
 	"errors"
+	"io"
 	"slices"
 )
 
@@ -85,6 +86,41 @@ func (c chain) isFounded(number uint64) (bool, error) {
 	}
 	durable, err := c.told(number, 0)
 	return max(durable, claims) >= headerBytes, err
+}
+
+// isLeftOut reports whether a start leaves a journal out: it goes on from an end that is not there, and nothing tells that
+// its first sync, before which that end was to be durable, was over.
+func (c chain) isLeftOut(number uint64) (bool, error) {
+	l, err := c.lineage(number)
+	if err != nil || l.ended == 0 || !slices.Contains(c.numbers, l.before) {
+		return false, err
+	}
+	if founded, err := c.isFounded(number); founded || err != nil {
+		return false, err
+	}
+	end, err := c.end(l.before)
+	return end < l.ended, err
+}
+
+// end is up to where a start reads a journal, 0 if it leaves it out.
+func (c chain) end(number uint64) (int64, error) {
+	if leftOut, err := c.isLeftOut(number); leftOut || err != nil {
+		return 0, err
+	}
+	name := fileName(journalPrefix, number)
+	in, err := c.fs.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	blocks, err := newBlockReader(name, in, journalMagic)
+	for err == nil {
+		_, err = blocks.next()
+	}
+	if _, damaged := errors.AsType[*DamageError](err); damaged || err == io.EOF {
+		err = nil
+	}
+	return blocks.offset, err
 }
 
 // isTorn reports whether nothing tells that the damaged place, from which on a journal holds tail, had been synced.

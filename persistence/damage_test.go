@@ -238,6 +238,71 @@ func TestFilesThatAreRefused(t *testing.T) {
 	}
 }
 
+// A power loss while a journal and the one after it are on their way to the disk leaves a torn end, and that goes with what
+// was built on it; once anything says that the end was durable, its loss is damage.
+func TestJournalBehindATornEnd(t *testing.T) {
+	d, s := diskOf(nil), engine.New(engine.Options{Shards: 1})
+	defer s.Close()
+	k, err := NewKeeper(Options{FS: d, Store: s, Clock: func() int64 { return someTime }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(key string) {
+		s.Apply(someTime, []engine.Op{{Key: []byte(key), Limit: tokenLimits[0], Tokens: 1}}, make([]engine.Result, 1))
+		if _, err := k.writeChanges(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, key := range []string{"a", "b", "c", "d"} {
+		write(key)
+		if key == "c" {
+			continue
+		}
+		if err := k.rotate(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first, second, third := fileName(journalPrefix, 0), fileName(journalPrefix, 1), fileName(journalPrefix, 2)
+	unsynced := d.contents()
+	if err := k.journal.sync(); err != nil {
+		t.Fatal(err)
+	}
+	write("e")
+	for _, c := range []struct {
+		what    string
+		files   map[string][]byte
+		damaged bool
+	}{{"before a sync", unsynced, false}, {"after it", d.contents(), true}} {
+		files := maps.Clone(c.files)
+		files[first] = files[first][:headerBytes]
+		torn, behind := map[string]bool{}, int64(-headerBytes)
+		for name := range files {
+			behind += int64(len(files[name]))
+			report, err := Inspect(diskOf(files), name, func(Record) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			torn[name] = report.Torn
+			if report.Whole() == (c.damaged && name == first) {
+				t.Errorf("%s: inspecting %s: %+v", c.what, name, report)
+			}
+		}
+		if !c.damaged && (torn[first] || !torn[second] || !torn[third]) || c.damaged && (torn[second] || torn[third]) {
+			t.Errorf("%s: torn: %v", c.what, torn)
+		}
+		_, got, found, err := recoverFiles(files, false)
+		damage, isDamage := errors.AsType[*DamageError](err)
+		switch {
+		case isDamage != c.damaged:
+			t.Errorf("%s: %v", c.what, err)
+		case isDamage && (damage.Name != first || damage.Offset != headerBytes):
+			t.Errorf("%s: %v", c.what, err)
+		case !isDamage && (len(got) > 0 || found.CutBytes != behind):
+			t.Errorf("%s: recovered %v, cut %d bytes", c.what, got, found.CutBytes)
+		}
+	}
+}
+
 // blockOf is a whole block that holds records.
 func blockOf(number uint64, offset int64, records []byte) []byte {
 	return sealBlock(append(make([]byte, blockHead+payloadHead), records...), number, offset)

@@ -96,6 +96,7 @@ var (
 	errShorter  = errors.New("ends before what had been synced to disk")
 	errRenamed  = errors.New("has the number of another file in it: it was renamed, or damaged")
 	errMissing  = errors.New("follows a journal that is missing")
+	errLeftOut  = errors.New("goes on from an end that a crash has torn")
 )
 
 // DamageError says where a file is damaged.

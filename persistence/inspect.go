@@ -108,6 +108,10 @@ func (i *inspection) read(dir FS) error {
 		switch {
 		case r.Journal:
 			r.Bytes = blocks.offset // without the room behind them
+			if leftOut, e := journals.isLeftOut(blocks.number); leftOut || e != nil {
+				r.Torn, r.Damage = leftOut, &DamageError{r.Name, 0, errLeftOut}
+				return e
+			}
 			err = journals.endsWhole(blocks)
 		case !i.ended:
 			err = blocks.damage(errCutShort)
