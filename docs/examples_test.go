@@ -153,7 +153,7 @@ func (e *examples) output(c *exec.Cmd, stdin string) string {
 func (e *examples) console(b block) (got, want string) {
 	commands, wants := split(b.lines, "$ ")
 	for i, command := range commands {
-		shell := exec.Command("sh", "-c", command)
+		shell := exec.Command("sh", "-c", strings.ReplaceAll(command, "127.0.0.1:6379", "127.0.0.1:"+e.port))
 		shell.Dir = e.dir
 		got += "$ " + command + "\n" + e.output(shell, "")
 		want += "$ " + command + "\n" + wants[i]

@@ -34,6 +34,19 @@ var otherFlags = map[string]string{
 	"--pass":    "redis-cli",
 
 	"--no-auth-warning": "redis-cli",
+
+	"--token": "stint top",
+	"--every": "stint top",
+	"--once":  "stint top",
+
+	"--server":      "stint bench",
+	"--connections": "stint bench",
+	"--pipeline":    "stint bench",
+	"--keys":        "stint bench",
+	"--rate":        "stint bench",
+	"--json":        "stint bench",
+	"--duration":    "stint bench",
+	"--alive":       "stint health",
 }
 
 var (

@@ -24,6 +24,10 @@ func (p *process) help(_ context.Context, args []string) error {
 			_, err = fmt.Fprint(p.stdout, inspectUsage)
 		} else if err == nil && cmd.name == "top" {
 			_, err = fmt.Fprint(p.stdout, topUsage)
+		} else if err == nil && cmd.name == "health" {
+			_, err = fmt.Fprint(p.stdout, healthUsage)
+		} else if err == nil && cmd.name == "bench" {
+			_, err = fmt.Fprint(p.stdout, benchUsage)
 		} else if err == nil {
 			_, err = fmt.Fprintf(p.stdout, "stint %s: %s\n", cmd.name, cmd.summary)
 		}

@@ -3,6 +3,8 @@
 //	stint [server] [flags]   start a server
 //	stint inspect PATH…      show and check files of state
 //	stint top [flags]        show what a server is doing
+//	stint health             ask a server whether it answers
+//	stint bench [flags]      measure a server under load
 //	stint version            print the version
 //	stint help [command]     explain
 //
@@ -62,6 +64,8 @@ func commands() []command {
 		{"server", "start a server (also without any command)", (*process).server},
 		{"inspect", "show, check and dump the files in which a server keeps its state", (*process).inspect},
 		{"top", "show what a server is doing, in a terminal", (*process).top},
+		{"health", "ask a server whether it answers requests", (*process).health},
+		{"bench", "measure a server under load", (*process).bench},
 		{"version", "print the version", (*process).version},
 		{"help", "explain a command", (*process).help},
 	}

@@ -20,7 +20,8 @@ func play(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestHelpText(t *testing.T) {
-	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help", "inspect_help.txt": "inspect --help", "top_help.txt": "top --help"} {
+	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help", "inspect_help.txt": "inspect --help", "top_help.txt": "top --help",
+		"health_help.txt": "health --help", "bench_help.txt": "bench --help"} {
 		code, got, stderr := play(t, strings.Fields(args)...)
 		if code != exitOK || stderr != "" {
 			t.Errorf("%s: exit %d, %s", args, code, stderr)

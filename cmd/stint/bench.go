@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+const benchUsage = `Usage: stint bench [flags] [COMMAND ARGUMENT...]
+
+Sends a command again and again and measures how long the replies take. Without
+a COMMAND it is TB.ACQUIRE bench:{key} 100 100/s; {key} stands for a number
+below --keys, chosen by lot for each request. What it takes is really taken:
+use keys that nobody else needs.
+
+  --server ADDRESS    HOST:PORT or unix:/path [default 127.0.0.1:6379]
+  --user NAME         who to log in as, if not default
+  --password TEXT     rather set REDISCLI_AUTH, which other users of the machine
+                      do not see
+  --connections N     1 to 10000 [default 50]
+  --pipeline N        requests sent together on a connection, 1 to 1000
+                      [default 1]
+  --keys N            [default 100000]
+  --duration DURATION 100ms to 1h [default 10s]
+  --rate N            requests a second, over all connections, each due at a
+                      time fixed beforehand; 0 is as many as go [default 0]
+  --json              print one JSON object
+
+With --rate, latency counts from when a request was due: if the server stalls,
+so do all the requests that would have been sent meanwhile, and they count.
+Without, the next request waits for the reply to the last one, so a stall is
+counted once however many requests it kept away; take such latencies for the
+server's at its busiest, not for what users see.
+
+Exit code 1: the server can't be reached, hung up, or answered with an error.
+`
+
+// benchPlan is what a run is to do.
+type benchPlan struct {
+	Server      string   `json:"server"`
+	Command     []string `json:"command"`
+	Connections int      `json:"connections"`
+	Pipeline    int      `json:"pipeline"`
+	Keys        int64    `json:"keys"`
+	Rate        float64  `json:"rate"` // requests a second; 0 is as many as go
+
+	duration       time.Duration
+	user, password string
+	dial           func(ctx context.Context) (net.Conn, error)
+}
+
+// bench is the command `stint bench`.
+func (p *process) bench(ctx context.Context, args []string) error {
+	plan, asJSON, err := p.readBench(args)
+	if errors.Is(err, pflag.ErrHelp) {
+		_, err = fmt.Fprint(p.stdout, benchUsage)
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	network, address := "tcp", plan.Server
+	if path, is := strings.CutPrefix(address, "unix:"); is {
+		network, address = "unix", path
+	}
+	plan.dial = func(ctx context.Context) (net.Conn, error) {
+		return (&net.Dialer{Timeout: benchTimeout}).DialContext(ctx, network, address)
+	}
+	outcome, err := plan.run(ctx)
+	if err != nil {
+		return err
+	}
+	if err := outcome.print(p.stdout, asJSON); err != nil {
+		return err
+	}
+	if outcome.Errors > 0 {
+		return fmt.Errorf("%d of %d requests were answered with an error, the first: %s", outcome.Errors, outcome.Requests, outcome.FirstError)
+	}
+	return nil
+}
+
+// readBench reads the flags and the command.
+func (p *process) readBench(args []string) (plan *benchPlan, asJSON bool, err error) {
+	plan = &benchPlan{}
+	set := pflag.NewFlagSet("stint bench", pflag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.Usage = func() {}
+	set.SetInterspersed(false) // what follows the command is the command's
+	set.StringVar(&plan.Server, "server", "127.0.0.1:6379", "")
+	set.StringVar(&plan.user, "user", "default", "")
+	set.StringVar(&plan.password, "password", p.variable("REDISCLI_AUTH"), "")
+	set.IntVar(&plan.Connections, "connections", 50, "")
+	set.IntVar(&plan.Pipeline, "pipeline", 1, "")
+	set.Int64Var(&plan.Keys, "keys", 100_000, "")
+	set.DurationVar(&plan.duration, "duration", 10*time.Second, "")
+	set.Float64Var(&plan.Rate, "rate", 0, "")
+	set.BoolVar(&asJSON, "json", false, "")
+	if err := set.Parse(args); errors.Is(err, pflag.ErrHelp) {
+		return nil, false, err
+	} else if err != nil {
+		return nil, false, usagef("%w; 'stint bench --help' explains", err)
+	}
+	plan.Command = set.Args()
+	if len(plan.Command) == 0 {
+		plan.Command = []string{"TB.ACQUIRE", "bench:{key}", "100", "100/s"}
+	}
+	return plan, asJSON, plan.check()
+}
+
+func (plan *benchPlan) check() error {
+	_, _, err := net.SplitHostPort(plan.Server)
+	switch {
+	case err != nil && !strings.HasPrefix(plan.Server, "unix:"):
+		return usagef("--server: must be HOST:PORT or unix:/path, got '%s'", plan.Server)
+	case plan.Connections < 1 || plan.Connections > 10_000:
+		return usagef("--connections: must be 1 to 10000, got %d", plan.Connections)
+	case plan.Pipeline < 1 || plan.Pipeline > 1000:
+		return usagef("--pipeline: must be 1 to 1000, got %d", plan.Pipeline)
+	case plan.Keys < 1:
+		return usagef("--keys: must be at least 1, got %d", plan.Keys)
+	case plan.duration < 100*time.Millisecond || plan.duration > time.Hour:
+		return usagef("--duration: must be 100ms to 1h, got %s", plan.duration)
+	case !(plan.Rate == 0 || plan.Rate >= 1 && plan.Rate <= 1e8):
+		return usagef("--rate: must be 1 to 100000000, or 0 for as many as go, got %v", plan.Rate)
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/stintdb/stint/server/config"
+)
+
+const healthUsage = `Usage: stint health [--admin HOST:PORT] [--alive]
+
+Asks a server whether it answers requests: for health checks of containers that
+have no shell and no curl. It prints the answer.
+
+  --admin HOST:PORT   the server's --admin [default STINT_ADMIN, or
+                      127.0.0.1:6380]; an address that is every interface is
+                      asked on the loopback one
+  --alive             ask only whether the process is alive (/healthz), not
+                      whether it answers requests (/readyz)
+
+Exit code 0: yes. 1: no, or no answer within 5 seconds.
+`
+
+// healthTimeout is how long the answer may take.
+const healthTimeout = 5 * time.Second
+
+// health is the command `stint health`.
+func (p *process) health(ctx context.Context, args []string) error {
+	set := pflag.NewFlagSet("stint health", pflag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.Usage = func() {}
+	address := set.String("admin", cmp.Or(p.variable("STINT_ADMIN"), config.Default().Admin), "")
+	alive := set.Bool("alive", false, "")
+	switch err := set.Parse(args); {
+	case errors.Is(err, pflag.ErrHelp):
+		_, err = fmt.Fprint(p.stdout, healthUsage)
+		return err
+	case err != nil:
+		return usagef("%w; 'stint health --help' explains", err)
+	case set.NArg() > 0:
+		return usagef("health takes flags only, got '%s'; 'stint health --help' explains", set.Arg(0))
+	}
+	host, port, err := net.SplitHostPort(*address)
+	if err != nil {
+		return usagef("--admin: must be HOST:PORT, such as %s, got '%s'", config.Default().Admin, *address)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	path := "/readyz"
+	if *alive {
+		path = "/healthz"
+	}
+	return p.askHealth(ctx, "http://"+net.JoinHostPort(host, port)+path)
+}
+
+// askHealth prints what a URL answers; anything but 200 is an error.
+func (p *process) askHealth(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	direct := &http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}} // the machine's proxy has no part in it
+	response, err := direct.Do(request)
+	if err != nil {
+		return fmt.Errorf("the server does not answer: %w", err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 4096))
+	said := strings.TrimSpace(string(body))
+	if err != nil || response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s: %s", url, response.Status, said)
+	}
+	_, err = fmt.Fprintln(p.stdout, said)
+	return err
+}
