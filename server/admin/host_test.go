@@ -160,6 +160,7 @@ func (h *host) dial() net.Conn {
 // do has commands carried out on a connection and waits for their replies, which it returns.
 func (h *host) do(conn net.Conn, commands ...string) string {
 	h.Helper()
+	_ = conn.SetDeadline(time.Now().Add(giveUp))
 	if _, err := conn.Write(frames(append(commands, "ECHO the-end")...)); err != nil {
 		h.Fatal(err)
 	}

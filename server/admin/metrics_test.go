@@ -106,8 +106,8 @@ func (h *host) happen() (stop func()) {
 	_, _ = watching.Write(frames("MONITOR"))
 	slow := h.dial()
 	large := "ECHO " + strings.Repeat("x", 100_000)
-	for range 400 { // more than the kernel keeps for those who do not read
-		h.do(c, large)
+	for h.scrape()["stint_monitor_dropped_total"] == 0 { // until the kernel keeps no more for who does not read
+		h.do(c, large, large, large, large, large, large, large, large)
 	}
 	_ = slow.SetWriteDeadline(time.Now().Add(2 * time.Second))
 	h.do(c, "CONFIG SET output-timeout 100ms")
