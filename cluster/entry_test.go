@@ -147,7 +147,7 @@ func TestStrangers(t *testing.T) {
 	if err := p.listen("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	go p.run()
+	p.ended.Go(p.run)
 	defer p.halt()
 	frame := func(g string) string { return string(sealFrame(append(make([]byte, 4), g...))) }
 	for name, sent := range map[string]string{

@@ -26,6 +26,9 @@ func (n *Node) keepCompany(ctx context.Context) {
 		}
 		n.remember()
 		n.keepClock()
+		if snapshots, err := n.disk.Snapshots().List(); err == nil && len(snapshots) > 0 { // it reads a directory
+			n.lastSnapshot.Store(snapshots[0].Index)
+		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

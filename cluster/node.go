@@ -71,6 +71,8 @@ type Node struct {
 	clockKept  int64                  // the fsm's time when the clock was kept last
 	lastLeader atomic.Pointer[string] // where the last leader known was
 
+	lastSnapshot atomic.Uint64 // index of the log
+
 	mu      sync.Mutex
 	reports map[raft.ServerID]report // the last of each other node
 	said    map[string]time.Duration // when logOnce said what
@@ -127,7 +129,7 @@ func Open(o Options) (*Node, error) {
 		n.ended.Go(func() { run(n.ctx) })
 	}
 	n.ended.Go(n.proposer.run)
-	n.ended.Go(n.peers.run)
+	n.peers.ended.Go(n.peers.run)
 	return n, nil
 }
 

@@ -77,9 +77,7 @@ func (n *Node) Status() Status {
 	for i := range n.counts.latency.counts {
 		s.LatencyCounts = append(s.LatencyCounts, n.counts.latency.counts[i].Load())
 	}
-	if snapshots, err := n.disk.Snapshots().List(); err == nil && len(snapshots) > 0 {
-		s.LastSnapshotIndex = snapshots[0].Index
-	}
+	s.LastSnapshotIndex = n.lastSnapshot.Load()
 	leader := n.leaderAddress()
 	if s.State == Leader {
 		leader = n.opt.Advertise
