@@ -21,6 +21,7 @@ type journal struct {
 	broken  bool // a sync failed: nothing written since the one before can be trusted to be there
 	vouched bool // a block says that the header is durable
 	retryAt int64
+	tried   uint64 // to begin the next one
 	enc     encoder
 
 	before      *journal // what the first sync has to make durable as well, nil after it
@@ -55,7 +56,8 @@ func (j *journal) follow() (*journal, error) {
 	if j.broken {
 		l.ended = l.durable
 	}
-	next, err := createJournal(j.fs, j.number+1, l)
+	j.tried++ // an attempt that failed may have left a header: no other takes its number
+	next, err := createJournal(j.fs, j.number+j.tried, l)
 	if err != nil {
 		return nil, err
 	}

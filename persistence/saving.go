@@ -140,8 +140,7 @@ func (k *Keeper) rotate() error {
 	if k.journal.broken {
 		next.tellPolicies(k.Store, k.Clock())
 	}
-	k.number++
-	k.journal, k.older = next, 0
+	k.number, k.journal, k.older = next.number, next, 0
 	return nil
 }
 
