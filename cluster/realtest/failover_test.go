@@ -127,7 +127,7 @@ func await(t *testing.T, what string, so func() bool) {
 // Nodes that are restarted in turn, as for a new version, fail at most one request in ten thousand. Requests that were on
 // their way to the node that ends, on connections that it closes, are told apart: no server can answer these.
 func TestRollingRestart(t *testing.T) {
-	c := startCluster(t)
+	c := startCluster(t, "--cluster-heartbeat", "1s") // handing over does not wait for it, and a busy machine elects nobody else
 	w := &world{processes: c}
 	l := startLoad(c, *seed)
 	for _, name := range c.names {
