@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"bench":       {},
 	"clients":     {},
 	"docker":      {},
+	"packaging":   {"server"}, // tests, which read settings as the server does
 	"internal":    {}, // what several tests are made with
 }
 
