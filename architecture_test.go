@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"clients":     {},
 	"docker":      {},
 	"packaging":   {"server"}, // tests, which read settings as the server does
-	"internal":    {}, // what several tests are made with
+	"internal":    {},         // what several tests are made with
 }
 
 // within are narrower rules for packages inside a part.
