@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -269,8 +268,11 @@ func (n *Node) handOver(transfer func() raft.Future) error {
 	if r == nil {
 		return errNoLeader
 	}
-	r.barred.Store(math.MaxInt64)
-	defer func() { r.barred.Store(int64(n.clock.mono() + raftTimeout + n.opt.Heartbeat)) }()
+	n.offers.Add(1)
+	defer func() {
+		n.barred.Store(int64(n.clock.mono() + raftTimeout + n.opt.Heartbeat))
+		n.offers.Add(-1)
+	}()
 	r.until.Store(0)
 	return transfer().Error()
 }

@@ -63,8 +63,14 @@ type Node struct {
 	waits     waitlist
 	counts    *counts
 
-	reign    atomic.Pointer[reign] // while this node leads
-	changing chan struct{}         // holds one token while members are being changed
+	reign atomic.Pointer[reign] // while this node leads
+	// After leadership was offered to another node, that one may be elected before the others' time is out. So while an
+	// offer is open, which Raft may only carry out when this node leads the next time, and until barred on the monotonic
+	// clock, the lease is not renewed.
+	offers atomic.Int64
+	barred atomic.Int64
+
+	changing chan struct{} // holds one token while members are being changed
 
 	remembered string                 // the cluster's id as it was kept at the last run
 	kept       string                 // and at this one; this and the next belong to keepCompany

@@ -13,10 +13,6 @@ import (
 type reign struct {
 	term  uint64
 	until atomic.Int64 // of the lease, on the monotonic clock
-
-	// barred is the time, on the monotonic clock, until which the lease is not renewed: after leadership was offered to
-	// another, that node may be elected before the others' time is out.
-	barred atomic.Int64
 }
 
 // holds reports whether nobody else can lead at a time on the monotonic clock.
@@ -110,7 +106,7 @@ func (n *Node) renew(ctx context.Context, term uint64) {
 	}
 	if r := n.reign.Load(); r != nil && r.term == term && n.raft.CurrentTerm() == term {
 		r.until.Store(int64(asked + n.leaseTime()))
-		if r.barred.Load() > int64(asked) { // looked at last, as it may have been set meanwhile
+		if n.offers.Load() > 0 || n.barred.Load() > int64(asked) { // looked at last, as it may have been set meanwhile
 			r.until.Store(0)
 		}
 	}
