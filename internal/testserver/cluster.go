@@ -19,7 +19,7 @@ func StartCluster(t testing.TB, program string, nodes int, options ...string) (a
 	for i, own := range peers {
 		addresses = append(addresses, Start(t, program, append([]string{
 			"--node-id", fmt.Sprint("node", i+1), "--cluster-listen", own, "--cluster-peers", strings.Join(peers, ","), "--dir", "state",
-			"--admin", "",
+			"--admin", "", "--cluster-heartbeat", "1s", // on a busy machine nobody is to be elected but where a test means it
 		}, options...)...))
 	}
 	for _, address := range addresses {

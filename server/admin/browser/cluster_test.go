@@ -17,7 +17,7 @@ func TestFailover(t *testing.T) {
 	nodes := map[string]*process{}
 	for i := range size {
 		id := string(rune('a' + i))
-		nodes[id] = start(t, "--dir", t.TempDir(), "--node-id", id, "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers, ","))
+		nodes[id] = start(t, "--dir", t.TempDir(), "--node-id", id, "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers, ","), "--cluster-heartbeat", "1s")
 	}
 	for id, p := range nodes {
 		until(t, "a leader is known to "+id, func() bool { return sums(t, p.admin)["stint_raft_has_leader"] == 1 })

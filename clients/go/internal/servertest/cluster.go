@@ -37,7 +37,7 @@ func StartCluster(flags ...string) (*Cluster, error) {
 	for i := range size {
 		all := append([]string{
 			"--node-id", fmt.Sprint("n", i), "--cluster-listen", between[i], "--cluster-peers", strings.Join(between, ","),
-			"--bootstrap-expect", fmt.Sprint(size), "--dir", filepath.Join(folder, fmt.Sprint(i)),
+			"--bootstrap-expect", fmt.Sprint(size), "--dir", filepath.Join(folder, fmt.Sprint(i)), "--cluster-heartbeat", "1s",
 		}, flags...)
 		go func() {
 			server, err := Start(all...)
