@@ -145,7 +145,7 @@ func (n *Node) connectParts() {
 		network: n.opt.Network, address: n.opt.Advertise, log: n.log, hello: n.greeting, known: n.idAt,
 		serve: map[byte]func(net.Conn){forCalls: n.serveCalls, forControl: n.serveControl},
 	}
-	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.stamp, n.forwarder.back)
+	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.stamp, n.forwarder.back, &n.asked)
 	n.proposer.counts = n.counts
 	n.fsm = &fsm{store: n.opt.Store, clock: n.clock, own: n.proposer.take, ownID: n.proposer.id, log: n.log, fail: n.fail, counts: n.counts}
 	n.fsm.known.Store(&register{Members: map[raft.ServerID]member{}})
@@ -375,6 +375,7 @@ func (n *Node) Close() error {
 func (n *Node) letAnswer() {
 	answered := make(chan struct{})
 	go func() {
+		n.proposer.ended.Wait() // it asks no more then
 		n.asked.Wait()
 		close(answered)
 	}()

@@ -43,6 +43,7 @@ type proposer struct {
 	slots chan struct{}
 	stop  chan struct{}
 	ended sync.WaitGroup
+	asked *sync.WaitGroup // what Raft still has to answer
 }
 
 // entry is one entry of the log on its way: calls[i] is the i-th group.
@@ -54,9 +55,9 @@ type entry struct {
 	done   chan error // of an entry that is no decision
 }
 
-func newProposer(apply func([]byte) raft.ApplyFuture, stamp func() int64, back func(*call)) *proposer {
+func newProposer(apply func([]byte) raft.ApplyFuture, stamp func() int64, back func(*call), asked *sync.WaitGroup) *proposer {
 	return &proposer{
-		id: rand.Uint64(), apply: apply, stamp: stamp, back: back, inFlight: map[uint64]*entry{},
+		id: rand.Uint64(), apply: apply, stamp: stamp, back: back, asked: asked, inFlight: map[uint64]*entry{},
 		wake: make(chan struct{}, 1), slots: make(chan struct{}, entriesInFlight), stop: make(chan struct{}),
 	}
 }
@@ -131,7 +132,7 @@ func (p *proposer) run() {
 		began := time.Now()
 		future := p.apply(e.buf)
 		p.counts.proposed.Add(1)
-		p.ended.Go(func() {
+		p.asked.Go(func() {
 			err := future.Error()
 			if err == nil {
 				p.counts.latency.observe(time.Since(began))
