@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -52,6 +53,15 @@ func (c *call) isOpen() bool { return c.state.Load() != callClaimed }
 // fail answers a call that nobody answers yet with an error: status if nothing of it was decided for certain. It returns
 // the status that was told, or OK if the call was answered already.
 func (c *call) fail(status engine.Status) engine.Status {
+	told := c.end(status)
+	if told != engine.OK {
+		c.batch.Done()
+	}
+	return told
+}
+
+// end is fail for a call whose batch is not waited for yet.
+func (c *call) end(status engine.Status) engine.Status {
 	won, sent := c.claim()
 	if !won {
 		return engine.OK
@@ -59,9 +69,13 @@ func (c *call) fail(status engine.Status) engine.Status {
 	if sent && c.changes {
 		status = engine.Uncertain
 	}
-	c.each(func(_ *engine.Op, res *engine.Result) { res.Status, res.Allowed = status, false })
-	c.batch.Done()
+	c.refuse(status)
 	return status
+}
+
+// refuse fills in what is not answered yet with an error. Only who has claimed the call, or not published it yet, may.
+func (c *call) refuse(status engine.Status) {
+	c.each(func(_ *engine.Op, res *engine.Result) { res.Status, res.Allowed = status, false })
 }
 
 // each calls visit for every operation not answered yet. Only who has claimed the call, or not published it yet, may.
@@ -88,14 +102,19 @@ func (c *call) count() {
 
 // waitlist holds the calls under way in the order they began, to end those that take too long.
 type waitlist struct {
-	mu    sync.Mutex
-	calls []*call
-	first int
+	mu     sync.Mutex
+	calls  []*call
+	first  int
+	closed bool
 }
 
-func (w *waitlist) add(c *call) {
+// add takes in a call. It reports false after close: nobody would end the call then.
+func (w *waitlist) add(c *call) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.closed {
+		return false
+	}
 	for w.first < len(w.calls) && !w.calls[w.first].isOpen() {
 		w.drop()
 	}
@@ -105,6 +124,15 @@ func (w *waitlist) add(c *call) {
 		w.calls, w.first = w.calls[:n], 0
 	}
 	w.calls = append(w.calls, c)
+	return true
+}
+
+// close takes out all that is open, and lets nothing in any more.
+func (w *waitlist) close() (open []*call) {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	return w.overdue(math.MaxInt64)
 }
 
 func (w *waitlist) drop() {

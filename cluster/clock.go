@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -123,3 +124,25 @@ func (c *clock) stamp() int64 {
 
 // slewFrom is how far the wall clock has to be away to pull.
 const slewFrom = time.Millisecond
+
+// sleep waits, or until ctx is done.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// every calls f again and again, until ctx is done.
+func every(ctx context.Context, period time.Duration, f func()) {
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			f()
+		case <-ctx.Done():
+			return
+		}
+	}
+}

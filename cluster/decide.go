@@ -22,8 +22,7 @@ func (n *Node) Decide(b *engine.Batch) (finished bool) {
 		n.overloaded(c)
 		return true
 	}
-	n.waits.add(c)
-	return false
+	return n.leave(c)
 }
 
 // readLocally answers a batch that only reads from the state this node has applied.
@@ -64,8 +63,7 @@ func (n *Node) decideHere(r *reign, c *call) (finished bool) {
 		n.overloaded(c)
 		return true
 	}
-	n.waits.add(c)
-	return false
+	return n.leave(c)
 }
 
 // settle answers the operations of a batch that change nothing, and lists the others in c.which. An operation behind an
@@ -94,10 +92,20 @@ func (n *Node) settle(b *engine.Batch, c *call) {
 // oneOp is the list of positions of a batch of one.
 var oneOp = []uint32{0}
 
+// leave leaves a call to whoever answers it, or to time. A node that has ended answers it itself.
+func (n *Node) leave(c *call) (finished bool) {
+	if n.waits.add(c) {
+		return false
+	}
+	told := c.end(engine.NoLeader)
+	n.counts.failed(told)
+	return told != engine.OK
+}
+
 // overloaded refuses a call that found no room to wait in.
 func (n *Node) overloaded(c *call) {
-	c.each(func(_ *engine.Op, res *engine.Result) { res.Status, res.Allowed = engine.Overloaded, false })
-	n.counts.overloaded.Add(1)
+	c.refuse(engine.Overloaded)
+	n.counts.failed(engine.Overloaded)
 }
 
 // touchedKeys is a set of keys that may say yes for one that is not in it.

@@ -192,8 +192,7 @@ func (w *world) kill(name string) {
 	delete(w.nodes, name)
 	w.mu.Unlock()
 	if n != nil {
-		_ = n.Close()
-		n.opt.Store.Close()
+		end(n)
 	}
 }
 

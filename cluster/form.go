@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,26 +88,25 @@ func (n *Node) hasLog() bool { return n.raft.LastIndex() > 0 }
 
 // isMember reports whether this node's log says that it belongs to a cluster.
 func (n *Node) isMember() bool {
-	if n.clusterID() == "" {
-		return false
+	_, listed := n.ownServer()
+	return listed && n.clusterID() != ""
+}
+
+// ownServer is this node as its log's configuration has it.
+func (n *Node) ownServer() (own raft.Server, listed bool) {
+	servers := n.servers()
+	i := slices.IndexFunc(servers, func(s raft.Server) bool { return s.ID == n.id })
+	if i < 0 {
+		return raft.Server{}, false
 	}
-	for _, s := range n.servers() {
-		if s.ID == n.id {
-			return true
-		}
-	}
-	return false
+	return servers[i], true
 }
 
 // announced reports whether the cluster knows of this node what is the case.
 func (n *Node) announced() bool {
-	for _, s := range n.servers() {
-		if s.ID == n.id {
-			m, known := n.fsm.known.Load().Members[n.id]
-			return known && m.Client == n.opt.Client && string(s.Address) == n.opt.Advertise
-		}
-	}
-	return false
+	own, listed := n.ownServer()
+	m, known := n.fsm.known.Load().Members[n.id]
+	return listed && known && m.Client == n.opt.Client && string(own.Address) == n.opt.Advertise
 }
 
 // announce asks the leader to make this node a member, or to note where it is now.
@@ -153,16 +151,7 @@ func (n *Node) nameCluster(ctx context.Context) error {
 	if n.fsm.known.Load().ClusterID != "" {
 		return nil
 	}
-	body, err := json.Marshal(foundBody{ClusterID: strings.ToLower(rand.Text()[:16])})
-	if err != nil {
-		return err
-	}
-	select {
-	case err := <-n.proposer.addOther(kindFound, body):
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return n.write(ctx, kindFound, foundBody{ClusterID: strings.ToLower(rand.Text()[:16])})
 }
 
 // keepClock notes how this node's own clock stands to the cluster's, for the next start.

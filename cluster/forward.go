@@ -90,7 +90,7 @@ func (f *forwarder) add(c *call) bool {
 // back queues a call again that was certainly not decided where it was.
 func (f *forwarder) back(c *call) {
 	if !f.add(c) {
-		c.fail(engine.Overloaded)
+		f.counts.failed(c.fail(engine.Overloaded))
 	}
 }
 
@@ -121,16 +121,9 @@ func (f *forwarder) run(ctx context.Context) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.waiting {
-		c.fail(engine.NoLeader)
+		f.counts.failed(c.fail(engine.NoLeader))
 	}
 	f.waiting = nil
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }
 
 // hereOrLater hands what waits to this node itself, if it leads.

@@ -76,12 +76,17 @@ func (n *Node) note(ctx context.Context, id raft.ServerID, m *member) error {
 	if m == nil && !is || m != nil && is && known == *m {
 		return nil
 	}
-	body, err := json.Marshal(memberBody{ID: id, Member: m})
+	return n.write(ctx, kindMember, memberBody{ID: id, Member: m})
+}
+
+// write has an entry about the cluster itself written into the log, and waits for that.
+func (n *Node) write(ctx context.Context, kind byte, body any) error {
+	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
 	select {
-	case err := <-n.proposer.addOther(kindMember, body):
+	case err := <-n.proposer.addOther(kind, text):
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
@@ -90,16 +95,9 @@ func (n *Node) note(ctx context.Context, id raft.ServerID, m *member) error {
 
 // promote gives a vote to members that have the state, while this node leads.
 func (n *Node) promote(ctx context.Context) {
-	tick := time.NewTicker(n.opt.MeetEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	every(ctx, n.opt.MeetEvery, func() {
 		if n.reign.Load() == nil {
-			continue
+			return
 		}
 		for _, s := range n.servers() {
 			if s.Suffrage == raft.Nonvoter && n.isReady(s) {
@@ -107,7 +105,7 @@ func (n *Node) promote(ctx context.Context) {
 				n.log.Info("member has the state and votes", "id", s.ID, "error", err)
 			}
 		}
-	}
+	})
 }
 
 func (n *Node) giveVote(ctx context.Context, s raft.Server) error {
@@ -136,7 +134,7 @@ func (n *Node) endChange() { <-n.changing }
 func (n *Node) isReady(s raft.Server) bool {
 	m, known := n.fsm.known.Load().Members[s.ID]
 	r, heard := n.lastReport(s.ID)
-	return known && !m.Spare && heard && n.clock.mono()-r.at < 3*n.opt.MeetEvery && r.Applied+readyWithin >= n.raft.AppliedIndex()
+	return known && !m.Spare && heard && n.isFresh(r) && r.Applied+readyWithin >= n.raft.AppliedIndex()
 }
 
 // readyWithin is how many entries a node may be behind and get its vote; the rest it has in no time.

@@ -162,7 +162,7 @@ func (n *Node) connectParts() {
 			return false
 		}
 		if !n.proposer.add(c) {
-			c.fail(engine.Overloaded)
+			n.counts.failed(c.fail(engine.Overloaded))
 		}
 		return true
 	}
@@ -228,119 +228,26 @@ func (n *Node) greeting(to raft.ServerID) greeting {
 	return greeting{From: n.id, To: to, Cluster: n.clusterID()}
 }
 
-// idAt is who, by this node's log, is at an address.
-func (n *Node) idAt(address string) raft.ServerID {
-	for _, s := range n.servers() {
-		if string(s.Address) == address {
-			return s.ID
-		}
-	}
-	return ""
-}
-
-// addresses are those of all other nodes this node knows of.
-func (n *Node) addresses() (all []string) {
-	all = append(all, n.opt.Peers...)
-	for _, s := range n.servers() {
-		all = append(all, string(s.Address))
-	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	return slices.DeleteFunc(all, func(a string) bool { return a == n.opt.Advertise })
-}
-
-// heard notes what another node told of itself.
-func (n *Node) heard(r report) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if len(n.reports) < maxReports || n.reports[r.ID].ID != "" {
-		n.reports[r.ID] = r
-	}
-}
-
-const maxReports = 1024
-
-func (n *Node) lastReport(id raft.ServerID) (report, bool) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	r, heard := n.reports[id]
-	return r, heard
-}
-
-// leaderAddress is where the leader is thought to be, "" if that is not known. It is never this node itself.
-func (n *Node) leaderAddress() string {
-	address := n.findLeader()
-	if address != "" {
-		n.noteLeader(address)
-	}
-	return address
-}
-
-// noteLeader remembers the last leader there was.
-func (n *Node) noteLeader(address string) {
-	if last := n.lastLeader.Load(); last == nil || *last != address {
-		n.lastLeader.Store(&address)
-	}
-}
-
-func (n *Node) findLeader() string {
-	address, _ := n.raft.LeaderWithID()
-	if address != "" && string(address) != n.opt.Advertise && !n.peers.muted.Load() {
-		return string(address)
-	}
-	if string(address) == n.opt.Advertise && !n.peers.muted.Load() {
-		return ""
-	}
-	return n.claimedLeader()
-}
-
-// claimedLeader is who said last, in the highest term, that it leads.
-func (n *Node) claimedLeader() string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var best report
-	own := n.clusterID()
-	for _, r := range n.reports {
-		if r.Leads && r.Term >= best.Term && n.clock.mono()-r.at < 3*n.opt.MeetEvery && (own == "" || r.ClusterID == own) {
-			best = r
-		}
-	}
-	return best.address
-}
-
 // endLate ends calls that have taken too long.
 func (n *Node) endLate(ctx context.Context) {
-	tick := time.NewTicker(n.opt.DecideTimeout / 50)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	every(ctx, n.opt.DecideTimeout/50, func() {
 		for _, c := range n.waits.overdue(n.clock.mono() - n.opt.DecideTimeout) {
 			n.counts.failed(c.fail(engine.NoLeader))
 		}
-	}
+	})
 }
 
 // passTime has a leader write the time into the log when nothing else is being written and there are limiters that wait
 // for it: every node then drops those that are as good as new, and knows the time should it come to lead.
 func (n *Node) passTime(ctx context.Context) {
-	tick := time.NewTicker(tickEvery)
-	defer tick.Stop()
-	for last := int64(0); ; {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	last := int64(0)
+	every(ctx, tickEvery, func() {
 		entries := n.counts.entries.Load()
 		if n.reign.Load() != nil && entries == last && n.opt.Store.Len() > 0 {
 			n.proposer.addOther(kindTick, nil)
 		}
 		last = entries
-	}
+	})
 }
 
 const tickEvery = time.Second
@@ -365,7 +272,7 @@ func (n *Node) Close() error {
 	err = errors.Join(err, n.transport.Close())
 	n.ended.Wait()
 	n.proposer.ended.Wait()
-	for _, c := range n.waits.overdue(math.MaxInt64) {
+	for _, c := range n.waits.close() {
 		n.counts.failed(c.fail(engine.NoLeader))
 	}
 	return errors.Join(err, n.disk.Close())

@@ -176,7 +176,7 @@ func (p *peers) welcome(conn net.Conn) (purpose byte, err error) {
 	ours := p.hello("")
 	switch {
 	case p.muted.Load() && purpose != forControl:
-		ours.Refused = "this node has withdrawn, as its disk does not answer"
+		ours.Refused = errMuted.Error()
 	case theirs.To != "" && theirs.To != ours.From:
 		ours.Refused = fmt.Sprintf("this is node %s, not %s", ours.From, theirs.To)
 	case theirs.Cluster != "" && ours.Cluster != "" && theirs.Cluster != ours.Cluster:

@@ -154,10 +154,15 @@ func (s *simulated) skewOf(name string) time.Duration {
 
 func (s *simulated) kill(name string) {
 	if n := s.nodes[name]; n != nil {
-		_ = n.Close()
-		n.opt.Store.Close()
+		end(n)
 		delete(s.nodes, name)
 	}
+}
+
+func end(n *Node) {
+	defer within(time.Minute, "a node has not ended")()
+	_ = n.Close()
+	n.opt.Store.Close()
 }
 
 func (s *simulated) stop() {
@@ -187,14 +192,40 @@ func do(n *Node, ops ...engine.Op) []engine.Result {
 	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops))}
 	done := make(chan struct{})
 	b.Done = func() { close(done) }
+	defer within(time.Minute, "a call has not been answered")()
 	if !n.Decide(b) {
 		<-done
 	}
 	return b.Results
 }
 
+// within panics, with what every goroutine is doing, unless the function it returns is called in time. In a bubble time
+// goes on while something waits for ever.
+func within(limit time.Duration, otherwise string) (stop func() bool) {
+	return time.AfterFunc(limit, func() { panic(fmt.Sprintf("after %v %s", limit, otherwise)) }).Stop
+}
+
 func acquire(key string, capacity int64, tokens int64) engine.Op {
 	return engine.Op{Verb: engine.Acquire, Key: []byte(key), Tokens: tokens, Limit: engine.Limit{Algorithm: engine.TokenBucket, Capacity: capacity, Rate: engine.Rate{Tokens: 1, Period: int64(time.Hour)}}}
+}
+
+func TestNodeThatHasEndedAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		nodes := []*Node{s.leader()}
+		for _, name := range s.names {
+			if name != nodes[0].opt.Node {
+				nodes = append(nodes, s.nodes[name])
+			}
+		}
+		for _, n := range nodes {
+			s.kill(n.opt.Node)
+			if res := do(n, acquire("k", 100, 1)); res[0].Status != engine.NoLeader {
+				t.Errorf("%s has ended and answers with %v", n.opt.Node, res[0].Status)
+			}
+		}
+	})
 }
 
 func TestClusterFormsDecidesAndFailsOver(t *testing.T) {

@@ -72,12 +72,12 @@ func (n *Node) Status() Status {
 		LogBytes: n.logs.bytes.Load(), DiskStalled: n.logs.stalled() > n.opt.DiskTimeout, Time: n.fsm.now.Load(),
 		Proposed: n.counts.proposed.Load(), Decisions: n.counts.decisions.Load(), Settled: n.counts.settled.Load(), Forwarded: n.counts.forwarded.Load(),
 		Uncertain: n.counts.uncertain.Load(), NoLeader: n.counts.noLeader.Load(), Overloaded: n.counts.overloaded.Load(), LeaderChanges: n.counts.leaderChanges.Load(),
-		LatencyBounds: latencyBounds[:], LatencySum: time.Duration(n.counts.latency.sum.Load()),
+		LastSnapshotIndex: n.lastSnapshot.Load(),
+		LatencyBounds:     latencyBounds[:], LatencySum: time.Duration(n.counts.latency.sum.Load()),
 	}
 	for i := range n.counts.latency.counts {
 		s.LatencyCounts = append(s.LatencyCounts, n.counts.latency.counts[i].Load())
 	}
-	s.LastSnapshotIndex = n.lastSnapshot.Load()
 	leader := n.leaderAddress()
 	if s.State == Leader {
 		leader = n.opt.Advertise
@@ -107,8 +107,7 @@ func (n *Node) memberStatus(server raft.Server, known *register) MemberStatus {
 	if server.ID == n.id {
 		m.Reachable, m.AppliedIndex = true, n.raft.AppliedIndex()
 	} else if r, heard := n.lastReport(server.ID); heard {
-		m.LastContact, m.AppliedIndex = n.clock.mono()-r.at, r.Applied
-		m.Reachable = m.LastContact < 3*n.opt.MeetEvery
+		m.LastContact, m.AppliedIndex, m.Reachable = n.clock.mono()-r.at, r.Applied, n.isFresh(r)
 	}
 	return m
 }

@@ -60,14 +60,7 @@ func (w *watchedLog) stalled() time.Duration {
 // watchDisk cuts this node off from the others while its disk does not answer, so that they elect another leader, and
 // joins in again when it does.
 func (n *Node) watchDisk(ctx context.Context) {
-	tick := time.NewTicker(n.opt.DiskTimeout / 10)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	every(ctx, n.opt.DiskTimeout/10, func() {
 		stalled := n.logs.stalled()
 		switch muted := n.peers.muted.Load(); {
 		case !muted && stalled > n.opt.DiskTimeout && n.raft.State() == raft.Leader:
@@ -79,27 +72,20 @@ func (n *Node) watchDisk(ctx context.Context) {
 			n.log.Info("the disk takes writes again: this node is back")
 			n.peers.mute(false)
 		}
-	}
+	})
 }
 
 // trimLog has a snapshot written, and the log before it dropped, when enough has been written since the last.
 func (n *Node) trimLog(ctx context.Context) {
-	tick := time.NewTicker(trimEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
+	every(ctx, trimEvery, func() {
 		if n.logs.bytes.Load() < n.opt.LogBytes {
-			continue
+			return
 		}
 		if err := n.snapshot(); err != nil {
 			n.log.Warn("the log could not be cut", "error", err)
 			sleep(ctx, 10*trimEvery)
 		}
-	}
+	})
 }
 
 const trimEvery = 500 * time.Millisecond
