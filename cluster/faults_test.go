@@ -299,7 +299,7 @@ var faults = []fault{
 	}},
 	{"transfer and cut", func(w *world) func() {
 		name := w.leader().opt.Node
-		go w.nodes[name].transfer("")
+		go w.nodes[name].HandOver(w.t.Context())
 		time.Sleep(time.Duration(w.r.IntN(3)) * time.Millisecond)
 		w.cut(name, true, true, true)
 		return func() { w.cut(name, true, true, false) }

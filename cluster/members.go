@@ -41,13 +41,11 @@ func (n *Node) admit(ctx context.Context, j joinRequest) error {
 			return fmt.Errorf("%s is the address of the member '%s'; RAFT REMOVE it first if it is gone for good", j.Address, nodeName(s.ID))
 		}
 	}
-	var change raft.IndexFuture
+	change := n.raft.AddNonvoter
 	if vote {
-		change = n.raft.AddVoter(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout)
-	} else {
-		change = n.raft.AddNonvoter(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout)
+		change = n.raft.AddVoter
 	}
-	if err := n.await(ctx, change.Error); err != nil {
+	if err := n.await(ctx, func() error { return change(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout).Error() }); err != nil {
 		return err
 	}
 	n.log.Info("member", "id", j.ID, "address", j.Address)
@@ -62,7 +60,7 @@ func (n *Node) replace(ctx context.Context, old raft.Server, j joinRequest) erro
 		return fmt.Errorf("the node id '%s' is in use by %s, which is alive; each node needs its own --node-id", nodeName(j.ID), old.Address)
 	}
 	n.log.Warn("a member has come back without its state; it joins as a new one", "id", old.ID, "new_id", j.ID)
-	if err := n.await(ctx, n.raft.RemoveServer(old.ID, 0, changeTimeout).Error); err != nil {
+	if err := n.await(ctx, func() error { return n.raft.RemoveServer(old.ID, 0, changeTimeout).Error() }); err != nil {
 		return err
 	}
 	return n.note(ctx, old.ID, nil)
@@ -115,7 +113,7 @@ func (n *Node) giveVote(ctx context.Context, s raft.Server) error {
 		return err
 	}
 	defer n.endChange()
-	return n.await(ctx, n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error)
+	return n.await(ctx, func() error { return n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error() })
 }
 
 // beginChange waits for its turn to change members: one change at a time.
@@ -148,7 +146,7 @@ func (n *Node) order(ctx context.Context, o adminOrder) error {
 	case "remove":
 		return n.removeMember(ctx, o.Node)
 	case "transfer":
-		return n.transfer(o.Node)
+		return n.await(ctx, func() error { return n.transfer(o.Node) })
 	}
 	return errors.New("an order that this version of Stint does not know")
 }
@@ -177,7 +175,7 @@ func (n *Node) addMember(ctx context.Context, o adminOrder) error {
 			if err := n.mayLose(ctx, s.ID); err != nil {
 				return err
 			}
-			return n.await(ctx, n.raft.DemoteVoter(s.ID, 0, changeTimeout).Error)
+			return n.await(ctx, func() error { return n.raft.DemoteVoter(s.ID, 0, changeTimeout).Error() })
 		}
 	}
 	return nil
@@ -200,7 +198,7 @@ func (n *Node) removeMember(ctx context.Context, node string) error {
 		return err
 	}
 	n.log.Info("removed member", "id", s.ID)
-	return n.await(ctx, n.raft.RemoveServer(s.ID, 0, changeTimeout).Error)
+	return n.await(ctx, func() error { return n.raft.RemoveServer(s.ID, 0, changeTimeout).Error() })
 }
 
 func (n *Node) member(node string) (raft.Server, error) {

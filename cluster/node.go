@@ -82,6 +82,7 @@ type Node struct {
 	mu      sync.Mutex
 	reports map[raft.ServerID]report // the last of each other node
 	said    map[string]time.Duration // when logOnce said what
+	ending  bool                     // Raft is not asked anything any more
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -280,6 +281,9 @@ func (n *Node) Close() error {
 
 // letAnswer gives Raft a moment to answer what it was asked: once it is shut down, it leaves some questions open for ever.
 func (n *Node) letAnswer() {
+	n.mu.Lock()
+	n.ending = true
+	n.mu.Unlock()
 	answered := make(chan struct{})
 	go func() {
 		n.proposer.ended.Wait() // it asks no more then

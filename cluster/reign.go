@@ -76,7 +76,7 @@ func (n *Node) lead(ctx context.Context) {
 
 // takeOver waits until the state holds everything committed in earlier terms, and begins to decide.
 func (n *Node) takeOver(ctx context.Context, term uint64) bool {
-	if err := n.await(ctx, n.raft.Barrier(0).Error); err != nil || n.raft.CurrentTerm() != term || n.peers.muted.Load() {
+	if err := n.await(ctx, func() error { return n.raft.Barrier(0).Error() }); err != nil || n.raft.CurrentTerm() != term || n.peers.muted.Load() {
 		return false
 	}
 	if !n.clock.isLive() {
@@ -101,7 +101,7 @@ func (n *Node) takeOver(ctx context.Context, term uint64) bool {
 // renew asks a majority whether this node still leads, and extends the lease from before it asked.
 func (n *Node) renew(ctx context.Context, term uint64) {
 	asked := n.clock.mono()
-	if err := n.await(ctx, n.raft.VerifyLeader().Error); err != nil {
+	if err := n.await(ctx, func() error { return n.raft.VerifyLeader().Error() }); err != nil {
 		return
 	}
 	if r := n.reign.Load(); r != nil && r.term == term && n.raft.CurrentTerm() == term {
@@ -112,10 +112,21 @@ func (n *Node) renew(ctx context.Context, term uint64) {
 	}
 }
 
-// await runs f, which takes as long as it takes, and returns early when ctx is done.
+// await runs f, which asks Raft something and takes as long as it takes, and returns early when ctx is done. Nothing is
+// asked any more once the node is being ended.
 func (n *Node) await(ctx context.Context, f func() error) error {
+	n.mu.Lock()
+	if n.ending {
+		n.mu.Unlock()
+		return raft.ErrRaftShutdown
+	}
+	n.asked.Add(1)
+	n.mu.Unlock()
 	done := make(chan error, 1)
-	n.asked.Go(func() { done <- f() })
+	go func() {
+		defer n.asked.Done()
+		done <- f()
+	}()
 	select {
 	case err := <-done:
 		return err
