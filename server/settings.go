@@ -3,14 +3,13 @@ package server
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/wholefile"
 )
 
 // redisConstants are settings Redis clients and tools ask for that have only one value here.
@@ -78,7 +77,7 @@ func (s *Server) ConfigSet(pairs []string) error {
 	return nil
 }
 
-// ConfigRewrite implements [command.Server]: the file is written beside and renamed, so that it is whole at any time.
+// ConfigRewrite implements [command.Server].
 func (s *Server) ConfigRewrite() error {
 	s.setMu.Lock()
 	defer s.setMu.Unlock()
@@ -86,16 +85,7 @@ func (s *Server) ConfigRewrite() error {
 	if cfg.File == "" {
 		return errors.New("ERR The server is running without a config file")
 	}
-	temp, err := os.CreateTemp(filepath.Dir(cfg.File), filepath.Base(cfg.File)+".*")
-	if err != nil {
-		return fmt.Errorf("ERR Rewriting config file: %w", err)
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(config.Rewrite(cfg))
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), cfg.File)
-	}
-	if err != nil {
+	if err := wholefile.Write(cfg.File, config.Rewrite(cfg)); err != nil {
 		return fmt.Errorf("ERR Rewriting config file: %w", err)
 	}
 	return nil

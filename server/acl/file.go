@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/stintdb/stint/server/wholefile"
 )
 
 // maxFileBytes bounds a file of users.
@@ -118,22 +119,12 @@ func parseLine(words []string) (*rights, error) {
 	return &r, nil
 }
 
-// Save writes the users to their file: beside it first, then renamed, so that it is whole at any time. Only the server's
-// own account can read it.
+// Save writes the users to their file, which is whole at any time and can be read by the server's own account only.
 func (u *Users) Save() error {
 	if u.file == "" {
 		return ErrNoFile
 	}
-	temp, err := os.CreateTemp(filepath.Dir(u.file), filepath.Base(u.file)+".*") // 0600
-	if err != nil {
-		return fmt.Errorf("ERR the file of users cannot be written: %w", err)
-	}
-	defer os.Remove(temp.Name())
-	_, err = io.WriteString(temp, strings.Join(u.Lines(), "\n")+"\n")
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), u.file)
-	}
-	if err != nil {
+	if err := wholefile.Write(u.file, []byte(strings.Join(u.Lines(), "\n")+"\n")); err != nil {
 		return fmt.Errorf("ERR the file of users cannot be written: %w", err)
 	}
 	return nil
