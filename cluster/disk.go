@@ -15,6 +15,8 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
+
+	"github.com/stintdb/stint/persistence"
 )
 
 // Disk is where a node keeps what it must not forget.
@@ -99,14 +101,12 @@ func refuseStandalone(dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, identityFile)); err == nil {
 		return nil
 	}
-	found, err := os.ReadDir(dir)
+	files, others, err := persistence.Files(persistence.Dir(dir))
 	if err != nil {
 		return err
 	}
-	for _, f := range found {
-		if strings.HasPrefix(f.Name(), "snapshot-") || strings.HasPrefix(f.Name(), "journal-") {
-			return fmt.Errorf("%s holds the state of a server that stood alone (%s); start the node with an empty --dir, and carry that state over as docs/cluster.md says", dir, f.Name())
-		}
+	if files = append(files, others...); len(files) > 0 {
+		return fmt.Errorf("%s holds the state of a server that stood alone (%s); start the node with an empty --dir, and carry that state over as docs/cluster.md says", dir, files[0])
 	}
 	return nil
 }
