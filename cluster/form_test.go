@@ -1,39 +1,19 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testlog"
 )
 
-// said collects a log.
-type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *said) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(b)
-}
-
-func (s *said) has(words string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.Contains(s.text.String(), words)
-}
-
-func (s *simulated) listenToLog() *said {
-	l := &said{}
-	s.log = slog.New(slog.NewTextHandler(l, nil))
+func (s *simulated) listenToLog() *testlog.Log {
+	l := &testlog.Log{}
+	s.log = l.Logger()
 	return l
 }
 
@@ -87,8 +67,8 @@ func TestTwoNodesOfOneName(t *testing.T) {
 		}
 		defer twin.Close()
 		time.Sleep(10 * time.Second)
-		if !log.has("in use by b, which is alive") || twin.state() != Starting {
-			t.Errorf("the second b is %s; the log says:\n%s", twin.state(), log.text.String())
+		if !log.Has("in use by b, which is alive") || twin.state() != Starting {
+			t.Errorf("the second b is %s; the log says:\n%s", twin.state(), log)
 		}
 	})
 }
@@ -121,7 +101,7 @@ func TestTwoClustersMeet(t *testing.T) {
 			t.Errorf("the first cluster has changed: %s %v", got, s.leader().servers())
 		}
 		if got := other.nodes["z"].Status().ClusterID; got != otherID || len(other.leader().servers()) != 3 {
-			t.Errorf("the second cluster has changed: %s", log.text.String())
+			t.Errorf("the second cluster has changed: %s", log)
 		}
 	})
 }

@@ -3,14 +3,13 @@ package persistence
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testlog"
 )
 
 // running is a keeper that runs by itself, in a bubble of time.
@@ -18,33 +17,15 @@ type running struct {
 	disk  *disk
 	store *engine.Store
 	keep  *Keeper
-	logs  *lines
+	logs  *testlog.Log
 	stop  func()
 	count int64
 }
 
-// lines collects a log.
-type lines struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lines) count(message string) int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Count(l.text.String(), message)
-}
-
 func run(t *testing.T, mode Mode) *running {
-	r := &running{disk: diskOf(nil), store: engine.New(engine.Options{Shards: 1}), logs: &lines{}}
+	r := &running{disk: diskOf(nil), store: engine.New(engine.Options{Shards: 1}), logs: &testlog.Log{}}
 	var err error
-	r.keep, err = NewKeeper(Options{FS: r.disk, Store: r.store, Mode: mode, Log: slog.New(slog.NewTextHandler(r.logs, nil)),
+	r.keep, err = NewKeeper(Options{FS: r.disk, Store: r.store, Mode: mode, Log: r.logs.Logger(),
 		Clock: func() int64 { return time.Now().UnixNano() }, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
 		t.Fatal(err)
@@ -136,8 +117,8 @@ func TestDiskFailsAndMends(t *testing.T) {
 				if onlyNewFiles {
 					want = 0
 				}
-				if a, b := r.logs.count(notKept), r.logs.count(keptAgain); a != want || b != want {
-					t.Errorf("logged %d and %d times: %s", a, b, &r.logs.text)
+				if a, b := r.logs.Count(notKept), r.logs.Count(keptAgain); a != want || b != want {
+					t.Errorf("logged %d and %d times: %s", a, b, r.logs)
 				}
 				if n := found(t, r.disk.losePower()); n != r.count {
 					t.Errorf("%d tokens were taken, %d are on disk", r.count, n)
@@ -382,8 +363,8 @@ func TestSnapshotFails(t *testing.T) {
 			}
 			time.Sleep(30 * time.Second)
 			synctest.Wait()
-			if st := r.keep.Status(); st.LastSaveErr == nil || r.logs.count(noSave) != 1 {
-				t.Errorf("%s: shown as %v and logged %d times", mode, st.LastSaveErr, r.logs.count(noSave))
+			if st := r.keep.Status(); st.LastSaveErr == nil || r.logs.Count(noSave) != 1 {
+				t.Errorf("%s: shown as %v and logged %d times", mode, st.LastSaveErr, r.logs.Count(noSave))
 			}
 			want := r.count
 			if mode == SnapshotOnly {
@@ -437,8 +418,8 @@ func TestStopDuringAFailure(t *testing.T) {
 				r.breakDisk(fault)
 				r.take(t, 5*time.Second)
 				r.stop()
-				if lost, again := r.logs.count("they are lost"), r.logs.count(keptAgain); lost != 1 || again != 0 {
-					t.Errorf("%s, fault %d: logged %d and %d times: %s", mode, i, lost, again, &r.logs.text)
+				if lost, again := r.logs.Count("they are lost"), r.logs.Count(keptAgain); lost != 1 || again != 0 {
+					t.Errorf("%s, fault %d: logged %d and %d times: %s", mode, i, lost, again, r.logs)
 				}
 			})
 		}

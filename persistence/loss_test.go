@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testlog"
 )
 
 const second = int64(time.Second)
@@ -29,7 +30,7 @@ type world struct {
 	store *engine.Store
 	keep  *Keeper
 	now   int64
-	logs  strings.Builder
+	logs  testlog.Log
 
 	seq      int // of the last state
 	history  map[string][]version
@@ -61,7 +62,7 @@ func newWorld(t testing.TB, seed uint64, mode Mode) *world {
 	return w
 }
 
-func (w *world) log() *slog.Logger { return slog.New(slog.NewTextHandler(&w.logs, nil)) }
+func (w *world) log() *slog.Logger { return w.logs.Logger() }
 
 func (w *world) fatalf(format string, args ...any) {
 	w.t.Helper()
