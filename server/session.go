@@ -1,16 +1,12 @@
 package server
 
 import (
-	"bytes"
 	"sync/atomic"
 
-	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
-	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/resp"
-	"github.com/stintdb/stint/server/top"
 )
 
 // session is the state machine of one connection. It does no I/O: feed takes bytes that arrived and leaves replies in
@@ -58,35 +54,6 @@ type session struct {
 	killed     atomic.Bool // by CLIENT KILL or the idle timeout
 	lastActive atomic.Int64
 	lastRow    atomic.Pointer[command.Row]
-}
-
-// workspace is the scratch of one feed: operations on their way to the decider and replies on their way out.
-type workspace struct {
-	out     resp.Writer
-	request command.Request
-	batch   engine.Batch
-	replies []reply
-	exec    bool // the replies are those of one EXEC
-
-	tally   metrics.Tally // of this turn
-	sampler top.Sampler   // of denials
-	started int64         // clock: when a batch that the decider has not finished arrived
-	first   []byte        // the first command of this turn, as it came
-	kept    keptKeys      // of such a batch
-
-	policyKey []byte // scratch
-}
-
-// reply is the answer to one command, still to be written.
-type reply struct {
-	row   *command.Row
-	first int // of its operations in the batch
-	count int
-	hold  bool
-	quiet bool     // to be dropped: CLIENT REPLY
-	slot  uint16   // of its first key, where clients are redirected
-	err   error    // in place of an answer
-	args  [][]byte // of a command without operations, inside EXEC
 }
 
 const (
@@ -247,29 +214,6 @@ func (s *session) find(args [][]byte) (*command.Row, error) {
 	return row, err
 }
 
-// add parses a limiter command into the batch; an error becomes its reply.
-func (ws *workspace) add(s *session, row *command.Row, args [][]byte, err error, quiet bool) {
-	first := len(ws.batch.Ops)
-	r := &ws.request
-	r.Args, r.Ops, r.Hold = args, ws.batch.Ops, false
-	if err == nil {
-		err = row.Parse(r)
-	}
-	if err == nil && !s.user.IsUnlimited() {
-		err = s.permitKeys(r.Ops[first:])
-	}
-	if err != nil {
-		r.Ops, r.Hold = r.Ops[:first], false
-	}
-	if r.Hold {
-		op := &r.Ops[first]
-		op.Key = bytes.Clone(op.Key)         // outlives the input
-		r.Hold = op.Options&engine.Peek == 0 // a peek tells how long the reply would be held
-	}
-	ws.batch.Ops = r.Ops
-	ws.replies = append(ws.replies, reply{row: row, first: first, count: len(r.Ops) - first, hold: r.Hold, quiet: quiet, err: err})
-}
-
 // run carries out a command that is answered at once.
 func (s *session) run(row *command.Row, args [][]byte, ws *workspace) {
 	mark := len(ws.out.Buf)
@@ -296,87 +240,6 @@ func (s *session) publish() {
 		seen := s.client
 		s.seen.Store(&seen)
 	}
-}
-
-// flush has the batch decided and writes the replies, unless the decider needs longer.
-func (s *session) flush(ws *workspace) {
-	if len(ws.replies) == 0 {
-		return
-	}
-	b := &ws.batch
-	if len(b.Ops) > 0 {
-		if cap(b.Results) < len(b.Ops) {
-			b.Results = make([]engine.Result, len(b.Ops), max(64, 2*len(b.Ops)))
-		}
-		b.Results = b.Results[:len(b.Ops)]
-		b.Local = s.client.ReadOnly
-		b.Done = s.onDecided
-		if !s.host.decider.Decide(b) {
-			s.kept, ws.started = ws, s.started
-			ws.kept.keep(b.Ops, ws.first)
-			return
-		}
-	}
-	s.answer(ws, ws)
-}
-
-// answer writes the replies of a decided batch to out.
-func (s *session) answer(ws, out *workspace) {
-	w := &out.out
-	start := len(w.Buf)
-	if ws.exec && s.answerUndecided(ws, out) {
-		return
-	}
-	if ws.exec && !ws.replies[0].quiet {
-		w.Array(len(ws.replies))
-	}
-	s.inExec = ws.exec
-	for i := range ws.replies {
-		r := &ws.replies[i]
-		mark := len(w.Buf)
-		s.answerOne(r, ws.batch.Ops[r.first:r.first+r.count], ws.batch.Results[r.first:r.first+r.count], out)
-		s.count(r, ws, out, isError(w.Buf, mark))
-		if r.quiet {
-			w.Buf = w.Buf[:mark]
-		}
-		if ws.exec && len(w.Buf)-start > s.host.Config().OutputBufferBytes {
-			w.Buf = w.Buf[:start]
-			w.Error(command.ErrExecTooBig.Error())
-			break
-		}
-	}
-	s.inExec = false
-	ws.clear()
-}
-
-func (s *session) answerOne(r *reply, ops []engine.Op, results []engine.Result, out *workspace) {
-	switch {
-	case r.err != nil:
-		out.out.Error(r.err.Error())
-	case r.args != nil:
-		r.row.Run(s, &out.out, r.args)
-	case command.Undecided(ops, results) != engine.OK:
-		out.out.Error(s.undecided(command.Undecided(ops, results), int(r.slot)))
-	case r.hold && results[0].Allowed && results[0].Wait > 0:
-		s.hold(r, ops[0], results[0])
-	default:
-		r.row.Reply(&out.out, ops, results)
-	}
-}
-
-func (ws *workspace) clear() {
-	if ws.exec {
-		clear(ws.replies) // they hold copies of arguments
-	}
-	ws.replies, ws.exec = ws.replies[:0], false
-	ws.batch.Ops, ws.batch.Results = ws.batch.Ops[:0], ws.batch.Results[:0]
-	ws.batch.Atomic = false
-	ws.kept.inUse = false
-	ws.request.Reset()
-}
-
-func bounds(cfg *config.Config) command.Bounds {
-	return command.Bounds{MaxKeyBytes: cfg.MaxKeyBytes, MaxLogLimit: cfg.MaxSlidingLog}
 }
 
 // decided is the Done of this session's batches; it may run on any goroutine.
