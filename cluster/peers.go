@@ -85,6 +85,7 @@ type peers struct {
 	strangers int
 	closed    bool
 	muted     atomic.Bool
+	refused   refusals
 	stop      chan struct{}
 	ended     sync.WaitGroup
 }
@@ -140,10 +141,13 @@ func (p *peers) greet(conn net.Conn) {
 	}
 	p.mu.Unlock()
 	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			p.log.Warn("refused a connection on the cluster's port", "from", conn.RemoteAddr().String(), "error", err)
-		}
 		p.close(conn)
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if times := p.refused.note(conn.RemoteAddr(), err, time.Now()); times > 0 {
+			p.log.Warn("refused a connection on the cluster's port", "from", conn.RemoteAddr().String(), "error", err, "times", times)
+		}
 		return
 	}
 	if purpose == forRaft {
