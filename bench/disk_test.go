@@ -26,8 +26,8 @@ func TestOnlyPersistence(t *testing.T) {
 			s.Only = strings.Split(only, ",")
 		}
 		servers, err := s.pick(serverTable("x"))
-		if err != nil || len(servers) != want.servers || s.persistence() != want.disk {
-			t.Errorf("-only %s: %d servers, %t, %v", only, len(servers), s.persistence(), err)
+		if err != nil || len(servers) != want.servers || s.measures(onlyPersistence) != want.disk {
+			t.Errorf("-only %s: %d servers, %t, %v", only, len(servers), s.measures(onlyPersistence), err)
 		}
 	}
 }

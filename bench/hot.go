@@ -29,7 +29,7 @@ func (d *DiskReport) measureHot(ctx context.Context, instances map[string]*Insta
 		if err != nil {
 			return 0, s, err
 		}
-		if s, err = drive(ctx, inst, hotPipeline, requestsFor(perSecond, cell, hotPipeline), args); err != nil {
+		if s, err = drive(ctx, inst, connections, hotPipeline, requestsFor(perSecond, cell, connections, hotPipeline), args); err != nil {
 			return 0, s, diagnose(inst, err)
 		}
 		time.Sleep(settleFor) // until the last of it is written

@@ -16,6 +16,24 @@ type jsonReport struct {
 	Memory   []jsonMemory  `json:"memory"`
 	Targets  []jsonOutcome `json:"targets"`
 	Disk     *jsonDisk     `json:"disk,omitempty"`
+	Cluster  *jsonCluster  `json:"cluster,omitempty"`
+}
+
+// jsonCluster is about three nodes.
+type jsonCluster struct {
+	Cells  []jsonCell      `json:"cells"`
+	Steady []steadyLatency `json:"at_half_ms"`
+	Slow   []float64       `json:"slow_fsync_requests_per_s"`
+}
+
+func jsonClusterOf(c *ClusterReport) *jsonCluster {
+	out := &jsonCluster{Steady: c.Steady, Slow: c.Slow}
+	for _, series := range c.Series {
+		for _, cell := range clusterCells {
+			out.Cells = append(out.Cells, jsonOf(c.Results, Cell{series.ID(), cell.Name, cell.pipeline}))
+		}
+	}
+	return out
 }
 
 // jsonDisk is about state on disk.
@@ -110,6 +128,9 @@ func writeJSON(w io.Writer, r *Report) error {
 	}
 	if r.Disk != nil {
 		out.Disk = jsonDiskOf(r.Disk)
+	}
+	if r.Cluster != nil {
+		out.Cluster = jsonClusterOf(r.Cluster)
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")

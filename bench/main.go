@@ -55,7 +55,7 @@ func run(settings Settings) error {
 	if err != nil {
 		return err
 	}
-	if includes(servers, "stint") || settings.persistence() {
+	if includes(servers, "stint") || settings.measures(onlyPersistence) || settings.measures(onlyCluster) {
 		if err := buildStint(ctx, root, binary); err != nil {
 			return err
 		}
@@ -71,7 +71,14 @@ func run(settings Settings) error {
 	} else if err != nil {
 		return err
 	}
-	if settings.persistence() {
+	if settings.measures(onlyCluster) {
+		if report.Cluster, err = measureCluster(ctx, binary, settings); ctx.Err() != nil {
+			return errors.New("interrupted")
+		} else if err != nil {
+			return err
+		}
+	}
+	if settings.measures(onlyPersistence) {
 		if report.Disk, err = measureDisk(ctx, binary, settings); ctx.Err() != nil {
 			return errors.New("interrupted")
 		} else if err != nil {

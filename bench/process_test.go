@@ -13,7 +13,7 @@ func TestDriveRefusesAnAddressWithoutServer(t *testing.T) {
 	wantError(t, err, "")
 	addr := l.Addr().String()
 	wantError(t, l.Close(), "")
-	_, err = drive(t.Context(), &Instance{Addr: addr}, 1, 1, []string{"PING"})
+	_, err = drive(t.Context(), &Instance{Addr: addr}, connections, 1, 1, []string{"PING"})
 	wantError(t, err, "refused")
 }
 

@@ -31,7 +31,7 @@ const (
 
 // drive sends n requests with redis-benchmark and returns what it measured.
 // redis-benchmark ends with an error of its own at the first error reply.
-func drive(ctx context.Context, inst *Instance, pipeline, n int, args []string) (Sample, error) {
+func drive(ctx context.Context, inst *Instance, connections, pipeline, n int, args []string) (Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
 	// Without a server redis-benchmark 7.0 does not end, but spins.
@@ -116,7 +116,7 @@ func parseBenchmarkCSV(r io.Reader) (Sample, error) {
 
 // requestsFor is how many requests take about d at a throughput: a multiple
 // of what all connections have in flight, so that they end together.
-func requestsFor(perSecond float64, d time.Duration, pipeline int) int {
+func requestsFor(perSecond float64, d time.Duration, connections, pipeline int) int {
 	inFlight := connections * pipeline
 	turns := int(math.Round(perSecond * d.Seconds() / float64(inFlight)))
 	return max(turns, minTurns) * inFlight

@@ -16,6 +16,7 @@ type Report struct {
 	Results  Results
 	Memory   map[string][]MemorySample // by Series.ID
 	Disk     *DiskReport               // nil when not measured
+	Cluster  *ClusterReport            // as Disk
 }
 
 // A Section is a table, in the form that the text and Markdown writers share.
@@ -35,6 +36,9 @@ func sections(r *Report) []Section {
 	}
 	if r.Disk != nil {
 		all = append(all, diskSections(r.Disk, r.Settings)...)
+	}
+	if r.Cluster != nil {
+		all = append(all, clusterSections(r.Cluster)...)
 	}
 	return append(all, targetSection(r))
 }

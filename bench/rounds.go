@@ -91,13 +91,13 @@ func (r *rounder) measure(ctx context.Context, s Series, w Workload, pipeline, r
 	if earlier := r.results[cell]; len(earlier) > 0 {
 		perSecond = earlier[len(earlier)-1].PerSecond
 	} else {
-		probe, err := drive(ctx, inst, pipeline, probeTurns*connections*pipeline, args)
+		probe, err := drive(ctx, inst, w.connections(), pipeline, probeTurns*w.connections()*pipeline, args)
 		if err != nil {
 			return diagnose(inst, err)
 		}
 		perSecond = probe.PerSecond
 	}
-	sample, err := drive(ctx, inst, pipeline, requestsFor(perSecond, r.cell, pipeline), args)
+	sample, err := drive(ctx, inst, w.connections(), pipeline, requestsFor(perSecond, r.cell, w.connections(), pipeline), args)
 	if err != nil {
 		return diagnose(inst, err)
 	}

@@ -31,9 +31,12 @@ const (
 // onlyPersistence is what -only calls the measurements of what keeping state on disk costs.
 const onlyPersistence = "persistence"
 
-// persistence reports whether those are to be made.
-func (s Settings) persistence() bool {
-	return len(s.Only) == 0 || slices.Contains(s.Only, onlyPersistence)
+// onlyCluster is what -only calls the measurements of three nodes.
+const onlyCluster = "cluster"
+
+// measures reports whether what goes by a name of -only is to be measured.
+func (s Settings) measures(name string) bool {
+	return len(s.Only) == 0 || slices.Contains(s.Only, name)
 }
 
 // quickDefaults replace the defaults of flags that are not given.
@@ -51,7 +54,7 @@ func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	flags.IntVar(&s.Kept, "kept-keys", 10_000_000, "keys in the snapshot that is written and recovered")
 	flags.BoolVar(&s.Quick, "quick", false, "under a minute in total, every code path, rough figures")
 	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md and docs/performance.svg")
-	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas; persistence is what keeping state on disk costs")
+	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas; persistence is what keeping state on disk costs, cluster what three nodes decide")
 	flags.Var(&others, "other", "another server, `name=host:port[@pid][,command template]`; may be repeated")
 	if err := flags.Parse(args); err != nil {
 		return Settings{}, err
@@ -104,7 +107,7 @@ func (s Settings) pick(table []Server) ([]Server, error) {
 		seen[server.Name] = true
 	}
 	for _, name := range s.Only {
-		if !seen[name] && name != onlyPersistence {
+		if !seen[name] && name != onlyPersistence && name != onlyCluster {
 			return nil, fmt.Errorf("-only: there is no server %q", name)
 		}
 	}

@@ -84,7 +84,7 @@ func TestRequestsFor(t *testing.T) {
 		{1_000_000, time.Second, 64, 1_001_600}, // 313 turns of 3200
 		{10, time.Second, 1, minTurns * connections},
 	} {
-		if got := requestsFor(step.perSecond, step.d, step.pipeline); got != step.want {
+		if got := requestsFor(step.perSecond, step.d, connections, step.pipeline); got != step.want {
 			t.Errorf("requestsFor(%v, %s, %d) = %d, want %d", step.perSecond, step.d, step.pipeline, got, step.want)
 		}
 	}

@@ -105,6 +105,11 @@ func outcomes(r *Report) []Outcome {
 			all = append(all, Outcome{t, t.measure(r)})
 		}
 	}
+	if r.Cluster != nil {
+		for _, t := range clusterTargets() {
+			all = append(all, Outcome{t, t.measure(r)})
+		}
+	}
 	if r.Disk != nil {
 		for _, t := range diskTargets() {
 			all = append(all, Outcome{t, t.measure(r)})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -32,7 +33,12 @@ type Workload struct {
 	Limit     Limit
 	KeySuffix func(round, pipeline int) string
 	Granted   bool // what the answer to a request in mid-load must be
+
+	Connections int // 0: as many as connections says
 }
+
+// connections is from how many the load comes.
+func (w Workload) connections() int { return cmp.Or(w.Connections, connections) }
 
 // The table of workloads. The first is the one that commands without a key
 // (PING) run in, and the one in the picture.

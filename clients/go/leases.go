@@ -69,6 +69,8 @@ func (l *Limiter) Lease(o LeaseOptions) *Leases {
 	if s.maxKeys <= 0 {
 		s.maxKeys = defaultMaxKeys
 	}
+	s.mu.Lock() // tidy waits until there is a tidier to set again
+	defer s.mu.Unlock()
 	s.tidier = time.AfterFunc(tidyEvery, s.tidy)
 	return s
 }
@@ -192,6 +194,8 @@ func (s *Leases) tidy() {
 			s.forget(e)
 		}
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if !s.closed.Load() {
 		s.tidier.Reset(tidyEvery)
 	}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A ClusterReport is what three nodes on this machine decide, every one of them with its log on disk.
+type ClusterReport struct {
+	Series  []Series
+	Results Results
+	Steady  []steadyLatency // one a round
+	Slow    []float64       // requests per second while every fsync takes slowFsync longer; empty: strace is missing
+}
+
+// crowd is the first workload from many more connections.
+var crowd = Workload{
+	Name: "crowd", Title: "200 connections, 100k random keys, granted", Connections: slowConnections,
+	Limit: workloads[0].Limit, KeySuffix: workloads[0].KeySuffix, Granted: true,
+}
+
+// clusterCells are the workloads and pipelines measured, for those servers that a target sets side by side.
+var clusterCells = []struct {
+	Workload
+	pipeline int
+}{{workloads[0], 1}, {workloads[0], 16}, {crowd, 1}, {workloads[2], 16}}
+
+// The series that targets about the cluster compare, by Series.ID.
+const (
+	clusterThrottle = "stint-cluster CL.THROTTLE"
+	slowFsync       = 5 * time.Millisecond
+	slowConnections = 200
+	slowPipeline    = 16
+)
+
+// clusterServers is the table: one Redis and one Stint in memory, to hold three nodes against.
+func clusterServers(binary string) []Server {
+	all := serverTable(binary)
+	for i := range all {
+		all[i].Commands = all[i].Commands[:1]
+	}
+	return append(all, Server{
+		Name: "stint-cluster", Title: "Stint, three nodes,", Start: startNodes(binary),
+		Commands: all[1].Commands,
+	})
+}
+
+// nodes is how many make up the cluster.
+const nodes = 3
+
+// startNodes runs a cluster and returns it with the address of its leader. before, if given, is put before each command.
+func startNodes(binary string, before ...string) func(context.Context, string, []string) (*Instance, error) {
+	return inDataDir(func(ctx context.Context, name, dir string, env []string) (*Instance, error) {
+		path, err := filepath.Abs(binary)
+		if err != nil {
+			return nil, err
+		}
+		var listen, peers [nodes]string
+		for i := range nodes {
+			for _, address := range []*string{&listen[i], &peers[i]} {
+				port, err := freePort()
+				if err != nil {
+					return nil, err
+				}
+				*address = "127.0.0.1:" + port
+			}
+		}
+		inst := &Instance{}
+		for i := range nodes {
+			id := fmt.Sprint("node-", i)
+			p, err := startProcess(ctx, fmt.Sprint(name, "-", id), env, append(before, path, "server", "--node-id", id,
+				"--listen", listen[i], "--admin", "", "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers[:], ","),
+				"--bootstrap-expect", fmt.Sprint(nodes), "--dir", filepath.Join(dir, id))...)
+			if err != nil {
+				inst.Stop()
+				return nil, err
+			}
+			inst.processes = append(inst.processes, p)
+		}
+		if inst.Addr, err = leaderOf(ctx, listen[:]); err != nil {
+			inst.Stop()
+			return nil, err
+		}
+		return inst, nil
+	})
+}
+
+// leaderOf waits until one of the nodes leads.
+func leaderOf(ctx context.Context, addresses []string) (string, error) {
+	for end := time.Now().Add(readyTimeout); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		for _, address := range addresses {
+			if info, err := ask(address, "INFO", "replication"); err == nil && strings.Contains(info.text, "role:master\r\n") {
+				return address, nil
+			}
+		}
+	}
+	return "", errors.Join(errors.New("no node leads"), ctx.Err())
+}
+
+// measureCluster measures throughput side by side, then the cluster's latency at half of what it did, and what it does on
+// a slow disk.
+func measureCluster(ctx context.Context, binary string, settings Settings) (*ClusterReport, error) {
+	servers := clusterServers(binary)
+	c := &ClusterReport{Series: seriesOf(servers), Results: Results{}}
+	instances, stop, err := startAll(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	r := rounder{instances: instances, cell: settings.Cell, results: c.Results}
+	for round := range settings.Rounds {
+		for _, cell := range clusterCells {
+			fmt.Fprintf(os.Stderr, "round %d/%d: three nodes, %s, pipeline %d\n", round+1, settings.Rounds, cell.Title, cell.pipeline)
+			for _, s := range c.Series {
+				if err := r.measure(ctx, s, cell.Workload, cell.pipeline, round); err != nil {
+					return nil, fmt.Errorf("%s, %s, pipeline %d: %w", s.Title(), cell.Title, cell.pipeline, err)
+				}
+			}
+		}
+	}
+	half := c.Results.median(throughput, Cell{clusterThrottle, workloads[0].Name, 1}) / 2
+	for round := range settings.Rounds {
+		fmt.Fprintf(os.Stderr, "round %d/%d: three nodes at %.0f requests a second\n", round+1, settings.Rounds, half)
+		sample, err := measureSteady(ctx, binary, instances["stint-cluster"].Addr, int(half), settings.Cell)
+		if err != nil {
+			return nil, err
+		}
+		c.Steady = append(c.Steady, sample)
+	}
+	stop()
+	return c, c.measureSlow(ctx, binary, settings)
+}
+
+// steadyLatency is what stint bench prints of a load with a rate, in milliseconds.
+type steadyLatency struct {
+	P50 float64 `json:"p50"`
+	P99 float64 `json:"p99"`
+}
+
+// measureSteady asks at a rate, each request due at a time fixed beforehand.
+func measureSteady(ctx context.Context, binary, addr string, perSecond int, d time.Duration) (steadyLatency, error) {
+	args := append([]string{"bench", "--server", addr, "--rate", fmt.Sprint(max(1, perSecond)), "--duration", d.String(), "--json"},
+		expand(throttleTemplate, "sty:{key}", workloads[0].Limit)...)
+	out, err := exec.CommandContext(ctx, binary, args...).Output()
+	if err != nil {
+		return steadyLatency{}, fmt.Errorf("%s %s: %w", binary, strings.Join(args, " "), err)
+	}
+	var printed struct {
+		Latency steadyLatency `json:"latency_ms"`
+	}
+	err = json.Unmarshal(out, &printed)
+	return printed.Latency, err
+}
+
+// measureSlow has strace hold every fsync of all nodes up, as a slow disk would.
+func (c *ClusterReport) measureSlow(ctx context.Context, binary string, settings Settings) error {
+	if _, err := exec.LookPath("strace"); err != nil {
+		fmt.Fprintln(os.Stderr, "slow disk: not measured, as strace is not installed")
+		return nil
+	}
+	delay := fmt.Sprintf("inject=fsync,fdatasync:delay_exit=%d", slowFsync.Microseconds())
+	inst, err := startNodes(binary, "strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", delay)(ctx, "stint-slow", nil)
+	if err != nil {
+		return err
+	}
+	defer inst.Stop()
+	args := expand(throttleTemplate, "slw:"+randomSuffix, workloads[0].Limit)
+	perSecond := 20_000.0
+	for round := range settings.Rounds + 1 { // the first one finds out how fast it goes
+		fmt.Fprintf(os.Stderr, "round %d/%d: three nodes, every fsync takes %s longer\n", round, settings.Rounds, slowFsync)
+		sample, err := drive(ctx, inst, slowConnections, slowPipeline, requestsFor(perSecond, settings.Cell, slowConnections, slowPipeline), args)
+		if err != nil {
+			return diagnose(inst, err)
+		}
+		if perSecond = sample.PerSecond; round > 0 {
+			c.Slow = append(c.Slow, perSecond)
+		}
+	}
+	return nil
+}
