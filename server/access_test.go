@@ -28,7 +28,7 @@ var commandExamples = map[string]string{
 	"acl|setuser": "me +@all", "acl|users": "", "acl|whoami": "", "acl|help": "", "info": "", "config|get": "*", "config|set": "requirepass x",
 	"config|rewrite": "", "config|resetstat": "", "config|help": "", "memory|usage": "zq9:1", "memory|stats": "", "memory|doctor": "", "memory|purge": "",
 	"memory|help": "", "save": "", "bgsave": "", "lastsave": "", "role": "", "wait": "0 0", "shutdown": "NOW", "slowlog|get": "", "slowlog|len": "",
-	"slowlog|reset": "", "slowlog|help": "", "latency|latest": "", "latency|history": "command", "latency|reset": "", "latency|histogram": "",
+	"slowlog|reset": "", "slowlog|help": "", "latency|latest": "", "latency|history": "command", "latency|graph": "command", "latency|reset": "", "latency|histogram": "",
 	"latency|doctor": "", "latency|help": "", "monitor": "", "cluster|slots": "", "cluster|shards": "", "cluster|nodes": "", "cluster|replicas": "x",
 	"cluster|info": "", "cluster|myid": "", "cluster|myshardid": "", "cluster|keyslot": "zq9:1", "cluster|help": "", "raft|info": "", "raft|nodes": "",
 	"raft|add": "x 127.0.0.1:1", "raft|remove": "x", "raft|transfer": "", "raft|snapshot": "", "raft|help": "", "command": "", "command|count": "",

@@ -2,7 +2,6 @@ package server
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -72,31 +71,6 @@ func (s *Server) newSession(addr, laddr string, wake func()) *session {
 
 func (s *session) info() command.ClientInfo {
 	return command.ClientInfo{ID: s.id, Addr: s.addr, LocalAddr: s.laddr, AgeSec: (s.host.clock.Now() - s.opened) / 1e9, User: s.seen.Load().User}
-}
-
-// line is the session's line of CLIENT LIST.
-func (s *session) line() string {
-	seen, now := s.seen.Load(), s.host.clock.Now()
-	name := "NULL"
-	if row := s.lastRow.Load(); row != nil {
-		name = row.FullName
-	}
-	flags := ""
-	if s.watches.Load() {
-		flags += "O"
-	}
-	if s.waiting.Load() {
-		flags += "b"
-	}
-	if seen.ReadOnly {
-		flags += "r"
-	}
-	if seen.Tracking {
-		flags += "t"
-	}
-	flags = cmp.Or(flags, "N")
-	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 cmd=%s user=%s resp=%d lib-name=%s lib-ver=%s",
-		s.id, s.addr, s.laddr, seen.Name, (now-s.opened)/1e9, (now-s.lastActive.Load())/1e9, flags, name, cmp.Or(seen.User, "(none)"), seen.Protocol(), seen.LibName, seen.LibVersion)
 }
 
 // ClientList implements [command.Server].

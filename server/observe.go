@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/stintdb/stint/server/command"
 )
@@ -23,7 +24,7 @@ func (s *Server) MostDenied(n int) (keys []command.DeniedKey) {
 // Latencies implements [command.Observer]: in powers of two, as Redis shows them.
 func (s *Server) Latencies(names []string) (latencies []command.CommandLatency) {
 	for _, c := range s.sinceReset() {
-		if c.Latency.Count == 0 || len(names) > 0 && !slices.Contains(names, c.Name) {
+		if c.Latency.Count == 0 || !isNamed(c.Name, names) {
 			continue
 		}
 		l := command.CommandLatency{Command: c.Name, Calls: c.Latency.Count}
@@ -40,6 +41,12 @@ func (s *Server) Latencies(names []string) (latencies []command.CommandLatency) 
 		latencies = append(latencies, l)
 	}
 	return latencies
+}
+
+// isNamed reports whether names has a command, or the one it is a subcommand of, or is empty.
+func isNamed(command string, names []string) bool {
+	container, _, _ := strings.Cut(command, "|")
+	return len(names) == 0 || slices.Contains(names, command) || slices.Contains(names, container)
 }
 
 // Memory implements [command.Observer].

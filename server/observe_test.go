@@ -167,3 +167,30 @@ func TestNoKeysInLogs(t *testing.T) {
 		t.Errorf("a key in the log:\n%s", &log)
 	}
 }
+
+// The name of a command with subcommands stands for all of them, as in Redis.
+func TestLatencyHistogramOfSubcommands(t *testing.T) {
+	p := newSessionPlayer(t, 0)
+	defer p.Close()
+	p.do(t, "a", "CLIENT ID", "CLIENT GETNAME", "PING")
+	got := p.do(t, "a", "LATENCY HISTOGRAM client")
+	if !strings.Contains(got, "client|id") || !strings.Contains(got, "client|getname") || strings.Contains(got, "ping") {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestLatencyGraphOfEvents(t *testing.T) {
+	p := newSessionPlayer(t, 0)
+	defer p.Close()
+	p.do(t, "a", "CONFIG SET latency-monitor-threshold 10")
+	for _, millis := range []int64{12, 40, 9, 90} {
+		p.spike(eventCommand, millis*1e6)
+		p.Advance(time.Second)
+	}
+	if got := p.do(t, "a", "LATENCY GRAPH COMMAND"); !strings.Contains(got, "command - high 90 ms, low 12 ms (all time high 90 ms)\n") {
+		t.Errorf("%q", got)
+	}
+	if got := p.do(t, "a", "LATENCY GRAPH expire-cycle"); got != "-ERR No samples available for event 'expire-cycle'\r\n" {
+		t.Errorf("%q", got)
+	}
+}

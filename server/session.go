@@ -54,6 +54,7 @@ type session struct {
 	killed     atomic.Bool // by CLIENT KILL or the idle timeout
 	lastActive atomic.Int64
 	lastRow    atomic.Pointer[command.Row]
+	taken      footprint
 }
 
 const (
@@ -75,6 +76,7 @@ func (s *session) arrive(in []byte, ws *workspace, cfg *config.Config) (more boo
 	if len(in) > 0 {
 		s.lastActive.Store(s.started)
 		ws.tally.Bytes(len(in), 0)
+		s.taken.received(len(in))
 		more = s.feed(in, ws, cfg)
 	}
 	return more

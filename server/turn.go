@@ -33,6 +33,7 @@ func (s *session) turn(in []byte) (over bool) {
 	more := s.arrive(in, ws, cfg)
 	for {
 		s.host.count(ws)
+		s.taken.sent(len(ws.out.Buf))
 		if len(ws.out.Buf) > 0 {
 			if _, err := s.link.Write(ws.out.Buf); err != nil {
 				return true
@@ -51,6 +52,7 @@ func (s *session) turn(in []byte) (over bool) {
 		more = s.feed(nil, ws, cfg)
 	}
 	unsent := s.link.Unsent()
+	s.showBuffers(unsent)
 	if s.host.isTooMuch(s, unsent+cap(s.rest)+s.multi.bytes, cfg) {
 		return true
 	}

@@ -90,6 +90,8 @@ var observeRows = []Row{{
 			Flags: Admin | Dangerous, Run: runLatencyLatest},
 		{Name: "history", Syntax: "event", Since: "0.1.0", Group: "server", Summary: "When an event took how long: Unix seconds and milliseconds, up to 160.",
 			Flags: Admin | Dangerous, Run: runLatencyHistory},
+		{Name: "graph", Syntax: "event", Since: "0.1.0", Group: "server", Summary: "Draw an event's history in characters: its latest 80 spikes, and how long ago they were.",
+			Flags: Admin | Dangerous, Run: runLatencyGraph},
 		{Name: "reset", Syntax: "[event ...]", Since: "0.1.0", Group: "server", Summary: "Forget events, all unless some are given.",
 			Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, args [][]byte) {
 				w.Int(int64(s.Server().Observer().ForgetSpikes(texts(args[2:]))))
