@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"testing"
 	"time"
 
@@ -32,18 +31,7 @@ const (
 
 var address string
 
-func TestMain(m *testing.M) {
-	server, err := servertest.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	address = server.Address
-	code := m.Run()
-	server.Kill()
-	servertest.Clean()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { servertest.Main(m, &address) }
 
 func connect(t *testing.T, address string, policy stint.Policy) *stint.Limiter {
 	l := stint.Connect([]string{address}, policy, stint.Timeout(5*time.Second))

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -22,18 +21,7 @@ import (
 
 var address string
 
-func TestMain(m *testing.M) {
-	server, err := servertest.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	address = server.Address
-	code := m.Run()
-	server.Kill()
-	servertest.Clean()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { servertest.Main(m, &address) }
 
 func connect(t *testing.T, address string, policy stint.Policy) *stint.Limiter {
 	l := stint.Connect([]string{address}, policy, stint.Timeout(5*time.Second))

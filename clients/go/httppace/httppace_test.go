@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,18 +21,7 @@ import (
 
 var address string
 
-func TestMain(m *testing.M) {
-	server, err := servertest.Start()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	address = server.Address
-	code := m.Run()
-	server.Kill()
-	servertest.Clean()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { servertest.Main(m, &address) }
 
 // provider is somebody else's server, in the bubble of synctest. It notes when requests came.
 type provider struct {
