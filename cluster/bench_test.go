@@ -62,6 +62,9 @@ func BenchmarkThreeNodes(b *testing.B) {
 	}
 	clients.Wait()
 	b.StopTimer()
+	if decided := leader.counts.decisions.Load(); decided < int64(b.N) {
+		b.Errorf("%d of %d were decided", decided, b.N)
+	}
 	b.ReportMetric(float64(leader.counts.decisions.Load())/float64(max(1, leader.counts.entries.Load())), "decisions/entry")
 }
 
@@ -72,6 +75,7 @@ func benchClient(n *Node, left *atomic.Int64, pipeline int, seed uint64) {
 	for left.Add(int64(-pipeline)) > -int64(pipeline) {
 		for i := range batch.Ops {
 			batch.Ops[i] = acquire(fmt.Sprintf("key:%012d", r.IntN(100_000)), 1_000_000, 1)
+			batch.Ops[i].Limit.Rate.Period = int64(time.Second)
 		}
 		if !n.Decide(batch) {
 			<-done
