@@ -135,7 +135,7 @@ func Open(o Options) (*Node, error) {
 	for _, run := range []func(context.Context){n.followLeadership, n.keepCompany, n.promote, n.watchDisk, n.trimLog, n.endLate, n.passTime, n.forwarder.run} {
 		n.ended.Go(func() { run(n.ctx) })
 	}
-	n.ended.Go(n.proposer.run)
+	n.proposer.ended.Go(n.proposer.run)
 	n.peers.ended.Go(n.peers.run)
 	return n, nil
 }

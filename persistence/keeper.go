@@ -100,6 +100,11 @@ func NewKeeper(o Options, found Recovered) (*Keeper, error) {
 	k.status.Store(&Status{Mode: o.Mode})
 	k.mustSave, k.older = found.Repaired || found.Journals > maxJournals, found.Bytes
 	if o.Mode == SnapshotOnly {
+		// What was found has to be what the next start finds: a snapshot that was removed because it could not be made
+		// durable may still come back. In the other modes the new journal's name takes care of that.
+		if err := o.FS.SyncDir(); err != nil {
+			return nil, fmt.Errorf("cannot keep state: %w", err)
+		}
 		return k, nil
 	}
 	var err error
