@@ -11,6 +11,7 @@ import (
 
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/deb"
+	"github.com/goreleaser/nfpm/v2/files"
 )
 
 // output runs a command, which has to succeed, and returns what it prints.
@@ -23,6 +24,23 @@ func output(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
+// packageInfo is what .goreleaser.yaml says of packages, with the program where it was built.
+func packageInfo(t *testing.T, program string) *nfpm.Info {
+	t.Helper()
+	said := release(t).NFPMs[0]
+	contents := files.Contents{{Source: program, Destination: said.Bindir + "/stint", FileInfo: &files.ContentFileInfo{Mode: 0o755}}}
+	for _, c := range said.Contents {
+		contents = append(contents, &files.Content{
+			Source: filepath.Join(root, c.Source), Destination: c.Destination, Type: c.Type, FileInfo: &files.ContentFileInfo{Mode: c.FileInfo.Mode},
+		})
+	}
+	return nfpm.WithDefaults(&nfpm.Info{
+		Name: said.PackageName, Version: "0.0.9", Arch: runtime.GOARCH, Section: said.Section, Priority: said.Priority,
+		Maintainer: said.Maintainer, Description: said.Description, Homepage: said.Homepage, License: said.License,
+		Overridables: nfpm.Overridables{Contents: contents},
+	})
+}
+
 // TestDebianPackage builds the package, unpacks it with dpkg-deb and runs the server's program out of it.
 func TestDebianPackage(t *testing.T) {
 	folder := t.TempDir()
@@ -32,19 +50,7 @@ func TestDebianPackage(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	// nfpm takes paths from where it is run, which is the root of the checkout.
-	text := strings.ReplaceAll(read(t, "packaging/nfpm.yaml"), "src: stint,", "src: "+program+",")
-	text = regexp.MustCompile(`src: ([A-Zp])`).ReplaceAllString(text, "src: "+root+"/$1")
-	variables := map[string]string{"ARCH": runtime.GOARCH, "VERSION": "0.0.9"}
-	packager, err := nfpm.ParseWithEnvMapping(strings.NewReader(text), func(name string) string { return variables[name] })
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := packager.Get("deb")
-	if err != nil {
-		t.Fatal(err)
-	}
-	info = nfpm.WithDefaults(info)
+	info := packageInfo(t, program)
 	debian, err := nfpm.Get("deb")
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"debug/buildinfo"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/CycloneDX/cyclonedx-go"
+)
+
+// list is the bill of materials of a program. It holds nothing that changes from one run to the next, neither a time nor
+// a random serial number, so that one program always has the same.
+func list(info *buildinfo.BuildInfo, version string) *cyclonedx.BOM {
+	program := component(info.Main.Path, version)
+	program.Type = cyclonedx.ComponentTypeApplication
+	goVersion, _, _ := strings.Cut(strings.TrimPrefix(info.GoVersion, "go"), " ") // what follows are experiments
+	components := []cyclonedx.Component{component("std", goVersion)}
+	for _, module := range info.Deps {
+		components = append(components, dependency(module))
+	}
+	needs := make([]string, 0, len(components))
+	for _, c := range components {
+		needs = append(needs, c.BOMRef)
+	}
+	bom := cyclonedx.NewBOM()
+	bom.Metadata = &cyclonedx.Metadata{Component: &program}
+	bom.Components = &components
+	bom.Dependencies = &[]cyclonedx.Dependency{{Ref: program.BOMRef, Dependencies: &needs}}
+	return bom
+}
+
+// dependency is a module, or what stands in for it.
+func dependency(module *debug.Module) cyclonedx.Component {
+	if module.Replace != nil {
+		module = module.Replace
+	}
+	c := component(module.Path, module.Version)
+	if module.Sum != "" {
+		// Not a hash in CycloneDX's sense: it is that of a list of files, as in go.sum.
+		c.Properties = &[]cyclonedx.Property{{Name: "go.sum", Value: module.Sum}}
+	}
+	return c
+}
+
+func component(path, version string) cyclonedx.Component {
+	url := "pkg:golang/" + path + "@" + version
+	return cyclonedx.Component{BOMRef: url, PackageURL: url, Type: cyclonedx.ComponentTypeLibrary, Name: path, Version: version}
+}
+
+func encode(w io.Writer, bom *cyclonedx.BOM) error {
+	return cyclonedx.NewBOMEncoder(w, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(bom)
+}
