@@ -14,6 +14,9 @@ func TestHandsOverBeforeItDrains(t *testing.T) {
 	handedOver := false
 	h.handOver = func(context.Context) error {
 		handedOver = true
+		if err := h.Ready(); err != errDraining {
+			t.Errorf("while leadership is handed over, /readyz says %v: balancers send more clients", err)
+		}
 		if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
 			t.Error(err)
 		}

@@ -62,7 +62,7 @@ var (
 // cluster, knows a leader.
 func (s *Server) Ready() error {
 	switch {
-	case s.draining.Load():
+	case s.ending.Load():
 		return errDraining
 	case !s.serving.Load():
 		return errStarting

@@ -60,7 +60,8 @@ type Server struct {
 
 	engine   gnet.Engine
 	serving  atomic.Bool // connections are accepted
-	draining atomic.Bool
+	ending   atomic.Bool // told to end: not ready any more
+	draining atomic.Bool // a connection closes as soon as it is owed nothing
 	hurry    atomic.Bool // drain without waiting
 	stop     func()      // ends Serve; set by it
 	stopMu   sync.Mutex
@@ -152,6 +153,7 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 		s.killAll()
 		stop()
 	case <-ctx.Done():
+		s.ending.Store(true)
 		closeAll(s.secure)
 		s.giveUpLeadership()
 		clean := s.drain()
