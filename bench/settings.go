@@ -34,9 +34,12 @@ const onlyPersistence = "persistence"
 // onlyCluster is what -only calls the measurements of three nodes.
 const onlyCluster = "cluster"
 
-// measures reports whether what goes by a name of -only is to be measured.
+// measures reports whether what goes by a name of -only is to be measured. Three nodes take too long for -quick by themselves.
 func (s Settings) measures(name string) bool {
-	return len(s.Only) == 0 || slices.Contains(s.Only, name)
+	if len(s.Only) == 0 {
+		return !s.Quick || name != onlyCluster
+	}
+	return slices.Contains(s.Only, name)
 }
 
 // quickDefaults replace the defaults of flags that are not given.
