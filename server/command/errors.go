@@ -60,6 +60,9 @@ func wrongArity(r *Row) error {
 func IsHTTP(name []byte) bool { return isWord(name, "POST") || isWord(name, "Host:") }
 
 func unknownCommand(args [][]byte) error {
+	if isLimiterPart(args[0]) {
+		return unknownPart(args[0])
+	}
 	var beginning strings.Builder
 	for _, a := range args[1:] {
 		if beginning.Len() >= 128 {
