@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 )
 
 const benchUsage = `Usage: stint bench [flags] [COMMAND ARGUMENT...]
@@ -58,10 +54,6 @@ type benchPlan struct {
 // bench is the command `stint bench`.
 func (p *process) bench(ctx context.Context, args []string) error {
 	plan, asJSON, err := p.readBench(args)
-	if errors.Is(err, pflag.ErrHelp) {
-		_, err = fmt.Fprint(p.stdout, benchUsage)
-		return err
-	}
 	if err != nil {
 		return err
 	}
@@ -88,9 +80,7 @@ func (p *process) bench(ctx context.Context, args []string) error {
 // readBench reads the flags and the command.
 func (p *process) readBench(args []string) (plan *benchPlan, asJSON bool, err error) {
 	plan = &benchPlan{}
-	set := pflag.NewFlagSet("stint bench", pflag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.Usage = func() {}
+	set := newFlags("bench")
 	set.SetInterspersed(false) // what follows the command is the command's
 	set.StringVar(&plan.Server, "server", "127.0.0.1:6379", "")
 	set.StringVar(&plan.user, "user", "default", "")
@@ -101,10 +91,8 @@ func (p *process) readBench(args []string) (plan *benchPlan, asJSON bool, err er
 	set.DurationVar(&plan.duration, "duration", 10*time.Second, "")
 	set.Float64Var(&plan.Rate, "rate", 0, "")
 	set.BoolVar(&asJSON, "json", false, "")
-	if err := set.Parse(args); errors.Is(err, pflag.ErrHelp) {
+	if err := parseFlags(set, args); err != nil {
 		return nil, false, err
-	} else if err != nil {
-		return nil, false, usagef("%w; 'stint bench --help' explains", err)
 	}
 	plan.Command = set.Args()
 	if len(plan.Command) == 0 {

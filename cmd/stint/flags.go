@@ -11,12 +11,35 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
+// newFlags returns a command's set of flags, without any yet. What it has to say it says in errors.
+func newFlags(command string) *pflag.FlagSet {
+	set := pflag.NewFlagSet("stint "+command, pflag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.Usage = func() {}
+	return set
+}
+
+// parseFlags reads the flags of a command other than the server. Its error wraps pflag.ErrHelp if args ask for an
+// explanation, and else says how to.
+func parseFlags(set *pflag.FlagSet, args []string) error {
+	if err := set.Parse(args); err != nil {
+		return usagef("%w; '%s --help' explains", err, set.Name())
+	}
+	return nil
+}
+
+// parseOnlyFlags reads the flags of a command that takes nothing else.
+func parseOnlyFlags(set *pflag.FlagSet, args []string) error {
+	if err := parseFlags(set, args); err != nil || set.NArg() == 0 {
+		return err
+	}
+	return usagef("%s takes flags only, got '%s'; '%s --help' explains", strings.TrimPrefix(set.Name(), "stint "), set.Arg(0), set.Name())
+}
+
 // readFlags reads the server's flags. Values are taken as they are and judged later, together with those from
 // elsewhere.
 func readFlags(args []string) ([]assignment, error) {
-	set := pflag.NewFlagSet("stint server", pflag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.Usage = func() {}
+	set := newFlags("server")
 	var found []assignment
 	for i := range config.Settings {
 		flag := set.VarPF(&flagValue{setting: &config.Settings[i], found: &found}, config.Settings[i].Name, "", "")

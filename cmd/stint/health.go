@@ -3,15 +3,12 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 
 	"github.com/stintdb/stint/server/config"
 )
@@ -35,19 +32,11 @@ const healthTimeout = 5 * time.Second
 
 // health is the command `stint health`.
 func (p *process) health(ctx context.Context, args []string) error {
-	set := pflag.NewFlagSet("stint health", pflag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.Usage = func() {}
+	set := newFlags("health")
 	address := set.String("admin", cmp.Or(p.variable("STINT_ADMIN"), config.Default().Admin), "")
 	alive := set.Bool("alive", false, "")
-	switch err := set.Parse(args); {
-	case errors.Is(err, pflag.ErrHelp):
-		_, err = fmt.Fprint(p.stdout, healthUsage)
+	if err := parseOnlyFlags(set, args); err != nil {
 		return err
-	case err != nil:
-		return usagef("%w; 'stint health --help' explains", err)
-	case set.NArg() > 0:
-		return usagef("health takes flags only, got '%s'; 'stint health --help' explains", set.Arg(0))
 	}
 	host, port, err := net.SplitHostPort(*address)
 	if err != nil {

@@ -18,18 +18,8 @@ Usage: stint [command]
 func (p *process) help(_ context.Context, args []string) error {
 	if len(args) > 0 {
 		cmd, err := find(args[0])
-		if err == nil && cmd.name == "server" {
-			_, err = fmt.Fprint(p.stdout, serverHelp())
-		} else if err == nil && cmd.name == "inspect" {
-			_, err = fmt.Fprint(p.stdout, inspectUsage)
-		} else if err == nil && cmd.name == "top" {
-			_, err = fmt.Fprint(p.stdout, topUsage)
-		} else if err == nil && cmd.name == "health" {
-			_, err = fmt.Fprint(p.stdout, healthUsage)
-		} else if err == nil && cmd.name == "bench" {
-			_, err = fmt.Fprint(p.stdout, benchUsage)
-		} else if err == nil {
-			_, err = fmt.Fprintf(p.stdout, "stint %s: %s\n", cmd.name, cmd.summary)
+		if err == nil {
+			_, err = fmt.Fprint(p.stdout, cmd.help())
 		}
 		return err
 	}

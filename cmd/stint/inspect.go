@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -32,17 +30,12 @@ read. 2: there is nothing to inspect.
 
 // inspect is the command `stint inspect`.
 func (p *process) inspect(ctx context.Context, args []string) error {
-	set := pflag.NewFlagSet("stint inspect", pflag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.Usage = func() {}
+	set := newFlags("inspect")
 	dump := set.Bool("dump", false, "")
-	switch err := set.Parse(args); {
-	case errors.Is(err, pflag.ErrHelp):
-		_, err = fmt.Fprint(p.stdout, inspectUsage)
+	if err := parseFlags(set, args); err != nil {
 		return err
-	case err != nil:
-		return usagef("%w; 'stint inspect --help' explains", err)
-	case set.NArg() == 0:
+	}
+	if set.NArg() == 0 {
 		return usagef("name a directory or files to inspect; 'stint inspect --help' explains")
 	}
 	i := &inspector{ctx: ctx, out: p.stdout}

@@ -22,6 +22,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/pflag"
+
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -56,19 +58,28 @@ func readRegularFile(name string) ([]byte, error) {
 type command struct {
 	name    string
 	summary string
-	run     func(p *process, ctx context.Context, args []string) error
+	usage   string                                                     // what --help prints; "" for a command that takes no flags
+	run     func(p *process, ctx context.Context, args []string) error // an error that wraps pflag.ErrHelp has help printed
 }
 
 func commands() []command {
 	return []command{
-		{"server", "start a server (also without any command)", (*process).server},
-		{"inspect", "show, check and dump the files in which a server keeps its state", (*process).inspect},
-		{"top", "show what a server is doing, in a terminal", (*process).top},
-		{"health", "ask a server whether it answers requests", (*process).health},
-		{"bench", "measure a server under load", (*process).bench},
-		{"version", "print the version", (*process).version},
-		{"help", "explain a command", (*process).help},
+		{"server", "start a server (also without any command)", serverHelp(), (*process).server},
+		{"inspect", "show, check and dump the files in which a server keeps its state", inspectUsage, (*process).inspect},
+		{"top", "show what a server is doing, in a terminal", topUsage, (*process).top},
+		{"health", "ask a server whether it answers requests", healthUsage, (*process).health},
+		{"bench", "measure a server under load", benchUsage, (*process).bench},
+		{"version", "print the version", "", (*process).version},
+		{"help", "explain a command", "", (*process).help},
 	}
+}
+
+// help is what there is to say about a command.
+func (c *command) help() string {
+	if c.usage == "" {
+		return fmt.Sprintf("stint %s: %s\n", c.name, c.summary)
+	}
+	return c.usage
 }
 
 // errUsage is wrapped by errors that starting again with the same arguments and settings cannot mend.
@@ -86,6 +97,9 @@ func (p *process) run(ctx context.Context, args []string) int {
 	cmd, args, err := choose(args)
 	if err == nil {
 		err = cmd.run(p, ctx, args)
+	}
+	if errors.Is(err, pflag.ErrHelp) {
+		_, err = fmt.Fprint(p.stdout, cmd.help())
 	}
 	switch {
 	case err == nil:

@@ -9,8 +9,6 @@ import (
 	"net"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/acl"
@@ -21,10 +19,6 @@ import (
 // server is the command `stint server`.
 func (p *process) server(ctx context.Context, args []string) error {
 	cfg, err := load(args, p.environ, p.readFile)
-	if errors.Is(err, pflag.ErrHelp) {
-		_, err = fmt.Fprint(p.stdout, serverHelp())
-		return err
-	}
 	if err != nil {
 		return &usageError{err}
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,8 +10,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
 
 	"github.com/stintdb/stint/server/config"
 )
@@ -35,23 +32,16 @@ Exit code 1: the server does not answer.
 
 // top is the command `stint top`.
 func (p *process) top(ctx context.Context, args []string) error {
-	set := pflag.NewFlagSet("stint top", pflag.ContinueOnError)
-	set.SetOutput(io.Discard)
-	set.Usage = func() {}
+	set := newFlags("top")
 	defaults := config.Default()
 	address := set.String("admin", defaults.Admin, "")
 	token := set.String("token", p.variable("STINT_ADMIN_TOKEN"), "")
 	every := set.Duration("every", time.Second, "")
 	once := set.Bool("once", false, "")
-	switch err := set.Parse(args); {
-	case errors.Is(err, pflag.ErrHelp):
-		_, err = fmt.Fprint(p.stdout, topUsage)
+	if err := parseOnlyFlags(set, args); err != nil {
 		return err
-	case err != nil:
-		return usagef("%w; 'stint top --help' explains", err)
-	case set.NArg() > 0:
-		return usagef("top takes flags only, got '%s'; 'stint top --help' explains", set.Arg(0))
-	case *every < 100*time.Millisecond || *every > time.Hour:
+	}
+	if *every < 100*time.Millisecond || *every > time.Hour {
 		return usagef("--every: must be between 100ms and 1h, got '%s'", *every)
 	}
 	if _, _, err := net.SplitHostPort(*address); err != nil {
