@@ -64,28 +64,27 @@ func run(settings Settings) error {
 		Date: time.Now(), Machine: describeMachine(root), Settings: settings,
 		Series: seriesOf(servers), Results: Results{}, Memory: map[string][]MemorySample{},
 	}
-	if len(servers) == 0 {
-		// only what follows
-	} else if err := measureAll(ctx, servers, report); ctx.Err() != nil {
+	if err := measure(ctx, servers, binary, report); ctx.Err() != nil {
 		return errors.New("interrupted")
 	} else if err != nil {
 		return err
 	}
-	if settings.measures(onlyCluster) {
-		if report.Cluster, err = measureCluster(ctx, binary, settings); ctx.Err() != nil {
-			return errors.New("interrupted")
-		} else if err != nil {
-			return err
-		}
-	}
-	if settings.measures(onlyPersistence) {
-		if report.Disk, err = measureDisk(ctx, binary, settings); ctx.Err() != nil {
-			return errors.New("interrupted")
-		} else if err != nil {
-			return err
-		}
-	}
 	return publish(root, report)
+}
+
+// measure fills the report with what its settings ask for.
+func measure(ctx context.Context, servers []Server, binary string, report *Report) (err error) {
+	settings := report.Settings
+	if len(servers) > 0 {
+		err = measureSideBySide(ctx, servers, report)
+	}
+	if err == nil && settings.measures(onlyCluster) {
+		report.Cluster, err = measureCluster(ctx, binary, settings)
+	}
+	if err == nil && settings.measures(onlyPersistence) {
+		report.Disk, err = measureDisk(ctx, binary, settings)
+	}
+	return err
 }
 
 func mkOutDir() error { return os.MkdirAll(outDir, 0o755) }
@@ -99,9 +98,9 @@ func includes(servers []Server, name string) bool {
 	return false
 }
 
-// measureAll fills the report: first the load on servers that all run side by
+// measureSideBySide measures the servers: first the load on servers that all run side by
 // side, then memory, in processes of their own.
-func measureAll(ctx context.Context, servers []Server, report *Report) error {
+func measureSideBySide(ctx context.Context, servers []Server, report *Report) error {
 	if err := measureLoad(ctx, servers, report); err != nil {
 		return err
 	}
