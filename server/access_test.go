@@ -26,7 +26,7 @@ var commandExamples = map[string]string{
 	"client|kill": "ID 1", "client|no-evict": "ON", "client|no-touch": "ON", "client|reply": "ON", "client|tracking": "ON", "client|caching": "YES", "client|help": "",
 	"acl|cat": "", "acl|deluser": "zq9", "acl|genpass": "", "acl|getuser": "zq9", "acl|list": "", "acl|load": "", "acl|log": "", "acl|save": "",
 	"acl|setuser": "me +@all", "acl|users": "", "acl|whoami": "", "acl|help": "", "info": "", "config|get": "*", "config|set": "requirepass x",
-	"config|rewrite": "", "config|resetstat": "", "config|help": "", "memory|usage": "zq9:1", "memory|stats": "", "memory|doctor": "", "memory|purge": "",
+	"config|rewrite": "", "config|resetstat": "", "config|help": "", "memory|usage": "zq9:1", "memory|stats": "", "memory|malloc-stats": "", "memory|doctor": "", "memory|purge": "",
 	"memory|help": "", "save": "", "bgsave": "", "lastsave": "", "role": "", "wait": "0 0", "shutdown": "NOW", "slowlog|get": "", "slowlog|len": "",
 	"slowlog|reset": "", "slowlog|help": "", "latency|latest": "", "latency|history": "command", "latency|graph": "command", "latency|reset": "", "latency|histogram": "",
 	"latency|doctor": "", "latency|help": "", "monitor": "", "cluster|slots": "", "cluster|shards": "", "cluster|nodes": "", "cluster|replicas": "x",

@@ -2,7 +2,6 @@ package server
 
 import (
 	"reflect"
-	"runtime/metrics"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -19,6 +18,8 @@ type budget struct {
 	program int64 // resident memory that neither keys nor Go's heap account for, as it was at the start
 	heap    int64 // the most of late
 	keys    int64 // what is left
+
+	startup, peak int64 // memory in use when the server started, and the most of it seen
 
 	full       bool // a governed store's keys have reached it
 	forced     engine.Forced
@@ -37,19 +38,12 @@ const (
 	reportEvery = 10 * time.Second
 )
 
-// heapSample is the memory of Go's heap, stacks and tables that has not been given back to the system.
-var heapSample = []string{"/memory/classes/total:bytes", "/memory/classes/heap/released:bytes"}
-
-func goBytes() int64 {
-	samples := []metrics.Sample{{Name: heapSample[0]}, {Name: heapSample[1]}}
-	metrics.Read(samples)
-	return int64(samples[0].Value.Uint64()) - int64(samples[1].Value.Uint64())
-}
-
 // start looks at the process as it is before it serves anybody.
 func (b *budget) start(keyBytes int64) {
 	b.machine = machineBytes() / 4 * 3
-	b.program = min(max(residentBytes()-keyBytes-goBytes(), programMin), programMax)
+	of := readGoMemory()
+	b.program = min(max(residentBytes()-keyBytes-of.taken, programMin), programMax)
+	b.startup = keyBytes + of.objects
 }
 
 // divide works out what keys may take.
@@ -76,7 +70,9 @@ func (s *Server) keepBudget() {
 	s.budgetMu.Lock()
 	defer s.budgetMu.Unlock()
 	b := &s.budget
-	b.divide(cfg, goBytes())
+	of := readGoMemory()
+	b.divide(cfg, of.taken)
+	b.peak = max(b.peak, s.keys.Bytes()+of.objects)
 	s.keys.SetMaxBytes(b.keys)
 	s.reportForced()
 	if s.cluster == nil || s.cluster.Status().State != command.ClusterLeader {

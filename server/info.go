@@ -94,17 +94,6 @@ func (s *Server) infoClients() []field {
 	}
 }
 
-func (s *Server) infoMemory() []field {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	count, bytes := int64(s.keys.Len()), s.keys.Bytes()
-	return append([]field{
-		{"used_memory", bytes + int64(m.HeapAlloc)}, {"used_memory_rss", residentBytes()}, {"keys_memory", bytes},
-		{"keys_memory_per_key", bytes / max(count, 1)}, {"heap_memory", m.HeapAlloc}, {"maxmemory", s.maxMemory()},
-		{"maxmemory_policy", "noeviction"},
-	}, s.infoForced()...)
-}
-
 func (s *Server) infoStats() []field {
 	t := metrics.TotalsOf(s.sinceReset())
 	_, received, sent := s.recorder.Read()

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -48,18 +46,3 @@ func isNamed(command string, names []string) bool {
 	container, _, _ := strings.Cut(command, "|")
 	return len(names) == 0 || slices.Contains(names, command) || slices.Contains(names, container)
 }
-
-// Memory implements [command.Observer].
-func (s *Server) Memory() []command.MemoryPart {
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	keys := s.keys.Bytes()
-	return []command.MemoryPart{
-		{Name: "total.allocated", Bytes: keys + int64(m.HeapAlloc)}, {Name: "resident.bytes", Bytes: residentBytes()},
-		{Name: "heap.bytes", Bytes: int64(m.HeapAlloc)}, {Name: "heap.idle-bytes", Bytes: int64(m.HeapIdle - m.HeapReleased)},
-		{Name: "clients.buffers", Bytes: s.buffered.Load()}, {Name: "keys.limit-bytes", Bytes: s.maxKeyBytes()},
-	}
-}
-
-// ReleaseMemory implements [command.Observer].
-func (s *Server) ReleaseMemory() { debug.FreeOSMemory() }

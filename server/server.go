@@ -113,7 +113,7 @@ func New(o Options) *Server {
 	s.clients.byID, s.clients.perNetwork = make(map[int64]*session), make(map[string]int)
 	s.keys.SetRules(rulesOf(&o.Config))
 	s.budget.start(s.keys.Bytes())
-	s.budget.divide(&o.Config, goBytes())
+	s.budget.divide(&o.Config, readGoMemory().taken)
 	s.setQuotas([]acl.Quota{})
 	s.users.Watch(s.closeOf, s.setQuotas)
 	s.waits = newWaits(o.Clock)

@@ -22,8 +22,9 @@ type Observer interface {
 	ForgetSpikes(events []string) int
 	// Latencies is how long commands took, of those named or with none of all that came.
 	Latencies(names []string) []CommandLatency
-	// Memory is where memory goes, names and bytes.
-	Memory() []MemoryPart
+	// Memory is where memory goes; AllocatorStats is what the allocator says, for people to read.
+	Memory() MemoryUse
+	AllocatorStats() string
 	// ReleaseMemory gives memory that is not in use back to the system.
 	ReleaseMemory()
 }
@@ -60,12 +61,6 @@ type CommandLatency struct {
 	Calls   int64
 	Micros  []int64
 	Counts  []int64
-}
-
-// MemoryPart is memory that something takes.
-type MemoryPart struct {
-	Name  string
-	Bytes int64
 }
 
 var observeRows = []Row{{

@@ -90,7 +90,7 @@ func (r *Row) accepts(n int) bool {
 }
 
 // Table holds every command, in the order of the handbook.
-var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, transactionRows, connectionRows, clientRows, aclRows, serverRows, observeRows, clusterRows, raftRows)
+var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, transactionRows, connectionRows, clientRows, aclRows, serverRows, memoryRows, observeRows, clusterRows, raftRows)
 
 var byName = map[string]*Row{}
 

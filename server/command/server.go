@@ -1,11 +1,9 @@
 package command
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
-	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -26,17 +24,6 @@ var serverRows = []Row{{
 			Flags: Admin | Dangerous,
 			Run:   func(s Session, w *resp.Writer, _ [][]byte) { s.Server().ResetStats(); w.Status("OK") }},
 		helpRow("config"),
-	},
-}, {
-	Name: "memory", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Commands about memory.",
-	Sub: []Row{
-		{Name: "usage", Syntax: "key [SAMPLES count]", Since: "0.1.0", Group: "server", Summary: "Bytes a key takes.",
-			Flags: ReadOnly, Keys: Keys{2, 2, 1}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
-		{Name: "stats", Since: "0.1.0", Group: "server", Summary: "Where memory goes.", Flags: ReadOnly, Run: runMemoryStats},
-		{Name: "doctor", Since: "0.1.0", Group: "server", Summary: "What there is to say about memory, in words.", Flags: ReadOnly, Run: runMemoryDoctor},
-		{Name: "purge", Since: "0.1.0", Group: "server", Summary: "Give memory that is not in use back to the system.", Flags: Admin | Dangerous,
-			Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Server().Observer().ReleaseMemory(); w.Status("OK") }},
-		helpRow("memory"),
 	},
 }, {
 	Name: "save", Since: "0.1.0", Group: "server", Summary: "Write a snapshot, and answer when it is complete. Other connections go on.",
@@ -90,57 +77,6 @@ func runConfigSet(s Session, w *resp.Writer, args [][]byte) {
 		return
 	}
 	okOrError(w, s.Server().ConfigSet(texts(args[2:])))
-}
-
-func parseMemoryUsage(r *Request) error {
-	if n := len(r.Args); n != 3 && (n != 5 || !isWord(r.Args[3], "SAMPLES")) {
-		return ErrSyntax
-	}
-	r.Ops = append(r.Ops, engine.Op{Verb: engine.Look, Key: r.Args[2]})
-	return r.key(r.Args[2])
-}
-
-func replyMemoryUsage(w *resp.Writer, _ []engine.Op, results []engine.Result) {
-	if results[0].Status == engine.NotFound {
-		w.Null()
-		return
-	}
-	w.Int(results[0].Bytes)
-}
-
-func runMemoryStats(s Session, w *resp.Writer, _ [][]byte) {
-	keys, parts := s.Server().Keys(), s.Server().Observer().Memory()
-	count, bytes := int64(keys.Len()), keys.Bytes()
-	parts = append([]MemoryPart{{"keys.count", count}, {"keys.bytes", bytes}, {"keys.bytes-per-key", bytes / max(count, 1)}}, parts...)
-	w.Map(len(parts))
-	for _, p := range parts {
-		w.BulkString(p.Name)
-		w.Int(p.Bytes)
-	}
-}
-
-func runMemoryDoctor(s Session, w *resp.Writer, _ [][]byte) {
-	of := map[string]int64{}
-	for _, p := range s.Server().Observer().Memory() {
-		of[p.Name] = p.Bytes
-	}
-	const mb = 1 << 20
-	bytes, limit := s.Server().Keys().Bytes(), of["keys.limit-bytes"]
-	var out strings.Builder
-	fmt.Fprintf(&out, "%d keys take %d MB of %d MB resident.\n", s.Server().Keys().Len(), bytes/mb, of["resident.bytes"]/mb)
-	switch {
-	case limit == 0:
-		out.WriteString("There is no bound on the memory of keys: set max-memory, so that a flood of new keys cannot take all the machine has.\n")
-	case bytes > limit-limit/10:
-		fmt.Fprintf(&out, "That is over 90 %% of max-memory (%d MB): raise it, or find out which keys are so many with SCAN.\n", limit/mb)
-	}
-	if idle := of["heap.idle-bytes"]; idle > 64*mb {
-		fmt.Fprintf(&out, "%d MB are not in use at the moment: MEMORY PURGE gives them back to the system.\n", idle/mb)
-	}
-	if buffers := of["clients.buffers"]; buffers > 64*mb {
-		fmt.Fprintf(&out, "%d MB are replies that clients have not read and commands they have not finished: CLIENT LIST shows who.\n", buffers/mb)
-	}
-	w.Verbatim(out.String())
 }
 
 func runSave(s Session, w *resp.Writer, _ [][]byte) {

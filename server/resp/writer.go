@@ -16,6 +16,16 @@ type Writer struct {
 // Int writes an integer.
 func (w *Writer) Int(n int64) { w.Buf = redcon.AppendInt(w.Buf, n) }
 
+// Double writes a number that is not whole: a double in RESP3, a bulk string in RESP2.
+func (w *Writer) Double(f float64) {
+	text := strconv.FormatFloat(f, 'f', -1, 64)
+	if !w.RESP3 {
+		w.BulkString(text)
+		return
+	}
+	w.Buf = append(append(append(w.Buf, ','), text...), '\r', '\n')
+}
+
 // Bool writes 1 or 0: the replies of Redis commands are integers in both protocols.
 func (w *Writer) Bool(b bool) {
 	if b {

@@ -17,6 +17,7 @@ func TestWriter(t *testing.T) {
 		{"null", (*Writer).Null, "$-1\r\n", "_\r\n"},
 		{"map", func(w *Writer) { w.Map(2) }, "*4\r\n", "%2\r\n"},
 		{"set", func(w *Writer) { w.Set(3) }, "*3\r\n", "~3\r\n"},
+		{"double", func(w *Writer) { w.Double(99.25) }, "$5\r\n99.25\r\n", ",99.25\r\n"},
 		{"verbatim", func(w *Writer) { w.Verbatim("a\nb") }, "$3\r\na\nb\r\n", "=7\r\ntxt:a\nb\r\n"},
 		{"error", func(w *Writer) { w.Error("ERR a\r\nb\nc\rd") }, "-ERR a  b c d\r\n", ""},
 	} {
