@@ -65,7 +65,7 @@ type CommandLatency struct {
 
 var observeRows = []Row{{
 	Name: "rl.top", Syntax: "[n]", Since: "0.1.0", Group: "limiter",
-	Summary: "The keys denied most in the last 4 to 5 minutes, most first: key, denied, error. A key was denied at most that often, and less often by no more than the error. n is 10 unless given.",
+	Summary: "The keys denied most in the last 4 to 5 minutes, most first: key, denied, error. A key was denied at most that often, and less often by no more than the error; where denials are sampled, the error is both ways. n is 10 unless given.",
 	Flags:   ReadOnly | Admin | Dangerous, Run: runTop,
 }, {
 	Name: "slowlog", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Commands about commands that took long.",

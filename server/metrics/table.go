@@ -67,7 +67,7 @@ var decisionRows = []Row{{
 	values: one(func(r *Reading) float64 { return float64(r.PolicyCount) }),
 }, {
 	Name: "stint_top_denied", Kind: Gauge, Labels: []string{"key"}, Bound: "the 10 keys denied most, shortened to 64 characters; hashes with --top-keys hashed, none with off",
-	Help: "Denials of the keys denied most in the last 4 to 5 minutes, as RL.TOP counts them: never too low, and too high by at most the error RL.TOP tells.",
+	Help: "Denials of the keys denied most in the last 4 to 5 minutes, as RL.TOP counts them, and with the error that it tells.",
 	values: func(r *Reading, emit func(float64, ...string)) {
 		for _, d := range r.TopDenied {
 			emit(float64(d.Count), d.Key)
