@@ -26,6 +26,7 @@ const (
 type algorithm struct {
 	name    string                                       // as TYPE answers
 	bytes   int                                          // size of its state; 0 if that varies
+	rate    bool                                         // its limit has a rate, tokens to a period; others have a period alone
 	decide  func(c *call) (changed bool)                 // answer an Acquire
 	look    func(c *call)                                // report the state under c.limit
 	refund  func(c *call)                                // give back, in next or in place; nil if there is nothing to
@@ -42,13 +43,13 @@ type algorithm struct {
 
 var algorithms = [...]algorithm{
 	NoAlgorithm: {name: "none"},
-	GCRA: {name: "gcra", bytes: meterBytes,
+	GCRA: {name: "gcra", bytes: meterBytes, rate: true,
 		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: gcraParams},
-	TokenBucket: {name: "token-bucket", bytes: meterBytes,
+	TokenBucket: {name: "token-bucket", bytes: meterBytes, rate: true,
 		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: bucketParams},
-	LeakyBucket: {name: "leaky-bucket", bytes: meterBytes,
+	LeakyBucket: {name: "leaky-bucket", bytes: meterBytes, rate: true,
 		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: bucketParams},
-	LeakyQueue: {name: "leaky-queue", bytes: meterBytes,
+	LeakyQueue: {name: "leaky-queue", bytes: meterBytes, rate: true,
 		decide: decideQueue, look: lookMeter, refund: refundMeter, expired: meterExpired, params: queueParams},
 	FixedWindow: {name: "fixed-window", bytes: windowBytes,
 		decide: decideWindow, look: lookWindow, refund: refundWindow, expired: windowExpired, params: windowParams},

@@ -197,8 +197,7 @@ func (l *Limit) isWhole() bool {
 		l.Rate.Period < 0 || l.Rate.Tokens < 0 || l.Rate.Tokens > MaxTokens || l.Span > EachMonth {
 		return false
 	}
-	meter := l.Algorithm <= LeakyQueue
-	return meter == (l.Rate.Tokens > 0) && (l.Rate.Period == 0) == (l.Span > Aligned) &&
+	return algorithms[l.Algorithm].rate == (l.Rate.Tokens > 0) && (l.Rate.Period == 0) == (l.Span > Aligned) &&
 		(l.Span == FromFirst || l.Algorithm == FixedWindow) && l.Check() == nil
 }
 

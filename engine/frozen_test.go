@@ -251,9 +251,9 @@ func TestFrozenConcurrently(t *testing.T) {
 
 // Whatever changes a key of whatever algorithm leaves what is frozen as it was.
 func TestFrozenKeepsWhatEveryVerbChanges(t *testing.T) {
-	for algorithm := GCRA; algorithm <= Concurrency; algorithm++ {
+	for algorithm := GCRA; int(algorithm) < len(algorithms); algorithm++ {
 		take := Op{Key: []byte("k"), Limit: Limit{Algorithm: algorithm, Capacity: 30, Rate: Rate{0, sec}}, Tokens: 2}
-		if algorithm <= LeakyQueue {
+		if algorithms[algorithm].rate {
 			take.Limit.Rate.Tokens = 5
 		}
 		changed := 0

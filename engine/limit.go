@@ -22,7 +22,7 @@ type Limit struct {
 	Algorithm Algorithm
 	Span      Span  // FixedWindow: how its windows lie
 	Capacity  int64 // most tokens that can be granted at once, 1 to MaxTokens
-	Rate      Rate  // meters: how fast tokens come back; others: Period is the window or the lease, and Tokens is 0
+	Rate      Rate  // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
 }
 
 // Check reports whether the limit can be kept exactly. Ranges of single parameters are checked where they are read;

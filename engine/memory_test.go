@@ -12,14 +12,14 @@ func (s *Store) touched() (bytes int64) {
 
 // A key of 16 bytes takes at most 72 bytes in all with an algorithm whose state has a fixed size, at a million keys.
 func TestMemoryPerKey(t *testing.T) {
-	for algorithm := GCRA; algorithm <= Concurrency; algorithm++ {
+	for algorithm := GCRA; int(algorithm) < len(algorithms); algorithm++ {
 		s := New(Options{})
 		l := Limit{Algorithm: algorithm, Capacity: 100, Rate: Rate{0, 3600 * sec}}
-		if algorithm <= LeakyQueue {
+		if algorithms[algorithm].rate {
 			l.Rate.Tokens = 1
 		}
 		keys := 1_000_000
-		if algorithm >= SlidingLog {
+		if algorithms[algorithm].bytes == 0 {
 			keys /= 10
 		}
 		for i := range keys {

@@ -14,7 +14,7 @@ func anyLimit(r *rand.Rand) Limit {
 	for {
 		l := Limit{Algorithm: 1 + Algorithm(r.IntN(len(algorithms)-1)), Capacity: 1 + r.Int64N(1<<r.IntN(39))}
 		l.Rate.Period = MinDuration + r.Int64N(MaxDuration)
-		if l.Algorithm <= LeakyQueue {
+		if algorithms[l.Algorithm].rate {
 			l.Rate = randomRate(r)
 		}
 		if l.Algorithm == FixedWindow {

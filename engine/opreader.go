@@ -167,7 +167,7 @@ func (o *Op) asksWithin() bool {
 // canBeAsked reports whether a limit is one that a request can ask for: whole, and its state bounded.
 func (l *Limit) canBeAsked() bool {
 	switch {
-	case !l.isWhole(), l.Algorithm > LeakyQueue && l.Rate.Period > MaxDuration:
+	case !l.isWhole(), !algorithms[l.Algorithm].rate && l.Rate.Period > MaxDuration:
 		return false
 	case l.Algorithm == Concurrency:
 		return l.Capacity <= MaxHolders

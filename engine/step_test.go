@@ -62,7 +62,7 @@ func stepPart(r *rand.Rand, n int) Op {
 		l.Capacity, l.Rate.Period = 1+r.Int64N(30), []int64{sec / 10, sec / 2, 5 * sec, 60 * sec}[r.IntN(4)]
 	}
 	switch {
-	case algorithm <= LeakyQueue:
+	case algorithms[algorithm].rate:
 		l.Rate.Tokens = 1 + r.Int64N(5)
 	case algorithm == FixedWindow && n%3 == 1:
 		l.Span = Aligned
