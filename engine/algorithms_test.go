@@ -267,6 +267,19 @@ func brokenPromise(s *Store, st step, got Result) string {
 	return ""
 }
 
+// The meters, which decide alike, have a twin of their own: see TestMeterEqualsExactFractions.
+func TestEveryAlgorithmHasATwin(t *testing.T) {
+	for a := NoAlgorithm + 1; int(a) < len(algorithms); a++ {
+		has := a <= LeakyBucket
+		for _, tw := range twins {
+			has = has || tw.algorithm == a
+		}
+		if !has {
+			t.Errorf("%s has no row in twins", a)
+		}
+	}
+}
+
 func TestAlgorithmsEqualNaiveModels(t *testing.T) {
 	sequences := uint64(300)
 	if testing.Short() {

@@ -67,7 +67,7 @@ func TestResultsAreReadAsTheyWereWritten(t *testing.T) {
 		seen[read.Status]++
 		parts, leases = parts+len(read.Parts), leases+len(read.Leases)
 	}
-	if len(b) != 0 || len(seen) < 9 || parts < 1000 || leases < 50 {
+	if len(b) != 0 || len(seen) < 9 || parts < 1000 || leases < 20 {
 		t.Errorf("%d bytes left, tried %v, %d parts, %d leases", len(b), seen, parts, leases)
 	}
 }
