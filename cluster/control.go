@@ -37,7 +37,8 @@ type report struct {
 	Term      uint64        `json:"term"`
 	Applied   uint64        `json:"applied"`
 	Last      uint64        `json:"last"`
-	Now       int64         `json:"now"` // the cluster's time as it knows it, 0 if not at all
+	Now       int64         `json:"now"`    // the cluster's time as it knows it, 0 if not at all
+	Silent    time.Duration `json:"silent"` // since it has heard of a leader, 0 if it leads
 
 	address string // where it was asked
 	at      time.Duration
@@ -104,6 +105,9 @@ func (n *Node) report() report {
 	r := report{
 		ID: n.id, ClusterID: n.clusterID(), Started: n.hasLog(), Client: n.opt.Client,
 		Leader: n.leaderAddress(), Term: n.raft.CurrentTerm(), Applied: n.raft.AppliedIndex(), Last: n.raft.LastIndex(), Now: n.clock.now(),
+	}
+	if n.raft.State() != raft.Leader {
+		r.Silent = time.Since(n.raft.LastContact())
 	}
 	if reign := n.reign.Load(); reign != nil {
 		r.Leads, r.Leader = true, n.opt.Advertise

@@ -37,10 +37,8 @@ const (
 	linkSilence = 2 * time.Second
 	// linkPulse is how often it does.
 	linkPulse = 100 * time.Millisecond
-	// linkRetry is how long to wait before trying to reach the leader again.
+	// linkRetry is how long to wait before trying to reach the same leader again; another one is tried at once.
 	linkRetry = 20 * time.Millisecond
-	// linkGrace is how long who led before may take for the answers it still owes.
-	linkGrace = 500 * time.Millisecond
 )
 
 // forwarder takes calls to the leader, many in a frame, and their answers back.
@@ -50,6 +48,8 @@ type forwarder struct {
 	leader func() (address string) // "" while none is known, or while it is this node
 	decide func(*call) bool        // takes a call if this node has come to lead meanwhile
 	counts *counts
+	moved  bell          // rings when somebody else leads, or nobody
+	grace  time.Duration // how long who led before may take for the answers it still owes
 
 	mu      sync.Mutex
 	waiting []*call // for a leader, or for the writer
@@ -104,15 +104,16 @@ func (f *forwarder) signal() {
 // run keeps a connection to the leader, whoever that is, until ctx is done.
 func (f *forwarder) run(ctx context.Context) {
 	for ctx.Err() == nil {
+		moved := f.moved.rings()
 		address := f.leader()
 		if address == "" {
 			f.hereOrLater()
-			sleep(ctx, linkRetry)
+			pause(ctx, moved, linkRetry)
 			continue
 		}
-		conn, _, err := f.peers.dial(ctx, address, forCalls)
+		conn, err := f.reach(ctx, moved, address)
 		if err != nil {
-			sleep(ctx, linkRetry)
+			pause(ctx, moved, linkRetry)
 			continue
 		}
 		f.serve(ctx, conn, address)
@@ -124,6 +125,31 @@ func (f *forwarder) run(ctx context.Context) {
 		f.counts.failed(c.fail(engine.NoLeader))
 	}
 	f.waiting = nil
+}
+
+// pause sleeps for a time, or until a bell rings.
+func pause(ctx context.Context, rings <-chan struct{}, d time.Duration) {
+	select {
+	case <-rings:
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// reach makes a connection to the leader, and gives up as soon as somebody else leads: one that is gone may leave it
+// without an answer for long.
+func (f *forwarder) reach(ctx context.Context, moved <-chan struct{}, address string) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-moved:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	conn, _, err := f.peers.dial(ctx, address, forCalls)
+	return conn, err
 }
 
 // hereOrLater hands what waits to this node itself, if it leads.
@@ -165,17 +191,15 @@ func (f *forwarder) serve(ctx context.Context, conn net.Conn, address string) {
 		case <-r.empty:
 		case <-read:
 		case <-ctx.Done():
-		case <-time.After(linkGrace):
+		case <-time.After(f.grace):
 		}
 		_ = conn.Close()
 		<-read
 		f.lost(r)
 	})
-	for range linkRetry / time.Millisecond { // whoever does not lead is not to be asked again at once
-		if !f.wasRefused(r) || f.leader() != address || ctx.Err() != nil {
-			return
-		}
-		sleep(ctx, time.Millisecond)
+	moved := f.moved.rings()
+	if f.wasRefused(r) && f.leader() == address {
+		pause(ctx, moved, linkRetry) // whoever does not lead is not to be asked again at once
 	}
 }
 
@@ -213,6 +237,10 @@ func (f *forwarder) write(ctx context.Context, r *route, address string) {
 	defer check.Stop()
 	var frame []byte
 	for {
+		moved := f.moved.rings()
+		if f.leader() != address {
+			return
+		}
 		frame = f.pack(r, frame[:0])
 		if len(frame) > 0 {
 			_ = r.conn.SetWriteDeadline(time.Now().Add(linkSilence))
@@ -223,10 +251,8 @@ func (f *forwarder) write(ctx context.Context, r *route, address string) {
 		}
 		select {
 		case <-f.wake:
+		case <-moved:
 		case <-check.C:
-			if f.leader() != address {
-				return
-			}
 		case <-r.over:
 			return
 		case <-ctx.Done():

@@ -145,6 +145,7 @@ type memPipe struct {
 	chunks    []memChunk
 	size      int
 	closed    bool
+	aborted   bool // by the reader's end, whose reads fail at once
 	readUntil time.Time // deadlines
 	sendUntil time.Time
 }
@@ -177,6 +178,8 @@ func (p *memPipe) read(b []byte) (int, error) {
 	for {
 		now := time.Now()
 		switch {
+		case p.aborted:
+			return 0, net.ErrClosed
 		case !p.readUntil.IsZero() && !now.Before(p.readUntil):
 			return 0, os.ErrDeadlineExceeded
 		case len(p.chunks) > 0 && !now.Before(p.chunks[0].due) && !p.net.isCut(p.from, p.to):
@@ -279,7 +282,7 @@ func (c *memConn) Close() error {
 // abort ends the reading end: what still arrives is of no use, and a writer learns of it as by a reset.
 func (p *memPipe) abort() {
 	p.mu.Lock()
-	p.chunks, p.size = nil, 0
+	p.chunks, p.size, p.aborted = nil, 0, true
 	p.mu.Unlock()
 	p.close()
 }

@@ -71,6 +71,7 @@ type Node struct {
 	barred atomic.Int64
 
 	changing chan struct{} // holds one token while members are being changed
+	tuning   sync.Mutex    // while Raft's settings are being changed
 
 	remembered string                 // the cluster's id as it was kept at the last run
 	kept       string                 // and at this one; this and the next belong to keepCompany
@@ -132,7 +133,7 @@ func Open(o Options) (*Node, error) {
 		n.peers.halt()
 		return nil, err
 	}
-	for _, run := range []func(context.Context){n.followLeadership, n.keepCompany, n.promote, n.watchDisk, n.trimLog, n.endLate, n.passTime, n.forwarder.run} {
+	for _, run := range []func(context.Context){n.followLeadership, n.keepCompany, n.promote, n.watchDisk, n.trimLog, n.endLate, n.passTime, n.suspect, n.forwarder.run} {
 		n.ended.Go(func() { run(n.ctx) })
 	}
 	n.proposer.ended.Go(n.proposer.run)
@@ -151,7 +152,7 @@ func (n *Node) connectParts() {
 	n.fsm = &fsm{store: n.opt.Store, clock: n.clock, own: n.proposer.take, ownID: n.proposer.id, log: n.log, fail: n.fail, counts: n.counts}
 	n.fsm.known.Store(&register{Members: map[raft.ServerID]member{}})
 	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.mono}
-	n.forwarder.peers, n.forwarder.clock, n.forwarder.counts = n.peers, n.clock, n.counts
+	n.forwarder.peers, n.forwarder.clock, n.forwarder.counts, n.forwarder.grace = n.peers, n.clock, n.counts, n.opt.Heartbeat/2
 	n.forwarder.leader = func() string {
 		if n.reign.Load() != nil {
 			return ""
@@ -174,7 +175,11 @@ func (n *Node) startRaft() error {
 	config := raft.DefaultConfig()
 	config.LocalID = n.id
 	config.Logger = logger
-	config.HeartbeatTimeout, config.ElectionTimeout, config.LeaderLeaseTimeout = n.opt.Heartbeat, n.opt.Heartbeat, n.opt.Heartbeat/2
+	config.HeartbeatTimeout, config.ElectionTimeout = n.opt.Heartbeat, n.opt.Heartbeat
+	// How long a leader that reaches no majority goes on trying: no shorter than others wait before they elect another, or
+	// a moment without processor time would cost an election. It decides nothing meanwhile, as nothing is committed, and
+	// answers nothing without its lease, which is ours and not this.
+	config.LeaderLeaseTimeout = n.opt.Heartbeat * 9 / 10
 	config.CommitTimeout = n.opt.Heartbeat / 6
 	config.SnapshotThreshold = math.MaxUint64 >> 1 // trimLog counts bytes instead
 	config.SnapshotInterval = time.Hour
@@ -194,7 +199,17 @@ func (n *Node) startRaft() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("the cluster's log: %w", err), n.transport.Close())
 	}
+	n.raft.RegisterObserver(raft.NewObserver(nil, false, n.leaderMoved))
 	return nil
+}
+
+// leaderMoved is a filter of Raft's observations, which is called at once and takes no time: nothing is to be delivered.
+func (n *Node) leaderMoved(o *raft.Observation) bool {
+	switch o.Data.(type) {
+	case raft.LeaderObservation, raft.RaftState:
+		n.forwarder.moved.ring()
+	}
+	return false
 }
 
 // fail is called when this node cannot carry out the log any further.

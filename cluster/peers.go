@@ -212,7 +212,11 @@ func (p *peers) dial(ctx context.Context, address string, purpose byte) (net.Con
 		_ = conn.Close()
 		return nil, greeting{}, net.ErrClosed
 	}
+	given := context.AfterFunc(ctx, func() { _ = conn.Close() }) // whoever answers the dial may not answer the greeting
 	theirs, err := p.introduce(conn, address, purpose)
+	if !given() && err == nil {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		p.close(conn)
 		return nil, theirs, fmt.Errorf("%s: %w", address, err)

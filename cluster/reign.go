@@ -55,7 +55,7 @@ func (n *Node) abdicate() {
 		n.noteLeader(n.opt.Advertise)
 		n.log.Info("no longer the leader", "term", r.term)
 	}
-	n.forwarder.signal()
+	n.forwarder.moved.ring()
 }
 
 // lead keeps the lease while this node is the leader of a term. A term that has changed unnoticed begins another reign.
@@ -94,8 +94,21 @@ func (n *Node) takeOver(ctx context.Context, term uint64) bool {
 		return false
 	}
 	n.log.Info("leader", "term", term)
-	n.forwarder.signal()
+	n.forwarder.moved.ring()
 	return true
+}
+
+// comingReign is this node's reign, for which it waits a moment if it has been elected: others know of that before it has
+// begun to decide, and would only ask again. It is nil on a node that does not lead.
+func (n *Node) comingReign() *reign {
+	for until := n.clock.mono() + n.opt.Heartbeat; ; {
+		moved := n.forwarder.moved.rings()
+		r, left := n.reign.Load(), until-n.clock.mono()
+		if r != nil || left <= 0 || n.raft.State() != raft.Leader || n.peers.muted.Load() || n.ctx.Err() != nil {
+			return r
+		}
+		pause(n.ctx, moved, left)
+	}
 }
 
 // renew asks a majority whether this node still leads, and extends the lease from before it asked.

@@ -112,7 +112,7 @@ func (l *link) take(b []byte) (rest []byte, err error) {
 	l.mu.Lock()
 	l.under++
 	l.mu.Unlock()
-	reign := l.node.reign.Load()
+	reign := l.node.comingReign()
 	if reign == nil {
 		r.refused(nil)
 		return rest, nil

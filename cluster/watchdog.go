@@ -100,9 +100,7 @@ func (n *Node) snapshot() error {
 	if entries > 0 {
 		keep = max(keep, uint64(n.opt.LogBytes/4/max(1, bytes/entries)))
 	}
-	config := n.raft.ReloadableConfig()
-	config.TrailingLogs = min(keep, maxTrailing)
-	if err := n.raft.ReloadConfig(config); err != nil {
+	if err := n.retune(func(c *raft.ReloadableConfig) { c.TrailingLogs = min(keep, maxTrailing) }); err != nil {
 		return err
 	}
 	err := n.raft.Snapshot().Error()

@@ -1,0 +1,133 @@
+package cluster
+
+import (
+	"cmp"
+	"flag"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+var simFailovers = flag.Int("sim-failovers", 60, "leaders that TestFailoverTime loses in each way; figures take 1000")
+
+// plenty takes a token of a limit that is never reached: every answer has been through the log.
+var plenty = engine.Op{Verb: engine.Acquire, Key: []byte("k"), Tokens: 1,
+	Limit: engine.Limit{Algorithm: engine.TokenBucket, Capacity: 1_000_000, Rate: engine.Rate{Tokens: 1_000_000, Period: int64(time.Second)}}}
+
+// silence is the longest time between two answers that clients of one node had.
+type silence struct {
+	last, longest atomic.Int64 // of the monotonic clock, in ns
+	unsure        atomic.Int64
+}
+
+func (s *silence) begin(now time.Time) {
+	s.last.Store(now.UnixNano())
+	s.longest.Store(0)
+}
+
+func (s *silence) note(res engine.Result) {
+	if res.Status != engine.OK {
+		s.unsure.Add(1)
+		return
+	}
+	now := time.Now().UnixNano()
+	if gap := now - s.last.Swap(now); gap > s.longest.Load() {
+		s.longest.Store(gap)
+	}
+}
+
+// loseLeaders has a cluster of three lose its leader again and again, in simulated time, with half a millisecond on every
+// link and two for a write to disk, under load, and returns how long the clients of the other nodes had no answers.
+func loseLeaders(t *testing.T, times int, lose func(s *simulated, leader string) (mend func())) (silences []time.Duration) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		s.leader()
+		for _, from := range s.names {
+			for _, to := range s.names {
+				s.net.setDelay(from, to, time.Millisecond/2)
+			}
+			s.disks[from].setDelay(2 * time.Millisecond)
+		}
+		for range times {
+			leader := s.leader().opt.Node
+			time.Sleep(3 * time.Second) // all are members, and follow
+			var stopped atomic.Bool
+			var clients sync.WaitGroup
+			watched := map[string]*silence{}
+			for name, n := range s.nodes {
+				if name == leader {
+					continue
+				}
+				w := &silence{}
+				w.begin(time.Now())
+				watched[name] = w
+				for range 4 {
+					clients.Go(func() {
+						for !stopped.Load() {
+							w.note(do(n, plenty)[0])
+							time.Sleep(time.Millisecond)
+						}
+					})
+				}
+			}
+			time.Sleep(50*time.Millisecond + time.Duration(len(silences)*7919%60_000)*time.Microsecond)
+			for _, w := range watched {
+				w.begin(time.Now())
+			}
+			mend := lose(s, leader)
+			time.Sleep(5 * time.Second)
+			worst := time.Duration(0)
+			for name, w := range watched {
+				if w.last.Load() < time.Now().Add(-time.Second).UnixNano() {
+					t.Errorf("%s does not decide after 5 s", name)
+				}
+				worst = max(worst, time.Duration(w.longest.Load()))
+			}
+			silences = append(silences, worst)
+			stopped.Store(true)
+			clients.Wait()
+			mend()
+		}
+	})
+	slices.SortFunc(silences, cmp.Compare)
+	return silences
+}
+
+// In simulated time clients of the other nodes are without answers for less than a second, whichever way the leader goes,
+// at default timings.
+func TestFailoverTime(t *testing.T) {
+	for _, way := range []struct {
+		name string
+		lose func(s *simulated, leader string) func()
+		most time.Duration // at p99
+	}{
+		{"killed", func(s *simulated, leader string) func() {
+			s.kill(leader)
+			return func() { s.start(leader) }
+		}, time.Second},
+		{"cut off", func(s *simulated, leader string) func() {
+			w := world{simulated: s}
+			w.cut(leader, true, true, true)
+			return func() { w.cut(leader, true, true, false) }
+		}, time.Second},
+		{"told to end", func(s *simulated, leader string) func() {
+			_ = s.nodes[leader].HandOver(s.t.Context())
+			s.kill(leader)
+			return func() { s.start(leader) }
+		}, 50 * time.Millisecond},
+	} {
+		silences := loseLeaders(t, *simFailovers, way.lose)
+		rank := func(share float64) time.Duration { return silences[int(share*float64(len(silences)-1))] }
+		t.Logf("the leader %s %d times: clients of the others are without answers for %v at the median, %v at p90, %v at p99, %v at most",
+			way.name, len(silences), rank(0.5), rank(0.9), rank(0.99), rank(1))
+		if rank(0.99) >= way.most {
+			t.Errorf("the leader %s: %v at p99, which is to be below %v", way.name, rank(0.99), way.most)
+		}
+	}
+}
