@@ -145,7 +145,7 @@ type memPipe struct {
 	chunks    []memChunk
 	size      int
 	closed    bool
-	aborted   bool // by the reader's end, whose reads fail at once
+	aborted   bool      // by the reader's end, whose reads fail at once
 	readUntil time.Time // deadlines
 	sendUntil time.Time
 }
