@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
+	bbolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/stintdb/stint/persistence"
 )
@@ -51,7 +52,8 @@ func (c savedClock) passed(now savedClock) time.Duration {
 // The files of a node's directory.
 const (
 	identityFile = "node.json"
-	logFile      = "raft.db"
+	votesFile    = "raft.db"
+	logDir       = "log"
 	clockFile    = "clock.json"
 )
 
@@ -65,7 +67,8 @@ type identity struct {
 // dirDisk is a Disk in a directory.
 type dirDisk struct {
 	dir       string
-	bolt      *raftboltdb.BoltStore
+	log       *persistence.EntryLog
+	votes     *raftboltdb.BoltStore
 	snapshots *raft.FileSnapshotStore
 }
 
@@ -74,32 +77,76 @@ const snapshotsKept = 2
 
 // OpenDir opens a node's directory, which the caller has locked.
 func OpenDir(dir string, to *slog.Logger) (Disk, error) {
-	log := newRaftLogger(to)
 	if err := refuseStandalone(dir); err != nil {
 		return nil, err
 	}
-	if err := checkWhole(dir); err != nil {
+	if err := checkVotes(dir); err != nil {
 		return nil, err
 	}
-	// Freelists written with every transaction have brought clusters down; found anew at the start they cost little.
-	bolt, err := raftboltdb.New(raftboltdb.Options{
-		Path: filepath.Join(dir, logFile), MsgpackUseNewTimeFormat: true,
-		BoltOptions: &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, NoGrowSync: false},
+	entries, err := openLog(dir)
+	if err != nil {
+		return nil, err
+	}
+	votes, err := openVotes(filepath.Join(dir, votesFile))
+	if err != nil {
+		return nil, errors.Join(err, entries.Close())
+	}
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsKept, newRaftLogger(to))
+	if err != nil {
+		return nil, errors.Join(err, entries.Close(), votes.Close())
+	}
+	return &dirDisk{dir, entries, votes, snapshots}, nil
+}
+
+// openLog opens the log in a node's directory, or begins one if the node is new.
+func openLog(dir string) (*persistence.EntryLog, error) {
+	path := filepath.Join(dir, logDir)
+	isUsed, err := isUsed(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !isUsed {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, err
+		}
+		if err := persistence.Dir(dir).SyncDir(); err != nil {
+			return nil, err
+		}
+	}
+	log, err := persistence.OpenEntryLog(persistence.Dir(path), !isUsed)
+	_, isDamaged := errors.AsType[*persistence.DamageError](err)
+	switch {
+	case errors.Is(err, persistence.ErrNewer):
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case isUsed && (errors.Is(err, persistence.ErrNoLog) || errors.Is(err, fs.ErrNotExist)):
+		return nil, fmt.Errorf("%s is missing or empty, although %s shows that the node has been in use; %w", path, identityFile, errTorn)
+	case isDamaged:
+		return nil, fmt.Errorf("%s: %w; %w", path, err, errTorn)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return log, nil
+}
+
+// openVotes opens what keeps terms and votes. Freelists written with every transaction have brought clusters down; found anew
+// at the start they cost little.
+func openVotes(path string) (*raftboltdb.BoltStore, error) {
+	votes, err := raftboltdb.New(raftboltdb.Options{
+		Path: path, BoltOptions: &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType, NoGrowSync: false},
 	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, logFile), err)
+	switch {
+	case errors.Is(err, bbolterrors.ErrInvalid), errors.Is(err, bbolterrors.ErrChecksum), errors.Is(err, bbolterrors.ErrVersionMismatch):
+		return nil, fmt.Errorf("%s is damaged (%w); %w", path, err, errTorn)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsKept, log)
-	if err != nil {
-		return nil, errors.Join(err, bolt.Close())
-	}
-	return &dirDisk{dir, bolt, snapshots}, nil
+	return votes, nil
 }
 
 // refuseStandalone refuses the directory of a server that stood alone: its state would be ignored.
 func refuseStandalone(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, identityFile)); err == nil {
-		return nil
+	if isUsed, err := isUsed(dir); isUsed || err != nil {
+		return err
 	}
 	files, others, err := persistence.Files(persistence.Dir(dir))
 	if err != nil {
@@ -111,10 +158,19 @@ func refuseStandalone(dir string) error {
 	return nil
 }
 
-func (d *dirDisk) Logs() raft.LogStore           { return d.bolt }
-func (d *dirDisk) Stable() raft.StableStore      { return d.bolt }
+// isUsed reports whether a directory is that of a node that has been started before.
+func isUsed(dir string) (bool, error) {
+	_, err := os.Stat(filepath.Join(dir, identityFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func (d *dirDisk) Logs() raft.LogStore           { return logStore{d.log} }
+func (d *dirDisk) Stable() raft.StableStore      { return d.votes }
 func (d *dirDisk) Snapshots() raft.SnapshotStore { return d.snapshots }
-func (d *dirDisk) Close() error                  { return d.bolt.Close() }
+func (d *dirDisk) Close() error                  { return errors.Join(d.log.Close(), d.votes.Close()) }
 
 func (d *dirDisk) Identity(node string) (raft.ServerID, error) {
 	path := filepath.Join(d.dir, identityFile)

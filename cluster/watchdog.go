@@ -45,6 +45,12 @@ func (w *watchedLog) DeleteRange(from, to uint64) error {
 	return w.LogStore.DeleteRange(from, to)
 }
 
+// IsMonotonic implements raft.MonotonicLogStore.
+func (w *watchedLog) IsMonotonic() bool {
+	s, ok := w.LogStore.(raft.MonotonicLogStore)
+	return ok && s.IsMonotonic()
+}
+
 // logOverhead is about what an entry takes beside its data.
 const logOverhead = 64
 

@@ -11,14 +11,14 @@ import (
 	"path/filepath"
 )
 
-// errTorn tells what to do about a log that lacks what was once in it. A node must not go on without: it may have promised
+// errTorn tells what to do about a log, or votes, that lack what was once in them. A node must not go on without: it may have promised
 // its vote, or acknowledged decisions, in what is missing.
 var errTorn = errors.New("the node cannot go on with what is left: move the directory away and start with an empty --dir, and the node joins as a new one with the state of the others")
 
-// checkWhole refuses a directory whose log has been lost or cut short, which the store under the log would read as an empty
-// one, or would die of when it reads where nothing is.
-func checkWhole(dir string) error {
-	path := filepath.Join(dir, logFile)
+// checkVotes refuses a directory whose file of terms and votes has been lost or cut short, which its library would read as
+// an empty one, or would die of when it reads where nothing is.
+func checkVotes(dir string) error {
+	path := filepath.Join(dir, votesFile)
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return checkNeverUsed(dir, path, "is missing")
@@ -40,9 +40,11 @@ func checkWhole(dir string) error {
 	return nil
 }
 
-// checkNeverUsed allows a log to be new only where the node is.
+// checkNeverUsed allows a file to be new only where the node is.
 func checkNeverUsed(dir, path, what string) error {
-	if _, err := os.Stat(filepath.Join(dir, identityFile)); err == nil {
+	if isUsed, err := isUsed(dir); err != nil {
+		return err
+	} else if isUsed {
 		return fmt.Errorf("%s %s, although %s shows that the node has been in use; %w", path, what, identityFile, errTorn)
 	}
 	return nil

@@ -21,8 +21,14 @@ func usedDir(t *testing.T) (dir string) {
 	if _, err := disk.Identity("a"); err != nil {
 		t.Fatal(err)
 	}
-	for i := range uint64(200) {
-		if err := disk.Logs().StoreLog(&raft.Log{Index: i + 1, Term: 1, Data: make([]byte, 10_000)}); err != nil {
+	for i := range uint64(1000) {
+		if err := disk.Stable().SetUint64([]byte("term"), i); err != nil {
+			t.Fatal(err)
+		}
+		if i >= 200 {
+			continue
+		}
+		if err := disk.Logs().StoreLog(&raft.Log{Index: i + 1, Term: 1, Data: make([]byte, 1000)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -32,50 +38,58 @@ func usedDir(t *testing.T) (dir string) {
 	return dir
 }
 
-// A log that has lost something is refused with a sentence, wherever it was cut off, and never read as one that is new.
-func TestTornLogIsRefused(t *testing.T) {
-	dir := usedDir(t)
-	path := filepath.Join(dir, logFile)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	needs := boltNeeds(file)
-	_ = file.Close()
-	if needs < 1_000_000 || needs > int64(len(whole)) {
-		t.Fatalf("a file of %d bytes is said to need %d", len(whole), needs)
-	}
-	for _, size := range []int64{0, 1, 100, 4096, 5000, 8192, 8193, 100_000, needs / 2, needs - 4096, needs - 1} {
-		if err := os.WriteFile(path, whole[:size], 0o600); err != nil {
+// What has lost something is refused with a sentence, wherever it was cut off, and never read as one that is new.
+func TestTornDirectoryIsRefused(t *testing.T) {
+	for _, name := range []string{votesFile, filepath.Join(logDir, "log-00000000000000000001.stint")} {
+		dir := usedDir(t)
+		path := filepath.Join(dir, name)
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		needs := len(whole)
+		if name == votesFile {
+			file, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			needs = int(boltNeeds(file))
+			_ = file.Close()
+		}
+		if needs < 4*4096 || needs > len(whole) {
+			t.Fatalf("%s, of %d bytes, is said to need %d", name, len(whole), needs)
+		}
+		for _, size := range []int{0, 1, 100, 4096, 5000, 8192, 8193, needs / 2, needs - 4096, needs - 1} {
+			refused(t, dir, filepath.Base(name), func() error { return os.WriteFile(path, whole[:size], 0o600) })
+		}
+		refused(t, dir, filepath.Dir(name), func() error { return os.Remove(path) })
+		if err := os.WriteFile(path, whole[:needs], 0o600); err != nil {
 			t.Fatal(err)
 		}
 		disk, err := OpenDir(dir, slog.New(slog.DiscardHandler))
-		if err == nil {
-			_ = disk.Close()
-			t.Errorf("cut off at %d of %d bytes, it is opened", size, needs)
-		} else if !strings.Contains(err.Error(), logFile) {
-			t.Errorf("cut off at %d: %v", size, err)
+		if err != nil {
+			t.Fatalf("whole again: %v", err)
 		}
+		if last, err := disk.Logs().LastIndex(); last != 200 || err != nil {
+			t.Errorf("the last entry is %d, %v", last, err)
+		}
+		_ = disk.Close()
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := OpenDir(dir, slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "is missing") {
-		t.Errorf("without a log: %v", err)
-	}
-	if err := os.WriteFile(path, whole[:needs], 0o600); err != nil {
+	dir := usedDir(t)
+	refused(t, dir, logDir, func() error { return os.RemoveAll(filepath.Join(dir, logDir)) })
+}
+
+// refused opens a node's directory after something was done to it.
+func refused(t *testing.T, dir, name string, do func() error) {
+	t.Helper()
+	if err := do(); err != nil {
 		t.Fatal(err)
 	}
 	disk, err := OpenDir(dir, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatalf("whole again: %v", err)
+	if err == nil {
+		_ = disk.Close()
+		t.Errorf("%s is opened as if nothing were missing", name)
+	} else if !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "start with an empty --dir") {
+		t.Errorf("%s: %v", name, err)
 	}
-	if last, err := disk.Logs().LastIndex(); last != 200 || err != nil {
-		t.Errorf("the last entry is %d, %v", last, err)
-	}
-	_ = disk.Close()
 }

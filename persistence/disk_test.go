@@ -123,6 +123,19 @@ func (d *disk) Create(name string) (File, error) {
 	return &handle{d, name, n}, nil
 }
 
+// Edit implements [FS].
+func (d *disk) Edit(name string) (File, error) {
+	defer d.lock()()
+	if err := d.step("open", name); err != nil {
+		return nil, err
+	}
+	n, err := d.find(name)
+	if err != nil {
+		return nil, err
+	}
+	return &handle{d, name, n}, nil
+}
+
 // Open implements [FS].
 func (d *disk) Open(name string) (io.ReadCloser, error) {
 	defer d.lock()()
@@ -223,6 +236,15 @@ func (h *handle) WriteAt(b []byte, offset int64) (int, error) {
 	}
 	h.node.writeAt(part, int(offset))
 	return len(part), err
+}
+
+// ReadAt implements [File].
+func (h *handle) ReadAt(b []byte, offset int64) (int, error) {
+	defer h.disk.lock()()
+	if err := h.disk.step("read", h.name); err != nil {
+		return 0, err
+	}
+	return bytes.NewReader(h.node.data).ReadAt(b, offset)
 }
 
 // Sync implements [File].

@@ -15,13 +15,15 @@ import (
 //
 //	header, 128 bytes
 //	offset  size  field
-//	0       8     "STINTSNP" for a snapshot, "STINTJNL" for a journal
+//	0       8     "STINTSNP" for a snapshot, "STINTJNL" for a journal, "STINTLOG" for a part of a log
 //	8       2     version of the format
 //	16      8     number of the file: a snapshot holds all that journals of lower numbers tell
 //	24      8     of a journal: bytes of the journal before that were durable when this one was begun;
 //	              of a snapshot: about how many keys are in it
 //	32      8     of a journal: bytes of the journal before that are durable once this header is
 //	40      8     of a journal: number of the journal before, if the two fields above are not both 0
+//	24      8     of a part of a log: bytes of the file
+//	32      8     of a part of a log: up to where the part before holds the log, 0 if there was none
 //	124     4     CRC-32C of the 124 bytes before
 //
 //	block
@@ -41,6 +43,7 @@ const (
 	formatVersion  = 2
 	snapshotMagic  = "STINTSNP"
 	journalMagic   = "STINTJNL"
+	logMagic       = "STINTLOG"
 	maxBlockBytes  = 40 << 20 // a reader refuses more
 	fullBlockBytes = 64 << 10 // a writer begins another block beyond this; one entry may be larger than that
 )
@@ -68,6 +71,34 @@ func header(magic string, number uint64, fields ...int64) []byte {
 	}
 	binary.LittleEndian.PutUint32(head[headerBytes-4:], crc32.Checksum(head[:headerBytes-4], castagnoli))
 	return head
+}
+
+// headerFields is what a header says.
+type headerFields struct {
+	version uint16
+	number  uint64
+	fields  [3]int64
+}
+
+// readHeader reads the header at the beginning of a file's bytes. With an error it knows no more than the file's name tells.
+func readHeader(name string, head []byte, magic string) (h headerFields, err error) {
+	named, isNamed := numberOf(name)
+	h.number = named
+	if len(head) < headerBytes || string(head[:8]) != magic ||
+		binary.LittleEndian.Uint32(head[headerBytes-4:]) != crc32.Checksum(head[:headerBytes-4], castagnoli) {
+		return h, &DamageError{name, 0, ErrNotOurs}
+	}
+	h.version = binary.LittleEndian.Uint16(head[8:])
+	if h.version > formatVersion { // the checksum has the same place in all versions
+		return h, &DamageError{name, 8, fmt.Errorf("format version %d: %w", h.version, ErrNewer)}
+	}
+	if h.number = binary.LittleEndian.Uint64(head[16:]); isNamed && named != h.number {
+		return h, &DamageError{name, 16, errRenamed}
+	}
+	for i := range h.fields {
+		h.fields[i] = int64(binary.LittleEndian.Uint64(head[24+8*i:]))
+	}
+	return h, nil
 }
 
 func alignBlock(n int64) int64 { return (n + blockAlign - 1) &^ (blockAlign - 1) }
@@ -128,35 +159,23 @@ type blockReader struct {
 // newBlockReader reads a file's header. With an error the reader knows no more than the file's name tells.
 func newBlockReader(name string, in io.Reader, magic string) (*blockReader, error) {
 	r := &blockReader{name: name, in: bufio.NewReaderSize(in, 1<<20), isJournal: magic == journalMagic}
-	named, isNamed := numberOf(name)
-	r.number = named
-	var head [headerBytes]byte
-	n, err := io.ReadFull(r.in, head[:])
+	r.number, _ = numberOf(name)
+	var first [headerBytes]byte
+	n, err := io.ReadFull(r.in, first[:])
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return r, err
 	}
-	if n < headerBytes || string(head[:8]) != magic {
-		return r, &DamageError{name, 0, ErrNotOurs}
-	}
-	if binary.LittleEndian.Uint32(head[headerBytes-4:]) != crc32.Checksum(head[:headerBytes-4], castagnoli) {
-		return r, &DamageError{name, 0, ErrNotOurs}
-	}
-	version := binary.LittleEndian.Uint16(head[8:])
-	if version > formatVersion { // the checksum has the same place in all versions
-		return r, &DamageError{name, 8, fmt.Errorf("format version %d: %w", version, ErrNewer)}
-	}
-	if r.number = binary.LittleEndian.Uint64(head[16:]); isNamed && named != r.number {
-		return r, &DamageError{name, 16, errRenamed}
+	head, err := readHeader(name, first[:n], magic)
+	if r.number = head.number; err != nil {
+		return r, err
 	}
 	r.offset = headerBytes
 	if !r.isJournal {
-		r.keys = int64(binary.LittleEndian.Uint64(head[24:]))
+		r.keys = head.fields[0]
 		return r, nil
 	}
-	r.lineage.durable = int64(binary.LittleEndian.Uint64(head[24:]))
-	r.lineage.ended = int64(binary.LittleEndian.Uint64(head[32:]))
-	r.lineage.before = binary.LittleEndian.Uint64(head[40:])
-	if version == 1 {
+	r.lineage = lineage{durable: head.fields[0], ended: head.fields[1], before: uint64(head.fields[2])}
+	if head.version == 1 {
 		r.lineage = lineage{r.number - 1, r.lineage.durable, r.lineage.durable}
 	}
 	return r, nil

@@ -11,6 +11,8 @@ import (
 type FS interface {
 	// Create makes an empty file, truncating one of the same name.
 	Create(name string) (File, error)
+	// Edit opens a file that is there, as it is.
+	Edit(name string) (File, error)
 	Open(name string) (io.ReadCloser, error)
 	// Rename replaces newName if it exists, atomically.
 	Rename(oldName, newName string) error
@@ -28,6 +30,7 @@ type FS interface {
 type File interface {
 	io.Writer
 	io.WriterAt
+	io.ReaderAt
 	// Sync makes the contents and the size durable.
 	Sync() error
 	Truncate(size int64) error
@@ -38,8 +41,13 @@ type File interface {
 type Dir string
 
 // Create implements [FS].
-func (d Dir) Create(name string) (File, error) {
-	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+func (d Dir) Create(name string) (File, error) { return d.open(name, os.O_CREATE|os.O_TRUNC) }
+
+// Edit implements [FS].
+func (d Dir) Edit(name string) (File, error) { return d.open(name, 0) }
+
+func (d Dir) open(name string, flags int) (File, error) {
+	f, err := os.OpenFile(filepath.Join(string(d), name), os.O_RDWR|flags, 0o600)
 	if err != nil {
 		return nil, err
 	}

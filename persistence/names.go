@@ -12,11 +12,18 @@ import (
 //	snapshot-00000000000000000007.stint   complete once it has this name
 //	journal-00000000000000000007.stint    what changed after that snapshot was begun
 //	snapshot-….tmp                        being written, or left behind by a crash
+//
+// and in the directory of an [EntryLog]
+//
+//	log-00000000000000000007.stint        a part of it
+//	log-….stint.spare                     a part to come: empty, or with what is no longer needed
 const (
 	snapshotPrefix = "snapshot-"
 	journalPrefix  = "journal-"
+	logPrefix      = "log-"
 	suffix         = ".stint"
 	tempSuffix     = ".tmp"
+	spareSuffix    = ".spare"
 )
 
 func fileName(prefix string, number uint64) string {
@@ -25,7 +32,7 @@ func fileName(prefix string, number uint64) string {
 
 // numberOf is the number in a file's name.
 func numberOf(name string) (number uint64, ok bool) {
-	for _, prefix := range []string{snapshotPrefix, journalPrefix} {
+	for _, prefix := range []string{snapshotPrefix, journalPrefix, logPrefix} {
 		if n := numbers([]string{name}, prefix); len(n) == 1 {
 			return n[0], true
 		}

@@ -164,19 +164,23 @@ func (w *world) wipe(n *node) {
 	}
 }
 
-// tear cuts off the end of a node's log, as a file system may that was not told the truth about its disk.
+// tear cuts off the end of a node's log, or of its votes, as a file system may that was not told the truth about its disk.
 func (w *world) tear(n *node) {
-	path := filepath.Join(n.dir, "raft.db")
-	info, err := os.Stat(path)
+	files, err := filepath.Glob(filepath.Join(n.dir, "log", "log-*.stint"))
+	if err != nil || len(files) == 0 {
+		w.t.Fatalf("no log in %s: %v", n.dir, err)
+	}
+	n.torn = append(files, filepath.Join(n.dir, "raft.db"))[w.r.IntN(len(files)+1)]
+	info, err := os.Stat(n.torn)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := os.Truncate(path, w.r.Int64N(info.Size())); err != nil {
+	if err := os.Truncate(n.torn, w.r.Int64N(info.Size())); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
-// startTorn starts a node whose log was cut off. It may find that nothing was lost, or has to say what is wrong and to end:
+// startTorn starts a node after tear. It may find that nothing was lost, or has to say what is wrong and to end:
 // then it is started without its directory.
 func (w *world) startTorn(n *node) {
 	n.start(w.t)
@@ -186,7 +190,7 @@ func (w *world) startTorn(n *node) {
 		}
 		if is, state := n.running(); !is {
 			last := n.lastLines()
-			if state.ExitCode() != 1 || !strings.Contains(last, "raft.db") || strings.Contains(last, "goroutine ") {
+			if state.ExitCode() != 1 || !strings.Contains(last, filepath.Base(n.torn)) || strings.Contains(last, "goroutine ") {
 				w.t.Errorf("%s ended with %v on a log that was cut off, and said:\n%s", n.name, state, last)
 			}
 			w.wipe(n)

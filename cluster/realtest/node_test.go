@@ -27,6 +27,7 @@ type node struct {
 	client  string // where clients reach it
 	dir     string
 	log     string
+	torn    string // the file that was last cut off
 
 	mu      sync.Mutex
 	cmd     *exec.Cmd

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/server/transcript"
+
+	"github.com/stintdb/stint/persistence"
 )
 
 // ask sends one command to a server and returns the reply as transcripts write it.
@@ -102,7 +104,7 @@ func TestInspectNode(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"node.json": `{"node":"a","incarnation":"x1"}`, "raft.db": "12345", "snapshots/2-18-1/meta.json": `{"Index":18,"Term":2,"Size":77}`,
-		"snapshots/2-19-1/meta.json": `{"Index":`,
+		"snapshots/2-19-1/meta.json": `{"Index":`, "log/log-00000000000000000001.stint": "12345",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
 			t.Fatal(err)
@@ -113,12 +115,30 @@ func TestInspectNode(t *testing.T) {
 	}
 	var out, errs strings.Builder
 	code := (&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
-	for _, want := range []string{"the node a of a cluster (incarnation x1)", "raft.db: its part of the Raft log, 5 bytes", "up to entry 18 of the log, of term 2, 77 bytes", "2-19-1/meta.json: DAMAGED"} {
+	for _, want := range []string{"the node a of a cluster (incarnation x1)", "raft.db: its votes, 5 bytes", "log/log-00000000000000000001.stint: DAMAGED at offset 0", "up to entry 18 of the log, of term 2, 77 bytes", "2-19-1/meta.json: DAMAGED"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, out.String())
 		}
 	}
-	if code != exitFailed || !strings.Contains(errs.String(), "1 of 3 files damaged") {
+	if code != exitFailed || !strings.Contains(errs.String(), "2 of 4 files damaged") {
 		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "log")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "log"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log, err := persistence.OpenEntryLog(persistence.Dir(filepath.Join(dir, "log")), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if err := log.Append([]persistence.LogEntry{{Index: 7}, {Index: 8}}); err != nil {
+		t.Fatal(err)
+	}
+	(&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
+	if want := "log: its part of the Raft log, entries 7 to 8 in 1 file"; !strings.Contains(out.String(), want) {
+		t.Errorf("it does not say %q:\n%s", want, out.String())
 	}
 }

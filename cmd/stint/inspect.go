@@ -18,7 +18,7 @@ const inspectUsage = `Usage: stint inspect [--dump] PATH...
 Shows the snapshots and journals in a directory, or single ones, checks every
 block of them and says whether they are whole. It changes nothing and needs no
 lock, so the directory may be a running server's. Of the directory of a
-cluster's node it tells the node, and how long its log and snapshots are.
+cluster's node it checks the log, and tells the node and what its snapshots are.
 
   --dump  write every record as one line of JSON to standard output, and
           what there is to say about the files to standard error

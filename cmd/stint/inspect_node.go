@@ -7,13 +7,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/stintdb/stint/persistence"
 )
 
 // What a node of a cluster keeps in its directory, as far as it is told here. Package cluster writes node.json, its
 // libraries the others.
 const (
 	nodeFile     = "node.json"
-	raftLogFile  = "raft.db"
+	votesFile    = "raft.db"
+	nodeLogDir   = "log"
 	snapshotsDir = "snapshots"
 )
 
@@ -32,8 +35,11 @@ func (i *inspector) node(path string) (is bool, err error) {
 	}
 	i.files++
 	fmt.Fprintf(i.out, "%s is the directory of the node %s of a cluster (incarnation %s)\n", path, node.Node, node.Incarnation)
-	if info, err := os.Stat(filepath.Join(path, raftLogFile)); err == nil {
-		fmt.Fprintf(i.out, "%s: its part of the Raft log, %s; not checked here, the node does so when it starts\n", raftLogFile, count(info.Size(), "byte"))
+	if info, err := os.Stat(filepath.Join(path, votesFile)); err == nil {
+		fmt.Fprintf(i.out, "%s: its votes, %s; not checked here, the node does so when it starts\n", votesFile, count(info.Size(), "byte"))
+	}
+	if err := i.nodeLog(filepath.Join(path, nodeLogDir)); err != nil {
+		return true, err
 	}
 	found, err := filepath.Glob(filepath.Join(path, snapshotsDir, "*", "meta.json"))
 	for _, name := range found {
@@ -42,6 +48,24 @@ func (i *inspector) node(path string) (is bool, err error) {
 		}
 	}
 	return true, err
+}
+
+// nodeLog reads a node's part of the log.
+func (i *inspector) nodeLog(path string) error {
+	first, last, files, err := persistence.InspectEntryLog(persistence.Dir(path))
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, persistence.ErrNoLog) {
+		err = nil
+	}
+	i.files += files
+	if damage, ok := errors.AsType[*persistence.DamageError](err); ok {
+		i.damaged++
+		_, err = fmt.Fprintf(i.out, "%s: DAMAGED at offset %d: %v\n", filepath.Join(nodeLogDir, damage.Name), damage.Offset, damage.Err)
+		return err
+	}
+	if err == nil && files > 0 {
+		_, err = fmt.Fprintf(i.out, "%s: its part of the Raft log, entries %d to %d in %s\n", nodeLogDir, first, last, count(int64(files), "file"))
+	}
+	return err
 }
 
 // nodeSnapshot says what the Raft library notes of a snapshot. One that is removed meanwhile is passed over.

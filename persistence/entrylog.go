@@ -1,0 +1,353 @@
+package persistence
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Errors of an [EntryLog].
+var (
+	ErrNoEntry = errors.New("no such entry in the log")
+	ErrNoLog   = errors.New("there is no log")
+	errNoPart  = errors.New("goes on from a part of the log that is missing")
+)
+
+// LogEntry is an entry of an [EntryLog].
+type LogEntry struct {
+	Index uint64
+	Data  []byte
+}
+
+// EntryLog keeps numbered entries, which are durable when Append returns: what a Raft library keeps its log in. One write
+// and one sync keep a batch. Methods may be called from any goroutine; Get does not wait for a sync.
+//
+// Files are only ever written behind what they hold. An entry whose index is not the next replaces what it contradicts: one
+// that was there before, with all behind it; or everything, if it leaves a gap. So what DropFrom has dropped is there again
+// if the process ends before the next Append, and what DropBefore has dropped as long as it shares a file with what was
+// not. Neither does harm to Raft, which acknowledges nothing on the strength of either.
+type EntryLog struct {
+	fs           FS
+	segmentBytes int64
+
+	writing sync.Mutex // held over Append
+	current *segment   // the last one
+	buf     []byte     // of the write under way
+
+	removing sync.Mutex // old segments go in their order
+
+	mu       sync.RWMutex
+	first    uint64  // index of places[0]
+	places   []place // of the entries, in order
+	segments []*segment
+	spares   []*segment
+}
+
+// place is where an entry is.
+type place struct {
+	in     *segment
+	offset int64
+}
+
+// maxSpares is how many files that are no longer needed are kept to be written anew.
+const maxSpares = 16
+
+// OpenEntryLog opens the log in a directory, which the caller has locked, or begins one where there is none and create is
+// set. It returns a [DamageError] if something that had been durable is missing.
+func OpenEntryLog(dir FS, create bool) (*EntryLog, error) {
+	return openEntryLog(dir, create, segmentBytes)
+}
+
+func openEntryLog(dir FS, create bool, segmentBytes int64) (*EntryLog, error) {
+	l := &EntryLog{fs: dir, segmentBytes: segmentBytes}
+	names, err := dir.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, spareSuffix) {
+			if err := dir.Remove(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	// A name that an earlier process did not come to make durable must not be lost once something is written there.
+	if err := dir.SyncDir(); err != nil {
+		return nil, err
+	}
+	last, err := l.read(numbers(names, logPrefix))
+	switch {
+	case errors.Is(err, ErrNoLog) && create:
+		err = l.begin(segmentBytes)
+	case err == nil:
+		l.current = l.segments[len(l.segments)-1]
+		l.current.closed = false
+		err = l.current.settle(last)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// InspectEntryLog reads the log in a directory, which may be in use, and changes nothing. It returns the indexes of the first
+// and the last entry, 0 if there is none, and the number of files, and a [DamageError] if something is missing.
+func InspectEntryLog(dir FS) (first, last uint64, files int, err error) {
+	names, err := dir.List()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	l, found := &EntryLog{fs: dir}, numbers(names, logPrefix)
+	_, err = l.read(found)
+	first, last = l.Range()
+	return first, last, len(found), errors.Join(err, l.Close())
+}
+
+// read reads the segments of some numbers, and returns all that is in the file of the last.
+func (l *EntryLog) read(numbers []uint64) (last []byte, err error) {
+	if len(numbers) == 0 {
+		return nil, ErrNoLog
+	}
+	for i, number := range numbers {
+		s, err := openSegment(l.fs, number)
+		if err != nil {
+			return nil, err
+		}
+		l.segments = append(l.segments, s)
+		if i > 0 && number != numbers[i-1]+1 {
+			return nil, &DamageError{s.name, 0, errNoPart}
+		}
+	}
+	for i, s := range l.segments {
+		ended := int64(0)
+		if i < len(l.segments)-1 {
+			ended = l.segments[i+1].before
+		}
+		last, err = s.read(ended, func(offset int64, index uint64, _ []byte) { l.put(index, place{s, offset}) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return last, nil
+}
+
+// put notes where an entry is. The caller holds mu.
+func (l *EntryLog) put(index uint64, p place) {
+	if next := l.first + uint64(len(l.places)); index < l.first || index > next {
+		l.places = l.places[:0]
+	}
+	if len(l.places) == 0 {
+		l.first = index
+	}
+	l.places = append(l.places[:index-l.first], p)
+}
+
+// Range returns the indexes of the first and the last entry, both 0 if there is none.
+func (l *EntryLog) Range() (first, last uint64) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if len(l.places) == 0 {
+		return 0, 0
+	}
+	return l.first, l.first + uint64(len(l.places)) - 1
+}
+
+// Get returns an entry, or [ErrNoEntry].
+func (l *EntryLog) Get(index uint64) ([]byte, error) {
+	p, ok := l.place(index)
+	if !ok {
+		return nil, ErrNoEntry
+	}
+	data, err := p.in.entryAt(p.offset, index)
+	if err != nil {
+		if now, ok := l.place(index); !ok || now != p {
+			return nil, ErrNoEntry // it was dropped meanwhile, and its file has another use
+		}
+	}
+	return data, err
+}
+
+func (l *EntryLog) place(index uint64) (p place, ok bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if index < l.first || index >= l.first+uint64(len(l.places)) {
+		return p, false
+	}
+	return l.places[index-l.first], true
+}
+
+// Append adds entries and returns when they are durable. After an error some of the first may be.
+func (l *EntryLog) Append(entries []LogEntry) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	for len(entries) > 0 {
+		n, err := l.appendFitting(entries)
+		if err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	return nil
+}
+
+// appendFitting adds as many entries as there is room for in one segment.
+func (l *EntryLog) appendFitting(entries []LogEntry) (n int, err error) {
+	if need := blockBytes(entries[0]); need > maxBlockBytes {
+		return 0, fmt.Errorf("an entry of %d bytes does not fit the log", len(entries[0].Data))
+	} else if l.current.closed || l.current.end+need > l.current.size {
+		if err := l.begin(max(l.segmentBytes, headerBytes+need)); err != nil {
+			return 0, err
+		}
+	}
+	s := l.current
+	l.buf = l.buf[:0]
+	var at []int64
+	for _, e := range entries {
+		offset := s.end + int64(len(l.buf))
+		if offset+blockBytes(e) > s.size {
+			break
+		}
+		l.buf = appendEntry(l.buf, e, s, offset)
+		at = append(at, offset)
+	}
+	_, err = s.file.WriteAt(l.buf, s.end)
+	if err == nil {
+		err = s.file.Sync()
+	}
+	if err != nil {
+		s.closed = true // the kernel may take for written what is not; all of this is written again elsewhere
+		return 0, err
+	}
+	s.end += int64(len(l.buf))
+	if cap(l.buf) > keepPending {
+		l.buf = nil
+	}
+	l.mu.Lock()
+	for i, offset := range at {
+		l.put(entries[i].Index, place{s, offset})
+	}
+	l.mu.Unlock()
+	return len(at), nil
+}
+
+func blockBytes(e LogEntry) int64 { return alignBlock(blockHead + payloadHead + int64(len(e.Data))) }
+
+// appendEntry adds the block of an entry at an offset of a segment to buf.
+func appendEntry(buf []byte, e LogEntry, s *segment, offset int64) []byte {
+	start := len(buf)
+	buf = append(buf, make([]byte, blockHead)...)
+	buf = binary.LittleEndian.AppendUint64(buf, e.Index)
+	buf = binary.LittleEndian.AppendUint64(buf, uint64(s.end))
+	buf = append(buf, e.Data...)
+	return append(buf[:start], sealBlock(buf[start:], s.number, offset)...) // in place, unless the end had no room
+}
+
+// begin begins a segment of a size. What is behind the end of the one before is not read from then on, so that one is given
+// up first, even if this fails.
+func (l *EntryLog) begin(size int64) error {
+	number, before := uint64(1), int64(0)
+	if l.current != nil {
+		l.current.closed = true
+		number, before = l.current.number+1, l.current.end
+	}
+	s, err := createSegment(l.fs, number, size, before, l.takeSpare(size))
+	if err != nil {
+		return err
+	}
+	l.current = s
+	l.mu.Lock()
+	l.segments = append(l.segments, s)
+	l.mu.Unlock()
+	return nil
+}
+
+func (l *EntryLog) takeSpare(size int64) *segment {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.spares)
+	if n == 0 || size != l.segmentBytes {
+		return nil
+	}
+	s := l.spares[n-1]
+	l.spares = l.spares[:n-1]
+	return s
+}
+
+// DropFrom drops the entry of an index and all behind it.
+func (l *EntryLog) DropFrom(index uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.places = l.places[:min(max(index, l.first)-l.first, uint64(len(l.places)))]
+}
+
+// DropBefore drops all entries before an index, and gives up the files that held nothing else.
+func (l *EntryLog) DropBefore(index uint64) error {
+	l.removing.Lock()
+	defer l.removing.Unlock()
+	l.mu.Lock()
+	n := min(max(index, l.first)-l.first, uint64(len(l.places)))
+	l.places = slices.Clone(l.places[n:])
+	l.first += n
+	l.mu.Unlock()
+	for {
+		old := l.unneeded()
+		if old == nil {
+			return nil
+		}
+		if err := l.giveUp(old); err != nil {
+			return err
+		}
+	}
+}
+
+// unneeded returns the first segment if no entry is in it and it is not the last.
+func (l *EntryLog) unneeded() *segment {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	s := l.segments[0]
+	if len(l.segments) == 1 || len(l.places) > 0 && l.places[0].in == s {
+		return nil
+	}
+	return s
+}
+
+// giveUp takes its name from the first segment. It is gone for certain before the next is, so that a missing one is always a
+// loss.
+func (l *EntryLog) giveUp(s *segment) error {
+	spare := &segment{name: s.name + spareSuffix, file: s.file}
+	err := l.fs.Rename(s.name, spare.name)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // only the sync failed last time
+	}
+	if err = errors.Join(err, l.fs.SyncDir()); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.segments = l.segments[1:]
+	keep := len(l.spares) < maxSpares && s.size == l.segmentBytes
+	if keep {
+		l.spares = append(l.spares, spare)
+	}
+	l.mu.Unlock()
+	if !keep {
+		return errors.Join(spare.file.Close(), l.fs.Remove(spare.name))
+	}
+	return nil
+}
+
+// Close closes the files. All that was appended is durable.
+func (l *EntryLog) Close() error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var err error
+	for _, s := range slices.Concat(l.segments, l.spares) {
+		err = errors.Join(err, s.file.Close())
+	}
+	return err
+}

@@ -1,0 +1,370 @@
+package persistence
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// testSegment is the size of the segments here: small, so that there are many.
+const testSegment = 64 << 10
+
+// logWorld is an entry log on a disk that may fail and lose power, and what has to be in it.
+type logWorld struct {
+	t    *testing.T
+	seed uint64
+	rand *rand.Rand
+	disk *disk
+	log  *EntryLog
+
+	first, last uint64            // of what has to be there; last+1 == first if there is nothing
+	must        map[uint64]string // it
+	was         map[uint64]string // the last acknowledged entry of each index ever
+	behind      map[string]bool   // what may be there behind last: dropped, or not acknowledged, since the last acknowledged Append
+	appended    int
+	done        struct{ powerLost, killed, failed int }
+}
+
+func (w *logWorld) fatalf(format string, args ...any) {
+	w.t.Helper()
+	w.t.Fatalf("seed %d: %s\n%s", w.seed, fmt.Sprintf(format, args...), w.disk)
+}
+
+// open opens the log. It reports false if the power failed meanwhile.
+func (w *logWorld) open() bool {
+	var err error
+	w.log, err = openEntryLog(w.disk, true, testSegment)
+	if w.disk.off {
+		return false
+	}
+	if err != nil {
+		w.fatalf("opening: %v", err)
+	}
+	return w.compare()
+}
+
+// compare holds what is in a log just opened against what has to be. Behind and before it there may be what was dropped,
+// and behind it what was not acknowledged. From here on what was found is what there is. It
+// reports false if the power failed meanwhile.
+func (w *logWorld) compare() bool {
+	first, last := w.log.Range()
+	data, _ := w.log.Get(first)
+	if w.disk.off {
+		return false
+	}
+	if first > w.last+1 && w.behind[string(data)] {
+		clear(w.must) // what was not acknowledged came behind a gap, and so in place of everything
+	}
+	if len(w.must) > 0 && (first > w.first || last < w.last) {
+		w.fatalf("entries %d to %d are there, %d to %d were acknowledged", first, last, w.first, w.last)
+	}
+	found := map[uint64]string{}
+	for i := first; i <= last && last > 0; i++ {
+		data, err := w.log.Get(i)
+		if w.disk.off {
+			return false
+		}
+		if err != nil {
+			w.fatalf("entry %d of %d to %d: %v", i, first, last, err)
+		}
+		switch want, ok := w.must[i]; {
+		case ok && string(data) != want:
+			w.fatalf("entry %d is %.20q, want %.20q", i, data, want)
+		case !ok && len(w.must) > 0 && i < w.first && string(data) != w.was[i]:
+			w.fatalf("entry %d is %.20q, and when it was dropped it was %.20q", i, data, w.was[i])
+		case !ok && i > w.last && !w.behind[string(data)] || binary.LittleEndian.Uint64(data) != i:
+			w.fatalf("entry %d, behind the last, %d, is %.20q", i, w.last, data)
+		}
+		found[i] = string(data)
+	}
+	w.must, w.was, w.first, w.last = found, maps.Clone(found), first, last
+	clear(w.behind)
+	return true
+}
+
+// entry makes up an entry: its index, a number of its own, and some bytes.
+func (w *logWorld) entry(index uint64) LogEntry {
+	w.appended++
+	size := 16 + w.rand.IntN(300)
+	if w.rand.IntN(6) == 0 {
+		size += w.rand.IntN(testSegment / 6)
+	}
+	if w.rand.IntN(200) == 0 {
+		size += testSegment
+	}
+	data := make([]byte, size)
+	binary.LittleEndian.PutUint64(data, index)
+	binary.LittleEndian.PutUint64(data[8:], uint64(w.appended))
+	return LogEntry{index, data}
+}
+
+func (w *logWorld) append() {
+	next, anew := w.last+1, w.rand.IntN(30) == 0
+	if anew { // as behind a snapshot from elsewhere
+		next += 10
+	}
+	var batch []LogEntry
+	for i := range uint64(1 + w.rand.IntN(4)) {
+		batch = append(batch, w.entry(next+i))
+	}
+	err := w.log.Append(batch)
+	for _, e := range batch {
+		w.behind[string(e.Data)] = true
+	}
+	if err != nil {
+		w.done.failed++
+		w.sync()
+		return
+	}
+	clear(w.behind)
+	if anew {
+		clear(w.must)
+	}
+	for _, e := range batch {
+		w.must[e.Index], w.was[e.Index] = string(e.Data), string(e.Data)
+	}
+	if w.last = next + uint64(len(batch)) - 1; len(w.must) == len(batch) {
+		w.first = next
+	}
+}
+
+// sync takes over what the log itself holds after an Append that failed: all of it was durable, or it would not be there.
+func (w *logWorld) sync() {
+	first, last := w.log.Range()
+	if first > w.last+1 { // a gap, and it was the first of what came behind it that is there
+		clear(w.must)
+	} else if len(w.must) > 0 && (first > w.first || last < w.last) {
+		w.fatalf("after a failure entries %d to %d are there, and %d to %d were", first, last, w.first, w.last)
+	}
+	for i := max(first, w.last+1); i <= last && last > 0; i++ {
+		data, err := w.log.Get(i)
+		if err != nil {
+			return // the disk does not answer
+		}
+		if len(w.must) == 0 {
+			w.first = i
+		}
+		w.must[i], w.was[i], w.last = string(data), string(data), i
+	}
+}
+
+func (w *logWorld) operate() {
+	switch w.rand.IntN(12) {
+	case 0:
+		if len(w.must) > 1 {
+			from := w.first + 1 + w.rand.Uint64N(w.last-w.first)
+			w.log.DropFrom(from)
+			maps.DeleteFunc(w.must, func(i uint64, data string) bool {
+				w.behind[data] = w.behind[data] || i >= from
+				return i >= from
+			})
+			w.last = from - 1
+		}
+	case 1, 2:
+		if len(w.must) > 1 {
+			before := w.first + w.rand.Uint64N(w.last-w.first)
+			_ = w.log.DropBefore(before) // tried again with the next
+			maps.DeleteFunc(w.must, func(i uint64, _ string) bool { return i < before })
+			w.first = before
+		}
+	case 3:
+		if len(w.must) > 0 {
+			i := w.first + w.rand.Uint64N(w.last-w.first+1)
+			if data, err := w.log.Get(i); err == nil && string(data) != w.must[i] || errors.Is(err, ErrNoEntry) {
+				w.fatalf("entry %d: %.20q, %v; want %.20q", i, data, err, w.must[i])
+			}
+		}
+	default:
+		w.append()
+	}
+}
+
+// life opens the log and works with it until it, the process or the machine ends.
+func (w *logWorld) life() {
+	if w.rand.IntN(2) == 0 {
+		w.disk.powerOff = 1 + w.rand.IntN(60)
+	}
+	if w.rand.IntN(3) == 0 {
+		odds := 2 + w.rand.IntN(20)
+		w.disk.fail = func(op, name string) error {
+			if op != "open" && op != "list" && op != "read" && w.log != nil && w.rand.IntN(odds) == 0 {
+				return errIO
+			}
+			return nil
+		}
+	}
+	w.log = nil
+	for alive := w.open(); alive && !w.disk.off && w.rand.IntN(60) > 0; {
+		w.operate()
+	}
+	if w.disk.off || w.rand.IntN(3) == 0 {
+		w.done.powerLost++
+		w.disk = w.disk.losePower()
+		return
+	}
+	if w.done.killed++; w.log != nil {
+		_ = w.log.Close()
+	}
+	w.disk = w.disk.afterKill()
+}
+
+// What was acknowledged is there after a failing disk, a process that was killed and a power loss, and nothing that was
+// never written.
+func TestEntryLogKeepsWhatItAcknowledged(t *testing.T) {
+	killed, lost, failed := 0, 0, 0
+	for seed := range uint64(*seeds) {
+		r := rand.New(rand.NewPCG(seed+*firstSeed, 7))
+		w := &logWorld{t: t, seed: seed + *firstSeed, rand: r, disk: newDisk(r), must: map[uint64]string{}, was: map[uint64]string{}, behind: map[string]bool{}}
+		for range 8 {
+			w.life()
+		}
+		killed, lost, failed = killed+w.done.killed, lost+w.done.powerLost, failed+w.done.failed
+	}
+	t.Logf("%d killed, %d power losses, %d failures", killed, lost, failed)
+	if killed == 0 || lost == 0 || failed == 0 {
+		t.Error("too little happened")
+	}
+}
+
+// usedLog returns the files of a log of a few segments, and its entries.
+func usedLog(t testing.TB) (files map[string][]byte, entries map[uint64][]byte) {
+	t.Helper()
+	d := newDisk(rand.New(rand.NewPCG(1, 1)))
+	l, err := openEntryLog(d, true, testSegment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries = map[uint64][]byte{}
+	for i := range uint64(40) {
+		e := LogEntry{i + 1, bytes.Repeat([]byte{byte(i)}, 20+int(i)*120)}
+		if err := l.Append([]LogEntry{e}); err != nil {
+			t.Fatal(err)
+		}
+		entries[e.Index] = e.Data
+	}
+	if err := l.DropBefore(3); err != nil {
+		t.Fatal(err)
+	}
+	return d.contents(), entries
+}
+
+// A file that was cut short, is missing or has changed anywhere is refused with its name, unless only the end of what was
+// written last is concerned: that reads as what a crash left behind.
+func TestEntryLogRefusesDamage(t *testing.T) {
+	files, entries := usedLog(t)
+	names := slices.Sorted(maps.Keys(files))
+	if len(names) != 2 {
+		t.Fatalf("%d segments: %v", len(names), names)
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	try := func(what, name string, change func(data []byte) []byte) {
+		t.Helper()
+		damaged := maps.Clone(files)
+		if damaged[name] = change(bytes.Clone(files[name])); damaged[name] == nil {
+			delete(damaged, name)
+		}
+		l, err := openEntryLog(diskOf(damaged), false, testSegment)
+		if damage, ok := errors.AsType[*DamageError](err); ok {
+			if !strings.HasPrefix(damage.Name, "log-") {
+				t.Errorf("%s: the file is said to be %s", what, damage.Name)
+			}
+			return
+		}
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+			return
+		}
+		first, last := l.Range()
+		if first != 1 || last < 39 {
+			t.Errorf("%s: entries %d to %d are left", what, first, last)
+		}
+		for i := first; i <= last; i++ {
+			if data, err := l.Get(i); err != nil || !bytes.Equal(data, entries[i]) {
+				t.Errorf("%s: entry %d is not what it was: %v", what, i, err)
+			}
+		}
+	}
+	for _, name := range names {
+		for range 1500 {
+			at, bit := r.IntN(len(files[name])), byte(1)<<r.IntN(8)
+			if r.IntN(3) == 0 {
+				at = r.IntN(2 * headerBytes)
+			}
+			try(fmt.Sprintf("%s with bit %d of byte %d flipped", name, bit, at), name, func(data []byte) []byte { data[at] ^= bit; return data })
+		}
+		for range 200 {
+			size := r.IntN(len(files[name]))
+			damaged := maps.Clone(files)
+			damaged[name] = damaged[name][:size]
+			if _, err := openEntryLog(diskOf(damaged), false, testSegment); err == nil {
+				t.Errorf("%s is read after it was cut to %d bytes", name, size)
+			}
+		}
+	}
+	if _, err := OpenEntryLog(diskOf(map[string][]byte{}), false); !errors.Is(err, ErrNoLog) {
+		t.Errorf("without files: %v", err)
+	}
+}
+
+// Files that are no longer needed are written anew.
+func TestEntryLogUsesFilesAgain(t *testing.T) {
+	d := newDisk(rand.New(rand.NewPCG(1, 1)))
+	l, err := openEntryLog(d, true, testSegment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(200) {
+		if err := l.Append([]LogEntry{{i + 1, make([]byte, testSegment/14)}}); err != nil {
+			t.Fatal(err)
+		}
+		if i >= 20 {
+			if err := l.DropBefore(i - 20); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := len(d.files); n > 4 {
+		t.Errorf("%d files for 21 entries of a fourteenth of a segment:\n%s", n, d)
+	}
+	if first, last := l.Range(); first != 179 || last != 200 {
+		t.Errorf("entries %d to %d", first, last)
+	}
+}
+
+func FuzzEntryLog(f *testing.F) {
+	files, _ := usedLog(f)
+	for name, data := range files {
+		f.Add(data[:2000], false, uint8(0))
+		f.Add(data[len(data)/2:], true, name[len(logPrefix)+19]-'0')
+	}
+	f.Fuzz(func(t *testing.T, data []byte, sums bool, padding uint8) {
+		name := fileName(logPrefix, 1)
+		data = append(bytes.Clone(data), make([]byte, int(padding)*100)...)
+		if sums && len(data) >= headerBytes {
+			copy(data, header(logMagic, 1, int64(len(data)), 0))
+			data = resumAll(data, logMagic, 1)
+		}
+		l, err := openEntryLog(diskOf(map[string][]byte{name: data}), true, testSegment)
+		if err != nil {
+			if _, isDamage := errors.AsType[*DamageError](err); !isDamage {
+				t.Error(err)
+			}
+			return
+		}
+		first, last := l.Range()
+		for i := first; i <= last && last > 0; i++ {
+			if _, err := l.Get(i); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := l.Append([]LogEntry{{last + 1, []byte("more")}}); err != nil {
+			t.Error(err)
+		}
+	})
+}
