@@ -69,7 +69,7 @@ type ClusterStatus struct {
 	Forwarded         int64 // operations this node asked the leader for
 	UncertainOutcomes int64 // operations answered UNCERTAIN
 	NoLeaderOutcomes  int64 // operations answered CLUSTERDOWN
-	LeaderChanges     int64 // as this node saw them
+	LeaderChanges     int64 // how often this node has become the leader
 	CommitLatency     Latency
 
 	Members []ClusterMember // in the order of their ids, this node among them

@@ -106,10 +106,10 @@ var connectionRows = []Row{{
 	Name: "stint_connections_accepted_total", Kind: Counter, Help: "Connections that were let in.",
 	values: one(func(r *Reading) float64 { return float64(r.ConnectionsAccepted) }),
 }, {
-	Name: "stint_connections_rejected_total", Kind: Counter, Help: "Connections refused because there were --max-clients already.",
+	Name: "stint_connections_rejected_total", Kind: Counter, Help: "Connections refused because there were --max-clients already, or --max-clients-per-address of one address.",
 	values: one(func(r *Reading) float64 { return float64(r.ConnectionsRejected) }),
 }, {
-	Name: "stint_connections_slow_total", Kind: Counter, Help: "Connections closed because --output-buffer-size of replies were not read.",
+	Name: "stint_connections_slow_total", Kind: Counter, Help: "Connections closed because replies were not read: more than --output-buffer-size of them, or for --output-timeout.",
 	values: one(func(r *Reading) float64 { return float64(r.SlowReaders) }),
 }, {
 	Name: "stint_refusals_total", Kind: Counter, Labels: []string{"reason"}, Bound: "the reasons there are, named as in INFO stats",

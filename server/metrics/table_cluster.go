@@ -48,7 +48,7 @@ var clusterRows = []Row{{
 	Name: "stint_raft_term", Kind: Gauge, When: inCluster, Help: "The term.",
 	values: raft(func(c *command.ClusterStatus) float64 { return float64(c.Term) }),
 }, {
-	Name: "stint_raft_leader_changes_total", Kind: Counter, When: inCluster, Help: "Changes of leader this node saw.",
+	Name: "stint_raft_leader_changes_total", Kind: Counter, When: inCluster, Help: "How often this node has become the leader. Over all nodes together, how often there was a new one.",
 	values: raft(func(c *command.ClusterStatus) float64 { return float64(c.LeaderChanges) }),
 }, {
 	Name: "stint_raft_leader_contact_seconds", Kind: Gauge, When: inCluster, Help: "Time since the leader was last heard of; 0 on the leader.",
