@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +35,7 @@ var licences = []struct{ name, has string }{
 }
 
 // TestLicences lists the licences of everything that is linked into the server, on every system it is built for, and
-// fails for one that is none of the above.
+// fails for one that is none of the above. The list of modules of a release takes them from the page.
 func TestLicences(t *testing.T) {
 	dirs := map[string]string{} // of modules with their versions
 	for _, system := range []string{"linux", "darwin"} {
@@ -63,12 +64,12 @@ func TestLicences(t *testing.T) {
 	}
 	var page strings.Builder
 	page.WriteString("# Licences of what the server is built from\n\n<!-- Made by \"go generate ./docs\". -->\n\n" +
-		"Stint itself is under the Apache License 2.0. These modules are linked into it, directly or by another one:\n\n| module | version | licence |\n|---|---|---|\n")
-	var names []string
-	for name := range dirs {
-		names = append(names, name)
+		"Stint itself, Go's standard library, and the modules that are linked into the server, directly or by another one:\n\n| module | version | licence |\n|---|---|---|\n")
+	names := slices.Sorted(maps.Keys(dirs))
+	for i, first := range []struct{ name, dir string }{{"`github.com/stintdb/stint` | this one", root}, {"`std` | that of Go", goRoot(t)}} {
+		dirs[first.name] = first.dir
+		names = slices.Insert(names, i, first.name)
 	}
-	slices.Sort(names)
 	for _, name := range names {
 		licence, err := licenceOf(dirs[name])
 		if err != nil {
@@ -88,6 +89,16 @@ func TestLicences(t *testing.T) {
 	if len(names) < 10 {
 		t.Errorf("only %d modules were found", len(names))
 	}
+}
+
+// goRoot is where Go's own sources are, and their licence.
+func goRoot(t *testing.T) string {
+	t.Helper()
+	dir, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(dir))
 }
 
 func licenceOf(dir string) (string, error) {

@@ -98,13 +98,13 @@ func TestReleaseSBOM(t *testing.T) {
 		t.Fatalf("%s is run on each %s", sbom.Cmd, sbom.Artifacts)
 	}
 	document := filepath.Join(t.TempDir(), "list.cdx.json")
-	values := strings.NewReplacer("$artifact", lister, "$document", document, "{{ .Version }}", "0.0.9")
+	values := strings.NewReplacer("$artifact", buildServer(t), "$document", document, "{{ .Version }}", "0.0.9")
 	var args []string
 	for _, arg := range sbom.Args {
 		args = append(args, values.Replace(arg))
 	}
 	output(t, lister, args...)
-	if text, err := os.ReadFile(document); err != nil || !strings.Contains(string(text), "CycloneDX/cyclonedx-go@") {
-		t.Errorf("no list of its own modules: %v\n%s", err, text)
+	if text, err := os.ReadFile(document); err != nil || !strings.Contains(string(text), "hashicorp/raft@") || !strings.Contains(string(text), "MPL-2.0") {
+		t.Errorf("no list of the server's modules and their licences: %v\n%s", err, text)
 	}
 }

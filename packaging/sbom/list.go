@@ -2,6 +2,7 @@ package main
 
 import (
 	"debug/buildinfo"
+	"errors"
 	"io"
 	"runtime/debug"
 	"strings"
@@ -10,24 +11,26 @@ import (
 )
 
 // list is the bill of materials of a program. It holds nothing that changes from one run to the next, neither a time nor
-// a random serial number, so that one program always has the same.
-func list(info *buildinfo.BuildInfo, version string) *cyclonedx.BOM {
+// a random serial number, so that one program always has the same. A component without a licence is an error.
+func list(info *buildinfo.BuildInfo, version string, known licences) (*cyclonedx.BOM, error) {
 	program := component(info.Main.Path, version)
 	program.Type = cyclonedx.ComponentTypeApplication
+	missing := known.note(&program)
 	goVersion, _, _ := strings.Cut(strings.TrimPrefix(info.GoVersion, "go"), " ") // what follows are experiments
 	components := []cyclonedx.Component{component("std", goVersion)}
 	for _, module := range info.Deps {
 		components = append(components, dependency(module))
 	}
 	needs := make([]string, 0, len(components))
-	for _, c := range components {
-		needs = append(needs, c.BOMRef)
+	for i := range components {
+		missing = errors.Join(missing, known.note(&components[i]))
+		needs = append(needs, components[i].BOMRef)
 	}
 	bom := cyclonedx.NewBOM()
 	bom.Metadata = &cyclonedx.Metadata{Component: &program}
 	bom.Components = &components
 	bom.Dependencies = &[]cyclonedx.Dependency{{Ref: program.BOMRef, Dependencies: &needs}}
-	return bom
+	return bom, missing
 }
 
 // dependency is a module, or what stands in for it.

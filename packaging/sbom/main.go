@@ -1,7 +1,8 @@
 // Command sbom writes a CycloneDX list of what a Go program was built from, as the program itself records it: the
-// modules that go version -m shows, and Go's standard library.
+// modules that go version -m shows, and Go's standard library. Their licences it takes from the table in
+// docs/licences.md.
 //
-//	go run ./sbom PROGRAM DOCUMENT VERSION
+//	go run ./sbom PROGRAM DOCUMENT VERSION ../docs/licences.md
 package main
 
 import (
@@ -11,27 +12,35 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintf(os.Stderr, "usage: sbom PROGRAM DOCUMENT VERSION, got %d arguments\n", len(os.Args)-1)
+	if len(os.Args) != 5 {
+		fmt.Fprintf(os.Stderr, "usage: sbom PROGRAM DOCUMENT VERSION LICENCES, got %d arguments\n", len(os.Args)-1)
 		os.Exit(2)
 	}
-	if err := write(os.Args[1], os.Args[2], os.Args[3]); err != nil {
+	if err := write(os.Args[1], os.Args[2], os.Args[3], os.Args[4]); err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
 		os.Exit(1)
 	}
 }
 
 // write reads the program and replaces the document.
-func write(program, document, version string) error {
+func write(program, document, version, licencePage string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
 		return fmt.Errorf("%s tells no modules; is it a Go program? %w", program, err)
+	}
+	known, err := readLicences(licencePage)
+	if err != nil {
+		return err
+	}
+	bom, err := list(info, version, known)
+	if err != nil {
+		return err
 	}
 	file, err := os.Create(document)
 	if err != nil {
 		return err
 	}
-	if err := encode(file, list(info, version)); err != nil {
+	if err := encode(file, bom); err != nil {
 		file.Close()
 		return err
 	}

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/CycloneDX/cyclonedx-go"
 )
+
+const licencePage = "../../docs/licences.md"
 
 // TestList builds the server and holds its list to what go version -m tells of it: every module, with version and
 // hash, and nothing else but Go itself.
@@ -21,7 +25,7 @@ func TestList(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if err := write(program, document, "0.0.9"); err != nil {
+	if err := write(program, document, "0.0.9", licencePage); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.Command("go", "version", "-m", program).Output()
@@ -61,15 +65,46 @@ func TestList(t *testing.T) {
 	if about := bom.Metadata.Component; about.Name != "github.com/stintdb/stint" || about.Version != "0.0.9" {
 		t.Errorf("it is about %s %s", about.Name, about.Version)
 	}
+	checkLicences(t, append(*bom.Components, *bom.Metadata.Component))
 	if len(*(*bom.Dependencies)[0].Dependencies) != len(want) {
 		t.Error("the program does not depend on everything in it")
+	}
+}
+
+// checkLicences: every component has a licence, and some have those that are known to be theirs.
+func checkLicences(t *testing.T, components []cyclonedx.Component) {
+	t.Helper()
+	known := map[string]string{"github.com/stintdb/stint": "Apache-2.0", "std": "BSD-3-Clause", "github.com/hashicorp/raft": "MPL-2.0", "go.etcd.io/bbolt": "MIT"}
+	for _, c := range components {
+		switch {
+		case c.Licenses == nil || len(*c.Licenses) != 1 || (*c.Licenses)[0].License.ID == "":
+			t.Errorf("%s has no licence", c.Name)
+		case known[c.Name] == (*c.Licenses)[0].License.ID:
+			delete(known, c.Name)
+		}
+	}
+	if len(known) > 0 {
+		t.Errorf("these are not as they should be: %v", known)
+	}
+}
+
+// TestNoLicence: a component that is not in the table, here because of its version, is an error.
+func TestNoLicence(t *testing.T) {
+	info := &buildinfo.BuildInfo{GoVersion: "go1.26", Main: debug.Module{Path: "github.com/stintdb/stint"},
+		Deps: []*debug.Module{{Path: "go.etcd.io/bbolt", Version: "v0.0.1"}}}
+	known, err := readLicences(licencePage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := list(info, "0.0.9", known); err == nil || !strings.Contains(err.Error(), "no licence is known of go.etcd.io/bbolt v0.0.1") {
+		t.Errorf("the error is %v", err)
 	}
 }
 
 // TestNotAProgram: a file without the records of a build is refused, and no document is left for it.
 func TestNotAProgram(t *testing.T) {
 	document := filepath.Join(t.TempDir(), "none.cdx.json")
-	err := write("main.go", document, "0.0.9")
+	err := write("main.go", document, "0.0.9", licencePage)
 	if err == nil || !strings.Contains(err.Error(), "main.go tells no modules") {
 		t.Errorf("the error is %v", err)
 	}

@@ -1,0 +1,151 @@
+package packaging
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goreleaser/nfpm/v2"
+	_ "github.com/goreleaser/nfpm/v2/deb"
+	"github.com/goreleaser/nfpm/v2/files"
+	_ "github.com/goreleaser/nfpm/v2/rpm"
+)
+
+// output runs a command, which has to succeed, and returns what it prints.
+func output(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
+	}
+	return string(out)
+}
+
+// buildServer builds the server as version 0.0.9, as a release does, and returns the program's path.
+func buildServer(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "stint")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-X main.version=0.0.9", "-o", program, "./cmd/stint")
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+// packageInfo is what .goreleaser.yaml says of packages, with the program where it was built.
+func packageInfo(t *testing.T, program string) *nfpm.Info {
+	t.Helper()
+	said := release(t).NFPMs[0]
+	contents := files.Contents{{Source: program, Destination: said.Bindir + "/stint", FileInfo: &files.ContentFileInfo{Mode: 0o755}}}
+	for _, c := range said.Contents {
+		contents = append(contents, &files.Content{
+			Source: filepath.Join(root, c.Source), Destination: c.Destination, Type: c.Type, FileInfo: &files.ContentFileInfo{Mode: c.FileInfo.Mode},
+		})
+	}
+	return nfpm.WithDefaults(&nfpm.Info{
+		Name: said.PackageName, Version: "0.0.9", Arch: runtime.GOARCH, Section: said.Section, Priority: said.Priority,
+		Maintainer: said.Maintainer, Description: said.Description, Homepage: said.Homepage, License: said.License,
+		Overridables: nfpm.Overridables{Contents: contents},
+	})
+}
+
+// TestPackages builds each package, unpacks it with its system's own tools and runs the server's program out of it.
+func TestPackages(t *testing.T) {
+	folder, program := t.TempDir(), buildServer(t)
+	formats := release(t).NFPMs[0].Formats
+	if !slices.Equal(formats, []string{"deb", "rpm"}) {
+		t.Errorf("a release has %q", formats)
+	}
+	for _, format := range formats {
+		t.Run(format, func(t *testing.T) {
+			file := filepath.Join(folder, "stint."+format)
+			makePackage(t, format, packageInfo(t, program), file)
+			unpacked := t.TempDir()
+			unpackers[format](t, file, unpacked)
+			checkUnpacked(t, unpacked)
+		})
+	}
+}
+
+func makePackage(t *testing.T, format string, info *nfpm.Info, path string) {
+	t.Helper()
+	packager, err := nfpm.Get(format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Create(path)
+	if err == nil {
+		err = errors.Join(packager.Package(info, file), file.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unpackers hold what a package says of itself to what it should, and unpack it.
+var unpackers = map[string]func(t *testing.T, file, into string){
+	"deb": func(t *testing.T, file, into string) {
+		if got := strings.TrimSpace(output(t, "dpkg-deb", "--show", "--showformat", "${Package} ${Version}", file)); got != "stint 0.0.9" {
+			t.Errorf("it calls itself %s", got)
+		}
+		output(t, "dpkg-deb", "-x", file, into)
+	},
+	"rpm": func(t *testing.T, file, into string) {
+		if got := strings.TrimSpace(output(t, "rpm", "-qp", "--queryformat", "%{NAME} %{VERSION} %{LICENSE}", file)); got != "stint 0.0.9 Apache-2.0" {
+			t.Errorf("it calls itself %s", got)
+		}
+		if got := strings.TrimSpace(output(t, "rpm", "-qp", "--configfiles", file)); got != "/etc/stint/stint.toml" {
+			t.Errorf("it keeps what was changed in %s", got)
+		}
+		// Its paths are absolute.
+		output(t, "sh", "-c", `rpm2cpio "$0" | (cd "$1" && cpio --extract --make-directories --no-absolute-filenames --quiet)`, file, into)
+	},
+}
+
+// checkUnpacked looks for what a package has to bring, and runs the program.
+func checkUnpacked(t *testing.T, folder string) {
+	t.Helper()
+	if got := output(t, filepath.Join(folder, "usr/bin/stint"), "version"); !strings.HasPrefix(got, "stint 0.0.9 ") {
+		t.Errorf("its program says %s", got)
+	}
+	for _, path := range []string{"usr/lib/systemd/system/stint.service", "etc/stint/stint.toml", "usr/share/doc/stint/copyright"} {
+		if _, err := os.Stat(filepath.Join(folder, path)); err != nil {
+			t.Error(err)
+		}
+	}
+	if modules := output(t, "go", "version", "-m", filepath.Join(folder, "usr/bin/stint")); !strings.Contains(modules, "github.com/hashicorp/raft") {
+		t.Errorf("the program does not tell its modules:\n%s", modules)
+	}
+}
+
+// TestUnit has systemd look at the unit, with the program where a package puts it, and reads its settings.
+func TestUnit(t *testing.T) {
+	text := read(t, "packaging/systemd/stint.service")
+	start := regexp.MustCompile(`(?m)^ExecStart=/usr/bin/stint (.*)$`).FindStringSubmatch(text)
+	if start == nil {
+		t.Fatal("it does not start /usr/bin/stint")
+	}
+	settings := newGiven(t)
+	settings.flags(strings.Fields(start[1]))
+	for line := range strings.Lines(read(t, "packaging/stint.toml")) {
+		if name, value, is := strings.Cut(strings.TrimSpace(line), " = "); is && !strings.HasPrefix(name, "#") {
+			settings.set(name, strings.Trim(value, `"`))
+		}
+	}
+	settings.check()
+
+	unit := filepath.Join(t.TempDir(), "stint.service")
+	if err := os.WriteFile(unit, []byte(strings.ReplaceAll(text, "/usr/bin/stint", "/bin/true")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if said := output(t, "systemd-analyze", "verify", unit); said != "" {
+		t.Errorf("systemd says: %s", said)
+	}
+}
