@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -8,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/panjf2000/gnet/v2"
 
 	"github.com/stintdb/stint/server/config"
 )
@@ -20,72 +19,50 @@ const (
 	keepAlive        = 300 * time.Second
 )
 
-// listen starts the event loops. The channel yields once, when they have ended.
-func (s *Server) listen(ready func([]string)) (run chan error, err error) {
+// listen opens all addresses, starts the event loops, and then accepts connections. It returns the addresses in use.
+func (s *Server) listen() (addresses []string, err error) {
 	cfg := s.Config()
-	var addresses, protocols []string
-	secure, err := s.listenTLS()
+	plain, err := openAll(cfg.Listen, "--listen")
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			closeAll(secure)
-		}
-	}()
-	for _, a := range cfg.Listen {
+	secure, err := s.listenTLS()
+	if err == nil {
+		s.loops, err = s.startLoops(cfg.Loops)
+	}
+	if err != nil {
+		closeAll(append(plain, secure...))
+		return nil, err
+	}
+	for _, ln := range plain {
+		addresses = append(addresses, ln.Addr().String())
+		s.gate.add(ln, func(conn net.Conn) { s.loops.take(conn, s.cannotAccept) }, s.cannotAccept)
+	}
+	for _, ln := range secure {
+		addresses = append(addresses, ln.Addr().String()+" (TLS)")
+		s.gate.add(ln, s.takeTLS, s.cannotAccept)
+	}
+	return addresses, nil
+}
+
+// openAll listens on addresses, all or none.
+func openAll(addresses []string, setting string) (listeners []net.Listener, err error) {
+	for _, a := range addresses {
 		network, address := config.SplitAddress(a)
-		if address, err = probe(network, address); err != nil {
+		if network == "unix" {
+			err = clearSocket(address)
+		}
+		var ln net.Listener
+		if err == nil {
+			ln, err = listenOn(network, address, setting)
+		}
+		if err != nil {
+			closeAll(listeners)
 			return nil, err
 		}
-		addresses = append(addresses, address)
-		protocols = append(protocols, network+"://"+everyInterface(address))
+		listeners = append(listeners, ln)
 	}
-	run = make(chan error, 1)
-	booted := make(chan struct{})
-	go func() {
-		run <- gnet.Rotate(&loops{Server: s, booted: booted}, protocols,
-			gnet.WithMulticore(true), gnet.WithNumEventLoop(cfg.Loops), gnet.WithReuseAddr(true),
-			gnet.WithReadBufferCap(readBufferBytes), gnet.WithWriteBufferCap(writeBufferBytes),
-			gnet.WithLogger(quietLogger{s.log}))
-	}()
-	select {
-	case err = <-run:
-		return nil, fmt.Errorf("cannot listen on %s: %w", strings.Join(addresses, ", "), err)
-	case <-booted:
-		for _, ln := range secure {
-			addresses = append(addresses, ln.Addr().String()+" (TLS)")
-			s.secure = append(s.secure, ln)
-			go s.serveTLS(ln)
-		}
-		ready(addresses)
-		return run, nil
-	}
-}
-
-// everyInterface writes an address of every interface the way by which the event loops serve IPv4 and IPv6 there: they
-// take [::] for IPv6 only.
-func everyInterface(address string) string {
-	if port, found := strings.CutPrefix(address, "[::]"); found {
-		return port
-	}
-	return address
-}
-
-// probe finds out whether an address can be listened on, so that the error names it and says what to do, and resolves
-// port 0. The event loops then bind it themselves.
-func probe(network, address string) (string, error) {
-	if network == "unix" {
-		if err := clearSocket(address); err != nil {
-			return "", err
-		}
-	}
-	ln, err := listenOn(network, address, "--listen")
-	if err != nil {
-		return "", err
-	}
-	defer ln.Close()
-	return ln.Addr().String(), nil
+	return listeners, nil
 }
 
 // listenOn is net.Listen with an error that says what to do.
@@ -94,7 +71,9 @@ func listenOn(network, address, setting string) (net.Listener, error) {
 	if strings.HasPrefix(address, "0.0.0.0:") {
 		kind = "tcp4" // package net would take it for every interface of IPv6 too
 	}
-	ln, err := net.Listen(kind, address)
+	how := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAlive, Interval: keepAlive / 5, Count: 5}}
+	how.SetMultipathTCP(false) // clients of a limiter have one path, and every connection would pay for looking
+	ln, err := how.Listen(context.Background(), kind, address)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("cannot listen on %s: the address is taken, perhaps by a Redis or another Stint; stop that or choose another with %s", address, setting)
 	}

@@ -1,52 +1,108 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/panjf2000/gnet/v2"
 )
 
-// loops connects gnet's event loops to sessions: it moves bytes and opens and closes, and decides nothing.
+// loops are gnet's event loops, each as an engine of its own that is given connections one by one. gnet's own listeners
+// can't be closed before its loops end, and its loops end when they cannot accept a connection for want of file descriptors.
 type loops struct {
-	gnet.BuiltinEventEngine
-	*Server
-	booted chan struct{}
+	engines []*gnet.Client
+	last    atomic.Uint64
+	handing chan struct{} // holds one for each connection on its way to a loop
+	handed  sync.WaitGroup
 }
 
-// OnBoot implements gnet.EventHandler.
-func (l *loops) OnBoot(e gnet.Engine) gnet.Action {
-	l.engine = e
-	close(l.booted)
-	return gnet.None
+// maxHanding bounds the connections on their way to a loop. More are not accepted.
+const maxHanding = 256
+
+// startLoops starts so many event loops, 0 for one on each core.
+func (s *Server) startLoops(count int) (*loops, error) {
+	if count == 0 {
+		count = runtime.NumCPU()
+	}
+	l := &loops{handing: make(chan struct{}, maxHanding)}
+	for range count {
+		engine, err := gnet.NewClient(&handler{Server: s}, gnet.WithNumEventLoop(1),
+			gnet.WithReadBufferCap(readBufferBytes), gnet.WithWriteBufferCap(writeBufferBytes),
+			gnet.WithTCPNoDelay(gnet.TCPDelay), // for package net has set it the other way
+			gnet.WithLogger(quietLogger{s.log}))
+		if err == nil {
+			err = engine.Start()
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("cannot start the event loops: %w", err), l.stop())
+		}
+		l.engines = append(l.engines, engine)
+	}
+	return l, nil
+}
+
+// take gives a connection to the loop whose turn it is. It does not wait for the loop, which may be busy.
+func (l *loops) take(conn net.Conn, failed func(error)) {
+	engine := l.engines[l.last.Add(1)%uint64(len(l.engines))]
+	from := &origin{remoteOf(conn), conn.LocalAddr().String()}
+	l.handing <- struct{}{}
+	l.handed.Go(func() {
+		if _, err := engine.EnrollContext(conn, from); err != nil { // which has closed it
+			failed(err)
+		}
+		<-l.handing
+	})
+}
+
+// stop ends the loops, and with them the connections that are left. Nothing may be taken any more.
+func (l *loops) stop() (err error) {
+	l.handed.Wait()
+	for _, engine := range l.engines {
+		err = errors.Join(err, engine.Stop())
+	}
+	return err
+}
+
+// origin is the addresses of a connection, which is what its context is until it is open.
+type origin struct{ remote, local string }
+
+// handler connects an event loop to sessions: it moves bytes and opens and closes, and decides nothing.
+type handler struct {
+	gnet.BuiltinEventEngine
+	*Server
 }
 
 // OnOpen implements gnet.EventHandler.
-func (l *loops) OnOpen(c gnet.Conn) (out []byte, action gnet.Action) {
-	if l.draining.Load() {
+func (h *handler) OnOpen(c gnet.Conn) (out []byte, action gnet.Action) {
+	from, ok := c.Context().(*origin)
+	if !ok || h.draining.Load() {
 		return nil, gnet.Close
 	}
-	_ = c.SetKeepAlivePeriod(keepAlive) // not for unix sockets
-	s := l.newSession(c.RemoteAddr().String(), c.LocalAddr().String(), func() { _ = c.Wake(nil) })
-	if err := l.admit(s); err != nil {
+	s := h.newSession(from.remote, from.local, func() { _ = c.Wake(nil) })
+	if err := h.admit(s); err != nil {
 		return []byte("-" + err.Error() + "\r\n"), gnet.Close
 	}
 	s.link = loopLink{c}
-	l.lag.add(c.EventLoop())
+	h.lag.add(c.EventLoop())
 	c.SetContext(s)
 	return nil, gnet.None
 }
 
 // OnClose implements gnet.EventHandler.
-func (l *loops) OnClose(c gnet.Conn, _ error) gnet.Action {
+func (h *handler) OnClose(c gnet.Conn, _ error) gnet.Action {
 	if s, ok := c.Context().(*session); ok {
-		l.leave(s)
+		h.leave(s)
 	}
 	return gnet.None
 }
 
 // OnTraffic implements gnet.EventHandler: bytes have arrived, or the session asked to be woken.
-func (l *loops) OnTraffic(c gnet.Conn) gnet.Action {
+func (h *handler) OnTraffic(c gnet.Conn) gnet.Action {
 	s, ok := c.Context().(*session)
 	if !ok {
 		return gnet.Close

@@ -3,12 +3,9 @@ package server
 import (
 	"context"
 	"log/slog"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/panjf2000/gnet/v2"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/acl"
@@ -41,7 +38,6 @@ type Server struct {
 	budget     budget
 	quotaMu    sync.Mutex
 	userQuotas []acl.Quota
-	secure     []net.Listener // for TLS
 	secrets    atomic.Pointer[secrets]
 	inputs     sync.Pool    // of *[readChunk]byte
 	buffered   atomic.Int64 // bytes in all connections' buffers
@@ -58,7 +54,10 @@ type Server struct {
 	workspaces sync.Pool
 	late       late
 
-	engine   gnet.Engine
+	gate      gate
+	loops     *loops
+	refusedAt atomic.Int64 // clock: when it was last logged that a connection could not be accepted
+
 	serving  atomic.Bool // connections are accepted
 	ending   atomic.Bool // told to end: not ready any more
 	draining atomic.Bool // a connection closes as soon as it is owed nothing
@@ -137,34 +136,26 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 	defer s.waits.stop()
 	defer s.late.end()
 
-	run, err := s.listen(ready)
+	addresses, err := s.listen()
 	if err != nil {
 		return err
 	}
 	s.serving.Store(true)
+	ready(addresses)
 	tending := make(chan struct{})
 	go func() {
 		defer close(tending)
 		s.tend(ctx)
 	}()
-	select {
-	case err = <-run:
-		closeAll(s.secure)
-		s.killAll()
-		stop()
-	case <-ctx.Done():
-		s.ending.Store(true)
-		closeAll(s.secure)
-		s.giveUpLeadership()
-		clean := s.drain()
-		s.killAll()
-		end, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		err = s.engine.Stop(end)
-		<-run
-		if !clean {
-			s.log.Warn("connections were closed before they had read all their replies", "shutdown_timeout", s.Config().ShutdownTimeout)
-		}
+	<-ctx.Done()
+	s.ending.Store(true)
+	s.gate.close()
+	s.giveUpLeadership()
+	clean := s.drain()
+	s.killAll()
+	err = s.loops.stop()
+	if !clean {
+		s.log.Warn("connections were closed before they had read all their replies", "shutdown_timeout", s.Config().ShutdownTimeout)
 	}
 	<-tending
 	return err

@@ -11,8 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/stintdb/stint/server/config"
 )
 
 // secured is a connection over TLS. A goroutine of its own reads it and has the session carry out what came; a wake does
@@ -63,58 +61,21 @@ func (s *Server) listenTLS() (listeners []net.Listener, err error) {
 	if err := s.ReloadTLS(); err != nil {
 		return nil, err
 	}
-	for _, a := range cfg.TLSListen {
-		network, address := config.SplitAddress(a)
-		if network == "unix" {
-			if err := clearSocket(address); err != nil {
-				closeAll(listeners)
-				return nil, err
-			}
-		}
-		ln, err := listenOn(network, address, "--tls-listen")
-		if err != nil {
-			closeAll(listeners)
-			return nil, err
-		}
-		listeners = append(listeners, ln)
-	}
-	return listeners, nil
+	return openAll(cfg.TLSListen, "--tls-listen")
 }
 
-func closeAll(listeners []net.Listener) {
-	for _, ln := range listeners {
-		ln.Close()
-	}
-}
-
-// serveTLS accepts connections until the listener is closed.
-func (s *Server) serveTLS(ln net.Listener) {
+// takeTLS serves a connection from then on.
+func (s *Server) takeTLS(conn net.Conn) {
 	fresh := func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.secrets.Load().config, nil }
-	for {
-		conn, err := ln.Accept()
-		switch {
-		case errors.Is(err, net.ErrClosed):
-			return
-		case err != nil: // too many open files, most likely
-			s.log.Warn("cannot accept a connection", "error", err)
-			time.Sleep(acceptRetry)
-			continue
-		case s.draining.Load():
-			conn.Close()
-			continue
-		}
-		c := &secured{host: s, conn: tls.Server(conn, &tls.Config{GetConfigForClient: fresh})}
-		c.s = s.newSession(remoteOf(conn), conn.LocalAddr().String(), c.wake)
-		c.s.link = c
-		if err := s.admit(c.s); err != nil {
-			conn.Close() // it cannot be told before a handshake, which is not worth its cost
-			continue
-		}
-		go c.serve()
+	c := &secured{host: s, conn: tls.Server(conn, &tls.Config{GetConfigForClient: fresh})}
+	c.s = s.newSession(remoteOf(conn), conn.LocalAddr().String(), c.wake)
+	c.s.link = c
+	if err := s.admit(c.s); err != nil {
+		conn.Close() // it cannot be told before a handshake, which is not worth its cost
+		return
 	}
+	go c.serve()
 }
-
-const acceptRetry = 50 * time.Millisecond
 
 // remoteOf is the client's address, "" of a unix socket.
 func remoteOf(conn net.Conn) string {
