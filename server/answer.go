@@ -29,6 +29,7 @@ func (s *session) flush(ws *workspace) {
 
 // answer writes the replies of a decided batch to out.
 func (s *session) answer(ws, out *workspace) {
+	s.answered = s.answered || len(ws.batch.Ops) > 0
 	w := &out.out
 	start := len(w.Buf)
 	if ws.exec && s.answerUndecided(ws, out) {

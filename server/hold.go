@@ -35,7 +35,7 @@ func (s *session) hold(r *reply, op engine.Op, result engine.Result) {
 // release writes the reply that was held.
 func (s *session) release(ws *workspace) {
 	h := s.held
-	s.held = nil
+	s.held, s.answered = nil, true
 	s.lastActive.Store(s.host.clock.Now()) // it was not idle: it was made to wait
 	s.waiting.Store(false)
 	if h.quiet {

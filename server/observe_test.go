@@ -60,8 +60,9 @@ func TestMonitorIsBounded(t *testing.T) {
 
 type stuckLink struct{}
 
-func (stuckLink) Write(b []byte) (int, error) { return len(b), nil }
-func (stuckLink) Unsent() int                 { return monitorUnsent + 1 }
+func (stuckLink) Write(b []byte) (int, error)     { return len(b), nil }
+func (stuckLink) WriteLast(b []byte) (int, error) { return len(b), nil }
+func (stuckLink) Unsent() int                     { return monitorUnsent + 1 }
 
 func TestMonitorsAreFew(t *testing.T) {
 	p := newSessionPlayer(t, 0)

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/acl"
@@ -60,6 +59,7 @@ type Server struct {
 
 	serving  atomic.Bool // connections are accepted
 	ending   atomic.Bool // told to end: not ready any more
+	parting  atomic.Bool // a connection closes once a limiter command on it has been answered
 	draining atomic.Bool // a connection closes as soon as it is owed nothing
 	hurry    atomic.Bool // drain without waiting
 	stop     func()      // ends Serve; set by it
@@ -125,8 +125,8 @@ func New(o Options) *Server {
 // Config returns the settings in force.
 func (s *Server) Config() *config.Config { return s.settings.Load() }
 
-// Serve listens and answers until ctx is done, then drains: what was read is answered, then every connection is closed.
-// ready is called once connections are accepted, with the addresses in use.
+// Serve listens and answers until ctx is done, then ends in steps, as [Server.end] says. ready is called once connections
+// are accepted, with the addresses in use.
 func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -143,75 +143,17 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 	s.serving.Store(true)
 	ready(addresses)
 	tending := make(chan struct{})
+	tendingUntil, endTending := context.WithCancel(context.Background())
 	go func() {
 		defer close(tending)
-		s.tend(ctx)
+		s.tend(tendingUntil)
 	}()
 	<-ctx.Done()
-	s.ending.Store(true)
-	s.gate.close()
-	s.giveUpLeadership()
-	clean := s.drain()
-	s.killAll()
-	err = s.loops.stop()
-	if !clean {
-		s.log.Warn("connections were closed before they had read all their replies", "shutdown_timeout", s.Config().ShutdownTimeout)
-	}
+	err = s.end()
+	endTending()
 	<-tending
 	return err
 }
-
-// giveUpLeadership has another node lead before this one ends, so that clients need not wait for an election.
-func (s *Server) giveUpLeadership() {
-	if s.handOver == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), handOverTimeout)
-	defer cancel()
-	if err := s.handOver(ctx); err != nil {
-		s.log.Warn("no other node has taken over: the cluster elects one", "error", err)
-	}
-}
-
-const handOverTimeout = 2 * time.Second
-
-// Shutdown starts a drain and returns at once. It implements part of [command.Server].
-func (s *Server) Shutdown(now, noSave bool) {
-	if noSave && s.keeper != nil {
-		s.keeper.SkipLastSnapshot()
-	}
-	s.hurry.Store(now)
-	s.stopMu.Lock()
-	defer s.stopMu.Unlock()
-	if s.stop != nil {
-		s.stop()
-	}
-}
-
-// drain asks every connection to close once its replies are out, until the shutdown timeout. It reports whether all did.
-func (s *Server) drain() (clean bool) {
-	s.draining.Store(true)
-	deadline := s.clock.Now() + int64(s.Config().ShutdownTimeout)
-	for s.clients.count() > 0 {
-		if s.hurry.Load() || s.clock.Now() >= deadline {
-			return false
-		}
-		for _, c := range s.clients.all() {
-			c.wake()
-		}
-		time.Sleep(drainPoll)
-	}
-	return true
-}
-
-// killAll closes what connections there still are; those on event loops end with the loops.
-func (s *Server) killAll() {
-	for _, c := range s.clients.all() {
-		c.kill()
-	}
-}
-
-const drainPoll = 5 * time.Millisecond
 
 // Now implements [command.Server].
 func (s *Server) Now() int64 { return s.clock.Now() }

@@ -34,6 +34,7 @@ type session struct {
 	monitor   *monitor // nil unless the connection watches
 	watches   atomic.Bool
 	closing   bool
+	answered  bool // a limiter command, in this turn
 
 	started int64 // clock: when what is carried out now arrived
 

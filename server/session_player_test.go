@@ -81,6 +81,8 @@ func (c *pipe) traffic(in []byte) {
 // Write and Unsent make a pipe the link of its session, to a client that reads all at once.
 func (c *pipe) Write(b []byte) (int, error) { return c.sent.Write(b) }
 
+func (c *pipe) WriteLast(b []byte) (int, error) { return c.Write(b) }
+
 func (c *pipe) Unsent() int { return 0 }
 
 func (c *pipe) hangUp() {

@@ -143,6 +143,9 @@ func (c *secured) Write(b []byte) (int, error) {
 	return n, err
 }
 
+// WriteLast implements link; what TLS says at the end follows by itself.
+func (c *secured) WriteLast(b []byte) (int, error) { return c.Write(b) }
+
 // Unsent implements link: what is written has been taken, by the kernel at least.
 func (c *secured) Unsent() int { return 0 }
 

@@ -10,6 +10,8 @@ import (
 // link is how a session's replies leave. It belongs to the connection's owner.
 type link interface {
 	Write(b []byte) (int, error)
+	// WriteLast is Write, after which the connection closes: as far as it can be, the client learns of both at once.
+	WriteLast(b []byte) (int, error)
 	Unsent() int // bytes written that the client has not taken yet
 }
 
@@ -29,13 +31,18 @@ const pausePoll = 5 * time.Millisecond
 func (s *session) turn(in []byte) (over bool) {
 	ws, cfg := s.host.borrow(), s.host.Config()
 	defer s.host.release(s, ws)
+	s.answered = false
 	s.unpause(cfg)
 	more := s.arrive(in, ws, cfg)
 	for {
 		s.host.count(ws)
 		s.taken.sent(len(ws.out.Buf))
 		if len(ws.out.Buf) > 0 {
-			if _, err := s.link.Write(ws.out.Buf); err != nil {
+			write := s.link.Write
+			if !more && s.parts() {
+				write = s.link.WriteLast
+			}
+			if _, err := write(ws.out.Buf); err != nil {
 				return true
 			}
 			ws.out.Buf = ws.out.Buf[:0]
@@ -56,7 +63,7 @@ func (s *session) turn(in []byte) (over bool) {
 	if s.host.isTooMuch(s, unsent+cap(s.rest)+s.multi.bytes, cfg) {
 		return true
 	}
-	return s.killed.Load() || s.closing || s.host.draining.Load() && s.ready() && unsent == 0
+	return s.killed.Load() || s.closing || s.leavesNow(unsent)
 }
 
 func (s *session) dropSlowReader(unsent int) {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -105,6 +106,19 @@ func dial(address string) (*conn, error) {
 		return nil, err
 	}
 	return &conn{Conn: c, in: bufio.NewReader(c)}, nil
+}
+
+// isOver reports whether the server has closed the connection, as pools of connections ask before they use one.
+func (c *conn) isOver() (over bool) {
+	raw, err := c.Conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		return true
+	}
+	err = raw.Control(func(fd uintptr) {
+		n, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		over = n == 0 && err == nil || err != nil && err != syscall.EAGAIN
+	})
+	return over || err != nil
 }
 
 // send sends commands in one write.

@@ -71,6 +71,10 @@ func (l *load) now() int64 { return int64(time.Since(l.began)) }
 func (l *load) client(n *node, r *rand.Rand) {
 	var c *conn
 	for !l.stopped.Load() {
+		if c != nil && c.isOver() {
+			_ = c.Close()
+			c = nil
+		}
 		if c == nil {
 			var err error
 			if c, err = dial(n.client); err != nil {

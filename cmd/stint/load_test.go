@@ -78,7 +78,7 @@ func TestEverySettingEveryWay(t *testing.T) {
 		"command-timeout": "7s", "output-timeout": "7s", "preauth-args": "12", "preauth-size": "2kb", "idle-timeout": "5m",
 		"shutdown-timeout": "7s", "max-args": "99", "max-key-size": "8kb", "max-sliding-log": "500", "max-bulk-size": "16kb", "query-buffer-size": "2mb",
 		"output-buffer-size": "2mb", "cluster-listen": "127.0.0.1:7379", "node-id": "b", "cluster-peers": "127.0.0.1:7379,127.0.0.1:7380", "bootstrap-expect": "2",
-		"cluster-advertise": "127.0.0.1:7379", "advertise": "127.0.0.1:7000", "redirect": "moved", "decide-timeout": "2s", "cluster-heartbeat": "1s",
+		"cluster-advertise": "127.0.0.1:7379", "advertise": "127.0.0.1:7000", "redirect": "moved", "decide-timeout": "2s", "shutdown-grace": "3s", "cluster-heartbeat": "1s",
 		"cluster-disk-timeout": "3s", "cluster-log-size": "1gb", "cluster-import": "old", "cluster-tls-cert": "cert.pem", "cluster-tls-key": "key.pem",
 		"cluster-tls-ca": "ca.pem", "cluster-insecure": "yes", "log-level": "debug", "log-format": "json",
 	}

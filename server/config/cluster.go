@@ -50,6 +50,11 @@ var clusterSettings = []Setting{
 		value: func(c *Config) Value { return &period{&c.DecideTimeout, 10 * time.Millisecond, time.Minute} },
 	},
 	{
+		Name: "shutdown-grace", Group: groupCluster, Placeholder: "DURATION", Mutable: true,
+		Help:  "How long a node that is told to end still answers the clients it has: it closes a connection once it has answered a limiter command on it, and then those that are left. 0 is not at all.",
+		value: func(c *Config) Value { return &duration{&c.ShutdownGrace, time.Hour, "not at all"} },
+	},
+	{
 		Name: "cluster-heartbeat", Group: groupCluster, Placeholder: "DURATION",
 		Help:  "A leader that has been silent for so long is replaced. Longer for links that are slow. Say the same on every node.",
 		value: func(c *Config) Value { return &period{&c.ClusterHeartbeat, 50 * time.Millisecond, 10 * time.Second} },

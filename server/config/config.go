@@ -48,6 +48,7 @@ type Config struct {
 	QueryBufferBytes  int           // bytes of unfinished commands a connection may hold
 	OutputBufferBytes int           // bytes of replies a connection may leave unread
 	IdleTimeout       time.Duration // a connection silent for so long is closed, 0 is never
+	ShutdownGrace     time.Duration // how long a node of a cluster still answers the clients it has once it is told to end, 0 is not at all
 	ShutdownTimeout   time.Duration // how long open connections may take to drain at shutdown
 
 	NodeID             string        // the node's name in its cluster
@@ -113,6 +114,7 @@ func Default() Config {
 		MaxBulkBytes:       64 << 10,
 		QueryBufferBytes:   1 << 20,
 		OutputBufferBytes:  4 << 20,
+		ShutdownGrace:      time.Second,
 		ShutdownTimeout:    5 * time.Second,
 		Redirect:           "forward",
 		DecideTimeout:      time.Second,

@@ -74,6 +74,7 @@ var settingCases = []struct {
 	{"cluster-advertise", map[string]string{"": "", "stint-1.example:7379": "stint-1.example:7379"}, []string{":1", "0.0.0.0:1", "a:0", "a", "a:1,b:1"}},
 	{"advertise", map[string]string{"": "", "[fe80::1]:6379": "[fe80::1]:6379"}, []string{":1", "a:0", "unix:/s"}},
 	{"redirect", map[string]string{"forward": "forward", "MOVED": "moved"}, []string{"", "ask", "yes"}},
+	{"shutdown-grace", map[string]string{"0": "0", "1ms": "1ms", "60m": "1h"}, []string{"61m", "0.1ms", "-1s", "never"}},
 	{"decide-timeout", map[string]string{"10ms": "10ms", "1": "1s", "1m": "1m"}, []string{"0", "9ms", "61s", "-1", "soon", ""}},
 	{"cluster-heartbeat", map[string]string{"50ms": "50ms", "300ms": "300ms", "10s": "10s"}, []string{"0", "49ms", "11s", ""}},
 	{"cluster-disk-timeout", map[string]string{"100ms": "100ms", "1m": "1m"}, []string{"0", "99ms", "61s", ""}},
