@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 		os.Unsetenv(asServer)
 		main()
 	}
+	if os.Getenv(asFloor) != "" {
+		beFloor()
+		return
+	}
 	if address, login, found := strings.Cut(os.Getenv(asGood), " "); found {
 		beGood(address, login)
 		return

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asFloor has this test's own program be a server that does nothing: what it keeps a good client waiting under an attack
+// is the machine's share, and what goroutines and the scheduler of Go make of it.
+const asFloor = "STINT_TEST_AS_FLOOR"
+
+// beFloor answers PING, and ECHO with what it read. A line that is too long is read and forgotten.
+func beFloor() {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println("ready: accepting connections on " + ln.Addr().String())
+	for {
+		conn, err := ln.Accept()
+		if err != nil {
+			panic(err)
+		}
+		go func() {
+			defer conn.Close()
+			for in := bufio.NewReader(conn); ; {
+				line, err := in.ReadSlice('\n')
+				switch {
+				case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+					return
+				case bytes.HasPrefix(line, []byte("PING")):
+					_, err = conn.Write([]byte("+PONG\r\n"))
+				case bytes.HasPrefix(line, []byte("ECHO")):
+					_, err = conn.Write(line)
+				}
+				if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+					return
+				}
+			}
+		}()
+	}
+}
+
+// startRedis starts a Redis, with bounds like those that Stint is given.
+func startRedis(b *testing.B, args ...string) *target {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	a := &target{&victim{address: ln.Addr().String(), said: &bytes.Buffer{}}, b}
+	ln.Close()
+	a.cmd = exec.Command("redis-server", append([]string{"--port", strconv.Itoa(ln.Addr().(*net.TCPAddr).Port), "--save", ""}, args...)...)
+	if err := a.cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { a.end(syscall.SIGKILL) })
+	for range 100 {
+		if conn, err := net.Dial("tcp", a.address); err == nil {
+			conn.Close()
+			return a
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	b.Fatal("redis-server does not listen")
+	return nil
+}
+
+// cpu is the processor time that the server has taken.
+func (a *target) cpu() time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", a.cmd.Process.Pid))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(rest)
+	user, _ := strconv.Atoi(fields[11])
+	system, _ := strconv.Atoi(fields[12])
+	return time.Duration(user+system) * 10 * time.Millisecond
+}
+
+// BenchmarkUnderAttack holds what a good client waits for a PING under attacks of full size against what it waits on a server that
+// does nothing and on Redis, in turns. It reports medians of the rounds: of the 99th percentile without and under attack, of the ratio of the two,
+// and of the processor's share the server took. Run it with -benchtime 5x -attack-scale 10, as root with -attack-nice.
+func BenchmarkUnderAttack(b *testing.B) {
+	n := 1000 * *attackScale
+	wantFiles(b, uint64(n+1000))
+	many := strconv.Itoa(n + 100)
+	for _, attack := range []struct {
+		name         string
+		do           attack
+		stint, redis []string
+	}{
+		{"slowloris", slowloris(n), []string{"--max-clients", many, "--max-clients-per-address", many}, []string{"--maxclients", many}},
+		{"deaf", deafClients(n / 10), []string{"--client-memory", "32mb"}, []string{"--maxmemory-clients", "32mb"}},
+		{"lengths", hugeLengths, nil, nil},
+		{"reconnects", reconnects(n / 2), nil, nil},
+	} {
+		b.Run(attack.name, func(b *testing.B) {
+			of := map[string][]float64{}
+			for range b.N {
+				for _, server := range []struct {
+					name  string
+					start func() *target
+				}{
+					{"stint", func() *target { return startTarget(b, attack.stint...) }},
+					{"nothing", func() *target { return launch(b, asFloor) }},
+					{"redis", func() *target { return startRedis(b, attack.redis...) }},
+				} {
+					a := server.start()
+					g := a.good("", asksPing+"=1")
+					before, start := a.cpu(), time.Now()
+					quiet, loud, _ := a.compare(g, 2000, attack.do)
+					busy := a.cpu() - before
+					for metric, value := range map[string]float64{
+						"-quiet-p99-µs": float64(quiet.p99.Microseconds()), "-p99-µs": float64(loud.p99.Microseconds()),
+						"-p99-x": float64(loud.p99) / float64(quiet.p99), "-cores": busy.Seconds() / time.Since(start).Seconds(),
+					} {
+						of[server.name+metric] = append(of[server.name+metric], value)
+					}
+					a.end(syscall.SIGKILL)
+				}
+			}
+			for metric, values := range of {
+				slices.Sort(values)
+				b.ReportMetric(values[len(values)/2], metric)
+			}
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// target is a server under attack.
+type target struct {
+	*victim
+	t testing.TB
+}
+
+func startTarget(t testing.TB, args ...string) *target {
+	return launch(t, asServer, append([]string{"server", "--listen", "127.0.0.1:0", "--admin="}, args...)...)
+}
+
+// launch has this test's own program be something that says when it accepts connections.
+func launch(t testing.TB, as string, args ...string) *target {
+	t.Helper()
+	v := &victim{said: &bytes.Buffer{}}
+	v.cmd = exec.Command(os.Args[0], args...)
+	v.cmd.Env, v.cmd.Stderr = append(os.Environ(), as+"=1"), v.said
+	out, err := v.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.end(syscall.SIGKILL) })
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if _, address, ready := strings.Cut(lines.Text(), "ready: accepting connections on "); ready {
+			v.address = strings.Split(address, ", ")[0]
+			go io.Copy(io.Discard, out)
+			return &target{v, t}
+		}
+	}
+	_ = v.cmd.Wait()
+	t.Fatalf("the server did not start: %s", v.said)
+	return nil
+}
+
+// resident is the server's resident memory in bytes.
+func (a *target) resident() int64 {
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", a.cmd.Process.Pid))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	pages, _ := strconv.ParseInt(strings.Fields(string(statm))[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}
+
+func (a *target) dial() net.Conn {
+	conn, err := net.Dial("tcp", a.address)
+	if err != nil {
+		a.t.Error(err)
+		return nil
+	}
+	return conn
+}
+
+// info is a number from INFO.
+func (a *target) info(name string) int64 {
+	conn := a.dial()
+	defer conn.Close()
+	_, _ = conn.Write([]byte("AUTH tea\r\nINFO everything\r\nQUIT\r\n"))
+	text, _ := io.ReadAll(conn)
+	_, rest, _ := strings.Cut(string(text), "\r\n"+name+":")
+	value, _, _ := strings.Cut(rest, "\r\n")
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil {
+		a.t.Errorf("INFO says %s:%q", name, value)
+	}
+	return n
+}
+
+// stepBack has this process, which is the attackers, take the processor only when others leave it some: they would be on
+// other machines. It must come after the server and the good client were started, who would inherit it.
+func stepBack(t testing.TB) (forward func()) {
+	if !*attackNice {
+		return func() {}
+	}
+	renice := func(n int) {
+		tasks, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, task := range tasks {
+			id, _ := strconv.Atoi(task.Name())
+			if err := syscall.Setpriority(syscall.PRIO_PROCESS, id, n); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	renice(19)
+	return func() { renice(0) }
+}
+
+// during runs an attack until the good client has asked n times, and returns the most memory the server took, and logs
+// what the attack did to the good client's latencies.
+func (a *target) during(g *good, n int, do attack) (most int64) {
+	a.t.Helper()
+	quiet, loud, most := a.compare(g, n, do)
+	g.check()
+	a.t.Logf("%v without, %v under attack (p99 %.1f times); at most %d MB resident", quiet, loud, float64(loud.p99)/float64(quiet.p99), most>>20)
+	return most
+}
+
+// compare is the good client's latencies without and under an attack, and the most memory the server took.
+func (a *target) compare(g *good, n int, do attack) (quiet, loud latencies, most int64) {
+	a.t.Helper()
+	quiet = g.ask(n)
+	defer stepBack(a.t)()
+	ctx, cancel := context.WithCancel(context.Background())
+	var attackers, watch sync.WaitGroup
+	begun := make(chan struct{})
+	attackers.Go(func() { do(a, ctx, sync.OnceFunc(func() { close(begun) })) })
+	<-begun
+	watch.Go(func() {
+		for ctx.Err() == nil {
+			most = max(most, a.resident())
+			time.Sleep(10 * time.Millisecond)
+		}
+	})
+	loud = g.ask(n)
+	cancel()
+	attackers.Wait()
+	watch.Wait()
+	return quiet, loud, most
+}
+
+// wantFiles raises the bound on open files for this process and those it starts.
+func wantFiles(t testing.TB, need uint64) {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if limit.Cur < need {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: need, Max: max(limit.Max, need)}); err != nil {
+			t.Fatalf("this machine allows %d open files, and %d are needed: %v", limit.Max, need, err)
+		}
+	}
+}
