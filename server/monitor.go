@@ -122,7 +122,7 @@ func (s *session) takeMonitored(ws *workspace) {
 	} else {
 		room = bytes.LastIndexByte(m.lines[:room], '\n') + 1
 		m.woken = true
-		time.AfterFunc(pausePoll, s.wake) // the loops don't tell when a client has read
+		s.lookLater(pauseLook)
 	}
 	ws.out.Buf = append(ws.out.Buf, m.lines[:room]...)
 	m.lines = append(m.lines[:0], m.lines[room:]...)

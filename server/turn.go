@@ -19,12 +19,17 @@ type link interface {
 type pressure struct {
 	paused      bool         // nothing is carried out until the client has read more
 	pausedSince atomic.Int64 // clock; 0 while it is not
+	looking     atomic.Bool  // it will be woken while it is paused
 	partSince   atomic.Int64 // clock: when the command that is not whole yet began; 0 if there is none
 	buffered    int          // bytes of both, as last counted
 }
 
-// pausePoll is how soon a paused connection is looked at again.
-const pausePoll = 5 * time.Millisecond
+// A paused connection is looked at again after pauseLook, and then whenever an eighth of the time has passed that it has
+// been paused, but after pauseLookMost at most: there may be many that never read.
+const (
+	pauseLook     = 5 * time.Millisecond
+	pauseLookMost = 250 * time.Millisecond
+)
 
 // turn is what the connection's owner has done when bytes have come in, or, with none, when the session asked to be
 // woken: they are carried out and the replies leave through the link. It reports that the connection is over.
@@ -79,7 +84,19 @@ func (s *session) pause(unsent int, cfg *config.Config) {
 	}
 	s.paused = true
 	s.pausedSince.CompareAndSwap(0, max(1, s.host.clock.Now()))
-	time.AfterFunc(pausePoll, s.wake) // the loops don't tell when a client has read
+	s.lookLater(pauseLook)
+}
+
+// lookLater has a connection woken whose client is to read, as the loops don't tell when it has. Input that arrives
+// meanwhile has it looked at as well, but not woken once more.
+func (s *session) lookLater(wait time.Duration) {
+	if s.looking.Swap(true) {
+		return
+	}
+	time.AfterFunc(wait, func() {
+		s.looking.Store(false)
+		s.wake()
+	})
 }
 
 // unpause goes on if the client has read enough, and looks again later otherwise.
@@ -88,7 +105,8 @@ func (s *session) unpause(cfg *config.Config) {
 		return
 	}
 	if s.link.Unsent() > s.outputBuffer(cfg)/4 {
-		time.AfterFunc(pausePoll, s.wake)
+		pausedFor := time.Duration(s.host.clock.Now() - s.pausedSince.Load())
+		s.lookLater(min(max(pausedFor/8, pauseLook), pauseLookMost))
 		return
 	}
 	s.paused = false

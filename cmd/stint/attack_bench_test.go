@@ -120,7 +120,7 @@ func BenchmarkUnderAttack(b *testing.B) {
 					a := server.start()
 					g := a.good("", asksPing+"=1")
 					before, start := a.cpu(), time.Now()
-					quiet, loud, _ := a.compare(g, 2000, attack.do)
+					quiet, loud, _ := a.compare(g, attack.do)
 					busy := a.cpu() - before
 					for metric, value := range map[string]float64{
 						"-quiet-p99-µs": float64(quiet.p99.Microseconds()), "-p99-µs": float64(loud.p99.Microseconds()),

@@ -109,19 +109,20 @@ func stepBack(t testing.TB) (forward func()) {
 	return func() { renice(0) }
 }
 
-// during runs an attack until the good client has asked n times, and returns the most memory the server took, and logs
-// what the attack did to the good client's latencies.
-func (a *target) during(g *good, n int, do attack) (most int64) {
+// during runs an attack until the good client has asked often enough, and returns the most memory the server took, and
+// logs what the attack did to the good client's latencies.
+func (a *target) during(g *good, do attack) (most int64) {
 	a.t.Helper()
-	quiet, loud, most := a.compare(g, n, do)
+	quiet, loud, most := a.compare(g, do)
 	g.check()
 	a.t.Logf("%v without, %v under attack (p99 %.1f times); at most %d MB resident", quiet, loud, float64(loud.p99)/float64(quiet.p99), most>>20)
 	return most
 }
 
 // compare is the good client's latencies without and under an attack, and the most memory the server took.
-func (a *target) compare(g *good, n int, do attack) (quiet, loud latencies, most int64) {
+func (a *target) compare(g *good, do attack) (quiet, loud latencies, most int64) {
 	a.t.Helper()
+	n := 1000 + 1000**attackScale // at full size for some seconds, in which buffers fill up and bounds are reached
 	quiet = g.ask(n)
 	defer stepBack(a.t)()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -20,9 +20,17 @@ func splitInline(args [][]byte, line []byte) ([][]byte, error) {
 	}
 }
 
+// inlineWord takes a word from the front of a line. One without quotes is a part of the line.
 func inlineWord(line []byte) (word, rest []byte, err error) {
-	word = []byte{}
-	for i := 0; i < len(line); i++ {
+	plain := 0
+	for plain < len(line) && !endsPlain[line[plain]] {
+		plain++
+	}
+	if plain == len(line) || isSpace(line[plain]) {
+		return line[:plain:plain], line[plain:], nil
+	}
+	word = append([]byte{}, line[:plain]...)
+	for i := plain; i < len(line); i++ {
 		switch c := line[i]; {
 		case isSpace(c):
 			return word, line[i:], nil
@@ -70,6 +78,14 @@ func escaped(c byte) byte {
 	}
 	return c
 }
+
+// endsPlain has the bytes at which what was read of a word is not the whole of it any more, or can't be taken as it is.
+var endsPlain = func() (ends [256]bool) {
+	for c := range ends {
+		ends[c] = isSpace(byte(c)) || c == '"' || c == '\''
+	}
+	return ends
+}()
 
 func isSpace(c byte) bool {
 	return c == ' ' || c >= '\t' && c <= '\r' || c == 0

@@ -203,3 +203,16 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// The words of a line are not copied, unless there are quotes in them.
+func TestInlineAllocatesNothing(t *testing.T) {
+	input := []byte("ECHO " + strings.Repeat("x", 1000) + "\t a\r\n")
+	r := Reader{Limits: Limits{MaxArgs: 4, MaxInline: 2000}}
+	if n := testing.AllocsPerRun(100, func() {
+		if args, length, err := r.Next(input); length != len(input) || err != nil || len(args) != 3 || len(args[1]) != 1000 {
+			t.Fatal(length, err)
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations for a line without quotes", n)
+	}
+}
