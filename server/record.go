@@ -18,8 +18,8 @@ func (s *session) count(r *reply, ws, out *workspace, failed bool) {
 		return
 	}
 	number := r.row.Number
-	t.Command(number, failed)
 	if r.row.Flags&command.Decides == 0 {
+		t.Command(number, failed)
 		return
 	}
 	if failed {
@@ -29,6 +29,7 @@ func (s *session) count(r *reply, ws, out *workspace, failed bool) {
 	op, res := &ws.batch.Ops[r.first], &ws.batch.Results[r.first]
 	switch {
 	case op.Options&engine.Peek != 0: // nothing was decided
+		t.Command(number, false)
 	case res.Allowed:
 		t.Granted(number, res.Granted, op.Tokens)
 	default:

@@ -122,7 +122,7 @@ func (a *target) during(g *good, do attack) (most int64) {
 // compare is the good client's latencies without and under an attack, and the most memory the server took.
 func (a *target) compare(g *good, do attack) (quiet, loud latencies, most int64) {
 	a.t.Helper()
-	n := 1000 + 1000**attackScale // at full size for some seconds, in which buffers fill up and bounds are reached
+	n := 1500 + 500**attackScale // at full size for some seconds, in which buffers fill up and bounds are reached
 	quiet = g.ask(n)
 	defer stepBack(a.t)()
 	ctx, cancel := context.WithCancel(context.Background())

@@ -70,21 +70,27 @@ func (r *Recorder) NewTally() Tally {
 // Unknown is the number of commands that do not exist.
 func (r *Recorder) Unknown() int { return len(r.names) - 1 }
 
-// Command counts a command, by its position among the names.
-func (t *Tally) Command(number int, isError bool) {
+// command counts a command, by its position among the names.
+func (t *Tally) command(number int) *turnCounters {
 	c := &t.turn[number]
 	if c.commands == 0 {
 		t.touched = append(t.touched, number)
 	}
 	c.commands++
+	return c
+}
+
+// Command counts a command that decides nothing, by its position among the names.
+func (t *Tally) Command(number int, isError bool) {
+	c := t.command(number)
 	if isError {
 		c.errors++
 	}
 }
 
-// Granted counts a decision to grant tokens, of those asked for; the others it denied.
+// Granted counts a command that was granted tokens, of those asked for; the others it was denied.
 func (t *Tally) Granted(number int, tokens, asked int64) {
-	c := &t.turn[number]
+	c := t.command(number)
 	c.granted++
 	c.tokensGranted += tokens
 	if asked > tokens {
@@ -92,15 +98,19 @@ func (t *Tally) Granted(number int, tokens, asked int64) {
 	}
 }
 
-// Denied counts a denial of tokens.
+// Denied counts a command that was denied tokens.
 func (t *Tally) Denied(number int, tokens int64) {
-	c := &t.turn[number]
+	c := t.command(number)
 	c.denied++
 	c.tokensDenied += tokens
 }
 
-// Failed counts a decision that could not be made: the command's reply was an error.
-func (t *Tally) Failed(number int) { t.turn[number].failed++ }
+// Failed counts a command that was to be decided and could not be: its reply was an error.
+func (t *Tally) Failed(number int) {
+	c := t.command(number)
+	c.errors++
+	c.failed++
+}
 
 // IsEmpty reports whether no command was counted since the last Flush.
 func (t *Tally) IsEmpty() bool { return len(t.touched) == 0 }

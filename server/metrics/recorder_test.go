@@ -57,9 +57,7 @@ func TestRecorder(t *testing.T) {
 		wait.Go(func() {
 			tally := r.NewTally()
 			for range 100 {
-				tally.Command(1, false)
 				tally.Granted(1, 2, 5)
-				tally.Command(1, false)
 				tally.Denied(1, 7)
 				tally.Command(0, true)
 				tally.Command(r.Unknown(), true)
@@ -105,7 +103,6 @@ func TestRecordingAllocatesNothing(t *testing.T) {
 	r := NewRecorder([]string{"take"}, []bool{true})
 	tally := r.NewTally()
 	turn := func() {
-		tally.Command(0, false)
 		tally.Granted(0, 1, 1)
 		tally.Flush(1000)
 	}

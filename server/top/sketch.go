@@ -25,7 +25,7 @@ const (
 // Sketch counts keys over the last minutes. Its methods may be called from any goroutine.
 type Sketch struct {
 	seed   maphash.Seed
-	random func() float64 // in [0, 1)
+	random func() float64 // exponentially distributed, with a mean of 1
 	weight atomic.Int64
 
 	mu      sync.Mutex
@@ -36,7 +36,7 @@ type Sketch struct {
 
 // NewSketch returns an empty sketch.
 func NewSketch() *Sketch {
-	s := &Sketch{seed: maphash.MakeSeed(), random: rand.Float64}
+	s := &Sketch{seed: maphash.MakeSeed(), random: rand.ExpFloat64}
 	s.weight.Store(1)
 	return s
 }
@@ -44,13 +44,15 @@ func NewSketch() *Sketch {
 // Sampler is where a caller is among the occurrences it has. The zero value is ready; one goroutine uses it.
 type Sampler struct {
 	weight int64
-	left   int // to pass over
+	mean   float64 // -1/ln(1-1/weight): the exponential distribution of that mean, rounded down, is how many to pass over
+	left   int     // to pass over
 }
 
 // Due reports whether an occurrence is to be offered: at high rates only some are.
 func (s *Sketch) Due(at *Sampler) bool {
 	if weight := s.weight.Load(); weight != at.weight { // what is left has no memory, so it can be drawn anew
-		at.weight, at.left = weight, s.skips(weight)
+		at.weight, at.mean = weight, -1/math.Log1p(-1/float64(weight))
+		at.left = s.skips(at)
 	}
 	at.left--
 	return at.left < 0
@@ -62,15 +64,15 @@ func (s *Sketch) Offer(key []byte, now int64, at *Sampler) {
 	s.mu.Lock()
 	s.turn(now).add(hash, key, at.weight)
 	s.mu.Unlock()
-	at.left = s.skips(at.weight)
+	at.left = s.skips(at)
 }
 
 // skips is how many occurrences to pass over, so that each is looked at with a probability of 1 in weight.
-func (s *Sketch) skips(weight int64) int {
-	if weight == 1 {
+func (s *Sketch) skips(at *Sampler) int {
+	if at.weight == 1 {
 		return 0
 	}
-	return int(math.Log(1-s.random()) / math.Log1p(-1/float64(weight)))
+	return int(s.random() * at.mean)
 }
 
 // turn returns the pane for a time. The caller holds mu.

@@ -35,7 +35,7 @@ func TestAgainstExactCount(t *testing.T) {
 		outside := 0
 		for drawing := range tc.drawings {
 			s, at := NewSketch(), Sampler{}
-			s.random = rand.New(rand.NewPCG(uint64(drawing), 2)).Float64
+			s.random = rand.New(rand.NewPCG(uint64(drawing), 2)).ExpFloat64
 			s.weight.Store(tc.weight)
 			for i, key := range keys {
 				offer(s, &at, key, int64(i)*int64(3*time.Minute)/draws) // over three panes
