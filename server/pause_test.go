@@ -15,6 +15,8 @@ func (l *deafLink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+func (l *deafLink) WriteLast(b []byte) (int, error) { return l.Write(b) }
+
 func (l *deafLink) Unsent() int { return l.unsent }
 
 // A connection whose client does not read is looked at less and less often, however much its client sends meanwhile, and
