@@ -75,14 +75,19 @@ func TestClusterImport(t *testing.T) {
 			t.Errorf("%v: %s", err, output)
 		}
 	})
-	t.Run("a node's directory for a server alone", func(t *testing.T) {
+	t.Run("a node's directory", func(t *testing.T) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "node.json"), []byte(`{"node":"a","incarnation":"x"}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		output, err := exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", dir).CombinedOutput()
 		if err == nil || !strings.Contains(string(output), "holds what a node of a cluster keeps") {
-			t.Errorf("%v: %s", err, output)
+			t.Errorf("for a server alone: %v: %s", err, output)
+		}
+		output, err = exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", t.TempDir(), "--node-id", "a",
+			"--cluster-listen", "127.0.0.1:7999", "--cluster-peers", "127.0.0.1:7999", "--cluster-import", dir).CombinedOutput()
+		if err == nil || !strings.Contains(string(output), "is the directory of a node") {
+			t.Errorf("to import: %v: %s", err, output)
 		}
 	})
 	nodes := testserver.StartCluster(t, program, 3, "--cluster-import", old)

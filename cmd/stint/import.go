@@ -40,6 +40,8 @@ func readImport(cfg *config.Config, log *slog.Logger) (*imported, error) {
 	switch {
 	case err != nil:
 		err = explainDamage(dir, err)
+	case isNode(dir):
+		err = usagef("cluster-import: %s is the directory of a node; a cluster begins with the state of a server alone. A copy of nodes is put back where it was, see docs/cluster.md", dir)
 	case i.found.Snapshot == "" && i.found.Journals == 0:
 		err = usagef("cluster-import: %s holds no state of a server", dir)
 	}

@@ -20,6 +20,12 @@ const (
 	snapshotsDir = "snapshots"
 )
 
+// isNode reports whether a directory is that of a cluster's node.
+func isNode(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, nodeFile))
+	return err == nil
+}
+
 // node says what is in the directory of a cluster's node. It reports false if it is none.
 func (i *inspector) node(path string) (is bool, err error) {
 	text, err := os.ReadFile(filepath.Join(path, nodeFile))
