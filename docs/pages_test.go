@@ -12,7 +12,9 @@
 //	python   a program; the text block after it is what it prints
 //	go       the same, if it is a whole program
 //	toml     a configuration file
-//	sh, text shown, not run
+//	sh       lines for a shell, run on free addresses: commandlines_test.go says how
+//	yaml     lines of docker/prometheus/prometheus.yml
+//	text     shown, not run
 //
 // Every block starts with an empty server on the address the reader would use. In the expected output … stands for
 // anything, and a number of 1000 or more may be smaller by as many milliseconds as have passed since the block began.

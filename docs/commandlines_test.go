@@ -1,0 +1,156 @@
+package docs
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
+)
+
+// commandLines runs what blocks marked sh tell readers to run, on addresses and in directories that are free here.
+type commandLines struct {
+	*testing.T
+	program string
+}
+
+type lineRunner struct {
+	begins string
+	run    func(c *commandLines, line string)
+}
+
+// lineRunners is how a line is run, by how it begins. Without a function CI runs it, or something that takes less time.
+var lineRunners = []lineRunner{
+	{"go run ./cmd/stint", (*commandLines).serve},
+	{"stint server ", (*commandLines).serve},
+	{"stint top ", (*commandLines).top},
+	{"curl ", (*commandLines).fetch},
+	{"go test ./server ", (*commandLines).benchmark},
+	{"go test ./...", nil},     // this is a part of it
+	{"go run -C bench .", nil}, // with -quick
+}
+
+func TestCommandLines(t *testing.T) {
+	program, ran := buildServer(t), 0
+	for _, p := range handbookPages(t) {
+		for _, b := range p.blocks() {
+			if b.language != "sh" || strings.Contains(b.text(), " &\n") { // TestClusterExamples runs those in the background
+				continue
+			}
+			for _, line := range b.lines {
+				runner := slices.IndexFunc(lineRunners, func(r lineRunner) bool { return strings.HasPrefix(line, r.begins) })
+				if runner < 0 {
+					t.Errorf("%s:%d: nothing here runs %s", p.path, b.line, line)
+				} else if run := lineRunners[runner].run; run != nil {
+					ran++
+					t.Run(line, func(t *testing.T) { run(&commandLines{t, program}, line) })
+				}
+			}
+		}
+	}
+	if ran < 7 {
+		t.Errorf("only %d lines were run", ran)
+	}
+}
+
+var otherMachine = regexp.MustCompile(`10\.0\.0\.\d:\d+`)
+
+// serve starts a server as a line says, until it is ready. What the line leaves out, with …, is what a node cannot do without.
+func (c *commandLines) serve(line string) {
+	line = strings.TrimPrefix(strings.TrimPrefix(line, "go run ./cmd/stint"), "stint server")
+	line = regexp.MustCompile(`--listen \S+`).ReplaceAllString(line, "") // a free one is chosen
+	if !strings.Contains(line, "--cluster-listen") {
+		line = strings.Replace(line, "…", "--cluster-listen 10.0.0.1:7379 --cluster-peers 10.0.0.1:7379", 1)
+	}
+	free := map[string]string{}
+	line = otherMachine.ReplaceAllStringFunc(strings.ReplaceAll(line, "…", ""), func(address string) string {
+		if free[address] == "" {
+			free[address] = "127.0.0.1:" + freePort(c.T)
+		}
+		return free[address]
+	})
+	kept := c.TempDir()
+	if strings.Contains(line, "--cluster-import") {
+		c.Run("before", func(t *testing.T) { testserver.Start(t, c.program, "--dir", kept, "--admin", "") })
+	}
+	testserver.Start(c.T, c.program, append(strings.Fields(strings.ReplaceAll(line, "/var/lib/stint", kept)), "--admin", "")...)
+}
+
+func (c *commandLines) top(line string) {
+	admin, folder := "127.0.0.1:"+freePort(c.T), c.TempDir()
+	testserver.Start(c.T, c.program, "--admin", admin)
+	shell := exec.Command("sh", "-c", strings.ReplaceAll(line, "127.0.0.1:6380", admin))
+	shell.Dir, shell.Env = folder, append(os.Environ(), "PATH="+filepath.Dir(c.program)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if out, err := shell.CombinedOutput(); err != nil {
+		c.Fatalf("%v\n%s", err, out)
+	}
+	if text, err := os.ReadFile(filepath.Join(folder, "now.txt")); err != nil || !strings.Contains(string(text), "ready") {
+		c.Errorf("%v, %q", err, text)
+	}
+}
+
+var curl = regexp.MustCompile(`^curl -H "([\w-]+): Bearer \$TOKEN" http://10\.0\.0\.7:6380(/\w+)$`)
+
+// fetch asks as curl would.
+func (c *commandLines) fetch(line string) {
+	asked := curl.FindStringSubmatch(line)
+	if asked == nil {
+		c.Fatal("this test does not understand the line")
+	}
+	admin := "127.0.0.1:" + freePort(c.T)
+	testserver.Start(c.T, c.program, "--admin", admin, "--admin-token", "a-token-of-this-test")
+	for token, want := range map[string]int{"a-token-of-this-test": http.StatusOK, "another": http.StatusUnauthorized} {
+		request, err := http.NewRequest(http.MethodGet, "http://"+admin+asked[2], nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		request.Header.Set(asked[1], "Bearer "+token)
+		reply, err := http.DefaultClient.Do(request)
+		if err != nil {
+			c.Fatal(err)
+		}
+		text, err := io.ReadAll(reply.Body)
+		reply.Body.Close()
+		if err != nil || reply.StatusCode != want || want == http.StatusOK && !strings.Contains(string(text), "stint_ready 1") {
+			c.Errorf("with the token %q: %s, %v", token, reply.Status, err)
+		}
+	}
+}
+
+// benchmark runs a benchmark once.
+func (c *commandLines) benchmark(line string) {
+	line = regexp.MustCompile(`-benchtime \S+ -count \d+`).ReplaceAllString(line, "-benchtime 1x -count 1")
+	shell := exec.Command("sh", "-c", line)
+	shell.Dir = root
+	if out, err := shell.CombinedOutput(); err != nil || !strings.Contains(string(out), "ns/op") {
+		c.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestPrometheusExample holds what the handbook tells Prometheus to the file that is there to be used.
+func TestPrometheusExample(t *testing.T) {
+	file := readPage(t, "docker/prometheus/prometheus.yml")
+	found := 0
+	for _, p := range handbookPages(t) {
+		for _, b := range p.blocks() {
+			if b.language != "yaml" {
+				continue
+			}
+			found++
+			for _, line := range b.lines {
+				if !slices.Contains(file.lines, line) {
+					t.Errorf("%s:%d: %s has no line %q", p.path, b.line, file.path, line)
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("there is no example")
+	}
+}
