@@ -34,7 +34,7 @@ type proposer struct {
 
 	mu       sync.Mutex
 	queue    []*entry // the last one is open
-	spare    []*entry
+	room     int      // for which a new entry is made: what the last one took, and a little more
 	bytes    int
 	inFlight map[uint64]*entry
 	writer   engine.OpWriter
@@ -89,13 +89,7 @@ func (p *proposer) open() *entry {
 	if n := len(p.queue); n > 0 && p.queue[n-1].kind == kindDecisions && len(p.queue[n-1].buf) < fullEntryBytes {
 		return p.queue[n-1]
 	}
-	e := &entry{kind: kindDecisions}
-	if n := len(p.spare); n > 0 {
-		e, p.spare = p.spare[n-1], p.spare[:n-1]
-	} else {
-		e.buf = make([]byte, 0, 4<<10)
-	}
-	e.buf = e.buf[:entryHead]
+	e := &entry{kind: kindDecisions, buf: make([]byte, entryHead, max(p.room, 1<<10))}
 	p.queue = append(p.queue, e)
 	return e
 }
@@ -154,10 +148,10 @@ func (p *proposer) next() *entry {
 			p.bytes -= len(e.buf) - entryHead
 			e.drop()
 			if len(e.calls) == 0 && e.kind == kindDecisions {
-				p.keepSpare(e)
 				p.mu.Unlock()
 				continue
 			}
+			p.room = min(len(e.buf)+len(e.buf)/4, 2*fullEntryBytes)
 			p.last++
 			e.number = p.last
 			p.inFlight[e.number] = e
@@ -232,11 +226,6 @@ func (p *proposer) finish(e *entry, err error) {
 	default:
 		p.failAll(e, engine.NoLeader) // which is Uncertain to those that may have been decided
 	}
-	if e.kind == kindDecisions && err == nil {
-		p.mu.Lock()
-		p.keepSpare(e)
-		p.mu.Unlock()
-	}
 }
 
 func (p *proposer) giveBack(c *call) {
@@ -250,15 +239,6 @@ func (p *proposer) giveBack(c *call) {
 func (p *proposer) failAll(e *entry, status engine.Status) {
 	for _, c := range e.calls {
 		p.counts.failed(c.fail(status))
-	}
-}
-
-// keepSpare keeps an entry for reuse. Raft holds on to what it was given, so the bytes of one that was proposed are left
-// to it. The caller holds mu.
-func (p *proposer) keepSpare(e *entry) {
-	clear(e.calls)
-	if len(p.spare) < entriesInFlight+1 {
-		p.spare = append(p.spare, &entry{kind: kindDecisions, calls: e.calls[:0], buf: make([]byte, 0, min(2*len(e.buf)+1024, 2*fullEntryBytes))})
 	}
 }
 
