@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/engine"
 )
 
 // openQuestion is a future that is answered when the test says so: Raft leaves some unanswered once it is shut down.
@@ -67,5 +69,55 @@ func TestNodeWaitsForRaftsAnswers(t *testing.T) {
 			t.Error("the node went on before Raft answered")
 		}
 		answered.Wait()
+	})
+}
+
+// A second entry is proposed beside the first only when it is full, and a third never.
+func TestOnlyFullEntriesAreProposedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked sync.WaitGroup
+		var sizes []int
+		question := openQuestion{answer: make(chan error)}
+		p := newProposer(func(entry []byte) raft.ApplyFuture {
+			sizes = append(sizes, len(entry))
+			return question
+		}, func() int64 { return 1 }, nil, &asked)
+		p.counts = newCounts()
+		p.ended.Go(p.run)
+		add := func(bytes int) {
+			t.Helper()
+			for range bytes / 1000 {
+				key := string(make([]byte, 960))
+				if !p.add(&call{batch: &engine.Batch{Ops: []engine.Op{acquire(key, 10, 1)}, Results: make([]engine.Result, 1), Done: func() {}}}) {
+					t.Fatal("no room")
+				}
+			}
+			synctest.Wait()
+		}
+		want := func(entries int, when string) {
+			t.Helper()
+			if len(sizes) != entries {
+				t.Fatalf("%s, %d entries have been proposed (of %v bytes), want %d", when, len(sizes), sizes, entries)
+			}
+		}
+		add(1000)
+		want(1, "with one call")
+		add(fullEntryBytes * 9 / 10)
+		want(1, "while the second is not full")
+		add(fullEntryBytes / 4)
+		want(2, "when the second is full")
+		if sizes[1] < fullEntryBytes {
+			t.Errorf("the second has %d bytes", sizes[1])
+		}
+		add(3 * fullEntryBytes)
+		want(2, "with more that are full")
+		question.answer <- raft.ErrLeadershipLost
+		synctest.Wait()
+		want(3, "when one is decided")
+		p.halt()
+		question.answer <- raft.ErrRaftShutdown
+		question.answer <- raft.ErrRaftShutdown
+		p.ended.Wait()
+		asked.Wait()
 	})
 }
