@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -367,4 +369,66 @@ func FuzzEntryLog(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// goldenEntry is an entry of the golden logs.
+func goldenEntry(index uint64) LogEntry {
+	return LogEntry{index, bytes.Repeat([]byte{byte(index)}, int(index)*40)}
+}
+
+// The logs of every version of the format there has been are read to what they were written of.
+func TestGoldenLogs(t *testing.T) {
+	if *update {
+		dir := Dir(fmt.Sprintf("testdata/golden-log/v%d", formatVersion))
+		if err := errors.Join(os.RemoveAll(string(dir)), os.MkdirAll(string(dir), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+		l, err := openEntryLog(dir, true, 2<<10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(12) {
+			if err := l.Append([]LogEntry{goldenEntry(i + 1)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(l.DropBefore(7), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range must(dir.List()) {
+			if strings.HasSuffix(name, spareSuffix) {
+				_ = dir.Remove(name)
+			}
+		}
+	}
+	dirs := must(filepath.Glob("testdata/golden-log/v*"))
+	if len(dirs) == 0 {
+		t.Fatal("there are none")
+	}
+	for _, dir := range dirs {
+		files := map[string][]byte{}
+		for _, name := range must(Dir(dir).List()) {
+			files[name] = must(os.ReadFile(filepath.Join(dir, name)))
+		}
+		l, err := OpenEntryLog(diskOf(files), false)
+		if err != nil {
+			t.Fatalf("%s: %v", dir, err)
+		}
+		first, last := l.Range()
+		if first < 5 || first > 7 || last != 12 {
+			t.Errorf("%s has entries %d to %d", dir, first, last)
+		}
+		for i := first; i <= last; i++ {
+			if data, err := l.Get(i); err != nil || !bytes.Equal(data, goldenEntry(i).Data) {
+				t.Errorf("%s: entry %d is %x, %v", dir, i, data, err)
+			}
+		}
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
