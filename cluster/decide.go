@@ -13,7 +13,7 @@ func (n *Node) Decide(b *engine.Batch) (finished bool) {
 		return true
 	}
 	c := &call{batch: b, began: n.clock.mono()}
-	if r := n.reign.Load(); r != nil {
+	if r := n.deciding(); r != nil {
 		return n.decideHere(r, c)
 	}
 	c.group = appendGroup(nil, &engine.OpWriter{}, b, nil)

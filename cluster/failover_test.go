@@ -21,7 +21,8 @@ var plenty = engine.Op{Verb: engine.Acquire, Key: []byte("k"), Tokens: 1,
 
 // silence is the longest time between two answers that clients of one node had.
 type silence struct {
-	last, longest atomic.Int64 // of the monotonic clock, in ns
+	last, longest atomic.Int64 // nanoseconds since the Unix epoch, and nanoseconds
+	failed        atomic.Int64 // requests that were not decided, as far as is known
 }
 
 func (s *silence) begin(now time.Time) {
@@ -31,6 +32,7 @@ func (s *silence) begin(now time.Time) {
 
 func (s *silence) note(res engine.Result) {
 	if res.Status != engine.OK {
+		s.failed.Add(1)
 		return
 	}
 	now := time.Now().UnixNano()
@@ -40,8 +42,8 @@ func (s *silence) note(res engine.Result) {
 }
 
 // loseLeaders has a cluster of three lose its leader again and again, in simulated time, with half a millisecond on every
-// link and two for a write to disk, under load, and returns how long the clients of the other nodes had no answers.
-func loseLeaders(t *testing.T, times int, lose func(s *simulated, leader string) (mend func())) (silences []time.Duration) {
+// link and two for a write to disk, under load, and returns how long the clients of the other nodes had no answers, and how many of their requests failed.
+func loseLeaders(t *testing.T, times int, lose func(s *simulated, leader string) (mend func())) (silences []time.Duration, failed int64) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
@@ -86,6 +88,7 @@ func loseLeaders(t *testing.T, times int, lose func(s *simulated, leader string)
 					t.Errorf("%s does not decide after 5 s", name)
 				}
 				worst = max(worst, time.Duration(w.longest.Load()))
+				failed += w.failed.Load()
 			}
 			silences = append(silences, worst)
 			stopped.Store(true)
@@ -94,7 +97,7 @@ func loseLeaders(t *testing.T, times int, lose func(s *simulated, leader string)
 		}
 	})
 	slices.SortFunc(silences, cmp.Compare)
-	return silences
+	return silences, failed
 }
 
 // In simulated time, at default timings, clients of the other nodes are without answers for little more than a heartbeat timeout
@@ -121,10 +124,13 @@ func TestFailoverTime(t *testing.T) {
 			return func() { s.start(leader) }
 		}, 50 * time.Millisecond},
 	} {
-		silences := loseLeaders(t, *simFailovers, way.lose)
+		silences, failed := loseLeaders(t, *simFailovers, way.lose)
 		rank := func(share float64) time.Duration { return silences[int(share*float64(len(silences)-1))] }
-		t.Logf("the leader %s %d times: clients of the others are without answers for %v at the median, %v at p90, %v at p99, %v at most",
-			way.name, len(silences), rank(0.5), rank(0.9), rank(0.99), rank(1))
+		t.Logf("the leader %s %d times: clients of the others are without answers for %v at the median, %v at p90, %v at p99, %v at most; %d requests failed",
+			way.name, len(silences), rank(0.5), rank(0.9), rank(0.99), rank(1), failed)
+		if way.name == "told to end" && failed > 0 {
+			t.Errorf("the leader told to end: %d requests failed", failed)
+		}
 		if rank(0.99) >= way.most {
 			t.Errorf("the leader %s: %v at p99, which is to be below %v", way.name, rank(0.99), way.most)
 		}

@@ -239,36 +239,3 @@ func (n *Node) mayLose(ctx context.Context, id raft.ServerID) error {
 	}
 	return nil
 }
-
-// transfer hands leadership to a member, or to the one that is best off.
-func (n *Node) transfer(node string) error {
-	if node == "" {
-		return n.handOver(func() raft.Future { return n.raft.LeadershipTransfer() })
-	}
-	s, err := n.member(node)
-	switch {
-	case err != nil:
-		return err
-	case s.ID == n.id:
-		return nil
-	case s.Suffrage != raft.Voter:
-		return fmt.Errorf("'%s' has no vote and cannot lead", node)
-	}
-	return n.handOver(func() raft.Future { return n.raft.LeadershipTransferToServer(s.ID, s.Address) })
-}
-
-// handOver gives up the lease before Raft lets somebody else be elected at once. If nobody is, it is not taken up again
-// before the offer, which may still be on its way, can no longer arrive.
-func (n *Node) handOver(transfer func() raft.Future) error {
-	r := n.reign.Load()
-	if r == nil {
-		return errNoLeader
-	}
-	n.offers.Add(1)
-	defer func() {
-		n.barred.Store(int64(n.clock.mono() + raftTimeout + n.opt.Heartbeat))
-		n.offers.Add(-1)
-	}()
-	r.until.Store(0)
-	return transfer().Error()
-}

@@ -70,6 +70,7 @@ type Node struct {
 	offers atomic.Int64
 	barred atomic.Int64
 
+	links    atomic.Int64  // connections over which other nodes forward calls
 	changing chan struct{} // holds one token while members are being changed
 	tuning   sync.Mutex    // while Raft's settings are being changed
 
@@ -145,6 +146,7 @@ func Open(o Options) (*Node, error) {
 func (n *Node) connectParts() {
 	n.peers = &peers{
 		network: n.opt.Network, address: n.opt.Advertise, log: n.log, hello: n.greeting, known: n.idAt,
+		leads: func() bool { return n.raft.State() == raft.Leader },
 		serve: map[byte]func(net.Conn){forCalls: n.serveCalls, forControl: n.serveControl},
 	}
 	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.stamp, n.forwarder.back, &n.asked)
@@ -160,7 +162,7 @@ func (n *Node) connectParts() {
 		return n.leaderAddress()
 	}
 	n.forwarder.decide = func(c *call) bool {
-		if n.reign.Load() == nil {
+		if n.deciding() == nil {
 			return false
 		}
 		if !n.proposer.add(c) {
@@ -259,7 +261,7 @@ func (n *Node) passTime(ctx context.Context) {
 	last := int64(0)
 	every(ctx, tickEvery, func() {
 		entries := n.counts.entries.Load()
-		if n.reign.Load() != nil && entries == last && n.opt.Store.Len() > 0 {
+		if n.deciding() != nil && entries == last && n.opt.Store.Len() > 0 {
 			n.proposer.addOther(kindTick, nil)
 		}
 		last = entries
@@ -267,15 +269,6 @@ func (n *Node) passTime(ctx context.Context) {
 }
 
 const tickEvery = time.Second
-
-// HandOver gives leadership to another node, if this one leads and there is one to take it. Calls under way are decided
-// there.
-func (n *Node) HandOver(ctx context.Context) error {
-	if n.reign.Load() == nil {
-		return nil
-	}
-	return n.await(ctx, func() error { return n.transfer("") })
-}
 
 // Close ends the node. HandOver before it spares clients the wait for an election.
 func (n *Node) Close() error {

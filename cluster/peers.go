@@ -74,6 +74,7 @@ type peers struct {
 	address string // the node's own, as the others know it
 	hello   func(to raft.ServerID) greeting
 	known   func(address string) raft.ServerID // who is expected at an address, "" if unknown
+	leads   func() bool
 	log     *slog.Logger
 
 	listener  net.Listener
@@ -85,6 +86,7 @@ type peers struct {
 	strangers int
 	closed    bool
 	muted     atomic.Bool
+	leaving   atomic.Bool // nobody is to forward calls here any more, unless it leads
 	refused   refusals
 	stop      chan struct{}
 	ended     sync.WaitGroup
@@ -142,7 +144,7 @@ func (p *peers) greet(conn net.Conn) {
 	p.mu.Unlock()
 	if err != nil {
 		p.close(conn)
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) || errors.Is(err, errLeaving) {
 			return
 		}
 		if times := p.refused.note(conn.RemoteAddr(), err, time.Now()); times > 0 {
@@ -179,6 +181,9 @@ func (p *peers) welcome(conn net.Conn) (purpose byte, err error) {
 	}
 	ours := p.hello("")
 	switch {
+	case purpose == forCalls && p.leaving.Load() && !p.leads():
+		_ = writeJSON(conn, greeting{From: ours.From, Cluster: ours.Cluster, Refused: errLeaving.Error()})
+		return 0, errLeaving
 	case p.muted.Load() && purpose != forControl:
 		ours.Refused = errMuted.Error()
 	case theirs.To != "" && theirs.To != ours.From:
@@ -194,6 +199,8 @@ func (p *peers) welcome(conn net.Conn) (purpose byte, err error) {
 	}
 	return purpose, conn.SetDeadline(time.Time{})
 }
+
+var errLeaving = errors.New("this node has handed over leadership and is about to end")
 
 var errMuted = errors.New("this node has withdrawn, as its disk does not answer")
 

@@ -13,6 +13,8 @@ import (
 type reign struct {
 	term  uint64
 	until atomic.Int64 // of the lease, on the monotonic clock
+	// closing is set while leadership is handed over: what comes waits, and is decided by whoever leads then.
+	closing atomic.Bool
 }
 
 // holds reports whether nobody else can lead at a time on the monotonic clock.
@@ -98,12 +100,20 @@ func (n *Node) takeOver(ctx context.Context, term uint64) bool {
 	return true
 }
 
-// comingReign is this node's reign, for which it waits a moment if it has been elected: others know of that before it has
-// begun to decide, and would only ask again. It is nil on a node that does not lead.
+// deciding is this node's reign, nil while it has none or is giving it to another.
+func (n *Node) deciding() *reign {
+	if r := n.reign.Load(); r != nil && !r.closing.Load() {
+		return r
+	}
+	return nil
+}
+
+// comingReign is this node's reign, for which it waits a moment if it has been elected, as others know of that before it has
+// begun to decide, or if it is handing over, as others don't know yet to whom: they would only ask again. It is nil on a node that does not lead.
 func (n *Node) comingReign() *reign {
 	for until := n.clock.mono() + n.opt.Heartbeat; ; {
 		moved := n.forwarder.moved.rings()
-		r, left := n.reign.Load(), until-n.clock.mono()
+		r, left := n.deciding(), until-n.clock.mono()
 		if r != nil || left <= 0 || n.raft.State() != raft.Leader || n.peers.muted.Load() || n.ctx.Err() != nil {
 			return r
 		}

@@ -39,6 +39,8 @@ var remotes = sync.Pool{New: func() any { return new(remote) }}
 
 // serveCalls decides what another node forwards until its connection breaks.
 func (n *Node) serveCalls(conn net.Conn) {
+	n.links.Add(1)
+	defer n.links.Add(-1)
 	l := &link{node: n, conn: conn, wake: make(chan struct{}, 1), stop: make(chan struct{})}
 	var writer sync.WaitGroup
 	writer.Go(l.write)
