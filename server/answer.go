@@ -39,6 +39,7 @@ func (s *session) answer(ws, out *workspace) {
 		w.Array(len(ws.replies))
 	}
 	s.inExec = ws.exec
+	s.host.denied.Follow(&out.sampler)
 	for i := range ws.replies {
 		r := &ws.replies[i]
 		mark := len(w.Buf)

@@ -2,11 +2,8 @@ package server
 
 import "github.com/stintdb/stint/engine"
 
-// deny offers the key of a denial to the list of the most denied ones: of several limits, that of the one that binds.
-func (s *session) deny(number int, ws, out *workspace) {
-	if !s.host.denied.Due(&out.sampler) {
-		return
-	}
+// listDenied offers the key of a denial to the list of the most denied ones: of several limits, that of the one that binds.
+func (s *session) listDenied(number int, ws, out *workspace) {
 	if s.host.Config().TopKeys == "off" {
 		return
 	}

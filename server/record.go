@@ -34,7 +34,9 @@ func (s *session) count(r *reply, ws, out *workspace, failed bool) {
 		t.Granted(number, res.Granted, op.Tokens)
 	default:
 		t.Denied(number, op.Tokens)
-		s.deny(r.first, ws, out)
+		if out.sampler.Due() {
+			s.listDenied(r.first, ws, out)
+		}
 	}
 }
 

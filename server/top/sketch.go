@@ -17,9 +17,11 @@ const (
 	// Window is how far back a sketch looks, and at least Window less a minute: what is older is dropped a minute at a time.
 	Window = panes * time.Minute
 
-	// offersPerSecond is about how many occurrences are looked at. Of more, each looked at stands for several.
-	offersPerSecond = 50_000
-	maxWeight       = 1 << 12
+	// wholePerSecond is up to how many occurrences all are looked at. Of more, each looked at stands for several, and no more
+	// than sampledPerSecond are: looking at one takes as long as deciding another.
+	wholePerSecond   = 50_000
+	sampledPerSecond = 12_500
+	maxWeight        = 1 << 14
 )
 
 // Sketch counts keys over the last minutes. Its methods may be called from any goroutine.
@@ -41,19 +43,23 @@ func NewSketch() *Sketch {
 	return s
 }
 
-// Sampler is where a caller is among the occurrences it has. The zero value is ready; one goroutine uses it.
+// Sampler is where a caller is among the occurrences it has. The zero value is ready for [Sketch.Follow]; one goroutine uses it.
 type Sampler struct {
 	weight int64
 	mean   float64 // -1/ln(1-1/weight): the exponential distribution of that mean, rounded down, is how many to pass over
 	left   int     // to pass over
 }
 
-// Due reports whether an occurrence is to be offered: at high rates only some are.
-func (s *Sketch) Due(at *Sampler) bool {
+// Follow has a sampler take over the sketch's weight. It is called before each batch of occurrences, and not for each.
+func (s *Sketch) Follow(at *Sampler) {
 	if weight := s.weight.Load(); weight != at.weight { // what is left has no memory, so it can be drawn anew
 		at.weight, at.mean = weight, -1/math.Log1p(-1/float64(weight))
 		at.left = s.skips(at)
 	}
+}
+
+// Due reports whether an occurrence is to be offered: at high rates only some are.
+func (at *Sampler) Due() bool {
 	at.left--
 	return at.left < 0
 }
@@ -101,8 +107,10 @@ func (s *Sketch) Adapt(occurrences, nanos int64) {
 	}
 	rate := float64(occurrences) * 1e9 / float64(nanos)
 	weight := int64(1)
-	for weight < maxWeight && rate/float64(weight) > offersPerSecond {
-		weight *= 2
+	if rate > wholePerSecond {
+		for weight < maxWeight && rate/float64(weight) > sampledPerSecond {
+			weight *= 2
+		}
 	}
 	s.weight.Store(weight)
 }

@@ -10,7 +10,8 @@ import (
 
 // offer has a key come once.
 func offer(s *Sketch, at *Sampler, key string, now int64) {
-	if s.Due(at) {
+	s.Follow(at)
+	if at.Due() {
 		s.Offer([]byte(key), now, at)
 	}
 }
@@ -127,14 +128,14 @@ func TestLongKeys(t *testing.T) {
 // At high rates only some occurrences are looked at, and at low ones all of them, at once.
 func TestAdapt(t *testing.T) {
 	s, at := NewSketch(), Sampler{}
-	for _, tc := range []struct{ perSecond, weight int64 }{{0, 1}, {50_000, 1}, {50_001, 2}, {1_600_000, 32}, {1 << 40, maxWeight}, {10, 1}} {
+	for _, tc := range []struct{ perSecond, weight int64 }{{0, 1}, {50_000, 1}, {50_001, 8}, {100_000, 8}, {1_600_000, 128}, {1 << 40, maxWeight}, {10, 1}} {
 		s.Adapt(tc.perSecond/10, int64(100*time.Millisecond))
 		if perSecond := tc.perSecond / 10 * 10; s.Weight() != tc.weight && perSecond == tc.perSecond {
 			t.Errorf("%d a second: weight %d, want %d", tc.perSecond, s.Weight(), tc.weight)
 		}
-		s.Due(&at)
+		s.Follow(&at)
 	}
-	if !s.Due(&at) {
+	if !at.Due() {
 		t.Error("passed over although all are to be looked at")
 	}
 }
@@ -145,9 +146,10 @@ func TestNothingIsAllocated(t *testing.T) {
 	for i := range keys {
 		keys[i] = fmt.Append(nil, "key:", i)
 	}
+	s.Follow(&at)
 	s.Offer(keys[0], 0, &at)
 	if n := testing.AllocsPerRun(20_000, func() {
-		if s.Due(&at) {
+		if at.Due() {
 			s.Offer(keys[i%len(keys)], 0, &at)
 		}
 		i++
@@ -162,8 +164,9 @@ func BenchmarkOffer(b *testing.B) {
 	for i := range keys {
 		keys[i] = []byte(draw())
 	}
+	s.Follow(&at)
 	for i := range b.N {
-		if s.Due(&at) {
+		if at.Due() {
 			s.Offer(keys[i%len(keys)], 0, &at)
 		}
 	}
