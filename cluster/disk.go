@@ -125,6 +125,9 @@ func openLog(dir string) (*persistence.EntryLog, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if _, last := log.Range(); last > 0 && !isUsed {
+		return nil, errors.Join(fmt.Errorf("%s is missing, although %s holds a log; %w", filepath.Join(dir, identityFile), path, errTorn), log.Close())
+	}
 	return log, nil
 }
 

@@ -77,6 +77,8 @@ func TestTornDirectoryIsRefused(t *testing.T) {
 	}
 	dir := usedDir(t)
 	refused(t, dir, logDir, func() error { return os.RemoveAll(filepath.Join(dir, logDir)) })
+	dir = usedDir(t)
+	refused(t, dir, identityFile, func() error { return os.Remove(filepath.Join(dir, identityFile)) })
 }
 
 // refused opens a node's directory after something was done to it.
