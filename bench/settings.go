@@ -55,7 +55,7 @@ func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	flags.DurationVar(&s.Cell, "cell", 2*time.Second, "how long one measurement takes, about")
 	flags.IntVar(&s.Keys, "keys", 1_000_000, "keys loaded to measure memory")
 	flags.IntVar(&s.Kept, "kept-keys", 10_000_000, "keys in the snapshot that is written and recovered")
-	flags.BoolVar(&s.Quick, "quick", false, "under a minute in total, every code path, rough figures")
+	flags.BoolVar(&s.Quick, "quick", false, "a minute or two in total, every code path, rough figures")
 	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md and docs/performance.svg")
 	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas; persistence is what keeping state on disk costs, cluster what three nodes decide")
 	flags.Var(&others, "other", "another server, `name=host:port[@pid][,command template]`; may be repeated")
