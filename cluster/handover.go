@@ -22,11 +22,14 @@ func (n *Node) HandOver(ctx context.Context) error {
 	return err
 }
 
-// awaitLeave waits until all other nodes have had their answers and have closed the connections over which they forwarded calls,
-// as they do when they know the new leader, but no longer than they wait for answers from the old one.
+// awaitLeave waits until another node leads, for which this one may have to vote, and all others have had their answers and
+// have closed the connections over which they forwarded calls, as they do then. It gives up when they may elect somebody themselves.
 func (n *Node) awaitLeave(ctx context.Context) {
-	for until := n.clock.mono() + n.forwarder.grace; n.links.Load() > 0 && n.clock.mono() < until && ctx.Err() == nil; {
-		sleep(ctx, time.Millisecond)
+	for until := n.clock.mono() + n.opt.Heartbeat; n.clock.mono() < until && ctx.Err() == nil; sleep(ctx, time.Millisecond) {
+		leader, _ := n.raft.LeaderWithID()
+		if leader != "" && string(leader) != n.opt.Advertise && n.links.Load() == 0 {
+			return
+		}
 	}
 }
 
