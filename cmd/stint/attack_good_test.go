@@ -22,7 +22,7 @@ const (
 type good struct {
 	t    testing.TB
 	cmd  *exec.Cmd
-	in   io.Writer
+	in   io.WriteCloser
 	said *bufio.Scanner
 }
 
@@ -41,11 +41,14 @@ func (a *target) good(login string, environ ...string) *good {
 		a.t.Fatal(err)
 	}
 	g.in, g.said = in, bufio.NewScanner(out)
-	a.t.Cleanup(func() {
-		in.Close()
-		_ = g.cmd.Wait()
-	})
+	a.t.Cleanup(g.end)
 	return g
+}
+
+// end ends the client's process; it may have ended already.
+func (g *good) end() {
+	g.in.Close()
+	_ = g.cmd.Wait()
 }
 
 // ask asks n times and returns the median and the 99th percentile of the latencies.
