@@ -32,7 +32,7 @@ var lineRunners = []lineRunner{
 	{"stint top ", (*commandLines).top},
 	{"curl ", (*commandLines).fetch},
 	{"go test ./server ", (*commandLines).benchmark},
-	{"go test ./...", nil},     // this is a part of it
+	{"go test ./...", nil}, // this is a part of it
 	{"go test ./cmd/stint -run 'Flood|", nil},
 	{"go run -C bench .", nil}, // with -quick
 }
