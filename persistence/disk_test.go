@@ -308,7 +308,9 @@ func (n *inode) touch(from, to int) {
 }
 
 func (n *inode) resize(size int) {
-	n.data = append(make([]byte, 0, size), n.data[:size]...)
+	data := make([]byte, size)
+	copy(data, n.data)
+	n.data = data
 	n.sizes = append(n.sizes, size)
 }
 

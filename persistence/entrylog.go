@@ -214,15 +214,9 @@ func (l *EntryLog) appendFitting(entries []LogEntry) (n int, err error) {
 		l.buf = appendEntry(l.buf, e, s, offset)
 		at = append(at, offset)
 	}
-	_, err = s.file.WriteAt(l.buf, s.end)
-	if err == nil {
-		err = s.file.Sync()
-	}
-	if err != nil {
-		s.closed = true // the kernel may take for written what is not; all of this is written again elsewhere
+	if err := s.append(l.buf); err != nil {
 		return 0, err
 	}
-	s.end += int64(len(l.buf))
 	if cap(l.buf) > keepPending {
 		l.buf = nil
 	}
@@ -318,7 +312,7 @@ func (l *EntryLog) unneeded() *segment {
 // giveUp takes its name from the first segment. It is gone for certain before the next is, so that a missing one is always a
 // loss.
 func (l *EntryLog) giveUp(s *segment) error {
-	spare := &segment{name: s.name + spareSuffix, file: s.file}
+	spare := &segment{name: s.name + spareSuffix, file: s.file, filled: s.filled}
 	err := l.fs.Rename(s.name, spare.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // only the sync failed last time

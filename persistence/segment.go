@@ -8,9 +8,14 @@ import (
 	"io"
 )
 
-// segmentBytes is the size of a segment. It is all there from the beginning, and so is the file's place on the disk: a sync
-// then has only what was written to write. An entry that is larger gets a segment of its own size.
-const segmentBytes = 4 << 20
+const (
+	// segmentBytes is the size of a segment, which its file has from the beginning. An entry that is larger gets a segment
+	// of its own size.
+	segmentBytes = 8 << 20
+	// fillBytes is how much of a new file is filled with zeros at a time: where something was written before, a sync has
+	// only the new bytes to write, and not where the file is on the disk as well. A file that is used again is full.
+	fillBytes = 256 << 10
+)
 
 // segment is a part of an [EntryLog]: a header and blocks with one entry each, whose payload is
 //
@@ -25,6 +30,7 @@ type segment struct {
 	file   File
 	size   int64
 	end    int64 // of what is durable
+	filled int64 // up to where the file has a place on the disk
 	closed bool  // nothing more is written, and what may be behind end is not read
 	before int64 // up to where the segment before holds the log; 0 if there was none
 }
@@ -34,7 +40,7 @@ func createSegment(fs FS, number uint64, size, before int64, spare *segment) (*s
 	s := &segment{name: fileName(logPrefix, number), number: number, size: size, end: headerBytes, before: before}
 	from := s.name + spareSuffix
 	if spare != nil {
-		from, s.file = spare.name, spare.file
+		from, s.file, s.filled = spare.name, spare.file, spare.filled
 	} else {
 		var err error
 		if s.file, err = fs.Create(from); err != nil {
@@ -48,10 +54,10 @@ func createSegment(fs FS, number uint64, size, before int64, spare *segment) (*s
 	return s, nil
 }
 
-// found makes a segment of a file, which is filled first if it is empty.
+// found makes a segment of a file, which gets its size first if it is empty.
 func (s *segment) found(fs FS, from string, empty bool) error {
 	if empty {
-		if _, err := s.file.WriteAt(make([]byte, s.size), 0); err != nil {
+		if err := s.file.Truncate(s.size); err != nil {
 			return err
 		}
 	}
@@ -124,6 +130,24 @@ func (s *segment) settle(data []byte) error {
 	clear(data[s.end:used])
 	_, err := s.file.WriteAt(data[:used], 0)
 	return errors.Join(err, s.file.Sync())
+}
+
+// append writes blocks behind the others, durably. After an error nothing more can be written to the segment.
+func (s *segment) append(blocks []byte) error {
+	_, err := s.file.WriteAt(blocks, s.end)
+	if end := s.end + int64(len(blocks)); err == nil && end > s.filled {
+		s.filled = min(end+fillBytes, s.size)
+		_, _ = s.file.WriteAt(make([]byte, s.filled-end), end) // a disk that is nearly full; the blocks themselves fitted
+	}
+	if err == nil {
+		err = s.file.Sync()
+	}
+	if err != nil {
+		s.closed = true // the kernel may take for written what is not; all of this is written again elsewhere
+		return err
+	}
+	s.end += int64(len(blocks))
+	return nil
 }
 
 // entryAt returns the entry in the block at an offset.
