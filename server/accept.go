@@ -3,6 +3,7 @@ package server
 import (
 	"errors"
 	"net"
+	"os"
 	"sync"
 	"time"
 )
@@ -23,10 +24,17 @@ func (g *gate) add(ln net.Listener, take func(net.Conn), failed func(error)) {
 	g.accepting.Go(func() { accept(ln, take, failed) })
 }
 
-// close closes the listeners, and returns when all that had been accepted has been taken.
+// close closes the listeners, and returns when all that had been accepted has been taken. Who waits in the kernel's queue
+// would be cut off, so what is in it is accepted first.
 func (g *gate) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	for _, ln := range g.listeners {
+		if l, ok := ln.(interface{ SetDeadline(time.Time) error }); ok {
+			_ = l.SetDeadline(time.Now().Add(lastCall)) // fails for a listener that is of no use anyway
+		}
+	}
+	time.Sleep(lastCall)
 	closeAll(g.listeners)
 	g.listeners = nil
 	g.accepting.Wait()
@@ -38,7 +46,7 @@ func accept(ln net.Listener, take func(net.Conn), failed func(error)) {
 	for {
 		conn, err := ln.Accept()
 		switch {
-		case errors.Is(err, net.ErrClosed):
+		case errors.Is(err, net.ErrClosed), errors.Is(err, os.ErrDeadlineExceeded):
 			return
 		case err != nil:
 			failed(err)
@@ -49,7 +57,11 @@ func accept(ln net.Listener, take func(net.Conn), failed func(error)) {
 	}
 }
 
-const acceptRetry = 50 * time.Millisecond
+const (
+	acceptRetry = 50 * time.Millisecond
+	// lastCall is how long connections are still accepted once the listeners are to close.
+	lastCall = 5 * time.Millisecond
+)
 
 func closeAll(listeners []net.Listener) {
 	for _, ln := range listeners {

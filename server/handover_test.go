@@ -11,6 +11,7 @@ import (
 func TestHandsOverBeforeItDrains(t *testing.T) {
 	h, stop := serveUntil(t)
 	conn := h.dial(t)
+	expect(t, conn, frames("PING"), "+PONG\r\n") // it is being served
 	handedOver := false
 	h.handOver = func(context.Context) error {
 		handedOver = true
