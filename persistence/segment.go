@@ -86,7 +86,7 @@ func openSegment(fs FS, number uint64) (*segment, error) {
 		return nil, errors.Join(err, s.file.Close())
 	}
 	h, err := readHeader(s.name, head[:n], logMagic)
-	if s.size, s.before = h.fields[0], h.fields[1]; err == nil && (s.size < headerBytes || s.size > maxSegmentBytes) {
+	if s.size, s.before = h.fields[0], h.fields[1]; err == nil && (s.size < headerBytes || s.size > maxSegmentBytes || s.size != alignBlock(s.size)) {
 		err = &DamageError{s.name, 24, ErrDamaged}
 	}
 	if err != nil {
