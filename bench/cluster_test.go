@@ -13,10 +13,7 @@ func TestClusterTargets(t *testing.T) {
 		Steady: []steadyLatency{{P50: 1, P99: 12}, {P50: 2, P99: 14}, {P50: 3, P99: 13}},
 		Slow:   []float64{150_000},
 	}}
-	got := map[string]string{}
-	for _, o := range outcomes(r) {
-		got[o.Name] = formatFigure(o.Value) + " " + o.Verdict()
-	}
+	got := verdicts(r)
 	for name, want := range map[string]string{
 		"three nodes, granted, vs one Redis + Lua in memory, 50 connections, P=16": "3.30 pass",
 		"three nodes, granted, vs one Redis + Lua in memory, 200 connections, P=1": "0.600 FAIL",

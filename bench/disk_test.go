@@ -43,10 +43,7 @@ func TestDiskTargets(t *testing.T) {
 		Recovered: []recoverySample{{4e6, 30, 1}},
 		Pauses:    []pauseSample{{0.1, 3}},
 	}}
-	got := map[string]string{}
-	for _, o := range outcomes(r) {
-		got[o.Name] = formatFigure(o.Value) + " " + o.Verdict()
-	}
+	got := verdicts(r)
 	for name, want := range map[string]string{
 		"interval vs memory only, throughput, P=1":                              "0.960 pass",
 		"interval vs memory only, throughput, P=16":                             "– not measured",
@@ -60,4 +57,13 @@ func TestDiskTargets(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, got[name], want)
 		}
 	}
+}
+
+// verdicts is what came of each target of a report: the figure and the verdict.
+func verdicts(r *Report) map[string]string {
+	got := map[string]string{}
+	for _, o := range outcomes(r) {
+		got[o.Name] = formatFigure(o.Value) + " " + o.Verdict()
+	}
+	return got
 }
