@@ -123,13 +123,18 @@ func (d *disk) Create(name string) (File, error) {
 	return &handle{d, name, n}, nil
 }
 
-// Edit implements [FS].
-func (d *disk) Edit(name string) (File, error) {
-	defer d.lock()()
+// open finds the file that is to be opened. The caller holds mu.
+func (d *disk) open(name string) (*inode, error) {
 	if err := d.step("open", name); err != nil {
 		return nil, err
 	}
-	n, err := d.find(name)
+	return d.find(name)
+}
+
+// Edit implements [FS].
+func (d *disk) Edit(name string) (File, error) {
+	defer d.lock()()
+	n, err := d.open(name)
 	if err != nil {
 		return nil, err
 	}
@@ -139,10 +144,7 @@ func (d *disk) Edit(name string) (File, error) {
 // Open implements [FS].
 func (d *disk) Open(name string) (io.ReadCloser, error) {
 	defer d.lock()()
-	if err := d.step("open", name); err != nil {
-		return nil, err
-	}
-	n, err := d.find(name)
+	n, err := d.open(name)
 	if err != nil {
 		return nil, err
 	}
