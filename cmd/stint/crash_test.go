@@ -54,29 +54,8 @@ type victim struct {
 // startVictim starts a server on a free port and a directory, and waits until it serves.
 func startVictim(t *testing.T, dir, mode string, args ...string) *victim {
 	t.Helper()
-	v := &victim{said: &bytes.Buffer{}}
-	v.cmd = exec.Command(os.Args[0], append([]string{"server", "--listen", "127.0.0.1:0",
-		"--dir", dir, "--durability", mode, "--journal-size", "1mb"}, args...)...)
-	v.cmd.Env, v.cmd.Stderr = append(os.Environ(), asServer+"=1"), v.said
-	out, err := v.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { v.end(syscall.SIGKILL) })
-	lines := bufio.NewScanner(out)
-	for lines.Scan() {
-		if _, address, ready := strings.Cut(lines.Text(), "ready: accepting connections on "); ready {
-			v.address = strings.Split(address, ", ")[0]
-			go io.Copy(io.Discard, out)
-			return v
-		}
-	}
-	_ = v.cmd.Wait()
-	t.Fatalf("the server did not start: %s", v.said)
-	return nil
+	return launch(t, asServer, append([]string{"server", "--listen", "127.0.0.1:0",
+		"--dir", dir, "--durability", mode, "--journal-size", "1mb"}, args...)...).victim
 }
 
 func (v *victim) end(s syscall.Signal) {
