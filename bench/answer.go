@@ -2,12 +2,11 @@ package main
 
 import "fmt"
 
-// An answer says what a command's good replies look like, so that a server
-// that is fast at the wrong thing does not count.
+// An answer describes the good replies of a command, so that a server that is fast but answers wrongly does not count.
 type answer int
 
 const (
-	answerAny      answer = iota // anything but an error
+	answerAny      answer = iota // any reply except an error
 	answerPong                   // PONG
 	answerThrottle               // five integers, the first 0 when granted, 1 when limited
 	answerAcquire                // five integers, the first the tokens granted

@@ -28,8 +28,7 @@ const (
 	labelRoom    = 1.45 // the axis is longer than the longest bar: room for its figure
 )
 
-// barColor gives Stint's limiter commands the strong colour, and the
-// yardsticks that decide nothing (PING) a pale one.
+// barColor gives Stint's limiter commands the strong colour, and PING, the baseline without a decision, a pale one.
 func barColor(s Series) color.Color {
 	switch {
 	case !s.Command.Keyed():

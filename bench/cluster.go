@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A ClusterReport is what three nodes on this machine decide, every one of them with its log on disk.
+// A ClusterReport has the figures of three nodes on this machine, each with its log on disk.
 type ClusterReport struct {
 	Series  []Series
 	Results Results
@@ -26,7 +26,7 @@ var crowd = Workload{
 	Limit: workloads[0].Limit, KeySuffix: workloads[0].KeySuffix, Granted: true,
 }
 
-// clusterCells are the workloads and pipelines measured, for those servers that a target sets side by side.
+// clusterCells are the workloads and pipelines measured, and the servers that a target compares.
 var clusterCells = []struct {
 	Workload
 	pipeline int
@@ -40,7 +40,7 @@ const (
 	slowPipeline    = 16
 )
 
-// clusterServers is the table: one Redis and one Stint in memory, to hold three nodes against.
+// clusterServers is the table of servers: three nodes, and one Redis and one Stint in memory to compare them with.
 func clusterServers(binary string) []Server {
 	all := serverTable(binary)
 	for i := range all {
@@ -52,10 +52,11 @@ func clusterServers(binary string) []Server {
 	})
 }
 
-// nodes is how many make up the cluster.
+// nodes is the size of the cluster.
 const nodes = 3
 
-// startNodes runs a cluster and returns it with the address of its leader. before, if given, is put before each command.
+// startNodes runs a cluster and returns it with the address of its leader. before, if given, is the prefix of each
+// command line.
 func startNodes(binary string, before ...string) func(context.Context, string, []string) (*Instance, error) {
 	return inDataDir(func(ctx context.Context, name, dir string, env []string) (*Instance, error) {
 		path, err := filepath.Abs(binary)
@@ -104,8 +105,8 @@ func leaderOf(ctx context.Context, addresses []string) (string, error) {
 	return "", errors.Join(errors.New("no node leads"), ctx.Err())
 }
 
-// measureCluster measures throughput side by side, then the cluster's latency at half of what it did, and what it does on
-// a slow disk.
+// measureCluster measures throughput side by side, then the cluster's latency at half of its throughput, and its
+// throughput on a slow disk.
 func measureCluster(ctx context.Context, binary string, settings Settings) (*ClusterReport, error) {
 	servers := clusterServers(binary)
 	c := &ClusterReport{Series: seriesOf(servers), Results: Results{}}
@@ -138,13 +139,13 @@ func measureCluster(ctx context.Context, binary string, settings Settings) (*Clu
 	return c, c.measureSlow(ctx, binary, settings)
 }
 
-// steadyLatency is what stint bench prints of a load with a rate, in milliseconds.
+// steadyLatency is the latency that stint bench prints for a load with a rate, in milliseconds.
 type steadyLatency struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
 }
 
-// measureSteady asks at a rate, each request due at a time fixed beforehand.
+// measureSteady asks at a rate, each request due at a time fixed in advance.
 func measureSteady(ctx context.Context, binary, addr string, perSecond int, d time.Duration) (steadyLatency, error) {
 	args := append([]string{"bench", "--server", addr, "--rate", fmt.Sprint(max(1, perSecond)), "--duration", d.String(), "--json"},
 		expand(throttleTemplate, "sty:{key}", workloads[0].Limit)...)
@@ -159,10 +160,10 @@ func measureSteady(ctx context.Context, binary, addr string, perSecond int, d ti
 	return printed.Latency, err
 }
 
-// measureSlow has strace hold every fsync of all nodes up, as a slow disk would.
+// measureSlow has strace delay every fsync of all nodes, like a slow disk.
 func (c *ClusterReport) measureSlow(ctx context.Context, binary string, settings Settings) error {
 	if _, err := exec.LookPath("strace"); err != nil {
-		fmt.Fprintln(os.Stderr, "slow disk: not measured, as strace is not installed")
+		fmt.Fprintln(os.Stderr, "slow disk: not measured, because strace is not installed")
 		return nil
 	}
 	delay := fmt.Sprintf("inject=fsync,fdatasync:delay_exit=%d", slowFsync.Microseconds())
@@ -173,7 +174,7 @@ func (c *ClusterReport) measureSlow(ctx context.Context, binary string, settings
 	defer inst.Stop()
 	args := expand(throttleTemplate, "slw:"+randomSuffix, workloads[0].Limit)
 	perSecond := 20_000.0
-	for round := range settings.Rounds + 1 { // the first one finds out how fast it goes
+	for round := range settings.Rounds + 1 { // the first one only measures the speed
 		fmt.Fprintf(os.Stderr, "round %d/%d: three nodes, every fsync takes %s longer\n", round, settings.Rounds, slowFsync)
 		sample, err := drive(ctx, inst, slowConnections, slowPipeline, requestsFor(perSecond, settings.Cell, slowConnections, slowPipeline), args)
 		if err != nil {

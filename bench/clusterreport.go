@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// clusterSections are the tables about three nodes.
+// clusterSections are the tables for three nodes.
 func clusterSections(c *ClusterReport) []Section {
 	load := Section{
 		Title:  "Three nodes with the log on disk: throughput, requests per second",
@@ -25,7 +25,7 @@ func clusterSections(c *ClusterReport) []Section {
 	return []Section{load}
 }
 
-// clusterTargets is the table of targets about three nodes.
+// clusterTargets is the table of targets for three nodes.
 func clusterTargets() []Target {
 	compare := func(name string, w Workload, pipeline int, other string, bound float64) Target {
 		return Target{Name: fmt.Sprintf("three nodes, %s, %d connections, P=%d", name, w.connections(), pipeline), Unit: "x", Bound: bound,

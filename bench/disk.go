@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// A DiskReport is what keeping state on disk costs.
+// A DiskReport has the costs of state on disk.
 type DiskReport struct {
 	Series    []Series
 	Results   Results
@@ -16,7 +16,7 @@ type DiskReport struct {
 	Pauses    []pauseSample
 }
 
-// diskPipelines are those that targets are about.
+// diskPipelines are the pipelines with targets.
 var diskPipelines = []int{1, 16}
 
 // The series that targets about persistence compare, by Series.ID.
@@ -29,7 +29,7 @@ const (
 	redisSyncsEach = "redis-always Lua GCRA"
 )
 
-// diskServers is the table of servers that keep state on disk, and the one that does not to hold them against.
+// diskServers is the table of servers with state on disk, and one without to compare them with.
 func diskServers(binary string) []Server {
 	throttle := []Command{{Name: "CL.THROTTLE", Tag: "clt", Template: throttleTemplate, Answer: answerThrottle}}
 	script := []Command{{Name: "Lua GCRA", Tag: "lua", Template: "EVALSHA {sha} 1 {key} {burst} {count} {period}", Answer: answerThrottle}}
@@ -55,7 +55,7 @@ func dataDir(name string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// startStintKeeping runs Stint with a directory of its own, which goes when it stops.
+// startStintKeeping runs Stint in a separate directory, which is removed when it stops.
 func startStintKeeping(binary, mode string) func(context.Context, string, []string) (*Instance, error) {
 	return inDataDir(func(ctx context.Context, name, dir string, env []string) (*Instance, error) {
 		return startStint(binary, "--dir", dir, "--durability", mode)(ctx, name, env)
@@ -85,8 +85,8 @@ func inDataDir(start func(ctx context.Context, name, dir string, env []string) (
 	}
 }
 
-// measureDisk measures throughput in each mode, the volume of the journal, recovery, and what decisions wait while a
-// snapshot is written.
+// measureDisk measures throughput in each mode, the volume of the journal, recovery, and the latency of decisions while
+// a snapshot is written.
 func measureDisk(ctx context.Context, binary string, settings Settings) (*DiskReport, error) {
 	servers := diskServers(binary)
 	d := &DiskReport{Series: seriesOf(servers), Results: Results{}}

@@ -13,7 +13,7 @@ ready: accepting connections on 127.0.0.1:1`
 		t.Errorf("%v keys in %v, %v", keys, took, err)
 	}
 	_, _, err := recoveredIn("ready: accepting")
-	wantError(t, err, "does not say that it recovered")
+	wantError(t, err, "has no line about recovery")
 }
 
 func TestOnlyPersistence(t *testing.T) {
@@ -59,7 +59,7 @@ func TestDiskTargets(t *testing.T) {
 	}
 }
 
-// verdicts is what came of each target of a report: the figure and the verdict.
+// verdicts returns the outcome of each target of a report: the figure and the verdict.
 func verdicts(r *Report) map[string]string {
 	got := map[string]string{}
 	for _, o := range outcomes(r) {

@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// diskSections are the tables about state on disk.
+// diskSections are the tables for state on disk.
 func diskSections(d *DiskReport, settings Settings) []Section {
 	load := Section{
 		Title:  "State on disk: throughput, requests per second, " + workloads[0].Title,
 		Words:  1,
 		Header: []string{"server and command"},
-		Note:   "Redis's script is told by what it writes, Stint's limits by their latest states. All on the disk of the checkout.",
+		Note:   "Redis logs the writes of its script, Stint the latest states of its limits. All on the disk of the checkout.",
 	}
 	for _, p := range diskPipelines {
 		load.Header = append(load.Header, fmt.Sprintf("P=%d", p), "p99, ms", "µs CPU")
@@ -94,7 +94,7 @@ func addedP99(d *DiskReport) []float64 {
 	return each(d.Pauses, func(s pauseSample) float64 { return s.Saving - s.Quiet })
 }
 
-// diskTargets is the table of targets about state on disk.
+// diskTargets is the table of targets for state on disk.
 func diskTargets() []Target {
 	compare := func(name, a, b string, pipeline int, bound float64) Target {
 		w := workloads[0].Name

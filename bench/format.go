@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// noFigure stands where nothing was measured.
+// noFigure is shown for values that were not measured.
 const noFigure = "–"
 
 // formatCount writes 1234567 as 1,234,567.

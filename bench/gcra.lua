@@ -1,6 +1,6 @@
 -- GCRA as it is commonly scripted for Redis: one key holding the theoretical
--- arrival time (tat) in microseconds, dropped by its TTL when it lies in the
--- past. Answers as redis-cell does:
+-- arrival time (tat) in microseconds, expired by its TTL when it is in the
+-- past. The reply has the form of redis-cell's:
 -- limited, limit, remaining, retry_after_s, reset_after_s.
 local key = KEYS[1]
 local burst = tonumber(ARGV[1])

@@ -6,15 +6,13 @@ import (
 	"time"
 )
 
-// A gcCycle is what one line of GODEBUG=gctrace=1 says about pauses. Of the
+// A gcCycle has the pauses of one line of GODEBUG=gctrace=1. Of the
 // three wall-clock phases in
 //
 //	gc 7 @0.41s 2%: 0.018+1.2+0.003 ms clock, … 4->4->1 MB, …
 //
-// the first (sweep termination) and the third (mark termination) stop the
-// world; the runtime starts each clock before it asks the goroutines to
-// stop, so the time to stop them is included. The phase between runs
-// concurrently.
+// the first (sweep termination) and the third (mark termination) stop the world; the runtime starts each clock before
+// it stops the goroutines, so the time to stop them is included. The phase between runs concurrently.
 type gcCycle struct {
 	SweepTermination time.Duration
 	MarkTermination  time.Duration
@@ -28,8 +26,7 @@ func (c gcCycle) longest() time.Duration { return max(c.SweepTermination, c.Mark
 var gcTraceLine = regexp.MustCompile(
 	`^gc \d+ @[\d.]+s \d+%: ([\d.e+-]+?)\+([\d.e+-]+?)\+([\d.e+-]+?) ms clock,.* \d+->\d+->(\d+) MB`)
 
-// parseGCTrace reads one line of a server's output; ok is false when it is
-// some other line.
+// parseGCTrace reads one line of a server's output; ok is false for any other line.
 func parseGCTrace(line string) (c gcCycle, ok bool) {
 	m := gcTraceLine.FindStringSubmatch(line)
 	if m == nil {

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// A hotSample is what one hot key costs on disk under load.
+// A hotSample is the cost of one hot key on disk under load.
 type hotSample struct {
 	PerSecond    float64 `json:"requests_per_s"`            // of Stint
 	JournalBytes float64 `json:"journal_bytes_per_request"` // per request, of Stint's journal
 	AOFBytes     float64 `json:"aof_bytes_per_request"`     // per request, of Redis's append-only file
 }
 
-// hotPipeline makes for the highest rate there is.
+// hotPipeline gives the highest rate.
 const hotPipeline = 64
 
-// measureHot drives one key on Stint in the mode interval and on Redis, and reads how much each wrote. The calls are the
-// same, so bytes per request can be compared although Redis gets fewer of them in the time.
+// measureHot drives one key on Stint in the mode interval and on Redis, and reads the bytes that each wrote. The calls
+// are the same, so bytes per request can be compared although Redis executes fewer of them in the time.
 func (d *DiskReport) measureHot(ctx context.Context, instances map[string]*Instance, cell time.Duration, round int) error {
 	hot := workloads[1]
 	written := func(server, template, field string, perSecond float64) (bytes float64, s Sample, err error) {
@@ -32,7 +32,7 @@ func (d *DiskReport) measureHot(ctx context.Context, instances map[string]*Insta
 		if s, err = drive(ctx, inst, connections, hotPipeline, requestsFor(perSecond, cell, connections, hotPipeline), args); err != nil {
 			return 0, s, diagnose(inst, err)
 		}
-		time.Sleep(settleFor) // until the last of it is written
+		time.Sleep(settleFor) // until the last bytes are written
 		after, err := infoField(inst, field)
 		return (after - before) / float64(s.Requests), s, err
 	}

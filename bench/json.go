@@ -19,7 +19,7 @@ type jsonReport struct {
 	Cluster  *jsonCluster  `json:"cluster,omitempty"`
 }
 
-// jsonCluster is about three nodes.
+// jsonCluster has the figures of three nodes.
 type jsonCluster struct {
 	Cells  []jsonCell      `json:"cells"`
 	Steady []steadyLatency `json:"at_half_ms"`
@@ -36,7 +36,7 @@ func jsonClusterOf(c *ClusterReport) *jsonCluster {
 	return out
 }
 
-// jsonDisk is about state on disk.
+// jsonDisk has the figures of state on disk.
 type jsonDisk struct {
 	Cells     []jsonCell       `json:"cells"`
 	Hot       []hotSample      `json:"hot_key"`
@@ -151,7 +151,7 @@ func jsonOf(results Results, c Cell) jsonCell {
 	return out
 }
 
-// number is null in JSON for what is not a number.
+// number is null in JSON for NaN.
 func number(v float64) *float64 {
 	if math.IsNaN(v) {
 		return nil

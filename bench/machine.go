@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Machine is what the figures depend on besides the programs measured.
+// Machine describes the hardware and software behind the figures.
 type Machine struct {
 	CPU         string `json:"cpu"`
 	Cores       int    `json:"cores"`
@@ -20,7 +20,7 @@ type Machine struct {
 	Redis       string `json:"redis"`
 }
 
-// describeMachine asks the machine; what it does not tell is "unknown".
+// describeMachine reads them from the system; unavailable values are "unknown".
 func describeMachine(root string) Machine {
 	return Machine{
 		CPU:         cpuModel(readText("/proc/cpuinfo")),
@@ -37,17 +37,16 @@ func (m Machine) String() string {
 	return fmt.Sprintf("%s, %d cores, Linux %s, commit %s, %s, Redis %s", m.CPU, m.Cores, m.Kernel, m.Commit, m.Go, m.Redis)
 }
 
-// Noise warns when the machine was doing something else as the run began;
-// empty when it was not.
+// Noise is a warning if the machine was busy when the run began, or empty.
 func (m Machine) Noise() string {
 	load, err := strconv.ParseFloat(m.LoadAverage, 64)
 	if err != nil || load < noisyLoad {
 		return ""
 	}
-	return fmt.Sprintf("The machine was busy when this began (load average %s): take the ratios, not the figures.", m.LoadAverage)
+	return fmt.Sprintf("The machine was busy when this began (load average %s): use the ratios, not the figures.", m.LoadAverage)
 }
 
-// noisyLoad is a load average that an idle machine does not have.
+// noisyLoad is the load average from which a machine counts as busy.
 const noisyLoad = 0.5
 
 // cpuModel finds "model name : …" in /proc/cpuinfo.
@@ -71,7 +70,7 @@ func redisVersion(text string) string {
 	return "unknown"
 }
 
-// commit is the checked-out one, marked when what was built differs from it.
+// commit is the checked-out one, marked when the built tree differs from it.
 func commit(root string) string {
 	id := output("git", "-C", root, "rev-parse", "--short", "HEAD")
 	if id == "" {

@@ -2,10 +2,9 @@
 // beside any other server that speaks RESP, in one run on one machine:
 // throughput, latency, server CPU per request, memory per key.
 //
-// The load comes from redis-benchmark; servers take turns within every round
-// (rounds.go), so that ratios hold even where absolute figures are noisy.
-// servers.go and workloads.go hold the two tables that everything printed is
-// derived from, targets.go what the ratios should be. See README.md.
+// The load comes from redis-benchmark; servers take turns within every round (rounds.go), so that ratios hold even
+// where absolute figures are noisy. All output is derived from the tables in servers.go and workloads.go; targets.go
+// has the targets for the ratios. See README.md.
 package main
 
 import (
@@ -20,7 +19,7 @@ import (
 	"time"
 )
 
-// outDir is where everything written goes; git ignores it.
+// outDir is the directory for all output; git ignores it.
 const outDir = "out"
 
 func main() {
@@ -72,7 +71,7 @@ func run(settings Settings) error {
 	return publish(root, report)
 }
 
-// measure fills the report with what its settings ask for.
+// measure runs the measurements that the settings ask for.
 func measure(ctx context.Context, servers []Server, binary string, report *Report) (err error) {
 	settings := report.Settings
 	if len(servers) > 0 {
@@ -99,7 +98,7 @@ func includes(servers []Server, name string) bool {
 }
 
 // measureSideBySide measures the servers: first the load on servers that all run side by
-// side, then memory, in processes of their own.
+// side, then memory, in separate processes.
 func measureSideBySide(ctx context.Context, servers []Server, report *Report) error {
 	if err := measureLoad(ctx, servers, report); err != nil {
 		return err

@@ -13,7 +13,7 @@ func writeMarkdown(w io.Writer, r *Report) error {
 	for _, line := range preamble(r) {
 		fmt.Fprintf(&b, "%s\n", line)
 	}
-	fmt.Fprintf(&b, "Made by `go run -C bench . -docs`; [bench/README.md](../bench/README.md) tells how to read it.\n")
+	fmt.Fprintf(&b, "Made by `go run -C bench . -docs`; [bench/README.md](../bench/README.md) explains the figures.\n")
 	for _, s := range sections(r) {
 		fmt.Fprintf(&b, "\n## %s\n\n", s.Title)
 		writeMarkdownRow(&b, s.Header)
@@ -25,7 +25,13 @@ func writeMarkdown(w io.Writer, r *Report) error {
 			}
 		}
 		writeMarkdownRow(&b, rule)
+		above := ""
 		for _, row := range s.Rows {
+			if s.Words > 1 && row[0] == above { // a name of several rows stands in the first
+				row = append([]string{""}, row[1:]...)
+			} else {
+				above = row[0]
+			}
 			writeMarkdownRow(&b, row)
 		}
 		if s.Note != "" {

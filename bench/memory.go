@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A MemorySample is one loading of fresh keys into one server.
+// A MemorySample is the result of loading new keys into one server once.
 type MemorySample struct {
 	BytesPerKey float64
 	GC          *gcPauses // nil when the server is not a Go program of ours
@@ -23,7 +23,7 @@ type gcPauses struct {
 }
 
 const (
-	warmUpKeys = 1000                   // so that buffers made once do not count
+	warmUpKeys = 1000                   // so that buffers allocated once do not count
 	settleFor  = 500 * time.Millisecond // before memory is read
 )
 

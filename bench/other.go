@@ -56,8 +56,8 @@ func parseOther(text string) (Server, error) {
 	}, nil
 }
 
-// otherCommand turns a template into a table row. What a good reply is can
-// be told for the commands known here; any other only must not answer errors.
+// otherCommand turns a template into a table row. The form of a good reply is known for the commands here; the reply of
+// any other must only not be an error.
 func otherCommand(template string) (Command, error) {
 	words := strings.Fields(template)
 	if len(words) == 0 {

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// A pauseSample is how long decisions took at a steady rate, the 99th of 100 each, in milliseconds.
+// A pauseSample has the p99 latency of decisions at a steady rate, in milliseconds.
 type pauseSample struct {
-	Quiet  float64 `json:"quiet_p99_ms"`  // nothing else going on
+	Quiet  float64 `json:"quiet_p99_ms"`  // no snapshot is written
 	Saving float64 `json:"saving_p99_ms"` // while a snapshot was written
 }
 
-// One request every so often, and at least so many of them.
+// The interval between requests, and the least number of them.
 const (
 	steadyEvery    = 250 * time.Microsecond
 	steadyRequests = 8000

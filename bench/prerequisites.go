@@ -31,8 +31,7 @@ func checkPrerequisites() error {
 		strings.Join(missing, ", "), strings.Join(packages, " "))
 }
 
-// moduleRoot is the checkout this program lies in: it must be started in its
-// own folder, as `go run -C bench .` does.
+// moduleRoot is the root of the checkout. The program must be started in its folder, as `go run -C bench .` does.
 func moduleRoot() (string, error) {
 	root, err := filepath.Abs("..")
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// An Instance is a running server: processes of ours, or (for -other) the
-// address of one that somebody else started.
+// An Instance is a running server: processes of ours, or (for -other) the address of one that was already running.
 type Instance struct {
 	Addr      string
 	processes []*process
@@ -34,7 +33,7 @@ func (i *Instance) PIDs() []int {
 	return pids
 }
 
-// Died returns an error when a process of ours has ended by itself.
+// Died returns an error when a process that we started has ended early.
 func (i *Instance) Died() error {
 	for _, p := range i.processes {
 		select {
@@ -65,7 +64,7 @@ func (i *Instance) Stop() {
 		p.stop()
 	}
 	if i.dir != "" {
-		_ = os.RemoveAll(i.dir) // it lies in the ignored folder
+		_ = os.RemoveAll(i.dir) // git ignores its folder
 	}
 }
 
@@ -82,7 +81,7 @@ const (
 )
 
 // startProcess runs a server, its output going to out/NAME.log, and waits
-// until it says that it is ready.
+// until it is ready.
 func startProcess(ctx context.Context, name string, env []string, argv ...string) (*process, error) {
 	file, err := os.Create(filepath.Join(outDir, name+".log"))
 	if err != nil {
@@ -94,7 +93,7 @@ func startProcess(ctx context.Context, name string, env []string, argv ...string
 		log:   newProcessLog(file),
 		ended: make(chan struct{}),
 	}
-	p.cmd.Dir = outDir // should it write files, they land in the ignored folder
+	p.cmd.Dir = outDir // git ignores this folder, if the server writes files
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
@@ -103,7 +102,7 @@ func startProcess(ctx context.Context, name string, env []string, argv ...string
 		return nil, errors.Join(fmt.Errorf("start %s: %w", name, err), file.Close())
 	}
 	go func() {
-		_ = p.cmd.Wait() // how it ended is in ProcessState
+		_ = p.cmd.Wait() // ProcessState has its exit status
 		_ = file.Close()
 		close(p.ended)
 	}()
@@ -120,7 +119,7 @@ func startProcess(ctx context.Context, name string, env []string, argv ...string
 }
 
 func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error means that it is gone already
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // an error means that it has already ended
 	select {
 	case <-p.ended:
 	case <-time.After(stopTimeout):

@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// readyLine is what both servers print once they accept connections. It
-// looks for the word: "address already in use" is not readiness.
+// readyLine matches the line that both servers print once they accept connections. It matches the whole word, because
+// "address already in use" is no readiness.
 var readyLine = regexp.MustCompile(`(?i)\bready\b`)
 
-// lastLinesKept is how much of a dead server's output is shown.
+// lastLinesKept is the number of lines shown of a dead server's output.
 const lastLinesKept = 15
 
 // A processLog copies a server's output to a file while watching it for the

@@ -11,10 +11,10 @@ import (
 
 // clockTick is the unit of CPU time in /proc/PID/stat. Linux has reported
 // it in hundredths of a second to user space on every architecture that Go
-// runs on (USER_HZ), whatever the kernel's own tick is.
+// runs on (USER_HZ), independent of the kernel's tick.
 const clockTick = 10 * time.Millisecond
 
-// cpuTime is what the processes have used so far, in user and kernel mode,
+// cpuTime is the time used by the processes so far, in user and kernel mode,
 // all threads together.
 func cpuTime(pids []int) (time.Duration, error) {
 	var sum time.Duration

@@ -76,7 +76,7 @@ func (d *DiskReport) measureRecovery(ctx context.Context, binary string, keys in
 	return nil
 }
 
-// save has a snapshot written and waits for it.
+// save requests a snapshot and waits for it.
 func save(addr string) error {
 	conn, err := net.DialTimeout("tcp", addr, dialTimeout)
 	if err != nil {
@@ -95,11 +95,11 @@ func save(addr string) error {
 
 var recoveredLine = regexp.MustCompile(`msg=recovered .*\bkeys=(\d+) .*\btook=(\S+)`)
 
-// recoveredIn reads from a server's log how many keys it found on disk and how long that took.
+// recoveredIn reads the number of recovered keys and the duration of the recovery from a server's log.
 func recoveredIn(log string) (keys float64, took time.Duration, err error) {
 	match := recoveredLine.FindStringSubmatch(log)
 	if match == nil {
-		return 0, 0, errors.New("the server does not say that it recovered anything:\n" + log)
+		return 0, 0, errors.New("the server's log has no line about recovery:\n" + log)
 	}
 	if keys, err = strconv.ParseFloat(match[1], 64); err != nil {
 		return 0, 0, err

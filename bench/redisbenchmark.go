@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A Sample is what one run of redis-benchmark, and /proc around it, tell.
+// A Sample has the results of one run of redis-benchmark, and of /proc before and after it.
 type Sample struct {
 	Requests     int
 	PerSecond    float64
@@ -23,14 +23,14 @@ type Sample struct {
 	CPUMicros    float64 // server CPU per request; NaN when no process id is known
 }
 
-// A run may take so much longer than it is meant to; then the program ends.
+// The most that a run may exceed its duration before the program ends.
 const (
 	runTimeout  = 2 * time.Minute
 	dialTimeout = 5 * time.Second
 )
 
-// drive sends n requests with redis-benchmark and returns what it measured.
-// redis-benchmark ends with an error of its own at the first error reply.
+// drive sends n requests with redis-benchmark and returns its measurements.
+// redis-benchmark ends with an error at the first error reply.
 func drive(ctx context.Context, inst *Instance, connections, pipeline, n int, args []string) (Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
@@ -114,16 +114,16 @@ func parseBenchmarkCSV(r io.Reader) (Sample, error) {
 	return Sample{PerSecond: rps, P50ms: p50, P99ms: p99}, nil
 }
 
-// requestsFor is how many requests take about d at a throughput: a multiple
-// of what all connections have in flight, so that they end together.
+// requestsFor is the number of requests that take about d at a throughput: a multiple of the requests in flight on all
+// connections, so that they end together.
 func requestsFor(perSecond float64, d time.Duration, connections, pipeline int) int {
 	inFlight := connections * pipeline
 	turns := int(math.Round(perSecond * d.Seconds() / float64(inFlight)))
 	return max(turns, minTurns) * inFlight
 }
 
-// minTurns is the fewest pipelines each connection sends in a run, and
-// probeTurns how many it sends to find out how fast the server is.
+// minTurns is the fewest pipelines each connection sends in a run, and probeTurns the number it sends to measure the
+// server's speed.
 const (
 	minTurns   = 5
 	probeTurns = 40

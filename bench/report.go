@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -23,7 +24,7 @@ type Report struct {
 type Section struct {
 	Title  string
 	Note   string
-	Words  int // how many columns, from the left, are words; the others are figures
+	Words  int // number of columns, from the left, with words; the others have figures
 	Header []string
 	Rows   [][]string
 }
@@ -43,13 +44,12 @@ func sections(r *Report) []Section {
 	return append(all, targetSection(r))
 }
 
-// memoryOnlySections are about servers that keep nothing on disk.
+// memoryOnlySections are the tables for servers without state on disk.
 func memoryOnlySections(r *Report) []Section {
 	all := []Section{
-		cellSection(r, "Throughput, requests per second", throughput, formatCount),
-		cellSection(r, "Server CPU per request, µs", cpu, formatFigure),
-		cellSection(r, "Latency p50 of a pipeline, ms", p50, formatFigure),
-		cellSection(r, "Latency p99 of a pipeline, ms", p99, formatFigure),
+		cellSection(r, "Throughput, requests per second", formatCount, throughput),
+		cellSection(r, "Server CPU per request, µs", formatFigure, cpu),
+		cellSection(r, "Latency of a pipeline, p50 and p99, ms", formatFigure, p50, p99),
 	}
 	if s := ratioSection(r); len(s.Rows) > 0 {
 		all = append(all, s)
@@ -57,9 +57,8 @@ func memoryOnlySections(r *Report) []Section {
 	return append(all, memorySection(r))
 }
 
-// cellSection shows one metric: a row per series and workload, a column per
-// pipeline.
-func cellSection(r *Report, title string, m metric, format func(float64) string) Section {
+// cellSection shows metrics: a row per series and workload, a column per pipeline.
+func cellSection(r *Report, title string, format func(float64) string, metrics ...metric) Section {
 	s := Section{Title: title, Words: 2, Header: pipelineHeader("workload", "server and command")}
 	for _, w := range workloads {
 		for _, series := range r.Series {
@@ -68,7 +67,11 @@ func cellSection(r *Report, title string, m metric, format func(float64) string)
 			}
 			row := []string{w.Title, series.Title()}
 			for _, p := range pipelines {
-				row = append(row, format(r.Results.median(m, Cell{series.ID(), w.Name, p})))
+				var figures []string
+				for _, m := range metrics {
+					figures = append(figures, format(r.Results.median(m, Cell{series.ID(), w.Name, p})))
+				}
+				row = append(row, strings.Join(figures, ", "))
 			}
 			s.Rows = append(s.Rows, row)
 		}
@@ -76,12 +79,11 @@ func cellSection(r *Report, title string, m metric, format func(float64) string)
 	return s
 }
 
-// ratioSection sets everything against the Lua script. PING is among it to
-// show how much there is to win: what it does not reach, nothing can.
+// ratioSection shows ratios to the Lua script. It includes PING, the upper bound of every server.
 func ratioSection(r *Report) Section {
 	s := Section{
 		Title:  "Throughput ratio to Redis + Lua",
-		Note:   "Median of the quotients within each round.",
+		Note:   "Median of the ratios within each round.",
 		Words:  2,
 		Header: pipelineHeader("workload", "server and command"),
 	}

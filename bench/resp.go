@@ -10,18 +10,16 @@ import (
 	"time"
 )
 
-// A reply is as much of RESP2 as the servers here answer with: a line, a
-// bulk string, an integer, or an array of integers.
+// A reply is a RESP2 value of the kinds used here: a line, a bulk string, an integer, or an array of integers.
 type reply struct {
 	text     string  // simple or bulk string
 	integers []int64 // an integer, or an array of them
 }
 
-// errReply marks an error the server answered with, as opposed to a broken
-// connection.
+// errReply marks an error reply of the server, as opposed to a broken connection.
 var errReply = errors.New("the server answered an error")
 
-// maxReplyBytes bounds a bulk string; nothing asked for here is longer.
+// maxReplyBytes bounds a bulk string; every expected reply is shorter.
 const maxReplyBytes = 1 << 20
 
 // readReply reads one reply. An error reply comes back as errReply.
@@ -113,7 +111,7 @@ func appendCommand(b []byte, args ...string) []byte {
 
 const askTimeout = 10 * time.Second
 
-// ask sends one command on a connection of its own.
+// ask sends one command on a separate connection.
 func ask(addr string, args ...string) (reply, error) {
 	conn, err := net.DialTimeout("tcp", addr, askTimeout)
 	if err != nil {

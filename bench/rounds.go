@@ -47,9 +47,8 @@ func (s Series) runsIn(w Workload) bool {
 	return s.Command.Keyed() || w.Name == workloads[0].Name
 }
 
-// A rounder runs the cells, interleaved: for every workload and pipeline it
-// asks server after server, and all that again for every round, so that
-// whatever else the machine does meets all of them.
+// A rounder runs the cells, interleaved: in every round, for every workload and pipeline, it measures server after
+// server, so that other load on the machine affects all of them.
 type rounder struct {
 	instances map[string]*Instance // by Server.Name
 	series    []Series
@@ -118,10 +117,9 @@ func verify(inst *Instance, c Command, key string, w Workload) error {
 	return c.Answer.check(reply, w.Granted)
 }
 
-// diagnose puts the death of the server, if that is what happened, in front
-// of the error it caused.
+// diagnose adds the death of the server, if it died, to the error it caused.
 func diagnose(inst *Instance, err error) error {
-	time.Sleep(100 * time.Millisecond) // let the process's end be noticed
+	time.Sleep(100 * time.Millisecond) // until the end of the process is noticed
 	if died := inst.Died(); died != nil {
 		return fmt.Errorf("%w\n%w", died, err)
 	}

@@ -5,27 +5,26 @@ import (
 	"path/filepath"
 )
 
-// A Server is one side of the comparison: how to get one running, and what
-// to ask of it.
+// A Server is one side of the comparison: a way to start it, and its commands.
 type Server struct {
 	Name     string // short, part of cell names: "redis"
 	Title    string // for people: "Redis"
 	Commands []Command
 
-	// Start brings up an instance of its own, or describes one that is
+	// Start starts an instance, or describes one that is
 	// already running (-other).
 	Start func(ctx context.Context, name string, env []string) (*Instance, error)
 
-	// GoRuntime says that GODEBUG=gctrace=1 will be understood.
+	// GoRuntime means that the server supports GODEBUG=gctrace=1.
 	GoRuntime bool
 }
 
 // A Command is one row of every table printed.
 type Command struct {
 	Name     string // "CL.THROTTLE"
-	Tag      string // three letters; keys of one command are not seen by another
+	Tag      string // three letters that keep the keys of commands apart
 	Template string // see expand
-	Answer   answer // what a good reply looks like
+	Answer   answer // the form of a good reply
 	Memory   bool   // also measured for bytes per key
 }
 
@@ -34,10 +33,8 @@ func (c Command) Keyed() bool { return c.Tag != "" }
 
 const throttleTemplate = "CL.THROTTLE {key} {burst} {count} {period}"
 
-// The table of servers. A new command is a line here; a new way of running
-// Stint (a persistence mode, a cluster) is an entry with a Start of its own,
-// whose Instance may consist of several processes. What was given by -other
-// is appended by the program.
+// The table of servers. A new command is a line here; a new way of running Stint (a persistence mode, a cluster) is an
+// entry with its Start, whose Instance may consist of several processes. The program appends the servers of -other.
 func serverTable(stintBinary string) []Server {
 	return []Server{
 		{
@@ -58,8 +55,7 @@ func serverTable(stintBinary string) []Server {
 	}
 }
 
-// startRedis runs redis-server without persistence: that comparison is about
-// deciding, not about writing to disk.
+// startRedis runs redis-server without persistence: this comparison measures decisions, not writes to disk.
 func startRedis(ctx context.Context, name string, env []string) (*Instance, error) {
 	return startRedisWith(ctx, name, env, "--appendonly", "no")
 }
@@ -106,7 +102,7 @@ func startStint(binary string, options ...string) func(context.Context, string, 
 	}
 }
 
-// startAll brings up an instance of every server, by name, or none; stop ends them.
+// startAll starts an instance of every server, by name, or none; stop ends them.
 func startAll(ctx context.Context, servers []Server) (instances map[string]*Instance, stop func(), err error) {
 	instances = map[string]*Instance{}
 	stop = func() {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Settings are what the command line says.
+// Settings hold the command line.
 type Settings struct {
 	Rounds int
 	Cell   time.Duration
@@ -23,18 +23,18 @@ type Settings struct {
 }
 
 const (
-	minRounds = 3 // below that a median is not one
+	minRounds = 3 // fewer have no useful median
 	maxRounds = 999
 	maxKeys   = 100_000_000 // so that the keys of all rounds fit into 12 digits
 )
 
-// onlyPersistence is what -only calls the measurements of what keeping state on disk costs.
+// onlyPersistence is the name in -only of the measurements of state on disk.
 const onlyPersistence = "persistence"
 
-// onlyCluster is what -only calls the measurements of three nodes.
+// onlyCluster is the name in -only of the measurements of three nodes.
 const onlyCluster = "cluster"
 
-// measures reports whether what goes by a name of -only is to be measured. Three nodes take too long for -quick by themselves.
+// measures reports whether to measure the part with a name of -only. -quick skips three nodes unless named, because they take too long.
 func (s Settings) measures(name string) bool {
 	if len(s.Only) == 0 {
 		return !s.Quick || name != onlyCluster
@@ -51,19 +51,19 @@ func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	var only string
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(usage)
-	flags.IntVar(&s.Rounds, "rounds", minRounds, "how often everything is measured; medians are printed")
-	flags.DurationVar(&s.Cell, "cell", 2*time.Second, "how long one measurement takes, about")
+	flags.IntVar(&s.Rounds, "rounds", minRounds, "number of rounds of measurements; medians are printed")
+	flags.DurationVar(&s.Cell, "cell", 2*time.Second, "approximate duration of one measurement")
 	flags.IntVar(&s.Keys, "keys", 1_000_000, "keys loaded to measure memory")
 	flags.IntVar(&s.Kept, "kept-keys", 10_000_000, "keys in the snapshot that is written and recovered")
-	flags.BoolVar(&s.Quick, "quick", false, "a minute or two in total, every code path, rough figures")
+	flags.BoolVar(&s.Quick, "quick", false, "measure every part in a minute or two, with rough figures")
 	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md and docs/performance.svg")
-	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas; persistence is what keeping state on disk costs, cluster what three nodes decide")
+	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas; persistence for state on disk, cluster for three nodes")
 	flags.Var(&others, "other", "another server, `name=host:port[@pid][,command template]`; may be repeated")
 	if err := flags.Parse(args); err != nil {
 		return Settings{}, err
 	}
 	if flags.NArg() > 0 {
-		return Settings{}, fmt.Errorf("what is %q? (command templates with spaces need quotes)", flags.Arg(0))
+		return Settings{}, fmt.Errorf("unexpected argument %q (command templates with spaces need quotes)", flags.Arg(0))
 	}
 	if s.Quick {
 		given := map[string]bool{}

@@ -36,9 +36,8 @@ func (r Results) median(m metric, c Cell) float64 {
 	return median(values)
 }
 
-// ratio is the median over the rounds of a/b, each quotient taken within one
-// round: what slows a whole round down cancels out. NaN when either cell was
-// not measured or b is 0.
+// ratio is the median over the rounds of a/b, each quotient taken within one round, so that a slowdown of a whole round
+// cancels out. NaN when either cell was not measured or b is 0.
 func (r Results) ratio(m metric, a, b Cell) float64 {
 	var quotients []float64
 	for i := range min(len(r[a]), len(r[b])) {

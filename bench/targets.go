@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// The series that targets are about, by Series.ID.
+// The series with targets, by Series.ID.
 const (
 	lua       = "redis Lua GCRA"
 	redisPing = "redis PING"
@@ -14,8 +14,8 @@ const (
 	redisCell = "redis-cell CL.THROTTLE" // given with -other redis-cell=…
 )
 
-// A Target is something measured and what it should be. It is derived from
-// the results and never measured by itself.
+// A Target is a measured value and its bound. It is derived from
+// the results and never measured separately.
 type Target struct {
 	Name    string
 	Unit    string  // of Value: "x" for a ratio
@@ -43,11 +43,11 @@ func (o Outcome) Verdict() string {
 	return "FAIL"
 }
 
-// memoryJudgedFrom is the fewest keys at which memory per key is held to its
-// target: with fewer, what a server allocates once weighs too much.
+// memoryJudgedFrom is the fewest keys at which memory per key is held to its target: with fewer, a server's fixed
+// allocations count too much.
 const memoryJudgedFrom = 1_000_000
 
-// The table of targets, for a run that loads so many keys for memory.
+// targetTable is the table of targets. keys is the number of keys loaded to measure memory.
 func targetTable(keys int) []Target {
 	memoryBound := 64.0
 	if keys < memoryJudgedFrom {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// preamble says under which circumstances the figures came about.
+// preamble describes the circumstances of the measurement.
 func preamble(r *Report) []string {
 	lines := []string{
 		fmt.Sprintf("%s, %s", r.Date.Format("2006-01-02"), r.Machine),

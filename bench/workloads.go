@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// randomKeys is how many keys the "many keys" workload spreads over.
+// randomKeys is the number of keys of the "many keys" workload.
 const randomKeys = 100_000
 
-// randomSuffix is what redis-benchmark replaces by 12 random digits. With a
-// tag of three letters and a colon in front, keys are 16 bytes long.
+// randomSuffix is the text that redis-benchmark replaces by 12 random digits. With a tag of three letters and a colon
+// in front, keys are 16 bytes long.
 const randomSuffix = "__rand_int__"
 
 // A Limit is written into a command template as {burst}, {count} and
@@ -32,16 +32,15 @@ type Workload struct {
 	Title     string
 	Limit     Limit
 	KeySuffix func(round, pipeline int) string
-	Granted   bool // what the answer to a request in mid-load must be
+	Granted   bool // whether a request in the middle of the load must be granted
 
 	Connections int // 0: as many as connections says
 }
 
-// connections is from how many the load comes.
+// connections is the number of connections of the load.
 func (w Workload) connections() int { return cmp.Or(w.Connections, connections) }
 
-// The table of workloads. The first is the one that commands without a key
-// (PING) run in, and the one in the picture.
+// The table of workloads. Commands without a key (PING) run only in the first, which is also the one in the picture.
 var workloads = []Workload{
 	{
 		Name:      "many",
@@ -54,8 +53,7 @@ var workloads = []Workload{
 		Name:  "hot",
 		Title: "one hot key, granted",
 		Limit: Limit{Burst: 100_000_000, Count: 30, PeriodSeconds: 60},
-		// A new key for every cell, so that even the fastest server does not
-		// get to the end of the limit.
+		// A new key for every cell, so that even the fastest server does not reach the limit.
 		KeySuffix: func(round, pipeline int) string { return fmt.Sprintf("hot-%03d-%04d", round, pipeline) },
 		Granted:   true,
 	},

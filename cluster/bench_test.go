@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -28,13 +29,13 @@ func BenchmarkThreeNodes(b *testing.B) {
 	}
 	var nodes []*Node
 	for i, address := range addresses {
-		disk, err := OpenDir(b.TempDir(), slog.New(slog.NewTextHandler(io.Discard, nil)))
+		disk, err := raftstore.Open(b.TempDir(), slog.New(slog.NewTextHandler(io.Discard, nil)))
 		if err != nil {
 			b.Fatal(err)
 		}
 		n, err := Open(Options{
 			Node: fmt.Sprint("n", i), Listen: address, Advertise: address, Peers: addresses, BootstrapExpect: 3,
-			Store: engine.New(engine.Options{Governed: true}), Disk: disk, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Store: engine.New(engine.Config{Replicated: true}), Disk: disk, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 			Heartbeat: time.Second, DecideTimeout: 5 * time.Second, DiskTimeout: 5 * time.Second, LogBytes: 64 << 20,
 		})
 		if err != nil {
@@ -47,7 +48,7 @@ func BenchmarkThreeNodes(b *testing.B) {
 	for leader == nil {
 		time.Sleep(10 * time.Millisecond)
 		for _, n := range nodes {
-			if n.reign.Load() != nil {
+			if n.leadership.Load() != nil {
 				leader = n
 			}
 		}
@@ -62,10 +63,10 @@ func BenchmarkThreeNodes(b *testing.B) {
 	}
 	clients.Wait()
 	b.StopTimer()
-	if decided := leader.counts.decisions.Load(); decided < int64(b.N) {
+	if decided := leader.metrics.decisions.Load(); decided < int64(b.N) {
 		b.Errorf("%d of %d were decided", decided, b.N)
 	}
-	b.ReportMetric(float64(leader.counts.decisions.Load())/float64(max(1, leader.counts.entries.Load())), "decisions/entry")
+	b.ReportMetric(float64(leader.metrics.decisions.Load())/float64(max(1, leader.metrics.entries.Load())), "decisions/entry")
 }
 
 func benchClient(n *Node, left *atomic.Int64, pipeline int, seed uint64) {

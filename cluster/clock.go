@@ -7,25 +7,28 @@ import (
 	"time"
 )
 
-// slewPartsPerMillion bounds how much faster or slower than real time the cluster's clock may run while it approaches the
-// leader's own wall clock: half a part in a thousand. It is what a leader with a wrong clock can add to a rate.
+// slewPartsPerMillion bounds how much faster or slower than real time the cluster's clock may run while it approaches
+// the leader's own wall clock: half a part in a thousand. A leader with a wrong clock can change a rate by no more.
 const slewPartsPerMillion = 500
 
 // clock is the cluster's time as this node knows it, in nanoseconds since the Unix epoch.
 //
-// It is the last time seen in the log, or told by the leader, plus the real time that has passed here since. A node that
-// becomes leader goes on from there: its own wall clock, which may be hours off, only pulls at it, by [slewPartsPerMillion].
+// It is the last time seen in the log or received from the leader, plus the real time that has passed here since. A
+// node that becomes leader continues from there: its own wall clock, which may be hours off, only pulls at it, by
+// [slewPartsPerMillion].
 type clock struct {
 	wall  func() time.Time
 	start time.Time // of the monotonic readings
+	// passed is the time that has passed here, as points count it: the monotonic reading, but where a test moves the time.
+	passed func() time.Duration
 
-	point atomic.Pointer[point]
-	mu    sync.Mutex // one change of point at a time
-	live  bool       // point comes from a leader of this run, not only from the log and the time kept before it
+	point     atomic.Pointer[point]
+	mu        sync.Mutex // one change of point at a time
+	confirmed bool       // see isConfirmed
 }
 
-// point says that the cluster's time was at when the monotonic clock showed mono, and by how many parts in a million it
-// has been running faster since.
+// point is a reading of the cluster's time, taken when the monotonic clock showed mono, and the slew since, in parts
+// per million.
 type point struct {
 	at   int64
 	mono time.Duration
@@ -38,7 +41,9 @@ func (p *point) read(mono time.Duration) int64 {
 }
 
 func newClock(wall func() time.Time) *clock {
-	return &clock{wall: wall, start: time.Now()}
+	c := &clock{wall: wall, start: time.Now()}
+	c.passed = c.mono
+	return c
 }
 
 func (c *clock) mono() time.Duration { return time.Since(c.start) }
@@ -49,51 +54,52 @@ func (c *clock) now() int64 {
 	if p == nil {
 		return 0
 	}
-	return p.read(c.mono())
+	return p.read(c.passed())
 }
 
-// observe takes in a time from the log: it was the cluster's then, and so was passed. One behind what is known already is
-// old news.
+// observe advances the clock to a time from the log, which the cluster has certainly reached. An earlier time is
+// ignored.
 func (c *clock) observe(at int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p, mono := c.point.Load(), c.mono(); p == nil || at > p.read(mono) {
+	if p, mono := c.point.Load(), c.passed(); p == nil || at > p.read(mono) {
 		c.point.Store(&point{at, mono, 0})
 	}
 }
 
-// hear takes in the leader's own word of what the time was a moment ago. The first one takes the place of whatever was
-// guessed before.
-func (c *clock) hear(at int64) {
+// observeLeader sets the clock to a time that the leader sent a moment ago. The first one replaces an earlier guess,
+// later ones only advance the clock.
+func (c *clock) observeLeader(at int64) {
 	c.mu.Lock()
-	first := !c.live
-	c.live = true
+	first := !c.confirmed
+	c.confirmed = true
 	if first {
-		c.point.Store(&point{at, c.mono(), 0})
+		c.point.Store(&point{at, c.passed(), 0})
 	}
 	c.mu.Unlock()
 	c.observe(at)
 }
 
-// trust makes what is known as good as heard.
-func (c *clock) trust() {
+// confirm marks the current time as confirmed by a leader.
+func (c *clock) confirm() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.live = true
+	c.confirmed = true
 }
 
-// isLive reports whether the time is more than a guess from before this run.
-func (c *clock) isLive() bool {
+// isConfirmed reports whether a leader of this run has confirmed the time. Otherwise it is a guess from the log and
+// the time saved by the last run.
+func (c *clock) isConfirmed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.live
+	return c.confirmed
 }
 
-// holdBack makes a guess at most at.
-func (c *clock) holdBack(at int64) {
+// capAt lowers an unconfirmed time to at most at.
+func (c *clock) capAt(at int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p, mono := c.point.Load(), c.mono(); p != nil && !c.live && p.read(mono) > at {
+	if p, mono := c.point.Load(), c.passed(); p != nil && !c.confirmed && p.read(mono) > at {
 		c.point.Store(&point{at, mono, 0})
 	}
 }
@@ -102,7 +108,7 @@ func (c *clock) holdBack(at int64) {
 func (c *clock) stamp() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	mono, wall := c.mono(), c.wall().UnixNano()
+	mono, wall := c.passed(), c.wall().UnixNano()
 	p := c.point.Load()
 	if p == nil {
 		c.point.Store(&point{wall, mono, 0})

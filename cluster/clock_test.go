@@ -24,8 +24,8 @@ func TestClock(t *testing.T) {
 			t.Errorf("old news moved the clock to %d", got/second)
 		}
 		// The first word of a leader replaces a guess, even backwards; from then on time only goes forward.
-		c.hear(1002 * second)
-		c.hear(1001 * second)
+		c.observeLeader(1002 * second)
+		c.observeLeader(1001 * second)
 		if got := c.now(); got != 1002*second {
 			t.Errorf("after the leader's word it is %d", got/second)
 		}
@@ -38,7 +38,7 @@ func TestLeaderWithAWrongClock(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newClock(func() time.Time { return time.Now().Add(skew) })
 			begin := time.Now().UnixNano()
-			c.hear(begin)
+			c.observeLeader(begin)
 			last := c.stamp()
 			for range 10_000 {
 				time.Sleep(100 * time.Millisecond)
@@ -56,18 +56,18 @@ func TestLeaderWithAWrongClock(t *testing.T) {
 	}
 }
 
-// A leader that only guesses, as its clock was set while it was down, goes by the most cautious of the others.
+// A leader whose clock was set while it was down uses the earliest time that the others report.
 func TestGuessIsHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClock(time.Now)
 		c.observe(5000)
-		c.holdBack(4000)
-		c.holdBack(4500)
+		c.capAt(4000)
+		c.capAt(4500)
 		if got := c.now(); got != 4000 {
 			t.Errorf("held back to %d", got)
 		}
-		c.trust()
-		c.holdBack(1000)
+		c.confirm()
+		c.capAt(1000)
 		if got := c.now(); got != 4000 {
 			t.Errorf("what is trusted was held back to %d", got)
 		}

@@ -3,31 +3,39 @@ package cluster
 import (
 	"hash/maphash"
 
+	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
 )
 
 // Decide has a batch decided by the cluster. It either fills in the results and returns true, or returns false at once and
 // calls b.Done later, within [Options.DecideTimeout]; it never waits. The operations' keys are only read until it returns.
 func (n *Node) Decide(b *engine.Batch) (finished bool) {
+	if n.isTooNew(b.Ops) {
+		return n.decideKnown(b)
+	}
 	if b.Local && n.readLocally(b) {
 		return true
 	}
-	c := &call{batch: b, began: n.clock.mono()}
-	if r := n.deciding(); r != nil {
+	c := &call.Call{Batch: b, Began: n.clock.mono()}
+	if r := n.activeLeadership(); r != nil {
 		return n.decideHere(r, c)
 	}
-	c.group = appendGroup(nil, &engine.OpWriter{}, b, nil)
-	c.count()
-	if !n.forwarder.add(c) {
-		n.overloaded(c)
+	var status engine.Status
+	if c.Group, status = call.PackGroup(nil, &engine.OpWriter{}, b, nil); status != engine.OK {
+		n.rejectCall(c, status)
 		return true
 	}
-	return n.leave(c)
+	c.Summarize()
+	if !n.forwarder.Add(c) {
+		n.rejectCall(c, engine.Overloaded)
+		return true
+	}
+	return n.trackCall(c)
 }
 
 // readLocally answers a batch that only reads from the state this node has applied.
 func (n *Node) readLocally(b *engine.Batch) bool {
-	if n.fsm.loading.Load() || n.fsm.known.Load().ClusterID == "" {
+	if n.fsm.loading.Load() || n.fsm.cluster.Load().ClusterID == "" {
 		return false
 	}
 	for i := range b.Ops {
@@ -39,52 +47,52 @@ func (n *Node) readLocally(b *engine.Batch) bool {
 	return true
 }
 
-// decideHere decides a call on the leader. What changes nothing in the applied state is answered at once: the limits can
-// only be fuller once what is under way has been applied too, so a denial now is right. It counts only while the lease
-// shows that nobody else leads, as of after the state was looked at.
-func (n *Node) decideHere(r *reign, c *call) (finished bool) {
-	b := c.batch
+// decideHere decides a call on the leader. Operations that change nothing in the applied state, such as denials, are
+// answered at once: entries under way can only take more tokens, so a denial stays right. Such an answer is valid
+// only if the lease shows, after the state was read, that no other node can lead.
+func (n *Node) decideHere(r *leadership, c *call.Call) (finished bool) {
+	b := c.Batch
 	if !b.Atomic || len(b.Ops) == 1 {
-		n.settle(b, c)
+		n.decideReadOnly(b, c)
 		switch {
-		case len(c.which) == len(b.Ops):
-			c.which = nil
-		case !r.holds(n.clock.mono()):
-			c.which = nil
-		case len(c.which) == 0:
-			n.counts.settled.Add(int64(len(b.Ops)))
+		case len(c.Unanswered) == len(b.Ops):
+			c.Unanswered = nil
+		case !r.hasLease(n.clock.mono()):
+			c.Unanswered = nil
+		case len(c.Unanswered) == 0:
+			n.metrics.decidedReadOnly.Add(int64(len(b.Ops)))
 			return true
 		default:
-			n.counts.settled.Add(int64(len(b.Ops) - len(c.which)))
+			n.metrics.decidedReadOnly.Add(int64(len(b.Ops) - len(c.Unanswered)))
 		}
 	}
-	c.count()
-	if !n.proposer.add(c) {
-		n.overloaded(c)
+	c.Summarize()
+	if status := n.proposer.add(c); status != engine.OK {
+		n.rejectCall(c, status)
 		return true
 	}
-	return n.leave(c)
+	return n.trackCall(c)
 }
 
-// settle answers the operations of a batch that change nothing, and lists the others in c.which. An operation behind an
-// unanswered one on the same key has to wait for it.
-func (n *Node) settle(b *engine.Batch, c *call) {
+// decideReadOnly answers the operations of a batch that change nothing, and lists the others in c.Unanswered. An
+// operation behind an unanswered one on the same key stays unanswered too.
+func (n *Node) decideReadOnly(b *engine.Batch, c *call.Call) {
 	now := max(n.Now(), n.fsm.now.Load())
 	if len(b.Ops) == 1 {
-		if !n.opt.Store.Settle(now, &b.Ops[0], &b.Results[0]) {
-			c.which = oneOp
+		if !n.opt.Store.TryReadOnly(now, &b.Ops[0], &b.Results[0]) {
+			c.Unanswered = oneOp
 		}
 		return
 	}
-	var touched touchedKeys
+	var touched bloomFilter
 	for i := range b.Ops {
 		op := &b.Ops[i]
-		if touched.mayTouch(n.seed, op) || !n.opt.Store.Settle(now, op, &b.Results[i]) {
-			if c.which == nil {
-				c.which = make([]uint32, 0, len(b.Ops)-i)
+		if touched.mayContain(n.seed, op) || !n.opt.Store.TryReadOnly(now, op, &b.Results[i]) {
+			if c.Unanswered == nil {
+				c.Unanswered = make([]uint32, 0, len(b.Ops)-i)
 			}
 			touched.add(n.seed, op)
-			c.which = append(c.which, uint32(i))
+			c.Unanswered = append(c.Unanswered, uint32(i))
 		}
 	}
 }
@@ -92,29 +100,29 @@ func (n *Node) settle(b *engine.Batch, c *call) {
 // oneOp is the list of positions of a batch of one.
 var oneOp = []uint32{0}
 
-// leave leaves a call to whoever answers it, or to time. A node that has ended answers it itself.
-func (n *Node) leave(c *call) (finished bool) {
-	if n.waits.add(c) {
+// trackCall registers a call for its timeout. On a closed node it answers the call itself and returns true.
+func (n *Node) trackCall(c *call.Call) (finished bool) {
+	if n.pendingCalls.Add(c) {
 		return false
 	}
-	told := c.end(engine.NoLeader)
-	n.counts.failed(told)
+	told := c.FailUnpublished(engine.NoLeader)
+	n.metrics.countFailure(told)
 	return told != engine.OK
 }
 
-// overloaded refuses a call that found no room to wait in.
-func (n *Node) overloaded(c *call) {
-	c.refuse(engine.Overloaded)
-	n.counts.failed(engine.Overloaded)
+// rejectCall answers a call that was not taken.
+func (n *Node) rejectCall(c *call.Call, status engine.Status) {
+	c.FillError(status)
+	n.metrics.countFailure(status)
 }
 
-// touchedKeys is a set of keys that may say yes for one that is not in it.
-type touchedKeys struct {
+// bloomFilter is a set of keys with false positives.
+type bloomFilter struct {
 	any, all bool
 	bits     [32]uint64
 }
 
-// touchesAll reports whether an operation is about keys that only show later, or about more than its own.
+// touchesAll reports whether an operation may touch keys other than its own.
 func touchesAll(op *engine.Op) bool {
 	switch op.Verb {
 	case engine.Acquire, engine.AcquireAll, engine.Look, engine.Refund, engine.Release, engine.Leases, engine.Delete:
@@ -123,7 +131,7 @@ func touchesAll(op *engine.Op) bool {
 	return true
 }
 
-func (t *touchedKeys) add(seed maphash.Seed, op *engine.Op) {
+func (t *bloomFilter) add(seed maphash.Seed, op *engine.Op) {
 	t.any = true
 	switch {
 	case touchesAll(op):
@@ -137,17 +145,17 @@ func (t *touchedKeys) add(seed maphash.Seed, op *engine.Op) {
 	}
 }
 
-func (t *touchedKeys) addKey(seed maphash.Seed, key []byte) {
+func (t *bloomFilter) addKey(seed maphash.Seed, key []byte) {
 	h := maphash.Bytes(seed, key) % uint64(len(t.bits)*64)
 	t.bits[h/64] |= 1 << (h % 64)
 }
 
-func (t *touchedKeys) has(seed maphash.Seed, key []byte) bool {
+func (t *bloomFilter) hasKey(seed maphash.Seed, key []byte) bool {
 	h := maphash.Bytes(seed, key) % uint64(len(t.bits)*64)
 	return t.bits[h/64]&(1<<(h%64)) != 0
 }
 
-func (t *touchedKeys) mayTouch(seed maphash.Seed, op *engine.Op) bool {
+func (t *bloomFilter) mayContain(seed maphash.Seed, op *engine.Op) bool {
 	switch {
 	case !t.any:
 		return false
@@ -155,11 +163,11 @@ func (t *touchedKeys) mayTouch(seed maphash.Seed, op *engine.Op) bool {
 		return true
 	case op.Verb == engine.AcquireAll:
 		for i := range op.Parts {
-			if t.has(seed, op.Parts[i].Key) {
+			if t.hasKey(seed, op.Parts[i].Key) {
 				return true
 			}
 		}
 		return false
 	}
-	return t.has(seed, op.Key)
+	return t.hasKey(seed, op.Key)
 }

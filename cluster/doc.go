@@ -1,10 +1,10 @@
-// Package cluster decides on several nodes as if they were one: what was granted stays granted, whoever dies.
+// Package cluster makes several nodes decide as one: no failure of a minority of nodes loses a grant.
 //
-// One node leads. It packs the operations that wait into one entry of a Raft log, stamped with the cluster's time; once a
-// majority has the entry on disk, every node carries it out in the same order, and the leader answers. What changes
-// nothing, a denial above all, the leader answers from the state it has applied, without an entry. The other nodes
-// forward what they are asked to the leader. DESIGN.md has the flow, the goroutines and what each fault looks like to
+// One node leads. It packs waiting operations into one entry of a Raft log, stamped with the cluster's time. Once a
+// majority has the entry on disk, every node applies it, in the same order, and the leader answers. Operations that
+// change nothing, above all denials, are answered by the leader from its applied state, without an entry. The other
+// nodes forward requests to the leader. DESIGN.md describes the flow, the goroutines and the effect of each fault on
 // clients.
 //
-// Raft is github.com/hashicorp/raft; everything around it is here: [Node] is the whole of a node.
+// Raft is github.com/hashicorp/raft; this package contains everything around it. [Node] is one node.
 package cluster

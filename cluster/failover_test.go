@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testsize"
 )
 
-var simFailovers = flag.Int("sim-failovers", 30, "leaders that TestFailoverTime loses in each way; figures take 1000")
+var simFailovers = flag.Int("sim-failovers", testsize.Pick(5, 30), "leaders that TestFailoverTime loses in each way; figures take 1000")
 
 // plenty takes a token of a limit that is never reached: every answer has been through the log.
 var plenty = engine.Op{Verb: engine.Acquire, Key: []byte("k"), Tokens: 1,
@@ -50,9 +51,9 @@ func loseLeaders(t *testing.T, times int, lose func(s *simulated, leader string)
 		s.leader()
 		for _, from := range s.names {
 			for _, to := range s.names {
-				s.net.setDelay(from, to, time.Millisecond/2)
+				s.net.SetDelay(from, to, time.Millisecond/2)
 			}
-			s.disks[from].setDelay(2 * time.Millisecond)
+			s.disks[from].SetDelay(2 * time.Millisecond)
 		}
 		for range times {
 			leader := s.leader().opt.Node
@@ -102,7 +103,7 @@ func loseLeaders(t *testing.T, times int, lose func(s *simulated, leader string)
 
 // In simulated time, at default timings, clients of the other nodes are without answers for little more than a heartbeat timeout
 // when the leader dies, for another half of one when it leaves their requests unanswered, and hardly at all when it
-// is told to end.
+// shuts down gracefully.
 func TestFailoverTime(t *testing.T) {
 	for _, way := range []struct {
 		name string

@@ -1,69 +1,81 @@
 package cluster
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/engine"
 )
 
-// fsm is what every node carries the log out on: the store, the cluster's id and time, and what is known of its members.
-// Raft calls Apply, Snapshot and Restore one at a time, so that everything but the atomics belongs to that goroutine.
+// fsm is the state machine that applies the log: the store, the cluster's id and time, and the members' details. Raft
+// calls Apply, Snapshot and Restore one at a time, so that everything but the atomics belongs to that goroutine.
 type fsm struct {
-	store *engine.Store
-	clock *clock
-	own   func(number uint64) *entry // the calls behind an entry of this process
-	ownID uint64
-	log   *slog.Logger
-	fail  func(error) // told once when the log cannot be carried out any further
+	store     *engine.Store
+	clock     *clock
+	takeEntry func(number uint64) *entry // the calls behind an entry of this process
+	ownID     uint64
+	log       *slog.Logger
+	fail      func(error) // called once when the log cannot be applied further
 
-	now     atomic.Int64 // the cluster's time at the last entry applied; only Apply moves it
-	known   atomic.Pointer[register]
-	loading atomic.Bool // a snapshot is replacing the state
-	broken  error
-	counts  *counts
+	now atomic.Int64 // the cluster's time at the last entry applied; only Apply moves it
+	// applied is the index of the last entry applied that is no no-op. Raft's own AppliedIndex moves earlier: when
+	// entries are handed to Apply's goroutine.
+	applied      atomic.Uint64
+	appliedMoved notifier.Notifier
+	cluster      atomic.Pointer[clusterState]
+	loading      atomic.Bool // a snapshot is replacing the state
+	broken       error
+	metrics      *metrics
+	knows        formatVersion // the newest that this node knows
 
 	reader  engine.OpReader
 	ops     []engine.Op
 	results []engine.Result
-	done    []*call
+	done    []*call.Call
 }
 
-// register is what the log says of the cluster itself. It is replaced, never changed.
-type register struct {
+// clusterState is the state of the cluster itself in the log. It is replaced, never changed.
+type clusterState struct {
 	ClusterID string                   `json:"cluster"`
 	Members   map[raft.ServerID]member `json:"members"`
 	Imported  bool                     `json:"imported,omitempty"` // its state began with that of a server alone
+	Formats   formatVersion            `json:"formats,omitempty"`  // the newest that may be proposed
 }
 
-// member is what nodes tell of themselves when they join.
+// member is the description that a node sends when it joins.
 type member struct {
-	Node   string `json:"node"`   // the name it was started under
-	Client string `json:"client"` // where clients reach it
-	Spare  bool   `json:"spare"`  // it has the state but no vote, by wish
+	Node     string `json:"node"`   // the name it was started under
+	Client   string `json:"client"` // where clients reach it
+	Nonvoter bool   `json:"spare"`  // a nonvoter by configuration: it has the state but no vote
+
+	Formats formatVersion `json:"formats,omitempty"` // the newest that it knows
 }
 
-// with returns a copy with one member changed, or removed if m is nil.
-func (r *register) with(id raft.ServerID, m *member) *register {
-	next := &register{ClusterID: r.ClusterID, Imported: r.Imported, Members: make(map[raft.ServerID]member, len(r.Members)+1)}
-	for k, v := range r.Members {
-		next.Members[k] = v
-	}
+// withMember returns a copy with one member changed, or removed if m is nil.
+func (r *clusterState) withMember(id raft.ServerID, m *member) *clusterState {
+	next := *r
+	next.Members = make(map[raft.ServerID]member, len(r.Members)+1)
+	maps.Copy(next.Members, r.Members)
 	delete(next.Members, id)
 	if m != nil {
 		next.Members[id] = *m
 	}
-	return next
+	return &next
 }
 
 // foundBody and memberBody are the JSON of the entries that are no decisions.
 type (
-	foundBody struct {
-		ClusterID string `json:"cluster"`
+	bootstrapBody struct {
+		ClusterID string        `json:"cluster"`
+		Formats   formatVersion `json:"formats,omitempty"` // that all first members report
 	}
 	memberBody struct {
 		ID     raft.ServerID `json:"id"`
@@ -78,93 +90,131 @@ func (f *fsm) Apply(l *raft.Log) any {
 	}
 	e, err := readEntry(l.Data)
 	if err == nil {
-		err = f.apply(e)
+		err = f.apply(l.Index, e)
 	}
 	if err != nil {
-		f.broken = fmt.Errorf("entry %d of the log: %w", l.Index, err)
+		f.broken = fmt.Errorf("entry %d of the log: %w; no node of this version can go on behind it: start all with the newest version, or the one that wrote it", l.Index, err)
 		f.fail(f.broken)
 	}
 	return nil
 }
 
-func (f *fsm) apply(e entryView) error {
+// StoreConfiguration implements raft.ConfigurationStore. Raft keeps the configuration itself; its entry only counts.
+func (f *fsm) StoreConfiguration(index uint64, _ raft.Configuration) { f.noteApplied(index) }
+
+func (f *fsm) noteApplied(index uint64) {
+	f.applied.Store(index)
+	f.appliedMoved.Broadcast()
+}
+
+// awaitApplied waits until an entry is applied. It reports false if ctx is done before.
+func (f *fsm) awaitApplied(ctx context.Context, index uint64) bool {
+	for f.applied.Load() < index {
+		moved := f.appliedMoved.Wait()
+		if f.applied.Load() >= index {
+			break
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+func (f *fsm) apply(index uint64, e entryView) error {
 	now := max(f.now.Load(), e.now)
 	f.clock.observe(now)
-	defer f.now.Store(now) // once its effects can be seen
-	f.counts.entries.Add(1)
+	f.metrics.entries.Add(1)
 	switch e.kind {
 	case kindDecisions:
-		return f.decide(now, e)
-	case kindFound:
-		var body foundBody
+		if err := f.applyDecisions(now, e); err != nil {
+			return err
+		}
+	case kindBootstrap:
+		var body bootstrapBody
 		if err := json.Unmarshal(e.body, &body); err != nil {
 			return err
 		}
-		if f.known.Load().ClusterID == "" {
-			next := *f.known.Load()
-			next.ClusterID = body.ClusterID
-			f.known.Store(&next)
+		if err := checkUsed(body.Formats, f.knows); err != nil {
+			return err
+		}
+		if f.cluster.Load().ClusterID == "" {
+			next := *f.cluster.Load()
+			next.ClusterID, next.Formats = body.ClusterID, body.Formats
+			f.cluster.Store(&next)
 		}
 	case kindMember:
 		var body memberBody
 		if err := json.Unmarshal(e.body, &body); err != nil {
 			return err
 		}
-		f.known.Store(f.known.Load().with(body.ID, body.Member))
-	}
-	return nil
-}
-
-// decide carries out the groups of an entry. Where the calls behind them are this process's own and still wait, results
-// go where they are waited for; all of the entry is carried out before the first of them goes on.
-func (f *fsm) decide(now int64, e entryView) error {
-	var own *entry
-	if e.proposer == f.ownID {
-		own = f.own(e.number)
-	}
-	f.done = f.done[:0]
-	body, decisions := e.body, 0
-	for i := 0; len(body) > 0; i++ {
-		g, rest, err := nextGroup(body)
+		f.cluster.Store(f.cluster.Load().withMember(body.ID, body.Member))
+	case kindVersion:
+		version, err := readVersion(e.body, f.knows)
 		if err != nil {
 			return err
 		}
-		if f.ops, err = readGroup(&f.reader, g, f.ops[:0]); err != nil {
+		next := *f.cluster.Load()
+		next.Formats = max(next.Formats, version)
+		f.cluster.Store(&next)
+	}
+	// Now its effects can be seen, and its calls are answered.
+	f.now.Store(now)
+	f.noteApplied(index)
+	for i, c := range f.done {
+		c.Batch.Done()
+		f.done[i] = nil
+	}
+	f.done = f.done[:0]
+	return nil
+}
+
+// applyDecisions applies the groups of an entry. Results of this process's own waiting calls are written directly to
+// their batches, and the calls are added to f.done: the whole entry is applied before the first call is answered.
+func (f *fsm) applyDecisions(now int64, e entryView) error {
+	var own *entry
+	if e.proposer == f.ownID {
+		own = f.takeEntry(e.number)
+	}
+	body, decisions := e.body, 0
+	for i := 0; len(body) > 0; i++ {
+		g, rest, err := call.NextGroup(body)
+		if err != nil {
+			return err
+		}
+		if f.ops, err = call.ReadGroup(&f.reader, g, f.ops[:0]); err != nil {
 			return err
 		}
 		body = rest
-		decisions += g.count
+		decisions += g.Count
 		if own == nil {
-			f.carryOut(now, g.atomic, f.scratch(g.count))
+			f.applyDiscarding(now, g)
 			continue
 		}
 		c := own.calls[i]
-		won, _ := c.claim()
+		won, _ := c.Claim()
 		switch {
 		case !won:
-			f.carryOut(now, g.atomic, f.scratch(g.count))
+			f.applyDiscarding(now, g)
 			continue
-		case c.which == nil:
-			f.carryOut(now, g.atomic, c.batch.Results)
+		case c.Unanswered == nil:
+			f.applyOps(now, g.Atomic, c.Batch.Results)
 		default:
-			results := f.scratch(g.count)
-			f.carryOut(now, g.atomic, results)
-			for j, at := range c.which { // swapped, as results keep room for their parts
-				c.batch.Results[at], results[j] = results[j], c.batch.Results[at]
+			results := f.scratch(g.Count)
+			f.applyOps(now, g.Atomic, results)
+			for j, at := range c.Unanswered { // swapped, as results keep room for their parts
+				c.Batch.Results[at], results[j] = results[j], c.Batch.Results[at]
 			}
 		}
 		f.done = append(f.done, c)
 	}
-	f.counts.decisions.Add(int64(decisions))
-	f.now.Store(now)
-	for i, c := range f.done {
-		c.batch.Done()
-		f.done[i] = nil
-	}
+	f.metrics.decisions.Add(int64(decisions))
 	return nil
 }
 
-func (f *fsm) carryOut(now int64, atomic bool, results []engine.Result) {
+func (f *fsm) applyOps(now int64, atomic bool, results []engine.Result) {
 	if atomic && len(f.ops) > 1 {
 		f.store.ApplyAtomic(now, f.ops, results)
 		return
@@ -172,7 +222,17 @@ func (f *fsm) carryOut(now int64, atomic bool, results []engine.Result) {
 	f.store.Apply(now, f.ops, results)
 }
 
-// scratch is room for results that nobody waits for.
+// applyDiscarding applies a group whose results nobody waits for, without building lists.
+func (f *fsm) applyDiscarding(now int64, g call.Group) {
+	for i := range f.ops {
+		if f.ops[i].Verb == engine.Leases {
+			f.ops[i].Verb = engine.Look
+		}
+	}
+	f.applyOps(now, g.Atomic, f.scratch(g.Count))
+}
+
+// scratch returns n results that are discarded.
 func (f *fsm) scratch(n int) []engine.Result {
 	if len(f.results) < n {
 		f.results = make([]engine.Result, max(n, 64))

@@ -4,41 +4,42 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
 )
 
-// FuzzEntry reads entries of the log, and frames between nodes, as whoever gets at the port could send them: nothing
-// panics, nothing is read out of bounds, and what is read can be carried out.
+// FuzzEntry reads entries of the log, and frames between nodes, such as an attacker at the port could send: nothing
+// panics, nothing is read out of bounds, and every accepted operation can be applied.
 func FuzzEntry(f *testing.F) {
 	var w engine.OpWriter
 	batch := &engine.Batch{Atomic: true, Ops: []engine.Op{
 		{Key: []byte("k"), Limit: engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: engine.Rate{Tokens: 1, Period: 1e9}}, Tokens: 1},
-		{Verb: engine.Delete, Key: []byte("k")}, {Verb: engine.Restrict, Options: 6, Who: []byte(":")}, {Verb: engine.Flush},
+		{Verb: engine.Delete, Key: []byte("k")}, {Verb: engine.Restrict, NewKeys: 3, Who: []byte(":")}, {Verb: engine.Flush},
 	}}
-	entry := appendGroup(make([]byte, entryHead), &w, batch, nil)
+	entry := call.AppendGroup(make([]byte, entryHead), &w, batch, nil)
 	stampEntry(entry, kindDecisions, 1e18, 7, 1)
 	f.Add(entry)
-	f.Add(append(appendGroup(bytes.Clone(entry), &w, batch, []uint32{1, 0}), 0xff))
+	f.Add(append(call.AppendGroup(bytes.Clone(entry), &w, batch, []uint32{1, 0}), 0xff))
 	f.Add(append(make([]byte, entryHead), `{"cluster":"x"}`...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e, err := readEntry(b)
 		if err != nil {
 			return
 		}
-		store := engine.New(engine.Options{Shards: 1, Governed: true})
+		store := engine.New(engine.Config{Shards: 1, Replicated: true})
 		defer store.Close()
 		var r engine.OpReader
 		var ops []engine.Op
 		for body := e.body; len(body) > 0; {
-			var g groupView
-			if g, body, err = nextGroup(body); err != nil {
+			var g call.Group
+			if g, body, err = call.NextGroup(body); err != nil {
 				return
 			}
-			if ops, err = readGroup(&r, g, ops[:0]); err != nil {
+			if ops, err = call.ReadGroup(&r, g, ops[:0]); err != nil {
 				return
 			}
-			if len(ops) != g.count {
-				t.Fatalf("%d operations in a group of %d", len(ops), g.count)
+			if len(ops) != g.Count {
+				t.Fatalf("%d operations in a group of %d", len(ops), g.Count)
 			}
 			store.Apply(e.now, ops, make([]engine.Result, len(ops)))
 		}
@@ -49,20 +50,4 @@ func FuzzEntry(f *testing.F) {
 func FuzzSnapshotHead(f *testing.F) {
 	f.Add([]byte(snapshotMagic + "\x01\x00\x00\x00\x02\x00\x00\x00{}\x00\x00\x00\x00"))
 	f.Fuzz(func(t *testing.T, b []byte) { _, _ = readSnapshotHead(bytes.NewReader(b)) })
-}
-
-// FuzzFrame reads frames from a connection.
-func FuzzFrame(f *testing.F) {
-	f.Add([]byte("\x03\x00\x00\x00abc\x00\x00\x00\x00"))
-	f.Add([]byte("\xff\xff\xff\xff"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		const most = 1 << 10
-		var buf []byte
-		var err error
-		for in := bytes.NewReader(b); err == nil; {
-			if buf, err = readFrame(in, buf, most); cap(buf) > 2*most {
-				t.Fatalf("a frame of %d bytes", cap(buf))
-			}
-		}
-	})
 }

@@ -12,22 +12,25 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Import begins the cluster's state with that of a store as it was at a time, nanoseconds since the Unix epoch: what a
-// server that stood alone has kept. It waits until the cluster has been formed and has this node lead. Where the cluster
-// holds something already, or has been begun so before, it does nothing and reports false, so that it may be asked for at
-// every start. Scratch is a directory with room for a snapshot.
+// Import initializes the cluster's state with a copy of a standalone server's store, taken at a time in nanoseconds
+// since the Unix epoch. It waits until the cluster has been bootstrapped and this node leads it. If the cluster
+// already holds state, or an import was done before, it does nothing and returns false, so it may be called at every
+// start. Scratch is a directory with room for a snapshot.
 func (n *Node) Import(ctx context.Context, from *engine.Store, at int64, scratch string) (imported bool, err error) {
 	for {
-		known := n.fsm.known.Load()
+		known := n.fsm.cluster.Load()
 		if known.ClusterID != "" && n.Barrier(ctx) == nil {
-			switch known = n.fsm.known.Load(); {
+			switch known = n.fsm.cluster.Load(); {
 			case known.Imported || n.holdsState():
 				return false, nil
-			case n.reign.Load() != nil:
+			case known.formats() < n.formats.newest:
+				n.logOnce("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
+			case n.leadership.Load() != nil:
 				return true, n.await(ctx, func() error { return n.begin(from, at, scratch) })
-			}
-			if err := n.Transfer(ctx, n.opt.Node); err != nil {
-				n.logOnce("import", "this node has to lead to import state", "error", err)
+			default:
+				if err := n.Transfer(ctx, n.opt.Node); err != nil {
+					n.logOnce("import", "this node has to lead to import state", "error", err)
+				}
 			}
 		}
 		if ctx.Err() != nil {
@@ -41,7 +44,7 @@ func (n *Node) holdsState() bool {
 	return n.opt.Store.Len() > 0 || len(n.opt.Store.PolicyNames()) > 0
 }
 
-// begin has every node take over a store, as the snapshot it were if the cluster had decided all that is in it.
+// begin makes every node restore a snapshot of the store.
 func (n *Node) begin(from *engine.Store, at int64, scratch string) error {
 	file, err := os.CreateTemp(scratch, "import-*.tmp")
 	if err != nil {
@@ -51,7 +54,7 @@ func (n *Node) begin(from *engine.Store, at int64, scratch string) error {
 		_ = file.Close()
 		_ = os.Remove(file.Name())
 	}()
-	state := frozen{head: snapshotHead{*n.fsm.known.Load(), max(n.Now(), at)}, store: from.Freeze()}
+	state := fsmSnapshot{head: snapshotHead{*n.fsm.cluster.Load(), max(n.Now(), at), n.fsm.applied.Load()}, store: from.Snapshot()}
 	state.head.Imported = true
 	err = state.write(file)
 	state.Release()

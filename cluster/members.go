@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/transport"
 )
 
 // servers is the cluster's configuration as this node's log has it.
@@ -19,22 +22,26 @@ func (n *Node) servers() []raft.Server {
 	return f.Configuration().Servers
 }
 
-// admit makes a node a member, or notes its new address. It begins without a vote; promote gives it one once it has the
-// state. A node that was a member under the same name but has lost its disk is a new one, and takes the old one's place.
-func (n *Node) admit(ctx context.Context, j joinRequest) error {
+// handleJoin makes a node a member, or records its new address. It starts without a vote; promote gives it one once
+// it has the state. A node that comes back under the same name without its disk is a new member and takes the old
+// one's place.
+func (n *Node) handleJoin(ctx context.Context, j joinRequest) error {
 	if err := n.beginChange(ctx); err != nil {
 		return err
 	}
 	defer n.endChange()
+	if err := n.checkFormats(j.ID, j.Member.Formats); err != nil {
+		return err
+	}
 	vote := false
 	for _, s := range n.servers() {
 		switch {
 		case s.ID == j.ID && string(s.Address) == j.Address:
-			return n.note(ctx, j.ID, &j.Member)
+			return n.writeMember(ctx, j.ID, &j.Member)
 		case s.ID == j.ID:
 			vote = s.Suffrage == raft.Voter
 		case nodeName(s.ID) == nodeName(j.ID):
-			if err := n.replace(ctx, s, j); err != nil {
+			if err := n.replaceMember(ctx, s, j); err != nil {
 				return err
 			}
 		case string(s.Address) == j.Address:
@@ -49,36 +56,40 @@ func (n *Node) admit(ctx context.Context, j joinRequest) error {
 		return err
 	}
 	n.log.Info("member", "id", j.ID, "address", j.Address)
-	return n.note(ctx, j.ID, &j.Member)
+	return n.writeMember(ctx, j.ID, &j.Member)
 }
 
-// replace removes a member whose place a node of the same name takes, unless it is alive: then two nodes were given one name.
-func (n *Node) replace(ctx context.Context, old raft.Server, j joinRequest) error {
-	short, cancel := context.WithTimeout(ctx, dialTimeout)
+// replaceMember removes a member whose place a node of the same name takes. It refuses if the old one is alive: then
+// two nodes have the same name.
+func (n *Node) replaceMember(ctx context.Context, old raft.Server, j joinRequest) error {
+	short, cancel := context.WithTimeout(ctx, transport.DialTimeout)
 	defer cancel()
-	if r, err := n.askReport(short, string(old.Address)); err == nil && r.ID == old.ID {
+	if r, err := n.fetchStatus(short, string(old.Address)); err == nil && r.ID == old.ID {
 		return fmt.Errorf("the node id '%s' is in use by %s, which is alive; each node needs its own --node-id", nodeName(j.ID), old.Address)
 	}
 	n.log.Warn("a member has come back without its state; it joins as a new one", "id", old.ID, "new_id", j.ID)
 	if err := n.await(ctx, func() error { return n.raft.RemoveServer(old.ID, 0, changeTimeout).Error() }); err != nil {
 		return err
 	}
-	return n.note(ctx, old.ID, nil)
+	return n.writeMember(ctx, old.ID, nil)
 }
 
 const changeTimeout = 5 * time.Second
 
-// note writes into the log what is known of a member, if that has changed.
-func (n *Node) note(ctx context.Context, id raft.ServerID, m *member) error {
-	known, is := n.fsm.known.Load().Members[id]
+// writeMember writes a member's description into the log, if it has changed.
+func (n *Node) writeMember(ctx context.Context, id raft.ServerID, m *member) error {
+	known, is := n.fsm.cluster.Load().Members[id]
 	if m == nil && !is || m != nil && is && known == *m {
 		return nil
 	}
-	return n.write(ctx, kindMember, memberBody{ID: id, Member: m})
+	return n.proposeJSON(ctx, kindMember, memberBody{ID: id, Member: m})
 }
 
-// write has an entry about the cluster itself written into the log, and waits for that.
-func (n *Node) write(ctx context.Context, kind byte, body any) error {
+// proposeJSON proposes an entry about the cluster itself and waits until it is committed.
+func (n *Node) proposeJSON(ctx context.Context, kind byte, body any) error {
+	if used := max(n.fsm.cluster.Load().formats(), n.commonFormats()); n.formats.ofKind(kind) > used {
+		return fmt.Errorf("entries of kind %d need format version %d, and %s", kind, n.formats.ofKind(kind), n.laggards(n.formats.ofKind(kind)))
+	}
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
@@ -91,29 +102,40 @@ func (n *Node) write(ctx context.Context, kind byte, body any) error {
 	}
 }
 
-// promote gives a vote to members that have the state, while this node leads.
+// promote gives a vote to members that have the state, and keeps the cluster's format version, while this node leads.
 func (n *Node) promote(ctx context.Context) {
 	every(ctx, n.opt.MeetEvery, func() {
-		if n.reign.Load() == nil {
+		if n.leadership.Load() == nil {
 			return
 		}
+		n.updateFormats(ctx)
 		for _, s := range n.servers() {
 			if s.Suffrage == raft.Nonvoter && n.isReady(s) {
-				err := n.giveVote(ctx, s)
-				n.log.Info("member has the state and votes", "id", s.ID, "error", err)
+				if err := n.giveVote(ctx, s); err != nil {
+					n.logOnce("vote "+string(s.ID), "a member has the state, but could not be given its vote yet", "id", s.ID, "error", err)
+					continue
+				}
+				n.log.Info("member has the state and votes", "id", s.ID)
 			}
 		}
 	})
 }
 
 func (n *Node) giveVote(ctx context.Context, s raft.Server) error {
-	ctx, cancel := context.WithTimeout(ctx, controlTimeout)
+	return n.change(ctx, func(ctx context.Context) error {
+		return n.await(ctx, func() error { return n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error() })
+	})
+}
+
+// change runs one change of members, in its turn and within a bound of time.
+func (n *Node) change(ctx context.Context, run func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, rpcTimeout)
 	defer cancel()
 	if err := n.beginChange(ctx); err != nil {
 		return err
 	}
 	defer n.endChange()
-	return n.await(ctx, func() error { return n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error() })
+	return run(ctx)
 }
 
 // beginChange waits for its turn to change members: one change at a time.
@@ -130,16 +152,23 @@ func (n *Node) endChange() { <-n.changing }
 
 // isReady reports whether a member without a vote is to have one, and has nearly all of the log.
 func (n *Node) isReady(s raft.Server) bool {
-	m, known := n.fsm.known.Load().Members[s.ID]
-	r, heard := n.lastReport(s.ID)
-	return known && !m.Spare && heard && n.isFresh(r) && r.Applied+readyWithin >= n.raft.AppliedIndex()
+	m, known := n.fsm.cluster.Load().Members[s.ID]
+	r, heard := n.lastStatusOf(s.ID)
+	return known && !m.Nonvoter && heard && n.isNearlyCaughtUp(r)
 }
 
-// readyWithin is how many entries a node may be behind and get its vote; the rest it has in no time.
+// isNearlyCaughtUp reports whether a node could vote at once: its Raft runs, it has applied nearly all of the
+// log, and it knows the cluster's format version.
+func (n *Node) isNearlyCaughtUp(r peerStatus) bool {
+	return n.isAlive(r) && n.checkFormats(r.ID, r.Formats) == nil && r.Applied+readyWithin >= n.fsm.applied.Load()
+}
+
+// readyWithin is the largest number of entries that a node may lack when it gets its vote; the rest arrives within
+// moments.
 const readyWithin = 1000
 
-// order carries out what an operator wants.
-func (n *Node) order(ctx context.Context, o adminOrder) error {
+// handleAdmin executes an operator's request.
+func (n *Node) handleAdmin(ctx context.Context, o adminRequest) error {
 	switch o.Do {
 	case "add":
 		return n.addMember(ctx, o)
@@ -148,31 +177,31 @@ func (n *Node) order(ctx context.Context, o adminOrder) error {
 	case "transfer":
 		return n.await(ctx, func() error { return n.transfer(o.Node) })
 	}
-	return errors.New("an order that this version of Stint does not know")
+	return errors.New("unknown request; is this node's version older?")
 }
 
 // addMember asks the node at an address to be a member, and changes whether it is to vote.
-func (n *Node) addMember(ctx context.Context, o adminOrder) error {
-	short, cancel := context.WithTimeout(ctx, dialTimeout)
+func (n *Node) addMember(ctx context.Context, o adminRequest) error {
+	short, cancel := context.WithTimeout(ctx, transport.DialTimeout)
 	defer cancel()
-	r, err := n.askReport(short, o.Address)
+	r, err := n.fetchStatus(short, o.Address)
 	if err != nil {
 		return fmt.Errorf("the node at %s does not answer: %w", o.Address, err)
 	}
-	own := n.fsm.known.Load().ClusterID
+	own := n.fsm.cluster.Load().ClusterID
 	switch {
 	case nodeName(r.ID) != o.Node:
 		return fmt.Errorf("the node at %s is '%s', not '%s'", o.Address, nodeName(r.ID), o.Node)
 	case r.ClusterID != "" && r.ClusterID != own:
 		return fmt.Errorf("the node at %s belongs to the cluster %s; start it with an empty --dir to have it here", o.Address, r.ClusterID)
 	}
-	err = n.admit(ctx, joinRequest{ID: r.ID, Address: o.Address, Member: member{Node: o.Node, Client: r.Client, Spare: o.Spare}})
-	if err != nil || !o.Spare {
+	err = n.handleJoin(ctx, joinRequest{ID: r.ID, Address: o.Address, Member: member{Node: o.Node, Client: r.Client, Nonvoter: o.Nonvoter, Formats: r.Formats}})
+	if err != nil || !o.Nonvoter {
 		return err
 	}
 	for _, s := range n.servers() {
 		if s.ID == r.ID && s.Suffrage == raft.Voter {
-			if err := n.mayLose(ctx, s.ID); err != nil {
+			if err := n.canRemoveVoter(ctx, s.ID); err != nil {
 				return err
 			}
 			return n.await(ctx, func() error { return n.raft.DemoteVoter(s.ID, 0, changeTimeout).Error() })
@@ -181,25 +210,48 @@ func (n *Node) addMember(ctx context.Context, o adminOrder) error {
 	return nil
 }
 
-// removeMember ends a membership, unless what is left could not decide.
+// removeMember ends a membership, unless the remaining members could not decide.
 func (n *Node) removeMember(ctx context.Context, node string) error {
 	s, err := n.member(node)
 	if err != nil {
 		return err
 	}
-	if err := n.mayLose(ctx, s.ID); err != nil {
+	if err := n.canRemoveVoter(ctx, s.ID); err != nil {
 		return err
+	}
+	if s.ID == n.id {
+		return n.leaveRemovalToNext(ctx)
 	}
 	if err := n.beginChange(ctx); err != nil {
 		return err
 	}
 	defer n.endChange()
-	if err := n.note(ctx, s.ID, nil); err != nil {
+	if err := n.writeMember(ctx, s.ID, nil); err != nil {
 		return err
 	}
 	n.log.Info("removed member", "id", s.ID)
 	return n.await(ctx, func() error { return n.raft.RemoveServer(s.ID, 0, changeTimeout).Error() })
 }
+
+// leaveRemovalToNext transfers leadership to another node, which then removes this one: errHandedOver sends the
+// caller there. A leader that removed itself could not make sure that the others learn of it.
+func (n *Node) leaveRemovalToNext(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
+	defer cancel()
+	if err := n.await(ctx, func() error { return n.transfer("") }); err != nil {
+		return fmt.Errorf("the node leads, and could not transfer leadership before its removal: %w", err)
+	}
+	for ctx.Err() == nil {
+		moved := n.leaderChanged.Wait()
+		if n.leaderAddress() != "" {
+			return errHandedOver
+		}
+		notifier.Pause(ctx, moved, 20*time.Millisecond) // another node's status may name the leader too
+	}
+	return ErrNoLeader
+}
+
+var errHandedOver = errors.New("the leader to be removed has transferred leadership: ask the next leader")
 
 func (n *Node) member(node string) (raft.Server, error) {
 	for _, s := range n.servers() {
@@ -210,11 +262,11 @@ func (n *Node) member(node string) (raft.Server, error) {
 	return raft.Server{}, fmt.Errorf("there is no member '%s'; RAFT NODES lists those there are", node)
 }
 
-// mayLose refuses to take the vote from a member if those left that answer, now, would be no majority.
-func (n *Node) mayLose(ctx context.Context, id raft.ServerID) error {
-	alive := map[raft.ServerID]bool{n.id: true}
-	for _, r := range n.askAll(ctx, dialTimeout) {
-		alive[r.ID] = true
+// canRemoveVoter returns an error if the remaining voters that answer and have the state would be no majority.
+func (n *Node) canRemoveVoter(ctx context.Context, id raft.ServerID) error {
+	useful := map[raft.ServerID]bool{n.id: true}
+	for _, r := range n.fetchAllStatuses(ctx, transport.DialTimeout) {
+		useful[r.ID] = n.isNearlyCaughtUp(r)
 	}
 	voters, answering, votes := 0, 0, false
 	for _, s := range n.servers() {
@@ -224,7 +276,7 @@ func (n *Node) mayLose(ctx context.Context, id raft.ServerID) error {
 			votes = true
 		default:
 			voters++
-			if alive[s.ID] {
+			if useful[s.ID] {
 				answering++
 			}
 		}
@@ -235,7 +287,7 @@ func (n *Node) mayLose(ctx context.Context, id raft.ServerID) error {
 	case voters == 0:
 		return errors.New("it is the last member with a vote, and a cluster without one decides nothing")
 	case answering <= voters/2:
-		return fmt.Errorf("of the %d voting members that would be left only %d answer, which is no majority: the cluster would stop deciding", voters, answering)
+		return fmt.Errorf("only %d of the %d remaining voters answer and have the state, which is no majority: the cluster would stop deciding", answering, voters)
 	}
 	return nil
 }

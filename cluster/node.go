@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
-	"math"
 	"net"
 	"slices"
 	"sync"
@@ -15,34 +14,13 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/forward"
+	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/raftstore"
+	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 )
-
-// Options are what a node is made with.
-type Options struct {
-	Node            string   // its name, the same at every start; no other node has it
-	Listen          string   // where it takes connections from other nodes
-	Advertise       string   // how they reach it; one of Peers
-	Peers           []string // where the nodes are to be found that form the cluster
-	BootstrapExpect int      // form a cluster once so many nodes have met; 0 only joins one
-	Client          string   // where clients reach this node, for others to tell them
-
-	Store *engine.Store // empty
-	Disk  Disk
-	Log   *slog.Logger
-
-	Heartbeat     time.Duration // followers elect another leader when they have not heard of it for this long, at least
-	DecideTimeout time.Duration // no call takes longer
-	DiskTimeout   time.Duration // a leader whose log takes longer for one write gives up
-	LogBytes      int64         // of the log before a snapshot takes its place
-	MeetEvery     time.Duration // how often nodes ask each other how they are; 0 for a second
-
-	Network Network          // nil for TCP without TLS
-	Wall    func() time.Time // this node's own clock; nil for the system's
-
-	// SinceBoot is how long the machine has been up, and a name of this boot; nil for the system's.
-	SinceBoot func() (boot string, up time.Duration)
-}
 
 // Node is one node of a cluster. Open makes one, Close ends it.
 type Node struct {
@@ -53,48 +31,52 @@ type Node struct {
 	disk  Disk
 	clock *clock
 
-	fsm       *fsm
-	raft      *raft.Raft
-	transport *raft.NetworkTransport
-	logs      *watchedLog
-	peers     *peers
-	proposer  *proposer
-	forwarder *forwarder
-	waits     waitlist
-	counts    *counts
+	fsm           *fsm
+	raft          *raft.Raft
+	transport     *transport.RaftTransport
+	running       atomic.Bool // Raft has started
+	logs          *watchedLog
+	peers         *transport.Peers
+	formats       formats
+	proposer      *proposer
+	forwarder     *forward.Client
+	leaderChanged notifier.Notifier // broadcasts when another node leads, or none
+	pendingCalls  call.WaitList
+	metrics       *metrics
 
-	reign atomic.Pointer[reign] // while this node leads
+	leadership atomic.Pointer[leadership] // while this node leads
 	// After leadership was offered to another node, that one may be elected before the others' time is out. So while an
 	// offer is open, which Raft may only carry out when this node leads the next time, and until barred on the monotonic
 	// clock, the lease is not renewed.
-	offers atomic.Int64
-	barred atomic.Int64
+	offers           atomic.Int64
+	leaseBarredUntil atomic.Int64
 
-	links    atomic.Int64  // connections over which other nodes forward calls
-	changing chan struct{} // holds one token while members are being changed
-	tuning   sync.Mutex    // while Raft's settings are being changed
+	forwarded *forward.Server // calls of other nodes
+	changing  chan struct{}   // holds one token while members are being changed
+	pledging  sync.Mutex      // while this node gives its pledge, or gathers others'
+	reloading sync.Mutex      // while Raft's settings are being changed
 
-	remembered string                 // the cluster's id as it was kept at the last run
-	kept       string                 // and at this one; this and the next belong to keepCompany
-	clockKept  int64                  // the fsm's time when the clock was kept last
-	lastLeader atomic.Pointer[string] // where the last leader known was
+	savedClusterID     string                 // the cluster's id as it was kept at the last run
+	persistedClusterID string                 // and at this one; this and the next two belong to keepNotes
+	lastSavedClock     raftstore.SavedClock   // as it was kept last
+	lastSavedTime      int64                  // the fsm's time then
+	lastLeader         atomic.Pointer[string] // where the last leader known was
 
 	lastSnapshot atomic.Uint64 // index of the log
+	withdrew     atomic.Int64  // when this node last withdrew from leadership, on the monotonic clock, or never
+	caughtUp     atomic.Int64  // when, on the monotonic clock, the leader had no more than this node had soon after
 
-	mu      sync.Mutex
-	reports map[raft.ServerID]report // the last of each other node
-	said    map[string]time.Duration // when logOnce said what
-	ending  bool                     // Raft is not asked anything any more
+	mu           sync.Mutex
+	peerStatuses map[raft.ServerID]peerStatus // the last of each other node
+	said         map[string]time.Duration     // when logOnce said what
+	ending       bool                         // the node is being closed: ask Raft nothing
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	ended  sync.WaitGroup
-	asked  sync.WaitGroup // questions that Raft has not answered
-	failed chan error
+	ctx         context.Context
+	cancel      context.CancelFunc
+	ended       sync.WaitGroup
+	outstanding sync.WaitGroup // questions that Raft has not answered
+	failed      chan error
 }
-
-// raftTimeout bounds one message of Raft's.
-const raftTimeout = 2 * time.Second
 
 // Open starts a node: it reads its log, and looks for the others in the background.
 func Open(o Options) (*Node, error) {
@@ -102,7 +84,7 @@ func Open(o Options) (*Node, error) {
 		o.MeetEvery = time.Second
 	}
 	if o.Network == nil {
-		o.Network = TCP{}
+		o.Network = transport.TCP{}
 	}
 	if o.Wall == nil {
 		o.Wall = time.Now
@@ -110,113 +92,68 @@ func Open(o Options) (*Node, error) {
 	if o.SinceBoot == nil {
 		o.SinceBoot = sinceBoot
 	}
+	if o.additions == nil {
+		o.additions = additions
+	}
 	if !slices.Contains(o.Peers, o.Advertise) {
 		return nil, fmt.Errorf("--cluster-peers does not contain this node's own address, %s: give every node the same list of all of them", o.Advertise)
 	}
-	id, err := o.Disk.Identity(o.Node)
+	incarnation, err := o.Disk.Incarnation(o.Node)
 	if err != nil {
 		return nil, err
 	}
 	n := &Node{
-		opt: o, id: id, disk: o.Disk, log: o.Log.With("node", o.Node), seed: maphash.MakeSeed(), clock: newClock(o.Wall), counts: newCounts(),
-		reports: map[raft.ServerID]report{}, said: map[string]time.Duration{}, failed: make(chan error, 1), changing: make(chan struct{}, 1), forwarder: newForwarder(),
+		opt: o, id: serverID(o.Node, incarnation), disk: o.Disk, log: o.Log.With("node", o.Node), seed: maphash.MakeSeed(), clock: newClock(o.Wall), metrics: newMetrics(), formats: newFormats(o.additions),
+		peerStatuses: map[raft.ServerID]peerStatus{}, said: map[string]time.Duration{}, failed: make(chan error, 1), changing: make(chan struct{}, 1), forwarder: forward.NewClient(),
+	}
+	n.caughtUp.Store(never)
+	n.withdrew.Store(never)
+	if o.Passed != nil {
+		n.clock.passed = o.Passed
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
-	if text, err := o.Disk.Stable().Get(rememberedKey); err == nil { // an error is all it says when there is none
-		n.remembered = string(text)
+	if text, err := o.Disk.Stable().Get(raftstore.ClusterIDKey); err == nil { // Get returns an error for a missing value
+		n.savedClusterID = string(text)
 	}
-	n.recallClock()
+	n.restoreClock()
 	n.connectParts()
-	if err := n.peers.listen(o.Listen); err != nil {
+	if err := n.peers.Listen(o.Listen); err != nil {
 		return nil, err
 	}
 	if err := n.startRaft(); err != nil {
-		n.peers.halt()
+		n.peers.Halt()
 		return nil, err
 	}
-	for _, run := range []func(context.Context){n.followLeadership, n.keepCompany, n.promote, n.watchDisk, n.trimLog, n.endLate, n.passTime, n.suspect, n.forwarder.run} {
+	for _, run := range []func(context.Context){n.followLeadership, n.discoverLoop, n.persistLoop, n.promote, n.watchDisk, n.watchEntries, n.watchProgress, n.compactLog, n.expireCalls, n.proposeTicks, n.hastenElection, n.forwarder.Run} {
 		n.ended.Go(func() { run(n.ctx) })
 	}
 	n.proposer.ended.Go(n.proposer.run)
-	n.peers.ended.Go(n.peers.run)
+	n.peers.Start()
 	return n, nil
 }
 
-// connectParts makes what calls each other.
+// connectParts creates the parts that call each other.
 func (n *Node) connectParts() {
-	n.peers = &peers{
-		network: n.opt.Network, address: n.opt.Advertise, log: n.log, hello: n.greeting, known: n.idAt,
-		leads: func() bool { return n.raft.State() == raft.Leader },
-		serve: map[byte]func(net.Conn){forCalls: n.serveCalls, forControl: n.serveControl},
-	}
-	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.stamp, n.forwarder.back, &n.asked)
-	n.proposer.counts = n.counts
-	n.fsm = &fsm{store: n.opt.Store, clock: n.clock, own: n.proposer.take, ownID: n.proposer.id, log: n.log, fail: n.fail, counts: n.counts}
-	n.fsm.known.Store(&register{Members: map[raft.ServerID]member{}})
-	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.mono}
-	n.forwarder.peers, n.forwarder.clock, n.forwarder.counts, n.forwarder.grace = n.peers, n.clock, n.counts, n.opt.Heartbeat/2
-	n.forwarder.leader = func() string {
-		if n.reign.Load() != nil {
-			return ""
-		}
-		return n.leaderAddress()
-	}
-	n.forwarder.decide = func(c *call) bool {
-		if n.deciding() == nil {
-			return false
-		}
-		if !n.proposer.add(c) {
-			n.counts.failed(c.fail(engine.Overloaded))
-		}
-		return true
-	}
-}
-
-func (n *Node) startRaft() error {
-	logger := newRaftLogger(n.log)
-	config := raft.DefaultConfig()
-	config.LocalID = n.id
-	config.Logger = logger
-	config.HeartbeatTimeout, config.ElectionTimeout = n.opt.Heartbeat, n.opt.Heartbeat
-	// How long a leader that reaches no majority goes on trying: no shorter than others wait before they elect another, or
-	// a moment without processor time would cost an election. It decides nothing meanwhile, as nothing is committed, and
-	// answers nothing without its lease, which is ours and not this.
-	config.LeaderLeaseTimeout = n.opt.Heartbeat * 9 / 10
-	config.CommitTimeout = n.opt.Heartbeat / 6
-	config.SnapshotThreshold = math.MaxUint64 >> 1 // trimLog counts bytes instead
-	config.SnapshotInterval = time.Hour
-	config.TrailingLogs = minTrailing
-	config.NoLegacyTelemetry = true
-	stream := raftStream{n.peers}
-	// One message to a follower at a time: entries grow instead of queueing. Raft's pipeline brings nothing beside that, and
-	// a node that ends while its pipeline is full never does.
-	n.transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: stream, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: raftTimeout, Logger: logger, MsgpackUseNewTimeFormat: true,
+	n.connectForwarding()
+	n.transport = &transport.RaftTransport{Ctx: n.ctx, RetryEvery: n.opt.Heartbeat / 3, Mono: n.clock.mono, IsDue: n.replicatesTo}
+	n.peers = transport.New(transport.Config{
+		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log, MaxUnauthenticated: n.opt.Unauthenticated,
+		Hello: n.helloTo, Known: n.idAt, OnConnect: n.transport.NoteConnected,
+		Leads: func() bool { return n.raft.State() == raft.Leader },
+		Check: func(theirs transport.Hello) error { return n.checkFormats(theirs.From, formatVersion(theirs.Formats)) },
+		Serve: map[transport.Purpose]func(net.Conn){transport.ForCalls: n.forwarded.Serve, transport.ForRPC: n.serveRPC},
 	})
-	cache, err := raft.NewLogCache(64, n.logs)
-	if err != nil {
-		return err
-	}
-	n.raft, err = raft.NewRaft(config, n.fsm, cache, n.disk.Stable(), n.disk.Snapshots(), n.transport)
-	if err != nil {
-		return errors.Join(fmt.Errorf("the cluster's log: %w", err), n.transport.Close())
-	}
-	n.raft.RegisterObserver(raft.NewObserver(nil, false, n.leaderMoved))
-	return nil
+	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.stamp, n.forwarder.Requeue, &n.outstanding)
+	n.proposer.metrics, n.proposer.lateAfter = n.metrics, max(n.opt.DecideTimeout/2, n.opt.Heartbeat)
+	n.fsm = &fsm{store: n.opt.Store, clock: n.clock, takeEntry: n.proposer.takeEntry, ownID: n.proposer.id, log: n.log, fail: n.fail, metrics: n.metrics, knows: n.formats.newest}
+	n.fsm.cluster.Store(&clusterState{Members: map[raft.ServerID]member{}})
+	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.mono, late: n.proposer.lateAfter}
+	n.logs.slow.Store(never)
 }
 
-// leaderMoved is a filter of Raft's observations, which is called at once and takes no time: nothing is to be delivered.
-func (n *Node) leaderMoved(o *raft.Observation) bool {
-	switch o.Data.(type) {
-	case raft.LeaderObservation, raft.RaftState:
-		n.forwarder.moved.ring()
-	}
-	return false
-}
-
-// fail is called when this node cannot carry out the log any further.
+// fail is called when this node cannot apply the log further.
 func (n *Node) fail(err error) {
-	n.log.Error("this node cannot go on", "error", err)
+	n.log.Error("this node cannot continue", "error", err)
 	select {
 	case n.failed <- err:
 	default:
@@ -235,33 +172,33 @@ func (n *Node) Now() int64 {
 	return n.opt.Wall().UnixNano()
 }
 
-// Sweep is [engine.Store.Sweep] at the time of the last entry applied: what is as good as new then is so for every entry to
-// come. What this node's own clock says does not count, as a leader's may be behind it.
+// Sweep is [engine.Store.Sweep] at the time of the last entry applied: a key that is expired then is expired for
+// every later entry. This node's own clock does not count, because a later leader's clock may be behind it.
 func (n *Node) Sweep(_ int64, count int) (looked, dropped int) {
 	return n.opt.Store.Sweep(n.fsm.now.Load(), count)
 }
 
-// greeting is what this node says of itself on a connection.
-func (n *Node) greeting(to raft.ServerID) greeting {
-	return greeting{From: n.id, To: to, Cluster: n.clusterID()}
+// helloTo is this node's part of a handshake.
+func (n *Node) helloTo(to raft.ServerID) transport.Hello {
+	return transport.Hello{From: n.id, To: to, Cluster: n.clusterID(), Formats: uint32(n.formats.stated())}
 }
 
-// endLate ends calls that have taken too long.
-func (n *Node) endLate(ctx context.Context) {
+// expireCalls ends calls that have exceeded the decide timeout.
+func (n *Node) expireCalls(ctx context.Context) {
 	every(ctx, n.opt.DecideTimeout/50, func() {
-		for _, c := range n.waits.overdue(n.clock.mono() - n.opt.DecideTimeout) {
-			n.counts.failed(c.fail(engine.NoLeader))
+		for _, c := range n.pendingCalls.Expired(n.clock.mono() - n.opt.DecideTimeout) {
+			n.metrics.countFailure(c.Fail(engine.NoLeader))
 		}
 	})
 }
 
-// passTime has a leader write the time into the log when nothing else is being written and there are limiters that wait
-// for it: every node then drops those that are as good as new, and knows the time should it come to lead.
-func (n *Node) passTime(ctx context.Context) {
+// proposeTicks makes a leader write the time into the log when nothing else is written and there are limiters that
+// may expire: then every node drops the expired ones, and knows the time in case it becomes leader.
+func (n *Node) proposeTicks(ctx context.Context) {
 	last := int64(0)
 	every(ctx, tickEvery, func() {
-		entries := n.counts.entries.Load()
-		if n.deciding() != nil && entries == last && n.opt.Store.Len() > 0 {
+		entries := n.metrics.entries.Load()
+		if n.activeLeadership() != nil && entries == last && n.opt.Store.Len() > 0 {
 			n.proposer.addOther(kindTick, nil)
 		}
 		last = entries
@@ -272,22 +209,22 @@ const tickEvery = time.Second
 
 // Close ends the node. HandOver before it spares clients the wait for an election.
 func (n *Node) Close() error {
-	n.reign.Store(nil)
+	n.leadership.Store(nil)
 	n.cancel()
 	n.proposer.halt()
 	n.letAnswer()
 	err := n.raft.Shutdown().Error()
-	n.peers.halt()
+	n.peers.Halt()
 	err = errors.Join(err, n.transport.Close())
 	n.ended.Wait()
 	n.proposer.ended.Wait()
-	for _, c := range n.waits.close() {
-		n.counts.failed(c.fail(engine.NoLeader))
+	for _, c := range n.pendingCalls.Close() {
+		n.metrics.countFailure(c.Fail(engine.NoLeader))
 	}
 	return errors.Join(err, n.disk.Close())
 }
 
-// letAnswer gives Raft a moment to answer what it was asked: once it is shut down, it leaves some questions open for ever.
+// letAnswer gives Raft a moment for its outstanding answers: after its shutdown some futures never complete.
 func (n *Node) letAnswer() {
 	n.mu.Lock()
 	n.ending = true
@@ -295,7 +232,7 @@ func (n *Node) letAnswer() {
 	answered := make(chan struct{})
 	go func() {
 		n.proposer.ended.Wait() // it asks no more then
-		n.asked.Wait()
+		n.outstanding.Wait()
 		close(answered)
 	}()
 	select {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -17,36 +18,42 @@ const (
 	fullEntryBytes = 24 << 10
 	// entriesInFlight is how many entries are proposed and not yet decided. A second one is written while the first is
 	// being replicated, which is worth it on slow disks; but it is proposed only when it is full. Otherwise both would be
-	// half as large, and what an entry costs on each node hardly depends on its size: three nodes on two cores then
+	// half as large, and the cost of an entry on each node hardly depends on its size: three nodes on two cores then
 	// decided a sixth less with pipelines of 16 and a tenth less without.
 	entriesInFlight = 2
-	// maxQueuedBytes bounds what waits to be proposed; beyond it calls are refused.
+	// maxQueuedBytes bounds the calls that wait to be proposed, in bytes; further calls are refused.
 	maxQueuedBytes = 64 << 20
 )
 
 // proposer packs calls into entries. Calls wait in the open entry while earlier ones are under way, so entries grow with
 // the load; a call that comes alone is proposed at once.
 type proposer struct {
-	id    uint64 // of this process, so that it knows its own entries in the log again
-	apply func(entry []byte) raft.ApplyFuture
-	stamp func() int64
-	back  func(*call) // takes calls that were certainly not decided
+	id      uint64 // of this process, to recognise its own entries in the log
+	apply   func(entry []byte) raft.ApplyFuture
+	stamp   func() int64
+	requeue func(*call.Call) // receives calls that were certainly not decided
 
-	counts *counts
+	metrics *metrics
 
-	mu       sync.Mutex
-	queue    []*entry // the last one is open
-	room     int      // for which a new entry is made: what the last one took, and a little more
-	bytes    int
-	inFlight map[uint64]*entry
-	writer   engine.OpWriter
-	last     uint64
-	underWay int // entries proposed and not yet decided
+	mu         sync.Mutex
+	queue      []*entry // the last one is open
+	room       int      // capacity of a new entry: the last one's size and a little more
+	bytes      int
+	inFlight   map[uint64]*entry
+	writer     engine.OpWriter
+	last       uint64
+	proposedAt []time.Time // when each entry was proposed that is not yet decided
 
-	wake  chan struct{}
-	stop  chan struct{}
-	ended sync.WaitGroup
-	asked *sync.WaitGroup // what Raft still has to answer
+	// An entry is late that takes longer than lateAfter. lateInRow is how many were, one behind the other, until the last
+	// decided, and lateSince when the first of them was proposed.
+	lateAfter time.Duration
+	lateInRow int
+	lateSince time.Time
+
+	wake        chan struct{}
+	stop        chan struct{}
+	ended       sync.WaitGroup
+	outstanding *sync.WaitGroup // Raft's futures without a result
 }
 
 // entry is one entry of the log on its way: calls[i] is the i-th group.
@@ -54,36 +61,44 @@ type entry struct {
 	number uint64
 	kind   byte
 	buf    []byte
-	calls  []*call
+	calls  []*call.Call
+	began  time.Time  // when it was proposed
 	done   chan error // of an entry that is no decision
 }
 
-func newProposer(apply func([]byte) raft.ApplyFuture, stamp func() int64, back func(*call), asked *sync.WaitGroup) *proposer {
+func newProposer(apply func([]byte) raft.ApplyFuture, stamp func() int64, back func(*call.Call), asked *sync.WaitGroup) *proposer {
 	return &proposer{
-		id: rand.Uint64(), apply: apply, stamp: stamp, back: back, asked: asked, inFlight: map[uint64]*entry{},
+		id: rand.Uint64(), apply: apply, stamp: stamp, requeue: back, outstanding: asked, inFlight: map[uint64]*entry{},
 		wake: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 }
 
-// add queues a call. It reports false if there is no room.
-func (p *proposer) add(c *call) bool {
+// add queues a call. A status other than OK says why it is not taken.
+func (p *proposer) add(c *call.Call) engine.Status {
+	status := p.pack(c)
+	if status == engine.OK {
+		p.signal()
+	}
+	return status
+}
+
+// pack appends a call to the open entry.
+func (p *proposer) pack(c *call.Call) (status engine.Status) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.bytes > maxQueuedBytes {
-		p.mu.Unlock()
-		return false
+		return engine.Overloaded
 	}
 	e := p.open()
 	before := len(e.buf)
-	if c.group != nil { // it was refused elsewhere before
-		e.buf = append(e.buf, c.group...)
-	} else {
-		e.buf = appendGroup(e.buf, &p.writer, c.batch, c.which)
+	if c.Group != nil { // it was refused elsewhere before
+		e.buf = append(e.buf, c.Group...)
+	} else if e.buf, status = call.PackGroup(e.buf, &p.writer, c.Batch, c.Unanswered); status != engine.OK {
+		return status
 	}
 	e.calls = append(e.calls, c)
 	p.bytes += len(e.buf) - before
-	p.mu.Unlock()
-	p.signal()
-	return true
+	return engine.OK
 }
 
 // open returns the entry that is being filled. The caller holds mu.
@@ -96,7 +111,7 @@ func (p *proposer) open() *entry {
 	return e
 }
 
-// addOther queues an entry that is no decision; done is told how it went.
+// addOther queues an entry about the cluster itself; done receives the outcome.
 func (p *proposer) addOther(kind byte, body []byte) (done <-chan error) {
 	e := &entry{kind: kind, buf: append(make([]byte, entryHead), body...), done: make(chan error, 1)}
 	p.mu.Lock()
@@ -117,18 +132,15 @@ func (p *proposer) signal() {
 func (p *proposer) run() {
 	for e := p.next(); e != nil; e = p.next() {
 		stampEntry(e.buf, e.kind, p.stamp(), p.id, e.number)
-		began := time.Now()
 		future := p.apply(e.buf)
-		p.counts.proposed.Add(1)
-		p.asked.Go(func() {
+		p.metrics.proposed.Add(1)
+		p.outstanding.Go(func() {
 			err := future.Error()
 			if err == nil {
-				p.counts.latency.observe(time.Since(began))
+				p.metrics.latency.observe(time.Since(e.began))
 			}
 			p.finish(e, err)
-			p.mu.Lock()
-			p.underWay--
-			p.mu.Unlock()
+			p.recordOutcome(e, err)
 			p.signal()
 		})
 	}
@@ -140,7 +152,7 @@ func (p *proposer) next() *entry {
 	for {
 		p.mu.Lock()
 		isFull := len(p.queue) > 1 // the first of several is no longer filled
-		if len(p.queue) > 0 && (p.underWay == 0 || isFull && p.underWay < entriesInFlight) {
+		if len(p.queue) > 0 && (len(p.proposedAt) == 0 || isFull && len(p.proposedAt) < entriesInFlight) {
 			e := p.queue[0]
 			p.queue = append(p.queue[:0], p.queue[1:]...)
 			p.bytes -= len(e.buf) - entryHead
@@ -153,7 +165,8 @@ func (p *proposer) next() *entry {
 			p.last++
 			e.number = p.last
 			p.inFlight[e.number] = e
-			p.underWay++
+			e.began = time.Now()
+			p.proposedAt = append(p.proposedAt, e.began)
 			p.mu.Unlock()
 			return e
 		}
@@ -166,15 +179,15 @@ func (p *proposer) next() *entry {
 	}
 }
 
-// drop marks the calls as sent and takes out those that were given up while they waited: they have been told that nothing
-// was taken.
+// drop marks the calls as sent and removes those that were given up while they waited: they were answered as not
+// taken.
 func (e *entry) drop() {
 	if e.kind != kindDecisions {
 		return
 	}
 	kept, buf := e.calls[:0], e.buf[:entryHead]
-	e.eachGroup(func(c *call, group []byte) {
-		if c.send() {
+	e.eachGroup(func(c *call.Call, group []byte) {
+		if c.Send() {
 			kept = append(kept, c)
 			buf = append(buf, group...) // onto itself until one was left out
 		}
@@ -184,10 +197,10 @@ func (e *entry) drop() {
 }
 
 // eachGroup calls visit for every call with its bytes in the entry.
-func (e *entry) eachGroup(visit func(c *call, group []byte)) {
+func (e *entry) eachGroup(visit func(c *call.Call, group []byte)) {
 	body := e.buf[entryHead:]
 	for _, c := range e.calls {
-		_, rest, err := nextGroup(body)
+		_, rest, err := call.NextGroup(body)
 		if err != nil {
 			panic("cluster: an entry that was just written does not read: " + err.Error())
 		}
@@ -197,8 +210,8 @@ func (e *entry) eachGroup(visit func(c *call, group []byte)) {
 	}
 }
 
-// take hands over the calls of one of this process's entries that is being carried out; they are the caller's to answer.
-func (p *proposer) take(number uint64) *entry {
+// takeEntry removes and returns one of this process's entries in flight; the caller must answer its calls.
+func (p *proposer) takeEntry(number uint64) *entry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.inFlight[number]
@@ -206,9 +219,9 @@ func (p *proposer) take(number uint64) *entry {
 	return e
 }
 
-// finish is called when an entry's fate is known as far as it will be.
+// finish is called once Raft has reported an entry's outcome, which may be unknown.
 func (p *proposer) finish(e *entry, err error) {
-	e2 := p.take(e.number) // nil if the fsm has answered its calls
+	e2 := p.takeEntry(e.number) // nil if the fsm has answered its calls
 	if e.done != nil {
 		e.done <- err
 	}
@@ -217,9 +230,9 @@ func (p *proposer) finish(e *entry, err error) {
 	case err == nil: // it was applied by restoring a snapshot, and with it the results are gone
 		p.failAll(e, engine.Uncertain)
 	case notTaken(err):
-		e.eachGroup(func(c *call, group []byte) {
-			if c.group = group; c.unsend() {
-				p.giveBack(c)
+		e.eachGroup(func(c *call.Call, group []byte) {
+			if c.Group = group; c.Unsend() {
+				p.requeueCall(c)
 			}
 		})
 	default:
@@ -227,17 +240,17 @@ func (p *proposer) finish(e *entry, err error) {
 	}
 }
 
-func (p *proposer) giveBack(c *call) {
-	if c.back != nil {
-		c.back(c)
+func (p *proposer) requeueCall(c *call.Call) {
+	if c.Requeue != nil {
+		c.Requeue(c)
 		return
 	}
-	p.back(c)
+	p.requeue(c)
 }
 
 func (p *proposer) failAll(e *entry, status engine.Status) {
 	for _, c := range e.calls {
-		p.counts.failed(c.fail(status))
+		p.metrics.countFailure(c.Fail(status))
 	}
 }
 

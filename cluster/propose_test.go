@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -22,8 +24,8 @@ func (q openQuestion) Error() error { return <-q.answer }
 // asking is a node of which Raft has been asked one question.
 func asking(q openQuestion) (n *Node, done <-chan error) {
 	n = &Node{}
-	n.proposer = newProposer(func([]byte) raft.ApplyFuture { return q }, func() int64 { return 1 }, nil, &n.asked)
-	n.proposer.counts = newCounts()
+	n.proposer = newProposer(func([]byte) raft.ApplyFuture { return q }, func() int64 { return 1 }, nil, &n.outstanding)
+	n.proposer.metrics = newMetrics()
 	n.proposer.ended.Go(n.proposer.run)
 	done = n.proposer.addOther(kindTick, nil)
 	synctest.Wait()
@@ -43,7 +45,7 @@ func TestNodeEndsThoughRaftLeavesAQuestionOpen(t *testing.T) {
 		n.proposer.ended.Wait() // or the test hangs, as Close did
 
 		question.answer <- raft.ErrRaftShutdown
-		if err := <-done; err != raft.ErrRaftShutdown {
+		if err := <-done; !errors.Is(err, raft.ErrRaftShutdown) {
 			t.Errorf("the entry ended with %v", err)
 		}
 	})
@@ -82,13 +84,13 @@ func TestOnlyFullEntriesAreProposedTogether(t *testing.T) {
 			sizes = append(sizes, len(entry))
 			return question
 		}, func() int64 { return 1 }, nil, &asked)
-		p.counts = newCounts()
+		p.metrics = newMetrics()
 		p.ended.Go(p.run)
 		add := func(bytes int) {
 			t.Helper()
 			for range bytes / 1000 {
 				key := string(make([]byte, 960))
-				if !p.add(&call{batch: &engine.Batch{Ops: []engine.Op{acquire(key, 10, 1)}, Results: make([]engine.Result, 1), Done: func() {}}}) {
+				if p.add(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{acquire(key, 10, 1)}, Results: make([]engine.Result, 1), Done: func() {}}}) != engine.OK {
 					t.Fatal("no room")
 				}
 			}

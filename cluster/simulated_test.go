@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +15,9 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/memnet"
 )
 
 // memDisk is a Disk in memory, which can be slow or hang. It outlives the nodes that use it.
@@ -23,7 +26,7 @@ type memDisk struct {
 	snapshots *raft.InmemSnapshotStore
 	node      string
 	run       int // of wipes: a wiped disk is another incarnation
-	clock     savedClock
+	clock     raftstore.SavedClock
 
 	mu      sync.Mutex
 	delay   time.Duration
@@ -38,17 +41,17 @@ func (d *memDisk) Logs() raft.LogStore           { return d }
 func (d *memDisk) Stable() raft.StableStore      { return d }
 func (d *memDisk) Snapshots() raft.SnapshotStore { return d.snapshots }
 func (d *memDisk) Close() error                  { return nil }
-func (d *memDisk) Identity(node string) (raft.ServerID, error) {
+func (d *memDisk) Incarnation(node string) (string, error) {
 	if d.node == "" {
 		d.node = node
 	}
 	if d.node != node {
 		return "", errors.New("another node's disk")
 	}
-	return serverID(node, fmt.Sprint(d.run)), nil
+	return fmt.Sprint(d.run), nil
 }
-func (d *memDisk) SaveClock(c savedClock) error   { d.clock = c; return nil }
-func (d *memDisk) LoadClock() (savedClock, error) { return d.clock, nil }
+func (d *memDisk) SaveClock(c raftstore.SavedClock) error   { d.clock = c; return nil }
+func (d *memDisk) LoadClock() (raftstore.SavedClock, error) { return d.clock, nil }
 
 func (d *memDisk) StoreLog(l *raft.Log) error { return d.StoreLogs([]*raft.Log{l}) }
 func (d *memDisk) StoreLogs(logs []*raft.Log) error {
@@ -80,12 +83,14 @@ func (d *memDisk) hang() (release func()) {
 
 // simulated is a cluster in memory, inside a synctest bubble.
 type simulated struct {
-	t     *testing.T
-	net   *memNet
-	names []string
-	nodes map[string]*Node
-	disks map[string]*memDisk
-	log   *slog.Logger
+	t      *testing.T
+	net    *memnet.Net
+	names  []string
+	expect int // of which form the cluster; 0 for all
+	nodes  map[string]*Node
+	disks  map[string]*memDisk
+	known  map[string][]addition // the additions that a node knows; nil for those of this build
+	log    *slog.Logger
 
 	skewMu sync.Mutex
 	skew   map[string]time.Duration
@@ -96,8 +101,8 @@ var simLog = os.Getenv("STINT_SIM_LOG") != ""
 
 func simulate(t *testing.T, names ...string) *simulated {
 	t.Helper()
-	s := &simulated{t: t, net: newMemNet(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
-	var out io.Writer = io.Discard
+	s := &simulated{t: t, net: memnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]addition{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
+	out := io.Discard
 	if simLog {
 		out = os.Stderr
 	}
@@ -123,10 +128,10 @@ func (s *simulated) start(name string) *Node {
 
 func (s *simulated) options(name, address string, disk Disk) Options {
 	return Options{
-		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: len(s.names), Client: "client-" + name,
-		Store: engine.New(engine.Options{Shards: 4, Governed: true}), Disk: disk, Log: s.log,
+		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
+		Store: engine.New(engine.Config{Shards: 4, Replicated: true}), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20,
-		Network: s.net.of(address), Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
+		Network: s.net.Of(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano())
 		},
@@ -177,7 +182,7 @@ func (s *simulated) leader() *Node {
 	s.t.Helper()
 	for round := range 3000 {
 		for _, n := range s.nodes {
-			if r := n.reign.Load(); r != nil && (r.holds(n.clock.mono()) || round > 1000 && n.offers.Load() > 0) {
+			if r := n.leadership.Load(); r != nil && (r.hasLease(n.clock.mono()) || round > 1000 && n.offers.Load() > 0) {
 				return n
 			}
 		}

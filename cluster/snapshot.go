@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/persistence"
 )
@@ -19,7 +20,7 @@ import (
 //
 //	8  "STINTFSM"
 //	4  version of this head
-//	4  length n of what follows
+//	4  length n of the next field
 //	n  JSON: the cluster's id, its members, its time
 //	4  CRC-32C of all before
 const (
@@ -29,16 +30,17 @@ const (
 )
 
 type snapshotHead struct {
-	register
-	Now int64 `json:"now"`
+	clusterState
+	Now     int64  `json:"now"`
+	Applied uint64 `json:"applied,omitempty"` // index of the last entry in it; 0 in those of version 0.1.0
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// frozen is the state at one entry of the log, while it is being written. Decisions go on.
-type frozen struct {
+// fsmSnapshot is the state at one entry of the log, while it is being written. Decisions go on.
+type fsmSnapshot struct {
 	head  snapshotHead
-	store *engine.Frozen
+	store *engine.Snapshot
 }
 
 // Snapshot implements raft.FSM.
@@ -46,11 +48,11 @@ func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
 	if f.broken != nil {
 		return nil, f.broken
 	}
-	return &frozen{head: snapshotHead{*f.known.Load(), f.now.Load()}, store: f.store.Freeze()}, nil
+	return &fsmSnapshot{head: snapshotHead{*f.cluster.Load(), f.now.Load(), f.applied.Load()}, store: f.store.Snapshot()}, nil
 }
 
 // Persist implements raft.FSMSnapshot.
-func (s *frozen) Persist(sink raft.SnapshotSink) error {
+func (s *fsmSnapshot) Persist(sink raft.SnapshotSink) error {
 	err := s.write(sink)
 	if err != nil {
 		return errors.Join(err, sink.Cancel())
@@ -59,9 +61,9 @@ func (s *frozen) Persist(sink raft.SnapshotSink) error {
 }
 
 // Release implements raft.FSMSnapshot.
-func (s *frozen) Release() { s.store.Release() }
+func (s *fsmSnapshot) Release() { s.store.Release() }
 
-func (s *frozen) write(to io.Writer) error {
+func (s *fsmSnapshot) write(to io.Writer) error {
 	text, err := json.Marshal(s.head)
 	if err != nil {
 		return err
@@ -101,14 +103,27 @@ func readSnapshotHead(from io.Reader) (head snapshotHead, err error) {
 	return head, err
 }
 
-// Restore implements raft.FSM: the state is replaced by a snapshot's.
+// Restore implements raft.FSM: it replaces the state by a snapshot's. If the snapshot cannot be read, the node cannot
+// continue: it must not decide with a part of the state.
 func (f *fsm) Restore(from io.ReadCloser) error {
 	defer from.Close()
+	if err := f.restore(from); err != nil {
+		f.broken = fmt.Errorf("a snapshot cannot be loaded: %w; %w", err, raftstore.ErrLostState)
+		f.fail(f.broken)
+		return f.broken
+	}
+	return nil
+}
+
+func (f *fsm) restore(from io.Reader) error {
 	f.loading.Store(true)
 	defer f.loading.Store(false)
 	in := bufio.NewReaderSize(from, 1<<20)
 	head, err := readSnapshotHead(in)
 	if err != nil {
+		return err
+	}
+	if err := checkUsed(head.Formats, f.knows); err != nil {
 		return err
 	}
 	f.store.Clear()
@@ -118,8 +133,9 @@ func (f *fsm) Restore(from io.ReadCloser) error {
 	if head.Members == nil {
 		head.Members = map[raft.ServerID]member{}
 	}
-	f.known.Store(&head.register)
+	f.cluster.Store(&head.clusterState)
 	f.now.Store(head.Now)
+	f.noteApplied(max(f.applied.Load(), head.Applied))
 	f.clock.observe(head.Now)
 	return nil
 }

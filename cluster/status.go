@@ -6,80 +6,24 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// State is the part a node plays at the moment.
-type State string
-
-// The states.
-const (
-	Starting  State = "starting"  // it belongs to no cluster yet
-	Follower  State = "follower"  // it follows a leader
-	Candidate State = "candidate" // it has no leader and asks to become it
-	Leader    State = "leader"    // it decides
-	Gone      State = "gone"      // it was removed, or has ended
-)
-
-// Status is the cluster as one node sees it. Counters are the node's own, since it was started.
-type Status struct {
-	ClusterID    string
-	Node         string
-	State        State
-	Term         uint64
-	LeaderNode   string
-	LastLeader   string // the leader's node, or that of the last one this node knew
-	LeaderAddr   string
-	LeaderClient string
-	LastContact  time.Duration // since the leader was heard of; 0 on the leader
-
-	LastLogIndex, CommitIndex, AppliedIndex, LastSnapshotIndex uint64
-
-	LogBytes    int64 // written to the log since the last snapshot
-	DiskStalled bool
-	Time        int64 // of the last entry applied, nanoseconds since the Unix epoch
-
-	Proposed      int64 // entries
-	Decisions     int64 // operations applied from the log
-	Settled       int64 // operations answered from applied state
-	Forwarded     int64 // calls
-	Uncertain     int64
-	NoLeader      int64
-	Overloaded    int64
-	LeaderChanges int64
-
-	LatencyBounds []time.Duration // of entries, from proposed to applied
-	LatencyCounts []int64         // one more than bounds
-	LatencySum    time.Duration
-
-	Members []MemberStatus
-}
-
-// MemberStatus is one node of the cluster.
-type MemberStatus struct {
-	Node, Addr, Client string
-	Voter, Leader      bool
-	Reachable          bool
-	AppliedIndex       uint64
-	LastContact        time.Duration
-}
-
-// Status is how the cluster is doing as this node knows it.
-func (n *Node) Status() Status {
-	known := n.fsm.known.Load()
-	s := Status{
-		ClusterID: known.ClusterID, Node: n.opt.Node, State: n.state(), Term: n.raft.CurrentTerm(),
-		LastLogIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(), AppliedIndex: n.raft.AppliedIndex(),
+// Status returns the cluster's status as this node sees it.
+func (n *Node) Status() clusterstatus.Status {
+	known := n.fsm.cluster.Load()
+	m := n.metrics
+	s := clusterstatus.Status{
+		ClusterID: known.ClusterID, NodeID: n.opt.Node, State: n.state(), Healthy: n.isHealthy(), Term: n.raft.CurrentTerm(),
+		LastLogIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(), AppliedIndex: n.fsm.applied.Load(), LastSnapshotIndex: n.lastSnapshot.Load(),
 		LogBytes: n.logs.bytes.Load(), DiskStalled: n.logs.stalled() > n.opt.DiskTimeout, Time: n.fsm.now.Load(),
-		Proposed: n.counts.proposed.Load(), Decisions: n.counts.decisions.Load(), Settled: n.counts.settled.Load(), Forwarded: n.counts.forwarded.Load(),
-		Uncertain: n.counts.uncertain.Load(), NoLeader: n.counts.noLeader.Load(), Overloaded: n.counts.overloaded.Load(), LeaderChanges: n.counts.leaderChanges.Load(),
-		LastSnapshotIndex: n.lastSnapshot.Load(),
-		LatencyBounds:     latencyBounds[:], LatencySum: time.Duration(n.counts.latency.sum.Load()),
-	}
-	for i := range n.counts.latency.counts {
-		s.LatencyCounts = append(s.LatencyCounts, n.counts.latency.counts[i].Load())
+		Entries: m.proposed.Load(), Decisions: m.decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), Forwarded: n.forwarder.Forwarded.Load(),
+		UncertainOutcomes: m.uncertain.Load(), NoLeaderOutcomes: m.noLeader.Load(), LeaderChanges: m.leaderChanges.Load(),
+		CommitLatency: m.latency.read(), FormatVersion: uint32(known.formats()),
 	}
 	leader := n.leaderAddress()
-	if s.State == Leader {
+	if s.State == clusterstatus.Leader {
 		leader = n.opt.Advertise
 	} else if leader != "" {
 		s.LastContact = time.Since(n.raft.LastContact())
@@ -91,110 +35,111 @@ func (n *Node) Status() Status {
 	for _, server := range n.servers() {
 		m := n.memberStatus(server, known)
 		if m.Addr == last {
-			s.LastLeader = m.Node
+			s.LastLeaderID = m.ID
 		}
 		if m.Addr == leader {
 			m.Leader = true
-			s.LeaderNode, s.LeaderAddr, s.LeaderClient = m.Node, m.Addr, m.Client
+			s.LeaderID, s.LeaderAddr, s.LeaderClientAddr = m.ID, m.Addr, m.ClientAddr
 		}
 		s.Members = append(s.Members, m)
 	}
 	return s
 }
 
-func (n *Node) memberStatus(server raft.Server, known *register) MemberStatus {
-	m := MemberStatus{Node: nodeName(server.ID), Addr: string(server.Address), Client: known.Members[server.ID].Client, Voter: server.Suffrage == raft.Voter}
+func (n *Node) memberStatus(server raft.Server, known *clusterState) clusterstatus.Member {
+	m := clusterstatus.Member{ID: nodeName(server.ID), Addr: string(server.Address), ClientAddr: known.Members[server.ID].Client, Voter: server.Suffrage == raft.Voter,
+		FormatVersion: uint32(known.Members[server.ID].Formats.orFirst())}
 	if server.ID == n.id {
-		m.Reachable, m.AppliedIndex = true, n.raft.AppliedIndex()
-	} else if r, heard := n.lastReport(server.ID); heard {
-		m.LastContact, m.AppliedIndex, m.Reachable = n.clock.mono()-r.at, r.Applied, n.isFresh(r)
+		m.Reachable, m.Healthy, m.AppliedIndex = n.raft.State() != raft.Shutdown, n.isHealthy(), n.fsm.applied.Load()
+		m.FormatVersion = uint32(n.formats.newest)
+	} else if r, heard := n.lastStatusOf(server.ID); heard {
+		m.LastContact, m.AppliedIndex, m.Reachable = n.clock.mono()-r.at, r.Applied, n.isAlive(r)
+		m.Healthy = m.Reachable && !r.Unhealthy
+		m.FormatVersion = uint32(r.Formats.orFirst())
 	}
 	return m
 }
 
-func (n *Node) state() State {
+func (n *Node) state() clusterstatus.State {
 	switch {
-	case n.reign.Load() != nil:
-		return Leader
+	case n.leadership.Load() != nil:
+		return clusterstatus.Leader
 	case n.raft.State() == raft.Shutdown:
-		return Gone
+		return clusterstatus.Gone
 	case n.clusterID() == "":
-		return Starting
+		return clusterstatus.Starting
 	case n.raft.State() == raft.Follower && n.leaderAddress() != "":
-		return Follower
+		return clusterstatus.Follower
 	}
-	return Candidate
+	return clusterstatus.Candidate
 }
 
-// Leads reports whether this node decides, and where clients reach the one that does, "" if that is not known. It is cheap
-// enough for every command.
+// Leads reports whether this node decides, and where clients reach the leader, "" if unknown. It is cheap enough for
+// every command.
 func (n *Node) Leads() (leads bool, client string) {
-	if n.reign.Load() != nil {
+	if n.leadership.Load() != nil {
 		return true, n.opt.Client
 	}
 	address := n.leaderAddress()
 	if address == "" {
 		return false, ""
 	}
-	return false, n.fsm.known.Load().Members[n.idAt(address)].Client
+	return false, n.fsm.cluster.Load().Members[n.idAt(address)].Client
 }
 
 // Add makes the node at an address a member, with a vote or without one.
 func (n *Node) Add(ctx context.Context, node, address string, voter bool) error {
-	return n.askLeader(ctx, request{Admin: &adminOrder{Do: "add", Node: node, Address: address, Spare: !voter}})
+	return n.callLeader(ctx, request{Admin: &adminRequest{Do: "add", Node: node, Address: address, Nonvoter: !voter}})
 }
 
 // Remove ends a membership. It refuses to leave the cluster without a majority that answers.
 func (n *Node) Remove(ctx context.Context, node string) error {
-	return n.askLeader(ctx, request{Admin: &adminOrder{Do: "remove", Node: node}})
+	return n.callLeader(ctx, request{Admin: &adminRequest{Do: "remove", Node: node}})
 }
 
-// Transfer hands leadership to a member, or with "" to the one that is best off.
+// Transfer transfers leadership to a member, or with "" to the most suitable one.
 func (n *Node) Transfer(ctx context.Context, node string) error {
-	return n.askLeader(ctx, request{Admin: &adminOrder{Do: "transfer", Node: node}})
+	return n.callLeader(ctx, request{Admin: &adminRequest{Do: "transfer", Node: node}})
 }
 
 // Snapshot has this node write a snapshot and cut its log.
-func (n *Node) Snapshot(ctx context.Context) error { return n.await(ctx, n.snapshot) }
+func (n *Node) Snapshot(ctx context.Context) error { return n.await(ctx, n.takeSnapshot) }
 
 // Barrier returns once this node has applied everything that was acknowledged anywhere before the call.
 func (n *Node) Barrier(ctx context.Context) error {
-	_, err := n.barrier(ctx)
+	_, err := n.awaitReadIndex(ctx)
 	return err
 }
 
-// barrier returns the index of the log up to which everything was applied.
-func (n *Node) barrier(ctx context.Context) (index uint64, err error) {
+// awaitReadIndex waits until this node has applied everything acknowledged before the call, and returns the index.
+func (n *Node) awaitReadIndex(ctx context.Context) (index uint64, err error) {
 	for {
-		if index, err = n.acknowledged(ctx); err == nil {
+		if index, err = n.readIndex(ctx); err == nil {
 			break
 		}
 		if ctx.Err() != nil {
 			return 0, err
 		}
-		sleep(ctx, n.renewalEvery())
+		sleep(ctx, n.leaseRenewal())
 	}
-	for n.raft.AppliedIndex() < index {
-		if ctx.Err() != nil {
-			return 0, errors.New("this node has not caught up in time")
-		}
-		sleep(ctx, time.Millisecond)
+	if !n.fsm.awaitApplied(ctx, index) {
+		return 0, errors.New("this node has not caught up with the leader in time")
 	}
 	return index, nil
 }
 
-// acknowledged is an index of the log that nothing acknowledged so far is behind.
-func (n *Node) acknowledged(ctx context.Context) (uint64, error) {
-	own := n.report()
+// readIndex returns an index of the log that covers everything acknowledged so far.
+func (n *Node) readIndex(ctx context.Context) (uint64, error) {
+	own := n.ownStatus()
 	if own.Leased {
 		return own.Applied, nil
 	}
 	if own.Leader == "" || own.Leads {
-		return 0, errNoLeader
+		return 0, ErrNoLeader
 	}
-	r, err := n.askReport(ctx, own.Leader)
+	r, err := n.fetchStatus(ctx, own.Leader)
 	if err == nil && !r.Leased {
-		err = errNoLeader
+		err = ErrNoLeader
 	}
 	return r.Applied, err
 }
@@ -202,14 +147,14 @@ func (n *Node) acknowledged(ctx context.Context) (uint64, error) {
 // WaitFor returns how many other nodes have on disk everything acknowledged before the call, once there are replicas of
 // them, or at the end of ctx.
 func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
-	index, err := n.barrier(ctx)
+	index, err := n.awaitReadIndex(ctx)
 	if err != nil {
 		return 0
 	}
 	replicas = min(replicas, len(n.servers())-1)
 	for {
 		acknowledged = 0
-		for _, r := range n.askAll(ctx, time.Second) {
+		for _, r := range n.fetchAllStatuses(ctx, time.Second) {
 			if r.Last >= index && r.ClusterID == n.clusterID() {
 				acknowledged++
 			}

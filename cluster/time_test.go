@@ -8,8 +8,8 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Leadership goes from node to node, whose clocks are an hour ahead and an hour behind: what is granted is what one limiter
-// would have granted in the time that really passed.
+// Leadership goes from node to node, whose clocks are an hour ahead and an hour behind: the grants are those that one
+// limiter would have given in the elapsed real time.
 func TestLeadersAnHourAheadAndBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
@@ -49,8 +49,8 @@ func (s *simulated) setSkew(name string, skew time.Duration) {
 	s.skew[name] = skew
 }
 
-// The whole cluster is down for a minute: the minute counts, as buckets refill; an hour by which one clock was set
-// meanwhile does not.
+// The whole cluster is down for a minute. The minute counts: buckets refill. An hour by which one clock was set in that
+// minute does not count.
 func TestTimeWhileAllAreDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")

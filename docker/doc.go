@@ -1,4 +1,4 @@
-// Package docker tests what stands beside a server: the dashboard for Grafana and the alerts for Prometheus, every query of
-// them read by Prometheus's own parser and held against what running servers export. It is a module of its own so that
-// Prometheus stays out of the server's dependencies.
+// Package docker tests the Grafana dashboard and the Prometheus alerts. Prometheus's parser reads every query, and the
+// tests check it against the metrics of running servers. It is a separate module so that Prometheus stays out of the
+// server's dependencies.
 package docker

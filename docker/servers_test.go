@@ -24,7 +24,7 @@ const giveUp = 30 * time.Second
 // exported is what servers export: of each series' name, the values of its labels.
 type exported map[string]map[string]map[string]bool
 
-// scrapeServers starts a server alone and a node of a cluster, has them do something, and returns what they export.
+// scrapeServers starts a single server and a node of a cluster, sends them commands, and returns their metrics.
 func scrapeServers(t *testing.T) exported {
 	binary := filepath.Join(t.TempDir(), "stint")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/stint")

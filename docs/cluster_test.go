@@ -1,3 +1,5 @@
+//go:build e2e
+
 package docs
 
 import (
@@ -13,15 +15,12 @@ import (
 	"time"
 )
 
-// clusterPage is the page whose examples are of three nodes, which it starts itself.
-const clusterPage = "docs/cluster.md"
-
 var localPort = regexp.MustCompile(`\b[67]00[1-9]\b`)
 
-// TestClusterExamples starts the cluster that docs/cluster.md tells readers to start, by the lines that stand there but on
+// TestClusterExamples starts the cluster of docs/cluster.md with the lines of the page, but on
 // free ports, and runs the other examples of the page on it.
 func TestClusterExamples(t *testing.T) {
-	require(t, installed("redis-cli"), "redis-cli")
+	require(t, installed("redis-cli"), "redis-cli", redisTools)
 	e := &examples{T: t, page: clusterPage, tools: t.TempDir(), dir: t.TempDir()}
 	if err := os.Symlink(buildServer(t), filepath.Join(e.tools, "stint")); err != nil {
 		t.Fatal(err)
@@ -40,6 +39,7 @@ func TestClusterExamples(t *testing.T) {
 		switch {
 		case b.language == "sh" && started == 0:
 			started = e.startCluster(b)
+			e.awaitHealth(ports)
 		case b.language == "console":
 			ran++
 			start := time.Now()
@@ -51,6 +51,21 @@ func TestClusterExamples(t *testing.T) {
 	}
 	if started != 3 || ran == 0 {
 		t.Errorf("%d nodes were started and %d examples run", started, ran)
+	}
+}
+
+// awaitHealth waits until each node reports that it has caught up: a follower does so a moment after the first decision.
+func (e *examples) awaitHealth(ports map[string]string) {
+	e.Helper()
+	for page, port := range ports {
+		if page[0] != '6' { // the port of the other nodes
+			continue
+		}
+		for deadline := time.Now().Add(30 * time.Second); !strings.Contains(e.shell("redis-cli -p "+port+" CLUSTER INFO"), "cluster_state:ok"); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				e.Fatalf("the node at port %s has not caught up", port)
+			}
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -16,9 +15,7 @@ import (
 	"testing"
 )
 
-//go:generate go test -run TestLicences -update-licences
-
-var updateLicences = flag.Bool("update-licences", false, "write docs/licences.md instead of comparing it")
+//go:generate go test -run TestLicences -update
 
 // licences are those under which a dependency may come, and a sentence that each has and no other.
 var licences = []struct{ name, has string }{
@@ -63,7 +60,7 @@ func TestLicences(t *testing.T) {
 		}
 	}
 	var page strings.Builder
-	page.WriteString("# Licences of what the server is built from\n\n<!-- Made by \"go generate ./docs\". -->\n\n" +
+	page.WriteString("# Licences of the server's modules\n\n<!-- Made by \"go generate ./docs\". -->\n\n" +
 		"Stint itself, Go's standard library, and the modules that are linked into the server, directly or by another one:\n\n| module | version | licence |\n|---|---|---|\n")
 	names := slices.Sorted(maps.Keys(dirs))
 	for i, first := range []struct{ name, dir string }{{"`github.com/stintdb/stint` | this one", root}, {"`std` | that of Go", goRoot(t)}} {
@@ -78,7 +75,7 @@ func TestLicences(t *testing.T) {
 		fmt.Fprintf(&page, "| %s | %s |\n", name, licence)
 	}
 	const file = root + "/docs/licences.md"
-	if *updateLicences {
+	if *update {
 		if err := os.WriteFile(file, []byte(page.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}

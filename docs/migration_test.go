@@ -1,3 +1,5 @@
+//go:build e2e
+
 package docs
 
 import (
@@ -16,7 +18,7 @@ import (
 	"github.com/stintdb/stint/server/transcript"
 )
 
-const migrationPage = "docs/migration-from-lua.md"
+const migrationPage = "docs/migrate/lua.md"
 
 // replacement is a section of the page about scripts: a script, and pairs of a call and the command in its place.
 type replacement struct {
@@ -36,7 +38,7 @@ func replacements(t *testing.T) (all []replacement) {
 		case last < 0:
 		case b.language == "text":
 			all[last].calls = b.lines
-		case b.language == "redis":
+		case b.language == "transcript":
 			all[last].commands, _ = split(b.lines, "> ")
 		}
 	}
@@ -54,9 +56,9 @@ func headingAbove(p page, line int) (found string) {
 }
 
 // TestScriptsDecideAlike sends the same traffic to each script of the page, on a Redis server, and to the command beside
-// it, on Stint, and compares what is granted.
+// it, on Stint, and compares the grants.
 func TestScriptsDecideAlike(t *testing.T) {
-	require(t, installed("redis-server"), "redis-server")
+	require(t, installed("redis-server"), "redis-server", "Redis or Valkey (Debian: redis-server)")
 	redis := startRedis(t)
 	sections := replacements(t)
 	if len(sections) != 8 {
@@ -93,7 +95,7 @@ func (r *replacement) play(t *testing.T, redis *redisServer, stint *player, rand
 		change := strings.NewReplacer("user:7", fmt.Sprintf("user:%s:%d", round, random.IntN(2)), "job-1", fmt.Sprintf("job-%d", random.IntN(4)))
 		theirs := redis.play(t, r.script, change.Replace(r.calls[which]), i)
 		ours := do(t, stint, change.Replace(r.commands[which]))
-		isAcquire := strings.HasPrefix(r.calls[which], "EVAL ") // ZREM also finds leases that have ended, as the page says
+		isAcquire := strings.HasPrefix(r.calls[which], "EVAL ") // the page explains that ZREM also finds expired leases
 		if ours, theirs := isGranted(ours), isGranted(theirs); ours != theirs && isAcquire {
 			t.Fatalf("request %d, %s after the start: the script says %v, %s says %v", i, redis.now.Sub(transcriptStart), theirs, r.commands[which], ours)
 		} else if ours && isAcquire {
@@ -111,9 +113,9 @@ func (r *replacement) play(t *testing.T, redis *redisServer, stint *player, rand
 	return granted, denied
 }
 
-// TestScriptDrifts holds the page to what it says of floating point: ten times a tenth of a token is less than one.
+// TestScriptDrifts checks the claim of the page about floating point: ten times a tenth of a token is less than one.
 func TestScriptDrifts(t *testing.T) {
-	require(t, installed("redis-server"), "redis-server")
+	require(t, installed("redis-server"), "redis-server", "Redis or Valkey (Debian: redis-server)")
 	redis, stint := startRedis(t), newPlayer(t)
 	defer stint.Close()
 	sections := replacements(t)
@@ -135,7 +137,7 @@ func TestScriptDrifts(t *testing.T) {
 	t.Logf("%d from Stint, %d from the script", ours, theirs)
 }
 
-// isGranted tells a grant from a denial: the reply is 0 or 1, or an array that begins with what was granted.
+// isGranted reports whether a reply is a grant. The reply is 0 or 1, or an array that begins with the granted tokens.
 func isGranted(reply string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(reply, "["), " ")
 	return first != "0"
@@ -150,7 +152,7 @@ func do(t *testing.T, p *player, command string) string {
 	return reply
 }
 
-// isError tells errors from negative integers.
+// isError reports whether a reply is an error and not a negative integer.
 func isError(reply string) bool { return len(reply) > 1 && reply[0] == '-' && reply[1] >= 'A' }
 
 func words(command string) (all [][]byte) {

@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,15 +12,6 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 )
-
-func limiterRows() (rows []command.Row) {
-	for _, row := range command.Table {
-		if row.Group == "limiter" {
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
 
 // otherFlags are flags in the handbook that are not settings of the server.
 var otherFlags = map[string]string{
@@ -47,6 +40,8 @@ var otherFlags = map[string]string{
 	"--json":        "stint bench",
 	"--duration":    "stint bench",
 	"--alive":       "stint health",
+	"--inject":      "strace",
+	"--foreground":  "timeout",
 }
 
 var (
@@ -111,5 +106,68 @@ func TestCommandsExist(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+var (
+	namedTest = regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
+	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Z]\w+)\(`)
+)
+
+// The tests that the handbook's promises about security name are there.
+func TestNamedTestsExist(t *testing.T) {
+	there := map[string]bool{}
+	for _, pattern := range []string{"*", "*/*", "*/*/*"} {
+		files, _ := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern+"_test.go")))
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range testFunc.FindAllSubmatch(text, -1) {
+				there[string(f[1])] = true
+			}
+		}
+	}
+	for _, page := range []string{"security.md", "reliability.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		named := namedTest.FindAllSubmatch(text, -1)
+		for _, name := range named {
+			if !there[string(name[1])] {
+				t.Errorf("%s names %s, which is not there", page, name[1])
+			}
+		}
+		if len(named) == 0 {
+			t.Errorf("%s names no tests", page)
+		}
+	}
+}
+
+// addingPage is the page whose steps TestAddingAnAlgorithm takes.
+const addingPage = "docs/adding-an-algorithm.md"
+
+// TestAddingNames finds names in the page that the source does not have.
+func TestAddingNames(t *testing.T) {
+	source := ""
+	for _, path := range findFiles(t, "*.go") {
+		if strings.HasPrefix(path, "engine/") || strings.HasPrefix(path, "server/command/") {
+			source += strings.Join(readPage(t, path).lines, "\n")
+		}
+	}
+	name := regexp.MustCompile("`([A-Za-z]*[a-z][A-Z][A-Za-z]*|call|next|naive|twins|need|write|decide|product)`")
+	count := 0
+	for i, line := range readPage(t, addingPage).prose() {
+		for _, found := range name.FindAllStringSubmatch(line, -1) {
+			count++
+			if !regexp.MustCompile(`\b` + found[1] + `\b`).MatchString(source) {
+				t.Errorf("%s:%d: there is no %s", addingPage, i+1, found[1])
+			}
+		}
+	}
+	if count < 12 {
+		t.Errorf("only %d names found", count)
 	}
 }

@@ -29,7 +29,7 @@ func (l *limitReq) arrive(now int64) (wait int64, ok bool) {
 	return max(0, excess-l.delay) * 1000 / l.rate, true
 }
 
-// TestNginx compares each command of the nginx recipe with what it stands for, request by request.
+// TestNginx compares each command of the nginx recipe with the nginx directive it replaces, request by request.
 func TestNginx(t *testing.T) {
 	row := regexp.MustCompile("^\\| `limit_req zone=z(.*);` \\| `(.*)` \\|$")
 	rows := 0

@@ -1,15 +1,15 @@
 // Package docs is the handbook. Its tests hold the pages to the truth: transcripts and programs in them are run against
-// a server built from this checkout, links must lead somewhere, and what is named must exist.
+// a server built from this checkout, links must lead somewhere, and named things must exist.
 //
-// What a fenced block's language means here:
+// The languages of fenced blocks:
 //
-//	console  lines after "$ " are commands for a shell, mostly redis-cli; the rest is what they print in a terminal.
+//	console  lines after "$ " are commands for a shell, mostly redis-cli; the rest is their output in a terminal.
 //	         On a page that runs stint itself the server keeps its state in a folder "data" beside
-//	redis    lines after "> " are commands typed into one redis-cli; the rest is what it answers
+//	redis    lines after "> " are commands typed into one redis-cli; the rest are its replies
 //	transcript
-//	         a conversation in the notation of server/transcript, on a server of its own whose clock stands still but for
+//	         a conversation in the notation of server/transcript, on a separate server whose clock stands still except for
 //	         "advance"; it begins on Friday, 2 January 2026, 03:04:05 UTC. go test ./docs -update writes the replies into the page
-//	python   a program; the text block after it is what it prints
+//	python   a program; the text block after it is its output
 //	go       the same, if it is a whole program
 //	toml     a configuration file
 //	sh       lines for a shell, run on free addresses: commandlines_test.go says how

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package docs
 
 import (
@@ -6,13 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stintdb/stint/internal/testserver"
 )
-
-// replyTimeout is how long a reply, or what follows from one, may take.
-const replyTimeout = 10 * time.Second
 
 // buildServer builds the server of this checkout and returns its path.
 func buildServer(t *testing.T) string {
@@ -21,7 +19,7 @@ func buildServer(t *testing.T) string {
 	return testserver.Build(t, root)
 }
 
-// readSources tells go test, which takes note of the files a test reads, that this one depends on the server's sources.
+// readSources reads the server's sources, so that the test cache of go test depends on them.
 // Without it, results from before a change to the server would count as current.
 func readSources(t *testing.T) {
 	t.Helper()
@@ -42,15 +40,15 @@ func startServer(t *testing.T, binary string, options ...string) (port string) {
 	return port
 }
 
-// require skips the test if something is missing, except in CI, where nothing may be left out quietly.
-func require(t *testing.T, there bool, what string) {
+// require skips the test if a program is missing. In CI, where no test may be skipped, it fails the test instead.
+func require(t *testing.T, found bool, program, install string) {
 	t.Helper()
 	switch {
-	case there:
+	case found:
 	case os.Getenv("CI") == "true":
-		t.Fatalf("%s is missing", what)
+		t.Fatalf("%s is missing: install %s", program, install)
 	default:
-		t.Skipf("%s is missing: without it the examples cannot be run", what)
+		t.Skipf("%s is missing: install %s", program, install)
 	}
 }
 

@@ -18,44 +18,51 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/transcript"
 )
 
-var updateMu sync.Mutex // guards the pages, for blocks are played in parallel
+var updateMu sync.Mutex // guards the pages: blocks are played in parallel
 
-var update = flag.Bool("update", false, "write the replies into the transcripts of the pages instead of comparing them")
+var update = flag.Bool("update", false, "write the generated parts of the pages, such as the replies in transcripts, instead of comparing them")
+
+// replyTimeout is how long a reply, or a change that follows from one, may take.
+const replyTimeout = 10 * time.Second
 
 // transcriptStart is the time at which transcripts begin: a Friday.
 var transcriptStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func (e *examples) transcript(b block) (got, want string) {
-	e.Parallel() // a server takes half a second to stop
-	p := newPlayer(e)
+func playTranscript(t *testing.T, in page, b block) {
+	t.Parallel() // a server takes half a second to stop
+	p := newPlayer(t)
 	got, err := transcript.Replay(b.text(), p)
 	if err := errors.Join(err, p.Close()); err != nil {
-		e.Fatal(err)
+		t.Fatal(err)
 	}
 	if *update && got != b.text() {
 		updateMu.Lock()
 		defer updateMu.Unlock()
-		path := filepath.Join(root, e.page)
-		page, err := os.ReadFile(path)
+		path := filepath.Join(root, in.path)
+		text, err := os.ReadFile(path)
 		if err == nil {
-			err = os.WriteFile(path, []byte(strings.Replace(string(page), b.text(), got, 1)), 0o644)
+			err = os.WriteFile(path, []byte(strings.Replace(string(text), b.text(), got, 1)), 0o644)
 		}
 		if err != nil {
-			e.Fatal(err)
+			t.Fatal(err)
 		}
-		return got, got
+		return
 	}
-	return got, b.text()
+	if difference := compare(got, b.text(), 0); difference != "" {
+		t.Errorf("%s:%d: %s\ngot:\n%s\nwant:\n%s", in.path, b.line, difference, got, b.text())
+	}
 }
 
 // player plays transcripts over TCP against a server in this process, whose clock it moves.
 type player struct {
 	*server.Server
-	clock   *server.Clock
+	clock   *clock.Clock
 	stop    func() error
 	address string
 	conns   map[string]*client
@@ -69,11 +76,11 @@ type client struct {
 }
 
 func newPlayer(t testing.TB) *player {
-	p := &player{clock: server.NewManualClock(transcriptStart), conns: map[string]*client{}}
+	p := &player{clock: clock.NewManual(transcriptStart), conns: map[string]*client{}}
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops = []string{"127.0.0.1:0"}, 1
-	store := engine.New(engine.Options{Shards: 16})
-	p.Server = server.New(server.Options{Config: cfg, Decider: &server.Local{Store: store, Clock: p.clock}, Keys: store,
+	store := engine.New(engine.Config{Shards: 16})
+	p.Server = server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: store, Clock: p.clock}, Keys: store,
 		Clock: p.clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-docs"})
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan string, 1), make(chan error, 1)
@@ -150,7 +157,7 @@ func (p *player) HangUp(name string) error {
 	return p.until("connected_clients", len(p.conns))
 }
 
-// until waits until INFO says that there are so many of something.
+// until waits until a field of INFO has a value.
 func (p *player) until(name string, count int) error {
 	for deadline := time.Now().Add(replyTimeout); ; time.Sleep(time.Millisecond) {
 		if strings.Contains(p.Info([]string{"clients"}), fmt.Sprintf("\r\n%s:%d\r\n", name, count)) {

@@ -22,23 +22,25 @@ const (
 	Concurrency             // CC.ACQUIRE
 )
 
-// algorithm is a row of the table: everything the store and its callers need to know of one way of limiting.
+// algorithm is a row of the table: all properties of an algorithm that the store and its callers need.
 type algorithm struct {
 	name    string                                       // as TYPE answers
+	format  uint32                                       // the version of the cluster's formats that added it; 0 for the first
 	bytes   int                                          // size of its state; 0 if that varies
 	rate    bool                                         // its limit has a rate, tokens to a period; others have a period alone
 	decide  func(c *call) (changed bool)                 // answer an Acquire
 	look    func(c *call)                                // report the state under c.limit
-	refund  func(c *call)                                // give back, in next or in place; nil if there is nothing to
-	expired func(state []byte, l *Limit, now int64) bool // the state holds no information any more
+	refund  func(c *call)                                // give back, in next or in place; nil if the algorithm has no refunds
+	expired func(state []byte, l *Limit, now int64) bool // the state has expired: the limiter is at its full limit
 	params  func(l *Limit) []Param                       // its parameters as its command names them
 
 	need    func(c *call) int             // of varying size: the bytes that keeping the decision takes
+	full    func(l *Limit) int64          // of varying size: the bytes that it comes to at its limit
 	write   func(c *call, state []byte)   // of varying size: keep the decision
-	valid   func(state []byte) bool       // of varying size: nothing in it leads out of it
+	valid   func(state []byte) bool       // of varying size: all offsets in it are within it
 	release func(c *call) (released bool) // end a lease, in place
 
-	plain func(state []byte, now int64) []byte // of varying size: a copy of what counts in it, however it lies in memory
+	plain func(state []byte, now int64) []byte // of varying size: a copy of its contents, independent of the layout in memory
 }
 
 var algorithms = [...]algorithm{
@@ -57,19 +59,30 @@ var algorithms = [...]algorithm{
 		decide: decideSliding, look: lookSliding, refund: refundSliding, expired: slidingExpired, params: windowParams},
 	SlidingLog: {name: "sliding-log",
 		decide: decideLog, look: lookLog, refund: refundLog, expired: logExpired, params: windowParams,
-		need: needLog, write: writeLog, valid: validLog, plain: plainLog},
+		need: needLog, full: fullLog, write: writeLog, valid: validLog, plain: plainLog},
 	Concurrency: {name: "concurrency",
 		decide: decideLease, look: lookLeases, expired: leasesExpired, params: leaseParams,
-		need: needLeases, write: writeLeases, valid: validLeases, release: releaseLease,
+		need: needLeases, full: fullLeases, write: writeLeases, valid: validLeases, release: releaseLease,
 		plain: plainLeases},
 }
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.
 func (a Algorithm) String() string { return algorithms[a].name }
 
+// Algorithms lists all algorithms.
+func Algorithms() (all []Algorithm) {
+	for a := NoAlgorithm + 1; int(a) < len(algorithms); a++ {
+		all = append(all, a)
+	}
+	return all
+}
+
+// Format is the version of the cluster's formats that added the algorithm, 0 for the first.
+func (a Algorithm) Format() uint32 { return algorithms[a].format }
+
 const variableHead = 4 // bytes of a state that varies that hold its size
 
-// setVariableSize notes the size of a state that varies, in its first 4 bytes.
+// setVariableSize stores the size of a state that varies, in its first 4 bytes.
 func setVariableSize(state []byte, size int) { binary.LittleEndian.PutUint32(state, uint32(size)) }
 
 // Param is one parameter of a limit as [Limit.Params] reports it.

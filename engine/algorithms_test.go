@@ -7,11 +7,13 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // naive is an algorithm as the handbook describes it, written without regard to time or space.
 type naive interface {
-	// free returns what could be granted at now at most, before it is cut to what a request may have; it may be negative.
+	// free returns the most that could be granted at now, before the bound of a request; it may be negative.
 	free(now int64, l Limit) int64
 	// take notes that tokens were granted, or that a holder has a lease.
 	take(now int64, l Limit, tokens int64, who string)
@@ -138,13 +140,16 @@ func (n *naiveLog) known(int64, string) bool           { return false }
 func (n *naiveQueue) known(int64, string) bool         { return false }
 func (n naiveLeases) known(now int64, who string) bool { return n[who] > now }
 
-// twins are the algorithms beside the meter, each with its naive model and limits to try it with.
-var twins = []struct {
+// twinRow is an algorithm, its naive model, and limits to try it with.
+type twinRow struct {
 	algorithm Algorithm
 	model     func() naive
 	limits    []Limit
 	options   []Option
-}{
+}
+
+// twins has a row for each algorithm beside the meter.
+var twins = []twinRow{
 	{FixedWindow, func() naive { return &naiveFixed{} }, []Limit{
 		{Capacity: 5, Rate: Rate{0, 10 * sec}}, {Span: Aligned, Capacity: 5, Rate: Rate{0, 7 * sec}}, {Span: EachMinute, Capacity: 30},
 		{Span: EachHour, Capacity: 100}, {Span: EachDay, Capacity: 100}, {Span: EachWeek, Capacity: 50}, {Span: EachMonth, Capacity: 50}},
@@ -201,9 +206,9 @@ func randomTraffic(r *rand.Rand, l Limit, options []Option, n int) []step {
 }
 
 // differs replays steps and reports the first in which the store and the model disagree, or in which a wait or a reset
-// does not hold what it promises.
+// proves wrong.
 func differs(steps []step, model naive) (at int, why string) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	for i, st := range steps {
 		op := st.op
@@ -267,7 +272,7 @@ func brokenPromise(s *Store, st step, got Result) string {
 	return ""
 }
 
-// The meters, which decide alike, have a twin of their own: see TestMeterEqualsExactFractions.
+// The meters, which decide alike, have a separate model: see TestMeterEqualsExactFractions.
 func TestEveryAlgorithmHasATwin(t *testing.T) {
 	for a := NoAlgorithm + 1; int(a) < len(algorithms); a++ {
 		has := a <= LeakyBucket
@@ -281,13 +286,13 @@ func TestEveryAlgorithmHasATwin(t *testing.T) {
 }
 
 func TestAlgorithmsEqualNaiveModels(t *testing.T) {
-	sequences := uint64(300)
-	if testing.Short() {
-		sequences = 40
-	}
+	sequences := uint64(testsize.Pick(40, 300))
 	for _, tw := range twins {
 		for _, l := range tw.limits {
 			l.Algorithm = tw.algorithm
+			if !l.isWhole() {
+				t.Fatalf("%s: Limit.isWhole in validate.go refuses %+v of twins: clients could not ask for it", tw.algorithm, l)
+			}
 			for seed := range sequences {
 				steps := randomTraffic(rand.New(rand.NewPCG(seed, 2)), l, tw.options, 200)
 				if at, _ := differs(steps, tw.model()); at < 0 {
@@ -310,6 +315,32 @@ func TestAlgorithmsEqualNaiveModels(t *testing.T) {
 				}
 				t.Fatalf("%s, %v, seed %d: after\n%s%s", tw.algorithm, l.Params(), seed, text, why)
 			}
+		}
+	}
+}
+
+// Under a lowered limit the wait of a denial ends when the same request is granted, not before.
+func TestWaitUnderALoweredLimit(t *testing.T) {
+	lease := func(limit int64) Limit {
+		return Limit{Algorithm: Concurrency, Capacity: limit, Rate: Rate{Period: 10 * sec}}
+	}
+	for _, lowered := range []int64{1, 2, 3} {
+		s := New(Config{Shards: 1})
+		defer s.Close()
+		for i, holder := range []string{"c", "a", "b"} {
+			ask(s, epoch+int64(i)*sec, Op{Key: []byte("k"), Limit: lease(3), Tokens: 1, Who: []byte(holder)})
+		}
+		now := epoch + 3*sec
+		op := Op{Key: []byte("k"), Limit: lease(lowered), Tokens: 1, Who: []byte("d")}
+		denied := ask(s, now, op)
+		if want := (10 - lowered) * sec; denied.Allowed || denied.Wait != want {
+			t.Fatalf("limit %d: %+v, want a wait of %d s", lowered, denied, want/sec)
+		}
+		if early := ask(s, now+denied.Wait-1, op); early.Allowed {
+			t.Errorf("limit %d: granted before", lowered)
+		}
+		if then := ask(s, now+denied.Wait, op); !then.Allowed {
+			t.Errorf("limit %d: %+v after the wait", lowered, then)
 		}
 	}
 }

@@ -1,13 +1,13 @@
 //go:build !race
 
-// The race detector makes sync.Pool forget at random, so what it runs allocates.
+// The race detector makes sync.Pool drop items at random, so code under it allocates.
 
 package engine
 
 import "testing"
 
 func TestApplyDoesNotAllocate(t *testing.T) {
-	s := New(Options{})
+	s := New(Config{})
 	defer s.Close()
 	ops, results := make([]Op, 64), make([]Result, 64)
 	for i := range ops {
@@ -21,7 +21,7 @@ func TestApplyDoesNotAllocate(t *testing.T) {
 }
 
 func TestWideOpsDoNotAllocate(t *testing.T) {
-	s := New(Options{})
+	s := New(Config{})
 	defer s.Close()
 	parts := []Op{}
 	for i := range 3 {
@@ -44,7 +44,7 @@ func TestOpCodecDoesNotAllocate(t *testing.T) {
 	}
 	ops := []Op{{Verb: AcquireAll, Parts: parts, Tokens: 1}, {Verb: Check, Key: []byte("p"), Who: []byte("x"), Tokens: 1}, parts[0], parts[1]}
 	results := make([]Result, len(ops))
-	s := New(Options{})
+	s := New(Config{})
 	defer s.Close()
 	s.Apply(epoch, ops, results)
 	var w OpWriter

@@ -9,9 +9,9 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 		s.acquire(c, tag, p)
 		return
 	}
-	if c.fresh {
+	if c.isNew {
 		res.Status = NotFound
-		if op.Verb == Release && s.room.overflow.release(c, false) {
+		if op.Verb == Release && s.admission.shared.release(c, false) {
 			res.Status, res.Granted = OK, 1
 		}
 		if op.Verb == Delete && p.found {
@@ -19,7 +19,7 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 		}
 		return
 	}
-	c.limit = c.held
+	c.limit = c.prev
 	switch op.Verb {
 	case Look:
 		s.look(c, p)
@@ -32,28 +32,29 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 	}
 }
 
-// acquire decides an Acquire and keeps what it takes.
+// acquire decides an Acquire and stores the result.
 func (s *shard) acquire(c *call, tag uint32, p place) {
-	if c.fresh {
-		if rules := s.room.rulesFor(c.op.Key, p.found); rules != nil {
-			s.room.force(c, rules, false)
+	if c.isNew {
+		if rules := s.admission.rulesFor(c.op.Key, p.found, nil); rules != nil {
+			s.admission.decide(c, rules, false)
 			return
 		}
 	}
 	if !c.ask() || c.op.Options&Peek != 0 || s.keep(c, tag, p) {
 		return
 	}
-	if !c.fresh {
+	if !c.isNew {
 		c.refuse()
+		c.result.Status = NoRoomToGrow
 		return
 	}
 	c.result.reset()
-	s.room.force(c, s.room.own.Load(), false)
+	s.admission.decide(c, s.admission.own.Load(), false)
 }
 
-// ask has the algorithm decide an Acquire. It reports whether the decision changes the state.
+// ask lets the algorithm decide an Acquire. It reports whether the decision changes the state.
 func (c *call) ask() (changed bool) {
-	if !c.fresh && c.held.Algorithm != c.limit.Algorithm {
+	if !c.isNew && c.prev.Algorithm != c.limit.Algorithm {
 		c.wrongType(c.limit.Algorithm)
 		return false
 	}
@@ -61,19 +62,19 @@ func (c *call) ask() (changed bool) {
 }
 
 func (c *call) wrongType(wanted Algorithm) {
-	c.result.Status, c.result.Held, c.result.Wanted = WrongType, c.held, wanted
+	c.result.Status, c.result.Held, c.result.Wanted = WrongType, c.prev, wanted
 }
 
 func (s *shard) look(c *call, p place) {
-	algorithms[c.held.Algorithm].look(c)
-	c.result.Held = c.held
+	algorithms[c.prev.Algorithm].look(c)
+	c.result.Held = c.prev
 	c.result.Bytes = int64(s.size(s.record(p.ref))) + slotBytes
 }
 
 func (s *shard) refund(c *call, tag uint32, p place) {
-	alg := &algorithms[c.held.Algorithm]
+	alg := &algorithms[c.prev.Algorithm]
 	if alg.refund == nil {
-		c.result.Status, c.result.Held = NotRefundable, c.held
+		c.result.Status, c.result.Held = NotRefundable, c.prev
 		return
 	}
 	s.preserve(s.record(p.ref))
@@ -81,11 +82,11 @@ func (s *shard) refund(c *call, tag uint32, p place) {
 	if alg.bytes != 0 {
 		s.keep(c, tag, p)
 	}
-	s.settle(c, p)
+	s.noteOrDrop(c, p)
 }
 
 func (s *shard) lease(c *call, p place) {
-	alg := &algorithms[c.held.Algorithm]
+	alg := &algorithms[c.prev.Algorithm]
 	switch {
 	case alg.release == nil:
 		c.wrongType(Concurrency)
@@ -97,12 +98,12 @@ func (s *shard) lease(c *call, p place) {
 	s.preserve(s.record(p.ref))
 	if alg.release(c) {
 		c.result.Granted = 1
-		s.settle(c, p)
+		s.noteOrDrop(c, p)
 	}
 }
 
-// settle notes an entry that something was given back to, or drops it if it holds no information any more.
-func (s *shard) settle(c *call, p place) {
+// noteOrDrop notes an entry after a refund or release as changed, or drops it if it has expired.
+func (s *shard) noteOrDrop(c *call, p place) {
 	if s.expired(s.record(p.ref), c.now) {
 		s.remove(p)
 		return

@@ -4,9 +4,9 @@ package engine
 type Batch struct {
 	Ops     []Op
 	Results []Result // as long as Ops
-	Atomic  bool     // all at one instant with nothing in between: MULTI … EXEC
+	Atomic  bool     // all at one instant without other operations in between: MULTI … EXEC
 	Local   bool     // reads may be answered from this node's own state, which may be behind: READONLY
 
-	// Done is called once, from another goroutine, if whoever decides could not finish at once and the results are in.
+	// Done is called once, from another goroutine, when the results are ready, if the decider could not finish at once.
 	Done func()
 }

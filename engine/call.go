@@ -1,17 +1,21 @@
 package engine
 
-// call is one limit asked at one instant: what an algorithm reads and fills in. decide only reads the state and leaves
-// what is to be kept in next, or for the store to ask with need and write; so an algorithm knows nothing of PEEK or of
+// call is one limit asked at one instant: the input and output of an algorithm. decide only reads the state. It leaves
+// the new state in next, or the store gets it by need and write. So an algorithm knows nothing of PEEK or of
 // the other limits in the same request.
 type call struct {
 	now    int64
 	op     *Op
-	limit  Limit          // what the operation asks to be held to
-	held   Limit          // what the state was last written under; limit itself when there is no state
-	state  []byte         // as kept; zero when the key is as good as new
-	fresh  bool           // there is no state
+	limit  Limit          // the limit in the operation
+	prev   Limit          // the limit that the state was last written under; limit itself without a state
+	state  []byte         // as stored; zero when the key has expired
+	isNew  bool           // there is no state
 	next   [maxState]byte // the state to keep, of an algorithm whose state has a fixed size
 	result *Result
+
+	leases        leaseScan // of the leases in state, once surveyed
+	leasesScanned bool
+	listed        int // bytes of leases listed since the batch began
 
 	loading []byte // the whole state, of an entry that is loaded
 }
@@ -19,5 +23,5 @@ type call struct {
 // maxState is the largest state of fixed size.
 const maxState = windowPairBytes
 
-// noState is the state of a key as good as new. It is never written.
+// noState is the state of an expired key. It is never written.
 var noState [maxState]byte

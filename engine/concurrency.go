@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 )
 
 // leases is the state of a concurrency limit: who holds it, until when.
@@ -19,6 +20,8 @@ const (
 	leaseHead   = 10
 	leasesFirst = 64 // bytes of the smallest state
 
+	// MaxListedBytes bounds the holders listed for one batch. One list is never more.
+	MaxListedBytes = 4 << 20
 	// MaxHolders bounds the limit of a concurrency limiter: each decision looks at every holder.
 	MaxHolders = 10_000
 	// MaxHolderBytes bounds the name of a holder.
@@ -45,20 +48,30 @@ func (l leases) put(offset int, end int64, holder []byte) int {
 	return offset + leaseHead + len(holder)
 }
 
-// survey is what decisions need to know of the leases that have not ended.
-type survey struct {
+// leaseScan summarises the leases that have not ended.
+type leaseScan struct {
 	count    int64
 	bytes    int   // of these leases
 	earliest int64 // end of the first to end
 	last     int64 // end of the last to end
 	others   int64 // end of the last to end, the lease of the holder asked for aside
 	found    bool  // the holder asked for is among them
+	at       int   // where, in the state
+	ended    bool  // there are leases beside these that have ended
 }
 
-func (c *call) survey() (v survey) {
-	if c.fresh {
-		return v
+// scanLeases looks through the leases, once for each call.
+func (c *call) scanLeases() leaseScan {
+	if c.isNew {
+		return leaseScan{}
 	}
+	if !c.leasesScanned {
+		c.leases, c.leasesScanned = c.scanAllLeases(), true
+	}
+	return c.leases
+}
+
+func (c *call) scanAllLeases() (v leaseScan) {
 	l := leases(c.state)
 	for offset := leasesHead; offset < l.used(); {
 		end, holder, next := l.at(offset)
@@ -70,20 +83,23 @@ func (c *call) survey() (v survey) {
 			v.bytes += next - offset
 			v.last = max(v.last, end)
 			if bytes.Equal(holder, c.op.Who) {
-				v.found = true
+				v.found, v.at = true, offset
 			} else {
 				v.others = max(v.others, end)
 			}
+		} else {
+			v.ended = true
 		}
+		c.result.Work++
 		offset = next
 	}
 	return v
 }
 
 func decideLease(c *call) (changed bool) {
-	v, capacity := c.survey(), c.limit.Capacity
+	v, capacity := c.scanLeases(), c.limit.Capacity
 	if !v.found && v.count >= capacity {
-		c.result.Wait = v.earliest - c.now
+		c.result.Wait = c.freeAt(v, capacity) - c.now
 		c.reportLeases(v)
 		return false
 	}
@@ -96,17 +112,36 @@ func decideLease(c *call) (changed bool) {
 	return true
 }
 
-func (c *call) reportLeases(v survey) {
+// freeAt is when enough leases have expired for one more: the first is enough, unless the limit was
+// lowered below the number of leases.
+func (c *call) freeAt(v leaseScan, capacity int64) int64 {
+	if v.count == capacity {
+		return v.earliest
+	}
+	ends := make([]int64, 0, v.count)
+	l := leases(c.state)
+	for offset := leasesHead; offset < l.used(); {
+		end, _, next := l.at(offset)
+		if end > c.now {
+			ends = append(ends, end)
+		}
+		offset = next
+	}
+	slices.Sort(ends)
+	return ends[v.count-capacity]
+}
+
+func (c *call) reportLeases(v leaseScan) {
 	c.result.reportCount(v.count, c.limit.Capacity, c.op.Verb == Look)
 	c.result.Reset = max(0, v.last-c.now)
 }
 
 func needLeases(c *call) int {
 	size := 0
-	if !c.fresh {
+	if !c.isNew {
 		size = len(c.state)
 	}
-	v := c.survey()
+	v := c.scanLeases()
 	need := leasesHead + v.bytes
 	if !v.found {
 		need += leaseHead + len(c.op.Who)
@@ -117,10 +152,25 @@ func needLeases(c *call) int {
 	return align(max(leasesFirst, need, size+size/2))
 }
 
+// usualHolderBytes is the length of a holder's name for which room is kept.
+const usualHolderBytes = 64
+
+// fullLeases is the room for as many holders as the limit allows.
+func fullLeases(l *Limit) int64 { return leasesHead + l.Capacity*(leaseHead+usualHolderBytes) }
+
 // writeLeases drops leases that have ended and gives the holder a new one.
 func writeLeases(c *call, state []byte) {
 	l := leases(state)
 	until := c.now + c.limit.Rate.Period
+	if v := c.scanLeases(); !v.ended {
+		if v.found {
+			l.put(v.at, until, c.op.Who)
+		} else {
+			l.setUsed(l.put(max(l.used(), leasesHead), until, c.op.Who))
+		}
+		l.setLast(max(v.others, until))
+		return
+	}
 	to, last, renewed := leasesHead, until, false
 	for offset, used := leasesHead, l.used(); offset < used; {
 		end, holder, next := l.at(offset)
@@ -141,14 +191,21 @@ func writeLeases(c *call, state []byte) {
 	l.setLast(last)
 }
 
-func lookLeases(c *call) { c.reportLeases(c.survey()) }
+func lookLeases(c *call) { c.reportLeases(c.scanLeases()) }
 
 // releaseLease ends the lease that the operation names, if it has not ended yet.
 func releaseLease(c *call) (released bool) {
-	if !c.survey().found {
-		return false // and the state stays as it was last told to the journal
+	v := c.scanLeases()
+	if !v.found {
+		return false // the state stays as the journal has it
 	}
 	l := leases(c.state)
+	if !v.ended {
+		_, _, next := l.at(v.at)
+		l.setUsed(v.at + copy(l[v.at:], l[next:l.used()]))
+		l.setLast(v.others)
+		return true
+	}
 	to, last := leasesHead, int64(0)
 	for offset, used := leasesHead, l.used(); offset < used; {
 		end, holder, next := l.at(offset)
@@ -167,12 +224,18 @@ func releaseLease(c *call) (released bool) {
 	return released
 }
 
+// listLeases lists the leases in two pieces of memory. In one batch it lists no more than MaxListedBytes.
 func listLeases(c *call) {
 	l := leases(c.state)
+	if c.listed += l.used(); c.listed > MaxListedBytes {
+		c.result.Status = ListTooLong
+		return
+	}
+	l, c.result.Leases = bytes.Clone(l[:l.used()]), make([]Lease, 0, c.scanLeases().count)
 	for offset := leasesHead; offset < l.used(); {
 		end, holder, next := l.at(offset)
 		if end > c.now {
-			c.result.Leases = append(c.result.Leases, Lease{append([]byte{}, holder...), end - c.now})
+			c.result.Leases = append(c.result.Leases, Lease{holder, end - c.now})
 		}
 		offset = next
 	}

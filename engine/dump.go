@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Dump calls visit for every entry that holds information at now, in the order of their keys, with what its state says
+// Dump calls visit for every entry that holds information at now, in the order of their keys, with the contents of its state
 // and not how it lies in memory: the state of two stores that carried out the same operations at the same times is the
-// same. It keeps a copy of all entries meanwhile: it is for tests and for comparing replicas.
+// same. It holds a copy of all entries until it returns: it is for tests and for comparing replicas.
 func (s *Store) Dump(now int64, visit func(Entry)) {
 	var all []Entry
 	for cursor, more := uint64(0), true; more; more = cursor != 0 {
@@ -26,7 +26,7 @@ func (s *Store) Dump(now int64, visit func(Entry)) {
 
 const dumpChunk = 1024
 
-// plainState is a copy of what a state says, however it lies in memory.
+// plainState is a copy of the contents of a state, independent of its layout in memory.
 func plainState(l *Limit, state []byte, now int64) []byte {
 	if plain := algorithms[l.Algorithm].plain; plain != nil {
 		return plain(state, now)
@@ -34,8 +34,8 @@ func plainState(l *Limit, state []byte, now int64) []byte {
 	return bytes.Clone(state)
 }
 
-// Digest is the SHA-256 of what Dump shows, of all policies with their overrides, of what becomes of new keys, and of the
-// limiters that these share; not of what was counted.
+// Digest is the SHA-256 of the entries of Dump, of all policies with their overrides, of the restrictions of new keys,
+// and of the shared limiters; it leaves out counters.
 func (s *Store) Digest(now int64) (sum [32]byte) {
 	h := sha256.New()
 	var b []byte
@@ -51,7 +51,7 @@ func (s *Store) Digest(now int64) (sum [32]byte) {
 		if op.Verb == KeepOverflow {
 			l := &op.Parts[0].Limit
 			if algorithms[l.Algorithm].expired(op.Who, l, now) {
-				return // it counts as not there, whether it was cleaned up or not
+				return // an expired one is left out, whether it was cleaned up or not
 			}
 			op.Who = plainState(l, op.Who, now)
 		}

@@ -26,11 +26,11 @@ func (w window) store(state []byte) {
 // holds now, unless that window would have ended by now.
 func (c *call) windowUnder(l *Limit) window {
 	w := loadWindow(c.state)
-	if !c.fresh && c.held.Span == l.Span && c.held.Rate == l.Rate {
+	if !c.isNew && c.prev.Span == l.Span && c.prev.Rate == l.Rate {
 		return w
 	}
 	start, end := windowAt(c.now, l)
-	if c.fresh {
+	if c.isNew {
 		return window{start, end, 0}
 	}
 	if l.Span == FromFirst {
@@ -58,7 +58,7 @@ func decideWindow(c *call) (changed bool) {
 	return granted > 0
 }
 
-// grantCounted decides for the algorithms that count: used tokens are taken, and what is asked for must fit the limit
+// grantCounted decides for the algorithms that count: used tokens are taken, and the requested tokens must fit the limit
 // beside them. On a denial Wait is NeverWait, or left to the caller.
 func (c *call) grantCounted(used int64) (granted int64, ok bool) {
 	res, asked, free := c.result, c.op.Tokens, c.limit.Capacity-used
@@ -81,7 +81,7 @@ func (c *call) grantCounted(used int64) (granted int64, ok bool) {
 	return asked, true
 }
 
-// reportWindow fills in what is left in a window.
+// reportWindow fills in the tokens left in a window.
 func (res *Result) reportWindow(w window, c *call, showDebt bool) {
 	res.reportCount(w.count, c.limit.Capacity, showDebt)
 	res.Reset = 0

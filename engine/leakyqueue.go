@@ -1,27 +1,29 @@
 package engine
 
+import "github.com/stintdb/stint/engine/internal/uint128"
+
 // decideQueue answers an Acquire by the leaky bucket as a queue: requests leave one every P/N, a granted one waits for
 // those before it, and at most Capacity may be there, the one that leaves at once included. It decides as nginx's
 // limit_req with burst = Capacity-1 does. The state is the meter's: the time of arrival is when the queue is empty.
 func decideQueue(c *call) (changed bool) {
 	period, tokensPerPeriod := uint64(c.limit.Rate.Period), uint64(c.limit.Rate.Tokens)
 	queued := c.takenUnder(&c.limit)
-	asked := product(uint64(c.op.Tokens), period)
-	room := product(uint64(c.limit.Capacity), period)
-	after := queued.plus(asked)
-	late := wide{} // how much longer the queue is than the caller would wait
+	asked := uint128.Product(uint64(c.op.Tokens), period)
+	room := uint128.Product(uint64(c.limit.Capacity), period)
+	after := queued.Plus(asked)
+	late := uint128.Int{} // how much longer the queue is than the caller would wait
 	if c.op.MaxWait != 0 {
-		late = queued.minus(product(uint64(max(0, c.op.MaxWait)), tokensPerPeriod))
+		late = queued.Minus(uint128.Product(uint64(max(0, c.op.MaxWait)), tokensPerPeriod))
 	}
-	if after.over(room) || !late.isZero() {
+	if after.Exceeds(room) || !late.IsZero() {
 		c.denyMeter(queued, asked, room)
 		if c.result.Wait != NeverWait {
-			c.result.Wait = max(c.result.Wait, late.divideUp(tokensPerPeriod))
+			c.result.Wait = max(c.result.Wait, late.DivideUp(tokensPerPeriod))
 		}
 		return false
 	}
 	c.result.Allowed, c.result.Granted = true, c.op.Tokens
-	c.result.Wait = queued.divideUp(tokensPerPeriod)
+	c.result.Wait = queued.DivideUp(tokensPerPeriod)
 	c.result.reportMeter(after, &c.limit, false)
 	meterAfter(c.now, after, c.limit.Rate).store(c.next[:])
 	return c.op.Tokens > 0

@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"time"
+
+	"github.com/stintdb/stint/engine/internal/uint128"
 )
 
 const (
@@ -14,32 +16,39 @@ const (
 	maxAhead = maxFill + 5*MaxDuration
 )
 
-// ErrFillTime refuses a capacity that its rate would need more than 100 years to fill.
-var ErrFillTime = errors.New("at this rate an empty limiter would take more than 100 years to fill, the most that can be kept")
+// Errors of [Limit.Check].
+var (
+	ErrFillTime = errors.New("at this rate an empty limiter would take more than 100 years to fill, the most that can be kept")
+	ErrLimit    = errors.New("a parameter of the limit is out of its bounds")
+)
 
-// Limit is what a request asks to be held to: an algorithm and its parameters. It is a comparable value.
+// Limit is an algorithm and its parameters. It is a comparable value.
 type Limit struct {
 	Algorithm Algorithm
-	Span      Span  // FixedWindow: how its windows lie
+	Span      Span  // FixedWindow: the position of its windows
 	Capacity  int64 // most tokens that can be granted at once, 1 to MaxTokens
 	Rate      Rate  // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
 }
 
-// Check reports whether the limit can be kept exactly. Ranges of single parameters are checked where they are read;
-// what is left is the one thing only the whole shows, [ErrFillTime].
+// Check reports whether a client may ask for the limit: nil, [ErrFillTime] or [ErrLimit]. It is the one check on the way
+// in. The readers of logs, files and forwarded operations admit every limit that it admits, because it asks theirs first.
 func (l Limit) Check() error {
-	if l.Rate.Tokens == 0 {
-		return nil
-	}
-	fill := product(uint64(l.Capacity), uint64(l.Rate.Period))
-	if fill.over(product(uint64(maxFill), uint64(l.Rate.Tokens))) {
+	switch {
+	case l.Rate.Tokens > 0 && l.Capacity > 0 && l.Rate.Period > 0 && !l.fillsInTime():
 		return ErrFillTime
+	case !l.canBeAsked() || l.Rate.Tokens > MaxTokens || l.Rate.Period > MaxDuration:
+		return ErrLimit
 	}
 	return nil
 }
 
+// fillsInTime reports whether an empty limiter is full within maxFill.
+func (l *Limit) fillsInTime() bool {
+	return !uint128.Product(uint64(l.Capacity), uint64(l.Rate.Period)).Exceeds(uint128.Product(uint64(maxFill), uint64(l.Rate.Tokens)))
+}
+
 // DurationOf returns how long n tokens take at a meter's rate, in nanoseconds, rounded down.
 func (l Limit) DurationOf(n int64) int64 {
-	nanos, _ := product(uint64(n), uint64(l.Rate.Period)).divide(uint64(l.Rate.Tokens))
+	nanos, _ := uint128.Product(uint64(n), uint64(l.Rate.Period)).Divide(uint64(l.Rate.Tokens))
 	return int64(nanos)
 }

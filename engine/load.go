@@ -19,7 +19,7 @@ type loading struct {
 }
 
 // Load puts an entry into the store as it was, in place of one of the same key. It is for recovery: nothing is noted as
-// changed. An entry as good as new is left out. State may lack zero bytes at its end.
+// changed. An expired entry is left out. State may lack zero bytes at its end.
 func (s *Store) Load(now int64, e Entry) error {
 	l := s.loads.Get().(*loading)
 	defer s.loads.Put(l)
@@ -39,9 +39,9 @@ type arrival struct {
 	tag   uint32
 }
 
-// LoadAll is [Store.Load] for many entries, in their order. With an error, any of them may have been loaded. It locks the
-// shards of some at a time, so that the processor can fetch their places from memory side by side: to wait for each is what
-// loading spends most of its time on.
+// LoadAll is [Store.Load] for many entries, in their order. With an error, any of them may have been loaded. It locks
+// the shards of some at a time, so that the processor can fetch their places from memory side by side: loading spends
+// most of its time on these fetches.
 func (s *Store) LoadAll(now int64, entries []Entry) error {
 	l := s.loads.Get().(*loading)
 	defer s.loads.Put(l)
@@ -60,7 +60,7 @@ func (s *Store) loadGroup(l *loading, now int64, group []Entry) error {
 		h := maphash.Bytes(s.seed, group[i].Key)
 		arrivals[i] = arrival{&group[i], s.shardOf(h), uint32(h)}
 	}
-	// in the order of shards, as all who lock several do; entries of one key stay in theirs
+	// in the order of shards, which is the lock order; entries of one key keep their order
 	slices.SortStableFunc(arrivals, func(a, b arrival) int { return cmp.Compare(a.shard, b.shard) })
 	for i, a := range arrivals {
 		if i == 0 || a.shard != arrivals[i-1].shard {
@@ -94,14 +94,14 @@ func (s *shard) put(l *loading, tag uint32, now int64, e *Entry) error {
 		return nil
 	}
 	l.op.Key, l.op.Limit = e.Key, e.Limit
-	l.call = call{now: now, op: &l.op, limit: e.Limit, held: e.Limit, fresh: true, loading: state}
+	l.call = call{now: now, op: &l.op, limit: e.Limit, prev: e.Limit, isNew: true, loading: state}
 	if !s.insert(&l.call, tag, len(state)) {
 		return ErrNoRoom
 	}
 	return nil
 }
 
-// Unload removes a key without noting it as changed, for recovery.
+// Unload removes a key without recording a change, for recovery.
 func (s *Store) Unload(key []byte) {
 	sh, tag := s.locate(key)
 	sh.mu.Lock()

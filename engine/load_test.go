@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// someEntries are of few keys, so that some come more than once, and some as good as new.
+// someEntries are of few keys, so that some come more than once, and some have expired.
 func someEntries(r *rand.Rand, n int) (entries []Entry) {
 	for range n {
 		fullIn := r.Int64N(20*sec) - 5*sec
@@ -24,7 +24,7 @@ func TestLoadAllIsLoadForEach(t *testing.T) {
 	for _, shards := range []int{1, 2, 64} {
 		for _, n := range []int{0, 1, loadAtOnce, loadAtOnce + 1, 1000} {
 			entries := someEntries(r, n)
-			one, all := New(Options{Shards: shards}), New(Options{Shards: shards})
+			one, all := New(Config{Shards: shards}), New(Config{Shards: shards})
 			for _, e := range entries {
 				if err := one.Load(epoch, e); err != nil {
 					t.Fatal(err)
@@ -46,7 +46,7 @@ func TestLoadAllIsLoadForEach(t *testing.T) {
 func TestLoadAllRefuses(t *testing.T) {
 	entries := someEntries(rand.New(rand.NewPCG(2, 1)), 3*loadAtOnce)
 	for at := range entries {
-		s, bad := New(Options{Shards: 4}), append([]Entry{}, entries...)
+		s, bad := New(Config{Shards: 4}), append([]Entry{}, entries...)
 		bad[at].Limit.Algorithm = 99
 		if err := s.LoadAll(epoch, bad); !errors.Is(err, ErrState) {
 			t.Errorf("entry %d: %v", at, err)
@@ -56,7 +56,7 @@ func TestLoadAllRefuses(t *testing.T) {
 		}
 		s.Close()
 	}
-	s := New(Options{Shards: 4, MaxBytes: 1})
+	s := New(Config{Shards: 4, MaxBytes: 1})
 	defer s.Close()
 	if err := s.LoadAll(epoch, entries); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("beyond the memory bound: %v", err)
@@ -65,7 +65,7 @@ func TestLoadAllRefuses(t *testing.T) {
 
 // Several may load at once, as recovery does, beside others who lock several shards.
 func TestLoadAllSideBySide(t *testing.T) {
-	s := New(Options{Shards: 4})
+	s := New(Config{Shards: 4})
 	defer s.Close()
 	var loaders sync.WaitGroup
 	for i := range uint64(4) {

@@ -3,81 +3,75 @@ package engine
 import (
 	"sync"
 	"sync/atomic"
-	"unsafe"
+
+	"github.com/stintdb/stint/engine/internal/offheap"
 )
 
-// memory hands out the store's large blocks and counts them. Blocks hold no pointers; those of offHeapBytes and more
-// come from the operating system directly, so that the garbage collector neither scans them nor counts them when it
-// decides how far the heap may grow.
+// memory hands out the store's large blocks and counts them. Their contents hold no pointers.
 type memory struct {
-	max    atomic.Int64 // bytes, 0 for no bound
-	used   atomic.Int64
-	frozen atomic.Int64 // bytes of what a Frozen keeps, which are not in used
+	max           atomic.Int64 // bytes, 0 for no bound
+	used          atomic.Int64
+	snapshotBytes atomic.Int64 // bytes that a Snapshot holds, which are not in used
 
-	governed bool // by operations: the bound is not held here
+	// growing is the number of bytes by which the states of logs and leases can still grow, if all reach their limits.
+	growing atomic.Int64
+
+	replicated bool // the bound is kept by operations, not here
 
 	buffers sync.Pool // of *[compactBytes]byte
 }
 
-const offHeapBytes = 4 << 10
+// reserveShare is the largest part of the bound that is reserved for the logs and leases of existing keys: one in
+// reserveShare.
+const reserveShare = 8
 
-// allows reports whether that many more bytes stay within the bound.
-func (m *memory) allows(bytes int64) bool {
+// reserve is the bytes of the bound that are kept for logs and leases to grow into.
+func (m *memory) reserve() int64 { return min(m.growing.Load(), m.max.Load()/reserveShare) }
+
+// fits reports whether that many more bytes stay within the bound; those of new keys leave the reserve alone.
+func (m *memory) fits(bytes int64, newKeys bool) bool {
 	max := m.max.Load()
-	return max <= 0 || m.governed || bytes <= 0 || m.used.Load()+bytes <= max
+	if max <= 0 || bytes <= 0 {
+		return true
+	}
+	if newKeys {
+		max -= m.reserve()
+	}
+	return m.used.Load()+bytes <= max
+}
+
+// allows is fits where the bound is held.
+func (m *memory) allows(bytes int64, newKeys bool) bool {
+	return m.replicated || m.fits(bytes, newKeys)
 }
 
 // block returns n zero bytes, aligned to 8.
 func (m *memory) block(n int) []byte {
 	m.used.Add(int64(n))
-	return newBlock(n)
-}
-
-func newBlock(n int) []byte {
-	if n >= offHeapBytes {
-		if b := mapBlock(n); b != nil {
-			return b
-		}
-	}
-	words := make([]uint64, (n+7)/8)
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
+	return offheap.New(n)
 }
 
 func (m *memory) free(b []byte) {
 	m.used.Add(-int64(len(b)))
-	freeBlock(b)
-}
-
-func freeBlock(b []byte) {
-	if len(b) >= offHeapBytes {
-		unmapBlock(b)
-	}
+	offheap.Free(b)
 }
 
 // slots is block for an index.
-func (m *memory) slots(n int) []uint64 { return slotsOf(m.block(n * slotBytes)) }
+func (m *memory) slots(n int) []uint64 { return offheap.Words(m.block(n * slotBytes)) }
 
 func (m *memory) freeSlots(s []uint64) {
 	if len(s) > 0 {
-		m.free(bytesOf(s))
+		m.free(offheap.Bytes(s))
 	}
 }
 
-// copyBlock is block for what a Frozen keeps.
+// copyBlock is block for the copies of a Snapshot.
 func (m *memory) copyBlock(n int) []byte {
-	m.frozen.Add(int64(n))
-	return newBlock(n)
+	m.snapshotBytes.Add(int64(n))
+	return offheap.New(n)
 }
 
 func (m *memory) freeCopy(b []byte) {
-	m.frozen.Add(-int64(len(b)))
-	freeBlock(b)
-}
-
-func slotsOf(b []byte) []uint64 {
-	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/slotBytes)
-}
-
-func bytesOf(s []uint64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*slotBytes)
+	m.snapshotBytes.Add(-int64(len(b)))
+	offheap.Free(b)
 }

@@ -1,6 +1,10 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stintdb/stint/internal/testsize"
+)
 
 // touched is the memory that entries take of the system: room at the end of an arena costs nothing until it is used.
 func (s *Store) touched() (bytes int64) {
@@ -10,15 +14,15 @@ func (s *Store) touched() (bytes int64) {
 	return bytes
 }
 
-// A key of 16 bytes takes at most 72 bytes in all with an algorithm whose state has a fixed size, at a million keys.
+// A key of 16 bytes takes at most 72 bytes in all with an algorithm whose state has a fixed size. At full size the test takes a million keys.
 func TestMemoryPerKey(t *testing.T) {
 	for algorithm := GCRA; int(algorithm) < len(algorithms); algorithm++ {
-		s := New(Options{})
+		s := New(Config{})
 		l := Limit{Algorithm: algorithm, Capacity: 100, Rate: Rate{0, 3600 * sec}}
 		if algorithms[algorithm].rate {
 			l.Rate.Tokens = 1
 		}
-		keys := 1_000_000
+		keys := testsize.Pick(200_000, 1_000_000)
 		if algorithms[algorithm].bytes == 0 {
 			keys /= 10
 		}

@@ -1,13 +1,17 @@
 package engine
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/stintdb/stint/engine/internal/uint128"
+)
 
 // meter is the state that GCRA, token bucket and leaky bucket share: the theoretical arrival time (TAT) of ATM Forum
 // TM 4.0, annex "GCRA", read as the instant at which the bucket is full again. Between whole nanoseconds it keeps the
 // remainder as a fraction of the rate, so that N tokens per P is exact for every N and P and never drifts.
 //
 // All arithmetic is in ticks: one tick is 1/N of a nanosecond. A token is P ticks, a nanosecond is N ticks, and both
-// are whole numbers, which is the whole trick.
+// are whole numbers.
 type meter struct {
 	tat  int64  // nanoseconds since the Unix epoch
 	frac uint64 // ticks beyond tat, less than N
@@ -30,76 +34,76 @@ func (m meter) isFull(now int64) bool {
 }
 
 // taken returns the tokens taken at now, in ticks of the rate.
-func (m meter) taken(now int64, rate Rate) wide {
+func (m meter) taken(now int64, rate Rate) uint128.Int {
 	if m.isFull(now) {
-		return wide{}
+		return uint128.Int{}
 	}
-	return product(uint64(m.tat)-uint64(now), uint64(rate.Tokens)).plus(wide{0, m.frac})
+	return uint128.Product(uint64(m.tat)-uint64(now), uint64(rate.Tokens)).Plus(uint128.Int{Lo: m.frac})
 }
 
 // meterAfter returns the meter from which the given ticks are taken at now.
-func meterAfter(now int64, ticks wide, rate Rate) meter {
-	nanos, frac := ticks.divide(uint64(rate.Tokens))
+func meterAfter(now int64, ticks uint128.Int, rate Rate) meter {
+	nanos, frac := ticks.Divide(uint64(rate.Tokens))
 	return meter{now + int64(nanos), frac}
 }
 
 // carryOver converts ticks taken at one rate to ticks at another, so that the tokens taken stay the same. It rounds up
-// to a whole tick; as every later quantity is a whole number of ticks too, no decision differs from that of the
+// to a whole tick; because every later quantity is a whole number of ticks too, no decision differs from that of the
 // unrounded fraction. Only a clock that went back can show more than a capacity and a debt of MaxTokens each as taken;
 // that much is carried.
-func carryOver(ticks wide, from, to Rate) wide {
+func carryOver(ticks uint128.Int, from, to Rate) uint128.Int {
 	if from.Period == to.Period {
 		return ticks // a token is as many ticks as before
 	}
-	ticks = smaller(ticks, product(2*MaxTokens, uint64(from.Period)))
-	tokens, rest := ticks.divide(uint64(from.Period))
-	part := product(rest, uint64(to.Period)).divideUp(uint64(from.Period))
-	return product(tokens, uint64(to.Period)).plus(wide{0, uint64(part)})
+	ticks = uint128.Min(ticks, uint128.Product(2*MaxTokens, uint64(from.Period)))
+	tokens, rest := ticks.Divide(uint64(from.Period))
+	part := uint128.Product(rest, uint64(to.Period)).DivideUp(uint64(from.Period))
+	return uint128.Product(tokens, uint64(to.Period)).Plus(uint128.Int{Lo: uint64(part)})
 }
 
 // takenUnder returns the ticks taken at the call's time under a limit, which may be another than the state's.
-func (c *call) takenUnder(limit *Limit) wide {
-	if c.fresh {
-		return wide{}
+func (c *call) takenUnder(limit *Limit) uint128.Int {
+	if c.isNew {
+		return uint128.Int{}
 	}
-	taken := loadMeter(c.state).taken(c.now, c.held.Rate)
-	if c.held.Rate != limit.Rate {
-		taken = carryOver(taken, c.held.Rate, limit.Rate)
+	taken := loadMeter(c.state).taken(c.now, c.prev.Rate)
+	if c.prev.Rate != limit.Rate {
+		taken = carryOver(taken, c.prev.Rate, limit.Rate)
 	}
 	return taken
 }
 
-// decideMeter answers an Acquire by the token bucket rule: granted if what was taken and what is asked for fit the
+// decideMeter answers an Acquire by the token bucket rule: granted if the tokens taken before and the requested tokens fit the
 // capacity, or will within MaxWait.
 func decideMeter(c *call) (changed bool) {
 	op, rate := c.op, c.limit.Rate
 	period, tokensPerPeriod := uint64(rate.Period), uint64(rate.Tokens)
 	taken := c.takenUnder(&c.limit)
-	asked := product(uint64(op.Tokens), period)
-	room := product(uint64(c.limit.Capacity), period)
+	asked := uint128.Product(uint64(op.Tokens), period)
+	room := uint128.Product(uint64(c.limit.Capacity), period)
 	reach := room // ticks that may be taken in all
 	if op.MaxWait > 0 {
-		ahead := product(uint64(op.MaxWait), tokensPerPeriod)
-		reach = room.plus(smaller(ahead, product(MaxTokens, period)))
+		ahead := uint128.Product(uint64(op.MaxWait), tokensPerPeriod)
+		reach = room.Plus(uint128.Min(ahead, uint128.Product(MaxTokens, period)))
 	}
 
 	granted := op.Tokens
-	after := taken.plus(asked)
-	if after.over(reach) {
+	after := taken.Plus(asked)
+	if after.Exceeds(reach) {
 		switch {
 		case op.Options&Force != 0:
-			if after.over(room.plus(product(MaxTokens, period))) || after.over(product(uint64(maxAhead), tokensPerPeriod)) {
+			if after.Exceeds(room.Plus(uint128.Product(MaxTokens, period))) || after.Exceeds(uint128.Product(uint64(maxAhead), tokensPerPeriod)) {
 				c.result.Status = DebtTooBig
 				return false
 			}
 		case op.Options&UpTo != 0:
-			available, _ := reach.minus(taken).divide(period)
+			available, _ := reach.Minus(taken).Divide(period)
 			if available == 0 {
-				c.denyMeter(taken, product(1, period), reach)
+				c.denyMeter(taken, uint128.Product(1, period), reach)
 				return false
 			}
 			granted = int64(available)
-			after = taken.plus(product(available, period))
+			after = taken.Plus(uint128.Product(available, period))
 		default:
 			c.denyMeter(taken, asked, reach)
 			return false
@@ -108,30 +112,30 @@ func decideMeter(c *call) (changed bool) {
 	res := c.result
 	res.Allowed, res.Granted = true, granted
 	if op.Options&Force == 0 {
-		res.Wait = after.minus(room).divideUp(tokensPerPeriod)
+		res.Wait = after.Minus(room).DivideUp(tokensPerPeriod)
 	}
 	res.reportMeter(after, &c.limit, op.Options&Force != 0)
 	meterAfter(c.now, after, rate).store(c.next[:])
 	return granted > 0
 }
 
-// denyMeter reports a denial of what was asked, where reach ticks may be taken in all.
-func (c *call) denyMeter(taken, asked, reach wide) {
+// denyMeter reports a denial, where reach ticks may be taken in all.
+func (c *call) denyMeter(taken, asked, reach uint128.Int) {
 	c.result.Wait = NeverWait
-	if !asked.over(reach) {
-		c.result.Wait = taken.plus(asked).minus(reach).divideUp(uint64(c.limit.Rate.Tokens))
+	if !asked.Exceeds(reach) {
+		c.result.Wait = taken.Plus(asked).Minus(reach).DivideUp(uint64(c.limit.Rate.Tokens))
 	}
 	c.result.reportMeter(taken, &c.limit, false)
 }
 
-// reportMeter fills in what is left once ticks are taken. Debt shows below zero only where the caller asked for it.
-func (res *Result) reportMeter(ticks wide, limit *Limit, showDebt bool) {
+// reportMeter fills in the tokens left once ticks are taken. Debt shows below zero only where the caller asked for it.
+func (res *Result) reportMeter(ticks uint128.Int, limit *Limit, showDebt bool) {
 	res.Limit = limit.Capacity
-	res.Remaining = limit.Capacity - ticks.divideUp(uint64(limit.Rate.Period))
+	res.Remaining = limit.Capacity - ticks.DivideUp(uint64(limit.Rate.Period))
 	if res.Remaining < 0 && !showDebt {
 		res.Remaining = 0
 	}
-	res.Reset = ticks.divideUp(uint64(limit.Rate.Tokens))
+	res.Reset = ticks.DivideUp(uint64(limit.Rate.Tokens))
 }
 
 func lookMeter(c *call) {
@@ -139,16 +143,16 @@ func lookMeter(c *call) {
 }
 
 func refundMeter(c *call) {
-	period := uint64(c.held.Rate.Period)
-	taken := c.takenUnder(&c.held)
-	left := taken.minus(product(uint64(c.op.Tokens), period))
-	back, rest := taken.minus(left).divide(period)
+	period := uint64(c.prev.Rate.Period)
+	taken := c.takenUnder(&c.prev)
+	left := taken.Minus(uint128.Product(uint64(c.op.Tokens), period))
+	back, rest := taken.Minus(left).Divide(period)
 	if rest > 0 {
-		back++ // the last token had come back in part by itself
+		back++ // the last token had partly refilled
 	}
 	c.result.Granted = int64(back)
-	c.result.reportMeter(left, &c.held, true)
-	meterAfter(c.now, left, c.held.Rate).store(c.next[:])
+	c.result.reportMeter(left, &c.prev, true)
+	meterAfter(c.now, left, c.prev.Rate).store(c.next[:])
 }
 
 func meterExpired(state []byte, _ *Limit, now int64) bool { return loadMeter(state).isFull(now) }

@@ -1,6 +1,10 @@
 package engine
 
 import (
+	"errors"
+	"math"
+	"math/big"
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -56,7 +60,7 @@ var meterSteps = []struct {
 }
 
 func TestMeterSteps(t *testing.T) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	for _, step := range meterSteps {
 		got := ask(s, epoch+step.at, Op{Key: []byte("k"), Limit: step.limit, Tokens: step.tokens, Options: step.opts, MaxWait: step.wait})
@@ -71,7 +75,7 @@ func TestMeterSteps(t *testing.T) {
 // A rate that divides no nanosecond evenly must not drift: after a million tokens the bucket is full again exactly
 // when the exact fraction says.
 func TestMeterDoesNotDrift(t *testing.T) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	limit := bucket(1_000_000, 7, 3*sec)
 	for range 1_000_000 {
@@ -91,9 +95,9 @@ func TestMeterDoesNotDrift(t *testing.T) {
 	}
 }
 
-// Over any span a bucket grants at most its capacity and what its rate yields, whatever the traffic.
+// Over any span a bucket grants at most its capacity and the refill of that span, for any traffic.
 func TestMeterNeverGrantsMoreInAnySpan(t *testing.T) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	limit := bucket(10, 3, 7*ms)
 	type grant struct{ at, tokens int64 }
@@ -118,7 +122,7 @@ func TestMeterNeverGrantsMoreInAnySpan(t *testing.T) {
 }
 
 func TestRefundGivesBackWhatWasTaken(t *testing.T) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	limit := bucket(5, 1, 2*sec)
 	key := []byte("k")
@@ -144,7 +148,7 @@ func TestRefundGivesBackWhatWasTaken(t *testing.T) {
 }
 
 func TestForceHasAFloor(t *testing.T) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	limit := bucket(1, MaxTokens, ms)
 	op := Op{Key: []byte("k"), Limit: limit, Tokens: MaxTokens, Options: Force}
@@ -174,5 +178,74 @@ func TestLimitCheck(t *testing.T) {
 		if err := c.limit.Check(); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.limit, err)
 		}
+	}
+}
+
+// Limits that earlier versions stored, with more tokens and longer periods in their rates than can be asked for now, are
+// decided as exactly as others.
+func TestOldRatesAreDecidedExactly(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 9))
+	limits := []Limit{bucket(10, 1_000_000_000_001, 1_000_000*sec), bucket(1, math.MaxInt64, math.MaxInt64), bucket(MaxTokens, math.MaxInt64, sec),
+		bucket(10, 1, 2*MaxDuration/10), bucket(1e9, 1e18-1, 1_000_000*sec)}
+	for len(limits) < 200 {
+		l := bucket(1+r.Int64N(MaxTokens>>r.IntN(40)), 1+r.Int64()>>r.IntN(62), MinDuration+r.Int64()>>(1+r.IntN(42)))
+		if l.isWhole() {
+			limits = append(limits, l)
+		}
+	}
+	for _, l := range limits {
+		s := New(Config{Shards: 1})
+		now, taken := epoch, new(big.Rat)
+		rate, capacity := big.NewRat(l.Rate.Tokens, l.Rate.Period), new(big.Rat).SetInt64(l.Capacity)
+		for range 50 {
+			n := 1 + r.Int64N(l.Capacity+1)
+			after := new(big.Rat).Add(taken, new(big.Rat).SetInt64(n))
+			fits := after.Cmp(capacity) <= 0
+			if got := ask(s, now, Op{Key: []byte("k"), Limit: l, Tokens: n}); got.Allowed != fits {
+				t.Fatalf("%+v: %d after %s: %+v", l, n, taken.FloatString(12), got)
+			} else if fits {
+				taken = after
+			} else if got.Wait > 0 && got.Wait < math.MaxInt64 && got.Wait < 10*sec {
+				now += got.Wait // to the nanosecond in which it is granted
+				taken = sinkBy(taken, rate, got.Wait)
+				if early := ask(s, now-1, Op{Key: []byte("k"), Limit: l, Tokens: n, Options: Peek}); early.Allowed {
+					t.Fatalf("%+v: granted a nanosecond early", l)
+				}
+				if due := ask(s, now, Op{Key: []byte("k"), Limit: l, Tokens: n, Options: Peek}); !due.Allowed {
+					t.Fatalf("%+v: not granted when it was due: %+v", l, due)
+				}
+			}
+			passed := r.Int64() >> (10 + r.IntN(50))
+			now, taken = now+passed, sinkBy(taken, rate, passed)
+		}
+		s.Close()
+	}
+}
+
+func sinkBy(taken, rate *big.Rat, nanos int64) *big.Rat {
+	left := new(big.Rat).Sub(taken, new(big.Rat).Mul(rate, new(big.Rat).SetInt64(nanos)))
+	if left.Sign() < 0 {
+		return new(big.Rat)
+	}
+	return left
+}
+
+// What may be asked for is what can be read, and more can be read than asked for.
+func TestRequestsCanBeRead(t *testing.T) {
+	for _, l := range []Limit{bucket(10, 1_000_000_000_001, 1_000_000*sec), bucket(1, 1, 2*MaxDuration), bucket(1, 1e18, sec)} {
+		if err := l.Check(); !errors.Is(err, ErrLimit) {
+			t.Errorf("%+v may be asked for: %v", l, err)
+		}
+		var in OpReader
+		var op Op
+		in.Reset(new(OpWriter).Append(nil, &Op{Key: []byte("k"), Limit: l, Tokens: 1}))
+		if err := in.Next(&op); err != nil {
+			t.Errorf("%+v in a log: %v", l, err)
+		}
+		s := New(Config{Shards: 1})
+		if err := s.Load(epoch, Entry{Key: []byte("k"), Limit: l, State: make([]byte, meterBytes)}); err != nil {
+			t.Errorf("%+v in a file: %v", l, err)
+		}
+		s.Close()
 	}
 }

@@ -6,9 +6,11 @@ import (
 )
 
 // Operations as bytes, for a log entry and between nodes. An operation is a head and the fields that its verb has,
-// in this order; what a verb has no use for is left out.
+// in this order; fields that a verb does not use are left out.
 //
-//	1       verb in the low 4 bits; 0x10 options follow, 0x20 tokens other than 1, 0x40 a longest wait, 0x80 Who
+//	1       verb in the low 4 bits, or 0x0f: the verb is the next byte;
+//	        0x10 options follow, 0x20 tokens other than 1, 0x40 a longest wait, 0x80 Who
+//	1       verb, if it is 15 or more
 //	1       options
 //	varint  limit: its number in this buffer, from 1 on; or 0, and the limit itself, which takes the next number:
 //	        1 algorithm, 1 span, varints capacity, rate's tokens, rate's period
@@ -23,6 +25,7 @@ import (
 // off behind MaxPolicyName+1 bytes: there is still none of that name.
 const (
 	verbMask     = 0x0f
+	verbFollows  = verbMask // in place of a verb
 	headOptions  = 0x10
 	headTokens   = 0x20
 	headMaxWait  = 0x40
@@ -49,26 +52,27 @@ const (
 	fieldParts
 )
 
-// opLayout is what the bytes of a verb hold.
+// opLayout is the layout of a verb's bytes.
 type opLayout struct {
 	fields, parts opFields
-	options       Option // that may be set
+	options       byte // bits of Op.OptionBits that may be set
 }
 
-var opLayouts = [...]opLayout{
-	Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait, options: Peek | UpTo | Force},
-	AcquireAll:  {fields: fieldTokens | fieldParts, parts: fieldKey | fieldLimit | fieldWho | fieldTokens, options: Peek},
-	Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey, options: Peek},
+// opLayouts has a row for every verb. Tests add more.
+var opLayouts = []opLayout{
+	Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait, options: byte(Peek | UpTo | Force)},
+	AcquireAll:  {fields: fieldTokens | fieldParts, parts: fieldKey | fieldLimit | fieldWho | fieldTokens, options: byte(Peek)},
+	Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey, options: byte(Peek)},
 	Look:        {fields: fieldKey},
 	Refund:      {fields: fieldKey | fieldTokens},
 	Release:     {fields: fieldKey | fieldWho},
 	Leases:      {fields: fieldKey},
 	Delete:      {fields: fieldKey},
 	Flush:       {},
-	SetPolicy:   {fields: fieldKey | fieldParts, parts: fieldKey | fieldLimit | fieldWho, options: Shadow},
+	SetPolicy:   {fields: fieldKey | fieldParts, parts: fieldKey | fieldLimit | fieldWho, options: byte(Shadow)},
 	DropPolicy:  {fields: fieldKey},
 	SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: fieldKey | fieldLimit | fieldWho},
-	Restrict:    {fields: fieldKey | fieldWho, options: (DenyNew | OverflowNew).option()},
+	Restrict:    {fields: fieldKey | fieldWho, options: byte(DenyNew|OverflowNew) << 1},
 
 	KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (MaxParts - 1) << 1},
 }
@@ -76,21 +80,32 @@ var opLayouts = [...]opLayout{
 // OpWriter writes operations as bytes. It describes each limit once for all that is written between two Resets, which
 // one [OpReader] has to read from the beginning. The zero value is ready for use.
 type OpWriter struct {
-	limits map[Limit]uint64
-	last   Limit
-	lastID uint64
+	limits     map[Limit]uint64
+	last       Limit
+	lastID     uint64
+	unreadable bool
 }
 
 // Reset makes the writer begin another buffer.
 func (w *OpWriter) Reset() {
 	clear(w.limits)
-	w.last, w.lastID = Limit{}, 0
+	w.last, w.lastID, w.unreadable = Limit{}, 0, false
+}
+
+// Err returns [ErrOp] if something was appended since the last Reset that an [OpReader] would refuse, or that has a limit
+// which [Limit.Check] does not let in. It must not be written to a log: no replica could carry it out, now or ever.
+func (w *OpWriter) Err() error {
+	if w.unreadable {
+		return ErrOp
+	}
+	return nil
 }
 
 // Append appends an operation to b. Fields that its verb has no use for are not kept.
 func (w *OpWriter) Append(b []byte, op *Op) []byte {
 	layout := &opLayouts[op.Verb]
-	b = w.appendFields(b, op, layout.fields, op.Options)
+	w.unreadable = w.unreadable || !op.canBeRead(layout)
+	b = w.appendFields(b, op, layout.fields, op.OptionBits())
 	if layout.fields&fieldParts != 0 {
 		b = binary.AppendUvarint(b, uint64(len(op.Parts)))
 		for i := range op.Parts {
@@ -100,12 +115,16 @@ func (w *OpWriter) Append(b []byte, op *Op) []byte {
 	return b
 }
 
-func (w *OpWriter) appendFields(b []byte, op *Op, fields opFields, options Option) []byte {
+func (w *OpWriter) appendFields(b []byte, op *Op, fields opFields, options byte) []byte {
 	at := len(b)
-	b = append(b, byte(op.Verb))
+	if op.Verb < verbFollows {
+		b = append(b, byte(op.Verb))
+	} else {
+		b = append(b, verbFollows, byte(op.Verb))
+	}
 	if options != 0 {
 		b[at] |= headOptions
-		b = append(b, byte(options))
+		b = append(b, options)
 	}
 	if fields&fieldLimit != 0 {
 		b = w.appendLimit(b, &op.Limit)
@@ -153,6 +172,7 @@ func (w *OpWriter) appendLimit(b []byte, l *Limit) []byte {
 		}
 		id = uint64(len(w.limits)) + 1
 		w.limits[*l] = id
+		w.unreadable = w.unreadable || l.Check() != nil
 		b = appendLimit(append(b, 0), l)
 	}
 	w.last, w.lastID = *l, id

@@ -22,13 +22,13 @@ func anyLimit(r *rand.Rand) Limit {
 				l.Rate.Period = 0
 			}
 		}
-		if l.canBeAsked() {
+		if l.canBeAsked() && l.Check() == nil {
 			return l
 		}
 	}
 }
 
-// randomOp is an operation of any verb, as the server would make it.
+// randomOp is an operation of any verb, of the form that the server makes.
 func randomOp(r *rand.Rand, limits []Limit) Op {
 	text := func(most int) []byte {
 		b := make([]byte, r.IntN(most+1))
@@ -77,10 +77,14 @@ func randomOp(r *rand.Rand, limits []Limit) Op {
 	case DropPolicy:
 		op.Key = text(255)
 	case Restrict:
-		op.Who, op.Options = text(20), NewKeys(r.IntN(4)).option()
+		op.Who, op.NewKeys = text(20), NewKeys(r.IntN(4))
 	case KeepOverflow:
-		op.Key, op.Who, op.Options = text(60), text(200), Option(r.IntN(MaxParts))<<1
-		op.Parts = []Op{{Limit: limits[r.IntN(len(limits))]}}
+		limit := limits[r.IntN(len(limits))]
+		for algorithms[limit.Algorithm].bytes == 0 { // any bytes are a state of the others
+			limit = anyLimit(r)
+		}
+		op.Key, op.Who, op.Instance = text(60), text(algorithms[limit.Algorithm].bytes), uint8(r.IntN(MaxParts))
+		op.Parts = []Op{{Limit: limit}}
 	case SetOverride:
 		op.Key, op.Who, op.Parts = text(255), text(300), parts(0)
 	}
@@ -119,6 +123,9 @@ func TestOpsAreReadAsTheyWereWritten(t *testing.T) {
 			ops, b = append(ops, op), w.Append(b, &op)
 			verbs[op.Verb]++
 		}
+		if w.Err() != nil {
+			t.Fatalf("round %d cannot be written: %+v", round, ops)
+		}
 		in.Reset(b)
 		read := make([]Op, len(ops))
 		for i := range ops {
@@ -132,7 +139,7 @@ func TestOpsAreReadAsTheyWereWritten(t *testing.T) {
 		if in.More() {
 			t.Fatalf("round %d: more than was written", round)
 		}
-		for i := range ops { // all at the end: what is read stays valid until Reset
+		for i := range ops { // all at the end: operations stay valid until Reset
 			if !sameOp(read[i], ops[i]) {
 				t.Fatalf("round %d op %d:\nread  %+v\nwrote %+v", round, i, read[i], ops[i])
 			}
@@ -188,7 +195,14 @@ func TestBadOpsAreRefused(t *testing.T) {
 	}
 	for name, op := range bad {
 		var r OpReader
-		r.Reset(new(OpWriter).Append(nil, &op))
+		var w OpWriter
+		r.Reset(w.Append(nil, &op))
+		if !errors.Is(w.Err(), ErrOp) {
+			t.Errorf("%s: can be written", name)
+		}
+		if w.Reset(); w.Err() != nil {
+			t.Errorf("%s: a writer that begins anew still refuses", name)
+		}
 		var read Op
 		if err := r.Next(&read); !errors.Is(err, ErrOp) || r.More() {
 			t.Errorf("%s: %v, more %t: %+v", name, err, r.More(), read)
@@ -211,7 +225,7 @@ func TestBadOpsAreRefused(t *testing.T) {
 		}
 	}
 	var r OpReader
-	for _, b := range [][]byte{{byte(len(opLayouts))}, {0x0f}, {byte(Acquire), 2}, {byte(Acquire), 1}, {}} {
+	for _, b := range [][]byte{{byte(len(opLayouts))}, {verbFollows}, {verbFollows, byte(len(opLayouts))}, {verbFollows, verbFollows}, {verbFollows, 0xff}, {byte(Acquire), 2}, {byte(Acquire), 1}, {}} {
 		if r.Reset(b); r.Next(new(Op)) == nil {
 			t.Errorf("read %x", b)
 		}
@@ -224,6 +238,10 @@ func TestLongNamesOfPolicies(t *testing.T) {
 		var r OpReader
 		r.Reset(new(OpWriter).Append(nil, &Op{Verb: verb, Key: make([]byte, 1<<20)}))
 		var op Op
+		var w OpWriter
+		if w.Append(nil, &Op{Verb: verb, Key: make([]byte, 1<<20)}); w.Err() != nil {
+			t.Errorf("verb %d cannot be written", verb)
+		}
 		if err := r.Next(&op); err != nil || len(op.Key) <= MaxPolicyName || len(op.Key) > MaxKeyBytes {
 			t.Errorf("verb %d: %v, %d bytes", verb, err, len(op.Key))
 		}
@@ -253,6 +271,7 @@ func FuzzOpReader(f *testing.F) {
 		f.Add(b)
 	}
 	f.Add([]byte{})
+	f.Add([]byte{verbFollows | headWho, byte(Release), 1, 'k', 1, 'w', verbFollows, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var in OpReader
 		var w OpWriter
@@ -268,7 +287,7 @@ func FuzzOpReader(f *testing.F) {
 			}
 			ops, again = append(ops, op), w.Append(again, &op)
 		}
-		s := New(Options{Shards: 1, MaxBytes: 1 << 20})
+		s := New(Config{Shards: 1, MaxBytes: 1 << 20})
 		defer s.Close()
 		in.Reset(again)
 		for i := range ops {
@@ -276,7 +295,7 @@ func FuzzOpReader(f *testing.F) {
 			if err := in.Next(&op); err != nil || !sameOp(op, ops[i]) {
 				t.Fatalf("%v:\nread  %+v\nwrote %+v", err, op, ops[i])
 			}
-			s.Apply(epoch, []Op{op}, make([]Result, 1)) // whatever is read can be carried out
+			s.Apply(epoch, []Op{op}, make([]Result, 1)) // every operation that is read can be applied
 		}
 	})
 }

@@ -2,7 +2,7 @@ package engine
 
 import "encoding/binary"
 
-// OpReader reads what an [OpWriter] wrote. It trusts nothing: every length is held against what is left, every number
+// OpReader reads the bytes of an [OpWriter]. It trusts nothing: every length is compared with the bytes left, every number
 // against its range, and bytes that no operation of this version can have are refused.
 type OpReader struct {
 	in     byteReader
@@ -10,7 +10,7 @@ type OpReader struct {
 	parts  []Op
 }
 
-// Reset makes the reader begin with b. What was read before is no longer valid.
+// Reset makes the reader begin with b. Operations read before are no longer valid.
 func (r *OpReader) Reset(b []byte) {
 	r.in = byteReader{rest: b}
 	if cap(r.parts) > keepOpParts {
@@ -19,7 +19,7 @@ func (r *OpReader) Reset(b []byte) {
 	if cap(r.limits) > keepOpLimits {
 		r.limits = nil
 	}
-	clear(r.parts) // so that it does not hold on to what it read before
+	clear(r.parts) // so that it does not hold on to earlier operations
 	r.limits, r.parts = r.limits[:0], r.parts[:0]
 }
 
@@ -37,11 +37,12 @@ func (r *OpReader) Next(op *Op) error {
 }
 
 func (r *OpReader) next(op *Op) bool {
-	if len(r.in.rest) == 0 || int(r.in.rest[0]&verbMask) >= len(opLayouts) {
+	head := r.readHead(op)
+	if r.in.bad || int(op.Verb) >= len(opLayouts) {
 		return false
 	}
-	layout := &opLayouts[r.in.rest[0]&verbMask]
-	if !r.readFields(op, layout.fields, layout.options) {
+	layout := &opLayouts[op.Verb]
+	if !r.readFields(op, head, layout.fields, layout.options) {
 		return false
 	}
 	if layout.fields&fieldParts != 0 && !r.readParts(op, layout.parts) {
@@ -59,7 +60,7 @@ func (r *OpReader) readParts(op *Op, fields opFields) bool {
 	for range n {
 		r.parts = append(r.parts, Op{})
 		part := &r.parts[len(r.parts)-1]
-		if !r.readFields(part, fields, 0) || part.Verb != Acquire {
+		if !r.readFields(part, r.readHead(part), fields, 0) || part.Verb != Acquire {
 			return false
 		}
 		if op.Verb == AcquireAll {
@@ -70,12 +71,22 @@ func (r *OpReader) readParts(op *Op, fields opFields) bool {
 	return true
 }
 
-func (r *OpReader) readFields(op *Op, fields opFields, options Option) bool {
-	in := &r.in
-	head := in.byte()
+// readHead begins an operation with its verb. It takes any verb from a separate byte, also one that fits the head.
+func (r *OpReader) readHead(op *Op) (head byte) {
+	head = r.in.byte()
 	*op = Op{Verb: Verb(head & verbMask)}
+	if op.Verb == verbFollows {
+		op.Verb = Verb(r.in.byte())
+	}
+	return head
+}
+
+func (r *OpReader) readFields(op *Op, head byte, fields opFields, options byte) bool {
+	in := &r.in
+	var bits byte
 	if head&headOptions != 0 {
-		op.Options = Option(in.byte())
+		bits = in.byte()
+		op.SetOptionBits(bits)
 	}
 	if fields&fieldLimit != 0 && !r.readLimit(&op.Limit) {
 		return false
@@ -98,7 +109,7 @@ func (r *OpReader) readFields(op *Op, fields opFields, options Option) bool {
 	if fields&fieldMaxKey != 0 {
 		op.MaxKey = in.uint32()
 	}
-	return !in.bad && op.Options&^options == 0 && head&^(verbMask|headOptions)&^headOf(fields) == 0
+	return !in.bad && bits&^options == 0 && head&^(verbMask|headOptions)&^headOf(fields) == 0
 }
 
 // headOf is the bits that the head of an operation with these fields may have.
@@ -128,53 +139,22 @@ func (r *OpReader) readLimit(l *Limit) bool {
 	return !r.in.bad && l.canBeAsked()
 }
 
-// isWhole reports whether every field of an operation that was read is in its range.
-func (o *Op) isWhole() bool {
-	switch o.Verb {
-	case Restrict, KeepOverflow:
-		return o.checkRestrict() == nil
-	case SetPolicy, SetOverride, DropPolicy:
-		named := *o
-		if o.Verb.findsPolicy() && len(o.Key) == maxPolicyLookup {
-			named.Key = o.Key[:MaxPolicyName]
-		}
-		return named.CheckPolicy() == nil
-	case AcquireAll:
-		for i := range o.Parts {
-			if !o.Parts[i].asksWithin() {
-				return false
-			}
-		}
-		return len(o.Parts) > 0 && o.Tokens >= 0 && o.Tokens <= MaxTokens
-	case Acquire:
-		return o.asksWithin()
-	case Check:
-		return len(o.Key) <= maxPolicyLookup && len(o.Who) <= MaxKeyBytes && o.Tokens >= 0 && o.Tokens <= MaxTokens
-	case Release:
-		return len(o.Key) <= MaxKeyBytes && len(o.Who) > 0 && len(o.Who) <= MaxHolderBytes
-	}
-	return len(o.Key) <= MaxKeyBytes && o.Tokens >= 0 && o.Tokens <= MaxTokens
-}
-
-// asksWithin reports whether a limit is asked within what can be decided.
-func (o *Op) asksWithin() bool {
-	contradicts := o.Options&Force != 0 && (o.Options&UpTo != 0 || o.MaxWait > 0)
-	return !contradicts && len(o.Key) <= MaxKeyBytes && o.Tokens >= 0 && o.Tokens <= MaxTokens &&
-		o.MaxWait >= NoWait && o.MaxWait <= MaxDuration &&
-		len(o.Who) <= MaxHolderBytes && (len(o.Who) > 0 || o.Limit.Algorithm != Concurrency)
-}
-
-// canBeAsked reports whether a limit is one that a request can ask for: whole, and its state bounded.
-func (l *Limit) canBeAsked() bool {
-	switch {
-	case !l.isWhole(), !algorithms[l.Algorithm].rate && l.Rate.Period > MaxDuration:
+// canBeRead reports whether a reader takes the operation once it is written, its limits aside.
+func (o *Op) canBeRead(layout *opLayout) bool {
+	if o.OptionBits()&^layout.options != 0 || len(o.Parts) > MaxParts {
 		return false
-	case l.Algorithm == Concurrency:
-		return l.Capacity <= MaxHolders
-	case l.Algorithm == SlidingLog:
-		return l.Capacity <= maxLogLimit
 	}
-	return true
+	for i := range o.Parts {
+		if o.Parts[i].Verb != Acquire {
+			return false
+		}
+	}
+	if o.Verb.findsPolicy() && len(o.Key) > maxPolicyLookup {
+		cut := *o
+		cut.Key = o.Key[:maxPolicyLookup] // as it is written
+		return cut.isWhole()
+	}
+	return o.isWhole()
 }
 
 // byteReader takes numbers and texts off the front of bytes. Once something did not fit it is bad, and gives zeros.

@@ -26,11 +26,11 @@ type policies struct {
 	byName    map[string]*policy
 	overrides int
 
-	store   *changes
-	changes []Op    // for the journal, in order
-	frozen  *Frozen // that has not copied the policies yet
-	changed atomic.Bool
-	bytes   int
+	store    *changes
+	changes  []Op      // for the journal, in order
+	snapshot *Snapshot // that has not copied the policies yet
+	changed  atomic.Bool
+	bytes    int
 }
 
 // policy is one named set of limits. Its parts are never changed in place: a reader may go on using them.
@@ -77,14 +77,14 @@ func newParts(ops []Op) []part {
 	return parts
 }
 
-// set keeps a policy, or replaces one: its overrides, its counters and what was taken stay.
+// set keeps a policy, or replaces one: its overrides, its counters and the tokens taken stay.
 func (p *policies) set(op *Op, res *Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	known, parts := p.byName[string(op.Key)], newParts(op.Parts)
 	more, fits := p.roomFor(known, parts)
 	if !fits {
-		res.Status = PolicyTooMany
+		res.Status = TooMany
 		return
 	}
 	p.touch()
@@ -137,7 +137,7 @@ func (p *policies) override(op *Op, res *Result) {
 	parts := newParts(op.Parts)
 	more, fits := p.roomForOverride(op, held, had, parts)
 	if !fits {
-		res.Status = PolicyTooMany
+		res.Status = TooMany
 		return
 	}
 	p.touch()
@@ -149,8 +149,8 @@ func (p *policies) override(op *Op, res *Result) {
 	p.note(op)
 }
 
-// settle answers an operation on a policy that changes none, and reports false for any other.
-func (p *policies) settle(op *Op, res *Result) (settled bool) {
+// tryReadOnly answers an operation on a policy that changes none, and reports false for any other.
+func (p *policies) tryReadOnly(op *Op, res *Result) (done bool) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	known := p.byName[string(op.Key)]
@@ -159,7 +159,7 @@ func (p *policies) settle(op *Op, res *Result) (settled bool) {
 		if _, fits := p.roomFor(known, newParts(op.Parts)); fits {
 			return false
 		}
-		res.Status = PolicyTooMany
+		res.Status = TooMany
 		return true
 	case known == nil:
 		res.Status = NotFound
@@ -174,11 +174,11 @@ func (p *policies) settle(op *Op, res *Result) (settled bool) {
 	if _, fits := p.roomForOverride(op, held, had, newParts(op.Parts)); fits {
 		return false
 	}
-	res.Status = PolicyTooMany
+	res.Status = TooMany
 	return true
 }
 
-// roomFor returns what a policy takes more than what is known under its name, and whether that fits.
+// roomFor returns the bytes that a policy needs beyond the known one of its name, and whether they fit.
 func (p *policies) roomFor(known *policy, parts []part) (more int, fits bool) {
 	more = partsBytes(parts)
 	if known != nil {
@@ -205,23 +205,14 @@ func (p *policies) note(op *Op) {
 		p.store.lost.Store(true)
 		return
 	}
-	p.changes = append(p.changes, op.clone())
+	p.changes = append(p.changes, op.Clone())
 	p.changed.Store(true)
 }
 
-// maxPolicyChanges bounds what is noted of policies. Beyond it the next snapshot has to tell.
+// maxPolicyChanges bounds the noted changes of policies. Beyond it a snapshot is needed.
 const maxPolicyChanges = 10_000
 
-// clone returns an operation on a policy that shares no memory with the original.
-func (o *Op) clone() Op {
-	c := Op{Verb: o.Verb, Options: o.Options, Key: bytes.Clone(o.Key), Who: bytes.Clone(o.Who)}
-	for _, p := range o.Parts {
-		c.Parts = append(c.Parts, Op{Limit: p.Limit, Key: bytes.Clone(p.Key), Who: bytes.Clone(p.Who)})
-	}
-	return c
-}
-
-// partsBytes is about what the limits of a policy take.
+// partsBytes is about the memory of a policy's limits.
 func partsBytes(parts []part) (bytes int) {
 	for i := range parts {
 		p := &parts[i]
@@ -239,11 +230,15 @@ func (p *policies) find(name, id []byte) (known *policy, parts []part, shadow bo
 	if known = p.byName[string(name)]; known == nil {
 		return nil, nil, false
 	}
-	parts = known.parts
-	if len(known.overrides) > 0 {
-		if own, ok := known.overrides[string(id)]; ok {
-			parts = own
+	return known, known.partsFor(id), known.shadow
+}
+
+// partsFor is the limits that a caller is held to.
+func (p *policy) partsFor(id []byte) []part {
+	if len(p.overrides) > 0 {
+		if own, ok := p.overrides[string(id)]; ok {
+			return own
 		}
 	}
-	return known, parts, known.shadow
+	return p.parts
 }

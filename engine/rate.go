@@ -2,63 +2,141 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/stintdb/stint/engine/internal/uint128"
 )
 
 // Rate is an exact fraction: Tokens per Period nanoseconds. It is never turned into a rounded interval.
+//
+// [ParseRate] returns rates of at most [MaxTokens] per at most [MaxDuration]. Rates stored by earlier versions may have
+// more of either, up to the range of an int64; the arithmetic is exact for these too.
 type Rate struct {
 	Tokens int64 // N, at least 1
 	Period int64 // P in nanoseconds, at least 1 ms
 }
 
-// ErrRate says what a rate must look like.
-var ErrRate = errors.New("must be a rate such as 100, 0.035, 1000/60, 1000/m or 5/500ms: above 0 and at most 1000000000000 tokens, per 1ms to 10 years")
+// Errors of [ParseRate]: the format of a rate, and its bounds.
+var (
+	ErrRate       = fmt.Errorf("must be a rate such as 100, 0.035, 1000/60, 1000/m, 5/500ms or '10 per second'; units: %s", unitNames())
+	ErrRateBounds = errors.New("must be a rate above 0 and at most 1000000000000 tokens, per 1ms to 10 years, and not below 1 token in 10 years")
+)
 
-// ParseRate reads a rate as clients write it: N, or N/period. N may be a decimal; it is then scaled, with its period,
-// to a whole number, so that 0.035 is 35 tokens per 1000 s. The error is [ErrRate].
+// ParseRate reads a rate as clients write it: N, N/period or "N per period", where N may have any number of decimals and
+// the number of the period may be left out. A fraction that cannot be kept is rounded down to the nearest that can. The
+// error is [ErrRate] or [ErrRateBounds].
 func ParseRate(text string) (Rate, error) {
-	number, periodText, divided := strings.Cut(text, "/")
-	period := int64(time.Second)
-	if divided {
-		if periodText == "" {
-			return Rate{}, ErrRate
-		}
-		if c := periodText[0]; c < '0' || c > '9' {
-			periodText = "1" + periodText // the number of a period may be left out: 1000/m
-		}
-		var err error
-		if period, err = ParseDuration(periodText); err != nil {
-			return Rate{}, ErrRate
-		}
+	number, period := splitRate(text)
+	periodNumber, unit := splitUnit(period)
+	if periodNumber == "" {
+		periodNumber = "1" // 1000/m
 	}
-	digits, decimals, ok := parseDecimal(number)
-	if !ok || digits == 0 {
+	if period == "" || unit == 0 || !isDecimal(number) || !isDecimal(periodNumber) {
 		return Rate{}, ErrRate
 	}
-	if whole, rest := digits/pow10(decimals), digits%pow10(decimals); whole > MaxTokens || whole == MaxTokens && rest > 0 {
-		return Rate{}, ErrRate
+	if r, ok := exactRate(number, period); ok {
+		return r, nil
 	}
-	return scaleRate(digits, uint64(period), pow10(decimals))
+	tokens := decimalFraction(number, false)
+	nanos := decimalFraction(periodNumber, true)
+	nanos.Mul(nanos, new(big.Rat).SetInt64(unit))
+	if tokens.Sign() == 0 || tokens.Cmp(big.NewRat(MaxTokens, 1)) > 0 ||
+		nanos.Cmp(big.NewRat(MinDuration, 1)) < 0 || nanos.Cmp(big.NewRat(MaxDuration, 1)) > 0 {
+		return Rate{}, ErrRateBounds
+	}
+	return roundRate(tokens.Quo(tokens, nanos))
 }
 
-// scaleRate returns digits/scale tokens per period, with as little scaling as keeps both whole.
-func scaleRate(digits, period, scale uint64) (Rate, error) {
+// splitRate separates the number of tokens from the period, a second if none is given.
+func splitRate(text string) (number, period string) {
+	const per = " per "
+	if number, period, divided := strings.Cut(text, "/"); divided {
+		return number, period
+	}
+	for i := range len(text) - len(per) {
+		if strings.EqualFold(text[i:i+len(per)], per) {
+			return text[:i], text[i+len(per):]
+		}
+	}
+	return text, "s"
+}
+
+// exactRate scales a decimal number of tokens, and its period, to whole numbers, so that 0.035 is 35 tokens per 1000 s. It
+// reports false if they cannot be kept like that.
+func exactRate(number, periodText string) (r Rate, ok bool) {
+	digits, decimals, isShort := parseDecimal(number)
+	if c := periodText[0]; c < '0' || c > '9' {
+		periodText = "1" + periodText
+	}
+	period, err := ParseDuration(periodText)
+	if !isShort || err != nil {
+		return r, false
+	}
+	scale := pow10(decimals)
 	if divisor := gcd(digits, scale); divisor > 1 {
 		digits, scale = digits/divisor, scale/divisor
 	}
-	scaled := product(period, scale)
-	if scaled.hi != 0 || scaled.lo > math.MaxInt64 {
-		divisor := gcd(digits, period)
-		digits = digits / divisor
-		scaled = product(period/divisor, scale)
+	scaled := uint128.Product(uint64(period), scale)
+	if digits == 0 || digits > MaxTokens || scaled.Exceeds(uint128.Int{Lo: uint64(MaxDuration)}) {
+		return r, false
 	}
-	if scaled.hi != 0 || scaled.lo > math.MaxInt64 {
-		return Rate{}, ErrRate
+	return Rate{Tokens: int64(digits), Period: int64(scaled.Lo)}, true
+}
+
+// roundRate returns the largest rate that can be kept and is not above perNano tokens a nanosecond. It goes through the
+// convergents of the continued fraction: those in even places lie below the number, each nearer than the last.
+func roundRate(perNano *big.Rat) (Rate, error) {
+	num, den := new(big.Int).Set(perNano.Num()), new(big.Int).Set(perNano.Denom())
+	below, above := Rate{0, 1}, Rate{1, 0} // the last convergents on each side
+	for isBelow := true; den.Sign() > 0; isBelow = !isBelow {
+		next, other := &below, above
+		if !isBelow {
+			next, other = &above, below
+		}
+		steps, rest := new(big.Int).QuoRem(num, den, new(big.Int))
+		most := int64(math.MaxInt64) // steps that stay within the bounds
+		if other.Tokens > 0 {
+			most = min(most, (MaxTokens-next.Tokens)/other.Tokens)
+		}
+		if other.Period > 0 {
+			most = min(most, (MaxDuration-next.Period)/other.Period)
+		}
+		isOver := steps.Cmp(big.NewInt(most)) > 0
+		if isOver && !isBelow {
+			break // all that lies nearer is beyond the bounds
+		}
+		if !isOver {
+			most = steps.Int64()
+		}
+		next.Tokens += most * other.Tokens
+		next.Period += most * other.Period
+		if isOver {
+			break
+		}
+		num, den = den, rest
+		if rest.Sign() == 0 {
+			below = *next // it is the number
+		}
 	}
-	return Rate{Tokens: int64(digits), Period: int64(scaled.lo)}, nil
+	if below.Tokens == 0 {
+		return Rate{}, ErrRateBounds
+	}
+	return below.withPeriod(perNano), nil
+}
+
+// withPeriod writes a rounded rate with a period of at least [MinDuration]. A rate of more than [MaxTokens]/2 in that time
+// may have no such form, and is rounded down again.
+func (r Rate) withPeriod(perNano *big.Rat) Rate {
+	times := (MinDuration + r.Period - 1) / r.Period
+	if r.Tokens <= MaxTokens/times {
+		return Rate{r.Tokens * times, r.Period * times}
+	}
+	tokens := new(big.Rat).Mul(perNano, big.NewRat(MinDuration, 1))
+	return Rate{new(big.Int).Quo(tokens.Num(), tokens.Denom()).Int64(), MinDuration}
 }
 
 func gcd(a, b uint64) uint64 {

@@ -1,6 +1,14 @@
 package engine
 
-import "testing"
+import (
+	"errors"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+)
 
 func TestParseRate(t *testing.T) {
 	for _, c := range []struct {
@@ -18,9 +26,15 @@ func TestParseRate(t *testing.T) {
 		{"5/1.5s", Rate{5, 1500 * ms}},
 		{"1000000000000/ms", Rate{MaxTokens, ms}},
 		{"1/3650d", Rate{1, MaxDuration}},
-		{"0.000000001", Rate{1, 1_000_000_000 * sec}},
-		{"999999999999.9", Rate{9999999999999, 10 * sec}},
-		{"0.5/3650d", Rate{1, 2 * MaxDuration}},
+		{"100/min", Rate{100, 60 * sec}},
+		{"100/minute", Rate{100, 60 * sec}},
+		{"5/hour", Rate{5, 3600 * sec}},
+		{"1000/day", Rate{1000, 86400 * sec}},
+		{"10/sec", Rate{10, sec}},
+		{"10 per second", Rate{10, sec}},
+		{"10 Per 5Seconds", Rate{10, 5 * sec}},
+		{"7/2days", Rate{7, 2 * 86400 * sec}},
+		{"5/250Milliseconds", Rate{5, 250 * ms}},
 	} {
 		got, err := ParseRate(c.text)
 		if err != nil || got != c.want {
@@ -29,9 +43,87 @@ func TestParseRate(t *testing.T) {
 	}
 	for _, text := range []string{"", "0", "0.0", "-1", "+1", "1/0", "/s", "1//s", "NaN", "Inf", "1e3", " 5", "5 ", "0x10", "1/", "1/s/s",
 		"1000000000001", "1000000000000.1", "1/3651d", "1/0.5ms", "1.", ".5", "1/-1s", "1/1y", "1..5", "99999999999999999999", "1/s ",
-		"0.000000000000000000000001", "1/1.0000000001s"} {
+		"0.000000000000000000000001", "1/.5s", "1/.5", "1/.5m", "5/.1s", "1/.", "10 per", "10 per ", "per s", " per s", "1 per 2 s", "0.5/3650d",
+		"0.000000001", "1/mss", "1/secondss", "1/w", strings.Repeat("9", 1<<20), "1/" + strings.Repeat("9", 1<<20)} {
 		if r, err := ParseRate(text); err == nil {
 			t.Errorf("%q was read as %v", text, r)
+		}
+	}
+}
+
+// A rate that cannot be kept as it is written is rounded down, by less than 1 part in 10^12, to one that can.
+func TestRatesAreRoundedDown(t *testing.T) {
+	texts := []string{"1000000.000001", "99999.99999999", "33333.33333333", "35714.28571429", "1428571.428571", "14285714.285714285",
+		"123456.12345678/m", "16.666666666666668", "0.034722222222222224", "0.5833333333333334", "2.8935185185185186", "74.08800000000001",
+		"0.7692307692307693", "999999999999.9", "999999999999.9/ms", "1/1.0000000001s", "1000/0.30000000000000004", "0.1234567890123456789/d",
+		"1.0000000000000000000000000000000000000000000000000000000000000000000000000001", "0.000000003170979198376459", "400000000000.7/ms",
+		"5/3.00000000000000000000000000000000000000000000000000000000000000000000000001", "0." + strings.Repeat("3", 5000)}
+	r := rand.New(rand.NewPCG(11, 1))
+	for range 20000 {
+		number := strconv.FormatFloat(r.ExpFloat64()*math.Pow10(r.IntN(18)-8), 'f', r.IntN(25), 64)
+		if r.IntN(3) == 0 {
+			number += "/" + strconv.FormatFloat(1+r.ExpFloat64()*math.Pow10(r.IntN(6)), 'f', r.IntN(20), 64) + durationUnits[r.IntN(len(durationUnits))].suffix
+		}
+		texts = append(texts, number)
+	}
+	taken := 0
+	for _, text := range texts {
+		got, err := ParseRate(text)
+		if err != nil {
+			if !errors.Is(err, ErrRateBounds) {
+				t.Fatalf("%q: %v", text, err)
+			}
+			continue
+		}
+		taken++
+		want := asWritten(text)
+		kept := big.NewRat(got.Tokens, got.Period)
+		if got.Tokens < 1 || got.Tokens > MaxTokens || got.Period < MinDuration || got.Period > MaxDuration || kept.Cmp(want) > 0 {
+			t.Fatalf("%q is kept as %v", text, got)
+		}
+		lost := new(big.Rat).Sub(want, kept)
+		most := big.NewRat(1, 1e12-1e6)
+		if want.Cmp(big.NewRat(MaxTokens/2, MinDuration)) > 0 {
+			most = big.NewRat(2, MaxTokens)
+		}
+		if lost.Quo(lost, want).Cmp(most) > 0 {
+			t.Fatalf("%q is kept as %v, %s less", text, got, lost.FloatString(20))
+		}
+		if again, err := ParseRate(got.String()); err != nil || again != got {
+			t.Fatalf("%q is kept as %v, which is read as %v %v", text, got, again, err)
+		}
+	}
+	if taken < 5000 {
+		t.Errorf("only %d of %d were taken", taken, len(texts))
+	}
+}
+
+// asWritten is the rate that a text means, in tokens a nanosecond.
+func asWritten(text string) *big.Rat {
+	number, period, divided := strings.Cut(text, "/")
+	if !divided {
+		period = "1s"
+	}
+	n, unit := splitUnit(period)
+	if n == "" {
+		n = "1"
+	}
+	rate, _ := new(big.Rat).SetString(number)
+	nanos, _ := new(big.Rat).SetString(n)
+	return rate.Quo(rate, nanos.Mul(nanos, new(big.Rat).SetInt64(unit)))
+}
+
+// Of all rates within the bounds, none lies between the one that is kept and the one that was written.
+func TestRoundedRatesAreTheNearest(t *testing.T) {
+	for text, want := range map[string]Rate{ // found by a walk down the Stern-Brocot tree, in another program
+		"1000000.000001":              {999000000001, 999000000000001},
+		"16.666666666666668":          {4791666667, 287500000019999977},
+		"14285714.285714285":          {1000000000000, 70000000000001},
+		"0.0000000031709791983764591": {1, 315359999999999956},
+		"999999999999.9":              {999999999999, 1000000000},
+	} {
+		if got, err := ParseRate(text); err != nil || got != want {
+			t.Errorf("%q: %v %v, want %v", text, got, err, want)
 		}
 	}
 }
@@ -68,4 +160,16 @@ func FuzzParseRate(f *testing.F) {
 			t.Fatalf("%q was read as %+v", text, r)
 		}
 	})
+}
+
+func BenchmarkParseRate(b *testing.B) {
+	for _, text := range []string{"1000/m", "16.666666666666668", strings.Repeat("1", 12) + "." + strings.Repeat("7", 1000)} {
+		b.Run(strconv.Itoa(len(text)), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := ParseRate(text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -5,19 +5,24 @@ const (
 	minEntries = 16
 	// compactBytes is the largest arena that is compacted in place, through a buffer all shards share in turn.
 	compactBytes = 64 << 10
-	// tightShare is the part of a shard that a rebuild has to win where memory is short, so that rebuilding one record at
-	// a time is nobody's fate.
+	// tightShare is the part of a shard that a rebuild must free when memory is short, so that a shard is not rebuilt
+	// for one record at a time.
 	tightShare = 16
 )
 
-// rebuild makes room for more entries of moreBytes in all, first by leaving out what is deleted or holds no information
-// at now, then by growing. It reports false, having changed nothing, when the memory bound leaves no room.
+// rebuild makes room for more entries of moreBytes in all, first by leaving out deleted and expired
+// at now, then by growing. It reports false, having changed nothing, when the memory bound leaves no room. Without more
+// entries, it is for a state that grows, and may use the reserve.
 func (s *shard) rebuild(now int64, more, moreBytes int) bool {
-	if now < s.fullUntil && s.fullUntil-now <= fullRetry {
+	newKeys, fullUntil := more > 0, &s.stuckUntil
+	if newKeys {
+		fullUntil = &s.fullUntil
+	}
+	if now < *fullUntil && *fullUntil-now <= fullRetry {
 		return false
 	}
-	if len(s.arena) > compactBytes && s.dead < len(s.arena)/tightShare && !s.mem.allows(int64(len(s.arena)/tightShare)) {
-		return false // nothing to win: not even worth a look at every record
+	if len(s.arena) > compactBytes && s.dead < len(s.arena)/tightShare && !s.mem.allows(int64(len(s.arena)/tightShare), newKeys) {
+		return false // no room to gain
 	}
 	entries, bytes := s.live(now)
 	entries, bytes = entries+more, bytes+moreBytes
@@ -31,10 +36,13 @@ func (s *shard) rebuild(now int64, more, moreBytes int) bool {
 		return true
 	}
 	roomy, large := max(entries+entries/3, homes, minEntries), max(bytes+bytes/2, arena, minArena)
-	if held := s.index.bytes() + int64(arena); !s.mem.allows(indexBytes(roomy) + int64(large) - held) {
-		roomy, large = max(entries+entries/tightShare, homes), max(bytes+bytes/tightShare, arena) // no room to spare
-		if !s.mem.allows(indexBytes(roomy) + int64(large) - held) {
-			s.fullUntil = now + fullRetry
+	if held := s.index.bytes() + int64(arena); !s.mem.fits(indexBytes(roomy)+int64(large)-held, true) {
+		roomy, large = max(entries, homes), max(bytes, arena) // no room to spare
+		if newKeys {
+			roomy, large = max(entries+entries/tightShare, homes), max(bytes+bytes/tightShare, arena)
+		}
+		if !s.mem.allows(indexBytes(roomy)+int64(large)-held, newKeys) {
+			*fullUntil = now + fullRetry
 			return false
 		}
 	}
@@ -42,7 +50,7 @@ func (s *shard) rebuild(now int64, more, moreBytes int) bool {
 	return true
 }
 
-// shrink gives back what the live entries have no use for.
+// shrink gives back the memory that the live entries do not use.
 func (s *shard) shrink(now int64) {
 	entries, bytes := s.live(now)
 	s.moveTo(now, s.fill(now, max(entries+entries/3, minEntries)), s.mem.block(max(bytes+bytes/2, minArena)))

@@ -7,7 +7,7 @@ import "encoding/binary"
 //	offset  size  field
 //	0       4     id of the limit the state was last written under
 //	4       4     length of the key; its highest bit marks the record as noted for the journal, the next one as seen by
-//	              the last Frozen
+//	              the last Snapshot
 //	8       k     key, padded to a multiple of 8
 //	8+k     s     state; where its size varies, its first 4 bytes are that size
 //

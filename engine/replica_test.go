@@ -13,13 +13,13 @@ func dumpText(s *Store, now int64) (text string) {
 	return text + policyText(s)
 }
 
-// Two stores that carry out the same operations at the same times give the same answers, to the last byte, and hold the
-// same, whatever their seeds and shards, whether one is swept all the time, answers denials without carrying them out,
-// or was made in between from what the other holds.
+// Two stores that apply the same operations at the same times give the same answers, to the last byte, and have the
+// same state: with different seeds and shards, if one is swept all the time, answers denials read-only, or was made in
+// between from the other's state.
 func TestReplicasAreEqual(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 11))
-		never, often := New(Options{Shards: 1}), New(Options{Shards: 16})
+		never, often := New(Config{Shards: 1}), New(Config{Shards: 16})
 		now := epoch
 		a, b := make([]Result, 1), make([]Result, 1)
 		for i := range 1500 {
@@ -34,7 +34,7 @@ func TestReplicasAreEqual(t *testing.T) {
 			often.Sweep(now, r.IntN(40))
 			op := randomStep(r)
 			never.Apply(now, []Op{op}, a)
-			if !often.Settle(now, &op, &b[0]) {
+			if !often.TryReadOnly(now, &op, &b[0]) {
 				often.Apply(now, []Op{op}, b)
 			}
 			if !sameResult(a[0], b[0]) {
@@ -58,7 +58,7 @@ func TestReplicasAreEqual(t *testing.T) {
 // remade is a store as a snapshot would bring it back; the one it is made from is closed.
 func remade(t *testing.T, s *Store, now int64) *Store {
 	t.Helper()
-	again := New(Options{Shards: 4})
+	again := New(Config{Shards: 4})
 	s.Scan(0, 1<<30, now, func(e Entry) {
 		e.State = bytes.TrimRight(e.State, "\x00")
 		if err := again.Load(now, e); err != nil {
@@ -70,7 +70,7 @@ func remade(t *testing.T, s *Store, now int64) *Store {
 	return again
 }
 
-func TestDigestTellsStoresApart(t *testing.T) {
+func TestDigestDistinguishesStores(t *testing.T) {
 	digests := map[[32]byte]string{}
 	take := Op{Key: []byte("k"), Limit: bucket(5, 1, sec), Tokens: 1}
 	with := func(change func(op *Op)) Op {
@@ -106,7 +106,7 @@ func TestDigestTellsStoresApart(t *testing.T) {
 		"a shared limiter":    {restrictTo(OverflowNew, ""), take},
 		"two of its tokens":   {restrictTo(OverflowNew, ""), take, take},
 	} {
-		s := New(Options{})
+		s := New(Config{})
 		for _, op := range ops {
 			ask(s, epoch, op)
 		}
@@ -119,11 +119,11 @@ func TestDigestTellsStoresApart(t *testing.T) {
 	}
 }
 
-// What left a log that is as good as new does not count again under a longer window, swept or not.
-func TestLogAsGoodAsNewForgets(t *testing.T) {
+// Entries of an expired log do not count again under a longer window, swept or not.
+func TestExpiredLogForgets(t *testing.T) {
 	short, long := Limit{SlidingLog, 0, 5, Rate{0, sec}}, Limit{SlidingLog, 0, 5, Rate{0, 60 * sec}}
 	for _, swept := range []bool{false, true} {
-		s := New(Options{Shards: 1})
+		s := New(Config{Shards: 1})
 		ask(s, epoch, Op{Key: []byte("k"), Limit: short, Tokens: 5})
 		if swept {
 			s.Sweep(epoch+2*sec, 10)

@@ -1,10 +1,10 @@
 package engine
 
-// Reserve makes room for about so many more entries whose records take so many bytes in all, so that loading them does
+// Reserve makes room for about this number of further entries, whose records take bytes in all, so that loading them does
 // not grow the tables step by step. Where the memory bound does not allow it for all shards, it makes none: the first
-// ones would have what the last ones need. It is for recovery.
+// ones would have the memory that the last ones need. It is for recovery.
 func (s *Store) Reserve(now int64, entries, bytes int) {
-	if !s.mem.allows(int64(bytes)/4*7 + indexBytes(entries/2*3)) { // with the room to grow that a rebuild adds
+	if !s.mem.allows(int64(bytes)/4*7+indexBytes(entries/2*3), true) { // with the room to grow that a rebuild adds
 		return
 	}
 	spread := func(n int) int { return (n + n/8) / len(s.shards) } // shards are not equally full

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Room made ahead saves growing, keeps to the memory bound, and keeps what was there.
+// Reserved room avoids growth, keeps to the memory bound, and keeps existing entries.
 func TestReserve(t *testing.T) {
 	const keys = 5000
 	limit := Limit{Algorithm: TokenBucket, Capacity: 5, Rate: Rate{Tokens: 1, Period: 3600e9}}
@@ -18,7 +18,7 @@ func TestReserve(t *testing.T) {
 			}
 		}
 	}
-	s := New(Options{Shards: 16})
+	s := New(Config{Shards: 16})
 	defer s.Close()
 	fill(s, 0, 10)
 	s.Reserve(1, keys, keys*40)
@@ -27,7 +27,7 @@ func TestReserve(t *testing.T) {
 	if grown := s.Bytes() - before; s.Len() != keys || grown > before/20 {
 		t.Errorf("%d keys, and %d bytes more than the %d reserved", s.Len(), grown, before)
 	}
-	bounded := New(Options{Shards: 16, MaxBytes: 1 << 20})
+	bounded := New(Config{Shards: 16, MaxBytes: 1 << 20})
 	defer bounded.Close()
 	bounded.Reserve(1, 1<<30, 1<<40)
 	if bounded.Bytes() > 1<<20 {
@@ -36,15 +36,15 @@ func TestReserve(t *testing.T) {
 }
 
 // What fitted a memory bound can be loaded again within it, however much room was asked for ahead.
-func TestReserveLeavesRoomForWhatFits(t *testing.T) {
-	full := New(Options{Shards: 16, MaxBytes: 1 << 20})
+func TestReserveLeavesRoom(t *testing.T) {
+	full := New(Config{Shards: 16, MaxBytes: 1 << 20})
 	defer full.Close()
 	n := 0
 	for ask(full, epoch, Op{Key: keyOf(n), Limit: bucket(5, 1, 3600*sec), Tokens: 1}).Status == OK {
 		n++
 	}
 	for _, asked := range []int{0, 1, n / 2, n, 2 * n, 100 * n} {
-		again := New(Options{Shards: 16, MaxBytes: 1 << 20})
+		again := New(Config{Shards: 16, MaxBytes: 1 << 20})
 		again.Reserve(epoch, asked, asked*40)
 		left := n * 85 / 100
 		full.Scan(0, n, epoch, func(e Entry) {

@@ -91,7 +91,7 @@ func appendRest(b []byte, res *Result, flags byte) []byte {
 	return b
 }
 
-// ReadResult reads a result that [AppendResult] wrote and returns what follows it, or [ErrOp]. It uses res.Parts again
+// ReadResult reads a result that [AppendResult] wrote and returns the bytes behind it, or [ErrOp]. It uses res.Parts again
 // where there is room; nothing in res refers to b.
 func ReadResult(b []byte, res *Result) (rest []byte, err error) {
 	in := byteReader{rest: b}
@@ -101,7 +101,7 @@ func ReadResult(b []byte, res *Result) (rest []byte, err error) {
 	return in.rest, nil
 }
 
-// result reads a result; one of a part has no parts of its own.
+// result reads a result; one of a part has no parts.
 func (r *byteReader) result(res *Result, whole bool) bool {
 	res.reset()
 	flags := r.byte()

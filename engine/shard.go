@@ -5,34 +5,35 @@ import (
 	"sync"
 )
 
-// shard is one lock's worth of the store: an index over records in an arena. Records are appended; what a deleted one
+// shard is one lock's worth of the store: an index over records in an arena. Records are appended; the space that a deleted one
 // leaves behind is counted and won back when the shard is rebuilt.
 type shard struct {
-	mu     sync.Mutex
-	arena  []byte
-	index  index
-	used   int    // bytes of the arena in use, dead ones included
-	dead   int    // bytes of deleted records
-	moves  uint32 // counts what may have moved records, or their slots
-	limits *interned
-	pin    pinned // the limit of the key made last
-	mem    *memory
-	room   *restrictions
-	quotas *quotas // nil if there are none
+	mu        sync.Mutex
+	arena     []byte
+	index     index
+	used      int    // bytes of the arena in use, dead ones included
+	dead      int    // bytes of deleted records
+	moves     uint32 // counts what may have moved records, or their slots
+	limits    *limitTable
+	pin       pinned // the limit of the key made last
+	mem       *memory
+	admission *admission
+	quotas    *quotas // nil if there are none
 
-	frozen *Frozen // that has not visited this shard yet
-	phase  uint32  // what phaseBit is in every record but those that frozen still has to show
+	snapshot *Snapshot // that has not visited this shard yet
+	phase    uint32    // the phaseBit of every record except those that snapshot has not visited yet
 
 	number  uint32 // of the shard
 	changes *changes
-	dirty   []uint32 // references of records written since the journal was last told
+	dirty   []uint32 // references of records written since the last Changes
 	gone    []byte   // keys deleted since then: 4 bytes of length, the key
 
-	fullUntil int64 // a rebuild that won no room is not tried again before this time
-	_         [64]byte
+	fullUntil  int64 // a rebuild that won no room for new keys is not tried again before this time
+	stuckUntil int64 // nor one that won none for a state to grow
+	_          [64]byte
 }
 
-// fullRetry is how long a shard without room turns new keys away before it looks for entries to drop again.
+// fullRetry is the time for which a shard without room refuses new keys before it looks for entries to drop again.
 const fullRetry = 100_000_000
 
 // place is where a key's record is: its slot in the index, and whether it was found there.
@@ -74,17 +75,17 @@ func (s *shard) find(tag uint32, key []byte) place {
 
 // load fills c from the record at p.
 func (s *shard) load(c *call, now int64, op *Op, res *Result, p place) {
-	c.now, c.op, c.result, c.limit = now, op, res, op.Limit
+	c.now, c.op, c.result, c.limit, c.leasesScanned = now, op, res, op.Limit, false
 	if p.found {
 		r := s.record(p.ref)
 		limit := s.limitOf(r)
 		alg := &algorithms[limit.Algorithm]
 		if c.state = alg.stateOf(r.rest()); !alg.expired(c.state, limit, now) {
-			c.held, c.fresh = *limit, false
+			c.prev, c.isNew = *limit, false
 			return
 		}
 	}
-	c.held, c.state, c.fresh = op.Limit, noState[:], true
+	c.prev, c.state, c.isNew = op.Limit, noState[:], true
 }
 
 // keep writes what c decided to the record at p, making one if need be. It reports false when there is no room.
@@ -98,12 +99,19 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 		return s.insert(c, tag, size)
 	}
 	r := s.record(p.ref)
+	if alg.bytes == 0 && s.snapshot != nil {
+		c.result.Work += s.size(r) / workBytes
+	}
 	s.preserve(r)
 	held := s.limitOf(r)
 	had := len(algorithms[held.Algorithm].stateOf(r.rest()))
-	if c.fresh && (held.Algorithm != c.limit.Algorithm || size != had) {
-		s.drop(p) // it is as good as new: nothing is lost, and making room for more could drop it on the way
+	if c.isNew && (held.Algorithm != c.limit.Algorithm || size != had) {
+		s.drop(p) // it has expired: nothing is lost, and making room for more could drop it on the way
 		return s.insert(c, tag, size)
+	}
+	var couldGrow int64
+	if alg.bytes == 0 {
+		couldGrow = s.growable(r)
 	}
 	if size > had {
 		if p.ref = s.enlarge(c, tag, size); p.ref == 0 {
@@ -119,13 +127,35 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 	if state := alg.stateOf(r.rest()); alg.bytes != 0 {
 		copy(state, c.next[:])
 	} else {
-		if c.fresh { // so that nothing of it counts again, wherever it was not dropped yet
+		if c.isNew { // so that no part of an expired state counts again
 			clear(state[variableHead:])
 		}
 		alg.write(c, state)
+		s.countGrowing(s.growable(r) - couldGrow)
 	}
 	s.note(p.ref)
 	return true
+}
+
+// growable is the memory by which the state of a record can still grow: its smaller predecessor stays until the shard
+// is rebuilt.
+func (s *shard) growable(r record) int64 {
+	limit := s.limitOf(r)
+	alg := &algorithms[limit.Algorithm]
+	if alg.bytes != 0 {
+		return 0
+	}
+	full, has := alg.full(limit), int64(len(alg.stateOf(r.rest())))
+	if has >= full {
+		return 0
+	}
+	return 2*full - has
+}
+
+func (s *shard) countGrowing(more int64) {
+	if more != 0 {
+		s.mem.growing.Add(more)
+	}
 }
 
 // reserve makes room for more entries whose records take some bytes in all.
@@ -161,12 +191,14 @@ func (s *shard) insert(c *call, tag uint32, size int) bool {
 	switch alg := &algorithms[c.limit.Algorithm]; {
 	case c.loading != nil:
 		copy(r.rest(), c.loading)
+		s.countGrowing(s.growable(r))
 		return true
 	case alg.bytes != 0:
 		copy(r.rest()[:size], c.next[:])
 	default:
 		setVariableSize(r.rest(), size)
 		alg.write(c, r.rest()[:size:size])
+		s.countGrowing(s.growable(r))
 	}
 	s.note(ref)
 	return true
@@ -184,8 +216,9 @@ func (s *shard) enlarge(c *call, tag uint32, size int) (ref uint32) {
 	moved := record(s.arena[s.used : s.used+need])
 	clear(moved)
 	copy(moved, old[:oldSize])
+	c.result.Work += oldSize / workBytes
 	old.setDirty(false)
-	moved.setDirty(false) // to be noted anew, under its new reference
+	moved.setDirty(false) // to be noted again, under its new reference
 	setVariableSize(moved.rest(), size)
 	s.moves++
 	ref = uint32(s.used/recordAlign) + 1
@@ -203,7 +236,7 @@ func (s *shard) remove(p place) {
 	s.drop(p)
 }
 
-// drop removes the entry at p, which holds no information any more.
+// drop removes the entry at p, which has expired.
 func (s *shard) drop(p place) {
 	s.moves++
 	r := s.record(p.ref)
@@ -216,31 +249,51 @@ func (s *shard) drop(p place) {
 	s.index.remove(p.at)
 }
 
-// uncount takes a record that goes out of the quotas' counts.
+// uncount removes a record from the counts.
 func (s *shard) uncount(r record) {
+	s.countGrowing(-s.growable(r))
 	if s.quotas != nil {
 		s.quotas.add(r.key(), -1)
 	}
 }
 
+// free removes every entry. Neighbours mostly share a limit, and their uses of it are given back together: an atomic
+// operation for each of a million entries would hold the shards for 50 ms.
 func (s *shard) free() {
+	var id uint32
+	var uses, growable int64
+	fixed := true
 	for _, slot := range s.index.slots {
-		if slot != 0 {
-			s.uncount(s.record(uint32(slot)))
-			s.limits.release(s.record(uint32(slot)).limitID())
+		if slot == 0 {
+			continue
+		}
+		r := s.record(uint32(slot))
+		if r.limitID() != id || uses == 0 {
+			s.limits.releaseUses(id, uses)
+			id, uses = r.limitID(), 0
+			fixed = algorithms[s.limitOf(r).Algorithm].bytes != 0
+		}
+		uses++
+		if !fixed {
+			growable += s.growable(r)
+		}
+		if s.quotas != nil {
+			s.quotas.add(r.key(), -1)
 		}
 	}
+	s.limits.releaseUses(id, uses)
+	s.countGrowing(-growable)
 	if s.pin.used {
 		s.limits.release(s.pin.id)
 		s.pin = pinned{}
 	}
-	if s.frozen != nil {
-		s.frozen.takeOver(s)
+	if s.snapshot != nil {
+		s.snapshot.takeOver(s)
 	} else {
 		s.index.free()
 		s.mem.free(s.arena)
 	}
 	s.arena, s.used, s.dead, s.index = nil, 0, 0, index{mem: s.mem}
 	s.dirty = nil
-	s.fullUntil = 0
+	s.fullUntil, s.stuckUntil = 0, 0
 }

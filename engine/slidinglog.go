@@ -72,9 +72,9 @@ func (g slidingLog) used(i int) int64 {
 	return int64(g.total(n-1) - g.before(i))
 }
 
-// logOf returns the call's log, nil when the key is as good as new.
+// logOf returns the call's log, empty when the key has expired.
 func (c *call) logOf() slidingLog {
-	if c.fresh {
+	if c.isNew {
 		return slidingLog(emptyLog[:])
 	}
 	return slidingLog(c.state)
@@ -101,7 +101,7 @@ func decideLog(c *call) (changed bool) {
 	return granted > 0
 }
 
-// logWait is how long it takes until enough entries are out of the window.
+// logWait is the time until enough entries have left the window.
 func (c *call) logWait(g slidingLog, first int) int64 {
 	n := c.op.Tokens
 	if c.op.Options&UpTo != 0 {
@@ -120,7 +120,7 @@ func (c *call) reportLog(g slidingLog, used int64, showDebt bool) {
 	}
 }
 
-// needLog is the room for what is inside the window and one more entry, doubled as it grows.
+// needLog is the room for the entries inside the window and one more, doubled as it grows.
 func needLog(c *call) int {
 	g := c.logOf()
 	room := max(g.room(), logMinRoom)
@@ -130,7 +130,10 @@ func needLog(c *call) int {
 	return logHead + room*logEntry
 }
 
-// writeLog drops what has left the window and adds what was granted.
+// fullLog is the room for as many entries as the limit allows.
+func fullLog(l *Limit) int64 { return logHead + l.Capacity*logEntry }
+
+// writeLog drops the entries that have left the window and adds the grant.
 func writeLog(c *call, state []byte) {
 	g := slidingLog(state)
 	g.stretch((len(state) - logHead) / logEntry)
@@ -147,7 +150,7 @@ func writeLog(c *call, state []byte) {
 		g.set(0, now, granted)
 	case g.time(n-1) >= now: // the same instant, or a clock that went back
 		g.set(n-1, g.time(n-1), g.total(n-1)+granted)
-	case n == g.room(): // only FORCE gets here: what is beyond the limit counts with the newest
+	case n == g.room(): // only FORCE gets here: tokens beyond the limit count with the newest entry
 		g.set(n-1, now, g.total(n-1)+granted)
 	default:
 		g.setU32(12, n+1)
@@ -155,8 +158,8 @@ func writeLog(c *call, state []byte) {
 	}
 }
 
-// stretch gives a ring more room. What had wrapped to the front is put behind the rest: there is room for it, as a ring
-// at least doubles or has not wrapped.
+// stretch gives a ring more room. Entries that had wrapped to the front move behind the rest. There is room for them,
+// because a ring at least doubles or has not wrapped.
 func (g slidingLog) stretch(room int) {
 	old := g.room()
 	if old == room {
@@ -183,7 +186,7 @@ func lookLog(c *call) {
 // refundLog takes tokens off the newest entries.
 func refundLog(c *call) {
 	g := slidingLog(c.state)
-	first := g.first(c.now, c.held.Rate.Period)
+	first := g.first(c.now, c.prev.Rate.Period)
 	left := min(c.op.Tokens, g.used(first))
 	c.result.Granted = left
 	for n := g.len(); left > 0; n = g.len() {
@@ -222,8 +225,8 @@ func validLog(state []byte) bool {
 	return true
 }
 
-// plainLog lists times and tokens. What has left the window of the limit held is among them while it is in the ring: a
-// limit with a longer window would count it.
+// plainLog lists times and tokens. Entries that have left the window are included while they are in the ring: a limit
+// with a longer window would count them.
 func plainLog(state []byte, _ int64) (plain []byte) {
 	g := slidingLog(state)
 	for i := range g.len() {

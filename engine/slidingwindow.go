@@ -1,9 +1,13 @@
 package engine
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/stintdb/stint/engine/internal/uint128"
+)
 
 // windowPair is the state of a sliding window counter: the tokens of the epoch-aligned window that began at start, and
-// of the one before. What counts as taken is all of the current window and the share of the previous one that a window
+// of the one before. The tokens taken are all of the current window and the share of the previous one that a window
 // reaching back from now still covers.
 //
 //	offset  size  field
@@ -37,12 +41,12 @@ func (p windowPair) at(now, width int64) windowPair {
 }
 
 // taken is prev·(W-e) + cur·W: the tokens taken, times W, where e is how far now is into the window.
-func (p windowPair) taken(now, width int64) wide {
+func (p windowPair) taken(now, width int64) uint128.Int {
 	covered := min(width, max(0, width-(now-p.start)))
-	return product(uint64(p.prev), uint64(covered)).plus(product(uint64(p.cur), uint64(width)))
+	return uint128.Product(uint64(p.prev), uint64(covered)).Plus(uint128.Product(uint64(p.cur), uint64(width)))
 }
 
-// reset is how long it takes until nothing counts any more.
+// reset is the time until no grant counts.
 func (p windowPair) reset(now, width int64) int64 {
 	switch {
 	case p.cur > 0:
@@ -53,14 +57,14 @@ func (p windowPair) reset(now, width int64) int64 {
 	return 0
 }
 
-// wait is how long it takes until n more tokens fit a capacity.
+// wait is the time until n more tokens fit a capacity.
 func (p windowPair) wait(now, width, capacity, n int64) int64 {
 	free := capacity - p.cur - n
 	if free >= 0 { // in this window, once enough of the previous one is out of reach
-		covered, _ := product(uint64(free), uint64(width)).divide(uint64(p.prev))
+		covered, _ := uint128.Product(uint64(free), uint64(width)).Divide(uint64(p.prev))
 		return p.start + width - int64(covered) - now
 	}
-	covered, _ := product(uint64(capacity-n), uint64(width)).divide(uint64(p.cur))
+	covered, _ := uint128.Product(uint64(capacity-n), uint64(width)).Divide(uint64(p.cur))
 	return p.start + 2*width - int64(covered) - now
 }
 
@@ -69,21 +73,21 @@ func (p windowPair) wait(now, width, capacity, n int64) int64 {
 func (c *call) pairUnder(l *Limit) windowPair {
 	width := l.Rate.Period
 	fresh := windowPair{start: c.now - floorMod(c.now, width)}
-	if c.fresh {
+	if c.isNew {
 		return fresh
 	}
-	p := loadWindowPair(c.state).at(c.now, c.held.Rate.Period)
-	if c.held.Rate.Period == width {
+	p := loadWindowPair(c.state).at(c.now, c.prev.Rate.Period)
+	if c.prev.Rate.Period == width {
 		return p
 	}
-	fresh.cur = p.taken(c.now, c.held.Rate.Period).divideUp(uint64(c.held.Rate.Period))
+	fresh.cur = p.taken(c.now, c.prev.Rate.Period).DivideUp(uint64(c.prev.Rate.Period))
 	return fresh
 }
 
 func decideSliding(c *call) (changed bool) {
 	width := c.limit.Rate.Period
 	p := c.pairUnder(&c.limit)
-	used := p.taken(c.now, width).divideUp(uint64(width))
+	used := p.taken(c.now, width).DivideUp(uint64(width))
 	granted, ok := c.grantCounted(used)
 	if !ok {
 		if c.result.Status == OK && c.result.Wait != NeverWait {
@@ -110,21 +114,21 @@ func (c *call) reportSliding(p windowPair, used int64, showDebt bool) {
 func lookSliding(c *call) {
 	p := c.pairUnder(&c.limit)
 	width := c.limit.Rate.Period
-	c.reportSliding(p, p.taken(c.now, width).divideUp(uint64(width)), c.op.Verb == Look)
+	c.reportSliding(p, p.taken(c.now, width).DivideUp(uint64(width)), c.op.Verb == Look)
 }
 
-// refundSliding gives back what was granted last first.
+// refundSliding gives back the latest grants first.
 func refundSliding(c *call) {
-	width := c.held.Rate.Period
+	width := c.prev.Rate.Period
 	p := loadWindowPair(c.state).at(c.now, width)
-	used := p.taken(c.now, width).divideUp(uint64(width))
+	used := p.taken(c.now, width).DivideUp(uint64(width))
 	tokens := min(c.op.Tokens, used)
 	left := used - tokens
 	if tokens <= p.cur {
 		p.cur -= tokens
 	} else {
-		p.cur = 0 // the largest previous window of which no more than what is left still counts
-		prev, _ := product(uint64(left), uint64(width)).divide(uint64(p.start + width - c.now))
+		p.cur = 0 // the largest previous window of which no more than the tokens left still count
+		prev, _ := uint128.Product(uint64(left), uint64(width)).Divide(uint64(p.start + width - c.now))
 		p.prev = int64(prev)
 	}
 	c.result.Granted = tokens

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 )
 
-// randomStep is an operation of any verb, with any algorithm, on one of a few keys and policies: enough of them meet for
-// denials, wrong types, refunds of what is not there and policies that come and go.
+// randomStep is an operation of any verb, with any algorithm, on one of a few keys and policies: enough of them meet
+// for denials, wrong types, refunds without usage and policies that come and go.
 func randomStep(r *rand.Rand) Op {
 	n := r.IntN(24)
 	key := fmt.Appendf(nil, "key-%d", n)
@@ -107,5 +107,5 @@ func stepPolicy(r *rand.Rand) Op {
 // stepRestrict restricts new keys that begin somehow, or ends that, with delimiters that most keys have.
 func stepRestrict(r *rand.Rand) Op {
 	return Op{Verb: Restrict, Key: []byte([]string{"", "key-1", "key-2"}[r.IntN(3)]), Who: []byte([]string{"-", "", "12"}[r.IntN(3)]),
-		Options: []NewKeys{AdmitNew, AdmitNew, AdmitNew, AdmitNew, AdmitNew, AdmitNew, AdmitNew, AdmitNew, DenyNew, AllowNew, OverflowNew, OverflowNew, OverflowNew}[r.IntN(13)].option()}
+		NewKeys: []NewKeys{AdmitNew, AdmitNew, AdmitNew, AdmitNew, AdmitNew, AdmitNew, AdmitNew, AdmitNew, DenyNew, AllowNew, OverflowNew, OverflowNew, OverflowNew}[r.IntN(13)]}
 }

@@ -7,35 +7,35 @@ import (
 )
 
 // Store keeps the state of every limited key, and the policies, and decides operations on them. It is safe for
-// concurrent use: keys are spread over shards by a keyed hash, each shard with a lock of its own. Create one with [New].
+// concurrent use: keys are spread over shards by a keyed hash, each shard with its own lock. Create one with [New].
 type Store struct {
-	seed     maphash.Seed
-	shards   []shard
-	shift    uint // hash bits above the shard's number
-	mem      memory
-	policies policies
-	room     restrictions
-	changes  changes
-	frozen   atomic.Pointer[Frozen]
-	calls    sync.Pool // of *call, the scratch of operations on one key
-	groups   sync.Pool // of *group
-	loads    sync.Pool // of *loading
+	seed      maphash.Seed
+	shards    []shard
+	shift     uint // hash bits above the shard's number
+	mem       memory
+	policies  policies
+	admission admission
+	changes   changes
+	snapshot  atomic.Pointer[Snapshot]
+	calls     sync.Pool // of *call, the scratch of operations on one key
+	groups    sync.Pool // of *group
+	loads     sync.Pool // of *loading
 
 	sweepMu sync.Mutex
 	sweepAt uint64 // cursor of the next Sweep
 }
 
-// Options are what a store is made with.
-type Options struct {
-	MaxBytes int64 // bound on the memory of entries, 0 for none
-	Governed bool  // new keys are refused by operations only, never for the store's own memory: for replicas, which must decide alike
-	Shards   int   // a power of two up to 65536; 0 for the default of 1024
+// Config configures a store.
+type Config struct {
+	MaxBytes   int64 // bound on the memory of entries, 0 for none
+	Replicated bool  // new keys are refused by operations only, never for the store's own memory: for replicas, which must decide alike
+	Shards     int   // a power of two up to 65536; 0 for the default of 1024
 }
 
 const defaultShards = 1024
 
 // New returns an empty store.
-func New(o Options) *Store {
+func New(o Config) *Store {
 	n := o.Shards
 	if n == 0 {
 		n = defaultShards
@@ -48,29 +48,29 @@ func New(o Options) *Store {
 		s.shift--
 	}
 	s.mem.max.Store(o.MaxBytes)
-	s.mem.governed, s.room.governed = o.Governed, o.Governed
+	s.mem.replicated, s.admission.replicated = o.Replicated, o.Replicated
 	s.SetRules(Rules{NewKeys: DenyNew})
 	s.mem.buffers.New = func() any { return new([compactBytes]byte) }
-	limits := newInterned(&s.mem)
+	limits := newLimitTable(&s.mem)
 	for i := range s.shards {
 		s.shards[i].mem, s.shards[i].index.mem, s.shards[i].limits = &s.mem, &s.mem, limits
-		s.shards[i].room = &s.room
+		s.shards[i].admission = &s.admission
 		s.shards[i].number, s.shards[i].changes = uint32(i), &s.changes
 	}
 	s.policies.byName, s.policies.store = map[string]*policy{}, &s.changes
 	s.changes.dirty = make([]atomic.Uint64, (n+63)/64)
 	s.calls.New = func() any { return new(call) }
-	s.groups.New = func() any { return new(group) }
+	s.groups.New = func() any { return new(acquireAllCall) }
 	s.loads.New = func() any { return new(loading) }
 	return s
 }
 
 // limits is the table of limits, which all shards share.
-func (s *Store) limits() *interned { return s.shards[0].limits }
+func (s *Store) limits() *limitTable { return s.shards[0].limits }
 
 func (s *Store) shardOf(hash uint64) uint64 { return hash >> s.shift & uint64(len(s.shards)-1) }
 
-// Apply carries out ops in order at one instant and answers ops[i] in results[i], each atomic by itself.
+// Apply carries out ops in order at one instant and answers ops[i] in results[i], each atomically.
 // now is nanoseconds since the Unix epoch.
 func (s *Store) Apply(now int64, ops []Op, results []Result) { s.apply(now, ops, results, false) }
 
@@ -106,6 +106,7 @@ func (s *Store) shardsOf(ops []Op) (numbers []uint32) {
 func (s *Store) apply(now int64, ops []Op, results []Result, locked bool) {
 	c := s.calls.Get().(*call)
 	defer s.calls.Put(c)
+	c.listed = 0
 	for i := range ops {
 		op, res := &ops[i], &results[i]
 		if op.Verb.isWide() {
@@ -135,7 +136,7 @@ func (v Verb) isWide() bool {
 func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 	switch op.Verb {
 	case AcquireAll, Check:
-		g := s.groups.Get().(*group)
+		g := s.groups.Get().(*acquireAllCall)
 		if op.Verb == Check {
 			s.check(g, now, op, res, locked, false)
 		} else {
@@ -155,13 +156,13 @@ func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 	case SetOverride:
 		s.policies.override(op, res)
 	case Restrict:
-		s.room.restrict(op, res)
+		s.admission.restrict(op, res)
 	case KeepOverflow:
-		s.room.overflow.load(now, op, res)
+		s.admission.shared.load(now, op, res)
 	}
 }
 
-// flush empties the store, with every shard locked, so that a journal sees what came before it and what after. Policies
+// flush empties the store, with every shard locked, so that a journal can order it among the other changes. Policies
 // stay: they are settings, not counts.
 func (s *Store) flush(locked bool) {
 	for i := range s.shards {
@@ -173,8 +174,8 @@ func (s *Store) flush(locked bool) {
 		s.shards[i].free()
 		s.shards[i].gone = nil
 	}
-	s.room.overflow.clear()
-	if s.changes.on.Load() { // recovery flushes too, and must not be told of as something new
+	s.admission.shared.clear()
+	if s.changes.on.Load() { // recovery flushes too, and that is no new change
 		s.changes.flushes.Add(1)
 	}
 	for i := range s.shards {
@@ -193,7 +194,7 @@ func (s *Store) locate(key []byte) (*shard, uint32) {
 	return &s.shards[s.shardOf(h)], uint32(h)
 }
 
-// Len counts the keys; those as good as new that have not been dropped yet are included.
+// Len counts the keys; expired ones that have not been dropped yet are included.
 func (s *Store) Len() int {
 	n := 0
 	for i := range s.shards {
@@ -207,6 +208,10 @@ func (s *Store) Len() int {
 
 // Bytes is the memory of all entries, tables and room to grow included.
 func (s *Store) Bytes() int64 { return s.mem.used.Load() }
+
+// ReservedBytes is the part of the bound that is reserved for the logs and leases of existing keys: their growth up to
+// their limits, but at most an eighth of the bound.
+func (s *Store) ReservedBytes() int64 { return s.mem.reserve() }
 
 // IdleBytes is the part of Bytes that lies in records of keys that were dropped or moved, and will be won back.
 func (s *Store) IdleBytes() (bytes int64) {
@@ -232,8 +237,8 @@ func (s *Store) Clear() {
 		sh.gone = nil
 		sh.mu.Unlock()
 	}
-	s.room.overflow.clear()
-	s.room.set.Store(nil)
+	s.admission.shared.clear()
+	s.admission.set.Store(nil)
 	s.policies.mu.Lock()
 	defer s.policies.mu.Unlock()
 	s.policies.touch()

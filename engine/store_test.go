@@ -11,8 +11,8 @@ import (
 
 func keyOf(i int) []byte { return fmt.Appendf(nil, "key:%012d", i) }
 
-// check holds the shard's index against what it promises: tag order, no entry before its home, no gap before an entry
-// that belongs earlier, and bytes that add up.
+// check checks the invariants of the shard's index: tag order, no entry before its home, no gap before an entry that
+// belongs earlier, and bytes that add up.
 func (s *shard) check(t *testing.T) {
 	t.Helper()
 	count, bytes, last := 0, 0, uint32(0)
@@ -69,12 +69,12 @@ func (s *Store) checkLimits(t *testing.T) {
 	}
 }
 
-// The store does what a map would, through growth, deletion, expiry and rebuilding.
+// The store behaves like a map, through growth, deletion, expiry and rebuilding.
 func TestStoreAgreesWithAMap(t *testing.T) {
-	s := New(Options{Shards: 2})
+	s := New(Config{Shards: 2})
 	defer s.Close()
 	r := rand.New(rand.NewPCG(1, 2))
-	fullAt := map[string]int64{} // when the key is as good as new
+	fullAt := map[string]int64{} // when the key has expired
 	limits := []Limit{bucket(5, 1, sec), bucket(50, 1, sec), {Algorithm: GCRA, Capacity: 5, Rate: Rate{1, sec}}}
 	now := epoch
 	for i := range 200_000 {
@@ -123,7 +123,7 @@ func TestStoreAgreesWithAMap(t *testing.T) {
 
 // A scan that goes on while keys come and go shows every key that was there throughout, once.
 func TestScanSurvivesResizing(t *testing.T) {
-	s := New(Options{Shards: 4})
+	s := New(Config{Shards: 4})
 	defer s.Close()
 	limit := bucket(5, 1, 3600*sec)
 	take := func(i int) { ask(s, epoch, Op{Key: keyOf(i), Limit: limit, Tokens: 1}) }
@@ -155,7 +155,7 @@ func TestScanSurvivesResizing(t *testing.T) {
 }
 
 func TestWrongTypeNamesTheHolder(t *testing.T) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	key := []byte("k")
 	ask(s, epoch, Op{Key: key, Limit: bucket(1, 1, sec), Tokens: 1})
@@ -168,8 +168,8 @@ func TestWrongTypeNamesTheHolder(t *testing.T) {
 	}
 }
 
-func TestMemoryBoundTurnsNewKeysAway(t *testing.T) {
-	s := New(Options{Shards: 1, MaxBytes: 64 << 10})
+func TestMemoryBoundRefusesNewKeys(t *testing.T) {
+	s := New(Config{Shards: 1, MaxBytes: 64 << 10})
 	defer s.Close()
 	limit := bucket(5, 1, sec)
 	n := 0
@@ -192,7 +192,7 @@ func TestMemoryBoundTurnsNewKeysAway(t *testing.T) {
 
 // Parameters that differ on every call must not outgrow the keys.
 func TestDistinctLimitsAreBounded(t *testing.T) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	for i := range int64(10_000) {
 		ask(s, epoch, Op{Key: keyOf(int(i % 10)), Limit: bucket(1_000_000, 1+i, 60*sec), Tokens: 1})
@@ -204,9 +204,9 @@ func TestDistinctLimitsAreBounded(t *testing.T) {
 	s.checkLimits(t)
 }
 
-// Many goroutines on few keys grant exactly what one would.
+// Many goroutines on few keys together grant exactly as much as one would.
 func TestConcurrentGrantsAreExact(t *testing.T) {
-	s := New(Options{})
+	s := New(Config{})
 	defer s.Close()
 	const keys, workers, rounds, capacity = 100, 64, 200, 50
 	var granted [keys]atomic.Int64
@@ -239,7 +239,7 @@ func TestConcurrentGrantsAreExact(t *testing.T) {
 }
 
 func BenchmarkAcquire(b *testing.B) {
-	s := New(Options{})
+	s := New(Config{})
 	defer s.Close()
 	keys := make([][]byte, 100_000)
 	for i := range keys {

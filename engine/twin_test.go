@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // twin is the naive model of a meter: the instant at which the bucket is full again as an exact fraction of
@@ -22,8 +24,8 @@ func rat(n int64) *big.Rat { return new(big.Rat).SetInt64(n) }
 // nanosPerToken is T = P/N.
 func nanosPerToken(r Rate) *big.Rat { return big.NewRat(r.Period, r.Tokens) }
 
-// tokensTaken is what is missing from the bucket at now. Where the period of the rate changes, the engine keeps what
-// was taken as a multiple of 1/P of a token, rounded up; that rounding is part of the specification.
+// tokensTaken is the number of tokens missing from the bucket at now. If the period of the rate changes, the engine
+// keeps the usage as a multiple of 1/P of a token, rounded up; that rounding is part of the specification.
 func (m *twin) tokensTaken(now int64, rate Rate) *big.Rat {
 	if m.fullAt == nil || m.fullAt.Cmp(rat(now)) <= 0 {
 		return rat(0)
@@ -50,7 +52,7 @@ func ceil(r *big.Rat) *big.Int {
 
 func floor(r *big.Rat) *big.Int { return new(big.Int).Div(r.Num(), r.Denom()) }
 
-// ceilNanos is the time that many tokens take, as the engine reports it.
+// ceilNanos is the time that a number of tokens takes, rounded like the engine's reports.
 func ceilNanos(tokens *big.Rat, rate Rate) int64 {
 	n := ceil(new(big.Rat).Mul(tokens, nanosPerToken(rate)))
 	if !n.IsInt64() {
@@ -176,7 +178,7 @@ func randomSteps(r *rand.Rand, n int) []step {
 
 // firstDifference replays steps on a store and on the twin.
 func firstDifference(steps []step) (at int, got, want Result) {
-	s, m := New(Options{Shards: 1}), &twin{}
+	s, m := New(Config{Shards: 1}), &twin{}
 	defer s.Close()
 	results := make([]Result, 1)
 	for i, st := range steps {
@@ -214,11 +216,7 @@ func shortest(steps []step) []step {
 }
 
 func TestMeterEqualsExactFractions(t *testing.T) {
-	sequences := 3000
-	if testing.Short() {
-		sequences = 300
-	}
-	for seed := range uint64(sequences) {
+	for seed := range uint64(testsize.Pick(300, 3000)) {
 		steps := randomSteps(rand.New(rand.NewPCG(seed, 1)), 300)
 		if at, _, _ := firstDifference(steps); at < 0 {
 			continue

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Span says how the windows of a fixed window limit lie. In all but [FromFirst] and [Aligned] the window is a period of
-// the calendar in UTC and the limit's Period is 0.
+// Span is the position of the windows of a fixed window limit. In all but [FromFirst] and [Aligned] the window is a
+// period of the calendar in UTC and the limit's Period is 0.
 type Span uint8
 
 // The spans.
@@ -23,8 +23,8 @@ const (
 
 var spanWords = [...]string{EachMinute: "@minute", EachHour: "@hour", EachDay: "@day", EachWeek: "@week", EachMonth: "@month"}
 
-// ErrWindow says what a window must look like.
-var ErrWindow = errors.New("must be a duration between 1ms and 10 years such as 60s, @ and a duration to align it to the clock, or one of @minute @hour @day @week @month")
+// ErrWindow describes the format of a window.
+var ErrWindow = errors.New("must be a duration between 1ms and 10 years in whole nanoseconds, such as 60s, @ and a duration to align it to the clock, or one of @minute @hour @day @week @month")
 
 // ParseWindow reads a window as clients write it. The error is [ErrWindow].
 func ParseWindow(text string) (Span, int64, error) {

@@ -62,7 +62,7 @@ func TestParseWindow(t *testing.T) {
 
 // A fixed window lets twice its limit through around a boundary. That is how it works, and users should see it.
 func TestFixedWindowAdmitsTwiceItsLimitAcrossABoundary(t *testing.T) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	l := Limit{Algorithm: FixedWindow, Span: Aligned, Capacity: 100, Rate: Rate{0, 60 * sec}}
 	boundary := epoch - epoch%(60*sec) + 60*sec
@@ -96,7 +96,7 @@ func TestParameterChangesCarryOver(t *testing.T) {
 		{"a shorter sliding log", sliding(SlidingLog, 10, 60*sec), sliding(SlidingLog, 10, sec), 8, 2 * sec, 10},
 		{"a larger sliding log", sliding(SlidingLog, 10, 60*sec), sliding(SlidingLog, 100, 60*sec), 8, sec, 92},
 	} {
-		s := New(Options{Shards: 1})
+		s := New(Config{Shards: 1})
 		ask(s, epoch, Op{Key: []byte("k"), Limit: c.before, Tokens: c.taken})
 		res := ask(s, epoch+c.later, Op{Key: []byte("k"), Limit: c.after, Tokens: 1, Options: Peek})
 		if granted := min(res.Granted, 1); res.Remaining+granted != c.remaining {
@@ -106,9 +106,9 @@ func TestParameterChangesCarryOver(t *testing.T) {
 	}
 }
 
-// Tokens forced beyond what the log has room for are kept with its newest entry, so that the log stays bounded.
+// Tokens forced beyond the room of the log are kept with its newest entry, so that the log stays bounded.
 func TestForcedLogIsBounded(t *testing.T) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	l := Limit{Algorithm: SlidingLog, Capacity: 10, Rate: Rate{0, 60 * sec}}
 	for i := range int64(1000) {
@@ -131,7 +131,7 @@ func TestRefundOfEachAlgorithm(t *testing.T) {
 		{Algorithm: SlidingWindow, Capacity: 10, Rate: Rate{0, 60 * sec}},
 		{Algorithm: SlidingLog, Capacity: 10, Rate: Rate{0, 60 * sec}},
 	} {
-		s := New(Options{Shards: 1})
+		s := New(Config{Shards: 1})
 		key := []byte("k")
 		for range 6 {
 			ask(s, epoch, Op{Key: key, Limit: l, Tokens: 1})
@@ -150,7 +150,7 @@ func TestRefundOfEachAlgorithm(t *testing.T) {
 }
 
 func TestLeases(t *testing.T) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	l := Limit{Algorithm: Concurrency, Capacity: 2, Rate: Rate{0, 10 * sec}}
 	acquire := func(at int64, who string) Result {
@@ -186,7 +186,7 @@ func TestLeases(t *testing.T) {
 
 // Requests that are let out of the queue are never closer than one every P/N.
 func TestQueueSpacesDepartures(t *testing.T) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	l := Limit{Algorithm: LeakyQueue, Capacity: 50, Rate: Rate{3, sec}}
 	now, last := epoch, int64(0)
@@ -204,9 +204,9 @@ func TestQueueSpacesDepartures(t *testing.T) {
 	}
 }
 
-// A state that has to grow while its key is as good as new may find its old record gone once room was made.
+// A state that has to grow while its key has expired may find its old record gone once room was made.
 func TestExpiredStatesGrow(t *testing.T) {
-	s := New(Options{Shards: 1})
+	s := New(Config{Shards: 1})
 	defer s.Close()
 	for i := range int64(2000) {
 		who := []byte("a")
@@ -223,7 +223,7 @@ func TestExpiredStatesGrow(t *testing.T) {
 
 // A request that finds no room for a larger state changes nothing of the one there is.
 func TestNoRoomToGrowLeavesTheLimit(t *testing.T) {
-	s := New(Options{Shards: 1, MaxBytes: 16 << 10})
+	s := New(Config{Shards: 1, MaxBytes: 16 << 10})
 	defer s.Close()
 	long := Limit{Algorithm: SlidingLog, Capacity: 100_000, Rate: Rate{0, 3600 * sec}}
 	short := long
@@ -231,9 +231,9 @@ func TestNoRoomToGrowLeavesTheLimit(t *testing.T) {
 	key := []byte("k")
 	for i := range int64(100_000) {
 		op := Op{Key: key, Limit: long, Tokens: 1}
-		if ask(s, epoch+i, op).Status == OutOfRoom {
+		if ask(s, epoch+i, op).Status == NoRoomToGrow {
 			op.Limit = short
-			if res := ask(s, epoch+i, op); res.Status != OutOfRoom {
+			if res := ask(s, epoch+i, op); res.Status != NoRoomToGrow {
 				t.Fatalf("asked for a shorter window: %+v", res)
 			}
 			if res := ask(s, epoch+i, Op{Verb: Look, Key: key}); res.Held != long {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// compose is what the tests look at in a compose file.
+// compose is the part of a compose file that the tests check.
 type compose struct {
 	Services map[string]struct {
 		Image       string            `json:"image"`

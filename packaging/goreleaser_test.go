@@ -30,9 +30,14 @@ func TestRelease(t *testing.T) {
 			len(project.Builds), len(project.NFPMs), len(project.Archives), len(project.SBOMs))
 	}
 	build := project.Builds[0]
-	variable := regexp.MustCompile(`-X main\.(\w+)=`).FindStringSubmatch(strings.Join(build.Ldflags, " "))
-	if variable == nil || !strings.Contains(read(t, build.Main+"/version.go"), "\nvar "+variable[1]+" string\n") {
-		t.Errorf("%q sets no variable of the program", build.Ldflags)
+	variables := regexp.MustCompile(`-X main\.(\w+)=`).FindAllStringSubmatch(strings.Join(build.Ldflags, " "), -1)
+	for _, v := range variables {
+		if !regexp.MustCompile(`(?m)^var (\w+, )*` + v[1] + `(, \w+)* string$`).MatchString(read(t, build.Main+"/version.go")) {
+			t.Errorf("%q sets %s, which is no variable of the program", build.Ldflags, v[1])
+		}
+	}
+	if len(variables) == 0 {
+		t.Errorf("%q sets no version", build.Ldflags)
 	}
 	var files []string
 	for _, file := range project.Archives[0].Files {

@@ -17,7 +17,7 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// output runs a command, which has to succeed, and returns what it prints.
+// output runs a command, which must succeed, and returns its output.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -27,7 +27,7 @@ func output(t *testing.T, name string, args ...string) string {
 	return string(out)
 }
 
-// buildServer builds the server as version 0.0.9, as a release does, and returns the program's path.
+// buildServer builds the server like a release, as version 0.0.9, and returns the program's path.
 func buildServer(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "stint")
@@ -89,7 +89,7 @@ func makePackage(t *testing.T, format string, info *nfpm.Info, path string) {
 	}
 }
 
-// unpackers hold what a package says of itself to what it should, and unpack it.
+// unpackers check the metadata of a package, and unpack it.
 var unpackers = map[string]func(t *testing.T, file, into string){
 	"deb": func(t *testing.T, file, into string) {
 		if got := strings.TrimSpace(output(t, "dpkg-deb", "--show", "--showformat", "${Package} ${Version}", file)); got != "stint 0.0.9" {
@@ -109,7 +109,7 @@ var unpackers = map[string]func(t *testing.T, file, into string){
 	},
 }
 
-// checkUnpacked looks for what a package has to bring, and runs the program.
+// checkUnpacked checks the files of a package, and runs the program.
 func checkUnpacked(t *testing.T, folder string) {
 	t.Helper()
 	if got := output(t, filepath.Join(folder, "usr/bin/stint"), "version"); !strings.HasPrefix(got, "stint 0.0.9 ") {

@@ -10,18 +10,19 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 var quiet = slog.New(slog.DiscardHandler)
 
 const someTime = 1_700_000_000 * second
 
-// written returns the files of a short run: a snapshot, its journal and, if asked for, the one after it. Each key is
-// written once in each, so that what a file holds shows.
+// written returns the files of a short run: a snapshot, its journal and, if requested, the next journal. Each key is
+// written once in each, so that the contents of every file matter.
 func written(t testing.TB, withNext bool) map[string][]byte {
 	t.Helper()
 	d := diskOf(nil)
-	s := engine.New(engine.Options{Shards: 1})
+	s := engine.New(engine.Config{Shards: 1})
 	defer s.Close()
 	now := someTime
 	clock := func() int64 { return now }
@@ -31,7 +32,7 @@ func written(t testing.TB, withNext bool) map[string][]byte {
 			s.Apply(now, []engine.Op{op}, make([]engine.Result, 1))
 		}
 	}
-	k, err := NewKeeper(Options{FS: d, Store: s, Clock: clock, Log: quiet, Mode: Always, JournalBytes: 1 << 30}, Recovered{})
+	k, err := NewManager(Options{FS: d, Store: s, Clock: clock, Log: quiet, Mode: Always, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,8 +48,8 @@ func written(t testing.TB, withNext bool) map[string][]byte {
 	part := []engine.Op{{Key: []byte("{}"), Limit: tokenLimits[1]}}
 	s.Apply(now, []engine.Op{{Verb: engine.SetPolicy, Key: []byte("p"), Parts: part}}, make([]engine.Result, 1))
 	take("a", "b", "c")
-	k.save()
-	k.saved(<-k.saving)
+	k.startSnapshot()
+	k.finishSnapshot(<-k.snapshotDone)
 	take("a", "d")
 	flush()
 	take("b", "e")
@@ -88,7 +89,7 @@ func taken(s *engine.Store) map[string]int64 {
 
 func recoverFiles(files map[string][]byte, repair bool) (*disk, map[string]int64, Recovered, error) {
 	d := diskOf(files)
-	s := engine.New(engine.Options{Shards: 1})
+	s := engine.New(engine.Config{Shards: 1})
 	defer s.Close()
 	found, err := Recover(d, s, someTime, repair, quiet)
 	return d, taken(s), found, err
@@ -101,9 +102,9 @@ type harm struct {
 	data   []byte
 }
 
-// harms returns a file with a bit of every byte flipped in turn, and cut off at every offset.
+// harms returns a file with a bit of every byte flipped in turn, and cut off at every offset: of every seventh at the quick size.
 func harms(file []byte) (all []harm) {
-	for i := range file {
+	for i := 0; i < len(file); i += testsize.Pick(7, 1) {
 		flipped := bytes.Clone(file)
 		flipped[i] ^= 1 << (i * 3 % 8)
 		all = append(all, harm{fmt.Sprintf("bit %d of byte %d flipped", i*3%8, i), i, flipped})
@@ -112,9 +113,9 @@ func harms(file []byte) (all []harm) {
 	return all
 }
 
-// However a byte of any file is changed, or the file cut off: the state is right, or the server refuses to start and says
-// where; only the last block of the last journal, of which nothing tells that it had been synced, may be taken for one
-// that was being written. With repair it starts in any case, keeps a copy, and has lost nothing but one block.
+// After any change of a byte in any file, or any cut, the state is right, or the server refuses to start and names the
+// place. Only the last block of the last journal, without proof that it had been synced, may be taken for one that was
+// being written. With repair the server starts in every case, keeps a copy, and has lost only one block.
 func TestDamageAnywhereIsFound(t *testing.T) {
 	for _, withNext := range []bool{false, true} {
 		files := written(t, withNext)
@@ -162,8 +163,8 @@ func TestDamageAnywhereIsFound(t *testing.T) {
 	}
 }
 
-// isEarlier reports whether a state is what was there before the last block of the last journal was written, or, of a
-// file cut short, before more of them.
+// isEarlier reports whether a state is the one before the last block of the last journal was written or, if the file
+// was cut, before several blocks.
 func isEarlier(got, want map[string]int64, h harm, file []byte) bool {
 	lost := lostTokens(got, want)
 	if strings.HasPrefix(h.what, "cut") {
@@ -211,19 +212,19 @@ func TestFilesThatAreRefused(t *testing.T) {
 		{"a journal of another number", func(f map[string][]byte) { f[next] = f[journal] }, next, 16, errRenamed},
 		{"a journal that is missing", func(f map[string][]byte) { delete(f, journal) }, next, 0, errMissing},
 		{"a journal that is missing between others", func(f map[string][]byte) {
-			f[fileName(journalPrefix, 3)] = journalHeader(3, lineage{2, 512, 512})
+			f[fileName(journalPrefix, 3)] = journalHeader(3, predecessor{2, 512, 512})
 			delete(f, next)
 		}, fileName(journalPrefix, 3), 0, errMissing},
 		{"a state that is none", func(f map[string][]byte) {
-			f[journal] = append(journalHeader(1, lineage{}), blockOf(1, headerBytes, []byte{recLimit, 99, 0, 0, 0, 0, recState, 0, 1, 1, 'k', 'x'})...)
+			f[journal] = append(journalHeader(1, predecessor{}), blockOf(1, headerBytes, []byte{recLimit, 99, 0, 0, 0, 0, recState, 0, 1, 1, 'k', 'x'})...)
 		}, journal, headerBytes, engine.ErrState},
 		{"a record of no kind", func(f map[string][]byte) {
-			f[journal] = append(journalHeader(1, lineage{}), blockOf(1, headerBytes, []byte{77})...)
+			f[journal] = append(journalHeader(1, predecessor{}), blockOf(1, headerBytes, []byte{77})...)
 		}, journal, headerBytes, ErrDamaged},
 		{"a policy of no algorithm", func(f map[string][]byte) {
-			f[journal] = append(journalHeader(1, lineage{}), blockOf(1, headerBytes,
+			f[journal] = append(journalHeader(1, predecessor{}), blockOf(1, headerBytes,
 				[]byte{recLimit, 99, 0, 1, 1, 1, recPolicy, byte(engine.SetPolicy), 0, 1, 'p', 0, 1, 0, 1, 'k', 0})...)
-		}, journal, headerBytes, ErrDamaged},
+		}, journal, headerBytes, engine.ErrState},
 	} {
 		files := written(t, true)
 		c.change(files)
@@ -232,24 +233,24 @@ func TestFilesThatAreRefused(t *testing.T) {
 		if !ok || damage.Name != c.where || damage.Offset != c.offset || !errors.Is(err, c.reason) {
 			t.Errorf("%s: %v, want %s at %d: %v", c.name, err, c.where, c.offset, c.reason)
 		}
-		if _, _, _, err := recoverFiles(files, true); (err != nil) != (c.reason == ErrNewer) {
+		if _, _, _, err := recoverFiles(files, true); (err != nil) != errors.Is(c.reason, ErrNewer) {
 			t.Errorf("%s: repairing: %v", c.name, err)
 		}
 	}
 }
 
-// A power loss while a journal and the one after it are on their way to the disk leaves a torn end, and that goes with what
-// was built on it; once anything says that the end was durable, its loss is damage.
-func TestJournalBehindATornEnd(t *testing.T) {
-	d, s := diskOf(nil), engine.New(engine.Options{Shards: 1})
+// A power loss during the writes of a journal and its successor leaves a torn end, which is cut off with the data that
+// follows it. With a record that the end was durable, its loss is damage.
+func TestJournalAfterATornEnd(t *testing.T) {
+	d, s := diskOf(nil), engine.New(engine.Config{Shards: 1})
 	defer s.Close()
-	k, err := NewKeeper(Options{FS: d, Store: s, Clock: func() int64 { return someTime }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
+	k, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return someTime }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	write := func(key string) {
 		s.Apply(someTime, []engine.Op{{Key: []byte(key), Limit: tokenLimits[0], Tokens: 1}}, make([]engine.Result, 1))
-		if _, err := k.writeChanges(); err != nil {
+		if _, err := k.writeChanges(true); err != nil {
 			t.Fatal(err)
 		}
 	}

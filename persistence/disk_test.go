@@ -10,12 +10,13 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
-// disk is an FS in memory that can lose power and fail. It keeps what the kernel holds apart from what is durable, by
-// sectors: without a sync, a sector that was written may or may not become durable, on its own and as it was after any
-// of the writes to it. The same goes for names without SyncDir.
+// disk is an FS in memory that can lose power and fail. It separates the kernel's data from durable data, by sectors:
+// without a sync, a written sector may or may not become durable, independently of others and with its contents after
+// any of the writes to it. The same holds for names without SyncDir.
 type disk struct {
 	mu    sync.Mutex
 	rand  *rand.Rand
@@ -48,7 +49,7 @@ const sector = 512
 
 var (
 	errOff  = errors.New("the power is off")
-	errFull = errors.New("no space left on device")
+	errFull = error(syscall.ENOSPC)
 	errIO   = errors.New("input/output error")
 
 	errReadOnly = errors.New("read-only file system")
@@ -79,7 +80,7 @@ func (d *disk) lock() func() {
 	return d.mu.Unlock
 }
 
-// takeTime is what a sync on a slow disk does first.
+// takeTime is the delay of a sync on a slow disk.
 func (d *disk) takeTime() {
 	unlock := d.lock()
 	wait := d.syncs
@@ -148,7 +149,11 @@ func (d *disk) Open(name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.NopCloser(bytes.NewReader(bytes.Clone(n.data))), nil
+	type open struct {
+		*bytes.Reader
+		io.Closer
+	}
+	return open{bytes.NewReader(bytes.Clone(n.data)), io.NopCloser(nil)}, nil
 }
 
 // Rename implements [FS].
@@ -256,7 +261,7 @@ func (h *handle) Sync() error {
 	return h.disk.sync(h.name, h.node)
 }
 
-// sync makes a file durable. After one that fails the kernel takes some of what it could not write for written, and never
+// sync makes a file durable. After a failed sync the kernel marks some of the unwritten data as written, and never
 // tries again.
 func (d *disk) sync(name string, n *inode) error {
 	err := d.step("sync", name)
@@ -298,7 +303,7 @@ func (n *inode) writeAt(b []byte, from int) {
 	n.touch(from, from+len(b))
 }
 
-// touch notes what the sectors of a range now hold.
+// touch records the new contents of the sectors of a range.
 func (n *inode) touch(from, to int) {
 	n.sizes = append(n.sizes, len(n.data))
 	for s := from / sector; s*sector < to; s++ {
@@ -316,7 +321,7 @@ func (n *inode) resize(size int) {
 	n.sizes = append(n.sizes, size)
 }
 
-// sync makes durable what the kernel still knows it has to write.
+// sync makes the data durable that the kernel still marks as unwritten.
 func (n *inode) sync() {
 	durable := make([]byte, len(n.data))
 	copy(durable, n.durable)
@@ -328,8 +333,8 @@ func (n *inode) sync() {
 	n.durable, n.writes, n.sizes = durable, nil, nil
 }
 
-// afterPowerLoss is what is found of a file: of every sector one of its contents since the last sync, or what there was
-// before.
+// afterPowerLoss returns a file's contents after a power loss: for every sector one of its contents since the last
+// sync, or the one before.
 func (n *inode) afterPowerLoss(r *rand.Rand, kind int) *inode {
 	size := len(n.durable)
 	if len(n.sizes) > 0 && kind != loseAll {

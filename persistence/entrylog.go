@@ -14,7 +14,7 @@ import (
 var (
 	ErrNoEntry = errors.New("no such entry in the log")
 	ErrNoLog   = errors.New("there is no log")
-	errNoPart  = errors.New("goes on from a part of the log that is missing")
+	errNoPart  = errors.New("follows a missing part of the log")
 )
 
 // LogEntry is an entry of an [EntryLog].
@@ -23,41 +23,41 @@ type LogEntry struct {
 	Data  []byte
 }
 
-// EntryLog keeps numbered entries, which are durable when Append returns: what a Raft library keeps its log in. One write
+// EntryLog keeps numbered entries, which are durable when Append returns: the storage of a Raft log. One write
 // and one sync keep a batch. Methods may be called from any goroutine; Get does not wait for a sync.
 //
-// Files are only ever written behind what they hold. An entry whose index is not the next replaces what it contradicts: one
-// that was there before, with all behind it; or everything, if it leaves a gap. So what DropFrom has dropped is there again
-// if the process ends before the next Append, and what DropBefore has dropped as long as it shares a file with what was
-// not. Neither does harm to Raft, which acknowledges nothing on the strength of either.
+// Files are only ever appended to. An entry whose index is not the next replaces the entries in conflict with it: the
+// old entry of that index and all after it; or all entries, if it leaves a gap. So entries dropped by DropFrom come
+// back if the process ends before the next Append, and entries dropped by DropBefore while they share a file with
+// others. Neither harms Raft, because it acknowledges nothing based on a drop.
 type EntryLog struct {
 	fs           FS
 	segmentBytes int64
 
 	writing sync.Mutex // held over Append
 	current *segment   // the last one
-	buf     []byte     // of the write under way
+	buf     []byte     // of the current write
 
-	removing sync.Mutex // old segments go in their order
+	removing sync.Mutex // held to remove old segments in order
 
 	mu       sync.RWMutex
 	first    uint64  // index of places[0]
 	places   []place // of the entries, in order
 	segments []*segment
-	spares   []*segment
+	recycled []*segment
 }
 
-// place is where an entry is.
+// place is the position of an entry.
 type place struct {
 	in     *segment
 	offset int64
 }
 
-// maxSpares is how many files that are no longer needed are kept to be written anew.
-const maxSpares = 16
+// maxRecycled bounds the unused files kept for reuse.
+const maxRecycled = 16
 
-// OpenEntryLog opens the log in a directory, which the caller has locked, or begins one where there is none and create is
-// set. It returns a [DamageError] if something that had been durable is missing.
+// OpenEntryLog opens the log in a directory, which the caller has locked, or begins a new one if there is none and
+// create is set. It returns a [DamageError] if durable data is missing.
 func OpenEntryLog(dir FS, create bool) (*EntryLog, error) {
 	return openEntryLog(dir, create, segmentBytes)
 }
@@ -69,13 +69,14 @@ func openEntryLog(dir FS, create bool, segmentBytes int64) (*EntryLog, error) {
 		return nil, err
 	}
 	for _, name := range names {
-		if strings.HasSuffix(name, spareSuffix) {
+		if strings.HasSuffix(name, recycledSuffix) {
 			if err := dir.Remove(name); err != nil {
 				return nil, err
 			}
 		}
 	}
-	// A name that an earlier process did not come to make durable must not be lost once something is written there.
+	// An earlier process may have ended before a name was durable. The name must not be lost after entries are written
+	// to its file.
 	if err := dir.SyncDir(); err != nil {
 		return nil, err
 	}
@@ -86,7 +87,7 @@ func openEntryLog(dir FS, create bool, segmentBytes int64) (*EntryLog, error) {
 	case err == nil:
 		l.current = l.segments[len(l.segments)-1]
 		l.current.closed = false
-		err = l.current.settle(last)
+		err = l.current.syncTail(last)
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
@@ -94,20 +95,38 @@ func openEntryLog(dir FS, create bool, segmentBytes int64) (*EntryLog, error) {
 	return l, nil
 }
 
-// InspectEntryLog reads the log in a directory, which may be in use, and changes nothing. It returns the indexes of the first
-// and the last entry, 0 if there is none, and the number of files, and a [DamageError] if something is missing.
-func InspectEntryLog(dir FS) (first, last uint64, files int, err error) {
+// InspectEntryLog reads the log in a directory, which may be in use, and changes nothing. It returns the indexes of the
+// first and the last entry, 0 if there is none, and the number of files, and a [DamageError] if data is missing. It
+// calls visit for every entry; an error of visit ends it.
+func InspectEntryLog(dir FS, visit func(LogEntry) error) (first, last uint64, files int, err error) {
 	names, err := dir.List()
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	l, found := &EntryLog{fs: dir}, numbers(names, logPrefix)
+	l, found := &EntryLog{fs: readOnly{dir}}, numbers(names, logPrefix)
 	_, err = l.read(found)
 	first, last = l.Range()
+	for i := first; err == nil && i > 0 && i <= last; i++ {
+		if data, gone := l.Get(i); gone == nil { // it was whole; its file has been reused since
+			err = visit(LogEntry{i, data})
+		}
+	}
 	return first, last, len(found), errors.Join(err, l.Close())
 }
 
-// read reads the segments of some numbers, and returns all that is in the file of the last.
+// InspectLogFile is [InspectEntryLog] for one file of a log. It does not check the file's end against the next file.
+func InspectLogFile(dir FS, name string) (first, last uint64, err error) {
+	number, _ := numberOf(name)
+	l := &EntryLog{fs: readOnly{dir}}
+	_, err = l.read([]uint64{number})
+	first, last = l.Range()
+	return first, last, errors.Join(err, l.Close())
+}
+
+// IsLogFile reports whether a name is that of a file of a log.
+func IsLogFile(name string) bool { return len(numbers([]string{name}, logPrefix)) == 1 }
+
+// read reads the segments of some numbers, and returns the contents of the last file.
 func (l *EntryLog) read(numbers []uint64) (last []byte, err error) {
 	if len(numbers) == 0 {
 		return nil, ErrNoLog
@@ -135,7 +154,7 @@ func (l *EntryLog) read(numbers []uint64) (last []byte, err error) {
 	return last, nil
 }
 
-// put notes where an entry is. The caller holds mu.
+// put records the position of an entry. The caller holds mu.
 func (l *EntryLog) put(index uint64, p place) {
 	if next := l.first + uint64(len(l.places)); index < l.first || index > next {
 		l.places = l.places[:0]
@@ -165,7 +184,7 @@ func (l *EntryLog) Get(index uint64) ([]byte, error) {
 	data, err := p.in.entryAt(p.offset, index)
 	if err != nil {
 		if now, ok := l.place(index); !ok || now != p {
-			return nil, ErrNoEntry // it was dropped meanwhile, and its file has another use
+			return nil, ErrNoEntry // it was dropped, and its file has been reused
 		}
 	}
 	return data, err
@@ -180,7 +199,7 @@ func (l *EntryLog) place(index uint64) (p place, ok bool) {
 	return l.places[index-l.first], true
 }
 
-// Append adds entries and returns when they are durable. After an error some of the first may be.
+// Append adds entries and returns when they are durable. After an error the first of them may be durable.
 func (l *EntryLog) Append(entries []LogEntry) error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -194,7 +213,7 @@ func (l *EntryLog) Append(entries []LogEntry) error {
 	return nil
 }
 
-// appendFitting adds as many entries as there is room for in one segment.
+// appendFitting adds the entries that fit into the current segment.
 func (l *EntryLog) appendFitting(entries []LogEntry) (n int, err error) {
 	if need := blockBytes(entries[0]); need > maxBlockBytes {
 		return 0, fmt.Errorf("an entry of %d bytes does not fit the log", len(entries[0].Data))
@@ -237,18 +256,18 @@ func appendEntry(buf []byte, e LogEntry, s *segment, offset int64) []byte {
 	buf = binary.LittleEndian.AppendUint64(buf, e.Index)
 	buf = binary.LittleEndian.AppendUint64(buf, uint64(s.end))
 	buf = append(buf, e.Data...)
-	return append(buf[:start], sealBlock(buf[start:], s.number, offset)...) // in place, unless the end had no room
+	return append(buf[:start], sealBlock(buf[start:], s.number, offset)...) // in place, unless buf had to grow
 }
 
-// begin begins a segment of a size. What is behind the end of the one before is not read from then on, so that one is given
-// up first, even if this fails.
+// begin begins a segment of a size. From then on bytes after the end of the previous segment are not read, so that
+// segment is closed first, even if this fails.
 func (l *EntryLog) begin(size int64) error {
 	number, before := uint64(1), int64(0)
 	if l.current != nil {
 		l.current.closed = true
 		number, before = l.current.number+1, l.current.end
 	}
-	s, err := createSegment(l.fs, number, size, before, l.takeSpare(size))
+	s, err := createSegment(l.fs, number, size, before, l.takeRecycled(size))
 	if err != nil {
 		return err
 	}
@@ -259,26 +278,26 @@ func (l *EntryLog) begin(size int64) error {
 	return nil
 }
 
-func (l *EntryLog) takeSpare(size int64) *segment {
+func (l *EntryLog) takeRecycled(size int64) *segment {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := len(l.spares)
+	n := len(l.recycled)
 	if n == 0 || size != l.segmentBytes {
 		return nil
 	}
-	s := l.spares[n-1]
-	l.spares = l.spares[:n-1]
+	s := l.recycled[n-1]
+	l.recycled = l.recycled[:n-1]
 	return s
 }
 
-// DropFrom drops the entry of an index and all behind it.
+// DropFrom drops the entry of an index and all after it.
 func (l *EntryLog) DropFrom(index uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.places = l.places[:min(max(index, l.first)-l.first, uint64(len(l.places)))]
 }
 
-// DropBefore drops all entries before an index, and gives up the files that held nothing else.
+// DropBefore drops all entries before an index, and retires the files that held only those.
 func (l *EntryLog) DropBefore(index uint64) error {
 	l.removing.Lock()
 	defer l.removing.Unlock()
@@ -292,7 +311,7 @@ func (l *EntryLog) DropBefore(index uint64) error {
 		if old == nil {
 			return nil
 		}
-		if err := l.giveUp(old); err != nil {
+		if err := l.retire(old); err != nil {
 			return err
 		}
 	}
@@ -309,11 +328,11 @@ func (l *EntryLog) unneeded() *segment {
 	return s
 }
 
-// giveUp takes its name from the first segment. It is gone for certain before the next is, so that a missing one is always a
-// loss.
-func (l *EntryLog) giveUp(s *segment) error {
-	spare := &segment{name: s.name + spareSuffix, file: s.file, filled: s.filled}
-	err := l.fs.Rename(s.name, spare.name)
+// retire removes the name of the first segment, durably and before the next segment is retired, so that a missing one
+// is always a loss.
+func (l *EntryLog) retire(s *segment) error {
+	recycled := &segment{name: s.name + recycledSuffix, file: s.file, filled: s.filled}
+	err := l.fs.Rename(s.name, recycled.name)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // only the sync failed last time
 	}
@@ -322,25 +341,25 @@ func (l *EntryLog) giveUp(s *segment) error {
 	}
 	l.mu.Lock()
 	l.segments = l.segments[1:]
-	keep := len(l.spares) < maxSpares && s.size == l.segmentBytes
+	keep := len(l.recycled) < maxRecycled && s.size == l.segmentBytes
 	if keep {
-		l.spares = append(l.spares, spare)
+		l.recycled = append(l.recycled, recycled)
 	}
 	l.mu.Unlock()
 	if !keep {
-		return errors.Join(spare.file.Close(), l.fs.Remove(spare.name))
+		return errors.Join(recycled.file.Close(), l.fs.Remove(recycled.name))
 	}
 	return nil
 }
 
-// Close closes the files. All that was appended is durable.
+// Close closes the files. All appended entries are durable.
 func (l *EntryLog) Close() error {
 	l.writing.Lock()
 	defer l.writing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var err error
-	for _, s := range slices.Concat(l.segments, l.spares) {
+	for _, s := range slices.Concat(l.segments, l.recycled) {
 		err = errors.Join(err, s.file.Close())
 	}
 	return err

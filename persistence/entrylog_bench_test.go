@@ -2,7 +2,7 @@ package persistence
 
 import "testing"
 
-// BenchmarkEntryLog appends entries of 16 KiB, each durable before the next, and drops what is older than 32 MiB.
+// BenchmarkEntryLog appends entries of 16 KiB, each durable before the next, and drops those before the last 32 MiB.
 func BenchmarkEntryLog(b *testing.B) {
 	l, err := OpenEntryLog(Dir(b.TempDir()), true)
 	if err != nil {

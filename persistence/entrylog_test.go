@@ -17,7 +17,7 @@ import (
 // testSegment is the size of the segments here: small, so that there are many.
 const testSegment = 64 << 10
 
-// logWorld is an entry log on a disk that may fail and lose power, and what has to be in it.
+// logWorld is an entry log on a disk that may fail and lose power, and its expected contents.
 type logWorld struct {
 	t    *testing.T
 	seed uint64
@@ -25,7 +25,7 @@ type logWorld struct {
 	disk *disk
 	log  *EntryLog
 
-	first, last uint64            // of what has to be there; last+1 == first if there is nothing
+	first, last uint64            // of the expected entries; last+1 == first if there are none
 	must        map[uint64]string // it
 	was         map[uint64]string // the last acknowledged entry of each index ever
 	behind      map[string]bool   // what may be there behind last: dropped, or not acknowledged, since the last acknowledged Append
@@ -38,7 +38,7 @@ func (w *logWorld) fatalf(format string, args ...any) {
 	w.t.Fatalf("seed %d: %s\n%s", w.seed, fmt.Sprintf(format, args...), w.disk)
 }
 
-// open opens the log. It reports false if the power failed meanwhile.
+// open opens the log. It returns false if the power failed in between.
 func (w *logWorld) open() bool {
 	var err error
 	w.log, err = openEntryLog(w.disk, true, testSegment)
@@ -51,9 +51,9 @@ func (w *logWorld) open() bool {
 	return w.compare()
 }
 
-// compare holds what is in a log just opened against what has to be. Behind and before it there may be what was dropped,
-// and behind it what was not acknowledged. From here on what was found is what there is. It
-// reports false if the power failed meanwhile.
+// compare compares the contents of a log just opened with the expected ones. Dropped entries may exist before and after
+// them, and unacknowledged ones after them. The entries found become the expected ones. It returns false if the power
+// failed in between.
 func (w *logWorld) compare() bool {
 	first, last := w.log.Range()
 	data, _ := w.log.Get(first)
@@ -61,7 +61,7 @@ func (w *logWorld) compare() bool {
 		return false
 	}
 	if first > w.last+1 && w.behind[string(data)] {
-		clear(w.must) // what was not acknowledged came behind a gap, and so in place of everything
+		clear(w.must) // an unacknowledged entry came after a gap, and so replaced all others
 	}
 	if len(w.must) > 0 && (first > w.first || last < w.last) {
 		w.fatalf("entries %d to %d are there, %d to %d were acknowledged", first, last, w.first, w.last)
@@ -90,7 +90,7 @@ func (w *logWorld) compare() bool {
 	return true
 }
 
-// entry makes up an entry: its index, a number of its own, and some bytes.
+// entry makes an entry: its index, a unique number, and some bytes.
 func (w *logWorld) entry(index uint64) LogEntry {
 	w.appended++
 	size := 16 + w.rand.IntN(300)
@@ -136,10 +136,10 @@ func (w *logWorld) append() {
 	}
 }
 
-// sync takes over what the log itself holds after an Append that failed: all of it was durable, or it would not be there.
+// sync copies the log's contents after an Append that failed: all of them are durable.
 func (w *logWorld) sync() {
 	first, last := w.log.Range()
-	if first > w.last+1 { // a gap, and it was the first of what came behind it that is there
+	if first > w.last+1 { // a gap, and the log begins with the first entry after it
 		clear(w.must)
 	} else if len(w.must) > 0 && (first > w.first || last < w.last) {
 		w.fatalf("after a failure entries %d to %d are there, and %d to %d were", first, last, w.first, w.last)
@@ -216,9 +216,9 @@ func (w *logWorld) life() {
 	w.disk = w.disk.afterKill()
 }
 
-// What was acknowledged is there after a failing disk, a process that was killed and a power loss, and nothing that was
-// never written.
-func TestEntryLogKeepsWhatItAcknowledged(t *testing.T) {
+// After disk failures, kills of the process and power losses, the log has every acknowledged entry and no entry that
+// was never written.
+func TestEntryLogKeepsAcknowledgedEntries(t *testing.T) {
 	killed, lost, failed := 0, 0, 0
 	for seed := range uint64(*seeds) {
 		r := rand.New(rand.NewPCG(seed+*firstSeed, 7))
@@ -256,8 +256,8 @@ func usedLog(t testing.TB) (files map[string][]byte, entries map[uint64][]byte) 
 	return d.contents(), entries
 }
 
-// A file that was cut short, is missing or has changed anywhere is refused with its name, unless only the end of what was
-// written last is concerned: that reads as what a crash left behind.
+// A file that was cut, is missing or has changed at any place is refused with its name, unless the change concerns only
+// the end of the last write, which a crash may have torn.
 func TestEntryLogRefusesDamage(t *testing.T) {
 	files, entries := usedLog(t)
 	names := slices.Sorted(maps.Keys(files))
@@ -314,8 +314,8 @@ func TestEntryLogRefusesDamage(t *testing.T) {
 	}
 }
 
-// Files that are no longer needed are written anew.
-func TestEntryLogUsesFilesAgain(t *testing.T) {
+// Unused files are recycled.
+func TestEntryLogRecyclesFiles(t *testing.T) {
 	d := newDisk(rand.New(rand.NewPCG(1, 1)))
 	l, err := openEntryLog(d, true, testSegment)
 	if err != nil {
@@ -379,7 +379,7 @@ func goldenEntry(index uint64) LogEntry {
 	return LogEntry{index, bytes.Repeat([]byte{byte(index)}, int(index)*40)}
 }
 
-// The logs of every version of the format there has been are read to what they were written of.
+// The logs of every version of the format are read with their original contents.
 func TestGoldenLogs(t *testing.T) {
 	if *update {
 		dir := Dir(fmt.Sprintf("testdata/golden-log/v%d", formatVersion))
@@ -399,7 +399,7 @@ func TestGoldenLogs(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range must(dir.List()) {
-			if strings.HasSuffix(name, spareSuffix) {
+			if strings.HasSuffix(name, recycledSuffix) {
 				_ = dir.Remove(name)
 			}
 		}
@@ -434,4 +434,37 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// writeProtected is a file system that is mounted for reading only.
+type writeProtected struct{ FS }
+
+func (writeProtected) Create(string) (File, error)        { return nil, errReadOnly }
+func (writeProtected) Edit(string) (File, error)          { return nil, errReadOnly }
+func (writeProtected) Rewrite(string, int64, int64) error { return errReadOnly }
+func (writeProtected) SyncDir() error                     { return errReadOnly }
+
+// A log, or one file of it, can be inspected on a read-only file system.
+func TestInspectWriteProtectedLog(t *testing.T) {
+	dir := Dir(t.TempDir())
+	log, err := openEntryLog(dir, true, 1<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(20) {
+		if err := log.Append([]LogEntry{{i + 1, make([]byte, 100)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	first, last, files, err := InspectEntryLog(writeProtected{dir}, func(LogEntry) error { return nil })
+	if first != 1 || last != 20 || files < 3 || err != nil {
+		t.Errorf("entries %d to %d in %d files, %v", first, last, files, err)
+	}
+	first, last, err = InspectLogFile(writeProtected{dir}, fileName(logPrefix, 2))
+	if first < 2 || last >= 20 || last < first || err != nil {
+		t.Errorf("in the second file are entries %d to %d, %v", first, last, err)
+	}
 }

@@ -2,7 +2,9 @@ package persistence
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -12,21 +14,27 @@ import (
 	"github.com/stintdb/stint/internal/testlog"
 )
 
-// running is a keeper that runs by itself, in a bubble of time.
+// running is a manager whose Run runs in a synctest bubble.
 type running struct {
 	disk  *disk
 	store *engine.Store
-	keep  *Keeper
+	keep  *Manager
 	logs  *testlog.Log
 	stop  func()
 	count int64
 }
 
-func run(t *testing.T, mode Mode) *running {
-	r := &running{disk: diskOf(nil), store: engine.New(engine.Options{Shards: 1}), logs: &testlog.Log{}}
-	var err error
-	r.keep, err = NewKeeper(Options{FS: r.disk, Store: r.store, Mode: mode, Log: r.logs.Logger(),
-		Clock: func() int64 { return time.Now().UnixNano() }, JournalBytes: 1 << 30}, Recovered{})
+func run(t *testing.T, mode Mode) *running { return runOn(t, diskOf(nil), mode) }
+
+// runOn first recovers the state on a disk.
+func runOn(t *testing.T, d *disk, mode Mode) *running {
+	r := &running{disk: d, store: engine.New(engine.Config{Shards: 1}), logs: &testlog.Log{}}
+	found, err := Recover(d, r.store, time.Now().UnixNano(), false, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.keep, err = NewManager(Options{FS: r.disk, Store: r.store, Mode: mode, Log: r.logs.Logger(),
+		Clock: func() int64 { return time.Now().UnixNano() }, JournalBytes: 1 << 30}, found)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +80,7 @@ func (r *running) commit() error {
 // found is how many tokens are taken once a disk was recovered.
 func found(t *testing.T, d *disk) int64 {
 	t.Helper()
-	s := engine.New(engine.Options{Shards: 1})
+	s := engine.New(engine.Config{Shards: 1})
 	defer s.Close()
 	if _, err := Recover(d, s, time.Now().UnixNano(), false, quiet); err != nil {
 		t.Fatal(err)
@@ -93,7 +101,7 @@ const (
 
 // While a disk fails, decisions go on; that they are not kept shows, and is logged once when it begins and once when it
 // ends; then everything is on disk, those of the meantime too.
-func TestDiskFailsAndMends(t *testing.T) {
+func TestDiskFailsAndRecovers(t *testing.T) {
 	for i, fault := range faults[:6] {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -105,7 +113,7 @@ func TestDiskFailsAndMends(t *testing.T) {
 					r.take(t, time.Second)
 				}
 				onlyNewFiles := i == 3 || i == 4 // renaming and directories do not matter to a journal
-				if failed := r.keep.Err() != nil; failed == onlyNewFiles || r.keep.Status().Err != r.keep.Err() {
+				if failed := r.keep.Err() != nil; failed == onlyNewFiles || !errors.Is(r.keep.Err(), r.keep.Status().Err) {
 					t.Errorf("shown as %v, %v", r.keep.Err(), r.keep.Status().Err)
 				}
 				r.breakDisk(nil)
@@ -147,9 +155,9 @@ func TestIntervalKeepsItsBounds(t *testing.T) {
 	})
 }
 
-// Nor does it take longer on a disk that takes seconds for a sync, while journals are ended and snapshots written: only
-// what is durable comes later by that time.
-func TestSlowDiskHoldsNoFlushUp(t *testing.T) {
+// It does not take longer on a disk that takes seconds for a sync, while journals end and snapshots are written: only
+// durability comes later by that time.
+func TestSlowDiskDelaysNoFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, Interval)
 		defer r.stop()
@@ -177,7 +185,8 @@ func TestSlowDiskHoldsNoFlushUp(t *testing.T) {
 	})
 }
 
-// An explicit SAVE is answered once nothing in the journal could undo what is in the snapshot, although no flush waits.
+// An explicit SAVE is answered once no older state in the journal could replace the snapshot's, although no flush
+// waits.
 func TestSaveIsDurable(t *testing.T) {
 	for _, mode := range []Mode{Interval, Always, SnapshotOnly} {
 		synctest.Test(t, func(t *testing.T) {
@@ -202,7 +211,7 @@ func TestSaveIsDurable(t *testing.T) {
 	}
 }
 
-// SAVE waits for a snapshot of its own; the other way of asking does not go with one that is being written.
+// SAVE waits for a new snapshot; SaveAlone fails while one is being written.
 func TestSaveWhileSaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, Interval)
@@ -213,11 +222,11 @@ func TestSaveWhileSaving(t *testing.T) {
 		if err := r.keep.SaveAlone(); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.keep.SaveAlone(); err != ErrBusy {
+		if err := r.keep.SaveAlone(); !errors.Is(err, ErrBusy) {
 			t.Errorf("at once: %v", err)
 		}
 		r.take(t, 100*time.Millisecond)
-		if err := r.keep.SaveAlone(); err != ErrBusy || !r.keep.Status().Saving {
+		if err := r.keep.SaveAlone(); !errors.Is(err, ErrBusy) || !r.keep.Status().Saving {
 			t.Errorf("while one is written: %v", err)
 		}
 		if err := <-r.keep.Save(); err != nil {
@@ -232,8 +241,8 @@ func TestSaveWhileSaving(t *testing.T) {
 	})
 }
 
-// A server that is stopped without a last snapshot keeps what is in its journal, and no more than the snapshots there are
-// in the mode snapshot.
+// A server that is stopped without a last snapshot keeps the changes in its journal; in the mode snapshot it keeps only
+// the existing snapshots.
 func TestStopWithoutSnapshot(t *testing.T) {
 	for _, mode := range []Mode{Interval, Always, SnapshotOnly} {
 		synctest.Test(t, func(t *testing.T) {
@@ -261,20 +270,20 @@ func TestStopWithoutSnapshot(t *testing.T) {
 func TestManyShortRuns(t *testing.T) {
 	d := diskOf(nil)
 	for i := range 30 {
-		s := engine.New(engine.Options{Shards: 1})
+		s := engine.New(engine.Config{Shards: 1})
 		found, err := Recover(d, s, someTime, false, quiet)
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := NewKeeper(Options{FS: d, Store: s, Clock: func() int64 { return someTime }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, found)
+		k, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return someTime }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, found)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Apply(someTime, []engine.Op{{Key: []byte("k"), Limit: tokenLimits[0], Tokens: 1}}, make([]engine.Result, 1))
 		k.flush()
 		if k.wantsSnapshot() {
-			k.save()
-			k.saved(<-k.saving)
+			k.startSnapshot()
+			k.finishSnapshot(<-k.snapshotDone)
 		}
 		s.Close()
 		files, err := d.List()
@@ -319,8 +328,116 @@ func TestAlwaysWhileTheDiskFails(t *testing.T) {
 	}
 }
 
-// A commit that comes behind what a failure left pending is not answered before its own change is durable.
-func TestCommitBehindAFailure(t *testing.T) {
+// On a full disk a server starts and behaves like one whose disk became full later: existing data stays, and decisions
+// are written once there is room.
+func TestStartOnAFullDisk(t *testing.T) {
+	for _, mode := range []Mode{Interval, Always} {
+		for _, full := range []string{"create", "write", "sync"} {
+			t.Run(fmt.Sprint(mode, full), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					first := run(t, mode)
+					first.take(t, 2*time.Second)
+					first.stop()
+					d := first.disk.losePower()
+					there := maps.Clone(d.files) // the data in its place can be written again
+					d.fail = func(op, name string) error {
+						if op == full && there[name] == nil {
+							return errFull
+						}
+						return nil
+					}
+					r := runOn(t, d, mode)
+					defer r.stop()
+					r.take(t, time.Second)
+					if r.keep.Err() == nil || r.logs.Count(notKept) != 1 {
+						t.Errorf("shown as %v; logged: %s", r.keep.Err(), r.logs)
+					}
+					if mode == Always && r.commit() == nil {
+						t.Error("a commit succeeds on a full disk")
+					}
+					if n := found(t, r.disk.losePower()); n < first.count {
+						t.Errorf("%d of %d tokens are there if the power fails now", n, first.count)
+					}
+					r.breakDisk(nil)
+					time.Sleep(7 * time.Second)
+					synctest.Wait()
+					if err := r.keep.Err(); err != nil {
+						t.Errorf("still shown as failed: %v", err)
+					}
+					if n := found(t, r.disk.losePower()); n != first.count+r.count {
+						t.Errorf("%d tokens were taken, %d are on disk", first.count+r.count, n)
+					}
+				})
+			})
+		}
+	}
+}
+
+// A large state is written as often as its size allows, and no later than that; nothing of it is missing when the server ends.
+func TestLargeStatesAreWrittenSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := run(t, Interval)
+		lease := func(holder int) {
+			op := engine.Op{Key: []byte("big"), Tokens: 1, Who: fmt.Appendf(nil, "%0200d", holder),
+				Limit: engine.Limit{Algorithm: engine.Concurrency, Capacity: engine.MaxHolders, Rate: engine.Rate{Period: int64(time.Hour)}}}
+			res := make([]engine.Result, 1)
+			if r.store.Apply(time.Now().UnixNano(), []engine.Op{op}, res); !res[0].Allowed {
+				t.Fatalf("%+v", res[0])
+			}
+		}
+		holders := func(d *disk) int64 {
+			s := engine.New(engine.Config{Shards: 1})
+			defer s.Close()
+			if _, err := Recover(d, s, time.Now().UnixNano(), false, quiet); err != nil {
+				t.Fatal(err)
+			}
+			res := make([]engine.Result, 1)
+			s.Apply(time.Now().UnixNano(), []engine.Op{{Verb: engine.Leases, Key: []byte("big")}}, res)
+			return int64(len(res[0].Leases))
+		}
+		count, stateBytes := 4000, int64(4000*210)
+		for i := range count {
+			lease(i)
+		}
+		time.Sleep(time.Second)
+		began := r.keep.Status().Journaled
+		const seconds = 2
+		for range seconds * 200 {
+			time.Sleep(5 * time.Millisecond)
+			lease(count)
+			count++
+		}
+		if wrote := r.keep.Status().Journaled - began; wrote > seconds*LargeBytesPerSecond+2*stateBytes || wrote < seconds*LargeBytesPerSecond/2 {
+			t.Errorf("%d bytes in %d s", wrote, seconds)
+		}
+		late := time.Duration(time.Now().UnixNano() - r.keep.Status().FlushedUntil)
+		if most := time.Duration(2*stateBytes)*time.Second/LargeBytesPerSecond + 2*FlushEvery; late > most {
+			t.Errorf("the last flush that was complete was %v ago, and it may be %v", late, most)
+		}
+		if n := holders(r.disk.afterKill()); n < int64(count)-40 || n > int64(count) {
+			t.Errorf("%d of %d leases are there after a kill", n, count)
+		}
+		lease(count)
+		count++
+		done := r.keep.Save()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		if n := holders(r.disk.losePower()); n != int64(count) {
+			t.Errorf("%d of %d leases are there after SAVE and a power loss", n, count)
+		}
+		lease(count)
+		count++
+		r.keep.SkipLastSnapshot()
+		r.stop()
+		if n := holders(r.disk.losePower()); n != int64(count) {
+			t.Errorf("%d of %d leases are there after the end", n, count)
+		}
+	})
+}
+
+// A commit after changes that a failure left pending is not answered before its change is durable.
+func TestCommitAfterAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := run(t, Always)
 		defer r.stop()
@@ -344,7 +461,7 @@ func TestCommitBehindAFailure(t *testing.T) {
 	})
 }
 
-// A snapshot that cannot be written leaves what there was, is told to whoever asked, logged once, and tried again.
+// A snapshot that cannot be written leaves the old files, is reported to waiting callers, logged once, and tried again.
 func TestSnapshotFails(t *testing.T) {
 	for _, mode := range []Mode{Interval, Always, SnapshotOnly} {
 		synctest.Test(t, func(t *testing.T) {
@@ -426,20 +543,20 @@ func TestStopDuringAFailure(t *testing.T) {
 	}
 }
 
-// What is taken comes back while the server is down as it would have otherwise, and not at all while the clock is behind.
+// Tokens come back while the server is down as usual, but not while the clock is behind.
 func TestTimeSpentDown(t *testing.T) {
 	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 10, Rate: engine.Rate{Tokens: 1, Period: second}}
-	s := engine.New(engine.Options{Shards: 1})
+	s := engine.New(engine.Config{Shards: 1})
 	defer s.Close()
 	d, now := diskOf(nil), someTime
-	k, err := NewKeeper(Options{FS: d, Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Always, JournalBytes: 1 << 30}, Recovered{})
+	k, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Always, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Apply(now, []engine.Op{{Key: []byte("k"), Limit: limit, Tokens: 8}}, make([]engine.Result, 1))
 	k.finish()
 	for _, c := range []struct{ later, taken int64 }{{0, 8}, {3, 5}, {8, 0}, {100, 0}, {-1, 8}, {-3600, 8}} {
-		again := engine.New(engine.Options{Shards: 1})
+		again := engine.New(engine.Config{Shards: 1})
 		start := now + c.later*second
 		found, err := Recover(diskOf(d.contents()), again, start, false, quiet)
 		if err != nil || found.Time != now {

@@ -10,14 +10,14 @@ import (
 	"io"
 )
 
-// A file is a header and blocks, each at a multiple of 128 bytes with zeros in between, so that a whole block can be
-// found behind a damaged one. All integers are little-endian, whatever the machine.
+// A file is a header and blocks, each at a multiple of 128 bytes with zeros in between, so that whole blocks can be
+// found after a damaged one. All integers are little-endian, on every machine.
 //
 //	header, 128 bytes
 //	offset  size  field
 //	0       8     "STINTSNP" for a snapshot, "STINTJNL" for a journal, "STINTLOG" for a part of a log
 //	8       2     version of the format
-//	16      8     number of the file: a snapshot holds all that journals of lower numbers tell
+//	16      8     number of the file: a snapshot holds all changes of journals with lower numbers
 //	24      8     of a journal: bytes of the journal before that were durable when this one was begun;
 //	              of a snapshot: about how many keys are in it
 //	32      8     of a journal: bytes of the journal before that are durable once this header is
@@ -33,9 +33,9 @@ import (
 //	8       n     payload
 //
 // The checksum covers the block's place, so that an old block in a reused disk sector is not taken for a new one. A
-// journal may end in zeros: room for blocks to come.
+// journal may end in zeros: room for more blocks.
 //
-// Version 1 had no fields at 32 and 40: a journal went on from the one of the number before, which was durable to its end.
+// Version 1 had no fields at 32 and 40: a journal's predecessor had the number before, and was durable to its end.
 const (
 	headerBytes    = 128
 	blockHead      = 8
@@ -45,19 +45,19 @@ const (
 	journalMagic   = "STINTJNL"
 	logMagic       = "STINTLOG"
 	maxBlockBytes  = 40 << 20 // a reader refuses more
-	fullBlockBytes = 64 << 10 // a writer begins another block beyond this; one entry may be larger than that
+	fullBlockBytes = 64 << 10 // a writer begins another block beyond this; a single entry may be larger
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// lineage is what a journal tells of the one before it: its number, how much of it was durable when this one was begun, and
-// how much is once this one's header is. The zero value is none.
-type lineage struct {
+// predecessor describes, in a journal's header, the journal before it: its number, the size of its durable part when
+// this one was begun, and the size once this one's header is durable. The zero value is none.
+type predecessor struct {
 	before         uint64
 	durable, ended int64
 }
 
-func journalHeader(number uint64, l lineage) []byte {
+func journalHeader(number uint64, l predecessor) []byte {
 	return header(journalMagic, number, l.durable, l.ended, int64(l.before))
 }
 
@@ -73,14 +73,14 @@ func header(magic string, number uint64, fields ...int64) []byte {
 	return head
 }
 
-// headerFields is what a header says.
+// headerFields are the fields of a header.
 type headerFields struct {
 	version uint16
 	number  uint64
 	fields  [3]int64
 }
 
-// readHeader reads the header at the beginning of a file's bytes. With an error it knows no more than the file's name tells.
+// readHeader reads the header at the beginning of a file's bytes. With an error only the file's name is known.
 func readHeader(name string, head []byte, magic string) (h headerFields, err error) {
 	named, isNamed := numberOf(name)
 	h.number = named
@@ -118,7 +118,7 @@ func sealBlock(b []byte, number uint64, offset int64) []byte {
 	return append(b, make([]byte, alignBlock(int64(len(b)))-int64(len(b)))...)
 }
 
-// Errors of a file that is not as it was written.
+// Errors of a file that has changed since it was written.
 var (
 	ErrNotOurs  = errors.New("not a file of Stint's, or its first bytes are damaged")
 	ErrNewer    = errors.New("written by a newer version of Stint, in a format this one does not know; start that version")
@@ -127,10 +127,10 @@ var (
 	errShorter  = errors.New("ends before what had been synced to disk")
 	errRenamed  = errors.New("has the number of another file in it: it was renamed, or damaged")
 	errMissing  = errors.New("follows a journal that is missing")
-	errLeftOut  = errors.New("goes on from an end that a crash has torn")
+	errLeftOut  = errors.New("follows a journal whose end a crash has torn")
 )
 
-// DamageError says where a file is damaged.
+// DamageError is the position and the kind of damage in a file.
 type DamageError struct {
 	Name   string
 	Offset int64
@@ -146,23 +146,23 @@ func (e *DamageError) Unwrap() error { return e.Err }
 
 // blockReader reads a file block by block.
 type blockReader struct {
-	name      string
-	in        *bufio.Reader
-	isJournal bool
-	number    uint64
-	lineage   lineage // of a journal
-	keys      int64   // of a snapshot: about how many are in it
-	offset    int64   // of the next block
-	payload   []byte
+	name        string
+	in          *bufio.Reader
+	isJournal   bool
+	number      uint64
+	predecessor predecessor // of a journal
+	keys        int64       // of a snapshot: their approximate number
+	offset      int64       // of the next block
+	payload     []byte
 }
 
-// newBlockReader reads a file's header. With an error the reader knows no more than the file's name tells.
+// newBlockReader reads a file's header. With an error only the file's name is known.
 func newBlockReader(name string, in io.Reader, magic string) (*blockReader, error) {
 	r := &blockReader{name: name, in: bufio.NewReaderSize(in, 1<<20), isJournal: magic == journalMagic}
 	r.number, _ = numberOf(name)
 	var first [headerBytes]byte
 	n, err := io.ReadFull(r.in, first[:])
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return r, err
 	}
 	head, err := readHeader(name, first[:n], magic)
@@ -174,9 +174,9 @@ func newBlockReader(name string, in io.Reader, magic string) (*blockReader, erro
 		r.keys = head.fields[0]
 		return r, nil
 	}
-	r.lineage = lineage{durable: head.fields[0], ended: head.fields[1], before: uint64(head.fields[2])}
+	r.predecessor = predecessor{durable: head.fields[0], ended: head.fields[1], before: uint64(head.fields[2])}
 	if head.version == 1 {
-		r.lineage = lineage{r.number - 1, r.lineage.durable, r.lineage.durable}
+		r.predecessor = predecessor{r.number - 1, r.predecessor.durable, r.predecessor.durable}
 	}
 	return r, nil
 }
@@ -186,7 +186,7 @@ func newBlockReader(name string, in io.Reader, magic string) (*blockReader, erro
 func (r *blockReader) next() ([]byte, error) {
 	var head [blockHead]byte
 	switch n, err := io.ReadFull(r.in, head[:]); {
-	case n == 0 && err == io.EOF:
+	case n == 0 && errors.Is(err, io.EOF):
 		return nil, io.EOF
 	case err == io.ErrUnexpectedEOF:
 		return nil, r.damage(errCutShort)
@@ -206,7 +206,7 @@ func (r *blockReader) next() ([]byte, error) {
 	}
 	r.payload = r.payload[:padded]
 	switch _, err := io.ReadFull(r.in, r.payload); {
-	case err == io.EOF || err == io.ErrUnexpectedEOF:
+	case errors.Is(err, io.EOF) || err == io.ErrUnexpectedEOF:
 		return nil, r.damage(errCutShort)
 	case err != nil:
 		return nil, err
@@ -218,7 +218,7 @@ func (r *blockReader) next() ([]byte, error) {
 	return r.payload[:size], nil
 }
 
-// room returns io.EOF if from here on the file is zeros: room for blocks to come.
+// room returns io.EOF if the rest of the file is zeros: room for more blocks.
 func (r *blockReader) room(read []byte) error {
 	buf := make([]byte, 32<<10)
 	for {
@@ -235,7 +235,7 @@ func (r *blockReader) room(read []byte) error {
 
 func (r *blockReader) damage(err error) error { return &DamageError{r.name, r.offset, err} }
 
-// wholeBlocks calls visit for the whole blocks in what follows a damaged place, base, of a file.
+// wholeBlocks calls visit for the whole blocks after a damaged place, base, of a file.
 func wholeBlocks(tail []byte, number uint64, base int64, visit func(offset int64, payload []byte)) {
 	end := base + int64(len(tail))
 	for offset := max(alignBlock(base+1), headerBytes); offset < end; {
@@ -261,7 +261,7 @@ func blockAt(data []byte, number uint64, base, offset int64) (payload []byte, ok
 	}
 	payload = b[blockHead : blockHead+size]
 	if _, synced, _ := payloadHeader(payload); synced < 0 || synced > offset {
-		return nil, false // spares the sum over what cannot be a block
+		return nil, false // saves the checksum of bytes that cannot be a block
 	}
 	return payload, binary.LittleEndian.Uint32(b[4:]) == blockSum(number, offset, payload)
 }

@@ -3,23 +3,24 @@ package persistence
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
 
-// FS is the little that is needed of a file system: files in one directory.
+// FS is the part of a file system that is needed here: files in one directory.
 type FS interface {
 	// Create makes an empty file, truncating one of the same name.
 	Create(name string) (File, error)
-	// Edit opens a file that is there, as it is.
+	// Edit opens an existing file unchanged.
 	Edit(name string) (File, error)
 	Open(name string) (io.ReadCloser, error)
 	// Rename replaces newName if it exists, atomically.
 	Rename(oldName, newName string) error
 	Remove(name string) error
-	// Rewrite cuts a file that is not open for writing to a size, writes what is in it from an offset on once more, and
-	// syncs it. What was only read may be in the kernel's memory alone: after a sync that failed it takes what it could
-	// not write for written.
+	// Rewrite truncates a file that is not open for writing to a size, writes its contents from an offset again, and
+	// syncs it. Data that can be read may exist only in the kernel's memory, because after a failed sync the kernel
+	// marks unwritten data as written.
 	Rewrite(name string, from, size int64) error
 	List() ([]string, error)
 	// SyncDir makes created, renamed and removed names durable.
@@ -108,3 +109,31 @@ func (d Dir) SyncDir() error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// readOnly is an FS whose Edit opens a file only for reading, so that it works on a file system that is mounted
+// read-only.
+type readOnly struct{ FS }
+
+// Edit implements [FS].
+func (r readOnly) Edit(name string) (File, error) {
+	in, err := r.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	at, ok := in.(io.ReaderAt)
+	if !ok {
+		return nil, errors.Join(fs.ErrInvalid, in.Close())
+	}
+	return readOnlyFile{at, in}, nil
+}
+
+// readOnlyFile is a File of which only the reading methods are called.
+type readOnlyFile struct {
+	io.ReaderAt
+	io.Closer
+}
+
+func (readOnlyFile) Write([]byte) (int, error)          { return 0, fs.ErrPermission }
+func (readOnlyFile) WriteAt([]byte, int64) (int, error) { return 0, fs.ErrPermission }
+func (readOnlyFile) Sync() error                        { return fs.ErrPermission }
+func (readOnlyFile) Truncate(int64) error               { return fs.ErrPermission }

@@ -9,12 +9,12 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// tryRecover recovers files and uses what came of it. Whatever they hold, it is read or refused as damaged, and with
-// repair it is read unless it claims to be newer, or holds more than fits.
+// tryRecover recovers files and uses the state. Any contents are read or refused as damaged. With repair they are read
+// unless their version is newer, or they have more keys than fit.
 func tryRecover(t *testing.T, files map[string][]byte) {
 	t.Helper()
 	for _, repair := range []bool{false, true} {
-		s := engine.New(engine.Options{Shards: 1, MaxBytes: 64 << 20})
+		s := engine.New(engine.Config{Shards: 1, MaxBytes: 64 << 20})
 		_, err := Recover(diskOf(files), s, someTime, repair, quiet)
 		_, isDamage := errors.AsType[*DamageError](err)
 		if err != nil && !isDamage && !errors.Is(err, engine.ErrNoRoom) || err != nil && repair && isDamage && !errors.Is(err, ErrNewer) {
@@ -64,13 +64,13 @@ func FuzzJournal(f *testing.F) {
 		}
 		files := map[string][]byte{name: data}
 		if durable > 0 {
-			files[next] = journalHeader(2, lineage{1, int64(durable), int64(durable)})
+			files[next] = journalHeader(2, predecessor{1, int64(durable), int64(durable)})
 		}
 		tryRecover(t, files)
 	})
 }
 
-// Whatever a stream holds, it is read or refused as damaged, and what was read can be used.
+// A stream with any contents is read or refused as damaged, and the state read can be used.
 func FuzzReadState(f *testing.F) {
 	s := busyStore(rand.New(rand.NewPCG(2, 1)), 10)
 	f.Add(writeState(f, s, someTime), false)
@@ -81,7 +81,7 @@ func FuzzReadState(f *testing.F) {
 		if sums {
 			data = resumAll(data, snapshotMagic, 0)
 		}
-		s := engine.New(engine.Options{Shards: 1, MaxBytes: 64 << 20})
+		s := engine.New(engine.Config{Shards: 1, MaxBytes: 64 << 20})
 		defer s.Close()
 		_, _, err := ReadState(bytes.NewReader(data), s, 0)
 		if _, isDamage := errors.AsType[*DamageError](err); err != nil && !isDamage && !errors.Is(err, engine.ErrNoRoom) {

@@ -49,9 +49,9 @@ func writeGolden(t *testing.T, dir string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s, now := engine.New(engine.Options{Shards: 1}), someTime
+	s, now := engine.New(engine.Config{Shards: 1}), someTime
 	defer s.Close()
-	k, err := NewKeeper(Options{FS: Dir(dir), Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
+	k, err := NewManager(Options{FS: Dir(dir), Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +76,8 @@ func writeGolden(t *testing.T, dir string) {
 	takeAll("both", 2)
 	apply(engine.Op{Key: []byte("deleted"), Limit: tokenLimits[0], Tokens: 5})
 	apply(engine.Op{Key: []byte("binary \x00\xff"), Limit: tokenLimits[0], Tokens: 5})
-	k.save()
-	k.saved(<-k.saving)
+	k.startSnapshot()
+	k.finishSnapshot(<-k.snapshotDone)
 	now += second / 1000
 	takeAll("both", 1)
 	takeAll("late", 3)
@@ -93,7 +93,7 @@ func writeGolden(t *testing.T, dir string) {
 	}
 }
 
-// The files of every version of the format there has been are read to what they were written of.
+// The files of every version of the format are read with their original contents.
 func TestGoldenFiles(t *testing.T) {
 	if *update {
 		dir := fmt.Sprintf("testdata/golden/v%d", formatVersion)
@@ -117,7 +117,7 @@ func TestGoldenFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := engine.New(engine.Options{Shards: 1})
+		s := engine.New(engine.Config{Shards: 1})
 		// read from copies: recovery may sync and cut
 		found, err := Recover(diskOf(files), s, someTime, false, quiet)
 		if err != nil || found.Snapshot == "" || found.Journals != 1 || found.CutBytes != 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Report is what [Inspect] found in one file.
+// Report is the result of [Inspect] for one file.
 type Report struct {
 	Name    string
 	Journal bool // or else a snapshot
@@ -16,29 +16,34 @@ type Report struct {
 	Bytes   int64
 	Blocks  int64
 
-	States    int64 // of keys: in a snapshot one for each, in a journal one for each flush a key had changed before
+	States    int64 // of keys: in a snapshot one for each, in a journal one for each flush after which a key had changed
 	Deletions int64
 	Flushes   int64
 	Policies  int64 // changes of policies
 
 	First, Last int64 // times of the first and the last block, Unix nanoseconds; 0 without blocks
 
-	Damage *DamageError // the first place that is not whole, nil if there is none
-	Torn   bool         // Damage is only the end of a journal being written, or torn by a crash; a start cuts it off
+	Damage       *DamageError   // the first place that is not whole, nil if there is none
+	Refused      []*DamageError // records in whole blocks that a server refuses, the first maxRefused of them
+	RefusedCount int64          // their number
+	Torn         bool           // Damage is only the end of a journal being written, or torn by a crash; a start cuts it off
 }
 
-// Whole reports whether nothing is lost that was ever safely in the file.
-func (r *Report) Whole() bool { return r.Damage == nil || r.Torn }
+// Whole reports whether all durable data of the file is still there.
+func (r *Report) Whole() bool { return r.RefusedCount == 0 && (r.Damage == nil || r.Torn) }
 
-// Record is one record of a file. Its slices are only good during the call.
+// maxRefused bounds the records that a report names.
+const maxRefused = 100
+
+// Record is one record of a file. Its slices are only valid during the call.
 type Record struct {
 	engine.Change
 	Time   int64 // of its block, Unix nanoseconds
 	Offset int64 // of its block
 }
 
-// Files lists the snapshots and journals of a directory in the order in which they were begun, snapshots first, and
-// others that belong to them: snapshots not complete, and copies of damaged files.
+// Files lists the snapshots and journals of a directory in the order in which they were begun, snapshots first; others
+// are incomplete snapshots and copies of damaged files.
 func Files(dir FS) (files, others []string, err error) {
 	names, err := dir.List()
 	if err != nil {
@@ -59,18 +64,19 @@ func Files(dir FS) (files, others []string, err error) {
 	return files, others, nil
 }
 
-// inspection is a handler that counts and hands on.
+// inspection is a handler that counts records and passes them on.
 type inspection struct {
 	report Report
 	visit  func(Record) error
 	failed error  // of visit
 	record Record // Time and Offset of the block being read
 	ended  bool   // a snapshot's last record was seen
+	isBad  bool   // a block with a correct checksum cannot be decoded, so it was not torn
 }
 
-// Inspect reads one file, checks every block and calls visit for every record in those that are whole. It takes no lock and
-// changes nothing, so it may look at what a running server writes. The error is visit's or about reading; what is wrong
-// with the file is in the report.
+// Inspect reads one file, checks every block and calls visit for every record in those that are whole. It takes no lock
+// and changes nothing, so it may read the files of a running server. The error is visit's or that of a failed read; the
+// report lists the file's damage.
 func Inspect(dir FS, name string, visit func(Record) error) (Report, error) {
 	in := &inspection{report: Report{Name: name}, visit: visit}
 	err := in.read(dir)
@@ -79,7 +85,7 @@ func Inspect(dir FS, name string, visit func(Record) error) (Report, error) {
 
 func (i *inspection) read(dir FS) error {
 	r := &i.report
-	journals, err := journalsOf(dir) // first: once there is a next one, this one is complete
+	journals, err := journalsOf(dir) // first, because a journal with a successor is complete
 	if err != nil {
 		return err
 	}
@@ -104,12 +110,12 @@ func (i *inspection) read(dir FS) error {
 		}
 	}
 	r.Bytes = counted.n
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		switch {
 		case r.Journal:
-			r.Bytes = blocks.offset // without the room behind them
-			if leftOut, e := journals.isLeftOut(blocks.number); leftOut || e != nil {
-				r.Torn, r.Damage = leftOut, &DamageError{r.Name, 0, errLeftOut}
+			r.Bytes = blocks.offset // without the room after them
+			if discarded, e := journals.isDiscarded(blocks.number); discarded || e != nil {
+				r.Torn, r.Damage = discarded, &DamageError{r.Name, 0, errLeftOut}
 				return e
 			}
 			err = journals.endsWhole(blocks)
@@ -127,26 +133,26 @@ func (i *inspection) read(dir FS) error {
 	return i.behind(dir, blocks, journals, &dec)
 }
 
-// behind looks at what follows damage.
-func (i *inspection) behind(dir FS, blocks *blockReader, journals chain, dec *decoder) error {
+// behind inspects the bytes after damage.
+func (i *inspection) behind(dir FS, blocks *blockReader, journals journalChain, dec *decoder) error {
 	r := &i.report
 	tail, err := readFrom(dir, r.Name, r.Damage.Offset)
 	if err != nil {
 		return err
 	}
 	r.Bytes = r.Damage.Offset + int64(len(tail))
-	if _, ok := blockAt(tail, blocks.number, r.Damage.Offset, r.Damage.Offset); r.Journal && ok {
-		r.Torn = true // it was half written when it was read first
+	if _, ok := blockAt(tail, blocks.number, r.Damage.Offset, r.Damage.Offset); r.Journal && ok && !i.isBad {
+		r.Torn = true // it was half written at the first read
 		return nil
 	}
-	if r.Journal {
+	if r.Journal && !i.isBad {
 		if r.Torn, err = journals.isTorn(blocks.number, tail, r.Damage.Offset); err != nil || r.Torn {
 			return err
 		}
 	}
 	wholeBlocks(tail, blocks.number, r.Damage.Offset, func(offset int64, payload []byte) {
 		if i.failed == nil {
-			_ = i.block(dec, offset, payload) // the file is damaged already
+			_ = i.block(dec, offset, payload) // the file is already known to be damaged
 		}
 	})
 	return i.failed
@@ -164,6 +170,7 @@ func (i *inspection) block(dec *decoder, offset int64, payload []byte) error {
 	case i.failed != nil:
 		return i.failed
 	case err != nil:
+		i.isBad = true
 		return &DamageError{r.Name, offset, err}
 	}
 	return nil
@@ -181,6 +188,12 @@ func (i *inspection) change(c engine.Change) error {
 	case engine.PolicyChanged, engine.PoliciesForgotten:
 		i.report.Policies++
 	}
+	if err := checkChange(c); err != nil {
+		if i.report.RefusedCount++; i.report.RefusedCount <= maxRefused {
+			i.report.Refused = append(i.report.Refused, &DamageError{i.report.Name, i.record.Offset, err})
+		}
+		return nil
+	}
 	i.record.Change = c
 	i.failed = i.visit(i.record)
 	return i.failed
@@ -195,7 +208,7 @@ func (i *inspection) end(states int64) error {
 	return nil
 }
 
-// kindOf is the magic number that a file begins with or, if its beginning is damaged, should begin with by its name.
+// kindOf is the magic number at the start of a file or, if the start is damaged, the one that its name implies.
 func kindOf(dir FS, name string) (magic string, err error) {
 	in, err := dir.Open(name)
 	if err != nil {

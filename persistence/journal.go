@@ -7,29 +7,29 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// journal is the journal being written. It belongs to the goroutine of [Keeper.Run], but for a sync in progress; once the
-// next one was begun, to that one's first sync.
+// journal is the journal being written. It belongs to the goroutine of [Manager.Run], except a sync in progress; once
+// the next one has begun, it belongs to that one's first sync.
 type journal struct {
 	fs      FS
 	file    File
 	number  uint64
-	size    int64 // bytes written whole
+	size    int64 // bytes of whole writes
 	total   int64 // of this and all journals before it in this process
 	synced  int64 // bytes known to be durable, 0 before the first sync
 	pending []byte
-	torn    bool // a write failed: there may be a part of a block behind size
-	broken  bool // a sync failed: nothing written since the one before can be trusted to be there
-	vouched bool // a block says that the header is durable
+	torn    bool // a write failed: part of a block may follow size
+	broken  bool // a sync failed: bytes written since the one before may be lost
+	marked  bool // a block records that the header is durable
 	retryAt int64
-	tried   uint64 // to begin the next one
+	tried   uint64 // number of the last attempt to begin the next one
 	enc     encoder
 
-	before      *journal // what the first sync has to make durable as well, nil after it
+	before      *journal // the predecessor, which the first sync must make durable too; nil after it
 	syncing     chan syncResult
 	syncStarted int64
 
-	step     int64 // room is made for so many bytes at a time, 0 for none
-	reserved int64 // bytes there is room for
+	step     int64 // bytes to preallocate at a time, 0 for none
+	reserved int64 // bytes preallocated
 }
 
 type syncResult struct {
@@ -38,7 +38,7 @@ type syncResult struct {
 }
 
 // createJournal begins a journal. Neither its header nor its name are durable before its first sync.
-func createJournal(fs FS, number uint64, l lineage) (*journal, error) {
+func createJournal(fs FS, number uint64, l predecessor) (*journal, error) {
 	file, err := fs.Create(fileName(journalPrefix, number))
 	if err != nil {
 		return nil, err
@@ -46,17 +46,17 @@ func createJournal(fs FS, number uint64, l lineage) (*journal, error) {
 	if _, err := file.WriteAt(journalHeader(number, l), 0); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	return &journal{fs: fs, file: file, number: number, size: headerBytes, vouched: true}, nil
+	return &journal{fs: fs, file: file, number: number, size: headerBytes, marked: true}, nil
 }
 
-// follow begins the journal after j, from now on j's owner. Nothing in it counts as durable before all of j does, unless j
-// is broken: then that is given up.
-func (j *journal) follow() (*journal, error) {
-	l := lineage{before: j.number, durable: j.synced, ended: j.size}
+// startNext begins the journal after j, which from now on owns j. Its contents do not count as durable before all of j
+// is, unless j is broken: then j is given up.
+func (j *journal) startNext() (*journal, error) {
+	l := predecessor{before: j.number, durable: j.synced, ended: j.size}
 	if j.broken {
 		l.ended = l.durable
 	}
-	j.tried++ // an attempt that failed may have left a header: no other takes its number
+	j.tried++ // a failed attempt may have left a header, so its number is not reused
 	next, err := createJournal(j.fs, j.number+j.tried, l)
 	if err != nil {
 		return nil, err
@@ -65,27 +65,42 @@ func (j *journal) follow() (*journal, error) {
 	if j.broken {
 		j.close()
 	} else {
-		next.before, next.vouched = j, false
+		next.before, next.marked = j, false
 	}
 	return next, nil
 }
 
-// collect takes all changes from the store into blocks to be written.
-func (j *journal) collect(store *engine.Store, now int64) (complete bool) {
+// collected is the result of collect.
+type collected struct {
+	complete   bool  // all deletions are included
+	left       bool  // large states were left for later
+	largeBytes int64 // of the large states taken
+}
+
+// collect takes changes from the store into pending blocks: all changes, or all except large states.
+func (j *journal) collect(store *engine.Store, now int64, all bool) (c collected) {
 	j.enc.start(now)
-	complete = store.Changes(now, func(c engine.Change) {
-		if j.enc.change(c); len(j.enc.buf) >= fullBlockBytes {
+	take := func(change engine.Change) {
+		if size := len(change.Entry.State); size > engine.LargeState {
+			c.largeBytes += int64(size)
+		}
+		if j.enc.change(change); len(j.enc.buf) >= fullBlockBytes {
 			j.seal(now)
 		}
-	})
+	}
+	if all {
+		c.complete = store.Changes(now, take)
+	} else {
+		c.complete, c.left = store.SmallChanges(now, take)
+	}
 	if !j.enc.isEmpty() {
 		j.seal(now)
 	}
-	return complete
+	return c
 }
 
-// tellPolicies notes all policies anew.
-func (j *journal) tellPolicies(store *engine.Store, now int64) {
+// writePolicies writes all policies again.
+func (j *journal) writePolicies(store *engine.Store, now int64) {
 	j.enc.start(now)
 	j.enc.change(engine.Change{Kind: engine.PoliciesForgotten})
 	store.PolicyOps(func(op *engine.Op) {
@@ -96,10 +111,10 @@ func (j *journal) tellPolicies(store *engine.Store, now int64) {
 	j.seal(now)
 }
 
-// vouch notes, in an empty block if there is no other, that this journal, and so all of the one before, is durable: what is
-// found missing there afterwards was not torn by a crash.
-func (j *journal) vouch(now int64) {
-	if !j.vouched && j.synced > 0 && len(j.pending) == 0 {
+// markDurable records, in an empty block if there is no other, that this journal's header, and so the whole previous
+// journal, is durable. If data is missing there later, it was not torn by a crash.
+func (j *journal) markDurable(now int64) {
+	if !j.marked && j.synced > 0 && len(j.pending) == 0 {
 		j.enc.start(now)
 		j.seal(now)
 	}
@@ -109,14 +124,14 @@ func (j *journal) seal(now int64) {
 	j.enc.setSynced(j.synced)
 	j.enc.buf = sealBlock(j.enc.buf, j.number, j.size+int64(len(j.pending)))
 	j.pending = append(j.pending, j.enc.buf...)
-	j.vouched = j.vouched || j.synced > 0
+	j.marked = j.marked || j.synced > 0
 	j.enc.start(now)
 }
 
-// keepPending is the largest buffer of pending blocks that is kept for the next flush.
+// keepPending is the largest buffer of pending blocks to reuse for the next flush.
 const keepPending = 1 << 20
 
-// write hands the pending blocks to the kernel. After a failure they stay pending.
+// write passes the pending blocks to the kernel. After a failure they stay pending.
 func (j *journal) write() error {
 	if j.torn {
 		if err := j.file.Truncate(j.size); err != nil {
@@ -141,14 +156,14 @@ func (j *journal) write() error {
 	return nil
 }
 
-// makeRoom writes zeros behind what is about to be written. Blocks that replace them later need only their own bytes
-// to be written by a sync, and neither the file's size nor its place on the disk.
+// makeRoom writes zeros after the blocks about to be written. When later blocks replace them, a sync writes only the
+// blocks' bytes, and neither the file's size nor its position on the disk.
 func (j *journal) makeRoom(end int64) {
 	if j.step == 0 || end <= j.reserved {
 		return
 	}
 	if _, err := j.file.WriteAt(make([]byte, j.step), end); err != nil {
-		j.reserved = math.MaxInt64 // a disk that is nearly full; the blocks themselves may fit
+		j.reserved = math.MaxInt64 // the disk is nearly full; the blocks themselves may fit
 		return
 	}
 	j.reserved = end + j.step
@@ -165,7 +180,7 @@ func (j *journal) sync() error {
 	return j.took(syncResult{j.size, j.makeDurable()})
 }
 
-// makeDurable syncs what was written; the first time, the journal before and the names too.
+// makeDurable syncs the written blocks. The first time it also syncs the previous journal and the names.
 func (j *journal) makeDurable() error {
 	if j.synced > 0 {
 		return j.file.Sync()
@@ -183,13 +198,13 @@ func (j *journal) makeDurable() error {
 func (j *journal) finish() error {
 	defer j.close()
 	if j.reserved > j.size {
-		_ = j.file.Truncate(j.size) // room that was not needed does no harm
+		_ = j.file.Truncate(j.size) // unused room does no harm
 	}
 	return j.sync()
 }
 
-// startSync returns what syncs everything written so far, to be called beside the flushes; nil if that is not needed, or
-// under way.
+// startSync returns a function that syncs everything written so far, to run concurrently with the flushes. It is nil if
+// no sync is needed, or one is in progress.
 func (j *journal) startSync(now int64) (run func()) {
 	if j.syncing != nil || j.synced == j.size {
 		return nil
@@ -237,12 +252,12 @@ func (j *journal) took(r syncResult) error {
 	return nil
 }
 
-// durableTotal is how much of total is known to be durable.
+// durableTotal is the part of total that is known to be durable.
 func (j *journal) durableTotal() int64 { return j.total - (j.size - j.synced) }
 
 var errBroken = errors.New("the journal could not be synced to disk; a new snapshot is needed")
 
-// close gives up a journal, or what there is to close of one that is durable.
+// close closes the files of a journal that is durable or given up.
 func (j *journal) close() {
 	if j.syncing != nil {
 		<-j.syncing

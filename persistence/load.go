@@ -1,7 +1,7 @@
 package persistence
 
 import (
-	"bytes"
+	"errors"
 	"runtime"
 	"slices"
 	"sync"
@@ -10,20 +10,20 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// loader reads the blocks of a snapshot on every core: a key is in it only once, so the order does not matter. What
-// changes policies is put back in order at the end.
+// loader reads the blocks of a snapshot on every core: a key is in it only once, so the order does not matter. Changes
+// of policies are applied in order at the end.
 type loader struct {
 	r       *recovery
 	jobs    chan blockJob
 	workers sync.WaitGroup
-	spare   sync.Pool // of []byte
+	buffers sync.Pool // of []byte
 	states  atomic.Int64
 
 	mu       sync.Mutex
 	err      error // of the first block that has one
 	at       int64 // its offset
 	policies []policyAt
-	ends     int64 // states that the last record tells of, -1 before it was seen
+	ends     int64 // number of states according to the last record, -1 before it is read
 }
 
 type blockJob struct {
@@ -39,21 +39,21 @@ type policyAt struct {
 
 func newLoader(r *recovery) *loader {
 	l := &loader{r: r, jobs: make(chan blockJob, 2*runtime.GOMAXPROCS(0)), ends: -1}
-	l.spare.New = func() any { return []byte(nil) }
+	l.buffers.New = func() any { return []byte(nil) }
 	for range runtime.GOMAXPROCS(0) {
 		l.workers.Go(l.work)
 	}
 	return l
 }
 
-// add hands a payload to the workers.
+// add passes a payload to the workers.
 func (l *loader) add(name string, offset int64, payload []byte) {
 	now, _, _ := payloadHeader(payload)
 	l.r.found.Time = max(l.r.found.Time, now)
-	l.jobs <- blockJob{name, offset, append(l.spare.Get().([]byte)[:0], payload...)}
+	l.jobs <- blockJob{name, offset, append(l.buffers.Get().([]byte)[:0], payload...)}
 }
 
-// wait ends the workers and applies policies. It returns the error of the first block that could not be taken in.
+// wait ends the workers and applies policies. It returns the error of the first block that failed.
 func (l *loader) wait() error {
 	close(l.jobs)
 	l.workers.Wait()
@@ -70,14 +70,15 @@ func (l *loader) work() {
 	w := &loadWorker{loader: l}
 	for job := range l.jobs {
 		w.offset, w.entries = job.offset, w.entries[:0]
+		w.name = job.name
 		err := w.dec.decode(job.payload, w)
-		if loadErr := l.r.store.LoadAll(l.r.now, w.entries); err == nil {
+		if loadErr := w.load(); err == nil {
 			err = loadErr
 		}
 		if err != nil {
 			l.failed(job, err)
 		}
-		l.spare.Put(job.payload)
+		l.buffers.Put(job.payload) //nolint:staticcheck // SA6002: a slice header is small beside a block
 	}
 	l.states.Add(w.states)
 }
@@ -94,9 +95,36 @@ func (l *loader) failed(job blockJob, err error) {
 type loadWorker struct {
 	*loader
 	dec     decoder
+	name    string
 	offset  int64
 	states  int64
 	entries []engine.Entry // of the block being decoded
+}
+
+// load puts the entries of the block into the store. If that fails, it tries them one by one.
+func (w *loadWorker) load() error {
+	err := w.r.store.LoadAll(w.r.now, w.entries)
+	if !errors.Is(err, engine.ErrState) {
+		return err
+	}
+	for _, e := range w.entries {
+		c := engine.Change{Kind: engine.Changed, Entry: e}
+		if err := w.refuse(recordError(c, w.r.store.Load(w.r.now, e))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// refuse leaves out a record that cannot be applied if repair is set.
+func (w *loadWorker) refuse(err error) error {
+	refused, ok := errors.AsType[*RecordError](err)
+	if !ok || !w.r.repair {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.r.skipRecord(w.name, w.offset, refused)
 }
 
 // change implements handler.
@@ -104,15 +132,18 @@ func (w *loadWorker) change(c engine.Change) error {
 	switch c.Kind {
 	case engine.Changed:
 		w.states++
-		w.entries = append(w.entries, c.Entry) // good for as long as the payload is
+		w.entries = append(w.entries, c.Entry) // valid as long as the payload
 		return nil
 	case engine.PolicyChanged:
+		if err := checkChange(c); err != nil {
+			return w.refuse(err)
+		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.policies = append(w.policies, policyAt{w.offset, copyOp(c.Op)})
+		w.policies = append(w.policies, policyAt{w.offset, c.Op.Clone()})
 		return nil
 	}
-	return ErrDamaged // a snapshot tells what is, not what became of it
+	return ErrDamaged // a snapshot holds states, not changes
 }
 
 // end implements handler.
@@ -121,13 +152,4 @@ func (w *loadWorker) end(states int64) error {
 	defer w.mu.Unlock()
 	w.ends = states
 	return nil
-}
-
-func copyOp(op *engine.Op) engine.Op {
-	copied := *op
-	copied.Key, copied.Who, copied.Parts = bytes.Clone(op.Key), bytes.Clone(op.Who), slices.Clone(op.Parts)
-	for i := range copied.Parts {
-		copied.Parts[i].Key, copied.Parts[i].Who = bytes.Clone(op.Parts[i].Key), bytes.Clone(op.Parts[i].Who)
-	}
-	return copied
 }

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// Files are named by what they are and their number, which rises from file to file:
+// Files are named by their kind and their number, which rises from file to file:
 //
 //	snapshot-00000000000000000007.stint   complete once it has this name
-//	journal-00000000000000000007.stint    what changed after that snapshot was begun
+//	journal-00000000000000000007.stint    changes since that snapshot was begun
 //	snapshot-….tmp                        being written, or left behind by a crash
 //
 // and in the directory of an [EntryLog]
 //
 //	log-00000000000000000007.stint        a part of it
-//	log-….stint.spare                     a part to come: empty, or with what is no longer needed
+//	log-….stint.spare                     a recycled segment: empty, or with entries no longer needed
 const (
 	snapshotPrefix = "snapshot-"
 	journalPrefix  = "journal-"
 	logPrefix      = "log-"
 	suffix         = ".stint"
 	tempSuffix     = ".tmp"
-	spareSuffix    = ".spare"
+	recycledSuffix = ".spare"
 )
 
 func fileName(prefix string, number uint64) string {

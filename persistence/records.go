@@ -2,14 +2,15 @@ package persistence
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/stintdb/stint/engine"
 )
 
-// A payload is the time of the state in it, how much of a journal was durable when it was written, and records. Each
-// begins with a byte that says what it is; a limit is described where it is first used in a block and referred to by
-// number from then on, so that every block can be read without the others.
+// A payload has the time of its states, the offset up to which the journal was durable when it was written, and
+// records. Each record begins with a byte for its kind. A limit is described before its first use in a block and then
+// referred to by number, so that every block can be read without the others.
 //
 //	8  time, nanoseconds since the Unix epoch
 //	8  offset in this journal up to which everything had been synced to disk; 0 in a snapshot
@@ -33,7 +34,7 @@ const (
 
 const payloadHead = 16
 
-// encoder builds the payload of one block, behind room for the block's head.
+// encoder builds the payload of one block, after room for the block's head.
 type encoder struct {
 	buf    []byte
 	limits map[engine.Limit]uint64
@@ -53,14 +54,14 @@ func (e *encoder) start(now int64) {
 	e.last, e.states = engine.Limit{}, 0
 }
 
-// setSynced notes how much of the journal is durable.
+// setSynced records the offset up to which the journal is durable.
 func (e *encoder) setSynced(offset int64) {
 	binary.LittleEndian.PutUint64(e.buf[blockHead+8:], uint64(offset))
 }
 
 func (e *encoder) isEmpty() bool { return len(e.buf) == blockHead+payloadHead }
 
-// limit returns the number of a limit in this block, describing it first if it is new.
+// limit returns the number of a limit in this block. It first describes a new one.
 func (e *encoder) limit(l engine.Limit) uint64 {
 	if l == e.last {
 		return e.lastID
@@ -116,7 +117,7 @@ func (e *encoder) policy(op *engine.Op) {
 	for i := range op.Parts {
 		ids[i] = e.limit(op.Parts[i].Limit)
 	}
-	e.buf = append(e.buf, recPolicy, byte(op.Verb), byte(op.Options))
+	e.buf = append(e.buf, recPolicy, byte(op.Verb), op.OptionBits())
 	e.bytes(op.Key)
 	e.bytes(op.Who)
 	e.buf = binary.AppendUvarint(e.buf, uint64(len(op.Parts)))
@@ -131,13 +132,51 @@ func (e *encoder) end(states int64) {
 	e.buf = binary.AppendUvarint(append(e.buf, recEnd), uint64(states))
 }
 
-// handler takes what a payload tells, in order. Slices are only good during the call.
+// handler takes the records of a payload, in order. Slices are only valid during the call.
 type handler interface {
 	change(c engine.Change) error
 	end(states int64) error
 }
 
-// decoder reads a payload. Every length is held against what is left before it is used.
+// RecordError names a record that is undamaged but cannot be applied.
+type RecordError struct {
+	What string // such as: the state of key "k"
+	Err  error
+}
+
+func (e *RecordError) Error() string { return e.What + " cannot be applied: " + e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *RecordError) Unwrap() error { return e.Err }
+
+// checkChange returns a [RecordError] for a change that cannot be applied. Both the start of a server and an inspection
+// use it.
+func checkChange(c engine.Change) error {
+	switch c.Kind {
+	case engine.Changed:
+		return recordError(c, c.Entry.Check())
+	case engine.PolicyChanged:
+		return recordError(c, c.Op.CheckPolicy())
+	}
+	return nil
+}
+
+// recordError wraps the error of a change, if there is one.
+func recordError(c engine.Change, err error) error {
+	if err == nil || !errors.Is(err, engine.ErrState) {
+		return err
+	}
+	what := fmt.Sprintf("the state of key %q", truncate(c.Entry.Key))
+	if c.Kind == engine.PolicyChanged {
+		what = fmt.Sprintf("a change of the policy, or of new keys, %q", truncate(c.Op.Key))
+	}
+	return &RecordError{what, err}
+}
+
+// truncate shortens a key for an error.
+func truncate(key []byte) []byte { return key[:min(len(key), 128)] }
+
+// decoder reads a payload. Every length is compared with the bytes left before it is used.
 type decoder struct {
 	rest   []byte
 	bad    bool
@@ -184,7 +223,7 @@ func (d *decoder) limit() engine.Limit {
 	return d.limits[id]
 }
 
-// head returns a payload's time and the offset up to which the journal was durable.
+// payloadHeader returns a payload's time and the offset up to which the journal was durable.
 func payloadHeader(payload []byte) (now, synced int64, ok bool) {
 	if len(payload) < payloadHead {
 		return 0, 0, false
@@ -192,7 +231,7 @@ func payloadHeader(payload []byte) (now, synced int64, ok bool) {
 	return int64(binary.LittleEndian.Uint64(payload)), int64(binary.LittleEndian.Uint64(payload[8:])), true
 }
 
-// decode hands everything in a payload to h.
+// decode passes everything in a payload to h.
 func (d *decoder) decode(payload []byte, h handler) error {
 	d.rest, d.bad, d.limits = payload[payloadHead:], false, d.limits[:0]
 	for len(d.rest) > 0 {
@@ -232,7 +271,6 @@ func (d *decoder) record(kind byte, h handler) error {
 		return h.change(engine.Change{Kind: engine.PoliciesForgotten})
 	case recPolicy:
 		op := d.policy()
-		d.bad = d.bad || op.CheckPolicy() != nil
 		if !d.bad {
 			return h.change(engine.Change{Kind: engine.PolicyChanged, Op: op})
 		}
@@ -248,7 +286,8 @@ func (d *decoder) record(kind byte, h handler) error {
 }
 
 func (d *decoder) policy() *engine.Op {
-	op := &engine.Op{Verb: engine.Verb(d.byte()), Options: engine.Option(d.byte())}
+	op := &engine.Op{Verb: engine.Verb(d.byte())}
+	op.SetOptionBits(d.byte())
 	op.Key, op.Who = d.take(d.uvarint()), d.take(d.uvarint())
 	parts := d.uvarint()
 	if parts > engine.MaxParts {

@@ -9,23 +9,23 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Recovered says what was found on disk.
+// Recovered describes the files found on disk.
 type Recovered struct {
 	Snapshot string // the file, "" if there was none
 	Journals int
 	Bytes    int64 // of the journals
-	Keys     int64 // states read; of a key that changed often, each of them
-	Time     int64 // the latest time any state was noted at
+	Keys     int64 // states read; a key that changed often counts each time
+	Time     int64 // the latest time of any state
 	CutBytes int64 // of a journal's end, lost in a crash
-	Repaired bool  // something damaged was left out
+	Repaired bool  // damaged data was left out
 	next     uint64
-	last     lineage // of the journal to come: the last one that was read, all of which is durable
+	last     predecessor // for the next journal: the last one that was read, all of which is durable
 }
 
 // recovery reads a directory into a store.
 type recovery struct {
 	fs       FS
-	journals chain
+	journals journalChain
 	ends     map[uint64]int64 // of the journals that were read
 	store    *engine.Store
 	now      int64
@@ -35,11 +35,15 @@ type recovery struct {
 	dec      decoder
 
 	states int64 // of the snapshot
+
+	reading string // the file of the block that is being read, and the block's offset
+	offset  int64
+	copied  string // the last file that was copied because a part of it was left out
 }
 
 // Recover reads the newest snapshot, and the journals begun since, into an empty store. now is the time of the wall
-// clock: entries as good as new by then are left out. A journal's end that a crash has torn is cut off with a warning.
-// Any other damage is a [DamageError], unless repair is set: then a copy of the damaged file is kept and what is whole in it
+// clock: entries expired by then are left out. A journal's end that a crash has torn is cut off with a warning.
+// Any other damage is a [DamageError], unless repair is set: then a copy of the damaged file is kept and its whole part
 // is read.
 func Recover(fs FS, store *engine.Store, now int64, repair bool, log *slog.Logger) (Recovered, error) {
 	r := &recovery{fs: fs, store: store, now: now, repair: repair, log: log, ends: map[uint64]int64{}}
@@ -51,7 +55,7 @@ func Recover(fs FS, store *engine.Store, now int64, repair bool, log *slog.Logge
 		return r.found, err
 	}
 	snapshots := numbers(names, snapshotPrefix)
-	r.journals = chain{fs, numbers(names, journalPrefix)}
+	r.journals = journalChain{fs, numbers(names, journalPrefix)}
 	first := uint64(0)
 	if len(snapshots) > 0 {
 		first = snapshots[len(snapshots)-1]
@@ -97,7 +101,7 @@ func (r *recovery) snapshot(name string) error {
 	return r.orRepair(blocks, damage, tail)
 }
 
-// loadAll takes in every block of a snapshot.
+// loadAll reads every block of a snapshot.
 func (r *recovery) loadAll(blocks *blockReader) error {
 	if keys := min(blocks.keys, maxReserve); keys > 0 {
 		r.store.Reserve(r.now, int(keys), int(keys)*reserveBytes)
@@ -115,7 +119,7 @@ func (r *recovery) loadAll(blocks *blockReader) error {
 	switch {
 	case loadErr != nil:
 		return loadErr
-	case err != io.EOF:
+	case !errors.Is(err, io.EOF):
 		return err
 	case loader.ends < 0:
 		return blocks.damage(errCutShort)
@@ -125,20 +129,21 @@ func (r *recovery) loadAll(blocks *blockReader) error {
 	return nil
 }
 
-// Room is made for so many keys before they are read, and for so many bytes of each. What is not used is given back.
+// Memory is reserved for at most maxReserve keys, with reserveBytes each, before they are read. Unused memory is given
+// back.
 const (
 	maxReserve   = 100_000_000
 	reserveBytes = 40
 )
 
-// orRepair passes over damage where that was asked for: it keeps a copy of the file, and reads the whole blocks of the
-// tail that begins at the damage.
+// orRepair skips damage if repair is set: it keeps a copy of the file, and reads the whole blocks of the tail that
+// begins at the damage.
 func (r *recovery) orRepair(blocks *blockReader, damage *DamageError, tail []byte) error {
 	if !r.repair {
 		return damage
 	}
 	r.found.Repaired = true
-	r.log.Warn("left out what is damaged", "file", blocks.name, "offset", damage.Offset, "reason", damage.Err, "copy", blocks.name+damagedSuffix)
+	r.log.Warn("left out damaged data", "file", blocks.name, "offset", damage.Offset, "reason", damage.Err, "copy", blocks.name+damagedSuffix)
 	if err := copyFile(r.fs, blocks.name, blocks.name+damagedSuffix); err != nil {
 		return err
 	}
@@ -169,7 +174,7 @@ func copyFile(fs FS, from, to string) error {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// payload takes in the payload that blocks read last.
+// payload applies the payload that blocks read last.
 func (r *recovery) payload(blocks *blockReader, payload []byte) error {
 	return r.block(blocks.name, blocks.offset-alignBlock(blockHead+int64(len(payload))), payload)
 }
@@ -177,6 +182,7 @@ func (r *recovery) payload(blocks *blockReader, payload []byte) error {
 func (r *recovery) block(name string, offset int64, payload []byte) error {
 	now, _, _ := payloadHeader(payload)
 	r.found.Time = max(r.found.Time, now)
+	r.reading, r.offset = name, offset
 	if err := r.dec.decode(payload, r); err != nil {
 		return blockError(name, offset, err)
 	}
@@ -192,16 +198,39 @@ func blockError(name string, offset int64, err error) error {
 
 // change implements handler.
 func (r *recovery) change(c engine.Change) error {
+	err := r.carryOut(c)
+	if refused, ok := errors.AsType[*RecordError](err); ok && r.repair {
+		return r.skipRecord(r.reading, r.offset, refused)
+	}
+	return err
+}
+
+// skipRecord continues without a record that cannot be applied, and keeps a copy of its file.
+func (r *recovery) skipRecord(name string, offset int64, refused *RecordError) error {
+	r.found.Repaired = true
+	r.log.Warn("left out a record that cannot be applied; its change is lost, and older records of the same key or policy count",
+		"file", name, "offset", offset, "record", refused.What, "reason", refused.Err, "copy", name+damagedSuffix)
+	if r.copied == name {
+		return nil
+	}
+	r.copied = name
+	return copyFile(r.fs, name, name+damagedSuffix)
+}
+
+func (r *recovery) carryOut(c engine.Change) error {
 	switch c.Kind {
 	case engine.Changed:
 		r.found.Keys++
 		r.states++
-		return r.store.Load(r.now, c.Entry)
+		return recordError(c, r.store.Load(r.now, c.Entry))
 	case engine.Deleted:
 		r.store.Unload(c.Entry.Key)
 	case engine.Flushed:
 		r.store.Apply(r.now, []engine.Op{{Verb: engine.Flush}}, make([]engine.Result, 1))
 	case engine.PolicyChanged:
+		if err := checkChange(c); err != nil {
+			return err
+		}
 		r.store.Apply(r.now, []engine.Op{*c.Op}, make([]engine.Result, 1))
 	case engine.PoliciesForgotten:
 		for _, name := range r.store.PolicyNames() {
@@ -211,7 +240,7 @@ func (r *recovery) change(c engine.Change) error {
 	return nil
 }
 
-// end implements handler: of a snapshot that is being repaired, or where it has no place.
+// end implements handler. It sees the last record of a snapshot under repair, or one in the wrong place.
 func (r *recovery) end(int64) error {
 	if !r.found.Repaired {
 		return ErrDamaged
@@ -219,7 +248,7 @@ func (r *recovery) end(int64) error {
 	return nil
 }
 
-// missing refuses a journal that went on from another if that is not there.
+// missing refuses a journal whose predecessor is missing.
 func (r *recovery) missing() error {
 	missing, err := Missing(r.fs)
 	if err != nil || missing == nil {
@@ -233,7 +262,7 @@ func (r *recovery) missing() error {
 	return nil
 }
 
-// journal reads a journal, unless it goes on from the end of another that a crash has torn.
+// journal reads a journal, unless a crash has torn the end of its predecessor.
 func (r *recovery) journal(number uint64) error {
 	name := fileName(journalPrefix, number)
 	in, err := r.fs.Open(name)
@@ -242,64 +271,70 @@ func (r *recovery) journal(number uint64) error {
 	}
 	defer in.Close()
 	blocks, err := newBlockReader(name, in, journalMagic)
-	if end, read := r.ends[blocks.lineage.before]; err == nil && read && blocks.lineage.ended > end {
-		return r.leaveOut(blocks)
+	if end, read := r.ends[blocks.predecessor.before]; err == nil && read && blocks.predecessor.ended > end {
+		return r.discard(blocks)
 	}
-	claims := int64(0)
+	hint := int64(0)
+	isWhole := false // the block with the error
 	for err == nil {
 		var payload []byte
 		if payload, err = blocks.next(); err == nil {
-			claims = max(claims, syncedIn(payload))
+			hint = max(hint, syncedIn(payload))
 			err = r.payload(blocks, payload)
+			isWhole = err != nil
 		}
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		if err = r.journals.endsWhole(blocks); err == nil {
-			return r.keep(blocks, claims)
+			return r.keep(blocks, hint)
 		}
 	}
 	damage, ok := errors.AsType[*DamageError](err)
 	if !ok || errors.Is(err, ErrNewer) {
 		return err
 	}
-	return r.damagedJournal(blocks, claims, damage)
+	return r.damagedJournal(blocks, hint, damage, isWhole)
 }
 
-// keep takes a journal for what it is up to where it was read. All of it that is not known to be durable is written again,
-// as what is built on it must not outlast it: the process that wrote it may not have come to sync it, or not have succeeded.
-func (r *recovery) keep(blocks *blockReader, claims int64) error {
-	told, err := r.journals.told(blocks.number, blocks.offset)
+// keep accepts a journal up to the offset where reading ended. All of it that is not known to be durable is written
+// again, because later files must not outlast it: the process that wrote it may have ended before its sync, or the sync
+// may have failed.
+func (r *recovery) keep(blocks *blockReader, hint int64) error {
+	durable, err := r.journals.durableUpTo(blocks.number, blocks.offset)
 	if err != nil {
 		return err
 	}
 	r.ends[blocks.number] = blocks.offset
-	r.found.last = lineage{blocks.number, blocks.offset, blocks.offset}
+	r.found.last = predecessor{blocks.number, blocks.offset, blocks.offset}
 	r.found.Journals++
 	r.found.Bytes += blocks.offset
-	return r.fs.Rewrite(blocks.name, min(max(told, claims), blocks.offset), blocks.offset)
+	return r.fs.Rewrite(blocks.name, min(max(durable, hint), blocks.offset), blocks.offset)
 }
 
-// leaveOut removes a journal that was begun behind an end that is lost, and before that was durable. So nothing in it was
-// either, and without that end it would be half of what was.
-func (r *recovery) leaveOut(blocks *blockReader) error {
+// discard removes a journal that was begun before the end of its predecessor, which is lost, was durable. So its
+// contents were not durable either, and without that end they would be incomplete.
+func (r *recovery) discard(blocks *blockReader) error {
 	tail, err := readFrom(r.fs, blocks.name, 0)
 	if err != nil {
 		return err
 	}
 	r.ends[blocks.number] = 0
 	r.found.CutBytes += int64(len(tail))
-	r.log.Warn("left out a journal that went on from an end which a crash has torn, before that was on disk", "file", blocks.name, "bytes", len(tail))
+	r.log.Warn("discarded a journal: the end of its predecessor was lost in a crash", "file", blocks.name, "bytes", len(tail))
 	return r.fs.Remove(blocks.name)
 }
 
-// damagedJournal decides what damage means. If nothing tells that the place had been synced to disk, it is the end that a
-// crash has torn, and is cut off. Otherwise something has changed what was safely there.
-func (r *recovery) damagedJournal(blocks *blockReader, claims int64, damage *DamageError) error {
+// damagedJournal classifies damage. Without proof that the place had been synced to disk, it is an end torn by a crash,
+// and is cut off. Otherwise durable data has changed. A block with a correct checksum was not torn.
+func (r *recovery) damagedJournal(blocks *blockReader, hint int64, damage *DamageError, isWhole bool) error {
 	tail, err := readFrom(r.fs, blocks.name, damage.Offset)
 	if err != nil {
 		return err
 	}
-	torn, err := r.journals.isTorn(blocks.number, tail, damage.Offset)
+	torn := false
+	if !isWhole {
+		torn, err = r.journals.isTorn(blocks.number, tail, damage.Offset)
+	}
 	switch {
 	case err != nil:
 		return err
@@ -310,11 +345,11 @@ func (r *recovery) damagedJournal(blocks *blockReader, claims int64, damage *Dam
 	r.found.CutBytes += int64(len(tail))
 	r.log.Warn("cut off the end of a journal, which was being written when the server or the machine stopped",
 		"file", blocks.name, "offset", damage.Offset, "bytes", len(tail))
-	if damage.Offset < headerBytes { // not even its header was written: nothing in it was on disk
+	if damage.Offset < headerBytes { // even its header is incomplete: it had no durable data
 		r.ends[blocks.number] = 0
 		return r.fs.Remove(blocks.name)
 	}
-	return r.keep(blocks, claims)
+	return r.keep(blocks, hint)
 }
 
 func readFrom(fs FS, name string, offset int64) ([]byte, error) {

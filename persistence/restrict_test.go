@@ -11,7 +11,7 @@ import (
 // What becomes of new keys, and the limiters they share, are part of the state that is written and read.
 func TestStateHoldsRestrictions(t *testing.T) {
 	const now = 1_700_000_000_000_000_000
-	store, again := engine.New(engine.Options{Shards: 4, Governed: true}), engine.New(engine.Options{Shards: 1, Governed: true})
+	store, again := engine.New(engine.Config{Shards: 4, Replicated: true}), engine.New(engine.Config{Shards: 1, Replicated: true})
 	defer store.Close()
 	defer again.Close()
 	limits := []engine.Limit{
@@ -24,11 +24,11 @@ func TestStateHoldsRestrictions(t *testing.T) {
 		op := engine.Op{Key: fmt.Appendf(nil, "%d:%d", i%7, i), Limit: limits[i%3], Tokens: 1, Who: fmt.Appendf(nil, "w%d", i)}
 		store.Apply(now, []engine.Op{op}, make([]engine.Result, 1))
 	}
-	if f := store.Forced(); f.Limiters != 21 || f.Keys != 1 {
+	if f := store.NewKeyCounts(); f.Limiters != 21 || f.Keys != 1 {
 		t.Fatalf("%+v", f)
 	}
 	var file bytes.Buffer
-	frozen := store.Freeze()
+	frozen := store.Snapshot()
 	if _, _, err := WriteState(&file, frozen, now); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestStateHoldsRestrictions(t *testing.T) {
 	if _, _, err := ReadState(&file, again, now); err != nil {
 		t.Fatal(err)
 	}
-	if store.Digest(now) != again.Digest(now) || again.Forced().Limiters != 21 {
-		t.Errorf("read back: %+v", again.Forced())
+	if store.Digest(now) != again.Digest(now) || again.NewKeyCounts().Limiters != 21 {
+		t.Errorf("read back: %+v", again.NewKeyCounts())
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// scanChunk is how many entries a snapshot takes from the store at a time, under one lock.
+// scanChunk is the number of entries that a snapshot takes from the store at a time, under one lock.
 const scanChunk = 256
 
-// writeSnapshot writes a snapshot to a file beside and renames it once it is whole and durable. What changes meanwhile is
-// in the journal of the same number. rest is called between blocks.
+// writeSnapshot writes a snapshot to a temporary file and renames it once it is whole and durable. Changes during that
+// time are in the journal of the same number. rest is called between blocks.
 func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64, rest func()) (states, size int64, err error) {
 	name := fileName(snapshotPrefix, number)
 	file, err := fs.Create(name + tempSuffix)
@@ -25,7 +25,7 @@ func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64
 		}
 	}
 	if err != nil {
-		_ = fs.Remove(name + tempSuffix) // else the next snapshot does
+		_ = fs.Remove(name + tempSuffix) // otherwise the next snapshot removes it
 		return 0, 0, err
 	}
 	return states, size, nil

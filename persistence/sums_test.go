@@ -12,8 +12,8 @@ func resum(b []byte) []byte {
 	return b
 }
 
-// resumAll makes all checksums of a file right for its number, as far as its blocks' lengths allow: what is read behind
-// them is then anything at all.
+// resumAll corrects all checksums of a file for its number, as far as its blocks' lengths allow, so that the decoder
+// gets arbitrary bytes.
 func resumAll(b []byte, magic string, number uint64) []byte {
 	if len(b) < headerBytes {
 		return b

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// syncData spares the disk the times of a file, which fsync would write as well.
+// syncData syncs a file without its times, which fsync would write as well.
 func syncData(f *os.File) error {
 	for {
 		if err := syscall.Fdatasync(int(f.Fd())); err != syscall.EINTR {

@@ -46,8 +46,8 @@ var sharedLimits = []struct{ spec, single string }{
 	{"SL k7 340 1h", "SL.ACQUIRE k7 340 1h"},
 }
 
-// 16 connections ask overlapping limits together, in any order, while some ask single ones and some within EXEC. What a
-// limit holds in the end is the sum of what was granted, and none was granted more than it has.
+// 16 connections ask overlapping limits together, in any order, while some ask single ones and some within EXEC. In the end each
+// limit holds the sum of its grants, and none granted more than it has.
 func TestAllOverSockets(t *testing.T) {
 	h := serve(t)
 	taken := make([]atomic.Int64, len(sharedLimits))
@@ -114,7 +114,7 @@ func TestAllOverSockets(t *testing.T) {
 	}
 }
 
-// A denial leaves every limit as it was: what RL.INFO and MEMORY USAGE say, what the server takes in all, and the bytes.
+// A denial leaves every limit unchanged: RL.INFO, MEMORY USAGE, the memory in all, and the bytes of the state.
 func TestDenialLeavesNoTrace(t *testing.T) {
 	specs := []string{"CL a 9 1 3600", "TB b 10 1/h", "LB c 10 1/h", "FW d 10 1h", "SW e 10 1h", "SL f 10 1h", "CC g 2 1h %s", "FW h 10 @day"}
 	for _, state := range []string{"fresh", "partly used"} {
@@ -160,7 +160,7 @@ func TestDenialLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// entries lists what the store holds, byte by byte.
+// entries lists the contents of the store, byte by byte.
 func (h *testHost) entries() (all []string) {
 	for cursor := uint64(0); ; {
 		cursor = h.store.Scan(cursor, 100, h.clock.Now(), func(e engine.Entry) {

@@ -13,13 +13,15 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/decider"
 )
 
 // Many clients wait on one key, for different amounts, and some hang up. Whatever happens:
-//   - those who stay are answered in the order in which they asked,
+//   - the remaining clients are answered in the order of their requests,
 //   - at no time has more been handed out than the limit allows,
-//   - nothing is wasted: the last is answered when the sum of what was handed out has come in, or, if that was before,
+//   - nothing is wasted: the last is answered when the sum of all grants has been refilled, or, if that was before,
 //     when the one in front of it hangs up.
 func TestBlockFirstComeFirstServed(t *testing.T) {
 	for seed := range uint64(200) {
@@ -83,8 +85,8 @@ func TestBlockFirstComeFirstServed(t *testing.T) {
 		if handedOut != capacity+elapsed && elapsed > lastGone+1 {
 			t.Errorf("seed %d: it took %d s to hand out %d tokens of a bucket of %d", seed, elapsed, handedOut, capacity)
 		}
-		if n := p.waits.Len(); n != 0 || len(p.waits.byKey) != 0 {
-			t.Errorf("seed %d: %d waiters and %d keys are left behind", seed, n, len(p.waits.byKey))
+		if n := p.env.WaitQueue.Len(); n != 0 || p.env.WaitQueue.Keys() != 0 {
+			t.Errorf("seed %d: %d waiters and %d keys are left behind", seed, n, p.env.WaitQueue.Keys())
 		}
 	}
 }
@@ -92,16 +94,17 @@ func TestBlockFirstComeFirstServed(t *testing.T) {
 // The same by a clock that runs: a held reply comes when its time has come, to the nanosecond.
 func TestBlockByTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, clock := engine.New(engine.Options{Shards: 1}), NewClock()
+		store, clock := engine.New(engine.Config{Shards: 1}), clock.New()
 		defer store.Close()
-		h := New(Options{Config: config.Default(), Decider: &Local{Store: store, Clock: clock}, Keys: store, Clock: clock,
+		h := New(Options{Config: config.Default(), Decider: &decider.Local{Store: store, Clock: clock}, Keys: store, Clock: clock,
 			Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-		defer h.waits.stop()
+		defer h.env.WaitQueue.Stop()
 		start := time.Now()
 		woken := make(chan time.Duration, 3)
 		for _, command := range []string{"TB.ACQUIRE k 1 3/s", "TB.ACQUIRE k 1 3/s BLOCK 1s", "TB.ACQUIRE k 1 3/s BLOCK 1s"} {
-			s := h.newSession("", "", func() { woken <- time.Since(start) })
-			s.feed(frames(command), h.borrow(), h.Config())
+			s := h.env.NewSession("", "", func() { woken <- time.Since(start) })
+			s.Attach(stuckLink{}, nil)
+			s.ServeInput(frames(command))
 		}
 		for _, want := range []time.Duration{333_333_334, 666_666_667} {
 			if got := <-woken; got != want {
@@ -115,7 +118,7 @@ func TestBlockByTheClock(t *testing.T) {
 	})
 }
 
-// A client that kills itself is answered, and carries out nothing of what it sent behind.
+// A client that kills itself is answered, and executes none of its later commands.
 func TestKillItself(t *testing.T) {
 	for _, p := range []*sessionPlayer{newSessionPlayer(t, 0), newSessionPlayer(t, 1), newLaterPlayer(t, 0)} {
 		for kill, want := range map[string]string{
@@ -135,7 +138,7 @@ func TestKillItself(t *testing.T) {
 	}
 }
 
-// A client that hangs up while a decision is on its way leaves nothing that waits, and what was reserved for it goes back.
+// A client that hangs up during a decision leaves no waiter, and its reservation is refunded.
 func TestHangUpBeforeDecision(t *testing.T) {
 	for _, order := range []string{"leaves, then decided", "decided, then leaves"} {
 		p := newLaterPlayer(t, 0)
@@ -147,8 +150,8 @@ func TestHangUpBeforeDecision(t *testing.T) {
 		}
 		b.hangUp()
 		p.settle()
-		if b.sent.Len() > 0 || p.waits.Len() > 0 || p.clients.count() != 1 {
-			t.Errorf("%s: sent %q, %d wait, %d clients", order, b.sent.String(), p.waits.Len(), p.clients.count())
+		if b.sent.Len() > 0 || p.env.WaitQueue.Len() > 0 || p.env.Registry.Count() != 1 {
+			t.Errorf("%s: sent %q, %d wait, %d clients", order, b.sent.String(), p.env.WaitQueue.Len(), p.env.Registry.Count())
 		}
 		p.Advance(time.Second)
 		eventually(t, "what was reserved for the client has gone back", func() bool {
@@ -161,10 +164,10 @@ func TestHangUpBeforeDecision(t *testing.T) {
 	}
 }
 
-// The same over sockets and with clients that hang up at any time: when all have gone, all that is taken is what was
+// The same over sockets and with clients that hang up at any time: when all have gone, the only tokens taken are those
 // answered.
 func TestHangUpsAtAnyTime(t *testing.T) {
-	h := newHost(t, func(l *Local) Decider { return &laterLocal{Local: l, alone: true} })
+	h := newHost(t, func(l *decider.Local) decider.Decider { return &laterLocal{Local: l, alone: true} })
 	stop := h.start(t)
 	defer func() {
 		if err := stop(); err != nil {
@@ -191,7 +194,7 @@ func TestHangUpsAtAnyTime(t *testing.T) {
 		}
 		return reply == "[0 10 0 3600000 36000000]"
 	})
-	if n := h.waits.Len(); n != 0 {
+	if n := h.env.WaitQueue.Len(); n != 0 {
 		t.Errorf("%d still wait", n)
 	}
 }

@@ -32,11 +32,11 @@ func TestMaxClients(t *testing.T) {
 	expect(t, first, frames("PING"), "+PONG\r\n")
 
 	second.Close()
-	eventually(t, "there is room", func() bool { return h.clients.count() == 1 })
+	eventually(t, "there is room", func() bool { return h.env.Registry.Count() == 1 })
 	expect(t, h.dial(t), frames("PING", "CONFIG SET max-clients 1"), "+PONG\r\n+OK\r\n")
-	wantClosed(t, h.dial(t), "-ERR max number of clients reached\r\n") // and those who are there stay
+	wantClosed(t, h.dial(t), "-ERR max number of clients reached\r\n") // and the connected clients stay
 	expect(t, first, frames("PING"), "+PONG\r\n")
-	if n := h.stats.rejected.Load(); n != 2 {
+	if n := h.env.Stats.Rejected.Load(); n != 2 {
 		t.Errorf("%d connections are counted as rejected, want 2", n)
 	}
 }
@@ -71,10 +71,10 @@ func TestClientThatDoesNotRead(t *testing.T) {
 			if most > 8<<20 {
 				t.Errorf("the heap grew by %d bytes", most)
 			}
-			if n := h.stats.slowReaders.Load(); n != 1 {
+			if n := h.env.Stats.SlowReaders.Load(); n != 1 {
 				t.Errorf("%d clients are counted as slow readers, want 1", n)
 			}
-			eventually(t, "it has gone", func() bool { return h.clients.count() == 1 })
+			eventually(t, "it has gone", func() bool { return h.env.Registry.Count() == 1 })
 		})
 	}
 }
@@ -104,10 +104,10 @@ func TestIdleTimeout(t *testing.T) {
 	idle, waiting, busy := h.dial(t), h.dial(t), h.dial(t)
 	expect(t, idle, frames("PING"), "+PONG\r\n")
 	expect(t, waiting, frames("TB.ACQUIRE k 1 1/m", "TB.ACQUIRE k 1 1/h BLOCK 1h"), "*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:60000\r\n")
-	eventually(t, "it waits", func() bool { return h.waits.Len() == 1 })
+	eventually(t, "it waits", func() bool { return h.env.WaitQueue.Len() == 1 })
 	h.clock.Advance(4 * time.Minute)
 	expect(t, busy, frames("PING"), "+PONG\r\n")
-	h.closeIdle()
+	h.env.Registry.CloseIdle()
 	expect(t, busy, frames("CLIENT KILL ID 99"), ":0\r\n")
 
 	h.clock.Advance(2 * time.Minute)
@@ -118,19 +118,19 @@ func TestIdleTimeout(t *testing.T) {
 	h.clock.Advance(4 * time.Minute)
 	h.clock.Advance(50 * time.Minute)
 	expect(t, waiting, nil, "*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:3600000\r\n")
-	h.closeIdle()
+	h.env.Registry.CloseIdle()
 	expect(t, waiting, frames("PING"), "+PONG\r\n")
 	h.clock.Advance(6 * time.Minute)
 	wantClosed(t, waiting, "")
 }
 
-// At shutdown what was read is answered, held replies included, before the connection is closed.
+// At shutdown all commands read are answered, blocked replies included, before the connection is closed.
 func TestDrain(t *testing.T) {
 	h, stop := serveUntil(t)
 	idle, waiting := h.dial(t), h.dial(t)
 	expect(t, idle, frames("PING"), "+PONG\r\n")
 	expect(t, waiting, frames("PING", "TB.ACQUIRE k 1 1/s 2 BLOCK 1s", "PING", "GET x"), "+PONG\r\n")
-	eventually(t, "it waits", func() bool { return h.waits.Len() == 1 })
+	eventually(t, "it waits", func() bool { return h.env.WaitQueue.Len() == 1 })
 
 	ended := make(chan error, 1)
 	go func() { ended <- stop() }()
@@ -157,13 +157,13 @@ func TestDrainTimeout(t *testing.T) {
 	h, stop := serveUntil(t, func(c *config.Config) { c.ShutdownTimeout = time.Minute })
 	conn := h.dial(t)
 	expect(t, conn, frames("PING", "TB.ACQUIRE k 1 1/s 2 BLOCK 1s", "TB.ACQUIRE j 1 1/h 2 BLOCK 2h"), "+PONG\r\n")
-	eventually(t, "it waits", func() bool { return h.waits.Len() == 1 })
+	eventually(t, "it waits", func() bool { return h.env.WaitQueue.Len() == 1 })
 	ended := make(chan error, 1)
 	go func() { ended <- stop() }()
-	eventually(t, "it drains", h.draining.Load)
+	eventually(t, "it drains", h.env.Draining.Load)
 	h.clock.Advance(59 * time.Second)
 	expect(t, conn, nil, "*5\r\n:2\r\n:1\r\n:0\r\n:0\r\n:1000\r\n")
-	eventually(t, "it waits again", func() bool { return h.waits.Len() == 1 })
+	eventually(t, "it waits again", func() bool { return h.env.WaitQueue.Len() == 1 })
 	h.clock.Advance(time.Second)
 	wantClosed(t, conn, "")
 	if err := <-ended; err != nil {
@@ -171,12 +171,12 @@ func TestDrainTimeout(t *testing.T) {
 	}
 }
 
-// SHUTDOWN NOW does not wait for those who wait.
+// SHUTDOWN NOW does not wait for blocked clients.
 func TestShutdownNow(t *testing.T) {
 	h, stop := serveUntil(t, func(c *config.Config) { c.ShutdownTimeout = time.Hour })
 	waiting, other := h.dial(t), h.dial(t)
 	expect(t, waiting, frames("PING", "TB.ACQUIRE k 1 1/h", "TB.ACQUIRE k 1 1/h BLOCK 2h"), "+PONG\r\n*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:3600000\r\n")
-	eventually(t, "it waits", func() bool { return h.waits.Len() == 1 })
+	eventually(t, "it waits", func() bool { return h.env.WaitQueue.Len() == 1 })
 	if _, err := other.Write(frames("SHUTDOWN NOW")); err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestUnixSocket(t *testing.T) {
 	expect(t, h.dial(t), frames("TB.ACQUIRE k 1 1/s"), "*5\r\n:0\r\n:1\r\n:0\r\n:1000\r\n:1000\r\n")
 }
 
-// What cannot be listened on is said in a sentence that tells what to do.
+// The error for an address that cannot be used names the remedy.
 func TestListenErrors(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/sysmem"
 )
 
-// crowdAddress tells a copy of this test's program to be the crowd that connects there.
+// crowdAddress makes a copy of this test's program the crowd that connects to that address.
 const crowdAddress = "STINT_TEST_CROWD"
 
 const crowdSize = 10_000
@@ -29,7 +30,7 @@ func TestIdleCrowd(t *testing.T) {
 	h := serve(t, func(c *config.Config) { c.MaxClients, c.AddressClients = crowdSize+10, crowdSize+10 })
 	busy := h.dial(t)
 	expect(t, busy, frames("PING"), "+PONG\r\n")
-	heap, resident := heapBytes(), residentBytes()
+	heap, resident := heapBytes(), sysmem.RSS()
 
 	crowd := exec.Command(os.Args[0], "-test.run=^TestIdleCrowd$")
 	crowd.Env = append(os.Environ(), crowdAddress+"="+h.addr)
@@ -48,7 +49,7 @@ func TestIdleCrowd(t *testing.T) {
 	if line, err := bufio.NewReader(said).ReadString('\n'); line != "connected\n" {
 		t.Fatalf("the crowd says %q (%v)", line, err)
 	}
-	if n := h.clients.count(); n != crowdSize+1 {
+	if n := h.env.Registry.Count(); n != crowdSize+1 {
 		t.Errorf("%d connections are open, want %d", n, crowdSize+1)
 	}
 	const limit = 20 << 10
@@ -57,7 +58,7 @@ func TestIdleCrowd(t *testing.T) {
 	} else {
 		t.Logf("a connection takes %d bytes of heap", each)
 	}
-	if each := (residentBytes() - resident) / crowdSize; each > limit {
+	if each := (sysmem.RSS() - resident) / crowdSize; each > limit {
 		t.Errorf("a connection takes %d bytes of memory, want at most %d", each, limit)
 	} else {
 		t.Logf("a connection takes %d bytes of memory", each)
@@ -67,7 +68,7 @@ func TestIdleCrowd(t *testing.T) {
 	if err := crowd.Wait(); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "all have gone", func() bool { return h.clients.count() == 1 })
+	eventually(t, "all have gone", func() bool { return h.env.Registry.Count() == 1 })
 }
 
 // beCrowd opens connections, has each used once, and stays until told to leave.
@@ -89,7 +90,7 @@ func beCrowd(t *testing.T, addr string) {
 	}
 }
 
-// wantDescriptors raises the bound on open files to what the crowd needs, and skips the test where that is forbidden.
+// wantDescriptors raises the bound on open files for the crowd, and skips the test where that is forbidden.
 func wantDescriptors(t *testing.T) {
 	const need = crowdSize + 200
 	var limit syscall.Rlimit

@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/decider"
 )
 
-// spy notes what a session asks to have decided.
+// spy records the batches of a session.
 type spy struct {
-	*Local
+	*decider.Local
 	log []string
 }
 
@@ -34,7 +36,7 @@ func (s *spy) Decide(b *engine.Batch) bool {
 	return s.Local.Decide(b)
 }
 
-// A pipeline is one batch, up to what has to see its results; EXEC is one atomic batch; READONLY allows local reads.
+// A pipeline is one batch, up to the first command that must see its results; EXEC is one atomic batch; READONLY allows local reads.
 func TestBatches(t *testing.T) {
 	for _, c := range []struct{ name, commands, want string }{
 		{"a pipeline", "TTL a|TTL b|EXISTS c d", "[a+b+c+d]"},
@@ -50,7 +52,7 @@ func TestBatches(t *testing.T) {
 	} {
 		var s *spy
 		p := &sessionPlayer{conns: map[string]*pipe{}}
-		p.testHost = newHost(t, func(l *Local) Decider {
+		p.testHost = newHost(t, func(l *decider.Local) decider.Decider {
 			s = &spy{Local: l}
 			return s
 		})
@@ -65,11 +67,11 @@ func TestBatches(t *testing.T) {
 func TestLongPipeline(t *testing.T) {
 	var s *spy
 	p := &sessionPlayer{conns: map[string]*pipe{}}
-	p.testHost = newHost(t, func(l *Local) Decider {
+	p.testHost = newHost(t, func(l *decider.Local) decider.Decider {
 		s = &spy{Local: l}
 		return s
 	})
-	const count = 3*maxBatchOps + 10
+	const count = 3*conn.MaxBatchOps + 10
 	c := p.open("")
 	c.deliver(bytes.Repeat(frames("TB.ACQUIRE k 3000 1/h"), count))
 	if len(s.log) != 4 {
@@ -78,5 +80,31 @@ func TestLongPipeline(t *testing.T) {
 	out := c.reply(t)
 	if granted := strings.Count(out, "*5\r\n:1\r\n"); granted != 3000 || strings.Count(out, "*5\r\n") != count {
 		t.Errorf("%d of %d are granted, want 3000 of %d", granted, strings.Count(out, "*5\r\n"), count)
+	}
+}
+
+// A pipeline of large commands goes to the decider in batches of bounded bytes. Commands without operations do not count.
+func TestPipelineOfLargeCommands(t *testing.T) {
+	var s *spy
+	p := &sessionPlayer{conns: map[string]*pipe{}}
+	p.testHost = newHost(t, func(l *decider.Local) decider.Decider {
+		s = &spy{Local: l}
+		return s
+	})
+	c := p.open("")
+	large := "RL.ALL"
+	for _, key := range []string{"a", "b", "c", "d"} {
+		large += " TB " + strings.Repeat(key, 4000) + " 3000 1/h"
+	}
+	command := frames(large)
+	perBatch := conn.MaxBatchBytes/len(command) + 1
+	for _, words := range []string{"PING", large} {
+		c.deliver(bytes.Repeat(frames(words), perBatch-1))
+		c.reply(t)
+	}
+	s.log = nil
+	c.deliver(bytes.Repeat(command, 2*perBatch))
+	if len(s.log) != 2 {
+		t.Errorf("decided in %d batches, want 2", len(s.log))
 	}
 }

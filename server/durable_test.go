@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/decider"
 )
 
-// slowDisk is a Durable that a test tells what comes of each commit.
+// slowDisk is a Durable for which the test chooses the outcome of each commit.
 type slowDisk struct {
 	waiting []func(error)
 	err     error
@@ -29,7 +30,7 @@ func (d *slowDisk) finish(p *sessionPlayer, err error) {
 func newDurablePlayer(t *testing.T) (*sessionPlayer, *slowDisk) {
 	d := &slowDisk{}
 	p := &sessionPlayer{conns: map[string]*pipe{}}
-	p.testHost = newHost(t, func(l *Local) Decider {
+	p.testHost = newHost(t, func(l *decider.Local) decider.Decider {
 		l.Durable = d
 		return l
 	})
@@ -48,7 +49,7 @@ func (c *pipe) taken() string {
 	return out
 }
 
-// A grant is not answered before it is durable, and neither is what came behind it; denials and looks do not wait.
+// A grant is not answered before it is durable, and neither are the commands behind it; denials and looks do not wait.
 func TestRepliesWaitForTheDisk(t *testing.T) {
 	p, d := newDurablePlayer(t)
 	c, other := p.open("a"), p.open("b")
@@ -100,7 +101,7 @@ func TestWhatIsNotKeptIsNotGranted(t *testing.T) {
 	}
 }
 
-// In a pipeline only what changed something is refused.
+// In a pipeline only commands that changed state are refused.
 func TestPipelineThatIsNotKept(t *testing.T) {
 	p, d := newDurablePlayer(t)
 	c := p.open("")
@@ -113,14 +114,32 @@ func TestPipelineThatIsNotKept(t *testing.T) {
 	}
 }
 
+// While the disk is known to fail, commands that change nothing are answered normally.
+func TestDiskFailsAndNothingChanges(t *testing.T) {
+	p, d := newDurablePlayer(t)
+	c := p.open("")
+	c.deliver(frames("TB.ACQUIRE k 5 1/h 5", "CC.ACQUIRE held 1 1h x"))
+	d.finish(p, nil)
+	c.taken()
+	d.err = errors.New("read-only file system")
+	c.deliver(frames(takeOne, "CC.ACQUIRE held 1 1h y", "CC.RELEASE held y", "CC.RELEASE none y", "DEL none", "RL.ALL TB k 5 1/h TB other 5 1/h"))
+	got := c.taken()
+	if strings.Contains(got, "MISCONF") || strings.Count(got, "*5\r\n:0\r\n") < 2 || strings.Count(got, "\r\n:0\r\n:0\r\n:0\r\n") != 1 {
+		t.Errorf("answered %q", got)
+	}
+	if len(d.waiting) != 0 {
+		t.Errorf("%d wait", len(d.waiting))
+	}
+}
+
 // While the disk is known to fail nothing is decided that could not be kept; looking goes on.
 func TestDiskThatIsKnownToFail(t *testing.T) {
 	p, d := newDurablePlayer(t)
 	d.err = errors.New("read-only file system")
 	c := p.open("")
-	c.deliver(frames(takeOne, peek, "DEL k", "MULTI", takeOne, "TTL k", "EXEC"))
+	c.deliver(frames(takeOne, peek, "FLUSHALL", "MULTI", "TTL k", "EXEC"))
 	got := c.taken()
-	if len(d.waiting) != 0 || strings.Count(got, "-"+command.ErrNotKept.Error()) != 3 || p.store.Len() != 0 {
+	if len(d.waiting) != 0 || strings.Count(got, "-"+command.ErrNotKept.Error()) != 2 || p.store.Len() != 0 {
 		t.Errorf("answered %q; %d wait, %d keys", got, len(d.waiting), p.store.Len())
 	}
 	if !strings.Contains(got, "*5\r\n:1\r\n:5\r\n:4\r\n") || !strings.HasSuffix(got, ":-2\r\n") {

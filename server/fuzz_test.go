@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/transcript"
 )
 
@@ -17,10 +18,10 @@ func playFuzz(t *testing.T, p *sessionPlayer, pieces [][]byte) []byte {
 	c := p.open("client")
 	for _, piece := range pieces {
 		c.deliver(piece)
-		if kept := cap(c.rest); kept > 2*(p.Config().QueryBufferBytes+len(piece)) {
+		if kept := c.Usage().Input; kept > 2*(p.Config().QueryBufferBytes+len(piece)) {
 			t.Fatalf("%d bytes of input are kept", kept)
 		}
-		if n := len(c.multi.queued); n > maxQueuedCommands {
+		if n := c.Usage().Queued; n > conn.MaxQueuedCommands {
 			t.Fatalf("%d commands are queued", n)
 		}
 	}
@@ -29,8 +30,8 @@ func playFuzz(t *testing.T, p *sessionPlayer, pieces [][]byte) []byte {
 		c.hangUp()
 	}
 	p.settle()
-	if p.waits.Len() > 0 || p.clients.count() > 0 {
-		t.Fatalf("%d waiters and %d clients are left", p.waits.Len(), p.clients.count())
+	if p.env.WaitQueue.Len() > 0 || p.env.Registry.Count() > 0 {
+		t.Fatalf("%d waiters and %d clients are left", p.env.WaitQueue.Len(), p.env.Registry.Count())
 	}
 	return c.sent.Bytes()
 }
@@ -45,11 +46,11 @@ func pieces(in []byte, random *rand.Rand) (cut [][]byte) {
 	return cut
 }
 
-// unpredictable are commands whose replies differ from one server to the next, or, as they change settings that hold
+// unpredictable are commands whose replies differ from one server to the next, or, because they change settings that hold
 // from the next read on, with the way the bytes arrive.
 var unpredictable = regexp.MustCompile(`(?i)info|randomkey|scan|keys|memory|config`)
 
-// No bytes make a session panic, answer without bound or leave anything behind, and what it answers depends neither on
+// No bytes make a session panic, answer without bound or leave anything behind, and its replies depend neither on
 // how they arrive nor on when the decider finishes.
 func FuzzSession(f *testing.F) {
 	for _, c := range conversations {

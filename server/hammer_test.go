@@ -11,8 +11,8 @@ import (
 	"github.com/stintdb/stint/server/transcript"
 )
 
-// 64 connections at once ask the same 100 keys for more than there is. As time stands still, what they are granted
-// together is exactly what one alone would have been granted.
+// 64 connections at once ask the same 100 keys for more than there is. Time stands still, so their grants
+// together are exactly those that one alone would have got.
 func TestHammer(t *testing.T) {
 	const (
 		clients  = 64
@@ -20,7 +20,7 @@ func TestHammer(t *testing.T) {
 		capacity = 50
 		rounds   = 6 // each asks every key in every round: 384 times a key
 	)
-	// Ways to ask, which keys take in turn, and what they are granted in all.
+	// Kinds of requests, which the keys use in turn, and the sum of their grants.
 	ways := []struct {
 		command string
 		granted int64

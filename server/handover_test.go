@@ -3,19 +3,20 @@ package server
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"testing"
 )
 
-// A server that is told to end has another node lead while it still serves: what it then forwards is decided there.
+// A server that shuts down transfers leadership while it still serves: requests that it then forwards are decided there.
 func TestHandsOverBeforeItDrains(t *testing.T) {
 	h, stop := serveUntil(t)
 	conn := h.dial(t)
 	expect(t, conn, frames("PING"), "+PONG\r\n") // it is being served
 	handedOver := false
-	h.handOver = func(context.Context) error {
+	h.handLeadership = func(context.Context) error {
 		handedOver = true
-		if err := h.Ready(); err != errDraining {
+		if err := h.Ready(); !errors.Is(err, errDraining) {
 			t.Errorf("while leadership is handed over, /readyz says %v: balancers send more clients", err)
 		}
 		if _, err := io.WriteString(conn, "PING\r\n"); err != nil {

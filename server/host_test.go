@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/decider"
 )
 
 // testStart is the time at which every test's clock stands.
@@ -21,14 +23,14 @@ var testStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // testHost is a server whose clock only moves when told to.
 type testHost struct {
 	*Server
-	clock *Clock
+	clock *clock.Clock
 	store *engine.Store
 	addr  string // once it listens
 	tls   string // where it does by TLS
 }
 
-// newHost makes a server that listens to nothing. decider may be nil, for the local one.
-func newHost(t testing.TB, decider func(*Local) Decider, set ...func(*config.Config)) *testHost {
+// newHost makes a server that listens to nothing. A nil decider means the local one.
+func newHost(t testing.TB, replace func(*decider.Local) decider.Decider, set ...func(*config.Config)) *testHost {
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, 2, 0
 	for _, f := range set {
@@ -37,17 +39,17 @@ func newHost(t testing.TB, decider func(*Local) Decider, set ...func(*config.Con
 	if err := cfg.Check(); err != nil {
 		t.Fatal(err)
 	}
-	h := &testHost{clock: NewManualClock(testStart), store: engine.New(engine.Options{Shards: 16, MaxBytes: cfg.MaxMemoryBytes})}
-	local := &Local{Store: h.store, Clock: h.clock}
+	h := &testHost{clock: clock.NewManual(testStart), store: engine.New(engine.Config{Shards: 16, MaxBytes: cfg.MaxMemoryBytes})}
+	local := &decider.Local{Store: h.store, Clock: h.clock}
 	o := Options{
-		Config: cfg, Decider: local, Keys: h.store, Clock: h.clock, Version: "0.0.0-test",
+		Config: cfg, Decider: local, Keys: h.store, Clock: h.clock, Version: "0.0.0-test", Commit: "0123456789ab",
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
-	if decider != nil {
-		o.Decider = decider(local)
+	if replace != nil {
+		o.Decider = replace(local)
 	}
 	h.Server = New(o)
-	t.Cleanup(h.waits.stop)
+	t.Cleanup(h.env.WaitQueue.Stop)
 	return h
 }
 

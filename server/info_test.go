@@ -1,8 +1,14 @@
 package server
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/decider"
 )
 
 // INFO has a line for each policy; a name that could be taken for more than one word is quoted.
@@ -24,5 +30,18 @@ func TestInfoPolicies(t *testing.T) {
 		"policy_api:shadow=0,granted=2,denied=1,shadow_denied=0\r\n"
 	if got := p.Info([]string{"policies"}); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// INFO server shows the version and the commit that the server was made with.
+func TestInfoVersion(t *testing.T) {
+	store, clock := engine.New(engine.Config{Shards: 16}), clock.NewManual(testStart)
+	s := New(Options{
+		Config: config.Default(), Decider: &decider.Local{Store: store, Clock: clock}, Keys: store, Clock: clock,
+		Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Commit: "0123456789ab",
+	})
+	defer s.env.WaitQueue.Stop()
+	if got := s.Info([]string{"server"}); !strings.Contains(got, "\r\nstint_version:1.2.3\r\nstint_commit:0123456789ab\r\n") {
+		t.Errorf("%q", got)
 	}
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/loginlimit"
+	"github.com/stintdb/stint/server/stats"
 )
 
 // withPassword has the server ask for the password tea.
@@ -61,14 +64,14 @@ func TestBruteForce(t *testing.T) {
 		other.hangUp()
 		delete(p.conns, "198.51.100.1:1")
 	}
-	looked = int(p.stats.refused[wrongPassword].Load())
+	looked = int(p.env.Stats.RejectionCount(stats.WrongPassword))
 	if most := perMinute * (minutes + 1); looked > most || looked < perMinute {
 		t.Errorf("%d guesses were looked at in %d minutes, want at most %d", looked, minutes, most)
 	}
-	if p.stats.refused[loginRefused].Load() == 0 {
+	if p.env.Stats.RejectionCount(stats.LoginRejected) == 0 {
 		t.Error("no guess was refused")
 	}
-	t.Logf("%d attempts in %d minutes: %d looked at, %d refused", conns, minutes, looked, p.stats.refused[loginRefused].Load())
+	t.Logf("%d attempts in %d minutes: %d looked at, %d refused", conns, minutes, looked, p.env.Stats.RejectionCount(stats.LoginRejected))
 }
 
 // An attempt whose turn comes later is answered then, right or wrong; and a client that leaves leaves nothing behind.
@@ -99,40 +102,136 @@ func TestLoginWaits(t *testing.T) {
 	d := p.open("203.0.113.7:2")
 	d.deliver(frames("AUTH wrong", "AUTH wrong"))
 	d.hangUp()
-	if n := p.waits.Len(); n != 0 {
+	if n := p.env.WaitQueue.Len(); n != 0 {
 		t.Errorf("%d logins wait for nobody", n)
 	}
 }
 
-// One IPv6 customer has a whole network of addresses, and is one address here.
-func TestNetworkOf(t *testing.T) {
-	for addr, want := range map[string]string{
-		"203.0.113.7:1": "203.0.113.7", "[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::/64", "[2001:db8:1:2::9]:7": "2001:db8:1:2::/64",
-		"[::ffff:203.0.113.7]:1": "203.0.113.7", "[fe80::1%eth0]:1": "fe80::/64", "": "local", "@": "local",
+// However many addresses fail to log in, the table of them stays within its bound, they are still slowed down, and a right
+// password from an address that made no mistakes is not.
+func TestManyAddresses(t *testing.T) {
+	for name, address := range map[string]func(i int) string{
+		"of one /48":   func(i int) string { return fmt.Sprintf("[2001:db8:1:%x::1]:1", i&0xffff) },
+		"of many /32s": func(i int) string { return fmt.Sprintf("[2%03x:%x::1]:1", i>>12, i&0xfff) },
+		"of IPv4":      func(i int) string { return fmt.Sprintf("11.%d.%d.%d:1", i>>14&255, i>>6&255, i&63) },
 	} {
-		if got := networkOf(addr); got != want {
-			t.Errorf("%s is counted as %s, want %s", addr, got, want)
-		}
+		t.Run(name, func(t *testing.T) {
+			p := newLoginPlayer(t, func(c *config.Config) { c.FailedLogins = 1 })
+			const attackers = 100_000
+			granted := 0
+			for i := range attackers { // a guess of each
+				if _, r := p.env.Logins.Acquire(address(i), 1); r.Allowed {
+					granted++
+				}
+			}
+			if bytes := p.env.Logins.Bytes(); bytes > 2*loginlimit.TableBytes {
+				t.Errorf("%d bytes are kept, want at most %d", bytes, 2*loginlimit.TableBytes)
+			}
+			if kept := p.env.Logins.Keys(); granted > kept || kept < 30_000 {
+				t.Errorf("%d attempts of %d were looked at at once, by %d keys", granted, attackers, kept)
+			}
+			for i := range 30 {
+				c := p.open(fmt.Sprintf("198.51.100.%d:1", i))
+				c.deliver(frames("AUTH tea"))
+				if got := c.reply(t); got != "+OK\r\n" {
+					t.Fatalf("a right password from an address without failures: %q", got)
+				}
+			}
+		})
 	}
 }
 
-// However many addresses fail to log in, the table of them stays within its bound, and they are still slowed down.
-func TestManyAddresses(t *testing.T) {
-	g := newGuard()
-	defer g.logins.Close()
-	now, granted := testStart.UnixNano(), 0
-	for i := range 300_000 {
-		key := loginKey(fmt.Sprintf("[2001:db8:%x:%x::1]:1", i>>16, i&0xffff))
-		if _, r := g.takeLogin(now, key, 1); r.Allowed && r.Wait == 0 {
-			granted++
+// While others guess from the same address, over connections that stay, a right password has the next turn.
+func TestRightPasswordAmongGuesses(t *testing.T) {
+	const perMinute, guessers = 10, 8
+	p := newLoginPlayer(t, func(c *config.Config) { c.FailedLogins = perMinute })
+	var guessing []*pipe
+	for i := range guessers {
+		guessing = append(guessing, p.open(fmt.Sprintf("203.0.113.7:%d", i)))
+	}
+	guess := func() {
+		for i, c := range guessing {
+			if c.reply(t) != "" || !c.Awaits(conn.ForLogin) {
+				c.deliver(frames(fmt.Sprintf("AUTH guess%d", i)))
+			}
 		}
 	}
-	if bytes := g.logins.Bytes(); bytes > guardBytes {
-		t.Errorf("%d bytes are kept, want at most %d", bytes, guardBytes)
+	for range 60 {
+		guess()
+		p.Advance(time.Second)
 	}
-	if granted > 50_000 {
-		t.Errorf("%d attempts were looked at at once", granted)
+	const logins = 30
+	for i := range logins {
+		c := p.open(fmt.Sprintf("203.0.113.7:%d", 1000+i))
+		c.deliver(frames("AUTH tea"))
+		got := c.reply(t)
+		for second := 0; got == "" && second <= 60/perMinute; second++ {
+			guess()
+			p.Advance(time.Second)
+			got = c.reply(t)
+		}
+		if got != "+OK\r\n" {
+			t.Errorf("login %d is answered %q", i, got)
+		}
+		c.hangUp()
+		delete(p.conns, c.Addr())
 	}
+	minutes := int(p.clock.Uptime()/time.Minute) + 1
+	if looked := int(p.env.Stats.RejectionCount(stats.WrongPassword)); looked > perMinute*(minutes+1) {
+		t.Errorf("%d guesses were looked at in %d minutes", looked, minutes)
+	}
+}
+
+// Where every guess comes over a new connection, the order is random, so a right password gets in after some attempts.
+func TestRightPasswordAmongNewConnections(t *testing.T) {
+	const perMinute, guessers, attempts = 20, 8, 200
+	p := newLoginPlayer(t, func(c *config.Config) { c.FailedLogins = perMinute })
+	port, right := 1, 0
+	next := func(command string) *pipe {
+		port++
+		c := p.open(fmt.Sprintf("203.0.113.7:%d", port))
+		c.deliver(frames(command))
+		return c
+	}
+	leave := func(c *pipe) {
+		c.hangUp()
+		delete(p.conns, c.Addr())
+	}
+	var guessing []*pipe
+	for range guessers {
+		guessing = append(guessing, next("AUTH guess"))
+	}
+	guess := func() {
+		for i, c := range guessing {
+			if c.reply(t) != "" {
+				leave(c)
+				guessing[i] = next("AUTH guess")
+			}
+		}
+	}
+	for range perMinute {
+		guess()
+	}
+	for range attempts {
+		good, got := next("AUTH tea"), ""
+		for got = good.reply(t); got == ""; got = good.reply(t) {
+			guess()
+			p.Advance(time.Second)
+		}
+		guess()
+		if got == "+OK\r\n" {
+			right++
+		}
+		leave(good)
+	}
+	if right < attempts/10 {
+		t.Errorf("%d of %d right passwords were let in", right, attempts)
+	}
+	minutes := int(p.clock.Uptime()/time.Minute) + 1
+	if looked := int(p.env.Stats.RejectionCount(stats.WrongPassword)); looked > perMinute*(minutes+1) {
+		t.Errorf("%d guesses were looked at in %d minutes", looked, minutes)
+	}
+	t.Logf("%d of %d right passwords were let in", right, attempts)
 }
 
 // Before it has logged in, a connection may send little, and leave little unread.
@@ -168,10 +267,10 @@ func TestPreauthUnread(t *testing.T) {
 			}
 		}
 	}()
-	eventually(t, "it is closed", func() bool { return h.stats.slowReaders.Load() == 1 })
+	eventually(t, "it is closed", func() bool { return h.env.Stats.SlowReaders.Load() == 1 })
 }
 
-// Whoever does not log in in time is closed; whoever did is not.
+// A connection that does not log in in time is closed; one that did is not.
 func TestAuthTimeout(t *testing.T) {
 	h := serve(t, withPassword)
 	late, early := h.dial(t), h.dial(t)
@@ -182,12 +281,12 @@ func TestAuthTimeout(t *testing.T) {
 		t.Errorf("%q, %v", rest, err)
 	}
 	expect(t, early, frames("PING"), "+PONG\r\n")
-	if n := h.stats.refused[lateLogin].Load(); n != 1 {
+	if n := h.env.Stats.RejectionCount(stats.LoginTimedOut); n != 1 {
 		t.Errorf("%d connections were closed", n)
 	}
 }
 
-// In protected mode, those from elsewhere are told why they are refused, until there is a password.
+// In protected mode, remote clients get an error with the reason, until there is a password.
 func TestProtectedMode(t *testing.T) {
 	elsewhere := otherAddress(t)
 	h := serve(t, func(c *config.Config) { c.Listen = []string{"0.0.0.0:0"} })
@@ -235,7 +334,7 @@ func otherAddress(t *testing.T) string {
 	return ""
 }
 
-// Users outlive a restart in their file, and what is wrong in a file changes nothing.
+// Users outlive a restart in their file, and an invalid file changes nothing.
 func TestUserFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users.acl")
 	write := func(text string) {
@@ -244,7 +343,7 @@ func TestUserFile(t *testing.T) {
 		}
 	}
 	write("# who may do what\n\nuser default off\nuser bob on >tea ~b:* +@limiter max-keys=10\n")
-	users, err := acl.New(acl.Options{File: file, LogLength: 10})
+	users, err := acl.New(acl.Settings{File: file, LogLength: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +361,7 @@ func TestUserFile(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file is %v, %v", info.Mode(), err)
 	}
-	again, err := acl.New(acl.Options{File: file, LogLength: 10})
+	again, err := acl.New(acl.Settings{File: file, LogLength: 10})
 	if err != nil || fmt.Sprint(again.Lines()) != fmt.Sprint(lines) {
 		t.Errorf("read back: %v, %q\nwant %q", err, again.Lines(), lines)
 	}

@@ -2,18 +2,12 @@ package server
 
 import "github.com/stintdb/stint/server/command"
 
-// The second of the server's two doors, beside [Decider], in the words of package command, whose commands look through
-// it. Only cmd/stint sees what is behind it.
-type (
-	Membership    = command.Membership
-	ClusterState  = command.ClusterState
-	ClusterStatus = command.ClusterStatus
-	ClusterMember = command.ClusterMember
-	Latency       = command.Latency
-)
+// Membership is the server's second interface to its surroundings, beside [Decider]. Package command defines it, because
+// commands use it. Only cmd/stint knows the implementation.
+type Membership = command.Membership
 
-// ErrNoLeader and ErrUncertain, or errors that wrap them, are what a [Membership] answers where clients are to be told so
-// by their codes.
+// A [Membership] returns ErrNoLeader and ErrUncertain, or errors that wrap them, where clients get the codes NOLEADER and
+// UNCERTAIN.
 var (
 	ErrNoLeader  = command.ErrNoLeader
 	ErrUncertain = command.ErrUncertain

@@ -11,20 +11,22 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/transcript"
 )
 
-// fakeCluster is a Membership that says what it is told to. Everything it is asked to do is done at once, on another
+// fakeCluster is a Membership with results that the test sets. It finishes every request at once, on another
 // goroutine.
 type fakeCluster struct {
 	mu     sync.Mutex
-	status ClusterStatus
+	status clusterstatus.Status
 	moved  bool
 }
 
-func (f *fakeCluster) Status() ClusterStatus {
+func (f *fakeCluster) Status() clusterstatus.Status {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.status
@@ -33,7 +35,7 @@ func (f *fakeCluster) Status() ClusterStatus {
 func (f *fakeCluster) Redirects() (string, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.status.LeaderClientAddr, f.moved && f.status.State != command.ClusterLeader
+	return f.status.LeaderClientAddr, f.moved && f.status.State != clusterstatus.Leader
 }
 
 func elsewhere(do func()) {
@@ -58,13 +60,17 @@ func (f *fakeCluster) change(done func(error), format string, args ...any) {
 	})
 }
 
+func (f *fakeCluster) TooNew(ops []engine.Op) error {
+	return fmt.Errorf("verb %d needs format version 2, and the member 'c' knows version 1: nothing was taken; upgrade it, then try again", ops[0].Verb)
+}
+
 func (f *fakeCluster) Add(id, addr string, voter bool, done func(error)) {
 	if addr == "nonsense" {
 		f.change(done, "addr: must be HOST:PORT, got '%s'", addr)
 		return
 	}
 	f.mu.Lock()
-	f.status.Members = append(f.status.Members, ClusterMember{ID: id, Addr: addr, Voter: voter})
+	f.status.Members = append(f.status.Members, clusterstatus.Member{ID: id, Addr: addr, Voter: voter})
 	f.mu.Unlock()
 	f.change(done, "")
 }
@@ -82,14 +88,14 @@ func (f *fakeCluster) Wait(replicas int, timeout time.Duration, done func(int)) 
 func (f *fakeCluster) Barrier(done func(error)) { f.change(done, "") }
 
 // threeNodes is the status of node a, where leader is the leader, "" for none.
-func threeNodes(leader string) ClusterStatus {
-	st := ClusterStatus{
-		ClusterID: "c1", NodeID: "a", State: command.ClusterFollower, Term: 7, LeaderID: leader, LastContact: 1500 * time.Millisecond,
-		LastLogIndex: 12, CommitIndex: 11, AppliedIndex: 10, LastSnapshotIndex: 5, LogBytes: 4096, Time: testStart.UnixNano(),
+func threeNodes(leader string) clusterstatus.Status {
+	st := clusterstatus.Status{
+		ClusterID: "c1", NodeID: "a", State: clusterstatus.Follower, Healthy: leader != "", Term: 7, LeaderID: leader, LastContact: 1500 * time.Millisecond,
+		LastLogIndex: 12, CommitIndex: 11, AppliedIndex: 10, LastSnapshotIndex: 5, LogBytes: 4096, Time: testStart.UnixNano(), FormatVersion: 1,
 	}
 	for i, id := range []string{"a", "b", "c"} {
-		m := ClusterMember{ID: id, Addr: fmt.Sprint("10.0.0.", i+1, ":7379"), ClientAddr: fmt.Sprint("10.0.0.", i+1, ":6379"),
-			Voter: id != "c", Leader: id == leader, Reachable: true, AppliedIndex: uint64(10 - i), LastContact: time.Duration(i) * time.Second}
+		m := clusterstatus.Member{ID: id, Addr: fmt.Sprint("10.0.0.", i+1, ":7379"), ClientAddr: fmt.Sprint("10.0.0.", i+1, ":6379"),
+			Voter: id != "c", Leader: id == leader, Reachable: true, Healthy: true, AppliedIndex: uint64(10 - i), LastContact: time.Duration(i) * time.Second, FormatVersion: uint32(1 + i%2)}
 		if m.Leader {
 			st.LeaderAddr, st.LeaderClientAddr = m.Addr, m.ClientAddr
 		}
@@ -99,18 +105,19 @@ func threeNodes(leader string) ClusterStatus {
 		st.LastLeaderID = "c"
 	}
 	if leader == "a" {
-		st.State, st.LastContact = command.ClusterLeader, 0
+		st.State, st.LastContact = clusterstatus.Leader, 0
 	} else if leader == "" {
-		st.State = command.ClusterCandidate
+		st.State = clusterstatus.Candidate
 	}
 	return st
 }
 
 // undeciding answers operations on keys that begin with a status' name with it, and decides the others.
-type undeciding struct{ *Local }
+type undeciding struct{ *decider.Local }
 
 var statusOfKey = map[string]engine.Status{
 	"uncertain": engine.Uncertain, "noleader": engine.NoLeader, "moved": engine.Moved, "overloaded": engine.Overloaded,
+	"toobig": engine.TooBig, "unreadable": engine.Unreadable, "toonew": engine.TooNew,
 }
 
 func (u undeciding) Decide(b *engine.Batch) bool {
@@ -138,17 +145,17 @@ func (u undeciding) Decide(b *engine.Batch) bool {
 
 func newClusterPlayer(t testing.TB, c *fakeCluster) *sessionPlayer {
 	p := &sessionPlayer{conns: map[string]*pipe{}}
-	p.testHost = newHost(t, func(l *Local) Decider { return undeciding{l} }, func(cfg *config.Config) {
+	p.testHost = newHost(t, func(l *decider.Local) decider.Decider { return undeciding{l} }, func(cfg *config.Config) {
 		if c.moved {
 			cfg.Redirect = "moved"
 		}
 		cfg.Dir, cfg.NodeID, cfg.ClusterListen, cfg.ClusterPeers = t.TempDir(), "a", "127.0.0.1:7379", []string{"127.0.0.1:7379"}
 	})
-	p.Server.cluster, p.Server.redirecting = c, c.moved
+	p.Server.env.Cluster, p.Server.env.Redirect = c, c.moved
 	return p
 }
 
-// What a node of a cluster tells clients, as the leader, as another node, and without a leader.
+// A cluster node's replies to clients: on the leader, on another node, and without a leader.
 func TestClusterTranscripts(t *testing.T) {
 	transcript.Play(t, "testdata/cluster", *update, func(t *testing.T) transcript.Player {
 		name := strings.TrimSuffix(path.Base(t.Name()), ".txt")
@@ -158,7 +165,7 @@ func TestClusterTranscripts(t *testing.T) {
 		}
 		c := &fakeCluster{status: threeNodes(leader[name]), moved: strings.HasPrefix(name, "moved")}
 		if name == "starting" {
-			c.status = ClusterStatus{NodeID: "a", State: command.ClusterStarting}
+			c.status = clusterstatus.Status{NodeID: "a", State: clusterstatus.Starting}
 		}
 		return newClusterPlayer(t, c)
 	})
@@ -188,7 +195,7 @@ func TestAwaitedErrors(t *testing.T) {
 	for _, err := range []error{command.ErrNoLeader, command.ErrUncertain, errors.New("no")} {
 		c := &failingCluster{fakeCluster{status: threeNodes("b")}, err}
 		p := newClusterPlayer(t, &c.fakeCluster)
-		p.Server.cluster = c
+		p.Server.env.Cluster = c
 		conn := p.open("")
 		conn.deliver(frames("RAFT TRANSFER b"))
 		want := strings.TrimPrefix("-ERR "+err.Error(), "-ERR ")
@@ -209,3 +216,32 @@ type failingCluster struct {
 }
 
 func (f *failingCluster) Transfer(_ string, done func(error)) { elsewhere(func() { done(f.err) }) }
+
+// A node that follows a leader but has not caught up with it is not ready, and does not say that its cluster is.
+func TestNodeThatHasNotCaughtUp(t *testing.T) {
+	st := threeNodes("b")
+	st.Healthy = false
+	p := newClusterPlayer(t, &fakeCluster{status: st})
+	conn := p.open("")
+	conn.deliver(frames("CLUSTER INFO", "INFO replication"))
+	reply := conn.reply(t)
+	for _, want := range []string{"cluster_state:fail", "cluster_slots_ok:0", "master_link_status:down", "master_sync_in_progress:1"} {
+		if !strings.Contains(reply, want) {
+			t.Errorf("no %s in %s", want, reply)
+		}
+	}
+	p.Server.serving.Store(true)
+	if err := p.Ready(); !errors.Is(err, errNotHealthy) {
+		t.Errorf("ready: %v", err)
+	}
+}
+
+// A follower that has heard of its leader, but not yet where clients reach it, is not connected to nobody.
+func TestRoleBeforeTheLeadersAddressIsKnown(t *testing.T) {
+	st := threeNodes("b")
+	st.LeaderClientAddr = ""
+	p := newClusterPlayer(t, &fakeCluster{status: st})
+	if got, err := p.Do("", bytesOf([]string{"ROLE"}), ""); err != nil || got != `["slave" "" 0 "connect" 10]` {
+		t.Errorf("%s (%v)", got, err)
+	}
+}

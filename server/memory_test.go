@@ -9,13 +9,13 @@ import (
 // What INFO and MEMORY STATS say of memory adds up, grows with keys, and the peak stays when the keys have gone.
 func TestMemoryAddsUp(t *testing.T) {
 	p := newSessionPlayer(t, 0)
-	before := p.Memory()
+	before := p.memory.Memory()
 	for i := range 20_000 {
 		p.do(t, "a", fmt.Sprintf("TB.ACQUIRE key:%d 1 1/365d", i))
 	}
-	full := p.Memory()
+	full := p.memory.Memory()
 	p.do(t, "a", "FLUSHALL")
-	after := p.Memory()
+	after := p.memory.Memory()
 	if full.Keys < before.Keys+20_000*16 || after.Keys >= full.Keys {
 		t.Errorf("keys took %d bytes, then %d, then %d", before.Keys, full.Keys, after.Keys)
 	}
@@ -32,16 +32,5 @@ func TestMemoryAddsUp(t *testing.T) {
 	}
 	if of["used_memory"] != of["used_memory_overhead"]+of["used_memory_dataset"] || of["used_memory_peak"] < of["used_memory"] || of["used_memory"] == 0 {
 		t.Errorf("%v", of)
-	}
-	if stats := p.AllocatorStats(); !strings.Contains(stats, "\n/memory/classes/heap/objects: ") || !strings.HasPrefix(stats, "keys, outside of the allocator: ") {
-		t.Errorf("%s", stats)
-	}
-}
-
-func TestHuman(t *testing.T) {
-	for bytes, want := range map[int64]string{0: "0B", 1023: "1023B", 939272: "917.26K", 1 << 20: "1.00M", 25276514304: "23.54G"} {
-		if got := human(bytes); got != want {
-			t.Errorf("%d: %s, want %s", bytes, got, want)
-		}
 	}
 }

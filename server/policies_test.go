@@ -24,7 +24,7 @@ func TestPolicyChangesUnderTraffic(t *testing.T) {
 			set[n] += " SHADOW"
 		}
 	}
-	// answer is what a check of 9000 tokens, more than any limit has, is answered under version n. It takes nothing.
+	// answer is the reply to a check of 9000 tokens, more than any limit has, under version n. It takes nothing.
 	answer := make(map[string]int)
 	for n := range versions {
 		parts := []string{}

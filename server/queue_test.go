@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// five is what an acquire answers.
+// five is the reply to an acquire.
 type five struct{ granted, limit, remaining, waitMs, resetMs int64 }
 
 func readFive(t testing.TB, reply string) (f five) {
@@ -30,9 +30,9 @@ func (p *sessionPlayer) acquire(t testing.TB, command string) five {
 	return readFive(t, reply)
 }
 
-// Clients come at random and wait with BLOCK, and some hang up while they do. Those who stay leave in the order in which
+// Clients come at random and wait with BLOCK, and some hang up while they do. The others leave in the order in which
 // they came, at the times of a queue in which each leaves one interval after the one before it, or at once when that is
-// past; whoever would be one too many is denied.
+// past; a client beyond the capacity is denied.
 func TestQueueShapes(t *testing.T) {
 	left, denied, gone := 0, 0, 0
 	for seed := range uint64(150) {
@@ -97,7 +97,7 @@ func TestQueueShapes(t *testing.T) {
 				}
 			}
 		}
-		if n := p.waits.Len(); n != 0 {
+		if n := p.env.WaitQueue.Len(); n != 0 {
 			t.Errorf("seed %d: %d wait for ever", seed, n)
 		}
 	}
@@ -109,7 +109,7 @@ func TestQueueShapes(t *testing.T) {
 // limitReq is nginx's limit_req as its documentation and its source describe it: excess, in thousandths of a request, is
 // by how much a client is ahead of its rate. It falls with every millisecond, and a request adds 1000 to it; one that
 // would bring it beyond burst is turned away and changes nothing, any other is held until the excess beyond delay is
-// worked off. nginx keeps rates in thousandths of a request per second and drops what is below a millisecond.
+// worked off. nginx keeps rates in thousandths of a request per second and drops fractions of a millisecond.
 type limitReq struct {
 	rate, burst int64 // requests per 1000 s, requests
 	known       bool
@@ -117,7 +117,7 @@ type limitReq struct {
 	last        int64 // ms
 }
 
-// request tells whether a request passes, and how long nginx holds it without nodelay, in thousandths of a request.
+// request reports whether a request passes, and how long nginx holds it without nodelay, in thousandths of a request.
 func (z *limitReq) request(now int64) (passes bool, excess int64) {
 	if z.known {
 		excess = max(0, z.excess-z.rate*(now-z.last)/1000+1000)

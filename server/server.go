@@ -1,131 +1,149 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
-	"github.com/stintdb/stint/server/metrics"
-	"github.com/stintdb/stint/server/top"
+	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/info"
+	"github.com/stintdb/stint/server/latency"
+	"github.com/stintdb/stint/server/loginlimit"
+	"github.com/stintdb/stint/server/memlimit"
+	"github.com/stintdb/stint/server/netio"
+	"github.com/stintdb/stint/server/slowlog"
+	"github.com/stintdb/stint/server/stats"
+	"github.com/stintdb/stint/server/topkeys"
+	"github.com/stintdb/stint/server/waitqueue"
 )
 
 // Server accepts connections and answers them. Create one with [New], run it with [Server.Serve].
 type Server struct {
-	settings    atomic.Pointer[config.Config]
-	setMu       sync.Mutex // one CONFIG SET at a time
-	decider     Decider
-	keys        Sweeper
-	clock       *Clock
-	log         *slog.Logger
-	version     string
-	keeper      Keeper                          // nil if nothing is kept on disk
-	cluster     Membership                      // nil if this server stands alone
-	handOver    func(ctx context.Context) error // nil for nothing
-	redirecting bool                            // as a node of a cluster it may answer MOVED
-	changed     func(*config.Config)
-	runID       string
-	users       *acl.Users
-	guard       guard
+	env            conn.Env
+	settings       atomic.Pointer[config.Config]
+	setMu          sync.Mutex // one CONFIG SET at a time
+	keys           Sweeper
+	persistence    Persistence                     // nil if nothing is kept on disk
+	handLeadership func(ctx context.Context) error // nil for nothing
+	changed        func(*config.Config)
+	clientLimit    int // 0 for no bound
+	handoffLimit   int
 
-	clients    clients
-	budgetMu   sync.Mutex
-	budget     budget
-	quotaMu    sync.Mutex
-	userQuotas []acl.Quota
-	secrets    atomic.Pointer[secrets]
-	inputs     sync.Pool    // of *[readChunk]byte
-	buffered   atomic.Int64 // bytes in all connections' buffers
-	waits      *waits
-	stats      stats
-	recorder   *metrics.Recorder
-	denied     *top.Sketch
-	keySalt    string    // of HashKey
-	operator   *acl.User // who may do everything
-	lag        lag
-	slowlog    slowlog
-	spikes     spikes
-	monitors   monitors
-	workspaces sync.Pool
-	late       late
+	quotaMu      sync.Mutex
+	userQuotas   []acl.KeyQuota
+	tls          *netio.TLSServer
+	memory       *memlimit.Limiter
+	keySalt      string    // of HashKey
+	operatorUser *acl.User // who may do everything
+	lag          netio.LoopLag
 
-	gate      gate
-	loops     *loops
-	refusedAt atomic.Int64 // clock: when it was last logged that a connection could not be accepted
+	info info.Source
 
-	serving  atomic.Bool // connections are accepted
-	ending   atomic.Bool // told to end: not ready any more
-	parting  atomic.Bool // a connection closes once a limiter command on it has been answered
-	draining atomic.Bool // a connection closes as soon as it is owed nothing
-	hurry    atomic.Bool // drain without waiting
-	stop     func()      // ends Serve; set by it
-	stopMu   sync.Mutex
+	acceptor   netio.Acceptor
+	eventLoops *netio.EventLoops
+
+	serving      atomic.Bool // connections are accepted
+	shuttingDown atomic.Bool // no longer ready
+	forceStop    atomic.Bool // drain without waiting
+	stop         func()      // ends Serve; set by it
+	stopMu       sync.Mutex
 }
 
 // Sweeper is the store as the server looks after it.
 type Sweeper interface {
 	command.Keyspace
+	memlimit.Keys
 	Sweep(now int64, count int) (looked, dropped int)
-	SetMaxBytes(bytes int64)
+	Weigh(ops []engine.Op) (work int)
 	SetRules(r engine.Rules)
 	SetQuotas(all []engine.Quota)
 	QuotaCounts(visit func(q engine.Quota, keys int64))
-	Pressure(rules engine.Rules, full bool) []engine.Op
-	Forced() engine.Forced
-	IdleBytes() int64
 	PolicyCounts(visit func(engine.Policy))
 	AppendPolicyKey(b, policy, id []byte, part int) []byte
 }
 
 // Options are the parts a server is made of.
 type Options struct {
-	Config  config.Config
-	Decider Decider
-	Keys    Sweeper // the local store, for SCAN, INFO and expiry
-	Clock   *Clock
-	Log     *slog.Logger
-	Version string
-	Keeper  Keeper     // nil if nothing is kept on disk
-	Cluster Membership // nil if this server stands alone
-	// HandOver has another node of the cluster lead, if this one does. It is called before the server drains, while
+	Config      config.Config
+	Decider     decider.Decider
+	Keys        Sweeper // the local store, for SCAN, INFO and expiry
+	Clock       *clock.Clock
+	Log         *slog.Logger
+	Version     string
+	Commit      string      // of the source, or "" if unknown
+	Persistence Persistence // nil if nothing is kept on disk
+	Cluster     Membership  // nil if this server stands alone
+	// TransferLeadership has another node of the cluster lead, if this one does. It is called before the server drains, while
 	// connections are still served. Nil for nothing.
-	HandOver func(ctx context.Context) error
-	Changed  func(*config.Config) // called after a CONFIG SET; nil for nothing
-	Users    *acl.Users           // nil for the default user alone, with the password in Config if there is one
+	TransferLeadership func(ctx context.Context) error
+	Changed            func(*config.Config) // called after a CONFIG SET; nil for nothing
+	Users              *acl.Users           // nil for the default user alone, with the password in Config if there is one
+
+	ClientLimit  int // bounds --max-clients, for want of file descriptors; 0 for no bound
+	HandoffLimit int // connections on their way to an event loop at a time; 0 for 256
 }
 
 // New returns a server that listens to nothing yet.
 func New(o Options) *Server {
-	s := &Server{decider: o.Decider, keys: o.Keys, clock: o.Clock, log: o.Log, version: o.Version, keeper: o.Keeper, cluster: o.Cluster, handOver: o.HandOver, changed: o.Changed, runID: newRunID()}
-	s.redirecting = o.Cluster != nil && o.Config.Redirect == "moved"
+	s := &Server{keys: o.Keys, persistence: o.Persistence, handLeadership: o.TransferLeadership, changed: o.Changed, keySalt: newRunID()}
 	s.settings.Store(&o.Config)
-	s.guard = newGuard()
-	if s.users = o.Users; s.users == nil {
-		s.users, _ = acl.New(acl.Options{DefaultPassword: (*acl.Hash)(o.Config.Password()), LogLength: o.Config.ACLLogLength}) // fails for a file only
+	s.clientLimit, s.handoffLimit = o.ClientLimit, cmp.Or(o.HandoffLimit, netio.MaxHandoffs)
+	if o.Users == nil {
+		o.Users, _ = acl.New(acl.Settings{DefaultPassword: (*acl.Hash)(o.Config.Password()), LogLength: o.Config.ACLLogLength}) // fails for a file only
 	}
-	operators, _ := acl.New(acl.Options{})
-	s.operator = operators.Default()
-	s.clients.byID, s.clients.perNetwork = make(map[int64]*session), make(map[string]int)
-	s.keys.SetRules(rulesOf(&o.Config))
-	s.budget.start(s.keys.Bytes())
-	s.budget.divide(&o.Config, readGoMemory().taken)
-	s.setQuotas([]acl.Quota{})
-	s.users.Watch(s.closeOf, s.setQuotas)
-	s.waits = newWaits(o.Clock)
-	s.recorder, s.denied, s.keySalt = newRecorder(), top.NewSketch(), newRunID()
-	s.inputs.New = func() any { return new([readChunk]byte) }
-	s.workspaces.New = func() any { return &workspace{tally: s.recorder.NewTally()} }
+	operators, _ := acl.New(acl.Settings{})
+	s.operatorUser = operators.Default()
+	s.setEnv(&o)
+	s.info = info.Source{
+		Env: &s.env, Memory: s.memory, Lag: &s.lag, Keys: s.keys, Persistence: o.Persistence, LastSave: s.LastSave, Ready: s.Ready,
+		Version: o.Version, Commit: o.Commit, RunID: newRunID(),
+	}
+	s.keys.SetRules(memlimit.RulesOf(&o.Config))
+	s.setQuotas([]acl.KeyQuota{})
+	s.env.Users.Watch(s.env.Registry.CloseUser, s.setQuotas)
 	return s
+}
+
+// setEnv makes the parts that sessions share.
+func (s *Server) setEnv(o *Options) {
+	e := &s.env
+	e.Settings, e.Clock, e.Log, e.Decider, e.Keys, e.Users = &s.settings, o.Clock, o.Log, o.Decider, o.Keys, o.Users
+	e.Server, e.Cluster, e.Redirect = s, o.Cluster, o.Cluster != nil && o.Config.Redirect == "moved"
+	s.memory = s.newMemoryLimiter()
+	e.Buffers, e.Stats, e.TopKeys = &s.memory.Buffers, stats.New(), topkeys.NewSketch()
+	e.SlowLog, e.Latency = slowlog.New(e.Settings), latency.New(e.Settings, e.Clock)
+	e.WaitQueue = waitqueue.New(e.Clock)
+	e.Logins = loginlimit.New(e.Clock, e.WaitQueue)
+	e.Start()
+	s.tls = netio.NewTLSServer(e)
+}
+
+// newMemoryLimiter returns the limiter of the process's memory. The leader of a cluster proposes changes to all nodes.
+func (s *Server) newMemoryLimiter() *memlimit.Limiter {
+	o := memlimit.Options{Settings: &s.settings, Clock: s.env.Clock, Log: s.env.Log, Keys: s.keys, Propose: func(ops []engine.Op) {
+		s.env.Decider.Decide(&engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Done: func() {}})
+	}}
+	if s.env.Cluster != nil {
+		o.IsLeader = func() bool { return s.env.Cluster.Status().State == clusterstatus.Leader }
+	}
+	return memlimit.New(o)
 }
 
 // Config returns the settings in force.
 func (s *Server) Config() *config.Config { return s.settings.Load() }
 
-// Serve listens and answers until ctx is done, then ends in steps, as [Server.end] says. ready is called once connections
+// Serve listens and answers until ctx is done, then ends in steps, as [Server.shutdown] says. ready is called once connections
 // are accepted, with the addresses in use.
 func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) error {
 	ctx, stop := context.WithCancel(ctx)
@@ -133,8 +151,9 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 	s.stopMu.Lock()
 	s.stop = stop
 	s.stopMu.Unlock()
-	defer s.waits.stop()
-	defer s.late.end()
+	defer s.env.WaitQueue.Stop()
+	defer s.env.End()
+	defer s.memory.Wait()
 
 	addresses, err := s.listen()
 	if err != nil {
@@ -146,49 +165,27 @@ func (s *Server) Serve(ctx context.Context, ready func(addresses []string)) erro
 	tendingUntil, endTending := context.WithCancel(context.Background())
 	go func() {
 		defer close(tending)
-		s.tend(tendingUntil)
+		s.housekeep(tendingUntil)
 	}()
 	<-ctx.Done()
-	err = s.end()
+	err = s.shutdown()
 	endTending()
 	<-tending
 	return err
 }
 
 // Now implements [command.Server].
-func (s *Server) Now() int64 { return s.clock.Now() }
+func (s *Server) Now() int64 { return s.env.Clock.Now() }
 
 // Keys implements [command.Server].
 func (s *Server) Keys() command.Keyspace { return s.keys }
 
 // Membership implements [command.Server].
-func (s *Server) Membership() command.Membership { return s.cluster }
+func (s *Server) Membership() command.Membership { return s.env.Cluster }
 
-func (s *Server) borrow() *workspace { return s.workspaces.Get().(*workspace) }
-
-// The most room a workspace keeps for its next use.
-const (
-	keepOutputBytes = 2 * outputChunk
-	keepOps         = 4 * maxBatchOps
-)
-
-func (s *Server) giveBack(ws *workspace) {
-	if max(cap(ws.batch.Ops), cap(ws.replies)) > keepOps {
-		return // one transaction, or one DEL of very many keys, made it far larger than the next will need
-	}
-	if cap(ws.out.Buf) > keepOutputBytes {
-		ws.out.Buf = nil
-	}
-	ws.out.Buf = ws.out.Buf[:0]
-	s.workspaces.Put(ws)
+// newRunID returns 40 hexadecimal digits, as Redis identifies one run of a server.
+func newRunID() string {
+	id := make([]byte, 20)
+	_, _ = rand.Read(id) // never fails: the runtime ends the process instead
+	return hex.EncodeToString(id)
 }
-
-// release is giveBack for a session's workspace, unless the decider has not finished with it.
-func (s *Server) release(of *session, ws *workspace) {
-	if of.kept != ws {
-		s.giveBack(ws)
-	}
-}
-
-// count notes what a workspace is about to send.
-func (s *Server) count(ws *workspace) { ws.tally.Bytes(0, len(ws.out.Buf)) }

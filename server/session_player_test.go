@@ -12,22 +12,23 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/transcript"
 )
 
-// sessionPlayer plays on sessions alone, as an event loop would drive them, without I/O.
+// sessionPlayer plays on sessions alone: it drives them like an event loop, without I/O.
 type sessionPlayer struct {
 	*testHost
 	chunk int         // bytes that arrive at a time, 0 for all at once
 	later *laterLocal // the decider, where it is one that finishes later
-	rest  func()      // waits until nothing more happens by itself, where other goroutines have a part in it
+	rest  func()      // waits until nothing more happens without input, where other goroutines have a part in it
 	conns map[string]*pipe
 }
 
 // pipe is a session with what its client has been sent so far.
 type pipe struct {
 	player *sessionPlayer
-	*session
+	*conn.Session
 	woken  atomic.Bool
 	sent   bytes.Buffer
 	unread *bufio.Reader // of sent
@@ -38,13 +39,13 @@ func newSessionPlayer(t testing.TB, chunk int) *sessionPlayer {
 	return &sessionPlayer{testHost: newHost(t, nil), chunk: chunk, conns: map[string]*pipe{}}
 }
 
-// open connects; without room for another client the error is what it is sent.
+// open connects; without room for another client the error is its reply.
 func (p *sessionPlayer) open(name string) *pipe {
 	c := &pipe{player: p}
 	c.unread = bufio.NewReader(&c.sent)
-	c.session = p.newSession(name, "server", func() { c.woken.Store(true) })
-	c.link = c
-	if err := p.admit(c.session); err != nil {
+	c.Session = p.env.NewSession(name, "server", func() { c.woken.Store(true) })
+	c.Attach(c, nil)
+	if err := p.env.Registry.Admit(c.Session); err != nil {
 		panic("sessionPlayer: " + err.Error())
 	}
 	p.conns[name] = c
@@ -63,13 +64,13 @@ func (c *pipe) deliver(in []byte) {
 	}
 }
 
-// traffic is what the event loop does when bytes have arrived or the session asked to be woken.
+// traffic does the event loop's work when bytes have arrived or the session asked for a wake-up.
 func (c *pipe) traffic(in []byte) {
 	if c.closed {
 		return
 	}
 	in = bytes.Clone(in)
-	over := c.session.turn(in)
+	over := c.Session.ServeInput(in)
 	for i := range in {
 		in[i] = 0xAA // the loop's buffer is used for other connections next
 	}
@@ -81,20 +82,21 @@ func (c *pipe) traffic(in []byte) {
 // Write and Unsent make a pipe the link of its session, to a client that reads all at once.
 func (c *pipe) Write(b []byte) (int, error) { return c.sent.Write(b) }
 
-func (c *pipe) WriteLast(b []byte) (int, error) { return c.Write(b) }
+func (c *pipe) WriteFinal(b []byte) (int, error) { return c.Write(b) }
 
 func (c *pipe) Unsent() int { return 0 }
 
 func (c *pipe) hangUp() {
 	c.closed = true
-	c.host.leave(c.session)
+	c.player.env.Registry.Unregister(c.Session)
 }
 
 // settle lets everything happen that does not need time to pass.
 func (p *sessionPlayer) settle() {
 	for again := true; again; {
-		p.waits.fire()
+		p.env.WaitQueue.Fire()
 		again = p.later != nil && p.later.finish()
+		p.memory.Wait()
 		if p.rest != nil {
 			p.rest()
 		}
@@ -127,7 +129,7 @@ func (c *pipe) next() (string, error) {
 		return reply, err
 	case c.closed:
 		return transcript.Closed, nil
-	case c.held != nil:
+	case c.Awaits(conn.ForDueTime):
 		return transcript.Held, nil
 	}
 	return transcript.None, nil

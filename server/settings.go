@@ -1,15 +1,16 @@
 package server
 
 import (
-	"errors"
-	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/atomicfile"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
-	"github.com/stintdb/stint/server/wholefile"
+	"github.com/stintdb/stint/server/memlimit"
 )
 
 // redisConstants are settings Redis clients and tools ask for that have only one value here.
@@ -30,7 +31,11 @@ func (s *Server) ConfigGet(patterns []string) (pairs []string) {
 	}
 	for i := range config.Settings {
 		row := &config.Settings[i]
-		offer(row.Name, row.Get(cfg))
+		value := row.Get(cfg)
+		if row.Name == "requirepass" { // which ACL SETUSER may have changed
+			value = s.env.Users.DefaultPassword(value)
+		}
+		offer(row.Name, value)
 		if row.Redis != "" {
 			offer(row.Redis, row.RedisValue(cfg))
 		}
@@ -45,32 +50,36 @@ func (s *Server) ConfigGet(patterns []string) (pairs []string) {
 func (s *Server) ConfigSet(pairs []string) error {
 	s.setMu.Lock()
 	defer s.setMu.Unlock()
-	next := *s.Config()
+	next, setsPassword := *s.Config(), false
 	for i := 0; i < len(pairs); i += 2 {
 		row, known := config.Lookup(pairs[i])
 		if !known {
-			return fmt.Errorf("ERR Unknown option or number of arguments for CONFIG SET - '%s'", pairs[i])
+			return command.ErrUnknownSetting.With(pairs[i])
 		}
 		if !row.Mutable {
-			return fmt.Errorf("ERR CONFIG SET failed (possibly related to argument '%s') - can't be changed while the server runs; start it with --%s", pairs[i], row.Name)
+			return command.ErrFixedSetting.With(pairs[i], row.Name)
 		}
+		setsPassword = setsPassword || row.Name == "requirepass"
 		if err := row.Set(&next, pairs[i+1]); err != nil {
-			return fmt.Errorf("ERR CONFIG SET failed (possibly related to argument '%s') - %w", pairs[i], err)
+			return command.ErrSettingValue.With(pairs[i], err)
 		}
 	}
 	if err := next.Check(); err != nil {
-		return fmt.Errorf("ERR CONFIG SET failed - %w", err)
+		return command.ErrSettingsConflict.With(err)
 	}
-	s.keys.SetRules(rulesOf(&next))
-	if next.RequirePass != s.Config().RequirePass {
-		s.users.SetDefaultPassword((*acl.Hash)(next.Password()))
+	if s.clientLimit > 0 && next.MaxClients > s.clientLimit && next.MaxClients != s.Config().MaxClients {
+		return command.ErrFewDescriptors.With(s.clientLimit)
 	}
-	s.users.Log.SetLength(next.ACLLogLength)
+	s.keys.SetRules(memlimit.RulesOf(&next))
+	if setsPassword {
+		s.env.Users.SetDefaultPassword((*acl.Hash)(next.Password()))
+	}
+	s.env.Users.Log.SetLength(next.ACLLogLength)
 	before := s.settings.Swap(&next)
 	if !slices.Equal(before.PrefixQuotas, next.PrefixQuotas) {
 		s.setQuotas(nil)
 	}
-	s.keepBudget()
+	s.memory.ForgetPeak()
 	if s.changed != nil {
 		s.changed(&next)
 	}
@@ -83,10 +92,30 @@ func (s *Server) ConfigRewrite() error {
 	defer s.setMu.Unlock()
 	cfg := s.Config()
 	if cfg.File == "" {
-		return errors.New("ERR The server is running without a config file")
+		return command.ErrNoConfigFile
 	}
-	if err := wholefile.Write(cfg.File, config.Rewrite(cfg)); err != nil {
-		return fmt.Errorf("ERR Rewriting config file: %w", err)
+	if err := atomicfile.Write(cfg.File, config.Rewrite(cfg)); err != nil {
+		return command.ErrConfigRewrite.With(err)
 	}
 	return nil
+}
+
+// setQuotas counts keys by the quotas of settings and users.
+func (s *Server) setQuotas(ofUsers []acl.KeyQuota) {
+	s.quotaMu.Lock()
+	defer s.quotaMu.Unlock()
+	if ofUsers != nil {
+		if s.userQuotas != nil && reflect.DeepEqual(s.userQuotas, ofUsers) {
+			return // no change, and counting all keys again is dear
+		}
+		s.userQuotas = ofUsers
+	}
+	var all []engine.Quota
+	for _, q := range s.Config().PrefixQuotas {
+		all = append(all, engine.Quota{Name: q.Prefix, Prefixes: []string{q.Prefix}, MaxKeys: q.MaxKeys})
+	}
+	for _, q := range s.userQuotas {
+		all = append(all, engine.Quota{Name: "user " + q.User, Prefixes: q.Prefixes, MaxKeys: q.MaxKeys})
+	}
+	s.keys.SetQuotas(all)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/transcript"
 )
 
@@ -36,8 +38,8 @@ type socketClient struct {
 	closed bool
 }
 
-func newSocketPlayer(t, all *testing.T, decider func(*Local) Decider) *socketPlayer {
-	h := newHost(t, decider)
+func newSocketPlayer(t, all *testing.T, replace func(*decider.Local) decider.Decider) *socketPlayer {
+	h := newHost(t, replace)
 	stop := h.start(t)
 	p := &socketPlayer{testHost: h, t: t, all: all, stop: stop, conns: map[string]*socketClient{}}
 	p.connect = func() socket { return p.dial(t) }
@@ -53,10 +55,10 @@ func newTLSPlayer(t, all *testing.T) *socketPlayer {
 	return p
 }
 
-// sessionOf is the server's side of a client, nil when there is none any more.
-func (p *socketPlayer) sessionOf(c *socketClient) *session {
-	for _, s := range p.clients.all() {
-		if s.addr == c.LocalAddr().String() {
+// sessionOf is the server's side of a client, nil once it is closed.
+func (p *socketPlayer) sessionOf(c *socketClient) *conn.Session {
+	for _, s := range p.env.Registry.All() {
+		if s.Addr() == c.LocalAddr().String() {
 			return s
 		}
 	}
@@ -80,7 +82,7 @@ func (p *socketPlayer) Do(name string, command [][]byte, want string) (string, e
 	case transcript.Held:
 		eventually(p.t, "the reply is held", func() bool {
 			s := p.sessionOf(c)
-			return s != nil && s.waiting.Load()
+			return s != nil && s.Awaits(conn.ForDueTime|conn.ForAnswer)
 		})
 		return want, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/transcript"
 )
 
@@ -32,7 +33,7 @@ func TestTranscripts(t *testing.T) {
 	})
 	t.Run("decided later, over a socket", func(all *testing.T) {
 		transcript.Play(all, transcripts, false, func(t *testing.T) transcript.Player {
-			return newSocketPlayer(t, all, func(l *Local) Decider { return &laterLocal{Local: l, alone: true} })
+			return newSocketPlayer(t, all, func(l *decider.Local) decider.Decider { return &laterLocal{Local: l, alone: true} })
 		})
 	})
 }
@@ -40,7 +41,7 @@ func TestTranscripts(t *testing.T) {
 // newLaterPlayer is a sessionPlayer whose decider finishes later.
 func newLaterPlayer(t testing.TB, chunk int) *sessionPlayer {
 	p := &sessionPlayer{chunk: chunk, conns: map[string]*pipe{}}
-	p.testHost = newHost(t, func(l *Local) Decider {
+	p.testHost = newHost(t, func(l *decider.Local) decider.Decider {
 		p.later = &laterLocal{Local: l}
 		return p.later
 	})

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// provider answers 1000 requests in any minute, by an exact log of its own, and refuses the rest.
+// provider answers 1000 requests in any minute, by an exact log, and refuses the rest.
 type provider struct {
 	log               []int64 // when requests of the last minute came, nanoseconds
 	accepted, refused int
@@ -73,11 +73,9 @@ func (p *pool) answer(w *worker, reply string, err error) {
 // next is when something happens next.
 func (p *pool) next() (at int64) {
 	at = 1<<63 - 1
-	p.waits.mu.Lock()
-	if len(p.waits.due) > 0 {
-		at = p.waits.due[0].due
+	if due, ok := p.env.WaitQueue.Next(); ok {
+		at = due
 	}
-	p.waits.mu.Unlock()
 	for _, w := range p.workers {
 		if w.arrives > 0 {
 			at = min(at, w.arrives)
@@ -115,7 +113,7 @@ func (p *pool) run(span time.Duration) {
 	}
 }
 
-// The recipe's commands keep to a provider's quota, or not, as the page says: with workers that want more than there is,
+// The recipe's commands keep to a provider's quota, or not, according to the page: with workers that want more than there is,
 // after pauses that fill every bucket, and with requests that take up to the jitter on their way.
 func TestWorkerPoolRecipe(t *testing.T) {
 	page, err := os.ReadFile("../docs/recipes/worker-pool.md")

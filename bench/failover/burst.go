@@ -13,23 +13,23 @@ import (
 const (
 	clients   = 32
 	keys      = 20
-	limit     = 1000 // requests on each key, of which none comes back while a round lasts
+	limit     = 1000 // requests on each key; none comes back during a round
 	killAfter = keys * limit / 2
-	// pace is how long a client waits between requests, so that the burst is not over before the kill.
+	// pace is a client's pause between requests, so that the burst is not over before the kill.
 	pace = time.Millisecond
-	// patience is how long a round may take after the kill: when an election of its own fails, Sentinel waits for six minutes
-	// before the next, which is twice its failover-timeout.
+	// patience bounds the time of a round after the kill: if its election fails, Sentinel waits six minutes before the
+	// next, twice its failover-timeout.
 	patience = 8 * time.Minute
 )
 
-// outcome is what clients saw of one kill.
+// outcome is the effect of one kill on clients.
 type outcome struct {
 	beyond  int           // requests admitted beyond the limits
-	silence time.Duration // the longest time in which nobody had an answer, from the kill on
+	silence time.Duration // the longest time without an answer to any client, from the kill on
 	failed  int           // requests without an answer
 }
 
-// ledger is what clients were answered.
+// ledger records the answers to clients.
 type ledger struct {
 	admitted [keys]atomic.Int64
 	total    atomic.Int64
@@ -69,8 +69,8 @@ func (l *ledger) allFull() bool {
 	return true
 }
 
-// burst has clients ask as fast as they may, kills the primary half-way, and goes on until whoever decides then has denied
-// a request on every key: by then every token that it thought was left has been given out.
+// burst sends requests from clients at their pace, kills the primary half-way, and continues until the new primary has
+// denied a request on every key: by then it has granted every token that it had left.
 func burst(ctx context.Context, c cluster) (o outcome, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var (
@@ -89,7 +89,7 @@ func burst(ctx context.Context, c cluster) (o outcome, err error) {
 			l.client(ctx, a, rand.New(rand.NewPCG(uint64(i), 0)))
 		})
 	}
-	if err := await(ctx, time.Minute, "the burst to get going", func() bool { return l.total.Load() >= killAfter }); err != nil {
+	if err := await(ctx, time.Minute, "the first requests of the burst", func() bool { return l.total.Load() >= killAfter }); err != nil {
 		return o, err
 	}
 	if err := c.killPrimary(ctx); err != nil {
@@ -129,7 +129,7 @@ func (l *ledger) client(ctx context.Context, a asker, r *rand.Rand) {
 	}
 }
 
-// await waits until something is so.
+// await waits until a condition holds.
 func await(ctx context.Context, atMost time.Duration, what string, so func() bool) error {
 	for deadline := time.Now().Add(atMost); !so(); {
 		if time.Now().After(deadline) {

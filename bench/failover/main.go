@@ -1,6 +1,6 @@
-// Command failover kills the primary of a limiter in the middle of a burst, again and again, and counts: how many requests
-// were admitted beyond the limit, and for how long nobody was answered. It does so to three Stint nodes, and to three
-// Redis servers watched by three Sentinels, which run the same script as the benchmarks beside it.
+// Command failover repeatedly kills the primary of a limiter in the middle of a burst. It counts the requests admitted
+// beyond the limit and measures the time without answers. It measures three Stint nodes, and three Redis servers with
+// three Sentinels, which run the same script as the benchmarks beside it.
 //
 //	go run -C bench ./failover -rounds 50
 package main
@@ -33,10 +33,10 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.IntVar(&s.rounds, "rounds", 3, "how often the primary of each system is killed, each time of a new cluster")
-	flag.IntVar(&s.parallel, "parallel", 1, "rounds at a time; more than one is only good for a system that mostly waits")
-	flag.StringVar(&s.systems, "systems", "stint,sentinel-1s,sentinel", "which to kill, separated by commas")
-	flag.BoolVar(&s.verbose, "v", false, "a line for every round")
+	flag.IntVar(&s.rounds, "rounds", 3, "kills of each system's primary, each in a new cluster")
+	flag.IntVar(&s.parallel, "parallel", 1, "rounds at a time; use more than one only for a system that mostly waits")
+	flag.StringVar(&s.systems, "systems", "stint,sentinel-1s,sentinel", "systems to measure, separated by commas")
+	flag.BoolVar(&s.verbose, "v", false, "print a line for every round")
 	flag.Parse()
 	redis.SetLogger(quiet{}) // its errors are counted here
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -47,7 +47,7 @@ func main() {
 	}
 }
 
-// quiet is a log of the client library's that nobody reads.
+// quiet drops the log of the client library.
 type quiet struct{}
 
 func (quiet) Printf(context.Context, string, ...any) {}
@@ -80,7 +80,7 @@ func run(ctx context.Context, s settings) error {
 	return nil
 }
 
-// system is something to kill.
+// system is a kind of cluster to measure.
 type system struct {
 	name, title string
 	start       func(ctx context.Context, dir string) (cluster, error)
@@ -88,9 +88,9 @@ type system struct {
 
 // cluster is a running system.
 type cluster interface {
-	// connect returns one client's way to ask.
+	// connect returns one client's connection.
 	connect(client int) (asker, error)
-	// killPrimary kills whoever decides, with SIGKILL.
+	// killPrimary kills the deciding server with SIGKILL.
 	killPrimary(ctx context.Context) error
 	stop()
 }

@@ -20,7 +20,7 @@ type process struct {
 	ended chan struct{}
 }
 
-// start runs a program in a directory of its own, its output going to a file there.
+// start runs a program in a separate directory, its output going to a file there.
 func start(dir string, argv ...string) (*process, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -36,14 +36,14 @@ func start(dir string, argv ...string) (*process, error) {
 		return nil, err
 	}
 	go func() {
-		_ = p.cmd.Wait() // it is killed, sooner or later
+		_ = p.cmd.Wait() // its error is expected: the process is killed
 		close(p.ended)
 	}()
 	return p, nil
 }
 
 func (p *process) kill() {
-	_ = p.cmd.Process.Signal(syscall.SIGKILL) // an error means that it is gone already
+	_ = p.cmd.Process.Signal(syscall.SIGKILL) // an error means that it has already ended
 	<-p.ended
 }
 

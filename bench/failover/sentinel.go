@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// masterName is what the Sentinels call what they watch.
+// masterName is the Sentinels' name of the watched servers.
 const masterName = "limiter"
 
 // sentinelCluster is three Redis servers, the first of which is the primary, and three Sentinels.
@@ -19,11 +19,11 @@ type sentinelCluster struct {
 	processes []*process // the servers first
 	sentinels []string
 	script    *redis.Script
-	client    *redis.Client // one pool for all clients, as an application has it
+	client    *redis.Client // one pool for all clients, like an application
 }
 
-// startSentinel starts them. Redis keeps an append-only file synced every second, as it does by default once it is switched
-// on; Sentinel has its defaults but for the time after which it takes a server for down.
+// startSentinel starts them. Redis keeps an append-only file synced every second, the default once it is enabled;
+// Sentinel has its defaults except the time after which it considers a server down.
 func startSentinel(downAfterMilliseconds int) func(ctx context.Context, dir string) (cluster, error) {
 	return func(ctx context.Context, dir string) (cluster, error) {
 		text, err := os.ReadFile("gcra.lua")
@@ -58,7 +58,7 @@ func (c *sentinelCluster) startAll(ctx context.Context, dir string, ports []stri
 		return err
 	}
 	for i, port := range ports[3:] {
-		config := filepath.Join(dir, fmt.Sprintf("sentinel-%d.conf", i)) // Sentinel keeps what it learns there
+		config := filepath.Join(dir, fmt.Sprintf("sentinel-%d.conf", i)) // Sentinel stores its state there
 		text := fmt.Sprintf("port %s\nbind 127.0.0.1\nsentinel monitor %s 127.0.0.1 %s 2\nsentinel down-after-milliseconds %s %d\n",
 			port, masterName, ports[0], masterName, downAfterMilliseconds)
 		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
@@ -89,7 +89,7 @@ func (c *sentinelCluster) start(dir, name string, argv ...string) error {
 	return err
 }
 
-// replicas counts those that have everything.
+// replicas counts the replicas that have caught up.
 func (c *sentinelCluster) replicas(ctx context.Context, address string) (n int) {
 	role, err := command(ctx, address, "ROLE")
 	if items, ok := role.([]any); err == nil && ok && len(items) == 3 {
@@ -99,7 +99,7 @@ func (c *sentinelCluster) replicas(ctx context.Context, address string) (n int) 
 	return 0
 }
 
-// knowsAll reports whether a Sentinel could fail over: it knows two others and two replicas that are in order.
+// knowsAll reports whether a Sentinel could fail over: it knows two other Sentinels and two healthy replicas.
 func knowsAll(ctx context.Context, address string) bool {
 	client := redis.NewSentinelClient(&redis.Options{Addr: address, MaxRetries: -1, PoolSize: 1})
 	defer client.Close()
@@ -134,7 +134,7 @@ func (c *sentinelCluster) killPrimary(context.Context) error {
 	return nil
 }
 
-// viaSentinel runs the script on whom the Sentinels name.
+// viaSentinel runs the script on the primary that the Sentinels name.
 type viaSentinel struct{ c *sentinelCluster }
 
 func (c *sentinelCluster) connect(int) (asker, error) { return viaSentinel{c}, nil }

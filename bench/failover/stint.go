@@ -64,7 +64,7 @@ func (c *stintCluster) killPrimary(ctx context.Context) error {
 	return errors.New("no node leads")
 }
 
-// command sends one command on a connection of its own.
+// command sends one command on a separate connection.
 func command(ctx context.Context, address string, args ...any) (any, error) {
 	client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, PoolSize: 1})
 	defer client.Close()

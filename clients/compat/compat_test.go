@@ -1,8 +1,5 @@
-// Package compat runs real Redis client libraries, unchanged, against a Stint server.
-//
-// TestClients builds the server, starts it on a free loopback port, and gives its address to one program per language,
-// which installs its pinned libraries with the language's own package client. README.md tells what they check. It needs
-// the network the first time; go test -short leaves it out.
+//go:build e2e
+
 package compat
 
 import (
@@ -77,9 +74,6 @@ var suites = []suite{
 }
 
 func TestClients(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds programs in five languages and may download their libraries; run without -short")
-	}
 	neverCached(t)
 	program := testserver.Build(t, filepath.Join("..", ".."))
 	servers := servers{alone: testserver.Start(t, program), nodes: testserver.StartCluster(t, program, 3, "--redirect", "moved")}
@@ -130,7 +124,7 @@ func (s suite) command(t *testing.T, servers servers, args []string) *exec.Cmd {
 	return c
 }
 
-// command ends with the test, and early enough to say what it was doing if the test times out.
+// command ends with the test, early enough to report its last step if the test times out.
 func command(t *testing.T, args ...string) *exec.Cmd {
 	ctx := t.Context()
 	if deadline, ok := t.Deadline(); ok {
@@ -143,7 +137,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	return c
 }
 
-// require skips the test if a program is missing, except in CI, where nothing may be left out quietly.
+// require skips the test if a program is missing. In CI, where no test may be skipped, it fails the test instead.
 func require(t *testing.T, program, install string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err == nil {

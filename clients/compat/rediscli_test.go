@@ -1,3 +1,5 @@
+//go:build e2e
+
 package compat
 
 import (
@@ -11,7 +13,7 @@ import (
 	"testing"
 )
 
-// redisCLI runs redis-cli against one server and counts what it checks.
+// redisCLI runs redis-cli against one server and counts its checks.
 type redisCLI struct {
 	*testing.T
 	host, port string

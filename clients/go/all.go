@@ -17,8 +17,8 @@ type Keyed struct {
 // On is the limit on a key, for [Limiter.All].
 func On(key string, limit Limit) Keyed { return Keyed{key, limit} }
 
-// All asks several limits at one instant, and takes a token from each of them or from none. Every limit needs a key of
-// its own; queues have no part in it. See [Limiter.Allow] about err.
+// All checks several limits atomically, and takes a token from each of them or from none. Every limit needs a separate
+// key; queues are not allowed. See [Limiter.Allow] about err.
 func (l *Limiter) All(ctx context.Context, limits ...Keyed) (MultiResult, error) {
 	return l.AllN(ctx, 1, limits...)
 }
@@ -26,7 +26,7 @@ func (l *Limiter) All(ctx context.Context, limits ...Keyed) (MultiResult, error)
 // AllN is All with n tokens taken from each limit.
 func (l *Limiter) AllN(ctx context.Context, n int64, limits ...Keyed) (MultiResult, error) {
 	arguments := append(make([]any, 0, 4*len(limits)+3), "RL.ALL")
-	keys := make([]string, len(limits))
+	keys, limits := make([]string, len(limits)), shortened(limits)
 	var invalid error
 	if len(limits) == 0 || n < 1 {
 		invalid = fmt.Errorf("%w: All needs a limit, and a number of tokens above 0, got %d limits and %d", ErrInvalid, len(limits), n)
@@ -46,9 +46,10 @@ func (l *Limiter) AllN(ctx context.Context, n int64, limits ...Keyed) (MultiResu
 	return l.several(ctx, "All", strings.Join(keys, " "), n, arguments, limits, invalid)
 }
 
-// Check asks the limits that are kept on the server under the policy's name, for the caller with this id, and takes a
-// token from each of them or from none. A policy that is in the shadow always allows; Binding then tells what would have
-// denied. See [Limiter.Allow] about err, and [AssumePolicy] about [LocalShare].
+// Check checks the limits of a policy stored on the server. It takes a token from each limit of the caller with this
+// id, or from none. A policy in shadow mode always allows; Binding is then the limit that would have denied. See
+// [Limiter.Allow] about err, and [AssumePolicy] about [LocalShare]. An id of more than 200 bytes is shortened like a
+// key; an override on the server has to name its short form.
 func (l *Limiter) Check(ctx context.Context, policy, id string) (MultiResult, error) {
 	return l.CheckN(ctx, policy, id, 1)
 }
@@ -59,6 +60,7 @@ func (l *Limiter) CheckN(ctx context.Context, policy, id string, n int64) (Multi
 	if n < 1 {
 		invalid = fmt.Errorf("%w: the number of tokens must be above 0, got %d", ErrInvalid, n)
 	}
+	id = string(shortKey(id))
 	assumed := make([]Keyed, len(l.assumed[policy]))
 	for i, limit := range l.assumed[policy] {
 		assumed[i] = Keyed{fmt.Sprintf("%d:%s:%s", i, policy, id), limit}
@@ -93,9 +95,11 @@ func (l *Limiter) decideSeveral(ctx context.Context, arguments []any, n int64, l
 	m := MultiResult{Binding: -1, Source: Fallback, Cause: err}
 	switch {
 	case ctx.Err() != nil:
+	case !undecided(err):
+		m.RetryAfter = retryWhenDown
 	case l.policy.kind == failOpen:
 		m.Allowed, m.Granted = true, n
-	case l.policy.kind == localShare && len(limits) > 0 && invalid == nil:
+	case l.policy.kind == localShare && len(limits) > 0:
 		m.Source = Local
 		m.Limits, m.Binding, m.RetryAfter = l.local.take(time.Now(), n, limits, true)
 		if m.Allowed = m.Binding < 0; m.Allowed {
@@ -108,4 +112,13 @@ func (l *Limiter) decideSeveral(ctx context.Context, arguments []any, n int64, l
 		err = nil
 	}
 	return m, err
+}
+
+// shortened are the limits with keys in the form that is sent to the server.
+func shortened(limits []Keyed) []Keyed {
+	short := make([]Keyed, len(limits))
+	for i, k := range limits {
+		short[i] = Keyed{string(shortKey(k.Key)), k.Limit}
+	}
+	return short
 }

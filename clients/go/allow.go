@@ -11,41 +11,50 @@ import (
 
 // Allow asks whether one more may happen under the key, and takes a token if so.
 //
-// The Result is always a decision that can be acted on: Stint's or, when Stint does not answer, the limiter's policy's.
-// err tells what the caller should mend: ctx is over, the limit is not valid, the server refuses the command (NOAUTH,
-// WRONGTYPE, …) or the limiter is closed. With ctx over, the Result is a denial; with the other errors it is the
-// policy's answer, so that a program that only looks at the Result stays up or shut as it was told to.
+// The Result is always a decision: Stint's or, when Stint cannot decide, that of the limiter's policy. err is a mistake
+// to fix. It comes with a denial under every policy: ctx is over, an argument is not valid, or the server refuses this
+// request (ERR, WRONGTYPE, NOPERM, …). Otherwise a client that can provoke an error would escape its limit. Only
+// [ErrUnauthenticated] and [ErrClosed] come with the policy's answer, because no request can cause them.
+//
+// A key of more than 200 bytes is shortened for the server: to its first 136 bytes, ":sha256:", and the SHA-256 of the
+// whole key in hexadecimal digits. No two keys have the same short form.
 func (l *Limiter) Allow(ctx context.Context, key string, limit Limit) (Result, error) {
-	return l.acquire(ctx, "Allow", key, limit, 1, "")
+	return l.acquire(ctx, "Allow", shortKey(key), limit, 1, "")
 }
 
 // AllowN asks for n tokens at once and takes all of them or none.
 func (l *Limiter) AllowN(ctx context.Context, key string, limit Limit, n int64) (Result, error) {
-	return l.acquire(ctx, "Allow", key, limit, n, "")
+	return l.acquire(ctx, "Allow", shortKey(key), limit, n, "")
 }
 
-// AllowAtMost takes as many tokens as there are, up to n; [Result].Granted tells how many. It is for buckets and
+// AllowAtMost takes the tokens that are left, at most n; [Result].Granted is their number. It is for buckets and
 // windows, not for queues and GCRA.
 func (l *Limiter) AllowAtMost(ctx context.Context, key string, limit Limit, n int64) (Result, error) {
-	return l.acquire(ctx, "AllowAtMost", key, limit, n, "UPTO")
+	return l.acquire(ctx, "AllowAtMost", shortKey(key), limit, n, "UPTO")
 }
 
-// Peek answers as AllowN would, and takes nothing.
+// Peek returns the answer of AllowN, and takes nothing.
 func (l *Limiter) Peek(ctx context.Context, key string, limit Limit, n int64) (Result, error) {
-	return l.acquire(ctx, "Peek", key, limit, n, "PEEK")
+	return l.acquire(ctx, "Peek", shortKey(key), limit, n, "PEEK")
 }
 
-// Force takes n tokens even if they are not there, for work whose cost is known only afterwards. Remaining may then be
-// below zero, and other requests are denied until time has made up for it. It is for buckets and windows.
+// Force takes n tokens even if fewer are left, for work whose cost is known only afterwards. Remaining may then be
+// below zero, and other requests are denied until time has refilled it. It is for buckets and windows.
 func (l *Limiter) Force(ctx context.Context, key string, limit Limit, n int64) (Result, error) {
-	return l.acquire(ctx, "Force", key, limit, n, "FORCE")
+	return l.acquire(ctx, "Force", shortKey(key), limit, n, "FORCE")
 }
 
-// Refund gives back tokens that were taken and not used, at most as many as are taken. It returns what is then
-// remaining; for a key from which nothing is taken that is not known, and known is false. It is never repeated: when err
-// is ErrUnavailable, the tokens may or may not be back.
+// Refund gives back tokens that were taken and not used, up to the full limit. It returns the number then remaining; if
+// the key has no usage, known is false and remaining has no meaning. Refund is never repeated: when err is
+// ErrUnavailable, the tokens may or may not be back.
 func (l *Limiter) Refund(ctx context.Context, key string, n int64) (remaining int64, known bool, err error) {
-	reply, err := l.ask(ctx, []any{"RL.REFUND", key, n})
+	name := shortKey(key)
+	defer l.lessees.upset(name, refunding)()
+	return l.refund(ctx, name, n)
+}
+
+func (l *Limiter) refund(ctx context.Context, key serverKey, n int64) (remaining int64, known bool, err error) {
+	reply, err := l.ask(ctx, []any{"RL.REFUND", string(key), n})
 	if errors.Is(err, redis.Nil) {
 		return 0, false, nil
 	}
@@ -59,14 +68,16 @@ func (l *Limiter) Refund(ctx context.Context, key string, n int64) (remaining in
 	return remaining, true, nil
 }
 
-// Reset makes a key as good as new.
+// Reset deletes a key: it is at its full limit again.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
-	_, err := l.ask(ctx, []any{"DEL", key})
+	name := shortKey(key)
+	defer l.lessees.upset(name, resetting)()
+	_, err := l.ask(ctx, []any{"DEL", string(name)})
 	return err
 }
 
 // acquire asks for n tokens with the limit's command and an option.
-func (l *Limiter) acquire(ctx context.Context, operation, key string, limit Limit, n int64, options ...any) (Result, error) {
+func (l *Limiter) acquire(ctx context.Context, operation string, key serverKey, limit Limit, n int64, options ...any) (Result, error) {
 	begun := time.Now()
 	result, err := l.decide(ctx, key, limit, n, options)
 	if err != nil || result.Cause != nil {
@@ -77,13 +88,13 @@ func (l *Limiter) acquire(ctx context.Context, operation, key string, limit Limi
 		if told == nil {
 			told = result.Cause
 		}
-		l.observe(ctx, Decision{Operation: operation, Key: key, Tokens: n, Allowed: result.Allowed, Source: result.Source, Err: told, Duration: time.Since(begun)})
+		l.observe(ctx, Decision{Operation: operation, Key: string(key), Tokens: n, Allowed: result.Allowed, Source: result.Source, Err: told, Duration: time.Since(begun)})
 	}
 	return result, err
 }
 
-// decide asks Stint. When it is not available, the result has the cause and nothing else.
-func (l *Limiter) decide(ctx context.Context, key string, limit Limit, n int64, options []any) (Result, error) {
+// decide sends the request to Stint. When Stint is not available, the result has only the cause.
+func (l *Limiter) decide(ctx context.Context, key serverKey, limit Limit, n int64, options []any) (Result, error) {
 	if err := limit.check(); err != nil {
 		return Result{}, err
 	}
@@ -105,9 +116,9 @@ func (l *Limiter) decide(ctx context.Context, key string, limit Limit, n int64, 
 }
 
 // command is the whole command, with the options that are not empty.
-func (l Limit) command(key string, n int64, options []any) ([]any, error) {
+func (l Limit) command(key serverKey, n int64, options []any) ([]any, error) {
 	arguments := make([]any, 0, 8)
-	arguments = append(arguments, words[l.algorithm].command, key)
+	arguments = append(arguments, words[l.algorithm].command, string(key))
 	arguments = append(l.appendArguments(arguments), n)
 	for _, option := range options {
 		if option == "" {
@@ -121,8 +132,8 @@ func (l Limit) command(key string, n int64, options []any) ([]any, error) {
 	return arguments, nil
 }
 
-// settle gives the answer in place of Stint's.
-func (l *Limiter) settle(ctx context.Context, key string, limit Limit, n int64, options []any, got Result, err error) Result {
+// settle returns the policy's answer in place of Stint's.
+func (l *Limiter) settle(ctx context.Context, key serverKey, limit Limit, n int64, options []any, got Result, err error) Result {
 	if err != nil {
 		got.Cause = err
 	}
@@ -130,9 +141,11 @@ func (l *Limiter) settle(ctx context.Context, key string, limit Limit, n int64, 
 	r := Result{Limit: limit.Tokens(), Source: Fallback, Cause: got.Cause}
 	switch {
 	case err != nil && ctx.Err() != nil:
+	case !undecided(got.Cause):
+		r.RetryAfter = retryWhenDown
 	case option == "FORCE", l.policy.kind == failOpen:
 		r.Allowed, r.Granted = true, n
-	case l.policy.kind == localShare && limit.check() == nil && n > 0:
+	case l.policy.kind == localShare:
 		r = l.settleLocally(key, limit, n, option)
 		r.Source, r.Cause = Local, got.Cause
 	default:
@@ -141,11 +154,12 @@ func (l *Limiter) settle(ctx context.Context, key string, limit Limit, n int64, 
 	return r
 }
 
-// retryWhenDown is the RetryAfter of FailClosed: when Stint comes back is not known.
+// retryWhenDown is the RetryAfter of FailClosed and of requests that are refused. It is a guess: when Stint will be
+// back, or the mistake fixed, is not known.
 const retryWhenDown = time.Second
 
-func (l *Limiter) settleLocally(key string, limit Limit, n int64, option any) Result {
-	now, limits := time.Now(), []Keyed{{key, limit}}
+func (l *Limiter) settleLocally(key serverKey, limit Limit, n int64, option any) Result {
+	now, limits := time.Now(), []Keyed{{string(key), limit}}
 	states, binding, retry := l.local.take(now, n, limits, option != "PEEK")
 	if binding >= 0 && option == "UPTO" && states[0].Remaining > 0 {
 		n = states[0].Remaining

@@ -16,7 +16,7 @@ import (
 // generous is a timeout for tests that are not about it: on a machine that is busy, 20 ms may pass.
 const generous = 10 * time.Second
 
-// connect makes a limiter on the shared server, of which it makes all limits as good as new.
+// connect makes a limiter on the shared server, and deletes all keys there.
 func connect(t testing.TB, options ...stint.Option) *stint.Limiter {
 	flush(t)
 	options = append([]stint.Option{stint.Timeout(generous)}, options...)
@@ -214,7 +214,7 @@ func TestClientsOfTheApplication(t *testing.T) {
 	}
 }
 
-// TestConcurrentCalls: the replies of shared pipelines reach those who asked.
+// TestConcurrentCalls: the replies of shared pipelines reach the right callers.
 func TestConcurrentCalls(t *testing.T) {
 	l := connect(t)
 	const callers, calls, tokens = 50, 40, 1500

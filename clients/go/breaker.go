@@ -14,13 +14,12 @@ const (
 	maxCoolDown     = 10 * time.Second // failed probes double the time to the next, up to this
 )
 
-// A breaker stops asking a server that does not answer. It opens after several failures in a row. While it is open, a
-// probe asks from time to time in the background, so that no caller has to wait in order to find out; when the probe is
-// answered, the breaker closes.
+// A breaker stops requests to a server that does not answer. It opens after several failures in a row. While it is
+// open, it sends probes in the background, so that no caller waits; when a probe is answered, the breaker closes.
 //
-// Failures that overlap count as one: of the requests that were under way when a failure was counted, no further one is.
-// So five failures are five times the timeout without an answer when the server is stuck, however many requests there
-// were, and five requests one after the other when connections are refused.
+// Failures that overlap count as one: requests in flight when a failure was counted do not count again. So if the
+// server is stuck, five failures take five timeouts, for any number of requests; if connections are refused, five
+// requests one after the other.
 type breaker struct {
 	failures int32
 	coolDown time.Duration
@@ -31,12 +30,12 @@ type breaker struct {
 
 	mu       sync.Mutex
 	inRow    atomic.Int32 // written with mu held
-	lastFail time.Time    // when the last failure was counted
-	closed   bool         // for good
+	lastFail time.Time    // time of the last failure that counted
+	closed   bool         // by Close
 	timer    *time.Timer
 }
 
-// succeeded takes note of a reply, whatever it says.
+// succeeded records a reply, including an error reply.
 func (b *breaker) succeeded() {
 	if b.inRow.Load() == 0 {
 		return
@@ -46,7 +45,7 @@ func (b *breaker) succeeded() {
 	b.mu.Unlock()
 }
 
-// failed takes note that a request begun at the given time was not answered.
+// failed records that a request begun at the given time was not answered.
 func (b *breaker) failed(begun time.Time, cause error) {
 	b.mu.Lock()
 	if b.closed || b.open.Load() || (b.inRow.Load() > 0 && begun.Before(b.lastFail)) {
@@ -58,19 +57,19 @@ func (b *breaker) failed(begun time.Time, cause error) {
 	b.open.Store(opens)
 	b.mu.Unlock()
 	if opens {
-		b.changed(true, cause) // before the first probe, so that it is told before the closing is
+		b.changed(true, cause) // before the first probe, so that hooks see the opening before the closing
 		b.mu.Lock()
 		b.schedule(b.coolDown)
 		b.mu.Unlock()
 	}
 }
 
-// schedule has the server probed after about d. b.mu is held.
+// schedule starts a probe after about d. b.mu is held.
 func (b *breaker) schedule(d time.Duration) {
 	if b.closed {
 		return
 	}
-	jittered := d/2 + rand.N(d) // so that the processes do not all ask at once
+	jittered := d/2 + rand.N(d) // so that processes do not all probe at once
 	b.timer = time.AfterFunc(jittered, func() { b.tryAgain(d) })
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
-// leader is the address of the node that leads, as one of the others tells it; empty if none does.
+// leader is the address of the leader according to one of the nodes; empty if there is none.
 func leader(addresses []string) string {
 	for _, address := range addresses {
 		client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})

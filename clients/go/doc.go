@@ -1,5 +1,5 @@
-// Package stint asks a Stint server whether something may be done now, and decides what happens when the server cannot
-// say.
+// Package stint asks a Stint server whether something may be done now, and applies a policy when the server cannot
+// decide.
 //
 //	limiter := stint.Connect([]string{"127.0.0.1:6379"}, stint.FailOpen())
 //	defer limiter.Close()
@@ -14,20 +14,20 @@
 //
 // # When Stint is slow or gone
 //
-// A call has a deadline of its own, 20 ms unless [Timeout] says otherwise, which holds whatever the connection does.
-// After several failures in a row a circuit breaker opens, and calls are answered at once without asking, until Stint
-// is seen to work again. All calls that Stint does not answer are answered by the limiter's [Policy]: [FailOpen],
-// [FailClosed] or [LocalShare]. That is no error: err is nil, [Result].Source is [Fallback] or [Local], and
-// [Result].Cause tells why. [Hooks] see all of it, and package otelstint makes metrics of them.
+// Every call has a deadline, 20 ms by default (see [Timeout]), which holds in every state of the connection. After
+// several failures in a row a circuit breaker opens: calls are answered at once without a request to the server, until
+// a probe finds that Stint works again. The limiter's [Policy] answers all calls that Stint does not answer:
+// [FailOpen], [FailClosed] or [LocalShare]. That is no error: err is nil, [Result].Source is [Fallback] or [Local], and
+// [Result].Cause is the reason. [Hooks] are called for all of it, and package otelstint makes metrics of them.
 //
 // # Each command is sent once
 //
 // A command whose reply is lost may have been carried out. It is not sent again, because that could take the tokens
-// twice; the policy answers, and what was taken counts as spent. This holds also for a go-redis client that is
-// configured to retry. It leaves a limit on the safe side: never more is let through than the limit says.
+// twice; the policy answers, and tokens that the server took count as spent. This also holds for a go-redis client that
+// is configured to retry. It errs on the safe side: the server never lets through more than the limit.
 //
 // # Concurrency
 //
-// A [Limiter] and everything else here may be used by many goroutines at once. Calls that come while others are on
-// their way are sent together, in one pipeline.
+// A [Limiter] and everything else here may be used by many goroutines at once. Calls made while others are in flight
+// are sent together, in one pipeline.
 package stint

@@ -87,8 +87,8 @@ func outages(t *testing.T) map[string]outage {
 	}
 }
 
-// TestOutages: whatever way the server is gone, and whoever made the connections, calls return, the policy decides, the
-// breaker opens, and all is well when the server is back.
+// TestOutages: in every kind of outage, with the limiter's connections and the application's, calls return, the policy
+// decides, the breaker opens, and the server decides again when it is back.
 func TestOutages(t *testing.T) {
 	for name, outage := range outages(t) {
 		t.Run(name, func(t *testing.T) {
@@ -149,8 +149,8 @@ func allow(t *testing.T, l *stint.Limiter) stint.Result {
 	return r
 }
 
-// TestLostReplyIsNotRepeated: the reply is lost after the server has taken the token. go-redis is told to retry ten
-// times; one token is taken.
+// TestLostReplyIsNotRepeated: the reply is lost after the server has taken the token. go-redis is configured to retry
+// ten times; one token is taken.
 func TestLostReplyIsNotRepeated(t *testing.T) {
 	server := startServer(t)
 	proxy := startProxy(t, server.Address)
@@ -236,7 +236,7 @@ func TestGivenUpBeforeSent(t *testing.T) {
 	}
 }
 
-// TestReplies: how each reply with which a server refuses is told.
+// TestReplies: the error and, with FailOpen, the answer for each class of error replies.
 func TestReplies(t *testing.T) {
 	reply := ""
 	server, err := servertest.NewScripted(func([]string) string { return reply })
@@ -244,9 +244,10 @@ func TestReplies(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
+	mistake := errors.New("about the request") // is returned as err, with a denial
 	for _, c := range []struct {
 		reply string
-		is    error // of Cause; nil: returned as err
+		is    error // the Cause
 	}{
 		{"-UNCERTAIN the leader was lost while this was decided", stint.ErrUncertain},
 		{"-CLUSTERDOWN no leader", stint.ErrUnavailable},
@@ -254,25 +255,39 @@ func TestReplies(t *testing.T) {
 		{"-MISCONF the disk does not take what is decided", stint.ErrUnavailable},
 		{"-NOTKEPT decided, but the disk did not take it", stint.ErrUnavailable},
 		{"-OOM command not allowed when used memory > 'maxmemory'", stint.ErrUnavailable},
+		{"-BUSY more operations wait to be decided than may", stint.ErrUnavailable},
+		{"-LIMITED user u makes more than 10 requests a second; try again in 5 ms", stint.ErrUnavailable},
 		{"-ERR max number of clients reached", stint.ErrUnavailable},
-		{"-NOAUTH Authentication required.", nil},
-		{"-NOPERM this user has no permissions", nil},
-		{"-WRONGTYPE the key belongs to a fixed-window limiter", nil},
-		{"-ERR unknown command 'TB.ACQUIRE', with args beginning with: ", nil},
-		{"+what", nil},
-		{"*1\r\n:1", nil},
+		{"-ERR max number of clients of one address reached (--max-clients-per-address)", stint.ErrUnavailable},
+		{"-NOAUTH Authentication required.", stint.ErrUnauthenticated},
+		{"-WRONGPASS invalid username-password pair or user is disabled.", stint.ErrUnauthenticated},
+		{"-DENIED Stint is running in protected mode", stint.ErrUnauthenticated},
+		{"-ERR too many failed logins from this address, try again in 5 s", stint.ErrUnauthenticated},
+		{"-NOPERM No permissions to access a key", mistake},
+		{"-WRONGTYPE the key belongs to a fixed-window limiter", mistake},
+		{"-ERR key: at most 4096 bytes (--max-key-size), got 5000", mistake},
+		{"-ERR Protocol error: invalid bulk length", mistake},
+		{"-ERR unknown command 'TB.ACQUIRE', with args beginning with: ", mistake},
+		{"-NEWCODE that this client does not know", mistake},
+		{"+what", mistake},
+		{"*1\r\n:1", mistake},
+		{"*5\r\n:1\r\n:1\r\n:1\r\n:1\r\n+x", mistake},
 	} {
 		reply = c.reply
 		l := stint.Connect([]string{server.Address}, stint.FailOpen(), stint.Timeout(generous), stint.Breaker(1, time.Hour))
 		r, err := l.Allow(t.Context(), "k", stint.PerDay(1))
-		if !r.Allowed || r.Source != stint.Fallback || l.Open() {
+		if r.Allowed == (c.is == mistake) || r.Source != stint.Fallback || l.Open() {
 			t.Errorf("%s: %+v, breaker open: %v", c.reply, r, l.Open())
 		}
-		if c.is == nil && (err == nil || errors.Is(err, stint.ErrUnavailable) || r.Cause != err) {
+		unavailable := c.is != mistake && c.is != stint.ErrUnauthenticated
+		if errors.Is(r.Cause, stint.ErrUnavailable) != unavailable || (err == nil) != unavailable || err != nil && r.Cause != err {
 			t.Errorf("%s: err %v, Cause %v", c.reply, err, r.Cause)
 		}
-		if c.is != nil && (err != nil || !errors.Is(r.Cause, c.is) || !errors.Is(r.Cause, stint.ErrUnavailable) || !strings.Contains(r.Cause.Error(), c.reply[1:])) {
-			t.Errorf("%s: err %v, Cause %v", c.reply, err, r.Cause)
+		if c.is != mistake && (!errors.Is(r.Cause, c.is) || !strings.Contains(r.Cause.Error(), c.reply[1:])) {
+			t.Errorf("%s: Cause %v", c.reply, r.Cause)
+		}
+		if m, err := l.All(t.Context(), stint.On("k", stint.PerDay(1))); m.Allowed != r.Allowed || (err == nil) != unavailable {
+			t.Errorf("%s: All: %+v, %v", c.reply, m, err)
 		}
 		l.Close()
 	}

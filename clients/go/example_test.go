@@ -117,7 +117,7 @@ func ExampleLimiter_AllowAtMost() {
 	// Output: 5 <nil>
 }
 
-// What a call to a language model costs is known when it is over: what was reserved too much goes back.
+// The cost of a call to a language model is known when it is over: unused tokens of the reservation go back.
 func ExampleLimiter_Refund() {
 	limiter := exampleLimiter()
 	defer limiter.Close()
@@ -181,7 +181,7 @@ func ExampleLimiter_Check() {
 	rdb := redis.NewClient(&redis.Options{Addr: address})
 	defer rdb.Close()
 	ctx := context.Background()
-	rdb.Do(ctx, "RL.POLICY", "SET", "example", "TB", "example:{}", 2, "2/h") // once, by whoever runs the service
+	rdb.Do(ctx, "RL.POLICY", "SET", "example", "TB", "example:{}", 2, "2/h") // once, by the operator of the service
 	result, err := limiter.Check(ctx, "example", "7")
 	fmt.Println(result.Allowed, result.Limits[0].Remaining, err)
 	// Output: true 1 <nil>

@@ -92,9 +92,16 @@ func (m *model) refund(n int64) any {
 	return m.limit.tokens - (m.fullAt-now*m.limit.count+int64(m.limit.period)-1)/int64(m.limit.period)
 }
 
+func (m *model) delete() int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fullAt, m.windows = 0, nil
+	return 1
+}
+
 func ceilMS(ns int64) int64 { return (ns + 999_999) / 1_000_000 }
 
-// record takes note of what was let through: from memory, now; by the server itself, when it decided.
+// record records grants: those from memory now, those of the server at its decision.
 func (n *network) record(r Result) {
 	n.model.mu.Lock()
 	defer n.model.mu.Unlock()
@@ -105,8 +112,8 @@ func (n *network) record(r Result) {
 	n.spent = append(n.spent, spending{at, r.Granted})
 }
 
-// excess replays what was let through on a bucket of its own and returns the most tokens by which it was overdrawn. That
-// it never is means that over no span s more than capacity + rate × s were let through.
+// excess replays the grants on a separate bucket and returns the most tokens by which it was overdrawn. If it never is,
+// no span s had more grants than capacity + rate × s.
 func (m *model) excess() (most int64) {
 	count, period, full := m.limit.count, int64(m.limit.period), int64(0)
 	for _, s := range m.spent {
@@ -155,6 +162,8 @@ func (n *network) send(_ context.Context, commands []redis.Cmder) {
 		switch arguments := command.Args(); arguments[0] {
 		case "RL.REFUND":
 			reply = n.refund(arguments[2].(int64))
+		case "DEL":
+			reply = n.delete()
 		case "PING":
 			reply = "PONG"
 		default:
@@ -242,7 +251,7 @@ func playLeases(t *testing.T, limit Limit, seed uint64) {
 		all.Go(func() {
 			running.Wait()
 			if process == 0 {
-				way.fail(true) // what it holds is lost
+				way.fail(true) // its tokens are lost
 			}
 			m.mu.Lock()
 			held += int(leases.Held("k"))
@@ -252,7 +261,7 @@ func playLeases(t *testing.T, limit Limit, seed uint64) {
 		})
 	}
 	all.Wait()
-	time.Sleep(time.Minute) // what is left in the background ends
+	time.Sleep(time.Minute) // background work ends
 	synctest.Wait()
 	slices.SortStableFunc(m.spent, func(a, b spending) int { return cmp.Compare(a.at, b.at) })
 	if limit.algorithm == fixedWindow {
@@ -284,42 +293,59 @@ func checkWindows(t *testing.T, m *model) {
 	}
 }
 
-// TestChunkShrinks: what may be spent of a chunk as its bucket fills up.
+// TestChunkShrinks: what may be spent of a chunk as its bucket fills up, and until it expires.
 func TestChunkShrinks(t *testing.T) {
-	second := int64(time.Second)
+	ms := int64(time.Millisecond)
 	granted := func(limit Limit, n int64, reset time.Duration) *chunk {
 		return newChunk(limit, 0, Result{Granted: n, ResetAfter: (reset+time.Millisecond)/(clockTolerance-1)*clockTolerance + 2*clockTolerance})
 	}
 	for _, c := range []struct {
 		name  string
 		chunk *chunk
-		want  map[int64]int64 // at second: usable
+		want  map[int64]int64 // at millisecond: usable
 	}{
-		{"of a full bucket", granted(PerSecond(1).Burst(100), 10, 10*time.Second), map[int64]int64{0: 10, 1: 9, 9: 1, 10: 0, 99: 0}},
-		{"of one that lacks 20", granted(PerSecond(1).Burst(100), 10, 30*time.Second), map[int64]int64{0: 10, 20: 10, 21: 9, 30: 0}},
-		{"of a window", granted(Window(100, Starting(time.Minute)), 10, 30*time.Second), map[int64]int64{0: 10, 30: 10, 31: 0}},
-		{"at the greatest rate", granted(Per(1e12, time.Millisecond).Burst(1e12), 1e12, time.Millisecond), map[int64]int64{0: 1e12, 1: 0}},
-		{"at the least rate", granted(Per(1, 10*365*24*time.Hour).Burst(10), 5, 50*365*24*time.Hour), map[int64]int64{0: 5, 1: 4}},
+		{"of a full bucket", granted(PerSecond(1000).Burst(100), 10, 10*time.Millisecond), map[int64]int64{0: 10, 1: 9, 9: 1, 10: 0, 99: 0}},
+		{"of one that lacks 20", granted(PerSecond(1000).Burst(100), 10, 30*time.Millisecond), map[int64]int64{0: 10, 20: 10, 21: 9, 30: 0}},
+		{"of one that lacks much", granted(PerSecond(1000).Burst(10_000), 10, 5*time.Second), map[int64]int64{0: 10, 1000: 10, 1001: 0}},
+		{"of a window", granted(Window(100, Starting(time.Minute)), 10, 300*time.Millisecond), map[int64]int64{0: 10, 300: 10, 301: 0}},
+		{"of a long window", granted(Window(100, Starting(time.Minute)), 10, 30*time.Second), map[int64]int64{0: 10, 1000: 10, 1001: 0}},
+		{"at the greatest rate", granted(Per(1e12, time.Millisecond).Burst(1e12), 1e12, time.Millisecond), map[int64]int64{0: 1e12, 2: 0}},
+		{"at the least rate", granted(Per(1, 10*365*24*time.Hour).Burst(10), 5, 50*365*24*time.Hour), map[int64]int64{0: 5, 1: 4, 1000: 4, 1001: 0}},
 	} {
 		for at, want := range c.want {
-			if got := c.chunk.usable(at * second); got != want {
-				t.Errorf("%s: %d usable after %d s, want %d", c.name, got, at, want)
+			if got := c.chunk.usable(at * ms); got != want {
+				t.Errorf("%s: %d usable after %d ms, want %d", c.name, got, at, want)
 			}
 		}
 	}
-	c := granted(PerSecond(1).Burst(100), 10, 10*time.Second)
-	if left, ok := c.spend(4*second, 6); !ok || left != 0 {
-		t.Errorf("6 of the 6 that are usable after 4 s: %v, %v", left, ok)
+	c := granted(PerSecond(1000).Burst(100), 10, 10*time.Millisecond)
+	if left, ok := c.spend(4*ms, 6); !ok || left != 0 {
+		t.Errorf("6 of the 6 that are usable after 4 ms: %v, %v", left, ok)
 	}
-	if _, ok := c.spend(4*second, 1); ok {
+	if _, ok := c.spend(4*ms, 1); ok {
 		t.Error("what has expired was spent")
 	}
-	c = granted(PerSecond(1).Burst(100), 10, 30*time.Second)
-	if refund := c.empty(24 * second); refund != 5 {
-		t.Errorf("%d given back when 6 are usable, of which 1 comes back by itself within a second; want 5", refund)
-	}
-	if _, ok := c.spend(0, 1); ok {
-		t.Error("spent what was given back")
+	for _, c := range []struct {
+		limit Limit
+		reset time.Duration
+		at    int64
+		want  int64
+	}{
+		{PerSecond(1).Burst(100), 30 * time.Second, 1000, 10},
+		{PerSecond(1).Burst(100), 30 * time.Second, 1001, 0},
+		{PerSecond(1).Burst(100), 8 * time.Second, 1000, 5}, // 7 are to come, of which 2 come within two seconds
+		{PerSecond(1).Burst(100), 2 * time.Second, 0, 0},
+		{Window(100, Starting(time.Minute)), 2 * time.Second, 900, 10},
+		{Window(100, Starting(time.Minute)), 2 * time.Second, 1001, 0},
+		{Window(100, Starting(time.Minute)), 900 * time.Millisecond, 0, 0},
+	} {
+		chunk := granted(c.limit, 10, c.reset)
+		if refund := chunk.empty(c.at * ms); refund != c.want {
+			t.Errorf("%v, full again after %v: %d given back after %d ms, want %d", c.limit, c.reset, refund, c.at, c.want)
+		}
+		if _, ok := chunk.spend(0, 1); ok {
+			t.Error("spent what was given back")
+		}
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 	stint "github.com/stintdb/stint/clients/go"
 )
 
-// TestLeasesReturnTheRest: what was not used is there again after Close. Of a window that is exact; of a bucket, each
-// refund leaves out what comes back within a second, here one or two tokens.
+// TestLeasesReturnTheRest: unused tokens are back after Close. For a window that is exact; for a bucket, each refund
+// leaves out the refill of a second, here one or two tokens.
 func TestLeasesReturnTheRest(t *testing.T) {
 	for name, limit := range map[string]stint.Limit{"bucket": stint.PerDay(100_000), "window": stint.Window(100_000, stint.Starting(time.Hour))} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestLeasesNearTheLimit(t *testing.T) {
 	}
 }
 
-// TestLeasesWithoutServer: what is in hand can be spent, and then the policy decides.
+// TestLeasesWithoutServer: tokens in memory can be spent, and then the policy decides.
 func TestLeasesWithoutServer(t *testing.T) {
 	server := startServer(t)
 	l := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(quick))

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// A Limit says how many tokens may be taken, and how they come back. The zero Limit is not valid; make one with
-// [PerSecond] and its siblings, [Per], [Window], [SlidingWindow], [SlidingLog] or [GCRA]. Limits are values: they can be
-// compared, copied and kept in variables.
+// A Limit is the number of tokens that may be taken, and the rate or window in which they come back. The zero Limit is
+// not valid; make one with [PerSecond] and its siblings, [Per], [Window], [SlidingWindow], [SlidingLog] or [GCRA].
+// Limits are values: they can be compared, copied and kept in variables.
 //
-// Numbers of tokens are from 1 to 1,000,000,000,000, durations whole milliseconds from 1 ms to 10 years. A limit outside
-// of that is answered with an error by the call that uses it.
+// Numbers of tokens are from 1 to 1,000,000,000,000, durations whole milliseconds from 1 ms to 10 years. A call with a
+// limit outside these ranges returns an error.
 type Limit struct {
 	algorithm algorithm
 	tokens    int64         // capacity of a bucket, limit of a window, max_burst + 1
@@ -42,22 +42,22 @@ var words = [...]struct{ command, spec string }{
 	slidingLog:    {"SL.ACQUIRE", "SL"},
 }
 
-// PerSecond is a token bucket that is refilled with n tokens a second and holds n, unless Burst says otherwise.
+// PerSecond is a token bucket that is refilled with n tokens a second. It holds n tokens, or those of Burst.
 func PerSecond(n int64) Limit { return Per(n, time.Second) }
 
-// PerMinute is a token bucket that is refilled with n tokens a minute and holds n, unless Burst says otherwise.
+// PerMinute is a token bucket that is refilled with n tokens a minute. It holds n tokens, or those of Burst.
 func PerMinute(n int64) Limit { return Per(n, time.Minute) }
 
-// PerHour is a token bucket that is refilled with n tokens an hour and holds n, unless Burst says otherwise.
+// PerHour is a token bucket that is refilled with n tokens an hour. It holds n tokens, or those of Burst.
 func PerHour(n int64) Limit { return Per(n, time.Hour) }
 
-// PerDay is a token bucket that is refilled with n tokens in 24 hours and holds n, unless Burst says otherwise. For n in
-// each day of the calendar, take Window(n, Day).
+// PerDay is a token bucket that is refilled with n tokens in 24 hours. It holds n tokens, or those of Burst. For n in
+// each calendar day, use Window(n, Day).
 func PerDay(n int64) Limit { return Per(n, 24*time.Hour) }
 
-// Per is a token bucket (TB.ACQUIRE) that is refilled with n tokens in every period, evenly, and holds n, unless Burst
-// says otherwise. Over any span of time it grants at most its capacity and what comes in during the span; so
-// PerSecond(10) may grant nearly 20 within a second after a pause.
+// Per is a token bucket (TB.ACQUIRE) that is refilled evenly with n tokens in every period. It holds n tokens, or those
+// of Burst. Over any span of time it grants at most its capacity and the refill of that span, so PerSecond(10) may
+// grant nearly 20 within a second after a pause.
 func Per(n int64, period time.Duration) Limit {
 	return Limit{algorithm: tokenBucket, tokens: n, count: n, period: period}
 }
@@ -71,9 +71,9 @@ func (l Limit) Burst(capacity int64) Limit {
 	return l
 }
 
-// Queue turns a token bucket's rate into a queue (LB.QUEUE, nginx's limit_req): tokens go out one by one, evenly spaced,
-// and at most waiting may be waiting for theirs. Use it with [Limiter.Wait]; with Allow, [Result].Wait tells how long to
-// hold back. Other limits are returned as they are.
+// Queue turns a token bucket's rate into a queue (LB.QUEUE, nginx's limit_req): tokens go out one by one, evenly
+// spaced, and the queue holds at most waiting requests. Use it with [Limiter.Wait]; with Allow, wait for [Result].Wait
+// before acting. Other limits are returned as they are.
 func (l Limit) Queue(waiting int64) Limit {
 	if l.algorithm == tokenBucket {
 		l.algorithm, l.tokens = leakyQueue, waiting
@@ -82,13 +82,13 @@ func (l Limit) Queue(waiting int64) Limit {
 }
 
 // GCRA is the limit of CL.THROTTLE, for keys that are shared with programs written for redis-cell: maxBurst+1 tokens,
-// and count more in every period, of whole seconds. Its times are rounded up to seconds. It decides as
-// Per(count, period).Burst(maxBurst+1), but a key belongs to one of the two.
+// and count more in every period, of whole seconds. Its times are rounded up to seconds. It makes the same decisions as
+// Per(count, period).Burst(maxBurst+1), but one key cannot be used with both.
 func GCRA(maxBurst, count int64, period time.Duration) Limit {
 	return Limit{algorithm: gcra, tokens: maxBurst + 1, count: count, period: period}
 }
 
-// A Period is the length and the beginning of a fixed window: one of the calendar's below, or made by [Starting] or
+// A Period is the length and the start of a fixed window: a calendar period below, or one made by [Starting] or
 // [Aligned].
 type Period string
 
@@ -111,7 +111,7 @@ var calendar = map[Period]time.Duration{
 	Minute: time.Minute, Hour: time.Hour, Day: 24 * time.Hour, Week: 7 * 24 * time.Hour, Month: 30 * 24 * time.Hour,
 }
 
-// length is the window's length, a month having 30 days; 0 if the period is not well formed.
+// length is the window's length, 30 days for a month, or 0 if the period is malformed.
 func (p Period) length() time.Duration {
 	if d, ok := calendar[p]; ok {
 		return d
@@ -126,8 +126,8 @@ func (p Period) length() time.Duration {
 	return d
 }
 
-// Window is a fixed window (FW.ACQUIRE): n tokens in each period, all of them back when the next begins. Around the
-// border of two windows up to 2n can be taken in a moment.
+// Window is a fixed window (FW.ACQUIRE): n tokens in each period. All are available again when the next period begins,
+// so up to 2n can be taken in quick succession around the border of two windows.
 func Window(n int64, period Period) Limit {
 	return Limit{algorithm: fixedWindow, tokens: n, count: n, period: period.length(), window: period}
 }
@@ -137,14 +137,14 @@ func SlidingWindow(n int64, d time.Duration) Limit {
 	return Limit{algorithm: slidingWindow, tokens: n, count: n, period: d}
 }
 
-// SlidingLog is an exact sliding window (SL.ACQUIRE): at most n tokens in any span of length d. The server keeps a time
-// for each, so n has a bound there, 100,000 unless it is set otherwise.
+// SlidingLog is an exact sliding window (SL.ACQUIRE): at most n tokens in any span of length d. The server stores a
+// time for each, and bounds n by a setting, 100,000 by default.
 func SlidingLog(n int64, d time.Duration) Limit {
 	return Limit{algorithm: slidingLog, tokens: n, count: n, period: d}
 }
 
-// Tokens is the most that can be taken at once: a bucket's capacity, a window's limit, and one more than may wait in a
-// queue.
+// Tokens is the largest number that can be taken at once: a bucket's capacity, a window's limit, or the length of a
+// queue plus one.
 func (l Limit) Tokens() int64 {
 	if l.algorithm == leakyQueue {
 		return l.tokens + 1
@@ -152,12 +152,11 @@ func (l Limit) Tokens() int64 {
 	return l.tokens
 }
 
-// Period is the time in which the rate counts: Per's period, or a window's length, a month of the calendar having 30
-// days.
+// Period is the period of the rate: Per's period, or a window's length, with 30 days for a calendar month.
 func (l Limit) Period() time.Duration { return l.period }
 
-// FillTime is how long it takes until all tokens are back: a window's length, and for a bucket the time in which an empty
-// one fills up. It is rounded up to nanoseconds, and at most 146 years.
+// FillTime is the time until all tokens are back: a window's length, or the time in which an empty bucket fills up. It
+// is rounded up to nanoseconds, and at most 146 years.
 func (l Limit) FillTime() time.Duration {
 	if l.count < 1 || l.period < 1 || l.tokens < 1 {
 		return 0
@@ -168,7 +167,30 @@ func (l Limit) FillTime() time.Duration {
 	return time.Duration(ceilMulDiv(l.Tokens(), int64(l.period), l.count))
 }
 
-// String is the limit as the server's commands spell it, such as "TB 20 10/1000ms".
+// MoreAfter is the time from an answer under this limit until another token comes back: the next token of a bucket, the
+// next place in a queue, the next window; 0 when all tokens are there. It is not known, and ok is false, for sliding
+// windows and logs unless they denied the request, and when the limiter's policy answered.
+func (l Limit) MoreAfter(r Result) (after time.Duration, ok bool) {
+	denied := !r.Allowed && r.RetryAfter != Never
+	switch {
+	case r.Source == Fallback || r.Source == Local && !denied:
+		return 0, false
+	case r.Source == Local:
+		return r.RetryAfter, true
+	case l.algorithm == fixedWindow:
+		return r.ResetAfter, true
+	case l.algorithm == slidingWindow, l.algorithm == slidingLog, l.count < 1:
+		return max(0, r.RetryAfter), denied
+	}
+	missing := max(0, r.Limit-r.Remaining-1) // tokens that come back after the next
+	after = r.ResetAfter - time.Duration(ceilMulDiv(missing, int64(l.period), l.count))
+	if after = max(0, after); denied {
+		after = min(after, r.RetryAfter)
+	}
+	return after, true
+}
+
+// String is the limit in the syntax of the server's commands, such as "TB 20 10/1000ms".
 func (l Limit) String() string {
 	if l.algorithm == none {
 		return "no limit"
@@ -182,7 +204,7 @@ func (l Limit) String() string {
 	return fmt.Sprintf("%s %d %s", words[l.algorithm].spec, l.tokens, l.second())
 }
 
-// check finds what cannot be sent as it is meant. Ranges are the server's to check.
+// check refuses limits that the protocol cannot express. The server checks ranges.
 func (l Limit) check() error {
 	unit := time.Millisecond
 	switch l.algorithm {
@@ -197,7 +219,7 @@ func (l Limit) check() error {
 	return nil
 }
 
-// appendArguments adds what follows the key in the limit's command, and in a spec of RL.ALL.
+// appendArguments adds the arguments after the key in the limit's command, and in a spec of RL.ALL.
 func (l Limit) appendArguments(to []any) []any {
 	if l.algorithm == gcra {
 		return append(to, l.tokens-1, l.count, int64(l.period/time.Second))

@@ -7,7 +7,7 @@ import (
 	stint "github.com/stintdb/stint/clients/go"
 )
 
-// TestLimits: what a limit tells about itself.
+// TestLimits: the properties of limits.
 func TestLimits(t *testing.T) {
 	day := 24 * time.Hour
 	for _, c := range []struct {
@@ -52,5 +52,42 @@ func TestOptionsPanic(t *testing.T) {
 			}()
 			f()
 		}()
+	}
+}
+
+// TestMoreAfter: how long until there is more than an answer told.
+func TestMoreAfter(t *testing.T) {
+	const ms = time.Millisecond
+	unknown := time.Duration(-1)
+	bucket := stint.PerSecond(2).Burst(10)
+	for _, c := range []struct {
+		limit stint.Limit
+		r     stint.Result
+		want  time.Duration
+	}{
+		{bucket, stint.Result{Allowed: true, Limit: 10, Remaining: 10}, 0},
+		{bucket, stint.Result{Allowed: true, Limit: 10, Remaining: 9, ResetAfter: 500 * ms}, 500 * ms},
+		{bucket, stint.Result{Allowed: true, Limit: 10, Remaining: 0, ResetAfter: 5000 * ms}, 500 * ms},
+		{bucket, stint.Result{Allowed: true, Limit: 10, Remaining: 0, ResetAfter: 4700 * ms}, 200 * ms},
+		{bucket, stint.Result{Limit: 10, Remaining: 0, ResetAfter: 4700 * ms, RetryAfter: 200 * ms}, 200 * ms},
+		{bucket, stint.Result{Limit: 10, Remaining: 3, ResetAfter: 3300 * ms, RetryAfter: 2800 * ms}, 300 * ms},
+		{bucket, stint.Result{Limit: 10, Remaining: 3, ResetAfter: 3300 * ms, RetryAfter: stint.Never}, 300 * ms},
+		{bucket, stint.Result{Limit: 10, Remaining: -4, ResetAfter: 7000 * ms, RetryAfter: 2500 * ms}, 500 * ms},
+		{bucket, stint.Result{Limit: 10, Source: stint.Fallback, RetryAfter: time.Second}, unknown},
+		{bucket, stint.Result{Limit: 5, Source: stint.Local, RetryAfter: time.Second}, time.Second},
+		{bucket, stint.Result{Allowed: true, Limit: 5, Source: stint.Local, ResetAfter: time.Second}, unknown},
+		{stint.PerSecond(2).Queue(9), stint.Result{Allowed: true, Limit: 10, Remaining: 0, ResetAfter: 5000 * ms}, 500 * ms},
+		{stint.GCRA(9, 2, time.Second), stint.Result{Allowed: true, Limit: 10, Remaining: 0, ResetAfter: 5000 * ms}, 500 * ms},
+		{stint.Window(5, stint.Hour), stint.Result{Allowed: true, Limit: 5, Remaining: 3, ResetAfter: 7000 * ms}, 7000 * ms},
+		{stint.SlidingLog(5, time.Hour), stint.Result{Allowed: true, Limit: 5, Remaining: 3, ResetAfter: time.Hour}, unknown},
+		{stint.SlidingWindow(5, time.Hour), stint.Result{Limit: 5, ResetAfter: time.Hour, RetryAfter: time.Minute}, time.Minute},
+	} {
+		got, ok := c.limit.MoreAfter(c.r)
+		if !ok {
+			got = unknown
+		}
+		if got != c.want {
+			t.Errorf("%v, %+v: %v, want %v", c.limit, c.r, got, c.want)
+		}
 	}
 }

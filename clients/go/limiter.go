@@ -9,25 +9,26 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// DefaultTimeout is how long a call waits for Stint, unless [Timeout] says otherwise.
+// DefaultTimeout is the longest time that a call waits for Stint without the option [Timeout].
 const DefaultTimeout = 20 * time.Millisecond
 
-// A Limiter asks a Stint server. Make one with [Connect] or [New] and keep it for as long as the program runs; all
+// A Limiter sends requests to a Stint server. Make one with [Connect] or [New] and keep it while the program runs; all
 // goroutines can share it.
 type Limiter struct {
 	*connection
 	settings
 }
 
-// connection is what limiters made from one another with With share.
+// connection is shared by limiters made from one another with With.
 type connection struct {
 	pipe    *pipe
 	breaker *breaker
+	lessees lessees
 	close   func() error
 	once    sync.Once
 }
 
-// settings are a limiter's own.
+// settings belong to one limiter; With copies them.
 type settings struct {
 	timeout time.Duration
 	policy  Policy
@@ -43,11 +44,11 @@ type settings struct {
 // An Option changes how a limiter behaves.
 type Option func(*settings)
 
-// Timeout is how long a call waits for Stint's answer before the policy gives one, in place of 20 ms. It holds whatever
-// go-redis is doing, connecting included. It panics unless d is above 0.
+// Timeout is the longest time that a call waits for Stint before the policy answers, in place of 20 ms. It includes the
+// time that go-redis takes to connect. It panics unless d is above 0.
 //
-// The timeouts of a client given to [New] are about its connections and may be longer: a connection that is waited for
-// is given up then, though nobody has waited that long.
+// The timeouts of a client given to [New] concern its connections and may be longer: an attempt to connect may go on
+// after its callers have left.
 func Timeout(d time.Duration) Option {
 	if d <= 0 {
 		panic("stint.Timeout: must be above 0, got " + d.String())
@@ -55,7 +56,7 @@ func Timeout(d time.Duration) Option {
 	return func(s *settings) { s.timeout = d }
 }
 
-// WhenDown is the policy for as long as Stint does not answer. [Connect] and [New] take it as an argument; this is for
+// WhenDown is the policy while Stint does not answer. [Connect] and [New] take it as an argument; this is for
 // [Limiter.With].
 func WhenDown(p Policy) Option {
 	return func(s *settings) {
@@ -66,8 +67,8 @@ func WhenDown(p Policy) Option {
 	}
 }
 
-// AssumePolicy tells what limits the named policy has for [LocalShare], which cannot ask while it is needed. Each id
-// given to [Limiter.Check] is held to them on its own.
+// AssumePolicy gives [LocalShare] the limits of the named policy, which it cannot request from a server that is down.
+// Each id given to [Limiter.Check] is held to them separately.
 func AssumePolicy(name string, limits ...Limit) Option {
 	return func(s *settings) {
 		assumed := map[string][]Limit{name: slices.Clone(limits)}
@@ -80,15 +81,15 @@ func AssumePolicy(name string, limits ...Limit) Option {
 	}
 }
 
-// WithHooks has functions called for every decision and when the circuit breaker opens and closes. Given again, both are
-// called. Breaker hooks belong to the connection: those given to [Limiter.With] are not called.
+// WithHooks calls functions for every decision and when the circuit breaker opens and closes. If it is given twice,
+// both are called. Breaker hooks belong to the connection: those given to [Limiter.With] are not called.
 func WithHooks(h Hooks) Option {
 	return func(s *settings) { s.hooks = append(slices.Clip(s.hooks), h) }
 }
 
-// Breaker sets after how many failures in a row the circuit breaker opens, 5 if it is not given, and how long it then
-// waits before it probes for the first time, 250 ms; every failed probe doubles that, up to 10 s. Failures that overlap
-// in time count once. It belongs to the connection, so [Limiter.With] ignores it. It panics unless both are above 0.
+// Breaker sets the number of failures in a row that opens the circuit breaker (default 5), and the delay before its
+// first probe (default 250 ms). Every failed probe doubles the delay, up to 10 s. Failures that overlap in time count
+// once. It belongs to the connection, so [Limiter.With] ignores it. It panics unless both are above 0.
 func Breaker(failures int, coolDown time.Duration) Option {
 	if failures <= 0 || coolDown <= 0 {
 		panic("stint.Breaker: both must be above 0")
@@ -96,8 +97,8 @@ func Breaker(failures int, coolDown time.Duration) Option {
 	return func(s *settings) { s.failures, s.coolDown = failures, coolDown }
 }
 
-// ClientOptions changes the go-redis options with which [Connect] makes its connections, for TLS, passwords and the
-// like. It is for Connect only.
+// ClientOptions changes the go-redis options of the connections that [Connect] makes, such as TLS and passwords. It is
+// for Connect only.
 func ClientOptions(configure func(*redis.Options)) Option {
 	return func(s *settings) { s.configure = append(s.configure, configure) }
 }
@@ -111,17 +112,17 @@ func newSettings(whenDown Policy, options []Option) settings {
 	return s
 }
 
-// New makes a limiter that sends through a client of go-redis which the application has: a *redis.Client, a
-// *redis.ClusterClient (for a Stint cluster that redirects), or another. Several limiters may share a client. Closing the
-// limiter leaves the client open.
+// New makes a limiter that sends through the application's go-redis client: a *redis.Client, a *redis.ClusterClient
+// (for a Stint cluster that redirects), or another. Several limiters may share a client. Closing the limiter leaves the
+// client open.
 func New(client redis.UniversalClient, whenDown Policy, options ...Option) *Limiter {
 	return start(universal{client}, newSettings(whenDown, options), func() error { return nil })
 }
 
-// Connect makes a limiter with connections of its own to one of the addresses, host:port or a path beginning with /:
-// the nodes of one cluster, or one server. It stays with the first that answers, goes on to the next when that one fails
-// or says that it cannot serve, and follows redirections to a cluster's leader. It connects when it is first used, so it
-// returns at once and the server need not be there yet.
+// Connect makes a limiter with separate connections to one of the addresses, host:port or a path beginning with /: the
+// nodes of one cluster, or one server. It stays with the first that answers, goes on to the next when that one fails or
+// replies that it cannot serve, and follows redirections to a cluster's leader. It connects on first use, so it returns
+// at once and the server may be started later.
 //
 // It panics without an address.
 func Connect(addresses []string, whenDown Policy, options ...Option) *Limiter {
@@ -133,8 +134,8 @@ func Connect(addresses []string, whenDown Policy, options ...Option) *Limiter {
 	return start(n, s, n.close)
 }
 
-// connect makes a client for one node. Its timeouts are those of a pipeline, not of a call: they end what nobody waits
-// for any longer, and must leave time to connect over a slow network.
+// connect makes a client for one node. Its timeouts are those of a pipeline, not of a call: they end work whose callers
+// have left, and must leave time to connect over a slow network.
 func (s settings) connect(address string) *redis.Client {
 	options := &redis.Options{
 		Addr:          address,
@@ -175,8 +176,8 @@ func start(s sender, set settings, closeSender func() error) *Limiter {
 	return &Limiter{c, set}
 }
 
-// With returns a limiter on the same connections, with a circuit breaker in common, that differs in its timeout, its
-// policy or its hooks: one that fails closed for logins beside one that fails open for the rest. Closing either closes
+// With returns a limiter on the same connections, with the same circuit breaker, that differs in its timeout, its
+// policy or its hooks: for example one that fails closed, for logins, beside one that fails open. Closing either closes
 // both.
 func (l *Limiter) With(options ...Option) *Limiter {
 	s := l.settings
@@ -186,7 +187,7 @@ func (l *Limiter) With(options ...Option) *Limiter {
 	return &Limiter{l.connection, s}
 }
 
-// Close ends the limiter: its connections, if Connect made them, and what runs in the background. Calls after it return
+// Close ends the limiter: its connections, if Connect made them, and its background work. Calls after it return
 // ErrClosed.
 func (l *Limiter) Close() (err error) {
 	l.once.Do(func() {
@@ -197,10 +198,10 @@ func (l *Limiter) Close() (err error) {
 	return err
 }
 
-// Open reports whether the circuit breaker is open: Stint is not being asked at present.
+// Open reports whether the circuit breaker is open: no requests are sent to Stint at present.
 func (l *Limiter) Open() bool { return l.breaker.open.Load() }
 
-// watched tells the breaker how a sender does.
+// watched reports a sender's successes and failures to the breaker.
 type watched struct {
 	sender
 	breaker *breaker
@@ -221,7 +222,7 @@ func (w watched) send(ctx context.Context, commands []redis.Cmder) {
 	}
 }
 
-// ask sends a command, unless the breaker is open. The error is classified; it is ctx's own if ctx was over first.
+// ask sends a command, unless the breaker is open. The error is classified, or ctx's error if ctx was over first.
 func (l *Limiter) ask(ctx context.Context, arguments []any) (reply any, err error) {
 	if l.breaker.open.Load() {
 		if err := ctx.Err(); err != nil {

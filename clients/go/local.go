@@ -8,7 +8,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Bounds of what a process keeps for LocalShare.
+// Bounds of LocalShare in a process.
 const (
 	maxLocalKeys = 100_000
 	sweepEvery   = time.Second
@@ -32,8 +32,7 @@ func newLocal(share float64) *local {
 	return &local{share: share, buckets: map[localKey]*rate.Limiter{}}
 }
 
-// take decides on n tokens of each limit at once, all or nothing. binding is the limit that denies with the longest
-// wait.
+// take decides on n tokens of each limit, all or nothing. binding is the denying limit with the longest wait.
 func (l *local) take(now time.Time, n int64, limits []Keyed, keep bool) (states []LimitState, binding int, retry time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,7 +61,7 @@ func (l *local) take(now time.Time, n int64, limits []Keyed, keep bool) (states 
 	return states, binding, retry
 }
 
-// bucket finds or makes the bucket of a key; there is none when no more fit.
+// bucket returns the bucket of a key and makes it if there is room, or returns nil.
 func (l *local) bucket(now time.Time, k Keyed) *rate.Limiter {
 	key := localKey{k.Key, k.Limit}
 	if b := l.buckets[key]; b != nil {
@@ -77,7 +76,7 @@ func (l *local) bucket(now time.Time, k Keyed) *rate.Limiter {
 	return b
 }
 
-// sweep forgets full buckets, which hold nothing, and reports whether there is room now.
+// sweep deletes full buckets, which equal new ones, and reports whether there is room now.
 func (l *local) sweep(now time.Time) bool {
 	if now.Sub(l.swept) < sweepEvery {
 		return false
@@ -91,7 +90,7 @@ func (l *local) sweep(now time.Time) bool {
 	return len(l.buckets) < maxLocalKeys
 }
 
-// waitFor is how long until n tokens are there: 0 now, Never if they cannot be.
+// waitFor is the time until the bucket has n tokens: 0 if it has them, Never if it cannot hold that many.
 func waitFor(b *rate.Limiter, now time.Time, n int64) time.Duration {
 	if b == nil {
 		return sweepEvery

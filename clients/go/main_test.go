@@ -6,7 +6,7 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
-// address is that of a server which all tests and examples share. Each uses keys of its own.
+// address is that of a server shared by all tests and examples. Each uses separate keys.
 var address string
 
 func TestMain(m *testing.M) { servertest.Main(m, &address) }

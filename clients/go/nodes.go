@@ -14,8 +14,9 @@ import (
 // maxNodes bounds the addresses that redirections may add to those given.
 const maxNodes = 32
 
-// nodes sends to one of several addresses, the same as long as it answers. It goes on to the next when a connection
-// fails, when a reply is overdue, and when a node says that it cannot serve; a MOVED reply leads to the node it names.
+// nodes sends to one of several addresses, always the same while it answers. It goes on to the next when a connection
+// fails, when a reply is overdue, and when a node replies that it cannot serve; it follows a MOVED reply to the node it
+// names.
 type nodes struct {
 	timeout time.Duration // after which a reply is overdue
 	connect func(address string) *redis.Client
@@ -51,7 +52,7 @@ func (n *nodes) send(ctx context.Context, commands []redis.Cmder) {
 			}
 			return
 		case unreachable(commands):
-			n.leave(client) // nothing was sent: the next may do it
+			n.leave(client) // nothing was sent: try the next
 		case cannotServe(commands):
 			n.leave(client)
 			return
@@ -121,12 +122,11 @@ func moved(commands []redis.Cmder) (redirected []redis.Cmder, target string) {
 	return redirected, target
 }
 
-// cannotServe reports that another node may be able to do what this one is not. (One without room for another key is no
-// such case: the keys are those of all nodes.)
+// cannotServe reports that this node could not serve the request and another may.
 func cannotServe(commands []redis.Cmder) bool {
 	for _, command := range commands {
-		told, silent := classify(command.Err())
-		if silent || errors.Is(told, ErrUnavailable) && !strings.HasPrefix(replyError(command), "OOM ") {
+		_, silent := classify(command.Err())
+		if class := classOf(replyError(command)); silent || class == busyNode || class == outcomeUnknown {
 			return true
 		}
 	}

@@ -11,11 +11,11 @@ import (
 
 // Bounds of a pipe.
 const (
-	maxPipelines = 4                // pipelines on their way at a time
+	maxPipelines = 4                // pipelines in flight at a time
 	maxBatch     = 1000             // commands in one pipeline
 	maxQueued    = 20_000           // commands waiting to be sent; beyond it they are refused
-	patience     = time.Second      // how long a pipeline may take after all its callers have left
-	workerLinger = 10 * time.Second // how long a worker without work stays
+	patience     = time.Second      // the most time for a pipeline, also after its callers have left
+	workerLinger = 10 * time.Second // an idle worker ends after it
 )
 
 // A sender sends commands in one go and sets their replies or errors. It may block for longer than any caller waits.
@@ -23,12 +23,13 @@ type sender interface {
 	send(ctx context.Context, commands []redis.Cmder)
 }
 
-// A pipe lets concurrent callers share pipelines. A command is sent at once if fewer than maxPipelines are on their way;
-// otherwise it leaves with all others that have come meanwhile, when one is back. Nothing waits for company.
+// A pipe lets concurrent callers share pipelines. A command is sent at once if fewer than maxPipelines are in flight;
+// otherwise it is sent when one of them ends, together with all others that have come by then. Commands are never
+// delayed to fill a pipeline.
 //
-// Callers wait on their own clock and never inside go-redis: dialling, waiting for a connection of the pool and reading
-// happen in the pipe's workers, which may be stuck for as long as the client's settings allow, while callers leave at
-// their deadline. A command whose caller has left before it was sent is never sent.
+// Callers never wait inside go-redis: the pipe's workers dial, wait for a connection of the pool and read. Workers may
+// be stuck until the client's timeouts, but callers return at their deadline. A command whose caller left before it was
+// sent is never sent.
 type pipe struct {
 	sender sender
 
@@ -41,7 +42,7 @@ type pipe struct {
 	done    chan struct{}
 }
 
-// A call is a command of one caller on its way.
+// A call is a command of one caller, queued or in flight.
 type call struct {
 	command once
 	state   atomic.Int32
@@ -58,8 +59,8 @@ func newPipe(s sender) *pipe {
 	return &pipe{sender: s, wake: make(chan struct{}, maxPipelines), done: make(chan struct{})}
 }
 
-// do sends a command and waits for its reply, at most for the timeout and until ctx is over. The error is the reply's or
-// the connection's as go-redis tells it, ctx's own, or one of this package.
+// do sends a command and waits for its reply, at most for the timeout and until ctx is over. The error is the reply's
+// or the connection's as go-redis returns it, ctx's error, or one of this package.
 func (p *pipe) do(ctx context.Context, timeout time.Duration, command *redis.Cmd) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -110,7 +111,7 @@ func (p *pipe) enqueue(c *call) error {
 	return nil
 }
 
-// work sends batches until there has been nothing to send for a while.
+// work sends batches until it has been idle for workerLinger.
 func (p *pipe) work() {
 	linger := time.NewTimer(workerLinger)
 	defer linger.Stop()
@@ -137,7 +138,7 @@ func (p *pipe) work() {
 	}
 }
 
-// take removes the next commands to send from the queue, without those whose callers have left.
+// take removes the next commands to send from the queue, and drops those whose callers have left.
 func (p *pipe) take() []*call {
 	p.mu.Lock()
 	n := min(len(p.queue), maxBatch)
@@ -189,7 +190,7 @@ func (p *pipe) await(linger *time.Timer) bool {
 	return false
 }
 
-// close refuses what comes from now on. What is on its way is completed.
+// close refuses new commands. Those queued or in flight are completed.
 func (p *pipe) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

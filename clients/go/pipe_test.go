@@ -15,7 +15,7 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
-// stuck is a sender that blocks until it is let go, and counts what it was given.
+// stuck is a sender that blocks until it is released, and counts its commands.
 type stuck struct {
 	release chan struct{}
 	batches atomic.Int64
@@ -28,7 +28,7 @@ func (s *stuck) send(_ context.Context, commands []redis.Cmder) {
 	<-s.release
 }
 
-// TestPipeSharesPipelines: what comes while all pipelines are on their way leaves together.
+// TestPipeSharesPipelines: commands that come while all pipelines are in flight are sent together.
 func TestPipeSharesPipelines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stuck{release: make(chan struct{})}
@@ -246,7 +246,7 @@ func TestPipelineIsNotRepeated(t *testing.T) {
 	}
 }
 
-// TestLocalShare: what a process lets through in place of the server.
+// TestLocalShare: the decisions of a process in place of the server.
 func TestLocalShare(t *testing.T) {
 	l := newLocal(0.25)
 	at := time.Unix(1000, 0)

@@ -16,21 +16,21 @@ const (
 	localShare
 )
 
-// FailOpen allows everything while Stint does not answer. For limits that are about fairness, where turning customers
-// away is worse than a few requests too many.
+// FailOpen allows everything while Stint does not answer. Use it for limits that serve fairness, where rejecting
+// customers is worse than a few requests too many.
 func FailOpen() Policy { return Policy{kind: failOpen} }
 
-// FailClosed denies everything while Stint does not answer. For limits that protect something which must not be
-// overrun, such as someone else's quota.
+// FailClosed denies everything while Stint does not answer. Use it for limits that must never be exceeded, such as
+// another company's quota.
 func FailClosed() Policy { return Policy{kind: failClosed} }
 
-// LocalShare holds this process to a share of each limit while Stint does not answer, above 0 and at most 1: with eight
-// processes, LocalShare(1.0/8) keeps to about the limit in all. It panics if the share is out of range.
+// LocalShare gives this process a share of each limit, above 0 and at most 1, while Stint does not answer: eight
+// processes with LocalShare(1.0/8) together keep about the limit. It panics if the share is out of range.
 //
-// Each key then has a bucket in memory, of the share of the limit's tokens, rounded down but at least 1, refilled at the
-// share of its rate; a window's limit comes back evenly over the window's length. A bucket starts full when Stint fails
-// and the key is first asked about, so what the process let through before is not counted. For each span without Stint,
-// a process so lets through at most max(1, share × tokens) + share × rate × the span's length, per key. At most 100,000
+// Each key then has a bucket in memory, of the share of the limit's tokens, rounded down but at least 1, refilled at
+// the share of its rate; a window's limit comes back evenly over the window's length. A bucket starts full at the first
+// request for its key after Stint failed, so earlier grants are not counted. In each span without Stint, a process
+// therefore lets through at most max(1, share × tokens) + share × rate × the span's length, per key. At most 100,000
 // keys are kept; others are denied until there is room.
 //
 // [Limiter.Check] has no limits to take a share of, and is denied unless [AssumePolicy] names some.

@@ -6,36 +6,37 @@ import (
 	"time"
 )
 
-// Never is the RetryAfter of a request that asks for more tokens than there can be.
+// Never is the RetryAfter of a request for more tokens than the limit can ever grant.
 const Never time.Duration = -1
 
 // A Result is the answer to one request.
 type Result struct {
 	// Allowed reports whether to go ahead.
 	Allowed bool
-	// Granted is the number of tokens taken. It is 0 when the request was denied, and with AllowAtMost it may be fewer
-	// than were asked for.
+	// Granted is the number of tokens taken. It is 0 when the request was denied, and with AllowAtMost it may be less
+	// than requested.
 	Granted int64
-	// Limit is the most that can be granted at once: the capacity, or the limit of a window.
+	// Limit is the largest number that can be granted at once: a bucket's capacity, or a window's limit.
 	Limit int64
-	// Remaining is how many whole tokens are left. After Force it may be below zero.
+	// Remaining is the number of whole tokens left. After Force it may be below zero.
 	Remaining int64
-	// RetryAfter is, after a denial, how long until the same request would be allowed if nobody else takes any; or
-	// Never. It is 0 when the request was allowed.
+	// RetryAfter is, after a denial, the time until the same request would be allowed if no other caller takes tokens;
+	// or Never. It is 0 when the request was allowed.
 	RetryAfter time.Duration
-	// Wait is, after a grant, how long to hold back before going ahead. It is 0 except for places in a queue and for
+	// Wait is, after a grant, the time to wait before going ahead. It is 0 except for places in a queue and for
 	// reservations.
 	Wait time.Duration
-	// ResetAfter is how long until the limiter is as good as new: the bucket full, the window over.
+	// ResetAfter is the time until the key is at its full limit: the bucket full, the window over.
 	ResetAfter time.Duration
-	// Source says who decided.
+	// Source is the origin of the decision.
 	Source Source
-	// Cause is why Stint did not decide, when Source is Fallback or Local; otherwise it is nil. errors.Is(Cause,
-	// ErrUnavailable) holds, and ErrTimeout, ErrCircuitOpen and the others tell more.
+	// Cause is why Stint did not decide, when Source is Fallback or Local; otherwise it is nil. If the call returned an
+	// error, Cause is the same; if not, errors.Is(Cause, ErrUnavailable) holds, and ErrTimeout, ErrCircuitOpen and the
+	// others give details.
 	Cause error
 }
 
-// Source says who made a decision.
+// A Source is the origin of a decision.
 type Source uint8
 
 const (
@@ -43,9 +44,10 @@ const (
 	Server Source = iota
 	// Leased: the tokens came from a lease, which Stint had granted before.
 	Leased
-	// Local: Stint did not answer, and this process's share of the limit decided, as LocalShare says.
+	// Local: Stint did not answer, and this process's share of the limit decided; see LocalShare.
 	Local
-	// Fallback: Stint did not answer, and the limiter's Policy allowed or denied whatever was asked.
+	// Fallback: Stint did not answer, and the limiter's Policy allowed or denied the request; or the request was
+	// invalid, and denied.
 	Fallback
 )
 
@@ -62,7 +64,7 @@ func (s Source) String() string {
 	}
 }
 
-var errReply = errors.New("stint: a reply that is not one of a limiter; is this a Stint server?")
+var errReply = errors.New("stint: the reply has an unknown form; is this a Stint server?")
 
 func integers(reply any, count int) ([]int64, error) {
 	values, ok := reply.([]any)
@@ -115,28 +117,28 @@ type MultiResult struct {
 	Allowed bool
 	// Granted is the number of tokens taken from each limit, 0 when denied.
 	Granted int64
-	// Binding is the position, from 0, of the limit that denied, the one with the longest wait if several did; and of
-	// the one that would have denied, if the policy is in the shadow. Otherwise it is -1.
+	// Binding is the position, from 0, of the limit that denied, the one with the longest wait if several did. For a
+	// policy in shadow mode it is the limit that would have denied. Otherwise it is -1.
 	Binding int
-	// RetryAfter is, after a denial, how long until the same request would be allowed if nobody else takes any; or
-	// Never.
+	// RetryAfter is, after a denial, the time until the same request would be allowed if no other caller takes tokens;
+	// or Never.
 	RetryAfter time.Duration
 	// Limits is the state of each limit, in the order given. When Source is Fallback it is empty.
 	Limits []LimitState
-	// Source says who decided, and Cause why Stint did not.
+	// Source is the origin of the decision, and Cause the reason if Stint did not decide.
 	Source Source
 	Cause  error
 }
 
-// LimitState is what one of several limits has left.
+// LimitState is the state of one of several limits.
 type LimitState struct {
-	Limit      int64         // the most that can be granted at once
+	Limit      int64         // the largest number that can be granted at once
 	Remaining  int64         // whole tokens left
-	ResetAfter time.Duration // until it is as good as new
+	ResetAfter time.Duration // time until the key is at its full limit
 }
 
-// Result is the answer in the shape of a single limit's: that of the limit that denied or, if none did, of the one that
-// has least left in proportion.
+// Result is the answer in the form of a single limit's: that of the limit that denied or, if none did, of the limit
+// with the smallest remaining fraction.
 func (m MultiResult) Result() Result {
 	r := Result{Allowed: m.Allowed, Granted: m.Granted, RetryAfter: m.RetryAfter, Source: m.Source, Cause: m.Cause}
 	if len(m.Limits) == 0 {

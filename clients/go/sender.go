@@ -12,7 +12,7 @@ type universal struct{ client redis.UniversalClient }
 func (u universal) send(ctx context.Context, commands []redis.Cmder) {
 	sendThrough(ctx, u.client, commands)
 	if cluster, ok := u.client.(interface{ ReloadState(context.Context) }); ok && cannotServe(commands) {
-		// A cluster client looks for the new leader when it sends a command again, and it does not send these again.
+		// A cluster client looks for the new leader only when it repeats a command, and these are not repeated.
 		cluster.ReloadState(ctx)
 	}
 }

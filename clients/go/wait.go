@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// longestWait is what Wait lets a reservation wait for when ctx has no deadline.
+// longestWait bounds a reservation of Wait when ctx has no deadline.
 const longestWait = 365 * 24 * time.Hour
 
-// A Reservation is the right to act at a time to come.
+// A Reservation is the right to act at a future time.
 type Reservation struct {
 	Result
 	limiter *Limiter
@@ -17,10 +17,10 @@ type Reservation struct {
 	at      time.Time
 }
 
-// Reserve takes n tokens that will be there within maxWait, in whole milliseconds rounded down: the caller may act after
-// [Reservation.Delay], and those who ask later come after. If they will not be there by then, the reservation is not
-// Allowed and nothing was taken. It is for token buckets; for queues maxWait says only what is too long, and a place that
-// is further back is given back at once. See [Limiter.Allow] about err.
+// Reserve takes n tokens that will be refilled within maxWait, in whole milliseconds rounded down: the caller may act
+// after [Reservation.Delay], and later requests are served after it. If the refill takes longer, the reservation is not
+// Allowed and nothing was taken. Reserve is for token buckets and queues. A queue does not know maxWait: a place with a
+// longer wait is taken and refunded at once. See [Limiter.Allow] about err.
 func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64, maxWait time.Duration) (*Reservation, error) {
 	var options []any
 	switch limit.algorithm {
@@ -35,7 +35,7 @@ func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64,
 		err := fmt.Errorf("%w: only token buckets and queues can be reserved ahead of time, not %v", ErrInvalid, limit)
 		return &Reservation{Result: Result{Source: Fallback, Cause: err}}, err
 	}
-	result, err := l.acquire(ctx, "Reserve", key, limit, n, options...)
+	result, err := l.acquire(ctx, "Reserve", shortKey(key), limit, n, options...)
 	r := &Reservation{Result: result, limiter: l, key: key, at: time.Now().Add(result.Wait)}
 	if limit.algorithm == leakyQueue && r.Wait > maxWait {
 		r.Allowed, r.RetryAfter = false, r.Wait-maxWait
@@ -47,18 +47,17 @@ func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64,
 	return r, err
 }
 
-// NewReservation is a reservation that some other limiter made, for tests and for one's own implementations of
-// interfaces; its time comes Wait from now. Cancel does nothing.
+// NewReservation makes a reservation from a Result, for tests and for other implementations of interfaces; its time
+// comes Wait from now. Its Cancel does nothing.
 func NewReservation(r Result) *Reservation {
 	return &Reservation{Result: r, at: time.Now().Add(r.Wait)}
 }
 
-// Delay is how long to wait before acting, from now.
+// Delay is the time from now until the caller may act.
 func (r *Reservation) Delay() time.Duration { return max(0, time.Until(r.at)) }
 
-// Cancel gives the tokens back, unless the time to act has come. Those who reserved later keep the times they were told,
-// so for a moment as many tokens more than the limit says may be used as were given back; in the long run it is not
-// exceeded.
+// Cancel gives the tokens back, unless the time to act has come. Later reservations keep their times, so for a moment
+// usage may exceed the limit by the number of tokens given back; in the long run it does not.
 func (r *Reservation) Cancel(ctx context.Context) error {
 	if r.limiter == nil || !r.Allowed || r.Source != Server || r.Delay() == 0 {
 		return nil
@@ -72,17 +71,16 @@ func (l *Limiter) Wait(ctx context.Context, key string, limit Limit) error {
 	return l.WaitN(ctx, key, limit, 1)
 }
 
-// WaitN waits for n tokens and takes them; nil means go ahead. With token buckets and queues it is served in the order
-// in which the requests reached Stint, one round trip each; with other limits it asks again when the server says that it
-// would be allowed, and may then find that others were quicker.
+// WaitN waits for n tokens and takes them; nil means go ahead. With token buckets and queues, requests are served in
+// the order in which they reached Stint, with one round trip each. With other limits it asks again after RetryAfter,
+// and other callers may be quicker.
 //
 // When ctx has a deadline that is too near, it returns ErrWouldExceedDeadline at once and takes nothing. When ctx ends
-// while it waits, it returns ctx.Err() and gives the tokens back, with what [Reservation.Cancel] says about it. It
-// returns ErrDenied when waiting does not help: more tokens than there can be, or a queue that is full, which counts as a
-// denial to act on and not to wait for.
+// while it waits, it returns ctx.Err() and gives the tokens back; see [Reservation.Cancel]. It returns ErrDenied when
+// waiting does not help: the limit can never grant n tokens, or the queue is full.
 //
-// While Stint does not answer, the policy decides: FailOpen lets go ahead at once, LocalShare waits for the local share,
-// and FailClosed returns an error that is ErrDenied and tells the cause.
+// While Stint does not answer, the policy decides: with FailOpen WaitN returns nil at once, with LocalShare it waits
+// for the local share, and with FailClosed it returns ErrDenied with the cause.
 func (l *Limiter) WaitN(ctx context.Context, key string, limit Limit, n int64) error {
 	for {
 		maxWait := longestWait
@@ -105,7 +103,7 @@ func (l *Limiter) WaitN(ctx context.Context, key string, limit Limit, n int64) e
 	}
 }
 
-// waitOnce asks once and, when it is granted, holds back for as long as it is told to.
+// waitOnce asks once and, when it is granted, waits until the reserved time.
 func (l *Limiter) waitOnce(ctx context.Context, key string, limit Limit, n int64, maxWait time.Duration) (Result, error) {
 	if limit.algorithm != tokenBucket && limit.algorithm != leakyQueue {
 		return l.AllowN(ctx, key, limit, n)
@@ -115,14 +113,14 @@ func (l *Limiter) waitOnce(ctx context.Context, key string, limit Limit, n int64
 		return r.Result, err
 	}
 	if err := sleep(ctx, r.Delay()); err != nil {
-		// ctx is over, and giving back needs one that is not.
+		// ctx is over, and the refund needs a context that is not.
 		_ = r.Cancel(context.WithoutCancel(ctx))
 		return r.Result, err
 	}
 	return r.Result, nil
 }
 
-// giveUp finds out whether waiting after a denial is in vain.
+// giveUp returns an error if waiting after a denial would not help.
 func (l *Limiter) giveUp(limit Limit, denied Result, n int64, maxWait time.Duration) error {
 	switch {
 	case denied.Source == Fallback && l.policy.kind == failClosed:

@@ -72,7 +72,7 @@ func TestWaitForWindow(t *testing.T) {
 	}
 }
 
-// TestWaitWithoutStint: as the policy says.
+// TestWaitWithoutStint: the policy decides.
 func TestWaitWithoutStint(t *testing.T) {
 	nowhere, err := servertest.FreeAddress()
 	if err != nil {

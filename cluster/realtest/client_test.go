@@ -1,3 +1,5 @@
+//go:build e2e
+
 package realtest
 
 import (
@@ -12,7 +14,7 @@ import (
 	"time"
 )
 
-// reply is what a server answers: a line, a bulk string, an integer, or items.
+// reply is a server's reply: a line, a bulk string, an integer, or items.
 type reply struct {
 	kind    byte // as on the wire; '_' for nothing
 	text    string
@@ -132,7 +134,7 @@ func (c *conn) send(commands ...[]string) error {
 	return err
 }
 
-// ask sends one command on a connection of its own.
+// ask sends one command on a new connection.
 func ask(address string, args ...string) (reply, error) {
 	c, err := dial(address)
 	if err != nil {
@@ -145,7 +147,7 @@ func ask(address string, args ...string) (reply, error) {
 	return readReply(c.in)
 }
 
-// isUncertain and isRefused tell the two errors apart that a cluster may answer with; every other is a defect.
+// isUncertain and isRefused recognise the two errors that a cluster may return; every other is a defect.
 func isUncertain(err error) bool {
 	var e serverError
 	return errors.As(err, &e) && strings.HasPrefix(string(e), "UNCERTAIN ")

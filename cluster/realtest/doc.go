@@ -1,11 +1,11 @@
 // Package realtest holds the tests of a cluster of real processes. Three servers on the loopback interface reach each
 // other through proxies, which can cut, delay and throttle every link in each direction; they are killed, stopped, wiped
-// and restarted while clients on all of them take tokens. What clients saw has to be what one limiter could have answered,
+// and restarted while clients on all of them take tokens. One limiter must have been able to give the clients' replies,
 // one request after the other: porcupine looks for such an order.
 //
-//	go test ./cluster/realtest                                            # some seconds, as with all tests
-//	go test ./cluster/realtest -run TestFaults -for 60s -least 100000 -v  # as CI does
-//	go test ./cluster/realtest -run TestFaults -for 8h -least 10000000 -timeout 26h -v
-//	go test ./cluster/realtest -run TestRejoin -missed 10000000 -v        # how soon a node has caught up
-//	go test ./cluster/realtest -run TestFailover -failovers 50 -v                 # how long nobody answers
+//	go test -tags e2e ./cluster/realtest                                            # some seconds
+//	go test -tags e2e ./cluster/realtest -run TestFaults -for 60s -least 100000 -v  # as CI does
+//	go test -tags e2e ./cluster/realtest -run TestFaults -for 8h -least 10000000 -timeout 26h -v
+//	go test -tags e2e ./cluster/realtest -run TestRejoin -missed 10000000 -v        # how soon a node has caught up
+//	go test -tags e2e ./cluster/realtest -run TestFailover -failovers 50 -v                    # how long nobody answers
 package realtest

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package realtest
 
 import (
@@ -59,7 +61,7 @@ func (p *probe) run(address string, stopped *atomic.Bool) {
 	}
 }
 
-// begin forgets what was.
+// begin resets the counts.
 func (p *probe) begin() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +74,7 @@ func (p *probe) answers() int {
 	return p.since
 }
 
-// How long clients of the other nodes are without answers when the leader goes. The figures are told, not judged: they
+// How long clients of the other nodes are without answers when the leader goes. The figures are reported, not judged: they
 // depend on what else the machine does.
 func TestFailover(t *testing.T) {
 	c := startCluster(t)

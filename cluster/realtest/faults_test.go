@@ -1,3 +1,5 @@
+//go:build e2e
+
 package realtest
 
 import (
@@ -122,7 +124,7 @@ var faults = []fault{
 		w.links(w.some(), true, true, func(l *link) { l.bytesPerSecond.Store(64 << 10) })
 		return w.net.mend
 	}},
-	{"power lost", func(w *world) func() { // nothing tells the others that the node's connections have ended
+	{"power lost", func(w *world) func() { // the others get no notice that the node's connections have ended
 		n := w.some()
 		mend := w.cutLinks(n, true, true)
 		w.kill(n)
@@ -164,13 +166,13 @@ func (w *world) wipe(n *node) {
 	}
 }
 
-// tear cuts off the end of a node's log, or of its votes, as a file system may that was not told the truth about its disk.
+// tear cuts off the end of a node's log, or of its votes, like a file system whose disk lied about a sync.
 func (w *world) tear(n *node) {
 	files, err := filepath.Glob(filepath.Join(n.dir, "log", "log-*.stint"))
 	if err != nil || len(files) == 0 {
 		w.t.Fatalf("no log in %s: %v", n.dir, err)
 	}
-	n.torn = append(files, filepath.Join(n.dir, "raft.db"))[w.r.IntN(len(files)+1)]
+	n.torn = append(files, filepath.Join(n.dir, "votes.stint"))[w.r.IntN(len(files)+1)]
 	info, err := os.Stat(n.torn)
 	if err != nil {
 		w.t.Fatal(err)
@@ -180,7 +182,7 @@ func (w *world) tear(n *node) {
 	}
 }
 
-// startTorn starts a node after tear. It may find that nothing was lost, or has to say what is wrong and to end:
+// startTorn starts a node after tear. It may find that nothing was lost, or must report the damage and end:
 // then it is started without its directory.
 func (w *world) startTorn(n *node) {
 	n.start(w.t)
@@ -243,7 +245,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// awaitWork waits until so many more requests were decided: a fault that strikes nobody's work shows nothing.
+// awaitWork waits until n more requests were decided: a fault without requests in flight shows nothing.
 func (w *world) awaitWork(l *load, more int64) {
 	w.t.Helper()
 	before := l.answered.Load()
@@ -276,7 +278,7 @@ func (w *world) compare(l *load) {
 	}
 }
 
-// state is what a node itself holds of a key.
+// state is a node's own state of a key.
 func (c *processes) state(n *node, key string) string {
 	conn, err := dial(n.client)
 	if err != nil {

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package realtest
 
 import (
@@ -24,7 +26,7 @@ const (
 	deepest        = 6 // commands in a pipeline
 )
 
-// load is clients on all nodes that take tokens until they are stopped, and what they saw.
+// load is a set of clients on all nodes that take tokens until they are stopped, with their histories.
 type load struct {
 	t       testing.TB
 	c       *processes
@@ -45,7 +47,7 @@ type load struct {
 // grant is tokens that were granted sometime between two times, nanoseconds since the load began.
 type grant struct{ called, replied, tokens int64 }
 
-// The key that fills up again while the test runs, for which no model is needed: in any span of time at most so many.
+// The key that fills up again while the test runs, for which no model is needed: any span of time has a maximum.
 const (
 	steadyKey      = "steady"
 	steadyCapacity = 50

@@ -16,7 +16,7 @@ func granted(n, remaining, ms int64) output {
 	return output{granted: n, remaining: remaining, reset: (10-remaining)*day.Milliseconds() - ms}
 }
 
-// The checker finds what is wrong with histories that are, and nothing with those that are right.
+// The checker rejects wrong histories and accepts right ones.
 func TestModel(t *testing.T) {
 	lost := output{unknown: true}
 	tests := []struct {

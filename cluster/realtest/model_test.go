@@ -9,7 +9,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// What is asked of a key.
+// The operations on a key.
 type verb string
 
 const (
@@ -21,8 +21,8 @@ const (
 	reset   verb = "reset"
 )
 
-// day is what one token takes to come back: the tokens taken from a key stay what they are for as long as a test runs,
-// and every answer tells when it was decided, as reset_ms counts down.
+// day is the time in which one token comes back: the usage of a key does not change for as long as a test runs,
+// and every answer shows the time of its decision, because reset_ms counts down.
 const day = 24 * time.Hour
 
 // input is a request, with when the client sent it and had its answer, nanoseconds since the test began.

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package realtest
 
 import (
@@ -29,11 +31,10 @@ type node struct {
 	log     string
 	torn    string // the file that was last cut off
 
-	mu      sync.Mutex
-	cmd     *exec.Cmd
-	ended   chan struct{} // closed when the process has ended
-	pauses  atomic.Int64  // how often it was stopped by SIGSTOP
-	stopped bool
+	mu     sync.Mutex
+	cmd    *exec.Cmd
+	ended  chan struct{} // closed when the process has ended
+	pauses atomic.Int64  // how often it was stopped by SIGSTOP
 }
 
 // processes is a cluster of three nodes, the proxies between them, and where it all lies.
@@ -165,7 +166,7 @@ func (n *node) resume() {
 	n.pauses.Add(1)
 }
 
-// lastLines is the end of what the process logged.
+// lastLines is the end of the process's log.
 func (n *node) lastLines() string {
 	text, _ := os.ReadFile(n.log)
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))

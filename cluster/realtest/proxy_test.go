@@ -1,3 +1,5 @@
+//go:build e2e
+
 package realtest
 
 import (
@@ -13,7 +15,7 @@ import (
 	"time"
 )
 
-// link is one direction between two nodes. What is on its way while it is cut arrives once it is mended, as with TCP.
+// link is one direction between two nodes. Data in transit while it is cut arrives once it is mended, as with TCP.
 type link struct {
 	cut            atomic.Bool
 	delay          atomic.Int64 // nanoseconds
@@ -140,7 +142,7 @@ func (p *proxy) pass(from net.Conn) {
 	answers.Wait()
 }
 
-// readGreeting reads what a node says first: eight bytes and a frame of JSON.
+// readGreeting reads the start of a handshake: eight bytes and a frame of JSON.
 func readGreeting(r io.Reader) (read []byte, from string, err error) {
 	read = make([]byte, 8+4)
 	if _, err := io.ReadFull(r, read); err != nil {

@@ -8,7 +8,7 @@ import (
 
 // Requests of unknown outcome may have been carried out at any time after they were sent, or never. Given to porcupine as
 // operations without an end they would each double the orders to be tried. But those that ask for the same are as good as
-// each other, the one sent first most of all, and answers tell how many tokens were taken before them: so the model keeps
+// each other, the one sent first most of all, and answers show the number of tokens taken before them: so the model keeps
 // how many of each kind it needed so far, and takes more when an answer cannot be explained otherwise.
 
 // kind is what requests of unknown outcome have in common that are as good as each other.
@@ -31,7 +31,7 @@ const maxCombinations = 10_000
 // maxKinds is how many kinds there are at most: three numbers of tokens to acquire, take up to, force and refund, and reset.
 const maxKinds = 13
 
-// splitUnknown separates what is known from what is not.
+// splitUnknown separates requests of known and of unknown outcome.
 func splitUnknown(part []porcupine.Operation) (known []porcupine.Operation, u *unknowns) {
 	u = &unknowns{capacity: part[0].Input.(input).capacity}
 	for _, op := range part {

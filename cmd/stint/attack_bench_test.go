@@ -1,3 +1,5 @@
+//go:build e2e
+
 package main
 
 import (
@@ -16,11 +18,11 @@ import (
 	"time"
 )
 
-// asFloor has this test's own program be a server that does nothing: what it keeps a good client waiting under an attack
-// is the machine's share, and what goroutines and the scheduler of Go make of it.
+// asFloor makes this test's program a server that does nothing: the wait of a good client under an attack on it is the
+// machine's share, and that of Go's scheduler.
 const asFloor = "STINT_TEST_AS_FLOOR"
 
-// beFloor answers PING, and ECHO with what it read. A line that is too long is read and forgotten.
+// beFloor answers PING, and ECHO with its argument. It drops a line that is too long.
 func beFloor() {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -89,10 +91,10 @@ func (a *target) cpu() time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond
 }
 
-// BenchmarkUnderAttack holds what a good client waits for a PING under attacks of full size against what it waits on a
-// server that does nothing and on Redis, in turns. It reports medians of the rounds, the upper one of two: of the 99th
-// percentile without and under attack, of the ratio of the two, and of how many processors the server kept busy. Run it with
-// -benchtime 3x -attack-scale 10, as root with -attack-nice.
+// BenchmarkUnderAttack compares a good client's wait for a PING under attacks of full size with its wait on a server
+// that does nothing and on Redis, in turns. It reports medians of the rounds, the upper one of two: of the 99th
+// percentile without and under attack, of the ratio of the two, and of the number of processors that the server kept
+// busy. Run it with -benchtime 3x -attack-scale 10, as root with -attack-nice.
 func BenchmarkUnderAttack(b *testing.B) {
 	n := 1000 * *attackScale
 	wantFiles(b, uint64(n+1000))

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package main
 
 import (
@@ -17,8 +19,8 @@ const (
 	goodLimit = 5
 )
 
-// good is a client that means well, in a process of its own: it asks for goodKeys keys in turn, far more often than their
-// limit allows.
+// good is a client without bad intentions, in a separate process: it asks for goodKeys keys in turn, far more often
+// than their limit allows.
 type good struct {
 	t    testing.TB
 	cmd  *exec.Cmd
@@ -62,7 +64,7 @@ func (g *good) ask(n int) (l latencies) {
 	return l
 }
 
-// check holds the server to have granted each key its limit, no more and no less.
+// check asserts that the server granted each key exactly its limit.
 func (g *good) check() {
 	g.t.Helper()
 	fmt.Fprintln(g.in, 0)
@@ -76,9 +78,9 @@ type latencies struct{ median, p99 time.Duration }
 func (l latencies) String() string { return fmt.Sprintf("p50 %v p99 %v", l.median, l.p99) }
 
 const (
-	// asGood has this test's own program be the good client of the server at an address, and a line to log in by.
+	// asGood makes this test's program the good client of a server. Its value is an address and a line with the login.
 	asGood = "STINT_TEST_AS_GOOD"
-	// asksPing has it send PING, which other servers answer too.
+	// asksPing makes it send PING, which other servers answer too.
 	asksPing = "STINT_TEST_ASKS_PING"
 )
 

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package main
 
 import (
@@ -27,7 +29,7 @@ func startTarget(t testing.TB, args ...string) *target {
 	return launch(t, asServer, append([]string{"server", "--listen", "127.0.0.1:0", "--admin="}, args...)...)
 }
 
-// launch has this test's own program be something that says when it accepts connections.
+// launch runs this test's program in another role, and waits until it reports that it accepts connections.
 func launch(t testing.TB, as string, args ...string) *target {
 	t.Helper()
 	v := &victim{said: &bytes.Buffer{}}
@@ -87,8 +89,8 @@ func (a *target) info(name string) int64 {
 	return n
 }
 
-// stepBack has this process, which is the attackers, take the processor only when others leave it some: they would be on
-// other machines. It must come after the server and the good client were started, who would inherit it.
+// stepBack lowers the priority of this process, the attackers, because real ones would be on other machines. It must
+// come after the start of the server and the good client, which would inherit it.
 func stepBack(t testing.TB) (forward func()) {
 	if !*attackNice {
 		return func() {}
@@ -109,8 +111,8 @@ func stepBack(t testing.TB) (forward func()) {
 	return func() { renice(0) }
 }
 
-// during runs an attack until the good client has asked often enough, and returns the most memory the server took, and
-// logs what the attack did to the good client's latencies.
+// during runs an attack until the good client has asked often enough. It returns the server's peak memory, and logs the
+// good client's latencies.
 func (a *target) during(g *good, do attack) (most int64) {
 	a.t.Helper()
 	quiet, loud, most := a.compare(g, do)
@@ -119,7 +121,7 @@ func (a *target) during(g *good, do attack) (most int64) {
 	return most
 }
 
-// compare is the good client's latencies without and under an attack, and the most memory the server took.
+// compare returns the good client's latencies without and under an attack, and the server's peak memory.
 func (a *target) compare(g *good, do attack) (quiet, loud latencies, most int64) {
 	a.t.Helper()
 	n := 1500 + 500**attackScale // at full size for some seconds, in which buffers fill up and bounds are reached

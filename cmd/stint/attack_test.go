@@ -1,3 +1,5 @@
+//go:build e2e
+
 package main
 
 import (
@@ -12,18 +14,18 @@ import (
 	"time"
 )
 
-// Attacks on a server in a process of its own, while a client that means well goes on asking. Here they are small and
-// quick, and what is asserted is answers and memory; -attack-scale 10 makes them as large as docs/security.md has them,
-// whose latencies are logged here.
+// Attacks on a server in a separate process, while a good client continues to ask. Here they are small and quick, and
+// the test asserts answers and memory; -attack-scale 10 makes them as large as those in bench/attacks.md, and logs
+// their latencies.
 var (
-	attackScale = flag.Int("attack-scale", 1, "how large attacks are; at 10 as large as in docs/security.md")
+	attackScale = flag.Int("attack-scale", 1, "how large attacks are; at 10 as large as in bench/attacks.md")
 	attackNice  = flag.Bool("attack-nice", false, "have the attackers take the processor only when others leave it some; needs root")
 	floodRate   = flag.Int("flood-rate", 0, "keys a second of the flood; 0 is as many as the machine can")
 )
 
-// A flood of distinct keys, far more than there is room for: memory stays as it is once it is full, and the keys that were
-// there are limited exactly all the while. It is full long before half of the keys were sent, as more than half of them find
-// no room; until then it goes up and down, since a shard that grows is there twice for a moment.
+// A flood of distinct keys, far more than there is room for: once memory is full its size does not change, and existing
+// keys are limited exactly throughout. It is full long before half of the keys were sent, because more than half of
+// them find no room; until then it goes up and down, since a growing shard exists twice for a moment.
 func TestFloodOfKeys(t *testing.T) {
 	keys, memory := 10_000_000*(*attackScale), int64(100<<20)*int64(*attackScale)
 	a := startTarget(t, "--max-memory", strconv.FormatInt(memory, 10), "--prefix-delimiters", ":")
@@ -93,11 +95,10 @@ func TestFloodOfKeys(t *testing.T) {
 	t.Logf("%v without, %v under the flood of %.0f keys a second (p99 %.1f times)", quiet, loud, float64(keys)/took.Seconds(), float64(loud.p99)/float64(quiet.p99))
 }
 
-// flat is what connections may take in all of the attacks below: a bound on memory that is far below what they try to
-// make the server keep.
+// flat is the memory bound of connections in all of the attacks below, far below the memory that they try to take.
 func flat(base, connections int64) int64 { return base + connections*24<<10 + 48<<20 }
 
-// each has a test done by clients that are logged in, and by ones that are not.
+// each runs a test with clients that are logged in, and with others.
 func each(t *testing.T, test func(t *testing.T, login string, args []string)) {
 	t.Run("logged in", func(t *testing.T) { test(t, "", nil) })
 	t.Run("not logged in", func(t *testing.T) { test(t, "AUTH tea", []string{"--requirepass", "tea"}) })
@@ -116,7 +117,7 @@ func TestSlowloris(t *testing.T) {
 	})
 }
 
-// Clients that send commands without end and read nothing of the answers.
+// Clients that send commands without end and never read the answers.
 func TestDeafClients(t *testing.T) {
 	each(t, func(t *testing.T, login string, args []string) {
 		n := 100 * *attackScale

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package main
 
 import (
@@ -11,7 +13,7 @@ import (
 	"time"
 )
 
-// attack is something done to a server until ctx is done. It says when it is under way.
+// attack attacks a server until ctx is done. It reports when it has begun.
 type attack func(a *target, ctx context.Context, underWay func())
 
 // slowloris is connections that never finish a command: each sends a byte of it a second.
@@ -25,7 +27,7 @@ func slowloris(connections int) attack {
 	}
 }
 
-// deafClients send 50 commands of a kilobyte ten times a second and read nothing of the answers.
+// deafClients send 50 commands of a kilobyte ten times a second and never read the answers.
 func deafClients(connections int) attack {
 	commands := bytes.Repeat([]byte("ECHO "+strings.Repeat("x", 1000)+"\r\n"), 50)
 	return func(a *target, ctx context.Context, underWay func()) {
@@ -50,7 +52,7 @@ func hugeLengths(a *target, ctx context.Context, underWay func()) {
 	}
 }
 
-// reconnects are so many connections a second, each for one command, from ten clients.
+// reconnects opens a number of connections a second, each for one command, from ten clients.
 func reconnects(perSecond int) attack {
 	const clients = 10
 	return func(a *target, ctx context.Context, underWay func()) {
@@ -85,7 +87,7 @@ func (a *target) visit() bool {
 	return n > 0
 }
 
-// hold opens connections and has each do something over and over until ctx is done.
+// hold opens connections and calls each for every one repeatedly until ctx is done.
 func (a *target) hold(ctx context.Context, n int, underWay func(), pause time.Duration, each func(conn net.Conn, round int) bool) {
 	var all, dialing sync.WaitGroup
 	var opened atomic.Int64
@@ -96,7 +98,7 @@ func (a *target) hold(ctx context.Context, n int, underWay func(), pause time.Du
 			defer func() { <-few }()
 			conn, err := net.Dial("tcp", a.address)
 			if err != nil {
-				return // refused for their number
+				return // refused: too many connections
 			}
 			opened.Add(1)
 			all.Go(func() {

@@ -10,41 +10,41 @@ import (
 
 const benchUsage = `Usage: stint bench [flags] [COMMAND ARGUMENT...]
 
-Sends a command again and again and measures how long the replies take. Without
-a COMMAND it is TB.ACQUIRE bench:{key} 100 100/s; {key} stands for a number
-below --keys, chosen by lot for each request. What it takes is really taken:
-use keys that nobody else needs.
+Sends a command repeatedly and measures the latency of the replies. Without a
+COMMAND it is TB.ACQUIRE bench:{key} 100 100/s; {key} stands for a random number
+below --keys, a new one for each request. The tokens are really taken: use keys
+that no application uses.
 
   --server ADDRESS    HOST:PORT or unix:/path [default 127.0.0.1:6379]
-  --user NAME         who to log in as, if not default
-  --password TEXT     rather set REDISCLI_AUTH, which other users of the machine
-                      do not see
+  --user NAME         user to log in as [default default]
+  --password TEXT     better set REDISCLI_AUTH, which other users of the machine
+                      cannot see
   --connections N     1 to 10000 [default 50]
   --pipeline N        requests sent together on a connection, 1 to 1000
                       [default 1]
   --keys N            [default 100000]
   --duration DURATION 100ms to 1h [default 10s]
   --rate N            requests a second, over all connections, each due at a
-                      time fixed beforehand; 0 is as many as go [default 0]
+                      fixed time; 0 is as many as possible [default 0]
   --json              print one JSON object
 
-With --rate, latency counts from when a request was due: if the server stalls,
-so do all the requests that would have been sent meanwhile, and they count.
-Without, the next request waits for the reply to the last one, so a stall is
-counted once however many requests it kept away; take such latencies for the
-server's at its busiest, not for what users see.
+With --rate, latency counts from the time at which a request was due: if the
+server stalls, all requests that were due during the stall count as late.
+Without it, each request waits for the reply to the one before, so a stall
+counts once, for any number of requests that it delayed. Such latencies are
+those of the server at full load, not those of its users.
 
 Exit code 1: the server can't be reached, hung up, or answered with an error.
 `
 
-// benchPlan is what a run is to do.
+// benchPlan describes a run.
 type benchPlan struct {
 	Server      string   `json:"server"`
 	Command     []string `json:"command"`
 	Connections int      `json:"connections"`
 	Pipeline    int      `json:"pipeline"`
 	Keys        int64    `json:"keys"`
-	Rate        float64  `json:"rate"` // requests a second; 0 is as many as go
+	Rate        float64  `json:"rate"` // requests a second; 0 is as many as possible
 
 	duration       time.Duration
 	user, password string
@@ -81,7 +81,7 @@ func (p *process) bench(ctx context.Context, args []string) error {
 func (p *process) readBench(args []string) (plan *benchPlan, asJSON bool, err error) {
 	plan = &benchPlan{}
 	set := newFlags("bench")
-	set.SetInterspersed(false) // what follows the command is the command's
+	set.SetInterspersed(false) // flags after the command belong to the command
 	set.StringVar(&plan.Server, "server", "127.0.0.1:6379", "")
 	set.StringVar(&plan.user, "user", "default", "")
 	set.StringVar(&plan.password, "password", p.variable("REDISCLI_AUTH"), "")
@@ -115,7 +115,7 @@ func (plan *benchPlan) check() error {
 	case plan.duration < 100*time.Millisecond || plan.duration > time.Hour:
 		return usagef("--duration: must be 100ms to 1h, got %s", plan.duration)
 	case !(plan.Rate == 0 || plan.Rate >= 1 && plan.Rate <= 1e8):
-		return usagef("--rate: must be 1 to 100000000, or 0 for as many as go, got %v", plan.Rate)
+		return usagef("--rate: must be 1 to 100000000, or 0 for as many as possible, got %v", plan.Rate)
 	}
 	return nil
 }

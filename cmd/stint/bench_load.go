@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	benchTimeout  = 10 * time.Second // for connecting, and for the replies to what was sent together
-	benchMaxReply = 16 << 20         // bytes of replies to what was sent together
-	benchLongest  = 2 * time.Hour    // latency that can be told; longer than the longest run
+	benchTimeout  = 10 * time.Second // for connecting, and for all replies of a pipeline
+	benchMaxReply = 16 << 20         // bytes of all replies of a pipeline
+	benchLongest  = 2 * time.Hour    // the largest latency recorded, more than the longest run
 )
 
 // benchLoad is one connection: it sends, reads the replies and counts.
@@ -31,14 +31,14 @@ type benchLoad struct {
 	tally   benchTally
 }
 
-// benchTally is what was counted, on one connection or on all.
+// benchTally holds the counts of one connection or of all.
 type benchTally struct {
 	Requests   int64  `json:"requests"` // that were answered
 	Granted    int64  `json:"granted"`
 	Denied     int64  `json:"denied"`
 	Errors     int64  `json:"errors"`
 	FirstError string `json:"first_error,omitempty"`
-	NotSent    int64  `json:"not_sent"` // that were due, with a rate, and not sent when time was up
+	NotSent    int64  `json:"not_sent"` // that were due, with a rate, and not sent when the run ended
 
 	latency *hdrhistogram.Histogram // in nanoseconds, to three digits
 }
@@ -65,7 +65,7 @@ func (plan *benchPlan) run(ctx context.Context) (*benchOutcome, error) {
 	}
 	defer context.AfterFunc(ctx, func() {
 		for _, l := range loads {
-			_ = l.conn.SetDeadline(time.Unix(1, 0)) // ends what waits
+			_ = l.conn.SetDeadline(time.Unix(1, 0)) // ends every waiting read and write
 		}
 	})()
 	start := time.Now()
@@ -140,8 +140,8 @@ func (l *benchLoad) load(ctx context.Context, start time.Time) error {
 	}
 }
 
-// collect returns when each of the next requests to be sent together was due, and waits for the first. None are left
-// when the time is up; those that were due by then are counted.
+// collect waits until the next request is due and returns the due times of the requests to send together. It returns
+// none after the end of the run, and counts those that were due by then.
 func (l *benchLoad) collect(ctx context.Context, due []time.Time, start, end time.Time, next int64) []time.Time {
 	if l.plan.Rate == 0 {
 		now := time.Now()
@@ -194,7 +194,7 @@ func appendRequest(to []byte, words []string) []byte {
 	return to
 }
 
-// exchange sends what is in l.request and reads so many replies. Errors among them are counted, each is seen.
+// exchange sends l.request and reads the given number of replies. It counts errors and passes every reply to see.
 func (l *benchLoad) exchange(replies int, see func(redcon.RESP)) error {
 	if err := l.conn.SetDeadline(time.Now().Add(benchTimeout)); err != nil {
 		return err
@@ -233,8 +233,8 @@ func (l *benchLoad) exchange(replies int, see func(redcon.RESP)) error {
 	}
 }
 
-// count takes a reply into account. Limiters answer an array that begins with what was granted; redis-cell's command
-// answers 1 for a denial.
+// count adds a reply to the tally. A limiter's reply is an array that begins with the granted tokens; CL.THROTTLE's begins
+// with 1 for a denial.
 func (t *benchTally) count(command string, reply redcon.RESP) {
 	t.Requests++
 	if reply.Type != redcon.Array || reply.Count == 0 {

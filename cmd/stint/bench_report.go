@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// benchOutcome is what a run measured.
+// benchOutcome holds the measurements of a run.
 type benchOutcome struct {
 	*benchPlan
 	benchTally
@@ -40,16 +40,16 @@ func (o *benchOutcome) print(to io.Writer, asJSON bool) error {
 	fmt.Fprintf(&out, "%s\n%s, %d connections, pipeline %d, %d keys\n\n", strings.Join(o.Command, " "), o.Server, o.Connections, o.Pipeline, o.Keys)
 	fmt.Fprintf(&out, "requests   %d in %.2f s, %.0f a second", o.Requests, o.Seconds, o.PerSecond)
 	if o.Rate > 0 {
-		fmt.Fprintf(&out, " of %.0f asked for; %d due and not sent", o.Rate, o.NotSent)
+		fmt.Fprintf(&out, " of %.0f requested; %d due and not sent", o.Rate, o.NotSent)
 	}
 	fmt.Fprintf(&out, "\nreplies    %d granted, %d denied, %d errors\nlatency   ", o.Granted, o.Denied, o.Errors)
 	for _, q := range benchQuantiles {
 		fmt.Fprintf(&out, " %s %.3f ms ", q.name, o.LatencyMS[q.name])
 	}
 	if o.Rate > 0 {
-		out.WriteString("\n           from when each request was due\n")
+		out.WriteString("\n           from the time at which each request was due\n")
 	} else {
-		out.WriteString("\n           from when each was sent; --rate counts what a stall keeps away, too\n")
+		out.WriteString("\n           from the time at which each was sent; --rate also counts requests that a stall delayed\n")
 	}
 	_, err := io.WriteString(to, out.String())
 	return err

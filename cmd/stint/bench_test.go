@@ -10,13 +10,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/stintdb/stint/internal/testserver"
 )
 
-// TestBench loads a server, and holds what is printed to what the server counted.
+// TestBench loads a server, and compares the printed counts with the server's.
 func TestBench(t *testing.T) {
-	address := testserver.Start(t, testserver.Build(t, "../.."))
+	address := serve(t)
 	type outcome struct {
 		benchTally
 		LatencyMS map[string]float64 `json:"latency_ms"`
@@ -56,7 +54,7 @@ func TestBench(t *testing.T) {
 }
 
 func TestBenchLogsIn(t *testing.T) {
-	address := testserver.Start(t, testserver.Build(t, "../.."), "--requirepass", "long and random")
+	address := serve(t, "--requirepass", "long and random")
 	args := []string{"bench", "--server", address, "--duration", "100ms", "--connections", "2"}
 	if code, _, stderr := play(t, append(args, "--password", "long and random")...); code != exitOK {
 		t.Errorf("with the password: exit %d, %s", code, stderr)
@@ -76,7 +74,7 @@ func TestBenchUsage(t *testing.T) {
 		"--pipeline 1001":                "--pipeline: must be 1 to 1000, got 1001",
 		"--keys 0":                       "--keys: must be at least 1, got 0",
 		"--duration 2h":                  "--duration: must be 100ms to 1h, got 2h0m0s",
-		"--rate 0.5":                     "--rate: must be 1 to 100000000, or 0 for as many as go, got 0.5",
+		"--rate 0.5":                     "--rate: must be 1 to 100000000, or 0 for as many as possible, got 0.5",
 		"--rate NaN":                     "--rate: must be 1 to 100000000",
 		"--pipelines 2":                  "unknown flag: --pipelines; 'stint bench --help' explains",
 		"--server unix:/does/not/exist ": "unix:/does/not/exist can't be reached: ",
@@ -87,9 +85,9 @@ func TestBenchUsage(t *testing.T) {
 	}
 }
 
-// TestBenchCountsWhatAStallKeepsAway has a server that answers at once but for one second of silence. With a rate, the
-// requests due in that second count with their delay; without, only the one that met it does.
-func TestBenchCountsWhatAStallKeepsAway(t *testing.T) {
+// TestBenchCountsRequestsDelayedByAStall uses a server that answers at once except for one second of silence. With a
+// rate, the requests due in that second count with their delay; without, only the one in flight does.
+func TestBenchCountsRequestsDelayedByAStall(t *testing.T) {
 	for _, c := range []struct {
 		rate                    float64
 		requests                int64

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package main
 
 import (
@@ -12,11 +14,9 @@ import (
 
 	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/server/transcript"
-
-	"github.com/stintdb/stint/persistence"
 )
 
-// ask sends one command to a server and returns the reply as transcripts write it.
+// ask sends one command to a server and returns the reply in the notation of transcripts.
 func ask(t *testing.T, address, command string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -35,7 +35,7 @@ func ask(t *testing.T, address, command string) string {
 	return reply
 }
 
-// eventually asks until a server answers as it must come to.
+// eventually repeats a command until a server gives the expected answer.
 func eventually(t *testing.T, address, command, want string) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -49,7 +49,7 @@ func eventually(t *testing.T, address, command, want string) {
 	}
 }
 
-// What a server alone has kept becomes the state of a cluster, once, and a node refuses the directory itself.
+// The state of a single server becomes the state of a cluster, once, and a node refuses to use the directory itself.
 func TestClusterImport(t *testing.T) {
 	program, old := testserver.Build(t, filepath.Join("..", "..")), filepath.Join(t.TempDir(), "old")
 	t.Run("alone", func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestClusterImport(t *testing.T) {
 			t.Fatal(err)
 		}
 		output, err := exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", dir).CombinedOutput()
-		if err == nil || !strings.Contains(string(output), "holds what a node of a cluster keeps") {
+		if err == nil || !strings.Contains(string(output), "is the directory of a cluster's node") {
 			t.Errorf("for a server alone: %v: %s", err, output)
 		}
 		output, err = exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", t.TempDir(), "--node-id", "a",
@@ -102,48 +102,5 @@ func TestClusterImport(t *testing.T) {
 	}
 	if got := ask(t, nodes[1], "RAFT SNAPSHOT"); got != "+OK" {
 		t.Error(got)
-	}
-}
-
-func TestInspectNode(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"node.json": `{"node":"a","incarnation":"x1"}`, "raft.db": "12345", "snapshots/2-18-1/meta.json": `{"Index":18,"Term":2,"Size":77}`,
-		"snapshots/2-19-1/meta.json": `{"Index":`, "log/log-00000000000000000001.stint": "12345",
-	} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var out, errs strings.Builder
-	code := (&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
-	for _, want := range []string{"the node a of a cluster (incarnation x1)", "raft.db: its votes, 5 bytes", "log/log-00000000000000000001.stint: DAMAGED at offset 0", "up to entry 18 of the log, of term 2, 77 bytes", "2-19-1/meta.json: DAMAGED"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("it does not say %q:\n%s", want, out.String())
-		}
-	}
-	if code != exitFailed || !strings.Contains(errs.String(), "2 of 4 files damaged") {
-		t.Errorf("exit code %d: %s", code, errs.String())
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "log")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "log"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	log, err := persistence.OpenEntryLog(persistence.Dir(filepath.Join(dir, "log")), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	if err := log.Append([]persistence.LogEntry{{Index: 7}, {Index: 8}}); err != nil {
-		t.Fatal(err)
-	}
-	(&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
-	if want := "log: its part of the Raft log, entries 7 to 8 in 1 file"; !strings.Contains(out.String(), want) {
-		t.Errorf("it does not say %q:\n%s", want, out.String())
 	}
 }

@@ -1,3 +1,5 @@
+//go:build e2e
+
 package main
 
 import (
@@ -25,16 +27,22 @@ var (
 	crashSeed = flag.Uint64("crash-seed", uint64(time.Now().UnixNano()), "seed of the crash test")
 )
 
-// asServer has this test's own program run as a server.
+// asServer makes this test's program run as a server.
 const asServer = "STINT_TEST_AS_SERVER"
 
 func TestMain(m *testing.M) {
+	readTestClock()
 	if os.Getenv(asServer) != "" {
 		os.Unsetenv(asServer)
 		main()
 	}
 	if os.Getenv(asFloor) != "" {
 		beFloor()
+		return
+	}
+	if words := strings.Fields(os.Getenv(asBystander)); len(words) == 3 {
+		seed, _ := strconv.ParseUint(words[2], 10, 64)
+		beBystander(words[0], words[1], seed)
 		return
 	}
 	if address, login, found := strings.Cut(os.Getenv(asGood), " "); found {
@@ -44,7 +52,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// victim is a server in a process of its own, to be killed.
+// victim is a server in a separate process, to be killed.
 type victim struct {
 	cmd     *exec.Cmd
 	address string
@@ -106,17 +114,17 @@ func (w *wire) ask(line string) (ints []int64, text string, err error) {
 const (
 	crashKeys    = 200
 	crashClients = 8
-	capacity     = 800_000 // at a token in an hour nothing comes back that would show
+	capacity     = 800_000 // at a token an hour the refill is too small to show
 )
 
-// ledger is what the clients were granted of each key.
+// ledger records the tokens granted to clients of each key.
 type ledger struct {
 	granted  [crashKeys]atomic.Int64
-	saved    [crashKeys]int64 // at least this was granted when the server last said that all until then is kept
+	saved    [crashKeys]int64 // a lower bound of the grants at the last moment that the server reported as durable
 	answered atomic.Int64     // grants since the last kill
 }
 
-// load has clients take tokens until the server is gone.
+// load takes tokens from clients until the server is gone.
 func (l *ledger) load(v *victim, seed uint64) (wait func()) {
 	var clients sync.WaitGroup
 	for i := range crashClients {
@@ -143,7 +151,7 @@ func (l *ledger) load(v *victim, seed uint64) (wait func()) {
 	return clients.Wait
 }
 
-// total is how many tokens were granted.
+// total is the number of tokens granted.
 func (l *ledger) total() (n int64) {
 	for i := range l.granted {
 		n += l.granted[i].Load()
@@ -151,7 +159,7 @@ func (l *ledger) total() (n int64) {
 	return n
 }
 
-// taken asks the server what is taken of every key, without taking any.
+// taken reads the usage of every key from the server, without taking tokens.
 func taken(t *testing.T, v *victim) (all [crashKeys]int64) {
 	t.Helper()
 	w, err := dialVictim(v)
@@ -169,9 +177,8 @@ func taken(t *testing.T, v *victim) (all [crashKeys]int64) {
 	return all
 }
 
-// A server that is killed at any moment has given back no token it granted, but for those its mode does not promise to
-// keep: in the mode interval those since the last flush that the server has told of, in the mode snapshot those since the
-// last snapshot.
+// A server that is killed at any moment gives back no granted tokens, except those that its mode may lose: in the mode
+// interval those since the last flush that the server has reported, in the mode snapshot those since the last snapshot.
 func TestKilledServerGivesNothingBack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -210,7 +217,7 @@ func (l *ledger) workUntil(t *testing.T, v *victim, r *rand.Rand, mode string) {
 	}
 	defer w.Close()
 	for _, pause := range []int{r.IntN(60), r.IntN(60)} {
-		time.Sleep(time.Duration(20+pause) * time.Millisecond) // load takes real time; nothing is asserted of it
+		time.Sleep(time.Duration(20+pause) * time.Millisecond) // load takes real time; the test asserts nothing about it
 		before := l.sofar()
 		if mode == "interval" {
 			awaitFlush(t, w)
@@ -228,7 +235,7 @@ func (l *ledger) workUntil(t *testing.T, v *victim, r *rand.Rand, mode string) {
 	time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
 }
 
-// sofar is how many tokens of each key were granted until now.
+// sofar is the number of tokens of each key granted until now.
 func (l *ledger) sofar() (all [crashKeys]int64) {
 	for i := range all {
 		all[i] = l.granted[i].Load()
@@ -236,7 +243,7 @@ func (l *ledger) sofar() (all [crashKeys]int64) {
 	return all
 }
 
-// awaitFlush returns once the server says that all it had decided before the call is out of its hands.
+// awaitFlush returns once the server reports that all decisions before the call have reached the kernel.
 func awaitFlush(t *testing.T, w *wire) {
 	t.Helper()
 	now, _ := w.clocks(t)
@@ -249,7 +256,7 @@ func awaitFlush(t *testing.T, w *wire) {
 	t.Fatal("the journal is not flushed")
 }
 
-// clocks asks for the server's time, and the time until which its decisions have been flushed.
+// clocks reads the server's time, and the time until which its decisions have been flushed.
 func (w *wire) clocks(t *testing.T) (now, flushed int64) {
 	t.Helper()
 	_, head, err := w.ask("INFO server persistence")
@@ -270,7 +277,7 @@ func (w *wire) clocks(t *testing.T) (now, flushed int64) {
 	return now, flushed
 }
 
-// check compares what is taken after a kill with what was granted, and goes on from there.
+// check compares the usage after a kill with the grants, and continues from it.
 func (l *ledger) check(t *testing.T, found [crashKeys]int64, mode string) (granted int64) {
 	granted = l.answered.Swap(0)
 	for key := range found {
@@ -291,7 +298,7 @@ func (l *ledger) check(t *testing.T, found [crashKeys]int64, mode string) (grant
 	return granted
 }
 
-// A server that is asked to stop loses nothing, in any mode.
+// A server that is stopped by a signal loses no state, in any mode.
 func TestStoppedServerLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")

@@ -1,16 +1,27 @@
+//go:build e2e
+
 package main
 
 import (
+	"fmt"
 	"io"
 	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/server/config"
 )
 
-// A server that runs out of file descriptors goes on answering those who are connected, and takes new clients as soon as
+// A server that runs out of file descriptors continues to answer connected clients, and accepts new clients as soon as
 // others have left.
 func TestTooFewFileDescriptors(t *testing.T) {
 	const files, crowd = 64, 100
@@ -57,7 +68,8 @@ func TestTooFewFileDescriptors(t *testing.T) {
 	}
 }
 
-// ping asks on a connection of its own. A server that takes no clients leaves it without an answer: two seconds are given.
+// ping asks on a separate connection. It waits two seconds for an answer, because a server that accepts no clients does
+// not answer.
 func ping(t *testing.T, v *victim) net.Conn {
 	t.Helper()
 	c, err := net.Dial("tcp", v.address)
@@ -66,7 +78,7 @@ func ping(t *testing.T, v *victim) net.Conn {
 	}
 	t.Cleanup(func() { c.Close() })
 	_ = c.SetReadDeadline(time.Now().Add(2 * time.Second))
-	_, _ = io.WriteString(c, "PING\r\n") // it may have been turned away already
+	_, _ = io.WriteString(c, "PING\r\n") // it may have been refused already
 	return c
 }
 
@@ -74,4 +86,121 @@ func answersPing(c net.Conn) bool {
 	b := make([]byte, len("+PONG\r\n"))
 	_, err := io.ReadFull(c, b)
 	return err == nil && string(b) == "+PONG\r\n"
+}
+
+// limited is a program that runs this test's program as a server with the given number of file descriptors.
+func limited(t *testing.T, files int) string {
+	t.Helper()
+	script := filepath.Join(t.TempDir(), "limited")
+	if err := os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\nulimit -n %d\nexport %s=1\nexec '%s' \"$@\"\n", files, asServer, os.Args[0]), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return script
+}
+
+// Idle clients on every node, more than it accepts, leave descriptors for a failover.
+func TestIdleClientsLeaveDescriptors(t *testing.T) {
+	const files, idle = 200, 400
+	nodes := testserver.StartCluster(t, limited(t, files), 3)
+	conns := make([]*wire, len(nodes))
+	for i, node := range nodes {
+		c, err := dialVictim(&victim{address: node})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		conns[i] = c
+	}
+	var leader *wire
+	pids := map[*wire]int{}
+	for _, c := range conns {
+		_ = c.SetDeadline(time.Now().Add(60 * time.Second))
+		_, id, _ := strings.Cut(askBulk(t, c, "INFO server"), "process_id:")
+		pids[c] = atoi(t, id[:strings.Index(id, "\r")])
+		if strings.Contains(askBulk(t, c, "INFO replication"), "role:master") {
+			leader = c
+		}
+	}
+	if leader == nil {
+		t.Fatal("nobody leads")
+	}
+	for _, node := range nodes {
+		for range idle {
+			c, err := net.DialTimeout("tcp", node, 5*time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+		}
+	}
+	for _, c := range conns {
+		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pids[c]))
+		if free := files - len(open); err != nil || free < 20 {
+			t.Errorf("%d descriptors are left for the cluster (%v)", free, err)
+		}
+	}
+	if err := syscall.Kill(pids[leader], syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Kill(pids[leader], syscall.SIGCONT)
+	for _, c := range conns {
+		if c == leader {
+			continue
+		}
+		for deadline := time.Now().Add(20 * time.Second); ; {
+			got, text, err := c.ask("TB.ACQUIRE k 1000 1/h")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) == 5 && got[0] == 1 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("no decision without the leader: %s", text)
+			}
+		}
+	}
+}
+
+// askBulk sends a command whose reply is one bulk string.
+func askBulk(t *testing.T, c *wire, command string) string {
+	t.Helper()
+	_, head, err := c.ask(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, atoi(t, strings.TrimPrefix(head, "$"))+2)
+	if _, err := io.ReadFull(c.in, b); err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func atoi(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// A limit of open files below --max-clients lowers it, and CONFIG shows and keeps to the value in force; too low a
+// limit is refused with a sentence.
+func TestMaxClientsFitsOpenFiles(t *testing.T) {
+	address := testserver.Start(t, limited(t, 300), "--admin", "")
+	want := divide(300, &config.Config{}).clients
+	if got := ask(t, address, "CONFIG GET maxclients"); got != fmt.Sprintf(`["maxclients" "%d"]`, want) {
+		t.Errorf("CONFIG GET: %s, want %d", got, want)
+	}
+	if got := ask(t, address, fmt.Sprint("CONFIG SET max-clients ", want+1)); !strings.Contains(got, "open files leaves room for") {
+		t.Error(got)
+	}
+	if got := ask(t, address, fmt.Sprint("CONFIG SET max-clients ", want-1)); got != "+OK" {
+		t.Error(got)
+	}
+	output, err := exec.Command(limited(t, 100), "server", "--listen", "127.0.0.1:0", "--admin", "").CombinedOutput()
+	if err == nil || !strings.Contains(string(output), "raise it to 256 or more") {
+		t.Errorf("%v: %s", err, output)
+	}
 }

@@ -16,12 +16,12 @@ import (
 type dumper struct {
 	lines *bufio.Writer
 	to    *json.Encoder // to lines
-	store *engine.Store // in which a state is looked at
+	store *engine.Store // used to decode a state
 }
 
 func newDumper(to io.Writer) *dumper {
 	lines := bufio.NewWriterSize(to, 64<<10)
-	d := &dumper{lines, json.NewEncoder(lines), engine.New(engine.Options{Shards: 1})}
+	d := &dumper{lines, json.NewEncoder(lines), engine.New(engine.Config{Shards: 1})}
 	d.to.SetEscapeHTML(false)
 	return d
 }
@@ -34,7 +34,7 @@ type line struct {
 	Type   string `json:"type"`   // state, deleted, flushed, policy-set, policy-dropped, policy-override, policies-forgotten
 
 	Key       *string `json:"key,omitempty"`
-	KeyBase64 []byte  `json:"key_base64,omitempty"` // in place of key where that is not printable
+	KeyBase64 []byte  `json:"key_base64,omitempty"` // in place of key if it is not printable
 
 	Algorithm string         `json:"algorithm,omitempty"`
 	Params    map[string]any `json:"params,omitempty"`
@@ -48,7 +48,7 @@ type line struct {
 	Limits     []partLine `json:"limits,omitempty"`
 }
 
-// usage is what a state amounts to at the time of its record.
+// usage is the usage of a limit at the time of its record.
 type usage struct {
 	Limit     int64       `json:"limit"`
 	Taken     int64       `json:"taken"`
@@ -96,7 +96,7 @@ func (d *dumper) record(file string, r persistence.Record) error {
 	return d.to.Encode(l)
 }
 
-// usage loads a state and looks at it.
+// usage returns the usage of a state.
 func (d *dumper) usage(r persistence.Record) (*usage, error) {
 	if err := d.store.Load(r.Time, r.Entry); err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (d *dumper) usage(r persistence.Record) (*usage, error) {
 	results := make([]engine.Result, 2)
 	d.store.Apply(r.Time, ops, results)
 	look := &results[0]
-	if look.Status == engine.NotFound { // as good as new by then
+	if look.Status == engine.NotFound { // expired by then
 		return &usage{Limit: r.Entry.Limit.Capacity, Remaining: r.Entry.Limit.Capacity}, nil
 	}
 	u := &usage{Limit: look.Limit, Taken: look.Limit - look.Remaining, Remaining: look.Remaining, ResetMs: millis(look.Reset)}
@@ -146,7 +146,7 @@ func (l *line) policy(op *engine.Op) {
 	}
 }
 
-// printable returns b as a text where it is one, and else as bytes, for base64.
+// printable returns b as text if it is printable, otherwise as bytes, for base64.
 func printable(b []byte) (text *string, binary []byte) {
 	if !utf8.Valid(b) {
 		return nil, b
@@ -160,7 +160,7 @@ func printable(b []byte) (text *string, binary []byte) {
 	return &s, nil
 }
 
-// paramsOf are a limit's parameters by the names its command gives them: numbers, but for rates and times.
+// paramsOf are a limit's parameters by their names in its command. All are numbers except rates and times.
 func paramsOf(limit engine.Limit) map[string]any {
 	params := map[string]any{}
 	for _, p := range limit.Params() {

@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// newFlags returns a command's set of flags, without any yet. What it has to say it says in errors.
+// newFlags returns an empty set of flags for a command. The set reports problems only as errors.
 func newFlags(command string) *pflag.FlagSet {
 	set := pflag.NewFlagSet("stint "+command, pflag.ContinueOnError)
 	set.SetOutput(io.Discard)
@@ -19,8 +19,8 @@ func newFlags(command string) *pflag.FlagSet {
 	return set
 }
 
-// parseFlags reads the flags of a command other than the server. Its error wraps pflag.ErrHelp if args ask for an
-// explanation, and else says how to.
+// parseFlags reads the flags of a command other than the server. Its error wraps pflag.ErrHelp if args ask for help.
+// Any other error ends with a hint at --help.
 func parseFlags(set *pflag.FlagSet, args []string) error {
 	if err := set.Parse(args); err != nil {
 		return usagef("%w; '%s --help' explains", err, set.Name())
@@ -36,8 +36,7 @@ func parseOnlyFlags(set *pflag.FlagSet, args []string) error {
 	return usagef("%s takes flags only, got '%s'; '%s --help' explains", strings.TrimPrefix(set.Name(), "stint "), set.Arg(0), set.Name())
 }
 
-// readFlags reads the server's flags. Values are taken as they are and judged later, together with those from
-// elsewhere.
+// readFlags reads the server's flags. Values are checked later, together with those of other sources.
 func readFlags(args []string) ([]assignment, error) {
 	set := newFlags("server")
 	var found []assignment
@@ -56,7 +55,8 @@ func readFlags(args []string) ([]assignment, error) {
 	return found, nil
 }
 
-// flagValue is a pflag.Value that notes what a flag was given. A list given several times is one value with commas.
+// flagValue is a pflag.Value that records the value of a flag. A list given several times becomes one value with
+// commas.
 type flagValue struct {
 	setting *config.Setting
 	found   *[]assignment
@@ -77,7 +77,7 @@ func (v *flagValue) Set(text string) error {
 
 const seeHelp = "; 'stint server --help' lists the flags"
 
-// explainFlag puts pflag's errors into our words.
+// explainFlag rewords pflag's errors.
 func explainFlag(err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		flag, name := "--"+unknown.GetSpecifiedName(), unknown.GetSpecifiedName()

@@ -15,19 +15,19 @@ import (
 
 const healthUsage = `Usage: stint health [--admin HOST:PORT] [--alive]
 
-Asks a server whether it answers requests: for health checks of containers that
-have no shell and no curl. It prints the answer.
+Checks whether a server answers requests, for health checks of containers
+without a shell and curl. It prints the answer.
 
   --admin HOST:PORT   the server's --admin [default STINT_ADMIN, or
-                      127.0.0.1:6380]; an address that is every interface is
-                      asked on the loopback one
-  --alive             ask only whether the process is alive (/healthz), not
+                      127.0.0.1:6380]; for an address of all interfaces, the
+                      loopback address is used
+  --alive             check only whether the process is alive (/healthz), not
                       whether it answers requests (/readyz)
 
 Exit code 0: yes. 1: no, or no answer within 5 seconds.
 `
 
-// healthTimeout is how long the answer may take.
+// healthTimeout bounds the time of the request.
 const healthTimeout = 5 * time.Second
 
 // health is the command `stint health`.
@@ -52,7 +52,7 @@ func (p *process) health(ctx context.Context, args []string) error {
 	return p.askHealth(ctx, "http://"+net.JoinHostPort(host, port)+path)
 }
 
-// askHealth prints what a URL answers; anything but 200 is an error.
+// askHealth prints the answer of a URL; any status but 200 is an error.
 func (p *process) askHealth(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
@@ -60,7 +60,7 @@ func (p *process) askHealth(ctx context.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	direct := &http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}} // the machine's proxy has no part in it
+	direct := &http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}} // without the machine's proxy
 	response, err := direct.Do(request)
 	if err != nil {
 		return fmt.Errorf("the server does not answer: %w", err)

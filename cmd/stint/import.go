@@ -14,14 +14,14 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// imported is the state a server alone has kept, for a cluster to begin with.
+// imported is the state of a single server, with which a cluster begins.
 type imported struct {
 	dir   string
 	store *engine.Store
 	found persistence.Recovered
 }
 
-// readImport reads what --cluster-import names, nil if it names nothing.
+// readImport reads the state that --cluster-import names, or returns nil if it is not set.
 func readImport(cfg *config.Config, log *slog.Logger) (*imported, error) {
 	dir := cfg.ClusterImport
 	if dir == "" {
@@ -30,18 +30,18 @@ func readImport(cfg *config.Config, log *slog.Logger) (*imported, error) {
 	if _, err := os.Stat(dir); err != nil {
 		return nil, usagef("cluster-import: %w", err)
 	}
-	unlock, err := persistence.Lock(dir) // the server whose state it is must have ended
+	unlock, err := persistence.Lock(dir) // the server of that state must have ended
 	if err != nil {
 		return nil, fmt.Errorf("cluster-import: %w", err)
 	}
 	defer unlock()
-	i := &imported{dir: dir, store: engine.New(engine.Options{})}
+	i := &imported{dir: dir, store: engine.New(engine.Config{})}
 	i.found, err = persistence.Recover(persistence.Dir(dir), i.store, time.Now().UnixNano(), false, log)
 	switch {
 	case err != nil:
 		err = explainDamage(dir, err)
 	case isNode(dir):
-		err = usagef("cluster-import: %s is the directory of a node; a cluster begins with the state of a server alone. A copy of nodes is put back where it was, see docs/cluster.md", dir)
+		err = usagef("cluster-import: %s is the directory of a node, and a cluster can only begin with the state of a single server. To restore nodes, copy their directories back, see docs/cluster.md", dir)
 	case i.found.Snapshot == "" && i.found.Journals == 0:
 		err = usagef("cluster-import: %s holds no state of a server", dir)
 	}
@@ -52,16 +52,16 @@ func readImport(cfg *config.Config, log *slog.Logger) (*imported, error) {
 	return i, nil
 }
 
-// into has the cluster begin with the state, once its nodes have met.
+// into gives the cluster its first state, once it is formed.
 func (i *imported) into(ctx context.Context, node *cluster.Node, scratch string, log *slog.Logger) {
 	defer i.store.Close()
 	switch done, err := node.Import(ctx, i.store, i.found.Time, scratch); {
 	case errors.Is(err, context.Canceled):
 	case err != nil:
-		log.Error("the state of a server alone was not imported; start this node again to try once more", "from", i.dir, "error", err)
+		log.Error("the state was not imported; restart this node to retry", "from", i.dir, "error", err)
 	case !done:
-		log.Info("the cluster has state already, nothing was imported: --cluster-import can be left out", "from", i.dir)
+		log.Info("the cluster already has state, nothing was imported: remove --cluster-import", "from", i.dir)
 	default:
-		log.Info("the cluster begins with the state of a server alone: --cluster-import can be left out from now on", "from", i.dir, "keys", i.store.Len())
+		log.Info("the cluster begins with the imported state: remove --cluster-import", "from", i.dir, "keys", i.store.Len())
 	}
 }

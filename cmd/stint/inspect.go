@@ -15,17 +15,17 @@ import (
 
 const inspectUsage = `Usage: stint inspect [--dump] PATH...
 
-Shows the snapshots and journals in a directory, or single ones, checks every
-block of them and says whether they are whole. It changes nothing and needs no
-lock, so the directory may be a running server's. Of the directory of a
-cluster's node it checks the log, and tells the node and what its snapshots are.
+Describes the snapshots and journals in a directory, or single files, and checks
+every block in them. It changes nothing and needs no lock, so the directory may
+be a running server's. In the directory of a cluster's node it checks everything
+that the node reads at its start.
 
-  --dump  write every record as one line of JSON to standard output, and
-          what there is to say about the files to standard error
+  --dump  write every record as one line of JSON to standard output, and the
+          descriptions of the files to standard error
 
-Exit code 0: all are whole. A journal whose end is being written, or was torn by
-a crash, is: a start cuts the end off. 1: something is damaged or could not be
-read. 2: there is nothing to inspect.
+Exit code 0: all files are whole. A journal whose end is being written, or was
+torn by a crash, counts as whole: a start cuts the end off. 1: a file is damaged
+or could not be read. 2: there is nothing to inspect.
 `
 
 // inspect is the command `stint inspect`.
@@ -48,16 +48,16 @@ func (p *process) inspect(ctx context.Context, args []string) error {
 		}
 	}
 	if i.damaged > 0 {
-		return fmt.Errorf("%d of %d files damaged or not to be read", i.damaged, i.files)
+		return fmt.Errorf("%d of %d files are damaged or cannot be read", i.damaged, i.files)
 	}
 	return nil
 }
 
-// inspector looks at files and says what they hold.
+// inspector reads files and describes their contents.
 type inspector struct {
 	ctx            context.Context
 	out            io.Writer
-	dump           *dumper // nil where only the report is asked for
+	dump           *dumper // nil without --dump
 	files, damaged int
 }
 
@@ -67,7 +67,10 @@ func (i *inspector) path(path string) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return usagef("%s: %w", path, pathErr.Err)
 	}
-	if !info.IsDir() {
+	switch {
+	case !info.IsDir() && persistence.IsLogFile(filepath.Base(path)):
+		return i.logFile(path)
+	case !info.IsDir():
 		return i.file(persistence.Dir(filepath.Dir(path)), filepath.Base(path), path, false)
 	}
 	if is, err := i.node(path); is || err != nil {
@@ -87,7 +90,7 @@ func (i *inspector) path(path string) error {
 		}
 	}
 	for _, name := range others {
-		fmt.Fprintf(i.out, "%s: not read by a server: a snapshot that is not complete, or the copy that --repair makes of a damaged file\n", name)
+		fmt.Fprintf(i.out, "%s: not read by a server: an incomplete snapshot, or the copy that --repair makes of a damaged file\n", name)
 	}
 	missing, err := persistence.Missing(dir)
 	if missing != nil {
@@ -97,7 +100,7 @@ func (i *inspector) path(path string) error {
 	return err
 }
 
-// file inspects one file. One that a running server removes meanwhile is passed over.
+// file inspects one file. It skips a file that a running server removes during the inspection.
 func (i *inspector) file(dir persistence.FS, name, shown string, mayVanish bool) error {
 	report, err := persistence.Inspect(dir, name, func(r persistence.Record) error {
 		if i.dump != nil {
@@ -117,22 +120,30 @@ func (i *inspector) file(dir persistence.FS, name, shown string, mayVanish bool)
 		i.damaged++
 	}
 	if i.dump != nil {
-		if err := i.dump.lines.Flush(); err != nil { // before what is said about the file
+		if err := i.dump.lines.Flush(); err != nil { // before the line about the file
 			return err
 		}
 	}
 	_, err = fmt.Fprintf(i.out, "%s: %s\n", shown, describe(report))
+	for _, refused := range report.Refused {
+		fmt.Fprintf(i.out, "%s at offset %d: %v; a start with --repair leaves out only this record\n", shown, refused.Offset, refused.Err)
+	}
+	if more := report.RefusedCount - int64(len(report.Refused)); more > 0 {
+		fmt.Fprintf(i.out, "%s: and %s more of that kind\n", shown, count(more, "record"))
+	}
 	return err
 }
 
-// describe says in one line what is in a file and whether it is whole.
+// describe returns a line with a file's contents and state.
 func describe(r persistence.Report) string {
 	text := "whole"
 	switch {
 	case r.Torn:
-		text = fmt.Sprintf("whole up to offset %d; what follows, %s, is being written, or torn by a crash", r.Damage.Offset, count(r.Bytes-r.Damage.Offset, "byte"))
+		text = fmt.Sprintf("whole up to offset %d; the rest, %s, is being written, or torn by a crash", r.Damage.Offset, count(r.Bytes-r.Damage.Offset, "byte"))
 	case r.Damage != nil:
-		text = fmt.Sprintf("DAMAGED at offset %d: %v; what follows is of the blocks that are whole", r.Damage.Offset, r.Damage.Err)
+		text = fmt.Sprintf("DAMAGED at offset %d: %v; the counts are of the whole blocks", r.Damage.Offset, r.Damage.Err)
+	case r.RefusedCount > 0:
+		text = fmt.Sprintf("REFUSED by a server: %s cannot be applied", count(r.RefusedCount, "record"))
 	}
 	text += fmt.Sprintf("; number %d, %s in %s", r.Number, count(r.Bytes, "byte"), count(r.Blocks, "block"))
 	if r.Journal {

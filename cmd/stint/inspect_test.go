@@ -11,7 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -20,8 +23,8 @@ func stateDir(t *testing.T) (dir string) {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Dir, cfg.SnapshotEvery = t.TempDir(), 0
-	store := engine.New(engine.Options{Shards: 1})
-	k, err := keep(cfg, store, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	store := engine.New(engine.Config{Shards: 1})
+	k, err := openLocal(cfg, store, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +43,7 @@ func stateDir(t *testing.T) (dir string) {
 	leases := engine.Limit{Algorithm: engine.Concurrency, Capacity: 3, Rate: engine.Rate{Period: int64(time.Hour)}}
 	apply(engine.Op{Key: []byte("user:1"), Limit: bucket, Tokens: 2}, engine.Op{Key: []byte("gone"), Limit: bucket, Tokens: 1},
 		engine.Op{Verb: engine.SetPolicy, Key: []byte("api"), Options: engine.Shadow, Parts: []engine.Op{{Key: []byte("u:{}"), Limit: bucket}}})
-	if err := <-k.keeper.Save(); err != nil {
+	if err := <-k.manager.Save(); err != nil {
 		t.Fatal(err)
 	}
 	await := func(bytes int64) {
@@ -53,7 +56,7 @@ func stateDir(t *testing.T) (dir string) {
 			}
 		}
 	}
-	await(256) // the block that says that the header is durable
+	await(256) // the block that records that the header is durable
 	apply(engine.Op{Key: []byte("gone"), Limit: bucket, Verb: engine.Delete}, engine.Op{Key: []byte("job\x00"), Limit: leases, Tokens: 1, Who: []byte("worker 1")},
 		engine.Op{Key: []byte("d"), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: engine.EachMonth, Capacity: 9}, Tokens: 9})
 	await(384)
@@ -106,8 +109,8 @@ func TestInspectDump(t *testing.T) {
 	}
 }
 
-// Whatever byte is damaged, and wherever the end is cut off, what is dumped was there, and nothing is called whole that
-// has lost a record, except at the end of a journal.
+// For damage to any byte, and a cut at any place, every dumped record was in the file, and no file that has lost a
+// record is reported as whole, except at the end of a journal.
 func TestInspectDamaged(t *testing.T) {
 	dir := stateDir(t)
 	for _, name := range []string{aSnapshot, aJournal} {
@@ -132,14 +135,14 @@ func TestInspectDamaged(t *testing.T) {
 			}
 			torn := strings.Contains(stderr, "being written, or torn")
 			damaged := strings.Contains(stderr, "DAMAGED at offset ")
-			if name == aJournal && what == "cut off" { // between blocks, as a crash may, it leaves no trace
+			if name == aJournal && what == "cut off" { // a cut between blocks, possible in a crash, leaves no trace
 				torn = true
 			}
 			if damaged != (code == exitFailed) || got != want && !damaged && (name == aSnapshot || !torn) {
 				t.Errorf("%s, %s at %d: exit %d with %d of %d records\n%s", name, what, at, code, strings.Count(got, "\n"), strings.Count(want, "\n"), stderr)
 			}
 		}
-		for at := range whole {
+		for at := 0; at < len(whole); at += testsize.Pick(5, 1) {
 			data := append([]byte{}, whole...)
 			data[at] ^= 1 << (at % 8)
 			check("a bit flipped", at, data)
@@ -162,5 +165,34 @@ func TestInspectMissing(t *testing.T) {
 	code, stdout, stderr := play(t, "inspect", copied)
 	if code != exitFailed || !strings.Contains(stdout, aJournal+" at offset 0: follows a journal that is missing\n") || stderr == "" {
 		t.Errorf("exit %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// The report names an entry at which a node stops, and the remedy.
+func TestInspectNamesAnEntryThatCannotBeApplied(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, raftstore.IdentityFile), []byte(`{"node":"a","incarnation":"1"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, raftstore.LogDir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log, err := persistence.OpenEntryLog(persistence.Dir(filepath.Join(dir, raftstore.LogDir)), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := make([]byte, 21+26)                          // Raft's head, a command of term 0, and our own
+	entry[21], entry[22] = 1, 1                           // decisions
+	entry = append(entry, 2, 8, 0, 0, 2, 0, 0, 1, 1, 'k') // one acquire, of a bucket of no capacity
+	if err := log.Append([]persistence.LogEntry{{Index: 7, Data: entry}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var out, errOut strings.Builder
+	p := &process{stdout: &out, stderr: &errOut}
+	if err := p.inspect(t.Context(), []string{dir}); err == nil || !strings.Contains(out.String(), "CANNOT BE APPLIED: entry 7: ") || !strings.Contains(out.String(), "newest version") {
+		t.Errorf("%v:\n%s", err, out.String())
 	}
 }

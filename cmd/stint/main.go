@@ -2,8 +2,8 @@
 //
 //	stint [server] [flags]   start a server
 //	stint inspect PATH…      show and check files of state
-//	stint top [flags]        show what a server is doing
-//	stint health             ask a server whether it answers
+//	stint top [flags]        show the activity of a server
+//	stint health             check whether a server answers
 //	stint bench [flags]      measure a server under load
 //	stint version            print the version
 //	stint help [command]     explain
@@ -39,14 +39,14 @@ func main() {
 	os.Exit(code)
 }
 
-// process is what a command may touch of the process it runs in, so that tests can run commands without one.
+// process has the environment of a command, so that tests can run commands without a process.
 type process struct {
 	environ        []string
 	readFile       func(name string) ([]byte, error)
 	stdout, stderr io.Writer
 }
 
-// readRegularFile reads a file, but nothing that could be waited for without end.
+// readRegularFile reads a file. It refuses others, such as pipes, from which a read could wait for ever.
 func readRegularFile(name string) ([]byte, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a regular file", name)
@@ -58,23 +58,23 @@ func readRegularFile(name string) ([]byte, error) {
 type command struct {
 	name    string
 	summary string
-	usage   string                                                     // what --help prints; "" for a command that takes no flags
-	run     func(p *process, ctx context.Context, args []string) error // an error that wraps pflag.ErrHelp has help printed
+	usage   string                                                     // the output of --help; "" for a command without flags
+	run     func(p *process, ctx context.Context, args []string) error // an error that wraps pflag.ErrHelp prints the help
 }
 
 func commands() []command {
 	return []command{
 		{"server", "start a server (also without any command)", serverHelp(), (*process).server},
 		{"inspect", "show, check and dump the files in which a server keeps its state", inspectUsage, (*process).inspect},
-		{"top", "show what a server is doing, in a terminal", topUsage, (*process).top},
-		{"health", "ask a server whether it answers requests", healthUsage, (*process).health},
+		{"top", "show the activity of a server, in a terminal", topUsage, (*process).top},
+		{"health", "check whether a server answers requests", healthUsage, (*process).health},
 		{"bench", "measure a server under load", benchUsage, (*process).bench},
-		{"version", "print the version", "", (*process).version},
+		{"version", "print the version", "", (*process).printVersion},
 		{"help", "explain a command", "", (*process).help},
 	}
 }
 
-// help is what there is to say about a command.
+// help is the help text of a command.
 func (c *command) help() string {
 	if c.usage == "" {
 		return fmt.Sprintf("stint %s: %s\n", c.name, c.summary)
@@ -82,14 +82,14 @@ func (c *command) help() string {
 	return c.usage
 }
 
-// errUsage is wrapped by errors that starting again with the same arguments and settings cannot mend.
+// errUsage is wrapped by errors that a restart with the same arguments and settings cannot fix.
 var errUsage = errors.New("usage")
 
 // The exit codes of every command.
 const (
 	exitOK     = 0
-	exitFailed = 1 // the command could not do its work
-	exitUsage  = 2 // it was not told what to do in a way it understands
+	exitFailed = 1 // the command failed
+	exitUsage  = 2 // wrong arguments or settings
 )
 
 // run finds the command that args name, runs it, and turns its error into one line and an exit code.

@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"os"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -10,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files instead of comparing them")
 
-// play runs the program and returns its exit code and what it wrote.
+// play runs the program and returns its exit code and its output.
 func play(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err strings.Builder
@@ -50,7 +51,7 @@ func TestSubcommands(t *testing.T) {
 	for _, tc := range []struct {
 		args           string
 		code           int
-		stdout, stderr string // how they begin
+		stdout, stderr string // their beginnings
 	}{
 		{"version", exitOK, "stint ", ""},
 		{"--version", exitOK, "stint ", ""},
@@ -84,23 +85,40 @@ func begins(got, with string) bool {
 	return strings.HasPrefix(got, with) && (with == "") == (got == "")
 }
 
-func TestDescribeBuild(t *testing.T) {
-	built := &debug.BuildInfo{
-		Main:     debug.Module{Version: "v0.3.0"},
-		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.modified", Value: "true"}},
-	}
+func TestIdentifyBuild(t *testing.T) {
+	commit := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.modified", Value: "false"}}
+	dirty := []debug.BuildSetting{commit[0], {Key: "vcs.modified", Value: "true"}}
 	for _, tc := range []struct {
-		released string
-		info     *debug.BuildInfo
+		set      build
+		compiled string // the version recorded by Go
+		settings []debug.BuildSetting
 		want     string
 	}{
-		{"1.2.3", built, "stint 1.2.3 (commit 0123456789ab with changes, go"},
-		{"", built, "stint v0.3.0 (commit"},
-		{"", &debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, "stint dev (go"},
-		{"", nil, "stint dev (go"},
+		{build{"1.2.3", "89abcdef0123456789"}, "(devel)", nil, "stint 1.2.3 (commit 89abcdef0123, go"},
+		{build{"1.2.3", ""}, "v0.3.0", dirty, "stint 1.2.3 (commit 0123456789ab-dirty, go"},
+		{build{}, "v0.3.0", nil, "stint 0.3.0 (go"},
+		{build{}, "v0.0.0-20261122032438-0123456789ab", commit, "stint " + latest + "+dev (commit 0123456789ab, go"},
+		{build{}, "v0.3.0+dirty", dirty, "stint " + latest + "+dev (commit 0123456789ab-dirty, go"},
+		{build{}, "(devel)", nil, "stint " + latest + "+dev (go"},
 	} {
-		if got := describeBuild(tc.released, tc.info); !strings.HasPrefix(got, tc.want) {
+		info := &debug.BuildInfo{Main: debug.Module{Version: tc.compiled}, Settings: tc.settings}
+		if got := identify(tc.set, info).String(); !strings.HasPrefix(got, tc.want) {
 			t.Errorf("got %q, want %q…", got, tc.want)
 		}
+	}
+	if got := identify(build{}, nil).version; got != latest+"+dev" {
+		t.Errorf("without build information: %q", got)
+	}
+}
+
+// The newest released heading of CHANGELOG.md is the version in the name of a build without a tag.
+func TestLatestVersionIsInChangelog(t *testing.T) {
+	text, err := os.ReadFile("../../CHANGELOG.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	heading := regexp.MustCompile(`(?m)^## (\d+\.\d+\.\d+) `).FindSubmatch(text)
+	if heading == nil || string(heading[1]) != latest {
+		t.Errorf("CHANGELOG.md begins with %q; set latest in version.go", heading)
 	}
 }

@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster"
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
 )
 
-// membership is a node as the server sees it: it says in the server's words what package cluster says in its own, and
-// waits where the server may not.
+// membership adapts a node to the server: it translates between the terms of package cluster and package server, and
+// waits in goroutines, because the server's event loops may not wait.
 type membership struct {
 	node          *cluster.Node
 	moved         bool // --redirect moved
@@ -19,7 +21,7 @@ type membership struct {
 	life          context.Context // ends with the node
 }
 
-// orderTimeout bounds what an operator asks for. A member that is added may have to be heard of first.
+// orderTimeout bounds an operator's request. The leader may first have to connect to a member that is added.
 const orderTimeout = 15 * time.Second
 
 // Redirects implements [server.Membership].
@@ -28,23 +30,26 @@ func (m *membership) Redirects() (leader string, redirect bool) {
 	return client, m.moved && !leads
 }
 
+// TooNew implements [server.Membership].
+func (m *membership) TooNew(ops []engine.Op) error { return m.node.TooNew(ops) }
+
 func (m *membership) await(done func(error), do func(ctx context.Context) error) {
 	go func() {
 		ctx, cancel := context.WithTimeout(m.life, orderTimeout)
 		defer cancel()
-		done(inServersWords(do(ctx)))
+		done(mapError(do(ctx)))
 	}()
 }
 
-// inServersWords gives the errors that clients are to tell apart the server's names.
-func inServersWords(err error) error {
+// mapError maps the errors that clients distinguish to those of package server.
+func mapError(err error) error {
 	switch {
 	case errors.Is(err, cluster.ErrNoLeader):
 		return server.ErrNoLeader
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("not done within %v; it may still be", orderTimeout)
+		return fmt.Errorf("not done within %v; it may still succeed", orderTimeout)
 	case errors.Is(err, context.Canceled):
-		return errors.New("this node is being ended")
+		return errors.New("this node is shutting down")
 	}
 	return err
 }
@@ -64,9 +69,9 @@ func (m *membership) Transfer(id string, done func(error)) {
 	m.await(done, func(ctx context.Context) error { return m.node.Transfer(ctx, id) })
 }
 
-// Snapshot implements [server.Membership]. It takes as long as it takes.
+// Snapshot implements [server.Membership]. It has no timeout.
 func (m *membership) Snapshot(done func(error)) {
-	go func() { done(inServersWords(m.node.Snapshot(m.life))) }()
+	go func() { done(mapError(m.node.Snapshot(m.life))) }()
 }
 
 // Barrier implements [server.Membership].
@@ -76,7 +81,7 @@ func (m *membership) Barrier(done func(error)) {
 		defer cancel()
 		err := m.node.Barrier(ctx)
 		if err != nil && m.life.Err() == nil {
-			err = server.ErrNoLeader // whatever was in the way: nobody could be asked in time
+			err = server.ErrNoLeader // for any cause: no leader answered in time
 		}
 		done(err)
 	}()
@@ -95,22 +100,4 @@ func (m *membership) Wait(replicas int, timeout time.Duration, done func(acknowl
 }
 
 // Status implements [server.Membership].
-func (m *membership) Status() server.ClusterStatus {
-	st := m.node.Status()
-	s := server.ClusterStatus{
-		ClusterID: st.ClusterID, NodeID: st.Node, State: server.ClusterState(st.State), Term: st.Term,
-		LeaderID: st.LeaderNode, LeaderAddr: st.LeaderAddr, LeaderClientAddr: st.LeaderClient, LastContact: st.LastContact, LastLeaderID: st.LastLeader,
-		LastLogIndex: st.LastLogIndex, CommitIndex: st.CommitIndex, AppliedIndex: st.AppliedIndex, LastSnapshotIndex: st.LastSnapshotIndex,
-		LogBytes: st.LogBytes, DiskStalled: st.DiskStalled, Time: st.Time,
-		Entries: st.Proposed, Decisions: st.Decisions, DeniedLocally: st.Settled, Forwarded: st.Forwarded,
-		UncertainOutcomes: st.Uncertain, NoLeaderOutcomes: st.NoLeader, LeaderChanges: st.LeaderChanges,
-		CommitLatency: server.Latency{Bounds: st.LatencyBounds, Counts: st.LatencyCounts, Sum: st.LatencySum},
-	}
-	for _, n := range st.Members {
-		s.Members = append(s.Members, server.ClusterMember{
-			ID: n.Node, Addr: n.Addr, ClientAddr: n.Client, Voter: n.Voter, Leader: n.Leader, Reachable: n.Reachable,
-			AppliedIndex: n.AppliedIndex, LastContact: n.LastContact,
-		})
-	}
-	return s
-}
+func (m *membership) Status() clusterstatus.Status { return m.node.Status() }

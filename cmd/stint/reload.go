@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/server"
 )
 
-// reloadOnHangUp has a server read its certificates again whenever SIGHUP comes. stop ends that.
+// reloadOnHangUp makes a server reload its certificates on SIGHUP. stop ends that.
 func reloadOnHangUp(s *server.Server, log *slog.Logger) (stop func()) {
 	hangUp, end := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangUp, syscall.SIGHUP)
@@ -21,10 +21,10 @@ func reloadOnHangUp(s *server.Server, log *slog.Logger) (stop func()) {
 			case <-hangUp:
 			}
 			if err := s.ReloadTLS(); err != nil {
-				log.Error("the certificates stay as they were", "error", err)
+				log.Error("could not reload the certificates; the old ones stay in use", "error", err)
 				continue
 			}
-			log.Info("read the certificates again")
+			log.Info("reloaded the certificates")
 		}
 	}()
 	return func() {

@@ -25,37 +25,45 @@ func (p *process) server(ctx context.Context, args []string) error {
 	return runServer(ctx, cfg, p.stdout, p.stderr)
 }
 
-// runServer serves until ctx is done. Parts start in the order they need each other and stop in the opposite one.
+// runServer serves until ctx is done. Parts start in the order of their dependencies and stop in reverse.
 func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer) error {
 	log, level := newLogger(cfg, stderr)
-	store := engine.New(engine.Options{Governed: cfg.IsCluster()}) // the server bounds it, as the whole process is bounded
+	files, err := fitDescriptors(&cfg, log)
+	if err != nil {
+		return err
+	}
+	store := engine.New(engine.Config{Replicated: cfg.IsCluster()}) // unbounded, because the server bounds the whole process
 	defer store.Close()
-	operators, err := admin.Listen(&cfg, log)
+	operators, err := admin.Listen(&cfg, files.admin, log)
 	if err != nil {
 		return err
 	}
 	defer operators.Close()
-	users, err := acl.New(acl.Options{File: cfg.ACLFile, DefaultPassword: (*acl.Hash)(cfg.Password()), LogLength: cfg.ACLLogLength})
+	users, err := acl.New(acl.Settings{File: cfg.ACLFile, DefaultPassword: (*acl.Hash)(cfg.Password()), LogLength: cfg.ACLLogLength})
 	if err != nil {
 		return err
 	}
-	state, err := openState(cfg, store, log)
+	state, err := openState(cfg, store, files, log)
 	if err != nil {
 		return err
 	}
 	defer state.stop()
 	s := server.New(server.Options{
-		Config:   cfg,
-		Decider:  state.decider,
-		Keys:     state.keys,
-		Clock:    state.clock,
-		Log:      log,
-		Version:  versionNumber(),
-		Keeper:   state.keeper,
-		Cluster:  state.cluster,
-		HandOver: state.handOver,
-		Users:    users,
-		Changed:  func(cfg *config.Config) { level.Set(logLevel(cfg)) },
+		Config:             cfg,
+		Decider:            state.decider,
+		Keys:               state.keys,
+		Clock:              state.clock,
+		Log:                log,
+		Version:            thisBuild().version,
+		Commit:             thisBuild().commit,
+		Persistence:        state.persistence,
+		Cluster:            state.cluster,
+		TransferLeadership: state.transferLeadership,
+		Users:              users,
+
+		ClientLimit:  files.clients,
+		HandoffLimit: files.accepting,
+		Changed:      func(cfg *config.Config) { level.Set(logLevel(cfg)) },
 	})
 	if len(cfg.TLSListen) > 0 {
 		defer reloadOnHangUp(s, log)()
@@ -63,7 +71,7 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 	operators.Attach(s)
 	going, stop := state.failing(ctx)
 	defer stop(nil)
-	err = s.Serve(going, func(addresses []string) { welcome(stdout, state.told, addresses, operators) })
+	err = s.Serve(going, func(addresses []string) { printBanner(stdout, state.banner, addresses, operators) })
 	if ctx.Err() == nil && going.Err() != nil {
 		return errors.Join(context.Cause(going), err)
 	}
@@ -88,9 +96,9 @@ func logLevel(cfg *config.Config) (level slog.Level) {
 	return level
 }
 
-// welcome tells a person who just started the server what it is and what to try, and a script that it is ready.
-func welcome(to io.Writer, told string, addresses []string, operators *admin.Admin) {
-	fmt.Fprintf(to, "Stint %s: %s.\n", versionNumber(), told)
+// printBanner prints the version, the addresses and a first command to try. Scripts wait for its last line.
+func printBanner(to io.Writer, banner string, addresses []string, operators *admin.Admin) {
+	fmt.Fprintf(to, "Stint %s: %s.\n", thisBuild().version, banner)
 	fmt.Fprintf(to, "Try: %s CL.THROTTLE user:1 15 30 60\n", redisCLI(addresses[0]))
 	if operators != nil {
 		fmt.Fprintf(to, "Look: http://%s has a page, /metrics and /readyz\n", operators.Address())

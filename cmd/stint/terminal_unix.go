@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// terminalOf returns the terminal that is written to, nil if it is none.
+// terminalOf returns the terminal behind a writer, nil if it is none.
 func terminalOf(w io.Writer) *os.File {
 	file, is := w.(*os.File)
 	if !is {
@@ -21,7 +21,7 @@ func terminalOf(w io.Writer) *os.File {
 	return file
 }
 
-// sizeOf is the columns and lines of a terminal.
+// sizeOf is the number of columns and lines of a terminal.
 func sizeOf(file *os.File) (width, height int) {
 	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
 	if err != nil || size.Col == 0 || size.Row == 0 {

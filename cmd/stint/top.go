@@ -16,14 +16,14 @@ import (
 
 const topUsage = `Usage: stint top [--admin HOST:PORT] [--token TOKEN] [--every DURATION] [--once]
 
-Shows what a server is doing: decisions per second, latency, the keys denied
-most, policies and the members of its cluster, as the page at --admin does. In a
-terminal it goes on until Ctrl-C; anywhere else, or with --once, it prints one
-page of text after one interval.
+Shows the activity of a server: decisions per second, latency, the keys denied
+most, policies and the members of its cluster, like the page at --admin. In a
+terminal it runs until Ctrl-C; otherwise, or with --once, it prints one page of
+text after one interval.
 
   --admin HOST:PORT   the server's --admin [default 127.0.0.1:6380]
-  --token TOKEN       its --admin-token; rather set STINT_ADMIN_TOKEN, which
-                      other users of the machine do not see
+  --token TOKEN       its --admin-token; better set STINT_ADMIN_TOKEN, which
+                      other users of the machine cannot see
   --every DURATION    between refreshes, such as 500ms or 2s [default 1s]
   --once              print one page and end
 
@@ -88,7 +88,7 @@ func topOnce(ctx context.Context, to io.Writer, source *topSource, every time.Du
 	return err
 }
 
-// topForever redraws the page in place until ctx is done. A server that does not answer for a while is waited for.
+// topForever redraws the page in place until ctx is done. It waits for a server that does not answer for a while.
 func topForever(ctx context.Context, screen *os.File, source *topSource, every time.Duration) error {
 	const enter, leave, home, clearRest = "\x1b[?1049h\x1b[?25l", "\x1b[?25h\x1b[?1049l", "\x1b[H", "\x1b[J"
 	before, err := source.overview(ctx)
@@ -122,7 +122,7 @@ func topForever(ctx context.Context, screen *os.File, source *topSource, every t
 	}
 }
 
-// topSource is the server that is looked at.
+// topSource is the server that is shown.
 type topSource struct {
 	url, token string
 	http       *http.Client
@@ -138,7 +138,7 @@ func (s *topSource) policies(ctx context.Context) (*topPolicies, error) {
 	return v, s.ask(ctx, "/api/policies", v)
 }
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer bounds the bytes read of an answer.
 const maxAnswer = 8 << 20
 
 func (s *topSource) ask(ctx context.Context, path string, into any) error {
@@ -151,7 +151,7 @@ func (s *topSource) ask(ctx context.Context, path string, into any) error {
 	}
 	response, err := s.http.Do(r)
 	if err != nil {
-		return fmt.Errorf("cannot ask %s: %w; is the server running, with --admin there?", s.url, err)
+		return fmt.Errorf("cannot read %s: %w; is the server running, with this --admin?", s.url, err)
 	}
 	defer response.Body.Close()
 	body := json.NewDecoder(io.LimitReader(response.Body, maxAnswer))
@@ -161,7 +161,7 @@ func (s *topSource) ask(ctx context.Context, path string, into any) error {
 		return fmt.Errorf("%s answers %s: %s", s.url, response.Status, reason.Error)
 	}
 	if err := body.Decode(into); err != nil {
-		return fmt.Errorf("%s does not answer as a Stint does: %w", s.url, err)
+		return fmt.Errorf("%s does not answer like a Stint server: %w", s.url, err)
 	}
 	return nil
 }

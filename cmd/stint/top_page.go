@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// topOverview and topPolicies are what is shown of the answers of /api/overview and /api/policies.
+// topOverview and topPolicies are the shown parts of the answers of /api/overview and /api/policies.
 type topOverview struct {
 	Version  string
 	Ready    string
@@ -54,7 +54,7 @@ type topPolicies struct {
 	}
 }
 
-// sum adds up a metric, over the series whose outcome it is if one is given.
+// sum adds up a metric, over the series with the given outcome, or all for "".
 func (o *topOverview) sum(name, outcome string) (total float64) {
 	for _, s := range o.Metrics[name] {
 		if outcome == "" || s.Labels["outcome"] == outcome {
@@ -64,7 +64,7 @@ func (o *topOverview) sum(name, outcome string) (total float64) {
 	return total
 }
 
-// topPage is what is shown of two answers, in lines of at most width columns and, unless it is 0, height lines.
+// topPage renders two answers in at most height lines (0: no bound) of at most width columns.
 func topPage(before, now *topOverview, policies *topPolicies, width, height int) string {
 	passed := float64(now.UnixNano-before.UnixNano) / 1e9
 	perSecond := func(outcome string) float64 {
@@ -104,7 +104,7 @@ func topPage(before, now *topOverview, policies *topPolicies, width, height int)
 	case len(now.Top.Entries) == 0:
 		add("nothing was denied in the last 5 minutes")
 	default:
-		add("%10s %8s  key denied most in the last 5 minutes, of %d denials", "denied", "±", now.Top.Total)
+		add("%10s %8s  keys denied most in the last 5 minutes, of %d denials", "denied", "±", now.Top.Total)
 	}
 	for _, e := range now.Top.Entries {
 		add("%10d %8d  %s", e.Count, e.Error, topText(e.Key))
@@ -128,7 +128,7 @@ func topPage(before, now *topOverview, policies *topPolicies, width, height int)
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// topQuantile is a latency that a part of the decisions between two answers did not exceed.
+// topQuantile is a quantile of the latency of the decisions between two answers.
 func topQuantile(before, now *topOverview, part float64) string {
 	if len(before.Latency.Buckets) != len(now.Latency.Buckets) {
 		return "-"
@@ -155,7 +155,7 @@ func topSeconds(s float64) string {
 	return fmt.Sprintf("%.1f s", s)
 }
 
-// topText makes what a client named harmless to a terminal.
+// topText escapes a name from a client for a terminal.
 func topText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {

@@ -1,51 +1,20 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 )
 
 // Without a terminal, top prints one page about a server that runs.
 func TestTopOnce(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan int)
-	go func() {
-		p := &process{readFile: files{}.read, stdout: io.Discard, stderr: io.Discard}
-		ended <- p.run(ctx, []string{"server", "--listen", "127.0.0.1:0", "--admin", address, "--admin-token", "secret"})
-	}()
-	defer func() {
-		cancel()
-		if code := <-ended; code != exitOK {
-			t.Errorf("the server ended with %d", code)
-		}
-	}()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		if response, err := http.Get("http://" + address + "/readyz"); err == nil {
-			response.Body.Close()
-			if response.StatusCode == http.StatusOK {
-				break
-			}
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("the server was not ready")
-		}
-	}
+	address := freeAddress(t)
+	serve(t, "--admin", address, "--admin-token", "secret")
 	code, stdout, stderr := play(t, "top", "--admin", address, "--token", "secret", "--every", "100ms")
-	if code != exitOK || !strings.HasPrefix(stdout, "Stint dev  ready  up ") || !strings.Contains(stdout, "nothing was denied") {
+	if code != exitOK || !strings.HasPrefix(stdout, "Stint "+latest+"+dev  ready  up ") || !strings.Contains(stdout, "nothing was denied") {
 		t.Errorf("exit %d, %q, %s", code, stdout, stderr)
 	}
 	if code, _, stderr := play(t, "top", "--admin", address, "--every", "100ms"); code != exitFailed || !strings.Contains(stderr, "401") || !strings.Contains(stderr, "send the token") {
@@ -70,7 +39,7 @@ func TestTopMistakes(t *testing.T) {
 		{"top --every 1ms", exitUsage, "--every: must be between"},
 		{"top now", exitUsage, "top takes flags only, got 'now'"},
 		{"top --evry 1s", exitUsage, "unknown flag"},
-		{"top --admin 127.0.0.1:1", exitFailed, "is the server running, with --admin there?"},
+		{"top --admin 127.0.0.1:1", exitFailed, "is the server running, with this --admin?"},
 		{"top --admin " + strings.TrimPrefix(other.URL, "http://"), exitFailed, "answers 404"},
 	} {
 		if code, _, stderr := play(t, strings.Fields(tc.args)...); code != tc.code || !strings.Contains(stderr, tc.says) {

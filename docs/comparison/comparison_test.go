@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// The tables and the picture in the handbook are what the program finds.
+// TestCurrent checks the tables and the picture in the handbook.
 func TestCurrent(t *testing.T) {
 	const docs = ".."
 	text, err := os.ReadFile(filepath.Join(docs, page))
@@ -26,11 +26,11 @@ func TestCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(text, want) || !bytes.Equal(drawn, chart()) {
-		t.Errorf("docs/%s or docs/%s is not what the program finds: run go run ./docs/comparison", page, picture)
+		t.Errorf("docs/%s or docs/%s is out of date: run go run ./docs/comparison", page, picture)
 	}
 }
 
-// What is asked is what the page says.
+// TestCommands checks that each contender runs the command in its row.
 func TestCommands(t *testing.T) {
 	for _, c := range contenders {
 		r := command.Request{Args: bytes.Fields([]byte(c.command)), Bounds: command.Bounds{MaxKeyBytes: 100, MaxLogLimit: 1000}}
@@ -47,7 +47,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// What the page says about the algorithms beside the tables.
+// TestClaims checks the claims of the page beside the tables.
 func TestClaims(t *testing.T) {
 	of := map[string][2]outcome{}
 	for _, c := range contenders {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -41,17 +39,4 @@ var contenders = []contender{
 	{"sliding window log", "SL.ACQUIRE k 200 2s", engine.Op{Limit: window(engine.SlidingLog, engine.FromFirst)}, 0},
 	{"concurrency", "CC.ACQUIRE k 200 1m holder", engine.Op{Limit: engine.Limit{Algorithm: engine.Concurrency, Capacity: 200,
 		Rate: engine.Rate{Period: 60 * second}}}, 2 * time.Second},
-}
-
-func contendersTable() string {
-	var out strings.Builder
-	out.WriteString("| algorithm | asked as |\n|---|---|\n")
-	for _, c := range contenders {
-		note := ""
-		if c.hold > 0 {
-			note = fmt.Sprintf(", each released after %g s", c.hold.Seconds())
-		}
-		fmt.Fprintf(&out, "| %s | `%s`%s |\n", c.name, c.command, note)
-	}
-	return out.String()
 }

@@ -1,5 +1,5 @@
 // Command comparison puts the same traffic through every algorithm, in virtual time and with the engine alone, and
-// measures how far the sliding window counter's estimate is off. It writes what it finds into the handbook:
+// measures how far the sliding window counter's estimate is off. It writes the results into the handbook:
 //
 //	go run ./docs/comparison
 //
@@ -43,14 +43,13 @@ func write(folder string) error {
 	return os.WriteFile(filepath.Join(folder, picture), chart(), 0o644)
 }
 
-// updated returns the page with each part between "<!-- made: name -->" and "<!-- end -->" made anew.
+// updated returns the page with each part between "<!-- made: name -->" and "<!-- end -->" made again.
 func updated(text []byte) ([]byte, error) {
 	for _, part := range []struct {
 		name string
 		make func() string
 	}{
-		{"contenders", contendersTable}, {"burst", func() string { return outcomeTable(burst) }},
-		{"sustained", func() string { return outcomeTable(sustained) }}, {"estimate", estimateTable}, {"memory", memoryTable},
+		{"simulation", simulationTable}, {"estimate", estimateTable}, {"memory", memoryTable},
 	} {
 		place := regexp.MustCompile(`(?s)(<!-- made: ` + part.name + ` -->\n).*?(<!-- end -->)`)
 		if !place.Match(text) {

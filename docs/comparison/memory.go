@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// memoryTable is what the entry of a 16-byte key takes, by the store's own account.
+// memoryTable shows the size of the entry of a 16-byte key, by the store's own accounting.
 func memoryTable() string {
 	var out strings.Builder
 	out.WriteString("| algorithm | in use | bytes |\n|---|---|---|\n")
@@ -43,7 +43,7 @@ func leasesOf() engine.Limit {
 }
 
 func bytesOf(limit engine.Limit, times int) int64 {
-	store := engine.New(engine.Options{Shards: 1})
+	store := engine.New(engine.Config{Shards: 1})
 	defer store.Close()
 	results := make([]engine.Result, 1)
 	key := []byte("a key, 16 bytes.")

@@ -19,7 +19,7 @@ type outcome struct {
 
 // run has a contender decide a traffic.
 func run(c contender, t traffic) (o outcome) {
-	store := engine.New(engine.Options{Shards: 1})
+	store := engine.New(engine.Config{Shards: 1})
 	defer store.Close()
 	results := make([]engine.Result, 1)
 	var leases []int64 // holders in the order in which they started; each ends c.hold later
@@ -62,24 +62,18 @@ func (o outcome) before(end time.Duration) int {
 	return n
 }
 
-func outcomeTable(t traffic) string {
+func simulationTable() string {
 	var out strings.Builder
-	out.WriteString("| algorithm | accepted | rejected | delayed | longest delay |")
-	from := time.Duration(0)
-	for _, to := range t.columns {
-		fmt.Fprintf(&out, " %g–%g s |", from.Seconds(), to.Seconds())
-		from = to
-	}
-	out.WriteString(" later |\n|---|---|---|---|---|" + strings.Repeat("---|", len(t.columns)+1) + "\n")
+	out.WriteString("| algorithm | command | burst: at once | longest delay | sustained: granted | denied | longest delay |\n" +
+		"|---|---|---|---|---|---|---|\n")
 	for _, c := range contenders {
-		o := run(c, t)
-		fmt.Fprintf(&out, "| %s | %d | %d | %d | %s |", c.name, o.accepted, o.rejected, o.delayed, delay(o.longest))
-		counted := 0
-		for _, to := range t.columns {
-			fmt.Fprintf(&out, " %d |", o.before(to)-counted)
-			counted = o.before(to)
+		note := ""
+		if c.hold > 0 {
+			note = fmt.Sprintf(", released after %g s", c.hold.Seconds())
 		}
-		fmt.Fprintf(&out, " %d |\n", o.accepted-counted)
+		b, s := run(c, burst), run(c, sustained)
+		fmt.Fprintf(&out, "| %s | `%s`%s | %d | %s | %d | %d | %s |\n", c.name, c.command, note,
+			b.before(100*time.Millisecond), delay(b.longest), s.accepted, s.rejected, delay(s.longest))
 	}
 	return out.String()
 }

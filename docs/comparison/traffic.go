@@ -6,8 +6,7 @@ import "time"
 // 1 s before the first request.
 type traffic struct {
 	name     string
-	arrivals []int64         // nanoseconds since the first
-	columns  []time.Duration // ends of the spans in which the table counts what was let through
+	arrivals []int64 // nanoseconds since the first
 }
 
 // evenly spaces n requests over a time.
@@ -19,10 +18,8 @@ func evenly(n int, over time.Duration) (arrivals []int64) {
 }
 
 var (
-	burst = traffic{"200 requests within 100 ms", evenly(200, 100*time.Millisecond),
-		[]time.Duration{100 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second}}
-	sustained = traffic{"300 requests a second for 2 s", evenly(600, 2*time.Second),
-		[]time.Duration{500 * time.Millisecond, time.Second, 1500 * time.Millisecond, 2 * time.Second}}
+	burst     = traffic{"200 requests within 100 ms", evenly(200, 100*time.Millisecond)}
+	sustained = traffic{"300 requests a second for 2 s", evenly(600, 2*time.Second)}
 )
 
 // firstArrival is 5 s after an instant that every window by the clock begins at, an odd second.

@@ -1,4 +1,4 @@
-// Package generated holds files that are made from tables in the code to what those tables say.
+// Package generated checks files that are generated from tables in the code.
 package generated
 
 import (
@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Check fails the test unless a file is what it would be made to, or makes it so. remedy is the command that does.
+// Check fails the test unless a file has the generated content; with update it writes the file. remedy is the command that
+// updates it.
 func Check(t testing.TB, path string, want []byte, update bool, remedy string) {
 	t.Helper()
 	if update {
@@ -20,6 +21,6 @@ func Check(t testing.TB, path string, want []byte, update bool, remedy string) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the code says: run %s", path, remedy)
+		t.Errorf("%s does not match the code: run %s", path, remedy)
 	}
 }

@@ -1,4 +1,4 @@
-// Package testlog collects what is logged, for tests that say what must be, or must not be.
+// Package testlog collects log lines for tests.
 package testlog
 
 import (
@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// Log holds what was logged so far. Its zero value is empty; any goroutine may write to it and read it.
+// Log holds the lines logged so far. Its zero value is empty; any goroutine may write to it and read it.
 type Log struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-// Logger logs to l, what is at info and above, as text.
+// Logger logs to l, from level info on, as text.
 func (l *Log) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
 // Write implements io.Writer.
@@ -30,8 +30,8 @@ func (l *Log) String() string {
 	return l.text.String()
 }
 
-// Count returns how often words come in it.
+// Count returns the number of times that words occur in it.
 func (l *Log) Count(words string) int { return strings.Count(l.String(), words) }
 
-// Has reports whether words come in it.
+// Has reports whether words occur in it.
 func (l *Log) Has(words string) bool { return l.Count(words) > 0 }

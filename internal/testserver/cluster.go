@@ -19,7 +19,7 @@ func StartCluster(t testing.TB, program string, nodes int, options ...string) (a
 	for i, own := range peers {
 		addresses = append(addresses, Start(t, program, append([]string{
 			"--node-id", fmt.Sprint("node", i+1), "--cluster-listen", own, "--cluster-peers", strings.Join(peers, ","), "--dir", "state",
-			"--admin", "", "--cluster-heartbeat", "1s", // on a busy machine nobody is to be elected but where a test means it
+			"--admin", "", "--cluster-heartbeat", "1s", // so that a busy machine causes no elections
 		}, options...)...))
 	}
 	for _, address := range addresses {
@@ -32,7 +32,7 @@ func StartCluster(t testing.TB, program string, nodes int, options ...string) (a
 	return addresses
 }
 
-// isFormed reports whether a node knows a leader.
+// isFormed reports whether a node leads or has caught up with a leader.
 func isFormed(t testing.TB, address string) bool {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -51,7 +51,7 @@ func isFormed(t testing.TB, address string) bool {
 	return false
 }
 
-// freeAddresses are different loopback addresses that nothing listens on.
+// freeAddresses are different loopback addresses with free ports.
 func freeAddresses(t testing.TB, count int) (addresses []string) {
 	t.Helper()
 	for range count {

@@ -1,4 +1,4 @@
-// Package testserver builds and runs the server of this checkout, for tests of what a user sees of it.
+// Package testserver builds and runs the server of this checkout, for tests from outside.
 package testserver
 
 import (
@@ -30,7 +30,7 @@ func Build(t testing.TB, root string) (program string) {
 	return program
 }
 
-// Start starts a server on a free port of the loopback interface, in a directory of its own and with no settings but the
+// Start starts a server on a free port of the loopback interface, in a new directory and with no settings but the
 // options, and returns its address once it is ready. The test's end stops it, and fails the test unless it ends well.
 func Start(t testing.TB, program string, options ...string) (address string) {
 	t.Helper()
@@ -46,7 +46,7 @@ func Start(t testing.TB, program string, options ...string) (address string) {
 		t.Fatal(err)
 	}
 	ready, ended := make(chan struct{}), make(chan struct{})
-	var log strings.Builder // of the goroutine's until ended is closed
+	var log strings.Builder // written by the goroutine until ended is closed
 	go func() {
 		defer close(ended)
 		announced := false
@@ -64,14 +64,14 @@ func Start(t testing.TB, program string, options ...string) (address string) {
 	case <-ended:
 		t.Fatal("the server ended before it was ready")
 	case <-time.After(startTimeout):
-		t.Fatalf("the server has not said that it is ready within %v", startTimeout)
+		t.Fatalf("the server was not ready within %v", startTimeout)
 	}
 	return address
 }
 
-// stop asks the server to stop, and fails the test unless it then ends by itself and well.
+// stop sends SIGTERM, and fails the test unless the server ends with status 0.
 func stop(t testing.TB, server *exec.Cmd, ended <-chan struct{}, log *strings.Builder) {
-	_ = server.Process.Signal(syscall.SIGTERM) // an error means that it is gone already
+	_ = server.Process.Signal(syscall.SIGTERM) // an error means that it has already ended
 	select {
 	case <-ended:
 	case <-time.After(stopTimeout):
@@ -87,7 +87,7 @@ func stop(t testing.TB, server *exec.Cmd, ended <-chan struct{}, log *strings.Bu
 	}
 }
 
-// withoutSettings keeps the settings of whoever runs the tests away from the server.
+// withoutSettings keeps the settings of the tests' environment away from the server.
 func withoutSettings(environ []string) (rest []string) {
 	for _, e := range environ {
 		if !strings.HasPrefix(e, "STINT_") {
@@ -97,5 +97,5 @@ func withoutSettings(environ []string) (rest []string) {
 	return rest
 }
 
-// freeAddress is a loopback address that nothing listens on.
+// freeAddress is a loopback address with a free port.
 func freeAddress(t testing.TB) string { return freeAddresses(t, 1)[0] }

@@ -8,7 +8,7 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 )
 
-// licences are the SPDX identifiers of components, as the table in docs/licences.md has them.
+// licences are the SPDX identifiers of components, from the table in docs/licences.md.
 type licences map[string]string
 
 var licenceRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ([^|]+) \\| ([^|]+) \\|$")
@@ -33,11 +33,11 @@ func readLicences(page string) (licences, error) {
 	return all, nil
 }
 
-// note writes a component's licence into it; it has to have one.
+// note adds its licence to a component. It is an error if none is known.
 func (l licences) note(c *cyclonedx.Component) error {
 	id := l[licenceKey(c.Name, c.Version)]
 	if id == "" {
-		return fmt.Errorf("no licence is known of %s %s; 'go generate ./docs' makes the table of licences anew", c.Name, c.Version)
+		return fmt.Errorf("the licence of %s %s is not known; 'go generate ./docs' updates the table of licences", c.Name, c.Version)
 	}
 	c.Licenses = &cyclonedx.Licenses{{License: &cyclonedx.License{ID: id}}}
 	return nil

@@ -10,13 +10,13 @@ import (
 	"github.com/CycloneDX/cyclonedx-go"
 )
 
-// list is the bill of materials of a program. It holds nothing that changes from one run to the next, neither a time nor
-// a random serial number, so that one program always has the same. A component without a licence is an error.
+// list is the bill of materials of a program. It has no time and no random serial number, so that one program always
+// has the same list. A component without a licence is an error.
 func list(info *buildinfo.BuildInfo, version string, known licences) (*cyclonedx.BOM, error) {
 	program := component(info.Main.Path, version)
 	program.Type = cyclonedx.ComponentTypeApplication
 	missing := known.note(&program)
-	goVersion, _, _ := strings.Cut(strings.TrimPrefix(info.GoVersion, "go"), " ") // what follows are experiments
+	goVersion, _, _ := strings.Cut(strings.TrimPrefix(info.GoVersion, "go"), " ") // the rest are experiments
 	components := []cyclonedx.Component{component("std", goVersion)}
 	for _, module := range info.Deps {
 		components = append(components, dependency(module))
@@ -33,14 +33,14 @@ func list(info *buildinfo.BuildInfo, version string, known licences) (*cyclonedx
 	return bom, missing
 }
 
-// dependency is a module, or what stands in for it.
+// dependency is a module, or its replacement.
 func dependency(module *debug.Module) cyclonedx.Component {
 	if module.Replace != nil {
 		module = module.Replace
 	}
 	c := component(module.Path, module.Version)
 	if module.Sum != "" {
-		// Not a hash in CycloneDX's sense: it is that of a list of files, as in go.sum.
+		// This is no hash in CycloneDX's sense, because it is the hash of a list of files, like those in go.sum.
 		c.Properties = &[]cyclonedx.Property{{Name: "go.sum", Value: module.Sum}}
 	}
 	return c

@@ -1,6 +1,5 @@
-// Command sbom writes a CycloneDX list of what a Go program was built from, as the program itself records it: the
-// modules that go version -m shows, and Go's standard library. Their licences it takes from the table in
-// docs/licences.md.
+// Command sbom writes a CycloneDX list of the components of a Go program: the modules that the program records (see go
+// version -m), and Go's standard library. It takes their licences from the table in docs/licences.md.
 //
 //	go run ./sbom PROGRAM DOCUMENT VERSION ../docs/licences.md
 package main
@@ -26,7 +25,7 @@ func main() {
 func write(program, document, version, licencePage string) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
-		return fmt.Errorf("%s tells no modules; is it a Go program? %w", program, err)
+		return fmt.Errorf("%s has no list of modules; is it a Go program? %w", program, err)
 	}
 	known, err := readLicences(licencePage)
 	if err != nil {

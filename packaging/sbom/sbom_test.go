@@ -15,8 +15,8 @@ import (
 
 const licencePage = "../../docs/licences.md"
 
-// TestList builds the server and holds its list to what go version -m tells of it: every module, with version and
-// hash, and nothing else but Go itself.
+// TestList builds the server and compares its list with go version -m: every module, with version and hash, and
+// otherwise only Go itself.
 func TestList(t *testing.T) {
 	folder := t.TempDir()
 	program, document := filepath.Join(folder, "stint"), filepath.Join(folder, "stint.cdx.json")
@@ -96,7 +96,7 @@ func TestNoLicence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := list(info, "0.0.9", known); err == nil || !strings.Contains(err.Error(), "no licence is known of go.etcd.io/bbolt v0.0.1") {
+	if _, err := list(info, "0.0.9", known); err == nil || !strings.Contains(err.Error(), "the licence of go.etcd.io/bbolt v0.0.1 is not known") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -105,7 +105,7 @@ func TestNoLicence(t *testing.T) {
 func TestNotAProgram(t *testing.T) {
 	document := filepath.Join(t.TempDir(), "none.cdx.json")
 	err := write("main.go", document, "0.0.9", licencePage)
-	if err == nil || !strings.Contains(err.Error(), "main.go tells no modules") {
+	if err == nil || !strings.Contains(err.Error(), "main.go has no list of modules") {
 		t.Errorf("the error is %v", err)
 	}
 	if _, err := os.Stat(document); err == nil {

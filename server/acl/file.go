@@ -8,20 +8,21 @@ import (
 	"os"
 	"strings"
 
-	"github.com/stintdb/stint/server/wholefile"
+	"github.com/stintdb/stint/internal/atomicfile"
+	"github.com/stintdb/stint/server/command"
 )
 
 // maxFileBytes bounds a file of users.
 const maxFileBytes = 16 << 20
 
-// Load reads the file of users again. Users that are in it have the rights it says; those that are not are deleted. If
-// anything in the file is wrong, all stays as it is.
+// Load reads the file of users again. Its users get the rights in it; others are deleted. If anything in the
+// file is wrong, nothing changes.
 func (u *Users) Load() error {
 	if u.file == "" {
-		return ErrNoFile
+		return command.ErrNoACLFile
 	}
 	if err := u.load(); err != nil {
-		return fmt.Errorf("ERR %w; the users stay as they were", err)
+		return command.ErrACLLoad.With(err)
 	}
 	return nil
 }
@@ -80,13 +81,13 @@ func readFile(name string) ([]byte, error) {
 func parse(text []byte) (map[string]*rights, error) {
 	users := map[string]*rights{}
 	for i, line := range bytes.Split(text, []byte{'\n'}) {
-		words := strings.Fields(string(line))
+		words := strings.FieldsFunc(string(line), isBlank)
 		if len(words) == 0 || words[0][0] == '#' {
 			continue
 		}
 		r, err := parseLine(words)
 		if err == nil && users[words[1]] != nil {
-			err = fmt.Errorf("user '%s' comes twice", clip(words[1]))
+			err = fmt.Errorf("user '%s' comes twice", truncate(words[1]))
 		}
 		if err == nil && len(users) >= MaxUsers {
 			err = fmt.Errorf("there may be %d users", MaxUsers)
@@ -99,6 +100,10 @@ func parse(text []byte) (map[string]*rights, error) {
 	return users, nil
 }
 
+// isBlank reports whether a character separates words of a line, so that names and patterns cannot contain it. What else
+// Unicode counts as space is a character like any other.
+func isBlank(c rune) bool { return c <= ' ' }
+
 func parseLine(words []string) (*rights, error) {
 	if words[0] != "user" || len(words) < 2 {
 		return nil, errors.New("a line is: user NAME RULE…")
@@ -109,23 +114,23 @@ func parseLine(words []string) (*rights, error) {
 	r := newRights()
 	for _, rule := range words[2:] {
 		if err := r.apply(rule); err != nil {
-			return nil, fmt.Errorf("'%s': %w", clip(redact(rule)), err)
+			return nil, fmt.Errorf("'%s': %w", truncate(redact(rule)), err)
 		}
 	}
 	if err := r.check(); err != nil {
 		return nil, err
 	}
-	r.settle()
+	r.derive()
 	return &r, nil
 }
 
 // Save writes the users to their file, which is whole at any time and can be read by the server's own account only.
 func (u *Users) Save() error {
 	if u.file == "" {
-		return ErrNoFile
+		return command.ErrNoACLFile
 	}
-	if err := wholefile.Write(u.file, []byte(strings.Join(u.Lines(), "\n")+"\n")); err != nil {
-		return fmt.Errorf("ERR the file of users cannot be written: %w", err)
+	if err := atomicfile.Write(u.file, []byte(strings.Join(u.Lines(), "\n")+"\n")); err != nil {
+		return command.ErrACLSave.With(err)
 	}
 	return nil
 }

@@ -2,14 +2,18 @@ package acl
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stintdb/stint/server/command"
 )
 
-// FuzzUserFile reads files of users: whatever they hold, they are read or refused, and what is written of what was read
-// says the same.
+// FuzzUserFile reads files of users with any contents: they are read or refused, and a file written from the users read
+// means the same.
 func FuzzUserFile(f *testing.F) {
 	for _, text := range []string{
 		"", "# nobody\n", "user default on nopass ~* +@all\n", "user a on >b ~c* %R~d %W~e* -@all +get +config|get -@dangerous max-rate=5\n",
@@ -22,27 +26,66 @@ func FuzzUserFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var lines bytes.Buffer
-		for name, r := range users {
-			u := &User{name: name}
-			u.rights.Store(r)
-			lines.WriteString(u.line() + "\n")
+		wantReadBack(t, users)
+	})
+}
+
+// FuzzSavedUsers sets users by arbitrary names, patterns and rules: accepted users are the same after a save and a
+// load.
+func FuzzSavedUsers(f *testing.F) {
+	f.Add("u", "~app:\u3000~*", "+del")
+	f.Add("default\u3000x", "~tenant\u00a0"+"7:*", "+@all")
+	f.Add("a\u0085b", "%R~\u2028x", "-@all")
+	f.Add("\xa0\xff", "~\x85\x7f", "max-rate=5")
+	f.Add("#x", "~#", "&c h")
+	f.Fuzz(func(t *testing.T, name, pattern, rule string) {
+		users, err := New(Settings{File: filepath.Join(t.TempDir(), "missing")})
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
 		}
-		again, err := parse(lines.Bytes())
-		if err != nil || len(again) != len(users) {
-			t.Fatalf("%q is written as\n%s%v", text, lines.String(), err)
+		_ = users.Set(name, []string{"on", pattern, rule})
+		_ = users.Set(name, []string{">" + rule})
+		before := map[string]*rights{}
+		for n, u := range *users.byName.Load() {
+			before[n] = u.rights.Load()
 		}
-		for name, r := range users {
-			same := again[name]
-			if same == nil || same.enabled != r.enabled || same.noPass != r.noPass || len(same.passwords) != len(r.passwords) ||
-				same.describeKeys() != r.describeKeys() || same.maxKeys != r.maxKeys || same.maxRate != r.maxRate {
-				t.Fatalf("user %s of %q is read back otherwise from\n%s", name, text, lines.String())
-			}
-			for _, row := range command.All {
-				if same.may(row.Number) != r.may(row.Number) {
-					t.Fatalf("user %s of %q: %s is allowed %t, and read back otherwise from\n%s", name, text, row.FullName, r.may(row.Number), lines.String())
-				}
-			}
+		wantReadBack(t, before)
+		if err := users.Save(); err != nil {
+			t.Fatal(err)
+		}
+		lines := users.Lines()
+		if err := users.Load(); err != nil {
+			t.Fatalf("%q is not loaded: %v", lines, err)
+		}
+		if again := users.Lines(); !slices.Equal(again, lines) {
+			t.Errorf("%q is loaded as %q", lines, again)
 		}
 	})
+}
+
+// wantReadBack writes users as a file has them and wants the same back.
+func wantReadBack(t *testing.T, users map[string]*rights) {
+	t.Helper()
+	var lines bytes.Buffer
+	for name, r := range users {
+		u := &User{name: name}
+		u.rights.Store(r)
+		lines.WriteString(u.line() + "\n")
+	}
+	again, err := parse(lines.Bytes())
+	if err != nil || len(again) != len(users) {
+		t.Fatalf("this is written, and read with %v:\n%s", err, lines.String())
+	}
+	for name, r := range users {
+		same := again[name]
+		if same == nil || same.enabled != r.enabled || same.noPass != r.noPass || len(same.passwords) != len(r.passwords) ||
+			!slices.Equal(same.patterns, r.patterns) || same.maxKeys != r.maxKeys || same.maxRate != r.maxRate {
+			t.Fatalf("user %s is read back otherwise from\n%s", name, lines.String())
+		}
+		for _, row := range command.All {
+			if same.may(row.Number) != r.may(row.Number) {
+				t.Fatalf("user %s: %s is allowed %t, and read back otherwise from\n%s", name, row.FullName, r.may(row.Number), lines.String())
+			}
+		}
+	}
 }

@@ -8,7 +8,7 @@ import (
 	"errors"
 )
 
-// Hash is what is kept of a password: its SHA-256, as in Redis's ACL files. It is not salted and not slow, so that files
+// Hash is the stored form of a password: its SHA-256, as in Redis's ACL files. It is not salted and not slow, so that files
 // and clients of Redis go on working and a flood of logins costs little; passwords should therefore be long and random,
 // as ACL GENPASS makes them.
 type Hash [sha256.Size]byte
@@ -41,7 +41,7 @@ func (h Hash) among(all []Hash) bool {
 	return found == 1
 }
 
-// GeneratePassword returns a random password of so many bits, rounded up to a hexadecimal digit.
+// GeneratePassword returns a random password of the given number of bits, rounded up to a hexadecimal digit.
 func GeneratePassword(bits int) string {
 	raw := make([]byte, (bits+7)/8)
 	_, _ = rand.Read(raw) // never fails: the runtime ends the process instead

@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// rights is what one user may do. It is not changed once a user has it.
+// rights are the permissions of one user. They are immutable once a user has them.
 type rights struct {
 	enabled   bool
 	noPass    bool
@@ -74,8 +74,8 @@ func (r *rights) reaches(key []byte, write bool) bool {
 	return false
 }
 
-// settle works out what follows from the rest.
-func (r *rights) settle() {
+// derive computes the derived fields.
+func (r *rights) derive() {
 	r.unlimited = r.maxKeys == 0 && r.maxRate == 0 && r.allKeys()
 	for i, row := range command.All {
 		r.unlimited = r.unlimited && (r.may(i) || row.IsContainer())

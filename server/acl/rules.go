@@ -168,7 +168,7 @@ func (r *rights) addPattern(p pattern) error {
 	if len(p.glob) > maxPatternBytes {
 		return errTooLong
 	}
-	if strings.ContainsFunc(p.glob, func(c rune) bool { return c <= ' ' }) {
+	if strings.ContainsFunc(p.glob, isBlank) {
 		return errSyntax // it could not be written to a file
 	}
 	if !slices.Contains(r.patterns, p) {
@@ -185,7 +185,7 @@ func (r *rights) command(rule string) error {
 	allow, name := rule[0] == '+', strings.ToLower(rule[1:])
 	rule = rule[:1] + name
 	if name == "@all" {
-		r.commands = nil // what came before no longer counts
+		r.commands = nil // earlier rules no longer count
 	}
 	found := false
 	for _, row := range command.All {

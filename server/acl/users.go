@@ -2,7 +2,6 @@ package acl
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,14 +17,6 @@ const DefaultName = "default"
 
 // MaxUsers bounds how many users there may be.
 const MaxUsers = 10_000
-
-// Errors of ACL commands, as their replies.
-var (
-	ErrDefaultStays = errors.New("ERR The 'default' user cannot be removed")
-	ErrBadName      = errors.New("ERR Usernames can't contain spaces or null characters, and have 1 to 64 bytes")
-	ErrTooManyUsers = fmt.Errorf("ERR there may be %d users, and there are", MaxUsers)
-	ErrNoFile       = errors.New("ERR This Stint instance is not configured to use an ACL file. Start it with --acl-file PATH, or keep users in the settings.")
-)
 
 // User is one user. It stays the same while its rights change, so a connection can hold on to it.
 type User struct {
@@ -64,33 +55,33 @@ type Users struct {
 	Log Log
 
 	file    string
-	initial rights        // of the default user when nothing else is said
-	gone    func(*User)   // called for a user that is deleted
-	changed func([]Quota) // called with all caps on keys after a change
+	initial rights           // of the default user when nothing else is said
+	gone    func(*User)      // called for a user that is deleted
+	changed func([]KeyQuota) // called with all caps on keys after a change
 
 	byName atomic.Pointer[map[string]*User]
 	mu     sync.Mutex // one change at a time
 	def    *User
 }
 
-// Quota is a user's cap on keys: at most MaxKeys that begin with any of Prefixes.
-type Quota struct {
+// KeyQuota is a user's cap on keys: at most MaxKeys that begin with any of Prefixes.
+type KeyQuota struct {
 	User     string
 	Prefixes []string
 	MaxKeys  int64
 }
 
-// Options are what Users are made with.
-type Options struct {
+// Settings are what Users are made with.
+type Settings struct {
 	File            string // of users, "" for none
 	DefaultPassword *Hash  // of the default user, nil for none
 	LogLength       int    // entries the log keeps
 }
 
-// New returns the users there are at the start: those of the file, and the default user, who may do everything unless
-// the file says otherwise.
-func New(o Options) (*Users, error) {
-	u := &Users{file: o.File, def: &User{name: DefaultName}, gone: func(*User) {}, changed: func([]Quota) {}}
+// New returns the users at the start: those of the file, and the default user, who may do everything unless the file
+// restricts it.
+func New(o Settings) (*Users, error) {
+	u := &Users{file: o.File, def: &User{name: DefaultName}, gone: func(*User) {}, changed: func([]KeyQuota) {}}
 	u.Log.SetLength(o.LogLength)
 	u.initial = newRights()
 	for _, rule := range []string{"on", "nopass", "~*", "+@all"} {
@@ -101,7 +92,7 @@ func New(o Options) (*Users, error) {
 	if o.DefaultPassword != nil {
 		u.initial.noPass, u.initial.passwords = false, []Hash{*o.DefaultPassword}
 	}
-	u.initial.settle()
+	u.initial.derive()
 	u.def.rights.Store(&u.initial)
 	u.byName.Store(&map[string]*User{DefaultName: u.def})
 	if o.File == "" {
@@ -111,7 +102,7 @@ func New(o Options) (*Users, error) {
 }
 
 // Watch has gone called for every user that is deleted, and changed with the caps on keys, now and after every change.
-func (u *Users) Watch(gone func(*User), changed func([]Quota)) {
+func (u *Users) Watch(gone func(*User), changed func([]KeyQuota)) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.gone, u.changed = gone, changed
@@ -121,8 +112,8 @@ func (u *Users) Watch(gone func(*User), changed func([]Quota)) {
 // Default is the default user.
 func (u *Users) Default() *User { return u.def }
 
-// Authenticate returns the user of a name if it is enabled and the password is one of its own. How long that takes does
-// not depend on how much of the password is right, or on whether there is such a user.
+// Authenticate returns the user of a name if it is enabled and has the password. The time it takes depends
+// neither on the correct part of the password nor on whether the user exists.
 func (u *Users) Authenticate(name string, password []byte) (*User, bool) {
 	h := HashOf(password)
 	user := (*u.byName.Load())[name]
@@ -141,24 +132,24 @@ func (u *Users) Set(name string, rules []string) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if !isName(name) {
-		return ErrBadName
+		return command.ErrUsername
 	}
 	all := *u.byName.Load()
 	user, next := all[name], newRights()
 	if user != nil {
 		next = user.rights.Load().clone()
 	} else if len(all) >= MaxUsers {
-		return ErrTooManyUsers
+		return command.ErrTooManyUsers.With(MaxUsers)
 	}
 	for _, rule := range rules {
 		if err := next.apply(rule); err != nil {
-			return fmt.Errorf("ERR Error in ACL SETUSER modifier '%s': %w", clip(redact(rule)), err)
+			return command.ErrACLRule.With(truncate(redact(rule)), err)
 		}
 	}
 	if err := next.check(); err != nil {
-		return fmt.Errorf("ERR Error in ACL SETUSER modifier 'max-keys': %w", err)
+		return command.ErrACLRule.With("max-keys", err)
 	}
-	next.settle()
+	next.derive()
 	if user == nil {
 		user = &User{name: name}
 		user.rights.Store(&next)
@@ -183,6 +174,16 @@ func (u *Users) SetDefaultPassword(h *Hash) {
 	u.def.rights.Store(&next)
 }
 
+// DefaultPassword is # and the hash of a password of the default user, likely if it is one, or empty if it has none.
+func (u *Users) DefaultPassword(likely string) (password string) {
+	for _, p := range u.def.rights.Load().passwords {
+		if password = "#" + p.String(); password == likely {
+			break
+		}
+	}
+	return password
+}
+
 // redact keeps passwords out of errors and logs.
 func redact(rule string) string {
 	if rule != "" && strings.ContainsRune("><#!", rune(rule[0])) {
@@ -191,18 +192,18 @@ func redact(rule string) string {
 	return rule
 }
 
-func clip(text string) string { return text[:min(len(text), 64)] }
+func truncate(text string) string { return text[:min(len(text), 64)] }
 
 func isName(name string) bool {
-	return name != "" && len(name) <= maxNameBytes && !strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c == 0x7f })
+	return name != "" && len(name) <= maxNameBytes && !strings.ContainsFunc(name, func(c rune) bool { return isBlank(c) || c == 0x7f })
 }
 
-// Delete removes a user; its connections are told by the function given to Watch.
+// Delete removes a user and notifies its connections through the function given to Watch.
 func (u *Users) Delete(name string) (existed bool, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if name == DefaultName {
-		return false, ErrDefaultStays
+		return false, command.ErrDefaultUser
 	}
 	fewer := maps.Clone(*u.byName.Load())
 	user := fewer[name]
@@ -216,7 +217,7 @@ func (u *Users) Delete(name string) (existed bool, err error) {
 	return true, nil
 }
 
-// drop takes away all rights of a user who is no more, and tells the owners of its connections.
+// drop removes all permissions of a deleted user and notifies its connections.
 func (u *Users) drop(user *User) {
 	none := newRights()
 	user.rights.Store(&none)
@@ -284,21 +285,21 @@ func (u *Users) Describe(name string) (d command.UserDescription, found bool) {
 	return d, true
 }
 
-func (u *Users) quotas() (all []Quota) {
+func (u *Users) quotas() (all []KeyQuota) {
 	for name, user := range *u.byName.Load() {
 		if r := user.rights.Load(); r.maxKeys > 0 {
-			all = append(all, Quota{name, r.Prefixes(), r.maxKeys})
+			all = append(all, KeyQuota{name, r.Prefixes(), r.maxKeys})
 		}
 	}
-	slices.SortFunc(all, func(a, b Quota) int { return cmp.Compare(a.User, b.User) })
+	slices.SortFunc(all, func(a, b KeyQuota) int { return cmp.Compare(a.User, b.User) })
 	return all
 }
 
 // Denials implements [command.Users].
 func (u *Users) Denials(n int) []command.Denial { return u.Log.Entries(n) }
 
-// ForgetDenials implements [command.Users].
-func (u *Users) ForgetDenials() { u.Log.Reset() }
+// ResetDenials implements [command.Users].
+func (u *Users) ResetDenials() { u.Log.Reset() }
 
 // GeneratePassword implements [command.Users].
 func (u *Users) GeneratePassword(bits int) string { return GeneratePassword(bits) }

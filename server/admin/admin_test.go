@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/config"
 )
@@ -15,7 +16,7 @@ import (
 // Readiness says when requests are answered, and why not when they are not.
 func TestReadiness(t *testing.T) {
 	n := &nodes{}
-	n.status.Store(&server.ClusterStatus{LeaderID: "a"})
+	n.status.Store(&clusterstatus.Status{Healthy: true, LeaderID: "a"})
 	h := newHost(t, func(_ *config.Config, o *server.Options) { o.Cluster = n })
 	expect := func(status int, says string) {
 		t.Helper()
@@ -34,9 +35,9 @@ func TestReadiness(t *testing.T) {
 	expect(503, "starting: clients cannot connect yet")
 	h.serve()
 	expect(200, "ready")
-	n.status.Store(&server.ClusterStatus{})
+	n.status.Store(&clusterstatus.Status{})
 	expect(503, "no leader")
-	n.status.Store(&server.ClusterStatus{LeaderID: "b"})
+	n.status.Store(&clusterstatus.Status{Healthy: true, LeaderID: "b"})
 	expect(200, "ready")
 	if err := h.stop(); err != nil {
 		t.Error(err)
@@ -44,7 +45,7 @@ func TestReadiness(t *testing.T) {
 	expect(503, "draining")
 }
 
-// With a token only health is told without it.
+// With --admin-token, only health is readable without the token.
 func TestToken(t *testing.T) {
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) {
 		cfg.Pprof = true
@@ -108,7 +109,7 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// Where clients need a password, what they may not know is not told without a token.
+// If clients need a password, the admin address shows nothing protected without a token.
 func TestPasswordsHoldHereToo(t *testing.T) {
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) {
 		s, _ := config.Lookup("requirepass")
@@ -127,7 +128,7 @@ func TestPasswordsHoldHereToo(t *testing.T) {
 	}
 }
 
-// The effect of a draft is told without anything being changed.
+// The preview of a draft changes no state.
 func TestPreview(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
@@ -168,16 +169,16 @@ func TestTakenAddress(t *testing.T) {
 	defer taken.Close()
 	cfg := config.Default()
 	cfg.Admin = taken.Addr().String()
-	if _, err := Listen(&cfg, log); err == nil || !strings.Contains(err.Error(), "choose another address with --admin") {
+	if _, err := Listen(&cfg, maxConnections, log); err == nil || !strings.Contains(err.Error(), "choose another address with --admin") {
 		t.Errorf("%v", err)
 	}
 	cfg = config.Default()
 	cfg.Listen = []string{cfg.Admin}
-	if a, err := Listen(&cfg, log); a != nil || err != nil {
+	if a, err := Listen(&cfg, maxConnections, log); a != nil || err != nil {
 		t.Errorf("%v, %v", a, err)
 	}
 	cfg.Admin = ""
-	if a, err := Listen(&cfg, log); a != nil || err != nil {
+	if a, err := Listen(&cfg, maxConnections, log); a != nil || err != nil {
 		t.Errorf("%v, %v", a, err)
 	}
 }

@@ -1,6 +1,5 @@
-// Package admin is the HTTP server for operators at --admin: metrics for Prometheus, health for whoever starts and
-// restarts servers, profiles, and a page to look at, with the JSON it is made of.
+// Package admin is the HTTP server for operators at --admin: metrics for Prometheus, health checks,
+// profiles, and a page with its JSON.
 //
-// It listens before the server it tells about is there, so that a probe learns that state is being recovered, and until
-// after that one has drained.
+// It listens from before the server has recovered its state, so that a probe can see that, until after the server has drained.
 package admin

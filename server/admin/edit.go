@@ -75,7 +75,7 @@ const (
 	previewExamples = 10
 )
 
-// effect is what a draft would change for the callers there are.
+// effect is the change that a draft would make for the current callers.
 type effect struct {
 	Looked int           `json:"looked"` // keys, of Keys
 	Keys   int           `json:"keys"`
@@ -89,7 +89,7 @@ type limitEffect struct {
 	Callers    int       `json:"callers"`
 	DeniedNow  int       `json:"deniedNow"`  // whose next request for a token would be denied, as things are
 	DeniedThen int       `json:"deniedThen"` // and with the draft
-	WrongType  int       `json:"wrongType"`  // whose key belongs to another algorithm until it is as good as new: they would get errors
+	WrongType  int       `json:"wrongType"`  // callers whose key belongs to another algorithm: they would get errors until it expires
 	Examples   []example `json:"examples"`
 }
 

@@ -19,11 +19,16 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/decider"
 )
 
 // giveUp is how long a test waits for what must come. It is only reached when the test fails.
 const giveUp = 20 * time.Second
+
+// maxConnections is how many a host takes without the token.
+const maxConnections = 256
 
 // host is a server with its HTTP server for operators.
 type host struct {
@@ -39,9 +44,9 @@ func newHost(t *testing.T, change func(*config.Config, *server.Options)) *host {
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin, cfg.Loops = []string{"127.0.0.1:0"}, "127.0.0.1:0", 2
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	store, clock := engine.New(engine.Options{Shards: 16}), server.NewClock()
+	store, clock := engine.New(engine.Config{Shards: 16}), clock.New()
 	t.Cleanup(store.Close)
-	o := server.Options{Decider: &server.Local{Store: store, Clock: clock}, Keys: store, Clock: clock, Log: log, Version: "0.0.0-test"}
+	o := server.Options{Decider: &decider.Local{Store: store, Clock: clock}, Keys: store, Clock: clock, Log: log, Version: "0.0.0-test"}
 	if change != nil {
 		change(&cfg, &o)
 	}
@@ -49,7 +54,7 @@ func newHost(t *testing.T, change func(*config.Config, *server.Options)) *host {
 		t.Fatal(err)
 	}
 	o.Config = cfg
-	a, err := Listen(&cfg, log)
+	a, err := Listen(&cfg, maxConnections, o.Log)
 	if err != nil {
 		t.Fatal(err)
 	}

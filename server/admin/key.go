@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/server"
 )
 
-// keyView is what a key holds.
+// keyView is the state of a key.
 type keyView struct {
 	Key       string            `json:"key"`
 	Hash      string            `json:"hash"` // by which the key is listed with --top-keys hashed
@@ -24,7 +24,7 @@ type keyView struct {
 
 func (a *Admin) key(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
 	key := r.URL.Query().Get("key")
-	results, err := s.Ask(ctx, []engine.Op{{Verb: engine.Look, Key: []byte(key)}})
+	results, err := s.DecideReadOnly(ctx, []engine.Op{{Verb: engine.Look, Key: []byte(key)}})
 	if err != nil {
 		return nil, err
 	}

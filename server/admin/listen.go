@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/config"
 )
@@ -26,34 +27,36 @@ type Admin struct {
 	fills   fills
 	http    *http.Server
 	ended   chan struct{}
+
+	wrongTokens unauthenticated.Refusals
 }
 
 // The bounds of the HTTP server.
 const (
-	maxConnections  = 256
 	maxHeaderBytes  = 16 << 10
 	maxBodyBytes    = 64 << 10
 	headerTimeout   = 5 * time.Second
 	readTimeout     = 10 * time.Second
 	writeTimeout    = 2 * time.Minute // a profile takes long
-	idleTimeout     = time.Minute
+	idleTimeout     = 5 * time.Second
 	shutdownTimeout = time.Second
 )
 
 // Listen starts the HTTP server at the address the settings name. It is nil without an error if they name none, or if the
 // address is the default and taken: nobody asked for it, and two servers on a machine must not stand in each other's way.
-func Listen(cfg *config.Config, log *slog.Logger) (*Admin, error) {
+// Connections bounds those that have not shown the token; a quarter as many that have come on top.
+func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, error) {
 	address := cfg.AdminAddress()
 	if address == "" {
 		if cfg.Admin != "" {
-			log.Warn("no metrics, health or page for operators: the default address for them is used otherwise; choose one with --admin", "admin", cfg.Admin)
+			log.Warn("no metrics, health or admin page: their default address is used by another setting; choose one with --admin", "admin", cfg.Admin)
 		}
 		return nil, nil
 	}
 	listener, err := net.Listen("tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE) && cfg.AdminIsDefault():
-		log.Warn("no metrics, health or page for operators: the default address for them is taken; choose another with --admin", "admin", address)
+		log.Warn("no metrics, health or admin page: their default address is in use; choose another with --admin", "admin", address)
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --admin", address, err)
@@ -63,12 +66,12 @@ func Listen(cfg *config.Config, log *slog.Logger) (*Admin, error) {
 	a.scraper = a.newScraper()
 	a.http = &http.Server{
 		Handler: a.handler(cfg.Pprof), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnContext: withConn,
 	}
 	go func() {
 		defer close(a.ended)
-		if err := a.http.Serve(bounded(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("the HTTP server for operators has ended", "error", err)
+		if err := a.http.Serve(&boundedListener{Listener: listener, most: connections}); !errors.Is(err, http.ErrServerClosed) {
+			log.Error("the admin HTTP server stopped", "error", err)
 		}
 	}()
 	return a, nil
@@ -77,7 +80,7 @@ func Listen(cfg *config.Config, log *slog.Logger) (*Admin, error) {
 // Address is where the server listens, with the port it got.
 func (a *Admin) Address() string { return a.address }
 
-// Attach tells what the server is about, once that is there.
+// Attach sets the server to report on, once it exists.
 func (a *Admin) Attach(s *server.Server) {
 	if a != nil {
 		a.about.Store(s)
@@ -95,44 +98,4 @@ func (a *Admin) Close() {
 		_ = a.http.Close()
 	}
 	<-a.ended
-}
-
-// boundedListener closes connections beyond a number at once.
-type boundedListener struct {
-	net.Listener
-	open chan struct{}
-}
-
-func bounded(l net.Listener, most int) net.Listener {
-	return &boundedListener{l, make(chan struct{}, most)}
-}
-
-// Accept implements net.Listener.
-func (l *boundedListener) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.open <- struct{}{}:
-			return &boundedConn{Conn: conn, open: l.open}, nil
-		default:
-			conn.Close()
-		}
-	}
-}
-
-type boundedConn struct {
-	net.Conn
-	open   chan struct{}
-	closed atomic.Bool
-}
-
-// Close implements net.Conn.
-func (c *boundedConn) Close() error {
-	if !c.closed.Swap(true) {
-		<-c.open
-	}
-	return c.Conn.Close()
 }

@@ -12,50 +12,52 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
+	"github.com/stintdb/stint/internal/clusterstatus"
+	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/metrics"
 )
 
-// disk and nodes stand for state on disk and for a cluster: what they say is what the metrics of those must show.
+// disk and nodes stand for state on disk and for a cluster: the metrics must show their values.
 type disk struct {
-	server.Keeper
-	status atomic.Pointer[server.KeeperStatus]
+	server.Persistence
+	status atomic.Pointer[persistencestatus.Status]
 }
 
-func (d *disk) Status() server.KeeperStatus { return *d.status.Load() }
+func (d *disk) Status() persistencestatus.Status { return *d.status.Load() }
 
 type nodes struct {
 	server.Membership
-	status atomic.Pointer[server.ClusterStatus]
+	status atomic.Pointer[clusterstatus.Status]
 }
 
-func (n *nodes) Status() server.ClusterStatus { return *n.status.Load() }
+func (n *nodes) Status() clusterstatus.Status { return *n.status.Load() }
 
 func (n *nodes) Redirects() (string, bool) { return "", false }
 
 // still are the metrics that a server cannot move while it runs.
 var still = map[string]string{"stint_build_info": "it says what is running"}
 
-// Every metric of the table is exported, and moves when what it counts happens.
+// Every metric of the table is exported, and changes on the events that it counts.
 func TestEveryMetricMoves(t *testing.T) {
 	d, n := &disk{}, &nodes{}
-	d.status.Store(&server.KeeperStatus{Mode: "interval", Err: io.EOF, LastSaveErr: io.EOF, FlushedUntil: time.Unix(1, 0)})
-	n.status.Store(&server.ClusterStatus{State: command.ClusterStarting, CommitLatency: command.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{0, 0}},
-		Members: []command.ClusterMember{{ID: "a"}}, CommitIndex: 5, AppliedIndex: 5})
+	d.status.Store(&persistencestatus.Status{Mode: "interval", Err: io.EOF, LastSaveErr: io.EOF, FlushedUntil: 1e9})
+	n.status.Store(&clusterstatus.Status{State: clusterstatus.Starting, CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{0, 0}},
+		Members: []clusterstatus.Member{{ID: "a"}}, CommitIndex: 5, AppliedIndex: 5})
 	h := newHost(t, func(cfg *config.Config, o *server.Options) {
 		cfg.MaxClients, cfg.OutputBufferBytes, cfg.MaxBulkBytes = 12, 256<<10, 128<<10
-		o.Keeper, o.Cluster = d, n
+		o.Persistence, o.Cluster = d, n
 	})
 	h.Attach(h.server)
 	before := h.series()
 	h.serve()
-	d.status.Store(&server.KeeperStatus{Mode: "interval", Saving: true, LastSave: time.Unix(9, 0), SnapshotBytes: 9, SnapshotKeys: 9, JournalBytes: 9, Journaled: 9, FlushedUntil: time.Unix(9, 0)})
-	n.status.Store(&server.ClusterStatus{State: command.ClusterLeader, Term: 9, LeaderID: "a", LastContact: 9, CommitIndex: 9, AppliedIndex: 7, LastSnapshotIndex: 9, LogBytes: 9, DiskStalled: true,
-		Entries: 9, Decisions: 9, DeniedLocally: 9, Forwarded: 9, UncertainOutcomes: 9, NoLeaderOutcomes: 9, LeaderChanges: 9,
-		CommitLatency: command.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{8, 1}, Sum: time.Minute},
-		Members:       []command.ClusterMember{{ID: "a", Reachable: true, LastContact: time.Second}, {ID: "b", AppliedIndex: 2}}})
+	d.status.Store(&persistencestatus.Status{Mode: "interval", Saving: true, LastSave: 9e9, SnapshotBytes: 9, SnapshotKeys: 9, JournalBytes: 9, Journaled: 9, FlushedUntil: 9e9})
+	n.status.Store(&clusterstatus.Status{State: clusterstatus.Leader, Healthy: true, Term: 9, LeaderID: "a", LastContact: 9, CommitIndex: 9, AppliedIndex: 7, LastSnapshotIndex: 9, LogBytes: 9, DiskStalled: true,
+		Entries: 9, Decisions: 9, DecidedReadOnly: 9, Forwarded: 9, UncertainOutcomes: 9, NoLeaderOutcomes: 9, LeaderChanges: 9,
+		CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{8, 1}, Sum: time.Minute},
+		Members:       []clusterstatus.Member{{ID: "a", Reachable: true, LastContact: time.Second}, {ID: "b", AppliedIndex: 2}}})
 	stopLoad := h.happen()
 	defer stopLoad()
 	var after map[string]string
@@ -181,7 +183,7 @@ func TestNativeHistograms(t *testing.T) {
 	}
 }
 
-// However many policies and keys clients name, there are only so many series.
+// The number of series is bounded, for any number of policies and keys.
 func TestLabelsAreBounded(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()

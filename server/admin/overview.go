@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/server/metrics"
 )
 
-// overview is what the page and stint top ask for every second.
+// overview is the reply that the page and stint top request every second.
 type overview struct {
 	Version  string                      `json:"version"`
 	Ready    string                      `json:"ready"` // "ready", or why it is not
@@ -63,7 +63,7 @@ type memberView struct {
 const topShown = 20
 
 func (a *Admin) overview(_ context.Context, s *server.Server, _ *http.Request) (any, error) {
-	r := s.Reading()
+	r := s.MetricsSnapshot()
 	o := overview{Version: r.Version, Ready: "ready", UnixNano: s.Now(), Metrics: metrics.Samples(r), Overall: overall(r)}
 	if err := s.Ready(); err != nil {
 		o.Ready = err.Error()
@@ -84,7 +84,7 @@ func (a *Admin) overview(_ context.Context, s *server.Server, _ *http.Request) (
 	return o, nil
 }
 
-func overall(r *metrics.Reading) latency {
+func overall(r *metrics.Snapshot) latency {
 	var all metrics.Latencies
 	for i := range r.Commands {
 		if r.Commands[i].Decides {

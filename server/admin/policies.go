@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// The bounds of what the page shows of policies.
+// Bounds on the policies that the page shows.
 const (
 	policiesShown = 50
 	fillScan      = 5_000 // keys looked through for fill levels
@@ -65,11 +65,11 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 	v := &policiesView{Count: len(names), Keys: s.Keys().Len(), Policies: []policyView{}}
 	var limits []engine.Op
 	for _, name := range names[:min(len(names), policiesShown)] {
-		p, found := s.Keys().Policy(name)
+		p, found := s.Keys().PolicyOf(name, nil)
 		if !found {
 			continue
 		}
-		view := policyView{Name: name, Shadow: p.Shadow, Overrides: len(p.Overrides), Granted: p.Granted, Denied: p.Denied, ShadowDenied: p.ShadowDenied}
+		view := policyView{Name: name, Shadow: p.Shadow, Overrides: p.Overridden, Granted: p.Granted, Denied: p.Denied, ShadowDenied: p.ShadowDenied}
 		for _, part := range p.Parts {
 			limits = append(limits, part)
 			view.Limits = append(view.Limits, limitView{Spec: command.SpecText(part), Shared: !templateOf(part.Key).open})

@@ -20,7 +20,7 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// handler is what is served where.
+// handler maps paths to handlers.
 func (a *Admin) handler(profiles bool) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok\n")) })
@@ -30,7 +30,7 @@ func (a *Admin) handler(profiles bool) http.Handler {
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	mux.Handle("GET /", http.FileServerFS(page)) // tells nothing, so it needs no token
+	mux.Handle("GET /", http.FileServerFS(page)) // reveals nothing, so it needs no token
 	for pattern, answer := range map[string]func(context.Context, *server.Server, *http.Request) (any, error){
 		"GET /api/overview":        a.overview,
 		"GET /api/policies":        a.policies,
@@ -38,21 +38,20 @@ func (a *Admin) handler(profiles bool) http.Handler {
 		"POST /api/policy/preview": a.preview,
 		"POST /api/policy":         a.setPolicy,
 	} {
-		mux.HandleFunc(pattern, a.secured(a.answer(answer)))
+		mux.HandleFunc(pattern, a.withPassword(a.answer(answer)))
 	}
 	if profiles {
-		mux.HandleFunc("GET /debug/pprof/", a.secured(pprof.Index))
-		mux.HandleFunc("GET /debug/pprof/cmdline", a.secured(pprof.Cmdline))
-		mux.HandleFunc("GET /debug/pprof/profile", a.secured(pprof.Profile))
-		mux.HandleFunc("GET /debug/pprof/symbol", a.secured(pprof.Symbol))
-		mux.HandleFunc("GET /debug/pprof/trace", a.secured(pprof.Trace))
+		mux.HandleFunc("GET /debug/pprof/", a.withPassword(pprof.Index)) // without cmdline, which may hold passwords
+		mux.HandleFunc("GET /debug/pprof/profile", a.withPassword(pprof.Profile))
+		mux.HandleFunc("GET /debug/pprof/symbol", a.withPassword(pprof.Symbol))
+		mux.HandleFunc("GET /debug/pprof/trace", a.withPassword(pprof.Trace))
 	}
 	return a.guard(mux)
 }
 
 const starting = "starting: state is being recovered"
 
-// ready is for those who send requests: whether this server answers them.
+// ready is the readiness check of load balancers and clients: it reports whether this server answers requests.
 func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
 	s := a.about.Load()
 	reason := starting
@@ -84,7 +83,7 @@ func (a *Admin) newScraper() http.Handler {
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		metrics.NewCollector(func() *metrics.Reading { return a.about.Load().Reading() }),
+		metrics.NewCollector(func() *metrics.Snapshot { return a.about.Load().MetricsSnapshot() }),
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
 }
@@ -100,18 +99,9 @@ func (e userError) Unwrap() error { return errUser }
 // answer makes a handler of a function that answers in JSON.
 func (a *Admin) answer(f func(context.Context, *server.Server, *http.Request) (any, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		s := a.about.Load()
-		if s == nil {
-			fail(w, http.StatusServiceUnavailable, starting)
-			return
-		}
-		if a.token == nil && s.NeedsPassword() {
-			fail(w, http.StatusForbidden, "clients of this server need a password, so looking at limits here needs a token: start the server with --admin-token")
-			return
-		}
 		ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
 		defer cancel()
-		result, err := f(ctx, s, r)
+		result, err := f(ctx, a.about.Load(), r)
 		switch {
 		case errors.Is(err, errUser):
 			fail(w, http.StatusBadRequest, err.Error())

@@ -1,14 +1,13 @@
 package command
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Users is who may do what, as the ACL commands see it. Errors are whole replies.
+// Users manages users and permissions for the ACL commands. Errors are complete replies.
 type Users interface {
 	Set(name string, rules []string) error
 	Describe(name string) (UserDescription, bool)
@@ -18,7 +17,7 @@ type Users interface {
 	Load() error
 	Save() error
 	Denials(n int) []Denial // the latest first
-	ForgetDenials()
+	ResetDenials()
 	GeneratePassword(bits int) string
 }
 
@@ -43,32 +42,44 @@ type Denial struct {
 }
 
 var aclRows = []Row{{
-	Name: "acl", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Commands about users and their rights.",
+	Name: "acl", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Manage users and their permissions.",
 	Sub: []Row{
-		{Name: "cat", Syntax: "[category]", Since: "0.1.0", Group: "server", Summary: "The categories, or the commands in one.",
-			Flags: Harmless, Run: runACLCat},
+		{Name: "cat", Syntax: "[category]", Since: "0.1.0", Group: "server", Summary: "List the categories, or the commands in one category.",
+			Returns: "an array of names.",
+			Cost:    Report, Flags: Harmless, Run: runACLCat},
 		{Name: "deluser", Syntax: "username ...", Since: "0.1.0", Group: "server", Summary: "Delete users and close their connections.",
-			Flags: Admin | Dangerous, Run: runACLDelUser},
-		{Name: "genpass", Syntax: "[bits]", Since: "0.1.0", Group: "server", Summary: "A random password, of 256 bits unless said otherwise.",
-			Flags: Harmless, Run: runACLGenPass},
-		{Name: "getuser", Syntax: "username", Since: "0.1.0", Group: "server", Summary: "Show a user's rights.",
-			Flags: Admin | Dangerous, Run: runACLGetUser},
-		{Name: "list", Since: "0.1.0", Group: "server", Summary: "The users, as lines of a file of users.",
-			Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { writeTexts(w, s.Server().Users().Lines()) }},
-		{Name: "load", Since: "0.1.0", Group: "server", Summary: "Read the file of users again.",
-			Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().Users().Load()) }},
+			Returns: "the number of deleted users, an integer.", Example: "alice",
+			Cost: UserList, Flags: Admin | Dangerous, Run: runACLDelUser},
+		{Name: "genpass", Syntax: "[bits]", Since: "0.1.0", Group: "server", Summary: "Generate a random password, by default of 256 bits.",
+			Returns: "hexadecimal digits.",
+			Cost:    Light, Flags: Harmless, Run: runACLGenPass},
+		{Name: "getuser", Syntax: "username", Since: "0.1.0", Group: "server", Summary: "Show a user's permissions.",
+			Returns: "a map of flags, passwords (their hashes), commands, keys, channels, selectors, max-keys and max-rate; null if the user does not exist.",
+			Example: "alice",
+			Cost:    Report, Flags: Admin | Dangerous, Run: runACLGetUser},
+		{Name: "list", Since: "0.1.0", Group: "server", Summary: "List the users, as lines of an ACL file.",
+			Returns: "an array of lines.",
+			Cost:    UserList, Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { writeTexts(w, s.Server().Users().Lines()) }},
+		{Name: "load", Since: "0.1.0", Group: "server", Summary: "Reload the ACL file.",
+			Returns: "`OK`.",
+			Cost:    UserList, Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().Users().Load()) }},
 		{Name: "log", Syntax: "[count | RESET]", Since: "0.1.0", Group: "server", Summary: "The last denials and failed logins.",
-			Flags: Admin | Dangerous, Run: runACLLog},
-		{Name: "save", Since: "0.1.0", Group: "server", Summary: "Write the users to their file.",
-			Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().Users().Save()) }},
-		{Name: "setuser", Syntax: "username [rule ...]", Since: "0.1.0", Group: "server", Summary: "Make or change a user, by all rules or by none.",
-			Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, args [][]byte) {
+			Returns: "an array of maps of count, reason, context, object, username, age-seconds, client-info, entry-id, timestamp-created and timestamp-last-updated, the latest first; `OK` for RESET.",
+			Cost:    Report, Flags: Admin | Dangerous, Run: runACLLog},
+		{Name: "save", Since: "0.1.0", Group: "server", Summary: "Write the users to the ACL file.",
+			Returns: "`OK`.",
+			Cost:    UserList, Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().Users().Save()) }},
+		{Name: "setuser", Syntax: "username [rule ...]", Since: "0.1.0", Group: "server", Summary: "Create or change a user. Applies all rules or none.",
+			Returns: "`OK`.", Example: "me +@all",
+			Cost: Report, Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, args [][]byte) {
 				okOrError(w, s.Server().Users().Set(string(args[2]), texts(args[3:])))
 			}},
 		{Name: "users", Since: "0.1.0", Group: "server", Summary: "The names of the users.",
-			Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { writeTexts(w, s.Server().Users().Names()) }},
+			Returns: "an array of names.",
+			Cost:    UserList, Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { writeTexts(w, s.Server().Users().Names()) }},
 		{Name: "whoami", Since: "0.1.0", Group: "server", Summary: "The user this connection is logged in as.",
-			Flags: Harmless, Run: func(s Session, w *resp.Writer, _ [][]byte) { w.BulkString(s.User()) }},
+			Returns: "a name.",
+			Cost:    Light, Flags: Harmless, Run: func(s Session, w *resp.Writer, _ [][]byte) { w.BulkString(s.User()) }},
 		helpRow("acl"),
 	},
 }}
@@ -92,7 +103,7 @@ func runACLCat(_ Session, w *resp.Writer, args [][]byte) {
 		}
 	}
 	if len(args) > 3 || names == nil {
-		w.Error("ERR Unknown category '" + string(clip(args[2], 64)) + "'")
+		w.Error(errACLCategory.With(truncate(args[2], 64)).Error())
 		return
 	}
 	writeTexts(w, names)
@@ -120,7 +131,7 @@ func runACLGenPass(s Session, w *resp.Writer, args [][]byte) {
 	if len(args) > 2 {
 		n, ok := integer(args[2])
 		if !ok || n < 1 || n > maxGenPassBits || len(args) > 3 {
-			w.Error(fmt.Sprintf("ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to %d", maxGenPassBits))
+			w.Error(errGenPassBits.With(maxGenPassBits).Error())
 			return
 		}
 		bits = n
@@ -160,7 +171,7 @@ func runACLLog(s Session, w *resp.Writer, args [][]byte) {
 	n := int64(denialsShown)
 	switch {
 	case len(args) == 3 && isWord(args[2], "RESET"):
-		s.Server().Users().ForgetDenials()
+		s.Server().Users().ResetDenials()
 		w.Status("OK")
 		return
 	case len(args) == 3:

@@ -4,79 +4,130 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/server/resp"
 )
 
-const fiveIntegers = " Replies granted, limit, remaining, wait_ms, reset_ms."
+// limitSpecs has a row for each way of writing a limit. Commands that acquire, RL.ALL and policies all read limits through it.
+var limitSpecs = []limitSpec{
+	{word: "CL", algorithm: engine.GCRA, params: []string{"max_burst", "count", "period"}, read: readThrottle},
+	{word: "TB", algorithm: engine.TokenBucket, params: []string{"capacity", "rate"}, amount: "tokens", read: readBucket},
+	{word: "LB", algorithm: engine.LeakyBucket, params: []string{"capacity", "rate"}, amount: "amount", read: readBucket},
+	{algorithm: engine.LeakyQueue, params: []string{"capacity", "rate"}, amount: "amount", read: readQueue},
+	{word: "FW", algorithm: engine.FixedWindow, params: []string{"limit", "window"}, amount: "tokens", read: readFixedWindow},
+	{word: "SW", algorithm: engine.SlidingWindow, params: []string{"limit", "window"}, amount: "tokens", read: readSliding},
+	{word: "SL", algorithm: engine.SlidingLog, params: []string{"limit", "window"}, amount: "tokens", read: readLog},
+	{word: "CC", algorithm: engine.Concurrency, params: []string{"limit", "ttl"}, holder: true, read: readLeases},
+}
 
 var acquireRows = []Row{
-	acquireRow("tb.acquire", engine.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [MAXWAIT duration | BLOCK duration]",
+	acquireRow("tb.acquire", engine.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [MAXWAIT duration | BLOCK duration]", "alice:1 5 1/h",
 		"Take tokens (default 1) from a token bucket.", optPeek, optUpTo, optForce, optMaxWait, optBlock),
-	acquireRow("lb.acquire", engine.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [MAXWAIT duration | BLOCK duration]",
-		"Pour an amount (default 1) into a leaky bucket used as a meter. It decides exactly as TB.ACQUIRE does and smooths nothing: LB.QUEUE does.",
+	acquireRow("lb.acquire", engine.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [MAXWAIT duration | BLOCK duration]", "alice:2 5 1/h",
+		"Pour an amount (default 1) into a leaky bucket used as a meter. Decides exactly as TB.ACQUIRE and does not smooth traffic; LB.QUEUE does.",
 		optPeek, optUpTo, optForce, optMaxWait, optBlock),
-	acquireRow("lb.queue", engine.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration]",
-		"Take a place in a queue that lets one request out every 1/rate; at most capacity may be waiting. wait_ms says when it is this one's turn.",
+	acquireRow("lb.queue", engine.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration]", "alice:3 5 1/h",
+		"Take a place in a leaky-bucket queue that releases one request every 1/rate and holds at most capacity requests. wait_ms is the time until this request's turn.",
 		optPeek, optBlock),
-	acquireRow("fw.acquire", engine.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE]",
-		"Count tokens (default 1) in a fixed window: a duration from the first request on, @duration aligned to the clock, or @minute, @hour, @day, @week, @month in UTC.",
+	acquireRow("fw.acquire", engine.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE]", "alice:4 5 1h",
+		"Count tokens (default 1) in a fixed window: a duration that starts with the first request, @duration aligned to the clock, or @minute, @hour, @day, @week, @month in UTC.",
 		optPeek, optUpTo, optForce),
-	acquireRow("sw.acquire", engine.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE]",
-		"Count tokens (default 1) in a sliding window, estimated from two fixed ones.", optPeek, optUpTo, optForce),
-	acquireRow("sl.acquire", engine.SlidingLog, "key limit window [tokens] [PEEK] [UPTO | FORCE]",
+	acquireRow("sw.acquire", engine.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE]", "alice:5 5 1h",
+		"Count tokens (default 1) in a sliding window, estimated from two fixed windows.", optPeek, optUpTo, optForce),
+	acquireRow("sl.acquire", engine.SlidingLog, "key limit window [tokens] [PEEK] [UPTO | FORCE]", "alice:6 5 1h",
 		"Count tokens (default 1) in an exact sliding window, from a log of every granted request.", optPeek, optUpTo, optForce),
 }
 
-// acquireRow is a command of the form "key, the kind's arguments, [holder], [tokens], [options]".
-func acquireRow(name string, algorithm engine.Algorithm, syntax, summary string, known ...option) Row {
-	k, flags := kindOf(algorithm), Write|Fast|Decides
+// acquireRow is a command of the form "key, the limit's parameters, [holder], [tokens], [options]".
+func acquireRow(name string, algorithm engine.Algorithm, syntax, example, summary string, known ...option) Row {
+	spec, flags := specOf(algorithm), Write|Fast|Decides
 	for _, o := range known {
 		if o.name == optBlock.name {
 			flags |= Blocking
 		}
 	}
 	return Row{
-		Name: name, Syntax: syntax, Since: "0.1.0", Group: "limiter", Summary: summary + fiveIntegers,
-		Flags: flags, Keys: oneKey, Reply: replyAcquire,
-		Parse: func(r *Request) error { return r.acquire(k, known) },
+		Name: name, Syntax: syntax, Since: "0.1.0", Group: "limiter", Summary: summary,
+		Returns: "five integers: granted, limit, remaining, wait_ms, reset_ms. See [rate-limits.md](rate-limits.md#the-reply).", Example: example,
+		Cost: acquireCost(algorithm), Flags: flags, Keys: oneKey, Reply: replyAcquire,
+		Parse: func(r *Request) error { return r.acquire(spec, known) },
 	}
 }
 
-func (r *Request) acquire(k *kind, known []option) error {
-	r.Ops = append(r.Ops, engine.Op{})
-	op := &r.Ops[len(r.Ops)-1]
-	words, err := r.ask(op, k, r.Args[1:], 0)
-	if err == nil && k.asks != "" {
-		words, err = tokens(op, k.asks, words)
+func acquireCost(a engine.Algorithm) Cost {
+	switch a {
+	case engine.Concurrency:
+		return HolderLookup
+	case engine.SlidingLog:
+		return LogCopy
 	}
+	return Light
+}
+
+func readThrottle(_ *Request, a [][]byte) (l engine.Limit, err error) {
+	burst, err := integerBetween("max_burst", a[0], 0, engine.MaxTokens-1)
 	if err != nil {
-		return err
+		return l, err
 	}
-	return r.options(op, words, known)
+	if l.Rate.Tokens, err = integerBetween("count", a[1], 1, engine.MaxTokens); err != nil {
+		return l, err
+	}
+	seconds, err := integerBetween("period", a[2], 1, engine.MaxDuration/int64(time.Second))
+	l.Capacity, l.Rate.Period = burst+1, seconds*int64(time.Second)
+	return l, err
 }
 
-// replyAcquire writes the five integers every acquire answers.
-func replyAcquire(w *resp.Writer, ops []engine.Op, results []engine.Result) {
-	res := &results[0]
-	if failed(w, res) {
-		return
+func readBucket(_ *Request, a [][]byte) (l engine.Limit, err error) {
+	if l.Capacity, err = integerBetween("capacity", a[0], 1, engine.MaxTokens); err != nil {
+		return l, err
 	}
-	w.Array(5)
-	w.Int(res.Granted)
-	w.Int(res.Limit)
-	w.Int(res.Remaining)
-	w.Int(millis(res.Wait))
-	w.Int(millis(res.Reset))
+	l.Rate, err = rate("rate", a[1])
+	return l, err
 }
 
-// millis rounds nanoseconds up, so that a client that waits this long is not denied again for being early.
-func millis(nanos int64) int64 {
-	if nanos < 0 {
-		return nanos
+func readQueue(_ *Request, a [][]byte) (l engine.Limit, err error) {
+	waiting, err := integerBetween("capacity", a[0], 0, engine.MaxTokens-1)
+	if err != nil {
+		return l, err
 	}
-	ms := nanos / int64(time.Millisecond)
-	if nanos%int64(time.Millisecond) > 0 {
-		ms++
+	l.Capacity = waiting + 1 // and the one that leaves at once
+	l.Rate, err = rate("rate", a[1])
+	return l, err
+}
+
+func readFixedWindow(_ *Request, a [][]byte) (l engine.Limit, err error) {
+	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxTokens); err != nil {
+		return l, err
 	}
-	return ms
+	if l.Span, l.Rate.Period, err = engine.ParseWindow(string(a[1])); err != nil {
+		return l, argumentError("window", err.Error(), a[1])
+	}
+	return l, nil
+}
+
+func readSliding(_ *Request, a [][]byte) (l engine.Limit, err error) {
+	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxTokens); err != nil {
+		return l, err
+	}
+	l.Rate.Period, err = duration("window", a[1])
+	return l, err
+}
+
+// readLog bounds the limit further: the log keeps a time for every granted request.
+func readLog(r *Request, a [][]byte) (l engine.Limit, err error) {
+	most := int64(r.Bounds.MaxLogLimit)
+	if n, ok := integer(a[0]); ok && n > most {
+		return l, errLogLimit.With(most, truncate(a[0], 64))
+	}
+	if l.Capacity, err = integerBetween("limit", a[0], 1, most); err != nil {
+		return l, err
+	}
+	l.Rate.Period, err = duration("window", a[1])
+	return l, err
+}
+
+func readLeases(_ *Request, a [][]byte) (l engine.Limit, err error) {
+	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxHolders); err != nil {
+		return l, err
+	}
+	l.Rate.Period, err = duration("ttl", a[1])
+	return l, err
 }

@@ -1,21 +1,21 @@
 package command
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
 )
 
 var allRows = []Row{{
 	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK]", Since: "0.1.0", Group: "limiter",
-	Summary: "Ask several limits at one instant, all or nothing. A spec is CL key max_burst count period, TB or LB key capacity rate, " +
-		"FW, SW or SL key limit window, or CC key limit ttl holder. " + replyOfAll,
-	Flags: Write | Fast | MovableKeys | Decides, Parse: parseAll, Reply: replyAll,
+	Summary: "Check several limits atomically, all or nothing. Each spec is one of: " + specSyntax() + ".",
+	Returns: returnsAll,
+	Example: "TB mine:1 5 1/h CC alice:1 5 1m me",
+	Cost:    HolderLookup, Flags: Write | Fast | MovableKeys | Decides, Parse: parseAll, Reply: replyAll,
 }}
 
-const replyOfAll = "Replies granted, binding, wait_ms and, for each limit, limit, remaining, reset_ms."
+// returnsAll is the reply of the commands that ask several limits at once.
+const returnsAll = "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms, " +
+	"and an array of limit, remaining and reset_ms for each limit."
 
 func parseAll(r *Request) error {
 	parts, words, err := r.specs(r.Args[1:])
@@ -41,19 +41,19 @@ func (r *Request) specs(words [][]byte) (parts []engine.Op, rest [][]byte, err e
 		if k == nil {
 			break
 		}
-		size := 2 + k.args
+		size := 2 + len(k.params)
 		if k.holder {
 			size++
 		}
 		if len(words) < size {
-			return nil, nil, fmt.Errorf("ERR spec: %s needs %d arguments, got %d", k.word, size-1, len(words)-1)
+			return nil, nil, errSpecShort.With(k.word, size-1, len(words)-1)
 		}
 		position := len(r.parts) - first
 		if position == engine.MaxParts {
-			return nil, nil, fmt.Errorf("ERR spec: at most %d limits at once", engine.MaxParts)
+			return nil, nil, errTooManySpecs.With(engine.MaxParts)
 		}
 		r.parts = append(r.parts, engine.Op{})
-		if words, err = r.ask(&r.parts[first+position], k, words[1:], position); err != nil {
+		if words, err = r.readSpec(&r.parts[first+position], k, words[1:], position); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -61,30 +61,11 @@ func (r *Request) specs(words [][]byte) (parts []engine.Op, rest [][]byte, err e
 	if len(parts) == 0 {
 		got := ""
 		if len(words) > 0 {
-			got = string(clip(words[0], 64))
+			got = string(truncate(words[0], 64))
 		}
-		return nil, nil, fmt.Errorf("ERR spec: must begin with one of %s, got '%s'", specWords(), got)
+		return nil, nil, errSpecWord.With(specWords(), got)
 	}
 	return parts[:len(parts):len(parts)], words, nil
-}
-
-func findSpec(word []byte) *kind {
-	for i := range kinds {
-		if k := &kinds[i]; k.word != "" && isWord(word, k.word) {
-			return k
-		}
-	}
-	return nil
-}
-
-func specWords() string {
-	var words []string
-	for _, k := range kinds {
-		if k.word != "" {
-			words = append(words, k.word)
-		}
-	}
-	return strings.Join(words, " ")
 }
 
 func replyAll(w *resp.Writer, _ []engine.Op, results []engine.Result) {

@@ -26,7 +26,7 @@ var classes = []struct {
 	{Harmless, "", "harmless"},
 }
 
-// What is in a category by its group or by the lack of a flag.
+// Categories that follow from the group or from the absence of a flag.
 const (
 	categorySlow     = "slow"
 	categoryLimiter  = "limiter"
@@ -78,11 +78,11 @@ func (r *Row) In(category string) bool { return slices.Contains(r.Categories(), 
 // IsContainer reports whether only the row's subcommands can be called.
 func (r *Row) IsContainer() bool { return r.Run == nil && r.Parse == nil }
 
-// rights are the flags by which users are told apart.
+// rights are the flags that distinguish users.
 const rights = Write | ReadOnly | Admin | Connection | Dangerous | Transaction | Harmless
 
-// mustHaveCategory ends the process, at its start, if nothing says who may use a command: one that was forgotten would
-// be open to users who were given everything but what is dangerous.
+// mustHaveCategory ends the process at its start if a command has no category: it would be open to users with all rights
+// except the dangerous ones.
 func (r *Row) mustHaveCategory() {
 	if !r.IsContainer() && r.Flags&rights == 0 {
 		panic("command: " + strings.ToUpper(r.FullName) + " has none of the flags that say who may use it; see rights in category.go")

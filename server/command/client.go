@@ -8,32 +8,54 @@ import (
 )
 
 var clientRows = []Row{{
-	Name: "client", Syntax: "subcommand", Since: "0.1.0", Group: "connection", Summary: "Commands about connections.",
+	Name: "client", Syntax: "subcommand", Since: "0.1.0", Group: "connection", Summary: "Inspect and control connections.",
 	Sub: []Row{
-		{Name: "id", Since: "0.1.0", Group: "connection", Summary: "This connection's number.", Flags: Fast | Connection,
+		{Name: "id", Since: "0.1.0", Group: "connection", Summary: "This connection's number.",
+			Returns: "an integer.",
+			Cost:    Light, Flags: Fast | Connection,
 			Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(s.ID()) }},
-		{Name: "getname", Since: "0.1.0", Group: "connection", Summary: "This connection's name.", Flags: Fast | Connection,
+		{Name: "getname", Since: "0.1.0", Group: "connection", Summary: "This connection's name.",
+			Returns: "the name, or null if there is none.",
+			Cost:    Light, Flags: Fast | Connection,
 			Run: runGetName},
-		{Name: "setname", Syntax: "name", Since: "0.1.0", Group: "connection", Summary: "Name this connection.", Flags: Fast | Connection,
+		{Name: "setname", Syntax: "name", Since: "0.1.0", Group: "connection", Summary: "Name this connection.",
+			Returns: "`OK`.", Example: "x",
+			Cost: Light, Flags: Fast | Connection,
 			Run: func(s Session, w *resp.Writer, args [][]byte) { okOrText(w, setName(s, string(args[2]))) }},
-		{Name: "setinfo", Syntax: "attribute value", Since: "0.1.0", Group: "connection", Summary: "Tell the client library's name or version.",
-			Flags: Fast | Connection, Run: runSetInfo},
-		{Name: "info", Since: "0.1.0", Group: "connection", Summary: "Describe this connection.", Flags: Connection,
+		{Name: "setinfo", Syntax: "attribute value", Since: "0.1.0", Group: "connection", Summary: "Set the client library's name or version.",
+			Returns: "`OK`.", Example: "LIB-NAME x",
+			Cost: Light, Flags: Fast | Connection, Run: runSetInfo},
+		{Name: "info", Since: "0.1.0", Group: "connection", Summary: "Describe this connection.",
+			Returns: "text: one line of Redis's names with their values. The values for buffers and traffic (`qbuf`, `qbuf-free`, `multi`, `multi-mem`, `obl`, `omem`, `tot-mem`, `tot-net-in`, `tot-net-out`) are from the last time the connection was served. There is no `fd`. Fields of features that Stint does not have are 0 (`sub`, `psub`, `ssub`, `watch`, `argv-mem`, `rbs`, `rbp`, `oll`).",
+			Cost:    Report, Flags: Connection,
 			Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Verbatim(s.Server().ClientLine(s.ID()) + "\n") }},
 		{Name: "list", Syntax: "[TYPE type] [ID client-id ...]", Since: "0.1.0", Group: "connection", Summary: "Describe all connections.",
-			Flags: Admin | Connection | Dangerous, Run: runClientList},
+			Returns: "text: one line for each connection, as in `CLIENT INFO`.",
+			Cost:    ConnectionPass, Flags: Admin | Connection | Dangerous, Run: runClientList},
 		{Name: "kill", Syntax: "filter [value ...]", Since: "0.1.0", Group: "connection", Summary: "Close connections by address, or by ID, ADDR, LADDR, USER, TYPE, MAXAGE, SKIPME.",
-			Flags: Admin | Connection | Dangerous, Run: runClientKill},
-		{Name: "no-evict", Syntax: "ON | OFF", Since: "0.1.0", Group: "connection", Summary: "Accepted: no connection is evicted for memory.", Flags: Connection,
+			Returns: "`OK` for an address alone; with filters the number of closed connections, an integer.",
+			Example: "ID 1",
+			Cost:    ConnectionPass, Flags: Admin | Connection | Dangerous, Run: runClientKill},
+		{Name: "no-evict", Syntax: "ON | OFF", Since: "0.1.0", Group: "connection", Summary: "Accepted without effect: connections are not evicted for memory.",
+			Returns: "`OK`.", Example: "ON",
+			Cost: Light, Flags: Connection,
 			Run: onOff(func(s Session, on bool) { s.Client().NoEvict = on })},
-		{Name: "no-touch", Syntax: "ON | OFF", Since: "0.1.0", Group: "connection", Summary: "Accepted: limiters have no idle time to touch.", Flags: Connection,
+		{Name: "no-touch", Syntax: "ON | OFF", Since: "0.1.0", Group: "connection", Summary: "Accepted without effect: limiters have no idle time.",
+			Returns: "`OK`.", Example: "ON",
+			Cost: Light, Flags: Connection,
 			Run: onOff(func(s Session, on bool) { s.Client().NoTouch = on })},
-		{Name: "reply", Syntax: "ON | OFF | SKIP", Since: "0.1.0", Group: "connection", Summary: "Turn replies on or off.", Flags: Connection | NoMulti,
+		{Name: "reply", Syntax: "ON | OFF | SKIP", Since: "0.1.0", Group: "connection", Summary: "Turn replies on or off.",
+			Returns: "`OK` for ON; no reply for OFF and SKIP.", Example: "ON",
+			Cost: Light, Flags: Connection | NoMulti,
 			Run: runClientReply},
 		{Name: "tracking", Syntax: "mode [option ...]", Since: "0.1.0", Group: "connection",
-			Summary: "Accepted for clients that insist: no command's reply may be cached, so no invalidation is ever sent.", Flags: Connection,
+			Summary: "Accepted for clients that require it; without effect, because replies cannot be cached.",
+			Returns: "`OK`.", Example: "ON",
+			Cost: Light, Flags: Connection,
 			Run: onOff(func(s Session, on bool) { s.Client().Tracking = on })},
-		{Name: "caching", Syntax: "YES | NO", Since: "0.1.0", Group: "connection", Summary: "Accepted, as TRACKING is.", Flags: Connection,
+		{Name: "caching", Syntax: "YES | NO", Since: "0.1.0", Group: "connection", Summary: "Accepted without effect, like TRACKING.",
+			Returns: "`OK`.", Example: "YES",
+			Cost: Light, Flags: Connection,
 			Run: runCaching},
 		helpRow("client"),
 	},
@@ -41,7 +63,9 @@ var clientRows = []Row{{
 
 // helpRow answers HELP of a container from its own rows.
 func helpRow(container string) Row {
-	return Row{Name: "help", Since: "0.1.0", Group: "server", Summary: "List the subcommands.", Flags: Fast | Harmless,
+	return Row{Name: "help", Since: "0.1.0", Group: "server", Summary: "List the subcommands.",
+		Returns: "an array of lines.",
+		Cost:    Report, Flags: Fast | Harmless,
 		Run: func(_ Session, w *resp.Writer, _ [][]byte) {
 			row := byName[container]
 			w.Array(2*len(row.Sub) + 1)
@@ -78,11 +102,11 @@ func runSetInfo(s Session, w *resp.Writer, args [][]byte) {
 	case isWord(args[2], "LIB-VER"):
 		field = &s.Client().LibVersion
 	default:
-		w.Error("ERR Unrecognized option '" + string(clip(args[2], 64)) + "'")
+		w.Error(errClientAttribute.With(truncate(args[2], 64)).Error())
 		return
 	}
 	if len(value) <= maxClientText && checkClientText(value) != "" {
-		w.Error("ERR " + strings.ToLower(string(args[2])) + " cannot contain spaces, newlines or special characters.")
+		w.Error(errClientText.With(strings.ToLower(string(args[2]))).Error())
 		return
 	}
 	if err := checkClientText(value); err != "" {
@@ -134,7 +158,7 @@ func runClientList(s Session, w *resp.Writer, args [][]byte) {
 		case isWord(args[2], "TYPE") && len(args) == 4:
 			if kind := strings.ToLower(string(args[3])); kind != "normal" {
 				if kind != "master" && kind != "replica" && kind != "slave" && kind != "pubsub" {
-					w.Error("ERR Unknown client type '" + string(clip(args[3], 64)) + "'")
+					w.Error(errClientType.With(truncate(args[3], 64)).Error())
 					return
 				}
 				match = func(ClientInfo) bool { return false }
@@ -144,7 +168,7 @@ func runClientList(s Session, w *resp.Writer, args [][]byte) {
 			for _, a := range args[3:] {
 				id, ok := integer(a)
 				if !ok || id < 1 {
-					w.Error("ERR Invalid client ID")
+					w.Error(errClientID.Error())
 					return
 				}
 				ids[id] = true
@@ -155,8 +179,23 @@ func runClientList(s Session, w *resp.Writer, args [][]byte) {
 			return
 		}
 	}
-	w.Verbatim(s.Server().ClientList(match))
+	connections, render := s.Server().ClientList(match)
+	if connections <= linesAtOnce || !s.MayAwait() {
+		w.Verbatim(render())
+		return
+	}
+	s.AwaitReply(func(done func(func(*resp.Writer))) {
+		go func() {
+			listing.Lock()
+			defer listing.Unlock()
+			list := render()
+			done(func(w *resp.Writer) { w.Verbatim(list) })
+		}()
+	})
 }
+
+// linesAtOnce is how many lines of CLIENT LIST are rendered on the event loop; ten thousand would take 80 ms.
+const linesAtOnce = 500
 
 // runClientKill has two forms: CLIENT KILL addr:port, and filters with values.
 func runClientKill(s Session, w *resp.Writer, args [][]byte) {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -15,31 +16,45 @@ import (
 // its replicas. A server that stands alone answers as a Redis without cluster mode does, in the words by which clients
 // decide to talk to one node.
 var clusterRows = []Row{{
-	Name: "cluster", Syntax: "subcommand", Since: "0.1.0", Group: "cluster", Summary: "Commands by which clients find the leader of a cluster.",
+	Name: "cluster", Syntax: "subcommand", Since: "0.1.0", Group: "cluster", Summary: "Cluster topology, for clients that look for the leader.",
 	Sub: []Row{
-		{Name: "slots", Since: "0.1.0", Group: "cluster", Flags: Connection, Summary: "Who serves which slots: the leader all of them, the other nodes as its replicas.",
-			Run: ofCluster(runClusterSlots)},
-		{Name: "shards", Since: "0.1.0", Group: "cluster", Flags: Connection, Summary: "The same as SLOTS, in another form.", Run: ofCluster(runClusterShards)},
-		{Name: "nodes", Since: "0.1.0", Group: "cluster", Flags: Connection, Summary: "A line for each node.",
-			Run: ofCluster(func(st *ClusterStatus, s Session, w *resp.Writer, _ [][]byte) {
+		{Name: "slots", Since: "0.1.0", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The nodes that serve the slots: the leader serves all of them, the other nodes are its replicas.",
+			Returns: "an array of one array: 0, 16383, and for the leader and then each other node that is up an array of host, port, id and an empty map. An error while no leader is known.",
+			Run:     ofCluster(runClusterSlots)},
+		{Name: "shards", Since: "0.1.0", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The same as SLOTS, in another form.",
+			Returns: "an array of one map of slots and nodes, each a map of id, ip, endpoint, role, health, port and replication-offset, the applied index. An error while no leader is known.",
+			Run:     ofCluster(runClusterShards)},
+		{Name: "nodes", Since: "0.1.0", Group: "cluster", Cost: Report, Flags: Connection, Summary: "A line for each node.",
+			Returns: "text, a line for each node as Redis Cluster writes it, with times in Unix milliseconds and the term as the epoch.",
+			Run: ofCluster(func(st *clusterstatus.Status, s Session, w *resp.Writer, _ [][]byte) {
 				w.Verbatim(nodeLines(st, s.Server().Now()))
 			})},
-		{Name: "replicas", Syntax: "node-id", Since: "0.1.0", Group: "cluster", Summary: "A line for each node that follows the leader of that id.",
-			Flags: Connection, Run: ofCluster(runClusterReplicas)},
-		{Name: "info", Since: "0.1.0", Group: "cluster", Flags: Connection, Summary: "Whether the cluster decides, and of how many nodes it is.", Run: ofCluster(runClusterInfo)},
-		{Name: "myid", Since: "0.1.0", Group: "cluster", Flags: Connection, Summary: "This node's id, as the other subcommands show it.",
-			Run: ofCluster(func(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) { w.BulkString(NodeHash(st.NodeID)) })},
-		{Name: "myshardid", Since: "0.1.0", Group: "cluster", Flags: Connection, Summary: "The id of the cluster's only shard.",
-			Run: ofCluster(func(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) { w.BulkString(NodeHash(st.ClusterID)) })},
-		{Name: "keyslot", Syntax: "key", Since: "0.1.0", Group: "cluster", Summary: "The slot a key hashes to, of 16384. All of them are the leader's.",
-			Flags: Fast | Harmless, Keys: Keys{2, 2, 1},
+		{Name: "replicas", Syntax: "node-id", Since: "0.1.0", Group: "cluster", Summary: "A line for each replica of the leader with this id.",
+			Returns: "an array of lines as in CLUSTER NODES.", Example: "x",
+			Cost: Report, Flags: Connection, Run: ofCluster(runClusterReplicas)},
+		{Name: "info", Since: "0.1.0", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The state and size of the cluster.",
+			Returns: "text, lines of names and values. `cluster_state` is `ok` when the node decides, or has caught up with the leader; otherwise `fail`.",
+			Run:     ofCluster(runClusterInfo)},
+		{Name: "myid", Since: "0.1.0", Group: "cluster", Cost: Light, Flags: Connection, Summary: "This node's id in the other subcommands.",
+			Returns: "40 hexadecimal digits, made from --node-id.",
+			Run: ofCluster(func(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
+				w.BulkString(NodeHash(st.NodeID))
+			})},
+		{Name: "myshardid", Since: "0.1.0", Group: "cluster", Cost: Light, Flags: Connection, Summary: "The id of the cluster's only shard.",
+			Returns: "40 hexadecimal digits.",
+			Run: ofCluster(func(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
+				w.BulkString(NodeHash(st.ClusterID))
+			})},
+		{Name: "keyslot", Syntax: "key", Since: "0.1.0", Group: "cluster", Summary: "The hash slot of a key, out of 16384. The leader serves all of them.",
+			Returns: "an integer from 0 to 16383. Works without a cluster too.", Example: "alice:1",
+			Cost: Light, Flags: Fast | Harmless, Keys: Keys{2, 2, 1},
 			Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Int(int64(Slot(args[2]))) }},
 		helpRow("cluster"),
 	},
 }}
 
 // ofCluster is a command that only a node of a cluster can answer.
-func ofCluster(run func(st *ClusterStatus, s Session, w *resp.Writer, args [][]byte)) func(Session, *resp.Writer, [][]byte) {
+func ofCluster(run func(st *clusterstatus.Status, s Session, w *resp.Writer, args [][]byte)) func(Session, *resp.Writer, [][]byte) {
 	return func(s Session, w *resp.Writer, args [][]byte) {
 		m := s.Server().Membership()
 		if m == nil {
@@ -67,15 +82,15 @@ func HostPort(addr string) (host string, port int64) {
 // isMaster reports whether a node is the leader, or was the last. Slots stay with a leader that is gone until there is
 // another, as in Redis Cluster: a client that asked in between would else find them served by nobody, and some don't ask
 // again.
-func isMaster(st *ClusterStatus, m ClusterMember) bool { return m.ID == st.LastLeaderID }
+func isMaster(st *clusterstatus.Status, m clusterstatus.Member) bool { return m.ID == st.LastLeaderID }
 
 // serving lists the nodes clients can be sent to, the master first; none if no leader has ever been known.
-func serving(st *ClusterStatus) (nodes []ClusterMember) {
+func serving(st *clusterstatus.Status) (nodes []clusterstatus.Member) {
 	for _, m := range st.Members {
 		switch {
 		case m.ClientAddr == "":
 		case isMaster(st, m):
-			nodes = append([]ClusterMember{m}, nodes...)
+			nodes = append([]clusterstatus.Member{m}, nodes...)
 		case m.Reachable:
 			nodes = append(nodes, m)
 		}
@@ -86,10 +101,10 @@ func serving(st *ClusterStatus) (nodes []ClusterMember) {
 	return nodes
 }
 
-func runClusterSlots(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) {
+func runClusterSlots(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
 	nodes := serving(st)
 	if nodes == nil {
-		w.Error(ErrNoLeader.Error()) // clients then keep to what they knew, or ask another node
+		w.Error(ErrNoLeader.Error()) // clients then keep their old topology, or ask another node
 		return
 	}
 	w.Array(1)
@@ -106,7 +121,7 @@ func runClusterSlots(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) {
 	}
 }
 
-func runClusterShards(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) {
+func runClusterShards(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
 	nodes := serving(st)
 	if nodes == nil {
 		w.Error(ErrNoLeader.Error())
@@ -134,7 +149,7 @@ func runClusterShards(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) 
 	}
 }
 
-func roleOf(st *ClusterStatus, m ClusterMember) string {
+func roleOf(st *clusterstatus.Status, m clusterstatus.Member) string {
 	if isMaster(st, m) {
 		return "master"
 	}
@@ -142,7 +157,7 @@ func roleOf(st *ClusterStatus, m ClusterMember) string {
 }
 
 // nodeLines is CLUSTER NODES: id, address, flags, master, times of the last ping and pong, epoch, link and slots.
-func nodeLines(st *ClusterStatus, now int64) string {
+func nodeLines(st *clusterstatus.Status, now int64) string {
 	var out strings.Builder
 	for _, m := range st.Members {
 		out.WriteString(nodeLine(st, m, now))
@@ -151,7 +166,7 @@ func nodeLines(st *ClusterStatus, now int64) string {
 	return out.String()
 }
 
-func nodeLine(st *ClusterStatus, m ClusterMember, now int64) string {
+func nodeLine(st *clusterstatus.Status, m clusterstatus.Member, now int64) string {
 	flags, master, link, slots := "slave", "-", "connected", ""
 	switch {
 	case isMaster(st, m):
@@ -172,7 +187,7 @@ func nodeLine(st *ClusterStatus, m ClusterMember, now int64) string {
 	return fmt.Sprintf("%s %s@%d %s %s 0 %d %d %s%s", NodeHash(m.ID), addr, port, flags, master, (now-int64(m.LastContact))/1e6, st.Term, link, slots)
 }
 
-func runClusterReplicas(st *ClusterStatus, s Session, w *resp.Writer, args [][]byte) {
+func runClusterReplicas(st *clusterstatus.Status, s Session, w *resp.Writer, args [][]byte) {
 	var lines []string
 	known := false
 	for _, m := range st.Members {
@@ -180,7 +195,7 @@ func runClusterReplicas(st *ClusterStatus, s Session, w *resp.Writer, args [][]b
 		case NodeHash(m.ID) == string(args[2]):
 			known = true
 			if !isMaster(st, m) {
-				w.Error("ERR The specified node is not a master")
+				w.Error(errNotMaster.Error())
 				return
 			}
 		case !isMaster(st, m):
@@ -188,7 +203,7 @@ func runClusterReplicas(st *ClusterStatus, s Session, w *resp.Writer, args [][]b
 		}
 	}
 	if !known {
-		w.Error("ERR Unknown node " + string(clip(args[2], 64)))
+		w.Error(errUnknownNode.With(truncate(args[2], 64)).Error())
 		return
 	}
 	w.Array(len(lines))
@@ -197,9 +212,9 @@ func runClusterReplicas(st *ClusterStatus, s Session, w *resp.Writer, args [][]b
 	}
 }
 
-func runClusterInfo(st *ClusterStatus, _ Session, w *resp.Writer, _ [][]byte) {
+func runClusterInfo(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
 	state, ok, fail := "ok", Slots, 0
-	if !st.HasLeader() {
+	if !st.HasLeader() || !st.Healthy {
 		state, ok, fail = "fail", 0, Slots
 	}
 	var out strings.Builder

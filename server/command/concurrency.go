@@ -5,15 +5,17 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-var concurrencyRows = []Row{acquireRow("cc.acquire", engine.Concurrency, "key limit ttl holder [PEEK]",
-	"Take or renew one of limit leases, which ends by itself after ttl.", optPeek), {
+var concurrencyRows = []Row{acquireRow("cc.acquire", engine.Concurrency, "key limit ttl holder [PEEK]", "alice:7 5 1h me",
+	"Acquire or renew one of limit leases. A lease expires after ttl.", optPeek), {
 	Name: "cc.release", Syntax: "key holder", Since: "0.1.0", Group: "limiter",
-	Summary: "End a lease. Replies 1, or 0 if the holder had none.",
-	Flags:   Write | Fast, Keys: oneKey, Parse: parseRelease, Reply: replyRelease,
+	Summary: "Release a lease.",
+	Returns: "1, or 0 if the holder had no lease.", Example: "alice:7 me",
+	Cost: HolderLookup, Flags: Write | Fast, Keys: oneKey, Parse: parseRelease, Reply: replyRelease,
 }, {
 	Name: "cc.holders", Syntax: "key", Since: "0.1.0", Group: "limiter",
-	Summary: "List the leases: holder and remaining_ms in turn.",
-	Flags:   ReadOnly, Keys: oneKey, Parse: parseHolders, Reply: replyHolders,
+	Summary: "List the leases of a concurrency limit.",
+	Returns: "an array that alternates holder and remaining_ms, the time until the lease expires.", Example: "alice:7",
+	Cost: HolderList, Flags: ReadOnly, Keys: oneKey, Parse: parseHolders, Reply: replyHolders,
 }}
 
 // leaseOp is an operation that only a concurrency limit knows.
@@ -49,4 +51,5 @@ func replyHolders(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 		w.Bulk(l.Holder)
 		w.Int(millis(l.Remaining))
 	}
+	results[0].Leases = nil // up to 3 MB, which results that are used again would hold on to
 }

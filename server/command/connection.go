@@ -1,7 +1,6 @@
 package command
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,43 +9,58 @@ import (
 )
 
 var connectionRows = []Row{{
-	Name: "ping", Syntax: "[message]", Since: "0.1.0", Group: "connection", Summary: "Answer PONG, or the message.",
-	Flags: Fast | Connection, Run: runPing,
+	Name: "ping", Syntax: "[message]", Since: "0.1.0", Group: "connection", Summary: "Reply PONG, or the message.",
+	Returns: "`PONG`, or the message.",
+	Cost:    Light, Flags: Fast | Connection, Run: runPing,
 }, {
-	Name: "echo", Syntax: "message", Since: "0.1.0", Group: "connection", Summary: "Answer the message.",
-	Flags: Fast | Connection, Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Bulk(args[1]) },
+	Name: "echo", Syntax: "message", Since: "0.1.0", Group: "connection", Summary: "Reply with the message.",
+	Returns: "the message.", Example: "x",
+	Cost: Light, Flags: Fast | Connection, Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Bulk(args[1]) },
 }, {
 	Name: "hello", Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Since: "0.1.0", Group: "connection",
-	Summary: "Choose RESP 2 or 3 and learn about the server.", Flags: Fast | Connection | NoMulti | NoAuth, Run: runHello,
+	Summary: "Choose RESP2 or RESP3, and describe the server.",
+	Returns: "a map of server, version, proto, id, mode, role and modules.", Example: "2",
+	Cost: Light, Flags: Fast | Connection | NoMulti | NoAuth, Run: runHello,
 }, {
 	Name: "auth", Syntax: "[username] password", Since: "0.1.0", Group: "connection",
-	Summary: "Log in as a user; without a name, as the user default.", Flags: Fast | Connection | NoMulti | NoAuth, Run: runAuth,
+	Summary: "Authenticate as a user, by default as default.",
+	Returns: "`OK`. After failed logins from the same address the reply may be delayed. See [security.md](security.md).",
+	Example: "alice wrong",
+	Cost:    Light, Flags: Fast | Connection | NoMulti | NoAuth, Run: runAuth,
 }, {
 	Name: "select", Syntax: "index", Since: "0.1.0", Group: "connection",
-	Summary: "Choose a database; there is only 0.", Flags: Fast | Connection, Run: runSelect,
+	Summary: "Choose a database; only 0 exists.",
+	Returns: "`OK`.", Example: "0",
+	Cost: Light, Flags: Fast | Connection, Run: runSelect,
 }, {
-	Name: "quit", Since: "0.1.0", Group: "connection", Summary: "Close the connection.", Flags: Fast | Connection | NoMulti | NoAuth,
+	Name: "quit", Since: "0.1.0", Group: "connection", Summary: "Close the connection.",
+	Returns: "`OK`. Then the connection is closed.",
+	Cost:    Light, Flags: Fast | Connection | NoMulti | NoAuth,
 	Run: func(s Session, w *resp.Writer, _ [][]byte) {
 		w.Status("OK")
 		s.CloseAfterReply()
 	},
 }, {
 	Name: "reset", Since: "0.1.0", Group: "connection", Summary: "Return the connection to the state of a new one.",
-	Flags: Fast | Connection | NoMulti | NoAuth,
+	Returns: "`RESET`, in RESP2.",
+	Cost:    Light, Flags: Fast | Connection | NoMulti | NoAuth,
 	Run: func(s Session, w *resp.Writer, _ [][]byte) {
 		s.Reset()
 		w.RESP3 = false
 		w.Status("RESET")
 	},
 }, {
-	Name: "readonly", Since: "0.1.0", Group: "connection", Summary: "Allow reads of this node's own state in a cluster.",
-	Flags: Fast | Connection, Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Client().ReadOnly = true; w.Status("OK") },
+	Name: "readonly", Since: "0.1.0", Group: "connection", Summary: "In a cluster, allow reads from this node's own state.",
+	Returns: "`OK`.",
+	Cost:    Light, Flags: Fast | Connection, Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Client().ReadOnly = true; w.Status("OK") },
 }, {
 	Name: "readwrite", Since: "0.1.0", Group: "connection", Summary: "Undo READONLY.",
-	Flags: Fast | Connection, Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Client().ReadOnly = false; w.Status("OK") },
+	Returns: "`OK`.",
+	Cost:    Light, Flags: Fast | Connection, Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Client().ReadOnly = false; w.Status("OK") },
 }, {
 	Name: "time", Since: "0.1.0", Group: "server", Summary: "The server's clock: Unix seconds and microseconds.",
-	Flags: Fast | Harmless, Run: runTime,
+	Returns: "two strings of digits: Unix seconds, and microseconds within the second.",
+	Cost:    Light, Flags: Fast | Harmless, Run: runTime,
 }}
 
 func runPing(_ Session, w *resp.Writer, args [][]byte) {
@@ -73,7 +87,7 @@ func runHello(s Session, w *resp.Writer, args [][]byte) {
 	if len(args) > 1 {
 		v, ok := integer(args[1])
 		if !ok {
-			w.Error("ERR Protocol version is not an integer or out of range")
+			w.Error(errProtocolVersion.Error())
 			return
 		}
 		if v != 2 && v != 3 {
@@ -90,7 +104,7 @@ func runHello(s Session, w *resp.Writer, args [][]byte) {
 				name, named = string(words[1]), true
 				words = words[2:]
 			default:
-				w.Error("ERR Syntax error in HELLO option '" + string(clip(words[0], 64)) + "'")
+				w.Error(errHelloOption.With(truncate(words[0], 64)).Error())
 				return
 			}
 		}
@@ -105,7 +119,7 @@ func runHello(s Session, w *resp.Writer, args [][]byte) {
 			w.Error(err.Error())
 			return
 		case s.User() == "":
-			w.Error("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
+			w.Error(errHelloNoAuth.Error())
 			return
 		case named:
 			s.Client().Name = name
@@ -144,7 +158,7 @@ func runAuth(s Session, w *resp.Writer, args [][]byte) {
 	switch len(args) {
 	case 2:
 		if d, _ := s.Server().Users().Describe("default"); slices.Contains(d.Flags, "nopass") {
-			w.Error("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+			w.Error(errAuthNoPassword.Error())
 			return
 		}
 	case 3:
@@ -186,10 +200,10 @@ func setName(s Session, name string) string {
 
 func checkClientText(text string) string {
 	if len(text) > maxClientText {
-		return fmt.Sprintf("ERR Client names are at most %d bytes, got %d", maxClientText, len(text))
+		return errNameTooLong.With(maxClientText, len(text)).Error()
 	}
 	if strings.IndexFunc(text, func(r rune) bool { return r < '!' || r > '~' }) >= 0 {
-		return "ERR Client names cannot contain spaces, newlines or special characters."
+		return errNameCharacters.Error()
 	}
 	return ""
 }

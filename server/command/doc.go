@@ -2,6 +2,6 @@
 // key positions and docs/commands.md are derived.
 //
 // There are two kinds of rows. A limiter command has Parse, which turns arguments into engine operations and touches no
-// state, and Reply, which writes their results. Every other command has Run, which answers at once from what the
-// [Session] offers. A new command is a row, its functions, and a transcript.
+// state, and Reply, which writes their results. Every other command has Run, which answers at once through its
+// [Session]. A new command is a row, its functions, and a transcript.
 package command

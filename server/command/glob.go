@@ -1,22 +1,36 @@
 package command
 
+import "math"
+
 // Match reports whether text matches a glob pattern as Redis writes them: * any run, ? any byte, [a-c] and [^a-c] one of
-// a set, \ takes the next byte literally. It takes at most len(pattern)·len(text) steps, whatever the pattern.
+// a set, \ takes the next byte literally. It takes at most len(pattern)·len(text) steps for any pattern.
 func Match(pattern, text string) bool {
+	matches, _ := matchSteps(pattern, text, math.MaxInt)
+	return matches
+}
+
+// matchSteps is Match with a bound on the steps. It returns the number of steps taken.
+func matchSteps(pattern, text string, most int) (matches bool, steps int) {
 	p, t := 0, 0
 	star, retry := -1, 0
 	for t < len(text) {
+		if steps >= most {
+			return false, steps
+		}
+		before := p
 		if p < len(pattern) && pattern[p] == '*' {
 			star, retry = p, t
 			p++
+			steps++
 			continue
 		}
-		if next, ok := matchOne(pattern, p, text[t]); ok {
+		next, ok := matchOne(pattern, p, text[t])
+		if steps += max(1, next-before); ok {
 			p, t = next, t+1
 			continue
 		}
 		if star < 0 {
-			return false
+			return false, steps
 		}
 		retry++
 		p, t = star+1, retry
@@ -24,7 +38,7 @@ func Match(pattern, text string) bool {
 	for p < len(pattern) && pattern[p] == '*' {
 		p++
 	}
-	return p == len(pattern)
+	return p == len(pattern), steps
 }
 
 // matchOne matches one byte at pattern[p:] and returns where the pattern goes on.

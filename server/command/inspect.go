@@ -9,12 +9,16 @@ import (
 
 var inspectRows = []Row{{
 	Name: "rl.info", Syntax: "key", Since: "0.1.0", Group: "limiter",
-	Summary: "Show a key's limiter: its algorithm, parameters as last used, and what is taken. Null when nothing is taken.",
-	Flags:   ReadOnly | Fast, Keys: oneKey, Parse: parseLooks, Reply: replyInfo,
+	Summary: "Show a key's limiter: its algorithm, the parameters last used, and its usage.",
+	Returns: "a map of algorithm, the parameters of the limit under the names in its command, limit, taken, remaining and reset_ms; null if the key does not exist or has expired.",
+	Example: "alice:1",
+	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: oneKey, Parse: parseLooks, Reply: replyInfo,
 }, {
 	Name: "rl.refund", Syntax: "key tokens", Since: "0.1.0", Group: "limiter",
-	Summary: "Give tokens back, at most those taken. Replies the tokens then remaining; null when nothing was taken.",
-	Flags:   Write | Fast, Keys: oneKey, Parse: parseRefund, Reply: replyRefund,
+	Summary: "Return tokens to a limiter, at most as many as were taken.",
+	Returns: "the remaining tokens after the refund, an integer, negative while the limiter is in debt; null if nothing was taken.",
+	Example: "alice:1 1",
+	Cost:    LogCopy, Flags: Write | Fast, Keys: oneKey, Parse: parseRefund, Reply: replyRefund,
 }}
 
 func parseRefund(r *Request) error {
@@ -46,7 +50,7 @@ func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		w.Null()
 		return
 	}
-	params := slices.DeleteFunc(res.Held.Params(), func(p engine.Param) bool { return p.Name == "limit" }) // a field of its own
+	params := slices.DeleteFunc(res.Held.Params(), func(p engine.Param) bool { return p.Name == "limit" }) // reported as a separate field
 	w.Map(len(params) + 5)
 	w.BulkString("algorithm")
 	w.BulkString(res.Held.Algorithm.String())

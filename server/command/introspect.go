@@ -10,17 +10,28 @@ import (
 
 var commandRows = []Row{{
 	Name: "command", Syntax: "[subcommand]", Since: "0.1.0", Group: "server", Summary: "Describe the commands.",
-	Flags: Harmless, Run: func(_ Session, w *resp.Writer, _ [][]byte) { writeRows(w, tableRows()) },
+	Returns: "an array with one array for each command: name, arity, flags, first key, last key, step, categories and more.",
+	Cost:    LongText, Flags: Harmless, Run: func(_ Session, w *resp.Writer, _ [][]byte) { writeRows(w, tableRows()) },
 	Sub: []Row{
-		{Name: "count", Since: "0.1.0", Group: "server", Summary: "The number of commands.", Flags: Harmless,
+		{Name: "count", Since: "0.1.0", Group: "server", Summary: "The number of commands.",
+			Returns: "an integer.",
+			Cost:    Light, Flags: Harmless,
 			Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Int(int64(len(Table))) }},
-		{Name: "info", Syntax: "[name ...]", Since: "0.1.0", Group: "server", Summary: "Arity, flags and key positions of commands.", Flags: Harmless,
+		{Name: "info", Syntax: "[name ...]", Since: "0.1.0", Group: "server", Summary: "Arity, flags and key positions of commands.",
+			Returns: "the same as COMMAND of the named commands; null for an unknown command.", Example: "get",
+			Cost: LongText, Flags: Harmless,
 			Run: runCommandInfo},
-		{Name: "docs", Syntax: "[name ...]", Since: "0.1.0", Group: "server", Summary: "Summary and arguments of commands.", Flags: Harmless,
+		{Name: "docs", Syntax: "[name ...]", Since: "0.1.0", Group: "server", Summary: "Summary and arguments of commands.",
+			Returns: "a map of commands to maps of summary, since, group and arguments.", Example: "get",
+			Cost: LongText, Flags: Harmless,
 			Run: runCommandDocs},
-		{Name: "list", Syntax: "[FILTERBY filter value]", Since: "0.1.0", Group: "server", Summary: "The names of the commands.", Flags: Harmless,
+		{Name: "list", Syntax: "[FILTERBY filter value]", Since: "0.1.0", Group: "server", Summary: "The names of the commands.",
+			Returns: "an array of names. The filter is PATTERN with a glob pattern, ACLCAT with a category, or MODULE.",
+			Cost:    LongText, Flags: Harmless,
 			Run: runCommandList},
-		{Name: "getkeys", Syntax: "command [argument ...]", Since: "0.1.0", Group: "server", Summary: "The keys in a command.", Flags: Harmless,
+		{Name: "getkeys", Syntax: "command [argument ...]", Since: "0.1.0", Group: "server", Summary: "The keys in a command.",
+			Returns: "an array of keys.", Example: "del alice:1",
+			Cost: Report, Flags: Harmless,
 			Run: runGetKeys},
 		helpRow("command"),
 	},
@@ -208,22 +219,22 @@ func runGetKeys(_ Session, w *resp.Writer, args [][]byte) {
 	row, err := Find(args[2:])
 	switch {
 	case err != nil && lookUp(args[2]) == nil:
-		w.Error("ERR Invalid command specified")
+		w.Error(errGetKeysCommand.Error())
 	case err != nil:
-		w.Error("ERR Invalid number of arguments specified for command")
+		w.Error(errGetKeysArity.Error())
 	case row.Keys.First == 0 && row.Flags&MovableKeys == 0:
-		w.Error("ERR The command has no key arguments")
+		w.Error(errGetKeysNone.Error())
 	default:
 		keys := row.KeysOf(args[2:])
 		if len(keys) == 0 {
-			w.Error("ERR Invalid arguments specified for command")
+			w.Error(errGetKeysArguments.Error())
 			return
 		}
 		writeKeys(w, keys)
 	}
 }
 
-// KeysOf returns the keys among a command's arguments; none where movable ones can't be told for an error in them.
+// KeysOf returns the keys among a command's arguments; none if an error in the arguments hides movable keys.
 func (r *Row) KeysOf(args [][]byte) (keys [][]byte) {
 	if r.Flags&MovableKeys != 0 {
 		request := Request{Args: args, Bounds: Bounds{MaxKeyBytes: math.MaxInt, MaxLogLimit: math.MaxInt}}

@@ -1,51 +1,91 @@
 package command
 
 import (
-	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
 )
 
-// A kind is one way of writing a limit: the arguments that follow the key, and the algorithm they are for. Acquires,
-// RL.ALL and policies all read limits through this one table.
-type kind struct {
-	word      string // in RL.ALL and policies; "" if the algorithm can't stand there
+// limitSpec is one way of writing a limit: its parameters, which follow the key, and its algorithm.
+type limitSpec struct {
+	word      string // in RL.ALL and policies; "" if the algorithm cannot be used there
 	algorithm engine.Algorithm
-	args      int    // arguments between the key and the holder, or the end
-	asks      string // what its own command calls the tokens asked for
-	holder    bool
+	params    []string // the arguments between the key and the holder, or the end
+	holder    bool     // the parameters are followed by the holder of a lease
+	amount    string   // the name of the argument for a number of tokens, in the algorithm's own command; "" if it has none
 	read      func(r *Request, a [][]byte) (engine.Limit, error)
 }
 
-var kinds = []kind{
-	{word: "CL", algorithm: engine.GCRA, args: 3, read: readThrottle},
-	{word: "TB", algorithm: engine.TokenBucket, args: 2, asks: "tokens", read: readBucket},
-	{word: "LB", algorithm: engine.LeakyBucket, args: 2, asks: "amount", read: readBucket},
-	{algorithm: engine.LeakyQueue, args: 2, asks: "amount", read: readQueue},
-	{word: "FW", algorithm: engine.FixedWindow, args: 2, asks: "tokens", read: readFixedWindow},
-	{word: "SW", algorithm: engine.SlidingWindow, args: 2, asks: "tokens", read: readSliding},
-	{word: "SL", algorithm: engine.SlidingLog, args: 2, asks: "tokens", read: readLog},
-	{word: "CC", algorithm: engine.Concurrency, args: 2, holder: true, read: readLeases},
-}
-
-func kindOf(algorithm engine.Algorithm) *kind {
-	for i := range kinds {
-		if kinds[i].algorithm == algorithm {
-			return &kinds[i]
+func specOf(algorithm engine.Algorithm) *limitSpec {
+	for i := range limitSpecs {
+		if limitSpecs[i].algorithm == algorithm {
+			return &limitSpecs[i]
 		}
 	}
 	return nil
 }
 
-// ask fills op with what every way of asking a limit begins with: the key, the kind's arguments and, for a lease, its
-// holder. It returns the words behind them. position is that among a command's limits.
-func (r *Request) ask(op *engine.Op, k *kind, words [][]byte, position int) (rest [][]byte, err error) {
+func findSpec(word []byte) *limitSpec {
+	for i := range limitSpecs {
+		if k := &limitSpecs[i]; k.word != "" && isWord(word, k.word) {
+			return k
+		}
+	}
+	return nil
+}
+
+func specWords() string {
+	var words []string
+	for _, k := range limitSpecs {
+		if k.word != "" {
+			words = append(words, k.word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// algorithmNames lists the names of all algorithms, in Markdown.
+func algorithmNames() string {
+	var names []string
+	for _, k := range limitSpecs {
+		names = append(names, "`"+k.algorithm.String()+"`")
+	}
+	return strings.Join(names, ", ")
+}
+
+// specSyntax lists how limits are written in RL.ALL and policies. Words with the same parameters stand together.
+func specSyntax() string {
+	var words, params []string
+	for _, k := range limitSpecs {
+		p := "key " + strings.Join(k.params, " ")
+		if k.holder {
+			p += " holder"
+		}
+		switch at := slices.Index(params, p); {
+		case k.word == "":
+		case at >= 0:
+			words[at] += "/" + k.word
+		default:
+			words, params = append(words, k.word), append(params, p)
+		}
+	}
+	for i := range words {
+		words[i] += " " + params[i]
+	}
+	return strings.Join(words, "; ")
+}
+
+// readSpec reads a key, the parameters of its limit and, for a lease, the holder into op. It returns the words behind them.
+// position is that among a command's limits.
+func (r *Request) readSpec(op *engine.Op, k *limitSpec, words [][]byte, position int) (rest [][]byte, err error) {
 	op.Key, op.Tokens = words[0], 1
 	if err = r.key(op.Key); err != nil {
 		return nil, err
 	}
-	end := 1 + k.args
+	end := 1 + len(k.params)
 	if op.Limit, err = r.limit(k, words[1:end], position); err != nil {
 		return nil, err
 	}
@@ -56,30 +96,30 @@ func (r *Request) ask(op *engine.Op, k *kind, words [][]byte, position int) (res
 	return words[end:], err
 }
 
-// limit reads the kind's arguments and holds them to what can be kept. Most commands bring the parameters of the one
-// before, in the same position among a command's limits, which are then not read again.
-func (r *Request) limit(k *kind, a [][]byte, position int) (engine.Limit, error) {
+// limit reads a limit's parameters. Most commands have the same parameters, in the same position among a command's limits,
+// as the command before; the limit is then cached.
+func (r *Request) limit(k *limitSpec, a [][]byte, position int) (engine.Limit, error) {
 	last := &r.last[position%len(r.last)]
-	if last.is(k, a) {
+	if last.matches(k, a) {
 		return last.limit, nil
 	}
 	l, err := r.readLimit(k, a)
 	if err == nil {
-		last.keep(k, a, l)
+		last.store(k, a, l)
 	}
 	return l, err
 }
 
-// lastLimit remembers the text of a limit's parameters and what they mean.
-type lastLimit struct {
-	kind  *kind
+// cachedLimit caches the text of a limit's parameters with the parsed limit.
+type cachedLimit struct {
+	spec  *limitSpec
 	text  [48]byte // the parameters one after the other
 	ends  [3]int
 	limit engine.Limit
 }
 
-func (m *lastLimit) is(k *kind, a [][]byte) bool {
-	if m.kind != k {
+func (m *cachedLimit) matches(k *limitSpec, a [][]byte) bool {
+	if m.spec != k {
 		return false
 	}
 	start := 0
@@ -93,21 +133,21 @@ func (m *lastLimit) is(k *kind, a [][]byte) bool {
 	return true
 }
 
-func (m *lastLimit) keep(k *kind, a [][]byte, l engine.Limit) {
-	m.kind = nil
+func (m *cachedLimit) store(k *limitSpec, a [][]byte, l engine.Limit) {
+	m.spec = nil
 	at := 0
 	for i := range a {
 		n := copy(m.text[at:], a[i])
 		if n < len(a[i]) {
-			return // too long to be remembered
+			return // too long for the cache
 		}
 		at += n
 		m.ends[i] = at
 	}
-	m.kind, m.limit = k, l
+	m.spec, m.limit = k, l
 }
 
-func (r *Request) readLimit(k *kind, a [][]byte) (engine.Limit, error) {
+func (r *Request) readLimit(k *limitSpec, a [][]byte) (engine.Limit, error) {
 	l, err := k.read(r, a)
 	if err != nil {
 		return l, err
@@ -119,81 +159,49 @@ func (r *Request) readLimit(k *kind, a [][]byte) (engine.Limit, error) {
 	return l, nil
 }
 
-func readThrottle(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	burst, err := integerBetween("max_burst", a[0], 0, engine.MaxTokens-1)
+func (r *Request) acquire(k *limitSpec, known []option) error {
+	r.Ops = append(r.Ops, engine.Op{})
+	op := &r.Ops[len(r.Ops)-1]
+	words, err := r.readSpec(op, k, r.Args[1:], 0)
+	if err == nil && k.amount != "" {
+		words, err = tokens(op, k.amount, words)
+	}
 	if err != nil {
-		return l, err
+		return err
 	}
-	if l.Rate.Tokens, err = integerBetween("count", a[1], 1, engine.MaxTokens); err != nil {
-		return l, err
-	}
-	seconds, err := integerBetween("period", a[2], 1, engine.MaxDuration/int64(time.Second))
-	l.Capacity, l.Rate.Period = burst+1, seconds*int64(time.Second)
-	return l, err
-}
-
-func readBucket(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("capacity", a[0], 1, engine.MaxTokens); err != nil {
-		return l, err
-	}
-	l.Rate, err = rate("rate", a[1])
-	return l, err
-}
-
-func readQueue(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	waiting, err := integerBetween("capacity", a[0], 0, engine.MaxTokens-1)
-	if err != nil {
-		return l, err
-	}
-	l.Capacity = waiting + 1 // and the one that leaves at once
-	l.Rate, err = rate("rate", a[1])
-	return l, err
-}
-
-func readFixedWindow(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxTokens); err != nil {
-		return l, err
-	}
-	if l.Span, l.Rate.Period, err = engine.ParseWindow(string(a[1])); err != nil {
-		return l, argumentError("window", err.Error(), a[1])
-	}
-	return l, nil
-}
-
-func readSliding(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxTokens); err != nil {
-		return l, err
-	}
-	l.Rate.Period, err = duration("window", a[1])
-	return l, err
-}
-
-// readLog bounds the limit further: the log keeps a time for every granted request.
-func readLog(r *Request, a [][]byte) (l engine.Limit, err error) {
-	most := int64(r.Bounds.MaxLogLimit)
-	if n, ok := integer(a[0]); ok && n > most {
-		return l, fmt.Errorf("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",
-			most, clip(a[0], 64))
-	}
-	if l.Capacity, err = integerBetween("limit", a[0], 1, most); err != nil {
-		return l, err
-	}
-	l.Rate.Period, err = duration("window", a[1])
-	return l, err
-}
-
-func readLeases(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxHolders); err != nil {
-		return l, err
-	}
-	l.Rate.Period, err = duration("ttl", a[1])
-	return l, err
+	return r.options(op, words, known)
 }
 
 // holder checks the name of a lease's holder.
 func holder(name []byte) error {
 	if len(name) == 0 || len(name) > engine.MaxHolderBytes {
-		return fmt.Errorf("ERR holder: must be 1 to %d bytes, got %d", engine.MaxHolderBytes, len(name))
+		return errHolder.With(engine.MaxHolderBytes, len(name))
 	}
 	return nil
+}
+
+// replyAcquire writes the five integers every acquire answers.
+func replyAcquire(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if failed(w, res) {
+		return
+	}
+	w.Array(5)
+	w.Int(res.Granted)
+	w.Int(res.Limit)
+	w.Int(res.Remaining)
+	w.Int(millis(res.Wait))
+	w.Int(millis(res.Reset))
+}
+
+// millis rounds nanoseconds up, so that a client that waits this long is not denied again for being early.
+func millis(nanos int64) int64 {
+	if nanos < 0 {
+		return nanos
+	}
+	ms := nanos / int64(time.Millisecond)
+	if nanos%int64(time.Millisecond) > 0 {
+		ms++
+	}
+	return ms
 }

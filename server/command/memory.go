@@ -1,9 +1,6 @@
 package command
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -11,7 +8,7 @@ import (
 // MemoryUse is where memory goes, in bytes.
 type MemoryUse struct {
 	Keys, KeysLimit int64 // what limiters take, and may take
-	Heap, HeapIdle  int64 // objects in Go's heap, and what it has besides that could be given back to the system
+	Heap, HeapIdle  int64 // objects in Go's heap, and idle heap that could be returned to the system
 	Resident        int64
 	ClientBuffers   int64 // part of Heap: replies not read and commands not finished
 	Startup         int64 // Used when the server started
@@ -22,16 +19,18 @@ type MemoryUse struct {
 func (m *MemoryUse) Used() int64 { return m.Keys + m.Heap }
 
 var memoryRows = []Row{{
-	Name: "memory", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Commands about memory.",
+	Name: "memory", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Inspect memory usage.",
 	Sub: []Row{
-		{Name: "usage", Syntax: "key [SAMPLES count]", Since: "0.1.0", Group: "server", Summary: "Bytes a key takes.",
-			Flags: ReadOnly, Keys: Keys{2, 2, 1}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
-		{Name: "stats", Since: "0.1.0", Group: "server", Summary: "Where memory goes.", Flags: ReadOnly, Run: runMemoryStats},
-		{Name: "malloc-stats", Since: "0.1.0", Group: "server", Summary: "What Go's memory allocator says of itself, a line for each figure, and the bytes of keys, which are not its.", Flags: ReadOnly,
-			Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Verbatim(s.Server().Observer().AllocatorStats()) }},
-		{Name: "doctor", Since: "0.1.0", Group: "server", Summary: "What there is to say about memory, in words.", Flags: ReadOnly, Run: runMemoryDoctor},
-		{Name: "purge", Since: "0.1.0", Group: "server", Summary: "Give memory that is not in use back to the system.", Flags: Admin | Dangerous,
-			Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Server().Observer().ReleaseMemory(); w.Status("OK") }},
+		{Name: "usage", Syntax: "key [SAMPLES count]", Since: "0.1.0", Group: "server", Summary: "Memory used by a key, in bytes.",
+			Returns: "an integer; null if the key does not exist or has expired.", Example: "alice:1",
+			Cost: HolderLookup, Flags: ReadOnly, Keys: Keys{2, 2, 1}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
+		{Name: "stats", Since: "0.1.0", Group: "server", Summary: "Memory usage by category.",
+			Returns: "a map of names to bytes, percentages and ratios, with Redis's names where they exist. The dataset is the keys; overhead is everything else.",
+			Cost:    Information, Flags: ReadOnly, Run: runMemoryStats},
+		{Name: "purge", Since: "0.1.0", Group: "server", Summary: "Return unused memory to the operating system.",
+			Returns: "`OK`.",
+			Cost:    KeyPass, Flags: Admin | Dangerous,
+			Run: runMemoryPurge},
 		helpRow("memory"),
 	},
 }}
@@ -52,7 +51,7 @@ func replyMemoryUsage(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.Int(results[0].Bytes)
 }
 
-// runMemoryStats answers under the names that Redis has for what there is here too, and others of our own.
+// runMemoryStats uses the names of Redis where the value has one there, and names of Stint otherwise.
 func runMemoryStats(s Session, w *resp.Writer, _ [][]byte) {
 	count, m := int64(s.Server().Keys().Len()), s.Server().Observer().Memory()
 	used := m.Used()
@@ -83,27 +82,18 @@ func runMemoryStats(s Session, w *resp.Writer, _ [][]byte) {
 	}
 }
 
+// runMemoryPurge answers when it is done, which takes a while. In a transaction it answers at once.
+func runMemoryPurge(s Session, w *resp.Writer, _ [][]byte) {
+	release := s.Server().Observer().ReleaseMemory
+	if !s.MayAwait() {
+		release(func() {})
+		w.Status("OK")
+		return
+	}
+	s.Await(func(done func(error)) { release(func() { done(nil) }) })
+}
+
 // percentage is at most 100: a heap that is smaller than at the start leaves more than all to the keys.
 func percentage(part, whole int64) float64 {
 	return min(100*float64(part)/float64(max(whole, 1)), 100)
-}
-
-func runMemoryDoctor(s Session, w *resp.Writer, _ [][]byte) {
-	const mb = 1 << 20
-	m := s.Server().Observer().Memory()
-	var out strings.Builder
-	fmt.Fprintf(&out, "%d keys take %d MB of %d MB resident.\n", s.Server().Keys().Len(), m.Keys/mb, m.Resident/mb)
-	switch {
-	case m.KeysLimit == 0:
-		out.WriteString("There is no bound on the memory of keys: set max-memory, so that a flood of new keys cannot take all the machine has.\n")
-	case m.Keys > m.KeysLimit-m.KeysLimit/10:
-		fmt.Fprintf(&out, "That is over 90 %% of max-memory (%d MB): raise it, or find out which keys are so many with SCAN.\n", m.KeysLimit/mb)
-	}
-	if m.HeapIdle > 64*mb {
-		fmt.Fprintf(&out, "%d MB are not in use at the moment: MEMORY PURGE gives them back to the system.\n", m.HeapIdle/mb)
-	}
-	if m.ClientBuffers > 64*mb {
-		fmt.Fprintf(&out, "%d MB are replies that clients have not read and commands they have not finished: CLIENT LIST shows who.\n", m.ClientBuffers/mb)
-	}
-	w.Verbatim(out.String())
 }

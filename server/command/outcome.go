@@ -1,14 +1,12 @@
 package command
 
 import (
-	"fmt"
-
 	"github.com/stintdb/stint/engine"
 )
 
-// Undecided returns the status that answers a command, or a transaction, as a whole: engine.OK if all its operations
-// were decided, whatever came out. Where only some of them were, and those may have changed anything, it is
-// engine.Uncertain: the other statuses say that nothing was taken.
+// Undecided returns the status of a whole command or transaction: engine.OK if all its operations were decided, with any
+// outcome. If only some were decided, and may have changed anything, it is engine.Uncertain: the other statuses mean that
+// nothing was taken.
 func Undecided(ops []engine.Op, results []engine.Result) engine.Status {
 	for i := range results {
 		if undecided(results[i].Status) {
@@ -19,7 +17,11 @@ func Undecided(ops []engine.Op, results []engine.Result) engine.Status {
 }
 
 func undecided(s engine.Status) bool {
-	return s == engine.Uncertain || s == engine.NoLeader || s == engine.Moved || s == engine.Overloaded
+	switch s {
+	case engine.Uncertain, engine.NoLeader, engine.Moved, engine.Overloaded, engine.TooBig, engine.Unreadable, engine.TooNew:
+		return true
+	}
+	return false
 }
 
 func fold(ops []engine.Op, results []engine.Result, first engine.Status) engine.Status {
@@ -40,8 +42,12 @@ func UndecidedError(status engine.Status, slot int, leader string) error {
 		return ErrUncertain
 	case status == engine.Overloaded:
 		return ErrOverloaded
+	case status == engine.TooBig:
+		return errCallTooBig
+	case status == engine.Unreadable:
+		return errUnreadable
 	case status == engine.Moved && leader != "":
-		return fmt.Errorf("MOVED %d %s", slot, leader)
+		return errMoved.With(slot, leader)
 	}
 	return ErrNoLeader
 }

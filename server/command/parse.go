@@ -63,7 +63,7 @@ func duration(name string, text []byte) (int64, error) {
 // key checks the length of a key.
 func (r *Request) key(key []byte) error {
 	if len(key) > r.Bounds.MaxKeyBytes {
-		return fmt.Errorf("ERR key: at most %d bytes (--max-key-size), got %d", r.Bounds.MaxKeyBytes, len(key))
+		return errKeyTooLong.With(r.Bounds.MaxKeyBytes, len(key))
 	}
 	return nil
 }
@@ -117,11 +117,11 @@ func (r *Request) options(op *engine.Op, words [][]byte, known []option) error {
 		}
 		for _, other := range given {
 			if other == opt.name {
-				return fmt.Errorf("ERR %s: given twice", opt.name)
+				return errGivenTwice.With(opt.name)
 			}
 			for _, pair := range excluded {
 				if pair == [2]string{other, opt.name} || pair == [2]string{opt.name, other} {
-					return fmt.Errorf("ERR %s: cannot be combined with %s", opt.name, other)
+					return errCombined.With(opt.name, other)
 				}
 			}
 		}
@@ -130,7 +130,7 @@ func (r *Request) options(op *engine.Op, words [][]byte, known []option) error {
 		var value []byte
 		if opt.hasValue {
 			if len(words) == 0 {
-				return fmt.Errorf("ERR %s: needs a value", opt.name)
+				return errNoValue.With(opt.name)
 			}
 			value, words = words[0], words[1:]
 		}
@@ -179,7 +179,7 @@ func tokens(op *engine.Op, name string, words [][]byte) (rest [][]byte, err erro
 	return words[1:], err
 }
 
-// looksLikeNumber tells an optional number from an option word.
+// looksLikeNumber distinguishes an optional number from an option word.
 func looksLikeNumber(word []byte) bool {
 	return len(word) == 0 || strings.IndexByte("0123456789+-. ", word[0]) >= 0
 }

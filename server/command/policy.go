@@ -13,24 +13,33 @@ import (
 
 var policyRows = []Row{{
 	Name: "rl.check", Syntax: "name id [tokens] [PEEK]", Since: "0.1.0", Group: "limiter",
-	Summary: "Ask the limits of a policy for a caller, all or nothing. " + replyOfAll,
-	Flags:   Write | Fast | Decides, Parse: parseCheck, Reply: replyCheck,
+	Summary: "Check the limits of a policy for a caller, all or nothing.",
+	Returns: returnsAll + " In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
+	Example: "private 1",
+	Cost:    PolicyCheck, Flags: Write | Fast | Decides, Parse: parseCheck, Reply: replyCheck,
 }, {
 	Name: "rl.policy", Syntax: "subcommand", Since: "0.1.0", Group: "limiter",
-	Summary: "Commands about limits kept on the server by name.",
+	Summary: "Manage policies: limits that the server stores under a name.",
 	Sub: []Row{
 		{Name: "set", Syntax: "name spec ... [SHADOW]", Since: "0.1.0", Group: "limiter",
-			Summary: "Keep limits under a name, from the next check on; {} in a key stands for the caller's id. SHADOW only counts what would be denied.",
-			Flags:   Write | Admin, Parse: parsePolicySet, Reply: replyPolicy},
+			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id. SHADOW denies nothing and only counts denials.",
+			Returns: "`OK`.", Example: "private TB mine:{} 1 1/h",
+			Cost: PolicyChange, Flags: Write | Admin, Parse: parsePolicySet, Reply: replyPolicy},
 		{Name: "get", Syntax: "name [id]", Since: "0.1.0", Group: "limiter",
-			Summary: "Show a policy and what it decided; with an id, the limits that caller is held to.",
-			Flags:   ReadOnly, Run: runPolicyGet},
-		{Name: "del", Syntax: "name", Since: "0.1.0", Group: "limiter", Summary: "Forget a policy. Replies 1, or 0 if there is none.",
-			Flags: Write | Admin, Parse: parsePolicyDel, Reply: replyCount},
-		{Name: "list", Since: "0.1.0", Group: "limiter", Summary: "The names of the policies.", Flags: ReadOnly, Run: runPolicyList},
+			Summary: "Show a policy and its counters; with an id, the limits that apply to that caller.",
+			Returns: "a map of limits (in the syntax of SET, quoted as in redis-cli where necessary), overrides, granted, denied, shadow_denied and shadow; null if the policy does not exist or the user may not read its keys.",
+			Example: "private",
+			Cost:    Report, Flags: ReadOnly, Run: runPolicyGet},
+		{Name: "del", Syntax: "name", Since: "0.1.0", Group: "limiter", Summary: "Delete a policy.",
+			Returns: "1, or 0 if the policy did not exist.", Example: "private",
+			Cost: PolicyList, Flags: Write | Admin, Parse: parsePolicyDel, Reply: replyCount},
+		{Name: "list", Since: "0.1.0", Group: "limiter", Summary: "The names of the policies.",
+			Returns: "an array of the names of those policies whose keys the user may read.",
+			Cost:    PolicyList, Flags: ReadOnly, Run: runPolicyList},
 		{Name: "override", Syntax: "name id spec ...", Since: "0.1.0", Group: "limiter",
-			Summary: "Hold one caller to other limits than the policy's; NONE in place of limits ends that.",
-			Flags:   Write | Admin, Parse: parseOverride, Reply: replyPolicy},
+			Summary: "Give one caller other limits than the policy's; NONE instead of limits removes the override.",
+			Returns: "`OK`.", Example: "private 1 NONE",
+			Cost: PolicyChange, Flags: Write | Admin, Parse: parseOverride, Reply: replyPolicy},
 		helpRow("rl.policy"),
 	},
 }}
@@ -59,12 +68,12 @@ func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 
 func policyName(name []byte) error {
 	if len(name) == 0 || len(name) > engine.MaxPolicyName {
-		return fmt.Errorf("ERR name: must be 1 to %d bytes, got %d", engine.MaxPolicyName, len(name))
+		return errPolicyName.With(engine.MaxPolicyName, len(name))
 	}
 	return nil
 }
 
-// policySpecs reads a policy's limits and holds their keys to what a template may be.
+// policySpecs parses a policy's limits and checks that their keys are valid templates.
 func (r *Request) policySpecs(words [][]byte) (parts []engine.Op, rest [][]byte, err error) {
 	if parts, rest, err = r.specs(words); err != nil {
 		return nil, nil, err
@@ -72,12 +81,12 @@ func (r *Request) policySpecs(words [][]byte) (parts []engine.Op, rest [][]byte,
 	for i := range parts {
 		for _, text := range [][]byte{parts[i].Key, parts[i].Who} {
 			if bytes.Count(text, []byte(engine.Placeholder)) > 1 {
-				return nil, nil, fmt.Errorf("ERR spec: %s may stand only once, got '%s'", engine.Placeholder, clip(text, 64))
+				return nil, nil, errPlaceholderTwice.With(engine.Placeholder, truncate(text, 64))
 			}
 		}
 		for j := range i {
 			if bytes.Equal(parts[i].Key, parts[j].Key) {
-				return nil, nil, errSameKey
+				return nil, nil, errDuplicateKey
 			}
 		}
 	}
@@ -124,15 +133,15 @@ func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	switch results[0].Status {
 	case engine.NotFound:
 		w.Error(errNoPolicy.Error())
-	case engine.PolicyTooMany:
-		w.Error(fmt.Sprintf("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept", engine.MaxPolicies, engine.MaxOverrides, engine.MaxPolicyBytes))
+	case engine.TooMany:
+		w.Error(errTooManyPolicies.With(engine.MaxPolicies, engine.MaxOverrides, engine.MaxPolicyBytes).Error())
 	default:
 		replyOK(w, nil, results)
 	}
 }
 
 // whenCurrent answers from the local store once that holds all that was acknowledged anywhere before the command came.
-// After READONLY, and within EXEC, it is answered from what the store holds.
+// After READONLY, and within EXEC, the reply comes from the local store.
 func whenCurrent(s Session, w *resp.Writer, answer func(w *resp.Writer)) {
 	m := s.Server().Membership()
 	if m == nil || s.Client().ReadOnly || !s.MayAwait() {
@@ -150,16 +159,30 @@ func whenCurrent(s Session, w *resp.Writer, answer func(w *resp.Writer)) {
 	})
 }
 
-// seesPolicy reports whether the user may look at all keys of a policy, its {} taken as they stand there.
-func seesPolicy(s Session, p engine.Policy) bool {
-	return !slices.ContainsFunc(p.Parts, func(part engine.Op) bool { return !s.Reaches(part.Key) })
+// seesPolicy reports whether there is a policy and the user may look at all its keys, {} taken as it stands there.
+func seesPolicy(s Session, name string) bool {
+	sees := true
+	found := s.Server().Keys().PolicyTemplates(name, func(key []byte) bool {
+		sees = s.Reaches(key)
+		return sees
+	})
+	return found && sees
+}
+
+// seesCaller reports whether the user may look at every key that a policy comes to for a caller.
+func seesCaller(s Session, policy, id string) bool {
+	sees := true
+	s.Server().Keys().PolicyKeys([]byte(policy), []byte(id), func(key []byte) bool {
+		sees = s.Reaches(key)
+		return sees
+	})
+	return sees
 }
 
 func runPolicyList(s Session, w *resp.Writer, _ [][]byte) {
 	whenCurrent(s, w, func(w *resp.Writer) {
 		names := slices.DeleteFunc(s.Server().Keys().PolicyNames(), func(name string) bool {
-			p, found := s.Server().Keys().Policy(name)
-			return !found || !seesPolicy(s, p)
+			return !seesPolicy(s, name)
 		})
 		w.Array(len(names))
 		for _, n := range names {
@@ -177,28 +200,29 @@ func runPolicyGet(s Session, w *resp.Writer, args [][]byte) {
 	whenCurrent(s, w, func(w *resp.Writer) { writePolicy(s, w, words) })
 }
 
-// writePolicy shows the policy named by the first word, for the caller that is the second, if there is one.
+// writePolicy shows the policy named by the first word. The second word, if any, is the caller.
 func writePolicy(s Session, w *resp.Writer, words []string) {
-	p, found := s.Server().Keys().Policy(words[0])
-	if !found || !seesPolicy(s, p) {
+	p, found := s.Server().Keys().PolicyOf(words[0], nil)
+	if !found || !seesPolicy(s, words[0]) || len(words) == 2 && !seesCaller(s, words[0], words[1]) {
 		w.Null()
 		return
 	}
 	limits := p.Parts
 	if len(words) == 2 {
-		limits = p.For(words[1])
+		own, _ := s.Server().Keys().PolicyOf(words[0], []byte(words[1]))
+		limits = own.Parts
 	}
 	w.Map(6)
 	w.BulkString("limits")
 	w.Array(len(limits))
 	for _, l := range limits {
-		w.BulkString(specText(l))
+		w.BulkString(SpecText(l))
 	}
 	for _, f := range []struct {
 		name  string
 		value int64
 	}{
-		{"overrides", int64(len(p.Overrides))}, {"granted", p.Granted}, {"denied", p.Denied}, {"shadow_denied", p.ShadowDenied},
+		{"overrides", int64(p.Overridden)}, {"granted", p.Granted}, {"denied", p.Denied}, {"shadow_denied", p.ShadowDenied},
 	} {
 		w.BulkString(f.name)
 		w.Int(f.value)
@@ -207,12 +231,9 @@ func writePolicy(s Session, w *resp.Writer, words []string) {
 	w.Bool(p.Shadow)
 }
 
-// SpecText writes a limit as RL.POLICY SET takes it.
-func SpecText(op engine.Op) string { return specText(op) }
-
-// specText writes a limit in the form that specs reads, quoted as redis-cli does where need be.
-func specText(op engine.Op) string {
-	k := kindOf(op.Limit.Algorithm)
+// SpecText writes a limit as RL.POLICY SET takes it. Words that need quotes are quoted as redis-cli does.
+func SpecText(op engine.Op) string {
+	k := specOf(op.Limit.Algorithm)
 	words := []string{k.word, wordText(op.Key)}
 	for _, p := range op.Limit.Params() {
 		words = append(words, p.Text)
@@ -223,8 +244,8 @@ func specText(op engine.Op) string {
 	return strings.Join(words, " ")
 }
 
-// wordText writes a word so that it can be told from those around it: as it is, or in quotes if it is empty or holds
-// anything but printable ASCII, or a space, a quote or a backslash.
+// wordText writes a word as it is, or in quotes if it is empty or contains a space, a quote, a backslash, or a byte that is not
+// printable ASCII.
 func wordText(word []byte) string {
 	isPlain := len(word) > 0
 	quoted := []byte{'"'}

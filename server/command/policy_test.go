@@ -15,7 +15,7 @@ func TestSpecText(t *testing.T) {
 		{`say "x"\`, "it's", `CC "say \"x\"\\" 2 1m "it's"`},
 		{"\x00é", "~", `CC "\x00\xc3\xa9" 2 1m ~`},
 	} {
-		if got := specText(engine.Op{Limit: limit, Key: []byte(c.key), Who: []byte(c.who)}); got != c.want {
+		if got := SpecText(engine.Op{Limit: limit, Key: []byte(c.key), Who: []byte(c.who)}); got != c.want {
 			t.Errorf("%s, want %s", got, c.want)
 		}
 	}

@@ -8,22 +8,30 @@ import (
 )
 
 var raftRows = []Row{{
-	Name: "raft", Syntax: "subcommand", Since: "0.1.0", Group: "cluster", Summary: "Commands about the nodes of a cluster.",
+	Name: "raft", Syntax: "subcommand", Since: "0.1.0", Group: "cluster", Summary: "Inspect and change the nodes of a cluster.",
 	Sub: []Row{
-		{Name: "info", Since: "0.1.0", Group: "cluster", Summary: "How the cluster is doing as this node knows it.", Flags: Admin | Dangerous,
+		{Name: "info", Since: "0.1.0", Group: "cluster", Summary: "The state of the Raft cluster, as known to this node.",
+			Returns: "a map of cluster_id, node_id, state (`starting`, `follower`, `candidate`, `leader` or `gone`), term, leader_id, leader_addr, leader_client_addr, last_contact_ms, last_log_index, commit_index, applied_index, last_snapshot_index, log_bytes, disk_stalled, cluster_time_usec and format_version (the newest that all nodes know).",
+			Cost:    Report, Flags: Admin | Dangerous,
 			Run: inRaft(runRaftInfo)},
-		{Name: "nodes", Since: "0.1.0", Group: "cluster", Summary: "The nodes, and how far each is.", Flags: Admin | Dangerous, Run: inRaft(runRaftNodes)},
+		{Name: "nodes", Since: "0.1.0", Group: "cluster", Summary: "The nodes and their replication progress.",
+			Returns: "an array with a map for each node of id, addr, client_addr, role (`leader`, `follower` or `nonvoter`), reachable, healthy, applied_index, last_contact_ms and format_version (the newest that the node knows).",
+			Cost:    Report, Flags: Admin | Dangerous, Run: inRaft(runRaftNodes)},
 		{Name: "add", Syntax: "id addr [NONVOTER]", Since: "0.1.0", Group: "cluster",
-			Summary: "Make a node a member, on any node. A NONVOTER follows and serves, but has no vote; adding it again without the word gives it one.",
-			Flags:   Admin | Dangerous | NoMulti, Run: inRaft(runRaftAdd)},
-		{Name: "remove", Syntax: "id", Since: "0.1.0", Group: "cluster", Summary: "End a node's membership, on any node. Refused if the rest would have no majority that is up.",
-			Flags: Admin | Dangerous | NoMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, args [][]byte) {
+			Summary: "Add a member to the cluster; can be sent to any node. A NONVOTER (learner) replicates and serves requests but does not vote; adding it again without NONVOTER makes it a voter.",
+			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x 127.0.0.1:1",
+			Cost: Light, Flags: Admin | Dangerous | NoMulti, Run: inRaft(runRaftAdd)},
+		{Name: "remove", Syntax: "id", Since: "0.1.0", Group: "cluster", Summary: "Remove a member from the cluster; can be sent to any node. Rejected if the remaining nodes would have no majority that is up.",
+			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x",
+			Cost: Light, Flags: Admin | Dangerous | NoMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, args [][]byte) {
 				awaitCluster(s, func(done func(error)) { m.Remove(string(args[2]), done) })
 			})},
-		{Name: "transfer", Syntax: "[id]", Since: "0.1.0", Group: "cluster", Summary: "Hand leadership to a node, or to the one that is best off.",
-			Flags: Admin | Dangerous | NoMulti, Run: inRaft(runRaftTransfer)},
-		{Name: "snapshot", Since: "0.1.0", Group: "cluster", Summary: "Have this node write a snapshot and cut its log behind it.",
-			Flags: Admin | Dangerous | NoMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, _ [][]byte) { awaitCluster(s, m.Snapshot) })},
+		{Name: "transfer", Syntax: "[id]", Since: "0.1.0", Group: "cluster", Summary: "Transfer leadership to a node, by default to the most up-to-date one.",
+			Returns: "`OK`. Sent when the other node is the leader.",
+			Cost:    Light, Flags: Admin | Dangerous | NoMulti, Run: inRaft(runRaftTransfer)},
+		{Name: "snapshot", Since: "0.1.0", Group: "cluster", Summary: "Write a snapshot on this node and truncate its log.",
+			Returns: "`OK`. Sent when the snapshot is complete.",
+			Cost:    Light, Flags: Admin | Dangerous | NoMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, _ [][]byte) { awaitCluster(s, m.Snapshot) })},
 		helpRow("raft"),
 	},
 }}
@@ -56,7 +64,7 @@ func clusterError(err error) error {
 	case errors.Is(err, ErrUncertain):
 		return ErrUncertain
 	}
-	return errors.New("ERR " + err.Error())
+	return errRaft.With(err)
 }
 
 func runRaftAdd(m Membership, s Session, w *resp.Writer, args [][]byte) {
@@ -105,11 +113,11 @@ func writeFields(w *resp.Writer, fields []clusterField) {
 func runRaftInfo(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 	st := m.Status()
 	writeFields(w, []clusterField{
-		{"cluster_id", st.ClusterID}, {"node_id", st.NodeID}, {"state", string(st.State)}, {"term", int64(st.Term)},
+		{"cluster_id", st.ClusterID}, {"node_id", st.NodeID}, {"state", string(st.State)}, {"healthy", st.Healthy}, {"term", int64(st.Term)},
 		{"leader_id", st.LeaderID}, {"leader_addr", st.LeaderAddr}, {"leader_client_addr", st.LeaderClientAddr}, {"last_contact_ms", st.LastContact.Milliseconds()},
 		{"last_log_index", int64(st.LastLogIndex)}, {"commit_index", int64(st.CommitIndex)}, {"applied_index", int64(st.AppliedIndex)},
 		{"last_snapshot_index", int64(st.LastSnapshotIndex)}, {"log_bytes", st.LogBytes}, {"disk_stalled", st.DiskStalled},
-		{"cluster_time_usec", st.Time / int64(time.Microsecond)},
+		{"cluster_time_usec", st.Time / int64(time.Microsecond)}, {"format_version", int64(st.FormatVersion)},
 	})
 }
 
@@ -124,8 +132,8 @@ func runRaftNodes(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 			role = "nonvoter"
 		}
 		writeFields(w, []clusterField{
-			{"id", n.ID}, {"addr", n.Addr}, {"client_addr", n.ClientAddr}, {"role", role}, {"reachable", n.Reachable},
-			{"applied_index", int64(n.AppliedIndex)}, {"last_contact_ms", n.LastContact.Milliseconds()},
+			{"id", n.ID}, {"addr", n.Addr}, {"client_addr", n.ClientAddr}, {"role", role}, {"reachable", n.Reachable}, {"healthy", n.Healthy},
+			{"applied_index", int64(n.AppliedIndex)}, {"last_contact_ms", n.LastContact.Milliseconds()}, {"format_version", int64(n.FormatVersion)},
 		})
 	}
 }

@@ -4,18 +4,19 @@ import (
 	"math"
 	"time"
 
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server/resp"
 )
 
-// What clients are told of a cluster in the words Redis has for replication: the leader is the master, every other node
-// a replica of it, and an offset is an index of the Raft log.
+// Clients see a cluster in Redis's terms of replication: the leader is the master, every other node a replica of it, and an
+// offset is an index of the Raft log.
 
-// ModeAndRole are Redis's words for what kind of server this is and its part in it; m is nil for one that stands alone.
+// ModeAndRole are the mode and the role of a server in Redis's terms; m is nil for a standalone server.
 func ModeAndRole(m Membership) (mode, role string) {
 	switch {
 	case m == nil:
 		return "standalone", "master"
-	case m.Status().State == ClusterLeader:
+	case m.Status().State == clusterstatus.Leader:
 		return "cluster", "master"
 	}
 	return "cluster", "replica"
@@ -31,7 +32,7 @@ func runRole(s Session, w *resp.Writer, _ [][]byte) {
 		return
 	}
 	st := m.Status()
-	if st.State == ClusterLeader {
+	if st.State == clusterstatus.Leader {
 		w.Array(3)
 		w.BulkString("master")
 		w.Int(int64(st.CommitIndex))
@@ -47,7 +48,7 @@ func runRole(s Session, w *resp.Writer, _ [][]byte) {
 		return
 	}
 	link := "connected"
-	if !st.HasLeader() {
+	if st.LeaderClientAddr == "" { // there is no leader, or it has not told the cluster yet where clients reach it
 		link = "connect"
 	}
 	host, port := HostPort(st.LeaderClientAddr)
@@ -60,7 +61,7 @@ func runRole(s Session, w *resp.Writer, _ [][]byte) {
 }
 
 // Followers are the nodes that follow the leader and can be reached.
-func Followers(st *ClusterStatus) (followers []ClusterMember) {
+func Followers(st *clusterstatus.Status) (followers []clusterstatus.Member) {
 	for _, m := range st.Members {
 		if !m.Leader && m.Reachable {
 			followers = append(followers, m)
@@ -98,7 +99,7 @@ func runWait(s Session, w *resp.Writer, args [][]byte) {
 	}
 }
 
-// acknowledgedBy is how many other nodes have for certain what was answered: a majority of the voters has, this node
+// acknowledgedBy is the number of other nodes that certainly store everything acknowledged so far: a majority of the voters has, this node
 // perhaps among them.
 func acknowledgedBy(m Membership) int64 {
 	st, voters := m.Status(), 0

@@ -18,14 +18,14 @@ const (
 	Admin                        // for operators
 	NoMulti                      // not queued between MULTI and EXEC: carried out at once
 	NotInMulti                   // refused between MULTI and EXEC
-	Blocking                     // may hold its reply
+	Blocking                     // may delay its reply
 	Connection                   // about the connection itself
 	Dangerous                    // not for every user
 	MovableKeys                  // its keys are where its arguments say
 	Decides                      // grants or denies
-	NoAuth                       // for connections that have not logged in too, and for every user
+	NoAuth                       // for unauthenticated connections and for every user
 	Transaction                  // about MULTI … EXEC
-	Harmless                     // tells nothing of what users keep here
+	Harmless                     // reveals no data of users
 )
 
 // Keys says which arguments are keys, counted from 1; Last counts from the end when negative. The zero value is none.
@@ -38,9 +38,12 @@ type Row struct {
 	Name    string // lower case; of a subcommand without its container's
 	Syntax  string // arguments: lower-case words are values, upper-case words stand for themselves, [optional], a | b, and ... repeats
 	Summary string
+	Returns string // the reply when there is no error, in Markdown
+	Example string // the arguments of a call, for docs/commands.md and for server.TestAccess, which explains its names
 	Since   string
 	Group   string
 	Flags   Flag
+	Cost    Cost
 	Keys    Keys
 
 	Parse func(r *Request) error                                         // limiter commands: append to r.Ops
@@ -52,9 +55,10 @@ type Row struct {
 	Number   int    // its position in All
 	arity    int
 	args     []argument
+	work     int // see Work
 }
 
-// Request is a command being parsed. Parse appends to Ops; on an error what it appended is dropped.
+// Request is a command being parsed. Parse appends to Ops; on an error the appended operations are dropped.
 type Request struct {
 	Args   [][]byte
 	Ops    []engine.Op
@@ -62,10 +66,10 @@ type Request struct {
 	Bounds Bounds
 
 	parts []engine.Op // room for the parts of Ops
-	last  [4]lastLimit
+	last  [4]cachedLimit
 }
 
-// Bounds are what the settings bound in the arguments of commands.
+// Bounds are the limits that settings put on the arguments of commands.
 type Bounds struct {
 	MaxKeyBytes int
 	MaxLogLimit int // of a sliding log
@@ -74,7 +78,7 @@ type Bounds struct {
 // SetBounds holds the requests from here on to bounds.
 func (r *Request) SetBounds(b Bounds) {
 	if r.Bounds != b {
-		r.Bounds, r.last = b, [4]lastLimit{}
+		r.Bounds, r.last = b, [4]cachedLimit{}
 	}
 }
 
@@ -90,7 +94,7 @@ func (r *Row) accepts(n int) bool {
 }
 
 // Table holds every command, in the order of the handbook.
-var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, transactionRows, connectionRows, clientRows, aclRows, serverRows, memoryRows, observeRows, clusterRows, raftRows)
+var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, transactionRows, connectionRows, clientRows, aclRows, serverRows, memoryRows, topRows, slowlogRows, latencyRows, monitorRows, clusterRows, raftRows)
 
 var byName = map[string]*Row{}
 
@@ -124,6 +128,7 @@ func (r *Row) complete(container string) {
 		r.arity = -2 // a container needs its subcommand
 	}
 	r.mustHaveCategory()
+	r.mustHaveCost()
 }
 
 func concat(families ...[]Row) (all []Row) {

@@ -8,41 +8,55 @@ import (
 )
 
 var serverRows = []Row{{
-	Name: "info", Syntax: "[section ...]", Since: "0.1.0", Group: "server", Summary: "The state of the server, in sections.",
-	Flags: Dangerous, Run: runInfo,
+	Name: "info", Syntax: "[section ...]", Since: "0.1.0", Group: "server", Summary: "Report the state of the server, in sections.",
+	Returns: "text: lines of names and values under section headings. `# Policies` has a line for each policy: `policy_<name>:shadow=0,granted=…,denied=…,shadow_denied=…`; names with other characters than letters, digits and `_ . -` are quoted.",
+	Cost:    Information, Flags: Dangerous, Run: runInfo,
 }, {
-	Name: "config", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Commands about settings.",
+	Name: "config", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Read and change settings.",
 	Sub: []Row{
-		{Name: "get", Syntax: "pattern ...", Since: "0.1.0", Group: "server", Summary: "Settings whose names match.",
-			Flags: Admin | Dangerous, Run: runConfigGet},
+		{Name: "get", Syntax: "pattern ...", Since: "0.1.0", Group: "server", Summary: "The settings whose names match the patterns.",
+			Returns: "a map of names and values.", Example: "*",
+			Cost: Report, Flags: Admin | Dangerous, Run: runConfigGet},
 		{Name: "set", Syntax: "name value ...", Since: "0.1.0", Group: "server", Summary: "Change settings, all or none.",
-			Flags: Admin | Dangerous, Run: runConfigSet},
+			Returns: "`OK`.", Example: "requirepass x",
+			Cost: Information, Flags: Admin | Dangerous, Run: runConfigSet},
 		{Name: "rewrite", Since: "0.1.0", Group: "server", Summary: "Write the settings in force to the configuration file.",
-			Flags: Admin | Dangerous,
-			Run:   func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().ConfigRewrite()) }},
+			Returns: "`OK`.",
+			Cost:    Information, Flags: Admin | Dangerous,
+			Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Server().ConfigRewrite()) }},
 		{Name: "resetstat", Since: "0.1.0", Group: "server", Summary: "Set the counters of INFO to zero.",
-			Flags: Admin | Dangerous,
-			Run:   func(s Session, w *resp.Writer, _ [][]byte) { s.Server().ResetStats(); w.Status("OK") }},
+			Returns: "`OK`.",
+			Cost:    Report, Flags: Admin | Dangerous,
+			Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Server().ResetStats(); w.Status("OK") }},
 		helpRow("config"),
 	},
 }, {
-	Name: "save", Since: "0.1.0", Group: "server", Summary: "Write a snapshot, and answer when it is complete. Other connections go on.",
-	Flags: Admin | Dangerous | NotInMulti, Run: runSave,
+	Name: "save", Since: "0.1.0", Group: "server", Summary: "Write a snapshot and wait until it is complete. Other connections are not blocked.",
+	Returns: "`OK`. Sent when the snapshot is complete.",
+	Cost:    Light, Flags: Admin | Dangerous | NotInMulti, Run: runSave,
 }, {
-	Name: "bgsave", Syntax: "[SCHEDULE]", Since: "0.1.0", Group: "server", Summary: "Start to write a snapshot.",
-	Flags: Admin | Dangerous, Run: runBackgroundSave,
+	Name: "bgsave", Syntax: "[SCHEDULE]", Since: "0.1.0", Group: "server", Summary: "Start a snapshot in the background.",
+	Returns: "`Background saving started`.",
+	Cost:    Light, Flags: Admin | Dangerous, Run: runBackgroundSave,
 }, {
-	Name: "lastsave", Since: "0.1.0", Group: "server", Summary: "When the last snapshot was complete, or else the server started, in Unix seconds.",
-	Flags: Fast | Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(s.Server().LastSave()) },
+	Name: "lastsave", Since: "0.1.0", Group: "server", Summary: "Unix time in seconds when the last snapshot was completed; without one, when the server started.",
+	Returns: "an integer.",
+	Cost:    Light, Flags: Fast | Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(s.Server().LastSave()) },
 }, {
-	Name: "role", Since: "0.1.0", Group: "server", Summary: "The role in replication: master alone and as a cluster's leader, slave as another node.",
-	Flags: Admin | Fast, Run: runRole,
+	Name: "role", Since: "0.1.0", Group: "server", Summary: "The replication role: master for a standalone server and a cluster's leader, slave for other nodes.",
+	Returns: "on a standalone server `master`, 0 and an empty array. On the leader of a cluster `master`, the index of the last committed log entry, and for each follower that is up its host, port and applied index. On another node `slave`, the leader's host and port, `connected` or `connect`, and its applied index.",
+	Cost:    Light, Flags: Admin | Fast, Run: runRole,
 }, {
 	Name: "wait", Syntax: "numreplicas timeout", Since: "0.1.0", Group: "generic",
-	Summary: "How many other nodes of the cluster have what was written: waits for numreplicas of them, at most timeout ms, 0 for no bound.", Flags: Blocking | Connection, Run: runWait,
+	Summary: "Wait until numreplicas other nodes have acknowledged all earlier writes, at most timeout ms; 0 is without a bound.",
+	Returns: "the number of other nodes that have acknowledged, an integer; 0 on a standalone server. Within EXEC it does not wait and returns the number known for certain, half of the voters.",
+	Example: "0 0",
+	Cost:    Light, Flags: Blocking | Connection, Run: runWait,
 }, {
 	Name: "shutdown", Syntax: "[NOSAVE | SAVE] [NOW] [FORCE]", Since: "0.1.0", Group: "server",
-	Summary: "Answer what was read, close every connection, and end. NOW does not wait for clients to read their replies; NOSAVE writes no last snapshot.", Flags: Admin | Dangerous | NotInMulti, Run: runShutdown,
+	Summary: "Reply to the requests already read, close every connection, and exit. NOW does not wait for clients to read their replies; NOSAVE skips the final snapshot.",
+	Returns: "no reply; the server closes the connection.", Example: "NOW",
+	Cost: Light, Flags: Admin | Dangerous | NotInMulti, Run: runShutdown,
 }}
 
 func formatInt(n int64) string { return strconv.FormatInt(n, 10) }

@@ -11,7 +11,7 @@ type Session interface {
 	Client() *Client
 	// ID is the connection's number, unique for the life of the server.
 	ID() int64
-	// CloseAfterReply ends the connection once what was answered has been sent.
+	// CloseAfterReply closes the connection after the pending replies have been sent.
 	CloseAfterReply()
 	// Reset returns the connection to the state of a new one.
 	Reset()
@@ -22,8 +22,7 @@ type Session interface {
 	User() string
 	// Login logs the connection in and has answer write the reply, at once or, after failed logins, when it is due.
 	Login(name, password []byte, answer func(w *resp.Writer, err error), w *resp.Writer)
-	// Reaches reports whether the user may look at a key.
-	Reaches(key []byte) bool
+	KeyReader
 
 	// Await keeps the reply back, and everything behind it, until start's done is called, from any goroutine: then it is
 	// OK or the error.
@@ -44,6 +43,13 @@ type Session interface {
 	Server() Server
 }
 
+// KeyReader is a user, as far as looking at keys goes.
+type KeyReader interface {
+	// Reaches reports whether the user may look at a key; ReachesAll whether at every key there is or could be.
+	Reaches(key []byte) bool
+	ReachesAll() bool
+}
+
 // ReplyMode is what CLIENT REPLY chose.
 type ReplyMode uint8
 
@@ -54,7 +60,7 @@ const (
 	ReplySkip
 )
 
-// Client is what a connection says of itself; other connections see it in CLIENT LIST.
+// Client is the state that a client set for its connection; CLIENT LIST shows it.
 type Client struct {
 	RESP3      bool
 	User       string
@@ -82,8 +88,9 @@ type Server interface {
 	Keys() Keyspace
 	// Info renders the named INFO sections, all of the usual ones when none is named.
 	Info(sections []string) string
-	// ClientList renders CLIENT LIST lines for the connections that match; ClientLine that of one.
-	ClientList(match func(ClientInfo) bool) string
+	// ClientList counts the connections that match; render, from any goroutine, returns their lines of CLIENT LIST.
+	ClientList(match func(ClientInfo) bool) (connections int, render func() string)
+	// ClientLine returns the line of one connection.
 	ClientLine(id int64) string
 	// Kill closes the connections that match and returns how many there were.
 	Kill(match func(ClientInfo) bool) int
@@ -98,7 +105,7 @@ type Server interface {
 	// Shutdown starts a drain and returns at once; with now, connections are closed without waiting for slow readers; with
 	// noSave no last snapshot is written.
 	Shutdown(now, noSave bool)
-	// Save starts a snapshot and calls done, from another goroutine, when it is complete or has failed. An error says
+	// Save starts a snapshot and calls done, from another goroutine, when it is complete or has failed. An error means
 	// that none was started; done is not called then.
 	Save(done func(error)) error
 	// SaveAlone starts a snapshot unless one is being written.
@@ -114,8 +121,13 @@ type Keyspace interface {
 	Len() int
 	Bytes() int64
 	Scan(cursor uint64, count int, now int64, visit func(engine.Entry)) (next uint64)
+	ScanWhile(cursor uint64, count int, now int64, visit func(engine.Entry) (more bool)) (next uint64)
+	Random(tries int, now int64, intN func(int) int, visit func(engine.Entry) (more bool))
 	PolicyNames() []string
-	Policy(name string) (engine.Policy, bool)
+	Policy(name string) (engine.Policy, bool) // with all its overrides
+	PolicyOf(name string, id []byte) (engine.Policy, bool)
+	PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool)
+	PolicyKeys(name, id []byte, visit func(key []byte) (more bool)) (found bool)
 }
 
 // ClientInfo is what CLIENT KILL and CLIENT LIST select connections by.

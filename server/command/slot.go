@@ -6,12 +6,12 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// Slots is how many slots keys hash to in a Redis Cluster. One leader serves all of them here; what a slot is only
-// matters to clients that look for the node that has it.
+// Slots is the number of hash slots in a Redis Cluster. One leader serves all of them here; slots matter only to clients that
+// look for the node of a slot.
 const Slots = 16384
 
-// Slot is a key's slot by the Redis Cluster specification: CRC-16/XMODEM modulo Slots, of what stands between the first
-// { and the first } after it, if that is anything, or else of the whole key.
+// Slot is a key's slot by the Redis Cluster specification: CRC-16/XMODEM modulo Slots of its hash tag, the bytes between the first {
+// and the first } after it, or of the whole key if it has no tag or an empty one.
 func Slot(key []byte) int {
 	if _, rest, found := bytes.Cut(key, []byte{'{'}); found {
 		if tag, _, closed := bytes.Cut(rest, []byte{'}'}); closed && len(tag) > 0 {

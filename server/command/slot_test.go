@@ -40,7 +40,7 @@ func TestUndecided(t *testing.T) {
 	}{
 		{"nothing", nil, nil, engine.OK},
 		{"decided", []engine.Op{take, look}, []engine.Status{engine.OK, engine.NotFound}, engine.OK},
-		{"not kept is decided", []engine.Op{take}, []engine.Status{engine.NotKept}, engine.OK},
+		{"not kept is decided", []engine.Op{take}, []engine.Status{engine.NotDurable}, engine.OK},
 		{"none of two", []engine.Op{take, take}, []engine.Status{engine.Moved, engine.NoLeader}, engine.Moved},
 		{"one of two", []engine.Op{take, take}, []engine.Status{engine.OK, engine.NoLeader}, engine.Uncertain},
 		{"one of two, the other way", []engine.Op{take, take}, []engine.Status{engine.Overloaded, engine.OK}, engine.Uncertain},

@@ -99,7 +99,7 @@ func optional(args []argument) argument {
 	return a
 }
 
-// arityOf counts what is required beyond the fixed words of the name.
+// arityOf counts the required arguments, the fixed words of the name included.
 func arityOf(args []argument, fixed int) int {
 	open := false
 	for _, a := range args {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// show writes an argument tree in short: name:kind, TOKEN= before it, ? optional, * multiple, and what is inside in
+// show writes an argument tree in short: name:kind, TOKEN= before it, ? optional, * multiple, and subarguments in
 // parentheses.
 func show(args []argument) string {
 	var words []string
@@ -65,7 +65,7 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// Arities as Redis has them, or, for our own commands, as the contract says.
+// Arities are those of Redis or, for Stint's commands, those of the contract.
 func TestArities(t *testing.T) {
 	for name, arity := range map[string]int{
 		"cl.throttle": -5, "tb.acquire": -4, "rl.info": 2, "rl.refund": 3,
@@ -110,7 +110,7 @@ func TestTable(t *testing.T) {
 			complain("has a bad name")
 		}
 		if r.Summary == "" || r.Since == "" || r.Group == "" {
-			complain("has no summary, since or group")
+			complain("has no Summary, Since or Group in its row")
 		}
 		if !strings.HasSuffix(r.Summary, ".") {
 			complain("its summary is no sentence: %s", r.Summary)
@@ -154,7 +154,7 @@ func count(conditions ...bool) (n int) {
 	return n
 }
 
-// Is agrees with Find: what it recognises in a hurry is what would be found at leisure.
+// Is agrees with Find: the fast comparison recognises the same command as the full search.
 func TestIsAgreesWithFind(t *testing.T) {
 	names := []string{"PING", "ping", "PiNg", "pinG", "PINGS", "PIN", "", "P\x00NG", "TB.ACQUIRE", "tb.acquire", "TB\x0eACQUIRE", "client", "CLIENT|ID", "CONFIG", "del"}
 	for _, name := range names {

@@ -9,9 +9,10 @@ import (
 
 var throttleRows = []Row{{
 	Name: "cl.throttle", Syntax: "key max_burst count period [quantity]", Since: "0.1.0", Group: "limiter",
-	Summary: "Ask a GCRA limit of max_burst+1 tokens, refilled at count per period seconds, as redis-cell does. " +
-		"Replies limited, limit, remaining, retry_after_s, reset_after_s.",
-	Flags: Write | Fast | Decides, Keys: oneKey, Parse: parseThrottle, Reply: replyThrottle,
+	Summary: "Request tokens from a GCRA limiter of max_burst+1 tokens, refilled at count per period seconds, as redis-cell does.",
+	Returns: "five integers: limited (0 allowed, 1 limited), limit (max_burst + 1), remaining, retry_after in seconds (-1 if allowed, or if the quantity exceeds the limit), reset_after in seconds. See [migrate/redis-cell.md](migrate/redis-cell.md).",
+	Example: "alice:1 4 1 60",
+	Cost:    Light, Flags: Write | Fast | Decides, Keys: oneKey, Parse: parseThrottle, Reply: replyThrottle,
 }}
 
 func parseThrottle(r *Request) error {
@@ -21,7 +22,7 @@ func parseThrottle(r *Request) error {
 	}
 	r.Ops = append(r.Ops, engine.Op{})
 	op := &r.Ops[len(r.Ops)-1]
-	quantity, err := r.ask(op, kindOf(engine.GCRA), a[1:], 0)
+	quantity, err := r.readSpec(op, specOf(engine.GCRA), a[1:], 0)
 	if err == nil && len(quantity) > 0 {
 		op.Tokens, err = integerBetween("quantity", quantity[0], 0, engine.MaxTokens)
 	}
@@ -45,7 +46,7 @@ func replyThrottle(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	w.Int(throttleSeconds(res.Reset))
 }
 
-// throttleSeconds rounds as redis-cell does: up to the next second, after dropping what is below a millisecond.
+// throttleSeconds rounds as redis-cell does: up to the next second, after truncating to milliseconds.
 func throttleSeconds(nanos int64) int64 {
 	return (nanos/int64(time.Millisecond) + 999) / 1000
 }

@@ -4,14 +4,17 @@ import "github.com/stintdb/stint/server/resp"
 
 var transactionRows = []Row{{
 	Name: "multi", Since: "0.1.0", Group: "transactions", Summary: "Queue the commands that follow until EXEC.",
-	Flags: Fast | NoMulti | Transaction, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Begin()) },
+	Returns: "`OK`. The reply to every command until EXEC is then `QUEUED`.",
+	Cost:    Light, Flags: Fast | NoMulti | Transaction, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Begin()) },
 }, {
 	Name: "exec", Since: "0.1.0", Group: "transactions",
-	Summary: "Carry out the queued commands at one instant, with nothing in between.",
-	Flags:   NoMulti | Transaction, Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Exec(w) },
+	Summary: "Execute the queued commands atomically.",
+	Returns: "an array with the reply of each queued command, which may be an error; an error if a command could not be queued.",
+	Cost:    Light, Flags: NoMulti | Transaction, Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Exec(w) },
 }, {
 	Name: "discard", Since: "0.1.0", Group: "transactions", Summary: "Drop the queued commands.",
-	Flags: Fast | NoMulti | Transaction, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Discard()) },
+	Returns: "`OK`.",
+	Cost:    Light, Flags: Fast | NoMulti | Transaction, Run: func(s Session, w *resp.Writer, _ [][]byte) { okOrError(w, s.Discard()) },
 }}
 
 func okOrError(w *resp.Writer, err error) {

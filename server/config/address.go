@@ -91,7 +91,7 @@ func isHostPort(text string) bool {
 	return err == nil
 }
 
-// isHost lets through what a resolver may be asked for, and catches typing errors and whole URLs.
+// isHost accepts names that a resolver may look up, and rejects typing errors and URLs.
 func isHost(host string) bool {
 	return !strings.ContainsFunc(host, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune("/,'\"\\@*?#", r)

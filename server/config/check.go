@@ -3,11 +3,10 @@ package config
 import "os"
 
 // contradictions are asked in turn by Check; each looks at settings that must agree.
-var contradictions = []func(*Config) error{checkBuffers, checkAddresses, checkDir, checkUsers, checkTLS, checkCluster, checkAdmin}
+var conflicts = []func(*Config) error{checkBuffers, checkClientMemory, checkAddresses, checkDir, checkUsers, checkTLS, checkCluster, checkAdmin}
 
-// Check returns the first thing that is wrong with c in a sentence that says how to mend it: an [*InvalidError] for a
-// value out of its range, an error wrapping [ErrContradiction] for settings that do not go together. It looks at the
-// file system only if Dir is set.
+// Check returns the first error in c, with its remedy: an [*InvalidError] for a value out of its range, an error wrapping
+// [ErrConflict] for settings that contradict each other. It reads the file system only if Dir is set.
 func (c *Config) Check() error {
 	for i := range Settings {
 		scratch := *c
@@ -15,7 +14,7 @@ func (c *Config) Check() error {
 			return err
 		}
 	}
-	for _, contradicts := range contradictions {
+	for _, contradicts := range conflicts {
 		if err := contradicts(c); err != nil {
 			return err
 		}
@@ -26,16 +25,47 @@ func (c *Config) Check() error {
 func checkBuffers(c *Config) error {
 	key, bulk := FormatSize(int64(c.MaxKeyBytes)), FormatSize(int64(c.MaxBulkBytes))
 	if c.MaxKeyBytes > c.MaxBulkBytes {
-		return contradictf("max-key-size (%s) is more than max-bulk-size (%s), so the longest keys could never arrive: "+
+		return conflictf("max-key-size (%s) is more than max-bulk-size (%s), so the longest keys could never arrive: "+
 			"raise max-bulk-size to at least %s or lower max-key-size to %s", key, bulk, key, bulk)
 	}
 	if c.MaxBulkBytes >= c.QueryBufferBytes {
-		return contradictf("query-buffer-size (%s) must be more than max-bulk-size (%s), or the longest arguments could "+
+		return conflictf("query-buffer-size (%s) must be more than max-bulk-size (%s), or the longest arguments could "+
 			"never arrive: raise query-buffer-size or lower max-bulk-size", FormatSize(int64(c.QueryBufferBytes)), bulk)
 	}
 	if c.MaxBulkBytes >= c.OutputBufferBytes {
-		return contradictf("output-buffer-size (%s) must be more than max-bulk-size (%s), or the longest replies could "+
+		return conflictf("output-buffer-size (%s) must be more than max-bulk-size (%s), or the longest replies could "+
 			"never leave: raise output-buffer-size or lower max-bulk-size", FormatSize(int64(c.OutputBufferBytes)), bulk)
+	}
+	return nil
+}
+
+// maxClientShare is the largest part of all memory for clients' buffers: their need with garbage, the program
+// and keys must have room beside each other.
+const maxClientShare = 4
+
+// checkClientMemory asks whether the buffers of clients fit the memory there is. Without --max-memory there is enough.
+func checkClientMemory(c *Config) error {
+	if most := c.MaxMemoryBytes / maxClientShare; most > 0 && c.ClientBytes > most {
+		return conflictf("client-memory (%s) is more than a quarter of max-memory (%s), which is about the whole process: lower "+
+			"client-memory to %s or less, leave it out, or raise max-memory to %s", FormatSize(c.ClientBytes),
+			FormatSize(c.MaxMemoryBytes), FormatSize(most), FormatSize(c.ClientBytes*maxClientShare))
+	}
+	total, of := c.ClientBytes, "client-memory"
+	if total == 0 && c.MaxMemoryBytes == 0 {
+		return nil
+	}
+	if total == 0 {
+		total = c.ClientMemory(c.MaxMemoryBytes)
+		of = "client-memory, which follows from max-memory (" + FormatSize(c.MaxMemoryBytes) + ")"
+	}
+	for _, one := range []struct {
+		name  string
+		bytes int
+	}{{"query-buffer-size", c.QueryBufferBytes}, {"output-buffer-size", c.OutputBufferBytes}} {
+		if int64(one.bytes) > total {
+			return conflictf("%s (%s) is more than %s: all connections together may take %s; lower %s to that or raise client-memory",
+				one.name, FormatSize(int64(one.bytes)), of, FormatSize(total), one.name)
+		}
 	}
 	return nil
 }
@@ -46,13 +76,13 @@ func checkAddresses(c *Config) error {
 			switch {
 			case !overlap(a, b):
 			case a == b:
-				return contradictf("listen names %s twice: remove one of them", a)
+				return conflictf("listen names %s twice: remove one of them", a)
 			default:
-				return contradictf("listen names %s and %s, which take the same port: remove one or change its port", b, a)
+				return conflictf("listen names %s and %s, which take the same port: remove one or change its port", b, a)
 			}
 		}
 		if c.AdminAddress() != "" && overlap(a, c.Admin) {
-			return contradictf("admin (%s) takes the same port as listen (%s): give admin a port of its own", c.Admin, a)
+			return conflictf("admin (%s) takes the same port as listen (%s): give admin another port", c.Admin, a)
 		}
 	}
 	return nil
@@ -62,21 +92,21 @@ func checkTLS(c *Config) error {
 	for i, a := range c.TLSListen {
 		for _, b := range append(c.TLSListen[:i:i], c.Listen...) {
 			if overlap(a, b) {
-				return contradictf("tls-listen (%s) takes the same port as %s: give it a port of its own", a, b)
+				return conflictf("tls-listen (%s) takes the same port as %s: give it another port", a, b)
 			}
 		}
 		if c.AdminAddress() != "" && overlap(a, c.Admin) {
-			return contradictf("admin (%s) takes the same port as tls-listen (%s): give admin a port of its own", c.Admin, a)
+			return conflictf("admin (%s) takes the same port as tls-listen (%s): give admin another port", c.Admin, a)
 		}
 	}
 	if len(c.TLSListen) == 0 {
 		if c.TLSCert != "" || c.TLSKey != "" || c.TLSClientCA != "" {
-			return contradictf("tls-cert, tls-key and tls-client-ca are for tls-listen: name an address there, or leave them out")
+			return conflictf("tls-cert, tls-key and tls-client-ca are for tls-listen: name an address there, or leave them out")
 		}
 		return nil
 	}
 	if c.TLSCert == "" || c.TLSKey == "" {
-		return contradictf("tls-listen (%s) needs a certificate and its key: name their files with tls-cert and tls-key", c.TLSListen[0])
+		return conflictf("tls-listen (%s) needs a certificate and its key: name their files with tls-cert and tls-key", c.TLSListen[0])
 	}
 	return nil
 }
@@ -85,14 +115,14 @@ func checkDir(c *Config) error {
 	if c.Dir == "" {
 		switch {
 		case c.Durability != Default().Durability:
-			return contradictf("durability (%s) needs a directory to keep state in: name one with dir, or leave durability out", c.Durability)
+			return conflictf("durability (%s) needs a directory to keep state in: name one with dir, or leave durability out", c.Durability)
 		case c.Repair:
-			return contradictf("repair needs the directory to repair: name it with dir, or leave repair out")
+			return conflictf("repair needs the directory to repair: name it with dir, or leave repair out")
 		}
 		return nil
 	}
 	if info, err := os.Stat(c.Dir); err == nil && !info.IsDir() {
-		return contradictf("dir: %s is a file: name a directory, or one that can be created", quoted(c.Dir))
+		return conflictf("dir: %s is a file: name a directory, or one that can be created", quoted(c.Dir))
 	}
 	return nil
 }

@@ -29,11 +29,15 @@ func TestContradictions(t *testing.T) {
 		{"bulk over query buffer", func(c *Config) { c.MaxBulkBytes = 2 << 20 }, []string{"query-buffer-size (1mb)", "max-bulk-size (2mb)", "raise"}},
 		{"bulk fills query buffer", func(c *Config) { c.MaxBulkBytes = 1 << 20 }, []string{"query-buffer-size (1mb) must be more than"}},
 		{"bulk over output buffer", func(c *Config) { c.OutputBufferBytes = 64 << 10 }, []string{"output-buffer-size (64kb)", "raise"}},
+		{"buffers over memory", func(c *Config) { c.MaxMemoryBytes, c.ClientBytes = 128<<20, 128<<20 }, []string{"client-memory (128mb) is more than a quarter of max-memory (128mb)", "client-memory to 32mb", "raise max-memory to 512mb"}},
+		{"output buffer over all", func(c *Config) { c.ClientBytes, c.OutputBufferBytes = 8<<20, 16<<20 }, []string{"output-buffer-size (16mb) is more than client-memory", "take 8mb", "raise client-memory"}},
+		{"output buffer over a share of memory", func(c *Config) { c.MaxMemoryBytes, c.OutputBufferBytes = 128<<20, 16<<20 }, []string{"output-buffer-size (16mb)", "follows from max-memory (128mb)", "take 8mb"}},
+		{"query buffer over all", func(c *Config) { c.ClientBytes, c.QueryBufferBytes = 8<<20, 16<<20 }, []string{"query-buffer-size (16mb) is more than client-memory"}},
 		{"same address twice", func(c *Config) { c.Listen = []string{":1", "unix:/s", ":1"} }, []string{"listen names :1 twice"}},
 		{"same socket twice", func(c *Config) { c.Listen = []string{"unix:/s", "unix:/s"} }, []string{"unix:/s twice"}},
 		{"every interface and one", func(c *Config) { c.Listen = []string{"127.0.0.1:1", ":1"} }, []string{"127.0.0.1:1 and :1"}},
 		{"localhost by number", func(c *Config) { c.Listen = []string{"127.0.0.1:1", "localhost:1"} }, []string{"same port"}},
-		{"admin on a client port", func(c *Config) { c.Admin = "127.0.0.1:6379" }, []string{"admin (127.0.0.1:6379)", "port of its own"}},
+		{"admin on a client port", func(c *Config) { c.Admin = "127.0.0.1:6379" }, []string{"admin (127.0.0.1:6379)", "another port"}},
 		{"admin on every interface", func(c *Config) { c.Admin = "0.0.0.0:6379" }, []string{"admin (0.0.0.0:6379)"}},
 		{"admin for everybody", func(c *Config) { c.Admin = ":9100" }, []string{"admin (:9100)", "set admin-token"}},
 		{"token for nothing", func(c *Config) {
@@ -52,7 +56,7 @@ func TestContradictions(t *testing.T) {
 		c := Default()
 		tc.change(&c)
 		err := c.Check()
-		if !errors.Is(err, ErrContradiction) {
+		if !errors.Is(err, ErrConflict) {
 			t.Errorf("%s: %v", tc.name, err)
 			continue
 		}

@@ -37,7 +37,7 @@ func TestClusterContradictions(t *testing.T) {
 		{"snapshots", func(c *Config) { c.SnapshotEvery = 0 }, []string{"snapshot-every", "cluster-log-size"}},
 		{"journal", func(c *Config) { c.JournalBytes = 1 << 30 }, []string{"journal-size", "cluster-log-size"}},
 		{"repair", func(c *Config) { c.Repair = true }, []string{"repair", "empty the directory"}},
-		{"imports itself", func(c *Config) { c.ClusterImport = "data" }, []string{"cluster-import", "a directory of its own"}},
+		{"imports itself", func(c *Config) { c.ClusterImport = "data" }, []string{"cluster-import", "another directory"}},
 		{"no TLS", func(c *Config) {
 			c.ClusterListen, c.ClusterPeers = "10.0.0.7:7379", []string{"10.0.0.7:7379", "10.0.0.8:7379", "10.0.0.9:7379"}
 		}, []string{"10.0.0.7:7379", "cluster-tls-cert", "cluster-insecure"}},
@@ -56,7 +56,7 @@ func TestClusterContradictions(t *testing.T) {
 		c := node()
 		tc.change(&c)
 		err := c.Check()
-		if !errors.Is(err, ErrContradiction) {
+		if !errors.Is(err, ErrConflict) {
 			t.Errorf("%s: %v", tc.name, err)
 			continue
 		}

@@ -38,17 +38,17 @@ type Config struct {
 	MaxClients        int           // connections at once
 	AddressClients    int           // connections of one address
 	MaxStrangers      int           // connections that have not logged in
-	ClientBytes       int64         // the buffers of all connections together
+	ClientBytes       int64         // the buffers of all connections together, 0 follows from the memory there is: see ClientMemory
 	CommandTimeout    time.Duration // from the first byte of a command to its last
-	OutputTimeout     time.Duration // a client that has to read before it is served may take so long
+	OutputTimeout     time.Duration // maximum time without a read of a client that must read before it is served
 	MaxArgs           int           // words in one command, its name included
 	MaxKeyBytes       int           // longest key
 	MaxSlidingLog     int           // largest limit of a sliding log
 	MaxBulkBytes      int           // longest single argument
 	QueryBufferBytes  int           // bytes of unfinished commands a connection may hold
 	OutputBufferBytes int           // bytes of replies a connection may leave unread
-	IdleTimeout       time.Duration // a connection silent for so long is closed, 0 is never
-	ShutdownGrace     time.Duration // how long a node of a cluster still answers the clients it has once it is told to end, 0 is not at all
+	IdleTimeout       time.Duration // an idle connection is closed after this time, 0 is never
+	ShutdownGrace     time.Duration // time in which a node of a cluster serves its connections at shutdown, 0 is not at all
 	ShutdownTimeout   time.Duration // how long open connections may take to drain at shutdown
 
 	NodeID             string        // the node's name in its cluster
@@ -58,9 +58,9 @@ type Config struct {
 	BootstrapExpect    int           // nodes that have to meet before they form it, 0 is all of ClusterPeers
 	ClusterImport      string        // data directory of a server alone whose state a new cluster begins with, "" is none
 	Advertise          string        // HOST:PORT where clients reach this node, "" follows from Listen
-	Redirect           string        // forward or moved: what a node that is not the leader does with requests
-	DecideTimeout      time.Duration // a request that no leader decides for so long is answered CLUSTERDOWN
-	ClusterHeartbeat   time.Duration // a leader silent for so long is replaced
+	Redirect           string        // forward or moved: the treatment of requests on a node that is not the leader
+	DecideTimeout      time.Duration // an undecided request is answered CLUSTERDOWN after this time
+	ClusterHeartbeat   time.Duration // a leader without messages for this time is replaced
 	ClusterLogBytes    int64         // size beyond which the Raft log is cut off behind a snapshot
 	ClusterDiskTimeout time.Duration // a leader whose disk takes longer gives up leadership
 	ClusterTLSCert     string        // files in PEM: this node's certificate, its key, and who signed the nodes'
@@ -69,7 +69,7 @@ type Config struct {
 	ClusterInsecure    bool // nodes talk without TLS
 
 	Admin         string // HOST:PORT of the HTTP server for operators, "" is off
-	AdminToken    string // # and the SHA-256 of what it asks for, in hexadecimal digits; "" is none
+	AdminToken    string // # and the SHA-256 of the password, in hexadecimal digits; "" is none
 	Pprof         bool   // it serves profiles
 	TopKeys       string // plain, hashed or off: how the keys denied most are shown
 	SlowlogMicros int    // commands that take longer are kept in SLOWLOG, -1 is none
@@ -86,7 +86,22 @@ type PrefixQuota struct {
 	MaxKeys int64
 }
 
-// Default returns the settings of a server that was told nothing.
+// The bounds of ClientMemory where ClientBytes does not name it.
+const (
+	clientMemoryShare = 16
+	minClientMemory   = 8 << 20
+	maxClientMemory   = 128 << 20
+)
+
+// ClientMemory is the most bytes that the buffers of all connections may take, where the process may take total.
+func (c *Config) ClientMemory(total int64) int64 {
+	if c.ClientBytes > 0 {
+		return min(c.ClientBytes, total/maxClientShare)
+	}
+	return min(max(total/clientMemoryShare, minClientMemory), maxClientMemory)
+}
+
+// Default returns the default settings.
 func Default() Config {
 	return Config{
 		Listen:             []string{"127.0.0.1:6379"},
@@ -104,7 +119,6 @@ func Default() Config {
 		MaxClients:         10_000,
 		AddressClients:     2000,
 		MaxStrangers:       1000,
-		ClientBytes:        128 << 20,
 		CommandTimeout:     30 * time.Second,
 		OutputTimeout:      30 * time.Second,
 		IdleTimeout:        time.Hour,

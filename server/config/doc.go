@@ -1,6 +1,6 @@
 // Package config holds every setting of a Stint server in one table, [Settings].
 //
-// A row says what a setting is called, what it is for, which values it takes and which field of [Config] it fills.
+// A row has the name of a setting, its help, its allowed values and its field of [Config].
 // Flags, STINT_… environment variables, keys of the configuration file, CONFIG GET, SET and REWRITE, the help text and
 // docs/configuration.md are all derived from the rows: a new setting is a field, its default and a row.
 //

@@ -6,29 +6,29 @@ import (
 	"strconv"
 )
 
-// ErrContradiction is wrapped by the errors of [Config.Check] about settings that are each fine but cannot be together.
-var ErrContradiction = errors.New("settings contradict each other")
+// ErrConflict is wrapped by the errors of [Config.Check] about settings that are each fine but cannot be together.
+var ErrConflict = errors.New("settings contradict each other")
 
 // InvalidError is a value that a setting does not take.
 type InvalidError struct {
 	Name string // the setting, or where the value came from, such as --max-clients
 	Text string // the value as given
-	Want string // what it must be, beginning with "must"
+	Want string // the allowed values, beginning with "must"
 }
 
-// Error is one sentence on one line: which setting, what it takes, and what it got.
+// Error is one sentence on one line: the setting, its allowed values, and the received value.
 func (e *InvalidError) Error() string {
 	return fmt.Sprintf("%s: %s, got %s", e.Name, e.Want, quoted(e.Text))
 }
 
-// contradiction keeps the sentence free of the sentinel's own text.
-type contradiction struct{ sentence string }
+// conflict keeps the sentence free of the sentinel's own text.
+type conflict struct{ sentence string }
 
-func (e *contradiction) Error() string { return e.sentence }
-func (e *contradiction) Unwrap() error { return ErrContradiction }
+func (e *conflict) Error() string { return e.sentence }
+func (e *conflict) Unwrap() error { return ErrConflict }
 
-func contradictf(format string, args ...any) error {
-	return &contradiction{fmt.Sprintf(format, args...)}
+func conflictf(format string, args ...any) error {
+	return &conflict{fmt.Sprintf(format, args...)}
 }
 
 // quoted makes a value from outside safe to stand in an error line: no line breaks, no endless garbage.

@@ -9,14 +9,14 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-const allowedPeer = "HOST:PORT that others can be told, with a port between 1 and 65535, such as 10.0.0.7:7379"
+const allowedPeer = "HOST:PORT that others can reach, with a port between 1 and 65535, such as 10.0.0.7:7379"
 
 func isPeer(text string) bool {
 	host, port, err := net.SplitHostPort(text)
 	return err == nil && isHostPort(text) && !isEveryInterface(host) && strings.Trim(port, "0") != ""
 }
 
-// peer is an address that is told to others; empty is none.
+// peer is an address that is announced to others; empty is none.
 type peer struct{ field *string }
 
 func (v *peer) String() string  { return *v.field }
@@ -62,7 +62,7 @@ func (v *peers) Set(text string) error {
 // MaxNodeIDBytes is the longest name of a node.
 const MaxNodeIDBytes = 64
 
-// name is what a node is called: a word that can stand in every reply and file.
+// name is the name of a node: a word that is valid in every reply and file.
 type name struct{ field *string }
 
 func (v *name) String() string { return *v.field }

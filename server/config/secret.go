@@ -42,7 +42,7 @@ func (c *Config) Password() *[sha256.Size]byte {
 // checkUsers keeps the default user's password from being in two places.
 func checkUsers(c *Config) error {
 	if c.ACLFile != "" && c.RequirePass != "" {
-		return contradictf("requirepass and acl-file (%s) both say who may log in: give the user default its password in the file", c.ACLFile)
+		return conflictf("requirepass and acl-file (%s) both say who may log in: give the user default its password in the file", c.ACLFile)
 	}
 	return nil
 }

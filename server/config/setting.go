@@ -6,7 +6,7 @@ import "strings"
 type Setting struct {
 	Name        string // its name as a flag, in the configuration file and for CONFIG
 	Redis       string // the name Redis has for it, which CONFIG understands as well; "" if Redis has none
-	Placeholder string // what stands for its value in the help text
+	Placeholder string // the placeholder of its value in the help text
 	Help        string // sentences for the help text and the handbook
 	Group       string // the heading it stands under
 	Mutable     bool   // CONFIG SET may change it while the server runs

@@ -53,7 +53,7 @@ var settingCases = []struct {
 	{"max-clients", map[string]string{"1": "1", "10000": "10000", "1000000": "1000000"}, []string{"0", "1000001", "-5", "10k", "1e3", " 5", ""}},
 	{"max-clients-per-address", map[string]string{"1": "1", "1000000": "1000000"}, []string{"0", "1000001", "all", ""}},
 	{"max-unauthenticated", map[string]string{"1": "1", "1000000": "1000000"}, []string{"0", "1000001", "all", ""}},
-	{"client-memory", map[string]string{"1mb": "1mb", "1048576": "1mb", "1tb": "1tb"}, []string{"1048575", "0", "2tb", ""}},
+	{"client-memory", map[string]string{"1mb": "1mb", "1048576": "1mb", "1tb": "1tb", "0": "0"}, []string{"1048575", "2tb", ""}},
 	{"command-timeout", map[string]string{"1ms": "1ms", "30": "30s", "1h": "1h"}, []string{"0", "61m", "never", ""}},
 	{"output-timeout", map[string]string{"1ms": "1ms", "30": "30s", "1h": "1h"}, []string{"0", "61m", "never", ""}},
 	{"idle-timeout", map[string]string{"0": "0", "0s": "0", "1ms": "1ms", "300": "5m", "1.5m": "90s", "7d": "7d", "365d": "365d"},

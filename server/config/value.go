@@ -13,12 +13,12 @@ import (
 // Value reads and writes one field of a Config as text. It has the methods of a pflag.Value and one more.
 type Value interface {
 	String() string        // the text form, which Set reads back to the same value
-	Set(text string) error // replaces the value, or says what it must be and leaves it as it was
+	Set(text string) error // replaces the value, or returns an error with the allowed values and keeps the old one
 	Type() string          // the kind of value, see [Setting.Type]
 	Allowed() string       // what Set takes, to stand after "must be"
 }
 
-// must turns what a value may be into the error that says so.
+// must makes the error that lists the allowed values.
 func must(be string) error { return errors.New("must be " + be) }
 
 // integer is a count without a unit.

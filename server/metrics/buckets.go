@@ -10,8 +10,8 @@ import (
 // power of two, and those of the classic buckets: so both histograms are exact sums of cells.
 const (
 	nativeSchema = 3       // 2^3 buckets to a power of two: each is 9 % wide
-	firstNative  = -20 * 8 // bucket of 2^-20 s, just under a microsecond; what is shorter is in the zero bucket
-	lastNative   = 6 * 8   // bucket of 64 s; what is longer is counted there
+	firstNative  = -20 * 8 // bucket of 2^-20 s, just under a microsecond; shorter times are in the zero bucket
+	lastNative   = 6 * 8   // bucket of 64 s; longer times are counted there
 	maxCells     = 256     // more than there are, so that a histogram is an array
 	nanosPerSec  = 1_000_000_000
 )

@@ -10,12 +10,12 @@ import (
 
 // Collector shows the readings of a server to Prometheus, by the rows of [Table].
 type Collector struct {
-	read  func() *Reading
+	read  func() *Snapshot
 	descs []*prometheus.Desc
 }
 
 // NewCollector returns a collector that takes a reading for every scrape.
-func NewCollector(read func() *Reading) *Collector {
+func NewCollector(read func() *Snapshot) *Collector {
 	c := &Collector{read: read}
 	for i := range Table {
 		c.descs = append(c.descs, prometheus.NewDesc(Table[i].Name, Table[i].Help, Table[i].Labels, nil))
@@ -104,8 +104,7 @@ func (l *Latencies) writeNative(h *dto.Histogram) {
 	}
 }
 
-// Sample is one value of a metric as the page on the admin address gets it. Histograms are told by count, sum and
-// quantiles.
+// Sample is one value of a metric for the admin page. A histogram has count, sum and quantiles.
 type Sample struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	Value  float64           `json:"value"`
@@ -117,7 +116,7 @@ type Sample struct {
 }
 
 // Samples are the values of every row of [Table] in a reading, by the metrics' names.
-func Samples(r *Reading) map[string][]Sample {
+func Samples(r *Snapshot) map[string][]Sample {
 	samples := map[string][]Sample{}
 	for i := range Table {
 		row := &Table[i]

@@ -38,7 +38,7 @@ func (l *Latencies) Merge(other *Latencies) {
 	l.SumNanos += other.SumNanos
 }
 
-// AtMost is how many latencies were at most so many nanoseconds. It is exact for the bounds of buckets, otherwise those
+// AtMost is the number of latencies up to the given nanoseconds. It is exact for the bounds of buckets, otherwise those
 // of the bucket in which nanos lies are all in.
 func (l *Latencies) AtMost(nanos int64) (count int64) {
 	for i := range cellOf(nanos) + 1 {

@@ -145,13 +145,13 @@ func addTo(counter *atomic.Int64, n int64) {
 	}
 }
 
-// Bytes counts what came in and went out.
+// Bytes counts received and sent bytes.
 func (t *Tally) Bytes(received, sent int) {
 	addTo(&t.stripe.received, int64(received))
 	addTo(&t.stripe.sent, int64(sent))
 }
 
-// Command is what was counted of one command.
+// Command is the counters of one command.
 type Command struct {
 	Name                        string
 	Decides                     bool  // it is one that grants or denies
@@ -161,8 +161,8 @@ type Command struct {
 	Latency                     Latencies // its Count is that of the commands
 }
 
-// Read adds up the stripes: what was counted of every command that came or decides, and the bytes. What is being added meanwhile
-// may be in part.
+// Read adds up the stripes: the counts of every command that was called or decides, and the bytes. Counts that are added at the
+// same time may be included in part.
 func (r *Recorder) Read() (commands []Command, received, sent int64) {
 	for number, name := range r.names {
 		c := Command{Name: name, Decides: r.decides[number]}
@@ -196,7 +196,7 @@ type Totals struct {
 	TokensGranted, TokensDenied, SumNanos int64
 }
 
-// Add adds what was counted of one command.
+// Add adds the counters of one command.
 func (t *Totals) Add(c *Command) {
 	t.Commands += c.Latency.Count
 	t.Errors += c.Errors
@@ -208,7 +208,7 @@ func (t *Totals) Add(c *Command) {
 	t.SumNanos += c.Latency.SumNanos
 }
 
-// TotalsOf adds up what was counted of commands.
+// TotalsOf sums the counters of commands.
 func TotalsOf(commands []Command) (t Totals) {
 	for i := range commands {
 		t.Add(&commands[i])
@@ -232,7 +232,7 @@ func (r *Recorder) Rates() (commands, denied int64) {
 	return commands, denied
 }
 
-// Since is what was counted between two readings.
+// Since is the difference between two readings.
 func Since(now, before []Command) (between []Command) {
 	old := map[string]*Command{}
 	for i := range before {

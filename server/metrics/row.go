@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"strings"
 	"time"
 )
 
@@ -25,11 +24,11 @@ type Row struct {
 	When   string // on which servers there is the metric; "" is all
 
 	// values passes on each value with its labels' values, in the order of Labels. Rows of histograms have distributions.
-	values        func(r *Reading, emit func(value float64, labels ...string))
-	distributions func(r *Reading, emit func(d Distribution, labels ...string))
+	values        func(r *Snapshot, emit func(value float64, labels ...string))
+	distributions func(r *Snapshot, emit func(d Distribution, labels ...string))
 }
 
-// Distribution is what a histogram shows: Counts[i] at most Bounds[i] and more than the bound before; the last of Counts
+// Distribution is the content of a histogram: Counts[i] at most Bounds[i] and more than the bound before; the last of Counts
 // has no bound.
 type Distribution struct {
 	Bounds []time.Duration
@@ -63,13 +62,13 @@ func (d *Distribution) count() (n int64) {
 }
 
 // one is the values of a metric without labels.
-func one(value func(r *Reading) float64) func(*Reading, func(float64, ...string)) {
-	return func(r *Reading, emit func(float64, ...string)) { emit(value(r)) }
+func one(value func(r *Snapshot) float64) func(*Snapshot, func(float64, ...string)) {
+	return func(r *Snapshot, emit func(float64, ...string)) { emit(value(r)) }
 }
 
 // each is the values of a metric with the label command.
-func each(value func(c *Command) int64) func(*Reading, func(float64, ...string)) {
-	return func(r *Reading, emit func(float64, ...string)) {
+func each(value func(c *Command) int64) func(*Snapshot, func(float64, ...string)) {
+	return func(r *Snapshot, emit func(float64, ...string)) {
 		for i := range r.Commands {
 			emit(float64(value(&r.Commands[i])), r.Commands[i].Name)
 		}
@@ -81,18 +80,4 @@ func zeroOrOne(is bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// Unit is what values are in: seconds, bytes, a Unix time, or "" for a number of things.
-func (r *Row) Unit() string {
-	name := strings.TrimSuffix(r.Name, "_total")
-	switch {
-	case strings.HasSuffix(name, "_timestamp_seconds"):
-		return "Unix seconds"
-	case strings.HasSuffix(name, "_seconds"):
-		return "seconds"
-	case strings.HasSuffix(name, "_bytes"):
-		return "bytes"
-	}
-	return ""
 }

@@ -2,37 +2,37 @@ package metrics
 
 import "slices"
 
-// Table holds every metric, in the order of the handbook. What the Go runtime and the process say of themselves is not
-// in it: client_golang's own collectors do.
+// Table holds every metric, in the order of the handbook. Those of the Go runtime and the process
+// come from client_golang's collectors.
 var Table = slices.Concat(serverRows, decisionRows, connectionRows, keyRows, persistenceRows, clusterRows)
 
 const boundCommands = "the table of commands"
 
 var serverRows = []Row{{
 	Name: "stint_build_info", Kind: Gauge, Labels: []string{"version", "go_version"}, Bound: "one",
-	Help:   "Always 1; the labels say what is running.",
-	values: func(r *Reading, emit func(float64, ...string)) { emit(1, r.Version, r.GoVersion) },
+	Help:   "Always 1; the labels are the running version.",
+	values: func(r *Snapshot, emit func(float64, ...string)) { emit(1, r.Version, r.GoVersion) },
 }, {
 	Name: "stint_uptime_seconds", Kind: Gauge, Help: "Time since the server was started.",
-	values: one(func(r *Reading) float64 { return r.Uptime.Seconds() }),
+	values: one(func(r *Snapshot) float64 { return r.Uptime.Seconds() }),
 }, {
-	Name: "stint_ready", Kind: Gauge, Help: "1 if the server answers: recovered, not draining and, in a cluster, with a leader.",
-	values: one(func(r *Reading) float64 { return zeroOrOne(r.Ready) }),
+	Name: "stint_ready", Kind: Gauge, Help: "1 if the server is ready: recovered, not shutting down and, in a cluster, with a leader.",
+	values: one(func(r *Snapshot) float64 { return zeroOrOne(r.Ready) }),
 }, {
-	Name: "stint_slow_commands_total", Kind: Counter, Help: "Commands that went to SLOWLOG.",
-	values: one(func(r *Reading) float64 { return float64(r.SlowCommands) }),
+	Name: "stint_slow_commands_total", Kind: Counter, Help: "Commands recorded in SLOWLOG.",
+	values: one(func(r *Snapshot) float64 { return float64(r.SlowCommands) }),
 }, {
 	Name: "stint_event_loops", Kind: Gauge, Help: "Event loops that have had a connection.",
-	values: one(func(r *Reading) float64 { return float64(r.Loops) }),
+	values: one(func(r *Snapshot) float64 { return float64(r.Loops) }),
 }, {
-	Name: "stint_event_loop_lag_seconds", Kind: Gauge, Help: "How long a task given to an event loop waited lately, in the loop where it waited longest.",
-	values: one(func(r *Reading) float64 { return r.LoopLag.Seconds() }),
+	Name: "stint_event_loop_lag_seconds", Kind: Gauge, Help: "Recent waiting time of a task in an event loop; the maximum over all loops.",
+	values: one(func(r *Snapshot) float64 { return r.LoopLag.Seconds() }),
 }}
 
 var decisionRows = []Row{{
 	Name: "stint_decisions_total", Kind: Counter, Labels: []string{"command", "outcome"}, Bound: boundCommands + ", times granted, denied and error",
-	Help: "Requests for tokens that were granted, denied, or answered with an error. PEEK is none.",
-	values: func(r *Reading, emit func(float64, ...string)) {
+	Help: "Requests for tokens that were granted, denied, or answered with an error. PEEK is not counted.",
+	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for i := range r.Commands {
 			if c := &r.Commands[i]; c.Decides {
 				emit(float64(c.Granted), c.Name, "granted")
@@ -43,8 +43,8 @@ var decisionRows = []Row{{
 	},
 }, {
 	Name: "stint_tokens_total", Kind: Counter, Labels: []string{"command", "outcome"}, Bound: boundCommands + ", times granted and denied",
-	Help: "Tokens asked for that were granted, and that were not.",
-	values: func(r *Reading, emit func(float64, ...string)) {
+	Help: "Requested tokens that were granted, and that were denied.",
+	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for i := range r.Commands {
 			if c := &r.Commands[i]; c.Decides {
 				emit(float64(c.TokensGranted), c.Name, "granted")
@@ -54,8 +54,8 @@ var decisionRows = []Row{{
 	},
 }, {
 	Name: "stint_policy_decisions_total", Kind: Counter, Labels: []string{"policy", "outcome"}, Bound: "the first 100 policies by name and (other), times granted, denied and shadow_denied",
-	Help: "What policies decided since the server was started; shadow_denied are checks granted although a policy in SHADOW would have denied them.",
-	values: func(r *Reading, emit func(float64, ...string)) {
+	Help: "Decisions of policies since the server started; shadow_denied are checks that SHADOW granted and the limits would have denied.",
+	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for _, p := range r.Policies {
 			emit(float64(p.Granted), p.Name, "granted")
 			emit(float64(p.Denied), p.Name, "denied")
@@ -63,22 +63,22 @@ var decisionRows = []Row{{
 		}
 	},
 }, {
-	Name: "stint_policies", Kind: Gauge, Help: "Policies kept.",
-	values: one(func(r *Reading) float64 { return float64(r.PolicyCount) }),
+	Name: "stint_policies", Kind: Gauge, Help: "Stored policies.",
+	values: one(func(r *Snapshot) float64 { return float64(r.PolicyCount) }),
 }, {
 	Name: "stint_top_denied", Kind: Gauge, Labels: []string{"key"}, Bound: "the 10 keys denied most, shortened to 64 characters; hashes with --top-keys hashed, none with off",
-	Help: "Denials of the keys denied most in the last 4 to 5 minutes, as RL.TOP counts them, and with the error that it tells.",
-	values: func(r *Reading, emit func(float64, ...string)) {
+	Help: "Denials of the keys with the most denials in the last 4 to 5 minutes, with the counting error of RL.TOP.",
+	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for _, d := range r.TopDenied {
 			emit(float64(d.Count), d.Key)
 		}
 	},
 }, {
-	Name: "stint_top_sampling", Kind: Gauge, Help: "How many denials each one looked at for stint_top_denied stands for: 1 up to about 50,000 denials a second.",
-	values: one(func(r *Reading) float64 { return float64(r.TopWeight) }),
+	Name: "stint_top_sampling", Kind: Gauge, Help: "Sampling interval of stint_top_denied: one of this many denials is counted. 1 up to about 50,000 denials a second.",
+	values: one(func(r *Snapshot) float64 { return float64(r.TopWeight) }),
 }, {
 	Name: "stint_commands_total", Kind: Counter, Labels: []string{"command"}, Bound: boundCommands + ", and (unknown)",
-	Help:   "Commands carried out, with those answered with an error.",
+	Help:   "Executed commands, including those answered with an error.",
 	values: each(func(c *Command) int64 { return c.Latency.Count }),
 }, {
 	Name: "stint_command_errors_total", Kind: Counter, Labels: []string{"command"}, Bound: boundCommands + ", and (unknown)",
@@ -86,8 +86,8 @@ var decisionRows = []Row{{
 	values: each(func(c *Command) int64 { return c.Errors }),
 }, {
 	Name: "stint_command_duration_seconds", Kind: Histogram, Labels: []string{"command"}, Bound: boundCommands + ", and (unknown)",
-	Help: "Time from the arrival of a command's bytes until its reply was ready to be sent. Replies of one pipeline leave together and count the same time. How long BLOCK holds a reply back is not in it.",
-	distributions: func(r *Reading, emit func(Distribution, ...string)) {
+	Help: "Time from the arrival of a command's bytes until its reply was ready to be sent. All replies of a pipeline leave together and count the same time. Waiting by BLOCK is not included.",
+	distributions: func(r *Snapshot, emit func(Distribution, ...string)) {
 		for i := range r.Commands {
 			if c := &r.Commands[i]; c.Latency.Count > 0 {
 				emit(c.Latency.distribution(), c.Name)
@@ -97,61 +97,61 @@ var decisionRows = []Row{{
 }}
 
 var connectionRows = []Row{{
-	Name: "stint_connections", Kind: Gauge, Help: "Open connections of clients.",
-	values: one(func(r *Reading) float64 { return float64(r.Connections) }),
+	Name: "stint_connections", Kind: Gauge, Help: "Open client connections.",
+	values: one(func(r *Snapshot) float64 { return float64(r.Connections) }),
 }, {
-	Name: "stint_connections_blocked", Kind: Gauge, Help: "Connections whose reply is held back by BLOCK.",
-	values: one(func(r *Reading) float64 { return float64(r.Blocked) }),
+	Name: "stint_connections_blocked", Kind: Gauge, Help: "Connections waiting in BLOCK.",
+	values: one(func(r *Snapshot) float64 { return float64(r.Blocked) }),
 }, {
-	Name: "stint_connections_accepted_total", Kind: Counter, Help: "Connections that were let in.",
-	values: one(func(r *Reading) float64 { return float64(r.ConnectionsAccepted) }),
+	Name: "stint_connections_accepted_total", Kind: Counter, Help: "Accepted connections.",
+	values: one(func(r *Snapshot) float64 { return float64(r.ConnectionsAccepted) }),
 }, {
-	Name: "stint_connections_rejected_total", Kind: Counter, Help: "Connections refused because there were --max-clients already, or --max-clients-per-address of one address.",
-	values: one(func(r *Reading) float64 { return float64(r.ConnectionsRejected) }),
+	Name: "stint_connections_rejected_total", Kind: Counter, Help: "Connections rejected by --max-clients or --max-clients-per-address.",
+	values: one(func(r *Snapshot) float64 { return float64(r.ConnectionsRejected) }),
 }, {
-	Name: "stint_connections_slow_total", Kind: Counter, Help: "Connections closed because replies were not read: more than --output-buffer-size of them, or for --output-timeout.",
-	values: one(func(r *Reading) float64 { return float64(r.SlowReaders) }),
+	Name: "stint_connections_slow_total", Kind: Counter, Help: "Connections closed because their replies were not read: more than --output-buffer-size, or for longer than --output-timeout.",
+	values: one(func(r *Snapshot) float64 { return float64(r.SlowReaders) }),
 }, {
 	Name: "stint_refusals_total", Kind: Counter, Labels: []string{"reason"}, Bound: "the reasons there are, named as in INFO stats",
-	Help: "Logins, commands, keys, requests and connections that were refused for who asked.",
-	values: func(r *Reading, emit func(float64, ...string)) {
-		for _, refusal := range r.Refusals {
+	Help: "Rejections by authentication, permissions or per-client limits, by reason.",
+	values: func(r *Snapshot, emit func(float64, ...string)) {
+		for _, refusal := range r.Rejections {
 			emit(float64(refusal.Count), refusal.Reason)
 		}
 	},
 }, {
-	Name: "stint_monitors", Kind: Gauge, Help: "Connections that watch with MONITOR.",
-	values: one(func(r *Reading) float64 { return float64(r.Monitors) }),
+	Name: "stint_monitors", Kind: Gauge, Help: "Connections in MONITOR.",
+	values: one(func(r *Snapshot) float64 { return float64(r.Monitors) }),
 }, {
-	Name: "stint_monitor_dropped_total", Kind: Counter, Help: "Lines of MONITOR left out because a connection did not keep up.",
-	values: one(func(r *Reading) float64 { return float64(r.MonitorDropped) }),
+	Name: "stint_monitor_dropped_total", Kind: Counter, Help: "Lines of MONITOR dropped because a connection did not keep up.",
+	values: one(func(r *Snapshot) float64 { return float64(r.MonitorDropped) }),
 }, {
-	Name: "stint_received_bytes_total", Kind: Counter, Help: "Bytes that came from clients.",
-	values: one(func(r *Reading) float64 { return float64(r.Received) }),
+	Name: "stint_received_bytes_total", Kind: Counter, Help: "Bytes received from clients.",
+	values: one(func(r *Snapshot) float64 { return float64(r.Received) }),
 }, {
-	Name: "stint_sent_bytes_total", Kind: Counter, Help: "Bytes of replies.",
-	values: one(func(r *Reading) float64 { return float64(r.Sent) }),
+	Name: "stint_sent_bytes_total", Kind: Counter, Help: "Bytes sent to clients.",
+	values: one(func(r *Snapshot) float64 { return float64(r.Sent) }),
 }}
 
 var keyRows = []Row{{
-	Name: "stint_keys", Kind: Gauge, Help: "Keys kept, with those as good as new that have not been dropped yet.",
-	values: one(func(r *Reading) float64 { return float64(r.Keys) }),
+	Name: "stint_keys", Kind: Gauge, Help: "Stored keys, including expired keys that have not been removed yet.",
+	values: one(func(r *Snapshot) float64 { return float64(r.Keys) }),
 }, {
-	Name: "stint_keys_bytes", Kind: Gauge, Help: "Memory of the keys.",
-	values: one(func(r *Reading) float64 { return float64(r.KeyBytes) }),
+	Name: "stint_keys_bytes", Kind: Gauge, Help: "Memory used by keys.",
+	values: one(func(r *Snapshot) float64 { return float64(r.KeyBytes) }),
 }, {
-	Name: "stint_keys_limit_bytes", Kind: Gauge, Help: "Bound on the memory of the keys: what --max-memory leaves them.",
-	values: one(func(r *Reading) float64 { return float64(r.MaxBytes) }),
+	Name: "stint_keys_limit_bytes", Kind: Gauge, Help: "Maximum memory of the keys: the part of --max-memory that is available to them.",
+	values: one(func(r *Snapshot) float64 { return float64(r.MaxBytes) }),
 }, {
-	Name: "stint_expired_keys_total", Kind: Counter, Help: "Keys dropped because they had become as good as new.",
-	values: one(func(r *Reading) float64 { return float64(r.Expired) }),
+	Name: "stint_expired_keys_total", Kind: Counter, Help: "Expired keys that were removed.",
+	values: one(func(r *Snapshot) float64 { return float64(r.Expired) }),
 }, {
-	Name: "stint_memory_limit_bytes", Kind: Gauge, Help: "Bound on the memory of the process: --max-memory, or what stands for it.",
-	values: one(func(r *Reading) float64 { return float64(r.MaxMemory) }),
+	Name: "stint_memory_limit_bytes", Kind: Gauge, Help: "Maximum memory of the process: --max-memory or its default.",
+	values: one(func(r *Snapshot) float64 { return float64(r.MaxMemory) }),
 }, {
 	Name: "stint_forced_decisions_total", Kind: Counter, Labels: []string{"mode"}, Bound: "refused, allowed, shared, shared_denied",
-	Help: "Decisions on new keys for which there was no room, by what --when-full made of them; shared_denied are those of shared that were denied. No key is ever evicted for another.",
-	values: func(r *Reading, emit func(float64, ...string)) {
+	Help: "Decisions on new keys when memory was full, by their treatment under --when-full; shared_denied is the part of shared that was denied. No key is ever evicted.",
+	values: func(r *Snapshot, emit func(float64, ...string)) {
 		emit(float64(r.Forced.Denied), "refused")
 		emit(float64(r.Forced.Allowed), "allowed")
 		emit(float64(r.Forced.Shared), "shared")
@@ -160,7 +160,7 @@ var keyRows = []Row{{
 }, {
 	Name: "stint_quota_keys", Kind: Gauge, Labels: []string{"quota"}, Bound: "the first 100 of --prefix-quotas and of users' max-keys",
 	Help: "Keys counted by a quota.",
-	values: func(r *Reading, emit func(float64, ...string)) {
+	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for _, q := range r.Quotas {
 			emit(float64(q.Keys), q.Name)
 		}

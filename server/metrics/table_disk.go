@@ -1,10 +1,12 @@
 package metrics
 
+import "github.com/stintdb/stint/internal/persistencestatus"
+
 // kept is the value of a metric of servers that keep state on disk.
-func kept(value func(k *Keeper) float64) func(*Reading, func(float64, ...string)) {
-	return func(r *Reading, emit func(float64, ...string)) {
-		if r.Keeper != nil {
-			emit(value(r.Keeper))
+func kept(value func(k *persistencestatus.Status) float64) func(*Snapshot, func(float64, ...string)) {
+	return func(r *Snapshot, emit func(float64, ...string)) {
+		if r.Persistence != nil {
+			emit(value(r.Persistence))
 		}
 	}
 }
@@ -12,35 +14,33 @@ func kept(value func(k *Keeper) float64) func(*Reading, func(float64, ...string)
 const withDir = "with --dir, not in a cluster"
 
 var persistenceRows = []Row{{
-	Name: "stint_persistence_ok", Kind: Gauge, When: withDir, Help: "1 if what is decided is being kept on disk, 0 while the disk does not take it.",
-	values: kept(func(k *Keeper) float64 { return zeroOrOne(k.OK) }),
+	Name: "stint_persistence_ok", Kind: Gauge, When: withDir, Help: "1 if decisions are written to disk, 0 while writes fail.",
+	values: kept(func(k *persistencestatus.Status) float64 { return zeroOrOne(k.Err == nil) }),
 }, {
 	Name: "stint_journal_bytes", Kind: Gauge, When: withDir, Help: "Size of the journal since the last snapshot.",
-	values: kept(func(k *Keeper) float64 { return float64(k.JournalBytes) }),
+	values: kept(func(k *persistencestatus.Status) float64 { return float64(k.JournalBytes) }),
 }, {
 	Name: "stint_journal_written_bytes_total", Kind: Counter, When: withDir, Help: "Bytes written to journals.",
-	values: kept(func(k *Keeper) float64 { return float64(k.JournalWritten) }),
+	values: kept(func(k *persistencestatus.Status) float64 { return float64(k.Journaled) }),
 }, {
-	Name: "stint_journal_flushed_timestamp_seconds", Kind: Gauge, When: withDir, Help: "All that was decided before this Unix time is in the kernel's hands at least.",
-	values: kept(func(k *Keeper) float64 { return float64(k.FlushedUntil.UnixMicro()) / 1e6 }),
+	Name: "stint_journal_flushed_timestamp_seconds", Kind: Gauge, When: withDir, Help: "Unix time before which all decisions have been written, at least to the kernel's page cache.",
+	values: kept(func(k *persistencestatus.Status) float64 { return unixSeconds(k.FlushedUntil) }),
 }, {
 	Name: "stint_snapshot_ok", Kind: Gauge, When: withDir, Help: "1 unless the last snapshot failed.",
-	values: kept(func(k *Keeper) float64 { return zeroOrOne(k.LastSaveOK) }),
+	values: kept(func(k *persistencestatus.Status) float64 { return zeroOrOne(k.LastSaveErr == nil) }),
 }, {
 	Name: "stint_snapshot_running", Kind: Gauge, When: withDir, Help: "1 while a snapshot is being written.",
-	values: kept(func(k *Keeper) float64 { return zeroOrOne(k.Saving) }),
+	values: kept(func(k *persistencestatus.Status) float64 { return zeroOrOne(k.Saving) }),
 }, {
 	Name: "stint_snapshot_bytes", Kind: Gauge, When: withDir, Help: "Size of the last snapshot.",
-	values: kept(func(k *Keeper) float64 { return float64(k.SnapshotBytes) }),
+	values: kept(func(k *persistencestatus.Status) float64 { return float64(k.SnapshotBytes) }),
 }, {
 	Name: "stint_snapshot_keys", Kind: Gauge, When: withDir, Help: "Keys in the last snapshot.",
-	values: kept(func(k *Keeper) float64 { return float64(k.SnapshotKeys) }),
+	values: kept(func(k *persistencestatus.Status) float64 { return float64(k.SnapshotKeys) }),
 }, {
-	Name: "stint_snapshot_timestamp_seconds", Kind: Gauge, When: withDir, Help: "Unix time at which the last snapshot was complete, 0 if there was none.",
-	values: kept(func(k *Keeper) float64 {
-		if k.LastSave.IsZero() {
-			return 0
-		}
-		return float64(k.LastSave.UnixMicro()) / 1e6
-	}),
+	Name: "stint_snapshot_timestamp_seconds", Kind: Gauge, When: withDir, Help: "Unix time when the last snapshot was completed; 0 if there was none.",
+	values: kept(func(k *persistencestatus.Status) float64 { return unixSeconds(k.LastSave) }),
 }}
+
+// unixSeconds converts nanoseconds since the Unix epoch, in whole microseconds.
+func unixSeconds(nanos int64) float64 { return float64(nanos/1000) / 1e6 }

@@ -79,7 +79,7 @@ func escaped(c byte) byte {
 	return c
 }
 
-// endsPlain has the bytes at which what was read of a word is not the whole of it any more, or can't be taken as it is.
+// endsPlain has the bytes that end a word, or begin a part of it that must be unquoted.
 var endsPlain = func() (ends [256]bool) {
 	for c := range ends {
 		ends[c] = isSpace(byte(c)) || c == '"' || c == '\''

@@ -1,40 +1,32 @@
-// Package resp is the Redis serialization protocol as a server needs it: a reader of commands that bounds everything
-// before it allocates anything, and a writer of replies in RESP2 and RESP3.
+// Package resp is the server's part of the Redis serialization protocol: a reader of commands that checks all bounds
+// before it allocates memory, and a writer of replies in RESP2 and RESP3.
 package resp
 
 import (
 	"bytes"
 	"errors"
-	"fmt"
+	"unsafe"
 )
 
-// Limits bounds what one command may be. All are counts of bytes but MaxArgs.
+// Limits bounds one command. All are counts of bytes except MaxArgs.
 type Limits struct {
 	MaxArgs   int // arguments of one command, its name included
 	MaxBulk   int // one argument
 	MaxInline int // a command in the inline form
 }
 
-// Protocol errors are answered with their text, in Redis's own words where Redis has them, and the connection is closed.
-var (
-	errMultibulkLength = errors.New("Protocol error: invalid multibulk length")
-	errBulkLength      = errors.New("Protocol error: invalid bulk length")
-	errCountTooLong    = errors.New("Protocol error: too big mbulk count string")
-	errLengthTooLong   = errors.New("Protocol error: too big bulk count string")
-	errInlineTooBig    = errors.New("Protocol error: too big inline request")
-	errQuotes          = errors.New("Protocol error: unbalanced quotes in request")
-	errLineEnd         = errors.New("Protocol error: expected CRLF after bulk")
-)
+// tlsHandshake is the first byte of a connection by TLS.
+const tlsHandshake = 0x16
 
 // maxHeader is the longest line that can hold a count or a length, its CRLF excluded.
 const maxHeader = 32
 
 // Reader takes commands off the front of a buffer. The zero value with Limits set is ready; it keeps scratch space, so
-// the arguments it returns are good until the next call.
+// the arguments it returns are valid until the next call.
 type Reader struct {
 	Limits Limits
 	args   [][]byte
-	need   int // the incomplete command at the front of the buffer can't end before this many bytes
+	need   int // the least length of the incomplete command at the front of the buffer
 }
 
 // Next reads the command at the front of b. It returns its arguments, as slices of b, and its length in bytes. A length
@@ -45,6 +37,8 @@ func (r *Reader) Next(b []byte) (args [][]byte, length int, err error) {
 	}
 	if b[0] == '*' {
 		args, length, err = r.multibulk(b)
+	} else if b[0] == tlsHandshake {
+		return nil, 0, ErrTLS
 	} else {
 		args, length, err = r.inline(b)
 	}
@@ -54,10 +48,24 @@ func (r *Reader) Next(b []byte) (args [][]byte, length int, err error) {
 	return args, length, err
 }
 
+// Bytes is the memory of the scratch space.
+func (r *Reader) Bytes() int { return cap(r.args) * int(unsafe.Sizeof(r.args)) }
+
+// Forget releases the buffers of the last arguments, and scratch space for more than a few of them. The state of an
+// incomplete command is kept.
+func (r *Reader) Forget() {
+	if clear(r.args[:cap(r.args)]); cap(r.args) > keepArgs {
+		r.args = nil
+	}
+}
+
+// keepArgs is the number of arguments with scratch space between large commands.
+const keepArgs = 128
+
 func (r *Reader) multibulk(b []byte) ([][]byte, int, error) {
 	count, at, err := header(b, 1)
 	switch {
-	case err == errHeaderTooLong:
+	case err == errHeaderTooLong: //nolint:errorlint // header returns it unwrapped, and this runs for every argument
 		return nil, 0, errCountTooLong
 	case err != nil || count > int64(r.Limits.MaxArgs):
 		return nil, 0, errMultibulkLength
@@ -72,11 +80,11 @@ func (r *Reader) multibulk(b []byte) ([][]byte, int, error) {
 			return r.incomplete(at + 1)
 		}
 		if b[at] != '$' {
-			return nil, 0, fmt.Errorf("Protocol error: expected '$', got '%c'", printable(b[at]))
+			return nil, 0, errNotBulk.With(printable(b[at]))
 		}
 		size, start, err := header(b, at+1)
 		switch {
-		case err == errHeaderTooLong:
+		case err == errHeaderTooLong: //nolint:errorlint // header returns it unwrapped, and this runs for every argument
 			return nil, 0, errLengthTooLong
 		case err != nil || size < 0 || size > int64(r.Limits.MaxBulk):
 			return nil, 0, errBulkLength

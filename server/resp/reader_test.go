@@ -1,6 +1,7 @@
 package resp
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -63,48 +64,48 @@ var frames = []struct{ input, want string }{
 
 	// Counts.
 	{"*4\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n$1\r\nd\r\n", `["a" "b" "c" "d"]`},
-	{"*5\r\n", "!Protocol error: invalid multibulk length"},
-	{"*2147483647\r\n", "!Protocol error: invalid multibulk length"},
-	{"*9223372036854775807\r\n", "!Protocol error: invalid multibulk length"},
-	{"*99999999999999999999999\r\n", "!Protocol error: invalid multibulk length"},
-	{"*abc\r\n", "!Protocol error: invalid multibulk length"},
-	{"*\r\n", "!Protocol error: invalid multibulk length"},
-	{"*-\r\n", "!Protocol error: invalid multibulk length"},
-	{"*+1\r\n", "!Protocol error: invalid multibulk length"},
-	{"*1.0\r\n", "!Protocol error: invalid multibulk length"},
-	{"* 1\r\n", "!Protocol error: invalid multibulk length"},
-	{"*1 \r\n", "!Protocol error: invalid multibulk length"},
-	{"*1\n$4\nPING\n", "!Protocol error: invalid multibulk length"},
-	{"*1\rx", "!Protocol error: invalid multibulk length"},
-	{"*" + strings.Repeat("0", 40), "!Protocol error: too big mbulk count string"},
+	{"*5\r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"*2147483647\r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"*9223372036854775807\r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"*99999999999999999999999\r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"*abc\r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"*\r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"*-\r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"*+1\r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"*1.0\r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"* 1\r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"*1 \r\n", "!ERR Protocol error: invalid multibulk length"},
+	{"*1\n$4\nPING\n", "!ERR Protocol error: invalid multibulk length"},
+	{"*1\rx", "!ERR Protocol error: invalid multibulk length"},
+	{"*" + strings.Repeat("0", 40), "!ERR Protocol error: too big mbulk count string"},
 
 	// Lengths.
-	{"*1\r\n$11\r\n", "!Protocol error: invalid bulk length"},
-	{"*1\r\n$999999999999\r\n", "!Protocol error: invalid bulk length"},
-	{"*1\r\n$9223372036854775808\r\n", "!Protocol error: invalid bulk length"},
-	{"*1\r\n$-1\r\n", "!Protocol error: invalid bulk length"},
-	{"*1\r\n$\r\n", "!Protocol error: invalid bulk length"},
-	{"*1\r\n$four\r\n", "!Protocol error: invalid bulk length"},
-	{"*1\r\n$0x4\r\n", "!Protocol error: invalid bulk length"},
-	{"*1\r\n$" + strings.Repeat("0", 40), "!Protocol error: too big bulk count string"},
-	{"*2\r\n$1\r\na\r\n$-1\r\n", "!Protocol error: invalid bulk length"},
+	{"*1\r\n$11\r\n", "!ERR Protocol error: invalid bulk length"},
+	{"*1\r\n$999999999999\r\n", "!ERR Protocol error: invalid bulk length"},
+	{"*1\r\n$9223372036854775808\r\n", "!ERR Protocol error: invalid bulk length"},
+	{"*1\r\n$-1\r\n", "!ERR Protocol error: invalid bulk length"},
+	{"*1\r\n$\r\n", "!ERR Protocol error: invalid bulk length"},
+	{"*1\r\n$four\r\n", "!ERR Protocol error: invalid bulk length"},
+	{"*1\r\n$0x4\r\n", "!ERR Protocol error: invalid bulk length"},
+	{"*1\r\n$" + strings.Repeat("0", 40), "!ERR Protocol error: too big bulk count string"},
+	{"*2\r\n$1\r\na\r\n$-1\r\n", "!ERR Protocol error: invalid bulk length"},
 
 	// Something else where an argument belongs.
-	{"*1\r\n*1\r\n$4\r\nPING\r\n", "!Protocol error: expected '$', got '*'"},
-	{"*1\r\n:1\r\n", "!Protocol error: expected '$', got ':'"},
-	{"*2\r\n$1\r\na\r\nb\r\n", "!Protocol error: expected '$', got 'b'"},
-	{"*1\r\n\r\n", "!Protocol error: expected '$', got '?'"},
-	{"*1\r\n$4\r\nPINGPONG\r\n", "!Protocol error: expected CRLF after bulk"},
-	{"*1\r\n$4\r\nPING\n\n", "!Protocol error: expected CRLF after bulk"},
-	{"*1\r\n$3\r\nPING\r\n", "!Protocol error: expected CRLF after bulk"},
-	{"a\r\n*1\r\n$4\r\nPINGPONG\r\n", `["a"]!Protocol error: expected CRLF after bulk`},
+	{"*1\r\n*1\r\n$4\r\nPING\r\n", "!ERR Protocol error: expected '$', got '*'"},
+	{"*1\r\n:1\r\n", "!ERR Protocol error: expected '$', got ':'"},
+	{"*2\r\n$1\r\na\r\nb\r\n", "!ERR Protocol error: expected '$', got 'b'"},
+	{"*1\r\n\r\n", "!ERR Protocol error: expected '$', got '?'"},
+	{"*1\r\n$4\r\nPINGPONG\r\n", "!ERR Protocol error: expected CRLF after bulk"},
+	{"*1\r\n$4\r\nPING\n\n", "!ERR Protocol error: expected CRLF after bulk"},
+	{"*1\r\n$3\r\nPING\r\n", "!ERR Protocol error: expected CRLF after bulk"},
+	{"a\r\n*1\r\n$4\r\nPINGPONG\r\n", `["a"]!ERR Protocol error: expected CRLF after bulk`},
 
 	// The inline form.
 	{"PING\r\n", `["PING"]`},
 	{"PING\n", `["PING"]`},
 	{"  a\t b \x0b c\r\n", `["a" "b" "c"]`},
 	{"a b c d\r\n", `["a" "b" "c" "d"]`},
-	{"a b c d e\r\n", "!Protocol error: invalid multibulk length"},
+	{"a b c d e\r\n", "!ERR Protocol error: invalid multibulk length"},
 	{`a "b c"` + "\r\n", `["a" "b c"]`},
 	{`a ""` + "\r\n", `["a" ""]`},
 	{`"a"`, "+3"},
@@ -113,17 +114,17 @@ var frames = []struct{ input, want string }{
 	{`a "\xZZ\x4" b` + "\n", `["a" "xZZx4" "b"]`},
 	{`a 'it\'s' '\n'` + "\n", `["a" "it's" "\\n"]`},
 	{`a pre"fix"` + "\n", `["a" "prefix"]`},
-	{`a "open` + "\r\n", "!Protocol error: unbalanced quotes in request"},
-	{`a 'open` + "\n", "!Protocol error: unbalanced quotes in request"},
-	{`a "b"c` + "\n", "!Protocol error: unbalanced quotes in request"},
-	{`a "b\"` + "\n", "!Protocol error: unbalanced quotes in request"},
-	{`a "b\` + "\n", "!Protocol error: unbalanced quotes in request"},
-	{`"` + "\n", "!Protocol error: unbalanced quotes in request"},
+	{`a "open` + "\r\n", "!ERR Protocol error: unbalanced quotes in request"},
+	{`a 'open` + "\n", "!ERR Protocol error: unbalanced quotes in request"},
+	{`a "b"c` + "\n", "!ERR Protocol error: unbalanced quotes in request"},
+	{`a "b\"` + "\n", "!ERR Protocol error: unbalanced quotes in request"},
+	{`a "b\` + "\n", "!ERR Protocol error: unbalanced quotes in request"},
+	{`"` + "\n", "!ERR Protocol error: unbalanced quotes in request"},
 	{"$4\r\n", `["$4"]`},
 	{"\x00\xff\r\n", `["\xff"]`},
 	{strings.Repeat("a", 40) + "\n", `["` + strings.Repeat("a", 40) + `"]`},
-	{strings.Repeat("a", 41) + "\n", "!Protocol error: too big inline request"},
-	{strings.Repeat("a", 41), "!Protocol error: too big inline request"},
+	{strings.Repeat("a", 41) + "\n", "!ERR Protocol error: too big inline request"},
+	{strings.Repeat("a", 41), "!ERR Protocol error: too big inline request"},
 }
 
 func TestReader(t *testing.T) {
@@ -166,7 +167,7 @@ func TestReaderWaitsForWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Nothing is set aside for what a header announces.
+// A header alone allocates nothing.
 func TestReaderAllocatesNothingForHeaders(t *testing.T) {
 	input := []byte("*1000000\r\n$500000000\r\n")
 	r := Reader{Limits: Limits{MaxArgs: 1 << 20, MaxBulk: 512 << 20}}
@@ -214,5 +215,31 @@ func TestInlineAllocatesNothing(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations for a line without quotes", n)
+	}
+}
+
+// After Forget a reader keeps no buffer in memory, and continues with an incomplete command.
+func TestForget(t *testing.T) {
+	r := Reader{Limits: Limits{MaxArgs: 1000, MaxBulk: 100, MaxInline: 100}}
+	whole := []byte("*2\r\n$4\r\nECHO\r\n$5\r\nhello\r\n")
+	if _, n, err := r.Next(whole); n != len(whole) || err != nil {
+		t.Fatal(n, err)
+	}
+	_, _, _ = r.Next(whole[:20])
+	r.Forget()
+	for _, a := range r.args[:cap(r.args)] {
+		if a != nil {
+			t.Errorf("%q is kept", a)
+		}
+	}
+	if args, n, err := r.Next(whole); n != len(whole) || err != nil || string(args[1]) != "hello" {
+		t.Errorf("%q, %d, %v", args, n, err)
+	}
+	large := append([]byte("*900\r\n"), bytes.Repeat([]byte("$1\r\nx\r\n"), 900)...)
+	if _, n, err := r.Next(large); n != len(large) || err != nil || r.Bytes() < 900*24 {
+		t.Fatal(n, err, r.Bytes())
+	}
+	if r.Forget(); r.Bytes() != 0 {
+		t.Errorf("%d bytes are kept", r.Bytes())
 	}
 }

@@ -1,8 +1,9 @@
 package resp
 
 import (
+	"fmt"
 	"strconv"
-	"strings"
+	"unicode/utf8"
 
 	"github.com/tidwall/redcon"
 )
@@ -88,9 +89,27 @@ func (w *Writer) Verbatim(text string) {
 	w.Buf = append(append(append(w.Buf, "txt:"...), text...), '\r', '\n')
 }
 
-var oneLine = strings.NewReplacer("\r", " ", "\n", " ")
-
-// Error writes an error. The text starts with its code, such as ERR; line ends in it become spaces.
+// Error writes an error. The text starts with its code, such as ERR. It may repeat bytes of the caller: line ends
+// become spaces, and bytes that are not printable or not UTF-8 become escapes such as \x1b, since texts of errors end
+// up in logs and terminals.
 func (w *Writer) Error(text string) {
-	w.Buf = append(append(append(w.Buf, '-'), oneLine.Replace(text)...), '\r', '\n')
+	w.Buf = append(appendPrintable(append(w.Buf, '-'), text), '\r', '\n')
+}
+
+func appendPrintable(b []byte, text string) []byte {
+	for at := 0; at < len(text); {
+		c, size := utf8.DecodeRuneInString(text[at:])
+		switch {
+		case c == '\r' || c == '\n':
+			b = append(b, ' ')
+		case c == utf8.RuneError && size == 1, c < utf8.RuneSelf && !strconv.IsPrint(c):
+			b = fmt.Appendf(b, `\x%02x`, text[at])
+		case !strconv.IsPrint(c):
+			b = fmt.Appendf(b, `\u%04x`, c)
+		default:
+			b = append(b, text[at:at+size]...)
+		}
+		at += size
+	}
+	return b
 }

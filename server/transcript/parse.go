@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// step is one thing that happens, and the lines that say so.
+// step is one event, and its lines.
 type step struct {
 	line    int    // in the file, from 1
 	source  string // the line itself

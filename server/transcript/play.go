@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// What a player answers, and a transcript says, where there is no reply.
+// The words for a missing reply, of players and in transcripts.
 const (
 	Held   = "(held)"
 	None   = "(none)"
@@ -20,8 +20,8 @@ const (
 // Player is a server with its clients, fresh for each transcript.
 type Player interface {
 	// Do sends a command on the named connection, opening it if need be, and returns the reply as [ReadReply] does, or
-	// Held, None or Closed. A player that cannot know whether a reply will come may rely on want, which says what the
-	// transcript has there.
+	// Held, None or Closed. A player that cannot know whether a reply will come may rely on want, the reply in the
+	// transcript.
 	Do(conn string, command [][]byte, want string) (got string, err error)
 	// Next returns a reply that comes without a new command.
 	Next(conn string) (got string, err error)
@@ -33,8 +33,8 @@ type Player interface {
 	Close() error
 }
 
-// Play plays every transcript of a directory, each on a player of its own. With update the replies in the files are
-// replaced by those the player gave.
+// Play plays every transcript of a directory, each on a new player. With update the replies in the files are replaced
+// by those the player gave.
 func Play(t *testing.T, dir string, update bool, open func(t *testing.T) Player) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	if err != nil || len(files) == 0 {
@@ -79,8 +79,8 @@ func playFile(t *testing.T, file string, update bool, p Player) {
 	}
 }
 
-// Replay plays a transcript that stands in a text and returns it with the replies that the player gave. Where those in
-// the text match, they are left as they are.
+// Replay plays a transcript and returns it with the player's replies. Replies in the text that match are left as they
+// are.
 func Replay(text string, p Player) (got string, err error) {
 	steps, err := parse(text)
 	if err != nil {
@@ -99,7 +99,7 @@ func Replay(text string, p Player) (got string, err error) {
 	return format(steps), nil
 }
 
-// Commands returns the commands of every transcript of a directory, whatever connection they are for: input for fuzzing.
+// Commands returns the commands of every transcript of a directory, for all connections: input for fuzzing.
 func Commands(dir string) (scripts [][][][]byte, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
 	for _, file := range files {
@@ -136,7 +136,7 @@ func (s *step) play(p Player) (got string, err error) {
 	return "", nil
 }
 
-// matches compares a reply with what the transcript says, in which … is any text.
+// matches compares a reply with the one in the transcript, in which … is any text.
 func matches(want, got string) bool {
 	if !strings.Contains(want, "…") {
 		return want == got

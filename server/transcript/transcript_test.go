@@ -39,7 +39,7 @@ func TestReadReply(t *testing.T) {
 	}
 }
 
-// echo is a player that answers a command with its words, and logs what it was told.
+// echo is a player that answers a command with its words, and logs its calls.
 type echo struct{ log []string }
 
 func (e *echo) Do(conn string, command [][]byte, want string) (string, error) {

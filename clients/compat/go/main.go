@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// client is what the contract needs of a library. Each method is written the way that library's users would write it.
+// client is the part of a library that the contract needs. Each method is written in the style of that library's users.
 type client interface {
 	ping() (string, error)
 	info() (string, error) // CLIENT INFO
@@ -24,7 +24,7 @@ type client interface {
 	close()
 }
 
-// keyState is what the commands on keys say about one key. Times are in the command's own unit.
+// keyState is the replies of the commands on keys for one key. Times are in the command's unit.
 type keyState struct {
 	exists    int64
 	kind      string

@@ -1,8 +1,8 @@
 // Uses a Stint server through Node's Redis client libraries, unchanged, and checks every reply.
 //
 // The server's address comes from STINT_ADDR, and those of a cluster's nodes, for clients that look for its leader, from
-// STINT_CLUSTER, separated by commas. Each client and protocol prints one line, "ioredis RESP3: 150 checks"; a reply that
-// is not the promised one is printed too, and the program exits with 1.
+// STINT_CLUSTER, separated by commas. Each client and protocol prints one line, "ioredis RESP3: 150 checks"; a wrong
+// reply is printed too, and the program exits with 1.
 
 import { Contract } from "./contract.mjs";
 import { connectIoredis, connectIoredisCluster, transferLeadership } from "./ioredis.mjs";

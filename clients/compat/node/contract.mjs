@@ -6,7 +6,7 @@ export class Contract {
   checks = 0;
   failures = 0;
 
-  // transfer has another node of a cluster lead, if the client is one for clusters.
+  // transfer transfers the leadership to another node, if the client is one for clusters.
   constructor(name, library, protocol, connect, transfer) {
     Object.assign(this, { name, library, protocol, connect, transfer });
   }
@@ -129,7 +129,7 @@ export class Contract {
     await Promise.all(clients.map((client) => client.close()));
   }
 
-  // The leader changes; the client finds the new one, and takes up no more tokens than there are.
+  // The leader changes; the client finds the new one, and takes no more tokens than the limit.
   async follow() {
     const key = await this.fresh("follow");
     for (let i = 0; i < 10; i++) {
@@ -149,8 +149,8 @@ export class Contract {
     }
   }
 
-  // fresh returns a key of this client's own, reset. All of them are in one slot, as clients for clusters want the keys of
-  // a transaction to be.
+  // fresh returns a new key of this client, reset. All of them are in one slot, because clients for clusters require that
+  // of a transaction's keys.
   async fresh(name) {
     const key = `{${this.name}} ${name}`;
     await this.client.del(key);

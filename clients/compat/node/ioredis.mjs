@@ -13,7 +13,7 @@ export async function connectIoredisCluster(nodes, protocol) {
   return clientOf(cluster);
 }
 
-// transferLeadership has another node of the cluster lead, asked of one node alone.
+// transferLeadership transfers the leadership to another node, by a command to one node.
 export async function transferLeadership(node) {
   const redis = new Redis(node);
   try {

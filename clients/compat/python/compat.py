@@ -31,7 +31,7 @@ class Contract:
         return redis.Redis(host=host, port=int(port), client_name=CLIENT_NAME, **self.options)
 
     def follow(self):
-        """Nothing to follow: there is one server."""
+        """Do nothing: there is one server."""
 
     def run(self):
         try:
@@ -158,7 +158,7 @@ class Contract:
             print(f"{self.name}: FAILED: {text}", file=sys.stderr)
 
     def fresh(self, name):
-        """A key of this client's own, reset.
+        """A new key of this client, reset.
 
         All of them are in one slot, as clients for clusters want the keys of a transaction to be.
         """
@@ -200,7 +200,7 @@ class ClusterContract(Contract):
             self.check(got == want, f"CLIENT INFO: got {field}={got}, want {want}")
 
     def unknown(self, key):
-        """This client asks COMMAND where a command's keys are, and does not send one that is not there."""
+        """This client reads the positions of keys from COMMAND, and does not send commands that are not listed there."""
         try:
             self.client.execute_command("TB.NONSUCH", key)
         except redis.RedisError as error:
@@ -209,7 +209,7 @@ class ClusterContract(Contract):
             self.check(False, "an unknown command was answered")
 
     def follow(self):
-        """The leader changes; the client finds the new one, and takes up no more tokens than there are."""
+        """The leader changes; the client finds the new one, and takes no more tokens than the limit."""
         key = self.fresh("follow")
         for i in range(10):
             if i % 3 == 1:

@@ -1,7 +1,7 @@
-// Package clientip finds out who is at the other end of a request that came through proxies.
+// Package clientip finds the client's address of a request that came through proxies.
 //
-// X-Forwarded-For and its likes are written by whoever sends the request, so only what one's own proxies added can be
-// believed. Without a list of trusted proxies, such fields are ignored.
+// The sender of a request can write anything into X-Forwarded-For and similar fields, so only entries added by trusted
+// proxies count. Without a list of trusted proxies, such fields are ignored.
 package clientip
 
 import (
@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// A Resolver tells clients apart by their addresses. The zero Resolver trusts no proxy, tells IPv4 addresses apart, and
-// takes the /64 of an IPv6 address for one client: that is what a customer is given.
+// A Resolver identifies clients by their addresses. The zero Resolver trusts no proxy and takes each IPv4 address and
+// each /64 of IPv6 addresses for one client, because providers give each customer a /64.
 type Resolver struct {
-	// TrustedProxies are the networks whose word on whom they forward for is believed: those of one's own load
-	// balancers, such as 10.0.0.0/8.
+	// TrustedProxies are the networks whose X-Forwarded-For entries are trusted: those of your load balancers, such as
+	// 10.0.0.0/8.
 	TrustedProxies []netip.Prefix
 	// IPv4Bits and IPv6Bits are the lengths of the prefixes that count as one client, 32 and 64 if they are 0.
 	IPv4Bits, IPv6Bits int
@@ -23,9 +23,9 @@ type Resolver struct {
 // or without a port; forwarded are the values of X-Forwarded-For, or of a field with one address such as X-Real-IP, in
 // the order in which they came.
 //
-// While the address at hand is a trusted proxy's, it goes on to the one which that proxy added, from the right to the
-// left. It stops at the first that is not trusted, and before one that is no address. It is not valid if remote is no
-// address, as with unix sockets.
+// From remote it goes through the forwarded addresses from right to left while the current address is a trusted
+// proxy's. It stops at the first address that is not trusted, and before an entry that is no address. The result is not
+// valid if remote is no address, for example on a unix socket.
 func (r Resolver) Resolve(remote string, forwarded []string) netip.Prefix {
 	client, ok := parse(remote)
 	if !ok {

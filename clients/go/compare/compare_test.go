@@ -18,8 +18,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestShared: eight processes share a limit and one is killed. Those that ask Stint, each time or by leases, let no more
-// through than the limit allows, and make use of it; those that do not know of each other let through more.
+// TestShared: eight processes share a limit and one is killed. Processes that ask Stint, for each call or by leases,
+// together use the limit and never exceed it; processes with separate limits exceed it.
 func TestShared(t *testing.T) {
 	at, stop, err := startServers()
 	if err != nil {

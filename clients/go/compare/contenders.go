@@ -11,14 +11,14 @@ import (
 	stint "github.com/stintdb/stint/clients/go"
 )
 
-// A contender asks for one token of the limit, and tells whether it got it.
+// A contender asks for one token of the limit, and returns whether it got it.
 type contender struct {
 	name  string
 	allow func(ctx context.Context, key string) (bool, error)
 	close func()
 }
 
-// servers are the addresses of what the contenders ask.
+// servers are the addresses of the contenders' servers.
 type servers struct{ stint, redis string }
 
 // The names of the contenders.
@@ -30,7 +30,7 @@ const (
 	leased         = "stint, leased"
 )
 
-// start makes a contender that keeps to perSecond tokens a second, and as many at once.
+// start makes a contender with a limit of perSecond tokens a second, and a burst of the same number.
 func start(name string, at servers, perSecond int, options ...stint.Option) contender {
 	switch name {
 	case inProcess, inProcessShare:

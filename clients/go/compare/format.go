@@ -24,7 +24,7 @@ func quantile(samples []time.Duration, q float64) time.Duration {
 	return samples[min(len(samples)-1, int(q*float64(len(samples))))]
 }
 
-// short has three digits or so.
+// short rounds to about three digits.
 func short(d time.Duration) time.Duration {
 	for unit := time.Duration(1); ; unit *= 10 {
 		if d < 1000*unit {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// readLines reads a text and numbers, each on a line of its own.
+// readLines reads a text and numbers, one per line.
 func readLines(text string, into []any) error {
 	lines := strings.Split(text, "\n")
 	if len(lines) != len(into) {

@@ -16,11 +16,11 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 3, "how often everything is measured, in turn; the tables show medians")
-	seconds := flag.Float64("seconds", 2, "how long each measurement of a round takes")
-	shared := flag.Float64("shared", 8, "how long eight processes share a limit")
+	rounds := flag.Int("rounds", 3, "number of rounds of measurements; the tables show medians")
+	seconds := flag.Float64("seconds", 2, "seconds per measurement")
+	shared := flag.Float64("shared", 8, "seconds for which eight processes share a limit")
 	part := flag.String("part", "all", "what to measure: speed, shared, outage, or all")
-	quick := flag.Bool("quick", false, "everything once and as shortly as possible: whether it works, not how fast")
+	quick := flag.Bool("quick", false, "run each measurement once and briefly, to check that it works")
 	if os.Getenv(workerVariable) != "" {
 		work() // this is one of the eight
 		return

@@ -12,11 +12,11 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
-// outageRate is how many calls each contender gets in a second of an outage, as if from requests of an application: they
-// come whether the calls before them have returned or not.
+// outageRate is the number of calls to each contender in a second of an outage. Like requests to an application, they
+// do not wait until earlier calls have returned.
 const outageRate = 500
 
-// outages measures how long callers wait while the server is there and while it is gone, in three ways.
+// outages measures the wait of callers while the server runs and in three kinds of outage.
 func outages(each time.Duration) error {
 	fmt.Printf("| how long %d calls a second take, each of its own goroutine | p50 | p99 | longest |\n|---|---|---|---|\n", outageRate)
 	for _, name := range []string{asked, onRedis} {
@@ -32,7 +32,8 @@ func outages(each time.Duration) error {
 	return nil
 }
 
-// during calls for as long as it is told from the moment at which the server fails, and returns how long the calls took.
+// during makes calls for the given time from the moment at which the server fails, and returns the durations of the
+// calls.
 func during(name, state string, each time.Duration) ([]time.Duration, error) {
 	var process *os.Process
 	var address string
@@ -61,7 +62,7 @@ func during(name, state string, each time.Duration) ([]time.Duration, error) {
 	}
 	c := start(name, servers{address, address}, plentiful)
 	defer c.close()
-	for range 100 { // connections are there
+	for range 100 { // to open connections
 		_, _ = c.allow(context.Background(), "k")
 	}
 	switch state {

@@ -17,7 +17,7 @@ import (
 	stint "github.com/stintdb/stint/clients/go"
 )
 
-// Eight processes share a limit, of which each alone asks for as much, and one of them is killed half-way.
+// Eight processes share a limit. Each alone would use all of it. One of them is killed half-way.
 const (
 	processes      = 8
 	sharedRate     = 1000 // tokens a second, and at once
@@ -26,8 +26,8 @@ const (
 	pauseUpTo      = 8 * time.Millisecond // between two calls of one of them: about a thousand calls a second of each process
 )
 
-// A tally counts tokens in a file that is mapped into the memory of the process that counts and of the one that reads, so
-// that nothing is lost when the former is killed.
+// A tally counts tokens in a file that is mapped into the memory of the counting and the reading process, so that no
+// count is lost when the former is killed.
 type tally struct{ n *int64 }
 
 func openTally(path string) (tally, error) {
@@ -46,7 +46,7 @@ func openTally(path string) (tally, error) {
 	return tally{(*int64)(unsafe.Pointer(&bytes[0]))}, nil
 }
 
-// excesses lets each contender be shared and prints what was let through.
+// excesses measures each contender with shared processes and prints the number of calls let through.
 func excesses(length time.Duration) error {
 	at, stop, err := startServers()
 	if err != nil {
@@ -70,8 +70,8 @@ func excesses(length time.Duration) error {
 	return nil
 }
 
-// share runs the processes and returns what they let through in all, and the span from before the first could ask to
-// after the last has ended.
+// share runs the processes. It returns the number of calls they let through in all, and the span from before the first
+// could ask to after the last has ended.
 func share(name string, at servers, length time.Duration) (got int64, span time.Duration, err error) {
 	folder, err := os.MkdirTemp("", "compare")
 	if err != nil {
@@ -82,7 +82,7 @@ func share(name string, at servers, length time.Duration) (got int64, span time.
 	if err != nil {
 		return 0, 0, err
 	}
-	begin := time.Now().Add(300 * time.Millisecond) // all are there by then
+	begin := time.Now().Add(300 * time.Millisecond) // all have started by then
 	var tallies []tally
 	var workers []*exec.Cmd
 	for i := range processes {
@@ -120,7 +120,7 @@ func share(name string, at servers, length time.Duration) (got int64, span time.
 	return got, span, nil
 }
 
-// work is what each of the processes does.
+// work is the main function of each process.
 func work() {
 	var name, stintAddress, redisAddress, path string
 	var begin, length int64

@@ -17,11 +17,11 @@ import (
 const (
 	callers    = 64
 	plentiful  = 100_000_000 // tokens a second: never denied
-	sampled    = 16          // one call of so many is timed
+	sampled    = 16          // one call in sampled is timed
 	maxSamples = 1 << 18     // of one caller
 )
 
-// A speed is what one measurement of a contender came to.
+// A speed is the result of one measurement of a contender.
 type speed struct {
 	callsPerSecond float64
 	p50, p99       time.Duration
@@ -71,7 +71,7 @@ func startServers() (at servers, stop func(), err error) {
 }
 
 func measure(name string, at servers, each time.Duration) (speed, error) {
-	// On a machine that is full of work, 20 ms pass now and then; here it is not about that.
+	// On a busy machine a call may take longer than 20 ms; that is not measured here.
 	c := start(name, at, plentiful, stint.Timeout(time.Second))
 	defer c.close()
 	ctx := context.Background()
@@ -128,7 +128,7 @@ func measure(name string, at servers, each time.Duration) (speed, error) {
 	}, nil
 }
 
-// commands is how many commands a contender's server has carried out since it was started.
+// commands is the number of commands that a contender's server has executed since its start.
 func commands(name string, at servers) (n int64, err error) {
 	address := at.stint
 	switch name {

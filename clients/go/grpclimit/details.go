@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/protoadapt"
 )
 
-// withDetails adds what is known to a status.
+// withDetails adds details to a status.
 func withDetails(s *status.Status, retry *errdetails.RetryInfo, more ...protoadapt.MessageV1) error {
 	if retry != nil {
 		more = append(more, retry)

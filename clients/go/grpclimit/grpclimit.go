@@ -1,11 +1,11 @@
-// Package grpclimit limits the calls that a gRPC server takes.
+// Package grpclimit limits the calls to a gRPC server.
 //
 //	limits := grpclimit.New(limiter, "api", stint.PerMinute(100), grpclimit.ByIP(clientip.Resolver{}))
 //	server := grpc.NewServer(grpc.ChainUnaryInterceptor(limits.Unary()), grpc.ChainStreamInterceptor(limits.Stream()))
 //
-// A call that is not let through fails with RESOURCE_EXHAUSTED and the details RetryInfo and QuotaFailure, as Google's
-// error model has them. While Stint does not answer and the limiter's policy is to deny, it fails with UNAVAILABLE, as
-// the client has done nothing wrong.
+// A denied call fails with RESOURCE_EXHAUSTED and the details RetryInfo and QuotaFailure of Google's error model. While
+// Stint does not answer and the limiter's policy is to deny, it fails with UNAVAILABLE, because the client made no
+// mistake.
 package grpclimit
 
 import (
@@ -30,14 +30,14 @@ type Allower interface {
 	AllowN(ctx context.Context, key string, limit stint.Limit, n int64) (stint.Result, error)
 }
 
-// A Key tells whose call it is, from what is in its context and its method, such as "/package.Service/Method". Calls for
-// which it returns "" share a limit among themselves.
+// A Key identifies the client of a call, from its context and its method, such as "/package.Service/Method". Calls for
+// which it returns "" share one limit.
 type Key func(ctx context.Context, method string) string
 
 // Everybody is one key for all calls.
 func Everybody(context.Context, string) string { return "all" }
 
-// ByIP tells clients apart by their addresses; behind proxies, by what those say in x-forwarded-for.
+// ByIP identifies clients by their addresses; behind proxies, by x-forwarded-for.
 func ByIP(resolver clientip.Resolver) Key {
 	return func(ctx context.Context, _ string) string {
 		p, ok := peer.FromContext(ctx)
@@ -52,8 +52,8 @@ func ByIP(resolver clientip.Resolver) Key {
 	}
 }
 
-// ByMetadata tells clients apart by a value that came with the call and has been checked before, such as the name of a
-// tenant. Secrets are better turned into a name first: what is returned is the key at the server.
+// ByMetadata identifies clients by a metadata value of the call that has been checked before, such as the name of a
+// tenant. The value becomes the key at the server, so turn secrets into a name first.
 func ByMetadata(name string) Key {
 	return func(ctx context.Context, _ string) string {
 		md, _ := metadata.FromIncomingContext(ctx)
@@ -83,10 +83,10 @@ type settings struct {
 	failed   func(context.Context, string, error)
 }
 
-// An Option changes what [Limits] do.
+// An Option changes [Limits].
 type Option func(*settings)
 
-// Skip leaves calls alone for which it returns true.
+// Skip exempts the calls for which it returns true.
 func Skip(skip func(ctx context.Context, method string) bool) Option {
 	return func(s *settings) { s.skip = append(s.skip, skip) }
 }
@@ -96,7 +96,8 @@ func SkipMethods(methods ...string) func(context.Context, string) bool {
 	return func(_ context.Context, method string) bool { return slices.Contains(methods, method) }
 }
 
-// Cost is how many tokens a call takes, in place of 1. One that costs less than 1 is left alone.
+// Cost is the number of tokens that a call takes, in place of 1. A call that costs 0 is exempt. A negative cost is an
+// error and denied.
 func Cost(cost func(ctx context.Context, method string) int64) Option {
 	return func(s *settings) { s.cost = cost }
 }
@@ -105,25 +106,26 @@ func Cost(cost func(ctx context.Context, method string) int64) Option {
 // stream ends.
 func EachMessage() Option { return func(s *settings) { s.messages = true } }
 
-// Shadow lets everything through and tells report about calls that would have been denied.
+// Shadow lets everything through and calls report for calls that would have been denied.
 func Shadow(report func(ctx context.Context, method string, denied stint.Result)) Option {
 	return func(s *settings) { s.shadow = report }
 }
 
-// Failed is told about errors that somebody has to mend; the limiter's policy decides about the call. Without it they are
-// logged with package slog.
+// Failed is called with errors that need a fix. [stint.Limiter.Allow] lists those that deny the call under every
+// policy. Without this option they are logged with package slog.
 func Failed(report func(ctx context.Context, method string, err error)) Option {
 	return func(s *settings) { s.failed = report }
 }
 
-// New limits the calls of each key. The name tells this limit from others, and stands in front of the keys at the server.
+// New limits the calls of each key. The name identifies the limit; keys at the server begin with it and a colon. No
+// name may begin with another limit's name and a colon.
 func New(limiter Allower, name string, limit stint.Limit, key Key, options ...Option) *Limits {
 	return newLimits(name, key, options, func(ctx context.Context, key string, n int64) (stint.Result, error) {
 		return limiter.AllowN(ctx, name+":"+key, limit, n)
 	})
 }
 
-// NewPolicy limits the calls of each key as the policy on the server says; the key is the id.
+// NewPolicy limits the calls of each key by a policy stored on the server; the key is the id.
 func NewPolicy(limiter *stint.Limiter, policy string, key Key, options ...Option) *Limits {
 	return newLimits(policy, key, options, func(ctx context.Context, key string, n int64) (stint.Result, error) {
 		result, err := limiter.CheckN(ctx, policy, key, n)
@@ -167,14 +169,14 @@ func (l *Limits) Stream() grpc.StreamServerInterceptor {
 	}
 }
 
-// counted is a stream of which every message that comes in is counted.
+// counted is a stream that counts every incoming message.
 type counted struct {
 	grpc.ServerStream
 	limits *Limits
 	method string
 }
 
-// RecvMsg receives a message and has it counted.
+// RecvMsg receives a message and counts it.
 func (c *counted) RecvMsg(message any) error {
 	if err := c.ServerStream.RecvMsg(message); err != nil {
 		return err
@@ -182,7 +184,7 @@ func (c *counted) RecvMsg(message any) error {
 	return c.limits.admit(c.Context(), c.method)
 }
 
-// admit returns the error with which a call that is not let through fails.
+// admit returns the error of a denied call, or nil.
 func (l *Limits) admit(ctx context.Context, method string) error {
 	for _, skip := range l.skip {
 		if skip(ctx, method) {
@@ -190,7 +192,7 @@ func (l *Limits) admit(ctx context.Context, method string) error {
 		}
 	}
 	n := l.cost(ctx, method)
-	if n < 1 {
+	if n == 0 {
 		return nil
 	}
 	result, err := l.decide(ctx, l.key(ctx, method), n)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -134,6 +135,14 @@ func TestOptions(t *testing.T) {
 	if a, b, again := unary(tenant("a"), c), unary(tenant("b"), c), unary(tenant("a"), c); a != codes.OK || b != codes.OK || again != codes.ResourceExhausted {
 		t.Errorf("by metadata: %v %v %v", a, b, again)
 	}
+	long := strings.Repeat("x", 5000)
+	if a, b, again := unary(tenant(long+"a"), c), unary(tenant(long+"b"), c), unary(tenant(long+"a"), c); a != codes.OK || b != codes.OK || again != codes.ResourceExhausted {
+		t.Errorf("by long metadata: %v %v %v", a, b, again)
+	}
+	c = limit("negative", grpclimit.Everybody, grpclimit.Cost(func(context.Context, string) int64 { return -1 }))
+	if got := unary(t.Context(), c); got != codes.Unavailable {
+		t.Errorf("a negative cost: %v", got)
+	}
 	c = limit("cost", grpclimit.Everybody, grpclimit.Cost(func(_ context.Context, method string) int64 {
 		if method == watch {
 			return 2
@@ -155,14 +164,16 @@ func TestOptions(t *testing.T) {
 }
 
 func TestPolicyOfTheServer(t *testing.T) {
-	c := serve(t, grpclimit.NewPolicy(connect(t, address, stint.FailClosed()), "no such policy", byIP,
-		grpclimit.Failed(func(_ context.Context, _ string, err error) {
-			if errors.Is(err, stint.ErrUnavailable) {
-				t.Error(err)
-			}
-		})))
-	if got := unary(t.Context(), c); got != codes.Unavailable {
-		t.Errorf("a policy that there is not, failing closed: %v", got)
+	for _, policy := range []stint.Policy{stint.FailOpen(), stint.FailClosed()} {
+		c := serve(t, grpclimit.NewPolicy(connect(t, address, policy), "no such policy", byIP,
+			grpclimit.Failed(func(_ context.Context, _ string, err error) {
+				if errors.Is(err, stint.ErrUnavailable) {
+					t.Error(err)
+				}
+			})))
+		if got := unary(t.Context(), c); got != codes.Unavailable {
+			t.Errorf("%v, a policy that does not exist: %v", policy, got)
+		}
 	}
 }
 

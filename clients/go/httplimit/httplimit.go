@@ -1,15 +1,17 @@
-// Package httplimit limits the requests that an HTTP server takes.
+// Package httplimit limits the requests to an HTTP server.
 //
 //	limits := httplimit.New(limiter, "api", stint.PerMinute(100), httplimit.ByIP(clientip.Resolver{}))
 //	http.ListenAndServe(":8080", limits.Handler(mux))
 //
-// A request that is let through has the fields RateLimit and RateLimit-Policy in its response, as
-// draft-ietf-httpapi-ratelimit-headers-10 defines them, and X-RateLimit-Limit, -Remaining and -Reset. One that is not is
+// The response to an allowed request has the fields RateLimit and RateLimit-Policy of
+// draft-ietf-httpapi-ratelimit-headers-10, and X-RateLimit-Limit, -Remaining and -Reset. The draft's t is the time
+// until there is more quota, at most that of Retry-After. It is left out where it is not known: for sliding windows and
+// policies that allowed the request. X-RateLimit-Reset is the time until the limit is full again. A denied request is
 // answered with 429, Retry-After, and a body of application/problem+json. While Stint does not answer and the limiter's
-// policy is to deny, it is answered with 503, as the client has done nothing wrong.
+// policy is to deny, the status is 503, because the client made no mistake.
 //
-// [Middleware.Handler] fits net/http and routers that take such middleware, such as chi; with echo it goes through
-// echo.WrapMiddleware. For gin and others that want to be asked, there is [Middleware.Admit].
+// [Middleware.Handler] fits net/http and routers that take such middleware, such as chi; for echo, wrap it in
+// echo.WrapMiddleware. For gin and other frameworks with a different kind of handler, call [Middleware.Admit].
 package httplimit
 
 import (
@@ -27,11 +29,11 @@ type Allower interface {
 	AllowN(ctx context.Context, key string, limit stint.Limit, n int64) (stint.Result, error)
 }
 
-// A Middleware limits requests. Make one with [New] or [NewPolicy]; its methods may be called by many at once.
+// A Middleware limits requests. Make one with [New] or [NewPolicy]; its methods are safe for concurrent use.
 type Middleware struct {
 	name   string
 	key    Key
-	decide func(r *http.Request, key string, n int64) (result stint.Result, window time.Duration, err error)
+	decide func(r *http.Request, key string, n int64) (stint.Result, announcement, error)
 	settings
 }
 
@@ -45,7 +47,7 @@ type settings struct {
 	headers Headers
 }
 
-// Headers says which fields responses get.
+// Headers is the set of fields in responses.
 type Headers uint8
 
 const (
@@ -57,15 +59,17 @@ const (
 	XRateLimitDate
 )
 
-// An Option changes what a [Middleware] does.
+// An Option changes a [Middleware].
 type Option func(*settings)
 
-// Skip leaves requests alone for which it returns true. Given several times, one that returns true is enough.
+// Skip exempts the requests for which it returns true. Given several times, a request is exempt if any of them returns
+// true.
 func Skip(skip func(*http.Request) bool) Option {
 	return func(s *settings) { s.skip = append(s.skip, skip) }
 }
 
-// Cost is how many tokens a request takes, in place of 1. A request that costs less than 1 is left alone.
+// Cost is the number of tokens that a request takes, in place of 1. A request that costs 0 is exempt. A negative cost
+// is an error and denied: a number that a client can influence must not bypass the limit.
 func Cost(cost func(*http.Request) int64) Option { return func(s *settings) { s.cost = cost } }
 
 // LimitFor chooses a limit for each request, in place of the one given to [New]: for customers that pay more. It has no
@@ -74,18 +78,18 @@ func LimitFor(limit func(*http.Request) stint.Limit) Option {
 	return func(s *settings) { s.limit = limit }
 }
 
-// Shadow lets everything through and tells report about requests that would have been denied. Responses get no fields.
+// Shadow lets everything through and calls report for requests that would have been denied. Responses get no fields.
 func Shadow(report func(*http.Request, stint.Result)) Option {
 	return func(s *settings) { s.shadow = report }
 }
 
-// Denied answers requests that are not let through, in place of the problem+json. The fields are set already.
+// Denied answers denied requests, in place of the problem+json. The fields are already set.
 func Denied(answer func(http.ResponseWriter, *http.Request, stint.Result)) Option {
 	return func(s *settings) { s.denied = answer }
 }
 
-// Failed is told about errors that somebody has to mend, such as a limit that is not valid; the limiter's policy decides
-// about the request. Without it they are logged with package slog.
+// Failed is called with errors that need a fix, such as an invalid limit. [stint.Limiter.Allow] lists those that deny
+// the request under every policy. Without this option they are logged with package slog.
 func Failed(report func(*http.Request, error)) Option {
 	return func(s *settings) { s.failed = report }
 }
@@ -93,27 +97,30 @@ func Failed(report func(*http.Request, error)) Option {
 // WithHeaders chooses the fields, in place of Draft|XRateLimit; 0 is none. Retry-After is always sent.
 func WithHeaders(h Headers) Option { return func(s *settings) { s.headers = h } }
 
-// New limits the requests of each key. The name tells this limit from others: it is in the fields of the response, and
-// stands in front of the keys at the server.
+// New limits the requests of each key. The name identifies the limit: it is in the fields of the response, and keys at
+// the server begin with it and a colon. No name may begin with another limit's name and a colon.
 func New(limiter Allower, name string, limit stint.Limit, key Key, options ...Option) *Middleware {
 	m := newMiddleware(name, key, options)
-	m.decide = func(r *http.Request, key string, n int64) (stint.Result, time.Duration, error) {
+	m.decide = func(r *http.Request, key string, n int64) (stint.Result, announcement, error) {
 		limit := limit
 		if m.limit != nil {
 			limit = m.limit(r)
 		}
 		result, err := limiter.AllowN(r.Context(), name+":"+key, limit, n)
-		return result, limit.FillTime(), err
+		more, known := limit.MoreAfter(result)
+		return result, announcement{limit.FillTime(), more, known}, err
 	}
 	return m
 }
 
-// NewPolicy limits the requests of each key as the policy on the server says; the key is the id.
+// NewPolicy limits the requests of each key by a policy stored on the server; the key is the id.
 func NewPolicy(limiter *stint.Limiter, policy string, key Key, options ...Option) *Middleware {
 	m := newMiddleware(policy, key, options)
-	m.decide = func(r *http.Request, key string, n int64) (stint.Result, time.Duration, error) {
-		result, err := limiter.CheckN(r.Context(), policy, key, n)
-		return result.Result(), 0, err
+	m.decide = func(r *http.Request, key string, n int64) (stint.Result, announcement, error) {
+		results, err := limiter.CheckN(r.Context(), policy, key, n)
+		result := results.Result()
+		denied := !result.Allowed && result.RetryAfter != stint.Never // otherwise the reply does not include it
+		return result, announcement{0, result.RetryAfter, denied}, err
 	}
 	return m
 }
@@ -140,7 +147,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 	})
 }
 
-// Admit reports whether to go on with a request. It sets the fields of the response and, if it returns false, has
+// Admit reports whether to go on with a request. It sets the fields of the response. If it returns false, it has
 // answered the request.
 func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) bool {
 	for _, skip := range m.skip {
@@ -149,10 +156,10 @@ func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) bool {
 		}
 	}
 	n := m.cost(r)
-	if n < 1 {
+	if n == 0 {
 		return true
 	}
-	result, window, err := m.decide(r, m.key(r), n)
+	result, about, err := m.decide(r, m.key(r), n)
 	if err != nil && r.Context().Err() == nil {
 		m.failed(r, err)
 	}
@@ -162,7 +169,7 @@ func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) bool {
 		}
 		return true
 	}
-	m.announce(w.Header(), result, window)
+	m.announce(w.Header(), result, about)
 	if !result.Allowed {
 		if result.RetryAfter != stint.Never {
 			w.Header().Set("Retry-After", itoa(max(1, fields.Seconds(result.RetryAfter))))
@@ -172,15 +179,21 @@ func (m *Middleware) Admit(w http.ResponseWriter, r *http.Request) bool {
 	return result.Allowed
 }
 
-// announce sets the fields, if there is something to tell: a policy that allows or denies everything knows nothing about
-// the limit.
-func (m *Middleware) announce(h http.Header, result stint.Result, window time.Duration) {
+// An announcement is the content of the fields that is not in the result.
+type announcement struct {
+	window time.Duration // of the quota, 0 if it is not known
+	more   time.Duration // time until additional quota
+	known  bool          // whether more is known
+}
+
+// announce sets the fields. It sets none after an answer of FailOpen or FailClosed, which has no state of the limit.
+func (m *Middleware) announce(h http.Header, result stint.Result, about announcement) {
 	if result.Source == stint.Fallback {
 		return
 	}
 	if m.headers&Draft != 0 {
-		h.Add("RateLimit-Policy", fields.Policy(m.name, result.Limit, window))
-		h.Add("RateLimit", fields.Limit(m.name, result.Remaining, result.ResetAfter))
+		h.Add("RateLimit-Policy", fields.Policy(m.name, result.Limit, about.window))
+		h.Add("RateLimit", fields.Limit(m.name, result.Remaining, about.more, about.known))
 	}
 	if m.headers&(XRateLimit|XRateLimitDate) == 0 {
 		return

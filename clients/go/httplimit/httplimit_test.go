@@ -59,7 +59,7 @@ func TestFieldsAndDenial(t *testing.T) {
 			r.Header.Get("X-Ratelimit-Limit") != "2" || r.Header.Get("X-Ratelimit-Remaining") != fmt.Sprint(remaining) || r.Header.Get("Retry-After") != "" {
 			t.Errorf("%d %v", r.StatusCode, r.Header)
 		}
-		reset := (2 - remaining) * 43200
+		reset := 43200 // until the next of two a day
 		if got := r.Header.Get("Ratelimit"); got != fmt.Sprintf(`"TestFieldsAndDenial";r=%d;t=%d`, remaining, reset) && got != fmt.Sprintf(`"TestFieldsAndDenial";r=%d;t=%d`, remaining, reset-1) {
 			t.Errorf("RateLimit: %s", got)
 		}
@@ -82,6 +82,26 @@ func TestFieldsAndDenial(t *testing.T) {
 	}
 	if r := ask(m, from("192.0.2.8")); r.StatusCode != 200 {
 		t.Errorf("another client: %d", r.StatusCode)
+	}
+}
+
+// TestFieldsHaveTimeUntilMore: t is the time until the next token and not until the bucket is full, and no later than
+// Retry-After.
+func TestFieldsHaveTimeUntilMore(t *testing.T) {
+	l := connect(t, address, stint.FailClosed())
+	m := httplimit.New(l, "m", stint.PerMinute(1).Burst(10), func(*http.Request) string { return t.Name() })
+	for range 10 {
+		ask(m)
+	}
+	if r := ask(m); r.StatusCode != 429 || r.Header.Get("Ratelimit") != `"m";r=0;t=60` || r.Header.Get("Retry-After") != "60" || r.Header.Get("X-Ratelimit-Reset") != "600" {
+		t.Errorf("bucket: %d %v", r.StatusCode, r.Header)
+	}
+	log := httplimit.New(l, "log", stint.SlidingLog(1, time.Hour), func(*http.Request) string { return t.Name() + "log" })
+	if r := ask(log); r.Header.Get("Ratelimit") != `"log";r=0` {
+		t.Errorf("a sliding log has no time until there is more: %v", r.Header)
+	}
+	if r := ask(log); r.Header.Get("Ratelimit") != `"log";r=0;t=3600` || r.Header.Get("Retry-After") != "3600" {
+		t.Errorf("denied by a sliding log: %v", r.Header)
 	}
 }
 
@@ -109,7 +129,7 @@ func TestOptions(t *testing.T) {
 
 	m = limit("cost", httplimit.Cost(func(r *http.Request) int64 { return int64(len(r.Header.Get("X-Cost"))) }))
 	if r := ask(m, header("X-Cost", "xx")); r.StatusCode != 429 || r.Header.Get("Retry-After") != "" {
-		t.Errorf("a request that costs more than there can be: %d, Retry-After %q", r.StatusCode, r.Header.Get("Retry-After"))
+		t.Errorf("a request that costs more than the limit: %d, Retry-After %q", r.StatusCode, r.Header.Get("Retry-After"))
 	}
 	if a, b := status(m), status(m, header("X-Cost", "x")); a != 200 || b != 200 {
 		t.Errorf("costs: %d %d", a, b)
@@ -160,7 +180,7 @@ func TestPolicyOfTheServer(t *testing.T) {
 	}
 }
 
-// TestWithoutStint: 503 and not 429 where the policy denies, and no fields that would be made up.
+// TestWithoutStint: 503 and not 429 if the policy denies, and no invented fields.
 func TestWithoutStint(t *testing.T) {
 	nowhere, err := servertest.FreeAddress()
 	if err != nil {
@@ -180,14 +200,52 @@ func TestWithoutStint(t *testing.T) {
 	}
 }
 
+// TestMistakes: errors of a request deny it under every policy.
 func TestMistakes(t *testing.T) {
 	var failed error
 	report := httplimit.Failed(func(_ *http.Request, err error) { failed = err })
-	for policy, want := range map[stint.Policy]int{stint.FailOpen(): 200, stint.FailClosed(): 503} {
-		failed = nil
-		r := ask(httplimit.New(connect(t, address, policy), "api", stint.Limit{}, byIP, report))
-		if r.StatusCode != want || !errors.Is(failed, stint.ErrInvalid) {
-			t.Errorf("%v: %d, %v", policy, r.StatusCode, failed)
+	cost := func(n int64) httplimit.Option { return httplimit.Cost(func(*http.Request) int64 { return n }) }
+	for _, policy := range []stint.Policy{stint.FailOpen(), stint.LocalShare(1), stint.FailClosed()} {
+		l := connect(t, address, policy)
+		for mistake, m := range map[string]*httplimit.Middleware{
+			"no limit":          httplimit.New(l, "api", stint.Limit{}, byIP, report),
+			"a negative cost":   httplimit.New(l, "api", stint.PerDay(5), byIP, report, cost(-1)),
+			"an excessive cost": httplimit.New(l, "api", stint.PerDay(5), byIP, report, cost(1e12+1)),
+			"no policy":         httplimit.NewPolicy(l, "no such policy", byIP, report),
+		} {
+			failed = nil
+			if r := ask(m); r.StatusCode != 503 || failed == nil || errors.Is(failed, stint.ErrUnavailable) {
+				t.Errorf("%v, %s: %d, %v", policy, mistake, r.StatusCode, failed)
+			}
+		}
+	}
+}
+
+// TestLongKeysAreLimited: a long path or a long name does not escape the limit.
+func TestLongKeysAreLimited(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: address})
+	defer rdb.Close()
+	if err := rdb.Do(t.Context(), "RL.POLICY", "SET", t.Name(), "TB", t.Name()+":{}", 3, "3/d").Err(); err != nil {
+		t.Fatal(err)
+	}
+	l, three := connect(t, address, stint.FailOpen()), stint.PerDay(3)
+	user := httplimit.ByUser(func(r *http.Request) string { return r.Header.Get("User") })
+	for name, m := range map[string]*httplimit.Middleware{
+		"route":  httplimit.New(l, t.Name()+"route", three, httplimit.ByRoute),
+		"joined": httplimit.New(l, t.Name()+"joined", three, httplimit.Join(byIP, user)),
+		"first":  httplimit.New(l, t.Name()+"first", three, httplimit.FirstOf(user, byIP)),
+		"policy": httplimit.NewPolicy(l, t.Name(), user),
+	} {
+		for _, end := range []string{"a", "b"} {
+			long, passed := strings.Repeat("x", 5000)+end, 0
+			for range 20 {
+				if r := ask(m, header("User", long), func(r *http.Request) { r.URL.Path = "/" + long }); r.StatusCode == 200 {
+					passed++
+				}
+			}
+			if passed != 3 {
+				t.Errorf("%s, ending in %s: %d of 20 passed a limit of 3", name, end, passed)
+			}
 		}
 	}
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/stintdb/stint/clients/go/clientip"
 )
 
-// A Key tells whose request it is. Requests with the same key share a limit; those for which it returns "" share one
-// among themselves, so that nobody escapes by leaving out what the key is made of.
+// A Key identifies the client of a request. Requests with the same key share a limit. Requests with the key "" share
+// one too, so that leaving out the header or cookie behind the key does not escape the limit.
 type Key func(*http.Request) string
 
 // Everybody is one key for all requests.
 func Everybody(*http.Request) string { return "all" }
 
-// ByIP tells clients apart by their addresses. Behind proxies, the resolver has to name them, and they have to set
+// ByIP identifies clients by their addresses. Behind proxies, the resolver must list them as trusted, and they must set
 // X-Forwarded-For; for another field, see [ByIPFrom].
 func ByIP(resolver clientip.Resolver) Key { return ByIPFrom("X-Forwarded-For", resolver) }
 
-// ByIPFrom is ByIP with another field that one's proxies set, such as X-Real-IP.
+// ByIPFrom is ByIP with another field that the proxies set, such as X-Real-IP.
 func ByIPFrom(field string, resolver clientip.Resolver) Key {
 	return func(r *http.Request) string {
 		if client := resolver.Resolve(r.RemoteAddr, r.Header.Values(field)); client.IsValid() {
@@ -32,9 +32,9 @@ func ByIPFrom(field string, resolver clientip.Resolver) Key {
 	}
 }
 
-// ByHeader tells clients apart by the value of a field, such as an API key. The value is hashed, so that no secret goes
-// to the server or into its logs. Whoever may send any value gets a fresh limit with each: use it for values that have
-// been checked before.
+// ByHeader identifies clients by the value of a field, such as an API key. The value is hashed, so that no secret
+// reaches the server or its logs. Every new value gets a new limit, so check the value before: a client that can send
+// any value escapes its limit.
 func ByHeader(field string) Key {
 	return func(r *http.Request) string {
 		value := r.Header.Get(field)
@@ -46,11 +46,11 @@ func ByHeader(field string) Key {
 	}
 }
 
-// ByUser tells clients apart by what the application knows about them, such as the user's id in the request's context.
+// ByUser identifies clients by a function of the application, for example by the user's id in the request's context.
 func ByUser(user func(*http.Request) string) Key { return user }
 
-// ByRoute is the pattern of http.ServeMux that the request matched, or else its method and path. It has to be inside of
-// the mux to see the pattern.
+// ByRoute is the pattern of http.ServeMux that the request matched, or else its method and path. The middleware must be
+// inside the mux to see the pattern.
 func ByRoute(r *http.Request) string {
 	if r.Pattern != "" {
 		return r.Pattern
@@ -63,7 +63,7 @@ func FirstOf(keys ...Key) Key {
 	return func(r *http.Request) string {
 		for i, key := range keys {
 			if value := key(r); value != "" {
-				return itoa(int64(i)) + ":" + value // so that nobody can pass for somebody by another key
+				return itoa(int64(i)) + ":" + value // so that values of different keys cannot collide
 			}
 		}
 		return ""
@@ -81,7 +81,7 @@ func Join(keys ...Key) Key {
 	}
 }
 
-// SkipPaths is for [Skip]: it leaves alone the paths given and those below them.
+// SkipPaths is for [Skip]: it exempts the given paths and those below them.
 func SkipPaths(paths ...string) func(*http.Request) bool {
 	return func(r *http.Request) bool {
 		return slices.ContainsFunc(paths, func(path string) bool {
@@ -90,12 +90,12 @@ func SkipPaths(paths ...string) func(*http.Request) bool {
 	}
 }
 
-// SkipMethods is for [Skip]: it leaves alone requests with these methods, such as OPTIONS.
+// SkipMethods is for [Skip]: it exempts requests with these methods, such as OPTIONS.
 func SkipMethods(methods ...string) func(*http.Request) bool {
 	return func(r *http.Request) bool { return slices.Contains(methods, r.Method) }
 }
 
-// SkipNetworks is for [Skip]: it leaves alone clients whose address lies in one of the networks.
+// SkipNetworks is for [Skip]: it exempts clients whose address is in one of the networks.
 func SkipNetworks(resolver clientip.Resolver, networks ...netip.Prefix) func(*http.Request) bool {
 	resolver.IPv4Bits, resolver.IPv6Bits = 32, 128
 	return func(r *http.Request) bool {

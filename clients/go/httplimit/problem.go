@@ -14,8 +14,8 @@ const (
 	reducedCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
 )
 
-// Status is the status with which a denial is answered: 429 if a limit was reached, and 503 if Stint did not answer and
-// the limiter's policy is to deny.
+// Status is the status of the response to a denied request: 429 if a limit was reached, and 503 if Stint did not answer
+// and the limiter's policy is to deny.
 func Status(denied stint.Result) int {
 	if denied.Source == stint.Fallback {
 		return http.StatusServiceUnavailable
@@ -42,7 +42,7 @@ func problem(w http.ResponseWriter, name string, denied stint.Result) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Del("Content-Length")
 	w.WriteHeader(body.Status)
-	_ = json.NewEncoder(w).Encode(body) // the client has gone if this fails
+	_ = json.NewEncoder(w).Encode(body) // it fails only if the client has gone
 }
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Bounds of what a Transport remembers.
+// Bounds of a Transport's memory.
 const (
 	maxGates = 10_000
-	maxPause = 24 * time.Hour // whatever the other side says
+	maxPause = 24 * time.Hour // even if the response asks for longer
 )
 
-// A gate is where the requests of one key line up. It stays closed for as long as the other side asks for.
+// A gate is the queue of the requests of one key. It stays closed for the time that a response asked for.
 type gate struct {
 	key  string
-	turn chan struct{} // held by the first in line while it asks when it may go
+	turn chan struct{} // held by the first in line while it reserves its time
 
 	mu    sync.Mutex
 	until time.Time
@@ -37,8 +37,8 @@ func (g *gate) close(until time.Time) {
 	}
 }
 
-// gate finds or makes the gate of a key. When there are too many, all that are open and have nobody in line are
-// forgotten, which loses nothing; if none is, the one who asks gets a gate of its own.
+// gate returns the gate of a key and makes it if necessary. When there are too many, it deletes all that are open and
+// have an empty queue, which loses no state. If none is, the caller gets a separate gate.
 func (t *Transport) gate(key string) *gate {
 	t.mu.Lock()
 	defer t.mu.Unlock()

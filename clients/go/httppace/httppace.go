@@ -1,13 +1,13 @@
-// Package httppace keeps the requests that a program sends within somebody else's limit.
+// Package httppace keeps outgoing requests within the limit of another service.
 //
 //	client := &http.Client{Transport: &httppace.Transport{
 //		Limiter: limiter,
 //		Limit:   stint.PerMinute(980).Queue(100),
 //	}}
 //
-// All processes that use the same Stint server and the same key share the limit. Before each request the transport waits
-// for its turn; and if the other side says that it was too much all the same, by 429 and Retry-After or by a RateLimit
-// field with nothing left, all requests of this process for that key wait as long as it says.
+// All processes that use the same Stint server and the same key share the limit. Before each request the transport
+// waits for its turn. If the service still refuses, by 429 and Retry-After or by a RateLimit field with nothing left,
+// all requests of this process for that key wait as long as it asks for.
 package httppace
 
 import (
@@ -24,8 +24,7 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/fields"
 )
 
-// ErrTooLong: a request was not sent because it would have had to wait for longer than MaxWait or than its context
-// allows.
+// ErrTooLong: a request was not sent because its wait would exceed MaxWait or the deadline of its context.
 var ErrTooLong = errors.New("httppace: the wait would be too long")
 
 // Defaults of a Transport.
@@ -37,36 +36,36 @@ const (
 	DefaultRetryShare  = 0.2
 )
 
-// retryReserve is how many retries may come in a row before requests have earned them.
+// retryReserve is the number of retries allowed before requests have earned any.
 const retryReserve = 10
 
-// A Reserver says when a request may be sent. *stint.Limiter is one.
+// A Reserver decides when a request may be sent. *stint.Limiter is one.
 type Reserver interface {
 	Reserve(ctx context.Context, key string, limit stint.Limit, n int64, maxWait time.Duration) (*stint.Reservation, error)
 }
 
-// A Transport is an http.RoundTripper that paces requests. Its fields must not be changed once it is in use. Requests of
-// one key are sent in the order in which they came, except that one which is tried again comes at the end.
+// A Transport is an http.RoundTripper that paces requests. Its fields must not be changed once it is in use. Requests
+// of one key are sent in the order in which they came; a retried request goes to the end of the queue.
 type Transport struct {
 	// Base sends the requests, http.DefaultTransport if it is nil.
 	Base http.RoundTripper
-	// Limiter says when a request may be sent. If it is nil, only what the other side says counts.
+	// Limiter decides when a request may be sent. If it is nil, requests wait only when responses ask for it.
 	Limiter Reserver
 	// Limit is the limit to keep: a queue, which spaces requests evenly, or a token bucket.
 	Limit stint.Limit
-	// Key tells which requests share a limit. If it is nil, those to the same host and port do, under the key
-	// "http:" and the host.
+	// Key groups the requests that share a limit. If it is nil, requests to the same host and port share one, under the
+	// key "http:" and the host.
 	Key func(*http.Request) string
-	// MaxWait is the longest that one request waits in all, retries included, a minute if it is 0. What would take longer
-	// is not sent, or not sent again.
+	// MaxWait bounds the total wait of one request, retries included: a minute if it is 0. A request that would have to
+	// wait longer is not sent, or not retried.
 	MaxWait time.Duration
-	// MaxAttempts is how often one request is sent at most, 4 if it is 0; 1 is never again.
+	// MaxAttempts is the most times that one request is sent: 4 if it is 0; with 1 it is never retried.
 	MaxAttempts int
-	// Backoff is how long to wait before the second attempt if the other side does not say, 250 ms if it is 0. It doubles
-	// with every attempt up to MaxBackoff, 30 s if it is 0; the wait is a random part of it.
+	// Backoff bounds the wait before the second attempt if the response does not set one: 250 ms if it is 0. It doubles
+	// with every attempt up to MaxBackoff, 30 s if that is 0. The wait is a random part of it.
 	Backoff, MaxBackoff time.Duration
-	// RetryShare is how many retries there may be for each request, on average over all requests, 0.2 if it is 0. So a
-	// server that is down gets no more than that many requests in addition.
+	// RetryShare is the number of retries allowed for each request, on average over all requests: 0.2 if it is 0. It
+	// bounds the additional requests to a server that is down.
 	RetryShare float64
 
 	mu     sync.Mutex
@@ -74,9 +73,9 @@ type Transport struct {
 	budget float64 // retries that may be made, less retryReserve
 }
 
-// RoundTrip waits until the request may be sent, sends it, and sends it again where that is safe and may help: after 429,
-// and 503 with Retry-After; and after errors of the connection, 502, 503 and 504, if the method is idempotent. A request
-// whose body cannot be had a second time (http.Request.GetBody) is sent once.
+// RoundTrip waits until the request may be sent, sends it, and retries it where that is safe and may help: after 429,
+// and 503 with Retry-After; and if the method is idempotent, after connection errors, 502, 503 and 504. A request whose
+// body cannot be read again (http.Request.GetBody) is sent once.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
 	until := time.Now().Add(or(t.MaxWait, DefaultMaxWait))
@@ -99,7 +98,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		pause := t.backoff(attempt)
 		if says {
-			pause = max(asked, 0) // the gate sees to it; the jitter comes on top
+			pause = max(asked, 0) // the gate enforces it; the jitter is added
 			pause += rand.N(or(t.Backoff, DefaultBackoff))
 		}
 		next, ok := again(r)
@@ -116,11 +115,11 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// await waits for the request's turn: behind those that came before it, until the other side takes requests again, and
-// until Stint says so.
+// await waits for the request's turn: behind those that came before it, until the gate is open, and until the time that
+// Stint reserved.
 func (t *Transport) await(ctx context.Context, g *gate, until time.Time) error {
 	select {
-	case g.turn <- struct{}{}: // channels serve those who wait in order
+	case g.turn <- struct{}{}: // a channel serves waiting senders in order
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -130,7 +129,7 @@ func (t *Transport) await(ctx context.Context, g *gate, until time.Time) error {
 		return err
 	}
 	for {
-		// The other side may have called for a pause meanwhile.
+		// A response may have asked for a pause during the wait.
 		if closed := g.closedUntil(); closed.After(at) {
 			at = closed
 		}
@@ -145,7 +144,7 @@ func (t *Transport) await(ctx context.Context, g *gate, until time.Time) error {
 	}
 }
 
-// reserve waits until the gate is open and asks when the request may be sent.
+// reserve waits until the gate is open and reserves the time at which the request may be sent.
 func (t *Transport) reserve(ctx context.Context, g *gate, until time.Time) (time.Time, error) {
 	for {
 		closed := g.closedUntil()
@@ -181,8 +180,7 @@ func (t *Transport) reserve(ctx context.Context, g *gate, until time.Time) (time
 	}
 }
 
-// heed closes the gate for as long as the response asks for, and reports whether it said how long to wait before trying
-// again.
+// heed closes the gate for the pause that the response asks for, and reports whether it asked for one.
 func (t *Transport) heed(g *gate, response *http.Response) (pause time.Duration, says bool) {
 	if response == nil {
 		return 0, false
@@ -201,7 +199,7 @@ func (t *Transport) heed(g *gate, response *http.Response) (pause time.Duration,
 	return pause, says
 }
 
-// retriable reports whether sending the request again is safe and may help.
+// retriable reports whether a retry is safe and may help.
 func retriable(r *http.Request, response *http.Response, err error, says bool) bool {
 	idempotent := r.Header.Get("Idempotency-Key") != ""
 	switch r.Method {
@@ -222,7 +220,7 @@ func retriable(r *http.Request, response *http.Response, err error, says bool) b
 	return false
 }
 
-// again makes a request that can be sent after this one.
+// again makes a copy of the request for a retry.
 func again(r *http.Request) (*http.Request, bool) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return r, true
@@ -276,7 +274,7 @@ func (t *Transport) key(r *http.Request) string {
 	return t.Key(r)
 }
 
-// drain makes a connection fit for use again, if that is not too much to read.
+// drain reads the rest of the body so that the connection can be reused, unless the body is too long.
 func drain(body io.ReadCloser) {
 	_, _ = io.CopyN(io.Discard, body, 64<<10)
 	body.Close()

@@ -23,7 +23,7 @@ var address string
 
 func TestMain(m *testing.M) { servertest.Main(m, &address) }
 
-// provider is somebody else's server, in the bubble of synctest. It notes when requests came.
+// provider is another service, in a synctest bubble. It records the times of requests.
 type provider struct {
 	mu     sync.Mutex
 	begun  time.Time
@@ -96,7 +96,7 @@ func get(t *testing.T, transport http.RoundTripper, method, url, body string) (i
 	return response.StatusCode, nil
 }
 
-// TestTurns: requests are spaced as the limiter says, in the order in which they came.
+// TestTurns: requests are sent at the limiter's times, in the order in which they came.
 func TestTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider(func(int, *http.Request) (int, string, error) { return 200, "", nil })
@@ -131,7 +131,7 @@ func TestTurns(t *testing.T) {
 	})
 }
 
-// TestRetries: what is sent again, when, and how often.
+// TestRetries: the requests that are retried, their times and number.
 func TestRetries(t *testing.T) {
 	lost := errors.New("connection reset")
 	for _, c := range []struct {
@@ -147,6 +147,7 @@ func TestRetries(t *testing.T) {
 		{name: "seconds", method: "POST", body: "x", answer: then(429, "Retry-After: 7"), attempts: 2, status: 200, between: [2]time.Duration{7 * time.Second, 7250 * time.Millisecond}},
 		{name: "date", method: "GET", answer: then(429, "Retry-After: Sat, 01 Jan 2000 00:00:09 GMT"), attempts: 2, status: 200, between: [2]time.Duration{9 * time.Second, 9250 * time.Millisecond}},
 		{name: "draft field", method: "GET", answer: then(429, `RateLimit: "d";r=0;t=5`), attempts: 2, status: 200, between: [2]time.Duration{5 * time.Second, 5250 * time.Millisecond}},
+		{name: "draft field beside older ones", method: "GET", answer: then(429, `RateLimit: "d";r=0;t=1|X-RateLimit-Remaining: 0|X-RateLimit-Reset: 5`), attempts: 2, status: 200, between: [2]time.Duration{time.Second, 1250 * time.Millisecond}},
 		{name: "longer than allowed", method: "GET", answer: then(429, "Retry-After: 61"), attempts: 1, status: 429},
 		{name: "does not say", method: "GET", answer: then(429, ""), attempts: 2, status: 200, between: [2]time.Duration{125 * time.Millisecond, 250 * time.Millisecond}},
 		{name: "503 and idempotent", method: "PUT", body: "x", answer: then(503, ""), attempts: 2, status: 200, between: [2]time.Duration{125 * time.Millisecond, 250 * time.Millisecond}},
@@ -196,7 +197,7 @@ func then(status int, fields string) func(int, *http.Request) (int, string, erro
 	}
 }
 
-// TestPauseHoldsEverybody: who said that nothing is left gets nothing from anybody until then; other hosts do.
+// TestPauseHoldsEverybody: a host that answered that no quota is left gets no requests until its reset; other hosts do.
 func TestPauseHoldsEverybody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProvider(func(n int, r *http.Request) (int, string, error) {

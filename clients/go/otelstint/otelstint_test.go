@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestMetrics: what a limiter does, read as an exporter would read it.
+// TestMetrics: a limiter's metrics, read like an exporter.
 func TestMetrics(t *testing.T) {
 	server, err := servertest.Start()
 	if err != nil {
@@ -66,7 +66,7 @@ func TestMetrics(t *testing.T) {
 		`stint.client.decisions allowed=true operation=Allow reason=unavailable source=fallback`:  1,
 		`stint.client.decisions allowed=true operation=Allow reason=circuit_open source=fallback`: 1,
 		`stint.client.decisions allowed=false operation=Allow reason=cancelled source=fallback`:   1,
-		`stint.client.decisions allowed=true operation=Allow reason=mistake source=fallback`:      1,
+		`stint.client.decisions allowed=false operation=Allow reason=mistake source=fallback`:     1,
 		`stint.client.decision.duration operation=Allow source=server`:                            4,
 		`stint.client.decision.duration operation=Allow source=fallback`:                          4,
 		`stint.client.breaker.open`:                 1,

@@ -76,7 +76,7 @@ func leaderOf(t *testing.T, nodes map[string]*process) (leader string) {
 	return leader
 }
 
-// stateOf is the part a node plays, as its metrics say.
+// stateOf is a node's role according to its metrics.
 func stateOf(t *testing.T, p *process) string {
 	t.Helper()
 	for state, value := range labelled(t, p.admin, "stint_raft_state", "state") {

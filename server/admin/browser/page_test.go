@@ -27,7 +27,7 @@ type tab struct {
 	base string
 
 	mu       sync.Mutex
-	problems []string // what the browser complained about, and requests to elsewhere
+	problems []string // errors of the browser, and requests to other hosts
 }
 
 // open opens the page of a server.
@@ -90,7 +90,7 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
 	}
 }
 
-// value is what an expression comes to in the page, as text.
+// value is the result of an expression in the page, as text.
 func (b *tab) value(expression string) string {
 	b.Helper()
 	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf("String(%s)", expression)))
@@ -188,7 +188,7 @@ func TestNumbersAreThoseOfMetrics(t *testing.T) {
 	}
 }
 
-// The editor shows what a change would do before it can be applied, and applies just that.
+// The editor shows the effect of a change before it can be applied, and applies exactly that change.
 func TestPolicyEditor(t *testing.T) {
 	p := start(t)
 	load(t, p.listen)
@@ -206,7 +206,7 @@ func TestPolicyEditor(t *testing.T) {
 		chromedp.Click(chromedp.CSS("#preview")))
 	b.until(`document.querySelector("#effect strong")`)
 	effect := b.value(`document.getElementById("effect").innerText`)
-	if !strings.Contains(effect, "60 callers: 6 would be denied as things are, 29 with this.") {
+	if !strings.Contains(effect, "60 callers: 6 would be denied now, 29 with the change.") {
 		t.Errorf("the effect is told as:\n%s", effect)
 	}
 	b.screenshot("editor")

@@ -79,9 +79,9 @@ function showTotals(o) {
 }
 
 function showTop(o) {
-  const notes = { off: "Not counted: --top-keys is off.", hashed: "Keys are shown as hashes; look at a key to see its own." };
+  const notes = { off: "Not counted: --top-keys is off.", hashed: "Keys are shown as hashes; look up a key to see its hash." };
   const most = Math.max(1, ...o.top.entries.map((e) => e.count));
-  $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${count(o.top.total)} denials of all keys.` : "Nothing was denied.");
+  $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${count(o.top.total)} denials of all keys.` : "No denials.");
   $("top").replaceChildren(...o.top.entries.map((e) => make("tr", {},
     make("td", { class: "keyname" }, e.whole ? make("button", { type: "button", class: "link mono", onclick: () => look(e.key) }, e.key || "(empty)") : make("code", {}, e.key)),
     make("td", { class: "number", "data-top": e.key }, count(e.count)),

@@ -28,9 +28,9 @@ async function poll() {
 function show(v) {
   remaining.push(v.found ? Math.max(0, v.remaining) : null);
   if (remaining.length > points) remaining.shift();
-  const hash = make("p", { class: "soft" }, "Listed, where keys are hashed, as ", make("code", {}, v.hash));
+  const hash = make("p", { class: "soft" }, "Hash of this key in hashed lists: ", make("code", {}, v.hash));
   if (!v.found) {
-    $("key-result").replaceChildren(make("p", {}, "Nothing is taken: the key is as good as new, or was never asked for."), hash);
+    $("key-result").replaceChildren(make("p", {}, "The key does not exist or has expired: its full limit is available."), hash);
     return;
   }
   const parameters = Object.entries(v.params).map(([name, text]) => `${name} ${text}`).join(", ");

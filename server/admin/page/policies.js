@@ -14,8 +14,8 @@ export async function showPolicies() {
   const text = JSON.stringify(view);
   if (text === shown) return; // what has the focus keeps it
   shown = text;
-  $("policies-note").textContent = view.count === 0 ? "There are none. RL.POLICY SET keeps limits on the server by name."
-    : `${count(view.count)} kept${view.count > view.policies.length ? `, the first ${view.policies.length} shown` : ""}. Levels are of the callers among ${count(view.looked)} of ${count(view.keys)} keys.`;
+  $("policies-note").textContent = view.count === 0 ? "No policies. RL.POLICY SET stores limits on the server under a name."
+    : `${count(view.count)} policies${view.count > view.policies.length ? `, showing the first ${view.policies.length}` : ""}. Usage is from the callers among ${count(view.looked)} of ${count(view.keys)} keys.`;
   const focused = document.activeElement?.dataset.edit;
   $("policies").replaceChildren(...view.policies.map(policy));
   if (focused) [...document.querySelectorAll("[data-edit]")].find((b) => b.dataset.edit === focused)?.focus();
@@ -26,17 +26,17 @@ function policy(p) {
     make("h3", {}, make("code", {}, p.name), p.shadow ? make("span", { class: "pill" }, "shadow") : "",
       make("button", { type: "button", "data-edit": p.name, onclick: () => edit(p) }, "Edit", make("span", { class: "hidden" }, ` ${p.name}`))),
     make("p", { class: "soft" }, `${count(p.granted)} granted, ${count(p.denied)} denied, ${count(p.shadowDenied)} would have been denied` +
-      (p.overrides ? `; ${count(p.overrides)} callers have limits of their own` : "")),
+      (p.overrides ? `; ${count(p.overrides)} callers have overrides` : "")),
     ...p.limits.map(limit));
 }
 
 function limit(l) {
   const percent = (part) => `${Math.round(part * 100)} %`;
   let level = "nobody has taken anything";
-  if (l.callers > 0) level = l.shared ? `${percent(l.most)} taken` : `${count(l.callers)} callers, ${count(l.full)} with nothing left, on average ${percent(l.mean)} taken`;
+  if (l.callers > 0) level = l.shared ? `${percent(l.most)} used` : `${count(l.callers)} callers, ${count(l.full)} with nothing left, on average ${percent(l.mean)} used`;
   const fullest = l.callers > 0 && !l.shared ? make("button", { type: "button", class: "link mono", onclick: () => look(l.mostKey) }, `fullest: ${l.mostKey}`) : "";
   return make("div", { class: "limit" }, make("div", {}, make("code", {}, l.spec), make("div", { class: "soft" }, level, " ", fullest)),
-    l.shared ? make("meter", { min: 0, max: 1, high: 0.8, value: l.most, "aria-label": level }) : bins(l.bins, `${level}; callers by how much is taken, in tenths`));
+    l.shared ? make("meter", { min: 0, max: 1, high: 0.8, value: l.most, "aria-label": level }) : bins(l.bins, `${level}; callers by usage, in tenths`));
 }
 
 // The editor: what is applied is what the effect was shown of.
@@ -81,13 +81,13 @@ async function preview(event) {
 }
 
 function describe(effect, d) {
-  const intro = `${effect.new ? "A new policy" : "In place of the policy there is"}${d.shadow ? ", in the shadow: nobody is denied, what follows would only be counted" : ""}. ` +
-    `Asked for the callers among ${count(effect.looked)} of ${count(effect.keys)} keys, for their next request of one token:`;
+  const intro = `${effect.new ? "A new policy" : "Replaces the existing policy"}${d.shadow ? ", in shadow mode: denials are only counted" : ""}. ` +
+    `Effect on the next request of one token, for the callers among ${count(effect.looked)} of ${count(effect.keys)} keys:`;
   return [make("p", {}, intro), ...effect.limits.map((l) => make("div", { "data-effect": l.spec },
     make("p", {}, l.before && l.before !== l.spec ? make("code", {}, l.before) : "", l.before && l.before !== l.spec ? " → " : "", make("code", {}, l.spec)),
-    make("p", {}, make("strong", {}, `${count(l.callers)} callers: ${count(l.deniedNow)} would be denied as things are, ${count(l.deniedThen)} with this.`),
-      l.wrongType ? make("span", { class: "over" }, ` ${count(l.wrongType)} of them would get errors until their keys, which belong to another algorithm, are as good as new.`) : ""),
-    l.examples.length ? examples(l.examples) : make("p", { class: "soft" }, "It makes a difference for none of them.")))];
+    make("p", {}, make("strong", {}, `${count(l.callers)} callers: ${count(l.deniedNow)} would be denied now, ${count(l.deniedThen)} with the change.`),
+      l.wrongType ? make("span", { class: "over" }, ` ${count(l.wrongType)} of them would get errors until their keys, which belong to another algorithm, expire.`) : ""),
+    l.examples.length ? examples(l.examples) : make("p", { class: "soft" }, "No difference for any of them.")))];
 }
 
 function examples(list) {

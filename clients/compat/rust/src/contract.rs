@@ -4,7 +4,7 @@ use std::thread;
 
 const CLIENT_NAME: &str = "stint-compat";
 
-/// The five integers that a limiter answers.
+/// The five integers of a limiter's reply.
 type Reply = [i64; 5];
 
 /// The checks that every client library of every language runs; ../../README.md lists them.
@@ -170,7 +170,7 @@ impl Contract {
         }
     }
 
-    /// A key of this client's own, reset.
+    /// A new key of this client, reset.
     fn fresh(&self, con: &mut Connection, name: &str) -> RedisResult<String> {
         let key = format!("{} {name}", self.name);
         con.del(&key)?;

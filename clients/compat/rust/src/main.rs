@@ -1,7 +1,7 @@
 //! Uses a Stint server through redis-rs, unchanged, and checks every reply.
 //!
-//! The server's address comes from STINT_ADDR. Each protocol prints one line, "redis-rs RESP3: 150 checks"; a reply
-//! that is not the promised one is printed too, and the program exits with 1.
+//! The server's address comes from STINT_ADDR. Each protocol prints one line, "redis-rs RESP3: 150 checks"; a wrong
+//! reply is printed too, and the program exits with 1.
 
 mod contract;
 

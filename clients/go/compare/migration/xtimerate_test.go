@@ -87,6 +87,32 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// TestCancelWithLaterReservations: x/time/rate keeps the tokens that later reservations build on, and all come back here.
+func TestCancelWithLaterReservations(t *testing.T) {
+	old := rate.NewLimiter(rate.Every(time.Hour), 2)
+	limit := stint.PerHour(1).Burst(2)
+	reserve := func(n int) (*rate.Reservation, *stint.Reservation) {
+		got, err := limiter.Reserve(t.Context(), t.Name(), limit, int64(n), 100*time.Hour)
+		if err != nil || !got.Allowed {
+			t.Fatalf("%+v, %v", got.Result, err)
+		}
+		return old.ReserveN(time.Now(), n), got
+	}
+	reserve(2)
+	oldFirst, first := reserve(1)
+	oldLater, later := reserve(1)
+	if oldFirst.Cancel(); first.Cancel(t.Context()) != nil {
+		t.Error("not cancelled")
+	}
+	if !near(oldLater.Delay(), 2*time.Hour) || !near(later.Delay(), 2*time.Hour) {
+		t.Errorf("the later reservation: %v; x/time/rate: %v", later.Delay(), oldLater.Delay())
+	}
+	oldNext, next := reserve(1)
+	if !near(oldNext.Delay(), 3*time.Hour) || !near(next.Delay(), 2*time.Hour) {
+		t.Errorf("the next one: %v, want two hours; x/time/rate: %v, want three", next.Delay(), oldNext.Delay())
+	}
+}
+
 // TestWaitAlike: Wait gives up at once when the deadline is too near, as in x/time/rate, and takes nothing.
 func TestWaitAlike(t *testing.T) {
 	old := rate.NewLimiter(rate.Every(time.Hour), 1)

@@ -1,4 +1,4 @@
-// Package frameworks shows how httplimit goes into the routers that people use.
+// Package frameworks shows httplimit in common routers.
 package frameworks
 
 import (

@@ -1,6 +1,6 @@
-// Geocode looks addresses up with a provider that takes 1000 requests a minute from all of us, with 30 workers in each of
-// however many processes. It reads a line for each address and prints what the provider answers. None of the processes
-// is to be answered 429; the recipe docs/recipes/worker-pool.md tells why the limit is 980 and not 1000.
+// Geocode looks up addresses at a provider that allows 1000 requests a minute in all, with 30 workers in each of any
+// number of processes. It reads one address a line and prints the provider's answers. No process should get a 429; the
+// recipe docs/recipes/worker-pool.md explains why the limit is 980 and not 1000.
 //
 //	go run ./geocode -provider https://geocoder.example/lookup -stint 127.0.0.1:6379 < addresses.txt
 package main
@@ -33,7 +33,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 
-	// The quota is somebody else's: without Stint, nothing is sent.
+	// The quota belongs to the provider: without Stint, nothing is sent.
 	limiter := stint.Connect(strings.Split(*addresses, ","), stint.FailClosed(), stint.Timeout(time.Second))
 	defer limiter.Close()
 	if err := geocode(ctx, limiter, stint.PerMinute(980).Queue(1000), *provider, os.Stdin, os.Stdout); err != nil {

@@ -20,8 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// TestGeocode: two processes' worth of workers share a quota that the provider counts on its own. It is 100 in two
-// seconds; they keep to 50 in two seconds, so that requests may be up to two seconds late on a busy machine.
+// TestGeocode: the workers of two processes share a quota that the provider counts. It is 100 in two seconds. The limit
+// is 50 in two seconds, so that requests may be up to two seconds late on a busy machine.
 func TestGeocode(t *testing.T) {
 	server, err := servertest.Start()
 	if err != nil {

@@ -1,6 +1,5 @@
-// Kafka reads records from a topic and hands them on at a rate that all consumers of all processes share, for a service
-// behind them that takes no more. The records wait in Kafka, in order within each partition, and are committed when they
-// have been handed on.
+// Kafka reads records from a topic and passes them to a service at a rate that all consumers of all processes share.
+// The records wait in Kafka, in order within each partition, and are committed after the service took them.
 //
 //	go run ./kafka -brokers 127.0.0.1:9092 -topic orders -group billing -stint 127.0.0.1:6379
 package main
@@ -46,15 +45,14 @@ func main() {
 	}
 }
 
-// retryEvery is how long to wait before asking again when Stint does not answer or the queue is full.
+// retryEvery is the time between attempts while Stint does not answer or the queue is full.
 const retryEvery = time.Second
 
-// batch is how many records are handed on between two commits. While they wait for their turn the group cannot rebalance,
-// so it must not take longer than the session and rebalance timeouts: a hundred records at 50 a second take 2 s.
+// batch is the number of records between two commits. The group cannot rebalance while a batch waits for its turn, so a
+// batch must take less time than the session and rebalance timeouts: a hundred records at 50 a second take 2 s.
 const batch = 100
 
-// consume hands records on, each when it is its turn, until ctx is over or one cannot be handed on. What has been handed
-// on is then committed.
+// consume passes records on, each at its turn, until ctx is over or one fails. It then commits the records passed on.
 func consume(ctx context.Context, client *kgo.Client, limiter *stint.Limiter, key string, limit stint.Limit, handle func(*kgo.Record) error) error {
 	for {
 		fetched := client.PollRecords(ctx, batch)
@@ -84,8 +82,8 @@ func consume(ctx context.Context, client *kgo.Client, limiter *stint.Limiter, ke
 	}
 }
 
-// turn waits for a place in the queue and then for its turn. While there is none to be had, the record waits: Kafka keeps
-// the others.
+// turn waits for a place in the queue and then for its turn. While the queue is full, the record waits; Kafka keeps the
+// others.
 func turn(ctx context.Context, limiter *stint.Limiter, key string, limit stint.Limit) error {
 	for {
 		err := limiter.Wait(ctx, key, limit)

@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestConsume: two consumers of a group read a topic of four partitions from a broker that speaks Kafka's protocol. All
-// records are handed on once and in order, each with a place of its own in the queue at Stint; after a restart, the group
-// goes on where it was.
+// records are handed on once and in order, each with a separate place in the queue at Stint; after a restart, the group
+// continues at its last commit.
 func TestConsume(t *testing.T) {
 	const topic, partitions, records = "orders", 4, 80
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, topic))
@@ -118,7 +118,7 @@ func produce(t *testing.T, cluster *kfake.Cluster, topic string, from, count int
 	}
 }
 
-// TestStintComesLater: records wait until Stint can be asked, and none is lost.
+// TestStintComesLater: records wait until Stint is up, and none is lost.
 func TestStintComesLater(t *testing.T) {
 	address, err := servertest.FreeAddress()
 	if err != nil {

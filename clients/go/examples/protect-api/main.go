@@ -1,5 +1,5 @@
-// Protect-api is an HTTP API that takes 5 requests a second from each client, bursts of 10, and as many a day as the
-// client's plan says, however many copies of it run.
+// Protect-api is an HTTP API that allows each client 5 requests a second, bursts of 10, and the daily number of its
+// plan, for any number of copies of the API.
 //
 //	go run ./protect-api -listen 127.0.0.1:8080 -stint 127.0.0.1:6379
 package main
@@ -29,11 +29,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 
-	// Without Stint, each of what are usually four copies keeps to a quarter of the limits.
+	// Usually four copies run, so without Stint each keeps to a quarter of the limits.
 	limiter := stint.Connect(strings.Split(*addresses, ","), stint.LocalShare(1.0/4))
 	defer limiter.Close()
 
-	server := &http.Server{Addr: *listen, Handler: api(limiter)}
+	server := newServer(*listen, api(limiter))
 	go func() {
 		<-ctx.Done()
 		shutdown, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -45,7 +45,21 @@ func main() {
 	}
 }
 
-// plans are how many requests a day customers may send, by their API keys. They would be in a database.
+// newServer is a server with timeouts that close the connections of slow clients. Longer bodies and downloads need
+// other values.
+func newServer(listen string, handler http.Handler) *http.Server {
+	return &http.Server{
+		Addr:              listen,
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       15 * time.Second,
+		WriteTimeout:      15 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    32 << 10,
+	}
+}
+
+// plans are the customers' requests a day, by API key. A real program would have them in a database.
 var plans = map[string]int64{"key-of-acme": 100_000, "key-of-initech": 50}
 
 // api is the API with its limits around it.
@@ -54,7 +68,7 @@ func api(limiter *stint.Limiter) http.Handler {
 	mux.HandleFunc("GET /hello", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "hello") })
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) { fmt.Fprintln(w, "ok") })
 
-	// Load balancers in these networks tell the client's address in X-Forwarded-For.
+	// Load balancers in these networks send the client's address in X-Forwarded-For.
 	clients := clientip.Resolver{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("127.0.0.0/8")}}
 	notHealth := httplimit.Skip(httplimit.SkipPaths("/health"))
 

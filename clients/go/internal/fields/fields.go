@@ -1,5 +1,5 @@
 // Package fields reads and writes the RateLimit and RateLimit-Policy fields of HTTP, as
-// draft-ietf-httpapi-ratelimit-headers-10 defines them, and what servers sent before.
+// draft-ietf-httpapi-ratelimit-headers-10 defines them, and reads the older fields of other servers.
 package fields
 
 import (
@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Seconds rounds up, as whoever waits that long must not come too early.
+// Seconds rounds up, so that a client that waits so is not too early.
 func Seconds(d time.Duration) int64 { return int64((max(d, 0) + time.Second - 1) / time.Second) }
 
-// Policy is an item of RateLimit-Policy: a quota, and the window it is for if that is known.
+// Policy is an item of RateLimit-Policy: a quota, and its window if that is known.
 func Policy(name string, quota int64, window time.Duration) string {
 	item := quote(name) + ";q=" + strconv.FormatInt(quota, 10)
 	if window > 0 {
@@ -22,12 +22,16 @@ func Policy(name string, quota int64, window time.Duration) string {
 	return item
 }
 
-// Limit is an item of RateLimit: what is left, and when the quota is whole again.
-func Limit(name string, remaining int64, reset time.Duration) string {
-	return quote(name) + ";r=" + strconv.FormatInt(max(remaining, 0), 10) + ";t=" + strconv.FormatInt(Seconds(reset), 10)
+// Limit is an item of RateLimit: the remaining quota, and the time until there is more, if that is known.
+func Limit(name string, remaining int64, more time.Duration, known bool) string {
+	item := quote(name) + ";r=" + strconv.FormatInt(max(remaining, 0), 10)
+	if known {
+		item += ";t=" + strconv.FormatInt(Seconds(more), 10)
+	}
+	return item
 }
 
-// quote makes a string of structured fields. What cannot stand in one is left out.
+// quote makes a string of structured fields. Characters that are not allowed in one are left out.
 func quote(name string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -58,19 +62,21 @@ func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// Exhausted reads from a response when there is quota again, if it says that there is none left: from RateLimit or, as
-// older servers have it, from RateLimit-Remaining and RateLimit-Reset or the same with an X- in front.
+// Exhausted returns the time until there is quota again, if the response has none left: from RateLimit or, for older
+// servers, from RateLimit-Remaining and RateLimit-Reset or the same with the prefix X-. The older fields hold the time
+// until the whole quota is back, so they count only without RateLimit.
 func Exhausted(h http.Header, now time.Time) (time.Duration, bool) {
-	longest, found := time.Duration(0), false
+	longest, found, present := time.Duration(0), false, false
 	for _, item := range items(strings.Join(h.Values("RateLimit"), ",")) {
 		remaining, hasRemaining := item["r"]
 		reset, hasReset := item["t"]
+		present = present || hasRemaining
 		if hasRemaining && hasReset && remaining == 0 && reset >= 0 && reset <= math.MaxUint32 {
 			longest, found = max(longest, time.Duration(reset)*time.Second), true
 		}
 	}
-	if found {
-		return longest, true
+	if present {
+		return longest, found
 	}
 	for _, prefix := range []string{"RateLimit-", "X-RateLimit-", "X-Rate-Limit-"} {
 		if strings.TrimSpace(h.Get(prefix+"Remaining")) != "0" {
@@ -80,7 +86,7 @@ func Exhausted(h http.Header, now time.Time) (time.Duration, bool) {
 		if err != nil {
 			continue
 		}
-		if reset > 1e9 { // a date: nobody has to wait for thirty years
+		if reset > 1e9 { // a date: no wait takes thirty years
 			return max(0, time.Unix(int64(min(reset, 1<<40)), 0).Sub(now)), true
 		}
 		return time.Duration(reset) * time.Second, true
@@ -104,7 +110,7 @@ func items(list string) (all []map[string]int64) {
 	return all
 }
 
-// split cuts at a separator that does not stand in a quoted string.
+// split cuts at separators outside quoted strings.
 func split(text string, separator byte) (parts []string) {
 	quoted, from := false, 0
 	for i := 0; i < len(text); i++ {

@@ -8,12 +8,13 @@ import (
 
 func TestWriting(t *testing.T) {
 	for got, want := range map[string]string{
-		Policy("api", 100, time.Minute):                        `"api";q=100;w=60`,
-		Policy("api", 100, 0):                                  `"api";q=100`,
-		Policy("a \"b\\c\"\n€", 1, 1500*time.Millisecond):      `"a \"b\\c\"";q=1;w=2`,
-		Limit("api", 7, 1*time.Millisecond):                    `"api";r=7;t=1`,
-		Limit("in debt", -7, 0):                                `"in debt";r=0;t=0`,
-		Limit("api", 0, time.Hour) + Limit("x", 1, -time.Hour): `"api";r=0;t=3600"x";r=1;t=0`,
+		Policy("api", 100, time.Minute):                   `"api";q=100;w=60`,
+		Policy("api", 100, 0):                             `"api";q=100`,
+		Policy("a \"b\\c\"\n€", 1, 1500*time.Millisecond): `"a \"b\\c\"";q=1;w=2`,
+		Limit("api", 7, 1*time.Millisecond, true):         `"api";r=7;t=1`,
+		Limit("in debt", -7, 0, true):                     `"in debt";r=0;t=0`,
+		Limit("late", 1, -time.Hour, true):                `"late";r=1;t=0`,
+		Limit("not known", 1, time.Hour, false):           `"not known";r=1`,
 	} {
 		if got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -25,7 +26,7 @@ func TestReading(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, c := range []struct {
 		header http.Header
-		retry  time.Duration // -1: says nothing
+		retry  time.Duration // -1: absent
 		out    time.Duration
 	}{
 		{http.Header{}, -1, -1},
@@ -40,6 +41,8 @@ func TestReading(t *testing.T) {
 		{http.Header{"Ratelimit": {`"a,b;r=5";r=0;t=30, "day";r=0;t=900;pk=:cGs=:`, `x;r=3;t=99999`}}, -1, 15 * time.Minute},
 		{http.Header{"Ratelimit": {`"a";r=0`}}, -1, -1},
 		{http.Header{"Ratelimit": {`"a";r=0;t=-5`}}, -1, -1},
+		{http.Header{"Ratelimit": {`"a";r=0;t=1`}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"60"}}, -1, time.Second},
+		{http.Header{"Ratelimit": {`"a";r=0`}, "X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"60"}}, -1, -1},
 		{http.Header{"Ratelimit": {`"`}}, -1, -1},
 		{http.Header{"Ratelimit-Remaining": {"0"}, "Ratelimit-Reset": {"7"}}, -1, 7 * time.Second},
 		{http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {"7"}}, -1, 7 * time.Second},

@@ -59,7 +59,7 @@ func StartCluster(flags ...string) (*Cluster, error) {
 	return c, nil
 }
 
-// Addresses are where clients reach the nodes.
+// Addresses are the client addresses of the nodes.
 func (c *Cluster) Addresses() (all []string) {
 	for _, n := range c.Nodes {
 		all = append(all, n.Address)
@@ -67,7 +67,7 @@ func (c *Cluster) Addresses() (all []string) {
 	return all
 }
 
-// Node is the one at an address.
+// Node returns the node at an address.
 func (c *Cluster) Node(address string) *Server {
 	for _, n := range c.Nodes {
 		if n.Address == address {

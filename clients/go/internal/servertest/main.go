@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Main is the TestMain of a package whose tests share one server: it starts the server, puts where it is reached into
-// address, runs the tests, stops the server and ends the process. A server that does not stop as asked is a failure.
+// Main is the TestMain of a package whose tests share one server: it starts the server, stores its address in address,
+// runs the tests, stops the server and ends the process. A server that does not stop on request is a failure.
 func Main(m *testing.M, address *string) {
 	server, err := Start()
 	if err != nil {

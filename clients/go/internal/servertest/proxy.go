@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// A Proxy stands between a client and a server, and can cut what runs through it as a network does.
+// A Proxy forwards bytes between a client and a server, and can simulate failures of the network.
 type Proxy struct {
 	Address  string
 	target   string
@@ -38,16 +38,17 @@ func NewProxy(target string) (*Proxy, error) {
 	return p, nil
 }
 
-// Partition lets no byte through in either direction. Connections stay open, and new ones are accepted: nobody is told.
+// Partition lets no byte through in either direction. Connections stay open, and new ones are accepted, so neither side
+// notices.
 func (p *Proxy) Partition() { p.set(swallowed) }
 
 // HoldReplies lets requests through and keeps the replies.
 func (p *Proxy) HoldReplies() { p.set(deaf) }
 
-// Heal lets everything through again, what was held back first.
+// Heal lets everything through again, first the bytes held back.
 func (p *Proxy) Heal() { p.set(passing) }
 
-// Cut closes every connection. What was held back is lost.
+// Cut closes every connection. Bytes held back are lost.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +93,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// copy passes bytes on, except in the modes that hold them back.
+// copy forwards bytes, except in the modes that hold them back.
 func (p *Proxy) copy(to, from net.Conn, held ...mode) {
 	defer to.Close()
 	defer from.Close()
@@ -110,7 +111,7 @@ func (p *Proxy) copy(to, from net.Conn, held ...mode) {
 	}
 }
 
-// await waits until bytes may pass; false when the proxy has been closed.
+// await waits until bytes may pass. It returns false when the proxy has been closed.
 func (p *Proxy) await(held []mode) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

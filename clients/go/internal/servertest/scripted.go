@@ -9,15 +9,14 @@ import (
 	"strings"
 )
 
-// Scripted is a server whose replies a test chooses. Commands with which a client introduces itself are answered as a
-// Redis server without RESP3 does.
+// Scripted is a server whose replies a test chooses. HELLO and CLIENT are answered as by a Redis server without RESP3.
 type Scripted struct {
 	Address  string
 	listener net.Listener
 }
 
-// NewScripted listens on a free loopback port. reply gets a command's words and returns the reply as it goes over the
-// wire, without the final line end; an empty one closes the connection.
+// NewScripted listens on a free loopback port. reply gets a command's words and returns the reply in RESP, without the
+// final line end; an empty one closes the connection.
 func NewScripted(reply func(words []string) string) (*Scripted, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package servertest runs Stint servers, built from this checkout, for the tests of the Go client.
+// Package servertest runs Stint servers for the tests of the Go client. It builds them from this checkout.
 package servertest
 
 import (
@@ -70,14 +70,14 @@ func findRoot() (string, error) {
 	}
 }
 
-// Clean removes what was built. Call it at the end of TestMain.
+// Clean removes the built server. Call it at the end of TestMain.
 func Clean() {
 	if binary.path != "" {
 		os.RemoveAll(filepath.Dir(binary.path))
 	}
 }
 
-// FreeAddress is a loopback address that nothing listens on.
+// FreeAddress is a loopback address with a free port.
 func FreeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -144,14 +144,14 @@ func (s *Server) follow(lines *bufio.Scanner, ready chan<- struct{}) {
 	}
 }
 
-// Log is what the server has printed.
+// Log is the server's output.
 func (s *Server) Log() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.log.String()
 }
 
-// Kill ends the process at once, and Stop asks it to end.
+// Kill ends the process at once. Stop ends it by a signal.
 func (s *Server) Kill() {
 	_ = s.command.Process.Kill()
 	<-s.ended
@@ -186,7 +186,7 @@ func (s *Server) stopped() bool {
 // Resume lets it go on.
 func (s *Server) Resume() error { return s.command.Process.Signal(syscall.SIGCONT) }
 
-// Stop asks the server to end and waits for it.
+// Stop sends the server SIGTERM and waits for its end.
 func (s *Server) Stop() error {
 	_ = s.command.Process.Signal(syscall.SIGTERM)
 	select {

@@ -1,1 +1,1 @@
-// There is nothing here: only the dependency is built.
+// Empty: only the dependency is built.

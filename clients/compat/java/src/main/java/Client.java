@@ -1,10 +1,10 @@
 import java.util.List;
 
-/** What the contract needs of a library. Each method is written the way that library's users would write it. */
+/** The part of a library that the contract needs. Each method is written in the style of that library's users. */
 interface Client extends AutoCloseable {
     String CLIENT_NAME = "stint-compat";
 
-    /** What the commands on keys say about one key. */
+    /** The replies of the commands on keys for one key. */
     record State(boolean exists, String type, long ttl, long pttl) {}
 
     String ping();
@@ -24,7 +24,7 @@ interface Client extends AutoCloseable {
 
     State state(String key);
 
-    /** Whether it is of the type that the library keeps for error replies. */
+    /** Whether it has the library's type for error replies. */
     boolean isServerError(Object thrown);
 
     @Override

@@ -11,11 +11,11 @@ import redis.clients.jedis.util.SafeEncoder;
  * Uses a Stint server through Java's Redis client libraries, unchanged, and checks every reply.
  *
  * <p>The server's address comes from STINT_ADDR, and those of a cluster's nodes, for clients that look for its leader,
- * from STINT_CLUSTER, separated by commas. Each client and protocol prints one line, "Jedis RESP3: 150 checks"; a reply
- * that is not the promised one is printed too, and the program exits with 1.
+ * from STINT_CLUSTER, separated by commas. Each client and protocol prints one line, "Jedis RESP3: 150 checks"; a wrong
+ * reply is printed too, and the program exits with 1.
  */
 public final class Compat {
-    /** A client, the name it gives itself with CLIENT SETINFO, and how to connect it. */
+    /** A client, its name in CLIENT SETINFO, and a function to connect it. */
     private record Suite(
             String name, String library, int protocol, Contract.Connect connect, Contract.Transfer transfer) {}
 

@@ -16,7 +16,7 @@ final class Contract {
         Client connect();
     }
 
-    /** Has another node of a cluster lead, asked of one node alone. */
+    /** Transfers the leadership to another node, by a command to one node. */
     interface Transfer {
         String ask(int node);
     }
@@ -30,7 +30,7 @@ final class Contract {
     private int checks;
     private int failures;
 
-    /** transfer is null but for clients for clusters. */
+    /** transfer is null except for clients for clusters. */
     Contract(String name, String library, int protocol, Connect connect, Transfer transfer) {
         this.name = name;
         this.library = library;
@@ -179,7 +179,7 @@ final class Contract {
         check(granted == 50, "concurrency: %d granted of 50", granted);
     }
 
-    /** The leader changes; the client finds the new one, and takes up no more tokens than there are. */
+    /** The leader changes; the client finds the new one, and takes no more tokens than the limit. */
     private void follow() {
         String key = fresh("follow");
         for (int i = 0; i < 10; i++) {
@@ -200,8 +200,8 @@ final class Contract {
     }
 
     /**
-     * A key of this client's own, reset. All of them are in one slot, as clients for clusters want the keys of a
-     * transaction to be.
+     * A new key of this client, reset. All of them are in one slot, because clients for clusters require that of a
+     * transaction's keys.
      */
     private String fresh(String key) {
         String full = "{" + name + "} " + key;

@@ -24,7 +24,7 @@ final class JedisClusterClient extends JedisCommands {
         return text(jedis.sendCommand("any", name("CLIENT"), "INFO"));
     }
 
-    /** The key says which node is asked. */
+    /** The key selects the node. */
     @Override
     public Object send(String... command) {
         return jedis.sendCommand(command[1], name(command), arguments(command));

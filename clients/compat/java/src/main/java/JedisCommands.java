@@ -13,7 +13,7 @@ import redis.clients.jedis.commands.ProtocolCommand;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.SafeEncoder;
 
-/** What Jedis's users write alike for one server and for a cluster. */
+/** The part of Jedis that is the same for one server and for a cluster. */
 abstract class JedisCommands implements Client {
     /** The connections to the server or the cluster. */
     abstract UnifiedJedis jedis();
@@ -78,12 +78,12 @@ abstract class JedisCommands implements Client {
         jedis().close();
     }
 
-    /** A reply that Jedis leaves as bytes. */
+    /** A reply that Jedis returns as bytes. */
     static String text(Object reply) {
         return SafeEncoder.encode((byte[]) reply);
     }
 
-    /** The command as one that Jedis has no method for. */
+    /** The command as a protocol command, without a method of Jedis. */
     static ProtocolCommand name(String... command) {
         return () -> SafeEncoder.encode(command[0]);
     }

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 
-/** What Lettuce's users write alike for one server and for a cluster. */
+/** The part of Lettuce that is the same for one server and for a cluster. */
 abstract class LettuceCommands implements Client {
     /** The connection's commands, each of which waits for its reply. */
     abstract RedisClusterCommands<String, String> sync();

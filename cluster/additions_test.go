@@ -1,0 +1,138 @@
+package cluster
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// Snapshots carry the version, and those of version 1 are written as release 0.1.0 did.
+func TestSnapshotsCarryTheFormatVersion(t *testing.T) {
+	f := newTestFSM(t)
+	f.knows = 2
+	f.fail = func(err error) { t.Error(err) }
+	propose := func(index uint64, kind byte, body string) {
+		entry := append(make([]byte, entryHead), body...)
+		stampEntry(entry, kind, int64(index), 6, index)
+		f.Apply(&raft.Log{Index: index, Data: entry})
+	}
+	snapshot := func() (head string, whole []byte) {
+		t.Helper()
+		text, err := json.Marshal(f.cluster.Load())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var to bytes.Buffer
+		s, err := f.Snapshot()
+		if err == nil {
+			err = s.(*fsmSnapshot).write(&to)
+			s.Release()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text), to.Bytes()
+	}
+	propose(1, kindBootstrap, `{"cluster":"x"}`)
+	propose(2, kindMember, `{"id":"a#1","member":{"node":"a","client":"c:1","spare":false}}`)
+	if head, _ := snapshot(); head != `{"cluster":"x","members":{"a#1":{"node":"a","client":"c:1","spare":false}}}` {
+		t.Errorf("version 1 is written as %s", head)
+	}
+	propose(3, kindVersion, `{"formats":2}`)
+	propose(4, kindMember, `{"id":"b#1","member":{"node":"b","client":"c:2","spare":false,"formats":2}}`)
+	propose(5, kindVersion, `{"formats":1}`)
+	_, whole := snapshot()
+	other := newTestFSM(t)
+	other.knows = 2
+	if err := other.Restore(io.NopCloser(bytes.NewReader(whole))); err != nil {
+		t.Fatal(err)
+	}
+	if c := other.cluster.Load(); c.formats() != 2 || c.Members["b#1"].Formats != 2 || c.Members["a#1"].Formats.orFirst() != 1 {
+		t.Errorf("restored as %+v", c)
+	}
+	older := newTestFSM(t)
+	older.knows = 1
+	if err := older.Restore(io.NopCloser(bytes.NewReader(whole))); err == nil || !strings.Contains(err.Error(), "the cluster uses format version 2, and this node knows version 1") {
+		t.Errorf("an older node restores it with %v", err)
+	}
+	failed := error(nil)
+	older = newTestFSM(t)
+	older.knows, older.fail = 1, func(err error) { failed = err }
+	entry := append(make([]byte, entryHead), `{"formats":2}`...)
+	stampEntry(entry, kindVersion, 1, 6, 1)
+	older.Apply(&raft.Log{Index: 1, Data: entry})
+	if failed == nil || !strings.Contains(failed.Error(), "the cluster uses format version 2") {
+		t.Errorf("an older node applies the version with %v", failed)
+	}
+}
+
+// Each verb, option and algorithm that release 0.1.0 does not have needs a row in additions.
+func TestAdditionsAreListed(t *testing.T) {
+	known := newFormats(additions)
+	mustBeListed := func(what string, op engine.Op) {
+		t.Helper()
+		if known.newestIn([]engine.Op{op}) == nil {
+			t.Errorf("%s is not in release 0.1.0: give it a row in additions (cluster/formats.go), an algorithm a format (engine/algorithms.go)", what)
+		}
+	}
+	for verb := engine.KeepOverflow + 1; verb > 0 && exists(func() { new(engine.OpWriter).Append(nil, &engine.Op{Verb: verb}) }); verb++ {
+		mustBeListed(fmt.Sprintf("verb %d", verb), engine.Op{Verb: verb})
+	}
+	for a := engine.Concurrency + 1; exists(func() { _ = a.String() }); a++ {
+		limit := engine.Limit{Algorithm: a}
+		mustBeListed("the algorithm "+a.String(), engine.Op{Limit: limit})
+		for _, verb := range []engine.Verb{engine.AcquireAll, engine.SetPolicy, engine.SetOverride} {
+			mustBeListed("the algorithm "+a.String()+" among several", engine.Op{Verb: verb, Parts: []engine.Op{{Limit: limit}}})
+		}
+	}
+	for option := engine.Shadow << 1; option > 0; option <<= 1 {
+		var w engine.OpWriter
+		op := acquire("k", 10, 1)
+		op.Options = option
+		if w.Append(nil, &op); w.Err() == nil {
+			mustBeListed(fmt.Sprintf("the option %d of Acquire", option), op)
+		}
+	}
+}
+
+// exists reports whether f finds its row in a table of the engine.
+func exists(f func()) (found bool) {
+	defer func() { found = recover() == nil }()
+	f()
+	return true
+}
+
+func TestWhatAdditionsMatch(t *testing.T) {
+	f := newFormats([]addition{{version: 2, name: "looks", isUsed: usesVerb(engine.Look)}, {version: 4, name: "queues", isUsed: usesAlgorithm(engine.LeakyQueue)}, {version: 3, name: "a kind", kind: 77}})
+	queue := engine.Op{Limit: engine.Limit{Algorithm: engine.LeakyQueue}}
+	for _, c := range []struct {
+		name string
+		ops  []engine.Op
+		want string
+	}{
+		{"nothing", nil, ""},
+		{"an old operation", []engine.Op{acquire("k", 10, 1)}, ""},
+		{"a verb", []engine.Op{acquire("k", 10, 1), {Verb: engine.Look}}, "looks"},
+		{"an algorithm", []engine.Op{queue, {Verb: engine.Look}}, "queues"},
+		{"the newest, last", []engine.Op{{Verb: engine.Look}, queue}, "queues"},
+		{"an algorithm in a policy", []engine.Op{{Verb: engine.SetPolicy, Parts: []engine.Op{acquire("k", 10, 1), queue}}}, "queues"},
+	} {
+		got := ""
+		if a := f.newestIn(c.ops); a != nil {
+			got = a.name
+		}
+		if got != c.want {
+			t.Errorf("%s: matches %q, want %q", c.name, got, c.want)
+		}
+	}
+	if f.newest != 4 || f.ofKind(77) != 3 || f.ofKind(kindTick) != 1 {
+		t.Errorf("the newest is %d, kind 77 is of version %d, a tick of %d", f.newest, f.ofKind(77), f.ofKind(kindTick))
+	}
+}

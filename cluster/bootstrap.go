@@ -1,0 +1,153 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+// One node bootstraps the cluster, from the nodes that gave it their pledge. A node gives its pledge to one other
+// node at a time and stores it on disk. --bootstrap-expect pledges are needed, which is more than half of
+// --cluster-peers. So two nodes can never both have enough, whichever links are cut and whichever processes end
+// during the bootstrap.
+//
+// A pledge is released only when its holder reports that it pledged itself to another node, or when the holder has
+// come back with an empty disk. A holder that does not answer may have bootstrapped the cluster.
+
+// pledge names the node to whose cluster this node has promised to belong.
+type pledge struct {
+	Former  raft.ServerID `json:"former"` // "" for nobody
+	Address string        `json:"address"`
+}
+
+// pledgeKey is where it is kept on disk.
+var pledgeKey = []byte("stint/pledge")
+
+// pledged is this node's pledge as it is on disk.
+func (n *Node) pledged() (p pledge, err error) {
+	text, err := n.disk.Stable().Get(pledgeKey)
+	if err != nil || len(text) == 0 {
+		return pledge{}, nil // Get returns an error for a missing value
+	}
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, fmt.Errorf("the pledge on disk does not read: %w", err)
+	}
+	return p, nil
+}
+
+// pledgedTo returns the node that holds this node's pledge, "" for none.
+func (n *Node) pledgedTo() raft.ServerID {
+	p, err := n.pledged()
+	if err != nil {
+		return ""
+	}
+	return p.Former
+}
+
+func (n *Node) savePledge(p pledge) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	return n.disk.Stable().Set(pledgeKey, text)
+}
+
+// givePledge answers another node that wants to form the cluster.
+func (n *Node) givePledge(ctx context.Context, to pledge) error {
+	if !n.pledging.TryLock() {
+		return errors.New("this node is busy with another pledge")
+	}
+	defer n.pledging.Unlock()
+	if n.hasLog() || n.clusterID() != "" {
+		return errors.New("this node has been in a cluster")
+	}
+	current, err := n.pledged()
+	switch {
+	case err != nil:
+		return err
+	case current == to:
+		return nil
+	case current.Former == n.id && to.Address > n.opt.Advertise:
+		return errors.New("this node wants to form the cluster itself")
+	case current.Former != n.id:
+		if err := n.checkReleased(ctx, current); err != nil {
+			return err
+		}
+	}
+	return n.savePledge(to)
+}
+
+// checkReleased returns an error unless a pledge to another node has been released.
+func (n *Node) checkReleased(ctx context.Context, p pledge) error {
+	if p.Former == "" {
+		return nil
+	}
+	r, err := n.fetchStatus(ctx, p.Address)
+	switch {
+	case err != nil:
+		n.logOnce("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
+			"id", p.Former, "address", p.Address, "error", err)
+		return fmt.Errorf("this node has given its pledge to %s, which does not answer", p.Former)
+	case r.ID != p.Former && nodeName(r.ID) == nodeName(p.Former):
+		return nil // it has come back with an empty disk
+	case r.ID != p.Former || r.Started || r.Pledged == "" || r.Pledged == r.ID:
+		return fmt.Errorf("this node has given its pledge to %s", p.Former)
+	}
+	return nil
+}
+
+// bootstrap collects the pledges of nodes that never were in a cluster, and forms the cluster with these nodes if
+// they are enough.
+func (n *Node) bootstrap(ctx context.Context, others []raft.Server) error {
+	if !n.pledging.TryLock() {
+		return nil // it is giving its own to another
+	}
+	defer n.pledging.Unlock()
+	own := pledge{Former: n.id, Address: n.opt.Advertise}
+	current, err := n.pledged()
+	if err == nil && current != own {
+		if err = n.checkReleased(ctx, current); err == nil {
+			err = n.savePledge(own)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	first := raft.Configuration{Servers: append(n.gatherPledges(ctx, own, others), raft.Server{ID: n.id, Address: raft.ServerAddress(n.opt.Advertise)})}
+	if len(first.Servers) < n.opt.BootstrapExpect {
+		return fmt.Errorf("%d of the %d nodes that have met would form it with this one, and %d are expected", len(first.Servers), len(others)+1, n.opt.BootstrapExpect)
+	}
+	slices.SortFunc(first.Servers, func(a, b raft.Server) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	n.log.Info("forming a cluster", "nodes", len(first.Servers))
+	return n.raft.BootstrapCluster(first).Error()
+}
+
+// gatherPledges asks other nodes for their pledges, and returns those that have given theirs.
+func (n *Node) gatherPledges(ctx context.Context, to pledge, others []raft.Server) (given []raft.Server) {
+	ctx, cancel := context.WithTimeout(ctx, n.opt.MeetEvery)
+	defer cancel()
+	var (
+		mu    sync.Mutex
+		asked sync.WaitGroup
+	)
+	for _, s := range others {
+		asked.Go(func() {
+			a, err := n.callRPC(ctx, string(s.Address), request{Pledge: &pledgeRequest{Of: s.ID, To: to}})
+			if err != nil || a.Error != "" {
+				n.log.Debug("no pledge", "id", s.ID, "error", err, "answer", a.Error)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			given = append(given, s)
+		})
+	}
+	asked.Wait()
+	return given
+}

@@ -1,0 +1,157 @@
+// Package call is a batch of operations on its way through a cluster, and the bytes that it travels as.
+package call
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// Call is a batch on its way to a decision. Exactly one party claims and answers it. After that nobody else may touch
+// the batch: it belongs to its session again.
+type Call struct {
+	Batch       *engine.Batch
+	Unanswered  []uint32 // positions of the operations without an answer, nil for all
+	Group       []byte   // these operations as a group, while the call waits to be forwarded
+	ID          uint64   // on the connection it was forwarded on
+	Began       time.Duration
+	state       atomic.Uint32
+	BrokenConns int // connections that broke while its answer was owed
+
+	// A summary of the batch, which is valid even after the batch was given back.
+	Ops     int  // not answered yet
+	Changes bool // some of them may change something
+
+	// Requeue is called for a call that was proposed but certainly not taken. It is nil for this node's own calls,
+	// which are forwarded to the next leader.
+	Requeue func(*Call)
+}
+
+// The states of a call.
+const (
+	stateWaiting = iota // nothing of it has left this node, nor will before it is marked as sent
+	stateSent           // it is proposed, or on its way to the leader
+	stateClaimed        // somebody answers it
+)
+
+// Send marks a waiting call as sent. It reports false for one that has been given up.
+func (c *Call) Send() bool { return c.state.CompareAndSwap(stateWaiting, stateSent) }
+
+// Unsend marks a call that was sent, but certainly not taken, as waiting again.
+func (c *Call) Unsend() bool { return c.state.CompareAndSwap(stateSent, stateWaiting) }
+
+// Claim makes the caller the one that answers. sent reports whether the call may have been decided.
+func (c *Call) Claim() (won, sent bool) {
+	before := c.state.Swap(stateClaimed)
+	return before != stateClaimed, before == stateSent
+}
+
+// IsOpen reports whether nobody answers the call yet.
+func (c *Call) IsOpen() bool { return c.state.Load() != stateClaimed }
+
+// Fail answers a call with an error if nobody has answered it: with status if certainly nothing of it was decided, or
+// else with Uncertain. It returns the status of the answer, or OK if the call was answered already.
+func (c *Call) Fail(status engine.Status) engine.Status {
+	told := c.FailUnpublished(status)
+	if told != engine.OK {
+		c.Batch.Done()
+	}
+	return told
+}
+
+// FailUnpublished is Fail for a call whose batch nobody waits for yet.
+func (c *Call) FailUnpublished(status engine.Status) engine.Status {
+	won, sent := c.Claim()
+	if !won {
+		return engine.OK
+	}
+	if sent && c.Changes {
+		status = engine.Uncertain
+	}
+	c.FillError(status)
+	return status
+}
+
+// FillError fills in an error for all unanswered operations. The caller must have claimed the call, or not published
+// it yet.
+func (c *Call) FillError(status engine.Status) {
+	c.Each(func(_ *engine.Op, res *engine.Result) { res.Status, res.Allowed = status, false })
+}
+
+// Each calls visit for every unanswered operation. The caller must have claimed the call, or not published it yet.
+func (c *Call) Each(visit func(op *engine.Op, res *engine.Result)) {
+	if c.Unanswered == nil {
+		for i := range c.Batch.Ops {
+			visit(&c.Batch.Ops[i], &c.Batch.Results[i])
+		}
+		return
+	}
+	for _, i := range c.Unanswered {
+		visit(&c.Batch.Ops[i], &c.Batch.Results[i])
+	}
+}
+
+// Summarize counts the unanswered operations and whether they change anything, before the call is handed on.
+func (c *Call) Summarize() {
+	c.Ops, c.Changes = 0, false
+	c.Each(func(op *engine.Op, _ *engine.Result) {
+		c.Ops++
+		c.Changes = c.Changes || op.Writes()
+	})
+}
+
+// WaitList holds the calls under way in the order of their start, so that slow ones can be expired.
+type WaitList struct {
+	mu     sync.Mutex
+	calls  []*Call
+	first  int
+	closed bool
+}
+
+// Add registers a call. It returns false after Close: then nobody would expire the call.
+func (w *WaitList) Add(c *Call) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return false
+	}
+	for w.first < len(w.calls) && !w.calls[w.first].IsOpen() {
+		w.drop()
+	}
+	if w.first > 1024 && w.first > len(w.calls)/2 {
+		n := copy(w.calls, w.calls[w.first:])
+		clear(w.calls[n:])
+		w.calls, w.first = w.calls[:n], 0
+	}
+	w.calls = append(w.calls, c)
+	return true
+}
+
+// Close removes and returns all open calls. Later calls are refused.
+func (w *WaitList) Close() (open []*Call) {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	return w.Expired(math.MaxInt64)
+}
+
+func (w *WaitList) drop() {
+	w.calls[w.first] = nil
+	w.first++
+}
+
+// Expired removes and returns the open calls that began before a time.
+func (w *WaitList) Expired(before time.Duration) (late []*Call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.first < len(w.calls) && (!w.calls[w.first].IsOpen() || w.calls[w.first].Began < before) {
+		if c := w.calls[w.first]; c.IsOpen() {
+			late = append(late, c)
+		}
+		w.drop()
+	}
+	return late
+}

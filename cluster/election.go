@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Raft alone checks for a silent leader when a timer of one to two heartbeat timeouts fires. If the silence was
+// shorter than one timeout, it waits that long again. A majority must have noticed the silence before a node can be
+// elected, and a candidate whose log is shorter than another's is refused and waits for its own timer. All that adds
+// up to three timeouts and more. So after half a timeout of silence a node asks the others for their status, and all
+// compute the same order from the answers: each checks the leader when the timeout is over for all of them, one
+// shortly after the other, the longest log last, and among equal logs the slow nodes first. By then the others grant
+// their votes. No node checks earlier than Raft permits: votes are refused until the timeout is over, and the lease
+// rests on that.
+
+// hastenElection makes this node check its leader at the best moment after a silence.
+func (n *Node) hastenElection(ctx context.Context) {
+	var dealtWith time.Time // the last contact for which it was done
+	for ctx.Err() == nil {
+		last := n.raft.LastContact()
+		if n.raft.State() != raft.Follower || last.IsZero() || last.Equal(dealtWith) {
+			sleep(ctx, n.opt.Heartbeat/4)
+			continue
+		}
+		if wait := n.opt.Heartbeat/2 - time.Since(last); wait > 0 {
+			sleep(ctx, wait)
+			continue
+		}
+		at, suspected := n.checkTime(last, n.fetchAllStatuses(ctx, n.opt.Heartbeat/4))
+		sleep(ctx, time.Until(at))
+		if suspected && n.raft.LastContact().Equal(last) && n.raft.State() == raft.Follower {
+			n.checkLeaderNow()
+		}
+		dealtWith = last
+	}
+}
+
+// checkTime returns when this node has to check its leader, given its own last contact and the status of the others.
+// It returns false while another node still has contact: then Raft's own timer suffices.
+func (n *Node) checkTime(last time.Time, others []peerStatus) (at time.Time, suspected bool) {
+	order := []peerStatus{{ID: n.id, Last: n.raft.LastIndex(), Slow: n.isSlow()}}
+	voters := n.servers()
+	for _, r := range others {
+		if r.Leads || !slices.ContainsFunc(voters, func(s raft.Server) bool { return s.ID == r.ID && s.Suffrage == raft.Voter }) {
+			continue
+		}
+		if r.Silent < n.opt.Heartbeat/4 {
+			return last, false
+		}
+		if heard := time.Now().Add(-r.Silent - (n.clock.mono() - r.at)); heard.After(last) {
+			last = heard
+		}
+		order = append(order, r)
+	}
+	slices.SortFunc(order, func(a, b peerStatus) int {
+		return cmp.Or(cmp.Compare(a.Last, b.Last), compareBools(b.Slow, a.Slow), cmp.Compare(a.ID, b.ID))
+	})
+	place := slices.IndexFunc(order, func(r peerStatus) bool { return r.ID == n.id })
+	return last.Add(n.opt.Heartbeat + time.Duration(place)*n.opt.Heartbeat/electionStagger), true
+}
+
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// electionStagger divides the heartbeat timeout: the nodes check their leader one such part apart. That is longer
+// than a vote takes, so two nodes do not both vote for themselves.
+const electionStagger = 10
+
+// checkLeaderNow makes Raft check its leader: reloading a timeout that is 1 ns shorter resets the timer, which then
+// fires.
+func (n *Node) checkLeaderNow() {
+	for _, timeout := range []time.Duration{n.opt.Heartbeat - 1, n.opt.Heartbeat} {
+		err := n.reloadRaft(func(c *raft.ReloadableConfig) { c.HeartbeatTimeout = timeout })
+		if err != nil {
+			n.log.Error("the heartbeat timeout cannot be set", "error", err)
+		}
+	}
+}
+
+// reloadRaft changes Raft's settings while it runs.
+func (n *Node) reloadRaft(change func(*raft.ReloadableConfig)) error {
+	n.reloading.Lock()
+	defer n.reloading.Unlock()
+	config := n.raft.ReloadableConfig()
+	change(&config)
+	return n.raft.ReloadConfig(config)
+}

@@ -1,0 +1,229 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// forceIsNew is the list of a version 2 that added an option.
+var forceIsNew = []addition{{version: 2, name: "the option FORCE", isUsed: func(op *engine.Op) bool { return op.Options&engine.Force != 0 }}}
+
+func force(key string) engine.Op {
+	op := acquire(key, 10, 1)
+	op.Options = engine.Force
+	return op
+}
+
+// mixed starts a cluster of three in which c states an older version, and has another node lead.
+func mixed(t *testing.T) (s *simulated, leader *Node) {
+	s = simulate(t)
+	s.names = []string{"a", "b", "c"}
+	s.known["a"], s.known["b"], s.known["c"] = forceIsNew, forceIsNew, []addition{}
+	for _, name := range s.names {
+		s.start(name)
+	}
+	leader = s.leader()
+	for leader.opt.Node == "c" {
+		if err := leader.Transfer(t.Context(), "a"); err != nil {
+			t.Log(err)
+		}
+		time.Sleep(time.Second)
+		leader = s.leader()
+	}
+	s.eventually("the members have announced themselves", func(n *Node) bool { return len(n.fsm.cluster.Load().Members) == 3 })
+	return s, leader
+}
+
+// eventually waits until something holds on all nodes.
+func (s *simulated) eventually(what string, holds func(n *Node) bool) {
+	s.t.Helper()
+	for range 3000 {
+		ready := true
+		for _, n := range s.nodes {
+			ready = ready && holds(n)
+		}
+		if ready {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	s.t.Fatalf("not within half a minute: %s", what)
+}
+
+func (s *simulated) mustNotFail() {
+	s.t.Helper()
+	for name, n := range s.nodes {
+		select {
+		case err := <-n.Failed():
+			s.t.Errorf("%s has ended: %v", name, err)
+		default:
+		}
+	}
+}
+
+func statusesOf(results []engine.Result) (all []engine.Status) {
+	for _, res := range results {
+		all = append(all, res.Status)
+	}
+	return all
+}
+
+func TestNewerOperationWaitsForAllMembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, leader := mixed(t)
+		defer s.stop()
+		time.Sleep(5 * time.Second) // in which the version could be raised
+		for name, n := range s.nodes {
+			if st := n.Status(); st.FormatVersion != 1 {
+				t.Errorf("%s: the cluster is at version %d", name, st.FormatVersion)
+			}
+			if got := do(n, force("k"))[0].Status; got != engine.TooNew { // c forwards it, and the leader refuses
+				t.Errorf("%s: the newer operation is answered with status %d", name, got)
+			}
+			if name == "c" {
+				continue
+			}
+			if err := n.TooNew([]engine.Op{acquire("k", 10, 1), force("k")}); !strings.Contains(err.Error(), "the option FORCE needs format version 2, and the member 'c' knows version 1: nothing was taken; upgrade it") {
+				t.Errorf("%s: %v", name, err)
+			}
+			if got := statusesOf(do(n, acquire("k", 10, 1), force("k"), acquire("other", 10, 1))); !slices.Equal(got, []engine.Status{engine.OK, engine.TooNew, engine.OK}) {
+				t.Errorf("%s: a pipeline is answered with %v", name, got)
+			}
+			b := &engine.Batch{Ops: []engine.Op{acquire("k", 10, 1), force("k")}, Results: make([]engine.Result, 2), Atomic: true}
+			if !n.Decide(b) || b.Results[0].Status != engine.TooNew || b.Results[1].Status != engine.TooNew {
+				t.Errorf("%s: a transaction is answered with %v", name, statusesOf(b.Results))
+			}
+		}
+		if res := do(leader, acquire("k", 10, 0)); res[0].Remaining != 8 {
+			t.Errorf("%d tokens are left of 10 after two grants", res[0].Remaining)
+		}
+		s.mustNotFail()
+
+		s.kill("c")
+		s.known["c"] = forceIsNew
+		s.start("c")
+		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == 2 })
+		for name, n := range s.nodes {
+			if res := do(n, force("k")); res[0].Status != engine.OK || !res[0].Allowed {
+				t.Errorf("%s: the newer operation is answered with %+v", name, res[0])
+			}
+			for _, m := range n.Status().Members {
+				if m.FormatVersion != 2 {
+					t.Errorf("%s: %s is shown with version %d", name, m.ID, m.FormatVersion)
+				}
+			}
+		}
+		s.mustNotFail()
+	})
+}
+
+// A new cluster begins with the newest version that all of its first members know.
+func TestNewClusterBeginsWithTheNewestVersion(t *testing.T) {
+	for name, known := range map[string][]addition{"all are new": forceIsNew, "one is older": {}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := simulate(t)
+			defer s.stop()
+			s.names = []string{"a", "b", "c"}
+			s.known["a"], s.known["b"], s.known["c"] = forceIsNew, forceIsNew, known
+			for _, name := range s.names {
+				s.start(name)
+			}
+			want := formatVersion(1)
+			if len(known) > 0 {
+				want = 2
+			}
+			s.eventually("there is a cluster", func(n *Node) bool { return n.clusterID() != "" })
+			for _, n := range s.nodes {
+				if c := n.fsm.cluster.Load(); c.ClusterID != "" && c.formats() != want {
+					t.Errorf("%s: %s begins with version %d", name, n.opt.Node, c.formats())
+				}
+			}
+			s.mustNotFail()
+		})
+	}
+}
+
+// Once the cluster uses a version, an older node is neither given its log nor taken in, and runs on without a leader.
+func TestOlderNodeIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := mixed(t)
+		defer s.stop()
+		s.kill("c")
+		s.known["c"] = forceIsNew
+		s.start("c")
+		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == 2 })
+
+		s.kill("c")
+		s.known["c"] = []addition{}
+		older := s.start("c")
+		time.Sleep(5 * time.Second)
+		if res := do(s.leader(), force("k")); res[0].Status != engine.OK {
+			t.Errorf("the others answer with status %d", res[0].Status)
+		}
+		time.Sleep(5 * time.Second)
+		if older.fsm.applied.Load() > 0 {
+			t.Error("the older node was given the log")
+		}
+		if res := do(older, acquire("k", 10, 1)); res[0].Status != engine.NoLeader {
+			t.Errorf("the older node answers with status %d", res[0].Status)
+		}
+
+		if r, heard := s.leader().lastStatusOf(older.id); !heard || s.leader().isNearlyCaughtUp(r) {
+			t.Error("the older node counts as one that could vote")
+		}
+		s.names = append(s.names, "d")
+		s.expect = 3
+		s.known["d"] = []addition{}
+		s.start("d")
+		time.Sleep(5 * time.Second)
+		err := s.leader().Add(t.Context(), "d", "d", true)
+		if err == nil || !strings.Contains(err.Error(), "the cluster uses format version 2, and the node 'd' knows version 1: upgrade it") {
+			t.Errorf("an older node that joins is answered with %v", err)
+		}
+		if _, err := s.leader().member("d"); err == nil {
+			t.Error("an older node was made a member")
+		}
+		s.mustNotFail()
+
+		for _, name := range []string{"c", "d"} {
+			s.kill(name)
+			s.known[name] = forceIsNew
+			s.start(name)
+		}
+		s.eventually("all four are members", func(n *Node) bool { return len(n.fsm.cluster.Load().Members) == 4 })
+		s.mustNotFail()
+	})
+}
+
+// State that may use additions is imported only once all members know them.
+func TestImportWaitsForAllMembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, leader := mixed(t)
+		defer s.stop()
+		from, scratch := engine.New(engine.Config{Shards: 4}), t.TempDir()
+		defer from.Close()
+		from.Apply(time.Now().UnixNano(), []engine.Op{force("k")}, make([]engine.Result, 1))
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if imported, err := leader.Import(ctx, from, time.Now().UnixNano(), scratch); imported || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("beside an older member: %t, %v", imported, err)
+		}
+		s.kill("c")
+		s.known["c"] = forceIsNew
+		s.start("c")
+		ctx, cancel = context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		if imported, err := leader.Import(ctx, from, time.Now().UnixNano(), scratch); !imported || err != nil {
+			t.Errorf("after its upgrade: %t, %v", imported, err)
+		}
+		s.eventually("all have the state", func(n *Node) bool { return n.opt.Store.Len() == 1 })
+		s.mustNotFail()
+	})
+}

@@ -1,0 +1,146 @@
+// Package forward takes calls from a follower to the leader, and the answers back: [Client] is the follower's end, [Server]
+// the leader's.
+package forward
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/engine"
+)
+
+const (
+	// maxWaitingBytes bounds the calls that wait for a leader, in bytes; further calls are refused.
+	maxWaitingBytes = 64 << 20
+	// fullFrameBytes is where a frame is sent and another begun.
+	fullFrameBytes = 256 << 10
+	// connTimeout bounds the silence on a connection to the leader; the leader sends its time far more often.
+	connTimeout = 2 * time.Second
+	// maxResends bounds how often a read-only call is sent again after its connection broke: the call itself may
+	// break it.
+	maxResends = 4
+	// connKeepalive is how often it does.
+	connKeepalive = 100 * time.Millisecond
+	// redialDelay is the pause before the same leader is dialed again; another one is dialed at once.
+	redialDelay = 20 * time.Millisecond
+)
+
+// Client takes calls to the leader, many in a frame, and their answers back.
+type Client struct {
+	Dial          func(ctx context.Context, address string) (net.Conn, error)
+	Leader        func() (address string)         // "" while none is known, or while it is this node
+	LeaderChanged *notifier.Notifier              // broadcasts when another node leads, or none
+	Decide        func(*call.Call) bool           // takes a call if this node has become leader
+	Fail          func(*call.Call, engine.Status) // answers a call with an error
+	ObserveTime   func(nanos int64)               // receives the cluster's time from the leader
+	Grace         time.Duration                   // how long an earlier leader may take for its outstanding answers
+
+	Forwarded atomic.Int64 // calls sent to a leader
+
+	mu      sync.Mutex
+	waiting []*call.Call // for a leader, or for the writer
+	bytes   int          // of their groups
+	last    uint64
+	wake    chan struct{}
+	leaving sync.WaitGroup // connections that only wait for answers
+}
+
+// NewClient returns a client whose exported fields are still to be set.
+func NewClient() *Client {
+	return &Client{wake: make(chan struct{}, 1)}
+}
+
+// Add queues a call, whose group is set. It reports false if there is no room.
+func (f *Client) Add(c *call.Call) bool {
+	f.mu.Lock()
+	if f.bytes > maxWaitingBytes {
+		f.mu.Unlock()
+		return false
+	}
+	f.waiting = append(f.waiting, c)
+	f.bytes += len(c.Group)
+	f.mu.Unlock()
+	f.signal()
+	return true
+}
+
+// Requeue queues a call again that was certainly not decided.
+func (f *Client) Requeue(c *call.Call) {
+	if !f.Add(c) {
+		f.Fail(c, engine.Overloaded)
+	}
+}
+
+func (f *Client) signal() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run keeps a connection to the current leader until ctx is done.
+func (f *Client) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		moved := f.LeaderChanged.Wait()
+		address := f.Leader()
+		if address == "" {
+			f.drainLocally()
+			notifier.Pause(ctx, moved, redialDelay)
+			continue
+		}
+		conn, err := f.dialLeader(ctx, moved, address)
+		if err != nil {
+			notifier.Pause(ctx, moved, redialDelay)
+			continue
+		}
+		f.serve(ctx, conn, address)
+	}
+	f.leaving.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.waiting {
+		f.Fail(c, engine.NoLeader)
+	}
+	f.waiting = nil
+}
+
+// dialLeader connects to the leader. It gives up as soon as another node leads: a dead one may not answer for long.
+func (f *Client) dialLeader(ctx context.Context, moved <-chan struct{}, address string) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-moved:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return f.Dial(ctx, address)
+}
+
+// drainLocally decides the waiting calls on this node, if it leads.
+func (f *Client) drainLocally() {
+	f.mu.Lock()
+	waiting := f.waiting
+	f.waiting, f.bytes = nil, 0
+	f.mu.Unlock()
+	for i, c := range waiting {
+		if !c.IsOpen() {
+			continue
+		}
+		if !f.Decide(c) {
+			f.mu.Lock()
+			for _, c := range waiting[i:] {
+				f.bytes += len(c.Group)
+			}
+			f.waiting = append(waiting[i:len(waiting):len(waiting)], f.waiting...)
+			f.mu.Unlock()
+			return
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package cluster
+
+import (
+	"context"
+	"net"
+
+	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/forward"
+	"github.com/stintdb/stint/cluster/transport"
+	"github.com/stintdb/stint/engine"
+)
+
+// connectForwarding connects both ends of forwarding with this node.
+func (n *Node) connectForwarding() {
+	n.forwarded = &forward.Server{Ctx: n.ctx, Decide: n.decideForwarded, Now: func() int64 {
+		if n.leadership.Load() == nil {
+			return 0
+		}
+		return n.clock.stamp()
+	}, Refused: func(from net.Addr, err error) {
+		if n.peers.NoteRefusal(from.String(), err) > 0 {
+			n.log.Warn("closed a connection for forwarded operations", "from", from.String(), "error", err)
+		}
+	}}
+	f := n.forwarder
+	f.LeaderChanged, f.ObserveTime, f.Grace = &n.leaderChanged, n.clock.observeLeader, n.opt.Heartbeat/2
+	f.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+		conn, _, err := n.peers.Dial(ctx, address, transport.ForCalls)
+		return conn, err
+	}
+	f.Fail = func(c *call.Call, status engine.Status) { n.metrics.countFailure(c.Fail(status)) }
+	f.Leader = func() string {
+		if n.leadership.Load() != nil {
+			return ""
+		}
+		return n.leaderAddress()
+	}
+	f.Decide = func(c *call.Call) bool {
+		if n.activeLeadership() == nil {
+			return false
+		}
+		if status := n.proposer.add(c); status != engine.OK {
+			n.metrics.countFailure(c.Fail(status))
+		}
+		return true
+	}
+}
+
+// decideForwarded decides a call of another node. It reports false for taken if this node does not lead.
+func (n *Node) decideForwarded(c *call.Call) (taken, finished bool) {
+	r := n.awaitLeadership()
+	if r == nil {
+		return false, false
+	}
+	if n.isTooNew(c.Batch.Ops) {
+		n.rejectCall(c, engine.TooNew)
+		return true, true
+	}
+	c.Began = n.clock.mono()
+	return true, n.decideHere(r, c)
+}

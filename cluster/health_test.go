@@ -1,0 +1,393 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/clusterstatus"
+)
+
+// decideAt has a node asked for a token every few milliseconds of simulated time, until the function it returns is called.
+// Entries are larger than any other message.
+func decideAt(n *Node) (stop func()) {
+	wide := plenty
+	wide.Key = bytes.Repeat([]byte("k"), largestSmall)
+	var stopped atomic.Bool
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for !stopped.Load() {
+			do(n, wide)
+			time.Sleep(20 * time.Millisecond)
+		}
+	}()
+	return func() { stopped.Store(true); <-ended }
+}
+
+// largestSmall is how long messages are at most that are not entries.
+const largestSmall = 600
+
+// others are the running nodes beside one, in the order of their names.
+func (s *simulated) others(than *Node) (others []*Node) {
+	for _, name := range s.names {
+		if n := s.nodes[name]; n != nil && n != than {
+			others = append(others, n)
+		}
+	}
+	return others
+}
+
+// After any absence of a node, the leader sends it the missing entries as soon as it is back.
+func TestReturningNodeIsSentEntriesAtOnce(t *testing.T) {
+	for _, away := range []time.Duration{time.Second, 3 * time.Second, 12 * time.Second, 25 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			s := simulate(t, "a", "b", "c")
+			defer s.stop()
+			leader := s.leader()
+			time.Sleep(3 * time.Second) // all vote
+			defer decideAt(leader)()
+			name := s.others(leader)[0].opt.Node
+			s.kill(name)
+			time.Sleep(away)
+			target, back := leader.fsm.applied.Load(), time.Now()
+			n := s.start(name)
+			for n.fsm.applied.Load() < target && time.Since(back) < 20*time.Second {
+				time.Sleep(time.Millisecond)
+			}
+			if took := time.Since(back); took > 300*time.Millisecond { // of simulated time
+				t.Errorf("away for %v, it has what it missed after %v", away, took)
+			}
+		})
+	}
+}
+
+// voters are the names of the members that vote.
+func voters(n *Node) (names []string) {
+	for _, m := range n.Status().Members {
+		if m.Voter {
+			names = append(names, m.ID)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// A leader that is to be removed hands over first, and another removes it. Its process, which goes on, joins again with a
+// Raft that works: its vote counts when another node dies. Asked of the leader itself and of another node.
+func TestLeaderIsRemoved(t *testing.T) {
+	for _, names := range [][]string{{"a", "b"}, {"a", "b", "c"}} {
+		for _, askLeader := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				s := simulate(t, names...)
+				defer s.stop()
+				log := s.listenToLog()
+				leader := s.leader()
+				time.Sleep(3 * time.Second)
+				asked := leader
+				if !askLeader {
+					asked = s.others(leader)[0]
+				}
+				if err := asked.Remove(t.Context(), leader.opt.Node); err != nil {
+					t.Fatalf("%v nodes, asked of the leader: %v: %v", len(names), askLeader, err)
+				}
+				time.Sleep(15 * time.Second)
+				if got := voters(s.leader()); !slices.Equal(got, names) {
+					t.Errorf("%v vote after the removed node has joined again\n%s", got, log)
+				}
+				st := leader.Status()
+				if st.State == clusterstatus.Gone || !st.Healthy || st.AppliedIndex < s.leader().fsm.applied.Load() {
+					t.Errorf("the removed node is %s, healthy: %v, applied %d", st.State, st.Healthy, st.AppliedIndex)
+				}
+				if len(names) == 3 {
+					s.kill(s.others(leader)[0].opt.Node)
+					time.Sleep(2 * time.Second)
+				}
+				for _, n := range s.nodes {
+					if res := do(n, acquire("k", 10, 1)); res[0].Status != engine.OK {
+						t.Errorf("%s answers with status %d", n.opt.Node, res[0].Status)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A node whose Raft has ended says so, counts for nothing, and has its process ended.
+func TestNodeWithoutRaft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		leader := s.leader()
+		time.Sleep(3 * time.Second)
+		dead := s.others(leader)[0]
+		if err := dead.raft.Shutdown().Error(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		for _, m := range leader.Status().Members {
+			if isDead := m.ID == dead.opt.Node; m.Reachable == isDead || m.Healthy == isDead {
+				t.Errorf("%s: reachable %v, healthy %v", m.ID, m.Reachable, m.Healthy)
+			}
+		}
+		if st := dead.Status(); st.State != clusterstatus.Gone || st.Healthy {
+			t.Errorf("it is %s, healthy: %v", st.State, st.Healthy)
+		}
+		third := s.others(leader)[1].opt.Node
+		if err := leader.Remove(t.Context(), third); err == nil || !strings.Contains(err.Error(), "no majority") {
+			t.Errorf("the last node beside the leader whose Raft runs is removed: %v", err)
+		}
+		select {
+		case err := <-dead.Failed():
+			if !strings.Contains(err.Error(), "Raft") {
+				t.Error(err)
+			}
+		default:
+			t.Error("it goes on without Raft")
+		}
+	})
+}
+
+// A node reports that it is healthy once it has caught up with the leader, and no sooner; and only for a moment after it
+// stops receiving entries, even if it still hears that there is a leader.
+func TestHealthyWhenCaughtUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		leader := s.leader()
+		time.Sleep(3 * time.Second)
+		name := s.others(leader)[0].opt.Node
+		s.kill(name)
+		stop := decideAt(leader)
+		time.Sleep(5 * time.Second)
+		stop()
+		s.net.SetLargest(leader.opt.Node, name, largestSmall) // heartbeats pass, entries don't
+		target := leader.fsm.applied.Load()
+		n := s.start(name)
+		for range 500 {
+			if n.Status().Healthy && n.fsm.applied.Load() < target {
+				t.Fatalf("healthy with %d entries of %d", n.fsm.applied.Load(), target)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if n.Status().Healthy || n.leaderAddress() == "" {
+			t.Errorf("healthy: %v; leader: %s", n.Status().Healthy, n.leaderAddress())
+		}
+		s.net.SetLargest(leader.opt.Node, name, 0)
+		time.Sleep(3 * time.Second)
+		for _, n := range s.nodes {
+			if st := n.Status(); !st.Healthy {
+				t.Errorf("%s is not healthy after 3 s: %+v", n.opt.Node, st)
+			}
+		}
+		defer decideAt(leader)()
+		s.net.SetLargest(leader.opt.Node, name, largestSmall)
+		time.Sleep(5 * time.Second)
+		if n.Status().Healthy {
+			t.Error("healthy although it gets nothing any more")
+		}
+	})
+}
+
+// A leader whose entries are committed too late, but who is heard of, gives way to another and does not come back soon. When
+// all are as slow, leadership does not go round.
+func TestSlowLeaderWithdraws(t *testing.T) {
+	slowDisk := func(delay time.Duration, all bool) func(s *simulated, leader *Node) {
+		return func(s *simulated, leader *Node) {
+			for _, name := range s.names {
+				if all || name == leader.opt.Node {
+					s.disks[name].SetDelay(delay)
+				}
+			}
+		}
+	}
+	for _, c := range []struct {
+		name     string
+		strike   func(s *simulated, leader *Node)
+		replaced bool
+	}{
+		{"disk takes 0.3 s", slowDisk(300*time.Millisecond, false), false},
+		{"disk takes 0.9 s", slowDisk(900*time.Millisecond, false), true},
+		{"disk takes 1.3 s", slowDisk(1300*time.Millisecond, false), true},
+		{"disk takes 1.8 s", slowDisk(1800*time.Millisecond, false), true},
+		{"all disks take 0.9 s", slowDisk(900*time.Millisecond, true), false},
+		{"large messages are lost", func(s *simulated, leader *Node) {
+			for _, n := range s.others(leader) {
+				s.net.SetLargest(leader.opt.Node, n.opt.Node, largestSmall)
+			}
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := simulate(t, "a", "b", "c")
+				defer s.stop()
+				log := s.listenToLog()
+				leader := s.leader()
+				time.Sleep(5 * time.Second)
+				for _, n := range s.nodes {
+					for range 2 {
+						defer decideAt(n)()
+					}
+				}
+				time.Sleep(time.Second)
+				other := s.others(leader)[0]
+				c.strike(s, leader)
+				began := time.Now()
+				time.Sleep(5 * time.Second)
+				changes := int64(0)
+				for time.Since(began) < 15*time.Second {
+					time.Sleep(50 * time.Millisecond)
+					isReplaced := leader.leadership.Load() == nil
+					if isReplaced != c.replaced {
+						t.Fatalf("after %v: replaced: %v\n%s", time.Since(began), isReplaced, log)
+					}
+					if res := do(other, plenty); c.replaced && res[0].Status != engine.OK {
+						t.Fatalf("after %v: status %d\n%s", time.Since(began), res[0].Status, log)
+					}
+				}
+				for _, n := range s.nodes {
+					changes += n.metrics.leaderChanges.Load()
+				}
+				if changes > 2 {
+					t.Errorf("leadership moved %d times", changes-1)
+				}
+			})
+		})
+	}
+}
+
+// A follower that was started again votes for nobody while a lease that it confirmed may hold.
+func TestRestartedFollowerVotesLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		leader := s.leader()
+		time.Sleep(3 * time.Second)
+		voter, candidate := s.others(leader)[0].opt.Node, s.others(leader)[1]
+		s.net.SetCut(leader.opt.Node, voter, true)
+		s.net.SetCut(voter, leader.opt.Node, true)
+		time.Sleep(time.Second)
+		ask := func() bool {
+			n := s.nodes[voter]
+			q := raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(candidate.id), Addr: []byte(candidate.opt.Advertise)},
+				Term: n.raft.CurrentTerm() + 1, LastLogIndex: n.raft.LastIndex() + 100, LastLogTerm: n.raft.CurrentTerm() + 1, LeadershipTransfer: true}
+			var a raft.RequestVoteResponse
+			if err := candidate.transport.RequestVote(n.id, raft.ServerAddress(voter), &q, &a); err != nil {
+				t.Fatal(err)
+			}
+			return a.Granted
+		}
+		s.kill(voter)
+		s.start(voter)
+		if ask() {
+			t.Error("it votes at once")
+		}
+		time.Sleep(candidate.opt.Heartbeat)
+		if !ask() {
+			t.Error("it does not vote later either")
+		}
+	})
+}
+
+// Leadership that is offered to nodes that cannot take it stays, and the leader goes on deciding.
+func TestTransferToNodeThatCannotLead(t *testing.T) {
+	for name, strike := range map[string]func(s *simulated, leader *Node, node string){
+		"dead": func(s *simulated, _ *Node, node string) { s.kill(node) },
+		"gets no entries": func(s *simulated, leader *Node, node string) {
+			s.net.SetLargest(leader.opt.Node, node, largestSmall)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := simulate(t, "a", "b", "c")
+				defer s.stop()
+				leader := s.leader()
+				time.Sleep(3 * time.Second)
+				target := s.others(leader)[0].opt.Node
+				defer decideAt(leader)()
+				strike(s, leader, target)
+				time.Sleep(time.Second)
+				for range 3 {
+					_ = leader.Transfer(t.Context(), target)
+				}
+				time.Sleep(5 * time.Second)
+				for range 20 {
+					if res := do(leader, plenty); leader.leadership.Load() == nil || res[0].Status != engine.OK {
+						t.Fatalf("status %d", res[0].Status)
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				if err := leader.Transfer(t.Context(), ""); err != nil {
+					t.Errorf("to the one that can: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A follower that is removed while it is cut off does not learn of its removal from its log. It joins again once it can
+// reach the leader.
+func TestRemovedWhileCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		names := []string{"a", "b", "c"}
+		s := simulate(t, names...)
+		defer s.stop()
+		leader := s.leader()
+		time.Sleep(3 * time.Second)
+		lost := s.others(leader)[0]
+		cut := func(isCut bool) {
+			for _, other := range names {
+				s.net.SetCut(other, lost.opt.Node, isCut)
+				s.net.SetCut(lost.opt.Node, other, isCut)
+			}
+		}
+		cut(true)
+		if err := leader.Remove(t.Context(), lost.opt.Node); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		cut(false)
+		time.Sleep(15 * time.Second)
+		if got := voters(s.leader()); !slices.Equal(got, names) {
+			t.Errorf("%v vote after the removed node can reach the others again", got)
+		}
+		if st := lost.Status(); !st.Healthy {
+			t.Errorf("the removed node is %s and not healthy", st.State)
+		}
+	})
+}
+
+// A follower has not applied an entry that its state machine is still busy with, though Raft's index says it has.
+func TestBarrierWaitsForTheStateMachine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		leader := s.leader()
+		n := s.others(leader)[0]
+		do(leader, acquire("k", 100, 1))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		hold := make(chan struct{})
+		n.fsm.ownID, n.fsm.takeEntry = leader.proposer.id, func(uint64) *entry { <-hold; return nil }
+		do(leader, acquire("k", 100, 1))
+		acknowledged := leader.Status().AppliedIndex
+
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if err := n.Barrier(ctx); err == nil || n.Status().AppliedIndex >= acknowledged || n.Status().Healthy {
+			t.Errorf("Barrier returned %v and the status is %+v, but an acknowledged entry is not applied", err, n.Status())
+		}
+		close(hold)
+		if err := n.Barrier(t.Context()); err != nil || n.Status().AppliedIndex < acknowledged {
+			t.Errorf("Barrier returned %v, applied %d of %d", err, n.Status().AppliedIndex, acknowledged)
+		}
+	})
+}

@@ -1,0 +1,45 @@
+package cluster
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/stintdb/stint/cluster/transport"
+	"github.com/stintdb/stint/engine"
+)
+
+// Options configure a node.
+type Options struct {
+	Node            string   // its name, the same at every start; no other node has it
+	Listen          string   // where it takes connections from other nodes
+	Advertise       string   // how they reach it; one of Peers
+	Peers           []string // where the nodes are to be found that form the cluster
+	BootstrapExpect int      // bootstrap a cluster once this many nodes have met; 0 only joins one
+	Client          string   // where clients reach this node; the other nodes pass it on to clients
+
+	Store *engine.Store // empty
+	Disk  Disk
+	Log   *slog.Logger
+
+	Heartbeat     time.Duration // followers elect another leader when they have not heard of it for this long, at least
+	DecideTimeout time.Duration // no call takes longer
+	DiskTimeout   time.Duration // a leader whose log takes longer for one write gives up
+	LogBytes      int64         // of the log before a snapshot takes its place
+	MeetEvery     time.Duration // how often nodes ask each other how they are; 0 for a second
+
+	// Unauthenticated bounds the connections that have not greeted yet: those from members' addresses, and once more those
+	// from others. 0 for 64.
+	Unauthenticated int
+
+	Network transport.Network // nil for TCP without TLS
+	Wall    func() time.Time  // this node's own clock; nil for the system's
+
+	// Passed returns the time that has passed on this node. It drives only the cluster's time: leases and timeouts
+	// use real time. Nil except in tests that move the time.
+	Passed func() time.Duration
+
+	// SinceBoot is how long the machine has been up, and a name of this boot; nil for the system's.
+	SinceBoot func() (boot string, up time.Duration)
+
+	additions []addition // nil for those of this build; tests have others
+}

@@ -1,0 +1,229 @@
+// Package raftstore is a node's directory: Raft's log, votes and snapshots, the node's identity and its clock, all under
+// checksums. [Open] checks every file, and that the files fit together.
+package raftstore
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/internal/atomicfile"
+	"github.com/stintdb/stint/persistence"
+)
+
+// SavedClock is a reading of the cluster's clock and this node's own, taken at one moment.
+type SavedClock struct {
+	Cluster int64         `json:"cluster_ns"` // since the Unix epoch, as is
+	Wall    int64         `json:"wall_ns"`
+	Boot    string        `json:"boot"` // of the machine, "" if not known
+	Up      time.Duration `json:"up_ns"`
+}
+
+// Passed is how long ago c was saved, by the time since boot if the machine is still up, or else by the wall clock.
+func (c SavedClock) Passed(now SavedClock) time.Duration {
+	if c.Boot != "" && c.Boot == now.Boot {
+		return max(0, now.Up-c.Up)
+	}
+	return time.Duration(max(0, now.Wall-c.Wall))
+}
+
+// The files of a node's directory.
+const (
+	IdentityFile = "node.json" // only the directory of a node has it
+	LogDir       = "log"
+	clockFile    = "clock.json"
+)
+
+// identity is the content of node.json. A node that has lost its disk gets a new incarnation: it must not cast the
+// votes of the old one again.
+type identity struct {
+	Node        string `json:"node"`
+	Incarnation string `json:"incarnation"`
+}
+
+// Dir is an open directory. Its methods may be called from any goroutine.
+type Dir struct {
+	dir       string
+	log       *persistence.EntryLog
+	votes     *votes
+	snapshots *snapshotStore
+}
+
+// Open opens a node's directory, which the caller has locked, and checks all files in it. It logs repairs and damage that costs
+// nothing to the given logger.
+func Open(dir string, to *slog.Logger) (*Dir, error) {
+	if err := refuseStandalone(dir); err != nil {
+		return nil, err
+	}
+	if err := removeTemporary(dir); err != nil {
+		return nil, err
+	}
+	isUsed, err := isUsed(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := openLog(dir)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dir{dir: dir, log: entries}
+	var repaired bool
+	if d.votes, repaired, err = loadVotes(dir); err != nil {
+		return nil, errors.Join(err, entries.Close())
+	}
+	if repaired {
+		to.Warn("one of the two copies of the votes was damaged, or torn by a crash; it was rewritten from the other", "file", votesFile)
+	}
+	var damage []error
+	if d.snapshots, damage, err = openSnapshots(dir, to); err == nil && isUsed {
+		err = d.checkIntegrity(damage)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	d.snapshots.kept = func(index uint64) {
+		if err := d.votes.SetUint64(snapshotKey, index); err != nil {
+			to.Warn("cannot record the index of the newest snapshot", "index", index, "error", err)
+		}
+	}
+	return d, nil
+}
+
+// removeTemporary removes the temporary files of replacements that a crash interrupted.
+func removeTemporary(dir string) error {
+	left, err := filepath.Glob(filepath.Join(dir, "*"+atomicfile.TempSuffix))
+	for _, path := range left {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
+// openLog opens the log in a node's directory, or begins one if the node is new.
+func openLog(dir string) (*persistence.EntryLog, error) {
+	path := filepath.Join(dir, LogDir)
+	isUsed, err := isUsed(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !isUsed {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, err
+		}
+		if err := persistence.Dir(dir).SyncDir(); err != nil {
+			return nil, err
+		}
+	}
+	log, err := persistence.OpenEntryLog(persistence.Dir(path), !isUsed)
+	_, isDamaged := errors.AsType[*persistence.DamageError](err)
+	switch {
+	case errors.Is(err, persistence.ErrNewer):
+		return nil, fmt.Errorf("%s: %w", path, err)
+	case isUsed && (errors.Is(err, persistence.ErrNoLog) || errors.Is(err, fs.ErrNotExist)):
+		return nil, fmt.Errorf("%s is missing or empty, although %s shows that the node has been in use; %w", path, IdentityFile, ErrLostState)
+	case isDamaged:
+		return nil, fmt.Errorf("%s: %w; %w", path, err, ErrLostState)
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if _, last := log.Range(); last > 0 && !isUsed {
+		return nil, errors.Join(fmt.Errorf("%s is missing, although %s holds a log; %w", filepath.Join(dir, IdentityFile), path, ErrLostState), log.Close())
+	}
+	return log, nil
+}
+
+// refuseStandalone refuses the directory of a server that stood alone: its state would be ignored.
+func refuseStandalone(dir string) error {
+	if isUsed, err := isUsed(dir); isUsed || err != nil {
+		return err
+	}
+	files, others, err := persistence.Files(persistence.Dir(dir))
+	if err != nil {
+		return err
+	}
+	if files = append(files, others...); len(files) > 0 {
+		return fmt.Errorf("%s holds the state of a server that stood alone (%s); start the node with an empty --dir, and carry that state over as docs/cluster.md says", dir, files[0])
+	}
+	return nil
+}
+
+// isUsed reports whether a directory is that of a node that has been started before.
+func isUsed(dir string) (bool, error) {
+	_, err := os.Stat(filepath.Join(dir, IdentityFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Logs is Raft's log.
+func (d *Dir) Logs() raft.LogStore { return logStore{d.log} }
+
+// Stable is the store of Raft's term and vote, and of small values that the node must never forget, such as [ClusterIDKey].
+func (d *Dir) Stable() raft.StableStore { return d.votes }
+
+// Snapshots is the store of Raft's snapshots.
+func (d *Dir) Snapshots() raft.SnapshotStore { return d.snapshots }
+
+// Close closes all files.
+func (d *Dir) Close() error { return errors.Join(d.log.Close(), d.votes.Close()) }
+
+// Incarnation returns the incarnation of the node with a name, which is generated at its first start in an empty directory. It
+// refuses the directory of a node with another name.
+func (d *Dir) Incarnation(node string) (string, error) {
+	path := filepath.Join(d.dir, IdentityFile)
+	var known identity
+	text, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		known = identity{node, strings.ToLower(rand.Text()[:8])}
+		if text, err = seal(known); err == nil {
+			err = atomicfile.Write(path, text)
+		}
+		if err != nil {
+			return "", err
+		}
+	case err != nil:
+		return "", err
+	default:
+		if err := unseal(text, &known); err != nil || known.Node == "" || known.Incarnation == "" {
+			return "", fmt.Errorf("%s is damaged: it does not show which node this is; %w", path, ErrLostState)
+		}
+	}
+	if known.Node != node {
+		return "", fmt.Errorf("%s belongs to the node '%s', and --node-id says '%s': give the node its own name, or another --dir", d.dir, known.Node, node)
+	}
+	return known.Incarnation, nil
+}
+
+// SaveClock saves the cluster's time together with the node's own clocks.
+func (d *Dir) SaveClock(c SavedClock) error {
+	text, err := seal(c)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(d.dir, clockFile), text)
+}
+
+// LoadClock returns the clocks saved last, or zeros.
+func (d *Dir) LoadClock() (c SavedClock, err error) {
+	path := filepath.Join(d.dir, clockFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err == nil {
+		err = unseal(text, &c)
+	}
+	if err != nil {
+		return SavedClock{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}

@@ -1,0 +1,141 @@
+package raftstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/persistence"
+)
+
+// Finding describes one file of a node's directory.
+type Finding struct {
+	File    string // within the directory
+	Text    string
+	Damaged bool
+}
+
+// Inspect reads all files that a node reads at its start, except the log, for which there is
+// [persistence.InspectEntryLog]. It changes nothing, and the directory may be in use: files that are removed during
+// the inspection are skipped. The error wraps fs.ErrNotExist if the directory is not a node's. describe reads the state in a
+// snapshot.
+func Inspect(dir string, describe func(state io.Reader) (string, error)) (found []Finding, err error) {
+	if _, err := os.Stat(filepath.Join(dir, IdentityFile)); err != nil {
+		return nil, err
+	}
+	add := func(file, text string, err error) {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			found = append(found, Finding{file, err.Error(), true})
+		default:
+			found = append(found, Finding{file, text, false})
+		}
+	}
+	text, err := inspectIdentity(dir)
+	add(IdentityFile, text, err)
+	text, err = inspectVotes(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if text, err = inspectOldVotes(dir); errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w: it is missing, although %s shows that the node has been in use", errDamaged, IdentityFile)
+		}
+	}
+	add(votesFile, text, err)
+	text, err = inspectClock(dir)
+	add(clockFile, text, err)
+	names, temporary, err := listSnapshots(filepath.Join(dir, snapshotsDir))
+	if err != nil {
+		add(snapshotsDir, "", err)
+	}
+	for _, name := range temporary {
+		add(filepath.Join(snapshotsDir, name), "not read by a server: a snapshot that is not complete; the next start removes it", nil)
+	}
+	for _, n := range names {
+		text, err := inspectSnapshot(filepath.Join(dir, snapshotsDir, n.name), n.old, describe)
+		add(filepath.Join(snapshotsDir, n.name), text, err)
+	}
+	return found, nil
+}
+
+func inspectIdentity(dir string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, IdentityFile))
+	if err != nil {
+		return "", err
+	}
+	var known identity
+	if err := unseal(text, &known); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("the directory of the node %s of a cluster (incarnation %s)", known.Node, known.Incarnation), nil
+}
+
+func inspectVotes(dir string) (string, error) {
+	_, values, whole, err := readVotes(persistence.Dir(dir))
+	if err != nil {
+		return "", err
+	}
+	text := describeVotes(values)
+	if whole < 2 {
+		text += "; one of its two copies is damaged, or is being written: a start writes it anew"
+	}
+	return text, nil
+}
+
+func inspectOldVotes(dir string) (string, error) {
+	values, err := readOldVotes(filepath.Join(dir, oldVotesFile))
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("not there yet: a start takes over %s of an older version, %s", oldVotesFile, describeVotes(values)), nil
+}
+
+func describeVotes(values map[string][]byte) string {
+	number := func(key []byte) uint64 {
+		if len(values[string(key)]) != 8 {
+			return 0
+		}
+		return binary.BigEndian.Uint64(values[string(key)])
+	}
+	text := fmt.Sprintf("its votes, in term %d", number(termKey))
+	if len(values[string(voteKey)]) > 0 {
+		text += fmt.Sprintf(", the last for %s in term %d", values[string(voteKey)], number(voteTermKey))
+	}
+	return text
+}
+
+func inspectClock(dir string) (string, error) {
+	c, err := (&Dir{dir: dir}).LoadClock()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%w; a start goes on from the last entry of the log", err)
+	}
+	if c == (SavedClock{}) {
+		return "", fs.ErrNotExist
+	}
+	return "the cluster's time when it was kept last, " + time.Unix(0, c.Cluster).UTC().Format(time.RFC3339), nil
+}
+
+func inspectSnapshot(path string, old bool, describe func(state io.Reader) (string, error)) (string, error) {
+	var meta *raft.SnapshotMeta
+	var state io.ReadCloser
+	var err error
+	if old {
+		var m snapshotMeta
+		m, state, err = openOldSnapshot(path)
+		meta = m.raftMeta(0)
+	} else {
+		meta, state, err = openSnapshotFile(path)
+	}
+	if err != nil {
+		return "", err
+	}
+	defer state.Close()
+	text, err := describe(state)
+	return fmt.Sprintf("a snapshot up to entry %d of the log, of term %d, %s", meta.Index, meta.Term, text), err
+}

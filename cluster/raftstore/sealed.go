@@ -1,0 +1,50 @@
+package raftstore
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// A sealed file is a JSON object whose last field is the CRC-32C of the object without it:
+//
+//	{"node":"a","incarnation":"k3jf02ls","crc32c":"9a1b2c3d"}
+//
+// An object without that field is as an older version wrote it, and is read as well. No single damaged byte turns one into
+// the other: a field of another name is refused.
+const sealHead, sealSize = `,"crc32c":"`, len(`,"crc32c":"00000000"}`)
+
+var errDamaged = errors.New("damaged")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// seal is a value as a sealed file holds it.
+func seal(value any) ([]byte, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(text[:len(text)-1], `%s%08x"}`, sealHead, crc32.Checksum(text, castagnoli)), nil
+}
+
+// unseal reads a sealed file into value, a pointer to a struct.
+func unseal(text []byte, value any) error {
+	if at := len(text) - sealSize; at > 0 && bytes.HasPrefix(text[at:], []byte(sealHead)) {
+		body := append(bytes.Clone(text[:at]), '}')
+		if want := fmt.Appendf(nil, `%s%08x"}`, sealHead, crc32.Checksum(body, castagnoli)); !bytes.Equal(text[at:], want) {
+			return errDamaged
+		}
+		text = body
+	}
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(value); err != nil {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if in.More() {
+		return errDamaged
+	}
+	return nil
+}

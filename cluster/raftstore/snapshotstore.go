@@ -1,0 +1,217 @@
+package raftstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/internal/atomicfile"
+	"github.com/stintdb/stint/persistence"
+)
+
+const snapshotsDir = "snapshots"
+
+// snapshotsKept is how many snapshots stay on disk: the second is for the case that the newest is damaged.
+const snapshotsKept = 2
+
+// snapshotStore is a raft.SnapshotStore of files in a directory. Raft sees the newest one that is whole; an older one would do
+// only where the log goes on from it, which [Open] checks.
+type snapshotStore struct {
+	dir  string
+	kept func(index uint64) // told of each snapshot once it is durable
+
+	mu     sync.Mutex
+	newest *raft.SnapshotMeta // nil if there is none
+}
+
+// snapshotName is a name in the directory of snapshots: a file, or a directory of an older version.
+type snapshotName struct {
+	snapshotID
+	name string
+	old  bool
+}
+
+// path returns the path of a snapshot.
+func (s *snapshotStore) path(name string) string { return filepath.Join(s.dir, name) }
+
+// openSnapshots opens the directory of a node's snapshots. It removes the unfinished snapshots of a crash, and
+// converts the newest one of an older version. damage lists the errors of the snapshots that are newer than the one
+// in use.
+func openSnapshots(dir string, to *slog.Logger) (s *snapshotStore, damage []error, err error) {
+	s = &snapshotStore{dir: filepath.Join(dir, snapshotsDir), kept: func(uint64) {}}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	names, temporary, err := listSnapshots(s.dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, name := range temporary {
+		if err := os.RemoveAll(s.path(name)); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, n := range names {
+		meta, err := s.take(n)
+		switch {
+		case err == nil:
+			s.newest = meta
+			for _, d := range damage {
+				to.Warn("a snapshot of the cluster's state is damaged; the node goes on from the one before, and the log", "reason", d, "snapshot", n.name)
+			}
+			return s, damage, nil
+		case errors.Is(err, persistence.ErrNewer), errors.Is(err, os.ErrPermission):
+			return nil, nil, fmt.Errorf("%s: %w", s.path(n.name), err)
+		}
+		damage = append(damage, fmt.Errorf("%s: %w", s.path(n.name), err))
+	}
+	return s, damage, nil
+}
+
+// listSnapshots lists the snapshots in a directory, newest first, and the remains of unfinished ones.
+func listSnapshots(dir string) (names []snapshotName, temporary []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range entries {
+		name, isFile := strings.CutSuffix(e.Name(), snapshotFileSuffix)
+		if strings.HasSuffix(name, atomicfile.TempSuffix) {
+			temporary = append(temporary, e.Name())
+		} else if id, ok := parseSnapshotID(name); ok && isFile != e.IsDir() {
+			names = append(names, snapshotName{id, e.Name(), e.IsDir()})
+		}
+	}
+	slices.SortFunc(names, func(a, b snapshotName) int { return b.compare(a.snapshotID) })
+	return names, temporary, nil
+}
+
+func (id snapshotID) compare(other snapshotID) int {
+	return slices.Compare([]uint64{id.term, id.index, id.number}, []uint64{other.term, other.index, other.number})
+}
+
+// take checks all of a snapshot. One of an older version is rewritten in the current format and then removed.
+func (s *snapshotStore) take(n snapshotName) (*raft.SnapshotMeta, error) {
+	if n.old {
+		if err := s.convert(n); err != nil {
+			return nil, err
+		}
+		n.name += snapshotFileSuffix
+	}
+	meta, state, err := openSnapshotFile(s.path(n.name))
+	if err != nil {
+		return nil, err
+	}
+	return meta, state.Close()
+}
+
+func (s *snapshotStore) convert(n snapshotName) error {
+	meta, state, err := openOldSnapshot(s.path(n.name))
+	if err != nil {
+		return err
+	}
+	defer state.Close()
+	w, err := createSnapshotFile(s.dir, meta)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(w, state); err != nil {
+		w.file.Abort()
+		return err
+	}
+	if err := w.finish(); err != nil {
+		return err
+	}
+	return os.RemoveAll(s.path(n.name))
+}
+
+// List implements raft.SnapshotStore.
+func (s *snapshotStore) List() ([]*raft.SnapshotMeta, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.newest == nil {
+		return nil, nil
+	}
+	meta := *s.newest
+	return []*raft.SnapshotMeta{&meta}, nil
+}
+
+// Open implements raft.SnapshotStore.
+func (s *snapshotStore) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	path := s.path(id + snapshotFileSuffix)
+	meta, state, err := openSnapshotFile(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return meta, state, nil
+}
+
+// Create implements raft.SnapshotStore.
+func (s *snapshotStore) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration, configurationIndex uint64, _ raft.Transport) (raft.SnapshotSink, error) {
+	if version != raft.SnapshotVersionMax {
+		return nil, fmt.Errorf("a snapshot of version %d is not known here", version)
+	}
+	id := snapshotID{term, index, uint64(time.Now().UnixMilli())}
+	meta := snapshotMeta{ID: id.String(), Index: index, Term: term, Configuration: configuration, ConfigurationIndex: configurationIndex}
+	w, err := createSnapshotFile(s.dir, meta)
+	if err != nil {
+		return nil, err
+	}
+	return &snapshotSink{snapshotWriter: w, store: s, meta: meta, id: id}, nil
+}
+
+// snapshotSink is a raft.SnapshotSink.
+type snapshotSink struct {
+	*snapshotWriter
+	store *snapshotStore
+	meta  snapshotMeta
+	id    snapshotID
+	ended bool
+}
+
+// ID implements raft.SnapshotSink.
+func (k *snapshotSink) ID() string { return k.meta.ID }
+
+// Cancel implements raft.SnapshotSink.
+func (k *snapshotSink) Cancel() error {
+	if !k.ended {
+		k.ended = true
+		k.file.Abort()
+	}
+	return nil
+}
+
+// Close implements raft.SnapshotSink: the snapshot is durable when it returns nil.
+func (k *snapshotSink) Close() error {
+	if k.ended {
+		return nil
+	}
+	k.ended = true
+	if err := k.finish(); err != nil {
+		return err
+	}
+	s := k.store
+	s.mu.Lock()
+	s.newest = k.meta.raftMeta(k.size)
+	s.mu.Unlock()
+	s.kept(k.meta.Index)
+	return s.removeOld()
+}
+
+// removeOld removes all snapshots but the newest.
+func (s *snapshotStore) removeOld() error {
+	names, _, err := listSnapshots(s.dir)
+	for _, n := range names[min(snapshotsKept, len(names)):] {
+		err = errors.Join(err, os.RemoveAll(s.path(n.name)))
+	}
+	return err
+}

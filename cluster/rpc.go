@@ -1,0 +1,231 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/transport"
+)
+
+// request is a question or request of one node to another about the cluster itself. Exactly one of its fields is set.
+type request struct {
+	Status *struct{}      `json:"report,omitempty"`
+	Join   *joinRequest   `json:"join,omitempty"`
+	Admin  *adminRequest  `json:"admin,omitempty"`
+	Pledge *pledgeRequest `json:"pledge,omitempty"`
+}
+
+// response answers a request.
+type response struct {
+	Error  string      `json:"error,omitempty"`
+	Leader string      `json:"leader,omitempty"` // where to ask instead
+	Status *peerStatus `json:"report,omitempty"`
+}
+
+// peerStatus is a node's report on itself.
+type peerStatus struct {
+	ID        raft.ServerID `json:"id"`
+	ClusterID string        `json:"cluster"` // "" while it has none
+	Started   bool          `json:"started"` // it has a log: it was a member of some cluster
+	Client    string        `json:"client"`
+	Leads     bool          `json:"leads"`
+	Leased    bool          `json:"leased"` // no other node can lead: it has applied everything acknowledged
+	Leader    string        `json:"leader"` // the presumed leader's address
+	Term      uint64        `json:"term"`
+	Applied   uint64        `json:"applied"`
+	Last      uint64        `json:"last"`
+	Now       int64         `json:"now"`    // the cluster's time by its clock, 0 if unknown
+	Silent    time.Duration `json:"silent"` // since its last contact with a leader, 0 if it leads
+	// Problems; a node of an older version does not report them.
+	Unhealthy bool          `json:"unhealthy,omitempty"` // see isHealthy
+	Gone      bool          `json:"gone,omitempty"`      // its Raft has ended
+	Pledged   raft.ServerID `json:"pledged,omitempty"`   // see pledge; while it has no log
+	Slow      bool          `json:"slow,omitempty"`      // see isSlow
+	Formats   formatVersion `json:"formats,omitempty"`   // the newest that the node knows
+
+	address string // where it was asked
+	at      time.Duration
+}
+
+// joinRequest asks the leader to make a node a member.
+type joinRequest struct {
+	ID      raft.ServerID `json:"id"`
+	Address string        `json:"address"`
+	Member  member        `json:"member"`
+}
+
+// pledgeRequest asks a node for its pledge.
+type pledgeRequest struct {
+	Of raft.ServerID `json:"of"`
+	To pledge        `json:"to"`
+}
+
+// adminRequest is an operator's request to the leader.
+type adminRequest struct {
+	Do       string `json:"do"` // add, remove or transfer
+	Node     string `json:"node,omitempty"`
+	Address  string `json:"address,omitempty"`
+	Nonvoter bool   `json:"spare,omitempty"`
+}
+
+// rpcTimeout bounds a request and its answer. Changing members takes a few rounds of the log.
+const rpcTimeout = 15 * time.Second
+
+// rpcWriteTimeout bounds the sending of an answer.
+const rpcWriteTimeout = 2 * time.Second
+
+// serveRPC answers the requests on a connection until it closes.
+func (n *Node) serveRPC(conn net.Conn) {
+	for {
+		var q request
+		_ = conn.SetReadDeadline(time.Now().Add(rpcTimeout))
+		if err := transport.ReadJSON(conn, &q); err != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(n.ctx, rpcTimeout)
+		answer := n.handleRPC(ctx, q)
+		cancel()
+		_ = conn.SetWriteDeadline(time.Now().Add(rpcWriteTimeout))
+		if err := transport.WriteJSON(conn, answer); err != nil {
+			return
+		}
+	}
+}
+
+func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
+	var err error
+	switch {
+	case q.Status != nil:
+		own := n.ownStatus()
+		return response{Status: &own}
+	case q.Pledge != nil && q.Pledge.Of != n.id:
+		err = errors.New("this is another node")
+	case q.Pledge != nil:
+		err = n.givePledge(ctx, q.Pledge.To)
+	case n.awaitLeadership() == nil:
+		return response{Error: "this node does not lead", Leader: n.leaderAddress()}
+	case q.Join != nil:
+		err = n.handleJoin(ctx, *q.Join)
+	case q.Admin != nil:
+		err = n.handleAdmin(ctx, *q.Admin)
+	default:
+		err = errors.New("unknown request; is this node's version older?")
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	if errors.Is(err, errHandedOver) {
+		a.Leader = n.leaderAddress()
+	}
+	return a
+}
+
+func (n *Node) ownStatus() peerStatus {
+	r := peerStatus{
+		ID: n.id, ClusterID: n.clusterID(), Started: n.hasLog(), Client: n.opt.Client,
+		Leader: n.leaderAddress(), Term: n.raft.CurrentTerm(), Applied: n.fsm.applied.Load(), Last: n.raft.LastIndex(), Now: n.clock.now(),
+	}
+	r.Unhealthy, r.Gone = !n.isHealthy(), n.raft.State() == raft.Shutdown
+	r.Slow, r.Formats = n.isSlow(), n.formats.stated()
+	if !r.Started {
+		r.Pledged = n.pledgedTo()
+	}
+	if n.raft.State() != raft.Leader {
+		r.Silent = time.Since(n.raft.LastContact())
+	}
+	if l := n.leadership.Load(); l != nil {
+		r.Leads, r.Leader = true, n.opt.Advertise
+		r.Leased = l.hasLease(n.clock.mono()) // after the index was read
+	}
+	return r
+}
+
+// callRPC sends one request to the node at an address.
+func (n *Node) callRPC(ctx context.Context, address string, q request) (a response, err error) {
+	conn, _, err := n.peers.Dial(ctx, address, transport.ForRPC)
+	if err != nil {
+		return a, err
+	}
+	defer conn.Close()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	_ = conn.SetDeadline(time.Now().Add(rpcTimeout))
+	if err := transport.WriteJSON(conn, q); err != nil {
+		return a, err
+	}
+	err = transport.ReadJSON(conn, &a)
+	return a, err
+}
+
+// fetchStatus asks the node at an address for its report.
+func (n *Node) fetchStatus(ctx context.Context, address string) (peerStatus, error) {
+	a, err := n.callRPC(ctx, address, request{Status: &struct{}{}})
+	if err == nil && a.Status == nil {
+		err = fmt.Errorf("%s: %s", address, a.Error)
+	}
+	if err != nil {
+		return peerStatus{}, err
+	}
+	a.Status.address, a.Status.at = address, n.clock.mono()
+	return *a.Status, nil
+}
+
+// fetchAllStatuses asks all other members and all --cluster-peers for their status, and stores the answers.
+func (n *Node) fetchAllStatuses(ctx context.Context, timeout time.Duration) (reports []peerStatus) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	var (
+		mu    sync.Mutex
+		asked sync.WaitGroup
+	)
+	for _, address := range n.addresses() {
+		asked.Go(func() {
+			r, err := n.fetchStatus(ctx, address)
+			if err != nil {
+				return
+			}
+			n.storePeerStatus(r)
+			mu.Lock()
+			defer mu.Unlock()
+			reports = append(reports, r)
+		})
+	}
+	asked.Wait()
+	return reports
+}
+
+// callLeader sends a request to the leader, or handles it here if this node leads.
+func (n *Node) callLeader(ctx context.Context, q request) error {
+	address := n.opt.Advertise
+	if n.leadership.Load() == nil {
+		if address = n.leaderAddress(); address == "" {
+			return ErrNoLeader
+		}
+	}
+	for range 3 {
+		var a response
+		var err error
+		if address == n.opt.Advertise {
+			a = n.handleRPC(ctx, q)
+		} else if a, err = n.callRPC(ctx, address, q); err != nil {
+			return err
+		}
+		switch {
+		case a.Error == "":
+			return nil
+		case a.Leader == "" || a.Leader == address:
+			return errors.New(a.Error)
+		}
+		address = a.Leader
+	}
+	return ErrNoLeader
+}
+
+// ErrNoLeader is wrapped by the errors of operations that only a leader can do, while none is known.
+var ErrNoLeader = errors.New("the cluster has no leader at the moment")

@@ -1,0 +1,35 @@
+// Package transport connects the nodes of a cluster: connections with a handshake, for Raft, for calls and for RPCs, and Raft's
+// transport over them.
+package transport
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+)
+
+// Network is how nodes reach each other.
+type Network interface {
+	Listen(address string) (net.Listener, error)
+	Dial(ctx context.Context, address string) (net.Conn, error)
+}
+
+// TCP is a Network over TCP, inside TLS if there is a configuration for it.
+type TCP struct{ TLS *tls.Config }
+
+// Listen implements [Network].
+func (t TCP) Listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil || t.TLS == nil {
+		return l, err
+	}
+	return tls.NewListener(l, t.TLS), nil
+}
+
+// Dial implements [Network].
+func (t TCP) Dial(ctx context.Context, address string) (net.Conn, error) {
+	if t.TLS == nil {
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
+	return (&tls.Dialer{Config: t.TLS}).DialContext(ctx, "tcp", address)
+}

@@ -1,0 +1,166 @@
+package transport
+
+import (
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/notifier"
+)
+
+// RaftTransport is Raft's network transport, which hides failures from Raft. Raft waits after each failed message to a
+// follower, twice as long each time, up to 10 s, and is not woken when the follower comes back. So a message with
+// entries is sent again here, as soon as the follower is reachable, until it arrives or its sender no longer leads.
+type RaftTransport struct {
+	*raft.NetworkTransport                 // set before use
+	Ctx                    context.Context // ends with the node
+	RetryEvery             time.Duration   // to a follower that is not heard of
+	Mono                   func() time.Duration
+	// IsDue reports whether a message of a leader of a term is still to be delivered.
+	IsDue func(id raft.ServerID, target raft.ServerAddress, term uint64) bool
+
+	mu        sync.Mutex
+	followers map[raft.ServerID]*Follower
+}
+
+// Follower is a leader's view of another node, from the messages to it.
+type Follower struct {
+	reached notifier.Notifier // broadcasts when it has answered a message or made a connection
+
+	mu    sync.Mutex
+	term  uint64 // of the leader that the next two are about
+	match uint64 // index up to which its log is known to be the leader's
+	heard time.Duration
+	lost  bool // the last message has failed
+}
+
+// maxFollowers bounds the number of entries, which include former members.
+const maxFollowers = 1024
+
+// Follower returns the view of a node.
+func (t *RaftTransport) Follower(id raft.ServerID) *Follower {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := t.followers[id]
+	if f == nil {
+		if t.followers == nil || len(t.followers) >= maxFollowers {
+			t.followers = map[raft.ServerID]*Follower{}
+		}
+		f = &Follower{}
+		t.followers[id] = f
+	}
+	return f
+}
+
+// succeeded notes that the follower answered a leader of a term, having the log up to match.
+func (f *Follower) succeeded(now time.Duration, term, match uint64) {
+	f.mu.Lock()
+	if f.term != term {
+		f.term, f.match = term, 0
+	}
+	f.match, f.heard, f.lost = max(f.match, match), now, false
+	f.mu.Unlock()
+	f.reached.Broadcast()
+}
+
+func (f *Follower) failed() {
+	f.mu.Lock()
+	f.lost = true
+	f.mu.Unlock()
+}
+
+func (f *Follower) isLost() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.lost
+}
+
+// Reached returns a channel that is closed when the follower next answers a message or makes a connection.
+func (f *Follower) Reached() <-chan struct{} { return f.reached.Wait() }
+
+// Progress is up to where the follower has the log of the leader of a term, and whether that one has heard of it since.
+func (f *Follower) Progress(term uint64, since time.Duration) (match uint64, heard bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.match, f.term == term && f.heard >= since && !f.lost
+}
+
+// NoteConnected notes that a node has made a connection to this one.
+func (t *RaftTransport) NoteConnected(id raft.ServerID) {
+	t.mu.Lock()
+	f := t.followers[id]
+	t.mu.Unlock()
+	if f != nil {
+		f.reached.Broadcast()
+	}
+}
+
+// AppendEntries implements raft.Transport.
+func (t *RaftTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	f := t.Follower(id)
+	for {
+		heardOf := f.reached.Wait()
+		*resp = raft.AppendEntriesResponse{}
+		err := t.NetworkTransport.AppendEntries(id, target, args, resp)
+		if err == nil {
+			f.succeeded(t.Mono(), args.Term, matched(args, resp))
+			t.skipBackoff(args, resp)
+			return nil
+		}
+		f.failed()
+		if isHeartbeat(args) || !t.IsDue(id, target, args.Term) {
+			return err
+		}
+		notifier.Pause(t.Ctx, heardOf, t.RetryEvery)
+	}
+}
+
+// skipBackoff makes Raft try again soon when a follower has refused entries: its disk may have been full, and may
+// have room again.
+func (t *RaftTransport) skipBackoff(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) {
+	if resp.Success || resp.NoRetryBackoff || resp.Term > args.Term || isHeartbeat(args) {
+		return
+	}
+	notifier.Pause(t.Ctx, nil, t.RetryEvery)
+	resp.NoRetryBackoff = true
+}
+
+// InstallSnapshot implements raft.Transport. It waits until the follower is reachable: Raft reopens the snapshot for
+// each attempt.
+func (t *RaftTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+	f := t.Follower(id)
+	for heardOf := f.reached.Wait(); f.isLost() && t.IsDue(id, target, args.Term); heardOf = f.reached.Wait() {
+		notifier.Pause(t.Ctx, heardOf, t.RetryEvery)
+	}
+	err := t.NetworkTransport.InstallSnapshot(id, target, args, resp, data)
+	if err != nil {
+		f.failed()
+		return err
+	}
+	match := uint64(0)
+	if resp.Success {
+		match = args.LastLogIndex
+	}
+	f.succeeded(t.Mono(), args.Term, match)
+	return nil
+}
+
+// isHeartbeat reports whether a message is one of the heartbeats that Raft sends beside the entries.
+func isHeartbeat(args *raft.AppendEntriesRequest) bool {
+	return args.PrevLogEntry == 0 && args.PrevLogTerm == 0 && len(args.Entries) == 0 && args.LeaderCommitIndex == 0
+}
+
+// matched returns the index up to which a follower's log equals the leader's according to its answer, 0 if the answer
+// does not show it.
+func matched(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) uint64 {
+	switch n := len(args.Entries); {
+	case !resp.Success:
+		return 0
+	case n > 0:
+		return args.Entries[n-1].Index
+	}
+	return args.PrevLogEntry
+}

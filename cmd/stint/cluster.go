@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/stintdb/stint/cluster"
+	"github.com/stintdb/stint/cluster/raftstore"
+	"github.com/stintdb/stint/cluster/transport"
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/server/config"
+)
+
+// join starts a node. It looks for the others in the background; until the cluster is formed, requests are answered
+// CLUSTERDOWN.
+func join(cfg config.Config, store *engine.Store, files descriptors, log *slog.Logger) (*state, error) {
+	network, err := peerNetwork(&cfg)
+	if err != nil {
+		return nil, err
+	}
+	imported, err := readImport(&cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := persistence.Lock(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	disk, err := raftstore.Open(cfg.Dir, log)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	expect := cfg.BootstrapExpect
+	if expect == 0 {
+		expect = len(cfg.ClusterPeers)
+	}
+	node, err := cluster.Open(withTestTime(cluster.Options{
+		Node: cfg.NodeID, Listen: cfg.ClusterListen, Advertise: cfg.PeerAddress(), Peers: cfg.ClusterPeers, BootstrapExpect: expect,
+		Client: cfg.ClientAddress(), Store: store, Disk: disk, Log: log, Network: network,
+		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes,
+		Unauthenticated: files.unauthenticated,
+	}))
+	if err != nil {
+		err = errors.Join(err, disk.Close())
+		unlock()
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var background sync.WaitGroup
+	if imported != nil {
+		background.Go(func() { imported.into(ctx, node, cfg.Dir, log) })
+	}
+	return &state{
+		decider: node, keys: clusterKeys{store, node}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
+		banner:             fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
+		transferLeadership: node.HandOver,
+		failed:             node.Failed(),
+		stop: func() {
+			cancel()
+			background.Wait()
+			if err := node.Close(); err != nil {
+				log.Error("the node ended with an error", "error", err)
+			}
+			unlock()
+		},
+	}, nil
+}
+
+// peerNetwork is the network between nodes: with TLS, both sides present a certificate of the same authority.
+func peerNetwork(cfg *config.Config) (transport.TCP, error) {
+	if cfg.ClusterTLSCert == "" {
+		return transport.TCP{}, nil
+	}
+	secrets, err := transport.LoadTLS(cfg.ClusterTLSCert, cfg.ClusterTLSKey, cfg.ClusterTLSCA)
+	if err != nil {
+		return transport.TCP{}, &usageError{err}
+	}
+	return transport.TCP{TLS: secrets}, nil
+}
+
+// clusterKeys is a node's store for the server's maintenance. Keys expire by the cluster's time, not by this node's
+// clock.
+type clusterKeys struct {
+	*engine.Store
+	node *cluster.Node
+}
+
+// Sweep implements [server.Sweeper].
+func (k clusterKeys) Sweep(now int64, count int) (looked, dropped int) {
+	return k.node.Sweep(now, count)
+}
+
+// Scan implements [command.Keyspace].
+func (k clusterKeys) Scan(cursor uint64, count int, _ int64, visit func(engine.Entry)) (next uint64) {
+	return k.Store.Scan(cursor, count, k.node.Now(), visit)
+}

@@ -1,0 +1,98 @@
+//go:build e2e
+
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// trio is three nodes of a cluster, each a process.
+type trio struct {
+	t     *testing.T
+	dir   string
+	peers [3]string
+	nodes [3]*victim
+}
+
+func startTrio(t *testing.T) *trio {
+	t.Helper()
+	c := &trio{t: t, dir: t.TempDir()}
+	for i := range c.peers {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ln.Close()
+		c.peers[i] = ln.Addr().String()
+		_ = ln.Close()
+	}
+	for i := range c.nodes {
+		c.start(i)
+	}
+	c.await()
+	return c
+}
+
+func (c *trio) start(i int) {
+	c.t.Helper()
+	c.nodes[i] = launch(c.t, asServer, "server", "--listen", "127.0.0.1:0", "--admin=", "--node-id", fmt.Sprint("n", i), "--dir", fmt.Sprint(c.dir, "/", i),
+		"--cluster-listen", c.peers[i], "--cluster-peers", strings.Join(c.peers[:], ","), "--cluster-heartbeat", "1s", keepIdle[0], keepIdle[1]).victim
+}
+
+// await waits until every running node decides. A look decided by the leader also gives the node the leader's time.
+func (c *trio) await() {
+	c.t.Helper()
+	for _, v := range c.nodes {
+		for deadline := time.Now().Add(replyTimeout); v != nil; time.Sleep(20 * time.Millisecond) {
+			if conn, err := dialExact(v.address); err == nil {
+				text, err := conn.ask("TB.ACQUIRE", "awake", "1", "1", "PEEK")
+				conn.Close()
+				if err == nil && strings.HasPrefix(text, "*5\r\n") {
+					break
+				}
+			}
+			if time.Now().After(deadline) {
+				c.t.Fatalf("a node does not decide; it said: %s", v.said)
+			}
+		}
+	}
+}
+
+// Three nodes give the model's answers, on every node, and after a kill of any node in between.
+func TestExactOnThreeNodes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	p := newPlayer(t)
+	p.calls.HideCounts()
+	c, random := startTrio(t), rand.New(rand.NewPCG(*exactSeed, 3))
+	defer func() { p.hangUp() }()
+	calls, down := *exactCalls/4, -1
+	kills := calls / 5000
+	for made := 0; made < calls; made = p.calls.Made() {
+		if down < 0 && random.IntN(10) == 0 && kills > 0 {
+			down, kills = random.IntN(3), kills-1
+			c.await()
+			p.hangUp()
+			c.nodes[down].end(syscall.SIGKILL)
+			c.nodes[down] = nil
+			c.await()
+		} else if down >= 0 && random.IntN(3) == 0 {
+			c.start(down)
+			c.await()
+			down = -1
+		}
+		i := random.IntN(3)
+		if i == down {
+			continue
+		}
+		p.connect(c.nodes[i].address)
+		p.play(made + 1 + random.IntN(60))
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/persistence"
+)
+
+func TestInspectNode(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"node.json": `{"node":"a","incarnation":"x1"}`, "raft.db": "12345", "snapshots/2-18-1/meta.json": `{"Index":18,"Term":2,"Size":77}`,
+		"snapshots/2-19-1/meta.json": `{"Index":`, "log/log-00000000000000000001.stint": "12345",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out, errs strings.Builder
+	code := (&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
+	for _, want := range []string{"the node a of a cluster (incarnation x1)", "votes.stint: DAMAGED: damaged: raft.db", "log/log-00000000000000000001.stint: DAMAGED at offset 0", "snapshots/2-18-1: DAMAGED: meta.json: damaged", "snapshots/2-19-1: DAMAGED: meta.json: damaged"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+	if code != exitFailed || !strings.Contains(errs.String(), "4 of 5 files are damaged") {
+		t.Errorf("exit code %d: %s", code, errs.String())
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "log")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "log"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log, err := persistence.OpenEntryLog(persistence.Dir(filepath.Join(dir, "log")), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if err := log.Append([]persistence.LogEntry{{Index: 7}, {Index: 8}}); err != nil {
+		t.Fatal(err)
+	}
+	(&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", dir})
+	(&process{stdout: &out, stderr: &errs}).run(t.Context(), []string{"inspect", filepath.Join(dir, "log", "log-00000000000000000001.stint")})
+	for _, want := range []string{"log: its part of the Raft log, entries 7 to 8 in 1 file", "log-00000000000000000001.stint: whole; entries 7 to 8"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it does not say %q:\n%s", want, out.String())
+		}
+	}
+}

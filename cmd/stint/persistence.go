@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/persistencestatus"
+	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/decider"
+)
+
+// localState is the state on disk, or in memory only: then manager is nil.
+type localState struct {
+	manager *persistence.Manager
+	mode    persistence.Mode
+	found   persistence.Recovered
+	clock   *clock.Clock
+	stop    func()
+}
+
+// openLocal recovers the state of the data directory into the store and starts to write changes there.
+func openLocal(cfg config.Config, store *engine.Store, log *slog.Logger) (*localState, error) {
+	if cfg.Dir == "" {
+		return &localState{clock: newClock(0), stop: func() {}}, nil
+	}
+	unlock, err := persistence.Lock(cfg.Dir)
+	if err != nil {
+		return nil, err
+	}
+	fs, start := persistence.Dir(cfg.Dir), now()
+	l := &localState{mode: persistence.Mode(cfg.Durability)}
+	if l.found, err = persistence.Recover(fs, store, start.UnixNano(), cfg.Repair, log); err != nil {
+		unlock()
+		return nil, explainDamage(cfg.Dir, err)
+	}
+	if behind := l.found.Time - start.UnixNano(); behind > 0 {
+		log.Warn("the clock is behind the state on disk; time continues from that state, so that no tokens come back early",
+			"behind", time.Duration(behind))
+	}
+	if l.found.Snapshot != "" || l.found.Journals > 0 {
+		log.Info("recovered", "states", l.found.Keys, "keys", store.Len(), "snapshot", l.found.Snapshot, "journals", l.found.Journals, "took", now().Sub(start))
+	}
+	l.clock = newClock(l.found.Time)
+	l.manager, err = persistence.NewManager(persistence.Options{
+		FS: fs, Store: store, Clock: l.clock.Now, Log: log, Mode: l.mode, SnapshotEvery: cfg.SnapshotEvery, JournalBytes: cfg.JournalBytes,
+	}, l.found)
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.manager.Run(ctx)
+	}()
+	l.stop = func() {
+		cancel()
+		<-ended
+		unlock()
+	}
+	return l, nil
+}
+
+// explainDamage adds the two possible remedies to an error about damage.
+func explainDamage(dir string, err error) error {
+	if _, damaged := errors.AsType[*persistence.DamageError](err); !damaged || errors.Is(err, persistence.ErrNewer) {
+		return fmt.Errorf("cannot read the state in %s: %w", dir, err)
+	}
+	return fmt.Errorf("cannot read the state in %s: %w; check it with 'stint inspect %s', or start with --repair to continue without the damaged part (a copy is kept)", dir, err, dir)
+}
+
+// durable is the manager in the mode always, in which replies wait until decisions are durable, otherwise nil.
+func (l *localState) durable() decider.Durable {
+	if l.manager == nil || l.mode != persistence.Always {
+		return nil
+	}
+	return l.manager
+}
+
+// Save implements [server.Persistence].
+func (l *localState) Save() <-chan error { return l.manager.Save() }
+
+// SaveAlone implements [server.Persistence].
+func (l *localState) SaveAlone() error { return l.manager.SaveAlone() }
+
+// SkipLastSnapshot implements [server.Persistence].
+func (l *localState) SkipLastSnapshot() { l.manager.SkipLastSnapshot() }
+
+// Status implements [server.Persistence].
+func (l *localState) Status() persistencestatus.Status { return l.manager.Status() }

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+)
+
+// serve runs the program as a server, in this process, and returns its address once it accepts connections. It gets no
+// settings but the arguments. The end of the test stops it, and fails the test unless it then exits with success.
+func serve(t *testing.T, args ...string) (address string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	out, in := io.Pipe()
+	code := make(chan int, 1)
+	var stderr strings.Builder
+	go func() {
+		p := &process{readFile: files{}.read, stdout: in, stderr: &stderr}
+		code <- p.run(ctx, append([]string{"server", "--listen", "127.0.0.1:0", "--admin="}, args...))
+		in.Close()
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if c := <-code; c != exitOK {
+			t.Errorf("the server exited with %d: %s", c, &stderr)
+		}
+	})
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if _, address, ready := strings.Cut(lines.Text(), "ready: accepting connections on "); ready {
+			go io.Copy(io.Discard, out)
+			return strings.Split(address, ", ")[0]
+		}
+	}
+	t.Fatal("the server did not start")
+	return ""
+}
+
+// freeAddress is a loopback address that nothing listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// The whole program, with its state on disk: a second run continues where the first one stopped. The tests behind the
+// tag e2e run it in separate processes.
+func TestServer(t *testing.T) {
+	dir := t.TempDir()
+	for i, mode := range []string{"always", "interval", "snapshot"} {
+		t.Run(mode, func(t *testing.T) {
+			address := serve(t, "--dir", dir, "--durability", mode)
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, "TB.ACQUIRE k 5 1/d\r\nQUIT\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(conn)
+			if want := fmt.Sprintf("*5\r\n:1\r\n:5\r\n:%d\r\n", 4-i); err != nil || !strings.HasPrefix(string(got), want) {
+				t.Errorf("got %q, %v, want %q…", got, err, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/stintdb/stint/cluster/raftstore"
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/decider"
+)
+
+// state is the decider and its storage: of this process alone, or of the cluster that it is a node of.
+type state struct {
+	decider            decider.Decider
+	keys               server.Sweeper
+	clock              *clock.Clock
+	persistence        server.Persistence              // nil if the state is only in memory, or in a cluster
+	cluster            server.Membership               // nil without a cluster
+	banner             string                          // for the first lines of output
+	transferLeadership func(ctx context.Context) error // transfers the leadership before this node ends; nil without a cluster
+	failed             <-chan error                    // the reason why the process must end; nil without a cluster
+	stop               func()
+}
+
+// openState makes the state according to the settings.
+func openState(cfg config.Config, store *engine.Store, files descriptors, log *slog.Logger) (*state, error) {
+	if cfg.IsCluster() {
+		return join(cfg, store, files, log)
+	}
+	if err := refuseNode(cfg.Dir); err != nil {
+		return nil, err
+	}
+	local, err := openLocal(cfg, store, log)
+	if err != nil {
+		return nil, err
+	}
+	s := &state{
+		decider: &decider.Local{Store: store, Clock: local.clock, Durable: local.durable()}, keys: store, clock: local.clock,
+		banner: "limits are kept in memory only; a restart forgets them. To keep them on disk, start with --dir PATH",
+		stop:   local.stop,
+	}
+	if local.manager != nil {
+		s.persistence = local
+		s.banner = fmt.Sprintf("limits are kept in %s (--durability %s); read %d states", cfg.Dir, cfg.Durability, local.found.Keys)
+	}
+	return s, nil
+}
+
+// refuseNode refuses to start a single server in the directory of a cluster's node: it would begin there without state.
+func refuseNode(dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, raftstore.IdentityFile)); dir == "" || err != nil {
+		return nil
+	}
+	return usagef("%s is the directory of a cluster's node: start a node, with node-id and cluster-listen, or choose another dir", dir)
+}
+
+// failing is a context that ends with ctx, or with the reason when the state has failed.
+func (s *state) failing(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case err := <-s.failed:
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,303 @@
+package engine
+
+import (
+	"bytes"
+	"hash/maphash"
+	"slices"
+)
+
+// MaxParts bounds the limits of one all-or-nothing request, and of a policy.
+const MaxParts = 64
+
+// acquireAllCall is the scratch of an all-or-nothing request.
+type acquireAllCall struct {
+	calls        [MaxParts]call
+	targets      [MaxParts]target
+	order        [MaxParts]uint32 // the numbers of the shards, for locking
+	parts        [MaxParts]Op     // a policy's limits, its keys filled in
+	admission    *admission
+	full         bool     // new keys are treated as beyond the bound on memory
+	sharedLocked bool     // the lock of the shared limiters is held
+	keys         []byte   // room for those keys
+	made         [][]byte // keys that are new and will be kept
+}
+
+// target is where a part's key lives.
+type target struct {
+	shard *shard
+	tag   uint32
+
+	place   place
+	moves   uint32 // of the shard when place was found
+	entries int    // that keeping the part may add to the shard
+	bytes   int    // that their records take
+
+	rules  *Rules    // of a new key that is not to be kept
+	shared sharedRef // of the limiter it shares
+}
+
+// acquireAll decides parts at one instant: tokens are taken from every limit or from none. It locks the shards, unless
+// the caller already holds them. With readOnly it takes no tokens, and returns false if it would have.
+func (s *Store) acquireAll(g *acquireAllCall, now int64, parts []Op, res *Result, locked, readOnly bool) (done bool) {
+	res.reset()
+	for i := range parts {
+		h := maphash.Bytes(s.seed, parts[i].Key)
+		n := s.shardOf(h)
+		g.targets[i].shard, g.targets[i].tag = &s.shards[n], uint32(h)
+		g.order[i] = uint32(n)
+	}
+	if g.hasDuplicateKey(parts) {
+		res.Status = DuplicateKey
+		return true
+	}
+	if !locked {
+		shards := s.lock(g.order[:len(parts)])
+		defer s.unlock(shards)
+	}
+	if cap(res.Parts) < len(parts) {
+		res.Parts = make([]Result, len(parts))
+	}
+	res.Parts = res.Parts[:len(parts)]
+	g.admission, g.full = &s.admission, false
+	defer g.unlockShared()
+	if done = g.decide(now, parts, res, readOnly); done && parts[0].Options&Peek == 0 {
+		g.countAdmissions(parts, res)
+	}
+	return done
+}
+
+// decide asks every limit and keeps their decisions if none denies. If there is no room for a new key, it decides again
+// by the rules of a full store.
+func (g *acquireAllCall) decide(now int64, parts []Op, res *Result, readOnly bool) (done bool) {
+	results := res.Parts
+	res.Binding = g.ask(now, parts, res)
+	if res.Binding >= 0 {
+		binding := &results[res.Binding]
+		res.Status, res.Wait, res.Held, res.Wanted = binding.Status, binding.Wait, binding.Held, binding.Wanted
+		g.lookAgain(parts)
+		return true
+	}
+	res.Allowed, res.Granted = true, max(1, parts[0].Tokens)
+	switch {
+	case parts[0].Options&Peek != 0:
+		return true
+	case readOnly:
+		return !g.changes(parts)
+	case g.keep(now, parts):
+		return true
+	}
+	res.reset()
+	res.Parts = results
+	if g.full { // so the key without room is not new
+		res.Parts = results[:0]
+		res.Status = NoRoomToGrow
+		return true
+	}
+	g.full = true
+	return g.decide(now, parts, res, false)
+}
+
+// hasDuplicateKey reports whether two parts have the same key.
+func (g *acquireAllCall) hasDuplicateKey(parts []Op) bool {
+	for i := range parts {
+		for j := range i {
+			if g.targets[i].tag == g.targets[j].tag && bytes.Equal(parts[i].Key, parts[j].Key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lock sorts the numbers of shards and locks each of them once. Ascending order is the lock order of the store.
+func (s *Store) lock(order []uint32) []uint32 {
+	slices.Sort(order)
+	order = slices.Compact(order)
+	for _, n := range order {
+		s.shards[n].mu.Lock()
+	}
+	return order
+}
+
+func (s *Store) unlock(order []uint32) {
+	for _, n := range order {
+		s.shards[n].mu.Unlock()
+	}
+}
+
+// ask has every limit decide and returns the one that binds: an error before a denial, then the longest wait; or -1.
+func (g *acquireAllCall) ask(now int64, parts []Op, whole *Result) (binding int) {
+	results := whole.Parts
+	binding = -1
+	g.made = g.made[:0]
+	for i := range parts {
+		c, t, res := &g.calls[i], &g.targets[i], &results[i]
+		res.reset()
+		t.place, t.moves = t.shard.find(t.tag, parts[i].Key), t.shard.moves
+		t.shard.load(c, now, &parts[i], res, t.place)
+		if t.rules = nil; c.isNew {
+			if t.rules = g.rulesFor(parts[i].Key, t.place.found); t.rules == nil && !t.place.found {
+				g.made = append(g.made, parts[i].Key)
+			}
+		}
+		if t.rules == nil {
+			c.ask()
+		} else {
+			g.decideAdmission(c, i)
+		}
+		whole.Work += res.Work
+		if res.Allowed {
+			continue
+		}
+		if binding < 0 || binds(res, &results[binding]) {
+			binding = i
+		}
+	}
+	return binding
+}
+
+// binds reports whether one refusal weighs more than another.
+func binds(a, b *Result) bool {
+	if (a.Status != OK) != (b.Status != OK) {
+		return a.Status != OK
+	}
+	if a.Status != OK || b.Wait == NeverWait {
+		return false
+	}
+	return a.Wait == NeverWait || a.Wait > b.Wait
+}
+
+// lookAgain replaces the answers of limits that would have granted by their unchanged state.
+func (g *acquireAllCall) lookAgain(parts []Op) {
+	for i := range parts {
+		if c := &g.calls[i]; c.result.Allowed {
+			c.result.reset()
+			algorithms[c.limit.Algorithm].look(c)
+		}
+	}
+}
+
+// keep writes what every limit decided, after making room for all of it, so that it cannot stop half-way.
+func (g *acquireAllCall) keep(now int64, parts []Op) bool {
+	for i := range parts {
+		t := &g.targets[i]
+		if t.entries, t.bytes = 0, 0; t.rules == nil {
+			t.entries, t.bytes = t.shard.growth(&g.calls[i])
+		}
+	}
+	for i := range parts {
+		if g.targets[i].bytes > 0 && !g.reserve(now, i) {
+			return false
+		}
+	}
+	for i := range parts {
+		t, c := &g.targets[i], &g.calls[i]
+		if c.result.Granted == 0 {
+			continue
+		}
+		if t.rules != nil {
+			if t.rules.NewKeys == OverflowNew {
+				g.admission.shared.keep(c, t.shared)
+			}
+			continue
+		}
+		if t.moves != t.shard.moves { // the record may have moved
+			t.place = t.shard.find(t.tag, parts[i].Key)
+			t.shard.load(c, now, &parts[i], c.result, t.place)
+		}
+		t.shard.keep(c, t.tag, t.place)
+	}
+	return true
+}
+
+// reserve makes room in the shard of part i for it and the parts before it.
+func (g *acquireAllCall) reserve(now int64, i int) bool {
+	entries, bytes := 0, 0
+	for j := range i + 1 {
+		if t := &g.targets[j]; t.shard == g.targets[i].shard {
+			entries, bytes = entries+t.entries, bytes+t.bytes
+		}
+	}
+	return g.targets[i].shard.reserve(now, entries, bytes)
+}
+
+// growth is the most that keeping a call's decision may add to the shard.
+func (s *shard) growth(c *call) (entries, bytes int) {
+	alg := &algorithms[c.limit.Algorithm]
+	size := alg.bytes
+	if size == 0 {
+		size = alg.need(c)
+	}
+	switch {
+	case c.isNew:
+		return 1, recordBytes(size, len(c.op.Key))
+	case size > len(c.state):
+		return 0, recordBytes(size, len(c.op.Key))
+	}
+	return 0, 0
+}
+
+// rulesFor returns the rules for a new key, nil if it is kept.
+func (g *acquireAllCall) rulesFor(key []byte, there bool) *Rules {
+	if rules := g.admission.rulesFor(key, there, g.made); rules != nil || !g.full {
+		return rules
+	}
+	return g.admission.own.Load()
+}
+
+// decideAdmission decides part i, whose key is new and must not be kept.
+func (g *acquireAllCall) decideAdmission(c *call, i int) {
+	t, o := &g.targets[i], &g.admission.shared
+	switch t.rules.NewKeys {
+	case AllowNew:
+		c.ask()
+		return
+	case DenyNew:
+		c.refuse()
+		return
+	}
+	if !g.sharedLocked {
+		o.mu.Lock()
+		g.sharedLocked = true
+	}
+	prefix, instance := t.rules.prefixOf(c.op.Key), uint8(0)
+	for j := range i { // each further key of this request that would share the same limiter gets a separate one
+		if x := &g.targets[j]; x.rules != nil && x.rules.NewKeys == OverflowNew && g.calls[j].limit == c.limit && x.rules.prefixOf(g.calls[j].op.Key) == prefix {
+			instance++
+		}
+	}
+	var found bool
+	if t.shared, found = o.ref(c.now, prefix, c.limit, instance); !found {
+		c.refuse()
+		return
+	}
+	o.ask(c, t.shared)
+}
+
+func (g *acquireAllCall) unlockShared() {
+	if g.sharedLocked {
+		g.sharedLocked = false
+		g.admission.shared.mu.Unlock()
+	}
+}
+
+// changes reports whether keeping the decisions would change anything.
+func (g *acquireAllCall) changes(parts []Op) bool {
+	for i := range parts {
+		if t := &g.targets[i]; g.calls[i].result.Granted > 0 && (t.rules == nil || t.rules.NewKeys == OverflowNew) {
+			return true
+		}
+	}
+	return false
+}
+
+// countAdmissions counts the parts whose keys were not kept.
+func (g *acquireAllCall) countAdmissions(parts []Op, res *Result) {
+	for i := range parts {
+		if t := &g.targets[i]; t.rules != nil {
+			one := *g.calls[i].result
+			one.Allowed = res.Allowed
+			g.admission.count(t.rules.NewKeys, &one)
+		}
+	}
+}

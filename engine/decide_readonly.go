@@ -1,0 +1,70 @@
+package engine
+
+// TryReadOnly answers op if applying it now would change no limiter and no policy: reads, denials and errors. It then
+// answers, and counts for a policy, exactly like Apply. Otherwise it returns false, changes and counts nothing, and res
+// has no meaning.
+//
+// A cluster's leader uses it to answer a denial without a log entry. An operation answered here precedes all operations that are not
+// applied yet, so the caller must not have promised another order.
+func (s *Store) TryReadOnly(now int64, op *Op, res *Result) (done bool) {
+	switch op.Verb {
+	case AcquireAll, Check:
+		g := s.groups.Get().(*acquireAllCall)
+		if op.Verb == Check {
+			done = s.check(g, now, op, res, false, true)
+		} else {
+			done = s.acquireAll(g, now, op.Parts, res, false, true)
+		}
+		s.groups.Put(g)
+		return done
+	case SetPolicy, DropPolicy, SetOverride:
+		res.reset()
+		return s.policies.tryReadOnly(op, res)
+	case Restrict:
+		res.reset()
+		return s.admission.tryReadOnly(op, res)
+	case Flush, KeepOverflow:
+		return false
+	}
+	c := s.calls.Get().(*call)
+	c.listed = 0
+	sh, tag := s.locate(op.Key)
+	sh.mu.Lock()
+	done = sh.tryReadOnly(c, now, tag, op, res)
+	sh.mu.Unlock()
+	s.calls.Put(c)
+	return done
+}
+
+// tryReadOnly is apply for an operation that changes nothing; it reports false for any other.
+func (s *shard) tryReadOnly(c *call, now int64, tag uint32, op *Op, res *Result) bool {
+	res.reset()
+	p := s.find(tag, op.Key)
+	s.load(c, now, op, res, p)
+	if op.Verb == Acquire {
+		if c.isNew {
+			if rules := s.admission.rulesFor(op.Key, p.found, nil); rules != nil {
+				return s.admission.decide(c, rules, true)
+			}
+		}
+		return !c.ask() || op.Options&Peek != 0
+	}
+	if c.isNew {
+		res.Status = NotFound
+		return op.Verb != Release || !s.admission.shared.release(c, true)
+	}
+	c.limit = c.prev
+	alg := &algorithms[c.prev.Algorithm]
+	switch {
+	case op.Verb == Look:
+		s.look(c, p)
+		return true
+	case op.Verb == Refund && alg.refund == nil:
+		s.refund(c, tag, p)
+		return true
+	case op.Verb == Leases, op.Verb == Release && (alg.release == nil || !c.scanLeases().found):
+		s.lease(c, p)
+		return true
+	}
+	return false
+}

@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// policyText shows every policy with its overrides, the restrictions and the shared limiters; policyCounts shows the
+// counts of their decisions.
+func policyText(s *Store) (text string) {
+	var w OpWriter
+	s.PolicyOps(func(op *Op) {
+		w.Reset()
+		text += fmt.Sprintf("%x\n", w.Append(nil, op))
+	})
+	return text
+}
+
+func policyCounts(s *Store) map[string][3]int64 {
+	counts := map[string][3]int64{}
+	s.PolicyCounts(func(p Policy) { counts[p.Name] = [3]int64{p.Granted, p.Denied, p.ShadowDenied} })
+	return counts
+}
+
+// If TryReadOnly answers an operation, Apply gives the same answer, counts the same and changes no state. If not,
+// TryReadOnly changes and counts nothing, and Apply grants the operation or changes state.
+func TestTryReadOnlyAnswersAsApply(t *testing.T) {
+	type outcome struct {
+		verb    Verb
+		status  Status
+		allowed bool
+		done    bool
+	}
+	seen := map[outcome]int{}
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		s := New(Config{Shards: 4})
+		now := epoch
+		var res, want Result
+		results := make([]Result, 1)
+		for i := range 1500 {
+			if r.IntN(3) > 0 {
+				now += r.Int64N(sec / 4)
+			}
+			if r.IntN(200) == 0 {
+				now += 70 * sec
+			}
+			op := randomStep(r)
+			before, counts := s.Digest(now), policyCounts(s)
+			done := s.TryReadOnly(now, &op, &res)
+			if s.Digest(now) != before {
+				t.Fatalf("seed %d step %d: answered %t, and changed something: %+v", seed, i, done, op)
+			}
+			counted := policyCounts(s)
+			s.Apply(now, []Op{op}, results)
+			want = results[0]
+			same := s.Digest(now) == before
+			after := policyCounts(s)
+			switch {
+			case done && (!same || !sameResult(res, want)):
+				t.Fatalf("seed %d step %d: %+v\nanswered %+v\nbut is  %+v, unchanged %t", seed, i, op, shown(res), shown(want), same)
+			case !done && same && !want.Allowed && op.Verb != Flush && op.Verb != SetPolicy && op.Verb != SetOverride:
+				t.Fatalf("seed %d step %d: %+v\nnot answered, but changes nothing: %+v", seed, i, op, want)
+			case !done && fmt.Sprint(counted) != fmt.Sprint(counts):
+				t.Fatalf("seed %d step %d: %+v\nnot answered, but counted", seed, i, op)
+			}
+			for k := range counts[string(op.Key)] {
+				if done && counted[string(op.Key)][k]-counts[string(op.Key)][k] != after[string(op.Key)][k]-counted[string(op.Key)][k] {
+					t.Fatalf("seed %d step %d: %+v\ncounted %v, %v, and by Apply %v", seed, i, op, counts[string(op.Key)], counted[string(op.Key)], after[string(op.Key)])
+				}
+			}
+			seen[outcome{op.Verb, want.Status, want.Allowed, done}]++
+			if i%200 == 0 {
+				s.Sweep(now, 10)
+			}
+		}
+		s.Close()
+	}
+	for _, o := range []outcome{
+		{Acquire, OK, true, false}, {Acquire, OK, true, true}, {Acquire, OK, false, true}, {Acquire, WrongType, false, true},
+		{AcquireAll, OK, true, false}, {AcquireAll, OK, true, true}, {AcquireAll, OK, false, true}, {AcquireAll, WrongType, false, true},
+		{Check, OK, true, false}, {Check, OK, true, true}, {Check, OK, false, true}, {Check, NotFound, false, true},
+		{Check, DuplicateKey, false, true}, {Check, TooLong, false, true}, {Look, OK, false, true}, {Look, NotFound, false, true},
+		{Refund, OK, false, false}, {Refund, NotFound, false, true}, {Refund, NotRefundable, false, true},
+		{Release, OK, false, false}, {Release, OK, false, true}, {Release, NotFound, false, true}, {Release, WrongType, false, true},
+		{Leases, OK, false, true}, {Leases, WrongType, false, true}, {Delete, OK, false, false}, {Delete, NotFound, false, true},
+		{Flush, OK, false, false}, {SetPolicy, OK, false, false}, {DropPolicy, OK, false, false}, {DropPolicy, NotFound, false, true},
+		{SetOverride, OK, false, false}, {SetOverride, OK, false, true}, {SetOverride, NotFound, false, true},
+	} {
+		if seen[o] < 3 {
+			t.Errorf("%+v was seen %d times", o, seen[o])
+		}
+	}
+}
+
+// A store with no room for policies refuses at once.
+func TestTryReadOnlyRefusesPolicies(t *testing.T) {
+	s := New(Config{Shards: 1})
+	defer s.Close()
+	part := []Op{{Key: []byte("{}"), Limit: bucket(2, 1, sec)}}
+	for i := range MaxPolicies {
+		ask(s, epoch, Op{Verb: SetPolicy, Key: keyOf(i), Parts: part})
+	}
+	big := []Op{{Key: make([]byte, MaxPolicyBytes), Limit: bucket(2, 1, sec)}}
+	var res Result
+	for i, op := range []Op{
+		{Verb: SetPolicy, Key: keyOf(MaxPolicies), Parts: part},
+		{Verb: SetPolicy, Key: keyOf(0), Parts: big},
+		{Verb: SetOverride, Key: keyOf(0), Who: []byte("x"), Parts: big},
+	} {
+		if !s.TryReadOnly(epoch, &op, &res) || res.Status != TooMany {
+			t.Errorf("operation %d: %+v", i, res)
+		}
+	}
+	if s.TryReadOnly(epoch, &Op{Verb: SetPolicy, Key: keyOf(0), Parts: part}, &res) {
+		t.Error("one that is there can be changed")
+	}
+}
+
+func BenchmarkDenied(b *testing.B) {
+	s := New(Config{})
+	defer s.Close()
+	ops, results := make([]Op, 64), make([]Result, 64)
+	for i := range ops {
+		ops[i] = Op{Key: keyOf(i), Limit: bucket(1, 1, 3600*sec), Tokens: 1}
+	}
+	s.Apply(epoch, ops, results)
+	b.Run("apply", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; i < b.N; i += len(ops) {
+			s.Apply(epoch, ops, results)
+		}
+	})
+	b.Run("apply one", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; i < b.N; i += len(ops) {
+			for j := range ops {
+				s.Apply(epoch, ops[j:j+1], results[j:j+1])
+			}
+		}
+	})
+	b.Run("settle", func(b *testing.B) {
+		b.ReportAllocs()
+		for i := 0; i < b.N; i += len(ops) {
+			for j := range ops {
+				if !s.TryReadOnly(epoch, &ops[j], &results[j]) {
+					b.Fatal("not answered")
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,36 @@
+// Package offheap allocates blocks of memory that hold no pointers. Large ones come from the operating system: the
+// garbage collector neither scans them nor counts them when it decides how far the heap may grow.
+package offheap
+
+import "unsafe"
+
+// minBytes is the size of the smallest block that does not come from the Go heap.
+const minBytes = 4 << 10
+
+// New returns n zero bytes, aligned to 8.
+func New(n int) []byte {
+	if n >= minBytes {
+		if b := mapBlock(n); b != nil {
+			return b
+		}
+	}
+	words := make([]uint64, (n+7)/8)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
+}
+
+// Free gives a whole block of New back; it must not be used afterwards.
+func Free(b []byte) {
+	if len(b) >= minBytes {
+		unmapBlock(b)
+	}
+}
+
+// Words returns a block of New as 64-bit words.
+func Words(b []byte) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/8)
+}
+
+// Bytes is the reverse of Words.
+func Bytes(words []uint64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*8)
+}

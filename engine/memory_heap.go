@@ -1,9 +1,0 @@
-//go:build !unix || race
-
-package engine
-
-// The race detector only watches memory of the Go heap, so race builds keep everything there.
-
-func mapBlock(int) []byte { return nil }
-
-func unmapBlock([]byte) {}

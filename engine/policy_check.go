@@ -1,0 +1,52 @@
+package engine
+
+// check asks a policy's limits for a caller. With readOnly it takes and counts nothing if tokens would be taken, and
+// returns false.
+func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {
+	known, parts, shadow := s.policies.find(op.Key, op.Who)
+	if known == nil {
+		res.reset()
+		res.Status = NotFound
+		return true
+	}
+	g.keys = g.keys[:0]
+	for i := range parts {
+		p := &parts[i]
+		start := len(g.keys)
+		g.keys = p.key.appendTo(g.keys, op.Who)
+		end := len(g.keys)
+		g.keys = p.who.appendTo(g.keys, op.Who)
+		if !p.fits(end-start, len(g.keys)-end, op.MaxKey) {
+			res.reset()
+			res.Status = TooLong
+			return true
+		}
+		g.parts[i] = Op{Limit: p.limit, Tokens: op.Tokens, Options: op.Options,
+			Key: g.keys[start:end:end], Who: g.keys[end:len(g.keys):len(g.keys)]}
+	}
+	if !s.acquireAll(g, now, g.parts[:len(parts)], res, locked, readOnly) {
+		return false
+	}
+	if res.Status != OK || op.Options&Peek != 0 {
+		if shadow && res.Status == OK && !res.Allowed {
+			res.Allowed, res.Granted, res.Wait = true, op.Tokens, 0
+		}
+		return true
+	}
+	switch {
+	case res.Allowed:
+		known.granted.Add(1)
+	case shadow: // decided and counted as if enforced, but the request is allowed
+		known.shadowDenied.Add(1)
+		res.Allowed, res.Granted, res.Wait = true, op.Tokens, 0
+	default:
+		known.denied.Add(1)
+	}
+	return true
+}
+
+// fits reports whether the lengths of a key and a holder, in bytes, are within bounds.
+func (p *part) fits(key, holder int, maxKey uint32) bool {
+	return (maxKey == 0 || key <= int(maxKey)) &&
+		(p.limit.Algorithm != Concurrency || holder > 0 && holder <= MaxHolderBytes)
+}

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Policy is a policy in its original form, with the counts of its decisions since this store was made.
+type Policy struct {
+	Name       string
+	Shadow     bool
+	Parts      []Op       // Key and Who may hold the Placeholder
+	Overrides  []Override // only as [Store.Policy] returns it
+	Overridden int        // callers held to other limits
+
+	Granted, Denied, ShadowDenied int64
+}
+
+// Override is the limits of a policy for one caller.
+type Override struct {
+	ID    string
+	Parts []Op
+}
+
+func opsOf(parts []part) []Op {
+	ops := make([]Op, len(parts))
+	for i, p := range parts {
+		ops[i] = Op{Limit: p.limit, Key: []byte(p.key.String()), Who: []byte(p.who.String())}
+	}
+	return ops
+}
+
+// PolicyNames lists the policies in the order of their names.
+func (s *Store) PolicyNames() []string {
+	s.policies.mu.RLock()
+	defer s.policies.mu.RUnlock()
+	return slices.Sorted(maps.Keys(s.policies.byName))
+}
+
+// Policy returns a copy of a policy.
+func (s *Store) Policy(name string) (Policy, bool) {
+	s.policies.mu.RLock()
+	defer s.policies.mu.RUnlock()
+	p := s.policies.byName[name]
+	if p == nil {
+		return Policy{}, false
+	}
+	return p.copy(name), true
+}
+
+// PolicyOf returns a copy of a policy without its overrides; with an id, Parts are the limits that this caller is held
+// to. Its time does not depend on the number of overrides.
+func (s *Store) PolicyOf(name string, id []byte) (Policy, bool) {
+	s.policies.mu.RLock()
+	defer s.policies.mu.RUnlock()
+	p := s.policies.byName[name]
+	if p == nil {
+		return Policy{}, false
+	}
+	found, parts := p.counts(name), p.parts
+	if id != nil {
+		parts = p.partsFor(id)
+	}
+	found.Parts = opsOf(parts)
+	return found, true
+}
+
+// PolicyTemplates calls visit for the key of each limit of a policy, {} as it stands there, until it returns false. found is
+// false if there is no such policy. visit must not call the store, nor keep the key.
+func (s *Store) PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool) {
+	s.policies.mu.RLock()
+	known := s.policies.byName[name]
+	var parts []part
+	if known != nil {
+		parts = known.parts
+	}
+	s.policies.mu.RUnlock()
+	var key []byte
+	for i := range parts {
+		if key = parts[i].key.appendTo(key[:0], []byte(Placeholder)); !visit(key) {
+			break
+		}
+	}
+	return known != nil
+}
+
+// PolicyKeys calls visit for the key of each limit that a policy holds a caller to, the caller's id filled in, until it
+// returns false. found is false if there is no such policy. visit must not call the store, nor keep the key.
+func (s *Store) PolicyKeys(name, id []byte, visit func(key []byte) (more bool)) (found bool) {
+	known, parts, _ := s.policies.find(name, id)
+	var key []byte
+	for i := range parts {
+		if key = parts[i].key.appendTo(key[:0], id); !visit(key) {
+			break
+		}
+	}
+	return known != nil
+}
+
+func (p *policy) copy(name string) Policy {
+	copied := p.counts(name)
+	copied.Parts = opsOf(p.parts)
+	for id, parts := range p.overrides {
+		copied.Overrides = append(copied.Overrides, Override{id, opsOf(parts)})
+	}
+	slices.SortFunc(copied.Overrides, func(a, b Override) int { return cmp.Compare(a.ID, b.ID) })
+	return copied
+}
+
+// PolicyCounts calls visit for every policy, without its limits and overrides, in the order of their names.
+func (s *Store) PolicyCounts(visit func(Policy)) {
+	s.policies.mu.RLock()
+	counts := make([]Policy, 0, len(s.policies.byName))
+	for name, p := range s.policies.byName {
+		counts = append(counts, p.counts(name))
+	}
+	s.policies.mu.RUnlock()
+	slices.SortFunc(counts, func(a, b Policy) int { return cmp.Compare(a.Name, b.Name) })
+	for _, p := range counts {
+		visit(p)
+	}
+}
+
+func (p *policy) counts(name string) Policy {
+	return Policy{Name: name, Shadow: p.shadow, Overridden: len(p.overrides),
+		Granted: p.granted.Load(), Denied: p.denied.Load(), ShadowDenied: p.shadowDenied.Load()}
+}
+
+// PolicyOps calls visit for the operations that restore all state except the entries: policies, restrictions of new
+// keys, and shared limiters. It is for snapshots.
+func (s *Store) PolicyOps(visit func(*Op)) {
+	s.restrictOps(visit)
+	for _, name := range s.PolicyNames() {
+		if p, found := s.Policy(name); found {
+			visitPolicy(p, visit)
+		}
+	}
+}
+
+func visitPolicy(p Policy, visit func(*Op)) {
+	op := Op{Verb: SetPolicy, Key: []byte(p.Name), Parts: p.Parts}
+	if p.Shadow {
+		op.Options = Shadow
+	}
+	visit(&op)
+	for _, o := range p.Overrides {
+		visit(&Op{Verb: SetOverride, Key: []byte(p.Name), Who: []byte(o.ID), Parts: o.Parts})
+	}
+}
+
+// AppendPolicyKey appends to b the key of part number part of a policy for a caller. Without such a policy or part it
+// appends nothing: the policy may have been changed in between.
+func (s *Store) AppendPolicyKey(b, policy, id []byte, part int) []byte {
+	_, parts, _ := s.policies.find(policy, id)
+	if part < 0 || part >= len(parts) {
+		return b
+	}
+	return parts[part].key.appendTo(b, id)
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// ErrState refuses an entry whose parts do not fit together.
+var ErrState = errors.New("state does not fit its limit")
+
+// CheckPolicy returns [ErrState] unless a decoded operation is one on a policy that can be applied.
+func (o *Op) CheckPolicy() error {
+	if o.Verb == Restrict || o.Verb == KeepOverflow {
+		return o.checkRestrict()
+	}
+	switch {
+	case o.Verb != SetPolicy && o.Verb != DropPolicy && o.Verb != SetOverride, len(o.Parts) > MaxParts,
+		o.Verb == SetPolicy && len(o.Parts) == 0, len(o.Key) > MaxPolicyName, len(o.Who) > MaxKeyBytes:
+		return ErrState
+	}
+	for i := range o.Parts {
+		p := &o.Parts[i]
+		if !p.Limit.isWhole() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes {
+			return ErrState
+		}
+	}
+	return nil
+}
+
+// isWhole reports whether a decoded limit is valid: every field is in its range and all fit together. Limits written by
+// earlier versions are valid: their rates can have any number of tokens to any period that an int64 holds.
+func (l *Limit) isWhole() bool {
+	if l.Algorithm == NoAlgorithm || int(l.Algorithm) >= len(algorithms) || l.Capacity < 1 || l.Capacity > MaxTokens ||
+		l.Rate.Period < 0 || l.Rate.Tokens < 0 || l.Span > EachMonth {
+		return false
+	}
+	return algorithms[l.Algorithm].rate == (l.Rate.Tokens > 0) && (l.Rate.Period == 0) == (l.Span > Aligned) &&
+		(l.Span == FromFirst || l.Algorithm == FixedWindow) && (l.Rate.Tokens == 0 || l.fillsInTime())
+}
+
+// Check reports whether [Store.Load] takes the entry where there is room, or says why not: an error that wraps [ErrState].
+func (e *Entry) Check() error {
+	var room [maxState]byte
+	_, err := e.check(&room)
+	return err
+}
+
+// check returns the entry's state in its full size, in room if that is enough, once nothing in it can mislead the
+// algorithm.
+func (e *Entry) check(room *[maxState]byte) ([]byte, error) {
+	l := &e.Limit
+	if !l.isWhole() || len(e.Key) > MaxKeyBytes {
+		return nil, fmt.Errorf("algorithm %d, capacity %d, %d tokens per %d ns: %w", l.Algorithm, l.Capacity, l.Rate.Tokens, l.Rate.Period, ErrState)
+	}
+	alg := &algorithms[l.Algorithm]
+	if alg.bytes != 0 {
+		if len(e.State) > alg.bytes {
+			return nil, ErrState
+		}
+		clear(room[copy(room[:], e.State):])
+		return room[:alg.bytes], nil
+	}
+	if len(e.State) < 4 {
+		return nil, ErrState
+	}
+	size := binary.LittleEndian.Uint32(e.State)
+	if int64(size) < int64(len(e.State)) || size > maxVariableState || size%recordAlign != 0 {
+		return nil, ErrState
+	}
+	state := make([]byte, size)
+	copy(state, e.State)
+	if !alg.valid(state) {
+		return nil, ErrState
+	}
+	return state, nil
+}
+
+const (
+	// MaxKeyBytes bounds a key.
+	MaxKeyBytes = 1 << 20
+	// maxVariableState bounds a log or a set of leases.
+	maxVariableState = 32 << 20
+)
+
+// isWhole reports whether every field of an operation that was read is in its range.
+func (o *Op) isWhole() bool {
+	switch o.Verb {
+	case Restrict, KeepOverflow:
+		return o.checkRestrict() == nil
+	case SetPolicy, SetOverride, DropPolicy:
+		named := *o
+		if o.Verb.findsPolicy() && len(o.Key) == maxPolicyLookup {
+			named.Key = o.Key[:MaxPolicyName]
+		}
+		return named.CheckPolicy() == nil
+	case AcquireAll:
+		for i := range o.Parts {
+			if !o.Parts[i].asksWithin() {
+				return false
+			}
+		}
+		return len(o.Parts) > 0 && o.Tokens >= 0 && o.Tokens <= MaxTokens
+	case Acquire:
+		return o.asksWithin()
+	case Check:
+		return len(o.Key) <= maxPolicyLookup && len(o.Who) <= MaxKeyBytes && o.Tokens >= 0 && o.Tokens <= MaxTokens
+	case Release:
+		return len(o.Key) <= MaxKeyBytes && len(o.Who) > 0 && len(o.Who) <= MaxHolderBytes
+	}
+	return len(o.Key) <= MaxKeyBytes && o.Tokens >= 0 && o.Tokens <= MaxTokens
+}
+
+// asksWithin reports whether a limit is asked within what can be decided.
+func (o *Op) asksWithin() bool {
+	contradicts := o.Options&Force != 0 && (o.Options&UpTo != 0 || o.MaxWait > 0)
+	return !contradicts && len(o.Key) <= MaxKeyBytes && o.Tokens >= 0 && o.Tokens <= MaxTokens &&
+		o.MaxWait >= NoWait && o.MaxWait <= MaxDuration &&
+		len(o.Who) <= MaxHolderBytes && (len(o.Who) > 0 || o.Limit.Algorithm != Concurrency)
+}
+
+// canBeAsked reports whether a limit is one that a request can ask for: whole, and its state bounded.
+func (l *Limit) canBeAsked() bool {
+	switch {
+	case !l.isWhole(), !algorithms[l.Algorithm].rate && l.Rate.Period > MaxDuration:
+		return false
+	case l.Algorithm == Concurrency:
+		return l.Capacity <= MaxHolders
+	case l.Algorithm == SlidingLog:
+		return l.Capacity <= maxLogLimit
+	}
+	return true
+}
+
+// checkRestrict reports whether an operation on restrictions that was read from somewhere can be applied, or [ErrState].
+func (o *Op) checkRestrict() error {
+	switch {
+	case o.Verb == Restrict && len(o.Parts) == 0 && len(o.Key) <= MaxKeyBytes && len(o.Who) <= MaxKeyBytes && o.Options == 0 && o.NewKeys <= OverflowNew:
+		return nil
+	case o.Verb == KeepOverflow && len(o.Parts) == 1 && len(o.Key) <= maxPrefix && o.Options == 0 && o.Instance < MaxParts:
+		return (&Entry{Limit: o.Parts[0].Limit, State: o.Who}).Check()
+	}
+	return ErrState
+}

@@ -1,0 +1,57 @@
+package engine
+
+const (
+	// workBytes is the number of bytes copied in about the time that one lease is read.
+	workBytes = 64
+	// OpWork is the fixed cost of an operation, in units of [Result.Work].
+	OpWork = 20
+	// MaxHolderWork is the most that looking through the holders of one key takes.
+	MaxHolderWork = MaxHolders + OpWork
+	// MaxLogWork is the most that keeping a request in a sliding log of the default bound takes: the log may have to be
+	// copied.
+	MaxLogWork = 100_000*16/workBytes + OpWork
+)
+
+// Weigh returns about the work that operations would take now, at most. It looks each key up, and no further.
+func (s *Store) Weigh(ops []Op) (work int) {
+	more := 0 // leases that operations before may have added
+	for i := range ops {
+		switch op := &ops[i]; op.Verb {
+		case AcquireAll:
+			for j := range op.Parts {
+				work += s.weigh(&op.Parts[j], &more)
+			}
+		case Check:
+			_, parts, _ := s.policies.find(op.Key, op.Who)
+			for j := range parts {
+				work += s.weigh(&Op{Key: parts[j].key.appendTo(nil, op.Who), Limit: parts[j].limit}, &more)
+			}
+		case Flush, SetPolicy, DropPolicy, SetOverride, Restrict, KeepOverflow:
+			work += OpWork
+		default:
+			work += s.weigh(op, &more)
+		}
+	}
+	return work
+}
+
+func (s *Store) weigh(op *Op, more *int) int {
+	if op.Verb == Acquire && op.Limit.Algorithm == Concurrency {
+		*more++
+	}
+	sh, tag := s.locate(op.Key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	p := sh.find(tag, op.Key)
+	if !p.found {
+		return OpWork + *more
+	}
+	r := sh.record(p.ref)
+	switch alg := sh.limitOf(r).Algorithm; alg {
+	case Concurrency:
+		return OpWork + min(leases(algorithms[alg].stateOf(r.rest())).used()/leaseHead+*more, MaxHolders)
+	case SlidingLog:
+		return OpWork + sh.size(r)/workBytes
+	}
+	return OpWork
+}

@@ -1,0 +1,83 @@
+// Package clusterstatus is the status of a cluster as plain values: package cluster fills them in, package server shows them, and
+// neither knows the other.
+package clusterstatus
+
+import "time"
+
+// State is a node's current role.
+type State string
+
+// The states.
+const (
+	Starting  State = "starting"  // it belongs to no cluster yet
+	Follower  State = "follower"  // it follows a leader
+	Candidate State = "candidate" // it knows no leader and asks for votes
+	Leader    State = "leader"    // it decides
+	Gone      State = "gone"      // it was removed from the cluster, or has ended
+)
+
+// States returns all states.
+func States() []State { return []State{Starting, Follower, Candidate, Leader, Gone} }
+
+// Status is the cluster as one node sees it. Counters are the node's own, since it was started. A call is a batch of operations.
+type Status struct {
+	ClusterID string // the same on every node, "" until the cluster has been bootstrapped
+	NodeID    string // --node-id
+	State     State
+	Healthy   bool // it decides, or follows a leader and has caught up with it
+	Term      uint64
+
+	LeaderID         string        // "" while none is known, as are the two below
+	LeaderAddr       string        // its address for other nodes
+	LeaderClientAddr string        // its address for clients
+	LastLeaderID     string        // the leader, or the last known one, "" for none
+	LastContact      time.Duration // since the last message from the leader; 0 on the leader
+
+	LastLogIndex      uint64
+	CommitIndex       uint64
+	AppliedIndex      uint64
+	LastSnapshotIndex uint64
+	LastSnapshot      time.Time // zero if there is none
+	LogBytes          int64     // written to the log since the last snapshot
+	DiskStalled       bool      // a write to the log takes longer than --cluster-disk-timeout
+	Time              int64     // the cluster's time at the last entry applied here, nanoseconds since the Unix epoch
+
+	Entries           int64 // log entries proposed
+	Decisions         int64 // operations applied from the log
+	DecidedReadOnly   int64 // operations answered from applied state, without an entry
+	Forwarded         int64 // calls sent to the leader
+	UncertainOutcomes int64 // calls answered UNCERTAIN
+	NoLeaderOutcomes  int64 // calls answered CLUSTERDOWN
+	LeaderChanges     int64 // times that this node became the leader
+	CommitLatency     Latency
+
+	FormatVersion uint32 // of the log's operations and entries: the newest that may be used, because every member knows it
+
+	Members []Member // this node among them
+}
+
+// Member is one node of the cluster.
+type Member struct {
+	ID           string
+	Addr         string // its address for other nodes
+	ClientAddr   string // its address for clients, "" if not known yet
+	Voter        bool
+	Leader       bool
+	Reachable    bool          // it answers, and its Raft runs
+	Healthy      bool          // by its own report; see [Status]
+	AppliedIndex uint64        // by its last report, 0 if there was none
+	LastContact  time.Duration // since that report; 0 for this node
+
+	FormatVersion uint32 // the newest that it knows
+}
+
+// Latency counts durations: Counts[i] of them were at most Bounds[i] and longer than the bound before. The last of Counts, which
+// has no bound, counts all longer ones.
+type Latency struct {
+	Bounds []time.Duration
+	Counts []int64 // one more than Bounds
+	Sum    time.Duration
+}
+
+// HasLeader reports whether a leader is known.
+func (s *Status) HasLeader() bool { return s.LeaderID != "" }

@@ -1,0 +1,92 @@
+package exactmodel
+
+// request asks a limit for tokens.
+type request struct {
+	key               string
+	limit             limit
+	tokens            int64
+	holder            string
+	peek, upTo, force bool
+	wait              int64 // MAXWAIT or BLOCK, in nanoseconds; 0 for neither
+	block             bool
+}
+
+// answer is the outcome of a request; wait and reset are nanoseconds, and a wait of [never] is for ever.
+type answer struct {
+	granted          bool
+	tokens           int64
+	limit, remaining int64
+	wait, reset      int64
+}
+
+const never = -1
+
+// state is the state of a limiter that had not expired when it was last read.
+type state interface {
+	// live reports whether it has not expired.
+	live(now int64) bool
+	// look returns the values that RL.INFO and PTTL show: the last limit used, remaining and reset.
+	look(now int64) (l limit, remaining, reset int64)
+	// refund gives tokens back; the resulting state may have expired.
+	refund(now, tokens int64) state
+	// boundaries are the times at which it changes.
+	boundaries() []int64
+}
+
+const debtTooBig = refusal("ERR tokens: FORCE would put the key further in debt than can be kept: 1000000000000 tokens beyond the capacity, or 150 years until the bucket is full again")
+
+// decide answers a request to a limiter in a state, which is nil if it has expired; next is its state afterwards, if
+// tokens are taken.
+func decide(held state, r *request, now int64) (a answer, next state, err error) {
+	a.limit = r.limit.most
+	switch r.limit.algorithm {
+	case fixedWindow:
+		return decideFixed(held, r, now, a)
+	case slidingWindow:
+		return decideSliding(held, r, now, a)
+	case slidingLog:
+		return decideLog(held, r, now, a)
+	case concurrency:
+		return decideLease(held, r, now, a)
+	case leakyQueue:
+		return decideQueue(held, r, now, a)
+	}
+	return decideMeter(held, r, now, a)
+}
+
+// count is the part of a decision that windows share: used tokens are counted, and at most the limit is granted.
+func (a *answer) count(r *request, used int64) (taken int64, err error) {
+	a.tokens = r.tokens
+	if r.upTo {
+		a.tokens = min(r.tokens, max(0, r.limit.most-used))
+	}
+	switch {
+	case r.force && used+r.tokens > r.limit.most+mostTokens:
+		return 0, debtTooBig
+	case r.force:
+		a.granted = true
+	default:
+		a.granted = a.tokens > 0 && used+a.tokens <= r.limit.most
+	}
+	if a.granted {
+		used += a.tokens
+	} else {
+		a.tokens = 0
+	}
+	a.remaining = r.limit.most - used
+	if !r.force {
+		a.remaining = max(0, a.remaining)
+	}
+	return used, nil
+}
+
+// hopeless reports whether a denied request of a window asks for more than the limit.
+func (r *request) hopeless() bool { return !r.upTo && r.tokens > r.limit.most }
+
+// least is the number of tokens that a denied request waits for.
+func (r *request) least() int64 {
+	if r.upTo {
+		return 1
+	}
+	return r.tokens
+}

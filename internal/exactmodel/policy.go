@@ -1,0 +1,235 @@
+package exactmodel
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+type policy struct {
+	limits    []request
+	shadow    bool
+	overrides map[string][]request
+
+	granted, denied, shadowDenied int64
+}
+
+const noPolicy = refusal("ERR no such policy; RL.POLICY LIST lists the policies")
+
+func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
+
+func (m *Model) policy(words []string) (string, error) {
+	sub := strings.ToLower(words[1])
+	c, known := map[string]command{
+		"set": {4, 1 << 20, (*Model).setPolicy}, "get": {3, 4, (*Model).getPolicy}, "del": {3, 3, (*Model).dropPolicy},
+		"list": {2, 2, (*Model).listPolicies}, "override": {5, 1 << 20, (*Model).override},
+	}[sub]
+	if !known {
+		return "", refuse("ERR unknown subcommand '%s'. Try RL.POLICY HELP.", words[1])
+	}
+	if len(words) < c.least || len(words) > c.most {
+		if sub == "get" && len(words) > 4 {
+			return "", refuse("ERR syntax error")
+		}
+		return "", refuse("ERR wrong number of arguments for 'rl.policy|%s' command", sub)
+	}
+	return c.do(m, words)
+}
+
+// readTemplates reads a policy's limits. Their keys and holders may contain {} once.
+func readTemplates(words []string) (all []request, rest []string, err error) {
+	if all, rest, err = readSpecs(words); err != nil {
+		return nil, nil, err
+	}
+	for i, r := range all {
+		for _, text := range []string{r.key, r.holder} {
+			if strings.Count(text, "{}") > 1 {
+				return nil, nil, refuse("ERR spec: {} may stand only once, got '%s'", text[:min(64, len(text))])
+			}
+		}
+		for _, other := range all[:i] {
+			if other.key == r.key {
+				return nil, nil, sameKey
+			}
+		}
+	}
+	return all, rest, nil
+}
+
+func (m *Model) setPolicy(words []string) (string, error) {
+	name := words[2]
+	if name == "" || len(name) > 255 {
+		return "", refuse("ERR name: must be 1 to 255 bytes, got %d", len(name))
+	}
+	limits, rest, err := readTemplates(words[3:])
+	if err != nil {
+		return "", err
+	}
+	shadow := false
+	for _, word := range rest {
+		if !equalFold(word, "SHADOW") {
+			return "", refuse("ERR syntax error: RL.POLICY SET does not take '%s' here; it takes SHADOW", word)
+		}
+		if shadow {
+			return "", refuse("ERR SHADOW: given twice")
+		}
+		shadow = true
+	}
+	p := m.policies[name]
+	if p == nil {
+		p = &policy{overrides: map[string][]request{}}
+		m.policies[name] = p
+	}
+	p.limits, p.shadow = limits, shadow
+	return status("OK"), nil
+}
+
+func (m *Model) dropPolicy(words []string) (string, error) {
+	if m.policies[words[2]] == nil {
+		return integer(0), nil
+	}
+	delete(m.policies, words[2])
+	return integer(1), nil
+}
+
+func (m *Model) listPolicies([]string) (string, error) {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(m.policies)) {
+		names = append(names, bulk(name))
+	}
+	return array(names...), nil
+}
+
+func (m *Model) override(words []string) (string, error) {
+	id := words[3]
+	if err := checkKey(id); err != nil {
+		return "", err
+	}
+	var limits []request
+	if len(words) != 5 || !equalFold(words[4], "NONE") {
+		var rest []string
+		var err error
+		if limits, rest, err = readTemplates(words[4:]); err != nil {
+			return "", err
+		}
+		if len(rest) > 0 {
+			return "", refuse("ERR syntax error: RL.POLICY OVERRIDE does not take '%s' here; it takes no options", rest[0])
+		}
+	}
+	p := m.policies[words[2]]
+	if p == nil {
+		return "", noPolicy
+	}
+	if limits == nil {
+		delete(p.overrides, id)
+	} else {
+		p.overrides[id] = limits
+	}
+	return status("OK"), nil
+}
+
+// limitsFor returns the limits of a caller in their original words.
+func (p *policy) limitsFor(id string) []request {
+	if limits, overridden := p.overrides[id]; overridden {
+		return limits
+	}
+	return p.limits
+}
+
+func (m *Model) check(words []string) (string, error) {
+	id := words[2]
+	if err := checkKey(id); err != nil {
+		return "", err
+	}
+	call := request{tokens: 1}
+	rest, err := call.readTokens("tokens", words[3:])
+	if err == nil {
+		err = call.readOptions("RL.CHECK", rest, []string{"PEEK"})
+	}
+	if err != nil {
+		return "", err
+	}
+	p := m.policies[words[1]]
+	if p == nil {
+		return "", noPolicy
+	}
+	limits := slices.Clone(p.limitsFor(id))
+	for i := range limits {
+		r := &limits[i]
+		r.key, r.holder = strings.Replace(r.key, "{}", id, 1), strings.Replace(r.holder, "{}", id, 1)
+		if len(r.key) > mostKey || r.limit.algorithm == concurrency && (r.holder == "" || len(r.holder) > 255) {
+			return "", refuse("ERR id: with it in the place of {}, a key of the policy is longer than --max-key-size or a holder is not 1 to 255 bytes")
+		}
+	}
+	o, err := m.decideAll(limits, call.tokens, call.peek)
+	if err != nil {
+		return "", err
+	}
+	p.count(o, call.peek)
+	if p.shadow {
+		o.tokens, o.wait = call.tokens, 0
+	}
+	return o.reply(), nil
+}
+
+func (p *policy) count(o *outcome, peek bool) {
+	switch {
+	case peek:
+	case o.binding < 0:
+		p.granted++
+	case p.shadow:
+		p.shadowDenied++
+	default:
+		p.denied++
+	}
+}
+
+func (m *Model) getPolicy(words []string) (string, error) {
+	p := m.policies[words[2]]
+	if p == nil {
+		return null, nil
+	}
+	limits := p.limits
+	if len(words) == 4 {
+		limits = p.limitsFor(words[3])
+	}
+	var texts []string
+	for _, r := range limits {
+		text := []string{formOf(r.limit.algorithm).word, wordText(r.key)}
+		for _, parameter := range r.limit.parameters() {
+			text = append(text, parameter[1])
+		}
+		if r.holder != "" {
+			text = append(text, wordText(r.holder))
+		}
+		texts = append(texts, bulk(strings.Join(text, " ")))
+	}
+	shadow := int64(0)
+	if p.shadow {
+		shadow = 1
+	}
+	return array(bulk("limits"), array(texts...), bulk("overrides"), integer(int64(len(p.overrides))), bulk("granted"), integer(p.granted),
+		bulk("denied"), integer(p.denied), bulk("shadow_denied"), integer(p.shadowDenied), bulk("shadow"), integer(shadow)), nil
+}
+
+// wordText quotes a word as redis-cli does, where need be.
+func wordText(word string) string {
+	if word != "" && strings.Trim(word, plainBytes) == "" {
+		return word
+	}
+	quoted := ""
+	for i := range len(word) {
+		switch b := word[i]; {
+		case b == '"' || b == '\\':
+			quoted += "\\" + word[i:i+1]
+		case b < ' ' || b > '~':
+			quoted += fmt.Sprintf("\\x%02x", b)
+		default:
+			quoted += word[i : i+1]
+		}
+	}
+	return `"` + quoted + `"`
+}
+
+const plainBytes = "!#$%&()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnopqrstuvwxyz{|}~"

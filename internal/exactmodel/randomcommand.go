@@ -1,0 +1,306 @@
+package exactmodel
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// command is a random call.
+func (c *Calls) command() (words []string) {
+	switch n := c.random.IntN(100); {
+	case n < 62:
+		words = c.acquire(c.keys[c.random.IntN(len(c.keys))])
+	case n < 70:
+		words = c.several()
+	case n < 76:
+		words = []string{c.pick("RL.CHECK", "rl.check"), c.pick("p", "q", "p", "q", "none"), c.id()}
+		if c.chance(2) {
+			words = append(words, c.tokens(5))
+		}
+		if c.chance(6) {
+			words = append(words, "PEEK")
+		}
+	case n < 78:
+		words = c.policyCommand()
+	case n < 82:
+		words = []string{"RL.REFUND", c.key(), c.tokens(5)}
+	case n < 85:
+		words = []string{"CC.RELEASE", c.key(), c.holder()}
+	case n < 86:
+		words = []string{"CC.HOLDERS", c.key()}
+	case n < 87:
+		words = []string{c.pick("DEL", "UNLINK"), c.key()}
+		if c.chance(2) {
+			words = append(words, c.key(), words[1])
+		}
+	default:
+		words = c.look()
+	}
+	if c.chance(25) {
+		words = c.spoil(words)
+	}
+	return words
+}
+
+func (c *Calls) look() []string {
+	switch c.random.IntN(6) {
+	case 0:
+		return []string{"PTTL", c.key()}
+	case 1:
+		return []string{"TTL", c.key()}
+	case 2:
+		return []string{"TYPE", c.key()}
+	case 3:
+		return []string{"EXISTS", c.key(), c.key(), c.key()}
+	}
+	return []string{"RL.INFO", c.key()}
+}
+
+func (c *Calls) key() string { return c.keys[c.random.IntN(len(c.keys))].name }
+
+func (c *Calls) id() string { return c.pick("1", "2", "3", "", "{}") }
+
+func (c *Calls) holder() string { return c.pick("a", "b", "c", "d", "e", "f") }
+
+// limit is the words of a key's limit: those of its last call, or others.
+func (c *Calls) limit(k *randomKey) []string {
+	if k.words == nil || c.chance(12) {
+		for k.words = nil; k.words == nil; { // only few of them are invalid
+			if words := c.newLimit(k.form); k.form.valid(words) {
+				k.words = words
+			}
+		}
+	} else if c.chance(12) {
+		return c.newLimit(k.form)
+	}
+	return k.words
+}
+
+func (f *form) valid(words []string) bool {
+	_, err := f.limit(words)
+	return err == nil
+}
+
+// newLimit is a random limit: an ordinary one, or one at the bounds.
+func (c *Calls) newLimit(f *form) []string {
+	most := strconv.Itoa(1 + c.random.IntN(12))
+	if c.chance(4) {
+		most = strconv.FormatInt(int64(c.logUniform(1, 1e12)), 10)
+	} else if c.chance(20) {
+		most = c.pick("1000000000000", "999999999999", "1000000000001", "100000", "100001", "0", "1")
+	}
+	switch f.algorithm {
+	case gcra:
+		period := c.pick("1", "60", "3600", "7", "86400", "315360000", "1")
+		return []string{most, c.pick("1", "2", "3", "30", "7", "1000000", "1000000000000"), period}
+	case tokenBucket, leakyBucket, leakyQueue:
+		return []string{most, c.rate()}
+	case fixedWindow:
+		return []string{most, c.pick("@", "@", "@minute", "@hour", "@day", "@week", "@month", "@Day", "", "", "") + c.duration(6)}
+	}
+	return []string{most, c.duration(8)}
+}
+
+// rate is a rate in one of the forms that people write.
+func (c *Calls) rate() string {
+	number := strconv.Itoa(1 + c.random.IntN(20))
+	switch c.random.IntN(8) {
+	case 0:
+		number = c.pick("0.035", "1.5", "16.67", "0.1", "2.50", "1000000", "99.9", "33.3333", "0.000001", "16.666666666666668", "1428571.428571", "0.0000000000000000001", "1000000.000001")
+	case 1:
+		number = strconv.FormatInt(int64(c.logUniform(1, 1e12)), 10)
+	}
+	if c.chance(3) {
+		return number
+	}
+	if c.chance(10) {
+		return number + c.pick(" per ", "/", " PER ") + c.pick("second", "5 minutes", "1.5 hours", "2days", "Hour", "10sec", "week", "0.7s", "0.3333333333333s", "0.0001s")
+	}
+	return number + "/" + c.pick("s", "m", "h", "d", "ms", "60", "S", "", "", "", "", "")
+}
+
+// duration is a random duration; one in odd of them is unusual.
+func (c *Calls) duration(odd int) string {
+	if c.chance(odd) {
+		return c.pick("1ms", "3650d", "1.5m", "0.25h", "333ms", "7d", "31536000", "0.001", "12.345s", "61s", "2minutes", "1Hour")
+	}
+	return c.pick("1s", "10s", "60s", "1m", "250ms", "1h", "5", "1d", "2s")
+}
+
+// tokens is the number requested: mostly few.
+func (c *Calls) tokens(few int) string {
+	switch c.random.IntN(12) {
+	case 0:
+		return strconv.FormatInt(int64(c.logUniform(1, 1e12)), 10)
+	case 1:
+		return c.pick("1000000000000", "12", "13", "100")
+	}
+	return strconv.Itoa(1 + c.random.IntN(few))
+}
+
+// acquire is a call for a key, mostly with its own algorithm.
+func (c *Calls) acquire(k *randomKey) []string {
+	f := k.form
+	words := c.limit(k)
+	if c.chance(50) {
+		f = &forms[c.random.IntN(len(forms))]
+		words = c.newLimit(f)
+	}
+	words = append([]string{commandOf(f.algorithm), k.name}, words...)
+	if c.chance(20) {
+		words[0] = fmt.Sprintf("%c%s", words[0][0]|0x20, words[0][1:])
+	}
+	switch f.algorithm {
+	case gcra:
+		if c.chance(2) {
+			words = append(words, c.pick("0", c.tokens(4)))
+		}
+		return words
+	case concurrency:
+		words = append(words, c.holder())
+	default:
+		if c.chance(2) {
+			words = append(words, c.tokens(4))
+		}
+	}
+	return append(words, c.options(f.algorithm)...)
+}
+
+// options are some of those that an algorithm has.
+func (c *Calls) options(algorithm string) (words []string) {
+	if c.chance(8) {
+		words = append(words, "PEEK")
+	}
+	if algorithm == concurrency {
+		return words
+	}
+	meters := algorithm == tokenBucket || algorithm == leakyBucket
+	switch n := c.random.IntN(20); {
+	case algorithm != leakyQueue && n == 0:
+		return append(words, "FORCE")
+	case algorithm != leakyQueue && n < 3:
+		words = append(words, "upto")
+	}
+	switch n := c.random.IntN(20); {
+	case meters && n < 3:
+		words = append(words, "MAXWAIT", c.duration(3))
+	case (meters || algorithm == leakyQueue) && n == 3 && c.Model.inMulti:
+		words = append(words, "BLOCK", c.duration(3))
+	case (meters || algorithm == leakyQueue) && n == 3 && !slices.Contains(words, "PEEK"):
+		words = append([]string{"PEEK"}, append(words, "BLOCK", c.duration(3))...)
+	}
+	return words
+}
+
+// several is a call for several keys.
+func (c *Calls) several() []string {
+	words := append([]string{"RL.ALL"}, c.specs(1+c.random.IntN(4), "")...)
+	if c.chance(2) {
+		words = append(words, "TOKENS", c.tokens(4))
+	}
+	if c.chance(8) {
+		words = append(words, "PEEK")
+	}
+	return words
+}
+
+// specs are limits of different keys, mostly; with a prefix, those of a policy.
+func (c *Calls) specs(n int, prefix string) (words []string) {
+	order := c.random.Perm(len(c.keys))
+	for _, i := range order {
+		k := c.keys[i]
+		if k.form.word == "" {
+			continue
+		}
+		name := k.name
+		if prefix != "" && c.chance(2) {
+			name = prefix + k.form.word + "{}"
+		} else if prefix != "" && c.chance(20) {
+			name = "{}{}"
+		}
+		words = append(append(words, k.form.word, name), c.limit(k)...)
+		if k.form.algorithm == concurrency {
+			words = append(words, c.holder())
+		}
+		if n--; n == 0 {
+			break
+		}
+	}
+	return words
+}
+
+func (c *Calls) policyCommand() []string {
+	name := c.pick("p", "q")
+	if !c.policy {
+		return c.look()
+	}
+	which := c.random.IntN(8)
+	if c.Model.inMulti || c.hideCounts { // in a transaction the server answers it last, so it shows the effect of later commands
+		which %= 4
+	}
+	switch which {
+	case 0:
+		if c.chance(3) {
+			return []string{"rl.policy", "del", name}
+		}
+		fallthrough
+	case 1, 2:
+		words := append([]string{"RL.POLICY", "SET", name}, c.specs(1+c.random.IntN(3), "pol:")...)
+		if c.chance(3) {
+			words = append(words, "SHADOW")
+		}
+		return words
+	case 3:
+		words := []string{"RL.POLICY", "OVERRIDE", name, c.id()}
+		if c.chance(3) {
+			return append(words, "NONE")
+		}
+		return append(words, c.specs(1+c.random.IntN(2), "pol:")...)
+	case 4:
+		return []string{"RL.POLICY", "LIST"}
+	case 5:
+		return []string{"RL.POLICY", "GET", name, c.id()}
+	}
+	return []string{"RL.POLICY", "GET", name}
+}
+
+// keyed reports whether a word is a key.
+func (c *Calls) keyed(word string) bool {
+	return slices.ContainsFunc(c.keys, func(k *randomKey) bool { return k.name == word })
+}
+
+// spoil makes bad input of a call: one word is replaced, left out or added. A BLOCK keeps its PEEK, without which the reply
+// would be held.
+func (c *Calls) spoil(call []string) []string {
+	words := c.spoilWord(slices.Clone(call))
+	if slices.Contains(call, "BLOCK") && !slices.Contains(words, "PEEK") && !c.Model.inMulti {
+		return call
+	}
+	return words
+}
+
+func (c *Calls) spoilWord(words []string) []string {
+	if len(words) < 3 {
+		return words
+	}
+	i := 2 + c.random.IntN(len(words)-2)
+	switch c.random.IntN(8) {
+	case 0:
+		return words[:i]
+	case 1:
+		return append(words, c.pick("PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1"))
+	case 2:
+		return append(words, c.pick("FORCE", "MAXWAIT", "PEEK"), c.pick("UPTO", "1s", "BLOCK", "PEEK", "10y"))
+	case 3:
+		if c.keyed(words[1]) {
+			words[1] = strings.Repeat("y", mostKey+1)
+			return words
+		}
+	}
+	words[i] = c.pick("", "0", "-1", "ten", "1.5", "1e3", "99999999999999999999", "9223372036854775808", "-9223372036854775809", "+5", "007", " 1", "1 ",
+		"0x10", "1_000", "0.5ms", "3651d", "10y", "1w", "5 s", "1.", ".5", ".5s", "-1s", "1M", "1/", "/s", "1//s", "1/0", "1/1w", "1/.5s", "1 per s", "0/s", "NaN", "inf", "@", "@year",
+		"@0.1ms", "1000000000001", "1000000000000", "1/3650d", "2.5", "{}", "CL", "TB")
+	return words
+}

@@ -1,0 +1,96 @@
+package persistence
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// oldLimit is one that a version before this stored, and that can no longer be asked for.
+var oldLimit = engine.Limit{Algorithm: engine.TokenBucket, Capacity: 100, Rate: engine.Rate{Tokens: 1_000_000_000_001, Period: 1_000_000 * second}}
+
+// badLimit is one that nothing can be decided by.
+var badLimit = engine.Limit{Algorithm: engine.TokenBucket, Capacity: engine.MaxTokens + 1, Rate: engine.Rate{Tokens: 1, Period: second}}
+
+func meterOf(limit engine.Limit, key string) engine.Change {
+	state := make([]byte, 16)
+	state[0], state[7] = 1, 0x7f // until long after someTime
+	return engine.Change{Entry: engine.Entry{Key: []byte(key), Limit: limit, State: state}}
+}
+
+// refusedFile is a snapshot or a journal of one block: states of the keys a and z, one of the key between, and a policy.
+func refusedFile(journal bool, between, policy engine.Limit) (name string, file []byte) {
+	magic, prefix := snapshotMagic, snapshotPrefix
+	if journal {
+		magic, prefix = journalMagic, journalPrefix
+	}
+	var e encoder
+	e.start(someTime)
+	for _, c := range []engine.Change{meterOf(tokenLimits[0], "a"), meterOf(between, "between"), meterOf(tokenLimits[0], "z"),
+		{Kind: engine.PolicyChanged, Op: &engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{{Key: []byte("{}"), Limit: policy}}}}} {
+		e.change(c)
+	}
+	if !journal {
+		e.end(3)
+	}
+	head := header(magic, 1)
+	return fileName(prefix, 1), append(head, sealBlock(e.buf, 1, int64(len(head)))...)
+}
+
+// Every state of an earlier version is read and used in decisions.
+func TestOldRatesAreRecovered(t *testing.T) {
+	for _, journal := range []bool{false, true} {
+		name, file := refusedFile(journal, oldLimit, oldLimit)
+		s := engine.New(engine.Config{Shards: 1})
+		defer s.Close()
+		if _, err := Recover(diskOf(map[string][]byte{name: file}), s, someTime, false, quiet); err != nil || s.Len() != 3 || len(s.PolicyNames()) != 1 {
+			t.Errorf("%s: %v, %d keys", name, err, s.Len())
+		}
+		if report, err := Inspect(diskOf(map[string][]byte{name: file}), name, func(Record) error { return nil }); err != nil || !report.Whole() {
+			t.Errorf("%s: %v %+v", name, err, report)
+		}
+	}
+}
+
+// A record that cannot be carried out is not taken for the torn end of a journal: the server does not start, an inspection
+// says so too and names it, and a repair leaves out this record alone.
+func TestRecordsThatCannotBeApplied(t *testing.T) {
+	for _, journal := range []bool{false, true} {
+		for what, limits := range map[string][2]engine.Limit{`key "between"`: {badLimit, tokenLimits[0]}, `"p"`: {tokenLimits[0], badLimit}} {
+			name, file := refusedFile(journal, limits[0], limits[1])
+			d := diskOf(map[string][]byte{name: file})
+			s := engine.New(engine.Config{Shards: 1})
+			defer s.Close()
+			_, err := Recover(d, s, someTime, false, quiet)
+			damage, ok := errors.AsType[*DamageError](err)
+			if !ok || damage.Offset != headerBytes || !strings.Contains(err.Error(), what) {
+				t.Errorf("%s, %s: %v", name, what, err)
+			}
+			report, err := Inspect(d, name, func(Record) error { return nil })
+			if err != nil || report.Whole() || report.RefusedCount != 1 || !strings.Contains(fmt.Sprint(report.Refused), what) || report.Torn {
+				t.Errorf("%s, %s: inspected as %+v, %v", name, what, report, err)
+			}
+			again, log := engine.New(engine.Config{Shards: 1}), &bytes.Buffer{}
+			defer again.Close()
+			found, err := Recover(d, again, someTime, true, slog.New(slog.NewTextHandler(log, nil)))
+			keys, policies := 3, 0
+			if limits[0] == badLimit {
+				keys, policies = 2, 1
+			}
+			if err != nil || !found.Repaired || again.Len() != keys || len(again.PolicyNames()) != policies || found.CutBytes > 0 {
+				t.Errorf("%s, %s: repaired to %d keys, %d policies, %+v, %v", name, what, again.Len(), len(again.PolicyNames()), found, err)
+			}
+			if !strings.Contains(log.String(), strings.ReplaceAll(what, `"`, `\"`)) {
+				t.Errorf("the log does not name %s: %s", what, log)
+			}
+			if names, _ := d.List(); !strings.Contains(fmt.Sprint(names), name+damagedSuffix) {
+				t.Errorf("no copy of %s: %v", name, names)
+			}
+		}
+	}
+}

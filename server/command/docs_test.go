@@ -1,0 +1,152 @@
+package command
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/internal/generated"
+)
+
+//go:generate go test -run "TestTable|TestHandbook|TestErrorsPageIsCurrent|TestCosts" -update
+//go:generate go test .. -run "TestTranscripts$|TestAccess$" -update
+
+var update = flag.Bool("update", false, "write docs/commands.md, docs/errors.md and the costs in server/DESIGN.md instead of comparing them")
+
+const handbook = "../../docs/commands.md"
+
+// docs/commands.md is made from the table of commands.
+func TestHandbookIsCurrent(t *testing.T) {
+	generated.Check(t, handbook, handbookPage(), *update, "go generate ./server/command")
+}
+
+// Every command that can answer has its reply described, and an example if it takes arguments.
+func TestHandbookDescribesReplies(t *testing.T) {
+	for _, row := range All {
+		if row.Summary == "" || row.Since == "" || row.Group == "" {
+			t.Errorf("%s: Summary, Since or Group is missing in its row", row.FullName)
+		}
+		if row.IsContainer() {
+			continue
+		}
+		if row.Returns == "" {
+			t.Errorf("%s: Returns is missing", row.FullName)
+		}
+		if !row.accepts(len(exampleCall(row))) {
+			t.Errorf("%s: Example has the wrong number of arguments: %q", row.FullName, row.Example)
+		}
+	}
+}
+
+// handbookGroups are the headings, in order.
+var handbookGroups = []struct{ group, heading string }{
+	{"limiter", "Limiters"},
+	{"generic", "Limiter keys"},
+	{"transactions", "Transactions"},
+	{"connection", "The connection"},
+	{"server", "The server"},
+	{"cluster", "Cluster mode"},
+}
+
+const handbookIntroduction = `# Commands
+
+<!-- Made from the table of commands by "go generate ./server/command". Change it there. -->
+
+Names and options are not case-sensitive. In the syntax, lower-case words stand for values and UPPER-CASE words are
+literal; ` + "`[…]`" + ` is optional, ` + "`|`" + ` separates alternatives, ` + "`...`" + ` repeats the element before it. Values are binary-safe.
+With RESP2, a map is an array that alternates names and values, and text is a bulk string.
+
+[rate-limits.md](rate-limits.md) explains the arguments and replies of limiters, [errors.md](errors.md) the errors. Commands of
+which *Since* is not shown exist since 0.1.0. A command with subcommands also has ` + "`HELP`" + `, which lists them as lines.
+` + "`COMMAND DOCS`" + ` reports the same to clients, ` + "`COMMAND INFO`" + ` also flags and positions of keys, and ` + "`ACL CAT category`" + ` lists the
+commands of a category.
+`
+
+func handbookPage() []byte {
+	var out bytes.Buffer
+	out.WriteString(handbookIntroduction + "\n")
+	rows := handbookRows(Table)
+	for _, g := range handbookGroups {
+		var links []string
+		for _, row := range rows {
+			if row.Group == g.group && !strings.Contains(row.FullName, "|") {
+				title := handbookTitle(row)
+				links = append(links, fmt.Sprintf("[`%s`](#%s)", title, handbookAnchor(title)))
+			}
+		}
+		fmt.Fprintf(&out, "- %s: %s\n", g.heading, strings.Join(links, ", "))
+	}
+	for _, g := range handbookGroups {
+		fmt.Fprintf(&out, "\n## %s\n", g.heading)
+		for _, row := range rows {
+			if handbookGroup(row) == g.group {
+				writeHandbookEntry(&out, row)
+			}
+		}
+	}
+	return out.Bytes()
+}
+
+// handbookRows is every row, a container's own before those of its subcommands.
+func handbookRows(table []Row) (rows []*Row) {
+	for i := range table {
+		rows = append(append(rows, &table[i]), handbookRows(table[i].Sub)...)
+	}
+	return rows
+}
+
+// handbookGroup keeps a subcommand with its container.
+func handbookGroup(row *Row) string {
+	container, _, _ := strings.Cut(row.FullName, "|")
+	return byName[container].Group
+}
+
+func handbookTitle(row *Row) string {
+	return strings.ToUpper(strings.ReplaceAll(row.FullName, "|", " "))
+}
+
+// exampleCall is the row's example as the server receives it.
+func exampleCall(row *Row) [][]byte {
+	return bytes.Fields([]byte(handbookTitle(row) + " " + row.Example))
+}
+
+// handbookAnchor is the anchor that Markdown renderers give a heading.
+func handbookAnchor(heading string) string {
+	return strings.NewReplacer(" ", "-", ".", "").Replace(strings.ToLower(heading))
+}
+
+// isHelp reports whether the row is a HELP subcommand, which the introduction describes.
+func isHelp(row *Row) bool { return strings.HasSuffix(row.FullName, "|help") }
+
+func writeHandbookEntry(out *bytes.Buffer, row *Row) {
+	if isHelp(row) {
+		return
+	}
+	title := handbookTitle(row)
+	fmt.Fprintf(out, "\n### %s\n\n", title)
+	if row.Syntax != "" && !row.IsContainer() {
+		fmt.Fprintf(out, "`%s %s`\n\n", title, row.Syntax)
+	}
+	fmt.Fprintf(out, "%s\n\n", row.Summary)
+	if len(row.Sub) > 0 {
+		var subs []string
+		for i := range row.Sub {
+			if sub := &row.Sub[i]; !isHelp(sub) {
+				subs = append(subs, fmt.Sprintf("[`%s`](#%s)", strings.ToUpper(sub.Name), handbookAnchor(handbookTitle(sub))))
+			}
+		}
+		fmt.Fprintf(out, "Subcommands: %s\n", strings.Join(subs, ", "))
+	}
+	if !row.IsContainer() {
+		fmt.Fprintf(out, "Reply: %s", row.Returns)
+		if row.Group == "limiter" && row.Example != "" {
+			fmt.Fprintf(out, " Example: `%s`", bytes.Join(exampleCall(row), []byte(" ")))
+		}
+		out.WriteString("\n")
+	}
+	if row.Since != "0.1.0" {
+		fmt.Fprintf(out, "\nSince: %s\n", row.Since)
+	}
+}

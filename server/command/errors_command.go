@@ -1,0 +1,61 @@
+package command
+
+import "github.com/stintdb/stint/server/resp"
+
+var commandErrors = resp.ErrorSection{Heading: "Every command"}
+
+// The errors of this section. Other packages return the exported ones.
+var (
+	errUnknownCommand = commandErrors.Add("ERR unknown command '%s', with args beginning with: %s",
+		"[commands.md](commands.md) lists all commands.")
+	errRedisLimiter = commandErrors.Add("ERR unknown command '%s': Stint runs no scripts and has none of Redis's data types; a limiter made of them is one command here: FW.ACQUIRE for INCR and EXPIRE, SL.ACQUIRE for a sorted set of times, CC.ACQUIRE for one of leases, TB.ACQUIRE for a token bucket or GCRA; docs/migrate/lua.md has each script beside its command",
+		"`EVAL`, `INCR`, `ZADD` or another part of limiters on Redis: [migrate/lua.md](migrate/lua.md).")
+	errUnknownSubcommand = commandErrors.Add("ERR unknown subcommand '%s'. Try %s HELP.",
+		"The command has no such subcommand.")
+	errArity = commandErrors.Add("ERR wrong number of arguments for '%s' command",
+		"Too few or too many arguments.")
+	ErrSyntax = commandErrors.Add("ERR syntax error",
+		"An unknown option, or an option without its value.")
+	ErrNotInteger = commandErrors.Add("ERR value is not an integer or out of range",
+		"An argument must be an integer of 64 bits.")
+)
+
+var keyErrors = resp.ErrorSection{Heading: "Keys"}
+
+// The errors of this section. Other packages return the exported ones.
+var (
+	ErrInvalidCursor = keyErrors.Add("ERR invalid cursor",
+		"Start `SCAN` with cursor 0 and continue with the cursor it returned.")
+	errManyKeys = keyErrors.Add("ERR KEYS found more than %d keys, or more than %d bytes: use SCAN",
+		"The pattern matches too many keys for one reply.")
+	errKeysInMulti = keyErrors.Add("ERR KEYS in a transaction looks through at most %d keys, and there are more: use SCAN, or KEYS by itself",
+		"Within a transaction it would block other clients.")
+	ErrTooCostly = keyErrors.Add("ERR the keys hold too much state for one command: use fewer keys",
+		"A command such as `EXISTS` on hundreds of concurrency limits with thousands of holders each.")
+	ErrExecTooCostly = keyErrors.Add("ERR the transaction's keys hold too much state: nothing was executed, split the transaction",
+		"`EXEC` with hundreds of commands on such limits, or with many commands that read all keys.")
+	errListTooLong = keyErrors.Add("ERR the holders listed in one transaction take more than %d bytes: ask for fewer keys at once",
+		"`CC.HOLDERS` between `MULTI` and `EXEC`, more often than one reply may hold.")
+	errPattern = keyErrors.Add("ERR pattern: it takes too many steps to match; use fewer * and shorter [sets]",
+		"`SCAN` or `KEYS` with a pattern that costs too much on a long key.")
+)
+
+var transactionErrors = resp.ErrorSection{Heading: "Transactions"}
+
+// The errors of this section. Other packages return the exported ones.
+var (
+	ErrNestedMulti = transactionErrors.Add("ERR MULTI calls can not be nested",
+		"`MULTI` after `MULTI`. The transaction stays open.")
+	ErrExecNoMulti = transactionErrors.Add("ERR EXEC without MULTI",
+		"No transaction is open: the connection is new, or the transaction has ended.")
+	ErrDiscardNoMult = transactionErrors.Add("ERR DISCARD without MULTI",
+		"No transaction is open.")
+	ErrNotInMulti = transactionErrors.Add("ERR Command not allowed inside a transaction",
+		"`SAVE` and `SHUTDOWN` are not allowed between `MULTI` and `EXEC`; `BGSAVE` is. `EXEC` will fail.")
+	ErrMultiTooLong = transactionErrors.Add("ERR too many commands between MULTI and EXEC",
+		"More than 10,000 commands, or more bytes of them than `--query-buffer-size`. `EXEC` will fail.")
+	ErrExecAbort = transactionErrors.Add("EXECABORT Transaction discarded because of previous errors.",
+		"Queueing one of the commands failed. None was executed.")
+	ErrExecTooBig = transactionErrors.Add("ERR the commands were carried out, but their replies are more than --output-buffer-size",
+		"Replaces the replies of an `EXEC`. Split the transaction, or raise `--output-buffer-size`.")
+)

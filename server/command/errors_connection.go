@@ -1,0 +1,81 @@
+package command
+
+import "github.com/stintdb/stint/server/resp"
+
+var connectionErrors = resp.ErrorSection{Heading: "The connection"}
+
+// The errors of this section. Other packages return the exported ones.
+var (
+	ErrMaxClients = connectionErrors.Add("ERR max number of clients reached",
+		"More connections than `--max-clients`. This one is closed. Share connections through a pool, or raise `--max-clients`.")
+	ErrMaxPerAddress = connectionErrors.Add("ERR max number of clients of one address reached (--max-clients-per-address)",
+		"This one is closed. Share connections through a pool, or raise the setting, as behind a proxy.")
+	ErrNoProto = connectionErrors.Add("NOPROTO unsupported protocol version",
+		"`HELLO` with another version than 2 or 3.")
+	errProtocolVersion = connectionErrors.Add("ERR Protocol version is not an integer or out of range",
+		"`HELLO` with a version that is not a number.")
+	errHelloOption = connectionErrors.Add("ERR Syntax error in HELLO option '%s'",
+		"`HELLO` takes `AUTH` and `SETNAME` after the version.")
+	ErrDBIndex = connectionErrors.Add("ERR DB index is out of range",
+		"Only database 0 exists. Set the client's database to 0.")
+	ErrProtected = connectionErrors.Add("DENIED Stint is running in protected mode because protected mode is enabled and no password is set for the default user. In this mode connections are only accepted from the loopback interface. To connect from elsewhere, do one of these: 1) Set a password: start the server with --requirepass or --acl-file, or send CONFIG SET requirepass from the same machine. 2) If the network keeps everybody else out, turn protected mode off: --protected-mode no, or CONFIG SET protected-mode no from the same machine.",
+		"The connection comes from another machine, and no password is set. The server closes it.")
+	ErrNoAuth = connectionErrors.Add("NOAUTH Authentication required.",
+		"The connection is unauthenticated: only `AUTH`, `HELLO`, `QUIT` and `RESET` may be used. Give the client a user and a password.")
+	errHelloNoAuth = connectionErrors.Add("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time",
+		"The same error of a `HELLO` without `AUTH`.")
+	errAuthNoPassword = connectionErrors.Add("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
+		"The user `default` needs no password. Take it out of the client's settings, or name the user it is for.")
+	ErrWrongPass = connectionErrors.Add("WRONGPASS invalid username-password pair or user is disabled.",
+		"The password is wrong, the user does not exist, or it is `off`. The server does not reveal which.")
+	ErrTooManyLogins = connectionErrors.Add("ERR too many failed logins from this address, try again in %d s",
+		"The attempt's turn did not come within 10 seconds; the password was not checked: [security.md](security.md#guessing).")
+	ErrNoSuchClient = connectionErrors.Add("ERR No such client",
+		"`CLIENT KILL` with an address that has no connection.")
+	ErrTooManyMonitors = connectionErrors.Add("ERR too many connections in MONITOR, at most 10",
+		"Close another monitor: `CLIENT LIST` shows them with the flag `O`.")
+	errSlowlogCount = connectionErrors.Add("ERR count should be greater than or equal to -1",
+		"Give `SLOWLOG GET` a number of entries, or -1 for all.")
+	errClientID = connectionErrors.Add("ERR Invalid client ID",
+		"`CLIENT LIST ID` with an invalid connection id.")
+	errClientType = connectionErrors.Add("ERR Unknown client type '%s'",
+		"The types are normal, master, replica and pubsub.")
+	errClientAttribute = connectionErrors.Add("ERR Unrecognized option '%s'",
+		"`CLIENT SETINFO` knows LIB-NAME and LIB-VER.")
+	errNameTooLong = connectionErrors.Add("ERR Client names are at most %d bytes, got %d",
+		"The name is too long.")
+	errNameCharacters = connectionErrors.Add("ERR Client names cannot contain spaces, newlines or special characters.",
+		"Use printable ASCII without spaces.")
+	errClientText = connectionErrors.Add("ERR %s cannot contain spaces, newlines or special characters.",
+		"The same for `CLIENT SETINFO`, of at most 256 bytes.")
+)
+
+var userErrors = resp.ErrorSection{Heading: "Users and their rights", Before: "[security.md](security.md) explains them.\n"}
+
+// The errors of this section. Other packages return the exported ones.
+var (
+	ErrNoCommandAccess = userErrors.Add("NOPERM User %s has no permissions to run the '%s' command",
+		"The user may not use this command: `ACL SETUSER name +command`.")
+	ErrNoKeyAccess = userErrors.Add("NOPERM No permissions to access a key",
+		"A key is outside the user's patterns, or the command concerns every key: `ACL SETUSER name ~pattern`. `ACL LOG` has the key.")
+	ErrRateLimited = userErrors.Add("LIMITED user %s makes more than %d requests a second; try again in %d ms",
+		"The user's `max-rate`. Nothing was carried out.")
+	ErrACLRule = userErrors.Add("ERR Error in ACL SETUSER modifier '%s': %w",
+		"An invalid rule; the rest is the reason. The user is unchanged. `max-keys` needs key patterns by which keys can be counted.")
+	ErrUsername = userErrors.Add("ERR Usernames can't contain spaces or null characters, and have 1 to 64 bytes",
+		"Choose another name.")
+	ErrTooManyUsers = userErrors.Add("ERR there may be %d users, and there are",
+		"Delete unused users.")
+	ErrDefaultUser = userErrors.Add("ERR The 'default' user cannot be removed",
+		"Turn it off instead: `ACL SETUSER default off`.")
+	errACLCategory = userErrors.Add("ERR Unknown category '%s'",
+		"`ACL CAT` lists the categories.")
+	errGenPassBits = userErrors.Add("ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to %d",
+		"Leave it out for 256 bits.")
+	ErrNoACLFile = userErrors.Add("ERR This Stint instance is not configured to use an ACL file. Start it with --acl-file PATH, or keep users in the settings.",
+		"`ACL LOAD` and `ACL SAVE` need a file.")
+	ErrACLLoad = userErrors.Add("ERR %w; the users stay as they were",
+		"The file cannot be read, or a line in it is wrong.")
+	ErrACLSave = userErrors.Add("ERR the file of users cannot be written: %w",
+		"The file is unchanged.")
+)

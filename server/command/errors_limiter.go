@@ -1,0 +1,73 @@
+package command
+
+import "github.com/stintdb/stint/server/resp"
+
+var limiterErrors = resp.ErrorSection{Heading: "Limiters"}
+
+// The errors of this section. Other packages return the exported ones.
+var (
+	errArgument = limiterErrors.Add("ERR %s: %s, got '%s'",
+		"The error names the argument, the allowed values and the received value. [rate-limits.md](rate-limits.md#bounds) has the bounds.")
+	errUnknownOption = limiterErrors.Add("ERR syntax error: %s does not take '%s' here; it takes %s",
+		"An unknown option, or a malformed number.")
+	errGivenTwice = limiterErrors.Add("ERR %s: given twice",
+		"The same option twice. Send it once.")
+	errCombined = limiterErrors.Add("ERR %s: cannot be combined with %s",
+		"Two options that contradict each other. Choose one.")
+	errNoValue = limiterErrors.Add("ERR %s: needs a value",
+		"`MAXWAIT`, `BLOCK` or `TOKENS` without its value.")
+	errLogLimit = limiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",
+		"Use `SW.ACQUIRE`, or raise `--max-sliding-log`.")
+	errHolder = limiterErrors.Add("ERR holder: must be 1 to %d bytes, got %d",
+		"The name of a lease's holder is empty or too long.")
+	errNotRefundable = limiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded",
+		"`RL.REFUND` on the key of a concurrency limit.")
+	errKeyTooLong = limiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d",
+		"The key is too long. Send a hash of it, or raise `--max-key-size`.")
+	errWrongType = limiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
+		"Another algorithm's command was used on the key. Give each its own keys, or `DEL` the key first.")
+	ErrOutOfMemory = limiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for another key",
+		"A new key, when `--max-memory` or its prefix's quota is reached, and `--when-full` is `deny-new` or allows no other shared limiter. Raise `--max-memory`, also at run time: [security.md](security.md#memory).")
+	errNoRoomToGrow = limiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for the log or the holders of this key to grow",
+		"The sliding log or the list of holders would need more memory than `--max-memory` leaves. Nothing was taken. Raise `--max-memory`, use `SW.ACQUIRE`, or lower the limits: [security.md](security.md#memory).")
+	ErrDebtTooBig = limiterErrors.Add("ERR tokens: FORCE would put the key further in debt than can be kept: 1000000000000 tokens beyond the capacity, or 150 years until the bucket is full again",
+		"Nothing was taken. Look for a caller with a counting error.")
+	ErrNotKept = limiterErrors.Add("MISCONF cannot write to disk, and --durability is always: nothing is granted; see the log and INFO persistence",
+		"The disk is full, read-only or failing: [durability.md](durability.md#when-the-disk-fails). The tokens of a request in progress may stay taken. Grants resume when writes succeed.")
+)
+
+var policyErrors = resp.ErrorSection{Heading: "Several limits, and policies", After: "An example of each of the first two kinds of errors:\n" +
+	"\n" +
+	"```redis\n" +
+	"> TB.ACQUIRE k ten 1/m\n" +
+	"(error) ERR capacity: must be an integer between 1 and 1000000000000, got 'ten'\n" +
+	"> TB.ACQUIRE k 10 1/fortnight\n" +
+	"(error) ERR rate: must be a rate such as 100, 0.035, 1000/60, 1000/m, 5/500ms or '10 per second'; units: ms (millisecond), s (sec, second), m (min, minute), h (hour), d (day), got '1/fortnight'\n" +
+	"> TB.ACQUIRE k 10 1/m 1 SOON\n" +
+	"(error) ERR syntax error: TB.ACQUIRE does not take 'SOON' here; it takes …\n" +
+	"```\n"}
+
+// The errors of this section. Other packages return the exported ones.
+var (
+	errSpecWord = policyErrors.Add("ERR spec: must begin with one of %s, got '%s'",
+		"The word is not the name of a limit.")
+	errSpecShort = policyErrors.Add("ERR spec: %s needs %d arguments, got %d",
+		"The last limit has too few arguments.")
+	errTooManySpecs = policyErrors.Add("ERR spec: at most %d limits at once",
+		"Use fewer limits in one request.")
+	errDuplicateKey = policyErrors.Add("ERR spec: the same key twice; each limit needs a different key",
+		"Two limits have the same key, perhaps only after the id replaces a policy's `{}`.")
+	errPlaceholderTwice = policyErrors.Add("ERR spec: %s may stand only once, got '%s'",
+		"`{}` appears twice in the key or in the holder of a policy's limit.")
+	errIDTooLong = policyErrors.Add("ERR id: with it in the place of {}, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes",
+		"The caller's id is too long for this policy, or empty where it names a holder.")
+	errPolicyName = policyErrors.Add("ERR name: must be 1 to %d bytes, got %d",
+		"The name of a policy is empty or too long.")
+	errTooManyPolicies = policyErrors.Add("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept",
+		"Delete unused policies or overrides.")
+	errNoPolicy = policyErrors.Add("ERR no such policy; RL.POLICY LIST lists the policies",
+		"`RL.CHECK` or `RL.POLICY OVERRIDE` on a policy that was never set, or was deleted.")
+	// ErrNoPolicyAccess is the same for a policy that exists and for one that does not.
+	ErrNoPolicyAccess = policyErrors.Add("NOPERM no such policy, or no permissions to access a key of it",
+		"`RL.CHECK` by a user that may not use all keys. The error does not reveal the names of policies.")
+)

@@ -1,0 +1,52 @@
+package command
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/internal/generated"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// docs/errors.md is made from the tables of errors.
+func TestErrorsPageIsCurrent(t *testing.T) {
+	generated.Check(t, "../../docs/errors.md", errorsPage(), *update, "go generate ./server/command")
+}
+
+var errorSections = []*resp.ErrorSection{&limiterErrors, &policyErrors, &commandErrors, &keyErrors, &transactionErrors, &connectionErrors, &userErrors, &serverErrors, &clusterErrors, &resp.ProtocolErrors}
+
+const errorsIntroduction = `# Errors
+
+<!-- Made from the tables of errors in server/command and server/resp by "go generate ./server/command". Change them there. -->
+
+An error is one line that begins with a code in capitals, such as ` + "`ERR`" + `. The rest is for people, except for Redis's own
+texts, which client libraries match. … stands for a value. Values from the request are cut off after 64 or 128 bytes, and
+line ends in them become spaces.
+
+Unless this page says otherwise, an error changes nothing and leaves the connection open. Two errors may have taken tokens:
+` + "`UNCERTAIN`" + `, and ` + "`MISCONF`" + ` if the disk failed during the request.
+`
+
+var formatVerb = regexp.MustCompile(`%[+#]?[a-z]`)
+
+func errorsPage() []byte {
+	var out bytes.Buffer
+	out.WriteString(errorsIntroduction)
+	for _, s := range errorSections {
+		fmt.Fprintf(&out, "\n## %s\n\n", s.Heading)
+		if s.Before != "" {
+			out.WriteString(s.Before + "\n")
+		}
+		out.WriteString("| error | when, and what to do |\n|---|---|\n")
+		for _, e := range s.Rows {
+			fmt.Fprintf(&out, "| `%s` | %s |\n", strings.ReplaceAll(formatVerb.ReplaceAllString(e.Text, "…"), "%%", "%"), e.Advice)
+		}
+		if s.After != "" {
+			out.WriteString("\n" + s.After)
+		}
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,68 @@
+package command
+
+import "github.com/stintdb/stint/server/resp"
+
+var serverErrors = resp.ErrorSection{Heading: "The server"}
+
+// The errors of this section. Other packages return the exported ones.
+var (
+	ErrUnknownSetting = serverErrors.Add("ERR Unknown option or number of arguments for CONFIG SET - '%s'",
+		"No setting has this name. [configuration.md](configuration.md) lists them.")
+	ErrFixedSetting = serverErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - can't be changed while the server runs; start it with --%s",
+		"The setting is fixed at start. Nothing was changed, including the other settings of the command.")
+	ErrSettingValue = serverErrors.Add("ERR CONFIG SET failed (possibly related to argument '%s') - %w",
+		"The value is not allowed; the rest lists the allowed values. Nothing was changed.")
+	ErrSettingsConflict = serverErrors.Add("ERR CONFIG SET failed - %w",
+		"Two settings would contradict each other. Nothing was changed.")
+	ErrFewDescriptors = serverErrors.Add("ERR CONFIG SET failed (possibly related to argument 'max-clients') - the limit of open files leaves room for %d clients; raise that limit",
+		"More than there are [file descriptors](operations.md#file-descriptors) for. Raise the limit (`ulimit -n`, `LimitNOFILE`) and start the server again.")
+	ErrNoConfigFile = serverErrors.Add("ERR The server is running without a config file",
+		"`CONFIG REWRITE` writes to the file of `--config`.")
+	ErrConfigRewrite = serverErrors.Add("ERR Rewriting config file: %w",
+		"The file could not be written; it is unchanged.")
+	ErrNoDir = serverErrors.Add("ERR this server keeps nothing on disk: start it with --dir",
+		"`SAVE` and `BGSAVE` need a directory.")
+	ErrSaveBusy = serverErrors.Add("ERR Background save already in progress",
+		"The answer to `BGSAVE` while a snapshot is being written. `SAVE` waits and writes another one.")
+	ErrSaveFailed = serverErrors.Add("ERR the snapshot could not be written: %w",
+		"The reply to `SAVE`; the rest is the reason. Earlier files are kept.")
+	ErrClusterOff = serverErrors.Add("ERR This instance has cluster support disabled",
+		"A `CLUSTER` command to a standalone server. Use a client for a single node.")
+	errGetKeysCommand = serverErrors.Add("ERR Invalid command specified",
+		"`COMMAND GETKEYS` with an unknown command.")
+	errGetKeysArguments = serverErrors.Add("ERR Invalid arguments specified for command",
+		"`COMMAND GETKEYS` with a command whose limits can't be read.")
+	errGetKeysArity = serverErrors.Add("ERR Invalid number of arguments specified for command",
+		"`COMMAND GETKEYS` with too few or too many arguments for it.")
+	errGetKeysNone = serverErrors.Add("ERR The command has no key arguments",
+		"`COMMAND GETKEYS` with a command without keys.")
+)
+
+var clusterErrors = resp.ErrorSection{Heading: "The cluster", Before: "Only a node of a [cluster](cluster.md) sends these. A command over several keys, and a transaction, gets one of them for\n" +
+	"all of it.\n"}
+
+// The errors of this section. Other packages return the exported ones.
+var (
+	ErrUncertain = clusterErrors.Add("UNCERTAIN the cluster did not finish this request: it may have been executed; treat the tokens as taken and do not retry blindly",
+		"The leader died, or lost its majority, between proposing and committing. `RL.INFO` shows whether tokens were taken. Treat the request as denied, or as granted if your application does so when the limiter is unavailable; a retry may take the tokens twice.")
+	ErrNoLeader = clusterErrors.Add("CLUSTERDOWN no leader answered within --decide-timeout: nothing was taken",
+		"An election is in progress, or no majority of nodes is connected. Retrying is safe.")
+	ErrOverloaded = clusterErrors.Add("BUSY too many operations are waiting for a decision: nothing was taken, try again shortly",
+		"Requests arrive faster than the nodes can decide. Retrying after a pause is safe.")
+	errCallTooBig = clusterErrors.Add("ERR a command or transaction of more than 32 MiB does not fit the cluster's log: nothing was taken; send fewer limits, or shorter keys, at a time",
+		"One command, or all between `MULTI` and `EXEC`, would not fit one entry of the log. Only with a `--query-buffer-size` far above the default can a client send that much.")
+	errUnreadable = clusterErrors.Add("ERR the cluster cannot keep a command with these values: nothing was taken; start all nodes with the same version of Stint, and report the command if they are",
+		"The command is validated again before it is written to the log of the cluster. It is rejected if another node could not read it.")
+	ErrTooNew = clusterErrors.Add("ERR a member of the cluster is too old: %w",
+		"During a [rolling upgrade](operations.md#upgrading-a-cluster): the command is newer than the version of Stint on the member that the error names. Nothing was taken. No command goes into the log before all members can read it; upgrade that member, then try again.")
+	errMoved = clusterErrors.Add("MOVED %d %s",
+		"With `--redirect moved`, from a node that is not the leader: nothing was taken. The slot of the first key, and the leader's address. Clients for Redis Cluster follow it automatically.")
+	ErrNoCluster = clusterErrors.Add("ERR this server is not a node of a cluster: start it with --cluster-listen",
+		"A `RAFT` command to a standalone server.")
+	errRaft = clusterErrors.Add("ERR %w",
+		"The reply to a `RAFT` command that was rejected: the reason, and the remedy. For example, the last voter cannot be removed.")
+	errUnknownNode = clusterErrors.Add("ERR Unknown node %s",
+		"`CLUSTER REPLICAS` with an id that `CLUSTER NODES` does not show.")
+	errNotMaster = clusterErrors.Add("ERR The specified node is not a master",
+		"`CLUSTER REPLICAS` with the id of a node that is not the leader.")
+)

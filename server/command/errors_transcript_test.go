@@ -1,0 +1,46 @@
+package command
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Every error in the transcripts, which are what servers answered, is one of the table.
+func TestErrorsOfTranscriptsAreInTheTable(t *testing.T) {
+	var rows []string
+	for _, s := range errorSections {
+		for _, e := range s.Rows {
+			if e != errRaft { // it would match every text
+				rows = append(rows, regexp.MustCompile(`%[+#]?[a-z]`).ReplaceAllString(regexp.QuoteMeta(e.Text), ".*"))
+			}
+		}
+	}
+	inTable := regexp.MustCompile("^-(" + strings.Join(rows, "|") + ")$")
+	isError := regexp.MustCompile("^-[A-Z]+ ")
+	files, err := filepath.Glob("../testdata/*/*.txt")
+	if err != nil || len(files) < 20 {
+		t.Fatal(files, err)
+	}
+	errors := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(string(text), "\n")
+		for i, line := range lines {
+			if !isError.MatchString(line) || strings.HasPrefix(lines[i-1], "> RAFT ") {
+				continue
+			}
+			if errors++; !inTable.MatchString(line) {
+				t.Errorf("%s:%d: not in the table of errors: %s", file, i+1, line)
+			}
+		}
+	}
+	if errors < 100 {
+		t.Errorf("found only %d errors", errors)
+	}
+}

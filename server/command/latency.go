@@ -1,0 +1,89 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/stintdb/stint/server/resp"
+)
+
+// LatencyEvent is a latency of an event that was beyond --latency-monitor-threshold: the longest of its second.
+type LatencyEvent struct{ UnixSec, Millis int64 }
+
+// LatencySummary is what there is of an event.
+type LatencySummary struct {
+	Event   string
+	Latest  LatencyEvent
+	Longest int64 // milliseconds
+}
+
+// LatencyHistogram is how long a command took: Counts[i] is how many calls took at most Micros[i] microseconds.
+type LatencyHistogram struct {
+	Command string
+	Calls   int64
+	Micros  []int64
+	Counts  []int64
+}
+
+var latencyRows = []Row{{
+	Name: "latency", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Inspect latency events.",
+	Sub: []Row{
+		{Name: "latest", Since: "0.1.0", Group: "server", Summary: "The events that took longer than latency-monitor-threshold.",
+			Returns: "an array with one array for each event: name, Unix seconds of the latest, its milliseconds, and the most milliseconds. Events are `command`, `event-loop` and `expire-cycle`.",
+			Cost:    Report, Flags: Admin | Dangerous, Run: runLatencyLatest},
+		{Name: "history", Syntax: "event", Since: "0.1.0", Group: "server", Summary: "The latest occurrences of an event, at most 160.",
+			Returns: "an array with one array of Unix seconds and milliseconds for each.", Example: "command",
+			Cost: Report, Flags: Admin | Dangerous, Run: runLatencyHistory},
+		{Name: "reset", Syntax: "[event ...]", Since: "0.1.0", Group: "server", Summary: "Delete the history of the given events, by default of all.",
+			Returns: "the number of events, an integer.",
+			Cost:    Light, Flags: Admin | Dangerous, Run: func(s Session, w *resp.Writer, args [][]byte) {
+				w.Int(int64(s.Server().Observer().ResetLatency(texts(args[2:]))))
+			}},
+		{Name: "histogram", Syntax: "[command ...]", Since: "0.1.0", Group: "server", Summary: "Latency histograms of commands since the server started.",
+			Returns: "a map of commands to maps of calls and histogram_usec, a map from microseconds to the number of calls that took at most this time.",
+			Cost:    Information, Flags: Admin | Dangerous, Run: runLatencyHistogram},
+		helpRow("latency"),
+	},
+}}
+
+func runLatencyLatest(s Session, w *resp.Writer, _ [][]byte) {
+	events := s.Server().Observer().LatencyEvents()
+	w.Array(len(events))
+	for _, e := range events {
+		w.Array(4)
+		w.BulkString(e.Event)
+		w.Int(e.Latest.UnixSec)
+		w.Int(e.Latest.Millis)
+		w.Int(e.Longest)
+	}
+}
+
+func runLatencyHistory(s Session, w *resp.Writer, args [][]byte) {
+	history := s.Server().Observer().LatencyHistory(strings.ToLower(string(args[2])))
+	w.Array(len(history))
+	for _, h := range history {
+		w.Array(2)
+		w.Int(h.UnixSec)
+		w.Int(h.Millis)
+	}
+}
+
+func runLatencyHistogram(s Session, w *resp.Writer, args [][]byte) {
+	var names []string
+	for _, a := range args[2:] {
+		names = append(names, strings.ToLower(string(a)))
+	}
+	commands := s.Server().Observer().Latencies(names)
+	w.Map(len(commands))
+	for _, c := range commands {
+		w.BulkString(c.Command)
+		w.Map(2)
+		w.BulkString("calls")
+		w.Int(c.Calls)
+		w.BulkString("histogram_usec")
+		w.Map(len(c.Micros))
+		for i := range c.Micros {
+			w.Int(c.Micros[i])
+			w.Int(c.Counts[i])
+		}
+	}
+}

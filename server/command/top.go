@@ -1,0 +1,42 @@
+package command
+
+import "github.com/stintdb/stint/server/resp"
+
+// DeniedKey is a key and how often it was denied: at most Count times, and at least Count-Error.
+type DeniedKey struct {
+	Key          []byte
+	Count, Error int64
+}
+
+var topRows = []Row{{
+	Name: "rl.top", Syntax: "[n]", Since: "0.1.0", Group: "limiter",
+	Summary: "The keys with the most denials in the last 4 to 5 minutes, the highest count first. n is 10 by default.",
+	Returns: "an array with one array of key, denied and error for each key. The true count is between denied - error and denied. At high rates denials are sampled: then the true count is between denied - error and denied + error, in all but 3 of 1000 cases.",
+	Cost:    LongText, Flags: ReadOnly | Admin | Dangerous, Run: runTop,
+}}
+
+// maxTopReply bounds what RL.TOP answers.
+const maxTopReply = 1000
+
+func runTop(s Session, w *resp.Writer, args [][]byte) {
+	n := int64(10)
+	if len(args) > 2 {
+		w.Error(ErrSyntax.Error())
+		return
+	}
+	if len(args) == 2 {
+		var err error
+		if n, err = integerBetween("n", args[1], 1, maxTopReply); err != nil {
+			w.Error(err.Error())
+			return
+		}
+	}
+	keys := s.Server().Observer().MostDenied(int(n), s)
+	w.Array(len(keys))
+	for _, k := range keys {
+		w.Array(3)
+		w.Bulk(k.Key)
+		w.Int(k.Count)
+		w.Int(k.Error)
+	}
+}

@@ -1,0 +1,76 @@
+package config
+
+import (
+	"net"
+	"slices"
+)
+
+// adminSettings are about looking at a server that runs.
+var adminSettings = []Setting{
+	{
+		Name: "admin", Group: groupOperators, Placeholder: "HOST:PORT",
+		Help:  "Address of the HTTP server for metrics, health and the admin page; empty turns it off. Other addresses than loopback require --admin-token.",
+		value: func(c *Config) Value { return &address{&c.Admin} },
+	},
+	{
+		Name: "admin-token", Group: groupOperators, Placeholder: "TOKEN",
+		Help:  "Token that HTTP requests at --admin must send (Authorization: Bearer), except to /healthz and /readyz.",
+		value: func(c *Config) Value { return &secret{&c.AdminToken} },
+	},
+	{
+		Name: "pprof", Group: groupOperators, Placeholder: "YES",
+		Help:  "Serve profiles of the process at /debug/pprof/ of --admin. Requires --admin-token if clients need a password.",
+		value: func(c *Config) Value { return &toggle{&c.Pprof} },
+	},
+	{
+		Name: "top-keys", Group: groupOperators, Placeholder: "MODE", Mutable: true,
+		Help:  "How RL.TOP, metrics and the admin page show the keys with the most denials: plain, hashed for privacy, or off, which does not count them.",
+		value: func(c *Config) Value { return &word{&c.TopKeys, []string{"plain", "hashed", "off"}} },
+	},
+	{
+		Name: "slowlog-log-slower-than", Group: groupOperators, Placeholder: "N", Mutable: true,
+		Help:  "Record commands that take more microseconds than this in SLOWLOG; 0 is all, -1 is none.",
+		value: func(c *Config) Value { return &integer{&c.SlowlogMicros, -1, 1_000_000_000} },
+	},
+	{
+		Name: "slowlog-max-len", Group: groupOperators, Placeholder: "N", Mutable: true,
+		Help:  "Maximum number of entries in SLOWLOG; the oldest are dropped first.",
+		value: func(c *Config) Value { return &integer{&c.SlowlogLength, 0, 10_000} },
+	},
+	{
+		Name: "latency-monitor-threshold", Group: groupOperators, Placeholder: "N", Mutable: true,
+		Help:  "Record latency events that take more milliseconds than this; 0 turns monitoring off.",
+		value: func(c *Config) Value { return &integer{&c.LatencyMillis, 0, 1_000_000} },
+	},
+}
+
+// AdminIsDefault reports whether the HTTP server for operators is where it is if nothing is said about it. Nobody asked
+// for that address, so any other use of the address takes precedence.
+func (c *Config) AdminIsDefault() bool { return c.Admin == Default().Admin }
+
+// AdminAddress is where the HTTP server for operators listens, "" if nowhere: off, or at an address by default that this
+// server needs for something else.
+func (c *Config) AdminAddress() string {
+	needed := slices.Concat(c.Listen, c.TLSListen)
+	if c.ClusterListen != "" {
+		needed = append(needed, c.ClusterListen)
+	}
+	if c.AdminIsDefault() && slices.ContainsFunc(needed, func(a string) bool { return overlap(a, c.Admin) }) {
+		return ""
+	}
+	return c.Admin
+}
+
+// checkAdmin keeps strangers from the HTTP server for operators.
+func checkAdmin(c *Config) error {
+	host, _, _ := net.SplitHostPort(c.Admin)
+	switch {
+	case c.Admin == "" && c.AdminToken != "":
+		return conflictf("admin-token needs an address at which to ask for it: name one with admin, or leave admin-token out")
+	case c.Admin == "" && c.Pprof:
+		return conflictf("pprof needs an address to be served at: name one with admin, or leave pprof out")
+	case c.Admin != "" && c.AdminToken == "" && !isLoopback(host):
+		return conflictf("admin (%s) can be reached from other machines, which could read and change limits: set admin-token, or listen on a loopback address such as 127.0.0.1:6380", c.Admin)
+	}
+	return nil
+}

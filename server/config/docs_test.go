@@ -1,0 +1,95 @@
+package config
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/internal/generated"
+)
+
+//go:generate go test -run TestHandbookIsCurrent -update
+
+var update = flag.Bool("update", false, "write docs/configuration.md instead of comparing it")
+
+const handbook = "../../docs/configuration.md"
+
+// docs/configuration.md is made from the table of settings.
+func TestHandbookIsCurrent(t *testing.T) {
+	generated.Check(t, handbook, handbookPage(), *update, "go generate ./server/config")
+}
+
+const handbookIntroduction = `# Configuration
+
+<!-- Made from the settings in server/config by "go generate ./server/config". Change them there. -->
+
+A setting can be given in three ways. A flag wins over an environment variable, a variable over the file.
+
+| way | example | notes |
+|---|---|---|
+| flag | ` + "`--max-clients 5000`" + ` | ` + "`stint server --help`" + ` lists all |
+| environment variable | ` + "`STINT_MAX_CLIENTS=5000`" + ` | ` + "`STINT_`" + ` and the name in capitals, with _ for -; empty counts as not set |
+| TOML file named by ` + "`--config`" + ` | ` + "`max-clients = 5000`" + ` | no sections; text, sizes and durations in quotes |
+
+Sizes have a unit: ` + "`kb`, `mb`, `gb`, `tb`" + ` are powers of 1024, ` + "`k`, `m`, `g`, `t`" + ` powers of 1000, a bare number is bytes.
+Durations are ` + "`250ms`, `10s`, `1.5m`, `1h`, `7d`" + `; a bare number is seconds.
+
+An invalid value, an unknown name (also of a ` + "`STINT_`" + ` variable) and contradictory settings stop the start, with the remedy
+and exit code 2. Variables by which Kubernetes describes a service are ignored. An example of a file:
+
+` + "```toml" + `
+listen = ["127.0.0.1:6379", "unix:/run/stint.sock"]
+max-memory = "1gb"
+max-clients = 5000
+idle-timeout = "5m"
+` + "```" + `
+
+` + "`CONFIG SET`" + ` changes the settings marked *while running*; the others need a restart. ` + "`CONFIG GET`" + ` knows all of them, also
+by their names in Redis, with sizes in bytes and durations in seconds. A setting without a shown default has none.
+`
+
+func handbookPage() []byte {
+	var out bytes.Buffer
+	out.WriteString(handbookIntroduction)
+	defaults, group := Default(), ""
+	for i := range Settings {
+		s := &Settings[i]
+		if s.Group != group {
+			group = s.Group
+			fmt.Fprintf(&out, "\n## %s\n", group)
+		}
+		fmt.Fprintf(&out, "\n### %s\n\n%s\n\n", s.Name, s.Help)
+		fmt.Fprintf(&out, "`--%s %s`%s\n", s.Name, s.Placeholder, notes(s, s.Get(&defaults)))
+	}
+	return out.Bytes()
+}
+
+// examples removes from the allowed values the parts that the introduction has.
+var examples = strings.NewReplacer(", such as 250ms, 10s or 1.5m (a bare number is seconds)", "", ", such as 250ms or 1.5s (a bare number is seconds)", "",
+	", such as 64kb or 1gb", "", "a path without control characters", "", "yes or no", "")
+
+var ranges = regexp.MustCompile(`an? (?:integer|duration|size) between (\S+) and (\S+)`)
+
+// notes are the allowed values of a setting, its default, its name in Redis, and when it can change.
+func notes(s *Setting, byDefault string) (all string) {
+	if allowed := ranges.ReplaceAllString(examples.Replace(s.Allowed()), "$1 to $2"); allowed != "" {
+		all += ": " + allowed
+	}
+	for _, note := range []struct {
+		applies bool
+		text    string
+	}{
+		{byDefault != "", "default `" + byDefault + "`"},
+		{s.Redis != "", "in Redis `" + s.Redis + "`"},
+		{s.Mutable, "*while running*"},
+		{!s.InFile(), "not in a file"},
+	} {
+		if note.applies {
+			all += "; " + note.text
+		}
+	}
+	return all
+}

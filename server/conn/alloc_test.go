@@ -1,0 +1,62 @@
+//go:build !race
+
+// The race detector makes sync.Pool forget at random, so runs with it allocate.
+
+package conn
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/clock"
+)
+
+// Nothing is allocated for a request on an existing key, between the bytes of a pipeline and the bytes of its replies.
+func TestNoAllocations(t *testing.T) {
+	for _, pipeline := range [][]string{
+		{"CL.THROTTLE k 15 30 60"},
+		{"CL.THROTTLE k 15 30 60 0"},
+		{"TB.ACQUIRE k 10 100/s"},
+		{"TB.ACQUIRE k 10 1/h 3"},
+		{"TB.ACQUIRE k 10 1000/60", "TB.ACQUIRE j 10 5/500ms 2"},
+		{"LB.ACQUIRE k 10 100/s"},
+		{"LB.QUEUE k 1000000 100/s"},
+		{"FW.ACQUIRE k 10 1h"},
+		{"FW.ACQUIRE k 1000000 10s"},
+		{"FW.ACQUIRE k 1000000 @month"},
+		{"SW.ACQUIRE k 10 1h"},
+		{"SW.ACQUIRE k 1000000 10s"},
+		{"SL.ACQUIRE k 10 1h"},
+		{"SL.ACQUIRE k 100000 10s"},
+		{"CC.ACQUIRE k 10 1h worker-1", "CC.ACQUIRE k 10 1h worker-2"},
+		{"CC.ACQUIRE k 10 1h worker-1", "CC.ACQUIRE k 10 1h worker-2", "CC.RELEASE k worker-2"},
+		{"RL.ALL TB user:1 10 100/s TB tenant:1 100 1000/s TB all 1000 1000/s"},
+		{"RL.ALL FW user:1 10000000 1h SW tenant:1 1000000 1h LB all 1000000 1000/s TOKENS 2"},
+		{"RL.ALL SL user:1 1000 1h CC tenant:1 10 1h me"},
+		{"RL.CHECK api user-1"},
+		{"RL.CHECK api user-1 3", "RL.CHECK trial user-2"},
+		{"PING"},
+		{"TTL k"},
+	} {
+		h := newEnv(t, engine.New(engine.Config{Shards: 16}), clock.NewManual(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)))
+		s := h.NewSession("client", "server", func() {})
+		batch, cfg := h.getBatch(), h.config()
+		s.feed(frames("RL.POLICY SET api TB user:{} 10 100/s TB tenant:{} 100 1000/s TB all 1000 1000/s",
+			"RL.POLICY SET trial TB trial:{} 10 100/s CC jobs:{} 10 1h {} SHADOW"), batch, cfg)
+		in := bytes.Repeat(frames(pipeline...), 64)
+		feed := func() {
+			batch.out.Buf = batch.out.Buf[:0]
+			s.work = 0
+			s.feed(in, batch, cfg)
+		}
+		feed()
+		if replies := bytes.Count(batch.out.Buf, []byte("\r\n")); replies < 64*len(pipeline) {
+			t.Fatalf("%v: only %d lines of replies", pipeline, replies)
+		}
+		if n := testing.AllocsPerRun(200, feed); n != 0 {
+			t.Errorf("%v: %v allocations for %d requests", pipeline, n, 64*len(pipeline))
+		}
+	}
+}

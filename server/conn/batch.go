@@ -1,0 +1,136 @@
+package conn
+
+import (
+	"bytes"
+	"unsafe"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/metrics"
+	"github.com/stintdb/stint/server/resp"
+	"github.com/stintdb/stint/server/topkeys"
+)
+
+// commandBatch is the scratch of one feed: operations on their way to the decider and replies on their way out.
+type commandBatch struct {
+	out      resp.Writer
+	request  command.Request
+	decision engine.Batch
+	replies  []reply
+	exec     bool // the replies are those of one EXEC
+	bytes    int  // of the commands in the batch
+	weight   int  // the most work that the batch may take, in units of engine.Result.Work
+
+	tally      metrics.Tally   // of this turn
+	sampler    topkeys.Sampler // of denials
+	started    int64           // clock: when a batch that the decider has not finished arrived
+	first      []byte          // the first command of this turn, in RESP
+	copiedKeys copiedKeys      // of such a batch
+
+	policyKey []byte // scratch
+}
+
+// reply is the answer to one command, still to be written.
+type reply struct {
+	row   *command.Row
+	first int // of its operations in the batch
+	count int
+	block bool
+	quiet bool     // to be dropped: CLIENT REPLY
+	slot  uint16   // of its first key, where clients are redirected
+	err   error    // in place of an answer
+	args  [][]byte // of a command without operations, inside EXEC
+}
+
+// add parses a limiter command into the batch; an error becomes its reply.
+func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err error, quiet bool) {
+	first := len(batch.decision.Ops)
+	r := &batch.request
+	r.Args, r.Ops, r.Hold = args, batch.decision.Ops, false
+	if err == nil {
+		err = row.Parse(r)
+	}
+	if err == nil && !s.user.IsUnlimited() {
+		err = s.permitKeys(r.Ops[first:])
+	}
+	weight := 0
+	if err == nil {
+		if weight = row.WorkOf(r.Ops[first:]); weight > command.MaxExecWork && s.env.Keys.Weigh(r.Ops[first:]) > command.MaxExecWork {
+			err = command.ErrTooCostly
+		}
+	}
+	if err != nil {
+		r.Ops, r.Hold, weight = r.Ops[:first], false, 0
+	}
+	if r.Hold {
+		op := &r.Ops[first]
+		op.Key = bytes.Clone(op.Key)         // outlives the input
+		r.Hold = op.Options&engine.Peek == 0 // a peek returns the delay, and is answered at once
+		if batch.exec {
+			r.Hold, op.MaxWait = false, engine.NoWait // granted now or denied
+		}
+	}
+	batch.decision.Ops = r.Ops
+	batch.weight += weight
+	batch.replies = append(batch.replies, reply{row: row, first: first, count: len(r.Ops) - first, block: r.Hold, quiet: quiet, err: err})
+}
+
+// grow counts a command's bytes, and returns those of all in the batch.
+func (batch *commandBatch) grow(bytes int) int {
+	if batch.bytes += bytes; len(batch.replies) == 0 {
+		batch.bytes = 0
+	}
+	return batch.bytes
+}
+
+func (batch *commandBatch) clear() {
+	if batch.exec {
+		clear(batch.replies) // they hold copies of arguments
+	}
+	batch.replies, batch.exec, batch.bytes, batch.weight = batch.replies[:0], false, 0, 0
+	batch.decision.Ops, batch.decision.Results = batch.decision.Ops[:0], batch.decision.Results[:0]
+	batch.decision.Atomic = false
+	batch.copiedKeys.inUse = false
+	batch.request.Reset()
+}
+
+// memory is that of a batch that the decider has not finished, in bytes.
+func (batch *commandBatch) memory() int {
+	ops, replies := len(batch.decision.Ops), len(batch.replies)
+	return ops*int(unsafe.Sizeof(engine.Op{})+unsafe.Sizeof(engine.Result{})) + replies*int(unsafe.Sizeof(reply{})) + len(batch.copiedKeys.bytes) + len(batch.copiedKeys.command)
+}
+
+// Bounds are the bounds that the settings put on arguments of commands.
+func Bounds(cfg *config.Config) command.Bounds {
+	return command.Bounds{MaxKeyBytes: cfg.MaxKeyBytes, MaxLogLimit: cfg.MaxSlidingLog}
+}
+
+// The most room a batch keeps for its next use.
+const (
+	maxKeptOutput = 2 * outputChunk
+	maxKeptOps    = 4 * MaxBatchOps
+)
+
+func (e *Env) getBatch() *commandBatch { return e.batches.Get().(*commandBatch) }
+
+func (e *Env) putBatch(batch *commandBatch) {
+	if max(cap(batch.decision.Ops), cap(batch.replies)) > maxKeptOps {
+		return // one transaction, or one DEL of very many keys, made it far larger than the next will need
+	}
+	if cap(batch.out.Buf) > maxKeptOutput {
+		batch.out.Buf = nil
+	}
+	batch.out.Buf = batch.out.Buf[:0]
+	e.batches.Put(batch)
+}
+
+// putUnlessDeciding is putBatch for a session's batch, unless it is still being decided.
+func (e *Env) putUnlessDeciding(of *Session, batch *commandBatch) {
+	if of.deciding != batch {
+		e.putBatch(batch)
+	}
+}
+
+// count counts the bytes that a batch is about to send.
+func (e *Env) count(batch *commandBatch) { batch.tally.Bytes(0, len(batch.out.Buf)) }

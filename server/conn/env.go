@@ -1,0 +1,144 @@
+package conn
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/unauthenticated"
+	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/latency"
+	"github.com/stintdb/stint/server/loginlimit"
+	"github.com/stintdb/stint/server/memlimit"
+	"github.com/stintdb/stint/server/slowlog"
+	"github.com/stintdb/stint/server/stats"
+	"github.com/stintdb/stint/server/topkeys"
+	"github.com/stintdb/stint/server/waitqueue"
+)
+
+// Env is everything that sessions share. The exported fields are set before [Env.Start].
+type Env struct {
+	Settings *atomic.Pointer[config.Config] // may be replaced at any time
+	Clock    *clock.Clock
+	Log      *slog.Logger
+	Decider  decider.Decider
+	Keys     Keys
+	Users    *acl.Users
+	Server   command.Server     // for commands that are not limiters
+	Cluster  command.Membership // nil if the server stands alone
+	Redirect bool               // as a node of a cluster it may answer MOVED
+
+	WaitQueue *waitqueue.Queue
+	Logins    *loginlimit.Limiter
+	Stats     *stats.Stats
+	TopKeys   *topkeys.Sketch
+	SlowLog   *slowlog.Log
+	Latency   *latency.Monitor
+	Buffers   *memlimit.Buffers
+
+	Registry Registry
+	Monitors Monitors
+
+	Draining          atomic.Bool // a connection closes as soon as it is owed nothing
+	ClosingAfterReply atomic.Bool // a connection closes once a limiter command on it has been answered
+
+	batches   sync.Pool
+	cleanup   cleanup
+	userRates *engine.Store            // of users with a cap on requests a second
+	closeLog  unauthenticated.Refusals // connections, as logged
+}
+
+// Keys is the local store as sessions ask it beside the decider.
+type Keys interface {
+	Weigh(ops []engine.Op) (work int)
+	PolicyKeys(name, id []byte, visit func(key []byte) (more bool)) (found bool)
+	AppendPolicyKey(b, policy, id []byte, part int) []byte
+}
+
+// Start makes the environment ready for sessions.
+func (e *Env) Start() {
+	e.Registry.start(e)
+	e.userRates = engine.New(engine.Config{Shards: 16})
+	e.batches.New = func() any { return &commandBatch{tally: e.Stats.Recorder.NewTally()} }
+}
+
+// End waits for the refunds of connections that are closed, and starts no more.
+func (e *Env) End() { e.cleanup.end() }
+
+func (e *Env) config() *config.Config { return e.Settings.Load() }
+
+// logClosed logs why a connection was closed, once a minute for each reason: clients that have not logged in can bring it
+// about as often as they like.
+func (e *Env) logClosed(level slog.Level, why string, fields ...any) {
+	if times := e.closeLog.Note("", errors.New(why), time.Unix(0, e.Clock.Now())); times > 0 {
+		e.Log.Log(context.Background(), level, why, append(fields, "times", times)...)
+	}
+}
+
+// logDenial adds an entry to ACL LOG.
+func (e *Env) logDenial(d command.Denial) {
+	d.Last = e.Clock.Now()
+	e.Users.Log.Add(d)
+}
+
+// refund returns a reservation's tokens. If the cluster cannot decide, they stay taken, which grants too little and never too much.
+func (e *Env) refund(reserved engine.Op) {
+	b := &engine.Batch{
+		Ops:     []engine.Op{{Verb: engine.Refund, Key: reserved.Key, Tokens: reserved.Tokens}},
+		Results: make([]engine.Result, 1),
+		Done:    func() {},
+	}
+	e.Decider.Decide(b)
+}
+
+// takeRequest counts a request against its user's cap and returns why it is refused.
+func (e *Env) takeRequest(u *acl.User) error {
+	perSecond := u.MaxRate()
+	if perSecond == 0 {
+		return nil
+	}
+	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: perSecond, Rate: engine.Rate{Tokens: perSecond, Period: int64(time.Second)}}
+	results := [1]engine.Result{}
+	e.userRates.Apply(e.Clock.Now(), []engine.Op{{Key: []byte("user " + u.Name()), Limit: limit, Tokens: 1}}, results[:])
+	r := &results[0]
+	if r.Allowed || r.Status != engine.OK {
+		return nil
+	}
+	e.Stats.Reject(stats.OverUserRate)
+	return command.ErrRateLimited.With(u.Name(), perSecond, (r.Wait+999_999)/1e6)
+}
+
+// SweepUserRates forgets the request rates of users that have paused.
+func (e *Env) SweepUserRates(count int) { e.userRates.Sweep(e.Clock.Now(), count) }
+
+// cleanup runs refunds for closed connections on separate goroutines, until the server ends.
+type cleanup struct {
+	mu      sync.Mutex
+	ended   bool
+	running sync.WaitGroup
+}
+
+// run starts f, unless the server has ended: the store may be closed by then.
+func (l *cleanup) run(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.ended {
+		l.running.Go(f)
+	}
+}
+
+// end waits for all that was started and lets nothing more start.
+func (l *cleanup) end() {
+	l.mu.Lock()
+	l.ended = true
+	l.mu.Unlock()
+	l.running.Wait()
+}

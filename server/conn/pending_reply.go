@@ -1,0 +1,59 @@
+package conn
+
+import (
+	"github.com/stintdb/stint/server/loginlimit"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// pendingReply is a reply that comes when something outside the session is done. Until then the connection
+// executes nothing else.
+type pendingReply struct {
+	quiet  bool
+	finish func(w *resp.Writer) // writes the reply; set before the event
+
+	attempt *loginlimit.Attempt // what finishes it, if that is a login whose turn comes later
+}
+
+// writePending writes the reply that has become ready.
+func (s *Session) writePending(batch *commandBatch) {
+	a, w := s.pending, &batch.out
+	s.pending = nil
+	s.wait.end(ForAnswer | ForLogin)
+	s.lastActive.Store(s.env.Clock.Now()) // it was not idle: it was made to wait
+	mark := len(w.Buf)
+	a.finish(w)
+	s.publish(&s.client)
+	if a.quiet {
+		w.Buf = w.Buf[:mark]
+	}
+}
+
+// Await implements [command.Session].
+func (s commandSession) Await(start func(done func(error))) {
+	s.AwaitReply(func(done func(func(*resp.Writer))) {
+		start(func(err error) {
+			done(func(w *resp.Writer) {
+				if err != nil {
+					w.Error(err.Error())
+					return
+				}
+				w.Status("OK")
+			})
+		})
+	})
+}
+
+// AwaitReply implements [command.Session].
+func (s commandSession) AwaitReply(start func(done func(finish func(*resp.Writer)))) {
+	a := &pendingReply{quiet: s.silent}
+	s.pending = a
+	s.wait.begin(ForAnswer)
+	start(func(finish func(*resp.Writer)) {
+		a.finish = finish
+		s.wait.happen(ForAnswer)
+		s.wake()
+	})
+}
+
+// MayAwait implements [command.Session]: the replies of one EXEC come together.
+func (s commandSession) MayAwait() bool { return !s.inExec }

@@ -1,0 +1,169 @@
+package conn
+
+import (
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/resp"
+	"github.com/stintdb/stint/server/stats"
+)
+
+// Permissions of the session's user. Users with all permissions skip these checks.
+
+// resetToDefaultUser makes the session the default user's, if that needs no password, or else nobody's.
+func (s *Session) resetToDefaultUser() {
+	s.user, s.client.User = nil, ""
+	if d := s.env.Users.Default(); d.NeedsNoPassword() {
+		s.user, s.client.User = d, d.Name()
+	}
+	if was := s.loggedIn.Swap(s.user != nil); s.id != 0 && was != (s.user != nil) {
+		s.env.Registry.countLogin(s, was)
+	}
+}
+
+// permit returns the error of a command that is not permitted, or err if it is unknown. Unauthenticated clients do not
+// learn which commands exist.
+func (s *Session) permit(row *command.Row, err error) error {
+	switch {
+	case s.user == nil && (row == nil || row.Flags&command.NoAuth == 0):
+		s.env.Stats.Reject(stats.CommandDenied)
+		return command.ErrNoAuth
+	case err != nil || s.user == nil:
+		return err
+	}
+	if err := s.permitCommand(row); err != nil {
+		return err
+	}
+	return s.env.takeRequest(s.user)
+}
+
+func (s *Session) permitCommand(row *command.Row) error {
+	if s.user.May(row) {
+		return nil
+	}
+	s.env.Stats.Reject(stats.CommandDenied)
+	s.logDenial("command", row.FullName)
+	return command.ErrNoCommandAccess.With(s.user.Name(), row.FullName)
+}
+
+// permitKeys returns why operations are refused for the keys they are about.
+func (s *Session) permitKeys(ops []engine.Op) error {
+	for i := range ops {
+		if key, ok := (reach{s.env.Keys, s.user}).allOf(&ops[i]); !ok {
+			s.env.Stats.Reject(stats.KeyDenied)
+			s.logDenial("key", string(key))
+			if ops[i].Verb == engine.Check {
+				return command.ErrNoPolicyAccess
+			}
+			return command.ErrNoKeyAccess
+		}
+	}
+	return nil
+}
+
+// reach looks at the keys that a user may use.
+type reach struct {
+	keys Keys
+	user *acl.User
+}
+
+// allOf reports whether the user may do an operation to every key it is about, or else a key it may not. What
+// concerns everybody, emptying the store and changing policies, needs the right to all keys.
+func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
+	switch op.Verb {
+	case engine.Flush, engine.SetPolicy, engine.DropPolicy, engine.SetOverride:
+		return []byte("*"), r.user.ReachesAll()
+	case engine.AcquireAll:
+		return r.parts(op.Parts, op.Writes())
+	case engine.Check:
+		return r.policy(op.Key, op.Who, op.Writes())
+	}
+	return op.Key, r.user.Reaches(op.Key, op.Writes())
+}
+
+// policy looks at the keys that a policy comes to for a caller. A policy that is not there counts as one out of
+// reach, so that nobody can find out the names of others' policies.
+func (r reach) policy(name, id []byte, write bool) (key []byte, ok bool) {
+	ok = true
+	found := r.keys.PolicyKeys(name, id, func(k []byte) bool {
+		key, ok = k, r.user.Reaches(k, write)
+		return ok
+	})
+	if !found && !r.user.ReachesAll() {
+		return name, false
+	}
+	return key, ok
+}
+
+// parts looks at the keys of several limits.
+func (r reach) parts(parts []engine.Op, write bool) (key []byte, ok bool) {
+	for i := range parts {
+		if key = parts[i].Key; !r.user.Reaches(key, write) {
+			return key, false
+		}
+	}
+	return nil, true
+}
+
+// permitQueued looks at the keys of a command that EXEC will execute.
+func (s *Session) permitQueued(row *command.Row, args [][]byte) error {
+	if row.Parse == nil {
+		return nil
+	}
+	var r command.Request
+	r.SetBounds(Bounds(s.env.config()))
+	r.Args = args
+	if row.Parse(&r) != nil {
+		return nil // EXEC will return the error
+	}
+	return s.permitKeys(r.Ops)
+}
+
+// Reaches implements [command.Session].
+func (s commandSession) Reaches(key []byte) bool {
+	return s.user.IsUnlimited() || s.user.Reaches(key, false)
+}
+
+// ReachesAll implements [command.Session].
+func (s commandSession) ReachesAll() bool { return s.user.IsUnlimited() || s.user.ReachesAll() }
+
+func (s *Session) logDenial(reason, object string) {
+	context := "toplevel"
+	if s.multi.open {
+		context = "multi"
+	}
+	name := ""
+	if s.user != nil {
+		name = s.user.Name()
+	}
+	s.env.logDenial(command.Denial{Reason: reason, Context: context, Object: truncate(object), User: name, Client: s.line()})
+}
+
+// truncate bounds the text that ACL LOG keeps from a client.
+func truncate(text string) string { return strings.Clone(text[:min(len(text), 128)]) }
+
+// inputLimits bounds a command, more tightly before the connection has logged in.
+func (s *Session) inputLimits(cfg *config.Config) resp.Limits {
+	if s.user == nil {
+		return resp.Limits{MaxArgs: cfg.PreauthArgs, MaxBulk: cfg.PreauthBytes, MaxInline: cfg.PreauthBytes}
+	}
+	return resp.Limits{MaxArgs: cfg.MaxArgs, MaxBulk: cfg.MaxBulkBytes, MaxInline: cfg.MaxBulkBytes}
+}
+
+func (s *Session) queryBuffer(cfg *config.Config) int {
+	if s.user == nil {
+		return cfg.PreauthBytes
+	}
+	return cfg.QueryBufferBytes
+}
+
+// outputBuffer bounds the replies a client may leave unread.
+func (s *public) outputBuffer(cfg *config.Config) int {
+	if !s.loggedIn.Load() {
+		return cfg.PreauthBytes
+	}
+	return cfg.OutputBufferBytes
+}

@@ -1,0 +1,71 @@
+package conn
+
+import (
+	"sync/atomic"
+
+	"github.com/stintdb/stint/server/command"
+)
+
+// public is the part of a session that other goroutines may read, and by which they ask it for something. Its plain
+// fields do not change once the session is registered.
+type public struct {
+	env        *Env
+	id         int64
+	addr       string
+	laddr      string
+	opened     int64  // clock
+	network    string // of addr, see unauthenticated.Network
+	wake       func() // asks the connection's owner to call resume soon; safe from any goroutine
+	wait       waitState
+	monitoring atomic.Bool
+	published  atomic.Pointer[command.Client]
+	loggedIn   atomic.Bool
+	killed     atomic.Bool // by CLIENT KILL or the idle timeout
+	lastActive atomic.Int64
+	lastRow    atomic.Pointer[command.Row]
+	connStats  connStats
+}
+
+// ID is the connection's number, unique for the life of the server; 0 before [Registry.Admit].
+func (s *public) ID() int64 { return s.id }
+
+// Addr is the client's address.
+func (s *public) Addr() string { return s.addr }
+
+// Wake asks the connection's owner for a turn soon; safe from any goroutine.
+func (s *public) Wake() { s.wake() }
+
+// Awaits reports whether the session waits for any of the events.
+func (s *public) Awaits(e WaitEvent) bool { return s.wait.has(e) }
+
+// IsDue reports whether any of the events that the session waits for has happened.
+func (s *public) IsDue(e WaitEvent) bool { return s.wait.isDue(e) }
+
+// IsKilled reports whether the connection is to be closed.
+func (s *public) IsKilled() bool { return s.killed.Load() }
+
+// Kill has the connection closed by its owner; safe from any goroutine.
+func (s *public) Kill() {
+	s.killed.Store(true)
+	s.wake()
+}
+
+// find is command.Find with a memory of the command before, which most often comes again.
+func (s *public) find(args [][]byte) (*command.Row, error) {
+	if last := s.lastRow.Load(); last != nil && last.Is(args) {
+		return last, nil
+	}
+	row, err := command.Find(args)
+	if err == nil {
+		s.lastRow.Store(row)
+	}
+	return row, err
+}
+
+// publish makes changes of this connection visible to others.
+func (s *public) publish(client *command.Client) {
+	if *client != *s.published.Load() {
+		seen := *client
+		s.published.Store(&seen)
+	}
+}

@@ -1,0 +1,87 @@
+package conn
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/latency"
+	"github.com/stintdb/stint/server/slowlog"
+)
+
+// isError reports whether the reply that begins at mark is an error.
+func isError(replies []byte, mark int) bool { return len(replies) > mark && replies[mark] == '-' }
+
+// count counts one answered command of ws, in the tally of out.
+func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
+	t := &out.tally
+	if r.row == nil {
+		t.Command(s.env.Stats.Recorder.Unknown(), failed)
+		return
+	}
+	number := r.row.Number
+	if r.row.Flags&command.Decides == 0 {
+		t.Command(number, failed)
+		return
+	}
+	if failed {
+		t.Failed(number)
+		return
+	}
+	op, res := &batch.decision.Ops[r.first], &batch.decision.Results[r.first]
+	switch {
+	case op.Options&engine.Peek != 0: // nothing was decided
+		t.Command(number, false)
+	case res.Allowed:
+		t.Granted(number, res.Granted, op.Tokens)
+	default:
+		t.Denied(number, op.Tokens)
+		if out.sampler.Due() {
+			s.offerTopKey(r.first, batch, out)
+		}
+	}
+}
+
+// endTurn records the commands executed in this turn.
+func (s *Session) endTurn(batch *commandBatch) {
+	if !batch.tally.IsEmpty() {
+		s.started = s.record(batch, s.started)
+	}
+	batch.first = nil // it lies in the input
+}
+
+// record adds a batch's tally to the server's counters and records a slow turn. The latency of each command is the time
+// since all of them arrived, because their replies leave together.
+func (s *Session) record(batch *commandBatch, since int64) (now int64) {
+	now = s.env.Clock.Now()
+	nanos := now - since
+	commands := batch.tally.Flush(nanos)
+	if nanos -= s.timed; commands > s.timedCount && s.env.SlowLog.IsSlow(nanos) {
+		s.noteSlow(nanos, slowlog.TurnArgs(batch.first, s.reader.Limits, commands))
+	}
+	if nanos >= int64(time.Millisecond) {
+		s.env.Latency.Note(latency.Command, nanos)
+	}
+	s.timed, s.timedCount = 0, 0
+	return now
+}
+
+// runTimed executes a command that may be slow, and measures it separately.
+func (s *Session) runTimed(row *command.Row, args [][]byte, batch *commandBatch) {
+	start := s.env.Clock.Now()
+	row.Run(commandSession{s}, &batch.out, args)
+	nanos := s.env.Clock.Now() - start
+	s.timed += nanos
+	s.timedCount++
+	if s.env.SlowLog.IsSlow(nanos) {
+		s.noteSlow(nanos, slowlog.Args(args))
+	}
+	if nanos >= int64(time.Millisecond) {
+		s.env.Latency.Note(latency.Command, nanos)
+	}
+}
+
+// noteSlow adds a command, or a turn, to SLOWLOG.
+func (s *Session) noteSlow(nanos int64, args []string) {
+	s.env.SlowLog.Note(command.SlowCommand{UnixSec: s.env.Clock.Now() / 1e9, Micros: nanos / 1000, Args: args, Addr: s.addr, Name: s.client.Name})
+}

@@ -1,0 +1,95 @@
+package conn
+
+import (
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// Replies of a cluster node to commands that another node must decide, or that no node decided.
+
+// redirects reports whether clients are sent to the leader with operations, and where it is. While the leader is
+// unknown the decider gets them, and waits for a leader at most --decide-timeout. A connection after READONLY has reads answered
+// here.
+func (s *Session) redirects(ops []engine.Op) (leader string, redirect bool) {
+	if leader, redirect = s.env.Cluster.Redirects(); !redirect || leader == "" {
+		return "", false
+	}
+	reads := s.client.ReadOnly && !slices.ContainsFunc(ops, func(op engine.Op) bool { return op.Writes() })
+	return leader, !reads
+}
+
+// redirect answers the command parsed last with MOVED, if that is this node's part.
+func (s *Session) redirect(batch *commandBatch) {
+	last := &batch.replies[len(batch.replies)-1]
+	if !s.env.Redirect || last.count == 0 {
+		return
+	}
+	ops := batch.decision.Ops[last.first:]
+	last.slot = uint16(command.SlotOf(&ops[0]))
+	if leader, redirect := s.redirects(ops); redirect {
+		last.err = command.UndecidedError(engine.Moved, int(last.slot), leader)
+		last.count, last.block, batch.request.Hold = 0, false, false
+		batch.decision.Ops = batch.decision.Ops[:last.first]
+	}
+}
+
+// redirectQueued is the error of a command that is not queued between MULTI and EXEC because it belongs elsewhere.
+func (s *Session) redirectQueued(row *command.Row, args [][]byte) error {
+	if !s.env.Redirect || row.Parse == nil {
+		return nil
+	}
+	r := command.Request{Args: args}
+	r.SetBounds(Bounds(s.env.config()))
+	if err := row.Parse(&r); err != nil || len(r.Ops) == 0 {
+		return nil // EXEC will return the error
+	}
+	if leader, redirect := s.redirects(r.Ops); redirect {
+		return command.UndecidedError(engine.Moved, command.SlotOf(&r.Ops[0]), leader)
+	}
+	return nil
+}
+
+// redirectExec answers an EXEC whose commands were queued before this node ceased to be the leader.
+func (s *Session) redirectExec(batch *commandBatch, w *resp.Writer) bool {
+	ops := batch.decision.Ops
+	if !s.env.Redirect || len(ops) == 0 {
+		return false
+	}
+	batch.replies[0].slot = uint16(command.SlotOf(&ops[0]))
+	leader, redirect := s.redirects(ops)
+	if redirect {
+		w.Error(command.UndecidedError(engine.Moved, int(batch.replies[0].slot), leader).Error())
+	}
+	return redirect
+}
+
+// undecided is the error of an operation without a decision, or with an uncertain one.
+func (e *Env) undecided(status engine.Status, slot int, ops []engine.Op) string {
+	leader := ""
+	if e.Cluster != nil {
+		if status == engine.TooNew {
+			return command.ErrTooNew.With(e.Cluster.TooNew(ops)).Error()
+		}
+		leader, _ = e.Cluster.Redirects()
+	}
+	return command.UndecidedError(status, slot, leader).Error()
+}
+
+// writeUndecided answers a transaction as a whole if it was not decided, or not for certain: it is all or nothing.
+func (s *Session) writeUndecided(batch, out *commandBatch) bool {
+	status := command.Undecided(batch.decision.Ops, batch.decision.Results)
+	if status == engine.OK {
+		return false
+	}
+	if !batch.replies[0].quiet {
+		out.out.Error(s.env.undecided(status, int(batch.replies[0].slot), batch.decision.Ops))
+	}
+	for i := range batch.replies {
+		s.count(&batch.replies[i], batch, out, true)
+	}
+	batch.clear()
+	return true
+}

@@ -1,0 +1,179 @@
+package conn
+
+import (
+	"log/slog"
+
+	"github.com/stintdb/stint/internal/unauthenticated"
+	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// Session is the state machine of one connection. It does no I/O: feed takes bytes that arrived and leaves replies in
+// the batch; the owner of the connection moves the bytes. All methods but those of public, and decided, are called by one
+// goroutine at a time.
+type Session struct {
+	public
+	conn ReplyConn
+	backpressure
+
+	runLater func(f func()) // calls f after the other connections of the event loop had their turn; nil if wake does so anyway
+
+	reader         resp.Reader
+	rest           []byte // input not consumed yet
+	replyMode      command.ReplyMode
+	silent         bool // drop the reply of the command being run
+	client         command.Client
+	user           *acl.User // nil before the connection has logged in
+	multi          transaction
+	inExec         bool     // the replies of an EXEC are being written
+	monitor        *monitor // nil unless the connection watches
+	failedLogins   int
+	limiterReplied bool // a limiter command, in this turn
+	work           int  // of this turn, in units of engine.Result.Work
+
+	started int64 // clock: when the commands of this turn arrived
+
+	timed, timedCount int64 // nanoseconds of this turn spent in commands that were timed separately, and their number
+
+	deciding  *commandBatch // a batch the decider has not finished
+	onDecided func()        // the Done of every batch, made once
+	blocked   *blockedReply // a granted reply that waits for its time
+	pending   *pendingReply // a reply that waits for something outside
+}
+
+const (
+	// MaxBatchOps is how many operations of a pipeline go to the decider at once.
+	MaxBatchOps = 1024
+	// MaxBatchBytes is about how many bytes of commands go to the decider at once. A cluster bounds the size of
+	// one proposal, and a pipeline must not exceed it where none of its commands does.
+	MaxBatchBytes = 4 << 20
+	// outputChunk is how many bytes of replies feed collects before it lets them be sent.
+	outputChunk = 256 << 10
+	// KeepRestBytes is the largest input buffer an idle session holds on to.
+	KeepRestBytes = 4 << 10
+)
+
+// NewSession returns the session of a connection from a client at addr to laddr.
+func (e *Env) NewSession(addr, laddr string, wake func()) *Session {
+	n := &Session{public: public{env: e, addr: addr, laddr: laddr, network: unauthenticated.Network(addr), opened: e.Clock.Now(), wake: wake}}
+	n.onDecided = n.decided
+	n.resetToDefaultUser()
+	n.published.Store(&command.Client{User: n.client.User})
+	n.lastActive.Store(n.opened)
+	return n
+}
+
+// Attach gives a session the connection by which its replies leave. later, if there is one, calls a function after the
+// other connections of the event loop had their turn.
+func (s *Session) Attach(conn ReplyConn, later func(f func())) { s.conn, s.runLater = conn, later }
+
+// execute takes one command. It reports false if the command must be offered again once the session is ready.
+func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
+	row, err := s.find(args)
+	if err != nil && command.IsHTTP(args[0]) {
+		s.flush(batch)
+		s.wait.begin(ForClose)
+		s.env.logClosed(slog.LevelWarn, "closed a connection that sent an HTTP request, perhaps a web page's attempt to send commands", "client", s.id, "addr", s.addr)
+		return true
+	}
+	if s.user == nil || !s.user.IsUnlimited() {
+		err = s.permit(row, err)
+	}
+	if s.multi.open && err == nil && row.Flags&command.NotInMulti != 0 {
+		err = command.ErrNotInMulti
+	}
+	if err == nil && s.env.Monitors.count.Load() > 0 {
+		s.feedMonitors(row, args)
+	}
+	if s.multi.open && (err != nil || row.Flags&command.NoMulti == 0) {
+		s.queue(row, args, err, batch)
+		return true
+	}
+	if err == nil && row.Run != nil {
+		if s.flush(batch); !s.ready() {
+			return false
+		}
+		s.run(row, args, batch)
+		return true
+	}
+	batch.add(s, row, args, err, s.takeReplyMode())
+	s.redirect(batch)
+	if batch.request.Hold || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork {
+		s.flush(batch)
+	}
+	return true
+}
+
+// takeReplyMode reports whether the command that comes now is to get no reply. SKIP lasts for that one command.
+func (s *Session) takeReplyMode() (quiet bool) {
+	quiet = s.replyMode != command.ReplyOn
+	if s.replyMode == command.ReplySkip {
+		s.replyMode = command.ReplyOn
+	}
+	return quiet
+}
+
+// run executes a command that is answered at once.
+func (s *Session) run(row *command.Row, args [][]byte, batch *commandBatch) {
+	mark := len(batch.out.Buf)
+	s.work += row.Work()
+	s.silent = s.takeReplyMode()
+	if row.Flags&command.Fast != 0 {
+		row.Run(commandSession{s}, &batch.out, args)
+	} else {
+		s.runTimed(row, args, batch)
+	}
+	batch.tally.Command(row.Number, isError(batch.out.Buf, mark))
+	s.publish(&s.client)
+	if s.silent {
+		batch.out.Buf, s.silent = batch.out.Buf[:mark], false
+	}
+	s.closeIfKilled()
+}
+
+// closeIfKilled has a connection that killed itself execute nothing more.
+func (s *Session) closeIfKilled() {
+	if s.killed.Load() {
+		s.wait.begin(ForClose)
+	}
+}
+
+// decided is the Done of this session's batches; it may run on any goroutine.
+func (s *Session) decided() {
+	if s.wait.happenAfter(ForDecision, hangUp) {
+		s.env.cleanup.run(s.refundUndecided) // it calls Decide, which the goroutine of the decider must not do
+	}
+	s.wake()
+}
+
+// resume continues after a wake-up: it writes replies that have become ready and executes the input behind them.
+func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
+	batch.out.RESP3 = s.client.RESP3
+	if s.wait.isDue(ForDecision) {
+		kept := s.deciding
+		s.deciding = nil
+		s.wait.end(ForDecision)
+		s.writeReplies(kept, batch)
+		batch.first = kept.copiedKeys.command
+		s.record(batch, kept.started)
+		batch.first = nil
+		s.publish(&s.client)
+		s.closeIfKilled()
+		s.env.putBatch(kept)
+	}
+	if s.wait.isDue(ForDueTime) {
+		s.unblock(batch)
+	}
+	if s.wait.isDue(ForAnswer | ForLogin) {
+		s.writePending(batch)
+	}
+	if s.monitor != nil {
+		s.writeMonitored(batch)
+	}
+	if !s.ready() {
+		return false
+	}
+	return s.feed(nil, batch, cfg)
+}

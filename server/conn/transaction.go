@@ -1,0 +1,152 @@
+package conn
+
+import (
+	"bytes"
+	"unsafe"
+
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// transaction is the commands that a session collects between MULTI and EXEC.
+type transaction struct {
+	open        bool
+	broken      bool // a command could not be queued: EXEC aborts
+	queued      []queuedCommand
+	bytes       int // of the arguments, counted as their bound counts them
+	memoryBytes int // memory of all of it
+}
+
+type queuedCommand struct {
+	row  *command.Row
+	args [][]byte
+}
+
+// MaxQueuedCommands bounds a transaction, beside the query buffer's bound on its bytes.
+const MaxQueuedCommands = 10_000
+
+// queue keeps a copy of a command for EXEC, or notes why it can't be.
+func (s *Session) queue(row *command.Row, args [][]byte, err error, batch *commandBatch) {
+	mark, quiet := len(batch.out.Buf), s.takeReplyMode()
+	for _, a := range args {
+		s.multi.bytes += len(a) + 24 // and its slice
+	}
+	if err == nil && (len(s.multi.queued) >= MaxQueuedCommands || s.multi.bytes > s.env.config().QueryBufferBytes) {
+		err = command.ErrMultiTooLong
+	}
+	if err == nil && !s.user.IsUnlimited() {
+		err = s.permitQueued(row, args)
+	}
+	if err == nil {
+		err = s.redirectQueued(row, args)
+	}
+	if err != nil {
+		s.multi.broken, s.multi.queued, s.multi.memoryBytes = true, nil, 0
+		batch.out.Error(err.Error())
+	} else {
+		if !s.multi.broken {
+			s.multi.queued = append(s.multi.queued, queuedCommand{row, copyOf(args)})
+			s.multi.memoryBytes += queuedBytes(args)
+		}
+		batch.out.Status("QUEUED")
+	}
+	if quiet {
+		batch.out.Buf = batch.out.Buf[:mark]
+	}
+}
+
+// queuedBytes is about the memory that a copy of a command takes: what Go rounds sizes up to, and the room that a growing
+// list has, included.
+func queuedBytes(args [][]byte) (bytes int) {
+	bytes = 2 * int(unsafe.Sizeof(queuedCommand{}))
+	for _, a := range args {
+		bytes += int(unsafe.Sizeof(a)) + len(a) + len(a)/8 + 16
+	}
+	return bytes
+}
+
+func copyOf(args [][]byte) [][]byte {
+	copied := make([][]byte, len(args))
+	for i, a := range args {
+		copied[i] = bytes.Clone(a)
+	}
+	return copied
+}
+
+// Begin implements [command.Session].
+func (s commandSession) Begin() error {
+	if s.multi.open {
+		return command.ErrNestedMulti
+	}
+	s.multi = transaction{open: true}
+	return nil
+}
+
+// Discard implements [command.Session].
+func (s commandSession) Discard() error {
+	if !s.multi.open {
+		return command.ErrDiscardNoMult
+	}
+	s.multi = transaction{}
+	return nil
+}
+
+// Exec implements [command.Session]: the queued commands' operations are decided as one atomic batch. A BLOCK among
+// them does not wait, as in Redis: it is granted now or denied.
+func (s commandSession) Exec(w *resp.Writer) {
+	multi := s.multi
+	s.multi = transaction{}
+	switch {
+	case !multi.open:
+		w.Error(command.ErrExecNoMulti.Error())
+		return
+	case multi.broken:
+		w.Error(command.ErrExecAbort.Error())
+		return
+	case len(multi.queued) == 0:
+		w.Array(0)
+		return
+	}
+	batch := s.env.getBatch()
+	batch.out.Buf, w.Buf = w.Buf, batch.out.Buf // the replies go where w's do
+	batch.out.RESP3 = w.RESP3
+	batch.exec, batch.decision.Atomic = true, true
+	batch.request.SetBounds(Bounds(s.env.config()))
+	for _, q := range multi.queued {
+		var err error
+		if !s.user.IsUnlimited() { // the user's rights may have changed since
+			err = s.permitCommand(q.row)
+		}
+		if q.row.Run != nil && err == nil {
+			batch.replies = append(batch.replies, reply{row: q.row, args: q.args, quiet: s.silent})
+			continue
+		}
+		batch.add(s.Session, q.row, q.args, err, s.silent)
+	}
+	switch {
+	case s.redirectExec(batch, &batch.out):
+		batch.clear()
+	case batch.isTooCostly(s.env.Keys):
+		batch.out.Error(command.ErrExecTooCostly.Error())
+		batch.clear()
+	}
+	s.flush(batch)
+	s.record(batch, s.started)
+	batch.out.Buf, w.Buf = w.Buf, batch.out.Buf
+	s.env.putUnlessDeciding(s.Session, batch)
+}
+
+// isTooCostly reports whether a transaction would take too long at one stretch. It compares the commands' declared
+// costs first, and only where they are too high the cost with the keys as they are.
+func (batch *commandBatch) isTooCostly(keys Keys) bool {
+	atOnce := 0
+	for i := range batch.replies {
+		if r := &batch.replies[i]; r.args != nil {
+			atOnce += r.row.Work()
+		}
+	}
+	if atOnce+batch.weight <= command.MaxExecWork {
+		return false
+	}
+	return atOnce+keys.Weigh(batch.decision.Ops) > command.MaxExecWork
+}

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/conn"
+)
+
+// ErrReply is a reply that was an error.
+type ErrReply string
+
+// Error implements error.
+func (e ErrReply) Error() string { return string(e) }
+
+// Do executes one command as a connection would, but for one that nobody opened, and returns its reply in RESP2. An
+// error of the command is an [ErrReply]. It is for operators: no user's permissions are asked.
+func (s *Server) Do(ctx context.Context, words ...string) (redcon.RESP, error) {
+	in := redcon.AppendArray(nil, len(words))
+	for _, w := range words {
+		in = redcon.AppendBulkString(in, w)
+	}
+	reply, err := s.env.Do(ctx, s.operatorUser, in)
+	if err != nil {
+		return redcon.RESP{}, err
+	}
+	_, parsed := redcon.ReadNextRESP(reply)
+	if parsed.Type == redcon.Error {
+		return parsed, ErrReply(parsed.String())
+	}
+	return parsed, nil
+}
+
+// DecideReadOnly has operations decided that change nothing, and waits for the answer.
+func (s *Server) DecideReadOnly(ctx context.Context, ops []engine.Op) ([]engine.Result, error) {
+	done := make(chan struct{})
+	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Local: true, Done: func() { close(done) }}
+	for i := range ops {
+		if ops[i].Writes() {
+			return nil, errors.New("server: Ask is for operations that change nothing")
+		}
+	}
+	if s.env.Decider.Decide(b) {
+		return b.Results, nil
+	}
+	select {
+	case <-done:
+		return b.Results, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Bounds are the bounds that the settings put on arguments of commands.
+func (s *Server) Bounds() command.Bounds { return conn.Bounds(s.Config()) }

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/stintdb/stint/server/latency"
+)
+
+const (
+	housekeepingInterval = 100 * time.Millisecond
+	// A sweep of all keys takes at least sweepRounds rounds, and a round looks at no more than maxSweep keys.
+	sweepRounds = 50
+	minSweep    = 2_000
+	maxSweep    = 500_000
+)
+
+// housekeep does the server's housekeeping until ctx is done: it drops expired limiters, closes idle
+// connections and keeps the rate for INFO.
+func (s *Server) housekeep(ctx context.Context) {
+	tick := time.NewTicker(housekeepingInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		start := s.env.Clock.Now()
+		_, dropped := s.keys.Sweep(s.env.Clock.Now(), min(max(s.keys.Len()/sweepRounds, minSweep), maxSweep))
+		s.env.Latency.Note(latency.ExpireKey, s.env.Clock.Now()-start)
+		s.env.Stats.Expired.Add(int64(dropped))
+		if denied, since := s.env.Stats.Sample(s.env.Clock.Now()); since > 0 {
+			s.env.TopKeys.Adapt(denied, since)
+		}
+		s.memory.Enforce()
+		s.lag.Probe(s.env.Clock, func(nanos int64) { s.env.Latency.Note(latency.EventLoop, nanos) })
+		s.env.Registry.CloseIdle()
+		s.env.Registry.CloseUnauthenticated()
+		s.env.Registry.CloseStuck()
+		s.env.Registry.CloseLargest()
+		s.env.Logins.Sweep(s.env.Clock.Now())
+		s.env.SweepUserRates(minSweep)
+	}
+}

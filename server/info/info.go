@@ -1,0 +1,170 @@
+// Package info writes the reply of the command INFO.
+package info
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/persistencestatus"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/memlimit"
+	"github.com/stintdb/stint/server/metrics"
+	"github.com/stintdb/stint/server/netio"
+)
+
+// Source is all that INFO shows.
+type Source struct {
+	Env         *conn.Env
+	Memory      *memlimit.Limiter
+	Lag         *netio.LoopLag
+	Keys        Keys
+	Persistence Persistence  // nil if nothing is kept on disk
+	LastSave    func() int64 // Unix seconds
+	Ready       func() error // why the server cannot answer requests, nil if it can
+
+	Version, Commit, RunID string
+}
+
+// Keys is the local store.
+type Keys interface {
+	Len() int
+	NewKeyCounts() engine.NewKeyCounts
+	QuotaCounts(visit func(q engine.Quota, keys int64))
+	PolicyCounts(visit func(engine.Policy))
+}
+
+// Persistence is the state of snapshots and the journal.
+type Persistence interface {
+	Status() persistencestatus.Status
+}
+
+// field is one line of INFO.
+type field struct {
+	name  string
+	value any
+}
+
+// sections is the one table of INFO.
+var table = []struct {
+	name   string
+	fields func(s *Source) []field
+}{
+	{"Server", (*Source).server},
+	{"Clients", (*Source).clients},
+	{"Memory", (*Source).memory},
+	{"Persistence", (*Source).persistence},
+	{"Stats", (*Source).stats},
+	{"Replication", (*Source).replication},
+	{"Cluster", (*Source).cluster},
+	{"Stint", (*Source).stint},
+	{"Policies", (*Source).policies},
+	{"Commandstats", (*Source).commandStats},
+	{"Latencystats", (*Source).latencyStats},
+	{"Quotas", (*Source).quotas},
+	{"Keyspace", (*Source).keyspace},
+}
+
+// longSections are left out unless they, all or everything are asked for, as in Redis.
+var longSections = map[string]bool{"Commandstats": true, "Latencystats": true}
+
+// Text renders the named sections, all of the usual ones when none is named.
+func (s *Source) Text(sections []string) string {
+	long := slices.Contains(sections, "all") || slices.Contains(sections, "everything")
+	all := len(sections) == 0
+	for _, word := range []string{"all", "default", "everything"} {
+		all = all || slices.Contains(sections, word)
+	}
+	var out strings.Builder
+	for _, section := range table {
+		if !slices.Contains(sections, strings.ToLower(section.name)) && (!all || longSections[section.name] && !long) {
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteString("\r\n")
+		}
+		fmt.Fprintf(&out, "# %s\r\n", section.name)
+		for _, f := range section.fields(s) {
+			fmt.Fprintf(&out, "%s:%v\r\n", f.name, f.value)
+		}
+	}
+	return out.String()
+}
+
+func (s *Source) server() []field {
+	cfg := s.Env.Settings.Load()
+	port := "0"
+	for _, a := range cfg.Listen {
+		if _, p, err := net.SplitHostPort(a); err == nil && !strings.HasPrefix(a, "unix:") {
+			port = p
+			break
+		}
+	}
+	mode, _ := command.ModeAndRole(s.Env.Cluster)
+	uptime := int64(s.Env.Clock.Uptime().Seconds())
+	return []field{
+		{"redis_version", command.RedisVersion}, {"stint_version", s.Version}, {"stint_commit", cmp.Or(s.Commit, "unknown")}, {"redis_mode", mode},
+		{"os", runtime.GOOS}, {"arch_bits", 64}, {"go_version", runtime.Version()}, {"process_id", os.Getpid()},
+		{"run_id", s.RunID}, {"tcp_port", port}, {"server_time_usec", s.Env.Clock.Now() / 1000},
+		{"uptime_in_seconds", uptime}, {"uptime_in_days", uptime / 86400}, {"config_file", cfg.File},
+		{"event_loops", cmp.Or(cfg.Loops, runtime.GOMAXPROCS(0))},
+	}
+}
+
+func (s *Source) clients() []field {
+	return []field{
+		{"connected_clients", s.Env.Registry.Count()}, {"maxclients", s.Env.Settings.Load().MaxClients}, {"blocked_clients", s.Env.WaitQueue.Len()},
+	}
+}
+
+func (s *Source) stats() []field {
+	t := metrics.TotalsOf(s.Env.Stats.Commands())
+	_, received, sent := s.Env.Stats.Recorder.Read()
+	fields := []field{
+		{"total_connections_received", s.Env.Stats.Connections.SinceReset()}, {"total_commands_processed", t.Commands},
+		{"instantaneous_ops_per_sec", s.Env.Stats.Rate()}, {"rejected_connections", s.Env.Stats.Rejected.SinceReset()},
+		{"client_output_buffer_limit_disconnections", s.Env.Stats.SlowReaders.SinceReset()}, {"expired_keys", s.Env.Stats.Expired.SinceReset()},
+		{"total_net_input_bytes", received}, {"total_net_output_bytes", sent},
+		{"evicted_keys", 0}, {"total_error_replies", t.Errors},
+	}
+	s.Env.Stats.Rejections(func(name string, _, sinceReset int64) { fields = append(fields, field{name, sinceReset}) })
+	return fields
+}
+
+func (s *Source) keyspace() []field {
+	if n := s.Keys.Len(); n > 0 {
+		return []field{{"db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, n)}}
+	}
+	return nil
+}
+
+// policies is a line for each policy: whether it is enforced, and its decisions since the server started.
+func (s *Source) policies() (fields []field) {
+	s.Keys.PolicyCounts(func(p engine.Policy) {
+		shadow := 0
+		if p.Shadow {
+			shadow = 1
+		}
+		fields = append(fields, field{"policy_" + oneWord(p.Name), fmt.Sprintf("shadow=%d,granted=%d,denied=%d,shadow_denied=%d",
+			shadow, p.Granted, p.Denied, p.ShadowDenied)})
+	})
+	return fields
+}
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+
+// oneWord quotes a name that would not pass as one word of an INFO line.
+func oneWord(name string) string {
+	if plainName.MatchString(name) {
+		return name
+	}
+	return strconv.QuoteToASCII(name)
+}

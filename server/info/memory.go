@@ -1,0 +1,51 @@
+package info
+
+import (
+	"fmt"
+
+	"github.com/stintdb/stint/engine"
+)
+
+func (s *Source) memory() []field {
+	m := s.Memory.Memory()
+	used := m.Used()
+	return append([]field{
+		{"used_memory", used}, {"used_memory_human", human(used)}, {"used_memory_rss", m.Resident}, {"used_memory_rss_human", human(m.Resident)},
+		{"used_memory_peak", m.Peak}, {"used_memory_peak_human", human(m.Peak)}, {"used_memory_startup", m.Startup},
+		{"used_memory_overhead", m.Heap}, {"used_memory_dataset", m.Keys}, {"mem_clients_normal", m.ClientBuffers},
+		{"mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(m.Resident)/float64(max(used, 1)))}, {"mem_fragmentation_bytes", m.Resident - used},
+		{"keys_memory", m.Keys}, {"keys_memory_per_key", m.Keys / int64(max(s.Keys.Len(), 1))}, {"heap_memory", m.Heap},
+		{"maxmemory", s.Memory.MaxMemory()}, {"maxmemory_human", human(s.Memory.MaxMemory())}, {"maxmemory_policy", "noeviction"},
+	}, s.forced()...)
+}
+
+// human writes bytes as Redis does in the fields of INFO that are named so.
+func human(bytes int64) string {
+	for _, unit := range []struct {
+		letter string
+		shift  uint
+	}{{"G", 30}, {"M", 20}, {"K", 10}} {
+		if bytes >= 1<<unit.shift {
+			return fmt.Sprintf("%.2f%s", float64(bytes)/float64(int64(1)<<unit.shift), unit.letter)
+		}
+	}
+	return fmt.Sprintf("%dB", bytes)
+}
+
+// forced is what INFO memory shows of it.
+func (s *Source) forced() []field {
+	f := s.Keys.NewKeyCounts()
+	return []field{
+		{"keys_memory_limit", s.Memory.MaxKeyBytes()}, {"when_full", s.Env.Settings.Load().WhenFull}, {"new_keys_refused", f.Denied},
+		{"new_keys_allowed_unlimited", f.Allowed}, {"new_keys_shared_limiter", f.Shared}, {"new_keys_shared_limiter_denied", f.SharedDenied},
+		{"overflow_limiters", f.Limiters}, {"restricted_prefixes", f.Keys},
+	}
+}
+
+// quotas is a line for each quota.
+func (s *Source) quotas() (fields []field) {
+	s.Keys.QuotaCounts(func(q engine.Quota, keys int64) {
+		fields = append(fields, field{"quota_" + oneWord(q.Name), keys})
+	})
+	return fields
+}

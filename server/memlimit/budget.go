@@ -1,0 +1,58 @@
+package memlimit
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/sysmem"
+)
+
+// budget divides --max-memory, which is about the whole process, between keys and everything else: the program itself, and
+// Go's heap, in which connections have their buffers.
+type budget struct {
+	total   int64      // --max-memory, or the default in its place
+	machine int64      // that default
+	program int64      // resident memory outside of keys and Go's heap, at the start
+	heap    recentHeap // Go's need of late
+	keys    int64      // the rest
+
+	startup, peak int64 // memory in use when the server started, and the most of it seen
+
+	full       bool // a replicated store's keys have reached it
+	forced     engine.NewKeyCounts
+	lastReport int64
+}
+
+const (
+	programMin = 12 << 20
+	programMax = 48 << 20
+	// 1/spareShare of the whole stays free for shards that are being rebuilt, and for growth of the heap.
+	spareShare  = 50
+	minKeys     = 1 << 20
+	reportEvery = 10 * time.Second
+)
+
+// start looks at the process as it is before it serves anybody.
+func (b *budget) start(keyBytes int64) {
+	b.machine = sysmem.Total() / 4 * 3
+	of := readGoMemory()
+	b.program = min(max(sysmem.RSS()-keyBytes-of.taken, programMin), programMax)
+	b.startup = keyBytes + of.objects
+}
+
+// divide works out the most that keys may take. Room for full buffers of clients is set aside before there are any: keys
+// that are kept cannot give it back when an attacker fills them.
+func (b *budget) divide(cfg *config.Config, now, taken, buffered int64) {
+	if b.total = cfg.MaxMemoryBytes; b.total == 0 {
+		b.total = b.machine
+	}
+	b.heap.note(now, taken, taken-buffered)
+	least, most := b.heap.bounds()
+	heap := max(most, least+withGarbage(cfg.ClientMemory(b.total)))
+	b.keys = max(b.total-b.total/spareShare-b.program-heap, minKeys)
+}
+
+// withGarbage is the memory that Go needs for a number of live bytes: garbage lies there until the next collection,
+// which [collector.setLimit] hastens when memory is short.
+func withGarbage(bytes int64) int64 { return bytes + bytes/2 }

@@ -1,0 +1,87 @@
+package metrics
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/clusterstatus"
+	"github.com/stintdb/stint/internal/persistencestatus"
+)
+
+// Snapshot is everything a server knows about itself at one instant.
+type Snapshot struct {
+	Version   string
+	GoVersion string
+	Uptime    time.Duration
+	Ready     bool
+
+	Commands       []Command // those that came or decide, in the order of the table of commands
+	Received, Sent int64     // bytes
+
+	Connections         int64
+	ConnectionsAccepted int64
+	ConnectionsRejected int64
+	SlowReaders         int64 // connections closed because replies were not read
+	Rejections          []Rejection
+	Blocked             int64 // connections whose reply is held back
+
+	Monitors       int64
+	MonitorDropped int64 // lines
+	SlowCommands   int64
+
+	Keys     int64
+	KeyBytes int64
+	MaxBytes int64 // bound on KeyBytes, 0 is none
+	Expired  int64
+	Resident int64 // bytes of the process
+
+	MaxMemory int64               // bound on the process's memory in bytes, 0 is none
+	Forced    engine.NewKeyCounts // decisions on new keys without room
+	Quotas    []QuotaUsage        // at most MaxQuotas
+
+	Policies    []PolicyCounts // at most MaxPolicies, and the sum of the others
+	PolicyCount int64
+
+	TopDenied []DeniedKey // at most MaxTop
+	TopWeight int64       // how many denials each one looked at stands for
+
+	Loops   int64
+	LoopLag time.Duration // the longest of the loops'
+
+	Persistence *persistencestatus.Status // nil if nothing is kept on disk
+	Cluster     *clusterstatus.Status     // nil if the server stands alone
+}
+
+// What bounds the labels whose values come from clients.
+const (
+	MaxPolicies = 100
+	MaxTop      = 10
+	MaxQuotas   = 100
+)
+
+// OtherPolicies is the name under which the policies beyond MaxPolicies are added up.
+const OtherPolicies = "(other)"
+
+// PolicyCounts is the counters of a policy.
+type PolicyCounts struct {
+	Name                          string // printable
+	Granted, Denied, ShadowDenied int64
+}
+
+// QuotaUsage is how many keys a quota counts.
+type QuotaUsage struct {
+	Name string // printable
+	Keys int64
+}
+
+// DeniedKey is a key and how often it was denied in the last minutes.
+type DeniedKey struct {
+	Key          string // printable, or its hash
+	Count, Error int64
+}
+
+// Rejection is a way in which somebody was kept out, and how often.
+type Rejection struct {
+	Reason string
+	Count  int64
+}

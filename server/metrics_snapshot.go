@@ -1,0 +1,148 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"runtime"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/metrics"
+	"github.com/stintdb/stint/server/topkeys"
+)
+
+// MetricsSnapshot is everything metrics show, at this instant.
+func (s *Server) MetricsSnapshot() *metrics.Snapshot {
+	r := &metrics.Snapshot{
+		Version: s.info.Version, GoVersion: runtime.Version(), Uptime: s.env.Clock.Uptime(), Ready: s.Ready() == nil,
+		Connections: int64(s.env.Registry.Count()), Blocked: int64(s.env.WaitQueue.Len()),
+		ConnectionsAccepted: s.env.Stats.Connections.Load(), ConnectionsRejected: s.env.Stats.Rejected.Load(), SlowReaders: s.env.Stats.SlowReaders.Load(),
+		Keys: int64(s.keys.Len()), KeyBytes: s.keys.Bytes(), MaxBytes: s.memory.MaxKeyBytes(), Expired: s.env.Stats.Expired.Load(),
+		TopWeight: s.env.TopKeys.Weight(),
+	}
+	s.env.Stats.Rejections(func(name string, count, _ int64) {
+		r.Rejections = append(r.Rejections, metrics.Rejection{Reason: name, Count: count})
+	})
+	r.Monitors, r.MonitorDropped, r.SlowCommands = int64(s.env.Monitors.Count()), s.env.Monitors.Dropped(), s.env.SlowLog.Count()
+	r.Commands, r.Received, r.Sent = s.env.Stats.Recorder.Read()
+	r.Policies, r.PolicyCount = s.policyCounts()
+	r.MaxMemory, r.Forced = s.memory.MaxMemory(), s.keys.NewKeyCounts()
+	quotas := map[string]bool{}
+	s.keys.QuotaCounts(func(q engine.Quota, keys int64) {
+		if name := metrics.Label(q.Name); !quotas[name] && len(r.Quotas) < metrics.MaxQuotas {
+			quotas[name] = true
+			r.Quotas = append(r.Quotas, metrics.QuotaUsage{Name: name, Keys: keys})
+		}
+	})
+	r.TopDenied = s.topDeniedLabels()
+	r.Loops, r.LoopLag = s.lag.Read(s.env.Clock.Now())
+	if s.persistence != nil {
+		st := s.persistence.Status()
+		r.Persistence = &st
+	}
+	if s.env.Cluster != nil {
+		st := s.env.Cluster.Status()
+		r.Cluster = &st
+	}
+	return r
+}
+
+// Why a server is not ready.
+var (
+	errStarting   = errors.New("starting: clients cannot connect yet")
+	errDraining   = errors.New("draining: the server is shutting down")
+	errNoLeader   = errors.New("no leader: the cluster has none that this node knows of")
+	errNotHealthy = errors.New("not healthy: this node has not caught up with the leader, or leads and its entries are not committed in time")
+)
+
+// Ready says why the server cannot answer requests, nil if it can: it accepts connections, is not shutting down and, in a
+// cluster, knows a leader and is healthy.
+func (s *Server) Ready() error {
+	switch {
+	case s.shuttingDown.Load():
+		return errDraining
+	case !s.serving.Load():
+		return errStarting
+	case s.env.Cluster != nil:
+		switch st := s.env.Cluster.Status(); {
+		case !st.HasLeader():
+			return errNoLeader
+		case !st.Healthy:
+			return errNotHealthy
+		}
+	}
+	return nil
+}
+
+// policyCounts are the decisions of the first policies by name, and the sum of the others.
+func (s *Server) policyCounts() (policies []metrics.PolicyCounts, count int64) {
+	s.keys.PolicyCounts(func(p engine.Policy) {
+		name := metrics.Label(p.Name)
+		if len(policies) > 0 && count >= metrics.MaxPolicies {
+			name = metrics.OtherPolicies
+		}
+		at := len(policies) - 1
+		for at >= 0 && policies[at].Name != name { // shortened, two names can be the same
+			at--
+		}
+		if at < 0 {
+			policies, at = append(policies, metrics.PolicyCounts{Name: name}), len(policies)
+		}
+		policies[at].Granted += p.Granted
+		policies[at].Denied += p.Denied
+		policies[at].ShadowDenied += p.ShadowDenied
+		count++
+	})
+	return policies, count
+}
+
+// topDeniedLabels is the keys denied most, as labels: as hashes also if clients need a password to learn about keys and scrapes
+// none.
+func (s *Server) topDeniedLabels() (denied []metrics.DeniedKey) {
+	entries, _ := s.TopDenied(metrics.MaxTop)
+	known := map[string]int{}
+	for _, e := range entries {
+		if s.NeedsPassword() && s.Config().AdminToken == "" && s.Config().TopKeys == "plain" {
+			e.Key = []byte(s.HashKey(e.Key))
+		}
+		name := metrics.Label(string(e.Key))
+		at, is := known[name]
+		if !is {
+			at = len(denied)
+			known[name] = at
+			denied = append(denied, metrics.DeniedKey{Key: name})
+		}
+		denied[at].Count += e.Count
+		denied[at].Error += e.Error
+	}
+	return denied
+}
+
+// TopDenied is the n keys denied most in the last minutes, by their hashes if that is set, and how many denials there
+// were of all keys.
+func (s *Server) TopDenied(n int) (entries []topkeys.Entry, total int64) {
+	entries, total = s.env.TopKeys.Top(n, s.env.Clock.Now())
+	return s.shownKeys(entries), total
+}
+
+// shownKeys puts hashes in the place of keys, if that is set.
+func (s *Server) shownKeys(entries []topkeys.Entry) []topkeys.Entry {
+	if s.Config().TopKeys == "hashed" {
+		for i := range entries {
+			entries[i].Key = []byte(s.HashKey(entries[i].Key))
+			entries[i].Size = len(entries[i].Key)
+		}
+	}
+	return entries
+}
+
+// NeedsPassword reports whether a client that has not logged in may do nothing.
+func (s *Server) NeedsPassword() bool { return !s.env.Users.Default().NeedsNoPassword() }
+
+// HashKey is the hash shown in place of a key where --top-keys is hashed. It is stable until the server restarts.
+func (s *Server) HashKey(key []byte) string {
+	h := sha256.New()
+	h.Write([]byte(s.keySalt))
+	h.Write(key)
+	return "hash:" + hex.EncodeToString(h.Sum(nil)[:8])
+}

@@ -1,0 +1,76 @@
+package netio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/stintdb/stint/server/config"
+)
+
+const keepAlive = 300 * time.Second
+
+// OpenAll listens on addresses, all or none.
+func OpenAll(addresses []string, setting string) (listeners []net.Listener, err error) {
+	for _, a := range addresses {
+		network, address := config.SplitAddress(a)
+		if network == "unix" {
+			err = clearSocket(address)
+		}
+		var ln net.Listener
+		if err == nil {
+			ln, err = listenOn(network, address, setting)
+		}
+		if err != nil {
+			CloseAll(listeners)
+			return nil, err
+		}
+		listeners = append(listeners, ln)
+	}
+	return listeners, nil
+}
+
+// listenOn is net.Listen with an error that names the remedy.
+func listenOn(network, address, setting string) (net.Listener, error) {
+	kind := network
+	if strings.HasPrefix(address, "0.0.0.0:") {
+		kind = "tcp4" // package net would include every interface of IPv6
+	}
+	how := net.ListenConfig{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAlive, Interval: keepAlive / 5, Count: 5}}
+	how.SetMultipathTCP(false) // a limiter's clients have one path, and the search for more costs time on every connection
+	ln, err := how.Listen(context.Background(), kind, address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("cannot listen on %s: the address is taken, perhaps by a Redis or another Stint; stop that or choose another with %s", address, setting)
+	}
+	if err != nil {
+		if network == "unix" {
+			address = "unix:" + address // the form of the setting
+		}
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with %s", address, err, setting)
+	}
+	return ln, nil
+}
+
+// clearSocket removes the socket file a server that was killed has left behind, and nothing else.
+func clearSocket(path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot listen on unix:%s: %w", path, err)
+	}
+	if info.Mode()&os.ModeSocket == 0 {
+		return fmt.Errorf("cannot listen on unix:%s: a file that is not a socket is in the way; move it or choose another path with --listen", path)
+	}
+	if conn, err := net.Dial("unix", path); err == nil {
+		conn.Close()
+		return fmt.Errorf("cannot listen on unix:%s: another server answers there; stop it or choose another path with --listen", path)
+	}
+	return os.Remove(path)
+}

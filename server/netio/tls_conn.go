@@ -1,0 +1,216 @@
+package netio
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/stats"
+)
+
+// tlsConn is a connection over TLS. One goroutine reads it and passes the bytes to the session; a wake-up calls the
+// session from another goroutine. Writes block, so a client that does not read is not read from either.
+type tlsConn struct {
+	of  *TLSServer
+	env *conn.Env
+	tls *tls.Conn
+	s   *conn.Session
+
+	handshake *handshakeConn
+
+	mu    sync.Mutex // one turn at a time
+	over  bool
+	woken atomic.Bool
+
+	writing atomic.Bool
+}
+
+// TLSServer serves connections over TLS.
+type TLSServer struct {
+	env    *conn.Env
+	inputs sync.Pool                  // of *[tlsReadBytes]byte
+	config atomic.Pointer[tls.Config] // certificates in use; replaced as a whole
+}
+
+// NewTLSServer returns a server without certificates.
+func NewTLSServer(env *conn.Env) *TLSServer {
+	s := &TLSServer{env: env}
+	s.inputs.New = func() any { return new([tlsReadBytes]byte) }
+	return s
+}
+
+// Reload reads certificate, key and client CA again, for connections from then on. On an error those in use stay.
+func (s *TLSServer) Reload() error {
+	cfg := s.env.Settings.Load()
+	certificate, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
+	if err != nil {
+		return fmt.Errorf("the certificate of --tls-cert and --tls-key cannot be used: %w", err)
+	}
+	next := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	if cfg.TLSClientCA != "" {
+		pem, err := os.ReadFile(cfg.TLSClientCA)
+		if err != nil {
+			return fmt.Errorf("the certificates of --tls-client-ca cannot be read: %w", err)
+		}
+		next.ClientCAs, next.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+		if !next.ClientCAs.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", cfg.TLSClientCA)
+		}
+	}
+	s.config.Store(next)
+	return nil
+}
+
+// Listen opens the addresses for TLS.
+func (s *TLSServer) Listen() (listeners []net.Listener, err error) {
+	cfg := s.env.Settings.Load()
+	if len(cfg.TLSListen) == 0 {
+		return nil, nil
+	}
+	if err := s.Reload(); err != nil {
+		return nil, err
+	}
+	return OpenAll(cfg.TLSListen, "--tls-listen")
+}
+
+// Serve serves a connection from then on.
+func (s *TLSServer) Serve(client net.Conn) {
+	fresh := func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.config.Load(), nil }
+	c := &tlsConn{of: s, env: s.env}
+	c.handshake = &handshakeConn{Conn: client, of: c}
+	c.tls = tls.Server(c.handshake, &tls.Config{GetConfigForClient: fresh})
+	c.s = s.env.NewSession(remoteOf(client), client.LocalAddr().String(), c.wake)
+	c.s.Attach(c, nil)
+	if err := s.env.Registry.Admit(c.s); err != nil {
+		client.Close() // an error needs a handshake first, which costs too much here
+		return
+	}
+	go c.serve()
+}
+
+// remoteOf is the client's address, "" of a unix socket.
+func remoteOf(conn net.Conn) string {
+	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
+		return a.String()
+	}
+	return ""
+}
+
+// serve shakes hands and reads until the connection is over.
+func (c *tlsConn) serve() {
+	defer c.end()
+	hurry, cancel := context.WithTimeout(context.Background(), c.env.Settings.Load().AuthTimeout)
+	err := c.tls.HandshakeContext(hurry)
+	cancel()
+	if err != nil {
+		c.env.Stats.Reject(stats.HandshakeFailed)
+		c.env.Log.Debug("TLS handshake failed", "client", c.s.ID(), "addr", c.s.Addr(), "error", err)
+		return
+	}
+	c.handshake.end()
+	in := c.of.inputs.Get().(*[tlsReadBytes]byte)
+	defer c.of.inputs.Put(in)
+	for {
+		n, err := c.tls.Read(in[:])
+		if n > 0 && c.turn(in[:n]) || err != nil {
+			return
+		}
+	}
+}
+
+// handshakeConn is a connection whose handshake counts as its buffers: TLS keeps all of it, about twice, until it is over.
+type handshakeConn struct {
+	net.Conn
+	of   *tlsConn
+	over bool
+}
+
+// longHandshake is the length from which TLS's buffers are still large after a handshake.
+const longHandshake = 16 << 10
+
+// Read implements net.Conn.
+func (h *handshakeConn) Read(b []byte) (int, error) {
+	n, err := h.Conn.Read(b)
+	if n > 0 && !h.over && h.of.countHandshake(2*n) {
+		return 0, conn.ErrClientMemory
+	}
+	return n, err
+}
+
+func (h *handshakeConn) end() {
+	h.over = true
+	if held := h.of.s.HandshakeBytes(); held <= 2*longHandshake {
+		h.of.countHandshake(-held)
+	}
+}
+
+// countHandshake counts bytes of the handshake, and reports that they are too much.
+func (c *tlsConn) countHandshake(bytes int) (tooMuch bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.s.CountHandshake(bytes)
+}
+
+// tlsReadBytes is the most that one read of a TLS connection takes: the size of a TLS record.
+const tlsReadBytes = 16 << 10
+
+func (c *tlsConn) turn(in []byte) (over bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.over = c.over || c.s.ServeInput(in); c.over {
+		_ = c.tls.SetReadDeadline(time.Now()) // the reader may be waiting
+	}
+	return c.over
+}
+
+// wake has the session go on soon. It is called under locks, and by many at a time.
+func (c *tlsConn) wake() {
+	if c.writing.Load() && c.s.IsKilled() {
+		_ = c.tls.SetWriteDeadline(time.Now()) // its client may not be reading
+	}
+	if !c.woken.Swap(true) {
+		go func() {
+			c.woken.Store(false)
+			c.turn(nil)
+		}()
+	}
+}
+
+// Write implements conn.ReplyConn.
+func (c *tlsConn) Write(b []byte) (int, error) {
+	defer c.s.EndWrite(b)
+	if c.s.BeginWrite(b) {
+		return 0, conn.ErrClientMemory
+	}
+	_ = c.tls.SetWriteDeadline(time.Now().Add(c.env.Settings.Load().OutputTimeout))
+	c.writing.Store(true)
+	defer c.writing.Store(false)
+	n, err := c.tls.Write(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) && !c.s.IsKilled() {
+		c.s.DropSlowReader(len(b) - n)
+	}
+	return n, err
+}
+
+// WriteFinal implements conn.ReplyConn; TLS's closing alert follows in end.
+func (c *tlsConn) WriteFinal(b []byte) (int, error) { return c.Write(b) }
+
+// Unsent implements conn.ReplyConn: Write returns once the kernel has the bytes.
+func (c *tlsConn) Unsent() int { return 0 }
+
+func (c *tlsConn) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	c.env.Registry.Unregister(c.s)
+	_ = c.tls.SetWriteDeadline(time.Now().Add(time.Second)) // for TLS's closing alert
+	_ = c.tls.Close()
+}

@@ -1,0 +1,148 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
+)
+
+// strangers are the users of the test; the golden file has the reply to each.
+var strangers = []struct{ name, login string }{
+	{"not logged in", ""},
+	{"no rights", "AUTH nobody tea"},
+	{"limited", "AUTH me tea"}, // all commands but the dangerous ones and those for operators, on keys that begin with mine:
+}
+
+const accessFile = "testdata/access.txt"
+
+// TestAccess sends the Example of every command as users without the rights to it. It compares the replies with
+// testdata/access.txt, and the server's state before and after. The examples name what belongs to somebody else: the key
+// alice:1, the policy private, and the client and the user alice. Only keys that begin with mine: are the user's.
+func TestAccess(t *testing.T) {
+	var got bytes.Buffer
+	got.WriteString("# What a client without rights is answered, command by command; made by go test ./server -run TestAccess -update.\n")
+	for _, row := range command.All {
+		if row.IsContainer() {
+			continue
+		}
+		line := strings.TrimSpace(strings.ToUpper(strings.ReplaceAll(row.FullName, "|", " ")) + " " + row.Example)
+		fmt.Fprintf(&got, "\n> %s\n", line)
+		for _, who := range strangers {
+			fmt.Fprintf(&got, "%-13s  %s\n", who.name, tryAs(t, who.login, line))
+		}
+	}
+	if *update {
+		if err := os.WriteFile(accessFile, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(accessFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, w := strings.Split(got.String(), "\n"), strings.Split(string(want), "\n"); got.String() != string(want) {
+		for i := range g {
+			if i >= len(w) || g[i] != w[i] {
+				t.Fatalf("line %d of %s\nnow  %s\nthen %s\nif that is right, run go test ./server -run TestAccess -update", i+1, accessFile, g[i], w[min(i, len(w)-1)])
+			}
+		}
+		t.Fatalf("%s has more lines than there are", accessFile)
+	}
+}
+
+// varies are parts of answers that differ from run to run.
+var varies = regexp.MustCompile(`\b[0-9a-f]{40,64}\b|[0-9]+`)
+
+// tryAs returns the reply to a command, on one line, and truncated.
+func tryAs(t *testing.T, login, line string) string {
+	t.Helper()
+	p := newLoginPlayer(t)
+	defer p.store.Close()
+	owner := p.open("192.0.2.1:1")
+	owner.deliver(frames("AUTH tea", "CLIENT SETNAME alice", "ACL SETUSER alice on >secret ~* +@all", "ACL SETUSER nobody on >tea",
+		"ACL SETUSER me on >tea ~mine:* +@all -@dangerous -@admin", "TB.ACQUIRE alice:1 5 1/h", "TB.ACQUIRE mine:2 5 1/h", "RL.POLICY SET private TB alice:{} 5 1/h"))
+	if out := owner.reply(t); strings.Contains(out, "-") && strings.Contains(out, "ERR") {
+		t.Fatalf("preparing: %q", out)
+	}
+	c := p.open("192.0.2.2:1")
+	if login != "" {
+		c.deliver(frames(login))
+		if out := c.reply(t); out != "+OK\r\n" {
+			t.Fatalf("%s: %q", login, out)
+		}
+	}
+	before := holdings(p)
+	c.deliver(frames(line))
+	answer := c.reply(t)
+	if after := holdings(p); after != before && !strings.Contains(after, "mine:") {
+		t.Errorf("%s, %q: the server held\n%s\nand now\n%s", login, line, before, after)
+	}
+	if owner.closed {
+		t.Errorf("%s, %q closed somebody else's connection", login, line)
+	}
+	for _, secret := range []string{"alice", "192.0.2.1", "2bb80d53"} { // names, addresses, the hash of the password secret
+		if strings.Contains(answer, secret) && !strings.Contains(line, secret) {
+			t.Errorf("%s, %q: the answer tells of %s: %.300q", login, line, secret, answer)
+		}
+	}
+	answer = strings.TrimSuffix(answer, "\r\n")
+	if !strings.HasPrefix(answer, "-") {
+		answer = varies.ReplaceAllString(answer, "#")
+	}
+	if len(answer) > 100 {
+		answer = answer[:40] + "…"
+	}
+	if c.closed {
+		answer += " (closed)"
+	}
+	return strings.TrimSpace(strings.ReplaceAll(answer, "\r\n", " "))
+}
+
+// holdings is all that strangers must not change: other keys, policies, users and settings.
+func holdings(p *sessionPlayer) string {
+	var out strings.Builder
+	p.store.Dump(p.clock.Now(), func(e engine.Entry) {
+		if !bytes.HasPrefix(e.Key, []byte("mine:")) {
+			fmt.Fprintf(&out, "%q %v %x\n", e.Key, e.Limit, e.State)
+		}
+	})
+	p.store.PolicyOps(func(op *engine.Op) { fmt.Fprintf(&out, "%+v\n", *op) })
+	fmt.Fprintf(&out, "%q\n%q\n%v", p.env.Users.Lines(), p.ConfigGet([]string{"*"}), p.env.Draining.Load())
+	return out.String()
+}
+
+// FuzzStranger sends arbitrary bytes as users with few or no permissions: they change nothing that they
+// may not change.
+func FuzzStranger(f *testing.F) {
+	for _, in := range []string{"RL.ALL TB mine:1 5 1/h TB alice:1 5 1/h\r\n", "MULTI\r\nDEL alice:1\r\nEXEC\r\n", "RESET\r\nAUTH x\r\nFLUSHALL\r\n",
+		"HELLO 3 AUTH me tea\r\nRL.CHECK private 1\r\n", "SCAN 0\r\nKEYS *\r\nRANDOMKEY\r\n", "TB.ACQUIRE mine:1 5 1/h BLOCK 5s\r\nDEL alice:1\r\n"} {
+		f.Add([]byte(in))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		if bytes.Contains(bytes.ToLower(in), []byte("tea")) {
+			return // it guessed a password
+		}
+		for _, who := range strangers {
+			p := newLoginPlayer(t)
+			owner := p.open("192.0.2.1:1")
+			owner.deliver(frames("AUTH tea", "ACL SETUSER nobody on >tea", "ACL SETUSER me on >tea ~mine:* +@all -@dangerous -@admin",
+				"TB.ACQUIRE alice:1 5 1/h", "RL.POLICY SET private TB alice:{} 5 1/h"))
+			c := p.open("192.0.2.2:1")
+			if who.login != "" {
+				c.deliver(frames(who.login))
+			}
+			before := holdings(p)
+			c.deliver(in)
+			if after := holdings(p); after != before {
+				t.Fatalf("%s: the server held\n%s\nand now\n%s", who.name, before, after)
+			}
+			p.store.Close()
+		}
+	})
+}

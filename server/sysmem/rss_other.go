@@ -1,0 +1,6 @@
+//go:build !linux
+
+package sysmem
+
+// RSS is not known here without cgo.
+func RSS() int64 { return 0 }

@@ -1,0 +1,191 @@
+package topkeys
+
+import (
+	"cmp"
+	"hash/maphash"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	panes    = 5
+	paneTime = int64(time.Minute)
+	// Window is how far back a sketch looks, and at least Window less a minute: older counts are dropped a minute at a time.
+	Window = panes * time.Minute
+
+	// wholePerSecond is up to how many occurrences all are looked at. Of more, each looked at stands for several, and no more
+	// than sampledPerSecond are: looking at one takes as long as deciding another.
+	wholePerSecond   = 50_000
+	sampledPerSecond = 12_500
+	maxWeight        = 1 << 14
+)
+
+// Sketch counts keys over the last minutes. Its methods may be called from any goroutine.
+type Sketch struct {
+	seed   maphash.Seed
+	random func() float64 // exponentially distributed, with a mean of 1
+	weight atomic.Int64
+
+	mu      sync.Mutex
+	panes   [panes]*summary // nil until used
+	started [panes]int64    // when each began
+	current int
+}
+
+// NewSketch returns an empty sketch.
+func NewSketch() *Sketch {
+	s := &Sketch{seed: maphash.MakeSeed(), random: rand.ExpFloat64}
+	s.weight.Store(1)
+	return s
+}
+
+// Sampler is where a caller is among the occurrences it has. The zero value is ready for [Sketch.Follow]; one goroutine uses it.
+type Sampler struct {
+	weight int64
+	mean   float64 // -1/ln(1-1/weight): the exponential distribution of that mean, rounded down, is how many to pass over
+	left   int     // to pass over
+}
+
+// Follow has a sampler take over the sketch's weight. It is called before each batch of occurrences, and not for each.
+func (s *Sketch) Follow(at *Sampler) {
+	if weight := s.weight.Load(); weight != at.weight { // the remaining gap is memoryless, so it can be redrawn
+		at.weight, at.mean = weight, -1/math.Log1p(-1/float64(weight))
+		at.left = s.skips(at)
+	}
+}
+
+// Due reports whether an occurrence is to be offered: at high rates only some are.
+func (at *Sampler) Due() bool {
+	at.left--
+	return at.left < 0
+}
+
+// Offer counts a key that was due at a time, in nanoseconds that do not go back.
+func (s *Sketch) Offer(key []byte, now int64, at *Sampler) {
+	hash := maphash.Bytes(s.seed, key)
+	s.mu.Lock()
+	s.turn(now).add(hash, key, at.weight)
+	s.mu.Unlock()
+	at.left = s.skips(at)
+}
+
+// skips is how many occurrences to pass over, so that each is looked at with a probability of 1 in weight.
+func (s *Sketch) skips(at *Sampler) int {
+	if at.weight == 1 {
+		return 0
+	}
+	return int(s.random() * at.mean)
+}
+
+// turn returns the pane for a time. The caller holds mu.
+func (s *Sketch) turn(now int64) *summary {
+	p := s.panes[s.current]
+	if p != nil && now < s.started[s.current]+paneTime {
+		return p
+	}
+	if p != nil {
+		s.current = (s.current + 1) % panes
+	}
+	if p = s.panes[s.current]; p == nil {
+		p = newSummary()
+		s.panes[s.current] = p
+	}
+	p.reset()
+	s.started[s.current] = now
+	return p
+}
+
+// Adapt takes the number of occurrences in a span of nanoseconds, and chooses how many of them each offered one stands
+// for from here on.
+func (s *Sketch) Adapt(occurrences, nanos int64) {
+	if nanos <= 0 {
+		return
+	}
+	rate := float64(occurrences) * 1e9 / float64(nanos)
+	weight := int64(1)
+	if rate > wholePerSecond {
+		for weight < maxWeight && rate/float64(weight) > sampledPerSecond {
+			weight *= 2
+		}
+	}
+	s.weight.Store(weight)
+}
+
+// Weight is how many occurrences each that is looked at stands for; 1 counts all of them.
+func (s *Sketch) Weight() int64 { return s.weight.Load() }
+
+// Entry is a key and how often it came. Without sampling, Count-Error ≤ the true number ≤ Count. Where some of the
+// occurrences stood for more than one, the true number is within Error of Count in all but 3 of 1000 cases.
+type Entry struct {
+	Key   []byte // at most MaxKeyBytes of it
+	Size  int    // of the whole key
+	Count int64
+	Error int64
+}
+
+// Top returns the n keys that came most often in the window up to now, and how many occurrences there were of all.
+func (s *Sketch) Top(n int, now int64) (entries []Entry, total int64) {
+	type sum struct {
+		Entry
+		variance int64
+		panes    int64 // the smallest counts of the panes it is in
+	}
+	sums := map[uint64]*sum{}
+	smallest := int64(0)
+	s.mu.Lock()
+	for i, p := range s.panes {
+		if p == nil || now >= s.started[i]+int64(Window) {
+			continue
+		}
+		total += p.total
+		smallest += p.smallest()
+		for number := range p.counters {
+			c := &p.counters[number]
+			k := sums[c.hash]
+			if k == nil {
+				k = &sum{Entry: Entry{Key: slices.Clone(p.key(number)), Size: c.size}}
+				sums[c.hash] = k
+			}
+			k.Count += c.count
+			k.Error += c.over
+			k.variance += c.variance
+			k.panes += p.smallest()
+		}
+	}
+	s.mu.Unlock()
+	for _, k := range sums {
+		missed := smallest - k.panes // it may have come that often where it has no counter
+		sampling := samplingError(k.Count-k.Error, k.variance)
+		k.Count += missed
+		k.Error += missed + sampling
+		entries = append(entries, k.Entry)
+	}
+	slices.SortFunc(entries, func(a, b Entry) int {
+		return cmp.Or(cmp.Compare(b.Count-b.Error, a.Count-a.Error), cmp.Compare(b.Count, a.Count), slices.Compare(a.Key, b.Key))
+	})
+	return entries[:min(n, len(entries))], total
+}
+
+// samplingError is by how much the true number n is off an estimate in no more than 3 of 1000 cases. The variance of an
+// estimate is r·n, where r is the weight of each occurrence less one. The estimate of r is variance/estimate, so that n is
+// where |n - estimate| ≤ 3·√(r·n), three standard deviations of what would have been drawn were n the truth: Wilson's
+// score interval, which holds for keys of which few occurrences were looked at too. It reaches farther up than down.
+func samplingError(estimate, variance int64) int64 {
+	if variance == 0 {
+		return 0
+	}
+	r := float64(variance) / float64(estimate)
+	return int64(math.Ceil(4.5*r + 3*math.Sqrt(float64(variance)+2.25*r*r)))
+}
+
+// Reset forgets everything.
+func (s *Sketch) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.panes = [panes]*summary{}
+	s.current = 0
+}
