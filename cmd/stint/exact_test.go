@@ -180,8 +180,9 @@ func (p *player) expect(c *exactConn, commands [][]string, want []string, at int
 
 func (p *player) fail(command []string, at int64, got, want string) {
 	p.t.Helper()
-	p.t.Fatalf("-exact-seed %d -exact-calls %d: after %d calls, at %d\n%.1500q\nis answered %.600q\nand must be %.600q\nThe last calls on its keys:\n%s",
-		*exactSeed, *exactCalls, p.calls.Made(), at, command, got, want, strings.Join(p.calls.History(command), "\n"))
+	// The finding comes last: a log that is cut keeps its end.
+	p.t.Fatalf("the last calls on the keys of the call that differs:\n%s\nAfter %d calls, at %d:\n%.1500q\nis answered %.600q\nand must be %.600q\nRepeat with -exact-seed %d -exact-calls %d.",
+		strings.Join(p.calls.History(command), "\n"), p.calls.Made(), at, command, got, want, *exactSeed, *exactCalls)
 }
 
 // A single server gives the model's answers.
