@@ -97,7 +97,8 @@ func decideMeter(held state, r *request, now int64, a answer) (answer, state, er
 func (a answer) denyMeter(r *request, taken, most *big.Rat) answer {
 	a.tokens = 0
 	least := ratio(r.least())
-	if a.wait = up(r.limit.fill(minus(plus(taken, least), most))); least.Cmp(most) > 0 {
+	// A queue may have room now and deny all the same: a time below zero must not be read as never.
+	if a.wait = max(0, up(r.limit.fill(minus(plus(taken, least), most)))); least.Cmp(most) > 0 {
 		a.wait = never
 	}
 	a.remaining = max(0, down(minus(ratio(r.limit.most), taken)))
