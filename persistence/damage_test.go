@@ -32,24 +32,24 @@ func written(t testing.TB, withNext bool) map[string][]byte {
 			s.Apply(now, []engine.Op{op}, make([]engine.Result, 1))
 		}
 	}
-	k, err := NewManager(Options{FS: d, Store: s, Clock: clock, Log: quiet, Mode: Always, JournalBytes: 1 << 30}, Recovered{})
+	m, err := NewManager(Options{FS: d, Store: s, Clock: clock, Log: quiet, Mode: Always, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	k.journal.step = 2 * blockAlign
+	m.journal.step = 2 * blockAlign
 	flush := func() {
-		k.Commit(func(err error) {
+		m.Commit(func(err error) {
 			if err != nil {
 				t.Fatal(err)
 			}
 		})
-		k.flush()
+		m.flush()
 	}
 	part := []engine.Op{{Key: []byte("{}"), Limit: tokenLimits[1]}}
 	s.Apply(now, []engine.Op{{Verb: engine.SetPolicy, Key: []byte("p"), Parts: part}}, make([]engine.Result, 1))
 	take("a", "b", "c")
-	k.startSnapshot()
-	k.finishSnapshot(<-k.snapshotDone)
+	m.startSnapshot()
+	m.finishSnapshot(<-m.snapshotDone)
 	take("a", "d")
 	flush()
 	take("b", "e")
@@ -57,7 +57,7 @@ func written(t testing.TB, withNext bool) map[string][]byte {
 	take("a")
 	flush()
 	if withNext {
-		if err := k.rotate(); err != nil {
+		if err := m.rotate(); err != nil {
 			t.Fatal(err)
 		}
 		take("f", "c")
@@ -244,13 +244,13 @@ func TestFilesThatAreRefused(t *testing.T) {
 func TestJournalAfterATornEnd(t *testing.T) {
 	d, s := diskOf(nil), engine.New(engine.Config{Shards: 1})
 	defer s.Close()
-	k, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return someTime }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
+	m, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return someTime }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	write := func(key string) {
 		s.Apply(someTime, []engine.Op{{Key: []byte(key), Limit: tokenLimits[0], Tokens: 1}}, make([]engine.Result, 1))
-		if _, err := k.writeChanges(true); err != nil {
+		if _, err := m.writeChanges(true); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -259,13 +259,13 @@ func TestJournalAfterATornEnd(t *testing.T) {
 		if key == "c" {
 			continue
 		}
-		if err := k.rotate(); err != nil {
+		if err := m.rotate(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	first, second, third := fileName(journalPrefix, 0), fileName(journalPrefix, 1), fileName(journalPrefix, 2)
 	unsynced := d.contents()
-	if err := k.journal.sync(); err != nil {
+	if err := m.journal.sync(); err != nil {
 		t.Fatal(err)
 	}
 	write("e")

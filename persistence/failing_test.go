@@ -16,12 +16,12 @@ import (
 
 // running is a manager whose Run runs in a synctest bubble.
 type running struct {
-	disk  *disk
-	store *engine.Store
-	keep  *Manager
-	logs  *testlog.Log
-	stop  func()
-	count int64
+	disk    *disk
+	store   *engine.Store
+	manager *Manager
+	logs    *testlog.Log
+	stop    func()
+	count   int64
 }
 
 func run(t *testing.T, mode Mode) *running { return runOn(t, diskOf(nil), mode) }
@@ -33,14 +33,14 @@ func runOn(t *testing.T, d *disk, mode Mode) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.keep, err = NewManager(Options{FS: r.disk, Store: r.store, Mode: mode, Log: r.logs.Logger(),
+	r.manager, err = NewManager(Options{FS: r.disk, Store: r.store, Mode: mode, Log: r.logs.Logger(),
 		Clock: func() int64 { return time.Now().UnixNano() }, JournalBytes: 1 << 30}, found)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { r.keep.Run(ctx); close(ended) }()
+	go func() { r.manager.Run(ctx); close(ended) }()
 	r.stop = func() { cancel(); <-ended }
 	return r
 }
@@ -73,7 +73,7 @@ func (r *running) refund() {
 // commit asks for everything to be made durable.
 func (r *running) commit() error {
 	done := make(chan error, 1)
-	r.keep.Commit(func(err error) { done <- err })
+	r.manager.Commit(func(err error) { done <- err })
 	return <-done
 }
 
@@ -113,12 +113,12 @@ func TestDiskFailsAndRecovers(t *testing.T) {
 					r.take(t, time.Second)
 				}
 				onlyNewFiles := i == 3 || i == 4 // renaming and directories do not matter to a journal
-				if failed := r.keep.Err() != nil; failed == onlyNewFiles || !errors.Is(r.keep.Err(), r.keep.Status().Err) {
-					t.Errorf("shown as %v, %v", r.keep.Err(), r.keep.Status().Err)
+				if failed := r.manager.Err() != nil; failed == onlyNewFiles || !errors.Is(r.manager.Err(), r.manager.Status().Err) {
+					t.Errorf("shown as %v, %v", r.manager.Err(), r.manager.Status().Err)
 				}
 				r.breakDisk(nil)
 				r.take(t, 7*time.Second) // a snapshot that failed is tried again after 5 s
-				if err := r.keep.Err(); err != nil {
+				if err := r.manager.Err(); err != nil {
 					t.Errorf("still shown as failed: %v", err)
 				}
 				want := 1
@@ -175,7 +175,7 @@ func TestSlowDiskDelaysNoFlush(t *testing.T) {
 					t.Fatalf("after %d flushes %d tokens were taken, %d are with the kernel", i, r.count, n)
 				}
 			}
-			if r.keep.SaveAlone() == nil {
+			if r.manager.SaveAlone() == nil {
 				saved++
 			}
 		}
@@ -198,7 +198,7 @@ func TestSaveIsDurable(t *testing.T) {
 			for range 5 {
 				r.take(t, 5*time.Millisecond)
 				before := r.count
-				done := r.keep.Save()
+				done := r.manager.Save()
 				r.take(t, 20*time.Millisecond)
 				if err := <-done; err != nil {
 					t.Fatal(err)
@@ -219,23 +219,23 @@ func TestSaveWhileSaving(t *testing.T) {
 		unlock := r.disk.lock()
 		r.disk.syncs = time.Second
 		unlock()
-		if err := r.keep.SaveAlone(); err != nil {
+		if err := r.manager.SaveAlone(); err != nil {
 			t.Fatal(err)
 		}
-		if err := r.keep.SaveAlone(); !errors.Is(err, ErrBusy) {
+		if err := r.manager.SaveAlone(); !errors.Is(err, ErrBusy) {
 			t.Errorf("at once: %v", err)
 		}
 		r.take(t, 100*time.Millisecond)
-		if err := r.keep.SaveAlone(); !errors.Is(err, ErrBusy) || !r.keep.Status().Saving {
+		if err := r.manager.SaveAlone(); !errors.Is(err, ErrBusy) || !r.manager.Status().Saving {
 			t.Errorf("while one is written: %v", err)
 		}
-		if err := <-r.keep.Save(); err != nil {
+		if err := <-r.manager.Save(); err != nil {
 			t.Error(err)
 		}
 		if n := found(t, r.disk.losePower()); n != 1 {
 			t.Errorf("SAVE was answered with %d tokens on disk, of 1", n)
 		}
-		if err := r.keep.SaveAlone(); err != nil {
+		if err := r.manager.SaveAlone(); err != nil {
 			t.Errorf("afterwards: %v", err)
 		}
 	})
@@ -248,18 +248,18 @@ func TestStopWithoutSnapshot(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := run(t, mode)
 			r.take(t, time.Millisecond)
-			if err := <-r.keep.Save(); err != nil {
+			if err := <-r.manager.Save(); err != nil {
 				t.Fatal(err)
 			}
-			number := r.keep.number
+			number := r.manager.number
 			r.take(t, time.Millisecond)
-			r.keep.SkipLastSnapshot()
+			r.manager.SkipLastSnapshot()
 			r.stop()
 			want := int64(2)
 			if mode == SnapshotOnly {
 				want = 1
 			}
-			if n := found(t, r.disk.losePower()); n != want || r.keep.number != number {
+			if n := found(t, r.disk.losePower()); n != want || r.manager.number != number {
 				t.Errorf("%s: %d tokens are on disk, want %d", mode, n, want)
 			}
 		})
@@ -275,15 +275,15 @@ func TestManyShortRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return someTime }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, found)
+		m, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return someTime }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, found)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Apply(someTime, []engine.Op{{Key: []byte("k"), Limit: tokenLimits[0], Tokens: 1}}, make([]engine.Result, 1))
-		k.flush()
-		if k.wantsSnapshot() {
-			k.startSnapshot()
-			k.finishSnapshot(<-k.snapshotDone)
+		m.flush()
+		if m.wantsSnapshot() {
+			m.startSnapshot()
+			m.finishSnapshot(<-m.snapshotDone)
 		}
 		s.Close()
 		files, err := d.List()
@@ -308,8 +308,8 @@ func TestAlwaysWhileTheDiskFails(t *testing.T) {
 				r.breakDisk(fault)
 				r.take(t, 0)
 				for range 3 {
-					if err := r.commit(); err == nil || r.keep.Err() == nil {
-						t.Errorf("%v is answered and %v shown while the disk fails", err, r.keep.Err())
+					if err := r.commit(); err == nil || r.manager.Err() == nil {
+						t.Errorf("%v is answered and %v shown while the disk fails", err, r.manager.Err())
 					}
 					time.Sleep(time.Second)
 				}
@@ -349,8 +349,8 @@ func TestStartOnAFullDisk(t *testing.T) {
 					r := runOn(t, d, mode)
 					defer r.stop()
 					r.take(t, time.Second)
-					if r.keep.Err() == nil || r.logs.Count(notKept) != 1 {
-						t.Errorf("shown as %v; logged: %s", r.keep.Err(), r.logs)
+					if r.manager.Err() == nil || r.logs.Count(notKept) != 1 {
+						t.Errorf("shown as %v; logged: %s", r.manager.Err(), r.logs)
 					}
 					if mode == Always && r.commit() == nil {
 						t.Error("a commit succeeds on a full disk")
@@ -361,7 +361,7 @@ func TestStartOnAFullDisk(t *testing.T) {
 					r.breakDisk(nil)
 					time.Sleep(7 * time.Second)
 					synctest.Wait()
-					if err := r.keep.Err(); err != nil {
+					if err := r.manager.Err(); err != nil {
 						t.Errorf("still shown as failed: %v", err)
 					}
 					if n := found(t, r.disk.losePower()); n != first.count+r.count {
@@ -400,17 +400,17 @@ func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 			lease(i)
 		}
 		time.Sleep(time.Second)
-		began := r.keep.Status().Journaled
+		began := r.manager.Status().Journaled
 		const seconds = 2
 		for range seconds * 200 {
 			time.Sleep(5 * time.Millisecond)
 			lease(count)
 			count++
 		}
-		if wrote := r.keep.Status().Journaled - began; wrote > seconds*LargeBytesPerSecond+2*stateBytes || wrote < seconds*LargeBytesPerSecond/2 {
+		if wrote := r.manager.Status().Journaled - began; wrote > seconds*LargeBytesPerSecond+2*stateBytes || wrote < seconds*LargeBytesPerSecond/2 {
 			t.Errorf("%d bytes in %d s", wrote, seconds)
 		}
-		late := time.Duration(time.Now().UnixNano() - r.keep.Status().FlushedUntil)
+		late := time.Duration(time.Now().UnixNano() - r.manager.Status().FlushedUntil)
 		if most := time.Duration(2*stateBytes)*time.Second/LargeBytesPerSecond + 2*FlushEvery; late > most {
 			t.Errorf("the last flush that was complete was %v ago, and it may be %v", late, most)
 		}
@@ -419,7 +419,7 @@ func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 		}
 		lease(count)
 		count++
-		done := r.keep.Save()
+		done := r.manager.Save()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
@@ -428,7 +428,7 @@ func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 		}
 		lease(count)
 		count++
-		r.keep.SkipLastSnapshot()
+		r.manager.SkipLastSnapshot()
 		r.stop()
 		if n := holders(r.disk.losePower()); n != int64(count) {
 			t.Errorf("%d of %d leases are there after the end", n, count)
@@ -468,7 +468,7 @@ func TestSnapshotFails(t *testing.T) {
 			r := run(t, mode)
 			r.take(t, 0)
 			save := func() error {
-				return <-r.keep.Save()
+				return <-r.manager.Save()
 			}
 			if err := save(); err != nil {
 				t.Fatal(err)
@@ -480,7 +480,7 @@ func TestSnapshotFails(t *testing.T) {
 			}
 			time.Sleep(30 * time.Second)
 			synctest.Wait()
-			if st := r.keep.Status(); st.LastSaveErr == nil || r.logs.Count(noSave) != 1 {
+			if st := r.manager.Status(); st.LastSaveErr == nil || r.logs.Count(noSave) != 1 {
 				t.Errorf("%s: shown as %v and logged %d times", mode, st.LastSaveErr, r.logs.Count(noSave))
 			}
 			want := r.count
@@ -493,7 +493,7 @@ func TestSnapshotFails(t *testing.T) {
 			r.breakDisk(nil)
 			time.Sleep(10 * time.Second)
 			synctest.Wait()
-			if err := r.keep.Status().LastSaveErr; err != nil {
+			if err := r.manager.Status().LastSaveErr; err != nil {
 				t.Errorf("%s: %v", mode, err)
 			}
 			r.take(t, 0)
@@ -503,7 +503,7 @@ func TestSnapshotFails(t *testing.T) {
 			}
 			names, _ := r.disk.List()
 			for _, name := range names {
-				if n, _ := numberOf(name); n < r.keep.number || strings.HasSuffix(name, tempSuffix) {
+				if n, _ := numberOf(name); n < r.manager.number || strings.HasSuffix(name, tempSuffix) {
 					t.Errorf("%s: %s is left behind", mode, name)
 				}
 			}
@@ -549,12 +549,12 @@ func TestTimeSpentDown(t *testing.T) {
 	s := engine.New(engine.Config{Shards: 1})
 	defer s.Close()
 	d, now := diskOf(nil), someTime
-	k, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Always, JournalBytes: 1 << 30}, Recovered{})
+	m, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Always, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Apply(now, []engine.Op{{Key: []byte("k"), Limit: limit, Tokens: 8}}, make([]engine.Result, 1))
-	k.finish()
+	m.finish()
 	for _, c := range []struct{ later, taken int64 }{{0, 8}, {3, 5}, {8, 0}, {100, 0}, {-1, 8}, {-3600, 8}} {
 		again := engine.New(engine.Config{Shards: 1})
 		start := now + c.later*second

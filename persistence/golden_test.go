@@ -51,7 +51,7 @@ func writeGolden(t *testing.T, dir string) {
 	}
 	s, now := engine.New(engine.Config{Shards: 1}), someTime
 	defer s.Close()
-	k, err := NewManager(Options{FS: Dir(dir), Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
+	m, err := NewManager(Options{FS: Dir(dir), Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,8 +62,8 @@ func writeGolden(t *testing.T, dir string) {
 		}
 	}
 	flush := func() {
-		if k.flush(); k.sync(true) != nil {
-			t.Fatal(k.Err())
+		if m.flush(); m.sync(true) != nil {
+			t.Fatal(m.Err())
 		}
 	}
 	policy := []engine.Op{{Key: []byte("user:{}"), Limit: tokenLimits[1]}, {Key: []byte("busy:{}"), Who: []byte("{}"), Limit: tokenLimits[8]}}
@@ -76,8 +76,8 @@ func writeGolden(t *testing.T, dir string) {
 	takeAll("both", 2)
 	apply(engine.Op{Key: []byte("deleted"), Limit: tokenLimits[0], Tokens: 5})
 	apply(engine.Op{Key: []byte("binary \x00\xff"), Limit: tokenLimits[0], Tokens: 5})
-	k.startSnapshot()
-	k.finishSnapshot(<-k.snapshotDone)
+	m.startSnapshot()
+	m.finishSnapshot(<-m.snapshotDone)
 	now += second / 1000
 	takeAll("both", 1)
 	takeAll("late", 3)
@@ -87,7 +87,7 @@ func writeGolden(t *testing.T, dir string) {
 	apply(engine.Op{Verb: engine.SetPolicy, Key: []byte("dropped"), Parts: policy[:1]}, engine.Op{Verb: engine.DropPolicy, Key: []byte("dropped")})
 	apply(engine.Op{Verb: engine.Refund, Key: []byte("late-0"), Tokens: 1})
 	flush()
-	k.journal.close()
+	m.journal.close()
 	if err := os.WriteFile(filepath.Join(dir, "contents.txt"), []byte(shown(s)), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -23,15 +23,15 @@ const second = int64(time.Second)
 // world is a store and a keeper on a disk that may fail and lose power, driven step by step in one goroutine, and a
 // record of every state each key has had.
 type world struct {
-	t     testing.TB
-	rand  *rand.Rand
-	seed  uint64
-	mode  Mode
-	disk  *disk
-	store *engine.Store
-	keep  *Manager
-	now   int64
-	logs  testlog.Log
+	t       testing.TB
+	rand    *rand.Rand
+	seed    uint64
+	mode    Mode
+	disk    *disk
+	store   *engine.Store
+	manager *Manager
+	now     int64
+	logs    testlog.Log
 
 	seq      int // of the last state
 	history  map[string][]version
@@ -86,7 +86,7 @@ func (w *world) start() bool {
 	w.policies = nil
 	w.compare()
 	w.done.cut += min(1, int(found.CutBytes))
-	w.keep, err = NewManager(Options{FS: w.disk, Store: w.store, Clock: w.clock, Log: w.log(), Mode: w.mode, JournalBytes: 20_000}, found)
+	w.manager, err = NewManager(Options{FS: w.disk, Store: w.store, Clock: w.clock, Log: w.log(), Mode: w.mode, JournalBytes: 20_000}, found)
 	if w.disk.off {
 		return false
 	}
@@ -229,7 +229,7 @@ func (w *world) isAmong(state string, allowed []string) bool {
 func (w *world) operate() {
 	w.now += w.rand.Int64N(second / 20)
 	op := randomOp(w.rand)
-	if w.mode == Always && w.keep.Err() != nil && op.Writes() {
+	if w.mode == Always && w.manager.Err() != nil && op.Writes() {
 		w.done.refused++
 		return
 	}
@@ -245,7 +245,7 @@ func (w *world) operate() {
 		return
 	}
 	seq := w.seq
-	w.keep.Commit(func(err error) {
+	w.manager.Commit(func(err error) {
 		if err != nil {
 			w.done.refused++
 			return
@@ -314,21 +314,21 @@ func randomOp(r *rand.Rand) engine.Op {
 
 // flush is a tick of the manager, and records the changes that it has made durable.
 func (w *world) flush() {
-	k, seq := w.keep, w.seq
-	if k.journal == nil {
+	m, seq := w.manager, w.seq
+	if m.journal == nil {
 		return
 	}
-	before := k.journal.syncing
-	k.flush()
-	j := k.journal
-	if before != nil && j.syncing != before && !j.broken && k.gap == nil {
+	before := m.journal.syncing
+	m.flush()
+	j := m.journal
+	if before != nil && j.syncing != before && !j.broken && m.gap == nil {
 		w.safe = max(w.safe, w.syncing)
 	}
 	if j.syncing != before && j.syncing != nil {
 		w.syncing = seq
 	}
 	w.awaitSync()
-	if k.Err() == nil && w.mode != Always { // there, a refused change may be lost although later ones are kept
+	if m.Err() == nil && w.mode != Always { // there, a refused change may be lost although later ones are kept
 		w.flushed = seq
 	}
 	w.mind()
@@ -336,7 +336,7 @@ func (w *world) flush() {
 
 // awaitSync waits for a sync in progress, so that it is over at this point in every run.
 func (w *world) awaitSync() {
-	if j := w.keep.journal; j != nil && j.syncing != nil {
+	if j := w.manager.journal; j != nil && j.syncing != nil {
 		for len(j.syncing) == 0 {
 			runtime.Gosched()
 		}
@@ -346,7 +346,7 @@ func (w *world) awaitSync() {
 
 // mind follows the keeper's word on whether all is well.
 func (w *world) mind() {
-	switch failing := w.keep.Err() != nil; {
+	switch failing := w.manager.Err() != nil; {
 	case failing && w.failing == 0:
 		w.failing = max(1, w.flushed)
 		w.done.failures++
@@ -356,31 +356,31 @@ func (w *world) mind() {
 		}
 		w.failing, w.gapped = 0, false
 	}
-	w.gapped = w.gapped || w.keep.gap != nil
+	w.gapped = w.gapped || w.manager.gap != nil
 }
 
 // save writes a snapshot, with decisions in between.
 func (w *world) save() {
-	k, seq := w.keep, w.seq
+	m, seq := w.manager, w.seq
 	if w.rand.IntN(2) == 0 {
-		k.Save()
+		m.Save()
 	}
 	w.inSave = true
-	k.startSnapshot()
-	if j := k.journal; k.snapshotDone != nil && j != nil && j.syncing != nil {
+	m.startSnapshot()
+	if j := m.journal; m.snapshotDone != nil && j != nil && j.syncing != nil {
 		w.syncing = seq // the first sync of a new journal
 	}
-	if k.snapshotDone == nil {
+	if m.snapshotDone == nil {
 		w.inSave = false
 		w.mind()
 		return
 	}
-	s := <-k.snapshotDone
+	s := <-m.snapshotDone
 	w.inSave = false
 	if w.rand.IntN(2) == 0 {
 		w.operate()
 	}
-	if k.finishSnapshot(s); s.err == nil {
+	if m.finishSnapshot(s); s.err == nil {
 		w.safe, w.flushed = max(w.safe, seq), max(w.flushed, seq)
 		w.done.saved++
 	}
@@ -425,22 +425,22 @@ func (w *world) step() {
 	case n < 65:
 		w.now += w.rand.Int64N(20 * second)
 	case n < 67:
-		w.keep.publish()
+		w.manager.publish()
 	default:
 		w.operate()
 	}
-	if w.keep.wantsSnapshot() {
+	if w.manager.wantsSnapshot() {
 		w.save()
 	}
 }
 
 // crash ends the process, with or without the machine.
 func (w *world) crash() {
-	k := w.keep
-	if k.snapshotDone != nil {
+	m := w.manager
+	if m.snapshotDone != nil {
 		w.t.Fatal("the test left a snapshot behind")
 	}
-	if j := k.journal; j != nil && j.syncing != nil {
+	if j := m.journal; j != nil && j.syncing != nil {
 		<-j.syncing
 	}
 	if w.rand.IntN(3) == 0 {

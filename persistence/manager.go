@@ -89,35 +89,35 @@ type failure struct{ err error }
 
 // NewManager starts a journal after the recovered files.
 func NewManager(o Options, found Recovered) (*Manager, error) {
-	k := &Manager{Options: o, number: found.next, waiting: make(chan struct{}, 1), requests: make(chan struct{}, 1)}
-	k.status.Store(&persistencestatus.Status{Mode: string(o.Mode)})
-	k.snapshotNeeded, k.oldJournalBytes = found.Repaired || found.Journals > maxJournals, found.Bytes
+	m := &Manager{Options: o, number: found.next, waiting: make(chan struct{}, 1), requests: make(chan struct{}, 1)}
+	m.status.Store(&persistencestatus.Status{Mode: string(o.Mode)})
+	m.snapshotNeeded, m.oldJournalBytes = found.Repaired || found.Journals > maxJournals, found.Bytes
 	if o.Mode == SnapshotOnly {
 		// The next start must find the same files: a snapshot that was removed because it could not be made durable may
 		// still come back. In the other modes the new journal's name prevents that.
 		if err := o.FS.SyncDir(); err != nil {
 			return nil, fmt.Errorf("cannot keep state: %w", err)
 		}
-		return k, nil
+		return m, nil
 	}
 	var err error
-	if k.journal, err = createJournal(o.FS, k.number, found.last); err != nil {
-		k.journal = &journal{fs: o.FS, file: noFile{err}, number: k.number, broken: true}
-	} else if err = k.journal.sync(); err != nil {
-		k.journal.broken = true
+	if m.journal, err = createJournal(o.FS, m.number, found.last); err != nil {
+		m.journal = &journal{fs: o.FS, file: noFile{err}, number: m.number, broken: true}
+	} else if err = m.journal.sync(); err != nil {
+		m.journal.broken = true
 	}
 	if err != nil && !isFull(err) {
-		k.journal.close()
+		m.journal.close()
 		return nil, fmt.Errorf("cannot keep state: %w", err)
 	}
 	if o.Mode == Always {
-		k.journal.step = roomBytes
+		m.journal.step = roomBytes
 	}
 	o.Store.Track(true)
 	if err != nil { // as if the disk had become full a moment later: not fatal
-		k.note(err)
+		m.note(err)
 	}
-	return k, nil
+	return m, nil
 }
 
 // isFull reports whether a disk is full, which is temporary.
@@ -141,96 +141,96 @@ const (
 )
 
 // Run writes state until ctx is done, then the remaining changes and a last snapshot.
-func (k *Manager) Run(ctx context.Context) {
+func (m *Manager) Run(ctx context.Context) {
 	flush := time.NewTicker(FlushEvery)
 	defer flush.Stop()
 	var schedule <-chan time.Time
-	if k.SnapshotEvery > 0 {
-		tick := time.NewTicker(k.SnapshotEvery)
+	if m.SnapshotEvery > 0 {
+		tick := time.NewTicker(m.SnapshotEvery)
 		defer tick.Stop()
 		schedule = tick.C
 	}
 	for {
 		select {
 		case <-ctx.Done():
-			k.finish()
+			m.finish()
 			return
-		case <-k.waiting:
-			k.flush()
+		case <-m.waiting:
+			m.flush()
 		case <-flush.C:
-			k.flush()
+			m.flush()
 		case <-schedule:
-			k.startSnapshot()
-		case <-k.requests:
-			k.startSnapshot()
-		case s := <-k.snapshotDone:
-			k.finishSnapshot(s)
+			m.startSnapshot()
+		case <-m.requests:
+			m.startSnapshot()
+		case s := <-m.snapshotDone:
+			m.finishSnapshot(s)
 		}
-		if k.wantsSnapshot() {
-			k.startSnapshot()
+		if m.wantsSnapshot() {
+			m.startSnapshot()
 		}
-		k.publish()
+		m.publish()
 	}
 }
 
 // Commit calls done once all decisions so far are durable, or with the error that prevents it. It is for the mode
 // [Always].
-func (k *Manager) Commit(done func(error)) {
-	k.mu.Lock()
-	k.commits = append(k.commits, done)
-	k.mu.Unlock()
+func (m *Manager) Commit(done func(error)) {
+	m.mu.Lock()
+	m.commits = append(m.commits, done)
+	m.mu.Unlock()
 	select {
-	case k.waiting <- struct{}{}:
+	case m.waiting <- struct{}{}:
 	default:
 	}
 }
 
 // Err is the reason why state is not written at the moment, nil if it is.
-func (k *Manager) Err() error {
-	if f := k.failing.Load(); f != nil {
+func (m *Manager) Err() error {
+	if f := m.failing.Load(); f != nil {
 		return f.err
 	}
 	return nil
 }
 
 // Status returns the status that INFO and the metrics show.
-func (k *Manager) Status() persistencestatus.Status {
-	st := *k.status.Load()
-	st.Err = k.Err()
+func (m *Manager) Status() persistencestatus.Status {
+	st := *m.status.Load()
+	st.Err = m.Err()
 	return st
 }
 
-func (k *Manager) takeCommits() []func(error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	commits := k.commits
-	k.commits = nil
+func (m *Manager) takeCommits() []func(error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	commits := m.commits
+	m.commits = nil
 	return commits
 }
 
 // flush writes the changes, and answers the commits that waited for it.
-func (k *Manager) flush() {
-	if k.journal == nil {
+func (m *Manager) flush() {
+	if m.journal == nil {
 		return
 	}
-	commits := k.takeCommits() // first, because the changes they wait for are already in the store
-	err := k.journalErr
-	if err == nil || k.Clock() >= k.journal.retryAt {
-		now := len(commits) > 0 || k.Mode == Always
-		began := k.Clock()
+	commits := m.takeCommits() // first, because the changes they wait for are already in the store
+	err := m.journalErr
+	if err == nil || m.Clock() >= m.journal.retryAt {
+		now := len(commits) > 0 || m.Mode == Always
+		began := m.Clock()
 		var c collected
-		if c, err = k.writeChanges(now || len(k.completeWaiters) > 0 || k.ending.Load() || began >= k.largeNotBefore); err == nil {
+		if c, err = m.writeChanges(now || len(m.completeWaiters) > 0 || m.ending.Load() || began >= m.largeNotBefore); err == nil {
 			if !c.left {
-				k.flushedUntil = began
+				m.flushedUntil = began
 			}
-			err = k.sync(now)
+			err = m.sync(now)
 		}
-		k.note(err)
+		m.note(err)
 		if err == nil && !c.complete {
 			err = errIncomplete
 		}
 	}
-	k.answerComplete(err)
+	m.answerComplete(err)
 	for _, done := range commits {
 		done(err)
 	}
@@ -240,35 +240,35 @@ var errIncomplete = errors.New("more keys were deleted at once than the journal 
 
 // writeChanges passes the changes to the kernel, first those that a failure left pending: all of them, or all except
 // large states.
-func (k *Manager) writeChanges(all bool) (c collected, err error) {
-	j := k.journal
+func (m *Manager) writeChanges(all bool) (c collected, err error) {
+	j := m.journal
 	if err := j.write(); err != nil {
 		return c, err
 	}
 	c.complete = true
-	if k.Store.HasChanges() {
-		now := k.Clock()
-		c = j.collect(k.Store, now, all)
-		k.snapshotNeeded = k.snapshotNeeded || !c.complete
+	if m.Store.HasChanges() {
+		now := m.Clock()
+		c = j.collect(m.Store, now, all)
+		m.snapshotNeeded = m.snapshotNeeded || !c.complete
 		if c.largeBytes > 0 {
-			k.largeNotBefore = now + int64(time.Duration(c.largeBytes/(LargeBytesPerSecond/1000))*time.Millisecond)
+			m.largeNotBefore = now + int64(time.Duration(c.largeBytes/(LargeBytesPerSecond/1000))*time.Millisecond)
 		}
 	}
-	j.markDurable(k.Clock())
+	j.markDurable(m.Clock())
 	return c, j.write()
 }
 
 // sync syncs the journal: at once if replies wait for it, otherwise once a second, concurrently with the flushes.
-func (k *Manager) sync(now bool) error {
-	j := k.journal
+func (m *Manager) sync(now bool) error {
+	j := m.journal
 	if now {
 		return j.sync()
 	}
 	if err := j.syncResult(); err != nil {
 		return err
 	}
-	if len(k.completeWaiters) > 0 || k.Clock()-j.syncStarted >= int64(SyncEvery) {
-		if run := j.startSync(k.Clock()); run != nil {
+	if len(m.completeWaiters) > 0 || m.Clock()-j.syncStarted >= int64(SyncEvery) {
+		if run := j.startSync(m.Clock()); run != nil {
 			go run()
 		}
 	}
@@ -276,87 +276,87 @@ func (k *Manager) sync(now bool) error {
 }
 
 // note records the outcome of an attempt to write or sync the journal.
-func (k *Manager) note(err error) {
-	if k.journalErr = err; err != nil {
-		k.journal.retryAt = k.Clock() + int64(retryEvery)
+func (m *Manager) note(err error) {
+	if m.journalErr = err; err != nil {
+		m.journal.retryAt = m.Clock() + int64(retryEvery)
 	}
-	if k.journal.broken { // a failed sync may have dropped any data, so only new files are reliable
-		k.snapshotNeeded, k.covered = true, false
-		if k.gap == nil {
-			k.gap = err
+	if m.journal.broken { // a failed sync may have dropped any data, so only new files are reliable
+		m.snapshotNeeded, m.covered = true, false
+		if m.gap == nil {
+			m.gap = err
 		}
 	}
-	k.report()
+	m.report()
 }
 
 // report shows and logs a failure when it begins and when it ends. In the mode always no change in a gap was
 // acknowledged, so a new journal ends the gap.
-func (k *Manager) report() {
-	err := k.journalErr
-	if err == nil && k.Mode != Always {
-		err = k.gap
+func (m *Manager) report() {
+	err := m.journalErr
+	if err == nil && m.Mode != Always {
+		err = m.gap
 	}
-	switch was := k.failing.Load(); {
+	switch was := m.failing.Load(); {
 	case err != nil && was == nil:
-		k.failing.Store(&failure{err})
-		k.Log.Error("state is not kept on disk at the moment; decisions go on, or are refused in the mode always", "reason", err)
+		m.failing.Store(&failure{err})
+		m.Log.Error("state is not kept on disk at the moment; decisions go on, or are refused in the mode always", "reason", err)
 	case err == nil && was != nil:
-		k.failing.Store(nil)
-		k.Log.Info("state is kept on disk again")
+		m.failing.Store(nil)
+		m.Log.Info("state is kept on disk again")
 	}
 }
 
-func (k *Manager) publish() {
-	st := k.Status()
-	st.Saving = k.snapshotDone != nil
-	if k.journal != nil {
-		st.JournalBytes, st.Journaled, st.FlushedUntil = k.journal.size, k.journal.total, k.flushedUntil
+func (m *Manager) publish() {
+	st := m.Status()
+	st.Saving = m.snapshotDone != nil
+	if m.journal != nil {
+		st.JournalBytes, st.Journaled, st.FlushedUntil = m.journal.size, m.journal.total, m.flushedUntil
 	}
-	k.status.Store(&st)
+	m.status.Store(&st)
 }
 
 // SkipLastSnapshot makes Run end without a snapshot. The journal is kept.
-func (k *Manager) SkipLastSnapshot() { k.skipLast.Store(true) }
+func (m *Manager) SkipLastSnapshot() { m.skipLast.Store(true) }
 
 // finish writes the remaining changes and a last snapshot.
-func (k *Manager) finish() {
-	k.ending.Store(true)
-	k.flushNow()
-	if k.snapshotDone != nil {
-		k.finishSnapshot(<-k.snapshotDone)
+func (m *Manager) finish() {
+	m.ending.Store(true)
+	m.flushNow()
+	if m.snapshotDone != nil {
+		m.finishSnapshot(<-m.snapshotDone)
 	}
-	if !k.skipLast.Load() {
-		k.startSnapshot()
-		if k.snapshotDone != nil {
-			k.finishSnapshot(<-k.snapshotDone)
+	if !m.skipLast.Load() {
+		m.startSnapshot()
+		if m.snapshotDone != nil {
+			m.finishSnapshot(<-m.snapshotDone)
 		}
 	}
-	k.flushNow()
-	if k.journal != nil {
-		if err := k.journal.finish(); k.journalErr == nil {
-			k.note(err)
+	m.flushNow()
+	if m.journal != nil {
+		if err := m.journal.finish(); m.journalErr == nil {
+			m.note(err)
 		}
-		k.answerComplete(k.journalErr)
+		m.answerComplete(m.journalErr)
 	}
-	k.logLost()
-	k.publish()
+	m.logLost()
+	m.publish()
 }
 
 // logLost logs that the process ends with changes that are not on disk.
-func (k *Manager) logLost() {
-	err := k.Err()
-	if k.journal == nil && !k.skipLast.Load() {
-		err = k.Status().LastSaveErr
+func (m *Manager) logLost() {
+	err := m.Err()
+	if m.journal == nil && !m.skipLast.Load() {
+		err = m.Status().LastSaveErr
 	}
 	if err != nil {
-		k.Log.Error("stopped although the last changes could not be kept on disk; they are lost", "reason", err)
+		m.Log.Error("stopped although the last changes could not be kept on disk; they are lost", "reason", err)
 	}
 }
 
 // flushNow flushes without waiting for the time of the next attempt after a failure.
-func (k *Manager) flushNow() {
-	if k.journal != nil {
-		k.journal.retryAt = 0
+func (m *Manager) flushNow() {
+	if m.journal != nil {
+		m.journal.retryAt = 0
 	}
-	k.flush()
+	m.flush()
 }

@@ -22,89 +22,89 @@ var ErrBusy = errors.New("a snapshot is being written already")
 
 // Save starts a snapshot, after the one that is being written if there is one. done receives a value when the snapshot
 // is complete and no older state in the journal could replace its contents.
-func (k *Manager) Save() (done <-chan error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.requestLocked()
+func (m *Manager) Save() (done <-chan error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.requestLocked()
 }
 
 // SaveAlone starts a snapshot unless one is being written or requested: then it returns [ErrBusy].
-func (k *Manager) SaveAlone() error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.busy {
+func (m *Manager) SaveAlone() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.busy {
 		return ErrBusy
 	}
-	k.requestLocked()
+	m.requestLocked()
 	return nil
 }
 
-func (k *Manager) requestLocked() <-chan error {
+func (m *Manager) requestLocked() <-chan error {
 	done := make(chan error, 1)
-	k.busy, k.requested = true, append(k.requested, done)
+	m.busy, m.requested = true, append(m.requested, done)
 	select {
-	case k.requests <- struct{}{}:
+	case m.requests <- struct{}{}:
 	default:
 	}
 	return done
 }
 
 // setBusy records whether a snapshot is being written. It stays true while more are requested.
-func (k *Manager) setBusy(saving bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.busy = saving || len(k.requested) > 0
+func (m *Manager) setBusy(saving bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.busy = saving || len(m.requested) > 0
 }
 
-func (k *Manager) takeRequests() []chan error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	asked := k.requested
-	k.requested = nil
+func (m *Manager) takeRequests() []chan error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	asked := m.requested
+	m.requested = nil
 	return asked
 }
 
 // wantsSnapshot reports whether a snapshot is due apart from the schedule.
-func (k *Manager) wantsSnapshot() bool {
-	if k.snapshotDone != nil || k.Clock() < k.snapshotNotBefore {
+func (m *Manager) wantsSnapshot() bool {
+	if m.snapshotDone != nil || m.Clock() < m.snapshotNotBefore {
 		return false
 	}
-	return k.snapshotNeeded || k.journal != nil && k.oldJournalBytes+k.journal.size > max(k.JournalBytes, k.Status().SnapshotBytes)
+	return m.snapshotNeeded || m.journal != nil && m.oldJournalBytes+m.journal.size > max(m.JournalBytes, m.Status().SnapshotBytes)
 }
 
 // startSnapshot begins a snapshot with a new journal. While one is being written, later requests wait for another after it.
-func (k *Manager) startSnapshot() {
-	asked := k.takeRequests()
-	k.snapshotWaiters = append(k.snapshotWaiters, asked...)
-	if k.snapshotDone != nil {
-		k.snapshotNeeded = k.snapshotNeeded || len(asked) > 0
+func (m *Manager) startSnapshot() {
+	asked := m.takeRequests()
+	m.snapshotWaiters = append(m.snapshotWaiters, asked...)
+	if m.snapshotDone != nil {
+		m.snapshotNeeded = m.snapshotNeeded || len(asked) > 0
 		return
 	}
-	if err := k.rotate(); err != nil {
-		k.snapshotFailed(err)
+	if err := m.rotate(); err != nil {
+		m.snapshotFailed(err)
 		return
 	}
-	k.setBusy(true)
-	k.snapshotNeeded, k.covered = false, true
-	k.snapshotDone = make(chan snapshotResult, 1)
+	m.setBusy(true)
+	m.snapshotNeeded, m.covered = false, true
+	m.snapshotDone = make(chan snapshotResult, 1)
 	var firstSync func()
-	if k.journal != nil {
-		firstSync = k.journal.startSync(k.Clock())
+	if m.journal != nil {
+		firstSync = m.journal.startSync(m.Clock())
 	}
-	go k.write(k.number, firstSync, k.snapshotDone)
+	go m.write(m.number, firstSync, m.snapshotDone)
 }
 
 // write runs on a separate goroutine. It does the new journal's first sync, so that the flushes do not wait for it, and
 // writes a snapshot.
-func (k *Manager) write(number uint64, firstSync func(), result chan<- snapshotResult) {
+func (m *Manager) write(number uint64, firstSync func(), result chan<- snapshotResult) {
 	if firstSync != nil {
 		firstSync()
 	}
 	start := time.Now()
 	s := snapshotResult{number: number}
-	s.states, s.size, s.err = writeSnapshot(k.FS, k.Store, k.Clock, number, k.rest)
+	s.states, s.size, s.err = writeSnapshot(m.FS, m.Store, m.Clock, number, m.rest)
 	if s.err == nil {
-		s.removal = removeBefore(k.FS, number)
+		s.removal = removeBefore(m.FS, number)
 	}
 	s.took = time.Since(start)
 	result <- s
@@ -114,8 +114,8 @@ func (k *Manager) write(number uint64, firstSync func(), result chan<- snapshotR
 // decisions would otherwise wait milliseconds for a core.
 const snapshotRest = 200 * time.Microsecond
 
-func (k *Manager) rest() {
-	if !k.ending.Load() {
+func (m *Manager) rest() {
+	if !m.ending.Load() {
 		time.Sleep(snapshotRest)
 	}
 }
@@ -123,83 +123,83 @@ func (k *Manager) rest() {
 // rotate ends the journal and begins the next one: its changes are later than the start of the snapshot with its
 // number. The first sync of the new one makes both durable. A journal that could not be synced is given up; policies,
 // which are written as operations, are then written again.
-func (k *Manager) rotate() error {
-	if k.journal == nil {
-		k.number++
+func (m *Manager) rotate() error {
+	if m.journal == nil {
+		m.number++
 		return nil
 	}
-	if !k.journal.broken {
-		_, err := k.writeChanges(true)
-		if k.note(err); err != nil {
+	if !m.journal.broken {
+		_, err := m.writeChanges(true)
+		if m.note(err); err != nil {
 			return err
 		}
 	}
-	next, err := k.journal.startNext()
+	next, err := m.journal.startNext()
 	if err != nil {
 		return err
 	}
-	if k.journal.broken {
-		next.writePolicies(k.Store, k.Clock())
+	if m.journal.broken {
+		next.writePolicies(m.Store, m.Clock())
 	}
-	k.number, k.journal, k.oldJournalBytes = next.number, next, 0
+	m.number, m.journal, m.oldJournalBytes = next.number, next, 0
 	return nil
 }
 
 // finishSnapshot takes the result of a snapshot.
-func (k *Manager) finishSnapshot(s snapshotResult) {
-	k.snapshotDone = nil
+func (m *Manager) finishSnapshot(s snapshotResult) {
+	m.snapshotDone = nil
 	if s.err != nil {
-		k.snapshotFailed(s.err)
+		m.snapshotFailed(s.err)
 		return
 	}
-	k.setBusy(false)
-	st := k.Status()
-	st.LastSaveErr, st.LastSave, st.SnapshotBytes, st.SnapshotKeys = nil, k.Clock(), s.size, s.states
-	k.status.Store(&st)
-	k.Log.Info("wrote a snapshot", "keys", s.states, "bytes", s.size, "took", s.took)
+	m.setBusy(false)
+	st := m.Status()
+	st.LastSaveErr, st.LastSave, st.SnapshotBytes, st.SnapshotKeys = nil, m.Clock(), s.size, s.states
+	m.status.Store(&st)
+	m.Log.Info("wrote a snapshot", "keys", s.states, "bytes", s.size, "took", s.took)
 	if s.removal != nil {
-		k.Log.Warn("could not remove files that a snapshot has replaced", "reason", s.removal)
+		m.Log.Warn("could not remove files that a snapshot has replaced", "reason", s.removal)
 	}
-	if k.covered {
-		k.gap = nil
-		k.report()
+	if m.covered {
+		m.gap = nil
+		m.report()
 	}
-	if k.snapshotNeeded {
+	if m.snapshotNeeded {
 		return // for the requests made since
 	}
-	if k.journal == nil {
-		k.answer(&k.snapshotWaiters, nil)
+	if m.journal == nil {
+		m.answer(&m.snapshotWaiters, nil)
 		return
 	}
 	// the journal's states replace the snapshot's: they must not be older
-	k.completeWaiters = append(k.completeWaiters, k.snapshotWaiters...)
-	k.snapshotWaiters, k.completeAt = nil, math.MaxInt64
-	k.flush()
-	k.completeAt = k.journal.total
-	k.answerComplete(k.journalErr)
+	m.completeWaiters = append(m.completeWaiters, m.snapshotWaiters...)
+	m.snapshotWaiters, m.completeAt = nil, math.MaxInt64
+	m.flush()
+	m.completeAt = m.journal.total
+	m.answerComplete(m.journalErr)
 }
 
 // answerComplete answers the waiters of a complete snapshot once the journal is durable up to its end at that time.
-func (k *Manager) answerComplete(err error) {
-	if len(k.completeWaiters) > 0 && (err != nil || k.journal.durableTotal() >= k.completeAt) {
-		k.answer(&k.completeWaiters, err)
+func (m *Manager) answerComplete(err error) {
+	if len(m.completeWaiters) > 0 && (err != nil || m.journal.durableTotal() >= m.completeAt) {
+		m.answer(&m.completeWaiters, err)
 	}
 }
 
 // snapshotFailed schedules another snapshot. Only the first failure in a row is logged.
-func (k *Manager) snapshotFailed(err error) {
-	k.setBusy(false)
-	k.snapshotNotBefore, k.snapshotNeeded, k.covered = k.Clock()+int64(resaveEvery), true, false
-	st := k.Status()
+func (m *Manager) snapshotFailed(err error) {
+	m.setBusy(false)
+	m.snapshotNotBefore, m.snapshotNeeded, m.covered = m.Clock()+int64(resaveEvery), true, false
+	st := m.Status()
 	if st.LastSaveErr == nil {
-		k.Log.Error("could not write a snapshot; the previous one is kept", "reason", err)
+		m.Log.Error("could not write a snapshot; the previous one is kept", "reason", err)
 	}
 	st.LastSaveErr = err
-	k.status.Store(&st)
-	k.answer(&k.snapshotWaiters, err)
+	m.status.Store(&st)
+	m.answer(&m.snapshotWaiters, err)
 }
 
-func (k *Manager) answer(waiting *[]chan error, err error) {
+func (m *Manager) answer(waiting *[]chan error, err error) {
 	for _, done := range *waiting {
 		done <- err
 	}
