@@ -1,0 +1,104 @@
+package persistence
+
+import (
+	"errors"
+	"strings"
+)
+
+// OpenEntryLog opens the log in a directory, which the caller has locked, or begins a new one if there is none and
+// create is set. It returns a [DamageError] if durable data is missing.
+func OpenEntryLog(dir FS, create bool) (*EntryLog, error) {
+	return openEntryLog(dir, create, segmentBytes)
+}
+
+func openEntryLog(dir FS, create bool, segmentBytes int64) (*EntryLog, error) {
+	l := &EntryLog{fs: dir, segmentBytes: segmentBytes}
+	names, err := dir.List()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, recycledSuffix) {
+			if err := dir.Remove(name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	// An earlier process may have ended before a name was durable. The name must not be lost after entries are written
+	// to its file.
+	if err := dir.SyncDir(); err != nil {
+		return nil, err
+	}
+	last, err := l.read(numbers(names, logPrefix))
+	switch {
+	case errors.Is(err, ErrNoLog) && create:
+		err = l.begin(segmentBytes)
+	case err == nil:
+		l.current = l.segments[len(l.segments)-1]
+		l.current.closed = false
+		err = l.current.syncTail(last)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// InspectEntryLog reads the log in a directory, which may be in use, and changes nothing. It returns the indexes of the
+// first and the last entry, 0 if there is none, and the number of files, and a [DamageError] if data is missing. It
+// calls visit for every entry; an error of visit ends it.
+func InspectEntryLog(dir FS, visit func(LogEntry) error) (first, last uint64, files int, err error) {
+	names, err := dir.List()
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	l, found := &EntryLog{fs: readOnly{dir}}, numbers(names, logPrefix)
+	_, err = l.read(found)
+	first, last = l.Range()
+	for i := first; err == nil && i > 0 && i <= last; i++ {
+		if data, gone := l.Get(i); gone == nil { // it was whole; its file has been reused since
+			err = visit(LogEntry{i, data})
+		}
+	}
+	return first, last, len(found), errors.Join(err, l.Close())
+}
+
+// InspectLogFile is [InspectEntryLog] for one file of a log. It does not check the file's end against the next file.
+func InspectLogFile(dir FS, name string) (first, last uint64, err error) {
+	number, _ := numberOf(name)
+	l := &EntryLog{fs: readOnly{dir}}
+	_, err = l.read([]uint64{number})
+	first, last = l.Range()
+	return first, last, errors.Join(err, l.Close())
+}
+
+// IsLogFile reports whether a name is that of a file of a log.
+func IsLogFile(name string) bool { return len(numbers([]string{name}, logPrefix)) == 1 }
+
+// read reads the segments of some numbers, and returns the contents of the last file.
+func (l *EntryLog) read(numbers []uint64) (last []byte, err error) {
+	if len(numbers) == 0 {
+		return nil, ErrNoLog
+	}
+	for i, number := range numbers {
+		s, err := openSegment(l.fs, number)
+		if err != nil {
+			return nil, err
+		}
+		l.segments = append(l.segments, s)
+		if i > 0 && number != numbers[i-1]+1 {
+			return nil, &DamageError{s.name, 0, errNoPart}
+		}
+	}
+	for i, s := range l.segments {
+		ended := int64(0)
+		if i < len(l.segments)-1 {
+			ended = l.segments[i+1].before
+		}
+		last, err = s.read(ended, func(offset int64, index uint64, _ []byte) { l.put(index, place{s, offset}) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return last, nil
+}
