@@ -1,6 +1,7 @@
 package acl
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -91,4 +92,14 @@ func (r *rights) describeKeys() string {
 		all[i] = p.String()
 	}
 	return strings.Join(all, " ")
+}
+
+func (r *rights) caps() (words []string) {
+	if r.maxKeys > 0 {
+		words = append(words, fmt.Sprintf("max-keys=%d", r.maxKeys))
+	}
+	if r.maxRate > 0 {
+		words = append(words, fmt.Sprintf("max-rate=%d", r.maxRate))
+	}
+	return words
 }

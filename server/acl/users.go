@@ -2,7 +2,6 @@ package acl
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -17,38 +16,6 @@ const DefaultName = "default"
 
 // MaxUsers bounds how many users there may be.
 const MaxUsers = 10_000
-
-// User is one user. It stays the same while its rights change, so a connection can hold on to it.
-type User struct {
-	name   string
-	rights atomic.Pointer[rights]
-}
-
-// Name is the user's name.
-func (u *User) Name() string { return u.name }
-
-// IsUnlimited reports whether nothing the user does needs to be checked.
-func (u *User) IsUnlimited() bool { return u.rights.Load().unlimited }
-
-// May reports whether the user may use a command.
-func (u *User) May(row *command.Row) bool {
-	return row.Flags&command.NoAuth != 0 || u.rights.Load().may(row.Number)
-}
-
-// Reaches reports whether the user may change a key, or with write false look at it.
-func (u *User) Reaches(key []byte, write bool) bool { return u.rights.Load().reaches(key, write) }
-
-// ReachesAll reports whether the user may change every key.
-func (u *User) ReachesAll() bool { return u.rights.Load().allKeys() }
-
-// MaxRate is the user's cap on requests a second, 0 for none.
-func (u *User) MaxRate() int64 { return u.rights.Load().maxRate }
-
-// NeedsNoPassword reports whether a connection is this user's without logging in.
-func (u *User) NeedsNoPassword() bool {
-	r := u.rights.Load()
-	return r.enabled && r.noPass
-}
 
 // Users are all users. It is safe for concurrent use.
 type Users struct {
@@ -234,34 +201,6 @@ func (u *Users) Lines() (lines []string) {
 		lines = append(lines, all[name].line())
 	}
 	return lines
-}
-
-func (u *User) line() string {
-	r := u.rights.Load()
-	words := []string{"user", u.name, "off"}
-	if r.enabled {
-		words[2] = "on"
-	}
-	if r.noPass {
-		words = append(words, "nopass")
-	}
-	for _, p := range r.passwords {
-		words = append(words, "#"+p.String())
-	}
-	if len(r.patterns) > 0 {
-		words = append(words, r.describeKeys())
-	}
-	return strings.Join(append(append(words, r.commands...), r.caps()...), " ")
-}
-
-func (r *rights) caps() (words []string) {
-	if r.maxKeys > 0 {
-		words = append(words, fmt.Sprintf("max-keys=%d", r.maxKeys))
-	}
-	if r.maxRate > 0 {
-		words = append(words, fmt.Sprintf("max-rate=%d", r.maxRate))
-	}
-	return words
 }
 
 // Describe shows a user for ACL GETUSER.

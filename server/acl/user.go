@@ -1,0 +1,58 @@
+package acl
+
+import (
+	"strings"
+	"sync/atomic"
+
+	"github.com/stintdb/stint/server/command"
+)
+
+// User is one user. It stays the same while its rights change, so a connection can hold on to it.
+type User struct {
+	name   string
+	rights atomic.Pointer[rights]
+}
+
+// Name is the user's name.
+func (u *User) Name() string { return u.name }
+
+// IsUnlimited reports whether nothing the user does needs to be checked.
+func (u *User) IsUnlimited() bool { return u.rights.Load().unlimited }
+
+// May reports whether the user may use a command.
+func (u *User) May(row *command.Row) bool {
+	return row.Flags&command.NoAuth != 0 || u.rights.Load().may(row.Number)
+}
+
+// Reaches reports whether the user may change a key, or with write false look at it.
+func (u *User) Reaches(key []byte, write bool) bool { return u.rights.Load().reaches(key, write) }
+
+// ReachesAll reports whether the user may change every key.
+func (u *User) ReachesAll() bool { return u.rights.Load().allKeys() }
+
+// MaxRate is the user's cap on requests a second, 0 for none.
+func (u *User) MaxRate() int64 { return u.rights.Load().maxRate }
+
+// NeedsNoPassword reports whether a connection is this user's without logging in.
+func (u *User) NeedsNoPassword() bool {
+	r := u.rights.Load()
+	return r.enabled && r.noPass
+}
+
+func (u *User) line() string {
+	r := u.rights.Load()
+	words := []string{"user", u.name, "off"}
+	if r.enabled {
+		words[2] = "on"
+	}
+	if r.noPass {
+		words = append(words, "nopass")
+	}
+	for _, p := range r.passwords {
+		words = append(words, "#"+p.String())
+	}
+	if len(r.patterns) > 0 {
+		words = append(words, r.describeKeys())
+	}
+	return strings.Join(append(append(words, r.commands...), r.caps()...), " ")
+}
