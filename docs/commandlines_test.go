@@ -5,9 +5,7 @@ package docs
 import (
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -31,7 +29,6 @@ type lineRunner struct {
 var lineRunners = []lineRunner{
 	{"go run ./cmd/stint", (*commandLines).serve},
 	{"stint server ", (*commandLines).serve},
-	{"stint top ", (*commandLines).top},
 	{"curl ", (*commandLines).fetch},
 	{"go test ./server/conn ", (*commandLines).benchmark},
 	{"go test ./...", nil}, // this is a part of it
@@ -83,19 +80,6 @@ func (c *commandLines) serve(line string) {
 		c.Run("before", func(t *testing.T) { testserver.Start(t, c.program, "--dir", kept, "--admin", "") })
 	}
 	testserver.Start(c.T, c.program, append(strings.Fields(strings.ReplaceAll(line, "/var/lib/stint", kept)), "--admin", "")...)
-}
-
-func (c *commandLines) top(line string) {
-	admin, folder := "127.0.0.1:"+freePort(c.T), c.TempDir()
-	testserver.Start(c.T, c.program, "--admin", admin)
-	shell := exec.Command("sh", "-c", strings.ReplaceAll(line, "127.0.0.1:6380", admin))
-	shell.Dir, shell.Env = folder, append(os.Environ(), "PATH="+filepath.Dir(c.program)+string(os.PathListSeparator)+os.Getenv("PATH"))
-	if out, err := shell.CombinedOutput(); err != nil {
-		c.Fatalf("%v\n%s", err, out)
-	}
-	if text, err := os.ReadFile(filepath.Join(folder, "now.txt")); err != nil || !strings.Contains(string(text), "ready") {
-		c.Errorf("%v, %q", err, text)
-	}
 }
 
 var curl = regexp.MustCompile(`^curl -H "([\w-]+): Bearer \$TOKEN" http://10\.0\.0\.7:6380(/\w+)$`)

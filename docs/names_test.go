@@ -28,10 +28,6 @@ var otherFlags = map[string]string{
 
 	"--no-auth-warning": "redis-cli",
 
-	"--token": "stint top",
-	"--every": "stint top",
-	"--once":  "stint top",
-
 	"--server":      "stint bench",
 	"--connections": "stint bench",
 	"--pipeline":    "stint bench",

@@ -55,3 +55,13 @@ func fromKubernetes(name, text string) bool {
 	// STINT_PORT=6379 is a user's mistake, STINT_PORT=tcp://10.0.0.7:6379 is not.
 	return match != nil && (match[1] != "" || linkAddress.MatchString(text))
 }
+
+// variable is the value of an environment variable, "" if it is not set.
+func (p *process) variable(name string) string {
+	for _, v := range p.environ {
+		if value, is := strings.CutPrefix(v, name+"="); is {
+			return value
+		}
+	}
+	return ""
+}

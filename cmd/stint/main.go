@@ -2,7 +2,6 @@
 //
 //	stint [server] [flags]   start a server
 //	stint inspect PATH…      show and check files of state
-//	stint top [flags]        show the activity of a server
 //	stint health             check whether a server answers
 //	stint bench [flags]      measure a server under load
 //	stint version            print the version
@@ -66,7 +65,6 @@ func commands() []command {
 	return []command{
 		{"server", "start a server (also without any command)", serverHelp(), (*process).server},
 		{"inspect", "show, check and dump the files in which a server keeps its state", inspectUsage, (*process).inspect},
-		{"top", "show the activity of a server, in a terminal", topUsage, (*process).top},
 		{"health", "check whether a server answers requests", healthUsage, (*process).health},
 		{"bench", "measure a server under load", benchUsage, (*process).bench},
 		{"version", "print the version", "", (*process).printVersion},

@@ -21,7 +21,7 @@ func play(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestHelpText(t *testing.T) {
-	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help", "inspect_help.txt": "inspect --help", "top_help.txt": "top --help",
+	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help", "inspect_help.txt": "inspect --help",
 		"health_help.txt": "health --help", "bench_help.txt": "bench --help"} {
 		code, got, stderr := play(t, strings.Fields(args)...)
 		if code != exitOK || stderr != "" {
@@ -60,7 +60,6 @@ func TestSubcommands(t *testing.T) {
 		{"help server", exitOK, "Usage: stint [server]", ""},
 		{"help inspect", exitOK, "Usage: stint inspect", ""},
 		{"inspect -h", exitOK, "Usage: stint inspect", ""},
-		{"help top", exitOK, "Usage: stint top", ""},
 		{"inspect", exitUsage, "", "stint: name a directory or files to inspect; "},
 		{"inspect --dmup x", exitUsage, "", "stint: unknown flag: --dmup; "},
 		{"inspect nowhere", exitUsage, "", "stint: nowhere: no such file or directory\n"},
