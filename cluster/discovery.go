@@ -31,9 +31,6 @@ func (n *Node) discoverLoop(ctx context.Context) {
 		} else if !n.announced() || n.isDisowned() {
 			n.announce(ctx)
 		}
-		if snapshots, err := n.disk.Snapshots().List(); err == nil && len(snapshots) > 0 {
-			n.lastSnapshot.Store(snapshots[0].Index)
-		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

@@ -62,9 +62,8 @@ type Node struct {
 	lastSavedTime      int64                  // the fsm's time then
 	lastLeader         atomic.Pointer[string] // where the last leader known was
 
-	lastSnapshot atomic.Uint64 // index of the log
-	withdrew     atomic.Int64  // when this node last withdrew from leadership, on the monotonic clock, or never
-	caughtUp     atomic.Int64  // when, on the monotonic clock, the leader had no more than this node had soon after
+	withdrew atomic.Int64 // when this node last withdrew from leadership, on the monotonic clock, or never
+	caughtUp atomic.Int64 // when, on the monotonic clock, the leader had no more than this node had soon after
 
 	mu           sync.Mutex
 	peerStatuses map[raft.ServerID]peerStatus // the last of each other node

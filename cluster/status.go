@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
@@ -16,11 +17,14 @@ func (n *Node) Status() clusterstatus.Status {
 	m := n.metrics
 	s := clusterstatus.Status{
 		ClusterID: known.ClusterID, NodeID: n.opt.Node, State: n.state(), Healthy: n.isHealthy(), Term: n.raft.CurrentTerm(),
-		LastLogIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(), AppliedIndex: n.fsm.applied.Load(), LastSnapshotIndex: n.lastSnapshot.Load(),
+		LastLogIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(), AppliedIndex: n.fsm.applied.Load(),
 		LogBytes: n.logs.bytes.Load(), DiskStalled: n.logs.stalled() > n.opt.DiskTimeout, Time: n.fsm.now.Load(),
 		Entries: m.proposed.Load(), Decisions: m.decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), Forwarded: n.forwarder.Forwarded.Load(),
 		UncertainOutcomes: m.uncertain.Load(), NoLeaderOutcomes: m.noLeader.Load(), LeaderChanges: m.leaderChanges.Load(),
 		CommitLatency: m.latency.read(), FormatVersion: uint32(known.formats()),
+	}
+	if snapshots, err := n.disk.Snapshots().List(); err == nil && len(snapshots) > 0 {
+		s.LastSnapshotIndex, s.LastSnapshot = snapshots[0].Index, raftstore.SnapshotTime(snapshots[0].ID)
 	}
 	leader := n.leaderAddress()
 	if s.State == clusterstatus.Leader {

@@ -84,3 +84,12 @@ func TestLogStore(t *testing.T) {
 		t.Errorf("behind a gap the first is %d", first)
 	}
 }
+
+// The id of a snapshot tells when it was begun, also that of a directory of an older version.
+func TestSnapshotTime(t *testing.T) {
+	for id, want := range map[string]time.Time{"3-8-1767225600500": time.UnixMilli(1767225600500), "": {}, "3-8": {}, "3-8-x": {}} {
+		if at := SnapshotTime(id); !at.Equal(want) {
+			t.Errorf("%q: %v, not %v", id, at, want)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -53,7 +54,7 @@ func (m *snapshotMeta) raftMeta(size int64) *raft.SnapshotMeta {
 	return &raft.SnapshotMeta{Version: raft.SnapshotVersionMax, ID: m.ID, Index: m.Index, Term: m.Term, Configuration: m.Configuration, ConfigurationIndex: m.ConfigurationIndex, Size: size}
 }
 
-// snapshotID is a snapshot's name: newer snapshots have larger numbers.
+// snapshotID is a snapshot's name, as Raft's own stores write it. The number is the time when it was begun, in Unix milliseconds.
 type snapshotID struct{ term, index, number uint64 }
 
 func (id snapshotID) String() string { return fmt.Sprintf("%d-%d-%d", id.term, id.index, id.number) }
@@ -70,6 +71,15 @@ func parseSnapshotID(text string) (id snapshotID, ok bool) {
 		}
 	}
 	return id, id.String() == text
+}
+
+// SnapshotTime returns when the snapshot with an id was begun, the zero time if the id does not read.
+func SnapshotTime(id string) time.Time {
+	parsed, ok := parseSnapshotID(id)
+	if !ok {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(parsed.number))
 }
 
 // snapshotWriter writes a snapshot's file.

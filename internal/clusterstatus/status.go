@@ -37,13 +37,13 @@ type Status struct {
 	CommitIndex       uint64
 	AppliedIndex      uint64
 	LastSnapshotIndex uint64
-	LastSnapshot      time.Time // zero if there is none
-	LogBytes          int64     // written to the log since the last snapshot
+	LastSnapshot      time.Time // when it was begun: its state is of that moment; zero if there is none
+	LogBytes          int64     // written to the log since the last snapshot, or since the start if that is later
 	DiskStalled       bool      // a write to the log takes longer than --cluster-disk-timeout
 	Time              int64     // the cluster's time at the last entry applied here, nanoseconds since the Unix epoch
 
 	Entries           int64 // log entries proposed
-	Decisions         int64 // operations applied from the log
+	Decisions         int64 // operations applied from the log, whichever node proposed them
 	DecidedReadOnly   int64 // operations answered from applied state, without an entry
 	Forwarded         int64 // calls sent to the leader
 	UncertainOutcomes int64 // calls answered UNCERTAIN

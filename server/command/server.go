@@ -39,7 +39,7 @@ var serverRows = []Row{{
 	Returns: "`Background saving started`.",
 	Cost:    Light, Flags: Admin | Dangerous, Run: runBackgroundSave,
 }, {
-	Name: "lastsave", Since: "0.1.0", Group: "server", Summary: "Unix time in seconds when the last snapshot was completed; without one, when the server started.",
+	Name: "lastsave", Since: "0.1.0", Group: "server", Summary: "Unix time in seconds of the last complete snapshot; without one, when the server started.",
 	Returns: "an integer.",
 	Cost:    Light, Flags: Fast | Admin | Dangerous, Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(s.Server().LastSave()) },
 }, {

@@ -110,7 +110,7 @@ type Server interface {
 	Save(done func(error)) error
 	// SaveAlone starts a snapshot unless one is being written.
 	SaveAlone() error
-	// LastSave is when the last snapshot was completed, in Unix seconds.
+	// LastSave is the time of the last complete snapshot, in Unix seconds; without one, when the server started.
 	LastSave() int64
 	// Membership is the cluster this server is a node of, nil if it stands alone.
 	Membership() Membership
