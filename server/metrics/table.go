@@ -31,7 +31,7 @@ var serverRows = []Row{{
 
 var decisionRows = []Row{{
 	Name: "stint_decisions_total", Kind: Counter, Labels: []string{"command", "outcome"}, Bound: boundCommands + ", times granted, denied and error",
-	Help: "Requests for tokens that were granted, denied, or answered with an error. PEEK is not counted.",
+	Help: "Commands for tokens that were granted, denied, or answered with an error, such as a wrong argument. A PEEK is counted only if its answer is an error.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		for i := range r.Commands {
 			if c := &r.Commands[i]; c.Decides {

@@ -68,19 +68,19 @@ var clusterRows = []Row{{
 	Name: "stint_raft_entries_total", Kind: Counter, When: inCluster, Help: "Log entries proposed by this node.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Entries) }),
 }, {
-	Name: "stint_raft_decisions_total", Kind: Counter, When: inCluster, Help: "Operations in those entries. Divided by stint_raft_entries_total: the mean number of operations per entry.",
+	Name: "stint_raft_decisions_total", Kind: Counter, When: inCluster, Help: "Operations in the log entries that this node has applied since its start, whichever node proposed them. On a leader, its rate divided by that of stint_raft_entries_total is the mean number of operations per entry.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Decisions) }),
 }, {
-	Name: "stint_raft_denied_locally_total", Kind: Counter, When: inCluster, Help: "Operations that this node denied or answered from its own state, without a log entry.",
+	Name: "stint_raft_denied_locally_total", Kind: Counter, When: inCluster, Help: "Operations that this node answered as the leader, without a log entry, because they change nothing: denials and reads.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.DecidedReadOnly) }),
 }, {
-	Name: "stint_raft_forwarded_total", Kind: Counter, When: inCluster, Help: "Operations that this node forwarded to the leader.",
+	Name: "stint_raft_forwarded_total", Kind: Counter, When: inCluster, Help: "Calls that this node sent to the leader. A call is a group of operations that a client sent together; one that is sent again is counted again.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Forwarded) }),
 }, {
-	Name: "stint_raft_uncertain_total", Kind: Counter, When: inCluster, Help: "Operations answered UNCERTAIN: they may have been executed.",
+	Name: "stint_raft_uncertain_total", Kind: Counter, When: inCluster, Help: "Calls answered UNCERTAIN: they may have been executed. A call is a group of operations that a client sent together. The leader counts calls of other nodes that it answers so.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.UncertainOutcomes) }),
 }, {
-	Name: "stint_raft_no_leader_total", Kind: Counter, When: inCluster, Help: "Operations answered CLUSTERDOWN.",
+	Name: "stint_raft_no_leader_total", Kind: Counter, When: inCluster, Help: "Calls answered CLUSTERDOWN, counted as in stint_raft_uncertain_total.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.NoLeaderOutcomes) }),
 }, {
 	Name: "stint_raft_commit_index", Kind: Gauge, When: inCluster, Help: "Index of the last log entry that is known to be stored by a majority.",
@@ -92,7 +92,7 @@ var clusterRows = []Row{{
 	Name: "stint_raft_applied_lag", Kind: Gauge, When: inCluster, Help: "Committed log entries not yet applied on this node.",
 	values: raft(func(c *clusterstatus.Status) float64 { return Lag(c.CommitIndex, c.AppliedIndex) }),
 }, {
-	Name: "stint_raft_log_bytes", Kind: Gauge, When: inCluster, Help: "Size of the Raft log on disk.",
+	Name: "stint_raft_log_bytes", Kind: Gauge, When: inCluster, Help: "Bytes written to the Raft log since the last snapshot, or since the start of this node if that is later. The files are larger: part of the log stays behind a snapshot.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LogBytes) }),
 }, {
 	Name: "stint_raft_snapshot_index", Kind: Gauge, When: inCluster, Help: "Index of the last log entry in the last snapshot.",
