@@ -99,31 +99,6 @@ func TestLargePipeline(t *testing.T) {
 	}
 }
 
-func TestIdleTimeout(t *testing.T) {
-	h := serve(t, func(c *config.Config) { c.IdleTimeout = 5 * time.Minute })
-	idle, waiting, busy := h.dial(t), h.dial(t), h.dial(t)
-	expect(t, idle, frames("PING"), "+PONG\r\n")
-	expect(t, waiting, frames("TB.ACQUIRE k 1 1/m", "TB.ACQUIRE k 1 1/h BLOCK 1h"), "*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:60000\r\n")
-	eventually(t, "it waits", func() bool { return h.env.WaitQueue.Len() == 1 })
-	h.clock.Advance(4 * time.Minute)
-	expect(t, busy, frames("PING"), "+PONG\r\n")
-	h.env.Registry.CloseIdle()
-	expect(t, busy, frames("CLIENT KILL ID 99"), ":0\r\n")
-
-	h.clock.Advance(2 * time.Minute)
-	wantClosed(t, idle, "")
-	expect(t, busy, frames("PING"), "+PONG\r\n")
-
-	// The one that was made to wait was not idle. Its time counts from the reply.
-	h.clock.Advance(4 * time.Minute)
-	h.clock.Advance(50 * time.Minute)
-	expect(t, waiting, nil, "*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:3600000\r\n")
-	h.env.Registry.CloseIdle()
-	expect(t, waiting, frames("PING"), "+PONG\r\n")
-	h.clock.Advance(6 * time.Minute)
-	wantClosed(t, waiting, "")
-}
-
 // At shutdown all commands read are answered, blocked replies included, before the connection is closed.
 func TestDrain(t *testing.T) {
 	h, stop := serveUntil(t)

@@ -33,7 +33,6 @@ func (s *Session) block(r *reply, op engine.Op, result engine.Result) {
 func (s *Session) unblock(batch *commandBatch) {
 	h := s.blocked
 	s.blocked, s.limiterReplied = nil, true
-	s.lastActive.Store(s.env.Clock.Now()) // it was not idle: it was made to wait
 	s.wait.end(ForDueTime)
 	if h.quiet {
 		return

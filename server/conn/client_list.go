@@ -74,7 +74,7 @@ func (s *public) flags() (flags string) {
 		letter string
 		is     bool
 	}{
-		{"O", s.monitoring.Load()}, {"x", s.connStats.queued.Load() > 0}, {"b", s.wait.has(ForDueTime | ForAnswer)}, {"r", seen.ReadOnly},
+		{"O", s.monitoring.Load()}, {"x", s.connStats.queued.Load() > 0}, {"b", s.wait.has(blockedEvents)}, {"r", seen.ReadOnly},
 		{"t", seen.Tracking}, {"e", seen.NoEvict}, {"T", seen.NoTouch},
 	} {
 		if f.is {

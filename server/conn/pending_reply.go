@@ -19,7 +19,6 @@ func (s *Session) writePending(batch *commandBatch) {
 	a, w := s.pending, &batch.out
 	s.pending = nil
 	s.wait.end(ForAnswer | ForLogin)
-	s.lastActive.Store(s.env.Clock.Now()) // it was not idle: it was made to wait
 	mark := len(w.Buf)
 	a.finish(w)
 	s.publish(&s.client)

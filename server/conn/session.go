@@ -151,6 +151,9 @@ func (s *Session) decided() {
 // resume continues after a wake-up: it writes replies that have become ready and executes the input behind them.
 func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
 	batch.out.RESP3 = s.client.RESP3
+	if s.wait.isDue(replyEvents) {
+		s.lastActive.Store(s.started) // it was made to wait, so it was not idle
+	}
 	if s.wait.isDue(ForDecision) {
 		kept := s.deciding
 		s.deciding = nil

@@ -38,7 +38,10 @@ const (
 )
 
 // replyEvents are the events after which the reply of an earlier command is written.
-const replyEvents = ForDecision | ForDueTime | ForAnswer | ForLogin
+const replyEvents = ForDecision | blockedEvents
+
+// blockedEvents are those of commands that wait by design: CLIENT LIST shows a client that waits as blocked.
+const blockedEvents = ForDueTime | ForAnswer | ForLogin
 
 // isOver reports whether nothing is awaited.
 func (w *waitState) isOver() bool { return w.awaited.Load() == 0 }
