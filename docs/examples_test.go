@@ -1,7 +1,6 @@
 package docs
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -31,17 +30,6 @@ func (b block) isRun() bool {
 
 // isProgram reports whether running the block needs a server process and other programs. TestExamples runs such blocks.
 func (b block) isProgram() bool { return b.isRun() && b.language != "transcript" }
-
-// TestTranscripts plays each transcript of the handbook against a server in this process.
-func TestTranscripts(t *testing.T) {
-	for _, p := range handbookPages(t) {
-		for _, b := range p.blocks() {
-			if b.language == "transcript" {
-				t.Run(fmt.Sprintf("%s:%d", p.path, b.line), func(t *testing.T) { playTranscript(t, p, b) })
-			}
-		}
-	}
-}
 
 var looksRunnable = regexp.MustCompile(`^(\$ )?redis-cli\b|^> [A-Za-z.]+\b|^(\d+\.\d+\.\d+\.\d+:\d+)> `)
 

@@ -121,6 +121,37 @@ func (p page) blocks() (all []block) {
 	return all
 }
 
+// withBlocks returns the text of the page with other texts in some of its blocks, by the line of the block.
+func (p page) withBlocks(texts map[int]string) string {
+	var out []string
+	next := 0 // the first line that is not in out
+	for _, b := range p.blocks() {
+		if text, is := texts[b.line]; is {
+			out = append(append(out, p.lines[next:b.line-1]...), strings.TrimSuffix(text, "\n"))
+			next = b.line - 1 + len(b.lines)
+		}
+	}
+	return strings.Join(append(out, p.lines[next:]...), "\n") + "\n"
+}
+
+// Blocks may have the same text, and new texts may have more lines: each goes where it belongs.
+func TestWithBlocks(t *testing.T) {
+	const before = "# a\n```x\n> GET\n1\n```\nb\n```x\n> GET\n1\n```\n```x\n1\n```\n"
+	p := page{lines: strings.Split(strings.TrimSuffix(before, "\n"), "\n")}
+	for name, tc := range map[string]struct {
+		texts map[int]string
+		want  string
+	}{
+		"none":           {nil, before},
+		"the second":     {map[int]string{8: "> GET\n2\n"}, "# a\n```x\n> GET\n1\n```\nb\n```x\n> GET\n2\n```\n```x\n1\n```\n"},
+		"first and last": {map[int]string{3: "[\n  1\n]\n", 12: "2\n"}, "# a\n```x\n[\n  1\n]\n```\nb\n```x\n> GET\n1\n```\n```x\n2\n```\n"},
+	} {
+		if got := p.withBlocks(tc.texts); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
 // prose returns the page's lines with those of fenced blocks empty.
 func (p page) prose() []string {
 	lines := append([]string{}, p.lines...)

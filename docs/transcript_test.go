@@ -24,8 +24,6 @@ import (
 	"github.com/stintdb/stint/server/transcript"
 )
 
-var updateMu sync.Mutex // guards the pages: blocks are played in parallel
-
 var update = flag.Bool("update", false, "write the generated parts of the pages, such as the replies in transcripts, instead of comparing them")
 
 // replyTimeout is how long a reply, or a change that follows from one, may take.
@@ -34,7 +32,49 @@ const replyTimeout = 10 * time.Second
 // transcriptStart is the time at which transcripts begin: a Friday.
 var transcriptStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func playTranscript(t *testing.T, in page, b block) {
+// TestTranscripts plays each transcript of the handbook against a server in this process.
+func TestTranscripts(t *testing.T) {
+	for _, p := range handbookPages(t) {
+		replayed := &blockTexts{}
+		if *update {
+			t.Cleanup(func() { // after all blocks, because they are played in parallel
+				if err := replayed.write(p); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for _, b := range p.blocks() {
+			if b.language == "transcript" {
+				t.Run(fmt.Sprintf("%s:%d", p.path, b.line), func(t *testing.T) { playTranscript(t, p, b, replayed) })
+			}
+		}
+	}
+}
+
+// blockTexts are new texts of blocks of one page.
+type blockTexts struct {
+	mu     sync.Mutex
+	byLine map[int]string // of the block
+}
+
+func (r *blockTexts) add(b block, text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.byLine == nil {
+		r.byLine = map[int]string{}
+	}
+	r.byLine[b.line] = text
+}
+
+// write puts the texts into the page's file.
+func (r *blockTexts) write(p page) error {
+	if len(r.byLine) == 0 {
+		return nil
+	}
+	return os.WriteFile(filepath.Join(root, p.path), []byte(p.withBlocks(r.byLine)), 0o644)
+}
+
+func playTranscript(t *testing.T, in page, b block, replayed *blockTexts) {
 	t.Parallel() // a server takes half a second to stop
 	p := newPlayer(t)
 	got, err := transcript.Replay(b.text(), p)
@@ -42,16 +82,7 @@ func playTranscript(t *testing.T, in page, b block) {
 		t.Fatal(err)
 	}
 	if *update && got != b.text() {
-		updateMu.Lock()
-		defer updateMu.Unlock()
-		path := filepath.Join(root, in.path)
-		text, err := os.ReadFile(path)
-		if err == nil {
-			err = os.WriteFile(path, []byte(strings.Replace(string(text), b.text(), got, 1)), 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		replayed.add(b, got)
 		return
 	}
 	if difference := compare(got, b.text(), 0); difference != "" {
