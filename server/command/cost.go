@@ -26,43 +26,32 @@ const (
 	Information         // a report on the whole server
 )
 
-// CostBound is the most that a command of a class takes: of work for each of its operations or limits, or at once if it
-// has none, and of bytes of its reply.
-type CostBound struct {
-	Work    int // in units of [engine.Result.Work], 3 to 15 ns
-	Bytes   int
-	Because string // in the documentation
-}
-
 // MaxBatchWork is the work after which a batch is decided, and about the work of a connection's turn, 10 ms at most. A command that costs as much is decided alone.
 const MaxBatchWork = 64 * engine.MaxHolders
 
 // MaxExecWork is the most that the commands of one transaction may take together.
 const MaxExecWork = 4 * MaxBatchWork
 
-const kb = 1 << 10
-
-// Bounds of the classes.
-var costs = [...]CostBound{
-	Light:          {engine.OpWork, 2 * kb, "nothing grows"},
-	HolderLookup:   {engine.MaxHolderWork, kb, "a concurrency limit has at most 10,000 holders"},
-	HolderList:     {MaxBatchWork, engine.MaxListedBytes, "10,000 holders of at most 255 bytes; decided alone"},
-	LogCopy:        {engine.MaxLogWork, kb, "a log of 100,000 entries has 1.6 MB, and is copied when it grows or a snapshot is being taken"},
-	PolicyCheck:    {4 * engine.MaxHolderWork, 4 * kb, "a policy has at most 64 limits; of concurrency limits, 4 are reckoned with"},
-	PolicyChange:   {5_000, kb, "64 limits; during a snapshot the first change copies what there is"},
-	PolicyList:     {MaxBatchWork, 300 * kb, "at most 1000 policies of 64 limits; overrides are not looked at"},
-	ShardPass:      {5_000, 5 * kb, "1024 shards, and 100 keys at random or 1000 keys in all"},
-	KeyStep:        {MaxBatchWork, 512 * kb, "at most 10,000 keys, 256 KiB and 2^20 steps of matching in a step"},
-	KeyPass:        {MaxBatchWork, 4096 * kb, "KEYS leaves the event loop; FLUSHALL looks at every key"},
-	ConnectionPass: {MaxBatchWork, 4096 * kb, "at most --max-clients connections; a long CLIENT LIST leaves the event loop"},
-	UserList:       {MaxBatchWork, 4096 * kb, "users are made by operators"},
-	Report:         {5_000, 256 * kb, "the server's own bounds on its lists"},
-	LongText:       {20_000, 512 * kb, "the number of commands, or of keys that are counted as denied"},
-	Information:    {100_000, 512 * kb, "every counter, and figures of the system"},
+// maxWork is the most work of each class; the comments have the most bytes of a reply, and the reason. Work is in units of
+// [engine.Result.Work], 3 to 15 ns. It is for each operation or limit of a command, or for the whole command if it has none.
+// FLUSHALL alone is not held to it.
+var maxWork = [...]int{
+	Light:          engine.OpWork,            // 2 KiB; nothing grows
+	HolderLookup:   engine.MaxHolderWork,     // 1 KiB; a concurrency limit has at most engine.MaxHolders
+	HolderList:     MaxBatchWork,             // engine.MaxListedBytes; decided alone
+	LogCopy:        engine.MaxLogWork,        // 1 KiB; a log is copied when it grows, or is changed during a snapshot
+	PolicyCheck:    4 * engine.MaxHolderWork, // 4 KiB; a policy has at most 64 limits; of concurrency limits, 4 are reckoned with
+	PolicyChange:   5_000,                    // 1 KiB; 64 limits; during a snapshot the first change copies all policies
+	PolicyList:     MaxBatchWork,             // 300 KiB; at most 1000 policies of 64 limits; overrides are not looked at
+	ShardPass:      5_000,                    // 5 KiB; 1024 shards, and 100 keys at random or 1000 keys in all
+	KeyStep:        MaxBatchWork,             // 512 KiB; at most 10,000 keys, 256 KiB and 2^20 steps of matching in a step
+	KeyPass:        MaxBatchWork,             // 4 MiB; KEYS leaves the event loop; FLUSHALL looks at every key
+	ConnectionPass: MaxBatchWork,             // 4 MiB; at most --max-clients; a long CLIENT LIST leaves the event loop
+	UserList:       MaxBatchWork,             // 4 MiB; users are made by operators
+	Report:         5_000,                    // 256 KiB; the server bounds its lists
+	LongText:       20_000,                   // 512 KiB; the number of commands, or of keys that are counted as denied
+	Information:    100_000,                  // 512 KiB; every counter, and figures of the system
 }
-
-// Bound is the bound of a class.
-func (c Cost) Bound() CostBound { return costs[c] }
 
 // Work is the most that each operation of the row takes, or the whole command if it has none.
 func (r *Row) Work() int { return r.work }
@@ -73,7 +62,7 @@ func (r *Row) WorkOf(ops []engine.Op) (work int) {
 		return r.work * len(ops)
 	}
 	for i := range ops[0].Parts {
-		work += costs[acquireCost(ops[0].Parts[i].Limit.Algorithm)].Work
+		work += maxWork[acquireCost(ops[0].Parts[i].Limit.Algorithm)]
 	}
 	return work
 }
@@ -82,5 +71,5 @@ func (r *Row) mustHaveCost() {
 	if r.Cost == undeclared && !r.IsContainer() {
 		panic("command: " + r.FullName + " declares no Cost")
 	}
-	r.work = costs[r.Cost].Work
+	r.work = maxWork[r.Cost]
 }

@@ -1,61 +1,10 @@
 package command
 
 import (
-	"fmt"
-	"os"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stintdb/stint/engine"
 )
-
-const (
-	designFile = "../DESIGN.md"
-	costsBegin = "<!-- Costs: made by go generate ./server/command. -->\n"
-	costsEnd   = "<!-- End of costs. -->\n"
-)
-
-// The table of costs in server/DESIGN.md is that of the classes, and names each command under its own.
-func TestCostsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile(designFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(text), costsBegin)
-	_, after, closed := strings.Cut(rest, costsEnd)
-	if !found || !closed {
-		t.Fatal("server/DESIGN.md has no place for the costs")
-	}
-	want := before + costsBegin + costTable() + costsEnd + after
-	if *update {
-		if err := os.WriteFile(designFile, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	} else if string(text) != want {
-		t.Error("server/DESIGN.md has other costs: run go generate ./server/command")
-	}
-}
-
-func costTable() string {
-	var out strings.Builder
-	out.WriteString("| commands | work at most | bytes of a reply at most | because |\n|---|---|---|---|\n")
-	for class := Light; int(class) < len(costs); class++ {
-		var names []string
-		for _, row := range All {
-			if row.Cost == class && !slices.Contains(names, row.FullName) && row.Name != "help" {
-				names = append(names, row.FullName)
-			}
-		}
-		list := "`" + strings.ToUpper(strings.ReplaceAll(strings.Join(names, "`, `"), "|", " ")) + "`"
-		if class == Light {
-			list = "all others"
-		}
-		c := costs[class]
-		fmt.Fprintf(&out, "| %s | %d | %d | %s |\n", list, c.Work, c.Bytes, c.Because)
-	}
-	return out.String()
-}
 
 // Operations whose work grows with the state of a key are declared so, in every command that makes them.
 func TestCostsCoverOperations(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"github.com/stintdb/stint/internal/generated"
 )
 
-//go:generate go test -run "TestTable|TestHandbook|TestErrorsPageIsCurrent|TestCosts" -update
+//go:generate go test -run "TestTable|TestHandbook|TestErrorsPageIsCurrent" -update
 //go:generate go test .. -run "TestTranscripts$|TestAccess$" -update
 
-var update = flag.Bool("update", false, "write docs/commands.md, docs/errors.md and the costs in server/DESIGN.md instead of comparing them")
+var update = flag.Bool("update", false, "write docs/commands.md and docs/errors.md instead of comparing them")
 
 const handbook = "../../docs/commands.md"
 
