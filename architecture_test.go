@@ -34,8 +34,10 @@ var mayImport = map[string][]string{
 
 // within are narrower rules for packages inside a part.
 var within = map[string][]string{
-	"cluster/call":      {"engine"},
-	"cluster/forward":   {"engine", "cluster/call", "cluster/notifier", "cluster/transport"},
+	"engine":            {"engine/internal/offheap", "engine/internal/uint128"},
+	"engine/opcodec":    {"engine"},
+	"cluster/call":      {"engine", "engine/opcodec"},
+	"cluster/forward":   {"engine", "engine/opcodec", "cluster/call", "cluster/notifier", "cluster/transport"},
 	"cluster/notifier":  {},
 	"cluster/transport": {"cluster/notifier", "internal/unauthenticated"},
 	"cluster/raftstore": {"persistence", "internal/atomicfile"},

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // Snapshots carry the version, and those of version 1 are written as release 0.1.0 did.
@@ -82,7 +83,7 @@ func TestAdditionsAreListed(t *testing.T) {
 			t.Errorf("%s is not in release 0.1.0: give it a row in additions (cluster/formats.go), an algorithm a format (engine/algorithms.go)", what)
 		}
 	}
-	for verb := engine.KeepOverflow + 1; verb > 0 && exists(func() { new(engine.OpWriter).Append(nil, &engine.Op{Verb: verb}) }); verb++ {
+	for verb := engine.KeepOverflow + 1; verb > 0 && exists(func() { new(opcodec.Writer).Append(nil, &engine.Op{Verb: verb}) }); verb++ {
 		mustBeListed(fmt.Sprintf("verb %d", verb), engine.Op{Verb: verb})
 	}
 	for a := engine.Concurrency + 1; exists(func() { _ = a.String() }); a++ {
@@ -93,7 +94,7 @@ func TestAdditionsAreListed(t *testing.T) {
 		}
 	}
 	for option := engine.Shadow << 1; option > 0; option <<= 1 {
-		var w engine.OpWriter
+		var w opcodec.Writer
 		op := acquire("k", 10, 1)
 		op.Options = option
 		if w.Append(nil, &op); w.Err() == nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // Decide has a batch decided by the cluster. It either fills in the results and returns true, or returns false at once and
@@ -21,7 +22,7 @@ func (n *Node) Decide(b *engine.Batch) (finished bool) {
 		return n.decideHere(r, c)
 	}
 	var status engine.Status
-	if c.Group, status = call.PackGroup(nil, &engine.OpWriter{}, b, nil); status != engine.OK {
+	if c.Group, status = call.PackGroup(nil, &opcodec.Writer{}, b, nil); status != engine.OK {
 		n.rejectCall(c, status)
 		return true
 	}

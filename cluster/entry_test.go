@@ -13,6 +13,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 func sampleBatch() *engine.Batch {
@@ -53,7 +54,7 @@ func TestNewerEntryStopsTheNode(t *testing.T) {
 		t.Errorf("%v", told)
 	}
 	entry := make([]byte, entryHead)
-	entry = call.AppendGroup(entry, &engine.OpWriter{}, sampleBatch(), nil)
+	entry = call.AppendGroup(entry, &opcodec.Writer{}, sampleBatch(), nil)
 	stampEntry(entry, kindDecisions, 10, 6, 8)
 	f.Apply(&raft.Log{Index: 4, Data: entry})
 	if f.store.Len() != 0 {
@@ -75,7 +76,7 @@ func newTestFSM(t testing.TB) *fsm {
 
 // FuzzApply has the fsm carry out any bytes: it takes them or fails with a reason.
 func FuzzApply(f *testing.F) {
-	entry := call.AppendGroup(make([]byte, entryHead), &engine.OpWriter{}, sampleBatch(), nil)
+	entry := call.AppendGroup(make([]byte, entryHead), &opcodec.Writer{}, sampleBatch(), nil)
 	stampEntry(entry, kindDecisions, time.Now().UnixNano(), 6, 8)
 	f.Add(entry)
 	member := append(make([]byte, entryHead), `{"id":"a#1","member":{"node":"a"}}`...)

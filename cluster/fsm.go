@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // fsm is the state machine that applies the log: the store, the cluster's id and time, and the members' details. Raft
@@ -36,7 +37,7 @@ type fsm struct {
 	metrics      *metrics
 	knows        formatVersion // the newest that this node knows
 
-	reader  engine.OpReader
+	reader  opcodec.Reader
 	ops     []engine.Op
 	results []engine.Result
 	done    []*call.Call

@@ -6,12 +6,13 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // FuzzEntry reads entries of the log, and frames between nodes, such as an attacker at the port could send: nothing
 // panics, nothing is read out of bounds, and every accepted operation can be applied.
 func FuzzEntry(f *testing.F) {
-	var w engine.OpWriter
+	var w opcodec.Writer
 	batch := &engine.Batch{Atomic: true, Ops: []engine.Op{
 		{Key: []byte("k"), Limit: engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: engine.Rate{Tokens: 1, Period: 1e9}}, Tokens: 1},
 		{Verb: engine.Delete, Key: []byte("k")}, {Verb: engine.Restrict, NewKeys: 3, Who: []byte(":")}, {Verb: engine.Flush},
@@ -28,7 +29,7 @@ func FuzzEntry(f *testing.F) {
 		}
 		store := engine.New(engine.Config{Shards: 1, Replicated: true})
 		defer store.Close()
-		var r engine.OpReader
+		var r opcodec.Reader
 		var ops []engine.Op
 		for body := e.body; len(body) > 0; {
 			var g call.Group

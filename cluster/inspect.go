@@ -10,7 +10,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/raftstore"
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // Inspect describes the files of a node's directory; see [raftstore.Inspect].
@@ -57,7 +57,7 @@ func InspectEntry(index uint64, data []byte) error {
 }
 
 func inspectGroups(body []byte) error {
-	var r engine.OpReader
+	var r opcodec.Reader
 	for len(body) > 0 {
 		g, rest, err := call.NextGroup(body)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 const (
@@ -40,7 +41,7 @@ type proposer struct {
 	room       int      // capacity of a new entry: the last one's size and a little more
 	bytes      int
 	inFlight   map[uint64]*entry
-	writer     engine.OpWriter
+	writer     opcodec.Writer
 	last       uint64
 	proposedAt []time.Time // when each entry was proposed that is not yet decided
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // What no node could read from the log is refused, by the node that is asked, before it is proposed or forwarded. The
@@ -59,7 +60,7 @@ func TestWhatCannotBeCarriedOutIsRefused(t *testing.T) {
 
 func TestGroupOfTooManyOperations(t *testing.T) {
 	b := &engine.Batch{Ops: make([]engine.Op, call.MaxGroupOps+1)}
-	if packed, status := call.PackGroup([]byte("before"), &engine.OpWriter{}, b, nil); status != engine.TooBig || string(packed) != "before" {
+	if packed, status := call.PackGroup([]byte("before"), &opcodec.Writer{}, b, nil); status != engine.TooBig || string(packed) != "before" {
 		t.Errorf("status %d, %d bytes", status, len(packed))
 	}
 }
@@ -79,11 +80,11 @@ func TestInspectEntry(t *testing.T) {
 		data []byte
 		ok   bool
 	}{
-		{"decisions", raft.LogCommand, entry(kindDecisions, call.AppendGroup(nil, &engine.OpWriter{}, sampleBatch(), nil)), true},
+		{"decisions", raft.LogCommand, entry(kindDecisions, call.AppendGroup(nil, &opcodec.Writer{}, sampleBatch(), nil)), true},
 		{"a tick", raft.LogCommand, entry(kindTick, nil), true},
 		{"a member", raft.LogCommand, entry(kindMember, []byte(`{"id":"a"}`)), true},
 		{"one of Raft's own", raft.LogNoop, nil, true},
-		{"a capacity that cannot be", raft.LogCommand, entry(kindDecisions, call.AppendGroup(nil, &engine.OpWriter{}, &engine.Batch{Ops: []engine.Op{bad}}, nil)), false},
+		{"a capacity that cannot be", raft.LogCommand, entry(kindDecisions, call.AppendGroup(nil, &opcodec.Writer{}, &engine.Batch{Ops: []engine.Op{bad}}, nil)), false},
 		{"a group cut short", raft.LogCommand, entry(kindDecisions, []byte{2, 9}), false},
 		{"a format version", raft.LogCommand, entry(kindVersion, []byte(`{"formats":1}`)), true},
 		{"a newer format version", raft.LogCommand, entry(kindVersion, []byte(`{"formats":1000}`)), false},

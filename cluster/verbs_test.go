@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // longDelete is a group with one Delete, whose verb has a separate byte like the verbs from 15 on.
@@ -21,7 +22,7 @@ func longDelete(key string) []byte {
 func TestLongVerbInAnEntry(t *testing.T) {
 	f := newTestFSM(t)
 	f.fail = func(err error) { t.Error(err) }
-	for i, group := range [][]byte{call.AppendGroup(nil, &engine.OpWriter{}, &engine.Batch{Ops: []engine.Op{acquire("k", 10, 1)}}, nil), longDelete("k")} {
+	for i, group := range [][]byte{call.AppendGroup(nil, &opcodec.Writer{}, &engine.Batch{Ops: []engine.Op{acquire("k", 10, 1)}}, nil), longDelete("k")} {
 		entry := append(make([]byte, entryHead), group...)
 		stampEntry(entry, kindDecisions, 10, 6, uint64(i))
 		f.Apply(&raft.Log{Index: uint64(i + 1), Data: entry})

@@ -39,7 +39,7 @@ type target struct {
 // acquireAll decides parts at one instant: tokens are taken from every limit or from none. It locks the shards, unless
 // the caller already holds them. With readOnly it takes no tokens, and returns false if it would have.
 func (s *Store) acquireAll(g *acquireAllCall, now int64, parts []Op, res *Result, locked, readOnly bool) (done bool) {
-	res.reset()
+	res.Clear()
 	for i := range parts {
 		h := maphash.Bytes(s.seed, parts[i].Key)
 		n := s.shardOf(h)
@@ -86,7 +86,7 @@ func (g *acquireAllCall) decide(now int64, parts []Op, res *Result, readOnly boo
 	case g.keep(now, parts):
 		return true
 	}
-	res.reset()
+	res.Clear()
 	res.Parts = results
 	if g.full { // so the key without room is not new
 		res.Parts = results[:0]
@@ -132,7 +132,7 @@ func (g *acquireAllCall) ask(now int64, parts []Op, whole *Result) (binding int)
 	g.made = g.made[:0]
 	for i := range parts {
 		c, t, res := &g.calls[i], &g.targets[i], &results[i]
-		res.reset()
+		res.Clear()
 		t.place, t.moves = t.shard.find(t.tag, parts[i].Key), t.shard.moves
 		t.shard.load(c, now, &parts[i], res, t.place)
 		if t.rules = nil; c.isNew {
@@ -171,7 +171,7 @@ func binds(a, b *Result) bool {
 func (g *acquireAllCall) lookAgain(parts []Op) {
 	for i := range parts {
 		if c := &g.calls[i]; c.result.Allowed {
-			c.result.reset()
+			c.result.Clear()
 			algorithms[c.limit.Algorithm].look(c)
 		}
 	}

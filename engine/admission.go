@@ -194,7 +194,7 @@ func (r *admission) count(mode NewKeys, res *Result) {
 
 // refuse answers that there is no room.
 func (c *call) refuse() {
-	c.result.reset()
+	c.result.Clear()
 	c.result.Status = OutOfRoom
 }
 

@@ -77,6 +77,9 @@ func Algorithms() (all []Algorithm) {
 	return all
 }
 
+// Known reports whether the number is that of an algorithm of this version, or [NoAlgorithm].
+func (a Algorithm) Known() bool { return int(a) < len(algorithms) }
+
 // Format is the version of the cluster's formats that added the algorithm, 0 for the first.
 func (a Algorithm) Format() uint32 { return algorithms[a].format }
 

@@ -290,8 +290,8 @@ func TestAlgorithmsEqualNaiveModels(t *testing.T) {
 	for _, tw := range twins {
 		for _, l := range tw.limits {
 			l.Algorithm = tw.algorithm
-			if !l.isWhole() {
-				t.Fatalf("%s: Limit.isWhole in validate.go refuses %+v of twins: clients could not ask for it", tw.algorithm, l)
+			if !l.Valid() {
+				t.Fatalf("%s: Limit.Valid in validate.go refuses %+v of twins: clients could not ask for it", tw.algorithm, l)
 			}
 			for seed := range sequences {
 				steps := randomTraffic(rand.New(rand.NewPCG(seed, 2)), l, tw.options, 200)

@@ -2,7 +2,7 @@ package engine
 
 // apply carries out one operation on one key. The caller holds the shard's lock.
 func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
-	res.reset()
+	res.Clear()
 	p := s.find(tag, op.Key)
 	s.load(c, now, op, res, p)
 	if op.Verb == Acquire {
@@ -48,7 +48,7 @@ func (s *shard) acquire(c *call, tag uint32, p place) {
 		c.result.Status = NoRoomToGrow
 		return
 	}
-	c.result.reset()
+	c.result.Clear()
 	s.admission.decide(c, s.admission.own.Load(), false)
 }
 

@@ -18,10 +18,10 @@ func (s *Store) TryReadOnly(now int64, op *Op, res *Result) (done bool) {
 		s.groups.Put(g)
 		return done
 	case SetPolicy, DropPolicy, SetOverride:
-		res.reset()
+		res.Clear()
 		return s.policies.tryReadOnly(op, res)
 	case Restrict:
-		res.reset()
+		res.Clear()
 		return s.admission.tryReadOnly(op, res)
 	case Flush, KeepOverflow:
 		return false
@@ -38,7 +38,7 @@ func (s *Store) TryReadOnly(now int64, op *Op, res *Result) (done bool) {
 
 // tryReadOnly is apply for an operation that changes nothing; it reports false for any other.
 func (s *shard) tryReadOnly(c *call, now int64, tag uint32, op *Op, res *Result) bool {
-	res.reset()
+	res.Clear()
 	p := s.find(tag, op.Key)
 	s.load(c, now, op, res, p)
 	if op.Verb == Acquire {

@@ -9,11 +9,7 @@ import (
 // policyText shows every policy with its overrides, the restrictions and the shared limiters; policyCounts shows the
 // counts of their decisions.
 func policyText(s *Store) (text string) {
-	var w OpWriter
-	s.PolicyOps(func(op *Op) {
-		w.Reset()
-		text += fmt.Sprintf("%x\n", w.Append(nil, op))
-	})
+	s.PolicyOps(func(op *Op) { text += fmt.Sprintf("%x\n", appendOp(nil, op)) })
 	return text
 }
 

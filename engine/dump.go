@@ -39,14 +39,11 @@ func plainState(l *Limit, state []byte, now int64) []byte {
 func (s *Store) Digest(now int64) (sum [32]byte) {
 	h := sha256.New()
 	var b []byte
-	text := func(t []byte) { b = append(binary.AppendUvarint(b, uint64(len(t))), t...) }
 	s.Dump(now, func(e Entry) {
-		b = appendLimit(b[:0], &e.Limit)
-		text(e.Key)
-		text(e.State)
+		b = appendText(e.Limit.Append(b[:0]), e.Key)
+		b = appendText(b, e.State)
 		h.Write(b)
 	})
-	var w OpWriter
 	s.PolicyOps(func(op *Op) {
 		if op.Verb == KeepOverflow {
 			l := &op.Parts[0].Limit
@@ -55,8 +52,25 @@ func (s *Store) Digest(now int64) (sum [32]byte) {
 			}
 			op.Who = plainState(l, op.Who, now)
 		}
-		h.Write(w.Append(b[:0], op))
+		b = appendOp(b[:0], op)
+		h.Write(b)
 	})
 	h.Sum(sum[:0])
 	return sum
+}
+
+// appendOp appends an operation on a policy, a restriction or a shared limiter, for comparison alone.
+func appendOp(b []byte, op *Op) []byte {
+	b = op.Limit.Append(append(b, byte(op.Verb), op.OptionBits()))
+	b = appendText(b, op.Key)
+	b = appendText(b, op.Who)
+	b = binary.AppendUvarint(b, uint64(len(op.Parts)))
+	for i := range op.Parts {
+		b = appendOp(b, &op.Parts[i])
+	}
+	return b
+}
+
+func appendText(b, text []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/binary"
 	"errors"
 	"time"
 
@@ -36,10 +37,18 @@ func (l Limit) Check() error {
 	switch {
 	case l.Rate.Tokens > 0 && l.Capacity > 0 && l.Rate.Period > 0 && !l.fillsInTime():
 		return ErrFillTime
-	case !l.canBeAsked() || l.Rate.Tokens > MaxTokens || l.Rate.Period > MaxDuration:
+	case !l.Bounded() || l.Rate.Tokens > MaxTokens || l.Rate.Period > MaxDuration:
 		return ErrLimit
 	}
 	return nil
+}
+
+// Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate as varints.
+func (l *Limit) Append(b []byte) []byte {
+	b = append(b, byte(l.Algorithm), byte(l.Span))
+	b = binary.AppendUvarint(b, uint64(l.Capacity))
+	b = binary.AppendUvarint(b, uint64(l.Rate.Tokens))
+	return binary.AppendUvarint(b, uint64(l.Rate.Period))
 }
 
 // fillsInTime reports whether an empty limiter is full within maxFill.

@@ -189,7 +189,7 @@ func TestOldRatesAreDecidedExactly(t *testing.T) {
 		bucket(10, 1, 2*MaxDuration/10), bucket(1e9, 1e18-1, 1_000_000*sec)}
 	for len(limits) < 200 {
 		l := bucket(1+r.Int64N(MaxTokens>>r.IntN(40)), 1+r.Int64()>>r.IntN(62), MinDuration+r.Int64()>>(1+r.IntN(42)))
-		if l.isWhole() {
+		if l.Valid() {
 			limits = append(limits, l)
 		}
 	}
@@ -230,17 +230,19 @@ func sinkBy(taken, rate *big.Rat, nanos int64) *big.Rat {
 	return left
 }
 
-// What may be asked for is what can be read, and more can be read than asked for.
-func TestRequestsCanBeRead(t *testing.T) {
+// More can be read than may be asked for.
+func TestEarlierLimitsCanBeRead(t *testing.T) {
+	for _, capacity := range []int64{maxLogLimit, maxLogLimit + 1} {
+		if l := (Limit{Algorithm: SlidingLog, Capacity: capacity, Rate: Rate{0, sec}}); !l.Valid() || l.Bounded() != (capacity == maxLogLimit) {
+			t.Errorf("%+v: valid %t, bounded %t", l, l.Valid(), l.Bounded())
+		}
+	}
 	for _, l := range []Limit{bucket(10, 1_000_000_000_001, 1_000_000*sec), bucket(1, 1, 2*MaxDuration), bucket(1, 1e18, sec)} {
 		if err := l.Check(); !errors.Is(err, ErrLimit) {
 			t.Errorf("%+v may be asked for: %v", l, err)
 		}
-		var in OpReader
-		var op Op
-		in.Reset(new(OpWriter).Append(nil, &Op{Key: []byte("k"), Limit: l, Tokens: 1}))
-		if err := in.Next(&op); err != nil {
-			t.Errorf("%+v in a log: %v", l, err)
+		if !l.Bounded() {
+			t.Errorf("%+v cannot be read from a log", l)
 		}
 		s := New(Config{Shards: 1})
 		if err := s.Load(epoch, Entry{Key: []byte("k"), Limit: l, State: make([]byte, meterBytes)}); err != nil {

@@ -109,6 +109,9 @@ const (
 	endOfStatuses
 )
 
+// Known reports whether this version has the status.
+func (s Status) Known() bool { return s < endOfStatuses }
+
 // NoWait is Op.MaxWait of a request that must not wait. It only differs from none in a queue, where a place is a wait.
 const NoWait = -1
 
@@ -143,10 +146,10 @@ type Lease struct {
 	Remaining int64 // nanoseconds until it expires
 }
 
-// reset clears the fields that every operation sets. Held and Binding are only read where they were set. Slices
+// Clear resets the fields that every operation sets. Held and Binding are only read where they were set. Slices
 // keep their room, and are only written when they are in use, because a decision must not wait for the garbage collector's
 // write barrier.
-func (res *Result) reset() {
+func (res *Result) Clear() {
 	res.Status, res.Allowed = OK, false
 	res.Granted, res.Limit, res.Remaining, res.Wait, res.Reset, res.Bytes, res.Work = 0, 0, 0, 0, 0, 0, 0
 	if len(res.Parts) > 0 {
@@ -155,6 +158,11 @@ func (res *Result) reset() {
 	if res.Leases != nil {
 		res.Leases = nil
 	}
+}
+
+// ShowsHeld reports whether Held was set: of a key that was looked at, or that an operation was not for.
+func (res *Result) ShowsHeld() bool {
+	return res.Status == OK && res.Bytes > 0 || res.Status == WrongType || res.Status == NotRefundable
 }
 
 // Clone returns an operation that shares no memory with the original.

@@ -5,7 +5,7 @@ package engine
 func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {
 	known, parts, shadow := s.policies.find(op.Key, op.Who)
 	if known == nil {
-		res.reset()
+		res.Clear()
 		res.Status = NotFound
 		return true
 	}
@@ -17,7 +17,7 @@ func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked,
 		end := len(g.keys)
 		g.keys = p.who.appendTo(g.keys, op.Who)
 		if !p.fits(end-start, len(g.keys)-end, op.MaxKey) {
-			res.reset()
+			res.Clear()
 			res.Status = TooLong
 			return true
 		}

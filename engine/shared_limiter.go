@@ -231,7 +231,7 @@ func (o *sharedLimiters) ops(visit func(*Op)) {
 		if a.prefix != b.prefix {
 			return strings.Compare(a.prefix, b.prefix)
 		}
-		if c := slices.Compare(appendLimit(nil, &a.limit), appendLimit(nil, &b.limit)); c != 0 {
+		if c := slices.Compare(a.limit.Append(nil), b.limit.Append(nil)); c != 0 {
 			return c
 		}
 		return int(a.instance) - int(b.instance)

@@ -95,7 +95,7 @@ func TestSnapshotIsTheStoreAsItWas(t *testing.T) {
 				step()
 			}
 			policiesFirst, got := r.IntN(2) == 0, ""
-			f2 := func() { f.PolicyOps(func(op *Op) { got += fmt.Sprintf("%x\n", new(OpWriter).Append(nil, op)) }) }
+			f2 := func() { f.PolicyOps(func(op *Op) { got += fmt.Sprintf("%x\n", appendOp(nil, op)) }) }
 			if policiesFirst {
 				f2()
 			}

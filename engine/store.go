@@ -145,7 +145,7 @@ func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 		s.groups.Put(g)
 		return
 	}
-	res.reset()
+	res.Clear()
 	switch op.Verb {
 	case Flush:
 		s.flush(locked)

@@ -21,17 +21,17 @@ func (o *Op) CheckPolicy() error {
 	}
 	for i := range o.Parts {
 		p := &o.Parts[i]
-		if !p.Limit.isWhole() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes {
+		if !p.Limit.Valid() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes {
 			return ErrState
 		}
 	}
 	return nil
 }
 
-// isWhole reports whether a decoded limit is valid: every field is in its range and all fit together. Limits written by
+// Valid reports whether a stored limit can be decided: every field is in its range and all fit together. Limits written by
 // earlier versions are valid: their rates can have any number of tokens to any period that an int64 holds.
-func (l *Limit) isWhole() bool {
-	if l.Algorithm == NoAlgorithm || int(l.Algorithm) >= len(algorithms) || l.Capacity < 1 || l.Capacity > MaxTokens ||
+func (l *Limit) Valid() bool {
+	if l.Algorithm == NoAlgorithm || !l.Algorithm.Known() || l.Capacity < 1 || l.Capacity > MaxTokens ||
 		l.Rate.Period < 0 || l.Rate.Tokens < 0 || l.Span > EachMonth {
 		return false
 	}
@@ -50,7 +50,7 @@ func (e *Entry) Check() error {
 // algorithm.
 func (e *Entry) check(room *[maxState]byte) ([]byte, error) {
 	l := &e.Limit
-	if !l.isWhole() || len(e.Key) > MaxKeyBytes {
+	if !l.Valid() || len(e.Key) > MaxKeyBytes {
 		return nil, fmt.Errorf("algorithm %d, capacity %d, %d tokens per %d ns: %w", l.Algorithm, l.Capacity, l.Rate.Tokens, l.Rate.Period, ErrState)
 	}
 	alg := &algorithms[l.Algorithm]
@@ -81,48 +81,14 @@ const (
 	MaxKeyBytes = 1 << 20
 	// maxVariableState bounds a log or a set of leases.
 	maxVariableState = 32 << 20
+	// maxLogLimit bounds the capacity of a sliding log, so that its state is no larger than that.
+	maxLogLimit = (maxVariableState - logHead) / logEntry
 )
 
-// isWhole reports whether every field of an operation that was read is in its range.
-func (o *Op) isWhole() bool {
-	switch o.Verb {
-	case Restrict, KeepOverflow:
-		return o.checkRestrict() == nil
-	case SetPolicy, SetOverride, DropPolicy:
-		named := *o
-		if o.Verb.findsPolicy() && len(o.Key) == maxPolicyLookup {
-			named.Key = o.Key[:MaxPolicyName]
-		}
-		return named.CheckPolicy() == nil
-	case AcquireAll:
-		for i := range o.Parts {
-			if !o.Parts[i].asksWithin() {
-				return false
-			}
-		}
-		return len(o.Parts) > 0 && o.Tokens >= 0 && o.Tokens <= MaxTokens
-	case Acquire:
-		return o.asksWithin()
-	case Check:
-		return len(o.Key) <= maxPolicyLookup && len(o.Who) <= MaxKeyBytes && o.Tokens >= 0 && o.Tokens <= MaxTokens
-	case Release:
-		return len(o.Key) <= MaxKeyBytes && len(o.Who) > 0 && len(o.Who) <= MaxHolderBytes
-	}
-	return len(o.Key) <= MaxKeyBytes && o.Tokens >= 0 && o.Tokens <= MaxTokens
-}
-
-// asksWithin reports whether a limit is asked within what can be decided.
-func (o *Op) asksWithin() bool {
-	contradicts := o.Options&Force != 0 && (o.Options&UpTo != 0 || o.MaxWait > 0)
-	return !contradicts && len(o.Key) <= MaxKeyBytes && o.Tokens >= 0 && o.Tokens <= MaxTokens &&
-		o.MaxWait >= NoWait && o.MaxWait <= MaxDuration &&
-		len(o.Who) <= MaxHolderBytes && (len(o.Who) > 0 || o.Limit.Algorithm != Concurrency)
-}
-
-// canBeAsked reports whether a limit is one that a request can ask for: whole, and its state bounded.
-func (l *Limit) canBeAsked() bool {
+// Bounded reports whether an operation may have the limit: it is valid, and the size of its state has a bound.
+func (l *Limit) Bounded() bool {
 	switch {
-	case !l.isWhole(), !algorithms[l.Algorithm].rate && l.Rate.Period > MaxDuration:
+	case !l.Valid(), !algorithms[l.Algorithm].rate && l.Rate.Period > MaxDuration:
 		return false
 	case l.Algorithm == Concurrency:
 		return l.Capacity <= MaxHolders

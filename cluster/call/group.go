@@ -5,13 +5,14 @@ import (
 	"errors"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // A group is the operations of a call as bytes, in an entry of the log and in a frame to the leader:
 //
 //	varint  number of operations ×2, +1 if nothing may come between them
 //	varint  length of the operations in bytes
-//	…       operations, as [engine.OpWriter] writes them
+//	…       operations, as [opcodec.Writer] writes them
 
 // ErrFormat is the error of bytes that are no group, or no entry.
 var ErrFormat = errors.New("not an entry of Stint's")
@@ -20,7 +21,7 @@ var ErrFormat = errors.New("not an entry of Stint's")
 const MaxGroupOps = 1 << 20
 
 // AppendGroup appends operations of b as one group: those at the positions in which, or all if which is nil.
-func AppendGroup(buf []byte, w *engine.OpWriter, b *engine.Batch, which []uint32) []byte {
+func AppendGroup(buf []byte, w *opcodec.Writer, b *engine.Batch, which []uint32) []byte {
 	n := len(which)
 	if which == nil {
 		n = len(b.Ops)
@@ -62,7 +63,7 @@ const MaxBytes = 32 << 20
 
 // PackGroup is AppendGroup with the checks that proposed and forwarded groups need. A group that some reader would
 // refuse is left out, and the status is the reason: it would stay in the log, and no node could continue behind it.
-func PackGroup(buf []byte, w *engine.OpWriter, b *engine.Batch, which []uint32) ([]byte, engine.Status) {
+func PackGroup(buf []byte, w *opcodec.Writer, b *engine.Batch, which []uint32) ([]byte, engine.Status) {
 	if len(b.Ops) > MaxGroupOps {
 		return buf, engine.TooBig
 	}
@@ -98,7 +99,7 @@ func NextGroup(b []byte) (g Group, rest []byte, err error) {
 }
 
 // ReadGroup appends a group's operations to ops. They refer to the reader's and the group's memory.
-func ReadGroup(r *engine.OpReader, g Group, ops []engine.Op) ([]engine.Op, error) {
+func ReadGroup(r *opcodec.Reader, g Group, ops []engine.Op) ([]engine.Op, error) {
 	r.Reset(g.Ops)
 	for range g.Count {
 		ops = append(ops, engine.Op{})

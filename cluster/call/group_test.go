@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // The operations of a group are read as they were written, all or some of them.
@@ -16,12 +17,12 @@ func TestGroupRoundTrip(t *testing.T) {
 			{Verb: engine.Acquire, Key: []byte("k"), Tokens: 1, Limit: limit}, {Verb: engine.Look, Key: []byte("other")},
 			{Verb: engine.Acquire, Key: []byte("k2"), Tokens: 3, Limit: limit},
 		}}
-		buf := AppendGroup([]byte("before"), &engine.OpWriter{}, b, which)
+		buf := AppendGroup([]byte("before"), &opcodec.Writer{}, b, which)
 		g, rest, err := NextGroup(append(buf, "after"...)[len("before"):])
 		if err != nil || string(rest) != "after" || !g.Atomic {
 			t.Fatalf("%+v, rest %q, %v", g, rest, err)
 		}
-		ops, err := ReadGroup(&engine.OpReader{}, g, nil)
+		ops, err := ReadGroup(&opcodec.Reader{}, g, nil)
 		want := b.Ops
 		if which != nil {
 			want = []engine.Op{b.Ops[0], b.Ops[2]}

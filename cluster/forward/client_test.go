@@ -5,13 +5,14 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // FuzzAnswers has a client take in any bytes as answers.
 func FuzzAnswers(f *testing.F) {
 	var res engine.Result
 	good := append(make([]byte, 8), 1, outcomeDecided)
-	f.Add(engine.AppendResult(good, &res))
+	f.Add(opcodec.AppendResult(good, &res))
 	f.Add(append(make([]byte, 8), 1, outcomeNotTaken))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		fw := NewClient()

@@ -12,6 +12,7 @@ import (
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // Frames on a connection for calls. To the leader:
@@ -238,7 +239,7 @@ func (f *Client) readResults(c *call.Call, b []byte) (rest []byte, err error) {
 	if mine, _ = c.Claim(); mine {
 		c.Each(func(_ *engine.Op, res *engine.Result) {
 			if err == nil {
-				b, err = engine.ReadResult(b, res)
+				b, err = opcodec.ReadResult(b, res)
 			}
 			if err != nil {
 				res.Status, res.Allowed = engine.Uncertain, false
@@ -249,7 +250,7 @@ func (f *Client) readResults(c *call.Call, b []byte) (rest []byte, err error) {
 	}
 	var res engine.Result
 	for range count {
-		if b, err = engine.ReadResult(b, &res); err != nil {
+		if b, err = opcodec.ReadResult(b, &res); err != nil {
 			return nil, err
 		}
 	}

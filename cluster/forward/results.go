@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // appendResults writes the results of a call. What would make the frame longer than the other node takes is left out: lists
@@ -11,7 +12,7 @@ import (
 func (r *forwardedCall) appendResults(frame []byte, most int) []byte {
 	start := len(frame)
 	for i := range r.batch.Results {
-		if frame = engine.AppendResult(frame, &r.batch.Results[i]); len(frame) > most {
+		if frame = opcodec.AppendResult(frame, &r.batch.Results[i]); len(frame) > most {
 			if !r.dropLists() {
 				r.dropResults()
 				most = math.MaxInt

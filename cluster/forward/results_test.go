@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // listing is a call whose answer has n lists of ten holders.
@@ -41,7 +42,7 @@ func TestLongAnswersFitAFrame(t *testing.T) {
 		for i := range tt.answer.batch.Results {
 			var res engine.Result
 			var err error
-			if frame, err = engine.ReadResult(frame, &res); err != nil || res.Status != tt.status {
+			if frame, err = opcodec.ReadResult(frame, &res); err != nil || res.Status != tt.status {
 				t.Fatalf("%s: result %d: %v, status %d", tt.name, i, err, res.Status)
 			}
 		}

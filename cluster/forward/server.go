@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // Server decides what other nodes forward to this one. Its fields are set before use.
@@ -57,7 +58,7 @@ type forwardedCall struct {
 	conn     *followerConn
 	number   uint64
 	notTaken bool
-	reader   engine.OpReader
+	reader   opcodec.Reader
 	batch    engine.Batch
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/opcodec"
 	"github.com/stintdb/stint/persistence"
 	parsing "github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
@@ -68,7 +69,7 @@ func newStore() *engine.Store { return engine.New(engine.Config{Shards: 4, Repli
 // throughLog applies a command to a store, and the operation decoded from its log entry to another.
 func throughLog(t *testing.T, now int64, args [][]byte, ops []engine.Op, alone, replica *engine.Store) {
 	t.Helper()
-	var w engine.OpWriter
+	var w opcodec.Writer
 	var entry, again []byte
 	for i := range ops {
 		entry = w.Append(entry, &ops[i])
@@ -77,7 +78,7 @@ func throughLog(t *testing.T, now int64, args [][]byte, ops []engine.Op, alone, 
 		t.Fatalf("%.200q is let in, and cannot be written to a log: %+v", args, ops)
 	}
 	read := make([]engine.Op, len(ops))
-	var r engine.OpReader
+	var r opcodec.Reader
 	r.Reset(entry)
 	for i := range read {
 		if err := r.Next(&read[i]); err != nil {
@@ -95,12 +96,12 @@ func throughLog(t *testing.T, now int64, args [][]byte, ops []engine.Op, alone, 
 	alone.Apply(now, ops, results)
 	replica.Apply(now, read, others)
 	for i := range results {
-		answer := engine.AppendResult(nil, &results[i])
+		answer := opcodec.AppendResult(nil, &results[i])
 		var forwarded engine.Result
-		if rest, err := engine.ReadResult(answer, &forwarded); err != nil || len(rest) > 0 || !bytes.Equal(engine.AppendResult(nil, &forwarded), answer) {
+		if rest, err := opcodec.ReadResult(answer, &forwarded); err != nil || len(rest) > 0 || !bytes.Equal(opcodec.AppendResult(nil, &forwarded), answer) {
 			t.Fatalf("%.200q: the result is forwarded as %+v, not %+v: %v", args, forwarded, results[i], err)
 		}
-		if ops[i].Verb != engine.Look && !bytes.Equal(engine.AppendResult(nil, &others[i]), answer) { // a look reports memory
+		if ops[i].Verb != engine.Look && !bytes.Equal(opcodec.AppendResult(nil, &others[i]), answer) { // a look reports memory
 			t.Fatalf("%.200q: a replica decides %+v, not %+v", args, others[i], results[i])
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package opcodec
 
 import (
 	"bytes"
@@ -10,30 +10,32 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/engine"
 )
 
 var update = flag.Bool("update", false, "write the golden file of operations")
 
 // goldenOps is one operation of every verb of version 0.1.0, with every field that the verb has.
-func goldenOps() []Op {
-	part := Op{Key: []byte("p:{}"), Limit: bucket(100, 10, sec), Tokens: 1}
-	window := Op{Key: []byte("w:{}"), Limit: Limit{Algorithm: FixedWindow, Span: EachMonth, Capacity: 7}, Tokens: 1}
+func goldenOps() []engine.Op {
+	part := engine.Op{Key: []byte("p:{}"), Limit: bucket(100, 10, sec), Tokens: 1}
+	window := engine.Op{Key: []byte("w:{}"), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: engine.EachMonth, Capacity: 7}, Tokens: 1}
 	key, who := []byte("key"), []byte("who")
-	return []Op{
-		{Verb: Acquire, Key: key, Limit: part.Limit, Tokens: 300, MaxWait: sec, Options: UpTo},
-		{Verb: AcquireAll, Tokens: 1, Options: Peek, Parts: []Op{{Key: key, Limit: part.Limit, Tokens: 2, Options: Peek}, {Key: who, Limit: window.Limit, Tokens: 1, Options: Peek}}},
-		{Verb: Check, Key: key, Who: who, Tokens: 5, MaxKey: 400, Options: Peek},
-		{Verb: Look, Key: key},
-		{Verb: Refund, Key: key, Tokens: 3},
-		{Verb: Release, Key: key, Who: who},
-		{Verb: Leases, Key: key},
-		{Verb: Delete, Key: key},
-		{Verb: Flush},
-		{Verb: SetPolicy, Key: key, Parts: []Op{{Key: part.Key, Limit: part.Limit}, {Key: window.Key, Limit: window.Limit}}, Options: Shadow},
-		{Verb: DropPolicy, Key: key},
-		{Verb: SetOverride, Key: key, Who: who, Parts: []Op{{Key: part.Key, Limit: part.Limit}}},
-		{Verb: Restrict, Key: key, Who: who, NewKeys: OverflowNew},
-		{Verb: KeepOverflow, Key: key, Who: []byte{1, 2, 3}, Instance: 5, Parts: []Op{{Limit: part.Limit}}},
+	return []engine.Op{
+		{Verb: engine.Acquire, Key: key, Limit: part.Limit, Tokens: 300, MaxWait: sec, Options: engine.UpTo},
+		{Verb: engine.AcquireAll, Tokens: 1, Options: engine.Peek, Parts: []engine.Op{{Key: key, Limit: part.Limit, Tokens: 2, Options: engine.Peek}, {Key: who, Limit: window.Limit, Tokens: 1, Options: engine.Peek}}},
+		{Verb: engine.Check, Key: key, Who: who, Tokens: 5, MaxKey: 400, Options: engine.Peek},
+		{Verb: engine.Look, Key: key},
+		{Verb: engine.Refund, Key: key, Tokens: 3},
+		{Verb: engine.Release, Key: key, Who: who},
+		{Verb: engine.Leases, Key: key},
+		{Verb: engine.Delete, Key: key},
+		{Verb: engine.Flush},
+		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: part.Limit}, {Key: window.Key, Limit: window.Limit}}, Options: engine.Shadow},
+		{Verb: engine.DropPolicy, Key: key},
+		{Verb: engine.SetOverride, Key: key, Who: who, Parts: []engine.Op{{Key: part.Key, Limit: part.Limit}}},
+		{Verb: engine.Restrict, Key: key, Who: who, NewKeys: engine.OverflowNew},
+		{Verb: engine.KeepOverflow, Key: key, Who: []byte{1, 2, 3}, Instance: 5, Parts: []engine.Op{{Limit: part.Limit}}},
 	}
 }
 
@@ -42,7 +44,7 @@ func TestGoldenOps(t *testing.T) {
 	path := filepath.Join("testdata", "ops-v1.txt")
 	var text strings.Builder
 	for _, op := range goldenOps() {
-		fmt.Fprintf(&text, "%d %x\n", op.Verb, new(OpWriter).Append(nil, &op))
+		fmt.Fprintf(&text, "%d %x\n", op.Verb, new(Writer).Append(nil, &op))
 	}
 	if *update {
 		if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
@@ -62,8 +64,8 @@ func TestGoldenOps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var r OpReader
-		var op Op
+		var r Reader
+		var op engine.Op
 		r.Reset(b)
 		if err := r.Next(&op); err != nil || r.More() || !sameOp(op, goldenOps()[i]) {
 			t.Errorf("line %d: %v, read as %+v", i+1, err, op)
@@ -72,23 +74,23 @@ func TestGoldenOps(t *testing.T) {
 }
 
 // withVerbs gives every verb up to last a row in the table until the test ends; new ones have the layout of a Release.
-func withVerbs(t *testing.T, last Verb) {
+func withVerbs(t *testing.T, last engine.Verb) {
 	known := opLayouts
 	t.Cleanup(func() { opLayouts = known })
 	opLayouts = slices.Clone(known)
 	for len(opLayouts) <= int(last) {
-		opLayouts = append(opLayouts, opLayout{fields: fieldKey | fieldWho | fieldTokens, options: byte(Peek)})
+		opLayouts = append(opLayouts, opLayout{fields: fieldKey | fieldWho | fieldTokens, options: byte(engine.Peek)})
 	}
 }
 
 // Verbs from 15 on follow the head in a separate byte.
 func TestVerbsBeyondTheHead(t *testing.T) {
 	withVerbs(t, 255)
-	var w OpWriter
+	var w Writer
 	var b []byte
-	var ops []Op
-	for verb := KeepOverflow + 1; verb != 0; verb++ {
-		ops = append(ops, Op{Verb: verb, Key: []byte("key"), Who: []byte("who"), Tokens: 300, Options: Peek}, Op{Verb: verb, Tokens: 1})
+	var ops []engine.Op
+	for verb := engine.KeepOverflow + 1; verb != 0; verb++ {
+		ops = append(ops, engine.Op{Verb: verb, Key: []byte("key"), Who: []byte("who"), Tokens: 300, Options: engine.Peek}, engine.Op{Verb: verb, Tokens: 1})
 	}
 	for i := range ops {
 		at := len(b)
@@ -97,8 +99,8 @@ func TestVerbsBeyondTheHead(t *testing.T) {
 			t.Errorf("verb %d is written as %x", verb, b[at:])
 		}
 	}
-	var r OpReader
-	var op Op
+	var r Reader
+	var op engine.Op
 	r.Reset(b)
 	for i := range ops {
 		if err := r.Next(&op); err != nil || !sameOp(op, ops[i]) {
@@ -113,15 +115,15 @@ func TestVerbsBeyondTheHead(t *testing.T) {
 // The separate byte may hold any verb, so that every layer that carries operations can be tested with it.
 func TestVerbInAByteOfItsOwn(t *testing.T) {
 	for _, op := range goldenOps() {
-		short := new(OpWriter).Append(nil, &op)
+		short := new(Writer).Append(nil, &op)
 		long := append([]byte{short[0] | verbFollows, byte(op.Verb)}, short[1:]...)
-		var r OpReader
-		var read Op
+		var r Reader
+		var read engine.Op
 		r.Reset(long)
 		if err := r.Next(&read); err != nil || !sameOp(read, op) {
 			t.Errorf("%x: %v, read as %+v", long, err, read)
 		}
-		if again := new(OpWriter).Append(nil, &read); !bytes.Equal(again, short) {
+		if again := new(Writer).Append(nil, &read); !bytes.Equal(again, short) {
 			t.Errorf("%x is written again as %x, not as %x", long, again, short)
 		}
 	}

@@ -1,8 +1,10 @@
-package engine
+package opcodec
 
 import (
 	"bytes"
 	"encoding/binary"
+
+	"github.com/stintdb/stint/engine"
 )
 
 // A result as bytes:
@@ -25,15 +27,15 @@ const (
 )
 
 // AppendResult appends a result to b: everything that its reply needs.
-func AppendResult(b []byte, res *Result) []byte {
+func AppendResult(b []byte, res *engine.Result) []byte {
 	flags := byte(0)
 	if res.Allowed {
 		flags |= resultAllowed
 	}
-	if res.Status != OK {
+	if res.Status != engine.OK {
 		flags |= resultStatus
 	}
-	if res.showsHeld() {
+	if res.ShowsHeld() {
 		flags |= resultHeld
 	}
 	if res.Bytes != 0 {
@@ -52,23 +54,18 @@ func AppendResult(b []byte, res *Result) []byte {
 	for _, n := range [...]int64{res.Granted, res.Limit, res.Remaining, res.Wait, res.Reset} {
 		b = binary.AppendVarint(b, n)
 	}
-	if flags&^(resultAllowed|resultStatus) == 0 && res.Status != WrongType {
+	if flags&^(resultAllowed|resultStatus) == 0 && res.Status != engine.WrongType {
 		return b
 	}
 	return appendRest(b, res, flags)
 }
 
-// showsHeld reports whether Held was set: of a key that was looked at, or that an operation was not for.
-func (res *Result) showsHeld() bool {
-	return res.Status == OK && res.Bytes > 0 || res.Status == WrongType || res.Status == NotRefundable
-}
-
-func appendRest(b []byte, res *Result, flags byte) []byte {
-	if res.Status == WrongType {
+func appendRest(b []byte, res *engine.Result, flags byte) []byte {
+	if res.Status == engine.WrongType {
 		b = append(b, byte(res.Wanted))
 	}
 	if flags&resultHeld != 0 {
-		b = appendLimit(b, &res.Held)
+		b = res.Held.Append(b)
 	}
 	if flags&resultBytes != 0 {
 		b = binary.AppendUvarint(b, uint64(res.Bytes))
@@ -91,37 +88,37 @@ func appendRest(b []byte, res *Result, flags byte) []byte {
 	return b
 }
 
-// ReadResult reads a result that [AppendResult] wrote and returns the bytes behind it, or [ErrOp]. It uses res.Parts again
+// ReadResult reads a result that [AppendResult] wrote and returns the bytes behind it, or [ErrInvalid]. It uses res.Parts again
 // where there is room; nothing in res refers to b.
-func ReadResult(b []byte, res *Result) (rest []byte, err error) {
+func ReadResult(b []byte, res *engine.Result) (rest []byte, err error) {
 	in := byteReader{rest: b}
 	if !in.result(res, true) {
-		return nil, ErrOp
+		return nil, ErrInvalid
 	}
 	return in.rest, nil
 }
 
 // result reads a result; one of a part has no parts.
-func (r *byteReader) result(res *Result, whole bool) bool {
-	res.reset()
+func (r *byteReader) result(res *engine.Result, whole bool) bool {
+	res.Clear()
 	flags := r.byte()
 	res.Allowed = flags&resultAllowed != 0
 	if flags&resultStatus != 0 {
-		res.Status = Status(r.byte())
+		res.Status = engine.Status(r.byte())
 	}
 	for _, n := range [...]*int64{&res.Granted, &res.Limit, &res.Remaining, &res.Wait, &res.Reset} {
 		*n = r.varint()
 	}
-	if r.bad || flags&^resultFlags != 0 || res.Status >= endOfStatuses {
+	if r.bad || flags&^resultFlags != 0 || !res.Status.Known() {
 		return false
 	}
-	if res.Status == WrongType {
-		if res.Wanted = Algorithm(r.byte()); r.bad || int(res.Wanted) >= len(algorithms) {
+	if res.Status == engine.WrongType {
+		if res.Wanted = engine.Algorithm(r.byte()); r.bad || !res.Wanted.Known() {
 			return false
 		}
 	}
 	if flags&resultHeld != 0 {
-		if res.Held = r.limit(); r.bad || !res.Held.isWhole() {
+		if res.Held = r.limit(); r.bad || !res.Held.Valid() {
 			return false
 		}
 	}
@@ -131,16 +128,16 @@ func (r *byteReader) result(res *Result, whole bool) bool {
 	if flags&resultParts != 0 && (!whole || !r.resultParts(res)) {
 		return false
 	}
-	return (flags&resultLeases == 0 || r.leases(res)) && !r.bad && (flags&resultHeld != 0) == res.showsHeld()
+	return (flags&resultLeases == 0 || r.leases(res)) && !r.bad && (flags&resultHeld != 0) == res.ShowsHeld()
 }
 
-func (r *byteReader) resultParts(res *Result) bool {
+func (r *byteReader) resultParts(res *engine.Result) bool {
 	n, binding := r.uvarint(), r.varint()
-	if r.bad || n < 1 || n > MaxParts || binding < -1 || binding >= int64(n) {
+	if r.bad || n < 1 || n > engine.MaxParts || binding < -1 || binding >= int64(n) {
 		return false
 	}
 	if cap(res.Parts) < int(n) {
-		res.Parts = make([]Result, n)
+		res.Parts = make([]engine.Result, n)
 	}
 	res.Parts, res.Binding = res.Parts[:n], int(binding)
 	for i := range res.Parts {
@@ -151,18 +148,18 @@ func (r *byteReader) resultParts(res *Result) bool {
 	return true
 }
 
-func (r *byteReader) leases(res *Result) bool {
+func (r *byteReader) leases(res *engine.Result) bool {
 	n := r.uvarint()
-	if r.bad || n < 1 || n > MaxHolders || n > uint64(len(r.rest))/2 {
+	if r.bad || n < 1 || n > engine.MaxHolders || n > uint64(len(r.rest))/2 {
 		return false
 	}
-	res.Leases = make([]Lease, n)
+	res.Leases = make([]engine.Lease, n)
 	for i := range res.Leases {
 		remaining, size := r.varint(), r.uvarint()
-		if size > MaxHolderBytes {
+		if size > engine.MaxHolderBytes {
 			return false
 		}
-		res.Leases[i] = Lease{bytes.Clone(r.take(size)), remaining}
+		res.Leases[i] = engine.Lease{Holder: bytes.Clone(r.take(size)), Remaining: remaining}
 	}
 	return !r.bad
 }

@@ -1,8 +1,10 @@
-package engine
+package opcodec
 
 import (
 	"encoding/binary"
 	"errors"
+
+	"github.com/stintdb/stint/engine"
 )
 
 // Operations as bytes, for a log entry and between nodes. An operation is a head and the fields that its verb has,
@@ -31,13 +33,12 @@ const (
 	headMaxWait  = 0x40
 	headWho      = 0x80
 	usualTokens  = 1
-	maxLogLimit  = (maxVariableState - logHead) / logEntry
 	keepOpParts  = 1 << 12 // parts, and limits, that a reader keeps room for
 	keepOpLimits = 1 << 12
 )
 
-// ErrOp refuses bytes that are no operation, or no result, of this version.
-var ErrOp = errors.New("not an operation that this version knows")
+// ErrInvalid refuses bytes that are no operation, or no result, of this version.
+var ErrInvalid = errors.New("not an operation that this version knows")
 
 // opFields says which fields an operation has in its bytes.
 type opFields uint8
@@ -60,51 +61,51 @@ type opLayout struct {
 
 // opLayouts has a row for every verb. Tests add more.
 var opLayouts = []opLayout{
-	Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait, options: byte(Peek | UpTo | Force)},
-	AcquireAll:  {fields: fieldTokens | fieldParts, parts: fieldKey | fieldLimit | fieldWho | fieldTokens, options: byte(Peek)},
-	Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey, options: byte(Peek)},
-	Look:        {fields: fieldKey},
-	Refund:      {fields: fieldKey | fieldTokens},
-	Release:     {fields: fieldKey | fieldWho},
-	Leases:      {fields: fieldKey},
-	Delete:      {fields: fieldKey},
-	Flush:       {},
-	SetPolicy:   {fields: fieldKey | fieldParts, parts: fieldKey | fieldLimit | fieldWho, options: byte(Shadow)},
-	DropPolicy:  {fields: fieldKey},
-	SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: fieldKey | fieldLimit | fieldWho},
-	Restrict:    {fields: fieldKey | fieldWho, options: byte(DenyNew|OverflowNew) << 1},
+	engine.Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait, options: byte(engine.Peek | engine.UpTo | engine.Force)},
+	engine.AcquireAll:  {fields: fieldTokens | fieldParts, parts: fieldKey | fieldLimit | fieldWho | fieldTokens, options: byte(engine.Peek)},
+	engine.Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey, options: byte(engine.Peek)},
+	engine.Look:        {fields: fieldKey},
+	engine.Refund:      {fields: fieldKey | fieldTokens},
+	engine.Release:     {fields: fieldKey | fieldWho},
+	engine.Leases:      {fields: fieldKey},
+	engine.Delete:      {fields: fieldKey},
+	engine.Flush:       {},
+	engine.SetPolicy:   {fields: fieldKey | fieldParts, parts: fieldKey | fieldLimit | fieldWho, options: byte(engine.Shadow)},
+	engine.DropPolicy:  {fields: fieldKey},
+	engine.SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: fieldKey | fieldLimit | fieldWho},
+	engine.Restrict:    {fields: fieldKey | fieldWho, options: byte(engine.DenyNew|engine.OverflowNew) << 1},
 
-	KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (MaxParts - 1) << 1},
+	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1},
 }
 
-// OpWriter writes operations as bytes. It describes each limit once for all that is written between two Resets, which
-// one [OpReader] has to read from the beginning. The zero value is ready for use.
-type OpWriter struct {
-	limits     map[Limit]uint64
-	last       Limit
+// Writer writes operations as bytes. It describes each limit once for all that is written between two Resets, which
+// one [Reader] has to read from the beginning. The zero value is ready for use.
+type Writer struct {
+	limits     map[engine.Limit]uint64
+	last       engine.Limit
 	lastID     uint64
 	unreadable bool
 }
 
 // Reset makes the writer begin another buffer.
-func (w *OpWriter) Reset() {
+func (w *Writer) Reset() {
 	clear(w.limits)
-	w.last, w.lastID, w.unreadable = Limit{}, 0, false
+	w.last, w.lastID, w.unreadable = engine.Limit{}, 0, false
 }
 
-// Err returns [ErrOp] if something was appended since the last Reset that an [OpReader] would refuse, or that has a limit
-// which [Limit.Check] does not let in. It must not be written to a log: no replica could carry it out, now or ever.
-func (w *OpWriter) Err() error {
+// Err returns [ErrInvalid] if something was appended since the last Reset that a [Reader] would refuse, or that has a limit
+// which [engine.Limit.Check] does not let in. It must not be written to a log: no replica could carry it out, now or ever.
+func (w *Writer) Err() error {
 	if w.unreadable {
-		return ErrOp
+		return ErrInvalid
 	}
 	return nil
 }
 
 // Append appends an operation to b. Fields that its verb has no use for are not kept.
-func (w *OpWriter) Append(b []byte, op *Op) []byte {
+func (w *Writer) Append(b []byte, op *engine.Op) []byte {
 	layout := &opLayouts[op.Verb]
-	w.unreadable = w.unreadable || !op.canBeRead(layout)
+	w.unreadable = w.unreadable || !canBeRead(op, layout)
 	b = w.appendFields(b, op, layout.fields, op.OptionBits())
 	if layout.fields&fieldParts != 0 {
 		b = binary.AppendUvarint(b, uint64(len(op.Parts)))
@@ -115,7 +116,7 @@ func (w *OpWriter) Append(b []byte, op *Op) []byte {
 	return b
 }
 
-func (w *OpWriter) appendFields(b []byte, op *Op, fields opFields, options byte) []byte {
+func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options byte) []byte {
 	at := len(b)
 	if op.Verb < verbFollows {
 		b = append(b, byte(op.Verb))
@@ -131,7 +132,7 @@ func (w *OpWriter) appendFields(b []byte, op *Op, fields opFields, options byte)
 	}
 	if fields&fieldKey != 0 {
 		key := op.Key
-		if op.Verb.findsPolicy() && len(key) > maxPolicyLookup {
+		if findsPolicy(op.Verb) && len(key) > maxPolicyLookup {
 			key = key[:maxPolicyLookup]
 		}
 		b = append(binary.AppendUvarint(b, uint64(len(key))), key...)
@@ -155,11 +156,13 @@ func (w *OpWriter) appendFields(b []byte, op *Op, fields opFields, options byte)
 }
 
 // findsPolicy reports whether an operation is on a policy that must be there.
-func (v Verb) findsPolicy() bool { return v == Check || v == DropPolicy || v == SetOverride }
+func findsPolicy(v engine.Verb) bool {
+	return v == engine.Check || v == engine.DropPolicy || v == engine.SetOverride
+}
 
-const maxPolicyLookup = MaxPolicyName + 1
+const maxPolicyLookup = engine.MaxPolicyName + 1
 
-func (w *OpWriter) appendLimit(b []byte, l *Limit) []byte {
+func (w *Writer) appendLimit(b []byte, l *engine.Limit) []byte {
 	if *l == w.last && w.lastID > 0 {
 		return binary.AppendUvarint(b, w.lastID)
 	}
@@ -168,20 +171,13 @@ func (w *OpWriter) appendLimit(b []byte, l *Limit) []byte {
 		b = binary.AppendUvarint(b, id)
 	} else {
 		if w.limits == nil {
-			w.limits = map[Limit]uint64{}
+			w.limits = map[engine.Limit]uint64{}
 		}
 		id = uint64(len(w.limits)) + 1
 		w.limits[*l] = id
 		w.unreadable = w.unreadable || l.Check() != nil
-		b = appendLimit(append(b, 0), l)
+		b = l.Append(append(b, 0))
 	}
 	w.last, w.lastID = *l, id
 	return b
-}
-
-func appendLimit(b []byte, l *Limit) []byte {
-	b = append(b, byte(l.Algorithm), byte(l.Span))
-	b = binary.AppendUvarint(b, uint64(l.Capacity))
-	b = binary.AppendUvarint(b, uint64(l.Rate.Tokens))
-	return binary.AppendUvarint(b, uint64(l.Rate.Period))
 }

@@ -1,0 +1,119 @@
+package opcodec
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+const (
+	sec   = int64(time.Second)
+	epoch = 1_700_000_000 * sec
+)
+
+// unknownAlgorithm is the first number that no algorithm has.
+var unknownAlgorithm = engine.Algorithm(len(engine.Algorithms()) + 1)
+
+func keyOf(i int) []byte { return fmt.Appendf(nil, "key:%012d", i) }
+
+func bucket(capacity, tokens, period int64) engine.Limit {
+	return engine.Limit{Algorithm: engine.TokenBucket, Capacity: capacity, Rate: engine.Rate{Tokens: tokens, Period: period}}
+}
+
+// anyLimit is a limit of any algorithm, any span and any size.
+func anyLimit(r *rand.Rand) engine.Limit {
+	algorithms := engine.Algorithms()
+	l := engine.Limit{Algorithm: algorithms[r.IntN(len(algorithms))]}
+	for l.Check() != nil { // tries until the fields suit the algorithm
+		l.Span, l.Capacity = 0, 1+r.Int64N(1<<r.IntN(39))
+		l.Rate = engine.Rate{Period: engine.MinDuration + r.Int64N(engine.MaxDuration)}
+		switch r.IntN(3) {
+		case 0:
+			l.Rate.Tokens = 1 + r.Int64N(engine.MaxTokens>>r.IntN(39))
+		case 1:
+			if l.Span = engine.Span(r.IntN(int(engine.EachMonth) + 1)); l.Span > engine.Aligned {
+				l.Rate.Period = 0
+			}
+		}
+	}
+	return l
+}
+
+// randomOp is an operation of any verb, of the form that the server makes.
+func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
+	text := func(most int) []byte {
+		b := make([]byte, r.IntN(most+1))
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+		return b
+	}
+	part := func() engine.Op {
+		p := engine.Op{Key: text(40), Limit: limits[r.IntN(len(limits))]}
+		if p.Limit.Algorithm == engine.Concurrency {
+			p.Who = append(text(100), 'x')
+		}
+		return p
+	}
+	parts := func(least int) (ops []engine.Op) {
+		for range least + r.IntN(4)*r.IntN(20) {
+			ops = append(ops, part())
+		}
+		return ops
+	}
+	tokens := []int64{0, 1, 1, 1, 2, 300, engine.MaxTokens}[r.IntN(7)]
+	op := engine.Op{Verb: engine.Verb(r.IntN(len(opLayouts))), Key: text(300)}
+	switch op.Verb {
+	case engine.Acquire:
+		op = part()
+		op.Tokens, op.Options = tokens, []engine.Option{0, 0, engine.Peek, engine.UpTo, engine.Force, engine.Force | engine.Peek}[r.IntN(6)]
+		if op.Options&engine.Force == 0 {
+			op.MaxWait = []int64{0, 0, engine.NoWait, engine.MinDuration, engine.MaxDuration}[r.IntN(5)]
+		}
+	case engine.AcquireAll:
+		op.Key, op.Parts, op.Tokens, op.Options = nil, parts(1), tokens, []engine.Option{0, engine.Peek}[r.IntN(2)]
+		for i := range op.Parts {
+			op.Parts[i].Tokens, op.Parts[i].Options = tokens, op.Options
+		}
+	case engine.Check:
+		op.Key, op.Who, op.Tokens, op.MaxKey, op.Options = text(255), text(300), tokens, r.Uint32()>>r.IntN(32), []engine.Option{0, engine.Peek}[r.IntN(2)]
+	case engine.Refund:
+		op.Tokens = tokens
+	case engine.Release:
+		op.Who = append(text(254), 'x')
+	case engine.Flush:
+		op.Key = nil
+	case engine.SetPolicy:
+		op.Key, op.Parts, op.Options = text(255), parts(1), []engine.Option{0, engine.Shadow}[r.IntN(2)]
+	case engine.DropPolicy:
+		op.Key = text(255)
+	case engine.Restrict:
+		op.Who, op.NewKeys = text(20), engine.NewKeys(r.IntN(4))
+	case engine.KeepOverflow:
+		for op.Parts == nil || op.CheckPolicy() != nil { // tries until the text is a state of the limit
+			op.Key, op.Who, op.Instance = text(60), text(24), uint8(r.IntN(engine.MaxParts))
+			op.Parts = []engine.Op{{Limit: anyLimit(r)}}
+		}
+	case engine.SetOverride:
+		op.Key, op.Who, op.Parts = text(255), text(300), parts(0)
+	}
+	return op
+}
+
+// sameOp compares operations; an empty text is the same as none.
+func sameOp(a, b engine.Op) bool {
+	if !bytes.Equal(a.Key, b.Key) || !bytes.Equal(a.Who, b.Who) || len(a.Parts) != len(b.Parts) {
+		return false
+	}
+	for i := range a.Parts {
+		if !sameOp(a.Parts[i], b.Parts[i]) {
+			return false
+		}
+	}
+	a.Key, a.Who, a.Parts, b.Key, b.Who, b.Parts = nil, nil, nil, nil, nil, nil
+	return reflect.DeepEqual(a, b)
+}

@@ -1,0 +1,140 @@
+package opcodec
+
+import "github.com/stintdb/stint/engine"
+
+// Reader reads the bytes of a [Writer]. It trusts nothing: every length is compared with the bytes left, every number
+// against its range, and bytes that no operation of this version can have are refused.
+type Reader struct {
+	in     byteReader
+	limits []engine.Limit
+	parts  []engine.Op
+}
+
+// Reset makes the reader begin with b. Operations read before are no longer valid.
+func (r *Reader) Reset(b []byte) {
+	r.in = byteReader{rest: b}
+	if cap(r.parts) > keepOpParts {
+		r.parts = nil
+	}
+	if cap(r.limits) > keepOpLimits {
+		r.limits = nil
+	}
+	clear(r.parts) // so that it does not hold on to earlier operations
+	r.limits, r.parts = r.limits[:0], r.parts[:0]
+}
+
+// More reports whether there is another operation to be read.
+func (r *Reader) More() bool { return len(r.in.rest) > 0 }
+
+// Next reads the next operation, or returns [ErrInvalid], after which nothing more can be read. What op refers to is valid
+// until the next Reset, and as long as the bytes are not changed.
+func (r *Reader) Next(op *engine.Op) error {
+	if !r.next(op) {
+		r.in.rest = nil
+		return ErrInvalid
+	}
+	return nil
+}
+
+func (r *Reader) next(op *engine.Op) bool {
+	head := r.readHead(op)
+	if r.in.bad || int(op.Verb) >= len(opLayouts) {
+		return false
+	}
+	layout := &opLayouts[op.Verb]
+	if !r.readFields(op, head, layout.fields, layout.options) {
+		return false
+	}
+	if layout.fields&fieldParts != 0 && !r.readParts(op, layout.parts) {
+		return false
+	}
+	return valid(op)
+}
+
+func (r *Reader) readParts(op *engine.Op, fields opFields) bool {
+	n := r.in.uvarint()
+	if r.in.bad || n > engine.MaxParts {
+		return false
+	}
+	first := len(r.parts)
+	for range n {
+		r.parts = append(r.parts, engine.Op{})
+		part := &r.parts[len(r.parts)-1]
+		if !r.readFields(part, r.readHead(part), fields, 0) || part.Verb != engine.Acquire {
+			return false
+		}
+		if op.Verb == engine.AcquireAll {
+			part.Options = op.Options
+		}
+	}
+	op.Parts = r.parts[first:len(r.parts):len(r.parts)]
+	return true
+}
+
+// readHead begins an operation with its verb. It takes any verb from a separate byte, also one that fits the head.
+func (r *Reader) readHead(op *engine.Op) (head byte) {
+	head = r.in.byte()
+	*op = engine.Op{Verb: engine.Verb(head & verbMask)}
+	if op.Verb == verbFollows {
+		op.Verb = engine.Verb(r.in.byte())
+	}
+	return head
+}
+
+func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options byte) bool {
+	in := &r.in
+	var bits byte
+	if head&headOptions != 0 {
+		bits = in.byte()
+		op.SetOptionBits(bits)
+	}
+	if fields&fieldLimit != 0 && !r.readLimit(&op.Limit) {
+		return false
+	}
+	if fields&fieldKey != 0 {
+		op.Key = in.take(in.uvarint())
+	}
+	if head&headWho != 0 {
+		op.Who = in.take(in.uvarint())
+	}
+	if fields&fieldTokens != 0 {
+		op.Tokens = usualTokens
+	}
+	if head&headTokens != 0 {
+		op.Tokens = int64(in.uvarint())
+	}
+	if head&headMaxWait != 0 {
+		op.MaxWait = in.varint()
+	}
+	if fields&fieldMaxKey != 0 {
+		op.MaxKey = in.uint32()
+	}
+	return !in.bad && bits&^options == 0 && head&^(verbMask|headOptions)&^headOf(fields) == 0
+}
+
+// headOf is the bits that the head of an operation with these fields may have.
+func headOf(fields opFields) (bits byte) {
+	if fields&fieldWho != 0 {
+		bits |= headWho
+	}
+	if fields&fieldTokens != 0 {
+		bits |= headTokens
+	}
+	if fields&fieldMaxWait != 0 {
+		bits |= headMaxWait
+	}
+	return bits
+}
+
+func (r *Reader) readLimit(l *engine.Limit) bool {
+	switch id := r.in.uvarint(); {
+	case r.in.bad || id > uint64(len(r.limits)):
+		return false
+	case id > 0:
+		*l = r.limits[id-1]
+		return true
+	}
+	*l = r.in.limit()
+	r.limits = append(r.limits, *l)
+	return !r.in.bad && l.Bounded()
+}

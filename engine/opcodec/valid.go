@@ -1,0 +1,57 @@
+package opcodec
+
+import "github.com/stintdb/stint/engine"
+
+// valid reports whether every field of an operation that was read is in its range.
+func valid(op *engine.Op) bool {
+	switch op.Verb {
+	case engine.Restrict, engine.KeepOverflow:
+		return op.CheckPolicy() == nil
+	case engine.SetPolicy, engine.SetOverride, engine.DropPolicy:
+		named := *op
+		if findsPolicy(op.Verb) && len(op.Key) == maxPolicyLookup {
+			named.Key = op.Key[:engine.MaxPolicyName]
+		}
+		return named.CheckPolicy() == nil
+	case engine.AcquireAll:
+		for i := range op.Parts {
+			if !asksWithin(&op.Parts[i]) {
+				return false
+			}
+		}
+		return len(op.Parts) > 0 && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens
+	case engine.Acquire:
+		return asksWithin(op)
+	case engine.Check:
+		return len(op.Key) <= maxPolicyLookup && len(op.Who) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens
+	case engine.Release:
+		return len(op.Key) <= engine.MaxKeyBytes && len(op.Who) > 0 && len(op.Who) <= engine.MaxHolderBytes
+	}
+	return len(op.Key) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens
+}
+
+// asksWithin reports whether a limit is asked within what can be decided.
+func asksWithin(op *engine.Op) bool {
+	contradicts := op.Options&engine.Force != 0 && (op.Options&engine.UpTo != 0 || op.MaxWait > 0)
+	return !contradicts && len(op.Key) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens &&
+		op.MaxWait >= engine.NoWait && op.MaxWait <= engine.MaxDuration &&
+		len(op.Who) <= engine.MaxHolderBytes && (len(op.Who) > 0 || op.Limit.Algorithm != engine.Concurrency)
+}
+
+// canBeRead reports whether a reader takes the operation once it is written, its limits aside.
+func canBeRead(op *engine.Op, layout *opLayout) bool {
+	if op.OptionBits()&^layout.options != 0 || len(op.Parts) > engine.MaxParts {
+		return false
+	}
+	for i := range op.Parts {
+		if op.Parts[i].Verb != engine.Acquire {
+			return false
+		}
+	}
+	if findsPolicy(op.Verb) && len(op.Key) > maxPolicyLookup {
+		cut := *op
+		cut.Key = op.Key[:maxPolicyLookup] // as it is written
+		return valid(&cut)
+	}
+	return valid(op)
+}
