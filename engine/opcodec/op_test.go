@@ -182,7 +182,7 @@ func TestOpsAreSmall(t *testing.T) {
 	}
 }
 
-func FuzzOpReader(f *testing.F) {
+func FuzzReader(f *testing.F) {
 	r := rand.New(rand.NewPCG(7, 2))
 	for range 20 {
 		var w Writer
@@ -224,7 +224,7 @@ func FuzzOpReader(f *testing.F) {
 	})
 }
 
-func BenchmarkOpCodec(b *testing.B) {
+func BenchmarkCodec(b *testing.B) {
 	ops := make([]engine.Op, 64)
 	for i := range ops {
 		ops[i] = engine.Op{Key: fmt.Appendf(nil, "key:%012d", i), Limit: bucket(100, 10, sec), Tokens: 1}
