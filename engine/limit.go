@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
@@ -31,16 +32,24 @@ type Limit struct {
 	Rate      Rate  // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
 }
 
-// Check reports whether a client may ask for the limit: nil, [ErrFillTime] or [ErrLimit]. It is the one check on the way
-// in. The readers of logs, files and forwarded operations admit every limit that it admits, because it asks theirs first.
+// Check reports whether a client may ask for the limit: nil, [ErrFillTime], or an error that wraps
+// [ErrLimit] and names the parameter. It is the one check on the way in. The readers of logs, files and forwarded operations admit every limit that it admits, because it asks theirs first.
 func (l Limit) Check() error {
 	switch {
 	case l.Rate.Tokens > 0 && l.Capacity > 0 && l.Rate.Period > 0 && !l.fillsInTime():
 		return ErrFillTime
-	case !l.Bounded() || l.Rate.Tokens > MaxTokens || l.Rate.Period > MaxDuration:
-		return ErrLimit
+	case !l.Bounded():
+		return l.outOfBounds(l.unboundedField())
+	case l.Rate.Tokens > MaxTokens:
+		return l.outOfBounds("tokens of the rate")
+	case l.Rate.Period > MaxDuration:
+		return l.outOfBounds("period")
 	}
 	return nil
+}
+
+func (l *Limit) outOfBounds(field string) error {
+	return fmt.Errorf("%w: the %s, of algorithm %d, capacity %d, %d tokens per %d ns", ErrLimit, field, l.Algorithm, l.Capacity, l.Rate.Tokens, l.Rate.Period)
 }
 
 // Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate as varints.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 )
@@ -228,6 +229,34 @@ func sinkBy(taken, rate *big.Rat, nanos int64) *big.Rat {
 		return new(big.Rat)
 	}
 	return left
+}
+
+// An error names the parameter that is out of its bounds.
+func TestLimitErrorNamesParameter(t *testing.T) {
+	rate := Rate{Tokens: 1, Period: sec}
+	for _, tc := range []struct {
+		limit Limit
+		field string
+	}{
+		{Limit{Capacity: 1, Rate: rate}, "algorithm"},
+		{Limit{Algorithm: 99, Capacity: 1, Rate: rate}, "algorithm"},
+		{Limit{Algorithm: TokenBucket, Rate: rate}, "capacity"},
+		{Limit{Algorithm: SlidingLog, Capacity: maxLogLimit + 1, Rate: Rate{Period: sec}}, "capacity"},
+		{Limit{Algorithm: Concurrency, Capacity: MaxHolders + 1, Rate: Rate{Period: sec}}, "capacity"},
+		{Limit{Algorithm: TokenBucket, Capacity: 1, Rate: Rate{Period: sec}}, "tokens of the rate"},
+		{Limit{Algorithm: FixedWindow, Capacity: 1, Rate: rate}, "tokens of the rate"},
+		{Limit{Algorithm: TokenBucket, Capacity: 10, Rate: Rate{Tokens: MaxTokens + 1, Period: 1000 * sec}}, "tokens of the rate"},
+		{Limit{Algorithm: SlidingWindow, Capacity: 1, Span: Aligned, Rate: Rate{Period: sec}}, "position of the windows"},
+		{Limit{Algorithm: SlidingWindow, Capacity: 1}, "period"},
+		{Limit{Algorithm: TokenBucket, Capacity: 1, Rate: Rate{Tokens: 1}}, "period"},
+		{Limit{Algorithm: FixedWindow, Capacity: 1, Rate: Rate{Period: MaxDuration + 1}}, "period"},
+		{Limit{Algorithm: FixedWindow, Capacity: 1, Span: EachMonth, Rate: Rate{Period: sec}}, "period"},
+		{bucket(1, 1, 2*MaxDuration), "period"},
+	} {
+		if err := tc.limit.Check(); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), ": the "+tc.field+", of algorithm ") {
+			t.Errorf("%+v: %v, want one that names the %s", tc.limit, err, tc.field)
+		}
+	}
 }
 
 // More can be read than may be asked for.

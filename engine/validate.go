@@ -30,13 +30,23 @@ func (o *Op) CheckPolicy() error {
 
 // Valid reports whether a stored limit can be decided: every field is in its range and all fit together. Limits written by
 // earlier versions are valid: their rates can have any number of tokens to any period that an int64 holds.
-func (l *Limit) Valid() bool {
-	if l.Algorithm == NoAlgorithm || !l.Algorithm.Known() || l.Capacity < 1 || l.Capacity > MaxTokens ||
-		l.Rate.Period < 0 || l.Rate.Tokens < 0 || l.Span > EachMonth {
-		return false
+func (l *Limit) Valid() bool { return l.invalidField() == "" }
+
+// invalidField is the first field that is out of its range or does not fit the others, "" if the limit is valid.
+func (l *Limit) invalidField() string {
+	switch {
+	case l.Algorithm == NoAlgorithm || !l.Algorithm.Known():
+		return "algorithm"
+	case l.Capacity < 1 || l.Capacity > MaxTokens:
+		return "capacity"
+	case l.Rate.Tokens < 0 || algorithms[l.Algorithm].rate != (l.Rate.Tokens > 0):
+		return "tokens of the rate"
+	case l.Span > EachMonth || l.Span != FromFirst && l.Algorithm != FixedWindow:
+		return "position of the windows"
+	case l.Rate.Period < 0 || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
+		return "period"
 	}
-	return algorithms[l.Algorithm].rate == (l.Rate.Tokens > 0) && (l.Rate.Period == 0) == (l.Span > Aligned) &&
-		(l.Span == FromFirst || l.Algorithm == FixedWindow) && (l.Rate.Tokens == 0 || l.fillsInTime())
+	return ""
 }
 
 // Check reports whether [Store.Load] takes the entry where there is room, or says why not: an error that wraps [ErrState].
@@ -86,16 +96,20 @@ const (
 )
 
 // Bounded reports whether an operation may have the limit: it is valid, and the size of its state has a bound.
-func (l *Limit) Bounded() bool {
+func (l *Limit) Bounded() bool { return l.unboundedField() == "" }
+
+// unboundedField is the first field with which an operation cannot have the limit, "" if it can.
+func (l *Limit) unboundedField() string {
+	field := l.invalidField()
 	switch {
-	case !l.Valid(), !algorithms[l.Algorithm].rate && l.Rate.Period > MaxDuration:
-		return false
-	case l.Algorithm == Concurrency:
-		return l.Capacity <= MaxHolders
-	case l.Algorithm == SlidingLog:
-		return l.Capacity <= maxLogLimit
+	case field != "":
+		return field
+	case !algorithms[l.Algorithm].rate && l.Rate.Period > MaxDuration:
+		return "period"
+	case l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > maxLogLimit:
+		return "capacity"
 	}
-	return true
+	return ""
 }
 
 // checkRestrict reports whether an operation on restrictions that was read from somewhere can be applied, or [ErrState].
