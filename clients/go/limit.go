@@ -206,15 +206,23 @@ func (l Limit) String() string {
 
 // check refuses limits that the protocol cannot express. The server checks ranges.
 func (l Limit) check() error {
-	unit := time.Millisecond
+	unit, parameter := time.Millisecond, "period"
 	switch l.algorithm {
 	case none:
 		return fmt.Errorf("%w: the zero Limit; make one with PerSecond, Window, …", ErrInvalid)
 	case gcra:
 		unit = time.Second
+	case fixedWindow:
+		if l.period == 0 {
+			return fmt.Errorf("%w: %s: the window must be Day or another period of the calendar, Starting(…) or Aligned(…), got %q",
+				ErrInvalid, words[l.algorithm].command, string(l.window))
+		}
+		parameter = "window"
+	case slidingWindow, slidingLog:
+		parameter = "window"
 	}
 	if l.period <= 0 || l.period%unit != 0 {
-		return fmt.Errorf("%w: the period of a limit must be a whole number of %v above zero, got %v", ErrInvalid, unit, l.period)
+		return fmt.Errorf("%w: %s: the %s must be a whole number of %v above zero, got %v", ErrInvalid, words[l.algorithm].command, parameter, unit, l.period)
 	}
 	return nil
 }

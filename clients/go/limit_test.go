@@ -1,6 +1,8 @@
 package stint_test
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +35,29 @@ func TestLimits(t *testing.T) {
 	}
 	if stint.PerMinute(6) != stint.Per(6, time.Minute) || stint.Window(5, stint.Day).Burst(9) != stint.Window(5, stint.Day) || stint.Window(5, stint.Day).Queue(9) != stint.Window(5, stint.Day) {
 		t.Error("limits are values, and Burst and Queue are for token buckets")
+	}
+}
+
+// TestInvalidLimits: an error says which parameter of which algorithm is wrong.
+func TestInvalidLimits(t *testing.T) {
+	l := stint.Connect([]string{"127.0.0.1:1"}, stint.FailOpen())
+	defer l.Close()
+	for _, c := range []struct {
+		limit stint.Limit
+		says  string
+	}{
+		{stint.Limit{}, "the zero Limit"},
+		{stint.Per(1, 0), "TB.ACQUIRE: the period must be a whole number of 1ms above zero, got 0s"},
+		{stint.Per(1, time.Microsecond).Queue(1), "LB.QUEUE: the period must be"},
+		{stint.GCRA(1, 1, time.Millisecond), "CL.THROTTLE: the period must be a whole number of 1s above zero, got 1ms"},
+		{stint.Window(1, "@fortnight"), `FW.ACQUIRE: the window must be Day or another period of the calendar, Starting(…) or Aligned(…), got "@fortnight"`},
+		{stint.Window(1, stint.Starting(-time.Second)), "FW.ACQUIRE: the window must be a whole number of 1ms above zero, got -1s"},
+		{stint.SlidingWindow(1, 0), "SW.ACQUIRE: the window must be a whole number"},
+		{stint.SlidingLog(1, time.Nanosecond), "SL.ACQUIRE: the window must be a whole number of 1ms above zero, got 1ns"},
+	} {
+		if _, err := l.Allow(t.Context(), "k", c.limit); !errors.Is(err, stint.ErrInvalid) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v: %v, want %s", c.limit, err, c.says)
+		}
 	}
 }
 
