@@ -10,9 +10,9 @@ import (
 
 // A hotSample is the cost of one hot key on disk under load.
 type hotSample struct {
-	PerSecond    float64 `json:"requests_per_s"`            // of Stint
-	JournalBytes float64 `json:"journal_bytes_per_request"` // per request, of Stint's journal
-	AOFBytes     float64 `json:"aof_bytes_per_request"`     // per request, of Redis's append-only file
+	PerSecond    float64 // of Stint
+	JournalBytes float64 // per request, of Stint's journal
+	AOFBytes     float64 // per request, of Redis's append-only file
 }
 
 // hotPipeline gives the highest rate.

@@ -11,13 +11,13 @@ import (
 
 // Machine describes the hardware and software behind the figures.
 type Machine struct {
-	CPU         string `json:"cpu"`
-	Cores       int    `json:"cores"`
-	Kernel      string `json:"kernel"`
-	LoadAverage string `json:"load_average"` // of the last minute, when the run began
-	Commit      string `json:"commit"`
-	Go          string `json:"go"`
-	Redis       string `json:"redis"`
+	CPU         string
+	Cores       int
+	Kernel      string
+	LoadAverage string // of the last minute, when the run began
+	Commit      string
+	Go          string
+	Redis       string
 }
 
 // describeMachine reads them from the system; unavailable values are "unknown".

@@ -2,12 +2,24 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 )
 
-// writeMarkdown writes the same tables in Markdown.
-func writeMarkdown(w io.Writer, r *Report) error {
+// preamble describes the circumstances of the measurement.
+func preamble(r *Report) []string {
+	lines := []string{
+		fmt.Sprintf("%s, %s", r.Date.Format("2006-01-02"), r.Machine),
+		fmt.Sprintf("redis-benchmark with %d connections; medians of %d rounds of about %s per cell, servers interleaved.",
+			connections, r.Settings.Rounds, r.Settings.Cell),
+	}
+	if noise := r.Machine.Noise(); noise != "" {
+		lines = append(lines, noise)
+	}
+	return lines
+}
+
+// markdown returns the tables in Markdown.
+func markdown(r *Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Stint and others, side by side\n\n")
 	for _, line := range preamble(r) {
@@ -38,8 +50,7 @@ func writeMarkdown(w io.Writer, r *Report) error {
 			fmt.Fprintf(&b, "\n%s\n", s.Note)
 		}
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 func writeMarkdownRow(b *strings.Builder, row []string) {

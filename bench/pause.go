@@ -11,8 +11,8 @@ import (
 
 // A pauseSample has the p99 latency of decisions at a steady rate, in milliseconds.
 type pauseSample struct {
-	Quiet  float64 `json:"quiet_p99_ms"`  // no snapshot is written
-	Saving float64 `json:"saving_p99_ms"` // while a snapshot was written
+	Quiet  float64 // no snapshot is written
+	Saving float64 // while a snapshot was written
 }
 
 // The interval between requests, and the least number of them.

@@ -1,51 +1,27 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 )
 
-// The outputs in outDir, and where -docs copies them to.
-var outputs = []struct {
-	file  string
-	docs  string // below docs/; empty: not copied
-	write func(io.Writer, *Report) error
-}{
-	{"results.json", "", writeJSON},
-	{"performance-table.md", "performance-table.md", writeMarkdown},
-	{"performance.svg", "performance.svg", writeSVG},
-}
+// table is the name of the file with the tables, in outDir and in docs/.
+const table = "performance-table.md"
 
-// publish prints the tables and writes the files.
+// publish prints the tables and writes them to outDir, and with -docs to docs/ too.
 func publish(root string, r *Report) error {
-	if err := writeText(os.Stdout, r); err != nil {
-		return err
+	text := markdown(r)
+	fmt.Println(text)
+	paths := []string{filepath.Join(outDir, table)}
+	if r.Settings.Docs {
+		paths = append(paths, filepath.Join(root, "docs", table))
 	}
-	fmt.Println()
-	for _, o := range outputs {
-		if o.file == "performance.svg" && len(r.Series) == 0 {
-			continue
+	for _, path := range paths {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
 		}
-		var content bytes.Buffer
-		if err := o.write(&content, r); err != nil {
-			return fmt.Errorf("%s: %w", o.file, err)
-		}
-		paths := []string{filepath.Join(outDir, o.file)}
-		if r.Settings.Docs && o.docs != "" {
-			paths = append(paths, filepath.Join(root, "docs", o.docs))
-		}
-		for _, path := range paths {
-			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-				return err
-			}
-			if err := os.WriteFile(path, content.Bytes(), 0o644); err != nil {
-				return err
-			}
-			fmt.Println("wrote", path)
-		}
+		fmt.Println("wrote", path)
 	}
 	return nil
 }

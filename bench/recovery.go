@@ -14,9 +14,9 @@ import (
 
 // A recoverySample is one snapshot written and one start from it.
 type recoverySample struct {
-	KeysPerSecond float64 `json:"keys_per_s"`             // read at the start
-	BytesPerKey   float64 `json:"snapshot_bytes_per_key"` // of the snapshot
-	SaveSeconds   float64 `json:"save_s"`
+	KeysPerSecond float64 // read at the start
+	BytesPerKey   float64 // of the snapshot
+	SaveSeconds   float64
 }
 
 const saveTimeout = 5 * time.Minute

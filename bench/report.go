@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Report is everything one run found. All outputs are made from it.
+// A Report is everything one run found.
 type Report struct {
 	Date     time.Time
 	Machine  Machine
@@ -20,7 +20,7 @@ type Report struct {
 	Cluster  *ClusterReport            // as Disk
 }
 
-// A Section is a table, in the form that the text and Markdown writers share.
+// A Section is a table.
 type Section struct {
 	Title  string
 	Note   string

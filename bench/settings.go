@@ -56,7 +56,7 @@ func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	flags.IntVar(&s.Keys, "keys", 1_000_000, "keys loaded to measure memory")
 	flags.IntVar(&s.Kept, "kept-keys", 10_000_000, "keys in the snapshot that is written and recovered")
 	flags.BoolVar(&s.Quick, "quick", false, "measure every part in a minute or two, with rough figures")
-	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md and docs/performance.svg")
+	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md")
 	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas; persistence for state on disk, cluster for three nodes")
 	flags.Var(&others, "other", "another server, `name=host:port[@pid][,command template]`; may be repeated")
 	if err := flags.Parse(args); err != nil {

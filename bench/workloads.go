@@ -40,7 +40,7 @@ type Workload struct {
 // connections is the number of connections of the load.
 func (w Workload) connections() int { return cmp.Or(w.Connections, connections) }
 
-// The table of workloads. Commands without a key (PING) run only in the first, which is also the one in the picture.
+// The table of workloads. Commands without a key (PING) run only in the first.
 var workloads = []Workload{
 	{
 		Name:      "many",
