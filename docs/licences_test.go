@@ -32,7 +32,7 @@ var licences = []struct{ name, has string }{
 }
 
 // TestLicences lists the licences of everything that is linked into the server, on every system it is built for, and
-// fails for one that is none of the above. The list of modules of a release takes them from the page.
+// fails for one that is none of the above.
 func TestLicences(t *testing.T) {
 	dirs := map[string]string{} // of modules with their versions
 	for _, system := range []string{"linux", "darwin"} {

@@ -3,7 +3,6 @@ module github.com/stintdb/stint/packaging
 go 1.26.1
 
 require (
-	github.com/CycloneDX/cyclonedx-go v0.10.0
 	github.com/goreleaser/goreleaser/v2 v2.14.3
 	github.com/goreleaser/nfpm/v2 v2.45.0
 	k8s.io/api v0.34.1
