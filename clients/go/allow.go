@@ -49,7 +49,7 @@ func (l *Limiter) Force(ctx context.Context, key string, limit Limit, n int64) (
 // ErrUnavailable, the tokens may or may not be back.
 func (l *Limiter) Refund(ctx context.Context, key string, n int64) (remaining int64, known bool, err error) {
 	name := shortKey(key)
-	defer l.lessees.upset(name, refunding)()
+	defer l.leaseRegistry.invalidate(name, refunding)()
 	return l.refund(ctx, name, n)
 }
 
@@ -71,7 +71,7 @@ func (l *Limiter) refund(ctx context.Context, key serverKey, n int64) (remaining
 // Reset deletes a key: it is at its full limit again.
 func (l *Limiter) Reset(ctx context.Context, key string) error {
 	name := shortKey(key)
-	defer l.lessees.upset(name, resetting)()
+	defer l.leaseRegistry.invalidate(name, resetting)()
 	_, err := l.ask(ctx, []any{"DEL", string(name)})
 	return err
 }

@@ -23,13 +23,13 @@ type lease struct {
 	next     *chunk // spent when current is used up
 	waiters  []*waiter
 	ended    bool
-	refunded upset   // by this process
-	reset    upset   // likewise
-	consumed int64   // tokens of chunks before the current one
-	measured int64   // consumed at the last measurement of demand
-	at       int64   // time of that measurement
-	demand   float64 // tokens per nanosecond
-	seen     *chunk  // by the last tidy; seenLeft are its tokens then, quiet the rounds without a change
+	refunded invalidation // by this process
+	reset    invalidation // likewise
+	consumed int64        // tokens of chunks before the current one
+	measured int64        // consumed at the last measurement of demand
+	at       int64        // time of that measurement
+	demand   float64      // tokens per nanosecond
+	seen     *chunk       // by the last tidy; seenLeft are its tokens then, quiet the rounds without a change
 	seenLeft int64
 	quiet    int
 }

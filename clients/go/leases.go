@@ -78,7 +78,7 @@ func (l *Limiter) Lease(o LeaseOptions) *Leases {
 	s.mu.Lock() // tidy resets the timer, so it waits until the field is set
 	defer s.mu.Unlock()
 	s.tidier = time.AfterFunc(tidyEvery, s.tidy)
-	l.lessees.add(s)
+	l.leaseRegistry.add(s)
 	return s
 }
 
@@ -179,7 +179,7 @@ func (s *Leases) Close(ctx context.Context) error {
 		return nil
 	}
 	s.tidier.Stop()
-	s.limiter.lessees.remove(s)
+	s.limiter.leaseRegistry.remove(s)
 	s.mu.Lock() // from here on no key is added
 	found := s.all()
 	s.mu.Unlock()

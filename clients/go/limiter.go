@@ -21,11 +21,11 @@ type Limiter struct {
 
 // connection is shared by limiters made from one another with With.
 type connection struct {
-	pipe    *pipe
-	breaker *breaker
-	lessees lessees
-	close   func() error
-	once    sync.Once
+	pipe          *pipe
+	breaker       *breaker
+	leaseRegistry leaseRegistry
+	close         func() error
+	once          sync.Once
 }
 
 // settings belong to one limiter; With copies them.

@@ -231,9 +231,9 @@ func (h *history) take(i int) {
 	}
 }
 
-// upset is a refund or a reset by a process. The process first empties its chunks. Chunks in flight to it are not kept;
+// invalidate is a refund or a reset by a process. The process first empties its chunks. Chunks in flight to it are not kept;
 // after a reset their tokens are lost.
-func (h *history) upset(i int, lost bool) {
+func (h *history) invalidate(i int, lost bool) {
 	p := &h.holders[i]
 	for _, c := range p.chunks {
 		if lost {
@@ -294,7 +294,7 @@ func (h *history) step() {
 			break
 		}
 		if h.random.IntN(2) == 0 {
-			h.upset(i, false)
+			h.invalidate(i, false)
 		} else {
 			h.setBack()
 		}
@@ -304,7 +304,7 @@ func (h *history) step() {
 		h.exact.refund(n)
 	case 7:
 		if h.random.IntN(2) == 0 {
-			h.upset(i, true)
+			h.invalidate(i, true)
 		} else {
 			h.setBack()
 		}
@@ -340,10 +340,10 @@ func (h *history) check() error {
 	return nil
 }
 
-// TestChunksOfUpsetBuckets: over random histories, refunds, deletions and higher rates add at most the tokens that were
+// TestChunksOfInvalidatedBuckets: over random histories, refunds, deletions and higher rates add at most the tokens that were
 // out at that moment, and nothing once those have expired. In a third of the histories chunks are given back and nothing
 // else sets the bucket back: there the limit holds exactly.
-func TestChunksOfUpsetBuckets(t *testing.T) {
+func TestChunksOfInvalidatedBuckets(t *testing.T) {
 	limits := []Limit{PerSecond(1000).Burst(100_000), PerSecond(100).Burst(50), PerSecond(20).Burst(1000), Per(7, 3*time.Second).Burst(300)}
 	over, events := 0, 0
 	for seed := range uint64(3000) {
@@ -381,14 +381,14 @@ func (h *history) play(steps int) error {
 	return nil
 }
 
-// TestNothingIsKeptDuringUpset: a chunk that was asked for before a refund or a reset ended is not spent; after a reset it
+// TestNothingIsKeptDuringInvalidation: a chunk that was asked for before a refund or a reset ended is not spent; after a reset it
 // does not go back either.
-func TestNothingIsKeptDuringUpset(t *testing.T) {
+func TestNothingIsKeptDuringInvalidation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limit := PerSecond(1).Burst(100)
 		leases := leasesOf(t, &model{limit: limit}, time.Millisecond)
 		for _, c := range []struct {
-			kind   upsetting
+			kind   invalidationKind
 			refund int64
 		}{{refunding, 10}, {resetting, 0}} {
 			e := &lease{leases: leases, key: "k", limit: limit}
