@@ -131,13 +131,13 @@ func (s *Server) setEnv(o *Options) {
 
 // newMemoryLimiter returns the limiter of the process's memory. The leader of a cluster proposes changes to all nodes.
 func (s *Server) newMemoryLimiter() *memlimit.Limiter {
-	o := memlimit.Options{Settings: &s.settings, Clock: s.env.Clock, Log: s.env.Log, Keys: s.keys, Propose: func(ops []engine.Op) {
+	env := memlimit.Env{Settings: &s.settings, Clock: s.env.Clock, Log: s.env.Log, Keys: s.keys, Propose: func(ops []engine.Op) {
 		s.env.Decider.Decide(&engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Done: func() {}})
 	}}
 	if s.env.Cluster != nil {
-		o.IsLeader = func() bool { return s.env.Cluster.Status().State == clusterstatus.Leader }
+		env.IsLeader = func() bool { return s.env.Cluster.Status().State == clusterstatus.Leader }
 	}
-	return memlimit.New(o)
+	return memlimit.New(env)
 }
 
 // Config returns the settings in force.

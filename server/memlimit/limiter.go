@@ -31,8 +31,8 @@ type Keys interface {
 	Pressure(rules engine.Rules, full bool) []engine.Op
 }
 
-// Options are the parts a [Limiter] works with.
-type Options struct {
+// Env has the parts of the server that a [Limiter] works with.
+type Env struct {
 	Settings *atomic.Pointer[config.Config] // may be replaced at any time
 	Clock    *clock.Clock
 	Log      *slog.Logger
@@ -45,7 +45,7 @@ type Options struct {
 
 // Limiter keeps the process within --max-memory. Its methods may be called from any goroutine.
 type Limiter struct {
-	Options
+	Env
 	Buffers Buffers
 
 	mu        sync.Mutex
@@ -54,8 +54,8 @@ type Limiter struct {
 }
 
 // New looks at the process before it serves anybody.
-func New(o Options) *Limiter {
-	m := &Limiter{Options: o, collector: newCollector()}
+func New(env Env) *Limiter {
+	m := &Limiter{Env: env, collector: newCollector()}
 	m.budget.start(m.Keys.Bytes())
 	m.budget.divide(m.Settings.Load(), m.Clock.Now(), readGoMemory().taken, 0)
 	m.Buffers.Most.Store(m.Settings.Load().ClientMemory(m.budget.total))
