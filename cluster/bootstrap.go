@@ -64,7 +64,7 @@ func (n *Node) givePledge(ctx context.Context, to pledge) error {
 		return errors.New("this node is busy with another pledge")
 	}
 	defer n.pledging.Unlock()
-	if n.hasLog() || n.clusterID() != "" {
+	if n.raft.hasLog() || n.saved.clusterID() != "" {
 		return errors.New("this node has been in a cluster")
 	}
 	current, err := n.pledged()
@@ -88,10 +88,10 @@ func (n *Node) checkReleased(ctx context.Context, p pledge) error {
 	if p.Former == "" {
 		return nil
 	}
-	r, err := n.fetchStatus(ctx, p.Address)
+	r, err := n.statuses.fetch(ctx, p.Address)
 	switch {
 	case err != nil:
-		n.logOnce("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
+		n.log.once("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
 			"id", p.Former, "address", p.Address, "error", err)
 		return fmt.Errorf("this node has given its pledge to %s, which does not answer", p.Former)
 	case r.ID != p.Former && nodeName(r.ID) == nodeName(p.Former):
@@ -138,7 +138,7 @@ func (n *Node) gatherPledges(ctx context.Context, to pledge, others []raft.Serve
 	)
 	for _, s := range others {
 		asked.Go(func() {
-			a, err := n.callRPC(ctx, string(s.Address), request{Pledge: &pledgeRequest{Of: s.ID, To: to}})
+			a, err := n.statuses.call(ctx, string(s.Address), request{Pledge: &pledgeRequest{Of: s.ID, To: to}})
 			if err != nil || a.Error != "" {
 				n.log.Debug("no pledge", "id", s.ID, "error", err, "answer", a.Error)
 				return

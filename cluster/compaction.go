@@ -33,7 +33,7 @@ func (n *Node) takeSnapshot() error {
 	if entries > 0 {
 		keep = max(keep, uint64(n.opt.LogBytes/4/max(1, bytes/entries)))
 	}
-	if err := n.reloadRaft(func(c *raft.ReloadableConfig) { c.TrailingLogs = min(keep, maxTrailing) }); err != nil {
+	if err := n.raft.reload(func(c *raft.ReloadableConfig) { c.TrailingLogs = min(keep, maxTrailing) }); err != nil {
 		return err
 	}
 	err := n.raft.Snapshot().Error()

@@ -46,7 +46,7 @@ func TestClusterWaitsForAll(t *testing.T) {
 		}
 		s.start("a")
 		leader := s.leader()
-		if got := len(leader.servers()); got != 3 {
+		if got := len(leader.raft.servers()); got != 3 {
 			t.Errorf("%d members", got)
 		}
 	})
@@ -100,10 +100,10 @@ func TestTwoClustersMeet(t *testing.T) {
 			t.Errorf("adding a node of another cluster: %v", err)
 		}
 		time.Sleep(10 * time.Second)
-		if got := s.nodes["a"].Status().ClusterID; got != id || len(s.leader().servers()) != 3 {
-			t.Errorf("the first cluster has changed: %s %v", got, s.leader().servers())
+		if got := s.nodes["a"].Status().ClusterID; got != id || len(s.leader().raft.servers()) != 3 {
+			t.Errorf("the first cluster has changed: %s %v", got, s.leader().raft.servers())
 		}
-		if got := other.nodes["z"].Status().ClusterID; got != otherID || len(other.leader().servers()) != 3 {
+		if got := other.nodes["z"].Status().ClusterID; got != otherID || len(other.leader().raft.servers()) != 3 {
 			t.Errorf("the second cluster has changed: %s", log)
 		}
 	})
@@ -208,7 +208,7 @@ func TestClusterFormsOfThoseExpected(t *testing.T) {
 		}
 		s.start("d")
 		leader := s.leader()
-		if got := len(leader.servers()); got != 3 {
+		if got := len(leader.raft.servers()); got != 3 {
 			t.Errorf("%d members", got)
 		}
 		s.start("a")

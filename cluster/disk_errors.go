@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"time"
 
@@ -19,7 +20,8 @@ import (
 // votes nor follows, and it does not lead, as Raft steps down before it writes a term.
 type retryingVotes struct {
 	raft.StableStore
-	n *Node
+	raft *raftGroup
+	log  *slog.Logger
 }
 
 // votesRetry is the pause between two attempts of retryingVotes.
@@ -37,35 +39,36 @@ func (v retryingVotes) SetUint64(key []byte, value uint64) error {
 
 func (v retryingVotes) persist(set func() error) error {
 	err := set()
-	if err == nil || !v.n.running.Load() {
+	if err == nil || !v.raft.running.Load() {
 		return err
 	}
-	v.n.log.Error("the disk does not take this node's vote: the node takes no part in the cluster until it does", "reason", err)
+	v.log.Error("the disk does not take this node's vote: the node takes no part in the cluster until it does", "reason", err)
 	for err != nil {
 		select {
-		case <-v.n.ctx.Done():
+		case <-v.raft.ctx.Done():
 			runtime.Goexit() // with an error Raft would panic
 		case <-time.After(votesRetry):
 		}
 		err = set()
 	}
-	v.n.log.Info("the disk takes this node's votes again")
+	v.log.Info("the disk takes this node's votes again")
 	return nil
 }
 
 // readableLog is the log as Raft sees it: an entry that does not read ends the node.
 type readableLog struct {
 	raft.LogStore
-	n *Node
+	raft *raftGroup
+	fail func(error)
 }
 
 // GetLog implements raft.LogStore.
 func (l readableLog) GetLog(index uint64, entry *raft.Log) error {
 	err := l.LogStore.GetLog(index, entry)
-	if err == nil || errors.Is(err, raft.ErrLogNotFound) || !l.n.running.Load() {
+	if err == nil || errors.Is(err, raft.ErrLogNotFound) || !l.raft.running.Load() {
 		return err
 	}
-	l.n.fail(fmt.Errorf("entry %d of the log does not read: %w; %w", index, err, raftstore.ErrLostState))
+	l.fail(fmt.Errorf("entry %d of the log does not read: %w; %w", index, err, raftstore.ErrLostState))
 	runtime.Goexit() // with an error Raft would panic
 	return err
 }

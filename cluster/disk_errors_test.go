@@ -102,7 +102,7 @@ func TestLogDoesNotRead(t *testing.T) {
 		n, disk := startFailing(t, s, s.leader())
 		disk.logFails.Store(true)
 		var entry raft.Log
-		go func() { _ = readableLog{n.logs, n}.GetLog(1, &entry) }()
+		go func() { _ = readableLog{n.logs, n.raft, n.fail}.GetLog(1, &entry) }()
 		err := <-n.Failed()
 		if !strings.Contains(err.Error(), "entry 1 of the log does not read: input/output error") {
 			t.Error(err)

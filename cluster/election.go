@@ -31,7 +31,7 @@ func (n *Node) hastenElection(ctx context.Context) {
 			sleep(ctx, wait)
 			continue
 		}
-		at, suspected := n.checkTime(last, n.fetchAllStatuses(ctx, n.opt.Heartbeat/4))
+		at, suspected := n.checkTime(last, n.statuses.fetchAll(ctx, n.opt.Heartbeat/4))
 		sleep(ctx, time.Until(at))
 		if suspected && n.raft.LastContact().Equal(last) && n.raft.State() == raft.Follower {
 			n.checkLeaderNow()
@@ -44,7 +44,7 @@ func (n *Node) hastenElection(ctx context.Context) {
 // It returns false while another node still has contact: then Raft's own timer suffices.
 func (n *Node) checkTime(last time.Time, others []peerStatus) (at time.Time, suspected bool) {
 	order := []peerStatus{{ID: n.id, Last: n.raft.LastIndex(), Slow: n.isSlow()}}
-	voters := n.servers()
+	voters := n.raft.servers()
 	for _, r := range others {
 		if r.Leads || !slices.ContainsFunc(voters, func(s raft.Server) bool { return s.ID == r.ID && s.Suffrage == raft.Voter }) {
 			continue
@@ -82,18 +82,9 @@ const electionStagger = 10
 // fires.
 func (n *Node) checkLeaderNow() {
 	for _, timeout := range []time.Duration{n.opt.Heartbeat - 1, n.opt.Heartbeat} {
-		err := n.reloadRaft(func(c *raft.ReloadableConfig) { c.HeartbeatTimeout = timeout })
+		err := n.raft.reload(func(c *raft.ReloadableConfig) { c.HeartbeatTimeout = timeout })
 		if err != nil {
 			n.log.Error("the heartbeat timeout cannot be set", "error", err)
 		}
 	}
-}
-
-// reloadRaft changes Raft's settings while it runs.
-func (n *Node) reloadRaft(change func(*raft.ReloadableConfig)) error {
-	n.reloading.Lock()
-	defer n.reloading.Unlock()
-	config := n.raft.ReloadableConfig()
-	change(&config)
-	return n.raft.ReloadConfig(config)
 }

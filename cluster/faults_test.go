@@ -354,7 +354,7 @@ func (w *world) whole() {
 	for range 6000 {
 		voters, leader := 0, w.leader()
 		index := leader.fsm.applied.Load()
-		for _, s := range leader.servers() {
+		for _, s := range leader.raft.servers() {
 			if n := w.nodes[nodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.fsm.applied.Load() >= index {
 				voters++
 			}
@@ -427,7 +427,7 @@ func live(t *testing.T, seed uint64, count int) (struck map[string]int, answers 
 func (w *world) describe() {
 	for _, name := range w.names {
 		if n := w.nodes[name]; n != nil {
-			w.t.Logf("%s (%s): isolated %v, status %+v, members %v, Raft %v", name, n.id, n.peers.IsIsolated(), n.Status(), n.servers(), n.raft.Stats())
+			w.t.Logf("%s (%s): isolated %v, status %+v, members %v, Raft %v", name, n.id, n.peers.IsIsolated(), n.Status(), n.raft.servers(), n.raft.Stats())
 		}
 	}
 }

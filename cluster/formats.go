@@ -179,7 +179,7 @@ const upgradeFirst = "upgrade it, then try again"
 // laggards describes the first member that does not know a version.
 func (n *Node) laggards(version formatVersion) string {
 	known := n.fsm.cluster.Load()
-	for _, s := range n.servers() {
+	for _, s := range n.raft.servers() {
 		m, isRecorded := known.Members[s.ID]
 		if knows := m.Formats.orFirst(); isRecorded && knows < version {
 			return fmt.Sprintf("the member '%s' knows version %d", nodeName(s.ID), knows)
@@ -203,14 +203,14 @@ func checkFormats(id raft.ServerID, knows, used formatVersion) error {
 // updateFormats runs on the leader. It records the versions that members report, and raises the cluster's version once all
 // members know a newer one.
 func (n *Node) updateFormats(ctx context.Context) {
-	for _, s := range n.servers() {
+	for _, s := range n.raft.servers() {
 		if err := n.recordFormats(ctx, s.ID); err != nil {
-			n.logOnce("formats "+string(s.ID), "cannot record the format version of a member yet", "id", s.ID, "error", err)
+			n.log.once("formats "+string(s.ID), "cannot record the format version of a member yet", "id", s.ID, "error", err)
 		}
 	}
 	if n.commonFormats() > n.fsm.cluster.Load().formats() {
 		if err := n.raiseFormats(ctx); err != nil {
-			n.logOnce("raise", "cannot raise the cluster's format version yet", "error", err)
+			n.log.once("raise", "cannot raise the cluster's format version yet", "error", err)
 		}
 	}
 }
@@ -219,8 +219,8 @@ func (n *Node) updateFormats(ctx context.Context) {
 func (n *Node) recordFormats(ctx context.Context, id raft.ServerID) error {
 	reported := n.formats.stated()
 	if id != n.id {
-		r, heard := n.lastStatusOf(id)
-		if !heard || !n.isAlive(r) {
+		r, heard := n.statuses.last(id)
+		if !heard || !n.statuses.isAlive(r) {
 			return nil
 		}
 		reported = r.Formats
@@ -244,7 +244,7 @@ func (n *Node) recordFormats(ctx context.Context, id raft.ServerID) error {
 
 // commonFormats is the newest version that all members know.
 func (n *Node) commonFormats() formatVersion {
-	known, servers, common := n.fsm.cluster.Load(), n.servers(), n.formats.newest
+	known, servers, common := n.fsm.cluster.Load(), n.raft.servers(), n.formats.newest
 	if len(servers) == 0 {
 		return 1 // the node is ending
 	}
@@ -258,9 +258,9 @@ func (n *Node) commonFormats() formatVersion {
 // is recorded yet, and none joins before it has a leader.
 func (n *Node) firstFormats() formatVersion {
 	common := n.formats.stated()
-	for _, s := range n.servers() {
+	for _, s := range n.raft.servers() {
 		if s.ID != n.id {
-			r, _ := n.lastStatusOf(s.ID)
+			r, _ := n.statuses.last(s.ID)
 			common = min(common, r.Formats)
 		}
 	}

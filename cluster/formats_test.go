@@ -139,7 +139,7 @@ func TestNewClusterBeginsWithTheNewestVersion(t *testing.T) {
 			if len(known) > 0 {
 				want = 2
 			}
-			s.eventually("there is a cluster", func(n *Node) bool { return n.clusterID() != "" })
+			s.eventually("there is a cluster", func(n *Node) bool { return n.saved.clusterID() != "" })
 			for _, n := range s.nodes {
 				if c := n.fsm.cluster.Load(); c.ClusterID != "" && c.formats() != want {
 					t.Errorf("%s: %s begins with version %d", name, n.opt.Node, c.formats())
@@ -175,7 +175,7 @@ func TestOlderNodeIsRefused(t *testing.T) {
 			t.Errorf("the older node answers with status %d", res[0].Status)
 		}
 
-		if r, heard := s.leader().lastStatusOf(older.id); !heard || s.leader().isNearlyCaughtUp(r) {
+		if r, heard := s.leader().statuses.last(older.id); !heard || s.leader().isNearlyCaughtUp(r) {
 			t.Error("the older node counts as one that could vote")
 		}
 		s.names = append(s.names, "d")
@@ -187,7 +187,7 @@ func TestOlderNodeIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "the cluster uses format version 2, and the node 'd' knows version 1: upgrade it") {
 			t.Errorf("an older node that joins is answered with %v", err)
 		}
-		if _, err := s.leader().member("d"); err == nil {
+		if _, err := s.leader().raft.member("d"); err == nil {
 			t.Error("an older node was made a member")
 		}
 		s.mustNotFail()

@@ -12,7 +12,7 @@ import (
 
 // connectForwarding connects both ends of forwarding with this node.
 func (n *Node) connectForwarding() {
-	n.forwarded = &forward.Server{Ctx: n.ctx, Decide: n.decideForwarded, Now: func() int64 {
+	n.forwarded = &forward.Server{Ctx: n.raft.ctx, Decide: n.decideForwarded, Now: func() int64 {
 		if n.leadership.Load() == nil {
 			return 0
 		}
@@ -23,7 +23,7 @@ func (n *Node) connectForwarding() {
 		}
 	}}
 	f := n.forwarder
-	f.LeaderChanged, f.ObserveTime, f.Grace = &n.leaderChanged, n.clock.observeLeader, n.opt.Heartbeat/2
+	f.LeaderChanged, f.ObserveTime, f.Grace = &n.leader.changed, n.clock.observeLeader, n.opt.Heartbeat/2
 	f.Dial = func(ctx context.Context, address string) (net.Conn, error) {
 		conn, _, err := n.peers.Dial(ctx, address, transport.ForCalls)
 		return conn, err
@@ -33,7 +33,7 @@ func (n *Node) connectForwarding() {
 		if n.leadership.Load() != nil {
 			return ""
 		}
-		return n.leaderAddress()
+		return n.leader.address()
 	}
 	f.Decide = func(c *call.Call) bool {
 		if n.activeLeadership() == nil {

@@ -17,7 +17,7 @@ import (
 // and then with every round of status requests.
 func (n *Node) watchProgress(ctx context.Context) {
 	for ctx.Err() == nil {
-		moved := n.leaderChanged.Wait()
+		moved := n.leader.changed.Wait()
 		n.compareToLeader(ctx)
 		wait := n.opt.MeetEvery
 		if !n.hasCaughtUp() {
@@ -30,15 +30,15 @@ func (n *Node) watchProgress(ctx context.Context) {
 // compareToLeader asks the leader for its applied index, and notes that this node has caught up if it reaches that
 // index soon.
 func (n *Node) compareToLeader(ctx context.Context) {
-	address := n.leaderAddress()
+	address := n.leader.address()
 	if address == "" || n.leadership.Load() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, n.opt.MeetEvery)
 	defer cancel()
 	asked := n.clock.mono()
-	leader, err := n.fetchStatus(ctx, address)
-	if err != nil || !leader.Leads || leader.Term < n.raft.CurrentTerm() || leader.ClusterID != n.clusterID() {
+	leader, err := n.statuses.fetch(ctx, address)
+	if err != nil || !leader.Leads || leader.Term < n.raft.CurrentTerm() || leader.ClusterID != n.saved.clusterID() {
 		return
 	}
 	wait := n.opt.Heartbeat // then it asks again: the leader's index has moved
@@ -69,5 +69,5 @@ func (n *Node) isHealthy() bool {
 	case n.leadership.Load() != nil:
 		return n.proposer.oldestAge() <= n.opt.DecideTimeout
 	}
-	return n.leaderAddress() != "" && n.hasCaughtUp()
+	return n.leader.address() != "" && n.hasCaughtUp()
 }

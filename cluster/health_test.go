@@ -178,8 +178,8 @@ func TestHealthyWhenCaughtUp(t *testing.T) {
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
-		if n.Status().Healthy || n.leaderAddress() == "" {
-			t.Errorf("healthy: %v; leader: %s", n.Status().Healthy, n.leaderAddress())
+		if n.Status().Healthy || n.leader.address() == "" {
+			t.Errorf("healthy: %v; leader: %s", n.Status().Healthy, n.leader.address())
 		}
 		s.net.SetLargest(leader.opt.Node, name, 0)
 		time.Sleep(3 * time.Second)
@@ -280,7 +280,7 @@ func TestRestartedFollowerVotesLater(t *testing.T) {
 			q := raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(candidate.id), Addr: []byte(candidate.opt.Advertise)},
 				Term: n.raft.CurrentTerm() + 1, LastLogIndex: n.raft.LastIndex() + 100, LastLogTerm: n.raft.CurrentTerm() + 1, LeadershipTransfer: true}
 			var a raft.RequestVoteResponse
-			if err := candidate.transport.RequestVote(n.id, raft.ServerAddress(voter), &q, &a); err != nil {
+			if err := candidate.raft.transport.RequestVote(n.id, raft.ServerAddress(voter), &q, &a); err != nil {
 				t.Fatal(err)
 			}
 			return a.Granted

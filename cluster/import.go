@@ -24,12 +24,12 @@ func (n *Node) Import(ctx context.Context, from *engine.Store, at int64, scratch
 			case known.Imported || n.holdsState():
 				return false, nil
 			case known.formats() < n.formats.newest:
-				n.logOnce("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
+				n.log.once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
 			case n.leadership.Load() != nil:
-				return true, n.await(ctx, func() error { return n.begin(from, at, scratch) })
+				return true, n.raft.await(ctx, func() error { return n.begin(from, at, scratch) })
 			default:
 				if err := n.Transfer(ctx, n.opt.Node); err != nil {
-					n.logOnce("import", "this node has to lead to import state", "error", err)
+					n.log.once("import", "this node has to lead to import state", "error", err)
 				}
 			}
 		}

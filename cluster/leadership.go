@@ -57,10 +57,10 @@ func (n *Node) followLeadership(ctx context.Context) {
 func (n *Node) stepDown() {
 	if r := n.leadership.Swap(nil); r != nil {
 		r.leaseUntil.Store(0)
-		n.noteLeader(n.opt.Advertise)
+		n.leader.note(n.opt.Advertise)
 		n.log.Info("no longer the leader", "term", r.term)
 	}
-	n.leaderChanged.Broadcast()
+	n.leader.changed.Broadcast()
 }
 
 // lead renews the lease while this node is the leader of a term. If the term has changed unnoticed, a new leadership
@@ -82,7 +82,7 @@ func (n *Node) lead(ctx context.Context) {
 
 // becomeLeader waits until the state contains everything committed in earlier terms, and starts to decide.
 func (n *Node) becomeLeader(ctx context.Context, term uint64) bool {
-	if err := n.await(ctx, func() error { return n.raft.Barrier(0).Error() }); err != nil || n.raft.CurrentTerm() != term || n.peers.IsIsolated() {
+	if err := n.raft.await(ctx, func() error { return n.raft.Barrier(0).Error() }); err != nil || n.raft.CurrentTerm() != term || n.peers.IsIsolated() {
 		return false
 	}
 	if !n.clock.isConfirmed() {
@@ -101,7 +101,7 @@ func (n *Node) becomeLeader(ctx context.Context, term uint64) bool {
 	}
 	n.log.Info("leader", "term", term)
 	n.proposer.addOther(kindTick, nil) // Raft's no-op of this term is not applied; this entry shows that it is committed
-	n.leaderChanged.Broadcast()
+	n.leader.changed.Broadcast()
 	return true
 }
 
@@ -117,19 +117,19 @@ func (n *Node) activeLeadership() *leadership {
 // timeout while leadership is being taken up or transferred, so that callers need not retry.
 func (n *Node) awaitLeadership() *leadership {
 	for until := n.clock.mono() + n.opt.Heartbeat; ; {
-		moved := n.leaderChanged.Wait()
+		moved := n.leader.changed.Wait()
 		r, left := n.activeLeadership(), until-n.clock.mono()
-		if r != nil || left <= 0 || n.raft.State() != raft.Leader || n.peers.IsIsolated() || n.ctx.Err() != nil {
+		if r != nil || left <= 0 || n.raft.State() != raft.Leader || n.peers.IsIsolated() || n.raft.ctx.Err() != nil {
 			return r
 		}
-		notifier.Pause(n.ctx, moved, left)
+		notifier.Pause(n.raft.ctx, moved, left)
 	}
 }
 
 // renewLease asks a majority whether this node still leads, and extends the lease from the time before it asked.
 func (n *Node) renewLease(ctx context.Context, term uint64) {
 	asked := n.clock.mono()
-	if err := n.await(ctx, func() error { return n.raft.VerifyLeader().Error() }); err != nil {
+	if err := n.raft.await(ctx, func() error { return n.raft.VerifyLeader().Error() }); err != nil {
 		return
 	}
 	if r := n.leadership.Load(); r != nil && r.term == term && n.raft.CurrentTerm() == term {
@@ -140,39 +140,16 @@ func (n *Node) renewLease(ctx context.Context, term uint64) {
 	}
 }
 
-// await runs f, which asks Raft something and may take long. It returns early when ctx is done. A node that is being
-// closed asks Raft nothing.
-func (n *Node) await(ctx context.Context, f func() error) error {
-	n.mu.Lock()
-	if n.ending {
-		n.mu.Unlock()
-		return raft.ErrRaftShutdown
-	}
-	n.outstanding.Add(1)
-	n.mu.Unlock()
-	done := make(chan error, 1)
-	go func() {
-		defer n.outstanding.Done()
-		done <- f()
-	}()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // syncClock lowers this node's clock to the earliest time reported by reachable members. It runs when the clock was
 // only restored from disk: this node's own clock may have been set while it was down. If no member answers, the time
 // that this node was down does not count.
 func (n *Node) syncClock(ctx context.Context) {
 	applied := n.fsm.now.Load()
-	if applied == 0 || len(n.servers()) == 1 {
+	if applied == 0 || len(n.raft.servers()) == 1 {
 		return
 	}
-	heard, members := false, n.servers()
-	for _, told := range n.fetchAllStatuses(ctx, 300*time.Millisecond) {
+	heard, members := false, n.raft.servers()
+	for _, told := range n.statuses.fetchAll(ctx, 300*time.Millisecond) {
 		if told.Now > 0 && slices.ContainsFunc(members, func(s raft.Server) bool { return s.ID == told.ID }) {
 			n.clock.capAt(max(told.Now, applied))
 			heard = true
@@ -181,10 +158,4 @@ func (n *Node) syncClock(ctx context.Context) {
 	if !heard {
 		n.clock.capAt(applied)
 	}
-}
-
-// replicatesTo reports whether this node leads in a term and has another node at an address among the members.
-func (n *Node) replicatesTo(id raft.ServerID, target raft.ServerAddress, term uint64) bool {
-	return n.ctx.Err() == nil && n.raft.State() == raft.Leader && n.raft.CurrentTerm() == term &&
-		slices.ContainsFunc(n.servers(), func(s raft.Server) bool { return s.ID == id && s.Address == target })
 }

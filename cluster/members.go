@@ -13,15 +13,6 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// servers is the cluster's configuration as this node's log has it.
-func (n *Node) servers() []raft.Server {
-	f := n.raft.GetConfiguration()
-	if f.Error() != nil {
-		return nil
-	}
-	return f.Configuration().Servers
-}
-
 // handleJoin makes a node a member, or records its new address. It starts without a vote; promote gives it one once
 // it has the state. A node that comes back under the same name without its disk is a new member and takes the old
 // one's place.
@@ -34,7 +25,7 @@ func (n *Node) handleJoin(ctx context.Context, j joinRequest) error {
 		return err
 	}
 	vote := false
-	for _, s := range n.servers() {
+	for _, s := range n.raft.servers() {
 		switch {
 		case s.ID == j.ID && string(s.Address) == j.Address:
 			return n.writeMember(ctx, j.ID, &j.Member)
@@ -52,7 +43,7 @@ func (n *Node) handleJoin(ctx context.Context, j joinRequest) error {
 	if vote {
 		change = n.raft.AddVoter
 	}
-	if err := n.await(ctx, func() error { return change(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout).Error() }); err != nil {
+	if err := n.raft.await(ctx, func() error { return change(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout).Error() }); err != nil {
 		return err
 	}
 	n.log.Info("member", "id", j.ID, "address", j.Address)
@@ -64,11 +55,11 @@ func (n *Node) handleJoin(ctx context.Context, j joinRequest) error {
 func (n *Node) replaceMember(ctx context.Context, old raft.Server, j joinRequest) error {
 	short, cancel := context.WithTimeout(ctx, transport.DialTimeout)
 	defer cancel()
-	if r, err := n.fetchStatus(short, string(old.Address)); err == nil && r.ID == old.ID {
+	if r, err := n.statuses.fetch(short, string(old.Address)); err == nil && r.ID == old.ID {
 		return fmt.Errorf("the node id '%s' is in use by %s, which is alive; each node needs its own --node-id", nodeName(j.ID), old.Address)
 	}
 	n.log.Warn("a member has come back without its state; it joins as a new one", "id", old.ID, "new_id", j.ID)
-	if err := n.await(ctx, func() error { return n.raft.RemoveServer(old.ID, 0, changeTimeout).Error() }); err != nil {
+	if err := n.raft.await(ctx, func() error { return n.raft.RemoveServer(old.ID, 0, changeTimeout).Error() }); err != nil {
 		return err
 	}
 	return n.writeMember(ctx, old.ID, nil)
@@ -109,10 +100,10 @@ func (n *Node) promote(ctx context.Context) {
 			return
 		}
 		n.updateFormats(ctx)
-		for _, s := range n.servers() {
+		for _, s := range n.raft.servers() {
 			if s.Suffrage == raft.Nonvoter && n.isReady(s) {
 				if err := n.giveVote(ctx, s); err != nil {
-					n.logOnce("vote "+string(s.ID), "a member has the state, but could not be given its vote yet", "id", s.ID, "error", err)
+					n.log.once("vote "+string(s.ID), "a member has the state, but could not be given its vote yet", "id", s.ID, "error", err)
 					continue
 				}
 				n.log.Info("member has the state and votes", "id", s.ID)
@@ -123,7 +114,7 @@ func (n *Node) promote(ctx context.Context) {
 
 func (n *Node) giveVote(ctx context.Context, s raft.Server) error {
 	return n.change(ctx, func(ctx context.Context) error {
-		return n.await(ctx, func() error { return n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error() })
+		return n.raft.await(ctx, func() error { return n.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error() })
 	})
 }
 
@@ -153,14 +144,14 @@ func (n *Node) endChange() { <-n.changing }
 // isReady reports whether a member without a vote is to have one, and has nearly all of the log.
 func (n *Node) isReady(s raft.Server) bool {
 	m, known := n.fsm.cluster.Load().Members[s.ID]
-	r, heard := n.lastStatusOf(s.ID)
+	r, heard := n.statuses.last(s.ID)
 	return known && !m.Nonvoter && heard && n.isNearlyCaughtUp(r)
 }
 
 // isNearlyCaughtUp reports whether a node could vote at once: its Raft runs, it has applied nearly all of the
 // log, and it knows the cluster's format version.
 func (n *Node) isNearlyCaughtUp(r peerStatus) bool {
-	return n.isAlive(r) && n.checkFormats(r.ID, r.Formats) == nil && r.Applied+readyWithin >= n.fsm.applied.Load()
+	return n.statuses.isAlive(r) && n.checkFormats(r.ID, r.Formats) == nil && r.Applied+readyWithin >= n.fsm.applied.Load()
 }
 
 // readyWithin is the largest number of entries that a node may lack when it gets its vote; the rest arrives within
@@ -175,7 +166,7 @@ func (n *Node) handleAdmin(ctx context.Context, o adminRequest) error {
 	case "remove":
 		return n.removeMember(ctx, o.Node)
 	case "transfer":
-		return n.await(ctx, func() error { return n.transfer(o.Node) })
+		return n.raft.await(ctx, func() error { return n.transfer(o.Node) })
 	}
 	return errors.New("unknown request; is this node's version older?")
 }
@@ -184,7 +175,7 @@ func (n *Node) handleAdmin(ctx context.Context, o adminRequest) error {
 func (n *Node) addMember(ctx context.Context, o adminRequest) error {
 	short, cancel := context.WithTimeout(ctx, transport.DialTimeout)
 	defer cancel()
-	r, err := n.fetchStatus(short, o.Address)
+	r, err := n.statuses.fetch(short, o.Address)
 	if err != nil {
 		return fmt.Errorf("the node at %s does not answer: %w", o.Address, err)
 	}
@@ -199,12 +190,12 @@ func (n *Node) addMember(ctx context.Context, o adminRequest) error {
 	if err != nil || !o.Nonvoter {
 		return err
 	}
-	for _, s := range n.servers() {
+	for _, s := range n.raft.servers() {
 		if s.ID == r.ID && s.Suffrage == raft.Voter {
 			if err := n.canRemoveVoter(ctx, s.ID); err != nil {
 				return err
 			}
-			return n.await(ctx, func() error { return n.raft.DemoteVoter(s.ID, 0, changeTimeout).Error() })
+			return n.raft.await(ctx, func() error { return n.raft.DemoteVoter(s.ID, 0, changeTimeout).Error() })
 		}
 	}
 	return nil
@@ -212,7 +203,7 @@ func (n *Node) addMember(ctx context.Context, o adminRequest) error {
 
 // removeMember ends a membership, unless the remaining members could not decide.
 func (n *Node) removeMember(ctx context.Context, node string) error {
-	s, err := n.member(node)
+	s, err := n.raft.member(node)
 	if err != nil {
 		return err
 	}
@@ -230,7 +221,7 @@ func (n *Node) removeMember(ctx context.Context, node string) error {
 		return err
 	}
 	n.log.Info("removed member", "id", s.ID)
-	return n.await(ctx, func() error { return n.raft.RemoveServer(s.ID, 0, changeTimeout).Error() })
+	return n.raft.await(ctx, func() error { return n.raft.RemoveServer(s.ID, 0, changeTimeout).Error() })
 }
 
 // leaveRemovalToNext transfers leadership to another node, which then removes this one: errHandedOver sends the
@@ -238,12 +229,12 @@ func (n *Node) removeMember(ctx context.Context, node string) error {
 func (n *Node) leaveRemovalToNext(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	if err := n.await(ctx, func() error { return n.transfer("") }); err != nil {
+	if err := n.raft.await(ctx, func() error { return n.transfer("") }); err != nil {
 		return fmt.Errorf("the node leads, and could not transfer leadership before its removal: %w", err)
 	}
 	for ctx.Err() == nil {
-		moved := n.leaderChanged.Wait()
-		if n.leaderAddress() != "" {
+		moved := n.leader.changed.Wait()
+		if n.leader.address() != "" {
 			return errHandedOver
 		}
 		notifier.Pause(ctx, moved, 20*time.Millisecond) // another node's status may name the leader too
@@ -253,23 +244,14 @@ func (n *Node) leaveRemovalToNext(ctx context.Context) error {
 
 var errHandedOver = errors.New("the leader to be removed has transferred leadership: ask the next leader")
 
-func (n *Node) member(node string) (raft.Server, error) {
-	for _, s := range n.servers() {
-		if nodeName(s.ID) == node || string(s.ID) == node {
-			return s, nil
-		}
-	}
-	return raft.Server{}, fmt.Errorf("there is no member '%s'; RAFT NODES lists those there are", node)
-}
-
 // canRemoveVoter returns an error if the remaining voters that answer and have the state would be no majority.
 func (n *Node) canRemoveVoter(ctx context.Context, id raft.ServerID) error {
 	useful := map[raft.ServerID]bool{n.id: true}
-	for _, r := range n.fetchAllStatuses(ctx, transport.DialTimeout) {
+	for _, r := range n.statuses.fetchAll(ctx, transport.DialTimeout) {
 		useful[r.ID] = n.isNearlyCaughtUp(r)
 	}
 	voters, answering, votes := 0, 0, false
-	for _, s := range n.servers() {
+	for _, s := range n.raft.servers() {
 		switch {
 		case s.Suffrage != raft.Voter:
 		case s.ID == id:

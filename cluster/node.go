@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"log/slog"
 	"net"
 	"slices"
 	"sync"
@@ -16,8 +15,6 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/forward"
-	"github.com/stintdb/stint/cluster/notifier"
-	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 )
@@ -26,23 +23,23 @@ import (
 type Node struct {
 	opt   Options
 	id    raft.ServerID
-	log   *slog.Logger
+	log   *nodeLog
 	seed  maphash.Seed
 	disk  Disk
 	clock *clock
 
-	fsm           *fsm
-	raft          *raft.Raft
-	transport     *transport.RaftTransport
-	running       atomic.Bool // Raft has started
-	logs          *watchedLog
-	peers         *transport.Peers
-	formats       formats
-	proposer      *proposer
-	forwarder     *forward.Client
-	leaderChanged notifier.Notifier // broadcasts when another node leads, or none
-	pendingCalls  call.WaitList
-	metrics       *metrics
+	fsm          *fsm
+	raft         *raftGroup
+	logs         *watchedLog
+	peers        *transport.Peers
+	saved        *savedState
+	statuses     *peerStatuses
+	leader       *leaderFinder
+	formats      formats
+	proposer     *proposer
+	forwarder    *forward.Client
+	pendingCalls call.WaitList
+	metrics      *metrics
 
 	leadership atomic.Pointer[leadership] // while this node leads
 	// After leadership was offered to another node, that one may be elected before the others' time is out. So while an
@@ -54,27 +51,13 @@ type Node struct {
 	forwarded *forward.Server // calls of other nodes
 	changing  chan struct{}   // holds one token while members are being changed
 	pledging  sync.Mutex      // while this node gives its pledge, or gathers others'
-	reloading sync.Mutex      // while Raft's settings are being changed
-
-	savedClusterID     string                 // the cluster's id as it was kept at the last run
-	persistedClusterID string                 // and at this one; this and the next two belong to keepNotes
-	lastSavedClock     raftstore.SavedClock   // as it was kept last
-	lastSavedTime      int64                  // the fsm's time then
-	lastLeader         atomic.Pointer[string] // where the last leader known was
 
 	withdrew atomic.Int64 // when this node last withdrew from leadership, on the monotonic clock, or never
 	caughtUp atomic.Int64 // when, on the monotonic clock, the leader had no more than this node had soon after
 
-	mu           sync.Mutex
-	peerStatuses map[raft.ServerID]peerStatus // the last of each other node
-	said         map[string]time.Duration     // when logOnce said what
-	ending       bool                         // the node is being closed: ask Raft nothing
-
-	ctx         context.Context
-	cancel      context.CancelFunc
-	ended       sync.WaitGroup
-	outstanding sync.WaitGroup // questions that Raft has not answered
-	failed      chan error
+	cancel context.CancelFunc // of raft.ctx
+	ended  sync.WaitGroup
+	failed chan error
 }
 
 // Open starts a node: it reads its log, and looks for the others in the background.
@@ -102,20 +85,20 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		opt: o, id: serverID(o.Node, incarnation), disk: o.Disk, log: o.Log.With("node", o.Node), seed: maphash.MakeSeed(), clock: newClock(o.Wall), metrics: newMetrics(), formats: newFormats(o.additions),
-		peerStatuses: map[raft.ServerID]peerStatus{}, said: map[string]time.Duration{}, failed: make(chan error, 1), changing: make(chan struct{}, 1), forwarder: forward.NewClient(),
+		opt: o, id: serverID(o.Node, incarnation), disk: o.Disk, seed: maphash.MakeSeed(), clock: newClock(o.Wall), metrics: newMetrics(), formats: newFormats(o.additions),
+		failed: make(chan error, 1), changing: make(chan struct{}, 1), forwarder: forward.NewClient(),
 	}
+	n.log = &nodeLog{Logger: o.Log.With("node", o.Node), clock: n.clock, said: map[string]time.Duration{}}
 	n.caughtUp.Store(never)
 	n.withdrew.Store(never)
 	if o.Passed != nil {
 		n.clock.passed = o.Passed
 	}
-	n.ctx, n.cancel = context.WithCancel(context.Background())
-	if text, err := o.Disk.Stable().Get(raftstore.ClusterIDKey); err == nil { // Get returns an error for a missing value
-		n.savedClusterID = string(text)
-	}
-	n.restoreClock()
+	ctx, cancel := context.WithCancel(context.Background())
+	n.cancel = cancel
+	n.raft = &raftGroup{ctx: ctx, id: n.id, clock: n.clock, heartbeat: o.Heartbeat}
 	n.connectParts()
+	n.saved.restore()
 	if err := n.peers.Listen(o.Listen); err != nil {
 		return nil, err
 	}
@@ -123,8 +106,8 @@ func Open(o Options) (*Node, error) {
 		n.peers.Halt()
 		return nil, err
 	}
-	for _, run := range []func(context.Context){n.followLeadership, n.discoverLoop, n.persistLoop, n.promote, n.watchDisk, n.watchEntries, n.watchProgress, n.compactLog, n.expireCalls, n.proposeTicks, n.hastenElection, n.forwarder.Run} {
-		n.ended.Go(func() { run(n.ctx) })
+	for _, run := range []func(context.Context){n.followLeadership, n.discoverLoop, n.saved.run, n.promote, n.watchDisk, n.watchEntries, n.watchProgress, n.compactLog, n.expireCalls, n.proposeTicks, n.hastenElection, n.forwarder.Run} {
+		n.ended.Go(func() { run(n.raft.ctx) })
 	}
 	n.proposer.ended.Go(n.proposer.run)
 	n.peers.Start()
@@ -133,21 +116,24 @@ func Open(o Options) (*Node, error) {
 
 // connectParts creates the parts that call each other.
 func (n *Node) connectParts() {
-	n.connectForwarding()
-	n.transport = &transport.RaftTransport{Ctx: n.ctx, RetryEvery: n.opt.Heartbeat / 3, Mono: n.clock.mono, IsDue: n.replicatesTo}
+	n.raft.transport = &transport.RaftTransport{Ctx: n.raft.ctx, RetryEvery: n.opt.Heartbeat / 3, Mono: n.clock.mono, IsDue: n.raft.replicatesTo}
 	n.peers = transport.New(transport.Config{
-		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log, MaxUnauthenticated: n.opt.Unauthenticated,
-		Hello: n.helloTo, Known: n.idAt, OnConnect: n.transport.NoteConnected,
+		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated,
+		Hello: n.helloTo, Known: n.raft.idAt, OnConnect: n.raft.transport.NoteConnected,
 		Leads: func() bool { return n.raft.State() == raft.Leader },
 		Check: func(theirs transport.Hello) error { return n.checkFormats(theirs.From, formatVersion(theirs.Formats)) },
-		Serve: map[transport.Purpose]func(net.Conn){transport.ForCalls: n.forwarded.Serve, transport.ForRPC: n.serveRPC},
+		Serve: map[transport.Purpose]func(net.Conn){transport.ForCalls: func(c net.Conn) { n.forwarded.Serve(c) }, transport.ForRPC: n.serveRPC},
 	})
-	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.stamp, n.forwarder.Requeue, &n.outstanding)
+	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.stamp, n.forwarder.Requeue, &n.raft.outstanding)
 	n.proposer.metrics, n.proposer.lateAfter = n.metrics, max(n.opt.DecideTimeout/2, n.opt.Heartbeat)
-	n.fsm = &fsm{store: n.opt.Store, clock: n.clock, takeEntry: n.proposer.takeEntry, ownID: n.proposer.id, log: n.log, fail: n.fail, metrics: n.metrics, knows: n.formats.newest}
+	n.fsm = &fsm{store: n.opt.Store, clock: n.clock, takeEntry: n.proposer.takeEntry, ownID: n.proposer.id, log: n.log.Logger, fail: n.fail, metrics: n.metrics, knows: n.formats.newest}
 	n.fsm.cluster.Store(&clusterState{Members: map[raft.ServerID]member{}})
 	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.mono, late: n.proposer.lateAfter}
 	n.logs.slow.Store(never)
+	n.saved = &savedState{opt: &n.opt, disk: n.disk, clock: n.clock, fsm: n.fsm, log: n.log}
+	n.statuses = &peerStatuses{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, byID: map[raft.ServerID]peerStatus{}}
+	n.leader = &leaderFinder{opt: &n.opt, raft: n.raft, peers: n.peers, statuses: n.statuses, saved: n.saved}
+	n.connectForwarding()
 }
 
 // fail is called when this node cannot apply the log further.
@@ -179,7 +165,7 @@ func (n *Node) Sweep(_ int64, count int) (looked, dropped int) {
 
 // helloTo is this node's part of a handshake.
 func (n *Node) helloTo(to raft.ServerID) transport.Hello {
-	return transport.Hello{From: n.id, To: to, Cluster: n.clusterID(), Formats: uint32(n.formats.stated())}
+	return transport.Hello{From: n.id, To: to, Cluster: n.saved.clusterID(), Formats: uint32(n.formats.stated())}
 }
 
 // expireCalls ends calls that have exceeded the decide timeout.
@@ -211,10 +197,10 @@ func (n *Node) Close() error {
 	n.leadership.Store(nil)
 	n.cancel()
 	n.proposer.halt()
-	n.letAnswer()
+	n.raft.letAnswer(&n.proposer.ended)
 	err := n.raft.Shutdown().Error()
 	n.peers.Halt()
-	err = errors.Join(err, n.transport.Close())
+	err = errors.Join(err, n.raft.transport.Close())
 	n.ended.Wait()
 	n.proposer.ended.Wait()
 	for _, c := range n.pendingCalls.Close() {
@@ -222,40 +208,3 @@ func (n *Node) Close() error {
 	}
 	return errors.Join(err, n.disk.Close())
 }
-
-// letAnswer gives Raft a moment for its outstanding answers: after its shutdown some futures never complete.
-func (n *Node) letAnswer() {
-	n.mu.Lock()
-	n.ending = true
-	n.mu.Unlock()
-	answered := make(chan struct{})
-	go func() {
-		n.proposer.ended.Wait() // it asks no more then
-		n.outstanding.Wait()
-		close(answered)
-	}()
-	select {
-	case <-answered:
-	case <-time.After(time.Second):
-	}
-}
-
-// logOnce logs what would otherwise be repeated all the time, once a minute.
-func (n *Node) logOnce(what, message string, fields ...any) {
-	n.mu.Lock()
-	last, said := n.said[what]
-	now := n.clock.mono()
-	again := !said || now-last > time.Minute
-	if again {
-		if len(n.said) > maxSaid {
-			clear(n.said)
-		}
-		n.said[what] = now
-	}
-	n.mu.Unlock()
-	if again {
-		n.log.Info(message, fields...)
-	}
-}
-
-const maxSaid = 256

@@ -22,7 +22,7 @@ func TestFailedPromotionIsLogged(t *testing.T) {
 		s.names = append(s.names, "d")
 		joined := s.start("d")
 		suffrage := func() raft.ServerSuffrage {
-			for _, server := range leader.servers() {
+			for _, server := range leader.raft.servers() {
 				if server.ID == joined.id {
 					return server.Suffrage
 				}

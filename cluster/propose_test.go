@@ -23,8 +23,8 @@ func (q openQuestion) Error() error { return <-q.answer }
 
 // asking is a node of which Raft has been asked one question.
 func asking(q openQuestion) (n *Node, done <-chan error) {
-	n = &Node{}
-	n.proposer = newProposer(func([]byte) raft.ApplyFuture { return q }, func() int64 { return 1 }, nil, &n.outstanding)
+	n = &Node{raft: &raftGroup{}}
+	n.proposer = newProposer(func([]byte) raft.ApplyFuture { return q }, func() int64 { return 1 }, nil, &n.raft.outstanding)
 	n.proposer.metrics = newMetrics()
 	n.proposer.ended.Go(n.proposer.run)
 	done = n.proposer.addOther(kindTick, nil)
@@ -38,7 +38,7 @@ func TestNodeEndsThoughRaftLeavesAQuestionOpen(t *testing.T) {
 		question := openQuestion{answer: make(chan error)}
 		n, done := asking(question)
 		began := time.Now()
-		n.letAnswer()
+		n.raft.letAnswer(&n.proposer.ended)
 		if waited := time.Since(began); waited != time.Second {
 			t.Errorf("waited %v for an answer, not a second", waited)
 		}
@@ -61,7 +61,7 @@ func TestNodeWaitsForRaftsAnswers(t *testing.T) {
 			question.answer <- nil
 		})
 
-		n.letAnswer()
+		n.raft.letAnswer(&n.proposer.ended)
 		select {
 		case err := <-done:
 			if err != nil {

@@ -13,7 +13,7 @@ import (
 const raftTimeout = 2 * time.Second
 
 func (n *Node) startRaft() error {
-	logger := newRaftLogger(n.log)
+	logger := newRaftLogger(n.log.Logger)
 	config := raft.DefaultConfig()
 	config.LocalID = n.id
 	config.Logger = logger
@@ -31,21 +31,21 @@ func (n *Node) startRaft() error {
 	stream := n.peers.RaftStream()
 	// One message to a follower at a time: entries grow instead of queueing. Raft's pipeline brings nothing beside that, and
 	// a node that ends while its pipeline is full never does.
-	n.transport.NetworkTransport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+	n.raft.transport.NetworkTransport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: stream, MaxPool: 3, MaxRPCsInFlight: 1, Timeout: raftTimeout, Logger: logger, MsgpackUseNewTimeFormat: true,
 	})
-	cache, err := raft.NewLogCache(64, readableLog{n.logs, n})
+	cache, err := raft.NewLogCache(64, readableLog{n.logs, n.raft, n.fail})
 	if err != nil {
 		return err
 	}
-	n.raft, err = newRaft(config, n.fsm, cache, n.stableStore(), n.disk.Snapshots(), n.transport)
+	n.raft.Raft, err = newRaft(config, n.fsm, cache, n.stableStore(), n.disk.Snapshots(), n.raft.transport)
 	if err != nil {
 		if n.fsm.broken != nil { // Raft only says that it could not load it
 			err = n.fsm.broken
 		}
-		return errors.Join(fmt.Errorf("the cluster's log: %w", err), n.transport.Close())
+		return errors.Join(fmt.Errorf("the cluster's log: %w", err), n.raft.transport.Close())
 	}
-	n.running.Store(true)
+	n.raft.running.Store(true)
 	n.raft.RegisterObserver(raft.NewObserver(nil, false, n.leaderMoved))
 	return nil
 }
@@ -54,7 +54,7 @@ func (n *Node) startRaft() error {
 func (n *Node) leaderMoved(o *raft.Observation) bool {
 	switch o.Data.(type) {
 	case raft.LeaderObservation, raft.RaftState:
-		n.leaderChanged.Broadcast()
+		n.leader.changed.Broadcast()
 	}
 	return false
 }

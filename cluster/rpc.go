@@ -3,9 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -88,7 +86,7 @@ func (n *Node) serveRPC(conn net.Conn) {
 		if err := transport.ReadJSON(conn, &q); err != nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(n.ctx, rpcTimeout)
+		ctx, cancel := context.WithTimeout(n.raft.ctx, rpcTimeout)
 		answer := n.handleRPC(ctx, q)
 		cancel()
 		_ = conn.SetWriteDeadline(time.Now().Add(rpcWriteTimeout))
@@ -109,7 +107,7 @@ func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 	case q.Pledge != nil:
 		err = n.givePledge(ctx, q.Pledge.To)
 	case n.awaitLeadership() == nil:
-		return response{Error: "this node does not lead", Leader: n.leaderAddress()}
+		return response{Error: "this node does not lead", Leader: n.leader.address()}
 	case q.Join != nil:
 		err = n.handleJoin(ctx, *q.Join)
 	case q.Admin != nil:
@@ -121,15 +119,15 @@ func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 		a.Error = err.Error()
 	}
 	if errors.Is(err, errHandedOver) {
-		a.Leader = n.leaderAddress()
+		a.Leader = n.leader.address()
 	}
 	return a
 }
 
 func (n *Node) ownStatus() peerStatus {
 	r := peerStatus{
-		ID: n.id, ClusterID: n.clusterID(), Started: n.hasLog(), Client: n.opt.Client,
-		Leader: n.leaderAddress(), Term: n.raft.CurrentTerm(), Applied: n.fsm.applied.Load(), Last: n.raft.LastIndex(), Now: n.clock.now(),
+		ID: n.id, ClusterID: n.saved.clusterID(), Started: n.raft.hasLog(), Client: n.opt.Client,
+		Leader: n.leader.address(), Term: n.raft.CurrentTerm(), Applied: n.fsm.applied.Load(), Last: n.raft.LastIndex(), Now: n.clock.now(),
 	}
 	r.Unhealthy, r.Gone = !n.isHealthy(), n.raft.State() == raft.Shutdown
 	r.Slow, r.Formats = n.isSlow(), n.formats.stated()
@@ -146,65 +144,11 @@ func (n *Node) ownStatus() peerStatus {
 	return r
 }
 
-// callRPC sends one request to the node at an address.
-func (n *Node) callRPC(ctx context.Context, address string, q request) (a response, err error) {
-	conn, _, err := n.peers.Dial(ctx, address, transport.ForRPC)
-	if err != nil {
-		return a, err
-	}
-	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
-	defer stop()
-	_ = conn.SetDeadline(time.Now().Add(rpcTimeout))
-	if err := transport.WriteJSON(conn, q); err != nil {
-		return a, err
-	}
-	err = transport.ReadJSON(conn, &a)
-	return a, err
-}
-
-// fetchStatus asks the node at an address for its report.
-func (n *Node) fetchStatus(ctx context.Context, address string) (peerStatus, error) {
-	a, err := n.callRPC(ctx, address, request{Status: &struct{}{}})
-	if err == nil && a.Status == nil {
-		err = fmt.Errorf("%s: %s", address, a.Error)
-	}
-	if err != nil {
-		return peerStatus{}, err
-	}
-	a.Status.address, a.Status.at = address, n.clock.mono()
-	return *a.Status, nil
-}
-
-// fetchAllStatuses asks all other members and all --cluster-peers for their status, and stores the answers.
-func (n *Node) fetchAllStatuses(ctx context.Context, timeout time.Duration) (reports []peerStatus) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	var (
-		mu    sync.Mutex
-		asked sync.WaitGroup
-	)
-	for _, address := range n.addresses() {
-		asked.Go(func() {
-			r, err := n.fetchStatus(ctx, address)
-			if err != nil {
-				return
-			}
-			n.storePeerStatus(r)
-			mu.Lock()
-			defer mu.Unlock()
-			reports = append(reports, r)
-		})
-	}
-	asked.Wait()
-	return reports
-}
-
 // callLeader sends a request to the leader, or handles it here if this node leads.
 func (n *Node) callLeader(ctx context.Context, q request) error {
 	address := n.opt.Advertise
 	if n.leadership.Load() == nil {
-		if address = n.leaderAddress(); address == "" {
+		if address = n.leader.address(); address == "" {
 			return ErrNoLeader
 		}
 	}
@@ -213,7 +157,7 @@ func (n *Node) callLeader(ctx context.Context, q request) error {
 		var err error
 		if address == n.opt.Advertise {
 			a = n.handleRPC(ctx, q)
-		} else if a, err = n.callRPC(ctx, address, q); err != nil {
+		} else if a, err = n.statuses.call(ctx, address, q); err != nil {
 			return err
 		}
 		switch {

@@ -13,15 +13,15 @@ import (
 type stableStore struct {
 	raft.StableStore
 	votesFrom time.Duration
-	n         *Node
+	raft      *raftGroup
 }
 
 func (n *Node) stableStore() raft.StableStore {
-	kept := retryingVotes{n.disk.Stable(), n}
+	kept := retryingVotes{n.disk.Stable(), n.raft, n.log.Logger}
 	if last, err := n.disk.Logs().LastIndex(); err == nil && last == 0 {
 		return kept // it has confirmed nothing
 	}
-	return stableStore{kept, n.opt.Heartbeat, n}
+	return stableStore{kept, n.opt.Heartbeat, n.raft}
 }
 
 // lastVoteTerm is the key under which Raft keeps the term of a vote, before it gives it.
@@ -30,7 +30,7 @@ const lastVoteTerm = "LastVoteTerm"
 // SetUint64 implements raft.StableStore. A candidate votes for itself: so soon it is one only because the leader offered it
 // leadership, and has given up its lease.
 func (s stableStore) SetUint64(key []byte, value uint64) error {
-	if string(key) == lastVoteTerm && s.n.clock.mono() < s.votesFrom && s.n.raft.State() != raft.Candidate {
+	if string(key) == lastVoteTerm && s.raft.clock.mono() < s.votesFrom && s.raft.State() != raft.Candidate {
 		return errJustStarted
 	}
 	return s.StableStore.SetUint64(key, value)

@@ -26,17 +26,17 @@ func (n *Node) Status() clusterstatus.Status {
 	if snapshots, err := n.disk.Snapshots().List(); err == nil && len(snapshots) > 0 {
 		s.LastSnapshotIndex, s.LastSnapshot = snapshots[0].Index, raftstore.SnapshotTime(snapshots[0].ID)
 	}
-	leader := n.leaderAddress()
+	leader := n.leader.address()
 	if s.State == clusterstatus.Leader {
 		leader = n.opt.Advertise
 	} else if leader != "" {
 		s.LastContact = time.Since(n.raft.LastContact())
 	}
 	last := leader
-	if known := n.lastLeader.Load(); last == "" && known != nil {
+	if known := n.leader.last.Load(); last == "" && known != nil {
 		last = *known
 	}
-	for _, server := range n.servers() {
+	for _, server := range n.raft.servers() {
 		m := n.memberStatus(server, known)
 		if m.Addr == last {
 			s.LastLeaderID = m.ID
@@ -56,8 +56,8 @@ func (n *Node) memberStatus(server raft.Server, known *clusterState) clusterstat
 	if server.ID == n.id {
 		m.Reachable, m.Healthy, m.AppliedIndex = n.raft.State() != raft.Shutdown, n.isHealthy(), n.fsm.applied.Load()
 		m.FormatVersion = uint32(n.formats.newest)
-	} else if r, heard := n.lastStatusOf(server.ID); heard {
-		m.LastContact, m.AppliedIndex, m.Reachable = n.clock.mono()-r.at, r.Applied, n.isAlive(r)
+	} else if r, heard := n.statuses.last(server.ID); heard {
+		m.LastContact, m.AppliedIndex, m.Reachable = n.clock.mono()-r.at, r.Applied, n.statuses.isAlive(r)
 		m.Healthy = m.Reachable && !r.Unhealthy
 		m.FormatVersion = uint32(r.Formats.orFirst())
 	}
@@ -70,9 +70,9 @@ func (n *Node) state() clusterstatus.State {
 		return clusterstatus.Leader
 	case n.raft.State() == raft.Shutdown:
 		return clusterstatus.Gone
-	case n.clusterID() == "":
+	case n.saved.clusterID() == "":
 		return clusterstatus.Starting
-	case n.raft.State() == raft.Follower && n.leaderAddress() != "":
+	case n.raft.State() == raft.Follower && n.leader.address() != "":
 		return clusterstatus.Follower
 	}
 	return clusterstatus.Candidate
@@ -84,11 +84,11 @@ func (n *Node) Leads() (leads bool, client string) {
 	if n.leadership.Load() != nil {
 		return true, n.opt.Client
 	}
-	address := n.leaderAddress()
+	address := n.leader.address()
 	if address == "" {
 		return false, ""
 	}
-	return false, n.fsm.cluster.Load().Members[n.idAt(address)].Client
+	return false, n.fsm.cluster.Load().Members[n.raft.idAt(address)].Client
 }
 
 // Add makes the node at an address a member, with a vote or without one.
@@ -107,7 +107,7 @@ func (n *Node) Transfer(ctx context.Context, node string) error {
 }
 
 // Snapshot has this node write a snapshot and cut its log.
-func (n *Node) Snapshot(ctx context.Context) error { return n.await(ctx, n.takeSnapshot) }
+func (n *Node) Snapshot(ctx context.Context) error { return n.raft.await(ctx, n.takeSnapshot) }
 
 // Barrier returns once this node has applied everything that was acknowledged anywhere before the call.
 func (n *Node) Barrier(ctx context.Context) error {
@@ -141,7 +141,7 @@ func (n *Node) readIndex(ctx context.Context) (uint64, error) {
 	if own.Leader == "" || own.Leads {
 		return 0, ErrNoLeader
 	}
-	r, err := n.fetchStatus(ctx, own.Leader)
+	r, err := n.statuses.fetch(ctx, own.Leader)
 	if err == nil && !r.Leased {
 		err = ErrNoLeader
 	}
@@ -155,11 +155,11 @@ func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 	if err != nil {
 		return 0
 	}
-	replicas = min(replicas, len(n.servers())-1)
+	replicas = min(replicas, len(n.raft.servers())-1)
 	for {
 		acknowledged = 0
-		for _, r := range n.fetchAllStatuses(ctx, time.Second) {
-			if r.Last >= index && r.ClusterID == n.clusterID() {
+		for _, r := range n.statuses.fetchAll(ctx, time.Second) {
+			if r.Last >= index && r.ClusterID == n.saved.clusterID() {
 				acknowledged++
 			}
 		}

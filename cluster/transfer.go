@@ -15,7 +15,7 @@ func (n *Node) HandOver(ctx context.Context) error {
 	if n.leadership.Load() == nil {
 		return nil
 	}
-	err := n.await(ctx, func() error { return n.transfer("") })
+	err := n.raft.await(ctx, func() error { return n.transfer("") })
 	if err == nil {
 		n.peers.Leave() // nodes that do not know the new leader yet might reconnect, and lose their calls
 		n.awaitSuccessor(ctx)
@@ -30,7 +30,7 @@ func (n *Node) awaitSuccessor(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, n.opt.Heartbeat)
 	defer cancel()
 	for ctx.Err() == nil {
-		leaderChanged, connEnded := n.leaderChanged.Wait(), n.forwarded.ConnEnded()
+		leaderChanged, connEnded := n.leader.changed.Wait(), n.forwarded.ConnEnded()
 		leader, _ := n.raft.LeaderWithID()
 		if leader != "" && string(leader) != n.opt.Advertise && n.forwarded.Conns() == 0 {
 			return
@@ -52,7 +52,7 @@ func (n *Node) transfer(node string) error {
 		}
 		return n.transferLeadership(s)
 	}
-	s, err := n.member(node)
+	s, err := n.raft.member(node)
 	switch {
 	case err != nil:
 		return err
@@ -72,13 +72,13 @@ func (n *Node) transfer(node string) error {
 func (n *Node) bestSuccessor() (best raft.Server, found bool) {
 	var most uint64
 	bestIsSlow := false
-	for _, s := range n.servers() {
-		match, heard := n.progressOf(s)
+	for _, s := range n.raft.servers() {
+		match, heard := n.raft.progressOf(s)
 		if s.ID == n.id || s.Suffrage != raft.Voter || !heard {
 			continue
 		}
-		r, _ := n.lastStatusOf(s.ID)
-		isSlow := n.isFresh(r) && (r.Gone || r.Slow)
+		r, _ := n.statuses.last(s.ID)
+		isSlow := n.statuses.isFresh(r) && (r.Gone || r.Slow)
 		if !found || bestIsSlow && !isSlow || bestIsSlow == isSlow && match > most {
 			best, most, bestIsSlow, found = s, match, isSlow, true
 		}
@@ -86,26 +86,20 @@ func (n *Node) bestSuccessor() (best raft.Server, found bool) {
 	return best, found
 }
 
-// progressOf returns the index up to which another node has this leader's log, and whether that node has answered
-// within the heartbeat timeout.
-func (n *Node) progressOf(s raft.Server) (match uint64, heard bool) {
-	return n.transport.Follower(s.ID).Progress(n.raft.CurrentTerm(), n.clock.mono()-n.opt.Heartbeat)
-}
-
 // canLead reports whether another node answers and has nearly all of the log.
 func (n *Node) canLead(s raft.Server) bool {
-	match, heard := n.progressOf(s)
+	match, heard := n.raft.progressOf(s)
 	return heard && match+readyWithin >= n.raft.LastIndex()
 }
 
 // transferWhenCaughtUp has Raft transfer leadership once the target has all of the log. To a target that lacks
 // entries Raft would send them first; if the target did not take them, Raft would never accept an entry again.
 func (n *Node) transferWhenCaughtUp(s raft.Server) error {
-	ctx, cancel := context.WithTimeout(n.ctx, n.opt.Heartbeat)
+	ctx, cancel := context.WithTimeout(n.raft.ctx, n.opt.Heartbeat)
 	defer cancel()
 	for {
-		reached := n.transport.Follower(s.ID).Reached()
-		if match, heard := n.progressOf(s); heard && match >= n.raft.LastIndex() {
+		reached := n.raft.transport.Follower(s.ID).Reached()
+		if match, heard := n.raft.progressOf(s); heard && match >= n.raft.LastIndex() {
 			return n.raft.LeadershipTransferToServer(s.ID, s.Address).Error()
 		}
 		select {
@@ -134,7 +128,7 @@ func (n *Node) transferLeadership(to raft.Server) error {
 	err := n.transferWhenCaughtUp(to)
 	if err != nil { // it still leads, unless it has lost leadership in another way
 		r.transferring.Store(false)
-		n.leaderChanged.Broadcast()
+		n.leader.changed.Broadcast()
 	}
 	return err
 }
@@ -147,7 +141,7 @@ func (n *Node) drainEntries() {
 		if idle++; !n.proposer.isIdle() {
 			idle = 0
 		}
-		sleep(n.ctx, look)
+		sleep(n.raft.ctx, look)
 	}
 }
 

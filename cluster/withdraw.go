@@ -21,7 +21,7 @@ func (n *Node) watchEntries(ctx context.Context) {
 		if inRow == 0 || isOneWrite || time.Since(since) < 2*n.opt.DecideTimeout || n.leadership.Load() == nil || !n.othersCanLead() {
 			return
 		}
-		n.fetchAllStatuses(ctx, n.opt.Heartbeat) // their disks may have become slow since they were last asked
+		n.statuses.fetchAll(ctx, n.opt.Heartbeat) // their disks may have become slow since they were last asked
 		if !n.othersCanLead() {
 			return
 		}
@@ -35,13 +35,13 @@ func (n *Node) watchEntries(ctx context.Context) {
 // another leader without this node, and that one would be faster.
 func (n *Node) othersCanLead() bool {
 	voters, fit := 0, 0
-	for _, s := range n.servers() {
+	for _, s := range n.raft.servers() {
 		if s.Suffrage != raft.Voter {
 			continue
 		}
 		voters++
-		r, known := n.lastStatusOf(s.ID)
-		if _, heard := n.progressOf(s); s.ID != n.id && heard && known && n.isAlive(r) && !r.Slow {
+		r, known := n.statuses.last(s.ID)
+		if _, heard := n.raft.progressOf(s); s.ID != n.id && heard && known && n.statuses.isAlive(r) && !r.Slow {
 			fit++
 		}
 	}
@@ -60,8 +60,8 @@ func (n *Node) endWithdrawal(ctx context.Context) {
 	if n.raft.State() == raft.Leader || n.logs.stalled() > 0 {
 		return
 	}
-	n.fetchAllStatuses(ctx, n.opt.Heartbeat)
-	if n.claimedLeader() != "" || n.clock.mono()-time.Duration(n.withdrew.Load()) > maxWithdrawn*n.opt.Heartbeat {
+	n.statuses.fetchAll(ctx, n.opt.Heartbeat)
+	if n.leader.claimed() != "" || n.clock.mono()-time.Duration(n.withdrew.Load()) > maxWithdrawn*n.opt.Heartbeat {
 		n.log.Info("this node follows again")
 		n.peers.Isolate(false)
 	}

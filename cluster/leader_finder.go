@@ -1,0 +1,50 @@
+package cluster
+
+import (
+	"sync/atomic"
+
+	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/transport"
+)
+
+// leaderFinder tells where the leader is, by this node's Raft and by the status of other nodes.
+type leaderFinder struct {
+	opt      *Options
+	raft     *raftGroup
+	peers    *transport.Peers
+	statuses *peerStatuses
+	saved    *savedState
+
+	changed notifier.Notifier      // broadcasts when another node leads, or none
+	last    atomic.Pointer[string] // where the last known leader was
+}
+
+// address returns the presumed leader's address, "" if it is unknown. It is never this node's own.
+func (f *leaderFinder) address() string {
+	address := f.find()
+	if address != "" {
+		f.note(address)
+	}
+	return address
+}
+
+// note remembers the last known leader.
+func (f *leaderFinder) note(address string) {
+	if last := f.last.Load(); last == nil || *last != address {
+		f.last.Store(&address)
+	}
+}
+
+func (f *leaderFinder) find() string {
+	address, _ := f.raft.LeaderWithID()
+	if address != "" && string(address) != f.opt.Advertise && !f.peers.IsIsolated() {
+		return string(address)
+	}
+	if string(address) == f.opt.Advertise && !f.peers.IsIsolated() {
+		return ""
+	}
+	return f.claimed()
+}
+
+// claimed returns the address of the node that reports to lead, in the highest term.
+func (f *leaderFinder) claimed() string { return f.statuses.claimedLeader(f.saved.clusterID()) }

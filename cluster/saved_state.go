@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"github.com/stintdb/stint/cluster/raftstore"
+)
+
+// savedState saves the cluster's id and time, which a node needs before its log has been replayed.
+type savedState struct {
+	opt   *Options
+	disk  Disk
+	clock *clock
+	fsm   *fsm
+	log   *nodeLog
+
+	clusterIDBefore string // as the last run saved it
+	// The rest belongs to run.
+	clusterIDOnDisk string
+	lastClock       raftstore.SavedClock // as it was saved last
+	lastTime        int64                // the fsm's time then
+}
+
+// restore reads the values that the last run saved.
+func (s *savedState) restore() {
+	if text, err := s.disk.Stable().Get(raftstore.ClusterIDKey); err == nil { // Get returns an error for a missing value
+		s.clusterIDBefore = string(text)
+	}
+	s.restoreClock()
+}
+
+// run saves both until ctx is done. It has its own goroutine, because the disk may hang.
+func (s *savedState) run(ctx context.Context) {
+	every(ctx, s.opt.MeetEvery, func() {
+		s.saveClusterID()
+		s.saveClock()
+	})
+}
+
+// saveClusterID saves the cluster's id.
+func (s *savedState) saveClusterID() {
+	if id := s.fsm.cluster.Load().ClusterID; id != "" && id != s.clusterIDOnDisk {
+		if err := s.disk.Stable().Set(raftstore.ClusterIDKey, []byte(id)); err != nil {
+			s.log.once("remember", "cannot save the cluster's id", "error", err)
+			return
+		}
+		s.clusterIDOnDisk = id
+	}
+}
+
+// clusterID returns the id of this node's cluster, "" if it never belonged to one.
+func (s *savedState) clusterID() string {
+	if id := s.fsm.cluster.Load().ClusterID; id != "" {
+		return id
+	}
+	return s.clusterIDBefore
+}
+
+// saveClock saves the cluster's time together with this node's own clocks. The next start continues from them. A saved pair stays
+// valid until one of the clocks is moved.
+func (s *savedState) saveClock() {
+	now, applied := s.clock.now(), s.fsm.now.Load()
+	if now == 0 || applied == s.lastTime || !s.clock.isConfirmed() {
+		return
+	}
+	clocks := s.ownClocks(now)
+	apart := func(c raftstore.SavedClock) int64 { return c.Cluster - c.Wall }
+	if moved := apart(clocks) - apart(s.lastClock); now-s.lastClock.Cluster < int64(keepClockEvery) && max(moved, -moved) < int64(clockMoved) {
+		return
+	}
+	if err := s.disk.SaveClock(clocks); err != nil {
+		s.log.once("clock", "cannot save the time for the next start; buckets will not refill for the time this node is down", "error", err)
+		return
+	}
+	s.lastClock, s.lastTime = clocks, applied
+}
+
+const (
+	keepClockEvery = 10 * time.Second
+	clockMoved     = 100 * time.Millisecond
+)
+
+// restoreClock continues from the saved time, plus the time that has passed since by this node's own clocks.
+func (s *savedState) restoreClock() {
+	saved, err := s.disk.LoadClock()
+	if err != nil {
+		s.log.Warn("cannot read the time saved by the last run; time continues from the last entry of the log, and buckets do not refill for the time this node was down", "error", err)
+	}
+	if saved.Cluster > 0 {
+		s.clock.observe(saved.Cluster + int64(saved.Passed(s.ownClocks(0))))
+	}
+}
+
+// ownClocks reads this node's own clocks at the cluster's time now.
+func (s *savedState) ownClocks(now int64) raftstore.SavedClock {
+	boot, up := s.opt.SinceBoot()
+	return raftstore.SavedClock{Cluster: now, Wall: s.opt.Wall().UnixNano(), Boot: boot, Up: up}
+}
