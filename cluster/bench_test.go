@@ -48,7 +48,7 @@ func BenchmarkThreeNodes(b *testing.B) {
 	for leader == nil {
 		time.Sleep(10 * time.Millisecond)
 		for _, n := range nodes {
-			if n.leadership.Load() != nil {
+			if n.role.current.Load() != nil {
 				leader = n
 			}
 		}

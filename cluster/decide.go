@@ -11,14 +11,14 @@ import (
 // Decide has a batch decided by the cluster. It either fills in the results and returns true, or returns false at once and
 // calls b.Done later, within [Options.DecideTimeout]; it never waits. The operations' keys are only read until it returns.
 func (n *Node) Decide(b *engine.Batch) (finished bool) {
-	if n.isTooNew(b.Ops) {
+	if n.formats.isTooNew(b.Ops) {
 		return n.decideKnown(b)
 	}
 	if b.Local && n.readLocally(b) {
 		return true
 	}
 	c := &call.Call{Batch: b, Began: n.clock.mono()}
-	if r := n.activeLeadership(); r != nil {
+	if r := n.role.active(); r != nil {
 		return n.decideHere(r, c)
 	}
 	var status engine.Status
@@ -115,6 +115,35 @@ func (n *Node) trackCall(c *call.Call) (finished bool) {
 func (n *Node) rejectCall(c *call.Call, status engine.Status) {
 	c.FillError(status)
 	n.metrics.countFailure(status)
+}
+
+// decideKnown refuses the operations of a batch that are too new and has the others decided. An atomic batch is refused as
+// a whole.
+func (n *Node) decideKnown(b *engine.Batch) (finished bool) {
+	rest := &engine.Batch{Local: b.Local}
+	var positions []int
+	for i := range b.Ops {
+		if b.Atomic || n.formats.isTooNew(b.Ops[i:i+1]) {
+			b.Results[i].Status, b.Results[i].Allowed = engine.TooNew, false
+			continue
+		}
+		rest.Ops, positions = append(rest.Ops, b.Ops[i]), append(positions, i)
+	}
+	rest.Results = make([]engine.Result, len(rest.Ops))
+	deliver := func() {
+		for i, at := range positions {
+			b.Results[at] = rest.Results[i]
+		}
+	}
+	rest.Done = func() {
+		deliver()
+		b.Done()
+	}
+	if len(rest.Ops) > 0 && !n.Decide(rest) {
+		return false
+	}
+	deliver()
+	return true
 }
 
 // bloomFilter is a set of keys with false positives.

@@ -2,12 +2,10 @@ package cluster
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -111,12 +109,4 @@ func (n *Node) announce(ctx context.Context) {
 	if err != nil && ctx.Err() == nil {
 		n.log.once("join "+err.Error(), "could not join the cluster yet", "error", err)
 	}
-}
-
-// assignClusterID gives a new cluster its id. The first leader calls it.
-func (n *Node) assignClusterID(ctx context.Context) error {
-	if n.fsm.cluster.Load().ClusterID != "" {
-		return nil
-	}
-	return n.proposeJSON(ctx, kindBootstrap, bootstrapBody{ClusterID: strings.ToLower(rand.Text()[:16]), Formats: n.firstFormats()})
 }

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 
@@ -66,20 +65,4 @@ func (w *watchedLog) stalled() time.Duration {
 		return 0
 	}
 	return w.mono() - time.Duration(began-1)
-}
-
-// watchDisk isolates this node while its disk does not answer, so that the others elect another leader, and ends that
-// when the disk answers again.
-func (n *Node) watchDisk(ctx context.Context) {
-	every(ctx, n.opt.DiskTimeout/10, func() {
-		stalled := n.logs.stalled()
-		switch muted := n.peers.IsIsolated(); {
-		case !muted && stalled > n.opt.DiskTimeout && n.raft.State() == raft.Leader:
-			n.log.Error("a write of the log has not finished within the disk timeout: this node gives up leadership until the disk answers",
-				"waited", stalled.Round(time.Millisecond), "disk_timeout", n.opt.DiskTimeout)
-			n.withdraw()
-		case muted:
-			n.endWithdrawal(ctx)
-		}
-	})
 }

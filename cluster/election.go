@@ -18,23 +18,33 @@ import (
 // their votes. No node checks earlier than Raft permits: votes are refused until the timeout is over, and the lease
 // rests on that.
 
-// hastenElection makes this node check its leader at the best moment after a silence.
-func (n *Node) hastenElection(ctx context.Context) {
+// election hastens the election of a leader after a silence of the last one.
+type election struct {
+	opt        *Options
+	raft       *raftGroup
+	clock      *clock
+	statuses   *peerStatuses
+	withdrawal *withdrawal
+	log        *nodeLog
+}
+
+// run makes this node check its leader at the best moment after a silence.
+func (e *election) run(ctx context.Context) {
 	var dealtWith time.Time // the last contact for which it was done
 	for ctx.Err() == nil {
-		last := n.raft.LastContact()
-		if n.raft.State() != raft.Follower || last.IsZero() || last.Equal(dealtWith) {
-			sleep(ctx, n.opt.Heartbeat/4)
+		last := e.raft.LastContact()
+		if e.raft.State() != raft.Follower || last.IsZero() || last.Equal(dealtWith) {
+			sleep(ctx, e.opt.Heartbeat/4)
 			continue
 		}
-		if wait := n.opt.Heartbeat/2 - time.Since(last); wait > 0 {
+		if wait := e.opt.Heartbeat/2 - time.Since(last); wait > 0 {
 			sleep(ctx, wait)
 			continue
 		}
-		at, suspected := n.checkTime(last, n.statuses.fetchAll(ctx, n.opt.Heartbeat/4))
+		at, suspected := e.checkTime(last, e.statuses.fetchAll(ctx, e.opt.Heartbeat/4))
 		sleep(ctx, time.Until(at))
-		if suspected && n.raft.LastContact().Equal(last) && n.raft.State() == raft.Follower {
-			n.checkLeaderNow()
+		if suspected && e.raft.LastContact().Equal(last) && e.raft.State() == raft.Follower {
+			e.checkLeaderNow()
 		}
 		dealtWith = last
 	}
@@ -42,17 +52,17 @@ func (n *Node) hastenElection(ctx context.Context) {
 
 // checkTime returns when this node has to check its leader, given its own last contact and the status of the others.
 // It returns false while another node still has contact: then Raft's own timer suffices.
-func (n *Node) checkTime(last time.Time, others []peerStatus) (at time.Time, suspected bool) {
-	order := []peerStatus{{ID: n.id, Last: n.raft.LastIndex(), Slow: n.isSlow()}}
-	voters := n.raft.servers()
+func (e *election) checkTime(last time.Time, others []peerStatus) (at time.Time, suspected bool) {
+	order := []peerStatus{{ID: e.raft.id, Last: e.raft.LastIndex(), Slow: e.withdrawal.isSlow()}}
+	voters := e.raft.servers()
 	for _, r := range others {
 		if r.Leads || !slices.ContainsFunc(voters, func(s raft.Server) bool { return s.ID == r.ID && s.Suffrage == raft.Voter }) {
 			continue
 		}
-		if r.Silent < n.opt.Heartbeat/4 {
+		if r.Silent < e.opt.Heartbeat/4 {
 			return last, false
 		}
-		if heard := time.Now().Add(-r.Silent - (n.clock.mono() - r.at)); heard.After(last) {
+		if heard := time.Now().Add(-r.Silent - (e.clock.mono() - r.at)); heard.After(last) {
 			last = heard
 		}
 		order = append(order, r)
@@ -60,8 +70,8 @@ func (n *Node) checkTime(last time.Time, others []peerStatus) (at time.Time, sus
 	slices.SortFunc(order, func(a, b peerStatus) int {
 		return cmp.Or(cmp.Compare(a.Last, b.Last), compareBools(b.Slow, a.Slow), cmp.Compare(a.ID, b.ID))
 	})
-	place := slices.IndexFunc(order, func(r peerStatus) bool { return r.ID == n.id })
-	return last.Add(n.opt.Heartbeat + time.Duration(place)*n.opt.Heartbeat/electionStagger), true
+	place := slices.IndexFunc(order, func(r peerStatus) bool { return r.ID == e.raft.id })
+	return last.Add(e.opt.Heartbeat + time.Duration(place)*e.opt.Heartbeat/electionStagger), true
 }
 
 func compareBools(a, b bool) int {
@@ -80,11 +90,11 @@ const electionStagger = 10
 
 // checkLeaderNow makes Raft check its leader: reloading a timeout that is 1 ns shorter resets the timer, which then
 // fires.
-func (n *Node) checkLeaderNow() {
-	for _, timeout := range []time.Duration{n.opt.Heartbeat - 1, n.opt.Heartbeat} {
-		err := n.raft.reload(func(c *raft.ReloadableConfig) { c.HeartbeatTimeout = timeout })
+func (e *election) checkLeaderNow() {
+	for _, timeout := range []time.Duration{e.opt.Heartbeat - 1, e.opt.Heartbeat} {
+		err := e.raft.reload(func(c *raft.ReloadableConfig) { c.HeartbeatTimeout = timeout })
 		if err != nil {
-			n.log.Error("the heartbeat timeout cannot be set", "error", err)
+			e.log.Error("the heartbeat timeout cannot be set", "error", err)
 		}
 	}
 }

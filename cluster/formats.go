@@ -1,13 +1,9 @@
 package cluster
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/engine"
 )
@@ -27,7 +23,7 @@ type addition struct {
 }
 
 // additions lists everything that was added after version 1; algorithms state their version in engine's table. A node knows the
-// highest version in its list. It proposes nothing that some member does not know: see [Node.isTooNew] and [Node.proposeJSON].
+// highest version in its list. It proposes nothing that some member does not know: see [versionGate].
 var additions = append([]addition{}, addedAlgorithms()...)
 
 func addedAlgorithms() (added []addition) {
@@ -124,160 +120,3 @@ func checkUsed(used, knows formatVersion) error {
 
 // formats is the cluster's version: every member knows it, and none that does not know it can join. It never goes back.
 func (r *clusterState) formats() formatVersion { return r.Formats.orFirst() }
-
-// isTooNew reports whether some of the operations use an addition that the cluster's version does not have.
-func (n *Node) isTooNew(ops []engine.Op) bool {
-	used := n.fsm.cluster.Load().formats()
-	if used >= n.formats.newest { // nearly always
-		return false
-	}
-	a := n.formats.newestIn(ops)
-	return a != nil && a.version > used
-}
-
-// decideKnown refuses the operations of a batch that are too new and has the others decided. An atomic batch is refused as
-// a whole.
-func (n *Node) decideKnown(b *engine.Batch) (finished bool) {
-	rest := &engine.Batch{Local: b.Local}
-	var positions []int
-	for i := range b.Ops {
-		if b.Atomic || n.isTooNew(b.Ops[i:i+1]) {
-			b.Results[i].Status, b.Results[i].Allowed = engine.TooNew, false
-			continue
-		}
-		rest.Ops, positions = append(rest.Ops, b.Ops[i]), append(positions, i)
-	}
-	rest.Results = make([]engine.Result, len(rest.Ops))
-	deliver := func() {
-		for i, at := range positions {
-			b.Results[at] = rest.Results[i]
-		}
-	}
-	rest.Done = func() {
-		deliver()
-		b.Done()
-	}
-	if len(rest.Ops) > 0 && !n.Decide(rest) {
-		return false
-	}
-	deliver()
-	return true
-}
-
-// TooNew returns the error for operations that were answered with [engine.TooNew]. It names the newest operation and a
-// member that does not know it.
-func (n *Node) TooNew(ops []engine.Op) error {
-	a := n.formats.newestIn(ops)
-	if a == nil {
-		return errors.New("another operation of the same request is newer than a member of the cluster: nothing was taken; upgrade all members, then try again")
-	}
-	return fmt.Errorf("%s needs format version %d, and %s: nothing was taken; %s", a.name, a.version, n.laggards(a.version), upgradeFirst)
-}
-
-const upgradeFirst = "upgrade it, then try again"
-
-// laggards describes the first member that does not know a version.
-func (n *Node) laggards(version formatVersion) string {
-	known := n.fsm.cluster.Load()
-	for _, s := range n.raft.servers() {
-		m, isRecorded := known.Members[s.ID]
-		if knows := m.Formats.orFirst(); isRecorded && knows < version {
-			return fmt.Sprintf("the member '%s' knows version %d", nodeName(s.ID), knows)
-		}
-	}
-	return fmt.Sprintf("the cluster still uses version %d", known.formats())
-}
-
-// checkFormats returns an error if a node does not know the version that the cluster uses.
-func (n *Node) checkFormats(id raft.ServerID, knows formatVersion) error {
-	return checkFormats(id, knows, n.fsm.cluster.Load().formats())
-}
-
-func checkFormats(id raft.ServerID, knows, used formatVersion) error {
-	if knows.orFirst() >= used {
-		return nil
-	}
-	return fmt.Errorf("the cluster uses format version %d, and the node '%s' knows version %d: %s", used, nodeName(id), knows.orFirst(), upgradeFirst)
-}
-
-// updateFormats runs on the leader. It records the versions that members report, and raises the cluster's version once all
-// members know a newer one.
-func (n *Node) updateFormats(ctx context.Context) {
-	for _, s := range n.raft.servers() {
-		if err := n.recordFormats(ctx, s.ID); err != nil {
-			n.log.once("formats "+string(s.ID), "cannot record the format version of a member yet", "id", s.ID, "error", err)
-		}
-	}
-	if n.commonFormats() > n.fsm.cluster.Load().formats() {
-		if err := n.raiseFormats(ctx); err != nil {
-			n.log.once("raise", "cannot raise the cluster's format version yet", "error", err)
-		}
-	}
-}
-
-// recordFormats writes the version that a member reports into the log, if it has changed.
-func (n *Node) recordFormats(ctx context.Context, id raft.ServerID) error {
-	reported := n.formats.stated()
-	if id != n.id {
-		r, heard := n.statuses.last(id)
-		if !heard || !n.statuses.isAlive(r) {
-			return nil
-		}
-		reported = r.Formats
-	}
-	m, known := n.fsm.cluster.Load().Members[id]
-	if !known || m.Formats == reported {
-		return nil
-	}
-	if err := n.checkFormats(id, reported); err != nil {
-		return err
-	}
-	return n.change(ctx, func(ctx context.Context) error {
-		m, known := n.fsm.cluster.Load().Members[id]
-		if !known {
-			return nil // it was removed meanwhile
-		}
-		m.Formats = reported
-		return n.writeMember(ctx, id, &m)
-	})
-}
-
-// commonFormats is the newest version that all members know.
-func (n *Node) commonFormats() formatVersion {
-	known, servers, common := n.fsm.cluster.Load(), n.raft.servers(), n.formats.newest
-	if len(servers) == 0 {
-		return 1 // the node is ending
-	}
-	for _, s := range servers {
-		common = min(common, known.Members[s.ID].Formats.orFirst())
-	}
-	return common
-}
-
-// firstFormats is the version of a new cluster: the newest that all its members reported before it was bootstrapped. None of them
-// is recorded yet, and none joins before it has a leader.
-func (n *Node) firstFormats() formatVersion {
-	common := n.formats.stated()
-	for _, s := range n.raft.servers() {
-		if s.ID != n.id {
-			r, _ := n.statuses.last(s.ID)
-			common = min(common, r.Formats)
-		}
-	}
-	return common
-}
-
-// raiseFormats raises the cluster's version. No member joins meanwhile, and an older one cannot join afterwards.
-func (n *Node) raiseFormats(ctx context.Context) error {
-	return n.change(ctx, func(ctx context.Context) error {
-		to := n.commonFormats()
-		if to <= n.fsm.cluster.Load().formats() {
-			return nil
-		}
-		if err := n.proposeJSON(ctx, kindVersion, versionBody{to}); err != nil {
-			return err
-		}
-		n.log.Info("all members know a newer format version: the cluster uses it from now on", "version", to)
-		return nil
-	})
-}

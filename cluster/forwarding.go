@@ -13,7 +13,7 @@ import (
 // connectForwarding connects both ends of forwarding with this node.
 func (n *Node) connectForwarding() {
 	n.forwarded = &forward.Server{Ctx: n.raft.ctx, Decide: n.decideForwarded, Now: func() int64 {
-		if n.leadership.Load() == nil {
+		if n.role.current.Load() == nil {
 			return 0
 		}
 		return n.clock.stamp()
@@ -30,13 +30,13 @@ func (n *Node) connectForwarding() {
 	}
 	f.Fail = func(c *call.Call, status engine.Status) { n.metrics.countFailure(c.Fail(status)) }
 	f.Leader = func() string {
-		if n.leadership.Load() != nil {
+		if n.role.current.Load() != nil {
 			return ""
 		}
 		return n.leader.address()
 	}
 	f.Decide = func(c *call.Call) bool {
-		if n.activeLeadership() == nil {
+		if n.role.active() == nil {
 			return false
 		}
 		if status := n.proposer.add(c); status != engine.OK {
@@ -48,11 +48,11 @@ func (n *Node) connectForwarding() {
 
 // decideForwarded decides a call of another node. It reports false for taken if this node does not lead.
 func (n *Node) decideForwarded(c *call.Call) (taken, finished bool) {
-	r := n.awaitLeadership()
+	r := n.role.awaitActive()
 	if r == nil {
 		return false, false
 	}
-	if n.isTooNew(c.Batch.Ops) {
+	if n.formats.isTooNew(c.Batch.Ops) {
 		n.rejectCall(c, engine.TooNew)
 		return true, true
 	}

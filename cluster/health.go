@@ -2,26 +2,45 @@ package cluster
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/transport"
 )
 
 // A node is healthy when it leads and its entries are committed in time, or when it follows a leader and has recently
 // caught up with it. It asks the leader for the applied index, because Raft sends a follower the leader's commit
 // index only with entries, which may not arrive.
 
-// watchProgress compares this node's applied index with the leader's: at once after a start or a change of leader,
+// health is whether this node serves its clients.
+type health struct {
+	opt      *Options
+	raft     *raftGroup
+	peers    *transport.Peers
+	clock    *clock
+	fsm      *fsm
+	logs     *watchedLog
+	saved    *savedState
+	statuses *peerStatuses
+	leader   *leaderFinder
+	role     *leaderRole
+	proposer *proposer
+
+	caughtUp atomic.Int64 // when, on the monotonic clock, the leader had no more than this node had soon after, or never
+}
+
+// run compares this node's applied index with the leader's: at once after a start or a change of leader,
 // and then with every round of status requests.
-func (n *Node) watchProgress(ctx context.Context) {
+func (h *health) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		moved := n.leader.changed.Wait()
-		n.compareToLeader(ctx)
-		wait := n.opt.MeetEvery
-		if !n.hasCaughtUp() {
-			wait = n.opt.Heartbeat / 6
+		moved := h.leader.changed.Wait()
+		h.compareToLeader(ctx)
+		wait := h.opt.MeetEvery
+		if !h.hasCaughtUp() {
+			wait = h.opt.Heartbeat / 6
 		}
 		notifier.Pause(ctx, moved, wait)
 	}
@@ -29,45 +48,45 @@ func (n *Node) watchProgress(ctx context.Context) {
 
 // compareToLeader asks the leader for its applied index, and notes that this node has caught up if it reaches that
 // index soon.
-func (n *Node) compareToLeader(ctx context.Context) {
-	address := n.leader.address()
-	if address == "" || n.leadership.Load() != nil {
+func (h *health) compareToLeader(ctx context.Context) {
+	address := h.leader.address()
+	if address == "" || h.role.current.Load() != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, n.opt.MeetEvery)
+	ctx, cancel := context.WithTimeout(ctx, h.opt.MeetEvery)
 	defer cancel()
-	asked := n.clock.mono()
-	leader, err := n.statuses.fetch(ctx, address)
-	if err != nil || !leader.Leads || leader.Term < n.raft.CurrentTerm() || leader.ClusterID != n.saved.clusterID() {
+	asked := h.clock.mono()
+	leader, err := h.statuses.fetch(ctx, address)
+	if err != nil || !leader.Leads || leader.Term < h.raft.CurrentTerm() || leader.ClusterID != h.saved.clusterID() {
 		return
 	}
-	wait := n.opt.Heartbeat // then it asks again: the leader's index has moved
-	if n.hasCaughtUp() {
-		wait = n.opt.MeetEvery // a follower with a slow disk is always a little behind
+	wait := h.opt.Heartbeat // then it asks again: the leader's index has moved
+	if h.hasCaughtUp() {
+		wait = h.opt.MeetEvery // a follower with a slow disk is always a little behind
 	}
-	waiting, stop := context.WithTimeout(ctx, asked+wait-n.clock.mono())
+	waiting, stop := context.WithTimeout(ctx, asked+wait-h.clock.mono())
 	defer stop()
-	if n.fsm.awaitApplied(waiting, leader.Applied) {
-		n.caughtUp.Store(int64(asked))
+	if h.fsm.awaitApplied(waiting, leader.Applied) {
+		h.caughtUp.Store(int64(asked))
 	}
 }
 
 // hasCaughtUp reports whether this node had caught up with the leader within the last rounds of status requests.
-func (n *Node) hasCaughtUp() bool {
-	at := n.caughtUp.Load()
-	return at != never && n.clock.mono()-time.Duration(at) < statusRounds*n.opt.MeetEvery
+func (h *health) hasCaughtUp() bool {
+	at := h.caughtUp.Load()
+	return at != never && h.clock.mono()-time.Duration(at) < statusRounds*h.opt.MeetEvery
 }
 
 // never is a time before any on the monotonic clock.
 const never = -1
 
 // isHealthy reports whether this node leads and its entries are committed, or follows a leader and has caught up.
-func (n *Node) isHealthy() bool {
+func (h *health) isHealthy() bool {
 	switch {
-	case n.raft.State() == raft.Shutdown, n.peers.IsIsolated(), n.logs.stalled() > n.opt.DiskTimeout:
+	case h.raft.State() == raft.Shutdown, h.peers.IsIsolated(), h.logs.stalled() > h.opt.DiskTimeout:
 		return false
-	case n.leadership.Load() != nil:
-		return n.proposer.oldestAge() <= n.opt.DecideTimeout
+	case h.role.current.Load() != nil:
+		return h.proposer.oldestAge() <= h.opt.DecideTimeout
 	}
-	return n.leader.address() != "" && n.hasCaughtUp()
+	return h.leader.address() != "" && h.hasCaughtUp()
 }

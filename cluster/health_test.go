@@ -245,7 +245,7 @@ func TestSlowLeaderWithdraws(t *testing.T) {
 				changes := int64(0)
 				for time.Since(began) < 15*time.Second {
 					time.Sleep(50 * time.Millisecond)
-					isReplaced := leader.leadership.Load() == nil
+					isReplaced := leader.role.current.Load() == nil
 					if isReplaced != c.replaced {
 						t.Fatalf("after %v: replaced: %v\n%s", time.Since(began), isReplaced, log)
 					}
@@ -320,7 +320,7 @@ func TestTransferToNodeThatCannotLead(t *testing.T) {
 				}
 				time.Sleep(5 * time.Second)
 				for range 20 {
-					if res := do(leader, plenty); leader.leadership.Load() == nil || res[0].Status != engine.OK {
+					if res := do(leader, plenty); leader.role.current.Load() == nil || res[0].Status != engine.OK {
 						t.Fatalf("status %d", res[0].Status)
 					}
 					time.Sleep(100 * time.Millisecond)

@@ -25,7 +25,7 @@ func (n *Node) Import(ctx context.Context, from *engine.Store, at int64, scratch
 				return false, nil
 			case known.formats() < n.formats.newest:
 				n.log.once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
-			case n.leadership.Load() != nil:
+			case n.role.current.Load() != nil:
 				return true, n.raft.await(ctx, func() error { return n.begin(from, at, scratch) })
 			default:
 				if err := n.Transfer(ctx, n.opt.Node); err != nil {

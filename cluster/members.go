@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -21,7 +20,7 @@ func (n *Node) handleJoin(ctx context.Context, j joinRequest) error {
 		return err
 	}
 	defer n.endChange()
-	if err := n.checkFormats(j.ID, j.Member.Formats); err != nil {
+	if err := n.formats.check(j.ID, j.Member.Formats); err != nil {
 		return err
 	}
 	vote := false
@@ -73,30 +72,13 @@ func (n *Node) writeMember(ctx context.Context, id raft.ServerID, m *member) err
 	if m == nil && !is || m != nil && is && known == *m {
 		return nil
 	}
-	return n.proposeJSON(ctx, kindMember, memberBody{ID: id, Member: m})
-}
-
-// proposeJSON proposes an entry about the cluster itself and waits until it is committed.
-func (n *Node) proposeJSON(ctx context.Context, kind byte, body any) error {
-	if used := max(n.fsm.cluster.Load().formats(), n.commonFormats()); n.formats.ofKind(kind) > used {
-		return fmt.Errorf("entries of kind %d need format version %d, and %s", kind, n.formats.ofKind(kind), n.laggards(n.formats.ofKind(kind)))
-	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	select {
-	case err := <-n.proposer.addOther(kind, text):
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return n.formats.propose(ctx, kindMember, memberBody{ID: id, Member: m})
 }
 
 // promote gives a vote to members that have the state, and keeps the cluster's format version, while this node leads.
 func (n *Node) promote(ctx context.Context) {
 	every(ctx, n.opt.MeetEvery, func() {
-		if n.leadership.Load() == nil {
+		if n.role.current.Load() == nil {
 			return
 		}
 		n.updateFormats(ctx)
@@ -151,7 +133,7 @@ func (n *Node) isReady(s raft.Server) bool {
 // isNearlyCaughtUp reports whether a node could vote at once: its Raft runs, it has applied nearly all of the
 // log, and it knows the cluster's format version.
 func (n *Node) isNearlyCaughtUp(r peerStatus) bool {
-	return n.statuses.isAlive(r) && n.checkFormats(r.ID, r.Formats) == nil && r.Applied+readyWithin >= n.fsm.applied.Load()
+	return n.statuses.isAlive(r) && n.formats.check(r.ID, r.Formats) == nil && r.Applied+readyWithin >= n.fsm.applied.Load()
 }
 
 // readyWithin is the largest number of entries that a node may lack when it gets its vote; the rest arrives within
@@ -166,7 +148,7 @@ func (n *Node) handleAdmin(ctx context.Context, o adminRequest) error {
 	case "remove":
 		return n.removeMember(ctx, o.Node)
 	case "transfer":
-		return n.raft.await(ctx, func() error { return n.transfer(o.Node) })
+		return n.raft.await(ctx, func() error { return n.transfers.transfer(o.Node) })
 	}
 	return errors.New("unknown request; is this node's version older?")
 }
@@ -229,7 +211,7 @@ func (n *Node) removeMember(ctx context.Context, node string) error {
 func (n *Node) leaveRemovalToNext(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	if err := n.raft.await(ctx, func() error { return n.transfer("") }); err != nil {
+	if err := n.raft.await(ctx, func() error { return n.transfers.transfer("") }); err != nil {
 		return fmt.Errorf("the node leads, and could not transfer leadership before its removal: %w", err)
 	}
 	for ctx.Err() == nil {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -35,25 +34,20 @@ type Node struct {
 	saved        *savedState
 	statuses     *peerStatuses
 	leader       *leaderFinder
-	formats      formats
+	formats      *versionGate
+	role         *leaderRole
+	transfers    *transfers
+	withdrawal   *withdrawal
+	election     *election
+	health       *health
 	proposer     *proposer
 	forwarder    *forward.Client
 	pendingCalls call.WaitList
 	metrics      *metrics
 
-	leadership atomic.Pointer[leadership] // while this node leads
-	// After leadership was offered to another node, that one may be elected before the others' time is out. So while an
-	// offer is open, which Raft may only carry out when this node leads the next time, and until barred on the monotonic
-	// clock, the lease is not renewed.
-	offers           atomic.Int64
-	leaseBarredUntil atomic.Int64
-
 	forwarded *forward.Server // calls of other nodes
 	changing  chan struct{}   // holds one token while members are being changed
 	pledging  sync.Mutex      // while this node gives its pledge, or gathers others'
-
-	withdrew atomic.Int64 // when this node last withdrew from leadership, on the monotonic clock, or never
-	caughtUp atomic.Int64 // when, on the monotonic clock, the leader had no more than this node had soon after
 
 	cancel context.CancelFunc // of raft.ctx
 	ended  sync.WaitGroup
@@ -85,12 +79,10 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		opt: o, id: serverID(o.Node, incarnation), disk: o.Disk, seed: maphash.MakeSeed(), clock: newClock(o.Wall), metrics: newMetrics(), formats: newFormats(o.additions),
+		opt: o, id: serverID(o.Node, incarnation), disk: o.Disk, seed: maphash.MakeSeed(), clock: newClock(o.Wall), metrics: newMetrics(),
 		failed: make(chan error, 1), changing: make(chan struct{}, 1), forwarder: forward.NewClient(),
 	}
 	n.log = &nodeLog{Logger: o.Log.With("node", o.Node), clock: n.clock, said: map[string]time.Duration{}}
-	n.caughtUp.Store(never)
-	n.withdrew.Store(never)
 	if o.Passed != nil {
 		n.clock.passed = o.Passed
 	}
@@ -106,7 +98,7 @@ func Open(o Options) (*Node, error) {
 		n.peers.Halt()
 		return nil, err
 	}
-	for _, run := range []func(context.Context){n.followLeadership, n.discoverLoop, n.saved.run, n.promote, n.watchDisk, n.watchEntries, n.watchProgress, n.compactLog, n.expireCalls, n.proposeTicks, n.hastenElection, n.forwarder.Run} {
+	for _, run := range []func(context.Context){n.role.run, n.discoverLoop, n.saved.run, n.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactLog, n.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run} {
 		n.ended.Go(func() { run(n.raft.ctx) })
 	}
 	n.proposer.ended.Go(n.proposer.run)
@@ -121,11 +113,12 @@ func (n *Node) connectParts() {
 		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated,
 		Hello: n.helloTo, Known: n.raft.idAt, OnConnect: n.raft.transport.NoteConnected,
 		Leads: func() bool { return n.raft.State() == raft.Leader },
-		Check: func(theirs transport.Hello) error { return n.checkFormats(theirs.From, formatVersion(theirs.Formats)) },
+		Check: func(theirs transport.Hello) error { return n.formats.check(theirs.From, formatVersion(theirs.Formats)) },
 		Serve: map[transport.Purpose]func(net.Conn){transport.ForCalls: func(c net.Conn) { n.forwarded.Serve(c) }, transport.ForRPC: n.serveRPC},
 	})
 	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.stamp, n.forwarder.Requeue, &n.raft.outstanding)
 	n.proposer.metrics, n.proposer.lateAfter = n.metrics, max(n.opt.DecideTimeout/2, n.opt.Heartbeat)
+	n.formats = &versionGate{formats: newFormats(n.opt.additions), raft: n.raft}
 	n.fsm = &fsm{store: n.opt.Store, clock: n.clock, takeEntry: n.proposer.takeEntry, ownID: n.proposer.id, log: n.log.Logger, fail: n.fail, metrics: n.metrics, knows: n.formats.newest}
 	n.fsm.cluster.Store(&clusterState{Members: map[raft.ServerID]member{}})
 	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.mono, late: n.proposer.lateAfter}
@@ -133,7 +126,15 @@ func (n *Node) connectParts() {
 	n.saved = &savedState{opt: &n.opt, disk: n.disk, clock: n.clock, fsm: n.fsm, log: n.log}
 	n.statuses = &peerStatuses{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, byID: map[raft.ServerID]peerStatus{}}
 	n.leader = &leaderFinder{opt: &n.opt, raft: n.raft, peers: n.peers, statuses: n.statuses, saved: n.saved}
+	n.formats.fsm, n.formats.statuses, n.formats.proposer = n.fsm, n.statuses, n.proposer
+	n.role = &leaderRole{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, proposer: n.proposer, metrics: n.metrics, log: n.log}
 	n.connectForwarding()
+	n.transfers = &transfers{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, forwarded: n.forwarded}
+	n.withdrawal = &withdrawal{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, logs: n.logs, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, log: n.log}
+	n.withdrawal.began.Store(never)
+	n.election = &election{opt: &n.opt, raft: n.raft, clock: n.clock, statuses: n.statuses, withdrawal: n.withdrawal, log: n.log}
+	n.health = &health{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, logs: n.logs, saved: n.saved, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer}
+	n.health.caughtUp.Store(never)
 }
 
 // fail is called when this node cannot apply the log further.
@@ -183,7 +184,7 @@ func (n *Node) proposeTicks(ctx context.Context) {
 	last := int64(0)
 	every(ctx, tickEvery, func() {
 		entries := n.metrics.entries.Load()
-		if n.activeLeadership() != nil && entries == last && n.opt.Store.Len() > 0 {
+		if n.role.active() != nil && entries == last && n.opt.Store.Len() > 0 {
 			n.proposer.addOther(kindTick, nil)
 		}
 		last = entries
@@ -194,7 +195,7 @@ const tickEvery = time.Second
 
 // Close ends the node. HandOver before it spares clients the wait for an election.
 func (n *Node) Close() error {
-	n.leadership.Store(nil)
+	n.role.current.Store(nil)
 	n.cancel()
 	n.proposer.halt()
 	n.raft.letAnswer(&n.proposer.ended)

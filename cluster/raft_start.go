@@ -23,7 +23,7 @@ func (n *Node) startRaft() error {
 	// nothing is committed, and answers nothing without its lease, which is separate from Raft's.
 	config.LeaderLeaseTimeout = n.opt.Heartbeat * 9 / 10
 	config.CommitTimeout = n.opt.Heartbeat / 6
-	config.SnapshotThreshold = math.MaxUint64 >> 1 // trimLog counts bytes instead
+	config.SnapshotThreshold = math.MaxUint64 >> 1 // compactLog counts bytes instead
 	config.SnapshotInterval = time.Hour
 	config.TrailingLogs = minTrailing
 	config.NoLegacyTelemetry = true

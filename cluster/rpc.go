@@ -41,10 +41,10 @@ type peerStatus struct {
 	Now       int64         `json:"now"`    // the cluster's time by its clock, 0 if unknown
 	Silent    time.Duration `json:"silent"` // since its last contact with a leader, 0 if it leads
 	// Problems; a node of an older version does not report them.
-	Unhealthy bool          `json:"unhealthy,omitempty"` // see isHealthy
+	Unhealthy bool          `json:"unhealthy,omitempty"` // see health.isHealthy
 	Gone      bool          `json:"gone,omitempty"`      // its Raft has ended
 	Pledged   raft.ServerID `json:"pledged,omitempty"`   // see pledge; while it has no log
-	Slow      bool          `json:"slow,omitempty"`      // see isSlow
+	Slow      bool          `json:"slow,omitempty"`      // see withdrawal.isSlow
 	Formats   formatVersion `json:"formats,omitempty"`   // the newest that the node knows
 
 	address string // where it was asked
@@ -106,7 +106,7 @@ func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 		err = errors.New("this is another node")
 	case q.Pledge != nil:
 		err = n.givePledge(ctx, q.Pledge.To)
-	case n.awaitLeadership() == nil:
+	case n.role.awaitActive() == nil:
 		return response{Error: "this node does not lead", Leader: n.leader.address()}
 	case q.Join != nil:
 		err = n.handleJoin(ctx, *q.Join)
@@ -129,15 +129,15 @@ func (n *Node) ownStatus() peerStatus {
 		ID: n.id, ClusterID: n.saved.clusterID(), Started: n.raft.hasLog(), Client: n.opt.Client,
 		Leader: n.leader.address(), Term: n.raft.CurrentTerm(), Applied: n.fsm.applied.Load(), Last: n.raft.LastIndex(), Now: n.clock.now(),
 	}
-	r.Unhealthy, r.Gone = !n.isHealthy(), n.raft.State() == raft.Shutdown
-	r.Slow, r.Formats = n.isSlow(), n.formats.stated()
+	r.Unhealthy, r.Gone = !n.health.isHealthy(), n.raft.State() == raft.Shutdown
+	r.Slow, r.Formats = n.withdrawal.isSlow(), n.formats.stated()
 	if !r.Started {
 		r.Pledged = n.pledgedTo()
 	}
 	if n.raft.State() != raft.Leader {
 		r.Silent = time.Since(n.raft.LastContact())
 	}
-	if l := n.leadership.Load(); l != nil {
+	if l := n.role.current.Load(); l != nil {
 		r.Leads, r.Leader = true, n.opt.Advertise
 		r.Leased = l.hasLease(n.clock.mono()) // after the index was read
 	}
@@ -147,7 +147,7 @@ func (n *Node) ownStatus() peerStatus {
 // callLeader sends a request to the leader, or handles it here if this node leads.
 func (n *Node) callLeader(ctx context.Context, q request) error {
 	address := n.opt.Advertise
-	if n.leadership.Load() == nil {
+	if n.role.current.Load() == nil {
 		if address = n.leader.address(); address == "" {
 			return ErrNoLeader
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/raftstore"
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
@@ -16,7 +17,7 @@ func (n *Node) Status() clusterstatus.Status {
 	known := n.fsm.cluster.Load()
 	m := n.metrics
 	s := clusterstatus.Status{
-		ClusterID: known.ClusterID, NodeID: n.opt.Node, State: n.state(), Healthy: n.isHealthy(), Term: n.raft.CurrentTerm(),
+		ClusterID: known.ClusterID, NodeID: n.opt.Node, State: n.state(), Healthy: n.health.isHealthy(), Term: n.raft.CurrentTerm(),
 		LastLogIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(), AppliedIndex: n.fsm.applied.Load(),
 		LogBytes: n.logs.bytes.Load(), DiskStalled: n.logs.stalled() > n.opt.DiskTimeout, Time: n.fsm.now.Load(),
 		Entries: m.proposed.Load(), Decisions: m.decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), Forwarded: n.forwarder.Forwarded.Load(),
@@ -54,7 +55,7 @@ func (n *Node) memberStatus(server raft.Server, known *clusterState) clusterstat
 	m := clusterstatus.Member{ID: nodeName(server.ID), Addr: string(server.Address), ClientAddr: known.Members[server.ID].Client, Voter: server.Suffrage == raft.Voter,
 		FormatVersion: uint32(known.Members[server.ID].Formats.orFirst())}
 	if server.ID == n.id {
-		m.Reachable, m.Healthy, m.AppliedIndex = n.raft.State() != raft.Shutdown, n.isHealthy(), n.fsm.applied.Load()
+		m.Reachable, m.Healthy, m.AppliedIndex = n.raft.State() != raft.Shutdown, n.health.isHealthy(), n.fsm.applied.Load()
 		m.FormatVersion = uint32(n.formats.newest)
 	} else if r, heard := n.statuses.last(server.ID); heard {
 		m.LastContact, m.AppliedIndex, m.Reachable = n.clock.mono()-r.at, r.Applied, n.statuses.isAlive(r)
@@ -66,7 +67,7 @@ func (n *Node) memberStatus(server raft.Server, known *clusterState) clusterstat
 
 func (n *Node) state() clusterstatus.State {
 	switch {
-	case n.leadership.Load() != nil:
+	case n.role.current.Load() != nil:
 		return clusterstatus.Leader
 	case n.raft.State() == raft.Shutdown:
 		return clusterstatus.Gone
@@ -81,7 +82,7 @@ func (n *Node) state() clusterstatus.State {
 // Leads reports whether this node decides, and where clients reach the leader, "" if unknown. It is cheap enough for
 // every command.
 func (n *Node) Leads() (leads bool, client string) {
-	if n.leadership.Load() != nil {
+	if n.role.current.Load() != nil {
 		return true, n.opt.Client
 	}
 	address := n.leader.address()
@@ -106,6 +107,14 @@ func (n *Node) Transfer(ctx context.Context, node string) error {
 	return n.callLeader(ctx, request{Admin: &adminRequest{Do: "transfer", Node: node}})
 }
 
+// HandOver transfers leadership to another node, if this one leads and another can. Calls that arrive during the
+// transfer are decided by the new leader. After HandOver this node may be closed, and no call is lost.
+func (n *Node) HandOver(ctx context.Context) error { return n.transfers.handOver(ctx) }
+
+// TooNew returns the error for operations that were answered with [engine.TooNew]. It names the newest operation and a
+// member that does not know it.
+func (n *Node) TooNew(ops []engine.Op) error { return n.formats.tooNew(ops) }
+
 // Snapshot has this node write a snapshot and cut its log.
 func (n *Node) Snapshot(ctx context.Context) error { return n.raft.await(ctx, n.takeSnapshot) }
 
@@ -124,7 +133,7 @@ func (n *Node) awaitReadIndex(ctx context.Context) (index uint64, err error) {
 		if ctx.Err() != nil {
 			return 0, err
 		}
-		sleep(ctx, n.leaseRenewal())
+		sleep(ctx, n.role.leaseRenewal())
 	}
 	if !n.fsm.awaitApplied(ctx, index) {
 		return 0, errors.New("this node has not caught up with the leader in time")

@@ -23,7 +23,7 @@ func TestLeadersAnHourAheadAndBehind(t *testing.T) {
 			for _, name := range s.names {
 				s.setSkew(name, time.Duration(1-2*(round%2))*time.Hour)
 			}
-			if err := leader.transfer(""); err != nil {
+			if err := leader.transfers.transfer(""); err != nil {
 				t.Fatal(err)
 			}
 			until := time.Now().Add(10 * time.Second)

@@ -2,9 +2,12 @@ package cluster
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/transport"
 )
 
 // A leader can be too slow to serve the others and still reach all of them: its disk takes a second for each write,
@@ -12,36 +15,68 @@ import (
 // entries are late, one after the other, withdraws: it isolates itself from the others until one of them leads.
 // Raft's own transfer of leadership needs the disk and the path that are slow.
 
+// withdrawal takes leadership from this node while it is too slow.
+type withdrawal struct {
+	opt      *Options
+	raft     *raftGroup
+	peers    *transport.Peers
+	clock    *clock
+	logs     *watchedLog
+	statuses *peerStatuses
+	leader   *leaderFinder
+	role     *leaderRole
+	proposer *proposer
+	log      *nodeLog
+
+	began atomic.Int64 // when this node last withdrew from leadership, on the monotonic clock, or never
+}
+
+// watchDisk isolates this node while its disk does not answer, so that the others elect another leader, and ends that
+// when the disk answers again.
+func (w *withdrawal) watchDisk(ctx context.Context) {
+	every(ctx, w.opt.DiskTimeout/10, func() {
+		stalled := w.logs.stalled()
+		switch muted := w.peers.IsIsolated(); {
+		case !muted && stalled > w.opt.DiskTimeout && w.raft.State() == raft.Leader:
+			w.log.Error("a write of the log has not finished within the disk timeout: this node gives up leadership until the disk answers",
+				"waited", stalled.Round(time.Millisecond), "disk_timeout", w.opt.DiskTimeout)
+			w.withdraw()
+		case muted:
+			w.end(ctx)
+		}
+	})
+}
+
 // watchEntries makes this node withdraw when its entries have been late for two decide timeouts: in that time nearly
 // all its calls have failed. A single slow write is left to watchDisk.
-func (n *Node) watchEntries(ctx context.Context) {
-	every(ctx, n.proposer.lateAfter/5, func() {
-		since, inRow := n.proposer.lateEntries()
-		isOneWrite := inRow == 1 && n.logs.stalled() > n.proposer.lateAfter
-		if inRow == 0 || isOneWrite || time.Since(since) < 2*n.opt.DecideTimeout || n.leadership.Load() == nil || !n.othersCanLead() {
+func (w *withdrawal) watchEntries(ctx context.Context) {
+	every(ctx, w.proposer.lateAfter/5, func() {
+		since, inRow := w.proposer.lateEntries()
+		isOneWrite := inRow == 1 && w.logs.stalled() > w.proposer.lateAfter
+		if inRow == 0 || isOneWrite || time.Since(since) < 2*w.opt.DecideTimeout || w.role.current.Load() == nil || !w.othersCanLead() {
 			return
 		}
-		n.statuses.fetchAll(ctx, n.opt.Heartbeat) // their disks may have become slow since they were last asked
-		if !n.othersCanLead() {
+		w.statuses.fetchAll(ctx, w.opt.Heartbeat) // their disks may have become slow since they were last asked
+		if !w.othersCanLead() {
 			return
 		}
-		n.log.Error("this leader's entries are committed too late, and another node can lead: it gives up leadership",
-			"late", time.Since(since).Round(time.Millisecond), "in_a_row", inRow, "decide_timeout", n.opt.DecideTimeout)
-		n.withdraw()
+		w.log.Error("this leader's entries are committed too late, and another node can lead: it gives up leadership",
+			"late", time.Since(since).Round(time.Millisecond), "in_a_row", inRow, "decide_timeout", w.opt.DecideTimeout)
+		w.withdraw()
 	})
 }
 
 // othersCanLead reports whether the other voters that answer and have fast disks are a majority. They can elect
 // another leader without this node, and that one would be faster.
-func (n *Node) othersCanLead() bool {
+func (w *withdrawal) othersCanLead() bool {
 	voters, fit := 0, 0
-	for _, s := range n.raft.servers() {
+	for _, s := range w.raft.servers() {
 		if s.Suffrage != raft.Voter {
 			continue
 		}
 		voters++
-		r, known := n.statuses.last(s.ID)
-		if _, heard := n.raft.progressOf(s); s.ID != n.id && heard && known && n.statuses.isAlive(r) && !r.Slow {
+		r, known := w.statuses.last(s.ID)
+		if _, heard := w.raft.progressOf(s); s.ID != w.raft.id && heard && known && w.statuses.isAlive(r) && !r.Slow {
 			fit++
 		}
 	}
@@ -49,21 +84,21 @@ func (n *Node) othersCanLead() bool {
 }
 
 // withdraw gives up leadership and cuts this node off from the others, so that they elect another leader.
-func (n *Node) withdraw() {
-	n.stepDown()
-	n.withdrew.Store(int64(n.clock.mono()))
-	n.peers.Isolate(true)
+func (w *withdrawal) withdraw() {
+	w.role.stepDown()
+	w.began.Store(int64(w.clock.mono()))
+	w.peers.Isolate(true)
 }
 
-// endWithdrawal ends the isolation when another node leads, or no node can be elected without this one.
-func (n *Node) endWithdrawal(ctx context.Context) {
-	if n.raft.State() == raft.Leader || n.logs.stalled() > 0 {
+// end ends the isolation when another node leads, or no node can be elected without this one.
+func (w *withdrawal) end(ctx context.Context) {
+	if w.raft.State() == raft.Leader || w.logs.stalled() > 0 {
 		return
 	}
-	n.statuses.fetchAll(ctx, n.opt.Heartbeat)
-	if n.leader.claimed() != "" || n.clock.mono()-time.Duration(n.withdrew.Load()) > maxWithdrawn*n.opt.Heartbeat {
-		n.log.Info("this node follows again")
-		n.peers.Isolate(false)
+	w.statuses.fetchAll(ctx, w.opt.Heartbeat)
+	if w.leader.claimed() != "" || w.clock.mono()-time.Duration(w.began.Load()) > maxWithdrawn*w.opt.Heartbeat {
+		w.log.Info("this node follows again")
+		w.peers.Isolate(false)
 	}
 }
 
@@ -73,10 +108,10 @@ const maxWithdrawn = 10
 // isSlow reports whether this node withdrew, or a write of its log was late, within slowFor. Leadership is not
 // transferred to a slow node, and a leader that considers withdrawing does not count other slow nodes: so leadership
 // does not go in circles.
-func (n *Node) isSlow() bool {
-	now := n.clock.mono()
+func (w *withdrawal) isSlow() bool {
+	now := w.clock.mono()
 	isRecent := func(at int64) bool { return at != never && now-time.Duration(at) < slowFor }
-	return isRecent(n.withdrew.Load()) || isRecent(n.logs.slow.Load()) || n.logs.stalled() > n.proposer.lateAfter
+	return isRecent(w.began.Load()) || isRecent(w.logs.slow.Load()) || w.logs.stalled() > w.proposer.lateAfter
 }
 
 const slowFor = 30 * time.Second

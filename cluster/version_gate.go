@@ -1,0 +1,108 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// versionGate keeps additions that some member does not know out of the log.
+type versionGate struct {
+	formats
+	fsm      *fsm
+	raft     *raftGroup
+	statuses *peerStatuses
+	proposer *proposer
+}
+
+// isTooNew reports whether some of the operations use an addition that the cluster's version does not have.
+func (g *versionGate) isTooNew(ops []engine.Op) bool {
+	used := g.fsm.cluster.Load().formats()
+	if used >= g.newest { // nearly always
+		return false
+	}
+	a := g.newestIn(ops)
+	return a != nil && a.version > used
+}
+
+// tooNew is [Node.TooNew].
+func (g *versionGate) tooNew(ops []engine.Op) error {
+	a := g.newestIn(ops)
+	if a == nil {
+		return errors.New("another operation of the same request is newer than a member of the cluster: nothing was taken; upgrade all members, then try again")
+	}
+	return fmt.Errorf("%s needs format version %d, and %s: nothing was taken; %s", a.name, a.version, g.laggards(a.version), upgradeFirst)
+}
+
+const upgradeFirst = "upgrade it, then try again"
+
+// laggards describes the first member that does not know a version.
+func (g *versionGate) laggards(version formatVersion) string {
+	known := g.fsm.cluster.Load()
+	for _, s := range g.raft.servers() {
+		m, isRecorded := known.Members[s.ID]
+		if knows := m.Formats.orFirst(); isRecorded && knows < version {
+			return fmt.Sprintf("the member '%s' knows version %d", nodeName(s.ID), knows)
+		}
+	}
+	return fmt.Sprintf("the cluster still uses version %d", known.formats())
+}
+
+// check returns an error if a node does not know the version that the cluster uses.
+func (g *versionGate) check(id raft.ServerID, knows formatVersion) error {
+	return checkFormats(id, knows, g.fsm.cluster.Load().formats())
+}
+
+func checkFormats(id raft.ServerID, knows, used formatVersion) error {
+	if knows.orFirst() >= used {
+		return nil
+	}
+	return fmt.Errorf("the cluster uses format version %d, and the node '%s' knows version %d: %s", used, nodeName(id), knows.orFirst(), upgradeFirst)
+}
+
+// common is the newest version that all members know.
+func (g *versionGate) common() formatVersion {
+	known, servers, common := g.fsm.cluster.Load(), g.raft.servers(), g.newest
+	if len(servers) == 0 {
+		return 1 // the node is ending
+	}
+	for _, s := range servers {
+		common = min(common, known.Members[s.ID].Formats.orFirst())
+	}
+	return common
+}
+
+// first is the version of a new cluster: the newest that all its members reported before it was bootstrapped. None of them
+// is recorded yet, and none joins before it has a leader.
+func (g *versionGate) first() formatVersion {
+	common := g.stated()
+	for _, s := range g.raft.servers() {
+		if s.ID != g.raft.id {
+			r, _ := g.statuses.last(s.ID)
+			common = min(common, r.Formats)
+		}
+	}
+	return common
+}
+
+// propose proposes an entry about the cluster itself and waits until it is committed.
+func (g *versionGate) propose(ctx context.Context, kind byte, body any) error {
+	if used := max(g.fsm.cluster.Load().formats(), g.common()); g.ofKind(kind) > used {
+		return fmt.Errorf("entries of kind %d need format version %d, and %s", kind, g.ofKind(kind), g.laggards(g.ofKind(kind)))
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-g.proposer.addOther(kind, text):
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
