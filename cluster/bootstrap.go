@@ -29,9 +29,21 @@ type pledge struct {
 // pledgeKey is where it is kept on disk.
 var pledgeKey = []byte("stint/pledge")
 
-// pledged is this node's pledge as it is on disk.
-func (n *Node) pledged() (p pledge, err error) {
-	text, err := n.disk.Stable().Get(pledgeKey)
+// pledges is this node's part in the bootstrap of a cluster.
+type pledges struct {
+	opt      *Options
+	raft     *raftGroup
+	stable   raft.StableStore
+	saved    *savedState
+	statuses *peerStatuses
+	log      *nodeLog
+
+	mu sync.Mutex // held while this node gives its pledge, or gathers others'
+}
+
+// own is this node's pledge as it is on disk.
+func (ps *pledges) own() (p pledge, err error) {
+	text, err := ps.stable.Get(pledgeKey)
 	if err != nil || len(text) == 0 {
 		return pledge{}, nil // Get returns an error for a missing value
 	}
@@ -41,57 +53,57 @@ func (n *Node) pledged() (p pledge, err error) {
 	return p, nil
 }
 
-// pledgedTo returns the node that holds this node's pledge, "" for none.
-func (n *Node) pledgedTo() raft.ServerID {
-	p, err := n.pledged()
+// givenTo returns the node that holds this node's pledge, "" for none.
+func (ps *pledges) givenTo() raft.ServerID {
+	p, err := ps.own()
 	if err != nil {
 		return ""
 	}
 	return p.Former
 }
 
-func (n *Node) savePledge(p pledge) error {
+func (ps *pledges) save(p pledge) error {
 	text, err := json.Marshal(p)
 	if err != nil {
 		return err
 	}
-	return n.disk.Stable().Set(pledgeKey, text)
+	return ps.stable.Set(pledgeKey, text)
 }
 
-// givePledge answers another node that wants to form the cluster.
-func (n *Node) givePledge(ctx context.Context, to pledge) error {
-	if !n.pledging.TryLock() {
+// give answers another node that wants to form the cluster.
+func (ps *pledges) give(ctx context.Context, to pledge) error {
+	if !ps.mu.TryLock() {
 		return errors.New("this node is busy with another pledge")
 	}
-	defer n.pledging.Unlock()
-	if n.raft.hasLog() || n.saved.clusterID() != "" {
+	defer ps.mu.Unlock()
+	if ps.raft.hasLog() || ps.saved.clusterID() != "" {
 		return errors.New("this node has been in a cluster")
 	}
-	current, err := n.pledged()
+	current, err := ps.own()
 	switch {
 	case err != nil:
 		return err
 	case current == to:
 		return nil
-	case current.Former == n.id && to.Address > n.opt.Advertise:
+	case current.Former == ps.raft.id && to.Address > ps.opt.Advertise:
 		return errors.New("this node wants to form the cluster itself")
-	case current.Former != n.id:
-		if err := n.checkReleased(ctx, current); err != nil {
+	case current.Former != ps.raft.id:
+		if err := ps.checkReleased(ctx, current); err != nil {
 			return err
 		}
 	}
-	return n.savePledge(to)
+	return ps.save(to)
 }
 
 // checkReleased returns an error unless a pledge to another node has been released.
-func (n *Node) checkReleased(ctx context.Context, p pledge) error {
+func (ps *pledges) checkReleased(ctx context.Context, p pledge) error {
 	if p.Former == "" {
 		return nil
 	}
-	r, err := n.statuses.fetch(ctx, p.Address)
+	r, err := ps.statuses.fetch(ctx, p.Address)
 	switch {
 	case err != nil:
-		n.log.once("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
+		ps.log.once("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
 			"id", p.Former, "address", p.Address, "error", err)
 		return fmt.Errorf("this node has given its pledge to %s, which does not answer", p.Former)
 	case r.ID != p.Former && nodeName(r.ID) == nodeName(p.Former):
@@ -104,33 +116,33 @@ func (n *Node) checkReleased(ctx context.Context, p pledge) error {
 
 // bootstrap collects the pledges of nodes that never were in a cluster, and forms the cluster with these nodes if
 // they are enough.
-func (n *Node) bootstrap(ctx context.Context, others []raft.Server) error {
-	if !n.pledging.TryLock() {
+func (ps *pledges) bootstrap(ctx context.Context, others []raft.Server) error {
+	if !ps.mu.TryLock() {
 		return nil // it is giving its own to another
 	}
-	defer n.pledging.Unlock()
-	own := pledge{Former: n.id, Address: n.opt.Advertise}
-	current, err := n.pledged()
+	defer ps.mu.Unlock()
+	own := pledge{Former: ps.raft.id, Address: ps.opt.Advertise}
+	current, err := ps.own()
 	if err == nil && current != own {
-		if err = n.checkReleased(ctx, current); err == nil {
-			err = n.savePledge(own)
+		if err = ps.checkReleased(ctx, current); err == nil {
+			err = ps.save(own)
 		}
 	}
 	if err != nil {
 		return err
 	}
-	first := raft.Configuration{Servers: append(n.gatherPledges(ctx, own, others), raft.Server{ID: n.id, Address: raft.ServerAddress(n.opt.Advertise)})}
-	if len(first.Servers) < n.opt.BootstrapExpect {
-		return fmt.Errorf("%d of the %d nodes that have met would form it with this one, and %d are expected", len(first.Servers), len(others)+1, n.opt.BootstrapExpect)
+	first := raft.Configuration{Servers: append(ps.gather(ctx, own, others), raft.Server{ID: ps.raft.id, Address: raft.ServerAddress(ps.opt.Advertise)})}
+	if len(first.Servers) < ps.opt.BootstrapExpect {
+		return fmt.Errorf("%d of the %d nodes that have met would form it with this one, and %d are expected", len(first.Servers), len(others)+1, ps.opt.BootstrapExpect)
 	}
 	slices.SortFunc(first.Servers, func(a, b raft.Server) int { return strings.Compare(string(a.ID), string(b.ID)) })
-	n.log.Info("forming a cluster", "nodes", len(first.Servers))
-	return n.raft.BootstrapCluster(first).Error()
+	ps.log.Info("forming a cluster", "nodes", len(first.Servers))
+	return ps.raft.BootstrapCluster(first).Error()
 }
 
-// gatherPledges asks other nodes for their pledges, and returns those that have given theirs.
-func (n *Node) gatherPledges(ctx context.Context, to pledge, others []raft.Server) (given []raft.Server) {
-	ctx, cancel := context.WithTimeout(ctx, n.opt.MeetEvery)
+// gather asks other nodes for their pledges, and returns those that have given theirs.
+func (ps *pledges) gather(ctx context.Context, to pledge, others []raft.Server) (given []raft.Server) {
+	ctx, cancel := context.WithTimeout(ctx, ps.opt.MeetEvery)
 	defer cancel()
 	var (
 		mu    sync.Mutex
@@ -138,9 +150,9 @@ func (n *Node) gatherPledges(ctx context.Context, to pledge, others []raft.Serve
 	)
 	for _, s := range others {
 		asked.Go(func() {
-			a, err := n.statuses.call(ctx, string(s.Address), request{Pledge: &pledgeRequest{Of: s.ID, To: to}})
+			a, err := ps.statuses.call(ctx, string(s.Address), request{Pledge: &pledgeRequest{Of: s.ID, To: to}})
 			if err != nil || a.Error != "" {
-				n.log.Debug("no pledge", "id", s.ID, "error", err, "answer", a.Error)
+				ps.log.Debug("no pledge", "id", s.ID, "error", err, "answer", a.Error)
 				return
 			}
 			mu.Lock()

@@ -57,6 +57,14 @@ func (c *clock) now() int64 {
 	return p.read(c.passed())
 }
 
+// nowOrWall is now, or this node's own clock while nothing is known of the cluster's time.
+func (c *clock) nowOrWall() int64 {
+	if now := c.now(); now > 0 {
+		return now
+	}
+	return c.wall().UnixNano()
+}
+
 // observe advances the clock to a time from the log, which the cluster has certainly reached. An earlier time is
 // ignored.
 func (c *clock) observe(at int64) {

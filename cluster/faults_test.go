@@ -312,7 +312,7 @@ var faults = []fault{
 		time.Sleep(300 * time.Millisecond)
 		for _, other := range w.names {
 			if n := w.nodes[other]; n != nil {
-				_ = n.takeSnapshot()
+				_ = n.compactor.takeSnapshot()
 			}
 		}
 		return func() { w.start(name) }

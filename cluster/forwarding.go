@@ -12,7 +12,7 @@ import (
 
 // connectForwarding connects both ends of forwarding with this node.
 func (n *Node) connectForwarding() {
-	n.forwarded = &forward.Server{Ctx: n.raft.ctx, Decide: n.decideForwarded, Now: func() int64 {
+	n.forwarded = &forward.Server{Ctx: n.raft.ctx, Decide: n.decider.decideForwarded, Now: func() int64 {
 		if n.role.current.Load() == nil {
 			return 0
 		}
@@ -44,18 +44,4 @@ func (n *Node) connectForwarding() {
 		}
 		return true
 	}
-}
-
-// decideForwarded decides a call of another node. It reports false for taken if this node does not lead.
-func (n *Node) decideForwarded(c *call.Call) (taken, finished bool) {
-	r := n.role.awaitActive()
-	if r == nil {
-		return false, false
-	}
-	if n.formats.isTooNew(c.Batch.Ops) {
-		n.rejectCall(c, engine.TooNew)
-		return true, true
-	}
-	c.Began = n.clock.mono()
-	return true, n.decideHere(r, c)
 }

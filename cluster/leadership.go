@@ -25,12 +25,6 @@ type leadership struct {
 // hasLease reports whether no other node can lead at a time on the monotonic clock.
 func (r *leadership) hasLease(now time.Duration) bool { return int64(now) < r.leaseUntil.Load() }
 
-// The lease lasts half of the time that followers wait, at least, before they elect another leader. It is counted
-// from before they were asked, and renewed three times within its duration. The other half is a margin for clocks
-// that run at different speeds.
-func (l *leaderRole) leaseDuration() time.Duration { return l.opt.Heartbeat / 2 }
-func (l *leaderRole) leaseRenewal() time.Duration  { return l.opt.Heartbeat / 6 }
-
 // leaderRole is this node as a leader: it takes up leadership, keeps the lease, and steps down.
 type leaderRole struct {
 	opt      *Options
@@ -52,6 +46,12 @@ type leaderRole struct {
 	offers           atomic.Int64
 	leaseBarredUntil atomic.Int64
 }
+
+// The lease lasts half of the time that followers wait, at least, before they elect another leader. It is counted
+// from before they were asked, and renewed three times within its duration. The other half is a margin for clocks
+// that run at different speeds.
+func (l *leaderRole) leaseDuration() time.Duration { return l.opt.Heartbeat / 2 }
+func (l *leaderRole) leaseRenewal() time.Duration  { return l.opt.Heartbeat / 6 }
 
 // run starts and ends this node's leadership as Raft reports it.
 func (l *leaderRole) run(ctx context.Context) {

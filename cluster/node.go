@@ -12,42 +12,46 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 )
 
-// Node is one node of a cluster. Open makes one, Close ends it.
+// Node is one node of a cluster. Open makes one, Close ends it. It connects the parts below, which do not know it, and has the
+// methods for clients and other nodes.
 type Node struct {
 	opt   Options
 	id    raft.ServerID
 	log   *nodeLog
-	seed  maphash.Seed
 	disk  Disk
 	clock *clock
 
-	fsm          *fsm
-	raft         *raftGroup
-	logs         *watchedLog
-	peers        *transport.Peers
-	saved        *savedState
-	statuses     *peerStatuses
-	leader       *leaderFinder
-	formats      *versionGate
-	role         *leaderRole
-	transfers    *transfers
-	withdrawal   *withdrawal
-	election     *election
-	health       *health
-	proposer     *proposer
-	forwarder    *forward.Client
-	pendingCalls call.WaitList
-	metrics      *metrics
+	raft  *raftGroup
+	logs  *watchedLog
+	peers *transport.Peers // connections to other nodes
+	fsm   *fsm
+	saved *savedState
 
+	statuses *peerStatuses // of other nodes
+	leader   *leaderFinder
+	formats  *versionGate
+
+	proposer   *proposer
+	role       *leaderRole
+	transfers  *transfers
+	withdrawal *withdrawal
+	election   *election
+	health     *health
+
+	decider   *decider
+	forwarder *forward.Client // calls to the leader
 	forwarded *forward.Server // calls of other nodes
-	changing  chan struct{}   // holds one token while members are being changed
-	pledging  sync.Mutex      // while this node gives its pledge, or gathers others'
+	metrics   *metrics
+
+	members   *membership
+	pledges   *pledges
+	discovery *discovery
+	compactor *logCompactor
 
 	cancel context.CancelFunc // of raft.ctx
 	ended  sync.WaitGroup
@@ -79,8 +83,8 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		opt: o, id: serverID(o.Node, incarnation), disk: o.Disk, seed: maphash.MakeSeed(), clock: newClock(o.Wall), metrics: newMetrics(),
-		failed: make(chan error, 1), changing: make(chan struct{}, 1), forwarder: forward.NewClient(),
+		opt: o, id: serverID(o.Node, incarnation), disk: o.Disk, clock: newClock(o.Wall), metrics: newMetrics(),
+		failed: make(chan error, 1), forwarder: forward.NewClient(),
 	}
 	n.log = &nodeLog{Logger: o.Log.With("node", o.Node), clock: n.clock, said: map[string]time.Duration{}}
 	if o.Passed != nil {
@@ -98,7 +102,7 @@ func Open(o Options) (*Node, error) {
 		n.peers.Halt()
 		return nil, err
 	}
-	for _, run := range []func(context.Context){n.role.run, n.discoverLoop, n.saved.run, n.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactLog, n.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run} {
+	for _, run := range []func(context.Context){n.role.run, n.discovery.run, n.saved.run, n.members.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactor.run, n.decider.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run} {
 		n.ended.Go(func() { run(n.raft.ctx) })
 	}
 	n.proposer.ended.Go(n.proposer.run)
@@ -106,7 +110,8 @@ func Open(o Options) (*Node, error) {
 	return n, nil
 }
 
-// connectParts creates the parts that call each other.
+// connectParts creates the parts. Each knows only those that it is given here; peers, the log's writer and the state machine call
+// later ones by functions.
 func (n *Node) connectParts() {
 	n.raft.transport = &transport.RaftTransport{Ctx: n.raft.ctx, RetryEvery: n.opt.Heartbeat / 3, Mono: n.clock.mono, IsDue: n.raft.replicatesTo}
 	n.peers = transport.New(transport.Config{
@@ -128,6 +133,7 @@ func (n *Node) connectParts() {
 	n.leader = &leaderFinder{opt: &n.opt, raft: n.raft, peers: n.peers, statuses: n.statuses, saved: n.saved}
 	n.formats.fsm, n.formats.statuses, n.formats.proposer = n.fsm, n.statuses, n.proposer
 	n.role = &leaderRole{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, proposer: n.proposer, metrics: n.metrics, log: n.log}
+	n.decider = &decider{opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, proposer: n.proposer, forwarder: n.forwarder, metrics: n.metrics, seed: maphash.MakeSeed()}
 	n.connectForwarding()
 	n.transfers = &transfers{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, forwarded: n.forwarded}
 	n.withdrawal = &withdrawal{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, logs: n.logs, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, log: n.log}
@@ -135,6 +141,10 @@ func (n *Node) connectParts() {
 	n.election = &election{opt: &n.opt, raft: n.raft, clock: n.clock, statuses: n.statuses, withdrawal: n.withdrawal, log: n.log}
 	n.health = &health{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, logs: n.logs, saved: n.saved, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer}
 	n.health.caughtUp.Store(never)
+	n.members = &membership{opt: &n.opt, raft: n.raft, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, role: n.role, transfers: n.transfers, log: n.log, changing: make(chan struct{}, 1)}
+	n.pledges = &pledges{opt: &n.opt, raft: n.raft, stable: n.disk.Stable(), saved: n.saved, statuses: n.statuses, log: n.log}
+	n.discovery = &discovery{opt: &n.opt, raft: n.raft, fsm: n.fsm, saved: n.saved, statuses: n.statuses, leader: n.leader, formats: n.formats, pledges: n.pledges, log: n.log, callLeader: n.callLeader, fail: n.fail}
+	n.compactor = &logCompactor{opt: &n.opt, raft: n.raft, logs: n.logs, log: n.log}
 }
 
 // fail is called when this node cannot apply the log further.
@@ -151,12 +161,7 @@ func (n *Node) Failed() <-chan error { return n.failed }
 
 // Now is the cluster's time as far as this node knows it, in nanoseconds since the Unix epoch; before it knows any, its own
 // clock's.
-func (n *Node) Now() int64 {
-	if now := n.clock.now(); now > 0 {
-		return now
-	}
-	return n.opt.Wall().UnixNano()
-}
+func (n *Node) Now() int64 { return n.clock.nowOrWall() }
 
 // Sweep is [engine.Store.Sweep] at the time of the last entry applied: a key that is expired then is expired for
 // every later entry. This node's own clock does not count, because a later leader's clock may be behind it.
@@ -167,15 +172,6 @@ func (n *Node) Sweep(_ int64, count int) (looked, dropped int) {
 // helloTo is this node's part of a handshake.
 func (n *Node) helloTo(to raft.ServerID) transport.Hello {
 	return transport.Hello{From: n.id, To: to, Cluster: n.saved.clusterID(), Formats: uint32(n.formats.stated())}
-}
-
-// expireCalls ends calls that have exceeded the decide timeout.
-func (n *Node) expireCalls(ctx context.Context) {
-	every(ctx, n.opt.DecideTimeout/50, func() {
-		for _, c := range n.pendingCalls.Expired(n.clock.mono() - n.opt.DecideTimeout) {
-			n.metrics.countFailure(c.Fail(engine.NoLeader))
-		}
-	})
 }
 
 // proposeTicks makes a leader write the time into the log when nothing else is written and there are limiters that
@@ -204,7 +200,7 @@ func (n *Node) Close() error {
 	err = errors.Join(err, n.raft.transport.Close())
 	n.ended.Wait()
 	n.proposer.ended.Wait()
-	for _, c := range n.pendingCalls.Close() {
+	for _, c := range n.decider.pending.Close() {
 		n.metrics.countFailure(c.Fail(engine.NoLeader))
 	}
 	return errors.Join(err, n.disk.Close())

@@ -32,12 +32,12 @@ func TestFailedPromotionIsLogged(t *testing.T) {
 		for suffrage() != raft.Nonvoter {
 			time.Sleep(time.Millisecond)
 		}
-		leader.changing <- struct{}{} // another change of members is under way
+		leader.members.changing <- struct{}{} // another change of members is under way
 		time.Sleep(rpcTimeout + 5*time.Second)
 		if suffrage() != raft.Nonvoter || !lines.Has("could not be given its vote") || lines.Has("member has the state and votes") {
 			t.Errorf("while it cannot be promoted it is a %v, and the log says that it votes: %t", suffrage(), lines.Has("member has the state and votes"))
 		}
-		<-leader.changing
+		<-leader.members.changing
 		time.Sleep(rpcTimeout + 5*time.Second)
 		if suffrage() != raft.Voter || !lines.Has("member has the state and votes") {
 			t.Errorf("afterwards it is a %v", suffrage())

@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// raftGroup is this node's Raft, and questions to it.
+// raftGroup is this node's Raft: the members by its configuration, changes of its settings, and questions that may take long.
 type raftGroup struct {
 	*raft.Raft                 // nil before the start
 	ctx        context.Context // ends with the node
@@ -59,6 +59,7 @@ func (g *raftGroup) idAt(address string) raft.ServerID {
 	return ""
 }
 
+// member returns a member by its name or its id.
 func (g *raftGroup) member(node string) (raft.Server, error) {
 	for _, s := range g.servers() {
 		if nodeName(s.ID) == node || string(s.ID) == node {
@@ -115,8 +116,8 @@ func (g *raftGroup) await(ctx context.Context, f func() error) error {
 	}
 }
 
-// letAnswer gives Raft a moment for its outstanding answers: after its shutdown some futures never complete. asking counts those
-// who still ask.
+// letAnswer gives Raft a moment for its outstanding answers: after its shutdown some futures never complete. asking counts the
+// goroutines that still ask.
 func (g *raftGroup) letAnswer(asking *sync.WaitGroup) {
 	g.mu.Lock()
 	g.ending = true

@@ -105,11 +105,11 @@ func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 	case q.Pledge != nil && q.Pledge.Of != n.id:
 		err = errors.New("this is another node")
 	case q.Pledge != nil:
-		err = n.givePledge(ctx, q.Pledge.To)
+		err = n.pledges.give(ctx, q.Pledge.To)
 	case n.role.awaitActive() == nil:
 		return response{Error: "this node does not lead", Leader: n.leader.address()}
 	case q.Join != nil:
-		err = n.handleJoin(ctx, *q.Join)
+		err = n.members.join(ctx, *q.Join)
 	case q.Admin != nil:
 		err = n.handleAdmin(ctx, *q.Admin)
 	default:
@@ -124,6 +124,19 @@ func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 	return a
 }
 
+// handleAdmin executes an operator's request.
+func (n *Node) handleAdmin(ctx context.Context, o adminRequest) error {
+	switch o.Do {
+	case "add":
+		return n.members.add(ctx, o)
+	case "remove":
+		return n.members.remove(ctx, o.Node)
+	case "transfer":
+		return n.raft.await(ctx, func() error { return n.transfers.transfer(o.Node) })
+	}
+	return errors.New("unknown request; is this node's version older?")
+}
+
 func (n *Node) ownStatus() peerStatus {
 	r := peerStatus{
 		ID: n.id, ClusterID: n.saved.clusterID(), Started: n.raft.hasLog(), Client: n.opt.Client,
@@ -132,7 +145,7 @@ func (n *Node) ownStatus() peerStatus {
 	r.Unhealthy, r.Gone = !n.health.isHealthy(), n.raft.State() == raft.Shutdown
 	r.Slow, r.Formats = n.withdrawal.isSlow(), n.formats.stated()
 	if !r.Started {
-		r.Pledged = n.pledgedTo()
+		r.Pledged = n.pledges.givenTo()
 	}
 	if n.raft.State() != raft.Leader {
 		r.Silent = time.Since(n.raft.LastContact())

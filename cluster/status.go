@@ -92,6 +92,10 @@ func (n *Node) Leads() (leads bool, client string) {
 	return false, n.fsm.cluster.Load().Members[n.raft.idAt(address)].Client
 }
 
+// Decide has a batch decided by the cluster. It either fills in the results and returns true, or returns false at once and
+// calls b.Done later, within [Options.DecideTimeout]; it never waits. The operations' keys are only read until it returns.
+func (n *Node) Decide(b *engine.Batch) (finished bool) { return n.decider.decide(b) }
+
 // Add makes the node at an address a member, with a vote or without one.
 func (n *Node) Add(ctx context.Context, node, address string, voter bool) error {
 	return n.callLeader(ctx, request{Admin: &adminRequest{Do: "add", Node: node, Address: address, Nonvoter: !voter}})
@@ -116,7 +120,9 @@ func (n *Node) HandOver(ctx context.Context) error { return n.transfers.handOver
 func (n *Node) TooNew(ops []engine.Op) error { return n.formats.tooNew(ops) }
 
 // Snapshot has this node write a snapshot and cut its log.
-func (n *Node) Snapshot(ctx context.Context) error { return n.raft.await(ctx, n.takeSnapshot) }
+func (n *Node) Snapshot(ctx context.Context) error {
+	return n.raft.await(ctx, n.compactor.takeSnapshot)
+}
 
 // Barrier returns once this node has applied everything that was acknowledged anywhere before the call.
 func (n *Node) Barrier(ctx context.Context) error {

@@ -47,7 +47,7 @@ func TestLongVerbIsForwarded(t *testing.T) {
 			b := &engine.Batch{Ops: []engine.Op{{Verb: engine.Delete, Key: []byte("k")}}, Results: make([]engine.Result, 1), Done: func() { close(done) }}
 			c := &call.Call{Batch: b, Began: n.clock.mono(), Group: longDelete("k")}
 			c.Summarize()
-			if !n.forwarder.Add(c) || n.trackCall(c) {
+			if !n.forwarder.Add(c) || n.decider.trackCall(c) {
 				t.Fatalf("%s does not forward", name)
 			}
 			<-done
