@@ -18,7 +18,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server"
-	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/transcript"
@@ -93,7 +93,7 @@ func playTranscript(t *testing.T, in page, b block, replayed *blockTexts) {
 // player plays transcripts over TCP against a server in this process, whose clock it moves.
 type player struct {
 	*server.Server
-	clock   *clock.Clock
+	clock   *clocktest.Manual
 	stop    func() error
 	address string
 	conns   map[string]*client
@@ -107,12 +107,12 @@ type client struct {
 }
 
 func newPlayer(t testing.TB) *player {
-	p := &player{clock: clock.NewManual(transcriptStart), conns: map[string]*client{}}
+	p := &player{clock: clocktest.New(transcriptStart), conns: map[string]*client{}}
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops = []string{"127.0.0.1:0"}, 1
 	store := engine.New(engine.Config{Shards: 16})
-	p.Server = server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: store, Clock: p.clock}, Keys: store,
-		Clock: p.clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-docs"})
+	p.Server = server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: store, Clock: p.clock.Clock}, Keys: store,
+		Clock: p.clock.Clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-docs"})
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	go func() { ended <- p.Serve(ctx, func(addresses []string) { ready <- addresses[0] }) }()

@@ -19,6 +19,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/memnet"
 	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/transcript"
@@ -109,7 +110,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool) *clusterTimePlayer {
 	cfg.Listen, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, 2, 0
 	clock := clock.New()
 	s := New(Options{Config: cfg, Decider: p.own, Keys: stores[at], Clock: clock, Version: "0.0.0-test", Commit: "0123456789ab", Log: log})
-	p.sessionPlayer = &sessionPlayer{testHost: &testHost{Server: s, clock: clock, store: stores[at]}, conns: map[string]*pipe{}, rest: p.rest}
+	p.sessionPlayer = &sessionPlayer{testHost: &testHost{Server: s, clock: &clocktest.Manual{Clock: clock}, store: stores[at]}, conns: map[string]*pipe{}, rest: p.rest}
 	return p
 }
 

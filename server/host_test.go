@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
 )
@@ -23,7 +23,7 @@ var testStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // testHost is a server whose clock only moves when told to.
 type testHost struct {
 	*Server
-	clock *clock.Clock
+	clock *clocktest.Manual
 	store *engine.Store
 	addr  string // once it listens
 	tls   string // where it does by TLS
@@ -39,10 +39,10 @@ func newHost(t testing.TB, replace func(*decider.Local) decider.Decider, set ...
 	if err := cfg.Check(); err != nil {
 		t.Fatal(err)
 	}
-	h := &testHost{clock: clock.NewManual(testStart), store: engine.New(engine.Config{Shards: 16, MaxBytes: cfg.MaxMemoryBytes})}
-	local := &decider.Local{Store: h.store, Clock: h.clock}
+	h := &testHost{clock: clocktest.New(testStart), store: engine.New(engine.Config{Shards: 16, MaxBytes: cfg.MaxMemoryBytes})}
+	local := &decider.Local{Store: h.store, Clock: h.clock.Clock}
 	o := Options{
-		Config: cfg, Decider: local, Keys: h.store, Clock: h.clock, Version: "0.0.0-test", Commit: "0123456789ab",
+		Config: cfg, Decider: local, Keys: h.store, Clock: h.clock.Clock, Version: "0.0.0-test", Commit: "0123456789ab",
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	if replace != nil {

@@ -16,7 +16,7 @@ func newClock(least int64) *clock.Clock {
 	if testTime == nil {
 		return clock.NewFrom(least)
 	}
-	clock := clock.NewRead(testTime, least)
+	clock := clock.NewFromSource(testTime, least)
 	go func() { // another process advances the time
 		for last := int64(0); ; time.Sleep(time.Millisecond) {
 			if now := testTime(); now != last {

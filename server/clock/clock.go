@@ -3,7 +3,6 @@ package clock
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -12,7 +11,7 @@ import (
 type Clock struct {
 	start     time.Time
 	startNano int64
-	test      *testTime // nil but for tests
+	source    *source // nil for the system's clock
 }
 
 // New starts a clock at the system's time.
@@ -27,8 +26,8 @@ func NewFrom(least int64) *Clock {
 
 // Now is nanoseconds since the Unix epoch. It never goes back.
 func (c *Clock) Now() int64 {
-	if c.test != nil {
-		return c.test.read() + c.test.ahead
+	if c.source != nil {
+		return c.source.read() + c.source.ahead
 	}
 	return c.startNano + int64(time.Since(c.start))
 }
@@ -39,53 +38,38 @@ func (c *Clock) Started() int64 { return c.startNano }
 // Uptime is the time since the clock was started.
 func (c *Clock) Uptime() time.Duration { return time.Duration(c.Now() - c.startNano) }
 
-// testTime is time that a test moves.
-type testTime struct {
+// source is another source of time than the system's.
+type source struct {
 	read  func() int64
 	ahead int64 // of the time that read returns
-	now   atomic.Int64
 
 	mu       sync.Mutex
 	watchers []func()
 }
 
-// NewManual returns a clock for tests: it stands still at a time until [Clock.Advance] moves it.
-func NewManual(now time.Time) *Clock {
-	t := &testTime{}
-	t.now.Store(now.UnixNano())
-	t.read = t.now.Load
-	return &Clock{startNano: now.UnixNano(), test: t}
+// NewFromSource returns a clock whose time is what read returns, in nanoseconds since the Unix epoch, or as much later as
+// least is at the start. Whoever moves the time calls [Clock.Moved]. Tests use it.
+func NewFromSource(read func() int64, least int64) *Clock {
+	s := &source{read: read, ahead: max(0, least-read())}
+	return &Clock{startNano: read() + s.ahead, source: s}
 }
 
-// NewRead returns a clock for tests: the time is what read returns, in nanoseconds since the Unix epoch, or as much
-// later as least is at the start. The test that moves the time calls [Clock.Moved].
-func NewRead(read func() int64, least int64) *Clock {
-	t := &testTime{read: read, ahead: max(0, least-read())}
-	return &Clock{startNano: read() + t.ahead, test: t}
-}
-
-// Advance moves a manual clock on and fires the timers that are due.
-func (c *Clock) Advance(d time.Duration) {
-	c.test.now.Add(int64(d))
-	c.Moved()
-}
-
-// Moved fires the timers that are due at the time of a test's clock.
+// Moved fires the timers that are due at the time of the clock's source.
 func (c *Clock) Moved() {
-	c.test.mu.Lock()
-	watchers := c.test.watchers
-	c.test.mu.Unlock()
+	c.source.mu.Lock()
+	watchers := c.source.watchers
+	c.source.mu.Unlock()
 	for _, wake := range watchers {
 		wake()
 	}
 }
 
-// OnMove registers f, which is called after each move of a test clock. On a real clock it does nothing.
+// OnMove registers f, which [Clock.Moved] calls. On the system's clock it does nothing.
 func (c *Clock) OnMove(f func()) {
-	if c.test == nil {
+	if c.source == nil {
 		return
 	}
-	c.test.mu.Lock()
-	defer c.test.mu.Unlock()
-	c.test.watchers = append(c.test.watchers, f)
+	c.source.mu.Lock()
+	defer c.source.mu.Unlock()
+	c.source.watchers = append(c.source.watchers, f)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/server/clock"
+	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 )
@@ -17,8 +17,8 @@ func TestEvents(t *testing.T) {
 	var settings atomic.Pointer[config.Config]
 	cfg := config.Default()
 	settings.Store(&cfg)
-	c := clock.NewManual(start)
-	m := New(&settings, c)
+	c := clocktest.New(start)
+	m := New(&settings, c.Clock)
 	m.Note(Command, int64(time.Hour))
 	if len(m.LatencyEvents()) != 0 {
 		t.Error("noted although the threshold is 0")
