@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -44,6 +45,15 @@ func openTally(path string) (tally, error) {
 		return tally{}, err
 	}
 	return tally{(*int64)(unsafe.Pointer(&bytes[0]))}, nil
+}
+
+// order says what one of the processes does. It gets it as JSON in workerVariable.
+type order struct {
+	Contender    string
+	Stint, Redis string // addresses
+	Tally        string // path
+	Begin        time.Time
+	Length       time.Duration
 }
 
 // excesses measures each contender with shared processes and prints the number of calls let through.
@@ -91,8 +101,12 @@ func share(name string, at servers, length time.Duration) (got int64, span time.
 		if err != nil {
 			return 0, 0, err
 		}
+		text, err := json.Marshal(order{name, at.stint, at.redis, path, begin, length})
+		if err != nil {
+			return 0, 0, err
+		}
 		worker := exec.Command(program)
-		worker.Env = append(os.Environ(), workerVariable+"="+fmt.Sprintf("%s\n%s\n%s\n%s\n%d\n%d", name, at.stint, at.redis, path, begin.UnixNano(), length))
+		worker.Env = append(os.Environ(), workerVariable+"="+string(text))
 		worker.Stderr = os.Stderr
 		worker.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		if err := worker.Start(); err != nil {
@@ -122,25 +136,22 @@ func share(name string, at servers, length time.Duration) (got int64, span time.
 
 // work is the main function of each process.
 func work() {
-	var name, stintAddress, redisAddress, path string
-	var begin, length int64
-	lines := [](any){&name, &stintAddress, &redisAddress, &path, &begin, &length}
-	if err := readLines(os.Getenv(workerVariable), lines); err != nil {
+	var o order
+	if err := json.Unmarshal([]byte(os.Getenv(workerVariable)), &o); err != nil {
 		fail(err)
 	}
-	counted, err := openTally(path)
+	counted, err := openTally(o.Tally)
 	if err != nil {
 		fail(err)
 	}
-	c := start(name, servers{stintAddress, redisAddress}, sharedRate, stint.Timeout(time.Second))
-	from := time.Unix(0, begin)
-	to := from.Add(time.Duration(length))
-	time.Sleep(time.Until(from))
+	c := start(o.Contender, servers{o.Stint, o.Redis}, sharedRate, stint.Timeout(time.Second))
+	end := o.Begin.Add(o.Length)
+	time.Sleep(time.Until(o.Begin))
 	var all sync.WaitGroup
 	for range callersEach {
 		all.Go(func() {
-			for time.Now().Before(to) {
-				allowed, err := c.allow(context.Background(), "shared by "+name)
+			for time.Now().Before(end) {
+				allowed, err := c.allow(context.Background(), "shared by "+o.Contender)
 				if err != nil {
 					fail(err)
 				}
