@@ -17,7 +17,6 @@ func TestClusterTargets(t *testing.T) {
 	for name, want := range map[string]string{
 		"three nodes, granted, vs one Redis + Lua in memory, 50 connections, P=16": "3.30 pass",
 		"three nodes, granted, vs one Redis + Lua in memory, 200 connections, P=1": "0.600 FAIL",
-		"three nodes, granted, vs one Stint in memory, 50 connections, P=16":       "0.330 info",
 		"three nodes, all denied, vs one Stint in memory, 50 connections, P=16":    "– not measured",
 		"three nodes at half of their P=1 throughput, p50":                         "2.00 pass",
 		"three nodes at half of their P=1 throughput, p99":                         "13.0 FAIL",

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 )
 
 // clusterSections are the tables for three nodes.
@@ -40,7 +39,6 @@ func clusterTargets() []Target {
 	return []Target{
 		compare("granted, vs one Redis + Lua in memory", workloads[0], 16, lua, 3),
 		compare("granted, vs one Redis + Lua in memory", crowd, 1, lua, 0.7),
-		compare("granted, vs one Stint in memory", workloads[0], 16, throttle, math.NaN()),
 		compare("all denied, vs one Stint in memory", workloads[2], 16, throttle, 0.8),
 		latency("p50", func(s steadyLatency) float64 { return s.P50 }, 2),
 		latency("p99", func(s steadyLatency) float64 { return s.P99 }, 10),

@@ -25,7 +25,6 @@ const (
 	keepInterval   = "stint-interval CL.THROTTLE"
 	keepSnapshot   = "stint-snapshot CL.THROTTLE"
 	keepAlways     = "stint-always CL.THROTTLE"
-	redisEverySec  = "redis-everysec Lua GCRA"
 	redisSyncsEach = "redis-always Lua GCRA"
 )
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 )
 
 // diskSections are the tables for state on disk.
@@ -110,10 +109,7 @@ func diskTargets() []Target {
 	return []Target{
 		compare("interval vs memory only, throughput", keepInterval, memoryOnly, 1, 0.95),
 		compare("interval vs memory only, throughput", keepInterval, memoryOnly, 16, 0.95),
-		compare("snapshot vs memory only, throughput", keepSnapshot, memoryOnly, 16, math.NaN()),
 		compare("always vs Redis + Lua with appendfsync always, throughput", keepAlways, redisSyncsEach, 1, 2),
-		compare("always vs Redis + Lua with appendfsync always, throughput", keepAlways, redisSyncsEach, 16, math.NaN()),
-		compare("interval vs Redis + Lua with appendfsync everysec, throughput", keepInterval, redisEverySec, 16, math.NaN()),
 		figure("journal vs Redis's append-only file, bytes per request on one hot key", "/ 1000", hotRatio, 1, true),
 		figure("recovery, million keys per second", "M/s", func(d *DiskReport) []float64 {
 			return each(d.Recovered, func(s recoverySample) float64 { return s.KeysPerSecond / 1e6 })

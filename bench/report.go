@@ -51,9 +51,6 @@ func memoryOnlySections(r *Report) []Section {
 		cellSection(r, "Server CPU per request, µs", formatFigure, cpu),
 		cellSection(r, "Latency of a pipeline, p50 and p99, ms", formatFigure, p50, p99),
 	}
-	if s := ratioSection(r); len(s.Rows) > 0 {
-		all = append(all, s)
-	}
 	return append(all, memorySection(r))
 }
 
@@ -72,30 +69,6 @@ func cellSection(r *Report, title string, format func(float64) string, metrics .
 					figures = append(figures, format(r.Results.median(m, Cell{series.ID(), w.Name, p})))
 				}
 				row = append(row, strings.Join(figures, ", "))
-			}
-			s.Rows = append(s.Rows, row)
-		}
-	}
-	return s
-}
-
-// ratioSection shows ratios to the Lua script. It includes PING, the upper bound of every server.
-func ratioSection(r *Report) Section {
-	s := Section{
-		Title:  "Throughput ratio to Redis + Lua",
-		Note:   "Median of the ratios within each round.",
-		Words:  2,
-		Header: pipelineHeader("workload", "server and command"),
-	}
-	for _, w := range workloads {
-		for _, series := range r.Series {
-			if !series.runsIn(w) || series.ID() == lua {
-				continue
-			}
-			row := []string{w.Title, series.Title()}
-			for _, p := range pipelines {
-				v := r.Results.ratio(throughput, Cell{series.ID(), w.Name, p}, Cell{lua, w.Name, p})
-				row = append(row, formatUnit(v, "x"))
 			}
 			s.Rows = append(s.Rows, row)
 		}
@@ -131,17 +104,18 @@ func memorySection(r *Report) Section {
 	return s
 }
 
+// targetSection shows the targets that this run measured.
 func targetSection(r *Report) Section {
 	s := Section{Title: "Targets (Stint CL.THROTTLE)", Words: 1, Header: []string{"what", "measured", "target", "verdict"}}
 	for _, o := range outcomes(r) {
-		bound := "–"
-		if !math.IsNaN(o.Bound) {
-			sign := "≥ "
-			if o.AtMost {
-				sign = "≤ "
-			}
-			bound = sign + strconv.FormatFloat(o.Bound, 'f', -1, 64) + " " + o.Unit
+		if math.IsNaN(o.Value) || math.IsNaN(o.Bound) {
+			continue
 		}
+		sign := "≥ "
+		if o.AtMost {
+			sign = "≤ "
+		}
+		bound := sign + strconv.FormatFloat(o.Bound, 'f', -1, 64) + " " + o.Unit
 		s.Rows = append(s.Rows, []string{o.Name, formatUnit(o.Value, o.Unit), bound, o.Verdict()})
 	}
 	return s

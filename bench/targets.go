@@ -8,7 +8,6 @@ import (
 // The series with targets, by Series.ID.
 const (
 	lua       = "redis Lua GCRA"
-	redisPing = "redis PING"
 	throttle  = "stint CL.THROTTLE"
 	stintPing = "stint PING"
 	redisCell = "redis-cell CL.THROTTLE" // given with -other redis-cell=…
@@ -71,9 +70,6 @@ func targetTable(keys int) []Target {
 		ratioTarget("CPU per request vs redis-cell", cpu, throttle, redisCell, 1, 1.0, true),
 		ratioTarget("CPU per request vs redis-cell", cpu, throttle, redisCell, 16, 0.25, true),
 	)
-	for _, p := range pipelines {
-		targets = append(targets, ratioTarget("CPU per request vs Redis PING", cpu, throttle, redisPing, p, math.NaN(), true))
-	}
 	return targets
 }
 
