@@ -46,7 +46,7 @@ func acquireRow(name string, algorithm engine.Algorithm, syntax, example, summar
 	}
 	return Row{
 		Name: name, Syntax: syntax, Since: "0.1.0", Group: "limiter", Summary: summary,
-		Returns: "five integers: granted, limit, remaining, wait_ms, reset_ms. See [rate-limits.md](rate-limits.md#the-reply).", Example: example,
+		Returns: "[five integers](rate-limits.md#the-reply).", Example: example,
 		Cost: acquireCost(algorithm), Flags: flags, Keys: oneKey, Reply: replyAcquire,
 		Parse: func(r *Request) error { return r.acquire(spec, known) },
 	}

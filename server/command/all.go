@@ -8,14 +8,11 @@ import (
 var allRows = []Row{{
 	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK]", Since: "0.1.0", Group: "limiter",
 	Summary: "Check several limits atomically, all or nothing. Each spec is one of: " + specSyntax() + ".",
-	Returns: returnsAll,
+	Returns: "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms, " +
+		"and an array of limit, remaining and reset_ms for each limit.",
 	Example: "TB mine:1 5 1/h CC alice:1 5 1m me",
 	Cost:    HolderLookup, Flags: Write | Fast | MovableKeys | Decides, Parse: parseAll, Reply: replyAll,
 }}
-
-// returnsAll is the reply of the commands that ask several limits at once.
-const returnsAll = "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms, " +
-	"and an array of limit, remaining and reset_ms for each limit."
 
 func parseAll(r *Request) error {
 	parts, words, err := r.specs(r.Args[1:])

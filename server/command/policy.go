@@ -14,7 +14,7 @@ import (
 var policyRows = []Row{{
 	Name: "rl.check", Syntax: "name id [tokens] [PEEK]", Since: "0.1.0", Group: "limiter",
 	Summary: "Check the limits of a policy for a caller, all or nothing.",
-	Returns: returnsAll + " In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
+	Returns: "that of [`RL.ALL`](#rlall). In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
 	Example: "private 1",
 	Cost:    PolicyCheck, Flags: Write | Fast | Decides, Parse: parseCheck, Reply: replyCheck,
 }, {
