@@ -233,6 +233,16 @@ func (p *policies) find(name, id []byte) (known *policy, parts []part, shadow bo
 	return known, known.partsFor(id), known.shadow
 }
 
+// opsFor is the limits that a policy holds a caller to, as operations on their keys.
+func (p *policies) opsFor(name, id []byte) []Op {
+	_, parts, _ := p.find(name, id)
+	ops := make([]Op, len(parts))
+	for i := range parts {
+		ops[i] = Op{Limit: parts[i].limit, Key: parts[i].key.appendTo(nil, id)}
+	}
+	return ops
+}
+
 // partsFor is the limits that a caller is held to.
 func (p *policy) partsFor(id []byte) []part {
 	if len(p.overrides) > 0 {

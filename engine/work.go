@@ -16,20 +16,18 @@ const (
 func (s *Store) Weigh(ops []Op) (work int) {
 	more := 0 // leases that operations before may have added
 	for i := range ops {
-		switch op := &ops[i]; op.Verb {
+		op, limits := &ops[i], ops[i:i+1]
+		switch op.Verb {
 		case AcquireAll:
-			for j := range op.Parts {
-				work += s.weigh(&op.Parts[j], &more)
-			}
+			limits = op.Parts
 		case Check:
-			_, parts, _ := s.policies.find(op.Key, op.Who)
-			for j := range parts {
-				work += s.weigh(&Op{Key: parts[j].key.appendTo(nil, op.Who), Limit: parts[j].limit}, &more)
-			}
+			limits = s.policies.opsFor(op.Key, op.Who)
 		case Flush, SetPolicy, DropPolicy, SetOverride, Restrict, KeepOverflow:
 			work += OpWork
-		default:
-			work += s.weigh(op, &more)
+			continue
+		}
+		for j := range limits {
+			work += s.weigh(&limits[j], &more)
 		}
 	}
 	return work
