@@ -143,18 +143,17 @@ const longestName = 64
 // Find returns the row for a command's arguments, or an error in Redis's own words: then the row is that of the command
 // that was meant, nil if there is none.
 func Find(args [][]byte) (*Row, error) {
-	row := lookUp(args[0])
-	if row == nil {
+	named := lookUp(args[0])
+	row := named
+	if named != nil && len(named.Sub) > 0 && len(args) > 1 {
+		row = named.subcommand(args[1])
+	}
+	switch {
+	case named == nil:
 		return nil, unknownCommand(args)
-	}
-	if len(row.Sub) > 0 && len(args) > 1 {
-		sub := row.subcommand(args[1])
-		if sub == nil {
-			return nil, unknownSubcommand(row, args[1])
-		}
-		row = sub
-	}
-	if !row.accepts(len(args)) {
+	case row == nil:
+		return nil, unknownSubcommand(named, args[1])
+	case !row.accepts(len(args)):
 		return row, wrongArity(row)
 	}
 	return row, nil
