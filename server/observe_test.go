@@ -24,6 +24,16 @@ func (p *sessionPlayer) do(t *testing.T, name string, commands ...string) string
 	return c.sent.String()
 }
 
+// A command behind one whose decision takes longer is offered twice to the session, and seen once.
+func TestMonitorSeesCommandsOnce(t *testing.T) {
+	p := newLaterPlayer(t, 0)
+	p.do(t, "watcher", "MONITOR")
+	p.do(t, "client", "TB.ACQUIRE key 10 1/1s", "PING")
+	if seen := p.conns["watcher"].sent.String(); strings.Count(seen, `"PING"`) != 1 {
+		t.Errorf("%q", seen)
+	}
+}
+
 // A watching connection that does not read loses lines, not the server time; and it gets their number.
 func TestMonitorIsBounded(t *testing.T) {
 	p := newSessionPlayer(t, 0)

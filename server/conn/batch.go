@@ -19,7 +19,6 @@ type commandBatch struct {
 	decision engine.Batch
 	replies  []reply
 	exec     bool // the replies are those of one EXEC
-	bytes    int  // of the commands in the batch
 	weight   int  // the most work that the batch may take, in units of engine.Result.Work
 
 	tally      metrics.Tally   // of this turn
@@ -76,19 +75,16 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 	batch.replies = append(batch.replies, reply{row: row, first: first, count: len(r.Ops) - first, block: r.Hold, quiet: quiet, err: err})
 }
 
-// grow counts a command's bytes, and returns those of all in the batch.
-func (batch *commandBatch) grow(bytes int) int {
-	if batch.bytes += bytes; len(batch.replies) == 0 {
-		batch.bytes = 0
-	}
-	return batch.bytes
+// isFull reports whether no other command may be added before the batch is answered. One that may block is the last.
+func (batch *commandBatch) isFull() bool {
+	return batch.request.Hold || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
 }
 
 func (batch *commandBatch) clear() {
 	if batch.exec {
 		clear(batch.replies) // they hold copies of arguments
 	}
-	batch.replies, batch.exec, batch.bytes, batch.weight = batch.replies[:0], false, 0, 0
+	batch.replies, batch.exec, batch.weight = batch.replies[:0], false, 0
 	batch.decision.Ops, batch.decision.Results = batch.decision.Ops[:0], batch.decision.Results[:0]
 	batch.decision.Atomic = false
 	batch.copiedKeys.inUse = false

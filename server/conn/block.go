@@ -61,21 +61,3 @@ func (s *Session) onDisconnect() {
 	s.wait.end(ForDueTime)
 	s.env.refund(h.op)
 }
-
-// refundUndecided refunds the reservations of a batch whose client disconnected before the decision. The later of the two
-// events, the decision and the hang-up, brings it about.
-func (s *Session) refundUndecided() {
-	batch := s.deciding
-	for i := range batch.replies {
-		r := &batch.replies[i]
-		if !r.block || !batch.decision.Results[r.first].Allowed || batch.decision.Results[r.first].Wait <= 0 {
-			continue
-		}
-		op, result := batch.decision.Ops[r.first], &batch.decision.Results[r.first]
-		op.Tokens = result.Granted
-		// Adding and cancelling a waiter makes the later waiters of the same key due earlier.
-		if s.env.WaitQueue.Cancel(s.env.WaitQueue.Add(op, s.env.Clock.Now()+result.Wait, func() {})) {
-			s.env.refund(op)
-		}
-	}
-}

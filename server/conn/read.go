@@ -42,53 +42,55 @@ func (s *Session) feed(in []byte, batch *commandBatch, cfg *config.Config) (more
 	s.reader.Limits = s.inputLimits(cfg)
 	batch.out.RESP3 = s.client.RESP3
 	batch.request.SetBounds(Bounds(cfg))
-	at := 0
+	used, more, err := s.executeAll(buf, batch)
+	s.flush(batch)
+	s.started = s.record(batch, s.started)
+	if err != nil && s.ready() { // otherwise the bytes stay in rest, and are refused after the replies to those before
+		s.protocolError(batch, err)
+	}
+	s.trackPartialCommand(len(buf)-used, used)
+	s.keepRest(buf[used:], s.queryBuffer(cfg), batch)
+	return more && s.ready()
+}
+
+// executeAll executes the commands at the front of the input, up to the first that has to wait or is not whole. more is
+// that of feed. The replies of the last commands may still be in the batch.
+func (s *Session) executeAll(in []byte, batch *commandBatch) (used int, more bool, err error) {
+	first := 0 // where the commands in the batch begin
 	for s.ready() {
 		if len(batch.out.Buf) >= outputChunk {
-			more = true
-			break
+			return used, true, nil
 		}
-		if s.work >= command.MaxBatchWork && at < len(buf) {
+		if s.work >= command.MaxBatchWork && used < len(in) {
 			s.wait.begin(ForTurn)
 			break
 		}
-		args, length, err := s.reader.Next(buf[at:])
-		if err != nil {
-			s.protocolError(batch, err)
-			break
-		}
+		args, length, err := s.reader.Next(in[used:])
 		if length == 0 {
-			s.flush(batch)
-			break
+			return used, false, err
 		}
 		if batch.first == nil {
-			batch.first = buf[at : at+length]
+			batch.first = in[used : used+length]
 		}
-		if len(args) > 0 && !s.execute(args, batch) {
-			break
+		if len(batch.replies) == 0 {
+			first = used
 		}
-		at += length
-		if batch.grow(length) >= MaxBatchBytes && s.ready() {
+		taken := len(args) == 0 || s.execute(args, batch)
+		if taken {
+			used += length
+		}
+		if !taken || batch.isFull() || used-first >= MaxBatchBytes {
 			s.flush(batch)
 		}
 	}
-	if more || s.wait.has(ForTurn) {
-		s.flush(batch)
-	}
-	s.endTurn(batch)
-	s.trackPartialCommand(len(buf)-at, at)
-	s.keepRest(buf[at:], s.queryBuffer(cfg), batch)
-	return more && s.ready()
+	return used, false, nil
 }
 
 // ready reports whether the next command can be executed.
 func (s *Session) ready() bool { return s.wait.isOver() }
 
-// protocolError answers the commands before the error, then writes the error and closes.
+// protocolError refuses input that is not a command, and closes.
 func (s *Session) protocolError(batch *commandBatch, err error) {
-	if s.flush(batch); !s.ready() {
-		return // the bytes stay in rest and are refused once the answers before are out
-	}
 	if errors.Is(err, resp.ErrTLS) {
 		s.env.logClosed(slog.LevelWarn, "closed a connection by TLS on a port without; TLS is for --tls-listen", "client", s.id, "addr", s.addr)
 	}

@@ -9,10 +9,7 @@ import (
 	"github.com/stintdb/stint/server/slowlog"
 )
 
-// isError reports whether the reply that begins at mark is an error.
-func isError(replies []byte, mark int) bool { return len(replies) > mark && replies[mark] == '-' }
-
-// count counts one answered command of ws, in the tally of out.
+// count counts one answered command, in the tally of out.
 func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
 	t := &out.tally
 	if r.row == nil {
@@ -42,46 +39,24 @@ func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
 	}
 }
 
-// endTurn records the commands executed in this turn.
-func (s *Session) endTurn(batch *commandBatch) {
-	if !batch.tally.IsEmpty() {
-		s.started = s.record(batch, s.started)
-	}
-	batch.first = nil // it lies in the input
-}
-
-// record adds a batch's tally to the server's counters and records a slow turn. The latency of each command is the time
-// since all of them arrived, because their replies leave together.
+// record ends a turn: it adds the batch's tally to the server's counters and records a slow turn. The latency of each
+// command is the time since all of them arrived, because their replies leave together.
 func (s *Session) record(batch *commandBatch, since int64) (now int64) {
+	first := batch.first
+	batch.first = nil // it lies in the input
+	if batch.tally.IsEmpty() {
+		return since
+	}
 	now = s.env.Clock.Now()
 	nanos := now - since
 	commands := batch.tally.Flush(nanos)
 	if nanos -= s.timed; commands > s.timedCount && s.env.SlowLog.IsSlow(nanos) {
-		s.noteSlow(nanos, slowlog.TurnArgs(batch.first, s.reader.Limits, commands))
+		s.env.SlowLog.Note(command.SlowCommand{UnixSec: now / 1e9, Micros: nanos / 1000, Addr: s.addr, Name: s.client.Name,
+			Args: slowlog.TurnArgs(first, s.reader.Limits, commands)})
 	}
 	if nanos >= int64(time.Millisecond) {
 		s.env.Latency.Note(latency.Command, nanos)
 	}
 	s.timed, s.timedCount = 0, 0
 	return now
-}
-
-// runTimed executes a command that may be slow, and measures it separately.
-func (s *Session) runTimed(row *command.Row, args [][]byte, batch *commandBatch) {
-	start := s.env.Clock.Now()
-	row.Run(commandSession{s}, &batch.out, args)
-	nanos := s.env.Clock.Now() - start
-	s.timed += nanos
-	s.timedCount++
-	if s.env.SlowLog.IsSlow(nanos) {
-		s.noteSlow(nanos, slowlog.Args(args))
-	}
-	if nanos >= int64(time.Millisecond) {
-		s.env.Latency.Note(latency.Command, nanos)
-	}
-}
-
-// noteSlow adds a command, or a turn, to SLOWLOG.
-func (s *Session) noteSlow(nanos int64, args []string) {
-	s.env.SlowLog.Note(command.SlowCommand{UnixSec: s.env.Clock.Now() / 1e9, Micros: nanos / 1000, Args: args, Addr: s.addr, Name: s.client.Name})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Replies of a cluster node to commands that another node must decide, or that no node decided.
+// Replies of a cluster node to commands that another node must decide.
 
 // redirects reports whether clients are sent to the leader with operations, and where it is. While the leader is
 // unknown the decider gets them, and waits for a leader at most --decide-timeout. A connection after READONLY has reads answered
@@ -28,8 +28,9 @@ func (s *Session) redirect(batch *commandBatch) {
 		return
 	}
 	ops := batch.decision.Ops[last.first:]
+	leader, redirect := s.redirects(ops)
 	last.slot = uint16(command.SlotOf(&ops[0]))
-	if leader, redirect := s.redirects(ops); redirect {
+	if redirect {
 		last.err = command.UndecidedError(engine.Moved, int(last.slot), leader)
 		last.count, last.block, batch.request.Hold = 0, false, false
 		batch.decision.Ops = batch.decision.Ops[:last.first]
@@ -64,32 +65,4 @@ func (s *Session) redirectExec(batch *commandBatch, w *resp.Writer) bool {
 		w.Error(command.UndecidedError(engine.Moved, int(batch.replies[0].slot), leader).Error())
 	}
 	return redirect
-}
-
-// undecided is the error of an operation without a decision, or with an uncertain one.
-func (e *Env) undecided(status engine.Status, slot int, ops []engine.Op) string {
-	leader := ""
-	if e.Cluster != nil {
-		if status == engine.TooNew {
-			return command.ErrTooNew.With(e.Cluster.TooNew(ops)).Error()
-		}
-		leader, _ = e.Cluster.Redirects()
-	}
-	return command.UndecidedError(status, slot, leader).Error()
-}
-
-// writeUndecided answers a transaction as a whole if it was not decided, or not for certain: it is all or nothing.
-func (s *Session) writeUndecided(batch, out *commandBatch) bool {
-	status := command.Undecided(batch.decision.Ops, batch.decision.Results)
-	if status == engine.OK {
-		return false
-	}
-	if !batch.replies[0].quiet {
-		out.out.Error(s.env.undecided(status, int(batch.replies[0].slot), batch.decision.Ops))
-	}
-	for i := range batch.replies {
-		s.count(&batch.replies[i], batch, out, true)
-	}
-	batch.clear()
-	return true
 }

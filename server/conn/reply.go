@@ -5,29 +5,6 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// flush has the batch decided and writes the replies, unless the decider needs longer.
-func (s *Session) flush(batch *commandBatch) {
-	if len(batch.replies) == 0 {
-		return
-	}
-	b := &batch.decision
-	if len(b.Ops) > 0 {
-		if cap(b.Results) < len(b.Ops) {
-			b.Results = make([]engine.Result, len(b.Ops), max(64, 2*len(b.Ops)))
-		}
-		b.Results = b.Results[:len(b.Ops)]
-		b.Local = s.client.ReadOnly
-		b.Done = s.onDecided
-		if !s.env.Decider.Decide(b) {
-			s.deciding, batch.started = batch, s.started
-			s.wait.begin(ForDecision)
-			batch.copiedKeys.copyFrom(b.Ops, batch.first)
-			return
-		}
-	}
-	s.writeReplies(batch, batch)
-}
-
 // writeReplies writes the replies of a decided batch to out.
 func (s *Session) writeReplies(batch, out *commandBatch) {
 	s.limiterReplied = s.limiterReplied || len(batch.decision.Ops) > 0
@@ -66,18 +43,56 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 	batch.clear()
 }
 
+// writeUndecided answers a transaction as a whole if it was not decided, or not for certain: it is all or nothing.
+func (s *Session) writeUndecided(batch, out *commandBatch) bool {
+	first := &batch.replies[0]
+	err := s.env.undecided(batch.decision.Ops, batch.decision.Results, first.slot)
+	if err == nil {
+		return false
+	}
+	if !first.quiet {
+		out.out.Error(err.Error())
+	}
+	for i := range batch.replies {
+		s.count(&batch.replies[i], batch, out, true)
+	}
+	batch.clear()
+	return true
+}
+
 func (s *Session) writeReply(r *reply, ops []engine.Op, results []engine.Result, out *commandBatch) {
+	err := r.err
+	if err == nil {
+		err = s.env.undecided(ops, results, r.slot)
+	}
 	switch {
-	case r.err != nil:
-		out.out.Error(r.err.Error())
+	case err != nil:
+		out.out.Error(err.Error())
 	case r.args != nil:
 		s.work += r.row.Work()
 		r.row.Run(commandSession{s}, &out.out, r.args)
-	case command.Undecided(ops, results) != engine.OK:
-		out.out.Error(s.env.undecided(command.Undecided(ops, results), int(r.slot), ops))
 	case r.block && results[0].Allowed && results[0].Wait > 0:
 		s.block(r, ops[0], results[0])
 	default:
 		r.row.Reply(&out.out, ops, results)
 	}
 }
+
+// undecided is the error of operations without a decision, or with an uncertain one; nil if all were decided.
+func (e *Env) undecided(ops []engine.Op, results []engine.Result, slot uint16) error {
+	status := command.Undecided(ops, results)
+	if status == engine.OK {
+		return nil
+	}
+	leader := ""
+	if e.Cluster != nil {
+		if status == engine.TooNew {
+			return command.ErrTooNew.With(e.Cluster.TooNew(ops))
+		}
+		leader, _ = e.Cluster.Redirects()
+	}
+	return command.UndecidedError(status, int(slot), leader)
+}
+
+// isError reports whether the reply that begins at mark is an error.
+func isError(replies []byte, mark int) bool { return len(replies) > mark && replies[mark] == '-' }

@@ -69,11 +69,13 @@ func (e *Env) NewSession(addr, laddr string, wake func()) *Session {
 // other connections of the event loop had their turn.
 func (s *Session) Attach(conn ReplyConn, later func(f func())) { s.conn, s.runLater = conn, later }
 
-// execute takes one command. It reports false if the command must be offered again once the session is ready.
+// execute takes one command. It reports false if the batch must be answered first: the command must be offered again then.
 func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	row, err := s.find(args)
+	if err == nil && row.Run != nil && len(batch.replies) > 0 {
+		return false
+	}
 	if err != nil && command.IsHTTP(args[0]) {
-		s.flush(batch)
 		s.wait.begin(ForClose)
 		s.env.logClosed(slog.LevelWarn, "closed a connection that sent an HTTP request, perhaps a web page's attempt to send commands", "client", s.id, "addr", s.addr)
 		return true
@@ -87,65 +89,16 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 	if err == nil && s.env.Monitors.count.Load() > 0 {
 		s.feedMonitors(row, args)
 	}
-	if s.multi.open && (err != nil || row.Flags&command.NoMulti == 0) {
+	switch {
+	case s.multi.open && (err != nil || row.Flags&command.NoMulti == 0):
 		s.queue(row, args, err, batch)
-		return true
-	}
-	if err == nil && row.Run != nil {
-		if s.flush(batch); !s.ready() {
-			return false
-		}
+	case err == nil && row.Run != nil:
 		s.run(row, args, batch)
-		return true
-	}
-	batch.add(s, row, args, err, s.takeReplyMode())
-	s.redirect(batch)
-	if batch.request.Hold || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork {
-		s.flush(batch)
+	default:
+		batch.add(s, row, args, err, s.takeReplyMode())
+		s.redirect(batch)
 	}
 	return true
-}
-
-// takeReplyMode reports whether the command that comes now is to get no reply. SKIP lasts for that one command.
-func (s *Session) takeReplyMode() (quiet bool) {
-	quiet = s.replyMode != command.ReplyOn
-	if s.replyMode == command.ReplySkip {
-		s.replyMode = command.ReplyOn
-	}
-	return quiet
-}
-
-// run executes a command that is answered at once.
-func (s *Session) run(row *command.Row, args [][]byte, batch *commandBatch) {
-	mark := len(batch.out.Buf)
-	s.work += row.Work()
-	s.silent = s.takeReplyMode()
-	if row.Flags&command.Fast != 0 {
-		row.Run(commandSession{s}, &batch.out, args)
-	} else {
-		s.runTimed(row, args, batch)
-	}
-	batch.tally.Command(row.Number, isError(batch.out.Buf, mark))
-	s.publish(&s.client)
-	if s.silent {
-		batch.out.Buf, s.silent = batch.out.Buf[:mark], false
-	}
-	s.closeIfKilled()
-}
-
-// closeIfKilled has a connection that killed itself execute nothing more.
-func (s *Session) closeIfKilled() {
-	if s.killed.Load() {
-		s.wait.begin(ForClose)
-	}
-}
-
-// decided is the Done of this session's batches; it may run on any goroutine.
-func (s *Session) decided() {
-	if s.wait.happenAfter(ForDecision, hangUp) {
-		s.env.cleanup.run(s.refundUndecided) // it calls Decide, which the goroutine of the decider must not do
-	}
-	s.wake()
 }
 
 // resume continues after a wake-up: it writes replies that have become ready and executes the input behind them.
@@ -155,16 +108,7 @@ func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
 		s.lastActive.Store(s.started) // it was made to wait, so it was not idle
 	}
 	if s.wait.isDue(ForDecision) {
-		kept := s.deciding
-		s.deciding = nil
-		s.wait.end(ForDecision)
-		s.writeReplies(kept, batch)
-		batch.first = kept.copiedKeys.command
-		s.record(batch, kept.started)
-		batch.first = nil
-		s.publish(&s.client)
-		s.closeIfKilled()
-		s.env.putBatch(kept)
+		s.finishDecision(batch)
 	}
 	if s.wait.isDue(ForDueTime) {
 		s.unblock(batch)

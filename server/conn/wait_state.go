@@ -6,11 +6,11 @@ import "sync/atomic"
 // session's, begins and ends a wait. Any goroutine may note that an event has happened, and may look.
 //
 //	event        begins in                                      happens in          ends in
-//	ForDecision  flush: the decider finishes later              decided             resume
+//	ForDecision  flush: the decider finishes later              decided             finishDecision
 //	ForDueTime   block: a granted reply is due later            the wait queue      unblock, or onDisconnect
 //	ForAnswer    AwaitReply: something outside answers          done                writePending
 //	ForLogin     Login: after failed logins, its turn is later  the login limiter   writePending
-//	ForTurn      feed: the turn has done its share of work      resumeLater         receive
+//	ForTurn      executeAll: the turn has done enough work      resumeLater         receive
 //	ForReader    pause: too many bytes of replies are unread    –                   unpause
 //	ForClose     an error, QUIT, or a CLIENT KILL of itself     –                   never
 //

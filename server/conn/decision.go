@@ -1,0 +1,65 @@
+package conn
+
+import "github.com/stintdb/stint/engine"
+
+// flush has the batch decided and writes the replies, unless the decider needs longer.
+func (s *Session) flush(batch *commandBatch) {
+	if len(batch.replies) == 0 || s.deciding != nil {
+		return
+	}
+	b := &batch.decision
+	if len(b.Ops) > 0 {
+		if cap(b.Results) < len(b.Ops) {
+			b.Results = make([]engine.Result, len(b.Ops), max(64, 2*len(b.Ops)))
+		}
+		b.Results = b.Results[:len(b.Ops)]
+		b.Local = s.client.ReadOnly
+		b.Done = s.onDecided
+		if !s.env.Decider.Decide(b) {
+			s.deciding, batch.started = batch, s.started
+			s.wait.begin(ForDecision)
+			batch.copiedKeys.copyFrom(b.Ops, batch.first)
+			return
+		}
+	}
+	s.writeReplies(batch, batch)
+}
+
+// decided is the Done of this session's batches; it may run on any goroutine.
+func (s *Session) decided() {
+	if s.wait.happenAfter(ForDecision, hangUp) {
+		s.env.cleanup.run(s.refundUndecided) // it calls Decide, which the goroutine of the decider must not do
+	}
+	s.wake()
+}
+
+// finishDecision writes the replies of a batch whose decider needed longer.
+func (s *Session) finishDecision(out *commandBatch) {
+	decided := s.deciding
+	s.deciding = nil
+	s.wait.end(ForDecision)
+	s.writeReplies(decided, out)
+	out.first = decided.copiedKeys.command
+	s.record(out, decided.started)
+	s.publish(&s.client)
+	s.closeIfKilled()
+	s.env.putBatch(decided)
+}
+
+// refundUndecided refunds the reservations of a batch whose client disconnected before the decision. The later of the two
+// events, the decision and the hang-up, brings it about.
+func (s *Session) refundUndecided() {
+	batch := s.deciding
+	for i := range batch.replies {
+		r := &batch.replies[i]
+		if !r.block || !batch.decision.Results[r.first].Allowed || batch.decision.Results[r.first].Wait <= 0 {
+			continue
+		}
+		op, result := batch.decision.Ops[r.first], &batch.decision.Results[r.first]
+		op.Tokens = result.Granted
+		// Adding and cancelling a waiter makes the later waiters of the same key due earlier.
+		if s.env.WaitQueue.Cancel(s.env.WaitQueue.Add(op, s.env.Clock.Now()+result.Wait, func() {})) {
+			s.env.refund(op)
+		}
+	}
+}

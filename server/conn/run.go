@@ -1,0 +1,60 @@
+package conn
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/latency"
+	"github.com/stintdb/stint/server/slowlog"
+)
+
+// run executes a command that is answered at once.
+func (s *Session) run(row *command.Row, args [][]byte, batch *commandBatch) {
+	mark := len(batch.out.Buf)
+	s.work += row.Work()
+	s.silent = s.takeReplyMode()
+	if row.Flags&command.Fast != 0 {
+		row.Run(commandSession{s}, &batch.out, args)
+	} else {
+		s.runTimed(row, args, batch)
+	}
+	batch.tally.Command(row.Number, isError(batch.out.Buf, mark))
+	s.publish(&s.client)
+	if s.silent {
+		batch.out.Buf, s.silent = batch.out.Buf[:mark], false
+	}
+	s.closeIfKilled()
+}
+
+// runTimed executes a command that may be slow, and measures it separately.
+func (s *Session) runTimed(row *command.Row, args [][]byte, batch *commandBatch) {
+	start := s.env.Clock.Now()
+	row.Run(commandSession{s}, &batch.out, args)
+	end := s.env.Clock.Now()
+	nanos := end - start
+	s.timed += nanos
+	s.timedCount++
+	if s.env.SlowLog.IsSlow(nanos) {
+		s.env.SlowLog.Note(command.SlowCommand{UnixSec: end / 1e9, Micros: nanos / 1000, Addr: s.addr, Name: s.client.Name,
+			Args: slowlog.Args(args)})
+	}
+	if nanos >= int64(time.Millisecond) {
+		s.env.Latency.Note(latency.Command, nanos)
+	}
+}
+
+// takeReplyMode reports whether the command that comes now is to get no reply. SKIP lasts for that one command.
+func (s *Session) takeReplyMode() (quiet bool) {
+	quiet = s.replyMode != command.ReplyOn
+	if s.replyMode == command.ReplySkip {
+		s.replyMode = command.ReplyOn
+	}
+	return quiet
+}
+
+// closeIfKilled has a connection that killed itself execute nothing more.
+func (s *Session) closeIfKilled() {
+	if s.killed.Load() {
+		s.wait.begin(ForClose)
+	}
+}
