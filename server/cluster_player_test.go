@@ -108,7 +108,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool) *clusterTimePlayer {
 	p.own = p.nodes[at]
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, 2, 0
-	clock := clock.New()
+	clock := clock.New(0)
 	s := New(Options{Config: cfg, Decider: p.own, Keys: stores[at], Clock: clock, Version: "0.0.0-test", Commit: "0123456789ab", Log: log})
 	p.sessionPlayer = &sessionPlayer{testHost: &testHost{Server: s, clock: &clocktest.Manual{Clock: clock}, store: stores[at]}, conns: map[string]*pipe{}, rest: p.rest}
 	return p

@@ -14,7 +14,7 @@ var testTime func() int64
 // newClock starts a server's clock, not before the time of the state on disk.
 func newClock(least int64) *clock.Clock {
 	if testTime == nil {
-		return clock.NewFrom(least)
+		return clock.New(least)
 	}
 	clock := clock.NewFromSource(testTime, least)
 	go func() { // another process advances the time

@@ -44,7 +44,7 @@ func newHost(t *testing.T, change func(*config.Config, *server.Options)) *host {
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin, cfg.Loops = []string{"127.0.0.1:0"}, "127.0.0.1:0", 2
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	store, clock := engine.New(engine.Config{Shards: 16}), clock.New()
+	store, clock := engine.New(engine.Config{Shards: 16}), clock.New(0)
 	t.Cleanup(store.Close)
 	o := server.Options{Decider: &decider.Local{Store: store, Clock: clock}, Keys: store, Clock: clock, Log: log, Version: "0.0.0-test"}
 	if change != nil {

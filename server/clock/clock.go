@@ -14,12 +14,9 @@ type Clock struct {
 	source    *source // nil for the system's clock
 }
 
-// New starts a clock at the system's time.
-func New() *Clock { return NewFrom(0) }
-
-// NewFrom starts a clock at the system's time, or at least, in nanoseconds since the Unix epoch, if that is later:
+// New starts a clock at the system's time, or at least, in nanoseconds since the Unix epoch, if that is later:
 // time continues from the recovered state, so that no token is granted a second time.
-func NewFrom(least int64) *Clock {
+func New(least int64) *Clock {
 	now := time.Now()
 	return &Clock{start: now, startNano: max(now.UnixNano(), least)}
 }
