@@ -58,8 +58,8 @@ Names and options are not case-sensitive. In the syntax, lower-case words stand 
 literal; ` + "`[…]`" + ` is optional, ` + "`|`" + ` separates alternatives, ` + "`...`" + ` repeats the element before it. Values are binary-safe.
 With RESP2, a map is an array that alternates names and values, and text is a bulk string.
 
-[rate-limits.md](rate-limits.md) explains the arguments and replies of limiters, [errors.md](errors.md) the errors. Commands of
-which *Since* is not shown exist since 0.1.0. A command with subcommands also has ` + "`HELP`" + `, which lists them as lines.
+[rate-limits.md](rate-limits.md) explains the arguments and replies of limiters, [errors.md](errors.md) the errors. A command
+exists since 0.1.0 if no *Since* is shown, and replies ` + "`OK`" + ` if no *Reply* is. A command with subcommands also has ` + "`HELP`" + `.
 ` + "`COMMAND DOCS`" + ` reports the same to clients, ` + "`COMMAND INFO`" + ` also flags and positions of keys, and ` + "`ACL CAT category`" + ` lists the
 commands of a category.
 `
@@ -120,6 +120,9 @@ func handbookAnchor(heading string) string {
 // isHelp reports whether the row is a HELP subcommand, which the introduction describes.
 func isHelp(row *Row) bool { return strings.HasSuffix(row.FullName, "|help") }
 
+// plainReply is the reply of a command for which the page shows none.
+const plainReply = "`OK`."
+
 func writeHandbookEntry(out *bytes.Buffer, row *Row) {
 	if isHelp(row) {
 		return
@@ -129,19 +132,11 @@ func writeHandbookEntry(out *bytes.Buffer, row *Row) {
 	if row.Syntax != "" && !row.IsContainer() {
 		fmt.Fprintf(out, "`%s %s`\n\n", title, row.Syntax)
 	}
-	fmt.Fprintf(out, "%s\n\n", row.Summary)
-	if len(row.Sub) > 0 {
-		var subs []string
-		for i := range row.Sub {
-			if sub := &row.Sub[i]; !isHelp(sub) {
-				subs = append(subs, fmt.Sprintf("[`%s`](#%s)", strings.ToUpper(sub.Name), handbookAnchor(handbookTitle(sub))))
-			}
-		}
-		fmt.Fprintf(out, "Subcommands: %s\n", strings.Join(subs, ", "))
-	}
-	if !row.IsContainer() {
-		fmt.Fprintf(out, "Reply: %s", row.Returns)
-		if row.Group == "limiter" && row.Example != "" {
+	fmt.Fprintf(out, "%s\n", row.Summary)
+	example := row.Group == "limiter" && row.Example != ""
+	if !row.IsContainer() && (row.Returns != plainReply || example) {
+		fmt.Fprintf(out, "\nReply: %s", row.Returns)
+		if example {
 			fmt.Fprintf(out, " Example: `%s`", bytes.Join(exampleCall(row), []byte(" ")))
 		}
 		out.WriteString("\n")
