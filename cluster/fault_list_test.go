@@ -1,0 +1,180 @@
+package cluster
+
+import (
+	"context"
+	"time"
+)
+
+// fault is something that goes wrong and is mended again. It returns what mends it.
+type fault struct {
+	name   string
+	strike func(w *world) (mend func())
+}
+
+var faults = []fault{
+	{"kill", func(w *world) func() {
+		name := w.some()
+		w.kill(name)
+		return func() { w.start(name) }
+	}},
+	{"stop in order", func(w *world) func() {
+		name := w.some()
+		_ = w.nodes[name].HandOver(w.t.Context())
+		w.kill(name)
+		return func() { w.start(name) }
+	}},
+	{"pause", func(w *world) func() {
+		name := w.some()
+		w.cut(name, true, true, true)
+		release := w.disks[name].hang()
+		return func() { release(); w.cut(name, true, true, false) }
+	}},
+	{"partition", func(w *world) func() {
+		name := w.some()
+		w.cut(name, true, true, true)
+		return func() { w.cut(name, true, true, false) }
+	}},
+	{"deaf", func(w *world) func() {
+		name := w.some()
+		w.cut(name, true, false, true)
+		return func() { w.cut(name, true, false, false) }
+	}},
+	{"mute", func(w *world) func() {
+		name := w.some()
+		w.cut(name, false, true, true)
+		return func() { w.cut(name, false, true, false) }
+	}},
+	{"slow disk", func(w *world) func() {
+		d := w.disks[w.some()]
+		d.SetDelay(time.Duration(20+w.r.IntN(300)) * time.Millisecond)
+		return func() { d.SetDelay(0) }
+	}},
+	{"hanging disk", func(w *world) func() { return w.disks[w.some()].hang() }},
+	{"clock", func(w *world) func() {
+		w.setSkew(w.some(), time.Duration(w.r.Int64N(int64(2*time.Hour)))-time.Hour)
+		return func() {}
+	}},
+	{"machine rebooted with a wrong clock", func(w *world) func() {
+		time.Sleep(3 * time.Second) // one at a time: the others have heard the time
+		name := w.some()
+		w.kill(name)
+		w.reboot(name)
+		w.setSkew(name, time.Hour)
+		return func() { w.start(name) }
+	}},
+	{"delay", func(w *world) func() {
+		name, d := w.some(), time.Duration(1+w.r.IntN(80))*time.Millisecond
+		for _, other := range w.names {
+			w.net.SetDelay(name, other, d)
+			w.net.SetDelay(other, name, d/2)
+		}
+		return func() {
+			for _, other := range w.names {
+				w.net.SetDelay(name, other, 0)
+				w.net.SetDelay(other, name, 0)
+			}
+		}
+	}},
+	{"swizzle", func(w *world) func() {
+		order := w.r.Perm(len(w.names))
+		for _, i := range order {
+			w.cut(w.names[i], true, true, true)
+			time.Sleep(time.Duration(w.r.IntN(200)) * time.Millisecond)
+		}
+		return func() {
+			for _, i := range w.r.Perm(len(w.names)) {
+				w.cut(w.names[i], true, true, false)
+				time.Sleep(time.Duration(w.r.IntN(200)) * time.Millisecond)
+			}
+		}
+	}},
+	{"transfer", func(w *world) func() {
+		ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
+		defer cancel()
+		_ = w.nodes[w.some()].Transfer(ctx, "")
+		return func() {}
+	}},
+	{"transfer and cut", func(w *world) func() {
+		name := w.leader().opt.Node
+		go w.nodes[name].HandOver(w.t.Context())
+		time.Sleep(time.Duration(w.r.IntN(3)) * time.Millisecond)
+		w.cut(name, true, true, true)
+		return func() { w.cut(name, true, true, false) }
+	}},
+	{"snapshot and behind", func(w *world) func() {
+		name := w.some()
+		w.kill(name)
+		time.Sleep(300 * time.Millisecond)
+		for _, other := range w.names {
+			if n := w.nodes[other]; n != nil {
+				_ = n.compactor.takeSnapshot()
+			}
+		}
+		return func() { w.start(name) }
+	}},
+	{"wiped", func(w *world) func() {
+		w.whole()
+		name := w.some()
+		w.kill(name)
+		w.disks[name] = newMemDisk(w.disks[name].run + 1)
+		return func() { w.start(name) }
+	}},
+	{"all at once", func(w *world) func() {
+		for _, name := range w.names {
+			w.kill(name)
+		}
+		return func() {
+			for _, i := range w.r.Perm(len(w.names)) {
+				w.start(w.names[i])
+			}
+		}
+	}},
+	{"removed and added", func(w *world) func() {
+		w.whole()
+		name, leader := w.names[w.r.IntN(len(w.names))], w.leader()
+		ctx, cancel := context.WithTimeout(w.t.Context(), 5*time.Second)
+		defer cancel()
+		if name == leader.opt.Node || leader.Remove(ctx, name) != nil {
+			return func() {}
+		}
+		w.kill(name)
+		w.disks[name] = newMemDisk(w.disks[name].run + 1)
+		return func() { w.start(name) }
+	}},
+}
+
+// some returns a node's name: most often the leader's.
+func (w *world) some() string {
+	if w.r.IntN(4) > 0 {
+		return w.leader().opt.Node
+	}
+	return w.names[w.r.IntN(len(w.names))]
+}
+
+func (w *world) kill(name string) {
+	w.mu.Lock()
+	n := w.nodes[name]
+	delete(w.nodes, name)
+	w.mu.Unlock()
+	if n != nil {
+		end(n)
+	}
+}
+
+func (w *world) start(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.simulated.start(name)
+}
+
+// cut cuts or mends all links of a node, to it, from it or both.
+func (w *world) cut(name string, to, from, cut bool) {
+	for _, other := range w.names {
+		if to {
+			w.net.SetCut(other, name, cut)
+		}
+		if from {
+			w.net.SetCut(name, other, cut)
+		}
+	}
+}

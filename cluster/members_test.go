@@ -1,0 +1,165 @@
+package cluster
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/clusterstatus"
+)
+
+// voters are the names of the members that vote.
+func voters(n *Node) (names []string) {
+	for _, m := range n.Status().Members {
+		if m.Voter {
+			names = append(names, m.ID)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// A leader that is to be removed hands over first, and another removes it. Its process, which goes on, joins again with a
+// Raft that works: its vote counts when another node dies. Asked of the leader itself and of another node.
+func TestLeaderIsRemoved(t *testing.T) {
+	for _, names := range [][]string{{"a", "b"}, {"a", "b", "c"}} {
+		for _, askLeader := range []bool{true, false} {
+			synctest.Test(t, func(t *testing.T) {
+				s := simulate(t, names...)
+				defer s.stop()
+				log := s.listenToLog()
+				leader := s.leader()
+				time.Sleep(3 * time.Second)
+				asked := leader
+				if !askLeader {
+					asked = s.others(leader)[0]
+				}
+				if err := asked.Remove(t.Context(), leader.opt.Node); err != nil {
+					t.Fatalf("%v nodes, asked of the leader: %v: %v", len(names), askLeader, err)
+				}
+				time.Sleep(15 * time.Second)
+				if got := voters(s.leader()); !slices.Equal(got, names) {
+					t.Errorf("%v vote after the removed node has joined again\n%s", got, log)
+				}
+				st := leader.Status()
+				if st.State == clusterstatus.Gone || !st.Healthy || st.AppliedIndex < s.leader().fsm.applied.Load() {
+					t.Errorf("the removed node is %s, healthy: %v, applied %d", st.State, st.Healthy, st.AppliedIndex)
+				}
+				if len(names) == 3 {
+					s.kill(s.others(leader)[0].opt.Node)
+					time.Sleep(2 * time.Second)
+				}
+				for _, n := range s.nodes {
+					if res := do(n, acquire("k", 10, 1)); res[0].Status != engine.OK {
+						t.Errorf("%s answers with status %d", n.opt.Node, res[0].Status)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A follower that was started again votes for nobody while a lease that it confirmed may hold.
+func TestRestartedFollowerVotesLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		leader := s.leader()
+		time.Sleep(3 * time.Second)
+		voter, candidate := s.others(leader)[0].opt.Node, s.others(leader)[1]
+		s.net.SetCut(leader.opt.Node, voter, true)
+		s.net.SetCut(voter, leader.opt.Node, true)
+		time.Sleep(time.Second)
+		ask := func() bool {
+			n := s.nodes[voter]
+			q := raft.RequestVoteRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(candidate.id), Addr: []byte(candidate.opt.Advertise)},
+				Term: n.raft.CurrentTerm() + 1, LastLogIndex: n.raft.LastIndex() + 100, LastLogTerm: n.raft.CurrentTerm() + 1, LeadershipTransfer: true}
+			var a raft.RequestVoteResponse
+			if err := candidate.raft.transport.RequestVote(n.id, raft.ServerAddress(voter), &q, &a); err != nil {
+				t.Fatal(err)
+			}
+			return a.Granted
+		}
+		s.kill(voter)
+		s.start(voter)
+		if ask() {
+			t.Error("it votes at once")
+		}
+		time.Sleep(candidate.opt.Heartbeat)
+		if !ask() {
+			t.Error("it does not vote later either")
+		}
+	})
+}
+
+// Leadership that is offered to nodes that cannot take it stays, and the leader goes on deciding.
+func TestTransferToNodeThatCannotLead(t *testing.T) {
+	for name, strike := range map[string]func(s *simulated, leader *Node, node string){
+		"dead": func(s *simulated, _ *Node, node string) { s.kill(node) },
+		"gets no entries": func(s *simulated, leader *Node, node string) {
+			s.net.SetLargest(leader.opt.Node, node, largestSmall)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := simulate(t, "a", "b", "c")
+				defer s.stop()
+				leader := s.leader()
+				time.Sleep(3 * time.Second)
+				target := s.others(leader)[0].opt.Node
+				defer decideAt(leader)()
+				strike(s, leader, target)
+				time.Sleep(time.Second)
+				for range 3 {
+					_ = leader.Transfer(t.Context(), target)
+				}
+				time.Sleep(5 * time.Second)
+				for range 20 {
+					if res := do(leader, plenty); leader.role.current.Load() == nil || res[0].Status != engine.OK {
+						t.Fatalf("status %d", res[0].Status)
+					}
+					time.Sleep(100 * time.Millisecond)
+				}
+				if err := leader.Transfer(t.Context(), ""); err != nil {
+					t.Errorf("to the one that can: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A follower that is removed while it is cut off does not learn of its removal from its log. It joins again once it can
+// reach the leader.
+func TestRemovedWhileCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		names := []string{"a", "b", "c"}
+		s := simulate(t, names...)
+		defer s.stop()
+		leader := s.leader()
+		time.Sleep(3 * time.Second)
+		lost := s.others(leader)[0]
+		cut := func(isCut bool) {
+			for _, other := range names {
+				s.net.SetCut(other, lost.opt.Node, isCut)
+				s.net.SetCut(lost.opt.Node, other, isCut)
+			}
+		}
+		cut(true)
+		if err := leader.Remove(t.Context(), lost.opt.Node); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		cut(false)
+		time.Sleep(15 * time.Second)
+		if got := voters(s.leader()); !slices.Equal(got, names) {
+			t.Errorf("%v vote after the removed node can reach the others again", got)
+		}
+		if st := lost.Status(); !st.Healthy {
+			t.Errorf("the removed node is %s and not healthy", st.State)
+		}
+	})
+}
