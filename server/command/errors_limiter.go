@@ -27,7 +27,7 @@ var (
 	errWrongType = limiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
 		"Another algorithm's command was used on the key. Give each its own keys, or `DEL` the key first.")
 	ErrOutOfMemory = limiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for another key",
-		"A new key, when `--max-memory` or its prefix's quota is reached, and `--when-full` is `deny-new` or allows no other shared limiter. Raise `--max-memory`, also at run time: [security.md](security.md#memory).")
+		"`--max-memory` or the prefix's quota is reached: [security.md](security.md#memory). Raise `--max-memory`, also at run time.")
 	errNoRoomToGrow = limiterErrors.Add("OOM command not allowed when used memory > 'maxmemory': no room for the log or the holders of this key to grow",
 		"The sliding log or the list of holders would need more memory than `--max-memory` leaves. Nothing was taken. Raise `--max-memory`, use `SW.ACQUIRE`, or lower the limits: [security.md](security.md#memory).")
 	ErrDebtTooBig = limiterErrors.Add("ERR tokens: FORCE would put the key further in debt than can be kept: 1000000000000 tokens beyond the capacity, or 150 years until the bucket is full again",

@@ -15,7 +15,7 @@ var (
 	ErrSettingsConflict = serverErrors.Add("ERR CONFIG SET failed - %w",
 		"Two settings would contradict each other. Nothing was changed.")
 	ErrFewDescriptors = serverErrors.Add("ERR CONFIG SET failed (possibly related to argument 'max-clients') - the limit of open files leaves room for %d clients; raise that limit",
-		"More than there are [file descriptors](operations.md#file-descriptors) for. Raise the limit (`ulimit -n`, `LimitNOFILE`) and start the server again.")
+		"Raise the limit of [file descriptors](operations.md#file-descriptors) (`ulimit -n`, `LimitNOFILE`) and restart.")
 	ErrNoConfigFile = serverErrors.Add("ERR The server is running without a config file",
 		"`CONFIG REWRITE` writes to the file of `--config`.")
 	ErrConfigRewrite = serverErrors.Add("ERR Rewriting config file: %w",
@@ -44,17 +44,17 @@ var clusterErrors = resp.ErrorSection{Heading: "The cluster", Before: "Only a no
 // The errors of this section. Other packages return the exported ones.
 var (
 	ErrUncertain = clusterErrors.Add("UNCERTAIN the cluster did not finish this request: it may have been executed; treat the tokens as taken and do not retry blindly",
-		"The leader died, or lost its majority, between proposing and committing. `RL.INFO` shows whether tokens were taken. Treat the request as denied, or as granted if your application does so when the limiter is unavailable; a retry may take the tokens twice.")
+		"The leader died, or lost its majority, between proposing and committing. `RL.INFO` shows whether tokens were taken. A retry may take the tokens twice.")
 	ErrNoLeader = clusterErrors.Add("CLUSTERDOWN no leader answered within --decide-timeout: nothing was taken",
 		"An election is in progress, or no majority of nodes is connected. Retrying is safe.")
 	ErrOverloaded = clusterErrors.Add("BUSY too many operations are waiting for a decision: nothing was taken, try again shortly",
 		"Requests arrive faster than the nodes can decide. Retrying after a pause is safe.")
 	errCallTooBig = clusterErrors.Add("ERR a command or transaction of more than 32 MiB does not fit the cluster's log: nothing was taken; send fewer limits, or shorter keys, at a time",
-		"One command, or all between `MULTI` and `EXEC`, would not fit one entry of the log. Only with a `--query-buffer-size` far above the default can a client send that much.")
+		"It would not fit one entry of the log. Possible only with a large `--query-buffer-size`.")
 	errUnreadable = clusterErrors.Add("ERR the cluster cannot keep a command with these values: nothing was taken; start all nodes with the same version of Stint, and report the command if they are",
-		"The command is validated again before it is written to the log of the cluster. It is rejected if another node could not read it.")
+		"Another node could not read it from the log.")
 	ErrTooNew = clusterErrors.Add("ERR a member of the cluster is too old: %w",
-		"During a [rolling upgrade](operations.md#upgrading-a-cluster): the command is newer than the version of Stint on the member that the error names. Nothing was taken. No command goes into the log before all members can read it; upgrade that member, then try again.")
+		"During a [rolling upgrade](operations.md#upgrading-a-cluster): the command is newer than Stint on the named member. Nothing was taken. Upgrade that member.")
 	errMoved = clusterErrors.Add("MOVED %d %s",
 		"With `--redirect moved`, from a node that is not the leader: nothing was taken. The slot of the first key, and the leader's address. Clients for Redis Cluster follow it automatically.")
 	ErrNoCluster = clusterErrors.Add("ERR this server is not a node of a cluster: start it with --cluster-listen",
