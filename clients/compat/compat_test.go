@@ -91,18 +91,7 @@ type servers struct {
 }
 
 func (s suite) test(t *testing.T, servers servers) {
-	for program, install := range s.tools {
-		require(t, program, install)
-	}
-	for _, p := range s.prepare {
-		if p.unless != "" && exists(filepath.Join(s.folder, p.unless)) {
-			continue
-		}
-		command := s.command(t, servers, p.command)
-		if output, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v\n%s", command, err, output)
-		}
-	}
+	s.install(t)
 	output, err := s.command(t, servers, s.run).CombinedOutput()
 	if err != nil {
 		t.Errorf("%s: %v\n%s", strings.Join(s.run, " "), err, output)
@@ -114,6 +103,23 @@ func (s suite) test(t *testing.T, servers servers) {
 			continue
 		}
 		t.Logf("%s: %s checks", report, count[1])
+	}
+}
+
+// install skips the test if a tool is missing.
+func (s suite) install(t *testing.T) {
+	for program, install := range s.tools {
+		require(t, program, install)
+	}
+	for _, p := range s.prepare {
+		if p.unless != "" && exists(filepath.Join(s.folder, p.unless)) {
+			continue
+		}
+		command := command(t, p.command...)
+		command.Dir = s.folder
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, output)
+		}
 	}
 }
 

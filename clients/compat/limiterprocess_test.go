@@ -1,0 +1,136 @@
+//go:build e2e
+
+package compat
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// patience bounds the time of one program, most of which is that of starting it on a busy machine.
+const patience = 2 * time.Minute
+
+// limits starts a program twice and returns the library's name and version. It fails unless five of eight calls pass, the
+// second process then gets none, and a call passes once the time of the limit is over.
+func limits(ctx context.Context, folder string, command []string, key string) (library string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var processes [2]*limiting
+	for i := range processes {
+		p, err := startLimiting(ctx, folder, command)
+		if err != nil {
+			return strings.Join(command, " "), err
+		}
+		defer p.end()
+		processes[i] = p
+	}
+	for _, p := range processes {
+		if library, err = p.answer("uses"); err != nil {
+			return strings.Join(command, " "), err
+		}
+		if _, err := p.passed(key+"-first", 1); err != nil { // has it connect, and load what it loads with its first call
+			return library, err
+		}
+	}
+	return library, limit(processes, key)
+}
+
+// limit repeats the calls with another key when the second of the clock changed meanwhile: since windows are cut at whole
+// seconds and tokens come back after one, a limit may then grant more than five.
+func limit(processes [2]*limiting, key string) error {
+	for round := range 20 {
+		key := fmt.Sprintf("%s-%d", key, round)
+		second := time.Now().Unix()
+		passed, err := processes[0].passed(key, 8)
+		if err != nil {
+			return err
+		}
+		others, err := processes[1].passed(key, 1)
+		switch {
+		case err != nil:
+			return err
+		case passed == 5 && others == 0:
+			return comesBack(processes[1], key)
+		case second == time.Now().Unix():
+			return fmt.Errorf("%d of 8 calls passed, then %d of the other process; want 5 and 0", passed, others)
+		}
+	}
+	return errors.New("no eight calls were over within a second")
+}
+
+// comesBack waits for longer than any program's window before each call.
+func comesBack(p *limiting, key string) error {
+	for range 5 {
+		time.Sleep(2500 * time.Millisecond)
+		if passed, err := p.passed(key, 1); passed == 1 || err != nil {
+			return err
+		}
+	}
+	return errors.New("no call passes after the window")
+}
+
+// limiting is a process of a program.
+type limiting struct {
+	command *exec.Cmd
+	stdin   io.WriteCloser
+	lines   *bufio.Scanner
+	others  strings.Builder // lines of stdout that are not answers
+	stderr  strings.Builder
+}
+
+func startLimiting(ctx context.Context, folder string, args []string) (*limiting, error) {
+	p := &limiting{command: exec.CommandContext(ctx, args[0], args[1:]...)}
+	p.command.Dir = folder
+	p.command.WaitDelay = 5 * time.Second
+	p.command.Stderr = &p.stderr
+	var err error
+	if p.stdin, err = p.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	output, err := p.command.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	p.lines = bufio.NewScanner(output)
+	return p, p.command.Start()
+}
+
+func (p *limiting) end() {
+	p.stdin.Close()
+	_ = p.command.Process.Kill()
+	_ = p.command.Wait()
+}
+
+// passed makes calls, and returns the number that passed.
+func (p *limiting) passed(key string, calls int) (passed int, err error) {
+	if _, err := fmt.Fprintln(p.stdin, key, calls); err != nil {
+		return 0, err
+	}
+	answer, err := p.answer("passed")
+	if err == nil {
+		_, err = fmt.Sscan(answer, &passed)
+	}
+	return passed, err
+}
+
+// answer returns the rest of the next line that starts with a word. A line that starts with "failed" is an error.
+func (p *limiting) answer(word string) (string, error) {
+	for p.lines.Scan() {
+		line := p.lines.Text()
+		if rest, ok := strings.CutPrefix(line, word+" "); ok {
+			return rest, nil
+		}
+		if reason, ok := strings.CutPrefix(line, "failed "); ok {
+			return "", errors.New(reason)
+		}
+		p.others.WriteString(line + "\n")
+	}
+	err := p.command.Wait()
+	return "", fmt.Errorf("the program ended: %v\n%s%s", err, p.others.String(), p.stderr.String())
+}

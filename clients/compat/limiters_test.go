@@ -1,0 +1,214 @@
+//go:build e2e
+
+package compat
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
+)
+
+var onRedis = flag.Bool("redis", false, "run the limiter libraries on redis-server, where all of them must work")
+
+// limiters are programs of one language that limit calls with libraries made for Redis and Lua.
+type limiters struct {
+	suite
+	programs []limiter
+}
+
+// A limiter is a program and its arguments. One that works on Stint must go on doing so.
+type limiter struct {
+	program string
+	works   bool
+}
+
+// allLimiters is the only list of these programs. Their versions are pinned in the files of their folders.
+var allLimiters = []limiters{
+	{
+		suite{
+			folder:  "limiters/node",
+			tools:   map[string]string{"node": "Node.js 20 or later", "npm": "npm, which comes with Node.js"},
+			prepare: []step{{command: []string{"npm", "ci", "--prefer-offline", "--no-audit", "--no-fund"}}},
+			run:     []string{"node"},
+		},
+		[]limiter{
+			{program: "async-ratelimiter.mjs"},
+			{program: "bottleneck.mjs"},
+			{program: "express-rate-limit.mjs"},
+			{program: "fastify-rate-limit.mjs"},
+			{program: "hono-rate-limiter.mjs"},
+			{program: "koa-ratelimit.mjs"},
+			{program: "nestjs-throttler.mjs @nest-lab/throttler-storage-redis"},
+			{program: "nestjs-throttler.mjs nestjs-throttler-storage-redis"},
+			{program: "rate-limiter-flexible.mjs ioredis"},
+			{program: "rate-limiter-flexible.mjs node-redis"},
+			{program: "ratelimiter.mjs"},
+			{program: "redis-gcra.mjs"},
+			{program: "rolling-rate-limiter.mjs"},
+		},
+	},
+	{
+		suite{
+			folder: "limiters/python",
+			tools:  map[string]string{"python3": "Python 3.11 or later with its venv module"},
+			prepare: []step{
+				{unless: "../../build/limiters/python/bin/pip", command: []string{"python3", "-m", "venv", "../../build/limiters/python"}},
+				{command: []string{"../../build/limiters/python/bin/pip", "install", "--quiet", "--requirement", "requirements.txt"}},
+				{
+					unless:  "../../build/limiters/fastapi-limiter-0.1.6",
+					command: []string{"../../build/limiters/python/bin/pip", "install", "--quiet", "--no-deps", "--target", "../../build/limiters/fastapi-limiter-0.1.6", "fastapi-limiter==0.1.6"},
+				},
+			},
+			run: []string{"../../build/limiters/python/bin/python", "-m"},
+		},
+		[]limiter{
+			{program: "programs.asgi_ratelimit fixed"},
+			{program: "programs.asgi_ratelimit sliding"},
+			{program: "programs.django_ratelimit django"},
+			{program: "programs.django_ratelimit django-redis"},
+			{program: "programs.fastapi_limiter"},
+			{program: "programs.fastapi_limiter_0_1 ../../build/limiters/fastapi-limiter-0.1.6"},
+			{program: "programs.flask_limiter"},
+			{program: "programs.limits fixed-window"},
+			{program: "programs.limits moving-window"},
+			{program: "programs.limits sliding-window-counter"},
+			{program: "programs.limits_aio"},
+			{program: "programs.litestar"},
+			{program: "programs.pyrate_limiter"},
+			{program: "programs.quart_rate_limiter"},
+			{program: "programs.rest_framework"},
+			{program: "programs.slowapi"},
+			{program: "programs.throttled_py fixed_window"},
+			{program: "programs.throttled_py sliding_window"},
+			{program: "programs.throttled_py token_bucket"},
+			{program: "programs.throttled_py leaking_bucket"},
+			{program: "programs.throttled_py gcra"},
+			{program: "programs.walrus"},
+		},
+	},
+	{
+		suite{
+			folder:  "limiters/go",
+			prepare: []step{{command: []string{"go", "build", "-o", "../../build/limiters/go", "."}}},
+			run:     []string{"../../build/limiters/go"},
+		},
+		[]limiter{
+			{program: "envoy"},
+			{program: "fiber"},
+			{program: "gin-rate-limit"},
+			{program: "go-zero-period"},
+			{program: "go-zero-token"},
+			{program: "redis_rate"},
+			{program: "throttled"},
+			{program: "ulule"},
+			{program: "fixed_window.lua"},
+			{program: "gcra.lua"},
+			{program: "leaky_bucket.lua"},
+			{program: "sliding_window_counter.lua"},
+			{program: "token_bucket_milliseconds.lua"},
+			{program: "token_bucket_seconds.lua"},
+			{program: "zset_pipeline"},
+		},
+	},
+	{
+		suite{
+			folder:  "limiters/java",
+			tools:   map[string]string{"mvn": "Maven 3.8 or later", "javac": "a JDK, version 17 or later"},
+			prepare: []step{{command: []string{"mvn", "--quiet", "--batch-mode", "process-classes"}}},
+			run:     []string{"java", "-classpath", "../../build/limiters/java/classes:../../build/limiters/java/libraries/*"},
+		},
+		[]limiter{
+			{program: "Bucket4jProgram"},
+			{program: "RedissonProgram"},
+			{program: "SpringCloudGatewayProgram"},
+		},
+	},
+}
+
+// TestLimiters fails if a program that works no longer does, and reports those that work and are not known to.
+func TestLimiters(t *testing.T) {
+	neverCached(t)
+	var address string
+	if *onRedis {
+		address = startRedis(t)
+	} else {
+		address = testserver.Start(t, testserver.Build(t, filepath.Join("..", "..")))
+	}
+	for _, l := range allLimiters {
+		t.Run(filepath.Base(l.folder), func(t *testing.T) {
+			t.Parallel()
+			l.test(t, address)
+		})
+	}
+}
+
+// sideBySide has room for the programs that run at the same time. Most of their time they wait for a limit to come back.
+var sideBySide = make(chan bool, 8)
+
+func (l limiters) test(t *testing.T, address string) {
+	l.install(t)
+	results := make([]string, len(l.programs))
+	errs := make([]error, len(l.programs))
+	var running sync.WaitGroup
+	for i, p := range l.programs {
+		running.Go(func() {
+			sideBySide <- true
+			defer func() { <-sideBySide }()
+			args := strings.Fields(p.program)
+			command := append(append(l.run[:len(l.run):len(l.run)], args[0], address), args[1:]...)
+			results[i], errs[i] = limits(t.Context(), l.folder, command, fmt.Sprintf("%s-%d", filepath.Base(l.folder), i))
+		})
+	}
+	running.Wait()
+	for i, p := range l.programs {
+		t.Run(p.program, func(t *testing.T) {
+			switch works, expected := errs[i] == nil, p.works || *onRedis; {
+			case expected && !works:
+				t.Errorf("FAIL %s: %v", results[i], errs[i])
+			case !works:
+				t.Logf("does not work yet: %s: %v", results[i], errs[i])
+			case !expected:
+				t.Logf("ok %s, which is news: set works in limiters_test.go", results[i])
+			default:
+				t.Logf("ok %s", results[i])
+			}
+		})
+	}
+}
+
+// startRedis returns the address of a redis-server that ends with the test.
+func startRedis(t *testing.T) string {
+	require(t, "redis-server", "Redis 7.0 or later")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	listener.Close()
+	_, port, _ := net.SplitHostPort(address)
+	server := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--dir", t.TempDir())
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	for range 100 {
+		if c, err := net.Dial("tcp", address); err == nil {
+			c.Close()
+			return address
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Fatal("redis-server does not answer")
+	return ""
+}
