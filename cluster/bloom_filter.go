@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"hash/maphash"
+	"slices"
 
 	"github.com/stintdb/stint/engine"
 )
@@ -15,7 +16,7 @@ type bloomFilter struct {
 // touchesAll reports whether an operation may touch keys other than its own.
 func touchesAll(op *engine.Op) bool {
 	switch op.Verb {
-	case engine.Acquire, engine.AcquireAll, engine.Look, engine.Refund, engine.Release, engine.Leases, engine.Delete:
+	case engine.Acquire, engine.AcquireAll, engine.Look, engine.Refund, engine.Release, engine.Leases, engine.Delete, engine.Command:
 		return false
 	}
 	return true
@@ -26,6 +27,10 @@ func (t *bloomFilter) add(seed maphash.Seed, op *engine.Op) {
 	switch {
 	case touchesAll(op):
 		t.all = true
+	case op.Verb == engine.Command:
+		for _, key := range op.DeclaredKeys() {
+			t.addKey(seed, key)
+		}
 	case op.Verb == engine.AcquireAll:
 		for i := range op.Parts {
 			t.addKey(seed, op.Parts[i].Key)
@@ -51,6 +56,8 @@ func (t *bloomFilter) mayContain(seed maphash.Seed, op *engine.Op) bool {
 		return false
 	case t.all || touchesAll(op):
 		return true
+	case op.Verb == engine.Command:
+		return slices.ContainsFunc(op.DeclaredKeys(), func(key []byte) bool { return t.hasKey(seed, key) })
 	case op.Verb == engine.AcquireAll:
 		for i := range op.Parts {
 			if t.hasKey(seed, op.Parts[i].Key) {

@@ -24,7 +24,10 @@ type addition struct {
 
 // additions lists everything that was added after version 1; algorithms state their version in engine's table. A node knows the
 // highest version in its list. It proposes nothing that some member does not know: see [versionGate].
-var additions = append([]addition{}, addedAlgorithms()...)
+var additions = append([]addition{
+	{version: 2, name: "commands on Redis data", isUsed: usesVerb(engine.Command)},
+	{version: 2, name: "scripts", isUsed: usesVerb(engine.Script)},
+}, addedAlgorithms()...)
 
 func addedAlgorithms() (added []addition) {
 	for _, a := range engine.Algorithms() {

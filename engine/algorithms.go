@@ -20,6 +20,13 @@ const (
 	SlidingWindow           // SW.ACQUIRE
 	SlidingLog              // SL.ACQUIRE
 	Concurrency             // CC.ACQUIRE
+
+	// Kinds of keys that hold data, and no limiter. They share the table, because a key is one or the other.
+	StringValue
+	HashValue
+	SortedSetValue
+	ListValue
+	SetValue
 )
 
 // algorithm is a row of the table: all properties of an algorithm that the store and its callers need.
@@ -41,6 +48,8 @@ type algorithm struct {
 	release func(c *call) (released bool) // end a lease, in place
 
 	plain func(state []byte, now int64) []byte // of varying size: a copy of its contents, independent of the layout in memory
+
+	value bool // no algorithm, but a kind of data ([Value]); it decides nothing
 }
 
 var algorithms = [...]algorithm{
@@ -64,12 +73,17 @@ var algorithms = [...]algorithm{
 		decide: decideLease, look: lookLeases, expired: leasesExpired, params: leaseParams,
 		need: needLeases, full: fullLeases, write: writeLeases, valid: validLeases, release: releaseLease,
 		plain: plainLeases},
+	StringValue:    stringKind,
+	HashValue:      hashKind,
+	SortedSetValue: sortedSetKind,
+	ListValue:      listKind,
+	SetValue:       setKind,
 }
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.
 func (a Algorithm) String() string { return algorithms[a].name }
 
-// Algorithms lists all algorithms.
+// Algorithms lists all algorithms, and the kinds of data behind them.
 func Algorithms() (all []Algorithm) {
 	for a := NoAlgorithm + 1; int(a) < len(algorithms); a++ {
 		all = append(all, a)

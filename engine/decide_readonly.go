@@ -17,6 +17,8 @@ func (s *Store) TryReadOnly(now int64, op *Op, res *Result) (done bool) {
 		}
 		s.groups.Put(g)
 		return done
+	case Command, Script:
+		return s.run(now, op, res, false, true)
 	case SetPolicy, DropPolicy, SetOverride:
 		res.Clear()
 		return s.policies.tryReadOnly(op, res)

@@ -24,6 +24,8 @@ const (
 	SetOverride              // keep Parts in place of the policy's own for the caller Who; none ends it
 	Restrict                 // treat new keys that begin with Key by NewKeys, with the delimiters of prefixes in Who
 	KeepOverflow             // restore a shared limiter from a snapshot: of the prefix Key, the state Who, the limit of Parts
+	Command                  // carry out the command Args on the keys among them
+	Script                   // carry out the script call Args, which may touch keys beyond those it declares
 )
 
 // Option changes how an Acquire decides.
@@ -41,16 +43,22 @@ const (
 type Op struct {
 	Verb     Verb
 	Options  Option
-	NewKeys  NewKeys // Restrict: the decision on these keys
-	Instance uint8   // KeepOverflow: the number among the limiters of one prefix and limit, below MaxParts
-	MaxKey   uint32  // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
-	Key      []byte  // binary, may be empty; only read while the operation is applied
-	Limit    Limit   // Acquire
-	Tokens   int64   // Acquire and Refund; 0 in an Acquire asks without taking
-	MaxWait  int64   // Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
-	Who      []byte  // the holder of a lease, or the caller a policy is checked for
-	Parts    []Op    // AcquireAll: the limits to ask; SetPolicy, SetOverride: the policy's limits, {} in Key standing for Who
+	NewKeys  NewKeys  // Restrict: the decision on these keys
+	Instance uint8    // KeepOverflow: the number among the limiters of one prefix and limit, below MaxParts
+	MaxKey   uint32   // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
+	Key      []byte   // binary, may be empty; only read while the operation is applied
+	Limit    Limit    // Acquire
+	Tokens   int64    // Acquire and Refund; 0 in an Acquire asks without taking
+	MaxWait  int64    // Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
+	Who      []byte   // the holder of a lease, or the caller a policy is checked for
+	Args     [][]byte // Command, Script: the arguments, the command's name included
+	KeyFrom  uint32   // Command, Script: the position in Args of the first declared key
+	KeyCount uint32   // Command, Script: the number of declared keys, one after the other
+	Parts    []Op     // AcquireAll: the limits to ask; SetPolicy, SetOverride: the policy's limits, {} in Key standing for Who
 }
+
+// DeclaredKeys are the keys that a Command or Script states in its arguments.
+func (o *Op) DeclaredKeys() [][]byte { return o.Args[o.KeyFrom : o.KeyFrom+o.KeyCount] }
 
 // OptionBits returns the byte of the options in a written operation: Options, and in the bits above Peek the NewKeys of
 // a Restrict and the Instance of a KeepOverflow.
@@ -118,12 +126,15 @@ const NoWait = -1
 // NeverWait is Result.Wait of a request that can never be granted: it asks for more than the limit.
 const NeverWait = -1
 
+// NeverExpires is Result.Reset of a value without an expiry.
+const NeverExpires = -1
+
 // Result answers one Op. Times are nanoseconds, rounded up.
 type Result struct {
 	Status    Status
 	Allowed   bool      // Acquire…: the request may go ahead
 	Wanted    Algorithm // WrongType: the algorithm the operation is for; Held has the key's own
-	Granted   int64     // tokens granted, or given back by a Refund
+	Granted   int64     // tokens granted, or given back by a Refund; Command, Script: the number of keys changed
 	Limit     int64     // most tokens that can be granted at once
 	Remaining int64     // whole tokens that could still be granted; below zero only when in debt
 	Wait      int64     // allowed: hold the request this long; denied: ask again after this long, or NeverWait
@@ -138,6 +149,7 @@ type Result struct {
 	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
 	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
 	Leases  []Lease  // Leases
+	Reply   []byte   // Command, Script: the reply in RESP2; kept for reuse from one Apply to the next
 }
 
 // Lease is one holder of a concurrency limit.
@@ -171,6 +183,10 @@ func (o *Op) Clone() Op {
 	c.Key, c.Who, c.Parts = bytes.Clone(o.Key), bytes.Clone(o.Who), slices.Clone(o.Parts)
 	for i := range c.Parts {
 		c.Parts[i].Key, c.Parts[i].Who = bytes.Clone(o.Parts[i].Key), bytes.Clone(o.Parts[i].Who)
+	}
+	c.Args = slices.Clone(o.Args)
+	for i := range c.Args {
+		c.Args[i] = bytes.Clone(c.Args[i])
 	}
 	return c
 }

@@ -168,26 +168,38 @@ func (s *shard) reserve(now int64, entries, bytes int) bool {
 	return true
 }
 
-func (s *shard) insert(c *call, tag uint32, size int) bool {
-	key := c.op.Key
+// newRecord makes an entry whose state has size bytes, still zero, and returns 0 when there is no room.
+func (s *shard) newRecord(now int64, tag uint32, key []byte, limit *Limit, size int) (ref uint32) {
 	need := recordBytes(size, len(key))
-	if !s.reserve(c.now, 1, need) {
-		return false
+	if !s.reserve(now, 1, need) {
+		return 0
 	}
 	s.moves++
-	ref := uint32(s.used/recordAlign) + 1
+	ref = uint32(s.used/recordAlign) + 1
 	for !s.index.insert(tag, ref) {
-		s.spread(c.now)
+		s.spread(now)
 		ref = uint32(s.used/recordAlign) + 1
 	}
 	r := s.record(ref)
-	r.setLimitID(s.limits.acquire(&c.limit, &s.pin))
+	r.setLimitID(s.limits.acquire(limit, &s.pin))
 	r.setKeyLen(len(key), s.phase)
 	copy(r.key(), key)
+	if algorithms[limit.Algorithm].bytes == 0 {
+		setVariableSize(r.rest(), size)
+	}
 	s.used += need
 	if s.quotas != nil {
 		s.quotas.add(key, 1)
 	}
+	return ref
+}
+
+func (s *shard) insert(c *call, tag uint32, size int) bool {
+	ref := s.newRecord(c.now, tag, c.op.Key, &c.limit, size)
+	if ref == 0 {
+		return false
+	}
+	r := s.record(ref)
 	switch alg := &algorithms[c.limit.Algorithm]; {
 	case c.loading != nil:
 		copy(r.rest(), c.loading)
@@ -196,7 +208,6 @@ func (s *shard) insert(c *call, tag uint32, size int) bool {
 	case alg.bytes != 0:
 		copy(r.rest()[:size], c.next[:])
 	default:
-		setVariableSize(r.rest(), size)
 		alg.write(c, r.rest()[:size:size])
 		s.countGrowing(s.growable(r))
 	}

@@ -20,6 +20,8 @@ type Store struct {
 	calls     sync.Pool // of *call, the scratch of operations on one key
 	groups    sync.Pool // of *group
 	loads     sync.Pool // of *loading
+	txs       sync.Pool // of *Tx
+	commands  Commands
 
 	sweepMu sync.Mutex
 	sweepAt uint64 // cursor of the next Sweep
@@ -27,9 +29,10 @@ type Store struct {
 
 // Config configures a store.
 type Config struct {
-	MaxBytes   int64 // bound on the memory of entries, 0 for none
-	Replicated bool  // new keys are refused by operations only, never for the store's own memory: for replicas, which must decide alike
-	Shards     int   // a power of two up to 65536; 0 for the default of 1024
+	MaxBytes   int64    // bound on the memory of entries, 0 for none
+	Replicated bool     // new keys are refused by operations only, never for the store's own memory: for replicas, which must decide alike
+	Commands   Commands // carries out Command and Script operations; nil if there are none
+	Shards     int      // a power of two up to 65536; 0 for the default of 1024
 }
 
 const defaultShards = 1024
@@ -61,6 +64,8 @@ func New(o Config) *Store {
 	s.changes.dirty = make([]atomic.Uint64, (n+63)/64)
 	s.calls.New = func() any { return new(call) }
 	s.groups.New = func() any { return new(acquireAllCall) }
+	s.txs.New = func() any { return new(Tx) }
+	s.commands = o.Commands
 	s.loads.New = func() any { return new(loading) }
 	return s
 }
@@ -86,7 +91,7 @@ func (s *Store) shardsOf(ops []Op) (numbers []uint32) {
 	add := func(key []byte) { numbers = append(numbers, uint32(s.shardOf(maphash.Bytes(s.seed, key)))) }
 	for i := range ops {
 		switch ops[i].Verb {
-		case Flush, Check:
+		case Flush, Check, Script:
 			numbers = numbers[:0]
 			for n := range s.shards {
 				numbers = append(numbers, uint32(n))
@@ -96,6 +101,8 @@ func (s *Store) shardsOf(ops []Op) (numbers []uint32) {
 			for j := range ops[i].Parts {
 				add(ops[i].Parts[j].Key)
 			}
+		case Command:
+			numbers = s.appendShards(numbers, &ops[i])
 		default:
 			add(ops[i].Key)
 		}
@@ -143,6 +150,9 @@ func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 			s.acquireAll(g, now, op.Parts, res, locked, false)
 		}
 		s.groups.Put(g)
+		return
+	case Command, Script:
+		s.run(now, op, res, locked, false)
 		return
 	}
 	res.Clear()

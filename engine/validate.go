@@ -37,6 +37,10 @@ func (l *Limit) invalidField() string {
 	switch {
 	case l.Algorithm == NoAlgorithm || !l.Algorithm.Known():
 		return "algorithm"
+	case l.Algorithm.IsValue():
+		if *l != (Limit{Algorithm: l.Algorithm}) {
+			return "parameters"
+		}
 	case l.Capacity < 1 || l.Capacity > MaxTokens:
 		return "capacity"
 	case l.Rate.Tokens < 0 || algorithms[l.Algorithm].rate != (l.Rate.Tokens > 0):
@@ -104,6 +108,8 @@ func (l *Limit) unboundedField() string {
 	switch {
 	case field != "":
 		return field
+	case l.Algorithm.IsValue():
+		return "algorithm"
 	case !algorithms[l.Algorithm].rate && l.Rate.Period > MaxDuration:
 		return "period"
 	case l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > maxLogLimit:

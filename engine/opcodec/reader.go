@@ -8,6 +8,7 @@ type Reader struct {
 	in     byteReader
 	limits []engine.Limit
 	parts  []engine.Op
+	args   [][]byte
 }
 
 // Reset makes the reader begin with b. Operations read before are no longer valid.
@@ -19,8 +20,12 @@ func (r *Reader) Reset(b []byte) {
 	if cap(r.limits) > keepOpLimits {
 		r.limits = nil
 	}
+	if cap(r.args) > keepOpArgs {
+		r.args = nil
+	}
 	clear(r.parts) // so that it does not hold on to earlier operations
-	r.limits, r.parts = r.limits[:0], r.parts[:0]
+	clear(r.args)
+	r.limits, r.parts, r.args = r.limits[:0], r.parts[:0], r.args[:0]
 }
 
 // More reports whether there is another operation to be read.
@@ -45,10 +50,27 @@ func (r *Reader) next(op *engine.Op) bool {
 	if !r.readFields(op, head, layout.fields, layout.options) {
 		return false
 	}
+	if layout.fields&fieldArgs != 0 && !r.readArgs(op) {
+		return false
+	}
 	if layout.fields&fieldParts != 0 && !r.readParts(op, layout.parts) {
 		return false
 	}
 	return valid(op)
+}
+
+func (r *Reader) readArgs(op *engine.Op) bool {
+	n := r.in.uvarint()
+	if r.in.bad || n > uint64(len(r.in.rest)) {
+		return false
+	}
+	first := len(r.args)
+	for range n {
+		r.args = append(r.args, r.in.take(r.in.uvarint()))
+	}
+	op.Args = r.args[first:len(r.args):len(r.args)]
+	op.KeyFrom, op.KeyCount = r.in.uint32(), r.in.uint32()
+	return !r.in.bad
 }
 
 func (r *Reader) readParts(op *engine.Op, fields opFields) bool {

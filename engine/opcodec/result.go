@@ -15,6 +15,7 @@ import (
 //	        WrongType: 1 the algorithm wanted
 //	        flagged: the limit held; varint bytes
 //	        flagged: varint number of parts, zigzag varint the binding one; the parts, results again
+//	        flagged: varint length of the reply of a command or script; the reply
 //	        flagged: varint number of leases; of each a zigzag varint of the time remaining, varint length, holder
 const (
 	resultAllowed = 1 << iota
@@ -23,6 +24,7 @@ const (
 	resultBytes
 	resultParts
 	resultLeases
+	resultReply
 	resultFlags = 1<<iota - 1
 )
 
@@ -46,6 +48,9 @@ func AppendResult(b []byte, res *engine.Result) []byte {
 	}
 	if len(res.Leases) > 0 {
 		flags |= resultLeases
+	}
+	if len(res.Reply) > 0 {
+		flags |= resultReply
 	}
 	b = append(b, flags)
 	if flags&resultStatus != 0 {
@@ -76,6 +81,9 @@ func appendRest(b []byte, res *engine.Result, flags byte) []byte {
 		for i := range res.Parts {
 			b = AppendResult(b, &res.Parts[i])
 		}
+	}
+	if flags&resultReply != 0 {
+		b = append(binary.AppendUvarint(b, uint64(len(res.Reply))), res.Reply...)
 	}
 	if flags&resultLeases != 0 {
 		b = binary.AppendUvarint(b, uint64(len(res.Leases)))
@@ -127,6 +135,9 @@ func (r *byteReader) result(res *engine.Result, whole bool) bool {
 	}
 	if flags&resultParts != 0 && (!whole || !r.resultParts(res)) {
 		return false
+	}
+	if res.Reply = res.Reply[:0]; flags&resultReply != 0 {
+		res.Reply = append(res.Reply, r.take(r.uvarint())...)
 	}
 	return (flags&resultLeases == 0 || r.leases(res)) && !r.bad && (flags&resultHeld != 0) == res.ShowsHeld()
 }

@@ -20,6 +20,8 @@ func valid(op *engine.Op) bool {
 			}
 		}
 		return len(op.Parts) > 0 && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens
+	case engine.Command, engine.Script:
+		return validArgs(op)
 	case engine.Acquire:
 		return asksWithin(op)
 	case engine.Check:
@@ -28,6 +30,19 @@ func valid(op *engine.Op) bool {
 		return len(op.Key) <= engine.MaxKeyBytes && len(op.Who) > 0 && len(op.Who) <= engine.MaxHolderBytes
 	}
 	return len(op.Key) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens
+}
+
+// validArgs reports whether the declared keys are among the arguments, and can be keys.
+func validArgs(op *engine.Op) bool {
+	if len(op.Args) == 0 || uint64(op.KeyFrom)+uint64(op.KeyCount) > uint64(len(op.Args)) {
+		return false
+	}
+	for _, key := range op.DeclaredKeys() {
+		if len(key) > engine.MaxKeyBytes {
+			return false
+		}
+	}
+	return true
 }
 
 // asksWithin reports whether a limit is asked within what can be decided.

@@ -21,6 +21,8 @@ import (
 //	varint  tokens
 //	varint  longest wait, zigzag
 //	varint  most bytes of a key
+//	varint  number of arguments; of each a varint of its length, and the argument; varints: position of the first declared
+//	        key, number of declared keys
 //	varint  number of parts; each is an operation again, with the fields that parts have
 //
 // Parts of an AcquireAll share its options. Where a policy is only looked for, a name longer than any can have is cut
@@ -35,6 +37,7 @@ const (
 	usualTokens  = 1
 	keepOpParts  = 1 << 12 // parts, and limits, that a reader keeps room for
 	keepOpLimits = 1 << 12
+	keepOpArgs   = 1 << 12
 )
 
 // ErrInvalid refuses bytes that are no operation, or no result, of this version.
@@ -51,6 +54,7 @@ const (
 	fieldMaxWait
 	fieldMaxKey
 	fieldParts
+	fieldArgs
 )
 
 // opLayout is the layout of a verb's bytes.
@@ -74,6 +78,9 @@ var opLayouts = []opLayout{
 	engine.DropPolicy:  {fields: fieldKey},
 	engine.SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: fieldKey | fieldLimit | fieldWho},
 	engine.Restrict:    {fields: fieldKey | fieldWho, options: byte(engine.DenyNew|engine.OverflowNew) << 1},
+
+	engine.Command: {fields: fieldArgs, options: byte(engine.Peek)},
+	engine.Script:  {fields: fieldArgs, options: byte(engine.Peek)},
 
 	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1},
 }
@@ -107,6 +114,9 @@ func (w *Writer) Append(b []byte, op *engine.Op) []byte {
 	layout := &opLayouts[op.Verb]
 	w.unreadable = w.unreadable || !canBeRead(op, layout)
 	b = w.appendFields(b, op, layout.fields, op.OptionBits())
+	if layout.fields&fieldArgs != 0 {
+		b = appendArgs(b, op)
+	}
 	if layout.fields&fieldParts != 0 {
 		b = binary.AppendUvarint(b, uint64(len(op.Parts)))
 		for i := range op.Parts {
@@ -114,6 +124,15 @@ func (w *Writer) Append(b []byte, op *engine.Op) []byte {
 		}
 	}
 	return b
+}
+
+func appendArgs(b []byte, op *engine.Op) []byte {
+	b = binary.AppendUvarint(b, uint64(len(op.Args)))
+	for _, arg := range op.Args {
+		b = append(binary.AppendUvarint(b, uint64(len(arg))), arg...)
+	}
+	b = binary.AppendUvarint(b, uint64(op.KeyFrom))
+	return binary.AppendUvarint(b, uint64(op.KeyCount))
 }
 
 func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options byte) []byte {

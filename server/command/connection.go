@@ -60,7 +60,7 @@ var connectionRows = []Row{{
 }, {
 	Name: "time", Since: "0.1.0", Group: "server", Summary: "The server's clock: Unix seconds and microseconds.",
 	Returns: "two strings of digits: Unix seconds, and microseconds within the second.",
-	Cost:    Light, Flags: Fast | Harmless, Run: runTime,
+	Cost:    Light, Flags: Fast | Harmless, Data: timeOfTx, Run: runTime,
 }}
 
 func runPing(_ Session, w *resp.Writer, args [][]byte) {

@@ -12,6 +12,7 @@ const (
 	Light               // a limit, a key or a few words
 	HolderLookup        // looks through the holders of a concurrency limit
 	HolderList          // lists them
+	ValueCopy           // copies a value of data
 	LogCopy             // may copy a sliding log
 	PolicyCheck         // asks several limits
 	PolicyChange        // keeps the limits of a policy or a caller
@@ -36,21 +37,22 @@ const MaxExecWork = 4 * MaxBatchWork
 // [engine.Result.Work], 3 to 15 ns. It is for each operation or limit of a command, or for the whole command if it has none.
 // FLUSHALL alone is not held to it.
 var maxWork = [...]int{
-	Light:          engine.OpWork,            // 2 KiB; nothing grows
-	HolderLookup:   engine.MaxHolderWork,     // 1 KiB; a concurrency limit has at most engine.MaxHolders
-	HolderList:     MaxBatchWork,             // engine.MaxListedBytes; decided alone
-	LogCopy:        engine.MaxLogWork,        // 1 KiB; a log is copied when it grows, or is changed during a snapshot
-	PolicyCheck:    4 * engine.MaxHolderWork, // 4 KiB; a policy has at most 64 limits; of concurrency limits, 4 are reckoned with
-	PolicyChange:   5_000,                    // 1 KiB; 64 limits; during a snapshot the first change copies all policies
-	PolicyList:     MaxBatchWork,             // 300 KiB; at most 1000 policies of 64 limits; overrides are not looked at
-	ShardPass:      5_000,                    // 5 KiB; 1024 shards, and 100 keys at random or 1000 keys in all
-	KeyStep:        MaxBatchWork,             // 512 KiB; at most 10,000 keys, 256 KiB and 2^20 steps of matching in a step
-	KeyPass:        MaxBatchWork,             // 4 MiB; KEYS leaves the event loop; FLUSHALL looks at every key
-	ConnectionPass: MaxBatchWork,             // 4 MiB; at most --max-clients; a long CLIENT LIST leaves the event loop
-	UserList:       MaxBatchWork,             // 4 MiB; users are made by operators
-	Report:         5_000,                    // 256 KiB; the server bounds its lists
-	LongText:       20_000,                   // 512 KiB; the number of commands, or of keys that are counted as denied
-	Information:    100_000,                  // 512 KiB; every counter, and figures of the system
+	Light:          engine.OpWork,                             // 2 KiB; nothing grows
+	HolderLookup:   engine.MaxHolderWork,                      // 1 KiB; a concurrency limit has at most engine.MaxHolders
+	HolderList:     MaxBatchWork,                              // engine.MaxListedBytes; decided alone
+	ValueCopy:      2*engine.MaxValueBytes/64 + engine.OpWork, // engine.MaxValueBytes; a value is copied, and copied back
+	LogCopy:        engine.MaxLogWork,                         // 1 KiB; a log is copied when it grows, or is changed during a snapshot
+	PolicyCheck:    4 * engine.MaxHolderWork,                  // 4 KiB; a policy has at most 64 limits; of concurrency limits, 4 are reckoned with
+	PolicyChange:   5_000,                                     // 1 KiB; 64 limits; during a snapshot the first change copies all policies
+	PolicyList:     MaxBatchWork,                              // 300 KiB; at most 1000 policies of 64 limits; overrides are not looked at
+	ShardPass:      5_000,                                     // 5 KiB; 1024 shards, and 100 keys at random or 1000 keys in all
+	KeyStep:        MaxBatchWork,                              // 512 KiB; at most 10,000 keys, 256 KiB and 2^20 steps of matching in a step
+	KeyPass:        MaxBatchWork,                              // 4 MiB; KEYS leaves the event loop; FLUSHALL looks at every key
+	ConnectionPass: MaxBatchWork,                              // 4 MiB; at most --max-clients; a long CLIENT LIST leaves the event loop
+	UserList:       MaxBatchWork,                              // 4 MiB; users are made by operators
+	Report:         5_000,                                     // 256 KiB; the server bounds its lists
+	LongText:       20_000,                                    // 512 KiB; the number of commands, or of keys that are counted as denied
+	Information:    100_000,                                   // 512 KiB; every counter, and figures of the system
 }
 
 // Work is the most that each operation of the row takes, or the whole command if it has none.

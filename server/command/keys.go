@@ -13,32 +13,32 @@ var keyRows = []Row{{
 	Name: "del", Syntax: "key ...", Since: "0.1.0", Group: "generic",
 	Summary: "Reset limiters to their full limit.",
 	Returns: "the number of keys that existed and had not expired, an integer.", Example: "alice:1",
-	Cost: Light, Flags: Write, Keys: manyKeys, Parse: parseDeletes, Reply: replyCount,
+	Cost: Light, Flags: Write, Keys: manyKeys, Data: deleteKeys, Parse: parseDeletes, Reply: replyCount,
 }, {
 	Name: "unlink", Syntax: "key ...", Since: "0.1.0", Group: "generic", Summary: "Same as DEL.",
 	Returns: "the number of keys that existed and had not expired, an integer.", Example: "alice:1",
-	Cost: Light, Flags: Write | Fast, Keys: manyKeys, Parse: parseDeletes, Reply: replyCount,
+	Cost: Light, Flags: Write | Fast, Keys: manyKeys, Data: deleteKeys, Parse: parseDeletes, Reply: replyCount,
 }, {
 	Name: "exists", Syntax: "key ...", Since: "0.1.0", Group: "generic",
 	Summary: "Count the keys that exist and have not expired.",
 	Returns: "an integer; a key given twice counts twice.", Example: "alice:1",
-	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: manyKeys, Parse: parseLooks, Reply: replyCount,
+	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: manyKeys, Data: existKeys, Parse: parseLooks, Reply: replyCount,
 }, {
 	Name: "ttl", Syntax: "key", Since: "0.1.0", Group: "generic",
 	Summary: "Seconds until a key expires: its limiter is at its full limit again.",
 	Returns: "an integer, rounded; -2 if the key does not exist or has expired.", Example: "alice:1",
-	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: oneKey, Parse: parseLooks, Reply: replyTTL,
+	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: oneKey, Data: func(c *DataCall) { timeToLive(c, 1000) }, Parse: parseLooks, Reply: replyTTL,
 }, {
 	Name: "pttl", Syntax: "key", Since: "0.1.0", Group: "generic",
 	Summary: "Milliseconds until a key expires: its limiter is at its full limit again.",
 	Returns: "an integer, rounded up; -2 if the key does not exist or has expired.", Example: "alice:1",
-	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: oneKey, Parse: parseLooks, Reply: replyPTTL,
+	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: oneKey, Data: func(c *DataCall) { timeToLive(c, 1) }, Parse: parseLooks, Reply: replyPTTL,
 }, {
 	Name: "type", Syntax: "key", Since: "0.1.0", Group: "generic",
 	Summary: "The algorithm of a key's limiter, such as token-bucket, or none.",
 	Returns: "one of " + algorithmNames() + ", or `none` for a key that does not exist or has expired.",
 	Example: "alice:1",
-	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: oneKey, Parse: parseLooks, Reply: replyType,
+	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: oneKey, Data: typeOfKey, Parse: parseLooks, Reply: replyType,
 }, {
 	Name: "scan", Syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Since: "0.1.0", Group: "generic",
 	Summary: "Iterate over the keys.",
@@ -116,11 +116,19 @@ func replyCount(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.Int(n)
 }
 
-const noSuchKey = -2 // as TTL of Redis
+// Replies of TTL in place of a time, as in Redis.
+const (
+	noExpiry  = -1
+	noSuchKey = -2
+)
 
 func replyTTL(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	if results[0].Status == engine.NotFound {
 		w.Int(noSuchKey)
+		return
+	}
+	if results[0].Reset == engine.NeverExpires {
+		w.Int(noExpiry)
 		return
 	}
 	w.Int((millis(results[0].Reset) + 500) / 1000)

@@ -49,6 +49,8 @@ type Row struct {
 	Parse func(r *Request) error                                         // limiter commands: append to r.Ops
 	Reply func(w *resp.Writer, ops []engine.Op, results []engine.Result) // limiter commands: answer r.Ops
 	Run   func(s Session, w *resp.Writer, args [][]byte)                 // all others
+	Data  func(c *DataCall)                                              // data commands, and others within a script
+	Shape resp.Shape                                                     // of a data command's reply in RESP3
 	Sub   []Row                                                          // containers, such as CLIENT
 
 	FullName string // with the container's: client|setname
@@ -66,6 +68,7 @@ type Request struct {
 	Bounds Bounds
 
 	parts []engine.Op // room for the parts of Ops
+	args  [][]byte    // room for their Args
 	last  [4]cachedLimit
 }
 
@@ -83,7 +86,7 @@ func (r *Request) SetBounds(b Bounds) {
 }
 
 // Reset empties the request for the next batch.
-func (r *Request) Reset() { r.parts = r.parts[:0] }
+func (r *Request) Reset() { r.parts, r.args = r.parts[:0], r.args[:0] }
 
 // Arity is the number of arguments, the command's name included; negative when it is the least.
 func (r *Row) Arity() int { return r.arity }
@@ -94,7 +97,7 @@ func (r *Row) accepts(n int) bool {
 }
 
 // Table holds every command, in the order of the handbook.
-var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, transactionRows, connectionRows, clientRows, aclRows, serverRows, memoryRows, topRows, slowlogRows, latencyRows, monitorRows, clusterRows, raftRows)
+var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, expireRows, stringRows, transactionRows, connectionRows, clientRows, aclRows, serverRows, memoryRows, topRows, slowlogRows, latencyRows, monitorRows, clusterRows, raftRows)
 
 var byName = map[string]*Row{}
 
@@ -126,6 +129,10 @@ func (r *Row) complete(container string) {
 	r.arity = arityOf(r.args, fixed)
 	if len(r.Sub) > 0 && r.Run == nil {
 		r.arity = -2 // a container needs its subcommand
+	}
+	if r.Data != nil && r.Parse == nil && r.Run == nil {
+		r.Parse = func(q *Request) error { return q.dataOp(r) }
+		r.Reply = r.replyData
 	}
 	r.mustHaveCategory()
 	r.mustHaveCost()

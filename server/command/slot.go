@@ -50,6 +50,11 @@ func SlotOf(op *engine.Op) int {
 	switch {
 	case op.Verb == engine.Flush:
 		return 0
+	case op.Verb == engine.Command, op.Verb == engine.Script:
+		if op.KeyCount == 0 {
+			return 0
+		}
+		return Slot(op.DeclaredKeys()[0])
 	case op.Verb == engine.AcquireAll:
 		return Slot(op.Parts[0].Key)
 	}

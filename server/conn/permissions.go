@@ -78,6 +78,13 @@ func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 		return []byte("*"), r.user.ReachesAll()
 	case engine.AcquireAll:
 		return r.parts(op.Parts, op.Writes())
+	case engine.Command, engine.Script:
+		for _, key = range op.DeclaredKeys() {
+			if !r.user.Reaches(key, op.Writes()) {
+				return key, false
+			}
+		}
+		return nil, true
 	case engine.Check:
 		return r.policy(op.Key, op.Who, op.Writes())
 	}

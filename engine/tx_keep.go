@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+)
+
+// run carries out a Command or a Script. It locks the shards of the declared keys, unless the caller holds the locks of all
+// that the operation may touch. With readOnly it changes nothing, and returns false if it would have.
+func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {
+	res.Clear()
+	res.Reply = res.Reply[:0]
+	if s.commands == nil {
+		res.Status = Unreadable
+		return true
+	}
+	t := s.txs.Get().(*Tx)
+	defer s.txs.Put(t)
+	defer t.end()
+	t.store, t.all, t.locked = s, locked, t.locked[:0]
+	if !locked {
+		t.locked = s.lock(s.appendShards(t.locked, op))
+		defer func() { s.unlock(t.locked) }()
+	}
+	t.begin(now, op)
+	s.commands.Run(t, op, res)
+	if t.stopped {
+		s.unlock(t.locked)
+		t.locked = t.locked[:0]
+		for n := range s.shards {
+			t.locked = append(t.locked, uint32(n))
+		}
+		t.locked, t.all = s.lock(t.locked), true
+		res.Clear()
+		res.Reply = res.Reply[:0]
+		t.begin(now, op)
+		s.commands.Run(t, op, res)
+	}
+	switch {
+	case t.used == 0:
+		return true
+	case readOnly:
+		return false
+	}
+	if status := t.keep(res); status != OK {
+		res.Clear()
+		res.Reply, res.Status = res.Reply[:0], status
+	}
+	return true
+}
+
+// appendShards appends the numbers of the shards of the declared keys.
+func (s *Store) appendShards(numbers []uint32, op *Op) []uint32 {
+	for _, key := range op.DeclaredKeys() {
+		sh, _ := s.locate(key)
+		numbers = append(numbers, sh.number)
+	}
+	return numbers
+}
+
+// keep writes all changes, after making room for all of them.
+func (t *Tx) keep(res *Result) Status {
+	changed := t.pending[:t.used]
+	if len(changed) > 1 {
+		slices.SortFunc(changed, func(a, b *pending) int { return cmp.Compare(a.shard.number, b.shard.number) })
+	}
+	if status := t.makeRoom(changed); status != OK {
+		return status
+	}
+	for _, p := range changed {
+		if p.shard.keepPending(p, t.now, res) {
+			res.Granted++
+		}
+	}
+	return OK
+}
+
+// makeRoom makes room for the changes, or says why there is none.
+func (t *Tx) makeRoom(changed []*pending) Status {
+	entries, bytes := 0, 0
+	var made [][]byte
+	for i, p := range changed {
+		if i == 0 || changed[i-1].shard != p.shard {
+			entries, bytes = 0, 0
+		}
+		if p.gone {
+			continue
+		}
+		place, had := p.shard.find(p.tag, p.key), 0
+		p.new = !place.found
+		if place.found {
+			r := p.shard.record(place.ref)
+			p.new = p.shard.expired(r, t.now)
+			if limit := p.shard.limitOf(r); *limit == p.limit {
+				had = len(algorithms[limit.Algorithm].stateOf(r.rest()))
+			}
+		}
+		if p.new {
+			if t.store.admission.rulesFor(p.key, place.found, made) != nil {
+				return OutOfRoom
+			}
+			if !place.found {
+				made = append(made, p.key)
+			}
+		}
+		p.size = len(p.Data)
+		if p.Kind.IsValue() {
+			p.size = valueSize(&p.Value, had)
+		}
+		if p.size != had {
+			entries, bytes = entries+1, bytes+recordBytes(p.size, len(p.key))
+		}
+		if bytes > 0 && !p.shard.reserve(t.now, entries, bytes) {
+			if p.new {
+				return OutOfRoom
+			}
+			return NoRoomToGrow
+		}
+	}
+	return OK
+}
+
+// keepPending writes one change, for which there is room, and reports whether the key is another than before.
+func (s *shard) keepPending(p *pending, now int64, res *Result) (changed bool) {
+	at := s.find(p.tag, p.key)
+	if p.gone {
+		if at.found {
+			s.remove(at)
+		}
+		return at.found
+	}
+	if at.found {
+		r := s.record(at.ref)
+		if limit := s.limitOf(r); *limit != p.limit || len(algorithms[limit.Algorithm].stateOf(r.rest())) != p.size {
+			s.drop(at)
+			at = place{}
+		} else {
+			s.preserve(r)
+		}
+	}
+	res.Work += p.size / workBytes
+	ref := at.ref
+	if !at.found {
+		ref = s.newRecord(now, p.tag, p.key, &p.limit, p.size)
+	}
+	r := s.record(ref)
+	state := r.rest()[:p.size:p.size]
+	couldGrow := int64(0)
+	if at.found {
+		couldGrow = s.growable(r)
+	}
+	if p.Kind.IsValue() {
+		storeValue(state, &p.Value)
+	} else {
+		copy(state, p.Data)
+	}
+	s.countGrowing(s.growable(r) - couldGrow)
+	s.note(ref)
+	return true
+}

@@ -1,0 +1,155 @@
+package command
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// Commands on data: strings, hashes, sorted sets, lists and sets, as Redis 7.0 has them. They exist so that limiters
+// built from Redis commands and scripts run here. Each is a Row with a Data function.
+
+// DataCall is a data command being carried out: its keys, its arguments and the RESP2 reply. It has no other input,
+// because every node of a cluster carries it out, with the same outcome.
+type DataCall struct {
+	Tx     *engine.Tx
+	Args   [][]byte // the name included
+	Writer resp.Writer
+}
+
+// dataOp makes one operation of a data command.
+func (r *Request) dataOp(row *Row) error {
+	keys := row.Keys.of(len(r.Args))
+	for _, key := range r.Args[keys.from:keys.to] {
+		if err := r.key(key); err != nil {
+			return err
+		}
+	}
+	op := engine.Op{Verb: engine.Command, Args: r.keepArgs(), KeyFrom: uint32(keys.from), KeyCount: uint32(keys.to - keys.from)}
+	if row.Flags&Write == 0 {
+		op.Options = engine.Peek
+	}
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+// keepArgs returns a copy of the list of arguments, for as long as the batch lasts: the next command's list takes the
+// place of this one.
+func (r *Request) keepArgs() [][]byte {
+	at := len(r.args)
+	r.args = append(r.args, r.Args...)
+	return r.args[at:len(r.args):len(r.args)]
+}
+
+// keyRange is the positions of keys among arguments: from is the first, to is behind the last.
+type keyRange struct{ from, to int }
+
+// of returns which of n arguments are keys.
+func (k Keys) of(n int) keyRange {
+	switch {
+	case k.First == 0:
+		return keyRange{}
+	case k.Last < 0:
+		return keyRange{k.First, max(k.First, n+k.Last+1)}
+	}
+	return keyRange{k.First, k.Last + 1}
+}
+
+// replyData answers a data command.
+func (r *Row) replyData(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if failed(w, res) {
+		return
+	}
+	if !w.RESP3 {
+		w.Buf = append(w.Buf, res.Reply...)
+		return
+	}
+	shape := r.Shape
+	if shape == resp.Scored && !hasWord(ops[0].Args, "WITHSCORES") {
+		shape = resp.Same
+	}
+	w.FromRESP2(res.Reply, shape)
+}
+
+func hasWord(args [][]byte, word string) bool {
+	for _, a := range args {
+		if isWord(a, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// fail writes an error.
+func (c *DataCall) fail(err error) { c.Writer.Error(err.Error()) }
+
+// get returns the value of a key that must be of a kind. Otherwise it writes the error, and ok is false.
+func (c *DataCall) get(key []byte, kind engine.Algorithm) (v engine.Value, found, ok bool) {
+	v, found = c.Tx.Get(key)
+	if found && v.Kind != kind {
+		c.fail(errDataType)
+		return v, found, false
+	}
+	return v, found, true
+}
+
+// edit is [engine.Tx.Edit] of a key that must not exist, or be of a kind.
+func (c *DataCall) edit(key []byte, kind engine.Algorithm) (v *engine.Value, ok bool) {
+	if _, _, ok = c.get(key, kind); !ok {
+		return nil, false
+	}
+	return c.Tx.Edit(key, kind), true
+}
+
+// fits reports whether a value of so many bytes can be kept, and writes the error if not.
+func (c *DataCall) fits(bytes int) bool {
+	if bytes > engine.MaxValueBytes {
+		c.fail(errValueTooBig.With(engine.MaxValueBytes, bytes))
+		return false
+	}
+	return true
+}
+
+// integer reads an argument as Redis reads integers: no sign but '-', no leading zeros, no blanks. It writes the error.
+func (c *DataCall) integer(arg []byte) (n int64, ok bool) {
+	if n, ok = parseRedisInt(arg); !ok {
+		c.fail(ErrNotInteger)
+	}
+	return n, ok
+}
+
+func parseRedisInt(b []byte) (n int64, ok bool) {
+	digits, negative := b, false
+	if len(b) > 1 && b[0] == '-' {
+		digits, negative = b[1:], true
+	}
+	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && (len(digits) > 1 || negative) {
+		return 0, false
+	}
+	u := uint64(0)
+	for _, d := range digits {
+		if d < '0' || d > '9' {
+			return 0, false
+		}
+		u = u*10 + uint64(d-'0') // at most 19 digits: below 2^64
+	}
+	switch {
+	case negative && u <= 1<<63:
+		return int64(-u), true
+	case negative || u > math.MaxInt64:
+		return 0, false
+	}
+	return int64(u), true
+}
+
+// addInts adds, and reports whether the sum is within 64 bits.
+func addInts(a, b int64) (sum int64, ok bool) {
+	sum = a + b
+	return sum, (sum > a) == (b > 0)
+}
+
+// bulkInt writes a number as a bulk string.
+func (c *DataCall) bulkInt(n int64) { c.Writer.BulkString(strconv.FormatInt(n, 10)) }

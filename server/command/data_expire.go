@@ -1,0 +1,220 @@
+package command
+
+import (
+	"math"
+
+	"github.com/stintdb/stint/engine"
+)
+
+var expireRows = []Row{{
+	Name: "expire", Syntax: "key seconds [NX | XX | GT | LT]", Since: "0.2.0", Group: "generic",
+	Summary: "Have data expire after a time.", Returns: "1 if the expiry was set, 0 if the key does not exist or an option kept it from being set.",
+	Example: "counter 60", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { expire(c, 1000, true, "expire") },
+}, {
+	Name: "pexpire", Syntax: "key milliseconds [NX | XX | GT | LT]", Since: "0.2.0", Group: "generic",
+	Summary: "Have data expire after a time.", Returns: "as EXPIRE.",
+	Example: "counter 60000", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { expire(c, 1, true, "pexpire") },
+}, {
+	Name: "expireat", Syntax: "key unix-seconds [NX | XX | GT | LT]", Since: "0.2.0", Group: "generic",
+	Summary: "Have data expire at a time.", Returns: "as EXPIRE.",
+	Example: "counter 4102444800", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { expire(c, 1000, false, "expireat") },
+}, {
+	Name: "pexpireat", Syntax: "key unix-milliseconds [NX | XX | GT | LT]", Since: "0.2.0", Group: "generic",
+	Summary: "Have data expire at a time.", Returns: "as EXPIRE.",
+	Example: "counter 4102444800000", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { expire(c, 1, false, "pexpireat") },
+}, {
+	Name: "expiretime", Syntax: "key", Since: "0.2.0", Group: "generic", Summary: "The time at which a key expires.",
+	Returns: "Unix seconds; -1 if it never expires, -2 if it does not exist.",
+	Example: "counter", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: func(c *DataCall) { expireTime(c, 1000) },
+}, {
+	Name: "pexpiretime", Syntax: "key", Since: "0.2.0", Group: "generic", Summary: "The time at which a key expires.",
+	Returns: "Unix milliseconds; -1 if it never expires, -2 if it does not exist.",
+	Example: "counter", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: func(c *DataCall) { expireTime(c, 1) },
+}, {
+	Name: "persist", Syntax: "key", Since: "0.2.0", Group: "generic", Summary: "Have data never expire.",
+	Returns: "1 if it would have expired, 0 if not, or if the key does not exist.",
+	Example: "counter", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: persist,
+}, {
+	Name: "rename", Syntax: "key newkey", Since: "0.2.0", Group: "generic", Summary: "Give data another key, in place of what that held.",
+	Returns: "`OK`.",
+	Example: "counter other", Cost: ValueCopy, Flags: Write, Keys: Keys{1, 2, 1}, Data: rename,
+}}
+
+// expiryMillis turns a number of units, from now or since the Unix epoch, into Unix milliseconds.
+func expiryMillis(n, unit int64, fromNow bool, now int64) (ms int64, ok bool) {
+	if n > math.MaxInt64/unit || n < math.MinInt64/unit {
+		return 0, false
+	}
+	if ms = n * unit; !fromNow {
+		return ms, true
+	}
+	return addInts(ms, now/1e6)
+}
+
+// expiryNanos turns Unix milliseconds into nanoseconds; beyond the year 2262 it is the last nanosecond there is.
+func expiryNanos(ms int64) int64 {
+	if ms > math.MaxInt64/1_000_000 {
+		return math.MaxInt64
+	}
+	return ms * 1e6
+}
+
+// expireOptions are the options of EXPIRE.
+type expireOptions struct{ nx, xx, gt, lt bool }
+
+func expire(c *DataCall, unit int64, fromNow bool, name string) {
+	o, ok := c.expireOptions()
+	if !ok {
+		return
+	}
+	n, ok := c.integer(c.Args[2])
+	if !ok {
+		return
+	}
+	ms, ok := expiryMillis(n, unit, fromNow, c.Tx.Now())
+	if !ok {
+		c.fail(errExpireTime.With(name))
+		return
+	}
+	if !c.mayReplace(c.Args[1]) {
+		return
+	}
+	v, found := c.Tx.Get(c.Args[1])
+	if !found || !o.allow(v.ExpiresAt, ms) {
+		c.Writer.Int(0)
+		return
+	}
+	if ms <= c.Tx.Now()/1e6 {
+		c.Tx.Delete(c.Args[1])
+	} else {
+		c.Tx.Edit(c.Args[1], v.Kind).ExpiresAt = expiryNanos(ms)
+	}
+	c.Writer.Int(1)
+}
+
+func (c *DataCall) expireOptions() (o expireOptions, ok bool) {
+	for _, arg := range c.Args[3:] {
+		switch {
+		case isWord(arg, "NX"):
+			o.nx = true
+		case isWord(arg, "XX"):
+			o.xx = true
+		case isWord(arg, "GT"):
+			o.gt = true
+		case isWord(arg, "LT"):
+			o.lt = true
+		default:
+			c.fail(errUnsupportedOption.With(truncate(arg, 64)))
+			return o, false
+		}
+	}
+	switch {
+	case o.nx && (o.xx || o.gt || o.lt):
+		c.fail(errExpireNX)
+	case o.gt && o.lt:
+		c.fail(errExpireGTLT)
+	default:
+		return o, true
+	}
+	return o, false
+}
+
+// allow reports whether an expiry in Unix milliseconds may replace one in nanoseconds, 0 for never.
+func (o expireOptions) allow(before, ms int64) bool {
+	switch {
+	case o.nx && before != 0, o.xx && before == 0:
+		return false
+	case o.gt && (before == 0 || ms <= before/1e6), o.lt && before != 0 && ms >= before/1e6:
+		return false
+	}
+	return true
+}
+
+func expireTime(c *DataCall, unit int64) {
+	v, found := c.Tx.Get(c.Args[1])
+	switch {
+	case !found:
+		c.Writer.Int(noSuchKey)
+	case v.ExpiresAt == 0:
+		c.Writer.Int(noExpiry)
+	default:
+		ms := v.ExpiresAt / 1e6
+		c.Writer.Int((ms + unit/2) / unit)
+	}
+}
+
+func persist(c *DataCall) {
+	if !c.mayReplace(c.Args[1]) {
+		return
+	}
+	v, found := c.Tx.Get(c.Args[1])
+	expires := found && v.ExpiresAt != 0
+	if expires {
+		c.Tx.Edit(c.Args[1], v.Kind).ExpiresAt = 0
+	}
+	c.Writer.Bool(expires)
+}
+
+func rename(c *DataCall) {
+	from, to := c.Args[1], c.Args[2]
+	v, found := c.Tx.Get(from)
+	switch {
+	case !found:
+		c.fail(errNoSuchKey)
+	case c.mayReplace(from) && c.mayReplace(to):
+		if string(from) != string(to) {
+			c.Tx.Set(to, v)
+			c.Tx.Delete(from)
+		}
+		c.Writer.Status("OK")
+	}
+}
+
+// The functions below answer, within a script, commands that are operations of the engine when a client sends them.
+
+func deleteKeys(c *DataCall) {
+	n := int64(0)
+	for _, key := range c.Args[1:] {
+		if c.Tx.Delete(key) {
+			n++
+		}
+	}
+	c.Writer.Int(n)
+}
+
+func existKeys(c *DataCall) {
+	n := int64(0)
+	for _, key := range c.Args[1:] {
+		if _, found := c.Tx.Get(key); found {
+			n++
+		}
+	}
+	c.Writer.Int(n)
+}
+
+func timeToLive(c *DataCall, unit int64) {
+	v, found := c.Tx.Get(c.Args[1])
+	switch {
+	case !found:
+		c.Writer.Int(noSuchKey)
+	case v.ExpiresAt == 0:
+		c.Writer.Int(noExpiry)
+	default:
+		c.Writer.Int((millis(v.ExpiresAt-c.Tx.Now()) + unit/2) / unit)
+	}
+}
+
+func typeOfKey(c *DataCall) {
+	v, found := c.Tx.Get(c.Args[1])
+	if !found {
+		v.Kind = engine.NoAlgorithm
+	}
+	c.Writer.Status(v.Kind.String())
+}
+
+func timeOfTx(c *DataCall) {
+	now := c.Tx.Now()
+	c.Writer.Array(2)
+	c.bulkInt(now / 1e9)
+	c.bulkInt(now % 1e9 / 1e3)
+}

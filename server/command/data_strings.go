@@ -1,0 +1,286 @@
+package command
+
+import (
+	"math/big"
+	"strconv"
+
+	"github.com/stintdb/stint/engine"
+)
+
+var stringRows = []Row{{
+	Name: "get", Syntax: "key", Since: "0.2.0", Group: "string", Summary: "The value of a string.",
+	Returns: "the value, null if the key does not exist.", Example: "counter",
+	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getString,
+}, {
+	Name:   "set",
+	Syntax: "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT unix-milliseconds | KEEPTTL]",
+	Since:  "0.2.0", Group: "string", Summary: "Set a string, whatever the key held before, but not a limiter's.",
+	Returns: "`OK`; null if NX or XX kept it from being set; with GET the value before, or null.", Example: "counter 1 EX 60",
+	Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: setString,
+}, {
+	Name: "setnx", Syntax: "key value", Since: "0.2.0", Group: "string", Summary: "Set a string if the key does not exist.",
+	Returns: "1 if it was set, 0 if not.", Example: "counter 1",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: setIfAbsent,
+}, {
+	Name: "setex", Syntax: "key seconds value", Since: "0.2.0", Group: "string", Summary: "Set a string that expires.",
+	Returns: "`OK`.", Example: "counter 60 1",
+	Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: func(c *DataCall) { setWithTTL(c, 1000) },
+}, {
+	Name: "psetex", Syntax: "key milliseconds value", Since: "0.2.0", Group: "string", Summary: "Set a string that expires.",
+	Returns: "`OK`.", Example: "counter 60000 1",
+	Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: func(c *DataCall) { setWithTTL(c, 1) },
+}, {
+	Name: "mget", Syntax: "key ...", Since: "0.2.0", Group: "string", Summary: "The values of several strings.",
+	Returns: "an array: of each key its value, null if it does not exist or holds something else.", Example: "counter other",
+	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: manyKeys, Data: getStrings,
+}, {
+	Name: "incr", Syntax: "key", Since: "0.2.0", Group: "string", Summary: "Add one to a number.",
+	Returns: "the sum, an integer.", Example: "counter",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { increment(c, 1) },
+}, {
+	Name: "incrby", Syntax: "key increment", Since: "0.2.0", Group: "string", Summary: "Add to a number.",
+	Returns: "the sum, an integer.", Example: "counter 5",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: incrementBy,
+}, {
+	Name: "decr", Syntax: "key", Since: "0.2.0", Group: "string", Summary: "Take one from a number.",
+	Returns: "the difference, an integer.", Example: "counter",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { increment(c, -1) },
+}, {
+	Name: "decrby", Syntax: "key decrement", Since: "0.2.0", Group: "string", Summary: "Take from a number.",
+	Returns: "the difference, an integer.", Example: "counter 5",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: decrementBy,
+}, {
+	Name: "incrbyfloat", Syntax: "key increment", Since: "0.2.0", Group: "string", Summary: "Add to a number that may have a fraction.",
+	Returns: "the sum, as text.", Example: "counter 0.5",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: incrementByFloat,
+}}
+
+func getString(c *DataCall) {
+	if v, found, ok := c.get(c.Args[1], engine.StringValue); ok {
+		c.bulkOrNull(v.Data, found)
+	}
+}
+
+func (c *DataCall) bulkOrNull(b []byte, found bool) {
+	if found {
+		c.Writer.Bulk(b)
+	} else {
+		c.Writer.Null()
+	}
+}
+
+func getStrings(c *DataCall) {
+	c.Writer.Array(len(c.Args) - 1)
+	for _, key := range c.Args[1:] {
+		v, found := c.Tx.Get(key)
+		c.bulkOrNull(v.Data, found && v.Kind == engine.StringValue)
+	}
+}
+
+// setOptions are the options of SET.
+type setOptions struct {
+	ifAbsent, ifPresent, get, keepTTL bool
+	expiresAt                         int64
+}
+
+func setString(c *DataCall) {
+	o, ok := c.setOptions()
+	if !ok {
+		return
+	}
+	key, value := c.Args[1], c.Args[2]
+	old, found := c.Tx.Get(key)
+	if found && (!old.Kind.IsValue() || o.get && old.Kind != engine.StringValue) {
+		c.fail(errDataType)
+		return
+	}
+	blocked := o.ifAbsent && found || o.ifPresent && !found
+	if !blocked && !c.fits(len(value)) {
+		return
+	}
+	switch {
+	case o.get:
+		c.bulkOrNull(old.Data, found)
+	case blocked:
+		c.Writer.Null()
+	default:
+		c.Writer.Status("OK")
+	}
+	if blocked {
+		return
+	}
+	if o.keepTTL {
+		o.expiresAt = old.ExpiresAt
+	}
+	c.setString(key, value, o.expiresAt)
+}
+
+// setString sets a string. One that has expired already is gone at once.
+func (c *DataCall) setString(key, value []byte, expiresAt int64) {
+	if expiresAt != 0 && expiresAt <= c.Tx.Now() {
+		c.Tx.Delete(key)
+		return
+	}
+	c.Tx.Set(key, engine.Value{Kind: engine.StringValue, ExpiresAt: expiresAt, Data: value})
+}
+
+func (c *DataCall) setOptions() (o setOptions, ok bool) {
+	expiries := 0
+	for at := 3; at < len(c.Args); at++ {
+		arg := c.Args[at]
+		unit, fromNow, isExpiry := expiryOption(arg)
+		switch {
+		case isWord(arg, "NX"):
+			o.ifAbsent = true
+		case isWord(arg, "XX"):
+			o.ifPresent = true
+		case isWord(arg, "GET"):
+			o.get = true
+		case isWord(arg, "KEEPTTL"):
+			o.keepTTL = true
+			expiries++
+		case isExpiry && at+1 < len(c.Args) && expiries == 0:
+			at++
+			expiries++
+			defer func(text []byte) {
+				if ok {
+					o.expiresAt, ok = c.expiry(text, unit, fromNow, "set")
+				}
+			}(c.Args[at])
+		default:
+			c.fail(ErrSyntax)
+			return o, false
+		}
+	}
+	if o.ifAbsent && o.ifPresent || expiries > 1 {
+		c.fail(ErrSyntax)
+		return o, false
+	}
+	return o, true
+}
+
+// expiryOption recognises the options EX, PX, EXAT and PXAT: the milliseconds of their unit, and whether they count from now.
+func expiryOption(arg []byte) (unit int64, fromNow, ok bool) {
+	switch {
+	case isWord(arg, "EX"):
+		return 1000, true, true
+	case isWord(arg, "PX"):
+		return 1, true, true
+	case isWord(arg, "EXAT"):
+		return 1000, false, true
+	case isWord(arg, "PXAT"):
+		return 1, false, true
+	}
+	return 0, false, false
+}
+
+// expiry reads a time to live, or a time, as an expiry in nanoseconds. It writes the error of one that is not positive.
+func (c *DataCall) expiry(text []byte, unit int64, fromNow bool, command string) (at int64, ok bool) {
+	n, ok := c.integer(text)
+	if !ok {
+		return 0, false
+	}
+	ms, ok := expiryMillis(n, unit, fromNow, c.Tx.Now())
+	if !ok || n <= 0 {
+		c.fail(errExpireTime.With(command))
+		return 0, false
+	}
+	return expiryNanos(ms), true
+}
+
+func setWithTTL(c *DataCall, unit int64) {
+	expiresAt, ok := c.expiry(c.Args[2], unit, true, map[int64]string{1: "psetex", 1000: "setex"}[unit])
+	if !ok || !c.mayReplace(c.Args[1]) || !c.fits(len(c.Args[3])) {
+		return
+	}
+	c.setString(c.Args[1], c.Args[3], expiresAt)
+	c.Writer.Status("OK")
+}
+
+// mayReplace reports whether a key holds no limiter, and writes the error if it does.
+func (c *DataCall) mayReplace(key []byte) bool {
+	if v, found := c.Tx.Get(key); found && !v.Kind.IsValue() {
+		c.fail(errDataType)
+		return false
+	}
+	return true
+}
+
+func setIfAbsent(c *DataCall) {
+	if !c.mayReplace(c.Args[1]) || !c.fits(len(c.Args[2])) {
+		return
+	}
+	_, found := c.Tx.Get(c.Args[1])
+	if !found {
+		c.setString(c.Args[1], c.Args[2], 0)
+	}
+	c.Writer.Bool(!found)
+}
+
+func incrementBy(c *DataCall) {
+	if n, ok := c.integer(c.Args[2]); ok {
+		increment(c, n)
+	}
+}
+
+func decrementBy(c *DataCall) {
+	n, ok := c.integer(c.Args[2])
+	switch {
+	case ok && n == -1<<63:
+		c.fail(errDecrementOverflow)
+	case ok:
+		increment(c, -n)
+	}
+}
+
+func increment(c *DataCall, by int64) {
+	v, found, ok := c.get(c.Args[1], engine.StringValue)
+	if !ok {
+		return
+	}
+	n := int64(0)
+	if found {
+		if n, ok = c.integer(v.Data); !ok {
+			return
+		}
+	}
+	sum, ok := addInts(n, by)
+	if !ok && by != 0 {
+		c.fail(errOverflow)
+		return
+	}
+	edited := c.Tx.Edit(c.Args[1], engine.StringValue)
+	edited.Data = strconv.AppendInt(edited.Data[:0], sum, 10)
+	c.Writer.Int(sum)
+}
+
+// longDouble is the precision of the numbers of INCRBYFLOAT in Redis on x86.
+const longDouble = 64
+
+func incrementByFloat(c *DataCall) {
+	v, found, ok := c.get(c.Args[1], engine.StringValue)
+	if !ok {
+		return
+	}
+	sum := new(big.Float).SetPrec(longDouble)
+	if found && !parseLongDouble(v.Data, sum) {
+		c.fail(errNotFloat)
+		return
+	}
+	by := new(big.Float).SetPrec(longDouble)
+	if !parseLongDouble(c.Args[2], by) {
+		c.fail(errNotFloat)
+		return
+	}
+	if sum.IsInf() || by.IsInf() {
+		c.fail(errNaN)
+		return
+	}
+	if sum.Add(sum, by); sum.IsInf() {
+		c.fail(errNaN)
+		return
+	}
+	edited := c.Tx.Edit(c.Args[1], engine.StringValue)
+	edited.Data = appendLongDouble(edited.Data[:0], sum)
+	c.Writer.Bulk(edited.Data)
+}

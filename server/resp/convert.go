@@ -1,0 +1,77 @@
+package resp
+
+import (
+	"bytes"
+	"strconv"
+)
+
+// Shape is the form of a reply where RESP3 has another than RESP2.
+type Shape uint8
+
+// The shapes.
+const (
+	Same   Shape = iota
+	Map          // fields and their values
+	Set          // members
+	Double       // a number that is not whole
+	Scored       // members with their scores
+)
+
+// FromRESP2 writes a whole reply that is given in RESP2 in RESP3. Null has a type of its own there.
+func (w *Writer) FromRESP2(reply []byte, shape Shape) {
+	isArray := len(reply) > 0 && reply[0] == '*'
+	n, rest := 0, reply
+	if isArray && shape != Same {
+		n, rest = splitCount(reply)
+	}
+	switch {
+	case isArray && shape == Map:
+		w.prefix('%', n/2)
+	case isArray && shape == Set:
+		w.prefix('~', n)
+	case isArray && shape == Scored:
+		w.Array(n / 2)
+		for range n / 2 {
+			w.Array(2)
+			rest = w.double(w.element(rest))
+		}
+	case shape == Double:
+		rest = w.double(rest)
+	}
+	for len(rest) > 0 {
+		rest = w.element(rest)
+	}
+}
+
+// element writes the element at the front of a RESP2 reply, of an array its head alone, and returns what follows.
+func (w *Writer) element(reply []byte) (rest []byte) {
+	end := bytes.IndexByte(reply, '\n') + 1
+	if reply[0] == '$' || reply[0] == '*' {
+		switch n, _ := splitCount(reply); {
+		case n < 0:
+			w.Null()
+			return reply[end:]
+		case reply[0] == '$':
+			end += n + 2
+		}
+	}
+	w.Buf = append(w.Buf, reply[:end]...)
+	return reply[end:]
+}
+
+// double writes the bulk string at the front of a RESP2 reply as a double.
+func (w *Writer) double(reply []byte) (rest []byte) {
+	n, text := splitCount(reply)
+	if reply[0] != '$' || n < 0 {
+		return w.element(reply)
+	}
+	w.Buf = append(append(append(w.Buf, ','), text[:n]...), '\r', '\n')
+	return text[n+2:]
+}
+
+// splitCount returns the number in the head of a bulk string or an array, and what follows the head.
+func splitCount(reply []byte) (n int, rest []byte) {
+	end := bytes.IndexByte(reply, '\n')
+	n, _ = strconv.Atoi(string(reply[1 : end-1]))
+	return n, reply[end+1:]
+}
