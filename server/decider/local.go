@@ -100,6 +100,8 @@ func changedBy(op *engine.Op, res *engine.Result) bool {
 	switch op.Verb {
 	case engine.Acquire, engine.AcquireAll, engine.Check:
 		return op.Writes() && res.Allowed
+	case engine.Command, engine.Script:
+		return res.Granted > 0
 	}
 	return op.Writes() && res.Status == engine.OK
 }
