@@ -83,10 +83,17 @@ var algorithms = [...]algorithm{
 // String is the algorithm's name as TYPE answers it, such as token-bucket.
 func (a Algorithm) String() string { return algorithms[a].name }
 
-// Algorithms lists all algorithms, and the kinds of data behind them.
-func Algorithms() (all []Algorithm) {
+// Algorithms lists all algorithms of limiters.
+func Algorithms() (all []Algorithm) { return rows(false) }
+
+// ValueKinds lists the kinds of keys that hold data.
+func ValueKinds() (all []Algorithm) { return rows(true) }
+
+func rows(value bool) (all []Algorithm) {
 	for a := NoAlgorithm + 1; int(a) < len(algorithms); a++ {
-		all = append(all, a)
+		if a.IsValue() == value {
+			all = append(all, a)
+		}
 	}
 	return all
 }

@@ -274,7 +274,7 @@ func brokenPromise(s *Store, st step, got Result) string {
 
 // The meters, which decide alike, have a separate model: see TestMeterEqualsExactFractions.
 func TestEveryAlgorithmHasATwin(t *testing.T) {
-	for a := NoAlgorithm + 1; int(a) < len(algorithms); a++ {
+	for _, a := range Algorithms() {
 		has := a <= LeakyBucket
 		for _, tw := range twins {
 			has = has || tw.algorithm == a

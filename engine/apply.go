@@ -73,6 +73,10 @@ func (s *shard) look(c *call, p place) {
 
 func (s *shard) refund(c *call, tag uint32, p place) {
 	alg := &algorithms[c.prev.Algorithm]
+	if alg.value {
+		c.wrongType(NoAlgorithm)
+		return
+	}
 	if alg.refund == nil {
 		c.result.Status, c.result.Held = NotRefundable, c.prev
 		return

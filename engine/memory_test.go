@@ -16,7 +16,7 @@ func (s *Store) touched() (bytes int64) {
 
 // A key of 16 bytes takes at most 72 bytes in all with an algorithm whose state has a fixed size. At full size the test takes a million keys.
 func TestMemoryPerKey(t *testing.T) {
-	for algorithm := GCRA; int(algorithm) < len(algorithms); algorithm++ {
+	for _, algorithm := range Algorithms() {
 		s := New(Config{})
 		l := Limit{Algorithm: algorithm, Capacity: 100, Rate: Rate{0, 3600 * sec}}
 		if algorithms[algorithm].rate {

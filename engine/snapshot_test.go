@@ -251,7 +251,7 @@ func TestSnapshotConcurrently(t *testing.T) {
 
 // Every kind of change of a key, of any algorithm, leaves the snapshot as it was.
 func TestSnapshotIsUnchangedByEveryVerb(t *testing.T) {
-	for algorithm := GCRA; int(algorithm) < len(algorithms); algorithm++ {
+	for _, algorithm := range Algorithms() {
 		take := Op{Key: []byte("k"), Limit: Limit{Algorithm: algorithm, Capacity: 30, Rate: Rate{0, sec}}, Tokens: 1}
 		if algorithms[algorithm].rate {
 			take.Limit.Rate.Tokens = 5

@@ -53,9 +53,9 @@ func randomStep(r *rand.Rand) Op {
 // parameters.
 func stepPart(r *rand.Rand, n int) Op {
 	n %= 24
-	algorithm := 1 + Algorithm(n%(len(algorithms)-1))
+	algorithm := 1 + Algorithm(n%len(Algorithms()))
 	if r.IntN(30) == 0 {
-		algorithm = 1 + Algorithm(r.IntN(len(algorithms)-1))
+		algorithm = 1 + Algorithm(r.IntN(len(Algorithms())))
 	}
 	l := Limit{Algorithm: algorithm, Capacity: 2 + int64(n), Rate: Rate{0, sec}}
 	if r.IntN(8) == 0 {

@@ -41,7 +41,7 @@ var conversations = []struct {
 	{"inline escapes", `ECHO "\x00\xff\r\n\"\\"` + "\r\n", "$6\r\n\x00\xff\r\n\"\\\r\n", false},
 	{"inline single quotes", `ECHO 'it\'s \n'` + "\r\n", "$7\r\nit's \\n\r\n", false},
 	{"a reply sent as a command", "$4\r\nPING\r\n", "-ERR unknown command '$4', with args beginning with: \r\n+PONG\r\n", false},
-	{"HTTP", "GET / HTTP/1.1\r\n\r\n", "-ERR unknown command 'GET', with args beginning with: '/' 'HTTP/1.1' \r\n", false},
+	{"HTTP", "GET / HTTP/1.1\r\n\r\n", "-ERR wrong number of arguments for 'get' command\r\n", false},
 	{"HTTP with commands in its body", "PING\r\nPOST / HTTP/1.1\r\nFLUSHALL\r\n", "+PONG\r\n", true},
 	{"HTTP after its first line", "Host: 127.0.0.1:6379\r\n\r\nFLUSHALL\r\n", "", true},
 	{"TLS", "\x16\x03\x01\x00\x05hello\nFLUSHALL\n", "-" + resp.ErrTLS.Error() + "\r\n", true},

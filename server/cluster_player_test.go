@@ -20,6 +20,7 @@ import (
 	"github.com/stintdb/stint/internal/memnet"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/clock/clocktest"
+	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/transcript"
@@ -87,7 +88,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool) *clusterTimePlayer {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := engine.New(engine.Config{Shards: 16, Replicated: true})
+		store := engine.New(engine.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}})
 		node, err := cluster.Open(cluster.Options{
 			Node: fmt.Sprint("n", i), Listen: own, Advertise: own, Peers: peers, BootstrapExpect: len(peers), Client: own, Store: store, Disk: disk,
 			Log: log, Network: network.Of(own), Heartbeat: 200 * time.Millisecond, DecideTimeout: time.Minute, DiskTimeout: time.Hour, LogBytes: 1 << 30,

@@ -112,7 +112,7 @@ func TestDrain(t *testing.T) {
 	wantClosed(t, idle, "")
 	wantClosed(t, h.dialOrGone(t), "")
 	h.clock.Advance(time.Second)
-	wantClosed(t, waiting, "*5\r\n:2\r\n:1\r\n:0\r\n:0\r\n:1000\r\n+PONG\r\n-ERR unknown command 'GET', with args beginning with: 'x' \r\n")
+	wantClosed(t, waiting, "*5\r\n:2\r\n:1\r\n:0\r\n:0\r\n:1000\r\n+PONG\r\n$-1\r\n")
 	if err := <-ended; err != nil {
 		t.Errorf("the shutdown ends with %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/clock/clocktest"
+	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
 )
@@ -39,7 +40,7 @@ func newHost(t testing.TB, replace func(*decider.Local) decider.Decider, set ...
 	if err := cfg.Check(); err != nil {
 		t.Fatal(err)
 	}
-	h := &testHost{clock: clocktest.New(testStart), store: engine.New(engine.Config{Shards: 16, MaxBytes: cfg.MaxMemoryBytes})}
+	h := &testHost{clock: clocktest.New(testStart), store: engine.New(engine.Config{Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &command.Executor{}})}
 	local := &decider.Local{Store: h.store, Clock: h.clock.Clock}
 	o := Options{
 		Config: cfg, Decider: local, Keys: h.store, Clock: h.clock.Clock, Version: "0.0.0-test", Commit: "0123456789ab",

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"bytes"
-	"slices"
 	"sync"
 
 	"github.com/stintdb/stint/engine"
@@ -19,20 +17,11 @@ type laterLocal struct {
 	alone     bool // finish without the test
 }
 
-// cloneOp copies an operation with all the bytes it refers to.
-func cloneOp(op engine.Op) engine.Op {
-	op.Key, op.Who, op.Parts = bytes.Clone(op.Key), bytes.Clone(op.Who), slices.Clone(op.Parts)
-	for i := range op.Parts {
-		op.Parts[i] = cloneOp(op.Parts[i])
-	}
-	return op
-}
-
 // Decide implements Decider; it never finishes at once.
 func (l *laterLocal) Decide(b *engine.Batch) bool {
 	copied := engine.Batch{Ops: make([]engine.Op, len(b.Ops)), Results: make([]engine.Result, len(b.Ops)), Atomic: b.Atomic}
 	for i, op := range b.Ops {
-		copied.Ops[i] = cloneOp(op)
+		copied.Ops[i] = op.Clone()
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

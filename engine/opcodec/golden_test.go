@@ -85,11 +85,12 @@ func withVerbs(t *testing.T, last engine.Verb) {
 
 // Verbs from 15 on follow the head in a separate byte.
 func TestVerbsBeyondTheHead(t *testing.T) {
+	first := engine.Verb(len(opLayouts))
 	withVerbs(t, 255)
 	var w Writer
 	var b []byte
 	var ops []engine.Op
-	for verb := engine.KeepOverflow + 1; verb != 0; verb++ {
+	for verb := first; verb != 0; verb++ {
 		ops = append(ops, engine.Op{Verb: verb, Key: []byte("key"), Who: []byte("who"), Tokens: 300, Options: engine.Peek}, engine.Op{Verb: verb, Tokens: 1})
 	}
 	for i := range ops {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -16,7 +17,7 @@ const (
 )
 
 // unknownAlgorithm is the first number that no algorithm has.
-var unknownAlgorithm = engine.Algorithm(len(engine.Algorithms()) + 1)
+var unknownAlgorithm = engine.Algorithm(len(engine.Algorithms()) + len(engine.ValueKinds()) + 1)
 
 func keyOf(i int) []byte { return fmt.Appendf(nil, "key:%012d", i) }
 
@@ -98,6 +99,14 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 			op.Key, op.Who, op.Instance = text(60), text(24), uint8(r.IntN(engine.MaxParts))
 			op.Parts = []engine.Op{{Limit: anyLimit(r)}}
 		}
+	case engine.Command, engine.Script:
+		op.Key = nil
+		for range 1 + r.IntN(8) {
+			op.Args = append(op.Args, text(40))
+		}
+		op.KeyFrom = uint32(r.IntN(len(op.Args)))
+		op.KeyCount = uint32(r.IntN(len(op.Args) - int(op.KeyFrom) + 1))
+		op.Options = []engine.Option{0, engine.Peek}[r.IntN(2)]
 	case engine.SetOverride:
 		op.Key, op.Who, op.Parts = text(255), text(300), parts(0)
 	}
@@ -106,6 +115,9 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 
 // sameOp compares operations; an empty text is the same as none.
 func sameOp(a, b engine.Op) bool {
+	if !slices.EqualFunc(a.Args, b.Args, bytes.Equal) || a.KeyFrom != b.KeyFrom || a.KeyCount != b.KeyCount {
+		return false
+	}
 	if !bytes.Equal(a.Key, b.Key) || !bytes.Equal(a.Who, b.Who) || len(a.Parts) != len(b.Parts) {
 		return false
 	}

@@ -32,6 +32,9 @@ func (r *Request) dataOp(row *Row) error {
 		op.Options = engine.Peek
 	}
 	r.Ops = append(r.Ops, op)
+	if r.Shape = row.Shape; r.Shape == resp.Scored && !hasWord(r.Args, "WITHSCORES") {
+		r.Shape = resp.Same
+	}
 	return nil
 }
 
@@ -58,7 +61,7 @@ func (k Keys) of(n int) keyRange {
 }
 
 // replyData answers a data command.
-func (r *Row) replyData(w *resp.Writer, ops []engine.Op, results []engine.Result) {
+func replyData(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	res := &results[0]
 	if failed(w, res) {
 		return
@@ -67,11 +70,7 @@ func (r *Row) replyData(w *resp.Writer, ops []engine.Op, results []engine.Result
 		w.Buf = append(w.Buf, res.Reply...)
 		return
 	}
-	shape := r.Shape
-	if shape == resp.Scored && !hasWord(ops[0].Args, "WITHSCORES") {
-		shape = resp.Same
-	}
-	w.FromRESP2(res.Reply, shape)
+	w.FromRESP2(res.Reply, w.Shape)
 }
 
 func hasWord(args [][]byte, word string) bool {

@@ -49,6 +49,10 @@ func argumentError(name, must string, got []byte) error {
 func failed(w *resp.Writer, res *engine.Result) bool {
 	switch res.Status {
 	case engine.WrongType:
+		if res.Held.Algorithm.IsValue() {
+			w.Error(errHoldsData.With(res.Held.Algorithm).Error())
+			break
+		}
 		w.Error(errWrongType.With(res.Held.Algorithm, res.Wanted).Error())
 	case engine.OutOfRoom:
 		w.Error(ErrOutOfMemory.Error())

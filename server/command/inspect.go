@@ -50,6 +50,10 @@ func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		w.Null()
 		return
 	}
+	if res.Held.Algorithm.IsValue() {
+		w.Error(errHoldsData.With(res.Held.Algorithm).Error())
+		return
+	}
 	params := slices.DeleteFunc(res.Held.Params(), func(p engine.Param) bool { return p.Name == "limit" }) // reported as a separate field
 	w.Map(len(params) + 5)
 	w.BulkString("algorithm")

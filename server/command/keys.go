@@ -25,18 +25,18 @@ var keyRows = []Row{{
 	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: manyKeys, Data: existKeys, Parse: parseLooks, Reply: replyCount,
 }, {
 	Name: "ttl", Syntax: "key", Since: "0.1.0", Group: "generic",
-	Summary: "Seconds until a key expires: its limiter is at its full limit again.",
-	Returns: "an integer, rounded; -2 if the key does not exist or has expired.", Example: "alice:1",
+	Summary: "Seconds until a key expires; a limiter is then at its full limit again.",
+	Returns: "an integer, rounded; -1 if the key never expires, -2 if the key does not exist or has expired.", Example: "alice:1",
 	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: oneKey, Data: func(c *DataCall) { timeToLive(c, 1000) }, Parse: parseLooks, Reply: replyTTL,
 }, {
 	Name: "pttl", Syntax: "key", Since: "0.1.0", Group: "generic",
-	Summary: "Milliseconds until a key expires: its limiter is at its full limit again.",
-	Returns: "an integer, rounded up; -2 if the key does not exist or has expired.", Example: "alice:1",
+	Summary: "Milliseconds until a key expires; a limiter is then at its full limit again.",
+	Returns: "an integer, rounded up; -1 if the key never expires, -2 if the key does not exist or has expired.", Example: "alice:1",
 	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: oneKey, Data: func(c *DataCall) { timeToLive(c, 1) }, Parse: parseLooks, Reply: replyPTTL,
 }, {
 	Name: "type", Syntax: "key", Since: "0.1.0", Group: "generic",
-	Summary: "The algorithm of a key's limiter, such as token-bucket, or none.",
-	Returns: "one of " + algorithmNames() + ", or `none` for a key that does not exist or has expired.",
+	Summary: "The kind of a key: the algorithm of its limiter, such as token-bucket, or the kind of its data, such as string.",
+	Returns: "one of " + typeNames() + ", or `none` for a key that does not exist or has expired.",
 	Example: "alice:1",
 	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: oneKey, Data: typeOfKey, Parse: parseLooks, Reply: replyType,
 }, {

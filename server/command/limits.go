@@ -47,11 +47,11 @@ func specWords() string {
 	return strings.Join(words, " ")
 }
 
-// algorithmNames lists the names of all algorithms, in Markdown.
-func algorithmNames() string {
+// typeNames lists what TYPE answers, in Markdown.
+func typeNames() string {
 	var names []string
-	for _, k := range limitSpecs {
-		names = append(names, "`"+k.algorithm.String()+"`")
+	for _, k := range append(engine.Algorithms(), engine.ValueKinds()...) {
+		names = append(names, "`"+k.String()+"`")
 	}
 	return strings.Join(names, ", ")
 }

@@ -64,7 +64,8 @@ type Row struct {
 type Request struct {
 	Args   [][]byte
 	Ops    []engine.Op
-	Hold   bool // keep the reply back until the wait of the last op is over (BLOCK)
+	Shape  resp.Shape // of the reply to the command parsed last
+	Hold   bool       // keep the reply back until the wait of the last op is over (BLOCK)
 	Bounds Bounds
 
 	parts []engine.Op // room for the parts of Ops
@@ -132,7 +133,7 @@ func (r *Row) complete(container string) {
 	}
 	if r.Data != nil && r.Parse == nil && r.Run == nil {
 		r.Parse = func(q *Request) error { return q.dataOp(r) }
-		r.Reply = r.replyData
+		r.Reply = replyData
 	}
 	r.mustHaveCategory()
 	r.mustHaveCost()

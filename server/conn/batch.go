@@ -36,6 +36,7 @@ type reply struct {
 	first int // of its operations in the batch
 	count int
 	block bool
+	shape resp.Shape
 	quiet bool     // to be dropped: CLIENT REPLY
 	slot  uint16   // of its first key, where clients are redirected
 	err   error    // in place of an answer
@@ -46,7 +47,7 @@ type reply struct {
 func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err error, quiet bool) {
 	first := len(batch.decision.Ops)
 	r := &batch.request
-	r.Args, r.Ops, r.Hold = args, batch.decision.Ops, false
+	r.Args, r.Ops, r.Hold, r.Shape = args, batch.decision.Ops, false, resp.Same
 	if err == nil {
 		err = row.Parse(r)
 	}
@@ -72,7 +73,7 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 	}
 	batch.decision.Ops = r.Ops
 	batch.weight += weight
-	batch.replies = append(batch.replies, reply{row: row, first: first, count: len(r.Ops) - first, block: r.Hold, quiet: quiet, err: err})
+	batch.replies = append(batch.replies, reply{row: row, first: first, count: len(r.Ops) - first, block: r.Hold, shape: r.Shape, quiet: quiet, err: err})
 }
 
 // isFull reports whether no other command may be added before the batch is answered. One that may block is the last.

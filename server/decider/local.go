@@ -9,7 +9,7 @@ import (
 // Decider is the door through which sessions have operations decided, in order and at one reading of its clock.
 //
 // Decide either fills in the results and returns true, or returns false at once and calls b.Done later; it never
-// waits. Key, Who and those of Parts in b.Ops are only good until Decide
+// waits. Key, Who, Args and those of Parts in b.Ops are only good until Decide
 // returns: a Decider that needs them longer copies them. The batch
 // itself stays untouched until Done.
 type Decider interface {

@@ -12,6 +12,7 @@ import (
 type Writer struct {
 	Buf   []byte
 	RESP3 bool
+	Shape Shape // of the reply to be converted next, see FromRESP2
 }
 
 // Int writes an integer.
