@@ -189,3 +189,6 @@ func newRunID() string {
 	_, _ = rand.Read(id) // never fails: the runtime ends the process instead
 	return hex.EncodeToString(id)
 }
+
+// NewCommands returns the part of a store that carries out commands on data and scripts.
+func NewCommands() engine.Commands { return &command.Executor{} }

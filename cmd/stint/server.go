@@ -11,7 +11,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server"
-	wire "github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/config"
@@ -33,7 +32,7 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	store := engine.New(engine.Config{Replicated: cfg.IsCluster(), Commands: &wire.Executor{}}) // unbounded, because the server bounds the whole process
+	store := engine.New(engine.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands()}) // unbounded, because the server bounds the whole process
 	defer store.Close()
 	operators, err := admin.Listen(&cfg, files.admin, log)
 	if err != nil {
