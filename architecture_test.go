@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 // within are narrower rules for packages inside a part.
 var within = map[string][]string{
 	"engine":            {"engine/datatype", "engine/internal/offheap", "engine/internal/uint128"},
+	"engine/script":     {},
 	"engine/opcodec":    {"engine"},
 	"cluster/call":      {"engine", "engine/opcodec"},
 	"cluster/forward":   {"engine", "engine/opcodec", "cluster/call", "cluster/notifier", "cluster/transport"},

@@ -1,0 +1,275 @@
+package script
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+var baseFunctions = map[string]lua.LGFunction{
+	"assert":         assert,
+	"collectgarbage": func(L *lua.LState) int { return pushInt(L, 0) },
+	"error":          raiseError,
+	"gcinfo":         func(L *lua.LState) int { return pushInt(L, 0) },
+	"getmetatable":   getMetatable,
+	"ipairs":         ipairs,
+	"load":           load,
+	"loadstring":     loadString,
+	"next":           nextPair,
+	"pairs":          pairs,
+	"pcall":          protectedCall,
+	"rawequal":       func(L *lua.LState) int { return pushBool(L, rawEqual(L)) },
+	"rawget":         rawGet,
+	"rawset":         rawSet,
+	"select":         selectValues,
+	"setmetatable":   setMetatable,
+	"tonumber":       toNumber,
+	"tostring":       func(L *lua.LState) int { return pushString(L, runOf(L).toString(L, runOf(L).checkAny(L, 1))) },
+	"type":           func(L *lua.LState) int { return pushString(L, typeName(runOf(L).checkAny(L, 1))) },
+	"unpack":         unpack,
+	"xpcall":         protectedCallWithHandler,
+}
+
+func assert(L *lua.LState) int {
+	r := runOf(L)
+	if lua.LVIsFalse(r.checkAny(L, 1)) {
+		r.fail(L, "%s", r.optString(L, 2, "assertion failed!"))
+	}
+	return L.GetTop()
+}
+
+func raiseError(L *lua.LState) int {
+	r := runOf(L)
+	level := r.optInt(L, 2, 1)
+	value := L.Get(1)
+	if text, is := asText(value); is && level > 0 {
+		value = lua.LString(r.where(L, level) + text)
+	}
+	r.raise(L, value)
+	return 0
+}
+
+func getMetatable(L *lua.LState) int {
+	r := runOf(L)
+	switch v := r.checkAny(L, 1).(type) {
+	case lua.LString:
+		L.Push(shownStringMeta)
+	case *lua.LTable:
+		switch {
+		case v == globals:
+			L.Push(shownStringMeta) // something that can't be changed
+		case readOnly[v] != nil:
+			L.Push(lua.LNil)
+		case metamethod(v, "__metatable") != lua.LNil:
+			L.Push(metamethod(v, "__metatable"))
+		default:
+			L.Push(v.Metatable)
+		}
+	default:
+		L.Push(lua.LNil)
+	}
+	return 1
+}
+
+func setMetatable(L *lua.LState) int {
+	r := runOf(L)
+	t := r.checkTable(L, 1)
+	meta := L.Get(2)
+	if _, is := meta.(*lua.LTable); !is && (L.GetTop() < 2 || meta != lua.LNil) {
+		r.badArgument(L, 2, "nil or table expected")
+	}
+	if metamethod(t, "__metatable") != lua.LNil {
+		r.fail(L, "cannot change a protected metatable")
+	}
+	r.checkWritable(L, t)
+	t.Metatable = meta
+	L.SetTop(1)
+	return 1
+}
+
+// checkWritable raises the error for the globals and the libraries, without a place as from C.
+func (r *run) checkWritable(L *lua.LState, t *lua.LTable) {
+	if readOnly[t] != nil {
+		r.raise(L, lua.LString(readOnlyText))
+	}
+}
+
+func nextPair(L *lua.LState) int {
+	r := runOf(L)
+	t := r.checkTable(L, 1)
+	key, value := r.next(L, t, L.Get(2))
+	L.Push(key)
+	if key == lua.LNil {
+		return 1
+	}
+	L.Push(value)
+	return 2
+}
+
+func rawEqual(L *lua.LState) bool {
+	r := runOf(L)
+	a, b := r.checkAny(L, 1), r.checkAny(L, 2)
+	if _, is := a.(lua.LString); is {
+		return r.equal(L, a, b)
+	}
+	return L.RawEqual(a, b)
+}
+
+func rawGet(L *lua.LState) int {
+	r := runOf(L)
+	t := r.checkTable(L, 1)
+	key := r.checkAny(L, 2)
+	if s, is := key.(lua.LString); is {
+		r.chargeBytes(L, len(s))
+	}
+	if readOnly[t] != nil {
+		t = readOnly[t]
+	}
+	L.Push(t.RawGet(key))
+	return 1
+}
+
+func rawSet(L *lua.LState) int {
+	r := runOf(L)
+	t := r.checkTable(L, 1)
+	key, value := r.checkAny(L, 2), r.checkAny(L, 3)
+	r.checkWritable(L, t)
+	r.set(L, t, key, value)
+	L.SetTop(1)
+	return 1
+}
+
+func selectValues(L *lua.LState) int {
+	r := runOf(L)
+	n := L.GetTop()
+	if L.Get(1) == lua.LString("#") {
+		return pushInt(L, n-1)
+	}
+	i := r.checkInt(L, 1)
+	if i < 0 {
+		i = n + i
+	} else if i > n {
+		i = n
+	}
+	if i < 1 {
+		r.badArgument(L, 1, "index out of range")
+	}
+	return n - i
+}
+
+func toNumber(L *lua.LState) int {
+	r := runOf(L)
+	base := r.optInt(L, 2, 10)
+	value := r.checkAny(L, 1)
+	if base == 10 {
+		if x, ok := asNumber(value); ok {
+			return pushNumber(L, x)
+		}
+		L.Push(lua.LNil)
+		return 1
+	}
+	text := r.checkString(L, 1)
+	if base < 2 || base > 36 {
+		r.badArgument(L, 2, "base out of range")
+	}
+	if x, ok := parseInteger(text, base); ok {
+		return pushNumber(L, x)
+	}
+	L.Push(lua.LNil)
+	return 1
+}
+
+// parseInteger reads as C's strtoul does: blanks, a sign, which wraps around, and the largest number for one that is too large.
+func parseInteger(s string, base int) (float64, bool) {
+	if end := strings.IndexByte(s, 0); end >= 0 {
+		s = s[:end]
+	}
+	s = strings.Trim(s, " \t\n\v\f\r")
+	negative := strings.HasPrefix(s, "-")
+	if negative || strings.HasPrefix(s, "+") {
+		s = s[1:]
+	}
+	if base == 16 && len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' && isHex(s[2]) {
+		s = s[2:]
+	}
+	var n uint64
+	over := false
+	for i := range len(s) {
+		digit := 99
+		switch c := s[i]; {
+		case isDigit(c):
+			digit = int(c - '0')
+		case isAlpha(c):
+			digit = int(c|0x20-'a') + 10
+		}
+		if digit >= base {
+			return 0, false
+		}
+		over = over || n > (math.MaxUint64-uint64(digit))/uint64(base)
+		n = n*uint64(base) + uint64(digit)
+	}
+	if over {
+		n = math.MaxUint64
+	} else if negative {
+		n = -n
+	}
+	return float64(n), s != ""
+}
+
+// toString is Lua's tostring.
+func (r *run) toString(L *lua.LState, v lua.LValue) string {
+	if f := metamethod(v, "__tostring"); f != lua.LNil {
+		result := call(L, f, v)
+		text, is := asText(result)
+		if !is {
+			r.fail(L, "'tostring' must return a string to 'print'")
+		}
+		return text
+	}
+	if text, is := asText(v); is {
+		return text
+	}
+	switch v.(type) {
+	case *lua.LNilType, lua.LBool:
+		return v.String()
+	case *lua.LUserData:
+		return "userdata: (nil)"
+	}
+	if r.names == nil {
+		r.names = map[lua.LValue]int{}
+	}
+	number, known := r.names[v]
+	if !known {
+		r.charge(L, 10)
+		number = len(r.names) + 1
+		r.names[v] = number
+	}
+	return fmt.Sprintf("%s: 0x%08x", typeName(v), number)
+}
+
+func unpack(L *lua.LState) int {
+	r := runOf(L)
+	t := r.checkTable(L, 1)
+	first := r.optInt(L, 2, 1)
+	last := t.Len()
+	if !absent(L, 3) {
+		last = r.checkInt(L, 3)
+	}
+	if first > last {
+		return 0
+	}
+	if n := last - first + 1; n <= 0 || n > maxUnpacked {
+		r.fail(L, "too many results to unpack")
+	}
+	r.charge(L, (last-first)/slotsPerStep)
+	for i := first; i <= last; i++ {
+		L.Push(t.RawGet(numberValue(float64(i))))
+	}
+	return last - first + 1
+}

@@ -1,0 +1,51 @@
+package script
+
+import lua "github.com/yuin/gopher-lua"
+
+// Budget is the number of steps that a script may take. A step is about one operation of the interpreter; 32 bytes of a
+// string or of a table cost one step as well, so the budget bounds time and memory.
+const Budget = 1_000_000
+
+// Prices in steps.
+const (
+	bytesPerStep   = 32
+	slotsPerStep   = 2
+	callPrice      = 60   // redis.call
+	failurePrice   = 200  // an error that pcall catches
+	coroutinePrice = 2000 // a stack of its own
+)
+
+// budgetText ends a script that is over the budget. No pcall catches it.
+const budgetText = "ERR script takes more than its budget of 1000000 steps: it loops for ever, or it works on too much at once"
+
+func init() {
+	// Keys from here on do not extend a table's array. The budget ends a script before it fills so many.
+	lua.MaxArrayIndex = 1 << 17
+	lua.MaxTableGetLoop = maxIndexes
+}
+
+// maxIndexes is the largest chain of __index tables.
+const maxIndexes = 8
+
+// charge takes steps from the budget.
+func (r *run) charge(L *lua.LState, steps int) {
+	if r.budget -= steps; r.budget < 0 {
+		r.end(L, budgetText)
+	}
+}
+
+// end ends the script with an error that no pcall catches.
+func (r *run) end(L *lua.LState, text string) {
+	r.budget = -1
+	if r.over == "" {
+		r.over = text
+	}
+	L.Error(&raised{value: lua.LString(r.over), final: true}, 0)
+}
+
+// chargeBytes takes the price of a text that is built or read.
+func (r *run) chargeBytes(L *lua.LState, n int) {
+	if n >= bytesPerStep {
+		r.charge(L, n/bytesPerStep)
+	}
+}

@@ -1,0 +1,22 @@
+// Package script runs Lua 5.1 scripts as Redis 7.0 does: EVAL's conversions, libraries and error texts, byte for byte.
+//
+// Flow: Compile parses the body (parse.go) into gopher-lua's syntax tree, changed as tree.go describes, and has gopher-lua
+// compile it. Run takes a machine from a pool, fills KEYS and ARGV, executes, and converts the result (reply.go). A call of
+// redis.call goes to the Caller (redis.go), and its reply becomes a value (convert.go).
+//
+// A script is a function of its arguments and the Caller's replies: no clock, no files, random numbers from a fixed seed,
+// tables in order of insertion. It ends after a budget of steps (budget.go), which is the same on every node. Steps pay for
+// time and for memory alike. Nothing outlives a run.
+//
+// What differs from Redis 7.0:
+//
+//   - Budget in place of lua-time-limit and SCRIPT KILL. Nesting: 200 calls, and 200 levels of a reply.
+//   - Tables iterate in order of insertion; a deleted and restored key keeps its place, and keys that are set while pairs
+//     runs are not visited. tostring(table) numbers the objects of a run: table: 0x00000001.
+//   - A coroutine may yield across pcall, metamethods and iterators.
+//   - redis.setresp(3), redis.acl_check_cmd, redis.breakpoint, redis.debug and string.dump are absent, load and loadstring
+//     read source only, and collectgarbage does nothing.
+//   - "#" honours __len on tables. xpcall calls its handler after the stack has unwound. Chains of __index end after 8 tables.
+//   - Every NaN prints as -nan. sin, exp and their like may differ in the last digit.
+//   - At most 150 locals in a function (Redis: 200).
+package script

@@ -1,0 +1,204 @@
+package script
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// raised is an error on its way: its value, and the place that Redis adds to the reply.
+type raised struct {
+	value  lua.LValue
+	source string
+	line   int
+	final  bool // no pcall catches it
+	broken bool // the interpreter failed
+}
+
+func (e *raised) String() string       { return e.value.String() }
+func (e *raised) Type() lua.LValueType { return lua.LTUserData }
+
+// reply is the error's text as Redis replies it, without "-".
+func (e *raised) reply(sha string) string {
+	if e.final {
+		return e.value.String()
+	}
+	var text string
+	if t, is := e.value.(*lua.LTable); is {
+		text, _ = asText(t.RawGetString("err"))
+	} else {
+		text = "ERR " + display(e.value)
+	}
+	if e.source != "" {
+		text += " script: " + sha + ", on " + e.source + ":" + strconv.Itoa(e.line) + "."
+	}
+	return text
+}
+
+// display is tostring without metamethods and without addresses.
+func display(v lua.LValue) string {
+	if text, is := asText(v); is {
+		return text
+	}
+	switch v.(type) {
+	case *lua.LNilType, lua.LBool:
+		return v.String()
+	}
+	return typeName(v) + ": 0x00000000"
+}
+
+// asText is the text of a string or a number.
+func asText(v lua.LValue) (string, bool) {
+	switch v := v.(type) {
+	case lua.LString:
+		return string(v), true
+	case lua.LNumber:
+		return numberText(float64(v)), true
+	}
+	return "", false
+}
+
+func typeName(v lua.LValue) string { return v.Type().String() }
+
+// frame is a function on the stack: Lua's has a chunk, Go's has none.
+type frame struct {
+	chunk *chunk
+	node  node
+}
+
+// frameAt returns the function of a level: 1 called the current Go function.
+func (r *run) frameAt(L *lua.LState, level int) (f frame, ok bool) {
+	debug, ok := L.GetStack(level)
+	if !ok {
+		return f, false
+	}
+	function, err := L.GetInfo("fSl", debug, nil)
+	if fn, is := function.(*lua.LFunction); err != nil || !is || fn.IsG {
+		return f, true
+	}
+	number, _ := strconv.Atoi(debug.Source)
+	return r.frameOf(number, debug.CurrentLine), true
+}
+
+func (r *run) frameOf(number, id int) (f frame) {
+	f.chunk = r.chunks[number]
+	if id > 0 && id <= len(f.chunk.nodes) {
+		f.node = f.chunk.nodes[id-1]
+	}
+	return f
+}
+
+// where is the start of a message: the place of a level.
+func (r *run) where(L *lua.LState, level int) string {
+	if f, ok := r.frameAt(L, level); ok && f.chunk != nil {
+		return f.chunk.display + ":" + strconv.Itoa(f.node.line) + ": "
+	}
+	return ""
+}
+
+// raise ends the current function with an error value.
+func (r *run) raise(L *lua.LState, value lua.LValue) {
+	e := &raised{value: value}
+	if f, ok := r.frameAt(L, 1); ok {
+		e.source, e.line = "=[C]", -1
+		if f.chunk != nil {
+			e.source, e.line = f.chunk.source, f.node.line
+		}
+	}
+	L.Error(e, 0)
+}
+
+// fail raises a message with the place of the caller.
+func (r *run) fail(L *lua.LState, format string, args ...any) {
+	r.raise(L, lua.LString(r.where(L, 1)+fmt.Sprintf(format, args...)))
+}
+
+// failTable raises an error as redis.call does: a table without a place in its text.
+func (r *run) failTable(L *lua.LState, text string) { r.raise(L, errorTable(text)) }
+
+// badValue raises "attempt to index local 'x' (a nil value)" for an operand of the caller's operation.
+func (r *run) badValue(L *lua.LState, v lua.LValue, doing string, operandIndex int) {
+	f, _ := r.frameAt(L, 1)
+	var name operand
+	if operandIndex < 0 {
+		name = f.node.function
+	} else if operandIndex < len(f.node.operands) {
+		name = f.node.operands[operandIndex]
+	}
+	r.fail(L, "%s", badValueText(typeName(v), doing, name))
+}
+
+func badValueText(kind, doing string, name operand) string {
+	if name.kind == "" {
+		return "attempt to " + doing + " a " + kind + " value"
+	}
+	return "attempt to " + doing + " " + name.kind + " '" + name.name + "' (a " + kind + " value)"
+}
+
+// compareText is the message for values that have no order.
+func compareText(a, b string) string {
+	if a[2] == b[2] { // as the reference implementation compares the names
+		return "attempt to compare two " + a + " values"
+	}
+	return "attempt to compare " + a + " with " + b
+}
+
+// caught returns what PCall caught.
+func (r *run) caught(err error) *raised {
+	failure, is := err.(*lua.ApiError)
+	if !is || failure.Type == lua.ApiErrorPanic {
+		if is && failure.Object.String() != "" && strings.Contains(failure.Object.String(), "stack overflow") {
+			return &raised{value: lua.LString("ERR stack overflow"), final: true, broken: true}
+		}
+		r.budget, r.over = -1, "ERR internal error of the script engine"
+		return &raised{value: lua.LString(r.over), final: true, broken: true}
+	}
+	if e, is := failure.Object.(*raised); is {
+		return e
+	}
+	return r.native(failure.Object.String())
+}
+
+// native turns a message of gopher-lua, "chunk:node: text", into Lua's.
+func (r *run) native(message string) *raised {
+	parts := strings.SplitN(message, ":", 3)
+	if len(parts) < 3 {
+		return &raised{value: lua.LString(strings.TrimSpace(message))}
+	}
+	number, err := strconv.Atoi(parts[0])
+	id, err2 := strconv.Atoi(parts[1])
+	if err != nil || err2 != nil || number >= len(r.chunks) {
+		return &raised{value: lua.LString(message)}
+	}
+	f := r.frameOf(number, id)
+	text := nativeText(strings.TrimSpace(parts[2]), f.node)
+	return &raised{value: lua.LString(f.chunk.display + ":" + strconv.Itoa(f.node.line) + ": " + text), source: f.chunk.source, line: f.node.line}
+}
+
+func nativeText(text string, n node) string {
+	first := operand{}
+	if len(n.operands) > 0 {
+		first = n.operands[0]
+	}
+	words := strings.Fields(text)
+	switch {
+	case text == "registry overflow":
+		return "stack overflow"
+	case text == "attempt to call a non-function object":
+		return badValueText("table", "call", n.function)
+	case strings.HasPrefix(text, "cannot perform") || text == "__unm undefined":
+		return badValueText("table", "perform arithmetic on", first)
+	case strings.HasPrefix(text, "attempt to compare") && len(words) == 6:
+		return compareText(words[3], words[5])
+	case strings.HasPrefix(text, "too many recursions in"):
+		return "loop in " + words[len(words)-1]
+	}
+	return text
+}
+
+// oneLine is a text as it may stand in a reply.
+func oneLine(text string) string {
+	return strings.NewReplacer("\r", " ", "\n", " ").Replace(strings.TrimRight(text, "\r\n"))
+}

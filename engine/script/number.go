@@ -1,0 +1,116 @@
+package script
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// parseNumber reads a number as C's strtod does for Lua: blanks around it, hexadecimal, "inf" and "nan" are allowed. A
+// zero byte ends the text.
+func parseNumber(s string) (float64, bool) {
+	if len(s) > 0 && len(s) < 16 { // most texts are short whole numbers
+		n := 0
+		for i := 0; ; i++ {
+			if i == len(s) {
+				return float64(n), true
+			}
+			if !isDigit(s[i]) {
+				break
+			}
+			n = n*10 + int(s[i]-'0')
+		}
+	}
+	if end := strings.IndexByte(s, 0); end >= 0 {
+		s = s[:end]
+	}
+	s = strings.Trim(s, " \t\n\v\f\r")
+	sign, digits := 1.0, s
+	if s != "" && (s[0] == '-' || s[0] == '+') {
+		digits = s[1:]
+		if s[0] == '-' {
+			sign = -1
+		}
+	}
+	switch {
+	case strings.EqualFold(digits, "inf") || strings.EqualFold(digits, "infinity"):
+		return math.Inf(int(sign)), true
+	case strings.EqualFold(digits, "nan"):
+		return math.NaN(), true
+	case len(digits) > 1 && digits[0] == '0' && digits[1]|0x20 == 'x':
+		if end := numeralEnd(digits[2:], isHex, 'p'); end != len(digits)-2 {
+			return 0, false
+		}
+		if strings.IndexAny(digits, "pP") < 0 {
+			digits += "p0"
+		}
+	default:
+		if end := numeralEnd(digits, isDigit, 'e'); end != len(digits) {
+			return 0, false
+		}
+	}
+	number, err := strconv.ParseFloat(digits, 64)
+	if err != nil && !math.IsInf(number, 0) {
+		return 0, false
+	}
+	return sign * number, true
+}
+
+func isHex(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+// numeralEnd returns the end of the digits, fraction and exponent at the start of s, or -1 when there are none.
+func numeralEnd(s string, digit func(byte) bool, exponent byte) int {
+	i, digits := 0, 0
+	for ; i < len(s) && digit(s[i]); i++ {
+		digits++
+	}
+	if i < len(s) && s[i] == '.' {
+		for i++; i < len(s) && digit(s[i]); i++ {
+			digits++
+		}
+	}
+	if digits == 0 {
+		return -1
+	}
+	if i < len(s) && s[i]|0x20 == exponent {
+		end := i + 1
+		if end < len(s) && (s[end] == '+' || s[end] == '-') {
+			end++
+		}
+		if end < len(s) && isDigit(s[end]) {
+			for i = end; i < len(s) && isDigit(s[i]); i++ {
+			}
+		}
+	}
+	return i
+}
+
+// appendNumber appends a number as C's "%.*g" writes it. Every NaN is "-nan", as the processors that Redis runs on make them.
+func appendNumber(dst []byte, x float64, precision int) []byte {
+	if n := int64(x); float64(n) == x && n > -1e14 && n < 1e14 && (n != 0 || !math.Signbit(x)) {
+		return strconv.AppendInt(dst, n, 10)
+	}
+	switch {
+	case math.IsNaN(x):
+		return append(dst, "-nan"...)
+	case math.IsInf(x, 1):
+		return append(dst, "inf"...)
+	case math.IsInf(x, -1):
+		return append(dst, "-inf"...)
+	}
+	return strconv.AppendFloat(dst, x, 'g', precision, 64)
+}
+
+// numberText is the text of a number in a script: tostring, "..", and every function that wants a string.
+func numberText(x float64) string {
+	var buffer [32]byte
+	return string(appendNumber(buffer[:0], x, 14))
+}
+
+// toInt64 converts as a C compiler for x86-64 does: toward zero; what does not fit is the least number.
+func toInt64(x float64) int64 {
+	if x >= -(1<<63) && x < 1<<63 {
+		return int64(x)
+	}
+	return math.MinInt64
+}

@@ -1,0 +1,286 @@
+package script
+
+import (
+	"math"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// The helpers that the tree calls in place of operators. They run as Go functions called by the line that has the operator.
+
+var operatorFunctions = map[string]lua.LGFunction{
+	"(charge)": func(L *lua.LState) int {
+		runOf(L).charge(L, int(L.Get(1).(lua.LNumber)))
+		return 0
+	},
+	"(varargs)": func(L *lua.LState) int {
+		n := L.GetTop()
+		runOf(L).charge(L, n/slotsPerStep)
+		return n
+	},
+	"(global)": func(L *lua.LState) int { return missingGlobal(L, L.Get(1)) },
+	"(set global)": func(L *lua.LState) int {
+		runOf(L).fail(L, readOnlyText)
+		return 0
+	},
+	"(get)":           getIndex,
+	"(set)":           setIndex,
+	"(items)":         setItems,
+	"(fields)":        setFields,
+	"(concat)":        concat,
+	"(bound initial)": func(L *lua.LState) int { return forBound(L, "initial value") },
+	"(bound limit)":   func(L *lua.LState) int { return forBound(L, "limit") },
+	"(bound step)":    func(L *lua.LState) int { return forBound(L, "step") },
+	"(mod)":           func(L *lua.LState) int { return arithmetic(L, "__mod", modulo) },
+	"(pow)":           func(L *lua.LState) int { return arithmetic(L, "__pow", power) },
+	"(<)":             func(L *lua.LState) int { return pushBool(L, runOf(L).less(L, L.Get(1), L.Get(2))) },
+	"(>)":             func(L *lua.LState) int { return pushBool(L, runOf(L).less(L, L.Get(2), L.Get(1))) },
+	"(<=)":            func(L *lua.LState) int { return pushBool(L, runOf(L).lessEqual(L, L.Get(1), L.Get(2))) },
+	"(>=)":            func(L *lua.LState) int { return pushBool(L, runOf(L).lessEqual(L, L.Get(2), L.Get(1))) },
+	"(==)":            func(L *lua.LState) int { return pushBool(L, runOf(L).equal(L, L.Get(1), L.Get(2))) },
+	"(~=)":            func(L *lua.LState) int { return pushBool(L, !runOf(L).equal(L, L.Get(1), L.Get(2))) },
+}
+
+// readOnlyText is the error for a change of the globals and the libraries.
+const readOnlyText = "Attempt to modify a readonly table"
+
+func missingGlobal(L *lua.LState, name lua.LValue) int {
+	text, _ := asText(name)
+	runOf(L).fail(L, "Script attempted to access nonexistent global variable '%s'", text)
+	return 0
+}
+
+func forBound(L *lua.LState, what string) int {
+	x, ok := asNumber(L.Get(1))
+	if !ok {
+		runOf(L).fail(L, "'for' %s must be a number", what)
+	}
+	return pushNumber(L, x)
+}
+
+// metamethod returns a field of a value's metatable. Only tables have metatables of their own.
+func metamethod(v lua.LValue, event string) lua.LValue {
+	if t, is := v.(*lua.LTable); is {
+		if meta, is := t.Metatable.(*lua.LTable); is {
+			return meta.RawGetString(event)
+		}
+	}
+	return lua.LNil
+}
+
+func metamethod2(a, b lua.LValue, event string) lua.LValue {
+	if f := metamethod(a, event); f != lua.LNil {
+		return f
+	}
+	return metamethod(b, event)
+}
+
+// call calls a value with arguments and returns its first result.
+func call(L *lua.LState, f lua.LValue, args ...lua.LValue) lua.LValue {
+	L.Push(f)
+	for _, arg := range args {
+		L.Push(arg)
+	}
+	L.Call(len(args), 1)
+	result := L.Get(-1)
+	L.Pop(1)
+	return result
+}
+
+// arithmetic is an operator on two values of any type.
+func arithmetic(L *lua.LState, event string, operate func(a, b float64) float64) int {
+	a, b := L.Get(1), L.Get(2)
+	x, ok := asNumber(a)
+	y, ok2 := asNumber(b)
+	switch {
+	case ok && ok2:
+		return pushNumber(L, operate(x, y))
+	case metamethod2(a, b, event) != lua.LNil:
+		L.Push(call(L, metamethod2(a, b, event), a, b))
+		return 1
+	case ok:
+		runOf(L).badValue(L, b, "perform arithmetic on", 1)
+	}
+	runOf(L).badValue(L, a, "perform arithmetic on", 0)
+	return 0
+}
+
+// modulo is a - floor(a/b)*b. The conversions keep compilers from fusing the operations.
+func modulo(a, b float64) float64 { return a - float64(math.Floor(a/b)*b) }
+
+func power(a, b float64) float64 {
+	if b == 2 {
+		return a * a
+	}
+	if b == 0.5 && a >= 0 && !math.IsInf(a, 0) {
+		return math.Sqrt(a)
+	}
+	if n := int(b); float64(n) == b && n > 0 && n <= 64 { // exact where the result is
+		result, base := 1.0, a
+		for ; n > 0; n >>= 1 {
+			if n&1 == 1 {
+				result *= base
+			}
+			base *= base
+		}
+		if result == math.Trunc(result) && math.Abs(result) <= 1<<53 {
+			return result
+		}
+	}
+	return math.Pow(a, b)
+}
+
+// getIndex is object[key].
+func getIndex(L *lua.LState) int {
+	r := runOf(L)
+	object, key := L.Get(1), L.Get(2)
+	if s, is := key.(lua.LString); is {
+		r.chargeBytes(L, len(s))
+	}
+	for range maxIndexes {
+		var next lua.LValue
+		switch v := object.(type) {
+		case *lua.LTable:
+			if value := v.RawGet(key); value != lua.LNil || v.Metatable == lua.LNil {
+				L.Push(value)
+				return 1
+			}
+			next = metamethod(v, "__index")
+		case lua.LString:
+			next = stringLibrary
+		default:
+			r.badValue(L, object, "index", 0)
+		}
+		switch next.(type) {
+		case *lua.LNilType:
+			L.Push(lua.LNil)
+			return 1
+		case *lua.LFunction:
+			L.Push(call(L, next, object, key))
+			return 1
+		}
+		object = next
+	}
+	r.fail(L, "loop in gettable")
+	return 0
+}
+
+// setIndex is object[key] = value.
+func setIndex(L *lua.LState) int {
+	r := runOf(L)
+	object, key, value := L.Get(1), L.Get(2), L.Get(3)
+	for range maxIndexes {
+		t, is := object.(*lua.LTable)
+		if !is {
+			r.badValue(L, object, "index", 0)
+		}
+		if readOnly[t] != nil {
+			r.fail(L, readOnlyText)
+		}
+		next := metamethod(t, "__newindex")
+		if next == lua.LNil || t.RawGet(key) != lua.LNil {
+			r.set(L, t, key, value)
+			return 0
+		}
+		if _, is := next.(*lua.LFunction); is {
+			call(L, next, object, key, value)
+			return 0
+		}
+		object = next
+	}
+	r.fail(L, "loop in settable")
+	return 0
+}
+
+// concat is a .. b .. c, from the right.
+func concat(L *lua.LState) int {
+	r := runOf(L)
+	n := L.GetTop()
+	r.build = r.build[:0]
+	for i := 1; i <= n; i++ {
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			r.chargeBytes(L, len(v))
+			r.build = append(r.build, v...)
+		case lua.LNumber:
+			r.build = appendNumber(r.build, float64(v), 14)
+		default:
+			return concatValues(L, r, n)
+		}
+	}
+	return pushString(L, string(r.build))
+}
+
+func concatValues(L *lua.LState, r *run, n int) int {
+	right := L.Get(n)
+	for i := n - 1; i > 0; i-- {
+		left := L.Get(i)
+		a, ok := asText(left)
+		b, ok2 := asText(right)
+		if ok && ok2 {
+			r.chargeBytes(L, len(a)+len(b))
+			right = lua.LString(a + b)
+			continue
+		}
+		method := metamethod2(left, right, "__concat")
+		if method == lua.LNil {
+			if ok {
+				r.badValue(L, right, "concatenate", i)
+			}
+			r.badValue(L, left, "concatenate", i-1)
+		}
+		right = call(L, method, left, right)
+	}
+	L.Push(right)
+	return 1
+}
+
+func (r *run) less(L *lua.LState, a, b lua.LValue) bool {
+	if x, is := a.(lua.LNumber); is {
+		if y, is := b.(lua.LNumber); is {
+			return x < y
+		}
+	}
+	return r.ordered(L, a, b, "__lt")
+}
+
+func (r *run) lessEqual(L *lua.LState, a, b lua.LValue) bool {
+	if x, is := a.(lua.LNumber); is {
+		if y, is := b.(lua.LNumber); is {
+			return x <= y
+		}
+	}
+	return r.ordered(L, a, b, "__le")
+}
+
+// ordered compares values that are not two numbers.
+func (r *run) ordered(L *lua.LState, a, b lua.LValue, event string) bool {
+	if x, is := a.(lua.LString); is {
+		if y, is := b.(lua.LString); is {
+			r.chargeBytes(L, min(len(x), len(y)))
+			return x < y || event == "__le" && x == y
+		}
+	}
+	if a.Type() == b.Type() {
+		if f := metamethod(a, event); f != lua.LNil && f == metamethod(b, event) {
+			return lua.LVAsBool(call(L, f, a, b))
+		}
+		if f := metamethod(a, "__lt"); event == "__le" && f != lua.LNil && f == metamethod(b, "__lt") {
+			return !lua.LVAsBool(call(L, f, b, a))
+		}
+	}
+	r.fail(L, "%s", compareText(typeName(a), typeName(b)))
+	return false
+}
+
+func (r *run) equal(L *lua.LState, a, b lua.LValue) bool {
+	x, is := a.(lua.LString)
+	if is {
+		y, is := b.(lua.LString)
+		if is && len(x) == len(y) {
+			r.chargeBytes(L, len(x)/4)
+		}
+		return is && x == y
+	}
+	return L.Equal(a, b)
+}

@@ -1,0 +1,167 @@
+package script
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/yuin/gopher-lua/ast"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// Caller carries out the commands that a script calls.
+type Caller interface {
+	// Call appends the RESP2 reply to a command to reply. args[0] is the command's name as the script wrote it; args are
+	// valid during the call only.
+	Call(reply []byte, args [][]byte) []byte
+}
+
+// Program is a compiled script. It is safe for concurrent use.
+type Program struct {
+	chunk    *chunk
+	function *lua.LFunction
+	weight   int // steps of the body without its loops
+	sha      string
+}
+
+// MaxBody is the largest script, in bytes.
+const MaxBody = 1 << 20
+
+// chunk is a piece of source that was compiled.
+type chunk struct {
+	display string // its name in messages
+	source  string // its name in the last part of an error
+	nodes   []node
+	used    []string // builtins, by name
+	loaded  bool     // by load or loadstring: a function of its arguments, with KEYS and ARGV around it
+	known   map[string]bool
+}
+
+func (c *chunk) uses(name string) {
+	if !c.known[name] {
+		c.known[name] = true
+		c.used = append(c.used, name)
+	}
+}
+
+// scriptError is an error of the source.
+type scriptError string
+
+func (e scriptError) Error() string { return string(e) }
+
+// Compile compiles a script. The text of an error is Redis's reply, without "-".
+func Compile(body []byte) (*Program, error) {
+	const prefix = "ERR Error compiling script (new function): "
+	if len(body) > MaxBody {
+		return nil, errors.New(prefix + "the script is larger than " + strconv.Itoa(MaxBody) + " bytes")
+	}
+	source, err := withoutShebang(string(body))
+	if err != nil {
+		return nil, err
+	}
+	c := &chunk{display: "user_script", source: "@user_script"}
+	function, weight, err := compile(c, source, 0, nil)
+	if err != nil {
+		return nil, errors.New(prefix + oneLine(err.Error()))
+	}
+	return &Program{c, function, weight, SHA1(body)}, nil
+}
+
+// withoutShebang replaces a first line that begins with "#!lua".
+func withoutShebang(source string) (string, error) {
+	if !strings.HasPrefix(source, "#!") {
+		return source, nil
+	}
+	line, rest, found := strings.Cut(source, "\n")
+	if !found {
+		return "", errors.New("ERR Invalid script shebang")
+	}
+	words := strings.Fields(line[2:])
+	if len(words) == 0 || words[0] != "lua" {
+		return "", errors.New("ERR Unexpected engine in script shebang: " + strings.Join(words[:min(1, len(words))], ""))
+	}
+	for _, word := range words[1:] {
+		flags, is := strings.CutPrefix(word, "flags=")
+		if !is {
+			return "", errors.New("ERR Unknown lua shebang option: " + word)
+		}
+		for _, flag := range strings.Split(flags, ",") {
+			switch flag {
+			case "", "no-writes", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys":
+			default:
+				return "", errors.New("ERR Unexpected flag in script shebang: " + flag)
+			}
+		}
+	}
+	return "\n" + rest, nil
+}
+
+// compile compiles a source as the chunk of a number in its run, with values around it besides the builtins.
+func compile(c *chunk, source string, number int, values map[string]lua.LValue) (*lua.LFunction, int, error) {
+	c.known = map[string]bool{}
+	body, weight, err := parse(c, source)
+	if err != nil {
+		return nil, 0, err
+	}
+	around := []ast.Stmt{&ast.LocalAssignStmt{Names: c.used}, &ast.ReturnStmt{Exprs: []ast.Expr{body}}}
+	outer, err := lua.Compile(around, strconv.Itoa(number))
+	if err != nil {
+		return nil, 0, scriptError(c.display + ":1: function or expression too complex")
+	}
+	proto := outer.FunctionPrototypes[0]
+	function := &lua.LFunction{Proto: proto, Env: globals}
+	for _, name := range proto.DbgUpvalues {
+		value := &lua.Upvalue{}
+		value.Close()
+		if v, is := values[name]; is {
+			value.SetValue(v)
+		} else {
+			value.SetValue(builtins[name])
+		}
+		function.Upvalues = append(function.Upvalues, value)
+	}
+	return function, weight, nil
+}
+
+// SHA1 returns the name of a script: 40 hexadecimal digits in lower case.
+func SHA1(body []byte) string {
+	sum := sha1.Sum(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// Run executes the script and appends its reply, in RESP2, to reply.
+func (p *Program) Run(reply []byte, keys, argv [][]byte, caller Caller) []byte {
+	m := machines.Get().(*machine)
+	m.start(p, keys, argv, caller)
+	start, L := len(reply), m.L
+	if m.run.budget < 0 {
+		m.finish()
+		return appendError(reply, budgetText)
+	}
+	L.Push(p.function)
+	L.Push(m.keys)
+	L.Push(m.argv)
+	err := L.PCall(2, 1, nil)
+	if err == nil {
+		w := replyWriter{run: &m.run}
+		reply = w.write(reply, L.Get(-1), 0)
+		if w.failed != "" {
+			reply = appendError(reply[:start], w.failed)
+		}
+		m.finish()
+		return reply
+	}
+	failed := m.run.caught(err)
+	if m.run.calling {
+		panic("the script's caller failed: " + err.Error())
+	}
+	reply = appendError(reply[:start], failed.reply(p.sha))
+	if failed.broken {
+		return reply // the interpreter is in an unknown state: drop it
+	}
+	m.finish()
+	return reply
+}

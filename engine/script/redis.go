@@ -1,0 +1,182 @@
+package script
+
+import (
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+var redisConstants = map[string]lua.LValue{
+	"LOG_DEBUG": lua.LNumber(0), "LOG_VERBOSE": lua.LNumber(1), "LOG_NOTICE": lua.LNumber(2), "LOG_WARNING": lua.LNumber(3),
+	"REPL_NONE": lua.LNumber(0), "REPL_AOF": lua.LNumber(1), "REPL_SLAVE": lua.LNumber(2), "REPL_REPLICA": lua.LNumber(2), "REPL_ALL": lua.LNumber(3),
+	"REDIS_VERSION": lua.LString("7.0.15"), "REDIS_VERSION_NUM": lua.LNumber(0x0007000f),
+}
+
+var redisFunctions = map[string]lua.LGFunction{
+	"call":               func(L *lua.LState) int { return callCommand(L, true) },
+	"pcall":              func(L *lua.LState) int { return callCommand(L, false) },
+	"error_reply":        errorReply,
+	"status_reply":       statusReply,
+	"sha1hex":            sha1Hex,
+	"log":                writeLog,
+	"replicate_commands": func(L *lua.LState) int { return pushBool(L, true) },
+	"setresp":            setResp,
+	"set_repl":           setReplication,
+}
+
+// errorTable is an error as a script sees it.
+func errorTable(text string) *lua.LTable {
+	return singleField("err", text)
+}
+
+func singleField(name, text string) *lua.LTable {
+	t := &lua.LTable{Metatable: lua.LNil}
+	t.RawSetString(name, lua.LString(text))
+	return t
+}
+
+// callCommand is redis.call, and redis.pcall, which returns errors.
+func callCommand(L *lua.LState, raises bool) int {
+	r := runOf(L)
+	problem := r.readArgs(L)
+	if problem != "" {
+		if raises {
+			r.failTable(L, problem)
+		}
+		L.Push(errorTable(problem))
+		return 1
+	}
+	r.charge(L, callPrice+len(r.args)+len(r.bytes)/bytesPerStep)
+	r.calling = true
+	r.reply = r.caller.Call(r.reply[:0], r.args)
+	r.calling = false
+	c := converter{r: r, L: L, reply: r.reply}
+	value := c.value(0)
+	r.chargeBytes(L, len(r.reply))
+	if t, is := value.(*lua.LTable); is && c.isError {
+		if raises {
+			r.raise(L, t)
+		}
+	}
+	L.Push(value)
+	return 1
+}
+
+// readArgs puts the arguments of a command into r.args, or says why it can't.
+func (r *run) readArgs(L *lua.LState) (problem string) {
+	n := L.GetTop()
+	if n == 0 {
+		return "ERR Please specify at least one argument for this redis lib call"
+	}
+	r.bytes, r.ends = r.bytes[:0], r.ends[:0]
+	for i := 1; i <= n; i++ {
+		switch v := L.Get(i).(type) {
+		case lua.LString:
+			r.chargeBytes(L, len(v))
+			r.bytes = append(r.bytes, v...)
+		case lua.LNumber:
+			r.bytes = appendNumber(r.bytes, float64(v), 17)
+		default:
+			return "ERR Lua redis lib command arguments must be strings or integers"
+		}
+		r.ends = append(r.ends, len(r.bytes))
+	}
+	r.args = r.args[:0]
+	start := 0
+	for _, end := range r.ends {
+		r.args = append(r.args, r.bytes[start:end:end])
+		start = end
+	}
+	return ""
+}
+
+// onlyString returns the single argument of a function, if it is a string.
+func onlyString(L *lua.LState) (string, bool) {
+	s, is := L.Get(1).(lua.LString)
+	return string(s), is && L.GetTop() == 1
+}
+
+const wrongArguments = "ERR wrong number or type of arguments"
+
+func errorReply(L *lua.LState) int {
+	text, ok := onlyString(L)
+	switch {
+	case !ok:
+		text = wrongArguments
+	case strings.HasPrefix(text, "-"):
+		code, rest, found := strings.Cut(text[1:], " ")
+		if !found {
+			code, rest = "ERR", code
+		}
+		text = code + " " + strings.Trim(rest, "\r\n")
+	case strings.Contains(text, " "):
+		code, rest, _ := strings.Cut(text, " ")
+		text = code + " " + strings.Trim(rest, "\r\n")
+	default:
+		text = "ERR " + strings.Trim(text, "\r\n")
+	}
+	L.Push(errorTable(text))
+	return 1
+}
+
+func statusReply(L *lua.LState) int {
+	if text, ok := onlyString(L); ok {
+		L.Push(singleField("ok", text))
+	} else {
+		L.Push(errorTable(wrongArguments))
+	}
+	return 1
+}
+
+func sha1Hex(L *lua.LState) int {
+	r := runOf(L)
+	if L.GetTop() != 1 {
+		r.failTable(L, "ERR wrong number of arguments")
+	}
+	text, _ := asText(L.Get(1))
+	r.charge(L, 20+len(text)/8)
+	return pushString(L, SHA1([]byte(text)))
+}
+
+// writeLog checks its arguments and does nothing: a script has no log of its own.
+func writeLog(L *lua.LState) int {
+	r := runOf(L)
+	if L.GetTop() < 2 {
+		r.failTable(L, "ERR redis.log() requires two arguments or more.")
+	}
+	level, is := asNumber(L.Get(1))
+	if !is {
+		r.failTable(L, "ERR First argument must be a number (log level).")
+	}
+	if n := toInt64(level); n < 0 || n > 3 {
+		r.failTable(L, "ERR Invalid debug level.")
+	}
+	return 0
+}
+
+func setResp(L *lua.LState) int {
+	r := runOf(L)
+	if L.GetTop() != 1 {
+		r.failTable(L, "ERR redis.setresp() requires one argument.")
+	}
+	version, _ := asNumber(L.Get(1))
+	switch toInt64(version) {
+	case 2:
+	case 3:
+		r.failTable(L, "ERR redis.setresp(3) is not supported.")
+	default:
+		r.failTable(L, "ERR RESP version must be 2 or 3.")
+	}
+	return 0
+}
+
+func setReplication(L *lua.LState) int {
+	r := runOf(L)
+	if L.GetTop() != 1 {
+		r.failTable(L, "ERR redis.set_repl() requires two arguments.")
+	}
+	if flags, _ := asNumber(L.Get(1)); toInt64(flags)&^3 != 0 {
+		r.failTable(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
+	}
+	return 0
+}

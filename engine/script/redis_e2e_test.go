@@ -1,0 +1,112 @@
+//go:build e2e
+
+package script
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "record Redis's replies in testdata")
+
+// redisServer is a real Redis, with one connection.
+type redisServer struct {
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func startRedis(t *testing.T) *redisServer {
+	t.Helper()
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Fatal("redis-server is not installed (Debian: redis-server)")
+	}
+	folder := t.TempDir()
+	socket := filepath.Join(folder, "redis.sock")
+	process := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder)
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = process.Process.Kill()
+		_ = process.Wait()
+	})
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("unix", socket)
+		if err == nil {
+			t.Cleanup(func() { conn.Close() })
+			return &redisServer{conn, bufio.NewReader(conn)}
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Call lets Redis carry out a command.
+func (r *redisServer) Call(reply []byte, args [][]byte) []byte {
+	request := appendHeader(nil, '*', int64(len(args)))
+	for _, arg := range args {
+		request = appendBulk(request, arg)
+	}
+	if _, err := r.conn.Write(request); err != nil {
+		panic(err)
+	}
+	return r.read(reply)
+}
+
+func (r *redisServer) read(reply []byte) []byte {
+	line, err := r.in.ReadBytes('\n')
+	if err != nil {
+		panic(err)
+	}
+	reply = append(reply, line...)
+	n, _ := strconv.Atoi(string(bytes.TrimSpace(line[1:])))
+	switch {
+	case line[0] == '$' && n >= 0:
+		text := make([]byte, n+2)
+		if _, err := io.ReadFull(r.in, text); err != nil {
+			panic(err)
+		}
+		reply = append(reply, text...)
+	case line[0] == '*':
+		for range n {
+			reply = r.read(reply)
+		}
+	}
+	return reply
+}
+
+func (r *redisServer) eval(body string, keys, argv [][]byte) []byte {
+	args := append([][]byte{[]byte("EVAL"), []byte(body), []byte(strconv.Itoa(len(keys)))}, keys...)
+	return r.Call(nil, append(args, argv...))
+}
+
+// TestRecordedReplies holds the replies in testdata to those of a real Redis.
+func TestRecordedReplies(t *testing.T) {
+	redis := startRedis(t)
+	records := readRecords(t)
+	var file bytes.Buffer
+	for _, r := range records {
+		redis.Call(nil, [][]byte{[]byte("FLUSHALL")})
+		got := fmt.Sprintf("%q", redis.eval(r.script, testKeys, testArgs))
+		if got != r.reply && !*update {
+			t.Errorf("%s\nRedis replies %s\nrecorded is   %s", r.script, got, r.reply)
+		}
+		fmt.Fprintf(&file, "%s\n\t%s\n", r.script, got)
+	}
+	if *update {
+		if err := os.WriteFile(recordFile, file.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

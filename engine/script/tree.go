@@ -1,0 +1,224 @@
+package script
+
+import (
+	"strconv"
+
+	"github.com/yuin/gopher-lua/ast"
+)
+
+// The tree that gopher-lua compiles differs from the source in these ways:
+//
+//   - The line of each part is the number of a node of the chunk, which has the true line and the names of the operands,
+//     for error messages.
+//   - Locals have unique names. Global functions of the libraries are locals around the chunk, "(redis.call)".
+//   - Operations become calls of helpers ("(concat)") where gopher-lua does them otherwise than Redis, or where one
+//     instruction could take long: long strings, sparse arrays, deletions.
+//   - Loops and functions begin with a charge on the budget.
+
+// operand is the name of a variable in an error message: local 'x'. The kind is empty when there is none.
+type operand struct{ kind, name string }
+
+// node is a place of the source that can fail.
+type node struct {
+	line     int
+	function operand   // of a call
+	operands []operand // of an operation, and the object of an index or a method
+}
+
+// node adds a place, and returns its number.
+func (p *parser) node(n node) int {
+	p.chunk.nodes = append(p.chunk.nodes, n)
+	return len(p.chunk.nodes)
+}
+
+// helper calls a function of ours.
+func (p *parser) helper(name string, id int, args ...ast.Expr) *ast.FuncCallExpr {
+	call := &ast.FuncCallExpr{Func: p.builtin(name), Args: args}
+	call.SetLine(id)
+	return call
+}
+
+// builtin refers to a value of the libraries, by its name in parentheses.
+func (p *parser) builtin(name string) ast.Expr {
+	if _, known := builtins[name]; !known {
+		panic("script: no helper " + name)
+	}
+	p.chunk.uses(name)
+	return &ast.IdentExpr{Value: name}
+}
+
+func (p *parser) charge(line, steps int) ast.Stmt {
+	return &ast.FuncCallStmt{Expr: p.helper("(charge)", p.node(node{line: line}), numberTree(float64(steps)))}
+}
+
+func (p *parser) temporary() string {
+	p.locals++
+	return "(" + strconv.Itoa(p.locals) + ")"
+}
+
+func numberTree(x float64) ast.Expr {
+	return &ast.NumberExpr{Value: strconv.FormatFloat(x, 'g', 17, 64)}
+}
+
+// values are the trees of a list, of which only the last may have several values. With guarded, the number of those is charged.
+func (p *parser) values(list []expr, guarded bool) (trees []ast.Expr) {
+	for i, e := range list {
+		switch {
+		case i < len(list)-1:
+			trees = append(trees, e.single())
+		case guarded && e.kind == callExpr:
+			trees = append(trees, p.helper("(varargs)", 0, e.tree))
+		default:
+			trees = append(trees, e.tree)
+		}
+	}
+	return trees
+}
+
+// variable is a name on its own.
+func (p *parser) variable(name string) expr {
+	if v := p.find(name); v != nil {
+		known := operand{"local", name}
+		if v.of != p.function {
+			known.kind = "upvalue"
+		}
+		return expr{tree: &ast.IdentExpr{Value: v.inTree}, kind: localExpr, number: v.number, some: v.number, known: known, value: v}
+	}
+	e := expr{kind: globalExpr, known: operand{"global", name}, text: name}
+	if name == "KEYS" || name == "ARGV" {
+		if p.chunk.loaded {
+			p.chunk.uses("(" + name + ")")
+		}
+		e.tree = &ast.IdentExpr{Value: "(" + name + ")"}
+	} else if _, known := builtins["("+name+")"]; known {
+		e.tree = p.builtin("(" + name + ")")
+	} else {
+		e.tree = p.helper("(global)", p.node(node{line: p.lastLine}), &ast.StringExpr{Value: name})
+	}
+	return e
+}
+
+// field is object.name.
+func (p *parser) field(object expr, name string) expr {
+	if object.kind == globalExpr {
+		if inner := "(" + object.text + "." + name + ")"; builtins[inner] != nil {
+			e := p.index(object, stringConstant(name))
+			e.tree = p.builtin(inner)
+			return e
+		}
+	}
+	return p.index(object, stringConstant(name))
+}
+
+func (p *parser) index(object, key expr) expr {
+	n := node{line: p.lastLine, operands: []operand{object.known}}
+	e := expr{kind: indexExpr, known: operand{"field", "?"}, object: object.single(), key: key.single(), id: p.node(n)}
+	if key.string {
+		e.known.name = key.text
+	}
+	p.weight += 2
+	if key.kind == constantExpr || key.number {
+		get := &ast.AttrGetExpr{Object: e.object, Key: e.key}
+		get.SetLine(e.id)
+		e.tree = get
+	} else {
+		e.tree = p.helper("(get)", e.id, e.object, e.key)
+	}
+	return e
+}
+
+// assigned notes that a local changes: a loop variable may then hold anything.
+func (p *parser) assigned(target expr) {
+	if v := target.value; v != nil && v.number {
+		p.written[v.at] = true
+		p.again = true
+	}
+}
+
+// assign is one assignment. The trees of an indexExpr are used here, in place of the one that reads.
+func (p *parser) assign(target, value expr) ast.Stmt {
+	switch target.kind {
+	case localExpr:
+		p.assigned(target)
+		return p.assignLocal(target.tree, value)
+	case globalExpr:
+		return &ast.FuncCallStmt{Expr: p.helper("(set global)", p.node(node{line: p.lastLine}), value.single())}
+	}
+	value.tree = value.single()
+	p.weight += 6
+	if key, constant := target.key.(*ast.StringExpr); constant && value.some {
+		get := &ast.AttrGetExpr{Object: target.object, Key: key}
+		get.SetLine(target.id)
+		return &ast.AssignStmt{Lhs: []ast.Expr{get}, Rhs: []ast.Expr{value.tree}}
+	}
+	return &ast.FuncCallStmt{Expr: p.helper("(set)", target.id, target.object, target.key, value.tree)}
+}
+
+// assignLocal sets a local. The interpreter computes some values in the local's own register, and so reads the local too
+// late: those go through another one.
+func (p *parser) assignLocal(target ast.Expr, value expr) ast.Stmt {
+	direct := true
+	switch tree := value.tree.(type) {
+	case *ast.LogicalOpExpr:
+		direct = false
+	case *ast.FuncCallExpr:
+		direct = !tree.AdjustRet
+	}
+	if direct {
+		return &ast.AssignStmt{Lhs: []ast.Expr{target}, Rhs: []ast.Expr{value.tree}}
+	}
+	name := p.temporary()
+	return &ast.DoBlockStmt{Stmts: []ast.Stmt{
+		&ast.LocalAssignStmt{Names: []string{name}, Exprs: []ast.Expr{value.tree}},
+		&ast.AssignStmt{Lhs: []ast.Expr{target}, Rhs: []ast.Expr{&ast.IdentExpr{Value: name}}},
+	}}
+}
+
+func (p *parser) unary(op string, e expr) expr {
+	id := p.node(node{line: p.lastLine, operands: []operand{e.known}})
+	switch op {
+	case "not":
+		return expr{tree: &ast.UnaryNotOpExpr{Expr: e.single()}, some: true}
+	case "#":
+		tree := &ast.UnaryLenOpExpr{Expr: e.single()}
+		tree.SetLine(id)
+		return expr{tree: tree}
+	}
+	tree := &ast.UnaryMinusOpExpr{Expr: e.single()}
+	tree.SetLine(id)
+	return expr{tree: tree, number: e.number, some: e.number}
+}
+
+// helpers carry out operators on values that may be anything.
+var helpers = map[string]string{"%": "(mod)", "^": "(pow)", "<": "(<)", "<=": "(<=)", ">": "(>)", ">=": "(>=)", "==": "(==)", "~=": "(~=)"}
+
+func (p *parser) binary(op string, left, right expr) expr {
+	a, b := left.single(), right.single()
+	if op == "and" || op == "or" {
+		return expr{tree: &ast.LogicalOpExpr{Operator: op, Lhs: a, Rhs: b}, some: op == "or" && right.some}
+	}
+	n := node{line: p.lastLine, operands: []operand{left.known, right.known}}
+	number := left.number && right.number
+	switch op {
+	case "+", "-", "*", "/":
+		tree := &ast.ArithmeticOpExpr{Operator: op, Lhs: a, Rhs: b}
+		tree.SetLine(p.node(n))
+		return expr{tree: tree, number: number, some: number}
+	case "%", "^":
+		p.weight++
+		return expr{tree: p.helper(helpers[op], p.node(n), a, b), number: number, some: number}
+	case "==", "~=":
+		if left.kind == constantExpr || right.kind == constantExpr || left.number || right.number {
+			break
+		}
+		return expr{tree: p.helper(helpers[op], p.node(n), a, b), some: true}
+	default:
+		if left.number || right.number {
+			break
+		}
+		return expr{tree: p.helper(helpers[op], p.node(n), a, b), some: true}
+	}
+	tree := &ast.RelationalOpExpr{Operator: op, Lhs: a, Rhs: b}
+	tree.SetLine(p.node(n))
+	return expr{tree: tree, some: true}
+}
