@@ -61,7 +61,7 @@ var allLimiters = []limiters{
 			tools:  map[string]string{"python3": "Python 3.11 or later with its venv module"},
 			prepare: []step{
 				{unless: "../../build/limiters/python/bin/pip", command: []string{"python3", "-m", "venv", "../../build/limiters/python"}},
-				{command: []string{"../../build/limiters/python/bin/pip", "install", "--quiet", "--requirement", "requirements.txt"}},
+				{command: []string{"../../build/limiters/python/bin/pip", "install", "--quiet", "--requirement", "requirements.txt", "--constraint", "constraints.txt"}},
 				{
 					unless:  "../../build/limiters/fastapi-limiter-0.1.6",
 					command: []string{"../../build/limiters/python/bin/pip", "install", "--quiet", "--no-deps", "--target", "../../build/limiters/fastapi-limiter-0.1.6", "fastapi-limiter==0.1.6"},
@@ -168,7 +168,11 @@ func (l limiters) test(t *testing.T, address string) {
 		})
 	}
 	running.Wait()
+	working := 0
 	for i, p := range l.programs {
+		if errs[i] == nil {
+			working++
+		}
 		t.Run(p.program, func(t *testing.T) {
 			switch works, expected := errs[i] == nil, p.works || *onRedis; {
 			case expected && !works:
@@ -182,6 +186,7 @@ func (l limiters) test(t *testing.T, address string) {
 			}
 		})
 	}
+	t.Logf("%d of %d programs work", working, len(l.programs))
 }
 
 // startRedis returns the address of a redis-server that ends with the test.
