@@ -57,7 +57,7 @@ func (c *exactConn) appendReply(all []byte) ([]byte, error) {
 		return all, err
 	}
 	switch line[0] {
-	case '$':
+	case '$', '=':
 		n, err := strconv.Atoi(string(line[1 : len(line)-2]))
 		if err != nil || n < 0 {
 			return all, err
@@ -66,8 +66,11 @@ func (c *exactConn) appendReply(all []byte) ([]byte, error) {
 		all = append(all, make([]byte, n+2)...)
 		_, err = io.ReadFull(c.in, all[at:])
 		return all, err
-	case '*':
+	case '*', '~', '%':
 		n, err := strconv.Atoi(string(line[1 : len(line)-2]))
+		if line[0] == '%' {
+			n *= 2
+		}
 		for range max(0, n) {
 			if all, err = c.appendReply(all); err != nil {
 				break

@@ -121,10 +121,11 @@ func (c *DataCall) expireOptions() (o expireOptions, ok bool) {
 
 // allow reports whether an expiry in Unix milliseconds may replace one in nanoseconds, 0 for never.
 func (o expireOptions) allow(before, ms int64) bool {
+	expiry := expiryNanos(ms) / 1e6
 	switch {
 	case o.nx && before != 0, o.xx && before == 0:
 		return false
-	case o.gt && (before == 0 || ms <= before/1e6), o.lt && before != 0 && ms >= before/1e6:
+	case o.gt && (before == 0 || expiry <= before/1e6), o.lt && before != 0 && expiry >= before/1e6:
 		return false
 	}
 	return true

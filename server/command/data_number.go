@@ -6,25 +6,38 @@ import (
 	"strings"
 )
 
-// parseLongDouble reads a number as strtold does, without blanks in front; the exponent is bounded, because the digits
-// of the sum are written out.
+// A long double of C, on x86, in which Redis counts fractions: its digits in bits, and the exponents between which it is
+// neither infinite nor 0.
+const (
+	longDoubleBits   = 64
+	longDoubleMinExp = -16445
+	longDoubleMaxExp = 16384
+	longDoubleChars  = 5 << 10 // of its text
+)
+
+// parseLongDouble reads a number as strtold does, without blanks in front.
 func parseLongDouble(b []byte, f *big.Float) bool {
-	if len(b) == 0 || len(b) > 256 {
+	if len(b) == 0 || len(b) >= longDoubleChars {
 		return false
 	}
 	text := strings.ToLower(string(b))
-	switch strings.TrimLeft(text, "+-") {
-	case "inf", "infinity":
+	unsigned := text
+	if text[0] == '+' || text[0] == '-' {
+		unsigned = text[1:]
+	}
+	if unsigned == "inf" || unsigned == "infinity" {
 		f.SetInf(text[0] == '-')
 		return true
 	}
-	if strings.ContainsAny(text, "_bo") || strings.HasPrefix(text, "0x") && strings.Contains(text, "p") {
+	hexadecimal := strings.HasPrefix(unsigned, "0x")
+	if strings.ContainsRune(text, '_') || !hexadecimal && strings.ContainsAny(text, "bop") { // as only Go writes numbers
 		return false
 	}
 	if _, _, err := f.Parse(text, 0); err != nil {
 		return false
 	}
-	return f.IsInf() || f.MantExp(nil) < 1024
+	exponent := f.MantExp(nil)
+	return f.Sign() == 0 || exponent > longDoubleMinExp && exponent <= longDoubleMaxExp
 }
 
 // appendLongDouble writes a number with at most 17 digits behind the point, as Redis does for people.

@@ -125,53 +125,54 @@ func (c *DataCall) setString(key, value []byte, expiresAt int64) {
 }
 
 func (c *DataCall) setOptions() (o setOptions, ok bool) {
-	expiries := 0
+	var unit expiryUnit
+	var expiry []byte
 	for at := 3; at < len(c.Args); at++ {
 		arg := c.Args[at]
-		unit, fromNow, isExpiry := expiryOption(arg)
+		next := expiryUnitOf(arg)
 		switch {
-		case isWord(arg, "NX"):
+		case isWord(arg, "NX") && !o.ifPresent:
 			o.ifAbsent = true
-		case isWord(arg, "XX"):
+		case isWord(arg, "XX") && !o.ifAbsent:
 			o.ifPresent = true
 		case isWord(arg, "GET"):
 			o.get = true
-		case isWord(arg, "KEEPTTL"):
+		case isWord(arg, "KEEPTTL") && unit.millis == 0:
 			o.keepTTL = true
-			expiries++
-		case isExpiry && at+1 < len(c.Args) && expiries == 0:
+		case next.millis != 0 && at+1 < len(c.Args) && !o.keepTTL && (unit == next || unit.millis == 0):
 			at++
-			expiries++
-			defer func(text []byte) {
-				if ok {
-					o.expiresAt, ok = c.expiry(text, unit, fromNow, "set")
-				}
-			}(c.Args[at])
+			unit, expiry = next, c.Args[at]
 		default:
 			c.fail(ErrSyntax)
 			return o, false
 		}
 	}
-	if o.ifAbsent && o.ifPresent || expiries > 1 {
-		c.fail(ErrSyntax)
-		return o, false
+	if unit.millis == 0 {
+		return o, true
 	}
-	return o, true
+	o.expiresAt, ok = c.expiry(expiry, unit.millis, unit.fromNow, "set")
+	return o, ok
 }
 
-// expiryOption recognises the options EX, PX, EXAT and PXAT: the milliseconds of their unit, and whether they count from now.
-func expiryOption(arg []byte) (unit int64, fromNow, ok bool) {
+// expiryUnit is the meaning of the number that follows EX, PX, EXAT or PXAT.
+type expiryUnit struct {
+	millis  int64
+	fromNow bool
+}
+
+// expiryUnitOf recognises the name of an expiry. Of anything else, it is zero.
+func expiryUnitOf(name []byte) expiryUnit {
 	switch {
-	case isWord(arg, "EX"):
-		return 1000, true, true
-	case isWord(arg, "PX"):
-		return 1, true, true
-	case isWord(arg, "EXAT"):
-		return 1000, false, true
-	case isWord(arg, "PXAT"):
-		return 1, false, true
+	case isWord(name, "EX"):
+		return expiryUnit{1000, true}
+	case isWord(name, "PX"):
+		return expiryUnit{1, true}
+	case isWord(name, "EXAT"):
+		return expiryUnit{1000, false}
+	case isWord(name, "PXAT"):
+		return expiryUnit{1, false}
 	}
-	return 0, false, false
+	return expiryUnit{}
 }
 
 // expiry reads a time to live, or a time, as an expiry in nanoseconds. It writes the error of one that is not positive.
@@ -189,7 +190,11 @@ func (c *DataCall) expiry(text []byte, unit int64, fromNow bool, command string)
 }
 
 func setWithTTL(c *DataCall, unit int64) {
-	expiresAt, ok := c.expiry(c.Args[2], unit, true, map[int64]string{1: "psetex", 1000: "setex"}[unit])
+	name := "setex"
+	if unit == 1 {
+		name = "psetex"
+	}
+	expiresAt, ok := c.expiry(c.Args[2], unit, true, name)
 	if !ok || !c.mayReplace(c.Args[1]) || !c.fits(len(c.Args[3])) {
 		return
 	}
@@ -254,20 +259,17 @@ func increment(c *DataCall, by int64) {
 	c.Writer.Int(sum)
 }
 
-// longDouble is the precision of the numbers of INCRBYFLOAT in Redis on x86.
-const longDouble = 64
-
 func incrementByFloat(c *DataCall) {
 	v, found, ok := c.get(c.Args[1], engine.StringValue)
 	if !ok {
 		return
 	}
-	sum := new(big.Float).SetPrec(longDouble)
+	sum := new(big.Float).SetPrec(longDoubleBits)
 	if found && !parseLongDouble(v.Data, sum) {
 		c.fail(errNotFloat)
 		return
 	}
-	by := new(big.Float).SetPrec(longDouble)
+	by := new(big.Float).SetPrec(longDoubleBits)
 	if !parseLongDouble(c.Args[2], by) {
 		c.fail(errNotFloat)
 		return
@@ -276,7 +278,7 @@ func incrementByFloat(c *DataCall) {
 		c.fail(errNaN)
 		return
 	}
-	if sum.Add(sum, by); sum.IsInf() {
+	if sum.Add(sum, by); sum.MantExp(nil) > longDoubleMaxExp {
 		c.fail(errNaN)
 		return
 	}
