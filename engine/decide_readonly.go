@@ -25,7 +25,7 @@ func (s *Store) TryReadOnly(now int64, op *Op, res *Result) (done bool) {
 	case Restrict:
 		res.Clear()
 		return s.admission.tryReadOnly(op, res)
-	case Flush, KeepOverflow:
+	case Flush, KeepOverflow, KeepScript, DropScripts:
 		return false
 	}
 	c := s.calls.Get().(*call)

@@ -23,7 +23,7 @@ const (
 	Deleted                  // the key was reset
 	Flushed                  // every key was
 	PolicyChanged            // a policy was set, dropped or overridden
-	// PoliciesForgotten drops all policies: the changes that follow contain every policy. A store does not report it.
+	// PoliciesForgotten drops all policies and scripts: the changes that follow contain every one. A store does not report it.
 	PoliciesForgotten
 )
 
@@ -185,7 +185,7 @@ func (s *shard) takeChanges(stateBytes int, now int64, visit func(Change)) (left
 func (p *policies) takeChanges(visit func(*Op)) {
 	p.mu.Lock()
 	ops := p.changes
-	p.changes = nil
+	p.changes, p.changeBytes = nil, 0
 	p.changed.Store(false)
 	p.mu.Unlock()
 	for i := range ops {

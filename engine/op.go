@@ -26,6 +26,8 @@ const (
 	KeepOverflow             // restore a shared limiter from a snapshot: of the prefix Key, the state Who, the limit of Parts
 	Command                  // carry out the command Args on the keys among them
 	Script                   // carry out the script call Args, which may touch keys beyond those it declares
+	KeepScript               // keep the body Who of a script
+	DropScripts              // forget the bodies of all scripts
 )
 
 // Option changes how an Acquire decides.
@@ -33,10 +35,12 @@ type Option uint8
 
 // The options; docs/commands.md explains each for clients.
 const (
-	Peek   Option = 1 << iota // answer without taking tokens
-	UpTo                      // grant as many as there are, up to Tokens
-	Force                     // grant even tokens that are not available
-	Shadow                    // SetPolicy: only count what would be denied
+	Peek         Option = 1 << iota // answer without taking tokens
+	UpTo                            // grant as many as there are, up to Tokens
+	Force                           // grant even tokens that are not available
+	Shadow                          // SetPolicy: only count what would be denied
+	Loaded                          // KeepScript: until DropScripts
+	DeclaredOnly                    // Script: keys that it does not declare are refused
 )
 
 // Op is one operation. It is a value: building it touches no state.
@@ -50,7 +54,7 @@ type Op struct {
 	Limit    Limit    // Acquire
 	Tokens   int64    // Acquire and Refund; 0 in an Acquire asks without taking
 	MaxWait  int64    // Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
-	Who      []byte   // the holder of a lease, or the caller a policy is checked for
+	Who      []byte   // the holder of a lease, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body
 	Args     [][]byte // Command, Script: the arguments, the command's name included
 	KeyFrom  uint32   // Command, Script: the position in Args of the first declared key
 	KeyCount uint32   // Command, Script: the number of declared keys, one after the other

@@ -26,11 +26,12 @@ type policies struct {
 	byName    map[string]*policy
 	overrides int
 
-	store    *changes
-	changes  []Op      // for the journal, in order
-	snapshot *Snapshot // that has not copied the policies yet
-	changed  atomic.Bool
-	bytes    int
+	store       *changes
+	changes     []Op      // for the journal, in order
+	changeBytes int       // of scripts, and callers' ids, in changes
+	snapshot    *Snapshot // that has not copied the policies yet
+	changed     atomic.Bool
+	bytes       int
 }
 
 // policy is one named set of limits. Its parts are never changed in place: a reader may go on using them.
@@ -196,21 +197,32 @@ func (p *policies) roomForOverride(op *Op, held []part, had bool, parts []part) 
 	return more, (had || p.overrides < MaxOverrides) && p.bytes+more <= MaxPolicyBytes
 }
 
+// noteOther is note for an operation on something else that the journal keeps in order with the policies.
+func (p *policies) noteOther(op *Op) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.note(op)
+}
+
 // note keeps a copy of an operation for the journal. The caller holds mu.
 func (p *policies) note(op *Op) {
 	if !p.store.on.Load() {
 		return
 	}
-	if len(p.changes) >= maxPolicyChanges {
+	if len(p.changes) >= maxPolicyChanges || p.changeBytes > maxPolicyChangeBytes {
 		p.store.lost.Store(true)
 		return
 	}
 	p.changes = append(p.changes, op.Clone())
+	p.changeBytes += len(op.Who)
 	p.changed.Store(true)
 }
 
 // maxPolicyChanges bounds the noted changes of policies. Beyond it a snapshot is needed.
 const maxPolicyChanges = 10_000
+
+// maxPolicyChangeBytes bounds the bytes of scripts and ids in them.
+const maxPolicyChangeBytes = 8 << 20
 
 // partsBytes is about the memory of a policy's limits.
 func partsBytes(parts []part) (bytes int) {

@@ -127,10 +127,11 @@ func (p *policy) counts(name string) Policy {
 		Granted: p.granted.Load(), Denied: p.denied.Load(), ShadowDenied: p.shadowDenied.Load()}
 }
 
-// PolicyOps calls visit for the operations that restore all state except the entries: policies, restrictions of new
+// PolicyOps calls visit for the operations that restore all state except the entries: policies, scripts, restrictions of new
 // keys, and shared limiters. It is for snapshots.
 func (s *Store) PolicyOps(visit func(*Op)) {
 	s.restrictOps(visit)
+	s.scripts.ops(visit)
 	for _, name := range s.PolicyNames() {
 		if p, found := s.Policy(name); found {
 			visitPolicy(p, visit)

@@ -66,6 +66,7 @@ func (s *Store) Snapshot() *Snapshot {
 		panic("engine: Snapshot before the last one was released")
 	}
 	s.restrictOps(func(op *Op) { f.rest = append(f.rest, op.Clone()) })
+	s.scripts.ops(func(op *Op) { f.rest = append(f.rest, *op) }) // bodies never change
 	s.limits().holdIDs()
 	for i := range s.shards {
 		sh := &s.shards[i]

@@ -22,6 +22,7 @@ type Store struct {
 	loads     sync.Pool // of *loading
 	txs       sync.Pool // of *Tx
 	commands  Commands
+	scripts   scripts
 
 	sweepMu sync.Mutex
 	sweepAt uint64 // cursor of the next Sweep
@@ -167,6 +168,8 @@ func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 		s.policies.override(op, res)
 	case Restrict:
 		s.admission.restrict(op, res)
+	case KeepScript, DropScripts:
+		s.applyScripts(op, res)
 	case KeepOverflow:
 		s.admission.shared.load(now, op, res)
 	}
@@ -249,6 +252,7 @@ func (s *Store) Clear() {
 	}
 	s.admission.shared.clear()
 	s.admission.set.Store(nil)
+	s.scripts.clear()
 	s.policies.mu.Lock()
 	defer s.policies.mu.Unlock()
 	s.policies.touch()

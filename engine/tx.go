@@ -27,6 +27,7 @@ type Tx struct {
 	byKey    map[string]int // in pending, once they are many
 	call     call
 	result   Result
+	scripts  []Op // on scripts, to be applied when the transaction ends
 }
 
 // pending is a key that the transaction has changed.
@@ -199,7 +200,7 @@ func (t *Tx) holds(sh *shard) bool {
 
 // begin makes the transaction ready for an operation.
 func (t *Tx) begin(now int64, op *Op) {
-	t.now, t.readOnly, t.stopped, t.used, t.byKey = now, op.Options&Peek != 0, false, 0, nil
+	t.now, t.readOnly, t.stopped, t.used, t.byKey, t.scripts = now, op.Options&Peek != 0, false, 0, nil, nil
 }
 
 // end lets go of what is too large to be kept for the next transaction.

@@ -36,8 +36,9 @@ func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done
 		t.begin(now, op)
 		s.commands.Run(t, op, res)
 	}
+	changesScripts := len(t.scripts) > 0 && t.changesScripts()
 	switch {
-	case t.used == 0:
+	case t.used == 0 && !changesScripts:
 		return true
 	case readOnly:
 		return false
@@ -45,6 +46,14 @@ func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done
 	if status := t.keep(res); status != OK {
 		res.Clear()
 		res.Reply, res.Status = res.Reply[:0], status
+		return true
+	}
+	if changesScripts {
+		var one Result
+		for i := range t.scripts {
+			s.applyScripts(&t.scripts[i], &one)
+		}
+		res.Granted++
 	}
 	return true
 }

@@ -11,8 +11,14 @@ var ErrState = errors.New("state does not fit its limit")
 
 // CheckPolicy returns [ErrState] unless a decoded operation is one on a policy that can be applied.
 func (o *Op) CheckPolicy() error {
-	if o.Verb == Restrict || o.Verb == KeepOverflow {
+	switch o.Verb {
+	case Restrict, KeepOverflow:
 		return o.checkRestrict()
+	case KeepScript, DropScripts:
+		if len(o.Who) > MaxScriptBytes || len(o.Key) > 0 || len(o.Parts) > 0 {
+			return ErrState
+		}
+		return nil
 	}
 	switch {
 	case o.Verb != SetPolicy && o.Verb != DropPolicy && o.Verb != SetOverride, len(o.Parts) > MaxParts,

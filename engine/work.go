@@ -22,7 +22,7 @@ func (s *Store) Weigh(ops []Op) (work int) {
 			limits = op.Parts
 		case Check:
 			limits = s.policies.opsFor(op.Key, op.Who)
-		case Flush, SetPolicy, DropPolicy, SetOverride, Restrict, KeepOverflow, Command, Script:
+		case Flush, SetPolicy, DropPolicy, SetOverride, Restrict, KeepOverflow, Command, Script, KeepScript, DropScripts:
 			work += OpWork
 			continue
 		}

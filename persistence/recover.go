@@ -245,6 +245,7 @@ func (r *recovery) carryOut(c engine.Change) error {
 		}
 		r.store.Apply(r.now, []engine.Op{*c.Op}, make([]engine.Result, 1))
 	case engine.PoliciesForgotten:
+		r.store.Apply(r.now, []engine.Op{{Verb: engine.DropScripts}}, make([]engine.Result, 1))
 		for _, name := range r.store.PolicyNames() {
 			r.store.Apply(r.now, []engine.Op{{Verb: engine.DropPolicy, Key: []byte(name)}}, make([]engine.Result, 1))
 		}

@@ -5,7 +5,7 @@ import "github.com/stintdb/stint/engine"
 // valid reports whether every field of an operation that was read is in its range.
 func valid(op *engine.Op) bool {
 	switch op.Verb {
-	case engine.Restrict, engine.KeepOverflow:
+	case engine.Restrict, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
 		return op.CheckPolicy() == nil
 	case engine.SetPolicy, engine.SetOverride, engine.DropPolicy:
 		named := *op

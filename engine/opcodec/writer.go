@@ -80,7 +80,10 @@ var opLayouts = []opLayout{
 	engine.Restrict:    {fields: fieldKey | fieldWho, options: byte(engine.DenyNew|engine.OverflowNew) << 1},
 
 	engine.Command: {fields: fieldArgs, options: byte(engine.Peek)},
-	engine.Script:  {fields: fieldArgs, options: byte(engine.Peek)},
+	engine.Script:  {fields: fieldArgs | fieldWho, options: byte(engine.Peek | engine.DeclaredOnly)},
+
+	engine.KeepScript:  {fields: fieldWho, options: byte(engine.Loaded)},
+	engine.DropScripts: {},
 
 	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1},
 }

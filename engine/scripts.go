@@ -1,0 +1,164 @@
+package engine
+
+import (
+	"bytes"
+	"crypto/sha1" //nolint:gosec // Redis names scripts by it
+	"encoding/hex"
+	"slices"
+	"sync"
+)
+
+const (
+	// MaxScriptBytes bounds the body of a script that is kept.
+	MaxScriptBytes = 1 << 20
+	// MaxScripts bounds the scripts that were loaded.
+	MaxScripts = 10_000
+	// MaxCalledScripts bounds the scripts that are kept because they were called with their body. The oldest one goes first.
+	MaxCalledScripts = 500
+	// maxAllScriptBytes bounds the bodies together.
+	maxAllScriptBytes = 32 << 20
+)
+
+// ScriptDigest names a script: the SHA-1 of its body, in 40 lower-case hex digits.
+func ScriptDigest(body []byte) string {
+	sum := sha1.Sum(body) //nolint:gosec // a name, as in Redis
+	return hex.EncodeToString(sum[:])
+}
+
+// scripts are the bodies of scripts by their digest. They are replicated and kept on disk, as policies are.
+type scripts struct {
+	mu       sync.RWMutex
+	byDigest map[string]script
+	called   []string // digests of those that were not loaded, the oldest first
+	bytes    int
+}
+
+type script struct {
+	body   []byte
+	loaded bool
+}
+
+// find returns the body of a script; it is never changed.
+func (s *scripts) find(digest string) (body []byte, found bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	known, found := s.byDigest[digest]
+	return known.body, found
+}
+
+// keep keeps a body, and reports whether that changed anything; fits is false if there is no room for it.
+func (s *scripts) keep(body []byte, loaded bool) (changed, fits bool) {
+	digest := ScriptDigest(body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, found := s.byDigest[digest]
+	if found && (known.loaded || !loaded) {
+		return false, true
+	}
+	if !s.makeRoom(len(body), loaded, digest) {
+		return false, false
+	}
+	if found {
+		s.forget(digest)
+	}
+	if s.byDigest == nil {
+		s.byDigest = map[string]script{}
+	}
+	s.byDigest[digest] = script{bytes.Clone(body), loaded}
+	s.bytes += len(body)
+	if !loaded {
+		s.called = append(s.called, digest)
+	}
+	return true, true
+}
+
+// lacks reports whether keeping a body would change anything.
+func (s *scripts) lacks(body []byte, loaded bool) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	known, found := s.byDigest[ScriptDigest(body)]
+	return !found || loaded && !known.loaded
+}
+
+// fits reports whether there is room for a body, perhaps in place of called scripts.
+func (s *scripts) fits(body []byte, loaded bool) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if !loaded {
+		return len(body) <= MaxScriptBytes
+	}
+	bytes := len(body)
+	for _, known := range s.byDigest {
+		if known.loaded {
+			bytes += len(known.body)
+		}
+	}
+	return len(body) <= MaxScriptBytes && len(s.byDigest)-len(s.called) < MaxScripts && bytes <= maxAllScriptBytes
+}
+
+// makeRoom drops the oldest called scripts for another one, except the one of the given digest.
+func (s *scripts) makeRoom(bodyBytes int, loaded bool, digest string) bool {
+	if bodyBytes > MaxScriptBytes || loaded && len(s.byDigest)-len(s.called) >= MaxScripts {
+		return false
+	}
+	for s.bytes+bodyBytes > maxAllScriptBytes || !loaded && len(s.called) >= MaxCalledScripts {
+		if len(s.called) == 0 || s.called[0] == digest {
+			return false
+		}
+		s.forget(s.called[0])
+	}
+	return true
+}
+
+func (s *scripts) forget(digest string) {
+	s.bytes -= len(s.byDigest[digest].body)
+	delete(s.byDigest, digest)
+	if i := slices.Index(s.called, digest); i >= 0 {
+		s.called = slices.Delete(s.called, i, i+1)
+	}
+}
+
+// clear forgets all scripts, and reports whether there were any.
+func (s *scripts) clear() (changed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed = len(s.byDigest) > 0
+	s.byDigest, s.called, s.bytes = nil, nil, 0
+	return changed
+}
+
+// ops calls visit for the operations that restore all scripts, in an order that keeps the age of those that were called.
+func (s *scripts) ops(visit func(*Op)) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var loaded []string
+	for digest, known := range s.byDigest {
+		if known.loaded {
+			loaded = append(loaded, digest)
+		}
+	}
+	slices.Sort(loaded)
+	for _, digest := range loaded {
+		visit(&Op{Verb: KeepScript, Who: s.byDigest[digest].body, Options: Loaded})
+	}
+	for _, digest := range s.called {
+		visit(&Op{Verb: KeepScript, Who: s.byDigest[digest].body})
+	}
+}
+
+// applyScripts carries out an operation on scripts, and notes it for the journal.
+func (s *Store) applyScripts(op *Op, res *Result) {
+	changed := false
+	switch op.Verb {
+	case KeepScript:
+		fits := false
+		if changed, fits = s.scripts.keep(op.Who, op.Options&Loaded != 0); !fits {
+			res.Status = TooMany
+		}
+	case DropScripts:
+		changed = s.scripts.clear()
+	}
+	if changed {
+		s.policies.noteOther(op)
+	}
+}

@@ -1,0 +1,33 @@
+package engine
+
+// Scripts of a transaction. They are kept when the transaction ends, as its keys are.
+
+// Script returns the body of a script by its digest. The body must not be changed.
+func (t *Tx) Script(digest string) (body []byte, found bool) { return t.store.scripts.find(digest) }
+
+// KeepScript keeps a script, with loaded until [Tx.DropScripts] and otherwise as long as there is room. It reports false if
+// there is none.
+func (t *Tx) KeepScript(body []byte, loaded bool) bool {
+	op := Op{Verb: KeepScript, Who: body}
+	if loaded {
+		op.Options = Loaded
+	}
+	if !t.store.scripts.fits(body, loaded) {
+		return false
+	}
+	t.scripts = append(t.scripts, op)
+	return true
+}
+
+// DropScripts forgets all scripts.
+func (t *Tx) DropScripts() { t.scripts = append(t.scripts, Op{Verb: DropScripts}) }
+
+// changesScripts reports whether keeping the transaction's scripts changes anything.
+func (t *Tx) changesScripts() bool {
+	for i := range t.scripts {
+		if op := &t.scripts[i]; op.Verb == DropScripts || t.store.scripts.lacks(op.Who, op.Options&Loaded != 0) {
+			return true
+		}
+	}
+	return false
+}
