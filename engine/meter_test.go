@@ -241,7 +241,7 @@ func TestLimitErrorNamesParameter(t *testing.T) {
 		{Limit{Capacity: 1, Rate: rate}, "algorithm"},
 		{Limit{Algorithm: 99, Capacity: 1, Rate: rate}, "algorithm"},
 		{Limit{Algorithm: TokenBucket, Rate: rate}, "capacity"},
-		{Limit{Algorithm: SlidingLog, Capacity: maxLogLimit + 1, Rate: Rate{Period: sec}}, "capacity"},
+		{Limit{Algorithm: SlidingLog, Capacity: MaxLogLimit + 1, Rate: Rate{Period: sec}}, "capacity"},
 		{Limit{Algorithm: Concurrency, Capacity: MaxHolders + 1, Rate: Rate{Period: sec}}, "capacity"},
 		{Limit{Algorithm: TokenBucket, Capacity: 1, Rate: Rate{Period: sec}}, "tokens of the rate"},
 		{Limit{Algorithm: FixedWindow, Capacity: 1, Rate: rate}, "tokens of the rate"},
@@ -261,8 +261,8 @@ func TestLimitErrorNamesParameter(t *testing.T) {
 
 // More can be read than may be asked for.
 func TestEarlierLimitsCanBeRead(t *testing.T) {
-	for _, capacity := range []int64{maxLogLimit, maxLogLimit + 1} {
-		if l := (Limit{Algorithm: SlidingLog, Capacity: capacity, Rate: Rate{0, sec}}); !l.Valid() || l.Bounded() != (capacity == maxLogLimit) {
+	for _, capacity := range []int64{MaxLogLimit, MaxLogLimit + 1} {
+		if l := (Limit{Algorithm: SlidingLog, Capacity: capacity, Rate: Rate{0, sec}}); !l.Valid() || l.Bounded() != (capacity == MaxLogLimit) {
 			t.Errorf("%+v: valid %t, bounded %t", l, l.Valid(), l.Bounded())
 		}
 	}

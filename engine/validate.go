@@ -101,8 +101,8 @@ const (
 	MaxKeyBytes = 1 << 20
 	// maxVariableState bounds a log or a set of leases.
 	maxVariableState = 32 << 20
-	// maxLogLimit bounds the capacity of a sliding log, so that its state is no larger than that.
-	maxLogLimit = (maxVariableState - logHead) / logEntry
+	// MaxLogLimit bounds the capacity of a sliding log, so that its state is no larger than that.
+	MaxLogLimit = (maxVariableState - logHead) / logEntry
 )
 
 // Bounded reports whether an operation may have the limit: it is valid, and the size of its state has a bound.
@@ -118,7 +118,7 @@ func (l *Limit) unboundedField() string {
 		return "algorithm"
 	case !algorithms[l.Algorithm].rate && l.Rate.Period > MaxDuration:
 		return "period"
-	case l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > maxLogLimit:
+	case l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > MaxLogLimit:
 		return "capacity"
 	}
 	return ""

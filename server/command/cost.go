@@ -13,6 +13,7 @@ const (
 	HolderLookup        // looks through the holders of a concurrency limit
 	HolderList          // lists them
 	ValueCopy           // copies a value of data
+	ScriptRun           // runs a script
 	LogCopy             // may copy a sliding log
 	PolicyCheck         // asks several limits
 	PolicyChange        // keeps the limits of a policy or a caller
@@ -41,6 +42,7 @@ var maxWork = [...]int{
 	HolderLookup:   engine.MaxHolderWork,                      // 1 KiB; a concurrency limit has at most engine.MaxHolders
 	HolderList:     MaxBatchWork,                              // engine.MaxListedBytes; decided alone
 	ValueCopy:      2*engine.MaxValueBytes/64 + engine.OpWork, // engine.MaxValueBytes; a value is copied, and copied back
+	ScriptRun:      MaxBatchWork,                              // 16 MiB; a script ends after its budget of steps; decided alone
 	LogCopy:        engine.MaxLogWork,                         // 1 KiB; a log is copied when it grows, or is changed during a snapshot
 	PolicyCheck:    4 * engine.MaxHolderWork,                  // 4 KiB; a policy has at most 64 limits; of concurrency limits, 4 are reckoned with
 	PolicyChange:   5_000,                                     // 1 KiB; 64 limits; during a snapshot the first change copies all policies

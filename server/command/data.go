@@ -17,6 +17,9 @@ type DataCall struct {
 	Tx     *engine.Tx
 	Args   [][]byte // the name included
 	Writer resp.Writer
+
+	op       *engine.Op // of a call by a client, not by a script
+	executor *Executor  // the same
 }
 
 // dataOp makes one operation of a data command.

@@ -26,6 +26,30 @@ var (
 		"`EXPIRE` with options that contradict each other.")
 	errUnsupportedOption = dataErrors.Add("ERR Unsupported option %s",
 		"`EXPIRE` takes NX, XX, GT and LT.")
+	errNoScript = dataErrors.Add("NOSCRIPT No matching script. Please use EVAL.",
+		"The script was never loaded, or `SCRIPT FLUSH` forgot it. Client libraries send the script itself then.")
+	errManyScripts = dataErrors.Add("ERR too many scripts: at most %d are kept, of at most %d bytes each and 32 MiB in all",
+		"Scripts with values in their texts? Give the values as arguments. `SCRIPT FLUSH` forgets all.")
+	errNotBusy = dataErrors.Add("NOTBUSY No scripts in execution right now.",
+		"The answer to `SCRIPT KILL`: a script ends by itself after its budget of steps.")
+	errNegativeKeys = dataErrors.Add("ERR Number of keys can't be negative",
+		"The number behind the script, or its digest, is that of its keys.")
+	errManyScriptKeys = dataErrors.Add("ERR Number of keys can't be greater than number of args",
+		"The number behind the script, or its digest, is that of its keys.")
+	errScriptFlush = dataErrors.Add("ERR SCRIPT FLUSH only support SYNC|ASYNC option",
+		"Another word behind `SCRIPT FLUSH`.")
+	errUnknownInScript = dataErrors.Add("ERR Unknown Redis command called from script",
+		"Stint has the commands that limiters use: [commands.md](commands.md).")
+	errArityInScript = dataErrors.Add("ERR Wrong number of args calling Redis command from script",
+		"A command of the script has too few or too many arguments.")
+	errNotInScript = dataErrors.Add("ERR This Redis command is not allowed from script",
+		"The command is about the connection or the server, asks several limits or a policy, or runs scripts itself.")
+	errWriteInReadOnly = dataErrors.Add("ERR Write commands are not allowed from read-only scripts.",
+		"A script called by `EVAL_RO` or `EVALSHA_RO`, or on a connection after `READONLY`, writes.")
+	errNoCommandInScript = dataErrors.Add("ERR The user executing the script can't run this command or subcommand",
+		"The user may run scripts, but not a command that this one calls: `ACL SETUSER name +command`.")
+	errNoKeyInScript = dataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
+		"The user may not use all keys. The scripts of such a user may use the keys that they declare, and no others.")
 	errNoSuchKey = dataErrors.Add("ERR no such key",
 		"`RENAME` of a key that does not exist.")
 )

@@ -1,19 +1,146 @@
 package command
 
-import "github.com/stintdb/stint/engine"
+import (
+	"bytes"
+	"slices"
 
-// Executor carries out data commands on a store's keys: the [engine.Commands] of every store. The zero value is ready for
-// use.
-type Executor struct{}
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// Executor carries out commands on data, and scripts, on a store's keys: the [engine.Commands] of every store. The zero
+// value is ready for use.
+type Executor struct {
+	programs programs
+}
 
 // Run implements [engine.Commands].
 func (e *Executor) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
-	c := DataCall{Tx: tx, Args: op.Args}
-	c.Writer.Buf = res.Reply
-	if row := lookUp(op.Args[0]); row != nil && row.Data != nil && row.accepts(len(op.Args)) {
-		row.Data(&c)
-	} else { // of a log that another version wrote
+	c := DataCall{Tx: tx, Args: op.Args, op: op, executor: e, Writer: resp.Writer{Buf: res.Reply}}
+	switch row, err := Find(op.Args); {
+	case err != nil: // of a log that another version wrote
+		c.fail(err)
+	case row.Data == nil:
 		c.fail(unknownCommand(op.Args))
+	default:
+		row.Data(&c)
 	}
 	res.Reply = c.Writer.Buf
+}
+
+// scriptCaller carries out the commands that a script calls.
+type scriptCaller struct {
+	call *DataCall // of the script
+	ops  []engine.Op
+}
+
+// Call implements [script.Caller].
+func (s *scriptCaller) Call(reply []byte, args [][]byte) []byte {
+	c := DataCall{Tx: s.call.Tx, Args: args, Writer: resp.Writer{Buf: reply}}
+	row := lookUp(args[0])
+	switch err := s.check(row, args); {
+	case err != nil:
+		c.fail(err)
+	case row.Data != nil:
+		row.Data(&c)
+	default:
+		s.limit(row, &c)
+	}
+	return c.Writer.Buf
+}
+
+// check returns why a script may not call a command.
+func (s *scriptCaller) check(row *Row, args [][]byte) error {
+	switch {
+	case row == nil:
+		return errUnknownInScript
+	case !row.inScripts():
+		return errNotInScript
+	case !row.accepts(len(args)):
+		return errArityInScript
+	case row.Flags&Write != 0 && s.call.Tx.ReadOnly():
+		return errWriteInReadOnly
+	case !s.mayCall(row):
+		return errNoCommandInScript
+	case !s.mayTouch(row, args):
+		return errNoKeyInScript
+	}
+	return nil
+}
+
+// inScripts reports whether scripts may call a command.
+func (r *Row) inScripts() bool {
+	return r.Flags&NotInScripts == 0 && (r.Data != nil || r.Parse != nil && r.Group == "limiter")
+}
+
+// mayCall reports whether the script's user may use a command. The operation lists the commands of a user that may not
+// use all.
+func (s *scriptCaller) mayCall(row *Row) bool {
+	if len(s.call.op.Who) == 0 {
+		return true
+	}
+	for name := range bytes.SplitSeq(s.call.op.Who, []byte(" ")) {
+		if string(name) == row.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// mayTouch reports whether the script's user may use the keys of a command. Those that the script declares were checked
+// before; of a user that may not use all keys, others are refused.
+func (s *scriptCaller) mayTouch(row *Row, args [][]byte) bool {
+	if s.call.op.Options&engine.DeclaredOnly == 0 {
+		return true
+	}
+	keys := row.Keys.of(len(args))
+	for _, key := range args[keys.from:keys.to] {
+		if !slices.ContainsFunc(s.call.op.DeclaredKeys(), func(k []byte) bool { return bytes.Equal(k, key) }) {
+			return false
+		}
+	}
+	return row.Flags&MovableKeys == 0 && !(row.Keys == Keys{} && row.touchesAllKeys())
+}
+
+// touchesAllKeys reports whether a command looks at keys that no argument names.
+func (r *Row) touchesAllKeys() bool {
+	return r.Group == "generic" || r.Group == "server" && r.Name != "time"
+}
+
+// limit carries out a limiter command.
+func (s *scriptCaller) limit(row *Row, c *DataCall) {
+	r := Request{Args: c.Args, Bounds: Bounds{MaxKeyBytes: engine.MaxKeyBytes, MaxLogLimit: engine.MaxLogLimit}}
+	if err := row.Parse(&r); err != nil {
+		c.fail(err)
+		return
+	}
+	results := make([]engine.Result, len(r.Ops))
+	for i := range r.Ops {
+		r.Ops[i].MaxWait = min(r.Ops[i].MaxWait, 0) // granted now or denied
+		if !c.Tx.Apply(&r.Ops[i], &results[i]) {
+			c.fail(errNotInScript)
+			return
+		}
+	}
+	row.Reply(&c.Writer, r.Ops, results)
+}
+
+// ScriptCommands lists the commands that scripts may call, and that may allows, as [engine.Op.Who] of a Script has them.
+// It is nil if may allows all.
+func ScriptCommands(may func(*Row) bool) []byte {
+	list, all := []byte("-"), true // no command's name, so that a list of none is not empty
+	for i := range Table {
+		row := &Table[i]
+		switch {
+		case !row.inScripts():
+		case may(row):
+			list = append(append(list, ' '), row.Name...)
+		default:
+			all = false
+		}
+	}
+	if all {
+		return nil
+	}
+	return list
 }

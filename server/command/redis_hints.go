@@ -8,8 +8,8 @@ import (
 // redisLimiterCommands are commands of Redis that limiters are commonly built from: those that run a script, and those used in
 // such scripts or in a pipeline. Stint has none of them. Their error names the command that replaces such a limiter.
 var redisLimiterCommands = []string{
-	"eval", "eval_ro", "evalsha", "evalsha_ro", "script", "fcall", "fcall_ro", "function",
-	"incr", "incrby", "decr", "decrby", "hincrby", "hmget", "hgetall",
+	"fcall", "fcall_ro", "function",
+	"hincrby", "hmget", "hgetall",
 	"zadd", "zcard", "zcount", "zrem", "zremrangebyscore",
 }
 

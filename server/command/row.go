@@ -12,20 +12,21 @@ type Flag uint16
 
 // The flags.
 const (
-	Write       Flag = 1 << iota // may change state
-	ReadOnly                     // looks at state
-	Fast                         // takes constant time
-	Admin                        // for operators
-	NoMulti                      // not queued between MULTI and EXEC: carried out at once
-	NotInMulti                   // refused between MULTI and EXEC
-	Blocking                     // may delay its reply
-	Connection                   // about the connection itself
-	Dangerous                    // not for every user
-	MovableKeys                  // its keys are where its arguments say
-	Decides                      // grants or denies
-	NoAuth                       // for unauthenticated connections and for every user
-	Transaction                  // about MULTI … EXEC
-	Harmless                     // reveals no data of users
+	Write        Flag = 1 << iota // may change state
+	ReadOnly                      // looks at state
+	Fast                          // takes constant time
+	Admin                         // for operators
+	NoMulti                       // not queued between MULTI and EXEC: carried out at once
+	NotInMulti                    // refused between MULTI and EXEC
+	Blocking                      // may delay its reply
+	Connection                    // about the connection itself
+	Dangerous                     // not for every user
+	MovableKeys                   // its keys are where its arguments say
+	Decides                       // grants or denies
+	NoAuth                        // for unauthenticated connections and for every user
+	Transaction                   // about MULTI … EXEC
+	Harmless                      // reveals no data of users
+	NotInScripts                  // scripts may not call it
 )
 
 // Keys says which arguments are keys, counted from 1; Last counts from the end when negative. The zero value is none.
@@ -98,7 +99,7 @@ func (r *Row) accepts(n int) bool {
 }
 
 // Table holds every command, in the order of the handbook.
-var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, expireRows, stringRows, transactionRows, connectionRows, clientRows, aclRows, serverRows, memoryRows, topRows, slowlogRows, latencyRows, monitorRows, clusterRows, raftRows)
+var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, expireRows, stringRows, scriptRows, transactionRows, connectionRows, clientRows, aclRows, serverRows, memoryRows, topRows, slowlogRows, latencyRows, monitorRows, clusterRows, raftRows)
 
 var byName = map[string]*Row{}
 

@@ -53,6 +53,7 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 	}
 	if err == nil && !s.user.IsUnlimited() {
 		err = s.permitKeys(r.Ops[first:])
+		limitScripts(s.user, r.Ops[first:])
 	}
 	weight := 0
 	if err == nil {

@@ -174,3 +174,16 @@ func (s *public) outputBuffer(cfg *config.Config) int {
 	}
 	return cfg.OutputBufferBytes
 }
+
+// limitScripts writes into calls of scripts what a user may do, because the scripts run where nobody knows the user.
+func limitScripts(u *acl.User, ops []engine.Op) {
+	for i := range ops {
+		if ops[i].Verb != engine.Script {
+			continue
+		}
+		if !u.ReachesAll() {
+			ops[i].Options |= engine.DeclaredOnly
+		}
+		ops[i].Who = command.ScriptCommands(u.May)
+	}
+}

@@ -1,0 +1,117 @@
+package engine
+
+// Apply carries out an operation on the limiter of one key, as part of the transaction. It reports false for verbs that
+// are about several keys.
+func (t *Tx) Apply(op *Op, res *Result) bool {
+	if op.Verb.isWide() {
+		return false
+	}
+	res.Clear()
+	c := &t.call
+	if !t.loadLimiter(c, op, res) {
+		return true
+	}
+	if op.Verb == Acquire {
+		t.acquire(c)
+		return true
+	}
+	if c.isNew {
+		res.Status = NotFound
+		return true
+	}
+	c.limit = c.prev
+	t.change(c)
+	return true
+}
+
+// loadLimiter fills c from the key of an operation; it reports false if its lock is not held.
+func (t *Tx) loadLimiter(c *call, op *Op, res *Result) bool {
+	if p := t.find(op.Key); p != nil {
+		c.now, c.op, c.result, c.limit, c.leasesScanned = t.now, op, res, op.Limit, false
+		c.prev, c.isNew = p.limit, p.gone
+		if c.state = p.Data; p.gone || !p.Kind.IsValue() && algorithms[p.limit.Algorithm].expired(c.state, &p.limit, t.now) {
+			c.prev, c.state, c.isNew = op.Limit, noState[:], true
+		}
+		return true
+	}
+	sh, tag := t.store.locate(op.Key)
+	if !t.holds(sh) {
+		return false
+	}
+	sh.load(c, t.now, op, res, sh.find(tag, op.Key))
+	return true
+}
+
+func (t *Tx) acquire(c *call) {
+	if c.isNew {
+		if rules := t.store.admission.rulesFor(c.op.Key, false, nil); rules != nil {
+			c.refuse()
+			c.result.Status = OutOfRoom
+			return
+		}
+	}
+	if !c.ask() || c.op.Options&Peek != 0 {
+		return
+	}
+	alg := &algorithms[c.limit.Algorithm]
+	state := make([]byte, maxState)
+	if alg.bytes != 0 {
+		state = state[:copy(state[:alg.bytes], c.next[:])]
+	} else {
+		state = make([]byte, max(alg.need(c), len(c.state)))
+		if c.isNew {
+			state = make([]byte, alg.need(c))
+		} else {
+			copy(state, c.state)
+		}
+		setVariableSize(state, len(state))
+		alg.write(c, state)
+	}
+	t.keepLimiter(c, state)
+}
+
+// keepLimiter makes a state that of the call's key.
+func (t *Tx) keepLimiter(c *call, state []byte) {
+	p := t.find(c.op.Key)
+	if p == nil {
+		p = t.add(c.op.Key)
+	}
+	p.gone, p.limit, p.Value = false, c.limit, Value{Kind: c.limit.Algorithm, Data: append(p.Data[:0], state...)}
+}
+
+// change carries out what is neither an Acquire nor about a key without a state.
+func (t *Tx) change(c *call) {
+	alg := &algorithms[c.prev.Algorithm]
+	switch {
+	case c.op.Verb == Delete:
+		t.Delete(c.op.Key)
+	case alg.value:
+		c.wrongType(NoAlgorithm)
+	case c.op.Verb == Look:
+		alg.look(c)
+		c.result.Held, c.result.Bytes = c.prev, int64(len(c.state))
+	case c.op.Verb == Leases && alg.release != nil:
+		listLeases(c)
+	case c.op.Verb == Release && alg.release == nil, c.op.Verb == Leases:
+		c.wrongType(Concurrency)
+	case c.op.Verb == Refund && alg.refund == nil:
+		c.result.Status, c.result.Held = NotRefundable, c.prev
+	default:
+		t.changeInPlace(c, alg)
+	}
+}
+
+// changeInPlace refunds tokens or ends a lease, on a copy of the state.
+func (t *Tx) changeInPlace(c *call, alg *algorithm) {
+	state := append([]byte(nil), c.state...)
+	c.state = state
+	if c.op.Verb == Release {
+		if !alg.release(c) {
+			return
+		}
+		c.result.Granted = 1
+	} else if alg.refund(c); alg.bytes != 0 {
+		copy(state, c.next[:])
+	}
+	t.keepLimiter(c, state)
+}

@@ -1,0 +1,144 @@
+package command
+
+import (
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var scriptRows = []Row{{
+	Name: "eval", Syntax: "script numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
+	Summary: "Run a Lua script, as Redis does, and keep it for EVALSHA.",
+	Returns: "the script's reply.", Example: "\"return redis.call('GET', KEYS[1])\" 1 counter",
+	Cost: ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody,
+}, {
+	Name: "eval_ro", Syntax: "script numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
+	Summary: "Run a Lua script that changes nothing.",
+	Returns: "the script's reply; an error at a command that writes.", Example: "\"return redis.call('GET', KEYS[1])\" 1 counter",
+	Cost: ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody,
+}, {
+	Name: "evalsha", Syntax: "sha1 numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
+	Summary: "Run a Lua script that was loaded, or called, before.",
+	Returns: "the script's reply.", Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
+	Cost: ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runDigest,
+}, {
+	Name: "evalsha_ro", Syntax: "sha1 numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
+	Summary: "Run a Lua script that was loaded, or called, before, and that changes nothing.",
+	Returns: "the script's reply; an error at a command that writes.", Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
+	Cost: ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runDigest,
+}, {
+	Name: "script", Since: "0.2.0", Group: "scripting", Summary: "Commands on the scripts that are kept.",
+	Sub: []Row{{
+		Name: "load", Syntax: "script", Since: "0.2.0", Group: "scripting", Summary: "Keep a script until SCRIPT FLUSH.",
+		Returns: "the SHA-1 of the script, 40 hex digits.", Example: "'return 1'",
+		Cost: ScriptRun, Flags: Write | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: loadScript,
+	}, {
+		Name: "exists", Syntax: "sha1 ...", Since: "0.2.0", Group: "scripting", Summary: "Whether scripts are kept.",
+		Returns: "an array of 1 and 0.", Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db",
+		Cost: ValueCopy, Flags: ReadOnly | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: existScripts,
+	}, {
+		Name: "flush", Syntax: "[ASYNC | SYNC]", Since: "0.2.0", Group: "scripting", Summary: "Forget all scripts.",
+		Returns: "`OK`.",
+		Cost:    ValueCopy, Flags: Write | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: flushScripts,
+	}, {
+		Name: "kill", Since: "0.2.0", Group: "scripting",
+		Summary: "Always an error: a script ends by itself after its budget of steps.",
+		Returns: "an error.",
+		Cost:    Light, Flags: ReadOnly | NotInScripts, Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy.Error()) },
+	}},
+}}
+
+// parseScript makes one operation of a call of a script.
+func parseScript(r *Request) error {
+	count, ok := parseRedisInt(r.Args[2])
+	switch {
+	case !ok:
+		return ErrNotInteger
+	case count < 0:
+		return errNegativeKeys
+	case count > int64(len(r.Args)-3):
+		return errManyScriptKeys
+	}
+	for _, key := range r.Args[3 : 3+count] {
+		if err := r.key(key); err != nil {
+			return err
+		}
+	}
+	op := engine.Op{Verb: engine.Script, Args: r.keepArgs(), KeyFrom: 3, KeyCount: uint32(count)}
+	if strings.HasSuffix(strings.ToLower(string(r.Args[0])), "_ro") {
+		op.Options = engine.Peek
+	}
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+// parseScriptCommand makes one operation of a command on scripts.
+func parseScriptCommand(r *Request) error {
+	op := engine.Op{Verb: engine.Script, Args: r.keepArgs()}
+	if isWord(r.Args[1], "EXISTS") {
+		op.Options = engine.Peek
+	}
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+func runBody(c *DataCall) {
+	body := c.Args[1]
+	if c.runScript(engine.ScriptDigest(body), body) && !c.Tx.ReadOnly() {
+		c.Tx.KeepScript(body, false)
+	}
+}
+
+func runDigest(c *DataCall) {
+	digest := strings.ToLower(string(c.Args[1]))
+	body, found := c.Tx.Script(digest)
+	if !found {
+		c.fail(errNoScript)
+		return
+	}
+	c.runScript(digest, body)
+}
+
+// runScript runs a script, and reports whether it is one.
+func (c *DataCall) runScript(digest string, body []byte) bool {
+	program, err := c.executor.programs.compile(digest, body)
+	if err != nil {
+		c.fail(err)
+		return false
+	}
+	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
+	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], &scriptCaller{call: c})
+	return true
+}
+
+func loadScript(c *DataCall) {
+	body := c.Args[2]
+	digest := engine.ScriptDigest(body)
+	if _, err := c.executor.programs.compile(digest, body); err != nil {
+		c.fail(err)
+		return
+	}
+	if !c.Tx.KeepScript(body, true) {
+		c.fail(errManyScripts.With(engine.MaxScripts, engine.MaxScriptBytes))
+		return
+	}
+	c.Writer.BulkString(digest)
+}
+
+func existScripts(c *DataCall) {
+	c.Writer.Array(len(c.Args) - 2)
+	for _, digest := range c.Args[2:] {
+		_, found := c.Tx.Script(strings.ToLower(string(digest)))
+		c.Writer.Bool(found)
+	}
+}
+
+func flushScripts(c *DataCall) {
+	if len(c.Args) > 3 || len(c.Args) == 3 && !isWord(c.Args[2], "ASYNC") && !isWord(c.Args[2], "SYNC") {
+		c.fail(errScriptFlush)
+		return
+	}
+	c.Tx.DropScripts()
+	c.Writer.Status("OK")
+}
