@@ -28,7 +28,7 @@ func TestOpsAreReadAsTheyWereWritten(t *testing.T) {
 			verbs[op.Verb]++
 		}
 		if w.Err() != nil {
-			t.Fatalf("round %d cannot be written: %+v", round, ops)
+			t.Fatalf("round %d cannot be written: %.2000v", round, ops)
 		}
 		in.Reset(b)
 		read := make([]engine.Op, len(ops))

@@ -99,6 +99,10 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 			op.Key, op.Who, op.Instance = text(60), text(24), uint8(r.IntN(engine.MaxParts))
 			op.Parts = []engine.Op{{Limit: anyLimit(r)}}
 		}
+	case engine.KeepScript:
+		op.Key, op.Who, op.Options = nil, text(300), []engine.Option{0, engine.Loaded}[r.IntN(2)]
+	case engine.DropScripts:
+		op.Key = nil
 	case engine.Command, engine.Script:
 		op.Key = nil
 		for range 1 + r.IntN(8) {

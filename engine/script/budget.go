@@ -15,8 +15,8 @@ const (
 	coroutinePrice = 2000 // a stack of its own
 )
 
-// budgetText ends a script that is over the budget. No pcall catches it.
-const budgetText = "ERR script takes more than its budget of 1000000 steps: it loops for ever, or it works on too much at once"
+// BudgetError is the reply to a script that is over the budget. No pcall catches it.
+const BudgetError = "ERR script takes more than its budget of 1000000 steps: it loops for ever, or it works on too much at once"
 
 func init() {
 	// Keys from here on do not extend a table's array. The budget ends a script before it fills so many.
@@ -30,7 +30,7 @@ const maxIndexes = 8
 // charge takes steps from the budget.
 func (r *run) charge(L *lua.LState, steps int) {
 	if r.budget -= steps; r.budget < 0 {
-		r.end(L, budgetText)
+		r.end(L, BudgetError)
 	}
 }
 

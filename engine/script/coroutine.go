@@ -155,7 +155,7 @@ func coroutineYield(L *lua.LState) int {
 	c.passed = values(L)
 	r.charge(L, 20+len(c.passed)/slotsPerStep)
 	if !c.yield(struct{}{}) { // the run is over
-		r.end(L, budgetText)
+		r.end(L, BudgetError)
 	}
 	return pushAll(L, c.passed)
 }

@@ -139,7 +139,7 @@ func (p *Program) Run(reply []byte, keys, argv [][]byte, caller Caller) []byte {
 	start, L := len(reply), m.L
 	if m.run.budget < 0 {
 		m.finish()
-		return appendError(reply, budgetText)
+		return appendError(reply, BudgetError)
 	}
 	L.Push(p.function)
 	L.Push(m.keys)

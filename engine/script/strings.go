@@ -91,7 +91,7 @@ func stringRep(L *lua.LState) int {
 		return pushString(L, "")
 	}
 	if n > Budget*bytesPerStep/len(s) {
-		r.end(L, budgetText)
+		r.end(L, BudgetError)
 	}
 	r.chargeBytes(L, n*len(s))
 	return pushString(L, strings.Repeat(s, n))

@@ -10,12 +10,12 @@ import (
 var scriptRows = []Row{{
 	Name: "eval", Syntax: "script numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
 	Summary: "Run a Lua script, as Redis does, and keep it for EVALSHA.",
-	Returns: "the script's reply.", Example: "\"return redis.call('GET', KEYS[1])\" 1 counter",
+	Returns: "the script's reply.", Example: "return(redis.call('GET',KEYS[1])) 1 counter",
 	Cost: ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody,
 }, {
 	Name: "eval_ro", Syntax: "script numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
 	Summary: "Run a Lua script that changes nothing.",
-	Returns: "the script's reply; an error at a command that writes.", Example: "\"return redis.call('GET', KEYS[1])\" 1 counter",
+	Returns: "the script's reply; an error at a command that writes.", Example: "return(redis.call('GET',KEYS[1])) 1 counter",
 	Cost: ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody,
 }, {
 	Name: "evalsha", Syntax: "sha1 numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
@@ -31,7 +31,7 @@ var scriptRows = []Row{{
 	Name: "script", Since: "0.2.0", Group: "scripting", Summary: "Commands on the scripts that are kept.",
 	Sub: []Row{{
 		Name: "load", Syntax: "script", Since: "0.2.0", Group: "scripting", Summary: "Keep a script until SCRIPT FLUSH.",
-		Returns: "the SHA-1 of the script, 40 hex digits.", Example: "'return 1'",
+		Returns: "the SHA-1 of the script, 40 hex digits.", Example: "return(1)",
 		Cost: ScriptRun, Flags: Write | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: loadScript,
 	}, {
 		Name: "exists", Syntax: "sha1 ...", Since: "0.2.0", Group: "scripting", Summary: "Whether scripts are kept.",

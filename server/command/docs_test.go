@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,6 +29,9 @@ func TestHandbookDescribesReplies(t *testing.T) {
 		if row.Summary == "" || row.Since == "" || row.Group == "" {
 			t.Errorf("%s: Summary, Since or Group is missing in its row", row.FullName)
 		}
+		if !slices.ContainsFunc(handbookGroups, func(g struct{ group, heading string }) bool { return g.group == row.Group }) {
+			t.Errorf("%s: the group %q is not in handbookGroups", row.FullName, row.Group)
+		}
 		if row.IsContainer() {
 			continue
 		}
@@ -43,7 +47,13 @@ func TestHandbookDescribesReplies(t *testing.T) {
 // handbookGroups are the headings, in order.
 var handbookGroups = []struct{ group, heading string }{
 	{"limiter", "Limiters"},
-	{"generic", "Limiter keys"},
+	{"generic", "Keys"},
+	{"string", "Strings"},
+	{"hash", "Hashes"},
+	{"sorted-set", "Sorted sets"},
+	{"list", "Lists"},
+	{"set", "Sets"},
+	{"scripting", "Scripts"},
 	{"transactions", "Transactions"},
 	{"connection", "The connection"},
 	{"server", "The server"},

@@ -17,9 +17,6 @@ func wrongArity(r *Row) error {
 func IsHTTP(name []byte) bool { return isWord(name, "POST") || isWord(name, "Host:") }
 
 func unknownCommand(args [][]byte) error {
-	if isRedisLimiterCommand(args[0]) {
-		return redisHint(args[0])
-	}
 	var beginning strings.Builder
 	for _, a := range args[1:] {
 		if beginning.Len() >= 128 {

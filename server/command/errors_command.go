@@ -8,8 +8,6 @@ var commandErrors = resp.ErrorSection{Heading: "Every command"}
 var (
 	errUnknownCommand = commandErrors.Add("ERR unknown command '%s', with args beginning with: %s",
 		"[commands.md](commands.md) lists all commands.")
-	errRedisLimiter = commandErrors.Add("ERR unknown command '%s': Stint runs no scripts and has none of Redis's data types; a limiter made of them is one command here: FW.ACQUIRE for INCR and EXPIRE, SL.ACQUIRE for a sorted set of times, CC.ACQUIRE for one of leases, TB.ACQUIRE for a token bucket or GCRA; docs/migrate/lua.md has each script beside its command",
-		"`EVAL`, `INCR`, `ZADD` or another part of limiters on Redis: [migrate/lua.md](migrate/lua.md).")
 	errUnknownSubcommand = commandErrors.Add("ERR unknown subcommand '%s'. Try %s HELP.",
 		"The command has no such subcommand.")
 	errArity = commandErrors.Add("ERR wrong number of arguments for '%s' command",

@@ -1,8 +1,11 @@
 package command
 
-import "github.com/stintdb/stint/server/resp"
+import (
+	"github.com/stintdb/stint/engine/script"
+	"github.com/stintdb/stint/server/resp"
+)
 
-var dataErrors = resp.ErrorSection{Heading: "Redis data and scripts", Before: "The texts are those of Redis 7.0, unless a bound of Stint's is the reason.\n"}
+var dataErrors = resp.ErrorSection{Heading: "Redis data and scripts", Before: "The texts are those of Redis 7.0, unless a bound of Stint's is the reason. Within a script the text of a command's error has the script's digest and line added, and other errors of scripts are those of Redis's Lua.\n"}
 
 // The errors of this section.
 var (
@@ -30,6 +33,8 @@ var (
 		"The script was never loaded, or `SCRIPT FLUSH` forgot it. Client libraries send the script itself then.")
 	errManyScripts = dataErrors.Add("ERR too many scripts: at most %d are kept, of at most %d bytes each and 32 MiB in all",
 		"Scripts with values in their texts? Give the values as arguments. `SCRIPT FLUSH` forgets all.")
+	_ = dataErrors.Add(script.BudgetError,
+		"The script was ended, and what it had written is undone. Do less in one script; a loop over all keys is none for a script.")
 	errNotBusy = dataErrors.Add("NOTBUSY No scripts in execution right now.",
 		"The answer to `SCRIPT KILL`: a script ends by itself after its budget of steps.")
 	errNegativeKeys = dataErrors.Add("ERR Number of keys can't be negative",
