@@ -47,7 +47,7 @@ func TestHandbookDescribesReplies(t *testing.T) {
 // handbookGroups are the headings, in order.
 var handbookGroups = []struct{ group, heading string }{
 	{"limiter", "Limiters"},
-	{"generic", "Keys"},
+	{"generic", "Keys of all kinds"},
 	{"string", "Strings"},
 	{"hash", "Hashes"},
 	{"sorted-set", "Sorted sets"},
