@@ -30,6 +30,12 @@ type limiter struct {
 	works   bool
 }
 
+// Folders of Python's programs.
+const (
+	inPython            = "../../build/limiters/python"
+	olderFastAPILimiter = "../../build/limiters/fastapi-limiter-0.1.6"
+)
+
 // allLimiters is the only list of these programs. Their versions are pinned in the files of their folders.
 var allLimiters = []limiters{
 	{
@@ -60,14 +66,14 @@ var allLimiters = []limiters{
 			folder: "limiters/python",
 			tools:  map[string]string{"python3": "Python 3.11 or later with its venv module"},
 			prepare: []step{
-				{unless: "../../build/limiters/python/bin/pip", command: []string{"python3", "-m", "venv", "../../build/limiters/python"}},
-				{command: []string{"../../build/limiters/python/bin/pip", "install", "--quiet", "--requirement", "requirements.txt", "--constraint", "constraints.txt"}},
+				{unless: inPython + "/bin/pip", command: []string{"python3", "-m", "venv", inPython}},
+				{command: []string{inPython + "/bin/pip", "install", "--quiet", "--requirement", "requirements.txt", "--constraint", "constraints.txt"}},
 				{
-					unless:  "../../build/limiters/fastapi-limiter-0.1.6",
-					command: []string{"../../build/limiters/python/bin/pip", "install", "--quiet", "--no-deps", "--target", "../../build/limiters/fastapi-limiter-0.1.6", "fastapi-limiter==0.1.6"},
+					unless:  olderFastAPILimiter,
+					command: []string{inPython + "/bin/pip", "install", "--quiet", "--no-deps", "--target", olderFastAPILimiter, "fastapi-limiter==0.1.6"},
 				},
 			},
-			run: []string{"../../build/limiters/python/bin/python", "-m"},
+			run: []string{inPython + "/bin/python", "-m"},
 		},
 		[]limiter{
 			{program: "programs.asgi_ratelimit fixed"},
@@ -75,7 +81,7 @@ var allLimiters = []limiters{
 			{program: "programs.django_ratelimit django", works: true},
 			{program: "programs.django_ratelimit django-redis", works: true},
 			{program: "programs.fastapi_limiter"},
-			{program: "programs.fastapi_limiter_0_1 ../../build/limiters/fastapi-limiter-0.1.6"},
+			{program: "programs.fastapi_limiter_0_1 " + olderFastAPILimiter},
 			{program: "programs.flask_limiter"},
 			{program: "programs.limits fixed-window"},
 			{program: "programs.limits moving-window"},
