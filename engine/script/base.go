@@ -187,6 +187,9 @@ func toNumber(L *lua.LState) int {
 
 // parseInteger reads as C's strtoul does: blanks, a sign, which wraps around, and the largest number for one that is too large.
 func parseInteger(s string, base int) (float64, bool) {
+	if len(s) > maxNumeral {
+		return 0, false
+	}
 	if end := strings.IndexByte(s, 0); end >= 0 {
 		s = s[:end]
 	}

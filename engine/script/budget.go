@@ -2,17 +2,19 @@ package script
 
 import lua "github.com/yuin/gopher-lua"
 
-// Budget is the number of steps that a script may take. A step is about one operation of the interpreter; 32 bytes of a
+// Budget is the number of steps that a script may take. A step is about one operation of the interpreter; 16 bytes of a
 // string or of a table cost one step as well, so the budget bounds time and memory.
 const Budget = 1_000_000
 
 // Prices in steps.
 const (
-	bytesPerStep   = 32
-	slotsPerStep   = 2
-	callPrice      = 60   // redis.call
-	failurePrice   = 200  // an error that pcall catches
-	coroutinePrice = 2000 // a stack of its own
+	bytesPerStep   = 16
+	slotsPerStep   = 1
+	callPrice      = 60     // redis.call
+	failurePrice   = 200    // an error that pcall catches
+	tracePrice     = 20_000 // one of gopher-lua's own errors, for which it writes down the stack
+	invokePrice    = 10     // a call of the script's functions from Go
+	coroutinePrice = 2000   // a stack of its own
 )
 
 // BudgetError is the reply to a script that is over the budget. No pcall catches it.
@@ -40,7 +42,7 @@ func (r *run) end(L *lua.LState, text string) {
 	if r.over == "" {
 		r.over = text
 	}
-	L.Error(&raised{value: lua.LString(r.over), final: true}, 0)
+	throw(L, &raised{value: lua.LString(r.over), final: true})
 }
 
 // chargeBytes takes the price of a text that is built or read.

@@ -18,6 +18,7 @@ func (m *matcher) classEnd(p int) int {
 			if p >= len(m.pattern) {
 				m.fail("malformed pattern (missing ']')")
 			}
+			m.work++
 			if m.pattern[p] == '%' && p+1 < len(m.pattern) {
 				p++
 			}

@@ -18,5 +18,6 @@
 //     read source only, and collectgarbage does nothing.
 //   - "#" honours __len on tables. xpcall calls its handler after the stack has unwound. Chains of __index end after 8 tables.
 //   - Every NaN prints as -nan. sin, exp and their like may differ in the last digit.
+//   - A text of more than 512 bytes is no number.
 //   - At most 150 locals in a function (Redis: 200).
 package script

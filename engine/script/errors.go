@@ -15,6 +15,7 @@ type raised struct {
 	line   int
 	final  bool // no pcall catches it
 	broken bool // the interpreter failed
+	traced bool // it wrote down the stack
 }
 
 func (e *raised) String() string       { return e.value.String() }
@@ -107,8 +108,18 @@ func (r *run) raise(L *lua.LState, value lua.LValue) {
 			e.source, e.line = f.chunk.source, f.node.line
 		}
 	}
+	throw(L, e)
+}
+
+// throw unwinds the stack. It keeps gopher-lua from writing down the stack first, which takes long.
+func throw(L *lua.LState, e *raised) {
+	L.Panic = func(L *lua.LState) {
+		panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: L.Get(-1), StackTrace: noTrace})
+	}
 	L.Error(e, 0)
 }
+
+const noTrace = "-"
 
 // fail raises a message with the place of the caller.
 func (r *run) fail(L *lua.LState, format string, args ...any) {
@@ -158,7 +169,9 @@ func (r *run) caught(err error) *raised {
 	if e, is := failure.Object.(*raised); is {
 		return e
 	}
-	return r.native(failure.Object.String())
+	e := r.native(failure.Object.String())
+	e.traced = true
+	return e
 }
 
 // native turns a message of gopher-lua, "chunk:node: text", into Lua's.

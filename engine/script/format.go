@@ -113,7 +113,7 @@ func (r *run) convert(L *lua.LState, out []byte, d directive, conversion byte, a
 		return d.float(out, r.checkNumber(L, arg), conversion)
 	case 'q':
 		s := r.checkString(L, arg)
-		r.chargeBytes(L, len(s)*4)
+		r.chargeBytes(L, len(s)*8)
 		return quote(out, s)
 	case 's':
 		s := r.checkString(L, arg)

@@ -25,7 +25,7 @@ const (
 	positionCapture = -2
 	maxCaptures     = 32
 	maxMatchDepth   = 400
-	workPerStep     = 4
+	workPerStep     = 3
 )
 
 // matchAt matches the pattern at a place of the text, and returns the end of the match.
@@ -36,8 +36,8 @@ func (m *matcher) matchAt(at int) (end int, ok bool) {
 
 func (m *matcher) count() {
 	if m.work++; m.work >= 8*workPerStep {
+		m.r.charge(m.L, m.work/workPerStep)
 		m.work = 0
-		m.r.charge(m.L, 8)
 	}
 }
 

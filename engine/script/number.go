@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// maxNumeral is the longest text of a number.
+const maxNumeral = 512
+
 // parseNumber reads a number as C's strtod does for Lua: blanks around it, hexadecimal, "inf" and "nan" are allowed. A
 // zero byte ends the text.
 func parseNumber(s string) (float64, bool) {
@@ -20,6 +23,9 @@ func parseNumber(s string) (float64, bool) {
 			}
 			n = n*10 + int(s[i]-'0')
 		}
+	}
+	if len(s) > maxNumeral {
+		return 0, false
 	}
 	if end := strings.IndexByte(s, 0); end >= 0 {
 		s = s[:end]

@@ -77,6 +77,7 @@ func metamethod2(a, b lua.LValue, event string) lua.LValue {
 
 // call calls a value with arguments and returns its first result.
 func call(L *lua.LState, f lua.LValue, args ...lua.LValue) lua.LValue {
+	runOf(L).charge(L, invokePrice)
 	L.Push(f)
 	for _, arg := range args {
 		L.Push(arg)

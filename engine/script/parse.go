@@ -221,7 +221,7 @@ func (p *parser) block() (statements []ast.Stmt) {
 // weighed reads with the steps counted apart, and puts their charge in front.
 func (p *parser) weighed(read func() []ast.Stmt) []ast.Stmt {
 	outer, line := p.weight, p.token.line
-	p.weight = 0
+	p.weight = 3 // the charge itself
 	statements := read()
 	charge := p.charge(line, p.weight)
 	p.weight = outer + 1

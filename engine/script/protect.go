@@ -35,9 +35,12 @@ func (r *run) surviveRaised(L *lua.LState, e *raised) lua.LValue {
 			r.over = e.String()
 		}
 		e.final = true
-		L.Error(e, 0)
+		throw(L, e)
 	}
 	r.charge(L, failurePrice)
+	if e.traced {
+		r.charge(L, tracePrice)
+	}
 	return e.value
 }
 

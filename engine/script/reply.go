@@ -45,8 +45,12 @@ func (w *replyWriter) write(reply []byte, v lua.LValue, depth int) []byte {
 	if len(reply) > maxReply {
 		return w.fail("ERR the script's reply is larger than 16777216 bytes")
 	}
+	if w.run.budget -= 3; w.run.budget < 0 {
+		return w.fail(BudgetError)
+	}
 	switch v := v.(type) {
 	case lua.LString:
+		w.run.budget -= len(v) / bytesPerStep
 		return appendBulk(reply, string(v))
 	case lua.LNumber:
 		return appendHeader(reply, ':', toInt64(float64(v)))

@@ -224,6 +224,7 @@ func (m *matcher) replace(out *strings.Builder, start, end int, by lua.LValue) {
 	var value lua.LValue
 	switch by := by.(type) {
 	case *lua.LFunction:
+		m.r.charge(m.L, invokePrice)
 		m.L.Push(by)
 		n := m.pushCaptures(start, end)
 		m.L.Call(n, 1)
@@ -255,11 +256,13 @@ func (m *matcher) replace(out *strings.Builder, start, end int, by lua.LValue) {
 // expand writes a replacement with %1 and its like.
 func (m *matcher) expand(out *strings.Builder, text string, start, end int) {
 	for i := 0; i < len(text); i++ {
-		if text[i] != '%' {
-			out.WriteByte(text[i])
-			continue
+		next := strings.IndexByte(text[i:], '%')
+		if next < 0 {
+			out.WriteString(text[i:])
+			return
 		}
-		i++
+		out.WriteString(text[i : i+next])
+		i += next + 1
 		switch {
 		case i >= len(text):
 			out.WriteByte(0)

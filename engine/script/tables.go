@@ -11,7 +11,7 @@ import (
 func (r *run) set(L *lua.LState, t *lua.LTable, key, value lua.LValue) {
 	switch k := key.(type) {
 	case lua.LString:
-		r.chargeBytes(L, len(k))
+		r.charge(L, 8+len(k)/bytesPerStep)
 		if value == lua.LNil {
 			if t.RawGetString(string(k)) != lua.LNil {
 				r.bury(t)
@@ -49,7 +49,7 @@ func (r *run) setInt(L *lua.LState, t *lua.LTable, i int, value lua.LValue) {
 	switch {
 	case value != lua.LNil:
 		if i > n+1 {
-			r.charge(L, (i-n)/slotsPerStep)
+			r.charge(L, 2*(i-n))
 		}
 		t.RawSetInt(i, value)
 	case i < n:
