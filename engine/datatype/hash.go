@@ -1,0 +1,133 @@
+package datatype
+
+import "bytes"
+
+// Hash is fields with values, in the order in which the fields came: a sequence of fields, each before its value.
+type Hash []byte
+
+// ValidHash reports whether data is a hash.
+func ValidHash(data []byte) bool {
+	s := sequence(data)
+	if !s.valid() || s.count()%2 != 0 {
+		return false
+	}
+	h := Hash(data)
+	n := h.Len()
+	if n*n <= fewSteps {
+		for i := range n {
+			if h.Find(h.Field(i)) != i {
+				return false
+			}
+		}
+		return true
+	}
+	return len(h.index(0).strings) == n
+}
+
+// fewSteps is the number of comparisons from which on an index is made.
+const fewSteps = 4096
+
+// Len is the number of fields.
+func (h Hash) Len() int { return sequence(h).count() / 2 }
+
+// Field is field i. It is valid until the hash changes.
+func (h Hash) Field(i int) []byte { return sequence(h).at(2 * i) }
+
+// Value is the value of field i. It is valid until the hash changes.
+func (h Hash) Value(i int) []byte { return sequence(h).at(2*i + 1) }
+
+// Find is the position of a field, -1 if there is none.
+func (h Hash) Find(field []byte) int {
+	for i := range h.Len() {
+		if bytes.Equal(h.Field(i), field) {
+			return i
+		}
+	}
+	return -1
+}
+
+// index is an index of the fields, with room for more.
+func (h Hash) index(more int) *index {
+	x := newIndex(h.Len() + more)
+	for i := range h.Len() {
+		x.add(h.Field(i))
+	}
+	return x
+}
+
+// FindAll calls found with the position of each field in turn, -1 if there is none.
+func (h Hash) FindAll(fields [][]byte, found func(i int)) {
+	if len(fields)*h.Len() <= fewSteps || len(fields) == 1 {
+		for _, field := range fields {
+			found(h.Find(field))
+		}
+		return
+	}
+	x := h.index(0)
+	for _, field := range fields {
+		found(x.find(field))
+	}
+}
+
+// Set sets fields, given each before its value, and counts those that are new. It changes h.
+func (h Hash) Set(pairs [][]byte) (_ Hash, added int) {
+	n, s := len(pairs)/2, sequence(h)
+	if n > 1 && n*(n+h.Len()) > fewSteps {
+		return h.setMany(pairs)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		at := Hash(s).Find(pairs[i])
+		if at >= 0 {
+			s = s.splice(2*at+1, 2*at+2, pairs[i+1:i+2])
+			continue
+		}
+		added++
+		s = s.splice(s.count(), s.count(), pairs[i:i+2])
+	}
+	return Hash(s), added
+}
+
+func (h Hash) setMany(pairs [][]byte) (_ Hash, added int) {
+	n := h.Len()
+	x := h.index(len(pairs) / 2)
+	all := make([][]byte, 0, 2*n+len(pairs))
+	for i := range n {
+		all = append(all, h.Field(i), h.Value(i))
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if at, isNew := x.add(pairs[i]); isNew {
+			all = append(all, pairs[i], pairs[i+1])
+		} else {
+			all[2*at+1] = pairs[i+1]
+		}
+	}
+	return Hash(sequence(nil).splice(0, 0, all)), len(all)/2 - n
+}
+
+// Delete removes fields and counts those that there were. It changes h.
+func (h Hash) Delete(fields [][]byte) (_ Hash, deleted int) {
+	if len(fields) > 1 && len(fields)*h.Len() > fewSteps {
+		return h.deleteMany(fields)
+	}
+	for _, field := range fields {
+		if at := h.Find(field); at >= 0 {
+			h = Hash(sequence(h).splice(2*at, 2*at+2, nil))
+			deleted++
+		}
+	}
+	return h, deleted
+}
+
+func (h Hash) deleteMany(fields [][]byte) (_ Hash, deleted int) {
+	gone := newIndex(len(fields))
+	for _, field := range fields {
+		gone.add(field)
+	}
+	var kept [][]byte
+	for i := range h.Len() {
+		if gone.find(h.Field(i)) < 0 {
+			kept = append(kept, h.Field(i), h.Value(i))
+		}
+	}
+	return Hash(sequence(nil).splice(0, 0, kept)), h.Len() - len(kept)/2
+}
