@@ -59,7 +59,7 @@ var within = map[string][]string{
 	"server/memlimit": {"engine", "server/clock", "server/command", "server/config", "server/sysmem"},
 	"server/stats":    {"server/command", "server/metrics"},
 	"server/config":   {"engine"},
-	"server/command":  {"engine", "engine/script", "server/resp", "internal/clusterstatus"},
+	"server/command":  {"engine", "engine/datatype", "engine/script", "server/resp", "internal/clusterstatus"},
 }
 
 // forTests are packages that only tests may import.

@@ -17,6 +17,8 @@ var (
 		"The time to live is 0, negative, or beyond 64 bits of milliseconds.")
 	errOverflow = dataErrors.Add("ERR increment or decrement would overflow",
 		"The sum does not fit 64 bits. Nothing was changed.")
+	errHashNotInteger = dataErrors.Add("ERR hash value is not an integer",
+		"`HINCRBY` of a field that holds no integer.")
 	errDecrementOverflow = dataErrors.Add("ERR decrement would overflow",
 		"`DECRBY` by -9223372036854775808.")
 	errNotFloat = dataErrors.Add("ERR value is not a valid float",

@@ -1,0 +1,27 @@
+package command
+
+import (
+	"bytes"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// change makes or changes the hash, list or set of a key by change, and drops the key if nothing is left of it. v is what
+// the key holds; most is the bytes that the change adds at most. If the result is too large for a value, it writes the
+// error, and nothing is changed.
+func (c *DataCall) change(v engine.Value, kind engine.Algorithm, most int, change func(data []byte) []byte) (ok bool) {
+	key := c.Args[1]
+	if len(v.Data)+most > engine.MaxValueBytes {
+		data := change(bytes.Clone(v.Data))
+		if !c.fits(len(data)) {
+			return false
+		}
+		c.Tx.Set(key, engine.Value{Kind: kind, ExpiresAt: v.ExpiresAt, Data: data})
+		return true
+	}
+	edited := c.Tx.Edit(key, kind)
+	if edited.Data = change(edited.Data); len(edited.Data) == 0 {
+		c.Tx.Delete(key)
+	}
+	return true
+}

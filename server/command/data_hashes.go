@@ -1,0 +1,192 @@
+package command
+
+import (
+	"strconv"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var hashRows = []Row{{
+	Name: "hset", Syntax: "key field value [field value ...]", Since: "0.2.0", Group: "hash", Summary: "Set fields of a hash.",
+	Returns: "the number of fields that are new, an integer.", Example: "bucket tokens 5",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) {
+		if added, ok := setFields(c, "hset"); ok {
+			c.Writer.Int(int64(added))
+		}
+	},
+}, {
+	Name: "hmset", Syntax: "key field value [field value ...]", Since: "0.2.0", Group: "hash", Summary: "Set fields of a hash.",
+	Returns: "`OK`.", Example: "bucket tokens 5",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) {
+		if _, ok := setFields(c, "hmset"); ok {
+			c.Writer.Status("OK")
+		}
+	},
+}, {
+	Name: "hsetnx", Syntax: "key field value", Since: "0.2.0", Group: "hash", Summary: "Set a field of a hash if it does not exist.",
+	Returns: "1 if it was set, 0 if not.", Example: "bucket tokens 5",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: setFieldIfAbsent,
+}, {
+	Name: "hget", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The value of a field of a hash.",
+	Returns: "the value, null if there is no such field.", Example: "bucket tokens",
+	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getField,
+}, {
+	Name: "hmget", Syntax: "key field ...", Since: "0.2.0", Group: "hash", Summary: "The values of several fields of a hash.",
+	Returns: "an array: of each field its value, null if there is no such field.", Example: "bucket tokens time",
+	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getFields,
+}, {
+	Name: "hgetall", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash and their values, in the order in which the fields came.",
+	Returns: "a map.", Example: "bucket",
+	Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Map, Data: getHash,
+}, {
+	Name: "hkeys", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash, in the order in which they came.",
+	Returns: "an array.", Example: "bucket",
+	Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: getFieldNames,
+}, {
+	Name: "hstrlen", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The bytes of the value of a field of a hash.",
+	Returns: "an integer, 0 if there is no such field.", Example: "bucket tokens",
+	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getFieldLength,
+}, {
+	Name: "hincrby", Syntax: "key field increment", Since: "0.2.0", Group: "hash", Summary: "Add to a number in a field of a hash.",
+	Returns: "the sum, an integer.", Example: "bucket tokens -1",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: incrementField,
+}, {
+	Name: "hdel", Syntax: "key field ...", Since: "0.2.0", Group: "hash", Summary: "Remove fields of a hash.",
+	Returns: "the number of fields that there were, an integer.", Example: "bucket tokens",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: deleteFields,
+}}
+
+func setFields(c *DataCall, name string) (added int, ok bool) {
+	pairs := c.Args[2:]
+	if len(pairs)%2 != 0 {
+		c.fail(errArity.With(name))
+		return 0, false
+	}
+	v, _, ok := c.get(c.Args[1], engine.HashValue)
+	if !ok {
+		return 0, false
+	}
+	return added, c.change(v, engine.HashValue, datatype.Size(pairs), func(data []byte) []byte {
+		h, n := datatype.Hash(data).Set(pairs)
+		added = n
+		return h
+	})
+}
+
+func setFieldIfAbsent(c *DataCall) {
+	v, _, ok := c.get(c.Args[1], engine.HashValue)
+	switch {
+	case !ok:
+	case datatype.Hash(v.Data).Find(c.Args[2]) >= 0:
+		c.Writer.Int(0)
+	default:
+		if _, ok := setFields(c, "hsetnx"); ok {
+			c.Writer.Int(1)
+		}
+	}
+}
+
+// bulkField writes the value of a field by its position, null for -1.
+func (c *DataCall) bulkField(h datatype.Hash, at int) {
+	if at < 0 {
+		c.Writer.Null()
+		return
+	}
+	c.Writer.Bulk(h.Value(at))
+}
+
+func getField(c *DataCall) {
+	if v, _, ok := c.get(c.Args[1], engine.HashValue); ok {
+		h := datatype.Hash(v.Data)
+		c.bulkField(h, h.Find(c.Args[2]))
+	}
+}
+
+func getFields(c *DataCall) {
+	if v, _, ok := c.get(c.Args[1], engine.HashValue); ok {
+		h, fields := datatype.Hash(v.Data), c.Args[2:]
+		c.Writer.Array(len(fields))
+		h.FindAll(fields, func(at int) { c.bulkField(h, at) })
+	}
+}
+
+func getHash(c *DataCall) {
+	if v, _, ok := c.get(c.Args[1], engine.HashValue); ok {
+		h := datatype.Hash(v.Data)
+		c.Writer.Array(2 * h.Len())
+		for i := range h.Len() {
+			c.Writer.Bulk(h.Field(i))
+			c.Writer.Bulk(h.Value(i))
+		}
+	}
+}
+
+func getFieldNames(c *DataCall) {
+	if v, _, ok := c.get(c.Args[1], engine.HashValue); ok {
+		h := datatype.Hash(v.Data)
+		c.Writer.Array(h.Len())
+		for i := range h.Len() {
+			c.Writer.Bulk(h.Field(i))
+		}
+	}
+}
+
+func getFieldLength(c *DataCall) {
+	if v, _, ok := c.get(c.Args[1], engine.HashValue); ok {
+		h, size := datatype.Hash(v.Data), 0
+		if at := h.Find(c.Args[2]); at >= 0 {
+			size = len(h.Value(at))
+		}
+		c.Writer.Int(int64(size))
+	}
+}
+
+func incrementField(c *DataCall) {
+	by, ok := c.integer(c.Args[3])
+	if !ok {
+		return
+	}
+	v, _, ok := c.get(c.Args[1], engine.HashValue)
+	if !ok {
+		return
+	}
+	n, h := int64(0), datatype.Hash(v.Data)
+	if at := h.Find(c.Args[2]); at >= 0 {
+		if n, ok = parseRedisInt(h.Value(at)); !ok {
+			c.fail(errHashNotInteger)
+			return
+		}
+	}
+	sum, ok := addInts(n, by)
+	if !ok && by != 0 {
+		c.fail(errOverflow)
+		return
+	}
+	pair := [][]byte{c.Args[2], strconv.AppendInt(nil, sum, 10)}
+	if c.change(v, engine.HashValue, datatype.Size(pair), func(data []byte) []byte {
+		h, _ := datatype.Hash(data).Set(pair)
+		return h
+	}) {
+		c.Writer.Int(sum)
+	}
+}
+
+func deleteFields(c *DataCall) {
+	v, _, ok := c.get(c.Args[1], engine.HashValue)
+	if !ok {
+		return
+	}
+	there, fields := false, c.Args[2:]
+	datatype.Hash(v.Data).FindAll(fields, func(at int) { there = there || at >= 0 })
+	deleted := 0
+	if there {
+		c.change(v, engine.HashValue, 0, func(data []byte) []byte {
+			h, n := datatype.Hash(data).Delete(fields)
+			deleted = n
+			return h
+		})
+	}
+	c.Writer.Int(int64(deleted))
+}
