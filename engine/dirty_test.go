@@ -17,7 +17,7 @@ func TestChangesKeepACopyEqual(t *testing.T) {
 	}
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 5))
-		s := New(Config{Shards: 4})
+		s := New(Config{Shards: 4, Commands: txSteps{}})
 		s.Track(true)
 		mirror := map[string]kept{}
 		takeUpTo := func(stateBytes int, now int64) (left bool) {
@@ -49,7 +49,9 @@ func TestChangesKeepACopyEqual(t *testing.T) {
 			now += r.Int64N(sec / 50)
 			p := randomPart(r)
 			p.Key = fmt.Appendf(p.Key, "-%d", r.IntN(50))
-			switch r.IntN(12) {
+			switch r.IntN(14) {
+			case 12, 13:
+				ask(s, now, stepCommand(r))
 			case 0:
 				ask(s, now, Op{Verb: Delete, Key: p.Key})
 			case 1:

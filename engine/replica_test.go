@@ -20,7 +20,7 @@ func dumpText(s *Store, now int64) (text string) {
 func TestReplicasAreEqual(t *testing.T) {
 	for seed := range uint64(50) {
 		r := rand.New(rand.NewPCG(seed, 11))
-		never, often := New(Config{Shards: 1}), New(Config{Shards: 16})
+		never, often := New(Config{Shards: 1, Commands: txSteps{}}), New(Config{Shards: 16, Commands: txSteps{}})
 		now := epoch
 		a, b := make([]Result, 1), make([]Result, 1)
 		for i := range 1500 {
@@ -59,7 +59,7 @@ func TestReplicasAreEqual(t *testing.T) {
 // remade is a store as a snapshot would bring it back; the one it is made from is closed.
 func remade(t *testing.T, s *Store, now int64) *Store {
 	t.Helper()
-	again := New(Config{Shards: 4})
+	again := New(Config{Shards: 4, Commands: txSteps{}})
 	s.Scan(0, 1<<30, now, func(e Entry) {
 		e.State = bytes.TrimRight(e.State, "\x00")
 		if err := again.Load(now, e); err != nil {
@@ -150,6 +150,9 @@ func shown(res Result) Result {
 	}
 	if len(res.Leases) == 0 {
 		res.Leases = nil
+	}
+	if len(res.Reply) == 0 {
+		res.Reply = nil
 	}
 	res.Work = 0 // no part of the answer
 	parts := res.Parts

@@ -40,7 +40,7 @@ func TestSnapshotIsTheStoreAsItWas(t *testing.T) {
 	flushes, changed := 0, 0
 	for seed := range uint64(24) {
 		r := rand.New(rand.NewPCG(seed, 13))
-		s := New(Config{Shards: 1 << r.IntN(5)})
+		s := New(Config{Shards: 1 << r.IntN(5), Commands: txSteps{}})
 		s.Track(r.IntN(2) == 0)
 		keys := 1 + r.IntN(60)
 		now := epoch
@@ -135,7 +135,7 @@ func TestSnapshotIsTheStoreAsItWas(t *testing.T) {
 
 // Operations without changes copy nothing, and a snapshot released without a scan leaves nothing.
 func TestSnapshotCopiesOnlyChangedRecords(t *testing.T) {
-	s := New(Config{Shards: 8})
+	s := New(Config{Shards: 8, Commands: txSteps{}})
 	defer s.Close()
 	for i := range 5000 {
 		ask(s, epoch, Op{Key: keyOf(i), Limit: bucket(1, 1, sec), Tokens: 1})

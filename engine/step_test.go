@@ -10,7 +10,9 @@ import (
 func randomStep(r *rand.Rand) Op {
 	n := r.IntN(24)
 	key := fmt.Appendf(nil, "key-%d", n)
-	switch r.IntN(40) {
+	switch r.IntN(50) {
+	case 40, 41, 42, 43, 44, 45, 46, 47, 48, 49:
+		return stepCommand(r)
 	case 0, 1:
 		return Op{Verb: Look, Key: key}
 	case 2:

@@ -25,6 +25,7 @@ type Tx struct {
 	pending  []*pending
 	used     int            // of pending; the rest is kept for reuse
 	byKey    map[string]int // in pending, once they are many
+	made     [][]byte       // of the changed keys, the new ones
 	call     call
 	result   Result
 	scripts  []Op // on scripts, to be applied when the transaction ends

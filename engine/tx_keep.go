@@ -87,7 +87,7 @@ func (t *Tx) keep(res *Result) Status {
 // makeRoom makes room for the changes, or says why there is none.
 func (t *Tx) makeRoom(changed []*pending) Status {
 	entries, bytes := 0, 0
-	var made [][]byte
+	t.made = t.made[:0]
 	for i, p := range changed {
 		if i == 0 || changed[i-1].shard != p.shard {
 			entries, bytes = 0, 0
@@ -99,17 +99,17 @@ func (t *Tx) makeRoom(changed []*pending) Status {
 		p.new = !place.found
 		if place.found {
 			r := p.shard.record(place.ref)
-			p.new = p.shard.expired(r, t.now)
-			if limit := p.shard.limitOf(r); *limit == p.limit {
+			p.new = p.shard.expired(r, t.now) // making room for another key may drop it: it is no place for this one
+			if limit := p.shard.limitOf(r); !p.new && *limit == p.limit {
 				had = len(algorithms[limit.Algorithm].stateOf(r.rest()))
 			}
 		}
 		if p.new {
-			if t.store.admission.rulesFor(p.key, place.found, made) != nil {
+			if t.store.admission.rulesFor(p.key, place.found, t.made) != nil {
 				return OutOfRoom
 			}
 			if !place.found {
-				made = append(made, p.key)
+				t.made = append(t.made, p.key)
 			}
 		}
 		p.size = len(p.Data)
@@ -133,10 +133,12 @@ func (t *Tx) makeRoom(changed []*pending) Status {
 func (s *shard) keepPending(p *pending, now int64, res *Result) (changed bool) {
 	at := s.find(p.tag, p.key)
 	if p.gone {
-		if at.found {
-			s.remove(at)
+		if !at.found {
+			return false
 		}
-		return at.found
+		changed = !s.expired(s.record(at.ref), now) // whether an expired one is still there depends on the replica
+		s.remove(at)
+		return changed
 	}
 	if at.found {
 		r := s.record(at.ref)

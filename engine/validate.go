@@ -81,11 +81,10 @@ func (e *Entry) check(room *[maxState]byte) ([]byte, error) {
 		clear(room[copy(room[:], e.State):])
 		return room[:alg.bytes], nil
 	}
-	if len(e.State) < 4 {
-		return nil, ErrState
-	}
-	size := binary.LittleEndian.Uint32(e.State)
-	if int64(size) < int64(len(e.State)) || size > maxVariableState || size%recordAlign != 0 {
+	var head [variableHead]byte
+	copy(head[:], e.State) // it may end before: behind the size, an empty string has zeros only
+	size := binary.LittleEndian.Uint32(head[:])
+	if int64(size) < int64(max(variableHead, len(e.State))) || size > maxVariableState || size%recordAlign != 0 {
 		return nil, ErrState
 	}
 	state := make([]byte, size)

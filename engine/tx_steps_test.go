@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// txSteps carries out commands that are lists of steps, to test transactions: behind the declared keys, each step is
+// a word, a key and a value.
+type txSteps struct{}
+
+func (txSteps) Run(tx *Tx, op *Op, res *Result) {
+	for steps := op.Args[op.KeyFrom+op.KeyCount:]; len(steps) > 0; steps = steps[3:] {
+		txStep(tx, string(steps[0]), steps[1], string(steps[2]), res)
+	}
+}
+
+func txStep(tx *Tx, word string, key []byte, value string, res *Result) {
+	v, found := tx.Get(key)
+	if word == "del" {
+		res.Reply = fmt.Appendf(res.Reply, "%t ", tx.Delete(key))
+		return
+	}
+	if found && !v.Kind.IsValue() { // a limiter is for others to change
+		res.Reply = fmt.Appendf(res.Reply, "%v ", v.Kind)
+		return
+	}
+	switch word {
+	case "get":
+		res.Reply = fmt.Appendf(res.Reply, "%t=%q", found, v.Data)
+		if v.ExpiresAt != 0 {
+			res.Reply = fmt.Appendf(res.Reply, " in %d ns", v.ExpiresAt-tx.Now())
+		}
+		res.Reply = append(res.Reply, ' ')
+	case "set":
+		tx.Set(key, Value{Kind: StringValue, Data: []byte(value)})
+	case "add":
+		e := tx.Edit(key, StringValue)
+		e.Data = append(e.Data, value...)
+	case "expire":
+		if found {
+			ns, _ := strconv.ParseInt(value, 10, 64)
+			tx.Edit(key, v.Kind).ExpiresAt = tx.Now() + ns
+		}
+	case "persist":
+		if found {
+			tx.Edit(key, v.Kind).ExpiresAt = 0
+		}
+	}
+}
+
+// txOf is the command of some steps, in words with a blank between them; it declares the keys.
+func txOf(keys, steps string) Op {
+	op := Op{Verb: Command, Args: [][]byte{[]byte("steps")}, KeyFrom: 1}
+	for _, key := range strings.Fields(keys) {
+		op.Args = append(op.Args, []byte(key))
+		op.KeyCount++
+	}
+	for _, step := range strings.Split(steps, ", ") {
+		words := strings.Split(step+"  ", " ")
+		op.Args = append(op.Args, []byte(words[0]), []byte(words[1]), []byte(words[2]))
+	}
+	return op
+}
+
+// stepCommand is a command on some keys, which hold data but for some that belong to a limiter.
+func stepCommand(r *rand.Rand) Op {
+	keys, steps := "", []string{}
+	for range 1 + r.IntN(12) {
+		key := fmt.Sprintf("data-%d", r.IntN(24))
+		if r.IntN(10) == 0 {
+			key = fmt.Sprintf("key-%d", r.IntN(24))
+		}
+		if r.IntN(10) > 0 { // else it is found only as the command runs
+			keys += " " + key
+		}
+		switch word := []string{"get", "get", "set", "add", "expire", "persist", "del"}[r.IntN(7)]; word {
+		case "expire":
+			steps = append(steps, fmt.Sprintf("%s %s %d", word, key, 1+r.Int64N(30*sec)))
+		default:
+			steps = append(steps, fmt.Sprintf("%s %s %s", word, key, strings.Repeat("x", r.IntN(1<<r.IntN(8)))))
+		}
+		if r.IntN(3) == 0 {
+			break
+		}
+	}
+	return txOf(keys, strings.Join(steps, ", "))
+}
