@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"slices"
+	"sync"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
@@ -12,20 +13,27 @@ import (
 // value is ready for use.
 type Executor struct {
 	programs programs
+	calls    sync.Pool // of *DataCall
 }
 
 // Run implements [engine.Commands].
 func (e *Executor) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
-	c := DataCall{Tx: tx, Args: op.Args, op: op, executor: e, Writer: resp.Writer{Buf: res.Reply}}
+	c, _ := e.calls.Get().(*DataCall)
+	if c == nil {
+		c = new(DataCall)
+	}
+	*c = DataCall{Tx: tx, Args: op.Args, op: op, executor: e, Writer: resp.Writer{Buf: res.Reply}}
 	switch row, err := Find(op.Args); {
 	case err != nil: // of a log that another version wrote
 		c.fail(err)
 	case row.Data == nil:
 		c.fail(unknownCommand(op.Args))
 	default:
-		row.Data(&c)
+		row.Data(c)
 	}
 	res.Reply = c.Writer.Buf
+	*c = DataCall{} // it must not hold on to the buffers of a connection
+	e.calls.Put(c)
 }
 
 // scriptCaller carries out the commands that a script calls.
