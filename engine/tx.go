@@ -28,6 +28,7 @@ type Tx struct {
 	made     [][]byte       // of the changed keys, the new ones
 	call     call
 	result   Result
+	work     int  // see Work
 	scripts  []Op // on scripts, to be applied when the transaction ends
 }
 
@@ -57,6 +58,9 @@ func (t *Tx) ReadOnly() bool { return t.readOnly }
 // locks, whatever it does from here on.
 func (t *Tx) Stopped() bool { return t.stopped }
 
+// Work is the work that the transaction has taken so far, in units of [Result.Work].
+func (t *Tx) Work() int { return t.work }
+
 // Get returns the value of a key, and false if it does not exist or has expired. Its data is valid until the next change
 // of any key, and must not be written to.
 func (t *Tx) Get(key []byte) (v Value, found bool) {
@@ -64,6 +68,7 @@ func (t *Tx) Get(key []byte) (v Value, found bool) {
 		if p.gone {
 			return Value{}, false
 		}
+		t.work += len(p.Data) / workBytes
 		return t.shown(p), true
 	}
 	sh, tag := t.store.locate(key)
@@ -84,6 +89,7 @@ func (t *Tx) Get(key []byte) (v Value, found bool) {
 	case !alg.value:
 		return t.limiter(*limit, state), true
 	}
+	t.work += len(state) / workBytes
 	return Value{Kind: limit.Algorithm, ExpiresAt: expiryOf(state), Data: dataOf(state)}, true
 }
 
@@ -115,6 +121,7 @@ func (t *Tx) Edit(key []byte, kind Algorithm) *Value {
 		if p.gone {
 			p.gone, p.limit, p.Value = false, Limit{Algorithm: kind}, Value{Kind: kind, Data: p.Data[:0]}
 		}
+		t.work += len(p.Data) / workBytes
 		return &p.Value
 	}
 	v, found := t.Get(key)
@@ -201,7 +208,7 @@ func (t *Tx) holds(sh *shard) bool {
 
 // begin makes the transaction ready for an operation.
 func (t *Tx) begin(now int64, op *Op) {
-	t.now, t.readOnly, t.stopped, t.used, t.byKey, t.scripts = now, op.Options&Peek != 0, false, 0, nil, nil
+	t.now, t.readOnly, t.stopped, t.used, t.byKey, t.scripts, t.work = now, op.Options&Peek != 0, false, 0, nil, nil, 0
 }
 
 // end lets go of what is too large to be kept for the next transaction.

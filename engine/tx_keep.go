@@ -36,6 +36,7 @@ func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done
 		t.begin(now, op)
 		s.commands.Run(t, op, res)
 	}
+	res.Work += t.work
 	changesScripts := len(t.scripts) > 0 && t.changesScripts()
 	switch {
 	case t.used == 0 && !changesScripts:

@@ -15,8 +15,8 @@ import (
 // Caller carries out the commands that a script calls.
 type Caller interface {
 	// Call appends the RESP2 reply to a command to reply. args[0] is the command's name as the script wrote it; args are
-	// valid during the call only.
-	Call(reply []byte, args [][]byte) []byte
+	// valid during the call only. steps are what the command takes of the script's [Budget], beyond its price for any call.
+	Call(reply []byte, args [][]byte) (out []byte, steps int)
 }
 
 // Program is a compiled script. It is safe for concurrent use.

@@ -48,8 +48,10 @@ func callCommand(L *lua.LState, raises bool) int {
 	}
 	r.charge(L, callPrice+len(r.args)+len(r.bytes)/bytesPerStep)
 	r.calling = true
-	r.reply = r.caller.Call(r.reply[:0], r.args)
+	var steps int
+	r.reply, steps = r.caller.Call(r.reply[:0], r.args)
 	r.calling = false
+	r.charge(L, steps)
 	c := converter{r: r, L: L, reply: r.reply}
 	value := c.value(0)
 	r.chargeBytes(L, len(r.reply))

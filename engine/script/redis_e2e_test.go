@@ -53,7 +53,7 @@ func startRedis(t *testing.T) *redisServer {
 }
 
 // Call lets Redis carry out a command.
-func (r *redisServer) Call(reply []byte, args [][]byte) []byte {
+func (r *redisServer) Call(reply []byte, args [][]byte) ([]byte, int) {
 	request := appendHeader(nil, '*', int64(len(args)))
 	for _, arg := range args {
 		request = appendBulk(request, arg)
@@ -61,7 +61,7 @@ func (r *redisServer) Call(reply []byte, args [][]byte) []byte {
 	if _, err := r.conn.Write(request); err != nil {
 		panic(err)
 	}
-	return r.read(reply)
+	return r.read(reply), 0
 }
 
 func (r *redisServer) read(reply []byte) []byte {
@@ -88,7 +88,8 @@ func (r *redisServer) read(reply []byte) []byte {
 
 func (r *redisServer) eval(body string, keys, argv [][]byte) []byte {
 	args := append([][]byte{[]byte("EVAL"), []byte(body), []byte(strconv.Itoa(len(keys)))}, keys...)
-	return r.Call(nil, append(args, argv...))
+	reply, _ := r.Call(nil, append(args, argv...))
+	return reply
 }
 
 // TestRecordedReplies holds the replies in testdata to those of a real Redis.

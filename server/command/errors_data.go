@@ -36,7 +36,7 @@ var (
 	errManyScripts = dataErrors.Add("ERR too many scripts: at most %d are kept, of at most %d bytes each and 32 MiB in all",
 		"Scripts with values in their texts? Give the values as arguments. `SCRIPT FLUSH` forgets all.")
 	_ = dataErrors.Add(script.BudgetError,
-		"The script was ended, and what it had written is undone. Do less in one script; a loop over all keys is none for a script.")
+		"The script was ended, and what it had written before stays, as after any error of a script. Do less in one script; a loop over all keys is none for a script.")
 	errNotBusy = dataErrors.Add("NOTBUSY No scripts in execution right now.",
 		"The answer to `SCRIPT KILL`: a script ends by itself after its budget of steps.")
 	errNegativeKeys = dataErrors.Add("ERR Number of keys can't be negative",
@@ -57,6 +57,8 @@ var (
 		"The user may run scripts, but not a command that this one calls: `ACL SETUSER name +command`.")
 	errNoKeyInScript = dataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
 		"The user may not use all keys. The scripts of such a user may use the keys that they declare, and no others.")
+	errManyKeysInScript = dataErrors.Add("ERR a script looks at no more than %d keys: use SCAN from outside",
+		"`KEYS`, `SCAN` or `DBSIZE` in a script holds up everybody while it looks at all keys.")
 	errNoSuchKey = dataErrors.Add("ERR no such key",
 		"`RENAME` of a key that does not exist.")
 )

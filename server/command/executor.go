@@ -43,7 +43,8 @@ type scriptCaller struct {
 }
 
 // Call implements [script.Caller].
-func (s *scriptCaller) Call(reply []byte, args [][]byte) []byte {
+func (s *scriptCaller) Call(reply []byte, args [][]byte) (out []byte, steps int) {
+	before := s.call.Tx.Work()
 	c := DataCall{Tx: s.call.Tx, Args: args, Writer: resp.Writer{Buf: reply}}
 	row := lookUp(args[0])
 	switch err := s.check(row, args); {
@@ -54,8 +55,11 @@ func (s *scriptCaller) Call(reply []byte, args [][]byte) []byte {
 	default:
 		s.limit(row, &c)
 	}
-	return c.Writer.Buf
+	return c.Writer.Buf, (s.call.Tx.Work() - before) / workOfStep
 }
+
+// workOfStep is the work, in units of [engine.Result.Work], that takes as long as a step of a script: some 40 ns.
+const workOfStep = 4
 
 // check returns why a script may not call a command.
 func (s *scriptCaller) check(row *Row, args [][]byte) error {

@@ -44,12 +44,12 @@ var keyRows = []Row{{
 	Summary: "Iterate over the keys.",
 	Returns: "two elements: the next cursor, `0` at the end, and an array of keys. COUNT is 10 by default and at most 10000; a step with long keys may return fewer.",
 	Example: "0",
-	Cost:    KeyStep, Flags: ReadOnly, Run: runScan,
+	Cost:    KeyStep, Flags: ReadOnly, Run: runScan, Data: scanInScript,
 }, {
 	Name: "keys", Syntax: "pattern", Since: "0.1.0", Group: "generic",
 	Summary: "All keys that match a glob pattern. Slow with many keys; prefer SCAN.",
 	Returns: "an array of keys; an error if more than 100000 keys, or more than 3500000 bytes, match.", Example: "*",
-	Cost: KeyPass, Flags: ReadOnly | Dangerous, Run: runKeys,
+	Cost: KeyPass, Flags: ReadOnly | Dangerous, Run: runKeys, Data: keysInScript,
 }, {
 	Name: "randomkey", Since: "0.1.0", Group: "generic", Summary: "A random key that the user may read.",
 	Returns: "a key; null if there is none, or 100 tries found none that the user may read.",
@@ -58,7 +58,7 @@ var keyRows = []Row{{
 	Name: "dbsize", Since: "0.1.0", Group: "server", Summary: "The number of keys.",
 	Returns: "an integer. Expired keys count until the server removes them.",
 	Cost:    ShardPass, Flags: ReadOnly | Fast,
-	Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(int64(s.Server().Keys().Len())) },
+	Run: func(s Session, w *resp.Writer, _ [][]byte) { w.Int(int64(s.Server().Keys().Len())) }, Data: sizeInScript,
 }, {
 	Name: "flushdb", Syntax: "[ASYNC | SYNC]", Since: "0.1.0", Group: "server",
 	Summary: "Reset every limiter to its full limit.",
