@@ -75,14 +75,14 @@ func BenchmarkGCRA(b *testing.B) {
 // stub answers the commands of gcra.
 type stub struct{}
 
-func (stub) Call(reply []byte, args [][]byte) []byte {
+func (stub) Call(reply []byte, args [][]byte) ([]byte, int) {
 	switch string(args[0]) {
 	case "TIME":
-		return append(reply, "*2\r\n$10\r\n1700000000\r\n$6\r\n123456\r\n"...)
+		return append(reply, "*2\r\n$10\r\n1700000000\r\n$6\r\n123456\r\n"...), 0
 	case "GET":
-		return append(reply, "$15\r\n216771200.12356\r\n"...)
+		return append(reply, "$15\r\n216771200.12356\r\n"...), 0
 	}
-	return append(reply, "+OK\r\n"...)
+	return append(reply, "+OK\r\n"...), 0
 }
 
 // TestGCRA runs the script of redis_rate.
