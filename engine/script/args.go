@@ -81,7 +81,18 @@ func (r *run) checkNumber(L *lua.LState, i int) float64 {
 	return x
 }
 
-func (r *run) checkInt(L *lua.LState, i int) int { return int(toInt64(r.checkNumber(L, i))) }
+// checkLong is a whole number of 64 bits.
+func (r *run) checkLong(L *lua.LState, i int) int { return int(toInt64(r.checkNumber(L, i))) }
+
+// checkInt is a whole number as C's int, of 32 bits.
+func (r *run) checkInt(L *lua.LState, i int) int { return int(int32(r.checkLong(L, i))) }
+
+func (r *run) optLong(L *lua.LState, i, otherwise int) int {
+	if absent(L, i) {
+		return otherwise
+	}
+	return r.checkLong(L, i)
+}
 
 func absent(L *lua.LState, i int) bool { return i > L.GetTop() || L.Get(i) == lua.LNil }
 

@@ -20,7 +20,7 @@ func pushBits(L *lua.LState, x uint32) int { return pushNumber(L, float64(int32(
 func fold(combine func(a, b uint32) uint32) lua.LGFunction {
 	return func(L *lua.LState) int {
 		x := bitArg(L, 1)
-		for i := 2; i <= L.GetTop(); i++ {
+		for i := L.GetTop(); i > 1; i-- {
 			x = combine(x, bitArg(L, i))
 		}
 		return pushBits(L, x)

@@ -1,6 +1,10 @@
 package script
 
-import "github.com/yuin/gopher-lua/ast"
+import (
+	"slices"
+
+	"github.com/yuin/gopher-lua/ast"
+)
 
 // maxFields is the largest constructor that the interpreter builds itself.
 const maxFields = 50
@@ -13,27 +17,31 @@ func (p *parser) table() expr {
 	tree := &ast.TableExpr{}
 	var items []expr
 	var pairs []ast.Expr // of keys that are not constant
+	open := false        // the last item may have several values
 	for p.token.kind != '}' {
 		p.weight += 3
-		if key, named := p.fieldKey(); named {
-			value := p.expression()
-			if key.string && value.some {
-				tree.Fields = append(tree.Fields, &ast.Field{Key: key.tree, Value: value.single()})
-			} else {
-				pairs = append(pairs, key.single(), value.single())
-			}
-		} else {
-			items = append(items, p.expression())
+		key, named := p.fieldKey()
+		value := p.expression()
+		open = !named && (value.kind == callExpr || value.kind == varargExpr)
+		switch {
+		case !named:
+			items = append(items, value)
+			tree.Fields = append(tree.Fields, &ast.Field{Value: value.tree})
+		case key.string:
+			tree.Fields = append(tree.Fields, &ast.Field{Key: key.tree, Value: value.single()})
+		default:
+			pairs = append(pairs, key.single(), value.single())
 		}
 		if !p.accept(',') && !p.accept(';') {
 			break
 		}
 	}
 	p.closingByte('}', '{', line)
-	open := len(items) > 0 && (items[len(items)-1].kind == callExpr || items[len(items)-1].kind == varargExpr)
-	if !open && len(items) <= maxFields {
+	if open || len(items) > maxFields {
+		tree.Fields = slices.DeleteFunc(tree.Fields, func(f *ast.Field) bool { return f.Key == nil })
+	} else {
 		for _, item := range items {
-			tree.Fields = append(tree.Fields, &ast.Field{Value: item.single()})
+			item.single()
 		}
 		items = nil
 	}
@@ -43,7 +51,7 @@ func (p *parser) table() expr {
 		end := min(start+maxFields, len(items))
 		part := items[start:end]
 		trees := p.values(part, false)
-		if end < len(items) {
+		if end < len(items) || !open {
 			trees[len(trees)-1] = part[len(part)-1].single()
 		}
 		built = p.helper("(items)", id, append([]ast.Expr{built, numberTree(float64(start))}, trees...)...)

@@ -18,6 +18,7 @@
 //     read source only, and collectgarbage does nothing.
 //   - "#" honours __len on tables. xpcall calls its handler after the stack has unwound. Chains of __index end after 8 tables.
 //   - Every NaN prints as -nan. sin, exp and their like may differ in the last digit.
+//   - The length of a table with holes is its last index; Redis may find another border.
 //   - A text of more than 512 bytes is no number.
 //   - At most 150 locals in a function (Redis: 200).
 package script

@@ -34,9 +34,7 @@ type expr struct {
 func (e expr) single() ast.Expr {
 	switch tree := e.tree.(type) {
 	case *ast.FuncCallExpr:
-		if e.kind == callExpr || e.kind == varargExpr {
-			tree.AdjustRet = true
-		}
+		tree.AdjustRet = true
 	case *ast.Comma3Expr:
 		tree.AdjustRet = true
 	}

@@ -107,6 +107,8 @@ func (r *run) convert(L *lua.LState, out []byte, d directive, conversion byte, a
 		n := uint64(toInt64(x))
 		if x >= 1<<63 && x < 1<<64 {
 			n = uint64(x)
+		} else if x > 0 && n == 1<<63 {
+			n = 0
 		}
 		return d.unsigned(out, n, conversion)
 	case 'e', 'E', 'f', 'g', 'G':

@@ -15,7 +15,8 @@ func mathOf1(f func(float64) float64) lua.LGFunction {
 func mathOf2(f func(a, b float64) float64) lua.LGFunction {
 	return func(L *lua.LState) int {
 		r := runOf(L)
-		return pushNumber(L, f(r.checkNumber(L, 1), r.checkNumber(L, 2)))
+		b := r.checkNumber(L, 2) // first, as in Redis
+		return pushNumber(L, f(r.checkNumber(L, 1), b))
 	}
 }
 
@@ -32,7 +33,8 @@ var mathFunctions = map[string]lua.LGFunction{
 	},
 	"ldexp": func(L *lua.LState) int {
 		r := runOf(L)
-		return pushNumber(L, math.Ldexp(r.checkNumber(L, 1), r.checkInt(L, 2)))
+		exponent := r.checkInt(L, 2)
+		return pushNumber(L, math.Ldexp(r.checkNumber(L, 1), exponent))
 	},
 	"max": func(L *lua.LState) int { return extreme(L, func(a, b float64) bool { return a > b }) },
 	"min": func(L *lua.LState) int { return extreme(L, func(a, b float64) bool { return a < b }) },

@@ -8,6 +8,10 @@ func protectedCall(L *lua.LState) int {
 		L.Push(lua.LFalse)
 		return 1 + pushString(L, "attempt to call a boolean value")
 	}
+	if t, is := L.Get(1).(*lua.LTable); is && metamethod(t, "__call") == lua.LNil {
+		L.Push(lua.LFalse)
+		return 1 + pushString(L, "attempt to call a table value")
+	}
 	if err := L.PCall(L.GetTop()-1, lua.MultRet, nil); err != nil {
 		value := r.survive(L, err)
 		L.Push(lua.LFalse)

@@ -35,8 +35,8 @@ func position(i, length int) int {
 func stringByte(L *lua.LState) int {
 	r := runOf(L)
 	s := r.checkString(L, 1)
-	from := position(r.optInt(L, 2, 1), len(s))
-	to := position(r.optInt(L, 3, from), len(s))
+	from := position(r.optLong(L, 2, 1), len(s))
+	to := position(r.optLong(L, 3, from), len(s))
 	from, to = max(from, 1), min(to, len(s))
 	if from > to {
 		return 0
@@ -111,8 +111,8 @@ func stringReverse(L *lua.LState) int {
 func stringSub(L *lua.LState) int {
 	r := runOf(L)
 	s := r.checkString(L, 1)
-	from := max(position(r.checkInt(L, 2), len(s)), 1)
-	to := min(position(r.optInt(L, 3, -1), len(s)), len(s))
+	from := max(position(r.checkLong(L, 2), len(s)), 1)
+	to := min(position(r.optLong(L, 3, -1), len(s)), len(s))
 	if from > to {
 		return pushString(L, "")
 	}
@@ -123,7 +123,7 @@ func stringSub(L *lua.LState) int {
 func find(L *lua.LState, wantsPlace bool) int {
 	r := runOf(L)
 	s, pattern := r.checkString(L, 1), r.checkString(L, 2)
-	start := position(r.optInt(L, 3, 1), len(s)) - 1
+	start := position(r.optLong(L, 3, 1), len(s)) - 1
 	start = min(max(start, 0), len(s))
 	if wantsPlace && (lua.LVAsBool(L.Get(4)) || !strings.ContainsAny(pattern, "^$*+?.([%-")) {
 		r.chargeBytes(L, (len(s)-start)*2)

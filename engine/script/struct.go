@@ -104,6 +104,8 @@ func (f *layout) appendInteger(out []byte, x float64, size int) []byte {
 	n := uint64(toInt64(x))
 	if x >= 1<<63 && x < 1<<64 {
 		n = uint64(x)
+	} else if x > 0 && n == 1<<63 {
+		n = 0
 	}
 	start := len(out)
 	for range size {
@@ -138,6 +140,7 @@ func (f *layout) integer(data string, signed bool) float64 {
 
 func structPack(L *lua.LState) int {
 	f := newLayout(L)
+	L.Push(lua.LNil) // one argument too few is nil
 	var out []byte
 	arg := 1
 	for f.at < len(f.format) {
@@ -179,7 +182,7 @@ func structPack(L *lua.LState) int {
 func structUnpack(L *lua.LState) int {
 	f := newLayout(L)
 	data := f.r.checkString(L, 2)
-	position := f.r.optInt(L, 3, 1) - 1
+	position := f.r.optLong(L, 3, 1) - 1
 	if position < 0 {
 		f.r.badArgument(L, 3, "offset must be 1 or greater")
 	}

@@ -103,6 +103,11 @@ func (r *run) next(L *lua.LState, t *lua.LTable, key lua.LValue) (lua.LValue, lu
 	if n := r.dead[t]; n > 0 {
 		r.charge(L, n)
 	}
+	if key != lua.LNil && r.dead[t] == 0 && t.RawGet(key) == lua.LNil {
+		if i, is := key.(lua.LNumber); !is || i < 1 || int(i) > t.Len() {
+			r.raise(L, lua.LString("invalid key to 'next'"))
+		}
+	}
 	following, value := t.Next(key)
 	if to, is := following.(lua.LNumber); is {
 		from, _ := key.(lua.LNumber)
