@@ -59,7 +59,9 @@ func simOp(key int, tokens int64) engine.Op {
 func anyOp(r *rand.Rand) engine.Op {
 	key := []byte(fmt.Sprint("other", r.IntN(8)))
 	limit := engine.Limit{Algorithm: engine.SlidingLog, Capacity: 20, Rate: engine.Rate{Period: int64(time.Minute)}}
-	switch r.IntN(9) {
+	switch r.IntN(12) {
+	case 9, 10, 11:
+		return appendTo(fmt.Sprint("other", r.IntN(16)), strings.Repeat("x", r.IntN(20)))
 	case 0:
 		return engine.Op{Verb: engine.Delete, Key: key}
 	case 1:

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -225,5 +226,40 @@ func TestImportWaitsForAllMembers(t *testing.T) {
 		}
 		s.eventually("all have the state", func(n *Node) bool { return n.opt.Store.Len() == 1 })
 		s.mustNotFail()
+	})
+}
+
+// A member of release 0.1.0 knows no commands on data: the others refuse them, and take them once it is upgraded.
+func TestCommandsWaitForAllMembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t)
+		defer s.stop()
+		s.names = []string{"a", "b", "c"}
+		s.known["c"] = []addition{}
+		for _, name := range s.names {
+			s.start(name)
+		}
+		s.leader()
+		s.eventually("the members have announced themselves", func(n *Node) bool { return len(n.fsm.cluster.Load().Members) == 3 })
+		time.Sleep(5 * time.Second)
+		for _, name := range []string{"a", "b"} {
+			n := s.nodes[name]
+			if got := do(n, appendTo("k", "x"))[0]; got.Status != engine.TooNew || len(got.Reply) > 0 {
+				t.Errorf("%s: %+v", name, got)
+			}
+			if err := n.TooNew([]engine.Op{appendTo("k", "x")}); err == nil || !strings.Contains(err.Error(), "commands on Redis data needs format version 2, and the member 'c' knows version 1") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		s.mustNotFail()
+		s.kill("c")
+		s.known["c"] = nil
+		s.start("c")
+		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion > 1 })
+		for i, name := range s.names {
+			if got := do(s.nodes[name], appendTo("k", "x"))[0]; got.Status != engine.OK || string(got.Reply) != fmt.Sprintf(":%d\r\n", i+1) {
+				t.Errorf("%s: status %d, %q", name, got.Status, got.Reply)
+			}
+		}
 	})
 }

@@ -81,6 +81,28 @@ func (d *memDisk) hang() (release func()) {
 	}
 }
 
+// appends carries out commands for the tests: each appends its last argument to the data of the key, or deletes the key
+// without one, and answers with the length.
+type appends struct{}
+
+func (appends) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
+	key, text := op.Args[1], op.Args[2]
+	v, found := tx.Get(key)
+	switch {
+	case found && (!v.Kind.IsValue() || len(v.Data) > 1000), len(text) == 0:
+		tx.Delete(key)
+	default:
+		e := tx.Edit(key, engine.StringValue)
+		e.Data, e.ExpiresAt = append(e.Data, text...), tx.Now()+int64(len(text))*int64(time.Second)
+	}
+	res.Reply = fmt.Appendf(res.Reply, ":%d\r\n", len(v.Data)+len(text))
+}
+
+// appendTo is an operation for appends.
+func appendTo(key, text string) engine.Op {
+	return engine.Op{Verb: engine.Command, Args: [][]byte{[]byte("append"), []byte(key), []byte(text)}, KeyFrom: 1, KeyCount: 1}
+}
+
 // simulated is a cluster in memory, inside a synctest bubble.
 type simulated struct {
 	t      *testing.T
@@ -129,7 +151,7 @@ func (s *simulated) start(name string) *Node {
 func (s *simulated) options(name, address string, disk Disk) Options {
 	return Options{
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
-		Store: engine.New(engine.Config{Shards: 4, Replicated: true}), Disk: disk, Log: s.log,
+		Store: engine.New(engine.Config{Shards: 4, Replicated: true, Commands: appends{}}), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20,
 		Network: s.net.Of(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		SinceBoot: func() (string, time.Duration) {

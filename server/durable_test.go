@@ -67,16 +67,46 @@ func TestRepliesWaitForTheDisk(t *testing.T) {
 	}
 }
 
+// The same for data: what changes it waits, what only looks at it or is refused does not.
+func TestRepliesOnDataWaitForTheDisk(t *testing.T) {
+	p, d := newDurablePlayer(t)
+	c := p.open("")
+	for _, step := range []struct{ command, reply string }{
+		{"SET k 1", "+OK"},
+		{"INCR k", ":2"},
+		{"EXPIRE k 100", ":1"},
+		{"RENAME k k2", "+OK"},
+		{"DEL k2", ":1"},
+		{"SETNX k 1", ":1"},
+	} {
+		c.deliver(frames(step.command, "PING"))
+		if got := c.taken(); got != "" || len(d.waiting) != 1 {
+			t.Errorf("%s: answered %q before anything was durable; %d wait", step.command, got, len(d.waiting))
+		}
+		d.finish(p, nil)
+		if got, want := c.taken(), step.reply+"\r\n+PONG\r\n"; got != want {
+			t.Errorf("%s is answered %q, want %q", step.command, got, want)
+		}
+	}
+	for _, command := range []string{"GET k", "SET k 5 NX GET", "SET none 5 XX", "EXPIRE none 10", "DEL none", "RENAME none k", "SET k v NX XX", "INCRBY k x", "PERSIST k", "TTL k"} {
+		c.deliver(frames(command))
+		if got := c.taken(); got == "" || len(d.waiting) != 0 {
+			t.Errorf("%s is answered %q; %d wait", command, got, len(d.waiting))
+		}
+	}
+}
+
 // What could not be made durable is answered with an error, not with a grant, and stays taken.
 func TestWhatIsNotKeptIsNotGranted(t *testing.T) {
 	for _, commands := range []string{
 		takeOne, "CL.THROTTLE k 4 1 3600", "CC.ACQUIRE k 5 1h x", "MULTI|" + takeOne + "|EXEC", "FLUSHALL", "FLUSHDB",
 		"RL.POLICY SET p TB k 5 1/h", "RL.CHECK old x", "RL.ALL TB k 5 1/h", "DEL there", "UNLINK none there", "RL.REFUND there 1",
 		"CC.RELEASE held x", "RL.POLICY DEL old", "RL.POLICY OVERRIDE old x TB k 5 1/h",
+		"SET k v", "SET s v XX GET", "INCR n", "INCRBYFLOAT n 1", "EXPIRE s 10", "EXPIRE s -1", "PERSIST x", "DEL s", "RENAME s t", "RENAME x s", "SETNX k v", "MULTI|SET k v|EXEC", "MULTI|INCR n|GET s|EXEC",
 	} {
 		p, d := newDurablePlayer(t)
 		c := p.open("")
-		for _, before := range []string{"TB.ACQUIRE there 5 1/h 2", "CC.ACQUIRE held 5 1h x", "RL.POLICY SET old TB o:{} 5 1/h"} {
+		for _, before := range []string{"TB.ACQUIRE there 5 1/h 2", "CC.ACQUIRE held 5 1h x", "RL.POLICY SET old TB o:{} 5 1/h", "SET s old", "SET x old EX 100"} {
 			c.deliver(frames(before))
 			d.finish(p, nil)
 		}
