@@ -135,6 +135,7 @@ func TestImports(t *testing.T) {
 			to, _, _ := strings.Cut(ours, "/")
 			switch {
 			case f.isTest() && (slices.Contains(forTests, ours) || to == "internal"):
+			case part == "cluster" && f.isTest() && ours == "server/command": // the simulation runs real scripts
 			case f.name == "server/cluster_player_test.go" && strings.HasPrefix(ours, "cluster"): // plays the transcripts on three nodes
 			case isNarrow && !f.isTest():
 				if ours != dir && !slices.Contains(inner, ours) {

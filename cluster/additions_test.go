@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
+	"github.com/stintdb/stint/server/command"
 )
 
 // Snapshots carry the version, and those of version 1 are written as release 0.1.0 did.
@@ -87,10 +89,28 @@ func TestAdditionsAreListed(t *testing.T) {
 		mustBeListed(fmt.Sprintf("verb %d", verb), engine.Op{Verb: verb})
 	}
 	for a := engine.Concurrency + 1; exists(func() { _ = a.String() }); a++ {
+		if a.IsValue() {
+			continue // no operation has it as its limit: commands and scripts make it
+		}
 		limit := engine.Limit{Algorithm: a}
 		mustBeListed("the algorithm "+a.String(), engine.Op{Limit: limit})
 		for _, verb := range []engine.Verb{engine.AcquireAll, engine.SetPolicy, engine.SetOverride} {
 			mustBeListed("the algorithm "+a.String()+" among several", engine.Op{Verb: verb, Parts: []engine.Op{{Limit: limit}}})
+		}
+	}
+	for dialect := int64(2); dialect <= engine.ScriptDialect; dialect++ {
+		first := known.newestIn([]engine.Op{{Verb: engine.Script, Tokens: 1}})
+		if a := known.newestIn([]engine.Op{{Verb: engine.Script, Tokens: dialect}}); a.version <= first.version {
+			t.Errorf("dialect %d of scripts is not in the version of the first: give it a row in additions", dialect)
+		}
+	}
+	for _, row := range command.Table {
+		_, minor, _ := strings.Cut(row.Since, ".")
+		if added, _ := strconv.Atoi(strings.TrimSuffix(minor, ".0")); row.Data == nil || added <= 2 {
+			continue
+		}
+		if a := known.newestIn([]engine.Op{{Verb: engine.Command, Args: [][]byte{[]byte(row.Name)}}}); a.version <= 2 {
+			t.Errorf("the command %s is not in release 0.2.0: give it a row in additions, and the scripts that may call it another dialect", row.Name)
 		}
 	}
 	for option := engine.Shadow << 1; option > 0; option <<= 1 {

@@ -26,7 +26,7 @@ type addition struct {
 // highest version in its list. It proposes nothing that some member does not know: see [versionGate].
 var additions = append([]addition{
 	{version: 2, name: "commands on Redis data", isUsed: usesVerb(engine.Command)},
-	{version: 2, name: "scripts", isUsed: usesVerb(engine.Script)},
+	{version: 2, name: "scripts", isUsed: usesVerb(engine.Script, engine.KeepScript, engine.DropScripts)},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []addition) {
@@ -38,9 +38,9 @@ func addedAlgorithms() (added []addition) {
 	return added
 }
 
-// usesVerb is addition.isUsed of a verb.
-func usesVerb(verb engine.Verb) func(*engine.Op) bool {
-	return func(op *engine.Op) bool { return op.Verb == verb }
+// usesVerb is addition.isUsed of verbs.
+func usesVerb(verbs ...engine.Verb) func(*engine.Op) bool {
+	return func(op *engine.Op) bool { return slices.Contains(verbs, op.Verb) }
 }
 
 // usesAlgorithm is addition.isUsed of an algorithm, also in one of several limits and in a policy.

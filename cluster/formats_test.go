@@ -25,21 +25,26 @@ func force(key string) engine.Op {
 // mixed starts a cluster of three in which c states an older version, and has another node lead.
 func mixed(t *testing.T) (s *simulated, leader *Node) {
 	s = simulate(t)
-	s.names = []string{"a", "b", "c"}
 	s.known["a"], s.known["b"], s.known["c"] = forceIsNew, forceIsNew, []addition{}
+	return s, s.mixed()
+}
+
+// mixed starts a, b and c, and has another node than c lead.
+func (s *simulated) mixed() (leader *Node) {
+	s.names = []string{"a", "b", "c"}
 	for _, name := range s.names {
 		s.start(name)
 	}
 	leader = s.leader()
 	for leader.opt.Node == "c" {
-		if err := leader.Transfer(t.Context(), "a"); err != nil {
-			t.Log(err)
+		if err := leader.Transfer(s.t.Context(), "a"); err != nil {
+			s.t.Log(err)
 		}
 		time.Sleep(time.Second)
 		leader = s.leader()
 	}
 	s.eventually("the members have announced themselves", func(n *Node) bool { return len(n.fsm.cluster.Load().Members) == 3 })
-	return s, leader
+	return leader
 }
 
 // eventually waits until something holds on all nodes.
@@ -234,20 +239,16 @@ func TestCommandsWaitForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
 		defer s.stop()
-		s.names = []string{"a", "b", "c"}
 		s.known["c"] = []addition{}
-		for _, name := range s.names {
-			s.start(name)
-		}
-		s.leader()
-		s.eventually("the members have announced themselves", func(n *Node) bool { return len(n.fsm.cluster.Load().Members) == 3 })
+		s.mixed()
 		time.Sleep(5 * time.Second)
+		command := operation("APPEND", "k", "x")
 		for _, name := range []string{"a", "b"} {
 			n := s.nodes[name]
-			if got := do(n, appendTo("k", "x"))[0]; got.Status != engine.TooNew || len(got.Reply) > 0 {
+			if got := do(n, command)[0]; got.Status != engine.TooNew || len(got.Reply) > 0 {
 				t.Errorf("%s: %+v", name, got)
 			}
-			if err := n.TooNew([]engine.Op{appendTo("k", "x")}); err == nil || !strings.Contains(err.Error(), "commands on Redis data needs format version 2, and the member 'c' knows version 1") {
+			if err := n.TooNew([]engine.Op{command}); err == nil || !strings.Contains(err.Error(), "commands on Redis data needs format version 2, and the member 'c' knows version 1") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -257,7 +258,7 @@ func TestCommandsWaitForAllMembers(t *testing.T) {
 		s.start("c")
 		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion > 1 })
 		for i, name := range s.names {
-			if got := do(s.nodes[name], appendTo("k", "x"))[0]; got.Status != engine.OK || string(got.Reply) != fmt.Sprintf(":%d\r\n", i+1) {
+			if got := do(s.nodes[name], command)[0]; got.Status != engine.OK || string(got.Reply) != fmt.Sprintf(":%d\r\n", i+1) {
 				t.Errorf("%s: status %d, %q", name, got.Status, got.Reply)
 			}
 		}

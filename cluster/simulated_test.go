@@ -18,6 +18,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/memnet"
+	"github.com/stintdb/stint/server/command"
 )
 
 // memDisk is a Disk in memory, which can be slow or hang. It outlives the nodes that use it.
@@ -81,28 +82,6 @@ func (d *memDisk) hang() (release func()) {
 	}
 }
 
-// appends carries out commands for the tests: each appends its last argument to the data of the key, or deletes the key
-// without one, and answers with the length.
-type appends struct{}
-
-func (appends) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
-	key, text := op.Args[1], op.Args[2]
-	v, found := tx.Get(key)
-	switch {
-	case found && (!v.Kind.IsValue() || len(v.Data) > 1000), len(text) == 0:
-		tx.Delete(key)
-	default:
-		e := tx.Edit(key, engine.StringValue)
-		e.Data, e.ExpiresAt = append(e.Data, text...), tx.Now()+int64(len(text))*int64(time.Second)
-	}
-	res.Reply = fmt.Appendf(res.Reply, ":%d\r\n", len(v.Data)+len(text))
-}
-
-// appendTo is an operation for appends.
-func appendTo(key, text string) engine.Op {
-	return engine.Op{Verb: engine.Command, Args: [][]byte{[]byte("append"), []byte(key), []byte(text)}, KeyFrom: 1, KeyCount: 1}
-}
-
 // simulated is a cluster in memory, inside a synctest bubble.
 type simulated struct {
 	t      *testing.T
@@ -114,6 +93,8 @@ type simulated struct {
 	known  map[string][]addition // the additions that a node knows; nil for those of this build
 	log    *slog.Logger
 
+	commands map[string]engine.Commands // of a node; nil for those of this build
+
 	skewMu sync.Mutex
 	skew   map[string]time.Duration
 	boots  map[string]int
@@ -123,7 +104,7 @@ var simLog = os.Getenv("STINT_SIM_LOG") != ""
 
 func simulate(t *testing.T, names ...string) *simulated {
 	t.Helper()
-	s := &simulated{t: t, net: memnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]addition{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
+	s := &simulated{t: t, net: memnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]addition{}, commands: map[string]engine.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
 	out := io.Discard
 	if simLog {
 		out = os.Stderr
@@ -149,9 +130,13 @@ func (s *simulated) start(name string) *Node {
 }
 
 func (s *simulated) options(name, address string, disk Disk) Options {
+	commands := s.commands[name]
+	if commands == nil {
+		commands = &command.Executor{}
+	}
 	return Options{
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
-		Store: engine.New(engine.Config{Shards: 4, Replicated: true, Commands: appends{}}), Disk: disk, Log: s.log,
+		Store: engine.New(engine.Config{Shards: 4, Replicated: true, Commands: commands}), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20,
 		Network: s.net.Of(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		SinceBoot: func() (string, time.Duration) {

@@ -52,7 +52,7 @@ type Op struct {
 	MaxKey   uint32   // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
 	Key      []byte   // binary, may be empty; only read while the operation is applied
 	Limit    Limit    // Acquire
-	Tokens   int64    // Acquire and Refund; 0 in an Acquire asks without taking
+	Tokens   int64    // Acquire and Refund; 0 in an Acquire asks without taking; Script: the dialect, [ScriptDialect] or an earlier one
 	MaxWait  int64    // Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
 	Who      []byte   // the holder of a lease, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body
 	Args     [][]byte // Command, Script: the arguments, the command's name included

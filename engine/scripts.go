@@ -9,6 +9,9 @@ import (
 )
 
 const (
+	// ScriptDialect is the version of the language of scripts, with its budget and the commands that scripts call. A change
+	// of what any script does is another version, and an addition to the cluster's formats: replicas run a script alike.
+	ScriptDialect = 1
 	// MaxScriptBytes bounds the body of a script that is kept.
 	MaxScriptBytes = 1 << 20
 	// MaxScripts bounds the scripts that were loaded.

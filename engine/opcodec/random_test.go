@@ -111,6 +111,9 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 		op.KeyFrom = uint32(r.IntN(len(op.Args)))
 		op.KeyCount = uint32(r.IntN(len(op.Args) - int(op.KeyFrom) + 1))
 		op.Options = []engine.Option{0, engine.Peek}[r.IntN(2)]
+		if op.Verb == engine.Script {
+			op.Tokens, op.Who = max(tokens, 1), text(30)
+		}
 	case engine.SetOverride:
 		op.Key, op.Who, op.Parts = text(255), text(300), parts(0)
 	}

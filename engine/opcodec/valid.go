@@ -20,8 +20,10 @@ func valid(op *engine.Op) bool {
 			}
 		}
 		return len(op.Parts) > 0 && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens
-	case engine.Command, engine.Script:
+	case engine.Command:
 		return validArgs(op)
+	case engine.Script:
+		return validArgs(op) && op.Tokens > 0 && op.Tokens <= engine.MaxTokens
 	case engine.Acquire:
 		return asksWithin(op)
 	case engine.Check:

@@ -80,7 +80,7 @@ var opLayouts = []opLayout{
 	engine.Restrict:    {fields: fieldKey | fieldWho, options: byte(engine.DenyNew|engine.OverflowNew) << 1},
 
 	engine.Command: {fields: fieldArgs, options: byte(engine.Peek)},
-	engine.Script:  {fields: fieldArgs | fieldWho, options: byte(engine.Peek | engine.DeclaredOnly)},
+	engine.Script:  {fields: fieldArgs | fieldWho | fieldTokens, options: byte(engine.Peek | engine.DeclaredOnly)},
 
 	engine.KeepScript:  {fields: fieldWho, options: byte(engine.Loaded)},
 	engine.DropScripts: {},

@@ -65,7 +65,7 @@ func parseScript(r *Request) error {
 			return err
 		}
 	}
-	op := engine.Op{Verb: engine.Script, Args: r.keepArgs(), KeyFrom: 3, KeyCount: uint32(count)}
+	op := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: r.keepArgs(), KeyFrom: 3, KeyCount: uint32(count)}
 	if strings.HasSuffix(strings.ToLower(string(r.Args[0])), "_ro") {
 		op.Options = engine.Peek
 	}
@@ -75,7 +75,7 @@ func parseScript(r *Request) error {
 
 // parseScriptCommand makes one operation of a command on scripts.
 func parseScriptCommand(r *Request) error {
-	op := engine.Op{Verb: engine.Script, Args: r.keepArgs()}
+	op := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: r.keepArgs()}
 	if isWord(r.Args[1], "EXISTS") {
 		op.Options = engine.Peek
 	}

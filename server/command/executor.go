@@ -18,6 +18,10 @@ type Executor struct {
 
 // Run implements [engine.Commands].
 func (e *Executor) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
+	if op.Verb == engine.Script && op.Tokens != engine.ScriptDialect {
+		res.Status = engine.Unreadable
+		return
+	}
 	c, _ := e.calls.Get().(*DataCall)
 	if c == nil {
 		c = new(DataCall)
