@@ -26,12 +26,20 @@ var classes = []struct {
 	{Harmless, "", "harmless"},
 }
 
-// Categories that follow from the group or from the absence of a flag.
-const (
-	categorySlow     = "slow"
-	categoryLimiter  = "limiter"
-	categoryKeyspace = "keyspace"
-)
+// categorySlow follows from the absence of a flag.
+const categorySlow = "slow"
+
+// groups are the groups of commands that are ACL categories too.
+var groups = []struct{ name, category string }{
+	{"limiter", "limiter"},
+	{"generic", "keyspace"},
+	{"string", "string"},
+	{"hash", "hash"},
+	{"sorted-set", "sortedset"},
+	{"list", "list"},
+	{"set", "set"},
+	{"scripting", "scripting"},
+}
 
 // Categories lists the ACL categories there are, without their @.
 func Categories() (names []string) {
@@ -40,7 +48,11 @@ func Categories() (names []string) {
 			names = append(names, c.category)
 		}
 	}
-	return append(names, categorySlow, categoryLimiter, categoryKeyspace)
+	names = append(names, categorySlow)
+	for _, g := range groups {
+		names = append(names, g.category)
+	}
+	return names
 }
 
 // words lists what COMMAND calls the row's flags.
@@ -63,11 +75,10 @@ func (r *Row) Categories() (names []string) {
 	if r.Flags&Fast == 0 {
 		names = append(names, categorySlow)
 	}
-	switch r.Group {
-	case "limiter":
-		names = append(names, categoryLimiter)
-	case "generic":
-		names = append(names, categoryKeyspace)
+	for _, g := range groups {
+		if g.name == r.Group {
+			names = append(names, g.category)
+		}
 	}
 	return names
 }

@@ -1,0 +1,33 @@
+package command
+
+import (
+	"slices"
+	"testing"
+)
+
+// A user with the limiters alone gets no command on data: those are in categories of their own.
+func TestDataIsNoLimiter(t *testing.T) {
+	for _, row := range All {
+		switch {
+		case row.In("limiter") && (row.Group != "limiter" || row.Data != nil):
+			t.Errorf("%s is in @limiter", row.FullName)
+		case row.Data != nil && row.Flags&(Write|ReadOnly) != 0 && len(row.Categories()) < 3:
+			t.Errorf("%s is in %q: its group %q is missing in category.go", row.FullName, row.Categories(), row.Group)
+		}
+	}
+}
+
+// The commands on data are in Redis's categories.
+func TestCategoriesAreThoseOfRedis(t *testing.T) {
+	for name, want := range map[string][]string{
+		"get":    {"read", "fast", "string"},
+		"set":    {"write", "slow", "string"},
+		"zadd":   {"write", "fast", "sortedset"},
+		"zunion": {"read", "slow", "sortedset"},
+		"expire": {"write", "fast", "keyspace"},
+	} {
+		if got := lookUp([]byte(name)).Categories(); !slices.Equal(got, want) {
+			t.Errorf("%s is in %q, want %q", name, got, want)
+		}
+	}
+}
