@@ -24,7 +24,7 @@ type DataCall struct {
 
 // dataOp makes one operation of a data command.
 func (r *Request) dataOp(row *Row) error {
-	keys := row.Keys.of(len(r.Args))
+	keys := row.Keys.of(r.Args)
 	for _, key := range r.Args[keys.from:keys.to] {
 		if err := r.key(key); err != nil {
 			return err
@@ -35,7 +35,7 @@ func (r *Request) dataOp(row *Row) error {
 		op.Options = engine.Peek
 	}
 	r.Ops = append(r.Ops, op)
-	if r.Shape = row.Shape; r.Shape == resp.Scored && !hasWord(r.Args, "WITHSCORES") {
+	if r.Shape = row.Shape; r.Shape == resp.Scored && !hasWord(r.Args[keys.to:], "WITHSCORES") {
 		r.Shape = resp.Same
 	}
 	return nil
@@ -52,9 +52,16 @@ func (r *Request) keepArgs() [][]byte {
 // keyRange is the positions of keys among arguments: from is the first, to is behind the last.
 type keyRange struct{ from, to int }
 
-// of returns which of n arguments are keys.
-func (k Keys) of(n int) keyRange {
+// of returns which arguments are keys; none if their number is no number, which the command will refuse.
+func (k Keys) of(args [][]byte) keyRange {
+	n := len(args)
 	switch {
+	case k.Number > 0:
+		count, ok := parseRedisInt(args[k.Number])
+		if !ok || count < 1 || count > int64(n-k.Number-1) {
+			return keyRange{n, n}
+		}
+		return keyRange{k.Number + 1, k.Number + 1 + int(count)}
 	case k.First == 0:
 		return keyRange{}
 	case k.Last < 0:

@@ -2,7 +2,9 @@ package command
 
 import (
 	"bytes"
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -52,4 +54,52 @@ func appendLongDouble(b []byte, f *big.Float) []byte {
 		b = append(b[:start], '0')
 	}
 	return b
+}
+
+// parseScore reads a number as Redis reads scores: the whole of it, without blanks, and neither too large nor too small.
+func parseScore(b []byte) (score float64, ok bool) {
+	if n, ok := parseRedisInt(b); ok {
+		return float64(n), true
+	}
+	score, exact, ok := parseDouble(string(b))
+	return score, ok && exact
+}
+
+// parseDouble reads a number as strtod does, in decimals or hexadecimals, without blanks in front. It is not exact if it
+// is too large, and then infinite, or too small, and then 0.
+func parseDouble(text string) (f float64, exact, ok bool) {
+	text = strings.ToLower(text)
+	digits := strings.TrimPrefix(strings.TrimPrefix(text, "-"), "+")
+	if unsigned := len(text) - len(digits); unsigned > 1 || digits == "" || strings.Contains(text, "_") {
+		return 0, false, false
+	}
+	if digits == "inf" || digits == "infinity" {
+		return math.Inf(1 - 2*strings.Count(text, "-")), true, true
+	}
+	exponent := "e"
+	if strings.HasPrefix(digits, "0x") {
+		if exponent = "p"; !strings.Contains(digits, "p") {
+			text += "p0"
+		}
+		digits = digits[2:]
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if math.IsNaN(f) || err != nil && !math.IsInf(f, 0) {
+		return 0, false, false
+	}
+	mantissa, _, _ := strings.Cut(digits, exponent)
+	return f, err == nil && (f != 0 || strings.Trim(mantissa, "0.") == ""), true
+}
+
+// appendScore writes a number with 17 significant digits, as Redis 7.0 writes scores.
+func appendScore(b []byte, f float64) []byte {
+	switch {
+	case math.IsInf(f, 1):
+		return append(b, "inf"...)
+	case math.IsInf(f, -1):
+		return append(b, "-inf"...)
+	case f == math.Trunc(f) && math.Abs(f) < 1e15 && f != 0:
+		return strconv.AppendInt(b, int64(f), 10)
+	}
+	return strconv.AppendFloat(b, f, 'g', 17, 64)
 }

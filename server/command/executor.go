@@ -109,13 +109,13 @@ func (s *scriptCaller) mayTouch(row *Row, args [][]byte) bool {
 	if s.call.op.Options&engine.DeclaredOnly == 0 {
 		return true
 	}
-	keys := row.Keys.of(len(args))
+	keys := row.Keys.of(args)
 	for _, key := range args[keys.from:keys.to] {
 		if !slices.ContainsFunc(s.call.op.DeclaredKeys(), func(k []byte) bool { return bytes.Equal(k, key) }) {
 			return false
 		}
 	}
-	return row.Flags&MovableKeys == 0 && !(row.Keys == Keys{} && row.touchesAllKeys())
+	return (row.Flags&MovableKeys == 0 || row.Keys.Number > 0) && !(row.Keys == Keys{} && row.touchesAllKeys())
 }
 
 // touchesAllKeys reports whether a command looks at keys that no argument names.

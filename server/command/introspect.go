@@ -242,6 +242,7 @@ func (r *Row) KeysOf(args [][]byte) (keys [][]byte) {
 			for _, part := range request.Ops[0].Parts {
 				keys = append(keys, part.Key)
 			}
+			keys = append(keys, request.Ops[0].DeclaredKeys()...)
 		}
 		return keys
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-var manyKeys = Keys{1, -1, 1}
+var manyKeys = Keys{First: 1, Last: -1, Step: 1}
 
 var keyRows = []Row{{
 	Name: "del", Syntax: "key ...", Since: "0.1.0", Group: "generic",

@@ -30,9 +30,12 @@ const (
 )
 
 // Keys says which arguments are keys, counted from 1; Last counts from the end when negative. The zero value is none.
-type Keys struct{ First, Last, Step int }
+type Keys struct {
+	First, Last, Step int
+	Number            int // or else the argument with the number of keys, which follow it
+}
 
-var oneKey = Keys{1, 1, 1}
+var oneKey = Keys{First: 1, Last: 1, Step: 1}
 
 // Row describes one command. Arity and the argument tree of COMMAND DOCS come from Syntax.
 type Row struct {
@@ -99,7 +102,7 @@ func (r *Row) accepts(n int) bool {
 }
 
 // Table holds every command, in the order of the handbook.
-var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, expireRows, stringRows, hashRows, scriptRows, transactionRows, connectionRows, clientRows, aclRows, serverRows, memoryRows, topRows, slowlogRows, latencyRows, monitorRows, clusterRows, raftRows)
+var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, expireRows, stringRows, hashRows, sortedSetRows, scriptRows, transactionRows, connectionRows, clientRows, aclRows, serverRows, memoryRows, topRows, slowlogRows, latencyRows, monitorRows, clusterRows, raftRows)
 
 var byName = map[string]*Row{}
 

@@ -49,7 +49,7 @@ func parseWords(words []string) (args []argument, rest []string) {
 			alternatives, args = append(alternatives, args), nil
 		case word == "...":
 			args[len(args)-1].multiple = true
-		case len(args) > 0 && args[len(args)-1].kind == "pure-token" && !isToken(word):
+		case len(args) > 0 && args[len(args)-1].kind == "pure-token" && !args[len(args)-1].optional && !isToken(word):
 			value := newArgument(word)
 			value.token = args[len(args)-1].token
 			args[len(args)-1] = value

@@ -124,7 +124,7 @@ func TestTable(t *testing.T) {
 		if r.Flags&Write != 0 && r.Flags&ReadOnly != 0 {
 			complain("both writes and does not")
 		}
-		if hasKey := strings.Contains(" "+r.Syntax+" ", " key "); hasKey != (r.Keys.First > 0) {
+		if hasKey := strings.Contains(" "+r.Syntax+" ", " key "); hasKey != (r.Keys != Keys{}) {
 			complain("its keys are %v, its syntax is %q", r.Keys, r.Syntax)
 		}
 		if r.Parse != nil && r.Flags&(Write|ReadOnly) == 0 {
@@ -180,7 +180,7 @@ func TestIsAgreesWithFind(t *testing.T) {
 func TestKeysOf(t *testing.T) {
 	for command, want := range map[string]string{
 		"CL.THROTTLE k 4 5 60": "[k]", "TB.ACQUIRE k 1 1/s PEEK": "[k]", "DEL a b c": "[a b c]", "EXISTS a": "[a]", "MEMORY USAGE k": "[k]",
-		"MEMORY USAGE k SAMPLES 5": "[k]", "PING": "[]", "SCAN 0": "[]", "FLUSHALL": "[]",
+		"MEMORY USAGE k SAMPLES 5": "[k]", "PING": "[]", "SCAN 0": "[]", "FLUSHALL": "[]", "ZUNION 2 a b WITHSCORES": "[a b]", "ZUNION 3 a b": "[]", "ZUNION -1 a": "[]", "ZUNION one a": "[]", "EVAL body 2 a b c": "[a b]",
 	} {
 		var args [][]byte
 		for _, w := range strings.Fields(command) {

@@ -34,6 +34,7 @@
 //	+OK          simple string        {k: v, …}    map
 //	-ERR text    error                ~[a b]       set
 //	[a b]        array                txt"text"    verbatim string
+//	,1.5         double
 //
 // Where a reply cannot be known, … in it stands for any text.
 package transcript

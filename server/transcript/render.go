@@ -43,6 +43,8 @@ func readNode(r *bufio.Reader) (node, error) {
 		return node{text: string(kind) + plain(rest)}, nil
 	case '_':
 		return node{text: "null"}, nil
+	case ',':
+		return node{text: "," + rest}, nil
 	case '$', '=', '*', '%', '~', ':':
 	default:
 		return node{}, fmt.Errorf("not a reply: %q", line)

@@ -1,0 +1,144 @@
+package command
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
+)
+
+// unionInput is a set of a union.
+type unionInput struct {
+	set    datatype.SortedSet
+	weight float64
+}
+
+// unionOptions are the options of ZUNION.
+type unionOptions struct {
+	aggregate func(a, b float64) float64
+	scores    bool
+}
+
+func uniteSortedSets(c *DataCall) {
+	inputs, words, ok := c.unionInputs()
+	if !ok {
+		return
+	}
+	o, ok := c.unionOptions(inputs, words)
+	if !ok {
+		return
+	}
+	size := 0
+	for _, in := range inputs {
+		size += len(in.set)
+	}
+	if !c.fits(size) {
+		return
+	}
+	// Sums of numbers with fractions depend on the order: Redis begins with the smallest set.
+	slices.SortStableFunc(inputs, func(a, b unionInput) int { return cmp.Compare(a.set.Len(), b.set.Len()) })
+	var union datatype.Scores
+	for _, in := range inputs {
+		for i := range in.set.Len() {
+			score := notNaN(in.weight * in.set.Score(i))
+			if before, found := union.Score(in.set.Member(i)); found {
+				score = notNaN(o.aggregate(before, score))
+			}
+			union.Put(in.set.Member(i), score)
+		}
+	}
+	all := union.Pack()
+	c.members(all, 0, 1, all.Len(), o.scores)
+}
+
+// notNaN is a number, 0 in place of one that is none.
+func notNaN(f float64) float64 {
+	if math.IsNaN(f) {
+		return 0
+	}
+	return f
+}
+
+// unionInputs reads the keys, and returns the words behind them.
+func (c *DataCall) unionInputs() (inputs []unionInput, words [][]byte, ok bool) {
+	n, ok := c.integer(c.Args[1])
+	switch {
+	case !ok:
+		return nil, nil, false
+	case n < 1:
+		c.fail(errUnionKeys.With("zunion"))
+		return nil, nil, false
+	case n > int64(len(c.Args)-2):
+		c.fail(ErrSyntax)
+		return nil, nil, false
+	}
+	inputs = make([]unionInput, n)
+	for i := range inputs {
+		if inputs[i].set, ok = c.unionInput(c.Args[2+i]); !ok {
+			return nil, nil, false
+		}
+		inputs[i].weight = 1
+	}
+	return inputs, c.Args[2+n:], true
+}
+
+// unionInput returns the sorted set of a key.
+func (c *DataCall) unionInput(key []byte) (s datatype.SortedSet, ok bool) {
+	v, _, ok := c.get(key, engine.SortedSetValue)
+	return v.Data, ok
+}
+
+func (c *DataCall) unionOptions(inputs []unionInput, words [][]byte) (o unionOptions, ok bool) {
+	o.aggregate = aggregates[0].of
+	for len(words) > 0 {
+		word := words[0]
+		words = words[1:]
+		switch {
+		case isWord(word, "WEIGHTS") && len(words) >= len(inputs):
+			for i := range inputs {
+				if inputs[i].weight, ok = parseScore(words[i]); !ok {
+					c.fail(errWeight)
+					return o, false
+				}
+			}
+			words = words[len(inputs):]
+		case isWord(word, "AGGREGATE") && len(words) > 0 && isAggregate(words[0], &o.aggregate):
+			words = words[1:]
+		case isWord(word, "WITHSCORES"):
+			o.scores = true
+		default:
+			c.fail(ErrSyntax)
+			return o, false
+		}
+	}
+	return o, true
+}
+
+var aggregates = []struct {
+	name string
+	of   func(a, b float64) float64
+}{
+	{"SUM", func(a, b float64) float64 { return a + b }},
+	{"MIN", smaller},
+	{"MAX", func(a, b float64) float64 { return -smaller(-a, -b) }},
+}
+
+// smaller is the first of two equal numbers: zeros may differ by their sign.
+func smaller(a, b float64) float64 {
+	if b < a {
+		return b
+	}
+	return a
+}
+
+func isAggregate(word []byte, aggregate *func(a, b float64) float64) bool {
+	for _, a := range aggregates {
+		if isWord(word, a.name) {
+			*aggregate = a.of
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,267 @@
+package command
+
+import (
+	"math"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var sortedSetRows = []Row{{
+	Name: "zadd", Syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]", Since: "0.2.0", Group: "sorted-set",
+	Summary: "Add members to a sorted set, or change their scores.",
+	Returns: "the number of new members, with CH of changed ones too; with INCR the new score, null if an option kept it from being set.",
+	Example: "hits 1 request", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Shape: resp.Double,
+	Data: func(c *DataCall) { addMembers(c, false) },
+}, {
+	Name: "zincrby", Syntax: "key increment member", Since: "0.2.0", Group: "sorted-set",
+	Summary: "Add to the score of a member.",
+	Returns: "the new score.",
+	Example: "hits 1 request", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Shape: resp.Double,
+	Data: func(c *DataCall) { addMembers(c, true) },
+}, {
+	Name: "zrem", Syntax: "key member ...", Since: "0.2.0", Group: "sorted-set", Summary: "Remove members.",
+	Returns: "the number of members that were there.",
+	Example: "hits request", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: removeMembers,
+}, {
+	Name: "zcard", Syntax: "key", Since: "0.2.0", Group: "sorted-set", Summary: "The number of members of a sorted set.",
+	Returns: "an integer, 0 if the key does not exist.",
+	Example: "hits", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: countAllMembers,
+}, {
+	Name: "zcount", Syntax: "key min max", Since: "0.2.0", Group: "sorted-set",
+	Summary: "The number of members whose scores are in a range.",
+	Returns: "an integer.",
+	Example: "hits (1 +inf", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: countMembers,
+}, {
+	Name: "zscore", Syntax: "key member", Since: "0.2.0", Group: "sorted-set", Summary: "The score of a member.",
+	Returns: "the score, null if the member or the key does not exist.",
+	Example: "hits request", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Shape: resp.Double, Data: scoreOfMember,
+}, {
+	Name: "zrange", Syntax: "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
+	Summary: "The members in a range of places, of scores, or of bytes where all scores are equal.",
+	Returns: "an array of members, with WITHSCORES each followed by its score.",
+	Example: "hits 0 -1", Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Scored,
+	Data: func(c *DataCall) { listMembers(c, rangeOptions{}, true) },
+}, {
+	Name: "zrevrange", Syntax: "key start stop [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
+	Summary: "The members in a range of places, the highest score first.",
+	Returns: "as ZRANGE.",
+	Example: "hits 0 -1", Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Scored,
+	Data: func(c *DataCall) { listMembers(c, rangeOptions{reverse: true}, false) },
+}, {
+	Name: "zrangebyscore", Syntax: "key min max [WITHSCORES] [LIMIT offset count]", Since: "0.2.0", Group: "sorted-set",
+	Summary: "The members in a range of scores.",
+	Returns: "as ZRANGE.",
+	Example: "hits (1 +inf", Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Scored,
+	Data: func(c *DataCall) { listMembers(c, rangeOptions{by: byScore}, false) },
+}, {
+	Name: "zremrangebyscore", Syntax: "key min max", Since: "0.2.0", Group: "sorted-set",
+	Summary: "Remove the members in a range of scores.",
+	Returns: "the number of members removed.",
+	Example: "hits -inf (1", Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: removeScores,
+}, {
+	Name: "zremrangebyrank", Syntax: "key start stop", Since: "0.2.0", Group: "sorted-set",
+	Summary: "Remove the members in a range of places.",
+	Returns: "the number of members removed.",
+	Example: "hits 0 -101", Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: removePlaces,
+}, {
+	Name: "zunion", Syntax: "numkeys key ... [WEIGHTS weight ...] [AGGREGATE function] [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
+	Summary: "The members of several sorted sets, with the sum of their scores. AGGREGATE names another function: MIN or MAX.",
+	Returns: "as ZRANGE.",
+	Example: "2 hits other", Cost: ValueCopy, Flags: ReadOnly | MovableKeys, Keys: Keys{Number: 1}, Shape: resp.Scored, Data: uniteSortedSets,
+}}
+
+// addOptions are the options of ZADD.
+type addOptions struct{ nx, xx, gt, lt, changes, increment bool }
+
+// addOptions reads the words before the first score, and returns the pairs of scores and members behind them.
+func (c *DataCall) addOptions(o addOptions) (_ addOptions, pairs [][]byte, ok bool) {
+	at := 2
+	for ; at < len(c.Args) && o.take(c.Args[at]); at++ {
+	}
+	pairs = c.Args[at:]
+	switch {
+	case len(pairs)%2 != 0 || len(pairs) == 0:
+		c.fail(ErrSyntax)
+	case o.nx && o.xx:
+		c.fail(errAddConditions)
+	case o.nx && (o.gt || o.lt), o.gt && o.lt:
+		c.fail(errAddComparisons)
+	case o.increment && len(pairs) > 2:
+		c.fail(errAddIncrement)
+	default:
+		return o, pairs, true
+	}
+	return o, nil, false
+}
+
+func (o *addOptions) take(word []byte) bool {
+	switch {
+	case isWord(word, "NX"):
+		o.nx = true
+	case isWord(word, "XX"):
+		o.xx = true
+	case isWord(word, "GT"):
+		o.gt = true
+	case isWord(word, "LT"):
+		o.lt = true
+	case isWord(word, "CH"):
+		o.changes = true
+	case isWord(word, "INCR"):
+		o.increment = true
+	default:
+		return false
+	}
+	return true
+}
+
+// allow reports whether the options let a member have a score. An existing member has had another.
+func (o *addOptions) allow(exists bool, before, score float64) bool {
+	if !exists {
+		return !o.xx
+	}
+	return !o.nx && !(o.gt && score <= before) && !(o.lt && score >= before)
+}
+
+func addMembers(c *DataCall, increment bool) {
+	o, pairs, ok := c.addOptions(addOptions{increment: increment})
+	if !ok {
+		return
+	}
+	bytes := 0
+	for i := 0; i < len(pairs); i += 2 {
+		if _, ok := parseScore(pairs[i]); !ok {
+			c.fail(errNotFloat)
+			return
+		}
+		bytes += len(pairs[i+1]) + datatype.ScoredBytes
+	}
+	e, ok := c.editMembers(len(pairs)/2, bytes)
+	if !ok {
+		return
+	}
+	added, updated, refused, last := 0, 0, false, 0.0
+	for i := 0; i < len(pairs); i += 2 {
+		score, _ := parseScore(pairs[i])
+		m := e.find(pairs[i+1])
+		if o.increment && m.exists && !o.nx {
+			score += m.score
+		}
+		if math.IsNaN(score) { // of the only pair
+			c.fail(errScoreNaN)
+			return
+		}
+		last = score
+		switch {
+		case !o.allow(m.exists, m.score, score):
+			refused = true
+		case !m.exists:
+			e.put(m, score)
+			added++
+		case score != m.score:
+			e.put(m, score)
+			updated++
+		}
+	}
+	switch {
+	case !e.keep():
+	case o.increment && refused:
+		c.Writer.Null()
+	case o.increment:
+		c.score(last)
+	case o.changes:
+		c.Writer.Int(int64(added + updated))
+	default:
+		c.Writer.Int(int64(added))
+	}
+}
+
+// score writes a score.
+func (c *DataCall) score(f float64) {
+	var text [32]byte
+	c.Writer.Bulk(appendScore(text[:0], f))
+}
+
+func removeMembers(c *DataCall) {
+	e, ok := c.editMembers(len(c.Args)-2, 0)
+	if !ok {
+		return
+	}
+	n := int64(0)
+	for _, member := range c.Args[2:] {
+		if m := e.find(member); m.exists {
+			e.remove(m)
+			n++
+		}
+	}
+	e.keep()
+	c.Writer.Int(n)
+}
+
+// sortedSet returns a key's sorted set, empty if the key does not exist. It writes the error of a key of another kind.
+func (c *DataCall) sortedSet(key []byte) (s datatype.SortedSet, ok bool) {
+	v, _, ok := c.get(key, engine.SortedSetValue)
+	return v.Data, ok
+}
+
+func countAllMembers(c *DataCall) {
+	if s, ok := c.sortedSet(c.Args[1]); ok {
+		c.Writer.Int(int64(s.Len()))
+	}
+}
+
+func scoreOfMember(c *DataCall) {
+	s, ok := c.sortedSet(c.Args[1])
+	if !ok {
+		return
+	}
+	if i, found := s.Find(c.Args[2]); found {
+		c.score(s.Score(i))
+	} else {
+		c.Writer.Null()
+	}
+}
+
+func countMembers(c *DataCall) {
+	r, ok := c.scoreRange(c.Args[2], c.Args[3])
+	if !ok {
+		return
+	}
+	if s, ok := c.sortedSet(c.Args[1]); ok {
+		from, to := r.places(s)
+		c.Writer.Int(int64(to - from))
+	}
+}
+
+func removeScores(c *DataCall) {
+	r, ok := c.scoreRange(c.Args[2], c.Args[3])
+	if !ok {
+		return
+	}
+	if s, ok := c.sortedSet(c.Args[1]); ok {
+		c.removePlaces(r.places(s))
+	}
+}
+
+func removePlaces(c *DataCall) {
+	start, stop, ok := c.integers(c.Args[2], c.Args[3])
+	if !ok {
+		return
+	}
+	if s, ok := c.sortedSet(c.Args[1]); ok {
+		c.removePlaces(places(start, stop, s.Len()))
+	}
+}
+
+// removePlaces removes the members at places from one up to another, and writes their number.
+func (c *DataCall) removePlaces(from, to int) {
+	c.Writer.Int(int64(to - from))
+	if from == to {
+		return
+	}
+	v := c.Tx.Edit(c.Args[1], engine.SortedSetValue)
+	if v.Data = datatype.SortedSet(v.Data).Remove(from, to); len(v.Data) == 0 {
+		c.Tx.Delete(c.Args[1])
+	}
+}
