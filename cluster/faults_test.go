@@ -61,7 +61,7 @@ func anyOp(r *rand.Rand) engine.Op {
 	limit := engine.Limit{Algorithm: engine.SlidingLog, Capacity: 20, Rate: engine.Rate{Period: int64(time.Minute)}}
 	switch r.IntN(12) {
 	case 9, 10, 11:
-		return operation("APPEND", fmt.Sprint("other", r.IntN(16)), strings.Repeat("x", r.IntN(20)))
+		return operation("SET", fmt.Sprint("other", r.IntN(16)), strings.Repeat("x", r.IntN(20)), "EX", fmt.Sprint(1+r.IntN(20)))
 	case 0:
 		return engine.Op{Verb: engine.Delete, Key: key}
 	case 1:

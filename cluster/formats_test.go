@@ -242,7 +242,7 @@ func TestCommandsWaitForAllMembers(t *testing.T) {
 		s.known["c"] = []addition{}
 		s.mixed()
 		time.Sleep(5 * time.Second)
-		command := operation("APPEND", "k", "x")
+		command := operation("INCR", "k")
 		for _, name := range []string{"a", "b"} {
 			n := s.nodes[name]
 			if got := do(n, command)[0]; got.Status != engine.TooNew || len(got.Reply) > 0 {
