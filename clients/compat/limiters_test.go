@@ -21,6 +21,7 @@ var onRedis = flag.Bool("redis", false, "run the limiter libraries on redis-serv
 // limiters are programs of one language that limit calls with libraries made for Redis and Lua.
 type limiters struct {
 	suite
+	language string // as docs/migrate/redis.md calls it
 	programs []limiter
 }
 
@@ -45,6 +46,7 @@ var allLimiters = []limiters{
 			prepare: []step{{command: []string{"npm", "ci", "--prefer-offline", "--no-audit", "--no-fund"}}},
 			run:     []string{"node"},
 		},
+		"Node.js",
 		[]limiter{
 			{program: "async-ratelimiter.mjs"},
 			{program: "bottleneck.mjs"},
@@ -75,6 +77,7 @@ var allLimiters = []limiters{
 			},
 			run: []string{inPython + "/bin/python", "-m"},
 		},
+		"Python",
 		[]limiter{
 			{program: "programs.asgi_ratelimit fixed", works: true},
 			{program: "programs.asgi_ratelimit sliding"},
@@ -106,6 +109,7 @@ var allLimiters = []limiters{
 			prepare: []step{{command: []string{"go", "build", "-o", "../../build/limiters/go", "."}}},
 			run:     []string{"../../build/limiters/go"},
 		},
+		"Go",
 		[]limiter{
 			{program: "envoy", works: true},
 			{program: "fiber", works: true},
@@ -131,6 +135,7 @@ var allLimiters = []limiters{
 			prepare: []step{{command: []string{"mvn", "--quiet", "--batch-mode", "process-classes"}}},
 			run:     []string{"java", "-classpath", "../../build/limiters/java/classes:../../build/limiters/java/libraries/*"},
 		},
+		"Java",
 		[]limiter{
 			{program: "Bucket4jProgram", works: true},
 			{program: "RedissonProgram"},
@@ -193,6 +198,9 @@ func (l limiters) test(t *testing.T, address string) {
 		})
 	}
 	t.Logf("%d of %d programs work", working, len(l.programs))
+	if !*onRedis && !t.Failed() {
+		l.checkPage(t, results)
+	}
 }
 
 // startRedis returns the address of a redis-server that ends with the test.
