@@ -18,8 +18,9 @@ type DataCall struct {
 	Args   [][]byte // the name included
 	Writer resp.Writer
 
-	op       *engine.Op // of a call by a client, not by a script
-	executor *Executor  // the same
+	op       *engine.Op    // of a call by a client, not by a script
+	executor *Executor     // the same
+	script   *scriptCaller // kept from call to call
 }
 
 // dataOp makes one operation of a data command.

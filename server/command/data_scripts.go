@@ -108,8 +108,18 @@ func (c *DataCall) runScript(digest string, body []byte) bool {
 		return false
 	}
 	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
-	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], &scriptCaller{call: c})
+	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], c.caller())
+	c.script.call = nil
 	return true
+}
+
+// caller is what carries out the commands of the script; it is kept for the next one.
+func (c *DataCall) caller() *scriptCaller {
+	if c.script == nil {
+		c.script = &scriptCaller{}
+	}
+	c.script.call = c
+	return c.script
 }
 
 func loadScript(c *DataCall) {

@@ -26,7 +26,7 @@ func (e *Executor) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
 	if c == nil {
 		c = new(DataCall)
 	}
-	*c = DataCall{Tx: tx, Args: op.Args, op: op, executor: e, Writer: resp.Writer{Buf: res.Reply}}
+	*c = DataCall{Tx: tx, Args: op.Args, op: op, executor: e, Writer: resp.Writer{Buf: res.Reply}, script: c.script}
 	switch row, err := Find(op.Args); {
 	case err != nil: // of a log that another version wrote
 		c.fail(err)
@@ -36,30 +36,31 @@ func (e *Executor) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
 		row.Data(c)
 	}
 	res.Reply = c.Writer.Buf
-	*c = DataCall{} // it must not hold on to the buffers of a connection
+	*c = DataCall{script: c.script} // it must not hold on to the buffers of a connection
 	e.calls.Put(c)
 }
 
 // scriptCaller carries out the commands that a script calls.
 type scriptCaller struct {
-	call *DataCall // of the script
-	ops  []engine.Op
+	call  *DataCall // of the script
+	inner DataCall  // of the command that the script calls
 }
 
 // Call implements [script.Caller].
 func (s *scriptCaller) Call(reply []byte, args [][]byte) (out []byte, steps int) {
 	before := s.call.Tx.Work()
-	c := DataCall{Tx: s.call.Tx, Args: args, Writer: resp.Writer{Buf: reply}}
-	row := lookUp(args[0])
+	c, row := &s.inner, lookUp(args[0])
+	*c = DataCall{Tx: s.call.Tx, Args: args, Writer: resp.Writer{Buf: reply}}
 	switch err := s.check(row, args); {
 	case err != nil:
 		c.fail(err)
 	case row.Data != nil:
-		row.Data(&c)
+		row.Data(c)
 	default:
-		s.limit(row, &c)
+		s.limit(row, c)
 	}
-	return c.Writer.Buf, (s.call.Tx.Work() - before) / workOfStep
+	out, *c = c.Writer.Buf, DataCall{}
+	return out, (s.call.Tx.Work() - before) / workOfStep
 }
 
 // workOfStep is the work, in units of [engine.Result.Work], that takes as long as a step of a script: some 40 ns.
