@@ -88,3 +88,5 @@ func stepCommand(r *rand.Rand) Op {
 	}
 	return txOf(keys, strings.Join(steps, ", "))
 }
+
+func (txSteps) Weigh(*Op) int { return OpWork }

@@ -22,7 +22,12 @@ func (s *Store) Weigh(ops []Op) (work int) {
 			limits = op.Parts
 		case Check:
 			limits = s.policies.opsFor(op.Key, op.Who)
-		case Flush, SetPolicy, DropPolicy, SetOverride, Restrict, KeepOverflow, Command, Script, KeepScript, DropScripts:
+		case Command, Script:
+			if s.commands != nil {
+				work += s.commands.Weigh(op)
+			}
+			continue
+		case Flush, SetPolicy, DropPolicy, SetOverride, Restrict, KeepOverflow, KeepScript, DropScripts:
 			work += OpWork
 			continue
 		}

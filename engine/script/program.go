@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/yuin/gopher-lua/ast"
 
@@ -25,6 +26,17 @@ type Program struct {
 	function *lua.LFunction
 	weight   int // steps of the body without its loops
 	sha      string
+	steps    atomic.Int64 // the most that a run took
+}
+
+// Steps is the most steps that a run has taken so far, 0 before the first one.
+func (p *Program) Steps() int { return int(p.steps.Load()) }
+
+// note keeps the steps of a run.
+func (p *Program) note(steps int) {
+	if n := int64(steps); n > p.steps.Load() {
+		p.steps.Store(n)
+	}
 }
 
 // MaxBody is the largest script, in bytes.
@@ -67,7 +79,7 @@ func Compile(body []byte) (*Program, error) {
 	if err != nil {
 		return nil, errors.New(prefix + oneLine(err.Error()))
 	}
-	return &Program{c, function, weight, SHA1(body)}, nil
+	return &Program{chunk: c, function: function, weight: weight, sha: SHA1(body)}, nil
 }
 
 // withoutShebang replaces a first line that begins with "#!lua".
@@ -145,6 +157,7 @@ func (p *Program) Run(reply []byte, keys, argv [][]byte, caller Caller) []byte {
 	L.Push(m.keys)
 	L.Push(m.argv)
 	err := L.PCall(2, 1, nil)
+	p.note(Budget - max(0, m.run.budget))
 	if err == nil {
 		w := replyWriter{run: &m.run}
 		reply = w.write(reply, L.Get(-1), 0)

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/stintdb/stint/engine"
@@ -160,4 +161,22 @@ func ScriptCommands(may func(*Row) bool) []byte {
 		return nil
 	}
 	return list
+}
+
+// Weigh implements [engine.Commands]: what a script took before, it takes again.
+func (e *Executor) Weigh(op *engine.Op) (work int) {
+	if op.Verb != engine.Script || len(op.Args) < 2 {
+		return engine.OpWork
+	}
+	digest := ""
+	switch {
+	case isWord(op.Args[0], "EVALSHA"), isWord(op.Args[0], "EVALSHA_RO"):
+		digest = strings.ToLower(string(op.Args[1]))
+	case isWord(op.Args[0], "EVAL"), isWord(op.Args[0], "EVAL_RO"):
+		digest = engine.ScriptDigest(op.Args[1])
+	}
+	if steps := e.programs.steps(digest); steps > 0 {
+		return engine.OpWork + steps*workOfStep
+	}
+	return MaxBatchWork
 }

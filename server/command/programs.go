@@ -16,6 +16,16 @@ type programs struct {
 // maxProgramBytes bounds the bodies of compiled scripts. Compiled, a script takes some ten times as much.
 const maxProgramBytes = 8 << 20
 
+// steps is the most steps that a script has taken so far, 0 if that is not known.
+func (p *programs) steps(digest string) int {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if known := p.byDigest[digest]; known != nil {
+		return known.Steps()
+	}
+	return 0
+}
+
 // compile returns the compiled form of a body.
 func (p *programs) compile(digest string, body []byte) (*script.Program, error) {
 	p.mu.RLock()

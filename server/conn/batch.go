@@ -60,6 +60,9 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 		if weight = row.WorkOf(r.Ops[first:]); weight > command.MaxExecWork && s.env.Keys.Weigh(r.Ops[first:]) > command.MaxExecWork {
 			err = command.ErrTooCostly
 		}
+		if row.Cost == command.ScriptRun {
+			weight = min(weight, s.env.Keys.Weigh(r.Ops[first:]))
+		}
 	}
 	if err != nil {
 		r.Ops, r.Hold, weight = r.Ops[:first], false, 0
