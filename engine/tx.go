@@ -15,8 +15,8 @@ type Commands interface {
 	Weigh(op *Op) (work int)
 }
 
-// Tx is the keys of a store as one command or script sees and changes them, at one instant. What it changes is kept
-// when it ends, all of it or nothing.
+// Tx is the keys of a store as one command or script sees and changes them, at one instant. Its changes are kept
+// when it ends, all of them or none.
 type Tx struct {
 	store    *Store
 	now      int64
@@ -57,7 +57,7 @@ func (t *Tx) Now() int64 { return t.now }
 func (t *Tx) ReadOnly() bool { return t.readOnly }
 
 // Stopped reports whether a key was touched whose lock is not held. The transaction is then carried out again with all
-// locks, whatever it does from here on.
+// locks, and nothing that it does from here on counts.
 func (t *Tx) Stopped() bool { return t.stopped }
 
 // Work is the work that the transaction has taken so far, in units of [Result.Work].
@@ -135,7 +135,7 @@ func (t *Tx) Edit(key []byte, kind Algorithm) *Value {
 	return &p.Value
 }
 
-// Set replaces whatever a key holds. It copies the data.
+// Set replaces the value of a key. It copies the data.
 func (t *Tx) Set(key []byte, v Value) {
 	p := t.find(key)
 	if p == nil {
@@ -213,7 +213,7 @@ func (t *Tx) begin(now int64, op *Op) {
 	t.now, t.readOnly, t.stopped, t.used, t.byKey, t.scripts, t.work = now, op.Options&Peek != 0, false, 0, nil, nil, 0
 }
 
-// end lets go of what is too large to be kept for the next transaction.
+// end lets go of buffers too large to be kept for the next transaction.
 func (t *Tx) end() {
 	const keepPending, keepBytes = 64, 64 << 10
 	if len(t.pending) > keepPending {

@@ -79,7 +79,7 @@ func (t *Tx) keepLimiter(c *call, state []byte) {
 	p.gone, p.limit, p.Value = false, c.limit, Value{Kind: c.limit.Algorithm, Data: append(p.Data[:0], state...)}
 }
 
-// change carries out what is neither an Acquire nor about a key without a state.
+// change carries out the other verbs, on a key that has a state.
 func (t *Tx) change(c *call) {
 	alg := &algorithms[c.prev.Algorithm]
 	switch {

@@ -73,8 +73,8 @@ func plainValue(state []byte, _ int64) []byte {
 	return bytes.Clone(state[4 : valueHead+len(dataOf(state))])
 }
 
-// valueSize is the size of the state that keeps a value in place of one of had bytes, 0 for none. It depends on what was
-// stored in the key alone: a replica stores the same.
+// valueSize is the size of the state that keeps a value in place of one of had bytes, 0 for none. It depends on the
+// earlier values of the key alone: a replica stores the same.
 func valueSize(v *Value, had int) int {
 	need := align(valueHead + len(v.Data))
 	switch {

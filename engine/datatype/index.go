@@ -11,7 +11,7 @@ type index struct {
 	strings [][]byte
 }
 
-// seed has no effect on what is found.
+// seed has no effect on the findings.
 var seed = maphash.MakeSeed()
 
 // newIndex makes room for n strings.

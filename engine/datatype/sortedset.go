@@ -24,7 +24,7 @@ const (
 	scoredSize    = 16
 )
 
-// ScoredBytes is what a member takes in a sorted set, beside its own bytes.
+// ScoredBytes are the bytes of a member in a sorted set, beside its own bytes.
 const ScoredBytes = scoredSize
 
 // Len is the number of members.

@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// textOf shows what a result answers. Its work is no part of the answer.
+// textOf shows the answer of a result. Its work is no part of the answer.
 func textOf(res engine.Result) string {
 	res.Work, res.Parts = 0, slices.Clone(res.Parts)
 	for i := range res.Parts {

@@ -190,7 +190,7 @@ func (p *parser) suffixed() (e expr) {
 	}
 }
 
-// arguments reads what follows a function in a call.
+// arguments reads the arguments of a call.
 func (p *parser) arguments() (list []expr) {
 	line := p.token.line
 	switch p.token.kind {

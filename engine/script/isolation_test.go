@@ -38,7 +38,7 @@ var marks = []string{
 	`local t = {} t[cjson.null] = 1 pcall(setmetatable, cjson.null, {})`,
 }
 
-// look is what a run sees of the world.
+// look is the view that a run has of the world.
 const look = `
 local seen = {#KEYS, #ARGV, tostring(KEYS.mark), tostring(KEYS[7]), tostring(ARGV[9]), tostring(getmetatable(KEYS)), tostring(getmetatable(ARGV)),
   tostring(string.mark), tostring(('x').mark), tostring(redis.mark), #table, #redis, tostring(rawget(_G, 'mark')), math.random(),

@@ -6,7 +6,7 @@ import lua "github.com/yuin/gopher-lua"
 // with a metatable, which lets it read and nothing else.
 var (
 	builtins      = map[string]lua.LValue{}          // by name in parentheses: (redis.call), (tonumber), (redis)
-	readOnly      = map[*lua.LTable]*lua.LTable{}    // what a script sees, and what is behind it
+	readOnly      = map[*lua.LTable]*lua.LTable{}    // the view of a script, and the functions behind it
 	globals       = &lua.LTable{Metatable: lua.LNil} // _G
 	stringLibrary = &lua.LTable{Metatable: lua.LNil}
 	basicMeta     = &lua.LTable{Metatable: lua.LNil} // of nil, booleans, numbers, functions and threads: makes errors

@@ -16,7 +16,7 @@ import (
 // Caller carries out the commands that a script calls.
 type Caller interface {
 	// Call appends the RESP2 reply to a command to reply. args[0] is the command's name as the script wrote it; args are
-	// valid during the call only. steps are what the command takes of the script's [Budget], beyond its price for any call.
+	// valid during the call only. steps are the price of the command, from the script's [Budget], beyond the price of any call.
 	Call(reply []byte, args [][]byte) (out []byte, steps int)
 }
 

@@ -219,7 +219,7 @@ func gsub(L *lua.LState) int {
 	return 1 + pushInt(L, n)
 }
 
-// replace writes what stands for a match.
+// replace writes the replacement of a match.
 func (m *matcher) replace(out *strings.Builder, start, end int, by lua.LValue) {
 	var value lua.LValue
 	switch by := by.(type) {

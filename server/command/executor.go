@@ -163,7 +163,7 @@ func ScriptCommands(may func(*Row) bool) []byte {
 	return list
 }
 
-// Weigh implements [engine.Commands]: what a script took before, it takes again.
+// Weigh implements [engine.Commands]: a script is taken to need as many steps as before.
 func (e *Executor) Weigh(op *engine.Op) (work int) {
 	if op.Verb != engine.Script || len(op.Args) < 2 {
 		return engine.OpWork

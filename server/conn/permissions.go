@@ -175,7 +175,7 @@ func (s *public) outputBuffer(cfg *config.Config) int {
 	return cfg.OutputBufferBytes
 }
 
-// limitScripts writes into calls of scripts what a user may do, because the scripts run where nobody knows the user.
+// limitScripts writes the rights of a user into calls of scripts, because the scripts run where nobody knows the user.
 func limitScripts(u *acl.User, ops []engine.Op) {
 	for i := range ops {
 		if ops[i].Verb != engine.Script {
