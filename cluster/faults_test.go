@@ -36,6 +36,7 @@ type world struct {
 	mu      sync.RWMutex // of nodes, which clients use while faults replace them
 	granted [simKeys]atomic.Int64
 	answers [5]atomic.Int64 // granted, denied, uncertain, no leader, other
+	scripts [3]atomic.Int64 // that ended, that were not known, that failed
 	stopped atomic.Bool
 	paused  atomic.Bool
 }
@@ -59,9 +60,11 @@ func simOp(key int, tokens int64) engine.Op {
 func anyOp(r *rand.Rand) engine.Op {
 	key := []byte(fmt.Sprint("other", r.IntN(8)))
 	limit := engine.Limit{Algorithm: engine.SlidingLog, Capacity: 20, Rate: engine.Rate{Period: int64(time.Minute)}}
-	switch r.IntN(12) {
+	switch r.IntN(18) {
 	case 9, 10, 11:
 		return operation("SET", fmt.Sprint("other", r.IntN(16)), strings.Repeat("x", r.IntN(20)), "EX", fmt.Sprint(1+r.IntN(20)))
+	case 12, 13, 14, 15, 16, 17:
+		return randomScript(r)
 	case 0:
 		return engine.Op{Verb: engine.Delete, Key: key}
 	case 1:
@@ -99,7 +102,9 @@ func (w *world) client(seed uint64) {
 		if r.IntN(5) == 0 {
 			ops = append(ops, anyOp(r))
 		}
-		for i, res := range do(n, ops...)[:checked] {
+		results := do(n, ops...)
+		w.countScripts(ops[checked:], results[checked:])
+		for i, res := range results[:checked] {
 			switch {
 			case res.Status == engine.OK && res.Allowed:
 				w.granted[keys[i]].Add(res.Granted)
@@ -195,12 +200,6 @@ func (w *world) whole() {
 	w.t.Fatal("not every node votes after a minute without faults")
 }
 
-func (d *memDisk) SetDelay(delay time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.delay = delay
-}
-
 // live has one simulated cluster live through faults.
 func live(t *testing.T, seed uint64, count int) (struck map[string]int, answers [5]int64) {
 	struck = map[string]int{}
@@ -246,6 +245,9 @@ func live(t *testing.T, seed uint64, count int) (struck map[string]int, answers 
 		}
 		for i := range w.answers {
 			answers[i] = w.answers[i].Load()
+		}
+		if count == faultsPerCluster && !w.ranScripts() {
+			t.Error("too few scripts were run to show anything")
 		}
 	})
 	return struck, answers

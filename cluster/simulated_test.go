@@ -68,6 +68,12 @@ func (d *memDisk) StoreLogs(logs []*raft.Log) error {
 	return d.InmemStore.StoreLogs(logs)
 }
 
+func (d *memDisk) SetDelay(delay time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.delay = delay
+}
+
 // hang has every write from now on wait until the function it returns is called.
 func (d *memDisk) hang() (release func()) {
 	d.mu.Lock()
