@@ -184,22 +184,22 @@ type scoreEnd struct {
 	open  bool
 }
 
-func (r *scoreRange) begun(s datatype.SortedSet, place int) bool {
+func (r scoreRange) begun(s datatype.SortedSet, place int) bool {
 	score := s.Score(place)
 	return score > r.min.score || score == r.min.score && !r.min.open
 }
 
-func (r *scoreRange) notOver(s datatype.SortedSet, place int) bool {
+func (r scoreRange) notOver(s datatype.SortedSet, place int) bool {
 	score := s.Score(place)
 	return score < r.max.score || score == r.max.score && !r.max.open
 }
 
-func (r *scoreRange) first(s datatype.SortedSet) int { return s.Below(r.min.score, r.min.open) }
+func (r scoreRange) first(s datatype.SortedSet) int { return s.Below(r.min.score, r.min.open) }
 
-func (r *scoreRange) last(s datatype.SortedSet) int { return s.Below(r.max.score, !r.max.open) - 1 }
+func (r scoreRange) last(s datatype.SortedSet) int { return s.Below(r.max.score, !r.max.open) - 1 }
 
 // places returns the places of the range, from one up to another.
-func (r *scoreRange) places(s datatype.SortedSet) (from, to int) {
+func (r scoreRange) places(s datatype.SortedSet) (from, to int) {
 	if from, to = r.first(s), r.last(s)+1; from > to {
 		return 0, 0
 	}
@@ -207,14 +207,14 @@ func (r *scoreRange) places(s datatype.SortedSet) (from, to int) {
 }
 
 // scoreRange reads a range of scores, and writes the error.
-func (c *DataCall) scoreRange(least, most []byte) (r *scoreRange, ok bool) {
+func (c *DataCall) scoreRange(least, most []byte) (r scoreRange, ok bool) {
 	low, ok1 := readScoreEnd(least)
 	high, ok2 := readScoreEnd(most)
 	if !ok1 || !ok2 {
 		c.fail(errScoreRange)
-		return nil, false
+		return r, false
 	}
-	return &scoreRange{low, high}, true
+	return scoreRange{low, high}, true
 }
 
 // readScoreEnd reads an end of a range as Redis does: up to a zero byte, with blanks in front, and nothing is 0.

@@ -11,8 +11,20 @@ import (
 
 // unionInput is a set of a union.
 type unionInput struct {
-	set    datatype.SortedSet
+	scored datatype.SortedSet
+	plain  datatype.Set // in place of the above: every member has the score 1
 	weight float64
+}
+
+func (in *unionInput) size() int { return len(in.scored) + len(in.plain) }
+
+func (in *unionInput) len() int { return in.scored.Len() + in.plain.Len() }
+
+func (in *unionInput) at(i int) (member []byte, score float64) {
+	if len(in.plain) > 0 {
+		return in.plain.At(i), 1
+	}
+	return in.scored.Member(i), in.scored.Score(i)
 }
 
 // unionOptions are the options of ZUNION.
@@ -31,22 +43,23 @@ func uniteSortedSets(c *DataCall) {
 		return
 	}
 	size := 0
-	for _, in := range inputs {
-		size += len(in.set)
+	for i := range inputs {
+		size += inputs[i].size()
 	}
 	if !c.fits(size) {
 		return
 	}
 	// Sums of numbers with fractions depend on the order: Redis begins with the smallest set.
-	slices.SortStableFunc(inputs, func(a, b unionInput) int { return cmp.Compare(a.set.Len(), b.set.Len()) })
+	slices.SortStableFunc(inputs, func(a, b unionInput) int { return cmp.Compare(a.len(), b.len()) })
 	var union datatype.Scores
 	for _, in := range inputs {
-		for i := range in.set.Len() {
-			score := notNaN(in.weight * in.set.Score(i))
-			if before, found := union.Score(in.set.Member(i)); found {
+		for i := range in.len() {
+			member, score := in.at(i)
+			score = notNaN(in.weight * score)
+			if before, found := union.Score(member); found {
 				score = notNaN(o.aggregate(before, score))
 			}
-			union.Put(in.set.Member(i), score)
+			union.Put(member, score)
 		}
 	}
 	all := union.Pack()
@@ -76,18 +89,27 @@ func (c *DataCall) unionInputs() (inputs []unionInput, words [][]byte, ok bool) 
 	}
 	inputs = make([]unionInput, n)
 	for i := range inputs {
-		if inputs[i].set, ok = c.unionInput(c.Args[2+i]); !ok {
+		if inputs[i], ok = c.unionInput(c.Args[2+i]); !ok {
 			return nil, nil, false
 		}
-		inputs[i].weight = 1
 	}
 	return inputs, c.Args[2+n:], true
 }
 
-// unionInput returns the sorted set of a key.
-func (c *DataCall) unionInput(key []byte) (s datatype.SortedSet, ok bool) {
-	v, _, ok := c.get(key, engine.SortedSetValue)
-	return v.Data, ok
+// unionInput returns the set of a key, or the sorted set.
+func (c *DataCall) unionInput(key []byte) (in unionInput, ok bool) {
+	in.weight = 1
+	switch v, found := c.Tx.Get(key); {
+	case !found:
+	case v.Kind == engine.SortedSetValue:
+		in.scored = v.Data
+	case v.Kind == engine.SetValue:
+		in.plain = v.Data
+	default:
+		c.fail(errDataType)
+		return in, false
+	}
+	return in, true
 }
 
 func (c *DataCall) unionOptions(inputs []unionInput, words [][]byte) (o unionOptions, ok bool) {

@@ -67,7 +67,7 @@ var sortedSetRows = []Row{{
 	Example: "hits 0 -101", Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: removePlaces,
 }, {
 	Name: "zunion", Syntax: "numkeys key ... [WEIGHTS weight ...] [AGGREGATE function] [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
-	Summary: "The members of several sorted sets, with the sum of their scores. AGGREGATE names another function: MIN or MAX.",
+	Summary: "The members of several sorted sets, or of sets, whose members score 1, with the sum of their scores. AGGREGATE names another function: MIN or MAX.",
 	Returns: "as ZRANGE.",
 	Example: "2 hits other", Cost: ValueCopy, Flags: ReadOnly | MovableKeys, Keys: Keys{Number: 1}, Shape: resp.Scored, Data: uniteSortedSets,
 }}

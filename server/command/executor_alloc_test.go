@@ -11,11 +11,12 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// GET, SET and INCR on a key that exists allocate nothing.
+// The commands of most limiters allocate nothing on a key that exists.
 func TestDataCommandsDoNotAllocate(t *testing.T) {
 	s := engine.New(engine.Config{Commands: &Executor{}})
 	defer s.Close()
-	for _, line := range []string{"SET k 41", "GET k", "INCR k", "INCRBY k 7", "DECR k", "SET k 42 EX 100", "SET k 43 XX", "EXPIRE k 60 NX", "PEXPIRETIME k", "SETEX k 10 5", "MGET k k none", "INCRBY k none"} {
+	for _, line := range []string{"SET k 41", "GET k", "INCR k", "INCRBY k 7", "DECR k", "SET k 42 EX 100", "SET k 43 XX", "EXPIRE k 60 NX", "PEXPIRETIME k", "SETEX k 10 5", "MGET k k none", "INCRBY k none",
+		"ZADD z 1 a 1.5 b", "ZADD z XX CH 2 a", "ZINCRBY z 1 a", "ZCARD z", "ZCOUNT z (1 +inf", "ZSCORE z a", "ZREM z none", "ZREMRANGEBYSCORE z 0 1", "ZRANGE z 0 0 WITHSCORES"} {
 		op := engine.Op{Verb: engine.Command, Args: bytes.Fields([]byte(line)), KeyFrom: 1, KeyCount: 1}
 		if string(op.Args[0]) == "MGET" {
 			op.KeyCount = uint32(len(op.Args)) - 1
