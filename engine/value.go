@@ -49,6 +49,15 @@ func dataOf(state []byte) []byte {
 	return state[valueHead : valueHead+n : valueHead+n]
 }
 
+// Value returns the data of an entry whose limit's algorithm is a kind of value. The data is a copy.
+func (e *Entry) Value() (Value, error) {
+	state, err := e.check(nil)
+	if err != nil {
+		return Value{}, err
+	}
+	return Value{Kind: e.Limit.Algorithm, ExpiresAt: expiryOf(state), Data: dataOf(state)}, nil
+}
+
 func expiryOf(state []byte) int64 { return int64(binary.LittleEndian.Uint64(state[8:])) }
 
 func validValue(state []byte) bool {

@@ -137,11 +137,11 @@ func (l *ledger) load(v *victim, seed uint64) (wait func()) {
 			defer w.Close()
 			for {
 				key := r.IntN(crashKeys)
-				got, _, err := w.ask(fmt.Sprintf("TB.ACQUIRE k%d %d 1/h", key, capacity))
+				got, text, err := w.ask(takeFrom(key))
 				if err != nil {
 					return
 				}
-				if len(got) == 5 && got[0] == 1 {
+				if len(got) == 5 && got[0] == 1 || isCounter(key) && strings.HasPrefix(text, ":") {
 					l.granted[key].Add(1)
 					l.answered.Add(1)
 				}
@@ -149,6 +149,17 @@ func (l *ledger) load(v *victim, seed uint64) (wait func()) {
 		})
 	}
 	return clients.Wait
+}
+
+// isCounter reports whether a key is a counter in the data of Redis, and else a token bucket.
+func isCounter(key int) bool { return key%2 == 1 }
+
+// takeFrom is the command that takes a token from a key.
+func takeFrom(key int) string {
+	if isCounter(key) {
+		return fmt.Sprintf("INCR k%d", key)
+	}
+	return fmt.Sprintf("TB.ACQUIRE k%d %d 1/h", key, capacity)
 }
 
 // total is the number of tokens granted.
@@ -168,7 +179,14 @@ func taken(t *testing.T, v *victim) (all [crashKeys]int64) {
 	}
 	defer w.Close()
 	for key := range all {
-		got, text, err := w.ask(fmt.Sprintf("TB.ACQUIRE k%d %d 1/h PEEK", key, capacity))
+		if isCounter(key) {
+			_, text, err := w.ask(fmt.Sprintf("INCRBY k%d 0", key))
+			if all[key], _ = strconv.ParseInt(strings.TrimPrefix(text, ":"), 10, 64); err != nil || !strings.HasPrefix(text, ":") {
+				t.Fatalf("INCRBY: %q, %v", text, err)
+			}
+			continue
+		}
+		got, text, err := w.ask(takeFrom(key) + " PEEK")
 		if err != nil || len(got) != 5 {
 			t.Fatalf("PEEK: %q, %v", text, err)
 		}

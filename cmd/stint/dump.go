@@ -39,6 +39,7 @@ type line struct {
 	Algorithm string         `json:"algorithm,omitempty"`
 	Params    map[string]any `json:"params,omitempty"`
 	*usage
+	*data
 
 	Name       *string    `json:"name,omitempty"` // of a policy
 	NameBase64 []byte     `json:"name_base64,omitempty"`
@@ -55,6 +56,14 @@ type usage struct {
 	Remaining int64       `json:"remaining"`
 	ResetMs   int64       `json:"reset_ms"`
 	Leases    []leaseLine `json:"leases,omitempty"`
+}
+
+// data is what a key holds that has no limiter.
+type data struct {
+	Bytes       int     `json:"bytes"`
+	Value       *string `json:"value,omitempty"` // of a string
+	ValueBase64 []byte  `json:"value_base64,omitempty"`
+	Expires     string  `json:"expires,omitempty"` // a time; none if it never does
 }
 
 type leaseLine struct {
@@ -80,7 +89,12 @@ func (d *dumper) record(file string, r persistence.Record) error {
 		l.Key, l.KeyBase64 = printable(r.Entry.Key)
 		l.Algorithm, l.Params = r.Entry.Limit.Algorithm.String(), paramsOf(r.Entry.Limit)
 		var err error
-		if l.usage, err = d.usage(r); err != nil {
+		if r.Entry.Limit.Algorithm.IsValue() {
+			l.data, err = dataOf(&r.Entry)
+		} else {
+			l.usage, err = d.usage(r)
+		}
+		if err != nil {
 			return err
 		}
 	case engine.Deleted:
@@ -94,6 +108,21 @@ func (d *dumper) record(file string, r persistence.Record) error {
 		l.Type = "policies-forgotten"
 	}
 	return d.to.Encode(l)
+}
+
+func dataOf(e *engine.Entry) (*data, error) {
+	v, err := e.Value()
+	if err != nil {
+		return nil, err
+	}
+	d := &data{Bytes: len(v.Data)}
+	if v.Kind == engine.StringValue {
+		d.Value, d.ValueBase64 = printable(v.Data)
+	}
+	if v.ExpiresAt != 0 {
+		d.Expires = time.Unix(0, v.ExpiresAt).UTC().Format(time.RFC3339Nano)
+	}
+	return d, nil
 }
 
 // usage returns the usage of a state.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -105,6 +106,38 @@ func TestInspectDump(t *testing.T) {
 	} {
 		if !strings.Contains(got, want+"\n") {
 			t.Errorf("no line\n%s\nin\n%s", want, got)
+		}
+	}
+}
+
+// Data is dumped as text where it can be printed, and with the time at which it expires.
+func TestInspectDumpsData(t *testing.T) {
+	var out strings.Builder
+	d := newDumper(&out)
+	store := newStore()
+	defer store.Close()
+	const now, line = int64(1_700_000_000 * time.Second), `{"file":"f","offset":0,"time":"2023-11-14T22:13:20Z","type":"state",`
+	for _, c := range []struct{ command, want string }{
+		{"SET a v", `"key":"a","algorithm":"string","bytes":1,"value":"v"}`},
+		{"SET a \x1b[2J", `"key":"a","algorithm":"string","bytes":4,"value_base64":"G1sySg=="}`},
+		{"SET a v EX 60", `"key":"a","algorithm":"string","bytes":1,"value":"v","expires":"2023-11-14T22:14:20Z"}`},
+		{"INCRBYFLOAT b\n 1.5", `"key_base64":"Ygo=","algorithm":"string","bytes":3,"value":"1.5"}`},
+	} {
+		out.Reset()
+		args := bytes.Split([]byte(c.command), []byte(" "))
+		ops := []engine.Op{{Verb: engine.Command, Args: args, KeyFrom: 1, KeyCount: 1}}
+		store.Apply(now, ops, make([]engine.Result, 1))
+		store.Scan(0, 100, now, func(e engine.Entry) {
+			if string(e.Key) == string(args[1]) {
+				e.State = bytes.TrimRight(e.State, "\x00")
+				if err := d.record("f", persistence.Record{Change: engine.Change{Kind: engine.Changed, Entry: e}, Time: now}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		_ = d.lines.Flush()
+		if got := strings.TrimSuffix(out.String(), "\n"); got != line+c.want {
+			t.Errorf("%q is dumped as\n%s, want\n%s", c.command, got, line+c.want)
 		}
 	}
 }

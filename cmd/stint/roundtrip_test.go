@@ -64,7 +64,9 @@ func roundTrip(t *testing.T, in []byte) (carriedOut int) {
 	return carriedOut
 }
 
-func newStore() *engine.Store { return engine.New(engine.Config{Shards: 4, Replicated: true}) }
+func newStore() *engine.Store {
+	return engine.New(engine.Config{Shards: 4, Replicated: true, Commands: &parsing.Executor{}})
+}
 
 // throughLog applies a command to a store, and the operation decoded from its log entry to another.
 func throughLog(t *testing.T, now int64, args [][]byte, ops []engine.Op, alone, replica *engine.Store) {
@@ -215,6 +217,7 @@ func FuzzClientToDisk(f *testing.F) {
 		"CC.ACQUIRE c 3 10s a\nCC.ACQUIRE c 3 10s b\nCC.RELEASE c a\nCC.HOLDERS c",
 		"RL.ALL TB a 5 1/s FW b 5 @hour CC c 2 1m me TOKENS 2\nDEL a b",
 		"RL.POLICY SET p TB u:{} 10 99999.99999999 SHADOW\nRL.CHECK p me 3\nRL.POLICY OVERRIDE p me SL {} 5 1h\nRL.POLICY DEL p\nFLUSHALL",
+		"SET k v EX 100\nINCR n\nINCRBYFLOAT n 0.5\nSETNX e \nEXPIRE n 10 NX\nRENAME n m\nMGET k n m\nPERSIST k\nDEL k\nSET k 1 GET KEEPTTL\nTB.ACQUIRE k 5 1/s\nSET e2 ",
 	} {
 		f.Add(asBytes(lines))
 	}
