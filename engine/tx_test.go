@@ -60,7 +60,7 @@ func TestTxFindsItsKeys(t *testing.T) {
 	}
 }
 
-// A limiter's key is not changed by what respects it, and can be deleted.
+// Commands leave the key of a limiter alone, and can delete it.
 func TestTxLeavesLimitersAlone(t *testing.T) {
 	s := newTxStore(t, Config{Shards: 4})
 	limiter := Op{Key: []byte("k"), Limit: bucket(5, 1, sec), Tokens: 2}

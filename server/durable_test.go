@@ -67,7 +67,7 @@ func TestRepliesWaitForTheDisk(t *testing.T) {
 	}
 }
 
-// The same for data: what changes it waits, what only looks at it or is refused does not.
+// The same for data: changes wait, looks and refused commands do not.
 func TestRepliesOnDataWaitForTheDisk(t *testing.T) {
 	p, d := newDurablePlayer(t)
 	c := p.open("")

@@ -58,7 +58,7 @@ type usage struct {
 	Leases    []leaseLine `json:"leases,omitempty"`
 }
 
-// data is what a key holds that has no limiter.
+// data is the data of a key without a limiter.
 type data struct {
 	Bytes       int     `json:"bytes"`
 	Value       *string `json:"value,omitempty"` // of a string

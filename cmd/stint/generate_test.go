@@ -103,7 +103,7 @@ func (g *generator) spoil(c *generated) {
 	}
 }
 
-// junk is what a number, a word or an option should not be.
+// junk is a wrong number, word or option.
 func (g *generator) junk() string {
 	return g.pick("", " ", "1 ", " 1", "+1", "-0", "00", "01", "1.5", "0x10", "1e3", "nan", "-nan", "inf", "-inf", "+inf", "infinity",
 		"9223372036854775807", "-9223372036854775808", "9223372036854775808", "-9223372036854775809", "18446744073709551616",
@@ -113,7 +113,7 @@ func (g *generator) junk() string {
 
 func (g *generator) pick(words ...string) string { return words[g.IntN(len(words))] }
 
-// keysOf is a key that usually holds what the family of a letter makes, and else any key.
+// keysOf is a key that mostly holds data of one kind, with a letter for each, and else any key.
 func keysOf(letter string) argument {
 	return func(g *generator) []string {
 		l := letter

@@ -23,7 +23,7 @@ type pair struct {
 	t            *testing.T
 	stint, redis *exactConn
 	made         int
-	differ       map[string]int // documented differences, by what they are
+	differ       map[string]int // documented differences, by their text
 	history      []exchange
 }
 

@@ -38,8 +38,16 @@ func parseLongDouble(b []byte, f *big.Float) bool {
 	if _, _, err := f.Parse(text, 0); err != nil {
 		return false
 	}
+	if f.Sign() == 0 { // it may be too small even for a big.Float
+		exponent := "e"
+		if hexadecimal {
+			exponent = "p"
+		}
+		digits, _, _ := strings.Cut(strings.TrimPrefix(unsigned, "0x"), exponent)
+		return !strings.ContainsAny(digits, "123456789abcdef")
+	}
 	exponent := f.MantExp(nil)
-	return f.Sign() == 0 || exponent > longDoubleMinExp && exponent <= longDoubleMaxExp
+	return !f.IsInf() && exponent > longDoubleMinExp && exponent <= longDoubleMaxExp
 }
 
 // appendLongDouble writes a number with at most 17 digits behind the point, as Redis does for people.
