@@ -10,52 +10,52 @@ import (
 
 var hashRows = []Row{{
 	Name: "hset", Syntax: "key field value [field value ...]", Since: "0.2.0", Group: "hash", Summary: "Set fields of a hash.",
-	Returns: "the number of fields that are new, an integer.", Example: "bucket tokens 5",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) {
+	Example: "bucket tokens 5",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) {
 		if added, ok := setFields(c, "hset"); ok {
 			c.Writer.Int(int64(added))
 		}
 	},
 }, {
 	Name: "hmset", Syntax: "key field value [field value ...]", Since: "0.2.0", Group: "hash", Summary: "Set fields of a hash.",
-	Returns: "`OK`.", Example: "bucket tokens 5",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) {
+	Example: "bucket tokens 5",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) {
 		if _, ok := setFields(c, "hmset"); ok {
 			c.Writer.Status("OK")
 		}
 	},
 }, {
 	Name: "hsetnx", Syntax: "key field value", Since: "0.2.0", Group: "hash", Summary: "Set a field of a hash if it does not exist.",
-	Returns: "1 if it was set, 0 if not.", Example: "bucket tokens 5",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: setFieldIfAbsent,
+	Example: "bucket tokens 5",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: setFieldIfAbsent,
 }, {
 	Name: "hget", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The value of a field of a hash.",
-	Returns: "the value, null if there is no such field.", Example: "bucket tokens",
-	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getField,
+	Example: "bucket tokens",
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getField,
 }, {
 	Name: "hmget", Syntax: "key field ...", Since: "0.2.0", Group: "hash", Summary: "The values of several fields of a hash.",
-	Returns: "an array: of each field its value, null if there is no such field.", Example: "bucket tokens time",
-	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getFields,
+	Example: "bucket tokens time",
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getFields,
 }, {
 	Name: "hgetall", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash and their values, in the order in which the fields came.",
-	Returns: "a map.", Example: "bucket",
-	Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Map, Data: getHash,
+	Example: "bucket",
+	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Map, Data: getHash,
 }, {
 	Name: "hkeys", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash, in the order in which they came.",
-	Returns: "an array.", Example: "bucket",
-	Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: getFieldNames,
+	Example: "bucket",
+	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: getFieldNames,
 }, {
 	Name: "hstrlen", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The bytes of the value of a field of a hash.",
-	Returns: "an integer, 0 if there is no such field.", Example: "bucket tokens",
-	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getFieldLength,
+	Example: "bucket tokens",
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getFieldLength,
 }, {
 	Name: "hincrby", Syntax: "key field increment", Since: "0.2.0", Group: "hash", Summary: "Add to a number in a field of a hash.",
-	Returns: "the sum, an integer.", Example: "bucket tokens -1",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: incrementField,
+	Example: "bucket tokens -1",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: incrementField,
 }, {
 	Name: "hdel", Syntax: "key field ...", Since: "0.2.0", Group: "hash", Summary: "Remove fields of a hash.",
-	Returns: "the number of fields that there were, an integer.", Example: "bucket tokens",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: deleteFields,
+	Example: "bucket tokens",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: deleteFields,
 }}
 
 func setFields(c *DataCall, name string) (added int, ok bool) {

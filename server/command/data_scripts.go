@@ -10,41 +10,39 @@ import (
 var scriptRows = []Row{{
 	Name: "eval", Syntax: "script numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
 	Summary: "Run a Lua script, as Redis does, and keep it for EVALSHA.",
-	Returns: "the script's reply.", Example: "return(redis.call('GET',KEYS[1])) 1 counter",
-	Cost: ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody,
+	Example: "return(redis.call('GET',KEYS[1])) 1 counter",
+	Cost:    ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody,
 }, {
 	Name: "eval_ro", Syntax: "script numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
 	Summary: "Run a Lua script that changes nothing.",
-	Returns: "the script's reply; an error at a command that writes.", Example: "return(redis.call('GET',KEYS[1])) 1 counter",
-	Cost: ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody,
+	Example: "return(redis.call('GET',KEYS[1])) 1 counter",
+	Cost:    ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody,
 }, {
 	Name: "evalsha", Syntax: "sha1 numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
 	Summary: "Run a Lua script that was loaded, or called, before.",
-	Returns: "the script's reply.", Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
-	Cost: ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runDigest,
+	Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
+	Cost:    ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runDigest,
 }, {
 	Name: "evalsha_ro", Syntax: "sha1 numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
 	Summary: "Run a Lua script that was loaded, or called, before, and that changes nothing.",
-	Returns: "the script's reply; an error at a command that writes.", Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
-	Cost: ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runDigest,
+	Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
+	Cost:    ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runDigest,
 }, {
 	Name: "script", Since: "0.2.0", Group: "scripting", Summary: "Commands on the scripts that are kept.",
 	Sub: []Row{{
 		Name: "load", Syntax: "script", Since: "0.2.0", Group: "scripting", Summary: "Keep a script until SCRIPT FLUSH.",
-		Returns: "the SHA-1 of the script, 40 hex digits.", Example: "return(1)",
-		Cost: ScriptRun, Flags: Write | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: loadScript,
+		Example: "return(1)",
+		Cost:    ScriptRun, Flags: Write | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: loadScript,
 	}, {
 		Name: "exists", Syntax: "sha1 ...", Since: "0.2.0", Group: "scripting", Summary: "Whether scripts are kept.",
-		Returns: "an array of 1 and 0.", Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db",
-		Cost: ValueCopy, Flags: ReadOnly | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: existScripts,
+		Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db",
+		Cost:    ValueCopy, Flags: ReadOnly | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: existScripts,
 	}, {
 		Name: "flush", Syntax: "[ASYNC | SYNC]", Since: "0.2.0", Group: "scripting", Summary: "Forget all scripts.",
-		Returns: "`OK`.",
-		Cost:    ValueCopy, Flags: Write | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: flushScripts,
+		Cost: ValueCopy, Flags: Write | NotInScripts, Parse: parseScriptCommand, Reply: replyData, Data: flushScripts,
 	}, {
 		Name: "kill", Since: "0.2.0", Group: "scripting",
 		Summary: "Always an error: a script ends by itself after its budget of steps.",
-		Returns: "an error.",
 		Cost:    Light, Flags: ReadOnly | NotInScripts, Run: func(_ Session, w *resp.Writer, _ [][]byte) { w.Error(errNotBusy.Error()) },
 	}},
 }}

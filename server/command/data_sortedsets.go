@@ -11,64 +11,52 @@ import (
 var sortedSetRows = []Row{{
 	Name: "zadd", Syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]", Since: "0.2.0", Group: "sorted-set",
 	Summary: "Add members to a sorted set, or change their scores.",
-	Returns: "the number of new members, with CH of changed ones too; with INCR the new score, null if an option kept it from being set.",
 	Example: "hits 1 request", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Shape: resp.Double,
 	Data: func(c *DataCall) { addMembers(c, false) },
 }, {
 	Name: "zincrby", Syntax: "key increment member", Since: "0.2.0", Group: "sorted-set",
 	Summary: "Add to the score of a member.",
-	Returns: "the new score.",
 	Example: "hits 1 request", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Shape: resp.Double,
 	Data: func(c *DataCall) { addMembers(c, true) },
 }, {
 	Name: "zrem", Syntax: "key member ...", Since: "0.2.0", Group: "sorted-set", Summary: "Remove members.",
-	Returns: "the number of members that were there.",
 	Example: "hits request", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: removeMembers,
 }, {
 	Name: "zcard", Syntax: "key", Since: "0.2.0", Group: "sorted-set", Summary: "The number of members of a sorted set.",
-	Returns: "an integer, 0 if the key does not exist.",
 	Example: "hits", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: countAllMembers,
 }, {
 	Name: "zcount", Syntax: "key min max", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The number of members whose scores are in a range.",
-	Returns: "an integer.",
 	Example: "hits (1 +inf", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: countMembers,
 }, {
 	Name: "zscore", Syntax: "key member", Since: "0.2.0", Group: "sorted-set", Summary: "The score of a member.",
-	Returns: "the score, null if the member or the key does not exist.",
 	Example: "hits request", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Shape: resp.Double, Data: scoreOfMember,
 }, {
 	Name: "zrange", Syntax: "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The members in a range of places, of scores, or of bytes where all scores are equal.",
-	Returns: "an array of members, with WITHSCORES each followed by its score.",
 	Example: "hits 0 -1", Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Scored,
 	Data: func(c *DataCall) { listMembers(c, rangeOptions{}, true) },
 }, {
 	Name: "zrevrange", Syntax: "key start stop [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The members in a range of places, the highest score first.",
-	Returns: "as ZRANGE.",
 	Example: "hits 0 -1", Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Scored,
 	Data: func(c *DataCall) { listMembers(c, rangeOptions{reverse: true}, false) },
 }, {
 	Name: "zrangebyscore", Syntax: "key min max [WITHSCORES] [LIMIT offset count]", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The members in a range of scores.",
-	Returns: "as ZRANGE.",
 	Example: "hits (1 +inf", Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Scored,
 	Data: func(c *DataCall) { listMembers(c, rangeOptions{by: byScore}, false) },
 }, {
 	Name: "zremrangebyscore", Syntax: "key min max", Since: "0.2.0", Group: "sorted-set",
 	Summary: "Remove the members in a range of scores.",
-	Returns: "the number of members removed.",
 	Example: "hits -inf (1", Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: removeScores,
 }, {
 	Name: "zremrangebyrank", Syntax: "key start stop", Since: "0.2.0", Group: "sorted-set",
 	Summary: "Remove the members in a range of places.",
-	Returns: "the number of members removed.",
 	Example: "hits 0 -101", Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: removePlaces,
 }, {
 	Name: "zunion", Syntax: "numkeys key ... [WEIGHTS weight ...] [AGGREGATE function] [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The members of several sorted sets, or of sets, whose members score 1, with the sum of their scores. AGGREGATE names another function: MIN or MAX.",
-	Returns: "as ZRANGE.",
 	Example: "2 hits other", Cost: ValueCopy, Flags: ReadOnly | MovableKeys, Keys: Keys{Number: 1}, Shape: resp.Scored, Data: uniteSortedSets,
 }}
 

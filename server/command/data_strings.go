@@ -9,50 +9,50 @@ import (
 
 var stringRows = []Row{{
 	Name: "get", Syntax: "key", Since: "0.2.0", Group: "string", Summary: "The value of a string.",
-	Returns: "the value, null if the key does not exist.", Example: "counter",
-	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getString,
+	Example: "counter",
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getString,
 }, {
 	Name:   "set",
 	Syntax: "key value [NX | XX] [GET] [EX seconds | PX milliseconds | EXAT unix-seconds | PXAT unix-milliseconds | KEEPTTL]",
 	Since:  "0.2.0", Group: "string", Summary: "Set a string, whatever the key held before, but not a limiter's.",
-	Returns: "`OK`; null if NX or XX kept it from being set; with GET the value before, or null.", Example: "counter 1 EX 60",
-	Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: setString,
+	Example: "counter 1 EX 60",
+	Cost:    ValueCopy, Flags: Write, Keys: oneKey, Data: setString,
 }, {
 	Name: "setnx", Syntax: "key value", Since: "0.2.0", Group: "string", Summary: "Set a string if the key does not exist.",
-	Returns: "1 if it was set, 0 if not.", Example: "counter 1",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: setIfAbsent,
+	Example: "counter 1",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: setIfAbsent,
 }, {
 	Name: "setex", Syntax: "key seconds value", Since: "0.2.0", Group: "string", Summary: "Set a string that expires.",
-	Returns: "`OK`.", Example: "counter 60 1",
-	Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: func(c *DataCall) { setWithTTL(c, 1000) },
+	Example: "counter 60 1",
+	Cost:    ValueCopy, Flags: Write, Keys: oneKey, Data: func(c *DataCall) { setWithTTL(c, 1000) },
 }, {
 	Name: "psetex", Syntax: "key milliseconds value", Since: "0.2.0", Group: "string", Summary: "Set a string that expires.",
-	Returns: "`OK`.", Example: "counter 60000 1",
-	Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: func(c *DataCall) { setWithTTL(c, 1) },
+	Example: "counter 60000 1",
+	Cost:    ValueCopy, Flags: Write, Keys: oneKey, Data: func(c *DataCall) { setWithTTL(c, 1) },
 }, {
 	Name: "mget", Syntax: "key ...", Since: "0.2.0", Group: "string", Summary: "The values of several strings.",
-	Returns: "an array: of each key its value, null if it does not exist or holds something else.", Example: "counter other",
-	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: manyKeys, Data: getStrings,
+	Example: "counter other",
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: manyKeys, Data: getStrings,
 }, {
 	Name: "incr", Syntax: "key", Since: "0.2.0", Group: "string", Summary: "Add one to a number.",
-	Returns: "the sum, an integer.", Example: "counter",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { increment(c, 1) },
+	Example: "counter",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { increment(c, 1) },
 }, {
 	Name: "incrby", Syntax: "key increment", Since: "0.2.0", Group: "string", Summary: "Add to a number.",
-	Returns: "the sum, an integer.", Example: "counter 5",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: incrementBy,
+	Example: "counter 5",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: incrementBy,
 }, {
 	Name: "decr", Syntax: "key", Since: "0.2.0", Group: "string", Summary: "Take one from a number.",
-	Returns: "the difference, an integer.", Example: "counter",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { increment(c, -1) },
+	Example: "counter",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { increment(c, -1) },
 }, {
 	Name: "decrby", Syntax: "key decrement", Since: "0.2.0", Group: "string", Summary: "Take from a number.",
-	Returns: "the difference, an integer.", Example: "counter 5",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: decrementBy,
+	Example: "counter 5",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: decrementBy,
 }, {
 	Name: "incrbyfloat", Syntax: "key increment", Since: "0.2.0", Group: "string", Summary: "Add to a number that may have a fraction.",
-	Returns: "the sum, as text.", Example: "counter 0.5",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: incrementByFloat,
+	Example: "counter 0.5",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: incrementByFloat,
 }}
 
 func getString(c *DataCall) {

@@ -42,7 +42,7 @@ type Row struct {
 	Name    string // lower case; of a subcommand without its container's
 	Syntax  string // arguments: lower-case words are values, upper-case words stand for themselves, [optional], a | b, and ... repeats
 	Summary string
-	Returns string // the reply when there is no error, in Markdown
+	Returns string // the reply when there is no error, in Markdown; empty for what Redis documents
 	Example string // the arguments of a call, for docs/commands.md and for server.TestAccess, which explains its names
 	Since   string
 	Group   string
