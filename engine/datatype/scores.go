@@ -6,11 +6,12 @@ import (
 )
 
 // Scores is the members of a sorted set while many of them change: each change takes the same time however many there
-// are. The zero value is empty. It does not copy members.
+// are. It does not copy members.
 type Scores struct {
+	places  *index // of each member in members
 	members []scored
-	places  map[string]int // of each member in members
-	bytes   int            // of all members
+	count   int // of members that are not removed
+	bytes   int // of these
 }
 
 type scored struct {
@@ -19,7 +20,12 @@ type scored struct {
 	removed bool
 }
 
-// AddAll adds the members of a set whose members it does not have yet.
+// NewScores makes room for at most so many members, those that are removed again included.
+func NewScores(most int) *Scores {
+	return &Scores{places: newIndex(most), members: make([]scored, 0, most)}
+}
+
+// AddAll adds the members of a set.
 func (t *Scores) AddAll(s SortedSet) {
 	for i := range s.Len() {
 		t.Put(s.Member(i), s.Score(i))
@@ -27,19 +33,19 @@ func (t *Scores) AddAll(s SortedSet) {
 }
 
 // Len is the number of members.
-func (t *Scores) Len() int { return len(t.places) }
+func (t *Scores) Len() int { return t.count }
 
 // Bytes is the size of the sorted set that Pack makes.
 func (t *Scores) Bytes() int {
-	if len(t.places) == 0 {
+	if t.count == 0 {
 		return 0
 	}
-	return sortedSetHead + len(t.places)*scoredSize + t.bytes
+	return sortedSetHead + t.count*scoredSize + t.bytes
 }
 
 // Score returns the score of a member.
 func (t *Scores) Score(member []byte) (score float64, found bool) {
-	if i, ok := t.places[string(member)]; ok {
+	if i := t.places.find(member); i >= 0 && !t.members[i].removed {
 		return t.members[i].score, true
 	}
 	return 0, false
@@ -47,32 +53,33 @@ func (t *Scores) Score(member []byte) (score float64, found bool) {
 
 // Put sets the score of a member, which is a number, and adds the member if it is new.
 func (t *Scores) Put(member []byte, score float64) {
-	if i, ok := t.places[string(member)]; ok {
-		t.members[i].score = score
-		return
+	i, added := t.places.add(member)
+	if added {
+		t.members = append(t.members, scored{member: member, removed: true})
 	}
-	if t.places == nil {
-		t.places = map[string]int{}
+	m := &t.members[i]
+	if m.score = score; m.removed {
+		m.removed = false
+		t.count++
+		t.bytes += len(member)
 	}
-	t.places[string(member)] = len(t.members)
-	t.members = append(t.members, scored{member: member, score: score})
-	t.bytes += len(member)
 }
 
 // Remove drops a member, and reports whether it was there.
 func (t *Scores) Remove(member []byte) bool {
-	i, ok := t.places[string(member)]
-	if ok {
-		t.members[i].removed = true
-		delete(t.places, string(member))
-		t.bytes -= len(member)
+	i := t.places.find(member)
+	if i < 0 || t.members[i].removed {
+		return false
 	}
-	return ok
+	t.members[i].removed = true
+	t.count--
+	t.bytes -= len(member)
+	return true
 }
 
 // Pack returns the sorted set of the members.
 func (t *Scores) Pack() SortedSet {
-	if t.Len() == 0 {
+	if t.count == 0 {
 		return nil
 	}
 	left := slices.DeleteFunc(slices.Clone(t.members), func(m scored) bool { return m.removed })

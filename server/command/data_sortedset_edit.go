@@ -26,7 +26,7 @@ type foundMember struct {
 
 // manyChanges is the number of changes from which a table is faster: it takes time for each member of the set, but each
 // change in place looks at all of them too.
-const manyChanges = 32
+const manyChanges = 64
 
 // editMembers begins a number of changes to the command's key, which add at most so many bytes.
 func (c *DataCall) editMembers(changes, bytes int) (e memberEdit, ok bool) {
@@ -39,7 +39,7 @@ func (c *DataCall) editMembers(changes, bytes int) (e memberEdit, ok bool) {
 	}
 	e = memberEdit{c: c, before: v, set: v.Data}
 	if changes >= manyChanges || len(v.Data)+bytes > engine.MaxValueBytes-datatype.ScoredBytes {
-		e.table = &datatype.Scores{}
+		e.table = datatype.NewScores(e.set.Len() + changes)
 		e.table.AddAll(e.set)
 	}
 	return e, true

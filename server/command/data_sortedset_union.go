@@ -42,16 +42,17 @@ func uniteSortedSets(c *DataCall) {
 	if !ok {
 		return
 	}
-	size := 0
+	size, members := 0, 0
 	for i := range inputs {
 		size += inputs[i].size()
+		members += inputs[i].len()
 	}
 	if !c.fits(size) {
 		return
 	}
 	// Sums of numbers with fractions depend on the order: Redis begins with the smallest set.
 	slices.SortStableFunc(inputs, func(a, b unionInput) int { return cmp.Compare(a.len(), b.len()) })
-	var union datatype.Scores
+	union := datatype.NewScores(members)
 	for _, in := range inputs {
 		for i := range in.len() {
 			member, score := in.at(i)
