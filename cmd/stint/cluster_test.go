@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -59,8 +60,10 @@ func TestClusterImport(t *testing.T) {
 				t.Fatal(got)
 			}
 		}
-		if got := ask(t, alone, "RL.POLICY SET p TB u:{} 5 1/s"); got != "+OK" {
-			t.Fatal(got)
+		for _, command := range []string{"RL.POLICY SET p TB u:{} 5 1/s", "SET n 7", "SET empty ''", "SET text old EX 1000"} {
+			if got := ask(t, alone, command); got != "+OK" {
+				t.Fatal(got)
+			}
 		}
 	})
 	t.Run("refused", func(t *testing.T) {
@@ -95,6 +98,12 @@ func TestClusterImport(t *testing.T) {
 		eventually(t, node, "RL.POLICY LIST", `["p"]`)
 		if got, want := ask(t, node, "TB.ACQUIRE k 5 1/d"), []string{"[1 5 2 0 ", "[1 5 1 0 ", "[1 5 0 0 "}[i]; !strings.HasPrefix(got, want) {
 			t.Errorf("node %d answers %s, want %s…", i+1, got, want)
+		}
+		if got, want := ask(t, node, "INCR n"), fmt.Sprint(8+i); got != want {
+			t.Errorf("node %d counts %s, want %s", i+1, got, want)
+		}
+		if got := ask(t, node, "MGET text empty none"); got != `["old" "" nil]` {
+			t.Errorf("node %d holds %s", i+1, got)
 		}
 	}
 	if got := ask(t, nodes[0], "TB.ACQUIRE k 5 1/d"); !strings.HasPrefix(got, "[0 5 0 ") {
