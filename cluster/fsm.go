@@ -207,6 +207,7 @@ func (f *fsm) applyDecisions(now int64, e entryView) error {
 			f.applyOps(now, g.Atomic, results)
 			for j, at := range c.Unanswered { // swapped, as results keep room for their parts
 				c.Batch.Results[at], results[j] = results[j], c.Batch.Results[at]
+				results[j].Trim()
 			}
 		}
 		f.done = append(f.done, c)
@@ -230,7 +231,11 @@ func (f *fsm) applyDiscarding(now int64, g call.Group) {
 			f.ops[i].Verb = engine.Look
 		}
 	}
-	f.applyOps(now, g.Atomic, f.scratch(g.Count))
+	results := f.scratch(g.Count)
+	f.applyOps(now, g.Atomic, results)
+	for i := range results {
+		results[i].Trim()
+	}
 }
 
 // scratch returns n results that are discarded.

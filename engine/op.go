@@ -112,7 +112,7 @@ const (
 	Moved                // another node of the cluster decides, and the client must ask there; nothing was taken
 	Overloaded           // too many operations wait to be decided; nothing was taken
 	TooLong              // the policy's limits come to a key longer than MaxKey, or a holder out of bounds, with this caller's id
-	TooBig               // the call is more than one entry of the cluster's log takes; nothing was taken
+	TooBig               // the call is more than one entry of the cluster's log takes, or the reply more than a frame between nodes; nothing was taken
 	Unreadable           // a node could not read or apply the operation; nothing was taken
 	NoRoomToGrow         // the key exists, and its larger state did not fit the memory bound
 	ListTooLong          // Leases: the batch lists more than MaxListedBytes of holders
@@ -173,6 +173,17 @@ func (res *Result) Clear() {
 	}
 	if res.Leases != nil {
 		res.Leases = nil
+	}
+}
+
+// Trim lets go of what is too large to be kept for the next use.
+func (res *Result) Trim() {
+	const keepReply = 16 << 10
+	if res.Leases != nil {
+		res.Leases = nil
+	}
+	if cap(res.Reply) > keepReply {
+		res.Reply = nil
 	}
 }
 

@@ -8,12 +8,12 @@ import (
 )
 
 // appendResults writes the results of a call. What would make the frame longer than the other node takes is left out: lists
-// first, and if there are none, the results themselves.
+// and long replies first, and if there are none, the results themselves.
 func (r *forwardedCall) appendResults(frame []byte, most int) []byte {
 	start := len(frame)
 	for i := range r.batch.Results {
 		if frame = opcodec.AppendResult(frame, &r.batch.Results[i]); len(frame) > most {
-			if !r.dropLists() {
+			if !r.dropLong() {
 				r.dropResults()
 				most = math.MaxInt
 			}
@@ -21,18 +21,30 @@ func (r *forwardedCall) appendResults(frame []byte, most int) []byte {
 		}
 	}
 	for i := range r.batch.Results {
-		r.batch.Results[i].Leases = nil // or results that are used again would hold on to them
+		r.batch.Results[i].Trim() // they are used again
 	}
 	return frame
 }
 
-// dropLists replaces lists by ListTooLong, and reports whether there were any.
-func (r *forwardedCall) dropLists() (dropped bool) {
+// longReply is the size from which on a reply of a command or script is long.
+const longReply = 16 << 10
+
+// dropLong replaces lists by ListTooLong, and long replies by TooBig, or by Uncertain where something was changed. It
+// reports whether there were any.
+func (r *forwardedCall) dropLong() (dropped bool) {
 	for i := range r.batch.Results {
-		if res := &r.batch.Results[i]; res.Leases != nil {
-			*res = engine.Result{Status: engine.ListTooLong, Parts: res.Parts[:0]}
-			dropped = true
+		res, status := &r.batch.Results[i], engine.OK
+		switch {
+		case res.Leases != nil:
+			status = engine.ListTooLong
+		case len(res.Reply) >= longReply && res.Granted > 0:
+			status = engine.Uncertain
+		case len(res.Reply) >= longReply:
+			status = engine.TooBig
+		default:
+			continue
 		}
+		*res, dropped = engine.Result{Status: status, Parts: res.Parts[:0]}, true
 	}
 	return dropped
 }
@@ -44,9 +56,12 @@ func (r *forwardedCall) dropResults() {
 	}
 }
 
-// longBytes returns the size of the lists in an answer.
+// longBytes returns the size of the lists and long replies in an answer.
 func (r *forwardedCall) longBytes() (bytes int) {
 	for i := range r.batch.Results {
+		if reply := len(r.batch.Results[i].Reply); reply >= longReply {
+			bytes += reply
+		}
 		for _, l := range r.batch.Results[i].Leases {
 			bytes += len(l.Holder) + leaseOverhead
 		}

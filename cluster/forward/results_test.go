@@ -22,6 +22,15 @@ func listing(lists int) *forwardedCall {
 	return r
 }
 
+// replying is a call whose answer has n long replies; with changes, of operations that changed something.
+func replying(n int, changes int64) *forwardedCall {
+	r := &forwardedCall{}
+	for range n {
+		r.batch.Results = append(r.batch.Results, engine.Result{Granted: changes, Reply: make([]byte, longReply)})
+	}
+	return r
+}
+
 // An answer that would not fit a frame is sent without its lists, or in the end as unknown: never as a frame that the other
 // node refuses, with everybody else's answers in it.
 func TestLongAnswersFitAFrame(t *testing.T) {
@@ -33,6 +42,9 @@ func TestLongAnswersFitAFrame(t *testing.T) {
 	}{
 		{"fits", listing(3), 1 << 20, engine.OK},
 		{"lists are too long", listing(30), 10 << 10, engine.ListTooLong},
+		{"replies fit", replying(3, 1), 4 * longReply, engine.OK},
+		{"replies are too long", replying(3, 0), 2 * longReply, engine.TooBig},
+		{"replies to changes are too long", replying(3, 1), 2 * longReply, engine.Uncertain},
 		{"everything is too long", &forwardedCall{batch: engine.Batch{Results: make([]engine.Result, 300)}}, 1000, engine.Uncertain},
 	} {
 		frame := tt.answer.appendResults(nil, tt.most)
@@ -62,6 +74,11 @@ func TestLongAnswersDoNotPileUp(t *testing.T) {
 		if r.answered(); r.batch.Results[0].Leases != nil {
 			answers++
 		}
+	}
+	r := replying(1, 0)
+	r.conn, l.inFlight = l, 1
+	if r.answered(); r.batch.Results[0].Status != engine.TooBig {
+		t.Error("a long reply waits too")
 	}
 	if l.bytes > maxReadyBytes+1000*2320 || answers == 0 || !l.isFull.Load() {
 		t.Errorf("%d bytes wait, %d answers kept their lists, full: %t", l.bytes, answers, l.isFull.Load())

@@ -181,14 +181,14 @@ func (r *forwardedCall) rejected(c *call.Call) {
 }
 
 // answered queues the answer for sending. Where long answers have piled up because the other node does not read them,
-// its lists are dropped.
+// its lists and long replies are dropped.
 func (r *forwardedCall) answered() {
 	l, bytes := r.conn, r.longBytes()
 	l.mu.Lock()
 	hasRoom := l.inFlight == maxInFlightCalls
 	l.inFlight--
 	if bytes > 0 && l.bytes >= maxReadyBytes {
-		r.dropLists()
+		r.dropLong()
 		bytes = 0
 	}
 	if !l.closed {
