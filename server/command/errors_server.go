@@ -50,7 +50,7 @@ var (
 	ErrOverloaded = clusterErrors.Add("BUSY too many operations are waiting for a decision: nothing was taken, try again shortly",
 		"Requests arrive faster than the nodes can decide. Retrying after a pause is safe.")
 	errCallTooBig = clusterErrors.Add("ERR a command or transaction of more than 32 MiB does not fit the cluster's log: nothing was taken; send fewer limits, or shorter keys, at a time",
-		"It would not fit one entry of the log. Possible only with a large `--query-buffer-size`.")
+		"It would not fit one entry of the log. Possible only with a large `--query-buffer-size`. Another node than the leader also answers this to reads whose replies are more than 64 MiB.")
 	errUnreadable = clusterErrors.Add("ERR the cluster cannot keep a command with these values: nothing was taken; start all nodes with the same version of Stint, and report the command if they are",
 		"Another node could not read it from the log.")
 	ErrTooNew = clusterErrors.Add("ERR a member of the cluster is too old: %w",

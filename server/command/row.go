@@ -2,6 +2,7 @@ package command
 
 import (
 	"strings"
+	"unsafe"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
@@ -91,7 +92,19 @@ func (r *Request) SetBounds(b Bounds) {
 }
 
 // Reset empties the request for the next batch.
-func (r *Request) Reset() { r.parts, r.args = r.parts[:0], r.args[:0] }
+func (r *Request) Reset() {
+	if cap(r.args) > keptArgs {
+		r.args = nil
+	}
+	clear(r.args) // they lie in the input
+	r.parts, r.args = r.parts[:0], r.args[:0]
+}
+
+// keptArgs bounds the list of arguments that is kept for the next batch.
+const keptArgs = 4096
+
+// Bytes is about the memory of the lists of arguments, without the arguments.
+func (r *Request) Bytes() int { return cap(r.args) * int(unsafe.Sizeof([]byte(nil))) }
 
 // Arity is the number of arguments, the command's name included; negative when it is the least.
 func (r *Row) Arity() int { return r.arity }
