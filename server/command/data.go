@@ -21,6 +21,7 @@ type DataCall struct {
 	op       *engine.Op    // of a call by a client, not by a script
 	executor *Executor     // the same
 	script   *scriptCaller // kept from call to call
+	digits   [20]byte      // room for a number
 }
 
 // dataOp makes one operation of a data command.
@@ -96,12 +97,12 @@ func hasWord(args [][]byte, word string) bool {
 // fail writes an error.
 func (c *DataCall) fail(err error) { c.Writer.Error(err.Error()) }
 
-// get returns the value of a key that must be of a kind. Otherwise it writes the error, and ok is false.
+// get returns the value of a key that must be of a kind. Otherwise it writes the error, the value is zero, and ok is false.
 func (c *DataCall) get(key []byte, kind engine.Algorithm) (v engine.Value, found, ok bool) {
 	v, found = c.Tx.Get(key)
 	if found && v.Kind != kind {
 		c.fail(errDataType)
-		return v, found, false
+		return engine.Value{}, found, false
 	}
 	return v, found, true
 }

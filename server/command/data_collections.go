@@ -6,9 +6,9 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// change makes or changes the hash, list or set of a key by change, and drops the key if nothing is left of it. v is what
-// the key holds; most is the bytes that the change adds at most. If the result is too large for a value, it writes the
-// error, and nothing is changed.
+// change makes or changes the hash, list or set of a key, and drops the key if the result is empty. The caller has read v
+// from the key; the change adds most bytes at most. If the result is too large for a value, change writes the error, and
+// nothing is changed.
 func (c *DataCall) change(v engine.Value, kind engine.Algorithm, most int, change func(data []byte) []byte) (ok bool) {
 	key := c.Args[1]
 	if len(v.Data)+most > engine.MaxValueBytes {

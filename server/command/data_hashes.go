@@ -107,10 +107,22 @@ func getField(c *DataCall) {
 func getFields(c *DataCall) {
 	if v, _, ok := c.get(c.Args[1], engine.HashValue); ok {
 		h, fields := datatype.Hash(v.Data), c.Args[2:]
+		start, fits := len(c.Writer.Buf), true
 		c.Writer.Array(len(fields))
-		h.FindAll(fields, func(at int) { c.bulkField(h, at) })
+		h.FindAll(fields, func(at int) {
+			if fits = fits && len(c.Writer.Buf)-start <= maxRepeatedBytes; fits {
+				c.bulkField(h, at)
+			}
+		})
+		if !fits {
+			c.Writer.Buf = c.Writer.Buf[:start]
+			c.fail(errReplyTooBig.With(maxRepeatedBytes))
+		}
 	}
 }
+
+// maxRepeatedBytes bounds the reply of a command that can name the same value many times; one value may go beyond it.
+const maxRepeatedBytes = 2 * engine.MaxValueBytes
 
 func getHash(c *DataCall) {
 	if v, _, ok := c.get(c.Args[1], engine.HashValue); ok {
@@ -164,7 +176,7 @@ func incrementField(c *DataCall) {
 		c.fail(errOverflow)
 		return
 	}
-	pair := [][]byte{c.Args[2], strconv.AppendInt(nil, sum, 10)}
+	pair := [][]byte{c.Args[2], strconv.AppendInt(c.digits[:0], sum, 10)}
 	if c.change(v, engine.HashValue, datatype.Size(pair), func(data []byte) []byte {
 		h, _ := datatype.Hash(data).Set(pair)
 		return h

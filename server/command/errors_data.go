@@ -13,6 +13,12 @@ var (
 		"The key holds another kind of data, or a limiter. Give each its own keys, or `DEL` the key first.")
 	errValueTooBig = dataErrors.Add("ERR value: at most %d bytes in one key, got %d",
 		"The value, or the hash, list or set as a whole, would be larger than Stint keeps in one key. Nothing was changed.")
+	errReplyTooBig = dataErrors.Add("ERR reply: more than %d bytes; ask for fewer values at once",
+		"`HMGET` of large values, or of the same ones over and over.")
+	errSetsTooBig = dataErrors.Add("ERR sets: at most %d bytes in the sets of one command, got more",
+		"`SDIFFSTORE` or `SUNIONSTORE` of sets that are too large together. Nothing was changed.")
+	errNotPositive = dataErrors.Add("ERR value is out of range, must be positive",
+		"The count of `LPOP` is negative, or no integer.")
 	errExpireTime = dataErrors.Add("ERR invalid expire time in '%s' command",
 		"The time to live is 0, negative, or beyond 64 bits of milliseconds.")
 	errOverflow = dataErrors.Add("ERR increment or decrement would overflow",

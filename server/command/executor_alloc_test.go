@@ -16,7 +16,8 @@ func TestDataCommandsDoNotAllocate(t *testing.T) {
 	s := engine.New(engine.Config{Commands: &Executor{}})
 	defer s.Close()
 	for _, line := range []string{"SET k 41", "GET k", "INCR k", "INCRBY k 7", "DECR k", "SET k 42 EX 100", "SET k 43 XX", "EXPIRE k 60 NX", "PEXPIRETIME k", "SETEX k 10 5", "MGET k k none", "INCRBY k none",
-		"ZADD z 1 a 1.5 b", "ZADD z XX CH 2 a", "ZINCRBY z 1 a", "ZCARD z", "ZCOUNT z (1 +inf", "ZSCORE z a", "ZREM z none", "ZREMRANGEBYSCORE z 0 1", "ZRANGE z 0 0 WITHSCORES"} {
+		"ZADD z 1 a 1.5 b", "ZADD z XX CH 2 a", "ZINCRBY z 1 a", "ZCARD z", "ZCOUNT z (1 +inf", "ZSCORE z a", "ZREM z none", "ZREMRANGEBYSCORE z 0 1", "ZRANGE z 0 0 WITHSCORES",
+		"HSET h f 1 g 2", "HMGET h f g", "HGETALL h", "HINCRBY h f 1", "HDEL h none", "RPUSH l a", "LINDEX l -1", "LTRIM l 0 3", "LPOP l", "SADD s a", "SMISMEMBER s a b"} {
 		op := engine.Op{Verb: engine.Command, Args: bytes.Fields([]byte(line)), KeyFrom: 1, KeyCount: 1}
 		if string(op.Args[0]) == "MGET" {
 			op.KeyCount = uint32(len(op.Args)) - 1

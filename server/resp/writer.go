@@ -80,6 +80,15 @@ func (w *Writer) Null() {
 	w.Buf = redcon.AppendNull(w.Buf)
 }
 
+// NullArray writes the absence of an array.
+func (w *Writer) NullArray() {
+	if w.RESP3 {
+		w.Null()
+		return
+	}
+	w.Buf = append(w.Buf, "*-1\r\n"...)
+}
+
 // Verbatim writes text for people to read: a verbatim string in RESP3, a bulk string in RESP2.
 func (w *Writer) Verbatim(text string) {
 	if !w.RESP3 {

@@ -30,11 +30,11 @@
 // Replies are written so that their types show:
 //
 //	12           integer              nil          null bulk string, RESP2
-//	"text"       bulk string          null         null, RESP3
-//	+OK          simple string        {k: v, …}    map
-//	-ERR text    error                ~[a b]       set
-//	[a b]        array                txt"text"    verbatim string
-//	,1.5         double
+//	"text"       bulk string          nil[]        null array, RESP2
+//	+OK          simple string        null         null, RESP3
+//	-ERR text    error                {k: v, …}    map
+//	[a b]        array                ~[a b]       set
+//	txt"text"    verbatim string      ,1.5         double
 //
 // Where a reply cannot be known, … in it stands for any text.
 package transcript

@@ -63,6 +63,9 @@ func readNode(r *bufio.Reader) (node, error) {
 	case '~':
 		return readElements(r, node{open: "~[", close: "]"}, int(n))
 	}
+	if n == -1 {
+		return node{text: "nil[]"}, nil
+	}
 	return readElements(r, node{open: "[", close: "]"}, int(n))
 }
 

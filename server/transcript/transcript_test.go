@@ -16,6 +16,7 @@ func TestReadReply(t *testing.T) {
 		"-ERR a \"b\" \\ \x00\r\n":            `-ERR a "b" \ \x00`,
 		":-12\r\n":                            "-12",
 		"$-1\r\n":                             "nil",
+		"*-1\r\n":                             "nil[]",
 		"_\r\n":                               "null",
 		"$0\r\n\r\n":                          `""`,
 		"$4\r\na\r\nb\r\n":                    `"a\r\nb"`,
@@ -32,7 +33,7 @@ func TestReadReply(t *testing.T) {
 			t.Errorf("%q: %s (%v), want %s", wire, got, err, want)
 		}
 	}
-	for _, wire := range []string{"", "OK\r\n", "+OK\n", ":x\r\n", ":01\r\n", "$5\r\nab\r\n", "$1\r\nabc", "$-2\r\n", "*-1\r\n", "*1\r\n", "%1\r\n:1\r\n", "\r\n", "!\r\n"} {
+	for _, wire := range []string{"", "OK\r\n", "+OK\n", ":x\r\n", ":01\r\n", "$5\r\nab\r\n", "$1\r\nabc", "$-2\r\n", "*-2\r\n", "*1\r\n", "%1\r\n:1\r\n", "\r\n", "!\r\n"} {
 		if got, err := ReadReply(bufio.NewReader(strings.NewReader(wire))); err == nil {
 			t.Errorf("%q is taken for %s", wire, got)
 		}

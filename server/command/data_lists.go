@@ -1,0 +1,167 @@
+package command
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
+)
+
+var listRows = []Row{{
+	Name: "lpush", Syntax: "key element ...", Since: "0.2.0", Group: "list", Summary: "Add elements at the head of a list, one after the other.",
+	Returns: "the length of the list, an integer.", Example: "log 1 2",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { push(c, datatype.List.PushHead) },
+}, {
+	Name: "rpush", Syntax: "key element ...", Since: "0.2.0", Group: "list", Summary: "Add elements at the tail of a list, one after the other.",
+	Returns: "the length of the list, an integer.", Example: "log 1 2",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { push(c, datatype.List.PushTail) },
+}, {
+	Name: "lpop", Syntax: "key [count]", Since: "0.2.0", Group: "list", Summary: "Remove elements at the head of a list.",
+	Returns: "the element, with a count an array of elements; null if the key does not exist.", Example: "log",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: popHead,
+}, {
+	Name: "lindex", Syntax: "key index", Since: "0.2.0", Group: "list",
+	Summary: "An element of a list: 0 is the head, -1 the tail.",
+	Returns: "the element, null if there is none.", Example: "log -1",
+	Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: elementAt,
+}, {
+	Name: "lrange", Syntax: "key start stop", Since: "0.2.0", Group: "list",
+	Summary: "Elements of a list from one index to another, both included: 0 is the head, -1 the tail.",
+	Returns: "an array.", Example: "log 0 -1",
+	Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: elementsBetween,
+}, {
+	Name: "ltrim", Syntax: "key start stop", Since: "0.2.0", Group: "list",
+	Summary: "Remove all elements of a list but those from one index to another, both included.",
+	Returns: "`OK`.", Example: "log 0 99",
+	Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: trimList,
+}, {
+	Name: "llen", Syntax: "key", Since: "0.2.0", Group: "list", Summary: "The length of a list.",
+	Returns: "an integer, 0 if the key does not exist.", Example: "log",
+	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: listLength,
+}}
+
+func push(c *DataCall, add func(l datatype.List, elements [][]byte) datatype.List) {
+	v, _, ok := c.get(c.Args[1], engine.ListValue)
+	elements := c.Args[2:]
+	length := datatype.List(v.Data).Len() + len(elements)
+	if ok && c.change(v, engine.ListValue, datatype.Size(elements), func(data []byte) []byte {
+		return add(data, elements)
+	}) {
+		c.Writer.Int(int64(length))
+	}
+}
+
+func popHead(c *DataCall) {
+	if len(c.Args) > 3 {
+		c.fail(errArity.With("lpop"))
+		return
+	}
+	count, counts := int64(1), len(c.Args) == 3
+	if counts {
+		var ok bool
+		if count, ok = parseRedisInt(c.Args[2]); !ok || count < 0 {
+			c.fail(errNotPositive)
+			return
+		}
+	}
+	v, found, ok := c.get(c.Args[1], engine.ListValue)
+	l := datatype.List(v.Data)
+	n := int(min(count, int64(l.Len())))
+	switch {
+	case !ok:
+	case !found && counts:
+		c.Writer.NullArray()
+	case !found:
+		c.Writer.Null()
+	case !counts:
+		c.Writer.Bulk(l.At(0))
+		c.keep(v, 1, l.Len())
+	default:
+		c.elements(l, 0, n)
+		c.keep(v, n, l.Len())
+	}
+}
+
+// keep removes all elements but those from from to to-1.
+func (c *DataCall) keep(v engine.Value, from, to int) {
+	if from == 0 && to == datatype.List(v.Data).Len() {
+		return
+	}
+	c.change(v, engine.ListValue, 0, func(data []byte) []byte { return datatype.List(data).Keep(from, to) })
+}
+
+// elements writes the elements from from to to-1.
+func (c *DataCall) elements(l datatype.List, from, to int) {
+	c.Writer.Array(to - from)
+	for i := from; i < to; i++ {
+		c.Writer.Bulk(l.At(i))
+	}
+}
+
+func elementAt(c *DataCall) {
+	v, found, ok := c.get(c.Args[1], engine.ListValue)
+	if !ok {
+		return
+	}
+	if !found {
+		c.Writer.Null() // even if the index is none
+		return
+	}
+	i, ok := c.integer(c.Args[2])
+	if !ok {
+		return
+	}
+	l := datatype.List(v.Data)
+	n := int64(l.Len())
+	if i < 0 {
+		i += n
+	}
+	if i < 0 || i >= n {
+		c.Writer.Null()
+		return
+	}
+	c.Writer.Bulk(l.At(int(i)))
+}
+
+// listRange reads the list of a key, and the indexes start and stop: the elements from from to to-1 are meant.
+func (c *DataCall) listRange() (v engine.Value, from, to int, ok bool) {
+	start, ok := c.integer(c.Args[2])
+	if !ok {
+		return v, 0, 0, false
+	}
+	stop, ok := c.integer(c.Args[3])
+	if !ok {
+		return v, 0, 0, false
+	}
+	if v, _, ok = c.get(c.Args[1], engine.ListValue); !ok {
+		return v, 0, 0, false
+	}
+	n := int64(datatype.List(v.Data).Len())
+	if start < 0 {
+		start = max(start+n, 0)
+	}
+	if stop < 0 {
+		stop += n
+	}
+	if stop = min(stop, n-1); start > stop {
+		return v, 0, 0, true
+	}
+	return v, int(start), int(stop) + 1, true
+}
+
+func elementsBetween(c *DataCall) {
+	if v, from, to, ok := c.listRange(); ok {
+		c.elements(v.Data, from, to)
+	}
+}
+
+func trimList(c *DataCall) {
+	if v, from, to, ok := c.listRange(); ok {
+		c.keep(v, from, to)
+		c.Writer.Status("OK")
+	}
+}
+
+func listLength(c *DataCall) {
+	if v, _, ok := c.get(c.Args[1], engine.ListValue); ok {
+		c.Writer.Int(int64(datatype.List(v.Data).Len()))
+	}
+}

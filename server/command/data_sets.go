@@ -1,0 +1,174 @@
+package command
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var setRows = []Row{{
+	Name: "sadd", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Add members to a set.",
+	Returns: "the number of members that are new, an integer.", Example: "seen a b",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: addToSet,
+}, {
+	Name: "srem", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Remove members from a set.",
+	Returns: "the number of members that there were, an integer.", Example: "seen a b",
+	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: removeFromSet,
+}, {
+	Name: "scard", Syntax: "key", Since: "0.2.0", Group: "set", Summary: "The number of members of a set.",
+	Returns: "an integer, 0 if the key does not exist.", Example: "seen",
+	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: sizeOfSet,
+}, {
+	Name: "sismember", Syntax: "key member", Since: "0.2.0", Group: "set", Summary: "Whether a set has a member.",
+	Returns: "1 if so, 0 if not.", Example: "seen a",
+	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: isInSet,
+}, {
+	Name: "smismember", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Whether a set has each of several members.",
+	Returns: "an array: of each member 1 if the set has it, 0 if not.", Example: "seen a b",
+	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: areInSet,
+}, {
+	Name: "smembers", Syntax: "key", Since: "0.2.0", Group: "set",
+	Summary: "All members of a set, in the order of their bytes. Redis has another order.",
+	Returns: "a set; in RESP2 an array.", Example: "seen",
+	Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Set, Data: getSet,
+}, {
+	Name: "sdiffstore", Syntax: "destination key ...", Since: "0.2.0", Group: "set",
+	Summary: "Keep the members that are in the first set and in none of the others, in place of data at the destination.",
+	Returns: "the number of members, an integer.", Example: "other seen",
+	Cost: ValueCopy, Flags: Write, Keys: manyKeys, Data: storeDifference,
+}, {
+	Name: "sunionstore", Syntax: "destination key ...", Since: "0.2.0", Group: "set",
+	Summary: "Keep the members that are in any of the sets, in place of data at the destination.",
+	Returns: "the number of members, an integer.", Example: "other seen",
+	Cost: ValueCopy, Flags: Write, Keys: manyKeys, Data: storeUnion,
+}}
+
+func addToSet(c *DataCall) {
+	v, found, ok := c.get(c.Args[1], engine.SetValue)
+	if !ok {
+		return
+	}
+	members, added := c.Args[2:], 0
+	if found && len(members) == 1 && datatype.Set(v.Data).Has(members[0]) {
+		c.Writer.Int(0)
+		return
+	}
+	if c.change(v, engine.SetValue, datatype.Size(members), func(data []byte) []byte {
+		s, n := datatype.Set(data).Add(members)
+		added = n
+		return s
+	}) {
+		c.Writer.Int(int64(added))
+	}
+}
+
+func removeFromSet(c *DataCall) {
+	v, _, ok := c.get(c.Args[1], engine.SetValue)
+	if !ok {
+		return
+	}
+	there, removed := false, 0
+	for _, member := range c.Args[2:] {
+		there = there || datatype.Set(v.Data).Has(member)
+	}
+	if there {
+		c.change(v, engine.SetValue, 0, func(data []byte) []byte {
+			s, n := datatype.Set(data).Remove(c.Args[2:])
+			removed = n
+			return s
+		})
+	}
+	c.Writer.Int(int64(removed))
+}
+
+func sizeOfSet(c *DataCall) {
+	if v, _, ok := c.get(c.Args[1], engine.SetValue); ok {
+		c.Writer.Int(int64(datatype.Set(v.Data).Len()))
+	}
+}
+
+func (c *DataCall) has(s datatype.Set, member []byte) {
+	n := int64(0)
+	if s.Has(member) {
+		n = 1
+	}
+	c.Writer.Int(n)
+}
+
+func isInSet(c *DataCall) {
+	if v, _, ok := c.get(c.Args[1], engine.SetValue); ok {
+		c.has(v.Data, c.Args[2])
+	}
+}
+
+func areInSet(c *DataCall) {
+	if v, _, ok := c.get(c.Args[1], engine.SetValue); ok {
+		c.Writer.Array(len(c.Args) - 2)
+		for _, member := range c.Args[2:] {
+			c.has(v.Data, member)
+		}
+	}
+}
+
+func getSet(c *DataCall) {
+	if v, _, ok := c.get(c.Args[1], engine.SetValue); ok {
+		s := datatype.Set(v.Data)
+		c.Writer.Array(s.Len())
+		for i := range s.Len() {
+			c.Writer.Bulk(s.At(i))
+		}
+	}
+}
+
+func storeDifference(c *DataCall) {
+	if sets, ok := c.sets(); ok {
+		c.storeSet(sets[0].Diff(datatype.SetOf(membersOf(sets[1:]))))
+	}
+}
+
+func storeUnion(c *DataCall) {
+	if sets, ok := c.sets(); ok {
+		c.storeSet(datatype.SetOf(membersOf(sets)))
+	}
+}
+
+// sets reads the sets to be combined; a key that does not exist is an empty one. Together they are no larger than one
+// may be, so that combining many is no more work than changing one.
+func (c *DataCall) sets() (sets []datatype.Set, ok bool) {
+	size := 0
+	for _, key := range c.Args[2:] {
+		v, _, ok := c.get(key, engine.SetValue)
+		if !ok {
+			return nil, false
+		}
+		if size += len(v.Data); size > engine.MaxValueBytes {
+			c.fail(errSetsTooBig.With(engine.MaxValueBytes))
+			return nil, false
+		}
+		sets = append(sets, v.Data)
+	}
+	return sets, true
+}
+
+func membersOf(sets []datatype.Set) (members [][]byte) {
+	for _, s := range sets {
+		for i := range s.Len() {
+			members = append(members, s.At(i))
+		}
+	}
+	return members
+}
+
+// storeSet keeps a set in the first key, in place of its data.
+func (c *DataCall) storeSet(s datatype.Set) {
+	to := c.Args[1]
+	if !c.mayReplace(to) {
+		return
+	}
+	if len(s) == 0 {
+		c.Tx.Delete(to)
+	} else {
+		c.Tx.Set(to, engine.Value{Kind: engine.SetValue, Data: s})
+	}
+	c.Writer.Int(int64(s.Len()))
+}
