@@ -7,35 +7,35 @@ import (
 
 var listRows = []Row{{
 	Name: "lpush", Syntax: "key element ...", Since: "0.2.0", Group: "list", Summary: "Add elements at the head of a list, one after the other.",
-	Returns: "the length of the list, an integer.", Example: "log 1 2",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { push(c, datatype.List.PushHead) },
+	Example: "log 1 2",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { push(c, datatype.List.PushHead) },
 }, {
 	Name: "rpush", Syntax: "key element ...", Since: "0.2.0", Group: "list", Summary: "Add elements at the tail of a list, one after the other.",
-	Returns: "the length of the list, an integer.", Example: "log 1 2",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { push(c, datatype.List.PushTail) },
+	Example: "log 1 2",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) { push(c, datatype.List.PushTail) },
 }, {
 	Name: "lpop", Syntax: "key [count]", Since: "0.2.0", Group: "list", Summary: "Remove elements at the head of a list.",
-	Returns: "the element, with a count an array of elements; null if the key does not exist.", Example: "log",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: popHead,
+	Example: "log",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: popHead,
 }, {
 	Name: "lindex", Syntax: "key index", Since: "0.2.0", Group: "list",
 	Summary: "An element of a list: 0 is the head, -1 the tail.",
-	Returns: "the element, null if there is none.", Example: "log -1",
-	Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: elementAt,
+	Example: "log -1",
+	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: elementAt,
 }, {
 	Name: "lrange", Syntax: "key start stop", Since: "0.2.0", Group: "list",
 	Summary: "Elements of a list from one index to another, both included: 0 is the head, -1 the tail.",
-	Returns: "an array.", Example: "log 0 -1",
-	Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: elementsBetween,
+	Example: "log 0 -1",
+	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: elementsBetween,
 }, {
 	Name: "ltrim", Syntax: "key start stop", Since: "0.2.0", Group: "list",
 	Summary: "Remove all elements of a list but those from one index to another, both included.",
-	Returns: "`OK`.", Example: "log 0 99",
-	Cost: ValueCopy, Flags: Write, Keys: oneKey, Data: trimList,
+	Example: "log 0 99",
+	Cost:    ValueCopy, Flags: Write, Keys: oneKey, Data: trimList,
 }, {
 	Name: "llen", Syntax: "key", Since: "0.2.0", Group: "list", Summary: "The length of a list.",
-	Returns: "an integer, 0 if the key does not exist.", Example: "log",
-	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: listLength,
+	Example: "log",
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: listLength,
 }}
 
 func push(c *DataCall, add func(l datatype.List, elements [][]byte) datatype.List) {

@@ -8,39 +8,39 @@ import (
 
 var setRows = []Row{{
 	Name: "sadd", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Add members to a set.",
-	Returns: "the number of members that are new, an integer.", Example: "seen a b",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: addToSet,
+	Example: "seen a b",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: addToSet,
 }, {
 	Name: "srem", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Remove members from a set.",
-	Returns: "the number of members that there were, an integer.", Example: "seen a b",
-	Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: removeFromSet,
+	Example: "seen a b",
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: removeFromSet,
 }, {
 	Name: "scard", Syntax: "key", Since: "0.2.0", Group: "set", Summary: "The number of members of a set.",
-	Returns: "an integer, 0 if the key does not exist.", Example: "seen",
-	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: sizeOfSet,
+	Example: "seen",
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: sizeOfSet,
 }, {
 	Name: "sismember", Syntax: "key member", Since: "0.2.0", Group: "set", Summary: "Whether a set has a member.",
-	Returns: "1 if so, 0 if not.", Example: "seen a",
-	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: isInSet,
+	Example: "seen a",
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: isInSet,
 }, {
 	Name: "smismember", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Whether a set has each of several members.",
-	Returns: "an array: of each member 1 if the set has it, 0 if not.", Example: "seen a b",
-	Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: areInSet,
+	Example: "seen a b",
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: areInSet,
 }, {
 	Name: "smembers", Syntax: "key", Since: "0.2.0", Group: "set",
 	Summary: "All members of a set, in the order of their bytes. Redis has another order.",
-	Returns: "a set; in RESP2 an array.", Example: "seen",
-	Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Set, Data: getSet,
+	Example: "seen",
+	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Set, Data: getSet,
 }, {
 	Name: "sdiffstore", Syntax: "destination key ...", Since: "0.2.0", Group: "set",
 	Summary: "Keep the members that are in the first set and in none of the others, in place of data at the destination.",
-	Returns: "the number of members, an integer.", Example: "other seen",
-	Cost: ValueCopy, Flags: Write, Keys: manyKeys, Data: storeDifference,
+	Example: "other seen",
+	Cost:    ValueCopy, Flags: Write, Keys: manyKeys, Data: storeDifference,
 }, {
 	Name: "sunionstore", Syntax: "destination key ...", Since: "0.2.0", Group: "set",
 	Summary: "Keep the members that are in any of the sets, in place of data at the destination.",
-	Returns: "the number of members, an integer.", Example: "other seen",
-	Cost: ValueCopy, Flags: Write, Keys: manyKeys, Data: storeUnion,
+	Example: "other seen",
+	Cost:    ValueCopy, Flags: Write, Keys: manyKeys, Data: storeUnion,
 }}
 
 func addToSet(c *DataCall) {

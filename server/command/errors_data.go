@@ -5,7 +5,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-var dataErrors = resp.ErrorSection{Heading: "Redis data and scripts", Before: "The texts are those of Redis 7.0, unless a bound of Stint's is the reason. Within a script the text of a command's error has the script's digest and line added, and other errors of scripts are those of Redis's Lua.\n"}
+var dataErrors = resp.ErrorSection{Heading: "Redis data and scripts", Before: "Texts are those of Redis 7.0, unless a bound of Stint's is the reason. Those that explain themselves are not listed. Within a script, the script's digest and line follow the text of a command's error.\n"}
 
 // The errors of this section.
 var (
@@ -17,27 +17,17 @@ var (
 		"`HMGET` of large values, or of the same ones over and over.")
 	errSetsTooBig = dataErrors.Add("ERR sets: at most %d bytes in the sets of one command, got more",
 		"`SDIFFSTORE` or `SUNIONSTORE` of sets that are too large together. Nothing was changed.")
-	errNotPositive = dataErrors.Add("ERR value is out of range, must be positive",
-		"The count of `LPOP` is negative, or no integer.")
-	errExpireTime = dataErrors.Add("ERR invalid expire time in '%s' command",
-		"The time to live is 0, negative, or beyond 64 bits of milliseconds.")
-	errOverflow = dataErrors.Add("ERR increment or decrement would overflow",
-		"The sum does not fit 64 bits. Nothing was changed.")
-	errHashNotInteger = dataErrors.Add("ERR hash value is not an integer",
-		"`HINCRBY` of a field that holds no integer.")
-	errDecrementOverflow = dataErrors.Add("ERR decrement would overflow",
-		"`DECRBY` by -9223372036854775808.")
-	errNotFloat = dataErrors.Add("ERR value is not a valid float",
-		"The value, or the increment, is no number.")
-	errNaN = dataErrors.Add("ERR increment would produce NaN or Infinity",
-		"The sum is not a finite number. Nothing was changed.")
-	errExpireNX = dataErrors.Add("ERR NX and XX, GT or LT options at the same time are not compatible",
-		"`EXPIRE` with options that contradict each other.")
-	errExpireGTLT = dataErrors.Add("ERR GT and LT options at the same time are not compatible",
-		"`EXPIRE` with options that contradict each other.")
-	errUnsupportedOption = dataErrors.Add("ERR Unsupported option %s",
-		"`EXPIRE` takes NX, XX, GT and LT.")
-	errNoScript = dataErrors.Add("NOSCRIPT No matching script. Please use EVAL.",
+	errNotPositive       = dataErrors.Add("ERR value is out of range, must be positive", "")
+	errExpireTime        = dataErrors.Add("ERR invalid expire time in '%s' command", "")
+	errOverflow          = dataErrors.Add("ERR increment or decrement would overflow", "")
+	errHashNotInteger    = dataErrors.Add("ERR hash value is not an integer", "")
+	errDecrementOverflow = dataErrors.Add("ERR decrement would overflow", "")
+	errNotFloat          = dataErrors.Add("ERR value is not a valid float", "")
+	errNaN               = dataErrors.Add("ERR increment would produce NaN or Infinity", "")
+	errExpireNX          = dataErrors.Add("ERR NX and XX, GT or LT options at the same time are not compatible", "")
+	errExpireGTLT        = dataErrors.Add("ERR GT and LT options at the same time are not compatible", "")
+	errUnsupportedOption = dataErrors.Add("ERR Unsupported option %s", "")
+	errNoScript          = dataErrors.Add("NOSCRIPT No matching script. Please use EVAL.",
 		"The script was never loaded, or `SCRIPT FLUSH` forgot it. Client libraries send the script itself then.")
 	errManyScripts = dataErrors.Add("ERR too many scripts: at most %d are kept, of at most %d bytes each and 32 MiB in all",
 		"Scripts with values in their texts? Give the values as arguments. `SCRIPT FLUSH` forgets all.")
@@ -45,17 +35,13 @@ var (
 		"The script was ended, and what it had written before stays, as after any error of a script. Do less in one script; a loop over all keys is none for a script.")
 	errNotBusy = dataErrors.Add("NOTBUSY No scripts in execution right now.",
 		"The answer to `SCRIPT KILL`: a script ends by itself after its budget of steps.")
-	errNegativeKeys = dataErrors.Add("ERR Number of keys can't be negative",
-		"The number behind the script, or its digest, is that of its keys.")
-	errManyScriptKeys = dataErrors.Add("ERR Number of keys can't be greater than number of args",
-		"The number behind the script, or its digest, is that of its keys.")
-	errScriptFlush = dataErrors.Add("ERR SCRIPT FLUSH only support SYNC|ASYNC option",
-		"Another word behind `SCRIPT FLUSH`.")
+	errNegativeKeys    = dataErrors.Add("ERR Number of keys can't be negative", "")
+	errManyScriptKeys  = dataErrors.Add("ERR Number of keys can't be greater than number of args", "")
+	errScriptFlush     = dataErrors.Add("ERR SCRIPT FLUSH only support SYNC|ASYNC option", "")
 	errUnknownInScript = dataErrors.Add("ERR Unknown Redis command called from script",
 		"Stint has the commands that limiters use: [commands.md](commands.md).")
-	errArityInScript = dataErrors.Add("ERR Wrong number of args calling Redis command from script",
-		"A command of the script has too few or too many arguments.")
-	errNotInScript = dataErrors.Add("ERR This Redis command is not allowed from script",
+	errArityInScript = dataErrors.Add("ERR Wrong number of args calling Redis command from script", "")
+	errNotInScript   = dataErrors.Add("ERR This Redis command is not allowed from script",
 		"The command is about the connection or the server, asks several limits or a policy, or runs scripts itself.")
 	errWriteInReadOnly = dataErrors.Add("ERR Write commands are not allowed from read-only scripts.",
 		"A script called by `EVAL_RO` or `EVALSHA_RO`, or on a connection after `READONLY`, writes.")
@@ -65,6 +51,5 @@ var (
 		"The user may not use all keys. The scripts of such a user may use the keys that they declare, and no others.")
 	errManyKeysInScript = dataErrors.Add("ERR a script looks at no more than %d keys: use SCAN from outside",
 		"`KEYS`, `SCAN` or `DBSIZE` in a script holds up everybody while it looks at all keys.")
-	errNoSuchKey = dataErrors.Add("ERR no such key",
-		"`RENAME` of a key that does not exist.")
+	errNoSuchKey = dataErrors.Add("ERR no such key", "")
 )

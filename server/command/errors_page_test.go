@@ -42,6 +42,9 @@ func errorsPage() []byte {
 		}
 		out.WriteString("| error | when, and what to do |\n|---|---|\n")
 		for _, e := range s.Rows {
+			if e.Advice == "" {
+				continue
+			}
 			fmt.Fprintf(&out, "| `%s` | %s |\n", strings.ReplaceAll(formatVerb.ReplaceAllString(e.Text, "…"), "%%", "%"), e.Advice)
 		}
 		if s.After != "" {
