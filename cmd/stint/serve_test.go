@@ -39,17 +39,6 @@ func serve(t *testing.T, args ...string) (address string) {
 	return ""
 }
 
-// freeAddress is a loopback address that nothing listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // The whole program, with its state on disk: a second run continues where the first one stopped. The tests behind the
 // tag e2e run it in separate processes.
 func TestServer(t *testing.T) {

@@ -208,7 +208,7 @@ func (d *jsonDecoder) number(rest string) {
 		sign = 1
 	}
 	digits := rest[sign:]
-	end := -1
+	var end int
 	switch {
 	case len(digits) > 2 && digits[0] == '0' && digits[1]|0x20 == 'x':
 		if end = numeralEnd(digits[2:], isHex, 'p'); end >= 0 {

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -158,7 +159,8 @@ func compareText(a, b string) string {
 
 // caught returns what PCall caught.
 func (r *run) caught(err error) *raised {
-	failure, is := err.(*lua.ApiError)
+	var failure *lua.ApiError
+	is := errors.As(err, &failure)
 	if !is || failure.Type == lua.ApiErrorPanic {
 		if is && failure.Object.String() != "" && strings.Contains(failure.Object.String(), "stack overflow") {
 			return &raised{value: lua.LString("ERR stack overflow"), final: true, broken: true}

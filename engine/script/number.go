@@ -47,7 +47,7 @@ func parseNumber(s string) (float64, bool) {
 		if end := numeralEnd(digits[2:], isHex, 'p'); end != len(digits)-2 {
 			return 0, false
 		}
-		if strings.IndexAny(digits, "pP") < 0 {
+		if !strings.ContainsAny(digits, "pP") {
 			digits += "p0"
 		}
 	default:

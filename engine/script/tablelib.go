@@ -128,7 +128,6 @@ func tableRemove(L *lua.LState) int {
 	if at < n {
 		t.Remove(at)
 		n--
-		at = n + 1
 		for left := t.Len(); n > left; n-- {
 			t.Remove(n)
 		}

@@ -107,14 +107,6 @@ func (c *DataCall) get(key []byte, kind engine.Algorithm) (v engine.Value, found
 	return v, found, true
 }
 
-// edit is [engine.Tx.Edit] of a key that must not exist, or be of a kind.
-func (c *DataCall) edit(key []byte, kind engine.Algorithm) (v *engine.Value, ok bool) {
-	if _, _, ok = c.get(key, kind); !ok {
-		return nil, false
-	}
-	return c.Tx.Edit(key, kind), true
-}
-
 // fits reports whether a value of so many bytes can be kept, and writes the error if not.
 func (c *DataCall) fits(bytes int) bool {
 	if bytes > engine.MaxValueBytes {

@@ -91,6 +91,8 @@ func TestRepeatedValuesAreBounded(t *testing.T) {
 		t.Errorf("%.100q", reply)
 	}
 	s.wantError(errReplyTooBig.With(2*engine.MaxValueBytes), "HMGET h", strings.Split(strings.Repeat("f", 1000), "")...)
+	s.want("+OK\r\n", "SET s", large)
+	s.wantError(errReplyTooBig.With(2*engine.MaxValueBytes), "MGET", strings.Split(strings.Repeat("s", 1000), "")...)
 
 	s.want(":1\r\n", "SADD a", large)
 	s.want(":1\r\n", "SUNIONSTORE to a")

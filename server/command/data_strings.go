@@ -70,8 +70,14 @@ func (c *DataCall) bulkOrNull(b []byte, found bool) {
 }
 
 func getStrings(c *DataCall) {
+	start := len(c.Writer.Buf)
 	c.Writer.Array(len(c.Args) - 1)
 	for _, key := range c.Args[1:] {
+		if len(c.Writer.Buf)-start > maxRepeatedBytes {
+			c.Writer.Buf = c.Writer.Buf[:start]
+			c.fail(errReplyTooBig.With(maxRepeatedBytes))
+			return
+		}
 		v, found := c.Tx.Get(key)
 		c.bulkOrNull(v.Data, found && v.Kind == engine.StringValue)
 	}

@@ -115,7 +115,34 @@ func (r *Row) accepts(n int) bool {
 }
 
 // Table holds every command, in the order of the handbook.
-var Table = concat(throttleRows, acquireRows, concurrencyRows, allRows, policyRows, inspectRows, keyRows, expireRows, stringRows, hashRows, sortedSetRows, listRows, setRows, scriptRows, transactionRows, connectionRows, clientRows, aclRows, serverRows, memoryRows, topRows, slowlogRows, latencyRows, monitorRows, clusterRows, raftRows)
+var Table = concat(
+	throttleRows,
+	acquireRows,
+	concurrencyRows,
+	allRows,
+	policyRows,
+	inspectRows,
+	keyRows,
+	expireRows,
+	stringRows,
+	hashRows,
+	sortedSetRows,
+	listRows,
+	setRows,
+	scriptRows,
+	transactionRows,
+	connectionRows,
+	clientRows,
+	aclRows,
+	serverRows,
+	memoryRows,
+	topRows,
+	slowlogRows,
+	latencyRows,
+	monitorRows,
+	clusterRows,
+	raftRows,
+)
 
 var byName = map[string]*Row{}
 
