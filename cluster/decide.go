@@ -148,13 +148,17 @@ func (d *decider) rejectCall(c *call.Call, status engine.Status) {
 }
 
 // decideKnown refuses the operations of a batch that are too new and has the others decided. An atomic batch is refused as
-// a whole.
+// a whole. A node that has just joined does not know the cluster's version yet.
 func (d *decider) decideKnown(b *engine.Batch) (finished bool) {
+	status := engine.TooNew
+	if d.fsm.cluster.Load().ClusterID == "" {
+		status = engine.NoLeader
+	}
 	rest := &engine.Batch{Local: b.Local}
 	var positions []int
 	for i := range b.Ops {
 		if b.Atomic || d.formats.isTooNew(b.Ops[i:i+1]) {
-			b.Results[i].Status, b.Results[i].Allowed = engine.TooNew, false
+			b.Results[i].Status, b.Results[i].Allowed = status, false
 			continue
 		}
 		rest.Ops, positions = append(rest.Ops, b.Ops[i]), append(positions, i)

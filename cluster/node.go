@@ -95,6 +95,7 @@ func Open(o Options) (*Node, error) {
 	n.raft = &raftGroup{ctx: ctx, id: n.id, clock: n.clock, heartbeat: o.Heartbeat}
 	n.connectParts()
 	n.saved.restore()
+	n.formats.before = n.saved.formatsBefore
 	if err := n.peers.Listen(o.Listen); err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 )
 
-// savedState saves the cluster's id and time, which a node needs before its log has been replayed.
+// savedState saves the cluster's id, format version and time, which a node needs before its log has been replayed.
 type savedState struct {
 	opt   *Options
 	disk  Disk
@@ -15,9 +15,11 @@ type savedState struct {
 	fsm   *fsm
 	log   *nodeLog
 
-	clusterIDBefore string // as the last run saved it
+	clusterIDBefore string        // as the last run saved it
+	formatsBefore   formatVersion // the same, 0 for none
 	// The rest belongs to run.
 	clusterIDOnDisk string
+	formatsOnDisk   formatVersion
 	lastClock       raftstore.SavedClock // as it was saved last
 	lastTime        int64                // the fsm's time then
 }
@@ -27,13 +29,17 @@ func (s *savedState) restore() {
 	if text, err := s.disk.Stable().Get(raftstore.ClusterIDKey); err == nil { // Get returns an error for a missing value
 		s.clusterIDBefore = string(text)
 	}
+	if version, err := s.disk.Stable().GetUint64(raftstore.FormatsKey); err == nil {
+		s.formatsBefore = formatVersion(version)
+	}
 	s.restoreClock()
 }
 
-// run saves both until ctx is done. It has its own goroutine, because the disk may hang.
+// run saves them until ctx is done. It has its own goroutine, because the disk may hang.
 func (s *savedState) run(ctx context.Context) {
 	every(ctx, s.opt.MeetEvery, func() {
 		s.saveClusterID()
+		s.saveFormats()
 		s.saveClock()
 	})
 }
@@ -46,6 +52,17 @@ func (s *savedState) saveClusterID() {
 			return
 		}
 		s.clusterIDOnDisk = id
+	}
+}
+
+// saveFormats saves the cluster's format version.
+func (s *savedState) saveFormats() {
+	if used := s.fsm.cluster.Load().Formats; used > s.formatsOnDisk {
+		if err := s.disk.Stable().SetUint64(raftstore.FormatsKey, uint64(used)); err != nil {
+			s.log.once("remember", "cannot save the cluster's format version", "error", err)
+			return
+		}
+		s.formatsOnDisk = used
 	}
 }
 

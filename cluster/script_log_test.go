@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
@@ -128,5 +129,36 @@ func TestScriptsInATransaction(t *testing.T) {
 				t.Errorf("%s: a limiter on the counter's key has status %d", name, b.Results[5].Status)
 			}
 		}
+	})
+}
+
+// A node that is started again knows the cluster's version before it has its log: it forwards scripts at once. One that
+// joins refuses them until it knows it, as a node without a leader does.
+func TestScriptsAfterAStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		call := operation("EVAL", "return redis.call('INCR', KEYS[1])", "1", "k")
+		for range 5 {
+			leader := s.leader()
+			do(leader, call)
+			time.Sleep(3 * time.Second) // the version is saved
+			name := leader.opt.Node
+			s.kill(name)
+			s.leader()
+			if got := do(s.start(name), call)[0]; got.Status != engine.OK {
+				t.Errorf("after its start %s answers with status %d", name, got.Status)
+			}
+			time.Sleep(3 * time.Second)
+		}
+		s.names, s.expect = append(s.names, "d"), 3
+		joining := s.start("d")
+		for joining.fsm.cluster.Load().ClusterID == "" {
+			if got := do(joining, call)[0]; got.Status != engine.NoLeader && got.Status != engine.OK {
+				t.Fatalf("while it joins it answers with status %d", got.Status)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		s.mustNotFail()
 	})
 }

@@ -18,11 +18,12 @@ type versionGate struct {
 	raft     *raftGroup
 	statuses *peerStatuses
 	proposer *proposer
+	before   formatVersion // the cluster's version at the end of this node's last run, 0 if that is not known
 }
 
 // isTooNew reports whether some of the operations use an addition that the cluster's version does not have.
 func (g *versionGate) isTooNew(ops []engine.Op) bool {
-	used := g.fsm.cluster.Load().formats()
+	used := max(g.fsm.cluster.Load().formats(), g.before)
 	if used >= g.newest { // nearly always
 		return false
 	}

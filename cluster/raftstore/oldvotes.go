@@ -32,6 +32,10 @@ var (
 // cluster.
 var ClusterIDKey = []byte("stint/cluster")
 
+// FormatsKey is the key of the cluster's format version. A node must know it before its log has been replayed, or it would
+// refuse newer operations after its start.
+var FormatsKey = []byte("stint/formats")
+
 // convertVotes takes over the votes that an older version kept.
 func convertVotes(dir string) (*votes, error) {
 	values, err := readOldVotes(filepath.Join(dir, oldVotesFile))
