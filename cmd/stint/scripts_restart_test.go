@@ -1,0 +1,120 @@
+//go:build e2e
+
+package main
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// scripted is a server that is killed while clients call scripts.
+type scripted struct {
+	t         *testing.T
+	dir, mode string
+	v         *victim
+	c         *exactConn
+	answered  atomic.Int64 // calls of increment by all clients
+}
+
+// increment is loaded. Its key counts its calls.
+const (
+	increment      = "return redis.call('INCR', KEYS[1])"
+	scriptsClients = 4
+)
+
+func (s *scripted) start() {
+	s.v = startVictim(s.t, s.dir, s.mode)
+	s.c = connectTo(s.t, &target{s.v, s.t})
+}
+
+func (s *scripted) ask(want string, words ...string) {
+	s.t.Helper()
+	if got, err := s.c.ask(words...); err != nil || got != want {
+		s.t.Fatalf("%.200q is answered with %q, %v, and not with %q", words, got, err, want)
+	}
+}
+
+// kill kills the server under load, once everything until now is durable in its mode, and starts it again. The calls that
+// were durable are counted then, and none that was not made.
+func (s *scripted) kill() {
+	s.t.Helper()
+	began := s.answered.Load()
+	var clients sync.WaitGroup
+	for range scriptsClients {
+		c, err := dialExact(s.v.address)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		clients.Go(func() {
+			defer c.Close()
+			for {
+				if text, err := c.ask("EVALSHA", engine.ScriptDigest([]byte(increment)), "1", "calls"); err != nil {
+					return
+				} else if text[0] == ':' {
+					s.answered.Add(1)
+				}
+			}
+		})
+	}
+	for s.answered.Load() < began+100 {
+		time.Sleep(time.Millisecond)
+	}
+	least := s.answered.Load()
+	switch s.mode {
+	case "interval":
+		w, err := dialVictim(s.v)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		awaitFlush(s.t, w)
+		_ = w.Close()
+	case "snapshot":
+		s.ask("+OK\r\n", "SAVE")
+	}
+	s.v.end(syscall.SIGKILL)
+	clients.Wait()
+	if s.mode == "always" {
+		least = s.answered.Load()
+	}
+	s.start()
+	text, err := s.c.ask("INCRBY", "calls", "0")
+	var counted int64
+	if _, scanErr := fmt.Sscanf(text, ":%d", &counted); err != nil || scanErr != nil || counted < least || counted > s.answered.Load()+scriptsClients {
+		s.t.Fatalf("%s: after a kill %q calls are counted, %d were answered, %d of them durable (%v)", s.mode, text, s.answered.Load(), least, err)
+	}
+	s.answered.Store(counted)
+}
+
+// Scripts, and what they write, survive a kill as limiters do: in the mode always when they are answered, in the mode interval
+// when they are flushed, in the mode snapshot when they are saved. So does the forgetting of scripts.
+func TestScriptsThroughKills(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	for _, mode := range []string{"always", "interval", "snapshot"} {
+		t.Run(mode, func(t *testing.T) {
+			s := &scripted{t: t, dir: t.TempDir(), mode: mode}
+			s.start()
+			called := "return redis.call('INCRBY', KEYS[1], 2)"
+			s.ask("$40\r\n"+engine.ScriptDigest([]byte(increment))+"\r\n", "SCRIPT", "LOAD", increment)
+			s.ask(":2\r\n", "EVAL", called, "1", "k")
+			for i := range 5 {
+				s.kill()
+				s.ask(fmt.Sprintf(":%d\r\n", 3*i+3), "EVALSHA", engine.ScriptDigest([]byte(increment)), "1", "k")
+				s.ask(fmt.Sprintf(":%d\r\n", 3*i+5), "EVALSHA", engine.ScriptDigest([]byte(called)), "1", "k")
+			}
+			s.ask("+OK\r\n", "SCRIPT", "FLUSH")
+			s.ask(":18\r\n", "EVAL", increment, "1", "k")
+			s.kill()
+			s.ask("*2\r\n:1\r\n:0\r\n", "SCRIPT", "EXISTS", strings.ToUpper(engine.ScriptDigest([]byte(increment))), engine.ScriptDigest([]byte(called)))
+			s.v.end(syscall.SIGKILL)
+		})
+	}
+}
