@@ -31,7 +31,7 @@ type line struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"` // of the block
 	Time   string `json:"time"`   // of the block
-	Type   string `json:"type"`   // state, deleted, flushed, policy-set, policy-dropped, policy-override, policies-forgotten
+	Type   string `json:"type"`   // state, deleted, flushed, policy-set, policy-dropped, policy-override, policies-forgotten, script-kept, scripts-dropped, new-keys
 
 	Key       *string `json:"key,omitempty"`
 	KeyBase64 []byte  `json:"key_base64,omitempty"` // in place of key if it is not printable
@@ -41,7 +41,7 @@ type line struct {
 	*usage
 	*data
 
-	Name       *string    `json:"name,omitempty"` // of a policy
+	Name       *string    `json:"name,omitempty"` // of a policy; the SHA-1 of a script
 	NameBase64 []byte     `json:"name_base64,omitempty"`
 	ID         *string    `json:"id,omitempty"` // of an override
 	IDBase64   []byte     `json:"id_base64,omitempty"`
@@ -164,6 +164,13 @@ func (l *line) policy(op *engine.Op) {
 	case engine.SetOverride:
 		l.Type = "policy-override"
 		l.ID, l.IDBase64 = printable(op.Who)
+	case engine.KeepScript:
+		digest := engine.ScriptDigest(op.Who)
+		l.Type, l.Name = "script-kept", &digest
+	case engine.DropScripts:
+		l.Type = "scripts-dropped"
+	default: // restrictions of new keys, and the limiters that they share
+		l.Type = "new-keys"
 	}
 	for _, part := range op.Parts {
 		p := partLine{Algorithm: part.Limit.Algorithm.String(), Params: paramsOf(part.Limit)}

@@ -142,6 +142,30 @@ func TestInspectDumpsData(t *testing.T) {
 	}
 }
 
+// Operations that are kept beside the entries have types of their own.
+func TestInspectDumpsOperations(t *testing.T) {
+	var out strings.Builder
+	d := newDumper(&out)
+	for _, c := range []struct {
+		op   engine.Op
+		want string
+	}{
+		{engine.Op{Verb: engine.KeepScript, Who: []byte("return 1")}, `"type":"script-kept","name":"e0e1f9fabfc9d4800c877a703b823ac0578ff8db"}`},
+		{engine.Op{Verb: engine.DropScripts}, `"type":"scripts-dropped","name":""}`},
+		{engine.Op{Verb: engine.DropPolicy, Key: []byte("api")}, `"type":"policy-dropped","name":"api"}`},
+		{engine.Op{Verb: engine.Restrict, Key: []byte("a:"), NewKeys: engine.DenyNew}, `"type":"new-keys","name":"a:"}`},
+	} {
+		out.Reset()
+		if err := d.record("f", persistence.Record{Change: engine.Change{Kind: engine.PolicyChanged, Op: &c.op}}); err != nil {
+			t.Error(err)
+		}
+		_ = d.lines.Flush()
+		if got := strings.TrimSpace(out.String()); !strings.HasSuffix(got, c.want) {
+			t.Errorf("%v is dumped as\n%s, want\n%s", c.op.Verb, got, c.want)
+		}
+	}
+}
+
 // For damage to any byte, and a cut at any place, every dumped record was in the file, and no file that has lost a
 // record is reported as whole, except at the end of a journal.
 func TestInspectDamaged(t *testing.T) {
