@@ -33,7 +33,8 @@ const longReply = 16 << 10
 // reports whether there were any.
 func (r *forwardedCall) dropLong() (dropped bool) {
 	for i := range r.batch.Results {
-		res, status := &r.batch.Results[i], engine.OK
+		var status engine.Status
+		res := &r.batch.Results[i]
 		switch {
 		case res.Leases != nil:
 			status = engine.ListTooLong
