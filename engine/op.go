@@ -140,7 +140,7 @@ type Result struct {
 	Wanted    Algorithm // WrongType: the algorithm the operation is for; Held has the key's own
 	Granted   int64     // tokens granted, or given back by a Refund; Command, Script: the number of keys changed
 	Limit     int64     // most tokens that can be granted at once
-	Remaining int64     // whole tokens that could still be granted; below zero only when in debt
+	Remaining int64     // whole tokens that could still be granted; below zero only when in debt; Command, Script: the receivers of its messages, on this replica
 	Wait      int64     // allowed: hold the request this long; denied: ask again after this long, or NeverWait
 	Reset     int64     // until the limiter is at its full limit
 	Held      Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm

@@ -23,6 +23,7 @@ type Store struct {
 	txs       sync.Pool // of *Tx
 	commands  Commands
 	scripts   scripts
+	publish   func(channel, text []byte) (receivers int)
 
 	sweepMu sync.Mutex
 	sweepAt uint64 // cursor of the next Sweep
@@ -33,7 +34,11 @@ type Config struct {
 	MaxBytes   int64    // bound on the memory of entries, 0 for none
 	Replicated bool     // new keys are refused by operations only, never for the store's own memory: for replicas, which must decide alike
 	Commands   Commands // carries out Command and Script operations; nil if there are none
-	Shards     int      // a power of two up to 65536; 0 for the default of 1024
+	// Publish is given the messages of [Tx.Publish], in order for each key, while the keys of the transaction are locked: it must
+	// not wait, nor use the store. It may keep the message. It returns the number of receivers, which [Result.Remaining]
+	// counts and which may differ from one replica to the next. Nil if nobody receives any.
+	Publish func(channel, text []byte) (receivers int)
+	Shards  int // a power of two up to 65536; 0 for the default of 1024
 }
 
 const defaultShards = 1024
@@ -66,7 +71,7 @@ func New(o Config) *Store {
 	s.calls.New = func() any { return new(call) }
 	s.groups.New = func() any { return new(acquireAllCall) }
 	s.txs.New = func() any { return new(Tx) }
-	s.commands = o.Commands
+	s.commands, s.publish = o.Commands, o.Publish
 	s.loads.New = func() any { return new(loading) }
 	return s
 }

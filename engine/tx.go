@@ -32,6 +32,9 @@ type Tx struct {
 	result   Result
 	work     int  // see Work
 	scripts  []Op // on scripts, to be applied when the transaction ends
+
+	published      []message
+	publishedBytes int
 }
 
 // pending is a key that the transaction has changed.
@@ -211,6 +214,7 @@ func (t *Tx) holds(sh *shard) bool {
 // begin makes the transaction ready for an operation.
 func (t *Tx) begin(now int64, op *Op) {
 	t.now, t.readOnly, t.stopped, t.used, t.byKey, t.scripts, t.work = now, op.Options&Peek != 0, false, 0, nil, nil, 0
+	t.published, t.publishedBytes = nil, 0
 }
 
 // end lets go of buffers too large to be kept for the next transaction.

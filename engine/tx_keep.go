@@ -39,7 +39,7 @@ func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done
 	res.Work += t.work
 	changesScripts := len(t.scripts) > 0 && t.changesScripts()
 	switch {
-	case t.used == 0 && !changesScripts:
+	case t.used == 0 && !changesScripts && len(t.published) == 0:
 		return true
 	case readOnly:
 		return false
@@ -55,6 +55,9 @@ func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done
 			s.applyScripts(&t.scripts[i], &one)
 		}
 		res.Granted++
+	}
+	if len(t.published) > 0 {
+		t.deliver(res)
 	}
 	return true
 }

@@ -34,6 +34,8 @@ func txStep(tx *Tx, word string, key []byte, value string, res *Result) {
 			res.Reply = fmt.Appendf(res.Reply, " in %d ns", v.ExpiresAt-tx.Now())
 		}
 		res.Reply = append(res.Reply, ' ')
+	case "publish":
+		res.Reply = fmt.Appendf(res.Reply, "%t ", tx.Publish(key, []byte(value)))
 	case "set":
 		tx.Set(key, Value{Kind: StringValue, Data: []byte(value)})
 	case "add":
