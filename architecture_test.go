@@ -46,20 +46,21 @@ var within = map[string][]string{
 	"server/clock":      {},
 	"server/waitqueue":  {"engine", "server/clock"},
 	"server/topkeys":    {},
+	"server/pubsub":     {},
 	"server/sysmem":     {},
 	"server/loginlimit": {"engine", "internal/unauthenticated", "server/clock", "server/waitqueue"},
 	"server/transcript": {},
 	"server/decider":    {"engine", "server/clock"},
 	"server/info":       {"engine", "internal/clusterstatus", "internal/persistencestatus", "server/command", "server/conn", "server/memlimit", "server/metrics", "server/netio"},
 	"server/conn": {"engine", "internal/unauthenticated", "server/acl", "server/clock", "server/command", "server/config", "server/decider", "server/latency", "server/loginlimit",
-		"server/memlimit", "server/metrics", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/waitqueue"},
+		"server/memlimit", "server/metrics", "server/pubsub", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/waitqueue"},
 	"server/netio":    {"server/clock", "server/config", "server/conn", "server/stats"},
 	"server/slowlog":  {"server/command", "server/config", "server/resp"},
 	"server/latency":  {"server/clock", "server/command", "server/config"},
 	"server/memlimit": {"engine", "server/clock", "server/command", "server/config", "server/sysmem"},
 	"server/stats":    {"server/command", "server/metrics"},
 	"server/config":   {"engine"},
-	"server/command":  {"engine", "engine/datatype", "engine/script", "server/resp", "internal/clusterstatus"},
+	"server/command":  {"engine", "engine/datatype", "engine/script", "server/pubsub", "server/resp", "internal/clusterstatus"},
 }
 
 // forTests are packages that only tests may import.

@@ -23,6 +23,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/transcript"
 )
 
@@ -80,7 +81,7 @@ const formingTime = 30 * time.Second
 func newClusterTimePlayer(t *testing.T, onLeader bool) *clusterTimePlayer {
 	time.Sleep(time.Until(testStart.Add(-formingTime)))
 	p := &clusterTimePlayer{}
-	network, stores := memnet.New(), []*engine.Store{}
+	network, stores, channels := memnet.New(), []*engine.Store{}, [3]pubsub.Channels{}
 	peers := []string{"node-0:1", "node-1:1", "node-2:1"}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	for i, own := range peers {
@@ -88,7 +89,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool) *clusterTimePlayer {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := engine.New(engine.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}})
+		store := engine.New(engine.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: channels[i].Publish})
 		node, err := cluster.Open(cluster.Options{
 			Node: fmt.Sprint("n", i), Listen: own, Advertise: own, Peers: peers, BootstrapExpect: len(peers), Client: own, Store: store, Disk: disk,
 			Log: log, Network: network.Of(own), Heartbeat: 200 * time.Millisecond, DecideTimeout: time.Minute, DiskTimeout: time.Hour, LogBytes: 1 << 30,
@@ -110,7 +111,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool) *clusterTimePlayer {
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, 2, 0
 	clock := clock.New(0)
-	s := New(Options{Config: cfg, Decider: p.own, Keys: stores[at], Clock: clock, Version: "0.0.0-test", Commit: "0123456789ab", Log: log})
+	s := New(Options{Config: cfg, Decider: p.own, Keys: stores[at], Channels: &channels[at], Clock: clock, Version: "0.0.0-test", Commit: "0123456789ab", Log: log})
 	p.sessionPlayer = &sessionPlayer{testHost: &testHost{Server: s, clock: &clocktest.Manual{Clock: clock}, store: stores[at]}, conns: map[string]*pipe{}, rest: p.rest}
 	return p
 }
@@ -159,6 +160,15 @@ func (p *clusterTimePlayer) catchUp() error {
 }
 
 var readsLocally = regexp.MustCompile(`(?i)^(DBSIZE|SCAN|KEYS|RANDOMKEY|INFO|RL.POLICY (GET|LIST)|MEMORY STATS)\b`)
+
+// Next implements transcript.Player. A node hands out messages as it applies them.
+func (p *clusterTimePlayer) Next(name string) (string, error) {
+	if err := p.catchUp(); err != nil {
+		return "", err
+	}
+	p.settle()
+	return p.sessionPlayer.Next(name)
+}
 
 // Advance implements transcript.Player.
 func (p *clusterTimePlayer) Advance(d time.Duration) {

@@ -16,6 +16,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/pubsub"
 )
 
 // testStart is the time at which every test's clock stands.
@@ -40,10 +41,13 @@ func newHost(t testing.TB, replace func(*decider.Local) decider.Decider, set ...
 	if err := cfg.Check(); err != nil {
 		t.Fatal(err)
 	}
-	h := &testHost{clock: clocktest.New(testStart), store: engine.New(engine.Config{Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &command.Executor{}})}
+	channels := new(pubsub.Channels)
+	h := &testHost{clock: clocktest.New(testStart), store: engine.New(engine.Config{
+		Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &command.Executor{}, Publish: channels.Publish,
+	})}
 	local := &decider.Local{Store: h.store, Clock: h.clock.Clock}
 	o := Options{
-		Config: cfg, Decider: local, Keys: h.store, Clock: h.clock.Clock, Version: "0.0.0-test", Commit: "0123456789ab",
+		Config: cfg, Decider: local, Keys: h.store, Channels: channels, Clock: h.clock.Clock, Version: "0.0.0-test", Commit: "0123456789ab",
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	if replace != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/memlimit"
 	"github.com/stintdb/stint/server/netio"
+	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/slowlog"
 	"github.com/stintdb/stint/server/stats"
 	"github.com/stintdb/stint/server/topkeys"
@@ -88,6 +89,7 @@ type Options struct {
 	// connections are still served. Nil for nothing.
 	TransferLeadership func(ctx context.Context) error
 	Changed            func(*config.Config) // called after a CONFIG SET; nil for nothing
+	Channels           *pubsub.Channels     // to which the store publishes; nil if it does not
 	Users              *acl.Users           // nil for the default user alone, with the password in Config if there is one
 
 	ClientLimit  int // bounds --max-clients, for want of file descriptors; 0 for no bound
@@ -120,6 +122,10 @@ func (s *Server) setEnv(o *Options) {
 	e := &s.env
 	e.Settings, e.Clock, e.Log, e.Decider, e.Keys, e.Users = &s.settings, o.Clock, o.Log, o.Decider, o.Keys, o.Users
 	e.Server, e.Cluster, e.Redirect = s, o.Cluster, o.Cluster != nil && o.Config.Redirect == "moved"
+	e.Channels = o.Channels
+	if e.Channels == nil {
+		e.Channels = new(pubsub.Channels)
+	}
 	s.memory = s.newMemoryLimiter()
 	e.Buffers, e.Stats, e.TopKeys = &s.memory.Buffers, stats.New(), topkeys.NewSketch()
 	e.SlowLog, e.Latency = slowlog.New(e.Settings), latency.New(e.Settings, e.Clock)

@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/pubsub"
 )
 
 // server is the command `stint server`.
@@ -32,7 +33,8 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	store := engine.New(engine.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands()}) // unbounded, because the server bounds the whole process
+	channels := new(pubsub.Channels)
+	store := engine.New(engine.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(), Publish: channels.Publish}) // unbounded, because the server bounds the whole process
 	defer store.Close()
 	operators, err := admin.Listen(&cfg, files.admin, log)
 	if err != nil {
@@ -59,6 +61,7 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 		Persistence:        state.persistence,
 		Cluster:            state.cluster,
 		TransferLeadership: state.transferLeadership,
+		Channels:           channels,
 		Users:              users,
 
 		ClientLimit:  files.clients,

@@ -16,10 +16,12 @@ type rights struct {
 	commands  []string // the rules about commands, in order, for LIST and GETUSER
 	allowed   []uint64 // a bit for each row of the table of commands
 	patterns  []pattern
-	maxKeys   int64 // keys that begin as the patterns do; 0 is no cap
-	maxRate   int64 // requests a second; 0 is no cap
+	channels  []string // patterns
+	maxKeys   int64    // keys that begin as the patterns do; 0 is no cap
+	maxRate   int64    // requests a second; 0 is no cap
 
-	unlimited bool // every command, every key, no caps: nothing needs to be checked
+	everything bool // every command, every key
+	unlimited  bool // every command, every key, no caps: nothing needs to be checked
 }
 
 // pattern is one ~pattern: which keys a user may look at, and which it may change.
@@ -46,7 +48,7 @@ func newRights() rights {
 func (r *rights) clone() rights {
 	c := *r
 	c.passwords, c.commands = slices.Clone(r.passwords), slices.Clone(r.commands)
-	c.allowed, c.patterns = slices.Clone(r.allowed), slices.Clone(r.patterns)
+	c.allowed, c.patterns, c.channels = slices.Clone(r.allowed), slices.Clone(r.patterns), slices.Clone(r.channels)
 	return c
 }
 
@@ -77,10 +79,19 @@ func (r *rights) reaches(key []byte, write bool) bool {
 
 // derive computes the derived fields.
 func (r *rights) derive() {
-	r.unlimited = r.maxKeys == 0 && r.maxRate == 0 && r.allKeys()
+	r.everything = r.allKeys()
 	for i, row := range command.All {
-		r.unlimited = r.unlimited && (r.may(i) || row.IsContainer())
+		r.everything = r.everything && (r.may(i) || row.IsContainer())
 	}
+	r.unlimited = r.everything && r.maxKeys == 0 && r.maxRate == 0
+}
+
+// allChannels reports whether the user may use every channel. Whoever may use every command and key, ACL SETUSER among them, may.
+func (r *rights) allChannels() bool { return r.everything || slices.Contains(r.channels, "*") }
+
+// reachesChannel reports whether the user may publish and subscribe to a channel.
+func (r *rights) reachesChannel(channel []byte) bool {
+	return r.allChannels() || slices.ContainsFunc(r.channels, func(glob string) bool { return command.Match(glob, string(channel)) })
 }
 
 // describeCommands is the rules about commands in one line, those that others have made void left out.
@@ -102,4 +113,12 @@ func (r *rights) caps() (words []string) {
 		words = append(words, fmt.Sprintf("max-rate=%d", r.maxRate))
 	}
 	return words
+}
+
+func (r *rights) describeChannels() string {
+	all := make([]string, len(r.channels))
+	for i, glob := range r.channels {
+		all[i] = "&" + glob
+	}
+	return strings.Join(all, " ")
 }

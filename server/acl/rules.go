@@ -27,8 +27,8 @@ var (
 	errUnknown       = errors.New("Unknown command or category name in ACL")
 	errNoPassword    = errors.New("The password you are trying to remove from the user does not exist")
 	errBadHash       = errors.New("The password hash must be exactly 64 characters and contain only lowercase hexadecimal characters")
-	errTooMany       = errors.New("More than can be kept of one user: 64 passwords, 256 key patterns, 1024 rules about commands")
-	errTooLong       = errors.New("A password may have 16384 bytes, a key pattern 1024")
+	errTooMany       = errors.New("More than can be kept of one user: 64 passwords, 256 patterns of keys and of channels, 1024 rules about commands")
+	errTooLong       = errors.New("A password may have 16384 bytes, a pattern of keys or channels 1024")
 	errCap           = fmt.Errorf("A cap must be an integer between 1 and %d, or 0 for none", int64(maxCap))
 	errSelector      = errors.New("Selectors are not supported; give the user one set of commands and keys")
 	errKeyCapPattern = errors.New("max-keys counts the keys that begin as the user's key patterns do, so these must be texts that end in one *, such as ~tenant7:*")
@@ -53,8 +53,12 @@ func (r *rights) apply(rule string) error {
 		return r.command("+@all")
 	case "nocommands":
 		return r.command("-@all")
-	case "allchannels", "resetchannels", "sanitize-payload", "skip-sanitize-payload", "clearselectors":
-		// of Redis: there are no channels, payloads and selectors here
+	case "allchannels":
+		r.channels = []string{"*"}
+	case "resetchannels":
+		r.channels = nil
+	case "sanitize-payload", "skip-sanitize-payload", "clearselectors":
+		// of Redis: there are no payloads and selectors here
 	case "reset":
 		*r = newRights()
 	default:
@@ -87,7 +91,7 @@ func (r *rights) applySymbol(rule string) error {
 	case '+', '-':
 		return r.command(rule)
 	case '&':
-		return nil // a channel
+		return r.addChannel(rest)
 	case '(':
 		return errSelector
 	}
@@ -175,6 +179,22 @@ func (r *rights) addPattern(p pattern) error {
 		r.patterns = append(r.patterns, p)
 	}
 	if len(r.patterns) > maxPatterns {
+		return errTooMany
+	}
+	return nil
+}
+
+func (r *rights) addChannel(glob string) error {
+	if len(glob) > maxPatternBytes {
+		return errTooLong
+	}
+	if strings.ContainsFunc(glob, isBlank) {
+		return errSyntax // it could not be written to a file
+	}
+	if !slices.Contains(r.channels, glob) {
+		r.channels = append(r.channels, glob)
+	}
+	if len(r.channels) > maxPatterns {
 		return errTooMany
 	}
 	return nil

@@ -30,6 +30,12 @@ func (u *User) Reaches(key []byte, write bool) bool { return u.rights.Load().rea
 // ReachesAll reports whether the user may change every key.
 func (u *User) ReachesAll() bool { return u.rights.Load().allKeys() }
 
+// ReachesChannel reports whether the user may publish and subscribe to a channel.
+func (u *User) ReachesChannel(channel []byte) bool { return u.rights.Load().reachesChannel(channel) }
+
+// ReachesAllChannels reports whether the user may publish and subscribe to every channel.
+func (u *User) ReachesAllChannels() bool { return u.rights.Load().allChannels() }
+
 // MaxRate is the user's cap on requests a second, 0 for none.
 func (u *User) MaxRate() int64 { return u.rights.Load().maxRate }
 
@@ -53,6 +59,9 @@ func (u *User) line() string {
 	}
 	if len(r.patterns) > 0 {
 		words = append(words, r.describeKeys())
+	}
+	if len(r.channels) > 0 {
+		words = append(words, r.describeChannels())
 	}
 	return strings.Join(append(append(words, r.commands...), r.caps()...), " ")
 }

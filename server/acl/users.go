@@ -220,7 +220,7 @@ func (u *Users) Describe(name string) (d command.UserDescription, found bool) {
 	for _, p := range r.passwords {
 		d.Passwords = append(d.Passwords, p.String())
 	}
-	d.Commands, d.Keys, d.MaxKeys, d.MaxRate = r.describeCommands(), r.describeKeys(), r.maxKeys, r.maxRate
+	d.Commands, d.Keys, d.Channels, d.MaxKeys, d.MaxRate = r.describeCommands(), r.describeKeys(), r.describeChannels(), r.maxKeys, r.maxRate
 	return d, true
 }
 

@@ -23,16 +23,16 @@ type Users interface {
 
 // UserDescription is a user as ACL GETUSER shows it.
 type UserDescription struct {
-	Flags            []string
-	Passwords        []string // hashes
-	Commands, Keys   string
-	MaxKeys, MaxRate int64 // 0 is no cap
+	Flags                    []string
+	Passwords                []string // hashes
+	Commands, Keys, Channels string
+	MaxKeys, MaxRate         int64 // 0 is no cap
 }
 
 // Denial is one entry of ACL LOG.
 type Denial struct {
 	Count         int64
-	Reason        string // auth, command or key
+	Reason        string // auth, command, key or channel
 	Context       string // toplevel or multi
 	Object        string // the command or key
 	User          string
@@ -153,7 +153,7 @@ func runACLGetUser(s Session, w *resp.Writer, args [][]byte) {
 	}
 	w.BulkString("passwords")
 	writeTexts(w, u.Passwords)
-	for _, pair := range [][2]string{{"commands", u.Commands}, {"keys", u.Keys}, {"channels", ""}} {
+	for _, pair := range [][2]string{{"commands", u.Commands}, {"keys", u.Keys}, {"channels", u.Channels}} {
 		w.BulkString(pair[0])
 		w.BulkString(pair[1])
 	}

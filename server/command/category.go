@@ -24,6 +24,7 @@ var classes = []struct {
 	{NoAuth, "no_auth", ""},
 	{Transaction, "", "transaction"},
 	{Harmless, "", "harmless"},
+	{PubSub, "pubsub", "pubsub"},
 }
 
 // categorySlow follows from the absence of a flag.
@@ -90,7 +91,7 @@ func (r *Row) In(category string) bool { return slices.Contains(r.Categories(), 
 func (r *Row) IsContainer() bool { return r.Run == nil && r.Parse == nil }
 
 // rights are the flags that distinguish users.
-const rights = Write | ReadOnly | Admin | Connection | Dangerous | Transaction | Harmless
+const rights = Write | ReadOnly | Admin | Connection | Dangerous | Transaction | Harmless | PubSub
 
 // mustHaveCategory ends the process at its start if a command has no category: it would be open to users with all rights
 // except the dangerous ones.

@@ -156,13 +156,12 @@ func runClientList(s Session, w *resp.Writer, args [][]byte) {
 	if len(args) > 2 {
 		switch {
 		case isWord(args[2], "TYPE") && len(args) == 4:
-			if kind := strings.ToLower(string(args[3])); kind != "normal" {
-				if kind != "master" && kind != "replica" && kind != "slave" && kind != "pubsub" {
-					w.Error(errClientType.With(truncate(args[3], 64)).Error())
-					return
-				}
-				match = func(ClientInfo) bool { return false }
+			kind := strings.ToLower(string(args[3]))
+			if kind != "normal" && kind != "master" && kind != "replica" && kind != "slave" && kind != "pubsub" {
+				w.Error(errClientType.With(truncate(args[3], 64)).Error())
+				return
 			}
+			match = func(c ClientInfo) bool { return c.kind() == kind }
 		case isWord(args[2], "ID") && len(args) > 3:
 			ids := map[int64]bool{}
 			for _, a := range args[3:] {
@@ -236,8 +235,7 @@ func killFilter(self int64, words [][]byte) (func(ClientInfo) bool, error) {
 		case isWord(words[0], "USER"):
 			tests = append(tests, func(c ClientInfo) bool { return c.User == value })
 		case isWord(words[0], "TYPE"):
-			normal := strings.EqualFold(value, "normal")
-			tests = append(tests, func(ClientInfo) bool { return normal })
+			tests = append(tests, func(c ClientInfo) bool { return strings.EqualFold(value, c.kind()) })
 		case isWord(words[0], "SKIPME") && (strings.EqualFold(value, "yes") || strings.EqualFold(value, "no")):
 			skipMe = strings.EqualFold(value, "yes")
 		default:

@@ -10,7 +10,7 @@ import (
 
 var connectionRows = []Row{{
 	Name: "ping", Syntax: "[message]", Since: "0.1.0", Group: "connection", Summary: "Reply PONG, or the message.",
-	Returns: "`PONG`, or the message.",
+	Returns: "`PONG`, or the message; on a connection in RESP2 that is subscribed to channels, an array of `pong` and the message.",
 	Cost:    Light, Flags: Fast | Connection, Run: runPing,
 }, {
 	Name: "echo", Syntax: "message", Since: "0.1.0", Group: "connection", Summary: "Reply with the message.",
@@ -63,7 +63,13 @@ var connectionRows = []Row{{
 	Cost:    Light, Flags: Fast | Harmless, Data: timeOfTx, Run: runTime,
 }}
 
-func runPing(_ Session, w *resp.Writer, args [][]byte) {
+func runPing(s Session, w *resp.Writer, args [][]byte) {
+	if !w.RESP3 && len(args) <= 2 && len(s.Subscriptions().Channels()) > 0 {
+		w.Array(2)
+		w.BulkString("pong")
+		w.Bulk(append(args, nil)[1])
+		return
+	}
 	switch len(args) {
 	case 1:
 		w.Status("PONG")

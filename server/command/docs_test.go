@@ -54,6 +54,7 @@ var handbookGroups = []struct{ group, heading string }{
 	{"list", "Lists"},
 	{"set", "Sets"},
 	{"scripting", "Scripts"},
+	{"pubsub", "Channels"},
 	{"transactions", "Transactions"},
 	{"connection", "The connection"},
 	{"server", "The server"},

@@ -49,7 +49,7 @@ var (
 	ErrDiscardNoMult = transactionErrors.Add("ERR DISCARD without MULTI",
 		"No transaction is open.")
 	ErrNotInMulti = transactionErrors.Add("ERR Command not allowed inside a transaction",
-		"`SAVE` and `SHUTDOWN` are not allowed between `MULTI` and `EXEC`; `BGSAVE` is. `EXEC` will fail.")
+		"`SAVE`, `SHUTDOWN`, `SUBSCRIBE` and `UNSUBSCRIBE` are not allowed between `MULTI` and `EXEC`; `BGSAVE` is. `EXEC` will fail.")
 	ErrMultiTooLong = transactionErrors.Add("ERR too many commands between MULTI and EXEC",
 		"More than 10,000 commands, or more bytes of them than `--query-buffer-size`. `EXEC` will fail.")
 	ErrExecAbort = transactionErrors.Add("EXECABORT Transaction discarded because of previous errors.",

@@ -34,6 +34,10 @@ var (
 		"`CLIENT KILL` with an address that has no connection.")
 	ErrTooManyMonitors = connectionErrors.Add("ERR too many connections in MONITOR, at most 10",
 		"Close another monitor: `CLIENT LIST` shows them with the flag `O`.")
+	ErrSubscribed = connectionErrors.Add("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
+		"The connection is subscribed to channels. Use another one, or RESP3. Of these commands, Stint has those without P or S in front.")
+	errManyChannels = connectionErrors.Add("ERR a connection subscribes to at most %d channels, with names of at most %d bytes together",
+		"Use another connection for more. Those before stay, and the error is the reply for this channel and those behind it.")
 	errSlowlogCount = connectionErrors.Add("ERR count should be greater than or equal to -1",
 		"Give `SLOWLOG GET` a number of entries, or -1 for all.")
 	errClientID = connectionErrors.Add("ERR Invalid client ID",
@@ -58,6 +62,8 @@ var (
 		"The user may not use this command: `ACL SETUSER name +command`.")
 	ErrNoKeyAccess = userErrors.Add("NOPERM No permissions to access a key",
 		"A key is outside the user's patterns, or the command concerns every key: `ACL SETUSER name ~pattern`. `ACL LOG` has the key.")
+	ErrNoChannelAccess = userErrors.Add("NOPERM No permissions to access a channel",
+		"A channel is outside the user's patterns: `ACL SETUSER name &pattern`. `ACL LOG` has the channel.")
 	ErrRateLimited = userErrors.Add("LIMITED user %s makes more than %d requests a second; try again in %d ms",
 		"The user's `max-rate`. Nothing was carried out.")
 	ErrACLRule = userErrors.Add("ERR Error in ACL SETUSER modifier '%s': %w",

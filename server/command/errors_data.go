@@ -49,6 +49,8 @@ var (
 		"The user may run scripts, but not a command that this one calls: `ACL SETUSER name +command`.")
 	errNoKeyInScript = dataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
 		"The user may not use all keys. The scripts of such a user may use the keys that they declare, and no others.")
+	errManyMessages = dataErrors.Add("ERR a command or script publishes at most %d messages, of at most %d bytes together",
+		"`PUBLISH` of a long text, or a script that publishes many. A message is for waking others up: put the data in keys.")
 	errManyKeysInScript = dataErrors.Add("ERR a script looks at no more than %d keys: use SCAN from outside",
 		"`KEYS`, `SCAN` or `DBSIZE` in a script holds up everybody while it looks at all keys.")
 	errNoSuchKey = dataErrors.Add("ERR no such key", "")

@@ -28,6 +28,7 @@ const (
 	Transaction                   // about MULTI … EXEC
 	Harmless                      // reveals no data of users
 	NotInScripts                  // scripts may not call it
+	PubSub                        // about channels and messages
 )
 
 // Keys says which arguments are keys, counted from 1; Last counts from the end when negative. The zero value is none.
@@ -130,6 +131,7 @@ var Table = concat(
 	listRows,
 	setRows,
 	scriptRows,
+	pubSubRows,
 	transactionRows,
 	connectionRows,
 	clientRows,
@@ -177,7 +179,9 @@ func (r *Row) complete(container string) {
 	}
 	if r.Data != nil && r.Parse == nil && r.Run == nil {
 		r.Parse = func(q *Request) error { return q.dataOp(r) }
-		r.Reply = replyData
+		if r.Reply == nil {
+			r.Reply = replyData
+		}
 	}
 	r.mustHaveCategory()
 	r.mustHaveCost()

@@ -40,7 +40,23 @@ type Session interface {
 	// Monitor has the connection sent every command from here on.
 	Monitor() error
 
+	// Subscriptions are the connection's channels.
+	Subscriptions() Subscriptions
+
 	Server() Server
+}
+
+// Subscriptions are the channels that a connection is subscribed to. Their messages come by themselves, after the replies that
+// are written before.
+type Subscriptions interface {
+	// Subscribe adds a channel; it reports false if there are too many.
+	Subscribe(channel string) (ok bool)
+	// Unsubscribe ends the subscription to a channel, if there is one.
+	Unsubscribe(channel string)
+	// Channels lists the channels, in the order of subscription, until the next change.
+	Channels() []string
+	// WriteMessages writes the messages that have come.
+	WriteMessages(w *resp.Writer)
 }
 
 // KeyReader is a user, as far as looking at keys goes.
@@ -132,9 +148,18 @@ type Keyspace interface {
 
 // ClientInfo is what CLIENT KILL and CLIENT LIST select connections by.
 type ClientInfo struct {
-	ID        int64
-	Addr      string
-	LocalAddr string
-	AgeSec    int64
-	User      string
+	ID         int64
+	Addr       string
+	LocalAddr  string
+	AgeSec     int64
+	User       string
+	Subscribed bool // to channels
+}
+
+// kind is the TYPE that CLIENT LIST and CLIENT KILL know the connection by.
+func (c ClientInfo) kind() string {
+	if c.Subscribed {
+		return "pubsub"
+	}
+	return "normal"
 }

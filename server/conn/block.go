@@ -50,6 +50,7 @@ func (s *Session) onDisconnect() {
 		s.env.Logins.Cancel(a.attempt)
 	}
 	s.stopMonitor()
+	subscriptions{s}.end()
 	if s.wait.has(ForDecision) && s.wait.happenAfter(hangUp, ForDecision) {
 		s.refundUndecided()
 	}

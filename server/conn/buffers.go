@@ -68,6 +68,7 @@ type Usage struct {
 	Decision    int // a batch that the decider has not finished
 	Monitor     int // the backlog of MONITOR
 	Backlog     int // the lines in it
+	Messages    int // of channels, not written yet, and the names of the channels
 
 	Queued int // commands between MULTI and EXEC, not bytes
 }
@@ -81,13 +82,16 @@ func (s *Session) Usage() Usage {
 	if s.monitor != nil {
 		u.Monitor, u.Backlog = s.monitor.bytes()
 	}
+	if s.subscriber != nil {
+		u.Messages = s.subscriber.Bytes()
+	}
 	return u
 }
 
 // bufferBytes is the memory of a connection's buffers. Unsent replies lie in blocks whose sizes are powers of two.
 func (s *Session) bufferBytes(unsent int) int {
 	u := s.Usage()
-	bytes := 2*unsent + u.Input + u.Transaction + u.Handshake + u.Decision + u.Monitor
+	bytes := 2*unsent + u.Input + u.Transaction + u.Handshake + u.Decision + u.Monitor + u.Messages
 	if u.Arguments > KeepRestBytes {
 		bytes += u.Arguments
 	}

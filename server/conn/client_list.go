@@ -59,10 +59,10 @@ func (s *public) line() string {
 	if seen.Tracking {
 		redirect = 0 // to this connection itself
 	}
-	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 sub=0 psub=0 ssub=0 multi=%d watch=0 "+
+	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=0 sub=%d psub=0 ssub=0 multi=%d watch=0 "+
 		"qbuf=%d qbuf-free=%d argv-mem=0 multi-mem=%d rbs=0 rbp=0 obl=%d oll=0 omem=%d tot-mem=%d events=%s cmd=%s user=%s redir=%d resp=%d "+
 		"lib-name=%s lib-ver=%s tot-net-in=%d tot-net-out=%d",
-		s.id, s.addr, s.laddr, seen.Name, (now-s.opened)/1e9, (now-s.lastActive.Load())/1e9, s.flags(), f.queued.Load()-1,
+		s.id, s.addr, s.laddr, seen.Name, (now-s.opened)/1e9, (now-s.lastActive.Load())/1e9, s.flags(), s.channels.Load(), f.queued.Load()-1,
 		input, free, queued, unsent, unsent, input+free+queued+unsent+int64(unsafe.Sizeof(Session{})), events, name, cmp.Or(seen.User, "(none)"), redirect, seen.Protocol(),
 		seen.LibName, seen.LibVersion, f.in.Load(), f.out.Load())
 }
@@ -74,7 +74,7 @@ func (s *public) flags() (flags string) {
 		letter string
 		is     bool
 	}{
-		{"O", s.monitoring.Load()}, {"x", s.connStats.queued.Load() > 0}, {"b", s.wait.has(blockedEvents)}, {"r", seen.ReadOnly},
+		{"O", s.monitoring.Load()}, {"P", s.channels.Load() > 0}, {"x", s.connStats.queued.Load() > 0}, {"b", s.wait.has(blockedEvents)}, {"r", seen.ReadOnly},
 		{"t", seen.Tracking}, {"e", seen.NoEvict}, {"T", seen.NoTouch},
 	} {
 		if f.is {
@@ -85,5 +85,5 @@ func (s *public) flags() (flags string) {
 }
 
 func (s *public) info() command.ClientInfo {
-	return command.ClientInfo{ID: s.id, Addr: s.addr, LocalAddr: s.laddr, AgeSec: (s.env.Clock.Now() - s.opened) / 1e9, User: s.published.Load().User}
+	return command.ClientInfo{ID: s.id, Addr: s.addr, LocalAddr: s.laddr, AgeSec: (s.env.Clock.Now() - s.opened) / 1e9, User: s.published.Load().User, Subscribed: s.channels.Load() > 0}
 }

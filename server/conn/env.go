@@ -18,6 +18,7 @@ import (
 	"github.com/stintdb/stint/server/latency"
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/memlimit"
+	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/slowlog"
 	"github.com/stintdb/stint/server/stats"
 	"github.com/stintdb/stint/server/topkeys"
@@ -46,6 +47,7 @@ type Env struct {
 
 	Registry Registry
 	Monitors Monitors
+	Channels *pubsub.Channels
 
 	Draining          atomic.Bool // a connection closes as soon as it is owed nothing
 	ClosingAfterReply atomic.Bool // a connection closes once a limiter command on it has been answered

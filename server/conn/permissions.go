@@ -49,6 +49,21 @@ func (s *Session) permitCommand(row *command.Row) error {
 	return command.ErrNoCommandAccess.With(s.user.Name(), row.FullName)
 }
 
+// permitChannels returns why a command is refused for the channels it is about.
+func (s *Session) permitChannels(row *command.Row, args [][]byte) error {
+	if row.Flags&command.PubSub == 0 {
+		return nil
+	}
+	for _, channel := range row.ChannelsOf(args) {
+		if !s.user.ReachesChannel(channel) {
+			s.env.Stats.Reject(stats.KeyDenied)
+			s.logDenial("channel", string(channel))
+			return command.ErrNoChannelAccess
+		}
+	}
+	return nil
+}
+
 // permitKeys returns why operations are refused for the keys they are about.
 func (s *Session) permitKeys(ops []engine.Op) error {
 	for i := range ops {
@@ -184,6 +199,8 @@ func limitScripts(u *acl.User, ops []engine.Op) {
 		if !u.ReachesAll() {
 			ops[i].Options |= engine.DeclaredOnly
 		}
-		ops[i].Who = command.ScriptCommands(u.May)
+		ops[i].Who = command.ScriptCommands(func(row *command.Row) bool {
+			return u.May(row) && (row.Flags&command.PubSub == 0 || u.ReachesAllChannels())
+		})
 	}
 }

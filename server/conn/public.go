@@ -18,6 +18,7 @@ type public struct {
 	wake       func() // asks the connection's owner to call resume soon; safe from any goroutine
 	wait       waitState
 	monitoring atomic.Bool
+	channels   atomic.Int64 // to which it is subscribed
 	published  atomic.Pointer[command.Client]
 	loggedIn   atomic.Bool
 	killed     atomic.Bool // by CLIENT KILL or the idle timeout

@@ -2,7 +2,7 @@ package conn
 
 import "github.com/stintdb/stint/server/stats"
 
-// CloseIdle closes connections that have been silent for too long. A connection that waits for a reply is not idle.
+// CloseIdle closes connections that have been silent for too long. A connection that waits for a reply, or for messages, is not idle.
 func (r *Registry) CloseIdle() {
 	limit := r.env.config().IdleTimeout
 	if limit == 0 {
@@ -10,7 +10,7 @@ func (r *Registry) CloseIdle() {
 	}
 	oldest := r.env.Clock.Now() - int64(limit)
 	for _, c := range r.All() {
-		if c.lastActive.Load() < oldest && !c.wait.has(replyEvents) {
+		if c.lastActive.Load() < oldest && !c.wait.has(replyEvents) && c.channels.Load() == 0 {
 			c.Kill()
 		}
 	}

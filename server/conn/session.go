@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -27,8 +28,9 @@ type Session struct {
 	client         command.Client
 	user           *acl.User // nil before the connection has logged in
 	multi          transaction
-	inExec         bool     // the replies of an EXEC are being written
-	monitor        *monitor // nil unless the connection watches
+	inExec         bool               // the replies of an EXEC are being written
+	monitor        *monitor           // nil unless the connection watches
+	subscriber     *pubsub.Subscriber // nil if the connection never subscribed
 	failedLogins   int
 	limiterReplied bool // a limiter command, in this turn
 	work           int  // of this turn, in units of engine.Result.Work
@@ -81,10 +83,15 @@ func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
 		return true
 	}
 	if s.user == nil || !s.user.IsUnlimited() {
-		err = s.permit(row, err)
+		if err = s.permit(row, err); err == nil {
+			err = s.permitChannels(row, args)
+		}
 	}
 	if s.multi.open && err == nil && row.Flags&command.NotInMulti != 0 {
 		err = command.ErrNotInMulti
+	}
+	if err == nil && s.subscriber != nil && !s.client.RESP3 && len(s.subscriber.Channels()) > 0 && !row.AllowedSubscribed() {
+		err = command.ErrSubscribed.With(row.FullName)
 	}
 	if err == nil && s.env.Monitors.count.Load() > 0 {
 		s.feedMonitors(row, args)
@@ -119,6 +126,7 @@ func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
 	if s.monitor != nil {
 		s.writeMonitored(batch)
 	}
+	subscriptions{s}.WriteMessages(&batch.out)
 	if !s.ready() {
 		return false
 	}

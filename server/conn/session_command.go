@@ -16,6 +16,7 @@ func (s commandSession) CloseAfterReply() { s.wait.begin(ForClose) }
 // Reset implements [command.Session].
 func (s commandSession) Reset() {
 	s.stopMonitor()
+	subscriptions{s.Session}.end()
 	s.client, s.multi = command.Client{}, transaction{}
 	s.resetToDefaultUser()
 	s.ReplyMode(command.ReplyOn)

@@ -115,7 +115,9 @@ func (s commandSession) Exec(w *resp.Writer) {
 	for _, q := range multi.queued {
 		var err error
 		if !s.user.IsUnlimited() { // the user's rights may have changed since
-			err = s.permitCommand(q.row)
+			if err = s.permitCommand(q.row); err == nil {
+				err = s.permitChannels(q.row, q.args)
+			}
 		}
 		if q.row.Run != nil && err == nil {
 			batch.replies = append(batch.replies, reply{row: q.row, args: q.args, quiet: s.silent})

@@ -58,6 +58,15 @@ func (w *Writer) Set(n int) {
 	w.prefix('~', n)
 }
 
+// Push opens n elements that answer no command: an array in RESP2.
+func (w *Writer) Push(n int) {
+	if !w.RESP3 {
+		w.Array(n)
+		return
+	}
+	w.prefix('>', n)
+}
+
 func (w *Writer) prefix(kind byte, n int) {
 	w.Buf = append(strconv.AppendInt(append(w.Buf, kind), int64(n), 10), '\r', '\n')
 }

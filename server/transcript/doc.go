@@ -35,6 +35,7 @@
 //	-ERR text    error                {k: v, …}    map
 //	[a b]        array                ~[a b]       set
 //	txt"text"    verbatim string      ,1.5         double
+//	push[a b]    push message
 //
 // Where a reply cannot be known, … in it stands for any text.
 package transcript

@@ -45,7 +45,7 @@ func readNode(r *bufio.Reader) (node, error) {
 		return node{text: "null"}, nil
 	case ',':
 		return node{text: "," + rest}, nil
-	case '$', '=', '*', '%', '~', ':':
+	case '$', '=', '*', '%', '~', '>', ':':
 	default:
 		return node{}, fmt.Errorf("not a reply: %q", line)
 	}
@@ -62,6 +62,8 @@ func readNode(r *bufio.Reader) (node, error) {
 		return readElements(r, node{open: "{", close: "}", pairs: true}, 2*int(n))
 	case '~':
 		return readElements(r, node{open: "~[", close: "]"}, int(n))
+	case '>':
+		return readElements(r, node{open: "push[", close: "]"}, int(n))
 	}
 	if n == -1 {
 		return node{text: "nil[]"}, nil

@@ -1,0 +1,68 @@
+package conn
+
+import (
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/pubsub"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// subscriptions are a session's channels. They implement [command.Subscriptions].
+type subscriptions struct{ session *Session }
+
+// Subscriptions implements [command.Session].
+func (s commandSession) Subscriptions() command.Subscriptions { return subscriptions{s.Session} }
+
+// Subscribe implements [command.Subscriptions].
+func (u subscriptions) Subscribe(channel string) (ok bool) {
+	s := u.session
+	if s.subscriber == nil {
+		s.subscriber = s.env.Channels.NewSubscriber(s.wake)
+	}
+	ok = s.subscriber.Subscribe(channel)
+	s.channels.Store(int64(len(u.Channels())))
+	return ok
+}
+
+// Unsubscribe implements [command.Subscriptions].
+func (u subscriptions) Unsubscribe(channel string) {
+	if s := u.session; s.subscriber != nil {
+		s.subscriber.Unsubscribe(channel)
+		s.channels.Store(int64(len(u.Channels())))
+	}
+}
+
+// Channels implements [command.Subscriptions].
+func (u subscriptions) Channels() []string {
+	if u.session.subscriber == nil {
+		return nil
+	}
+	return u.session.subscriber.Channels()
+}
+
+// WriteMessages implements [command.Subscriptions]. A connection that did not take its messages in time closes.
+func (u subscriptions) WriteMessages(w *resp.Writer) {
+	s := u.session
+	if s.subscriber == nil {
+		return
+	}
+	messages, ok := s.subscriber.Take()
+	if !ok && !s.wait.has(ForClose) {
+		s.DropSlowReader(pubsub.MaxQueuedBytes)
+		s.wait.begin(ForClose)
+	}
+	for _, m := range messages {
+		w.Push(3)
+		w.BulkString("message")
+		w.Bulk(m.Channel)
+		w.Bulk(m.Text)
+	}
+}
+
+// end ends all subscriptions, and drops the messages that have come.
+func (u subscriptions) end() {
+	if s := u.session; s.subscriber != nil {
+		s.subscriber.Close()
+		s.subscriber = nil
+		s.channels.Store(0)
+	}
+}
