@@ -49,7 +49,7 @@ var allLimiters = []limiters{
 		"Node.js",
 		[]limiter{
 			{program: "async-ratelimiter.mjs", works: true},
-			{program: "bottleneck.mjs"},
+			{program: "bottleneck.mjs", works: true},
 			{program: "express-rate-limit.mjs", works: true},
 			{program: "fastify-rate-limit.mjs", works: true},
 			{program: "hono-rate-limiter.mjs", works: true},
