@@ -122,7 +122,7 @@ func (n *Node) connectParts() {
 		Check: func(theirs transport.Hello) error { return n.formats.check(theirs.From, formatVersion(theirs.Formats)) },
 		Serve: map[transport.Purpose]func(net.Conn){transport.ForCalls: func(c net.Conn) { n.forwarded.Serve(c) }, transport.ForRPC: n.serveRPC},
 	})
-	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.stamp, n.forwarder.Requeue, &n.raft.outstanding)
+	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.stamp, n.forwarder.Requeue, n.opt.Store.Weigh, &n.raft.outstanding)
 	n.proposer.metrics, n.proposer.lateAfter = n.metrics, max(n.opt.DecideTimeout/2, n.opt.Heartbeat)
 	n.formats = &versionGate{formats: newFormats(n.opt.additions), raft: n.raft}
 	n.fsm = &fsm{store: n.opt.Store, clock: n.clock, takeEntry: n.proposer.takeEntry, ownID: n.proposer.id, log: n.log.Logger, fail: n.fail, metrics: n.metrics, knows: n.formats.newest}

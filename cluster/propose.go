@@ -24,6 +24,11 @@ const (
 	entriesInFlight = 2
 	// maxQueuedBytes bounds the calls that wait to be proposed, in bytes; further calls are refused.
 	maxQueuedBytes = 64 << 20
+	// maxEntryWork and maxQueuedWork bound the work of scripts in an entry, and in all that wait, in units of
+	// [engine.Result.Work]: some 10 and 100 ms. Every node carries them out one after the other, and a leader that is
+	// behind for longer would be taken for dead.
+	maxEntryWork  = 640_000
+	maxQueuedWork = 10 * maxEntryWork
 )
 
 // proposer packs calls into entries. Calls wait in the open entry while earlier ones are under way, so entries grow with
@@ -33,6 +38,7 @@ type proposer struct {
 	apply   func(entry []byte) raft.ApplyFuture
 	stamp   func() int64
 	requeue func(*call.Call) // receives calls that were certainly not decided
+	weigh   func(ops []engine.Op) (work int)
 
 	metrics *metrics
 
@@ -40,6 +46,7 @@ type proposer struct {
 	queue      []*entry // the last one is open
 	room       int      // capacity of a new entry: the last one's size and a little more
 	bytes      int
+	work       int // of scripts
 	inFlight   map[uint64]*entry
 	writer     opcodec.Writer
 	last       uint64
@@ -63,13 +70,14 @@ type entry struct {
 	kind   byte
 	buf    []byte
 	calls  []*call.Call
+	work   int        // of scripts
 	began  time.Time  // when it was proposed
 	done   chan error // of an entry that is no decision
 }
 
-func newProposer(apply func([]byte) raft.ApplyFuture, stamp func() int64, back func(*call.Call), asked *sync.WaitGroup) *proposer {
+func newProposer(apply func([]byte) raft.ApplyFuture, stamp func() int64, back func(*call.Call), weigh func([]engine.Op) int, asked *sync.WaitGroup) *proposer {
 	return &proposer{
-		id: rand.Uint64(), apply: apply, stamp: stamp, requeue: back, outstanding: asked, inFlight: map[uint64]*entry{},
+		id: rand.Uint64(), apply: apply, stamp: stamp, requeue: back, weigh: weigh, outstanding: asked, inFlight: map[uint64]*entry{},
 		wake: make(chan struct{}, 1), stop: make(chan struct{}),
 	}
 }
@@ -87,7 +95,8 @@ func (p *proposer) add(c *call.Call) engine.Status {
 func (p *proposer) pack(c *call.Call) (status engine.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bytes > maxQueuedBytes {
+	work := p.scriptWork(c)
+	if p.bytes > maxQueuedBytes || work > 0 && p.work+work > maxQueuedWork {
 		return engine.Overloaded
 	}
 	e := p.open()
@@ -99,12 +108,26 @@ func (p *proposer) pack(c *call.Call) (status engine.Status) {
 	}
 	e.calls = append(e.calls, c)
 	p.bytes += len(e.buf) - before
+	e.work, p.work = e.work+work, p.work+work
 	return engine.OK
+}
+
+// scriptWork is about the work of the scripts in a call. Of one that was refused elsewhere nothing is known any longer.
+func (p *proposer) scriptWork(c *call.Call) (work int) {
+	if c.Group != nil {
+		return 0
+	}
+	for i := range c.Batch.Ops {
+		if c.Batch.Ops[i].Verb == engine.Script {
+			work += p.weigh(c.Batch.Ops[i : i+1])
+		}
+	}
+	return work
 }
 
 // open returns the entry that is being filled. The caller holds mu.
 func (p *proposer) open() *entry {
-	if n := len(p.queue); n > 0 && p.queue[n-1].kind == kindDecisions && len(p.queue[n-1].buf) < fullEntryBytes {
+	if n := len(p.queue); n > 0 && p.queue[n-1].kind == kindDecisions && len(p.queue[n-1].buf) < fullEntryBytes && p.queue[n-1].work < maxEntryWork {
 		return p.queue[n-1]
 	}
 	e := &entry{kind: kindDecisions, buf: make([]byte, entryHead, max(p.room, 1<<10))}
@@ -157,6 +180,7 @@ func (p *proposer) next() *entry {
 			e := p.queue[0]
 			p.queue = append(p.queue[:0], p.queue[1:]...)
 			p.bytes -= len(e.buf) - entryHead
+			p.work -= e.work
 			e.drop()
 			if len(e.calls) == 0 && e.kind == kindDecisions {
 				p.mu.Unlock()

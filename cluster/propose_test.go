@@ -24,7 +24,7 @@ func (q openQuestion) Error() error { return <-q.answer }
 // asking is a node of which Raft has been asked one question.
 func asking(q openQuestion) (n *Node, done <-chan error) {
 	n = &Node{raft: &raftGroup{}}
-	n.proposer = newProposer(func([]byte) raft.ApplyFuture { return q }, func() int64 { return 1 }, nil, &n.raft.outstanding)
+	n.proposer = newProposer(func([]byte) raft.ApplyFuture { return q }, func() int64 { return 1 }, nil, nil, &n.raft.outstanding)
 	n.proposer.metrics = newMetrics()
 	n.proposer.ended.Go(n.proposer.run)
 	done = n.proposer.addOther(kindTick, nil)
@@ -83,7 +83,7 @@ func TestOnlyFullEntriesAreProposedTogether(t *testing.T) {
 		p := newProposer(func(entry []byte) raft.ApplyFuture {
 			sizes = append(sizes, len(entry))
 			return question
-		}, func() int64 { return 1 }, nil, &asked)
+		}, func() int64 { return 1 }, nil, nil, &asked)
 		p.metrics = newMetrics()
 		p.ended.Go(p.run)
 		add := func(bytes int) {
@@ -119,6 +119,48 @@ func TestOnlyFullEntriesAreProposedTogether(t *testing.T) {
 		p.halt()
 		question.answer <- raft.ErrRaftShutdown
 		question.answer <- raft.ErrRaftShutdown
+		p.ended.Wait()
+		asked.Wait()
+	})
+}
+
+// Scripts that take long do not fill an entry, nor the queue, with more work than nodes do while they count as alive.
+func TestWorkOfScriptsIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked sync.WaitGroup
+		entries := 0
+		question := openQuestion{answer: make(chan error)}
+		weigh := func([]engine.Op) int { return maxEntryWork / 2 }
+		p := newProposer(func([]byte) raft.ApplyFuture { entries++; return question }, func() int64 { return 1 }, nil, weigh, &asked)
+		p.metrics = newMetrics()
+		p.ended.Go(p.run)
+		add := func(op engine.Op) engine.Status {
+			defer synctest.Wait()
+			return p.add(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1), Done: func() {}}})
+		}
+		heavy := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: [][]byte{[]byte("EVAL"), []byte("return 1"), []byte("0")}}
+		taken := 0
+		for add(heavy) == engine.OK {
+			if taken++; taken > 100 {
+				t.Fatal("the queue takes any number of heavy scripts")
+			}
+		}
+		// The first is proposed alone, a second entry once it is full with two. The others wait.
+		if want := 3 + 2*maxQueuedWork/maxEntryWork; taken != want || entries != 2 {
+			t.Errorf("%d scripts were taken and %d entries proposed, want %d and 2", taken, entries, want)
+		}
+		if status := add(acquire("k", 10, 1)); status != engine.OK {
+			t.Errorf("a limiter is refused because of them: %v", status)
+		}
+		question.answer <- raft.ErrLeadershipLost
+		synctest.Wait()
+		if status := add(heavy); status != engine.OK {
+			t.Errorf("no script is taken once an entry is decided: %v", status)
+		}
+		p.halt()
+		for range entriesInFlight {
+			question.answer <- raft.ErrRaftShutdown
+		}
 		p.ended.Wait()
 		asked.Wait()
 	})

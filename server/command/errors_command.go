@@ -30,8 +30,8 @@ var (
 		"Within a transaction it would block other clients.")
 	ErrTooCostly = keyErrors.Add("ERR the keys hold too much state for one command: use fewer keys",
 		"A command such as `EXISTS` on hundreds of concurrency limits with thousands of holders each.")
-	ErrExecTooCostly = keyErrors.Add("ERR the transaction's keys hold too much state: nothing was executed, split the transaction",
-		"`EXEC` with hundreds of commands on such limits, or with many commands that read all keys.")
+	ErrExecTooCostly = keyErrors.Add("ERR the transaction would take too long: nothing was executed, split it",
+		"`EXEC` with hundreds of commands on such limits, with many commands that read all keys, or with more than four scripts that did not run before or take long.")
 	errListTooLong = keyErrors.Add("ERR the holders listed in one transaction take more than %d bytes: ask for fewer keys at once",
 		"`CC.HOLDERS` between `MULTI` and `EXEC`, more often than one reply may hold.")
 	errPattern = keyErrors.Add("ERR pattern: it takes too many steps to match; use fewer * and shorter [sets]",
