@@ -69,6 +69,10 @@ func (d *decider) readLocally(b *engine.Batch) bool {
 // only if the lease shows, after the state was read, that no other node can lead.
 func (d *decider) decideHere(r *leadership, c *call.Call) (finished bool) {
 	b := c.Batch
+	if d.proposer.refuses(c) {
+		d.rejectCall(c, engine.Overloaded)
+		return true
+	}
 	if !b.Atomic || len(b.Ops) == 1 {
 		d.decideReadOnly(b, c)
 		switch {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -25,10 +26,10 @@ const (
 	// maxQueuedBytes bounds the calls that wait to be proposed, in bytes; further calls are refused.
 	maxQueuedBytes = 64 << 20
 	// maxEntryWork and maxQueuedWork bound the work of scripts in an entry, and in all that wait, in units of
-	// [engine.Result.Work]: some 10 and 100 ms. Every node carries them out one after the other, and a leader that is
+	// [engine.Result.Work]: some 10 and 300 ms. Every node carries them out one after the other, and a leader that is
 	// behind for longer would be taken for dead.
 	maxEntryWork  = 640_000
-	maxQueuedWork = 10 * maxEntryWork
+	maxQueuedWork = 30 * maxEntryWork
 )
 
 // proposer packs calls into entries. Calls wait in the open entry while earlier ones are under way, so entries grow with
@@ -46,7 +47,7 @@ type proposer struct {
 	queue      []*entry // the last one is open
 	room       int      // capacity of a new entry: the last one's size and a little more
 	bytes      int
-	work       int // of scripts
+	work       atomic.Int64 // of scripts in queue; changed under mu
 	inFlight   map[uint64]*entry
 	writer     opcodec.Writer
 	last       uint64
@@ -91,12 +92,18 @@ func (p *proposer) add(c *call.Call) engine.Status {
 	return status
 }
 
+// refuses reports whether a call has a script while too much work of scripts waits. The leader asks before it tries the
+// script on its own state: a refusal must not cost as much as the script.
+func (p *proposer) refuses(c *call.Call) bool {
+	return p.work.Load() >= maxQueuedWork && p.scriptWork(c) > 0
+}
+
 // pack appends a call to the open entry.
 func (p *proposer) pack(c *call.Call) (status engine.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	work := p.scriptWork(c)
-	if p.bytes > maxQueuedBytes || work > 0 && p.work+work > maxQueuedWork {
+	if p.bytes > maxQueuedBytes || work > 0 && p.work.Load() >= maxQueuedWork {
 		return engine.Overloaded
 	}
 	e := p.open()
@@ -108,7 +115,8 @@ func (p *proposer) pack(c *call.Call) (status engine.Status) {
 	}
 	e.calls = append(e.calls, c)
 	p.bytes += len(e.buf) - before
-	e.work, p.work = e.work+work, p.work+work
+	e.work += work
+	p.work.Add(int64(work))
 	return engine.OK
 }
 
@@ -180,7 +188,7 @@ func (p *proposer) next() *entry {
 			e := p.queue[0]
 			p.queue = append(p.queue[:0], p.queue[1:]...)
 			p.bytes -= len(e.buf) - entryHead
-			p.work -= e.work
+			p.work.Add(-int64(e.work))
 			e.drop()
 			if len(e.calls) == 0 && e.kind == kindDecisions {
 				p.mu.Unlock()
