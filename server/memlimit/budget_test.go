@@ -1,6 +1,7 @@
 package memlimit
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -78,7 +79,8 @@ func TestRecentHeap(t *testing.T) {
 // what keys leave, and is never so low that it does nothing but collect.
 func TestCollector(t *testing.T) {
 	freed, limits := 0, []int64(nil)
-	c := collector{set: func(limit int64) { limits = append(limits, limit) }, free: func() int64 { freed++; return 9 * mb }, floor: 8 * mb}
+	var percents []int
+	c := collector{set: func(limit int64) { limits = append(limits, limit) }, rate: func(percent int) { percents = append(percents, percent) }, free: func() int64 { freed++; return 9 * mb }, floor: 8 * mb}
 	now := testStart.UnixNano()
 	tidy := func(after time.Duration, taken int64) {
 		now += int64(after)
@@ -99,5 +101,11 @@ func TestCollector(t *testing.T) {
 	}
 	if want := []int64{100 * mb, 40 * mb, 33 * mb}; len(limits) != 3 || limits[0] != want[0] || limits[1] != want[1] || limits[2] != want[2] {
 		t.Errorf("Go was told %d, want %d", limits, want)
+	}
+	for _, live := range []int64{1, 4, 8, 15, 500} {
+		c.setLimit(1000*mb, live*mb)
+	}
+	if want := []int{100, 400, 200, 106}; !slices.Equal(percents, want) { // 100 again is too close to 106
+		t.Errorf("Go was told to let garbage grow to %d percent, want %d", percents, want)
 	}
 }
