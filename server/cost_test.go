@@ -269,10 +269,10 @@ func TestTransactionsAreBoundedByWork(t *testing.T) {
 	if d, out := exec(200, "CC.HOLDERS big"); d.bytes > engine.MaxListedBytes || len(out) > 4<<20 || !strings.Contains(out, "-ERR the holders listed") {
 		t.Errorf("%d bytes of holders, %d of replies: %.100q", d.bytes, len(out), out)
 	}
-	if d, out := exec(1000, "CC.ACQUIRE big 10000 1h new"); d.batches > 0 || !strings.HasPrefix(out, "-ERR the transaction's keys hold too much") {
+	if d, out := exec(1000, "CC.ACQUIRE big 10000 1h new"); d.batches > 0 || !strings.HasPrefix(out, "-ERR the transaction would take too long") {
 		t.Errorf("%d batches: %.100q", d.batches, out)
 	}
-	if d, out := exec(1000, "EXISTS big"); d.batches > 0 || !strings.HasPrefix(out, "-ERR the transaction's keys hold too much") {
+	if d, out := exec(1000, "EXISTS big"); d.batches > 0 || !strings.HasPrefix(out, "-ERR the transaction would take too long") {
 		t.Errorf("%d batches: %.100q", d.batches, out)
 	}
 	if d, out := exec(5000, "TTL small"); d.batches != 1 || !strings.HasPrefix(out, "*5000\r\n:-2") {
@@ -281,7 +281,7 @@ func TestTransactionsAreBoundedByWork(t *testing.T) {
 	if d, out := exec(1000, "CC.ACQUIRE fresh 10 1h new"); d.batches != 1 || !strings.HasPrefix(out, "*1000\r\n") {
 		t.Errorf("%d batches: %.100q", d.batches, out)
 	}
-	if _, out := exec(5000, "SCAN 0"); !strings.HasPrefix(out, "-ERR the transaction's keys hold too much") {
+	if _, out := exec(5000, "SCAN 0"); !strings.HasPrefix(out, "-ERR the transaction would take too long") {
 		t.Errorf("%.100q", out)
 	}
 	if out := p.do(t, "owner", "EXISTS"+strings.Repeat(" big", 1000)); !strings.HasPrefix(out, "-ERR the keys hold too much") {
