@@ -35,9 +35,10 @@ const (
 	// gcRoom is the least garbage between two collections, even beyond the limit: with less, collecting would take half
 	// of the processor's time.
 	gcRoom = 8 << 20
-	// gcGarbage is the garbage between two collections of a small heap, unless the limit comes first. A script leaves 4 KB;
-	// with Go's 4 MB between collections, a call of a GCRA script took 8.4 us in place of 6.5.
+	// gcGarbage is the garbage between two collections of a small heap, or 1/gcShare of the room if that is less. A script
+	// leaves 4 KB; with Go's 4 MB between collections, a call of a GCRA script took 8.4 us in place of 6.5.
 	gcGarbage = 16 << 20
+	gcShare   = 64
 	goPercent = 100 // Go's own: garbage as large as the live memory
 )
 
@@ -59,7 +60,8 @@ func (c *collector) setLimit(room, live int64) {
 		c.limit = room
 		c.set(room)
 	}
-	percent := int(min(4*goPercent, max(goPercent, gcGarbage*goPercent/max(live, 1))))
+	garbage := min(gcGarbage, room/gcShare)
+	percent := int(min(4*goPercent, max(goPercent, garbage*goPercent/max(live, 1))))
 	if d := percent - c.percent; max(d, -d) > c.percent/8 {
 		c.percent = percent
 		c.rate(percent)
