@@ -245,3 +245,21 @@ func TestRoleBeforeTheLeadersAddressIsKnown(t *testing.T) {
 		t.Errorf("%s (%v)", got, err)
 	}
 }
+
+// A client for clusters that has seen cluster_state:ok gets slots.
+func TestSlotsBeforeTheLeadersAddressIsKnown(t *testing.T) {
+	st := threeNodes("b")
+	for i := range st.Members {
+		if st.Members[i].ID == "b" {
+			st.Members[i].ClientAddr = ""
+		}
+	}
+	conn := newClusterPlayer(t, &fakeCluster{status: st}).open("")
+	conn.deliver(frames("CLUSTER INFO", "CLUSTER SLOTS"))
+	reply := conn.reply(t)
+	for _, want := range []string{"cluster_state:fail", "cluster_slots_ok:0", "-CLUSTERDOWN"} {
+		if !strings.Contains(reply, want) {
+			t.Errorf("no %s in %s", want, reply)
+		}
+	}
+}

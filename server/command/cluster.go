@@ -33,7 +33,7 @@ var clusterRows = []Row{{
 			Returns: "an array of lines as in CLUSTER NODES.", Example: "x",
 			Cost: Report, Flags: Connection, Run: ofCluster(runClusterReplicas)},
 		{Name: "info", Since: "0.1.0", Group: "cluster", Cost: Report, Flags: Connection, Summary: "The state and size of the cluster.",
-			Returns: "text, lines of names and values. `cluster_state` is `ok` when the node decides, or has caught up with the leader; otherwise `fail`.",
+			Returns: "text, lines of names and values. `cluster_state` is `ok` when the node decides, or has caught up with the leader, and knows where clients reach the leader; otherwise `fail`.",
 			Run:     ofCluster(runClusterInfo)},
 		{Name: "myid", Since: "0.1.0", Group: "cluster", Cost: Light, Flags: Connection, Summary: "This node's id in the other subcommands.",
 			Returns: "40 hexadecimal digits, made from --node-id.",
@@ -214,7 +214,7 @@ func runClusterReplicas(st *clusterstatus.Status, s Session, w *resp.Writer, arg
 
 func runClusterInfo(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {
 	state, ok, fail := "ok", Slots, 0
-	if !st.HasLeader() || !st.Healthy {
+	if !st.HasLeader() || !st.Healthy || serving(st) == nil {
 		state, ok, fail = "fail", 0, Slots
 	}
 	var out strings.Builder
