@@ -132,6 +132,15 @@ func (o expireOptions) allow(before, ms int64) bool {
 }
 
 func expireTime(c *DataCall, unit int64) {
+	c.writeExpiry(func(at int64) int64 { return (at/1e6 + unit/2) / unit })
+}
+
+func timeToLive(c *DataCall, unit int64) {
+	c.writeExpiry(func(at int64) int64 { return (millis(at-c.Tx.Now()) + unit/2) / unit })
+}
+
+// writeExpiry writes what shown makes of the time at which the key expires, in nanoseconds, or that there is none.
+func (c *DataCall) writeExpiry(shown func(at int64) int64) {
 	v, found := c.Tx.Get(c.Args[1])
 	switch {
 	case !found:
@@ -139,8 +148,7 @@ func expireTime(c *DataCall, unit int64) {
 	case v.ExpiresAt == 0:
 		c.Writer.Int(noExpiry)
 	default:
-		ms := v.ExpiresAt / 1e6
-		c.Writer.Int((ms + unit/2) / unit)
+		c.Writer.Int(shown(v.ExpiresAt))
 	}
 }
 
@@ -191,18 +199,6 @@ func existKeys(c *DataCall) {
 		}
 	}
 	c.Writer.Int(n)
-}
-
-func timeToLive(c *DataCall, unit int64) {
-	v, found := c.Tx.Get(c.Args[1])
-	switch {
-	case !found:
-		c.Writer.Int(noSuchKey)
-	case v.ExpiresAt == 0:
-		c.Writer.Int(noExpiry)
-	default:
-		c.Writer.Int((millis(v.ExpiresAt-c.Tx.Now()) + unit/2) / unit)
-	}
 }
 
 func typeOfKey(c *DataCall) {
