@@ -33,7 +33,8 @@ type scripts struct {
 	mu       sync.RWMutex
 	byDigest map[string]script
 	called   []string // digests of those that were not loaded, the oldest first
-	bytes    int
+
+	bytes, loadedBytes int // of the bodies, and of those that were loaded
 }
 
 type script struct {
@@ -58,18 +59,23 @@ func (s *scripts) keep(body []byte, loaded bool) (changed, fits bool) {
 	if found && (known.loaded || !loaded) {
 		return false, true
 	}
-	if !s.makeRoom(len(body), loaded, digest) {
+	if !s.hasRoom(len(body), loaded) {
 		return false, false
 	}
 	if found {
 		s.forget(digest)
+	}
+	for s.bytes+len(body) > maxAllScriptBytes || !loaded && len(s.called) >= MaxCalledScripts {
+		s.forget(s.called[0])
 	}
 	if s.byDigest == nil {
 		s.byDigest = map[string]script{}
 	}
 	s.byDigest[digest] = script{bytes.Clone(body), loaded}
 	s.bytes += len(body)
-	if !loaded {
+	if loaded {
+		s.loadedBytes += len(body)
+	} else {
 		s.called = append(s.called, digest)
 	}
 	return true, true
@@ -83,42 +89,24 @@ func (s *scripts) lacks(body []byte, loaded bool) bool {
 	return !found || loaded && !known.loaded
 }
 
-// fits reports whether there is room for a body, perhaps in place of called scripts.
+// fits reports whether there is room for a body.
 func (s *scripts) fits(body []byte, loaded bool) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if !loaded {
-		return len(body) <= MaxScriptBytes
-	}
-	bytes := len(body)
-	for _, known := range s.byDigest {
-		if known.loaded {
-			bytes += len(known.body)
-		}
-	}
-	return len(body) <= MaxScriptBytes && len(s.byDigest)-len(s.called) < MaxScripts && bytes <= maxAllScriptBytes
+	return s.hasRoom(len(body), loaded)
 }
 
-// makeRoom drops the oldest called scripts for another one, except the one of the given digest.
-func (s *scripts) makeRoom(bodyBytes int, loaded bool, digest string) bool {
-	if bodyBytes > MaxScriptBytes || loaded && len(s.byDigest)-len(s.called) >= MaxScripts {
-		return false
-	}
-	for s.bytes+bodyBytes > maxAllScriptBytes || !loaded && len(s.called) >= MaxCalledScripts {
-		if len(s.called) == 0 || s.called[0] == digest {
-			return false
-		}
-		s.forget(s.called[0])
-	}
-	return true
+// hasRoom reports whether a body of so many bytes may be kept, if called scripts give way to it.
+func (s *scripts) hasRoom(bytes int, loaded bool) bool {
+	return bytes <= MaxScriptBytes && s.loadedBytes+bytes <= maxAllScriptBytes && !(loaded && len(s.byDigest)-len(s.called) >= MaxScripts)
 }
 
+// forget drops a script that was not loaded.
 func (s *scripts) forget(digest string) {
 	s.bytes -= len(s.byDigest[digest].body)
 	delete(s.byDigest, digest)
-	if i := slices.Index(s.called, digest); i >= 0 {
-		s.called = slices.Delete(s.called, i, i+1)
-	}
+	i := slices.Index(s.called, digest)
+	s.called = slices.Delete(s.called, i, i+1)
 }
 
 // clear forgets all scripts, and reports whether there were any.
@@ -126,7 +114,7 @@ func (s *scripts) clear() (changed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	changed = len(s.byDigest) > 0
-	s.byDigest, s.called, s.bytes = nil, nil, 0
+	s.byDigest, s.called, s.bytes, s.loadedBytes = nil, nil, 0, 0
 	return changed
 }
 
