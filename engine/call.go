@@ -25,3 +25,9 @@ const maxState = windowPairBytes
 
 // noState is the state of an expired key. It is never written.
 var noState [maxState]byte
+
+// begin fills c for an operation on a key without a state.
+func (c *call) begin(now int64, op *Op, res *Result) {
+	c.now, c.op, c.result, c.limit, c.leasesScanned = now, op, res, op.Limit, false
+	c.prev, c.state, c.isNew = op.Limit, noState[:], true
+}

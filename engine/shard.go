@@ -75,17 +75,16 @@ func (s *shard) find(tag uint32, key []byte) place {
 
 // load fills c from the record at p.
 func (s *shard) load(c *call, now int64, op *Op, res *Result, p place) {
-	c.now, c.op, c.result, c.limit, c.leasesScanned = now, op, res, op.Limit, false
-	if p.found {
-		r := s.record(p.ref)
-		limit := s.limitOf(r)
-		alg := &algorithms[limit.Algorithm]
-		if c.state = alg.stateOf(r.rest()); !alg.expired(c.state, limit, now) {
-			c.prev, c.isNew = *limit, false
-			return
-		}
+	c.begin(now, op, res)
+	if !p.found {
+		return
 	}
-	c.prev, c.state, c.isNew = op.Limit, noState[:], true
+	r := s.record(p.ref)
+	limit := s.limitOf(r)
+	alg := &algorithms[limit.Algorithm]
+	if state := alg.stateOf(r.rest()); !alg.expired(state, limit, now) {
+		c.prev, c.state, c.isNew = *limit, state, false
+	}
 }
 
 // keep writes what c decided to the record at p, making one if need be. It reports false when there is no room.

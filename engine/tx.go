@@ -140,10 +140,7 @@ func (t *Tx) Edit(key []byte, kind Algorithm) *Value {
 
 // Set replaces the value of a key. It copies the data.
 func (t *Tx) Set(key []byte, v Value) {
-	p := t.find(key)
-	if p == nil {
-		p = t.add(key)
-	}
+	p := t.changed(key)
 	p.gone, p.limit = false, Limit{Algorithm: v.Kind}
 	p.Value = Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
 }
@@ -153,11 +150,7 @@ func (t *Tx) Delete(key []byte) (existed bool) {
 	if _, existed = t.Get(key); !existed {
 		return false
 	}
-	p := t.find(key)
-	if p == nil {
-		p = t.add(key)
-	}
-	p.gone = true
+	t.changed(key).gone = true
 	return true
 }
 
@@ -175,6 +168,14 @@ func (t *Tx) find(key []byte) *pending {
 		}
 	}
 	return nil
+}
+
+// changed returns a key as one that is changed.
+func (t *Tx) changed(key []byte) *pending {
+	if p := t.find(key); p != nil {
+		return p
+	}
+	return t.add(key)
 }
 
 // add makes a key one that is changed.

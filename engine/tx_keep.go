@@ -8,9 +8,8 @@ import (
 // run carries out a Command or a Script. It locks the shards of the declared keys, unless the caller holds the locks of all
 // that the operation may touch. With readOnly it changes nothing, and returns false if it would have.
 func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {
-	res.Clear()
-	res.Reply = res.Reply[:0]
 	if s.commands == nil {
+		res.startReply()
 		res.Status = Unreadable
 		return true
 	}
@@ -22,8 +21,7 @@ func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done
 		t.locked = s.lock(s.appendShards(t.locked, op))
 		defer func() { s.unlock(t.locked) }()
 	}
-	t.begin(now, op)
-	s.commands.Run(t, op, res)
+	t.carryOut(now, op, res)
 	if t.stopped {
 		s.unlock(t.locked)
 		t.locked = t.locked[:0]
@@ -31,10 +29,7 @@ func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done
 			t.locked = append(t.locked, uint32(n))
 		}
 		t.locked, t.all = s.lock(t.locked), true
-		res.Clear()
-		res.Reply = res.Reply[:0]
-		t.begin(now, op)
-		s.commands.Run(t, op, res)
+		t.carryOut(now, op, res)
 	}
 	res.Work += t.work
 	changesScripts := len(t.scripts) > 0 && t.changesScripts()
@@ -45,8 +40,8 @@ func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done
 		return false
 	}
 	if status := t.keep(res); status != OK {
-		res.Clear()
-		res.Reply, res.Status = res.Reply[:0], status
+		res.startReply()
+		res.Status = status
 		return true
 	}
 	if changesScripts {
@@ -60,6 +55,19 @@ func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done
 		t.deliver(res)
 	}
 	return true
+}
+
+// carryOut carries out an operation from its beginning.
+func (t *Tx) carryOut(now int64, op *Op, res *Result) {
+	res.startReply()
+	t.begin(now, op)
+	t.store.commands.Run(t, op, res)
+}
+
+// startReply makes the result one without a reply.
+func (r *Result) startReply() {
+	r.Clear()
+	r.Reply = r.Reply[:0]
 }
 
 // appendShards appends the numbers of the shards of the declared keys.

@@ -27,10 +27,9 @@ func (t *Tx) Apply(op *Op, res *Result) bool {
 // loadLimiter fills c from the key of an operation; it reports false if its lock is not held.
 func (t *Tx) loadLimiter(c *call, op *Op, res *Result) bool {
 	if p := t.find(op.Key); p != nil {
-		c.now, c.op, c.result, c.limit, c.leasesScanned = t.now, op, res, op.Limit, false
-		c.prev, c.isNew = p.limit, p.gone
-		if c.state = p.Data; p.gone || !p.Kind.IsValue() && algorithms[p.limit.Algorithm].expired(c.state, &p.limit, t.now) {
-			c.prev, c.state, c.isNew = op.Limit, noState[:], true
+		c.begin(t.now, op, res)
+		if !p.gone && (p.Kind.IsValue() || !algorithms[p.limit.Algorithm].expired(p.Data, &p.limit, t.now)) {
+			c.prev, c.state, c.isNew = p.limit, p.Data, false
 		}
 		return true
 	}
@@ -54,28 +53,26 @@ func (t *Tx) acquire(c *call) {
 		return
 	}
 	alg := &algorithms[c.limit.Algorithm]
-	state := make([]byte, maxState)
 	if alg.bytes != 0 {
-		state = state[:copy(state[:alg.bytes], c.next[:])]
-	} else {
-		state = make([]byte, max(alg.need(c), len(c.state)))
-		if c.isNew {
-			state = make([]byte, alg.need(c))
-		} else {
-			copy(state, c.state)
-		}
-		setVariableSize(state, len(state))
-		alg.write(c, state)
+		t.keepLimiter(c, c.next[:alg.bytes])
+		return
 	}
+	size := alg.need(c)
+	if !c.isNew {
+		size = max(size, len(c.state))
+	}
+	state := make([]byte, size)
+	if !c.isNew {
+		copy(state, c.state)
+	}
+	setVariableSize(state, size)
+	alg.write(c, state)
 	t.keepLimiter(c, state)
 }
 
 // keepLimiter makes a state that of the call's key.
 func (t *Tx) keepLimiter(c *call, state []byte) {
-	p := t.find(c.op.Key)
-	if p == nil {
-		p = t.add(c.op.Key)
-	}
+	p := t.changed(c.op.Key)
 	p.gone, p.limit, p.Value = false, c.limit, Value{Kind: c.limit.Algorithm, Data: append(p.Data[:0], state...)}
 }
 
