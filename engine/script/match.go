@@ -43,7 +43,8 @@ func (m *matcher) count() {
 
 func (m *matcher) fail(text string) { m.r.fail(m.L, "%s", text) }
 
-func (m *matcher) match(s, p int) (int, bool) {
+// match matches the pattern from p on with the text from s on, and returns the end of the match.
+func (m *matcher) match(s, p int) (end int, ok bool) {
 	if m.depth++; m.depth > maxMatchDepth {
 		m.fail("pattern too complex")
 	}
@@ -53,8 +54,12 @@ func (m *matcher) match(s, p int) (int, bool) {
 		if p == len(m.pattern) {
 			return s, true
 		}
+		next, ok := byte(0), true
+		if p+1 < len(m.pattern) {
+			next = m.pattern[p+1]
+		}
 		switch c := m.pattern[p]; {
-		case c == '(' && p+1 < len(m.pattern) && m.pattern[p+1] == ')':
+		case c == '(' && next == ')':
 			return m.open(s, p+2, positionCapture)
 		case c == '(':
 			return m.open(s, p+1, openCapture)
@@ -62,68 +67,76 @@ func (m *matcher) match(s, p int) (int, bool) {
 			return m.close(s, p+1)
 		case c == '$' && p+1 == len(m.pattern):
 			return s, s == len(m.text)
-		case c == '%' && p+1 < len(m.pattern) && m.pattern[p+1] == 'b':
-			end, ok := m.balanced(s, p+2)
-			if !ok {
-				return 0, false
-			}
-			s, p = end, p+4
-			continue
-		case c == '%' && p+1 < len(m.pattern) && m.pattern[p+1] == 'f':
+		case c == '%' && next == 'b':
+			s, ok = m.balanced(s, p+2)
+			p += 4
+		case c == '%' && next == 'f':
+			p, ok = m.frontier(s, p+2)
+		case c == '%' && isDigit(next):
+			s, ok = m.back(s, int(next))
 			p += 2
-			if p >= len(m.pattern) || m.pattern[p] != '[' {
-				m.fail("missing '[' after '%f' in pattern")
-			}
-			end := m.classEnd(p)
-			before, after := byte(0), byte(0)
-			if s > 0 {
-				before = m.text[s-1]
-			}
-			if s < len(m.text) {
-				after = m.text[s]
-			}
-			if m.inSet(before, p, end-1) || !m.inSet(after, p, end-1) {
-				return 0, false
-			}
-			p = end
-			continue
-		case c == '%' && p+1 < len(m.pattern) && isDigit(m.pattern[p+1]):
-			end, ok := m.back(s, int(m.pattern[p+1]))
-			if !ok {
-				return 0, false
-			}
-			s, p = end, p+2
-			continue
-		}
-		end := m.classEnd(p)
-		repeat := byte(0)
-		if end < len(m.pattern) {
-			repeat = m.pattern[end]
-		}
-		switch repeat {
-		case '?':
-			if m.one(s, p, end) {
-				if to, ok := m.match(s+1, end+1); ok {
-					return to, true
-				}
-			}
-			p = end + 1
-		case '*':
-			return m.most(s, p, end)
-		case '+':
-			if !m.one(s, p, end) {
-				return 0, false
-			}
-			return m.most(s+1, p, end)
-		case '-':
-			return m.least(s, p, end)
 		default:
-			if !m.one(s, p, end) {
-				return 0, false
+			end := m.classEnd(p)
+			sign := m.sign(end)
+			if sign == 0 {
+				ok = m.one(s, p, end)
+				s, p = s+1, end
+				break
 			}
-			s, p = s+1, end
+			if to, matched := m.repeated(s, p, end, sign); matched || sign != '?' {
+				return to, matched
+			}
+			p = end + 1 // the text goes on without the class
+		}
+		if !ok {
+			return 0, false
 		}
 	}
+}
+
+// sign is the sign of repetition at p, 0 if there is none.
+func (m *matcher) sign(p int) byte {
+	if p < len(m.pattern) {
+		switch c := m.pattern[p]; c {
+		case '?', '*', '+', '-':
+			return c
+		}
+	}
+	return 0
+}
+
+// repeated matches the class from p to end as often as the sign behind it says, and then the rest of the pattern. With '?'
+// it matches the class once.
+func (m *matcher) repeated(s, p, end int, sign byte) (int, bool) {
+	switch sign {
+	case '*':
+		return m.most(s, p, end)
+	case '-':
+		return m.least(s, p, end)
+	}
+	switch {
+	case !m.one(s, p, end):
+		return 0, false
+	case sign == '+':
+		return m.most(s+1, p, end)
+	}
+	return m.match(s+1, end+1)
+}
+
+// frontier matches the place where the set at p of the pattern begins to match, and returns the end of the set.
+func (m *matcher) frontier(s, p int) (end int, ok bool) {
+	if p >= len(m.pattern) || m.pattern[p] != '[' {
+		m.fail("missing '[' after '%f' in pattern")
+	}
+	end = m.classEnd(p)
+	before, after := byte(0), byte(0)
+	if s > 0 {
+		before = m.text[s-1]
+	}
+	if s < len(m.text) {
+		after = m.text[s]
+	}
+	return end, !m.inSet(before, p, end-1) && m.inSet(after, p, end-1)
 }
 
 func (m *matcher) most(s, p, end int) (int, bool) {
