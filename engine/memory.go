@@ -28,7 +28,7 @@ const reserveShare = 8
 // reserve is the bytes of the bound that are kept for logs and leases to grow into.
 func (m *memory) reserve() int64 { return min(m.growing.Load(), m.max.Load()/reserveShare) }
 
-// fits reports whether that many more bytes stay within the bound; those of new keys leave the reserve alone.
+// fits reports whether that many more bytes are within the bound. New keys may not take the reserve.
 func (m *memory) fits(bytes int64, newKeys bool) bool {
 	max := m.max.Load()
 	if max <= 0 || bytes <= 0 {
@@ -40,7 +40,7 @@ func (m *memory) fits(bytes int64, newKeys bool) bool {
 	return m.used.Load()+bytes <= max
 }
 
-// allows is fits where the bound is held.
+// allows is fits, but always true in a replicated store: operations keep its bound.
 func (m *memory) allows(bytes int64, newKeys bool) bool {
 	return m.replicated || m.fits(bytes, newKeys)
 }

@@ -176,7 +176,7 @@ func (res *Result) Clear() {
 	}
 }
 
-// Trim lets go of what is too large to be kept for the next use.
+// Trim drops buffers that are too large to be kept for the next use of the result.
 func (res *Result) Trim() {
 	const keepReply = 16 << 10
 	if res.Leases != nil {

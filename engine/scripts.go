@@ -96,7 +96,7 @@ func (s *scripts) fits(body []byte, loaded bool) bool {
 	return s.hasRoom(len(body), loaded)
 }
 
-// hasRoom reports whether a body of so many bytes may be kept, if called scripts give way to it.
+// hasRoom reports whether a body of that size may be kept, if called scripts give way to it.
 func (s *scripts) hasRoom(bytes int, loaded bool) bool {
 	return bytes <= MaxScriptBytes && s.loadedBytes+bytes <= maxAllScriptBytes && !(loaded && len(s.byDigest)-len(s.called) >= MaxScripts)
 }

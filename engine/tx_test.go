@@ -14,7 +14,7 @@ func newTxStore(t *testing.T, c Config) *Store {
 	return s
 }
 
-// replyTo is the reply to a command of steps that declares its keys.
+// replyTo carries out steps as one command that declares keys, and returns its reply.
 func replyTo(t *testing.T, s *Store, now int64, keys, steps string) string {
 	t.Helper()
 	res := ask(s, now, txOf(keys, steps))
@@ -44,7 +44,7 @@ func TestTxSeesItsChanges(t *testing.T) {
 	}
 }
 
-// A command that touches more keys than it declares gets them, and is carried out once.
+// A command may touch keys that it does not declare. Its changes are made once, although it is started again.
 func TestTxFindsItsKeys(t *testing.T) {
 	s := newTxStore(t, Config{Shards: 64})
 	steps, want := "", ""
@@ -60,7 +60,7 @@ func TestTxFindsItsKeys(t *testing.T) {
 	}
 }
 
-// Commands leave the key of a limiter alone, and can delete it.
+// A command does not change the key of a limiter, but can delete it.
 func TestTxLeavesLimitersAlone(t *testing.T) {
 	s := newTxStore(t, Config{Shards: 4})
 	limiter := Op{Key: []byte("k"), Limit: bucket(5, 1, sec), Tokens: 2}
@@ -83,7 +83,7 @@ func TestTxLeavesLimitersAlone(t *testing.T) {
 	}
 }
 
-// Expired data is gone before it is swept; other data stays for ever.
+// A key does not exist from its expiry on, swept or not. A key without an expiry stays for ever.
 func TestValuesExpire(t *testing.T) {
 	s := newTxStore(t, Config{Shards: 1})
 	replyTo(t, s, epoch, "a b", "set a 1, expire a 1000, set b 2")
@@ -117,7 +117,7 @@ func TestValuesExpire(t *testing.T) {
 	}
 }
 
-// A command whose changes do not all fit changes nothing.
+// A command changes nothing if there is no room for all of its changes.
 func TestTxIsAllOrNothing(t *testing.T) {
 	for _, shards := range []int{1, 8} {
 		s := newTxStore(t, Config{Shards: shards, MaxBytes: 1 << 20})
@@ -155,7 +155,7 @@ func TestTxIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// Expired entries that are dropped to make room for one key of a command are no place for another.
+// Making room for one key of a command may drop the expired entry of another one: that entry is not written to.
 func TestTxMakesRoomFromItsOwnKeys(t *testing.T) {
 	for seed := range 50 {
 		s := newTxStore(t, Config{Shards: 1, MaxBytes: 64 << 10})
@@ -175,7 +175,7 @@ func TestTxMakesRoomFromItsOwnKeys(t *testing.T) {
 	}
 }
 
-// New keys of data are refused where restrictions and quotas refuse those of limiters; keys that are there are not.
+// Restrictions and quotas refuse new keys of data as they do new limiters. Existing keys can be changed.
 func TestTxMeetsRestrictionsAndQuotas(t *testing.T) {
 	for _, mode := range []NewKeys{DenyNew, AllowNew, OverflowNew} {
 		s := newTxStore(t, Config{Shards: 4, Replicated: true})
@@ -202,7 +202,7 @@ func TestTxMeetsRestrictionsAndQuotas(t *testing.T) {
 	replyTo(t, s, epoch, "", "set a:4 x")
 }
 
-// An empty string, whose state is zeros but for its first byte, is loaded as any other.
+// An empty string is loaded as any other, although its state is zeros after the first byte.
 func TestEmptyValueIsLoaded(t *testing.T) {
 	s, again := newTxStore(t, Config{Shards: 1}), newTxStore(t, Config{Shards: 1})
 	replyTo(t, s, epoch, "a", "set a ")
@@ -217,7 +217,7 @@ func TestEmptyValueIsLoaded(t *testing.T) {
 	}
 }
 
-// A store that knows no commands says so.
+// A store without Commands answers Unreadable.
 func TestNoCommands(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()

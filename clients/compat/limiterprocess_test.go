@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// patience bounds the time of one program, most of which is that of starting it on a busy machine.
+// patience bounds the time of one program. On a busy machine the start takes most of it.
 const patience = 2 * time.Minute
 
-// limits starts a program twice and returns the library's name and version. It fails unless five of eight calls pass, the
-// second process then gets none, and a call passes once the time of the limit is over.
+// limits starts a program twice and returns the library's name and version. The library limits if five of eight calls of
+// the first process pass, the next call of the second process does not, and a call passes again after the window.
 func limits(ctx context.Context, folder string, command []string, key string) (library string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -34,15 +34,15 @@ func limits(ctx context.Context, folder string, command []string, key string) (l
 		if library, err = p.answer("uses"); err != nil {
 			return strings.Join(command, " "), err
 		}
-		if _, err := p.passed(key+"-first", 1); err != nil { // has it connect, and load what it loads with its first call
+		if _, err := p.passed(key+"-first", 1); err != nil { // the first call connects, and may load scripts
 			return library, err
 		}
 	}
 	return library, limit(processes, key)
 }
 
-// limit repeats the calls with another key when the second of the clock changed meanwhile: since windows are cut at whole
-// seconds and tokens come back after one, a limit may then grant more than five.
+// limit makes the calls, and makes them again with another key if the clock's second changed between them: then more than
+// five may rightly pass, because some libraries' windows begin with a second, and others return a token after one.
 func limit(processes [2]*limiting, key string) error {
 	for round := range 20 {
 		key := fmt.Sprintf("%s-%d", key, round)
@@ -64,7 +64,7 @@ func limit(processes [2]*limiting, key string) error {
 	return errors.New("no eight calls were over within a second")
 }
 
-// comesBack waits for longer than any program's window before each call.
+// comesBack reports an error unless a call passes. It waits before each try, for longer than any program's window.
 func comesBack(p *limiting, key string) error {
 	for range 5 {
 		time.Sleep(2500 * time.Millisecond)

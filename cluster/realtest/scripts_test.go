@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// scriptLimit is how many requests each key admits. Nothing comes back while the test runs.
+// scriptLimit is the number of requests that each key admits. Its window is longer than the test.
 const scriptLimit = 60
 
 // A scriptLimiter is a script as a limiter library sends it, and the rule by which the library reads the reply.
@@ -60,12 +60,12 @@ func (l *scriptLimiter) call(key string) []string {
 	return append([]string{"EVALSHA", hex.EncodeToString(digest[:]), "1", key}, l.args...)
 }
 
-// scriptLoad is clients of script limiters, and what they were told of each key.
+// scriptLoad is clients that call the script limiters, and counts of the replies to them, by key.
 type scriptLoad struct {
 	t       *testing.T
 	stopped atomic.Bool
 	running sync.WaitGroup
-	round   atomic.Int64 // of keys
+	round   atomic.Int64 // each round has keys of its own
 
 	mu                sync.Mutex
 	admitted, unknown map[string]int
@@ -78,7 +78,7 @@ func scriptKey(limiter, round, key int) string {
 	return fmt.Sprintf("script:%d:%d:%d", limiter, round, key)
 }
 
-// client asks at one node until the load is stopped.
+// client calls limiters on one node until the load is stopped.
 func (l *scriptLoad) client(n *node, r *rand.Rand) {
 	var c *conn
 	var err error
@@ -120,14 +120,14 @@ func (l *scriptLoad) note(limiter *scriptLimiter, key string, answer reply, err 
 		l.denied++
 	case isRefused(err):
 	case isUncertain(err) || !errors.As(err, &told):
-		l.unknown[key]++ // it counts as taken
+		l.unknown[key]++ // the limiter may have admitted it
 	default:
 		l.t.Errorf("%s is answered with %v", limiter.name, err)
 	}
 }
 
-// Limiters made of scripts admit nothing beyond their limit when leaders are killed, and all that the limit allows but for
-// requests of unknown outcome. The scripts are loaded once, on the first leader: no later one answers NOSCRIPT.
+// Limiters made of scripts admit no more than their limit when leaders are killed, and no less, except that a request of
+// unknown outcome may have been admitted. The scripts are loaded once, on the first leader; later leaders know them too.
 func TestScriptLimitersThroughFailover(t *testing.T) {
 	c := startCluster(t)
 	for _, limiter := range scriptLimiters {
@@ -170,7 +170,7 @@ func (l *scriptLoad) admittedIn(round int) (n int) {
 	return n
 }
 
-// check takes what is left of every key, and compares all that was admitted with the limit.
+// check calls the limiter of every key until it denies, and compares the number of admitted requests with the limit.
 func (l *scriptLoad) check(c *processes, rounds int) {
 	all, unknown := 0, 0
 	for i := range scriptLimiters {

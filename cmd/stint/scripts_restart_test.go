@@ -23,7 +23,7 @@ type scripted struct {
 	answered  atomic.Int64 // calls of increment by all clients
 }
 
-// increment is loaded. Its key counts its calls.
+// increment is a script that the test loads. It counts its calls in its key.
 const (
 	increment      = "return redis.call('INCR', KEYS[1])"
 	scriptsClients = 4
@@ -41,8 +41,8 @@ func (s *scripted) ask(want string, words ...string) {
 	}
 }
 
-// kill kills the server under load, once everything until now is durable in its mode, and starts it again. The calls that
-// were durable are counted then, and none that was not made.
+// kill kills the server under load and starts it again. Before the kill it waits until the calls so far are durable in the
+// server's mode. The server must then have counted all durable calls, and no more calls than were made.
 func (s *scripted) kill() {
 	s.t.Helper()
 	began := s.answered.Load()
@@ -92,8 +92,8 @@ func (s *scripted) kill() {
 	s.answered.Store(counted)
 }
 
-// Scripts, and what they write, survive a kill as limiters do: in the mode always when they are answered, in the mode interval
-// when they are flushed, in the mode snapshot when they are saved. So does the forgetting of scripts.
+// Scripts, and the data they write, survive a kill as limiters do: in mode always from the reply on, in mode interval from
+// the next flush on, in mode snapshot from the next save on. SCRIPT FLUSH survives in the same way.
 func TestScriptsThroughKills(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")

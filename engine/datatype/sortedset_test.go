@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// naiveSet is a sorted set as a list that is sorted again after each change.
+// naiveSet is a sorted set that is simple: a list, sorted again after each change.
 type naiveSet []scored
 
 func (n *naiveSet) put(member []byte, score float64) {
@@ -62,7 +62,7 @@ func randomMember(r *rand.Rand) []byte {
 	return []byte([]string{"", "a", "ab", "\x00", "b", fmt.Sprint(r.IntN(40)), fmt.Sprintf("%030d", r.IntN(40))}[r.IntN(7)])
 }
 
-// Random operations have the same effect on a sorted set, on the table and on a naive list.
+// Random operations have the same effect on a sorted set, on Scores and on a naiveSet.
 func TestSortedSetIsThatOfANaiveList(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -84,7 +84,7 @@ func TestSortedSetIsThatOfANaiveList(t *testing.T) {
 				i := r.IntN(s.Len() + 1)
 				j := i + r.IntN(min(s.Len()-i, 3)+1)
 				s, want = s.Remove(i, j), slices.Delete(want, i, j)
-			case 2: // by way of the table, with members that leave again
+			case 2: // through Scores, which adds members and removes some of them again
 				table := NewScores(s.Len() + 2)
 				table.AddAll(s)
 				table.Put([]byte("gone"), score)
@@ -116,7 +116,7 @@ func TestSortedSetIsThatOfANaiveList(t *testing.T) {
 	}
 }
 
-// A set keeps its order when 20,000 members arrive from the oldest on and leave from the front.
+// A set keeps its order when 20,000 members are added in the order of their scores, and all but the last 100 removed.
 func TestSortedSetOfManyMembers(t *testing.T) {
 	const n = 20_000
 	var s SortedSet
@@ -138,7 +138,7 @@ func sampleSet() SortedSet {
 	return SortedSet(nil).Insert([]byte("one"), 1).Insert([]byte("two"), 2).Insert([]byte("deux"), 2)
 }
 
-// What is not a sorted set is told from one.
+// ValidSortedSet refuses malformed bytes.
 func TestMalformedSortedSetsAreRefused(t *testing.T) {
 	change := func(f func(s SortedSet)) SortedSet {
 		s := sampleSet()
@@ -177,8 +177,8 @@ func TestMalformedSortedSetsAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzSortedSet does everything to what is taken for a sorted set. The hashes are put right first, or else hardly any
-// bytes would be one.
+// FuzzSortedSet changes every sorted set that ValidSortedSet accepts, in every way. It corrects the hashes first: random
+// bytes hardly ever have the right ones.
 func FuzzSortedSet(f *testing.F) {
 	f.Add([]byte(nil), []byte("two"), 2.0)
 	f.Add([]byte(sampleSet()), []byte("two"), 2.0)

@@ -18,7 +18,7 @@ const (
 )
 
 // BudgetError is the reply to a script that is over the budget. No pcall catches it.
-const BudgetError = "ERR script takes more than its budget of 1000000 steps: it loops for ever, or it works on too much at once"
+const BudgetError = "ERR script takes more than its budget of 1000000 steps: it loops for ever, or does too much in one call"
 
 func init() {
 	// Keys from here on do not extend a table's array. The budget ends a script before it fills so many.

@@ -9,8 +9,8 @@ import (
 // maxNumeral is the longest text of a number.
 const maxNumeral = 512
 
-// parseNumber reads a number as C's strtod does for Lua: blanks around it, hexadecimal, "inf" and "nan" are allowed. A
-// zero byte ends the text.
+// parseNumber reads a number as Lua does with C's strtod: it accepts blanks around the number, hexadecimal digits, "inf" and
+// "nan". A zero byte ends the text.
 func parseNumber(s string) (float64, bool) {
 	if len(s) > 0 && len(s) < 16 { // most texts are short whole numbers
 		n := 0
@@ -91,7 +91,8 @@ func numeralEnd(s string, digit func(byte) bool, exponent byte) int {
 	return i
 }
 
-// appendNumber appends a number as C's "%.*g" writes it. Every NaN is "-nan", as the processors that Redis runs on make them.
+// appendNumber appends a number as C's "%.*g" writes it. Every NaN is "-nan": an operation without a result yields that NaN
+// on x86-64.
 func appendNumber(dst []byte, x float64, precision int) []byte {
 	if n := int64(x); float64(n) == x && n > -1e14 && n < 1e14 && (n != 0 || !math.Signbit(x)) {
 		return strconv.AppendInt(dst, n, 10)
@@ -113,7 +114,7 @@ func numberText(x float64) string {
 	return string(appendNumber(buffer[:0], x, 14))
 }
 
-// toInt64 converts as a C compiler for x86-64 does: toward zero; what does not fit is the least number.
+// toInt64 converts as C does on x86-64: it rounds toward zero, and a number beyond int64 becomes the least int64.
 func toInt64(x float64) int64 {
 	if x >= -(1<<63) && x < 1<<63 {
 		return int64(x)

@@ -13,7 +13,7 @@ type rights struct {
 	enabled   bool
 	noPass    bool
 	passwords []Hash
-	commands  []string // the rules about commands, in order, for LIST and GETUSER
+	commands  []string // the rules about commands, in order, for ACL LIST and ACL GETUSER
 	allowed   []uint64 // a bit for each row of the table of commands
 	patterns  []pattern
 	channels  []string // patterns
@@ -24,7 +24,7 @@ type rights struct {
 	unlimited  bool // every command, every key, no caps: nothing needs to be checked
 }
 
-// pattern is one ~pattern: which keys a user may look at, and which it may change.
+// pattern is one rule on keys: the user may read, write, or do both to, the keys that match it.
 type pattern struct {
 	glob        string
 	read, write bool
@@ -61,12 +61,12 @@ func (r *rights) set(row int, allowed bool) {
 	}
 }
 
-// allKeys reports whether some pattern lets the user at every key.
+// allKeys reports whether one pattern lets the user read and write every key.
 func (r *rights) allKeys() bool {
 	return slices.ContainsFunc(r.patterns, func(p pattern) bool { return p.glob == "*" && p.read && p.write })
 }
 
-// reaches reports whether the user may use a key, for writing or only for looking.
+// reaches reports whether the user may write a key, or read it.
 func (r *rights) reaches(key []byte, write bool) bool {
 	for i := range r.patterns {
 		p := &r.patterns[i]
@@ -86,7 +86,8 @@ func (r *rights) derive() {
 	r.unlimited = r.everything && r.maxKeys == 0 && r.maxRate == 0
 }
 
-// allChannels reports whether the user may use every channel. Whoever may use every command and key, ACL SETUSER among them, may.
+// allChannels reports whether the user may use every channel. A user with every command and key may: ACL SETUSER could
+// give it every channel.
 func (r *rights) allChannels() bool { return r.everything || slices.Contains(r.channels, "*") }
 
 // reachesChannel reports whether the user may publish and subscribe to a channel.
@@ -94,7 +95,7 @@ func (r *rights) reachesChannel(channel []byte) bool {
 	return r.allChannels() || slices.ContainsFunc(r.channels, func(glob string) bool { return command.Match(glob, string(channel)) })
 }
 
-// describeCommands is the rules about commands in one line, those that others have made void left out.
+// describeCommands is the rules about commands in one line, without those that later rules made void.
 func (r *rights) describeCommands() string { return strings.Join(r.commands, " ") }
 
 func (r *rights) describeKeys() string {

@@ -1,4 +1,4 @@
-// Package clock has the time of decisions, which never goes back.
+// Package clock tells the time for decisions. It never goes back.
 package clock
 
 import (
@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// Clock reads the wall clock once and counts on from there by the monotonic clock, so that a step of the system's time
-// neither hands out tokens nor takes them away.
+// Clock starts at the wall clock's time and goes on by the monotonic clock. So a change of the system's time neither adds
+// tokens nor takes any away.
 type Clock struct {
 	start     time.Time
 	startNano int64
 	source    *source // nil for the system's clock
 }
 
-// New starts a clock at the system's time, or at least, in nanoseconds since the Unix epoch, if that is later:
-// time continues from the recovered state, so that no token is granted a second time.
+// New starts a clock at the system's time, or at the time least, if that is later, in nanoseconds since the Unix epoch.
+// With the time of the recovered state as least, no token is granted a second time.
 func New(least int64) *Clock {
 	now := time.Now()
 	return &Clock{start: now, startNano: max(now.UnixNano(), least)}
@@ -35,7 +35,7 @@ func (c *Clock) Started() int64 { return c.startNano }
 // Uptime is the time since the clock was started.
 func (c *Clock) Uptime() time.Duration { return time.Duration(c.Now() - c.startNano) }
 
-// source is another source of time than the system's.
+// source is a source of time in place of the system's.
 type source struct {
 	read  func() int64
 	ahead int64 // of the time that read returns
@@ -44,14 +44,14 @@ type source struct {
 	watchers []func()
 }
 
-// NewFromSource returns a clock whose time is what read returns, in nanoseconds since the Unix epoch, or as much later as
-// least is at the start. Whoever moves the time calls [Clock.Moved]. Tests use it.
+// NewFromSource returns a clock for tests. Its time is that of read, in nanoseconds since the Unix epoch; if least is later
+// at the start, it stays ahead of read by the difference. The caller calls [Clock.Moved] after each change of the time.
 func NewFromSource(read func() int64, least int64) *Clock {
 	s := &source{read: read, ahead: max(0, least-read())}
 	return &Clock{startNano: read() + s.ahead, source: s}
 }
 
-// Moved fires the timers that are due at the time of the clock's source.
+// Moved fires the timers that are due, after a change of the time of [NewFromSource].
 func (c *Clock) Moved() {
 	c.source.mu.Lock()
 	watchers := c.source.watchers

@@ -32,7 +32,7 @@ var (
 	errManyScripts = dataErrors.Add("ERR too many scripts: at most %d are kept, of at most %d bytes each and 32 MiB in all",
 		"Scripts with values in their texts? Give the values as arguments. `SCRIPT FLUSH` forgets all.")
 	_ = dataErrors.Add(script.BudgetError,
-		"The script was ended, and what it had written before stays, as after any error of a script. Do less in one script; a loop over all keys is none for a script.")
+		"The script was ended, and what it had written before stays, as after any error of a script. Split the work into several calls. A loop over all keys is too much for a script.")
 	errNotBusy = dataErrors.Add("NOTBUSY No scripts in execution right now.",
 		"The answer to `SCRIPT KILL`: a script ends by itself after its budget of steps.")
 	errNegativeKeys    = dataErrors.Add("ERR Number of keys can't be negative", "")
