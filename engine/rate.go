@@ -48,7 +48,11 @@ func ParseRate(text string) (Rate, error) {
 		nanos.Cmp(big.NewRat(MinDuration, 1)) < 0 || nanos.Cmp(big.NewRat(MaxDuration, 1)) > 0 {
 		return Rate{}, ErrRateBounds
 	}
-	return roundRate(tokens.Quo(tokens, nanos))
+	r := rateBounds{MaxTokens, MinDuration, MaxDuration}.nearestBelow(tokens.Quo(tokens, nanos))
+	if r.Tokens == 0 {
+		return r, ErrRateBounds
+	}
+	return r, nil
 }
 
 // splitRate separates the number of tokens from the period, a second if none is given.
@@ -87,11 +91,21 @@ func exactRate(number, periodText string) (r Rate, ok bool) {
 	return Rate{Tokens: int64(digits), Period: int64(scaled.Lo)}, true
 }
 
-// roundRate returns the largest rate that can be kept and is not above perNano tokens a nanosecond. It goes through the
-// convergents of the continued fraction: those in even places lie below the number, each nearer than the last.
-func roundRate(perNano *big.Rat) (Rate, error) {
+// rateBounds bounds the rates that rounding may return.
+type rateBounds struct {
+	tokens            int64 // the most
+	shortest, longest int64 // period
+}
+
+// nearestBelow returns the largest rate within the bounds that is not above perNano tokens a nanosecond, the zero Rate if
+// there is none. perNano is at most b.tokens in the shortest period.
+//
+// It walks down the Stern-Brocot tree, in the steps that the continued fraction gives (Graham, Knuth, Patashnik: Concrete
+// Mathematics, section 4.5): below and above are neighbours with the number between them, and whatever lies between
+// them has at least the sum of their tokens and of their periods.
+func (b rateBounds) nearestBelow(perNano *big.Rat) Rate {
 	num, den := new(big.Int).Set(perNano.Num()), new(big.Int).Set(perNano.Denom())
-	below, above := Rate{0, 1}, Rate{1, 0} // the last convergents on each side
+	below, above := Rate{0, 1}, Rate{1, 0}
 	for isBelow := true; den.Sign() > 0; isBelow = !isBelow {
 		next, other := &below, above
 		if !isBelow {
@@ -100,10 +114,10 @@ func roundRate(perNano *big.Rat) (Rate, error) {
 		steps, rest := new(big.Int).QuoRem(num, den, new(big.Int))
 		most := int64(math.MaxInt64) // steps that stay within the bounds
 		if other.Tokens > 0 {
-			most = min(most, (MaxTokens-next.Tokens)/other.Tokens)
+			most = min(most, (b.tokens-next.Tokens)/other.Tokens)
 		}
 		if other.Period > 0 {
-			most = min(most, (MaxDuration-next.Period)/other.Period)
+			most = min(most, (b.longest-next.Period)/other.Period)
 		}
 		isOver := steps.Cmp(big.NewInt(most)) > 0
 		if isOver && !isBelow {
@@ -123,20 +137,21 @@ func roundRate(perNano *big.Rat) (Rate, error) {
 		}
 	}
 	if below.Tokens == 0 {
-		return Rate{}, ErrRateBounds
+		return Rate{}
 	}
-	return below.withPeriod(perNano), nil
+	return b.withPeriod(below, perNano)
 }
 
-// withPeriod writes a rounded rate with a period of at least [MinDuration]. A rate of more than [MaxTokens]/2 in that time
-// may have no such form, and is rounded down again.
-func (r Rate) withPeriod(perNano *big.Rat) Rate {
-	times := (MinDuration + r.Period - 1) / r.Period
-	if r.Tokens <= MaxTokens/times {
+// withPeriod writes a rounded rate with a period that is not too short. A rate of more than half of b.tokens in that time
+// may have no such form. It is rounded down again, over the longest time in which it is at most b.tokens.
+func (b rateBounds) withPeriod(r Rate, perNano *big.Rat) Rate {
+	times := (b.shortest + r.Period - 1) / r.Period
+	if r.Tokens <= b.tokens/times {
 		return Rate{r.Tokens * times, r.Period * times}
 	}
-	tokens := new(big.Rat).Mul(perNano, big.NewRat(MinDuration, 1))
-	return Rate{new(big.Int).Quo(tokens.Num(), tokens.Denom()).Int64(), MinDuration}
+	down := func(x *big.Rat) int64 { return new(big.Int).Quo(x.Num(), x.Denom()).Int64() }
+	period := down(new(big.Rat).Quo(big.NewRat(b.tokens, 1), perNano))
+	return Rate{down(new(big.Rat).Mul(perNano, big.NewRat(period, 1))), period}
 }
 
 func gcd(a, b uint64) uint64 {

@@ -31,7 +31,11 @@ func TestParseRate(t *testing.T) {
 		{"5/hour", Rate{5, 3600 * sec}},
 		{"1000/day", Rate{1000, 86400 * sec}},
 		{"10/sec", Rate{10, sec}},
+		{"10/second", Rate{10, sec}},
 		{"10 per second", Rate{10, sec}},
+		{"10 PER SECONDS", Rate{10, sec}},
+		{"100/MINS", Rate{100, 60 * sec}},
+		{"0.5 per hours", Rate{1, 2 * 3600 * sec}},
 		{"10 Per 5Seconds", Rate{10, 5 * sec}},
 		{"7/2days", Rate{7, 2 * 86400 * sec}},
 		{"5/250Milliseconds", Rate{5, 250 * ms}},
@@ -44,7 +48,9 @@ func TestParseRate(t *testing.T) {
 	for _, text := range []string{"", "0", "0.0", "-1", "+1", "1/0", "/s", "1//s", "NaN", "Inf", "1e3", " 5", "5 ", "0x10", "1/", "1/s/s",
 		"1000000000001", "1000000000000.1", "1/3651d", "1/0.5ms", "1.", ".5", "1/-1s", "1/1y", "1..5", "99999999999999999999", "1/s ",
 		"0.000000000000000000000001", "1/.5s", "1/.5", "1/.5m", "5/.1s", "1/.", "10 per", "10 per ", "per s", " per s", "1 per 2 s", "0.5/3650d",
-		"0.000000001", "1/mss", "1/secondss", "1/w", strings.Repeat("9", 1<<20), "1/" + strings.Repeat("9", 1<<20)} {
+		"0.000000001", "1/mss", "1/secondss", "1/w", "1e5/s", "-1/s", "10/", "per second",
+		"0.0000000000000000000001/s", "10 per second second", "10per second", "10 per/s", strings.Repeat("9", 400),
+		"1/0." + strings.Repeat("0", 400) + "1", strings.Repeat("9", 1<<20), "1/" + strings.Repeat("9", 1<<20)} {
 		if r, err := ParseRate(text); err == nil {
 			t.Errorf("%q was read as %v", text, r)
 		}
@@ -82,11 +88,7 @@ func TestRatesAreRoundedDown(t *testing.T) {
 			t.Fatalf("%q is kept as %v", text, got)
 		}
 		lost := new(big.Rat).Sub(want, kept)
-		most := big.NewRat(1, 1e12-1e6)
-		if want.Cmp(big.NewRat(MaxTokens/2, MinDuration)) > 0 {
-			most = big.NewRat(2, MaxTokens)
-		}
-		if lost.Quo(lost, want).Cmp(most) > 0 {
+		if lost.Quo(lost, want).Cmp(big.NewRat(1, 1e12-1e6-1)) > 0 {
 			t.Fatalf("%q is kept as %v, %s less", text, got, lost.FloatString(20))
 		}
 		if again, err := ParseRate(got.String()); err != nil || again != got {
@@ -128,10 +130,73 @@ func TestRoundedRatesAreTheNearest(t *testing.T) {
 	}
 }
 
+// With small bounds, all rates within them are tried.
+func TestNearestBelowIsNearest(t *testing.T) {
+	for _, b := range []rateBounds{{1, 1, 1}, {7, 1, 40}, {40, 1, 7}, {25, 1, 25}, {60, 1, 1}, {1, 1, 60}} {
+		for num := int64(1); num <= 45; num++ {
+			for den := int64(1); den <= 90; den++ {
+				number := big.NewRat(num, den)
+				if number.Cmp(big.NewRat(b.tokens, b.shortest)) > 0 {
+					continue
+				}
+				nearest := new(big.Rat)
+				for period := b.shortest; period <= b.longest; period++ {
+					if r := big.NewRat(min(b.tokens, num*period/den), period); r.Cmp(nearest) > 0 {
+						nearest = r
+					}
+				}
+				got := b.nearestBelow(number)
+				if got == (Rate{}) && nearest.Sign() == 0 {
+					continue
+				}
+				if got.Tokens > b.tokens || got.Period < b.shortest || got.Period > b.longest || big.NewRat(got.Tokens, got.Period).Cmp(nearest) != 0 {
+					t.Fatalf("%v: %v is rounded down to %v, and %v is the nearest", b, number, got, nearest)
+				}
+			}
+		}
+	}
+}
+
+// Where the period may not be short, a rate is still never above the number, and less than one token below it in the longest
+// period that the bounds allow.
+func TestNearestBelowWithAShortestPeriod(t *testing.T) {
+	for _, b := range []rateBounds{{40, 10, 100}, {99, 7, 300}} {
+		for den := int64(1); den <= 120; den++ {
+			for num := int64(1); num*b.shortest <= b.tokens*den; num++ {
+				number := big.NewRat(num, den)
+				got := b.nearestBelow(number)
+				if got == (Rate{}) {
+					if num*b.longest >= den {
+						t.Fatalf("%v: %v is rounded down to 0", b, number)
+					}
+					continue
+				}
+				lost := new(big.Rat).Sub(number, big.NewRat(got.Tokens, got.Period))
+				period := min(b.longest, b.tokens*den/num)
+				if got.Tokens > b.tokens || got.Period < b.shortest || got.Period > b.longest || lost.Sign() < 0 || lost.Cmp(big.NewRat(1, period)) >= 0 {
+					t.Fatalf("%v: %v is rounded down to %v", b, number, got)
+				}
+			}
+		}
+	}
+}
+
+// What RL.INFO shows is read as the same rate.
 func TestRateStringReadsBack(t *testing.T) {
-	for _, r := range []Rate{{1, sec}, {1000, 60 * sec}, {5, 1500 * ms}, {7, 1_234_567}, {3, 86400 * sec}, {7, 200 * sec}} {
-		if got, err := ParseRate(r.String()); err != nil || got != r {
-			t.Errorf("%v -> %q -> %v %v", r, r.String(), got, err)
+	rates := []Rate{{1, sec}, {1000, 60 * sec}, {5, 1500 * ms}, {7, 1_234_567}, {3, 86400 * sec}, {7, 200 * sec},
+		{6, 4 * sec}, {MaxTokens, MaxDuration}, {1, MinDuration}}
+	r := rand.New(rand.NewPCG(11, 2))
+	for range 20000 {
+		unit := durationUnits[r.IntN(len(durationUnits))].nanos
+		period := max(MinDuration, r.Int64N(MaxDuration)>>r.IntN(39))
+		if r.IntN(2) == 0 && period > unit {
+			period -= period % unit
+		}
+		rates = append(rates, Rate{1 + r.Int64N(MaxTokens>>r.IntN(39)), period})
+	}
+	for _, want := range rates {
+		if got, err := ParseRate(want.String()); err != nil || got != want {
+			t.Fatalf("%v -> %q -> %v %v", want, want.String(), got, err)
 		}
 	}
 }

@@ -69,7 +69,8 @@ func nearestBelow(number *big.Rat) fraction {
 	}
 	longer := (millisecond + below.period - 1) / below.period // a period is at least a millisecond
 	if below.tokens > mostTokens/longer {
-		return fraction{down(times(number, ratio(millisecond))), millisecond}
+		period := down(new(big.Rat).Quo(ratio(mostTokens), number))
+		return fraction{down(times(number, ratio(period))), period}
 	}
 	return fraction{below.tokens * longer, below.period * longer}
 }
