@@ -6,6 +6,15 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
+// reads is the Data of a row that reads the hash, list, set or sorted set of its key, empty if the key does not exist.
+func reads[T ~[]byte](kind engine.Algorithm, read func(*DataCall, T)) func(*DataCall) {
+	return func(c *DataCall) {
+		if v, _, ok := c.get(c.Args[1], kind); ok {
+			read(c, v.Data)
+		}
+	}
+}
+
 // change makes or changes the hash, list or set of a key, and drops the key if the result is empty. The caller has read v
 // from the key; the change adds most bytes at most. If the result is too large for a value, change writes the error, and
 // nothing is changed.

@@ -31,23 +31,23 @@ var hashRows = []Row{{
 }, {
 	Name: "hget", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The value of a field of a hash.",
 	Example: "bucket tokens",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getField,
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.HashValue, getField),
 }, {
 	Name: "hmget", Syntax: "key field ...", Since: "0.2.0", Group: "hash", Summary: "The values of several fields of a hash.",
 	Example: "bucket tokens time",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getFields,
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.HashValue, getFields),
 }, {
 	Name: "hgetall", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash and their values, in the order in which the fields came.",
 	Example: "bucket",
-	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Map, Data: getHash,
+	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Map, Data: reads(engine.HashValue, getHash),
 }, {
 	Name: "hkeys", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash, in the order in which they came.",
 	Example: "bucket",
-	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: getFieldNames,
+	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: reads(engine.HashValue, getFieldNames),
 }, {
 	Name: "hstrlen", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The bytes of the value of a field of a hash.",
 	Example: "bucket tokens",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: getFieldLength,
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.HashValue, getFieldLength),
 }, {
 	Name: "hincrby", Syntax: "key field increment", Since: "0.2.0", Group: "hash", Summary: "Add to a number in a field of a hash.",
 	Example: "bucket tokens -1",
@@ -68,11 +68,17 @@ func setFields(c *DataCall, name string) (added int, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	return added, c.change(v, engine.HashValue, datatype.Size(pairs), func(data []byte) []byte {
+	return c.setPairs(v, pairs)
+}
+
+// setPairs sets fields of the hash v that the command has read, given each before its value, and counts those that are new.
+func (c *DataCall) setPairs(v engine.Value, pairs [][]byte) (added int, ok bool) {
+	ok = c.change(v, engine.HashValue, datatype.Size(pairs), func(data []byte) []byte {
 		h, n := datatype.Hash(data).Set(pairs)
 		added = n
 		return h
 	})
+	return added, ok
 }
 
 func setFieldIfAbsent(c *DataCall) {
@@ -97,62 +103,49 @@ func (c *DataCall) bulkField(h datatype.Hash, at int) {
 	c.Writer.Bulk(h.Value(at))
 }
 
-func getField(c *DataCall) {
-	if v, _, ok := c.get(c.Args[1], engine.HashValue); ok {
-		h := datatype.Hash(v.Data)
-		c.bulkField(h, h.Find(c.Args[2]))
-	}
+func getField(c *DataCall, h datatype.Hash) {
+	c.bulkField(h, h.Find(c.Args[2]))
 }
 
-func getFields(c *DataCall) {
-	if v, _, ok := c.get(c.Args[1], engine.HashValue); ok {
-		h, fields := datatype.Hash(v.Data), c.Args[2:]
-		start, fits := len(c.Writer.Buf), true
-		c.Writer.Array(len(fields))
-		h.FindAll(fields, func(at int) {
-			if fits = fits && len(c.Writer.Buf)-start <= maxRepeatedBytes; fits {
-				c.bulkField(h, at)
-			}
-		})
-		if !fits {
-			c.Writer.Buf = c.Writer.Buf[:start]
-			c.fail(errReplyTooBig.With(maxRepeatedBytes))
+func getFields(c *DataCall, h datatype.Hash) {
+	fields := c.Args[2:]
+	start, fits := len(c.Writer.Buf), true
+	c.Writer.Array(len(fields))
+	h.FindAll(fields, func(at int) {
+		if fits = fits && len(c.Writer.Buf)-start <= maxRepeatedBytes; fits {
+			c.bulkField(h, at)
 		}
+	})
+	if !fits {
+		c.Writer.Buf = c.Writer.Buf[:start]
+		c.fail(errReplyTooBig.With(maxRepeatedBytes))
 	}
 }
 
 // maxRepeatedBytes bounds the reply of a command that can name the same value many times; one value may go beyond it.
 const maxRepeatedBytes = 2 * engine.MaxValueBytes
 
-func getHash(c *DataCall) {
-	if v, _, ok := c.get(c.Args[1], engine.HashValue); ok {
-		h := datatype.Hash(v.Data)
-		c.Writer.Array(2 * h.Len())
-		for i := range h.Len() {
-			c.Writer.Bulk(h.Field(i))
-			c.Writer.Bulk(h.Value(i))
-		}
+func getHash(c *DataCall, h datatype.Hash) {
+	c.Writer.Array(2 * h.Len())
+	for i := range h.Len() {
+		c.Writer.Bulk(h.Field(i))
+		c.Writer.Bulk(h.Value(i))
 	}
 }
 
-func getFieldNames(c *DataCall) {
-	if v, _, ok := c.get(c.Args[1], engine.HashValue); ok {
-		h := datatype.Hash(v.Data)
-		c.Writer.Array(h.Len())
-		for i := range h.Len() {
-			c.Writer.Bulk(h.Field(i))
-		}
+func getFieldNames(c *DataCall, h datatype.Hash) {
+	c.Writer.Array(h.Len())
+	for i := range h.Len() {
+		c.Writer.Bulk(h.Field(i))
 	}
 }
 
-func getFieldLength(c *DataCall) {
-	if v, _, ok := c.get(c.Args[1], engine.HashValue); ok {
-		h, size := datatype.Hash(v.Data), 0
-		if at := h.Find(c.Args[2]); at >= 0 {
-			size = len(h.Value(at))
-		}
-		c.Writer.Int(int64(size))
+func getFieldLength(c *DataCall, h datatype.Hash) {
+	size := 0
+	if at := h.Find(c.Args[2]); at >= 0 {
+		size = len(h.Value(at))
 	}
+	c.Writer.Int(int64(size))
 }
 
 func incrementField(c *DataCall) {
@@ -177,10 +170,7 @@ func incrementField(c *DataCall) {
 		return
 	}
 	pair := [][]byte{c.Args[2], strconv.AppendInt(c.digits[:0], sum, 10)}
-	if c.change(v, engine.HashValue, datatype.Size(pair), func(data []byte) []byte {
-		h, _ := datatype.Hash(data).Set(pair)
-		return h
-	}) {
+	if _, ok := c.setPairs(v, pair); ok {
 		c.Writer.Int(sum)
 	}
 }

@@ -35,7 +35,7 @@ var listRows = []Row{{
 }, {
 	Name: "llen", Syntax: "key", Since: "0.2.0", Group: "list", Summary: "The length of a list.",
 	Example: "log",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: listLength,
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.ListValue, listLength),
 }}
 
 func push(c *DataCall, add func(l datatype.List, elements [][]byte) datatype.List) {
@@ -160,8 +160,6 @@ func trimList(c *DataCall) {
 	}
 }
 
-func listLength(c *DataCall) {
-	if v, _, ok := c.get(c.Args[1], engine.ListValue); ok {
-		c.Writer.Int(int64(datatype.List(v.Data).Len()))
-	}
+func listLength(c *DataCall, l datatype.List) {
+	c.Writer.Int(int64(l.Len()))
 }

@@ -17,20 +17,20 @@ var setRows = []Row{{
 }, {
 	Name: "scard", Syntax: "key", Since: "0.2.0", Group: "set", Summary: "The number of members of a set.",
 	Example: "seen",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: sizeOfSet,
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.SetValue, sizeOfSet),
 }, {
 	Name: "sismember", Syntax: "key member", Since: "0.2.0", Group: "set", Summary: "Whether a set has a member.",
 	Example: "seen a",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: isInSet,
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.SetValue, isInSet),
 }, {
 	Name: "smismember", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Whether a set has each of several members.",
 	Example: "seen a b",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: areInSet,
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.SetValue, areInSet),
 }, {
 	Name: "smembers", Syntax: "key", Since: "0.2.0", Group: "set",
 	Summary: "All members of a set, in the order of their bytes. Redis has another order.",
 	Example: "seen",
-	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Set, Data: getSet,
+	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Set, Data: reads(engine.SetValue, getSet),
 }, {
 	Name: "sdiffstore", Syntax: "destination key ...", Since: "0.2.0", Group: "set",
 	Summary: "Keep the members that are in the first set and in none of the others, in place of data at the destination.",
@@ -81,42 +81,25 @@ func removeFromSet(c *DataCall) {
 	c.Writer.Int(int64(removed))
 }
 
-func sizeOfSet(c *DataCall) {
-	if v, _, ok := c.get(c.Args[1], engine.SetValue); ok {
-		c.Writer.Int(int64(datatype.Set(v.Data).Len()))
+func sizeOfSet(c *DataCall, s datatype.Set) {
+	c.Writer.Int(int64(s.Len()))
+}
+
+func isInSet(c *DataCall, s datatype.Set) {
+	c.Writer.Bool(s.Has(c.Args[2]))
+}
+
+func areInSet(c *DataCall, s datatype.Set) {
+	c.Writer.Array(len(c.Args) - 2)
+	for _, member := range c.Args[2:] {
+		c.Writer.Bool(s.Has(member))
 	}
 }
 
-func (c *DataCall) has(s datatype.Set, member []byte) {
-	n := int64(0)
-	if s.Has(member) {
-		n = 1
-	}
-	c.Writer.Int(n)
-}
-
-func isInSet(c *DataCall) {
-	if v, _, ok := c.get(c.Args[1], engine.SetValue); ok {
-		c.has(v.Data, c.Args[2])
-	}
-}
-
-func areInSet(c *DataCall) {
-	if v, _, ok := c.get(c.Args[1], engine.SetValue); ok {
-		c.Writer.Array(len(c.Args) - 2)
-		for _, member := range c.Args[2:] {
-			c.has(v.Data, member)
-		}
-	}
-}
-
-func getSet(c *DataCall) {
-	if v, _, ok := c.get(c.Args[1], engine.SetValue); ok {
-		s := datatype.Set(v.Data)
-		c.Writer.Array(s.Len())
-		for i := range s.Len() {
-			c.Writer.Bulk(s.At(i))
-		}
+func getSet(c *DataCall, s datatype.Set) {
+	c.Writer.Array(s.Len())
+	for i := range s.Len() {
+		c.Writer.Bulk(s.At(i))
 	}
 }
 

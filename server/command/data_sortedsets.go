@@ -23,14 +23,14 @@ var sortedSetRows = []Row{{
 	Example: "hits request", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: removeMembers,
 }, {
 	Name: "zcard", Syntax: "key", Since: "0.2.0", Group: "sorted-set", Summary: "The number of members of a sorted set.",
-	Example: "hits", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: countAllMembers,
+	Example: "hits", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.SortedSetValue, countAllMembers),
 }, {
 	Name: "zcount", Syntax: "key min max", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The number of members whose scores are in a range.",
 	Example: "hits (1 +inf", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: countMembers,
 }, {
 	Name: "zscore", Syntax: "key member", Since: "0.2.0", Group: "sorted-set", Summary: "The score of a member.",
-	Example: "hits request", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Shape: resp.Double, Data: scoreOfMember,
+	Example: "hits request", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Shape: resp.Double, Data: reads(engine.SortedSetValue, scoreOfMember),
 }, {
 	Name: "zrange", Syntax: "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The members in a range of places, of scores, or of bytes where all scores are equal.",
@@ -193,17 +193,9 @@ func (c *DataCall) sortedSet(key []byte) (s datatype.SortedSet, ok bool) {
 	return v.Data, ok
 }
 
-func countAllMembers(c *DataCall) {
-	if s, ok := c.sortedSet(c.Args[1]); ok {
-		c.Writer.Int(int64(s.Len()))
-	}
-}
+func countAllMembers(c *DataCall, s datatype.SortedSet) { c.Writer.Int(int64(s.Len())) }
 
-func scoreOfMember(c *DataCall) {
-	s, ok := c.sortedSet(c.Args[1])
-	if !ok {
-		return
-	}
+func scoreOfMember(c *DataCall, s datatype.SortedSet) {
 	if i, found := s.Find(c.Args[2]); found {
 		c.score(s.Score(i))
 	} else {
