@@ -46,6 +46,9 @@ func (p *parser) table() expr {
 		items = nil
 	}
 	var built ast.Expr = tree
+	if len(items) > 0 && len(tree.Fields) == 0 {
+		built = &ast.NilExpr{} // the first call makes the table
+	}
 	id := p.node(node{line: p.lastLine})
 	for start := 0; start < len(items); start += maxFields {
 		end := min(start+maxFields, len(items))

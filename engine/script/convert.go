@@ -71,7 +71,7 @@ func (c *converter) value(depth int) lua.LValue {
 			return lua.LFalse
 		}
 		c.r.charge(c.L, 10+2*n)
-		t := c.L.CreateTable(n, 0)
+		t := newTable(n, 0)
 		for i := range n {
 			t.RawSetInt(i+1, c.value(depth+1))
 		}

@@ -1,6 +1,9 @@
 package script
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // gcra is the script of go-redis/redis_rate.
 const gcra = `
@@ -83,6 +86,33 @@ func (stub) Call(reply []byte, args [][]byte) ([]byte, int) {
 		return append(reply, "$15\r\n216771200.12356\r\n"...), 0
 	}
 	return append(reply, "+OK\r\n"...), 0
+}
+
+// TestUnusedReplies checks calls whose result a script ignores: they fail and cost as others do.
+func TestUnusedReplies(t *testing.T) {
+	for _, c := range []struct{ used, unused, reply string }{
+		{"local x = redis.call('SET', 'k', 'v') return 1", "redis.call('SET', 'k', 'v') return 1", ":1\r\n"},
+		{"local x = redis.call('TIME') return 1", "redis.call('TIME') return 1", ":1\r\n"},
+		{"local x = redis.pcall('LPUSH', 'k', 'v') return 1", "redis.pcall('LPUSH', 'k', 'v') return 1", ":1\r\n"},
+		{"local x = redis.pcall('SET', {}) return 1", "redis.pcall('SET', {}) return 1", ":1\r\n"},
+		{"local x = redis.call('LPUSH', 'k', 'v') return 1", "redis.call('LPUSH', 'k', 'v') return 1", "-WRONGTYPE Operation against a key holding the wrong kind of value script: "},
+		{"local f = redis.call local x = f('TIME') return 1", "local f = redis.call f('TIME') return 1", ":1\r\n"},
+	} {
+		var steps []int
+		for _, body := range []string{c.used, c.unused} {
+			p, err := Compile([]byte(body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(p.Run(nil, nil, nil, newMemory())); !strings.HasPrefix(got, c.reply) {
+				t.Errorf("%s\nreplied %q, want %q", body, got, c.reply)
+			}
+			steps = append(steps, p.Steps())
+		}
+		if steps[0] != steps[1]+1 { // one for the local
+			t.Errorf("%s\ntakes %d steps, without its result %d", c.used, steps[0], steps[1])
+		}
+	}
 }
 
 // TestGCRA runs the script of redis_rate.

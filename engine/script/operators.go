@@ -26,6 +26,8 @@ var operatorFunctions = map[string]lua.LGFunction{
 	"(get)":           getIndex,
 	"(set)":           setIndex,
 	"(items)":         setItems,
+	"(run)":           func(L *lua.LState) int { return callCommand(L, true, true) },
+	"(prun)":          func(L *lua.LState) int { return callCommand(L, false, true) },
 	"(fields)":        setFields,
 	"(concat)":        concat,
 	"(bound initial)": func(L *lua.LState) int { return forBound(L, "initial value") },

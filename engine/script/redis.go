@@ -13,8 +13,8 @@ var redisConstants = map[string]lua.LValue{
 }
 
 var redisFunctions = map[string]lua.LGFunction{
-	"call":               func(L *lua.LState) int { return callCommand(L, true) },
-	"pcall":              func(L *lua.LState) int { return callCommand(L, false) },
+	"call":               func(L *lua.LState) int { return callCommand(L, true, false) },
+	"pcall":              func(L *lua.LState) int { return callCommand(L, false, false) },
 	"error_reply":        errorReply,
 	"status_reply":       statusReply,
 	"sha1hex":            sha1Hex,
@@ -30,13 +30,16 @@ func errorTable(text string) *lua.LTable {
 }
 
 func singleField(name, text string) *lua.LTable {
-	t := &lua.LTable{Metatable: lua.LNil}
+	t := newTable(0, 1)
 	t.RawSetString(name, lua.LString(text))
 	return t
 }
 
-// callCommand is redis.call, and redis.pcall, which returns errors.
-func callCommand(L *lua.LState, raises bool) int {
+// newTable makes a table with room for items and fields; gopher-lua makes much room in one that is not made for a number.
+func newTable(items, fields int) *lua.LTable { return (*lua.LState)(nil).CreateTable(items, fields) }
+
+// callCommand is redis.call, and redis.pcall, which returns errors. With unused, the script does nothing with the result.
+func callCommand(L *lua.LState, raises, unused bool) int {
 	r := runOf(L)
 	problem := r.readArgs(L)
 	if problem != "" {
@@ -52,6 +55,10 @@ func callCommand(L *lua.LState, raises bool) int {
 	r.reply, steps = r.caller.Call(r.reply[:0], r.args)
 	r.calling = false
 	r.charge(L, steps)
+	if unused && len(r.reply) > 0 && strings.IndexByte(":+$", r.reply[0]) >= 0 {
+		r.chargeBytes(L, len(r.reply))
+		return 0
+	}
 	c := converter{r: r, L: L, reply: r.reply}
 	value := c.value(0)
 	r.chargeBytes(L, len(r.reply))

@@ -13,6 +13,7 @@ const (
 	maxStackSize = 40_000
 	maxUnpacked  = 8000
 	keptArgs     = 64 // KEYS and ARGV up to this size are kept for the next run
+	keptText     = 64 // and texts up to this size
 )
 
 // machine is an interpreter that runs one script at a time.
@@ -20,7 +21,7 @@ type machine struct {
 	L          *lua.LState
 	run        run
 	keys, argv *lua.LTable
-	text       []byte
+	sameArgs   [keptArgs]lua.LValue // of ARGV in runs before, by position
 }
 
 // run is the state of one execution. It hides in the interpreter as a metatable, where functions find it.
@@ -74,28 +75,26 @@ func (m *machine) start(p *Program, keys, argv [][]byte, caller Caller) {
 	r.chunks = append(r.chunks[:0], p.chunk)
 	r.random = firstRandom
 	r.json = defaultJSON
-	m.text = m.text[:0]
-	for _, list := range [][][]byte{keys, argv} {
-		for _, value := range list {
-			m.text = append(m.text, value...)
-		}
-	}
-	text := string(m.text)
-	m.keys, text = fill(m.keys, keys, text)
-	m.argv, _ = fill(m.argv, argv, text)
+	m.keys, m.argv = m.fill(m.keys, keys, nil), m.fill(m.argv, argv, &m.sameArgs)
 	r.keys, r.argv = m.keys, m.argv
 }
 
-// fill sets a table to the values, whose bytes are at the start of the text, and returns the rest.
-func fill(t *lua.LTable, values [][]byte, text string) (*lua.LTable, string) {
-	if t == nil || len(values) > keptArgs {
-		t = &lua.LTable{Metatable: lua.LNil}
+// fill sets a table to texts. Those of ARGV are often the same as before, as a limit is, and need no memory then.
+func (m *machine) fill(t *lua.LTable, texts [][]byte, before *[keptArgs]lua.LValue) *lua.LTable {
+	if t == nil || len(texts) > keptArgs {
+		t = newTable(len(texts), 0)
 	}
-	for i, value := range values {
-		t.RawSetInt(i+1, lua.LString(text[:len(value)]))
-		text = text[len(value):]
+	for i, text := range texts {
+		if before == nil || i >= keptArgs || len(text) > keptText {
+			t.RawSetInt(i+1, lua.LString(text))
+			continue
+		}
+		if same, _ := before[i].(lua.LString); before[i] == nil || string(same) != string(text) {
+			before[i] = lua.LString(text)
+		}
+		t.RawSetInt(i+1, before[i])
 	}
-	return t, text
+	return t
 }
 
 // emptied returns the table without its values for another run, or nil if it can't be reused.
@@ -124,8 +123,8 @@ func (m *machine) finish() {
 	m.keys, m.argv = emptied(m.keys), emptied(m.argv)
 	clear(r.chunks)
 	*r = run{chunks: r.chunks, args: r.args[:0], bytes: r.bytes[:0], ends: r.ends[:0], reply: r.reply[:0], build: r.build[:0]}
-	if cap(r.bytes)+cap(r.reply)+cap(r.build)+cap(m.text) > 1<<20 {
-		r.bytes, r.reply, r.build, m.text = nil, nil, nil, nil
+	if cap(r.bytes)+cap(r.reply)+cap(r.build) > 1<<20 {
+		r.bytes, r.reply, r.build = nil, nil, nil
 	}
 	machines.Put(m)
 }

@@ -169,6 +169,7 @@ func (p *parser) returnStatement() ast.Stmt {
 func (p *parser) expressionStatement() []ast.Stmt {
 	first := p.suffixed()
 	if first.kind == callExpr {
+		p.ignoreResult(first.tree)
 		return []ast.Stmt{&ast.FuncCallStmt{Expr: first.tree}}
 	}
 	targets := []expr{first}
@@ -187,6 +188,21 @@ func (p *parser) expressionStatement() []ast.Stmt {
 	}
 	p.expect('=', "=")
 	return nil
+}
+
+// ignoreResult makes a call of a command build no result, as most of those that write need none.
+func (p *parser) ignoreResult(tree ast.Expr) {
+	call, is := tree.(*ast.FuncCallExpr)
+	if !is {
+		return
+	}
+	switch f, _ := call.Func.(*ast.IdentExpr); {
+	case f == nil:
+	case f.Value == "(redis.call)":
+		call.Func = p.builtin("(run)")
+	case f.Value == "(redis.pcall)":
+		call.Func = p.builtin("(prun)")
+	}
 }
 
 func (p *parser) assignment(targets, values []expr) []ast.Stmt {

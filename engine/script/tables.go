@@ -64,13 +64,17 @@ func (r *run) setInt(L *lua.LState, t *lua.LTable, i int, value lua.LValue) {
 	}
 }
 
-// setItems puts the last values of a constructor into its table: table, number of items before, values.
+// setItems puts the last values of a constructor into its table: table or nil, number of items before, values.
 func setItems(L *lua.LState) int {
 	r := runOf(L)
-	t, start, n := L.Get(1).(*lua.LTable), int(L.Get(2).(lua.LNumber)), L.GetTop()
+	start, n := int(L.Get(2).(lua.LNumber)), L.GetTop()
 	r.charge(L, n/slotsPerStep)
 	for n > 2 && L.Get(n) == lua.LNil {
 		n--
+	}
+	t, is := L.Get(1).(*lua.LTable)
+	if !is {
+		t = newTable(n-2, 0)
 	}
 	for i := 3; i <= n; i++ {
 		t.RawSetInt(start+i-2, L.Get(i))
