@@ -43,10 +43,10 @@ type script struct {
 }
 
 // find returns the body of a script; it is never changed.
-func (s *scripts) find(digest string) (body []byte, found bool) {
+func (s *scripts) find(digest []byte) (body []byte, found bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	known, found := s.byDigest[digest]
+	known, found := s.byDigest[string(digest)]
 	return known.body, found
 }
 

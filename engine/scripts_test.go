@@ -21,7 +21,7 @@ func TestRoomForScripts(t *testing.T) {
 		}
 	}
 	kept := func(i int) bool {
-		known, found := s.find(ScriptDigest(body(i)))
+		known, found := s.find([]byte(ScriptDigest(body(i))))
 		return found && bytes.Equal(known, body(i))
 	}
 	for i := range room + 1 {
@@ -55,7 +55,7 @@ func TestRoomForScripts(t *testing.T) {
 	for i := range MaxCalledScripts + 1 {
 		s.keep(fmt.Append(nil, "called ", i), false)
 	}
-	if _, found := s.find(ScriptDigest([]byte("called 0"))); found || len(s.called) != MaxCalledScripts {
+	if _, found := s.find([]byte(ScriptDigest([]byte("called 0")))); found || len(s.called) != MaxCalledScripts {
 		t.Errorf("%d called scripts are kept", len(s.called))
 	}
 }

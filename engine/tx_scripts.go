@@ -3,7 +3,7 @@ package engine
 // Scripts of a transaction. They are kept when the transaction ends, as its keys are.
 
 // Script returns the body of a script by its digest. The body must not be changed.
-func (t *Tx) Script(digest string) (body []byte, found bool) { return t.store.scripts.find(digest) }
+func (t *Tx) Script(digest []byte) (body []byte, found bool) { return t.store.scripts.find(digest) }
 
 // KeepScript keeps a script, with loaded until [Tx.DropScripts] and otherwise as long as there is room. It reports false if
 // there is none.

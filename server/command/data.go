@@ -155,4 +155,4 @@ func addInts(a, b int64) (sum int64, ok bool) {
 }
 
 // bulkInt writes a number as a bulk string.
-func (c *DataCall) bulkInt(n int64) { c.Writer.BulkString(strconv.FormatInt(n, 10)) }
+func (c *DataCall) bulkInt(n int64) { c.Writer.Bulk(strconv.AppendInt(c.digits[:0], n, 10)) }

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"strings"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -64,7 +62,7 @@ func parseScript(r *Request) error {
 		}
 	}
 	op := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: r.keepArgs(), KeyFrom: 3, KeyCount: uint32(count)}
-	if strings.HasSuffix(strings.ToLower(string(r.Args[0])), "_ro") {
+	if isWord(r.Args[0], "EVAL_RO") || isWord(r.Args[0], "EVALSHA_RO") {
 		op.Options = engine.Peek
 	}
 	r.Ops = append(r.Ops, op)
@@ -83,23 +81,23 @@ func parseScriptCommand(r *Request) error {
 
 func runBody(c *DataCall) {
 	body := c.Args[1]
-	if c.runScript(engine.ScriptDigest(body), body) && !c.Tx.ReadOnly() {
+	if c.runScript([]byte(engine.ScriptDigest(body)), body) && !c.Tx.ReadOnly() {
 		c.Tx.KeepScript(body, false)
 	}
 }
 
 func runDigest(c *DataCall) {
-	digest := strings.ToLower(string(c.Args[1]))
-	body, found := c.Tx.Script(digest)
+	var digest scriptDigest
+	body, found := c.Tx.Script(digest.read(c.Args[1]))
 	if !found {
 		c.fail(errNoScript)
 		return
 	}
-	c.runScript(digest, body)
+	c.runScript(digest[:], body)
 }
 
 // runScript runs a script, and reports whether it is one.
-func (c *DataCall) runScript(digest string, body []byte) bool {
+func (c *DataCall) runScript(digest, body []byte) bool {
 	program, err := c.executor.programs.compile(digest, body)
 	if err != nil {
 		c.fail(err)
@@ -123,7 +121,7 @@ func (c *DataCall) caller() *scriptCaller {
 func loadScript(c *DataCall) {
 	body := c.Args[2]
 	digest := engine.ScriptDigest(body)
-	if _, err := c.executor.programs.compile(digest, body); err != nil {
+	if _, err := c.executor.programs.compile([]byte(digest), body); err != nil {
 		c.fail(err)
 		return
 	}
@@ -136,8 +134,9 @@ func loadScript(c *DataCall) {
 
 func existScripts(c *DataCall) {
 	c.Writer.Array(len(c.Args) - 2)
-	for _, digest := range c.Args[2:] {
-		_, found := c.Tx.Script(strings.ToLower(string(digest)))
+	for _, arg := range c.Args[2:] {
+		var digest scriptDigest
+		_, found := c.Tx.Script(digest.read(arg))
 		c.Writer.Bool(found)
 	}
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/stintdb/stint/engine"
@@ -168,12 +167,12 @@ func (e *Executor) Weigh(op *engine.Op) (work int) {
 	if op.Verb != engine.Script || len(op.Args) < 2 {
 		return engine.OpWork
 	}
-	digest := ""
+	var digest []byte
 	switch {
 	case isWord(op.Args[0], "EVALSHA"), isWord(op.Args[0], "EVALSHA_RO"):
-		digest = strings.ToLower(string(op.Args[1]))
+		digest = new(scriptDigest).read(op.Args[1])
 	case isWord(op.Args[0], "EVAL"), isWord(op.Args[0], "EVAL_RO"):
-		digest = engine.ScriptDigest(op.Args[1])
+		digest = []byte(engine.ScriptDigest(op.Args[1]))
 	}
 	if steps := e.programs.steps(digest); steps > 0 {
 		return engine.OpWork + steps*workOfStep

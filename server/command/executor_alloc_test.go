@@ -11,6 +11,26 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
+// A script of a limiter allocates the values that it makes, and little else.
+func TestScriptsAllocateLittle(t *testing.T) {
+	s := engine.New(engine.Config{Commands: &Executor{}})
+	defer s.Close()
+	load := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: [][]byte{[]byte("SCRIPT"), []byte("LOAD"), []byte(gcra)}}
+	op := load
+	op.Args, op.KeyFrom, op.KeyCount = bytes.Fields([]byte("EVALSHA "+engine.ScriptDigest([]byte(gcra))+" 1 k 1000000 1000000 1 1")), 3, 1
+	ops, results := []engine.Op{load}, make([]engine.Result, 1)
+	now := int64(1_800_000_000_000_000_000)
+	s.Apply(now, ops, results)
+	ops[0] = op
+	n := testing.AllocsPerRun(1000, func() { now += 1000; s.Apply(now, ops, results) })
+	if reply := results[0].Reply; len(reply) == 0 || reply[0] != '*' {
+		t.Fatalf("the reply is %q", reply)
+	}
+	if n > 22 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // The commands of most limiters allocate nothing on a key that exists.
 func TestDataCommandsDoNotAllocate(t *testing.T) {
 	s := engine.New(engine.Config{Commands: &Executor{}})

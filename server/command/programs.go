@@ -1,6 +1,7 @@
 package command
 
 import (
+	"crypto/sha1" //nolint:gosec // Redis names scripts by it
 	"sync"
 
 	"github.com/stintdb/stint/engine/script"
@@ -16,20 +17,37 @@ type programs struct {
 // maxProgramBytes bounds the bodies of compiled scripts. Compiled, a script takes some ten times as much.
 const maxProgramBytes = 8 << 20
 
+// scriptDigest is the name of a script in lower case.
+type scriptDigest [2 * sha1.Size]byte
+
+// read reads a digest as a client writes it, and returns nil for one that no script has.
+func (d *scriptDigest) read(arg []byte) []byte {
+	if len(arg) != len(d) {
+		return nil
+	}
+	for i, c := range arg {
+		if c >= 'A' && c <= 'F' {
+			c |= 0x20
+		}
+		d[i] = c
+	}
+	return d[:]
+}
+
 // steps is the most steps that a script has taken so far, 0 if that is not known.
-func (p *programs) steps(digest string) int {
+func (p *programs) steps(digest []byte) int {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if known := p.byDigest[digest]; known != nil {
+	if known := p.byDigest[string(digest)]; known != nil {
 		return known.Steps()
 	}
 	return 0
 }
 
 // compile returns the compiled form of a body.
-func (p *programs) compile(digest string, body []byte) (*script.Program, error) {
+func (p *programs) compile(digest, body []byte) (*script.Program, error) {
 	p.mu.RLock()
-	known := p.byDigest[digest]
+	known := p.byDigest[string(digest)]
 	p.mu.RUnlock()
 	if known != nil {
 		return known, nil
@@ -43,6 +61,6 @@ func (p *programs) compile(digest string, body []byte) (*script.Program, error) 
 	if p.bytes += len(body); p.byDigest == nil || p.bytes > maxProgramBytes {
 		p.byDigest, p.bytes = map[string]*script.Program{}, len(body)
 	}
-	p.byDigest[digest] = compiled
+	p.byDigest[string(digest)] = compiled
 	return compiled, nil
 }
