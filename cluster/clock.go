@@ -11,13 +11,23 @@ import (
 // the leader's own wall clock: half a part in a thousand. A leader with a wrong clock can change a rate by no more.
 const slewPartsPerMillion = 500
 
+// A follower's clock that is ahead of the leader's falls back by followPartsPerMillion: faster than the leader's own does when it
+// is pulled back. It is ahead when the leader has sent no time as late as its own for followAfter; messages are always a little
+// late.
+const (
+	followPartsPerMillion = 2 * slewPartsPerMillion
+	followAfter           = time.Second
+)
+
 // clock is the cluster's time as this node knows it, in nanoseconds since the Unix epoch.
 //
 // It is the last time seen in the log or received from the leader, plus the real time that has passed here since. A
 // node that becomes leader continues from there: its own wall clock, which may be hours off, only pulls at it, by
-// [slewPartsPerMillion].
+// [slewPartsPerMillion]. A follower's wall clock has no influence, and its clock falls back to the leader's: if it ran
+// ahead, time would leap when this node leads.
 type clock struct {
 	wall  func() time.Time
+	leads func() bool
 	start time.Time // of the monotonic readings
 	// passed is the time that has passed here, as points count it: the monotonic reading, but where a test moves the time.
 	passed func() time.Duration
@@ -25,6 +35,8 @@ type clock struct {
 	point     atomic.Pointer[point]
 	mu        sync.Mutex // one change of point at a time
 	confirmed bool       // see isConfirmed
+	// reached is when the time from a leader was last as late as this clock's, by the monotonic clock.
+	reached time.Duration
 }
 
 // point is a reading of the cluster's time, taken when the monotonic clock showed mono, and the slew since, in parts
@@ -41,7 +53,7 @@ func (p *point) read(mono time.Duration) int64 {
 }
 
 func newClock(wall func() time.Time) *clock {
-	c := &clock{wall: wall, start: time.Now()}
+	c := &clock{wall: wall, leads: func() bool { return false }, start: time.Now()}
 	c.passed = c.mono
 	return c
 }
@@ -75,17 +87,34 @@ func (c *clock) observe(at int64) {
 	}
 }
 
-// observeLeader sets the clock to a time that the leader sent a moment ago. The first one replaces an earlier guess,
-// later ones only advance the clock.
+// observeLeader receives a time that the leader sent a moment ago. The first one replaces an earlier guess, later ones
+// advance the clock, or slow it down.
 func (c *clock) observeLeader(at int64) {
 	c.mu.Lock()
-	first := !c.confirmed
-	c.confirmed = true
-	if first {
-		c.point.Store(&point{at, c.passed(), 0})
+	defer c.mu.Unlock()
+	p, mono := c.point.Load(), c.passed()
+	switch {
+	case p == nil || !c.confirmed || at >= p.read(mono):
+		c.point.Store(&point{at, mono, 0})
+		c.confirmed, c.reached = true, c.mono()
+	case c.mono()-c.reached > followAfter:
+		c.setSlew(-followPartsPerMillion)
 	}
-	c.mu.Unlock()
-	c.observe(at)
+}
+
+// follow ends the pull of a wall clock, on a node that no longer leads.
+func (c *clock) follow() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reached = c.mono()
+	c.setSlew(0)
+}
+
+// setSlew has the clock run on from its present time, if it has one, with another slew. The caller holds mu.
+func (c *clock) setSlew(slew int64) {
+	if p, mono := c.point.Load(), c.passed(); p != nil && p.slew != slew {
+		c.point.Store(&point{p.read(mono), mono, slew})
+	}
 }
 
 // confirm marks the current time as confirmed by a leader.
@@ -112,7 +141,7 @@ func (c *clock) capAt(at int64) {
 	}
 }
 
-// stamp is now for a leader: it begins at the wall clock if no time is known yet, and is pulled towards it otherwise.
+// stamp is now, for an entry: the wall clock begins it if no time is known yet, and that of a leader pulls at it otherwise.
 func (c *clock) stamp() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,15 +152,16 @@ func (c *clock) stamp() int64 {
 		return wall
 	}
 	now := p.read(mono)
-	slew := int64(0)
+	if !c.leads() { // read under mu: follow has the last word
+		return now
+	}
 	switch off := wall - now; {
 	case off > int64(slewFrom):
-		slew = slewPartsPerMillion
+		c.setSlew(slewPartsPerMillion)
 	case off < -int64(slewFrom):
-		slew = -slewPartsPerMillion
-	}
-	if slew != p.slew {
-		c.point.Store(&point{now, mono, slew})
+		c.setSlew(-slewPartsPerMillion)
+	default:
+		c.setSlew(0)
 	}
 	return now
 }

@@ -37,6 +37,7 @@ func TestLeaderWithAWrongClock(t *testing.T) {
 	for _, skew := range []time.Duration{time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newClock(func() time.Time { return time.Now().Add(skew) })
+			c.leads = func() bool { return true }
 			begin := time.Now().UnixNano()
 			c.observeLeader(begin)
 			last := c.stamp()

@@ -82,6 +82,7 @@ func (l *leaderRole) run(ctx context.Context) {
 func (l *leaderRole) stepDown() {
 	if r := l.current.Swap(nil); r != nil {
 		r.leaseUntil.Store(0)
+		l.clock.follow()
 		l.leader.note(l.opt.Advertise)
 		l.log.Info("no longer the leader", "term", r.term)
 	}

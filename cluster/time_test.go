@@ -79,3 +79,34 @@ func TestTimeWhileAllAreDown(t *testing.T) {
 		}
 	})
 }
+
+// A node whose clock is an hour off leads for a minute, follows for a minute, and leads again. The cluster's time makes no leap:
+// no node runs ahead while it follows, and a leader that is pulled back takes the others along.
+func TestNoLeapBetweenLeaders(t *testing.T) {
+	for _, skew := range []time.Duration{time.Hour, -time.Hour} {
+		t.Run(skew.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := simulate(t, "a", "b", "c")
+				defer s.stop()
+				first := s.leader()
+				s.setSkew(first.opt.Node, skew)
+				for range 3 {
+					time.Sleep(time.Minute)
+					leader, to := s.leader(), "" // any other
+					if leader != first {
+						to = first.opt.Node
+					}
+					shown, began := leader.Now(), time.Now()
+					if err := leader.transfers.transfer(to); err != nil {
+						t.Fatal(err)
+					}
+					next := s.leader()
+					passed := time.Since(began)
+					if leap := time.Duration(next.Now()-shown) - passed; max(leap, -leap) > time.Millisecond {
+						t.Errorf("from %s to %s time leapt by %v", leader.opt.Node, next.opt.Node, leap)
+					}
+				}
+			})
+		})
+	}
+}

@@ -42,6 +42,8 @@ func TestModel(t *testing.T) {
 		{"a refund after a loss that was carried out", true, []porcupine.Operation{at(1, 2, acquire, 4, granted(4, 6, 0)), at(3, 4, force, 2, lost), at(5, 6, refund, 3, output{remaining: 7})}},
 		{"time goes back", false, []porcupine.Operation{at(1, 2, acquire, 1, granted(1, 9, 0)), at(3, 30, acquire, 1, granted(1, 8, 20)), at(31, 60, acquire, 1, granted(1, 7, 10))}},
 		{"time leaps", false, []porcupine.Operation{at(1, 2, acquire, 1, granted(1, 9, 0)), at(3, 30, acquire, 1, granted(1, 8, 3_600_000))}},
+		{"time leaps by ten milliseconds for one that looks", false, []porcupine.Operation{at(1, 2, acquire, 1, granted(1, 9, 0)), at(3, 4, peek, 1, granted(1, 8, 13))}},
+		{"time leaps by the delay of a message", true, []porcupine.Operation{at(1, 2, acquire, 1, granted(1, 9, 0)), at(3, 4, peek, 1, granted(1, 8, 7))}},
 		{"a denial with the time to wait", true, []porcupine.Operation{at(1, 2, acquire, 9, granted(9, 1, 0)),
 			at(3, 4, acquire, 2, output{remaining: 1, wait: day.Milliseconds() - 3, reset: 9*day.Milliseconds() - 3})}},
 		{"a denial without reason", false, []porcupine.Operation{at(1, 2, acquire, 7, granted(7, 3, 0)),

@@ -48,8 +48,8 @@ type bucket struct {
 	called int64 // when the last grant was asked for
 }
 
-// slack is how far the cluster's clock may run ahead of the client's, beside half a part in a thousand: it is pulled towards
-// the wall clock, and milliseconds round.
+// slack is how far the cluster's clock may run ahead of the client's, beside half a part in a thousand: one leader's clock may
+// be late by the delay of a message and the next one's not, and milliseconds round.
 const slack = 5 * time.Millisecond
 
 // step returns the state after a request, and whether the answer is right.
