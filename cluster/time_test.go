@@ -110,3 +110,30 @@ func TestNoLeapBetweenLeaders(t *testing.T) {
 		})
 	}
 }
+
+// What a leader answered from its state is not in the log. The next leader, which knows the time from late messages, still
+// answers with no earlier time.
+func TestTimeShownBeforeATransferHasPassed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		delay := func(d time.Duration) {
+			for _, from := range s.names {
+				for _, to := range s.names {
+					s.net.SetDelay(from, to, d)
+				}
+			}
+		}
+		delay(50 * time.Millisecond)
+		leader := s.leader()
+		time.Sleep(time.Second)
+		delay(0)
+		shown := leader.Now()
+		if err := leader.transfers.transfer(""); err != nil {
+			t.Fatal(err)
+		}
+		if next := s.leader(); next == leader || next.Now() < shown {
+			t.Errorf("%s shows a time %v before that of %s", next.opt.Node, time.Duration(shown-next.Now()), leader.opt.Node)
+		}
+	})
+}

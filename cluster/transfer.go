@@ -125,8 +125,9 @@ func (t *transfers) transferWhenCaughtUp(s raft.Server) error {
 	}
 }
 
-// transferLeadership gives up the lease before Raft has another node elected. If the transfer fails, the lease is not
-// taken up again before the offer can no longer arrive.
+// transferLeadership gives up the lease before Raft has another node elected, and puts the time into the log: no answer of the
+// next leader shows an earlier one than an answer given under this lease. If the transfer fails, the lease is not taken up
+// again before the offer can no longer arrive.
 func (t *transfers) transferLeadership(to raft.Server) error {
 	r := t.role.current.Load()
 	if r == nil {
@@ -139,6 +140,7 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 	}()
 	r.leaseUntil.Store(0)
 	r.transferring.Store(true)
+	t.proposer.addOther(kindTick, nil)
 	t.drainEntries()
 	err := t.transferWhenCaughtUp(to)
 	if err != nil { // it still leads, unless it has lost leadership in another way
