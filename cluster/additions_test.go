@@ -113,6 +113,9 @@ func TestAdditionsAreListed(t *testing.T) {
 			t.Errorf("the command %s is not in release 0.2.0: give it a row in additions, and the scripts that may call it another dialect", row.Name)
 		}
 	}
+	for _, verb := range []engine.Verb{engine.SetPolicy, engine.SetOverride, engine.Check} {
+		mustBeListed("a named field", engine.Op{Verb: verb, Options: engine.NamedFields})
+	}
 	for option := engine.Shadow << 1; option > 0; option <<= 1 {
 		var w opcodec.Writer
 		op := acquire("k", 10, 1)

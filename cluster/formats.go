@@ -27,6 +27,7 @@ type addition struct {
 var additions = append([]addition{
 	{version: 2, name: "commands on Redis data", isUsed: usesVerb(engine.Command)},
 	{version: 2, name: "scripts", isUsed: usesVerb(engine.Script, engine.KeepScript, engine.DropScripts)},
+	{version: 3, name: "named fields in policies", isUsed: usesNamedFields},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []addition) {
@@ -41,6 +42,15 @@ func addedAlgorithms() (added []addition) {
 // usesVerb is addition.isUsed of verbs.
 func usesVerb(verbs ...engine.Verb) func(*engine.Op) bool {
 	return func(op *engine.Op) bool { return slices.Contains(verbs, op.Verb) }
+}
+
+// usesNamedFields is addition.isUsed of named fields, in a policy and in a check.
+func usesNamedFields(op *engine.Op) bool {
+	switch op.Verb {
+	case engine.SetPolicy, engine.SetOverride, engine.Check:
+		return op.Options&engine.NamedFields != 0
+	}
+	return false
 }
 
 // usesAlgorithm is addition.isUsed of an algorithm, also in one of several limits and in a policy.

@@ -39,7 +39,9 @@ func (l *laterDialect) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
 	l.Executor.Run(tx, op, res)
 }
 
-var dialectIsNew = append([]addition{{version: 3, name: "dialect 2 of scripts", isUsed: func(op *engine.Op) bool {
+var laterVersion = newFormats(additions).newest + 1
+
+var dialectIsNew = append([]addition{{version: laterVersion, name: "dialect 2 of scripts", isUsed: func(op *engine.Op) bool {
 	return op.Verb == engine.Script && op.Tokens == 2
 }}}, additions...)
 
@@ -69,13 +71,13 @@ func TestNewerDialectWaitsForAllMembers(t *testing.T) {
 				}
 			}
 			if round == 0 {
-				if err := s.nodes["a"].TooNew([]engine.Op{newer}); !strings.Contains(err.Error(), "dialect 2 of scripts needs format version 3, and the member 'c' knows version 2") {
+				if err := s.nodes["a"].TooNew([]engine.Op{newer}); !strings.Contains(err.Error(), fmt.Sprintf("dialect 2 of scripts needs format version %d, and the member 'c' knows version %d", laterVersion, laterVersion-1)) {
 					t.Error(err)
 				}
 				s.kill("c")
 				s.known["c"], s.commands["c"] = dialectIsNew, &laterDialect{}
 				s.start("c")
-				s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == 3 })
+				s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == uint32(laterVersion) })
 			}
 		}
 		s.mustNotFail()
@@ -112,7 +114,7 @@ func TestScriptsWaitForAllMembers(t *testing.T) {
 		s.kill("c")
 		delete(s.known, "c")
 		s.start("c")
-		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == 2 })
+		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == uint32(laterVersion-1) })
 		ask(engine.OK)
 		s.mustNotFail()
 	})

@@ -28,7 +28,9 @@ func TestWideOpsDoNotAllocate(t *testing.T) {
 		parts = append(parts, Op{Key: keyOf(i), Limit: bucket(1_000_000, 1, sec), Tokens: 1})
 	}
 	ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("p"), Parts: []Op{{Key: []byte("u:{}"), Limit: bucket(1_000_000, 1, sec)}}})
-	ops := []Op{{Verb: AcquireAll, Parts: parts}, {Verb: Check, Key: []byte("p"), Who: []byte("x"), Tokens: 1}}
+	ask(s, epoch, Op{Verb: SetPolicy, Options: NamedFields, Key: []byte("f"), Parts: []Op{{Key: []byte("{tenant}:{}:{{"), Limit: bucket(1_000_000, 1, sec)}, {Key: []byte("{model}"), Limit: bucket(1_000_000, 1, sec)}}})
+	ops := []Op{{Verb: AcquireAll, Parts: parts}, {Verb: Check, Key: []byte("p"), Who: []byte("x"), Tokens: 1},
+		{Verb: Check, Options: NamedFields, Key: []byte("f"), Who: []byte("x:y"), Tokens: 1, Args: fields("model", "50%", "tenant", "acme")}}
 	results := make([]Result, len(ops))
 	s.Apply(epoch, ops, results)
 	now := epoch

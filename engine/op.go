@@ -41,6 +41,8 @@ const (
 	Shadow                          // SetPolicy: only count what would be denied
 	Loaded                          // KeepScript: until DropScripts
 	DeclaredOnly                    // Script: keys that it does not declare are refused
+
+	NamedFields = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
 )
 
 // Op is one operation. It is a value: building it touches no state.
@@ -55,14 +57,19 @@ type Op struct {
 	Tokens   int64    // Acquire and Refund; 0 in an Acquire asks without taking; Script: the dialect, [ScriptDialect] or an earlier one
 	MaxWait  int64    // Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
 	Who      []byte   // the holder of a lease, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body
-	Args     [][]byte // Command, Script: the arguments, the command's name included
+	Args     [][]byte // Command, Script: the arguments, the command's name included; Check: with NamedFields, names and values of fields by turns
 	KeyFrom  uint32   // Command, Script: the position in Args of the first declared key
 	KeyCount uint32   // Command, Script: the number of declared keys, one after the other
-	Parts    []Op     // AcquireAll: the limits to ask; SetPolicy, SetOverride: the policy's limits, {} in Key standing for Who
+	Parts    []Op     // AcquireAll: the limits to ask; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
 }
 
 // DeclaredKeys are the keys that a Command or Script states in its arguments.
 func (o *Op) DeclaredKeys() [][]byte { return o.Args[o.KeyFrom : o.KeyFrom+o.KeyCount] }
+
+// HasNames reports whether a SetPolicy or SetOverride means something else with [NamedFields] than without.
+func (o *Op) HasNames() bool {
+	return slices.ContainsFunc(o.Parts, func(p Op) bool { return HasNames(p.Key) || HasNames(p.Who) })
+}
 
 // OptionBits returns the byte of the options in a written operation: Options, and in the bits above Peek the NewKeys of
 // a Restrict and the Instance of a KeepOverflow.
@@ -117,6 +124,8 @@ const (
 	NoRoomToGrow         // the key exists, and its larger state did not fit the memory bound
 	ListTooLong          // Leases: the batch lists more than MaxListedBytes of holders
 	TooNew               // some member of the cluster does not know the operation yet; nothing was taken
+	MissingField         // Check: it lacks a field, named by Result.Reply, that the policy's limits ask for
+	UnknownField         // Check: it has a field, named by Result.Reply, that no limit of the policy asks for
 
 	endOfStatuses
 )
@@ -153,7 +162,7 @@ type Result struct {
 	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
 	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
 	Leases  []Lease  // Leases
-	Reply   []byte   // Command, Script: the reply in RESP2; kept for reuse from one Apply to the next
+	Reply   []byte   // Command, Script: the reply in RESP2; Check: the name of a field; kept for reuse from one Apply to the next
 }
 
 // Lease is one holder of a concurrency limit.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"sync"
 	"sync/atomic"
 )
@@ -16,9 +15,6 @@ const (
 	// MaxPolicyBytes bounds the memory of all policies and overrides together.
 	MaxPolicyBytes = 64 << 20
 )
-
-// Placeholder stands for the caller's id in the keys, and the holders, of a policy.
-const Placeholder = "{}"
 
 // policies are the limits kept on the server by name.
 type policies struct {
@@ -43,37 +39,22 @@ type policy struct {
 	granted, denied, shadowDenied atomic.Int64
 }
 
-// part is one limit of a policy, its key and holder split where the caller's id goes.
+// part is one limit of a policy.
 type part struct {
 	limit    Limit
 	key, who template
+	named    bool // it was kept with NamedFields, as all limits beside it
 }
 
-// template is text with at most one place for the caller's id.
-type template struct {
-	before, after []byte
-	open          bool
-}
-
-func newTemplate(text []byte) template {
-	before, after, open := bytes.Cut(bytes.Clone(text), []byte(Placeholder))
-	return template{before, after, open}
-}
-
-func (t template) appendTo(b, id []byte) []byte {
-	b = append(b, t.before...)
-	if t.open {
-		b = append(append(b, id...), t.after...)
-	}
-	return b
-}
-
-func (t template) String() string { return string(t.appendTo(nil, []byte(Placeholder))) }
-
-func newParts(ops []Op) []part {
-	parts := make([]part, len(ops))
-	for i := range ops {
-		parts[i] = part{ops[i].Limit, newTemplate(ops[i].Key), newTemplate(ops[i].Who)}
+// newParts makes the limits of a SetPolicy or SetOverride, whose templates [Op.CheckPolicy] takes.
+func newParts(op *Op) []part {
+	named := op.Options&NamedFields != 0
+	parts := make([]part, len(op.Parts))
+	for i := range op.Parts {
+		p := &op.Parts[i]
+		key, _ := parseTemplate(p.Key, named)
+		who, _ := parseTemplate(p.Who, named)
+		parts[i] = part{limit: p.Limit, key: key, who: who, named: named}
 	}
 	return parts
 }
@@ -82,7 +63,7 @@ func newParts(ops []Op) []part {
 func (p *policies) set(op *Op, res *Result) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known, parts := p.byName[string(op.Key)], newParts(op.Parts)
+	known, parts := p.byName[string(op.Key)], newParts(op)
 	more, fits := p.roomFor(known, parts)
 	if !fits {
 		res.Status = TooMany
@@ -135,7 +116,7 @@ func (p *policies) override(op *Op, res *Result) {
 		}
 		return
 	}
-	parts := newParts(op.Parts)
+	parts := newParts(op)
 	more, fits := p.roomForOverride(op, held, had, parts)
 	if !fits {
 		res.Status = TooMany
@@ -157,7 +138,7 @@ func (p *policies) tryReadOnly(op *Op, res *Result) (done bool) {
 	known := p.byName[string(op.Key)]
 	switch {
 	case op.Verb == SetPolicy:
-		if _, fits := p.roomFor(known, newParts(op.Parts)); fits {
+		if _, fits := p.roomFor(known, newParts(op)); fits {
 			return false
 		}
 		res.Status = TooMany
@@ -172,7 +153,7 @@ func (p *policies) tryReadOnly(op *Op, res *Result) (done bool) {
 	if len(op.Parts) == 0 {
 		return !had
 	}
-	if _, fits := p.roomForOverride(op, held, had, newParts(op.Parts)); fits {
+	if _, fits := p.roomForOverride(op, held, had, newParts(op)); fits {
 		return false
 	}
 	res.Status = TooMany
@@ -228,7 +209,7 @@ const maxPolicyChangeBytes = 8 << 20
 func partsBytes(parts []part) (bytes int) {
 	for i := range parts {
 		p := &parts[i]
-		bytes += partBytes + len(p.key.before) + len(p.key.after) + len(p.who.before) + len(p.who.after)
+		bytes += partBytes + p.key.bytes() + p.who.bytes()
 	}
 	return bytes
 }
@@ -246,13 +227,39 @@ func (p *policies) find(name, id []byte) (known *policy, parts []part, shadow bo
 }
 
 // opsFor is the limits that a policy holds a caller to, as operations on their keys.
-func (p *policies) opsFor(name, id []byte) []Op {
-	_, parts, _ := p.find(name, id)
+func (p *policies) opsFor(check *Op) []Op {
+	_, parts, _ := p.find(check.Key, check.Who)
 	ops := make([]Op, len(parts))
 	for i := range parts {
-		ops[i] = Op{Limit: parts[i].limit, Key: parts[i].key.appendTo(nil, id)}
+		ops[i].Limit = parts[i].limit
+		ops[i].Key, _ = parts[i].key.appendTo(nil, check.Who, check.Args)
 	}
 	return ops
+}
+
+// unasked is the first field of a check that neither the policy's own limits nor the caller's ask for, nil if there is none.
+func (p *policies) unasked(known *policy, parts []part, fields [][]byte) (name []byte) {
+	for i := 0; i < len(fields); i += 2 {
+		if asksFor(parts, fields[i]) {
+			continue
+		}
+		p.mu.RLock()
+		own := known.parts
+		p.mu.RUnlock()
+		if !asksFor(own, fields[i]) {
+			return fields[i]
+		}
+	}
+	return nil
+}
+
+func asksFor(parts []part, field []byte) bool {
+	for i := range parts {
+		if parts[i].key.asksFor(field) || parts[i].who.asksFor(field) {
+			return true
+		}
+	}
+	return false
 }
 
 // partsFor is the limits that a caller is held to.

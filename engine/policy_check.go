@@ -1,5 +1,7 @@
 package engine
 
+import "cmp"
+
 // check asks a policy's limits for a caller. With readOnly it takes and counts nothing if tokens would be taken, and
 // returns false.
 func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {
@@ -9,19 +11,30 @@ func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked,
 		res.Status = NotFound
 		return true
 	}
+	if name := s.policies.unasked(known, parts, op.Args); name != nil {
+		res.Clear()
+		res.Status, res.Reply = UnknownField, append(res.Reply[:0], name...)
+		return true
+	}
 	g.keys = g.keys[:0]
 	for i := range parts {
 		p := &parts[i]
 		start := len(g.keys)
-		g.keys = p.key.appendTo(g.keys, op.Who)
+		var noKey, noHolder string
+		g.keys, noKey = p.key.appendTo(g.keys, op.Who, op.Args)
 		end := len(g.keys)
-		g.keys = p.who.appendTo(g.keys, op.Who)
+		g.keys, noHolder = p.who.appendTo(g.keys, op.Who, op.Args)
+		if name := cmp.Or(noKey, noHolder); name != "" {
+			res.Clear()
+			res.Status, res.Reply = MissingField, append(res.Reply[:0], name...)
+			return true
+		}
 		if !p.fits(end-start, len(g.keys)-end, op.MaxKey) {
 			res.Clear()
 			res.Status = TooLong
 			return true
 		}
-		g.parts[i] = Op{Limit: p.limit, Tokens: op.Tokens, Options: op.Options,
+		g.parts[i] = Op{Limit: p.limit, Tokens: op.Tokens, Options: op.Options &^ NamedFields,
 			Key: g.keys[start:end:end], Who: g.keys[end:len(g.keys):len(g.keys)]}
 	}
 	if !s.acquireAll(g, now, g.parts[:len(parts)], res, locked, readOnly) {

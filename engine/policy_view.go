@@ -10,7 +10,7 @@ import (
 type Policy struct {
 	Name       string
 	Shadow     bool
-	Parts      []Op       // Key and Who may hold the Placeholder
+	Parts      []Op       // Key and Who are written as with [NamedFields]
 	Overrides  []Override // only as [Store.Policy] returns it
 	Overridden int        // callers held to other limits
 
@@ -23,10 +23,12 @@ type Override struct {
 	Parts []Op
 }
 
-func opsOf(parts []part) []Op {
+// opsOf writes limits as operations, with NamedFields or without.
+func opsOf(parts []part, named bool) []Op {
 	ops := make([]Op, len(parts))
-	for i, p := range parts {
-		ops[i] = Op{Limit: p.limit, Key: []byte(p.key.String()), Who: []byte(p.who.String())}
+	for i := range parts {
+		p := &parts[i]
+		ops[i] = Op{Limit: p.limit, Key: p.key.written(named), Who: p.who.written(named)}
 	}
 	return ops
 }
@@ -62,11 +64,11 @@ func (s *Store) PolicyOf(name string, id []byte) (Policy, bool) {
 	if id != nil {
 		parts = p.partsFor(id)
 	}
-	found.Parts = opsOf(parts)
+	found.Parts = opsOf(parts, true)
 	return found, true
 }
 
-// PolicyTemplates calls visit for the key of each limit of a policy, {} as it stands there, until it returns false. found is
+// PolicyTemplates calls visit for the key of each limit of a policy, {} and {name} as they stand there, until it returns false. found is
 // false if there is no such policy. visit must not call the store, nor keep the key.
 func (s *Store) PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool) {
 	s.policies.mu.RLock()
@@ -78,20 +80,21 @@ func (s *Store) PolicyTemplates(name string, visit func(key []byte) (more bool))
 	s.policies.mu.RUnlock()
 	var key []byte
 	for i := range parts {
-		if key = parts[i].key.appendTo(key[:0], []byte(Placeholder)); !visit(key) {
+		if key, _ = parts[i].key.appendTo(key[:0], []byte(Placeholder), nil); !visit(key) {
 			break
 		}
 	}
 	return known != nil
 }
 
-// PolicyKeys calls visit for the key of each limit that a policy holds a caller to, the caller's id filled in, until it
-// returns false. found is false if there is no such policy. visit must not call the store, nor keep the key.
-func (s *Store) PolicyKeys(name, id []byte, visit func(key []byte) (more bool)) (found bool) {
+// PolicyKeys calls visit for the key of each limit that a policy holds a caller to, the caller's id and the fields of a
+// call filled in, until it returns false. Fields that are missing stay as {name}. found is false if there is no such policy.
+// visit must not call the store, nor keep the key.
+func (s *Store) PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool) {
 	known, parts, _ := s.policies.find(name, id)
 	var key []byte
 	for i := range parts {
-		if key = parts[i].key.appendTo(key[:0], id); !visit(key) {
+		if key, _ = parts[i].key.appendTo(key[:0], id, fields); !visit(key) {
 			break
 		}
 	}
@@ -100,9 +103,9 @@ func (s *Store) PolicyKeys(name, id []byte, visit func(key []byte) (more bool)) 
 
 func (p *policy) copy(name string) Policy {
 	copied := p.counts(name)
-	copied.Parts = opsOf(p.parts)
+	copied.Parts = opsOf(p.parts, true)
 	for id, parts := range p.overrides {
-		copied.Overrides = append(copied.Overrides, Override{id, opsOf(parts)})
+		copied.Overrides = append(copied.Overrides, Override{id, opsOf(parts, true)})
 	}
 	slices.SortFunc(copied.Overrides, func(a, b Override) int { return cmp.Compare(a.ID, b.ID) })
 	return copied
@@ -133,29 +136,59 @@ func (s *Store) PolicyOps(visit func(*Op)) {
 	s.restrictOps(visit)
 	s.scripts.ops(visit)
 	for _, name := range s.PolicyNames() {
-		if p, found := s.Policy(name); found {
-			visitPolicy(p, visit)
+		s.policies.mu.RLock()
+		ops := s.policies.byName[name].ops(name)
+		s.policies.mu.RUnlock()
+		for i := range ops {
+			visit(&ops[i])
 		}
 	}
 }
 
-func visitPolicy(p Policy, visit func(*Op)) {
-	op := Op{Verb: SetPolicy, Key: []byte(p.Name), Parts: p.Parts}
-	if p.Shadow {
-		op.Options = Shadow
+// ops is the operations that made a policy, none if it is nil.
+func (p *policy) ops(name string) (ops []Op) {
+	if p == nil {
+		return nil
 	}
-	visit(&op)
-	for _, o := range p.Overrides {
-		visit(&Op{Verb: SetOverride, Key: []byte(p.Name), Who: []byte(o.ID), Parts: o.Parts})
+	set := Op{Verb: SetPolicy, Key: []byte(name)}
+	if p.shadow {
+		set.Options = Shadow
 	}
+	ops = append(ops, opThatKeeps(set, p.parts))
+	for _, id := range slices.Sorted(maps.Keys(p.overrides)) {
+		ops = append(ops, opThatKeeps(Op{Verb: SetOverride, Key: []byte(name), Who: []byte(id)}, p.overrides[id]))
+	}
+	return ops
 }
 
-// AppendPolicyKey appends to b the key of part number part of a policy for a caller. Without such a policy or part it
+// opThatKeeps completes a SetPolicy or SetOverride.
+func opThatKeeps(op Op, parts []part) Op {
+	named := len(parts) > 0 && parts[0].named
+	if op.Parts = opsOf(parts, named); named {
+		op.Options |= NamedFields
+	}
+	return op
+}
+
+// LiteralNames lists the policies that were kept without [NamedFields] and have {name}, or other braces than {}, in the key or
+// holder of a limit, also of an override. The braces are literal there, and would not be with NamedFields.
+func (s *Store) LiteralNames() (names []string) {
+	s.PolicyOps(func(op *Op) {
+		isPolicy := op.Verb == SetPolicy || op.Verb == SetOverride
+		if isPolicy && op.Options&NamedFields == 0 && op.HasNames() {
+			names = append(names, string(op.Key))
+		}
+	})
+	return slices.Compact(names) // a policy's operations come one after the other
+}
+
+// AppendPolicyKey appends to b the key of part number part of a policy for a caller and the fields of a call. Without such a policy or part it
 // appends nothing: the policy may have been changed in between.
-func (s *Store) AppendPolicyKey(b, policy, id []byte, part int) []byte {
+func (s *Store) AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte {
 	_, parts, _ := s.policies.find(policy, id)
 	if part < 0 || part >= len(parts) {
 		return b
 	}
-	return parts[part].key.appendTo(b, id)
+	b, _ = parts[part].key.appendTo(b, id, fields)
+	return b
 }

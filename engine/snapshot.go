@@ -194,7 +194,10 @@ func (f *Snapshot) PolicyOps(visit func(*Op)) {
 	}
 	p.mu.RUnlock()
 	for _, name := range slices.Sorted(maps.Keys(f.policies)) {
-		visitPolicy(f.policies[name].copy(name), visit)
+		ops := f.policies[name].ops(name)
+		for i := range ops {
+			visit(&ops[i])
+		}
 	}
 }
 

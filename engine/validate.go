@@ -31,6 +31,9 @@ func (o *Op) CheckPolicy() error {
 			return ErrState
 		}
 	}
+	if _, err := o.CheckTemplates(); err != nil {
+		return ErrState
+	}
 	return nil
 }
 

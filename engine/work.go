@@ -21,7 +21,7 @@ func (s *Store) Weigh(ops []Op) (work int) {
 		case AcquireAll:
 			limits = op.Parts
 		case Check:
-			limits = s.policies.opsFor(op.Key, op.Who)
+			limits = s.policies.opsFor(op)
 		case Command, Script:
 			if s.commands != nil {
 				work += s.commands.Weigh(op)

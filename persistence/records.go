@@ -32,6 +32,10 @@ const (
 	recForget
 )
 
+// newerPolicy on the verb of a recPolicy says that release 0.1.0 would not understand it: with [engine.NamedFields] it would take
+// {name} for text. It refuses the verb instead.
+const newerPolicy = 0x80
+
 const payloadHead = 16
 
 // encoder builds the payload of one block, after room for the block's head.
@@ -117,7 +121,11 @@ func (e *encoder) policy(op *engine.Op) {
 	for i := range op.Parts {
 		ids[i] = e.limit(op.Parts[i].Limit)
 	}
-	e.buf = append(e.buf, recPolicy, byte(op.Verb), op.OptionBits())
+	verb := byte(op.Verb)
+	if op.Options&engine.NamedFields != 0 {
+		verb |= newerPolicy
+	}
+	e.buf = append(e.buf, recPolicy, verb, op.OptionBits())
 	e.bytes(op.Key)
 	e.bytes(op.Who)
 	e.buf = binary.AppendUvarint(e.buf, uint64(len(op.Parts)))

@@ -123,8 +123,12 @@ func (d *decoder) record(kind byte, h handler) error {
 }
 
 func (d *decoder) policy() *engine.Op {
-	op := &engine.Op{Verb: engine.Verb(d.byte())}
+	verb := d.byte()
+	op := &engine.Op{Verb: engine.Verb(verb &^ newerPolicy)}
 	op.SetOptionBits(d.byte())
+	if verb&newerPolicy != 0 && op.Options&engine.NamedFields == 0 { // of a version that has more
+		op.Verb = engine.Verb(verb)
+	}
 	op.Key, op.Who = d.take(d.uvarint()), d.take(d.uvarint())
 	parts := d.uvarint()
 	if parts > engine.MaxParts {

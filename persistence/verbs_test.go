@@ -1,6 +1,9 @@
 package persistence
 
 import (
+	"bytes"
+	"encoding/hex"
+	"strings"
 	"testing"
 
 	"github.com/stintdb/stint/engine"
@@ -17,5 +20,82 @@ func TestRecordsKeepAnyVerb(t *testing.T) {
 		if op := d.policy(); op == nil || int(op.Verb) != verb || string(op.Key) != "p" || string(op.Who) != "who" {
 			t.Errorf("verb %d is read as %+v", verb, op)
 		}
+	}
+}
+
+// Named fields survive on disk. A policy of release 0.1.0 is read as it was written, with {tenant} as text; one with named fields
+// has a verb that release 0.1.0 refuses.
+func TestRecordsKeepNamedFields(t *testing.T) {
+	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: engine.Rate{Tokens: 1, Period: 1000}}
+	for _, c := range []struct {
+		options engine.Option
+		record  string // behind the limit
+		key     string // of the caller 7 of acme
+		fields  [][]byte
+	}{
+		{engine.Shadow, "05" + "0908" + "016c" + "00" + "01" + "00" + "0b7b74656e616e747d3a7b7d" + "00", "{tenant}:7", nil},
+		{engine.Shadow | engine.NamedFields, "05" + "8928" + "016c" + "00" + "01" + "00" + "0b7b74656e616e747d3a7b7d" + "00", "acme:7",
+			[][]byte{[]byte("tenant"), []byte("acme")}},
+	} {
+		var e encoder
+		e.start(someTime)
+		e.policy(&engine.Op{Verb: engine.SetPolicy, Options: c.options, Key: []byte("l"), Parts: []engine.Op{{Key: []byte("{tenant}:{}"), Limit: limit}}})
+		if got := hex.EncodeToString(e.buf); !strings.HasSuffix(got, c.record) {
+			t.Errorf("%s is not written as %s", got, c.record)
+		}
+		s := engine.New(engine.Config{Shards: 1})
+		var d decoder
+		if err := d.decode(e.buf[blockHead:], applier{s}); err != nil {
+			t.Fatal(err)
+		}
+		p, _ := s.Policy("l")
+		key := s.AppendPolicyKey(nil, []byte("l"), []byte("7"), c.fields, 0)
+		if string(key) != c.key || !p.Shadow {
+			t.Errorf("%s is read with the key %s, shadow %t", c.record, key, p.Shadow)
+		}
+		s.Close()
+	}
+	d := decoder{rest: []byte{0x89, 0x08, 1, 'l', 0, 0}} // of a later version: no named fields, and something else
+	if op := d.policy(); op == nil || op.CheckPolicy() == nil {
+		t.Errorf("a record of a later version is read as %+v", op)
+	}
+}
+
+// applier applies the policies of a payload.
+type applier struct{ store *engine.Store }
+
+func (a applier) change(c engine.Change) error {
+	if err := checkChange(c); err != nil {
+		return err
+	}
+	a.store.Apply(someTime, []engine.Op{c.Op.Clone()}, make([]engine.Result, 1))
+	return nil
+}
+
+func (a applier) end(int64) error { return nil }
+
+// A state with policies of both forms comes back from snapshots and journals as it was.
+func TestNamedFieldsSurviveARestart(t *testing.T) {
+	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: engine.Rate{Tokens: 1, Period: second}}
+	parts := []engine.Op{{Key: []byte("{tenant}:{}"), Limit: limit}}
+	s := engine.New(engine.Config{Shards: 1})
+	defer s.Close()
+	results := make([]engine.Result, 4)
+	s.Apply(someTime, []engine.Op{
+		{Key: []byte("k"), Limit: limit, Tokens: 1},
+		{Verb: engine.SetPolicy, Key: []byte("before"), Parts: parts},
+		{Verb: engine.SetPolicy, Key: []byte("now"), Parts: parts, Options: engine.NamedFields},
+		{Verb: engine.SetOverride, Key: []byte("before"), Who: []byte("7"), Parts: parts, Options: engine.NamedFields},
+	}, results)
+	restored := engine.New(engine.Config{Shards: 1})
+	defer restored.Close()
+	if _, _, err := ReadState(bytes.NewReader(writeState(t, s, someTime)), restored, 0); err != nil {
+		t.Fatal(err)
+	}
+	if restored.Digest(someTime) != s.Digest(someTime) {
+		t.Error("the state changed")
+	}
+	if names := restored.LiteralNames(); len(names) != 1 || names[0] != "before" {
+		t.Errorf("literal names in %q", names)
 	}
 }

@@ -71,7 +71,7 @@ type Sweeper interface {
 	SetQuotas(all []engine.Quota)
 	QuotaCounts(visit func(q engine.Quota, keys int64))
 	PolicyCounts(visit func(engine.Policy))
-	AppendPolicyKey(b, policy, id []byte, part int) []byte
+	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 }
 
 // Options are the parts a server is made of.

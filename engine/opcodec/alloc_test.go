@@ -11,7 +11,8 @@ func TestCodecDoesNotAllocate(t *testing.T) {
 	for i := range 3 {
 		parts = append(parts, engine.Op{Key: keyOf(i), Limit: bucket(1_000_000, int64(1+i), sec), Tokens: 1})
 	}
-	ops := []engine.Op{{Verb: engine.AcquireAll, Parts: parts, Tokens: 1}, {Verb: engine.Check, Key: []byte("p"), Who: []byte("x"), Tokens: 1}, parts[0], parts[1]}
+	ops := []engine.Op{{Verb: engine.AcquireAll, Parts: parts, Tokens: 1}, {Verb: engine.Check, Key: []byte("p"), Who: []byte("x"), Tokens: 1},
+		{Verb: engine.Check, Options: engine.NamedFields, Key: []byte("p"), Who: []byte("x"), Tokens: 1, Args: [][]byte{[]byte("tenant"), []byte("acme")}}, parts[0], parts[1]}
 	results := make([]engine.Result, len(ops))
 	s := engine.New(engine.Config{})
 	defer s.Close()

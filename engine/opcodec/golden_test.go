@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file of operations")
 
-// goldenOps is one operation of every verb of version 0.1.0, with every field that the verb has.
+// goldenOps is one operation of every verb of version 0.1.0, with every field that the verb has; then later additions.
 func goldenOps() []engine.Op {
 	part := engine.Op{Key: []byte("p:{}"), Limit: bucket(100, 10, sec), Tokens: 1}
 	window := engine.Op{Key: []byte("w:{}"), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: engine.EachMonth, Capacity: 7}, Tokens: 1}
@@ -36,6 +36,9 @@ func goldenOps() []engine.Op {
 		{Verb: engine.SetOverride, Key: key, Who: who, Parts: []engine.Op{{Key: part.Key, Limit: part.Limit}}},
 		{Verb: engine.Restrict, Key: key, Who: who, NewKeys: engine.OverflowNew},
 		{Verb: engine.KeepOverflow, Key: key, Who: []byte{1, 2, 3}, Instance: 5, Parts: []engine.Op{{Limit: part.Limit}}},
+		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: []byte("{tenant}:{}"), Limit: part.Limit}}, Options: engine.Shadow | engine.NamedFields},
+		{Verb: engine.SetOverride, Key: key, Who: who, Parts: []engine.Op{{Key: []byte("{{}}"), Limit: part.Limit}}, Options: engine.NamedFields},
+		{Verb: engine.Check, Key: key, Who: who, Tokens: 5, MaxKey: 400, Options: engine.Peek | engine.NamedFields, Args: [][]byte{[]byte("tenant"), []byte("acme")}},
 	}
 }
 

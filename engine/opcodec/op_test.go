@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stintdb/stint/engine"
@@ -100,6 +101,15 @@ func TestBadOpsAreRefused(t *testing.T) {
 		"another option":        with(func(op *engine.Op) { op.Options = 1 << 7 }),
 		"force for all":         {Verb: engine.AcquireAll, Options: engine.Force, Parts: many[:1]},
 		"a script of dialect 0": {Verb: engine.Script, Args: [][]byte{key}},
+		"half a field":          {Verb: engine.Check, Options: engine.NamedFields, Key: key, Args: [][]byte{key}},
+		"no fields":             {Verb: engine.Check, Options: engine.NamedFields, Key: key},
+		"a field without name":  {Verb: engine.Check, Options: engine.NamedFields, Key: key, Args: [][]byte{nil, key}},
+		"a long field":          {Verb: engine.Check, Options: engine.NamedFields, Key: key, Args: [][]byte{key, long(engine.MaxKeyBytes + 1)}},
+		"too many fields":       {Verb: engine.Check, Options: engine.NamedFields, Key: key, Args: slices.Repeat([][]byte{key}, 2*engine.MaxFields+2)},
+		"a key among fields":    {Verb: engine.Check, Options: engine.NamedFields, Key: key, Args: [][]byte{key, key}, KeyCount: 1},
+		"half a brace":          {Verb: engine.SetPolicy, Options: engine.NamedFields, Key: key, Parts: []engine.Op{{Key: []byte("{"), Limit: limit}}},
+		"values to be joined":   {Verb: engine.SetOverride, Options: engine.NamedFields, Key: key, Parts: []engine.Op{{Key: []byte("{a}{b}"), Limit: limit}}},
+		"named fields of a key": {Verb: engine.Delete, Options: engine.NamedFields, Key: key},
 		"peek at a deletion":    {Verb: engine.Delete, Options: engine.Peek, Key: key},
 	}
 	for name, op := range bad {

@@ -82,6 +82,10 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 		}
 	case engine.Check:
 		op.Key, op.Who, op.Tokens, op.MaxKey, op.Options = text(255), text(300), tokens, r.Uint32()>>r.IntN(32), []engine.Option{0, engine.Peek}[r.IntN(2)]
+		for range r.IntN(2) * r.IntN(engine.MaxFields+1) {
+			op.Options |= engine.NamedFields
+			op.Args = append(op.Args, fmt.Appendf(nil, "field-%d", len(op.Args)), text(30))
+		}
 	case engine.Refund:
 		op.Tokens = tokens
 	case engine.Release:
@@ -90,6 +94,7 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 		op.Key = nil
 	case engine.SetPolicy:
 		op.Key, op.Parts, op.Options = text(255), parts(1), []engine.Option{0, engine.Shadow}[r.IntN(2)]
+		nameFields(r, &op)
 	case engine.DropPolicy:
 		op.Key = text(255)
 	case engine.Restrict:
@@ -116,8 +121,23 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 		}
 	case engine.SetOverride:
 		op.Key, op.Who, op.Parts = text(255), text(300), parts(0)
+		nameFields(r, &op)
 	}
 	return op
+}
+
+// nameFields gives some policies named fields.
+func nameFields(r *rand.Rand, op *engine.Op) {
+	if r.IntN(2) > 0 {
+		return
+	}
+	op.Options |= engine.NamedFields
+	for i := range op.Parts {
+		op.Parts[i].Key = fmt.Appendf(nil, "{{%d}}:{field-%d}:{}", i, r.IntN(5))
+		if len(op.Parts[i].Who) > 0 {
+			op.Parts[i].Who = []byte("{who}")
+		}
+	}
 }
 
 // sameOp compares operations; an empty text is the same as none.

@@ -50,7 +50,7 @@ func (r *Reader) next(op *engine.Op) bool {
 	if !r.readFields(op, head, layout.fields, layout.options) {
 		return false
 	}
-	if layout.fields&fieldArgs != 0 && !r.readArgs(op) {
+	if layout.hasArgs(op) && !r.readArgs(op) {
 		return false
 	}
 	if layout.fields&fieldParts != 0 && !r.readParts(op, layout.parts) {

@@ -27,7 +27,7 @@ func valid(op *engine.Op) bool {
 	case engine.Acquire:
 		return asksWithin(op)
 	case engine.Check:
-		return len(op.Key) <= maxPolicyLookup && len(op.Who) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens
+		return len(op.Key) <= maxPolicyLookup && len(op.Who) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && validFields(op)
 	case engine.Release:
 		return len(op.Key) <= engine.MaxKeyBytes && len(op.Who) > 0 && len(op.Who) <= engine.MaxHolderBytes
 	}
@@ -41,6 +41,20 @@ func validArgs(op *engine.Op) bool {
 	}
 	for _, key := range op.DeclaredKeys() {
 		if len(key) > engine.MaxKeyBytes {
+			return false
+		}
+	}
+	return true
+}
+
+// validFields reports whether a Check has fields exactly if NamedFields says so, and they can be some.
+func validFields(op *engine.Op) bool {
+	if hasFields := op.Options&engine.NamedFields != 0; hasFields != (len(op.Args) > 0) || len(op.Args)%2 != 0 ||
+		len(op.Args) > 2*engine.MaxFields || op.KeyFrom != 0 || op.KeyCount != 0 {
+		return false
+	}
+	for i := 0; i < len(op.Args); i += 2 {
+		if !engine.IsFieldName(op.Args[i]) || len(op.Args[i+1]) > engine.MaxKeyBytes {
 			return false
 		}
 	}

@@ -21,7 +21,7 @@ import (
 //	varint  tokens
 //	varint  longest wait, zigzag
 //	varint  most bytes of a key
-//	varint  number of arguments; of each a varint of its length, and the argument; varints: position of the first declared
+//	varint  number of arguments, of a Check only with NamedFields; of each a varint of its length, and the argument; varints: position of the first declared
 //	        key, number of declared keys
 //	varint  number of parts; each is an operation again, with the fields that parts have
 //
@@ -63,20 +63,25 @@ type opLayout struct {
 	options       byte // bits of Op.OptionBits that may be set
 }
 
+// hasArgs reports whether the bytes of an operation have arguments.
+func (l *opLayout) hasArgs(op *engine.Op) bool {
+	return l.fields&fieldArgs != 0 || op.Verb == engine.Check && op.Options&engine.NamedFields != 0
+}
+
 // opLayouts has a row for every verb. Tests add more.
 var opLayouts = []opLayout{
 	engine.Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait, options: byte(engine.Peek | engine.UpTo | engine.Force)},
 	engine.AcquireAll:  {fields: fieldTokens | fieldParts, parts: fieldKey | fieldLimit | fieldWho | fieldTokens, options: byte(engine.Peek)},
-	engine.Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey, options: byte(engine.Peek)},
+	engine.Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey, options: byte(engine.Peek | engine.NamedFields)},
 	engine.Look:        {fields: fieldKey},
 	engine.Refund:      {fields: fieldKey | fieldTokens},
 	engine.Release:     {fields: fieldKey | fieldWho},
 	engine.Leases:      {fields: fieldKey},
 	engine.Delete:      {fields: fieldKey},
 	engine.Flush:       {},
-	engine.SetPolicy:   {fields: fieldKey | fieldParts, parts: fieldKey | fieldLimit | fieldWho, options: byte(engine.Shadow)},
+	engine.SetPolicy:   {fields: fieldKey | fieldParts, parts: fieldKey | fieldLimit | fieldWho, options: byte(engine.Shadow | engine.NamedFields)},
 	engine.DropPolicy:  {fields: fieldKey},
-	engine.SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: fieldKey | fieldLimit | fieldWho},
+	engine.SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: fieldKey | fieldLimit | fieldWho, options: byte(engine.NamedFields)},
 	engine.Restrict:    {fields: fieldKey | fieldWho, options: byte(engine.DenyNew|engine.OverflowNew) << 1},
 
 	engine.Command: {fields: fieldArgs, options: byte(engine.Peek)},
@@ -117,7 +122,7 @@ func (w *Writer) Append(b []byte, op *engine.Op) []byte {
 	layout := &opLayouts[op.Verb]
 	w.unreadable = w.unreadable || !canBeRead(op, layout)
 	b = w.appendFields(b, op, layout.fields, op.OptionBits())
-	if layout.fields&fieldArgs != 0 {
+	if layout.hasArgs(op) {
 		b = appendArgs(b, op)
 	}
 	if layout.fields&fieldParts != 0 {

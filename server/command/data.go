@@ -32,7 +32,7 @@ func (r *Request) dataOp(row *Row) error {
 			return err
 		}
 	}
-	op := engine.Op{Verb: engine.Command, Args: r.keepArgs(), KeyFrom: uint32(keys.from), KeyCount: uint32(keys.to - keys.from)}
+	op := engine.Op{Verb: engine.Command, Args: r.keepArgs(r.Args), KeyFrom: uint32(keys.from), KeyCount: uint32(keys.to - keys.from)}
 	if row.Flags&Write == 0 {
 		op.Options = engine.Peek
 	}
@@ -43,11 +43,11 @@ func (r *Request) dataOp(row *Row) error {
 	return nil
 }
 
-// keepArgs returns a copy of the list of arguments, for as long as the batch lasts: the next command's list takes the
+// keepArgs returns a copy of a list of arguments, for as long as the batch lasts: the next command's list takes the
 // place of this one.
-func (r *Request) keepArgs() [][]byte {
+func (r *Request) keepArgs(args [][]byte) [][]byte {
 	at := len(r.args)
-	r.args = append(r.args, r.Args...)
+	r.args = append(r.args, args...)
 	return r.args[at:len(r.args):len(r.args)]
 }
 

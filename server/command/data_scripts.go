@@ -61,7 +61,7 @@ func parseScript(r *Request) error {
 			return err
 		}
 	}
-	op := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: r.keepArgs(), KeyFrom: 3, KeyCount: uint32(count)}
+	op := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: r.keepArgs(r.Args), KeyFrom: 3, KeyCount: uint32(count)}
 	if isWord(r.Args[0], "EVAL_RO") || isWord(r.Args[0], "EVALSHA_RO") {
 		op.Options = engine.Peek
 	}
@@ -71,7 +71,7 @@ func parseScript(r *Request) error {
 
 // parseScriptCommand makes one operation of a command on scripts.
 func parseScriptCommand(r *Request) error {
-	op := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: r.keepArgs()}
+	op := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: r.keepArgs(r.Args)}
 	if isWord(r.Args[1], "EXISTS") {
 		op.Options = engine.Peek
 	}

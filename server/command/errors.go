@@ -61,6 +61,10 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 		w.Error(errDuplicateKey.Error())
 	case engine.TooLong:
 		w.Error(errIDTooLong.With(engine.MaxHolderBytes).Error())
+	case engine.MissingField:
+		w.Error(errMissingField.With(res.Reply).Error())
+	case engine.UnknownField:
+		w.Error(errUnknownField.With(res.Reply).Error())
 	case engine.ListTooLong:
 		w.Error(errListTooLong.With(engine.MaxListedBytes).Error())
 	case engine.NotDurable:

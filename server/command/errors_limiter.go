@@ -59,8 +59,22 @@ var (
 		"Use fewer limits in one request.")
 	errDuplicateKey = policyErrors.Add("ERR spec: the same key twice; each limit needs a different key",
 		"Two limits have the same key, perhaps only after the id replaces a policy's `{}`.")
-	errPlaceholderTwice = policyErrors.Add("ERR spec: %s may stand only once, got '%s'",
-		"`{}` appears twice in the key or in the holder of a policy's limit.")
+	errTemplate = policyErrors.Add("ERR spec: %s, got '%s'",
+		"The key or the holder of a policy's limit has `{` or `}` without the other, the same `{name}` twice, or names with no `:` between them. [rate-limits.md](rate-limits.md#several-names) has the rules.")
+	errFieldValue = policyErrors.Add("ERR WITH: must be followed by the names of fields, each with a value",
+		"`WITH` without a field, or a field without a value. `WITH` comes last, behind all options.")
+	errTooManyFields = policyErrors.Add("ERR WITH: at most %d fields",
+		"Give only the fields that the policy asks for.")
+	errFieldName = policyErrors.Add("ERR WITH: a field's name must be 1 to %d letters, digits, _ and -, got '%s'",
+		"No policy can ask for such a field.")
+	errFieldTwice = policyErrors.Add("ERR WITH: the field '%s' is given twice",
+		"The same field twice behind `WITH`. Give it once.")
+	errFieldTooLong = policyErrors.Add("ERR WITH: the value of the field '%s': at most %d bytes (--max-key-size), got %d",
+		"The value is too long. Send a hash of it, or raise `--max-key-size`.")
+	errMissingField = policyErrors.Add("ERR WITH: the policy needs the field '%s'",
+		"A limit of the policy has `{name}` in its key or holder. Append `WITH name value`. Nothing was taken.")
+	errUnknownField = policyErrors.Add("ERR WITH: no limit of the policy asks for the field '%s'",
+		"The field is misspelt, or the policy has changed. Nothing was taken.")
 	errIDTooLong = policyErrors.Add("ERR id: with it in the place of {}, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes",
 		"The caller's id is too long for this policy, or empty where it names a holder.")
 	errPolicyName = policyErrors.Add("ERR name: must be 1 to %d bytes, got %d",

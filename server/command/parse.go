@@ -73,6 +73,7 @@ type option struct {
 	name     string
 	hasValue bool
 	set      func(r *Request, op *engine.Op, value []byte) error
+	setRest  func(r *Request, op *engine.Op, words [][]byte) error // in place of set: all words behind it are its own
 }
 
 var (
@@ -82,6 +83,7 @@ var (
 	optMaxWait = option{name: "MAXWAIT", hasValue: true, set: setMaxWait}
 	optShadow  = option{name: "SHADOW", set: func(_ *Request, op *engine.Op, _ []byte) error { op.Options |= engine.Shadow; return nil }}
 	optTokens  = option{name: "TOKENS", hasValue: true, set: setTokens}
+	optWith    = option{name: "WITH", setRest: setWith}
 	optBlock   = option{name: "BLOCK", hasValue: true, set: setBlock}
 )
 
@@ -127,6 +129,9 @@ func (r *Request) options(op *engine.Op, words [][]byte, known []option) error {
 		}
 		given = append(given, opt.name)
 		words = words[1:]
+		if opt.setRest != nil {
+			return opt.setRest(r, op, words)
+		}
 		var value []byte
 		if opt.hasValue {
 			if len(words) == 0 {

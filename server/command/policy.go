@@ -12,8 +12,8 @@ import (
 )
 
 var policyRows = []Row{{
-	Name: "rl.check", Syntax: "name id [tokens] [PEEK]", Since: "0.1.0", Group: "limiter",
-	Summary: "Check the limits of a policy for a caller, all or nothing.",
+	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [WITH field value [field value ...]]", Since: "0.1.0", Group: "limiter",
+	Summary: "Check the limits of a policy for a caller, all or nothing. WITH gives the fields that {name} in the limits' keys stands for.",
 	Returns: "that of [`RL.ALL`](#rlall). In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
 	Example: "private 1",
 	Cost:    PolicyCheck, Flags: Write | Fast | Decides, Parse: parseCheck, Reply: replyCheck,
@@ -22,7 +22,7 @@ var policyRows = []Row{{
 	Summary: "Manage policies: limits that the server stores under a name.",
 	Sub: []Row{
 		{Name: "set", Syntax: "name spec ... [SHADOW]", Since: "0.1.0", Group: "limiter",
-			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id. SHADOW denies nothing and only counts denials.",
+			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives behind WITH. SHADOW denies nothing and only counts denials.",
 			Returns: "`OK`.", Example: "private TB mine:{} 1 1/h",
 			Cost: PolicyChange, Flags: Write | Admin, Parse: parsePolicySet, Reply: replyPolicy},
 		{Name: "get", Syntax: "name [id]", Since: "0.1.0", Group: "limiter",
@@ -55,7 +55,34 @@ func parseCheck(r *Request) error {
 	if err != nil {
 		return err
 	}
-	return r.options(op, words, []option{optPeek})
+	return r.options(op, words, []option{optPeek, optWith})
+}
+
+// setWith reads the fields of a call, for the {name} in a policy's limits.
+func setWith(r *Request, op *engine.Op, words [][]byte) error {
+	if len(words) == 0 || len(words)%2 != 0 {
+		return errFieldValue
+	}
+	if len(words) > 2*engine.MaxFields {
+		return errTooManyFields.With(engine.MaxFields)
+	}
+	for i := 0; i < len(words); i += 2 {
+		name, value := words[i], words[i+1]
+		if !engine.IsFieldName(name) {
+			return errFieldName.With(engine.MaxFieldName, truncate(name, 64))
+		}
+		if len(value) > r.Bounds.MaxKeyBytes {
+			return errFieldTooLong.With(name, r.Bounds.MaxKeyBytes, len(value))
+		}
+		for j := 0; j < i; j += 2 {
+			if bytes.Equal(words[j], name) {
+				return errFieldTwice.With(name)
+			}
+		}
+	}
+	op.Options |= engine.NamedFields
+	op.Args = r.keepArgs(words)
+	return nil
 }
 
 func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
@@ -73,35 +100,41 @@ func policyName(name []byte) error {
 	return nil
 }
 
-// policySpecs parses a policy's limits and checks that their keys are valid templates.
-func (r *Request) policySpecs(words [][]byte) (parts []engine.Op, rest [][]byte, err error) {
-	if parts, rest, err = r.specs(words); err != nil {
-		return nil, nil, err
+// policySpecs parses a policy's limits into op and checks that their keys and holders are valid templates. Only limits that need it
+// get NamedFields: nodes of earlier versions take the others.
+func (r *Request) policySpecs(op *engine.Op, words [][]byte) (rest [][]byte, err error) {
+	parts, rest, err := r.specs(words)
+	if err != nil {
+		return nil, err
+	}
+	op.Parts = parts
+	op.Options |= engine.NamedFields
+	if text, err := op.CheckTemplates(); err != nil {
+		return nil, errTemplate.With(err, truncate(text, 64))
+	}
+	if !op.HasNames() {
+		op.Options &^= engine.NamedFields
 	}
 	for i := range parts {
-		for _, text := range [][]byte{parts[i].Key, parts[i].Who} {
-			if bytes.Count(text, []byte(engine.Placeholder)) > 1 {
-				return nil, nil, errPlaceholderTwice.With(engine.Placeholder, truncate(text, 64))
-			}
-		}
 		for j := range i {
 			if bytes.Equal(parts[i].Key, parts[j].Key) {
-				return nil, nil, errDuplicateKey
+				return nil, errDuplicateKey
 			}
 		}
 	}
-	return parts, rest, nil
+	return rest, nil
 }
 
 func parsePolicySet(r *Request) error {
 	if err := policyName(r.Args[2]); err != nil {
 		return err
 	}
-	parts, words, err := r.policySpecs(r.Args[3:])
+	op := engine.Op{Verb: engine.SetPolicy, Key: r.Args[2]}
+	words, err := r.policySpecs(&op, r.Args[3:])
 	if err != nil {
 		return err
 	}
-	r.Ops = append(r.Ops, engine.Op{Verb: engine.SetPolicy, Key: r.Args[2], Parts: parts})
+	r.Ops = append(r.Ops, op)
 	return r.options(&r.Ops[len(r.Ops)-1], words, []option{optShadow})
 }
 
@@ -116,14 +149,13 @@ func parseOverride(r *Request) error {
 		return err
 	}
 	if len(r.Args) != 5 || !isWord(r.Args[4], "NONE") {
-		parts, words, err := r.policySpecs(r.Args[4:])
+		words, err := r.policySpecs(&op, r.Args[4:])
 		if err != nil {
 			return err
 		}
 		if len(words) > 0 {
 			return unknownOption("RL.POLICY OVERRIDE", words[0], optionNames(nil))
 		}
-		op.Parts = parts
 	}
 	r.Ops = append(r.Ops, op)
 	return nil
@@ -159,7 +191,7 @@ func whenCurrent(s Session, w *resp.Writer, answer func(w *resp.Writer)) {
 	})
 }
 
-// seesPolicy reports whether there is a policy and the user may look at all its keys, {} taken as it stands there.
+// seesPolicy reports whether there is a policy and the user may look at all its keys, {} and {name} taken as they stand there.
 func seesPolicy(s Session, name string) bool {
 	sees := true
 	found := s.Server().Keys().PolicyTemplates(name, func(key []byte) bool {
@@ -169,10 +201,10 @@ func seesPolicy(s Session, name string) bool {
 	return found && sees
 }
 
-// seesCaller reports whether the user may look at every key that a policy comes to for a caller.
+// seesCaller reports whether the user may look at every key that a policy comes to for a caller, {name} taken as it stands there.
 func seesCaller(s Session, policy, id string) bool {
 	sees := true
-	s.Server().Keys().PolicyKeys([]byte(policy), []byte(id), func(key []byte) bool {
+	s.Server().Keys().PolicyKeys([]byte(policy), []byte(id), nil, func(key []byte) bool {
 		sees = s.Reaches(key)
 		return sees
 	})

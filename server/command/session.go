@@ -143,7 +143,7 @@ type Keyspace interface {
 	Policy(name string) (engine.Policy, bool) // with all its overrides
 	PolicyOf(name string, id []byte) (engine.Policy, bool)
 	PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool)
-	PolicyKeys(name, id []byte, visit func(key []byte) (more bool)) (found bool)
+	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
 }
 
 // ClientInfo is what CLIENT KILL and CLIENT LIST select connections by.

@@ -16,7 +16,7 @@ func (s *Session) offerTopKey(number int, batch, out *commandBatch) {
 	case engine.AcquireAll:
 		key = batch.key(number, binding)
 	case engine.Check:
-		out.policyKey = s.env.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), batch.key(number, 1), binding)
+		out.policyKey = s.env.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), batch.key(number, 1), batch.fields(number), binding)
 		key = out.policyKey
 	default:
 		key = batch.key(number, 0)
@@ -37,6 +37,19 @@ func (batch *commandBatch) key(number, which int) []byte {
 	default:
 		return op.Key
 	}
+}
+
+// fields are those of a Check.
+func (batch *commandBatch) fields(number int) [][]byte {
+	fields := batch.decision.Ops[number].Args
+	if !batch.copiedKeys.inUse || len(fields) == 0 {
+		return fields
+	}
+	copied := make([][]byte, len(fields))
+	for i := range copied {
+		copied[i] = batch.key(number, 2+i)
+	}
+	return copied
 }
 
 // copiedKeys are copies of the keys of a batch whose decider finishes later: by then the input they lie in is gone.
@@ -61,6 +74,9 @@ func (k *copiedKeys) copyFrom(ops []engine.Op, first []byte) {
 		case engine.Check:
 			k.add(op.Key)
 			k.add(op.Who)
+			for _, field := range op.Args {
+				k.add(field)
+			}
 		case engine.AcquireAll:
 			for j := range op.Parts {
 				k.add(op.Parts[j].Key)

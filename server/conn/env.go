@@ -61,8 +61,8 @@ type Env struct {
 // Keys is the local store as sessions ask it beside the decider.
 type Keys interface {
 	Weigh(ops []engine.Op) (work int)
-	PolicyKeys(name, id []byte, visit func(key []byte) (more bool)) (found bool)
-	AppendPolicyKey(b, policy, id []byte, part int) []byte
+	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
+	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 }
 
 // Start makes the environment ready for sessions.

@@ -101,21 +101,21 @@ func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 		}
 		return nil, true
 	case engine.Check:
-		return r.policy(op.Key, op.Who, op.Writes())
+		return r.policy(op)
 	}
 	return op.Key, r.user.Reaches(op.Key, op.Writes())
 }
 
 // policy looks at the keys that a policy comes to for a caller. A policy that is not there counts as one out of
 // reach, so that nobody can find out the names of others' policies.
-func (r reach) policy(name, id []byte, write bool) (key []byte, ok bool) {
+func (r reach) policy(check *engine.Op) (key []byte, ok bool) {
 	ok = true
-	found := r.keys.PolicyKeys(name, id, func(k []byte) bool {
-		key, ok = k, r.user.Reaches(k, write)
+	found := r.keys.PolicyKeys(check.Key, check.Who, check.Args, func(k []byte) bool {
+		key, ok = k, r.user.Reaches(k, check.Writes())
 		return ok
 	})
 	if !found && !r.user.ReachesAll() {
-		return name, false
+		return check.Key, false
 	}
 	return key, ok
 }

@@ -1,0 +1,223 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+)
+
+// Placeholder stands for the caller's id in the keys, and the holders, of a policy.
+const Placeholder = "{}"
+
+const (
+	// MaxFields bounds the fields of a check, and those that a policy's limits ask for.
+	MaxFields = 16
+	// MaxFieldName bounds the bytes of a field's name.
+	MaxFieldName = 64
+)
+
+// template is text with places for the caller's id and for fields of the call.
+//
+// With [NamedFields], {name} is the place of a field, and {{ and }} are literal braces. In a template with a field, values are
+// escaped so that they hold no colon, and there is a colon in the text between any two places: a key then shows where each
+// value ends, and different values make different keys. Without NamedFields, as release 0.1.0 wrote it, only the first {} is a
+// place, and all other braces are literal.
+type template struct {
+	text      []byte // without the places
+	places    []placeholder
+	hasFields bool
+}
+
+// placeholder is a place in the text of a template.
+type placeholder struct {
+	at   int    // the length of the text before it
+	name string // of the field; "" for the caller's id
+}
+
+func (p placeholder) String() string { return "{" + p.name + "}" }
+
+// HasNames reports whether a key, or holder, means something else with [NamedFields] than without.
+func HasNames(text []byte) bool {
+	before, after, _ := bytes.Cut(text, []byte(Placeholder))
+	return bytes.ContainsAny(before, "{}") || bytes.ContainsAny(after, "{}")
+}
+
+// Reasons to refuse a template.
+var (
+	errBraces        = fmt.Errorf("each { needs a }, with at most %d letters, digits, _ and - between them; {{ and }} are literal braces", MaxFieldName)
+	errTooManyFields = fmt.Errorf("at most %d fields in the limits of a policy", MaxFields)
+)
+
+// parseTemplate reads a template. With an error, the template ends where it lies.
+func parseTemplate(text []byte, named bool) (t template, err error) {
+	if !named {
+		before, after, found := bytes.Cut(text, []byte(Placeholder))
+		t.text = slices.Concat(before, after)
+		if found {
+			t.places = []placeholder{{at: len(before)}}
+		}
+		return t, nil
+	}
+	t.text = make([]byte, 0, len(text))
+	for len(text) > 0 {
+		c := text[0]
+		text = text[1:]
+		switch {
+		case c != '{' && c != '}':
+			t.text = append(t.text, c)
+		case len(text) > 0 && text[0] == c:
+			t.text, text = append(t.text, c), text[1:]
+		default:
+			name, rest, closed := bytes.Cut(text, []byte("}"))
+			if c == '}' || !closed || len(name) > 0 && !IsFieldName(name) {
+				return t, errBraces
+			}
+			t.places, text = append(t.places, placeholder{len(t.text), string(name)}), rest
+			t.hasFields = t.hasFields || len(name) > 0
+		}
+	}
+	return t, t.checkPlaces()
+}
+
+// checkPlaces returns an error if a place is there twice, or values could be joined into each other.
+func (t *template) checkPlaces() error {
+	for i, p := range t.places {
+		if slices.ContainsFunc(t.places[:i], func(q placeholder) bool { return q.name == p.name }) {
+			return fmt.Errorf("%s may stand only once", p)
+		}
+		if i > 0 && bytes.IndexByte(t.text[t.places[i-1].at:p.at], ':') < 0 {
+			return fmt.Errorf("a : must stand between %s and %s", t.places[i-1], p)
+		}
+	}
+	return nil
+}
+
+// CheckTemplates returns the first key or holder of a SetPolicy or SetOverride that cannot be kept, and why.
+func (o *Op) CheckTemplates() (text []byte, err error) {
+	if o.Options&NamedFields == 0 {
+		return nil, nil
+	}
+	var fields []string
+	for i := range o.Parts {
+		for _, text = range [][]byte{o.Parts[i].Key, o.Parts[i].Who} {
+			t, err := parseTemplate(text, true)
+			if err != nil {
+				return text, err
+			}
+			for _, p := range t.places {
+				if p.name != "" && !slices.Contains(fields, p.name) {
+					fields = append(fields, p.name)
+				}
+			}
+			if len(fields) > MaxFields {
+				return text, errTooManyFields
+			}
+		}
+	}
+	return nil, nil
+}
+
+// IsFieldName reports whether a field can have the name.
+func IsFieldName(name []byte) bool {
+	for _, c := range name {
+		isLetter := 'a' <= c|0x20 && c|0x20 <= 'z'
+		if !isLetter && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return len(name) > 0 && len(name) <= MaxFieldName
+}
+
+// appendTo appends the text with values in its places: the caller's id, and fields, a list of names and values by turns. It
+// returns the name of the first field that is missing, and leaves the places of missing ones as they stand.
+func (t *template) appendTo(b, id []byte, fields [][]byte) (filled []byte, missing string) {
+	at := 0
+	for i := range t.places {
+		p := &t.places[i]
+		b = append(b, t.text[at:p.at]...)
+		at = p.at
+		value, found := id, true
+		if p.name != "" {
+			value, found = fieldOf(fields, p.name)
+		}
+		switch {
+		case !found:
+			b = append(append(append(b, '{'), p.name...), '}')
+			if missing == "" {
+				missing = p.name
+			}
+		case t.hasFields:
+			b = appendEscaped(b, value)
+		default:
+			b = append(b, value...)
+		}
+	}
+	return append(b, t.text[at:]...), missing
+}
+
+func fieldOf(fields [][]byte, name string) (value []byte, found bool) {
+	for i := 0; i+1 < len(fields); i += 2 {
+		if string(fields[i]) == name {
+			return fields[i+1], true
+		}
+	}
+	return nil, false
+}
+
+// appendEscaped appends a value without colons. Different values stay different.
+func appendEscaped(b, value []byte) []byte {
+	for _, c := range value {
+		switch c {
+		case '%':
+			b = append(b, "%25"...)
+		case ':':
+			b = append(b, "%3A"...)
+		default:
+			b = append(b, c)
+		}
+	}
+	return b
+}
+
+// asksFor reports whether a field has a place.
+func (t *template) asksFor(name []byte) bool {
+	for i := range t.places {
+		if t.places[i].name == string(name) && len(name) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// written is the template as it is parsed, with NamedFields or without.
+func (t *template) written(named bool) []byte {
+	var b []byte
+	at := 0
+	literal := func(to int) {
+		for _, c := range t.text[at:to] {
+			if b = append(b, c); named && (c == '{' || c == '}') {
+				b = append(b, c)
+			}
+		}
+		at = to
+	}
+	for _, p := range t.places {
+		literal(p.at)
+		b = append(b, p.String()...)
+	}
+	literal(len(t.text))
+	return b
+}
+
+// bytes is about the memory of the template's texts.
+func (t *template) bytes() int {
+	n := len(t.text)
+	if t.hasFields {
+		for _, p := range t.places {
+			n += placeholderBytes + len(p.name)
+		}
+	}
+	return n
+}
+
+const placeholderBytes = 32 // of a placeholder, without its name

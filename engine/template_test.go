@@ -1,0 +1,257 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// fields are names and values by turns.
+func fields(words ...string) (all [][]byte) {
+	for _, w := range words {
+		all = append(all, []byte(w))
+	}
+	return all
+}
+
+func TestTemplates(t *testing.T) {
+	long := strings.Repeat("n", MaxFieldName)
+	given := fields("tenant", "ac:me", "model", "50%", "A-b_9", "", long, "x")
+	for _, c := range []struct{ text, named, literal string }{ // the keys of the caller "u:%"; "" is refused
+		{"k", "k", "k"},
+		{"", "", ""},
+		{"u:{}", "u:u:%", "u:u:%"},
+		{"{}", "u:%", "u:%"},
+		{"tpm:{tenant}:{}", "tpm:ac%3Ame:u%3A%25", "tpm:{tenant}:u:%"},
+		{"{tenant}:{model}", "ac%3Ame:50%25", "{tenant}:{model}"},
+		{"{tenant}-:-{model}", "ac%3Ame-:-50%25", "{tenant}-:-{model}"},
+		{"{A-b_9}:%:{}", ":%:u%3A%25", "{A-b_9}:%:u:%"},
+		{"{" + long + "}", "x", "{" + long + "}"},
+		{"{{tenant}}:{}", "{tenant}:u:%", "{{tenant}}:u:%"},
+		{"{{}}", "{}", "{u:%}"},
+		{"{{{}}}", "{u:%}", "{{u:%}}"},
+		{"{{{tenant}}}", "{ac%3Ame}", "{{{tenant}}}"},
+		{"}}{{", "}{", "}}{{"},
+	} {
+		for named, want := range map[bool]string{true: c.named, false: c.literal} {
+			tmpl, err := parseTemplate([]byte(c.text), named)
+			got, missing := tmpl.appendTo(nil, []byte("u:%"), given)
+			if err != nil || string(got) != want || missing != "" {
+				t.Errorf("%s, named %t: %s, want %s; %v, missing %q", c.text, named, got, want, err, missing)
+			}
+		}
+	}
+	for text, reason := range map[string]string{
+		"{": "each {", "}": "each {", "a{b": "each {", "a}b": "each {", "{}}": "each {", "{{}": "each {", "{{{}}": "each {", "{ten ant}": "each {", "{a{b}": "each {", "{é}": "each {",
+		"{n" + long + "}": "at most 64 letters",
+		"{}:{}":           "{} may stand only once", "{a}:{b}:{a}": "{a} may stand only once",
+		"{a}{b}": "a : must stand between {a} and {b}", "{a}{}": "between {a} and {}", "{}/{a}": "between {} and {a}", "{a}:{b}%3A{c}": "between {b} and {c}",
+	} {
+		if _, err := parseTemplate([]byte(text), true); err == nil || !strings.Contains(err.Error(), reason) {
+			t.Errorf("%s: %v, want %s", text, err, reason)
+		}
+	}
+	for text, want := range map[string]bool{"": false, "k": false, "u:{}": false, "{a}": true, "{{": true, "u:{}}": true, "{{}}": true, "{}{}": true} {
+		if HasNames([]byte(text)) != want {
+			t.Errorf("%s has names: %t", text, !want)
+		}
+	}
+	tmpl, _ := parseTemplate([]byte("a:{b}:{c}:{}"), true)
+	if got, missing := tmpl.appendTo(nil, []byte("i"), fields("c", "x")); string(got) != "a:{b}:x:i" || missing != "b" {
+		t.Errorf("without a field: %s, missing %s", got, missing)
+	}
+}
+
+// randomText is of pieces that matter in templates and values.
+func randomText(r *rand.Rand, pieces []string) []byte {
+	var b []byte
+	for range r.IntN(7) {
+		b = append(b, pieces[r.IntN(len(pieces))]...)
+	}
+	return b
+}
+
+// In every template that is accepted, different values make different keys: none can be joined into another. And each
+// template, once written, is read as the same.
+func TestDifferentValuesMakeDifferentKeys(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 3))
+	several := 0
+	for range 20_000 {
+		text := randomText(r, []string{"{}", "{a}", "{b}", "{c}", ":", ":", "::", "%", "%3A", "{{", "}}", "a", "x:y", "/"})
+		tmpl, err := parseTemplate(text, true)
+		if err != nil || len(tmpl.places) == 0 {
+			continue
+		}
+		if again := tmpl.written(true); !bytes.Equal(again, text) {
+			t.Fatalf("%s is written as %s", text, again)
+		}
+		if len(tmpl.places) > 1 {
+			several++
+		}
+		made := map[string][]string{}
+		for range 60 {
+			values := map[string][]byte{}
+			given, tuple := [][]byte{}, []string{}
+			for _, p := range tmpl.places {
+				v := randomText(r, []string{":", "%", "%3A", "%25", "3A", "a", "{b}", "/", "x:y"})
+				values[p.name] = v
+				given, tuple = append(given, []byte(p.name), v), append(tuple, string(v))
+			}
+			key, missing := tmpl.appendTo(nil, values[""], given)
+			if before, known := made[string(key)]; missing != "" || known && !slices.Equal(before, tuple) {
+				t.Fatalf("%s with %q and with %q is %s, missing %q", text, before, tuple, key, missing)
+			}
+			made[string(key)] = tuple
+		}
+	}
+	if several < 300 {
+		t.Errorf("only %d templates had several places", several)
+	}
+}
+
+// A template of release 0.1.0 is shown in a form that makes the same keys when it is set again.
+func TestLiteralTemplatesCanBeSetAgain(t *testing.T) {
+	r := rand.New(rand.NewPCG(16, 4))
+	for range 20_000 {
+		text := randomText(r, []string{"{}", "{", "}", "{a}", "{{", "}}", ":", "x"})
+		before, _ := parseTemplate(text, false)
+		if again := before.written(false); !bytes.Equal(again, text) {
+			t.Fatalf("%s is written as %s", text, again)
+		}
+		after, err := parseTemplate(before.written(true), true)
+		id := randomText(r, []string{":", "%", "{}", "x"})
+		want, _ := before.appendTo(nil, id, nil)
+		if got, missing := after.appendTo(nil, id, nil); err != nil || !bytes.Equal(got, want) || missing != "" {
+			t.Fatalf("%s is shown as %s, which makes %s and not %s: %v", text, before.written(true), got, want, err)
+		}
+		if !HasNames(text) && !bytes.Equal(before.written(true), text) {
+			t.Fatalf("%s is shown as %s", text, before.written(true))
+		}
+	}
+}
+
+func TestChecksWithFields(t *testing.T) {
+	s := New(Config{Shards: 4})
+	defer s.Close()
+	hour := 3600 * sec
+	part := func(key, who string) Op {
+		p := Op{Key: []byte(key), Limit: bucket(2, 1, hour)}
+		if who != "" {
+			p.Who, p.Limit = []byte(who), Limit{Algorithm: Concurrency, Capacity: 5, Rate: Rate{Period: hour}}
+		}
+		return p
+	}
+	ask(s, epoch, Op{Verb: SetPolicy, Options: NamedFields, Key: []byte("llm"), Parts: []Op{part("tpm:{tenant}:{}", ""), part("calls", "{tenant}:{model}")}})
+	ask(s, epoch, Op{Verb: SetOverride, Key: []byte("llm"), Who: []byte("vip"), Parts: []Op{part("vip", "")}})
+	ask(s, epoch, Op{Verb: SetOverride, Options: NamedFields, Key: []byte("llm"), Who: []byte("eu"), Parts: []Op{part("eu:{region}", "")}})
+	for _, c := range []struct {
+		id     string
+		fields []string
+		status Status
+		name   string
+	}{
+		{"u", nil, MissingField, "tenant"},
+		{"u", []string{"model", "x"}, MissingField, "tenant"},
+		{"u", []string{"tenant", "acme"}, MissingField, "model"},
+		{"u", []string{"model", "x", "tenant", "acme", "size", "9"}, UnknownField, "size"},
+		{"u", []string{"Tenant", "acme"}, UnknownField, "Tenant"},
+		{"vip", nil, OK, ""},
+		{"vip", []string{"tenant", "acme", "model", "x"}, OK, ""}, // the caller need not know of the override
+		{"vip", []string{"region", "eu"}, UnknownField, "region"},
+		{"eu", []string{"tenant", "acme"}, MissingField, "region"},
+		{"eu", []string{"tenant", "acme", "region", "1"}, OK, ""},
+	} {
+		op := Op{Verb: Check, Options: NamedFields | Peek, Key: []byte("llm"), Who: []byte(c.id), Tokens: 1, Args: fields(c.fields...)}
+		if c.fields == nil {
+			op.Options = Peek
+		}
+		for _, readOnly := range []bool{false, true} {
+			res := Result{Reply: []byte("of before")}
+			if !readOnly {
+				res = ask(s, epoch, op)
+			} else if !s.TryReadOnly(epoch, &op, &res) {
+				t.Errorf("%s %q is not answered without a change", c.id, c.fields)
+			}
+			if res.Status != c.status || c.name != "" && string(res.Reply) != c.name || res.Allowed != (c.status == OK) {
+				t.Errorf("%s %q: status %d, %q", c.id, c.fields, res.Status, res.Reply)
+			}
+		}
+	}
+	if s.Len() != 0 {
+		t.Errorf("%d keys were made", s.Len())
+	}
+	check := func(id string, words ...string) Result {
+		return ask(s, epoch, Op{Verb: Check, Options: NamedFields, Key: []byte("llm"), Who: []byte(id), Tokens: 2, Args: fields(words...)})
+	}
+	for _, c := range []struct {
+		tenant, id string
+		allowed    bool
+	}{{"acme", "u", true}, {"acme", "u", false}, {"acme", "v", true}, {"acme:u", "", true}, {"acme", "u:", true}, {"acme:u", "", false}} {
+		if res := check(c.id, "model", "m", "tenant", c.tenant); res.Allowed != c.allowed {
+			t.Errorf("%s, %s: %+v", c.tenant, c.id, res)
+		}
+	}
+	var holders []string
+	for _, l := range ask(s, epoch, Op{Verb: Leases, Key: []byte("calls")}).Leases {
+		holders = append(holders, string(l.Holder))
+	}
+	if slices.Sort(holders); fmt.Sprint(holders) != "[acme%3Au:m acme:m]" {
+		t.Errorf("holders %q", holders)
+	}
+	p, _ := s.Policy("llm")
+	if p.Granted != 4 || p.Denied != 2 {
+		t.Errorf("an error was counted: %+v", p)
+	}
+}
+
+// Policies are restored with the meaning that they were kept with; those whose braces were literal are named.
+func TestPoliciesKeepTheirMeaning(t *testing.T) {
+	s, restored := New(Config{Shards: 1}), New(Config{Shards: 1})
+	defer s.Close()
+	defer restored.Close()
+	set := func(name string, options Option, keys ...string) {
+		op := Op{Verb: SetPolicy, Key: []byte(name), Options: options}
+		for _, k := range keys {
+			op.Parts = append(op.Parts, Op{Key: []byte(k), Limit: bucket(2, 1, sec)})
+		}
+		if res := ask(s, epoch, op); res.Status != OK {
+			t.Fatalf("%s: %+v", name, res)
+		}
+	}
+	set("plain", 0, "a:{}", "b")
+	set("before", Shadow, "a:{}", "b:{tenant}")
+	set("now", NamedFields|Shadow, "a:{}", "b:{tenant}:{{}}")
+	set("override", 0, "a:{}")
+	ask(s, epoch, Op{Verb: SetOverride, Key: []byte("override"), Who: []byte("x"), Parts: []Op{{Key: []byte("}"), Limit: bucket(2, 1, sec)}}})
+	s.PolicyOps(func(op *Op) {
+		if err := op.CheckPolicy(); err != nil {
+			t.Errorf("%+v: %v", op, err)
+		}
+		restored.Apply(epoch, []Op{op.Clone()}, make([]Result, 1))
+	})
+	if s.Digest(epoch) != restored.Digest(epoch) {
+		t.Error("not restored as it was")
+	}
+	if got := fmt.Sprint(restored.LiteralNames()); got != "[before override]" {
+		t.Errorf("literal names in %s", got)
+	}
+	for name, want := range map[string]string{"plain": "a:{} b", "before": "a:{} b:{{tenant}}", "now": "a:{} b:{tenant}:{{}}"} {
+		p, _ := restored.Policy(name)
+		if got := string(p.Parts[0].Key) + " " + string(p.Parts[1].Key); got != want || p.Shadow != (name != "plain") {
+			t.Errorf("%s: %s, shadow %t", name, got, p.Shadow)
+		}
+	}
+	bad := Op{Verb: SetPolicy, Options: NamedFields, Key: []byte("bad"), Parts: []Op{{Key: []byte("{a}{b}"), Limit: bucket(2, 1, sec)}}}
+	if bad.CheckPolicy() == nil {
+		t.Error("a template whose values can be joined is taken")
+	}
+	for bad.Parts = nil; len(bad.Parts) <= MaxFields; {
+		bad.Parts = append(bad.Parts, Op{Key: fmt.Appendf(nil, "{f%d}", len(bad.Parts)), Limit: bucket(2, 1, sec)})
+		if err := bad.CheckPolicy(); (err != nil) != (len(bad.Parts) > MaxFields) {
+			t.Errorf("%d fields: %v", len(bad.Parts), err)
+		}
+	}
+}
