@@ -28,6 +28,7 @@ var additions = append([]addition{
 	{version: 2, name: "commands on Redis data", isUsed: usesVerb(engine.Command)},
 	{version: 2, name: "scripts", isUsed: usesVerb(engine.Script, engine.KeepScript, engine.DropScripts)},
 	{version: 3, name: "named fields in policies", isUsed: usesNamedFields},
+	{version: 3, name: "SL.LOG", isUsed: usesVerb(engine.ListLog)},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []addition) {

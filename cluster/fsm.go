@@ -227,7 +227,7 @@ func (f *fsm) applyOps(now int64, atomic bool, results []engine.Result) {
 // applyDiscarding applies a group whose results nobody waits for, without building lists.
 func (f *fsm) applyDiscarding(now int64, g call.Group) {
 	for i := range f.ops {
-		if f.ops[i].Verb == engine.Leases {
+		if v := f.ops[i].Verb; v == engine.Leases || v == engine.ListLog {
 			f.ops[i].Verb = engine.Look
 		}
 	}

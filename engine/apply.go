@@ -27,6 +27,8 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 		s.refund(c, tag, p)
 	case Release, Leases:
 		s.lease(c, p)
+	case ListLog:
+		listLog(c)
 	case Delete:
 		s.remove(p)
 	}

@@ -15,7 +15,7 @@ type call struct {
 
 	leases        leaseScan // of the leases in state, once surveyed
 	leasesScanned bool
-	listed        int // bytes of leases listed since the batch began
+	listed        int // bytes of leases and grants listed since the batch began
 
 	loading []byte // the whole state, of an entry that is loaded
 }

@@ -20,7 +20,7 @@ const (
 	leaseHead   = 10
 	leasesFirst = 64 // bytes of the smallest state
 
-	// MaxListedBytes bounds the holders listed for one batch. One list is never more.
+	// MaxListedBytes bounds the holders and grants listed for one batch. One list is never more.
 	MaxListedBytes = 4 << 20
 	// MaxHolders bounds the limit of a concurrency limiter: each decision looks at every holder.
 	MaxHolders = 10_000

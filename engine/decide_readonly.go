@@ -67,6 +67,9 @@ func (s *shard) tryReadOnly(c *call, now int64, tag uint32, op *Op, res *Result)
 	case op.Verb == Leases, op.Verb == Release && (alg.release == nil || !c.scanLeases().found):
 		s.lease(c, p)
 		return true
+	case op.Verb == ListLog:
+		listLog(c)
+		return true
 	}
 	return false
 }

@@ -28,6 +28,7 @@ const (
 	Script                   // carry out the script call Args, which may touch keys beyond those it declares
 	KeepScript               // keep the body Who of a script
 	DropScripts              // forget the bodies of all scripts
+	ListLog                  // list the newest Tokens grants of a sliding log, in Result.Reply
 )
 
 // Option changes how an Acquire decides.
@@ -54,7 +55,7 @@ type Op struct {
 	MaxKey   uint32   // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
 	Key      []byte   // binary, may be empty; only read while the operation is applied
 	Limit    Limit    // Acquire
-	Tokens   int64    // Acquire and Refund; 0 in an Acquire asks without taking; Script: the dialect, [ScriptDialect] or an earlier one
+	Tokens   int64    // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; Script: the dialect, [ScriptDialect] or an earlier one
 	MaxWait  int64    // Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
 	Who      []byte   // the holder of a lease, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body
 	Args     [][]byte // Command, Script: the arguments, the command's name included; Check: with NamedFields, names and values of fields by turns
@@ -97,7 +98,7 @@ func (o *Op) SetOptionBits(b byte) {
 
 // Writes reports whether the operation can change state.
 func (o *Op) Writes() bool {
-	return o.Verb != Look && o.Verb != Leases && o.Options&Peek == 0
+	return o.Verb != Look && o.Verb != Leases && o.Verb != ListLog && o.Options&Peek == 0
 }
 
 // Status is the outcome of an operation.
@@ -122,7 +123,7 @@ const (
 	TooBig               // the call is more than one entry of the cluster's log takes, or the reply more than a frame between nodes; nothing was taken
 	Unreadable           // a node could not read or apply the operation; nothing was taken
 	NoRoomToGrow         // the key exists, and its larger state did not fit the memory bound
-	ListTooLong          // Leases: the batch lists more than MaxListedBytes of holders
+	ListTooLong          // Leases, ListLog: the batch lists more than MaxListedBytes
 	TooNew               // some member of the cluster does not know the operation yet; nothing was taken
 	MissingField         // Check: it lacks a field, named by Result.Reply, that the policy's limits ask for
 	UnknownField         // Check: it has a field, named by Result.Reply, that no limit of the policy asks for
@@ -162,7 +163,7 @@ type Result struct {
 	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
 	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
 	Leases  []Lease  // Leases
-	Reply   []byte   // Command, Script: the reply in RESP2; Check: the name of a field; kept for reuse from one Apply to the next
+	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Check: the name of a field; kept for reuse from one Apply to the next
 }
 
 // Lease is one holder of a concurrency limit.

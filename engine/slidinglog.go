@@ -22,7 +22,15 @@ const (
 	logHead    = 24
 	logEntry   = 16
 	logMinRoom = 4
+
+	// MaxGrants bounds the grants of a sliding log that one ListLog lists.
+	MaxGrants = 10_000
+	// grantBytes is about the size of a grant in the reply to a client.
+	grantBytes = 32
 )
+
+// Grant is tokens granted by a sliding log at a time, in nanoseconds since the Unix epoch.
+type Grant struct{ Time, Tokens int64 }
 
 func (g slidingLog) u32(at int) int       { return int(binary.LittleEndian.Uint32(g[at:])) }
 func (g slidingLog) setU32(at, value int) { binary.LittleEndian.PutUint32(g[at:], uint32(value)) }
@@ -227,11 +235,42 @@ func validLog(state []byte) bool {
 
 // plainLog lists times and tokens. Entries that have left the window are included while they are in the ring: a limit
 // with a longer window would count them.
-func plainLog(state []byte, _ int64) (plain []byte) {
-	g := slidingLog(state)
-	for i := range g.len() {
+func plainLog(state []byte, _ int64) (plain []byte) { return slidingLog(state).appendPlain(nil, 0) }
+
+// appendPlain appends the time and the tokens of each entry from the given one on.
+func (g slidingLog) appendPlain(plain []byte, from int) []byte {
+	for i := from; i < g.len(); i++ {
 		plain = binary.LittleEndian.AppendUint64(plain, uint64(g.time(i)))
 		plain = binary.LittleEndian.AppendUint64(plain, g.total(i)-g.before(i))
 	}
 	return plain
+}
+
+// listLog lists the newest entries inside the window. In one batch it lists no more than MaxListedBytes.
+func listLog(c *call) {
+	if c.prev.Algorithm != SlidingLog {
+		c.wrongType(SlidingLog)
+		return
+	}
+	g := slidingLog(c.state)
+	n := min(g.len()-g.first(c.now, c.prev.Rate.Period), int(c.op.Tokens))
+	if c.listed += n * grantBytes; c.listed > MaxListedBytes {
+		c.result.Status = ListTooLong
+		return
+	}
+	c.result.Reply = g.appendPlain(c.result.Reply[:0], g.len()-n)
+	c.result.Work += n
+}
+
+// Grants are those that a ListLog has found, oldest first.
+func (res *Result) Grants() []Grant {
+	if res.Status != OK {
+		return nil
+	}
+	all := make([]Grant, len(res.Reply)/logEntry)
+	for i := range all {
+		entry := res.Reply[i*logEntry:]
+		all[i] = Grant{int64(binary.LittleEndian.Uint64(entry)), int64(binary.LittleEndian.Uint64(entry[8:]))}
+	}
+	return all
 }

@@ -140,7 +140,7 @@ func (s *Store) apply(now int64, ops []Op, results []Result, locked bool) {
 // isWide reports whether an operation is about more than one key.
 func (v Verb) isWide() bool {
 	switch v {
-	case Acquire, Look, Refund, Release, Leases, Delete:
+	case Acquire, Look, Refund, Release, Leases, ListLog, Delete:
 		return false
 	}
 	return true

@@ -87,6 +87,8 @@ func (t *Tx) change(c *call) {
 	case c.op.Verb == Look:
 		alg.look(c)
 		c.result.Held, c.result.Bytes = c.prev, int64(len(c.state))
+	case c.op.Verb == ListLog:
+		listLog(c)
 	case c.op.Verb == Leases && alg.release != nil:
 		listLeases(c)
 	case c.op.Verb == Release && alg.release == nil, c.op.Verb == Leases:

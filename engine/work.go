@@ -54,6 +54,9 @@ func (s *Store) weigh(op *Op, more *int) int {
 	case Concurrency:
 		return OpWork + min(leases(algorithms[alg].stateOf(r.rest())).used()/leaseHead+*more, MaxHolders)
 	case SlidingLog:
+		if op.Verb == ListLog {
+			return OpWork + min(sh.size(r)/logEntry, int(op.Tokens))
+		}
 		return OpWork + sh.size(r)/workBytes
 	}
 	return OpWork

@@ -88,6 +88,8 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 		}
 	case engine.Refund:
 		op.Tokens = tokens
+	case engine.ListLog:
+		op.Tokens = 1 + r.Int64N(engine.MaxGrants)
 	case engine.Release:
 		op.Who = append(text(254), 'x')
 	case engine.Flush:

@@ -15,7 +15,7 @@ import (
 //	        WrongType: 1 the algorithm wanted
 //	        flagged: the limit held; varint bytes
 //	        flagged: varint number of parts, zigzag varint the binding one; the parts, results again
-//	        flagged: varint length of the reply of a command or script; the reply
+//	        flagged: varint length of the reply of a command or script, or of the list of a log; the reply
 //	        flagged: varint number of leases; of each a zigzag varint of the time remaining, varint length, holder
 const (
 	resultAllowed = 1 << iota

@@ -30,6 +30,8 @@ func valid(op *engine.Op) bool {
 		return len(op.Key) <= maxPolicyLookup && len(op.Who) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && validFields(op)
 	case engine.Release:
 		return len(op.Key) <= engine.MaxKeyBytes && len(op.Who) > 0 && len(op.Who) <= engine.MaxHolderBytes
+	case engine.ListLog:
+		return len(op.Key) <= engine.MaxKeyBytes && op.Tokens > 0 && op.Tokens <= engine.MaxGrants
 	}
 	return len(op.Key) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens
 }

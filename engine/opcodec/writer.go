@@ -87,6 +87,8 @@ var opLayouts = []opLayout{
 	engine.Command: {fields: fieldArgs, options: byte(engine.Peek)},
 	engine.Script:  {fields: fieldArgs | fieldWho | fieldTokens, options: byte(engine.Peek | engine.DeclaredOnly)},
 
+	engine.ListLog: {fields: fieldKey | fieldTokens},
+
 	engine.KeepScript:  {fields: fieldWho, options: byte(engine.Loaded)},
 	engine.DropScripts: {},
 
