@@ -210,7 +210,7 @@ func TestKeyTooLong(t *testing.T) {
 	for _, command := range [][]string{
 		{"CL.THROTTLE", long, "4", "1", "60"}, {"TB.ACQUIRE", long, "4", "1/s"}, {"RL.INFO", long}, {"RL.REFUND", long, "1"},
 		{"LB.ACQUIRE", long, "4", "1/s"}, {"LB.QUEUE", long, "4", "1/s"}, {"FW.ACQUIRE", long, "4", "1s"}, {"SW.ACQUIRE", long, "4", "1s"},
-		{"SL.ACQUIRE", long, "4", "1s"}, {"CC.ACQUIRE", long, "4", "1s", "me"}, {"CC.RELEASE", long, "me"}, {"CC.HOLDERS", long},
+		{"SL.ACQUIRE", long, "4", "1s"}, {"CC.ACQUIRE", long, "4", "1s", "me"}, {"CC.RELEASE", long, "me"}, {"CC.HOLDERS", long}, {"SL.LOG", long},
 		{"RL.ALL", "TB", "a", "4", "1/s", "CL", long, "4", "1", "60"}, {"RL.ALL", "CC", long, "4", "1s", "me", "TB", "a", "4", "1/s"},
 		{"RL.POLICY", "SET", "p", "TB", long, "4", "1/s"}, {"RL.POLICY", "OVERRIDE", "p", "me", "TB", long, "4", "1/s"},
 		{"RL.POLICY", "OVERRIDE", "p", long, "TB", "a", "4", "1/s"}, {"RL.CHECK", "p", long},

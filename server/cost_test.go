@@ -183,6 +183,15 @@ func fillSemaphore(p *sessionPlayer, key, format string) {
 	}
 }
 
+// fillLog gives a key a sliding log with n grants, one every nanosecond.
+func fillLog(p *sessionPlayer, key string, n int) {
+	res := make([]engine.Result, 1)
+	for i := range n {
+		op := engine.Op{Key: []byte(key), Tokens: 1, Limit: engine.Limit{Algorithm: engine.SlidingLog, Capacity: 100_000, Rate: engine.Rate{Period: 3600e9}}}
+		p.store.Apply(p.clock.Now()+int64(i-n), []engine.Op{op}, res)
+	}
+}
+
 // batchDecider notes how much batches may take, and how much their results hold.
 type batchDecider struct {
 	decider.Decider
@@ -196,6 +205,7 @@ func (d *batchDecider) Decide(b *engine.Batch) bool {
 	work, bytes := 0, 0
 	for i := range b.Results {
 		work += b.Results[i].Work
+		bytes += len(b.Results[i].Reply)
 		for _, l := range b.Results[i].Leases {
 			bytes += len(l.Holder)
 		}
@@ -226,10 +236,11 @@ func repeated(n int, command string) []string {
 func TestPipelinesAreCutByWork(t *testing.T) {
 	p, _ := newCostPlayer(t, 0, "")
 	fillSemaphore(p, "big", "%0248d")
-	for _, line := range []string{"CC.HOLDERS big", "CC.ACQUIRE big 10000 1h new", "CC.ACQUIRE big 10000 1h " + fmt.Sprintf("%0248d", 9999),
+	fillLog(p, "log", 20_000)
+	for _, line := range []string{"CC.HOLDERS big", "SL.LOG log COUNT 10000", "SL.LOG log", "CC.ACQUIRE big 10000 1h new", "CC.ACQUIRE big 10000 1h " + fmt.Sprintf("%0248d", 9999),
 		"CC.RELEASE big nobody", "TTL big", "RL.INFO big", "EXISTS big", "MEMORY USAGE big", "RL.ALL CC big 10000 1h x TB small 5 1/h PEEK"} {
 		n := 200
-		if line == "CC.HOLDERS big" {
+		if line == "CC.HOLDERS big" || strings.HasPrefix(line, "SL.LOG") {
 			n = 10
 		}
 		d, out := costOf(t, p, repeated(n, line)...)
@@ -238,6 +249,11 @@ func TestPipelinesAreCutByWork(t *testing.T) {
 		}
 		if d.mostWork > command.MaxBatchWork+engine.MaxHolderWork || d.bytes > engine.MaxListedBytes || d.batches <= n/64 {
 			t.Errorf("%s: %d batches, of at most %d operations, work %d and %d bytes", line, d.batches, d.mostOps, d.mostWork, d.bytes)
+		}
+	}
+	for line, head := range map[string]string{"SL.LOG log": "*100\r\n", "SL.LOG log COUNT 10000": "*10000\r\n"} {
+		if out := p.do(t, "owner", line); !strings.HasPrefix(out, head) {
+			t.Errorf("%s: %.100q", line, out)
 		}
 	}
 	c := p.conns["owner"]
@@ -262,12 +278,19 @@ func TestPipelinesAreCutByWork(t *testing.T) {
 func TestTransactionsAreBoundedByWork(t *testing.T) {
 	p, _ := newCostPlayer(t, 0, "")
 	fillSemaphore(p, "big", "%0248d")
+	fillLog(p, "log", 20_000)
 	exec := func(n int, command string) (*batchDecider, string) {
 		d, out := costOf(t, p, append(append([]string{"MULTI"}, repeated(n, command)...), "EXEC")...)
 		return d, strings.TrimPrefix(out, "+OK\r\n"+strings.Repeat("+QUEUED\r\n", n))
 	}
-	if d, out := exec(200, "CC.HOLDERS big"); d.bytes > engine.MaxListedBytes || len(out) > 4<<20 || !strings.Contains(out, "-ERR the holders listed") {
+	if d, out := exec(200, "CC.HOLDERS big"); d.bytes > engine.MaxListedBytes || len(out) > 4<<20 || !strings.Contains(out, "-ERR the holders or grants listed") {
 		t.Errorf("%d bytes of holders, %d of replies: %.100q", d.bytes, len(out), out)
+	}
+	if d, out := exec(50, "SL.LOG log COUNT 10000"); d.bytes > engine.MaxListedBytes || len(out) > 4<<20 || !strings.Contains(out, "-ERR the holders or grants listed") {
+		t.Errorf("%d bytes of grants, %d of replies: %.100q", d.bytes, len(out), out)
+	}
+	if d, out := exec(300, "SL.LOG log COUNT 10000"); d.batches > 0 || !strings.HasPrefix(out, "-ERR the transaction would take too long") {
+		t.Errorf("%d batches: %.100q", d.batches, out)
 	}
 	if d, out := exec(1000, "CC.ACQUIRE big 10000 1h new"); d.batches > 0 || !strings.HasPrefix(out, "-ERR the transaction would take too long") {
 		t.Errorf("%d batches: %.100q", d.batches, out)

@@ -59,8 +59,11 @@ var acts = []act{
 			}
 			return words
 		}},
-	{name: "logs", rules: "~t:* +sl.acquire", repeat: 1000,
+	{name: "logs", rules: "~t:* +sl.acquire +sl.log", repeat: 1000,
 		command: func(_ *campaign, r *rand.Rand) []string {
+			if r.IntN(50) == 0 {
+				return []string{"SL.LOG", fmt.Sprint("t:log", r.IntN(8)), "COUNT", "10000"}
+			}
 			return []string{"SL.ACQUIRE", fmt.Sprint("t:log", r.IntN(8)), "100000", "10m"}
 		}},
 	{name: "delete", rules: "~t:* +del +exists", repeat: 20,

@@ -2,6 +2,9 @@ package exactmodel
 
 import "slices"
 
+// mostGrants is the most that one SL.LOG lists; usualGrants is the most without COUNT.
+const mostGrants, usualGrants = 10_000, 100
+
 // entry is tokens granted at a time.
 type entry struct{ at, tokens int64 }
 
@@ -104,4 +107,26 @@ func (g *log) add(kept []entry, e entry, most int64) []entry {
 		kept = append(kept, e)
 	}
 	return kept
+}
+
+// grants lists the newest entries that count.
+func (m *Model) grants(words []string) (string, error) {
+	r := request{tokens: usualGrants}
+	if err := r.readOptions("SL.LOG", words[2:], []string{"COUNT"}); err != nil {
+		return "", err
+	}
+	if err := checkKey(words[1]); err != nil {
+		return "", err
+	}
+	s, err := m.heldFor(words[1], slidingLog)
+	if s == nil || err != nil {
+		return array(), err
+	}
+	g := s.(*log)
+	inside, _ := g.within(m.Now, g.limit.length)
+	var all []string
+	for _, e := range inside[max(0, len(inside)-int(r.tokens)):] {
+		all = append(all, integers(e.at/millisecond, e.tokens))
+	}
+	return array(all...), nil
 }

@@ -75,7 +75,7 @@ func init() {
 	commands = map[string]command{
 		"CL.THROTTLE": {5, 6, (*Model).throttle}, "TB.ACQUIRE": acquire(tokenBucket), "LB.ACQUIRE": acquire(leakyBucket), "LB.QUEUE": acquire(leakyQueue),
 		"FW.ACQUIRE": acquire(fixedWindow), "SW.ACQUIRE": acquire(slidingWindow), "SL.ACQUIRE": acquire(slidingLog), "CC.ACQUIRE": acquire(concurrency),
-		"CC.RELEASE": {3, 3, (*Model).release}, "CC.HOLDERS": {2, 2, (*Model).holders},
+		"CC.RELEASE": {3, 3, (*Model).release}, "CC.HOLDERS": {2, 2, (*Model).holders}, "SL.LOG": {2, many, (*Model).grants},
 		"RL.ALL": {2, many, (*Model).all}, "RL.CHECK": {3, many, (*Model).check}, "RL.POLICY": {2, many, (*Model).policy},
 		"RL.INFO": {2, 2, (*Model).info}, "RL.REFUND": {3, 3, (*Model).refund},
 		"DEL": {2, many, (*Model).del}, "UNLINK": {2, many, (*Model).del}, "EXISTS": {2, many, (*Model).exists},
@@ -235,9 +235,12 @@ func (r *request) readOptions(name string, words, known []string) (err error) {
 		if len(words) == 0 {
 			return refuse("ERR %s: needs a value", option)
 		}
-		if option == "TOKENS" {
+		switch option {
+		case "TOKENS":
 			r.tokens, err = between(option, words[0], 1, mostTokens)
-		} else {
+		case "COUNT":
+			r.tokens, err = between(option, words[0], 1, mostGrants)
+		default:
 			r.block = option == "BLOCK"
 			r.wait, err = duration(option, words[0])
 		}

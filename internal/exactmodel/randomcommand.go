@@ -44,7 +44,7 @@ func (c *Calls) command() (words []string) {
 }
 
 func (c *Calls) look() []string {
-	switch c.random.IntN(6) {
+	switch c.random.IntN(7) {
 	case 0:
 		return []string{"PTTL", c.key()}
 	case 1:
@@ -53,6 +53,8 @@ func (c *Calls) look() []string {
 		return []string{"TYPE", c.key()}
 	case 3:
 		return []string{"EXISTS", c.key(), c.key(), c.key()}
+	case 4:
+		return []string{"SL.LOG", c.key(), "COUNT", c.tokens(2)}[:2+2*c.random.IntN(2)]
 	}
 	return []string{"RL.INFO", c.key()}
 }

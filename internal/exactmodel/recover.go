@@ -32,7 +32,7 @@ func (c *Calls) allKeys() (keys []string) {
 func (c *Calls) Recover(ask func(command ...string) (string, error)) (unclear []string, err error) {
 	m := c.Model
 	for _, key := range c.allKeys() {
-		looks := [][]string{{"RL.INFO", key}, {"CC.HOLDERS", key}}
+		looks := [][]string{{"RL.INFO", key}, {"CC.HOLDERS", key}, {"SL.LOG", key}}
 		var fits []state
 		var all []string
 		replies := make([]string, len(looks))
@@ -46,7 +46,10 @@ func (c *Calls) Recover(ask func(command ...string) (string, error)) (unclear []
 				delete(m.keys, key)
 				s = nil
 			}
-			shown := []string{m.Do(looks[0]...), m.Do(looks[1]...)}
+			shown := make([]string, len(looks))
+			for i, look := range looks {
+				shown[i] = m.Do(look...)
+			}
 			all = append(all, fmt.Sprintf("%q", shown))
 			if slices.Equal(shown, replies) && !slices.Contains(fits, s) {
 				fits = append(fits, s)

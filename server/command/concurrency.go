@@ -15,7 +15,7 @@ var concurrencyRows = []Row{acquireRow("cc.acquire", engine.Concurrency, "key li
 	Name: "cc.holders", Syntax: "key", Since: "0.1.0", Group: "limiter",
 	Summary: "List the leases of a concurrency limit.",
 	Returns: "an array that alternates holder and remaining_ms, the time until the lease expires.", Example: "alice:7",
-	Cost: HolderList, Flags: ReadOnly, Keys: oneKey, Parse: parseHolders, Reply: replyHolders,
+	Cost: EntryList, Flags: ReadOnly, Keys: oneKey, Parse: parseHolders, Reply: replyHolders,
 }}
 
 // leaseOp is an operation that only a concurrency limit knows.

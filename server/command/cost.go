@@ -11,7 +11,7 @@ const (
 	undeclared     Cost = iota
 	Light               // a limit, a key or a few words
 	HolderLookup        // looks through the holders of a concurrency limit
-	HolderList          // lists them
+	EntryList           // lists them, or the grants of a sliding log
 	ValueCopy           // copies a value of data
 	ScriptRun           // runs a script
 	LogCopy             // may copy a sliding log
@@ -40,7 +40,7 @@ const MaxExecWork = 4 * MaxBatchWork
 var maxWork = [...]int{
 	Light:          engine.OpWork,                             // 2 KiB; nothing grows
 	HolderLookup:   engine.MaxHolderWork,                      // 1 KiB; a concurrency limit has at most engine.MaxHolders
-	HolderList:     MaxBatchWork,                              // engine.MaxListedBytes; decided alone
+	EntryList:      MaxBatchWork,                              // engine.MaxListedBytes; decided alone
 	ValueCopy:      2*engine.MaxValueBytes/64 + engine.OpWork, // engine.MaxValueBytes; a value is copied, and copied back
 	ScriptRun:      MaxBatchWork,                              // 16 MiB; a script ends after its budget of steps; decided alone
 	LogCopy:        engine.MaxLogWork,                         // 1 KiB; a log is copied when it grows, or is changed during a snapshot

@@ -35,7 +35,7 @@ func leastWork(op *engine.Op) (work int) {
 			work += leastWork(&op.Parts[i])
 		}
 		return work
-	case op.Verb == engine.Leases:
+	case op.Verb == engine.Leases, op.Verb == engine.ListLog:
 		return MaxBatchWork // so that it is decided alone
 	case op.Verb == engine.Acquire && op.Limit.Algorithm == engine.SlidingLog || op.Verb == engine.Refund:
 		return engine.MaxLogWork

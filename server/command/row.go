@@ -120,6 +120,7 @@ var Table = concat(
 	throttleRows,
 	acquireRows,
 	concurrencyRows,
+	logRows,
 	allRows,
 	policyRows,
 	inspectRows,
