@@ -95,14 +95,14 @@ func TestFailover(t *testing.T) {
 				if name != leader.name {
 					p := &probe{last: time.Now()}
 					probes = append(probes, p)
-					running.Go(func() { p.run(c.nodes[name].client, &stopped) })
+					running.Go(func() { p.run(c.nodes[name].Address, &stopped) })
 				}
 			}
 			await(t, "answers before the leader goes", func() bool { return probes[0].answers() > 100 && probes[1].answers() > 100 })
 			for _, p := range probes {
 				p.begin()
 			}
-			if err := leader.end(how); err != nil {
+			if err := leader.End(how); err != nil {
 				t.Error(err)
 			}
 			await(t, "answers after the leader has gone", func() bool { return probes[0].answers() > 200 && probes[1].answers() > 200 })
@@ -115,7 +115,7 @@ func TestFailover(t *testing.T) {
 					t.Logf("round %d, %v without answers: a request failed with %v", round, silences[round], err)
 				}
 			}
-			leader.start(t)
+			leader.Start(t)
 		}
 		slices.SortFunc(silences, cmp.Compare)
 		rank := func(share float64) time.Duration {
@@ -144,7 +144,7 @@ func TestRollingRestart(t *testing.T) {
 	for _, name := range c.names {
 		w.awaitWork(l, 10_000)
 		w.terminate(c.nodes[name])
-		c.nodes[name].start(t)
+		c.nodes[name].Start(t)
 		c.awaitAll(startTimeout)
 		c.awaitWhole()
 	}
@@ -163,7 +163,7 @@ func TestRollingRestart(t *testing.T) {
 func TestRejoin(t *testing.T) {
 	c := startCluster(t)
 	away := c.notLeader()
-	_ = away.end(syscall.SIGTERM)
+	_ = away.End(syscall.SIGTERM)
 	leader := c.leader()
 	var decided atomic.Int64
 	var all sync.WaitGroup
@@ -182,7 +182,7 @@ func TestRejoin(t *testing.T) {
 	}
 	index := c.applied(c.leader())
 	began := time.Now()
-	away.start(t)
+	away.Start(t)
 	await(t, "the node to catch up", func() bool { return c.applied(away) >= index })
 	t.Logf("a node that missed %d decisions had them all %v after it was started", decided.Load(), time.Since(began).Round(time.Millisecond))
 	c.awaitAll(startTimeout)
@@ -194,7 +194,7 @@ func TestRejoin(t *testing.T) {
 
 // decideMany has a node grant tokens, many in a pipeline, until one is not, and counts them.
 func decideMany(n *node, r *rand.Rand, decided *atomic.Int64) error {
-	c, err := dial(n.client)
+	c, err := dial(n.Address)
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func decideMany(n *node, r *rand.Rand, decided *atomic.Int64) error {
 
 // applied is how far in the log a node is, -1 if it does not say.
 func (c *processes) applied(n *node) int64 {
-	r, err := ask(n.client, "RAFT", "INFO")
+	r, err := ask(n.Address, "RAFT", "INFO")
 	at, atErr := strconv.ParseInt(r.field("applied_index"), 10, 64)
 	if err != nil || atErr != nil {
 		return -1

@@ -68,15 +68,15 @@ func (w *world) cutLinks(n *node, from, to bool) (mend func()) {
 	return w.net.mend
 }
 
-func (w *world) kill(n *node) { _ = n.end(syscall.SIGKILL) }
+func (w *world) kill(n *node) { _ = n.End(syscall.SIGKILL) }
 
-func (w *world) startAgain(n *node) func() { return func() { n.start(w.t) } }
+func (w *world) startAgain(n *node) func() { return func() { n.Start(w.t) } }
 
 // terminate ends a node in order, which has to work whatever state it is in.
 func (w *world) terminate(n *node) {
-	if err := n.end(syscall.SIGTERM); err != nil {
+	if err := n.End(syscall.SIGTERM); err != nil {
 		w.t.Error(err)
-	} else if _, state := n.running(); !state.Success() {
+	} else if _, state := n.Running(); !state.Success() {
 		w.t.Errorf("%s ended with %v after SIGTERM", n.name, state)
 	}
 }
@@ -155,7 +155,7 @@ var faults = []fault{
 		return func() { w.startTorn(n) }
 	}},
 	{"transfer", func(w *world) func() {
-		_, _ = ask(w.leader().client, "RAFT", "TRANSFER") // nobody may take it, which is an answer too
+		_, _ = ask(w.leader().Address, "RAFT", "TRANSFER") // nobody may take it, which is an answer too
 		return func() {}
 	}},
 }
@@ -185,18 +185,18 @@ func (w *world) tear(n *node) {
 // startTorn starts a node after tear. It may find that nothing was lost, or must report the damage and end:
 // then it is started without its directory.
 func (w *world) startTorn(n *node) {
-	n.start(w.t)
+	n.Start(w.t)
 	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if canReach(n.client) {
+		if canReach(n.Address) {
 			return
 		}
-		if is, state := n.running(); !is {
-			last := n.lastLines()
+		if is, state := n.Running(); !is {
+			last := n.LastLines()
 			if state.ExitCode() != 1 || !strings.Contains(last, filepath.Base(n.torn)) || strings.Contains(last, "goroutine ") {
 				w.t.Errorf("%s ended with %v on a log that was cut off, and said:\n%s", n.name, state, last)
 			}
 			w.wipe(n)
-			n.start(w.t)
+			n.Start(w.t)
 			return
 		}
 	}
@@ -280,7 +280,7 @@ func (w *world) compare(l *load) {
 
 // state is a node's own state of a key.
 func (c *processes) state(n *node, key string) string {
-	conn, err := dial(n.client)
+	conn, err := dial(n.Address)
 	if err != nil {
 		return err.Error()
 	}

@@ -79,7 +79,7 @@ func (l *load) client(n *node, r *rand.Rand) {
 		}
 		if c == nil {
 			var err error
-			if c, err = dial(n.client); err != nil {
+			if c, err = dial(n.Address); err != nil {
 				time.Sleep(20 * time.Millisecond)
 				continue
 			}

@@ -84,7 +84,7 @@ func (l *scriptLoad) client(n *node, r *rand.Rand) {
 	var err error
 	for !l.stopped.Load() {
 		if c == nil {
-			if c, err = dial(n.client); err != nil {
+			if c, err = dial(n.Address); err != nil {
 				time.Sleep(20 * time.Millisecond)
 				continue
 			}
@@ -131,7 +131,7 @@ func (l *scriptLoad) note(limiter *scriptLimiter, key string, answer reply, err 
 func TestScriptLimitersThroughFailover(t *testing.T) {
 	c := startCluster(t)
 	for _, limiter := range scriptLimiters {
-		if _, err := ask(c.leader().client, "SCRIPT", "LOAD", limiter.body); err != nil {
+		if _, err := ask(c.leader().Address, "SCRIPT", "LOAD", limiter.body); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,11 +146,11 @@ func TestScriptLimitersThroughFailover(t *testing.T) {
 		l.round.Store(int64(round))
 		await(t, "requests before the leader goes", func() bool { return l.admittedIn(round) > scriptKeys*scriptLimit/4 })
 		leader := c.leader()
-		if err := leader.end(syscall.SIGKILL); err != nil {
+		if err := leader.End(syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
 		await(t, "the keys to be used up", func() bool { return l.admittedIn(round) > 2*scriptKeys*scriptLimit*9/10 })
-		leader.start(t)
+		leader.Start(t)
 		c.awaitAll(startTimeout)
 	}
 	l.stopped.Store(true)
@@ -179,7 +179,7 @@ func (l *scriptLoad) check(c *processes, rounds int) {
 			key := scriptKey(i, n/scriptKeys, n%scriptKeys)
 			for before := -1; before < l.admitted[key]; {
 				before = l.admitted[key]
-				answer, err := ask(c.nodes[c.names[n%len(c.names)]].client, limiter.call(key)...)
+				answer, err := ask(c.nodes[c.names[n%len(c.names)]].Address, limiter.call(key)...)
 				if l.note(limiter, key, answer, err); err != nil {
 					l.t.Fatalf("%s: %v", limiter.name, err)
 				}
@@ -195,7 +195,7 @@ func (l *scriptLoad) check(c *processes, rounds int) {
 		l.t.Error("no request was denied: the limits were not reached")
 	}
 	for _, name := range c.names {
-		if text, err := ask(c.nodes[name].client, "SCRIPT", "EXISTS", scriptLimiters[0].call("")[1]); err != nil || len(text.items) != 1 || text.items[0].integer != 1 {
+		if text, err := ask(c.nodes[name].Address, "SCRIPT", "EXISTS", scriptLimiters[0].call("")[1]); err != nil || len(text.items) != 1 || text.items[0].integer != 1 {
 			l.t.Errorf("%s: %s: %v, %v", name, "SCRIPT EXISTS", text, err)
 		}
 	}

@@ -15,52 +15,56 @@ const formTimeout = 30 * time.Second
 // addresses once they have formed it. The test's end stops them.
 func StartCluster(t testing.TB, program string, nodes int, options ...string) (addresses []string) {
 	t.Helper()
-	peers := freeAddresses(t, nodes)
+	for _, node := range StartNodes(t, program, nodes, options...) {
+		addresses = append(addresses, node.Address)
+	}
+	return addresses
+}
+
+// StartNodes is StartCluster for tests that end nodes. They must be running again at the test's end.
+func StartNodes(t testing.TB, program string, count int, options ...string) (nodes []*Process) {
+	t.Helper()
+	peers := FreeAddresses(t, count)
 	for i, own := range peers {
-		addresses = append(addresses, Start(t, program, append([]string{
+		nodes = append(nodes, startReady(t, program, append([]string{
 			"--node-id", fmt.Sprint("node", i+1), "--cluster-listen", own, "--cluster-peers", strings.Join(peers, ","), "--dir", "state",
 			"--admin", "", "--cluster-heartbeat", "1s", // so that a busy machine causes no elections
 		}, options...)...))
 	}
-	for _, address := range addresses {
-		for deadline := time.Now().Add(formTimeout); !isFormed(t, address); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s is in no cluster after %v", address, formTimeout)
-			}
-		}
+	for _, node := range nodes {
+		node.AwaitFormed(t)
 	}
-	return addresses
+	return nodes
 }
 
-// isFormed reports whether a node leads or has caught up with a leader.
-func isFormed(t testing.TB, address string) bool {
-	conn, err := net.Dial("tcp", address)
+// AwaitFormed waits until a node leads or has caught up with a leader.
+func (p *Process) AwaitFormed(t testing.TB) {
+	t.Helper()
+	for deadline := time.Now().Add(formTimeout); !p.says("CLUSTER INFO", "cluster_state:ok"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is in no cluster after %v", p.Address, formTimeout)
+		}
+	}
+}
+
+// Leads reports whether a node is the leader.
+func (p *Process) Leads() bool { return p.says("INFO replication", "role:master") }
+
+// says reports whether a line is in the answer to a command.
+func (p *Process) says(command, line string) bool {
+	conn, err := net.DialTimeout("tcp", p.Address, formTimeout)
 	if err != nil {
-		t.Fatal(err)
+		return false
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(formTimeout))
-	if _, err := conn.Write([]byte("CLUSTER INFO\r\nQUIT\r\n")); err != nil {
-		t.Fatal(err)
+	if _, err := conn.Write([]byte(command + "\r\nQUIT\r\n")); err != nil {
+		return false
 	}
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
-		if strings.TrimSpace(lines.Text()) == "cluster_state:ok" {
+		if strings.TrimSpace(lines.Text()) == line {
 			return true
 		}
 	}
 	return false
-}
-
-// freeAddresses are different loopback addresses with free ports.
-func freeAddresses(t testing.TB, count int) (addresses []string) {
-	t.Helper()
-	for range count {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer listener.Close()
-		addresses = append(addresses, listener.Addr().String())
-	}
-	return addresses
 }
