@@ -132,5 +132,7 @@ func (p *limiting) answer(word string) (string, error) {
 		p.others.WriteString(line + "\n")
 	}
 	err := p.command.Wait()
-	return "", fmt.Errorf("the program ended: %w\n%s%s", err, p.others.String(), p.stderr.String())
+	return "", fmt.Errorf("%w: %w\n%s%s", errProgramEnded, err, p.others.String(), p.stderr.String())
 }
+
+var errProgramEnded = errors.New("the program ended")

@@ -1,6 +1,7 @@
 // Command limiters limits calls with one library, as its users do:
 //
 //	limiters PROGRAM ADDRESS
+//	limiters redis_rate ADDRESS,ADDRESS,... CALLS SECONDS
 //
 // It prints "uses LIBRARY VERSION". For each line "KEY CALLS" of its standard input it then makes that many calls with a new
 // limiter and prints "passed N" with the number that passed, or "failed" and the reason.
