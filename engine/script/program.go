@@ -29,6 +29,9 @@ type Program struct {
 	steps    atomic.Int64 // the most that a run took
 }
 
+// SHA1 is the name of the script: 40 hexadecimal digits in lower case.
+func (p *Program) SHA1() string { return p.sha }
+
 // Steps is the most steps that a run has taken so far, 0 before the first one.
 func (p *Program) Steps() int { return int(p.steps.Load()) }
 

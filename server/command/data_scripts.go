@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/script"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -81,7 +82,22 @@ func parseScriptCommand(r *Request) error {
 
 func runBody(c *DataCall) {
 	body := c.Args[1]
-	if c.runScript([]byte(engine.ScriptDigest(body)), body) && !c.Tx.ReadOnly() {
+	program, err := c.executor.programs.compile(body)
+	if err != nil {
+		c.fail(err)
+		return
+	}
+	c.runScript(program)
+	if !c.Tx.ReadOnly() {
+		c.keepScript(program, body)
+	}
+}
+
+// keepScript keeps a script that was called with its body.
+func (c *DataCall) keepScript(program *script.Program, body []byte) {
+	var digest scriptDigest
+	copy(digest[:], program.SHA1())
+	if _, kept := c.Tx.Script(digest[:]); !kept {
 		c.Tx.KeepScript(body, false)
 	}
 }
@@ -93,20 +109,21 @@ func runDigest(c *DataCall) {
 		c.fail(errNoScript)
 		return
 	}
-	c.runScript(digest[:], body)
+	program := c.executor.programs.ofDigest(digest[:])
+	if program == nil {
+		var err error
+		if program, err = c.executor.programs.compile(body); err != nil {
+			c.fail(err)
+			return
+		}
+	}
+	c.runScript(program)
 }
 
-// runScript runs a script, and reports whether it is one.
-func (c *DataCall) runScript(digest, body []byte) bool {
-	program, err := c.executor.programs.compile(digest, body)
-	if err != nil {
-		c.fail(err)
-		return false
-	}
+func (c *DataCall) runScript(program *script.Program) {
 	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
 	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], c.caller())
 	c.script.call = nil
-	return true
 }
 
 // caller is what carries out the commands of the script; it is kept for the next one.
@@ -120,8 +137,8 @@ func (c *DataCall) caller() *scriptCaller {
 
 func loadScript(c *DataCall) {
 	body := c.Args[2]
-	digest := engine.ScriptDigest(body)
-	if _, err := c.executor.programs.compile([]byte(digest), body); err != nil {
+	program, err := c.executor.programs.compile(body)
+	if err != nil {
 		c.fail(err)
 		return
 	}
@@ -129,7 +146,7 @@ func loadScript(c *DataCall) {
 		c.fail(errManyScripts.With(engine.MaxScripts, engine.MaxScriptBytes))
 		return
 	}
-	c.Writer.BulkString(digest)
+	c.Writer.BulkString(program.SHA1())
 }
 
 func existScripts(c *DataCall) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/script"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -167,15 +168,15 @@ func (e *Executor) Weigh(op *engine.Op) (work int) {
 	if op.Verb != engine.Script || len(op.Args) < 2 {
 		return engine.OpWork
 	}
-	var digest []byte
+	var program *script.Program
 	switch {
 	case isWord(op.Args[0], "EVALSHA"), isWord(op.Args[0], "EVALSHA_RO"):
-		digest = new(scriptDigest).read(op.Args[1])
+		program = e.programs.ofDigest(new(scriptDigest).read(op.Args[1]))
 	case isWord(op.Args[0], "EVAL"), isWord(op.Args[0], "EVAL_RO"):
-		digest = []byte(engine.ScriptDigest(op.Args[1]))
+		program = e.programs.ofBody(op.Args[1])
 	}
-	if steps := e.programs.steps(digest); steps > 0 {
-		return engine.OpWork + steps*workOfStep
+	if program != nil && program.Steps() > 0 {
+		return engine.OpWork + program.Steps()*workOfStep
 	}
 	return MaxBatchWork
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/stintdb/stint/engine/script"
 )
 
-// programs are compiled scripts by their digest. They are a cache: the store keeps the bodies.
+// programs are compiled scripts. They are a cache: the store keeps the bodies.
 type programs struct {
 	mu       sync.RWMutex
 	byDigest map[string]*script.Program
-	bytes    int // of their bodies
+	byBody   map[string]*script.Program // the same ones, since a digest takes longer than a look into a map
+	bytes    int                        // of their bodies
 }
 
 // maxProgramBytes bounds the bodies of compiled scripts. Compiled, a script takes some ten times as much.
@@ -34,22 +35,23 @@ func (d *scriptDigest) read(arg []byte) []byte {
 	return d[:]
 }
 
-// steps is the most steps that a script has taken so far, 0 if that is not known.
-func (p *programs) steps(digest []byte) int {
+// ofDigest returns a script by its digest in lower case, nil if it is not compiled.
+func (p *programs) ofDigest(digest []byte) *script.Program {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if known := p.byDigest[string(digest)]; known != nil {
-		return known.Steps()
-	}
-	return 0
+	return p.byDigest[string(digest)]
 }
 
-// compile returns the compiled form of a body.
-func (p *programs) compile(digest, body []byte) (*script.Program, error) {
+// ofBody returns a script by its body, nil if it is not compiled.
+func (p *programs) ofBody(body []byte) *script.Program {
 	p.mu.RLock()
-	known := p.byDigest[string(digest)]
-	p.mu.RUnlock()
-	if known != nil {
+	defer p.mu.RUnlock()
+	return p.byBody[string(body)]
+}
+
+// compile compiles a body, unless that is done.
+func (p *programs) compile(body []byte) (*script.Program, error) {
+	if known := p.ofBody(body); known != nil {
 		return known, nil
 	}
 	compiled, err := script.Compile(body)
@@ -59,8 +61,8 @@ func (p *programs) compile(digest, body []byte) (*script.Program, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bytes += len(body); p.byDigest == nil || p.bytes > maxProgramBytes {
-		p.byDigest, p.bytes = map[string]*script.Program{}, len(body)
+		p.byDigest, p.byBody, p.bytes = map[string]*script.Program{}, map[string]*script.Program{}, len(body)
 	}
-	p.byDigest[string(digest)] = compiled
+	p.byDigest[compiled.SHA1()], p.byBody[string(body)] = compiled, compiled
 	return compiled, nil
 }
