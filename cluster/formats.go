@@ -29,6 +29,9 @@ var additions = append([]addition{
 	{version: 2, name: "scripts", isUsed: usesVerb(engine.Script, engine.KeepScript, engine.DropScripts)},
 	{version: 3, name: "named fields in policies", isUsed: usesNamedFields},
 	{version: 3, name: "SL.LOG", isUsed: usesVerb(engine.ListLog)},
+	{version: 3, name: "COST and KEEP", isUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
+	{version: 3, name: "a wait for several limits", isUsed: waitsForSeveral},
+	{version: 3, name: "a queue among several limits", isUsed: queuesAmongSeveral},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []addition) {
@@ -56,9 +59,30 @@ func usesNamedFields(op *engine.Op) bool {
 
 // usesAlgorithm is addition.isUsed of an algorithm, also in one of several limits and in a policy.
 func usesAlgorithm(algorithm engine.Algorithm) func(*engine.Op) bool {
+	return inAnyLimit(func(op *engine.Op) bool { return op.Limit.Algorithm == algorithm })
+}
+
+// inAnyLimit is addition.isUsed of a property of one limit, in an operation or in its parts.
+func inAnyLimit(has func(op *engine.Op) bool) func(*engine.Op) bool {
 	return func(op *engine.Op) bool {
-		return op.Limit.Algorithm == algorithm || slices.ContainsFunc(op.Parts, func(p engine.Op) bool { return p.Limit.Algorithm == algorithm })
+		if has(op) {
+			return true
+		}
+		for i := range op.Parts {
+			if has(&op.Parts[i]) {
+				return true
+			}
+		}
+		return false
 	}
+}
+
+func waitsForSeveral(op *engine.Op) bool {
+	return op.MaxWait != 0 && (op.Verb == engine.AcquireAll || op.Verb == engine.Check)
+}
+
+func queuesAmongSeveral(op *engine.Op) bool {
+	return slices.ContainsFunc(op.Parts, func(p engine.Op) bool { return p.Limit.Algorithm == engine.LeakyQueue })
 }
 
 // formats is the list of additions that a node knows.

@@ -36,9 +36,9 @@ type target struct {
 	shared sharedRef // of the limiter it shares
 }
 
-// acquireAll decides parts at one instant: tokens are taken from every limit or from none. It locks the shards, unless
-// the caller already holds them. With readOnly it takes no tokens, and returns false if it would have.
-func (s *Store) acquireAll(g *acquireAllCall, now int64, parts []Op, res *Result, locked, readOnly bool) (done bool) {
+// acquireAll decides the parts of whole at one instant: tokens are taken from every limit or from none. It locks the shards,
+// unless the caller already holds them. With readOnly it takes no tokens, and returns false if it would have.
+func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *Op, parts []Op, res *Result, locked, readOnly bool) (done bool) {
 	res.Clear()
 	for i := range parts {
 		h := maphash.Bytes(s.seed, parts[i].Key)
@@ -60,7 +60,7 @@ func (s *Store) acquireAll(g *acquireAllCall, now int64, parts []Op, res *Result
 	res.Parts = res.Parts[:len(parts)]
 	g.admission, g.full = &s.admission, false
 	defer g.unlockShared()
-	if done = g.decide(now, parts, res, readOnly); done && parts[0].Options&Peek == 0 {
+	if done = g.decide(now, whole, parts, res, readOnly); done && whole.Options&Peek == 0 {
 		g.countAdmissions(parts, res)
 	}
 	return done
@@ -68,7 +68,7 @@ func (s *Store) acquireAll(g *acquireAllCall, now int64, parts []Op, res *Result
 
 // decide asks every limit and keeps their decisions if none denies. If there is no room for a new key, it decides again
 // by the rules of a full store.
-func (g *acquireAllCall) decide(now int64, parts []Op, res *Result, readOnly bool) (done bool) {
+func (g *acquireAllCall) decide(now int64, whole *Op, parts []Op, res *Result, readOnly bool) (done bool) {
 	results := res.Parts
 	res.Binding = g.ask(now, parts, res)
 	if res.Binding >= 0 {
@@ -77,9 +77,12 @@ func (g *acquireAllCall) decide(now int64, parts []Op, res *Result, readOnly boo
 		g.lookAgain(parts)
 		return true
 	}
-	res.Allowed, res.Granted = true, max(1, parts[0].Tokens)
+	res.Allowed, res.Granted = true, max(1, whole.Tokens)
+	for i := range results {
+		res.Wait = max(res.Wait, results[i].Wait)
+	}
 	switch {
-	case parts[0].Options&Peek != 0:
+	case whole.Options&Peek != 0:
 		return true
 	case readOnly:
 		return !g.changes(parts)
@@ -94,7 +97,7 @@ func (g *acquireAllCall) decide(now int64, parts []Op, res *Result, readOnly boo
 		return true
 	}
 	g.full = true
-	return g.decide(now, parts, res, false)
+	return g.decide(now, whole, parts, res, false)
 }
 
 // hasDuplicateKey reports whether two parts have the same key.
@@ -135,14 +138,17 @@ func (g *acquireAllCall) ask(now int64, parts []Op, whole *Result) (binding int)
 		res.Clear()
 		t.place, t.moves = t.shard.find(t.tag, parts[i].Key), t.shard.moves
 		t.shard.load(c, now, &parts[i], res, t.place)
-		if t.rules = nil; c.isNew {
+		if t.rules = nil; c.isNew && !parts[i].asksNothing() {
 			if t.rules = g.rulesFor(parts[i].Key, t.place.found); t.rules == nil && !t.place.found {
 				g.made = append(g.made, parts[i].Key)
 			}
 		}
-		if t.rules == nil {
+		switch {
+		case parts[i].asksNothing():
+			c.report()
+		case t.rules == nil:
 			c.ask()
-		} else {
+		default:
 			g.decideAdmission(c, i)
 		}
 		whole.Work += res.Work
@@ -154,6 +160,19 @@ func (g *acquireAllCall) ask(now int64, parts []Op, whole *Result) (binding int)
 		}
 	}
 	return binding
+}
+
+// asksNothing reports whether a part is only to be reported.
+func (o *Op) asksNothing() bool { return o.Options&FixedCost != 0 && o.Tokens == 0 }
+
+// report answers a part that asks nothing with the state of its limit.
+func (c *call) report() {
+	if !c.isNew && c.prev.Algorithm != c.limit.Algorithm {
+		c.wrongType(c.limit.Algorithm)
+		return
+	}
+	algorithms[c.limit.Algorithm].look(c)
+	c.result.Allowed = true
 }
 
 // binds reports whether one refusal weighs more than another.
@@ -181,7 +200,7 @@ func (g *acquireAllCall) lookAgain(parts []Op) {
 func (g *acquireAllCall) keep(now int64, parts []Op) bool {
 	for i := range parts {
 		t := &g.targets[i]
-		if t.entries, t.bytes = 0, 0; t.rules == nil {
+		if t.entries, t.bytes = 0, 0; t.rules == nil && g.calls[i].result.Granted > 0 {
 			t.entries, t.bytes = t.shard.growth(&g.calls[i])
 		}
 	}

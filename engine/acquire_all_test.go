@@ -47,11 +47,20 @@ func TestAllOrNothing(t *testing.T) {
 				if p := randomPart(r); !used[string(p.Key)] {
 					used[string(p.Key)] = true
 					p.Tokens = tokens
+					if r.IntN(3) == 0 { // another amount
+						p.Options, p.Tokens = FixedCost, r.Int64N(4)
+					}
+					if r.IntN(3) == 0 && p.Limit.Algorithm.Keeps() {
+						p.Keep = []Keep{KeepTokens(r.Int64N(p.Limit.Capacity + 2)), KeepPercent(r.Int64N(MaxKeepPercent + 1))}[r.IntN(2)]
+					}
 					parts = append(parts, p)
 				}
 			}
 			fits, longest, binding := true, int64(-1), -1
 			for j, p := range parts {
+				if p.asksNothing() {
+					continue
+				}
 				p.Options = Peek
 				res := ask(single, now, p)
 				if res.Allowed {
@@ -77,8 +86,9 @@ func TestAllOrNothing(t *testing.T) {
 				}
 			}
 			for j, p := range parts {
-				if fits {
+				if fits && !p.asksNothing() {
 					granted++
+					p.Options = 0
 					ask(single, now, p)
 				}
 				want := ask(single, now, Op{Verb: Look, Key: p.Key})

@@ -93,7 +93,7 @@ func TestOverflowPrefixesAreBounded(t *testing.T) {
 		t.Errorf("%d limiters are kept", f.Limiters)
 	}
 	if res := ask(s, epoch, Op{Key: []byte("mine:2"), Limit: limit, Tokens: 9}); !res.Allowed {
-		t.Errorf("a prefix with a limiter of its own: %+v", res)
+		t.Errorf("a prefix with a separate limiter: %+v", res)
 	}
 	for i := range 1000 { // and other limits than ever are used do not take memory either
 		ask(s, epoch, Op{Key: []byte("mine:3"), Limit: bucket(int64(20+i), 1, 1000*sec), Tokens: 1})

@@ -34,6 +34,7 @@ type algorithm struct {
 	name    string                                       // as TYPE answers
 	format  uint32                                       // the version of the cluster's formats that added it; 0 for the first
 	bytes   int                                          // size of its state; 0 if that varies
+	keeps   bool                                         // Op.Keep applies to it
 	rate    bool                                         // its limit has a rate, tokens to a period; others have a period alone
 	decide  func(c *call) (changed bool)                 // answer an Acquire
 	look    func(c *call)                                // report the state under c.limit
@@ -54,19 +55,19 @@ type algorithm struct {
 
 var algorithms = [...]algorithm{
 	NoAlgorithm: {name: "none"},
-	GCRA: {name: "gcra", bytes: meterBytes, rate: true,
+	GCRA: {name: "gcra", bytes: meterBytes, rate: true, keeps: true,
 		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: gcraParams},
-	TokenBucket: {name: "token-bucket", bytes: meterBytes, rate: true,
+	TokenBucket: {name: "token-bucket", bytes: meterBytes, rate: true, keeps: true,
 		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: bucketParams},
-	LeakyBucket: {name: "leaky-bucket", bytes: meterBytes, rate: true,
+	LeakyBucket: {name: "leaky-bucket", bytes: meterBytes, rate: true, keeps: true,
 		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: bucketParams},
 	LeakyQueue: {name: "leaky-queue", bytes: meterBytes, rate: true,
 		decide: decideQueue, look: lookMeter, refund: refundMeter, expired: meterExpired, params: queueParams},
-	FixedWindow: {name: "fixed-window", bytes: windowBytes,
+	FixedWindow: {name: "fixed-window", bytes: windowBytes, keeps: true,
 		decide: decideWindow, look: lookWindow, refund: refundWindow, expired: windowExpired, params: windowParams},
-	SlidingWindow: {name: "sliding-window", bytes: windowPairBytes,
+	SlidingWindow: {name: "sliding-window", bytes: windowPairBytes, keeps: true,
 		decide: decideSliding, look: lookSliding, refund: refundSliding, expired: slidingExpired, params: windowParams},
-	SlidingLog: {name: "sliding-log",
+	SlidingLog: {name: "sliding-log", keeps: true,
 		decide: decideLog, look: lookLog, refund: refundLog, expired: logExpired, params: windowParams,
 		need: needLog, full: fullLog, write: writeLog, valid: validLog, plain: plainLog},
 	Concurrency: {name: "concurrency",
@@ -100,6 +101,9 @@ func rows(value bool) (all []Algorithm) {
 
 // Known reports whether the number is that of an algorithm of this version, or [NoAlgorithm].
 func (a Algorithm) Known() bool { return int(a) < len(algorithms) }
+
+// Keeps reports whether [Op.Keep] applies to the algorithm.
+func (a Algorithm) Keeps() bool { return algorithms[a].keeps }
 
 // Format is the version of the cluster's formats that added the algorithm, 0 for the first.
 func (a Algorithm) Format() uint32 { return algorithms[a].format }

@@ -13,7 +13,7 @@ func (s *Store) TryReadOnly(now int64, op *Op, res *Result) (done bool) {
 		if op.Verb == Check {
 			done = s.check(g, now, op, res, false, true)
 		} else {
-			done = s.acquireAll(g, now, op.Parts, res, false, true)
+			done = s.acquireAll(g, now, op, op.Parts, res, false, true)
 		}
 		s.groups.Put(g)
 		return done

@@ -64,6 +64,9 @@ func appendOp(b []byte, op *Op) []byte {
 	b = op.Limit.Append(append(b, byte(op.Verb), op.OptionBits()))
 	b = appendText(b, op.Key)
 	b = appendText(b, op.Who)
+	if op.Options&FixedCost != 0 || op.Keep != 0 {
+		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(op.Tokens)), int64(op.Keep))
+	}
 	b = binary.AppendUvarint(b, uint64(len(op.Parts)))
 	for i := range op.Parts {
 		b = appendOp(b, &op.Parts[i])

@@ -61,7 +61,8 @@ func decideWindow(c *call) (changed bool) {
 // grantCounted decides for the algorithms that count: used tokens are taken, and the requested tokens must fit the limit
 // beside them. On a denial Wait is NeverWait, or left to the caller.
 func (c *call) grantCounted(used int64) (granted int64, ok bool) {
-	res, asked, free := c.result, c.op.Tokens, c.limit.Capacity-used
+	res, asked, room := c.result, c.op.Tokens, c.grantable()
+	free := room - used
 	switch {
 	case asked <= free:
 	case c.op.Options&Force != 0:
@@ -72,7 +73,7 @@ func (c *call) grantCounted(used int64) (granted int64, ok bool) {
 	case c.op.Options&UpTo != 0 && free > 0:
 		asked = free
 	default:
-		if c.op.Options&UpTo == 0 && asked > c.limit.Capacity {
+		if asked > room && (c.op.Options&UpTo == 0 || room < 1) {
 			res.Wait = NeverWait
 		}
 		return 0, false

@@ -80,9 +80,10 @@ func decideMeter(c *call) (changed bool) {
 	period, tokensPerPeriod := uint64(rate.Period), uint64(rate.Tokens)
 	taken := c.takenUnder(&c.limit)
 	asked := uint128.Product(uint64(op.Tokens), period)
-	room := uint128.Product(uint64(c.limit.Capacity), period)
+	grantable := c.grantable()
+	room := uint128.Product(uint64(max(0, grantable)), period)
 	reach := room // ticks that may be taken in all
-	if op.MaxWait > 0 {
+	if op.MaxWait > 0 && op.Keep == 0 {
 		ahead := uint128.Product(uint64(op.MaxWait), tokensPerPeriod)
 		reach = room.Plus(uint128.Min(ahead, uint128.Product(MaxTokens, period)))
 	}

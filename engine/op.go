@@ -42,6 +42,7 @@ const (
 	Shadow                          // SetPolicy: only count what would be denied
 	Loaded                          // KeepScript: until DropScripts
 	DeclaredOnly                    // Script: keys that it does not declare are refused
+	FixedCost                       // a part: Tokens are its own, whatever the request asks for
 
 	NamedFields = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
 )
@@ -55,13 +56,14 @@ type Op struct {
 	MaxKey   uint32   // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
 	Key      []byte   // binary, may be empty; only read while the operation is applied
 	Limit    Limit    // Acquire
-	Tokens   int64    // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; Script: the dialect, [ScriptDialect] or an earlier one
+	Tokens   int64    // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; AcquireAll: asked of each part without FixedCost; Script: the dialect, [ScriptDialect] or an earlier one
+	Keep     Keep     // Acquire, Check: grant only if so much remains
 	MaxWait  int64    // Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
 	Who      []byte   // the holder of a lease, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body
 	Args     [][]byte // Command, Script: the arguments, the command's name included; Check: with NamedFields, names and values of fields by turns
 	KeyFrom  uint32   // Command, Script: the position in Args of the first declared key
 	KeyCount uint32   // Command, Script: the number of declared keys, one after the other
-	Parts    []Op     // AcquireAll: the limits to ask; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
+	Parts    []Op     // AcquireAll: the limits to ask, each with the options, tokens and MaxWait of the whole, but for a FixedCost; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
 }
 
 // DeclaredKeys are the keys that a Command or Script states in its arguments.
@@ -93,6 +95,14 @@ func (o *Op) SetOptionBits(b byte) {
 		o.Options, o.Instance = Option(b)&Peek, b>>1
 	default:
 		o.Options = Option(b)
+	}
+}
+
+// SetMaxWait sets MaxWait, also of the parts.
+func (o *Op) SetMaxWait(nanos int64) {
+	o.MaxWait = nanos
+	for i := range o.Parts {
+		o.Parts[i].MaxWait = nanos
 	}
 }
 
@@ -151,7 +161,7 @@ type Result struct {
 	Granted   int64     // tokens granted, or given back by a Refund; Command, Script: the number of keys changed
 	Limit     int64     // most tokens that can be granted at once
 	Remaining int64     // whole tokens that could still be granted; below zero only when in debt; Command, Script: the receivers of its messages, on this replica
-	Wait      int64     // allowed: hold the request this long; denied: ask again after this long, or NeverWait
+	Wait      int64     // allowed: hold the request this long, of several limits the longest; denied: ask again after this long, or NeverWait
 	Reset     int64     // until the limiter is at its full limit
 	Held      Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm
 	Bytes     int64     // Look: memory the entry takes

@@ -43,6 +43,9 @@ type policy struct {
 type part struct {
 	limit    Limit
 	key, who template
+	options  Option // FixedCost, or none
+	tokens   int64  // of a FixedCost
+	keep     Keep
 	named    bool // it was kept with NamedFields, as all limits beside it
 }
 
@@ -54,7 +57,10 @@ func newParts(op *Op) []part {
 		p := &op.Parts[i]
 		key, _ := parseTemplate(p.Key, named)
 		who, _ := parseTemplate(p.Who, named)
-		parts[i] = part{limit: p.Limit, key: key, who: who, named: named}
+		parts[i] = part{limit: p.Limit, key: key, who: who, options: p.Options & FixedCost, keep: p.Keep, named: named}
+		if p.Options&FixedCost != 0 {
+			parts[i].tokens = p.Tokens
+		}
 	}
 	return parts
 }
@@ -226,6 +232,14 @@ func (p *policies) find(name, id []byte) (known *policy, parts []part, shadow bo
 	return known, known.partsFor(id), known.shadow
 }
 
+// Asked returns the limits that an AcquireAll or a Check asks now, as operations on their keys.
+func (s *Store) Asked(op *Op) []Op {
+	if op.Verb == Check {
+		return s.policies.opsFor(op)
+	}
+	return op.Parts
+}
+
 // opsFor is the limits that a policy holds a caller to, as operations on their keys.
 func (p *policies) opsFor(check *Op) []Op {
 	_, parts, _ := p.find(check.Key, check.Who)
@@ -233,6 +247,7 @@ func (p *policies) opsFor(check *Op) []Op {
 	for i := range parts {
 		ops[i].Limit = parts[i].limit
 		ops[i].Key, _ = parts[i].key.appendTo(nil, check.Who, check.Args)
+		ops[i].Who, _ = parts[i].who.appendTo(nil, check.Who, check.Args)
 	}
 	return ops
 }

@@ -34,11 +34,14 @@ func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked,
 			res.Status = TooLong
 			return true
 		}
-		g.parts[i] = Op{Limit: p.limit, Tokens: op.Tokens, Options: op.Options &^ NamedFields,
-			Key: g.keys[start:end:end], Who: g.keys[end:len(g.keys):len(g.keys)]}
+		g.parts[i] = p.ask(op)
+		g.parts[i].Key, g.parts[i].Who = g.keys[start:end:end], g.keys[end:len(g.keys):len(g.keys)]
 	}
-	if !s.acquireAll(g, now, g.parts[:len(parts)], res, locked, readOnly) {
+	if !s.acquireAll(g, now, op, g.parts[:len(parts)], res, locked, readOnly) {
 		return false
+	}
+	if shadow && res.Allowed {
+		res.Wait = 0 // it delays nobody
 	}
 	if res.Status != OK || op.Options&Peek != 0 {
 		if shadow && res.Status == OK && !res.Allowed {
@@ -56,6 +59,18 @@ func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked,
 		known.denied.Add(1)
 	}
 	return true
+}
+
+// ask is the question to the limit of p in a check, without its key and holder.
+func (p *part) ask(check *Op) Op {
+	op := Op{Limit: p.limit, Tokens: check.Tokens, Options: check.Options &^ NamedFields, MaxWait: check.MaxWait, Keep: p.keep}
+	if p.options&FixedCost != 0 {
+		op.Options, op.Tokens = op.Options|FixedCost, p.tokens
+	}
+	if p.keep == 0 && p.limit.Algorithm.Keeps() {
+		op.Keep = check.Keep
+	}
+	return op
 }
 
 // fits reports whether the lengths of a key and a holder, in bytes, are within bounds.

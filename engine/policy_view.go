@@ -28,7 +28,7 @@ func opsOf(parts []part, named bool) []Op {
 	ops := make([]Op, len(parts))
 	for i := range parts {
 		p := &parts[i]
-		ops[i] = Op{Limit: p.limit, Key: p.key.written(named), Who: p.who.written(named)}
+		ops[i] = Op{Limit: p.limit, Key: p.key.written(named), Who: p.who.written(named), Options: p.options, Tokens: p.tokens, Keep: p.keep}
 	}
 	return ops
 }

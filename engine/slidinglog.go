@@ -115,9 +115,10 @@ func (c *call) logWait(g slidingLog, first int) int64 {
 	if c.op.Options&UpTo != 0 {
 		n = 1
 	}
+	room := c.grantable()
 	count := g.len()
 	last := g.total(count - 1)
-	gone := first + sort.Search(count-first, func(i int) bool { return int64(last-g.total(first+i)) <= c.limit.Capacity-n })
+	gone := first + sort.Search(count-first, func(i int) bool { return int64(last-g.total(first+i)) <= room-n })
 	return max(1, g.time(gone)+c.limit.Rate.Period-c.now)
 }
 

@@ -95,7 +95,7 @@ func decideSliding(c *call) (changed bool) {
 			if c.op.Options&UpTo != 0 {
 				n = 1
 			}
-			c.result.Wait = p.wait(c.now, width, c.limit.Capacity, n)
+			c.result.Wait = p.wait(c.now, width, c.grantable(), n)
 		}
 		c.reportSliding(p, used, false)
 		return false

@@ -153,7 +153,7 @@ func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 		if op.Verb == Check {
 			s.check(g, now, op, res, locked, false)
 		} else {
-			s.acquireAll(g, now, op.Parts, res, locked, false)
+			s.acquireAll(g, now, op, op.Parts, res, locked, false)
 		}
 		s.groups.Put(g)
 		return

@@ -27,7 +27,8 @@ func (o *Op) CheckPolicy() error {
 	}
 	for i := range o.Parts {
 		p := &o.Parts[i]
-		if !p.Limit.Valid() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes {
+		if !p.Limit.Valid() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes || p.Options&^FixedCost != 0 ||
+			p.Tokens < 0 || p.Tokens > MaxTokens || !p.KeepsValidly() {
 			return ErrState
 		}
 	}

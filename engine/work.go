@@ -18,10 +18,8 @@ func (s *Store) Weigh(ops []Op) (work int) {
 	for i := range ops {
 		op, limits := &ops[i], ops[i:i+1]
 		switch op.Verb {
-		case AcquireAll:
-			limits = op.Parts
-		case Check:
-			limits = s.policies.opsFor(op)
+		case AcquireAll, Check:
+			limits = s.Asked(op)
 		case Command, Script:
 			if s.commands != nil {
 				work += s.commands.Weigh(op)

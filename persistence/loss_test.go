@@ -276,6 +276,12 @@ func randomOp(r *rand.Rand) engine.Op {
 		op.Limit.Rate.Tokens *= 500
 	}
 	part := []engine.Op{{Key: []byte("{}"), Limit: op.Limit, Who: []byte("{}")}}
+	if r.IntN(2) == 0 {
+		part[0].Options, part[0].Tokens = engine.FixedCost, r.Int64N(3)
+	}
+	if r.IntN(2) == 0 && op.Limit.Algorithm.Keeps() {
+		part[0].Keep = engine.Keep(r.Int64N(5) - 2)
+	}
 	name := fmt.Appendf(nil, "policy-%d", r.IntN(3))
 	switch r.IntN(24) {
 	case 0:

@@ -21,6 +21,7 @@ import (
 //	recFlushed  every key before this is gone
 //	recPolicy   verb, options, name, id, and the parts: limit, key, holder
 //	recForget   every policy before this is gone
+//	recCosts    as recPolicy, and behind each part its options, the varint of its tokens, the zigzag varint of what it keeps
 //	recEnd      varint number of states in the whole snapshot, which is complete
 const (
 	recLimit = 1 + iota
@@ -30,6 +31,7 @@ const (
 	recPolicy
 	recEnd
 	recForget
+	recCosts
 )
 
 // newerPolicy on the verb of a recPolicy says that release 0.1.0 would not understand it: with [engine.NamedFields] it would take
@@ -121,11 +123,15 @@ func (e *encoder) policy(op *engine.Op) {
 	for i := range op.Parts {
 		ids[i] = e.limit(op.Parts[i].Limit)
 	}
+	kind, costs := byte(recPolicy), hasCosts(op.Parts)
+	if costs {
+		kind = recCosts
+	}
 	verb := byte(op.Verb)
 	if op.Options&engine.NamedFields != 0 {
 		verb |= newerPolicy
 	}
-	e.buf = append(e.buf, recPolicy, verb, op.OptionBits())
+	e.buf = append(e.buf, kind, verb, op.OptionBits())
 	e.bytes(op.Key)
 	e.bytes(op.Who)
 	e.buf = binary.AppendUvarint(e.buf, uint64(len(op.Parts)))
@@ -133,7 +139,22 @@ func (e *encoder) policy(op *engine.Op) {
 		e.buf = binary.AppendUvarint(e.buf, ids[i])
 		e.bytes(op.Parts[i].Key)
 		e.bytes(op.Parts[i].Who)
+		if costs {
+			e.buf = append(e.buf, byte(op.Parts[i].Options))
+			e.buf = binary.AppendUvarint(e.buf, uint64(op.Parts[i].Tokens))
+			e.buf = binary.AppendVarint(e.buf, int64(op.Parts[i].Keep))
+		}
 	}
+}
+
+// hasCosts reports whether a limit of a policy has a COST or a KEEP.
+func hasCosts(parts []engine.Op) bool {
+	for i := range parts {
+		if parts[i].Options != 0 || parts[i].Keep != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (e *encoder) end(states int64) {

@@ -41,6 +41,11 @@ func (d *decoder) uvarint() uint64 {
 	return n
 }
 
+func (d *decoder) varint() int64 {
+	u := d.uvarint()
+	return int64(u>>1) ^ -int64(u&1)
+}
+
 func (d *decoder) take(n uint64) []byte {
 	if n > uint64(len(d.rest)) {
 		d.bad = true
@@ -106,8 +111,8 @@ func (d *decoder) record(kind byte, h handler) error {
 		return h.change(engine.Change{Kind: engine.Flushed})
 	case recForget:
 		return h.change(engine.Change{Kind: engine.PoliciesForgotten})
-	case recPolicy:
-		op := d.policy()
+	case recPolicy, recCosts:
+		op := d.policy(kind == recCosts)
 		if !d.bad {
 			return h.change(engine.Change{Kind: engine.PolicyChanged, Op: op})
 		}
@@ -122,7 +127,7 @@ func (d *decoder) record(kind byte, h handler) error {
 	return nil
 }
 
-func (d *decoder) policy() *engine.Op {
+func (d *decoder) policy(costs bool) *engine.Op {
 	verb := d.byte()
 	op := &engine.Op{Verb: engine.Verb(verb &^ newerPolicy)}
 	op.SetOptionBits(d.byte())
@@ -138,6 +143,9 @@ func (d *decoder) policy() *engine.Op {
 	for range parts {
 		part := engine.Op{Limit: d.limit()}
 		part.Key, part.Who = d.take(d.uvarint()), d.take(d.uvarint())
+		if costs {
+			part.Options, part.Tokens, part.Keep = engine.Option(d.byte()), int64(d.uvarint()), engine.Keep(d.varint())
+		}
 		op.Parts = append(op.Parts, part)
 	}
 	return op

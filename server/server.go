@@ -72,6 +72,7 @@ type Sweeper interface {
 	QuotaCounts(visit func(q engine.Quota, keys int64))
 	PolicyCounts(visit func(engine.Policy))
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
+	Asked(op *engine.Op) []engine.Op
 }
 
 // Options are the parts a server is made of.

@@ -39,6 +39,13 @@ func goldenOps() []engine.Op {
 		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: []byte("{tenant}:{}"), Limit: part.Limit}}, Options: engine.Shadow | engine.NamedFields},
 		{Verb: engine.SetOverride, Key: key, Who: who, Parts: []engine.Op{{Key: []byte("{{}}"), Limit: part.Limit}}, Options: engine.NamedFields},
 		{Verb: engine.Check, Key: key, Who: who, Tokens: 5, MaxKey: 400, Options: engine.Peek | engine.NamedFields, Args: [][]byte{[]byte("tenant"), []byte("acme")}},
+		{Verb: engine.Acquire, Key: key, Limit: part.Limit, Tokens: 300, Keep: engine.KeepTokens(5)},
+		{Verb: engine.AcquireAll, Tokens: 3, MaxWait: sec, Parts: []engine.Op{
+			{Key: key, Limit: part.Limit, Tokens: 0, MaxWait: sec, Options: engine.FixedCost}, {Key: who, Limit: window.Limit, Tokens: 3, MaxWait: sec, Keep: engine.KeepPercent(12_500)}}},
+		{Verb: engine.Check, Key: key, Who: who, Tokens: 1, MaxKey: 400, MaxWait: sec},
+		{Verb: engine.Check, Key: key, Who: who, Tokens: 1, MaxKey: 400, Keep: engine.KeepPercent(10_000)},
+		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: part.Limit, Options: engine.FixedCost, Tokens: 1}, {Key: window.Key, Limit: window.Limit, Keep: 3}}},
+		{Verb: engine.SetOverride, Key: key, Who: who, Parts: []engine.Op{{Key: part.Key, Limit: part.Limit, Options: engine.FixedCost, Tokens: 300, Keep: 3}}},
 	}
 }
 

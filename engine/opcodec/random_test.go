@@ -73,19 +73,25 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 		op = part()
 		op.Tokens, op.Options = tokens, []engine.Option{0, 0, engine.Peek, engine.UpTo, engine.Force, engine.Force | engine.Peek}[r.IntN(6)]
 		if op.Options&engine.Force == 0 {
+			if op.Limit.Algorithm.Keeps() {
+				op.Keep = randomKeep(r)
+			}
 			op.MaxWait = []int64{0, 0, engine.NoWait, engine.MinDuration, engine.MaxDuration}[r.IntN(5)]
 		}
 	case engine.AcquireAll:
 		op.Key, op.Parts, op.Tokens, op.Options = nil, parts(1), tokens, []engine.Option{0, engine.Peek}[r.IntN(2)]
 		for i := range op.Parts {
 			op.Parts[i].Tokens, op.Parts[i].Options = tokens, op.Options
+			randomCost(r, &op.Parts[i])
 		}
+		op.SetMaxWait([]int64{0, 0, engine.NoWait, engine.MaxDuration}[r.IntN(4)])
 	case engine.Check:
 		op.Key, op.Who, op.Tokens, op.MaxKey, op.Options = text(255), text(300), tokens, r.Uint32()>>r.IntN(32), []engine.Option{0, engine.Peek}[r.IntN(2)]
 		for range r.IntN(2) * r.IntN(engine.MaxFields+1) {
 			op.Options |= engine.NamedFields
 			op.Args = append(op.Args, fmt.Appendf(nil, "field-%d", len(op.Args)), text(30))
 		}
+		op.MaxWait, op.Keep = []int64{0, 0, engine.MinDuration}[r.IntN(3)], randomKeep(r)
 	case engine.Refund:
 		op.Tokens = tokens
 	case engine.ListLog:
@@ -97,6 +103,9 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 	case engine.SetPolicy:
 		op.Key, op.Parts, op.Options = text(255), parts(1), []engine.Option{0, engine.Shadow}[r.IntN(2)]
 		nameFields(r, &op)
+		for i := range op.Parts {
+			randomCost(r, &op.Parts[i])
+		}
 	case engine.DropPolicy:
 		op.Key = text(255)
 	case engine.Restrict:
@@ -140,6 +149,21 @@ func nameFields(r *rand.Rand, op *engine.Op) {
 			op.Parts[i].Who = []byte("{who}")
 		}
 	}
+}
+
+// randomCost gives some parts a COST, and has some of them keep something.
+func randomCost(r *rand.Rand, part *engine.Op) {
+	if r.IntN(3) == 0 {
+		part.Options |= engine.FixedCost
+		part.Tokens = []int64{0, 1, 2, engine.MaxTokens}[r.IntN(4)]
+	}
+	if part.Limit.Algorithm.Keeps() {
+		part.Keep = randomKeep(r)
+	}
+}
+
+func randomKeep(r *rand.Rand) engine.Keep {
+	return []engine.Keep{0, 0, 0, engine.KeepTokens(1), engine.KeepTokens(engine.MaxTokens), engine.KeepPercent(1), engine.KeepPercent(engine.MaxKeepPercent)}[r.IntN(7)]
 }
 
 // sameOp compares operations; an empty text is the same as none.

@@ -53,7 +53,7 @@ func (r *Reader) next(op *engine.Op) bool {
 	if layout.hasArgs(op) && !r.readArgs(op) {
 		return false
 	}
-	if layout.fields&fieldParts != 0 && !r.readParts(op, layout.parts) {
+	if layout.fields&fieldParts != 0 && !r.readParts(op, layout) {
 		return false
 	}
 	return valid(op)
@@ -73,7 +73,7 @@ func (r *Reader) readArgs(op *engine.Op) bool {
 	return !r.in.bad
 }
 
-func (r *Reader) readParts(op *engine.Op, fields opFields) bool {
+func (r *Reader) readParts(op *engine.Op, layout *opLayout) bool {
 	n := r.in.uvarint()
 	if r.in.bad || n > engine.MaxParts {
 		return false
@@ -82,11 +82,12 @@ func (r *Reader) readParts(op *engine.Op, fields opFields) bool {
 	for range n {
 		r.parts = append(r.parts, engine.Op{})
 		part := &r.parts[len(r.parts)-1]
-		if !r.readFields(part, r.readHead(part), fields, 0) || part.Verb != engine.Acquire {
+		if !r.readFields(part, r.readHead(part), layout.parts, layout.partOptions) || part.Verb != engine.Acquire {
 			return false
 		}
 		if op.Verb == engine.AcquireAll {
-			part.Options = op.Options
+			part.Options |= op.Options
+			part.MaxWait = op.MaxWait
 		}
 	}
 	op.Parts = r.parts[first:len(r.parts):len(r.parts)]
@@ -106,8 +107,12 @@ func (r *Reader) readHead(op *engine.Op) (head byte) {
 func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options byte) bool {
 	in := &r.in
 	var bits byte
+	keeps := false
 	if head&headOptions != 0 {
 		bits = in.byte()
+		if keeps = fields&fieldKeep != 0 && bits&optionKeep != 0; keeps {
+			bits &^= optionKeep
+		}
 		op.SetOptionBits(bits)
 	}
 	if fields&fieldLimit != 0 && !r.readLimit(&op.Limit) {
@@ -119,7 +124,7 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 	if head&headWho != 0 {
 		op.Who = in.take(in.uvarint())
 	}
-	if fields&fieldTokens != 0 {
+	if hasTokens(fields, bits) {
 		op.Tokens = usualTokens
 	}
 	if head&headTokens != 0 {
@@ -128,24 +133,28 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 	if head&headMaxWait != 0 {
 		op.MaxWait = in.varint()
 	}
+	if keeps {
+		op.Keep = engine.Keep(in.varint())
+		in.bad = in.bad || op.Keep == 0
+	}
 	if fields&fieldMaxKey != 0 {
 		op.MaxKey = in.uint32()
 	}
-	return !in.bad && bits&^options == 0 && head&^(verbMask|headOptions)&^headOf(fields) == 0
+	return !in.bad && bits&^options == 0 && head&^(verbMask|headOptions)&^headOf(fields, bits) == 0
 }
 
-// headOf is the bits that the head of an operation with these fields may have.
-func headOf(fields opFields) (bits byte) {
+// headOf is the bits that the head of an operation with these fields and options may have.
+func headOf(fields opFields, options byte) (head byte) {
 	if fields&fieldWho != 0 {
-		bits |= headWho
+		head |= headWho
 	}
-	if fields&fieldTokens != 0 {
-		bits |= headTokens
+	if hasTokens(fields, options) {
+		head |= headTokens
 	}
 	if fields&fieldMaxWait != 0 {
-		bits |= headMaxWait
+		head |= headMaxWait
 	}
-	return bits
+	return head
 }
 
 func (r *Reader) readLimit(l *engine.Limit) bool {

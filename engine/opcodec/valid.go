@@ -19,7 +19,7 @@ func valid(op *engine.Op) bool {
 				return false
 			}
 		}
-		return len(op.Parts) > 0 && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens
+		return len(op.Parts) > 0 && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && waitsWithin(op)
 	case engine.Command:
 		return validArgs(op)
 	case engine.Script:
@@ -27,7 +27,7 @@ func valid(op *engine.Op) bool {
 	case engine.Acquire:
 		return asksWithin(op)
 	case engine.Check:
-		return len(op.Key) <= maxPolicyLookup && len(op.Who) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && validFields(op)
+		return len(op.Key) <= maxPolicyLookup && len(op.Who) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && waitsWithin(op) && op.Keep.Valid() && validFields(op)
 	case engine.Release:
 		return len(op.Key) <= engine.MaxKeyBytes && len(op.Who) > 0 && len(op.Who) <= engine.MaxHolderBytes
 	case engine.ListLog:
@@ -67,8 +67,13 @@ func validFields(op *engine.Op) bool {
 func asksWithin(op *engine.Op) bool {
 	contradicts := op.Options&engine.Force != 0 && (op.Options&engine.UpTo != 0 || op.MaxWait > 0)
 	return !contradicts && len(op.Key) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens &&
-		op.MaxWait >= engine.NoWait && op.MaxWait <= engine.MaxDuration &&
+		waitsWithin(op) && op.KeepsValidly() &&
 		len(op.Who) <= engine.MaxHolderBytes && (len(op.Who) > 0 || op.Limit.Algorithm != engine.Concurrency)
+}
+
+// waitsWithin reports whether the longest wait is in its range.
+func waitsWithin(op *engine.Op) bool {
+	return op.MaxWait >= engine.NoWait && op.MaxWait <= engine.MaxDuration
 }
 
 // canBeRead reports whether a reader takes the operation once it is written, its limits aside.
@@ -77,7 +82,12 @@ func canBeRead(op *engine.Op, layout *opLayout) bool {
 		return false
 	}
 	for i := range op.Parts {
-		if op.Parts[i].Verb != engine.Acquire {
+		part := &op.Parts[i]
+		own := part.Options
+		if op.Verb == engine.AcquireAll {
+			own &^= op.Options
+		}
+		if part.Verb != engine.Acquire || byte(own)&^layout.partOptions != 0 {
 			return false
 		}
 	}

@@ -13,19 +13,20 @@ import (
 //	1       verb in the low 4 bits, or 0x0f: the verb is the next byte;
 //	        0x10 options follow, 0x20 tokens other than 1, 0x40 a longest wait, 0x80 Who
 //	1       verb, if it is 15 or more
-//	1       options
+//	1       options; 0x80: something is kept
 //	varint  limit: its number in this buffer, from 1 on; or 0, and the limit itself, which takes the next number:
 //	        1 algorithm, 1 span, varints capacity, rate's tokens, rate's period
 //	varint  length of the key, or of the policy's name; the key
 //	varint  length of Who; Who
 //	varint  tokens
 //	varint  longest wait, zigzag
+//	varint  what is kept, zigzag: tokens, or below zero a share of the capacity in thousandths of a percent
 //	varint  most bytes of a key
 //	varint  number of arguments, of a Check only with NamedFields; of each a varint of its length, and the argument; varints: position of the first declared
 //	        key, number of declared keys
 //	varint  number of parts; each is an operation again, with the fields that parts have
 //
-// Parts of an AcquireAll share its options. Where a policy is only looked for, a name longer than any can have is cut
+// Parts of an AcquireAll share its options and its longest wait; FixedCost alone is their own. Where a policy is only looked for, a name longer than any can have is cut
 // off behind MaxPolicyName+1 bytes: there is still none of that name.
 const (
 	verbMask     = 0x0f
@@ -34,6 +35,7 @@ const (
 	headTokens   = 0x20
 	headMaxWait  = 0x40
 	headWho      = 0x80
+	optionKeep   = 0x80
 	usualTokens  = 1
 	keepOpParts  = 1 << 12 // parts, and limits, that a reader keeps room for
 	keepOpLimits = 1 << 12
@@ -44,7 +46,7 @@ const (
 var ErrInvalid = errors.New("not an operation that this version knows")
 
 // opFields says which fields an operation has in its bytes.
-type opFields uint8
+type opFields uint16
 
 const (
 	fieldKey opFields = 1 << iota
@@ -55,12 +57,15 @@ const (
 	fieldMaxKey
 	fieldParts
 	fieldArgs
+	fieldKeep
+	fieldCost // tokens, with FixedCost alone
 )
 
 // opLayout is the layout of a verb's bytes.
 type opLayout struct {
 	fields, parts opFields
 	options       byte // bits of Op.OptionBits that may be set
+	partOptions   byte // those that a part may have alone
 }
 
 // hasArgs reports whether the bytes of an operation have arguments.
@@ -68,20 +73,26 @@ func (l *opLayout) hasArgs(op *engine.Op) bool {
 	return l.fields&fieldArgs != 0 || op.Verb == engine.Check && op.Options&engine.NamedFields != 0
 }
 
+// The fields of the parts of a request, and of those of a policy.
+const (
+	partFields       = fieldKey | fieldLimit | fieldWho | fieldTokens | fieldKeep
+	policyPartFields = fieldKey | fieldLimit | fieldWho | fieldCost | fieldKeep
+)
+
 // opLayouts has a row for every verb. Tests add more.
 var opLayouts = []opLayout{
-	engine.Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait, options: byte(engine.Peek | engine.UpTo | engine.Force)},
-	engine.AcquireAll:  {fields: fieldTokens | fieldParts, parts: fieldKey | fieldLimit | fieldWho | fieldTokens, options: byte(engine.Peek)},
-	engine.Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey, options: byte(engine.Peek | engine.NamedFields)},
+	engine.Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldKeep, options: byte(engine.Peek | engine.UpTo | engine.Force)},
+	engine.AcquireAll:  {fields: fieldTokens | fieldMaxWait | fieldParts, parts: partFields, options: byte(engine.Peek), partOptions: byte(engine.FixedCost)},
+	engine.Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey | fieldMaxWait | fieldKeep, options: byte(engine.Peek | engine.NamedFields)},
 	engine.Look:        {fields: fieldKey},
 	engine.Refund:      {fields: fieldKey | fieldTokens},
 	engine.Release:     {fields: fieldKey | fieldWho},
 	engine.Leases:      {fields: fieldKey},
 	engine.Delete:      {fields: fieldKey},
 	engine.Flush:       {},
-	engine.SetPolicy:   {fields: fieldKey | fieldParts, parts: fieldKey | fieldLimit | fieldWho, options: byte(engine.Shadow | engine.NamedFields)},
+	engine.SetPolicy:   {fields: fieldKey | fieldParts, parts: policyPartFields, options: byte(engine.Shadow | engine.NamedFields), partOptions: byte(engine.FixedCost)},
 	engine.DropPolicy:  {fields: fieldKey},
-	engine.SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: fieldKey | fieldLimit | fieldWho, options: byte(engine.NamedFields)},
+	engine.SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: policyPartFields, options: byte(engine.NamedFields), partOptions: byte(engine.FixedCost)},
 	engine.Restrict:    {fields: fieldKey | fieldWho, options: byte(engine.DenyNew|engine.OverflowNew) << 1},
 
 	engine.Command: {fields: fieldArgs, options: byte(engine.Peek)},
@@ -130,7 +141,8 @@ func (w *Writer) Append(b []byte, op *engine.Op) []byte {
 	if layout.fields&fieldParts != 0 {
 		b = binary.AppendUvarint(b, uint64(len(op.Parts)))
 		for i := range op.Parts {
-			b = w.appendFields(b, &op.Parts[i], layout.parts, 0)
+			part := &op.Parts[i]
+			b = w.appendFields(b, part, layout.parts, byte(part.Options)&layout.partOptions)
 		}
 	}
 	return b
@@ -152,6 +164,9 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 	} else {
 		b = append(b, verbFollows, byte(op.Verb))
 	}
+	if fields&fieldKeep != 0 && op.Keep != 0 {
+		options |= optionKeep
+	}
 	if options != 0 {
 		b[at] |= headOptions
 		b = append(b, options)
@@ -170,7 +185,7 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 		b[at] |= headWho
 		b = append(binary.AppendUvarint(b, uint64(len(op.Who))), op.Who...)
 	}
-	if fields&fieldTokens != 0 && op.Tokens != usualTokens {
+	if hasTokens(fields, options) && op.Tokens != usualTokens {
 		b[at] |= headTokens
 		b = binary.AppendUvarint(b, uint64(op.Tokens))
 	}
@@ -178,10 +193,18 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 		b[at] |= headMaxWait
 		b = binary.AppendVarint(b, op.MaxWait)
 	}
+	if options&optionKeep != 0 && fields&fieldKeep != 0 {
+		b = binary.AppendVarint(b, int64(op.Keep))
+	}
 	if fields&fieldMaxKey != 0 {
 		b = binary.AppendUvarint(b, uint64(op.MaxKey))
 	}
 	return b
+}
+
+// hasTokens reports whether an operation with these fields and options has tokens.
+func hasTokens(fields opFields, options byte) bool {
+	return fields&fieldTokens != 0 || fields&fieldCost != 0 && options&byte(engine.FixedCost) != 0
 }
 
 // findsPolicy reports whether an operation is on a policy that must be there.

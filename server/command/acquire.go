@@ -11,7 +11,7 @@ var limitSpecs = []limitSpec{
 	{word: "CL", algorithm: engine.GCRA, params: []string{"max_burst", "count", "period"}, read: readThrottle},
 	{word: "TB", algorithm: engine.TokenBucket, params: []string{"capacity", "rate"}, amount: "tokens", read: readBucket},
 	{word: "LB", algorithm: engine.LeakyBucket, params: []string{"capacity", "rate"}, amount: "amount", read: readBucket},
-	{algorithm: engine.LeakyQueue, params: []string{"capacity", "rate"}, amount: "amount", read: readQueue},
+	{word: "LQ", algorithm: engine.LeakyQueue, params: []string{"capacity", "rate"}, amount: "amount", read: readQueue},
 	{word: "FW", algorithm: engine.FixedWindow, params: []string{"limit", "window"}, amount: "tokens", read: readFixedWindow},
 	{word: "SW", algorithm: engine.SlidingWindow, params: []string{"limit", "window"}, amount: "tokens", read: readSliding},
 	{word: "SL", algorithm: engine.SlidingLog, params: []string{"limit", "window"}, amount: "tokens", read: readLog},
@@ -19,21 +19,21 @@ var limitSpecs = []limitSpec{
 }
 
 var acquireRows = []Row{
-	acquireRow("tb.acquire", engine.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [MAXWAIT duration | BLOCK duration]", "alice:1 5 1/h",
-		"Take tokens (default 1) from a token bucket.", optPeek, optUpTo, optForce, optMaxWait, optBlock),
-	acquireRow("lb.acquire", engine.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [MAXWAIT duration | BLOCK duration]", "alice:2 5 1/h",
+	acquireRow("tb.acquire", engine.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration]", "alice:1 5 1/h",
+		"Take tokens (default 1) from a token bucket.", optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock),
+	acquireRow("lb.acquire", engine.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration]", "alice:2 5 1/h",
 		"Pour an amount (default 1) into a leaky bucket used as a meter. Decides exactly as TB.ACQUIRE and does not smooth traffic; LB.QUEUE does.",
-		optPeek, optUpTo, optForce, optMaxWait, optBlock),
+		optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock),
 	acquireRow("lb.queue", engine.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration]", "alice:3 5 1/h",
 		"Take a place in a leaky-bucket queue that releases one request every 1/rate and holds at most capacity requests. wait_ms is the time until this request's turn.",
 		optPeek, optBlock),
-	acquireRow("fw.acquire", engine.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE]", "alice:4 5 1h",
+	acquireRow("fw.acquire", engine.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount]", "alice:4 5 1h",
 		"Count tokens (default 1) in a fixed window: a duration that starts with the first request, @duration aligned to the clock, or @minute, @hour, @day, @week, @month in UTC.",
-		optPeek, optUpTo, optForce),
-	acquireRow("sw.acquire", engine.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE]", "alice:5 5 1h",
-		"Count tokens (default 1) in a sliding window, estimated from two fixed windows.", optPeek, optUpTo, optForce),
-	acquireRow("sl.acquire", engine.SlidingLog, "key limit window [tokens] [PEEK] [UPTO | FORCE]", "alice:6 5 1h",
-		"Count tokens (default 1) in an exact sliding window, from a log of every granted request.", optPeek, optUpTo, optForce),
+		optPeek, optUpTo, optForce, optKeep),
+	acquireRow("sw.acquire", engine.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount]", "alice:5 5 1h",
+		"Count tokens (default 1) in a sliding window, estimated from two fixed windows.", optPeek, optUpTo, optForce, optKeep),
+	acquireRow("sl.acquire", engine.SlidingLog, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount]", "alice:6 5 1h",
+		"Count tokens (default 1) in an exact sliding window, from a log of every granted request.", optPeek, optUpTo, optForce, optKeep),
 }
 
 // acquireRow is a command of the form "key, the limit's parameters, [holder], [tokens], [options]".

@@ -6,12 +6,14 @@ import (
 )
 
 var allRows = []Row{{
-	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK]", Since: "0.1.0", Group: "limiter",
-	Summary: "Check several limits atomically, all or nothing. Each spec is one of: " + specSyntax() + ".",
-	Returns: "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms, " +
+	Name: "rl.all", Syntax: "spec ... [TOKENS tokens] [PEEK] [MAXWAIT duration | BLOCK duration]", Since: "0.1.0", Group: "limiter",
+	Summary: "Check several limits atomically, all or nothing. Each spec is one of: " + specSyntax() + ". " +
+		"Behind a spec may stand COST tokens, the number of tokens asked of this limit, and KEEP amount, what must remain of it. " +
+		"With MAXWAIT or BLOCK, buckets and queues may be waited for; windows, leases and limits with a KEEP must have room now.",
+	Returns: "an array of granted, binding (the 0-based position of the limit that denied with the longest wait, -1 if granted), wait_ms (of a granted request, the longest among its limits), " +
 		"and an array of limit, remaining and reset_ms for each limit.",
 	Example: "TB mine:1 5 1/h CC alice:1 5 1m me",
-	Cost:    HolderLookup, Flags: Write | Fast | MovableKeys | Decides, Parse: parseAll, Reply: replyAll,
+	Cost:    HolderLookup, Flags: Write | Fast | MovableKeys | Decides | Blocking, Parse: parseAll, Reply: replyAll,
 }}
 
 func parseAll(r *Request) error {
@@ -21,14 +23,23 @@ func parseAll(r *Request) error {
 	}
 	r.Ops = append(r.Ops, engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: parts})
 	op := &r.Ops[len(r.Ops)-1]
-	if err := r.options(op, words, []option{optTokens, optPeek}); err != nil {
+	if err := r.options(op, words, allOptions); err != nil {
 		return err
 	}
 	for i := range parts {
-		parts[i].Tokens, parts[i].Options = op.Tokens, op.Options
+		if parts[i].Options&engine.FixedCost == 0 {
+			parts[i].Tokens = op.Tokens
+		}
+		parts[i].Options |= op.Options
 	}
+	op.SetMaxWait(op.MaxWait)
 	return nil
 }
+
+var (
+	allOptions  = []option{optTokens, optPeek, optMaxWait, optBlock}
+	specOptions = []option{optCost, optKeep}
+)
 
 // specs reads limits up to the first word that begins none.
 func (r *Request) specs(words [][]byte) (parts []engine.Op, rest [][]byte, err error) {
@@ -50,7 +61,11 @@ func (r *Request) specs(words [][]byte) (parts []engine.Op, rest [][]byte, err e
 			return nil, nil, errTooManySpecs.With(engine.MaxParts)
 		}
 		r.parts = append(r.parts, engine.Op{})
-		if words, err = r.readSpec(&r.parts[first+position], k, words[1:], position); err != nil {
+		part := &r.parts[first+position]
+		if words, err = r.readSpec(part, k, words[1:], position); err != nil {
+			return nil, nil, err
+		}
+		if words, err = r.leadingOptions(part, words, specOptions); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A user with the limiters alone gets no command on data: those are in categories of their own.
+// A user with the limiters alone gets no command on data: those are in separate categories.
 func TestDataIsNoLimiter(t *testing.T) {
 	for _, row := range All {
 		switch {

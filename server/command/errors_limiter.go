@@ -14,6 +14,8 @@ var (
 		"The same option twice. Send it once.")
 	errCombined = limiterErrors.Add("ERR %s: cannot be combined with %s",
 		"Two options that contradict each other. Choose one.")
+	errKeepsNothing = limiterErrors.Add("ERR KEEP: does not apply to %s",
+		"A queue and a concurrency limit have nothing to keep back. Leave KEEP out behind this limit.")
 	errNoValue = limiterErrors.Add("ERR %s: needs a value",
 		"`MAXWAIT`, `BLOCK` or `TOKENS` without its value.")
 	errLogLimit = limiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",

@@ -11,7 +11,7 @@ import (
 
 // limitSpec is one way of writing a limit: its parameters, which follow the key, and its algorithm.
 type limitSpec struct {
-	word      string // in RL.ALL and policies; "" if the algorithm cannot be used there
+	word      string // in RL.ALL and policies
 	algorithm engine.Algorithm
 	params    []string // the arguments between the key and the holder, or the end
 	holder    bool     // the parameters are followed by the holder of a lease
@@ -30,7 +30,7 @@ func specOf(algorithm engine.Algorithm) *limitSpec {
 
 func findSpec(word []byte) *limitSpec {
 	for i := range limitSpecs {
-		if k := &limitSpecs[i]; k.word != "" && isWord(word, k.word) {
+		if k := &limitSpecs[i]; isWord(word, k.word) {
 			return k
 		}
 	}
@@ -40,9 +40,7 @@ func findSpec(word []byte) *limitSpec {
 func specWords() string {
 	var words []string
 	for _, k := range limitSpecs {
-		if k.word != "" {
-			words = append(words, k.word)
-		}
+		words = append(words, k.word)
 	}
 	return strings.Join(words, " ")
 }
@@ -64,11 +62,9 @@ func specSyntax() string {
 		if k.holder {
 			p += " holder"
 		}
-		switch at := slices.Index(params, p); {
-		case k.word == "":
-		case at >= 0:
+		if at := slices.Index(params, p); at >= 0 {
 			words[at] += "/" + k.word
-		default:
+		} else {
 			words, params = append(words, k.word), append(params, p)
 		}
 	}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strings"
@@ -85,6 +86,8 @@ var (
 	optTokens  = option{name: "TOKENS", hasValue: true, set: setTokens}
 	optWith    = option{name: "WITH", setRest: setWith}
 	optBlock   = option{name: "BLOCK", hasValue: true, set: setBlock}
+	optCost    = option{name: "COST", hasValue: true, set: setCost}
+	optKeep    = option{name: "KEEP", hasValue: true, set: setKeep}
 )
 
 func setTokens(_ *Request, op *engine.Op, value []byte) (err error) {
@@ -103,56 +106,118 @@ func setBlock(r *Request, op *engine.Op, value []byte) (err error) {
 	return err
 }
 
+func setCost(_ *Request, op *engine.Op, value []byte) (err error) {
+	most := int64(engine.MaxTokens)
+	if op.Limit.Algorithm == engine.Concurrency {
+		most = 1
+	}
+	op.Options |= engine.FixedCost
+	op.Tokens, err = integerBetween("COST", value, 0, most)
+	return err
+}
+
+func setKeep(_ *Request, op *engine.Op, value []byte) error {
+	if limit := op.Limit.Algorithm; op.Verb == engine.Acquire && !limit.Keeps() {
+		return errKeepsNothing.With(specOf(limit).word)
+	}
+	keep, ok := parseKeep(value)
+	if !ok {
+		return argumentError("KEEP", fmt.Sprintf("must be an integer between 0 and %d, or a percentage between 0%% and 100%% with at most three decimals", engine.MaxTokens), value)
+	}
+	op.Keep = keep
+	return nil
+}
+
+// parseKeep reads a number of tokens, such as 50, or a share of the capacity, such as 12.5%.
+func parseKeep(text []byte) (engine.Keep, bool) {
+	share, isShare := bytes.CutSuffix(text, []byte("%"))
+	if !isShare {
+		n, ok := integer(text)
+		return engine.KeepTokens(n), ok && n >= 0 && n <= engine.MaxTokens
+	}
+	whole, decimals, isDecimal := bytes.Cut(share, []byte("."))
+	if isDecimal && len(decimals) == 0 || len(decimals) > 3 || len(whole) > 3 {
+		return 0, false
+	}
+	var digits [6]byte
+	n := copy(digits[:], whole)
+	n += copy(digits[n:], decimals)
+	n += copy(digits[n:], "000"[len(decimals):])
+	thousandths, ok := integer(digits[:n])
+	isDigit := len(whole) > 0 && whole[0] >= '0' && whole[0] <= '9' // no sign
+	return engine.KeepPercent(thousandths), ok && isDigit && thousandths <= engine.MaxKeepPercent
+}
+
 // excluded are the pairs of options that contradict each other.
-var excluded = [][2]string{{"FORCE", "UPTO"}, {"FORCE", "MAXWAIT"}, {"FORCE", "BLOCK"}, {"MAXWAIT", "BLOCK"}}
+var excluded = [][2]string{{"FORCE", "UPTO"}, {"FORCE", "MAXWAIT"}, {"FORCE", "BLOCK"}, {"MAXWAIT", "BLOCK"}, {"KEEP", "FORCE"}, {"KEEP", "MAXWAIT"}, {"KEEP", "BLOCK"}}
 
 // options reads the words a command ends with.
 func (r *Request) options(op *engine.Op, words [][]byte, known []option) error {
-	if len(words) == 0 {
-		return nil
+	rest, err := r.leadingOptions(op, words, known)
+	if err == nil && len(rest) > 0 {
+		err = unknownOption(r.command(), rest[0], optionNames(known))
 	}
-	var given []string
+	return err
+}
+
+// leadingOptions reads options up to the first word that is none.
+func (r *Request) leadingOptions(op *engine.Op, words [][]byte, known []option) (rest [][]byte, err error) {
+	var given uint64 // positions in known
 	for len(words) > 0 {
-		opt := findOption(known, words[0])
-		if opt == nil {
-			return unknownOption(r.command(), words[0], optionNames(known))
+		at := findOption(known, words[0])
+		if at < 0 {
+			break
 		}
-		for _, other := range given {
-			if other == opt.name {
-				return errGivenTwice.With(opt.name)
-			}
-			for _, pair := range excluded {
-				if pair == [2]string{other, opt.name} || pair == [2]string{opt.name, other} {
-					return errCombined.With(opt.name, other)
-				}
-			}
+		opt := &known[at]
+		if err := checkGiven(known, given, at); err != nil {
+			return nil, err
 		}
-		given = append(given, opt.name)
+		given |= 1 << at
 		words = words[1:]
 		if opt.setRest != nil {
-			return opt.setRest(r, op, words)
+			return nil, opt.setRest(r, op, words)
 		}
 		var value []byte
 		if opt.hasValue {
 			if len(words) == 0 {
-				return errNoValue.With(opt.name)
+				return nil, errNoValue.With(opt.name)
 			}
 			value, words = words[0], words[1:]
 		}
 		if err := opt.set(r, op, value); err != nil {
-			return err
+			return nil, err
+		}
+	}
+	return words, nil
+}
+
+// checkGiven returns an error if an option was given before, or contradicts one that was.
+func checkGiven(known []option, given uint64, at int) error {
+	name := known[at].name
+	for i := range known {
+		switch other := known[i].name; {
+		case given&(1<<i) == 0:
+		case i == at:
+			return errGivenTwice.With(name)
+		default:
+			for _, pair := range excluded {
+				if pair == [2]string{other, name} || pair == [2]string{name, other} {
+					return errCombined.With(name, other)
+				}
+			}
 		}
 	}
 	return nil
 }
 
-func findOption(known []option, word []byte) *option {
+// findOption returns the position of an option, -1 if the word is none.
+func findOption(known []option, word []byte) int {
 	for i := range known {
-		if strings.EqualFold(known[i].name, string(word)) {
-			return &known[i]
+		if isWord(word, known[i].name) {
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
 // command is the name of the request's command as clients write it, such as RL.POLICY SET.

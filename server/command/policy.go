@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/stintdb/stint/engine"
@@ -12,11 +13,11 @@ import (
 )
 
 var policyRows = []Row{{
-	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [WITH field value [field value ...]]", Since: "0.1.0", Group: "limiter",
-	Summary: "Check the limits of a policy for a caller, all or nothing. WITH gives the fields that {name} in the limits' keys stands for.",
+	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration] [WITH field value [field value ...]]", Since: "0.1.0", Group: "limiter",
+	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP, but not to LQ and CC. WITH gives the fields that {name} in the limits' keys stands for.",
 	Returns: "that of [`RL.ALL`](#rlall). In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
 	Example: "private 1",
-	Cost:    PolicyCheck, Flags: Write | Fast | Decides, Parse: parseCheck, Reply: replyCheck,
+	Cost:    PolicyCheck, Flags: Write | Fast | Decides | Blocking, Parse: parseCheck, Reply: replyCheck,
 }, {
 	Name: "rl.policy", Syntax: "subcommand", Since: "0.1.0", Group: "limiter",
 	Summary: "Manage policies: limits that the server stores under a name.",
@@ -55,7 +56,7 @@ func parseCheck(r *Request) error {
 	if err != nil {
 		return err
 	}
-	return r.options(op, words, []option{optPeek, optWith})
+	return r.options(op, words, checkOptions)
 }
 
 // setWith reads the fields of a call, for the {name} in a policy's limits.
@@ -84,6 +85,8 @@ func setWith(r *Request, op *engine.Op, words [][]byte) error {
 	op.Args = r.keepArgs(words)
 	return nil
 }
+
+var checkOptions = []option{optPeek, optKeep, optMaxWait, optBlock, optWith}
 
 func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	if results[0].Status == engine.NotFound {
@@ -272,6 +275,12 @@ func SpecText(op engine.Op) string {
 	}
 	if k.holder {
 		words = append(words, wordText(op.Who))
+	}
+	if op.Options&engine.FixedCost != 0 {
+		words = append(words, optCost.name, strconv.FormatInt(op.Tokens, 10))
+	}
+	if op.Keep != 0 {
+		words = append(words, optKeep.name, op.Keep.String())
 	}
 	return strings.Join(words, " ")
 }

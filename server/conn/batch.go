@@ -1,7 +1,6 @@
 package conn
 
 import (
-	"bytes"
 	"unsafe"
 
 	"github.com/stintdb/stint/engine"
@@ -69,10 +68,12 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 	}
 	if r.Hold {
 		op := &r.Ops[first]
-		op.Key = bytes.Clone(op.Key)         // outlives the input
-		r.Hold = op.Options&engine.Peek == 0 // a peek returns the delay, and is answered at once
-		if batch.exec {
-			r.Hold, op.MaxWait = false, engine.NoWait // granted now or denied
+		if r.Hold = op.Options&engine.Peek == 0; batch.exec { // a peek returns the delay, and is answered at once
+			r.Hold = false
+			op.SetMaxWait(engine.NoWait) // granted now or denied
+		}
+		if r.Hold {
+			*op = op.Clone() // outlives the input
 		}
 	}
 	batch.decision.Ops = r.Ops

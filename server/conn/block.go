@@ -1,6 +1,8 @@
 package conn
 
 import (
+	"slices"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/waitqueue"
@@ -18,15 +20,26 @@ type blockedReply struct {
 
 // block keeps a reply back until its wait is over.
 func (s *Session) block(r *reply, op engine.Op, result engine.Result) {
-	op.Tokens = result.Granted
+	result.Parts = slices.Clone(result.Parts) // the batch's are used again
 	h := &blockedReply{row: r.row, quiet: r.quiet, op: op, result: result}
 	s.blocked = h
 	s.wait.begin(ForDueTime)
-	due := s.env.Clock.Now() + result.Wait
-	h.wait = s.env.WaitQueue.Add(op, due, func() {
+	h.wait = s.env.waitFor(&op, &result, func() {
 		s.wait.happen(ForDueTime)
 		s.wake()
 	})
+}
+
+// waitFor queues a granted reservation until it is due. One of several limits is in no key's line: if a client before it
+// hangs up, it does not become due earlier.
+func (e *Env) waitFor(op *engine.Op, result *engine.Result, wake func()) *waitqueue.Waiter {
+	due := e.Clock.Now() + result.Wait
+	if op.Verb != engine.Acquire {
+		return e.WaitQueue.After(due, wake)
+	}
+	granted := *op
+	granted.Tokens = result.Granted
+	return e.WaitQueue.Add(granted, due, wake)
 }
 
 // unblock writes the reply that was held back.
@@ -40,6 +53,9 @@ func (s *Session) unblock(batch *commandBatch) {
 	waited := h.result.Wait
 	h.result.Wait = 0
 	h.result.Reset = max(0, h.result.Reset-waited)
+	for i := range h.result.Parts {
+		h.result.Parts[i].Reset = max(0, h.result.Parts[i].Reset-waited)
+	}
 	h.row.Reply(&batch.out, []engine.Op{h.op}, []engine.Result{h.result})
 }
 
@@ -60,5 +76,5 @@ func (s *Session) onDisconnect() {
 	}
 	s.blocked = nil
 	s.wait.end(ForDueTime)
-	s.env.refund(h.op)
+	s.env.refund(&h.op, &h.result)
 }

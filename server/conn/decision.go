@@ -55,11 +55,10 @@ func (s *Session) refundUndecided() {
 		if !r.block || !batch.decision.Results[r.first].Allowed || batch.decision.Results[r.first].Wait <= 0 {
 			continue
 		}
-		op, result := batch.decision.Ops[r.first], &batch.decision.Results[r.first]
-		op.Tokens = result.Granted
+		op, result := &batch.decision.Ops[r.first], &batch.decision.Results[r.first]
 		// Adding and cancelling a waiter makes the later waiters of the same key due earlier.
-		if s.env.WaitQueue.Cancel(s.env.WaitQueue.Add(op, s.env.Clock.Now()+result.Wait, func() {})) {
-			s.env.refund(op)
+		if s.env.WaitQueue.Cancel(s.env.waitFor(op, result, func() {})) {
+			s.env.refund(op, result)
 		}
 	}
 }

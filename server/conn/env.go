@@ -61,6 +61,7 @@ type Env struct {
 // Keys is the local store as sessions ask it beside the decider.
 type Keys interface {
 	Weigh(ops []engine.Op) (work int)
+	Asked(op *engine.Op) []engine.Op
 	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 }
@@ -92,13 +93,22 @@ func (e *Env) logDenial(d command.Denial) {
 }
 
 // refund returns a reservation's tokens. If the cluster cannot decide, they stay taken, which grants too little and never too much.
-func (e *Env) refund(reserved engine.Op) {
-	b := &engine.Batch{
-		Ops:     []engine.Op{{Verb: engine.Refund, Key: reserved.Key, Tokens: reserved.Tokens}},
-		Results: make([]engine.Result, 1),
-		Done:    func() {},
+func (e *Env) refund(reserved *engine.Op, granted *engine.Result) {
+	var ops []engine.Op
+	if reserved.Verb == engine.Acquire {
+		ops = []engine.Op{{Verb: engine.Refund, Key: reserved.Key, Tokens: granted.Granted}}
+	} else {
+		for i, asked := range e.Keys.Asked(reserved) {
+			switch {
+			case i >= len(granted.Parts) || granted.Parts[i].Granted == 0:
+			case asked.Limit.Algorithm == engine.Concurrency:
+				ops = append(ops, engine.Op{Verb: engine.Release, Key: asked.Key, Who: asked.Who})
+			default:
+				ops = append(ops, engine.Op{Verb: engine.Refund, Key: asked.Key, Tokens: granted.Parts[i].Granted})
+			}
+		}
 	}
-	e.Decider.Decide(b)
+	e.Decider.Decide(&engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Done: func() {}})
 }
 
 // takeRequest counts a request against its user's cap and returns why it is refused.

@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestKeepOfCapacity(t *testing.T) {
+	for _, c := range []struct {
+		keep           Keep
+		capacity, want int64
+		text           string
+	}{
+		{KeepTokens(0), 10, 0, "0"},
+		{KeepTokens(25), 10, 25, "25"},
+		{KeepPercent(10_000), 100, 10, "10%"},
+		{KeepPercent(10_000), 101, 11, "10%"}, // rounded up
+		{KeepPercent(12_500), 8, 1, "12.5%"},
+		{KeepPercent(1), 1, 1, "0.001%"},
+		{KeepPercent(MaxKeepPercent), MaxTokens, MaxTokens, "100%"},
+		{KeepPercent(33_333), MaxTokens, 333_330_000_000, "33.333%"},
+		{KeepPercent(33_333), MaxTokens - 1, 333_330_000_000, "33.333%"},
+	} {
+		if got := c.keep.of(c.capacity); got != c.want || c.keep.String() != c.text {
+			t.Errorf("%v of %d: %d, want %d, written %s", c.keep, c.capacity, got, c.want, c.text)
+		}
+	}
+}
+
+// A granted request leaves what it keeps. A denied one is granted after its wait if nobody else asks, and not a nanosecond
+// before.
+func TestKeepLeavesTokens(t *testing.T) {
+	limits := []Limit{bucket(10, 3, sec), {Algorithm: GCRA, Capacity: 10, Rate: Rate{3, sec}}, {Algorithm: LeakyBucket, Capacity: 10, Rate: Rate{7, sec}},
+		{Algorithm: FixedWindow, Capacity: 10, Rate: Rate{0, sec}}, {Algorithm: SlidingWindow, Capacity: 10, Rate: Rate{0, sec}},
+		{Algorithm: SlidingLog, Capacity: 10, Rate: Rate{0, sec}}}
+	for _, limit := range limits {
+		s := New(Config{Shards: 1})
+		r := rand.New(rand.NewPCG(uint64(limit.Algorithm), 5))
+		now, granted, denied := epoch, 0, 0
+		for range 3000 {
+			now += r.Int64N(sec / 3)
+			op := Op{Key: []byte("k"), Limit: limit, Tokens: 1 + r.Int64N(6), Keep: []Keep{KeepTokens(r.Int64N(11)), KeepPercent(r.Int64N(MaxKeepPercent))}[r.IntN(2)]}
+			kept := op.Keep.of(limit.Capacity)
+			if r.IntN(4) == 0 {
+				op.Options = UpTo
+			}
+			switch res := ask(s, now, op); {
+			case res.Allowed:
+				if granted++; res.Remaining < kept || res.Granted > op.Tokens || res.Wait != 0 {
+					t.Fatalf("%v: %+v leaves %d: %+v", limit, op, res.Remaining, res)
+				}
+			case res.Wait == NeverWait:
+				if least := min(op.Tokens, limit.Capacity); op.Options&UpTo == 0 && least+kept <= limit.Capacity || kept < limit.Capacity && op.Options&UpTo != 0 {
+					t.Fatalf("%v: %+v is never granted: %+v", limit, op, res)
+				}
+			default:
+				denied++
+				peek := op
+				peek.Options |= Peek
+				if before := ask(s, now+res.Wait-1, peek); before.Allowed {
+					t.Fatalf("%v: %+v is granted before its wait of %d: %+v", limit, op, res.Wait, before)
+				}
+				if after := ask(s, now+res.Wait, peek); !after.Allowed {
+					t.Fatalf("%v: %+v is denied after its wait of %d: %+v", limit, op, res.Wait, after)
+				}
+			}
+		}
+		if granted < 300 || denied < 300 {
+			t.Errorf("%v: %d granted and %d denied: the traffic tries too little", limit, granted, denied)
+		}
+		s.Close()
+	}
+}
+
+// Callers without KEEP, each held to a bucket, are never denied while these buckets fit what all others keep: capacities
+// in what is kept, and rates in the limit's rate.
+func TestKeepGuarantee(t *testing.T) {
+	granted, others := 0, int64(0)
+	for _, algorithm := range []Algorithm{TokenBucket, LeakyBucket} {
+		for seed := range uint64(40) {
+			r := rand.New(rand.NewPCG(seed, uint64(algorithm)))
+			s := New(Config{Shards: 1})
+			limit := Limit{Algorithm: algorithm, Capacity: 20 + r.Int64N(80), Rate: Rate{10, sec}}
+			kept := 10 + r.Int64N(limit.Capacity-10)
+			rates := [][]int64{{3, 4, 3}, {1, 2, 1}}[r.IntN(2)] // all of the rate, or less
+			critical := []Limit{bucket(kept/3, rates[0], sec), bucket(kept/3, rates[1], sec), bucket(kept-2*(kept/3), rates[2], sec)}
+			now := epoch
+			for range 3000 {
+				now += r.Int64N(sec / 10)
+				if r.IntN(2) == 0 {
+					op := Op{Key: []byte("shared"), Limit: limit, Tokens: 1 + r.Int64N(limit.Capacity), Keep: KeepTokens(kept), Options: UpTo * Option(r.IntN(2))}
+					others += ask(s, now, op).Granted
+					continue
+				}
+				i := r.IntN(len(critical))
+				allowance := ask(s, now, Op{Key: fmt.Append(nil, i), Limit: critical[i], Tokens: critical[i].Capacity, Options: UpTo})
+				if !allowance.Allowed {
+					continue
+				}
+				if res := ask(s, now, Op{Key: []byte("shared"), Limit: limit, Tokens: allowance.Granted}); !res.Allowed {
+					t.Fatalf("%v, seed %d: %d tokens within the allowance of caller %d are denied: %+v", limit, seed, allowance.Granted, i, res)
+				}
+				granted++
+			}
+			s.Close()
+		}
+	}
+	if granted < 10_000 || others < 10_000 {
+		t.Errorf("%d requests of critical callers, %d tokens of others: the traffic tries too little", granted, others)
+	}
+}
+
+// The bound is tight: one token more than is kept, asked at once, is denied when others have taken all they may.
+func TestKeepGuaranteeIsTight(t *testing.T) {
+	s := New(Config{Shards: 1})
+	defer s.Close()
+	limit := bucket(100, 1, sec)
+	ask(s, epoch, Op{Key: []byte("k"), Limit: limit, Tokens: 100, Keep: 30, Options: UpTo})
+	if res := ask(s, epoch, Op{Key: []byte("k"), Limit: limit, Tokens: 31}); res.Allowed {
+		t.Errorf("31 of 30 kept tokens: %+v", res)
+	}
+	if res := ask(s, epoch, Op{Key: []byte("k"), Limit: limit, Tokens: 30}); !res.Allowed {
+		t.Errorf("30 of 30 kept tokens: %+v", res)
+	}
+}
+
+// A limit from which something is kept cannot be waited for: a reservation would take what is kept.
+func TestKeepMustHaveRoomNow(t *testing.T) {
+	s := New(Config{Shards: 1})
+	defer s.Close()
+	op := Op{Key: []byte("k"), Limit: bucket(10, 1, sec), Tokens: 6, Keep: 5, MaxWait: 100 * sec}
+	if res := ask(s, epoch, op); res.Allowed || res.Wait != NeverWait {
+		t.Errorf("%+v", res)
+	}
+	op.Tokens = 5
+	if res := ask(s, epoch, op); !res.Allowed || res.Wait != 0 {
+		t.Errorf("%+v", res)
+	}
+	if res := ask(s, epoch, op); res.Allowed || res.Wait != 5*sec {
+		t.Errorf("%+v", res)
+	}
+}
+
+// COST 0 reports a limit, also one in debt or with another's lease, and takes nothing of it.
+func TestCostOfNothing(t *testing.T) {
+	s := New(Config{Shards: 2})
+	defer s.Close()
+	debt, lease := bucket(5, 1, sec), Limit{Algorithm: Concurrency, Capacity: 1, Rate: Rate{0, sec}}
+	ask(s, epoch, Op{Key: []byte("debt"), Limit: debt, Tokens: 8, Options: Force})
+	ask(s, epoch, Op{Key: []byte("lease"), Limit: lease, Who: []byte("a"), Tokens: 1})
+	before := contents(s, epoch)
+	parts := []Op{
+		{Key: []byte("debt"), Limit: debt, Options: FixedCost, Keep: 9},
+		{Key: []byte("lease"), Limit: lease, Who: []byte("b"), Options: FixedCost},
+		{Key: []byte("new"), Limit: debt, Options: FixedCost},
+	}
+	res := ask(s, epoch, Op{Verb: AcquireAll, Tokens: 7, Parts: parts})
+	if !res.Allowed || res.Granted != 7 || res.Parts[0].Remaining != 0 || res.Parts[1].Remaining != 0 || res.Parts[2].Remaining != 5 {
+		t.Errorf("%+v", res)
+	}
+	if after := contents(s, epoch); fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("%v became %v", before, after)
+	}
+}
+
+// Several limits are waited for as one reservation, due when the last of them is.
+func TestWaitForSeveralLimits(t *testing.T) {
+	s := New(Config{Shards: 2})
+	defer s.Close()
+	slow, fast := bucket(2, 1, sec), bucket(2, 10, sec)
+	queue := Limit{Algorithm: LeakyQueue, Capacity: 3, Rate: Rate{2, sec}}
+	all := Op{Verb: AcquireAll, Tokens: 2, Parts: []Op{{Key: []byte("slow"), Limit: slow, Tokens: 2}, {Key: []byte("fast"), Limit: fast, Tokens: 2}, {Key: []byte("queue"), Limit: queue, Tokens: 1, Options: FixedCost}}}
+	all.SetMaxWait(5 * sec)
+	for i, want := range []int64{0, 2 * sec, 4 * sec} {
+		if res := ask(s, epoch, all); !res.Allowed || res.Wait != want {
+			t.Fatalf("request %d: %+v, want a wait of %d", i+1, res, want)
+		}
+	}
+	if res := ask(s, epoch, all); res.Allowed {
+		t.Errorf("granted beyond the longest wait: %+v", res)
+	}
+}
