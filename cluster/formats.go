@@ -27,7 +27,7 @@ type addition struct {
 var additions = append([]addition{
 	{version: 2, name: "commands on Redis data", isUsed: usesVerb(engine.Command)},
 	{version: 2, name: "scripts", isUsed: usesVerb(engine.Script, engine.KeepScript, engine.DropScripts)},
-	{version: 3, name: "named fields in policies", isUsed: usesNamedFields},
+	{version: 3, name: "a named field in a policy", isUsed: usesNamedFields},
 	{version: 3, name: "SL.LOG", isUsed: usesVerb(engine.ListLog)},
 	{version: 3, name: "COST and KEEP", isUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
 	{version: 3, name: "a wait for several limits", isUsed: waitsForSeveral},

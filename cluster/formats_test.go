@@ -264,3 +264,47 @@ func TestCommandsWaitForAllMembers(t *testing.T) {
 		}
 	})
 }
+
+// Beside a member that does not know named fields, policies that need them, and checks with fields, are refused; all others are
+// taken, also with {} in them.
+func TestNamedFieldsWaitForAllMembers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t)
+		s.known["c"] = []addition{}
+		s.mixed()
+		defer s.stop()
+		plain := []engine.Op{operation("RL.POLICY", "SET", "plain", "TB", "u:{}", "100", "1/h"), operation("RL.POLICY", "OVERRIDE", "plain", "vip", "TB", "v:{}", "100", "1/h"), operation("RL.CHECK", "plain", "7")}
+		named := []engine.Op{
+			operation("RL.POLICY", "SET", "named", "TB", "{tenant}:{}", "100", "1/h"), operation("RL.POLICY", "OVERRIDE", "named", "vip", "TB", "{{}}", "100", "1/h"),
+			operation("RL.CHECK", "named", "7", "WITH", "tenant", "acme"),
+		}
+		ask := func(ops []engine.Op, want engine.Status) {
+			t.Helper()
+			for _, op := range ops {
+				for name, n := range s.nodes {
+					if got := do(n, op)[0]; got.Status != want {
+						t.Errorf("%s at %s: status %d", op.Key, name, got.Status)
+					}
+				}
+			}
+		}
+		ask(plain, engine.OK)
+		ask(named, engine.TooNew)
+		if err := s.nodes["a"].TooNew(named); !strings.Contains(err.Error(), "a named field in a policy needs format version 3, and the member 'c' knows version 1") {
+			t.Error(err)
+		}
+		s.kill("c")
+		delete(s.known, "c")
+		s.start("c")
+		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion >= 3 })
+		ask(plain, engine.OK)
+		ask(named, engine.OK)
+		missing := operation("RL.CHECK", "named", "7", "WITH", "other", "acme")
+		for name, n := range s.nodes { // the name comes from the leader
+			if got := do(n, missing)[0]; got.Status != engine.UnknownField || string(got.Reply) != "other" {
+				t.Errorf("%s: status %d, %q", name, got.Status, got.Reply)
+			}
+		}
+		s.mustNotFail()
+	})
+}

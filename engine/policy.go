@@ -42,7 +42,7 @@ type policy struct {
 // part is one limit of a policy.
 type part struct {
 	limit    Limit
-	key, who template
+	key, who Template
 	options  Option // FixedCost, or none
 	tokens   int64  // of a FixedCost
 	keep     Keep
@@ -246,8 +246,8 @@ func (p *policies) opsFor(check *Op) []Op {
 	ops := make([]Op, len(parts))
 	for i := range parts {
 		ops[i].Limit = parts[i].limit
-		ops[i].Key, _ = parts[i].key.appendTo(nil, check.Who, check.Args)
-		ops[i].Who, _ = parts[i].who.appendTo(nil, check.Who, check.Args)
+		ops[i].Key, _ = parts[i].key.AppendTo(nil, check.Who, check.Args)
+		ops[i].Who, _ = parts[i].who.AppendTo(nil, check.Who, check.Args)
 	}
 	return ops
 }

@@ -21,9 +21,9 @@ func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked,
 		p := &parts[i]
 		start := len(g.keys)
 		var noKey, noHolder string
-		g.keys, noKey = p.key.appendTo(g.keys, op.Who, op.Args)
+		g.keys, noKey = p.key.AppendTo(g.keys, op.Who, op.Args)
 		end := len(g.keys)
-		g.keys, noHolder = p.who.appendTo(g.keys, op.Who, op.Args)
+		g.keys, noHolder = p.who.AppendTo(g.keys, op.Who, op.Args)
 		if name := cmp.Or(noKey, noHolder); name != "" {
 			res.Clear()
 			res.Status, res.Reply = MissingField, append(res.Reply[:0], name...)

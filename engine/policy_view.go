@@ -80,7 +80,7 @@ func (s *Store) PolicyTemplates(name string, visit func(key []byte) (more bool))
 	s.policies.mu.RUnlock()
 	var key []byte
 	for i := range parts {
-		if key, _ = parts[i].key.appendTo(key[:0], []byte(Placeholder), nil); !visit(key) {
+		if key, _ = parts[i].key.AppendTo(key[:0], []byte(Placeholder), nil); !visit(key) {
 			break
 		}
 	}
@@ -94,7 +94,7 @@ func (s *Store) PolicyKeys(name, id []byte, fields [][]byte, visit func(key []by
 	known, parts, _ := s.policies.find(name, id)
 	var key []byte
 	for i := range parts {
-		if key, _ = parts[i].key.appendTo(key[:0], id, fields); !visit(key) {
+		if key, _ = parts[i].key.AppendTo(key[:0], id, fields); !visit(key) {
 			break
 		}
 	}
@@ -189,6 +189,6 @@ func (s *Store) AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int)
 	if part < 0 || part >= len(parts) {
 		return b
 	}
-	b, _ = parts[part].key.appendTo(b, id, fields)
+	b, _ = parts[part].key.AppendTo(b, id, fields)
 	return b
 }

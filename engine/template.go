@@ -16,13 +16,13 @@ const (
 	MaxFieldName = 64
 )
 
-// template is text with places for the caller's id and for fields of the call.
+// Template is text with places for the caller's id and for fields of the call.
 //
 // With [NamedFields], {name} is the place of a field, and {{ and }} are literal braces. In a template with a field, values are
 // escaped so that they hold no colon, and there is a colon in the text between any two places: a key then shows where each
 // value ends, and different values make different keys. Without NamedFields, as release 0.1.0 wrote it, only the first {} is a
 // place, and all other braces are literal.
-type template struct {
+type Template struct {
 	text      []byte // without the places
 	places    []placeholder
 	hasFields bool
@@ -48,8 +48,11 @@ var (
 	errTooManyFields = fmt.Errorf("at most %d fields in the limits of a policy", MaxFields)
 )
 
+// ParseTemplate reads a template as RL.POLICY SET takes it, and as [Store.Policy] shows it.
+func ParseTemplate(text []byte) (Template, error) { return parseTemplate(text, true) }
+
 // parseTemplate reads a template. With an error, the template ends where it lies.
-func parseTemplate(text []byte, named bool) (t template, err error) {
+func parseTemplate(text []byte, named bool) (t Template, err error) {
 	if !named {
 		before, after, found := bytes.Cut(text, []byte(Placeholder))
 		t.text = slices.Concat(before, after)
@@ -80,7 +83,7 @@ func parseTemplate(text []byte, named bool) (t template, err error) {
 }
 
 // checkPlaces returns an error if a place is there twice, or values could be joined into each other.
-func (t *template) checkPlaces() error {
+func (t *Template) checkPlaces() error {
 	for i, p := range t.places {
 		if slices.ContainsFunc(t.places[:i], func(q placeholder) bool { return q.name == p.name }) {
 			return fmt.Errorf("%s may stand only once", p)
@@ -128,9 +131,9 @@ func IsFieldName(name []byte) bool {
 	return len(name) > 0 && len(name) <= MaxFieldName
 }
 
-// appendTo appends the text with values in its places: the caller's id, and fields, a list of names and values by turns. It
+// AppendTo appends the text with values in its places: the caller's id, and fields, a list of names and values by turns. It
 // returns the name of the first field that is missing, and leaves the places of missing ones as they stand.
-func (t *template) appendTo(b, id []byte, fields [][]byte) (filled []byte, missing string) {
+func (t *Template) AppendTo(b, id []byte, fields [][]byte) (filled []byte, missing string) {
 	at := 0
 	for i := range t.places {
 		p := &t.places[i]
@@ -179,8 +182,50 @@ func appendEscaped(b, value []byte) []byte {
 	return b
 }
 
+// Values is the id and the fields, names and values by turns, that make a key or holder of the template. ok is false if none do.
+func (t *Template) Values(key []byte) (id []byte, fields [][]byte, ok bool) {
+	rest, found := bytes.CutPrefix(key, t.text[:t.end(0)])
+	for i, p := range t.places {
+		between := t.text[p.at:t.end(i+1)]
+		size := len(rest) - len(between) // of the last value
+		if i+1 < len(t.places) {
+			size = bytes.IndexByte(rest, ':') - bytes.IndexByte(between, ':')
+		}
+		if !found || size < 0 || !bytes.HasPrefix(rest[size:], between) {
+			return nil, nil, false
+		}
+		value := rest[:size]
+		if rest = rest[size+len(between):]; t.hasFields {
+			value = unescape(value)
+		}
+		if p.name == "" {
+			id = value
+		} else {
+			fields = append(fields, []byte(p.name), value)
+		}
+	}
+	return id, fields, found && len(rest) == 0
+}
+
+// end is the length of the text before a place, or of all of it.
+func (t *Template) end(place int) int {
+	if place < len(t.places) {
+		return t.places[place].at
+	}
+	return len(t.text)
+}
+
+// unescape is what appendEscaped made value of.
+func unescape(value []byte) []byte {
+	value = bytes.ReplaceAll(value, []byte("%3A"), []byte(":"))
+	return bytes.ReplaceAll(value, []byte("%25"), []byte("%"))
+}
+
+// IsShared reports whether all callers come to the same text.
+func (t *Template) IsShared() bool { return len(t.places) == 0 }
+
 // asksFor reports whether a field has a place.
-func (t *template) asksFor(name []byte) bool {
+func (t *Template) asksFor(name []byte) bool {
 	for i := range t.places {
 		if t.places[i].name == string(name) && len(name) > 0 {
 			return true
@@ -190,7 +235,7 @@ func (t *template) asksFor(name []byte) bool {
 }
 
 // written is the template as it is parsed, with NamedFields or without.
-func (t *template) written(named bool) []byte {
+func (t *Template) written(named bool) []byte {
 	var b []byte
 	at := 0
 	literal := func(to int) {
@@ -210,7 +255,7 @@ func (t *template) written(named bool) []byte {
 }
 
 // bytes is about the memory of the template's texts.
-func (t *template) bytes() int {
+func (t *Template) bytes() int {
 	n := len(t.text)
 	if t.hasFields {
 		for _, p := range t.places {

@@ -38,7 +38,7 @@ func TestTemplates(t *testing.T) {
 	} {
 		for named, want := range map[bool]string{true: c.named, false: c.literal} {
 			tmpl, err := parseTemplate([]byte(c.text), named)
-			got, missing := tmpl.appendTo(nil, []byte("u:%"), given)
+			got, missing := tmpl.AppendTo(nil, []byte("u:%"), given)
 			if err != nil || string(got) != want || missing != "" {
 				t.Errorf("%s, named %t: %s, want %s; %v, missing %q", c.text, named, got, want, err, missing)
 			}
@@ -60,7 +60,7 @@ func TestTemplates(t *testing.T) {
 		}
 	}
 	tmpl, _ := parseTemplate([]byte("a:{b}:{c}:{}"), true)
-	if got, missing := tmpl.appendTo(nil, []byte("i"), fields("c", "x")); string(got) != "a:{b}:x:i" || missing != "b" {
+	if got, missing := tmpl.AppendTo(nil, []byte("i"), fields("c", "x")); string(got) != "a:{b}:x:i" || missing != "b" {
 		t.Errorf("without a field: %s, missing %s", got, missing)
 	}
 }
@@ -100,11 +100,21 @@ func TestDifferentValuesMakeDifferentKeys(t *testing.T) {
 				values[p.name] = v
 				given, tuple = append(given, []byte(p.name), v), append(tuple, string(v))
 			}
-			key, missing := tmpl.appendTo(nil, values[""], given)
+			key, missing := tmpl.AppendTo(nil, values[""], given)
 			if before, known := made[string(key)]; missing != "" || known && !slices.Equal(before, tuple) {
 				t.Fatalf("%s with %q and with %q is %s, missing %q", text, before, tuple, key, missing)
 			}
 			made[string(key)] = tuple
+			id, read, ok := tmpl.Values(key)
+			for i, p := range tmpl.places {
+				v, found := fieldOf(read, p.name)
+				if p.name == "" {
+					v, found = id, true
+				}
+				if !ok || !found || string(v) != tuple[i] {
+					t.Fatalf("%s: %s is of %q and %q, not of %q", text, key, id, read, tuple)
+				}
+			}
 		}
 	}
 	if several < 300 {
@@ -123,8 +133,8 @@ func TestLiteralTemplatesCanBeSetAgain(t *testing.T) {
 		}
 		after, err := parseTemplate(before.written(true), true)
 		id := randomText(r, []string{":", "%", "{}", "x"})
-		want, _ := before.appendTo(nil, id, nil)
-		if got, missing := after.appendTo(nil, id, nil); err != nil || !bytes.Equal(got, want) || missing != "" {
+		want, _ := before.AppendTo(nil, id, nil)
+		if got, missing := after.AppendTo(nil, id, nil); err != nil || !bytes.Equal(got, want) || missing != "" {
 			t.Fatalf("%s is shown as %s, which makes %s and not %s: %v", text, before.written(true), got, want, err)
 		}
 		if !HasNames(text) && !bytes.Equal(before.written(true), text) {
@@ -252,6 +262,22 @@ func TestPoliciesKeepTheirMeaning(t *testing.T) {
 		bad.Parts = append(bad.Parts, Op{Key: fmt.Appendf(nil, "{f%d}", len(bad.Parts)), Limit: bucket(2, 1, sec)})
 		if err := bad.CheckPolicy(); (err != nil) != (len(bad.Parts) > MaxFields) {
 			t.Errorf("%d fields: %v", len(bad.Parts), err)
+		}
+	}
+}
+
+func TestValuesOfKeys(t *testing.T) {
+	for _, c := range []struct {
+		template, key, values string // "" if the template does not make the key
+	}{
+		{"u:{}", "u:7", "7 []"}, {"u:{}", "u:", " []"}, {"u:{}", "v:7", ""}, {"{}:u", "7:u", "7 []"}, {"u:{}", "u:a%3A:b", "a%3A:b []"},
+		{"a{}a", "a", ""}, {"all", "all", " []"}, {"all", "all2", ""}, {"a{}b", "axb", "x []"},
+		{"t:{a}-:-{}", "t:x%3A-:-7", "7 [a x:]"}, {"t:{a}-:-{}", "t:x:-7", ""}, {"t:{a}-:-{}", "t:x-", ""}, {"t:{a}-:-{}", "t::", ""}, {"{a}", "%253A", " [a %3A]"},
+	} {
+		tmpl, _ := ParseTemplate([]byte(c.template))
+		id, given, ok := tmpl.Values([]byte(c.key))
+		if got := fmt.Sprintf("%s %s", id, given); ok != (c.values != "") || ok && got != c.values {
+			t.Errorf("%s of %s: %s, %t", c.key, c.template, got, ok)
 		}
 	}
 }

@@ -159,7 +159,7 @@ func (m *Model) check(words []string) (string, error) {
 		r := &limits[i]
 		r.key, r.holder = strings.Replace(r.key, "{}", id, 1), strings.Replace(r.holder, "{}", id, 1)
 		if len(r.key) > mostKey || r.limit.algorithm == concurrency && (r.holder == "" || len(r.holder) > 255) {
-			return "", refuse("ERR id: with it in the place of {}, a key of the policy is longer than --max-key-size or a holder is not 1 to 255 bytes")
+			return "", refuse("ERR id: with it, or the fields, in place, a key of the policy is longer than --max-key-size or a holder is not 1 to 255 bytes")
 		}
 	}
 	o, err := m.decideAll(limits, call.tokens, call.peek)

@@ -182,22 +182,3 @@ func TestTakenAddress(t *testing.T) {
 		t.Errorf("%v, %v", a, err)
 	}
 }
-
-func TestTemplates(t *testing.T) {
-	for _, tc := range []struct {
-		template, key, id string
-		is                bool
-	}{
-		{"u:{}", "u:7", "7", true}, {"u:{}", "u:", "", true}, {"u:{}", "v:7", "", false}, {"{}:u", "7:u", "7", true},
-		{"a{}a", "a", "", false}, {"all", "all", "", true}, {"all", "all2", "", false}, {"a{}b", "axb", "x", true},
-	} {
-		tmpl := templateOf([]byte(tc.template))
-		id, is := tmpl.id([]byte(tc.key))
-		if is != tc.is || is && string(id) != tc.id {
-			t.Errorf("%s in %s: %q %v", tc.key, tc.template, id, is)
-		}
-		if is && string(tmpl.fill(id)) != tc.key {
-			t.Errorf("%s filled with %q is %s", tc.template, id, tmpl.fill(id))
-		}
-	}
-}

@@ -72,7 +72,8 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 		view := policyView{Name: name, Shadow: p.Shadow, Overrides: p.Overridden, Granted: p.Granted, Denied: p.Denied, ShadowDenied: p.ShadowDenied}
 		for _, part := range p.Parts {
 			limits = append(limits, part)
-			view.Limits = append(view.Limits, limitView{Spec: command.SpecText(part), Shared: !templateOf(part.Key).open})
+			key := templateOf(part.Key)
+			view.Limits = append(view.Limits, limitView{Spec: command.SpecText(part), Shared: key.IsShared()})
 		}
 		v.Policies = append(v.Policies, view)
 	}

@@ -8,47 +8,32 @@ import (
 	"github.com/stintdb/stint/server"
 )
 
-// template is a policy's key, with the place for the caller's id.
-type template struct {
-	before, after []byte
-	open          bool // it has such a place; without, all callers share the key
+// templateOf reads the key, or the holder, of a policy's limit. Those of policies in the store, and of drafts, can be read.
+func templateOf(text []byte) engine.Template {
+	t, _ := engine.ParseTemplate(text)
+	return t
 }
 
-func templateOf(key []byte) template {
-	before, after, open := bytes.Cut(key, []byte(engine.Placeholder))
-	return template{before, after, open}
+// caller is one key that a limit of a policy is asked for, and the id and the fields that make it.
+type caller struct {
+	id, key []byte
+	fields  [][]byte
 }
-
-// id is the caller whose key this is.
-func (t template) id(key []byte) (id []byte, is bool) {
-	if len(key) < len(t.before)+len(t.after) || !bytes.HasPrefix(key, t.before) || !bytes.HasSuffix(key, t.after) {
-		return nil, false
-	}
-	return key[len(t.before) : len(key)-len(t.after)], t.open || len(key) == len(t.before)
-}
-
-func (t template) fill(id []byte) []byte {
-	if !t.open {
-		return t.before
-	}
-	return bytes.Join([][]byte{t.before, t.after}, id)
-}
-
-// caller is one key that a limit of a policy is asked for.
-type caller struct{ id, key []byte }
 
 // findCallers looks through at most scan keys, which are in an order that has nothing to do with their names, for those of
 // the limits; at most most of each limit. A key shared by all callers is looked for in any case.
 func findCallers(s *server.Server, limits []engine.Op, scan, most int) (callers [][]caller, looked int) {
 	callers = make([][]caller, len(limits))
-	templates := make([]template, len(limits))
+	templates := make([]engine.Template, len(limits))
 	open := false
 	for i := range limits {
 		templates[i] = templateOf(limits[i].Key)
-		open = open || templates[i].open
-		if !templates[i].open {
-			callers[i] = []caller{{key: templates[i].before}}
+		if !templates[i].IsShared() {
+			open = true
+			continue
 		}
+		key, _ := templates[i].AppendTo(nil, nil, nil)
+		callers[i] = []caller{{key: key}}
 	}
 	if !open {
 		return callers, 0
@@ -57,13 +42,13 @@ func findCallers(s *server.Server, limits []engine.Op, scan, most int) (callers 
 	for cursor := uint64(0); looked < scan; {
 		cursor = s.Keys().Scan(cursor, stride, s.Now(), func(e engine.Entry) {
 			for i := range templates {
-				if !templates[i].open || len(callers[i]) >= most {
+				if templates[i].IsShared() || len(callers[i]) >= most {
 					continue
 				}
-				if _, is := templates[i].id(e.Key); is {
+				if _, _, is := templates[i].Values(e.Key); is {
 					key := bytes.Clone(e.Key)
-					id, _ := templates[i].id(key)
-					callers[i] = append(callers[i], caller{id, key})
+					id, fields, _ := templates[i].Values(key)
+					callers[i] = append(callers[i], caller{id, key, fields})
 				}
 			}
 		})
@@ -83,7 +68,8 @@ func peek(ctx context.Context, s *server.Server, limit engine.Op, callers []call
 	who := templateOf(limit.Who)
 	ops := make([]engine.Op, len(callers))
 	for i, c := range callers {
-		ops[i] = engine.Op{Verb: engine.Acquire, Options: engine.Peek, Key: c.key, Limit: limit.Limit, Tokens: tokens, Who: who.fill(c.id)}
+		ops[i] = engine.Op{Verb: engine.Acquire, Options: engine.Peek, Key: c.key, Limit: limit.Limit, Tokens: tokens}
+		ops[i].Who, _ = who.AppendTo(nil, c.id, c.fields)
 	}
 	return s.DecideReadOnly(ctx, ops)
 }

@@ -77,8 +77,8 @@ var (
 		"A limit of the policy has `{name}` in its key or holder. Append `WITH name value`. Nothing was taken.")
 	errUnknownField = policyErrors.Add("ERR WITH: no limit of the policy asks for the field '%s'",
 		"The field is misspelt, or the policy has changed. Nothing was taken.")
-	errIDTooLong = policyErrors.Add("ERR id: with it in the place of {}, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes",
-		"The caller's id is too long for this policy, or empty where it names a holder.")
+	errIDTooLong = policyErrors.Add("ERR id: with it, or the fields, in place, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes",
+		"The caller's id, or a field, is too long for this policy, or empty where it names a holder.")
 	errPolicyName = policyErrors.Add("ERR name: must be 1 to %d bytes, got %d",
 		"The name of a policy is empty or too long.")
 	errTooManyPolicies = policyErrors.Add("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept",

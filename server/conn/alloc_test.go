@@ -37,6 +37,7 @@ func TestNoAllocations(t *testing.T) {
 		{"RL.ALL SL user:1 1000 1h CC tenant:1 10 1h me"},
 		{"RL.CHECK api user-1"},
 		{"RL.CHECK api user-1 3", "RL.CHECK trial user-2"},
+		{"RL.CHECK llm user:1 3 WITH tenant acme model large", "RL.CHECK llm user-2 WITH model 50% tenant acme"},
 		{"PING"},
 		{"TTL k"},
 	} {
@@ -44,7 +45,8 @@ func TestNoAllocations(t *testing.T) {
 		s := h.NewSession("client", "server", func() {})
 		batch, cfg := h.getBatch(), h.config()
 		s.feed(frames("RL.POLICY SET api TB user:{} 10 100/s TB tenant:{} 100 1000/s TB all 1000 1000/s",
-			"RL.POLICY SET trial TB trial:{} 10 100/s CC jobs:{} 10 1h {} SHADOW"), batch, cfg)
+			"RL.POLICY SET trial TB trial:{} 10 100/s CC jobs:{} 10 1h {} SHADOW",
+			"RL.POLICY SET llm TB tpm:{tenant}:{} 10 100/s TB model:{model} 100 1000/s CC calls:{tenant} 10 1h {model}:{}"), batch, cfg)
 		in := bytes.Repeat(frames(pipeline...), 64)
 		feed := func() {
 			batch.out.Buf = batch.out.Buf[:0]
