@@ -66,6 +66,9 @@ func (t *Tx) Stopped() bool { return t.stopped }
 // Work is the work that the transaction has taken so far, in units of [Result.Work].
 func (t *Tx) Work() int { return t.work }
 
+// Spend adds to the work of the transaction: that of a command beyond the copying of values.
+func (t *Tx) Spend(work int) { t.work += work }
+
 // Get returns the value of a key, and false if it does not exist or has expired. Its data is valid until the next change
 // of any key, and must not be written to.
 func (t *Tx) Get(key []byte) (v Value, found bool) {

@@ -21,7 +21,7 @@ func ValidHash(data []byte) bool {
 		}
 		return true
 	}
-	return len(h.index(0).strings) == n
+	return len(h.index().strings) == n
 }
 
 // fewSteps is the number of comparisons from which on an index is made.
@@ -38,17 +38,29 @@ func (h Hash) Value(i int) []byte { return sequence(h).at(2*i + 1) }
 
 // Find is the position of a field, -1 if there is none.
 func (h Hash) Find(field []byte) int {
-	for i := range h.Len() {
-		if bytes.Equal(h.Field(i), field) {
+	n := h.Len()
+	start, first := 0, headBytes(2*n) // the ends are read once each, because hashes may be large
+	for i := range n {
+		end := sequence(h).end(2 * i)
+		if end-start == len(field) && bytes.Equal(h[first+start:first+end], field) {
 			return i
 		}
+		start = sequence(h).end(2*i + 1)
 	}
 	return -1
 }
 
-// index is an index of the fields, with room for more.
-func (h Hash) index(more int) *index {
-	x := newIndex(h.Len() + more)
+// FewFields is the number of fields that are found one by one in a hash of any size. For more, a large hash is indexed.
+const FewFields = 4
+
+// areFew reports whether that many fields are found, or changed, one by one.
+func (h Hash) areFew(fields int) bool {
+	return fields <= FewFields || fields*(fields+h.Len()) <= fewSteps
+}
+
+// index is an index of the fields.
+func (h Hash) index() *index {
+	x := newIndex(h.Len())
 	for i := range h.Len() {
 		x.add(h.Field(i))
 	}
@@ -57,22 +69,39 @@ func (h Hash) index(more int) *index {
 
 // FindAll calls found with the position of each field in turn, -1 if there is none.
 func (h Hash) FindAll(fields [][]byte, found func(i int)) {
-	if len(fields)*h.Len() <= fewSteps || len(fields) == 1 {
+	if h.areFew(len(fields)) {
 		for _, field := range fields {
 			found(h.Find(field))
 		}
 		return
 	}
-	x := h.index(0)
+	x, places := h.places(fields, 1)
 	for _, field := range fields {
-		found(x.find(field))
+		found(places[x.find(field)])
 	}
+}
+
+// places returns an index of some fields, which are each step-th of the words, and the place of each in the hash, -1 if it
+// is not there.
+func (h Hash) places(words [][]byte, step int) (fields *index, places []int) {
+	fields = newIndex(len(words) / step)
+	for i := 0; i < len(words); i += step {
+		if _, added := fields.add(words[i]); added {
+			places = append(places, -1)
+		}
+	}
+	for i := range h.Len() {
+		if at := fields.find(h.Field(i)); at >= 0 {
+			places[at] = i
+		}
+	}
+	return fields, places
 }
 
 // Set sets fields, given each before its value, and counts those that are new. It changes h.
 func (h Hash) Set(pairs [][]byte) (_ Hash, added int) {
 	n, s := len(pairs)/2, sequence(h)
-	if n > 1 && n*(n+h.Len()) > fewSteps {
+	if !h.areFew(n) {
 		return h.setMany(pairs)
 	}
 	for i := 0; i < len(pairs); i += 2 {
@@ -89,24 +118,25 @@ func (h Hash) Set(pairs [][]byte) (_ Hash, added int) {
 
 func (h Hash) setMany(pairs [][]byte) (_ Hash, added int) {
 	n := h.Len()
-	x := h.index(len(pairs) / 2)
+	fields, places := h.places(pairs, 2)
 	all := make([][]byte, 0, 2*n+len(pairs))
 	for i := range n {
 		all = append(all, h.Field(i), h.Value(i))
 	}
 	for i := 0; i < len(pairs); i += 2 {
-		if at, isNew := x.add(pairs[i]); isNew {
-			all = append(all, pairs[i], pairs[i+1])
-		} else {
-			all[2*at+1] = pairs[i+1]
+		place := &places[fields.find(pairs[i])]
+		if *place < 0 {
+			*place = len(all) / 2
+			all = append(all, pairs[i], nil)
 		}
+		all[2**place+1] = pairs[i+1]
 	}
 	return Hash(sequence(nil).splice(0, 0, all)), len(all)/2 - n
 }
 
 // Delete removes fields and counts those that there were. It changes h.
 func (h Hash) Delete(fields [][]byte) (_ Hash, deleted int) {
-	if len(fields) > 1 && len(fields)*h.Len() > fewSteps {
+	if !h.areFew(len(fields)) {
 		return h.deleteMany(fields)
 	}
 	for _, field := range fields {
@@ -123,7 +153,7 @@ func (h Hash) deleteMany(fields [][]byte) (_ Hash, deleted int) {
 	for _, field := range fields {
 		gone.add(field)
 	}
-	var kept [][]byte
+	kept := make([][]byte, 0, 2*h.Len())
 	for i := range h.Len() {
 		if gone.find(h.Field(i)) < 0 {
 			kept = append(kept, h.Field(i), h.Value(i))

@@ -48,13 +48,13 @@ func (s Set) find(member []byte) (i int, found bool) {
 	return sort.Find(s.Len(), func(i int) int { return bytes.Compare(member, s.At(i)) })
 }
 
-// fewMembers is the number of members that are added or removed one by one.
-const fewMembers = 4
+// FewMembers is the number of members that are added or removed one by one. With more, all members are copied once.
+const FewMembers = 4
 
 // Add adds members and counts those that are new. It changes s.
 func (s Set) Add(members [][]byte) (_ Set, added int) {
 	before := s.Len()
-	if len(members) > fewMembers {
+	if len(members) > FewMembers {
 		s = s.Union(SetOf(members))
 		return s, s.Len() - before
 	}
@@ -69,7 +69,7 @@ func (s Set) Add(members [][]byte) (_ Set, added int) {
 // Remove removes members and counts those that there were. It changes s.
 func (s Set) Remove(members [][]byte) (_ Set, removed int) {
 	before := s.Len()
-	if len(members) > fewMembers {
+	if len(members) > FewMembers {
 		s = s.Diff(SetOf(members))
 		return s, before - s.Len()
 	}

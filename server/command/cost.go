@@ -57,6 +57,17 @@ var maxWork = [...]int{
 	Information:    100_000,                                   // 512 KiB; every counter, and figures of the system
 }
 
+// The work of data commands for each string of a value, beyond that of copying the value. BenchmarkLargestValues and
+// BenchmarkScriptsOnLargestValues show whether they are right.
+const (
+	walkWork  = 6  // a string is looked at, in a loop over all
+	indexWork = 10 // it is put into an index of strings
+	sortWork  = 20 // it is sorted among others
+)
+
+// copyWork is the work of moving the bytes of a value.
+func copyWork(data []byte) int { return len(data) / 64 }
+
 // Work is the most that each operation of the row takes, or the whole command if it has none.
 func (r *Row) Work() int { return r.work }
 

@@ -16,10 +16,11 @@ func reads[T ~[]byte](kind engine.Algorithm, read func(*DataCall, T)) func(*Data
 }
 
 // change makes or changes the hash, list or set of a key, and drops the key if the result is empty. The caller has read v
-// from the key; the change adds most bytes at most. If the result is too large for a value, change writes the error, and
+// from the key; the change adds most bytes at most, and is work beyond the copying of the value. If the result is too large for a value, change writes the error, and
 // nothing is changed.
-func (c *DataCall) change(v engine.Value, kind engine.Algorithm, most int, change func(data []byte) []byte) (ok bool) {
+func (c *DataCall) change(v engine.Value, kind engine.Algorithm, most, work int, change func(data []byte) []byte) (ok bool) {
 	key := c.Args[1]
+	c.Tx.Spend(work)
 	if len(v.Data)+most > engine.MaxValueBytes {
 		data := change(bytes.Clone(v.Data))
 		if !c.fits(len(data)) {

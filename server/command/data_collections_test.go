@@ -12,10 +12,10 @@ import (
 // dataStore carries out data commands.
 type dataStore struct {
 	*engine.Store
-	t *testing.T
+	t testing.TB
 }
 
-func newDataStore(t *testing.T) *dataStore {
+func newDataStore(t testing.TB) *dataStore {
 	s := &dataStore{engine.New(engine.Config{Commands: &Executor{}}), t}
 	t.Cleanup(s.Close)
 	return s
@@ -23,6 +23,12 @@ func newDataStore(t *testing.T) *dataStore {
 
 // do carries out a command, with as many words more as given, and returns the reply.
 func (s *dataStore) do(line string, more ...string) string {
+	s.t.Helper()
+	res := s.run(line, more...)
+	return string(res.Reply)
+}
+
+func (s *dataStore) run(line string, more ...string) engine.Result {
 	s.t.Helper()
 	r := Request{Args: bytes.Fields([]byte(line))}
 	for _, word := range more {
@@ -38,7 +44,7 @@ func (s *dataStore) do(line string, more ...string) string {
 	}
 	results := make([]engine.Result, len(r.Ops))
 	s.Apply(1, r.Ops, results)
-	return string(results[0].Reply)
+	return results[0]
 }
 
 func (s *dataStore) want(reply, line string, more ...string) {

@@ -71,9 +71,17 @@ func setFields(c *DataCall, name string) (added int, ok bool) {
 	return c.setPairs(v, pairs)
 }
 
+// workOnHash is the work of finding or changing fields of a hash.
+func workOnHash(h datatype.Hash, fields int) int {
+	if fields <= datatype.FewFields {
+		return fields * copyWork(h)
+	}
+	return (h.Len() + fields) * indexWork
+}
+
 // setPairs sets fields of the hash v that the command has read, given each before its value, and counts those that are new.
 func (c *DataCall) setPairs(v engine.Value, pairs [][]byte) (added int, ok bool) {
-	ok = c.change(v, engine.HashValue, datatype.Size(pairs), func(data []byte) []byte {
+	ok = c.change(v, engine.HashValue, datatype.Size(pairs), workOnHash(v.Data, len(pairs)/2), func(data []byte) []byte {
 		h, n := datatype.Hash(data).Set(pairs)
 		added = n
 		return h
@@ -111,6 +119,7 @@ func getFields(c *DataCall, h datatype.Hash) {
 	fields := c.Args[2:]
 	start, fits := len(c.Writer.Buf), true
 	c.Writer.Array(len(fields))
+	c.Tx.Spend(workOnHash(h, len(fields)))
 	h.FindAll(fields, func(at int) {
 		if fits = fits && len(c.Writer.Buf)-start <= maxRepeatedBytes; fits {
 			c.bulkField(h, at)
@@ -181,10 +190,11 @@ func deleteFields(c *DataCall) {
 		return
 	}
 	there, fields := false, c.Args[2:]
+	c.Tx.Spend(workOnHash(v.Data, len(fields)))
 	datatype.Hash(v.Data).FindAll(fields, func(at int) { there = there || at >= 0 })
 	deleted := 0
 	if there {
-		c.change(v, engine.HashValue, 0, func(data []byte) []byte {
+		c.change(v, engine.HashValue, 0, workOnHash(v.Data, len(fields)), func(data []byte) []byte {
 			h, n := datatype.Hash(data).Delete(fields)
 			deleted = n
 			return h

@@ -42,7 +42,7 @@ func push(c *DataCall, add func(l datatype.List, elements [][]byte) datatype.Lis
 	v, _, ok := c.get(c.Args[1], engine.ListValue)
 	elements := c.Args[2:]
 	length := datatype.List(v.Data).Len() + len(elements)
-	if ok && c.change(v, engine.ListValue, datatype.Size(elements), func(data []byte) []byte {
+	if ok && c.change(v, engine.ListValue, datatype.Size(elements), len(elements)*walkWork, func(data []byte) []byte {
 		return add(data, elements)
 	}) {
 		c.Writer.Int(int64(length))
@@ -85,7 +85,7 @@ func (c *DataCall) keep(v engine.Value, from, to int) {
 	if from == 0 && to == datatype.List(v.Data).Len() {
 		return
 	}
-	c.change(v, engine.ListValue, 0, func(data []byte) []byte { return datatype.List(data).Keep(from, to) })
+	c.change(v, engine.ListValue, 0, copyWork(v.Data), func(data []byte) []byte { return datatype.List(data).Keep(from, to) })
 }
 
 // elements writes the elements from from to to-1.

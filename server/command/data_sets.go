@@ -53,7 +53,7 @@ func addToSet(c *DataCall) {
 		c.Writer.Int(0)
 		return
 	}
-	if c.change(v, engine.SetValue, datatype.Size(members), func(data []byte) []byte {
+	if c.change(v, engine.SetValue, datatype.Size(members), workOnSet(v.Data, len(members)), func(data []byte) []byte {
 		s, n := datatype.Set(data).Add(members)
 		added = n
 		return s
@@ -72,13 +72,21 @@ func removeFromSet(c *DataCall) {
 		there = there || datatype.Set(v.Data).Has(member)
 	}
 	if there {
-		c.change(v, engine.SetValue, 0, func(data []byte) []byte {
+		c.change(v, engine.SetValue, 0, workOnSet(v.Data, len(c.Args)-2), func(data []byte) []byte {
 			s, n := datatype.Set(data).Remove(c.Args[2:])
 			removed = n
 			return s
 		})
 	}
 	c.Writer.Int(int64(removed))
+}
+
+// workOnSet is the work of adding members to a set, or of removing them.
+func workOnSet(s datatype.Set, members int) int {
+	if members <= datatype.FewMembers {
+		return members * copyWork(s)
+	}
+	return s.Len()*walkWork + members*sortWork
 }
 
 func sizeOfSet(c *DataCall, s datatype.Set) {
@@ -118,7 +126,7 @@ func storeUnion(c *DataCall) {
 // sets reads the sets to be combined; a key that does not exist is an empty one. Together they are no larger than one
 // may be, so that combining many is no more work than changing one.
 func (c *DataCall) sets() (sets []datatype.Set, ok bool) {
-	size := 0
+	size, members := 0, 0
 	for _, key := range c.Args[2:] {
 		v, _, ok := c.get(key, engine.SetValue)
 		if !ok {
@@ -128,9 +136,25 @@ func (c *DataCall) sets() (sets []datatype.Set, ok bool) {
 			c.fail(errSetsTooBig.With(engine.MaxValueBytes))
 			return nil, false
 		}
+		if members += datatype.Set(v.Data).Len(); !c.mayCombine(members) {
+			return nil, false
+		}
 		sets = append(sets, v.Data)
 	}
+	c.Tx.Spend(members * (sortWork + walkWork))
 	return sets, true
+}
+
+// maxCombined bounds the members of the sets, or sorted sets, that one command combines: it sorts them all.
+const maxCombined = 20_000
+
+// mayCombine reports whether a command may combine sets of that many members, and writes the error.
+func (c *DataCall) mayCombine(members int) bool {
+	if members > maxCombined {
+		c.fail(errManyMembers.With(maxCombined))
+		return false
+	}
+	return true
 }
 
 func membersOf(sets []datatype.Set) (members [][]byte) {

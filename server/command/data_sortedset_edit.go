@@ -26,10 +26,11 @@ type foundMember struct {
 
 // manyChanges is the number of changes from which a table is faster: it takes time for each member of the set, but each
 // change in place looks at all of them too.
-const manyChanges = 64
+const manyChanges = 32
 
-// editMembers begins a number of changes to the command's key, which add at most so many bytes.
-func (c *DataCall) editMembers(changes, bytes int) (e memberEdit, ok bool) {
+// editMembers begins changes of members of the command's key, which are each step-th of the words. They add at most that many
+// bytes.
+func (c *DataCall) editMembers(words [][]byte, step, bytes int) (e memberEdit, ok bool) {
 	v, found, ok := c.get(c.Args[1], engine.SortedSetValue)
 	if !ok {
 		return e, false
@@ -37,10 +38,11 @@ func (c *DataCall) editMembers(changes, bytes int) (e memberEdit, ok bool) {
 	if !found {
 		v.Kind = engine.SortedSetValue
 	}
+	changes := (len(words) + step - 1) / step
 	e = memberEdit{c: c, before: v, set: v.Data}
 	if changes >= manyChanges || len(v.Data)+bytes > engine.MaxValueBytes-datatype.ScoredBytes {
-		e.table = datatype.NewScores(e.set.Len() + changes)
-		e.table.AddAll(e.set)
+		e.table = datatype.ScoresOf(e.set, words, step)
+		c.Tx.Spend(e.set.Len()*indexWork + changes*sortWork)
 	}
 	return e, true
 }
@@ -49,7 +51,10 @@ func (e *memberEdit) find(name []byte) (m foundMember) {
 	m.name = name
 	if e.table != nil {
 		m.score, m.exists = e.table.Score(name)
-	} else if m.place, m.exists = e.set.Find(name); m.exists {
+		return m
+	}
+	e.c.Tx.Spend(copyWork(e.set) / 4)
+	if m.place, m.exists = e.set.Find(name); m.exists {
 		m.score = e.set.Score(m.place)
 	}
 	return m
@@ -67,6 +72,7 @@ func (e *memberEdit) put(m foundMember, score float64) {
 		e.remove(m)
 	}
 	e.edit()
+	e.c.Tx.Spend(copyWork(e.set))
 	e.set = e.set.Insert(m.name, score)
 }
 
@@ -78,6 +84,7 @@ func (e *memberEdit) remove(m foundMember) {
 		return
 	}
 	e.edit()
+	e.c.Tx.Spend(copyWork(e.set))
 	e.set = e.set.Remove(m.place, m.place+1)
 }
 

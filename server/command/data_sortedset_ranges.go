@@ -101,6 +101,9 @@ func listMembers(c *DataCall, o rangeOptions, choose bool) {
 			first = s.Len() - 1 - from
 		}
 	} else {
+		if o.by == byMember {
+			c.Tx.Spend(s.Len() * walkWork)
+		}
 		first, n = o.window(s, within)
 	}
 	c.members(s, first, o.step(), n, o.scores)

@@ -47,9 +47,10 @@ func uniteSortedSets(c *DataCall) {
 		size += inputs[i].size()
 		members += inputs[i].len()
 	}
-	if !c.fits(size) {
+	if !c.fits(size) || !c.mayCombine(members) {
 		return
 	}
+	c.Tx.Spend(members * (indexWork + sortWork))
 	// Sums of numbers with fractions depend on the order: Redis begins with the smallest set.
 	slices.SortStableFunc(inputs, func(a, b unionInput) int { return cmp.Compare(a.len(), b.len()) })
 	union := datatype.NewScores(members)

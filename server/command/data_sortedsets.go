@@ -125,7 +125,7 @@ func addMembers(c *DataCall, increment bool) {
 		}
 		bytes += len(pairs[i+1]) + datatype.ScoredBytes
 	}
-	e, ok := c.editMembers(len(pairs)/2, bytes)
+	e, ok := c.editMembers(pairs[1:], 2, bytes)
 	if !ok {
 		return
 	}
@@ -172,7 +172,7 @@ func (c *DataCall) score(f float64) {
 }
 
 func removeMembers(c *DataCall) {
-	e, ok := c.editMembers(len(c.Args)-2, 0)
+	e, ok := c.editMembers(c.Args[2:], 1, 0)
 	if !ok {
 		return
 	}

@@ -17,6 +17,8 @@ var (
 		"`HMGET` of large values, or of the same ones over and over.")
 	errSetsTooBig = dataErrors.Add("ERR sets: at most %d bytes in the sets of one command, got more",
 		"`SDIFFSTORE` or `SUNIONSTORE` of sets that are too large together. Nothing was changed.")
+	errManyMembers = dataErrors.Add("ERR sets: at most %d members in the sets of one command, got more",
+		"`SDIFFSTORE`, `SUNIONSTORE` or `ZUNION` of sets with too many members together: it would hold others up. Nothing was changed.")
 	errNotPositive       = dataErrors.Add("ERR value is out of range, must be positive", "")
 	errExpireTime        = dataErrors.Add("ERR invalid expire time in '%s' command", "")
 	errOverflow          = dataErrors.Add("ERR increment or decrement would overflow", "")
