@@ -112,8 +112,9 @@ func TestNoLeapBetweenLeaders(t *testing.T) {
 }
 
 // What a leader answered from its state is not in the log. The next leader, which knows the time from late messages, still
-// answers with no earlier time.
-func TestTimeShownBeforeATransferHasPassed(t *testing.T) {
+// answers with no earlier time. When the first one leads again, time moves ahead by no more than the messages were late.
+func TestLeaderThatKnowsTheTimeLate(t *testing.T) {
+	const late = 50 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
@@ -124,16 +125,26 @@ func TestTimeShownBeforeATransferHasPassed(t *testing.T) {
 				}
 			}
 		}
-		delay(50 * time.Millisecond)
-		leader := s.leader()
+		delay(late)
+		first := s.leader()
 		time.Sleep(time.Second)
 		delay(0)
-		shown := leader.Now()
-		if err := leader.transfers.transfer(""); err != nil {
-			t.Fatal(err)
-		}
-		if next := s.leader(); next == leader || next.Now() < shown {
-			t.Errorf("%s shows a time %v before that of %s", next.opt.Node, time.Duration(shown-next.Now()), leader.opt.Node)
+		for _, to := range []string{"", first.opt.Node} {
+			leader := s.leader()
+			shown, began := leader.Now(), time.Now()
+			if err := leader.transfers.transfer(to); err != nil {
+				t.Fatal(err)
+			}
+			next := s.leader()
+			if next == leader || next.Now() < shown {
+				t.Errorf("%s shows a time %v before that of %s", next.opt.Node, time.Duration(shown-next.Now()), leader.opt.Node)
+			}
+			if leap := time.Duration(next.Now()-shown) - time.Since(began); leap > late {
+				t.Errorf("from %s to %s time leapt by %v", leader.opt.Node, next.opt.Node, leap)
+			} else {
+				t.Logf("from %s to %s time moved ahead by %v", leader.opt.Node, next.opt.Node, leap)
+			}
+			time.Sleep(200 * time.Millisecond) // until it hears from the others
 		}
 	})
 }
