@@ -9,7 +9,7 @@ import (
 )
 
 // formatVersion is a version of what stands in the log and goes between nodes: operations, with their options and algorithms,
-// and kinds of entries. Version 1 is that of release 0.1.0. Where nodes write one down, 0 stands for 1: release 0.1.0 writes nothing.
+// and kinds of entries. Version 1 is that of release 0.1.0, version 2 that of 0.2.0. Where nodes write one down, 0 stands for 1: release 0.1.0 writes nothing.
 type formatVersion uint32
 
 func (v formatVersion) orFirst() formatVersion { return max(v, 1) }
@@ -27,11 +27,11 @@ type addition struct {
 var additions = append([]addition{
 	{version: 2, name: "commands on Redis data", isUsed: usesVerb(engine.Command)},
 	{version: 2, name: "scripts", isUsed: usesVerb(engine.Script, engine.KeepScript, engine.DropScripts)},
-	{version: 3, name: "a named field in a policy", isUsed: usesNamedFields},
-	{version: 3, name: "SL.LOG", isUsed: usesVerb(engine.ListLog)},
-	{version: 3, name: "COST and KEEP", isUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
-	{version: 3, name: "a wait for several limits", isUsed: waitsForSeveral},
-	{version: 3, name: "a queue among several limits", isUsed: queuesAmongSeveral},
+	{version: 2, name: "a named field in a policy", isUsed: usesNamedFields},
+	{version: 2, name: "SL.LOG", isUsed: usesVerb(engine.ListLog)},
+	{version: 2, name: "COST and KEEP", isUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
+	{version: 2, name: "a wait for several limits", isUsed: waitsForSeveral},
+	{version: 2, name: "a queue among several limits", isUsed: queuesAmongSeveral},
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []addition) {

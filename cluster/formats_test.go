@@ -290,13 +290,13 @@ func TestNamedFieldsWaitForAllMembers(t *testing.T) {
 		}
 		ask(plain, engine.OK)
 		ask(named, engine.TooNew)
-		if err := s.nodes["a"].TooNew(named); !strings.Contains(err.Error(), "a named field in a policy needs format version 3, and the member 'c' knows version 1") {
+		if err := s.nodes["a"].TooNew(named); !strings.Contains(err.Error(), "a named field in a policy needs format version 2, and the member 'c' knows version 1") {
 			t.Error(err)
 		}
 		s.kill("c")
 		delete(s.known, "c")
 		s.start("c")
-		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion >= 3 })
+		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion >= 2 })
 		ask(plain, engine.OK)
 		ask(named, engine.OK)
 		missing := operation("RL.CHECK", "named", "7", "WITH", "other", "acme")
