@@ -31,7 +31,7 @@ const (
 // diskServers is the table of servers with state on disk, and one without to compare them with.
 func diskServers(binary string) []Server {
 	throttle := []Command{{Name: "CL.THROTTLE", Tag: "clt", Template: throttleTemplate, Answer: answerThrottle}}
-	script := []Command{{Name: "Lua GCRA", Tag: "lua", Template: "EVALSHA {sha} 1 {key} {burst} {count} {period}", Answer: answerThrottle}}
+	script := []Command{{Name: "Lua GCRA", Tag: "lua", Template: scriptTemplate, Answer: answerThrottle}}
 	stint := func(mode string) Server {
 		return Server{Name: "stint-" + mode, Title: "Stint --durability " + mode, Commands: throttle, Start: startStintKeeping(binary, mode)}
 	}

@@ -19,7 +19,7 @@ var gcraScriptSHA = sync.OnceValue(func() string {
 	return hex.EncodeToString(sum[:])
 })
 
-// loadGCRAScript makes the script known to the Redis at addr.
+// loadGCRAScript makes the script known to the server at addr.
 func loadGCRAScript(addr string) error {
 	reply, err := ask(addr, "SCRIPT", "LOAD", gcraScript)
 	if err != nil {

@@ -31,7 +31,10 @@ type Command struct {
 // Keyed reports whether the command takes a key, and so runs in every workload.
 func (c Command) Keyed() bool { return c.Tag != "" }
 
-const throttleTemplate = "CL.THROTTLE {key} {burst} {count} {period}"
+const (
+	throttleTemplate = "CL.THROTTLE {key} {burst} {count} {period}"
+	scriptTemplate   = "EVALSHA {sha} 1 {key} {burst} {count} {period}"
+)
 
 // The table of servers. A new command is a line here; a new way of running Stint (a persistence mode, a cluster) is an
 // entry with its Start, whose Instance may consist of several processes. The program appends the servers of -other.
@@ -40,7 +43,7 @@ func serverTable(stintBinary string) []Server {
 		{
 			Name: "redis", Title: "Redis", Start: startRedis,
 			Commands: []Command{
-				{Name: "Lua GCRA", Tag: "lua", Template: "EVALSHA {sha} 1 {key} {burst} {count} {period}", Answer: answerThrottle, Memory: true},
+				{Name: "Lua GCRA", Tag: "lua", Template: scriptTemplate, Answer: answerThrottle, Memory: true},
 				{Name: "PING", Template: "PING", Answer: answerPong},
 			},
 		},
@@ -49,6 +52,7 @@ func serverTable(stintBinary string) []Server {
 			Commands: []Command{
 				{Name: "CL.THROTTLE", Tag: "clt", Template: throttleTemplate, Answer: answerThrottle, Memory: true},
 				{Name: "TB.ACQUIRE", Tag: "tba", Template: "TB.ACQUIRE {key} {capacity} {rate}", Answer: answerAcquire},
+				{Name: "Lua GCRA", Tag: "slu", Template: scriptTemplate, Answer: answerThrottle},
 				{Name: "PING", Template: "PING", Answer: answerPong},
 			},
 		},
@@ -70,7 +74,11 @@ func startRedisWith(ctx context.Context, name string, env []string, options ...s
 	if err != nil {
 		return nil, err
 	}
-	inst := &Instance{Addr: "127.0.0.1:" + port, processes: []*process{p}}
+	return withScript(&Instance{Addr: "127.0.0.1:" + port, processes: []*process{p}})
+}
+
+// withScript makes the script known to an instance.
+func withScript(inst *Instance) (*Instance, error) {
 	if err := loadGCRAScript(inst.Addr); err != nil {
 		inst.Stop()
 		return nil, err
@@ -98,7 +106,7 @@ func startStint(binary string, options ...string) func(context.Context, string, 
 		if err != nil {
 			return nil, err
 		}
-		return &Instance{Addr: "127.0.0.1:" + port, processes: []*process{p}}, nil
+		return withScript(&Instance{Addr: "127.0.0.1:" + port, processes: []*process{p}})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 const (
 	lua       = "redis Lua GCRA"
 	throttle  = "stint CL.THROTTLE"
+	stintLua  = "stint Lua GCRA"
 	stintPing = "stint PING"
 	redisCell = "redis-cell CL.THROTTLE" // given with -other redis-cell=…
 )
@@ -67,6 +68,8 @@ func targetTable(keys int) []Target {
 			measure: func(r *Report) float64 { return bytesPerKey(r.Memory[throttle]) }},
 		Target{Name: "longest GC pause while loading the keys", Unit: "ms", Bound: 1, AtMost: true,
 			measure: func(r *Report) float64 { return longestPause(r.Memory[throttle]) }},
+		ratioTarget("CPU per request of a script vs Redis", cpu, stintLua, lua, 1, 1.0, true),
+		ratioTarget("CPU per request of a script vs Redis", cpu, stintLua, lua, 16, 1.0, true),
 		ratioTarget("CPU per request vs redis-cell", cpu, throttle, redisCell, 1, 1.0, true),
 		ratioTarget("CPU per request vs redis-cell", cpu, throttle, redisCell, 16, 0.25, true),
 	)
