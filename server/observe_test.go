@@ -159,3 +159,17 @@ func TestLatencyHistogramOfSubcommands(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// The list of the most denied keys has the keys of policies with the fields in them, also once the input is gone.
+func TestDeniedKeysHaveTheirFields(t *testing.T) {
+	for name, p := range map[string]*sessionPlayer{"at once": newSessionPlayer(t, 0), "later": newLaterPlayer(t, 0)} {
+		p.do(t, "c", "RL.POLICY SET top TB top:{tenant}:{} 1 1/h")
+		p.do(t, "c", "TB.ACQUIRE k 5 1/s", "RL.CHECK top 7 2 WITH tenant a:b", "RL.CHECK top 7 2 WITH tenant c")
+		for _, key := range []string{"top:a%3Ab:7", "top:c:7"} {
+			if out := p.do(t, "c", "RL.TOP"); !strings.Contains(out, key) {
+				t.Errorf("%s: %q does not have %s", name, out, key)
+			}
+		}
+		p.store.Close()
+	}
+}

@@ -146,3 +146,38 @@ func FuzzStranger(f *testing.F) {
 		}
 	})
 }
+
+// The keys of a check are looked at with its fields in them, and values cannot lead out of a pattern. A field that is missing
+// stays as it stands, so that nobody learns the fields of policies out of reach.
+func TestPermissionsOfChecksWithFields(t *testing.T) {
+	p := newLoginPlayer(t)
+	defer p.store.Close()
+	owner := p.open("192.0.2.1:1")
+	owner.deliver(frames("AUTH tea", "ACL SETUSER acme on >tea ~tpm:acme:* +@all", "ACL SETUSER models on >tea ~tpm:* +@all", "RL.POLICY SET llm TB tpm:{tenant}:{} 5 1/h"))
+	if out := owner.reply(t); strings.Contains(out, "-") {
+		t.Fatalf("preparing: %q", out)
+	}
+	const denied, granted = "-NOPERM no such policy", "*4\r\n:1\r\n"
+	for _, c := range []struct{ user, command, want string }{
+		{"acme", "RL.CHECK llm 7 WITH tenant acme", granted},
+		{"acme", "RL.CHECK llm 7 WITH tenant acme:7", denied},
+		{"acme", "RL.CHECK llm 7 WITH tenant globex", denied},
+		{"acme", "RL.CHECK llm acme:7 WITH tenant \"\"", denied},
+		{"acme", "RL.CHECK llm 7", denied},
+		{"acme", "RL.CHECK nothing 7 WITH tenant acme", denied},
+		{"acme", "RL.CHECK llm 7 WITH tenant acme region eu", "-ERR WITH: no limit of the policy asks for the field 'region'"},
+		{"acme", "RL.POLICY GET llm 7", "$-1\r\n"},
+		{"acme", "RL.POLICY LIST", "*0\r\n"},
+		{"models", "RL.CHECK llm 7", "-ERR WITH: the policy needs the field 'tenant'"},
+		{"models", "RL.CHECK llm 7 WITH tenant globex", granted},
+		{"models", "RL.POLICY GET llm 7", "*12\r\n"},
+		{"models", "RL.POLICY LIST", "*1\r\n$3\r\nllm\r\n"},
+		{"models", "RL.POLICY SET llm TB {tenant} 5 1/h", "-NOPERM"},
+	} {
+		s := p.open("192.0.2.2:1")
+		s.deliver(frames("AUTH "+c.user+" tea", c.command))
+		if out := strings.TrimPrefix(s.reply(t), "+OK\r\n"); !strings.HasPrefix(out, c.want) {
+			t.Errorf("%s, %s: %q, want %q", c.user, c.command, out, c.want)
+		}
+	}
+}

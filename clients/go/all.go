@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -56,16 +58,31 @@ func (l *Limiter) Check(ctx context.Context, policy, id string) (MultiResult, er
 
 // CheckN is Check with n tokens taken from each limit.
 func (l *Limiter) CheckN(ctx context.Context, policy, id string, n int64) (MultiResult, error) {
+	return l.CheckWith(ctx, policy, id, n, nil)
+}
+
+// CheckWith is CheckN with the fields that {name} stands for in the keys of the policy, such as a tenant. The server refuses a
+// check that lacks a field, or has one that no limit of the policy asks for. Long values are shortened like a key.
+func (l *Limiter) CheckWith(ctx context.Context, policy, id string, n int64, fields map[string]string) (MultiResult, error) {
 	var invalid error
 	if n < 1 {
 		invalid = fmt.Errorf("%w: the number of tokens must be above 0, got %d", ErrInvalid, n)
 	}
 	id = string(shortKey(id))
+	arguments, caller := []any{"RL.CHECK", policy, id, n}, id
+	if len(fields) > 0 {
+		arguments = append(arguments, "WITH")
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		value := string(shortKey(fields[name]))
+		arguments = append(arguments, name, value)
+		caller += fmt.Sprintf(":%q=%q", name, value)
+	}
 	assumed := make([]Keyed, len(l.assumed[policy]))
 	for i, limit := range l.assumed[policy] {
-		assumed[i] = Keyed{fmt.Sprintf("%d:%s:%s", i, policy, id), limit}
+		assumed[i] = Keyed{fmt.Sprintf("%d:%s:%s", i, policy, caller), limit}
 	}
-	return l.several(ctx, "Check", policy, n, []any{"RL.CHECK", policy, id, n}, assumed, invalid)
+	return l.several(ctx, "Check", policy, n, arguments, assumed, invalid)
 }
 
 func (l *Limiter) several(ctx context.Context, operation, key string, n int64, arguments []any, limits []Keyed, invalid error) (MultiResult, error) {

@@ -68,7 +68,7 @@ func WhenDown(p Policy) Option {
 }
 
 // AssumePolicy gives [LocalShare] the limits of the named policy, which it cannot request from a server that is down.
-// Each id given to [Limiter.Check] is held to them separately.
+// Each id given to [Limiter.Check], with other fields each time it is given any, is held to them separately.
 func AssumePolicy(name string, limits ...Limit) Option {
 	return func(s *settings) {
 		assumed := map[string][]Limit{name: slices.Clone(limits)}
