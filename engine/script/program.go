@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"strconv"
-	"strings"
 	"sync/atomic"
 
 	"github.com/yuin/gopher-lua/ast"
@@ -26,6 +25,7 @@ type Program struct {
 	function *lua.LFunction
 	weight   int // steps of the body without its loops
 	sha      string
+	shebang  shebang
 	steps    atomic.Int64 // the most that a run took
 }
 
@@ -73,7 +73,7 @@ func Compile(body []byte) (*Program, error) {
 	if len(body) > MaxBody {
 		return nil, errors.New(prefix + "the script is larger than " + strconv.Itoa(MaxBody) + " bytes")
 	}
-	source, err := withoutShebang(string(body))
+	source, first, err := cutShebang(string(body))
 	if err != nil {
 		return nil, err
 	}
@@ -82,36 +82,7 @@ func Compile(body []byte) (*Program, error) {
 	if err != nil {
 		return nil, errors.New(prefix + oneLine(err.Error()))
 	}
-	return &Program{chunk: c, function: function, weight: weight, sha: SHA1(body)}, nil
-}
-
-// withoutShebang replaces a first line that begins with "#!lua".
-func withoutShebang(source string) (string, error) {
-	if !strings.HasPrefix(source, "#!") {
-		return source, nil
-	}
-	line, rest, found := strings.Cut(source, "\n")
-	if !found {
-		return "", errors.New("ERR Invalid script shebang")
-	}
-	words := strings.Fields(line[2:])
-	if len(words) == 0 || words[0] != "lua" {
-		return "", errors.New("ERR Unexpected engine in script shebang: " + strings.Join(words[:min(1, len(words))], ""))
-	}
-	for _, word := range words[1:] {
-		flags, is := strings.CutPrefix(word, "flags=")
-		if !is {
-			return "", errors.New("ERR Unknown lua shebang option: " + word)
-		}
-		for _, flag := range strings.Split(flags, ",") {
-			switch flag {
-			case "", "no-writes", "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys":
-			default:
-				return "", errors.New("ERR Unexpected flag in script shebang: " + flag)
-			}
-		}
-	}
-	return "\n" + rest, nil
+	return &Program{chunk: c, function: function, weight: weight, sha: SHA1(body), shebang: first}, nil
 }
 
 // compile compiles a source as the chunk of a number in its run, with values around it besides the builtins.

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -103,7 +104,7 @@ func TestRecordedReplies(t *testing.T) {
 		if got != r.reply && !*update {
 			t.Errorf("%s\nRedis replies %s\nrecorded is   %s", r.script, got, r.reply)
 		}
-		fmt.Fprintf(&file, "%s\n\t%s\n", r.script, got)
+		fmt.Fprintf(&file, "%s\n\t%s\n", strings.ReplaceAll(r.script, "\n", `\n`), got)
 	}
 	if *update {
 		if err := os.WriteFile(recordFile, file.Bytes(), 0o644); err != nil {

@@ -14,7 +14,7 @@ var (
 	testArgs = [][]byte{[]byte("5"), []byte("abc"), []byte(" 0x10 "), []byte("1.5")}
 )
 
-// record is a script of one line, and the reply that Redis 7.0 gives.
+// record is a script of one line, and the reply that Redis 7.0 gives. In the file, \n behind "#!" stands for an end of line.
 type record struct{ script, reply string }
 
 func readRecords(t *testing.T) (records []record) {
@@ -26,6 +26,9 @@ func readRecords(t *testing.T) (records []record) {
 		if reply, is := strings.CutPrefix(line, "\t"); is {
 			records[len(records)-1].reply = reply
 		} else {
+			if strings.HasPrefix(line, "#!") {
+				line = strings.ReplaceAll(line, `\n`, "\n")
+			}
 			records = append(records, record{script: line})
 		}
 	}

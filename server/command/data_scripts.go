@@ -63,12 +63,15 @@ func parseScript(r *Request) error {
 		}
 	}
 	op := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: r.keepArgs(r.Args), KeyFrom: 3, KeyCount: uint32(count)}
-	if isWord(r.Args[0], "EVAL_RO") || isWord(r.Args[0], "EVALSHA_RO") {
+	if isReadOnlyScript(r.Args[0]) {
 		op.Options = engine.Peek
 	}
 	r.Ops = append(r.Ops, op)
 	return nil
 }
+
+// isReadOnlyScript reports whether a command calls a script that must not write.
+func isReadOnlyScript(name []byte) bool { return isWord(name, "EVAL_RO") || isWord(name, "EVALSHA_RO") }
 
 // parseScriptCommand makes one operation of a command on scripts.
 func parseScriptCommand(r *Request) error {
@@ -121,8 +124,14 @@ func runDigest(c *DataCall) {
 }
 
 func (c *DataCall) runScript(program *script.Program) {
+	if isReadOnlyScript(c.Args[0]) && program.DeclaresWrites() {
+		c.fail(errScriptWrites)
+		return
+	}
+	caller := c.caller()
+	caller.noWrites = program.NoWrites()
 	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
-	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], c.caller())
+	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], caller)
 	c.script.call = nil
 }
 

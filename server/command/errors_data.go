@@ -46,7 +46,9 @@ var (
 	errNotInScript   = dataErrors.Add("ERR This Redis command is not allowed from script",
 		"The command is about the connection or the server, asks several limits or a policy, or runs scripts itself.")
 	errWriteInReadOnly = dataErrors.Add("ERR Write commands are not allowed from read-only scripts.",
-		"A script called by `EVAL_RO` or `EVALSHA_RO`, or on a connection after `READONLY`, writes.")
+		"A script called by `EVAL_RO` or `EVALSHA_RO`, or on a connection after `READONLY`, or with the flag `no-writes` in its first line, writes.")
+	errScriptWrites = dataErrors.Add("ERR Can not execute a script with write flag using *_ro command.",
+		"The script's first line begins with `#!lua` and lacks `flags=no-writes`.")
 	errNoCommandInScript = dataErrors.Add("ERR The user executing the script can't run this command or subcommand",
 		"The user may run scripts, but not a command that this one calls: `ACL SETUSER name +command`.")
 	errNoKeyInScript = dataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",

@@ -45,6 +45,8 @@ func (e *Executor) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
 type scriptCaller struct {
 	call  *DataCall // of the script
 	inner DataCall  // of the command that the script calls
+
+	noWrites bool // the script's first line says so
 }
 
 // Call implements [script.Caller].
@@ -76,7 +78,7 @@ func (s *scriptCaller) check(row *Row, args [][]byte) error {
 		return errNotInScript
 	case !row.accepts(len(args)):
 		return errArityInScript
-	case row.Flags&Write != 0 && s.call.Tx.ReadOnly():
+	case row.Flags&Write != 0 && (s.call.Tx.ReadOnly() || s.noWrites):
 		return errWriteInReadOnly
 	case !s.mayCall(row):
 		return errNoCommandInScript
