@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -106,10 +107,13 @@ func (s suite) test(t *testing.T, servers servers) {
 	}
 }
 
-// install skips the test if a tool is missing.
+// install skips the test if a tool is missing. It runs the commands once for all tests that need the folder.
 func (s suite) install(t *testing.T) {
 	for program, install := range s.tools {
 		require(t, program, install)
+	}
+	if _, is := installed.Load(s.folder); is {
+		return
 	}
 	for _, p := range s.prepare {
 		if p.unless != "" && exists(filepath.Join(s.folder, p.unless)) {
@@ -121,7 +125,11 @@ func (s suite) install(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", command, err, output)
 		}
 	}
+	installed.Store(s.folder, true)
 }
+
+// installed has the folders whose commands have run.
+var installed sync.Map
 
 func (s suite) command(t *testing.T, servers servers, args []string) *exec.Cmd {
 	c := command(t, args...)
