@@ -20,6 +20,8 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 		Keys: int64(s.keys.Len()), KeyBytes: s.keys.Bytes(), MaxBytes: s.memory.MaxKeyBytes(), Expired: s.env.Stats.Expired.Load(),
 		TopWeight: s.env.TopKeys.Weight(),
 	}
+	channels, subscriptions := s.env.Channels.Counts()
+	r.Channels, r.Subscriptions = int64(channels), int64(subscriptions)
 	s.env.Stats.Rejections(func(name string, count, _ int64) {
 		r.Rejections = append(r.Rejections, metrics.Rejection{Reason: name, Count: count})
 	})

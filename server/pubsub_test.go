@@ -120,6 +120,13 @@ func TestSubscriptionsEnd(t *testing.T) {
 	if list := p.do(t, "client", "CLIENT LIST TYPE pubsub"); strings.Count(list, "flags=P db=0 sub=1 ") != 4 {
 		t.Errorf("%s", list)
 	}
+	p.do(t, "stays", "SUBSCRIBE other")
+	if channels, subscriptions := p.env.Channels.Counts(); channels != 2 || subscriptions != 5 {
+		t.Errorf("%d channels, %d subscriptions", channels, subscriptions)
+	}
+	if stats := p.do(t, "client", "INFO stats"); !strings.Contains(stats, "pubsub_channels:2\r\npubsub_patterns:0\r\n") {
+		t.Errorf("%s", stats)
+	}
 	p.conns["closed"].hangUp()
 	p.do(t, "client", fmt.Sprintf("CLIENT KILL ID %d", p.conns["killed"].ID()))
 	p.do(t, "reset", "RESET")

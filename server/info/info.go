@@ -128,12 +128,13 @@ func (s *Source) clients() []field {
 func (s *Source) stats() []field {
 	t := metrics.TotalsOf(s.Env.Stats.Commands())
 	_, received, sent := s.Env.Stats.Recorder.Read()
+	channels, _ := s.Env.Channels.Counts()
 	fields := []field{
 		{"total_connections_received", s.Env.Stats.Connections.SinceReset()}, {"total_commands_processed", t.Commands},
 		{"instantaneous_ops_per_sec", s.Env.Stats.Rate()}, {"rejected_connections", s.Env.Stats.Rejected.SinceReset()},
 		{"client_output_buffer_limit_disconnections", s.Env.Stats.SlowReaders.SinceReset()}, {"expired_keys", s.Env.Stats.Expired.SinceReset()},
 		{"total_net_input_bytes", received}, {"total_net_output_bytes", sent},
-		{"evicted_keys", 0}, {"total_error_replies", t.Errors},
+		{"evicted_keys", 0}, {"pubsub_channels", channels}, {"pubsub_patterns", 0}, {"total_error_replies", t.Errors},
 	}
 	s.Env.Stats.Rejections(func(name string, _, sinceReset int64) { fields = append(fields, field{name, sinceReset}) })
 	return fields

@@ -24,6 +24,8 @@ type Snapshot struct {
 	SlowReaders         int64 // connections closed because replies were not read
 	Rejections          []Rejection
 	Blocked             int64 // connections whose reply is held back
+	Channels            int64 // that have subscribers
+	Subscriptions       int64 // to them
 
 	Monitors       int64
 	MonitorDropped int64 // lines

@@ -103,6 +103,12 @@ var connectionRows = []Row{{
 	Name: "stint_connections_blocked", Kind: Gauge, Help: "Connections waiting in BLOCK.",
 	values: one(func(r *Snapshot) float64 { return float64(r.Blocked) }),
 }, {
+	Name: "stint_pubsub_channels", Kind: Gauge, Help: "Channels with subscribers on this server.",
+	values: one(func(r *Snapshot) float64 { return float64(r.Channels) }),
+}, {
+	Name: "stint_pubsub_subscriptions", Kind: Gauge, Help: "Subscriptions of connections to channels.",
+	values: one(func(r *Snapshot) float64 { return float64(r.Subscriptions) }),
+}, {
 	Name: "stint_connections_accepted_total", Kind: Counter, Help: "Accepted connections.",
 	values: one(func(r *Snapshot) float64 { return float64(r.ConnectionsAccepted) }),
 }, {

@@ -47,6 +47,13 @@ func (c *Channels) Publish(channel, text []byte) (receivers int) {
 	return len(all)
 }
 
+// Counts returns the number of channels that have subscribers, and of subscriptions to them.
+func (c *Channels) Counts() (channels, subscriptions int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.byName), int(c.count.Load())
+}
+
 // Subscriber is one connection's subscriptions, and the messages that it has not taken yet. Its owner calls its methods, on one
 // goroutine at a time.
 type Subscriber struct {
