@@ -32,7 +32,12 @@ func randomStep(r *rand.Rand) Op {
 		}
 		return stepPolicy(r)
 	case 11, 12, 13, 14, 15:
-		return Op{Verb: Check, Key: stepName(r), Who: stepCaller(r), Tokens: 1 + r.Int64N(2), MaxKey: []uint32{0, 0, 0, 5}[r.IntN(4)], Options: stepPeek(r)}
+		op := Op{Verb: Check, Key: stepName(r), Who: stepCaller(r), Tokens: 1 + r.Int64N(2), MaxKey: []uint32{0, 0, 0, 5}[r.IntN(4)], Options: stepPeek(r)}
+		if r.IntN(3) == 0 { // some policies ask for it
+			op.Options |= NamedFields
+			op.Args = [][]byte{[]byte("n"), stepCaller(r)}
+		}
+		return op
 	case 16, 17, 18, 19, 20:
 		op := Op{Verb: AcquireAll, Tokens: 1 + r.Int64N(3), Options: stepPeek(r)}
 		for i := range 1 + r.IntN(4) {
@@ -98,8 +103,12 @@ func stepPolicy(r *rand.Rand) Op {
 	for range 1 + r.IntN(3) {
 		p := stepPart(r, r.IntN(24))
 		p.Tokens = 0
-		if r.IntN(2) == 0 {
+		switch r.IntN(6) {
+		case 0, 1, 2:
 			p.Key = []byte("key-{}")
+		case 3:
+			p.Key = []byte("key-{n}") // a field, or text
+			op.Options |= []Option{NamedFields, NamedFields, 0}[r.IntN(3)]
 		}
 		op.Parts = append(op.Parts, p)
 	}

@@ -46,6 +46,7 @@ type line struct {
 	ID         *string    `json:"id,omitempty"` // of an override
 	IDBase64   []byte     `json:"id_base64,omitempty"`
 	Shadow     bool       `json:"shadow,omitempty"`
+	Fields     bool       `json:"named_fields,omitempty"` // {name} in the keys and holders is no text
 	Limits     []partLine `json:"limits,omitempty"`
 }
 
@@ -156,6 +157,7 @@ func millis(nanos int64) int64 {
 
 func (l *line) policy(op *engine.Op) {
 	l.Name, l.NameBase64 = printable(op.Key)
+	l.Fields = op.Options&engine.NamedFields != 0
 	switch op.Verb {
 	case engine.SetPolicy:
 		l.Type, l.Shadow = "policy-set", op.Options&engine.Shadow != 0

@@ -110,6 +110,24 @@ func TestInspectDump(t *testing.T) {
 	}
 }
 
+// A policy of an earlier version, in which {name} is text, is dumped so that it can be told from one with named fields.
+func TestInspectDumpsNamedFields(t *testing.T) {
+	for options, want := range map[engine.Option]string{
+		0:                  `"type":"policy-set","name":"p","limits":[{"algorithm":"token-bucket","key":"{a}","params":{"capacity":5,"rate":"1/1s"}}]}`,
+		engine.NamedFields: `"type":"policy-set","name":"p","named_fields":true,"limits":[{"algorithm":"token-bucket","key":"{a}","params":{"capacity":5,"rate":"1/1s"}}]}`,
+	} {
+		var out strings.Builder
+		d := newDumper(&out)
+		limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: engine.Rate{Tokens: 1, Period: int64(time.Second)}}
+		op := engine.Op{Verb: engine.SetPolicy, Options: options, Key: []byte("p"), Parts: []engine.Op{{Key: []byte("{a}"), Limit: limit}}}
+		err := d.record("f", persistence.Record{Change: engine.Change{Kind: engine.PolicyChanged, Op: &op}})
+		_ = d.lines.Flush()
+		if got := strings.TrimSpace(out.String()); err != nil || !strings.HasSuffix(got, want) {
+			t.Errorf("%v, dumped as\n%s, want\n%s", err, got, want)
+		}
+	}
+}
+
 // Data is dumped as text where it can be printed, and with the time at which it expires.
 func TestInspectDumpsData(t *testing.T) {
 	var out strings.Builder
