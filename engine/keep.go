@@ -1,11 +1,18 @@
 package engine
 
-import "strconv"
+import (
+	"math"
+	"strconv"
+)
 
 // Keep is the part of a limit that a request must leave to others: it is granted only if so much remains afterwards. It is
 // trunk reservation, as telephone networks keep lines for the calls that matter most.
-// A limit from which something is kept must have room now: MaxWait does not apply to it. The zero value keeps nothing.
+// A limit from which something is kept must have room now: MaxWait does not apply to it. The zero value keeps nothing, but for
+// what a check keeps of all limits.
 type Keep int64
+
+// KeepNothing keeps nothing of a policy's limit, whatever a check keeps of the others.
+const KeepNothing Keep = math.MinInt64
 
 // MaxKeepPercent is all of a limit.
 const MaxKeepPercent = 100_000
@@ -17,7 +24,7 @@ func KeepTokens(n int64) Keep { return Keep(n) }
 func KeepPercent(thousandths int64) Keep { return Keep(-thousandths) }
 
 // Valid reports whether k is in its range.
-func (k Keep) Valid() bool { return k >= -MaxKeepPercent && k <= MaxTokens }
+func (k Keep) Valid() bool { return k == KeepNothing || k >= -MaxKeepPercent && k <= MaxTokens }
 
 // KeepsValidly reports whether an operation on a limit may have its Keep.
 func (o *Op) KeepsValidly() bool {
@@ -26,7 +33,10 @@ func (o *Op) KeepsValidly() bool {
 
 // of is the number of tokens kept of a capacity. A share is rounded up.
 func (k Keep) of(capacity int64) int64 {
-	if k >= 0 {
+	switch {
+	case k == KeepNothing:
+		return 0
+	case k >= 0:
 		return int64(k)
 	}
 	share := int64(-k)
@@ -35,7 +45,10 @@ func (k Keep) of(capacity int64) int64 {
 
 // String is k as clients write it, such as 50 or 12.5%.
 func (k Keep) String() string {
-	if k >= 0 {
+	switch {
+	case k == KeepNothing:
+		return "0"
+	case k >= 0:
 		return strconv.FormatInt(int64(k), 10)
 	}
 	return strconv.FormatFloat(float64(-k)/1000, 'f', -1, 64) + "%"

@@ -13,6 +13,7 @@ func TestKeepOfCapacity(t *testing.T) {
 		text           string
 	}{
 		{KeepTokens(0), 10, 0, "0"},
+		{KeepNothing, 10, 0, "0"},
 		{KeepTokens(25), 10, 25, "25"},
 		{KeepPercent(10_000), 100, 10, "10%"},
 		{KeepPercent(10_000), 101, 11, "10%"}, // rounded up

@@ -83,7 +83,7 @@ func decideMeter(c *call) (changed bool) {
 	grantable := c.grantable()
 	room := uint128.Product(uint64(max(0, grantable)), period)
 	reach := room // ticks that may be taken in all
-	if op.MaxWait > 0 && op.Keep == 0 {
+	if op.MaxWait > 0 && (op.Keep == 0 || op.Keep == KeepNothing) {
 		ahead := uint128.Product(uint64(op.MaxWait), tokensPerPeriod)
 		reach = room.Plus(uint128.Min(ahead, uint128.Product(MaxTokens, period)))
 	}

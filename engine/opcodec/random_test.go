@@ -163,7 +163,7 @@ func randomCost(r *rand.Rand, part *engine.Op) {
 }
 
 func randomKeep(r *rand.Rand) engine.Keep {
-	return []engine.Keep{0, 0, 0, engine.KeepTokens(1), engine.KeepTokens(engine.MaxTokens), engine.KeepPercent(1), engine.KeepPercent(engine.MaxKeepPercent)}[r.IntN(7)]
+	return []engine.Keep{0, 0, 0, engine.KeepTokens(1), engine.KeepTokens(engine.MaxTokens), engine.KeepPercent(1), engine.KeepPercent(engine.MaxKeepPercent), engine.KeepNothing}[r.IntN(8)]
 }
 
 // sameOp compares operations; an empty text is the same as none.

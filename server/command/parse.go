@@ -124,7 +124,9 @@ func setKeep(_ *Request, op *engine.Op, value []byte) error {
 	if !ok {
 		return argumentError("KEEP", fmt.Sprintf("must be an integer between 0 and %d, or a percentage between 0%% and 100%% with at most three decimals", engine.MaxTokens), value)
 	}
-	op.Keep = keep
+	if op.Keep = keep; keep == 0 {
+		op.Keep = engine.KeepNothing
+	}
 	return nil
 }
 
@@ -136,6 +138,9 @@ func parseKeep(text []byte) (engine.Keep, bool) {
 		return engine.KeepTokens(n), ok && n >= 0 && n <= engine.MaxTokens
 	}
 	whole, decimals, isDecimal := bytes.Cut(share, []byte("."))
+	for len(whole) > 1 && whole[0] == '0' {
+		whole = whole[1:]
+	}
 	if isDecimal && len(decimals) == 0 || len(decimals) > 3 || len(whole) > 3 {
 		return 0, false
 	}
