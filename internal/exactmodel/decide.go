@@ -9,6 +9,9 @@ type request struct {
 	peek, upTo, force bool
 	wait              int64 // MAXWAIT or BLOCK, in nanoseconds; 0 for neither
 	block             bool
+	cost              bool     // tokens is a COST
+	keep              *kept    // nil without KEEP
+	fields            []string // names and values behind WITH, by turns
 }
 
 // answer is the outcome of a request; wait and reset are nanoseconds, and a wait of [never] is for ever.
@@ -58,7 +61,7 @@ func decide(held state, r *request, now int64) (a answer, next state, err error)
 func (a *answer) count(r *request, used int64) (taken int64, err error) {
 	a.tokens = r.tokens
 	if r.upTo {
-		a.tokens = min(r.tokens, max(0, r.limit.most-used))
+		a.tokens = min(r.tokens, max(0, r.open()-used))
 	}
 	switch {
 	case r.force && used+r.tokens > r.limit.most+mostTokens:
@@ -66,7 +69,7 @@ func (a *answer) count(r *request, used int64) (taken int64, err error) {
 	case r.force:
 		a.granted = true
 	default:
-		a.granted = a.tokens > 0 && used+a.tokens <= r.limit.most
+		a.granted = a.tokens > 0 && used+a.tokens <= r.open()
 	}
 	if a.granted {
 		used += a.tokens
@@ -80,8 +83,11 @@ func (a *answer) count(r *request, used int64) (taken int64, err error) {
 	return used, nil
 }
 
-// hopeless reports whether a denied request of a window asks for more than the limit.
-func (r *request) hopeless() bool { return !r.upTo && r.tokens > r.limit.most }
+// hopeless reports whether a denied request of a window asks for more than the limit has open to it.
+func (r *request) hopeless() bool { return r.least() > r.open() }
+
+// open is the part of the limit that the request may take.
+func (r *request) open() int64 { return r.limit.most - r.keep.of(r.limit.most) }
 
 // least is the number of tokens that a denied request waits for.
 func (r *request) least() int64 {

@@ -38,7 +38,7 @@ var forms = []form{
 	{"CL", gcra, 3, readThrottle},
 	{"TB", tokenBucket, 2, readBucket},
 	{"LB", leakyBucket, 2, readBucket},
-	{"", leakyQueue, 2, readQueue},
+	{"LQ", leakyQueue, 2, readQueue},
 	{"FW", fixedWindow, 2, readFixed},
 	{"SW", slidingWindow, 2, readSliding},
 	{"SL", slidingLog, 2, readLog},

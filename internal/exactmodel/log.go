@@ -78,7 +78,7 @@ func decideLog(held state, r *request, now int64, a answer) (answer, state, erro
 			a.wait = never
 		default:
 			for _, e := range inside {
-				if used -= e.tokens; used+r.least() <= r.limit.most {
+				if used -= e.tokens; used+r.least() <= r.open() {
 					a.wait = e.at + length - now
 					break
 				}

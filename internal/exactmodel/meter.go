@@ -62,7 +62,7 @@ func decideMeter(held state, r *request, now int64, a answer) (answer, state, er
 	if ahead.Cmp(ratio(mostTokens)) > 0 {
 		ahead = ratio(mostTokens)
 	}
-	most := plus(ratio(l.most), ahead)
+	most := plus(ratio(r.open()), ahead)
 	a.tokens = r.tokens
 	if r.upTo {
 		a.tokens = max(0, min(r.tokens, down(minus(most, taken))))

@@ -150,8 +150,9 @@ func (m *Model) ask(r *request) (answer, error) {
 func acquire(algorithm string) command {
 	f, name := formOf(algorithm), commandOf(algorithm)
 	options := map[string][]string{
-		tokenBucket: {"PEEK", "UPTO", "FORCE", "MAXWAIT", "BLOCK"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "MAXWAIT", "BLOCK"}, leakyQueue: {"PEEK", "BLOCK"},
-		fixedWindow: {"PEEK", "UPTO", "FORCE"}, slidingWindow: {"PEEK", "UPTO", "FORCE"}, slidingLog: {"PEEK", "UPTO", "FORCE"}, concurrency: {"PEEK"},
+		tokenBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK"},
+		leakyQueue: {"PEEK", "BLOCK"}, concurrency: {"PEEK"},
+		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP"},
 	}[algorithm]
 	do := func(m *Model, words []string) (string, error) {
 		r, rest, err := readRequest(f, words[1:])
@@ -189,76 +190,6 @@ func acquire(algorithm string) command {
 func commandOf(algorithm string) string {
 	return map[string]string{tokenBucket: "TB.ACQUIRE", leakyBucket: "LB.ACQUIRE", leakyQueue: "LB.QUEUE", fixedWindow: "FW.ACQUIRE",
 		slidingWindow: "SW.ACQUIRE", slidingLog: "SL.ACQUIRE", concurrency: "CC.ACQUIRE", gcra: "CL.THROTTLE"}[algorithm]
-}
-
-// readTokens reads the tokens asked for, if a number comes first.
-func (r *request) readTokens(name string, words []string) (rest []string, err error) {
-	if len(words) == 0 || words[0] != "" && !strings.ContainsAny(words[0][:1], "0123456789+-. ") {
-		return words, nil
-	}
-	r.tokens, err = between(name, words[0], 1, mostTokens)
-	return words[1:], err
-}
-
-var contradictions = [][2]string{{"FORCE", "UPTO"}, {"FORCE", "MAXWAIT"}, {"FORCE", "BLOCK"}, {"MAXWAIT", "BLOCK"}}
-
-func (r *request) readOptions(name string, words, known []string) (err error) {
-	given := []string{}
-	for len(words) > 0 {
-		option := strings.ToUpper(words[0])
-		if !contains(known, option) {
-			takes := strings.Join(known, ", ")
-			return refuse("ERR syntax error: %s does not take '%s' here; it takes %s", name, words[0][:min(64, len(words[0]))], takes)
-		}
-		for _, other := range given {
-			if other == option {
-				return refuse("ERR %s: given twice", option)
-			}
-			for _, c := range contradictions {
-				if c == [2]string{other, option} || c == [2]string{option, other} {
-					return refuse("ERR %s: cannot be combined with %s", option, other)
-				}
-			}
-		}
-		given, words = append(given, option), words[1:]
-		switch option {
-		case "PEEK":
-			r.peek = true
-			continue
-		case "UPTO":
-			r.upTo = true
-			continue
-		case "FORCE":
-			r.force = true
-			continue
-		}
-		if len(words) == 0 {
-			return refuse("ERR %s: needs a value", option)
-		}
-		switch option {
-		case "TOKENS":
-			r.tokens, err = between(option, words[0], 1, mostTokens)
-		case "COUNT":
-			r.tokens, err = between(option, words[0], 1, mostGrants)
-		default:
-			r.block = option == "BLOCK"
-			r.wait, err = duration(option, words[0])
-		}
-		if err != nil {
-			return err
-		}
-		words = words[1:]
-	}
-	return nil
-}
-
-func contains(all []string, one string) bool {
-	for _, s := range all {
-		if s == one {
-			return true
-		}
-	}
-	return false
 }
 
 func (m *Model) throttle(words []string) (string, error) {

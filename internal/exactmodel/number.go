@@ -3,6 +3,7 @@ package exactmodel
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -61,7 +62,7 @@ func inUnits(text string, optional bool) (*big.Rat, bool) {
 	if name := strings.ToLower(text[len(number):]); name != "" {
 		unit = 0
 		for _, u := range units {
-			if u.name == name || contains(strings.Fields(u.words), name) {
+			if u.name == name || slices.Contains(strings.Fields(u.words), name) {
 				unit = u.nanos
 			}
 		}

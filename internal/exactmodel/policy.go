@@ -1,6 +1,7 @@
 package exactmodel
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,17 +38,15 @@ func (m *Model) policy(words []string) (string, error) {
 	return c.do(m, words)
 }
 
-// readTemplates reads a policy's limits. Their keys and holders may contain {} once.
+// readTemplates reads a policy's limits. Their keys and holders are templates.
 func readTemplates(words []string) (all []request, rest []string, err error) {
 	if all, rest, err = readSpecs(words); err != nil {
 		return nil, nil, err
 	}
+	if err = checkTemplates(all); err != nil {
+		return nil, nil, err
+	}
 	for i, r := range all {
-		for _, text := range []string{r.key, r.holder} {
-			if strings.Count(text, "{}") > 1 {
-				return nil, nil, refuse("ERR spec: {} may stand only once, got '%s'", text[:min(64, len(text))])
-			}
-		}
 		for _, other := range all[:i] {
 			if other.key == r.key {
 				return nil, nil, sameKey
@@ -145,7 +144,7 @@ func (m *Model) check(words []string) (string, error) {
 	call := request{tokens: 1}
 	rest, err := call.readTokens("tokens", words[3:])
 	if err == nil {
-		err = call.readOptions("RL.CHECK", rest, []string{"PEEK"})
+		err = call.readOptions("RL.CHECK", rest, []string{"PEEK", "KEEP", "MAXWAIT", "BLOCK", "WITH"})
 	}
 	if err != nil {
 		return "", err
@@ -154,22 +153,31 @@ func (m *Model) check(words []string) (string, error) {
 	if p == nil {
 		return "", noPolicy
 	}
+	if err := p.checkFields(id, call.fields); err != nil {
+		return "", err
+	}
 	limits := slices.Clone(p.limitsFor(id))
 	for i := range limits {
 		r := &limits[i]
-		r.key, r.holder = strings.Replace(r.key, "{}", id, 1), strings.Replace(r.holder, "{}", id, 1)
+		var noKey, noHolder error
+		r.key, noKey = fill(r.key, id, call.fields)
+		r.holder, noHolder = fill(r.holder, id, call.fields)
+		if err := cmp.Or(noKey, noHolder); err != nil {
+			return "", err
+		}
 		if len(r.key) > mostKey || r.limit.algorithm == concurrency && (r.holder == "" || len(r.holder) > 255) {
 			return "", refuse("ERR id: with it, or the fields, in place, a key of the policy is longer than --max-key-size or a holder is not 1 to 255 bytes")
 		}
 	}
-	o, err := m.decideAll(limits, call.tokens, call.peek)
+	o, err := m.decideAll(limits, &call)
 	if err != nil {
 		return "", err
 	}
 	p.count(o, call.peek)
 	if p.shadow {
-		o.tokens, o.wait = call.tokens, 0
+		o.tokens, o.wait = call.tokens, 0 // it delays nobody
 	}
+	m.hold(o, &call)
 	return o.reply(), nil
 }
 
@@ -202,6 +210,12 @@ func (m *Model) getPolicy(words []string) (string, error) {
 		}
 		if r.holder != "" {
 			text = append(text, wordText(r.holder))
+		}
+		if r.cost {
+			text = append(text, "COST", fmt.Sprint(r.tokens))
+		}
+		if r.keep != nil {
+			text = append(text, "KEEP", r.keep.String())
 		}
 		texts = append(texts, bulk(strings.Join(text, " ")))
 	}

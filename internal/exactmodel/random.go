@@ -133,12 +133,10 @@ func (c *Calls) remember(command []string, reply string) {
 
 // blocked is a BLOCK that waits. Afterwards the model's time is that of the reply.
 func (c *Calls) blocked() (s Step, ok bool) {
-	k := c.keys[c.random.IntN(len(c.keys))]
-	if a := k.form.algorithm; a != tokenBucket && a != leakyBucket && a != leakyQueue || k.words == nil {
+	command := c.blocking()
+	if command == nil {
 		return s, false
 	}
-	command := append([]string{commandOf(k.form.algorithm), k.name}, k.words...)
-	command = append(command, "BLOCK", c.pick("1h", "1s", "250ms", "1ms"))
 	now := c.Model.Now
 	reply, due := c.Model.Held(command...)
 	if due == now {
@@ -148,6 +146,23 @@ func (c *Calls) blocked() (s Step, ok bool) {
 	c.remember(command, reply)
 	c.Model.Now = due
 	return Step{At: now, Commands: [][]string{command}, Replies: []string{reply}, Due: due}, true
+}
+
+// blocking is a call that may have to wait, nil if there is none.
+func (c *Calls) blocking() (command []string) {
+	block := []string{"BLOCK", c.pick("1h", "1s", "250ms", "1ms")}
+	switch c.random.IntN(3) {
+	case 0:
+		return slices.Concat([]string{"RL.ALL"}, c.specs(1+c.random.IntN(3), ""), block)
+	case 1:
+		name, id := c.pick("p", "q"), c.id()
+		return slices.Concat([]string{"RL.CHECK", name, id}, block, c.with(name, id))
+	}
+	k := c.keys[c.random.IntN(len(c.keys))]
+	if a := k.form.algorithm; a != tokenBucket && a != leakyBucket && a != leakyQueue || k.words == nil {
+		return nil
+	}
+	return slices.Concat([]string{commandOf(k.form.algorithm), k.name}, k.words, block)
 }
 
 // chance is true once in oneIn times.

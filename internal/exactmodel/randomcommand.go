@@ -13,15 +13,9 @@ func (c *Calls) command() (words []string) {
 		words = c.acquire(c.keys[c.random.IntN(len(c.keys))])
 	case n < 70:
 		words = c.several()
-	case n < 76:
-		words = []string{c.pick("RL.CHECK", "rl.check"), c.pick("p", "q", "p", "q", "none"), c.id()}
-		if c.chance(2) {
-			words = append(words, c.tokens(5))
-		}
-		if c.chance(6) {
-			words = append(words, "PEEK")
-		}
-	case n < 78:
+	case n < 77:
+		words = c.check()
+	case n < 79:
 		words = c.policyCommand()
 	case n < 82:
 		words = []string{"RL.REFUND", c.key(), c.tokens(5)}
@@ -61,7 +55,7 @@ func (c *Calls) look() []string {
 
 func (c *Calls) key() string { return c.keys[c.random.IntN(len(c.keys))].name }
 
-func (c *Calls) id() string { return c.pick("1", "2", "3", "", "{}") }
+func (c *Calls) id() string { return c.pick(ids...) }
 
 func (c *Calls) holder() string { return c.pick("a", "b", "c", "d", "e", "f") }
 
@@ -102,58 +96,36 @@ func (c *Calls) options(algorithm string) (words []string) {
 		return words
 	}
 	meters := algorithm == tokenBucket || algorithm == leakyBucket
+	if algorithm != leakyQueue && c.chance(5) {
+		words = append(words, "KEEP", c.keep())
+		if c.chance(3) {
+			words = append(words, "UPTO")
+		}
+		if !c.chance(10) {
+			return words
+		}
+	}
 	switch n := c.random.IntN(20); {
 	case algorithm != leakyQueue && n == 0:
 		return append(words, "FORCE")
-	case algorithm != leakyQueue && n < 3:
+	case algorithm != leakyQueue && n < 3 && !slices.Contains(words, "UPTO"):
 		words = append(words, "upto")
 	}
 	switch n := c.random.IntN(20); {
 	case meters && n < 3:
 		words = append(words, "MAXWAIT", c.duration(3))
-	case (meters || algorithm == leakyQueue) && n == 3 && c.Model.inMulti:
-		words = append(words, "BLOCK", c.duration(3))
-	case (meters || algorithm == leakyQueue) && n == 3 && !slices.Contains(words, "PEEK"):
-		words = append([]string{"PEEK"}, append(words, "BLOCK", c.duration(3))...)
+	case (meters || algorithm == leakyQueue) && n == 3:
+		words = c.block(words)
 	}
 	return words
 }
 
-// several is a call for several keys.
-func (c *Calls) several() []string {
-	words := append([]string{"RL.ALL"}, c.specs(1+c.random.IntN(4), "")...)
-	if c.chance(2) {
-		words = append(words, "TOKENS", c.tokens(4))
+// block adds a BLOCK to options. The reply comes at once: it is in a transaction, or a PEEK.
+func (c *Calls) block(words []string) []string {
+	if !c.Model.inMulti && !slices.Contains(words, "PEEK") {
+		words = append([]string{"PEEK"}, words...)
 	}
-	if c.chance(8) {
-		words = append(words, "PEEK")
-	}
-	return words
-}
-
-// specs are limits of different keys, mostly; with a prefix, those of a policy.
-func (c *Calls) specs(n int, prefix string) (words []string) {
-	order := c.random.Perm(len(c.keys))
-	for _, i := range order {
-		k := c.keys[i]
-		if k.form.word == "" {
-			continue
-		}
-		name := k.name
-		if prefix != "" && c.chance(2) {
-			name = prefix + k.form.word + "{}"
-		} else if prefix != "" && c.chance(20) {
-			name = "{}{}"
-		}
-		words = append(append(words, k.form.word, name), c.limit(k)...)
-		if k.form.algorithm == concurrency {
-			words = append(words, c.holder())
-		}
-		if n--; n == 0 {
-			break
-		}
-	}
-	return words
+	return append(words, "BLOCK", c.duration(3))
 }
 
 func (c *Calls) policyCommand() []string {
@@ -215,9 +187,9 @@ func (c *Calls) spoilWord(words []string) []string {
 	case 0:
 		return words[:i]
 	case 1:
-		return append(words, c.pick("PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1"))
+		return append(words, c.pick("PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1", "COST", "KEEP", "WITH"))
 	case 2:
-		return append(words, c.pick("FORCE", "MAXWAIT", "PEEK"), c.pick("UPTO", "1s", "BLOCK", "PEEK", "10y"))
+		return append(words, c.pick("FORCE", "MAXWAIT", "PEEK", "KEEP", "COST", "WITH"), c.pick("UPTO", "1s", "BLOCK", "PEEK", "10y", "1", "0", "50%"))
 	case 3:
 		if c.keyed(words[1]) {
 			words[1] = strings.Repeat("y", mostKey+1)
@@ -226,6 +198,6 @@ func (c *Calls) spoilWord(words []string) []string {
 	}
 	words[i] = c.pick("", "0", "-1", "ten", "1.5", "1e3", "99999999999999999999", "9223372036854775808", "-9223372036854775809", "+5", "007", " 1", "1 ",
 		"0x10", "1_000", "0.5ms", "3651d", "10y", "1w", "5 s", "1.", ".5", ".5s", "-1s", "1M", "1/", "/s", "1//s", "1/0", "1/1w", "1/.5s", "1 per s", "0/s", "NaN", "inf", "@", "@year",
-		"@0.1ms", "1000000000001", "1000000000000", "1/3650d", "2.5", "{}", "CL", "TB")
+		"@0.1ms", "1000000000001", "1000000000000", "1/3650d", "2.5", "{}", "CL", "TB", "COST", "KEEP", "LQ", "101%", "{", "}}", "{a")
 	return words
 }

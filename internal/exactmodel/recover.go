@@ -20,8 +20,12 @@ func (c *Calls) allKeys() (keys []string) {
 		keys = append(keys, k.name)
 	}
 	for i := range forms {
-		for _, id := range []string{"1", "2", "3", "", "{}"} {
+		for _, id := range ids {
 			keys = append(keys, "pol:"+forms[i].word+id)
+		}
+		for _, value := range values {
+			key, _ := fill("pol:"+forms[i].word+":{tenant}", "", []string{"tenant", value})
+			keys = append(keys, key)
 		}
 	}
 	return keys

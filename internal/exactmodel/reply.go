@@ -27,7 +27,21 @@ func (r refusal) Error() string { return string(r) }
 
 func refuse(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }
 
-func failure(err error) string { return "-" + err.Error() + "\r\n" }
+// failure is an error in one line of printable text.
+func failure(err error) string {
+	line := ""
+	for _, b := range []byte(err.Error()) {
+		switch {
+		case b == '\r' || b == '\n':
+			line += " "
+		case b < ' ' || b > '~':
+			line += fmt.Sprintf("\\x%02x", b)
+		default:
+			line += string(rune(b))
+		}
+	}
+	return "-" + line + "\r\n"
+}
 
 func integers(all ...int64) string {
 	texts := make([]string, len(all))

@@ -23,21 +23,24 @@ func readSpecs(words []string) (all []request, rest []string, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		all, words = append(all, r), behind
+		if words, err = r.leadingOptions(behind, []string{"COST", "KEEP"}); err != nil {
+			return nil, nil, err
+		}
+		all = append(all, r)
 	}
 	if len(all) == 0 {
 		got := ""
 		if len(words) > 0 {
 			got = words[0][:min(64, len(words[0]))]
 		}
-		return nil, nil, refuse("ERR spec: must begin with one of CL TB LB FW SW SL CC, got '%s'", got)
+		return nil, nil, refuse("ERR spec: must begin with one of CL TB LB LQ FW SW SL CC, got '%s'", got)
 	}
 	return all, words, nil
 }
 
 func specForm(word string) *form {
 	for i := range forms {
-		if w := forms[i].word; w != "" && equalFold(w, word) {
+		if equalFold(forms[i].word, word) {
 			return &forms[i]
 		}
 	}
@@ -50,14 +53,26 @@ func (m *Model) all(words []string) (string, error) {
 		return "", err
 	}
 	call := request{tokens: 1}
-	if err := call.readOptions("RL.ALL", rest, []string{"TOKENS", "PEEK"}); err != nil {
+	if err := call.readOptions("RL.ALL", rest, []string{"TOKENS", "PEEK", "MAXWAIT", "BLOCK"}); err != nil {
 		return "", err
 	}
-	o, err := m.decideAll(limits, call.tokens, call.peek)
+	o, err := m.decideAll(limits, &call)
 	if err != nil {
 		return "", err
 	}
+	m.hold(o, &call)
 	return o.reply(), nil
+}
+
+// hold delays the reply to a granted BLOCK until the last limit is due. The reply then tells the state at that time.
+func (m *Model) hold(o *outcome, call *request) {
+	if !call.block || call.peek || o.binding >= 0 || o.wait == 0 {
+		return
+	}
+	for i := range o.parts {
+		o.parts[i].reset = max(0, o.parts[i].reset-o.wait)
+	}
+	m.due, o.wait = m.Now+o.wait, 0
 }
 
 // outcome is the outcome of a request for several limits.
@@ -76,9 +91,23 @@ func (o *outcome) reply() string {
 	return array(integer(o.tokens), integer(int64(o.binding)), integer(millis(o.wait)), array(parts...))
 }
 
+// part completes the request for one limit of a call.
+func (call *request) part(r *request, inMulti bool) {
+	if !r.cost {
+		r.tokens = call.tokens
+	}
+	if a := r.limit.algorithm; r.keep == nil && a != concurrency && a != leakyQueue {
+		r.keep = call.keep
+	}
+	r.block = call.wait > 0 // a place in a queue must be due by then
+	if r.wait = call.wait; call.block && inMulti || r.open() < r.limit.most {
+		r.wait = 0
+	}
+}
+
 // decideAll takes tokens from every limit or from none.
-func (m *Model) decideAll(limits []request, tokens int64, peek bool) (*outcome, error) {
-	o := &outcome{tokens: tokens, binding: -1}
+func (m *Model) decideAll(limits []request, call *request) (*outcome, error) {
+	o := &outcome{tokens: call.tokens, binding: -1}
 	seen := map[string]bool{}
 	for i := range limits {
 		if seen[limits[i].key] {
@@ -94,7 +123,11 @@ func (m *Model) decideAll(limits []request, tokens int64, peek bool) (*outcome, 
 		}
 	}
 	for i := range limits {
-		limits[i].tokens = tokens
+		call.part(&limits[i], m.inMulti)
+		if limits[i].tokens == 0 {
+			o.parts = append(o.parts, untouched(held[i], &limits[i], m.Now))
+			continue
+		}
 		a, after, err := decide(held[i], &limits[i], m.Now)
 		if err != nil {
 			return nil, err
@@ -114,16 +147,17 @@ func (m *Model) decideAll(limits []request, tokens int64, peek bool) (*outcome, 
 		return o, nil
 	}
 	for i := range limits {
-		if next[i] != nil && !peek {
+		o.wait = max(o.wait, o.parts[i].wait)
+		if next[i] != nil && !call.peek {
 			m.keep(limits[i].key, next[i])
 		}
 	}
 	return o, nil
 }
 
-// untouched is the answer of a limit that would have granted, when another denied.
+// untouched is the answer of a limit that is asked for nothing, or would have granted when another denied.
 func untouched(held state, r *request, now int64) answer {
-	a := answer{limit: r.limit.most, remaining: r.limit.most}
+	a := answer{granted: true, limit: r.limit.most, remaining: r.limit.most}
 	if held == nil {
 		return a
 	}

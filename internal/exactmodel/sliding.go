@@ -92,7 +92,7 @@ func decideSliding(held state, r *request, now int64, a answer) (answer, state, 
 	if !a.granted {
 		a.reset = s.full(now)
 		if a.wait = never; !r.hopeless() {
-			a.wait = s.wait(now, r.limit.most, r.least())
+			a.wait = s.wait(now, r.open(), r.least())
 		}
 		return a, nil, nil
 	}
