@@ -104,7 +104,7 @@ func TestReadReply(t *testing.T) {
 		{"$-1\r\n", "", nil, ""},
 		{":7\r\n", "", []int64{7}, ""},
 		{"*2\r\n:1\r\n:-1\r\n", "", []int64{1, -1}, ""},
-		{"*1\r\n$1\r\na\r\n", "", nil, "not an integer"},
+		{"*3\r\n:1\r\n$1\r\na\r\n:2\r\n", "", []int64{1, 2}, ""},
 		{"-ERR no\r\n", "", nil, "ERR no"},
 		{"$99999999999\r\n", "", nil, "length"},
 		{"\r\n", "", nil, "cannot read"},

@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// A reply is a RESP2 value of the kinds used here: a line, a bulk string, an integer, or an array of integers.
+// A reply is a RESP2 value of the kinds used here: a line, a bulk string, an integer, or an array. Texts in an array are
+// dropped.
 type reply struct {
 	text     string  // simple or bulk string
-	integers []int64 // an integer, or an array of them
+	integers []int64 // an integer, or those of an array
 }
 
 // errReply marks an error reply of the server, as opposed to a broken connection.
@@ -40,7 +41,7 @@ func readReply(r *bufio.Reader) (reply, error) {
 	case '$':
 		return readBulk(r, string(rest))
 	case '*':
-		return readIntegers(r, string(rest))
+		return readArray(r, string(rest))
 	}
 	return reply{}, fmt.Errorf("cannot read a reply that begins %q", line)
 }
@@ -71,25 +72,18 @@ func readBulk(r *bufio.Reader, length string) (reply, error) {
 	return reply{text: string(buf[:n])}, nil
 }
 
-func readIntegers(r *bufio.Reader, length string) (reply, error) {
+func readArray(r *bufio.Reader, length string) (reply, error) {
 	n, err := strconv.Atoi(length)
 	if err != nil || n < 0 || n > 64 {
 		return reply{}, fmt.Errorf("array of length %q", length)
 	}
 	out := reply{integers: make([]int64, 0, n)}
 	for range n {
-		line, err := readLine(r)
+		element, err := readReply(r)
 		if err != nil {
 			return reply{}, err
 		}
-		if line[0] != ':' {
-			return reply{}, fmt.Errorf("array element %q is not an integer", line)
-		}
-		v, err := strconv.ParseInt(string(line[1:]), 10, 64)
-		if err != nil {
-			return reply{}, err
-		}
-		out.integers = append(out.integers, v)
+		out.integers = append(out.integers, element.integers...)
 	}
 	return out, nil
 }
