@@ -14,38 +14,88 @@ import (
 type Keyed struct {
 	Key   string
 	Limit Limit
+
+	cost    int64
+	hasCost bool
+	keep    Keep
 }
 
 // On is the limit on a key, for [Limiter.All].
-func On(key string, limit Limit) Keyed { return Keyed{key, limit} }
+func On(key string, limit Limit) Keyed { return Keyed{Key: key, Limit: limit} }
+
+// Cost returns the limit with its own number of tokens, in place of that of the call. With 0, the limit's state is
+// reported and nothing is taken.
+func (k Keyed) Cost(n int64) Keyed {
+	k.cost, k.hasCost = n, true
+	return k
+}
+
+// Keep returns the limit with a part that the request leaves to others.
+func (k Keyed) Keep(part Keep) Keyed {
+	k.keep = part
+	return k
+}
+
+// tokens is the number asked of the limit by a call for n.
+func (k Keyed) tokens(n int64) int64 {
+	if k.hasCost {
+		return k.cost
+	}
+	return n
+}
+
+// check refuses what the protocol cannot express.
+func (k Keyed) check() error {
+	if k.cost < 0 {
+		return fmt.Errorf("%w: the cost must not be below 0, got %d", ErrInvalid, k.cost)
+	}
+	return k.Limit.check()
+}
+
+// appendSpec appends the limit as RL.ALL takes it. keep is for a limit without its own.
+func (k Keyed) appendSpec(arguments []any, keep Keep) []any {
+	arguments = append(arguments, words[k.Limit.algorithm].spec, k.Key)
+	arguments = k.Limit.appendArguments(arguments)
+	if k.hasCost {
+		arguments = append(arguments, "COST", k.cost)
+	}
+	if k.keep == "" && k.Limit.algorithm != leakyQueue {
+		k.keep = keep
+	}
+	return k.keep.appendOption(arguments)
+}
 
 // All checks several limits atomically, and takes a token from each of them or from none. Every limit needs a separate
-// key; queues are not allowed. See [Limiter.Allow] about err.
+// key. When one is a queue, wait for [MultiResult].Wait before acting. See [Limiter.Allow] about err.
 func (l *Limiter) All(ctx context.Context, limits ...Keyed) (MultiResult, error) {
 	return l.AllN(ctx, 1, limits...)
 }
 
-// AllN is All with n tokens taken from each limit.
+// AllN is All with n tokens taken from each limit that has no [Keyed.Cost].
 func (l *Limiter) AllN(ctx context.Context, n int64, limits ...Keyed) (MultiResult, error) {
-	arguments := append(make([]any, 0, 4*len(limits)+3), "RL.ALL")
+	return l.AllWith(ctx, Request{Tokens: n}, limits...)
+}
+
+// AllWith is All with the tokens and conditions of a request.
+func (l *Limiter) AllWith(ctx context.Context, r Request, limits ...Keyed) (MultiResult, error) {
+	arguments := append(make([]any, 0, 8*len(limits)+5), "RL.ALL")
 	keys, limits := make([]string, len(limits)), shortened(limits)
-	var invalid error
-	if len(limits) == 0 || n < 1 {
-		invalid = fmt.Errorf("%w: All needs a limit, and a number of tokens above 0, got %d limits and %d", ErrInvalid, len(limits), n)
+	invalid := r.check()
+	if len(limits) == 0 {
+		invalid = fmt.Errorf("%w: All needs a limit", ErrInvalid)
+	}
+	if len(r.Fields) > 0 {
+		invalid = fmt.Errorf("%w: fields are for the keys of a policy, not for All", ErrInvalid)
 	}
 	for i, k := range limits {
-		if err := k.Limit.check(); err != nil {
+		if err := k.check(); err != nil {
 			invalid = err
 		}
-		if k.Limit.algorithm == leakyQueue {
-			invalid = fmt.Errorf("%w: a queue cannot be one of several limits", ErrInvalid)
-		}
-		arguments = append(arguments, words[k.Limit.algorithm].spec, k.Key)
-		arguments = k.Limit.appendArguments(arguments)
+		arguments = k.appendSpec(arguments, r.Keep)
 		keys[i] = k.Key
 	}
-	arguments = append(arguments, "TOKENS", n)
-	return l.several(ctx, "All", strings.Join(keys, " "), n, arguments, limits, invalid)
+	arguments = r.appendMaxWait(append(arguments, "TOKENS", r.Tokens))
+	return l.several(ctx, "All", strings.Join(keys, " "), r.Tokens, arguments, limits, invalid)
 }
 
 // Check checks the limits of a policy stored on the server. It takes a token from each limit of the caller with this
@@ -56,33 +106,29 @@ func (l *Limiter) Check(ctx context.Context, policy, id string) (MultiResult, er
 	return l.CheckN(ctx, policy, id, 1)
 }
 
-// CheckN is Check with n tokens taken from each limit.
+// CheckN is Check with n tokens taken from each limit that has no COST.
 func (l *Limiter) CheckN(ctx context.Context, policy, id string, n int64) (MultiResult, error) {
-	return l.CheckWith(ctx, policy, id, n, nil)
+	return l.CheckWith(ctx, policy, id, Request{Tokens: n})
 }
 
-// CheckWith is CheckN with the fields that {name} stands for in the keys of the policy, such as a tenant. The server refuses a
-// check that lacks a field, or has one that no limit of the policy asks for. Long values are shortened like a key.
-func (l *Limiter) CheckWith(ctx context.Context, policy, id string, n int64, fields map[string]string) (MultiResult, error) {
-	var invalid error
-	if n < 1 {
-		invalid = fmt.Errorf("%w: the number of tokens must be above 0, got %d", ErrInvalid, n)
-	}
+// CheckWith is Check with the tokens, conditions and fields of a request.
+func (l *Limiter) CheckWith(ctx context.Context, policy, id string, r Request) (MultiResult, error) {
 	id = string(shortKey(id))
-	arguments, caller := []any{"RL.CHECK", policy, id, n}, id
-	if len(fields) > 0 {
+	arguments, caller := []any{"RL.CHECK", policy, id, r.Tokens}, id
+	arguments = r.appendMaxWait(r.Keep.appendOption(arguments))
+	if len(r.Fields) > 0 {
 		arguments = append(arguments, "WITH")
 	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		value := string(shortKey(fields[name]))
+	for _, name := range slices.Sorted(maps.Keys(r.Fields)) {
+		value := string(shortKey(r.Fields[name]))
 		arguments = append(arguments, name, value)
 		caller += fmt.Sprintf(":%q=%q", name, value)
 	}
 	assumed := make([]Keyed, len(l.assumed[policy]))
 	for i, limit := range l.assumed[policy] {
-		assumed[i] = Keyed{fmt.Sprintf("%d:%s:%s", i, policy, caller), limit}
+		assumed[i] = On(fmt.Sprintf("%d:%s:%s", i, policy, caller), limit)
 	}
-	return l.several(ctx, "Check", policy, n, arguments, assumed, invalid)
+	return l.several(ctx, "Check", policy, r.Tokens, arguments, assumed, r.check())
 }
 
 func (l *Limiter) several(ctx context.Context, operation, key string, n int64, arguments []any, limits []Keyed, invalid error) (MultiResult, error) {
@@ -135,7 +181,8 @@ func (l *Limiter) decideSeveral(ctx context.Context, arguments []any, n int64, l
 func shortened(limits []Keyed) []Keyed {
 	short := make([]Keyed, len(limits))
 	for i, k := range limits {
-		short[i] = Keyed{string(shortKey(k.Key)), k.Limit}
+		k.Key = string(shortKey(k.Key))
+		short[i] = k
 	}
 	return short
 }

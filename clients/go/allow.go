@@ -159,7 +159,7 @@ func (l *Limiter) settle(ctx context.Context, key serverKey, limit Limit, n int6
 const retryWhenDown = time.Second
 
 func (l *Limiter) settleLocally(key serverKey, limit Limit, n int64, option any) Result {
-	now, limits := time.Now(), []Keyed{{string(key), limit}}
+	now, limits := time.Now(), []Keyed{On(string(key), limit)}
 	states, binding, retry := l.local.take(now, n, limits, option != "PEEK")
 	if binding >= 0 && option == "UPTO" && states[0].Remaining > 0 {
 		n = states[0].Remaining

@@ -167,9 +167,6 @@ func TestAllAndCheck(t *testing.T) {
 	if _, err := l.All(t.Context()); !errors.Is(err, stint.ErrInvalid) {
 		t.Errorf("All() = %v", err)
 	}
-	if _, err := l.All(t.Context(), user, stint.On("q", stint.PerDay(1).Queue(1))); !errors.Is(err, stint.ErrInvalid) {
-		t.Errorf("All with a queue = %v", err)
-	}
 
 	rdb := redis.NewClient(&redis.Options{Addr: address})
 	defer rdb.Close()
@@ -183,48 +180,6 @@ func TestAllAndCheck(t *testing.T) {
 	for _, want := range []bool{true, true, false} {
 		if m, err := l.Check(t.Context(), t.Name(), "7"); err != nil || m.Allowed != want || len(m.Limits) != 1 {
 			t.Errorf("Check = %+v, %v", m, err)
-		}
-	}
-}
-
-func TestCheckWith(t *testing.T) {
-	l := connect(t)
-	rdb := redis.NewClient(&redis.Options{Addr: address})
-	defer rdb.Close()
-	long := strings.Repeat("l", 300)
-	if err := rdb.Do(t.Context(), "RL.POLICY", "SET", t.Name(), "TB", "tpm:{tenant}:{}", 5, "5/d", "TB", "model:{model}", 9, "9/d").Err(); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		tenant, model string
-		own, shared   int64
-	}{{"acme", "large", 3, 7}, {"acme", "large", 1, 5}, {"globex", "large", 3, 3}, {"a:b%", long, 3, 7}, {"acme", long, 0, 0}} {
-		m, err := l.CheckWith(t.Context(), t.Name(), "7", 2, map[string]string{"tenant": c.tenant, "model": c.model})
-		switch {
-		case err != nil || m.Allowed != (c.own > 0):
-			t.Errorf("%+v: %+v, %v", c, m, err)
-		case m.Allowed && (m.Limits[0].Remaining != c.own || m.Limits[1].Remaining != c.shared):
-			t.Errorf("%+v: %+v", c, m.Limits)
-		}
-	}
-	for want, fields := range map[string]map[string]string{
-		"the policy needs the field 'tenant'":                     nil,
-		"the policy needs the field 'model'":                      {"tenant": "acme"},
-		"no limit of the policy asks for the field 'region'":      {"tenant": "acme", "model": "x", "region": "eu"},
-		"a field's name must be 1 to 64 letters, digits, _ and -": {"": "acme"},
-	} {
-		if m, err := l.CheckWith(t.Context(), t.Name(), "7", 1, fields); m.Allowed || err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %+v, %v, want %s", fields, m, err, want)
-		}
-	}
-	down := stint.Connect([]string{"127.0.0.1:1"}, stint.LocalShare(1), stint.AssumePolicy("p", stint.PerDay(1)))
-	defer down.Close()
-	for _, c := range []struct {
-		tenant string
-		want   bool
-	}{{"acme", true}, {"acme", false}, {"globex", true}} {
-		if m, err := down.CheckWith(t.Context(), "p", "7", 1, map[string]string{"tenant": c.tenant}); err != nil || m.Allowed != c.want {
-			t.Errorf("%s while Stint is down: %+v, %v", c.tenant, m, err)
 		}
 	}
 }

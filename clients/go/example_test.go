@@ -187,6 +187,35 @@ func ExampleLimiter_Check() {
 	// Output: true 1 <nil>
 }
 
+// One request of 8,000 tokens, which leaves a tenth of the tokens to more important ones.
+func ExampleKeyed_Cost() {
+	limiter := exampleLimiter()
+	defer limiter.Close()
+	requests := stint.On("example:requests", stint.PerHour(20)).Cost(1)
+	tokens := stint.On("example:tokens", stint.PerHour(60_000)).Keep(stint.KeepPercent(10))
+	for _, n := range []int64{8_000, 50_000} {
+		result, err := limiter.AllN(context.Background(), n, requests, tokens)
+		fmt.Println(result.Allowed, result.Binding, result.Limits[0].Remaining, err)
+	}
+	// Output:
+	// true -1 19 <nil>
+	// false 1 19 <nil>
+}
+
+func ExampleLimiter_CheckWith() {
+	limiter := exampleLimiter()
+	defer limiter.Close()
+	rdb := redis.NewClient(&redis.Options{Addr: address})
+	defer rdb.Close()
+	ctx := context.Background()
+	rdb.Do(ctx, "RL.POLICY", "SET", "llm", "TB", "requests:{tenant}:{}", 20, "20/h", "COST", 1, "TB", "tokens:{tenant}", 60_000, "60000/h")
+	result, err := limiter.CheckWith(ctx, "llm", "7", stint.Request{
+		Tokens: 8_000, Fields: map[string]string{"tenant": "acme"}, Keep: stint.KeepPercent(30),
+	})
+	fmt.Println(result.Allowed, result.Limits[0].Remaining, err)
+	// Output: true 19 <nil>
+}
+
 func ExampleAssumePolicy() {
 	limiter := stint.Connect([]string{"127.0.0.1:1"}, stint.LocalShare(0.25), stint.AssumePolicy("api", stint.PerHour(8)))
 	defer limiter.Close()
@@ -271,7 +300,7 @@ func ExampleLimit() {
 	// Output:
 	// TB 20 10/1000ms
 	// TB 5 5/500ms
-	// LB.QUEUE 100 980/60000ms
+	// LQ 100 980/60000ms
 	// FW 1000 @day
 	// FW 100 @900000ms
 	// SW 100 60000ms

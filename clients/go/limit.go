@@ -35,7 +35,7 @@ const (
 // words are the algorithms' commands and, in RL.ALL, specs.
 var words = [...]struct{ command, spec string }{
 	tokenBucket:   {"TB.ACQUIRE", "TB"},
-	leakyQueue:    {"LB.QUEUE", ""},
+	leakyQueue:    {"LB.QUEUE", "LQ"},
 	gcra:          {"CL.THROTTLE", "CL"},
 	fixedWindow:   {"FW.ACQUIRE", "FW"},
 	slidingWindow: {"SW.ACQUIRE", "SW"},
@@ -190,13 +190,10 @@ func (l Limit) MoreAfter(r Result) (after time.Duration, ok bool) {
 	return after, true
 }
 
-// String is the limit in the syntax of the server's commands, such as "TB 20 10/1000ms".
+// String is the limit in the syntax of RL.ALL without its key, such as "TB 20 10/1000ms".
 func (l Limit) String() string {
 	if l.algorithm == none {
 		return "no limit"
-	}
-	if l.algorithm == leakyQueue {
-		return fmt.Sprintf("LB.QUEUE %d %s", l.tokens, l.second())
 	}
 	if l.algorithm == gcra {
 		return fmt.Sprintf("CL %d %d %d", l.tokens-1, l.count, int64(l.period/time.Second))

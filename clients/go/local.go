@@ -32,7 +32,7 @@ func newLocal(share float64) *local {
 	return &local{share: share, buckets: map[localKey]*rate.Limiter{}}
 }
 
-// take decides on n tokens of each limit, all or nothing. binding is the denying limit with the longest wait.
+// take decides on n tokens, or its cost, of each limit, all or nothing. binding is the denying limit with the longest wait.
 func (l *local) take(now time.Time, n int64, limits []Keyed, keep bool) (states []LimitState, binding int, retry time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -40,7 +40,7 @@ func (l *local) take(now time.Time, n int64, limits []Keyed, keep bool) (states 
 	buckets := make([]*rate.Limiter, len(limits))
 	for i, k := range limits {
 		buckets[i] = l.bucket(now, k)
-		if wait := waitFor(buckets[i], now, n); wait != 0 && (binding < 0 || longer(wait, retry)) {
+		if wait := waitFor(buckets[i], now, k.tokens(n)); wait != 0 && (binding < 0 || longer(wait, retry)) {
 			binding, retry = i, wait
 		}
 	}
@@ -50,7 +50,7 @@ func (l *local) take(now time.Time, n int64, limits []Keyed, keep bool) (states 
 			continue
 		}
 		if binding < 0 && keep {
-			b.AllowN(now, int(n))
+			b.AllowN(now, int(limits[i].tokens(n)))
 		}
 		left := b.TokensAt(now)
 		states = append(states, LimitState{

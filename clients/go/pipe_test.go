@@ -250,7 +250,7 @@ func TestPipelineIsNotRepeated(t *testing.T) {
 func TestLocalShare(t *testing.T) {
 	l := newLocal(0.25)
 	at := time.Unix(1000, 0)
-	bucket, small := Keyed{"a", PerSecond(40).Burst(20)}, Keyed{"b", PerSecond(2)}
+	bucket, small := On("a", PerSecond(40).Burst(20)), On("b", PerSecond(2))
 	count := func(k Keyed, span time.Duration) (granted int) {
 		for end := at.Add(span); !at.After(end); at = at.Add(time.Millisecond) {
 			if _, binding, _ := l.take(at, 1, []Keyed{k}, true); binding < 0 {
@@ -280,16 +280,16 @@ func TestLocalShare(t *testing.T) {
 	if _, _, retry := l.take(at, 6, []Keyed{bucket, small}, true); retry != Never {
 		t.Errorf("more than there can be: %v", retry)
 	}
-	if _, _, retry := l.take(at, 1, []Keyed{{"w", Window(100, Day)}}, true); retry != 0 {
+	if _, _, retry := l.take(at, 1, []Keyed{On("w", Window(100, Day))}, true); retry != 0 {
 		t.Errorf("a window: %v", retry)
 	}
 	for i := range maxLocalKeys {
-		l.take(at, 1, []Keyed{{fmt.Sprint(i), PerSecond(40)}}, true)
+		l.take(at, 1, []Keyed{On(fmt.Sprint(i), PerSecond(40))}, true)
 	}
-	if _, binding, retry := l.take(at, 1, []Keyed{{"new", PerSecond(40)}}, true); binding != 0 || retry <= 0 || len(l.buckets) > maxLocalKeys {
+	if _, binding, retry := l.take(at, 1, []Keyed{On("new", PerSecond(40))}, true); binding != 0 || retry <= 0 || len(l.buckets) > maxLocalKeys {
 		t.Errorf("with %d keys: %v, %v", len(l.buckets), binding, retry)
 	}
-	if _, binding, _ := l.take(at.Add(time.Hour), 1, []Keyed{{"new", PerSecond(40)}}, true); binding != -1 {
+	if _, binding, _ := l.take(at.Add(time.Hour), 1, []Keyed{On("new", PerSecond(40))}, true); binding != -1 {
 		t.Error("no room though all buckets are full again")
 	}
 }

@@ -115,7 +115,7 @@ func wait(n int64, unit time.Duration) time.Duration {
 type MultiResult struct {
 	// Allowed reports whether to go ahead.
 	Allowed bool
-	// Granted is the number of tokens taken from each limit, 0 when denied.
+	// Granted is the number of tokens taken from each limit without a cost, 0 when denied.
 	Granted int64
 	// Binding is the position, from 0, of the limit that denied, the one with the longest wait if several did. For a
 	// policy in shadow mode it is the limit that would have denied. Otherwise it is -1.
@@ -123,6 +123,9 @@ type MultiResult struct {
 	// RetryAfter is, after a denial, the time until the same request would be allowed if no other caller takes tokens;
 	// or Never.
 	RetryAfter time.Duration
+	// Wait is, after a grant, the time to wait before going ahead: the longest wait among the limits. It is 0 except
+	// with a queue and with [Request].MaxWait.
+	Wait time.Duration
 	// Limits is the state of each limit, in the order given. When Source is Fallback it is empty.
 	Limits []LimitState
 	// Source is the origin of the decision, and Cause the reason if Stint did not decide.
@@ -140,7 +143,7 @@ type LimitState struct {
 // Result is the answer in the form of a single limit's: that of the limit that denied or, if none did, of the limit
 // with the smallest remaining fraction.
 func (m MultiResult) Result() Result {
-	r := Result{Allowed: m.Allowed, Granted: m.Granted, RetryAfter: m.RetryAfter, Source: m.Source, Cause: m.Cause}
+	r := Result{Allowed: m.Allowed, Granted: m.Granted, RetryAfter: m.RetryAfter, Wait: m.Wait, Source: m.Source, Cause: m.Cause}
 	if len(m.Limits) == 0 {
 		return r
 	}
@@ -172,8 +175,10 @@ func parseMulti(reply any) (MultiResult, error) {
 		return MultiResult{}, fmt.Errorf("%w (%v)", errReply, reply)
 	}
 	m := MultiResult{Allowed: n[0] > 0, Granted: n[0], Binding: int(n[1]), Limits: make([]LimitState, len(limits))}
-	if !m.Allowed {
-		m.RetryAfter = wait(n[2], time.Millisecond)
+	if after := wait(n[2], time.Millisecond); m.Allowed {
+		m.Wait = after
+	} else {
+		m.RetryAfter = after
 	}
 	for i, limit := range limits {
 		state, err := integers(limit, 3)

@@ -1,0 +1,67 @@
+package stint
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// A Request is asked of several limits at once; see [Limiter.AllWith] and [Limiter.CheckWith].
+type Request struct {
+	// Tokens is the number asked of each limit that has no Cost. It must be above 0.
+	Tokens int64
+	// Keep is the part that the request leaves of each limit that has no Keep, except of queues. It excludes MaxWait.
+	Keep Keep
+	// MaxWait, if it is above 0, reserves: buckets may grant tokens that will be there within this time, and queues
+	// only places with a wait that is no longer. Wait for [MultiResult].Wait before acting. Windows, and limits with a
+	// Keep, must have room now. It is rounded down to milliseconds, but at least one.
+	MaxWait time.Duration
+	// Fields are the values of the {name} in the keys of a policy, such as a tenant. The server refuses a check that
+	// lacks a field, or has one that no limit of the policy asks for. Long values are shortened like a key. They are
+	// for CheckWith only.
+	Fields map[string]string
+}
+
+// check refuses requests that the protocol cannot express.
+func (r Request) check() error {
+	if r.Tokens < 1 {
+		return fmt.Errorf("%w: the number of tokens must be above 0, got %d", ErrInvalid, r.Tokens)
+	}
+	if r.MaxWait < 0 {
+		return fmt.Errorf("%w: MaxWait must not be below 0, got %v", ErrInvalid, r.MaxWait)
+	}
+	if r.Keep != "" && r.MaxWait > 0 {
+		return fmt.Errorf("%w: a request has a Keep or a MaxWait, not both", ErrInvalid)
+	}
+	return nil
+}
+
+func (r Request) appendMaxWait(arguments []any) []any {
+	if r.MaxWait == 0 {
+		return arguments
+	}
+	return append(arguments, "MAXWAIT", milliseconds(max(time.Millisecond, r.MaxWait.Truncate(time.Millisecond))))
+}
+
+// A Keep is the part of a limit that a request leaves to others: it is granted only if so much remains afterwards. Less
+// important requests keep more, so they are denied first: see
+// https://github.com/stintdb/stint/blob/main/docs/recipes/priorities.md. Make one with [KeepTokens] or [KeepPercent];
+// the zero Keep leaves nothing. It is for buckets and windows, not for queues. [LocalShare] takes no account of it.
+type Keep string
+
+// KeepTokens leaves n tokens.
+func KeepTokens(n int64) Keep { return Keep(strconv.FormatInt(n, 10)) }
+
+// KeepPercent leaves a percentage of the limit's tokens, between 0 and 100 with at most three decimals. The number of
+// tokens is rounded up.
+func KeepPercent(percent float64) Keep {
+	return Keep(strconv.FormatFloat(math.Round(percent*1000)/1000, 'f', -1, 64) + "%")
+}
+
+func (k Keep) appendOption(arguments []any) []any {
+	if k == "" {
+		return arguments
+	}
+	return append(arguments, "KEEP", string(k))
+}
