@@ -11,8 +11,9 @@ type Commands interface {
 	// the same time has the same effect everywhere: it depends on nothing else. If tx needs more locks ([Tx.Stopped]), it
 	// returns early and is called again.
 	Run(tx *Tx, op *Op, res *Result)
-	// Weigh returns about the work that op would take now, at most, in units of [Result.Work].
-	Weigh(op *Op) (work int)
+	// Weigh returns about the work that op would take now, at most, in units of [Result.Work]. Its declared keys hold that
+	// many bytes.
+	Weigh(op *Op, held int) (work int)
 }
 
 // Tx is the keys of a store as one command or script sees and changes them, at one instant. Its changes are kept

@@ -91,4 +91,4 @@ func stepCommand(r *rand.Rand) Op {
 	return txOf(keys, strings.Join(steps, ", "))
 }
 
-func (txSteps) Weigh(*Op) int { return OpWork }
+func (txSteps) Weigh(*Op, int) int { return OpWork }

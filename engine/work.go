@@ -12,8 +12,13 @@ const (
 	MaxLogWork = 100_000*16/workBytes + OpWork
 )
 
-// Weigh returns about the work that operations would take now, at most. It looks each key up, and no further.
+// Weigh returns about the work that operations would take now, at most, one after the other. It looks each key up, and no
+// further.
 func (s *Store) Weigh(ops []Op) (work int) {
+	var after sizes
+	if len(ops) > 1 {
+		after = sizes{}
+	}
 	more := 0 // leases that operations before may have added
 	for i := range ops {
 		op, limits := &ops[i], ops[i:i+1]
@@ -22,7 +27,10 @@ func (s *Store) Weigh(ops []Op) (work int) {
 			limits = s.Asked(op)
 		case Command, Script:
 			if s.commands != nil {
-				work += s.commands.Weigh(op)
+				work += s.commands.Weigh(op, after.held(s, op))
+			}
+			if after != nil {
+				after.grow(s, op)
 			}
 			continue
 		case Flush, SetPolicy, DropPolicy, SetOverride, Restrict, KeepOverflow, KeepScript, DropScripts:
@@ -58,4 +66,61 @@ func (s *Store) weigh(op *Op, more *int) int {
 		return OpWork + sh.size(r)/workBytes
 	}
 	return OpWork
+}
+
+// sizes are the most bytes that keys may hold after operations before; of other keys, the bytes in the store count.
+type sizes map[string]int
+
+func (z sizes) of(s *Store, key []byte) int {
+	if n, found := z[string(key)]; found {
+		return n
+	}
+	return s.stateBytes(key)
+}
+
+// held returns the most bytes that the declared keys of an operation on data hold.
+func (z sizes) held(s *Store, op *Op) (bytes int) {
+	if op.Verb == Script {
+		return 0
+	}
+	for _, key := range op.DeclaredKeys() {
+		bytes += z.of(s, key)
+	}
+	return bytes
+}
+
+// grow notes what an operation on data may leave in its keys: with its arguments, all that the others held in the first, and
+// what the first held in the second.
+func (z sizes) grow(s *Store, op *Op) {
+	keys := op.DeclaredKeys()
+	if op.Verb == Script || op.Options&Peek != 0 || len(keys) == 0 {
+		return
+	}
+	first, others, more := z.of(s, keys[0]), 0, 0
+	for _, key := range keys[1:] {
+		others += z.of(s, key)
+	}
+	for _, arg := range op.Args[op.KeyFrom+op.KeyCount:] {
+		more += len(arg) + stringHead
+	}
+	if len(keys) > 1 {
+		z[string(keys[1])] = max(first, z.of(s, keys[1]))
+	}
+	z[string(keys[0])] = min(max(first, others)+more, MaxValueBytes)
+}
+
+// stringHead is the most bytes that an argument takes in a value of data beside its own.
+const stringHead = 8
+
+// stateBytes is the size of a key's state.
+func (s *Store) stateBytes(key []byte) int {
+	sh, tag := s.locate(key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	p := sh.find(tag, key)
+	if !p.found {
+		return 0
+	}
+	r := sh.record(p.ref)
+	return len(algorithms[sh.limitOf(r).Algorithm].stateOf(r.rest()))
 }

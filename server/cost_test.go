@@ -307,6 +307,28 @@ func TestTransactionsAreBoundedByWork(t *testing.T) {
 	if _, out := exec(5000, "SCAN 0"); !strings.HasPrefix(out, "-ERR the transaction would take too long") {
 		t.Errorf("%.100q", out)
 	}
+	for _, command := range []string{"ZADD z 1 m", "HSET h f 1", "SADD s a", "SUNIONSTORE other s", "SMEMBERS s", "HMGET h f", "INCR n"} {
+		if d, out := exec(1000, command); d.batches != 1 || !strings.HasPrefix(out, "*1000\r\n") {
+			t.Errorf("%s: %d batches: %.100q", command, d.batches, out)
+		}
+	}
+	members := ""
+	for i := range 10_000 {
+		if members += fmt.Sprint(" ", i); i%500 == 499 {
+			p.do(t, "owner", "SADD many"+members)
+			members = ""
+		}
+	}
+	for _, command := range []string{"SUNIONSTORE other many", "SMEMBERS many", "SADD many 1 2 3 4 5 6 7"} {
+		if d, out := exec(100, command); d.batches > 0 || !strings.HasPrefix(out, "-ERR the transaction would take too long") {
+			t.Errorf("%s: %d batches: %.100q", command, d.batches, out)
+		}
+	}
+	fill := "SADD fresh" + strings.Repeat(" "+strings.Repeat("x", 90), 500)
+	commands := append([]string{"MULTI", fill, fill, fill}, repeated(200, "SUNIONSTORE another fresh")...)
+	if d, out := costOf(t, p, append(commands, "EXEC")...); d.batches > 0 || !strings.HasSuffix(out, "-"+command.ErrExecTooCostly.Error()+"\r\n") {
+		t.Errorf("growing keys: %d batches: %.100q", d.batches, out)
+	}
 	if out := p.do(t, "owner", "EXISTS"+strings.Repeat(" big", 1000)); !strings.HasPrefix(out, "-ERR the keys hold too much") {
 		t.Errorf("%.100q", out)
 	}

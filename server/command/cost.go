@@ -13,6 +13,8 @@ const (
 	HolderLookup        // looks through the holders of a concurrency limit
 	EntryList           // lists them, or the grants of a sliding log
 	ValueCopy           // copies a value of data
+	ValuePass           // looks at every string in a value
+	ValueSort           // sorts the strings of values
 	ScriptRun           // runs a script
 	LogCopy             // may copy a sliding log
 	PolicyCheck         // asks several limits
@@ -42,6 +44,8 @@ var maxWork = [...]int{
 	HolderLookup:   engine.MaxHolderWork,                      // 1 KiB; a concurrency limit has at most engine.MaxHolders
 	EntryList:      MaxBatchWork,                              // engine.MaxListedBytes; decided alone
 	ValueCopy:      2*engine.MaxValueBytes/64 + engine.OpWork, // engine.MaxValueBytes; a value is copied, and copied back
+	ValuePass:      MaxBatchWork,                              // 4 MiB; 100,000 strings in a value
+	ValueSort:      MaxBatchWork,                              // 2 MiB; maxCombined members
 	ScriptRun:      MaxBatchWork,                              // 16 MiB; a script ends after its budget of steps; decided alone
 	LogCopy:        engine.MaxLogWork,                         // 1 KiB; a log is copied when it grows, or is changed during a snapshot
 	PolicyCheck:    4 * engine.MaxHolderWork,                  // 4 KiB; a policy has at most 64 limits; of concurrency limits, 4 are reckoned with
@@ -63,10 +67,28 @@ const (
 	walkWork  = 6  // a string is looked at, in a loop over all
 	indexWork = 10 // it is put into an index of strings
 	sortWork  = 20 // it is sorted among others
+	writeWork = 2  // it is written to the reply
 )
 
 // copyWork is the work of moving the bytes of a value.
 func copyWork(data []byte) int { return len(data) / 64 }
+
+// WeighsData reports whether the work of the row is weighed by the keys it is about: see [Executor.Weigh].
+func (r *Row) WeighsData() bool { return r.Cost >= ValuePass && r.Cost <= ScriptRun }
+
+// weighData is about the most work of a data command on keys that hold a number of bytes, in short strings.
+func (r *Row) weighData(args, held int) int {
+	times := 2
+	switch {
+	case r.Cost == ValueSort:
+		times = 200
+	case r.Cost == ValuePass && r.Flags&Fast != 0 && args <= 6: // for a few fields or members, the value is copied for each
+		times = args
+	case r.Cost == ValuePass:
+		times = 40
+	}
+	return min(engine.OpWork+args*sortWork+times*held/64, MaxBatchWork)
+}
 
 // Work is the most that each operation of the row takes, or the whole command if it has none.
 func (r *Row) Work() int { return r.work }

@@ -11,7 +11,7 @@ import (
 var hashRows = []Row{{
 	Name: "hset", Syntax: "key field value [field value ...]", Since: "0.2.0", Group: "hash", Summary: "Set fields of a hash.",
 	Example: "bucket tokens 5",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) {
+	Cost:    ValuePass, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) {
 		if added, ok := setFields(c, "hset"); ok {
 			c.Writer.Int(int64(added))
 		}
@@ -19,7 +19,7 @@ var hashRows = []Row{{
 }, {
 	Name: "hmset", Syntax: "key field value [field value ...]", Since: "0.2.0", Group: "hash", Summary: "Set fields of a hash.",
 	Example: "bucket tokens 5",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) {
+	Cost:    ValuePass, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) {
 		if _, ok := setFields(c, "hmset"); ok {
 			c.Writer.Status("OK")
 		}
@@ -35,15 +35,15 @@ var hashRows = []Row{{
 }, {
 	Name: "hmget", Syntax: "key field ...", Since: "0.2.0", Group: "hash", Summary: "The values of several fields of a hash.",
 	Example: "bucket tokens time",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.HashValue, getFields),
+	Cost:    ValuePass, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.HashValue, getFields),
 }, {
 	Name: "hgetall", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash and their values, in the order in which the fields came.",
 	Example: "bucket",
-	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Map, Data: reads(engine.HashValue, getHash),
+	Cost:    ValuePass, Flags: ReadOnly, Keys: oneKey, Shape: resp.Map, Data: reads(engine.HashValue, getHash),
 }, {
 	Name: "hkeys", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash, in the order in which they came.",
 	Example: "bucket",
-	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: reads(engine.HashValue, getFieldNames),
+	Cost:    ValuePass, Flags: ReadOnly, Keys: oneKey, Data: reads(engine.HashValue, getFieldNames),
 }, {
 	Name: "hstrlen", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The bytes of the value of a field of a hash.",
 	Example: "bucket tokens",
@@ -55,7 +55,7 @@ var hashRows = []Row{{
 }, {
 	Name: "hdel", Syntax: "key field ...", Since: "0.2.0", Group: "hash", Summary: "Remove fields of a hash.",
 	Example: "bucket tokens",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: deleteFields,
+	Cost:    ValuePass, Flags: Write | Fast, Keys: oneKey, Data: deleteFields,
 }}
 
 func setFields(c *DataCall, name string) (added int, ok bool) {
@@ -135,6 +135,7 @@ func getFields(c *DataCall, h datatype.Hash) {
 const maxRepeatedBytes = 2 * engine.MaxValueBytes
 
 func getHash(c *DataCall, h datatype.Hash) {
+	c.Tx.Spend(2 * h.Len() * writeWork)
 	c.Writer.Array(2 * h.Len())
 	for i := range h.Len() {
 		c.Writer.Bulk(h.Field(i))
@@ -143,6 +144,7 @@ func getHash(c *DataCall, h datatype.Hash) {
 }
 
 func getFieldNames(c *DataCall, h datatype.Hash) {
+	c.Tx.Spend(h.Len() * writeWork)
 	c.Writer.Array(h.Len())
 	for i := range h.Len() {
 		c.Writer.Bulk(h.Field(i))

@@ -16,7 +16,7 @@ var listRows = []Row{{
 }, {
 	Name: "lpop", Syntax: "key [count]", Since: "0.2.0", Group: "list", Summary: "Remove elements at the head of a list.",
 	Example: "log",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: popHead,
+	Cost:    ValuePass, Flags: Write | Fast, Keys: oneKey, Data: popHead,
 }, {
 	Name: "lindex", Syntax: "key index", Since: "0.2.0", Group: "list",
 	Summary: "An element of a list: 0 is the head, -1 the tail.",
@@ -26,7 +26,7 @@ var listRows = []Row{{
 	Name: "lrange", Syntax: "key start stop", Since: "0.2.0", Group: "list",
 	Summary: "Elements of a list from one index to another, both included: 0 is the head, -1 the tail.",
 	Example: "log 0 -1",
-	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Data: elementsBetween,
+	Cost:    ValuePass, Flags: ReadOnly, Keys: oneKey, Data: elementsBetween,
 }, {
 	Name: "ltrim", Syntax: "key start stop", Since: "0.2.0", Group: "list",
 	Summary: "Remove all elements of a list but those from one index to another, both included.",
@@ -90,6 +90,7 @@ func (c *DataCall) keep(v engine.Value, from, to int) {
 
 // elements writes the elements from from to to-1.
 func (c *DataCall) elements(l datatype.List, from, to int) {
+	c.Tx.Spend((to - from) * writeWork)
 	c.Writer.Array(to - from)
 	for i := from; i < to; i++ {
 		c.Writer.Bulk(l.At(i))

@@ -9,11 +9,11 @@ import (
 var setRows = []Row{{
 	Name: "sadd", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Add members to a set.",
 	Example: "seen a b",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: addToSet,
+	Cost:    ValuePass, Flags: Write | Fast, Keys: oneKey, Data: addToSet,
 }, {
 	Name: "srem", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Remove members from a set.",
 	Example: "seen a b",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: removeFromSet,
+	Cost:    ValuePass, Flags: Write | Fast, Keys: oneKey, Data: removeFromSet,
 }, {
 	Name: "scard", Syntax: "key", Since: "0.2.0", Group: "set", Summary: "The number of members of a set.",
 	Example: "seen",
@@ -30,17 +30,17 @@ var setRows = []Row{{
 	Name: "smembers", Syntax: "key", Since: "0.2.0", Group: "set",
 	Summary: "All members of a set, in the order of their bytes. Redis has another order.",
 	Example: "seen",
-	Cost:    ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Set, Data: reads(engine.SetValue, getSet),
+	Cost:    ValuePass, Flags: ReadOnly, Keys: oneKey, Shape: resp.Set, Data: reads(engine.SetValue, getSet),
 }, {
 	Name: "sdiffstore", Syntax: "destination key ...", Since: "0.2.0", Group: "set",
 	Summary: "Keep the members that are in the first set and in none of the others, in place of data at the destination.",
 	Example: "other seen",
-	Cost:    ValueCopy, Flags: Write, Keys: manyKeys, Data: storeDifference,
+	Cost:    ValueSort, Flags: Write, Keys: manyKeys, Data: storeDifference,
 }, {
 	Name: "sunionstore", Syntax: "destination key ...", Since: "0.2.0", Group: "set",
 	Summary: "Keep the members that are in any of the sets, in place of data at the destination.",
 	Example: "other seen",
-	Cost:    ValueCopy, Flags: Write, Keys: manyKeys, Data: storeUnion,
+	Cost:    ValueSort, Flags: Write, Keys: manyKeys, Data: storeUnion,
 }}
 
 func addToSet(c *DataCall) {
@@ -105,6 +105,7 @@ func areInSet(c *DataCall, s datatype.Set) {
 }
 
 func getSet(c *DataCall, s datatype.Set) {
+	c.Tx.Spend(s.Len() * writeWork)
 	c.Writer.Array(s.Len())
 	for i := range s.Len() {
 		c.Writer.Bulk(s.At(i))

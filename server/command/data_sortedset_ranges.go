@@ -141,7 +141,9 @@ func (o *rangeOptions) window(s datatype.SortedSet, within memberRange) (first, 
 
 // members writes n members of a set, from a place on.
 func (c *DataCall) members(s datatype.SortedSet, place, step, n int, scores bool) {
+	c.Tx.Spend(n * writeWork)
 	if scores {
+		c.Tx.Spend(n * writeWork)
 		c.Writer.Array(2 * n)
 	} else {
 		c.Writer.Array(n)

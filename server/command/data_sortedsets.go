@@ -11,7 +11,7 @@ import (
 var sortedSetRows = []Row{{
 	Name: "zadd", Syntax: "key [NX | XX] [GT | LT] [CH] [INCR] score member [score member ...]", Since: "0.2.0", Group: "sorted-set",
 	Summary: "Add members to a sorted set, or change their scores.",
-	Example: "hits 1 request", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Shape: resp.Double,
+	Example: "hits 1 request", Cost: ValuePass, Flags: Write | Fast, Keys: oneKey, Shape: resp.Double,
 	Data: func(c *DataCall) { addMembers(c, false) },
 }, {
 	Name: "zincrby", Syntax: "key increment member", Since: "0.2.0", Group: "sorted-set",
@@ -20,7 +20,7 @@ var sortedSetRows = []Row{{
 	Data: func(c *DataCall) { addMembers(c, true) },
 }, {
 	Name: "zrem", Syntax: "key member ...", Since: "0.2.0", Group: "sorted-set", Summary: "Remove members.",
-	Example: "hits request", Cost: ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: removeMembers,
+	Example: "hits request", Cost: ValuePass, Flags: Write | Fast, Keys: oneKey, Data: removeMembers,
 }, {
 	Name: "zcard", Syntax: "key", Since: "0.2.0", Group: "sorted-set", Summary: "The number of members of a sorted set.",
 	Example: "hits", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.SortedSetValue, countAllMembers),
@@ -34,17 +34,17 @@ var sortedSetRows = []Row{{
 }, {
 	Name: "zrange", Syntax: "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The members in a range of places, of scores, or of bytes where all scores are equal.",
-	Example: "hits 0 -1", Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Scored,
+	Example: "hits 0 -1", Cost: ValuePass, Flags: ReadOnly, Keys: oneKey, Shape: resp.Scored,
 	Data: func(c *DataCall) { listMembers(c, rangeOptions{}, true) },
 }, {
 	Name: "zrevrange", Syntax: "key start stop [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The members in a range of places, the highest score first.",
-	Example: "hits 0 -1", Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Scored,
+	Example: "hits 0 -1", Cost: ValuePass, Flags: ReadOnly, Keys: oneKey, Shape: resp.Scored,
 	Data: func(c *DataCall) { listMembers(c, rangeOptions{reverse: true}, false) },
 }, {
 	Name: "zrangebyscore", Syntax: "key min max [WITHSCORES] [LIMIT offset count]", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The members in a range of scores.",
-	Example: "hits (1 +inf", Cost: ValueCopy, Flags: ReadOnly, Keys: oneKey, Shape: resp.Scored,
+	Example: "hits (1 +inf", Cost: ValuePass, Flags: ReadOnly, Keys: oneKey, Shape: resp.Scored,
 	Data: func(c *DataCall) { listMembers(c, rangeOptions{by: byScore}, false) },
 }, {
 	Name: "zremrangebyscore", Syntax: "key min max", Since: "0.2.0", Group: "sorted-set",
@@ -57,7 +57,7 @@ var sortedSetRows = []Row{{
 }, {
 	Name: "zunion", Syntax: "numkeys key ... [WEIGHTS weight ...] [AGGREGATE function] [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The members of several sorted sets, or of sets, whose members score 1, with the sum of their scores. AGGREGATE names another function: MIN or MAX.",
-	Example: "2 hits other", Cost: ValueCopy, Flags: ReadOnly | MovableKeys, Keys: Keys{Number: 1}, Shape: resp.Scored, Data: uniteSortedSets,
+	Example: "2 hits other", Cost: ValueSort, Flags: ReadOnly | MovableKeys, Keys: Keys{Number: 1}, Shape: resp.Scored, Data: uniteSortedSets,
 }}
 
 // addOptions are the options of ZADD.

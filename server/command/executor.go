@@ -166,7 +166,12 @@ func ScriptCommands(may func(*Row) bool) []byte {
 }
 
 // Weigh implements [engine.Commands]: a script is taken to need as many steps as before.
-func (e *Executor) Weigh(op *engine.Op) (work int) {
+func (e *Executor) Weigh(op *engine.Op, held int) (work int) {
+	if op.Verb == engine.Command {
+		if row := lookUp(op.Args[0]); row != nil {
+			return row.weighData(len(op.Args), held)
+		}
+	}
 	if op.Verb != engine.Script || len(op.Args) < 2 {
 		return engine.OpWork
 	}

@@ -59,7 +59,7 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 		if weight = row.WorkOf(r.Ops[first:]); weight > command.MaxExecWork && s.env.Keys.Weigh(r.Ops[first:]) > command.MaxExecWork {
 			err = command.ErrTooCostly
 		}
-		if row.Cost == command.ScriptRun {
+		if row.WeighsData() && !batch.exec { // a transaction is weighed as a whole
 			weight = min(weight, s.env.Keys.Weigh(r.Ops[first:]))
 		}
 	}
