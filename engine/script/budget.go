@@ -15,6 +15,7 @@ const (
 	tracePrice     = 20_000 // one of gopher-lua's own errors, for which it writes down the stack
 	invokePrice    = 10     // a call of the script's functions from Go
 	coroutinePrice = 2000   // a stack of its own
+	loadPrice      = 1500   // of compiling the shortest text
 )
 
 // BudgetError is the reply to a script that is over the budget. No pcall catches it.

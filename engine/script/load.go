@@ -34,7 +34,7 @@ func load(L *lua.LState) int {
 
 // load compiles a source, and returns its function, or nil and a message.
 func (r *run) load(L *lua.LState, source, name string) int {
-	r.charge(L, 500+len(source)*4)
+	r.charge(L, loadPrice+len(source)*4)
 	c := &chunk{display: chunkName(name), source: name, loaded: true}
 	r.chunks = append(r.chunks, c)
 	f, weight, err := compile(c, source, len(r.chunks)-1, map[string]lua.LValue{"(KEYS)": r.keys, "(ARGV)": r.argv})
