@@ -81,7 +81,7 @@ func workOnHash(h datatype.Hash, fields int) int {
 
 // setPairs sets fields of the hash v that the command has read, given each before its value, and counts those that are new.
 func (c *DataCall) setPairs(v engine.Value, pairs [][]byte) (added int, ok bool) {
-	ok = c.change(v, engine.HashValue, datatype.Size(pairs), workOnHash(v.Data, len(pairs)/2), func(data []byte) []byte {
+	ok = c.change(v, engine.HashValue, datatype.Size(pairs), 2*workOnHash(v.Data, len(pairs)/2), func(data []byte) []byte {
 		h, n := datatype.Hash(data).Set(pairs)
 		added = n
 		return h
