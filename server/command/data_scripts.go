@@ -10,22 +10,22 @@ var scriptRows = []Row{{
 	Name: "eval", Syntax: "script numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
 	Summary: "Run a Lua script, as Redis does, and keep it for EVALSHA.",
 	Example: "return(redis.call('GET',KEYS[1])) 1 counter",
-	Cost:    ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody,
+	Cost:    ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody, program: (*programs).ofBody,
 }, {
 	Name: "eval_ro", Syntax: "script numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
 	Summary: "Run a Lua script that changes nothing.",
 	Example: "return(redis.call('GET',KEYS[1])) 1 counter",
-	Cost:    ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody,
+	Cost:    ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runBody, program: (*programs).ofBody,
 }, {
 	Name: "evalsha", Syntax: "sha1 numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
 	Summary: "Run a Lua script that was loaded, or called, before.",
 	Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
-	Cost:    ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runDigest,
+	Cost:    ScriptRun, Flags: Write | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runDigest, program: (*programs).ofName,
 }, {
 	Name: "evalsha_ro", Syntax: "sha1 numkeys [key ...] [arg ...]", Since: "0.2.0", Group: "scripting",
 	Summary: "Run a Lua script that was loaded, or called, before, and that changes nothing.",
 	Example: "e0e1f9fabfc9d4800c877a703b823ac0578ff8db 0",
-	Cost:    ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runDigest,
+	Cost:    ScriptRun, Flags: ReadOnly | MovableKeys | NotInScripts, Parse: parseScript, Reply: replyData, Data: runDigest, program: (*programs).ofName,
 }, {
 	Name: "script", Since: "0.2.0", Group: "scripting", Summary: "Commands on the scripts that are kept.",
 	Sub: []Row{{

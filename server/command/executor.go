@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/script"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -167,23 +166,19 @@ func ScriptCommands(may func(*Row) bool) []byte {
 
 // Weigh implements [engine.Commands]: a script is taken to need as many steps as before.
 func (e *Executor) Weigh(op *engine.Op, held int) (work int) {
-	if op.Verb == engine.Command {
-		if row := lookUp(op.Args[0]); row != nil {
-			return row.weighData(len(op.Args), held)
-		}
-	}
-	if op.Verb != engine.Script || len(op.Args) < 2 {
+	if len(op.Args) == 0 {
 		return engine.OpWork
 	}
-	var program *script.Program
+	row := lookUp(op.Args[0])
 	switch {
-	case isWord(op.Args[0], "EVALSHA"), isWord(op.Args[0], "EVALSHA_RO"):
-		program = e.programs.ofDigest(new(scriptDigest).read(op.Args[1]))
-	case isWord(op.Args[0], "EVAL"), isWord(op.Args[0], "EVAL_RO"):
-		program = e.programs.ofBody(op.Args[1])
-	}
-	if program != nil && program.Steps() > 0 {
-		return engine.OpWork + program.Steps()*workOfStep
+	case row == nil:
+		return engine.OpWork
+	case op.Verb == engine.Command:
+		return row.weighData(len(op.Args), held)
+	case row.program != nil && len(op.Args) > 1:
+		if program := row.program(&e.programs, op.Args[1]); program != nil && program.Steps() > 0 {
+			return engine.OpWork + program.Steps()*workOfStep
+		}
 	}
 	return MaxBatchWork
 }

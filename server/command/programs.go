@@ -42,6 +42,11 @@ func (p *programs) ofDigest(digest []byte) *script.Program {
 	return p.byDigest[string(digest)]
 }
 
+// ofName is ofDigest for a digest as a client sends it.
+func (p *programs) ofName(name []byte) *script.Program {
+	return p.ofDigest(new(scriptDigest).read(name))
+}
+
 // ofBody returns a script by its body, nil if it is not compiled.
 func (p *programs) ofBody(body []byte) *script.Program {
 	p.mu.RLock()

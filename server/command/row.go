@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/script"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -58,6 +59,8 @@ type Row struct {
 	Data  func(c *DataCall)                                              // data commands, and others within a script
 	Shape resp.Shape                                                     // of a data command's reply in RESP3
 	Sub   []Row                                                          // containers, such as CLIENT
+
+	program func(p *programs, script []byte) *script.Program // of calls of scripts: the compiled one, nil if there is none
 
 	FullName string // with the container's: client|setname
 	Number   int    // its position in All
