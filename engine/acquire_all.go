@@ -13,13 +13,23 @@ const MaxParts = 64
 type acquireAllCall struct {
 	calls        [MaxParts]call
 	targets      [MaxParts]target
-	order        [MaxParts]uint32 // the numbers of the shards, for locking
-	parts        [MaxParts]Op     // a policy's limits, its keys filled in
+	order        [MaxParts + 1]uint32 // the numbers of the shards, for locking
+	parts        [MaxParts]Op         // a policy's limits, its keys filled in
 	admission    *admission
 	full         bool     // new keys are treated as beyond the bound on memory
 	sharedLocked bool     // the lock of the shared limiters is held
 	keys         []byte   // room for those keys
 	made         [][]byte // keys that are new and will be kept
+
+	reserving   *Op // the Reserve that is carried out, or nil
+	fingerprint uint64
+	repeated    bool   // it was answered before
+	id          target // of its id
+	idOp        Op
+	idCall      call
+	idResult    Result
+	text        []byte // room for its state, and its parameters
+	settlements []settlement
 }
 
 // target is where a part's key lives.
@@ -36,6 +46,22 @@ type target struct {
 	shared sharedRef // of the limiter it shares
 }
 
+// applySeveral carries out an operation on several limits. With readOnly it changes nothing, and returns false if it would
+// have.
+func (s *Store) applySeveral(now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {
+	g := s.groups.Get().(*acquireAllCall)
+	defer s.groups.Put(g)
+	switch op.Verb {
+	case Check:
+		return s.check(g, now, op, res, locked, readOnly)
+	case Reserve:
+		return s.reserve(g, now, op, res, locked, readOnly)
+	case Settle:
+		return s.settle(g, now, op, res, locked, readOnly)
+	}
+	return s.acquireAll(g, now, op, op.Parts, res, locked, readOnly)
+}
+
 // acquireAll decides the parts of whole at one instant: tokens are taken from every limit or from none. It locks the shards,
 // unless the caller already holds them. With readOnly it takes no tokens, and returns false if it would have.
 func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *Op, parts []Op, res *Result, locked, readOnly bool) (done bool) {
@@ -50,8 +76,9 @@ func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *Op, parts []Op, 
 		res.Status = DuplicateKey
 		return true
 	}
+	shards := g.locateReservation(s, parts)
 	if !locked {
-		shards := s.lock(g.order[:len(parts)])
+		shards := s.lock(g.order[:shards])
 		defer s.unlock(shards)
 	}
 	if cap(res.Parts) < len(parts) {
@@ -60,6 +87,9 @@ func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *Op, parts []Op, 
 	res.Parts = res.Parts[:len(parts)]
 	g.admission, g.full = &s.admission, false
 	defer g.unlockShared()
+	if g.reserving != nil && g.repeat(now, parts, res) {
+		return true
+	}
 	if done = g.decide(now, whole, parts, res, readOnly); done && whole.Options&Peek == 0 {
 		g.countAdmissions(parts, res)
 	}
@@ -85,11 +115,22 @@ func (g *acquireAllCall) decide(now int64, whole *Op, parts []Op, res *Result, r
 	case whole.Options&Peek != 0:
 		return true
 	case readOnly:
-		return !g.changes(parts)
+		return g.reserving == nil && !g.changes(parts)
+	case g.reserving != nil && !g.describe(now, parts, res):
+		res.Clear()
+		res.Status = TooBig
+		return true
 	case g.keep(now, parts):
+		if g.reserving != nil {
+			g.keepReservation()
+		}
 		return true
 	}
 	res.Clear()
+	if g.reserving != nil { // what is not kept could not be settled
+		res.Status = OutOfRoom
+		return true
+	}
 	res.Parts = results
 	if g.full { // so the key without room is not new
 		res.Parts = results[:0]
@@ -103,6 +144,9 @@ func (g *acquireAllCall) decide(now int64, whole *Op, parts []Op, res *Result, r
 // hasDuplicateKey reports whether two parts have the same key.
 func (g *acquireAllCall) hasDuplicateKey(parts []Op) bool {
 	for i := range parts {
+		if g.reserving != nil && bytes.Equal(parts[i].Key, g.reserving.Key) {
+			return true
+		}
 		for j := range i {
 			if g.targets[i].tag == g.targets[j].tag && bytes.Equal(parts[i].Key, parts[j].Key) {
 				return true
@@ -205,9 +249,12 @@ func (g *acquireAllCall) keep(now int64, parts []Op) bool {
 		}
 	}
 	for i := range parts {
-		if g.targets[i].bytes > 0 && !g.reserve(now, i) {
+		if g.targets[i].bytes > 0 && !g.reserve(now, i+1, g.targets[i].shard) {
 			return false
 		}
+	}
+	if g.reserving != nil && !g.reserve(now, len(parts), g.id.shard) {
+		return false
 	}
 	for i := range parts {
 		t, c := &g.targets[i], &g.calls[i]
@@ -229,15 +276,18 @@ func (g *acquireAllCall) keep(now int64, parts []Op) bool {
 	return true
 }
 
-// reserve makes room in the shard of part i for it and the parts before it.
-func (g *acquireAllCall) reserve(now int64, i int) bool {
+// reserve makes room in a shard for those of the first parts that it holds, and for a reservation.
+func (g *acquireAllCall) reserve(now int64, first int, sh *shard) bool {
 	entries, bytes := 0, 0
-	for j := range i + 1 {
-		if t := &g.targets[j]; t.shard == g.targets[i].shard {
+	for i := range first {
+		if t := &g.targets[i]; t.shard == sh {
 			entries, bytes = entries+t.entries, bytes+t.bytes
 		}
 	}
-	return g.targets[i].shard.reserve(now, entries, bytes)
+	if g.reserving != nil && g.id.shard == sh {
+		entries, bytes = entries+g.id.entries, bytes+g.id.bytes
+	}
+	return sh.reserve(now, entries, bytes)
 }
 
 // growth is the most that keeping a call's decision may add to the shard.

@@ -27,6 +27,8 @@ const (
 	SortedSetValue
 	ListValue
 	SetValue
+
+	Reservation // a request that was granted with an id
 )
 
 // algorithm is a row of the table: all properties of an algorithm that the store and its callers need.
@@ -48,6 +50,8 @@ type algorithm struct {
 	valid   func(state []byte) bool       // of varying size: all offsets in it are within it
 	release func(c *call) (released bool) // end a lease, in place
 
+	unreserve func(c *call, mark int64) // give back what was reserved in the window of that mark, in next or in place; nil if there are no windows
+
 	plain func(state []byte, now int64) []byte // of varying size: a copy of its contents, independent of the layout in memory
 
 	value bool // no algorithm, but a kind of data ([Value]); it decides nothing
@@ -64,11 +68,11 @@ var algorithms = [...]algorithm{
 	LeakyQueue: {name: "leaky-queue", bytes: meterBytes, rate: true,
 		decide: decideQueue, look: lookMeter, refund: refundMeter, expired: meterExpired, params: queueParams},
 	FixedWindow: {name: "fixed-window", bytes: windowBytes, keeps: true,
-		decide: decideWindow, look: lookWindow, refund: refundWindow, expired: windowExpired, params: windowParams},
+		decide: decideWindow, look: lookWindow, refund: refundWindow, unreserve: unreserveWindow, expired: windowExpired, params: windowParams},
 	SlidingWindow: {name: "sliding-window", bytes: windowPairBytes, keeps: true,
-		decide: decideSliding, look: lookSliding, refund: refundSliding, expired: slidingExpired, params: windowParams},
+		decide: decideSliding, look: lookSliding, refund: refundSliding, unreserve: unreserveSliding, expired: slidingExpired, params: windowParams},
 	SlidingLog: {name: "sliding-log", keeps: true,
-		decide: decideLog, look: lookLog, refund: refundLog, expired: logExpired, params: windowParams,
+		decide: decideLog, look: lookLog, refund: refundLog, unreserve: unreserveLog, expired: logExpired, params: windowParams,
 		need: needLog, full: fullLog, write: writeLog, valid: validLog, plain: plainLog},
 	Concurrency: {name: "concurrency",
 		decide: decideLease, look: lookLeases, expired: leasesExpired, params: leaseParams,
@@ -79,20 +83,27 @@ var algorithms = [...]algorithm{
 	SortedSetValue: sortedSetKind,
 	ListValue:      listKind,
 	SetValue:       setKind,
+	Reservation: {name: "reservation", format: 2,
+		look: lookReservation, expired: reservationExpired, params: reservationParams, need: needReservation, full: func(*Limit) int64 { return 0 },
+		write: writeReservation, valid: validReservation, plain: plainReservation},
 }
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.
 func (a Algorithm) String() string { return algorithms[a].name }
 
 // Algorithms lists all algorithms of limiters.
-func Algorithms() (all []Algorithm) { return rows(false) }
+func Algorithms() (all []Algorithm) {
+	return rows(func(row *algorithm) bool { return row.decide != nil })
+}
 
 // ValueKinds lists the kinds of keys that hold data.
-func ValueKinds() (all []Algorithm) { return rows(true) }
+func ValueKinds() (all []Algorithm) {
+	return rows(func(row *algorithm) bool { return row.value })
+}
 
-func rows(value bool) (all []Algorithm) {
+func rows(has func(row *algorithm) bool) (all []Algorithm) {
 	for a := NoAlgorithm + 1; int(a) < len(algorithms); a++ {
-		if a.IsValue() == value {
+		if has(&algorithms[a]) {
 			all = append(all, a)
 		}
 	}

@@ -75,7 +75,7 @@ func (s *shard) look(c *call, p place) {
 
 func (s *shard) refund(c *call, tag uint32, p place) {
 	alg := &algorithms[c.prev.Algorithm]
-	if alg.value {
+	if alg.decide == nil {
 		c.wrongType(NoAlgorithm)
 		return
 	}

@@ -17,6 +17,8 @@ type call struct {
 	leasesScanned bool
 	listed        int // bytes of leases and grants listed since the batch began
 
+	content []byte // of a reservation: its new state, without the size
+
 	loading []byte // the whole state, of an entry that is loaded
 }
 

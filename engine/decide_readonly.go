@@ -8,15 +8,8 @@ package engine
 // applied yet, so the caller must not have promised another order.
 func (s *Store) TryReadOnly(now int64, op *Op, res *Result) (done bool) {
 	switch op.Verb {
-	case AcquireAll, Check:
-		g := s.groups.Get().(*acquireAllCall)
-		if op.Verb == Check {
-			done = s.check(g, now, op, res, false, true)
-		} else {
-			done = s.acquireAll(g, now, op, op.Parts, res, false, true)
-		}
-		s.groups.Put(g)
-		return done
+	case AcquireAll, Check, Reserve, Settle:
+		return s.applySeveral(now, op, res, false, true)
 	case Command, Script:
 		return s.run(now, op, res, false, true)
 	case SetPolicy, DropPolicy, SetOverride:

@@ -29,6 +29,8 @@ const (
 	KeepScript               // keep the body Who of a script
 	DropScripts              // forget the bodies of all scripts
 	ListLog                  // list the newest Tokens grants of a sliding log, in Result.Reply
+	Reserve                  // carry out Parts[0], and remember a grant under the id Key for MaxWait
+	Settle                   // charge the limits of the reservation Key: Tokens for each without a FixedCost, or Parts, each with a FixedCost or as it was
 )
 
 // Option changes how an Acquire decides.
@@ -41,9 +43,10 @@ const (
 	Force                           // grant even tokens that are not available
 	Shadow                          // SetPolicy: only count what would be denied
 	Loaded                          // KeepScript: until DropScripts
-	DeclaredOnly                    // Script: keys that it does not declare are refused
+	DeclaredOnly                    // Script: keys that it does not declare are refused; Settle: keys that are not in Args are
 	FixedCost                       // a part: Tokens are its own, whatever the request asks for
 
+	Cancel      = UpTo         // Settle: everything goes back
 	NamedFields = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
 )
 
@@ -58,12 +61,20 @@ type Op struct {
 	Limit    Limit    // Acquire
 	Tokens   int64    // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; AcquireAll: asked of each part without FixedCost; Script: the dialect, [ScriptDialect] or an earlier one
 	Keep     Keep     // Acquire, Check: grant only if so much remains
-	MaxWait  int64    // Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
+	MaxWait  int64    // Reserve: remember it for so many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
 	Who      []byte   // the holder of a lease, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body
 	Args     [][]byte // Command, Script: the arguments, the command's name included; Check: with NamedFields, names and values of fields by turns
 	KeyFrom  uint32   // Command, Script: the position in Args of the first declared key
 	KeyCount uint32   // Command, Script: the number of declared keys, one after the other
 	Parts    []Op     // AcquireAll: the limits to ask, each with the options, tokens and MaxWait of the whole, but for a FixedCost; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
+}
+
+// Request is the operation that a Reserve carries out, or else the operation itself.
+func (o *Op) Request() *Op {
+	if o.Verb == Reserve {
+		return &o.Parts[0]
+	}
+	return o
 }
 
 // DeclaredKeys are the keys that a Command or Script states in its arguments.
@@ -116,27 +127,31 @@ type Status uint8
 
 // The statuses.
 const (
-	OK            Status = iota
-	NotFound             // Look, Refund, Delete, …: the key has no limiter, or an expired one; or there is no such policy
-	WrongType            // the key belongs to another algorithm, named by Result.Held
-	OutOfRoom            // a new key did not fit the memory bound
-	DebtTooBig           // Force would leave the key further in debt than can be kept
-	NotRefundable        // the algorithm holds nothing that could be given back
-	TooMany              // the number of policies, overrides or restrictions has reached its bound
-	DuplicateKey         // the policy's limits come to the same key for this caller
-	NotDurable           // the decision could not be made durable: the tokens count as taken, and the client must not act on it
-	Uncertain            // leadership was lost while it was being decided: it may or may not have been, and counts as taken
-	NoLeader             // the cluster has no leader that could decide; nothing was taken
-	Moved                // another node of the cluster decides, and the client must ask there; nothing was taken
-	Overloaded           // too many operations wait to be decided; nothing was taken
-	TooLong              // the policy's limits come to a key longer than MaxKey, or a holder out of bounds, with this caller's id
-	TooBig               // the call is more than one entry of the cluster's log takes, or the reply more than a frame between nodes; nothing was taken
-	Unreadable           // a node could not read or apply the operation; nothing was taken
-	NoRoomToGrow         // the key exists, and its larger state did not fit the memory bound
-	ListTooLong          // Leases, ListLog: the batch lists more than MaxListedBytes
-	TooNew               // some member of the cluster does not know the operation yet; nothing was taken
-	MissingField         // Check: it lacks a field, named by Result.Reply, that the policy's limits ask for
-	UnknownField         // Check: it has a field, named by Result.Reply, that no limit of the policy asks for
+	OK                 Status = iota
+	NotFound                  // Look, Refund, Delete, …: the key has no limiter, or an expired one; or there is no such policy
+	WrongType                 // the key belongs to another algorithm, named by Result.Held
+	OutOfRoom                 // a new key did not fit the memory bound
+	DebtTooBig                // Force would leave the key further in debt than can be kept
+	NotRefundable             // the algorithm holds nothing that could be given back
+	TooMany                   // the number of policies, overrides or restrictions has reached its bound
+	DuplicateKey              // the policy's limits come to the same key for this caller
+	NotDurable                // the decision could not be made durable: the tokens count as taken, and the client must not act on it
+	Uncertain                 // leadership was lost while it was being decided: it may or may not have been, and counts as taken
+	NoLeader                  // the cluster has no leader that could decide; nothing was taken
+	Moved                     // another node of the cluster decides, and the client must ask there; nothing was taken
+	Overloaded                // too many operations wait to be decided; nothing was taken
+	TooLong                   // the policy's limits come to a key longer than MaxKey, or a holder out of bounds, with this caller's id
+	TooBig                    // the call is more than one entry of the cluster's log takes, or the reply more than a frame between nodes; nothing was taken
+	Unreadable                // a node could not read or apply the operation; nothing was taken
+	NoRoomToGrow              // the key exists, and its larger state did not fit the memory bound
+	ListTooLong               // Leases, ListLog: the batch lists more than MaxListedBytes
+	TooNew                    // some member of the cluster does not know the operation yet; nothing was taken
+	MissingField              // Check: it lacks a field, named by Result.Reply, that the policy's limits ask for
+	UnknownField              // Check: it has a field, named by Result.Reply, that no limit of the policy asks for
+	ReservationDiffers        // Reserve: the id was used with other parameters
+	SettledOtherwise          // Settle: it was settled with other amounts
+	WrongAmounts              // Settle: the number of amounts is not that of the limits; Result.Limit has it
+	NotPermitted              // Settle: a key of the reservation is not among Args
 
 	endOfStatuses
 )
@@ -218,6 +233,9 @@ func (o *Op) Clone() Op {
 	c.Key, c.Who, c.Parts = bytes.Clone(o.Key), bytes.Clone(o.Who), slices.Clone(o.Parts)
 	for i := range c.Parts {
 		c.Parts[i].Key, c.Parts[i].Who = bytes.Clone(o.Parts[i].Key), bytes.Clone(o.Parts[i].Who)
+	}
+	if o.Verb == Reserve {
+		c.Parts[0] = o.Parts[0].Clone()
 	}
 	c.Args = slices.Clone(o.Args)
 	for i := range c.Args {

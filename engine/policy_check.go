@@ -43,7 +43,7 @@ func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked,
 	if shadow && res.Allowed {
 		res.Wait = 0 // it delays nobody
 	}
-	if res.Status != OK || op.Options&Peek != 0 {
+	if res.Status != OK || op.Options&Peek != 0 || g.reserving != nil && g.repeated {
 		if shadow && res.Status == OK && !res.Allowed {
 			res.Allowed, res.Granted, res.Wait = true, op.Tokens, 0
 		}

@@ -97,7 +97,7 @@ func (s *Store) shardsOf(ops []Op) (numbers []uint32) {
 	add := func(key []byte) { numbers = append(numbers, uint32(s.shardOf(maphash.Bytes(s.seed, key)))) }
 	for i := range ops {
 		switch ops[i].Verb {
-		case Flush, Check, Script:
+		case Flush, Check, Script, Reserve, Settle:
 			numbers = numbers[:0]
 			for n := range s.shards {
 				numbers = append(numbers, uint32(n))
@@ -148,14 +148,8 @@ func (v Verb) isWide() bool {
 
 func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 	switch op.Verb {
-	case AcquireAll, Check:
-		g := s.groups.Get().(*acquireAllCall)
-		if op.Verb == Check {
-			s.check(g, now, op, res, locked, false)
-		} else {
-			s.acquireAll(g, now, op, op.Parts, res, locked, false)
-		}
-		s.groups.Put(g)
+	case AcquireAll, Check, Reserve, Settle:
+		s.applySeveral(now, op, res, locked, false)
 		return
 	case Command, Script:
 		s.run(now, op, res, locked, false)

@@ -93,7 +93,7 @@ func (e *Entry) check(room *[maxState]byte) ([]byte, error) {
 	}
 	state := make([]byte, size)
 	copy(state, e.State)
-	if !alg.valid(state) {
+	if !alg.valid(state) || l.Algorithm == Reservation && !reservation(state).limitsAreValid() {
 		return nil, ErrState
 	}
 	return state, nil

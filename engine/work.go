@@ -21,10 +21,16 @@ func (s *Store) Weigh(ops []Op) (work int) {
 	}
 	more := 0 // leases that operations before may have added
 	for i := range ops {
-		op, limits := &ops[i], ops[i:i+1]
+		op, limits := ops[i].Request(), ops[i:i+1]
+		if op != &ops[i] {
+			work += OpWork // of the reservation
+			limits = ops[i].Parts
+		}
 		switch op.Verb {
 		case AcquireAll, Check:
 			limits = s.Asked(op)
+		case Settle:
+			s.ReservationKeys(op.Key, func(key []byte) { work += s.weigh(&Op{Key: key}, &more) })
 		case Command, Script:
 			if s.commands != nil {
 				work += s.commands.Weigh(op, after.held(s, op))

@@ -17,7 +17,7 @@ const (
 )
 
 // unknownAlgorithm is the first number that no algorithm has.
-var unknownAlgorithm = engine.Algorithm(len(engine.Algorithms()) + len(engine.ValueKinds()) + 1)
+var unknownAlgorithm = engine.Reservation + 1
 
 func keyOf(i int) []byte { return fmt.Appendf(nil, "key:%012d", i) }
 
@@ -129,6 +129,20 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 		op.Options = []engine.Option{0, engine.Peek}[r.IntN(2)]
 		if op.Verb == engine.Script {
 			op.Tokens, op.Who = max(tokens, 1), text(30)
+		}
+	case engine.Reserve:
+		op.MaxWait = []int64{engine.MinDuration, sec, engine.MaxDuration}[r.IntN(3)]
+		for op.Parts == nil || !reservesWithin(&op.Parts[0]) {
+			op.Parts = []engine.Op{randomOp(r, limits)}
+		}
+	case engine.Settle:
+		op.Tokens, op.Options = tokens, []engine.Option{0, engine.Cancel}[r.IntN(2)]
+		for range r.IntN(2) * r.IntN(6) {
+			op.Options |= engine.DeclaredOnly
+			op.Args = append(op.Args, text(40))
+		}
+		for range r.IntN(2) * r.IntN(engine.MaxParts+1) {
+			op.Parts = append(op.Parts, []engine.Op{{}, {Options: engine.FixedCost, Tokens: tokens}}[r.IntN(2)])
 		}
 	case engine.SetOverride:
 		op.Key, op.Who, op.Parts = text(255), text(300), parts(0)

@@ -53,10 +53,24 @@ func (r *Reader) next(op *engine.Op) bool {
 	if layout.hasArgs(op) && !r.readArgs(op) {
 		return false
 	}
+	if layout.fields&fieldRequest != 0 && !r.readRequest(op) {
+		return false
+	}
 	if layout.fields&fieldParts != 0 && !r.readParts(op, layout) {
 		return false
 	}
 	return valid(op)
+}
+
+// readRequest reads the operation that a Reserve carries out.
+func (r *Reader) readRequest(op *engine.Op) bool {
+	var request engine.Op
+	if len(r.in.rest) == 0 || !canBeReserved(engine.Verb(r.in.rest[0]&verbMask)) || !r.next(&request) {
+		return false
+	}
+	r.parts = append(r.parts, request)
+	op.Parts = r.parts[len(r.parts)-1 : len(r.parts) : len(r.parts)]
+	return true
 }
 
 func (r *Reader) readArgs(op *engine.Op) bool {

@@ -30,10 +30,41 @@ func valid(op *engine.Op) bool {
 		return len(op.Key) <= maxPolicyLookup && len(op.Who) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && waitsWithin(op) && op.Keep.Valid() && validFields(op)
 	case engine.Release:
 		return len(op.Key) <= engine.MaxKeyBytes && len(op.Who) > 0 && len(op.Who) <= engine.MaxHolderBytes
+	case engine.Reserve:
+		return len(op.Key) <= engine.MaxKeyBytes && op.MaxWait >= engine.MinDuration && op.MaxWait <= engine.MaxDuration &&
+			len(op.Parts) == 1 && reservesWithin(&op.Parts[0])
+	case engine.Settle:
+		return len(op.Key) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && settlesWithin(op)
 	case engine.ListLog:
 		return len(op.Key) <= engine.MaxKeyBytes && op.Tokens > 0 && op.Tokens <= engine.MaxGrants
 	}
 	return len(op.Key) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens
+}
+
+// canBeReserved reports whether a Reserve may carry out an operation of a verb.
+func canBeReserved(v engine.Verb) bool {
+	return v == engine.Acquire || v == engine.AcquireAll || v == engine.Check
+}
+
+// reservesWithin reports whether a Reserve may carry out an operation.
+func reservesWithin(request *engine.Op) bool {
+	return canBeReserved(request.Verb) && request.Options&engine.Peek == 0 && valid(request) &&
+		(request.Verb != engine.Acquire || request.Limit.Algorithm.Keeps())
+}
+
+// settlesWithin reports whether the amounts and the keys of a Settle are in their ranges.
+func settlesWithin(op *engine.Op) bool {
+	for i := range op.Parts {
+		if op.Parts[i].Tokens < 0 || op.Parts[i].Tokens > engine.MaxTokens {
+			return false
+		}
+	}
+	for _, key := range op.Args {
+		if len(key) > engine.MaxKeyBytes {
+			return false
+		}
+	}
+	return len(op.Args) <= engine.MaxParts && op.KeyFrom == 0 && op.KeyCount == 0
 }
 
 // validArgs reports whether the declared keys are among the arguments, and can be keys.
@@ -80,6 +111,9 @@ func waitsWithin(op *engine.Op) bool {
 func canBeRead(op *engine.Op, layout *opLayout) bool {
 	if op.OptionBits()&^layout.options != 0 || len(op.Parts) > engine.MaxParts {
 		return false
+	}
+	if op.Verb == engine.Reserve {
+		return valid(op) && canBeRead(&op.Parts[0], &opLayouts[op.Parts[0].Verb])
 	}
 	for i := range op.Parts {
 		part := &op.Parts[i]

@@ -24,6 +24,7 @@ import (
 //	varint  most bytes of a key
 //	varint  number of arguments, of a Check only with NamedFields; of each a varint of its length, and the argument; varints: position of the first declared
 //	        key, number of declared keys
+//	...     the operation that a Reserve carries out
 //	varint  number of parts; each is an operation again, with the fields that parts have
 //
 // Parts of an AcquireAll share its options and its longest wait; FixedCost alone is their own. Where a policy is only looked for, a name longer than any can have is cut
@@ -59,6 +60,7 @@ const (
 	fieldArgs
 	fieldKeep
 	fieldCost // tokens, with FixedCost alone
+	fieldRequest
 )
 
 // opLayout is the layout of a verb's bytes.
@@ -70,7 +72,7 @@ type opLayout struct {
 
 // hasArgs reports whether the bytes of an operation have arguments.
 func (l *opLayout) hasArgs(op *engine.Op) bool {
-	return l.fields&fieldArgs != 0 || op.Verb == engine.Check && op.Options&engine.NamedFields != 0
+	return l.fields&fieldArgs != 0 || op.Verb == engine.Check && op.Options&engine.NamedFields != 0 || op.Verb == engine.Settle && op.Options&engine.DeclaredOnly != 0
 }
 
 // The fields of the parts of a request, and of those of a policy.
@@ -102,6 +104,9 @@ var opLayouts = []opLayout{
 
 	engine.KeepScript:  {fields: fieldWho, options: byte(engine.Loaded)},
 	engine.DropScripts: {},
+
+	engine.Reserve: {fields: fieldKey | fieldMaxWait | fieldRequest},
+	engine.Settle:  {fields: fieldKey | fieldTokens | fieldParts, parts: fieldCost, options: byte(engine.Cancel | engine.DeclaredOnly), partOptions: byte(engine.FixedCost)},
 
 	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1},
 }
@@ -137,6 +142,9 @@ func (w *Writer) Append(b []byte, op *engine.Op) []byte {
 	b = w.appendFields(b, op, layout.fields, op.OptionBits())
 	if layout.hasArgs(op) {
 		b = appendArgs(b, op)
+	}
+	if layout.fields&fieldRequest != 0 && len(op.Parts) == 1 {
+		return w.Append(b, &op.Parts[0])
 	}
 	if layout.fields&fieldParts != 0 {
 		b = binary.AppendUvarint(b, uint64(len(op.Parts)))

@@ -19,21 +19,21 @@ var limitSpecs = []limitSpec{
 }
 
 var acquireRows = []Row{
-	acquireRow("tb.acquire", engine.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration]", "alice:1 5 1/h",
-		"Take tokens (default 1) from a token bucket.", optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock),
-	acquireRow("lb.acquire", engine.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration]", "alice:2 5 1/h",
+	acquireRow("tb.acquire", engine.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", "alice:1 5 1/h",
+		"Take tokens (default 1) from a token bucket.", optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor),
+	acquireRow("lb.acquire", engine.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", "alice:2 5 1/h",
 		"Pour an amount (default 1) into a leaky bucket used as a meter. Decides exactly as TB.ACQUIRE and does not smooth traffic; LB.QUEUE does.",
-		optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock),
+		optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor),
 	acquireRow("lb.queue", engine.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration]", "alice:3 5 1/h",
 		"Take a place in a leaky-bucket queue that releases one request every 1/rate and holds at most capacity requests. wait_ms is the time until this request's turn.",
 		optPeek, optBlock),
-	acquireRow("fw.acquire", engine.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount]", "alice:4 5 1h",
+	acquireRow("fw.acquire", engine.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration]", "alice:4 5 1h",
 		"Count tokens (default 1) in a fixed window: a duration that starts with the first request, @duration aligned to the clock, or @minute, @hour, @day, @week, @month in UTC.",
-		optPeek, optUpTo, optForce, optKeep),
-	acquireRow("sw.acquire", engine.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount]", "alice:5 5 1h",
-		"Count tokens (default 1) in a sliding window, estimated from two fixed windows.", optPeek, optUpTo, optForce, optKeep),
-	acquireRow("sl.acquire", engine.SlidingLog, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount]", "alice:6 5 1h",
-		"Count tokens (default 1) in an exact sliding window, from a log of every granted request.", optPeek, optUpTo, optForce, optKeep),
+		optPeek, optUpTo, optForce, optKeep, optAs, optFor),
+	acquireRow("sw.acquire", engine.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration]", "alice:5 5 1h",
+		"Count tokens (default 1) in a sliding window, estimated from two fixed windows.", optPeek, optUpTo, optForce, optKeep, optAs, optFor),
+	acquireRow("sl.acquire", engine.SlidingLog, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration]", "alice:6 5 1h",
+		"Count tokens (default 1) in an exact sliding window, from a log of every granted request.", optPeek, optUpTo, optForce, optKeep, optAs, optFor),
 }
 
 // acquireRow is a command of the form "key, the limit's parameters, [holder], [tokens], [options]".

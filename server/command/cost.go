@@ -95,11 +95,12 @@ func (r *Row) Work() int { return r.work }
 
 // WorkOf is the maximum work of the row's operations: for several limits in one request, the sum over them.
 func (r *Row) WorkOf(ops []engine.Op) (work int) {
-	if len(ops) != 1 || ops[0].Verb != engine.AcquireAll {
+	if len(ops) != 1 || ops[0].Request().Verb != engine.AcquireAll {
 		return r.work * len(ops)
 	}
-	for i := range ops[0].Parts {
-		work += maxWork[acquireCost(ops[0].Parts[i].Limit.Algorithm)]
+	parts := ops[0].Request().Parts
+	for i := range parts {
+		work += maxWork[acquireCost(parts[i].Limit.Algorithm)]
 	}
 	return work
 }

@@ -46,11 +46,23 @@ func argumentError(name, must string, got []byte) error {
 func failed(w *resp.Writer, res *engine.Result) bool {
 	switch res.Status {
 	case engine.WrongType:
-		if res.Held.Algorithm.IsValue() {
-			w.Error(errHoldsData.With(res.Held.Algorithm).Error())
-			break
+		switch held := res.Held.Algorithm; {
+		case res.Wanted == engine.Reservation:
+			w.Error(errNotReservation.With(held).Error())
+			return true
+		case held.IsValue() || held == engine.Reservation:
+			w.Error(errHoldsData.With(held).Error())
+			return true
 		}
 		w.Error(errWrongType.With(res.Held.Algorithm, res.Wanted).Error())
+	case engine.ReservationDiffers:
+		w.Error(errReservationDiffers.Error())
+	case engine.SettledOtherwise:
+		w.Error(errSettledOtherwise.Error())
+	case engine.WrongAmounts:
+		w.Error(errWrongAmounts.With(res.Limit).Error())
+	case engine.NotPermitted:
+		w.Error(ErrNoKeyAccess.Error())
 	case engine.OutOfRoom:
 		w.Error(ErrOutOfMemory.Error())
 	case engine.NoRoomToGrow:

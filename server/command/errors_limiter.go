@@ -16,6 +16,18 @@ var (
 		"Two options that contradict each other. Choose one.")
 	errKeepsNothing = limiterErrors.Add("ERR KEEP: does not apply to %s",
 		"A queue and a concurrency limit have nothing to keep back. Leave KEEP out behind this limit.")
+	errAsWithoutFor = limiterErrors.Add("ERR AS: needs FOR and a duration, for which the request is remembered",
+		"Add `FOR 10m`: longer than the call and its retries take.")
+	errForWithoutAs = limiterErrors.Add("ERR FOR: needs AS and an id",
+		"`FOR` alone has no meaning. Add `AS id`.")
+	errReservationDiffers = limiterErrors.Add("ERR AS: the id was used for a request with other parameters; nothing was taken",
+		"An id names one request. To send a request again, send it unchanged; for another one, use another id.")
+	errSettledOtherwise = limiterErrors.Add("ERR id: it was settled or canceled with other amounts; nothing was changed",
+		"A reservation is settled once. The same settlement may be sent again.")
+	errWrongAmounts = limiterErrors.Add("ERR COSTS: needs an amount or - for each of the %d limits of the request",
+		"The amounts stand in the order of the limits in the request, or in its policy at that time.")
+	errNotReservation = limiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a reservation",
+		"The id is the key of something else. Give requests ids that nothing else uses as its key.")
 	errNoValue = limiterErrors.Add("ERR %s: needs a value",
 		"`MAXWAIT`, `BLOCK` or `TOKENS` without its value.")
 	errLogLimit = limiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",

@@ -50,7 +50,7 @@ func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		w.Null()
 		return
 	}
-	if res.Held.Algorithm.IsValue() {
+	if res.Held.Algorithm.IsValue() || res.Held.Algorithm == engine.Reservation {
 		w.Error(errHoldsData.With(res.Held.Algorithm).Error())
 		return
 	}

@@ -239,10 +239,14 @@ func (r *Row) KeysOf(args [][]byte) (keys [][]byte) {
 	if r.Flags&MovableKeys != 0 {
 		request := Request{Args: args, Bounds: Bounds{MaxKeyBytes: math.MaxInt, MaxLogLimit: math.MaxInt}}
 		if r.Parse(&request) == nil {
-			for _, part := range request.Ops[0].Parts {
+			op := request.Ops[0].Request()
+			for _, part := range op.Parts {
 				keys = append(keys, part.Key)
 			}
-			keys = append(keys, request.Ops[0].DeclaredKeys()...)
+			if op != &request.Ops[0] {
+				keys = append(keys, request.Ops[0].Key) // the id
+			}
+			keys = append(keys, op.DeclaredKeys()...)
 		}
 		return keys
 	}

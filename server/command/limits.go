@@ -48,7 +48,7 @@ func specWords() string {
 // typeNames lists what TYPE answers, in Markdown.
 func typeNames() string {
 	var names []string
-	for _, k := range append(engine.Algorithms(), engine.ValueKinds()...) {
+	for _, k := range append(append(engine.Algorithms(), engine.Reservation), engine.ValueKinds()...) {
 		names = append(names, "`"+k.String()+"`")
 	}
 	return strings.Join(names, ", ")
@@ -156,6 +156,7 @@ func (r *Request) readLimit(k *limitSpec, a [][]byte) (engine.Limit, error) {
 }
 
 func (r *Request) acquire(k *limitSpec, known []option) error {
+	r.beginReservable()
 	r.Ops = append(r.Ops, engine.Op{})
 	op := &r.Ops[len(r.Ops)-1]
 	words, err := r.readSpec(op, k, r.Args[1:], 0)
@@ -165,7 +166,10 @@ func (r *Request) acquire(k *limitSpec, known []option) error {
 	if err != nil {
 		return err
 	}
-	return r.options(op, words, known)
+	if err := r.options(op, words, known); err != nil {
+		return err
+	}
+	return r.reserved()
 }
 
 // holder checks the name of a lease's holder.

@@ -154,7 +154,8 @@ func parseKeep(text []byte) (engine.Keep, bool) {
 }
 
 // excluded are the pairs of options that contradict each other.
-var excluded = [][2]string{{"FORCE", "UPTO"}, {"FORCE", "MAXWAIT"}, {"FORCE", "BLOCK"}, {"MAXWAIT", "BLOCK"}, {"KEEP", "FORCE"}, {"KEEP", "MAXWAIT"}, {"KEEP", "BLOCK"}}
+var excluded = [][2]string{{"FORCE", "UPTO"}, {"FORCE", "MAXWAIT"}, {"FORCE", "BLOCK"}, {"MAXWAIT", "BLOCK"}, {"KEEP", "FORCE"}, {"KEEP", "MAXWAIT"}, {"KEEP", "BLOCK"},
+	{"AS", "PEEK"}, {"AS", "BLOCK"}}
 
 // options reads the words a command ends with.
 func (r *Request) options(op *engine.Op, words [][]byte, known []option) error {

@@ -13,7 +13,7 @@ import (
 )
 
 var policyRows = []Row{{
-	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration] [WITH field value [field value ...]]", Since: "0.1.0", Group: "limiter",
+	Name: "rl.check", Syntax: "name id [tokens] [PEEK] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration] [WITH field value [field value ...]]", Since: "0.1.0", Group: "limiter",
 	Summary: "Check the limits of a policy for a caller, all or nothing. KEEP applies to every limit of the policy that has no KEEP, but not to LQ and CC. WITH gives the fields that {name} in the limits' keys stands for.",
 	Returns: "that of [`RL.ALL`](#rlall). In SHADOW, granted is always the number of requested tokens, and binding is the limit that would have denied.",
 	Example: "private 1",
@@ -46,6 +46,7 @@ var policyRows = []Row{{
 }}
 
 func parseCheck(r *Request) error {
+	r.beginReservable()
 	a := r.Args
 	if err := r.key(a[2]); err != nil {
 		return err
@@ -56,7 +57,10 @@ func parseCheck(r *Request) error {
 	if err != nil {
 		return err
 	}
-	return r.options(op, words, checkOptions)
+	if err := r.options(op, words, checkOptions); err != nil {
+		return err
+	}
+	return r.reserved()
 }
 
 // setWith reads the fields of a call, for the {name} in a policy's limits.
@@ -86,7 +90,7 @@ func setWith(r *Request, op *engine.Op, words [][]byte) error {
 	return nil
 }
 
-var checkOptions = []option{optPeek, optKeep, optMaxWait, optBlock, optWith}
+var checkOptions = []option{optPeek, optKeep, optMaxWait, optBlock, optAs, optFor, optWith}
 
 func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	if results[0].Status == engine.NotFound {

@@ -77,6 +77,10 @@ type Request struct {
 	Hold   bool       // keep the reply back until the wait of the last op is over (BLOCK)
 	Bounds Bounds
 
+	hasID    bool   // AS was given
+	id       []byte // with it
+	remember int64  // with FOR: nanoseconds
+
 	parts []engine.Op // room for the parts of Ops
 	args  [][]byte    // room for their Args
 	last  [4]cachedLimit
@@ -125,6 +129,7 @@ var Table = concat(
 	concurrencyRows,
 	logRows,
 	allRows,
+	reservationRows,
 	policyRows,
 	inspectRows,
 	keyRows,

@@ -47,6 +47,7 @@ var crcTable = func() (table [256]uint16) {
 
 // SlotOf is the slot of an operation's first key, 0 where it has none.
 func SlotOf(op *engine.Op) int {
+	op = op.Request()
 	switch {
 	case op.Verb == engine.Flush:
 		return 0

@@ -12,7 +12,7 @@ func (s *Session) offerTopKey(number int, batch, out *commandBatch) {
 	}
 	var key []byte
 	binding := batch.decision.Results[number].Binding
-	switch batch.decision.Ops[number].Verb {
+	switch batch.decision.Ops[number].Request().Verb {
 	case engine.AcquireAll:
 		key = batch.key(number, binding)
 	case engine.Check:
@@ -29,7 +29,7 @@ func (batch *commandBatch) key(number, which int) []byte {
 	if batch.copiedKeys.inUse {
 		return batch.copiedKeys.key(number, which)
 	}
-	switch op := &batch.decision.Ops[number]; {
+	switch op := batch.decision.Ops[number].Request(); {
 	case op.Verb == engine.AcquireAll:
 		return op.Parts[which].Key
 	case which == 1:
@@ -41,7 +41,7 @@ func (batch *commandBatch) key(number, which int) []byte {
 
 // fields are those of a Check.
 func (batch *commandBatch) fields(number int) [][]byte {
-	fields := batch.decision.Ops[number].Args
+	fields := batch.decision.Ops[number].Request().Args
 	if !batch.copiedKeys.inUse || len(fields) == 0 {
 		return fields
 	}
@@ -68,7 +68,7 @@ func (k *copiedKeys) copyFrom(ops []engine.Op, first []byte) {
 	k.bytes, k.ends, k.first = k.bytes[:0], k.ends[:0], k.first[:0]
 	for i := range ops {
 		k.first = append(k.first, len(k.ends))
-		switch op := &ops[i]; op.Verb {
+		switch op := ops[i].Request(); op.Verb {
 		case engine.Acquire:
 			k.add(op.Key)
 		case engine.Check:

@@ -102,8 +102,35 @@ func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 		return nil, true
 	case engine.Check:
 		return r.policy(op)
+	case engine.Reserve:
+		if !r.user.Reaches(op.Key, true) {
+			return op.Key, false
+		}
+		return r.allOf(op.Request())
+	case engine.Settle:
+		return r.reservation(op)
 	}
 	return op.Key, r.user.Reaches(op.Key, op.Writes())
+}
+
+// reservation looks at the id of a settlement, and at the keys of the limits as far as this node knows them. The node that
+// decides refuses any other key.
+func (r reach) reservation(settle *engine.Op) (key []byte, ok bool) {
+	if !r.user.Reaches(settle.Key, true) {
+		return settle.Key, false
+	}
+	if r.user.ReachesAll() {
+		return nil, true
+	}
+	ok = true
+	r.keys.ReservationKeys(settle.Key, func(k []byte) {
+		settle.Args = append(settle.Args, k)
+		if ok && !r.user.Reaches(k, true) {
+			key, ok = k, false
+		}
+	})
+	settle.Options |= engine.DeclaredOnly
+	return key, ok
 }
 
 // policy looks at the keys that a policy comes to for a caller. A policy that is not there counts as one out of

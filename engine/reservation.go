@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// reservation is the state of a granted request that was asked for with an id. Asked again with the same parameters, it is
+// answered from here, and nothing is taken; and its amounts can be settled once. The limit of its record has the time that
+// it is remembered for as its period.
+//
+//	offset  size  field
+//	0       4     size of the state
+//	4       8     end, nanoseconds since the Unix epoch
+//	12      8     the first bytes of the SHA-256 of the parameters
+//	20      1     1 once it is settled
+//	21      4     length of the rest
+//	25      n     varints granted and wait; then each limit: [Limit.Append]; 1 for a fixed cost; 5 the amount that it was
+//	              charged; a varint, zigzag: the mark; and the varint of its length before each of key and holder
+//
+// A mark distinguishes windows: an amount goes back only to the window that it was taken in.
+type reservation []byte
+
+const (
+	reservationHead = 25
+	amountBytes     = 5 // MaxTokens takes 40 bits
+)
+
+func (r reservation) end() int64          { return int64(binary.LittleEndian.Uint64(r[4:])) }
+func (r reservation) fingerprint() uint64 { return binary.LittleEndian.Uint64(r[12:]) }
+func (r reservation) isSettled() bool     { return r[20] != 0 }
+func (r reservation) rest() []byte {
+	n := int(binary.LittleEndian.Uint32(r[21:]))
+	return r[reservationHead : reservationHead+n : reservationHead+n]
+}
+
+// maxReservation bounds a state.
+const maxReservation = 1 << 20
+
+// reservedPart is one limit of a reservation.
+type reservedPart struct {
+	limit     Limit
+	fixedCost bool
+	amount    []byte // where the amount is in the state
+	mark      int64
+	key, who  []byte
+}
+
+func (p *reservedPart) charged() int64 {
+	var b [8]byte
+	copy(b[:], p.amount)
+	return int64(binary.LittleEndian.Uint64(b[:]))
+}
+
+func (p *reservedPart) setCharged(n int64) {
+	var b [8]byte
+	binary.LittleEndian.PutUint64(b[:], uint64(n))
+	copy(p.amount, b[:])
+}
+
+// appendReservedPart appends one limit to the rest of a state.
+func appendReservedPart(b []byte, op *Op, charged, mark int64) []byte {
+	b = op.Limit.Append(b)
+	b = append(b, boolByte(op.Options&FixedCost != 0), 0, 0, 0, 0, 0)
+	(&reservedPart{amount: b[len(b)-amountBytes:]}).setCharged(charged)
+	b = binary.AppendVarint(b, mark)
+	return appendText(appendText(b, op.Key), op.Who)
+}
+
+func boolByte(b bool) byte {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// partReader reads the rest of a state.
+type partReader struct {
+	rest []byte
+	bad  bool
+}
+
+func (r *partReader) uvarint() uint64 {
+	n, size := binary.Uvarint(r.rest)
+	if size <= 0 {
+		r.rest, r.bad = nil, true
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return n
+}
+
+func (r *partReader) take(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.rest, r.bad = nil, true
+		return make([]byte, amountBytes)
+	}
+	b := r.rest[:n:n]
+	r.rest = r.rest[n:]
+	return b
+}
+
+func (r *partReader) next() (p reservedPart) {
+	head := r.take(2)
+	p.limit.Algorithm, p.limit.Span = Algorithm(head[0]), Span(head[1])
+	p.limit.Capacity, p.limit.Rate.Tokens, p.limit.Rate.Period = int64(r.uvarint()), int64(r.uvarint()), int64(r.uvarint())
+	p.fixedCost = r.take(1)[0] != 0
+	p.amount = r.take(amountBytes)
+	mark := r.uvarint()
+	p.mark = int64(mark>>1) ^ -int64(mark&1)
+	p.key = r.take(r.uvarint())
+	p.who = r.take(r.uvarint())
+	return p
+}
+
+// parts reads what was granted, the wait, and the limits.
+func (r reservation) parts() (granted, wait int64, parts partReader) {
+	parts.rest = r.rest()
+	granted, wait = int64(parts.uvarint()), int64(parts.uvarint())
+	return granted, wait, parts
+}
+
+func validReservation(state []byte) bool {
+	r := reservation(state)
+	if len(r) < reservationHead || uint64(len(r)-reservationHead) < uint64(binary.LittleEndian.Uint32(r[21:])) || r[20] > 1 || r.end() < 0 {
+		return false
+	}
+	granted, wait, parts := r.parts()
+	if granted < 0 || granted > MaxTokens || wait < 0 {
+		return false
+	}
+	count := 0
+	for ; len(parts.rest) > 0; count++ {
+		p := parts.next()
+		if parts.bad || p.charged() > MaxTokens || len(p.key) > MaxKeyBytes || len(p.who) > MaxHolderBytes {
+			return false
+		}
+	}
+	return !parts.bad && count > 0 && count <= MaxParts
+}
+
+// limitsAreValid reports whether every limit of a valid state can be decided.
+func (r reservation) limitsAreValid() bool {
+	for _, _, parts := r.parts(); len(parts.rest) > 0; {
+		p := parts.next()
+		if !p.limit.Valid() || !p.limit.isAskable() || p.limit.Algorithm == Concurrency && len(p.who) == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// isAskable reports whether the limit is one that an Acquire may ask.
+func (l *Limit) isAskable() bool { return algorithms[l.Algorithm].decide != nil }
+
+func reservationExpired(state []byte, _ *Limit, now int64) bool {
+	return reservation(state).end() <= now
+}
+
+// lookReservation reports the time until it is forgotten.
+func lookReservation(c *call) { c.result.Reset = reservation(c.state).end() - c.now }
+
+func plainReservation(state []byte, _ int64) []byte {
+	return bytes.Clone(state[variableHead : reservationHead+len(reservation(state).rest())])
+}
+
+func reservationParams(l *Limit) []Param { return []Param{{"for", FormatDuration(l.Rate.Period)}} }
+
+// writeReservation keeps a new reservation: the content of the call is all of its state but the size.
+func writeReservation(c *call, state []byte) {
+	clear(state[variableHead+copy(state[variableHead:], c.content):])
+}
+
+func needReservation(c *call) int { return align(variableHead + len(c.content)) }
+
+// fingerprintOf is that of a request's parameters as its caller stated them, a policy by its name.
+func (g *acquireAllCall) fingerprintOf(reserve *Op) uint64 {
+	g.text = appendRequest(g.text[:0], &reserve.Parts[0])
+	g.text = binary.AppendUvarint(g.text, uint64(reserve.MaxWait))
+	sum := sha256.Sum256(g.text)
+	return binary.LittleEndian.Uint64(sum[:])
+}
+
+func appendRequest(b []byte, op *Op) []byte {
+	b = op.Limit.Append(append(b, byte(op.Verb), byte(op.Options)))
+	b = binary.AppendVarint(binary.AppendUvarint(b, uint64(op.Tokens)), op.MaxWait)
+	b = binary.AppendVarint(b, int64(op.Keep))
+	b = appendText(appendText(b, op.Key), op.Who)
+	b = binary.AppendUvarint(b, uint64(len(op.Args)))
+	for _, arg := range op.Args {
+		b = appendText(b, arg)
+	}
+	b = binary.AppendUvarint(b, uint64(len(op.Parts)))
+	for i := range op.Parts {
+		b = appendRequest(b, &op.Parts[i])
+	}
+	return b
+}

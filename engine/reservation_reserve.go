@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+)
+
+// reserve carries out the request of a [Reserve] once: a reservation of the same id and parameters is answered as before,
+// and takes nothing. With readOnly it takes no tokens, and returns false if it would have.
+func (s *Store) reserve(g *acquireAllCall, now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {
+	g.reserving, g.fingerprint = op, g.fingerprintOf(op)
+	defer func() { g.reserving = nil }()
+	request := &op.Parts[0]
+	switch request.Verb {
+	case Check:
+		return s.check(g, now, request, res, locked, readOnly)
+	case AcquireAll:
+		return s.acquireAll(g, now, request, request.Parts, res, locked, readOnly)
+	}
+	g.parts[0] = *request
+	done = s.acquireAll(g, now, request, g.parts[:1], res, locked, readOnly)
+	if res.Status == OK && len(res.Parts) > 0 {
+		part := &res.Parts[0]
+		res.Limit, res.Remaining, res.Reset = part.Limit, part.Remaining, part.Reset
+		if res.Allowed && !g.repeated {
+			res.Granted = part.Granted
+		}
+	}
+	return done
+}
+
+// locateReservation finds the shard of the id. It returns the number of shards to be locked.
+func (g *acquireAllCall) locateReservation(s *Store, parts []Op) (shards int) {
+	if g.reserving == nil {
+		return len(parts)
+	}
+	h := maphash.Bytes(s.seed, g.reserving.Key)
+	n := s.shardOf(h)
+	g.id.shard, g.id.tag = &s.shards[n], uint32(h)
+	g.order[len(parts)] = uint32(n)
+	return len(parts) + 1
+}
+
+// repeat answers a request whose id is known. It returns false for a new id.
+func (g *acquireAllCall) repeat(now int64, parts []Op, res *Result) (done bool) {
+	op := g.reserving
+	limit := Limit{Algorithm: Reservation, Capacity: 1, Rate: Rate{0, op.MaxWait}}
+	g.idOp = Op{Key: op.Key, Limit: limit}
+	g.id.place = g.id.shard.find(g.id.tag, op.Key)
+	g.id.shard.load(&g.idCall, now, &g.idOp, &g.idResult, g.id.place)
+	g.idResult.Clear()
+	g.repeated = false
+	c := &g.idCall
+	switch {
+	case c.isNew:
+		if g.admission.rulesFor(op.Key, g.id.place.found, nil) == nil {
+			return false
+		}
+		res.Status, res.Parts = OutOfRoom, res.Parts[:0]
+		return true
+	case c.prev.Algorithm != Reservation:
+		res.Status, res.Held, res.Wanted, res.Parts = WrongType, c.prev, Reservation, res.Parts[:0]
+		return true
+	case reservation(c.state).fingerprint() != g.fingerprint:
+		res.Status, res.Parts = ReservationDiffers, res.Parts[:0]
+		return true
+	}
+	g.repeated = true
+	res.Allowed, res.Binding = true, -1
+	res.Granted, res.Wait, _ = reservation(c.state).parts()
+	for i := range parts {
+		g.report(now, i, &parts[i], &res.Parts[i])
+	}
+	return true
+}
+
+// report answers part i with the present state of its limit.
+func (g *acquireAllCall) report(now int64, i int, op *Op, res *Result) {
+	c, t := &g.calls[i], &g.targets[i]
+	res.Clear()
+	t.place = t.shard.find(t.tag, op.Key)
+	t.shard.load(c, now, op, res, t.place)
+	c.report()
+}
+
+// keepReservation remembers a grant whose tokens were taken. There is room for it.
+func (g *acquireAllCall) keepReservation() {
+	g.id.shard.keep(&g.idCall, g.id.tag, g.id.shard.find(g.id.tag, g.idOp.Key))
+}
+
+// describe makes the state of the reservation, without its size, once every limit has decided. It returns false if it would
+// be too large.
+func (g *acquireAllCall) describe(now int64, parts []Op, res *Result) bool {
+	granted := res.Granted
+	if g.reserving.Parts[0].Verb == Acquire {
+		granted = res.Parts[0].Granted
+	}
+	b := append(g.text[:0], make([]byte, reservationHead-variableHead)...)
+	binary.LittleEndian.PutUint64(b, uint64(now+g.reserving.MaxWait))
+	binary.LittleEndian.PutUint64(b[8:], g.fingerprint)
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(granted)), uint64(res.Wait))
+	for i := range parts {
+		b = appendReservedPart(b, &parts[i], res.Parts[i].Granted, g.calls[i].mark())
+	}
+	binary.LittleEndian.PutUint32(b[21-variableHead:], uint32(len(b)-(reservationHead-variableHead)))
+	g.text = b
+	g.idCall.op, g.idCall.limit, g.idCall.content = &g.idOp, g.idOp.Limit, b
+	g.id.entries, g.id.bytes = 1, recordBytes(needReservation(&g.idCall), len(g.idOp.Key))
+	return len(b) <= maxReservation
+}
+
+// mark distinguishes the window of a grant from others.
+func (c *call) mark() int64 {
+	switch c.limit.Algorithm {
+	case FixedWindow:
+		return loadWindow(c.next[:]).start
+	case SlidingWindow:
+		return loadWindowPair(c.next[:]).start
+	case SlidingLog:
+		return c.now
+	}
+	return 0
+}

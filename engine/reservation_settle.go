@@ -1,0 +1,277 @@
+package engine
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// settle charges the limits of a reservation other amounts than those it reserved: less goes back, and more is taken as with
+// Force. Leases end. It does so once; asked again for the same amounts, it answers with the present state of the limits. With
+// readOnly it changes nothing, and returns false if it would have.
+func (s *Store) settle(g *acquireAllCall, now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {
+	res.Clear()
+	shards := g.lockSettlement(s, now, op, locked)
+	if !locked {
+		defer s.unlock(shards)
+	}
+	g.admission, g.full = &s.admission, false
+	defer g.unlockShared()
+	g.id.place = g.id.shard.find(g.id.tag, op.Key)
+	g.idOp = Op{Key: op.Key}
+	c := &g.idCall
+	g.id.shard.load(c, now, &g.idOp, &g.idResult, g.id.place)
+	switch {
+	case c.isNew:
+		res.Status = NotFound
+		return true
+	case c.prev.Algorithm != Reservation:
+		res.Status, res.Held, res.Wanted = WrongType, c.prev, Reservation
+		return true
+	}
+	g.text = append(g.text[:0], c.state...) // the record may move
+	state := reservation(g.text)
+	count, status := g.amounts(s, state, op)
+	if status != OK {
+		res.Status, res.Limit = status, int64(count)
+		return true
+	}
+	if cap(res.Parts) < count {
+		res.Parts = make([]Result, count)
+	}
+	res.Parts = res.Parts[:count]
+	if state.isSettled() {
+		return g.repeatSettlement(now, count, res)
+	}
+	if readOnly {
+		return false
+	}
+	g.carryOut(now, count, res)
+	return true
+}
+
+// settlement is what a limit of a reservation is to be charged.
+type settlement struct {
+	reservedPart
+	amount int64
+}
+
+// lockSettlement locks the shards of the reservation and of its limits, all of them if that is not enough or the caller
+// holds them.
+func (g *acquireAllCall) lockSettlement(s *Store, now int64, op *Op, locked bool) (shards []uint32) {
+	h := maphash.Bytes(s.seed, op.Key)
+	n := uint32(s.shardOf(h))
+	g.id.shard, g.id.tag = &s.shards[n], uint32(h)
+	if locked {
+		return nil
+	}
+	g.id.shard.mu.Lock()
+	before := append(g.text[:0], g.stateOf(now, op)...)
+	g.id.shard.mu.Unlock()
+	g.text = before
+	order := append(g.order[:0], n)
+	if len(before) > 0 {
+		for _, _, parts := reservation(before).parts(); len(parts.rest) > 0; {
+			p := parts.next()
+			order = append(order, uint32(s.shardOf(maphash.Bytes(s.seed, p.key))))
+		}
+	}
+	shards = s.lock(order)
+	if bytes.Equal(before, g.stateOf(now, op)) {
+		return shards
+	}
+	s.unlock(shards) // another request was faster
+	shards = make([]uint32, len(s.shards))
+	for i := range shards {
+		shards[i] = uint32(i)
+	}
+	return s.lock(shards)
+}
+
+// stateOf is the state of a reservation, nil if there is none.
+func (g *acquireAllCall) stateOf(now int64, op *Op) []byte {
+	p := g.id.shard.find(g.id.tag, op.Key)
+	if !p.found {
+		return nil
+	}
+	g.id.shard.load(&g.idCall, now, op, &g.idResult, p)
+	if g.idCall.isNew || g.idCall.prev.Algorithm != Reservation {
+		return nil
+	}
+	return g.idCall.state
+}
+
+// amounts finds out what each limit is to be charged.
+func (g *acquireAllCall) amounts(s *Store, state reservation, op *Op) (count int, status Status) {
+	g.settlements = g.settlements[:0]
+	for _, _, parts := state.parts(); len(parts.rest) > 0; {
+		p := parts.next()
+		if op.Options&DeclaredOnly != 0 && !containsKey(op.Args, p.key) {
+			return 0, NotPermitted
+		}
+		amount := op.Tokens
+		switch {
+		case op.Options&Cancel != 0:
+			amount = 0
+		case len(op.Parts) > 0 && count < len(op.Parts) && op.Parts[count].Options&FixedCost != 0:
+			amount = op.Parts[count].Tokens
+		case len(op.Parts) > 0 || p.fixedCost:
+			amount = p.charged()
+		}
+		if p.limit.Algorithm == Concurrency {
+			amount = 0
+		}
+		h := maphash.Bytes(s.seed, p.key)
+		g.targets[count].shard, g.targets[count].tag = &s.shards[s.shardOf(h)], uint32(h)
+		g.settlements = append(g.settlements, settlement{p, amount})
+		count++
+	}
+	if len(op.Parts) > 0 && len(op.Parts) != count {
+		return count, WrongAmounts
+	}
+	return count, OK
+}
+
+func containsKey(keys [][]byte, key []byte) bool {
+	for i := range keys {
+		if bytes.Equal(keys[i], key) {
+			return true
+		}
+	}
+	return false
+}
+
+// repeatSettlement answers for a reservation that is settled.
+func (g *acquireAllCall) repeatSettlement(now int64, count int, res *Result) (done bool) {
+	for i := range count {
+		if p := &g.settlements[i]; p.charged() != p.amount {
+			res.Status, res.Parts = SettledOtherwise, res.Parts[:0]
+			return true
+		}
+	}
+	g.showSettlement(now, count, res)
+	return true
+}
+
+// carryOut takes what is missing, of all limits or of none, and then gives back the rest.
+func (g *acquireAllCall) carryOut(now int64, count int, res *Result) {
+	for i := range count {
+		p := &g.settlements[i]
+		g.parts[i] = Op{Key: p.key, Who: p.who, Options: FixedCost}
+		if more := p.amount - p.charged(); more > 0 {
+			g.parts[i].Tokens, g.parts[i].Options = more, FixedCost|Force
+		}
+		g.parts[i].Limit = g.presentLimit(now, i)
+	}
+	parts := g.parts[:count]
+	if g.ask(now, parts, res) >= 0 || !g.keep(now, parts) {
+		g.failSettlement(res)
+		return
+	}
+	for i := range count {
+		g.giveBack(now, i)
+	}
+	place := g.id.shard.find(g.id.tag, g.idOp.Key) // making room may have moved it
+	r := g.id.shard.record(place.ref)
+	g.id.shard.preserve(r)
+	g.markSettled(reservation(algorithms[Reservation].stateOf(r.rest())))
+	g.id.shard.note(place.ref)
+	g.showSettlement(now, count, res)
+}
+
+// failSettlement answers that a limit could not be charged: by its error, or because there is no room for its key.
+func (g *acquireAllCall) failSettlement(res *Result) {
+	res.Status = OutOfRoom
+	for i := range res.Parts {
+		if p := &res.Parts[i]; p.Status != OK {
+			res.Status, res.Held, res.Wanted = p.Status, p.Held, p.Wanted
+			break
+		}
+	}
+	res.Parts = res.Parts[:0]
+}
+
+// presentLimit is the limit that the key of part i is held to now, or that of the reservation: if there is no such key, or if
+// another algorithm's is to be charged, which is then refused.
+func (g *acquireAllCall) presentLimit(now int64, i int) Limit {
+	p, t := &g.settlements[i], &g.targets[i]
+	op := Op{Key: p.key, Limit: p.limit}
+	t.shard.load(&g.calls[i], now, &op, &g.idResult, t.shard.find(t.tag, p.key))
+	if c := &g.calls[i]; !c.isNew && (c.prev.Algorithm == p.limit.Algorithm || p.amount <= p.charged()) {
+		return c.prev
+	}
+	return p.limit
+}
+
+// giveBack returns what part i was charged beyond its amount, or ends its lease.
+func (g *acquireAllCall) giveBack(now int64, i int) {
+	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
+	back := p.charged() - p.amount
+	if back <= 0 {
+		return
+	}
+	g.parts[i] = Op{Key: p.key, Who: p.who, Tokens: back}
+	place := t.shard.find(t.tag, p.key)
+	g.idResult.Clear()
+	t.shard.load(c, now, &g.parts[i], &g.idResult, place)
+	if c.isNew || c.prev.Algorithm != p.limit.Algorithm {
+		return // it has forgotten all of it, or belongs to another algorithm
+	}
+	c.limit = c.prev
+	alg := &algorithms[c.prev.Algorithm]
+	t.shard.preserve(t.shard.record(place.ref))
+	switch {
+	case alg.release != nil:
+		alg.release(c)
+	case alg.unreserve != nil:
+		alg.unreserve(c, p.mark)
+	default:
+		alg.refund(c)
+	}
+	if alg.bytes != 0 {
+		t.shard.keep(c, t.tag, place)
+	}
+	t.shard.noteOrDrop(c, place)
+}
+
+// markSettled writes the amounts into the state of the reservation.
+func (g *acquireAllCall) markSettled(state reservation) {
+	state[20] = 1
+	_, _, parts := state.parts()
+	for i := range g.settlements {
+		p := parts.next()
+		p.setCharged(g.settlements[i].amount)
+	}
+}
+
+// showSettlement answers with what each limit is charged, and its present state. Debt shows below zero.
+func (g *acquireAllCall) showSettlement(now int64, count int, res *Result) {
+	res.Allowed, res.Binding = true, -1
+	for i := range count {
+		p := &g.settlements[i]
+		op := Op{Verb: Look, Key: p.key, Limit: g.presentLimit(now, i)}
+		g.report(now, i, &op, &res.Parts[i])
+		res.Parts[i].Granted = p.amount
+	}
+}
+
+// ReservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id. visit may
+// call the store.
+func (s *Store) ReservationKeys(id []byte, visit func(key []byte)) {
+	sh, tag := s.locate(id)
+	sh.mu.Lock()
+	var state reservation
+	if p := sh.find(tag, id); p.found {
+		r := sh.record(p.ref)
+		if limit := sh.limitOf(r); limit.Algorithm == Reservation {
+			state = bytes.Clone(algorithms[Reservation].stateOf(r.rest()))
+		}
+	}
+	sh.mu.Unlock()
+	if state == nil {
+		return
+	}
+	for _, _, parts := state.parts(); len(parts.rest) > 0; {
+		p := parts.next()
+		visit(p.key)
+	}
+}

@@ -1,0 +1,43 @@
+package engine
+
+// What was reserved goes back to the window that it was taken in, while that still counts. A refund, in contrast, takes off
+// the newest tokens, whoever took them.
+
+func unreserveWindow(c *call, start int64) {
+	w := loadWindow(c.state)
+	if w.start == start {
+		c.result.Granted = min(c.op.Tokens, w.count)
+		w.count -= c.result.Granted
+	}
+	w.store(c.next[:])
+}
+
+func unreserveSliding(c *call, start int64) {
+	width := c.prev.Rate.Period
+	p := loadWindowPair(c.state).at(c.now, width)
+	switch start {
+	case p.start:
+		c.result.Granted = min(c.op.Tokens, p.cur)
+		p.cur -= c.result.Granted
+	case p.start - width:
+		c.result.Granted = min(c.op.Tokens, p.prev)
+		p.prev -= c.result.Granted
+	}
+	p.store(c.next[:])
+}
+
+// unreserveLog takes tokens off the entry of one time. An entry that is empty stays until it leaves the window.
+func unreserveLog(c *call, time int64) {
+	g := slidingLog(c.state)
+	i := g.first(c.now, c.prev.Rate.Period)
+	for ; i < g.len() && g.time(i) < time; i++ {
+	}
+	if i == g.len() || g.time(i) != time {
+		return
+	}
+	back := uint64(min(c.op.Tokens, int64(g.total(i)-g.before(i))))
+	c.result.Granted = int64(back)
+	for ; i < g.len(); i++ {
+		g.set(i, g.time(i), g.total(i)-back)
+	}
+}
