@@ -209,6 +209,9 @@ func (res *Result) Clear() {
 	if res.Leases != nil {
 		res.Leases = nil
 	}
+	if len(res.Reply) > 0 {
+		res.Reply = res.Reply[:0]
+	}
 }
 
 // Trim drops buffers that are too large to be kept for the next use of the result.

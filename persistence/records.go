@@ -19,9 +19,9 @@ import (
 //	recState    varints: limit, length of the key, length of the state without the zeros at its end; key; state
 //	recDeleted  varint length of the key; key
 //	recFlushed  every key before this is gone
-//	recPolicy   verb, options, name, id, and the parts: limit, key, holder
+//	recPolicy   verb, options, name, id, and the parts: limit, key, holder; with partsWithCosts among the options, also a
+//	            part's options, the varint of its tokens, and the zigzag varint of what it keeps
 //	recForget   every policy before this is gone
-//	recCosts    as recPolicy, and behind each part its options, the varint of its tokens, the zigzag varint of what it keeps
 //	recEnd      varint number of states in the whole snapshot, which is complete
 const (
 	recLimit = 1 + iota
@@ -31,12 +31,14 @@ const (
 	recPolicy
 	recEnd
 	recForget
-	recCosts
 )
 
 // newerPolicy on the verb of a recPolicy says that release 0.1.0 would not understand it: with [engine.NamedFields] it would take
 // {name} for text. It refuses the verb instead.
 const newerPolicy = 0x80
+
+// partsWithCosts among the options of a recPolicy says that some part has a COST or a KEEP.
+const partsWithCosts = byte(engine.FixedCost)
 
 const payloadHead = 16
 
@@ -123,15 +125,14 @@ func (e *encoder) policy(op *engine.Op) {
 	for i := range op.Parts {
 		ids[i] = e.limit(op.Parts[i].Limit)
 	}
-	kind, costs := byte(recPolicy), hasCosts(op.Parts)
+	verb, options, costs := byte(op.Verb), op.OptionBits(), hasCosts(op.Parts)
 	if costs {
-		kind = recCosts
+		options |= partsWithCosts
 	}
-	verb := byte(op.Verb)
-	if op.Options&engine.NamedFields != 0 {
+	if costs || op.Options&engine.NamedFields != 0 {
 		verb |= newerPolicy
 	}
-	e.buf = append(e.buf, kind, verb, op.OptionBits())
+	e.buf = append(e.buf, recPolicy, verb, options)
 	e.bytes(op.Key)
 	e.bytes(op.Who)
 	e.buf = binary.AppendUvarint(e.buf, uint64(len(op.Parts)))

@@ -111,8 +111,8 @@ func (d *decoder) record(kind byte, h handler) error {
 		return h.change(engine.Change{Kind: engine.Flushed})
 	case recForget:
 		return h.change(engine.Change{Kind: engine.PoliciesForgotten})
-	case recPolicy, recCosts:
-		op := d.policy(kind == recCosts)
+	case recPolicy:
+		op := d.policy()
 		if !d.bad {
 			return h.change(engine.Change{Kind: engine.PolicyChanged, Op: op})
 		}
@@ -127,11 +127,15 @@ func (d *decoder) record(kind byte, h handler) error {
 	return nil
 }
 
-func (d *decoder) policy(costs bool) *engine.Op {
-	verb := d.byte()
+func (d *decoder) policy() *engine.Op {
+	verb, options := d.byte(), d.byte()
+	costs := verb&newerPolicy != 0 && options&partsWithCosts != 0
 	op := &engine.Op{Verb: engine.Verb(verb &^ newerPolicy)}
-	op.SetOptionBits(d.byte())
-	if verb&newerPolicy != 0 && op.Options&engine.NamedFields == 0 { // of a version that has more
+	if costs {
+		options &^= partsWithCosts
+	}
+	op.SetOptionBits(options)
+	if verb&newerPolicy != 0 && op.Options&engine.NamedFields == 0 && !costs { // of a version that has more
 		op.Verb = engine.Verb(verb)
 	}
 	op.Key, op.Who = d.take(d.uvarint()), d.take(d.uvarint())
