@@ -104,6 +104,8 @@ func (h *host) happen() (stop func()) {
 		"TB.ACQUIRE a 1 1/h", "TB.ACQUIRE a 1 1/h", "TB.ACQUIRE", "AUTH nobody secret", "TB.ACQUIRE gone 1 1000/s")
 	blocked := h.dial()
 	_, _ = blocked.Write(frames("TB.ACQUIRE block 1 1/m", "TB.ACQUIRE block 1 1/m BLOCK 5m"))
+	subscribed := h.dial()
+	_, _ = subscribed.Write(frames("SUBSCRIBE news"))
 	watching := h.dial()
 	_, _ = watching.Write(frames("MONITOR"))
 	slow := h.dial()
