@@ -131,7 +131,7 @@ func (c *Calls) remember(command []string, reply string) {
 	}
 }
 
-// blocked is a BLOCK that waits. Afterwards the model's time is that of the reply.
+// blocked is a BLOCK that waits, mostly. Afterwards the model's time is that of the reply.
 func (c *Calls) blocked() (s Step, ok bool) {
 	command := c.blocking()
 	if command == nil {
@@ -146,23 +146,6 @@ func (c *Calls) blocked() (s Step, ok bool) {
 	c.remember(command, reply)
 	c.Model.Now = due
 	return Step{At: now, Commands: [][]string{command}, Replies: []string{reply}, Due: due}, true
-}
-
-// blocking is a call that may have to wait, nil if there is none.
-func (c *Calls) blocking() (command []string) {
-	block := []string{"BLOCK", c.pick("1h", "1s", "250ms", "1ms")}
-	switch c.random.IntN(3) {
-	case 0:
-		return slices.Concat([]string{"RL.ALL"}, c.specs(1+c.random.IntN(3), ""), block)
-	case 1:
-		name, id := c.pick("p", "q"), c.id()
-		return slices.Concat([]string{"RL.CHECK", name, id}, block, c.with(name, id))
-	}
-	k := c.keys[c.random.IntN(len(c.keys))]
-	if a := k.form.algorithm; a != tokenBucket && a != leakyBucket && a != leakyQueue || k.words == nil {
-		return nil
-	}
-	return slices.Concat([]string{commandOf(k.form.algorithm), k.name}, k.words, block)
 }
 
 // chance is true once in oneIn times.

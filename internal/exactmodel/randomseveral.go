@@ -19,12 +19,33 @@ func (c *Calls) several() []string {
 
 // check is a check of a policy.
 func (c *Calls) check() []string {
-	name, id := c.pick("p", "q", "p", "q", "none"), c.id()
+	name, id := c.pick("p", "q", "p", "q", "p", "q", "none"), c.id()
 	words := []string{c.pick("RL.CHECK", "rl.check"), name, id}
 	if c.chance(2) {
 		words = append(words, c.tokens(5))
 	}
 	return slices.Concat(words, c.callOptions(true), c.with(name, id))
+}
+
+// blocking is a call that may have to wait, nil if there is none.
+func (c *Calls) blocking() []string {
+	block := []string{"BLOCK", c.pick("1h", "1s", "250ms", "1ms")}
+	k := c.keys[c.random.IntN(len(c.keys))]
+	if a := k.form.algorithm; c.chance(2) && k.words != nil && (a == tokenBucket || a == leakyBucket || a == leakyQueue) {
+		return slices.Concat([]string{commandOf(a), k.name}, k.words, block)
+	}
+	for range 20 {
+		call, with := slices.Concat([]string{"RL.ALL"}, c.specs(1+c.random.IntN(3), ""), []string{"TOKENS", c.tokens(8)}), []string{}
+		if c.chance(2) {
+			name, id := c.pick("p", "q"), c.id()
+			call, with = []string{"RL.CHECK", name, id, c.tokens(8)}, c.with(name, id)
+		}
+		reply := c.Model.Do(slices.Concat(call, block, []string{"PEEK"}, with)...)
+		if lines := strings.Split(reply, "\r\n"); len(lines) > 3 && lines[1] != ":0" && lines[3] != ":0" {
+			return slices.Concat(call, block, with)
+		}
+	}
+	return nil
 }
 
 // callOptions are options of a call for several limits.
@@ -69,8 +90,7 @@ func (c *Calls) with(name, id string) (words []string) {
 
 // specs are limits of different keys, mostly; with a prefix, those of a policy.
 func (c *Calls) specs(n int, prefix string) (words []string) {
-	for _, i := range c.random.Perm(len(c.keys))[:n] {
-		k := c.keys[i]
+	for _, k := range c.different(n) {
 		name, holder := k.name, c.holder()
 		if prefix != "" {
 			name = c.template(k, prefix)
@@ -83,6 +103,17 @@ func (c *Calls) specs(n int, prefix string) (words []string) {
 		words = append(words, c.specOptions(k.form.algorithm)...)
 	}
 	return words
+}
+
+// different are n keys; sometimes those from which something is taken come first.
+func (c *Calls) different(n int) []*randomKey {
+	keys := slices.Clone(c.keys)
+	c.random.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+	if !c.chance(3) {
+		full := func(k *randomKey) bool { return c.Model.held(k.name) == nil }
+		keys = append(slices.DeleteFunc(slices.Clone(keys), full), slices.DeleteFunc(keys, func(k *randomKey) bool { return !full(k) })...)
+	}
+	return keys[:n]
 }
 
 // template is a key of a policy.
