@@ -14,6 +14,8 @@ type blockedReply struct {
 	row    *command.Row
 	quiet  bool
 	op     engine.Op
+	asked  []engine.Op // the limits of a call for several
+	since  int64       // time of the decision
 	result engine.Result
 	wait   *waitqueue.Waiter
 }
@@ -21,7 +23,7 @@ type blockedReply struct {
 // block keeps a reply back until its wait is over.
 func (s *Session) block(r *reply, op engine.Op, result engine.Result) {
 	result.Parts = slices.Clone(result.Parts) // the batch's are used again
-	h := &blockedReply{row: r.row, quiet: r.quiet, op: op, result: result}
+	h := &blockedReply{row: r.row, quiet: r.quiet, op: op, result: result, asked: s.env.Keys.Asked(&op), since: s.env.Clock.Now()}
 	s.blocked = h
 	s.wait.begin(ForDueTime)
 	h.wait = s.env.waitFor(&op, &result, func() {
@@ -76,5 +78,5 @@ func (s *Session) onDisconnect() {
 	}
 	s.blocked = nil
 	s.wait.end(ForDueTime)
-	s.env.refund(&h.op, &h.result)
+	s.env.refund(&h.op, h.asked, &h.result, s.env.Clock.Now()-h.since)
 }

@@ -58,7 +58,7 @@ func (s *Session) refundUndecided() {
 		op, result := &batch.decision.Ops[r.first], &batch.decision.Results[r.first]
 		// Adding and cancelling a waiter makes the later waiters of the same key due earlier.
 		if s.env.WaitQueue.Cancel(s.env.waitFor(op, result, func() {})) {
-			s.env.refund(op, result)
+			s.env.refund(op, s.env.Keys.Asked(op), result, 0)
 		}
 	}
 }

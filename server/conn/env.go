@@ -93,19 +93,20 @@ func (e *Env) logDenial(d command.Denial) {
 	e.Users.Log.Add(d)
 }
 
-// refund returns a reservation's tokens. If the cluster cannot decide, they stay taken, which grants too little and never too much.
-func (e *Env) refund(reserved *engine.Op, granted *engine.Result) {
+// refund returns those tokens of a reservation, or of the limits that it asked, that are still taken after a time. If the cluster cannot decide, they stay taken, which grants too little and never too much.
+func (e *Env) refund(reserved *engine.Op, asked []engine.Op, granted *engine.Result, elapsed int64) {
 	var ops []engine.Op
 	if reserved.Verb == engine.Acquire {
 		ops = []engine.Op{{Verb: engine.Refund, Key: reserved.Key, Tokens: granted.Granted}}
 	} else {
-		for i, asked := range e.Keys.Asked(reserved) {
-			switch {
-			case i >= len(granted.Parts) || granted.Parts[i].Granted == 0:
-			case asked.Limit.Algorithm == engine.Concurrency:
-				ops = append(ops, engine.Op{Verb: engine.Release, Key: asked.Key, Who: asked.Who})
+		for i := range min(len(asked), len(granted.Parts)) {
+			limit := &asked[i]
+			switch tokens := granted.Parts[i].StillTaken(limit.Limit, elapsed); {
+			case tokens == 0:
+			case limit.Limit.Algorithm == engine.Concurrency:
+				ops = append(ops, engine.Op{Verb: engine.Release, Key: limit.Key, Who: limit.Who})
 			default:
-				ops = append(ops, engine.Op{Verb: engine.Refund, Key: asked.Key, Tokens: granted.Parts[i].Granted})
+				ops = append(ops, engine.Op{Verb: engine.Refund, Key: limit.Key, Tokens: tokens})
 			}
 		}
 	}
