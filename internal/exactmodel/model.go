@@ -150,9 +150,9 @@ func (m *Model) ask(r *request) (answer, error) {
 func acquire(algorithm string) command {
 	f, name := formOf(algorithm), commandOf(algorithm)
 	options := map[string][]string{
-		tokenBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK"},
+		tokenBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR"}, leakyBucket: {"PEEK", "UPTO", "FORCE", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR"},
 		leakyQueue: {"PEEK", "BLOCK"}, concurrency: {"PEEK"},
-		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP"},
+		fixedWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"}, slidingWindow: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"}, slidingLog: {"PEEK", "UPTO", "FORCE", "KEEP", "AS", "FOR"},
 	}[algorithm]
 	do := func(m *Model, words []string) (string, error) {
 		r, rest, err := readRequest(f, words[1:])

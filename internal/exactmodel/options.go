@@ -97,6 +97,8 @@ func (r *request) readOption(option, value string) (err error) {
 			return refuse("ERR KEEP: does not apply to %s", formOf(a).word)
 		}
 		r.keep, err = readKept(value)
+	case "AS", "FOR":
+		panic("exactmodel: no model of reservations")
 	default:
 		r.block = option == "BLOCK"
 		r.wait, err = duration(option, value)

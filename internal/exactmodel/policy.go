@@ -144,7 +144,7 @@ func (m *Model) check(words []string) (string, error) {
 	call := request{tokens: 1}
 	rest, err := call.readTokens("tokens", words[3:])
 	if err == nil {
-		err = call.readOptions("RL.CHECK", rest, []string{"PEEK", "KEEP", "MAXWAIT", "BLOCK", "WITH"})
+		err = call.readOptions("RL.CHECK", rest, []string{"PEEK", "KEEP", "MAXWAIT", "BLOCK", "AS", "FOR", "WITH"})
 	}
 	if err != nil {
 		return "", err

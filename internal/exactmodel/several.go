@@ -53,7 +53,7 @@ func (m *Model) all(words []string) (string, error) {
 		return "", err
 	}
 	call := request{tokens: 1}
-	if err := call.readOptions("RL.ALL", rest, []string{"TOKENS", "PEEK", "MAXWAIT", "BLOCK"}); err != nil {
+	if err := call.readOptions("RL.ALL", rest, []string{"TOKENS", "PEEK", "MAXWAIT", "BLOCK", "AS", "FOR"}); err != nil {
 		return "", err
 	}
 	o, err := m.decideAll(limits, &call)
