@@ -6,8 +6,8 @@ import "math/bits"
 // back the oldest first; a window that is over brings back all. It is never too much, so giving the tokens back then leaves no
 // more than if the request had never been made. Only in a sliding log, whose newest entries are given back, may a part of them
 // count for a shorter time.
-func (r *Result) StillTaken(limit Limit, elapsed int64) int64 {
-	left := r.Reset - elapsed
+func (res *Result) StillTaken(limit Limit, elapsed int64) int64 {
+	left := res.Reset - elapsed
 	switch limit.Algorithm {
 	case FixedWindow, SlidingLog:
 	case SlidingWindow:
@@ -15,20 +15,20 @@ func (r *Result) StillTaken(limit Limit, elapsed int64) int64 {
 	case Concurrency:
 		left = limit.Rate.Period - elapsed // Reset is that of all leases
 	default:
-		if elapsed < max(1, r.Wait) {
-			return r.Granted
+		if elapsed < max(1, res.Wait) {
+			return res.Granted
 		}
 		// Reset was rounded up by less than a nanosecond.
 		hi, lo := bits.Mul64(uint64(max(0, left-1)), uint64(limit.Rate.Tokens))
 		period := uint64(limit.Rate.Period)
 		if hi >= period {
-			return r.Granted
+			return res.Granted
 		}
 		tokens, _ := bits.Div64(hi, lo, period)
-		return int64(min(tokens, uint64(r.Granted)))
+		return int64(min(tokens, uint64(res.Granted)))
 	}
 	if left <= 0 {
 		return 0
 	}
-	return r.Granted
+	return res.Granted
 }

@@ -65,9 +65,9 @@ func (t *Tx) carryOut(now int64, op *Op, res *Result) {
 }
 
 // startReply makes the result one without a reply.
-func (r *Result) startReply() {
-	r.Clear()
-	r.Reply = r.Reply[:0]
+func (res *Result) startReply() {
+	res.Clear()
+	res.Reply = res.Reply[:0]
 }
 
 // appendShards appends the numbers of the shards of the declared keys.

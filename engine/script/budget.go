@@ -4,7 +4,7 @@ import lua "github.com/yuin/gopher-lua"
 
 // Budget is the number of steps that a script may take. A step is about one operation of the interpreter; 16 bytes of a
 // string or of a table cost one step as well, so the budget bounds time and memory.
-const Budget = 1_000_000
+const Budget = 500_000
 
 // Prices in steps.
 const (
@@ -19,7 +19,7 @@ const (
 )
 
 // BudgetError is the reply to a script that is over the budget. No pcall catches it.
-const BudgetError = "ERR script takes more than its budget of 1000000 steps: it loops for ever, or does too much in one call"
+const BudgetError = "ERR script takes more than its budget of 500000 steps: it loops for ever, or does too much in one call"
 
 func init() {
 	// Keys from here on do not extend a table's array. The budget ends a script before it fills so many.

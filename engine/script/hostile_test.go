@@ -36,7 +36,7 @@ var hostile = []struct{ name, script, reply string }{
 	{"deep pattern", `return string.find(string.rep('a', 10000), string.rep('a?', 10000))`, "too complex"},
 	{"set", `return string.find(string.rep('a', 1e5), '[' .. string.rep('b', 1e5) .. ']')`, "budget"},
 	{"gsub", `return string.gsub(string.rep('a', 1e5), 'a', string.rep('b', 1e5))`, "budget"},
-	{"gsub of the whole", `return string.gsub(string.rep('a', 1e5), '', '%0')`, "$100000"},
+	{"gsub of the whole", `return string.gsub(string.rep('a', 5e4), '', '%0')`, "$50000"},
 	{"gmatch", `for a in string.gmatch(string.rep('a', 1e5), '.-b') do end`, "budget"},
 	{"long strings compared", `local s = string.rep('a', 1e6) local t = s .. 'b' local u = s .. 'c' while t < u do end`, "budget"},
 	{"long strings equal", `local s = string.rep('a', 1e6) local t = s .. 'b' local u = s .. 'b' while t == u do end`, "budget"},
