@@ -109,8 +109,11 @@ func (g *acquireAllCall) describe(now int64, parts []Op, res *Result) bool {
 	return len(b) <= maxReservation
 }
 
-// mark distinguishes the window of a grant from others.
+// mark distinguishes the window of a grant from others. What was granted nothing has none: it has no new state.
 func (c *call) mark() int64 {
+	if c.result.Granted == 0 {
+		return 0
+	}
 	switch c.limit.Algorithm {
 	case FixedWindow:
 		return loadWindow(c.next[:]).start
