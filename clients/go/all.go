@@ -76,9 +76,9 @@ func (l *Limiter) AllN(ctx context.Context, n int64, limits ...Keyed) (MultiResu
 	return l.AllWith(ctx, Request{Tokens: n}, limits...)
 }
 
-// AllWith is All with the tokens and conditions of a request.
+// AllWith is All with the tokens, conditions and ID of a request. It is also for a single limit.
 func (l *Limiter) AllWith(ctx context.Context, r Request, limits ...Keyed) (MultiResult, error) {
-	arguments := append(make([]any, 0, 8*len(limits)+5), "RL.ALL")
+	arguments := append(make([]any, 0, 8*len(limits)+9), "RL.ALL")
 	keys, limits := make([]string, len(limits)), shortened(limits)
 	invalid := r.check()
 	if len(limits) == 0 {
@@ -94,8 +94,8 @@ func (l *Limiter) AllWith(ctx context.Context, r Request, limits ...Keyed) (Mult
 		arguments = k.appendSpec(arguments, r.Keep)
 		keys[i] = k.Key
 	}
-	arguments = r.appendMaxWait(append(arguments, "TOKENS", r.Tokens))
-	return l.several(ctx, "All", strings.Join(keys, " "), r.Tokens, arguments, limits, invalid)
+	arguments = r.appendOptions(append(arguments, "TOKENS", r.Tokens))
+	return l.several(ctx, "All", strings.Join(keys, " "), r, arguments, limits, invalid)
 }
 
 // Check checks the limits of a policy stored on the server. It takes a token from each limit of the caller with this
@@ -111,11 +111,11 @@ func (l *Limiter) CheckN(ctx context.Context, policy, id string, n int64) (Multi
 	return l.CheckWith(ctx, policy, id, Request{Tokens: n})
 }
 
-// CheckWith is Check with the tokens, conditions and fields of a request.
+// CheckWith is Check with the tokens, conditions, fields and ID of a request.
 func (l *Limiter) CheckWith(ctx context.Context, policy, id string, r Request) (MultiResult, error) {
 	id = string(shortKey(id))
 	arguments, caller := []any{"RL.CHECK", policy, id, r.Tokens}, id
-	arguments = r.appendMaxWait(r.Keep.appendOption(arguments))
+	arguments = r.appendOptions(r.Keep.appendOption(arguments))
 	if len(r.Fields) > 0 {
 		arguments = append(arguments, "WITH")
 	}
@@ -128,27 +128,30 @@ func (l *Limiter) CheckWith(ctx context.Context, policy, id string, r Request) (
 	for i, limit := range l.assumed[policy] {
 		assumed[i] = On(fmt.Sprintf("%d:%s:%s", i, policy, caller), limit)
 	}
-	return l.several(ctx, "Check", policy, r.Tokens, arguments, assumed, r.check())
+	return l.several(ctx, "Check", policy, r, arguments, assumed, r.check())
 }
 
-func (l *Limiter) several(ctx context.Context, operation, key string, n int64, arguments []any, limits []Keyed, invalid error) (MultiResult, error) {
+func (l *Limiter) several(ctx context.Context, operation, key string, r Request, arguments []any, limits []Keyed, invalid error) (MultiResult, error) {
 	begun := time.Now()
-	m, err := l.decideSeveral(ctx, arguments, n, limits, invalid)
+	m, err := l.decideSeveral(ctx, arguments, r, limits, invalid)
 	if len(l.hooks) > 0 {
 		told := err
 		if told == nil {
 			told = m.Cause
 		}
-		l.observe(ctx, Decision{Operation: operation, Key: key, Tokens: n, Allowed: m.Allowed, Source: m.Source, Err: told, Duration: time.Since(begun)})
+		l.observe(ctx, Decision{Operation: operation, Key: key, Tokens: r.Tokens, Allowed: m.Allowed, Source: m.Source, Err: told, Duration: time.Since(begun)})
 	}
 	return m, err
 }
 
-func (l *Limiter) decideSeveral(ctx context.Context, arguments []any, n int64, limits []Keyed, invalid error) (MultiResult, error) {
-	err := invalid
+func (l *Limiter) decideSeveral(ctx context.Context, arguments []any, r Request, limits []Keyed, invalid error) (MultiResult, error) {
+	err, n, ask := invalid, r.Tokens, l.ask
+	if r.ID != "" {
+		ask = l.askUntilAnswered
+	}
 	if err == nil {
 		var reply any
-		if reply, err = l.ask(ctx, arguments); err == nil {
+		if reply, err = ask(ctx, arguments); err == nil {
 			var m MultiResult
 			if m, err = parseMulti(reply); err == nil {
 				return m, nil

@@ -81,7 +81,7 @@ func (l *Limiter) acquire(ctx context.Context, operation string, key serverKey, 
 	begun := time.Now()
 	result, err := l.decide(ctx, key, limit, n, options)
 	if err != nil || result.Cause != nil {
-		result = l.settle(ctx, key, limit, n, options, result, err)
+		result = l.fallBack(ctx, key, limit, n, options, result, err)
 	}
 	if len(l.hooks) > 0 {
 		told := err
@@ -132,8 +132,8 @@ func (l Limit) command(key serverKey, n int64, options []any) ([]any, error) {
 	return arguments, nil
 }
 
-// settle returns the policy's answer in place of Stint's.
-func (l *Limiter) settle(ctx context.Context, key serverKey, limit Limit, n int64, options []any, got Result, err error) Result {
+// fallBack returns the policy's answer in place of Stint's.
+func (l *Limiter) fallBack(ctx context.Context, key serverKey, limit Limit, n int64, options []any, got Result, err error) Result {
 	if err != nil {
 		got.Cause = err
 	}
@@ -146,7 +146,7 @@ func (l *Limiter) settle(ctx context.Context, key serverKey, limit Limit, n int6
 	case option == "FORCE", l.policy.kind == failOpen:
 		r.Allowed, r.Granted = true, n
 	case l.policy.kind == localShare:
-		r = l.settleLocally(key, limit, n, option)
+		r = l.fallBackLocally(key, limit, n, option)
 		r.Source, r.Cause = Local, got.Cause
 	default:
 		r.RetryAfter = retryWhenDown
@@ -158,7 +158,7 @@ func (l *Limiter) settle(ctx context.Context, key serverKey, limit Limit, n int6
 // back, or the mistake fixed, is not known.
 const retryWhenDown = time.Second
 
-func (l *Limiter) settleLocally(key serverKey, limit Limit, n int64, option any) Result {
+func (l *Limiter) fallBackLocally(key serverKey, limit Limit, n int64, option any) Result {
 	now, limits := time.Now(), []Keyed{On(string(key), limit)}
 	states, binding, retry := l.local.take(now, n, limits, option != "PEEK")
 	if binding >= 0 && option == "UPTO" && states[0].Remaining > 0 {

@@ -216,6 +216,23 @@ func ExampleLimiter_CheckWith() {
 	// Output: true 19 <nil>
 }
 
+func ExampleLimiter_Settle() {
+	limiter := exampleLimiter()
+	defer limiter.Close()
+	ctx := context.Background()
+	budget := stint.On("budget:acme", stint.Window(60_000, stint.Starting(time.Hour)))
+	// Reserve the most that the call may cost. The ID makes it safe to ask again.
+	call := stint.Request{Tokens: 8_000, ID: "call:81", Remember: 10 * time.Minute}
+	result, err := limiter.AllWith(ctx, call, budget)
+	fmt.Println(result.Allowed, result.Limits[0].Remaining, err)
+	// The call needed 5,500 tokens.
+	charges, err := limiter.Settle(ctx, call.ID, 5_500)
+	fmt.Println(charges[0].Charged, charges[0].Remaining, err)
+	// Output:
+	// true 52000 <nil>
+	// 5500 54500 <nil>
+}
+
 func ExampleAssumePolicy() {
 	limiter := stint.Connect([]string{"127.0.0.1:1"}, stint.LocalShare(0.25), stint.AssumePolicy("api", stint.PerHour(8)))
 	defer limiter.Close()

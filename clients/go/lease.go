@@ -118,7 +118,7 @@ func (e *lease) wait(ctx context.Context, now, n int64) (Result, error) {
 		if !errors.Is(r.Cause, ErrUnavailable) {
 			err = r.Cause
 		}
-		return limiter.settle(ctx, e.key, e.limit, n, []any{""}, r, err), err
+		return limiter.fallBack(ctx, e.key, e.limit, n, []any{""}, r, err), err
 	case <-deadline.C:
 	case <-ctx.Done():
 		err = ctx.Err()
@@ -128,7 +128,7 @@ func (e *lease) wait(ctx context.Context, now, n int64) (Result, error) {
 			return r, nil
 		}
 	}
-	return limiter.settle(ctx, e.key, e.limit, n, []any{""}, Result{Cause: errTimeoutSent}, err), err
+	return limiter.fallBack(ctx, e.key, e.limit, n, []any{""}, Result{Cause: errTimeoutSent}, err), err
 }
 
 // spend takes tokens from the current chunk or the next. e.mu is held.

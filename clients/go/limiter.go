@@ -224,6 +224,10 @@ func (w watched) send(ctx context.Context, commands []redis.Cmder) {
 
 // ask sends a command, unless the breaker is open. The error is classified, or ctx's error if ctx was over first.
 func (l *Limiter) ask(ctx context.Context, arguments []any) (reply any, err error) {
+	return l.askWithin(ctx, l.timeout, arguments)
+}
+
+func (l *Limiter) askWithin(ctx context.Context, timeout time.Duration, arguments []any) (reply any, err error) {
 	if l.breaker.open.Load() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -232,7 +236,7 @@ func (l *Limiter) ask(ctx context.Context, arguments []any) (reply any, err erro
 	}
 	begun := time.Now()
 	command := redis.NewCmd(ctx, arguments...)
-	switch err := l.pipe.do(ctx, l.timeout, command); {
+	switch err := l.pipe.do(ctx, timeout, command); {
 	case err == nil:
 		return command.Val(), nil
 	case err == ErrClosed, err == ctx.Err():

@@ -21,6 +21,13 @@ type Request struct {
 	// lacks a field, or has one that no limit of the policy asks for. Long values are shortened like a key. They are
 	// for CheckWith only.
 	Fields map[string]string
+	// ID, if it is not empty, is the key under which the server remembers a grant, for the time of Remember. The same
+	// request with the same ID again is answered alike and takes nothing, so the limiter repeats it when a reply is
+	// lost, and the caller may. A request with other parameters needs a new ID. Afterwards [Limiter.Settle] charges the
+	// true cost. A long ID is shortened like a key.
+	ID string
+	// Remember is how long a grant with an ID can be settled. It is rounded up to milliseconds.
+	Remember time.Duration
 }
 
 // check refuses requests that the protocol cannot express.
@@ -34,14 +41,22 @@ func (r Request) check() error {
 	if r.Keep != "" && r.MaxWait > 0 {
 		return fmt.Errorf("%w: a request has a Keep or a MaxWait, not both", ErrInvalid)
 	}
+	if r.Remember < 0 || (r.ID == "") != (r.Remember == 0) {
+		return fmt.Errorf("%w: a request has an ID and a time above 0 to Remember it, or neither; got %q and %v", ErrInvalid, r.ID, r.Remember)
+	}
 	return nil
 }
 
-func (r Request) appendMaxWait(arguments []any) []any {
-	if r.MaxWait == 0 {
-		return arguments
+// appendOptions appends the options that follow the tokens, except Keep.
+func (r Request) appendOptions(arguments []any) []any {
+	if r.MaxWait != 0 {
+		arguments = append(arguments, "MAXWAIT", milliseconds(max(time.Millisecond, r.MaxWait.Truncate(time.Millisecond))))
 	}
-	return append(arguments, "MAXWAIT", milliseconds(max(time.Millisecond, r.MaxWait.Truncate(time.Millisecond))))
+	if r.ID != "" {
+		remember := (r.Remember + time.Millisecond - 1).Truncate(time.Millisecond)
+		arguments = append(arguments, "AS", string(shortKey(r.ID)), "FOR", milliseconds(remember))
+	}
+	return arguments
 }
 
 // A Keep is the part of a limit that a request leaves to others: it is granted only if so much remains afterwards. Less

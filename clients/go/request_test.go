@@ -115,6 +115,12 @@ func TestInvalidRequests(t *testing.T) {
 		"a wait and a part to leave": func() (stint.MultiResult, error) {
 			return l.AllWith(t.Context(), stint.Request{Tokens: 1, MaxWait: 1, Keep: "1"}, limit)
 		},
+		"an ID that is not remembered": func() (stint.MultiResult, error) {
+			return l.AllWith(t.Context(), stint.Request{Tokens: 1, ID: "id"}, limit)
+		},
+		"a time to remember no ID": func() (stint.MultiResult, error) {
+			return l.AllWith(t.Context(), stint.Request{Tokens: 1, Remember: time.Hour}, limit)
+		},
 		"fields without a policy": func() (stint.MultiResult, error) {
 			return l.AllWith(t.Context(), stint.Request{Tokens: 1, Fields: map[string]string{"tenant": "acme"}}, limit)
 		},
