@@ -44,7 +44,7 @@ var clusterErrors = resp.ErrorSection{Heading: "The cluster", Before: "Only a no
 // The errors of this section. Other packages return the exported ones.
 var (
 	ErrUncertain = clusterErrors.Add("UNCERTAIN the cluster did not finish this request: it may have been executed; treat the tokens as taken and do not retry blindly",
-		"The leader died, or lost its majority, between proposing and committing. `RL.INFO` shows whether tokens were taken. A retry may take the tokens twice.")
+		"The leader died, or lost its majority, between proposing and committing. `RL.INFO` shows whether tokens were taken. A retry may take the tokens twice; [with an id](rate-limits.md#reserve-then-settle) it does not.")
 	ErrNoLeader = clusterErrors.Add("CLUSTERDOWN no leader answered within --decide-timeout: nothing was taken",
 		"An election is in progress, or no majority of nodes is connected. Retrying is safe.")
 	ErrOverloaded = clusterErrors.Add("BUSY too many operations are waiting for a decision: nothing was taken, try again shortly",
