@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"hash/maphash"
+	"time"
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/forward"
@@ -28,6 +29,10 @@ type decider struct {
 // decide is [Node.Decide].
 func (d *decider) decide(b *engine.Batch) (finished bool) {
 	if d.formats.isTooNew(b.Ops) {
+		if !d.knowsVersion() {
+			d.decideLater(b)
+			return false
+		}
 		return d.decideKnown(b)
 	}
 	if b.Local && d.readLocally(b) {
@@ -52,7 +57,7 @@ func (d *decider) decide(b *engine.Batch) (finished bool) {
 
 // readLocally answers a batch that only reads from the state this node has applied.
 func (d *decider) readLocally(b *engine.Batch) bool {
-	if d.fsm.loading.Load() || d.fsm.cluster.Load().ClusterID == "" {
+	if d.fsm.loading.Load() || !d.knowsVersion() {
 		return false
 	}
 	for i := range b.Ops {
@@ -151,11 +156,37 @@ func (d *decider) rejectCall(c *call.Call, status engine.Status) {
 	d.metrics.countFailure(status)
 }
 
+// knowsVersion reports whether this node knows the cluster's version: one that has just joined or started does not know it
+// yet.
+func (d *decider) knowsVersion() bool { return d.fsm.cluster.Load().ClusterID != "" }
+
+// decideLater has a batch decided once this node knows the cluster's version.
+func (d *decider) decideLater(b *engine.Batch) {
+	later := &engine.Batch{Ops: make([]engine.Op, len(b.Ops)), Results: b.Results, Atomic: b.Atomic, Local: b.Local, Done: b.Done}
+	for i := range b.Ops {
+		later.Ops[i] = b.Ops[i].Clone()
+	}
+	go func() {
+		for until := d.clock.mono() + d.opt.DecideTimeout; !d.knowsVersion() && d.clock.mono() < until; {
+			time.Sleep(versionPoll)
+		}
+		if d.decideKnown(later) {
+			later.Done()
+		}
+	}()
+}
+
+// versionPoll is the time between two looks at the cluster's version.
+const versionPoll = 5 * time.Millisecond
+
 // decideKnown refuses the operations of a batch that are too new and has the others decided. An atomic batch is refused as
-// a whole. A node that has just joined does not know the cluster's version yet.
+// a whole.
 func (d *decider) decideKnown(b *engine.Batch) (finished bool) {
+	if !d.formats.isTooNew(b.Ops) {
+		return d.decide(b)
+	}
 	status := engine.TooNew
-	if d.fsm.cluster.Load().ClusterID == "" {
+	if !d.knowsVersion() {
 		status = engine.NoLeader
 	}
 	rest := &engine.Batch{Local: b.Local}

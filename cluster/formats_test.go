@@ -336,3 +336,21 @@ func TestLiteralNamesAreReported(t *testing.T) {
 		s.mustNotFail()
 	})
 }
+
+// A node that has only just started does not know the cluster's version. It keeps an operation of a later version until it does,
+// and does not answer that there is no leader.
+func TestNewOperationsWaitForTheVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		s.leader()
+		s.kill("c")
+		n := s.start("c")
+		if n.decider.knowsVersion() {
+			t.Error("it knows the version at once: the test shows nothing")
+		}
+		if got := do(n, operation("TB.ACQUIRE", "k", "10", "1/h", "KEEP", "1"))[0]; got.Status != engine.OK || !got.Allowed {
+			t.Errorf("status %d", got.Status)
+		}
+	})
+}
