@@ -16,16 +16,33 @@ import (
 //	12      8     the first bytes of the SHA-256 of the parameters
 //	20      1     1 once it is settled
 //	21      4     length of the rest
-//	25      n     varints granted and wait; then each limit: [Limit.Append]; 1 for a fixed cost; 5 the amount that it was
-//	              charged; a varint, zigzag: the mark; and the varint of its length before each of key and holder
+//	25      n     varints granted and wait; then the limits
+//
+// A limit is a byte of its algorithm; a byte of what else it has, and of its span; varints of the capacity, of the tokens of
+// a rate, and of the period, as [appendPeriod] writes it; the amount that it was charged; the mark of a window; the key, and
+// the holder of a lease, each behind a varint of its length.
 //
 // A mark distinguishes windows: an amount goes back only to the window that it was taken in.
 type reservation []byte
 
+const reservationHead = 25
+
+// What a limit of a reservation has. The bits below are its span.
 const (
-	reservationHead = 25
-	amountBytes     = 5 // MaxTokens takes 40 bits
+	hasFixedCost = 1 << (7 - iota)
+	hasRate
+	hasMark
+	hasHolder
+	hasSpan = hasHolder - 1
 )
+
+// amountBytes is the size of an amount, which settling replaces in place.
+func amountBytes(has byte) uint64 {
+	if has&hasHolder != 0 {
+		return 1 // a lease
+	}
+	return 5 // MaxTokens takes 40 bits
+}
 
 func (r reservation) end() int64          { return int64(binary.LittleEndian.Uint64(r[4:])) }
 func (r reservation) fingerprint() uint64 { return binary.LittleEndian.Uint64(r[12:]) }
@@ -61,18 +78,44 @@ func (p *reservedPart) setCharged(n int64) {
 
 // appendReservedPart appends one limit to the rest of a state.
 func appendReservedPart(b []byte, op *Op, charged, mark int64) []byte {
-	b = op.Limit.Append(b)
-	b = append(b, boolByte(op.Options&FixedCost != 0), 0, 0, 0, 0, 0)
-	(&reservedPart{amount: b[len(b)-amountBytes:]}).setCharged(charged)
-	b = binary.AppendVarint(b, mark)
-	return appendText(appendText(b, op.Key), op.Who)
+	l := &op.Limit
+	alg, has := &algorithms[l.Algorithm], byte(l.Span)
+	if op.Options&FixedCost != 0 {
+		has |= hasFixedCost
+	}
+	if alg.rate {
+		has |= hasRate
+	}
+	if alg.unreserve != nil {
+		has |= hasMark
+	}
+	if alg.release != nil {
+		has |= hasHolder
+	}
+	b = binary.AppendUvarint(append(b, byte(l.Algorithm), has), uint64(l.Capacity))
+	if has&hasRate != 0 {
+		b = binary.AppendUvarint(b, uint64(l.Rate.Tokens))
+	}
+	b = appendPeriod(b, l.Rate.Period)
+	start, size := len(b), int(amountBytes(has))
+	b = append(b, 0, 0, 0, 0, 0)[:start+size]
+	(&reservedPart{amount: b[start:]}).setCharged(charged)
+	if has&hasMark != 0 {
+		b = binary.AppendVarint(b, mark)
+	}
+	b = appendText(b, op.Key)
+	if has&hasHolder != 0 {
+		b = appendText(b, op.Who)
+	}
+	return b
 }
 
-func boolByte(b bool) byte {
-	if b {
-		return 1
+// appendPeriod appends a period: in seconds if it is whole ones, the lowest bit set if not.
+func appendPeriod(b []byte, period int64) []byte {
+	if period%1e9 == 0 {
+		return binary.AppendUvarint(b, uint64(period/1e9)<<1)
 	}
-	return 0
+	return binary.AppendUvarint(b, uint64(period)<<1|1)
 }
 
 // partReader reads the rest of a state.
@@ -94,23 +137,46 @@ func (r *partReader) uvarint() uint64 {
 func (r *partReader) take(n uint64) []byte {
 	if n > uint64(len(r.rest)) {
 		r.rest, r.bad = nil, true
-		return make([]byte, amountBytes)
+		return nil
 	}
 	b := r.rest[:n:n]
 	r.rest = r.rest[n:]
 	return b
 }
 
+func (r *partReader) byte() (b byte) {
+	if s := r.take(1); s != nil {
+		b = s[0]
+	}
+	return b
+}
+
+func (r *partReader) period() int64 {
+	n := r.uvarint()
+	if n&1 != 0 {
+		return int64(n >> 1)
+	}
+	return int64(min(n>>1, uint64(MaxDuration/1e9)+1)) * 1e9 // what is out of bounds stays so
+}
+
 func (r *partReader) next() (p reservedPart) {
-	head := r.take(2)
-	p.limit.Algorithm, p.limit.Span = Algorithm(head[0]), Span(head[1])
-	p.limit.Capacity, p.limit.Rate.Tokens, p.limit.Rate.Period = int64(r.uvarint()), int64(r.uvarint()), int64(r.uvarint())
-	p.fixedCost = r.take(1)[0] != 0
-	p.amount = r.take(amountBytes)
-	mark := r.uvarint()
-	p.mark = int64(mark>>1) ^ -int64(mark&1)
+	p.limit.Algorithm = Algorithm(r.byte())
+	has := r.byte()
+	p.fixedCost, p.limit.Span = has&hasFixedCost != 0, Span(has&hasSpan)
+	p.limit.Capacity = int64(r.uvarint())
+	if has&hasRate != 0 {
+		p.limit.Rate.Tokens = int64(r.uvarint())
+	}
+	p.limit.Rate.Period = r.period()
+	p.amount = r.take(amountBytes(has))
+	if has&hasMark != 0 {
+		mark := r.uvarint()
+		p.mark = int64(mark>>1) ^ -int64(mark&1)
+	}
 	p.key = r.take(r.uvarint())
-	p.who = r.take(r.uvarint())
+	if has&hasHolder != 0 {
+		p.who = r.take(r.uvarint())
+	}
 	return p
 }
 
