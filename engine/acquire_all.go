@@ -177,6 +177,9 @@ func (g *acquireAllCall) ask(now int64, parts []Op, whole *Result) (binding int)
 	results := whole.Parts
 	binding = -1
 	g.made = g.made[:0]
+	if g.reserving != nil && !g.id.place.found {
+		g.made = append(g.made, g.reserving.Key)
+	}
 	for i := range parts {
 		c, t, res := &g.calls[i], &g.targets[i], &results[i]
 		res.Clear()

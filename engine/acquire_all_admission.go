@@ -19,10 +19,7 @@ func (g *acquireAllCall) decideAdmission(c *call, i int) {
 		c.refuse()
 		return
 	}
-	if !g.sharedLocked {
-		o.mu.Lock()
-		g.sharedLocked = true
-	}
+	g.lockShared()
 	prefix, instance := t.rules.prefixOf(c.op.Key), uint8(0)
 	for j := range i { // each further key of this request that would share the same limiter gets a separate one
 		if x := &g.targets[j]; x.rules != nil && x.rules.NewKeys == OverflowNew && g.calls[j].limit == c.limit && x.rules.prefixOf(g.calls[j].op.Key) == prefix {
@@ -35,6 +32,13 @@ func (g *acquireAllCall) decideAdmission(c *call, i int) {
 		return
 	}
 	o.ask(c, t.shared)
+}
+
+func (g *acquireAllCall) lockShared() {
+	if !g.sharedLocked {
+		g.admission.shared.mu.Lock()
+		g.sharedLocked = true
+	}
 }
 
 func (g *acquireAllCall) unlockShared() {

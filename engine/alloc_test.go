@@ -42,3 +42,33 @@ func TestWideOpsDoNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestReservationsDoNotAllocate(t *testing.T) {
+	s := New(Config{})
+	defer s.Close()
+	window := Op{Key: []byte("fw"), Limit: Limit{Algorithm: FixedWindow, Capacity: 1_000_000, Rate: Rate{0, sec}}, Tokens: 2}
+	log := Op{Key: []byte("sl"), Limit: Limit{Algorithm: SlidingLog, Capacity: 1_000_000, Rate: Rate{0, sec}}, Tokens: 2}
+	several := reservationOfThree(1)
+	ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("p"), Parts: []Op{{Key: []byte("u:{}"), Limit: bucket(1_000_000, 1, sec)}}})
+	check := Op{Verb: Check, Key: []byte("p"), Who: []byte("x"), Tokens: 3}
+	ops := []Op{reserveOne("a", window), reserveOne("a", window), reserveOne("b", log), reserveOne("c", check), several, several}
+	for _, id := range []string{"a", "b", "c", string(keyOf(1))} {
+		ops = append(ops, settleAt(id, 1), settleAt(id, 1), cancelOf(id), Op{Verb: Delete, Key: []byte(id)})
+	}
+	more := reserveOne("d", check)
+	ops = append(ops, more, settleAt("d", 9), Op{Verb: Delete, Key: []byte("d")}, more, cancelOf("d"), cancelOf("d"), Op{Verb: Delete, Key: []byte("d")})
+	results := make([]Result, len(ops))
+	now := epoch
+	for range 100 {
+		now += sec
+		s.Apply(now, ops, results)
+	}
+	for i := range results {
+		if st := results[i].Status; st != OK && st != SettledOtherwise {
+			t.Fatalf("operation %d: %+v", i, results[i])
+		}
+	}
+	if n := testing.AllocsPerRun(1000, func() { now += sec; s.Apply(now, ops, results) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -6,6 +6,9 @@ import "github.com/stintdb/stint/engine/internal/uint128"
 // those before it, and at most Capacity may be there, the one that leaves at once included. It decides as nginx's
 // limit_req with burst = Capacity-1 does. The state is the meter's: the time of arrival is when the queue is empty.
 func decideQueue(c *call) (changed bool) {
+	if c.op.Options&Force != 0 { // only a settlement: used tokens take no place that others wait for
+		return decideMeter(c)
+	}
 	period, tokensPerPeriod := uint64(c.limit.Rate.Period), uint64(c.limit.Rate.Tokens)
 	queued := c.takenUnder(&c.limit)
 	asked := uint128.Product(uint64(c.op.Tokens), period)

@@ -18,7 +18,7 @@ import (
 //	21      4     length of the rest
 //	25      n     varints granted and wait; then the limits
 //
-// A limit is a byte of its algorithm; a byte of what else it has, and of its span; varints of the capacity, of the tokens of
+// A limit is a byte of its algorithm; a byte of flags and its span; varints of the capacity, of the tokens of
 // a rate, and of the period, as [appendPeriod] writes it; the amount that it was charged; the mark of a window; the key, and
 // the holder of a lease, each behind a varint of its length.
 //
@@ -27,7 +27,7 @@ type reservation []byte
 
 const reservationHead = 25
 
-// What a limit of a reservation has. The bits below are its span.
+// The flags of a limit of a reservation. The bits below are its span.
 const (
 	hasFixedCost = 1 << (7 - iota)
 	hasRate
@@ -156,7 +156,7 @@ func (r *partReader) period() int64 {
 	if n&1 != 0 {
 		return int64(n >> 1)
 	}
-	return int64(min(n>>1, uint64(MaxDuration/1e9)+1)) * 1e9 // what is out of bounds stays so
+	return int64(min(n>>1, uint64(MaxDuration/1e9)+1)) * 1e9 // a period out of bounds stays so
 }
 
 func (r *partReader) next() (p reservedPart) {

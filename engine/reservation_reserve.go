@@ -120,7 +120,7 @@ func (c *call) mark() int64 {
 	case SlidingWindow:
 		return loadWindowPair(c.next[:]).start
 	case SlidingLog:
-		return c.now
+		return c.timeOfGrant()
 	}
 	return 0
 }

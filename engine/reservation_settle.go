@@ -155,12 +155,11 @@ func (g *acquireAllCall) repeatSettlement(now int64, count int, res *Result) (do
 // carryOut takes what is missing, of all limits or of none, and then gives back the rest.
 func (g *acquireAllCall) carryOut(now int64, count int, res *Result) {
 	for i := range count {
-		p := &g.settlements[i]
-		g.parts[i] = Op{Key: p.key, Who: p.who, Options: FixedCost}
+		p, limit := &g.settlements[i], g.presentLimit(now, i)
+		g.parts[i] = Op{Key: p.key, Who: p.who, Limit: limit, Options: FixedCost}
 		if more := p.amount - p.charged(); more > 0 {
 			g.parts[i].Tokens, g.parts[i].Options = more, FixedCost|Force
 		}
-		g.parts[i].Limit = g.presentLimit(now, i)
 	}
 	parts := g.parts[:count]
 	if g.ask(now, parts, res) >= 0 || !g.keep(now, parts) {
@@ -194,8 +193,8 @@ func (g *acquireAllCall) failSettlement(res *Result) {
 // another algorithm's is to be charged, which is then refused.
 func (g *acquireAllCall) presentLimit(now int64, i int) Limit {
 	p, t := &g.settlements[i], &g.targets[i]
-	op := Op{Key: p.key, Limit: p.limit}
-	t.shard.load(&g.calls[i], now, &op, &g.idResult, t.shard.find(t.tag, p.key))
+	g.parts[i] = Op{Key: p.key, Limit: p.limit}
+	t.shard.load(&g.calls[i], now, &g.parts[i], &g.idResult, t.shard.find(t.tag, p.key))
 	if c := &g.calls[i]; !c.isNew && (c.prev.Algorithm == p.limit.Algorithm || p.amount <= p.charged()) {
 		return c.prev
 	}
@@ -213,6 +212,10 @@ func (g *acquireAllCall) giveBack(now int64, i int) {
 	place := t.shard.find(t.tag, p.key)
 	g.idResult.Clear()
 	t.shard.load(c, now, &g.parts[i], &g.idResult, place)
+	if c.isNew && p.limit.Algorithm == Concurrency {
+		g.lockShared()
+		g.admission.shared.releaseLocked(c, false)
+	}
 	if c.isNew || c.prev.Algorithm != p.limit.Algorithm {
 		return // it has forgotten all of it, or belongs to another algorithm
 	}
@@ -248,8 +251,9 @@ func (g *acquireAllCall) showSettlement(now int64, count int, res *Result) {
 	res.Allowed, res.Binding = true, -1
 	for i := range count {
 		p := &g.settlements[i]
-		op := Op{Verb: Look, Key: p.key, Limit: g.presentLimit(now, i)}
-		g.report(now, i, &op, &res.Parts[i])
+		limit := g.presentLimit(now, i)
+		g.parts[i] = Op{Verb: Look, Key: p.key, Limit: limit}
+		g.report(now, i, &g.parts[i], &res.Parts[i])
 		res.Parts[i].Granted = p.amount
 	}
 }

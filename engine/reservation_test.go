@@ -5,6 +5,227 @@ import (
 	"testing"
 )
 
+// reserveOne is a Reserve of one limit.
+func reserveOne(id string, request Op) Op {
+	return Op{Verb: Reserve, Key: []byte(id), MaxWait: 600 * sec, Parts: []Op{request}}
+}
+
+func settleAt(id string, tokens int64) Op { return Op{Verb: Settle, Key: []byte(id), Tokens: tokens} }
+
+func cancelOf(id string) Op { return Op{Verb: Settle, Key: []byte(id), Tokens: 1, Options: Cancel} }
+
+// severalOf is a request of all limits together.
+func severalOf(tokens int64, parts ...Op) Op {
+	for i := range parts {
+		if parts[i].Options&FixedCost == 0 {
+			parts[i].Tokens = tokens
+		}
+	}
+	return Op{Verb: AcquireAll, Tokens: tokens, Parts: parts}
+}
+
+func queue(capacity int64) Limit {
+	return Limit{Algorithm: LeakyQueue, Capacity: capacity, Rate: Rate{1, sec}}
+}
+
+// A settlement above the reserved tokens takes more of a queue than it has room for, like that of any other limit.
+func TestSettlementAboveAQueue(t *testing.T) {
+	s := New(Config{Shards: 2})
+	defer s.Close()
+	ask(s, epoch, reserveOne("id", severalOf(2, Op{Key: []byte("q"), Limit: queue(3)})))
+	res := ask(s, epoch, settleAt("id", 5))
+	if res.Status != OK || len(res.Parts) != 1 || res.Parts[0].Remaining != -2 || res.Parts[0].Granted != 5 {
+		t.Fatalf("%+v", res)
+	}
+	if res := ask(s, epoch, Op{Verb: Look, Key: []byte("q")}); res.Remaining != -2 || res.Reset != 5*sec {
+		t.Errorf("%+v", res)
+	}
+}
+
+// A log from which everything is given back holds nothing.
+func TestCanceledLogIsForgotten(t *testing.T) {
+	log := Limit{Algorithm: SlidingLog, Capacity: 10, Rate: Rate{0, 10 * sec}}
+	s := New(Config{Shards: 2})
+	defer s.Close()
+	ask(s, epoch, reserveOne("id", Op{Key: []byte("l"), Limit: log, Tokens: 4}))
+	if res := ask(s, epoch+sec, cancelOf("id")); res.Status != OK || res.Parts[0].Remaining != 10 || res.Parts[0].Reset != 0 {
+		t.Errorf("%+v", res)
+	}
+	if res := ask(s, epoch+sec, Op{Verb: Look, Key: []byte("l")}); res.Status != NotFound {
+		t.Errorf("%+v", res)
+	}
+}
+
+// A log lists no grant of which nothing is left.
+func TestCanceledGrantIsNotListed(t *testing.T) {
+	log := Limit{Algorithm: SlidingLog, Capacity: 10, Rate: Rate{0, 10 * sec}}
+	s := New(Config{Shards: 2})
+	defer s.Close()
+	for i, id := range []string{"a", "b", "c"} {
+		ask(s, epoch+int64(i)*sec, reserveOne(id, Op{Key: []byte("l"), Limit: log, Tokens: 1 + int64(i)}))
+	}
+	ask(s, epoch+3*sec, cancelOf("b"))
+	res := ask(s, epoch+3*sec, Op{Verb: ListLog, Key: []byte("l"), Tokens: 9})
+	if got := res.Grants(); len(got) != 2 || got[0] != (Grant{epoch, 1}) || got[1] != (Grant{epoch + 2*sec, 3}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A clock that went back counts a grant at the time of the newest one; from there it goes back.
+func TestLogGivesBackAfterAClockStep(t *testing.T) {
+	log := Limit{Algorithm: SlidingLog, Capacity: 10, Rate: Rate{0, 10 * sec}}
+	s := New(Config{Shards: 2})
+	defer s.Close()
+	ask(s, epoch, Op{Key: []byte("l"), Limit: log, Tokens: 1})
+	ask(s, epoch-sec, reserveOne("id", Op{Key: []byte("l"), Limit: log, Tokens: 4}))
+	if res := ask(s, epoch, cancelOf("id")); res.Parts[0].Remaining != 9 {
+		t.Errorf("%+v", res)
+	}
+}
+
+// The id counts for a quota beside the keys of the same request.
+func TestQuotaCountsTheID(t *testing.T) {
+	s := New(Config{Shards: 2})
+	defer s.Close()
+	s.SetQuotas([]Quota{{Name: "q", Prefixes: []string{"a:"}, MaxKeys: 2}})
+	request := severalOf(1, Op{Key: []byte("a:1"), Limit: bucket(5, 1, sec)}, Op{Key: []byte("a:2"), Limit: bucket(5, 1, sec)})
+	if res := ask(s, epoch, reserveOne("a:id", request)); res.Status != OutOfRoom || res.Allowed || s.Len() != 0 {
+		t.Errorf("%+v, %d keys", res, s.Len())
+	}
+	if res := ask(s, epoch, reserveOne("a:id", Op{Key: []byte("a:1"), Limit: bucket(5, 1, sec), Tokens: 1})); !res.Allowed || s.Len() != 2 {
+		t.Errorf("%+v, %d keys", res, s.Len())
+	}
+	if res := ask(s, epoch, reserveOne("a:more", Op{Key: []byte("a:1"), Limit: bucket(5, 1, sec), Tokens: 1})); res.Status != OutOfRoom || s.Len() != 2 {
+		t.Errorf("%+v, %d keys", res, s.Len())
+	}
+	if res := ask(s, epoch, Op{Verb: Look, Key: []byte("a:1")}); res.Remaining != 4 {
+		t.Errorf("%+v", res)
+	}
+}
+
+// An id that would not be kept is refused, whatever the rules for new keys allow.
+func TestRestrictedIDs(t *testing.T) {
+	for _, mode := range []NewKeys{DenyNew, AllowNew, OverflowNew} {
+		s := New(Config{Shards: 2})
+		ask(s, epoch, Op{Verb: Restrict, Key: []byte("id"), NewKeys: mode})
+		if res := ask(s, epoch, reserveOne("id", Op{Key: []byte("k"), Limit: bucket(5, 1, sec), Tokens: 1})); res.Status != OutOfRoom || res.Allowed || s.Len() != 0 {
+			t.Errorf("mode %d: %+v, %d keys", mode, res, s.Len())
+		}
+		s.Close()
+	}
+}
+
+// A lease in a limiter that keys share ends with the settlement too.
+func TestSettlementEndsASharedLease(t *testing.T) {
+	s := New(Config{Shards: 2})
+	defer s.Close()
+	ask(s, epoch, Op{Verb: Restrict, Key: []byte("c"), NewKeys: OverflowNew})
+	lease := Op{Key: []byte("c"), Limit: Limit{Algorithm: Concurrency, Capacity: 1, Rate: Rate{0, 60 * sec}}, Who: []byte("w")}
+	if res := ask(s, epoch, reserveOne("id", severalOf(1, lease))); !res.Allowed {
+		t.Fatalf("%+v", res)
+	}
+	ask(s, epoch, settleAt("id", 1))
+	if res := ask(s, epoch, Op{Verb: Release, Key: lease.Key, Who: lease.Who}); res.Status != NotFound {
+		t.Errorf("%+v", res)
+	}
+}
+
+// A settlement that fails changes no limit.
+func TestFailedSettlementChangesNothing(t *testing.T) {
+	slow := Limit{Algorithm: TokenBucket, Capacity: 5, Rate: Rate{1, 3600 * sec}}
+	for _, x := range []struct {
+		name   string
+		before func(s *Store)
+		want   Status
+	}{
+		{"debt", func(*Store) {}, DebtTooBig},
+		{"another algorithm", func(s *Store) {
+			ask(s, epoch, Op{Verb: Delete, Key: []byte("b")})
+			ask(s, epoch, Op{Key: []byte("b"), Limit: Limit{Algorithm: FixedWindow, Capacity: 5, Rate: Rate{0, sec}}, Tokens: 1})
+		}, WrongType},
+		{"no room", func(s *Store) {
+			ask(s, epoch, Op{Verb: Delete, Key: []byte("b")})
+			ask(s, epoch, Op{Verb: Restrict, Key: []byte("b"), NewKeys: DenyNew})
+		}, OutOfRoom},
+	} {
+		s := New(Config{Shards: 2})
+		ask(s, epoch, reserveOne("id", severalOf(2, Op{Key: []byte("a"), Limit: bucket(5, 1, sec)}, Op{Key: []byte("b"), Limit: slow}, Op{Key: []byte("c"), Limit: bucket(5, 1, sec)})))
+		x.before(s)
+		before := s.Digest(epoch)
+		part := func(n int64) Op { return Op{Tokens: n, Options: FixedCost} }
+		res := ask(s, epoch, Op{Verb: Settle, Key: []byte("id"), Tokens: 1, Parts: []Op{part(3), part(MaxTokens), part(0)}})
+		if res.Status != x.want || len(res.Parts) > 0 || s.Digest(epoch) != before {
+			t.Errorf("%s: %+v, same %t", x.name, res, s.Digest(epoch) == before)
+		}
+		if res := ask(s, epoch, cancelOf("id")); res.Status != OK {
+			t.Errorf("%s: then %+v", x.name, res)
+		}
+		s.Close()
+	}
+}
+
+// A settlement that may only use some keys is refused for others, known or not, and changes nothing.
+func TestSettlementOfUndeclaredKeys(t *testing.T) {
+	s := New(Config{Shards: 2})
+	defer s.Close()
+	ask(s, epoch, reserveOne("id", severalOf(2, Op{Key: []byte("a"), Limit: bucket(5, 1, sec)}, Op{Key: []byte("b"), Limit: bucket(5, 1, sec)})))
+	op := settleAt("id", 1)
+	op.Options, op.Args = DeclaredOnly, [][]byte{[]byte("a")}
+	for range 2 {
+		before := s.Digest(epoch)
+		if res := ask(s, epoch, op); res.Status != NotPermitted || len(res.Parts) > 0 || s.Digest(epoch) != before {
+			t.Errorf("%+v", res)
+		}
+		ask(s, epoch, settleAt("id", 1)) // and also once it is settled
+	}
+	op.Args = append(op.Args, []byte("b"))
+	if res := ask(s, epoch, op); res.Status != OK {
+		t.Errorf("%+v", res)
+	}
+}
+
+// Beyond its time a reservation is forgotten and swept, and its tokens stay taken.
+func TestReservationExpires(t *testing.T) {
+	s := New(Config{Shards: 2})
+	defer s.Close()
+	ask(s, epoch, reserveOne("id", Op{Key: []byte("k"), Limit: bucket(5, 1, 3600*sec), Tokens: 2}))
+	if res := ask(s, epoch, Op{Verb: Look, Key: []byte("id")}); res.Reset != 600*sec {
+		t.Errorf("%+v", res)
+	}
+	for range 10 {
+		s.Sweep(epoch+600*sec, 100)
+	}
+	if s.Len() != 1 {
+		t.Errorf("%d keys", s.Len())
+	}
+	if res := ask(s, epoch+600*sec, cancelOf("id")); res.Status != NotFound {
+		t.Errorf("%+v", res)
+	}
+	if res := ask(s, epoch+600*sec, Op{Verb: Look, Key: []byte("k")}); res.Remaining != 3 {
+		t.Errorf("%+v", res)
+	}
+}
+
+// reservationOfThree has limits with 16-byte keys, as a call of a language model has.
+func reservationOfThree(i int) Op {
+	key := func(kind byte) []byte { return append(keyOf(i)[:15], kind) }
+	return Op{Verb: Reserve, Key: keyOf(i), MaxWait: 600 * sec, Parts: []Op{severalOf(1,
+		Op{Key: key('t'), Limit: bucket(60000, 60000, 60*sec)}, Op{Key: key('r'), Limit: bucket(20, 20, 60*sec), Options: FixedCost, Tokens: 1},
+		Op{Key: key('c'), Limit: Limit{Algorithm: Concurrency, Capacity: 5, Rate: Rate{0, 600 * sec}}, Who: keyOf(i)})}}
+}
+
+// A reservation with three limits takes no more bytes than documented.
+func TestBytesOfAReservation(t *testing.T) {
+	s := New(Config{})
+	defer s.Close()
+	ask(s, epoch, reservationOfThree(1))
+	res := ask(s, epoch, Op{Verb: Look, Key: keyOf(1)})
+	t.Logf("%d bytes", res.Bytes)
+	if res.Bytes > 160 {
+		t.Errorf("%d bytes", res.Bytes)
+	}
+}
+
 // The state of a reservation depends on the request and the limits alone, not on what was decided before on this node.
 func TestReservationsAreTheSameEverywhere(t *testing.T) {
 	window := Limit{Algorithm: FixedWindow, Capacity: 10, Rate: Rate{0, sec}}

@@ -26,7 +26,7 @@ func unreserveSliding(c *call, start int64) {
 	p.store(c.next[:])
 }
 
-// unreserveLog takes tokens off the entry of one time. An entry that is empty stays until it leaves the window.
+// unreserveLog takes tokens off the entry of one time, and removes it if none are left.
 func unreserveLog(c *call, time int64) {
 	g := slidingLog(c.state)
 	i := g.first(c.now, c.prev.Rate.Period)
@@ -37,7 +37,12 @@ func unreserveLog(c *call, time int64) {
 	}
 	back := uint64(min(c.op.Tokens, int64(g.total(i)-g.before(i))))
 	c.result.Granted = int64(back)
-	for ; i < g.len(); i++ {
-		g.set(i, g.time(i), g.total(i)-back)
+	to, n := i, g.len()
+	if g.total(i)-g.before(i) == back {
+		i++
 	}
+	for ; i < n; i, to = i+1, to+1 {
+		g.set(to, g.time(i), g.total(i)-back)
+	}
+	g.setU32(12, to)
 }

@@ -202,6 +202,11 @@ func holderOfKey(key, who []byte) []byte {
 func (o *sharedLimiters) release(c *call, look bool) (released bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	return o.releaseLocked(c, look)
+}
+
+// releaseLocked is release for a caller that holds mu.
+func (o *sharedLimiters) releaseLocked(c *call, look bool) (released bool) {
 	if o.leases == 0 {
 		return false
 	}

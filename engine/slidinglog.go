@@ -167,6 +167,15 @@ func writeLog(c *call, state []byte) {
 	}
 }
 
+// timeOfGrant is the time that writeLog counts a grant at: that of the newest entry if the clock went back.
+func (c *call) timeOfGrant() int64 {
+	g := c.logOf()
+	if n := g.len(); n > 0 {
+		return max(c.now, g.time(n-1))
+	}
+	return c.now
+}
+
 // stretch gives a ring more room. Entries that had wrapped to the front move behind the rest. There is room for them,
 // because a ring at least doubles or has not wrapped.
 func (g slidingLog) stretch(room int) {

@@ -10,7 +10,11 @@ import (
 func randomStep(r *rand.Rand) Op {
 	n := r.IntN(24)
 	key := fmt.Appendf(nil, "key-%d", n)
-	switch r.IntN(50) {
+	switch r.IntN(60) {
+	case 50, 51, 52, 53, 54:
+		return stepReserve(r)
+	case 55, 56, 57, 58, 59:
+		return stepSettle(r)
 	case 40, 41, 42, 43, 44, 45, 46, 47, 48, 49:
 		return stepCommand(r)
 	case 0, 1:
@@ -31,14 +35,21 @@ func randomStep(r *rand.Rand) Op {
 			return Op{Verb: Flush}
 		}
 		return stepPolicy(r)
-	case 11, 12, 13, 14, 15:
+	}
+	return stepRequest(r, n)
+}
+
+// stepRequest asks one limit or several.
+func stepRequest(r *rand.Rand, n int) Op {
+	switch r.IntN(29) {
+	case 0, 1, 2, 3, 4:
 		op := Op{Verb: Check, Key: stepName(r), Who: stepCaller(r), Tokens: 1 + r.Int64N(2), MaxKey: []uint32{0, 0, 0, 5}[r.IntN(4)], Options: stepPeek(r)}
 		if r.IntN(3) == 0 { // some policies ask for it
 			op.Options |= NamedFields
 			op.Args = [][]byte{[]byte("n"), stepCaller(r)}
 		}
 		return op
-	case 16, 17, 18, 19, 20:
+	case 5, 6, 7, 8, 9:
 		op := Op{Verb: AcquireAll, Tokens: 1 + r.Int64N(3), Options: stepPeek(r)}
 		for i := range 1 + r.IntN(4) {
 			p := stepPart(r, n+i*(1+r.IntN(3)))
@@ -54,6 +65,44 @@ func randomStep(r *rand.Rand) Op {
 		op.MaxWait = []int64{0, 0, 0, sec / 4, NoWait}[r.IntN(5)]
 	}
 	return op
+}
+
+// stepReserve gives a request one of a few ids, some of which are keys of limits. Each id has few requests, so that they are
+// often sent again.
+func stepReserve(r *rand.Rand) Op {
+	id := stepID(r)
+	r = rand.New(rand.NewPCG(uint64(id[len(id)-1]), uint64(r.IntN(3))))
+	for {
+		request := stepRequest(r, r.IntN(24))
+		if request.Options&Peek == 0 && (request.Verb != Acquire || request.Limit.Algorithm.Keeps()) {
+			return Op{Verb: Reserve, Key: id, MaxWait: 1 + r.Int64N(30*sec), Parts: []Op{request}}
+		}
+	}
+}
+
+func stepSettle(r *rand.Rand) Op {
+	op := Op{Verb: Settle, Key: stepID(r), Tokens: r.Int64N(6)}
+	switch r.IntN(6) {
+	case 0, 1:
+		op.Options, op.Tokens = Cancel, 1
+	case 2:
+		for range 1 + r.IntN(3) {
+			op.Parts = append(op.Parts, Op{Tokens: r.Int64N(5), Options: FixedCost * Option(r.IntN(2))})
+		}
+	case 3:
+		op.Options = DeclaredOnly
+		for range 1 + r.IntN(20) {
+			op.Args = append(op.Args, fmt.Appendf(nil, "key-%d", r.IntN(24)))
+		}
+	}
+	return op
+}
+
+func stepID(r *rand.Rand) []byte {
+	if r.IntN(30) == 0 {
+		return fmt.Appendf(nil, "key-%d", r.IntN(24))
+	}
+	return fmt.Appendf(nil, "id-%d", r.IntN(8))
 }
 
 // stepPart asks a limit of the algorithm that the key's number stands for; now and then of another, or with other
