@@ -60,7 +60,13 @@ func simOp(key int, tokens int64) engine.Op {
 func anyOp(r *rand.Rand) engine.Op {
 	key := []byte(fmt.Sprint("other", r.IntN(8)))
 	limit := engine.Limit{Algorithm: engine.SlidingLog, Capacity: 20, Rate: engine.Rate{Period: int64(time.Minute)}}
-	switch r.IntN(18) {
+	id := []byte(fmt.Sprint("id", r.IntN(8)))
+	switch r.IntN(24) {
+	case 18, 19, 20:
+		request := engine.Op{Verb: engine.AcquireAll, Tokens: 2, Parts: []engine.Op{{Key: key, Limit: limit, Tokens: 2}, acquire(fmt.Sprint("meter", r.IntN(4)), 20, 2)}}
+		return engine.Op{Verb: engine.Reserve, Key: id, MaxWait: int64(10 * time.Second), Parts: []engine.Op{request}}
+	case 21, 22, 23:
+		return engine.Op{Verb: engine.Settle, Key: id, Tokens: r.Int64N(5), Options: engine.Cancel * engine.Option(r.IntN(2))}
 	case 9, 10, 11:
 		return operation("SET", fmt.Sprint("other", r.IntN(16)), strings.Repeat("x", r.IntN(20)), "EX", fmt.Sprint(1+r.IntN(20)))
 	case 12, 13, 14, 15, 16, 17:

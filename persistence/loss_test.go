@@ -283,7 +283,15 @@ func randomOp(r *rand.Rand) engine.Op {
 		part[0].Keep = engine.Keep(r.Int64N(5) - 2)
 	}
 	name := fmt.Appendf(nil, "policy-%d", r.IntN(3))
-	switch r.IntN(24) {
+	id := fmt.Appendf(nil, "id-%d", r.IntN(6))
+	switch r.IntN(30) {
+	case 24, 25, 26:
+		other := op
+		other.Key = append([]byte("more-"), op.Key...)
+		request := engine.Op{Verb: engine.AcquireAll, Tokens: op.Tokens, Parts: []engine.Op{op, other}}
+		return engine.Op{Verb: engine.Reserve, Key: id, MaxWait: 1 + r.Int64N(30*second), Parts: []engine.Op{request}}
+	case 27, 28, 29:
+		return engine.Op{Verb: engine.Settle, Key: id, Tokens: r.Int64N(9), Options: engine.Cancel * engine.Option(r.IntN(2))}
 	case 0:
 		return engine.Op{Verb: engine.Delete, Key: op.Key}
 	case 1, 2:
