@@ -24,8 +24,10 @@ import (
 	stint "github.com/stintdb/stint/clients/go"
 )
 
-// longestCall is the time after which a reservation can no longer be settled.
-const longestCall = 10 * time.Minute
+const (
+	longestCall   = 10 * time.Minute // after it, a reservation can no longer be settled
+	longestAnswer = 100_000          // tokens
+)
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:8080", "address to serve on")
@@ -79,7 +81,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var call chat
 	body := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20))
 	body.DisallowUnknownFields()
-	if err := body.Decode(&call); err != nil || call.MaxTokens < 1 || !call.Stream {
+	if err := body.Decode(&call); err != nil || call.MaxTokens < 1 || call.MaxTokens > longestAnswer || !call.Stream {
 		http.Error(w, "the request needs model, messages, max_tokens and stream, and nothing else", http.StatusBadRequest)
 		return
 	}
@@ -97,10 +99,7 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		deny(w, result)
 		return
 	}
-	used, answered, err := g.forward(w, r, &call)
-	if err != nil {
-		log.Printf("%s: %v", id, err)
-	}
+	used, answered, forwardErr := g.forward(w, r, &call)
 	ctx := context.WithoutCancel(r.Context()) // the caller may have left
 	if answered {
 		_, err = g.limiter.Settle(ctx, id, used)
@@ -109,6 +108,12 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		log.Printf("%s stays reserved: %v", id, err)
+	}
+	if forwardErr != nil {
+		log.Printf("%s: %v", id, forwardErr)
+		if answered {
+			panic(http.ErrAbortHandler) // so that the caller does not take a part of an answer for all of it
+		}
 	}
 }
 
