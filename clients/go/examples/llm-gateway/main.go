@@ -90,6 +90,10 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Tokens: call.most(), ID: id, Remember: longestCall,
 		Fields: map[string]string{"tenant": caller.tenant, "model": call.Model, "call": id},
 	})
+	ctx := context.WithoutCancel(r.Context()) // the caller may have left
+	if result.Source != stint.Server {
+		go g.limiter.Cancel(ctx, id) // it may have been granted, and the reply was lost
+	}
 	if err != nil {
 		log.Print(err)
 		http.Error(w, "the call cannot be checked", http.StatusInternalServerError)
@@ -100,7 +104,6 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	used, answered, forwardErr := g.forward(w, r, &call)
-	ctx := context.WithoutCancel(r.Context()) // the caller may have left
 	if answered {
 		_, err = g.limiter.Settle(ctx, id, used)
 	} else {
@@ -119,14 +122,14 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // deny says when to try again, and which limit denied.
 func deny(w http.ResponseWriter, result stint.MultiResult) {
-	status := http.StatusTooManyRequests
-	if result.Source != stint.Server {
-		status = http.StatusServiceUnavailable
-	}
 	if result.RetryAfter != stint.Never {
 		w.Header().Set("Retry-After", fmt.Sprint(int64((result.RetryAfter+time.Second-1)/time.Second)))
 	}
-	http.Error(w, fmt.Sprintf("limit %d of the policy is reached", result.Binding), status)
+	if result.Source != stint.Server {
+		http.Error(w, "the limits cannot be checked at present", http.StatusServiceUnavailable)
+		return
+	}
+	http.Error(w, fmt.Sprintf("limit %d of the policy is reached", result.Binding), http.StatusTooManyRequests)
 }
 
 // forward sends the call to the model and passes the answer on as it comes. It returns the number of tokens used, the most if

@@ -218,6 +218,14 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, response.Status, response.Header)
 		}
 	}
+	down := stint.Connect([]string{"127.0.0.1:1"}, stint.FailClosed())
+	defer down.Close()
+	site := httptest.NewServer(newGateway(down, "http://127.0.0.1:1"))
+	defer site.Close()
+	without := &proxied{p.model, site.URL, down, p.rdb}
+	if response := without.ask(t.Context(), "key-of-ann", "large", 1); response.StatusCode != 503 {
+		t.Errorf("without Stint: %s", response.Status)
+	}
 	p.limiter.Close()
 	if response := p.ask(t.Context(), "key-of-ann", "large", 1); response.StatusCode != 500 {
 		t.Errorf("with a limiter that is closed: %s", response.Status)
