@@ -1,6 +1,8 @@
 package conn
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/stintdb/stint/engine"
@@ -64,10 +66,10 @@ func (s *Session) permitChannels(row *command.Row, args [][]byte) error {
 	return nil
 }
 
-// permitKeys returns why operations are refused for the keys they are about.
-func (s *Session) permitKeys(ops []engine.Op) error {
+// permitKeys returns why operations are refused for the keys they are about. Those before them are in the same batch.
+func (s *Session) permitKeys(before, ops []engine.Op) error {
 	for i := range ops {
-		if key, ok := (reach{s.env.Keys, s.user}).allOf(&ops[i]); !ok {
+		if key, ok := (reach{s.env.Keys, s.user, before}).allOf(&ops[i]); !ok {
 			s.env.Stats.Reject(stats.KeyDenied)
 			s.logDenial("key", string(key))
 			if ops[i].Verb == engine.Check {
@@ -81,8 +83,9 @@ func (s *Session) permitKeys(ops []engine.Op) error {
 
 // reach looks at the keys that a user may use.
 type reach struct {
-	keys Keys
-	user *acl.User
+	keys   Keys
+	user   *acl.User
+	before []engine.Op // that are permitted
 }
 
 // allOf reports whether the user may do an operation to every key it is about, or else a key it may not. What
@@ -113,8 +116,8 @@ func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 	return op.Key, r.user.Reaches(op.Key, op.Writes())
 }
 
-// reservation looks at the id of a settlement, and at the keys of the limits as far as this node knows them. The node that
-// decides refuses any other key.
+// reservation looks at the id of a settlement, and at the keys of the limits as far as this node knows them, or the batch
+// reserves them. The node that decides refuses any other key.
 func (r reach) reservation(settle *engine.Op) (key []byte, ok bool) {
 	if !r.user.Reaches(settle.Key, true) {
 		return settle.Key, false
@@ -129,8 +132,34 @@ func (r reach) reservation(settle *engine.Op) (key []byte, ok bool) {
 			key, ok = k, false
 		}
 	})
+	for i := range r.before {
+		if op := &r.before[i]; op.Verb == engine.Reserve && bytes.Equal(op.Key, settle.Key) {
+			r.declareKeys(settle, op.Request())
+		}
+	}
 	settle.Options |= engine.DeclaredOnly
 	return key, ok
+}
+
+// declareKeys adds the keys of a request that is permitted to those that a settlement may use.
+func (r reach) declareKeys(settle, request *engine.Op) {
+	declare := func(key []byte) bool {
+		known := slices.ContainsFunc(settle.Args, func(k []byte) bool { return bytes.Equal(k, key) })
+		if !known && len(settle.Args) < engine.MaxParts {
+			settle.Args = append(settle.Args, bytes.Clone(key))
+		}
+		return true
+	}
+	switch request.Verb {
+	case engine.Acquire:
+		declare(request.Key)
+	case engine.AcquireAll:
+		for i := range request.Parts {
+			declare(request.Parts[i].Key)
+		}
+	case engine.Check:
+		r.keys.PolicyKeys(request.Key, request.Who, request.Args, declare)
+	}
 }
 
 // policy looks at the keys that a policy comes to for a caller. A policy that is not there counts as one out of
@@ -168,7 +197,7 @@ func (s *Session) permitQueued(row *command.Row, args [][]byte) error {
 	if row.Parse(&r) != nil {
 		return nil // EXEC will return the error
 	}
-	return s.permitKeys(r.Ops)
+	return s.permitKeys(nil, r.Ops)
 }
 
 // Reaches implements [command.Session].
