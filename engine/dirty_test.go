@@ -152,6 +152,15 @@ func FuzzLoad(f *testing.F) {
 	f.Add(uint8(SlidingLog), uint8(0), int64(5), int64(0), sec, []byte{88, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0})
 	f.Add(uint8(Concurrency), uint8(0), int64(5), int64(0), sec, []byte{64, 0, 0, 0, 27, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 255, 255, 255, 255, 127, 1, 0, 'x'})
 	f.Add(uint8(FixedWindow), uint8(EachDay), int64(5), int64(0), int64(0), []byte{})
+	s := New(Config{})
+	ask(s, epoch, reservationOfThree(1))
+	ask(s, epoch, reserveOne("id", Op{Key: []byte("log"), Limit: Limit{SlidingLog, 0, 9, Rate{0, sec + 1}}, Tokens: 2}))
+	s.Scan(0, 1<<20, epoch, func(e Entry) {
+		if e.Limit.Algorithm == Reservation {
+			f.Add(uint8(Reservation), uint8(0), int64(1), int64(0), 600*sec, bytes.Clone(e.State))
+		}
+	})
+	s.Close()
 	f.Fuzz(func(t *testing.T, algorithm, span uint8, capacity, tokens, period int64, state []byte) {
 		s := New(Config{Shards: 1})
 		defer s.Close()
@@ -164,7 +173,12 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		op := Op{Key: key, Limit: l, Tokens: 1, Who: []byte("x")}
+		if !l.isAskable() {
+			op.Limit = bucket(5, 1, sec)
+		}
 		ask(s, epoch, op)
+		ask(s, epoch, settleAt("k", 7))
+		ask(s, epoch, settleAt("k", 7))
 		ask(s, epoch+sec, op)
 		op.Options = UpTo
 		ask(s, epoch, op)

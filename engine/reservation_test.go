@@ -115,6 +115,35 @@ func TestRestrictedIDs(t *testing.T) {
 	}
 }
 
+// A store without room for the id refuses the request, and takes nothing.
+func TestNoRoomForTheID(t *testing.T) {
+	s := New(Config{Shards: 1, MaxBytes: 1 << 20})
+	defer s.Close()
+	limit := bucket(1_000_000, 1, 3600*sec)
+	key, taken := []byte("k"), int64(0)
+	for i := range 100_000 {
+		res := ask(s, epoch, reserveOne(string(keyOf(i)), Op{Key: key, Limit: limit, Tokens: 1}))
+		if res.Allowed {
+			taken++
+			continue
+		}
+		if res.Status != OutOfRoom {
+			t.Fatalf("%+v", res)
+		}
+		if res := ask(s, epoch, Op{Verb: Look, Key: key}); res.Remaining != limit.Capacity-taken {
+			t.Fatalf("%d reservations, and %+v", taken, res)
+		}
+		if res := ask(s, epoch, reserveOne(string(keyOf(0)), Op{Key: key, Limit: limit, Tokens: 1})); !res.Allowed || res.Granted != 1 {
+			t.Fatalf("a known one: %+v", res)
+		}
+		if res := ask(s, epoch, cancelOf(string(keyOf(0)))); res.Status != OK {
+			t.Fatalf("%+v", res)
+		}
+		return
+	}
+	t.Error("all fit 1 MiB")
+}
+
 // A lease in a limiter that keys share ends with the settlement too.
 func TestSettlementEndsASharedLease(t *testing.T) {
 	s := New(Config{Shards: 2})
