@@ -40,6 +40,7 @@ type line struct {
 	Params    map[string]any `json:"params,omitempty"`
 	*usage
 	*data
+	*reserved
 
 	Name       *string    `json:"name,omitempty"` // of a policy; the SHA-1 of a script
 	NameBase64 []byte     `json:"name_base64,omitempty"`
@@ -67,6 +68,19 @@ type data struct {
 	Expires     string  `json:"expires,omitempty"` // a time; none if it never does
 }
 
+// reserved is the contents of a reservation.
+type reserved struct {
+	Granted int64         `json:"granted"`
+	Settled bool          `json:"settled"`
+	Ends    string        `json:"ends"`
+	Charged []chargedLine `json:"charged"`
+}
+
+type chargedLine struct {
+	partLine
+	Tokens int64 `json:"tokens"`
+}
+
 type leaseLine struct {
 	Holder       *string `json:"holder,omitempty"`
 	HolderBase64 []byte  `json:"holder_base64,omitempty"`
@@ -90,9 +104,12 @@ func (d *dumper) record(file string, r persistence.Record) error {
 		l.Key, l.KeyBase64 = printable(r.Entry.Key)
 		l.Algorithm, l.Params = r.Entry.Limit.Algorithm.String(), paramsOf(r.Entry.Limit)
 		var err error
-		if r.Entry.Limit.Algorithm.IsValue() {
+		switch {
+		case r.Entry.Limit.Algorithm.IsValue():
 			l.data, err = dataOf(&r.Entry)
-		} else {
+		case r.Entry.Limit.Algorithm == engine.Reservation:
+			l.reserved, err = reservedOf(&r.Entry)
+		default:
 			l.usage, err = d.usage(r)
 		}
 		if err != nil {
@@ -124,6 +141,18 @@ func dataOf(e *engine.Entry) (*data, error) {
 		d.Expires = time.Unix(0, v.ExpiresAt).UTC().Format(time.RFC3339Nano)
 	}
 	return d, nil
+}
+
+func reservedOf(e *engine.Entry) (*reserved, error) {
+	v, err := e.Reserved()
+	if err != nil {
+		return nil, err
+	}
+	r := &reserved{Granted: v.Granted, Settled: v.Settled, Ends: time.Unix(0, v.Ends).UTC().Format(time.RFC3339Nano)}
+	for i := range v.Parts {
+		r.Charged = append(r.Charged, chargedLine{partLineOf(&v.Parts[i]), v.Parts[i].Tokens})
+	}
+	return r, nil
 }
 
 // usage returns the usage of a state.
@@ -174,14 +203,18 @@ func (l *line) policy(op *engine.Op) {
 	default: // restrictions of new keys, and the limiters that they share
 		l.Type = "new-keys"
 	}
-	for _, part := range op.Parts {
-		p := partLine{Algorithm: part.Limit.Algorithm.String(), Params: paramsOf(part.Limit)}
-		p.Key, p.KeyBase64 = printable(part.Key)
-		if part.Limit.Algorithm == engine.Concurrency {
-			p.Holder, p.HolderBase64 = printable(part.Who)
-		}
-		l.Limits = append(l.Limits, p)
+	for i := range op.Parts {
+		l.Limits = append(l.Limits, partLineOf(&op.Parts[i]))
 	}
+}
+
+func partLineOf(part *engine.Op) partLine {
+	p := partLine{Algorithm: part.Limit.Algorithm.String(), Params: paramsOf(part.Limit)}
+	p.Key, p.KeyBase64 = printable(part.Key)
+	if part.Limit.Algorithm == engine.Concurrency {
+		p.Holder, p.HolderBase64 = printable(part.Who)
+	}
+	return p
 }
 
 // printable returns b as text if it is printable, otherwise as bytes, for base64.
@@ -203,7 +236,7 @@ func paramsOf(limit engine.Limit) map[string]any {
 	params := map[string]any{}
 	for _, p := range limit.Params() {
 		switch p.Name {
-		case "rate", "window", "ttl":
+		case "rate", "window", "ttl", "for":
 			params[p.Name] = p.Text
 		default:
 			params[p.Name] = json.Number(p.Text)
