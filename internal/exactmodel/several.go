@@ -91,8 +91,8 @@ func (o *outcome) reply() string {
 	return array(integer(o.tokens), integer(int64(o.binding)), integer(millis(o.wait)), array(parts...))
 }
 
-// part completes the request for one limit of a call.
-func (call *request) part(r *request, inMulti bool) {
+// join completes the request for one limit of a call.
+func (r *request) join(call *request, inMulti bool) {
 	if !r.cost {
 		r.tokens = call.tokens
 	}
@@ -123,7 +123,7 @@ func (m *Model) decideAll(limits []request, call *request) (*outcome, error) {
 		}
 	}
 	for i := range limits {
-		call.part(&limits[i], m.inMulti)
+		limits[i].join(call, m.inMulti)
 		if limits[i].tokens == 0 {
 			o.parts = append(o.parts, untouched(held[i], &limits[i], m.Now))
 			continue
