@@ -40,7 +40,7 @@ func TestTxPublishes(t *testing.T) {
 	wantPublished("c x")
 
 	s.SetMaxBytes(1)
-	if res := ask(s, epoch, txOf("", "publish c x, set new 1")); res.Status != OutOfRoom || res.Remaining != 0 {
+	if res := ask(s, epoch, txOf("", "publish c x, set new "+strings.Repeat("x", 100_000))); res.Status != OutOfRoom || res.Remaining != 0 {
 		t.Errorf("status %d, %d receivers", res.Status, res.Remaining)
 	}
 	wantPublished()
