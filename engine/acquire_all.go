@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"hash/maphash"
 	"slices"
 )
 
@@ -67,10 +66,9 @@ func (s *Store) applySeveral(now int64, op *Op, res *Result, locked, readOnly bo
 func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *Op, parts []Op, res *Result, locked, readOnly bool) (done bool) {
 	res.Clear()
 	for i := range parts {
-		h := maphash.Bytes(s.seed, parts[i].Key)
-		n := s.shardOf(h)
-		g.targets[i].shard, g.targets[i].tag = &s.shards[n], uint32(h)
-		g.order[i] = uint32(n)
+		t := &g.targets[i]
+		t.shard, t.tag = s.locate(parts[i].Key)
+		g.order[i] = t.shard.number
 	}
 	if g.hasDuplicateKey(parts) {
 		res.Status = DuplicateKey

@@ -1,9 +1,6 @@
 package engine
 
-import (
-	"encoding/binary"
-	"hash/maphash"
-)
+import "encoding/binary"
 
 // reserve carries out the request of a [Reserve] once: a reservation of the same id and parameters is answered as before,
 // and takes nothing. With readOnly it takes no tokens, and returns false if it would have.
@@ -34,10 +31,8 @@ func (g *acquireAllCall) locateReservation(s *Store, parts []Op) (shards int) {
 	if g.reserving == nil {
 		return len(parts)
 	}
-	h := maphash.Bytes(s.seed, g.reserving.Key)
-	n := s.shardOf(h)
-	g.id.shard, g.id.tag = &s.shards[n], uint32(h)
-	g.order[len(parts)] = uint32(n)
+	g.id.shard, g.id.tag = s.locate(g.reserving.Key)
+	g.order[len(parts)] = g.id.shard.number
 	return len(parts) + 1
 }
 

@@ -2,7 +2,7 @@ package engine
 
 import (
 	"bytes"
-	"hash/maphash"
+	"slices"
 )
 
 // settle charges the limits of a reservation other amounts than those it reserved: less goes back, and more is taken as with
@@ -10,7 +10,7 @@ import (
 // readOnly it changes nothing, and returns false if it would have.
 func (s *Store) settle(g *acquireAllCall, now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {
 	res.Clear()
-	shards := g.lockSettlement(s, now, op, locked)
+	shards := g.lockSettlement(s, op, locked)
 	if !locked {
 		defer s.unlock(shards)
 	}
@@ -57,47 +57,42 @@ type settlement struct {
 
 // lockSettlement locks the shards of the reservation and of its limits, all of them if that is not enough or the caller
 // holds them.
-func (g *acquireAllCall) lockSettlement(s *Store, now int64, op *Op, locked bool) (shards []uint32) {
-	h := maphash.Bytes(s.seed, op.Key)
-	n := uint32(s.shardOf(h))
-	g.id.shard, g.id.tag = &s.shards[n], uint32(h)
+func (g *acquireAllCall) lockSettlement(s *Store, op *Op, locked bool) (shards []uint32) {
+	g.id.shard, g.id.tag = s.locate(op.Key)
 	if locked {
 		return nil
 	}
 	g.id.shard.mu.Lock()
-	before := append(g.text[:0], g.stateOf(now, op)...)
+	before := append(g.text[:0], g.id.shard.reservation(g.id.tag, op.Key)...)
 	g.id.shard.mu.Unlock()
 	g.text = before
-	order := append(g.order[:0], n)
+	order := append(g.order[:0], g.id.shard.number)
 	if len(before) > 0 {
 		for _, _, parts := reservation(before).parts(); len(parts.rest) > 0; {
 			p := parts.next()
-			order = append(order, uint32(s.shardOf(maphash.Bytes(s.seed, p.key))))
+			sh, _ := s.locate(p.key)
+			order = append(order, sh.number)
 		}
 	}
 	shards = s.lock(order)
-	if bytes.Equal(before, g.stateOf(now, op)) {
+	if bytes.Equal(before, g.id.shard.reservation(g.id.tag, op.Key)) {
 		return shards
 	}
 	s.unlock(shards) // another request was faster
-	shards = make([]uint32, len(s.shards))
-	for i := range shards {
-		shards[i] = uint32(i)
-	}
-	return s.lock(shards)
+	return s.lock(s.appendAllShards(nil))
 }
 
-// stateOf is the state of a reservation, nil if there is none.
-func (g *acquireAllCall) stateOf(now int64, op *Op) []byte {
-	p := g.id.shard.find(g.id.tag, op.Key)
+// reservation is the state of a reservation, perhaps an expired one, nil if there is none. The caller holds the lock.
+func (s *shard) reservation(tag uint32, id []byte) reservation {
+	p := s.find(tag, id)
 	if !p.found {
 		return nil
 	}
-	g.id.shard.load(&g.idCall, now, op, &g.idResult, p)
-	if g.idCall.isNew || g.idCall.prev.Algorithm != Reservation {
+	r := s.record(p.ref)
+	if s.limitOf(r).Algorithm != Reservation {
 		return nil
 	}
-	return g.idCall.state
+	return algorithms[Reservation].stateOf(r.rest())
 }
 
 // amounts finds out what each limit is to be charged.
@@ -105,7 +100,7 @@ func (g *acquireAllCall) amounts(s *Store, state reservation, op *Op) (count int
 	g.settlements = g.settlements[:0]
 	for _, _, parts := state.parts(); len(parts.rest) > 0; {
 		p := parts.next()
-		if op.Options&DeclaredOnly != 0 && !containsKey(op.Args, p.key) {
+		if op.Options&DeclaredOnly != 0 && !slices.ContainsFunc(op.Args, func(key []byte) bool { return bytes.Equal(key, p.key) }) {
 			return 0, NotPermitted
 		}
 		amount := op.Tokens
@@ -120,8 +115,8 @@ func (g *acquireAllCall) amounts(s *Store, state reservation, op *Op) (count int
 		if p.limit.Algorithm == Concurrency {
 			amount = 0
 		}
-		h := maphash.Bytes(s.seed, p.key)
-		g.targets[count].shard, g.targets[count].tag = &s.shards[s.shardOf(h)], uint32(h)
+		t := &g.targets[count]
+		t.shard, t.tag = s.locate(p.key)
 		g.settlements = append(g.settlements, settlement{p, amount})
 		count++
 	}
@@ -129,15 +124,6 @@ func (g *acquireAllCall) amounts(s *Store, state reservation, op *Op) (count int
 		return count, WrongAmounts
 	}
 	return count, OK
-}
-
-func containsKey(keys [][]byte, key []byte) bool {
-	for i := range keys {
-		if bytes.Equal(keys[i], key) {
-			return true
-		}
-	}
-	return false
 }
 
 // repeatSettlement answers for a reservation that is settled.
@@ -263,13 +249,7 @@ func (g *acquireAllCall) showSettlement(now int64, count int, res *Result) {
 func (s *Store) ReservationKeys(id []byte, visit func(key []byte)) {
 	sh, tag := s.locate(id)
 	sh.mu.Lock()
-	var state reservation
-	if p := sh.find(tag, id); p.found {
-		r := sh.record(p.ref)
-		if limit := sh.limitOf(r); limit.Algorithm == Reservation {
-			state = bytes.Clone(algorithms[Reservation].stateOf(r.rest()))
-		}
-	}
+	state := slices.Clone(sh.reservation(tag, id))
 	sh.mu.Unlock()
 	if state == nil {
 		return

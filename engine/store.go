@@ -94,15 +94,14 @@ func (s *Store) ApplyAtomic(now int64, ops []Op, results []Result) {
 
 // shardsOf lists the shards that ops touch, some perhaps twice; all of them where that shows only later.
 func (s *Store) shardsOf(ops []Op) (numbers []uint32) {
-	add := func(key []byte) { numbers = append(numbers, uint32(s.shardOf(maphash.Bytes(s.seed, key)))) }
+	add := func(key []byte) {
+		sh, _ := s.locate(key)
+		numbers = append(numbers, sh.number)
+	}
 	for i := range ops {
 		switch ops[i].Verb {
 		case Flush, Check, Script, Reserve, Settle:
-			numbers = numbers[:0]
-			for n := range s.shards {
-				numbers = append(numbers, uint32(n))
-			}
-			return numbers
+			return s.appendAllShards(numbers[:0])
 		case AcquireAll:
 			for j := range ops[i].Parts {
 				add(ops[i].Parts[j].Key)
@@ -112,6 +111,14 @@ func (s *Store) shardsOf(ops []Op) (numbers []uint32) {
 		default:
 			add(ops[i].Key)
 		}
+	}
+	return numbers
+}
+
+// appendAllShards appends the numbers of all shards.
+func (s *Store) appendAllShards(numbers []uint32) []uint32 {
+	for i := range s.shards {
+		numbers = append(numbers, s.shards[i].number)
 	}
 	return numbers
 }

@@ -24,11 +24,7 @@ func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done
 	t.carryOut(now, op, res)
 	if t.stopped {
 		s.unlock(t.locked)
-		t.locked = t.locked[:0]
-		for n := range s.shards {
-			t.locked = append(t.locked, uint32(n))
-		}
-		t.locked, t.all = s.lock(t.locked), true
+		t.locked, t.all = s.lock(s.appendAllShards(t.locked[:0])), true
 		t.carryOut(now, op, res)
 	}
 	res.Work += t.work
