@@ -50,7 +50,8 @@ type algorithm struct {
 	valid   func(state []byte) bool       // of varying size: all offsets in it are within it
 	release func(c *call) (released bool) // end a lease, in place
 
-	unreserve func(c *call, mark int64) // give back what was reserved in the window of that mark, in next or in place; nil if there are no windows
+	mark      func(c *call) int64       // the mark of the window that a grant counts in; nil if the algorithm has no windows
+	unreserve func(c *call, mark int64) // give tokens back to the window of a mark, in next or in place; nil as mark
 
 	plain func(state []byte, now int64) []byte // of varying size: a copy of its contents, independent of the layout in memory
 
@@ -68,11 +69,11 @@ var algorithms = [...]algorithm{
 	LeakyQueue: {name: "leaky-queue", bytes: meterBytes, rate: true,
 		decide: decideQueue, look: lookMeter, refund: refundMeter, expired: meterExpired, params: queueParams},
 	FixedWindow: {name: "fixed-window", bytes: windowBytes, keeps: true,
-		decide: decideWindow, look: lookWindow, refund: refundWindow, unreserve: unreserveWindow, expired: windowExpired, params: windowParams},
+		decide: decideWindow, look: lookWindow, refund: refundWindow, mark: markWindow, unreserve: unreserveWindow, expired: windowExpired, params: windowParams},
 	SlidingWindow: {name: "sliding-window", bytes: windowPairBytes, keeps: true,
-		decide: decideSliding, look: lookSliding, refund: refundSliding, unreserve: unreserveSliding, expired: slidingExpired, params: windowParams},
+		decide: decideSliding, look: lookSliding, refund: refundSliding, mark: markSliding, unreserve: unreserveSliding, expired: slidingExpired, params: windowParams},
 	SlidingLog: {name: "sliding-log", keeps: true,
-		decide: decideLog, look: lookLog, refund: refundLog, unreserve: unreserveLog, expired: logExpired, params: windowParams,
+		decide: decideLog, look: lookLog, refund: refundLog, mark: (*call).timeOfGrant, unreserve: unreserveLog, expired: logExpired, params: windowParams,
 		need: needLog, full: fullLog, write: writeLog, valid: validLog, plain: plainLog},
 	Concurrency: {name: "concurrency",
 		decide: decideLease, look: lookLeases, expired: leasesExpired, params: leaseParams,

@@ -86,7 +86,7 @@ func appendReservedPart(b []byte, op *Op, charged, mark int64) []byte {
 	if alg.rate {
 		has |= hasRate
 	}
-	if alg.unreserve != nil {
+	if alg.mark != nil {
 		has |= hasMark
 	}
 	if alg.release != nil {

@@ -104,18 +104,10 @@ func (g *acquireAllCall) describe(now int64, parts []Op, res *Result) bool {
 	return len(b) <= maxReservation
 }
 
-// mark distinguishes the window of a grant from others. What was granted nothing has none: it has no new state.
+// mark is that of the window of a grant. What was granted nothing has none: it has no new state.
 func (c *call) mark() int64 {
-	if c.result.Granted == 0 {
-		return 0
-	}
-	switch c.limit.Algorithm {
-	case FixedWindow:
-		return loadWindow(c.next[:]).start
-	case SlidingWindow:
-		return loadWindowPair(c.next[:]).start
-	case SlidingLog:
-		return c.timeOfGrant()
+	if alg := &algorithms[c.limit.Algorithm]; alg.mark != nil && c.result.Granted > 0 {
+		return alg.mark(c)
 	}
 	return 0
 }

@@ -3,6 +3,8 @@ package engine
 // What was reserved goes back to the window that it was taken in, while that still counts. A refund, in contrast, takes off
 // the newest tokens, whoever took them.
 
+func markWindow(c *call) int64 { return loadWindow(c.next[:]).start }
+
 func unreserveWindow(c *call, start int64) {
 	w := loadWindow(c.state)
 	if w.start == start {
@@ -11,6 +13,8 @@ func unreserveWindow(c *call, start int64) {
 	}
 	w.store(c.next[:])
 }
+
+func markSliding(c *call) int64 { return loadWindowPair(c.next[:]).start }
 
 func unreserveSliding(c *call, start int64) {
 	width := c.prev.Rate.Period
