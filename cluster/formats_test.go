@@ -47,6 +47,14 @@ func (s *simulated) mixed() (leader *Node) {
 	return leader
 }
 
+// upgrade starts the last member of an older version again, and waits until the cluster uses the newest one.
+func (s *simulated) upgrade(name string) {
+	s.kill(name)
+	delete(s.known, name)
+	s.start(name)
+	s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == uint32(newFormats(additions).newest) })
+}
+
 // eventually waits until something holds on all nodes.
 func (s *simulated) eventually(what string, holds func(n *Node) bool) {
 	s.t.Helper()
@@ -253,10 +261,7 @@ func TestCommandsWaitForAllMembers(t *testing.T) {
 			}
 		}
 		s.mustNotFail()
-		s.kill("c")
-		s.known["c"] = nil
-		s.start("c")
-		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion > 1 })
+		s.upgrade("c")
 		for i, name := range s.names {
 			if got := do(s.nodes[name], command)[0]; got.Status != engine.OK || string(got.Reply) != fmt.Sprintf(":%d\r\n", i+1) {
 				t.Errorf("%s: status %d, %q", name, got.Status, got.Reply)
@@ -293,10 +298,7 @@ func TestNamedFieldsWaitForAllMembers(t *testing.T) {
 		if err := s.nodes["a"].TooNew(named); !strings.Contains(err.Error(), "a named field in a policy needs format version 2, and the member 'c' knows version 1") {
 			t.Error(err)
 		}
-		s.kill("c")
-		delete(s.known, "c")
-		s.start("c")
-		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion >= 2 })
+		s.upgrade("c")
 		ask(plain, engine.OK)
 		ask(named, engine.OK)
 		missing := operation("RL.CHECK", "named", "7", "WITH", "other", "acme")

@@ -121,10 +121,7 @@ func TestReservationsWaitForAllMembers(t *testing.T) {
 			}
 		}
 		s.mustNotFail()
-		s.kill("c")
-		s.known["c"] = nil
-		s.start("c")
-		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion > 1 })
+		s.upgrade("c")
 		for _, name := range s.names {
 			if got := do(s.nodes[name], reserveTokens("id", 7))[0]; !got.Allowed || got.Granted != 7 || got.Parts[0].Remaining != 993 {
 				t.Errorf("%s: %+v", name, got)

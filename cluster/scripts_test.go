@@ -111,10 +111,7 @@ func TestScriptsWaitForAllMembers(t *testing.T) {
 		if snapshot.Release(); leader.opt.Store.Len() > 0 {
 			t.Error("a script has written")
 		}
-		s.kill("c")
-		delete(s.known, "c")
-		s.start("c")
-		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == uint32(laterVersion-1) })
+		s.upgrade("c")
 		ask(engine.OK)
 		s.mustNotFail()
 	})
