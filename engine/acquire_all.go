@@ -125,7 +125,7 @@ func (g *acquireAllCall) decide(now int64, whole *Op, parts []Op, res *Result, r
 		return true
 	}
 	res.Clear()
-	if g.reserving != nil { // what is not kept could not be settled
+	if g.reserving != nil { // without its record the request could not be settled
 		res.Status = OutOfRoom
 		return true
 	}

@@ -29,8 +29,8 @@ func TestKeepOfCapacity(t *testing.T) {
 	}
 }
 
-// A granted request leaves what it keeps. A denied one is granted after its wait if nobody else asks, and not a nanosecond
-// before.
+// A granted request leaves at least the tokens of its KEEP. A denied one is granted when its wait is over, if no other comes
+// before, and not a nanosecond earlier.
 func TestKeepLeavesTokens(t *testing.T) {
 	limits := []Limit{bucket(10, 3, sec), {Algorithm: GCRA, Capacity: 10, Rate: Rate{3, sec}}, {Algorithm: LeakyBucket, Capacity: 10, Rate: Rate{7, sec}},
 		{Algorithm: FixedWindow, Capacity: 10, Rate: Rate{0, sec}}, {Algorithm: SlidingWindow, Capacity: 10, Rate: Rate{0, sec}},
@@ -74,8 +74,8 @@ func TestKeepLeavesTokens(t *testing.T) {
 	}
 }
 
-// Callers without KEEP, each held to a bucket, are never denied while these buckets fit what all others keep: capacities
-// in what is kept, and rates in the limit's rate.
+// Callers without KEEP, each held to a bucket, are never denied if all others ask with a KEEP of at least the sum of these
+// buckets' capacities, and the sum of their rates is at most the limit's rate.
 func TestKeepGuarantee(t *testing.T) {
 	granted, others := 0, int64(0)
 	for _, algorithm := range []Algorithm{TokenBucket, LeakyBucket} {
@@ -126,7 +126,7 @@ func TestKeepGuaranteeIsTight(t *testing.T) {
 	}
 }
 
-// A limit from which something is kept cannot be waited for: a reservation would take what is kept.
+// MAXWAIT does not apply to a limit with a KEEP: a reservation ahead of time would take the tokens of the KEEP.
 func TestKeepMustHaveRoomNow(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()

@@ -28,7 +28,7 @@ const reserveShare = 8
 // reserve is the bytes of the bound that are kept for logs and leases to grow into.
 func (m *memory) reserve() int64 { return min(m.growing.Load(), m.max.Load()/reserveShare) }
 
-// fits reports whether that many more bytes are within the bound. New keys may not take the reserve.
+// fits reports whether the bound has room for more bytes. New keys may not take the reserve.
 func (m *memory) fits(bytes int64, newKeys bool) bool {
 	max := m.max.Load()
 	if max <= 0 || bytes <= 0 {

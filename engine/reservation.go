@@ -180,7 +180,7 @@ func (r *partReader) next() (p reservedPart) {
 	return p
 }
 
-// parts reads what was granted, the wait, and the limits.
+// parts reads the number of granted tokens and the wait; the limits are read one after the other.
 func (r reservation) parts() (granted, wait int64, parts partReader) {
 	parts.rest = r.rest()
 	granted, wait = int64(parts.uvarint()), int64(parts.uvarint())

@@ -104,7 +104,7 @@ func (g *acquireAllCall) describe(now int64, parts []Op, res *Result) bool {
 	return len(b) <= maxReservation
 }
 
-// mark is that of the window of a grant. What was granted nothing has none: it has no new state.
+// mark is that of the window of a grant, 0 for a limit that granted nothing: it has no new state.
 func (c *call) mark() int64 {
 	if alg := &algorithms[c.limit.Algorithm]; alg.mark != nil && c.result.Granted > 0 {
 		return alg.mark(c)

@@ -138,7 +138,7 @@ func (g *acquireAllCall) repeatSettlement(now int64, count int, res *Result) (do
 	return true
 }
 
-// carryOut takes what is missing, of all limits or of none, and then gives back the rest.
+// carryOut takes the missing tokens, from all limits or from none, and then gives back those that were not used.
 func (g *acquireAllCall) carryOut(now int64, count int, res *Result) {
 	for i := range count {
 		p, limit := &g.settlements[i], g.presentLimit(now, i)

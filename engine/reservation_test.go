@@ -255,7 +255,7 @@ func TestBytesOfAReservation(t *testing.T) {
 	}
 }
 
-// The state of a reservation depends on the request and the limits alone, not on what was decided before on this node.
+// The state of a reservation depends on the request and the limits alone, and on no earlier decision of this node.
 func TestReservationsAreTheSameEverywhere(t *testing.T) {
 	window := Limit{Algorithm: FixedWindow, Capacity: 10, Rate: Rate{0, sec}}
 	reserve := Op{Verb: Reserve, Key: []byte("id"), MaxWait: 60 * sec, Parts: []Op{{Verb: AcquireAll, Tokens: 2, Parts: []Op{
@@ -263,7 +263,7 @@ func TestReservationsAreTheSameEverywhere(t *testing.T) {
 	var states [2][]byte
 	for i := range states {
 		s := New(Config{Shards: 1})
-		if i == 1 { // what it leaves in memory that is used again
+		if i == 1 { // it leaves windows in the memory that the next request uses
 			ask(s, epoch-5*sec, Op{Verb: AcquireAll, Tokens: 1, Parts: []Op{{Key: []byte("c"), Limit: window, Tokens: 1}, {Key: []byte("d"), Limit: window, Tokens: 1}}})
 		}
 		if res := ask(s, epoch, reserve); !res.Allowed || res.Granted != 2 {

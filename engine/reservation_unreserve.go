@@ -1,7 +1,7 @@
 package engine
 
-// What was reserved goes back to the window that it was taken in, while that still counts. A refund, in contrast, takes off
-// the newest tokens, whoever took them.
+// Reserved tokens go back to the window that they were taken from, while that still counts. A refund, in contrast, gives
+// back the newest tokens of the limiter.
 
 func markWindow(c *call) int64 { return loadWindow(c.next[:]).start }
 

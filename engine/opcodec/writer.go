@@ -13,14 +13,14 @@ import (
 //	1       verb in the low 4 bits, or 0x0f: the verb is the next byte;
 //	        0x10 options follow, 0x20 tokens other than 1, 0x40 a longest wait, 0x80 Who
 //	1       verb, if it is 15 or more
-//	1       options; 0x80: something is kept
+//	1       options; 0x80: a Keep follows
 //	varint  limit: its number in this buffer, from 1 on; or 0, and the limit itself, which takes the next number:
 //	        1 algorithm, 1 span, varints capacity, rate's tokens, rate's period
 //	varint  length of the key, or of the policy's name; the key
 //	varint  length of Who; Who
 //	varint  tokens
 //	varint  longest wait, zigzag
-//	varint  what is kept, zigzag: tokens, or below zero a share of the capacity in thousandths of a percent
+//	varint  the Keep, zigzag: tokens, or below zero a share of the capacity in thousandths of a percent
 //	varint  most bytes of a key
 //	varint  number of arguments, of a Check only with NamedFields; of each a varint of its length, and the argument; varints: position of the first declared
 //	        key, number of declared keys
