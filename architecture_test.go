@@ -34,7 +34,8 @@ var mayImport = map[string][]string{
 
 // within are narrower rules for packages inside a part.
 var within = map[string][]string{
-	"engine":            {"engine/datatype", "engine/internal/offheap", "engine/internal/uint128"},
+	"engine":            {"engine/datatype", "engine/glob", "engine/internal/offheap", "engine/internal/uint128"},
+	"engine/glob":       {},
 	"engine/script":     {},
 	"engine/opcodec":    {"engine"},
 	"cluster/call":      {"engine", "engine/opcodec"},
@@ -60,7 +61,7 @@ var within = map[string][]string{
 	"server/memlimit": {"engine", "server/clock", "server/command", "server/config", "server/sysmem"},
 	"server/stats":    {"server/command", "server/metrics"},
 	"server/config":   {"engine"},
-	"server/command":  {"engine", "engine/datatype", "engine/script", "server/pubsub", "server/resp", "internal/clusterstatus"},
+	"server/command":  {"engine", "engine/datatype", "engine/glob", "engine/script", "server/pubsub", "server/resp", "internal/clusterstatus"},
 }
 
 // forTests are packages that only tests may import.

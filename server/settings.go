@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/glob"
 	"github.com/stintdb/stint/internal/atomicfile"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
@@ -23,7 +24,7 @@ func (s *Server) ConfigGet(patterns []string) (pairs []string) {
 	cfg := s.Config()
 	offer := func(name, value string) {
 		for _, p := range patterns {
-			if command.Match(strings.ToLower(p), name) {
+			if glob.Match(strings.ToLower(p), name) {
 				pairs = append(pairs, name, value)
 				return
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stintdb/stint/engine/glob"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -70,7 +71,7 @@ func (r *rights) allKeys() bool {
 func (r *rights) reaches(key []byte, write bool) bool {
 	for i := range r.patterns {
 		p := &r.patterns[i]
-		if (write && p.write || !write && p.read) && (p.glob == "*" || command.Match(p.glob, string(key))) {
+		if (write && p.write || !write && p.read) && (p.glob == "*" || glob.Match(p.glob, string(key))) {
 			return true
 		}
 	}
@@ -92,7 +93,7 @@ func (r *rights) allChannels() bool { return r.everything || slices.Contains(r.c
 
 // reachesChannel reports whether the user may publish and subscribe to a channel.
 func (r *rights) reachesChannel(channel []byte) bool {
-	return r.allChannels() || slices.ContainsFunc(r.channels, func(glob string) bool { return command.Match(glob, string(channel)) })
+	return r.allChannels() || slices.ContainsFunc(r.channels, func(pattern string) bool { return glob.Match(pattern, string(channel)) })
 }
 
 // describeCommands is the rules about commands in one line, without those that later rules made void.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/stintdb/stint/engine/glob"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -193,7 +194,7 @@ func runCommandList(_ Session, w *resp.Writer, args [][]byte) {
 	switch {
 	case len(args) == 2:
 	case len(args) == 5 && isWord(args[2], "FILTERBY") && isWord(args[3], "PATTERN"):
-		keep = func(r *Row) bool { return Match(strings.ToLower(string(args[4])), r.Name) }
+		keep = func(r *Row) bool { return glob.Match(strings.ToLower(string(args[4])), r.Name) }
 	case len(args) == 5 && isWord(args[2], "FILTERBY") && isWord(args[3], "ACLCAT"):
 		category := strings.ToLower(string(args[4]))
 		keep = func(r *Row) bool { return r.In(category) }

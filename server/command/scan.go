@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/glob"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -101,7 +102,7 @@ func (f *finder) matches(key []byte) bool {
 	if f.pattern == "*" {
 		return true
 	}
-	matches, steps := matchSteps(f.pattern, string(key), maxMatchSteps)
+	matches, steps := glob.MatchWithin(f.pattern, string(key), maxMatchSteps)
 	f.steps += steps
 	f.tooManySteps = f.tooManySteps || steps >= maxMatchSteps
 	return matches

@@ -1,16 +1,17 @@
-package command
+// Package glob matches texts with patterns as Redis writes them. Every node of a cluster must find the same.
+package glob
 
 import "math"
 
 // Match reports whether text matches a glob pattern as Redis writes them: * any run, ? any byte, [a-c] and [^a-c] one of
 // a set, \ takes the next byte literally. It takes at most len(pattern)·len(text) steps for any pattern.
 func Match(pattern, text string) bool {
-	matches, _ := matchSteps(pattern, text, math.MaxInt)
+	matches, _ := MatchWithin(pattern, text, math.MaxInt)
 	return matches
 }
 
-// matchSteps is Match with a bound on the steps. It returns the number of steps taken.
-func matchSteps(pattern, text string, most int) (matches bool, steps int) {
+// MatchWithin is [Match] with a bound on the steps. It returns the number of steps taken.
+func MatchWithin(pattern, text string, most int) (matches bool, steps int) {
 	p, t := 0, 0
 	star, retry := -1, 0
 	for t < len(text) {
