@@ -43,7 +43,7 @@ const (
 	Force                           // grant even tokens that are not available
 	Shadow                          // SetPolicy: only count what would be denied
 	Loaded                          // KeepScript: until DropScripts
-	DeclaredOnly                    // Script: keys that it does not declare are refused; Settle: keys that are not in Args are
+	DeclaredOnly                    // Script: keys that it does not declare are refused; Settle: limits' keys that match none of the patterns in Args are
 	FixedCost                       // a part: Tokens are its own, whatever the request asks for
 
 	Cancel      = UpTo         // Settle: everything goes back
@@ -63,7 +63,7 @@ type Op struct {
 	Keep     Keep     // Acquire, Check: grant only if so much remains
 	MaxWait  int64    // Reserve: remember it for so many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
 	Who      []byte   // the holder of a lease, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body
-	Args     [][]byte // Command, Script: the arguments, the command's name included; Check: with NamedFields, names and values of fields by turns
+	Args     [][]byte // Command, Script: the arguments, the command's name included; Check: with NamedFields, names and values of fields by turns; Settle: with DeclaredOnly, patterns of package glob
 	KeyFrom  uint32   // Command, Script: the position in Args of the first declared key
 	KeyCount uint32   // Command, Script: the number of declared keys, one after the other
 	Parts    []Op     // AcquireAll: the limits to ask, each with the options, tokens and MaxWait of the whole, but for a FixedCost; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
@@ -151,7 +151,7 @@ const (
 	ReservationDiffers        // Reserve: the id was used with other parameters
 	SettledOtherwise          // Settle: it was settled with other amounts
 	WrongAmounts              // Settle: the number of amounts is not that of the limits; Result.Limit has it
-	NotPermitted              // Settle: a key of the reservation is not among Args
+	NotPermitted              // Settle: the key of a limit, named by Result.Reply, matches none of the patterns in Args
 
 	endOfStatuses
 )
@@ -188,7 +188,7 @@ type Result struct {
 	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
 	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
 	Leases  []Lease  // Leases
-	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Check: the name of a field; kept for reuse from one Apply to the next
+	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Check: the name of a field; Settle: a key that is not permitted; kept for reuse from one Apply to the next
 }
 
 // Lease is one holder of a concurrency limit.

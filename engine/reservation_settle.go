@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"slices"
+
+	"github.com/stintdb/stint/engine/glob"
 )
 
 // settle charges the limits of a reservation other amounts than those it reserved: less goes back, and more is taken as with
@@ -30,9 +32,13 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *Op, res *Result, locked
 	}
 	g.text = append(g.text[:0], c.state...) // the record may move
 	state := reservation(g.text)
-	count, status := g.amounts(s, state, op)
-	if status != OK {
-		res.Status, res.Limit = status, int64(count)
+	if key, permitted := state.permits(op); !permitted {
+		res.Status, res.Reply = NotPermitted, append(res.Reply[:0], key...)
+		return true
+	}
+	count := g.amounts(s, state, op)
+	if len(op.Parts) > 0 && len(op.Parts) != count {
+		res.Status, res.Limit = WrongAmounts, int64(count)
 		return true
 	}
 	if cap(res.Parts) < count {
@@ -95,14 +101,25 @@ func (s *shard) reservation(tag uint32, id []byte) reservation {
 	return algorithms[Reservation].stateOf(r.rest())
 }
 
+// permits reports whether a settlement may change the keys of all limits, or else a key that it may not.
+func (r reservation) permits(settle *Op) (key []byte, ok bool) {
+	if settle.Options&DeclaredOnly == 0 {
+		return nil, true
+	}
+	for _, _, parts := r.parts(); len(parts.rest) > 0; {
+		key := parts.next().key
+		if !slices.ContainsFunc(settle.Args, func(pattern []byte) bool { return glob.Match(string(pattern), string(key)) }) {
+			return key, false
+		}
+	}
+	return nil, true
+}
+
 // amounts finds out what each limit is to be charged.
-func (g *acquireAllCall) amounts(s *Store, state reservation, op *Op) (count int, status Status) {
+func (g *acquireAllCall) amounts(s *Store, state reservation, op *Op) (count int) {
 	g.settlements = g.settlements[:0]
 	for _, _, parts := state.parts(); len(parts.rest) > 0; {
 		p := parts.next()
-		if op.Options&DeclaredOnly != 0 && !slices.ContainsFunc(op.Args, func(key []byte) bool { return bytes.Equal(key, p.key) }) {
-			return 0, NotPermitted
-		}
 		amount := op.Tokens
 		switch {
 		case op.Options&Cancel != 0:
@@ -120,10 +137,7 @@ func (g *acquireAllCall) amounts(s *Store, state reservation, op *Op) (count int
 		g.settlements = append(g.settlements, settlement{p, amount})
 		count++
 	}
-	if len(op.Parts) > 0 && len(op.Parts) != count {
-		return count, WrongAmounts
-	}
-	return count, OK
+	return count
 }
 
 // repeatSettlement answers for a reservation that is settled.
@@ -244,9 +258,9 @@ func (g *acquireAllCall) showSettlement(now int64, count int, res *Result) {
 	}
 }
 
-// ReservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id. visit may
+// reservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id. visit may
 // call the store.
-func (s *Store) ReservationKeys(id []byte, visit func(key []byte)) {
+func (s *Store) reservationKeys(id []byte, visit func(key []byte)) {
 	sh, tag := s.locate(id)
 	sh.mu.Lock()
 	state := slices.Clone(sh.reservation(tag, id))

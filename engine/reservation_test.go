@@ -193,23 +193,29 @@ func TestFailedSettlementChangesNothing(t *testing.T) {
 	}
 }
 
-// A settlement that may only use some keys is refused for others, known or not, and changes nothing.
-func TestSettlementOfUndeclaredKeys(t *testing.T) {
+// A settlement that may only change keys that match some patterns is refused if another is among the limits' keys, and changes
+// nothing.
+func TestSettlementOfKeysNotPermitted(t *testing.T) {
 	s := New(Config{Shards: 2})
 	defer s.Close()
 	ask(s, epoch, reserveOne("id", severalOf(2, Op{Key: []byte("a"), Limit: bucket(5, 1, sec)}, Op{Key: []byte("b"), Limit: bucket(5, 1, sec)})))
 	op := settleAt("id", 1)
-	op.Options, op.Args = DeclaredOnly, [][]byte{[]byte("a")}
-	for range 2 {
+	for _, patterns := range [][][]byte{nil, {[]byte("a"), []byte("?b")}, {[]byte("[^b]")}} {
+		op.Options, op.Args = DeclaredOnly, patterns
 		before := s.Digest(epoch)
-		if res := ask(s, epoch, op); res.Status != NotPermitted || len(res.Parts) > 0 || s.Digest(epoch) != before {
-			t.Errorf("%+v", res)
+		if res := ask(s, epoch, op); res.Status != NotPermitted || len(res.Parts) > 0 || s.Digest(epoch) != before || len(patterns) > 0 && string(res.Reply) != "b" {
+			t.Errorf("%s: %+v", patterns, res)
 		}
 		ask(s, epoch, settleAt("id", 1)) // and also once it is settled
 	}
-	op.Args = append(op.Args, []byte("b"))
+	op.Args = [][]byte{[]byte("a"), []byte("[b-d]*")}
 	if res := ask(s, epoch, op); res.Status != OK {
 		t.Errorf("%+v", res)
+	}
+	ask(s, epoch, Op{Verb: Delete, Key: []byte("id")})
+	ask(s, epoch, reserveOne("id", severalOf(2, Op{Key: []byte("a"), Limit: bucket(5, 1, sec)}, Op{Key: []byte("x"), Limit: bucket(5, 1, sec)})))
+	if res := ask(s, epoch, op); res.Status != NotPermitted || string(res.Reply) != "x" {
+		t.Errorf("made anew: %+v", res)
 	}
 }
 

@@ -92,7 +92,7 @@ func stepSettle(r *rand.Rand) Op {
 	case 3:
 		op.Options = DeclaredOnly
 		for range 1 + r.IntN(20) {
-			op.Args = append(op.Args, fmt.Appendf(nil, "key-%d", r.IntN(24)))
+			op.Args = append(op.Args, fmt.Appendf(nil, "key-%d%s", r.IntN(24), []string{"", "*"}[r.IntN(2)]))
 		}
 	}
 	return op

@@ -30,7 +30,7 @@ func (s *Store) Weigh(ops []Op) (work int) {
 		case AcquireAll, Check:
 			limits = s.Asked(op)
 		case Settle:
-			s.ReservationKeys(op.Key, func(key []byte) { work += s.weigh(&Op{Key: key}, &more) })
+			s.reservationKeys(op.Key, func(key []byte) { work += s.weigh(&Op{Key: key}, &more) })
 		case Command, Script:
 			if s.commands != nil {
 				work += s.commands.Weigh(op, after.held(s, op))

@@ -3,6 +3,9 @@ package server
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	"github.com/stintdb/stint/server/stats"
 )
 
 // A settlement needs the rights to the id and to the keys of all its limits, alone, in a transaction, and behind the request
@@ -19,7 +22,7 @@ func TestPermissionsOfReservations(t *testing.T) {
 		{"no right to the id", "limits", noKey, []string{"RL.SETTLE id:1 1"}},
 		{"no right to the id, cancel", "limits", noKey, []string{"RL.CANCEL id:1"}},
 		{"no right to the id, acquire", "limits", noKey, []string{"TB.ACQUIRE tb:1 5 1/h AS id:2 FOR 1m"}},
-		{"in a transaction", "ids", noKey, []string{"MULTI", "RL.CANCEL id:1"}},
+		{"in a transaction", "ids", noKey, []string{"MULTI", "RL.CANCEL id:1", "EXEC"}},
 		{"in a transaction, all rights", "all", "+OK\r\n+QUEUED\r\n*1\r\n*1\r\n*4\r\n:0", []string{"MULTI", "RL.CANCEL id:1", "EXEC"}},
 		{"of an unknown id", "ids", "$-1\r\n", []string{"RL.CANCEL id:none"}},
 		{"in one batch", "all", "*5\r\n:2\r\n:5\r\n:3\r\n:0\r\n:7200000\r\n*1\r\n*4\r\n:1", []string{"TB.ACQUIRE tb:2 5 1/h 2 AS id:2 FOR 1m", "RL.SETTLE id:2 1"}},
@@ -44,11 +47,61 @@ func TestPermissionsOfReservations(t *testing.T) {
 			if !strings.Contains(out, c.want) || !strings.HasPrefix(c.want, "-") && !strings.HasPrefix(out, c.want) {
 				t.Errorf("%q, want %q", out, c.want)
 			}
+			if denied := p.env.Stats.RejectionCount(stats.KeyDenied) > 0; strings.HasPrefix(c.want, "-") != denied {
+				t.Errorf("the denial of a key was counted: %t", denied)
+			}
 			if strings.HasPrefix(c.want, "-") && holdings(p) != before {
 				t.Errorf("it changed %s\nto %s", before, holdings(p))
 			}
 		})
 	}
+}
+
+// On a node that is behind the leader, a user with some keys settles what it has just reserved there, and what others reserved
+// on keys of its own; and it settles nothing on other keys, also where the node knows the id with limits on its own.
+func TestPermissionsOfReservationsOnANodeBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newClusterTimePlayer(t, false)
+		owner, user := p.open("owner"), p.open("user")
+		do := func(c *pipe, line, want string) {
+			t.Helper()
+			c.deliver(frames(line))
+			p.settle()
+			if out := c.reply(t); !strings.HasPrefix(out, want) {
+				t.Errorf("%s: %q, want %q", line, out, want)
+			}
+		}
+		for _, line := range []string{"ACL SETUSER limited on >tea ~id:* ~tb:* +@all", "RL.POLICY SET llm TB tb:{tenant}:{} 5 1/h"} {
+			do(owner, line, "+OK")
+		}
+		do(user, "AUTH limited tea", "+OK")
+		if err := p.catchUp(); err != nil {
+			t.Fatal(err)
+		}
+		do(user, "TB.ACQUIRE tb:1 5 1/h 2 AS id:1 FOR 1h", "*5\r\n:2")
+		if p.store.Len() > 0 {
+			t.Fatal("the node is not behind")
+		}
+		do(user, "RL.SETTLE id:1 1", "*1\r\n*4\r\n:1")
+		do(user, "RL.CHECK llm 7 2 AS id:2 FOR 1h WITH tenant acme", "*4\r\n:2")
+		do(user, "RL.CANCEL id:2", "*1\r\n*4\r\n:0")
+		do(owner, "RL.ALL TB tb:1 5 1/h TB tb:2 5 1/h AS id:3 FOR 1h", "*4\r\n:1")
+		do(user, "RL.SETTLE id:3 1", "*2\r\n*4\r\n:1")
+		do(owner, "TB.ACQUIRE other 5 1/h 2 AS id:4 FOR 1h", "*5\r\n:2")
+		do(user, "RL.CANCEL id:4", "-NOPERM No permissions to access a key")
+
+		do(owner, "TB.ACQUIRE tb:5 5 1/h 2 AS id:5 FOR 1h", "*5\r\n:2")
+		if err := p.catchUp(); err != nil {
+			t.Fatal(err)
+		}
+		do(owner, "DEL id:5", ":1")
+		do(owner, "TB.ACQUIRE other 5 1/h AS id:5 FOR 1h", "*5\r\n:1")
+		do(user, "RL.CANCEL id:5", "-NOPERM No permissions to access a key")
+		do(owner, "RL.CANCEL id:5", "*1\r\n*4\r\n:0")
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // RL.TOP counts a denied request with an id for the key of the limit that denied it.

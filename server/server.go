@@ -73,7 +73,6 @@ type Sweeper interface {
 	PolicyCounts(visit func(engine.Policy))
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 	Asked(op *engine.Op) []engine.Op
-	ReservationKeys(id []byte, visit func(key []byte))
 }
 
 // Options are the parts a server is made of.

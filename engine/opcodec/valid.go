@@ -52,19 +52,19 @@ func reservesWithin(request *engine.Op) bool {
 		(request.Verb != engine.Acquire || request.Limit.Algorithm.Keeps())
 }
 
-// settlesWithin reports whether the amounts and the keys of a Settle are in their ranges.
+// settlesWithin reports whether the amounts and the patterns of a Settle are in their ranges.
 func settlesWithin(op *engine.Op) bool {
 	for i := range op.Parts {
 		if op.Parts[i].Tokens < 0 || op.Parts[i].Tokens > engine.MaxTokens {
 			return false
 		}
 	}
-	for _, key := range op.Args {
-		if len(key) > engine.MaxKeyBytes {
+	for _, pattern := range op.Args {
+		if len(pattern) > engine.MaxKeyBytes {
 			return false
 		}
 	}
-	return len(op.Args) <= engine.MaxParts && op.KeyFrom == 0 && op.KeyCount == 0
+	return op.KeyFrom == 0 && op.KeyCount == 0
 }
 
 // validArgs reports whether the declared keys are among the arguments, and can be keys.

@@ -21,8 +21,9 @@ type rights struct {
 	maxKeys   int64    // keys that begin as the patterns do; 0 is no cap
 	maxRate   int64    // requests a second; 0 is no cap
 
-	everything bool // every command, every key
-	unlimited  bool // every command, every key, no caps: nothing needs to be checked
+	writePatterns [][]byte // of the keys that may be changed
+	everything    bool     // every command, every key
+	unlimited     bool     // every command, every key, no caps: nothing needs to be checked
 }
 
 // pattern is one rule on keys: the user may read, write, or do both to, the keys that match it.
@@ -83,6 +84,12 @@ func (r *rights) derive() {
 	r.everything = r.allKeys()
 	for i, row := range command.All {
 		r.everything = r.everything && (r.may(i) || row.IsContainer())
+	}
+	r.writePatterns = nil
+	for _, p := range r.patterns {
+		if p.write {
+			r.writePatterns = append(r.writePatterns, []byte(p.glob))
+		}
 	}
 	r.unlimited = r.everything && r.maxKeys == 0 && r.maxRate == 0
 }

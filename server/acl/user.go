@@ -30,6 +30,10 @@ func (u *User) Reaches(key []byte, write bool) bool { return u.rights.Load().rea
 // ReachesAll reports whether the user may change every key.
 func (u *User) ReachesAll() bool { return u.rights.Load().allKeys() }
 
+// WritePatterns are the patterns of the keys that the user may change, as package glob matches them. They are not to be
+// changed.
+func (u *User) WritePatterns() [][]byte { return u.rights.Load().writePatterns }
+
 // ReachesChannel reports whether the user may publish and subscribe to a channel.
 func (u *User) ReachesChannel(channel []byte) bool { return u.rights.Load().reachesChannel(channel) }
 

@@ -51,8 +51,8 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 		err = row.Parse(r)
 	}
 	if err == nil && !s.user.IsUnlimited() {
-		err = s.permitKeys(r.Ops[:first], r.Ops[first:])
-		limitScripts(s.user, r.Ops[first:])
+		err = s.permitKeys(r.Ops[first:])
+		limitOps(s.user, r.Ops[first:])
 	}
 	weight := 0
 	if err == nil {

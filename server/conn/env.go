@@ -62,7 +62,6 @@ type Env struct {
 type Keys interface {
 	Weigh(ops []engine.Op) (work int)
 	Asked(op *engine.Op) []engine.Op
-	ReservationKeys(id []byte, visit func(key []byte))
 	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 }

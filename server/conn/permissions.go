@@ -1,8 +1,6 @@
 package conn
 
 import (
-	"bytes"
-	"slices"
 	"strings"
 
 	"github.com/stintdb/stint/engine"
@@ -66,12 +64,11 @@ func (s *Session) permitChannels(row *command.Row, args [][]byte) error {
 	return nil
 }
 
-// permitKeys returns why operations are refused for the keys they are about. Those before them are in the same batch.
-func (s *Session) permitKeys(before, ops []engine.Op) error {
+// permitKeys returns why operations are refused for the keys they are about.
+func (s *Session) permitKeys(ops []engine.Op) error {
 	for i := range ops {
-		if key, ok := (reach{s.env.Keys, s.user, before}).allOf(&ops[i]); !ok {
-			s.env.Stats.Reject(stats.KeyDenied)
-			s.logDenial("key", string(key))
+		if key, ok := (reach{s.env.Keys, s.user}).allOf(&ops[i]); !ok {
+			s.denyKey(key)
 			if ops[i].Verb == engine.Check {
 				return command.ErrNoPolicyAccess
 			}
@@ -81,15 +78,20 @@ func (s *Session) permitKeys(before, ops []engine.Op) error {
 	return nil
 }
 
+func (s *Session) denyKey(key []byte) {
+	s.env.Stats.Reject(stats.KeyDenied)
+	s.logDenial("key", string(key))
+}
+
 // reach looks at the keys that a user may use.
 type reach struct {
-	keys   Keys
-	user   *acl.User
-	before []engine.Op // that are permitted
+	keys Keys
+	user *acl.User
 }
 
 // allOf reports whether the user may do an operation to every key it is about, or else a key it may not. What
-// concerns everybody, emptying the store and changing policies, needs the right to all keys.
+// concerns everybody, emptying the store and changing policies, needs the right to all keys. The keys of a settled
+// reservation's limits are checked where it is decided: see [limitOps].
 func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 	switch op.Verb {
 	case engine.Flush, engine.SetPolicy, engine.DropPolicy, engine.SetOverride:
@@ -110,56 +112,8 @@ func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 			return op.Key, false
 		}
 		return r.allOf(op.Request())
-	case engine.Settle:
-		return r.reservation(op)
 	}
 	return op.Key, r.user.Reaches(op.Key, op.Writes())
-}
-
-// reservation looks at the id of a settlement, and at the keys of the limits as far as this node knows them, or the batch
-// reserves them. The node that decides refuses any other key.
-func (r reach) reservation(settle *engine.Op) (key []byte, ok bool) {
-	if !r.user.Reaches(settle.Key, true) {
-		return settle.Key, false
-	}
-	if r.user.ReachesAll() {
-		return nil, true
-	}
-	ok = true
-	r.keys.ReservationKeys(settle.Key, func(k []byte) {
-		settle.Args = append(settle.Args, k)
-		if ok && !r.user.Reaches(k, true) {
-			key, ok = k, false
-		}
-	})
-	for i := range r.before {
-		if op := &r.before[i]; op.Verb == engine.Reserve && bytes.Equal(op.Key, settle.Key) {
-			r.declareKeys(settle, op.Request())
-		}
-	}
-	settle.Options |= engine.DeclaredOnly
-	return key, ok
-}
-
-// declareKeys adds the keys of a request that is permitted to those that a settlement may use.
-func (r reach) declareKeys(settle, request *engine.Op) {
-	declare := func(key []byte) bool {
-		known := slices.ContainsFunc(settle.Args, func(k []byte) bool { return bytes.Equal(k, key) })
-		if !known && len(settle.Args) < engine.MaxParts {
-			settle.Args = append(settle.Args, bytes.Clone(key))
-		}
-		return true
-	}
-	switch request.Verb {
-	case engine.Acquire:
-		declare(request.Key)
-	case engine.AcquireAll:
-		for i := range request.Parts {
-			declare(request.Parts[i].Key)
-		}
-	case engine.Check:
-		r.keys.PolicyKeys(request.Key, request.Who, request.Args, declare)
-	}
 }
 
 // policy looks at the keys that a policy comes to for a caller. A policy that is not there counts as one out of
@@ -197,7 +151,7 @@ func (s *Session) permitQueued(row *command.Row, args [][]byte) error {
 	if row.Parse(&r) != nil {
 		return nil // EXEC will return the error
 	}
-	return s.permitKeys(nil, r.Ops)
+	return s.permitKeys(r.Ops)
 }
 
 // Reaches implements [command.Session].
@@ -246,17 +200,21 @@ func (s *public) outputBuffer(cfg *config.Config) int {
 	return cfg.OutputBufferBytes
 }
 
-// limitScripts writes the rights of a user into calls of scripts, because the scripts run where nobody knows the user.
-func limitScripts(u *acl.User, ops []engine.Op) {
+// limitOps writes the rights of a user into calls of scripts and into settlements, because these are decided where nobody
+// knows the user, and only there it is known which keys they are about.
+func limitOps(u *acl.User, ops []engine.Op) {
 	for i := range ops {
-		if ops[i].Verb != engine.Script {
-			continue
+		op := &ops[i]
+		if (op.Verb == engine.Script || op.Verb == engine.Settle) && !u.ReachesAll() {
+			op.Options |= engine.DeclaredOnly
 		}
-		if !u.ReachesAll() {
-			ops[i].Options |= engine.DeclaredOnly
+		switch {
+		case op.Verb == engine.Settle && op.Options&engine.DeclaredOnly != 0:
+			op.Args = u.WritePatterns()
+		case op.Verb == engine.Script:
+			op.Who = command.ScriptCommands(func(row *command.Row) bool {
+				return u.May(row) && (row.Flags&command.PubSub == 0 || u.ReachesAllChannels())
+			})
 		}
-		ops[i].Who = command.ScriptCommands(func(row *command.Row) bool {
-			return u.May(row) && (row.Flags&command.PubSub == 0 || u.ReachesAllChannels())
-		})
 	}
 }

@@ -74,6 +74,9 @@ func (s *Session) writeReply(r *reply, ops []engine.Op, results []engine.Result,
 	case r.block && results[0].Allowed && results[0].Wait > 0:
 		s.block(r, ops[0], results[0])
 	default:
+		if len(results) == 1 && results[0].Status == engine.NotPermitted {
+			s.denyKey(results[0].Reply)
+		}
 		out.out.Shape = r.shape
 		r.row.Reply(&out.out, ops, results)
 	}
