@@ -28,6 +28,17 @@ func (f *leaderFinder) address() string {
 	return address
 }
 
+// elected returns the address of the leader that this node's Raft follows, "" if there is none. Clients may be sent there:
+// no earlier term leads than the one in which this node heard of it, so that redirects never go in circles. A node that claims
+// to lead may have ceased to.
+func (f *leaderFinder) elected() string {
+	address, _ := f.raft.LeaderWithID()
+	if string(address) == f.opt.Advertise || f.peers.IsIsolated() {
+		return ""
+	}
+	return string(address)
+}
+
 // note remembers the last known leader.
 func (f *leaderFinder) note(address string) {
 	if last := f.last.Load(); last == nil || *last != address {
@@ -36,11 +47,10 @@ func (f *leaderFinder) note(address string) {
 }
 
 func (f *leaderFinder) find() string {
-	address, _ := f.raft.LeaderWithID()
-	if address != "" && string(address) != f.opt.Advertise && !f.peers.IsIsolated() {
-		return string(address)
+	if address := f.elected(); address != "" {
+		return address
 	}
-	if string(address) == f.opt.Advertise && !f.peers.IsIsolated() {
+	if address, _ := f.raft.LeaderWithID(); string(address) == f.opt.Advertise && !f.peers.IsIsolated() {
 		return ""
 	}
 	return f.claimed()

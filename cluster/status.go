@@ -79,13 +79,13 @@ func (n *Node) state() clusterstatus.State {
 	return clusterstatus.Candidate
 }
 
-// Leads reports whether this node decides, and where clients reach the leader, "" if unknown. It is cheap enough for
-// every command.
+// Leads reports whether this node decides, and where clients reach the leader, "" while none is elected. It is cheap enough
+// for every command.
 func (n *Node) Leads() (leads bool, client string) {
 	if n.role.current.Load() != nil {
 		return true, n.opt.Client
 	}
-	address := n.leader.address()
+	address := n.leader.elected()
 	if address == "" {
 		return false, ""
 	}
