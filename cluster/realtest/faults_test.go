@@ -207,7 +207,7 @@ func (w *world) startTorn(n *node) {
 func TestFaults(t *testing.T) {
 	t.Logf("seed %d", *seed)
 	w := &world{startCluster(t), rand.New(rand.NewPCG(*seed, 0))}
-	l := startLoad(w.processes, *seed)
+	l, reserved := startLoad(w.processes, *seed), startReservers(w.processes, *seed)
 	struck, order := map[string]int{}, []int{}
 	for !t.Failed() && (time.Since(l.began) < *faultsFor || l.answered.Load() < *least && time.Since(l.began) < 3**faultsFor) {
 		w.awaitAll(startTimeout)
@@ -227,8 +227,10 @@ func TestFaults(t *testing.T) {
 	w.net.mend()
 	w.awaitAll(startTimeout)
 	w.awaitWork(l, 300)
+	await(t, "every outcome of requests with an id", reserved.sawAll)
 	took := time.Since(l.began)
 	l.stop()
+	reserved.stop()
 	var names []string
 	for name, n := range struck {
 		names = append(names, fmt.Sprintf("%s %d", name, n))
@@ -240,6 +242,7 @@ func TestFaults(t *testing.T) {
 	l.checkRate(t)
 	checkHistory(t, l.history)
 	w.compare(l)
+	reserved.check(t)
 	if l.answered.Load() < *least {
 		t.Errorf("%d requests were decided, too few to show anything: at least %d", l.answered.Load(), *least)
 	}
