@@ -23,6 +23,7 @@ type acquireAllCall struct {
 	reserving   *Op // the Reserve that is carried out, or nil
 	fingerprint uint64
 	repeated    bool   // it was answered before
+	shadow      bool   // its policy is in shadow, and delays nobody
 	id          target // of its id
 	idOp        Op
 	idCall      call
@@ -79,10 +80,7 @@ func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *Op, parts []Op, 
 		shards := s.lock(g.order[:shards])
 		defer s.unlock(shards)
 	}
-	if cap(res.Parts) < len(parts) {
-		res.Parts = make([]Result, len(parts))
-	}
-	res.Parts = res.Parts[:len(parts)]
+	res.grow(len(parts))
 	g.admission, g.full = &s.admission, false
 	defer g.unlockShared()
 	if g.reserving != nil && g.repeat(now, parts, res) {

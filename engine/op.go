@@ -214,6 +214,14 @@ func (res *Result) Clear() {
 	}
 }
 
+// grow makes room for the results of parts.
+func (res *Result) grow(parts int) {
+	if cap(res.Parts) < parts {
+		res.Parts = make([]Result, parts)
+	}
+	res.Parts = res.Parts[:parts]
+}
+
 // Trim drops buffers that are too large to be kept for the next use of the result.
 func (res *Result) Trim() {
 	const keepReply = 16 << 10

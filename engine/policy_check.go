@@ -37,6 +37,7 @@ func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked,
 		g.parts[i] = p.ask(op)
 		g.parts[i].Key, g.parts[i].Who = g.keys[start:end:end], g.keys[end:len(g.keys):len(g.keys)]
 	}
+	g.shadow = shadow
 	if !s.acquireAll(g, now, op, g.parts[:len(parts)], res, locked, readOnly) {
 		return false
 	}

@@ -5,11 +5,14 @@ import "encoding/binary"
 // reserve carries out the request of a [Reserve] once: a reservation of the same id and parameters is answered as before,
 // and takes nothing. With readOnly it takes no tokens, and returns false if it would have.
 func (s *Store) reserve(g *acquireAllCall, now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {
-	g.reserving, g.fingerprint = op, g.fingerprintOf(op)
+	g.reserving, g.fingerprint, g.shadow = op, g.fingerprintOf(op), false
 	defer func() { g.reserving = nil }()
 	request := &op.Parts[0]
 	switch request.Verb {
 	case Check:
+		if s.repeatCheck(g, now, op, res, locked) {
+			return true
+		}
 		return s.check(g, now, request, res, locked, readOnly)
 	case AcquireAll:
 		return s.acquireAll(g, now, request, request.Parts, res, locked, readOnly)
@@ -24,6 +27,42 @@ func (s *Store) reserve(g *acquireAllCall, now int64, op *Op, res *Result, locke
 		}
 	}
 	return done
+}
+
+// repeatCheck answers a check whose id is known from the limits that it asked then: the policy may have changed since, or be
+// gone. It returns false for any other request.
+func (s *Store) repeatCheck(g *acquireAllCall, now int64, op *Op, res *Result, locked bool) (done bool) {
+	if !locked && !s.reserves(op.Key) {
+		return false
+	}
+	shards := g.lockSettlement(s, op, locked)
+	if !locked {
+		defer s.unlock(shards)
+	}
+	state := g.id.shard.reservation(g.id.tag, op.Key)
+	if state == nil || state.end() <= now || state.fingerprint() != g.fingerprint {
+		return false
+	}
+	res.Clear()
+	count := g.amounts(s, state, &Op{Options: Cancel})
+	res.grow(count)
+	g.repeated = true
+	res.Allowed, res.Binding = true, -1
+	res.Granted, res.Wait, _ = state.parts()
+	for i := range count {
+		p := &g.settlements[i]
+		g.parts[i] = Op{Key: p.key, Who: p.who, Limit: p.limit}
+		g.report(now, i, &g.parts[i], &res.Parts[i])
+	}
+	return true
+}
+
+// reserves reports whether a key is that of a reservation, perhaps an expired one.
+func (s *Store) reserves(key []byte) bool {
+	sh, tag := s.locate(key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.reservation(tag, key) != nil
 }
 
 // locateReservation finds the shard of the id. It returns the number of shards to be locked.
@@ -90,10 +129,14 @@ func (g *acquireAllCall) describe(now int64, parts []Op, res *Result) bool {
 	if g.reserving.Parts[0].Verb == Acquire {
 		granted = res.Parts[0].Granted
 	}
+	wait := res.Wait
+	if g.shadow {
+		wait = 0
+	}
 	b := append(g.text[:0], make([]byte, reservationHead-variableHead)...)
 	binary.LittleEndian.PutUint64(b, uint64(now+g.reserving.MaxWait))
 	binary.LittleEndian.PutUint64(b[8:], g.fingerprint)
-	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(granted)), uint64(res.Wait))
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(granted)), uint64(wait))
 	for i := range parts {
 		b = appendReservedPart(b, &parts[i], res.Parts[i].Granted, g.calls[i].mark())
 	}

@@ -41,10 +41,7 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *Op, res *Result, locked
 		res.Status, res.Limit = WrongAmounts, int64(count)
 		return true
 	}
-	if cap(res.Parts) < count {
-		res.Parts = make([]Result, count)
-	}
-	res.Parts = res.Parts[:count]
+	res.grow(count)
 	if state.isSettled() {
 		return g.repeatSettlement(now, count, res)
 	}
