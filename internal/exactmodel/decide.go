@@ -12,6 +12,11 @@ type request struct {
 	cost              bool     // tokens is a COST
 	keep              *kept    // nil without KEEP
 	fields            []string // names and values behind WITH, by turns
+	id                *string  // behind AS
+	length            int64    // behind FOR
+	asked             string   // of a call with an id: see describe
+	single            bool     // a call for one limit
+	undelayed         bool     // a call of a policy in shadow
 }
 
 // answer is the outcome of a request; wait and reset are nanoseconds, and a wait of [never] is for ever.
@@ -52,6 +57,9 @@ func decide(held state, r *request, now int64) (a answer, next state, err error)
 	case concurrency:
 		return decideLease(held, r, now, a)
 	case leakyQueue:
+		if r.force { // a settlement: used tokens take no place that others wait for
+			return decideMeter(held, r, now, a)
+		}
 		return decideQueue(held, r, now, a)
 	}
 	return decideMeter(held, r, now, a)

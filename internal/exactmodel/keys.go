@@ -8,6 +8,9 @@ func (m *Model) info(words []string) (string, error) {
 	if s == nil {
 		return null, nil
 	}
+	if err := checkLimiter(s); err != nil {
+		return "", err
+	}
 	l, remaining, reset := s.look(m.Now)
 	fields := []string{bulk("algorithm"), bulk(algorithmOf(s))}
 	for _, p := range l.parameters() {
@@ -28,6 +31,9 @@ func (m *Model) refund(words []string) (string, error) {
 		return "", err
 	}
 	s := m.held(words[1])
+	if err := checkLimiter(s); err != nil {
+		return "", err
+	}
 	switch {
 	case s == nil:
 		return null, nil

@@ -49,6 +49,8 @@ func algorithmOf(s state) string {
 		return slidingWindow
 	case *log:
 		return slidingLog
+	case *reservation:
+		return reserved
 	}
 	return concurrency
 }
@@ -56,6 +58,9 @@ func algorithmOf(s state) string {
 // heldFor is the state of a key for a limit of an algorithm.
 func (m *Model) heldFor(key, algorithm string) (state, error) {
 	s := m.held(key)
+	if err := checkLimiter(s); err != nil {
+		return nil, err
+	}
 	if s != nil && algorithmOf(s) != algorithm {
 		return nil, refuse("WRONGTYPE the key belongs to a %s limiter, this command needs a %s", algorithmOf(s), algorithm)
 	}
@@ -76,7 +81,7 @@ func init() {
 		"CL.THROTTLE": {5, 6, (*Model).throttle}, "TB.ACQUIRE": acquire(tokenBucket), "LB.ACQUIRE": acquire(leakyBucket), "LB.QUEUE": acquire(leakyQueue),
 		"FW.ACQUIRE": acquire(fixedWindow), "SW.ACQUIRE": acquire(slidingWindow), "SL.ACQUIRE": acquire(slidingLog), "CC.ACQUIRE": acquire(concurrency),
 		"CC.RELEASE": {3, 3, (*Model).release}, "CC.HOLDERS": {2, 2, (*Model).holders}, "SL.LOG": {2, many, (*Model).grants},
-		"RL.ALL": {2, many, (*Model).all}, "RL.CHECK": {3, many, (*Model).check}, "RL.POLICY": {2, many, (*Model).policy},
+		"RL.ALL": {2, many, (*Model).all}, "RL.SETTLE": {2, many, (*Model).settle}, "RL.CANCEL": {2, 2, (*Model).cancel}, "RL.CHECK": {3, many, (*Model).check}, "RL.POLICY": {2, many, (*Model).policy},
 		"RL.INFO": {2, 2, (*Model).info}, "RL.REFUND": {3, 3, (*Model).refund},
 		"DEL": {2, many, (*Model).del}, "UNLINK": {2, many, (*Model).del}, "EXISTS": {2, many, (*Model).exists},
 		"TTL": {2, 2, (*Model).ttl}, "PTTL": {2, 2, (*Model).pttl}, "TYPE": {2, 2, (*Model).typeOf},
@@ -173,6 +178,12 @@ func acquire(algorithm string) command {
 		}
 		if r.block && m.inMulti {
 			r.wait = 0
+		}
+		if err := r.checkReserve(); err != nil {
+			return "", err
+		}
+		if r.id != nil {
+			return m.reserve(name, r)
 		}
 		a, err := m.ask(&r)
 		if err != nil {

@@ -17,6 +17,7 @@ func (r *request) readTokens(name string, words []string) (rest []string, err er
 
 var contradictions = [][2]string{
 	{"FORCE", "UPTO"}, {"FORCE", "MAXWAIT"}, {"FORCE", "BLOCK"}, {"MAXWAIT", "BLOCK"}, {"KEEP", "FORCE"}, {"KEEP", "MAXWAIT"}, {"KEEP", "BLOCK"},
+	{"AS", "PEEK"}, {"AS", "BLOCK"},
 }
 
 // readOptions reads the words that a command ends with.
@@ -97,8 +98,10 @@ func (r *request) readOption(option, value string) (err error) {
 			return refuse("ERR KEEP: does not apply to %s", formOf(a).word)
 		}
 		r.keep, err = readKept(value)
-	case "AS", "FOR":
-		panic("exactmodel: no model of reservations")
+	case "AS":
+		r.id, err = &value, checkKey(value)
+	case "FOR":
+		r.length, err = duration(option, value)
 	default:
 		r.block = option == "BLOCK"
 		r.wait, err = duration(option, value)

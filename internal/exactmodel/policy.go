@@ -149,6 +149,15 @@ func (m *Model) check(words []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := call.checkReserve(); err != nil {
+		return "", err
+	}
+	if call.id != nil {
+		call.asked = describe(fmt.Sprintf("RL.CHECK %q %q", words[1], id), &call, nil)
+		if v, err := m.reservedAs(&call); v != nil && err == nil {
+			return m.repeat(v).reply(), nil
+		}
+	}
 	p := m.policies[words[1]]
 	if p == nil {
 		return "", noPolicy
@@ -169,6 +178,7 @@ func (m *Model) check(words []string) (string, error) {
 			return "", refuse("ERR id: with it, or the fields, in place, a key of the policy is longer than --max-key-size or a holder is not 1 to 255 bytes")
 		}
 	}
+	call.undelayed = p.shadow
 	o, err := m.decideAll(limits, &call)
 	if err != nil {
 		return "", err

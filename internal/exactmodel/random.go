@@ -30,6 +30,7 @@ type Calls struct {
 	history    map[string][]string // the last calls on each key
 	policy     bool                // policies are changed and shown
 	hideCounts bool                // but not the counts of their decisions
+	reserving  map[string][]string // the last call with each id
 }
 
 // randomKey is a key with the limit it is usually asked with.
@@ -48,7 +49,7 @@ const (
 // NewCalls begins with a seed; of is the number of calls that will be made.
 func NewCalls(seed uint64, of int) *Calls {
 	begin := time.Date(2024, 2, 28, 23, 59, 58, 999_999_999, time.UTC).UnixNano()
-	c := &Calls{Model: New(begin), random: rand.New(rand.NewPCG(seed, 1)), of: of, begin: begin, history: map[string][]string{}, policy: true}
+	c := &Calls{Model: New(begin), random: rand.New(rand.NewPCG(seed, 1)), of: of, begin: begin, history: map[string][]string{}, policy: true, reserving: map[string][]string{}}
 	for i := range forms {
 		for n := range 5 {
 			c.keys = append(c.keys, &randomKey{name: c.keyName(i, n), form: &forms[i]})
@@ -74,12 +75,20 @@ func (c *Calls) Made() int { return c.made }
 
 // History returns the last calls that named a key, with their replies and times.
 func (c *Calls) History(command []string) (lines []string) {
-	for _, k := range c.keys {
-		if slices.Contains(command, k.name) {
-			lines = append(lines, c.history[k.name]...)
+	for _, name := range c.names() {
+		if slices.Contains(command, name) {
+			lines = append(lines, c.history[name]...)
 		}
 	}
 	return lines
+}
+
+// names are the keys of limiters and of reservations.
+func (c *Calls) names() (names []string) {
+	for _, k := range c.keys {
+		names = append(names, k.name)
+	}
+	return append(names, reservationIDs...)
 }
 
 // Next makes the next step.
@@ -123,10 +132,10 @@ func (c *Calls) ask(command []string) string {
 func (c *Calls) remember(command []string, reply string) {
 	c.made++
 	line := fmt.Sprintf("%d  %.300q  %.200q", c.Model.Now, command, reply)
-	for _, k := range c.keys {
-		if slices.Contains(command, k.name) {
-			lines := append(c.history[k.name], line)
-			c.history[k.name] = lines[max(0, len(lines)-keptHistory):]
+	for _, name := range c.names() {
+		if slices.Contains(command, name) {
+			lines := append(c.history[name], line)
+			c.history[name] = lines[max(0, len(lines)-keptHistory):]
 		}
 	}
 }
@@ -184,6 +193,9 @@ func (c *Calls) move() {
 
 // boundary is a time at which the state of a random key changes.
 func (c *Calls) boundary() int64 {
+	if s := c.Model.keys[c.pick(reservationIDs...)]; s != nil && c.chance(10) {
+		return s.boundaries()[0]
+	}
 	k := c.keys[c.random.IntN(len(c.keys))]
 	if k.wait > c.Model.Now && c.chance(2) {
 		return k.wait

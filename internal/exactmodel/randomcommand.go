@@ -9,6 +9,10 @@ import (
 // command is a random call.
 func (c *Calls) command() (words []string) {
 	switch n := c.random.IntN(100); {
+	case n < 5:
+		words = c.settlement()
+	case n < 7:
+		words = c.again()
 	case n < 62:
 		words = c.acquire(c.keys[c.random.IntN(len(c.keys))])
 	case n < 70:
@@ -53,7 +57,12 @@ func (c *Calls) look() []string {
 	return []string{"RL.INFO", c.key()}
 }
 
-func (c *Calls) key() string { return c.keys[c.random.IntN(len(c.keys))].name }
+func (c *Calls) key() string {
+	if c.chance(15) {
+		return c.pick(reservationIDs...)
+	}
+	return c.keys[c.random.IntN(len(c.keys))].name
+}
 
 func (c *Calls) id() string { return c.pick(ids...) }
 
@@ -84,7 +93,11 @@ func (c *Calls) acquire(k *randomKey) []string {
 			words = append(words, c.tokens(4))
 		}
 	}
-	return append(words, c.options(f.algorithm)...)
+	words = append(words, c.options(f.algorithm)...)
+	if f.algorithm == concurrency || f.algorithm == leakyQueue {
+		return words
+	}
+	return c.as(words, nil)
 }
 
 // options are some of those that an algorithm has.
@@ -187,9 +200,9 @@ func (c *Calls) spoilWord(words []string) []string {
 	case 0:
 		return words[:i]
 	case 1:
-		return append(words, c.pick("PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1", "COST", "KEEP", "WITH"))
+		return append(words, c.pick("PEEK", "UPTO", "FORCE", "SOON", "MAXWAIT", "BLOCK", "TOKENS", "SHADOW", "NONE", "1", "COST", "KEEP", "WITH", "AS", "FOR", "COSTS", "-"))
 	case 2:
-		return append(words, c.pick("FORCE", "MAXWAIT", "PEEK", "KEEP", "COST", "WITH"), c.pick("UPTO", "1s", "BLOCK", "PEEK", "10y", "1", "0", "50%"))
+		return append(words, c.pick("FORCE", "MAXWAIT", "PEEK", "KEEP", "COST", "WITH", "AS", "FOR"), c.pick("UPTO", "1s", "BLOCK", "PEEK", "10y", "1", "0", "50%"))
 	case 3:
 		if c.keyed(words[1]) {
 			words[1] = strings.Repeat("y", mostKey+1)

@@ -14,7 +14,7 @@ func (c *Calls) several() []string {
 	if c.chance(2) {
 		words = append(words, "TOKENS", c.tokens(4))
 	}
-	return append(words, c.callOptions(false)...)
+	return c.as(append(words, c.callOptions(false)...), nil)
 }
 
 // check is a check of a policy.
@@ -24,7 +24,7 @@ func (c *Calls) check() []string {
 	if c.chance(2) {
 		words = append(words, c.tokens(5))
 	}
-	return slices.Concat(words, c.callOptions(true), c.with(name, id))
+	return c.as(slices.Concat(words, c.callOptions(true)), c.with(name, id))
 }
 
 // blocking is a call that may have to wait, nil if there is none.

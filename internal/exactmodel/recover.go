@@ -16,9 +16,7 @@ func (c *Calls) Certain() {
 
 // allKeys are the keys that calls name, those of the policies included.
 func (c *Calls) allKeys() (keys []string) {
-	for _, k := range c.keys {
-		keys = append(keys, k.name)
-	}
+	keys = c.names()
 	for i := range forms {
 		for _, id := range ids {
 			keys = append(keys, "pol:"+forms[i].word+id)

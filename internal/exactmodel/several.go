@@ -56,6 +56,10 @@ func (m *Model) all(words []string) (string, error) {
 	if err := call.readOptions("RL.ALL", rest, []string{"TOKENS", "PEEK", "MAXWAIT", "BLOCK", "AS", "FOR"}); err != nil {
 		return "", err
 	}
+	if err := call.checkReserve(); err != nil {
+		return "", err
+	}
+	call.asked = describe("RL.ALL", &call, limits)
 	o, err := m.decideAll(limits, &call)
 	if err != nil {
 		return "", err
@@ -110,10 +114,19 @@ func (m *Model) decideAll(limits []request, call *request) (*outcome, error) {
 	o := &outcome{tokens: call.tokens, binding: -1}
 	seen := map[string]bool{}
 	for i := range limits {
-		if seen[limits[i].key] {
+		if seen[limits[i].key] || call.id != nil && limits[i].key == *call.id {
 			return nil, sameKey
 		}
 		seen[limits[i].key] = true
+	}
+	if call.id != nil {
+		v, err := m.reservedAs(call)
+		switch {
+		case err != nil:
+			return nil, err
+		case v != nil:
+			return m.repeat(v), nil
+		}
 	}
 	held, next := make([]state, len(limits)), make([]state, len(limits))
 	for i := range limits {
@@ -151,6 +164,12 @@ func (m *Model) decideAll(limits []request, call *request) (*outcome, error) {
 		if next[i] != nil && !call.peek {
 			m.keep(limits[i].key, next[i])
 		}
+	}
+	if call.single {
+		o.tokens = o.parts[0].tokens
+	}
+	if call.id != nil {
+		m.remember(call, o, limits, next)
 	}
 	return o, nil
 }
