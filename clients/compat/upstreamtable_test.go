@@ -13,7 +13,9 @@ var (
 // Reasons for differences. The limiters themselves send none of the commands.
 const (
 	bottleneckHashes = "the tests send `HLEN` and `HVALS`, which Stint does not have"
+	limitsCost       = "a script takes a million entries, more than its 500,000 steps"
 	pyrateHash       = "a test sends `HLEN`, which Stint does not have"
+	throttledKeys    = "keys of 9,000 bytes need a larger `--max-key-size`"
 	walrusLists      = "the tests send `LSET` and `RPOP`, which Stint does not have"
 )
 
@@ -116,6 +118,49 @@ var upstreamSuites = []upstreamSuite{
 		run:     pytest("tests", "-k=redis", "--ignore=tests/test_aiohttp_limiter.py"),
 		leftOut: "of aiohttp, because it needs another web server",
 		differs: map[string]string{"tests.test_gcra: test_redis_keeps_state_constant_and_expiring": pyrateHash},
+	},
+	{
+		library: "throttled-py",
+		from:    pypi,
+		needs:   tools,
+		edits: []edit{ // their server is a fake
+			{"tests/conftest.py", "from fakeredis import FakeConnection\n", ""},
+			{"tests/asyncio/conftest.py", "from fakeredis.aioredis import FakeConnection\n", ""},
+			{"tests/conftest.py", `"REDIS_CLIENT_CLASS": "fakeredis.FakeRedis",`, ""},
+			{"tests/asyncio/conftest.py", `"REDIS_CLIENT_CLASS": "fakeredis.aioredis.FakeRedis",`, ""},
+			{"tests/conftest.py", `"CONNECTION_POOL_KWARGS": {"connection_class": FakeConnection},`, ""},
+			{"tests/conftest.py", "options={", `server="redis://127.0.0.1:$PORT", options={`},
+			{"tests/asyncio/conftest.py", `"CONNECTION_POOL_KWARGS": {"connection_class": FakeConnection},`, ""},
+			{"tests/asyncio/conftest.py", "options={", `server="redis://127.0.0.1:$PORT", options={`},
+		},
+		run:     pytest("-k=redis", "tests/store", "tests/rate_limiter", "tests/asyncio/store", "tests/asyncio/rate_limiter"),
+		leftOut: "of web frameworks, which use the store in memory, and benchmarks",
+		differs: map[string]string{
+			"tests.asyncio.store.test_store.TestStore: test_get[redis-key(long text)-not set]": throttledKeys,
+			"tests.asyncio.store.test_store.TestStore: test_get[redis-key(long text)-set]":     throttledKeys,
+			"tests.store.test_store.TestStore: test_get[redis-key(long text)-not set]":         throttledKeys,
+			"tests.store.test_store.TestStore: test_get[redis-key(long text)-set]":             throttledKeys,
+		},
+	},
+	{
+		library: "limits",
+		from:    pypi,
+		needs: append(tools, "pytest-lazy-fixtures==1.4.1", "pytest-mock==3.17.0", "flaky==3.8.1", "hiro==1.1.1", "pymongo==4.20.0",
+			"pymemcache==4.0.0", "valkey==6.2.0"),
+		edits: []edit{
+			{"tests/conftest.py", "7379", "$PORT"},
+			{"tests/*.py", "localhost:7379", "127.0.0.1:$PORT"},
+			{"tests/aio/*.py", "localhost:7379", "127.0.0.1:$PORT"},
+			// The servers would be containers.
+			{"tests/conftest.py", "def docker_services(host_ip_env, docker_services):\n    return docker_services",
+				"def docker_services():\n    return __import__('unittest.mock').mock.MagicMock()"},
+		},
+		run:     pytest("tests", "-m=redis", "-k=not uds", "--ignore=tests/benchmarks"),
+		leftOut: "of sockets of Unix, of clusters and Sentinel, and benchmarks",
+		differs: map[string]string{
+			"tests.aio.test_strategy.TestAsyncMovingWindow: test_moving_window_huge_cost[redis]": limitsCost,
+			"tests.test_strategy.TestMovingWindow: test_moving_window_huge_cost[redis_basic]":    limitsCost,
+		},
 	},
 }
 
