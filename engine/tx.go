@@ -218,7 +218,7 @@ func (t *Tx) holds(sh *shard) bool {
 
 // begin makes the transaction ready for an operation.
 func (t *Tx) begin(now int64, op *Op) {
-	t.now, t.readOnly, t.stopped, t.used, t.byKey, t.scripts, t.work = now, op.Options&Peek != 0, false, 0, nil, nil, 0
+	t.now, t.readOnly, t.stopped, t.used, t.byKey, t.scripts, t.work, t.call.listed = now, op.Options&Peek != 0, false, 0, nil, nil, 0, 0
 	t.published, t.publishedBytes = nil, 0
 }
 

@@ -3,6 +3,7 @@ package command
 import (
 	"bytes"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/stintdb/stint/engine"
@@ -137,11 +138,20 @@ func (s *scriptCaller) limit(row *Row, c *DataCall) {
 	for i := range r.Ops {
 		r.Ops[i].MaxWait = min(r.Ops[i].MaxWait, 0) // granted now or denied
 		if !c.Tx.Apply(&r.Ops[i], &results[i]) {
-			c.fail(errNotInScript)
+			c.fail(errSeveralInScript.With(wideName(row, &r.Ops[i])))
 			return
 		}
+		c.Tx.Spend(results[i].Work)
 	}
 	row.Reply(&c.Writer, r.Ops, results)
+}
+
+// wideName is the word by which a limiter command is about more than one limiter.
+func wideName(row *Row, op *engine.Op) string {
+	if op.Verb == engine.Reserve && op.Request().Verb == engine.Acquire {
+		return optAs.name
+	}
+	return strings.ToUpper(row.Name)
 }
 
 // ScriptCommands lists the commands that scripts may call, and that may allows, as [engine.Op.Who] of a Script has them.
