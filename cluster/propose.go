@@ -45,6 +45,7 @@ type proposer struct {
 
 	mu         sync.Mutex
 	queue      []*entry // the last one is open
+	paused     bool     // nothing is proposed
 	room       int      // capacity of a new entry: the last one's size and a little more
 	bytes      int
 	work       atomic.Int64 // of scripts in queue; changed under mu
@@ -184,7 +185,7 @@ func (p *proposer) next() *entry {
 	for {
 		p.mu.Lock()
 		isFull := len(p.queue) > 1 // the first of several is no longer filled
-		if len(p.queue) > 0 && (len(p.proposedAt) == 0 || isFull && len(p.proposedAt) < entriesInFlight) {
+		if len(p.queue) > 0 && !p.paused && (len(p.proposedAt) == 0 || isFull && len(p.proposedAt) < entriesInFlight) {
 			e := p.queue[0]
 			p.queue = append(p.queue[:0], p.queue[1:]...)
 			p.bytes -= len(e.buf) - entryHead
@@ -210,6 +211,20 @@ func (p *proposer) next() *entry {
 			return nil
 		}
 	}
+}
+
+// pause has everything wait in the queue, until resume.
+func (p *proposer) pause() { p.setPaused(true) }
+
+func (p *proposer) resume() {
+	p.setPaused(false)
+	p.signal()
+}
+
+func (p *proposer) setPaused(paused bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.paused = paused
 }
 
 // drop marks the calls as sent and removes those that were given up while they waited: they were answered as not

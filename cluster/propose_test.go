@@ -165,3 +165,28 @@ func TestWorkOfScriptsIsBounded(t *testing.T) {
 		asked.Wait()
 	})
 }
+
+// While leadership is transferred, what is queued waits: an entry that Raft gets then may be decided without this node hearing
+// of it.
+func TestNothingIsProposedDuringAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		entries, question := 0, openQuestion{answer: make(chan error)}
+		p := newProposer(func([]byte) raft.ApplyFuture { entries++; return question }, func() int64 { return 1 }, nil, nil, new(sync.WaitGroup))
+		p.metrics = newMetrics()
+		p.ended.Go(p.run)
+		p.pause()
+		p.addOther(kindTick, nil)
+		synctest.Wait()
+		if entries != 0 || p.isIdle() || !p.hasNoneInFlight() {
+			t.Errorf("%d entries proposed during the pause", entries)
+		}
+		p.resume()
+		synctest.Wait()
+		if entries != 1 || p.hasNoneInFlight() {
+			t.Errorf("%d entries proposed after the pause", entries)
+		}
+		question.answer <- nil
+		p.halt()
+		p.ended.Wait()
+	})
+}

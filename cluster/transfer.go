@@ -141,7 +141,10 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 	r.leaseUntil.Store(0)
 	r.transferring.Store(true)
 	t.proposer.addOther(kindTick, nil)
-	t.drainEntries()
+	t.awaitProposed((*proposer).isIdle)
+	t.proposer.pause() // a call that was about to be queued may still come: the next leader decides it
+	defer t.proposer.resume()
+	t.awaitProposed((*proposer).hasNoneInFlight)
 	err := t.transferWhenCaughtUp(to)
 	if err != nil { // it still leads, unless it has lost leadership in another way
 		r.transferring.Store(false)
@@ -150,15 +153,11 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 	return err
 }
 
-// drainEntries waits until no proposed entry is in flight, but no longer than an election would take: entries that
-// Raft has not committed when another node takes over have an unknown outcome for their clients. New calls wait.
-func (t *transfers) drainEntries() {
-	const look = time.Millisecond // twice: a goroutine may have been about to propose
-	for idle, until := 0, t.clock.mono()+t.opt.Heartbeat; idle < 2 && t.clock.mono() < until; {
-		if idle++; !t.proposer.isIdle() {
-			idle = 0
-		}
-		sleep(t.raft.ctx, look)
+// awaitProposed waits until the proposer is done, but no longer than an election would take: entries that Raft has not
+// committed when another node takes over have an unknown outcome for their clients.
+func (t *transfers) awaitProposed(done func(p *proposer) bool) {
+	for until := t.clock.mono() + t.opt.Heartbeat; !done(t.proposer) && t.clock.mono() < until; {
+		sleep(t.raft.ctx, time.Millisecond)
 	}
 }
 
@@ -167,4 +166,11 @@ func (p *proposer) isIdle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.queue) == 0 && len(p.inFlight) == 0
+}
+
+// hasNoneInFlight reports whether every proposed entry was applied or has failed.
+func (p *proposer) hasNoneInFlight() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.inFlight) == 0
 }
