@@ -1,7 +1,8 @@
 // Package realtest holds the tests of a cluster of real processes. Three servers on the loopback interface reach each
 // other through proxies, which can cut, delay and throttle every link in each direction; they are killed, stopped, wiped
 // and restarted while clients on all of them take tokens. One limiter must have been able to give the clients' replies,
-// one request after the other: porcupine looks for such an order.
+// one request after the other: porcupine looks for such an order. Others reserve with ids, ask again until they know the
+// outcome, and settle: what each limit granted then equals an exact ledger.
 //
 //	go test -tags e2e ./cluster/realtest                                            # some seconds
 //	go test -tags e2e ./cluster/realtest -run TestFaults -for 60s -least 100000 -v  # as CI does
