@@ -72,6 +72,40 @@ func (x *index) insert(tag uint32, ref uint32) bool {
 	return true
 }
 
+// resize gives the index room for entries: at least as many as it holds, and more where its last run would outgrow its room.
+// It needs only the slots, and closes gaps between them.
+func (x *index) resize(entries int) {
+	for {
+		to := newIndex(entries, x.mem)
+		if to.append(x.slots) {
+			x.free()
+			*x = to
+			return
+		}
+		to.free()
+		entries += entries/4 + indexTail
+	}
+}
+
+// append fills an empty index with slots, which are in the order of their tags. It reports false when the run at the end of
+// the table has no room left.
+func (x *index) append(slots []uint64) bool {
+	next := uint64(0)
+	for _, slot := range slots {
+		if slot == 0 {
+			continue
+		}
+		next = max(next, x.home(slotTag(slot)))
+		if next == uint64(len(x.slots))-1 {
+			return false
+		}
+		x.slots[next] = slot
+		next++
+		x.count++
+	}
+	return true
+}
+
 // remove empties the slot at a position and moves the run behind it up.
 func (x *index) remove(at uint64) {
 	next := at + 1

@@ -31,11 +31,11 @@ func (s *shard) rebuild(now int64, more, moreBytes int) bool {
 		if arena <= compactBytes {
 			s.compact(now)
 		} else {
-			s.moveTo(now, s.fill(now, homes), s.mem.block(arena))
+			s.moveTo(now, homes, s.mem.block(arena))
 		}
 		return true
 	}
-	roomy, large := max(entries+entries/3, homes, minEntries), max(bytes+bytes/2, arena, minArena)
+	roomy, large := max(entries+entries/2, homes, minEntries), max(bytes+bytes/2, arena, minArena)
 	if held := s.index.bytes() + int64(arena); !s.mem.fits(indexBytes(roomy)+int64(large)-held, true) {
 		roomy, large = max(entries, homes), max(bytes, arena) // no room to spare
 		if newKeys {
@@ -46,14 +46,14 @@ func (s *shard) rebuild(now int64, more, moreBytes int) bool {
 			return false
 		}
 	}
-	s.moveTo(now, s.fill(now, roomy), s.mem.block(large))
+	s.moveTo(now, roomy, s.mem.block(large))
 	return true
 }
 
 // shrink gives back the memory that the live entries do not use.
 func (s *shard) shrink(now int64) {
 	entries, bytes := s.live(now)
-	s.moveTo(now, s.fill(now, max(entries+entries/3, minEntries)), s.mem.block(max(bytes+bytes/2, minArena)))
+	s.moveTo(now, max(entries+entries/2, minEntries), s.mem.block(max(bytes+bytes/2, minArena)))
 }
 
 // compact moves the live records of a small arena together.
@@ -92,72 +92,56 @@ func (s *shard) compact(now int64) {
 	s.moves++
 }
 
-// spread gives an index whose last run outgrew its room more homes. It happens so rarely and takes so little that the
-// memory bound is not asked.
-func (s *shard) spread(now int64) {
-	s.moveTo(now, s.fill(now, s.index.count*5/4+indexTail), s.mem.block(len(s.arena)))
-}
-
-// each calls f for every record that holds information at now, in tag order, and gone for every other.
-func (s *shard) each(now int64, f func(tag uint32, r record, size int), gone func(r record)) {
-	for _, slot := range s.index.slots {
+// each calls f for every record, in tag order, with the position of its slot, its size, and whether it holds no information
+// at now.
+func (s *shard) each(now int64, f func(at int, r record, size int, expired bool)) {
+	for at, slot := range s.index.slots {
 		if slot == 0 {
 			continue
 		}
 		r := s.record(uint32(slot))
-		if s.expired(r, now) {
-			gone(r)
-			continue
-		}
-		f(slotTag(slot), r, s.size(r))
+		limit := s.limitOf(r)
+		alg := &algorithms[limit.Algorithm]
+		state := alg.stateOf(r.rest())
+		f(at, r, recordBytes(len(state), r.keyLen()), alg.expired(state, limit, now))
 	}
 }
-
-func leave(record) {}
 
 // live counts the entries that hold information at now, and the bytes of their records.
 func (s *shard) live(now int64) (entries, bytes int) {
-	s.each(now, func(_ uint32, _ record, size int) {
-		entries++
-		bytes += size
-	}, leave)
+	s.each(now, func(_ int, _ record, size int, expired bool) {
+		if !expired {
+			entries++
+			bytes += size
+		}
+	})
 	return entries, bytes
 }
 
-// fill returns an index of the live records as moveTo will lay them out.
-func (s *shard) fill(now int64, entries int) index {
-	for {
-		to, used, fits := newIndex(entries, s.mem), 0, true
-		s.each(now, func(tag uint32, _ record, size int) {
-			fits = fits && to.insert(tag, uint32(used/recordAlign)+1)
-			used += size
-		}, leave)
-		if fits {
-			return to
-		}
-		to.free() // the last run outgrew its room, which more homes spread out
-		entries += entries/4 + indexTail
-	}
-}
-
-// moveTo makes an index of fill and a new arena the shard's own.
-func (s *shard) moveTo(now int64, to index, arena []byte) {
+// moveTo moves the live records to a new arena, and gives the index room for entries.
+func (s *shard) moveTo(now int64, entries int, arena []byte) {
 	used := 0
 	s.dirty = s.dirty[:0] // noted again, under their new references
-	s.each(now, func(_ uint32, r record, size int) {
+	s.each(now, func(at int, r record, size int, expired bool) {
+		if expired {
+			s.preserve(r)
+			s.noteDropped(r)
+			s.uncount(r)
+			s.limits.release(r.limitID())
+			s.index.slots[at] = 0 // resize closes the gap
+			s.index.count--
+			return
+		}
 		copy(arena[used:used+size], r[:size])
+		ref := uint32(used/recordAlign) + 1
+		s.index.slots[at] = uint64(slotTag(s.index.slots[at]))<<32 | uint64(ref)
 		if r.isDirty() {
-			s.dirty = append(s.dirty, uint32(used/recordAlign)+1)
+			s.dirty = append(s.dirty, ref)
 		}
 		used += size
-	}, func(r record) {
-		s.preserve(r)
-		s.noteDropped(r)
-		s.uncount(r)
-		s.limits.release(r.limitID())
 	})
-	s.index.free()
 	s.mem.free(s.arena)
-	s.index, s.arena, s.used, s.dead = to, arena, used, 0
+	s.arena, s.used, s.dead = arena, used, 0
+	s.index.resize(entries)
 	s.moves++
 }

@@ -4,7 +4,7 @@ package engine
 // not grow the tables step by step. Where the memory bound does not allow it for all shards, it makes none: the first
 // ones would have the memory that the last ones need. It is for recovery.
 func (s *Store) Reserve(now int64, entries, bytes int) {
-	if !s.mem.allows(int64(bytes)/4*7+indexBytes(entries/2*3), true) { // with the room to grow that a rebuild adds
+	if !s.mem.allows(int64(bytes)/4*7+indexBytes(entries/4*7), true) { // with the room to grow that a rebuild adds
 		return
 	}
 	spread := func(n int) int { return (n + n/8) / len(s.shards) } // shards are not equally full

@@ -176,8 +176,7 @@ func (s *shard) newRecord(now int64, tag uint32, key []byte, limit *Limit, size 
 	s.moves++
 	ref = uint32(s.used/recordAlign) + 1
 	for !s.index.insert(tag, ref) {
-		s.spread(now)
-		ref = uint32(s.used/recordAlign) + 1
+		s.index.resize(s.index.room()*5/4 + indexTail) // so rare and so little that the memory bound is not asked
 	}
 	r := s.record(ref)
 	r.setLimitID(s.limits.acquire(limit, &s.pin))
