@@ -54,7 +54,7 @@ func run(settings Settings) error {
 	if err != nil {
 		return err
 	}
-	if includes(servers, "stint") || settings.measures(onlyPersistence) || settings.measures(onlyCluster) {
+	if includes(servers, "stint") || settings.measures(onlyPersistence) || settings.measures(onlyCluster) || settings.measures(onlyReservations) {
 		if err := buildStint(ctx, root, binary); err != nil {
 			return err
 		}
@@ -79,6 +79,9 @@ func measure(ctx context.Context, servers []Server, binary string, report *Repor
 	}
 	if err == nil && settings.measures(onlyCluster) {
 		report.Cluster, err = measureCluster(ctx, binary, settings)
+	}
+	if err == nil && settings.measures(onlyReservations) {
+		report.Reservations, err = measureReservations(ctx, binary, settings)
 	}
 	if err == nil && settings.measures(onlyPersistence) {
 		report.Disk, err = measureDisk(ctx, binary, settings)

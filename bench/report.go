@@ -10,14 +10,15 @@ import (
 
 // A Report is everything one run found.
 type Report struct {
-	Date     time.Time
-	Machine  Machine
-	Settings Settings
-	Series   []Series
-	Results  Results
-	Memory   map[string][]MemorySample // by Series.ID
-	Disk     *DiskReport               // nil when not measured
-	Cluster  *ClusterReport            // as Disk
+	Date         time.Time
+	Machine      Machine
+	Settings     Settings
+	Series       []Series
+	Results      Results
+	Memory       map[string][]MemorySample // by Series.ID
+	Disk         *DiskReport               // nil when not measured
+	Cluster      *ClusterReport            // as Disk
+	Reservations *ReservationReport        // as Disk
 }
 
 // A Section is a table.
@@ -40,6 +41,9 @@ func sections(r *Report) []Section {
 	}
 	if r.Cluster != nil {
 		all = append(all, clusterSections(r.Cluster)...)
+	}
+	if r.Reservations != nil {
+		all = append(all, reservationSections(r.Reservations, r.Settings)...)
 	}
 	return append(all, targetSection(r))
 }

@@ -101,3 +101,27 @@ func TestMachineText(t *testing.T) {
 		t.Errorf("an idle machine is called %q", got)
 	}
 }
+
+// The cost of a reservation is compared within each round, its settlement included.
+func TestReservationTargets(t *testing.T) {
+	r := &Report{Settings: Settings{Keys: 1000}, Reservations: &ReservationReport{Record: 152, CPU: map[string][]float64{}}}
+	for i, load := range reservationLoads {
+		r.Reservations.CPU[load.name] = []float64{1 + float64(i), 10 + 10*float64(i), 1 + float64(i)}
+	}
+	want := map[string]float64{"CPU of a reservation and its settlement vs TB.ACQUIRE, P=16": 7, "CPU of the same by a policy, P=16": 11, "a reservation with three limits, MEMORY USAGE": 152}
+	all := outcomes(r)
+	for _, o := range all {
+		if o.Value != want[o.Name] {
+			t.Errorf("%s: %v, want %v", o.Name, o.Value, want[o.Name])
+		}
+	}
+	if len(all) != len(want) {
+		t.Errorf("%d targets, want %d", len(all), len(want))
+	}
+	text := markdown(r)
+	for _, load := range reservationLoads {
+		if !strings.Contains(text, load.name) {
+			t.Errorf("no row %q", load.name)
+		}
+	}
+}

@@ -18,7 +18,7 @@ type Settings struct {
 	Kept   int // keys in a snapshot
 	Quick  bool
 	Docs   bool
-	Only   []string // names of servers, and onlyPersistence; empty: all
+	Only   []string // names of servers and of other parts; empty: all
 	Others []Server
 }
 
@@ -33,6 +33,9 @@ const onlyPersistence = "persistence"
 
 // onlyCluster is the name in -only of the measurements of three nodes.
 const onlyCluster = "cluster"
+
+// onlyReservations is the name in -only of the measurements of reservations.
+const onlyReservations = "reservations"
 
 // measures reports whether to measure the part with a name of -only. -quick skips three nodes unless named, because they take too long.
 func (s Settings) measures(name string) bool {
@@ -57,7 +60,7 @@ func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	flags.IntVar(&s.Kept, "kept-keys", 10_000_000, "keys in the snapshot that is written and recovered")
 	flags.BoolVar(&s.Quick, "quick", false, "measure every part in a minute or two, with rough figures")
 	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md")
-	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas; persistence for state on disk, cluster for three nodes")
+	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas; persistence for state on disk, cluster for three nodes, reservations for these")
 	flags.Var(&others, "other", "another server, `name=host:port[@pid][,command template]`; may be repeated")
 	if err := flags.Parse(args); err != nil {
 		return Settings{}, err
@@ -110,7 +113,7 @@ func (s Settings) pick(table []Server) ([]Server, error) {
 		seen[server.Name] = true
 	}
 	for _, name := range s.Only {
-		if !seen[name] && name != onlyPersistence && name != onlyCluster {
+		if !seen[name] && name != onlyPersistence && !slices.Contains([]string{onlyPersistence, onlyCluster, onlyReservations}, name) {
 			return nil, fmt.Errorf("-only: there is no server %q", name)
 		}
 	}

@@ -114,5 +114,10 @@ func outcomes(r *Report) []Outcome {
 			all = append(all, Outcome{t, t.measure(r)})
 		}
 	}
+	if r.Reservations != nil {
+		for _, t := range reservationTargets() {
+			all = append(all, Outcome{t, t.measure(r)})
+		}
+	}
 	return all
 }
