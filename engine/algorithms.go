@@ -29,6 +29,12 @@ const (
 	SetValue
 
 	Reservation // a request that was granted with an id
+
+	// Limiters with tokens set aside for holders: see [Loan].
+	LentGCRA
+	LentTokenBucket
+	LentLeakyBucket
+	LentFixedWindow
 )
 
 // algorithm is a row of the table: all properties of an algorithm that the store and its callers need.
@@ -53,6 +59,10 @@ type algorithm struct {
 	mark      func(c *call) int64       // the mark of the window that a grant counts in; nil if the algorithm has no windows
 	unreserve func(c *call, mark int64) // give tokens back to the window of a mark, in next or in place; nil as mark
 
+	lent   Algorithm                                            // the row of its limiters with loans; NoAlgorithm if it has none
+	base   Algorithm                                            // of limiters with loans: the algorithm
+	charge func(state []byte, l *Limit, at int64, tokens int64) // of an algorithm with loans: take tokens at a time, in place, also those that are not available
+
 	plain func(state []byte, now int64) []byte // of varying size: a copy of its contents, independent of the layout in memory
 
 	value bool // no algorithm, but a kind of data ([Value]); it decides nothing
@@ -61,15 +71,15 @@ type algorithm struct {
 var algorithms = [...]algorithm{
 	NoAlgorithm: {name: "none"},
 	GCRA: {name: "gcra", bytes: meterBytes, rate: true, keeps: true,
-		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: gcraParams},
+		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, lent: LentGCRA, charge: chargeMeter, params: gcraParams},
 	TokenBucket: {name: "token-bucket", bytes: meterBytes, rate: true, keeps: true,
-		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: bucketParams},
+		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, lent: LentTokenBucket, charge: chargeMeter, params: bucketParams},
 	LeakyBucket: {name: "leaky-bucket", bytes: meterBytes, rate: true, keeps: true,
-		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, params: bucketParams},
+		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, lent: LentLeakyBucket, charge: chargeMeter, params: bucketParams},
 	LeakyQueue: {name: "leaky-queue", bytes: meterBytes, rate: true,
 		decide: decideQueue, look: lookMeter, refund: refundMeter, expired: meterExpired, params: queueParams},
 	FixedWindow: {name: "fixed-window", bytes: windowBytes, keeps: true,
-		decide: decideWindow, look: lookWindow, refund: refundWindow, mark: markWindow, unreserve: unreserveWindow, expired: windowExpired, params: windowParams},
+		decide: decideWindow, look: lookWindow, refund: refundWindow, mark: markWindow, unreserve: unreserveWindow, expired: windowExpired, lent: LentFixedWindow, charge: chargeWindow, params: windowParams},
 	SlidingWindow: {name: "sliding-window", bytes: windowPairBytes, keeps: true,
 		decide: decideSliding, look: lookSliding, refund: refundSliding, mark: markSliding, unreserve: unreserveSliding, expired: slidingExpired, params: windowParams},
 	SlidingLog: {name: "sliding-log", keeps: true,
@@ -87,6 +97,10 @@ var algorithms = [...]algorithm{
 	Reservation: {name: "reservation", format: 2,
 		look: lookReservation, expired: reservationExpired, params: reservationParams, need: needReservation, full: func(*Limit) int64 { return 0 },
 		write: writeReservation, valid: validReservation, plain: plainReservation},
+	LentGCRA:        lentRow("gcra", GCRA, meterExpired, chargeMeter, gcraParams),
+	LentTokenBucket: lentRow("token-bucket", TokenBucket, meterExpired, chargeMeter, bucketParams),
+	LentLeakyBucket: lentRow("leaky-bucket", LeakyBucket, meterExpired, chargeMeter, bucketParams),
+	LentFixedWindow: lentRow("fixed-window", FixedWindow, windowExpired, chargeWindow, windowParams),
 }
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.

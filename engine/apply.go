@@ -5,8 +5,12 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 	res.Clear()
 	p := s.find(tag, op.Key)
 	s.load(c, now, op, res, p)
-	if op.Verb == Acquire {
+	switch op.Verb {
+	case Acquire:
 		s.acquire(c, tag, p)
+		return
+	case Lend, Return, Void, Loans:
+		s.applyLoan(c, tag, p, false)
 		return
 	}
 	if c.isNew {
@@ -30,7 +34,7 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 	case ListLog:
 		listLog(c)
 	case Delete:
-		s.remove(p)
+		s.reset(c, tag, p)
 	}
 }
 
@@ -69,7 +73,7 @@ func (c *call) wrongType(wanted Algorithm) {
 
 func (s *shard) look(c *call, p place) {
 	algorithms[c.prev.Algorithm].look(c)
-	c.result.Held = c.prev
+	c.result.Held, c.result.Lent = c.prev, c.lent
 	c.result.Bytes = int64(s.size(s.record(p.ref))) + slotBytes
 }
 

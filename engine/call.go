@@ -19,6 +19,12 @@ type call struct {
 
 	content []byte // of a reservation: its new state, without the size
 
+	lent     int64  // tokens set aside for holders: they are no part of what the limiter can grant
+	loans    *loans // the limiter's loans, while hasLoans
+	hasLoans bool
+	inner    [maxState]byte // of a limiter with loans: its state without them
+	raw      []byte         // room for the state of a limiter with loans
+
 	loading []byte // the whole state, of an entry that is loaded
 }
 
@@ -32,4 +38,16 @@ var noState [maxState]byte
 func (c *call) begin(now int64, op *Op, res *Result) {
 	c.now, c.op, c.result, c.limit, c.leasesScanned = now, op, res, op.Limit, false
 	c.prev, c.state, c.isNew = op.Limit, noState[:], true
+	c.lent, c.hasLoans = 0, false
+}
+
+// open fills c from the whole state of a limiter, unless it has expired.
+func (c *call) open(limit *Limit, state []byte) {
+	alg := &algorithms[limit.Algorithm]
+	switch {
+	case alg.base != NoAlgorithm:
+		c.openLent(limit, state)
+	case !alg.expired(state, limit, c.now):
+		c.prev, c.state, c.isNew = *limit, state, false
+	}
 }

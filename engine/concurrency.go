@@ -132,7 +132,7 @@ func (c *call) freeAt(v leaseScan, capacity int64) int64 {
 }
 
 func (c *call) reportLeases(v leaseScan) {
-	c.result.reportCount(v.count, c.limit.Capacity, c.op.Verb == Look)
+	c.reportCount(v.count, c.limit.Capacity, c.op.Verb == Look)
 	c.result.Reset = max(0, v.last-c.now)
 }
 

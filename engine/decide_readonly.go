@@ -36,7 +36,10 @@ func (s *shard) tryReadOnly(c *call, now int64, tag uint32, op *Op, res *Result)
 	res.Clear()
 	p := s.find(tag, op.Key)
 	s.load(c, now, op, res, p)
-	if op.Verb == Acquire {
+	switch op.Verb {
+	case Lend, Return, Void, Loans:
+		return s.applyLoan(c, tag, p, true)
+	case Acquire:
 		if c.isNew {
 			if rules := s.admission.rulesFor(op.Key, p.found, nil); rules != nil {
 				return s.admission.decide(c, rules, true)

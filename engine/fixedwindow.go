@@ -26,11 +26,12 @@ func (w window) store(state []byte) {
 // holds now, unless that window would have ended by now.
 func (c *call) windowUnder(l *Limit) window {
 	w := loadWindow(c.state)
-	if !c.isNew && c.prev.Span == l.Span && c.prev.Rate == l.Rate {
+	isOver := c.isNew || w.end <= c.now // with loans a limiter outlives its window
+	if !isOver && c.prev.Span == l.Span && c.prev.Rate == l.Rate {
 		return w
 	}
 	start, end := windowAt(c.now, l)
-	if c.isNew {
+	if isOver {
 		return window{start, end, 0}
 	}
 	if l.Span == FromFirst {
@@ -49,11 +50,11 @@ func decideWindow(c *call) (changed bool) {
 		if c.result.Status == OK && c.result.Wait != NeverWait {
 			c.result.Wait = w.end - c.now
 		}
-		c.result.reportWindow(w, c, false)
+		c.reportWindow(w, false)
 		return false
 	}
 	w.count += granted
-	c.result.reportWindow(w, c, c.op.Options&Force != 0)
+	c.reportWindow(w, c.op.Options&Force != 0)
 	w.store(c.next[:])
 	return granted > 0
 }
@@ -73,7 +74,7 @@ func (c *call) grantCounted(used int64) (granted int64, ok bool) {
 	case c.op.Options&UpTo != 0 && free > 0:
 		asked = free
 	default:
-		if asked > room && (c.op.Options&UpTo == 0 || room < 1) {
+		if room += c.lent; asked > room && (c.op.Options&UpTo == 0 || room < 1) {
 			res.Wait = NeverWait
 		}
 		return 0, false
@@ -83,34 +84,47 @@ func (c *call) grantCounted(used int64) (granted int64, ok bool) {
 }
 
 // reportWindow fills in the tokens left in a window.
-func (res *Result) reportWindow(w window, c *call, showDebt bool) {
-	res.reportCount(w.count, c.limit.Capacity, showDebt)
+func (c *call) reportWindow(w window, showDebt bool) {
+	res := c.result
+	c.reportCount(w.count, c.limit.Capacity, showDebt)
 	res.Reset = 0
 	if w.count > 0 {
 		res.Reset = w.end - c.now
 	}
 }
 
-func (res *Result) reportCount(used, capacity int64, showDebt bool) {
-	res.Limit, res.Remaining = capacity, capacity-used
+func (c *call) reportCount(used, capacity int64, showDebt bool) {
+	res := c.result
+	res.Limit, res.Remaining = capacity, capacity-c.lent-used
 	if res.Remaining < 0 && !showDebt {
 		res.Remaining = 0
 	}
 }
 
 func lookWindow(c *call) {
-	c.result.reportWindow(c.windowUnder(&c.limit), c, c.op.Verb == Look)
+	c.reportWindow(c.windowUnder(&c.limit), c.op.Verb == Look)
 }
 
 func refundWindow(c *call) {
 	w := loadWindow(c.state)
 	c.result.Granted = min(c.op.Tokens, w.count)
 	w.count -= c.result.Granted
-	c.result.reportWindow(w, c, true)
+	c.reportWindow(w, true)
 	w.store(c.next[:])
 }
 
 func windowExpired(state []byte, _ *Limit, now int64) bool {
 	w := loadWindow(state)
 	return now >= w.end || w.count == 0
+}
+
+// chargeWindow counts tokens in the window of a time.
+func chargeWindow(state []byte, l *Limit, at, tokens int64) {
+	w := loadWindow(state)
+	if windowExpired(state, l, at) {
+		w.start, w.end = windowAt(at, l)
+		w.count = 0
+	}
+	w.count = min(w.count+tokens, 3*MaxTokens)
+	w.store(state)
 }

@@ -27,7 +27,7 @@ func decideQueue(c *call) (changed bool) {
 	}
 	c.result.Allowed, c.result.Granted = true, c.op.Tokens
 	c.result.Wait = queued.DivideUp(tokensPerPeriod)
-	c.result.reportMeter(after, &c.limit, false)
+	c.reportMeter(after, &c.limit, false)
 	meterAfter(c.now, after, c.limit.Rate).store(c.next[:])
 	return c.op.Tokens > 0
 }

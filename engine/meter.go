@@ -115,7 +115,7 @@ func decideMeter(c *call) (changed bool) {
 	if op.Options&Force == 0 {
 		res.Wait = after.Minus(room).DivideUp(tokensPerPeriod)
 	}
-	res.reportMeter(after, &c.limit, op.Options&Force != 0)
+	c.reportMeter(after, &c.limit, op.Options&Force != 0)
 	meterAfter(c.now, after, rate).store(c.next[:])
 	return granted > 0
 }
@@ -123,16 +123,17 @@ func decideMeter(c *call) (changed bool) {
 // denyMeter reports a denial, where reach ticks may be taken in all.
 func (c *call) denyMeter(taken, asked, reach uint128.Int) {
 	c.result.Wait = NeverWait
-	if !asked.Exceeds(reach) {
+	if !asked.Exceeds(reach.Plus(uint128.Product(uint64(c.lent), uint64(c.limit.Rate.Period)))) { // as if all that is lent were spent now
 		c.result.Wait = taken.Plus(asked).Minus(reach).DivideUp(uint64(c.limit.Rate.Tokens))
 	}
-	c.result.reportMeter(taken, &c.limit, false)
+	c.reportMeter(taken, &c.limit, false)
 }
 
 // reportMeter fills in the tokens left once ticks are taken. Debt shows below zero only where the caller asked for it.
-func (res *Result) reportMeter(ticks uint128.Int, limit *Limit, showDebt bool) {
+func (c *call) reportMeter(ticks uint128.Int, limit *Limit, showDebt bool) {
+	res := c.result
 	res.Limit = limit.Capacity
-	res.Remaining = limit.Capacity - ticks.DivideUp(uint64(limit.Rate.Period))
+	res.Remaining = limit.Capacity - c.lent - ticks.DivideUp(uint64(limit.Rate.Period))
 	if res.Remaining < 0 && !showDebt {
 		res.Remaining = 0
 	}
@@ -140,7 +141,7 @@ func (res *Result) reportMeter(ticks uint128.Int, limit *Limit, showDebt bool) {
 }
 
 func lookMeter(c *call) {
-	c.result.reportMeter(c.takenUnder(&c.limit), &c.limit, c.op.Verb == Look)
+	c.reportMeter(c.takenUnder(&c.limit), &c.limit, c.op.Verb == Look)
 }
 
 func refundMeter(c *call) {
@@ -152,8 +153,15 @@ func refundMeter(c *call) {
 		back++ // the last token had partly refilled
 	}
 	c.result.Granted = int64(back)
-	c.result.reportMeter(left, &c.prev, true)
+	c.reportMeter(left, &c.prev, true)
 	meterAfter(c.now, left, c.prev.Rate).store(c.next[:])
 }
 
 func meterExpired(state []byte, _ *Limit, now int64) bool { return loadMeter(state).isFull(now) }
+
+// chargeMeter takes tokens at a time. No debt lies further in the future than a meter can hold.
+func chargeMeter(state []byte, l *Limit, at, tokens int64) {
+	taken := loadMeter(state).taken(at, l.Rate).Plus(uint128.Product(uint64(tokens), uint64(l.Rate.Period)))
+	taken = uint128.Min(taken, uint128.Product(uint64(maxAhead), uint64(l.Rate.Tokens)))
+	meterAfter(at, taken, l.Rate).store(state)
+}

@@ -31,6 +31,10 @@ const (
 	ListLog                  // list the newest Tokens grants of a sliding log, in Result.Reply
 	Reserve                  // carry out Parts[0], and remember a grant under the id Key for MaxWait
 	Settle                   // charge the limits of the reservation Key: Tokens for each without a FixedCost, or Parts, each with a FixedCost or as it was
+	Lend                     // set tokens of the key's limiter aside for the holder Who, for as long as MaxWait if that is not 0; see [Loan]
+	Return                   // give back what the holder Who has not spent
+	Void                     // end the loan of the holder Who, all of it counting as spent; of one that may still spend it only with Force
+	Loans                    // list the loans, in Result.Reply
 )
 
 // Option changes how an Acquire decides.
@@ -66,6 +70,7 @@ type Op struct {
 	Args     [][]byte // Command, Script: the arguments, the command's name included; Check: with NamedFields, names and values of fields by turns; Settle: with DeclaredOnly, patterns of package glob
 	KeyFrom  uint32   // Command, Script: the position in Args of the first declared key
 	KeyCount uint32   // Command, Script: the number of declared keys, one after the other
+	Loan     *Loan    // Lend and Return
 	Parts    []Op     // AcquireAll: the limits to ask, each with the options, tokens and MaxWait of the whole, but for a FixedCost; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
 }
 
@@ -119,7 +124,7 @@ func (o *Op) SetMaxWait(nanos int64) {
 
 // Writes reports whether the operation can change state.
 func (o *Op) Writes() bool {
-	return o.Verb != Look && o.Verb != Leases && o.Verb != ListLog && o.Options&Peek == 0
+	return o.Verb != Look && o.Verb != Leases && o.Verb != ListLog && o.Verb != Loans && o.Options&Peek == 0
 }
 
 // Status is the outcome of an operation.
@@ -152,6 +157,7 @@ const (
 	SettledOtherwise          // Settle: it was settled with other amounts
 	WrongAmounts              // Settle: the number of amounts is not that of the limits; Result.Limit has it
 	NotPermitted              // Settle: the key of a limit, named by Result.Reply, matches none of the patterns in Args
+	NotHeld                   // Lend, Return: the holder states more tokens than are set aside for it, Result.Lent
 
 	endOfStatuses
 )
@@ -175,11 +181,13 @@ type Result struct {
 	Wanted    Algorithm // WrongType: the algorithm the operation is for; Held has the key's own
 	Granted   int64     // tokens granted, or given back by a Refund; Command, Script: the number of keys changed
 	Limit     int64     // most tokens that can be granted at once
-	Remaining int64     // whole tokens that could still be granted; below zero only when in debt; Command, Script: the receivers of its messages, on this replica
+	Remaining int64     // whole tokens that could still be granted, without those lent; below zero only when in debt; Command, Script: the receivers of its messages, on this replica
 	Wait      int64     // allowed: hold the request this long, of several limits the longest; denied: ask again after this long, or NeverWait
 	Reset     int64     // until the limiter is at its full limit
 	Held      Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm
 	Bytes     int64     // Look: memory the entry takes
+	Lent      int64     // Look: tokens set aside for holders; Lend, Return, Void: for this holder
+	Number    uint64    // Lend, Return: of the last operation on the holder's loan, 0 if it has none
 
 	// Work is the work of the answer beyond the fixed cost of an operation, in units of one lease read or 64 bytes
 	// copied: some 3 to 15 ns. It is not sent between nodes.
@@ -202,7 +210,7 @@ type Lease struct {
 // write barrier.
 func (res *Result) Clear() {
 	res.Status, res.Allowed = OK, false
-	res.Granted, res.Limit, res.Remaining, res.Wait, res.Reset, res.Bytes, res.Work = 0, 0, 0, 0, 0, 0, 0
+	res.Granted, res.Limit, res.Remaining, res.Wait, res.Reset, res.Bytes, res.Lent, res.Number, res.Work = 0, 0, 0, 0, 0, 0, 0, 0, 0
 	if len(res.Parts) > 0 {
 		res.Parts = res.Parts[:0]
 	}
@@ -247,6 +255,10 @@ func (o *Op) Clone() Op {
 	}
 	if o.Verb == Reserve {
 		c.Parts[0] = o.Parts[0].Clone()
+	}
+	if o.Loan != nil {
+		loan := *o.Loan
+		c.Loan = &loan
 	}
 	c.Args = slices.Clone(o.Args)
 	for i := range c.Args {

@@ -28,6 +28,8 @@ type shard struct {
 	dirty   []uint32 // references of records written since the last Changes
 	gone    []byte   // keys deleted since then: 4 bytes of length, the key
 
+	lent map[string]struct{} // the keys of limiters with loans
+
 	fullUntil  int64 // a rebuild that won no room for new keys is not tried again before this time
 	stuckUntil int64 // nor one that won none for a state to grow
 	_          [64]byte
@@ -81,14 +83,14 @@ func (s *shard) load(c *call, now int64, op *Op, res *Result, p place) {
 	}
 	r := s.record(p.ref)
 	limit := s.limitOf(r)
-	alg := &algorithms[limit.Algorithm]
-	if state := alg.stateOf(r.rest()); !alg.expired(state, limit, now) {
-		c.prev, c.state, c.isNew = *limit, state, false
-	}
+	c.open(limit, algorithms[limit.Algorithm].stateOf(r.rest()))
 }
 
 // keep writes what c decided to the record at p, making one if need be. It reports false when there is no room.
 func (s *shard) keep(c *call, tag uint32, p place) bool {
+	if c.hasLoans && !c.isNew {
+		return s.keepLent(c, tag, p)
+	}
 	alg := &algorithms[c.limit.Algorithm]
 	size := alg.bytes
 	if size == 0 {
@@ -189,6 +191,9 @@ func (s *shard) newRecord(now int64, tag uint32, key []byte, limit *Limit, size 
 	if s.quotas != nil {
 		s.quotas.add(key, 1)
 	}
+	if algorithms[limit.Algorithm].base != NoAlgorithm {
+		s.addLent(key)
+	}
 	return ref
 }
 
@@ -264,6 +269,9 @@ func (s *shard) uncount(r record) {
 	if s.quotas != nil {
 		s.quotas.add(r.key(), -1)
 	}
+	if algorithms[s.limitOf(r).Algorithm].base != NoAlgorithm {
+		s.dropLent(r.key())
+	}
 }
 
 // free removes every entry. Neighbours mostly share a limit, and their uses of it are given back together: an atomic
@@ -303,6 +311,7 @@ func (s *shard) free() {
 		s.mem.free(s.arena)
 	}
 	s.arena, s.used, s.dead, s.index = nil, 0, 0, index{mem: s.mem}
-	s.dirty = nil
+	s.mem.lentKeys.Add(-int64(len(s.lent)))
+	s.dirty, s.lent = nil, nil
 	s.fullUntil, s.stuckUntil = 0, 0
 }

@@ -123,7 +123,7 @@ func (c *call) logWait(g slidingLog, first int) int64 {
 }
 
 func (c *call) reportLog(g slidingLog, used int64, showDebt bool) {
-	c.result.reportCount(used, c.limit.Capacity, showDebt)
+	c.reportCount(used, c.limit.Capacity, showDebt)
 	if n := g.len(); n > 0 {
 		c.result.Reset = max(0, g.time(n-1)+c.limit.Rate.Period-c.now)
 	}

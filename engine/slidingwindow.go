@@ -107,7 +107,7 @@ func decideSliding(c *call) (changed bool) {
 }
 
 func (c *call) reportSliding(p windowPair, used int64, showDebt bool) {
-	c.result.reportCount(used, c.limit.Capacity, showDebt)
+	c.reportCount(used, c.limit.Capacity, showDebt)
 	c.result.Reset = p.reset(c.now, c.limit.Rate.Period)
 }
 

@@ -147,7 +147,7 @@ func (s *Store) apply(now int64, ops []Op, results []Result, locked bool) {
 // isWide reports whether an operation is about more than one key.
 func (v Verb) isWide() bool {
 	switch v {
-	case Acquire, Look, Refund, Release, Leases, ListLog, Delete:
+	case Acquire, Look, Refund, Release, Leases, ListLog, Delete, Lend, Return, Void, Loans:
 		return false
 	}
 	return true
@@ -165,7 +165,7 @@ func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 	res.Clear()
 	switch op.Verb {
 	case Flush:
-		s.flush(locked)
+		s.flush(now, locked)
 	case SetPolicy:
 		s.policies.set(op, res)
 	case DropPolicy:
@@ -183,19 +183,27 @@ func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 
 // flush empties the store, with every shard locked, so that a journal can order it among the other changes. Policies
 // stay: they are settings, not counts.
-func (s *Store) flush(locked bool) {
+// So do the loans, whose tokens may still be spent.
+func (s *Store) flush(now int64, locked bool) {
 	for i := range s.shards {
 		if !locked {
 			s.shards[i].mu.Lock()
 		}
 	}
+	lent := make([][]lentRecord, len(s.shards))
 	for i := range s.shards {
+		lent[i] = s.shards[i].lentRecords(s, now)
 		s.shards[i].free()
 		s.shards[i].gone = nil
 	}
 	s.admission.shared.clear()
 	if s.changes.on.Load() { // recovery flushes too, and that is no new change
 		s.changes.flushes.Add(1)
+	}
+	for i := range lent {
+		for j := range lent[i] {
+			s.shards[i].putBack(s, now, &lent[i][j])
+		}
 	}
 	for i := range s.shards {
 		if !locked {
@@ -205,7 +213,15 @@ func (s *Store) flush(locked bool) {
 }
 
 // Close gives the store's memory back to the system. The store must not be used afterwards.
-func (s *Store) Close() { s.flush(false) }
+func (s *Store) Close() {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		sh.free()
+		sh.mu.Unlock()
+	}
+	s.admission.shared.clear()
+}
 
 // locate returns a key's shard and tag.
 func (s *Store) locate(key []byte) (*shard, uint32) {

@@ -113,9 +113,11 @@ func (t *Tx) shown(p *pending) Value {
 // limiter is the key of a limiter as Get returns it.
 func (t *Tx) limiter(limit Limit, state []byte) Value {
 	t.result.Clear()
-	t.call.now, t.call.limit, t.call.prev, t.call.state, t.call.isNew, t.call.result = t.now, limit, limit, state, false, &t.result
-	t.call.op, t.call.leasesScanned = &lookOp, false
-	algorithms[limit.Algorithm].look(&t.call)
+	c := &t.call
+	c.begin(t.now, &lookOp, &t.result)
+	c.open(&limit, state)
+	c.limit = c.prev
+	algorithms[c.limit.Algorithm].look(c)
 	return Value{Kind: limit.Algorithm, ExpiresAt: t.now + t.result.Reset}
 }
 
@@ -149,10 +151,19 @@ func (t *Tx) Set(key []byte, v Value) {
 	p.Value = Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
 }
 
-// Delete drops a key, a limiter's too, and reports whether it existed.
+// Delete drops a key, a limiter's too, and reports whether it existed. Of a limiter with loans the loans stay.
 func (t *Tx) Delete(key []byte) (existed bool) {
-	if _, existed = t.Get(key); !existed {
+	v, existed := t.Get(key)
+	if !existed {
 		return false
+	}
+	if algorithms[v.Kind].base != NoAlgorithm {
+		c := &t.call
+		if t.loadLimiter(c, &Op{Verb: Delete, Key: key}, &t.result); c.lent > 0 {
+			c.limit = c.prev
+			t.keepLimiter(c, noState[:])
+			return true
+		}
 	}
 	t.changed(key).gone = true
 	return true

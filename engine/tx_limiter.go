@@ -28,8 +28,12 @@ func (t *Tx) Apply(op *Op, res *Result) bool {
 func (t *Tx) loadLimiter(c *call, op *Op, res *Result) bool {
 	if p := t.find(op.Key); p != nil {
 		c.begin(t.now, op, res)
-		if !p.gone && (p.Kind.IsValue() || !algorithms[p.limit.Algorithm].expired(p.Data, &p.limit, t.now)) {
+		switch {
+		case p.gone:
+		case p.Kind.IsValue():
 			c.prev, c.state, c.isNew = p.limit, p.Data, false
+		default:
+			c.open(&p.limit, p.Data)
 		}
 		return true
 	}
@@ -70,10 +74,14 @@ func (t *Tx) acquire(c *call) {
 	t.keepLimiter(c, state)
 }
 
-// keepLimiter makes a state that of the call's key.
+// keepLimiter makes a state that of the call's key. Loans stay as they are.
 func (t *Tx) keepLimiter(c *call, state []byte) {
+	limit := c.limit
+	if c.hasLoans && !c.isNew {
+		limit, state = c.lentState(state)
+	}
 	p := t.changed(c.op.Key)
-	p.gone, p.limit, p.Value = false, c.limit, Value{Kind: c.limit.Algorithm, Data: append(p.Data[:0], state...)}
+	p.gone, p.limit, p.Value = false, limit, Value{Kind: limit.Algorithm, Data: append(p.Data[:0], state...)}
 }
 
 // change carries out the other verbs, on a key that has a state.

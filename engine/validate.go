@@ -117,7 +117,7 @@ func (l *Limit) unboundedField() string {
 	switch {
 	case field != "":
 		return field
-	case l.Algorithm.IsValue():
+	case algorithms[l.Algorithm].decide == nil:
 		return "algorithm"
 	case !algorithms[l.Algorithm].rate && l.Rate.Period > MaxDuration:
 		return "period"

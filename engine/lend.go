@@ -1,0 +1,290 @@
+package engine
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+)
+
+// MaxLentKeys bounds the keys with loans. No others are lent.
+const MaxLentKeys = 65536
+
+// lendShare is the part of the available tokens that one Lend grants at most, so that a limit becomes strict as it comes near.
+const lendShare = 8
+
+// CanBeLent reports whether tokens of the algorithm's limiters can be set aside for holders. They cannot where a token must count
+// from the moment that it is spent, or where a holder has a place or a name.
+func (a Algorithm) CanBeLent() bool { return algorithms[a].lent != NoAlgorithm }
+
+// Base is the algorithm itself, or that of a limiter with loans.
+func (a Algorithm) Base() Algorithm {
+	if base := algorithms[a].base; base != NoAlgorithm {
+		return base
+	}
+	return a
+}
+
+// applyLoan carries out an operation on loans. With readOnly it changes nothing, and returns false if it would have.
+func (s *shard) applyLoan(c *call, tag uint32, p place, readOnly bool) (done bool) {
+	if c.loans == nil {
+		c.loans = new(loans)
+	}
+	if !c.hasLoans {
+		c.loans.all = c.loans.all[:0]
+		c.inner = [maxState]byte{}
+		copy(c.inner[:], c.state)
+	}
+	switch {
+	case c.op.Verb != Lend && c.isNew:
+		return true
+	case c.op.Verb == Loans:
+		c.result.Reply = c.loans.list(c.result.Reply[:0], c.now)
+		return true
+	case c.op.Verb == Lend && !c.isNew && c.prev.Algorithm != c.limit.Algorithm:
+		c.wrongType(c.limit.Algorithm)
+		return true
+	case !c.decideLoan(s.mayLend(c, p, readOnly)):
+		return true
+	case readOnly:
+		return false
+	}
+	c.hasLoans, c.next = true, c.inner
+	if !s.keepLent(c, tag, p) {
+		status := NoRoomToGrow
+		if c.isNew {
+			status = OutOfRoom
+		}
+		c.result.Clear()
+		c.result.Status = status
+	}
+	return true
+}
+
+// mayLend reports whether the key may get a loan, or a larger one. Replicas leave the bound on keys to the one that decides: they
+// drop expired keys at different times.
+func (s *shard) mayLend(c *call, p place, readOnly bool) bool {
+	if c.isNew && s.admission.rulesFor(c.op.Key, p.found, nil) != nil {
+		return false
+	}
+	return c.hasLoans || s.admission.replicated && !readOnly || s.mem.lentKeys.Load() < MaxLentKeys
+}
+
+// decideLoan answers a Lend, Return or Void, and leaves the new state in c.inner and c.loans. It reports whether there is one.
+func (c *call) decideLoan(mayLend bool) (changed bool) {
+	op, res, asked := c.op, c.result, c.limit
+	held := loan{holder: op.Who}
+	if one := c.loans.of(op.Who); one != nil {
+		held = *one
+	}
+	c.limit = c.prev
+	var left, back int64 // of its tokens, those that the holder keeps, and those that it gives back
+	switch {
+	case op.Verb == Void:
+		if held.tokens == 0 || op.Options&Force == 0 {
+			return c.reportLoan(held)
+		}
+	case op.Verb == Lend && held.number == op.Loan.Number && op.Loan.Left <= held.tokens: // it is asked again
+		res.Granted = held.tokens - op.Loan.Left
+		return c.reportLoan(held)
+	case held.number != op.Loan.Previous:
+		return c.reportLoan(held)
+	case op.Loan.Left > held.tokens:
+		res.Status, res.Lent = NotHeld, held.tokens
+		return false
+	case op.Verb == Lend:
+		left = op.Loan.Left
+	case op.Verb == Return:
+		back = op.Loan.Left
+	}
+	spent := held.tokens - left - back
+	c.lent -= held.tokens - left
+	if spent > 0 {
+		algorithms[c.limit.Algorithm].charge(c.inner[:], &c.limit, c.now, spent)
+	}
+	after := loan{held.holder, left, held.number, held.until}
+	switch op.Verb {
+	case Lend:
+		if mayLend && asked == c.limit && (held.tokens > 0 || len(c.loans.all) < MaxLoans) {
+			res.Granted = min(op.Tokens, c.available()/lendShare)
+		}
+		renews := op.MaxWait != 0 && left+res.Granted > 0
+		if spent == 0 && res.Granted == 0 && !renews {
+			return c.reportLoan(held)
+		}
+		c.lent += res.Granted
+		after.tokens, after.number = left+res.Granted, op.Loan.Number
+		if after.until = 0; op.MaxWait != 0 {
+			after.until = c.now + op.MaxWait
+		}
+	case Return:
+		res.Granted = back
+	case Void:
+		res.Granted = spent
+	}
+	c.loans.put(after)
+	c.reportLoan(after)
+	return held.tokens != 0 || after.tokens != 0
+}
+
+// available is the whole tokens that the limiter, whose state is c.inner, could grant now.
+func (c *call) available() int64 {
+	c.lookInside()
+	return max(0, c.result.Remaining)
+}
+
+// lookInside fills in the result from the state in c.inner.
+func (c *call) lookInside() {
+	base := &algorithms[c.limit.Algorithm]
+	granted := c.result.Granted
+	state, isNew := c.state, c.isNew
+	c.state, c.isNew = c.inner[:base.bytes], false
+	base.look(c)
+	c.state, c.isNew, c.result.Granted = state, isNew, granted
+}
+
+// reportLoan fills in the result beyond Granted, and returns false.
+func (c *call) reportLoan(of loan) (changed bool) {
+	c.lookInside()
+	c.result.Lent, c.result.Number = of.tokens, of.number
+	if of.tokens == 0 {
+		c.result.Number = 0
+	}
+	if of.until != 0 {
+		c.result.Wait = of.until - c.now
+	}
+	return false
+}
+
+// reset has the limiter at its full limit, but for what is lent.
+func (s *shard) reset(c *call, tag uint32, p place) {
+	if c.lent == 0 {
+		s.remove(p)
+		return
+	}
+	clear(c.next[:])
+	s.keepLent(c, tag, p) // it takes no more room than before
+}
+
+// LoanOf is one holder's tokens of a key.
+type LoanOf struct {
+	Holder []byte
+	Tokens int64
+	Left   int64 // nanoseconds until they count as spent, 0 if that has no end
+}
+
+// list appends the loans to b for [Result.LoansListed].
+func (l *loans) list(b []byte, now int64) []byte {
+	for i := range l.all {
+		one := &l.all[i]
+		b = append(binary.AppendUvarint(b, uint64(len(one.holder))), one.holder...)
+		b = binary.AppendUvarint(b, uint64(one.tokens))
+		b = binary.AppendUvarint(b, uint64(max(0, one.until-now)))
+	}
+	return b
+}
+
+// LoansListed are those that a Loans has found, in the order in which they were made.
+func (res *Result) LoansListed() (all []LoanOf) {
+	b := res.Reply
+	number := func() uint64 {
+		n, size := binary.Uvarint(b)
+		b = b[max(0, size):]
+		return n
+	}
+	for len(b) > 0 {
+		size := min(number(), uint64(len(b)))
+		holder := b[:size]
+		b = b[size:]
+		all = append(all, LoanOf{holder, int64(number()), int64(number())})
+	}
+	return all
+}
+
+// addLent and dropLent count the keys with loans of the shard.
+func (s *shard) addLent(key []byte) {
+	if s.lent == nil {
+		s.lent = map[string]struct{}{}
+	}
+	s.lent[string(key)] = struct{}{}
+	s.mem.lentKeys.Add(1)
+}
+
+func (s *shard) dropLent(key []byte) {
+	delete(s.lent, string(key))
+	s.mem.lentKeys.Add(-1)
+}
+
+// Lent is the number of keys with loans, and the tokens of all loans, at now.
+func (s *Store) Lent(now int64) (keys int, tokens int64) {
+	s.eachLent(now, func(_ string, c *call) {
+		keys++
+		tokens += c.lent
+	})
+	return keys, tokens
+}
+
+// LentTo returns keys, in order, of which tokens are set aside for a holder at now, most at most.
+func (s *Store) LentTo(now int64, holder []byte, most int) (keys []string) {
+	s.eachLent(now, func(key string, c *call) {
+		if c.loans.of(holder) != nil {
+			keys = append(keys, key)
+		}
+	})
+	slices.Sort(keys)
+	return keys[:min(len(keys), most)]
+}
+
+// eachLent calls visit for every key with tokens set aside, under its shard's lock.
+func (s *Store) eachLent(now int64, visit func(key string, c *call)) {
+	if s.mem.lentKeys.Load() == 0 {
+		return
+	}
+	var c call
+	var res Result
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		for _, key := range slices.Sorted(maps.Keys(sh.lent)) {
+			op := Op{Verb: Look, Key: []byte(key)}
+			_, tag := s.locate(op.Key)
+			if sh.load(&c, now, &op, &res, sh.find(tag, op.Key)); c.lent > 0 {
+				visit(key, &c)
+			}
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// lentRecord is a key with loans and nothing taken.
+type lentRecord struct {
+	key   []byte
+	limit Limit
+	state []byte
+}
+
+// lentRecords are the keys of a shard with loans, as they are after a Flush.
+func (s *shard) lentRecords(store *Store, now int64) (all []lentRecord) {
+	var c call
+	var res Result
+	for _, key := range slices.Sorted(maps.Keys(s.lent)) {
+		op := Op{Verb: Delete, Key: []byte(key)}
+		_, tag := store.locate(op.Key)
+		if s.load(&c, now, &op, &res, s.find(tag, op.Key)); c.lent > 0 {
+			c.limit = c.prev
+			limit, state := c.lentState(noState[:])
+			all = append(all, lentRecord{op.Key, limit, slices.Clone(state)})
+		}
+	}
+	return all
+}
+
+// putBack puts a key with loans into an empty shard.
+func (s *shard) putBack(store *Store, now int64, r *lentRecord) {
+	_, tag := store.locate(r.key)
+	ref := s.newRecord(now, tag, r.key, &r.limit, len(r.state))
+	if ref == 0 { // everything else was dropped: there was room for it before
+		return
+	}
+	copy(s.record(ref).rest(), r.state)
+	s.note(ref)
+}

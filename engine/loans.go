@@ -1,0 +1,228 @@
+package engine
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// Loan says which operation on a holder's loan this is, and what the holder has left.
+//
+// A holder decides requests by itself, with tokens that were set aside for it before: the limiter is smaller by them until the
+// holder states in its next [Lend] or [Return] how many it has not spent, or a [Void] counts all of them as spent. So what the
+// limiter grants and what holders spend never exceed the limit together, and no clock of a holder is part of that argument.
+//
+// An operation is ignored unless Previous is the number of the last one that was carried out. Otherwise one that the holder has given up
+// on could be carried out first, and Left would not count the tokens that it brought.
+type Loan struct {
+	Number   uint64 // of this operation, another for each of a holder's operations on any key; not 0
+	Previous uint64 // the number of the last operation on the loan that was carried out, 0 if there is none
+	Left     int64  // tokens that the holder has and has not spent, 0 to MaxTokens
+}
+
+// MaxLoans bounds the holders of one key.
+const MaxLoans = 16
+
+// loan is tokens set aside for a holder.
+type loan struct {
+	holder []byte
+	tokens int64
+	number uint64 // of the last operation
+	until  int64  // it counts as spent from then on; 0 for no end
+}
+
+// loans are those of one limiter.
+type loans struct{ all []loan }
+
+// lentState is the state of a limiter with loans:
+//
+//	offset  size  field
+//	0       4     size of the state in bytes
+//	4       4     number of loans
+//	8       24    the state of the limiter without them
+//	32      ...   of each loan: varint length of the holder, the holder; varints tokens, number, end
+//
+// Zeros follow.
+const (
+	lentInner = 8
+	lentHead  = lentInner + maxState
+)
+
+// read reads the loans of a state. It reports false if they are not well-formed.
+func (l *loans) read(state []byte) bool {
+	l.all = l.all[:0]
+	in, ok := state[lentHead:], true
+	number := func() uint64 {
+		n, size := binary.Uvarint(in)
+		if size <= 0 {
+			ok = false
+			return 0
+		}
+		in = in[size:]
+		return n
+	}
+	count := binary.LittleEndian.Uint32(state[4:])
+	if count > MaxLoans {
+		return false
+	}
+	for range count {
+		size := number()
+		if !ok || size == 0 || size > MaxHolderBytes || size > uint64(len(in)) {
+			return false
+		}
+		holder := in[:size]
+		in = in[size:]
+		one := loan{holder: holder, tokens: int64(number()), number: number(), until: int64(number())}
+		if !ok || one.tokens <= 0 || one.tokens > MaxTokens || one.until < 0 || one.number == 0 || l.of(holder) != nil {
+			return false
+		}
+		l.all = append(l.all, one)
+	}
+	return !slices.ContainsFunc(in, func(b byte) bool { return b != 0 })
+}
+
+// appendTo appends a state with a limiter's own state and the loans to b.
+func (l *loans) appendTo(b, inner []byte) []byte {
+	b = append(b, make([]byte, lentHead)...)
+	binary.LittleEndian.PutUint32(b[4:], uint32(len(l.all)))
+	copy(b[lentInner:], inner)
+	for i := range l.all {
+		one := &l.all[i]
+		b = append(binary.AppendUvarint(b, uint64(len(one.holder))), one.holder...)
+		b = binary.AppendUvarint(b, uint64(one.tokens))
+		b = binary.AppendUvarint(b, one.number)
+		b = binary.AppendUvarint(b, uint64(one.until))
+	}
+	for len(b)%recordAlign != 0 {
+		b = append(b, 0)
+	}
+	setVariableSize(b, len(b))
+	return b
+}
+
+// of is the loan of a holder, nil if it has none.
+func (l *loans) of(holder []byte) *loan {
+	for i := range l.all {
+		if string(l.all[i].holder) == string(holder) {
+			return &l.all[i]
+		}
+	}
+	return nil
+}
+
+// sum is the tokens of all loans.
+func (l *loans) sum() (tokens int64) {
+	for i := range l.all {
+		tokens += l.all[i].tokens
+	}
+	return tokens
+}
+
+// end ends the loans whose time is over at now, in the order of their ends: all of their tokens count as spent at that time, which
+// is the latest at which they were.
+func (l *loans) end(now int64, spend func(at, tokens int64)) {
+	for {
+		first := -1
+		for i := range l.all {
+			if until := l.all[i].until; until != 0 && until <= now && (first < 0 || until < l.all[first].until) {
+				first = i
+			}
+		}
+		if first < 0 {
+			return
+		}
+		spend(l.all[first].until, l.all[first].tokens)
+		l.remove(&l.all[first])
+	}
+}
+
+// put sets a holder's loan. One without tokens is none.
+func (l *loans) put(one loan) {
+	switch old := l.of(one.holder); {
+	case one.tokens == 0:
+		l.remove(&one)
+	case old != nil:
+		*old = one
+	default:
+		l.all = append(l.all, one)
+	}
+}
+
+func (l *loans) remove(one *loan) {
+	l.all = slices.DeleteFunc(l.all, func(x loan) bool { return string(x.holder) == string(one.holder) })
+}
+
+// lentRow is the row of an algorithm's limiters with loans.
+func lentRow(name string, base Algorithm, expired func([]byte, *Limit, int64) bool, charge func([]byte, *Limit, int64, int64), params func(*Limit) []Param) algorithm {
+	return algorithm{name: name, format: 2, base: base, rate: base != FixedWindow, params: params,
+		need: func(c *call) int { return len(c.state) }, full: func(*Limit) int64 { return 0 },
+		expired: func(state []byte, l *Limit, now int64) bool {
+			var all loans
+			var inner [maxState]byte
+			if !all.read(state) {
+				return true
+			}
+			copy(inner[:], state[lentInner:lentHead])
+			all.end(now, func(at, tokens int64) { charge(inner[:], l, at, tokens) })
+			return len(all.all) == 0 && expired(inner[:], l, now)
+		},
+		valid: func(state []byte) bool { return len(state) >= lentHead && new(loans).read(state) },
+		plain: func(state []byte, _ int64) []byte { return slices.Clone(state[4:]) },
+	}
+}
+
+// openLent fills c from the state of a limiter with loans.
+func (c *call) openLent(limit *Limit, state []byte) {
+	if c.loans == nil {
+		c.loans = new(loans)
+	}
+	base := &algorithms[algorithms[limit.Algorithm].base]
+	under := *limit
+	under.Algorithm = algorithms[limit.Algorithm].base
+	c.loans.read(state) // it was checked when it came in
+	c.inner = [maxState]byte(state[lentInner:lentHead])
+	c.loans.end(c.now, func(at, tokens int64) { base.charge(c.inner[:], &under, at, tokens) })
+	c.lent, c.hasLoans = c.loans.sum(), true
+	if len(c.loans.all) > 0 || !base.expired(c.inner[:], &under, c.now) {
+		c.prev, c.state, c.isNew = under, c.inner[:base.bytes], false
+	}
+}
+
+// lentState is the whole state of the limiter of c, whose own state is inner, and the limit that it is kept under.
+func (c *call) lentState(inner []byte) (Limit, []byte) {
+	limit := c.limit
+	limit.Algorithm = algorithms[limit.Algorithm].lent
+	c.raw = c.loans.appendTo(c.raw[:0], inner)
+	return limit, c.raw
+}
+
+// keepLent writes what c decided on a limiter with loans. It reports false when there is no room.
+func (s *shard) keepLent(c *call, tag uint32, p place) bool {
+	limit, state := c.lentState(c.next[:algorithms[c.limit.Algorithm].bytes])
+	if p.found {
+		r := s.record(p.ref)
+		held := s.limitOf(r)
+		had := len(algorithms[held.Algorithm].stateOf(r.rest()))
+		if algorithms[held.Algorithm].base != NoAlgorithm && len(state) <= had {
+			s.preserve(r)
+			if *held != limit {
+				old := r.limitID()
+				r.setLimitID(s.limits.acquire(&limit, &s.pin))
+				s.limits.release(old)
+			}
+			clear(r.rest()[copy(r.rest(), state):had])
+			setVariableSize(r.rest(), had)
+			s.note(p.ref)
+			return true
+		}
+	}
+	if !s.reserve(c.now, 1, recordBytes(len(state), len(c.op.Key))) {
+		return false
+	}
+	if p = s.find(tag, c.op.Key); p.found { // making room may have moved it
+		s.drop(p)
+	}
+	ref := s.newRecord(c.now, tag, c.op.Key, &limit, len(state))
+	copy(s.record(ref).rest(), state)
+	s.note(ref)
+	return true
+}
