@@ -37,6 +37,11 @@ func (s *shard) applyLoan(c *call, tag uint32, p place, readOnly bool) (done boo
 	switch {
 	case c.op.Verb != Lend && c.isNew:
 		return true
+	case c.op.Verb != Lend && !c.prev.Algorithm.CanBeLent():
+		if algorithms[c.prev.Algorithm].decide == nil {
+			c.wrongType(NoAlgorithm)
+		}
+		return true
 	case c.op.Verb == Loans:
 		c.result.Reply = c.loans.list(c.result.Reply[:0], c.now)
 		return true

@@ -207,6 +207,26 @@ func TestLoansAreState(t *testing.T) {
 	}
 }
 
+// Keys that hold something else have no loans.
+func TestLoansOfOtherKeys(t *testing.T) {
+	s := New(Config{Shards: 1})
+	defer s.Close()
+	key := []byte("k")
+	for _, limit := range []Limit{{Algorithm: Concurrency, Capacity: 5, Rate: Rate{0, sec}}, {Algorithm: SlidingLog, Capacity: 5, Rate: Rate{0, sec}},
+		{Algorithm: SlidingWindow, Capacity: 5, Rate: Rate{0, sec}}, {Algorithm: LeakyQueue, Capacity: 5, Rate: Rate{1, sec}}} {
+		ask(s, epoch, Op{Verb: Delete, Key: key})
+		ask(s, epoch, Op{Key: key, Who: key, Limit: limit, Tokens: 1})
+		for _, op := range []Op{giveBack("a", 1, 0, 0), {Verb: Void, Key: key, Who: key, Options: Force}, {Verb: Loans, Key: key}} {
+			if res := ask(s, epoch, op); loanAnswer(res) != [5]int64{} || len(res.Reply) > 0 || res.Status != OK {
+				t.Errorf("%v: %+v", limit.Algorithm, res)
+			}
+		}
+		if res := ask(s, epoch, lend("a", slow, 1, 1, 0, 0)); res.Status != WrongType {
+			t.Errorf("%v: %+v", limit.Algorithm, res)
+		}
+	}
+}
+
 // A malformed state of loans is refused.
 func TestInvalidLoansAreRefused(t *testing.T) {
 	s := New(Config{Shards: 1})

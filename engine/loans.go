@@ -131,7 +131,7 @@ func (l *loans) end(now int64, spend func(at, tokens int64)) {
 			return
 		}
 		spend(l.all[first].until, l.all[first].tokens)
-		l.remove(&l.all[first])
+		l.remove(l.all[first].holder)
 	}
 }
 
@@ -139,7 +139,7 @@ func (l *loans) end(now int64, spend func(at, tokens int64)) {
 func (l *loans) put(one loan) {
 	switch old := l.of(one.holder); {
 	case one.tokens == 0:
-		l.remove(&one)
+		l.remove(one.holder)
 	case old != nil:
 		*old = one
 	default:
@@ -147,8 +147,8 @@ func (l *loans) put(one loan) {
 	}
 }
 
-func (l *loans) remove(one *loan) {
-	l.all = slices.DeleteFunc(l.all, func(x loan) bool { return string(x.holder) == string(one.holder) })
+func (l *loans) remove(holder []byte) {
+	l.all = slices.DeleteFunc(l.all, func(x loan) bool { return string(x.holder) == string(holder) })
 }
 
 // lentRow is the row of an algorithm's limiters with loans.

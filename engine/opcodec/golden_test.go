@@ -51,6 +51,10 @@ func goldenOps() []engine.Op {
 		{Verb: engine.Settle, Key: key, Tokens: 300},
 		{Verb: engine.Settle, Key: key, Tokens: 1, Options: engine.Cancel | engine.DeclaredOnly, Args: [][]byte{key, who}},
 		{Verb: engine.Settle, Key: key, Tokens: 1, Parts: []engine.Op{{Tokens: 7, Options: engine.FixedCost}, {}}},
+		{Verb: engine.Lend, Key: key, Who: who, Limit: part.Limit, Tokens: 9, MaxWait: sec, Loan: &engine.Loan{Number: 300, Previous: 2, Left: 7}},
+		{Verb: engine.Return, Key: key, Who: who, Loan: &engine.Loan{Number: 301, Previous: 300}},
+		{Verb: engine.Void, Key: key, Who: who, Options: engine.Force},
+		{Verb: engine.Loans, Key: key},
 	}
 }
 

@@ -17,7 +17,7 @@ const (
 )
 
 // unknownAlgorithm is the first number that no algorithm has.
-var unknownAlgorithm = engine.Reservation + 1
+var unknownAlgorithm = engine.LentFixedWindow + 1
 
 func keyOf(i int) []byte { return fmt.Appendf(nil, "key:%012d", i) }
 
@@ -135,6 +135,8 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 		for op.Parts == nil || !reservesWithin(&op.Parts[0]) {
 			op.Parts = []engine.Op{randomOp(r, limits)}
 		}
+	case engine.Lend, engine.Return, engine.Void, engine.Loans:
+		op = randomLoan(r, op.Verb, limits, op.Key, tokens, text)
 	case engine.Settle:
 		op.Tokens, op.Options = tokens, []engine.Option{0, engine.Cancel}[r.IntN(2)]
 		for range r.IntN(2) * r.IntN(6) {
@@ -195,4 +197,27 @@ func sameOp(a, b engine.Op) bool {
 	}
 	a.Key, a.Who, a.Parts, b.Key, b.Who, b.Parts = nil, nil, nil, nil, nil, nil
 	return reflect.DeepEqual(a, b)
+}
+
+// randomLoan is an operation on loans.
+func randomLoan(r *rand.Rand, verb engine.Verb, limits []engine.Limit, key []byte, tokens int64, text func(int) []byte) engine.Op {
+	op := engine.Op{Verb: verb, Key: key}
+	if verb == engine.Loans {
+		return op
+	}
+	if op.Who = append(text(100), 'x'); verb == engine.Void {
+		op.Options = engine.Force * engine.Option(r.IntN(2))
+		return op
+	}
+	op.Loan = &engine.Loan{Number: 1 + r.Uint64N(1<<r.IntN(63)), Left: r.Int64N(engine.MaxTokens)}
+	if r.IntN(2) == 0 {
+		op.Loan.Previous = op.Loan.Number + 1
+	}
+	if verb == engine.Lend {
+		op.Tokens, op.MaxWait = tokens, []int64{0, engine.MinDuration, engine.MaxDuration}[r.IntN(3)]
+		for op.Limit = limits[r.IntN(len(limits))]; !op.Limit.Algorithm.CanBeLent(); {
+			op.Limit = anyLimit(r)
+		}
+	}
+	return op
 }

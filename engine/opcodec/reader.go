@@ -151,6 +151,9 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 		op.Keep = engine.Keep(in.varint())
 		in.bad = in.bad || op.Keep == 0
 	}
+	if fields&fieldLoan != 0 {
+		op.Loan = &engine.Loan{Number: in.uvarint(), Previous: in.uvarint(), Left: int64(in.uvarint())}
+	}
 	if fields&fieldMaxKey != 0 {
 		op.MaxKey = in.uint32()
 	}

@@ -16,6 +16,7 @@ import (
 //	        flagged: the limit held; varint bytes
 //	        flagged: varint number of parts, zigzag varint the binding one; the parts, results again
 //	        flagged: varint length of the reply of a command or script, or of the list of a log; the reply
+//	        flagged: varints: tokens lent, number of the last operation on the loan
 //	        flagged: varint number of leases; of each a zigzag varint of the time remaining, varint length, holder
 const (
 	resultAllowed = 1 << iota
@@ -25,7 +26,7 @@ const (
 	resultParts
 	resultLeases
 	resultReply
-	resultFlags = 1<<iota - 1
+	resultLent
 )
 
 // AppendResult appends a result to b: everything that its reply needs.
@@ -51,6 +52,9 @@ func AppendResult(b []byte, res *engine.Result) []byte {
 	}
 	if len(res.Reply) > 0 {
 		flags |= resultReply
+	}
+	if res.Lent != 0 || res.Number != 0 {
+		flags |= resultLent
 	}
 	b = append(b, flags)
 	if flags&resultStatus != 0 {
@@ -85,6 +89,10 @@ func appendRest(b []byte, res *engine.Result, flags byte) []byte {
 	if flags&resultReply != 0 {
 		b = append(binary.AppendUvarint(b, uint64(len(res.Reply))), res.Reply...)
 	}
+	if flags&resultLent != 0 {
+		b = binary.AppendUvarint(b, uint64(res.Lent))
+		b = binary.AppendUvarint(b, res.Number)
+	}
 	if flags&resultLeases != 0 {
 		b = binary.AppendUvarint(b, uint64(len(res.Leases)))
 		for i := range res.Leases {
@@ -117,7 +125,7 @@ func (r *byteReader) result(res *engine.Result, whole bool) bool {
 	for _, n := range [...]*int64{&res.Granted, &res.Limit, &res.Remaining, &res.Wait, &res.Reset} {
 		*n = r.varint()
 	}
-	if r.bad || flags&^resultFlags != 0 || !res.Status.Known() {
+	if r.bad || !res.Status.Known() {
 		return false
 	}
 	if res.Status == engine.WrongType {
@@ -138,6 +146,9 @@ func (r *byteReader) result(res *engine.Result, whole bool) bool {
 	}
 	if res.Reply = res.Reply[:0]; flags&resultReply != 0 {
 		res.Reply = append(res.Reply, r.take(r.uvarint())...)
+	}
+	if flags&resultLent != 0 {
+		res.Lent, res.Number = int64(r.uvarint()), r.uvarint()
 	}
 	return (flags&resultLeases == 0 || r.leases(res)) && !r.bad && (flags&resultHeld != 0) == res.ShowsHeld()
 }

@@ -29,12 +29,19 @@ func valid(op *engine.Op) bool {
 	case engine.Check:
 		return len(op.Key) <= maxPolicyLookup && len(op.Who) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && waitsWithin(op) && op.Keep.Valid() && validFields(op)
 	case engine.Release:
-		return len(op.Key) <= engine.MaxKeyBytes && len(op.Who) > 0 && len(op.Who) <= engine.MaxHolderBytes
+		return holdsWithin(op)
 	case engine.Reserve:
 		return len(op.Key) <= engine.MaxKeyBytes && op.MaxWait >= engine.MinDuration && op.MaxWait <= engine.MaxDuration &&
 			len(op.Parts) == 1 && reservesWithin(&op.Parts[0])
 	case engine.Settle:
 		return len(op.Key) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && settlesWithin(op)
+	case engine.Lend:
+		return lendsWithin(op) && op.Limit.Algorithm.CanBeLent() && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens &&
+			(op.MaxWait == 0 || op.MaxWait >= engine.MinDuration && op.MaxWait <= engine.MaxDuration)
+	case engine.Return:
+		return lendsWithin(op)
+	case engine.Void:
+		return holdsWithin(op)
 	case engine.ListLog:
 		return len(op.Key) <= engine.MaxKeyBytes && op.Tokens > 0 && op.Tokens <= engine.MaxGrants
 	}
@@ -50,6 +57,16 @@ func canBeReserved(v engine.Verb) bool {
 func reservesWithin(request *engine.Op) bool {
 	return canBeReserved(request.Verb) && request.Options&engine.Peek == 0 && valid(request) &&
 		(request.Verb != engine.Acquire || request.Limit.Algorithm.Keeps())
+}
+
+// lendsWithin reports whether the holder of a loan and its numbers are in their ranges.
+func lendsWithin(op *engine.Op) bool {
+	return holdsWithin(op) && op.Loan != nil && op.Loan.Number != 0 && op.Loan.Number != op.Loan.Previous && op.Loan.Left >= 0 && op.Loan.Left <= engine.MaxTokens
+}
+
+// holdsWithin reports whether a key and its holder are in their ranges.
+func holdsWithin(op *engine.Op) bool {
+	return len(op.Key) <= engine.MaxKeyBytes && len(op.Who) > 0 && len(op.Who) <= engine.MaxHolderBytes
 }
 
 // settlesWithin reports whether the amounts and the patterns of a Settle are in their ranges.

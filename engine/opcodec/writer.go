@@ -21,6 +21,7 @@ import (
 //	varint  tokens
 //	varint  longest wait, zigzag
 //	varint  the Keep, zigzag: tokens, or below zero a share of the capacity in thousandths of a percent
+//	varints of a loan: number, previous number, tokens left
 //	varint  most bytes of a key
 //	varint  number of arguments, of a Check only with NamedFields; of each a varint of its length, and the argument; varints: position of the first declared
 //	        key, number of declared keys
@@ -61,6 +62,7 @@ const (
 	fieldKeep
 	fieldCost // tokens, with FixedCost alone
 	fieldRequest
+	fieldLoan
 )
 
 // opLayout is the layout of a verb's bytes.
@@ -107,6 +109,11 @@ var opLayouts = []opLayout{
 
 	engine.Reserve: {fields: fieldKey | fieldMaxWait | fieldRequest},
 	engine.Settle:  {fields: fieldKey | fieldTokens | fieldParts, parts: fieldCost, options: byte(engine.Cancel | engine.DeclaredOnly), partOptions: byte(engine.FixedCost)},
+
+	engine.Lend:   {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldLoan},
+	engine.Return: {fields: fieldKey | fieldWho | fieldLoan},
+	engine.Void:   {fields: fieldKey | fieldWho, options: byte(engine.Force)},
+	engine.Loans:  {fields: fieldKey},
 
 	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1},
 }
@@ -203,6 +210,11 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 	}
 	if options&optionKeep != 0 && fields&fieldKeep != 0 {
 		b = binary.AppendVarint(b, int64(op.Keep))
+	}
+	if fields&fieldLoan != 0 && op.Loan != nil {
+		b = binary.AppendUvarint(b, op.Loan.Number)
+		b = binary.AppendUvarint(b, op.Loan.Previous)
+		b = binary.AppendUvarint(b, uint64(op.Loan.Left))
 	}
 	if fields&fieldMaxKey != 0 {
 		b = binary.AppendUvarint(b, uint64(op.MaxKey))

@@ -28,6 +28,10 @@ var (
 		"The amounts stand in the order of the limits in the request, or in its policy at that time.")
 	errNotReservation = limiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a reservation",
 		"The id is the key of something else. Give requests ids that nothing else uses as its key.")
+	errNotLent = limiterErrors.Add("ERR spec: tokens of '%s' cannot be lent: expected one of %s",
+		"Only tokens of limits that count them from the request on, and have no places or names, can be set aside for a holder.")
+	errNotHeld = limiterErrors.Add("ERR the holder states more tokens than the %d that are set aside for it",
+		"`LEFT` of `RL.LEND`, or the tokens of `RL.RETURN`. The holder counts wrongly, or shares its name with another.")
 	errNoValue = limiterErrors.Add("ERR %s: needs a value",
 		"`MAXWAIT`, `BLOCK` or `TOKENS` without its value.")
 	errLogLimit = limiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",

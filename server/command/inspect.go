@@ -10,7 +10,7 @@ import (
 var inspectRows = []Row{{
 	Name: "rl.info", Syntax: "key", Since: "0.1.0", Group: "limiter",
 	Summary: "Show a key's limiter: its algorithm, the parameters last used, and its usage.",
-	Returns: "a map of algorithm, the parameters of the limit under the names in its command, limit, taken, remaining and reset_ms; null if the key does not exist or has expired.",
+	Returns: "a map of algorithm, the parameters of the limit under the names in its command, limit, taken, remaining and reset_ms, and lent if tokens are set aside for holders; null if the key does not exist or has expired.",
 	Example: "alice:1",
 	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: oneKey, Parse: parseLooks, Reply: replyInfo,
 }, {
@@ -55,7 +55,11 @@ func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		return
 	}
 	params := slices.DeleteFunc(res.Held.Params(), func(p engine.Param) bool { return p.Name == "limit" }) // reported as a separate field
-	w.Map(len(params) + 5)
+	fields := 5
+	if res.Lent > 0 {
+		fields++
+	}
+	w.Map(len(params) + fields)
 	w.BulkString("algorithm")
 	w.BulkString(res.Held.Algorithm.String())
 	for _, p := range params {
@@ -67,11 +71,15 @@ func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		value int64
 	}{
 		{"limit", res.Limit},
-		{"taken", res.Limit - res.Remaining},
+		{"taken", res.Limit - res.Remaining - res.Lent},
 		{"remaining", res.Remaining},
 		{"reset_ms", millis(res.Reset)},
 	} {
 		w.BulkString(field.name)
 		w.Int(field.value)
+	}
+	if res.Lent > 0 {
+		w.BulkString("lent")
+		w.Int(res.Lent)
 	}
 }

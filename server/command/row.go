@@ -130,6 +130,7 @@ var Table = concat(
 	logRows,
 	allRows,
 	reservationRows,
+	lendRows,
 	policyRows,
 	inspectRows,
 	keyRows,

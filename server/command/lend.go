@@ -1,0 +1,180 @@
+package command
+
+import (
+	"math"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+const loanReply = "limit, remaining (for everybody else), held (the holder's tokens that are set aside now) and number (of the last operation on them that was carried out, 0 if none are left)."
+
+var lendRows = []Row{{
+	Name: "rl.lend", Syntax: "key spec tokens holder number previous [LEFT tokens] [FOR duration]", Since: "0.2.0", Group: "limiter",
+	Summary: "Set tokens of a limiter aside for a holder, which then grants requests by itself: at most an eighth of those that are left, and none under another limit than the key's. The spec is TB, CL or LB with capacity and rate, or FW with limit and window. Number is another one, above 0, for each of the holder's operations on any key; previous is the number in the last answer for this key, 0 at first: any other is ignored, so that no answer that was lost can make tokens count twice. LEFT states the tokens that the holder has not spent; the others are charged. FOR ends the loan by itself unless a later operation on it comes in time; all of it then counts as spent. The same operation again changes nothing and is answered alike.",
+	Returns: "an array of granted, " + loanReply,
+	Example: "alice:1 TB 10 1/h 1 worker 1 0",
+	Cost:    HolderLookup, Flags: Write | Fast | NotInScripts, Keys: oneKey, Parse: parseLend, Reply: replyLoan,
+}, {
+	Name: "rl.return", Syntax: "key holder number previous tokens", Since: "0.2.0", Group: "limiter",
+	Summary: "End a holder's loan: give back the tokens that it has not spent, and charge the others.",
+	Returns: "an array of returned, " + loanReply,
+	Example: "alice:1 worker 2 1 0",
+	Cost:    HolderLookup, Flags: Write | Fast | NotInScripts, Keys: oneKey, Parse: parseReturn, Reply: replyLoan,
+}, {
+	Name: "rl.void", Syntax: "key holder [FORCE]", Since: "0.2.0", Group: "limiter",
+	Summary: "End the loan of a holder that is gone: all of it counts as spent. Without FORCE it only reports the loan, because a holder that still spends its tokens would exceed the limit by at most these; a loan with FOR ends by itself.",
+	Returns: "an array of voided, " + loanReply,
+	Example: "alice:1 worker",
+	Cost:    HolderLookup, Flags: Write | Admin | NotInScripts, Keys: oneKey, Parse: parseVoid, Reply: replyLoan,
+}, {
+	Name: "rl.lent", Syntax: "key", Since: "0.2.0", Group: "limiter",
+	Summary: "List the holders for which tokens of a limiter are set aside.",
+	Returns: "an array of holder, tokens and ttl_ms for each, -1 if the loan does not end by itself.",
+	Example: "alice:1",
+	Cost:    HolderLookup, Flags: ReadOnly | Fast | NotInScripts, Keys: oneKey, Parse: parseLent, Reply: replyLent,
+}}
+
+var (
+	optLeft    = option{name: "LEFT", hasValue: true, set: setLeft}
+	optLendFor = option{name: "FOR", hasValue: true, set: setLendFor}
+)
+
+func setLeft(_ *Request, op *engine.Op, value []byte) error { return left(op, "LEFT", value) }
+
+func setLendFor(_ *Request, op *engine.Op, value []byte) (err error) {
+	op.MaxWait, err = duration("FOR", value)
+	return err
+}
+
+func parseLend(r *Request) error {
+	op := engine.Op{Verb: engine.Lend, Key: r.Args[1]}
+	if err := r.key(op.Key); err != nil {
+		return err
+	}
+	k := findSpec(r.Args[2])
+	if k == nil || !k.algorithm.CanBeLent() {
+		return errNotLent.With(truncate(r.Args[2], 64), lentWords())
+	}
+	words := r.Args[3:]
+	if len(words) < len(k.params)+4 {
+		return errArity.With("rl.lend")
+	}
+	var err error
+	if op.Limit, err = r.limit(k, words[:len(k.params)], 0); err != nil {
+		return err
+	}
+	words = words[len(k.params):]
+	if op.Tokens, err = integerBetween("tokens", words[0], 0, engine.MaxTokens); err != nil {
+		return err
+	}
+	if err = r.loan(&op, words[1], words[2], words[3]); err != nil {
+		return err
+	}
+	if err = r.options(&op, words[4:], []option{optLeft, optLendFor}); err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, op)
+	return nil
+}
+
+// loan reads the holder and the numbers of an operation on a loan.
+func (r *Request) loan(op *engine.Op, who, number, previous []byte) error {
+	if err := holder(who); err != nil {
+		return err
+	}
+	n, err := integerBetween("number", number, 1, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	p, err := integerBetween("previous", previous, 0, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	if n == p {
+		return argumentError("number", "must be another than previous", number)
+	}
+	op.Who, op.Loan = who, &engine.Loan{Number: uint64(n), Previous: uint64(p)}
+	return nil
+}
+
+// lentWords lists the limits of which tokens can be lent.
+func lentWords() string {
+	var words []string
+	for _, k := range limitSpecs {
+		if k.algorithm.CanBeLent() {
+			words = append(words, k.word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func parseReturn(r *Request) error {
+	op := engine.Op{Verb: engine.Return, Key: r.Args[1]}
+	if err := r.key(op.Key); err != nil {
+		return err
+	}
+	if err := r.loan(&op, r.Args[2], r.Args[3], r.Args[4]); err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, op)
+	return left(&op, "tokens", r.Args[5])
+}
+
+// left reads the tokens that a holder has not spent.
+func left(op *engine.Op, name string, text []byte) (err error) {
+	op.Loan.Left, err = integerBetween(name, text, 0, engine.MaxTokens)
+	return err
+}
+
+func parseVoid(r *Request) error {
+	op := engine.Op{Verb: engine.Void, Key: r.Args[1], Who: r.Args[2]}
+	if err := holder(op.Who); err != nil {
+		return err
+	}
+	if err := r.options(&op, r.Args[3:], []option{optForce}); err != nil {
+		return err
+	}
+	r.Ops = append(r.Ops, op)
+	return r.key(op.Key)
+}
+
+func parseLent(r *Request) error {
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.Loans, Key: r.Args[1]})
+	return r.key(r.Args[1])
+}
+
+func replyLoan(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	res := &results[0]
+	if res.Status == engine.NotHeld {
+		w.Error(errNotHeld.With(res.Lent).Error())
+		return
+	}
+	if failed(w, res) {
+		return
+	}
+	w.Array(5)
+	for _, n := range []int64{res.Granted, res.Limit, res.Remaining, res.Lent, int64(res.Number)} {
+		w.Int(n)
+	}
+}
+
+func replyLent(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	if failed(w, &results[0]) {
+		return
+	}
+	all := results[0].LoansListed()
+	w.Array(len(all))
+	for _, one := range all {
+		w.Array(3)
+		w.Bulk(one.Holder)
+		w.Int(one.Tokens)
+		if one.Left == 0 {
+			w.Int(engine.NeverExpires)
+			continue
+		}
+		w.Int(millis(one.Left))
+	}
+	results[0].Trim()
+}
