@@ -19,7 +19,7 @@ type call struct {
 
 	content []byte // of a reservation: its new state, without the size
 
-	lent     int64  // tokens set aside for holders: they are no part of what the limiter can grant
+	lent     int64  // tokens set aside for holders; the limiter cannot grant them
 	loans    *loans // the limiter's loans, while hasLoans
 	hasLoans bool
 	inner    [maxState]byte // of a limiter with loans: its state without them

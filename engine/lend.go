@@ -160,7 +160,7 @@ func (c *call) reportLoan(of loan) (changed bool) {
 	return false
 }
 
-// reset has the limiter at its full limit, but for what is lent.
+// reset has the limiter at its full limit. Loans stay.
 func (s *shard) reset(c *call, tag uint32, p place) {
 	if c.lent == 0 {
 		s.remove(p)
@@ -267,7 +267,7 @@ type lentRecord struct {
 	state []byte
 }
 
-// lentRecords are the keys of a shard with loans, as they are after a Flush.
+// lentRecords are the keys of a shard with loans, in the state that a Flush leaves.
 func (s *shard) lentRecords(store *Store, now int64) (all []lentRecord) {
 	var c call
 	var res Result

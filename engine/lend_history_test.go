@@ -24,7 +24,7 @@ func TestLoansNeverExceedTheLimit(t *testing.T) {
 					op.Loan.Left = min(op.Loan.Left, probe.Lent)
 				}
 			},
-			// What was spent comes back.
+			// Spent tokens come back.
 			"all comes back": func(op *Op, s *Store) {
 				if op.Verb == Return {
 					op.Loan.Left = ask(s, 1<<62, Op{Verb: Void, Key: op.Key, Who: op.Who}).Lent

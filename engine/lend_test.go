@@ -157,7 +157,7 @@ func TestLendUnderAnotherLimit(t *testing.T) {
 	}
 }
 
-// A denial's wait counts what is lent as if it were spent now, and is no NeverWait: it may come back.
+// A denial's wait counts lent tokens like tokens spent now. It is not NeverWait: they may come back.
 func TestWaitBesideLoans(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()

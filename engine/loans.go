@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Loan says which operation on a holder's loan this is, and what the holder has left.
+// Loan identifies an operation on a holder's loan, and states the holder's unspent tokens.
 //
-// A holder decides requests by itself, with tokens that were set aside for it before: the limiter is smaller by them until the
-// holder states in its next [Lend] or [Return] how many it has not spent, or a [Void] counts all of them as spent. So what the
-// limiter grants and what holders spend never exceed the limit together, and no clock of a holder is part of that argument.
+// A holder decides requests alone, with tokens that were set aside for it before. The limiter's capacity is reduced by them until the
+// holder states in its next [Lend] or [Return] how many it has not spent, or a [Void] counts all of them as spent. So the limiter
+// and the holders never grant more than the limit together, and no clock of a holder matters.
 //
-// An operation is ignored unless Previous is the number of the last one that was carried out. Otherwise one that the holder has given up
-// on could be carried out first, and Left would not count the tokens that it brought.
+// An operation is ignored unless Previous is the number of the last one that was carried out. Otherwise an operation that the
+// holder has given up on could be carried out first, and Left would not count the tokens that it brought.
 type Loan struct {
 	Number   uint64 // of this operation, another for each of a holder's operations on any key; not 0
 	Previous uint64 // the number of the last operation on the loan that was carried out, 0 if there is none

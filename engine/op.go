@@ -32,7 +32,7 @@ const (
 	Reserve                  // carry out Parts[0], and remember a grant under the id Key for MaxWait
 	Settle                   // charge the limits of the reservation Key: Tokens for each without a FixedCost, or Parts, each with a FixedCost or as it was
 	Lend                     // set tokens of the key's limiter aside for the holder Who, for as long as MaxWait if that is not 0; see [Loan]
-	Return                   // give back what the holder Who has not spent
+	Return                   // end the loan of the holder Who, and give back the tokens that it has not spent
 	Void                     // end the loan of the holder Who, all of it counting as spent; of one that may still spend it only with Force
 	Loans                    // list the loans, in Result.Reply
 )
