@@ -219,46 +219,8 @@ func (s *shard) dropLent(key []byte) {
 	s.mem.lentKeys.Add(-1)
 }
 
-// Lent is the number of keys with loans, and the tokens of all loans, at now.
-func (s *Store) Lent(now int64) (keys int, tokens int64) {
-	s.eachLent(now, func(_ string, c *call) {
-		keys++
-		tokens += c.lent
-	})
-	return keys, tokens
-}
-
-// LentTo returns keys, in order, of which tokens are set aside for a holder at now, most at most.
-func (s *Store) LentTo(now int64, holder []byte, most int) (keys []string) {
-	s.eachLent(now, func(key string, c *call) {
-		if c.loans.of(holder) != nil {
-			keys = append(keys, key)
-		}
-	})
-	slices.Sort(keys)
-	return keys[:min(len(keys), most)]
-}
-
-// eachLent calls visit for every key with tokens set aside, under its shard's lock.
-func (s *Store) eachLent(now int64, visit func(key string, c *call)) {
-	if s.mem.lentKeys.Load() == 0 {
-		return
-	}
-	var c call
-	var res Result
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
-		for _, key := range slices.Sorted(maps.Keys(sh.lent)) {
-			op := Op{Verb: Look, Key: []byte(key)}
-			_, tag := s.locate(op.Key)
-			if sh.load(&c, now, &op, &res, sh.find(tag, op.Key)); c.lent > 0 {
-				visit(key, &c)
-			}
-		}
-		sh.mu.Unlock()
-	}
-}
+// LentKeys is the number of keys with loans. Those whose loans have ended count until they are dropped.
+func (s *Store) LentKeys() int64 { return s.mem.lentKeys.Load() }
 
 // lentRecord is a key with loans and nothing taken.
 type lentRecord struct {

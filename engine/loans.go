@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/binary"
 	"slices"
 )
@@ -166,7 +167,7 @@ func lentRow(name string, base Algorithm, expired func([]byte, *Limit, int64) bo
 			return len(all.all) == 0 && expired(inner[:], l, now)
 		},
 		valid: func(state []byte) bool { return len(state) >= lentHead && new(loans).read(state) },
-		plain: func(state []byte, _ int64) []byte { return slices.Clone(state[4:]) },
+		plain: func(state []byte, _ int64) []byte { return bytes.TrimRight(bytes.Clone(state[4:]), "\x00") },
 	}
 }
 
@@ -202,7 +203,7 @@ func (s *shard) keepLent(c *call, tag uint32, p place) bool {
 		r := s.record(p.ref)
 		held := s.limitOf(r)
 		had := len(algorithms[held.Algorithm].stateOf(r.rest()))
-		if algorithms[held.Algorithm].base != NoAlgorithm && len(state) <= had {
+		if !c.isNew && algorithms[held.Algorithm].base != NoAlgorithm && len(state) <= had {
 			s.preserve(r)
 			if *held != limit {
 				old := r.limitID()

@@ -73,6 +73,7 @@ type Sweeper interface {
 	PolicyCounts(visit func(engine.Policy))
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 	Asked(op *engine.Op) []engine.Op
+	LentKeys() int64
 }
 
 // Options are the parts a server is made of.

@@ -101,7 +101,7 @@ func (h *host) happen() (stop func()) {
 	h.do(c, "CONFIG SET slowlog-log-slower-than 0", "CONFIG SET prefix-quotas q:=2 max-memory 512mb",
 		"TB.ACQUIRE q:1 2 1/h", "TB.ACQUIRE q:2 2 1/h", "TB.ACQUIRE q:3 2 1/h",
 		"RL.POLICY SET p TB p:{} 1 1/h", "RL.POLICY SET s TB s:{} 1 1/h SHADOW", "RL.CHECK p 1", "RL.CHECK p 1", "RL.CHECK s 1", "RL.CHECK s 1",
-		"TB.ACQUIRE a 1 1/h", "TB.ACQUIRE a 1 1/h", "TB.ACQUIRE", "AUTH nobody secret", "TB.ACQUIRE gone 1 1000/s")
+		"TB.ACQUIRE a 1 1/h", "TB.ACQUIRE a 1 1/h", "RL.LEND lent TB 80 1/h 1 worker 1 0", "TB.ACQUIRE", "AUTH nobody secret", "TB.ACQUIRE gone 1 1000/s")
 	blocked := h.dial()
 	_, _ = blocked.Write(frames("TB.ACQUIRE block 1 1/m", "TB.ACQUIRE block 1 1/m BLOCK 5m"))
 	subscribed := h.dial()

@@ -38,6 +38,7 @@ type Source struct {
 type Keys interface {
 	Len() int
 	NewKeyCounts() engine.NewKeyCounts
+	LentKeys() int64
 	QuotaCounts(visit func(q engine.Quota, keys int64))
 	PolicyCounts(visit func(engine.Policy))
 }

@@ -38,7 +38,7 @@ func (s *Source) forced() []field {
 	return []field{
 		{"keys_memory_limit", s.Memory.MaxKeyBytes()}, {"when_full", s.Env.Settings.Load().WhenFull}, {"new_keys_refused", f.Denied},
 		{"new_keys_allowed_unlimited", f.Allowed}, {"new_keys_shared_limiter", f.Shared}, {"new_keys_shared_limiter_denied", f.SharedDenied},
-		{"overflow_limiters", f.Limiters}, {"restricted_prefixes", f.Keys},
+		{"overflow_limiters", f.Limiters}, {"restricted_prefixes", f.Keys}, {"lent_keys", s.Keys.LentKeys()},
 	}
 }
 

@@ -35,6 +35,7 @@ type Snapshot struct {
 	KeyBytes int64
 	MaxBytes int64 // bound on KeyBytes, 0 is none
 	Expired  int64
+	LentKeys int64
 	Resident int64 // bytes of the process
 
 	MaxMemory int64               // bound on the process's memory in bytes, 0 is none

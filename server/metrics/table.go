@@ -143,6 +143,9 @@ var keyRows = []Row{{
 	Name: "stint_keys", Kind: Gauge, Help: "Stored keys, including expired keys that have not been removed yet.",
 	values: one(func(r *Snapshot) float64 { return float64(r.Keys) }),
 }, {
+	Name: "stint_lent_keys", Kind: Gauge, Help: "Keys with tokens set aside for holders (RL.LEND), including keys whose loans have ended and that have not been removed yet.",
+	values: one(func(r *Snapshot) float64 { return float64(r.LentKeys) }),
+}, {
 	Name: "stint_keys_bytes", Kind: Gauge, Help: "Memory used by keys.",
 	values: one(func(r *Snapshot) float64 { return float64(r.KeyBytes) }),
 }, {
