@@ -61,7 +61,9 @@ func anyOp(r *rand.Rand) engine.Op {
 	key := []byte(fmt.Sprint("other", r.IntN(8)))
 	limit := engine.Limit{Algorithm: engine.SlidingLog, Capacity: 20, Rate: engine.Rate{Period: int64(time.Minute)}}
 	id := []byte(fmt.Sprint("id", r.IntN(8)))
-	switch r.IntN(24) {
+	switch r.IntN(28) {
+	case 24, 25, 26, 27:
+		return randomLoan(r)
 	case 18, 19, 20:
 		request := engine.Op{Verb: engine.AcquireAll, Tokens: 2, Parts: []engine.Op{{Key: key, Limit: limit, Tokens: 2}, acquire(fmt.Sprint("meter", r.IntN(4)), 20, 2)}}
 		return engine.Op{Verb: engine.Reserve, Key: id, MaxWait: int64(10 * time.Second), Parts: []engine.Op{request}}
@@ -85,6 +87,27 @@ func anyOp(r *rand.Rand) engine.Op {
 		return engine.Op{Verb: engine.Look, Key: key}
 	}
 	return engine.Op{Verb: engine.Acquire, Key: key, Tokens: 1, Limit: limit}
+}
+
+// randomLoan is an operation on the loans of a few limiters. Numbers are few, so that many operations follow the last one.
+func randomLoan(r *rand.Rand) engine.Op {
+	number := 1 + r.Uint64N(4)
+	op := acquire(fmt.Sprint("meter", r.IntN(4)), 20, 1+r.Int64N(4))
+	op.Who, op.Loan = []byte(fmt.Sprint("holder", r.IntN(3))), &engine.Loan{Number: number, Previous: number - 1, Left: r.Int64N(2)}
+	switch r.IntN(8) {
+	case 0:
+		return engine.Op{Verb: engine.Return, Key: op.Key, Who: op.Who, Loan: op.Loan}
+	case 1:
+		return engine.Op{Verb: engine.Void, Key: op.Key, Who: op.Who, Options: engine.Force}
+	case 2:
+		return engine.Op{Verb: engine.Delete, Key: op.Key}
+	case 3:
+		return engine.Op{Verb: engine.Loans, Key: op.Key}
+	case 4, 5:
+		op.MaxWait = int64(time.Second)
+	}
+	op.Verb = engine.Lend
+	return op
 }
 
 // client takes tokens at random nodes until the world ends.
