@@ -55,7 +55,7 @@ func (l *Limit) invalidField() string {
 		return "capacity"
 	case l.Rate.Tokens < 0 || algorithms[l.Algorithm].rate != (l.Rate.Tokens > 0):
 		return "tokens of the rate"
-	case l.Span > EachMonth || l.Span != FromFirst && l.Algorithm != FixedWindow:
+	case l.Span > EachMonth || l.Span != FromFirst && l.Algorithm.Base() != FixedWindow:
 		return "position of the windows"
 	case l.Rate.Period < 0 || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
 		return "period"

@@ -1,0 +1,22 @@
+package engine
+
+import "testing"
+
+// An entry with loans can be loaded again, whatever its limit.
+func TestLoansOfEveryLimitLoad(t *testing.T) {
+	for _, limit := range []Limit{slow, {Algorithm: GCRA, Capacity: 100, Rate: Rate{7, sec}}, {Algorithm: FixedWindow, Capacity: 100, Rate: Rate{0, sec}},
+		{Algorithm: FixedWindow, Span: Aligned, Capacity: 100, Rate: Rate{0, sec}}, {Algorithm: FixedWindow, Span: EachMonth, Capacity: 100}} {
+		s, other := New(Config{Shards: 1}), New(Config{Shards: 1})
+		ask(s, epoch, lend("a", limit, 10, 1, 0, 0))
+		s.Scan(0, 10, epoch, func(e Entry) {
+			if err := other.Load(epoch, e); err != nil {
+				t.Errorf("%v: %v", limit, err)
+			}
+		})
+		if s.Digest(epoch) != other.Digest(epoch) {
+			t.Errorf("%v: another state was loaded", limit)
+		}
+		s.Close()
+		other.Close()
+	}
+}
