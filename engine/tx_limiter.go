@@ -74,14 +74,15 @@ func (t *Tx) acquire(c *call) {
 	t.keepLimiter(c, state)
 }
 
-// keepLimiter makes a state that of the call's key. Loans stay as they are.
+// keepLimiter makes a state that of the call's key, which is gone if that holds no information. Loans stay as they are.
 func (t *Tx) keepLimiter(c *call, state []byte) {
 	limit := c.limit
-	if c.hasLoans && !c.isNew {
+	if c.hasLoans {
 		limit, state = c.lentState(state)
 	}
 	p := t.changed(c.op.Key)
-	p.gone, p.limit, p.Value = false, limit, Value{Kind: limit.Algorithm, Data: append(p.Data[:0], state...)}
+	p.gone = algorithms[limit.Algorithm].expired(state, &limit, t.now)
+	p.limit, p.Value = limit, Value{Kind: limit.Algorithm, Data: append(p.Data[:0], state...)}
 }
 
 // change carries out the other verbs, on a key that has a state.

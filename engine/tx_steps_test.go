@@ -18,6 +18,14 @@ func (txSteps) Run(tx *Tx, op *Op, res *Result) {
 }
 
 func txStep(tx *Tx, word string, key []byte, value string, res *Result) {
+	if word == "apply" { // an operation on a limiter
+		seed, _ := strconv.ParseUint(value, 10, 64)
+		op := stepOnLimiter(rand.New(rand.NewPCG(seed, 5)), key)
+		var one Result
+		tx.Apply(&op, &one)
+		res.Reply = fmt.Appendf(res.Reply, "%+v ", shown(one))
+		return
+	}
 	v, found := tx.Get(key)
 	if word == "del" {
 		res.Reply = fmt.Appendf(res.Reply, "%t ", tx.Delete(key))
@@ -53,6 +61,22 @@ func txStep(tx *Tx, word string, key []byte, value string, res *Result) {
 	}
 }
 
+// stepOnLimiter is an operation that a script may apply to the limiter of a key.
+func stepOnLimiter(r *rand.Rand, key []byte) Op {
+	var n int
+	fmt.Sscanf(string(key), "key-%d", &n)
+	op := stepPart(r, n)
+	switch verb := []Verb{Acquire, Acquire, Refund, Look, Delete}[r.IntN(5)]; verb {
+	case Acquire:
+		op.Options = []Option{0, Force, UpTo, Peek}[r.IntN(4)]
+		return op
+	case Refund:
+		return Op{Verb: verb, Key: key, Tokens: 1 + r.Int64N(8)}
+	default:
+		return Op{Verb: verb, Key: key}
+	}
+}
+
 // txOf is the command of some steps, in words with a blank between them; it declares the keys.
 func txOf(keys, steps string) Op {
 	op := Op{Verb: Command, Args: [][]byte{[]byte("steps")}, KeyFrom: 1}
@@ -72,13 +96,20 @@ func stepCommand(r *rand.Rand) Op {
 	keys, steps := "", []string{}
 	for range 1 + r.IntN(12) {
 		key := fmt.Sprintf("data-%d", r.IntN(24))
-		if r.IntN(10) == 0 {
+		limiter := r.IntN(8) == 0
+		if limiter {
 			key = fmt.Sprintf("key-%d", r.IntN(24))
 		}
 		if r.IntN(10) > 0 { // else it is found only as the command runs
 			keys += " " + key
 		}
-		switch word := []string{"get", "get", "set", "add", "expire", "persist", "del"}[r.IntN(7)]; word {
+		word := []string{"get", "get", "set", "add", "expire", "persist", "del"}[r.IntN(7)]
+		if limiter && r.IntN(2) == 0 {
+			word = "apply"
+		}
+		switch word {
+		case "apply":
+			steps = append(steps, fmt.Sprintf("%s %s %d", word, key, r.IntN(1000)), "get "+key)
 		case "expire":
 			steps = append(steps, fmt.Sprintf("%s %s %d", word, key, 1+r.Int64N(30*sec)))
 		default:
