@@ -182,10 +182,11 @@ func (c *call) openLent(limit *Limit, state []byte) {
 	c.loans.read(state) // it was checked when it came in
 	c.inner = [maxState]byte(state[lentInner:lentHead])
 	c.loans.end(c.now, func(at, tokens int64) { base.charge(c.inner[:], &under, at, tokens) })
-	c.lent, c.hasLoans = c.loans.sum(), true
-	if len(c.loans.all) > 0 || !base.expired(c.inner[:], &under, c.now) {
-		c.prev, c.state, c.isNew = under, c.inner[:base.bytes], false
+	if len(c.loans.all) == 0 && base.expired(c.inner[:], &under, c.now) {
+		return // as if there were no record: a replica may have dropped it
 	}
+	c.lent, c.hasLoans = c.loans.sum(), true
+	c.prev, c.state, c.isNew = under, c.inner[:base.bytes], false
 }
 
 // lentState is the whole state of the limiter of c, whose own state is inner, and the limit that it is kept under.

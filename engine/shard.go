@@ -88,7 +88,7 @@ func (s *shard) load(c *call, now int64, op *Op, res *Result, p place) {
 
 // keep writes what c decided to the record at p, making one if need be. It reports false when there is no room.
 func (s *shard) keep(c *call, tag uint32, p place) bool {
-	if c.hasLoans && !c.isNew {
+	if c.hasLoans {
 		return s.keepLent(c, tag, p)
 	}
 	alg := &algorithms[c.limit.Algorithm]

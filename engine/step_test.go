@@ -10,7 +10,9 @@ import (
 func randomStep(r *rand.Rand) Op {
 	n := r.IntN(24)
 	key := fmt.Appendf(nil, "key-%d", n)
-	switch r.IntN(60) {
+	switch r.IntN(70) {
+	case 60, 61, 62, 63, 64, 65, 66, 67, 68, 69:
+		return stepLoan(r)
 	case 50, 51, 52, 53, 54:
 		return stepReserve(r)
 	case 55, 56, 57, 58, 59:
@@ -96,6 +98,28 @@ func stepSettle(r *rand.Rand) Op {
 		}
 	}
 	return op
+}
+
+// stepLoan is an operation on the loans of a few limiters. The numbers are few, so that many operations follow the last one.
+func stepLoan(r *rand.Rand) Op {
+	op := stepPart(r, []int{8, 9, 10, 12, 16, 17, 18, 20}[r.IntN(8)])
+	op.Who = fmt.Appendf(nil, "holder-%d", r.IntN(3))
+	op.Verb = []Verb{Lend, Lend, Lend, Lend, Return, Void, Loans}[r.IntN(7)]
+	if op.Verb == Lend && !op.Limit.Algorithm.CanBeLent() {
+		op.Limit = bucket(20, 1, sec)
+	}
+	number := uint64(r.IntN(3))
+	switch op.Verb {
+	case Lend:
+		op.Tokens, op.Loan = r.Int64N(4), &Loan{Number: 1 + (number+1)%3, Previous: number, Left: r.Int64N(2)}
+		op.MaxWait = []int64{0, sec / 2, 3 * sec, 40 * sec}[r.IntN(4)]
+		return op
+	case Return:
+		return Op{Verb: Return, Key: op.Key, Who: op.Who, Loan: &Loan{Number: number + 1, Previous: number, Left: r.Int64N(2)}}
+	case Void:
+		return Op{Verb: Void, Key: op.Key, Who: op.Who, Options: []Option{0, Force}[r.IntN(2)]}
+	}
+	return Op{Verb: Loans, Key: op.Key}
 }
 
 func stepID(r *rand.Rand) []byte {
