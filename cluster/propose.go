@@ -66,17 +66,6 @@ type proposer struct {
 	outstanding *sync.WaitGroup // Raft's futures without a result
 }
 
-// entry is one entry of the log on its way: calls[i] is the i-th group.
-type entry struct {
-	number uint64
-	kind   byte
-	buf    []byte
-	calls  []*call.Call
-	work   int        // of scripts
-	began  time.Time  // when it was proposed
-	done   chan error // of an entry that is no decision
-}
-
 func newProposer(apply func([]byte) raft.ApplyFuture, stamp func() int64, back func(*call.Call), weigh func([]engine.Op) int, asked *sync.WaitGroup) *proposer {
 	return &proposer{
 		id: rand.Uint64(), apply: apply, stamp: stamp, requeue: back, weigh: weigh, outstanding: asked, inFlight: map[uint64]*entry{},
@@ -225,37 +214,6 @@ func (p *proposer) setPaused(paused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.paused = paused
-}
-
-// drop marks the calls as sent and removes those that were given up while they waited: they were answered as not
-// taken.
-func (e *entry) drop() {
-	if e.kind != kindDecisions {
-		return
-	}
-	kept, buf := e.calls[:0], e.buf[:entryHead]
-	e.eachGroup(func(c *call.Call, group []byte) {
-		if c.Send() {
-			kept = append(kept, c)
-			buf = append(buf, group...) // onto itself until one was left out
-		}
-	})
-	clear(e.calls[len(kept):])
-	e.calls, e.buf = kept, buf
-}
-
-// eachGroup calls visit for every call with its bytes in the entry.
-func (e *entry) eachGroup(visit func(c *call.Call, group []byte)) {
-	body := e.buf[entryHead:]
-	for _, c := range e.calls {
-		_, rest, err := call.NextGroup(body)
-		if err != nil {
-			panic("cluster: an entry that was just written does not read: " + err.Error())
-		}
-		size := len(body) - len(rest)
-		visit(c, body[:size:size])
-		body = rest
-	}
 }
 
 // takeEntry removes and returns one of this process's entries in flight; the caller must answer its calls.

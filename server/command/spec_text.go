@@ -1,0 +1,49 @@
+package command
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// SpecText writes a limit as RL.POLICY SET takes it. Words that need quotes are quoted as redis-cli does.
+func SpecText(op engine.Op) string {
+	k := specOf(op.Limit.Algorithm)
+	words := []string{k.word, wordText(op.Key)}
+	for _, p := range op.Limit.Params() {
+		words = append(words, p.Text)
+	}
+	if k.holder {
+		words = append(words, wordText(op.Who))
+	}
+	if op.Options&engine.FixedCost != 0 {
+		words = append(words, optCost.name, strconv.FormatInt(op.Tokens, 10))
+	}
+	if op.Keep != 0 {
+		words = append(words, optKeep.name, op.Keep.String())
+	}
+	return strings.Join(words, " ")
+}
+
+// wordText writes a word as it is, or in quotes if it is empty or contains a space, a quote, a backslash, or a byte that is not
+// printable ASCII.
+func wordText(word []byte) string {
+	isPlain := len(word) > 0
+	quoted := []byte{'"'}
+	for _, c := range word {
+		switch {
+		case c == '"' || c == '\\':
+			isPlain, quoted = false, append(quoted, '\\', c)
+		case c < ' ' || c > '~':
+			isPlain, quoted = false, fmt.Appendf(quoted, `\x%02x`, c)
+		default:
+			isPlain, quoted = isPlain && c != ' ' && c != '\'', append(quoted, c)
+		}
+	}
+	if isPlain {
+		return string(word)
+	}
+	return string(append(quoted, '"'))
+}
