@@ -165,6 +165,14 @@ func TestWaitBesideLoans(t *testing.T) {
 	if res := ask(s, epoch, Op{Key: []byte("k"), Limit: limit, Tokens: 101}); res.Wait != NeverWait {
 		t.Errorf("%+v", res)
 	}
+	for tokens, want := range map[int64]int64{5: 12 * sec, 6: NeverWait} { // more is lent than may be taken at all
+		if res := ask(s, epoch, Op{Key: []byte("k"), Limit: limit, Tokens: tokens, Keep: KeepTokens(95)}); res.Allowed || res.Wait != want {
+			t.Errorf("%d tokens, 95 of 100 kept: %+v", tokens, res)
+		}
+	}
+	if res := ask(s, epoch, Op{Key: []byte("k"), Limit: bucket(10, 1, sec), Tokens: 5}); res.Allowed || res.Wait != 7*sec {
+		t.Errorf("of 10: %+v", res)
+	}
 }
 
 // Snapshots, loading and replicas carry loans.

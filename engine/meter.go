@@ -80,13 +80,12 @@ func decideMeter(c *call) (changed bool) {
 	period, tokensPerPeriod := uint64(rate.Period), uint64(rate.Tokens)
 	taken := c.takenUnder(&c.limit)
 	asked := uint128.Product(uint64(op.Tokens), period)
-	grantable := c.grantable()
-	room := uint128.Product(uint64(max(0, grantable)), period)
-	reach := room // ticks that may be taken in all
+	room := uint128.Product(uint64(max(0, c.grantable())), period)
+	var ahead uint128.Int // ticks that refill within MaxWait
 	if op.MaxWait > 0 && (op.Keep == 0 || op.Keep == KeepNothing) {
-		ahead := uint128.Product(uint64(op.MaxWait), tokensPerPeriod)
-		reach = room.Plus(uint128.Min(ahead, uint128.Product(MaxTokens, period)))
+		ahead = uint128.Min(uint128.Product(uint64(op.MaxWait), tokensPerPeriod), uint128.Product(MaxTokens, period))
 	}
+	reach := room.Plus(ahead) // ticks that may be taken in all
 
 	granted := op.Tokens
 	after := taken.Plus(asked)
@@ -100,13 +99,13 @@ func decideMeter(c *call) (changed bool) {
 		case op.Options&UpTo != 0:
 			available, _ := reach.Minus(taken).Divide(period)
 			if available == 0 {
-				c.denyMeter(taken, uint128.Product(1, period), reach)
+				c.denyMeter(taken, uint128.Product(1, period), c.reachWithLoans(ahead))
 				return false
 			}
 			granted = int64(available)
 			after = taken.Plus(uint128.Product(available, period))
 		default:
-			c.denyMeter(taken, asked, reach)
+			c.denyMeter(taken, asked, c.reachWithLoans(ahead))
 			return false
 		}
 	}
@@ -120,11 +119,17 @@ func decideMeter(c *call) (changed bool) {
 	return granted > 0
 }
 
-// denyMeter reports a denial, where reach ticks may be taken in all.
+// reachWithLoans is the ticks that may be taken in all, those of holders among them.
+func (c *call) reachWithLoans(ahead uint128.Int) uint128.Int {
+	return uint128.Product(uint64(max(0, c.grantable()+c.lent)), uint64(c.limit.Rate.Period)).Plus(ahead)
+}
+
+// denyMeter reports a denial, where reach ticks may be taken in all. The wait is that as if all that is lent were spent now.
 func (c *call) denyMeter(taken, asked, reach uint128.Int) {
 	c.result.Wait = NeverWait
-	if !asked.Exceeds(reach.Plus(uint128.Product(uint64(c.lent), uint64(c.limit.Rate.Period)))) { // as if all that is lent were spent now
-		c.result.Wait = taken.Plus(asked).Minus(reach).DivideUp(uint64(c.limit.Rate.Tokens))
+	if !asked.Exceeds(reach) {
+		lent := uint128.Product(uint64(c.lent), uint64(c.limit.Rate.Period))
+		c.result.Wait = taken.Plus(lent).Plus(asked).Minus(reach).DivideUp(uint64(c.limit.Rate.Tokens))
 	}
 	c.reportMeter(taken, &c.limit, false)
 }
