@@ -26,7 +26,7 @@ func (w window) store(state []byte) {
 // holds now, unless that window would have ended by now.
 func (c *call) windowUnder(l *Limit) window {
 	w := loadWindow(c.state)
-	isOver := c.isNew || w.end <= c.now // with loans a limiter outlives its window
+	isOver := windowExpired(c.state, l, c.now) // with loans a limiter outlives its window
 	if !isOver && c.prev.Span == l.Span && c.prev.Rate == l.Rate {
 		return w
 	}
@@ -106,7 +106,7 @@ func lookWindow(c *call) {
 }
 
 func refundWindow(c *call) {
-	w := loadWindow(c.state)
+	w := c.windowUnder(&c.prev)
 	c.result.Granted = min(c.op.Tokens, w.count)
 	w.count -= c.result.Granted
 	c.reportWindow(w, true)

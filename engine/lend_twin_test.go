@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A limiter with loans decides whatever is asked like one whose capacity is less by what is lent, and from which spent tokens
+// are taken by force.
+func TestLimiterWithLoansDecidesAsASmallerOne(t *testing.T) {
+	for _, limit := range []Limit{bucket(200, 5, sec), {Algorithm: GCRA, Capacity: 90, Rate: Rate{60, 7 * sec}}, {Algorithm: LeakyBucket, Capacity: 200, Rate: Rate{30, sec}},
+		{Algorithm: FixedWindow, Capacity: 200, Rate: Rate{0, 2 * sec}}, {Algorithm: FixedWindow, Span: Aligned, Capacity: 200, Rate: Rate{0, 2 * sec}},
+		{Algorithm: FixedWindow, Span: EachMinute, Capacity: 1_000_000_000}} {
+		lentTo, ended := 0, 0
+		for seed := range uint64(100) {
+			p := lentPair{t: t, r: rand.New(rand.NewPCG(seed, 3)), store: New(Config{Shards: 1}), smaller: New(Config{Shards: 1}), now: epoch, limit: limit}
+			for range 300 {
+				p.step()
+			}
+			lentTo, ended = lentTo+p.lent, ended+p.ended
+			p.store.Close()
+			p.smaller.Close()
+			if t.Failed() {
+				t.Fatalf("%v, seed %d", limit, seed)
+			}
+		}
+		if lentTo == 0 || ended == 0 {
+			t.Errorf("%v: lent %d times, ended %d times", limit, lentTo, ended)
+		}
+	}
+}
+
+// lentPair is a store with loans on a key, and one with a smaller limit.
+type lentPair struct {
+	t              *testing.T
+	r              *rand.Rand
+	store, smaller *Store
+	limit          Limit // of the requests
+	now            int64
+	number         uint64
+	lent, ended    int
+}
+
+func (p *lentPair) look() Result { return ask(p.store, p.now, Op{Verb: Look, Key: []byte("k")}) }
+
+// charge has tokens taken from the smaller limiter.
+func (p *lentPair) charge(at, tokens int64, held Limit) {
+	if tokens > 0 {
+		ask(p.smaller, at, Op{Key: []byte("k"), Limit: held, Tokens: tokens, Options: Force})
+	}
+}
+
+func (p *lentPair) step() {
+	held := p.look().Held
+	later := p.now
+	if p.r.IntN(3) > 0 {
+		later += p.r.Int64N([]int64{sec / 20, sec, 30 * sec}[p.r.IntN(3)])
+	}
+	p.end(later, held)
+	p.now = later
+	if look := p.look(); look.Status == OK {
+		held = look.Held
+	}
+	switch p.r.IntN(12) {
+	case 0, 1, 2, 3:
+		p.loan(held)
+	case 4:
+		p.both(Op{Verb: Refund, Key: []byte("k"), Tokens: 1 + p.r.Int64N(p.limit.Capacity)}, held)
+	case 5:
+		if p.r.IntN(8) == 0 {
+			p.both([]Op{{Verb: Delete, Key: []byte("k")}, {Verb: Flush}}[p.r.IntN(2)], held)
+		}
+	case 6:
+		if p.r.IntN(8) == 0 {
+			p.limit.Capacity += p.r.Int64N(100)
+			if p.limit.Algorithm != FixedWindow {
+				p.limit.Rate.Tokens = 1 + p.r.Int64N(60)
+			}
+		}
+	default:
+		p.both(p.request(), held)
+	}
+}
+
+// end has the loans charged that end until a time.
+func (p *lentPair) end(until int64, held Limit) {
+	listed := ask(p.store, p.now, Op{Verb: Loans, Key: []byte("k")})
+	all := listed.LoansListed()
+	slices.SortStableFunc(all, func(a, b LoanOf) int { return cmp.Compare(a.Left, b.Left) })
+	for _, one := range all {
+		if one.Left > 0 && p.now+one.Left <= until {
+			p.ended++
+			p.charge(p.now+one.Left, one.Tokens, held)
+		}
+	}
+}
+
+func (p *lentPair) request() Op {
+	op := Op{Key: []byte("k"), Limit: p.limit, Tokens: 1 + p.r.Int64N([]int64{5, p.limit.Capacity}[p.r.IntN(2)])}
+	op.Options = []Option{0, 0, Force, UpTo, Peek}[p.r.IntN(5)]
+	if op.Options&Force == 0 {
+		op.Keep = []Keep{0, 0, KeepTokens(p.r.Int64N(40))}[p.r.IntN(3)]
+		op.MaxWait = []int64{0, 0, sec, 5 * sec}[p.r.IntN(4)]
+	}
+	switch p.r.IntN(4) {
+	case 0:
+		return Op{Verb: AcquireAll, Tokens: op.Tokens, Options: op.Options &^ (Force | UpTo), MaxWait: op.MaxWait, Parts: []Op{op}}
+	case 1:
+		op.Options &^= Peek
+		p.number++
+		return Op{Verb: Reserve, Key: keyOf(int(p.number)), MaxWait: sec * 10, Parts: []Op{op}}
+	case 2:
+		return Op{Verb: Settle, Key: keyOf(int(p.number) - p.r.IntN(5)), Tokens: p.r.Int64N(30)}
+	}
+	return op
+}
+
+// both carries out a request on both limiters.
+func (p *lentPair) both(op Op, held Limit) {
+	before := p.look()
+	less := op.Clone()
+	asked := less.Request()
+	asked.Limit.Capacity -= before.Lent
+	for i := range asked.Parts {
+		asked.Parts[i].Limit.Capacity -= before.Lent
+	}
+	if p.limit.Capacity <= before.Lent || held.Capacity <= before.Lent {
+		return // no smaller limit has so little
+	}
+	got, want := ask(p.store, p.now, op), ask(p.smaller, p.now, less)
+	if got.Status != want.Status && want.Status != NotFound || got.Allowed != want.Allowed || got.Granted != want.Granted || got.Wait > 0 && want.Wait > 0 && got.Wait != want.Wait {
+		p.t.Errorf("%+v, %d lent:\n%+v\n%+v", op, before.Lent, got, want)
+	}
+}
+
+func (p *lentPair) loan(held Limit) {
+	who := []byte{'a' + byte(p.r.IntN(MaxLoans))}
+	void := ask(p.store, p.now, Op{Verb: Void, Key: []byte("k"), Who: who})
+	p.number++
+	op := Op{Verb: Lend, Key: []byte("k"), Who: who, Limit: p.limit, Tokens: 1 + p.r.Int64N(p.limit.Capacity),
+		MaxWait: []int64{0, sec, 20 * sec}[p.r.IntN(3)], Loan: &Loan{p.number, void.Number, p.r.Int64N(void.Lent + 1)}}
+	if op.Verb = []Verb{Lend, Lend, Return, Void}[p.r.IntN(4)]; op.Verb == Void {
+		op.Loan, op.Options = nil, Force
+	}
+	res := ask(p.store, p.now, op)
+	switch op.Verb {
+	case Lend:
+		p.charge(p.now, void.Lent-op.Loan.Left, held)
+		p.lent += int(min(1, res.Granted))
+	case Return:
+		p.charge(p.now, void.Lent-res.Granted, held)
+	case Void:
+		p.charge(p.now, res.Granted, held)
+	}
+}
