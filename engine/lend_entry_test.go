@@ -20,3 +20,19 @@ func TestLoansOfEveryLimitLoad(t *testing.T) {
 		other.Close()
 	}
 }
+
+// lookInTx answers a command with a look at its key.
+type lookInTx struct{ txSteps }
+
+func (lookInTx) Run(tx *Tx, op *Op, res *Result) {
+	tx.Apply(&Op{Verb: Look, Key: op.Args[0]}, res)
+}
+
+func TestScriptSeesLoans(t *testing.T) {
+	s := New(Config{Shards: 1, Commands: lookInTx{}})
+	defer s.Close()
+	ask(s, epoch, lend("a", slow, 10, 1, 0, 0))
+	if res := ask(s, epoch, Op{Verb: Command, Args: [][]byte{[]byte("k")}, KeyCount: 1}); res.Lent != 10 || res.Remaining != 90 {
+		t.Errorf("%+v", res)
+	}
+}

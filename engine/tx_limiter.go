@@ -95,7 +95,7 @@ func (t *Tx) change(c *call) {
 		c.wrongType(NoAlgorithm)
 	case c.op.Verb == Look:
 		alg.look(c)
-		c.result.Held, c.result.Bytes = c.prev, int64(len(c.state))
+		c.result.Held, c.result.Lent, c.result.Bytes = c.prev, c.lent, int64(len(c.state))
 	case c.op.Verb == ListLog:
 		listLog(c)
 	case c.op.Verb == Leases && alg.release != nil:
