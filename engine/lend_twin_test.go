@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A limiter with loans decides whatever is asked like one whose capacity is less by what is lent, and from which spent tokens
-// are taken by force.
+// A limiter with loans decides every request like one with a capacity smaller by the lent tokens, from which spent tokens are
+// taken by force.
 func TestLimiterWithLoansDecidesAsASmallerOne(t *testing.T) {
 	for _, limit := range []Limit{bucket(200, 5, sec), {Algorithm: GCRA, Capacity: 90, Rate: Rate{60, 7 * sec}}, {Algorithm: LeakyBucket, Capacity: 200, Rate: Rate{30, sec}},
 		{Algorithm: FixedWindow, Capacity: 200, Rate: Rate{0, 2 * sec}}, {Algorithm: FixedWindow, Span: Aligned, Capacity: 200, Rate: Rate{0, 2 * sec}},

@@ -124,7 +124,7 @@ func (c *call) reachWithLoans(ahead uint128.Int) uint128.Int {
 	return uint128.Product(uint64(max(0, c.grantable()+c.lent)), uint64(c.limit.Rate.Period)).Plus(ahead)
 }
 
-// denyMeter reports a denial, where reach ticks may be taken in all. The wait is that as if all that is lent were spent now.
+// denyMeter reports a denial, where reach ticks may be taken in all. The wait is that of all lent tokens being spent now.
 func (c *call) denyMeter(taken, asked, reach uint128.Int) {
 	c.result.Wait = NeverWait
 	if !asked.Exceeds(reach) {
