@@ -48,13 +48,7 @@ func (l *Limiter) Force(ctx context.Context, key string, limit Limit, n int64) (
 // the key has no usage, known is false and remaining has no meaning. Refund is never repeated: when err is
 // ErrUnavailable, the tokens may or may not be back.
 func (l *Limiter) Refund(ctx context.Context, key string, n int64) (remaining int64, known bool, err error) {
-	name := shortKey(key)
-	defer l.leaseRegistry.invalidate(name, refunding)()
-	return l.refund(ctx, name, n)
-}
-
-func (l *Limiter) refund(ctx context.Context, key serverKey, n int64) (remaining int64, known bool, err error) {
-	reply, err := l.ask(ctx, []any{"RL.REFUND", string(key), n})
+	reply, err := l.ask(ctx, []any{"RL.REFUND", string(shortKey(key)), n})
 	if errors.Is(err, redis.Nil) {
 		return 0, false, nil
 	}
@@ -68,11 +62,9 @@ func (l *Limiter) refund(ctx context.Context, key serverKey, n int64) (remaining
 	return remaining, true, nil
 }
 
-// Reset deletes a key: it is at its full limit again.
+// Reset deletes a key: it is at its full limit again, except for tokens that processes hold by [Leases].
 func (l *Limiter) Reset(ctx context.Context, key string) error {
-	name := shortKey(key)
-	defer l.leaseRegistry.invalidate(name, resetting)()
-	_, err := l.ask(ctx, []any{"DEL", string(name)})
+	_, err := l.ask(ctx, []any{"DEL", string(shortKey(key))})
 	return err
 }
 

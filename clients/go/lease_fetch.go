@@ -5,102 +5,67 @@ import (
 	"time"
 )
 
-// minChunk is the least time that a chunk lasts at the limit's rate, even if few tokens are left.
-const minChunk = time.Millisecond
-
-// fetch requests chunks while callers wait.
+// fetch asks for tokens while callers wait.
 func (e *lease) fetch() {
-	for {
-		sentAt := e.leases.now()
+	e.turn <- struct{}{}
+	defer func() { <-e.turn }()
+	limiter := e.leases.limiter
+	for more := true; more; {
 		e.mu.Lock()
-		want := e.want(sentAt)
+		if e.ended {
+			e.serve(func(*waiter) Result { return Result{} })
+			e.fetching.Store(false)
+			e.mu.Unlock()
+			return
+		}
+		now := e.leases.now()
+		want := e.want(now)
+		op := e.loan.lend(now, e.key, e.limit, want)
 		e.mu.Unlock()
-		limiter := e.leases.limiter
-		r, err := limiter.decide(context.Background(), e.key, e.limit, want, []any{"UPTO"})
-		if err != nil {
-			r = Result{Cause: err}
-		}
-		for _, h := range limiter.hooks {
-			if h.Lease != nil && r.Granted > 0 {
-				h.Lease(string(e.key), r.Granted)
-			}
-		}
+		reply, err := limiter.ask(context.Background(), op.arguments)
 		e.mu.Lock()
-		refund := e.receive(sentAt, want, r)
-		more := len(e.waiters) > 0
-		if !more {
+		a, err := e.loan.hear(op, reply, err)
+		e.receive(want, a, err)
+		if more = len(e.waiters) > 0; !more {
 			e.fetching.Store(false)
 		}
 		e.mu.Unlock()
-		e.refund(context.Background(), refund)
-		if !more {
-			return
-		}
+		e.report(a.granted)
 	}
 }
 
-// receive uses the reply to a request for want tokens: it answers the waiters that the reply decides, and keeps the
-// rest as a chunk. It returns the number of tokens to give back. e.mu is held.
-func (e *lease) receive(sentAt, want int64, r Result) (refund int64) {
+// receive answers the waiters that an answer to a request for tokens decides. e.mu is held.
+func (e *lease) receive(want int64, a loanAnswer, err error) {
 	now := e.leases.now()
-	if r.Cause != nil {
-		e.serve(func(*waiter) Result { return Result{Source: Fallback, Cause: r.Cause} })
-		return 0
+	defer func() { e.low.Store(e.loan.tokens.Load() / 4) }()
+	switch {
+	case err != nil && undecided(err):
+		e.serve(func(*waiter) Result { return Result{Source: Fallback, Cause: err} })
+		return
+	case err != nil: // an older server, a user who may not, or another limiter on the key: the single request gets the error
+		e.alone = now.monotonic + int64(loanFor)
+		e.serve(func(*waiter) Result { return Result{} })
+		return
+	case a.granted == 0 && want > 0 && !a.ignored:
+		e.alone = now.monotonic + int64(e.leases.ahead)
 	}
-	e.remaining.Store(r.Remaining)
-	retryAfter := r.RetryAfter
-	if r.Granted == 0 {
-		e.deniedUntil.Store(sentAt + int64(r.RetryAfter))
-	} else if e.limit.algorithm == tokenBucket { // the grant emptied the bucket
-		retryAfter = max(1, time.Duration(ceilMulDiv(1, int64(e.limit.period), e.limit.count)))
-	} else {
-		retryAfter = r.ResetAfter
-	}
-	exhausted := r.Granted < want || e.ended
+	e.remaining.Store(a.remaining)
+	decided := a.granted < want && !a.ignored
 	e.serve(func(w *waiter) Result {
-		if w.n > r.Granted {
+		if left, ok := e.loan.spend(now, w.n); ok {
+			return e.granted(w.n, left)
+		}
+		if decided {
 			return Result{}
 		}
-		r.Granted -= w.n
-		e.consumed += w.n
-		return Result{Allowed: true, Granted: w.n, Limit: r.Limit, Remaining: r.Remaining + r.Granted, ResetAfter: r.ResetAfter, Source: Server}
+		return unanswered
 	})
-	switch c := newChunk(e.limit, sentAt, r); {
-	case r.Granted == 0, e.reset.covers(sentAt): // tokens of the deleted bucket do not go back
-	case e.refunded.covers(sentAt):
-		refund = c.empty(now)
-	default:
-		refund = e.keep(now, c)
-	}
-	e.serve(func(w *waiter) Result {
-		if c, left, ok := e.spend(now, w.n); ok {
-			return e.granted(c, now, w.n, left)
-		}
-		if exhausted {
-			return e.denied(time.Duration(w.n) * retryAfter)
-		}
-		return Result{}
-	})
-	if e.ended {
-		refund += e.clear(now)
-	}
-	return refund
 }
 
-// keep makes a chunk the current or the next one; if both are in use it returns the tokens to give back. e.mu is held.
-func (e *lease) keep(now int64, c *chunk) (refund int64) {
-	switch current := e.current.Load(); {
-	case current == nil || current.usable(now) == 0:
-		e.turnTo(now, c)
-	case e.next == nil:
-		e.next = c
-	default: // both are in use: neither could satisfy a large request
-		return c.empty(now)
-	}
-	return 0
-}
+// unanswered is not sent to a waiter, who waits on.
+var unanswered = Result{Granted: -1}
 
-// serve answers the waiters in order. Waiters for which answer returns the zero Result go on waiting. e.mu is held.
+// serve answers the waiters in order, except those for which answer returns unanswered. e.mu is held.
 func (e *lease) serve(answer func(*waiter) Result) {
 	kept := e.waiters[:0]
 	for _, w := range e.waiters {
@@ -108,54 +73,96 @@ func (e *lease) serve(answer func(*waiter) Result) {
 			continue
 		}
 		r := answer(w)
-		if r == (Result{}) {
+		if r == unanswered {
 			kept = append(kept, w)
 			continue
 		}
 		if w.state.CompareAndSwap(waiting, sent) {
-			w.done <- r // otherwise its caller has just left; its tokens come back as time passes
+			w.done <- r
+		} else { // its caller has just left
+			e.loan.tokens.Add(r.Granted)
 		}
 	}
 	clear(e.waiters[len(kept):])
 	e.waiters = kept
 }
 
-// want is the number of tokens to request: those of the waiters, and a chunk. e.mu is held.
-func (e *lease) want(now int64) int64 {
+// want is the number of tokens to ask for: those of the waiters and of the time ahead, without those that are left. e.mu is held.
+func (e *lease) want(now moment) int64 {
 	e.measure(now)
-	ahead := float64(e.leases.ahead)
-	size := e.demand * ahead
-	least := 1.0
-	if e.limit.algorithm == tokenBucket {
-		rate := float64(e.limit.count) / float64(e.limit.period)
-		// While the bucket is nearly full, a chunk shrinks at the rate, so it must be larger to last.
-		lacks := float64(e.limit.tokens - e.remaining.Load())
-		size = max(size, rate*ahead-lacks)
-		least = max(least, rate*float64(minChunk))
-	}
-	size = max(least, min(size, float64(e.remaining.Load())/8))
-	needed := int64(0)
+	needed := min(e.demand*float64(e.leases.ahead), float64(e.limit.tokens))
+	tokens := int64(needed)
 	for _, w := range e.waiters {
 		if w.state.Load() == waiting {
-			needed += w.n
+			tokens += w.n
 		}
 	}
-	return max(1, min(needed+int64(size)-1, e.limit.tokens))
+	if e.loan.valid(now) {
+		tokens -= e.loan.tokens.Load()
+	}
+	return max(0, min(tokens, e.limit.tokens))
 }
 
-// measure estimates the tokens used per nanosecond. It follows a rise at once and a fall slowly.
-func (e *lease) measure(now int64) {
-	consumed := e.consumed
-	if c := e.current.Load(); c != nil {
-		consumed += c.granted - c.left.Load()
-	}
-	span := now - e.at
+// inDemand reports that at least two requests for n tokens are expected in the time ahead. Otherwise a loan costs more requests than it
+// saves. e.mu is held.
+func (e *lease) inDemand(now moment, n int64) bool {
+	e.measure(now)
+	return e.demand*float64(e.leases.ahead) >= 2*float64(n)
+}
+
+// used is the number of tokens that were used since the beginning. e.mu is held.
+func (e *lease) used() int64 { return e.loan.spent() + e.asked }
+
+// measure estimates the tokens used per nanosecond. It follows a rise at once and a fall slowly. e.mu is held.
+func (e *lease) measure(now moment) {
+	span := now.monotonic - e.at
 	if span < int64(time.Millisecond) {
 		return
 	}
-	sample := float64(consumed-e.measured) / float64(span)
+	used := e.used()
+	sample := float64(used-e.measured) / float64(span)
 	if sample < e.demand {
 		sample = (3*e.demand + sample) / 4
 	}
-	e.demand, e.measured, e.at = sample, consumed, now
+	e.demand, e.measured, e.at = sample, used, now.monotonic
+}
+
+// giveBack returns the tokens of the loan, after the fetch that is under way.
+func (e *lease) giveBack(ctx context.Context) error {
+	select {
+	case e.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-e.turn }()
+	e.mu.Lock()
+	if e.loan.known == 0 {
+		e.mu.Unlock()
+		return nil
+	}
+	op := e.loan.giveBack(e.leases.now(), e.key)
+	e.mu.Unlock()
+	reply, err := e.leases.limiter.ask(ctx, op.arguments)
+	e.mu.Lock()
+	a, err := e.loan.hear(op, reply, err)
+	e.mu.Unlock()
+	e.report(-a.granted)
+	return err
+}
+
+// end gives the tokens back. Later requests go to the server one by one.
+func (e *lease) end(ctx context.Context) error {
+	e.mu.Lock()
+	e.ended = true
+	e.mu.Unlock()
+	return e.giveBack(ctx)
+}
+
+// report calls the hooks for tokens lent, or given back.
+func (e *lease) report(tokens int64) {
+	for _, h := range e.leases.limiter.hooks {
+		if h.Lease != nil && tokens != 0 {
+			h.Lease(string(e.key), tokens)
+		}
+	}
 }

@@ -3,8 +3,10 @@ package stint
 import (
 	"context"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"maps"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,36 +16,34 @@ import (
 const (
 	defaultAhead   = 100 * time.Millisecond
 	defaultMaxKeys = 10_000
-	maxAhead       = 2 * tidyEvery          // longer chunks would go back before they are used up
+	maxAhead       = 2 * tidyEvery
 	tidyEvery      = 250 * time.Millisecond // tokens unused for this time go back
 	forgetAfter    = 40                     // rounds without a request after which a key is forgotten: 10 s
 )
 
-// Leases answers requests from memory, with tokens fetched from Stint in chunks. Make one with [Limiter.Lease].
+// Leases answers requests from memory, with tokens that Stint has set aside for this process. Make one with [Limiter.Lease].
 //
-// It keeps the same limits as the limiter itself: over any span of time, all processes together let through at most
-// capacity + rate × span of a token bucket, and the limit in each fixed window, even if processes crash, pause or lose
-// their connection. Tokens in memory shrink as their bucket fills up again, so that they never add to a full bucket,
-// and they expire after a second.
+// It keeps the same limits as the limiter itself, by construction: the server counts tokens as taken from the moment that it sets them
+// aside until this process states that they are not spent. So refunds, resets and other rates, by anybody, make no token count twice,
+// and neither do lost messages. Processes stop spending five seconds after the last operation that the server is known to have
+// carried out, also when they were stopped or the machine slept meanwhile; after ten seconds the server counts the tokens as spent.
+// Only a process whose clocks both lose half of the time could spend tokens that count no longer.
 //
-// There are two exceptions. When another client refunds tokens, deletes the key or raises its rate, the tokens that are
-// then in the memory of processes or in flight may be spent in addition, within a second and once for each such event.
-// Refunds and resets by this limiter, and by others made from it with [Limiter.With], first empty the tokens held here;
-// if their reply is lost, they count like those of another client. And tokens given back are free when the server gets
-// them; if that takes more than a second, the same number may be spent in addition, once.
+// The price of leases is that tokens held by one process are not available to others. A chunk is sized for the demand of the next
+// 100 ms, and is at most an eighth of the tokens that are left. So near the limit, and with limits of less than eight tokens, nothing is
+// lent, and requests go to the server one by one. So do requests for keys that are in little demand. Tokens unused for a quarter of a
+// second, or half, go back. A process that crashes, or is cut off, costs the tokens that it held: they are set aside for ten seconds,
+// and then count as spent.
 //
-// The price of leases is that tokens held by one process are not available to others. A chunk is sized for the demand
-// of the next 100 ms, and is at most an eighth of the remaining tokens. So it shrinks to single tokens (or, at rates
-// above 1000 a second, to the refill of a millisecond) near the limit. Tokens unused for a quarter of a second go back.
-// Those of a process that crashes come back as time passes, like used ones.
-//
-// Token buckets that take at least Ahead to fill, and fixed windows at least that long, can be leased. Requests with
-// other limits, and those for more than MaxKeys keys, each go to the server.
+// Token buckets and fixed windows can be leased, each key by at most 16 processes at a time. Requests with other limits, those for
+// more than MaxKeys keys, and all to a server that does not have RL.LEND, go to the server one by one.
 type Leases struct {
 	limiter *Limiter
 	ahead   time.Duration
 	maxKeys int
 	epoch   time.Time
+	holder  string // the beginning of the names of its loans' holders
+	serial  int    // of the lease that was made last
 
 	seed   maphash.Seed
 	shards [64]atomic.Pointer[map[serverKey]*lease] // replaced, never changed, so that a look-up takes no lock
@@ -65,6 +65,7 @@ type LeaseOptions struct {
 // the limiter.
 func (l *Limiter) Lease(o LeaseOptions) *Leases {
 	s := &Leases{limiter: l, ahead: o.Ahead, maxKeys: o.MaxKeys, epoch: time.Now(), seed: maphash.MakeSeed()}
+	s.holder = fmt.Sprintf("%016x", rand.Uint64())
 	for i := range s.shards {
 		s.shards[i].Store(&map[serverKey]*lease{})
 	}
@@ -78,16 +79,18 @@ func (l *Limiter) Lease(o LeaseOptions) *Leases {
 	s.mu.Lock() // tidy resets the timer, so it waits until the field is set
 	defer s.mu.Unlock()
 	s.tidier = time.AfterFunc(tidyEvery, s.tidy)
-	l.leaseRegistry.add(s)
 	return s
 }
 
-// now is the time in nanoseconds since the leases were made, on the monotonic clock.
-func (s *Leases) now() int64 { return int64(time.Since(s.epoch)) }
+// now is the time since the leases were made, and the time of day.
+func (s *Leases) now() moment {
+	now := time.Now()
+	return moment{int64(now.Sub(s.epoch)), now.UnixNano()}
+}
 
 // Allow asks whether one more may happen under the key, as [Limiter.Allow] does. [Result].Source is Leased when the
-// answer came from memory, and Server when the server gave it; Remaining is the tokens in memory plus those remaining
-// in the server's last reply.
+// answer came from memory, and Server when the server gave it. From memory, Remaining is the tokens there plus those
+// remaining in the server's last reply, and ResetAfter is a bucket's time to fill up from there; it is 0 for windows.
 func (s *Leases) Allow(ctx context.Context, key string, limit Limit) (Result, error) {
 	return s.AllowN(ctx, key, limit, 1)
 }
@@ -127,16 +130,17 @@ func (s *Leases) find(key serverKey, limit Limit) *lease {
 	default:
 		s.count++
 	}
-	e := &lease{leases: s, key: key, limit: limit}
+	s.serial++ // each lease is a separate holder, so that none hears of operations of an earlier one
+	e := &lease{leases: s, key: key, limit: limit, turn: make(chan struct{}, 1)}
+	e.loan.holder, e.loan.spendFor = fmt.Sprintf("%s-%d", s.holder, s.serial), spendFor
 	s.replace(key, func(keys map[serverKey]*lease) { keys[key] = e })
 	return e
 }
 
-// leasable reports whether a limit can be leased: a bucket must take at least as long to fill as a chunk lasts, and a
-// window must last at least that long. Tokens of others would expire before they are used.
+// leasable reports whether a limit can be leased. The server lends an eighth of the tokens that are left, so none of fewer than eight.
 func (s *Leases) leasable(limit Limit) bool {
 	known := limit.algorithm == tokenBucket || limit.algorithm == fixedWindow
-	return known && limit.check() == nil && limit.FillTime() >= s.ahead
+	return known && limit.check() == nil && limit.tokens >= 8
 }
 
 func (s *Leases) shard(key serverKey) *atomic.Pointer[map[serverKey]*lease] {
@@ -163,7 +167,7 @@ func (s *Leases) all() (found []*lease) {
 	return found
 }
 
-// Held is the number of tokens of a key in memory.
+// Held is the number of tokens of a key that may be spent from memory.
 func (s *Leases) Held(key string) int64 {
 	if e := s.lookUp(shortKey(key)); e != nil {
 		return e.held()
@@ -171,15 +175,13 @@ func (s *Leases) Held(key string) int64 {
 	return 0
 }
 
-// Close gives tokens back, except those that the server regains within two seconds anyway, and waits until that is done
-// or ctx is over. Later requests each go to the server. The error, if any, is that of a refund; its tokens come back as
-// time passes.
+// Close gives tokens back and waits until that is done or ctx is over. Later requests each go to the server. The error,
+// if any, is that of a return; its tokens count as spent after ten seconds.
 func (s *Leases) Close(ctx context.Context) error {
 	if s.closed.Swap(true) {
 		return nil
 	}
 	s.tidier.Stop()
-	s.limiter.leaseRegistry.remove(s)
 	s.mu.Lock() // from here on no key is added
 	found := s.all()
 	s.mu.Unlock()
@@ -192,11 +194,14 @@ func (s *Leases) Close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// tidy gives back tokens that were not used lately or are about to expire, and forgets keys without requests.
+// tidy gives back tokens that were not used lately, renews loans in use, and forgets keys without requests.
 func (s *Leases) tidy() {
 	for _, e := range s.all() {
-		if e.idle() || e.aging() {
+		switch {
+		case e.idle():
 			go e.giveBack(context.Background())
+		case e.aging():
+			e.refill()
 		}
 		if e.forgotten() {
 			s.forget(e)

@@ -2,6 +2,8 @@ package stint
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 	"strconv"
 	"time"
 )
@@ -252,4 +254,18 @@ func milliseconds(d time.Duration) string {
 		return d.String() // which check refuses
 	}
 	return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+}
+
+// ceilMulDiv is a × b / c, rounded up and at most MaxInt64/2. The numbers must be above zero.
+func ceilMulDiv(a, b, c int64) int64 {
+	const most = math.MaxInt64 / 2
+	high, low := bits.Mul64(uint64(a), uint64(b))
+	if high >= uint64(c) {
+		return most
+	}
+	quotient, rest := bits.Div64(high, low, uint64(c))
+	if rest > 0 {
+		quotient++
+	}
+	return int64(min(quotient, most))
 }

@@ -21,11 +21,10 @@ type Limiter struct {
 
 // connection is shared by limiters made from one another with With.
 type connection struct {
-	pipe          *pipe
-	breaker       *breaker
-	leaseRegistry leaseRegistry
-	close         func() error
-	once          sync.Once
+	pipe    *pipe
+	breaker *breaker
+	close   func() error
+	once    sync.Once
 }
 
 // settings belong to one limiter; With copies them.
@@ -184,6 +183,13 @@ func (l *Limiter) With(options ...Option) *Limiter {
 	for _, option := range options {
 		option(&s)
 	}
+	return &Limiter{l.connection, s}
+}
+
+// within is the limiter with another timeout.
+func (l *Limiter) within(timeout time.Duration) *Limiter {
+	s := l.settings
+	s.timeout = timeout
 	return &Limiter{l.connection, s}
 }
 

@@ -48,6 +48,7 @@ func TestMetrics(t *testing.T) {
 	if _, err := leases.Allow(t.Context(), "leased", limit); err != nil {
 		t.Fatal(err)
 	}
+	hooks.Lease("leased", 1)
 	server.Kill()
 	for range 2 {
 		if _, err := l.Allow(t.Context(), "k", limit); err != nil {

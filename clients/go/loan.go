@@ -1,0 +1,150 @@
+package stint
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Times of a loan.
+const (
+	loanFor    = 10 * time.Second // after an operation, the server counts all of the loan as spent
+	spendFor   = loanFor / 2      // tokens are spent for this time, by this process's clocks
+	renewAfter = spendFor / 2     // a loan in use is renewed
+)
+
+// A loan is the tokens of one key that the server has set aside for a holder, by RL.LEND. The server counts all of them as taken until
+// the holder states how many it has not spent, so the limiter and the holders never grant more than the limit together, in spite of
+// refunds, deletions and other rates meanwhile. A loan whose holder is silent ends by itself and counts as spent then. The holder stops
+// spending long before, so no token is spent later than it counts.
+//
+// Operations follow one another. The server ignores one whose previous number is not that of the last operation it carried out. So an
+// answer that was lost costs tokens, but no token is there twice. All but spend and valid must be called one at a time.
+type loan struct {
+	holder   string
+	spendFor time.Duration
+
+	tokens   atomic.Int64           // not spent
+	since    atomic.Pointer[moment] // when the last operation was sent that the server is known to have carried out
+	number   int64                  // of the last operation that was sent
+	known    int64                  // of the last operation that the server has named; 0 if there is no loan
+	supplied int64                  // tokens that were spent, and those that are left
+}
+
+// A loanOperation is sent to the server.
+type loanOperation struct {
+	arguments []any
+	number    int64
+	previous  int64
+	returning bool
+	sentAt    moment
+}
+
+// A loanAnswer is the server's to an operation.
+type loanAnswer struct {
+	granted   int64 // or returned
+	remaining int64 // for everybody else
+	ignored   bool  // the server has named another last operation: the same may be asked again
+}
+
+// valid reports whether tokens may be spent.
+func (o *loan) valid(now moment) bool {
+	since := o.since.Load()
+	return since != nil && now.since(*since) < o.spendFor
+}
+
+// spend takes n tokens if there are as many, and returns the number left.
+func (o *loan) spend(now moment, n int64) (left int64, ok bool) {
+	if !o.valid(now) {
+		return 0, false
+	}
+	for {
+		had := o.tokens.Load()
+		if had < n {
+			return had, false
+		}
+		if o.tokens.CompareAndSwap(had, had-n) {
+			return had - n, true
+		}
+	}
+}
+
+// spent is the number of tokens spent since the beginning.
+func (o *loan) spent() int64 { return o.supplied - o.tokens.Load() }
+
+// drop forgets the tokens. The server counts them as spent.
+func (o *loan) drop() (dropped int64) {
+	dropped = o.tokens.Swap(0)
+	o.supplied -= dropped
+	return dropped
+}
+
+// lend is the operation that asks for more tokens, and renews the loan.
+func (o *loan) lend(now moment, key serverKey, limit Limit, tokens int64) loanOperation {
+	if !o.valid(now) {
+		o.drop()
+	}
+	op := o.operation(now)
+	arguments := append(make([]any, 0, 14), "RL.LEND", string(key), words[limit.algorithm].spec)
+	op.arguments = append(limit.appendArguments(arguments), tokens, o.holder, op.number, op.previous, "LEFT", o.tokens.Load(), "FOR", milliseconds(loanFor))
+	return op
+}
+
+// giveBack is the operation that ends the loan.
+func (o *loan) giveBack(now moment, key serverKey) loanOperation {
+	if !o.valid(now) {
+		o.drop()
+	}
+	op := o.operation(now)
+	op.returning = true
+	op.arguments = []any{"RL.RETURN", string(key), o.holder, op.number, op.previous, o.drop()}
+	return op
+}
+
+func (o *loan) operation(now moment) loanOperation {
+	o.number++
+	return loanOperation{number: o.number, previous: o.known, sentAt: now}
+}
+
+// hear takes the answer to the last operation that was sent. Answers to operations that were given up must not be heard.
+func (o *loan) hear(op loanOperation, reply any, err error) (loanAnswer, error) {
+	if err != nil {
+		if strings.Contains(err.Error(), "ERR the holder states more tokens than") {
+			o.drop()
+		}
+		return loanAnswer{}, err
+	}
+	n, err := integers(reply, 5)
+	if err != nil {
+		return loanAnswer{}, err
+	}
+	a := loanAnswer{granted: n[0], remaining: n[2]}
+	if a.granted < 0 || a.granted > 0 && !op.returning && n[4] != op.number {
+		return loanAnswer{}, fmt.Errorf("%w (%v)", errReply, reply)
+	}
+	o.known = n[4]
+	switch {
+	case op.returning:
+	case o.known == op.number:
+		o.since.Store(&op.sentAt)
+		o.supplied += a.granted
+		o.tokens.Add(a.granted)
+	default:
+		a.ignored = op.previous != o.known
+		if o.known < op.previous { // the loan was ended
+			o.drop()
+		}
+	}
+	return a, nil
+}
+
+// A moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
+// the time of day, which may be set.
+type moment struct{ monotonic, day int64 }
+
+// since is the time that has passed since an earlier moment: the longer by the two clocks, because tokens are spent too late after a
+// sleep that the clock in use does not show.
+func (m moment) since(earlier moment) time.Duration {
+	return time.Duration(max(m.monotonic-earlier.monotonic, m.day-earlier.day))
+}
