@@ -245,13 +245,21 @@ func (s *shard) lentRecords(store *Store, now int64) (all []lentRecord) {
 	return all
 }
 
-// putBack puts a key with loans into an empty shard.
-func (s *shard) putBack(store *Store, now int64, r *lentRecord) {
-	_, tag := store.locate(r.key)
-	ref := s.newRecord(now, tag, r.key, &r.limit, len(r.state))
-	if ref == 0 { // everything else was dropped: there was room for it before
+// putBack puts the keys with loans into an empty shard, whatever the bound on memory: they were there before.
+func (s *shard) putBack(store *Store, now int64, all []lentRecord) {
+	if len(all) == 0 {
 		return
 	}
-	copy(s.record(ref).rest(), r.state)
-	s.note(ref)
+	bytes := 0
+	for i := range all {
+		bytes += recordBytes(len(all[i].state), len(all[i].key))
+	}
+	s.moveTo(now, max(len(all)+len(all)/2, minEntries), s.mem.block(max(bytes, minArena)))
+	for i := range all {
+		r := &all[i]
+		_, tag := store.locate(r.key)
+		ref := s.newRecord(now, tag, r.key, &r.limit, len(r.state))
+		copy(s.record(ref).rest(), r.state)
+		s.note(ref)
+	}
 }

@@ -36,3 +36,39 @@ func TestScriptSeesLoans(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 }
+
+// A Flush leaves loans also if the bound on memory is lower than their keys need, and a snapshot keeps the state before.
+func TestFlushKeepsLoansBeyondTheBound(t *testing.T) {
+	s := New(Config{Shards: 1})
+	defer s.Close()
+	const keys = 1000
+	for i := range keys {
+		op := lend("a", slow, 10, 1, 0, 0)
+		op.Key = keyOf(i)
+		ask(s, epoch, Op{Key: op.Key, Limit: slow, Tokens: 4})
+		ask(s, epoch, op)
+	}
+	f, before := s.Snapshot(), s.Digest(epoch)
+	s.SetMaxBytes(1000)
+	ask(s, epoch, Op{Verb: Flush})
+	if n := s.LentKeys(); n != keys {
+		t.Errorf("%d of %d keys are lent", n, keys)
+	}
+	s.SetMaxBytes(0)
+	other := New(Config{Shards: 1})
+	defer other.Close()
+	f.Scan(epoch, func(e Entry) {
+		if err := other.Load(epoch, e); err != nil {
+			t.Error(err)
+		}
+	})
+	f.Release()
+	if other.Digest(epoch) != before {
+		t.Error("the snapshot differs from the state before")
+	}
+	for i := range keys {
+		if res := ask(s, epoch, Op{Verb: Look, Key: keyOf(i)}); res.Lent != 10 || res.Remaining != 90 {
+			t.Fatalf("key %d: %+v", i, res)
+		}
+	}
+}

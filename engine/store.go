@@ -201,9 +201,7 @@ func (s *Store) flush(now int64, locked bool) {
 		s.changes.flushes.Add(1)
 	}
 	for i := range lent {
-		for j := range lent[i] {
-			s.shards[i].putBack(s, now, &lent[i][j])
-		}
+		s.shards[i].putBack(s, now, lent[i])
 	}
 	for i := range s.shards {
 		if !locked {
