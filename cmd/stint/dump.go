@@ -55,6 +55,7 @@ type line struct {
 type usage struct {
 	Limit     int64       `json:"limit"`
 	Taken     int64       `json:"taken"`
+	Lent      int64       `json:"lent,omitempty"`
 	Remaining int64       `json:"remaining"`
 	ResetMs   int64       `json:"reset_ms"`
 	Leases    []leaseLine `json:"leases,omitempty"`
@@ -171,7 +172,7 @@ func (d *dumper) usage(r persistence.Record) (*usage, error) {
 	if look.Status == engine.NotFound { // expired by then
 		return &usage{Limit: r.Entry.Limit.Capacity, Remaining: r.Entry.Limit.Capacity}, nil
 	}
-	u := &usage{Limit: look.Limit, Taken: look.Limit - look.Remaining, Remaining: look.Remaining, ResetMs: millis(look.Reset)}
+	u := &usage{Limit: look.Limit, Taken: look.Limit - look.Remaining - look.Lent, Lent: look.Lent, Remaining: look.Remaining, ResetMs: millis(look.Reset)}
 	for _, lease := range results[1].Leases {
 		l := leaseLine{RemainingMs: millis(lease.Remaining)}
 		l.Holder, l.HolderBase64 = printable(lease.Holder)

@@ -271,3 +271,24 @@ func TestInspectNamesAnEntryThatCannotBeApplied(t *testing.T) {
 		t.Errorf("%v:\n%s", err, out.String())
 	}
 }
+
+// Lent tokens are not among those taken.
+func TestInspectDumpsLoans(t *testing.T) {
+	var out strings.Builder
+	d := newDumper(&out)
+	s := engine.New(engine.Config{Shards: 1})
+	defer s.Close()
+	limit := engine.Limit{Algorithm: engine.FixedWindow, Span: engine.EachMonth, Capacity: 90}
+	now := time.Now().UnixNano()
+	s.Apply(now, []engine.Op{{Key: []byte("k"), Limit: limit, Tokens: 10},
+		{Verb: engine.Lend, Key: []byte("k"), Who: []byte("a"), Limit: limit, Tokens: 5, Loan: &engine.Loan{Number: 1}}}, make([]engine.Result, 2))
+	s.Scan(0, 10, now, func(e engine.Entry) {
+		if err := d.record("f", persistence.Record{Time: now, Change: engine.Change{Entry: e}}); err != nil {
+			t.Error(err)
+		}
+	})
+	_ = d.lines.Flush()
+	if want := `"limit":90,"taken":10,"lent":5,"remaining":75,`; !strings.Contains(out.String(), want) {
+		t.Errorf("no %s in %s", want, out.String())
+	}
+}
