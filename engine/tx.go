@@ -118,6 +118,9 @@ func (t *Tx) limiter(limit Limit, state []byte) Value {
 	c.open(&limit, state)
 	c.limit = c.prev
 	algorithms[c.limit.Algorithm].look(c)
+	if t.result.Reset == 0 && c.lent > 0 {
+		return Value{Kind: limit.Algorithm}
+	}
 	return Value{Kind: limit.Algorithm, ExpiresAt: t.now + t.result.Reset}
 }
 

@@ -123,23 +123,25 @@ const (
 )
 
 func replyTTL(w *resp.Writer, _ []engine.Op, results []engine.Result) {
-	if results[0].Status == engine.NotFound {
-		w.Int(noSuchKey)
-		return
+	ms := expiresIn(&results[0])
+	if ms > 0 {
+		ms = (ms + 500) / 1000
 	}
-	if results[0].Reset == engine.NeverExpires {
-		w.Int(noExpiry)
-		return
-	}
-	w.Int((millis(results[0].Reset) + 500) / 1000)
+	w.Int(ms)
 }
 
-func replyPTTL(w *resp.Writer, _ []engine.Op, results []engine.Result) {
-	if results[0].Status == engine.NotFound {
-		w.Int(noSuchKey)
-		return
+func replyPTTL(w *resp.Writer, _ []engine.Op, results []engine.Result) { w.Int(expiresIn(&results[0])) }
+
+// expiresIn is the milliseconds until a key expires, or noExpiry or noSuchKey. A limiter of which nothing but loans is taken expires when
+// they end, which is not known.
+func expiresIn(res *engine.Result) int64 {
+	switch {
+	case res.Status == engine.NotFound:
+		return noSuchKey
+	case res.Reset == engine.NeverExpires, res.Reset == 0 && res.Lent > 0:
+		return noExpiry
 	}
-	w.Int(millis(results[0].Reset))
+	return millis(res.Reset)
 }
 
 func replyType(w *resp.Writer, _ []engine.Op, results []engine.Result) {
