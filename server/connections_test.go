@@ -79,9 +79,9 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// Replies larger than one write come whole and in order.
+// Replies larger than one write come whole and in order. The buffers hold all of them: the writer may be far ahead of the reader.
 func TestLargePipeline(t *testing.T) {
-	h := serve(t)
+	h := serve(t, func(c *config.Config) { c.OutputBufferBytes, c.QueryBufferBytes = 64<<20, 64<<20 })
 	conn := h.dial(t)
 	const count, size = 500, 20_000
 	go func() {
