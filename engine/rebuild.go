@@ -35,7 +35,7 @@ func (s *shard) rebuild(now int64, more, moreBytes int) bool {
 		}
 		return true
 	}
-	roomy, large := max(entries+entries/2, homes, minEntries), max(bytes+bytes/2, arena, minArena)
+	roomy, large := max(entries+entries/3, homes, minEntries), max(bytes+bytes/2, arena, minArena)
 	if held := s.index.bytes() + int64(arena); !s.mem.fits(indexBytes(roomy)+int64(large)-held, true) {
 		roomy, large = max(entries, homes), max(bytes, arena) // no room to spare
 		if newKeys {
@@ -53,7 +53,7 @@ func (s *shard) rebuild(now int64, more, moreBytes int) bool {
 // shrink gives back the memory that the live entries do not use.
 func (s *shard) shrink(now int64) {
 	entries, bytes := s.live(now)
-	s.moveTo(now, max(entries+entries/2, minEntries), s.mem.block(max(bytes+bytes/2, minArena)))
+	s.moveTo(now, max(entries+entries/3, minEntries), s.mem.block(max(bytes+bytes/2, minArena)))
 }
 
 // compact moves the live records of a small arena together.
