@@ -84,6 +84,7 @@ func (l *leaderRole) stepDown() {
 		r.leaseUntil.Store(0)
 		l.clock.follow()
 		l.leader.note(l.opt.Advertise)
+		l.proposer.resume() // a transfer need not have ended
 		l.log.Info("no longer the leader", "term", r.term)
 	}
 	l.leader.changed.Broadcast()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -24,8 +23,6 @@ type transfers struct {
 	role      *leaderRole
 	proposer  *proposer
 	forwarded *forward.Server
-
-	one sync.Mutex // transfer at a time
 }
 
 // handOver is [Node.HandOver].
@@ -132,8 +129,6 @@ func (t *transfers) transferWhenCaughtUp(s raft.Server) error {
 // next leader shows an earlier one than an answer given under this lease. If the transfer fails, the lease is not taken up
 // again before the offer can no longer arrive.
 func (t *transfers) transferLeadership(to raft.Server) error {
-	t.one.Lock()
-	defer t.one.Unlock()
 	r := t.role.current.Load()
 	if r == nil {
 		return ErrNoLeader
