@@ -1,0 +1,95 @@
+package engine
+
+// fault is an error in the protocol of loans.
+type fault struct {
+	name     string
+	carryOut func(h *history, op *Op) Result // an operation on loans
+	changed  func(h *history)                // after another limit came into force
+	reloaded func(h *history)                // after the store was loaded again
+}
+
+var faults = []fault{
+	// Lent tokens are charged, and come back with time, before they are spent.
+	{name: "nothing is set aside", carryOut: func(h *history, op *Op) Result {
+		switch op.Verb {
+		case Lend:
+			if look := h.ask(Op{Verb: Look, Key: op.Key}); look.Status == OK && look.Held != op.Limit {
+				return Result{}
+			}
+			free := h.ask(Op{Key: op.Key, Limit: op.Limit, Tokens: 1, Options: Peek}).Remaining
+			if n := min(op.Tokens, free/lendShare); n > 0 && h.ask(Op{Key: op.Key, Limit: op.Limit, Tokens: n}).Allowed {
+				return Result{Granted: n, Number: op.Loan.Number}
+			}
+		case Return:
+			if op.Loan.Left > 0 {
+				h.ask(Op{Verb: Refund, Key: op.Key, Tokens: op.Loan.Left})
+			}
+		}
+		return Result{}
+	}},
+	// A holder's unspent tokens count as spent, and it spends them later.
+	{name: "left is not reported", carryOut: func(h *history, op *Op) Result {
+		if op.Verb == Lend {
+			op.Loan.Left = 0
+		}
+		return *h.ask(*op)
+	}},
+	// The number that the store has is taken for the last that the holder knows.
+	{name: "no compare and set", carryOut: func(h *history, op *Op) Result {
+		if op.Loan != nil {
+			h.follow(op)
+		}
+		return *h.ask(*op)
+	}},
+	// An operation is carried out if it was sent later than the last that was.
+	{name: "only older ones are ignored", carryOut: func(h *history, op *Op) Result {
+		if op.Loan != nil && h.loanOf(op).Number < op.Loan.Number {
+			h.follow(op)
+		}
+		return *h.ask(*op)
+	}},
+	// Tokens count as spent that are spent later.
+	{name: "voided while alive", carryOut: func(h *history, op *Op) Result {
+		res := *h.ask(*op)
+		if op.Verb == Lend && h.r.IntN(10) == 0 {
+			h.ask(Op{Verb: Void, Key: op.Key, Who: op.Who, Options: Force})
+		}
+		return res
+	}},
+	{name: "ended while alive", carryOut: func(h *history, op *Op) Result {
+		if op.Verb == Lend {
+			op.MaxWait = sec / 10
+		}
+		return *h.ask(*op)
+	}},
+	// Spent tokens come back.
+	{name: "all comes back", carryOut: func(h *history, op *Op) Result {
+		if op.Verb == Return {
+			op.Loan.Left = h.loanOf(op).Lent
+		}
+		return *h.ask(*op)
+	}},
+	{name: "a change of the limit forgets loans", changed: (*history).forgetLoans},
+	{name: "a snapshot forgets loans", reloaded: (*history).forgetLoans},
+}
+
+// loanOf is the loan of the holder of an operation.
+func (h *history) loanOf(op *Op) Result {
+	return *h.ask(Op{Verb: Void, Key: op.Key, Who: op.Who})
+}
+
+// follow has an operation state the store's last number, and no more tokens than the store allows.
+func (h *history) follow(op *Op) {
+	loan := h.loanOf(op)
+	op.Loan.Previous, op.Loan.Left = loan.Number, min(op.Loan.Left, loan.Lent)
+}
+
+// forgetLoans has all tokens come back that are set aside.
+func (h *history) forgetLoans() {
+	listed := *h.ask(Op{Verb: Loans, Key: lentKey})
+	for _, one := range listed.LoansListed() {
+		op := Op{Verb: Return, Key: lentKey, Who: one.Holder, Loan: &Loan{Number: 1 << 60, Left: one.Tokens}}
+		op.Loan.Previous = h.loanOf(&op).Number
+		h.ask(op)
+	}
+}

@@ -1,0 +1,198 @@
+package engine
+
+// request is one of a holder's callers: decided from memory, or by the limiter.
+func (h *history) request(x *holder) {
+	n := 1 + h.r.Int64N(max(1, h.asked.Capacity/20))
+	h.endSpending(x)
+	if x.left >= n {
+		x.left -= n
+		h.Spent++
+		h.charge(n)
+		if h.r.IntN(20) == 0 {
+			h.after(h.delay(), func() { h.refund(n) })
+		}
+		return
+	}
+	op := Op{Key: lentKey, Limit: h.asked, Tokens: n}
+	switch h.r.IntN(6) {
+	case 0:
+		op = Op{Verb: AcquireAll, Tokens: n, Parts: h.parts(n, h.r.Int64N(4))}
+	case 1:
+		op = Op{Verb: Check, Key: enforced, Tokens: n}
+		if h.r.IntN(2) == 0 {
+			op.Key = shadowed
+		}
+	}
+	h.after(h.delay(), func() { h.acquire(op) })
+}
+
+// parts are limits of which one is the key's, at a separate cost unless that is 0.
+func (h *history) parts(n, cost int64) []Op {
+	parts := []Op{{Key: lentKey, Limit: h.asked, Tokens: n}, {Key: otherKey, Limit: bucket(40, 20, sec), Tokens: n}}
+	if cost > 0 {
+		parts[0].Options, parts[0].Tokens = FixedCost, cost
+	}
+	return parts
+}
+
+// large is a request for much, most of which comes back later.
+func (h *history) large() {
+	n := h.acquire(Op{Key: lentKey, Limit: h.asked, Tokens: 1 + h.r.Int64N(h.asked.Capacity)})
+	if n > 0 {
+		back := 1 + h.r.Int64N(n)
+		h.after(10*h.delay(), func() { h.refund(back) })
+	}
+}
+
+func (h *history) refund(n int64) {
+	if h.lent() > 0 {
+		h.Refunds++
+	}
+	op := Op{Verb: Refund, Key: lentKey, Tokens: n}
+	h.endWindow()
+	h.ask(op)
+	h.askOne(op)
+	h.endWindow()
+}
+
+func (h *history) reset() {
+	h.Resets++
+	reset := Op{Verb: Delete, Key: lentKey}
+	if h.r.IntN(2) == 0 {
+		reset = Op{Verb: Flush}
+	}
+	h.ask(reset)
+	h.askOne(reset)
+	h.endWindow()
+}
+
+// change has requests ask for another limit from now on. Those on their way still ask for the last.
+func (h *history) change() {
+	h.asked.Capacity = h.first.Capacity/2 + h.r.Int64N(h.first.Capacity*3/2)
+	switch {
+	case h.first.Algorithm != FixedWindow:
+		h.asked.Rate.Tokens = 1 + h.r.Int64N(2*h.first.Rate.Tokens)
+	case h.first.Span == Aligned:
+		h.asked.Rate.Period = sec + h.r.Int64N(2*sec)
+	}
+	h.setPolicies()
+}
+
+func (h *history) setPolicies() {
+	h.ask(Op{Verb: SetPolicy, Key: enforced, Parts: h.parts(0, enforcedCost)})
+	h.ask(Op{Verb: SetPolicy, Key: shadowed, Parts: h.parts(0, 0), Options: Shadow})
+}
+
+// reload goes on with a store that was loaded from the last snapshot, and carried out the later operations again.
+func (h *history) reload() {
+	if h.lent() > 0 {
+		h.Reloads++
+	}
+	s := New(Config{Shards: 1})
+	h.snapshot.PolicyOps(func(op *Op) { ask(s, h.taken, *op) })
+	h.snapshot.Scan(h.taken, func(e Entry) { h.differs = h.differs || s.Load(h.taken, e) != nil })
+	for i := range h.since {
+		ask(s, h.since[i].at, h.since[i].op)
+	}
+	h.differs = h.differs || s.Digest(h.now) != h.store.Digest(h.now)
+	h.snapshot.Release()
+	h.store.Close()
+	h.store, h.snapshot = s, nil
+	if h.fault.reloaded != nil {
+		h.fault.reloaded(h)
+	}
+}
+
+// endSpending has a holder stop before its loan ends.
+func (h *history) endSpending(x *holder) {
+	if x.left > 0 && h.loanFor != 0 && h.now >= x.since+h.loanFor {
+		h.Ended++
+		x.left = 0
+	}
+}
+
+// send sends a holder's operation. It gives up on some, which arrive all the same, or never.
+func (h *history) send(x *holder, op Op) {
+	if x.busy {
+		return
+	}
+	h.endSpending(x)
+	h.sent++
+	number := h.sent
+	op.Key, op.Who, op.Loan = lentKey, x.name, &Loan{Number: number, Previous: x.known, Left: x.left}
+	x.busy, x.last = true, number
+	if op.Verb == Lend {
+		op.MaxWait = h.loanFor
+	} else {
+		x.left = 0
+	}
+	sent, delay := h.now, h.delay()
+	answer := func() {
+		res := h.carryOut(op)
+		h.heard = max(h.heard, h.now+h.delay())
+		h.messages.send(h.heard, func() { h.hear(x, op.Verb, number, sent, res) })
+	}
+	switch h.r.IntN(16) {
+	case 0, 1, 2:
+		h.after(h.r.Int64N(sec/50), func() { x.busy = x.busy && x.last != number })
+		delay += h.r.Int64N(sec)
+	case 3:
+		h.after(h.r.Int64N(sec/50), func() { x.busy = x.busy && x.last != number })
+		return
+	case 4, 5: // the answer is lost, and the operation sent again
+		h.after(delay, func() { h.carryOut(op) })
+		h.after(delay+h.delay(), func() {
+			if x.last == number {
+				answer()
+			}
+		})
+		return
+	}
+	h.after(delay, answer)
+}
+
+// carryOut has the store carry out a holder's operation, which arrived now.
+func (h *history) carryOut(op Op) (res Result) {
+	loan := *op.Loan
+	op.Loan = &loan
+	if h.fault.carryOut != nil {
+		res = h.fault.carryOut(h, &op)
+	} else {
+		res = *h.ask(op)
+	}
+	if op.Verb == Lend && res.Granted > 0 {
+		h.held = h.ask(Op{Verb: Look, Key: lentKey}).Held // the key may be new
+	}
+	if res.Number != loan.Number && res.Number != loan.Previous {
+		h.Ignored++
+	}
+	h.endWindow()
+	return res
+}
+
+// hear is a holder's, when an answer arrives.
+func (h *history) hear(x *holder, verb Verb, number uint64, sent int64, res Result) {
+	x.known = res.Number
+	if x.last == number {
+		x.busy = false
+	}
+	if x.dead || verb != Lend || res.Number != number {
+		return
+	}
+	h.endSpending(x)
+	x.left += res.Granted
+	x.since = sent
+}
+
+// replace has a holder die, and another begin in its place.
+func (h *history) replace(x int) {
+	old := h.holders[x]
+	old.dead = true
+	h.holders[x] = h.newHolder()
+	h.after(h.delay(), func() {
+		if h.ask(Op{Verb: Void, Key: lentKey, Who: old.name, Options: Force}).Granted > 0 {
+			h.Voids++
+		}
+		h.endWindow()
+	})
+}
