@@ -51,6 +51,7 @@ const (
 	FixedCost                       // a part: Tokens are its own, whatever the request asks for
 
 	Cancel      = UpTo         // Settle: everything goes back
+	Strict      = Force        // SetPolicy: its keys are decided in the log alone, see [Store.IsStrict]
 	NamedFields = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
 )
 

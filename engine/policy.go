@@ -28,12 +28,14 @@ type policies struct {
 	snapshot    *Snapshot // that has not copied the policies yet
 	changed     atomic.Bool
 	bytes       int
+	strict      atomic.Int64 // policies that are strict
 }
 
 // policy is one named set of limits. Its parts are never changed in place: a reader may go on using them.
 type policy struct {
 	parts     []part
 	shadow    bool
+	strict    bool
 	overrides map[string][]part
 
 	granted, denied, shadowDenied atomic.Int64
@@ -81,6 +83,7 @@ func (p *policies) set(op *Op, res *Result) {
 		p.byName[string(op.Key)] = known
 	}
 	p.bytes += more
+	p.countStrict(known, op.Options&Strict != 0)
 	known.parts, known.shadow = parts, op.Options&Shadow != 0
 	p.note(op)
 }
@@ -99,6 +102,7 @@ func (p *policies) drop(op *Op, res *Result) {
 	for id, parts := range known.overrides {
 		p.bytes -= len(id) + partsBytes(parts)
 	}
+	p.countStrict(known, false)
 	delete(p.byName, string(op.Key))
 	p.note(op)
 }

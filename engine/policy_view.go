@@ -10,6 +10,7 @@ import (
 type Policy struct {
 	Name       string
 	Shadow     bool
+	Strict     bool       // its keys are decided in the log alone
 	Parts      []Op       // Key and Who are written as with [NamedFields]
 	Overrides  []Override // only as [Store.Policy] returns it
 	Overridden int        // callers held to other limits
@@ -126,7 +127,7 @@ func (s *Store) PolicyCounts(visit func(Policy)) {
 }
 
 func (p *policy) counts(name string) Policy {
-	return Policy{Name: name, Shadow: p.shadow, Overridden: len(p.overrides),
+	return Policy{Name: name, Shadow: p.shadow, Strict: p.strict, Overridden: len(p.overrides),
 		Granted: p.granted.Load(), Denied: p.denied.Load(), ShadowDenied: p.shadowDenied.Load()}
 }
 
@@ -152,7 +153,10 @@ func (p *policy) ops(name string) (ops []Op) {
 	}
 	set := Op{Verb: SetPolicy, Key: []byte(name)}
 	if p.shadow {
-		set.Options = Shadow
+		set.Options |= Shadow
+	}
+	if p.strict {
+		set.Options |= Strict
 	}
 	ops = append(ops, opThatKeeps(set, p.parts))
 	for _, id := range slices.Sorted(maps.Keys(p.overrides)) {

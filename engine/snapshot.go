@@ -261,7 +261,7 @@ func (p *policies) touch() {
 func (f *Snapshot) copyPolicies(p *policies) {
 	f.policies = make(map[string]*policy, len(p.byName))
 	for name, known := range p.byName {
-		f.policies[name] = &policy{parts: known.parts, shadow: known.shadow, overrides: maps.Clone(known.overrides)}
+		f.policies[name] = &policy{parts: known.parts, shadow: known.shadow, strict: known.strict, overrides: maps.Clone(known.overrides)}
 	}
 	p.snapshot = nil
 }

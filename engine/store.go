@@ -277,4 +277,5 @@ func (s *Store) Clear() {
 	defer s.policies.mu.Unlock()
 	s.policies.touch()
 	s.policies.byName, s.policies.overrides, s.policies.bytes = map[string]*policy{}, 0, 0
+	s.policies.strict.Store(0)
 }

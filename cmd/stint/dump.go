@@ -47,6 +47,7 @@ type line struct {
 	ID         *string    `json:"id,omitempty"` // of an override
 	IDBase64   []byte     `json:"id_base64,omitempty"`
 	Shadow     bool       `json:"shadow,omitempty"`
+	Strict     bool       `json:"strict,omitempty"`
 	Fields     bool       `json:"named_fields,omitempty"` // {name} in the keys and holders is no text
 	Limits     []partLine `json:"limits,omitempty"`
 }
@@ -190,7 +191,7 @@ func (l *line) policy(op *engine.Op) {
 	l.Fields = op.Options&engine.NamedFields != 0
 	switch op.Verb {
 	case engine.SetPolicy:
-		l.Type, l.Shadow = "policy-set", op.Options&engine.Shadow != 0
+		l.Type, l.Shadow, l.Strict = "policy-set", op.Options&engine.Shadow != 0, op.Options&engine.Strict != 0
 	case engine.DropPolicy:
 		l.Type = "policy-dropped"
 	case engine.SetOverride:

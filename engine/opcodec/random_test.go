@@ -101,7 +101,7 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 	case engine.Flush:
 		op.Key = nil
 	case engine.SetPolicy:
-		op.Key, op.Parts, op.Options = text(255), parts(1), []engine.Option{0, engine.Shadow}[r.IntN(2)]
+		op.Key, op.Parts, op.Options = text(255), parts(1), []engine.Option{0, engine.Shadow, engine.Strict, engine.Shadow | engine.Strict}[r.IntN(4)]
 		nameFields(r, &op)
 		for i := range op.Parts {
 			randomCost(r, &op.Parts[i])

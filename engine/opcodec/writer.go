@@ -94,7 +94,7 @@ var opLayouts = []opLayout{
 	engine.Leases:      {fields: fieldKey},
 	engine.Delete:      {fields: fieldKey},
 	engine.Flush:       {},
-	engine.SetPolicy:   {fields: fieldKey | fieldParts, parts: policyPartFields, options: byte(engine.Shadow | engine.NamedFields), partOptions: byte(engine.FixedCost)},
+	engine.SetPolicy:   {fields: fieldKey | fieldParts, parts: policyPartFields, options: byte(engine.Shadow | engine.Strict | engine.NamedFields), partOptions: byte(engine.FixedCost)},
 	engine.DropPolicy:  {fields: fieldKey},
 	engine.SetOverride: {fields: fieldKey | fieldWho | fieldParts, parts: policyPartFields, options: byte(engine.NamedFields), partOptions: byte(engine.FixedCost)},
 	engine.Restrict:    {fields: fieldKey | fieldWho, options: byte(engine.DenyNew|engine.OverflowNew) << 1},

@@ -11,6 +11,7 @@ import (
 type policy struct {
 	limits    []request
 	shadow    bool
+	strict    bool
 	overrides map[string][]request
 
 	granted, denied, shadowDenied int64
@@ -65,22 +66,23 @@ func (m *Model) setPolicy(words []string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	shadow := false
+	var given []string
 	for _, word := range rest {
-		if !equalFold(word, "SHADOW") {
-			return "", refuse("ERR syntax error: RL.POLICY SET does not take '%s' here; it takes SHADOW", word)
+		name := strings.ToUpper(word)
+		if name != "SHADOW" && name != "STRICT" {
+			return "", refuse("ERR syntax error: RL.POLICY SET does not take '%s' here; it takes SHADOW, STRICT", word)
 		}
-		if shadow {
-			return "", refuse("ERR SHADOW: given twice")
+		if slices.Contains(given, name) {
+			return "", refuse("ERR %s: given twice", name)
 		}
-		shadow = true
+		given = append(given, name)
 	}
 	p := m.policies[name]
 	if p == nil {
 		p = &policy{overrides: map[string][]request{}}
 		m.policies[name] = p
 	}
-	p.limits, p.shadow = limits, shadow
+	p.limits, p.shadow, p.strict = limits, slices.Contains(given, "SHADOW"), slices.Contains(given, "STRICT")
 	return status("OK"), nil
 }
 
@@ -229,12 +231,15 @@ func (m *Model) getPolicy(words []string) (string, error) {
 		}
 		texts = append(texts, bulk(strings.Join(text, " ")))
 	}
-	shadow := int64(0)
+	shadow, strict := int64(0), int64(0)
 	if p.shadow {
 		shadow = 1
 	}
+	if p.strict {
+		strict = 1
+	}
 	return array(bulk("limits"), array(texts...), bulk("overrides"), integer(int64(len(p.overrides))), bulk("granted"), integer(p.granted),
-		bulk("denied"), integer(p.denied), bulk("shadow_denied"), integer(p.shadowDenied), bulk("shadow"), integer(shadow)), nil
+		bulk("denied"), integer(p.denied), bulk("shadow_denied"), integer(p.shadowDenied), bulk("shadow"), integer(shadow), bulk("strict"), integer(strict)), nil
 }
 
 // wordText quotes a word as redis-cli does, where need be.

@@ -21,6 +21,7 @@ type draft struct {
 	Name   string `json:"name"`
 	Limits string `json:"limits"`
 	Shadow bool   `json:"shadow"`
+	Strict bool   `json:"strict"`
 }
 
 func readDraft(r *http.Request) (d draft, err error) {
@@ -44,6 +45,9 @@ func (d *draft) words() ([]string, error) {
 	}
 	if d.Shadow {
 		words = append(words, "SHADOW")
+	}
+	if d.Strict {
+		words = append(words, "STRICT")
 	}
 	return words, nil
 }

@@ -29,6 +29,7 @@ type policiesView struct {
 type policyView struct {
 	Name         string      `json:"name"`
 	Shadow       bool        `json:"shadow"`
+	Strict       bool        `json:"strict"`
 	Overrides    int         `json:"overrides"`
 	Granted      int64       `json:"granted"`
 	Denied       int64       `json:"denied"`
@@ -69,7 +70,7 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 		if !found {
 			continue
 		}
-		view := policyView{Name: name, Shadow: p.Shadow, Overrides: p.Overridden, Granted: p.Granted, Denied: p.Denied, ShadowDenied: p.ShadowDenied}
+		view := policyView{Name: name, Shadow: p.Shadow, Strict: p.Strict, Overrides: p.Overridden, Granted: p.Granted, Denied: p.Denied, ShadowDenied: p.ShadowDenied}
 		for _, part := range p.Parts {
 			limits = append(limits, part)
 			key := templateOf(part.Key)

@@ -83,6 +83,7 @@ var (
 	optForce   = option{name: "FORCE", set: func(_ *Request, op *engine.Op, _ []byte) error { op.Options |= engine.Force; return nil }}
 	optMaxWait = option{name: "MAXWAIT", hasValue: true, set: setMaxWait}
 	optShadow  = option{name: "SHADOW", set: func(_ *Request, op *engine.Op, _ []byte) error { op.Options |= engine.Shadow; return nil }}
+	optStrict  = option{name: "STRICT", set: func(_ *Request, op *engine.Op, _ []byte) error { op.Options |= engine.Strict; return nil }}
 	optTokens  = option{name: "TOKENS", hasValue: true, set: setTokens}
 	optWith    = option{name: "WITH", setRest: setWith}
 	optBlock   = option{name: "BLOCK", hasValue: true, set: setBlock}

@@ -19,13 +19,13 @@ var policyRows = []Row{{
 	Name: "rl.policy", Syntax: "subcommand", Since: "0.1.0", Group: "limiter",
 	Summary: "Manage policies: limits that the server stores under a name.",
 	Sub: []Row{
-		{Name: "set", Syntax: "name spec ... [SHADOW]", Since: "0.1.0", Group: "limiter",
-			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives behind WITH. SHADOW denies nothing and only counts denials.",
+		{Name: "set", Syntax: "name spec ... [SHADOW] [STRICT]", Since: "0.1.0", Group: "limiter",
+			Summary: "Store limits under a name; the next check uses them. {} in a key stands for the caller's id, {name} for a field that the check gives behind WITH. SHADOW denies nothing and only counts denials. STRICT has a cluster decide each check, and each request for the keys of these limits, through its log, never from tokens that a node holds.",
 			Returns: "`OK`.", Example: "private TB mine:{} 1 1/h",
 			Cost: PolicyChange, Flags: Write | Admin, Parse: parsePolicySet, Reply: replyPolicy},
 		{Name: "get", Syntax: "name [id]", Since: "0.1.0", Group: "limiter",
 			Summary: "Show a policy and its counters; with an id, the limits that apply to that caller.",
-			Returns: "a map of limits (in the syntax of SET, quoted as in redis-cli where necessary), overrides, granted, denied, shadow_denied and shadow; null if the policy does not exist or the user may not read its keys.",
+			Returns: "a map of limits (in the syntax of SET, quoted as in redis-cli where necessary), overrides, granted, denied, shadow_denied, shadow and strict; null if the policy does not exist or the user may not read its keys.",
 			Example: "private",
 			Cost:    Report, Flags: ReadOnly, Run: runPolicyGet},
 		{Name: "del", Syntax: "name", Since: "0.1.0", Group: "limiter", Summary: "Delete a policy.",
@@ -139,7 +139,7 @@ func parsePolicySet(r *Request) error {
 		return err
 	}
 	r.Ops = append(r.Ops, op)
-	return r.options(&r.Ops[len(r.Ops)-1], words, []option{optShadow})
+	return r.options(&r.Ops[len(r.Ops)-1], words, []option{optShadow, optStrict})
 }
 
 func parsePolicyDel(r *Request) error {
@@ -248,7 +248,7 @@ func writePolicy(s Session, w *resp.Writer, words []string) {
 		own, _ := s.Server().Keys().PolicyOf(words[0], []byte(words[1]))
 		limits = own.Parts
 	}
-	w.Map(6)
+	w.Map(7)
 	w.BulkString("limits")
 	w.Array(len(limits))
 	for _, l := range limits {
@@ -265,4 +265,6 @@ func writePolicy(s Session, w *resp.Writer, words []string) {
 	}
 	w.BulkString("shadow")
 	w.Bool(p.Shadow)
+	w.BulkString("strict")
+	w.Bool(p.Strict)
 }

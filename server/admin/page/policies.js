@@ -23,7 +23,7 @@ export async function showPolicies() {
 
 function policy(p) {
   return make("article", { "data-policy": p.name },
-    make("h3", {}, make("code", {}, p.name), p.shadow ? make("span", { class: "pill" }, "shadow") : "",
+    make("h3", {}, make("code", {}, p.name), p.shadow ? make("span", { class: "pill" }, "shadow") : "", p.strict ? make("span", { class: "pill" }, "strict") : "",
       make("button", { type: "button", "data-edit": p.name, onclick: () => edit(p) }, "Edit", make("span", { class: "hidden" }, ` ${p.name}`))),
     make("p", { class: "soft" }, `${count(p.granted)} granted, ${count(p.denied)} denied, ${count(p.shadowDenied)} would have been denied` +
       (p.overrides ? `; ${count(p.overrides)} callers have overrides` : "")),
@@ -41,7 +41,7 @@ function limit(l) {
 
 // The editor: what is applied is what the effect was shown of.
 
-const draft = () => ({ name: $("draft-name").value, limits: $("draft-limits").value, shadow: $("draft-shadow").checked });
+const draft = () => ({ name: $("draft-name").value, limits: $("draft-limits").value, shadow: $("draft-shadow").checked, strict: $("draft-strict").checked });
 let previewed = "";
 
 function edit(p) {
@@ -51,6 +51,7 @@ function edit(p) {
   $("draft-name").readOnly = Boolean(p);
   $("draft-limits").value = p?.limits.map((l) => l.spec).join("\n") ?? "";
   $("draft-shadow").checked = p?.shadow ?? false;
+  $("draft-strict").checked = p?.strict ?? false;
   changed();
   $(p ? "draft-limits" : "draft-name").focus();
 }
