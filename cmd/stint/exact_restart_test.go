@@ -97,8 +97,10 @@ func (p *player) recover() {
 		p.t.Fatalf("-exact-seed %d -exact-calls %d: after %d calls: %v", *exactSeed, *exactCalls, p.calls.Made(), err)
 	}
 	for _, key := range unclear {
-		if text, err := p.main.ask("DEL", key); err != nil {
-			p.t.Fatalf("DEL: %q, %v", text, err)
+		for _, command := range p.calls.Drop(key) {
+			if text, err := p.main.ask(command...); err != nil {
+				p.t.Fatalf("%q: %q, %v", command, text, err)
+			}
 		}
 	}
 	p.save()

@@ -17,6 +17,8 @@ type request struct {
 	asked             string   // of a call with an id: see describe
 	single            bool     // a call for one limit
 	undelayed         bool     // a call of a policy in shadow
+	left              int64    // behind LEFT
+	lent              int64    // tokens that are set aside for holders
 }
 
 // answer is the outcome of a request; wait and reset are nanoseconds, and a wait of [never] is for ever.
@@ -46,6 +48,14 @@ const debtTooBig = refusal("ERR tokens: FORCE would put the key further in debt 
 // decide answers a request to a limiter in a state, which is nil if it has expired; next is its state afterwards, if
 // tokens are taken.
 func decide(held state, r *request, now int64) (a answer, next state, err error) {
+	if s, ok := held.(*lent); ok {
+		asked := *r
+		asked.lent = s.sum()
+		if a, next, err = decide(s.inner, &asked, now); next != nil {
+			next = s.with(next)
+		}
+		return a, next, err
+	}
 	a.limit = r.limit.most
 	switch r.limit.algorithm {
 	case fixedWindow:
@@ -69,7 +79,7 @@ func decide(held state, r *request, now int64) (a answer, next state, err error)
 func (a *answer) count(r *request, used int64) (taken int64, err error) {
 	a.tokens = r.tokens
 	if r.upTo {
-		a.tokens = min(r.tokens, max(0, r.open()-used))
+		a.tokens = min(r.tokens, max(0, r.open()-r.lent-used))
 	}
 	switch {
 	case r.force && used+r.tokens > r.limit.most+mostTokens:
@@ -77,14 +87,14 @@ func (a *answer) count(r *request, used int64) (taken int64, err error) {
 	case r.force:
 		a.granted = true
 	default:
-		a.granted = a.tokens > 0 && used+a.tokens <= r.open()
+		a.granted = a.tokens > 0 && used+a.tokens <= r.open()-r.lent
 	}
 	if a.granted {
 		used += a.tokens
 	} else {
 		a.tokens = 0
 	}
-	a.remaining = r.limit.most - used
+	a.remaining = r.limit.most - r.lent - used
 	if !r.force {
 		a.remaining = max(0, a.remaining)
 	}

@@ -18,8 +18,13 @@ func (m *Model) info(words []string) (string, error) {
 			fields = append(fields, bulk(p[0]), bulk(p[1]))
 		}
 	}
-	return array(append(fields, bulk("limit"), integer(l.most), bulk("taken"), integer(l.most-remaining),
-		bulk("remaining"), integer(remaining), bulk("reset_ms"), integer(millis(reset)))...), nil
+	_, lent := withoutLoans(s)
+	fields = append(fields, bulk("limit"), integer(l.most), bulk("taken"), integer(l.most-remaining-lent),
+		bulk("remaining"), integer(remaining), bulk("reset_ms"), integer(millis(reset)))
+	if lent > 0 {
+		fields = append(fields, bulk("lent"), integer(lent))
+	}
+	return array(fields...), nil
 }
 
 func (m *Model) refund(words []string) (string, error) {
@@ -102,8 +107,12 @@ func (m *Model) del(words []string) (string, error) {
 	}
 	n := int64(0)
 	for _, key := range words[1:] {
-		if m.held(key) != nil {
+		if s := m.held(key); s != nil {
 			n++
+			if l, ok := s.(*lent); ok { // its holders may still spend
+				m.keep(key, &lent{l.limit, nil, l.all})
+				continue
+			}
 			m.drop(key)
 		}
 	}
@@ -133,6 +142,9 @@ func (m *Model) left(key string) (int64, error) {
 		return -2, nil
 	}
 	_, _, reset := s.look(m.Now)
+	if _, lent := withoutLoans(s); lent > 0 && reset == 0 {
+		return -1, nil
+	}
 	return millis(reset), nil
 }
 

@@ -62,14 +62,15 @@ func decideMeter(held state, r *request, now int64, a answer) (answer, state, er
 	if ahead.Cmp(ratio(mostTokens)) > 0 {
 		ahead = ratio(mostTokens)
 	}
-	most := plus(ratio(r.open()), ahead)
+	room := ratio(max(0, r.open()-r.lent))
+	most := plus(room, ahead)
 	a.tokens = r.tokens
 	if r.upTo {
 		a.tokens = max(0, min(r.tokens, down(minus(most, taken))))
 	}
 	after := plus(taken, ratio(a.tokens))
 	if r.force {
-		if after.Cmp(plus(ratio(l.most), ratio(mostTokens))) > 0 || l.fill(after).Cmp(ratio(150*year)) > 0 {
+		if after.Cmp(plus(room, ratio(mostTokens))) > 0 || l.fill(after).Cmp(ratio(150*year)) > 0 {
 			return a, nil, debtTooBig
 		}
 		a.granted = true
@@ -77,12 +78,12 @@ func decideMeter(held state, r *request, now int64, a answer) (answer, state, er
 		a.granted = after.Cmp(most) <= 0 && (a.tokens > 0 || r.tokens == 0)
 	}
 	if !a.granted {
-		return a.denyMeter(r, taken, most), nil, nil
+		return a.denyMeter(r, taken, plus(ratio(r.open()), ahead)), nil, nil
 	}
-	if lack := minus(after, ratio(l.most)); !r.force && lack.Sign() > 0 {
+	if lack := minus(after, plus(room, ratio(l.most-r.open()))); !r.force && lack.Sign() > 0 {
 		a.wait = up(l.fill(lack))
 	}
-	a.remaining = down(minus(ratio(l.most), after))
+	a.remaining = down(minus(ratio(l.most-r.lent), after))
 	if !r.force {
 		a.remaining = max(0, a.remaining)
 	}
@@ -93,15 +94,15 @@ func decideMeter(held state, r *request, now int64, a answer) (answer, state, er
 	return a, &meter{l, after, now}, nil
 }
 
-// denyMeter adds the time until there are enough tokens. At most "most" tokens may be in debt.
+// denyMeter adds the time until there are enough tokens, if those that are lent were spent now. At most "most" tokens may be in debt.
 func (a answer) denyMeter(r *request, taken, most *big.Rat) answer {
 	a.tokens = 0
 	least := ratio(r.least())
 	// A queue may have room now and deny all the same: a time below zero must not be read as never.
-	if a.wait = max(0, up(r.limit.fill(minus(plus(taken, least), most)))); least.Cmp(most) > 0 {
+	if a.wait = max(0, up(r.limit.fill(minus(plus(plus(taken, ratio(r.lent)), least), most)))); least.Cmp(most) > 0 {
 		a.wait = never
 	}
-	a.remaining = max(0, down(minus(ratio(r.limit.most), taken)))
+	a.remaining = max(0, down(minus(ratio(r.limit.most-r.lent), taken)))
 	a.reset = up(r.limit.fill(taken))
 	return a
 }

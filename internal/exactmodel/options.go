@@ -86,6 +86,8 @@ func (r *request) readOption(option, value string) (err error) {
 		r.tokens, err = between(option, value, 1, mostTokens)
 	case "COUNT":
 		r.tokens, err = between(option, value, 1, mostGrants)
+	case "LEFT":
+		r.left, err = between(option, value, 0, mostTokens)
 	case "COST":
 		most := mostTokens
 		if r.limit.algorithm == concurrency {

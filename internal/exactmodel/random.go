@@ -31,6 +31,7 @@ type Calls struct {
 	policy     bool                // policies are changed and shown
 	hideCounts bool                // but not the counts of their decisions
 	reserving  map[string][]string // the last call with each id
+	number     int64               // of the last operation on a loan
 }
 
 // randomKey is a key with the limit it is usually asked with.

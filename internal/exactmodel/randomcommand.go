@@ -13,6 +13,8 @@ func (c *Calls) command() (words []string) {
 		words = c.settlement()
 	case n < 7:
 		words = c.again()
+	case n < 12:
+		words = c.loanCommand()
 	case n < 62:
 		words = c.acquire(c.keys[c.random.IntN(len(c.keys))])
 	case n < 70:
@@ -66,7 +68,9 @@ func (c *Calls) key() string {
 
 func (c *Calls) id() string { return c.pick(ids...) }
 
-func (c *Calls) holder() string { return c.pick("a", "b", "c", "d", "e", "f") }
+var holders = []string{"a", "b", "c", "d", "e", "f"}
+
+func (c *Calls) holder() string { return c.pick(holders...) }
 
 // acquire is a call for a key, mostly with its own algorithm.
 func (c *Calls) acquire(k *randomKey) []string {

@@ -127,7 +127,8 @@ func (m *Model) remember(call *request, o *outcome, limits []request, next []sta
 	}
 	for i := range limits {
 		p := booked{request: limits[i], charged: o.parts[i].tokens}
-		switch s := next[i].(type) {
+		taken, _ := withoutLoans(next[i])
+		switch s := taken.(type) {
 		case *fixed:
 			p.at = s.start
 		case *sliding:

@@ -137,6 +137,10 @@ func (m *Model) giveBack(p *booked, tokens int64) {
 		return
 	}
 	switch s := held.(type) {
+	case *lent:
+		if f, ok := s.inner.(*fixed); !ok || f.start == p.at {
+			held = s.refund(m.Now, tokens)
+		}
 	case *fixed:
 		if s.start == p.at {
 			held = &fixed{s.limit, max(0, s.count-tokens), s.start, s.end}

@@ -176,7 +176,8 @@ func (m *Model) decideAll(limits []request, call *request) (*outcome, error) {
 
 // untouched is the answer of a limit that is asked for nothing, or would have granted when another denied.
 func untouched(held state, r *request, now int64) answer {
-	a := answer{granted: true, limit: r.limit.most, remaining: r.limit.most}
+	held, lent := withoutLoans(held)
+	a := answer{granted: true, limit: r.limit.most, remaining: max(0, r.limit.most-lent)}
 	if held == nil {
 		return a
 	}
@@ -184,6 +185,8 @@ func untouched(held state, r *request, now int64) answer {
 	case fixedWindow:
 		if f := fixedUnder(held, l, now); f.count > 0 {
 			a.remaining, a.reset = l.most-f.count, f.end-now
+		} else {
+			a.remaining = l.most
 		}
 	case slidingWindow:
 		s := slidingUnder(held, l, now)
@@ -198,7 +201,7 @@ func untouched(held state, r *request, now int64) answer {
 		taken := takenUnder(held, l, now)
 		a.remaining, a.reset = down(minus(ratio(l.most), taken)), up(l.fill(taken))
 	}
-	a.remaining = max(0, a.remaining)
+	a.remaining = max(0, a.remaining-lent)
 	return a
 }
 

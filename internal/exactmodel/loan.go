@@ -1,0 +1,159 @@
+package exactmodel
+
+import (
+	"cmp"
+	"math"
+	"math/big"
+	"slices"
+)
+
+// loan is tokens that are set aside for a holder, until an end unless that is 0. The number is that of the last operation on it.
+type loan struct {
+	holder string
+	tokens int64
+	number int64
+	end    int64
+}
+
+// lent is the state of a limiter with loans, in the order in which they were made.
+type lent struct {
+	limit limit
+	inner state // without the loans; nil if nothing is taken
+	all   []loan
+}
+
+func (s *lent) sum() (tokens int64) {
+	for _, l := range s.all {
+		tokens += l.tokens
+	}
+	return tokens
+}
+
+// at is the state at a time, nil if it has expired. Loans that have ended were spent at their end.
+func (s *lent) at(now int64) state {
+	next := &lent{s.limit, s.inner, nil}
+	ends := slices.Clone(s.all)
+	slices.SortStableFunc(ends, func(a, b loan) int { return cmp.Compare(a.end, b.end) })
+	for _, l := range ends {
+		if l.end != 0 && l.end <= now {
+			next.inner = s.limit.charge(next.inner, l.end, l.tokens)
+		}
+	}
+	for _, l := range s.all {
+		if l.end == 0 || l.end > now {
+			next.all = append(next.all, l)
+		}
+	}
+	if next.inner != nil && !next.inner.live(now) {
+		next.inner = nil
+	}
+	if len(next.all) == 0 {
+		return next.inner
+	}
+	return next
+}
+
+// charge takes tokens from a limiter at a time, whether it has them or not.
+func (l limit) charge(held state, at, tokens int64) state {
+	if l.algorithm == fixedWindow {
+		f, ok := held.(*fixed)
+		if !ok || !f.live(at) {
+			start, end := l.windowAt(at)
+			f = &fixed{l, 0, start, end}
+		}
+		return &fixed{l, min(f.count+tokens, 3*mostTokens), f.start, f.end}
+	}
+	taken := ratio(tokens)
+	if m, ok := held.(*meter); ok {
+		taken = plus(taken, m.level(at))
+	}
+	if most := times(ratio(150*year), l.rate.perNano()); taken.Cmp(most) > 0 {
+		taken = most
+	}
+	return &meter{l, taken, at}
+}
+
+// with is the limiter with another state, under the limit of that.
+func (s *lent) with(inner state) state {
+	l := s.limit
+	switch inner := inner.(type) {
+	case *fixed:
+		l = inner.limit
+	case *meter:
+		l = inner.limit
+	}
+	return &lent{l, inner, s.all}
+}
+
+// withoutLoans are a limiter's state without its loans, and their tokens.
+func withoutLoans(held state) (inner state, tokens int64) {
+	if s, ok := held.(*lent); ok {
+		return s.inner, s.sum()
+	}
+	return held, 0
+}
+
+func (s *lent) live(now int64) bool { return s.at(now) != nil }
+
+func (s *lent) look(now int64) (l limit, remaining, reset int64) {
+	l, remaining = s.limit, s.limit.most
+	if s.inner != nil {
+		_, remaining, reset = s.inner.look(now)
+	}
+	return l, remaining - s.sum(), reset
+}
+
+func (s *lent) refund(now, tokens int64) state {
+	if s.inner == nil {
+		return s
+	}
+	inner := s.inner.refund(now, tokens)
+	if !inner.live(now) {
+		inner = nil
+	}
+	return &lent{s.limit, inner, s.all}
+}
+
+func (s *lent) boundaries() (times []int64) {
+	if s.inner != nil {
+		times = s.inner.boundaries()
+	}
+	for _, l := range s.all {
+		if l.end != 0 {
+			times = append(times, l.end)
+		}
+	}
+	return times
+}
+
+// free is the number of tokens that a limiter under its limit has for anybody.
+func (s *lent) free(now int64) int64 {
+	used := new(big.Rat)
+	switch inner := s.inner.(type) {
+	case *fixed:
+		used = ratio(inner.count)
+	case *meter:
+		used = inner.level(now)
+	}
+	return max(0, down(minus(ratio(s.limit.most-s.sum()), used)))
+}
+
+// loanCall is an operation on a holder's loan.
+type loanCall struct {
+	request
+	number, previous int64
+}
+
+// readLoan reads a holder, a number and the previous one.
+func (c *loanCall) readLoan(words []string) (err error) {
+	if c.holder = words[0]; c.holder == "" || len(c.holder) > 255 {
+		return refuse("ERR holder: must be 1 to 255 bytes, got %d", len(c.holder))
+	}
+	if c.number, err = between("number", words[1], 1, math.MaxInt64); err != nil {
+		return err
+	}
+	if c.previous, err = between("previous", words[2], 0, math.MaxInt64); err == nil && c.number == c.previous {
+		err = argument("number", "must be another than previous", words[1])
+	}
+	return err
+}
