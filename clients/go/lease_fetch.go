@@ -10,6 +10,7 @@ func (e *lease) fetch() {
 	e.turn <- struct{}{}
 	defer func() { <-e.turn }()
 	limiter := e.leases.limiter
+	e.giveBackAgain()
 	for more := true; more; {
 		e.mu.Lock()
 		if e.ended {
@@ -135,6 +136,21 @@ func (e *lease) giveBack(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer func() { <-e.turn }()
+	return e.sendBack(ctx)
+}
+
+// giveBackAgain repeats a return whose answer was lost. The caller has the turn.
+func (e *lease) giveBackAgain() {
+	e.mu.Lock()
+	lost := e.loan.unheard != nil
+	e.mu.Unlock()
+	if lost {
+		_ = e.sendBack(context.Background()) // if it is lost again, its tokens count as spent
+	}
+}
+
+// sendBack returns the tokens of the loan, or repeats the last return if its answer was lost. The caller has the turn.
+func (e *lease) sendBack(ctx context.Context) error {
 	e.mu.Lock()
 	if e.loan.known == 0 {
 		e.mu.Unlock()
@@ -150,11 +166,15 @@ func (e *lease) giveBack(ctx context.Context) error {
 	return err
 }
 
-// end gives the tokens back. Later requests go to the server one by one.
+// end gives the tokens back, and tries it a second time if the answer is lost. Later requests go to the server one by one.
 func (e *lease) end(ctx context.Context) error {
 	e.mu.Lock()
 	e.ended = true
 	e.mu.Unlock()
+	err := e.giveBack(ctx)
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
 	return e.giveBack(ctx)
 }
 

@@ -203,6 +203,45 @@ func TestLateAnswer(t *testing.T) {
 	})
 }
 
+// TestLostReturn: a return that was lost is sent again with the next use, or by Close, so that no token is lost with it.
+func TestLostReturn(t *testing.T) {
+	for _, next := range []string{"use", "close"} {
+		t.Run(next, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limit := PerHour(10).Burst(100_000)
+				m := newModel(limit)
+				leases, way := leasesOf(t, m)
+				busy(t, m, leases, limit, 100, 2*time.Millisecond)
+				if leases.Held("k") == 0 {
+					t.Fatal("nothing is held")
+				}
+				way.fail(true)
+				time.Sleep(3 * tidyEvery)
+				if held := leases.Held("k"); held != 0 {
+					t.Fatalf("%d are still held", held)
+				}
+				m.do(func(now int64) {
+					if m.lentSum(now) == 0 {
+						t.Fatal("the return was not lost")
+					}
+				})
+				way.fail(false)
+				if next == "use" {
+					busy(t, m, leases, limit, 50, 2*time.Millisecond)
+				}
+				if err := leases.Close(t.Context()); err != nil {
+					t.Error(err)
+				}
+				m.do(func(now int64) {
+					if lent, taken, used := m.lentSum(now), m.taken(now), m.exact.taken(now); lent > 0 || taken != used {
+						t.Errorf("%d are lent, and %d taken, of which %d were used", lent, taken, used)
+					}
+				})
+			})
+		})
+	}
+}
+
 // TestLeasesOfAnOlderServer: requests go to the server one by one.
 func TestLeasesOfAnOlderServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

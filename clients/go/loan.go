@@ -14,6 +14,9 @@ const (
 	renewAfter = spendFor / 2     // a loan in use is renewed
 )
 
+// maxRepeats bounds how often a return is sent again whose answer was lost.
+const maxRepeats = 3
+
 // A loan is the tokens of one key that the server has set aside for a holder, by RL.LEND. The server counts all of them as taken until
 // the holder states how many it has not spent, so the limiter and the holders never grant more than the limit together, in spite of
 // refunds, deletions and other rates meanwhile. A loan whose holder is silent ends by itself and counts as spent then. The holder stops
@@ -30,6 +33,8 @@ type loan struct {
 	number   int64                  // of the last operation that was sent
 	known    int64                  // of the last operation that the server has named; 0 if there is no loan
 	supplied int64                  // tokens that were spent, and those that are left
+	unheard  *loanOperation         // a return without an answer, nil if there is none
+	repeats  int                    // of that return
 }
 
 // A loanOperation is sent to the server.
@@ -85,20 +90,28 @@ func (o *loan) lend(now moment, key serverKey, limit Limit, tokens int64) loanOp
 	if !o.valid(now) {
 		o.drop()
 	}
+	o.unheard = nil // it is too late
 	op := o.operation(now)
 	arguments := append(make([]any, 0, 14), "RL.LEND", string(key), words[limit.algorithm].spec)
 	op.arguments = append(limit.appendArguments(arguments), tokens, o.holder, op.number, op.previous, "LEFT", o.tokens.Load(), "FOR", milliseconds(loanFor))
 	return op
 }
 
-// giveBack is the operation that ends the loan.
+// giveBack is the operation that ends the loan, or the last one again if its answer was lost. That is safe: the server ignores it if it
+// has carried it out, and no token has been lent since.
 func (o *loan) giveBack(now moment, key serverKey) loanOperation {
+	if o.unheard != nil && o.repeats < maxRepeats {
+		o.repeats++
+		return *o.unheard
+	}
 	if !o.valid(now) {
 		o.drop()
 	}
 	op := o.operation(now)
 	op.returning = true
 	op.arguments = []any{"RL.RETURN", string(key), o.holder, op.number, op.previous, o.drop()}
+	again := op
+	o.unheard, o.repeats = &again, 0
 	return op
 }
 
@@ -109,6 +122,9 @@ func (o *loan) operation(now moment) loanOperation {
 
 // hear takes the answer to the last operation that was sent. Answers to operations that were given up must not be heard.
 func (o *loan) hear(op loanOperation, reply any, err error) (loanAnswer, error) {
+	if err == nil || !undecided(err) && !isContextError(err) {
+		o.unheard = nil
+	}
 	if err != nil {
 		if strings.Contains(err.Error(), "ERR the holder states more tokens than") {
 			o.drop()
@@ -144,7 +160,8 @@ func (o *loan) hear(op loanOperation, reply any, err error) (loanAnswer, error) 
 type moment struct{ monotonic, day int64 }
 
 // since is the time that has passed since an earlier moment: the longer by the two clocks, because tokens are spent too late after a
-// sleep that the clock in use does not show.
+// sleep that the clock in use does not show. Linux stops its monotonic clock then; the clock that goes on, CLOCK_BOOTTIME, is not to be
+// read without a system call for each decision. Somebody who sets the time of day back while the machine sleeps hides the sleep.
 func (m moment) since(earlier moment) time.Duration {
 	return time.Duration(max(m.monotonic-earlier.monotonic, m.day-earlier.day))
 }
