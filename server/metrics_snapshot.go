@@ -128,6 +128,20 @@ func (s *Server) TopDenied(n int) (entries []topkeys.Entry, total int64) {
 	return s.shownKeys(entries), total
 }
 
+// TopLent is the n keys of which most tokens are lent on this node, as [Server.TopDenied] shows keys; none if it shows none.
+func (s *Server) TopLent(n int) (keys []engine.LentKey) {
+	if s.Config().TopKeys == "off" {
+		return nil
+	}
+	keys = s.keys.TopLent(s.env.Clock.Now(), n)
+	if s.Config().TopKeys == "hashed" {
+		for i := range keys {
+			keys[i].Key = []byte(s.HashKey(keys[i].Key))
+		}
+	}
+	return keys
+}
+
 // shownKeys puts hashes in the place of keys, if that is set.
 func (s *Server) shownKeys(entries []topkeys.Entry) []topkeys.Entry {
 	if s.Config().TopKeys == "hashed" {

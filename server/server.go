@@ -74,6 +74,7 @@ type Sweeper interface {
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 	Asked(op *engine.Op) []engine.Op
 	LentKeys() int64
+	TopLent(now int64, n int) []engine.LentKey
 }
 
 // Options are the parts a server is made of.

@@ -19,12 +19,28 @@ type keyView struct {
 	Remaining int64             `json:"remaining"`
 	ResetMs   int64             `json:"resetMs"`
 	Bytes     int64             `json:"bytes"`
+	Lent      int64             `json:"lent"`
+	Loans     []loanView        `json:"loans,omitempty"`
 	UnixNano  int64             `json:"unixNano"`
+}
+
+// loanView is the tokens that are lent to a holder.
+type loanView struct {
+	Holder string `json:"holder"`
+	Tokens int64  `json:"tokens"`
+	LeftMs int64  `json:"leftMs"` // until they count as spent, 0 if that has no end
+}
+
+func loanViews(all []engine.LoanOf) (views []loanView) {
+	for _, one := range all {
+		views = append(views, loanView{string(one.Holder), one.Tokens, milliseconds(one.Left)})
+	}
+	return views
 }
 
 func (a *Admin) key(ctx context.Context, s *server.Server, r *http.Request) (any, error) {
 	key := r.URL.Query().Get("key")
-	results, err := s.DecideReadOnly(ctx, []engine.Op{{Verb: engine.Look, Key: []byte(key)}})
+	results, err := s.DecideReadOnly(ctx, []engine.Op{{Verb: engine.Look, Key: []byte(key)}, {Verb: engine.Loans, Key: []byte(key)}})
 	if err != nil {
 		return nil, err
 	}
@@ -37,5 +53,8 @@ func (a *Admin) key(ctx context.Context, s *server.Server, r *http.Request) (any
 		v.Params[p.Name] = p.Text
 	}
 	v.Limit, v.Remaining, v.ResetMs, v.Bytes = res.Limit, res.Remaining, milliseconds(res.Reset), res.Bytes
+	if v.Lent = res.Lent; v.Lent > 0 {
+		v.Loans = loanViews(results[1].LoansListed())
+	}
 	return v, nil
 }

@@ -7,9 +7,10 @@ import (
 
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/metrics"
+	"github.com/stintdb/stint/server/topkeys"
 )
 
-// overview is the reply that the page and stint top request every second.
+// overview is the reply that the page requests every second.
 type overview struct {
 	Version  string                      `json:"version"`
 	Ready    string                      `json:"ready"` // "ready", or why it is not
@@ -17,6 +18,7 @@ type overview struct {
 	Metrics  map[string][]metrics.Sample `json:"metrics"`
 	Overall  latency                     `json:"latency"` // of all commands that decide
 	Top      topDenied                   `json:"top"`
+	Lent     []lentKey                   `json:"lent"`
 	Cluster  *clusterView                `json:"cluster"` // null for a server alone
 }
 
@@ -39,6 +41,14 @@ type topKey struct {
 	Count int64  `json:"count"`
 	Error int64  `json:"error"`
 	Whole bool   `json:"whole"` // Key is the key itself, and can be asked for
+}
+
+// lentKey is a key of which tokens are lent.
+type lentKey struct {
+	Key    string     `json:"key"`
+	Whole  bool       `json:"whole"` // as in topKey
+	Tokens int64      `json:"tokens"`
+	Loans  []loanView `json:"loans"`
 }
 
 type clusterView struct {
@@ -73,6 +83,11 @@ func (a *Admin) overview(_ context.Context, s *server.Server, _ *http.Request) (
 	for _, e := range entries {
 		whole := o.Top.Mode == "plain" && len(e.Key) == e.Size
 		o.Top.Entries = append(o.Top.Entries, topKey{string(e.Key), e.Count, e.Error, whole})
+	}
+	o.Lent = []lentKey{}
+	for _, k := range s.TopLent(topShown) {
+		shown := string(k.Key[:min(len(k.Key), topkeys.MaxKeyBytes)])
+		o.Lent = append(o.Lent, lentKey{shown, o.Top.Mode == "plain" && len(shown) == len(k.Key), k.Tokens, loanViews(k.Loans)})
 	}
 	if c := r.Cluster; c != nil {
 		o.Cluster = &clusterView{NodeID: c.NodeID, State: string(c.State), Term: c.Term, Leader: c.LeaderID}

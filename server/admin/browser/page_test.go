@@ -151,6 +151,7 @@ func load(t *testing.T, address string) {
 		}
 		commands = append(commands, fmt.Sprintf("RL.CHECK upload u%d", user%7), fmt.Sprintf("RL.CHECK trial u%d", user%9))
 	}
+	commands = append(commands, "RL.LEND lent TB 100 1/h 12 <script>alert(2)</script> 1 0")
 	commands = append(commands, "TB.ACQUIRE <script>alert(1)</script> 1 1/h", "TB.ACQUIRE <script>alert(1)</script> 1 1/h", "TB.ACQUIRE")
 	do(t, address, commands...)
 }
@@ -183,6 +184,7 @@ func TestNumbersAreThoseOfMetrics(t *testing.T) {
 			t.Errorf("%s was denied %s times on the page and %v at /metrics", key, shown, value)
 		}
 	}
+	b.until(`document.querySelector('[data-lent="lent"]')?.textContent === "12"`)
 	if b.value(`document.querySelector("main script") === null`) != "true" {
 		t.Error("a key has become markup")
 	}

@@ -2,7 +2,7 @@ import { $, make, tile, count, rate, bytes, seconds } from "./dom.js";
 import { lines } from "./chart.js";
 import { ask } from "./server.js";
 import { showPolicies } from "./policies.js";
-import { look } from "./key.js";
+import { look, holders } from "./key.js";
 
 const points = 121; // seconds shown
 const history = { granted: [], denied: [], median: [], tail: [] };
@@ -78,12 +78,21 @@ function showTotals(o) {
   ].flat().map(pair));
 }
 
+// keyCell shows a key, which can be looked up if it is whole.
+const keyCell = (e) => make("td", { class: "keyname" }, e.whole ? make("button", { type: "button", class: "link mono", onclick: () => look(e.key) }, e.key || "(empty)") : make("code", {}, e.key));
+
+function showLent(o) {
+  $("lent-section").hidden = !o.lent.length;
+  $("lent").replaceChildren(...o.lent.map((e) => make("tr", {}, keyCell(e),
+    make("td", { class: "number", "data-lent": e.key }, count(e.tokens)), make("td", {}, holders(e.loans)))));
+}
+
 function showTop(o) {
   const notes = { off: "Not counted: --top-keys is off.", hashed: "Keys are shown as hashes; look up a key to see its hash." };
   const most = Math.max(1, ...o.top.entries.map((e) => e.count));
   $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${count(o.top.total)} denials of all keys.` : "No denials.");
   $("top").replaceChildren(...o.top.entries.map((e) => make("tr", {},
-    make("td", { class: "keyname" }, e.whole ? make("button", { type: "button", class: "link mono", onclick: () => look(e.key) }, e.key || "(empty)") : make("code", {}, e.key)),
+    keyCell(e),
     make("td", { class: "number", "data-top": e.key }, count(e.count)),
     make("td", { class: "number" }, count(e.error)),
     make("td", { class: "wide" }, make("meter", { value: e.count, max: most, "aria-label": `${e.count} of ${most}` })))));
@@ -110,6 +119,7 @@ function show(o) {
   showNow(o);
   showCluster(o);
   showTop(o);
+  showLent(o);
   showTotals(o);
   $("refreshed").textContent = `as of ${new Date(o.unixNano / 1e6).toLocaleTimeString()}`;
   document.body.dataset.answers = Number(document.body.dataset.answers ?? 0) + 1;

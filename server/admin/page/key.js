@@ -14,6 +14,9 @@ export function look(key) {
   poll();
 }
 
+// holders lists loans in one line.
+export const holders = (loans) => loans.map((l) => `${l.holder} ${count(l.tokens)}${l.leftMs ? ` for ${span(l.leftMs)}` : ""}`).join(", ");
+
 async function poll() {
   const key = watched;
   try {
@@ -44,6 +47,7 @@ function show(v) {
       tile("full again in", span(v.resetMs)), tile("memory", bytes(v.bytes)),
     ].map((pair) => make("div", {}, ...pair))),
     make("meter", { min: 0, max: v.limit, value: Math.max(0, v.remaining), "aria-label": `${v.remaining} of ${v.limit} left` }),
+    v.lent ? make("p", { id: "key-lent" }, `${count(v.lent)} lent: ${holders(v.loans)}`) : "",
     make("figure", {}, make("figcaption", {}, "Tokens left"), chart), hash);
 }
 
