@@ -170,7 +170,7 @@ func TestPermissionsOfChecksWithFields(t *testing.T) {
 		{"acme", "RL.POLICY LIST", "*0\r\n"},
 		{"models", "RL.CHECK llm 7", "-ERR WITH: the policy needs the field 'tenant'"},
 		{"models", "RL.CHECK llm 7 WITH tenant globex", granted},
-		{"models", "RL.POLICY GET llm 7", "*12\r\n"},
+		{"models", "RL.POLICY GET llm 7", "*14\r\n"},
 		{"models", "RL.POLICY LIST", "*1\r\n$3\r\nllm\r\n"},
 		{"models", "RL.POLICY SET llm TB {tenant} 5 1/h", "-NOPERM"},
 	} {
