@@ -32,6 +32,7 @@ var additions = append([]addition{
 	{version: 2, name: "a reservation with an id", isUsed: usesVerb(engine.Reserve, engine.Settle)},
 	{version: 2, name: "a loan", isUsed: usesVerb(engine.Lend, engine.Return, engine.Void, engine.Loans)},
 	{version: 2, name: "a STRICT policy", isUsed: func(op *engine.Op) bool { return op.Verb == engine.SetPolicy && op.Options&engine.Strict != 0 }},
+	{version: 2, name: "a key whose limit has its home elsewhere", isUsed: usesTank},
 	{version: 2, name: "COST and KEEP", isUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
 	{version: 2, name: "a wait for several limits", isUsed: waitsForSeveral},
 	{version: 2, name: "a queue among several limits", isUsed: queuesAmongSeveral},
@@ -49,6 +50,11 @@ func addedAlgorithms() (added []addition) {
 // usesVerb is addition.isUsed of verbs.
 func usesVerb(verbs ...engine.Verb) func(*engine.Op) bool {
 	return func(op *engine.Op) bool { return slices.Contains(verbs, op.Verb) }
+}
+
+// usesTank is addition.isUsed of tokens of another cluster.
+func usesTank(op *engine.Op) bool {
+	return op.Verb == engine.Prepare || op.Verb == engine.Deposit || op.Limit.Algorithm.Home() != engine.NoAlgorithm
 }
 
 // usesNamedFields is addition.isUsed of named fields, in a policy and in a check.

@@ -35,6 +35,12 @@ const (
 	LentTokenBucket
 	LentLeakyBucket
 	LentFixedWindow
+
+	// Keys whose limit has its home elsewhere: see [Tank].
+	TankGCRA
+	TankTokenBucket
+	TankLeakyBucket
+	TankFixedWindow
 )
 
 // algorithm is a row of the table: all properties of an algorithm that the store and its callers need.
@@ -62,6 +68,8 @@ type algorithm struct {
 	lent   Algorithm                                            // the row of its limiters with loans; NoAlgorithm if it has none
 	base   Algorithm                                            // of limiters with loans: the algorithm
 	charge func(state []byte, l *Limit, at int64, tokens int64) // of an algorithm with loans: take tokens at a time, in place, also those that are not available
+
+	home Algorithm // of a tank: the algorithm of the limit at home
 
 	plain func(state []byte, now int64) []byte // of varying size: a copy of its contents, independent of the layout in memory
 
@@ -101,6 +109,10 @@ var algorithms = [...]algorithm{
 	LentTokenBucket: lentRow("token-bucket", TokenBucket, meterExpired, chargeMeter, bucketParams),
 	LentLeakyBucket: lentRow("leaky-bucket", LeakyBucket, meterExpired, chargeMeter, bucketParams),
 	LentFixedWindow: lentRow("fixed-window", FixedWindow, windowExpired, chargeWindow, windowParams),
+	TankGCRA:        tankRow("gcra", GCRA, gcraParams),
+	TankTokenBucket: tankRow("token-bucket", TokenBucket, bucketParams),
+	TankLeakyBucket: tankRow("leaky-bucket", LeakyBucket, bucketParams),
+	TankFixedWindow: tankRow("fixed-window", FixedWindow, windowParams),
 }
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.
@@ -108,7 +120,7 @@ func (a Algorithm) String() string { return algorithms[a].name }
 
 // Algorithms lists all algorithms of limiters.
 func Algorithms() (all []Algorithm) {
-	return rows(func(row *algorithm) bool { return row.decide != nil })
+	return rows(func(row *algorithm) bool { return row.decide != nil && row.home == NoAlgorithm })
 }
 
 // ValueKinds lists the kinds of keys that hold data.

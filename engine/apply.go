@@ -12,6 +12,9 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 	case Lend, Return, Void, Loans:
 		s.applyLoan(c, tag, p, false)
 		return
+	case Prepare, Deposit:
+		s.applyTank(c, tag, p, false)
+		return
 	}
 	if c.isNew {
 		res.Status = NotFound

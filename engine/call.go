@@ -22,14 +22,14 @@ type call struct {
 	lent     int64  // tokens set aside for holders; the limiter cannot grant them
 	loans    *loans // the limiter's loans, while hasLoans
 	hasLoans bool
-	inner    [maxState]byte // of a limiter with loans: its state without them
-	raw      []byte         // room for the state of a limiter with loans
+	inner    [maxLentState]byte // of a limiter with loans: its state without them
+	raw      []byte             // room for the state of a limiter with loans
 
 	loading []byte // the whole state, of an entry that is loaded
 }
 
 // maxState is the largest state of fixed size.
-const maxState = windowPairBytes
+const maxState = tankBytes
 
 // noState is the state of an expired key. It is never written.
 var noState [maxState]byte

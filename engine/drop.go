@@ -27,9 +27,7 @@ func (s *shard) uncount(r record) {
 	if s.quotas != nil {
 		s.quotas.add(r.key(), -1)
 	}
-	if algorithms[s.limitOf(r).Algorithm].base != NoAlgorithm {
-		s.dropLent(r.key())
-	}
+	s.dropKept(r.key(), s.limitOf(r).Algorithm)
 }
 
 // free removes every entry. Neighbours mostly share a limit, and their uses of it are given back together: an atomic
@@ -70,6 +68,7 @@ func (s *shard) free() {
 	}
 	s.arena, s.used, s.dead, s.index = nil, 0, 0, index{mem: s.mem}
 	s.mem.lentKeys.Add(-int64(len(s.lent)))
-	s.dirty, s.lent = nil, nil
+	s.mem.tanks.Add(-int64(len(s.tanks)))
+	s.dirty, s.lent, s.tanks = nil, nil, nil
 	s.fullUntil, s.stuckUntil = 0, 0
 }

@@ -16,10 +16,14 @@ const lendShare = 8
 // from the moment that it is spent, or where a holder has a place or a name.
 func (a Algorithm) CanBeLent() bool { return algorithms[a].lent != NoAlgorithm }
 
-// Base is the algorithm itself, or that of a limiter with loans.
+// Base is the algorithm itself, or that of a limiter with loans, or that at home of a tank.
 func (a Algorithm) Base() Algorithm {
-	if base := algorithms[a].base; base != NoAlgorithm {
-		return base
+	row := &algorithms[a]
+	switch {
+	case row.base != NoAlgorithm:
+		return row.base
+	case row.home != NoAlgorithm:
+		return row.home
 	}
 	return a
 }
@@ -31,7 +35,7 @@ func (s *shard) applyLoan(c *call, tag uint32, p place, readOnly bool) (done boo
 	}
 	if !c.hasLoans {
 		c.loans.all = c.loans.all[:0]
-		c.inner = [maxState]byte{}
+		c.inner = [maxLentState]byte{}
 		copy(c.inner[:], c.state)
 	}
 	switch {
@@ -53,7 +57,8 @@ func (s *shard) applyLoan(c *call, tag uint32, p place, readOnly bool) (done boo
 	case readOnly:
 		return false
 	}
-	c.hasLoans, c.next = true, c.inner
+	c.hasLoans = true
+	copy(c.next[:], c.inner[:])
 	if !s.keepLent(c, tag, p) {
 		status := NoRoomToGrow
 		if c.isNew {
@@ -162,7 +167,10 @@ func (c *call) reportLoan(of loan) (changed bool) {
 
 // reset has the limiter at its full limit. Loans stay.
 func (s *shard) reset(c *call, tag uint32, p place) {
-	if c.lent == 0 {
+	switch {
+	case algorithms[c.prev.Algorithm].home != NoAlgorithm:
+		return // it would not be reset at home
+	case c.lent == 0:
 		s.remove(p)
 		return
 	}

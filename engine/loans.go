@@ -45,7 +45,9 @@ type loans struct{ all []loan }
 // Zeros follow.
 const (
 	lentInner = 8
-	lentHead  = lentInner + maxState
+	lentHead  = lentInner + maxLentState
+
+	maxLentState = windowPairBytes // the largest state of a limiter without its loans
 )
 
 // read reads the loans of a state. It reports false if they are not well-formed.
@@ -158,7 +160,7 @@ func lentRow(name string, base Algorithm, expired func([]byte, *Limit, int64) bo
 		need: func(c *call) int { return len(c.state) }, full: func(*Limit) int64 { return 0 },
 		expired: func(state []byte, l *Limit, now int64) bool {
 			var all loans
-			var inner [maxState]byte
+			var inner [maxLentState]byte
 			if !all.read(state) {
 				return true
 			}
@@ -180,7 +182,7 @@ func (c *call) openLent(limit *Limit, state []byte) {
 	under := *limit
 	under.Algorithm = algorithms[limit.Algorithm].base
 	c.loans.read(state) // it was checked when it came in
-	c.inner = [maxState]byte(state[lentInner:lentHead])
+	c.inner = [maxLentState]byte(state[lentInner:lentHead])
 	c.loans.end(c.now, func(at, tokens int64) { base.charge(c.inner[:], &under, at, tokens) })
 	if len(c.loans.all) == 0 && base.expired(c.inner[:], &under, c.now) {
 		return // as if there were no record: a replica may have dropped it

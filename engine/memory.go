@@ -10,6 +10,7 @@ import (
 // memory hands out the store's large blocks and counts them. Their contents hold no pointers.
 type memory struct {
 	lentKeys      atomic.Int64 // keys with loans
+	tanks         atomic.Int64 // keys whose limit has its home elsewhere
 	max           atomic.Int64 // bytes, 0 for no bound
 	used          atomic.Int64
 	snapshotBytes atomic.Int64 // bytes that a Snapshot holds, which are not in used

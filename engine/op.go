@@ -35,6 +35,8 @@ const (
 	Return                   // end the loan of the holder Who, and give back the tokens that it has not spent
 	Void                     // end the loan of the holder Who, all of it counting as spent; of one that may still spend it only with Force
 	Loans                    // list the loans, in Result.Reply
+	Prepare                  // number the next operation on the loan of a key whose limit has its home elsewhere; see [Tank]
+	Deposit                  // keep home's answer to the prepared operation
 )
 
 // Option changes how an Acquire decides.
@@ -50,7 +52,7 @@ const (
 	DeclaredOnly                    // Script: keys that it does not declare are refused; Settle: limits' keys that match none of the patterns in Args are
 	FixedCost                       // a part: Tokens are its own, whatever the request asks for
 
-	Cancel      = UpTo         // Settle: everything goes back
+	Cancel      = UpTo         // Settle, Prepare: everything goes back
 	Strict      = Force        // SetPolicy: its keys are decided in the log alone, see [Store.IsStrict]
 	NamedFields = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
 )
@@ -71,7 +73,7 @@ type Op struct {
 	Args     [][]byte // Command, Script: the arguments, the command's name included; Check: with NamedFields, names and values of fields by turns; Settle: with DeclaredOnly, patterns of package glob
 	KeyFrom  uint32   // Command, Script: the position in Args of the first declared key
 	KeyCount uint32   // Command, Script: the number of declared keys, one after the other
-	Loan     *Loan    // Lend and Return
+	Loan     *Loan    // Lend, Return and Deposit
 	Parts    []Op     // AcquireAll: the limits to ask, each with the options, tokens and MaxWait of the whole, but for a FixedCost; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
 }
 
@@ -159,6 +161,8 @@ const (
 	WrongAmounts              // Settle: the number of amounts is not that of the limits; Result.Limit has it
 	NotPermitted              // Settle: the key of a limit, named by Result.Reply, matches none of the patterns in Args
 	NotHeld                   // Lend, Return: the holder states more tokens than are set aside for it, Result.Lent
+	NoHome                    // the key's limit has its home elsewhere, which did not answer, and no tokens of it are left here
+	NotAwayFromHome           // the operation is not possible on a key whose limit has its home elsewhere; nothing was taken
 
 	endOfStatuses
 )

@@ -28,7 +28,8 @@ type shard struct {
 	dirty   []uint32 // references of records written since the last Changes
 	gone    []byte   // keys deleted since then: 4 bytes of length, the key
 
-	lent map[string]struct{} // the keys of limiters with loans
+	lent  map[string]struct{} // the keys of limiters with loans
+	tanks map[string]struct{} // the keys whose limit has its home elsewhere
 
 	fullUntil  int64 // a rebuild that won no room for new keys is not tried again before this time
 	stuckUntil int64 // nor one that won none for a state to grow
@@ -191,9 +192,7 @@ func (s *shard) newRecord(now int64, tag uint32, key []byte, limit *Limit, size 
 	if s.quotas != nil {
 		s.quotas.add(key, 1)
 	}
-	if algorithms[limit.Algorithm].base != NoAlgorithm {
-		s.addLent(key)
-	}
+	s.addKept(key, limit.Algorithm)
 	return ref
 }
 

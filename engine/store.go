@@ -147,7 +147,7 @@ func (s *Store) apply(now int64, ops []Op, results []Result, locked bool) {
 // isWide reports whether an operation is about more than one key.
 func (v Verb) isWide() bool {
 	switch v {
-	case Acquire, Look, Refund, Release, Leases, ListLog, Delete, Lend, Return, Void, Loans:
+	case Acquire, Look, Refund, Release, Leases, ListLog, Delete, Lend, Return, Void, Loans, Prepare, Deposit:
 		return false
 	}
 	return true
@@ -183,7 +183,7 @@ func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {
 
 // flush empties the store, with every shard locked, so that a journal can order it among the other changes. Policies
 // stay: they are settings, not counts.
-// So do the loans, whose tokens may still be spent.
+// So do the loans, whose tokens may still be spent, and tanks.
 func (s *Store) flush(now int64, locked bool) {
 	for i := range s.shards {
 		if !locked {
@@ -192,7 +192,7 @@ func (s *Store) flush(now int64, locked bool) {
 	}
 	lent := make([][]lentRecord, len(s.shards))
 	for i := range s.shards {
-		lent[i] = s.shards[i].lentRecords(s, now)
+		lent[i] = append(s.shards[i].lentRecords(s, now), s.shards[i].tankRecords(s)...)
 		s.shards[i].free()
 		s.shards[i].gone = nil
 	}

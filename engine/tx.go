@@ -118,7 +118,7 @@ func (t *Tx) limiter(limit Limit, state []byte) Value {
 	c.open(&limit, state)
 	c.limit = c.prev
 	algorithms[c.limit.Algorithm].look(c)
-	if t.result.Reset == 0 && c.lent > 0 {
+	if t.result.Reset == 0 && c.lent > 0 || algorithms[limit.Algorithm].home != NoAlgorithm {
 		return Value{Kind: limit.Algorithm}
 	}
 	return Value{Kind: limit.Algorithm, ExpiresAt: t.now + t.result.Reset}
@@ -159,6 +159,9 @@ func (t *Tx) Delete(key []byte) (existed bool) {
 	v, existed := t.Get(key)
 	if !existed {
 		return false
+	}
+	if algorithms[v.Kind].home != NoAlgorithm {
+		return false // it would not be reset at home
 	}
 	if algorithms[v.Kind].base != NoAlgorithm {
 		c := &t.call

@@ -21,6 +21,8 @@ func goldenOps() []engine.Op {
 	part := engine.Op{Key: []byte("p:{}"), Limit: bucket(100, 10, sec), Tokens: 1}
 	window := engine.Op{Key: []byte("w:{}"), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: engine.EachMonth, Capacity: 7}, Tokens: 1}
 	key, who := []byte("key"), []byte("who")
+	tank := part.Limit
+	tank.Algorithm = engine.TankTokenBucket
 	return []engine.Op{
 		{Verb: engine.Acquire, Key: key, Limit: part.Limit, Tokens: 300, MaxWait: sec, Options: engine.UpTo},
 		{Verb: engine.AcquireAll, Tokens: 1, Options: engine.Peek, Parts: []engine.Op{{Key: key, Limit: part.Limit, Tokens: 2, Options: engine.Peek}, {Key: who, Limit: window.Limit, Tokens: 1, Options: engine.Peek}}},
@@ -55,6 +57,8 @@ func goldenOps() []engine.Op {
 		{Verb: engine.Return, Key: key, Who: who, Loan: &engine.Loan{Number: 301, Previous: 300}},
 		{Verb: engine.Void, Key: key, Who: who, Options: engine.Force},
 		{Verb: engine.Loans, Key: key},
+		{Verb: engine.Prepare, Key: key, Limit: tank, Options: engine.Cancel},
+		{Verb: engine.Deposit, Key: key, Tokens: 300, Options: engine.Force, Loan: &engine.Loan{Number: 300, Previous: 299}},
 	}
 }
 

@@ -17,7 +17,7 @@ const (
 )
 
 // unknownAlgorithm is the first number that no algorithm has.
-var unknownAlgorithm = engine.LentFixedWindow + 1
+var unknownAlgorithm = engine.TankFixedWindow + 1
 
 func keyOf(i int) []byte { return fmt.Appendf(nil, "key:%012d", i) }
 
@@ -137,6 +137,15 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 		}
 	case engine.Lend, engine.Return, engine.Void, engine.Loans:
 		op = randomLoan(r, op.Verb, limits, op.Key, tokens, text)
+	case engine.Prepare:
+		op.Limit = limits[r.IntN(len(limits))]
+		for op.Limit.Algorithm = op.Limit.Algorithm.Tank(); op.Limit.Algorithm == engine.NoAlgorithm; op.Limit.Algorithm = op.Limit.Algorithm.Tank() {
+			op.Limit = anyLimit(r)
+		}
+		op.Options = []engine.Option{0, engine.Cancel, engine.Force}[r.IntN(3)]
+	case engine.Deposit:
+		op.Tokens, op.Options = tokens, []engine.Option{0, engine.Force}[r.IntN(2)]
+		op.Loan = &engine.Loan{Number: 1 + r.Uint64N(1<<r.IntN(63)), Previous: r.Uint64N(1 << r.IntN(63))}
 	case engine.Settle:
 		op.Tokens, op.Options = tokens, []engine.Option{0, engine.Cancel}[r.IntN(2)]
 		for range r.IntN(2) * r.IntN(6) {

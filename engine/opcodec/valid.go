@@ -40,6 +40,10 @@ func valid(op *engine.Op) bool {
 			(op.MaxWait == 0 || op.MaxWait >= engine.MinDuration && op.MaxWait <= engine.MaxDuration)
 	case engine.Return:
 		return lendsWithin(op)
+	case engine.Prepare:
+		return len(op.Key) <= engine.MaxKeyBytes && op.Limit.Algorithm.Home() != engine.NoAlgorithm
+	case engine.Deposit:
+		return len(op.Key) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && op.Loan != nil && op.Loan.Number != 0 && op.Loan.Left == 0
 	case engine.Void:
 		return holdsWithin(op)
 	case engine.ListLog:

@@ -115,6 +115,9 @@ var opLayouts = []opLayout{
 	engine.Void:   {fields: fieldKey | fieldWho, options: byte(engine.Force)},
 	engine.Loans:  {fields: fieldKey},
 
+	engine.Prepare: {fields: fieldKey | fieldLimit, options: byte(engine.Cancel | engine.Force)},
+	engine.Deposit: {fields: fieldKey | fieldTokens | fieldLoan, options: byte(engine.Force)},
+
 	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1},
 }
 

@@ -1,0 +1,265 @@
+package engine
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// Tank is a key whose limit has its home in another store, which lends tokens to this one; see [Loan]. It holds tokens and has no
+// refill: an Acquire takes from them, an operation on the loan at home brings more.
+//
+// Such an operation is asked in three steps, so that it can be asked again after any failure, also by another process with the same
+// store. Prepare keeps its number and the tokens that are there, before it is sent. Home answers a repeated number alike. Deposit
+// keeps the answer, once. Spending between the steps makes the tokens fewer than stated, which is safe.
+type Tank struct {
+	Tokens    int64
+	Previous  uint64 // the number of the last operation that home has carried out on the loan, 0 if there is no loan
+	Number    uint64 // of the last operation that was prepared
+	Prepared  bool   // it is not answered yet
+	Returning bool   // it ends the loan; the tokens are no longer in the tank
+	Left      int64  // the tokens that it states as unspent
+	UsedAt    int64  // of the last change by a decision or a deposit
+}
+
+// MaxTanks bounds the keys with tokens of another store.
+const MaxTanks = 65536
+
+// tankBytes is the size of a tank's state: tokens; previous; number; 0 or left, shifted by two, with two flags; time of the last use.
+const tankBytes = 40
+
+const (
+	tankPrepared = 1 << iota
+	tankReturning
+	tankFlags = iota
+)
+
+func loadTank(state []byte) (t Tank) {
+	u := binary.LittleEndian.Uint64
+	t = Tank{Tokens: int64(u(state)), Previous: u(state[8:]), Number: u(state[16:]), UsedAt: int64(u(state[32:]))}
+	stated := u(state[24:])
+	t.Prepared, t.Returning, t.Left = stated&tankPrepared != 0, stated&tankReturning != 0, int64(stated>>tankFlags)
+	t.Tokens, t.Left = min(max(0, t.Tokens), MaxTokens), min(t.Left, MaxTokens)
+	return t
+}
+
+func (t *Tank) store(state []byte) {
+	var stated uint64
+	if t.Prepared {
+		stated = uint64(t.Left)<<tankFlags | tankPrepared
+		if t.Returning {
+			stated |= tankReturning
+		}
+	}
+	for i, n := range [...]uint64{uint64(t.Tokens), t.Previous, t.Number, stated, uint64(t.UsedAt)} {
+		binary.LittleEndian.PutUint64(state[8*i:], n)
+	}
+}
+
+// tankRow is the row of keys whose limit of an algorithm has its home elsewhere.
+func tankRow(name string, home Algorithm, params func(*Limit) []Param) algorithm {
+	return algorithm{name: name, format: 2, bytes: tankBytes, home: home, rate: home != FixedWindow, params: params,
+		decide: decideTank, look: lookTank, expired: func(state []byte, _ *Limit, _ int64) bool { return loadTank(state).Number == 0 }}
+}
+
+// Tank is the row of keys whose limit of this algorithm has its home elsewhere, [NoAlgorithm] if there is none.
+func (a Algorithm) Tank() Algorithm {
+	for i := range algorithms {
+		if a != NoAlgorithm && algorithms[i].home == a {
+			return Algorithm(i)
+		}
+	}
+	return NoAlgorithm
+}
+
+// Home is the algorithm at home of a tank's row, [NoAlgorithm] of any other.
+func (a Algorithm) Home() Algorithm { return algorithms[a].home }
+
+// Answered is the Deposit of home's answer to the prepared operation: tokens that were lent, and the number that home has named. Tokens
+// that home does not lend any longer are dropped.
+func (t *Tank) Answered(key []byte, lent int64, named uint64) Op {
+	op := Op{Verb: Deposit, Key: key, Loan: &Loan{Number: t.Number, Previous: named}}
+	switch {
+	case t.Returning:
+		op.Options = Force
+	case named == t.Number:
+		op.Tokens = lent
+	case named != t.Previous || named == 0:
+		op.Options = Force
+	}
+	return op
+}
+
+// Loan is the prepared operation as home takes it.
+func (t *Tank) Loan() Loan { return Loan{Number: t.Number, Previous: t.Previous, Left: t.Left} }
+
+// decideTank answers an Acquire: granted if the tank has as many tokens. A denial has no wait; home knows it.
+func decideTank(c *call) (changed bool) {
+	t, res, asked := loadTank(c.state), c.result, c.op.Tokens
+	if asked > t.Tokens && c.op.Options&UpTo != 0 && t.Tokens > 0 {
+		asked = t.Tokens
+	}
+	if asked <= t.Tokens {
+		res.Allowed, res.Granted = true, asked
+		t.Tokens -= asked
+		t.UsedAt = c.now
+	}
+	res.Limit, res.Remaining = c.limit.Capacity, t.Tokens
+	t.store(c.next[:])
+	return res.Granted > 0
+}
+
+func lookTank(c *call) {
+	c.result.Limit, c.result.Remaining = c.limit.Capacity, loadTank(c.state).Tokens
+}
+
+// applyTank carries out a Prepare or Deposit. With readOnly it changes nothing, and returns false if it would have.
+func (s *shard) applyTank(c *call, tag uint32, p place, readOnly bool) (done bool) {
+	switch {
+	case !c.isNew && algorithms[c.prev.Algorithm].home == NoAlgorithm, !c.isNew && c.op.Verb == Prepare && c.prev.Algorithm != c.limit.Algorithm:
+		c.wrongType(c.limit.Algorithm)
+		return true
+	case c.isNew && c.op.Verb == Prepare && !s.mayHaveTank(c, p):
+		c.result.Status = OutOfRoom
+		return true
+	}
+	t, isGone := loadTank(c.state), false
+	changed := false
+	if c.op.Verb == Prepare {
+		changed = t.prepare(c)
+	} else {
+		c.limit = c.prev
+		changed, isGone = t.deposit(c)
+	}
+	if changed && readOnly {
+		return false
+	}
+	t.report(c)
+	switch {
+	case isGone && changed:
+		s.remove(p)
+	case changed:
+		t.store(c.next[:])
+		if !s.keep(c, tag, p) {
+			c.result.Clear()
+			c.result.Status = OutOfRoom
+		}
+	}
+	return true
+}
+
+// mayHaveTank reports whether a new key may get a tank.
+func (s *shard) mayHaveTank(c *call, p place) bool {
+	return s.mem.tanks.Load() < MaxTanks && s.admission.rulesFor(c.op.Key, p.found, nil) == nil
+}
+
+// prepare gives the next operation a number, unless one is not answered yet. With [Cancel] it ends the loan: the tokens leave the tank.
+// With [Force] the tokens are dropped, and an operation that is not answered is forgotten, because the state may be behind.
+func (t *Tank) prepare(c *call) (changed bool) {
+	if c.op.Options&Force != 0 {
+		changed = t.Tokens > 0 || t.Prepared
+		t.Tokens, t.Prepared = 0, false
+		return changed
+	}
+	if t.Prepared {
+		return false
+	}
+	if t.Number == 0 {
+		t.UsedAt = c.now
+	}
+	t.Number = max(t.Number+1, t.Previous+1, uint64(max(1, c.now))) // above those of an earlier tank of the key
+	t.Prepared, t.Returning, t.Left = true, c.op.Options&Cancel != 0, t.Tokens
+	if t.Returning {
+		t.Tokens = 0
+	}
+	return true
+}
+
+// deposit takes home's answer to the prepared operation: Tokens came, and Loan.Previous is the number that home has named. With
+// [Force] the tokens that are there are dropped, because home does not lend them any longer. A tank without a loan is gone.
+func (t *Tank) deposit(c *call) (changed, isGone bool) {
+	if c.isNew || !t.Prepared || t.Number != c.op.Loan.Number {
+		return false, false
+	}
+	if c.op.Options&Force != 0 {
+		t.Tokens = 0
+	}
+	c.result.Granted = min(c.op.Tokens, MaxTokens-t.Tokens)
+	t.Tokens += c.result.Granted
+	t.Previous, t.Prepared, t.Returning, t.Left = c.op.Loan.Previous, false, false, 0
+	if t.Tokens > 0 {
+		t.UsedAt = c.now
+	}
+	return true, t.Tokens == 0 && t.Previous == 0
+}
+
+// report fills in the result for [Result.Tank].
+func (t *Tank) report(c *call) {
+	var state [tankBytes]byte
+	t.store(state[:])
+	c.result.Limit, c.result.Remaining = c.limit.Capacity, t.Tokens
+	c.result.Reply = append(c.result.Reply[:0], state[:]...)
+}
+
+// Tank is the one that a Prepare or Deposit has left.
+func (res *Result) Tank() Tank {
+	if len(res.Reply) != tankBytes {
+		return Tank{}
+	}
+	return loadTank(res.Reply)
+}
+
+// Tanks passes on every key whose limit has its home elsewhere. visit must not use the store.
+func (s *Store) Tanks(visit func(key []byte, limit Limit, t Tank)) {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		for key := range sh.tanks {
+			_, tag := s.locate([]byte(key))
+			if p := sh.find(tag, []byte(key)); p.found {
+				r := sh.record(p.ref)
+				visit(r.key(), *sh.limitOf(r), loadTank(r.rest()))
+			}
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// TankCount is the number of keys whose limit has its home elsewhere.
+func (s *Store) TankCount() int64 { return s.mem.tanks.Load() }
+
+// addKept and dropKept count a key whose state a Flush keeps.
+func (s *shard) addKept(key []byte, a Algorithm) {
+	switch {
+	case algorithms[a].base != NoAlgorithm:
+		s.addLent(key)
+	case algorithms[a].home != NoAlgorithm:
+		if s.tanks == nil {
+			s.tanks = map[string]struct{}{}
+		}
+		s.tanks[string(key)] = struct{}{}
+		s.mem.tanks.Add(1)
+	}
+}
+
+func (s *shard) dropKept(key []byte, a Algorithm) {
+	switch {
+	case algorithms[a].base != NoAlgorithm:
+		s.dropLent(key)
+	case algorithms[a].home != NoAlgorithm:
+		delete(s.tanks, string(key))
+		s.mem.tanks.Add(-1)
+	}
+}
+
+// tankRecords are the tanks of a shard as they are: resetting a key here does not reset it at home.
+func (s *shard) tankRecords(store *Store) (all []lentRecord) {
+	for key := range s.tanks {
+		_, tag := store.locate([]byte(key))
+		if p := s.find(tag, []byte(key)); p.found {
+			r := s.record(p.ref)
+			all = append(all, lentRecord{[]byte(key), *s.limitOf(r), slices.Clone(r.rest()[:tankBytes])})
+		}
+	}
+	slices.SortFunc(all, func(a, b lentRecord) int { return slices.Compare(a.key, b.key) })
+	return all
+}
