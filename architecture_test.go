@@ -52,7 +52,7 @@ var within = map[string][]string{
 	"server/loginlimit": {"engine", "internal/unauthenticated", "server/clock", "server/waitqueue"},
 	"server/transcript": {},
 	"server/decider":    {"engine", "server/clock"},
-	"server/info":       {"engine", "internal/clusterstatus", "internal/persistencestatus", "server/command", "server/conn", "server/memlimit", "server/metrics", "server/netio"},
+	"server/info":       {"engine", "internal/clusterstatus", "internal/persistencestatus", "server/command", "server/conn", "server/memlimit", "server/metrics", "server/netio", "server/upstream"},
 	"server/conn": {"engine", "internal/unauthenticated", "server/acl", "server/clock", "server/command", "server/config", "server/decider", "server/latency", "server/loginlimit",
 		"server/memlimit", "server/metrics", "server/pubsub", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/waitqueue"},
 	"server/netio":    {"server/clock", "server/config", "server/conn", "server/stats"},
@@ -61,6 +61,7 @@ var within = map[string][]string{
 	"server/memlimit": {"engine", "server/clock", "server/command", "server/config", "server/sysmem"},
 	"server/stats":    {"server/command", "server/metrics"},
 	"server/config":   {"engine"},
+	"server/upstream": {"engine", "engine/glob", "internal/atomicfile", "server/command", "server/decider"},
 	"server/command":  {"engine", "engine/datatype", "engine/glob", "engine/script", "server/pubsub", "server/resp", "internal/clusterstatus"},
 }
 

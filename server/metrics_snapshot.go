@@ -47,6 +47,10 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 		st := s.env.Cluster.Status()
 		r.Cluster = &st
 	}
+	if s.info.Upstream != nil {
+		st := s.info.Upstream.Status()
+		r.Upstream = &st
+	}
 	return r
 }
 

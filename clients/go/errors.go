@@ -69,6 +69,7 @@ var classes = []struct {
 	class  class
 }{
 	{"CLUSTERDOWN ", busyNode},
+	{"UPSTREAM ", busyNode},
 	{"LOADING ", busyNode},
 	{"TRYAGAIN ", busyNode},
 	{"MASTERDOWN ", busyNode},

@@ -58,6 +58,7 @@ func join(cfg config.Config, store *engine.Store, files descriptors, log *slog.L
 	return &state{
 		decider: node, keys: clusterKeys{store, node}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
 		banner:             fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
+		now:                node.Now,
 		transferLeadership: node.HandOver,
 		failed:             node.Failed(),
 		stop: func() {

@@ -80,7 +80,8 @@ func TestEverySettingEveryWay(t *testing.T) {
 		"output-buffer-size": "2mb", "cluster-listen": "127.0.0.1:7379", "node-id": "b", "cluster-peers": "127.0.0.1:7379,127.0.0.1:7380", "bootstrap-expect": "2",
 		"cluster-advertise": "127.0.0.1:7379", "advertise": "127.0.0.1:7000", "redirect": "moved", "decide-timeout": "2s", "shutdown-grace": "3s", "cluster-heartbeat": "1s",
 		"cluster-disk-timeout": "3s", "cluster-log-size": "1gb", "cluster-import": "old", "cluster-tls-cert": "cert.pem", "cluster-tls-key": "key.pem",
-		"cluster-tls-ca": "ca.pem", "cluster-insecure": "yes", "log-level": "debug", "log-format": "json",
+		"cluster-tls-ca": "ca.pem", "cluster-insecure": "yes", "upstream": "10.0.0.1:6379", "upstream-keys": "g:*,h", "upstream-user": "east", "upstream-password-file": "secret",
+		"upstream-tls": "yes", "upstream-tls-ca": "ca.pem", "upstream-timeout": "3s", "log-level": "debug", "log-format": "json",
 	}
 	for i := range config.Settings {
 		s := &config.Settings[i]
@@ -113,6 +114,11 @@ func neededBy(s *config.Setting, values map[string]string) map[string]string {
 	needed := map[string]string{s.Name: values[s.Name], "dir": values["dir"]}
 	if strings.HasPrefix(s.Name, "tls-") {
 		for _, name := range []string{"tls-listen", "tls-cert", "tls-key"} {
+			needed[name] = values[name]
+		}
+	}
+	if strings.HasPrefix(s.Name, "upstream") {
+		for _, name := range []string{"upstream", "upstream-keys", "upstream-password-file", "upstream-tls"} {
 			needed[name] = values[name]
 		}
 	}

@@ -50,6 +50,11 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 		return err
 	}
 	defer state.stop()
+	closeUpstream, err := state.connectUpstream(&cfg, store, log)
+	if err != nil {
+		return err
+	}
+	defer closeUpstream()
 	s := server.New(server.Options{
 		Config:             cfg,
 		Decider:            state.decider,
@@ -63,6 +68,7 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 		TransferLeadership: state.transferLeadership,
 		Channels:           channels,
 		Users:              users,
+		Upstream:           state.upstream,
 
 		ClientLimit:  files.clients,
 		HandoffLimit: files.accepting,

@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/upstream"
 )
 
 // state is the decider and its storage: of this process alone, or of the cluster that it is a node of.
@@ -24,6 +25,8 @@ type state struct {
 	cluster            server.Membership               // nil without a cluster
 	banner             string                          // for the first lines of output
 	transferLeadership func(ctx context.Context) error // transfers the leadership before this node ends; nil without a cluster
+	now                func() int64                    // of decisions
+	upstream           *upstream.Upstream              // nil without a home cluster
 	failed             <-chan error                    // the reason why the process must end; nil without a cluster
 	stop               func()
 }
@@ -42,6 +45,7 @@ func openState(cfg config.Config, store *engine.Store, files descriptors, log *s
 	}
 	s := &state{
 		decider: &decider.Local{Store: store, Clock: local.clock, Durable: local.durable()}, keys: store, clock: local.clock,
+		now:    local.clock.Now,
 		banner: "limits are kept in memory only; a restart forgets them. To keep them on disk, start with --dir PATH",
 		stop:   local.stop,
 	}

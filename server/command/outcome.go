@@ -18,7 +18,7 @@ func Undecided(ops []engine.Op, results []engine.Result) engine.Status {
 
 func undecided(s engine.Status) bool {
 	switch s {
-	case engine.Uncertain, engine.NoLeader, engine.Moved, engine.Overloaded, engine.TooBig, engine.Unreadable, engine.TooNew:
+	case engine.Uncertain, engine.NoLeader, engine.Moved, engine.Overloaded, engine.TooBig, engine.Unreadable, engine.TooNew, engine.NoHome, engine.NotAwayFromHome:
 		return true
 	}
 	return false
@@ -46,6 +46,10 @@ func UndecidedError(status engine.Status, slot int, leader string) error {
 		return errCallTooBig
 	case status == engine.Unreadable:
 		return errUnreadable
+	case status == engine.NoHome:
+		return errNoHome
+	case status == engine.NotAwayFromHome:
+		return errAwayFromHome
 	case status == engine.Moved && leader != "":
 		return errMoved.With(slot, leader)
 	}

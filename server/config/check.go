@@ -3,7 +3,7 @@ package config
 import "os"
 
 // contradictions are asked in turn by Check; each looks at settings that must agree.
-var conflicts = []func(*Config) error{checkBuffers, checkClientMemory, checkAddresses, checkDir, checkUsers, checkTLS, checkCluster, checkAdmin}
+var conflicts = []func(*Config) error{checkBuffers, checkClientMemory, checkAddresses, checkDir, checkUsers, checkTLS, checkCluster, checkUpstream, checkAdmin}
 
 // Check returns the first error in c, with its remedy: an [*InvalidError] for a value out of its range, an error wrapping
 // [ErrConflict] for settings that contradict each other. It reads the file system only if Dir is set.

@@ -68,6 +68,14 @@ type Config struct {
 	ClusterTLSCA       string
 	ClusterInsecure    bool // nodes talk without TLS
 
+	Upstream             []string      // HOST:PORT of the home cluster's nodes, none is no home
+	UpstreamKeys         []string      // patterns of the keys whose limits have their home there
+	UpstreamUser         string        // that this server logs in as there, "" is the user default
+	UpstreamPasswordFile string        // file of its password, "" is none
+	UpstreamTLS          bool          // connect by TLS
+	UpstreamTLSCA        string        // file of the CAs of home's certificate, "" is the system's
+	UpstreamTimeout      time.Duration // of a request to home
+
 	Admin         string // HOST:PORT of the HTTP server for operators, "" is off
 	AdminToken    string // # and the SHA-256 of the password, in hexadecimal digits; "" is none
 	Pprof         bool   // it serves profiles
@@ -135,6 +143,7 @@ func Default() Config {
 		ClusterHeartbeat:   300 * time.Millisecond,
 		ClusterLogBytes:    64 << 20,
 		ClusterDiskTimeout: 2 * time.Second,
+		UpstreamTimeout:    time.Second,
 		Admin:              "127.0.0.1:6380",
 		TopKeys:            "plain",
 		SlowlogMicros:      10_000,

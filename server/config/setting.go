@@ -53,7 +53,9 @@ func (s *Setting) Allowed() string { return s.value(&Config{}).Allowed() }
 func (s *Setting) Type() string { return s.value(&Config{}).Type() }
 
 // IsList reports whether the setting takes several values. Its text form separates them with commas.
-func (s *Setting) IsList() bool { return s.Type() == typeAddresses || s.Type() == typeQuotas }
+func (s *Setting) IsList() bool {
+	return s.Type() == typeAddresses || s.Type() == typeQuotas || s.Type() == typePatterns
+}
 
 // InFile reports whether the setting may stand in a configuration file: all but the name of that file.
 func (s *Setting) InFile() bool { return s.Name != "config" }

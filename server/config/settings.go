@@ -12,13 +12,14 @@ const (
 	groupSecurity = "Access control"
 	groupClients  = "Limits on clients"
 	groupCluster  = "Cluster"
+	groupUpstream = "Home cluster"
 	groupLog      = "Logging"
 
 	groupOperators = "For operators"
 )
 
 // Settings is the one table of settings, in the order people read it; rows of one group stand together.
-var Settings = slices.Concat(serverSettings, clusterSettings, adminSettings, logSettings)
+var Settings = slices.Concat(serverSettings, clusterSettings, upstreamSettings, adminSettings, logSettings)
 
 var serverSettings = []Setting{
 	{

@@ -19,6 +19,7 @@ import (
 	"github.com/stintdb/stint/server/memlimit"
 	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/netio"
+	"github.com/stintdb/stint/server/upstream"
 )
 
 // Source is all that INFO shows.
@@ -27,9 +28,10 @@ type Source struct {
 	Memory      *memlimit.Limiter
 	Lag         *netio.LoopLag
 	Keys        Keys
-	Persistence Persistence  // nil if nothing is kept on disk
-	LastSave    func() int64 // Unix seconds
-	Ready       func() error // why the server cannot answer requests, nil if it can
+	Persistence Persistence        // nil if nothing is kept on disk
+	Upstream    *upstream.Upstream // nil without a home cluster
+	LastSave    func() int64       // Unix seconds
+	Ready       func() error       // why the server cannot answer requests, nil if it can
 
 	Version, Commit, RunID string
 }
@@ -66,6 +68,7 @@ var table = []struct {
 	{"Stats", (*Source).stats},
 	{"Replication", (*Source).replication},
 	{"Cluster", (*Source).cluster},
+	{"Upstream", (*Source).upstream},
 	{"Stint", (*Source).stint},
 	{"Policies", (*Source).policies},
 	{"Commandstats", (*Source).commandStats},

@@ -42,7 +42,7 @@ func handbookPage() []byte {
 		rows    []Row
 	}{
 		{"The server", serverRows}, {"Decisions and commands", decisionRows}, {"Connections", connectionRows}, {"Keys", keyRows},
-		{"State on disk", persistenceRows}, {"The cluster", clusterRows},
+		{"State on disk", persistenceRows}, {"The cluster", clusterRows}, {"The home cluster", upstreamRows},
 	} {
 		fmt.Fprintf(&out, "\n## %s\n\n", part.heading)
 		when := part.rows[0].When

@@ -6,6 +6,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/persistencestatus"
+	"github.com/stintdb/stint/server/upstream"
 )
 
 // Snapshot is everything a server knows about itself at one instant.
@@ -53,6 +54,7 @@ type Snapshot struct {
 
 	Persistence *persistencestatus.Status // nil if nothing is kept on disk
 	Cluster     *clusterstatus.Status     // nil if the server stands alone
+	Upstream    *upstream.Status          // nil without a home cluster
 }
 
 // What bounds the labels whose values come from clients.

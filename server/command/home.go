@@ -1,0 +1,44 @@
+package command
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// AcquireWords is the command that asks another server for tokens of a limit, with PEEK or UPTO.
+func AcquireWords(key []byte, limit engine.Limit, tokens int64, options engine.Option) []string {
+	name := strings.ToUpper(throttleRows[0].Name)
+	if limit.Algorithm != engine.GCRA {
+		name = specOf(limit.Algorithm).word + ".ACQUIRE"
+	}
+	words := append(paramWords([]string{name, string(key)}, limit), strconv.FormatInt(tokens, 10))
+	if options&engine.Peek != 0 {
+		words = append(words, optPeek.name)
+	}
+	if options&engine.UpTo != 0 {
+		words = append(words, optUpTo.name)
+	}
+	return words
+}
+
+// LendWords is RL.LEND, which asks another server to set tokens of a limit aside for a holder.
+func LendWords(key []byte, limit engine.Limit, tokens int64, holder string, of engine.Loan) []string {
+	words := paramWords([]string{"RL.LEND", string(key), specOf(limit.Algorithm).word}, limit)
+	return append(words, strconv.FormatInt(tokens, 10), holder, numberWord(of.Number), numberWord(of.Previous), optLeft.name, strconv.FormatInt(of.Left, 10))
+}
+
+// ReturnWords is RL.RETURN, which ends a holder's loan at another server.
+func ReturnWords(key []byte, holder string, of engine.Loan) []string {
+	return []string{"RL.RETURN", string(key), holder, numberWord(of.Number), numberWord(of.Previous), strconv.FormatInt(of.Left, 10)}
+}
+
+func paramWords(words []string, limit engine.Limit) []string {
+	for _, p := range limit.Params() {
+		words = append(words, p.Text)
+	}
+	return words
+}
+
+func numberWord(n uint64) string { return strconv.FormatUint(n, 10) }

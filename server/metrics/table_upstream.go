@@ -1,0 +1,47 @@
+package metrics
+
+import "github.com/stintdb/stint/server/upstream"
+
+// fromHome is the value of a metric of a server with a home cluster.
+func fromHome(value func(s *upstream.Status) float64) func(*Snapshot, func(float64, ...string)) {
+	return func(r *Snapshot, emit func(float64, ...string)) {
+		if r.Upstream != nil {
+			emit(value(r.Upstream))
+		}
+	}
+}
+
+const withUpstream = "with `--upstream`"
+
+var upstreamRows = []Row{{
+	Name: "stint_upstream_connected", Kind: Gauge, When: withUpstream, Help: "1 while this server is connected to the home cluster.",
+	values: fromHome(func(s *upstream.Status) float64 { return zeroOrOne(s.Connected) }),
+}, {
+	Name: "stint_upstream_keys", Kind: Gauge, When: withUpstream, Help: "Keys with a loan of the home cluster.",
+	values: fromHome(func(s *upstream.Status) float64 { return float64(s.Tanks) }),
+}, {
+	Name: "stint_upstream_requests_total", Kind: Counter, When: withUpstream, Labels: []string{"outcome"}, Bound: "local, home, denied-again, failed, uncertain",
+	Help: "Requests for keys of the home cluster: granted from lent tokens (local), decided by home, denied because home had just denied one, answered UPSTREAM (failed) or UNCERTAIN.",
+	values: func(r *Snapshot, emit func(float64, ...string)) {
+		if s := r.Upstream; s != nil {
+			emit(float64(s.Local), "local")
+			emit(float64(s.Asked), "home")
+			emit(float64(s.Repeated), "denied-again")
+			emit(float64(s.Failed), "failed")
+			emit(float64(s.Uncertain), "uncertain")
+		}
+	},
+}, {
+	Name: "stint_upstream_lends_total", Kind: Counter, When: withUpstream, Help: "Operations on loans that the home cluster has carried out for this server.",
+	values: fromHome(func(s *upstream.Status) float64 { return float64(s.Lends) }),
+}, {
+	Name: "stint_upstream_tokens_total", Kind: Counter, When: withUpstream, Labels: []string{"kind"}, Bound: "lent, returned, dropped",
+	Help: "Tokens of the home cluster: lent to this server, returned by it, and dropped after a restart or the end of a loan, which count as spent.",
+	values: func(r *Snapshot, emit func(float64, ...string)) {
+		if s := r.Upstream; s != nil {
+			emit(float64(s.Lent), "lent")
+			emit(float64(s.Returned), "returned")
+			emit(float64(s.Dropped), "dropped")
+		}
+	},
+}}

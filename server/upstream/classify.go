@@ -1,0 +1,103 @@
+package upstream
+
+import (
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/glob"
+)
+
+// kind is the treatment of an operation.
+type kind int
+
+const (
+	handOn   kind = iota // it is not about keys of home
+	fromTank             // an acquire of a key of home
+	declare              // a script, which may touch only the keys that it declares
+	refuse               // it is not possible on a key of home
+)
+
+// ofHome reports whether the limit of a key has its home upstream.
+func (u *Upstream) ofHome(key []byte) bool {
+	for _, pattern := range u.opt.Keys {
+		if matches, _ := glob.MatchWithin(pattern, string(key), maxSteps); matches {
+			return true
+		}
+	}
+	return false
+}
+
+const maxSteps = 1 << 20
+
+// classify says how an operation is treated. Those that could let a limiter here grant requests for a key of home are refused.
+func (u *Upstream) classify(op *engine.Op) kind {
+	switch op.Verb {
+	case engine.Acquire:
+		switch {
+		case !u.ofHome(op.Key):
+			return handOn
+		case op.Limit.Algorithm.Tank() == engine.NoAlgorithm, op.Options&^(engine.Peek|engine.UpTo) != 0, op.Keep != 0, op.MaxWait > 0:
+			return refuse
+		}
+		return fromTank
+	case engine.AcquireAll:
+		return refuseIf(u.anyOfHome(op.Parts))
+	case engine.Check:
+		return refuseIf(u.anyOfHome(u.opt.Store.Asked(op)))
+	case engine.Reserve:
+		return refuseIf(u.ofHome(op.Key) || u.classify(op.Request()) != handOn)
+	case engine.SetPolicy, engine.SetOverride:
+		return refuseIf(u.mayNameHome(op.Parts))
+	case engine.Delete, engine.Refund, engine.Release, engine.Lend, engine.Return, engine.Void, engine.Prepare, engine.Deposit:
+		return refuseIf(u.ofHome(op.Key))
+	case engine.Command:
+		return refuseIf(op.Writes() && u.declaresHome(op))
+	case engine.Script:
+		if u.declaresHome(op) {
+			return refuse
+		}
+		return declare
+	}
+	return handOn
+}
+
+func refuseIf(is bool) kind {
+	if is {
+		return refuse
+	}
+	return handOn
+}
+
+func (u *Upstream) anyOfHome(parts []engine.Op) bool {
+	for i := range parts {
+		if u.ofHome(parts[i].Key) {
+			return true
+		}
+	}
+	return false
+}
+
+func (u *Upstream) declaresHome(op *engine.Op) bool {
+	for _, key := range op.DeclaredKeys() {
+		if u.ofHome(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayNameHome reports whether a policy's key could be one of home: the literal beginnings of a key and a pattern do not differ.
+func (u *Upstream) mayNameHome(parts []engine.Op) bool {
+	for i := range parts {
+		key, _, _ := strings.Cut(string(parts[i].Key), "{")
+		for _, pattern := range u.opt.Keys {
+			if at := strings.IndexAny(pattern, `*?[\`); at >= 0 {
+				pattern = pattern[:at]
+			}
+			if strings.HasPrefix(key, pattern) || strings.HasPrefix(pattern, key) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,159 @@
+package upstream
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
+)
+
+// purpose is that of an exchange: an operation on the loan of a key.
+type purpose engine.Option
+
+const (
+	lendMore  purpose = 0
+	returnAll         = purpose(engine.Cancel)
+)
+
+// exchange begins an operation on the loan of a key, unless one is under way. k.mu is held.
+func (u *Upstream) exchange(k *key, p purpose) {
+	if k.exchanging || u.hasEnded() {
+		return
+	}
+	k.exchanging = true
+	u.background.Go(func() {
+		for more := true; more; p = lendMore {
+			more = u.serveWaiters(k, u.inTurn(func() error { return u.operate(k, p) }))
+		}
+	})
+}
+
+// inTurn calls f when fewer than maxExchanges are under way.
+func (u *Upstream) inTurn(f func() error) error {
+	timeout := time.NewTimer(u.opt.Timeout)
+	defer timeout.Stop()
+	select {
+	case u.slots <- struct{}{}:
+		defer func() { <-u.slots }()
+		return f()
+	case <-timeout.C:
+		return errFull
+	}
+}
+
+func (u *Upstream) hasEnded() bool {
+	select {
+	case <-u.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// operate carries out one operation on the loan of a key: prepared in the store, carried out at home, deposited in the store. If it
+// fails, the next one goes on with it.
+func (u *Upstream) operate(k *key, p purpose) error {
+	k.mu.Lock()
+	limit := k.limit
+	k.mu.Unlock()
+	holder := u.opt.Holder()
+	tank := limit
+	if tank.Algorithm = limit.Algorithm.Tank(); holder == "" || tank.Algorithm == engine.NoAlgorithm {
+		return errNotSent
+	}
+	prepared := u.decide(engine.Op{Verb: engine.Prepare, Key: []byte(k.name), Limit: tank, Options: engine.Option(p)})[0]
+	if prepared.Status != engine.OK {
+		return errNotSent
+	}
+	t := prepared.Tank()
+	k.mu.Lock()
+	want := k.want(t.Tokens)
+	k.mu.Unlock()
+	words := command.LendWords([]byte(k.name), limit, want, holder, t.Loan())
+	if t.Returning {
+		words = command.ReturnWords([]byte(k.name), holder, t.Loan())
+	}
+	n, err := u.ask(words)
+	if err != nil {
+		return err
+	}
+	deposit := t.Answered([]byte(k.name), n[0], uint64(n[4]))
+	switch {
+	case t.Returning:
+		u.counts.returned.Add(n[0])
+	case deposit.Options&engine.Force != 0:
+		u.counts.dropped.Add(t.Tokens)
+	}
+	kept := u.decide(deposit)[0]
+	if kept.Status != engine.OK {
+		return errNotSent // it stays prepared, and home answers it alike again
+	}
+	u.counts.lends.Add(1)
+	u.counts.lent.Add(kept.Granted)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.remaining = n[2]; !t.Returning && want > 0 && kept.Granted == 0 {
+		k.strict = time.Now().Add(strictFor)
+	}
+	return nil
+}
+
+// loanInts is the number of integers in the reply to an operation on a loan.
+const loanInts = 5
+
+// ask sends an operation on a loan to home, and waits for the answer.
+func (u *Upstream) ask(words []string) (n []int64, err error) {
+	done := make(chan struct{})
+	u.home.send(u.opt.Timeout, words, func(r reply, failed error) {
+		if n, err = r.ints, failed; err == nil {
+			err = r.refused()
+		}
+		close(done)
+	})
+	<-done
+	if err == nil && (len(n) != loanInts || n[0] < 0 || n[4] < 0) {
+		err = errReply
+	}
+	return n, err
+}
+
+// serveWaiters answers the requests that waited for an operation on the loan. It reports whether there are more, and the next
+// operation is to begin.
+func (u *Upstream) serveWaiters(k *key, err error) (more bool) {
+	k.mu.Lock()
+	waiters := k.waiters
+	k.waiters = nil
+	k.mu.Unlock()
+	for at := 0; at < len(waiters); at += servedAtOnce {
+		u.serve(k, waiters[at:min(at+servedAtOnce, len(waiters))], err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.exchanging = len(k.waiters) > 0
+	return k.exchanging
+}
+
+const servedAtOnce = 512
+
+func (u *Upstream) serve(k *key, waiters []*acquire, err error) {
+	ops := make([]engine.Op, len(waiters))
+	for i, a := range waiters {
+		ops[i] = a.fromTank()
+	}
+	results := u.decide(ops...)
+	for i, a := range waiters {
+		switch res := &results[i]; {
+		case res.Status != engine.OK:
+			a.result = *res
+			a.done()
+		case res.Allowed:
+			u.grantedHere(a, res)
+			a.result = *res
+			a.done()
+		case err != nil && err != errRefused:
+			u.fail(a, errNotSent)
+		default:
+			u.askHome(k, a)
+		}
+	}
+}

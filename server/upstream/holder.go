@@ -1,0 +1,38 @@
+package upstream
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/stintdb/stint/internal/atomicfile"
+)
+
+// holderFile is the file with the name of a server alone at home.
+const holderFile = "upstream.id"
+
+// HolderID is the name of a server alone at home: of its directory, or of this process if it has none.
+func HolderID(dir string) (string, error) {
+	random := make([]byte, 16)
+	_, _ = rand.Read(random) // never fails: the runtime ends the process instead
+	id := "server-" + hex.EncodeToString(random)
+	if dir == "" {
+		return id, nil
+	}
+	path := filepath.Join(dir, holderFile)
+	kept, err := os.ReadFile(path)
+	switch {
+	case err == nil && len(strings.TrimSpace(string(kept))) == len(id):
+		return strings.TrimSpace(string(kept)), nil
+	case err == nil:
+		return "", fmt.Errorf("%s does not hold the name of this server at home: remove it, and void its loans there", path)
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+	return id, atomicfile.Write(path, []byte(id+"\n"))
+}

@@ -1,0 +1,260 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
+)
+
+// Bounds of the connection to home.
+const (
+	maxAsked    = 4096            // requests without an answer
+	linkTimeout = 3 * time.Second // without any answer to a request, the connection is closed
+	pingEvery   = time.Second
+	firstPause  = 100 * time.Millisecond // after a failed attempt to connect, doubled up to lastPause
+	lastPause   = 2 * time.Second
+	lookEvery   = 10 * time.Millisecond // for requests whose time is over
+	maxOutgoing = 1 << 20               // bytes of requests that the network has not taken
+	maxRefusal  = 200                   // bytes of an error that are kept
+)
+
+// movedCode begins the error of a node that names another.
+var movedCode = codeOf(command.UndecidedError(engine.Moved, 0, "home").Error())
+
+// Why a request to home has no answer.
+var (
+	errNotSent = errors.New("home is not connected")                        // home has not seen it
+	errUnknown = errors.New("home did not answer in time")                  // it may have been carried out
+	errFull    = errors.New("too many requests wait for answers of home")   // home has not seen it
+	errNoLogin = errors.New("home did not accept the user or the password") // the connection is of no use
+)
+
+// home is one connection to the home cluster, made again after each end. Requests are sent together, and answered in order.
+type home struct {
+	addresses []string
+	dial      func(ctx context.Context, address string) (net.Conn, error)
+	login     []string // the words of AUTH, nil for none
+	log       *slog.Logger
+
+	mu      sync.Mutex
+	current *link  // nil while there is none
+	down    bool   // the last attempt to connect has failed
+	waiting []*ask // for the first connection
+	prefer  string // the address of the node that home has named
+	failure string // of the last attempt, or the last error that home has answered
+
+	background sync.WaitGroup
+	stop       context.CancelFunc
+}
+
+// ask is a request to home.
+type ask struct {
+	words  []string
+	until  time.Time
+	answer func(reply, error) // called once; nil when it was
+}
+
+func (h *home) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	h.stop = cancel
+	h.background.Go(func() { h.run(ctx) })
+	h.background.Go(func() { h.expire(ctx) })
+}
+
+func (h *home) close() {
+	h.stop()
+	h.mu.Lock()
+	if h.current != nil {
+		h.current.conn.Close()
+	}
+	h.mu.Unlock()
+	h.background.Wait()
+	h.fail(nil)
+}
+
+// send asks home. answer is called once, perhaps before send returns.
+func (h *home) send(timeout time.Duration, words []string, answer func(reply, error)) {
+	a := &ask{words: words, until: time.Now().Add(timeout), answer: answer}
+	h.mu.Lock()
+	var err error
+	switch l := h.current; {
+	case l != nil:
+		err = l.add(a)
+	case h.down:
+		err = errNotSent
+	case len(h.waiting) >= maxAsked:
+		err = errFull
+	default:
+		h.waiting = append(h.waiting, a)
+	}
+	h.mu.Unlock()
+	if err != nil {
+		answer(reply{}, err)
+	}
+}
+
+// run connects to home again and again.
+func (h *home) run(ctx context.Context) {
+	pause := firstPause
+	for at := 0; ctx.Err() == nil; at++ {
+		address := h.addresses[at%len(h.addresses)]
+		h.mu.Lock()
+		if h.prefer != "" {
+			address, h.prefer = h.prefer, ""
+		}
+		h.mu.Unlock()
+		began := time.Now()
+		err := h.serve(ctx, address)
+		h.fail(err)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > lastPause {
+			pause = firstPause
+		}
+		h.log.Warn("the connection to home has ended", "address", address, "error", err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// serve connects to an address and reads answers until the connection ends.
+func (h *home) serve(ctx context.Context, address string) error {
+	attempt, cancel := context.WithTimeout(ctx, linkTimeout)
+	conn, err := h.dial(attempt, address)
+	cancel()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	l := newLink(conn)
+	if err := l.open(h.login); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	h.current, h.down = l, false
+	for _, a := range h.waiting {
+		_ = l.add(a) // there is room: the same bound
+	}
+	h.waiting = nil
+	h.mu.Unlock()
+	h.log.Info("connected to home", "address", address)
+	var writing sync.WaitGroup
+	writing.Go(l.write)
+	err = l.read(h.heard)
+	conn.Close()
+	l.end()
+	writing.Wait()
+	return err
+}
+
+// heard looks at an error that home has answered.
+func (h *home) heard(refusal string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.failure = refusal[:min(len(refusal), maxRefusal)]
+	if words := strings.Fields(refusal); len(words) == 3 && words[0] == movedCode && h.current != nil {
+		h.prefer = words[2]
+		h.current.conn.Close()
+	}
+}
+
+// fail ends the connection. The requests that were sent may have been carried out.
+func (h *home) fail(err error) {
+	h.mu.Lock()
+	l, waiting := h.current, h.waiting
+	h.current, h.waiting, h.down = nil, nil, true
+	if err != nil {
+		h.failure = err.Error()
+	}
+	h.mu.Unlock()
+	if l != nil {
+		for _, a := range l.takeAll() {
+			a.answer(reply{}, errUnknown)
+		}
+	}
+	for _, a := range waiting {
+		a.answer(reply{}, errNotSent)
+	}
+}
+
+// expire ends requests whose time is over, and connections without answers.
+func (h *home) expire(ctx context.Context) {
+	ticks := time.NewTicker(lookEvery)
+	defer ticks.Stop()
+	var pinged time.Time
+	for {
+		select {
+		case now := <-ticks.C:
+			h.mu.Lock()
+			l := h.current
+			late := expired(&h.waiting, now)
+			if l != nil && now.Sub(pinged) >= pingEvery {
+				pinged = now
+				_ = l.add(&ask{words: []string{"PING"}, until: now.Add(linkTimeout), answer: func(reply, error) {}})
+			}
+			h.mu.Unlock()
+			for _, a := range late {
+				a.answer(reply{}, errNotSent)
+			}
+			if l != nil {
+				l.expire(now)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// expired removes the requests whose time is over.
+func expired(all *[]*ask, now time.Time) (late []*ask) {
+	kept := (*all)[:0]
+	for _, a := range *all {
+		if now.After(a.until) {
+			late = append(late, a)
+		} else {
+			kept = append(kept, a)
+		}
+	}
+	clear((*all)[len(kept):])
+	*all = kept
+	return late
+}
+
+// connected reports whether there is a connection, and the last failure.
+func (h *home) status() (connected bool, failure string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.current != nil, h.failure
+}
+
+// dialer returns the function that connects to an address, with TLS if secrets is not nil.
+func dialer(secrets *tls.Config) func(context.Context, string) (net.Conn, error) {
+	plain := &net.Dialer{KeepAlive: pingEvery}
+	if secrets == nil {
+		return func(ctx context.Context, address string) (net.Conn, error) {
+			return plain.DialContext(ctx, "tcp", address)
+		}
+	}
+	secure := &tls.Dialer{NetDialer: plain, Config: secrets}
+	return func(ctx context.Context, address string) (net.Conn, error) {
+		conn, err := secure.DialContext(ctx, "tcp", address)
+		if err != nil {
+			return nil, fmt.Errorf("by TLS: %w", err)
+		}
+		return conn, nil
+	}
+}

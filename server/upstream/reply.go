@@ -1,0 +1,106 @@
+package upstream
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// Bounds of a reply from home.
+const (
+	maxReplyBulk  = 64 << 10
+	maxReplyItems = 64
+)
+
+// reply is one of home: integers, or an error, or the text of anything else.
+type reply struct {
+	ints    []int64
+	refusal string // the text of an error
+	text    string
+}
+
+var errReply = errors.New("home sent a reply that is not one to the request")
+
+// readReply reads a reply in RESP2.
+func readReply(in *bufio.Reader) (r reply, err error) {
+	kind, line, err := readLine(in)
+	if err != nil {
+		return r, err
+	}
+	switch kind {
+	case '+':
+		r.text = line
+	case '-':
+		r.refusal = line
+	case ':':
+		n, err := strconv.ParseInt(line, 10, 64)
+		if err != nil {
+			return r, errReply
+		}
+		r.ints = []int64{n}
+	case '$':
+		r.text, err = readBulk(in, line)
+	case '*':
+		err = r.readItems(in, line)
+	default:
+		err = errReply
+	}
+	return r, err
+}
+
+func (r *reply) readItems(in *bufio.Reader, count string) error {
+	n, err := strconv.Atoi(count)
+	if err != nil || n > maxReplyItems {
+		return errReply
+	}
+	for range n {
+		kind, line, err := readLine(in)
+		if err != nil {
+			return err
+		}
+		one, err := strconv.ParseInt(line, 10, 64)
+		if kind != ':' || err != nil {
+			return errReply
+		}
+		r.ints = append(r.ints, one)
+	}
+	return nil
+}
+
+func readLine(in *bufio.Reader) (kind byte, rest string, err error) {
+	line, err := in.ReadSlice('\n')
+	switch {
+	case err != nil:
+		return 0, "", fmt.Errorf("no reply: %w", err)
+	case len(line) < 3 || line[len(line)-2] != '\r':
+		return 0, "", errReply
+	}
+	return line[0], string(line[1 : len(line)-2]), nil
+}
+
+func readBulk(in *bufio.Reader, length string) (string, error) {
+	n, err := strconv.Atoi(length)
+	switch {
+	case err != nil || n > maxReplyBulk:
+		return "", errReply
+	case n < 0:
+		return "", nil
+	}
+	text := make([]byte, n+2)
+	if _, err := io.ReadFull(in, text); err != nil {
+		return "", fmt.Errorf("no reply: %w", err)
+	}
+	return string(text[:n]), nil
+}
+
+// appendCommand appends a request as RESP.
+func appendCommand(b []byte, words []string) []byte {
+	b = append(strconv.AppendInt(append(b, '*'), int64(len(words)), 10), "\r\n"...)
+	for _, w := range words {
+		b = append(strconv.AppendInt(append(b, '$'), int64(len(w)), 10), "\r\n"...)
+		b = append(append(b, w...), "\r\n"...)
+	}
+	return b
+}

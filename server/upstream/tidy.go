@@ -1,0 +1,95 @@
+package upstream
+
+import (
+	"context"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// tidy returns tokens that nobody uses, and forgets keys without demand, until the end.
+func (u *Upstream) tidy() {
+	ticks := time.NewTicker(tidyEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ticks.C:
+			if u.opt.Leads() {
+				u.returnUnused(int64(idleAfter))
+			}
+			u.forget()
+		case <-u.stop:
+			return
+		}
+	}
+}
+
+// returnUnused returns the tokens of keys that were not used for a time.
+func (u *Upstream) returnUnused(silence int64) {
+	type idle struct {
+		name  string
+		limit engine.Limit
+	}
+	var all []idle
+	now := u.opt.Now()
+	u.opt.Store.Tanks(func(name []byte, limit engine.Limit, t engine.Tank) {
+		if now-t.UsedAt >= silence && len(all) < maxIdle {
+			all = append(all, idle{string(name), limit})
+		}
+	})
+	for _, one := range all {
+		k := u.keyOf([]byte(one.name))
+		if k == nil {
+			return
+		}
+		k.mu.Lock()
+		if !k.exchanging {
+			k.limit = one.limit
+			k.limit.Algorithm = one.limit.Algorithm.Home()
+			u.exchange(k, returnAll)
+		}
+		k.mu.Unlock()
+	}
+}
+
+func (u *Upstream) forget() {
+	now := time.Now()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for name, k := range u.keys {
+		k.mu.Lock()
+		if !k.exchanging && len(k.waiters) == 0 && now.Sub(k.seen) >= idleAfter {
+			delete(u.keys, name)
+		}
+		k.mu.Unlock()
+	}
+}
+
+// dropAll drops the tokens that the last process has left: the store may have lost that they were spent.
+func (u *Upstream) dropAll() {
+	var ops []engine.Op
+	u.opt.Store.Tanks(func(name []byte, limit engine.Limit, t engine.Tank) {
+		u.counts.dropped.Add(t.Tokens)
+		ops = append(ops, engine.Op{Verb: engine.Prepare, Key: append([]byte(nil), name...), Limit: limit, Options: engine.Force})
+	})
+	if len(ops) > 0 {
+		u.decide(ops...)
+	}
+}
+
+// Close ends the connection to home. A server alone returns all tokens first, as far as there is time.
+func (u *Upstream) Close(ctx context.Context) {
+	for u.opt.Alone && ctx.Err() == nil && u.opt.Store.TankCount() > 0 {
+		if connected, _ := u.home.status(); !connected {
+			break
+		}
+		u.returnUnused(0)
+		select {
+		case <-time.After(lookEvery):
+		case <-ctx.Done():
+		}
+	}
+	close(u.stop)
+	u.home.close()
+	u.background.Wait()
+}
