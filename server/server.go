@@ -26,7 +26,6 @@ import (
 	"github.com/stintdb/stint/server/slowlog"
 	"github.com/stintdb/stint/server/stats"
 	"github.com/stintdb/stint/server/topkeys"
-	"github.com/stintdb/stint/server/upstream"
 	"github.com/stintdb/stint/server/waitqueue"
 )
 
@@ -92,7 +91,7 @@ type Options struct {
 	// TransferLeadership has another node of the cluster lead, if this one does. It is called before the server drains, while
 	// connections are still served. Nil for nothing.
 	TransferLeadership func(ctx context.Context) error
-	Upstream           *upstream.Upstream   // nil without a home cluster
+	Upstream           info.Upstream        // nil without a home cluster
 	Changed            func(*config.Config) // called after a CONFIG SET; nil for nothing
 	Channels           *pubsub.Channels     // to which the store publishes; nil if it does not
 	Users              *acl.Users           // nil for the default user alone, with the password in Config if there is one

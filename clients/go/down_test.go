@@ -251,6 +251,7 @@ func TestReplies(t *testing.T) {
 	}{
 		{"-UNCERTAIN the leader was lost while this was decided", stint.ErrUncertain},
 		{"-CLUSTERDOWN no leader", stint.ErrUnavailable},
+		{"-UPSTREAM the home of this limit did not decide", stint.ErrUnavailable},
 		{"-LOADING reading the journal", stint.ErrUnavailable},
 		{"-MISCONF the disk does not take what is decided", stint.ErrUnavailable},
 		{"-NOTKEPT decided, but the disk did not take it", stint.ErrUnavailable},

@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
-	"github.com/stintdb/stint/server/upstream"
+	"github.com/stintdb/stint/server/info"
 )
 
 // state is the decider and its storage: of this process alone, or of the cluster that it is a node of.
@@ -26,7 +26,7 @@ type state struct {
 	banner             string                          // for the first lines of output
 	transferLeadership func(ctx context.Context) error // transfers the leadership before this node ends; nil without a cluster
 	now                func() int64                    // of decisions
-	upstream           *upstream.Upstream              // nil without a home cluster
+	upstream           info.Upstream                   // nil without a home cluster
 	failed             <-chan error                    // the reason why the process must end; nil without a cluster
 	stop               func()
 }

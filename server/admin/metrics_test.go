@@ -18,6 +18,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/metrics"
+	"github.com/stintdb/stint/server/upstream"
 )
 
 // disk and nodes stand for state on disk and for a cluster: the metrics must show their values.
@@ -37,18 +38,23 @@ func (n *nodes) Status() clusterstatus.Status { return *n.status.Load() }
 
 func (n *nodes) Redirects() (string, bool) { return "", false }
 
+type home struct{ status atomic.Pointer[upstream.Status] }
+
+func (h *home) Status() upstream.Status { return *h.status.Load() }
+
 // still are the metrics that a server cannot move while it runs.
 var still = map[string]string{"stint_build_info": "it says what is running"}
 
 // Every metric of the table is exported, and changes on the events that it counts.
 func TestEveryMetricMoves(t *testing.T) {
-	d, n := &disk{}, &nodes{}
+	d, n, u := &disk{}, &nodes{}, &home{}
+	u.status.Store(&upstream.Status{})
 	d.status.Store(&persistencestatus.Status{Mode: "interval", Err: io.EOF, LastSaveErr: io.EOF, FlushedUntil: 1e9})
 	n.status.Store(&clusterstatus.Status{State: clusterstatus.Starting, CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{0, 0}},
 		Members: []clusterstatus.Member{{ID: "a"}}, CommitIndex: 5, AppliedIndex: 5})
 	h := newHost(t, func(cfg *config.Config, o *server.Options) {
 		cfg.MaxClients, cfg.OutputBufferBytes, cfg.MaxBulkBytes = 12, 256<<10, 128<<10
-		o.Persistence, o.Cluster = d, n
+		o.Persistence, o.Cluster, o.Upstream = d, n, u
 	})
 	h.Attach(h.server)
 	before := h.series()
@@ -58,6 +64,7 @@ func TestEveryMetricMoves(t *testing.T) {
 		Entries: 9, Decisions: 9, DecidedReadOnly: 9, Forwarded: 9, UncertainOutcomes: 9, NoLeaderOutcomes: 9, LeaderChanges: 9,
 		CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{8, 1}, Sum: time.Minute},
 		Members:       []clusterstatus.Member{{ID: "a", Reachable: true, LastContact: time.Second}, {ID: "b", AppliedIndex: 2}}})
+	u.status.Store(&upstream.Status{Connected: true, Tanks: 9, Local: 9, Asked: 9, Repeated: 9, Failed: 9, Uncertain: 9, Lends: 9, Lent: 9, Returned: 9, Dropped: 9})
 	stopLoad := h.happen()
 	defer stopLoad()
 	var after map[string]string

@@ -28,13 +28,16 @@ type Source struct {
 	Memory      *memlimit.Limiter
 	Lag         *netio.LoopLag
 	Keys        Keys
-	Persistence Persistence        // nil if nothing is kept on disk
-	Upstream    *upstream.Upstream // nil without a home cluster
-	LastSave    func() int64       // Unix seconds
-	Ready       func() error       // why the server cannot answer requests, nil if it can
+	Persistence Persistence  // nil if nothing is kept on disk
+	Upstream    Upstream     // nil without a home cluster
+	LastSave    func() int64 // Unix seconds
+	Ready       func() error // why the server cannot answer requests, nil if it can
 
 	Version, Commit, RunID string
 }
+
+// Upstream is the client of the home cluster.
+type Upstream interface{ Status() upstream.Status }
 
 // Keys is the local store.
 type Keys interface {

@@ -47,7 +47,7 @@ func start(t *testing.T, home string) *running {
 		})
 		d = r.upstream
 	}
-	s := server.New(server.Options{Config: cfg, Decider: d, Keys: r.store, Clock: now, Log: log, Upstream: r.upstream})
+	s := server.New(server.Options{Config: cfg, Decider: d, Keys: r.store, Clock: now, Log: log})
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan string), make(chan error, 1)
 	go func() { done <- s.Serve(ctx, func(addresses []string) { ready <- addresses[0] }) }()
