@@ -38,7 +38,9 @@ func (n *nodes) Status() clusterstatus.Status { return *n.status.Load() }
 
 func (n *nodes) Redirects() (string, bool) { return "", false }
 
-type home struct{ status atomic.Pointer[upstream.Status] }
+type home struct {
+	status atomic.Pointer[upstream.Status]
+}
 
 func (h *home) Status() upstream.Status { return *h.status.Load() }
 
