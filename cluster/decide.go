@@ -21,13 +21,14 @@ type decider struct {
 	proposer  *proposer
 	forwarder *forward.Client
 	metrics   *metrics
+	holder    *holder
 	seed      maphash.Seed
 
 	pending call.WaitList
 }
 
-// decide is [Node.Decide].
-func (d *decider) decide(b *engine.Batch) (finished bool) {
+// decideInLog is [Node.Decide] without the tokens that this process holds.
+func (d *decider) decideInLog(b *engine.Batch) (finished bool) {
 	if d.formats.isTooNew(b.Ops) {
 		if !d.knowsVersion() {
 			d.decideLater(b)
@@ -183,36 +184,21 @@ const versionPoll = 5 * time.Millisecond
 // a whole.
 func (d *decider) decideKnown(b *engine.Batch) (finished bool) {
 	if !d.formats.isTooNew(b.Ops) {
-		return d.decide(b)
+		return d.decideInLog(b)
 	}
 	status := engine.TooNew
 	if !d.knowsVersion() {
 		status = engine.NoLeader
 	}
-	rest := &engine.Batch{Local: b.Local}
-	var positions []int
+	var rest []int
 	for i := range b.Ops {
 		if b.Atomic || d.formats.isTooNew(b.Ops[i:i+1]) {
 			b.Results[i].Status, b.Results[i].Allowed = status, false
 			continue
 		}
-		rest.Ops, positions = append(rest.Ops, b.Ops[i]), append(positions, i)
+		rest = append(rest, i)
 	}
-	rest.Results = make([]engine.Result, len(rest.Ops))
-	deliver := func() {
-		for i, at := range positions {
-			b.Results[at] = rest.Results[i]
-		}
-	}
-	rest.Done = func() {
-		deliver()
-		b.Done()
-	}
-	if len(rest.Ops) > 0 && !d.decide(rest) {
-		return false
-	}
-	deliver()
-	return true
+	return len(rest) == 0 || d.decideRest(b, rest)
 }
 
 // expireCalls ends calls that have exceeded the decide timeout.

@@ -26,6 +26,7 @@ const (
 	kindMember    = 3 // a member's name and address, or its removal
 	kindTick      = 4 // time has passed
 	kindVersion   = 5 // the cluster's format version; proposed only when all members know version 2 or a later one
+	kindProcess   = 7 // which process of a member runs
 )
 
 var (
@@ -55,7 +56,7 @@ func readEntry(b []byte) (e entryView, err error) {
 		return e, errEntry
 	case b[0] > entryVersion:
 		return e, fmt.Errorf("version %d: %w", b[0], errNewerEntry)
-	case b[1] < kindDecisions || b[1] > kindVersion:
+	case b[1] < kindDecisions || b[1] > kindProcess:
 		return e, fmt.Errorf("kind %d: %w", b[1], errNewerEntry)
 	}
 	return entryView{

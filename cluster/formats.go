@@ -31,6 +31,7 @@ var additions = append([]addition{
 	{version: 2, name: "SL.LOG", isUsed: usesVerb(engine.ListLog)},
 	{version: 2, name: "a reservation with an id", isUsed: usesVerb(engine.Reserve, engine.Settle)},
 	{version: 2, name: "a loan", isUsed: usesVerb(engine.Lend, engine.Return, engine.Void, engine.Loans)},
+	{version: 2, name: "the process of a member", kind: kindProcess},
 	{version: 2, name: "a STRICT policy", isUsed: func(op *engine.Op) bool { return op.Verb == engine.SetPolicy && op.Options&engine.Strict != 0 }},
 	{version: 2, name: "a key whose limit has its home elsewhere", isUsed: usesTank},
 	{version: 2, name: "COST and KEEP", isUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},

@@ -24,7 +24,8 @@ type fsm struct {
 	takeEntry func(number uint64) *entry // the calls behind an entry of this process
 	ownID     uint64
 	log       *slog.Logger
-	fail      func(error) // called once when the log cannot be applied further
+	fail      func(error)         // called once when the log cannot be applied further
+	onCluster func(*clusterState) // receives each new state of the members and their processes
 
 	now atomic.Int64 // the cluster's time at the last entry applied; only Apply moves it
 	// applied is the index of the last entry applied that is no no-op. Raft's own AppliedIndex moves earlier: when
@@ -47,8 +48,9 @@ type fsm struct {
 type clusterState struct {
 	ClusterID string                   `json:"cluster"`
 	Members   map[raft.ServerID]member `json:"members"`
-	Imported  bool                     `json:"imported,omitempty"` // its state began with that of a server alone
-	Formats   formatVersion            `json:"formats,omitempty"`  // the newest that may be proposed
+	Imported  bool                     `json:"imported,omitempty"`  // its state began with that of a server alone
+	Formats   formatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
+	Processes map[raft.ServerID]string `json:"processes,omitempty"` // of members, as they have reported
 }
 
 // member is the description that a node sends when it joins.
@@ -68,6 +70,8 @@ func (r *clusterState) withMember(id raft.ServerID, m *member) *clusterState {
 	delete(next.Members, id)
 	if m != nil {
 		next.Members[id] = *m
+	} else {
+		next.withoutProcess(id)
 	}
 	return &next
 }
@@ -151,7 +155,13 @@ func (f *fsm) apply(index uint64, e entryView) error {
 		if err := json.Unmarshal(e.body, &body); err != nil {
 			return err
 		}
-		f.cluster.Store(f.cluster.Load().withMember(body.ID, body.Member))
+		f.setCluster(f.cluster.Load().withMember(body.ID, body.Member))
+	case kindProcess:
+		var body processBody
+		if err := json.Unmarshal(e.body, &body); err != nil {
+			return err
+		}
+		f.setCluster(f.cluster.Load().withProcess(body))
 	case kindVersion:
 		version, err := readVersion(e.body, f.knows)
 		if err != nil {
@@ -188,6 +198,7 @@ func (f *fsm) applyDecisions(now int64, e entryView) error {
 		if f.ops, err = call.ReadGroup(&f.reader, g, f.ops[:0]); err != nil {
 			return err
 		}
+		f.refuseLends()
 		body = rest
 		decisions += g.Count
 		if own == nil {
@@ -214,6 +225,14 @@ func (f *fsm) applyDecisions(now int64, e entryView) error {
 	}
 	f.metrics.decisions.Add(int64(decisions))
 	return nil
+}
+
+// setCluster replaces the state of the cluster itself.
+func (f *fsm) setCluster(next *clusterState) {
+	f.cluster.Store(next)
+	if f.onCluster != nil {
+		f.onCluster(next)
+	}
 }
 
 func (f *fsm) applyOps(now int64, atomic bool, results []engine.Result) {

@@ -24,6 +24,8 @@ type membership struct {
 	transfers *transfers
 	log       *nodeLog
 
+	ownProcess func() processBody // as this node reports it
+
 	changing chan struct{} // holds one token while members are being changed
 }
 
@@ -97,6 +99,7 @@ func (ms *membership) promote(ctx context.Context) {
 			return
 		}
 		ms.updateFormats(ctx)
+		ms.recordProcesses(ctx)
 		for _, s := range ms.raft.servers() {
 			if s.Suffrage == raft.Nonvoter && ms.isReady(s) {
 				if err := ms.giveVote(ctx, s); err != nil {

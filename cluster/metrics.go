@@ -17,6 +17,7 @@ type metrics struct {
 	uncertain       atomic.Int64 // calls answered with Uncertain
 	noLeader        atomic.Int64 // calls answered with NoLeader
 	leaderChanges   atomic.Int64 // how often this node became leader
+	voided          atomic.Int64 // tokens of processes that have ended, while this node led
 	latency         histogram    // from proposing an entry to having applied it
 }
 

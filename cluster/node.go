@@ -46,6 +46,8 @@ type Node struct {
 	health     *health
 
 	decider   *decider
+	holder    *holder
+	voids     *voids
 	forwarder *forward.Client // calls to the leader
 	forwarded *forward.Server // calls of other nodes
 	metrics   *metrics
@@ -105,7 +107,7 @@ func Open(o Options) (*Node, error) {
 		n.peers.Halt()
 		return nil, err
 	}
-	for _, run := range []func(context.Context){n.role.run, n.discovery.run, n.saved.run, n.members.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactor.run, n.decider.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run, n.warnOfLiteralNames} {
+	for _, run := range []func(context.Context){n.role.run, n.discovery.run, n.saved.run, n.members.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactor.run, n.decider.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run, n.holder.run, n.voids.run, n.warnOfLiteralNames} {
 		n.ended.Go(func() { run(n.raft.ctx) })
 	}
 	n.proposer.ended.Go(n.proposer.run)
@@ -138,6 +140,7 @@ func (n *Node) connectParts() {
 	n.role = &leaderRole{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, proposer: n.proposer, metrics: n.metrics, log: n.log}
 	n.clock.leads = func() bool { return n.role.current.Load() != nil }
 	n.decider = &decider{opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, proposer: n.proposer, forwarder: n.forwarder, metrics: n.metrics, seed: maphash.MakeSeed()}
+	n.connectHolder()
 	n.connectForwarding()
 	n.transfers = &transfers{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, forwarded: n.forwarded}
 	n.withdrawal = &withdrawal{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, logs: n.logs, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, log: n.log}
@@ -145,7 +148,7 @@ func (n *Node) connectParts() {
 	n.election = &election{opt: &n.opt, raft: n.raft, clock: n.clock, statuses: n.statuses, withdrawal: n.withdrawal, log: n.log}
 	n.health = &health{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, logs: n.logs, saved: n.saved, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer}
 	n.health.caughtUp.Store(never)
-	n.members = &membership{opt: &n.opt, raft: n.raft, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, role: n.role, transfers: n.transfers, log: n.log, changing: make(chan struct{}, 1)}
+	n.members = &membership{opt: &n.opt, raft: n.raft, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, role: n.role, transfers: n.transfers, log: n.log, ownProcess: n.holder.report, changing: make(chan struct{}, 1)}
 	n.pledges = &pledges{opt: &n.opt, raft: n.raft, stable: n.disk.Stable(), saved: n.saved, statuses: n.statuses, log: n.log}
 	n.discovery = &discovery{opt: &n.opt, raft: n.raft, fsm: n.fsm, saved: n.saved, statuses: n.statuses, leader: n.leader, formats: n.formats, pledges: n.pledges, log: n.log, callLeader: n.callLeader, fail: n.fail}
 	n.compactor = &logCompactor{opt: &n.opt, raft: n.raft, logs: n.logs, log: n.log}

@@ -31,6 +31,8 @@ type Options struct {
 	// from others. 0 for 64.
 	Unauthenticated int
 
+	Ahead time.Duration // how far ahead this process holds tokens of keys in demand; 0 holds none
+
 	Network transport.Network // nil for TCP without TLS
 	Wall    func() time.Time  // this node's own clock; nil for the system's
 

@@ -47,6 +47,10 @@ type peerStatus struct {
 	Slow      bool          `json:"slow,omitempty"`      // see withdrawal.isSlow
 	Formats   formatVersion `json:"formats,omitempty"`   // the newest that the node knows
 
+	// Process is the name of the node's process, and ProcessBefore that of its process as far as the node knows the log.
+	Process       string `json:"process,omitempty"`
+	ProcessBefore string `json:"processBefore,omitempty"`
+
 	address string // where it was asked
 	at      time.Duration
 }
@@ -144,6 +148,8 @@ func (n *Node) ownStatus() peerStatus {
 	}
 	r.Unhealthy, r.Gone = !n.health.isHealthy(), n.raft.State() == raft.Shutdown
 	r.Slow, r.Formats = n.withdrawal.isSlow(), n.formats.stated()
+	own := n.holder.report()
+	r.Process, r.ProcessBefore = own.Process, own.After
 	if !r.Started {
 		r.Pledged = n.pledges.givenTo()
 	}

@@ -96,6 +96,7 @@ type simulated struct {
 	expect int // of which form the cluster; 0 for all
 	nodes  map[string]*Node
 	disks  map[string]*memDisk
+	ahead  time.Duration
 	known  map[string][]addition // the additions that a node knows; nil for those of this build
 	log    *slog.Logger
 
@@ -143,7 +144,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 	return Options{
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
 		Store: engine.New(engine.Config{Shards: 4, Replicated: true, Commands: commands}), Disk: disk, Log: s.log,
-		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20,
+		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
 		Network: s.net.Of(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano())

@@ -133,7 +133,7 @@ func (f *fsm) restore(from io.Reader) error {
 	if head.Members == nil {
 		head.Members = map[raft.ServerID]member{}
 	}
-	f.cluster.Store(&head.clusterState)
+	f.setCluster(&head.clusterState)
 	f.now.Store(head.Now)
 	f.noteApplied(max(f.applied.Load(), head.Applied))
 	f.clock.observe(head.Now)

@@ -113,7 +113,15 @@ func (n *Node) Transfer(ctx context.Context, node string) error {
 
 // HandOver transfers leadership to another node, if this one leads and another can. Calls that arrive during the
 // transfer are decided by the new leader. After HandOver this node may be closed, and no call is lost.
-func (n *Node) HandOver(ctx context.Context) error { return n.transfers.handOver(ctx) }
+//
+// Before that, it gives back the tokens that this process holds.
+func (n *Node) HandOver(ctx context.Context) error {
+	n.holder.returnAll(ctx)
+	return n.transfers.handOver(ctx)
+}
+
+// SetAhead changes how far ahead this process holds tokens of keys in demand. With 0 it gives all back.
+func (n *Node) SetAhead(d time.Duration) { n.holder.table.SetAhead(d) }
 
 // TooNew returns the error for operations that were answered with [engine.TooNew]. It names the newest operation and a
 // member that does not know it.

@@ -1,0 +1,120 @@
+package cluster
+
+import (
+	"github.com/stintdb/stint/cluster/rights"
+	"github.com/stintdb/stint/engine"
+)
+
+// decide is [Node.Decide]: from the tokens that this process holds, or else in the log.
+func (d *decider) decide(b *engine.Batch) (finished bool) {
+	if h := d.holder; h.mayDecide() && (!b.Atomic || len(b.Ops) == 1) {
+		return h.decide(b)
+	}
+	return d.decideInLog(b)
+}
+
+// decide answers the operations of a batch that the tokens held suffice for, and has the others decided in the log. An operation behind
+// one of those on the same key goes into the log too.
+func (h *holder) decide(b *engine.Batch) (finished bool) {
+	if len(b.Ops) == 1 {
+		return h.answer(&b.Ops[0], &b.Results[0]) || h.decider.decideInLog(b)
+	}
+	var touched bloomFilter
+	var rest []int
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		if touched.mayContain(h.decider.seed, op) || !h.answer(op, &b.Results[i]) {
+			touched.add(h.decider.seed, op)
+			rest = append(rest, i)
+		}
+	}
+	switch len(rest) {
+	case 0:
+		return true
+	case len(b.Ops):
+		return h.decider.decideInLog(b)
+	}
+	return h.decider.decideRest(b, rest)
+}
+
+// decideRest has those operations of a batch decided in the log that are at some positions.
+func (d *decider) decideRest(b *engine.Batch, positions []int) (finished bool) {
+	rest := &engine.Batch{Local: b.Local, Ops: make([]engine.Op, len(positions)), Results: make([]engine.Result, len(positions))}
+	for i, at := range positions {
+		rest.Ops[i] = b.Ops[at]
+	}
+	deliver := func() {
+		for i, at := range positions {
+			b.Results[at] = rest.Results[i]
+		}
+	}
+	rest.Done = func() {
+		deliver()
+		b.Done()
+	}
+	if !d.decideInLog(rest) {
+		return false
+	}
+	deliver()
+	return true
+}
+
+// answer answers an operation from the tokens held, or denies it if this node's own state shows no tokens. That state is behind the
+// leader's by the time of a message, so only the keys that are held, or were a moment ago, are denied from it.
+func (h *holder) answer(op *engine.Op, res *engine.Result) (done bool) {
+	switch op.Verb {
+	case engine.Acquire:
+		if op.Options&^(engine.Peek|engine.UpTo) != 0 || !mayBeHeld(op) || h.opt.Store.IsStrict(op) {
+			return false
+		}
+		done, held, due := h.table.Spend(h.clock.mono(), h.clock.nowOrWall(), op, res)
+		if due != nil {
+			h.send([]*rights.Operation{due})
+		}
+		return done || held && h.denies(op, res)
+	case engine.AcquireAll:
+		return h.answerAll(op, res)
+	case engine.Refund:
+		return h.table.Refund(h.clock.nowOrWall(), op, res)
+	}
+	return false
+}
+
+// mayBeHeld reports whether an Acquire, or a part of several, is one that tokens held can answer.
+func mayBeHeld(op *engine.Op) bool {
+	return op.MaxWait == 0 && op.Keep == 0 && op.Limit.Algorithm.CanBeLent()
+}
+
+func (h *holder) answerAll(op *engine.Op, res *engine.Result) (done bool) {
+	if op.Options&^engine.Peek != 0 || op.MaxWait != 0 || h.opt.Store.IsStrict(op) {
+		return false
+	}
+	for i := range op.Parts {
+		if !mayBeHeld(&op.Parts[i]) || op.Parts[i].Options&^(engine.Peek|engine.FixedCost) != 0 {
+			return false
+		}
+	}
+	res.Clear()
+	for len(res.Parts) < len(op.Parts) {
+		res.Parts = append(res.Parts, engine.Result{})
+	}
+	done, due := h.table.SpendAll(h.clock.mono(), h.clock.nowOrWall(), op.Parts, op.Options&engine.Peek != 0, res.Parts)
+	if len(due) > 0 {
+		h.send(due)
+	}
+	res.Allowed, res.Granted, res.Binding = done, op.Tokens, -1
+	return done
+}
+
+// denies answers a request that this node's own state denies.
+func (h *holder) denies(op *engine.Op, res *engine.Result) bool {
+	if h.fsm.loading.Load() || op.Options&engine.Peek != 0 {
+		return false
+	}
+	now := max(h.clock.nowOrWall(), h.fsm.now.Load())
+	if !h.opt.Store.TryReadOnly(now, op, res) || res.Status != engine.OK || res.Allowed {
+		return false
+	}
+	h.table.Decisions.Add(1)
+	return true
+}

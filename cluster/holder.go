@@ -1,0 +1,191 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/stintdb/stint/cluster/rights"
+	"github.com/stintdb/stint/engine"
+)
+
+const (
+	holderTick   = 50 * time.Millisecond // between two looks at silent keys
+	lendsAtOnce  = 512                   // operations on loans in one batch
+	adoptEvery   = 30 * time.Second      // between two searches for loans of this process that it does not know
+	closedFor    = 10 * time.Second      // after a shutdown was begun that may not come to its end
+	holderSpends = 15 * time.Second      // tokens are spent for so long after this node was seen to be up to date
+)
+
+// holder holds tokens that were lent to this process, and decides requests from them.
+type holder struct {
+	opt     *Options
+	clock   *clock
+	fsm     *fsm
+	decider *decider
+
+	id      raft.ServerID
+	process string // of this process: another one of the same node has another
+	table   *rights.Table
+
+	isCurrent   atomic.Bool // the log knows this process as the node's
+	current     atomic.Pointer[moment]
+	closedUntil atomic.Int64 // on the monotonic clock
+}
+
+// A moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
+// the time of day, which may be set.
+type moment struct{ mono, wall int64 }
+
+func (m moment) since(earlier moment) time.Duration {
+	return time.Duration(max(m.mono-earlier.mono, m.wall-earlier.wall))
+}
+
+func (h *holder) moment() moment { return moment{int64(h.clock.mono()), h.opt.Wall().UnixNano()} }
+
+// name is the name of this process as a holder.
+func (h *holder) name() []byte { return holderName(h.id, h.process) }
+
+func holderName(id raft.ServerID, process string) []byte {
+	return fmt.Appendf(nil, "%s%s/%s", engine.NodeHolder, id, process)
+}
+
+// splitHolder is the node and the process that holderName made the name of.
+func splitHolder(name []byte) (id raft.ServerID, process string, ok bool) {
+	rest, ok := strings.CutPrefix(string(name), engine.NodeHolder)
+	at := strings.LastIndexByte(rest, '/')
+	if !ok || at < 0 {
+		return "", "", false
+	}
+	return raft.ServerID(rest[:at]), rest[at+1:], true
+}
+
+// mayDecide reports whether tokens may be spent: this process is the node's, and has lately applied what the leader had. A process that
+// was removed or replaced unnoticed stops long before its loans are voided.
+func (h *holder) mayDecide() bool {
+	if h.table.Ahead() == 0 || !h.isCurrent.Load() || int64(h.clock.mono()) < h.closedUntil.Load() {
+		return false
+	}
+	seen := h.current.Load()
+	return seen != nil && h.moment().since(*seen) < holderSpends
+}
+
+// noteCluster takes a new state of the cluster.
+func (h *holder) noteCluster(c *clusterState) {
+	is := c.Processes[h.id] == h.process
+	if was := h.isCurrent.Swap(is); was && !is {
+		h.table.Drop()
+	}
+}
+
+// run keeps the loans until ctx is done.
+func (h *holder) run(ctx context.Context) {
+	tuned, adopted := time.Duration(0), time.Duration(0)
+	every(ctx, holderTick, func() {
+		h.checkCurrent()
+		if h.table.IsIdle() {
+			return
+		}
+		now := h.clock.mono()
+		if now-tuned >= time.Second {
+			h.table.Tune()
+			tuned = now
+		}
+		if now-adopted >= adoptEvery {
+			h.adopt()
+			adopted = now
+		}
+		if h.isCurrent.Load() {
+			h.send(h.table.Next(now, int64(now) < h.closedUntil.Load()))
+		}
+	})
+}
+
+// checkCurrent notes that this node is up to date, or drops the tokens if it has not been for too long: they may have been voided.
+func (h *holder) checkCurrent() {
+	now, seen := h.moment(), h.current.Load()
+	if seen != nil && now.since(*seen) >= holderSpends {
+		h.table.Drop()
+	}
+	if h.isCurrent.Load() && h.clock.nowOrWall()-h.fsm.now.Load() < int64(holderSpends) {
+		h.current.Store(&now)
+	}
+}
+
+// adopt finds loans of this process that it does not know: an operation that was repeated may be carried out once more after the
+// loan has ended.
+func (h *holder) adopt() {
+	if h.opt.Store.LentKeys() == 0 || h.fsm.loading.Load() {
+		return
+	}
+	own, now := string(h.name()), h.clock.mono()
+	for i := range h.opt.Store.Shards() {
+		h.opt.Store.ScanLoans(i, func(key, holder []byte, _ int64) {
+			if string(holder) == own {
+				h.table.Adopt(now, key)
+			}
+		})
+	}
+}
+
+// send has operations on loans carried out.
+func (h *holder) send(due []*rights.Operation) {
+	for len(due) > 0 {
+		n := min(len(due), lendsAtOnce)
+		h.sendBatch(due[:n:n])
+		due = due[n:]
+	}
+}
+
+func (h *holder) sendBatch(due []*rights.Operation) {
+	b := &engine.Batch{Ops: make([]engine.Op, len(due)), Results: make([]engine.Result, len(due))}
+	who := h.name()
+	for i, o := range due {
+		b.Ops[i] = engine.Op{Verb: engine.Lend, Key: []byte(o.Key), Limit: o.Limit, Tokens: o.Tokens, Who: who, Loan: &o.Loan}
+		if o.Returning {
+			b.Ops[i].Verb, b.Ops[i].Limit, b.Ops[i].Tokens = engine.Return, engine.Limit{}, 0
+		}
+	}
+	sent := h.moment()
+	b.Done = func() {
+		now := h.moment()
+		seen := h.current.Load()
+		isFresh := now.since(sent) < holderSpends && seen != nil && now.since(*seen) < holderSpends
+		for i, o := range due {
+			h.table.Hear(time.Duration(now.mono), h.clock.nowOrWall(), o, &b.Results[i], isFresh)
+		}
+	}
+	if h.decider.decideInLog(b) {
+		b.Done()
+	}
+}
+
+// returnAll gives everything back, before this node ends.
+func (h *holder) returnAll(ctx context.Context) {
+	h.closedUntil.Store(int64(h.clock.mono() + closedFor))
+	ctx, cancel := context.WithTimeout(ctx, h.opt.DecideTimeout)
+	defer cancel()
+	for h.isCurrent.Load() && h.table.Keys() > 0 && ctx.Err() == nil {
+		h.send(h.table.Next(h.clock.mono(), true))
+		sleep(ctx, 2*time.Millisecond)
+	}
+}
+
+// report is what this node reports of its process.
+func (h *holder) report() processBody {
+	return processBody{h.id, h.process, h.fsm.cluster.Load().Processes[h.id]}
+}
+
+// connectHolder creates the parts that hold and void loans.
+func (n *Node) connectHolder() {
+	n.holder = &holder{opt: &n.opt, clock: n.clock, fsm: n.fsm, decider: n.decider, id: n.id,
+		process: fmt.Sprintf("%016x", n.proposer.id), table: rights.New(rand.Uint64() >> 1)}
+	n.holder.table.SetAhead(n.opt.Ahead)
+	n.decider.holder, n.fsm.onCluster = n.holder, n.holder.noteCluster
+	n.voids = &voids{opt: &n.opt, clock: n.clock, fsm: n.fsm, role: n.role, decider: n.decider, metrics: n.metrics, log: n.log}
+}

@@ -1,0 +1,45 @@
+package rights
+
+import (
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+const (
+	hotSlots = 4096
+	hotAfter = 8 // requests for a key in a second that show that more will come
+)
+
+// counters count requests for keys that are not held, one key in a slot: another key with the same slot takes it over.
+type counters struct {
+	locks [stripes]sync.Mutex // of the slots with the same rest
+	slots []counter
+}
+
+type counter struct {
+	hash      uint64
+	limit     engine.Limit
+	requests  int
+	since     time.Duration
+	heldUntil time.Duration // the limit has changed: not hot before
+}
+
+// count counts a request, and reports whether the key is hot.
+func (c *counters) count(hash uint64, limit engine.Limit, now time.Duration) bool {
+	lock := &c.locks[hash%hotSlots%stripes]
+	lock.Lock()
+	defer lock.Unlock()
+	s := &c.slots[hash%hotSlots]
+	switch {
+	case s.hash != hash:
+		*s = counter{hash: hash, limit: limit, since: now}
+	case s.limit != limit:
+		*s = counter{hash: hash, limit: limit, since: now, heldUntil: now + settleFor}
+	case now-s.since >= time.Second:
+		s.requests, s.since = 0, now
+	}
+	s.requests++
+	return s.requests > hotAfter && now >= s.heldUntil
+}

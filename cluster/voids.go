@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"context"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// voidRemovedAfter is the time after which the loans of a removed member are voided. It stops to spend them long before.
+const voidRemovedAfter = 60 * time.Second
+
+// voids ends the loans of processes that have ended, while this node leads: all of their tokens count as spent.
+type voids struct {
+	opt     *Options
+	clock   *clock
+	fsm     *fsm
+	role    *leaderRole
+	decider *decider
+	metrics *metrics
+	log     *nodeLog
+
+	leadership *leadership
+	gone       map[string]time.Duration // holders that are no member, and since when under this leadership
+}
+
+func (v *voids) run(ctx context.Context) {
+	every(ctx, v.opt.MeetEvery, func() {
+		leads := v.role.active()
+		if leads == nil || v.opt.Store.LentKeys() == 0 {
+			return
+		}
+		if leads != v.leadership {
+			v.leadership, v.gone = leads, map[string]time.Duration{}
+		}
+		for i := range v.opt.Store.Shards() {
+			v.voidIn(ctx, i)
+		}
+	})
+}
+
+// voidIn voids the loans of ended processes in one part of the store.
+func (v *voids) voidIn(ctx context.Context, shard int) {
+	var ops []engine.Op
+	v.opt.Store.ScanLoans(shard, func(key, holder []byte, _ int64) {
+		if v.hasEnded(holder) {
+			ops = append(ops, engine.Op{Verb: engine.Void, Key: key, Who: holder, Options: engine.Force})
+		}
+	})
+	for len(ops) > 0 && ctx.Err() == nil {
+		n := min(len(ops), lendsAtOnce)
+		v.void(ctx, ops[:n])
+		ops = ops[n:]
+	}
+}
+
+// hasEnded reports whether a holder is a process that no longer spends.
+func (v *voids) hasEnded(holder []byte) bool {
+	id, process, isNode := splitHolder(holder)
+	if !isNode {
+		return false
+	}
+	known := v.fsm.cluster.Load()
+	current, isRecorded := known.Processes[id]
+	if isRecorded {
+		delete(v.gone, string(holder))
+		return current != process
+	}
+	since, seen := v.gone[string(holder)]
+	if !seen {
+		v.gone[string(holder)] = v.clock.mono()
+		return false
+	}
+	return v.clock.mono()-since >= voidRemovedAfter
+}
+
+func (v *voids) void(ctx context.Context, ops []engine.Op) {
+	done := make(chan struct{})
+	b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Done: func() { close(done) }}
+	if !v.decider.decideInLog(b) {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			return
+		}
+	}
+	tokens := int64(0)
+	for i := range b.Results {
+		if b.Results[i].Status == engine.OK {
+			tokens += b.Results[i].Granted
+		}
+	}
+	v.metrics.voided.Add(tokens)
+	v.log.Info("tokens of processes that have ended count as spent", "keys", len(ops), "tokens", tokens)
+}
