@@ -19,7 +19,7 @@ const (
 	lendsAtOnce  = 512                   // operations on loans in one batch
 	adoptEvery   = 30 * time.Second      // between two searches for loans of this process that it does not know
 	closedFor    = 10 * time.Second      // after a shutdown was begun that may not come to its end
-	holderSpends = 15 * time.Second      // tokens are spent for so long after this node was seen to be up to date
+	holderSpends = 15 * time.Second      // the time for which tokens are spent after this node was seen to be up to date
 )
 
 // holder holds tokens that were lent to this process, and decides requests from them.
@@ -65,7 +65,7 @@ func splitHolder(name []byte) (id raft.ServerID, process string, ok bool) {
 	return raft.ServerID(rest[:at]), rest[at+1:], true
 }
 
-// mayDecide reports whether tokens may be spent: this process is the node's, and has lately applied what the leader had. A process that
+// mayDecide reports whether tokens may be spent: this process is the node's, and has applied the leader's entries lately. A process that
 // was removed or replaced unnoticed stops long before its loans are voided.
 func (h *holder) mayDecide() bool {
 	if h.table.Ahead() == 0 || !h.isCurrent.Load() || int64(h.clock.mono()) < h.closedUntil.Load() {
@@ -176,7 +176,7 @@ func (h *holder) returnAll(ctx context.Context) {
 	}
 }
 
-// report is what this node reports of its process.
+// report is this node's report on its process.
 func (h *holder) report() processBody {
 	return processBody{h.id, h.process, h.fsm.cluster.Load().Processes[h.id]}
 }

@@ -43,7 +43,7 @@ func (r *clusterState) withoutProcess(id raft.ServerID) {
 }
 
 // refuseLends has a Lend for a process bring nothing that is not its node's any longer: its loans are voided, or were. It still states
-// what that process has spent.
+// the tokens which that process has spent.
 func (f *fsm) refuseLends() {
 	for i := range f.ops {
 		if f.ops[i].Verb != engine.Lend {

@@ -16,7 +16,7 @@ const (
 	forgetAfter   = 10 * time.Second       // and then forgotten
 	pauseAfterNo  = 50 * time.Millisecond  // after a Lend that brought nothing
 	pauseAfterErr = 100 * time.Millisecond // before an operation with an unknown outcome is sent again
-	settleFor     = time.Second            // a key whose limit has changed is not lent for so long
+	settleFor     = time.Second            // the time for which a key is not lent after its limit has changed
 	measureEvery  = 10 * time.Millisecond  // demand is measured over such a time, at least
 
 	leastWant = 2 // tokens of a Lend

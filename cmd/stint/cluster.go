@@ -42,7 +42,7 @@ func join(cfg config.Config, store *engine.Store, files descriptors, log *slog.L
 	node, err := cluster.Open(withTestTime(cluster.Options{
 		Node: cfg.NodeID, Listen: cfg.ClusterListen, Advertise: cfg.PeerAddress(), Peers: cfg.ClusterPeers, BootstrapExpect: expect,
 		Client: cfg.ClientAddress(), Store: store, Disk: disk, Log: log, Network: network,
-		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes,
+		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes, Ahead: cfg.ClusterAhead,
 		Unauthenticated: files.unauthenticated,
 	}))
 	if err != nil {
@@ -61,6 +61,7 @@ func join(cfg config.Config, store *engine.Store, files descriptors, log *slog.L
 		now:                node.Now,
 		transferLeadership: node.HandOver,
 		failed:             node.Failed(),
+		changed:            func(cfg *config.Config) { node.SetAhead(cfg.ClusterAhead) },
 		stop: func() {
 			cancel()
 			background.Wait()

@@ -72,7 +72,12 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 
 		ClientLimit:  files.clients,
 		HandoffLimit: files.accepting,
-		Changed:      func(cfg *config.Config) { level.Set(logLevel(cfg)) },
+		Changed: func(cfg *config.Config) {
+			level.Set(logLevel(cfg))
+			if state.changed != nil {
+				state.changed(cfg)
+			}
+		},
 	})
 	if len(cfg.TLSListen) > 0 {
 		defer reloadOnHangUp(s, log)()

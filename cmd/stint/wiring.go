@@ -27,6 +27,7 @@ type state struct {
 	transferLeadership func(ctx context.Context) error // transfers the leadership before this node ends; nil without a cluster
 	now                func() int64                    // of decisions
 	upstream           info.Upstream                   // nil without a home cluster
+	changed            func(*config.Config)            // takes settings that were changed; nil if none matter
 	failed             <-chan error                    // the reason why the process must end; nil without a cluster
 	stop               func()
 }

@@ -51,6 +51,12 @@ type Status struct {
 	LeaderChanges     int64 // times that this node became the leader
 	CommitLatency     Latency
 
+	LocalDecisions int64 // requests answered from the tokens that this node holds
+	LentTokens     int64 // that it holds and has not spent
+	HeldKeys       int64 // keys that it holds tokens of, or did a moment ago
+	Lends          int64 // operations on its loans that were carried out
+	VoidedTokens   int64 // that count as spent because their holder has ended, while this node led
+
 	FormatVersion uint32 // of the log's operations and entries: the newest that may be used, because every member knows it
 
 	Members []Member // this node among them

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"bytes"
 	"math"
 	"strings"
 
@@ -83,6 +84,9 @@ func parseLend(r *Request) error {
 func (r *Request) loan(op *engine.Op, who, number, previous []byte) error {
 	if err := holder(who); err != nil {
 		return err
+	}
+	if bytes.HasPrefix(who, []byte(engine.NodeHolder)) {
+		return errNodeHolder.With(engine.NodeHolder)
 	}
 	n, err := integerBetween("number", number, 1, math.MaxInt64)
 	if err != nil {

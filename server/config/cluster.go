@@ -70,6 +70,11 @@ var clusterSettings = []Setting{
 		value: func(c *Config) Value { return &size[int64]{&c.ClusterLogBytes, 1 << 20, 1 << 40, ""} },
 	},
 	{
+		Name: "cluster-ahead", Group: groupCluster, Placeholder: "DURATION", Mutable: true,
+		Help:  "Have this node hold tokens of keys that clients ask it for often, as many as it expects to grant in this time, and at most an eighth of those left at once; it grants them from memory. 0 is off.",
+		value: func(c *Config) Value { return &duration{&c.ClusterAhead, 5 * time.Second, "off"} },
+	},
+	{
 		Name: "cluster-import", Group: groupCluster, Placeholder: "PATH",
 		Help:  "Start a new cluster with the state of a standalone server from this directory. Set it on one node only.",
 		value: func(c *Config) Value { return &path{&c.ClusterImport} },

@@ -61,6 +61,7 @@ type Config struct {
 	Redirect           string        // forward or moved: the treatment of requests on a node that is not the leader
 	DecideTimeout      time.Duration // an undecided request is answered CLUSTERDOWN after this time
 	ClusterHeartbeat   time.Duration // a leader without messages for this time is replaced
+	ClusterAhead       time.Duration // for which this node holds tokens of keys in demand, 0 is off
 	ClusterLogBytes    int64         // size beyond which the Raft log is cut off behind a snapshot
 	ClusterDiskTimeout time.Duration // a leader whose disk takes longer gives up leadership
 	ClusterTLSCert     string        // files in PEM: this node's certificate, its key, and who signed the nodes'

@@ -49,5 +49,6 @@ func (s *Source) cluster() []field {
 		{"cluster_time_usec", st.Time / int64(time.Microsecond)}, {"raft_entries", st.Entries}, {"decisions", st.Decisions},
 		{"denied_locally", st.DecidedReadOnly}, {"forwarded", st.Forwarded}, {"uncertain_outcomes", st.UncertainOutcomes},
 		{"no_leader_outcomes", st.NoLeaderOutcomes}, {"leader_changes", st.LeaderChanges}, {"cluster_nodes", len(st.Members)}, {"cluster_format_version", st.FormatVersion},
+		{"local_decisions", st.LocalDecisions}, {"lent_tokens", st.LentTokens}, {"held_keys", st.HeldKeys}, {"lends", st.Lends}, {"voided_tokens", st.VoidedTokens},
 	}
 }

@@ -74,6 +74,21 @@ var clusterRows = []Row{{
 	Name: "stint_raft_denied_locally_total", Kind: Counter, When: inCluster, Help: "Operations that this node answered as the leader, without a log entry, because they change nothing: denials and reads.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.DecidedReadOnly) }),
 }, {
+	Name: "stint_local_decisions_total", Kind: Counter, When: inCluster, Help: "Requests that this node has answered from the tokens it holds: see --cluster-ahead.",
+	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LocalDecisions) }),
+}, {
+	Name: "stint_lent_tokens", Kind: Gauge, When: inCluster, Help: "Tokens that this node holds and has not spent.",
+	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.LentTokens) }),
+}, {
+	Name: "stint_held_keys", Kind: Gauge, When: inCluster, Help: "Keys of which this node holds tokens, or did a moment ago.",
+	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.HeldKeys) }),
+}, {
+	Name: "stint_lends_total", Kind: Counter, When: inCluster, Help: "Times that this node has taken tokens of a key, or given them back.",
+	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Lends) }),
+}, {
+	Name: "stint_voided_tokens_total", Kind: Counter, When: inCluster, Help: "Tokens that count as spent because the node that held them has ended without giving them back, while this node led.",
+	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.VoidedTokens) }),
+}, {
 	Name: "stint_raft_forwarded_total", Kind: Counter, When: inCluster, Help: "Calls that this node sent to the leader. A call is a group of operations that a client sent together; one that is sent again is counted again.",
 	values: raft(func(c *clusterstatus.Status) float64 { return float64(c.Forwarded) }),
 }, {
