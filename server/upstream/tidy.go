@@ -30,6 +30,9 @@ func (u *Upstream) returnUnused(silence int64) {
 		name  string
 		limit engine.Limit
 	}
+	if connected, _ := u.home.status(); !connected {
+		return // they can be spent until it is
+	}
 	var all []idle
 	now := u.opt.Now()
 	u.opt.Store.Tanks(func(name []byte, limit engine.Limit, t engine.Tank) {

@@ -1,0 +1,158 @@
+package upstream_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// client is a connection to a server.
+type client struct {
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+func dial(t testing.TB, address string) *client {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return &client{conn, bufio.NewReader(conn)}
+}
+
+// do sends a command and returns the integers of the reply, or its error.
+func (c *client) do(command string) (ints []int64, failure string) {
+	if _, err := c.conn.Write([]byte(command + "\r\n")); err != nil {
+		return nil, err.Error()
+	}
+	line, err := c.in.ReadString('\n')
+	if err != nil {
+		return nil, err.Error()
+	}
+	if line = strings.TrimSpace(line); line[0] == '-' {
+		return nil, line[1:]
+	}
+	count := 1
+	if line[0] == '*' {
+		count, _ = strconv.Atoi(line[1:])
+		line = ""
+	}
+	for range count {
+		if line == "" {
+			if line, err = c.in.ReadString('\n'); err != nil {
+				return nil, err.Error()
+			}
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(line[1:]), 10, 64)
+		if line = ""; err != nil {
+			continue
+		}
+		ints = append(ints, n)
+	}
+	return ints, ""
+}
+
+// text is the bulk that a command is answered by.
+func (c *client) text(command string) string {
+	if _, err := c.conn.Write([]byte(command + "\r\n")); err != nil {
+		return ""
+	}
+	line, _ := c.in.ReadString('\n')
+	length, _ := strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(line, "$")))
+	text := make([]byte, length+2)
+	_, _ = io.ReadFull(c.in, text)
+	return string(text)
+}
+
+// load is callers of one limit, which hardly refills.
+type load struct {
+	t        testing.TB
+	capacity int64
+	home     string // address
+
+	granted, uncertain, refused, broken atomic.Int64
+	callers                             sync.WaitGroup
+	ended                               atomic.Bool
+}
+
+// begin has a caller ask a server again and again. It connects again after a failure.
+func (l *load) begin(address string, pause time.Duration) {
+	l.callers.Go(func() {
+		var c *client
+		for !l.ended.Load() {
+			if c == nil {
+				conn, err := net.Dial("tcp", address)
+				if err != nil {
+					time.Sleep(50 * time.Millisecond)
+					continue
+				}
+				c = &client{conn, bufio.NewReader(conn)}
+			}
+			ints, failure := c.do(l.command(1 + rand.Int64N(3)))
+			switch {
+			case failure == "" && len(ints) == 5:
+				l.granted.Add(ints[0])
+			case strings.HasPrefix(failure, "UNCERTAIN "):
+				l.uncertain.Add(1)
+			case strings.HasPrefix(failure, "UPSTREAM "), strings.HasPrefix(failure, "CLUSTERDOWN "), strings.HasPrefix(failure, "BUSY "):
+				l.refused.Add(1)
+			case strings.HasPrefix(failure, "ERR ") || strings.HasPrefix(failure, "WRONGTYPE "):
+				l.t.Error(failure)
+				return
+			default:
+				l.broken.Add(1) // the connection; the request may have been granted
+				c.conn.Close()
+				c = nil
+			}
+			time.Sleep(rand.N(2 * pause))
+		}
+		if c != nil {
+			c.conn.Close()
+		}
+	})
+}
+
+func (l *load) command(tokens int64) string {
+	return fmt.Sprintf("TB.ACQUIRE g:1 %d 1/6h %d", l.capacity, tokens)
+}
+
+func (l *load) end() {
+	l.ended.Store(true)
+	l.callers.Wait()
+}
+
+// rest takes all tokens that home still has.
+func (l *load) rest() (tokens int64) {
+	c := dial(l.t, l.home)
+	for {
+		ints, failure := c.do(l.command(l.capacity) + " UPTO")
+		if failure != "" || ints[0] == 0 {
+			return tokens
+		}
+		tokens += ints[0]
+	}
+}
+
+func (l *load) report(t testing.TB) {
+	t.Logf("%d tokens were granted, %d requests uncertain, %d refused, %d connections broken", l.granted.Load(), l.uncertain.Load(), l.refused.Load(), l.broken.Load())
+}
+
+// cutFor cuts a way for a time. Half of the times its connections end.
+func cutFor(p *proxy, length time.Duration) {
+	p.isCut.Store(true)
+	time.Sleep(length)
+	if rand.IntN(2) == 0 {
+		p.closeAll()
+	}
+	p.isCut.Store(false)
+}

@@ -1,0 +1,113 @@
+//go:build e2e
+
+package upstream_test
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
+)
+
+// A cluster and a server alone share a limit of a home far away. Links are cut, the cluster's leader and the server alone are
+// killed: no token is granted twice, and most requests are granted from lent tokens.
+func TestRegionsOfProcesses(t *testing.T) {
+	program := testserver.Build(t, "../..")
+	home := testserver.Start(t, program, "--admin", "")
+	ways := []*proxy{startProxy(t, home), startProxy(t, home)}
+	for _, w := range ways {
+		w.delay.Store(int64(75 * time.Millisecond))
+	}
+	options := func(way int) []string {
+		return []string{"--upstream", ways[way].address(), "--upstream-keys", "g:*"}
+	}
+	nodes := testserver.StartNodes(t, program, 3, options(0)...)
+	alone := testserver.NewProcess(t, program, testserver.FreeAddresses(t, 1)[0], append(options(1), "--admin", "", "--dir", "state")...)
+	alone.Start(t)
+	t.Cleanup(func() { _ = alone.End(syscall.SIGTERM) })
+
+	l := &load{t: t, capacity: 100_000, home: home}
+	for _, n := range nodes {
+		l.begin(n.Address, 5*time.Millisecond)
+		l.begin(n.Address, 5*time.Millisecond)
+	}
+	l.begin(alone.Address, 2*time.Millisecond)
+	l.begin(alone.Address, 2*time.Millisecond)
+	l.begin(home, 10*time.Millisecond)
+	var local, others int64
+	count := func(address string) {
+		local += infoOf(t, address, "upstream_granted_locally")
+		others += infoOf(t, address, "upstream_decided_by_home") + infoOf(t, address, "upstream_uncertain")
+	}
+	kills := 0
+	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
+		time.Sleep(rand.N(2 * time.Second))
+		switch rand.IntN(3) {
+		case 0:
+			cutFor(ways[rand.IntN(2)], rand.N(2*time.Second))
+		case 1:
+			for _, n := range nodes {
+				if n.Leads() {
+					kills++
+					count(n.Address)
+					_ = n.End(syscall.SIGKILL)
+					n.Start(t)
+					n.AwaitFormed(t)
+					break
+				}
+			}
+		case 2:
+			kills++
+			count(alone.Address)
+			_ = alone.End(syscall.SIGKILL)
+			alone.Start(t)
+		}
+	}
+	l.end()
+	for _, n := range nodes {
+		count(n.Address)
+	}
+	count(alone.Address)
+	l.report(t)
+	t.Logf("%d processes were killed; %d requests were granted from lent tokens, %d not", kills, local, others)
+	if kills == 0 || local < 4*others {
+		t.Error("too few processes were killed, or too few requests granted from lent tokens")
+	}
+	if sum := l.granted.Load() + l.rest(); sum > l.capacity {
+		t.Errorf("%d tokens were granted or are left, of %d", sum, l.capacity)
+	}
+	for deadline := time.Now().Add(30 * time.Second); infoOf(t, nodes[0].Address, "upstream_keys") > 0; time.Sleep(200 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the cluster does not return its tokens")
+		}
+	}
+	if err := alone.End(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if keys := infoOf(t, home, "lent_keys"); keys > 1 { // of loans that have ended, until the key is dropped
+		t.Errorf("%d keys are lent", keys)
+	}
+	if sum := l.granted.Load() + l.rest(); sum > l.capacity {
+		t.Errorf("%d tokens were granted or are left, of %d, once all were returned", sum, l.capacity)
+	}
+	c := dial(t, home)
+	if lent, failure := c.do("RL.LENT g:1"); failure != "" || len(lent) != 0 {
+		t.Errorf("lent are %v %s", lent, failure)
+	}
+}
+
+// infoOf is a number of INFO, 0 if the server does not answer.
+func infoOf(t *testing.T, address, field string) int64 {
+	c := dial(t, address)
+	for _, line := range strings.Split(c.text("INFO"), "\r\n") {
+		if value, is := strings.CutPrefix(line, field+":"); is {
+			n, _ := strconv.ParseInt(value, 10, 64)
+			return n
+		}
+	}
+	return 0
+}
