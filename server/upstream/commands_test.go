@@ -1,0 +1,98 @@
+package upstream_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// A region answers like home, and refuses everything that could make a limiter of its own for a key of home.
+func TestCommandsOnKeysOfHome(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c, h := dial(t, region.address), dial(t, home.address)
+	for _, command := range []string{"TB.ACQUIRE g:%s 5 1/1h", "TB.ACQUIRE g:%s 5 1/1h 2 PEEK", "TB.ACQUIRE g:%s 5 1/1h 9 UPTO", "LB.ACQUIRE g:%s 5 1/1h 2", "FW.ACQUIRE g:%s 5 @day 2",
+		"CL.THROTTLE g:%s 4 1 3600 2", "CL.THROTTLE g:%s 4 1 3600 5", "TB.ACQUIRE g:%s 5 1/1h 6"} {
+		for range 3 {
+			got, failure := c.do(strings.Replace(command, "%s", "region", 1))
+			want, _ := h.do(strings.Replace(command, "%s", "home", 1))
+			if failure != "" || len(got) != 5 {
+				t.Fatalf("%s: %v %s, at home %v", command, got, failure, want)
+			}
+			for i := range want[:3] {
+				if got[i] != want[i] {
+					t.Errorf("%s: %v, at home %v", command, got, want)
+				}
+			}
+		}
+		h.do("DEL g:region g:home")
+		time.Sleep(110 * time.Millisecond) // denials are repeated
+	}
+	for _, command := range []string{"SW.ACQUIRE g:1 5 1h", "SL.ACQUIRE g:1 5 1h", "CC.ACQUIRE g:1 5 1h me", "LB.QUEUE g:1 5 1/1h", "TB.ACQUIRE g:1 5 1/1h FORCE", "TB.ACQUIRE g:1 5 1/1h KEEP 1",
+		"TB.ACQUIRE g:1 5 1/1h MAXWAIT 1s", "TB.ACQUIRE g:1 5 1/1h AS id FOR 1m", "TB.ACQUIRE other 5 1/1h AS g:1 FOR 1m", "RL.ALL TB other 5 1/1h TB g:1 5 1/1h", "RL.LEND g:1 TB 5 1/1h 1 me 1 0",
+		"DEL g:1", "RL.REFUND g:1 1", "SET g:1 x", "RL.POLICY SET p TB g:{} 5 1/1h", "RL.POLICY SET p TB {tenant}:{} 5 1/1h", "EVAL return 1 g:1", "EVAL return(1) 1 g:1"} {
+		if _, failure := c.do(command); !strings.HasPrefix(failure, "ERR ") {
+			t.Errorf("%s: %q", command, failure)
+		}
+	}
+	if _, failure := c.do(`EVAL "return redis.call('TB.ACQUIRE', 'g:1', 5, '1/1h')" 0`); failure == "" {
+		t.Error("a script decides on a key of home that it does not declare")
+	}
+	for _, command := range []string{"TB.ACQUIRE other 5 1/1h", "RL.ALL TB other 5 1/1h TB another 5 1/1h", "RL.POLICY SET p TB other:{} 5 1/1h", "RL.CHECK p x", "EVAL return(1) 1 other", "SET x y"} {
+		if ints, failure := c.do(command); failure != "" {
+			t.Errorf("%s: %v %s", command, ints, failure)
+		}
+	}
+	c = dial(t, region.address) // the client does not read nested replies to their ends
+	c.do("MULTI")
+	c.do("TB.ACQUIRE g:1 5 1/1h")
+	c.do("TB.ACQUIRE other 5 1/1h")
+	if _, failure := c.do("EXEC"); !strings.HasPrefix(failure, "ERR ") {
+		t.Errorf("a transaction: %q", failure)
+	}
+}
+
+// Resets in a region leave its tokens of home, which it returns when it ends.
+func TestTokensOutliveResets(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c, h := dial(t, region.address), dial(t, home.address)
+	for region.store.TankCount() == 0 {
+		c.do("TB.ACQUIRE g:1 1000 1/6h")
+	}
+	c.do("FLUSHALL")
+	if region.store.TankCount() != 1 || home.store.LentKeys() != 1 {
+		t.Errorf("%d keys with tokens of home are left, and %d are lent", region.store.TankCount(), home.store.LentKeys())
+	}
+	region.end()
+	if lent, failure := h.do("RL.LENT g:1"); len(lent) != 0 || failure != "" {
+		t.Errorf("lent is %v %s", lent, failure)
+	}
+}
+
+// Without home, lent tokens are granted, and then requests answered UPSTREAM.
+func TestWithoutHome(t *testing.T) {
+	home := start(t, "", nil)
+	region := start(t, home.address, nil)
+	c := dial(t, region.address)
+	for region.store.TankCount() == 0 {
+		c.do("TB.ACQUIRE g:1 1000 1/6h")
+	}
+	home.end()
+	for region.upstream.Status().Connected {
+		time.Sleep(time.Millisecond)
+	}
+	granted, failure := 0, ""
+	for ; failure == ""; granted++ {
+		_, failure = c.do("TB.ACQUIRE g:1 1000 1/6h")
+	}
+	if !strings.HasPrefix(failure, "UPSTREAM ") || granted < 2 {
+		t.Errorf("%d requests were granted, then %q", granted, failure)
+	}
+	if _, failure = c.do("TB.ACQUIRE g:cold 1000 1/6h"); !strings.HasPrefix(failure, "UPSTREAM ") {
+		t.Errorf("a cold key: %q", failure)
+	}
+	if ints, failure := c.do("TB.ACQUIRE other 10 1/6h"); failure != "" || ints[0] != 1 {
+		t.Errorf("a key of the region's own: %v %s", ints, failure)
+	}
+}
