@@ -114,14 +114,16 @@ func (h *home) run(ctx context.Context) {
 		h.mu.Unlock()
 		began := time.Now()
 		err := h.serve(ctx, address)
-		h.fail(err)
+		wasDown := h.fail(err)
 		if ctx.Err() != nil {
 			return
 		}
 		if time.Since(began) > lastPause {
 			pause = firstPause
 		}
-		h.log.Warn("the connection to home has ended", "address", address, "error", err)
+		if !wasDown {
+			h.log.Warn("there is no connection to home", "address", address, "error", err)
+		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
@@ -173,9 +175,10 @@ func (h *home) heard(refusal string) {
 }
 
 // fail ends the connection. The requests that were sent may have been carried out.
-func (h *home) fail(err error) {
+func (h *home) fail(err error) (wasDown bool) {
 	h.mu.Lock()
 	l, waiting := h.current, h.waiting
+	wasDown = h.down
 	h.current, h.waiting, h.down = nil, nil, true
 	if err != nil {
 		h.failure = err.Error()
@@ -189,6 +192,7 @@ func (h *home) fail(err error) {
 	for _, a := range waiting {
 		a.answer(reply{}, errNotSent)
 	}
+	return wasDown
 }
 
 // expire ends requests whose time is over, and connections without answers.
