@@ -157,7 +157,14 @@ func (w *world) kill(name string) {
 	delete(w.nodes, name)
 	w.mu.Unlock()
 	if n != nil {
+		w.hot.voided.Add(n.metrics.voided.Load())
 		end(n)
+	}
+}
+
+func (w *world) stop() {
+	for _, name := range w.names {
+		w.kill(name)
 	}
 }
 

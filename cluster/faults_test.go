@@ -37,6 +37,7 @@ type world struct {
 	granted [simKeys]atomic.Int64
 	answers [5]atomic.Int64 // granted, denied, uncertain, no leader, other
 	scripts [3]atomic.Int64 // that ended, that were not known, that failed
+	hot     hotKeys
 	stopped atomic.Bool
 	paused  atomic.Bool
 }
@@ -168,7 +169,7 @@ func (w *world) check() error {
 			return fmt.Errorf("key %d: %d tokens granted, one limiter would have granted %.1f at most", key, got, most)
 		}
 	}
-	return nil
+	return w.checkHot(passed)
 }
 
 // agree waits until all nodes have applied everything, and compares their states.
@@ -213,15 +214,23 @@ func (w *world) agree() error {
 // whole waits until every node votes and has the entries that say so: one that is wiped before leaves no majority that
 // remembers. Raft refuses its vote to a candidate that is no voter in its own, older, configuration.
 func (w *world) whole() {
-	for range 6000 {
+	index, servers := uint64(0), 0
+	for round := range 6000 {
 		voters, leader := 0, w.leader()
-		index := leader.fsm.applied.Load()
+		if round%50 == 0 { // under load the others are behind the leader all the time, but not by that much
+			index, servers = leader.fsm.applied.Load(), 0
+			for _, s := range leader.raft.servers() {
+				if s.Suffrage == raft.Voter {
+					servers++
+				}
+			}
+		}
 		for _, s := range leader.raft.servers() {
 			if n := w.nodes[nodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.fsm.applied.Load() >= index {
 				voters++
 			}
 		}
-		if voters == len(w.names) {
+		if voters == len(w.names) && servers == voters { // they were voters when the index was read
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -230,7 +239,7 @@ func (w *world) whole() {
 }
 
 // live has one simulated cluster live through faults.
-func live(t *testing.T, seed uint64, count int) (struck map[string]int, answers [5]int64) {
+func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string]int, answers [5]int64) {
 	struck = map[string]int{}
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -240,8 +249,11 @@ func live(t *testing.T, seed uint64, count int) (struck map[string]int, answers 
 		}
 		w := &world{simulated: simulate(t, names...), r: r, began: time.Now()}
 		defer w.stop()
-		w.leader()
+		w.hold(time.Second)
 		var clients sync.WaitGroup
+		for i := range hotClients {
+			clients.Go(func() { w.hotClient(seed + uint64(i)) })
+		}
 		for i := range simClients {
 			clients.Go(func() { w.client(seed + uint64(i)) })
 		}
@@ -272,6 +284,8 @@ func live(t *testing.T, seed uint64, count int) (struck map[string]int, answers 
 				t.Errorf("at the end, after '%s' (seed %d): %v", last, seed, err)
 			}
 		}
+		w.stop() // which counts voided tokens
+		hot.add(&w.hot)
 		for i := range w.answers {
 			answers[i] = w.answers[i].Load()
 		}
@@ -303,9 +317,10 @@ func (w *world) settleAndCompare() error {
 func TestFaults(t *testing.T) {
 	total, all := 0, map[string]int{}
 	var answers [5]int64
+	var hot hotKeys
 	for round := uint64(0); total < *simFaults && !t.Failed(); round++ {
 		count := min(faultsPerCluster, *simFaults-total)
-		struck, got := live(t, *simSeed+round, count)
+		struck, got := live(t, *simSeed+round, count, &hot)
 		for name, n := range struck {
 			all[name] += n
 			total += n
@@ -321,6 +336,10 @@ func TestFaults(t *testing.T) {
 	slices.Sort(names)
 	t.Logf("seed %d: %d faults (%s)", *simSeed, total, strings.Join(names, ", "))
 	t.Logf("%d granted, %d denied, %d uncertain, %d without a leader, %d other", answers[0], answers[1], answers[2], answers[3], answers[4])
+	t.Logf("hot key: %d of %d grants local; %d tokens voided, %d of %d refunds local", hot.local.Load(), hot.grants.Load(), hot.voided.Load(), hot.localRef.Load(), hot.refunds.Load())
+	if err := hot.tested(); err != nil && !t.Failed() && total >= faultsPerCluster {
+		t.Error(err)
+	}
 	if !t.Failed() && (answers[0] < int64(total) || answers[4] > 0) {
 		t.Error("too little was decided to show anything, or something else went wrong")
 	}
