@@ -40,15 +40,6 @@ type stripe struct {
 	byKey map[string]*right
 }
 
-// An Operation is to be carried out in the log.
-type Operation struct {
-	Key       string
-	Limit     engine.Limit
-	Tokens    int64
-	Loan      engine.Loan
-	Returning bool
-}
-
 // New returns an empty table. Numbers of operations begin behind first.
 func New(first uint64) *Table {
 	t := &Table{seed: maphash.MakeSeed()}
@@ -166,148 +157,10 @@ func (t *Table) spend(r *right, mono time.Duration, now int64, op *engine.Op, re
 	return false, t.due(r, mono)
 }
 
-// due is the Lend that is due now, nil if there is none.
-func (t *Table) due(r *right, mono time.Duration) *Operation {
-	ahead := t.ahead.Load()
-	if r.number != 0 || ahead == 0 || mono < r.pausedUntil {
-		return nil
-	}
-	r.measure(mono)
-	want := min(int64(r.demand*float64(min(ahead*t.stretch.Load(), int64(MaxAhead)))), r.limit.Capacity, maxLendAtOnce)
-	want = max(want, leastWant) - r.tokens
-	if want <= 0 {
-		return nil
-	}
-	r.want, r.left, r.returning = want, r.tokens, false
-	return t.begin(r, mono)
-}
-
-// begin gives the next operation of a right its number.
-func (t *Table) begin(r *right, mono time.Duration) *Operation {
-	r.number, r.sentAt = t.numbers.Add(1), mono
-	r.ceiling = r.left
-	return t.send(r)
-}
-
-func (t *Table) send(r *right) *Operation {
-	r.sending = true
-	t.recent.Add(1)
-	return &Operation{Key: r.key, Limit: r.limit, Tokens: r.want, Returning: r.returning,
-		Loan: engine.Loan{Number: r.number, Previous: r.known, Left: r.left}}
-}
-
-// giveBack begins a Return.
-func (t *Table) giveBack(r *right, mono time.Duration) *Operation {
-	r.want, r.left, r.returning = 0, r.tokens, true
-	r.tokens = 0
-	o := t.begin(r, mono)
-	r.ceiling = 0
-	return o
-}
-
-// Hear takes the outcome of an operation. fresh says that it was sent so lately that the loan cannot have been voided since.
-func (t *Table) Hear(mono time.Duration, now int64, o *Operation, res *engine.Result, fresh bool) {
-	s, _ := t.of([]byte(o.Key))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.byKey[o.Key]
-	if r == nil || r.number != o.Loan.Number {
-		return
-	}
-	r.sending = false
-	isUnknown := !fresh
-	switch res.Status {
-	case engine.OK, engine.NotHeld, engine.WrongType, engine.OutOfRoom, engine.NoRoomToGrow, engine.TooNew:
-	default:
-		isUnknown = true
-	}
-	if isUnknown {
-		r.pausedUntil = max(r.pausedUntil, mono+pauseAfterErr)
-		return
-	}
-	number := r.number
-	r.number = 0
-	switch {
-	case res.Status == engine.NotHeld:
-		r.drop()
-		r.known = res.Number
-		r.pausedUntil = mono + settleFor
-		return
-	case res.Status != engine.OK:
-		r.pausedUntil = mono + settleFor
-		return
-	}
-	t.Lends.Add(1)
-	r.others, r.resetAt = max(0, res.Remaining), now+res.Reset
-	switch {
-	case r.returning:
-		r.known = res.Number
-	case res.Number == number:
-		r.known = number
-		r.tokens += res.Granted
-		r.ceiling += res.Granted
-		r.target = r.tokens
-	case res.Number == o.Loan.Previous: // it brought nothing, and changed nothing
-		r.known = res.Number
-	default: // the loan was ended by somebody else, or an operation that was given up was carried out late
-		r.known = res.Number
-		r.drop()
-	}
-	if res.Granted == 0 && !r.returning {
-		r.pausedUntil = max(r.pausedUntil, mono+pauseAfterNo)
-	}
-}
-
-// Next calls send for every operation that is due without a request: those whose outcome is unknown, and Returns of silent keys, or
-// of all with everything. It forgets keys that were silent for long.
-func (t *Table) Next(mono time.Duration, everything bool) (due []*Operation) {
-	everything = everything || t.ahead.Load() == 0
-	t.each(func(s *stripe, r *right) {
-		switch {
-		case r.sending:
-		case r.number != 0:
-			if mono >= r.pausedUntil || everything {
-				due = append(due, t.send(r))
-			}
-		case r.known != 0 && (everything || mono >= r.pausedUntil && mono-r.lastUse >= silentAfter):
-			due = append(due, t.giveBack(r, mono))
-		case r.known == 0 && (everything || mono-r.lastUse >= forgetAfter):
-			delete(s.byKey, r.key)
-			t.keys.Add(-1)
-		}
-	})
-	return due
-}
-
-// Tune has tokens held for longer while there are too many operations. It is called once a second.
-func (t *Table) Tune() {
-	many, stretch := t.recent.Swap(0) > maxLends, t.stretch.Load()
-	switch {
-	case many && time.Duration(stretch*t.ahead.Load()) < MaxAhead:
-		t.stretch.Store(2 * stretch)
-	case !many && stretch > 1:
-		t.stretch.Store(stretch / 2)
-	}
-}
-
 // Drop forgets all tokens. The log counts them as spent.
 func (t *Table) Drop() {
 	t.each(func(_ *stripe, r *right) { r.drop() })
 }
-
-// Adopt has the table give back a loan of this process that it does not know.
-func (t *Table) Adopt(mono time.Duration, key []byte) {
-	s, _ := t.of(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byKey[string(key)] == nil && t.keys.Load() < MaxKeys {
-		s.byKey[string(key)] = &right{key: string(key), known: unknown}
-		t.keys.Add(1)
-	}
-}
-
-// unknown is the number of no operation: one that names it is answered with the right one.
-const unknown = 1
 
 // Refund gives tokens back to those held, if as many were spent that the log does not know of.
 func (t *Table) Refund(now int64, op *engine.Op, res *engine.Result) (done bool) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"strings"
 )
 
 // loan is tokens that are set aside for a holder, until an end unless that is 0. The number is that of the last operation on it.
@@ -148,6 +149,9 @@ type loanCall struct {
 func (c *loanCall) readLoan(words []string) (err error) {
 	if c.holder = words[0]; c.holder == "" || len(c.holder) > 255 {
 		return refuse("ERR holder: must be 1 to 255 bytes, got %d", len(c.holder))
+	}
+	if strings.HasPrefix(c.holder, "node/") {
+		return refuse("ERR holder: names that begin with node/ are those of a cluster's nodes")
 	}
 	if c.number, err = between("number", words[1], 1, math.MaxInt64); err != nil {
 		return err

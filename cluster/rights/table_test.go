@@ -1,0 +1,235 @@
+package rights
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+const second = int64(time.Second)
+
+var limit = engine.Limit{Algorithm: engine.TokenBucket, Capacity: 1000, Rate: engine.Rate{Tokens: 100, Period: second}}
+
+func acquire(key string, tokens int64) *engine.Op {
+	return &engine.Op{Verb: engine.Acquire, Key: []byte(key), Limit: limit, Tokens: tokens}
+}
+
+// warm asks for a key until an operation is due.
+func warm(t *testing.T, table *Table, mono time.Duration, key string) *Operation {
+	t.Helper()
+	var res engine.Result
+	for range hotAfter + 1 {
+		if _, _, due := table.Spend(mono, 0, acquire(key, 1), &res); due != nil {
+			return due
+		}
+	}
+	t.Fatal("nothing is due")
+	return nil
+}
+
+func lent(o *Operation, granted int64) *engine.Result {
+	return &engine.Result{Granted: granted, Number: o.Loan.Number, Remaining: 500, Lent: o.Loan.Left + granted}
+}
+
+func newTable() *Table {
+	table := New(100)
+	table.SetAhead(time.Second)
+	return table
+}
+
+func TestSpendAndRefund(t *testing.T) {
+	table := newTable()
+	var res engine.Result
+	o := warm(t, table, 0, "k")
+	if o.Tokens < leastWant || o.Loan.Previous != 0 || o.Loan.Left != 0 || o.Returning {
+		t.Fatalf("%+v", o)
+	}
+	if done, held, due := table.Spend(0, 0, acquire("k", 1), &res); done || !held || due != nil {
+		t.Errorf("before the answer: %v, %v, %v", done, held, due)
+	}
+	table.Hear(0, 0, o, lent(o, 10), true)
+	if done, _, _ := table.Spend(0, 0, acquire("k", 3), &res); !done || !res.Allowed || res.Granted != 3 || res.Remaining != 507 || res.Limit != 1000 || res.Reset != 4930*int64(time.Millisecond) {
+		t.Errorf("%v, %+v", done, res)
+	}
+	peek := acquire("k", 7)
+	peek.Options = engine.Peek
+	if done, _, _ := table.Spend(0, 0, peek, &res); !done || table.Held() != 7 {
+		t.Errorf("a peek: %v, and %d are left", done, table.Held())
+	}
+	refund := func(tokens int64) bool {
+		return table.Refund(0, &engine.Op{Verb: engine.Refund, Key: []byte("k"), Tokens: tokens}, &res)
+	}
+	if refund(4) || !refund(2) || res.Granted != 2 || refund(2) || !refund(1) || table.Held() != 10 {
+		t.Errorf("%d are left after refunds of 3", table.Held())
+	}
+	if done, _, _ := table.Spend(0, 0, acquire("k", 11), &res); done {
+		t.Error("11 of 10 tokens were granted")
+	}
+}
+
+// While the outcome of an operation is not known, it is repeated as it was, and no more comes back than it has stated.
+func TestUnknownOutcomeIsRepeated(t *testing.T) {
+	table := newTable()
+	var res engine.Result
+	o := warm(t, table, 0, "k")
+	table.Hear(0, 0, o, lent(o, 8), true)
+	var next *Operation
+	for range 4 {
+		_, _, next = table.Spend(time.Second, 0, acquire("k", 1), &res)
+		if next != nil {
+			break
+		}
+	}
+	if next == nil || next.Loan.Previous != o.Loan.Number {
+		t.Fatalf("%+v", next)
+	}
+	left := next.Loan.Left
+	table.Spend(time.Second, 0, acquire("k", 1), &res)
+	if table.Refund(0, &engine.Op{Key: []byte("k"), Tokens: 2}, &res) {
+		t.Error("a token came back that was stated as spent")
+	}
+	table.Hear(time.Second, 0, next, &engine.Result{Status: engine.Uncertain}, true)
+	if due := table.Next(time.Second, false); len(due) != 0 {
+		t.Error("it is repeated without a pause")
+	}
+	due := table.Next(time.Second+pauseAfterErr, false)
+	if len(due) != 1 || due[0].Loan != next.Loan || due[0].Tokens != next.Tokens {
+		t.Fatalf("%+v is repeated as %+v", next, due)
+	}
+	table.Hear(time.Second+pauseAfterErr, 0, due[0], lent(due[0], 5), true)
+	if table.Held() != left-1+5 {
+		t.Errorf("%d held", table.Held())
+	}
+	table.Hear(2*time.Second, 0, next, lent(next, 5), true) // late
+	if table.Held() != left-1+5 {
+		t.Errorf("%d held after a late answer", table.Held())
+	}
+}
+
+func TestOtherLoanIsLearned(t *testing.T) {
+	table := newTable()
+	o := warm(t, table, 0, "k")
+	table.Hear(0, 0, o, lent(o, 8), true)
+	due := table.Next(silentAfter, false)
+	if len(due) != 1 || !due[0].Returning || due[0].Loan.Left != 8 || table.Held() != 0 {
+		t.Fatalf("%+v, %d held", due, table.Held())
+	}
+	table.Hear(silentAfter, 0, due[0], &engine.Result{Number: 7}, true) // the log names another operation
+	due = table.Next(2*silentAfter, false)
+	if len(due) != 1 || due[0].Loan.Previous != 7 || due[0].Loan.Left != 0 {
+		t.Fatalf("%+v", due)
+	}
+	table.Hear(0, 0, due[0], &engine.Result{Granted: 0}, true)
+	if due = table.Next(time.Minute, false); len(due) != 0 || table.Keys() != 0 {
+		t.Errorf("%v due, %d keys", due, table.Keys())
+	}
+}
+
+func TestSeveralKeysAllOrNothing(t *testing.T) {
+	table := newTable()
+	parts := []engine.Op{*acquire("a", 2), *acquire("b", 3)}
+	results := make([]engine.Result, 2)
+	var due []*Operation
+	for range 2 * (hotAfter + 1) {
+		_, more := table.SpendAll(0, 0, parts, false, results)
+		due = append(due, more...)
+	}
+	if len(due) != 2 {
+		t.Fatalf("%d operations are due", len(due))
+	}
+	table.Hear(0, 0, due[0], lent(due[0], 10), true)
+	if done, _ := table.SpendAll(0, 0, parts, false, results); done || table.Held() != 10 {
+		t.Error("granted from one of two keys")
+	}
+	table.Hear(0, 0, due[1], lent(due[1], 4), true)
+	if done, _ := table.SpendAll(0, 0, parts, false, results); !done || table.Held() != 9 {
+		t.Errorf("%v, %d held", done, table.Held())
+	}
+	if done, _ := table.SpendAll(0, 0, parts, false, results); done || table.Held() != 9 {
+		t.Errorf("%v, %d held", done, table.Held())
+	}
+}
+
+func TestKeysAreBounded(t *testing.T) {
+	table := newTable()
+	for i := range MaxKeys + 100 {
+		op := acquire(fmt.Sprint(i), 1)
+		for range hotAfter + 1 {
+			table.Spend(0, 0, op, &engine.Result{})
+		}
+	}
+	if keys := table.Keys(); keys > MaxKeys || keys < MaxKeys-100 {
+		t.Errorf("%d keys", keys)
+	}
+}
+
+// A holder never has more tokens than the engine counts for it, whichever operations and answers are lost, late or repeated.
+func TestNeverMoreThanLent(t *testing.T) {
+	for seed := range uint64(200) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		store := engine.New(engine.Config{Shards: 4})
+		table, mono := newTable(), time.Duration(0)
+		var late []*Operation
+		var res engine.Result
+		carryOut := func(o *Operation) *engine.Result {
+			op := engine.Op{Verb: engine.Lend, Key: []byte(o.Key), Limit: o.Limit, Tokens: o.Tokens, Who: []byte("h"), Loan: &o.Loan}
+			if o.Returning {
+				op.Verb = engine.Return
+			}
+			results := make([]engine.Result, 1)
+			store.Apply(int64(mono)+second, []engine.Op{op}, results)
+			return &results[0]
+		}
+		send := func(o *Operation) {
+			switch r.IntN(8) {
+			case 0: // it is lost, or comes later
+				late = append(late, o)
+				table.Hear(mono, 0, o, &engine.Result{Status: engine.Uncertain}, true)
+			case 1: // its answer is lost
+				carryOut(o)
+				table.Hear(mono, 0, o, &engine.Result{Status: engine.Uncertain}, true)
+			case 2: // it comes twice
+				late = append(late, o)
+				table.Hear(mono, 0, o, carryOut(o), true)
+			default:
+				table.Hear(mono, 0, o, carryOut(o), true)
+			}
+		}
+		for range 3000 {
+			mono += time.Duration(r.Int64N(int64(4 * time.Millisecond)))
+			switch n := r.IntN(100); {
+			case n < 80:
+				if _, _, due := table.Spend(mono, 0, acquire("k", 1+r.Int64N(3)), &res); due != nil {
+					send(due)
+				}
+			case n < 85:
+				table.Refund(0, &engine.Op{Key: []byte("k"), Tokens: 1 + r.Int64N(3)}, &res)
+			case n < 90 && len(late) > 0:
+				carryOut(late[r.IntN(len(late))])
+			case n == 90:
+				mono += time.Duration(r.Int64N(int64(time.Second)))
+			case n == 91:
+				store.Apply(int64(mono)+second, []engine.Op{{Verb: engine.Void, Key: []byte("k"), Who: []byte("h"), Options: engine.Force}}, make([]engine.Result, 1))
+				table.Drop()
+			default:
+				for _, o := range table.Next(mono, n == 92) {
+					send(o)
+				}
+			}
+			lent := int64(0)
+			for i := range store.Shards() {
+				store.ScanLoans(i, func(_, _ []byte, tokens int64) { lent += tokens })
+			}
+			if held := table.Held(); held > lent {
+				t.Fatalf("seed %d: %d held, %d lent", seed, held, lent)
+			}
+		}
+		if table.Lends.Load() < 10 || table.Decisions.Load() < 100 {
+			t.Fatalf("seed %d: %d operations, %d decisions", seed, table.Lends.Load(), table.Decisions.Load())
+		}
+		store.Close()
+	}
+}
