@@ -244,3 +244,45 @@ func TestSeveralHeldKeys(t *testing.T) {
 		}
 	})
 }
+
+// A process that is cut off grants from its tokens, and stops and forgets them long before they would be voided if it was removed.
+func TestProcessThatIsCutOffStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, leader, others := simulateHeld(t)
+		defer s.stop()
+		n := others[0]
+		ask(n, acquire("k", 100_000, 1), 500, time.Millisecond)
+		for _, other := range s.names {
+			s.net.SetCut(other, n.opt.Node, true)
+			s.net.SetCut(n.opt.Node, other, true)
+		}
+		grantedAt := func() bool {
+			res, _ := tryDo(n, acquire("k", 100_000, 1))
+			return res.Status == engine.OK && res.Allowed
+		}
+		if !grantedAt() {
+			t.Error("it grants nothing although it holds tokens")
+		}
+		removed := make(chan error, 1)
+		go func() { removed <- leader.Remove(t.Context(), n.opt.Node) }() // it takes longer than the silence after which tokens go back
+		last, began := time.Duration(0), time.Now()
+		for time.Since(began) < 2*voidRemovedAfter {
+			if grantedAt() {
+				last = time.Since(began)
+			}
+			time.Sleep(200 * time.Millisecond) // less than the silence after which it would give them back
+			if held := n.holder.table.Held(); time.Since(began) > voidRemovedAfter/2 && held > 0 {
+				t.Fatalf("after %v it still holds %d tokens", time.Since(began), held)
+			}
+		}
+		if err := <-removed; err != nil {
+			t.Error(err)
+		}
+		if last < time.Second || last > voidRemovedAfter/2 {
+			t.Errorf("its last grant was %v after it was cut off", last)
+		}
+		if now := lent(leader, "k"); now != 0 || leader.metrics.voided.Load() == 0 {
+			t.Errorf("%d tokens are still lent to it, %d were voided", now, leader.metrics.voided.Load())
+		}
+	})
+}
