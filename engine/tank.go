@@ -109,7 +109,7 @@ func decideTank(c *call) (changed bool) {
 }
 
 func lookTank(c *call) {
-	c.result.Limit, c.result.Remaining = c.limit.Capacity, loadTank(c.state).Tokens
+	c.result.Limit, c.result.Remaining, c.result.Reset = c.limit.Capacity, loadTank(c.state).Tokens, NeverExpires
 }
 
 // applyTank carries out a Prepare or Deposit. With readOnly it changes nothing, and returns false if it would have.

@@ -123,6 +123,9 @@ func (u *Upstream) serveWaiters(k *key, err error) (more bool) {
 	k.mu.Lock()
 	waiters := k.waiters
 	k.waiters = nil
+	if err == errRefused {
+		k.strict = time.Now().Add(strictFor)
+	}
 	k.mu.Unlock()
 	for at := 0; at < len(waiters); at += servedAtOnce {
 		u.serve(k, waiters[at:min(at+servedAtOnce, len(waiters))], err)
