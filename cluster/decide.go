@@ -22,6 +22,7 @@ type decider struct {
 	forwarder *forward.Client
 	metrics   *metrics
 	holder    *holder
+	share     *leaderShare
 	seed      maphash.Seed
 
 	pending call.WaitList
@@ -94,19 +95,20 @@ func (d *decider) decideHere(r *leadership, c *call.Call) (finished bool) {
 		}
 	}
 	c.Summarize()
-	if status := d.proposer.add(c); status != engine.OK {
+	if status := d.share.queue(d.proposer, c, b, c.Unanswered); status != engine.OK {
 		d.rejectCall(c, status)
 		return true
 	}
 	return d.trackCall(c)
 }
 
-// decideReadOnly answers the operations of a batch that change nothing, and lists the others in c.Unanswered. An
-// operation behind an unanswered one on the same key stays unanswered too.
+// decideReadOnly answers the operations of a batch that change nothing in the log's state, and lists the others in c.Unanswered.
+// An operation behind an unanswered one on the same key stays unanswered too.
 func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) {
 	now := max(d.clock.nowOrWall(), d.fsm.now.Load())
+	term := d.share.term.Load()
 	if len(b.Ops) == 1 {
-		if !d.opt.Store.TryReadOnly(now, &b.Ops[0], &b.Results[0]) {
+		if !d.answer(term, now, &b.Ops[0], &b.Results[0]) {
 			c.Unanswered = oneOp
 		}
 		return
@@ -114,7 +116,7 @@ func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) {
 	var touched bloomFilter
 	for i := range b.Ops {
 		op := &b.Ops[i]
-		if touched.mayContain(d.seed, op) || !d.opt.Store.TryReadOnly(now, op, &b.Results[i]) {
+		if touched.mayContain(d.seed, op) || !d.answer(term, now, op, &b.Results[i]) {
 			if c.Unanswered == nil {
 				c.Unanswered = make([]uint32, 0, len(b.Ops)-i)
 			}
@@ -122,6 +124,15 @@ func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) {
 			c.Unanswered = append(c.Unanswered, uint32(i))
 		}
 	}
+}
+
+// answer answers an operation from the leader's share or the applied state, or returns false.
+func (d *decider) answer(term *shareTerm, now int64, op *engine.Op, res *engine.Result) (done bool) {
+	if term != nil && d.share.decide(term, now, op, res) {
+		d.metrics.decidedInShare.Add(1)
+		return true
+	}
+	return d.opt.Store.TryReadOnly(now, op, res)
 }
 
 // oneOp is the list of positions of a batch of one.

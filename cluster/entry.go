@@ -26,6 +26,7 @@ const (
 	kindMember    = 3 // a member's name and address, or its removal
 	kindTick      = 4 // time has passed
 	kindVersion   = 5 // the cluster's format version; proposed only when all members know version 2 or a later one
+	kindShare     = 6 // whether the leader takes tokens in its memory
 	kindProcess   = 7 // which process of a member runs
 )
 

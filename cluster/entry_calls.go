@@ -28,6 +28,8 @@ func (e *entry) drop() {
 		if c.Send() {
 			kept = append(kept, c)
 			buf = append(buf, group...) // onto itself until one was left out
+		} else {
+			c.Settle(false)
 		}
 	})
 	clear(e.calls[len(kept):])

@@ -39,6 +39,7 @@ type world struct {
 	scripts [3]atomic.Int64 // that ended, that were not known, that failed
 	hot     hotKeys
 	stopped atomic.Bool
+	share   shareLedger
 	paused  atomic.Bool
 }
 
@@ -120,6 +121,11 @@ func (w *world) client(seed uint64) {
 		w.mu.RUnlock()
 		if n == nil || w.paused.Load() {
 			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		if r.IntN(2) == 0 {
+			w.share.ask(n, r)
+			time.Sleep(time.Duration(r.IntN(40)) * time.Millisecond)
 			continue
 		}
 		var ops []engine.Op
@@ -250,6 +256,9 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 		w := &world{simulated: simulate(t, names...), r: r, began: time.Now()}
 		defer w.stop()
 		w.hold(time.Second)
+		w.sharing = true
+		w.share = shareLedger{limits: slowLimits, ids: 3, slack: time.Second}
+		do(w.leader(), w.share.policy(r))
 		var clients sync.WaitGroup
 		for i := range hotClients {
 			clients.Go(func() { w.hotClient(seed + uint64(i)) })
@@ -267,6 +276,9 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 			mend()
 			w.leader()
 			err := w.check()
+			if err == nil {
+				err = w.share.check()
+			}
 			if err == nil && i%10 == 9 {
 				err = w.settleAndCompare()
 			}

@@ -34,6 +34,8 @@ var additions = append([]addition{
 	{version: 2, name: "the process of a member", kind: kindProcess},
 	{version: 2, name: "a STRICT policy", isUsed: func(op *engine.Op) bool { return op.Verb == engine.SetPolicy && op.Options&engine.Strict != 0 }},
 	{version: 2, name: "a key whose limit has its home elsewhere", isUsed: usesTank},
+	{version: 2, name: "the leader's share", isUsed: usesShare},
+	{version: 2, name: "the switch of the leader's share", kind: kindShare},
 	{version: 2, name: "COST and KEEP", isUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
 	{version: 2, name: "a wait for several limits", isUsed: waitsForSeveral},
 	{version: 2, name: "a queue among several limits", isUsed: queuesAmongSeveral},
@@ -85,6 +87,11 @@ func inAnyLimit(has func(op *engine.Op) bool) func(*engine.Op) bool {
 		}
 		return false
 	}
+}
+
+// usesShare is addition.isUsed of what the leader has taken in its memory.
+func usesShare(op *engine.Op) bool {
+	return op.Verb == engine.Carry || inAnyLimit(func(op *engine.Op) bool { return op.PriorAt != 0 })(op)
 }
 
 func waitsForSeveral(op *engine.Op) bool {

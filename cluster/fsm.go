@@ -42,6 +42,7 @@ type fsm struct {
 	ops     []engine.Op
 	results []engine.Result
 	done    []*call.Call
+	own     *entry // of this process, while it is applied
 }
 
 // clusterState is the state of the cluster itself in the log. It is replaced, never changed.
@@ -51,6 +52,7 @@ type clusterState struct {
 	Imported  bool                     `json:"imported,omitempty"`  // its state began with that of a server alone
 	Formats   formatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
 	Processes map[raft.ServerID]string `json:"processes,omitempty"` // of members, as they have reported
+	Share     bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
 }
 
 // member is the description that a node sends when it joins.
@@ -87,6 +89,11 @@ type (
 		Member *member       `json:"member"` // nil: it has left
 	}
 )
+
+// shareBody is the JSON of a kindShare entry.
+type shareBody struct {
+	Share bool `json:"share"`
+}
 
 // Apply implements raft.FSM.
 func (f *fsm) Apply(l *raft.Log) any {
@@ -170,10 +177,24 @@ func (f *fsm) apply(index uint64, e entryView) error {
 		next := *f.cluster.Load()
 		next.Formats = max(next.Formats, version)
 		f.cluster.Store(&next)
+	case kindShare:
+		var body shareBody
+		if err := json.Unmarshal(e.body, &body); err != nil {
+			return err
+		}
+		next := *f.cluster.Load()
+		next.Share = body.Share
+		f.cluster.Store(&next)
 	}
 	// Now its effects can be seen, and its calls are answered.
 	f.now.Store(now)
 	f.noteApplied(index)
+	if f.own != nil {
+		for _, c := range f.own.calls {
+			c.Settle(true)
+		}
+		f.own = nil
+	}
 	for i, c := range f.done {
 		c.Batch.Done()
 		f.done[i] = nil
@@ -188,6 +209,7 @@ func (f *fsm) applyDecisions(now int64, e entryView) error {
 	var own *entry
 	if e.proposer == f.ownID {
 		own = f.takeEntry(e.number)
+		f.own = own
 	}
 	body, decisions := e.body, 0
 	for i := 0; len(body) > 0; i++ {

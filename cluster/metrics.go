@@ -14,6 +14,7 @@ type metrics struct {
 	proposed        atomic.Int64 // by this node
 	decisions       atomic.Int64 // operations applied
 	decidedReadOnly atomic.Int64 // operations answered from the applied state, without an entry
+	decidedInShare  atomic.Int64 // operations answered from the leader's share
 	uncertain       atomic.Int64 // calls answered with Uncertain
 	noLeader        atomic.Int64 // calls answered with NoLeader
 	leaderChanges   atomic.Int64 // how often this node became leader

@@ -39,18 +39,20 @@ type Node struct {
 	formats  *versionGate
 
 	proposer   *proposer
+	share      *leaderShare
 	role       *leaderRole
 	transfers  *transfers
 	withdrawal *withdrawal
 	election   *election
 	health     *health
 
-	decider   *decider
-	holder    *holder
-	voids     *voids
-	forwarder *forward.Client // calls to the leader
-	forwarded *forward.Server // calls of other nodes
-	metrics   *metrics
+	decider     *decider
+	holder      *holder
+	voids       *voids
+	forwarder   *forward.Client // calls to the leader
+	forwarded   *forward.Server // calls of other nodes
+	metrics     *metrics
+	shareSwitch *shareSwitch
 
 	members   *membership
 	pledges   *pledges
@@ -107,7 +109,7 @@ func Open(o Options) (*Node, error) {
 		n.peers.Halt()
 		return nil, err
 	}
-	for _, run := range []func(context.Context){n.role.run, n.discovery.run, n.saved.run, n.members.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactor.run, n.decider.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run, n.holder.run, n.voids.run, n.warnOfLiteralNames} {
+	for _, run := range []func(context.Context){n.role.run, n.discovery.run, n.saved.run, n.members.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactor.run, n.decider.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run, n.shareSwitch.run, n.holder.run, n.voids.run, n.warnOfLiteralNames} {
 		n.ended.Go(func() { run(n.raft.ctx) })
 	}
 	n.proposer.ended.Go(n.proposer.run)
@@ -137,9 +139,11 @@ func (n *Node) connectParts() {
 	n.statuses = &peerStatuses{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, byID: map[raft.ServerID]peerStatus{}}
 	n.leader = &leaderFinder{opt: &n.opt, raft: n.raft, peers: n.peers, statuses: n.statuses, saved: n.saved}
 	n.formats.fsm, n.formats.statuses, n.formats.proposer = n.fsm, n.statuses, n.proposer
-	n.role = &leaderRole{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, proposer: n.proposer, metrics: n.metrics, log: n.log}
+	n.share = newLeaderShare(n.opt.Store, n.fsm.now.Load, func() int64 { return max(n.clock.nowOrWall(), n.fsm.now.Load()) })
+	n.role = &leaderRole{share: n.share, opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, proposer: n.proposer, metrics: n.metrics, log: n.log}
 	n.clock.leads = func() bool { return n.role.current.Load() != nil }
-	n.decider = &decider{opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, proposer: n.proposer, forwarder: n.forwarder, metrics: n.metrics, seed: maphash.MakeSeed()}
+	n.shareSwitch = &shareSwitch{opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, share: n.share, log: n.log}
+	n.decider = &decider{share: n.share, opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, proposer: n.proposer, forwarder: n.forwarder, metrics: n.metrics, seed: maphash.MakeSeed()}
 	n.connectHolder()
 	n.connectForwarding()
 	n.transfers = &transfers{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, forwarded: n.forwarded}

@@ -32,6 +32,8 @@ type Options struct {
 	Unauthenticated int
 
 	Ahead time.Duration // how far ahead this process holds tokens of keys in demand; 0 holds none
+	// Share reports whether the leader may take tokens in its memory; nil for no.
+	Share func() bool
 
 	Network transport.Network // nil for TCP without TLS
 	Wall    func() time.Time  // this node's own clock; nil for the system's
@@ -45,3 +47,5 @@ type Options struct {
 
 	additions []addition // nil for those of this build; tests have others
 }
+
+func (o *Options) usesShare() bool { return o.Share != nil && o.Share() }

@@ -90,15 +90,17 @@ func (d *memDisk) hang() (release func()) {
 
 // simulated is a cluster in memory, inside a synctest bubble.
 type simulated struct {
-	t      *testing.T
-	net    *memnet.Net
-	names  []string
-	expect int // of which form the cluster; 0 for all
-	nodes  map[string]*Node
-	disks  map[string]*memDisk
-	ahead  time.Duration
-	known  map[string][]addition // the additions that a node knows; nil for those of this build
-	log    *slog.Logger
+	t           *testing.T
+	net         *memnet.Net
+	names       []string
+	expect      int // of which form the cluster; 0 for all
+	nodes       map[string]*Node
+	everStarted []*Node
+	sharing     bool // leaders take tokens in their memory
+	disks       map[string]*memDisk
+	known       map[string][]addition // the additions that a node knows; nil for those of this build
+	log         *slog.Logger
+	ahead       time.Duration
 
 	commands map[string]engine.Commands // of a node; nil for those of this build
 
@@ -133,6 +135,7 @@ func (s *simulated) start(name string) *Node {
 		s.t.Fatal(err)
 	}
 	s.nodes[name] = n
+	s.everStarted = append(s.everStarted, n)
 	return n
 }
 
@@ -145,7 +148,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
 		Store: engine.New(engine.Config{Shards: 4, Replicated: true, Commands: commands}), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
-		Network: s.net.Of(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
+		Share: func() bool { return s.sharing }, Network: s.net.Of(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano())
 		},

@@ -15,6 +15,9 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 	case Prepare, Deposit:
 		s.applyTank(c, tag, p, false)
 		return
+	case Carry:
+		s.carry(c, tag, p)
+		return
 	}
 	if c.isNew {
 		res.Status = NotFound

@@ -17,6 +17,8 @@ type call struct {
 	leasesScanned bool
 	listed        int // bytes of leases and grants listed since the batch began
 
+	prior [maxState]byte // the state that stands for Op.Prior
+
 	content []byte // of a reservation: its new state, without the size
 
 	lent     int64  // tokens set aside for holders; the limiter cannot grant them

@@ -41,6 +41,8 @@ func (s *shard) tryReadOnly(c *call, now int64, tag uint32, op *Op, res *Result)
 		return s.applyLoan(c, tag, p, true)
 	case Prepare, Deposit:
 		return s.applyTank(c, tag, p, true)
+	case Carry:
+		return !c.isNew
 	case Acquire:
 		if c.isNew {
 			if rules := s.admission.rulesFor(op.Key, p.found, nil); rules != nil {

@@ -63,9 +63,6 @@ func carryOver(ticks uint128.Int, from, to Rate) uint128.Int {
 
 // takenUnder returns the ticks taken at the call's time under a limit, which may be another than the state's.
 func (c *call) takenUnder(limit *Limit) uint128.Int {
-	if c.isNew {
-		return uint128.Int{}
-	}
 	taken := loadMeter(c.state).taken(c.now, c.prev.Rate)
 	if c.prev.Rate != limit.Rate {
 		taken = carryOver(taken, c.prev.Rate, limit.Rate)

@@ -37,6 +37,7 @@ const (
 	Loans                    // list the loans, in Result.Reply
 	Prepare                  // number the next operation on the loan of a key whose limit has its home elsewhere; see [Tank]
 	Deposit                  // keep home's answer to the prepared operation
+	Carry                    // a key without a limiter begins with Tokens taken at PriorAt
 )
 
 // Option changes how an Acquire decides.
@@ -52,9 +53,10 @@ const (
 	DeclaredOnly                    // Script: keys that it does not declare are refused; Settle: limits' keys that match none of the patterns in Args are
 	FixedCost                       // a part: Tokens are its own, whatever the request asks for
 
-	Cancel      = UpTo         // Settle, Prepare: everything goes back
-	Strict      = Force        // SetPolicy: its keys are decided in the log alone, see [Store.IsStrict]
-	NamedFields = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
+	Cancel       = UpTo         // Settle, Prepare: everything goes back
+	Strict       = Force        // SetPolicy: its keys are decided in the log alone, see [Store.IsStrict]
+	NamedFields  = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
+	AlsoDeclared = UpTo         // Script: PriorAt counts for the keys that it declares too
 )
 
 // Op is one operation. It is a value: building it touches no state.
@@ -74,6 +76,7 @@ type Op struct {
 	KeyFrom  uint32   // Command, Script: the position in Args of the first declared key
 	KeyCount uint32   // Command, Script: the number of declared keys, one after the other
 	Loan     *Loan    // Lend, Return and Deposit
+	PriorAt  int64    // Acquire, also in parts, Check, Lend, Settle: if not 0, a key without a limiter begins with the leader's share taken at this time, in nanoseconds since the Unix epoch; Script: a key that it does not declare, at the time of the script, and with AlsoDeclared any; Carry: when Tokens were taken
 	Parts    []Op     // AcquireAll: the limits to ask, each with the options, tokens and MaxWait of the whole, but for a FixedCost; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
 }
 

@@ -5,6 +5,11 @@ import "cmp"
 // check asks a policy's limits for a caller. With readOnly it takes and counts nothing if tokens would be taken, and
 // returns false.
 func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {
+	return s.checkBy(g, op, res, func(parts []Op) bool { return s.acquireAll(g, now, op, parts, res, locked, readOnly) })
+}
+
+// checkBy is check with the limits asked by decide.
+func (s *Store) checkBy(g *acquireAllCall, op *Op, res *Result, decide func(parts []Op) (done bool)) (done bool) {
 	known, parts, shadow := s.policies.find(op.Key, op.Who)
 	if known == nil {
 		res.Clear()
@@ -38,7 +43,7 @@ func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked,
 		g.parts[i].Key, g.parts[i].Who = g.keys[start:end:end], g.keys[end:len(g.keys):len(g.keys)]
 	}
 	g.shadow = shadow
-	if !s.acquireAll(g, now, op, g.parts[:len(parts)], res, locked, readOnly) {
+	if !decide(g.parts[:len(parts)]) {
 		return false
 	}
 	if shadow && res.Allowed {
@@ -64,7 +69,7 @@ func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked,
 
 // ask is the question to the limit of p in a check, without its key and holder.
 func (p *part) ask(check *Op) Op {
-	op := Op{Limit: p.limit, Tokens: check.Tokens, Options: check.Options &^ NamedFields, MaxWait: check.MaxWait, Keep: p.keep}
+	op := Op{Limit: p.limit, Tokens: check.Tokens, Options: check.Options &^ NamedFields, MaxWait: check.MaxWait, Keep: p.keep, PriorAt: check.PriorAt}
 	if p.options&FixedCost != 0 {
 		op.Options, op.Tokens = op.Options|FixedCost, p.tokens
 	}

@@ -18,12 +18,8 @@ func (s *Store) IsStrict(op *Op) bool {
 	if p.strict.Load() == 0 { // nearly always
 		return false
 	}
-	if op.Verb == Check {
-		p.mu.RLock()
-		defer p.mu.RUnlock()
-		if known := p.byName[string(op.Key)]; known != nil && known.strict {
-			return true
-		}
+	if op.Verb == Check && p.isStrict(op.Key) {
+		return true
 	}
 	if op.Verb == Check || op.Verb == AcquireAll {
 		parts := s.Asked(op)
@@ -35,6 +31,13 @@ func (s *Store) IsStrict(op *Op) bool {
 		return false
 	}
 	return p.hasStrictKey(op.Key)
+}
+
+func (p *policies) isStrict(name []byte) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	known := p.byName[string(name)]
+	return known != nil && known.strict
 }
 
 // hasStrictKey reports whether a limit of a strict policy can come to the key.

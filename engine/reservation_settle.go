@@ -48,7 +48,7 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *Op, res *Result, locked
 	if readOnly {
 		return false
 	}
-	g.carryOut(now, count, res)
+	g.carryOut(now, count, op.PriorAt, res)
 	return true
 }
 
@@ -150,10 +150,10 @@ func (g *acquireAllCall) repeatSettlement(now int64, count int, res *Result) (do
 }
 
 // carryOut takes the missing tokens, from all limits or from none, and then gives back those that were not used.
-func (g *acquireAllCall) carryOut(now int64, count int, res *Result) {
+func (g *acquireAllCall) carryOut(now int64, count int, priorAt int64, res *Result) {
 	for i := range count {
 		p, limit := &g.settlements[i], g.presentLimit(now, i)
-		g.parts[i] = Op{Key: p.key, Who: p.who, Limit: limit, Options: FixedCost}
+		g.parts[i] = Op{Key: p.key, Who: p.who, Limit: limit, Options: FixedCost, PriorAt: priorAt}
 		if more := p.amount - p.charged(); more > 0 {
 			g.parts[i].Tokens, g.parts[i].Options = more, FixedCost|Force
 		}

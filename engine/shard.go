@@ -79,12 +79,14 @@ func (s *shard) find(tag uint32, key []byte) place {
 // load fills c from the record at p.
 func (s *shard) load(c *call, now int64, op *Op, res *Result, p place) {
 	c.begin(now, op, res)
-	if !p.found {
-		return
+	if p.found {
+		r := s.record(p.ref)
+		limit := s.limitOf(r)
+		c.open(limit, algorithms[limit.Algorithm].stateOf(r.rest()))
 	}
-	r := s.record(p.ref)
-	limit := s.limitOf(r)
-	c.open(limit, algorithms[limit.Algorithm].stateOf(r.rest()))
+	if c.isNew && op.PriorAt != 0 && op.Verb != Carry {
+		c.startFrom(op.Limit.LeaderShare(), c.priorAt())
+	}
 }
 
 // keep writes what c decided to the record at p, making one if need be. It reports false when there is no room.

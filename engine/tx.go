@@ -31,6 +31,7 @@ type Tx struct {
 	made     [][]byte       // of the changed keys, the new ones
 	call     call
 	result   Result
+	script   *Op  // of a Script with PriorAt, or nil
 	work     int  // see Work
 	scripts  []Op // on scripts, to be applied when the transaction ends
 
@@ -237,6 +238,9 @@ func (t *Tx) holds(sh *shard) bool {
 func (t *Tx) begin(now int64, op *Op) {
 	t.now, t.readOnly, t.stopped, t.used, t.byKey, t.scripts, t.work, t.call.listed = now, op.Options&Peek != 0, false, 0, nil, nil, 0, 0
 	t.published, t.publishedBytes = nil, 0
+	if t.script = nil; op.PriorAt != 0 {
+		t.script = op
+	}
 }
 
 // end lets go of buffers too large to be kept for the next transaction.

@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"bytes"
+	"slices"
+)
+
 // Apply carries out an operation on the limiter of one key, as part of the transaction. It reports false for verbs that
 // are about several keys.
 func (t *Tx) Apply(op *Op, res *Result) bool {
@@ -42,7 +47,18 @@ func (t *Tx) loadLimiter(c *call, op *Op, res *Result) bool {
 		return false
 	}
 	sh.load(c, t.now, op, res, sh.find(tag, op.Key))
+	if c.isNew && op.Verb == Acquire && t.script != nil {
+		t.startFrom(c, t.script)
+	}
 	return true
+}
+
+// startFrom begins a limiter with the leader's share taken, where the script says so.
+func (t *Tx) startFrom(c *call, script *Op) {
+	isDeclared := slices.ContainsFunc(script.DeclaredKeys(), func(key []byte) bool { return bytes.Equal(key, c.op.Key) })
+	if !isDeclared || script.Options&AlsoDeclared != 0 {
+		c.startFrom(c.limit.LeaderShare(), c.now)
+	}
 }
 
 func (t *Tx) acquire(c *call) {

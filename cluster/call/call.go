@@ -28,6 +28,17 @@ type Call struct {
 	// Requeue is called for a call that was proposed but certainly not taken. It is nil for this node's own calls,
 	// which are forwarded to the next leader.
 	Requeue func(*Call)
+
+	// Outcome is called once, if not nil, when it is known whether the call was carried out.
+	Outcome func(applied bool)
+}
+
+// Settle calls Outcome.
+func (c *Call) Settle(applied bool) {
+	if outcome := c.Outcome; outcome != nil {
+		c.Outcome = nil
+		outcome(applied)
+	}
 }
 
 // The states of a call.

@@ -59,6 +59,13 @@ func goldenOps() []engine.Op {
 		{Verb: engine.Loans, Key: key},
 		{Verb: engine.Prepare, Key: key, Limit: tank, Options: engine.Cancel},
 		{Verb: engine.Deposit, Key: key, Tokens: 300, Options: engine.Force, Loan: &engine.Loan{Number: 300, Previous: 299}},
+		{Verb: engine.Acquire, Key: key, Limit: part.Limit, Tokens: 300, Options: engine.UpTo, PriorAt: sec},
+		{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{{Key: key, Limit: part.Limit, Tokens: 1}, {Key: who, Limit: part.Limit, Tokens: 1, PriorAt: sec}}},
+		{Verb: engine.Check, Key: key, Who: who, Tokens: 5, MaxKey: 400, PriorAt: sec},
+		{Verb: engine.Lend, Key: key, Who: who, Limit: part.Limit, Tokens: 9, PriorAt: sec, Loan: &engine.Loan{Number: 300, Previous: 2, Left: 7}},
+		{Verb: engine.Settle, Key: key, Tokens: 300, PriorAt: sec},
+		{Verb: engine.Script, Options: engine.AlsoDeclared, Args: [][]byte{key, who}, KeyFrom: 1, KeyCount: 1, Tokens: 1, PriorAt: sec},
+		{Verb: engine.Carry, Key: key, Limit: part.Limit, Tokens: 7, PriorAt: sec},
 	}
 }
 

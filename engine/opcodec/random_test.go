@@ -159,8 +159,21 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 		op.Key, op.Who, op.Parts = text(255), text(300), parts(0)
 		nameFields(r, &op)
 	}
+	if opLayouts[op.Verb].fields&fieldPrior != 0 {
+		op.PriorAt = randomPriorAt(r)
+	}
+	switch op.Verb {
+	case engine.AcquireAll:
+		for i := range op.Parts {
+			op.Parts[i].PriorAt = randomPriorAt(r)
+		}
+	case engine.Carry:
+		op.Limit, op.Tokens, op.PriorAt = bucket(10, 1, sec), 1+r.Int64N(engine.MaxTokens), 1+r.Int64N(1<<62)
+	}
 	return op
 }
+
+func randomPriorAt(r *rand.Rand) int64 { return []int64{0, 0, 0, 1, 1 << 62}[r.IntN(5)] }
 
 // nameFields gives some policies named fields.
 func nameFields(r *rand.Rand, op *engine.Op) {

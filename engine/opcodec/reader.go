@@ -121,11 +121,14 @@ func (r *Reader) readHead(op *engine.Op) (head byte) {
 func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options byte) bool {
 	in := &r.in
 	var bits byte
-	keeps := false
+	keeps, hasPrior := false, false
 	if head&headOptions != 0 {
 		bits = in.byte()
 		if keeps = fields&fieldKeep != 0 && bits&optionKeep != 0; keeps {
 			bits &^= optionKeep
+		}
+		if hasPrior = fields&fieldPrior != 0 && bits&optionPrior != 0; hasPrior {
+			bits &^= optionPrior
 		}
 		op.SetOptionBits(bits)
 	}
@@ -150,6 +153,10 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 	if keeps {
 		op.Keep = engine.Keep(in.varint())
 		in.bad = in.bad || op.Keep == 0
+	}
+	if hasPrior {
+		op.PriorAt = int64(in.uvarint())
+		in.bad = in.bad || op.PriorAt <= 0
 	}
 	if fields&fieldLoan != 0 {
 		op.Loan = &engine.Loan{Number: in.uvarint(), Previous: in.uvarint(), Left: int64(in.uvarint())}

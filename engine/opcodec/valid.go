@@ -38,6 +38,8 @@ func valid(op *engine.Op) bool {
 	case engine.Lend:
 		return lendsWithin(op) && op.Limit.Algorithm.CanBeLent() && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens &&
 			(op.MaxWait == 0 || op.MaxWait >= engine.MinDuration && op.MaxWait <= engine.MaxDuration)
+	case engine.Carry:
+		return len(op.Key) <= engine.MaxKeyBytes && op.Limit.Algorithm.CanBeLent() && op.Tokens > 0 && op.Tokens <= engine.MaxTokens && op.PriorAt > 0
 	case engine.Return:
 		return lendsWithin(op)
 	case engine.Prepare:

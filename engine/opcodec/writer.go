@@ -13,7 +13,7 @@ import (
 //	1       verb in the low 4 bits, or 0x0f: the verb is the next byte;
 //	        0x10 options follow, 0x20 tokens other than 1, 0x40 a longest wait, 0x80 Who
 //	1       verb, if it is 15 or more
-//	1       options; 0x80: a Keep follows
+//	1       options; 0x80: a Keep follows; 0x10: a PriorAt follows, where the verb has one
 //	varint  limit: its number in this buffer, from 1 on; or 0, and the limit itself, which takes the next number:
 //	        1 algorithm, 1 span, varints capacity, rate's tokens, rate's period
 //	varint  length of the key, or of the policy's name; the key
@@ -21,6 +21,7 @@ import (
 //	varint  tokens
 //	varint  longest wait, zigzag
 //	varint  the Keep, zigzag: tokens, or below zero a share of the capacity in thousandths of a percent
+//	varint  PriorAt
 //	varints of a loan: number, previous number, tokens left
 //	varint  most bytes of a key
 //	varint  number of arguments, of a Check only with NamedFields; of each a varint of its length, and the argument; varints: position of the first declared
@@ -38,6 +39,7 @@ const (
 	headMaxWait  = 0x40
 	headWho      = 0x80
 	optionKeep   = 0x80
+	optionPrior  = 0x10 // no option of the verbs with a PriorAt
 	usualTokens  = 1
 	keepOpParts  = 1 << 12 // parts, and limits, that a reader keeps room for
 	keepOpLimits = 1 << 12
@@ -63,6 +65,7 @@ const (
 	fieldCost // tokens, with FixedCost alone
 	fieldRequest
 	fieldLoan
+	fieldPrior
 )
 
 // opLayout is the layout of a verb's bytes.
@@ -79,15 +82,15 @@ func (l *opLayout) hasArgs(op *engine.Op) bool {
 
 // The fields of the parts of a request, and of those of a policy.
 const (
-	partFields       = fieldKey | fieldLimit | fieldWho | fieldTokens | fieldKeep
+	partFields       = fieldKey | fieldLimit | fieldWho | fieldTokens | fieldKeep | fieldPrior
 	policyPartFields = fieldKey | fieldLimit | fieldWho | fieldCost | fieldKeep
 )
 
 // opLayouts has a row for every verb. Tests add more.
 var opLayouts = []opLayout{
-	engine.Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldKeep, options: byte(engine.Peek | engine.UpTo | engine.Force)},
+	engine.Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldKeep | fieldPrior, options: byte(engine.Peek | engine.UpTo | engine.Force)},
 	engine.AcquireAll:  {fields: fieldTokens | fieldMaxWait | fieldParts, parts: partFields, options: byte(engine.Peek), partOptions: byte(engine.FixedCost)},
-	engine.Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey | fieldMaxWait | fieldKeep, options: byte(engine.Peek | engine.NamedFields)},
+	engine.Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey | fieldMaxWait | fieldKeep | fieldPrior, options: byte(engine.Peek | engine.NamedFields)},
 	engine.Look:        {fields: fieldKey},
 	engine.Refund:      {fields: fieldKey | fieldTokens},
 	engine.Release:     {fields: fieldKey | fieldWho},
@@ -100,7 +103,7 @@ var opLayouts = []opLayout{
 	engine.Restrict:    {fields: fieldKey | fieldWho, options: byte(engine.DenyNew|engine.OverflowNew) << 1},
 
 	engine.Command: {fields: fieldArgs, options: byte(engine.Peek)},
-	engine.Script:  {fields: fieldArgs | fieldWho | fieldTokens, options: byte(engine.Peek | engine.DeclaredOnly)},
+	engine.Script:  {fields: fieldArgs | fieldWho | fieldTokens | fieldPrior, options: byte(engine.Peek | engine.DeclaredOnly | engine.AlsoDeclared)},
 
 	engine.ListLog: {fields: fieldKey | fieldTokens},
 
@@ -108,15 +111,16 @@ var opLayouts = []opLayout{
 	engine.DropScripts: {},
 
 	engine.Reserve: {fields: fieldKey | fieldMaxWait | fieldRequest},
-	engine.Settle:  {fields: fieldKey | fieldTokens | fieldParts, parts: fieldCost, options: byte(engine.Cancel | engine.DeclaredOnly), partOptions: byte(engine.FixedCost)},
+	engine.Settle:  {fields: fieldKey | fieldTokens | fieldParts | fieldPrior, parts: fieldCost, options: byte(engine.Cancel | engine.DeclaredOnly), partOptions: byte(engine.FixedCost)},
 
-	engine.Lend:   {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldLoan},
+	engine.Lend:   {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldPrior | fieldLoan},
 	engine.Return: {fields: fieldKey | fieldWho | fieldLoan},
 	engine.Void:   {fields: fieldKey | fieldWho, options: byte(engine.Force)},
 	engine.Loans:  {fields: fieldKey},
 
 	engine.Prepare: {fields: fieldKey | fieldLimit, options: byte(engine.Cancel | engine.Force)},
 	engine.Deposit: {fields: fieldKey | fieldTokens | fieldLoan, options: byte(engine.Force)},
+	engine.Carry: {fields: fieldKey | fieldLimit | fieldTokens | fieldPrior},
 
 	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1},
 }
@@ -185,6 +189,9 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 	if fields&fieldKeep != 0 && op.Keep != 0 {
 		options |= optionKeep
 	}
+	if fields&fieldPrior != 0 && op.PriorAt != 0 {
+		options |= optionPrior
+	}
 	if options != 0 {
 		b[at] |= headOptions
 		b = append(b, options)
@@ -213,6 +220,9 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 	}
 	if options&optionKeep != 0 && fields&fieldKeep != 0 {
 		b = binary.AppendVarint(b, int64(op.Keep))
+	}
+	if fields&fieldPrior != 0 && op.PriorAt != 0 {
+		b = binary.AppendUvarint(b, uint64(op.PriorAt))
 	}
 	if fields&fieldLoan != 0 && op.Loan != nil {
 		b = binary.AppendUvarint(b, op.Loan.Number)

@@ -1,0 +1,166 @@
+package cluster
+
+import (
+	"hash/maphash"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// leaderShare is the tokens that the leader takes in its memory: of each key without a limiter in the log's state, up to
+// [engine.Limit.LeaderShare]. They are answered under the lease, without an entry.
+//
+// Tokens of a key are taken either here or in the log's state, never in both. While an operation on a key is on its way through
+// the log, nothing is taken here, and a Carry queued before the operation hands over the tokens taken. A later leader does not know
+// them: until all would be back, its operations count the whole share as taken when its term began.
+type leaderShare struct {
+	taken   *engine.Store // the tokens taken of each key; not replicated
+	log     *engine.Store // the log's state
+	seed    maphash.Seed
+	applied func() int64 // the time of the last entry applied
+	now     func() int64 // the cluster's time, not before that of the log's state
+
+	term atomic.Pointer[shareTerm] // nil while nothing may have been taken, by this leader or an earlier one
+
+	// order is held to read while operations are prepared for the log and queued, and to write for those that change policies:
+	// so a check queued before knows the policies, and one queued behind knows that they change.
+	order    sync.RWMutex
+	policies atomic.Int32 // changes of policies on their way
+	blocking atomic.Int32 // operations on their way whose keys are not known
+	slots    [shareSlots]shareSlot
+}
+
+// shareTerm is one term of this node as leader.
+type shareTerm struct {
+	earlier int64       // when earlier leaders may have taken the share of every key, 0 if they have not
+	isOpen  atomic.Bool // tokens may be taken
+}
+
+// shareSlots is the number of locks over the keys. With many, an operation on its way seldom blocks another key.
+const shareSlots = 1 << 16
+
+// maxShareBytes bounds the memory of the keys. What does not fit goes through the log.
+const maxShareBytes = 128 << 20
+
+type shareSlot struct {
+	mu       sync.Mutex
+	underWay int32    // operations on keys of this slot that are on their way through the log
+	carried  [][]byte // keys with a Carry on its way
+}
+
+func newLeaderShare(log *engine.Store, applied, now func() int64) *leaderShare {
+	return &leaderShare{applied: applied, now: now, taken: engine.New(engine.Config{MaxBytes: maxShareBytes}), log: log, seed: maphash.MakeSeed()}
+}
+
+// newTerm is a term that begins at the cluster's time now. used says that an earlier leader may have taken tokens.
+func (s *leaderShare) newTerm(now int64, used bool) *shareTerm {
+	t := &shareTerm{}
+	if used {
+		t.earlier = now
+	}
+	s.forget(now, engine.Op{Verb: engine.Flush})
+	return t
+}
+
+// priorAt is the PriorAt of a key of which nothing is taken here.
+func (t *shareTerm) priorAt(now int64) int64 {
+	if t.earlier == 0 || now-t.earlier >= int64(engine.MaxShareTime) {
+		return 0
+	}
+	return t.earlier
+}
+
+func (s *leaderShare) slotOf(key []byte) uint16 { return uint16(maphash.Bytes(s.seed, key)) }
+
+// decide answers an operation from memory, or returns false; then res has no meaning.
+func (s *leaderShare) decide(t *shareTerm, now int64, op *engine.Op, res *engine.Result) (done bool) {
+	if s.log.IsStrict(op) {
+		return false
+	}
+	switch op.Verb {
+	case engine.Look, engine.Refund:
+		if !s.log.IsNew(now, op.Key) {
+			return false
+		}
+		if _, found := s.taken.Taken(now, op.Key); !found {
+			return false
+		}
+		s.apply(now, op, res)
+		return true
+	case engine.Acquire:
+		if op.Limit.LeaderShare() == 0 {
+			return false
+		}
+		slot := &s.slots[s.slotOf(op.Key)]
+		slot.mu.Lock()
+		defer slot.mu.Unlock()
+		return s.mayTake(t, now, slot, op) && s.taken.TakeShare(now, s.withEarlier(t, now, op), res)
+	case engine.AcquireAll:
+		return s.decideAll(t, now, op, op.Parts, res)
+	case engine.Check:
+		return s.taken.CheckShare(op, res, func(parts []engine.Op) bool { return s.decideAll(t, now, op, parts, res) })
+	}
+	return false
+}
+
+func (s *leaderShare) apply(now int64, op *engine.Op, res *engine.Result) {
+	ops, results := [1]engine.Op{*op}, [1]engine.Result{*res}
+	s.taken.Apply(now, ops[:], results[:])
+	*res = results[0]
+}
+
+// decideAll decides limits together.
+func (s *leaderShare) decideAll(t *shareTerm, now int64, op *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
+	var own [engine.MaxParts]engine.Op
+	var room [engine.MaxParts]uint16
+	numbers := room[:0]
+	for i := range parts {
+		if parts[i].Limit.LeaderShare() == 0 {
+			return false
+		}
+		numbers = append(numbers, s.slotOf(parts[i].Key))
+	}
+	slices.Sort(numbers)
+	numbers = slices.Compact(numbers)
+	for _, n := range numbers {
+		s.slots[n].mu.Lock()
+		defer s.slots[n].mu.Unlock()
+	}
+	for i := range parts {
+		if !s.mayTake(t, now, &s.slots[s.slotOf(parts[i].Key)], &parts[i]) {
+			return false
+		}
+		own[i] = *s.withEarlier(t, now, &parts[i])
+	}
+	return s.taken.TakeShares(now, op, own[:len(parts)], res)
+}
+
+// mayTake reports whether tokens of a key may be taken here. The slot is locked.
+func (s *leaderShare) mayTake(t *shareTerm, now int64, slot *shareSlot, op *engine.Op) bool {
+	return (t.isOpen.Load() || op.Options&engine.Peek != 0) && slot.underWay == 0 && s.blocking.Load() == 0 && s.log.AdmitsNew(s.logTime(now, op), op.Key)
+}
+
+// logTime is the time at which a limiter in the log's state must have expired. A window must have ended by the time of the last
+// entry: a later leader's clock may begin there, and would count in it again.
+func (s *leaderShare) logTime(now int64, op *engine.Op) int64 {
+	if op.Limit.Algorithm == engine.FixedWindow {
+		return s.applied()
+	}
+	return now
+}
+
+// withEarlier returns op with the tokens that earlier leaders may have taken.
+func (s *leaderShare) withEarlier(t *shareTerm, now int64, op *engine.Op) *engine.Op {
+	earlier := t.priorAt(now)
+	if earlier == op.PriorAt {
+		return op
+	}
+	own := *op
+	own.PriorAt = earlier
+	return &own
+}
+
+// sweep drops keys whose tokens are all back.
+func (s *leaderShare) sweep(now int64) { s.taken.Sweep(now, s.taken.Len()/8+64) }

@@ -1,0 +1,133 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// shareLedger is the grants of limits that are full again soon, with the times at which they were asked and answered. In no span of
+// time may they come to more than one exact limiter would have granted.
+type shareLedger struct {
+	limits []engine.Limit
+	ids    int // keys of each limit
+	// slack is how far the cluster's clock may move forward at once: as far as it has fallen behind before, while leaders changed.
+	slack time.Duration
+
+	mu     sync.Mutex
+	grants map[string][]shareGrant
+}
+
+type shareGrant struct {
+	asked, answered time.Time
+	tokens          int64
+	limit           *engine.Limit
+}
+
+// slowLimits take up to ten seconds, so that a change of the leader costs them most.
+var slowLimits = []engine.Limit{
+	{Algorithm: engine.TokenBucket, Capacity: 40, Rate: engine.Rate{Tokens: 4, Period: int64(time.Second)}},
+	{Algorithm: engine.TokenBucket, Capacity: 400, Rate: engine.Rate{Tokens: 40, Period: int64(time.Second)}},
+	{Algorithm: engine.GCRA, Capacity: 20, Rate: engine.Rate{Tokens: 2, Period: int64(time.Second)}},
+	{Algorithm: engine.FixedWindow, Capacity: 60, Rate: engine.Rate{Period: int64(5 * time.Second)}},
+	{Algorithm: engine.FixedWindow, Capacity: 100, Rate: engine.Rate{Period: int64(10 * time.Second)}},
+}
+
+// op asks one of the limits, for a caller.
+func (l *shareLedger) op(i, id int, tokens int64) engine.Op {
+	return engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "share", i, ":", id), Limit: l.limits[i], Tokens: tokens}
+}
+
+// randomOp asks some of the limits for tokens, and lists the questions to each; of a policy only the answer shows them.
+func (l *shareLedger) randomOp(r *rand.Rand) (op engine.Op, asks []engine.Op) {
+	i, id, tokens := r.IntN(len(l.limits)), r.IntN(l.ids), 1+r.Int64N(4)
+	if r.IntN(6) == 0 {
+		tokens = 1 + r.Int64N(l.limits[i].Capacity) // more than the share
+	}
+	op = l.op(i, id, tokens)
+	switch r.IntN(8) {
+	case 0:
+		parts := []engine.Op{op, l.op((i+1)%len(l.limits), r.IntN(l.ids), tokens)}
+		return engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: parts}, parts
+	case 1:
+		return engine.Op{Verb: engine.Check, Key: []byte("shared"), Who: fmt.Append(nil, id), Tokens: tokens}, l.every(id)
+	case 2:
+		op.Options = engine.UpTo
+	case 3:
+		op.Keep = engine.KeepTokens(r.Int64N(10))
+	}
+	return op, []engine.Op{op}
+}
+
+// every is all limits of a caller. Which of them a policy has asked shows in the capacities of the answer.
+func (l *shareLedger) every(id int) (ops []engine.Op) {
+	for i := range l.limits {
+		ops = append(ops, l.op(i, id, 0))
+	}
+	return ops
+}
+
+// note records the answer to a question.
+func (l *shareLedger) note(asked time.Time, asks []engine.Op, res *engine.Result) {
+	if res.Status != engine.OK || !res.Allowed {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.grants == nil {
+		l.grants = map[string][]shareGrant{}
+	}
+	for i := range asks {
+		wasAsked := len(res.Parts) == 0 || slices.ContainsFunc(res.Parts, func(p engine.Result) bool { return p.Limit == asks[i].Limit.Capacity })
+		if !wasAsked {
+			continue
+		}
+		key := string(asks[i].Key)
+		l.grants[key] = append(l.grants[key], shareGrant{asked, time.Now(), res.Granted, &asks[i].Limit})
+	}
+}
+
+// check looks for a span of time with more grants than one limiter would have given.
+func (l *shareLedger) check() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for key, grants := range l.grants {
+		if err := l.checkSpans(grants); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+	}
+	return nil
+}
+
+func (l *shareLedger) checkSpans(grants []shareGrant) error {
+	slices.SortFunc(grants, func(a, b shareGrant) int { return a.answered.Compare(b.answered) })
+	for first := range grants {
+		from, sum := grants[first].asked, int64(0)
+		for i, g := range grants {
+			if g.asked.Before(from) {
+				continue
+			}
+			if i > first && g.answered.Sub(from) > time.Minute {
+				break
+			}
+			sum += g.tokens
+			span := g.answered.Sub(from) + l.slack
+			span += span / 1000
+			limit := g.limit
+			most := float64(limit.Capacity) + 1
+			if limit.Algorithm == engine.FixedWindow {
+				most *= float64(1 + (span+time.Duration(limit.Rate.Period)-1)/time.Duration(limit.Rate.Period))
+			} else {
+				most += float64(limit.Rate.Tokens) * span.Seconds() * float64(time.Second) / float64(limit.Rate.Period)
+			}
+			if float64(sum) > most {
+				return fmt.Errorf("%d tokens granted between %v and %v, one limiter would have granted %.1f at most", sum, from.UnixMilli(), g.answered.UnixMilli(), most)
+			}
+		}
+	}
+	return nil
+}

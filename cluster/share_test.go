@@ -1,0 +1,165 @@
+package cluster
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// quickLimits are full again within four seconds, so that a leader has all of its share a second after it began.
+var quickLimits = []engine.Limit{
+	{Algorithm: engine.TokenBucket, Capacity: 160, Rate: engine.Rate{Tokens: 40, Period: int64(time.Second)}},
+	{Algorithm: engine.TokenBucket, Capacity: 800, Rate: engine.Rate{Tokens: 200, Period: int64(time.Second)}},
+	{Algorithm: engine.GCRA, Capacity: 40, Rate: engine.Rate{Tokens: 10, Period: int64(time.Second)}},
+	{Algorithm: engine.LeakyBucket, Capacity: 120, Rate: engine.Rate{Tokens: 30, Period: int64(time.Second)}},
+	{Algorithm: engine.FixedWindow, Capacity: 80, Rate: engine.Rate{Period: int64(4 * time.Second)}},
+}
+
+// Leaders come and go while clients take tokens, one by one, together, and by a policy that changes. In no span of time is more
+// granted than by one exact limiter, and the leader grants much of it in its memory.
+func TestLeaderShareIsNeverExceeded(t *testing.T) {
+	const perCluster = 50
+	inMemory, granted := int64(0), 0
+	for round := 0; round*perCluster < *simFaults && !t.Failed(); round++ {
+		seed := *simSeed + uint64(round)
+		synctest.Test(t, func(t *testing.T) {
+			w := &world{simulated: simulate(t, "a", "b", "c"), r: rand.New(rand.NewPCG(seed, 0)), began: time.Now()}
+			defer w.stop()
+			w.sharing = true
+			w.share = shareLedger{limits: quickLimits, ids: 6, slack: 300 * time.Millisecond}
+			w.leader()
+			for _, from := range w.names {
+				for _, to := range w.names {
+					w.net.SetDelay(from, to, 3*time.Millisecond) // so that operations are under way
+				}
+			}
+			var clients sync.WaitGroup
+			for i := range 8 {
+				clients.Go(func() { w.shareClient(seed + uint64(i)) })
+			}
+			for range perCluster {
+				name := []string{"kill", "stop in order", "partition", "pause", "transfer"}[w.r.IntN(5)]
+				f := faults[slices.IndexFunc(faults, func(f fault) bool { return f.name == name })]
+				mend := f.strike(w)
+				time.Sleep(time.Duration(400+w.r.IntN(600)) * time.Millisecond)
+				mend()
+				time.Sleep(time.Duration(w.r.IntN(4000)) * time.Millisecond)
+				w.leader()
+			}
+			w.stopped.Store(true)
+			clients.Wait()
+			if err := w.share.check(); err != nil {
+				t.Errorf("seed %d: %v", seed, err)
+			}
+			for _, n := range w.everStarted {
+				inMemory += n.metrics.decidedInShare.Load()
+			}
+			granted += w.share.count()
+		})
+	}
+	t.Logf("seed %d: %d questions granted, %d operations answered in the leader's memory", *simSeed, granted, inMemory)
+	if !t.Failed() && inMemory < int64(granted)/8 {
+		t.Error("too few were answered in memory to show anything")
+	}
+}
+
+// shareClient asks for tokens of the ledger's limits until the world ends, now often, now seldom.
+func (w *world) shareClient(seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	for round := 0; !w.stopped.Load(); round++ {
+		w.mu.RLock()
+		n := w.nodes[w.names[r.IntN(len(w.names))]]
+		w.mu.RUnlock()
+		if n == nil {
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		if r.IntN(100) == 0 {
+			do(n, w.share.policy(r))
+		}
+		w.share.ask(n, r)
+		time.Sleep(time.Duration(r.IntN([]int{10, 100, 600, 300}[round/50%4])) * time.Millisecond)
+	}
+}
+
+// ask has a node decide one random question.
+func (l *shareLedger) ask(n *Node, r *rand.Rand) {
+	op, keys := l.randomOp(r)
+	asked := time.Now()
+	results := do(n, op)
+	l.note(asked, keys, &results[0])
+}
+
+// count is the number of grants.
+func (l *shareLedger) count() (grants int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, all := range l.grants {
+		grants += len(all)
+	}
+	return grants
+}
+
+// policy is one that asks two of the limits for a caller.
+func (l *shareLedger) policy(r *rand.Rand) engine.Op {
+	policy := engine.Op{Verb: engine.SetPolicy, Key: []byte("shared")}
+	first := r.IntN(len(l.limits))
+	for _, i := range []int{first, (first + 1) % len(l.limits)} {
+		policy.Parts = append(policy.Parts, engine.Op{Key: fmt.Append(nil, "share", i, ":{}"), Limit: l.limits[i]})
+	}
+	return policy
+}
+
+// While an operation on a key is on its way through the log, the leader takes nothing of that key in its memory.
+func TestLeaderShareWaitsForTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		s.sharing = true
+		leader := s.leader()
+		time.Sleep(15 * time.Second) // earlier leaders' tokens are back
+		limit := quickLimits[0]
+		take := func(tokens int64) int64 {
+			return do(leader, engine.Op{Verb: engine.Acquire, Key: []byte("k"), Limit: limit, Tokens: tokens})[0].Granted
+		}
+		granted := take(3)
+		if leader.metrics.decidedInShare.Load() != 1 {
+			t.Fatal("the first tokens were not taken in memory")
+		}
+		for _, d := range s.disks {
+			d.SetDelay(200 * time.Millisecond)
+		}
+		var mu sync.Mutex
+		var asking sync.WaitGroup
+		for i := range 40 {
+			asking.Go(func() {
+				tokens := int64(130)
+				if i > 0 {
+					time.Sleep(time.Millisecond)
+					tokens = 1
+				}
+				n := take(tokens)
+				mu.Lock()
+				defer mu.Unlock()
+				granted += n
+			})
+		}
+		asking.Wait()
+		if took := leader.metrics.decidedInShare.Load(); took != 1 {
+			t.Errorf("%d operations were answered in memory while one was on its way", took-1)
+		}
+		if granted < limit.Capacity || granted > limit.Capacity+limit.Rate.Tokens {
+			t.Errorf("%d tokens granted of %d", granted, limit.Capacity)
+		}
+		time.Sleep(10 * time.Second)
+		if take(1) != 1 || leader.metrics.decidedInShare.Load() != 2 {
+			t.Error("a key whose limiter in the log is full again is not decided in memory")
+		}
+	})
+}

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"bytes"
+	"time"
+)
+
+// A cluster's leader takes tokens in its memory, of a key without a limiter in the log's state: at most [Limit.LeaderShare]. Before
+// the next operation on the key goes through the log, a Carry hands them over. Op.PriorAt stands for those that were not handed
+// over: a later leader cannot know how many there were.
+
+// Bounds of the limits of which a leader takes tokens in its memory.
+const (
+	leaderShare         = 4 // the divisor of the capacity
+	maxLeaderShareNanos = int64(10 * time.Second)
+)
+
+// LeaderShare is the most tokens of a key that a cluster's leader takes in its memory alone: a quarter of the capacity. It is 0 for
+// limits that take longer than [MaxShareTime] to be full again, because a change of the leader may cost that long, and for those whose tokens cannot be lent.
+func (l *Limit) LeaderShare() int64 {
+	if !l.Algorithm.CanBeLent() {
+		return 0
+	}
+	if l.Algorithm == FixedWindow {
+		if l.Span != FromFirst || l.Rate.Period > maxLeaderShareNanos {
+			return 0
+		}
+	} else if l.DurationOf(l.Capacity) > maxLeaderShareNanos {
+		return 0
+	}
+	return l.Capacity / leaderShare
+}
+
+// MaxShareTime is the longest that tokens of a leader's share stay taken.
+const MaxShareTime = time.Duration(maxLeaderShareNanos)
+
+// startFrom begins a limiter with tokens that were taken at a time before.
+func (c *call) startFrom(tokens, at int64) {
+	charge := algorithms[c.limit.Algorithm].charge
+	if charge == nil || tokens <= 0 {
+		return
+	}
+	c.prior = [maxState]byte{}
+	charge(c.prior[:], &c.limit, min(at, c.now), tokens)
+	if !algorithms[c.limit.Algorithm].expired(c.prior[:], &c.limit, c.now) {
+		c.state = c.prior[:]
+	}
+}
+
+// priorAt is the time at which the leader's share counts as taken. A window counts from now on, for as long as one of an earlier
+// leader may last: its beginning is not known, and windows must not overlap.
+func (c *call) priorAt() int64 {
+	if at := c.op.PriorAt; c.limit.Algorithm != FixedWindow || c.now-at >= c.limit.Rate.Period {
+		return at
+	}
+	return c.now
+}
+
+// carry makes a limiter that begins with tokens taken before, unless the key has one.
+func (s *shard) carry(c *call, tag uint32, p place) {
+	if !c.isNew {
+		return
+	}
+	c.startFrom(c.op.Tokens, c.op.PriorAt)
+	c.next = [maxState]byte(c.state[:maxState])
+	if !algorithms[c.limit.Algorithm].expired(c.next[:], &c.limit, c.now) && !s.keep(c, tag, p) {
+		c.result.Status = OutOfRoom
+	}
+}
+
+// IsNew reports whether a key has no limiter and no data.
+func (s *Store) IsNew(now int64, key []byte) bool {
+	isNew, _ := s.admits(now, key)
+	return isNew
+}
+
+// AdmitsNew reports whether a key has no limiter and no data, and no rule keeps new keys such as it out.
+func (s *Store) AdmitsNew(now int64, key []byte) bool {
+	isNew, admitted := s.admits(now, key)
+	return isNew && admitted
+}
+
+func (s *Store) admits(now int64, key []byte) (isNew, admitted bool) {
+	sh, tag := s.locate(key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	p := sh.find(tag, key)
+	return !p.found || sh.expired(sh.record(p.ref), now), s.admission.rulesFor(key, p.found, nil) == nil
+}
+
+// TakeShare carries out an Acquire if it can be granted and leaves all but the leader's share of the limit untouched. Otherwise
+// it changes nothing, res has no meaning, and it returns false.
+func (s *Store) TakeShare(now int64, op *Op, res *Result) (done bool) {
+	own, ok := op.ofShare()
+	if !ok {
+		return false
+	}
+	res.Clear()
+	c := s.calls.Get().(*call)
+	defer s.calls.Put(c)
+	c.listed = 0
+	sh, tag := s.locate(op.Key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	p := sh.find(tag, op.Key)
+	sh.load(c, now, &own, res, p)
+	if !c.isNew && c.prev != op.Limit {
+		return false
+	}
+	return !c.ask() && op.Options&Peek != 0 || res.Allowed && (op.Options&Peek != 0 || sh.keep(c, tag, p))
+}
+
+// TakeShares is TakeShare of an AcquireAll with these parts.
+func (s *Store) TakeShares(now int64, whole *Op, parts []Op, res *Result) (done bool) {
+	var own [MaxParts]Op
+	for i := range parts {
+		var ok bool
+		if own[i], ok = parts[i].ofShare(); !ok {
+			return false
+		}
+		if carry, found := s.Taken(now, parts[i].Key); found && carry.Limit != parts[i].Limit {
+			return false
+		}
+	}
+	all := Op{Verb: AcquireAll, Tokens: whole.Tokens, Options: whole.Options & Peek, Parts: own[:len(parts)]}
+	s.applySeveral(now, &all, res, false, false)
+	return res.Allowed || all.Options&Peek != 0
+}
+
+// ofShare is the question to the leader's share for an Acquire; it returns false if the share cannot answer it.
+func (o *Op) ofShare() (own Op, ok bool) {
+	share := o.Limit.LeaderShare()
+	if share == 0 || o.Options&^(Peek|UpTo|FixedCost) != 0 || o.Keep != 0 && o.Keep != KeepNothing || o.MaxWait > 0 {
+		return own, false
+	}
+	own = *o
+	if o.Options&Peek != 0 {
+		return own, true
+	}
+	own.Options &^= UpTo // all or nothing: the rest of the limit may have more
+	own.Keep = KeepTokens(o.Limit.Capacity - share)
+	return own, o.Tokens <= share
+}
+
+// Taken is the Carry that hands the tokens taken of a key over to another store. It returns false if there are none.
+func (s *Store) Taken(now int64, key []byte) (carry Op, found bool) {
+	c := s.calls.Get().(*call)
+	defer s.calls.Put(c)
+	sh, tag := s.locate(key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	op, res := Op{Verb: Look, Key: key}, Result{}
+	if sh.load(c, now, &op, &res, sh.find(tag, key)); c.isNew || !c.prev.Algorithm.CanBeLent() {
+		return carry, false
+	}
+	c.limit = c.prev
+	algorithms[c.limit.Algorithm].look(c)
+	at := now
+	if c.limit.Algorithm == FixedWindow {
+		at += res.Reset - c.limit.Rate.Period // the start of its window
+	}
+	return Op{Verb: Carry, Key: bytes.Clone(key), Limit: c.limit, Tokens: c.limit.Capacity - res.Remaining, PriorAt: at}, true
+}
+
+// CheckShare carries out a Check whose limits take asks, which returns false if it cannot answer. A policy in shadow is not asked.
+func (s *Store) CheckShare(op *Op, res *Result, take func(parts []Op) (done bool)) (done bool) {
+	if _, _, shadow := s.policies.find(op.Key, op.Who); shadow {
+		return false
+	}
+	g := s.groups.Get().(*acquireAllCall)
+	defer s.groups.Put(g)
+	answered := false
+	return s.checkBy(g, op, res, func(parts []Op) bool {
+		answered = take(parts)
+		return answered
+	}) && answered
+}
