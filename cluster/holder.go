@@ -186,6 +186,9 @@ func (n *Node) connectHolder() {
 	n.holder = &holder{opt: &n.opt, clock: n.clock, fsm: n.fsm, decider: n.decider, id: n.id,
 		process: fmt.Sprintf("%016x", n.proposer.id), table: rights.New(rand.Uint64() >> 1)}
 	n.holder.table.SetAhead(n.opt.Ahead)
+	if n.opt.Share == nil {
+		n.opt.Share = func() bool { return n.holder.table.Ahead() > 0 }
+	}
 	n.decider.holder, n.fsm.onCluster = n.holder, n.holder.noteCluster
 	n.voids = &voids{opt: &n.opt, clock: n.clock, fsm: n.fsm, role: n.role, decider: n.decider, metrics: n.metrics, log: n.log}
 }

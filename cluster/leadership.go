@@ -121,7 +121,7 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 		return false
 	}
 	l.metrics.leaderChanges.Add(1)
-	l.share.begin(l.proposer, l.opt.usesShare(), l.fsm.cluster.Load().Share)
+	l.share.begin(l.proposer, l.opt.Share(), l.fsm.cluster.Load().Share)
 	r := &leadership{term: term}
 	l.current.Store(r)
 	if l.peers.IsIsolated() || ctx.Err() != nil {

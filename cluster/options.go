@@ -32,7 +32,7 @@ type Options struct {
 	Unauthenticated int
 
 	Ahead time.Duration // how far ahead this process holds tokens of keys in demand; 0 holds none
-	// Share reports whether the leader may take tokens in its memory; nil for no.
+	// Share reports whether the leader may take tokens in its memory; nil for whenever Ahead is not 0.
 	Share func() bool
 
 	Network transport.Network // nil for TCP without TLS
@@ -47,5 +47,3 @@ type Options struct {
 
 	additions []addition // nil for those of this build; tests have others
 }
-
-func (o *Options) usesShare() bool { return o.Share != nil && o.Share() }

@@ -96,7 +96,7 @@ func (w *shareSwitch) run(ctx context.Context) {
 		if r == nil {
 			return
 		}
-		wanted, used, t := w.opt.usesShare(), w.fsm.cluster.Load().Share, w.share.term.Load()
+		wanted, used, t := w.opt.Share(), w.fsm.cluster.Load().Share, w.share.term.Load()
 		if wanted || t != nil && t.isOpen.Load() {
 			closed = w.clock.mono()
 		}
