@@ -66,6 +66,7 @@ func TestVotesCannotBeWritten(t *testing.T) {
 		n, disk := startFailing(t, s, s.leader())
 		first := s.leader()
 		for first == n {
+			_ = n.HandOver(t.Context())
 			time.Sleep(time.Second)
 			first = s.leader()
 		}

@@ -20,7 +20,7 @@ func (n *Node) Status() clusterstatus.Status {
 		ClusterID: known.ClusterID, NodeID: n.opt.Node, State: n.state(), Healthy: n.health.isHealthy(), Term: n.raft.CurrentTerm(),
 		LastLogIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(), AppliedIndex: n.fsm.applied.Load(),
 		LogBytes: n.logs.bytes.Load(), DiskStalled: n.logs.stalled() > n.opt.DiskTimeout, Time: n.fsm.now.Load(),
-		Entries: m.proposed.Load(), Decisions: m.decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), Forwarded: n.forwarder.Forwarded.Load(),
+		Entries: m.proposed.Load(), Decisions: m.decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), DecidedInShare: m.decidedInShare.Load(), Forwarded: n.forwarder.Forwarded.Load(),
 		UncertainOutcomes: m.uncertain.Load(), NoLeaderOutcomes: m.noLeader.Load(), LeaderChanges: m.leaderChanges.Load(),
 		LocalDecisions: n.holder.table.Decisions.Load(), LentTokens: n.holder.table.Held(), HeldKeys: n.holder.table.Keys(), Lends: n.holder.table.Lends.Load(), VoidedTokens: m.voided.Load(),
 		CommitLatency: m.latency.read(), FormatVersion: uint32(known.formats()),

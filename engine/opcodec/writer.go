@@ -120,7 +120,7 @@ var opLayouts = []opLayout{
 
 	engine.Prepare: {fields: fieldKey | fieldLimit, options: byte(engine.Cancel | engine.Force)},
 	engine.Deposit: {fields: fieldKey | fieldTokens | fieldLoan, options: byte(engine.Force)},
-	engine.Carry: {fields: fieldKey | fieldLimit | fieldTokens | fieldPrior},
+	engine.Carry:   {fields: fieldKey | fieldLimit | fieldTokens | fieldPrior},
 
 	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1},
 }

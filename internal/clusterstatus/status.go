@@ -45,6 +45,7 @@ type Status struct {
 	Entries           int64 // log entries proposed
 	Decisions         int64 // operations applied from the log, whichever node proposed them
 	DecidedReadOnly   int64 // operations answered from applied state, without an entry
+	DecidedInShare    int64 // operations answered from the leader's share, without an entry
 	Forwarded         int64 // calls sent to the leader
 	UncertainOutcomes int64 // calls answered UNCERTAIN
 	NoLeaderOutcomes  int64 // calls answered CLUSTERDOWN
