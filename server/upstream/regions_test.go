@@ -4,6 +4,7 @@ package upstream_test
 
 import (
 	"math/rand/v2"
+	"net"
 	"strconv"
 	"strings"
 	"syscall"
@@ -100,8 +101,14 @@ func TestRegionsOfProcesses(t *testing.T) {
 	}
 }
 
-// infoOf is a number of INFO, 0 if the server does not answer.
+// infoOf is a number of INFO. It waits for a server that has just been started.
 func infoOf(t *testing.T, address, field string) int64 {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			conn.Close()
+			break
+		}
+	}
 	c := dial(t, address)
 	for _, line := range strings.Split(c.text("INFO"), "\r\n") {
 		if value, is := strings.CutPrefix(line, field+":"); is {
