@@ -88,10 +88,7 @@ func (d *decider) decideHere(r *leadership, c *call.Call) (finished bool) {
 		case !r.hasLease(d.clock.mono()):
 			c.Unanswered = nil
 		case len(c.Unanswered) == 0:
-			d.metrics.decidedReadOnly.Add(int64(len(b.Ops)))
 			return true
-		default:
-			d.metrics.decidedReadOnly.Add(int64(len(b.Ops) - len(c.Unanswered)))
 		}
 	}
 	c.Summarize()
@@ -102,21 +99,22 @@ func (d *decider) decideHere(r *leadership, c *call.Call) (finished bool) {
 	return d.trackCall(c)
 }
 
-// decideReadOnly answers the operations of a batch that change nothing in the log's state, and lists the others in c.Unanswered.
-// An operation behind an unanswered one on the same key stays unanswered too.
+// decideReadOnly answers the operations of a batch that need no entry, and lists the others in c.Unanswered. An operation behind an
+// unanswered one on the same key stays unanswered too.
 func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) {
-	now := max(d.clock.nowOrWall(), d.fsm.now.Load())
-	term := d.share.term.Load()
+	a := answerer{decider: d, now: max(d.clock.nowOrWall(), d.fsm.now.Load()), term: d.share.term.Load()}
+	a.holds = a.term != nil && c.Requeue == nil && d.holder.mayDecide()
 	if len(b.Ops) == 1 {
-		if !d.answer(term, now, &b.Ops[0], &b.Results[0]) {
+		if !a.answer(&b.Ops[0], &b.Results[0]) {
 			c.Unanswered = oneOp
 		}
+		a.count()
 		return
 	}
 	var touched bloomFilter
 	for i := range b.Ops {
 		op := &b.Ops[i]
-		if touched.mayContain(d.seed, op) || !d.answer(term, now, op, &b.Results[i]) {
+		if touched.mayContain(d.seed, op) || !a.answer(op, &b.Results[i]) {
 			if c.Unanswered == nil {
 				c.Unanswered = make([]uint32, 0, len(b.Ops)-i)
 			}
@@ -124,15 +122,40 @@ func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) {
 			c.Unanswered = append(c.Unanswered, uint32(i))
 		}
 	}
+	a.count()
 }
 
-// answer answers an operation from the leader's share or the applied state, or returns false.
-func (d *decider) answer(term *shareTerm, now int64, op *engine.Op, res *engine.Result) (done bool) {
-	if term != nil && d.share.decide(term, now, op, res) {
-		d.metrics.decidedInShare.Add(1)
-		return true
+// answerer answers operations of one batch on the leader.
+type answerer struct {
+	*decider
+	now   int64
+	term  *shareTerm // nil without a share
+	holds bool       // tokens that this node holds may be spent
+
+	inShare, readOnly int64
+}
+
+// answer answers an operation from the leader's share, from tokens held, or from the applied state, or returns false.
+func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
+	switch {
+	case a.term != nil && a.share.decide(a.term, a.now, op, res):
+		a.inShare++
+	case a.holds && a.holder.answer(op, res):
+	case a.opt.Store.TryReadOnly(a.now, op, res):
+		a.readOnly++
+	default:
+		return false
 	}
-	return d.opt.Store.TryReadOnly(now, op, res)
+	return true
+}
+
+func (a *answerer) count() {
+	if a.inShare > 0 {
+		a.metrics.decidedInShare.Add(a.inShare)
+	}
+	if a.readOnly > 0 {
+		a.metrics.decidedReadOnly.Add(a.readOnly)
+	}
 }
 
 // oneOp is the list of positions of a batch of one.

@@ -7,10 +7,15 @@ import (
 
 // decide is [Node.Decide]: from the tokens that this process holds, or else in the log.
 func (d *decider) decide(b *engine.Batch) (finished bool) {
-	if h := d.holder; h.mayDecide() && (!b.Atomic || len(b.Ops) == 1) {
+	if h := d.holder; h.mayDecide() && (!b.Atomic || len(b.Ops) == 1) && !d.leadsWithShare() {
 		return h.decide(b)
 	}
 	return d.decideInLog(b)
+}
+
+// leadsWithShare reports whether this node leads and asks its share first, and then the tokens that it holds.
+func (d *decider) leadsWithShare() bool {
+	return d.share.term.Load() != nil && d.role.active() != nil
 }
 
 // decide answers the operations of a batch that the tokens held suffice for, and has the others decided in the log. An operation behind

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"hash/maphash"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,9 +17,8 @@ import (
 type leaderShare struct {
 	taken   *engine.Store // the tokens taken of each key; not replicated
 	log     *engine.Store // the log's state
-	seed    maphash.Seed
-	applied func() int64 // the time of the last entry applied
-	now     func() int64 // the cluster's time, not before that of the log's state
+	applied func() int64  // the time of the last entry applied
+	now     func() int64  // the cluster's time, not before that of the log's state
 
 	term atomic.Pointer[shareTerm] // nil while nothing may have been taken, by this leader or an earlier one
 
@@ -30,6 +28,9 @@ type leaderShare struct {
 	policies atomic.Int32 // changes of policies on their way
 	blocking atomic.Int32 // operations on their way whose keys are not known
 	slots    [shareSlots]shareSlot
+
+	carriedMu sync.Mutex
+	carried   map[string]struct{} // keys with a Carry on its way
 }
 
 // shareTerm is one term of this node as leader.
@@ -39,19 +40,18 @@ type shareTerm struct {
 }
 
 // shareSlots is the number of locks over the keys. With many, an operation on its way seldom blocks another key.
-const shareSlots = 1 << 16
+const shareSlots = 1 << 14
 
 // maxShareBytes bounds the memory of the keys. What does not fit goes through the log.
 const maxShareBytes = 128 << 20
 
 type shareSlot struct {
 	mu       sync.Mutex
-	underWay int32    // operations on keys of this slot that are on their way through the log
-	carried  [][]byte // keys with a Carry on its way
+	underWay int32 // operations on keys of this slot that are on their way through the log
 }
 
 func newLeaderShare(log *engine.Store, applied, now func() int64) *leaderShare {
-	return &leaderShare{applied: applied, now: now, taken: engine.New(engine.Config{MaxBytes: maxShareBytes}), log: log, seed: maphash.MakeSeed()}
+	return &leaderShare{applied: applied, now: now, taken: log.Beside(engine.Config{MaxBytes: maxShareBytes}), log: log, carried: map[string]struct{}{}}
 }
 
 // newTerm is a term that begins at the cluster's time now. used says that an earlier leader may have taken tokens.
@@ -72,7 +72,9 @@ func (t *shareTerm) priorAt(now int64) int64 {
 	return t.earlier
 }
 
-func (s *leaderShare) slotOf(key []byte) uint16 { return uint16(maphash.Bytes(s.seed, key)) }
+func slotOf(hash uint64) uint16 { return uint16(hash>>16) % shareSlots }
+
+func (s *leaderShare) slotOf(key []byte) uint16 { return slotOf(s.log.Hash(key)) }
 
 // decide answers an operation from memory, or returns false; then res has no meaning.
 func (s *leaderShare) decide(t *shareTerm, now int64, op *engine.Op, res *engine.Result) (done bool) {
@@ -90,13 +92,11 @@ func (s *leaderShare) decide(t *shareTerm, now int64, op *engine.Op, res *engine
 		s.apply(now, op, res)
 		return true
 	case engine.Acquire:
-		if op.Limit.LeaderShare() == 0 {
-			return false
-		}
-		slot := &s.slots[s.slotOf(op.Key)]
+		hash := s.log.Hash(op.Key)
+		slot := &s.slots[slotOf(hash)]
 		slot.mu.Lock()
 		defer slot.mu.Unlock()
-		return s.mayTake(t, now, slot, op) && s.taken.TakeShare(now, s.withEarlier(t, now, op), res)
+		return s.isOpen(t, slot, op) && s.log.TakeShare(s.taken, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
 	case engine.AcquireAll:
 		return s.decideAll(t, now, op, op.Parts, res)
 	case engine.Check:
@@ -129,7 +129,7 @@ func (s *leaderShare) decideAll(t *shareTerm, now int64, op *engine.Op, parts []
 		defer s.slots[n].mu.Unlock()
 	}
 	for i := range parts {
-		if !s.mayTake(t, now, &s.slots[s.slotOf(parts[i].Key)], &parts[i]) {
+		if !s.isOpen(t, &s.slots[s.slotOf(parts[i].Key)], &parts[i]) || !s.log.AdmitsNew(s.logTime(now, &parts[i]), parts[i].Key) {
 			return false
 		}
 		own[i] = *s.withEarlier(t, now, &parts[i])
@@ -137,9 +137,9 @@ func (s *leaderShare) decideAll(t *shareTerm, now int64, op *engine.Op, parts []
 	return s.taken.TakeShares(now, op, own[:len(parts)], res)
 }
 
-// mayTake reports whether tokens of a key may be taken here. The slot is locked.
-func (s *leaderShare) mayTake(t *shareTerm, now int64, slot *shareSlot, op *engine.Op) bool {
-	return (t.isOpen.Load() || op.Options&engine.Peek != 0) && slot.underWay == 0 && s.blocking.Load() == 0 && s.log.AdmitsNew(s.logTime(now, op), op.Key)
+// isOpen reports whether tokens of the keys of a slot, which is locked, may be taken here.
+func (s *leaderShare) isOpen(t *shareTerm, slot *shareSlot, op *engine.Op) bool {
+	return (t.isOpen.Load() || op.Options&engine.Peek != 0) && slot.underWay == 0 && s.blocking.Load() == 0
 }
 
 // logTime is the time at which a limiter in the log's state must have expired. A window must have ended by the time of the last
@@ -162,5 +162,5 @@ func (s *leaderShare) withEarlier(t *shareTerm, now int64, op *engine.Op) *engin
 	return &own
 }
 
-// sweep drops keys whose tokens are all back.
-func (s *leaderShare) sweep(now int64) { s.taken.Sweep(now, s.taken.Len()/8+64) }
+// sweep drops keys whose tokens are all back, slowly: a key that is asked again needs no new record.
+func (s *leaderShare) sweep(now int64) { s.taken.Sweep(now, s.taken.Len()/128+64) }

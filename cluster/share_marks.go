@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/stintdb/stint/engine"
@@ -91,28 +90,27 @@ func (m *shareMarks) enter(t *shareTerm, now int64, op *engine.Op) {
 
 // key marks a key, has its tokens carried, and returns the PriorAt of operations on it.
 func (m *shareMarks) key(t *shareTerm, now int64, key []byte) (priorAt int64) {
-	slot := m.mark(key) // nothing is taken from here on
+	m.mark(key) // nothing is taken from here on
 	carry, found := m.share.taken.Taken(now, key)
 	if !found {
 		return t.priorAt(now)
 	}
-	slot.mu.Lock()
-	defer slot.mu.Unlock()
-	if !slices.ContainsFunc(slot.carried, func(k []byte) bool { return bytes.Equal(k, key) }) {
-		slot.carried = append(slot.carried, carry.Key)
+	m.share.carriedMu.Lock()
+	defer m.share.carriedMu.Unlock()
+	if _, isCarried := m.share.carried[string(key)]; !isCarried {
+		m.share.carried[string(key)] = struct{}{}
 		m.carries = append(m.carries, carry)
 	}
 	return now // should the Carry be lost and the operation not
 }
 
-func (m *shareMarks) mark(key []byte) *shareSlot {
+func (m *shareMarks) mark(key []byte) {
 	n := m.share.slotOf(key)
 	slot := &m.share.slots[n]
 	slot.mu.Lock()
 	slot.underWay++
 	slot.mu.Unlock()
 	m.slots = append(m.slots, n)
-	return slot
 }
 
 func (m *shareMarks) block() {
@@ -144,10 +142,9 @@ func (m *shareMarks) leave(now int64, applied bool) {
 		if applied && m.carried[i].Status == engine.OK {
 			s.forget(now, engine.Op{Verb: engine.Delete, Key: key})
 		}
-		slot := &s.slots[s.slotOf(key)]
-		slot.mu.Lock()
-		slot.carried = slices.DeleteFunc(slot.carried, func(k []byte) bool { return bytes.Equal(k, key) })
-		slot.mu.Unlock()
+		s.carriedMu.Lock()
+		delete(s.carried, string(key))
+		s.carriedMu.Unlock()
 	}
 	for _, n := range m.slots {
 		slot := &s.slots[n]

@@ -2,7 +2,10 @@ package engine
 
 import (
 	"bytes"
+	"hash/maphash"
 	"time"
+
+	"github.com/stintdb/stint/engine/internal/uint128"
 )
 
 // A cluster's leader takes tokens in its memory, of a key without a limiter in the log's state: at most [Limit.LeaderShare]. Before
@@ -25,7 +28,7 @@ func (l *Limit) LeaderShare() int64 {
 		if l.Span != FromFirst || l.Rate.Period > maxLeaderShareNanos {
 			return 0
 		}
-	} else if l.DurationOf(l.Capacity) > maxLeaderShareNanos {
+	} else if uint128.Product(uint64(l.Capacity), uint64(l.Rate.Period)).Exceeds(uint128.Product(uint64(maxLeaderShareNanos), uint64(l.Rate.Tokens))) {
 		return 0
 	}
 	return l.Capacity / leaderShare
@@ -88,18 +91,40 @@ func (s *Store) admits(now int64, key []byte) (isNew, admitted bool) {
 	return !p.found || sh.expired(sh.record(p.ref), now), s.admission.rulesFor(key, p.found, nil) == nil
 }
 
-// TakeShare carries out an Acquire if it can be granted and leaves all but the leader's share of the limit untouched. Otherwise
-// it changes nothing, res has no meaning, and it returns false.
-func (s *Store) TakeShare(now int64, op *Op, res *Result) (done bool) {
+// Beside returns an empty store of which [Store.Hash] is the same.
+func (s *Store) Beside(o Config) *Store {
+	o.Shards = len(s.shards)
+	other := New(o)
+	other.seed = s.seed
+	return other
+}
+
+// Hash is a hash of a key that others cannot foresee.
+func (s *Store) Hash(key []byte) uint64 { return maphash.Bytes(s.seed, key) }
+
+// admitsHash is AdmitsNew of a key whose hash is known.
+func (s *Store) admitsHash(now int64, hash uint64, key []byte) bool {
+	sh := &s.shards[s.shardOf(hash)]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	p := sh.find(uint32(hash), key)
+	return (!p.found || sh.expired(sh.record(p.ref), now)) && s.admission.rulesFor(key, p.found, nil) == nil
+}
+
+// TakeShare carries out an Acquire in taken, a store made by [Store.Beside], if s admits the key as a new one at logTime, and the
+// Acquire can be granted and leaves all but the leader's share of the limit untouched. Otherwise it changes nothing, res has no meaning, and it
+// returns false. hash is that of the key.
+func (s *Store) TakeShare(taken *Store, hash uint64, logTime, now, priorAt int64, op *Op, res *Result) (done bool) {
 	own, ok := op.ofShare()
-	if !ok {
+	if !ok || !s.admitsHash(logTime, hash, op.Key) {
 		return false
 	}
+	own.PriorAt = priorAt
 	res.Clear()
-	c := s.calls.Get().(*call)
-	defer s.calls.Put(c)
+	c := taken.calls.Get().(*call)
+	defer taken.calls.Put(c)
 	c.listed = 0
-	sh, tag := s.locate(op.Key)
+	sh, tag := &taken.shards[taken.shardOf(hash)], uint32(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := sh.find(tag, op.Key)
