@@ -141,6 +141,8 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 	case a.term != nil && a.share.decide(a.term, a.now, op, res):
 		a.inShare++
 	case a.holds && a.holder.answer(op, res):
+	case a.term != nil && op.Verb == engine.Delete && a.share.has(a.now, op.Key):
+		return false // the log's state does not know the key yet
 	case a.opt.Store.TryReadOnly(a.now, op, res):
 		a.readOnly++
 	default:

@@ -86,7 +86,16 @@ func (s *leaderShare) decide(t *shareTerm, now int64, op *engine.Op, res *engine
 		if !s.log.IsNew(now, op.Key) {
 			return false
 		}
-		if _, found := s.taken.Taken(now, op.Key); !found {
+		if !s.has(now, op.Key) {
+			return false
+		}
+		s.apply(now, op, res)
+		return true
+	case engine.Delete:
+		slot := &s.slots[s.slotOf(op.Key)]
+		slot.mu.Lock()
+		defer slot.mu.Unlock()
+		if !s.isOpen(t, slot, op) || !s.log.IsNew(now, op.Key) || !s.has(now, op.Key) {
 			return false
 		}
 		s.apply(now, op, res)
@@ -103,6 +112,12 @@ func (s *leaderShare) decide(t *shareTerm, now int64, op *engine.Op, res *engine
 		return s.taken.CheckShare(op, res, func(parts []engine.Op) bool { return s.decideAll(t, now, op, parts, res) })
 	}
 	return false
+}
+
+// has reports whether tokens of a key are taken here.
+func (s *leaderShare) has(now int64, key []byte) bool {
+	_, found := s.taken.Taken(now, key)
+	return found
 }
 
 func (s *leaderShare) apply(now int64, op *engine.Op, res *engine.Result) {

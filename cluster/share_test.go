@@ -163,3 +163,57 @@ func TestLeaderShareWaitsForTheLog(t *testing.T) {
 		}
 	})
 }
+
+// What commands on a key answer does not depend on where its tokens are taken.
+func TestCommandsOnKeysInTheShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		s.sharing = true
+		leader := s.leader()
+		time.Sleep(15 * time.Second)
+		limit := quickLimits[0]
+		key := []byte("k")
+		ask := func(op engine.Op) engine.Result {
+			op.Key = key
+			return do(leader, op)[0]
+		}
+		take := func(tokens int64, options engine.Option) engine.Result {
+			return ask(engine.Op{Verb: engine.Acquire, Limit: limit, Tokens: tokens, Options: options})
+		}
+		if res := take(30, 0); !res.Allowed || res.Remaining != 130 || leader.metrics.decidedInShare.Load() != 1 {
+			t.Fatalf("%+v", res)
+		}
+		if res := take(131, engine.Peek); res.Allowed || res.Remaining != 130 {
+			t.Errorf("a peek answers %+v", res)
+		}
+		if res := ask(engine.Op{Verb: engine.Look}); res.Remaining != 130 || res.Held != limit {
+			t.Errorf("a look answers %+v", res)
+		}
+		if res := ask(engine.Op{Verb: engine.Refund, Tokens: 10}); res.Granted != 10 || res.Remaining != 140 {
+			t.Errorf("a refund answers %+v", res)
+		}
+		if res := take(141, 0); res.Allowed || res.Remaining != 140 {
+			t.Errorf("too much is answered with %+v", res)
+		}
+		if res := take(1, engine.Force); res.Remaining != 139 {
+			t.Errorf("a request in the log does not see the tokens taken in memory: %+v", res)
+		}
+		if res := ask(engine.Op{Verb: engine.Delete}); res.Status != engine.OK {
+			t.Errorf("a reset in the log answers %+v", res)
+		}
+		if res := take(1, 0); res.Remaining != 159 {
+			t.Errorf("after the reset %+v", res)
+		}
+		if res := ask(engine.Op{Verb: engine.Delete}); res.Status != engine.OK {
+			t.Errorf("a reset in memory answers %+v", res)
+		}
+		if res := take(1, 0); res.Remaining != 159 {
+			t.Errorf("after the reset in memory %+v", res)
+		}
+		do(leader, engine.Op{Verb: engine.Flush})
+		if res := take(1, 0); res.Remaining != 159 {
+			t.Errorf("after a flush %+v", res)
+		}
+	})
+}
