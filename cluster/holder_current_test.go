@@ -1,0 +1,88 @@
+package cluster
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// cutOff cuts or mends all links of a node.
+func (s *simulated) cutOff(name string, cut bool) {
+	for _, other := range s.names {
+		s.net.SetCut(other, name, cut)
+		s.net.SetCut(name, other, cut)
+	}
+}
+
+// lentTo is the tokens of a key that the state of a node shows as lent to a process.
+func lentTo(n, process *Node, key string) (tokens int64) {
+	for i := range n.opt.Store.Shards() {
+		n.opt.Store.ScanLoans(i, func(k, holder []byte, lent int64) {
+			if string(k) == key && string(holder) == string(process.holder.name()) {
+				tokens += lent
+			}
+		})
+	}
+	return tokens
+}
+
+// The loans of processes that run are never voided: while they are silent or cut off for a while, when the leader changes and
+// looks at all loans anew, and when the loans of another process are voided. At every moment the log has lent a process what it
+// holds.
+func TestLoansOfRunningProcessesAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, leader, others := simulateHeld(t)
+		defer s.stop()
+		checks := 0
+		spend := func(when string, span time.Duration) {
+			t.Helper()
+			for began := time.Now(); time.Since(began) < span; time.Sleep(20 * time.Millisecond) {
+				for name, n := range s.nodes {
+					key := "k" + name
+					do(n, acquire(key, 100_000, 1))
+					synctest.Wait()
+					held := n.holder.table.Held()
+					if known := lentTo(s.leader(), n, key); held > known {
+						t.Fatalf("%s: %s holds %d tokens, and the log has lent it %d", when, name, held, known)
+					}
+					if held > 0 {
+						checks++
+					}
+				}
+			}
+		}
+		voided := func() (tokens int64) {
+			for _, n := range s.everStarted {
+				tokens += n.metrics.voided.Load()
+			}
+			return tokens
+		}
+		spend("at first", 5*time.Second)
+		if err := leader.Transfer(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		spend("under another leader", 5*time.Second)
+		cut := others[0].opt.Node
+		if s.leader() == others[0] {
+			cut = others[1].opt.Node
+		}
+		s.cutOff(cut, true)
+		spend("while one was cut off", 10*time.Second) // less than holderSpends
+		s.cutOff(cut, false)
+		spend("after one was cut off", 5*time.Second)
+		if n := voided(); n != 0 {
+			t.Errorf("%d tokens of running processes were voided", n)
+		}
+		synctest.Wait()
+		held := lentTo(s.leader(), s.nodes[cut], "k"+cut)
+		s.kill(cut)
+		s.start(cut)
+		spend("after one was replaced", 10*time.Second)
+		if n := voided(); n != held || held == 0 {
+			t.Errorf("%d tokens were voided, and the process that ended had %d", n, held)
+		}
+		if checks < 1000 {
+			t.Errorf("tokens were held at %d moments only", checks)
+		}
+	})
+}
