@@ -1,6 +1,10 @@
 package cluster
 
 import (
+	"time"
+
+	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/rights"
 	"github.com/stintdb/stint/engine"
 )
@@ -65,7 +69,7 @@ func (d *decider) decideRest(b *engine.Batch, positions []int) (finished bool) {
 }
 
 // answer answers an operation from the tokens held, or denies it if this node's own state shows no tokens. That state is behind the
-// leader's by the time of a message, so only the keys that are held, or were a moment ago, are denied from it.
+// leader's, so only the keys that are held, or were a moment ago, are denied from it, and only while this node hears from the leader.
 func (h *holder) answer(op *engine.Op, res *engine.Result) (done bool) {
 	switch op.Verb {
 	case engine.Acquire:
@@ -113,7 +117,7 @@ func (h *holder) answerAll(op *engine.Op, res *engine.Result) (done bool) {
 
 // denies answers a request that this node's own state denies.
 func (h *holder) denies(op *engine.Op, res *engine.Result) bool {
-	if h.fsm.loading.Load() || op.Options&engine.Peek != 0 {
+	if h.fsm.loading.Load() || op.Options&engine.Peek != 0 || !h.hearsLeader() {
 		return false
 	}
 	now := max(h.clock.nowOrWall(), h.fsm.now.Load())
@@ -122,4 +126,13 @@ func (h *holder) denies(op *engine.Op, res *engine.Result) bool {
 	}
 	h.table.Decisions.Add(1)
 	return true
+}
+
+// hearsLeader reports whether this node has heard from the leader within the heartbeat timeout, or leads under its lease.
+func (h *holder) hearsLeader() bool {
+	if r := h.decider.role.active(); r != nil {
+		return r.hasLease(h.clock.mono())
+	}
+	leader, _ := h.raft.LeaderWithID() // none after a vote, which Raft counts as a contact too
+	return leader != "" && h.raft.State() == raft.Follower && time.Since(h.raft.LastContact()) < h.opt.Heartbeat
 }

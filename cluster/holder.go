@@ -27,6 +27,7 @@ type holder struct {
 	opt     *Options
 	clock   *clock
 	fsm     *fsm
+	raft    *raftGroup
 	decider *decider
 
 	id      raft.ServerID
@@ -183,7 +184,7 @@ func (h *holder) report() processBody {
 
 // connectHolder creates the parts that hold and void loans.
 func (n *Node) connectHolder() {
-	n.holder = &holder{opt: &n.opt, clock: n.clock, fsm: n.fsm, decider: n.decider, id: n.id,
+	n.holder = &holder{opt: &n.opt, clock: n.clock, fsm: n.fsm, raft: n.raft, decider: n.decider, id: n.id,
 		process: fmt.Sprintf("%016x", n.proposer.id), table: rights.New(rand.Uint64() >> 1)}
 	n.holder.table.SetAhead(n.opt.Ahead)
 	if n.opt.Share == nil {

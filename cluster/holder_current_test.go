@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stintdb/stint/engine"
 )
 
 // cutOff cuts or mends all links of a node.
@@ -84,5 +86,35 @@ func TestLoansOfRunningProcessesAreKept(t *testing.T) {
 		if checks < 1000 {
 			t.Errorf("tokens were held at %d moments only", checks)
 		}
+	})
+}
+
+// A node denies from its own state while it hears from the leader. Once it has not for the heartbeat timeout, a denial needs the log.
+func TestDenialsNeedTheLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, leader, others := simulateHeld(t)
+		defer s.stop()
+		n, op := others[0], acquire("k", 500, 1)
+		ask(n, op, 1500, time.Millisecond)
+		before := n.holder.table.Decisions.Load()
+		if granted := ask(n, op, 100, time.Millisecond); granted != 0 || n.holder.table.Decisions.Load() != before+100 {
+			t.Fatalf("%d granted, %d of 100 denied here", granted, n.holder.table.Decisions.Load()-before)
+		}
+		s.cutOff(n.opt.Node, true)
+		if res := do(leader, engine.Op{Verb: engine.Delete, Key: op.Key}); res[0].Status != engine.OK {
+			t.Fatal(res[0].Status)
+		}
+		if res, atOnce := tryDo(n, op); !atOnce || res.Status != engine.OK || res.Allowed {
+			t.Errorf("it has heard from the leader a moment ago, and answers %+v", res)
+		}
+		time.Sleep(n.opt.Heartbeat)
+		for range 20 {
+			if res, _ := tryDo(n, op); res.Status == engine.OK {
+				t.Fatalf("it is cut off, the key was deleted, and it answers %+v", res)
+			}
+			time.Sleep(n.opt.Heartbeat / 3)
+		}
+		s.cutOff(n.opt.Node, false)
+		s.eventually("tokens are granted again", func(n *Node) bool { return do(n, op)[0].Allowed })
 	})
 }
