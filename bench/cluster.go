@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -47,7 +47,7 @@ func clusterServers(binary string) []Server {
 		all[i].Commands = all[i].Commands[:1]
 	}
 	return append(all, Server{
-		Name: "stint-cluster", Title: "Stint, three nodes,", Start: startNodes(binary),
+		Name: "stint-cluster", Title: "Stint, three nodes,", Start: startNodes(binary, nodeSetup{}),
 		Commands: all[1].Commands,
 	})
 }
@@ -55,37 +55,53 @@ func clusterServers(binary string) []Server {
 // nodes is the size of the cluster.
 const nodes = 3
 
-// startNodes runs a cluster and returns it with the address of its leader. before, if given, is the prefix of each
-// command line.
-func startNodes(binary string, before ...string) func(context.Context, string, []string) (*Instance, error) {
+// A nodeSetup says how nodes differ from nodes with their defaults.
+type nodeSetup struct {
+	before  []string      // the prefix of each command line
+	options []string      // more of it
+	delay   time.Duration // of each message between two nodes
+}
+
+// startNodes runs a cluster and returns it with the address of its leader.
+func startNodes(binary string, setup nodeSetup) func(context.Context, string, []string) (*Instance, error) {
 	return inDataDir(func(ctx context.Context, name, dir string, env []string) (*Instance, error) {
 		path, err := filepath.Abs(binary)
 		if err != nil {
 			return nil, err
 		}
-		var listen, peers [nodes]string
+		var listen, inner, peers [nodes]string
+		inst := &Instance{}
 		for i := range nodes {
-			for _, address := range []*string{&listen[i], &peers[i]} {
+			for _, address := range []*string{&listen[i], &inner[i]} {
 				port, err := freePort()
 				if err != nil {
 					return nil, err
 				}
 				*address = "127.0.0.1:" + port
 			}
+			peers[i] = inner[i]
+			if setup.delay > 0 {
+				link, err := startSlowLink(inner[i], setup.delay)
+				if err != nil {
+					inst.Stop()
+					return nil, err
+				}
+				inst.links, peers[i] = append(inst.links, link), link.address()
+			}
 		}
-		inst := &Instance{}
 		for i := range nodes {
 			id := fmt.Sprint("node-", i)
-			p, err := startProcess(ctx, fmt.Sprint(name, "-", id), env, append(before, path, "server", "--node-id", id,
-				"--listen", listen[i], "--admin", "", "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers[:], ","),
-				"--bootstrap-expect", fmt.Sprint(nodes), "--dir", filepath.Join(dir, id))...)
+			p, err := startProcess(ctx, fmt.Sprint(name, "-", id), env, slices.Concat(setup.before, []string{path, "server", "--node-id", id,
+				"--listen", listen[i], "--admin", "", "--cluster-listen", inner[i], "--cluster-advertise", peers[i],
+				"--cluster-peers", strings.Join(peers[:], ","), "--bootstrap-expect", fmt.Sprint(nodes), "--dir", filepath.Join(dir, id)}, setup.options)...)
 			if err != nil {
 				inst.Stop()
 				return nil, err
 			}
 			inst.processes = append(inst.processes, p)
 		}
-		if inst.Addr, err = leaderOf(ctx, listen[:]); err != nil {
+		inst.Nodes = listen[:]
+		if inst.Addr, err = leaderOf(ctx, inst.Nodes); err != nil {
 			inst.Stop()
 			return nil, err
 		}
@@ -129,7 +145,8 @@ func measureCluster(ctx context.Context, binary string, settings Settings) (*Clu
 	half := c.Results.median(throughput, Cell{clusterThrottle, workloads[0].Name, 1}) / 2
 	for round := range settings.Rounds {
 		fmt.Fprintf(os.Stderr, "round %d/%d: three nodes at %.0f requests a second\n", round+1, settings.Rounds, half)
-		sample, err := measureSteady(ctx, binary, instances["stint-cluster"].Addr, int(half), settings.Cell)
+		args := expand(throttleTemplate, "sty:{key}", workloads[0].Limit)
+		sample, err := measureSteady(ctx, binary, []string{instances["stint-cluster"].Addr}, half, settings.Cell, args)
 		if err != nil {
 			return nil, err
 		}
@@ -139,27 +156,6 @@ func measureCluster(ctx context.Context, binary string, settings Settings) (*Clu
 	return c, c.measureSlow(ctx, binary, settings)
 }
 
-// steadyLatency is the latency that stint bench prints for a load with a rate, in milliseconds.
-type steadyLatency struct {
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
-}
-
-// measureSteady asks at a rate, each request due at a time fixed in advance.
-func measureSteady(ctx context.Context, binary, addr string, perSecond int, d time.Duration) (steadyLatency, error) {
-	args := append([]string{"bench", "--server", addr, "--rate", fmt.Sprint(max(1, perSecond)), "--duration", d.String(), "--json"},
-		expand(throttleTemplate, "sty:{key}", workloads[0].Limit)...)
-	out, err := exec.CommandContext(ctx, binary, args...).Output()
-	if err != nil {
-		return steadyLatency{}, fmt.Errorf("%s %s: %w", binary, strings.Join(args, " "), err)
-	}
-	var printed struct {
-		Latency steadyLatency `json:"latency_ms"`
-	}
-	err = json.Unmarshal(out, &printed)
-	return printed.Latency, err
-}
-
 // measureSlow has strace delay every fsync of all nodes, like a slow disk.
 func (c *ClusterReport) measureSlow(ctx context.Context, binary string, settings Settings) error {
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -167,7 +163,8 @@ func (c *ClusterReport) measureSlow(ctx context.Context, binary string, settings
 		return nil
 	}
 	delay := fmt.Sprintf("inject=fsync,fdatasync:delay_exit=%d", slowFsync.Microseconds())
-	inst, err := startNodes(binary, "strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", delay)(ctx, "stint-slow", nil)
+	trace := []string{"strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", delay}
+	inst, err := startNodes(binary, nodeSetup{before: trace})(ctx, "stint-slow", nil)
 	if err != nil {
 		return err
 	}

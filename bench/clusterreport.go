@@ -40,8 +40,8 @@ func clusterTargets() []Target {
 		compare("granted, vs one Redis + Lua in memory", workloads[0], 16, lua, 3),
 		compare("granted, vs one Redis + Lua in memory", crowd, 1, lua, 0.7),
 		compare("all denied, vs one Stint in memory", workloads[2], 16, throttle, 0.8),
-		latency("p50", func(s steadyLatency) float64 { return s.P50 }, 2),
-		latency("p99", func(s steadyLatency) float64 { return s.P99 }, 10),
+		latency("p50", steadyP50, 2),
+		latency("p99", steadyP99, 10),
 		{Name: fmt.Sprintf("three nodes, every fsync %s longer, %d connections, P=%d", slowFsync, slowConnections, slowPipeline), Unit: "/s", Bound: 150_000,
 			measure: func(r *Report) float64 { return median(r.Cluster.Slow) }},
 	}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -54,7 +55,7 @@ func run(settings Settings) error {
 	if err != nil {
 		return err
 	}
-	if includes(servers, "stint") || settings.measures(onlyPersistence) || settings.measures(onlyCluster) || settings.measures(onlyReservations) {
+	if includes(servers, "stint") || slices.ContainsFunc(slices.Concat(ownParts, namedParts), settings.measures) {
 		if err := buildStint(ctx, root, binary); err != nil {
 			return err
 		}
@@ -85,6 +86,12 @@ func measure(ctx context.Context, servers []Server, binary string, report *Repor
 	}
 	if err == nil && settings.measures(onlyPersistence) {
 		report.Disk, err = measureDisk(ctx, binary, settings)
+	}
+	if err == nil && settings.measures(onlyAhead) {
+		report.Ahead, err = besideOne.measure(ctx, binary, besideOneServers(binary), settings)
+	}
+	if err == nil && settings.measures(onlyLinks) {
+		report.Links, err = overSlowLinks.measure(ctx, binary, slowLinkServers(binary), settings)
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -16,6 +17,8 @@ import (
 // An Instance is a running server: processes of ours, or (for -other) the address of one that was already running.
 type Instance struct {
 	Addr      string
+	Nodes     []string // addresses of all nodes of a cluster; Addr is that of its leader
+	links     []*slowLink
 	processes []*process
 	dir       string // removed when it stops, if not empty
 	otherPID  int    // 0: not known
@@ -58,8 +61,20 @@ func (i *Instance) onDeath(ctx context.Context, f func()) {
 	}
 }
 
+// entrances is where the clients of a load on all nodes connect: as many addresses as a cluster has nodes. One server has as
+// many clients, so that the load is the same.
+func (i *Instance) entrances() []string {
+	if len(i.Nodes) > 0 {
+		return i.Nodes
+	}
+	return slices.Repeat([]string{i.Addr}, nodes)
+}
+
 // Stop ends the processes that we started, and no others.
 func (i *Instance) Stop() {
+	for _, l := range i.links {
+		l.stop()
+	}
 	for _, p := range i.processes {
 		p.stop()
 	}

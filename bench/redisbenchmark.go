@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -30,16 +31,58 @@ const (
 )
 
 // drive sends n requests with redis-benchmark and returns its measurements.
-// redis-benchmark ends with an error at the first error reply.
 func drive(ctx context.Context, inst *Instance, connections, pipeline, n int, args []string) (Sample, error) {
+	return driveAt(ctx, inst, []string{inst.Addr}, connections, pipeline, n, args)
+}
+
+// driveAt divides the connections and the requests among several redis-benchmarks, one for each address of the instance.
+func driveAt(ctx context.Context, inst *Instance, addresses []string, connections, pipeline, n int, args []string) (Sample, error) {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
-	// Without a server redis-benchmark 7.0 does not end, but spins.
-	if err := reachable(inst.Addr); err != nil {
+	inst.onDeath(ctx, cancel)
+	before, err := cpuTime(inst.PIDs())
+	if err != nil {
 		return Sample{}, err
 	}
-	inst.onDeath(ctx, cancel)
-	host, port, err := net.SplitHostPort(inst.Addr)
+	samples, errs := make([]Sample, len(addresses)), make([]error, len(addresses))
+	var all sync.WaitGroup
+	for i, address := range addresses {
+		all.Go(func() {
+			samples[i], errs[i] = runRedisBenchmark(ctx, address, connections/len(addresses), pipeline, n/len(addresses), args)
+		})
+	}
+	all.Wait()
+	after, err := cpuTime(inst.PIDs())
+	if err := errors.Join(append(errs, err)...); err != nil {
+		return Sample{}, err
+	}
+	s := together(samples)
+	s.CPUMicros = math.NaN()
+	if len(inst.PIDs()) > 0 {
+		s.CPUMicros = float64((after - before).Microseconds()) / float64(s.Requests)
+	}
+	return s, nil
+}
+
+// together adds up samples taken at the same time. The time is that of the slowest, and so are the latencies.
+func together(samples []Sample) (sum Sample) {
+	seconds := 0.0
+	for _, s := range samples {
+		sum.Requests += s.Requests
+		seconds = max(seconds, float64(s.Requests)/s.PerSecond)
+		sum.P50ms, sum.P99ms = max(sum.P50ms, s.P50ms), max(sum.P99ms, s.P99ms)
+	}
+	sum.PerSecond = float64(sum.Requests) / seconds
+	return sum
+}
+
+// runRedisBenchmark ends with an error at the first error reply. The sample has no CPU time.
+func runRedisBenchmark(ctx context.Context, address string, connections, pipeline, n int, args []string) (Sample, error) {
+	// Without a server redis-benchmark 7.0 does not end, but spins.
+	if err := reachable(address); err != nil {
+		return Sample{}, err
+	}
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return Sample{}, err
 	}
@@ -51,28 +94,14 @@ func drive(ctx context.Context, inst *Instance, connections, pipeline, n int, ar
 	cmd := exec.CommandContext(ctx, "redis-benchmark", argv...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-
-	before, err := cpuTime(inst.PIDs())
-	if err != nil {
-		return Sample{}, err
-	}
 	if err := cmd.Run(); err != nil {
 		return Sample{}, fmt.Errorf("redis-benchmark: %w: %s", err, strings.TrimSpace(stderr.String()))
 	}
-	after, err := cpuTime(inst.PIDs())
-	if err != nil {
-		return Sample{}, err
-	}
-
 	s, err := parseBenchmarkCSV(&stdout)
 	if err != nil {
 		return Sample{}, fmt.Errorf("redis-benchmark: %w: %s", err, strings.TrimSpace(stderr.String()))
 	}
 	s.Requests = n
-	s.CPUMicros = math.NaN()
-	if len(inst.PIDs()) > 0 {
-		s.CPUMicros = float64((after - before).Microseconds()) / float64(n)
-	}
 	return s, nil
 }
 

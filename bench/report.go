@@ -19,6 +19,8 @@ type Report struct {
 	Disk         *DiskReport               // nil when not measured
 	Cluster      *ClusterReport            // as Disk
 	Reservations *ReservationReport        // as Disk
+	Ahead        *AheadReport              // as Disk; beside one Stint
+	Links        *AheadReport              // as Disk; over slow links
 }
 
 // A Section is a table.
@@ -44,6 +46,11 @@ func sections(r *Report) []Section {
 	}
 	if r.Reservations != nil {
 		all = append(all, reservationSections(r.Reservations, r.Settings)...)
+	}
+	for _, a := range []*AheadReport{r.Ahead, r.Links} {
+		if a != nil {
+			all = append(all, aheadSections(a)...)
+		}
 	}
 	return append(all, targetSection(r))
 }

@@ -86,17 +86,21 @@ func (r *rounder) measure(ctx context.Context, s Series, w Workload, pipeline, r
 	key := s.Command.Tag + ":" + w.KeySuffix(round, pipeline)
 	args := expand(s.Command.Template, key, w.Limit)
 
+	addresses := []string{inst.Addr}
+	if w.Everywhere {
+		addresses = inst.entrances()
+	}
 	perSecond := 0.0
 	if earlier := r.results[cell]; len(earlier) > 0 {
 		perSecond = earlier[len(earlier)-1].PerSecond
 	} else {
-		probe, err := drive(ctx, inst, w.connections(), pipeline, probeTurns*w.connections()*pipeline, args)
+		probe, err := driveAt(ctx, inst, addresses, w.connections(), pipeline, probeTurns*w.connections()*pipeline, args)
 		if err != nil {
 			return diagnose(inst, err)
 		}
 		perSecond = probe.PerSecond
 	}
-	sample, err := drive(ctx, inst, w.connections(), pipeline, requestsFor(perSecond, r.cell, w.connections(), pipeline), args)
+	sample, err := driveAt(ctx, inst, addresses, w.connections(), pipeline, requestsFor(perSecond, r.cell, w.connections(), pipeline), args)
 	if err != nil {
 		return diagnose(inst, err)
 	}

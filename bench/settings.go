@@ -28,21 +28,27 @@ const (
 	maxKeys   = 100_000_000 // so that the keys of all rounds fit into 12 digits
 )
 
-// onlyPersistence is the name in -only of the measurements of state on disk.
-const onlyPersistence = "persistence"
+// The names in -only of the parts that are no servers.
+const (
+	onlyPersistence  = "persistence"  // state on disk
+	onlyCluster      = "cluster"      // three nodes with their defaults
+	onlyReservations = "reservations" // these and their settlements
+	onlyAhead        = "ahead"        // three nodes with --cluster-ahead
+	onlyLinks        = "links"        // the same over slow links
+)
 
-// onlyCluster is the name in -only of the measurements of three nodes.
-const onlyCluster = "cluster"
+// ownParts are measured if no name is given; namedParts take too long for that.
+var (
+	ownParts   = []string{onlyPersistence, onlyCluster, onlyReservations}
+	namedParts = []string{onlyAhead, onlyLinks}
+)
 
-// onlyReservations is the name in -only of the measurements of reservations.
-const onlyReservations = "reservations"
-
-// measures reports whether to measure the part with a name of -only. -quick skips three nodes unless named, because they take too long.
-func (s Settings) measures(name string) bool {
+// measures reports whether to measure a part. -quick skips three nodes unless named, because they take too long.
+func (s Settings) measures(part string) bool {
 	if len(s.Only) == 0 {
-		return !s.Quick || name != onlyCluster
+		return slices.Contains(ownParts, part) && !(s.Quick && part == onlyCluster)
 	}
-	return slices.Contains(s.Only, name)
+	return slices.Contains(s.Only, part)
 }
 
 // quickDefaults replace the defaults of flags that are not given.
@@ -60,7 +66,7 @@ func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	flags.IntVar(&s.Kept, "kept-keys", 10_000_000, "keys in the snapshot that is written and recovered")
 	flags.BoolVar(&s.Quick, "quick", false, "measure every part in a minute or two, with rough figures")
 	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md")
-	flags.StringVar(&only, "only", "", "run only these servers, by name, separated by commas; persistence for state on disk, cluster for three nodes, reservations for these")
+	flags.StringVar(&only, "only", "", "run only these servers and parts, by name, separated by commas; the parts are "+strings.Join(slices.Concat(ownParts, namedParts), ", "))
 	flags.Var(&others, "other", "another server, `name=host:port[@pid][,command template]`; may be repeated")
 	if err := flags.Parse(args); err != nil {
 		return Settings{}, err
@@ -113,7 +119,7 @@ func (s Settings) pick(table []Server) ([]Server, error) {
 		seen[server.Name] = true
 	}
 	for _, name := range s.Only {
-		if !seen[name] && name != onlyPersistence && !slices.Contains([]string{onlyPersistence, onlyCluster, onlyReservations}, name) {
+		if !seen[name] && !slices.Contains(ownParts, name) && !slices.Contains(namedParts, name) {
 			return nil, fmt.Errorf("-only: there is no server %q", name)
 		}
 	}

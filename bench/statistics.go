@@ -39,10 +39,15 @@ func (r Results) median(m metric, c Cell) float64 {
 // ratio is the median over the rounds of a/b, each quotient taken within one round, so that a slowdown of a whole round
 // cancels out. NaN when either cell was not measured or b is 0.
 func (r Results) ratio(m metric, a, b Cell) float64 {
+	return ratioOf(each(r[a], m), each(r[b], m))
+}
+
+// ratioOf is the median of the quotients of figures that were taken in the same round.
+func ratioOf(a, b []float64) float64 {
 	var quotients []float64
-	for i := range min(len(r[a]), len(r[b])) {
-		if below := m(r[b][i]); below != 0 {
-			quotients = append(quotients, m(r[a][i])/below)
+	for i := range min(len(a), len(b)) {
+		if b[i] != 0 {
+			quotients = append(quotients, a[i]/b[i])
 		}
 	}
 	return median(quotients)

@@ -99,25 +99,18 @@ func hotKeyTarget(pipeline int) Target {
 // outcomes measures every target against the report.
 func outcomes(r *Report) []Outcome {
 	var all []Outcome
-	if len(r.Series) > 0 {
-		for _, t := range targetTable(r.Settings.Keys) {
-			all = append(all, Outcome{t, t.measure(r)})
+	add := func(measured bool, targets []Target) {
+		for _, t := range targets {
+			if measured {
+				all = append(all, Outcome{t, t.measure(r)})
+			}
 		}
 	}
-	if r.Cluster != nil {
-		for _, t := range clusterTargets() {
-			all = append(all, Outcome{t, t.measure(r)})
-		}
-	}
-	if r.Disk != nil {
-		for _, t := range diskTargets() {
-			all = append(all, Outcome{t, t.measure(r)})
-		}
-	}
-	if r.Reservations != nil {
-		for _, t := range reservationTargets() {
-			all = append(all, Outcome{t, t.measure(r)})
-		}
-	}
+	add(len(r.Series) > 0, targetTable(r.Settings.Keys))
+	add(r.Cluster != nil, clusterTargets())
+	add(r.Disk != nil, diskTargets())
+	add(r.Reservations != nil, reservationTargets())
+	add(r.Ahead != nil, besideOneTargets())
+	add(r.Links != nil, slowLinkTargets())
 	return all
 }

@@ -34,7 +34,8 @@ type Workload struct {
 	KeySuffix func(round, pipeline int) string
 	Granted   bool // whether a request in the middle of the load must be granted
 
-	Connections int // 0: as many as connections says
+	Connections int  // 0: as many as connections says
+	Everywhere  bool // the connections are to all nodes, not only to the leader
 }
 
 // connections is the number of connections of the load.
