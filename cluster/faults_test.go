@@ -256,7 +256,7 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 		w := &world{simulated: simulate(t, names...), r: r, began: time.Now()}
 		defer w.stop()
 		w.hold(time.Second)
-		w.sharing = true
+		w.sharing.Store(true)
 		w.share = shareLedger{limits: slowLimits, ids: 3, slack: time.Second}
 		do(w.leader(), w.share.policy(r))
 		var clients sync.WaitGroup

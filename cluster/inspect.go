@@ -50,6 +50,10 @@ func InspectEntry(index uint64, data []byte) error {
 	case kindVersion:
 		_, err := readVersion(e.body, newFormats(additions).newest)
 		return err
+	case kindShare:
+		return json.Unmarshal(e.body, &shareBody{})
+	case kindProcess:
+		return json.Unmarshal(e.body, &processBody{})
 	case kindDecisions:
 		return inspectGroups(e.body)
 	}

@@ -3,7 +3,6 @@ package cluster
 import (
 	"errors"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -266,30 +265,6 @@ func (p *proposer) failAll(e *entry, status engine.Status) {
 // notTaken reports whether an entry that could not be proposed is certain not to be in any log.
 func notTaken(err error) bool {
 	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) || errors.Is(err, raft.ErrEnqueueTimeout)
-}
-
-// expel hands all waiting calls back, to be prepared for another term.
-func (p *proposer) expel() {
-	p.mu.Lock()
-	queue := p.queue
-	p.queue = slices.DeleteFunc(slices.Clone(queue), func(e *entry) bool { return e.kind == kindDecisions })
-	for _, e := range queue {
-		if e.kind == kindDecisions {
-			p.bytes -= len(e.buf) - entryHead
-			p.work.Add(-int64(e.work))
-		}
-	}
-	p.mu.Unlock()
-	for _, e := range queue {
-		if e.kind != kindDecisions {
-			continue
-		}
-		e.eachGroup(func(c *call.Call, group []byte) {
-			c.Settle(false)
-			c.Group = group
-			p.requeueCall(c)
-		})
-	}
 }
 
 // halt ends run and fails what still waits.

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/stintdb/stint/cluster/call"
@@ -61,6 +62,30 @@ func (s *leaderShare) requeue(p *proposer, c *call.Call) engine.Status {
 	return s.queue(p, c, &engine.Batch{Ops: ops, Atomic: g.Atomic}, nil)
 }
 
+// expel hands all waiting calls back, to be prepared for another term.
+func (p *proposer) expel() {
+	p.mu.Lock()
+	queue := p.queue
+	p.queue = slices.DeleteFunc(slices.Clone(queue), func(e *entry) bool { return e.kind == kindDecisions })
+	for _, e := range queue {
+		if e.kind == kindDecisions {
+			p.bytes -= len(e.buf) - entryHead
+			p.work.Add(-int64(e.work))
+		}
+	}
+	p.mu.Unlock()
+	for _, e := range queue {
+		if e.kind != kindDecisions {
+			continue
+		}
+		e.eachGroup(func(c *call.Call, group []byte) {
+			c.Settle(false)
+			c.Group = group
+			p.requeueCall(c)
+		})
+	}
+}
+
 // shareSwitch opens and closes the share of a node while it leads.
 type shareSwitch struct {
 	opt     *Options
@@ -90,15 +115,16 @@ func (s *leaderShare) begin(p *proposer, wanted, used bool) {
 // run follows the setting. That leaders may take tokens stands in the log before the first is taken, and until all are back after
 // the last.
 func (w *shareSwitch) run(ctx context.Context) {
-	closed := w.clock.mono()
+	var closed time.Duration // since when nothing is taken in this term
+	var term *shareTerm
 	every(ctx, shareEvery, func() {
 		r := w.role.active()
 		if r == nil {
 			return
 		}
 		wanted, used, t := w.opt.Share(), w.fsm.cluster.Load().Share, w.share.term.Load()
-		if wanted || t != nil && t.isOpen.Load() {
-			closed = w.clock.mono()
+		if wanted || t != term {
+			closed, term = w.clock.mono(), t
 		}
 		switch {
 		case wanted && t == nil:
@@ -110,6 +136,8 @@ func (w *shareSwitch) run(ctx context.Context) {
 		case t == nil:
 		case !wanted && used && w.clock.mono()-closed > 2*engine.MaxShareTime:
 			w.record(ctx, false)
+		case !wanted && !used:
+			w.share.term.CompareAndSwap(t, nil)
 		default:
 			t.isOpen.Store(wanted && used)
 		}

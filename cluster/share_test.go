@@ -31,7 +31,7 @@ func TestLeaderShareIsNeverExceeded(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := &world{simulated: simulate(t, "a", "b", "c"), r: rand.New(rand.NewPCG(seed, 0)), began: time.Now()}
 			defer w.stop()
-			w.sharing = true
+			w.sharing.Store(true)
 			w.share = shareLedger{limits: quickLimits, ids: 6, slack: 300 * time.Millisecond}
 			w.leader()
 			for _, from := range w.names {
@@ -121,7 +121,7 @@ func TestLeaderShareWaitsForTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
-		s.sharing = true
+		s.sharing.Store(true)
 		leader := s.leader()
 		time.Sleep(15 * time.Second) // earlier leaders' tokens are back
 		limit := quickLimits[0]
@@ -169,7 +169,7 @@ func TestCommandsOnKeysInTheShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
-		s.sharing = true
+		s.sharing.Store(true)
 		leader := s.leader()
 		time.Sleep(15 * time.Second)
 		limit := quickLimits[0]
@@ -214,6 +214,32 @@ func TestCommandsOnKeysInTheShare(t *testing.T) {
 		do(leader, engine.Op{Verb: engine.Flush})
 		if res := take(1, 0); res.Remaining != 159 {
 			t.Errorf("after a flush %+v", res)
+		}
+	})
+}
+
+// That leaders may take tokens stays in the log until all are back, also those of an earlier leader.
+func TestLeaderShareIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		s.sharing.Store(true)
+		first := s.leader()
+		time.Sleep(30 * time.Second)
+		s.sharing.Store(false)
+		time.Sleep(engine.MaxShareTime)
+		_ = first.HandOver(t.Context())
+		time.Sleep(2 * engine.MaxShareTime)
+		leader := s.leader()
+		if leader == first {
+			t.Fatal("leadership was not handed over")
+		}
+		if term := leader.share.term.Load(); !leader.fsm.cluster.Load().Share || term == nil || term.earlier == 0 {
+			t.Errorf("the next leader has forgotten that tokens may be taken: %+v", term)
+		}
+		time.Sleep(time.Second)
+		if leader.fsm.cluster.Load().Share || leader.share.term.Load() != nil {
+			t.Error("the share is still in use long after it was closed")
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,7 +97,7 @@ type simulated struct {
 	expect      int // of which form the cluster; 0 for all
 	nodes       map[string]*Node
 	everStarted []*Node
-	sharing     bool // leaders take tokens in their memory
+	sharing     atomic.Bool // leaders take tokens in their memory
 	disks       map[string]*memDisk
 	known       map[string][]addition // the additions that a node knows; nil for those of this build
 	log         *slog.Logger
@@ -148,7 +149,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
 		Store: engine.New(engine.Config{Shards: 4, Replicated: true, Commands: commands}), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
-		Share: func() bool { return s.sharing }, Network: s.net.Of(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
+		Share: func() bool { return s.sharing.Load() }, Network: s.net.Of(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano())
 		},
