@@ -82,7 +82,9 @@ func (h *holder) answer(op *engine.Op, res *engine.Result) (done bool) {
 		}
 		return done || held && h.denies(op, res)
 	case engine.AcquireAll:
-		return h.answerAll(op, res)
+		return h.answerAll(op, op.Parts, res)
+	case engine.Check:
+		return h.answerCheck(op, res)
 	case engine.Refund:
 		return h.table.Refund(h.clock.nowOrWall(), op, res)
 	}
@@ -94,24 +96,33 @@ func mayBeHeld(op *engine.Op) bool {
 	return op.MaxWait == 0 && op.Keep == 0 && op.Limit.Algorithm.CanBeLent()
 }
 
-func (h *holder) answerAll(op *engine.Op, res *engine.Result) (done bool) {
-	if op.Options&^engine.Peek != 0 || op.MaxWait != 0 || h.opt.Store.IsStrict(op) {
+// answerCheck answers for a policy all of whose limits have enough tokens here. The policy is that of this node's state.
+func (h *holder) answerCheck(op *engine.Op, res *engine.Result) (done bool) {
+	if h.fsm.loading.Load() {
 		return false
 	}
-	for i := range op.Parts {
-		if !mayBeHeld(&op.Parts[i]) || op.Parts[i].Options&^(engine.Peek|engine.FixedCost) != 0 {
+	return h.opt.Store.CheckBy(op, res, func(parts []engine.Op) bool { return h.answerAll(op, parts, res) })
+}
+
+// answerAll answers a request for several limits if there are enough tokens of each here.
+func (h *holder) answerAll(op *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
+	if op.Options&^(engine.Peek|engine.NamedFields) != 0 || op.MaxWait != 0 || h.opt.Store.IsStrict(op) {
+		return false
+	}
+	for i := range parts {
+		if !mayBeHeld(&parts[i]) || parts[i].Options&^(engine.Peek|engine.FixedCost) != 0 {
 			return false
 		}
 	}
 	res.Clear()
-	for len(res.Parts) < len(op.Parts) {
+	for len(res.Parts) < len(parts) {
 		res.Parts = append(res.Parts, engine.Result{})
 	}
-	done, due := h.table.SpendAll(h.clock.mono(), h.clock.nowOrWall(), op.Parts, op.Options&engine.Peek != 0, res.Parts)
+	done, due := h.table.SpendAll(h.clock.mono(), h.clock.nowOrWall(), parts, op.Options&engine.Peek != 0, res.Parts)
 	if len(due) > 0 {
 		h.send(due)
 	}
-	res.Allowed, res.Granted, res.Binding = done, op.Tokens, -1
+	res.Allowed, res.Granted, res.Binding = done, max(1, op.Tokens), -1
 	return done
 }
 

@@ -109,7 +109,7 @@ func (s *leaderShare) decide(t *shareTerm, now int64, op *engine.Op, res *engine
 	case engine.AcquireAll:
 		return s.decideAll(t, now, op, op.Parts, res)
 	case engine.Check:
-		return s.taken.CheckShare(op, res, func(parts []engine.Op) bool { return s.decideAll(t, now, op, parts, res) })
+		return s.taken.CheckBy(op, res, func(parts []engine.Op) bool { return s.decideAll(t, now, op, parts, res) })
 	}
 	return false
 }

@@ -187,8 +187,8 @@ func (s *Store) Taken(now int64, key []byte) (carry Op, found bool) {
 	return Op{Verb: Carry, Key: bytes.Clone(key), Limit: c.limit, Tokens: c.limit.Capacity - res.Remaining, PriorAt: at}, true
 }
 
-// CheckShare carries out a Check whose limits take asks, which returns false if it cannot answer. A policy in shadow is not asked.
-func (s *Store) CheckShare(op *Op, res *Result, take func(parts []Op) (done bool)) (done bool) {
+// CheckBy carries out a Check whose limits take asks, which returns false if it cannot answer. A policy in shadow is not asked.
+func (s *Store) CheckBy(op *Op, res *Result, take func(parts []Op) (done bool)) (done bool) {
 	if _, _, shadow := s.policies.find(op.Key, op.Who); shadow {
 		return false
 	}
