@@ -3,6 +3,8 @@
 // three Sentinels, which run the same script as the benchmarks beside it.
 //
 //	go run -C bench ./failover -rounds 50
+//
+// With -hot it measures Stint nodes with --cluster-ahead, and one hot key at those that survive.
 package main
 
 import (
@@ -29,15 +31,23 @@ type settings struct {
 	parallel int
 	systems  string
 	verbose  bool
+	hot      bool
 }
 
 func main() {
 	var s settings
-	flag.IntVar(&s.rounds, "rounds", 3, "kills of each system's primary, each in a new cluster")
+	flag.IntVar(&s.rounds, "rounds", 3, "kills of each system's primary, each in a new cluster; 10 with -hot unless given")
+	flag.BoolVar(&s.hot, "hot", false, "measure nodes with --cluster-ahead, and one hot key at those that survive")
 	flag.IntVar(&s.parallel, "parallel", 1, "rounds at a time; use more than one only for a system that mostly waits")
 	flag.StringVar(&s.systems, "systems", "stint,sentinel-1s,sentinel", "systems to measure, separated by commas")
 	flag.BoolVar(&s.verbose, "v", false, "print a line for every round")
 	flag.Parse()
+	if given := false; s.hot {
+		flag.Visit(func(f *flag.Flag) { given = given || f.Name == "rounds" })
+		if !given {
+			s.rounds = hotRounds
+		}
+	}
 	redis.SetLogger(quiet{}) // its errors are counted here
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -61,6 +71,9 @@ func run(ctx context.Context, s settings) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
+	if s.hot {
+		return measureHot(ctx, s.rounds, dir)
+	}
 	systems, err := pick(ctx, s.systems, dir)
 	if err != nil {
 		return err
@@ -105,11 +118,9 @@ func pick(ctx context.Context, names, dir string) (systems []system, err error) 
 	for _, name := range strings.Split(names, ",") {
 		switch name {
 		case "stint":
-			binary := filepath.Join(dir, "stint")
-			build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/stint")
-			build.Dir = ".."
-			if out, err := build.CombinedOutput(); err != nil {
-				return nil, fmt.Errorf("go build ./cmd/stint: %w\n%s", err, out)
+			binary, err := buildStint(ctx, dir)
+			if err != nil {
+				return nil, err
 			}
 			systems = append(systems, system{name, "Stint, three nodes", startStint(binary)})
 		case "sentinel":
@@ -128,6 +139,17 @@ func pick(ctx context.Context, names, dir string) (systems []system, err error) 
 		}
 	}
 	return systems, nil
+}
+
+// buildStint builds the server of the checkout into a directory.
+func buildStint(ctx context.Context, dir string) (binary string, err error) {
+	binary = filepath.Join(dir, "stint")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/stint")
+	build.Dir = ".."
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build ./cmd/stint: %w\n%s", err, out)
+	}
+	return binary, nil
 }
 
 func killAgainAndAgain(ctx context.Context, s settings, system system, dir string) (outcomes []outcome, err error) {

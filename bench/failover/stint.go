@@ -17,7 +17,7 @@ type stintCluster struct {
 	addresses []string
 }
 
-func startStint(binary string) func(ctx context.Context, dir string) (cluster, error) {
+func startStint(binary string, options ...string) func(ctx context.Context, dir string) (cluster, error) {
 	return func(ctx context.Context, dir string) (cluster, error) {
 		ports, err := freePorts(6)
 		if err != nil {
@@ -27,8 +27,8 @@ func startStint(binary string) func(ctx context.Context, dir string) (cluster, e
 		c := &stintCluster{}
 		for i := range 3 {
 			name := fmt.Sprint("node-", i)
-			p, err := start(filepath.Join(dir, name), binary, "server", "--node-id", name, "--listen", "127.0.0.1:"+ports[i], "--admin", "",
-				"--cluster-listen", "127.0.0.1:"+ports[3+i], "--cluster-peers", peers, "--bootstrap-expect", "3", "--dir", "data")
+			p, err := start(filepath.Join(dir, name), append([]string{binary, "server", "--node-id", name, "--listen", "127.0.0.1:" + ports[i], "--admin", "",
+				"--cluster-listen", "127.0.0.1:" + ports[3+i], "--cluster-peers", peers, "--bootstrap-expect", "3", "--dir", "data"}, options...)...)
 			if err != nil {
 				c.stop()
 				return nil, err
@@ -54,14 +54,22 @@ func startStint(binary string) func(ctx context.Context, dir string) (cluster, e
 func (c *stintCluster) stop() { killAll(c.processes) }
 
 func (c *stintCluster) killPrimary(ctx context.Context) error {
+	leader, err := c.leader(ctx)
+	if err == nil {
+		c.processes[leader].kill()
+	}
+	return err
+}
+
+// leader is the number of the node that leads.
+func (c *stintCluster) leader(ctx context.Context) (int, error) {
 	for i, address := range c.addresses {
 		role, err := command(ctx, address, "ROLE")
 		if items, ok := role.([]any); err == nil && ok && len(items) > 0 && items[0] == "master" {
-			c.processes[i].kill()
-			return nil
+			return i, nil
 		}
 	}
-	return errors.New("no node leads")
+	return 0, errors.New("no node leads")
 }
 
 // command sends one command on a separate connection.
