@@ -43,6 +43,14 @@ func formatFigure(v float64) string {
 	}
 }
 
+// formatPercent writes a part of 1 in hundredths.
+func formatPercent(v float64) string {
+	if math.IsNaN(v) {
+		return noFigure
+	}
+	return strconv.FormatFloat(100*v, 'f', 1, 64)
+}
+
 // formatUnit is formatFigure with a unit behind it.
 func formatUnit(v float64, unit string) string {
 	if math.IsNaN(v) {

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -25,7 +22,7 @@ func (d *DiskReport) measureHot(ctx context.Context, instances map[string]*Insta
 	written := func(server, template, field string, perSecond float64) (bytes float64, s Sample, err error) {
 		inst := instances[server]
 		args := expand(template, "clt:"+hot.KeySuffix(round, hotPipeline), hot.Limit)
-		before, err := infoField(inst, field)
+		before, err := infoNumber(inst.Addr, "persistence", field)
 		if err != nil {
 			return 0, s, err
 		}
@@ -33,7 +30,7 @@ func (d *DiskReport) measureHot(ctx context.Context, instances map[string]*Insta
 			return 0, s, diagnose(inst, err)
 		}
 		time.Sleep(settleFor) // until the last bytes are written
-		after, err := infoField(inst, field)
+		after, err := infoNumber(inst.Addr, "persistence", field)
 		return (after - before) / float64(s.Requests), s, err
 	}
 	journal, s, err := written("stint-interval", throttleTemplate, "journal_written_bytes", 2_000_000)
@@ -46,18 +43,4 @@ func (d *DiskReport) measureHot(ctx context.Context, instances map[string]*Insta
 	}
 	d.Hot = append(d.Hot, hotSample{s.PerSecond, journal, aof})
 	return nil
-}
-
-// infoField reads a number from INFO persistence.
-func infoField(inst *Instance, name string) (float64, error) {
-	reply, err := ask(inst.Addr, "INFO", "persistence")
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(reply.text) {
-		if value, found := strings.CutPrefix(strings.TrimSpace(line), name+":"); found {
-			return strconv.ParseFloat(value, 64)
-		}
-	}
-	return 0, fmt.Errorf("INFO persistence has no %s", name)
 }

@@ -93,6 +93,12 @@ func measure(ctx context.Context, servers []Server, binary string, report *Repor
 	if err == nil && settings.measures(onlyLinks) {
 		report.Links, err = overSlowLinks.measure(ctx, binary, slowLinkServers(binary), settings)
 	}
+	if err == nil && settings.measures(onlyBucket) {
+		report.Bucket, err = measureBucket(ctx, binary, settings)
+	}
+	if err == nil && settings.measures(onlyMarket) {
+		report.Market, err = measureMarket(ctx, binary, settings)
+	}
 	return err
 }
 

@@ -48,11 +48,11 @@ func (d *DiskReport) measureRecovery(ctx context.Context, binary string, keys in
 		return diagnose(inst, err)
 	}
 	sample.SaveSeconds = time.Since(began).Seconds()
-	bytes, err := infoField(inst, "snapshot_bytes")
+	bytes, err := infoNumber(inst.Addr, "persistence", "snapshot_bytes")
 	if err != nil {
 		return err
 	}
-	kept, err := infoField(inst, "snapshot_keys")
+	kept, err := infoNumber(inst.Addr, "persistence", "snapshot_keys")
 	if err != nil {
 		return err
 	}

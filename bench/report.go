@@ -21,6 +21,8 @@ type Report struct {
 	Reservations *ReservationReport        // as Disk
 	Ahead        *AheadReport              // as Disk; beside one Stint
 	Links        *AheadReport              // as Disk; over slow links
+	Bucket       *BucketReport             // as Disk
+	Market       *MarketReport             // as Disk
 }
 
 // A Section is a table.
@@ -51,6 +53,12 @@ func sections(r *Report) []Section {
 		if a != nil {
 			all = append(all, aheadSections(a)...)
 		}
+	}
+	if r.Bucket != nil {
+		all = append(all, bucketSections(r.Bucket)...)
+	}
+	if r.Market != nil {
+		all = append(all, marketSections(r.Market)...)
 	}
 	return append(all, targetSection(r))
 }

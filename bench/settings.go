@@ -35,12 +35,14 @@ const (
 	onlyReservations = "reservations" // these and their settlements
 	onlyAhead        = "ahead"        // three nodes with --cluster-ahead
 	onlyLinks        = "links"        // the same over slow links
+	onlyBucket       = "bucket"       // the same with one bucket: its grants, and their operations in the log
+	onlyMarket       = "market"       // the same when a market opens
 )
 
 // ownParts are measured if no name is given; namedParts take too long for that.
 var (
 	ownParts   = []string{onlyPersistence, onlyCluster, onlyReservations}
-	namedParts = []string{onlyAhead, onlyLinks}
+	namedParts = []string{onlyAhead, onlyLinks, onlyBucket, onlyMarket}
 )
 
 // measures reports whether to measure a part. -quick skips three nodes unless named, because they take too long.

@@ -112,5 +112,7 @@ func outcomes(r *Report) []Outcome {
 	add(r.Reservations != nil, reservationTargets())
 	add(r.Ahead != nil, besideOneTargets())
 	add(r.Links != nil, slowLinkTargets())
+	add(r.Bucket != nil, bucketTargets())
+	add(r.Market != nil, marketTargets())
 	return all
 }
