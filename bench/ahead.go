@@ -41,8 +41,14 @@ var underQuarter = Workload{
 	KeySuffix: workloads[0].KeySuffix, Granted: true,
 }
 
-// aheadOption is the time ahead of all these nodes.
-var aheadOption = []string{"--cluster-ahead", "1s"}
+// aheadOptions are those of all these nodes. With -quick, which is for busy machines too, a wait for the CPU causes no elections.
+func aheadOptions(quick bool) []string {
+	options := []string{"--cluster-ahead", "1s"}
+	if quick {
+		options = append(options, "--cluster-heartbeat", "1s", "--decide-timeout", "20s")
+	}
+	return options
+}
 
 const (
 	nodesAhead = "stint-ahead CL.THROTTLE"
@@ -62,23 +68,23 @@ var overSlowLinks = comparison{
 	cells: []cellKind{{hotEverywhere, 1}, {hotEverywhere, 16}},
 }
 
-func aheadServer(binary string) Server {
-	return Server{Name: "stint-ahead", Title: "Stint, three nodes,", Start: startNodes(binary, nodeSetup{options: aheadOption}),
+func aheadServer(binary string, quick bool) Server {
+	return Server{Name: "stint-ahead", Title: "Stint, three nodes,", Start: startNodes(binary, nodeSetup{options: aheadOptions(quick)}),
 		Commands: serverTable(binary)[1].Commands[:1]}
 }
 
-func besideOneServers(binary string) []Server {
+func besideOneServers(binary string, quick bool) []Server {
 	all := serverTable(binary)
 	for i := range all {
 		all[i].Commands = all[i].Commands[:1]
 	}
-	return append(all, aheadServer(binary))
+	return append(all, aheadServer(binary, quick))
 }
 
-func slowLinkServers(binary string) []Server {
-	near := aheadServer(binary)
+func slowLinkServers(binary string, quick bool) []Server {
+	near := aheadServer(binary, quick)
 	far := near
-	far.Name, far.Title, far.Start = "stint-far", "Stint, three nodes far apart,", startNodes(binary, nodeSetup{options: aheadOption, delay: linkDelay})
+	far.Name, far.Title, far.Start = "stint-far", "Stint, three nodes far apart,", startNodes(binary, nodeSetup{options: aheadOptions(quick), delay: linkDelay})
 	return []Server{near, far}
 }
 

@@ -9,7 +9,7 @@ import (
 // A ratio is taken within each round, and the load on all nodes is compared with the same load on one server.
 func TestBesideOneTargets(t *testing.T) {
 	r := &Report{Ahead: &AheadReport{
-		comparison: besideOne, Series: seriesOf(besideOneServers("x")),
+		comparison: besideOne, Series: seriesOf(besideOneServers("x", false)),
 		Results: Results{
 			{nodesAhead, "everywhere", 1}: {{PerSecond: 90}, {PerSecond: 9}, {PerSecond: 99}}, {throttle, "everywhere", 1}: {{PerSecond: 100}, {PerSecond: 10}, {PerSecond: 100}},
 			{nodesAhead, "everywhere", 16}: {{PerSecond: 86}}, {throttle, "everywhere", 16}: {{PerSecond: 100}},
@@ -44,7 +44,7 @@ func TestBesideOneTargets(t *testing.T) {
 
 func TestSlowLinkTargets(t *testing.T) {
 	r := &Report{Links: &AheadReport{
-		comparison: overSlowLinks, Series: seriesOf(slowLinkServers("x")),
+		comparison: overSlowLinks, Series: seriesOf(slowLinkServers("x", false)),
 		Results: Results{{nodesFar, "everywhere", 16}: {{PerSecond: 80}}, {nodesAhead, "everywhere", 16}: {{PerSecond: 100}}},
 		Steady:  map[string][]steadyLatency{nodesFar: {{P50: 0.4}}},
 	}}

@@ -52,14 +52,14 @@ func (s bucketSample) perThousand() float64 { return 1000 * s.Operations / float
 func (s bucketSample) cpuMicros() float64 { return s.CPUMicros }
 
 // bucketServers is one Stint and three nodes.
-func bucketServers(binary string) []Server {
-	return []Server{serverTable(binary)[1], aheadServer(binary)}
+func bucketServers(binary string, quick bool) []Server {
+	return []Server{serverTable(binary)[1], aheadServer(binary, quick)}
 }
 
 // measureBucket sends every load to each server, to a new key.
 func measureBucket(ctx context.Context, binary string, settings Settings) (*BucketReport, error) {
 	b := &BucketReport{Samples: map[bucketCell][]bucketSample{}}
-	servers := bucketServers(binary)
+	servers := bucketServers(binary, settings.Quick)
 	instances, stop, err := startAll(ctx, servers)
 	if err != nil {
 		return nil, err

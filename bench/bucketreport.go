@@ -16,7 +16,7 @@ func bucketSections(b *BucketReport) []Section {
 	}
 	for _, asked := range bucketRates {
 		one := b.Samples[bucketCell{"stint", asked}]
-		for _, server := range bucketServers("") {
+		for _, server := range bucketServers("", false) {
 			samples := b.Samples[bucketCell{server.Name, asked}]
 			s.Rows = append(s.Rows, []string{
 				strings.TrimSuffix(server.Title, ","), formatCount(float64(asked)),

@@ -88,10 +88,10 @@ func measure(ctx context.Context, servers []Server, binary string, report *Repor
 		report.Disk, err = measureDisk(ctx, binary, settings)
 	}
 	if err == nil && settings.measures(onlyAhead) {
-		report.Ahead, err = besideOne.measure(ctx, binary, besideOneServers(binary), settings)
+		report.Ahead, err = besideOne.measure(ctx, binary, besideOneServers(binary, settings.Quick), settings)
 	}
 	if err == nil && settings.measures(onlyLinks) {
-		report.Links, err = overSlowLinks.measure(ctx, binary, slowLinkServers(binary), settings)
+		report.Links, err = overSlowLinks.measure(ctx, binary, slowLinkServers(binary, settings.Quick), settings)
 	}
 	if err == nil && settings.measures(onlyBucket) {
 		report.Bucket, err = measureBucket(ctx, binary, settings)

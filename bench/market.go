@@ -43,7 +43,7 @@ func (s marketSample) admitted() float64 { return float64(s.Granted) / s.allowed
 // measureMarket sends half as many requests as one Stint answers at most, to one Stint and to three nodes.
 func measureMarket(ctx context.Context, binary string, settings Settings) (*MarketReport, error) {
 	m := &MarketReport{Samples: map[marketCell][]marketSample{}}
-	servers := bucketServers(binary)
+	servers := bucketServers(binary, settings.Quick)
 	instances, stop, err := startAll(ctx, servers)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,7 @@ func marketSections(m *MarketReport) []Section {
 	}
 	for _, open := range []bool{false, true} {
 		one := m.Samples[marketCell{"stint", open}]
-		for _, server := range bucketServers("") {
+		for _, server := range bucketServers("", false) {
 			samples := m.Samples[marketCell{server.Name, open}]
 			name := "before"
 			if open {
