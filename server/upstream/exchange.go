@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"errors"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -123,7 +124,7 @@ func (u *Upstream) serveWaiters(k *key, err error) (more bool) {
 	k.mu.Lock()
 	waiters := k.waiters
 	k.waiters = nil
-	if err == errRefused {
+	if errors.Is(err, errRefused) {
 		k.strict = time.Now().Add(strictFor)
 	}
 	k.mu.Unlock()
@@ -153,7 +154,7 @@ func (u *Upstream) serve(k *key, waiters []*acquire, err error) {
 			u.grantedHere(a, res)
 			a.result = *res
 			a.done()
-		case err != nil && err != errRefused:
+		case err != nil && !errors.Is(err, errRefused):
 			u.fail(a, errNotSent)
 		default:
 			u.askHome(k, a)

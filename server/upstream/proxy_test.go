@@ -1,6 +1,7 @@
 package upstream_test
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -96,7 +97,7 @@ func (p *proxy) pass(from, to net.Conn) {
 			chunks <- chunk{b[:n], time.Now().Add(time.Duration(p.delay.Load()))}
 		}
 		if err != nil {
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				from.Close()
 			}
 			return
