@@ -142,13 +142,13 @@ func TestRollingRestart(t *testing.T) {
 	w := &world{processes: c}
 	l := startLoad(c, *seed)
 	for _, name := range c.names {
-		w.awaitWork(l, 10_000)
+		w.awaitWork(&l.answered, 10_000)
 		w.terminate(c.nodes[name])
 		c.nodes[name].Start(t)
 		c.awaitAll(startTimeout)
 		c.awaitWhole()
 	}
-	w.awaitWork(l, 10_000)
+	w.awaitWork(&l.answered, 10_000)
 	l.stop()
 	failed := l.refused.Load() + l.unknown.Load()
 	t.Logf("%d requests decided; %d refused, %d uncertain, %d on connections that were closed", l.answered.Load(), l.refused.Load(), l.unknown.Load()-l.broken.Load(), l.broken.Load())
