@@ -32,7 +32,7 @@ func TestLeaderShareIsNeverExceeded(t *testing.T) {
 			w := &world{simulated: simulate(t, "a", "b", "c"), r: rand.New(rand.NewPCG(seed, 0)), began: time.Now()}
 			defer w.stop()
 			w.sharing.Store(true)
-			w.share = shareLedger{limits: quickLimits, ids: 6, slack: 300 * time.Millisecond}
+			w.share = shareLedger{limits: quickLimits, ids: 6, slack: 600 * time.Millisecond}
 			w.leader()
 			for _, from := range w.names {
 				for _, to := range w.names {
