@@ -67,6 +67,9 @@ func TestSilentSocketsKeepNobodyApart(t *testing.T) {
 		for name, p := range map[string]*Peers{"a member": member, "a node at another address": other, "a node at the address of the silent": same} {
 			for i := range greetings {
 				conn, _, err := p.Dial(t.Context(), "10.0.0.1:7", ForRPC)
+				if err != nil && p == same { // all of the silent may connect in the same instant; a node connects again
+					conn, _, err = p.Dial(t.Context(), "10.0.0.1:7", ForRPC)
+				}
 				if err != nil {
 					t.Errorf("greeting %d of %s: %v", i, name, err)
 					continue
