@@ -22,52 +22,32 @@ func (d *decider) leadsWithShare() bool {
 	return d.share.term.Load() != nil && d.role.active() != nil
 }
 
-// decide answers the operations of a batch that the tokens held suffice for, and has the others wait for tokens, or decided in the
-// log. An operation behind one of those on the same key goes with it.
+// decide answers the operations of a batch that the tokens held suffice for, and has the others decided in the log. An operation behind
+// one of those on the same key goes into the log too.
 func (h *holder) decide(b *engine.Batch) (finished bool) {
 	if len(b.Ops) == 1 {
-		done, isShort := h.answer(&b.Ops[0], &b.Results[0])
-		if done {
-			return true
-		}
-		if isShort {
-			if waits, finished := h.wait(b, nil); waits {
-				return finished
-			}
-		}
-		return h.decider.decideInLog(b)
+		return h.answer(&b.Ops[0], &b.Results[0]) || h.decider.decideInLog(b)
 	}
 	var touched bloomFilter
-	var rest []uint32
-	isShort := false
+	var rest []int
 	for i := range b.Ops {
 		op := &b.Ops[i]
-		if !touched.mayContain(h.decider.seed, op) {
-			done, short := h.answer(op, &b.Results[i])
-			if done {
-				continue
-			}
-			isShort = isShort || short
+		if touched.mayContain(h.decider.seed, op) || !h.answer(op, &b.Results[i]) {
+			touched.add(h.decider.seed, op)
+			rest = append(rest, i)
 		}
-		touched.add(h.decider.seed, op)
-		rest = append(rest, uint32(i))
 	}
-	if len(rest) == 0 {
+	switch len(rest) {
+	case 0:
 		return true
-	}
-	if isShort {
-		if waits, finished := h.wait(b, rest); waits {
-			return finished
-		}
-	}
-	if len(rest) == len(b.Ops) {
+	case len(b.Ops):
 		return h.decider.decideInLog(b)
 	}
 	return h.decider.decideRest(b, rest)
 }
 
 // decideRest has those operations of a batch decided in the log that are at some positions.
-func (d *decider) decideRest(b *engine.Batch, positions []uint32) (finished bool) {
+func (d *decider) decideRest(b *engine.Batch, positions []int) (finished bool) {
 	rest := &engine.Batch{Local: b.Local, Ops: make([]engine.Op, len(positions)), Results: make([]engine.Result, len(positions))}
 	for i, at := range positions {
 		rest.Ops[i] = b.Ops[at]
@@ -90,29 +70,25 @@ func (d *decider) decideRest(b *engine.Batch, positions []uint32) (finished bool
 
 // answer answers an operation from the tokens held, or denies it if this node's own state shows no tokens. That state is behind the
 // leader's, so only the keys that are held, or were a moment ago, are denied from it, and only while this node hears from the leader.
-// isShort reports that a request may wait for more tokens.
-func (h *holder) answer(op *engine.Op, res *engine.Result) (done, isShort bool) {
+func (h *holder) answer(op *engine.Op, res *engine.Result) (done bool) {
 	switch op.Verb {
 	case engine.Acquire:
 		if op.Options&^(engine.Peek|engine.UpTo) != 0 || !mayBeHeld(op) || h.opt.Store.IsStrict(op) {
-			return false, false
+			return false
 		}
 		done, held, due := h.table.Spend(h.clock.mono(), h.clock.nowOrWall(), op, res)
 		if due != nil {
 			h.send([]*rights.Operation{due})
 		}
-		if done || held && h.denies(op, res) {
-			return true, false
-		}
-		return false, held && rights.CanWait(op)
+		return done || held && h.denies(op, res)
 	case engine.AcquireAll:
-		return h.answerAll(op, op.Parts, res), false
+		return h.answerAll(op, op.Parts, res)
 	case engine.Check:
-		return h.answerCheck(op, res), false
+		return h.answerCheck(op, res)
 	case engine.Refund:
-		return h.table.Refund(h.clock.nowOrWall(), op, res), false
+		return h.table.Refund(h.clock.nowOrWall(), op, res)
 	}
-	return false, false
+	return false
 }
 
 // mayBeHeld reports whether an Acquire, or a part of several, is one that tokens held can answer.

@@ -24,13 +24,11 @@ func (t *Table) due(r *right, mono time.Duration) *Operation {
 	r.measure(mono)
 	want := min(int64(r.demand*float64(min(ahead*t.stretch.Load(), int64(MaxAhead)))), r.limit.Capacity, maxLendAtOnce)
 	want = max(want, leastWant) - r.tokens
-	if want <= 0 && len(r.waiters) == 0 {
+	if want <= 0 {
 		return nil
 	}
-	r.want, r.left, r.returning = max(0, want), r.tokens, false
-	o := t.begin(r, mono)
-	o.Loan.Waiting, o.Loan.Each = r.join()
-	return o
+	r.want, r.left, r.returning = want, r.tokens, false
+	return t.begin(r, mono)
 }
 
 // begin gives the next operation of a right its number.
@@ -57,29 +55,14 @@ func (t *Table) giveBack(r *right, mono time.Duration) *Operation {
 }
 
 // Hear takes the outcome of an operation. fresh says that it was sent so lately that the loan cannot have been voided since.
-// It returns the requests that no longer wait, and the operation for those that still do.
-func (t *Table) Hear(mono time.Duration, now int64, o *Operation, res *engine.Result, fresh bool) (served Served, due *Operation) {
+func (t *Table) Hear(mono time.Duration, now int64, o *Operation, res *engine.Result, fresh bool) {
 	s, _ := t.of([]byte(o.Key))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.byKey[o.Key]
 	if r == nil || r.number != o.Loan.Number {
-		return served, nil
+		return
 	}
-	isKnown := t.hear(r, mono, now, o, res, fresh)
-	served = r.serve(now, o, res, isKnown)
-	if len(r.waiters) > 0 {
-		if due = t.due(r, mono); due == nil {
-			served.giveUp(r.waiters)
-			r.waiters, r.requests = nil, 0
-		}
-	}
-	t.Decisions.Add(served.granted)
-	return served, due
-}
-
-// hear is Hear without the requests that wait. It reports whether the outcome is known.
-func (t *Table) hear(r *right, mono time.Duration, now int64, o *Operation, res *engine.Result, fresh bool) (isKnown bool) {
 	r.sending = false
 	isUnknown := !fresh
 	switch res.Status {
@@ -89,7 +72,7 @@ func (t *Table) hear(r *right, mono time.Duration, now int64, o *Operation, res 
 	}
 	if isUnknown {
 		r.pausedUntil = max(r.pausedUntil, mono+pauseAfterErr)
-		return false
+		return
 	}
 	number := r.number
 	r.number = 0
@@ -98,10 +81,10 @@ func (t *Table) hear(r *right, mono time.Duration, now int64, o *Operation, res 
 		r.drop()
 		r.known = res.Number
 		r.pausedUntil = mono + settleFor
-		return true
+		return
 	case res.Status != engine.OK:
 		r.pausedUntil = mono + settleFor
-		return true
+		return
 	}
 	t.Lends.Add(1)
 	r.others, r.resetAt = max(0, res.Remaining), now+res.Reset
@@ -110,9 +93,8 @@ func (t *Table) hear(r *right, mono time.Duration, now int64, o *Operation, res 
 		r.known = res.Number
 	case res.Number == number:
 		r.known = number
-		brought := res.Granted - o.taken(res)
-		r.tokens += brought
-		r.ceiling += brought
+		r.tokens += res.Granted
+		r.ceiling += res.Granted
 		r.target = r.tokens
 	case res.Number == o.Loan.Previous: // it brought nothing, and changed nothing
 		r.known = res.Number
@@ -120,10 +102,9 @@ func (t *Table) hear(r *right, mono time.Duration, now int64, o *Operation, res 
 		r.known = res.Number
 		r.drop()
 	}
-	if res.Granted == 0 && !r.returning && o.Loan.Waiting == 0 {
+	if res.Granted == 0 && !r.returning {
 		r.pausedUntil = max(r.pausedUntil, mono+pauseAfterNo)
 	}
-	return true
 }
 
 // Next calls send for every operation that is due without a request: those whose outcome is unknown, and Returns of silent keys, or
