@@ -210,15 +210,12 @@ func validReservation(state []byte) bool {
 func (r reservation) limitsAreValid() bool {
 	for _, _, parts := r.parts(); len(parts.rest) > 0; {
 		p := parts.next()
-		if !p.limit.Valid() || !p.limit.isAskable() || p.limit.Algorithm == Concurrency && len(p.who) == 0 {
+		if !p.limit.isAskable() || p.limit.Algorithm == Concurrency && len(p.who) == 0 {
 			return false
 		}
 	}
 	return true
 }
-
-// isAskable reports whether the limit is one that an Acquire may ask.
-func (l *Limit) isAskable() bool { return algorithms[l.Algorithm].decide != nil }
 
 func reservationExpired(state []byte, _ *Limit, now int64) bool {
 	return reservation(state).end() <= now

@@ -27,7 +27,7 @@ func (o *Op) CheckPolicy() error {
 	}
 	for i := range o.Parts {
 		p := &o.Parts[i]
-		if !p.Limit.Valid() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes || p.Options&^FixedCost != 0 ||
+		if !p.Limit.isAskable() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes || p.Options&^FixedCost != 0 ||
 			p.Tokens < 0 || p.Tokens > MaxTokens || !p.KeepsValidly() {
 			return ErrState
 		}
@@ -41,6 +41,9 @@ func (o *Op) CheckPolicy() error {
 // Valid reports whether a stored limit can be decided: every field is in its range and all fit together. Limits written by
 // earlier versions are valid: their rates can have any number of tokens to any period that an int64 holds.
 func (l *Limit) Valid() bool { return l.invalidField() == "" }
+
+// isAskable reports whether a stored limit is one that an Acquire may ask: valid, and of an algorithm that decides.
+func (l *Limit) isAskable() bool { return l.Valid() && algorithms[l.Algorithm].decide != nil }
 
 // invalidField is the first field that is out of its range or does not fit the others, "" if the limit is valid.
 func (l *Limit) invalidField() string {
@@ -132,7 +135,7 @@ func (o *Op) checkRestrict() error {
 	switch {
 	case o.Verb == Restrict && len(o.Parts) == 0 && len(o.Key) <= MaxKeyBytes && len(o.Who) <= MaxKeyBytes && o.Options == 0 && o.NewKeys <= OverflowNew:
 		return nil
-	case o.Verb == KeepOverflow && len(o.Parts) == 1 && len(o.Key) <= maxPrefix && o.Options == 0 && o.Instance < MaxParts:
+	case o.Verb == KeepOverflow && len(o.Parts) == 1 && o.Parts[0].Limit.isAskable() && len(o.Key) <= maxPrefix && o.Options == 0 && o.Instance < MaxParts:
 		return (&Entry{Limit: o.Parts[0].Limit, State: o.Who}).Check()
 	}
 	return ErrState

@@ -1,0 +1,33 @@
+package engine
+
+import "testing"
+
+// A damaged file cannot bring a policy, or a shared limiter, with a limit that no Acquire may ask.
+func TestOnlyLimitsThatDecideAreAsked(t *testing.T) {
+	asked := 0
+	for a := NoAlgorithm; a.Known(); a++ {
+		limit := Limit{Algorithm: a, Capacity: 1, Rate: Rate{1, sec}}
+		switch {
+		case a.IsValue():
+			limit = Limit{Algorithm: a}
+		case !algorithms[a].rate:
+			limit.Rate.Tokens = 0
+		}
+		part := []Op{{Key: []byte("k"), Who: []byte("w"), Limit: limit, Tokens: 1}}
+		decides := algorithms[a].decide != nil
+		if decides {
+			asked++
+		}
+		for _, op := range []Op{{Verb: SetPolicy, Key: []byte("p"), Parts: part}, {Verb: SetOverride, Key: []byte("p"), Who: []byte("w"), Parts: part}} {
+			if err := op.CheckPolicy(); (err == nil) != decides {
+				t.Errorf("verb %d with %v: %v", op.Verb, a, err)
+			}
+		}
+		if shared := (&Op{Verb: KeepOverflow, Parts: part}); !decides && shared.CheckPolicy() == nil {
+			t.Errorf("a shared limiter of %v", a)
+		}
+	}
+	if asked < len(Algorithms()) {
+		t.Errorf("%d of %d algorithms were asked", asked, len(Algorithms()))
+	}
+}
