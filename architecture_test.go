@@ -55,6 +55,7 @@ var within = map[string][]string{
 	"server/info":       {"engine", "internal/clusterstatus", "internal/persistencestatus", "server/command", "server/conn", "server/memlimit", "server/metrics", "server/netio", "server/upstream"},
 	"server/conn": {"engine", "internal/unauthenticated", "server/acl", "server/clock", "server/command", "server/config", "server/decider", "server/latency", "server/loginlimit",
 		"server/memlimit", "server/metrics", "server/pubsub", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/waitqueue"},
+	"server/gateway":  {"server/acl", "server/command", "server/config", "server/conn", "server/loginlimit", "server/netio", "server/stats"},
 	"server/netio":    {"server/clock", "server/config", "server/conn", "server/stats"},
 	"server/slowlog":  {"server/command", "server/config", "server/resp"},
 	"server/latency":  {"server/clock", "server/command", "server/config"},

@@ -24,7 +24,7 @@ func (s *Server) Do(ctx context.Context, words ...string) (redcon.RESP, error) {
 	for _, w := range words {
 		in = redcon.AppendBulkString(in, w)
 	}
-	reply, err := s.env.Do(ctx, s.operatorUser, in)
+	reply, err := s.env.Do(ctx, conn.Caller{User: s.operatorUser, Address: "admin"}, in)
 	if err != nil {
 		return redcon.RESP{}, err
 	}

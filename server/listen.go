@@ -1,8 +1,13 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"net"
+	"sync"
+	"time"
 
+	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/netio"
 )
 
@@ -30,7 +35,27 @@ func (s *Server) listen() (addresses []string, err error) {
 		addresses = append(addresses, ln.Addr().String()+" (TLS)")
 		s.acceptor.Add(ln, s.tls.Serve, failed)
 	}
+	for i, service := range s.services {
+		more, err := service.Start(s.gateway)
+		if err != nil {
+			s.acceptor.Close()
+			s.stopServices(s.services[:i], 0)
+			return nil, errors.Join(err, s.eventLoops.Stop())
+		}
+		addresses = append(addresses, more...)
+	}
 	return addresses, nil
+}
+
+// stopServices stops the servers of other protocols, at the same time. They may take the timeout for requests under way.
+func (s *Server) stopServices(services []gateway.Service, timeout time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	var stopping sync.WaitGroup
+	for _, service := range services {
+		stopping.Go(func() { service.Stop(ctx) })
+	}
+	stopping.Wait()
 }
 
 // ReloadTLS reads certificate, key and client CA again, for connections from then on. On an error those in use stay.

@@ -43,8 +43,8 @@ type caller struct {
 	current            *modelCall
 }
 
-// gateway plays callers of a language model by the server's clock, with the commands of the recipe.
-type gateway struct {
+// llmGateway plays callers of a language model by the server's clock, with the commands of the recipe.
+type llmGateway struct {
 	*sessionPlayer
 	t                     *testing.T
 	random                *rand.Rand
@@ -53,7 +53,7 @@ type gateway struct {
 	denied                map[string]int // by the tenant's limit
 }
 
-func newGateway(t *testing.T) *gateway {
+func newGateway(t *testing.T) *llmGateway {
 	page, err := os.ReadFile("../docs/recipes/llm-tokens.md")
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +65,7 @@ func newGateway(t *testing.T) *gateway {
 		}
 		return string(found[1])
 	}
-	g := &gateway{sessionPlayer: newSessionPlayer(t, 0), t: t, random: rand.New(rand.NewPCG(7, 7)), denied: map[string]int{},
+	g := &llmGateway{sessionPlayer: newSessionPlayer(t, 0), t: t, random: rand.New(rand.NewPCG(7, 7)), denied: map[string]int{},
 		policy: find("RL.POLICY SET llm .*{call}"), check: find("RL.CHECK llm ann 8000 AS call-1 .*"), settle: find("RL.SETTLE call-1 5500")}
 	if reply := g.command("operator", g.policy); reply != "+OK" {
 		t.Fatal(reply)
@@ -73,7 +73,7 @@ func newGateway(t *testing.T) *gateway {
 	return g
 }
 
-func (g *gateway) command(name, line string) string {
+func (g *llmGateway) command(name, line string) string {
 	reply, err := g.Do(name, bytesOf(strings.Fields(line)), "")
 	if err != nil {
 		g.t.Fatal(err)
@@ -82,7 +82,7 @@ func (g *gateway) command(name, line string) string {
 }
 
 // array reads a reply of integers. None of its limits may be below zero: remaining is the number before the last.
-func (g *gateway) array(reply string, limits func(reply []any) []any) []any {
+func (g *llmGateway) array(reply string, limits func(reply []any) []any) []any {
 	var all []any
 	if err := json.Unmarshal([]byte(strings.ReplaceAll(reply, " ", ",")), &all); err != nil {
 		g.t.Fatalf("%s: %v", reply, err)
@@ -97,7 +97,7 @@ func (g *gateway) array(reply string, limits func(reply []any) []any) []any {
 }
 
 // act has a caller ask, or settle.
-func (g *gateway) act(c *caller) {
+func (g *llmGateway) act(c *caller) {
 	now := g.clock.Now()
 	id := fmt.Sprintf("call:%s:%s:%d", c.tenant, c.name, c.count)
 	if call := c.current; call != nil {
@@ -135,7 +135,7 @@ func (g *gateway) act(c *caller) {
 	c.current, c.next = call, now+g.span(4*time.Second)
 }
 
-func (g *gateway) deny(c *caller, now int64, reply []any) {
+func (g *llmGateway) deny(c *caller, now int64, reply []any) {
 	if c.polite {
 		g.t.Errorf("%s of %s is denied: %v", c.name, c.tenant, reply)
 	}
@@ -145,11 +145,11 @@ func (g *gateway) deny(c *caller, now int64, reply []any) {
 	c.next = now + g.span(time.Second)
 }
 
-func (g *gateway) span(most time.Duration) int64 { return 1 + g.random.Int64N(int64(most)) }
+func (g *llmGateway) span(most time.Duration) int64 { return 1 + g.random.Int64N(int64(most)) }
 
 // checkBudget holds a tenant to its budget, in every span that begins with a call. Unused reservations that come back in a span
 // are of calls before it.
-func (g *gateway) checkBudget(tenant string) (used int64) {
+func (g *llmGateway) checkBudget(tenant string) (used int64) {
 	calls := slices.DeleteFunc(slices.Clone(g.calls), func(c *modelCall) bool { return c.tenant != tenant })
 	for i, first := range calls {
 		late := int64(0)

@@ -17,6 +17,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/info"
 	"github.com/stintdb/stint/server/latency"
 	"github.com/stintdb/stint/server/loginlimit"
@@ -44,6 +45,8 @@ type Server struct {
 	quotaMu      sync.Mutex
 	userQuotas   []acl.KeyQuota
 	tls          *netio.TLSServer
+	gateway      *gateway.Gateway
+	services     []gateway.Service
 	memory       *memlimit.Limiter
 	keySalt      string    // of HashKey
 	operatorUser *acl.User // who may do everything
@@ -96,6 +99,8 @@ type Options struct {
 	Channels           *pubsub.Channels     // to which the store publishes; nil if it does not
 	Users              *acl.Users           // nil for the default user alone, with the password in Config if there is one
 
+	Services []gateway.Service // of protocols other than RESP
+
 	ClientLimit  int // bounds --max-clients, for want of file descriptors; 0 for no bound
 	HandoffLimit int // connections on their way to an event loop at a time; 0 for 256
 }
@@ -110,6 +115,7 @@ func New(o Options) *Server {
 	}
 	operators, _ := acl.New(acl.Settings{})
 	s.operatorUser = operators.Default()
+	s.gateway, s.services = gateway.New(&s.env, s), o.Services
 	s.setEnv(&o)
 	s.info = info.Source{
 		Env: &s.env, Memory: s.memory, Lag: &s.lag, Keys: s.keys, Persistence: o.Persistence, Upstream: o.Upstream, LastSave: s.LastSave, Ready: s.Ready,

@@ -2,19 +2,23 @@ package server
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
 // shutdown ends the server in steps. From now on it is not ready and refuses connections. It transfers leadership to another
-// node of the cluster. For --shutdown-grace it still answers connected clients and closes each between two requests. Last,
+// node of the cluster. Connections of protocols other than RESP close after the request under way. For --shutdown-grace it still answers connected clients of RESP and closes each between two requests. Last,
 // it drains: commands already read are answered, and every connection is closed.
 func (s *Server) shutdown() error {
 	s.shuttingDown.Store(true)
 	s.acceptor.Close()
 	s.transferLeadership()
+	var services sync.WaitGroup
+	services.Go(func() { s.stopServices(s.services, s.Config().ShutdownTimeout) })
 	s.closeAfterReplies()
 	clean := s.drain()
 	s.killAll()
+	services.Wait()
 	err := s.eventLoops.Stop()
 	if !clean {
 		s.env.Log.Warn("connections were closed before they had read all their replies", "shutdown_timeout", s.Config().ShutdownTimeout)

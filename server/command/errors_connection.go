@@ -38,6 +38,10 @@ var (
 		"The connection is subscribed to channels. Use another one, or RESP3. Of these commands, Stint has those without P or S in front.")
 	errManyChannels = connectionErrors.Add("ERR a connection subscribes to at most %d channels, with names of at most %d bytes together",
 		"Use another connection for more. Those before stay, and the error is the reply for this channel and those behind it.")
+	ErrNeedsConnection = connectionErrors.Add("ERR '%s' is about a connection: it needs one in the Redis protocol",
+		"The request came over HTTP, where connections have no state. Log in with `Authorization`, and use the Redis port for messages and `MONITOR`.")
+	ErrNoCommand = connectionErrors.Add("ERR empty command",
+		"The request over HTTP is an empty list of words. The first one is the name of a command.")
 	errSlowlogCount = connectionErrors.Add("ERR count should be greater than or equal to -1",
 		"Give `SLOWLOG GET` a number of entries, or -1 for all.")
 	errClientID = connectionErrors.Add("ERR Invalid client ID",

@@ -96,6 +96,12 @@ func (r *Row) ChannelsOf(args [][]byte) [][]byte {
 	return nil
 }
 
+// NeedsConnection reports whether the row makes no sense in a request without a connection in RESP.
+func (r *Row) NeedsConnection() bool {
+	const own, channels = Connection | NoMulti, PubSub | NotInMulti
+	return r.Flags&own == own || r.Flags&channels == channels || r.FullName == "monitor"
+}
+
 // AllowedSubscribed reports whether a connection in RESP2 may use the row while it is subscribed to channels.
 func (r *Row) AllowedSubscribed() bool {
 	switch r.FullName {

@@ -5,35 +5,65 @@ import (
 	"errors"
 
 	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/command"
 )
 
-// Do executes one command, in RESP, as a connection of the user would, but for one that nobody opened. It returns the
-// reply in RESP2.
-func (e *Env) Do(ctx context.Context, user *acl.User, in []byte) (reply []byte, err error) {
+// Caller is a client whose commands come by another protocol than RESP.
+type Caller struct {
+	User    *acl.User
+	Address string // HOST:PORT, as CLIENT LIST, SLOWLOG and ACL LOG show it
+}
+
+var (
+	// ErrNoReply is the error of commands that have no reply.
+	ErrNoReply = errors.New("the command has no reply")
+	// ErrRepliesTooBig is the error of commands whose replies are longer than --output-buffer-size. They were carried out.
+	ErrRepliesTooBig = errors.New("the replies are longer than --output-buffer-size; the commands were carried out")
+)
+
+// Do executes commands, in RESP, as a connection of the caller would, but on a separate session: nothing of it is left
+// afterwards. It returns the replies in RESP2, all of them. If ctx ends first, a reply that was still to wait is given up, and
+// its tokens are refunded. A node of a cluster never redirects the caller: it forwards.
+func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte, err error) {
 	woken := make(chan struct{}, 1)
-	s := e.NewSession("admin", "admin", func() {
+	s := e.NewSession(caller.Address, "", func() {
 		select {
 		case woken <- struct{}{}:
 		default:
 		}
 	})
-	s.user = user
+	s.user, s.forwards = caller.User, true
+	if caller.User != nil {
+		s.client.User = caller.User.Name()
+		s.published.Store(&command.Client{User: s.client.User})
+	}
+	s.loggedIn.Store(caller.User != nil)
+	defer s.onDisconnect()
 	for {
-		batch := e.getBatch()
-		s.receive(in, batch, e.config())
-		reply = append(reply, batch.out.Buf...)
-		e.putUnlessDeciding(s, batch)
-		if len(reply) > 0 {
-			return reply, nil
-		}
-		if s.ready() {
-			return nil, errors.New("the command has no reply")
-		}
+		batch, cfg := e.getBatch(), e.config()
+		more := s.receive(in, batch, cfg)
 		in = nil
+		e.count(batch)
+		replies = append(replies, batch.out.Buf...)
+		batch.out.Buf = batch.out.Buf[:0]
+		e.putUnlessDeciding(s, batch)
+		switch {
+		case len(replies) > cfg.OutputBufferBytes:
+			return nil, ErrRepliesTooBig
+		case s.wait.has(ForTurn): // this goroutine is nobody's but the caller's
+			s.wait.happen(ForTurn)
+			continue
+		case more:
+			continue
+		case s.ready() || s.wait.has(ForClose):
+			if len(replies) == 0 {
+				err = ErrNoReply
+			}
+			return replies, err
+		}
 		select {
 		case <-woken:
 		case <-ctx.Done():
-			s.onDisconnect()
 			return nil, ctx.Err()
 		}
 	}

@@ -51,6 +51,9 @@ func (s *public) Kill() {
 	s.wake()
 }
 
+// Touch notes that the client is not idle.
+func (s *public) Touch() { s.lastActive.Store(s.env.Clock.Now()) }
+
 // find is command.Find with a memory of the command before, which most often comes again.
 func (s *public) find(args [][]byte) (*command.Row, error) {
 	if last := s.lastRow.Load(); last != nil && last.Is(args) {

@@ -24,7 +24,7 @@ func (s *Session) redirects(ops []engine.Op) (leader string, redirect bool) {
 // redirect answers the command parsed last with MOVED, if that is this node's part.
 func (s *Session) redirect(batch *commandBatch) {
 	last := &batch.replies[len(batch.replies)-1]
-	if !s.env.Redirect || last.count == 0 {
+	if !s.env.Redirect || s.forwards || last.count == 0 {
 		return
 	}
 	ops := batch.decision.Ops[last.first:]
@@ -39,7 +39,7 @@ func (s *Session) redirect(batch *commandBatch) {
 
 // redirectQueued is the error of a command that is not queued between MULTI and EXEC because it belongs elsewhere.
 func (s *Session) redirectQueued(row *command.Row, args [][]byte) error {
-	if !s.env.Redirect || row.Parse == nil {
+	if !s.env.Redirect || s.forwards || row.Parse == nil {
 		return nil
 	}
 	r := command.Request{Args: args}
@@ -56,7 +56,7 @@ func (s *Session) redirectQueued(row *command.Row, args [][]byte) error {
 // redirectExec answers an EXEC whose commands were queued before this node ceased to be the leader.
 func (s *Session) redirectExec(batch *commandBatch, w *resp.Writer) bool {
 	ops := batch.decision.Ops
-	if !s.env.Redirect || len(ops) == 0 {
+	if !s.env.Redirect || s.forwards || len(ops) == 0 {
 		return false
 	}
 	batch.replies[0].slot = uint16(command.SlotOf(&ops[0]))

@@ -28,6 +28,7 @@ type Session struct {
 	client         command.Client
 	user           *acl.User // nil before the connection has logged in
 	multi          transaction
+	forwards       bool               // never answers MOVED
 	inExec         bool               // the replies of an EXEC are being written
 	monitor        *monitor           // nil unless the connection watches
 	subscriber     *pubsub.Subscriber // nil if the connection never subscribed

@@ -1,6 +1,9 @@
 package conn
 
-import "github.com/stintdb/stint/server/command"
+import (
+	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/command"
+)
 
 // commandSession is a session as its commands see it: it implements [command.Session].
 type commandSession struct{ *Session }
@@ -9,6 +12,14 @@ type commandSession struct{ *Session }
 
 // Client implements [command.Session].
 func (s commandSession) Client() *command.Client { return &s.client }
+
+// Identify shows others whose requests come by a connection that executes none itself, and counts it as logged in.
+func (s *Session) Identify(user *acl.User) {
+	s.publish(&command.Client{User: user.Name()})
+	if !s.loggedIn.Swap(true) {
+		s.env.Registry.countLogin(s, false)
+	}
+}
 
 // CloseAfterReply implements [command.Session].
 func (s commandSession) CloseAfterReply() { s.wait.begin(ForClose) }

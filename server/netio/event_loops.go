@@ -57,7 +57,7 @@ func StartEventLoops(env *conn.Env, lag *LoopLag, count, handoffs int) (*EventLo
 // Assign gives a connection to the loop whose turn it is. It does not wait for the loop, which may be busy.
 func (l *EventLoops) Assign(client net.Conn, failed func(error)) {
 	engine := l.engines[l.next.Add(1)%uint64(len(l.engines))]
-	from := &origin{remoteOf(client), client.LocalAddr().String()}
+	from := &origin{RemoteOf(client), client.LocalAddr().String()}
 	l.handoffs <- struct{}{}
 	l.running.Go(func() {
 		if _, err := engine.EnrollContext(client, from); err != nil { // which has closed it

@@ -69,10 +69,13 @@ func (s *TLSServer) Reload() error {
 	return nil
 }
 
-// Listen opens the addresses for TLS.
+// Config returns the certificates in use, nil if none were loaded.
+func (s *TLSServer) Config() *tls.Config { return s.config.Load() }
+
+// Listen loads the certificates, if there are any, and opens the addresses for TLS.
 func (s *TLSServer) Listen() (listeners []net.Listener, err error) {
 	cfg := s.env.Settings.Load()
-	if len(cfg.TLSListen) == 0 {
+	if cfg.TLSCert == "" {
 		return nil, nil
 	}
 	if err := s.Reload(); err != nil {
@@ -87,7 +90,7 @@ func (s *TLSServer) Serve(client net.Conn) {
 	c := &tlsConn{of: s, env: s.env}
 	c.handshake = &handshakeConn{Conn: client, of: c}
 	c.tls = tls.Server(c.handshake, &tls.Config{GetConfigForClient: fresh})
-	c.s = s.env.NewSession(remoteOf(client), client.LocalAddr().String(), c.wake)
+	c.s = s.env.NewSession(RemoteOf(client), client.LocalAddr().String(), c.wake)
 	c.s.Attach(c, nil)
 	if err := s.env.Registry.Admit(c.s); err != nil {
 		client.Close() // an error needs a handshake first, which costs too much here
@@ -96,8 +99,8 @@ func (s *TLSServer) Serve(client net.Conn) {
 	go c.serve()
 }
 
-// remoteOf is the client's address, "" of a unix socket.
-func remoteOf(conn net.Conn) string {
+// RemoteOf is the client's address, "" of a unix socket.
+func RemoteOf(conn net.Conn) string {
 	if a, ok := conn.RemoteAddr().(*net.TCPAddr); ok {
 		return a.String()
 	}

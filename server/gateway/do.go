@@ -1,0 +1,62 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/conn"
+)
+
+// Caller is the client of a request.
+type Caller = conn.Caller
+
+// errReply is a defect of this server.
+var errReply = errors.New("gateway: a reply is not RESP2")
+
+// Do executes one command, and returns its reply in RESP2; of an error reply, Type is [redcon.Error]. The error is that of
+// ctx, or of a command without a reply or with one that is too long. When ctx ends, a reply that was to wait is given up and its tokens are refunded.
+func (g *Gateway) Do(ctx context.Context, caller Caller, words ...[]byte) (redcon.RESP, error) {
+	replies, err := g.DoAll(ctx, caller, words)
+	if err != nil {
+		return redcon.RESP{}, err
+	}
+	return replies[0], nil
+}
+
+// DoAll executes commands as a connection that sends them at once, MULTI and EXEC among them. It returns a reply for each.
+func (g *Gateway) DoAll(ctx context.Context, caller Caller, commands ...[][]byte) ([]redcon.RESP, error) {
+	var in []byte
+	replies := make([]redcon.RESP, 0, len(commands))
+	for _, words := range commands {
+		if err := needsNoConnection(words); err != nil {
+			return append(replies, redcon.RESP{Type: redcon.Error, Data: []byte(err.Error())})[:1], nil
+		}
+		in = redcon.AppendArray(in, len(words))
+		for _, w := range words {
+			in = redcon.AppendBulk(in, w)
+		}
+	}
+	out, err := g.env.Do(ctx, caller, in)
+	for len(out) > 0 && err == nil {
+		n, reply := redcon.ReadNextRESP(out)
+		if n == 0 {
+			return nil, errReply
+		}
+		replies, out = append(replies, reply), out[n:]
+	}
+	return replies, err
+}
+
+// needsNoConnection returns the error of a command that makes no sense without a connection in RESP.
+func needsNoConnection(words [][]byte) error {
+	if len(words) == 0 {
+		return command.ErrNoCommand
+	}
+	if row, err := command.Find(words); err == nil && row.NeedsConnection() {
+		return command.ErrNeedsConnection.With(row.FullName)
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package gateway
+
+import (
+	"crypto/tls"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/netio"
+)
+
+// listener admits connections as the server does those of RESP: --max-clients, --max-clients-per-address and protected mode hold.
+type listener struct {
+	net.Listener
+	gateway *Gateway
+}
+
+// Listen opens addresses, those of a setting such as --http-listen. With secure, connections are by TLS, with the server's
+// certificates and the application protocols given. Connections of the listeners are a [Conn], within one of TLS if they are secure.
+func (g *Gateway) Listen(addresses []string, setting string, secure bool, protocols ...string) ([]net.Listener, error) {
+	listeners, err := netio.OpenAll(addresses, setting)
+	if err != nil {
+		return nil, err
+	}
+	for i, ln := range listeners {
+		listeners[i] = &listener{ln, g}
+		if secure {
+			listeners[i] = tls.NewListener(listeners[i], g.tlsConfig(protocols))
+		}
+	}
+	return listeners, nil
+}
+
+// tlsConfig asks for the certificates in use at each handshake.
+func (g *Gateway) tlsConfig(protocols []string) *tls.Config {
+	return &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		c := g.server.TLS().Clone()
+		c.NextProtos = protocols
+		return c, nil
+	}}
+}
+
+// Accept implements net.Listener. Connections that are not admitted are closed.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		nc, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &Conn{Conn: nc, of: l}
+		c.session = l.gateway.env.NewSession(netio.RemoteOf(nc), nc.LocalAddr().String(), c.wake)
+		if l.gateway.env.Registry.Admit(c.session) == nil {
+			return c, nil
+		}
+		_ = nc.Close()
+	}
+}
+
+// Conn is a connection of a client that speaks another protocol. CLIENT LIST shows it, and CLIENT KILL closes it.
+type Conn struct {
+	net.Conn
+	of      *listener
+	session *conn.Session
+	login   atomic.Pointer[login]
+	closed  sync.Once
+}
+
+// ConnOf returns the Conn of a connection that came from a listener of [Gateway.Listen].
+func ConnOf(c net.Conn) *Conn {
+	if secure, is := c.(*tls.Conn); is {
+		c = secure.NetConn()
+	}
+	return c.(*Conn)
+}
+
+// Address is the client's, HOST:PORT; "" of a unix socket.
+func (c *Conn) Address() string { return c.session.Addr() }
+
+// Read implements net.Conn.
+func (c *Conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.session.Touch()
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *Conn) Close() error {
+	c.closed.Do(func() { c.of.gateway.env.Registry.Unregister(c.session) })
+	return c.Conn.Close()
+}
+
+// wake is called under locks. It closes a connection that was killed; reads and writes under way end with an error.
+func (c *Conn) wake() {
+	if c.session.IsKilled() {
+		go func() { _ = c.Close() }()
+	}
+}
+
+// Hold counts the bytes of a request as the connection's buffers, until Release. It reports whether there is room for them.
+func (c *Conn) Hold(request []byte) bool { return !c.session.BeginWrite(request) }
+
+// Release ends a Hold.
+func (c *Conn) Release(request []byte) { c.session.EndWrite(request) }
