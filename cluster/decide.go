@@ -140,7 +140,7 @@ func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
 	switch {
 	case a.term != nil && a.share.decide(a.term, a.now, op, res):
 		a.inShare++
-	case a.holds && a.holder.answer(op, res):
+	case a.holds && a.holder.answerOrAsk(op, res):
 	case a.term != nil && op.Verb == engine.Delete && a.share.has(a.now, op.Key):
 		return false // the log's state does not know the key yet
 	case a.opt.Store.TryReadOnly(a.now, op, res):
@@ -226,13 +226,13 @@ func (d *decider) decideKnown(b *engine.Batch) (finished bool) {
 	if !d.knowsVersion() {
 		status = engine.NoLeader
 	}
-	var rest []int
+	var rest []uint32
 	for i := range b.Ops {
 		if b.Atomic || d.formats.isTooNew(b.Ops[i:i+1]) {
 			b.Results[i].Status, b.Results[i].Allowed = status, false
 			continue
 		}
-		rest = append(rest, i)
+		rest = append(rest, uint32(i))
 	}
 	return len(rest) == 0 || d.decideRest(b, rest)
 }

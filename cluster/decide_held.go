@@ -22,36 +22,62 @@ func (d *decider) leadsWithShare() bool {
 	return d.share.term.Load() != nil && d.role.active() != nil
 }
 
-// decide answers the operations of a batch that the tokens held suffice for, and has the others decided in the log. An operation behind
-// one of those on the same key goes into the log too.
+// decide answers the operations of a batch that the tokens held suffice for, and has the others wait for tokens, or decided in the
+// log. An operation behind one of those on the same key goes with it.
 func (h *holder) decide(b *engine.Batch) (finished bool) {
 	if len(b.Ops) == 1 {
-		return h.answer(&b.Ops[0], &b.Results[0]) || h.decider.decideInLog(b)
+		done, isShort := h.answer(&b.Ops[0], &b.Results[0])
+		if done {
+			return true
+		}
+		if isShort {
+			if waits, finished := h.wait(b, nil); waits {
+				return finished
+			}
+		}
+		return h.decider.decideInLog(b)
 	}
 	var touched bloomFilter
-	var rest []int
+	var rest []uint32
+	isShort := false
 	for i := range b.Ops {
 		op := &b.Ops[i]
-		if touched.mayContain(h.decider.seed, op) || !h.answer(op, &b.Results[i]) {
-			touched.add(h.decider.seed, op)
-			rest = append(rest, i)
+		if !touched.mayContain(h.decider.seed, op) {
+			done, short := h.answer(op, &b.Results[i])
+			if done {
+				continue
+			}
+			isShort = isShort || short
+		}
+		touched.add(h.decider.seed, op)
+		rest = append(rest, uint32(i))
+	}
+	if len(rest) == 0 {
+		return true
+	}
+	if isShort {
+		if waits, finished := h.wait(b, rest); waits {
+			return finished
 		}
 	}
-	switch len(rest) {
-	case 0:
-		return true
-	case len(b.Ops):
+	if len(rest) == len(b.Ops) {
 		return h.decider.decideInLog(b)
 	}
 	return h.decider.decideRest(b, rest)
 }
 
 // decideRest has those operations of a batch decided in the log that are at some positions.
-func (d *decider) decideRest(b *engine.Batch, positions []int) (finished bool) {
-	rest := &engine.Batch{Local: b.Local, Ops: make([]engine.Op, len(positions)), Results: make([]engine.Result, len(positions))}
+func (d *decider) decideRest(b *engine.Batch, positions []uint32) (finished bool) {
+	ops := make([]engine.Op, len(positions))
 	for i, at := range positions {
-		rest.Ops[i] = b.Ops[at]
+		ops[i] = b.Ops[at]
 	}
+	return d.decideAt(b, positions, ops)
+}
+
+// decideAt has operations decided in the log that are those at some positions of a batch.
+func (d *decider) decideAt(b *engine.Batch, positions []uint32, ops []engine.Op) (finished bool) {
+	rest := &engine.Batch{Local: b.Local, Ops: ops, Results: make([]engine.Result, len(ops))}
 	deliver := func() {
 		for i, at := range positions {
 			b.Results[at] = rest.Results[i]
@@ -70,25 +96,29 @@ func (d *decider) decideRest(b *engine.Batch, positions []int) (finished bool) {
 
 // answer answers an operation from the tokens held, or denies it if this node's own state shows no tokens. That state is behind the
 // leader's, so only the keys that are held, or were a moment ago, are denied from it, and only while this node hears from the leader.
-func (h *holder) answer(op *engine.Op, res *engine.Result) (done bool) {
+// isShort reports that a request may wait for more tokens.
+func (h *holder) answer(op *engine.Op, res *engine.Result) (done, isShort bool) {
 	switch op.Verb {
 	case engine.Acquire:
 		if op.Options&^(engine.Peek|engine.UpTo) != 0 || !mayBeHeld(op) || h.opt.Store.IsStrict(op) {
-			return false
+			return false, false
 		}
 		done, held, due := h.table.Spend(h.clock.mono(), h.clock.nowOrWall(), op, res)
 		if due != nil {
 			h.send([]*rights.Operation{due})
 		}
-		return done || held && h.denies(op, res)
+		if done || held && h.denies(op, res) {
+			return true, false
+		}
+		return false, held && rights.CanWait(op)
 	case engine.AcquireAll:
-		return h.answerAll(op, op.Parts, res)
+		return h.answerAll(op, op.Parts, res), false
 	case engine.Check:
-		return h.answerCheck(op, res)
+		return h.answerCheck(op, res), false
 	case engine.Refund:
-		return h.table.Refund(h.clock.nowOrWall(), op, res)
+		return h.table.Refund(h.clock.nowOrWall(), op, res), false
 	}
-	return false
+	return false, false
 }
 
 // mayBeHeld reports whether an Acquire, or a part of several, is one that tokens held can answer.

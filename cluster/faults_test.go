@@ -203,6 +203,9 @@ func (w *world) agree() error {
 			n := w.nodes[name]
 			got := fmt.Sprint(n.fsm.now.Load(), n.fsm.cluster.Load(), n.opt.Store.Digest(n.fsm.now.Load()))
 			same = same && n.fsm.applied.Load() == applied
+			if key := keyReadLate(n.opt.Store); key != "" {
+				return fmt.Errorf("%s has the key %q: an operation was read after Decide had returned", name, key)
+			}
 			if i == 0 {
 				want, first = got, name
 			} else if got != want && same {

@@ -148,6 +148,9 @@ func (h *holder) sendBatch(due []*rights.Operation) {
 	who := h.name()
 	for i, o := range due {
 		b.Ops[i] = engine.Op{Verb: engine.Lend, Key: []byte(o.Key), Limit: o.Limit, Tokens: o.Tokens, Who: who, Loan: &o.Loan}
+		if o.Loan.Waiting > 0 {
+			b.Ops[i].Options = engine.Merged
+		}
 		if o.Returning {
 			b.Ops[i].Verb, b.Ops[i].Limit, b.Ops[i].Tokens = engine.Return, engine.Limit{}, 0
 		}
@@ -158,7 +161,7 @@ func (h *holder) sendBatch(due []*rights.Operation) {
 		seen := h.current.Load()
 		isFresh := now.since(sent) < holderSpends && seen != nil && now.since(*seen) < holderSpends
 		for i, o := range due {
-			h.table.Hear(time.Duration(now.mono), h.clock.nowOrWall(), o, &b.Results[i], isFresh)
+			h.finish(h.table.Hear(time.Duration(now.mono), h.clock.nowOrWall(), o, &b.Results[i], isFresh))
 		}
 	}
 	if h.decider.decideInLog(b) {

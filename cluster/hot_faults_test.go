@@ -99,7 +99,7 @@ func tryDo(n *Node, op engine.Op) (res engine.Result, atOnce bool) {
 	done := make(chan struct{})
 	b := &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1), Done: func() { close(done) }}
 	defer within(time.Minute, "a call has not been answered")()
-	if n.Decide(b) {
+	if decide(n, b) {
 		return b.Results[0], true
 	}
 	<-done

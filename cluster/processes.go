@@ -50,7 +50,7 @@ func (f *fsm) refuseLends() {
 			continue
 		}
 		if id, process, ok := splitHolder(f.ops[i].Who); ok && f.cluster.Load().Processes[id] != process {
-			f.ops[i].Tokens = 0
+			f.ops[i].Tokens, f.ops[i].Options = 0, 0
 		}
 	}
 }

@@ -112,7 +112,7 @@ func TestScriptsInATransaction(t *testing.T) {
 			}
 			done := make(chan struct{})
 			b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Atomic: true, Done: func() { close(done) }}
-			if !s.nodes[name].Decide(b) {
+			if !decide(s.nodes[name], b) {
 				<-done
 			}
 			first, second := string(b.Results[1].Reply), string(b.Results[2].Reply)

@@ -1,12 +1,14 @@
 package cluster
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -216,10 +218,48 @@ func do(n *Node, ops ...engine.Op) []engine.Result {
 	done := make(chan struct{})
 	b.Done = func() { close(done) }
 	defer within(time.Minute, "a call has not been answered")()
-	if !n.Decide(b) {
+	if !decide(n, b) {
 		<-done
 	}
 	return b.Results
+}
+
+// decide has a node decide a batch of a session, which uses the memory of the operations again once Decide has returned.
+func decide(n *Node, b *engine.Batch) (finished bool) {
+	own := *b
+	own.Ops = make([]engine.Op, len(b.Ops))
+	for i := range b.Ops {
+		own.Ops[i] = b.Ops[i].Clone()
+	}
+	finished = n.Decide(&own)
+	for i := range own.Ops {
+		useAgain(&own.Ops[i])
+	}
+	return finished
+}
+
+const usedAgain = '#' // in all of a key
+
+// keyReadLate is a key of a store that is in memory used again, "" if there is none. It also finds keys that have expired.
+func keyReadLate(store *engine.Store) (key string) {
+	store.Scan(0, math.MaxInt, 1, func(e engine.Entry) {
+		if len(e.Key) > 0 && len(bytes.Trim(e.Key, string(usedAgain))) == 0 {
+			key = string(e.Key)
+		}
+	})
+	return key
+}
+
+// useAgain overwrites the memory that an operation refers to.
+func useAgain(op *engine.Op) {
+	for _, b := range append([][]byte{op.Key, op.Who}, op.Args...) {
+		for i := range b {
+			b[i] = usedAgain
+		}
+	}
+	for i := range op.Parts {
+		useAgain(&op.Parts[i])
+	}
 }
 
 // within panics, with what every goroutine is doing, unless the function it returns is called in time. In a bubble time

@@ -2,7 +2,7 @@ package engine
 
 // Batch is operations to be decided together: one pipeline's, or one transaction's.
 type Batch struct {
-	Ops     []Op
+	Ops     []Op     // their keys and arguments are in memory that is used again once the decider has returned
 	Results []Result // as long as Ops
 	Atomic  bool     // all at one instant without other operations in between: MULTI … EXEC
 	Local   bool     // reads may be answered from this node's own state, which may be behind: READONLY

@@ -87,6 +87,7 @@ func (c *call) decideLoan(mayLend bool) (changed bool) {
 		held = *one
 	}
 	c.limit = c.prev
+	var taken int64      // by requests that wait
 	var left, back int64 // of its tokens, those that the holder keeps, and those that it gives back
 	switch {
 	case op.Verb == Void:
@@ -114,11 +115,15 @@ func (c *call) decideLoan(mayLend bool) (changed bool) {
 	after := loan{held.holder, left, held.number, held.until}
 	switch op.Verb {
 	case Lend:
-		if mayLend && asked == c.limit && (held.tokens > 0 || len(c.loans.all) < MaxLoans) {
+		mayLend = mayLend && asked == c.limit
+		if mayLend && op.Options&Merged != 0 {
+			taken = c.grantWaiting(op.Loan)
+		}
+		if mayLend && (held.tokens > 0 || len(c.loans.all) < MaxLoans) {
 			res.Granted = min(op.Tokens, c.available()/lendShare)
 		}
 		renews := op.MaxWait != 0 && left+res.Granted > 0
-		if spent == 0 && res.Granted == 0 && !renews {
+		if spent == 0 && taken == 0 && res.Granted == 0 && !renews {
 			return c.reportLoan(held)
 		}
 		c.lent += res.Granted
@@ -133,7 +138,24 @@ func (c *call) decideLoan(mayLend bool) (changed bool) {
 	}
 	c.loans.put(after)
 	c.reportLoan(after)
-	return held.tokens != 0 || after.tokens != 0
+	res.Granted += taken
+	return held.tokens != 0 || after.tokens != 0 || taken != 0
+}
+
+// grantWaiting charges the tokens of the requests that wait, as far as there are some, and leaves the wait of the first denied one.
+func (c *call) grantWaiting(w *Loan) (tokens int64) {
+	n := min(w.Waiting, c.available()/w.Each)
+	base := &algorithms[c.limit.Algorithm]
+	if tokens = n * w.Each; tokens > 0 {
+		base.charge(c.inner[:], &c.limit, c.now, tokens)
+	}
+	if n < w.Waiting {
+		op, state, isNew := c.op, c.state, c.isNew
+		c.op, c.state, c.isNew = &Op{Limit: c.limit, Tokens: w.Each}, c.inner[:base.bytes], false
+		base.decide(c)
+		c.op, c.state, c.isNew = op, state, isNew
+	}
+	return tokens
 }
 
 // available is the whole tokens that the limiter, whose state is c.inner, could grant now.

@@ -11,6 +11,7 @@ type fault struct {
 var faults = []fault{
 	// Lent tokens are charged, and come back with time, before they are spent.
 	{name: "nothing is set aside", carryOut: func(h *history, op *Op) Result {
+		op.Options &^= Merged
 		switch op.Verb {
 		case Lend:
 			if look := h.ask(Op{Verb: Look, Key: op.Key}); look.Status == OK && look.Held != op.Limit {
@@ -68,6 +69,12 @@ var faults = []fault{
 			op.Loan.Left = h.loanOf(op).Lent
 		}
 		return *h.ask(*op)
+	}},
+	// A holder spends the tokens of requests that were granted, later.
+	{name: "granted requests count as lent", carryOut: func(h *history, op *Op) Result {
+		res := *h.ask(*op)
+		res.Lent += merged(op, &res)
+		return res
 	}},
 	{name: "a change of the limit forgets loans", changed: (*history).forgetLoans},
 	{name: "a snapshot forgets loans", reloaded: (*history).forgetLoans},

@@ -122,7 +122,9 @@ func (h *history) send(x *holder, op Op) {
 	op.Key, op.Who, op.Loan = lentKey, x.name, &Loan{Number: number, Previous: x.known, Left: x.left}
 	x.busy, x.last = true, number
 	if op.Verb == Lend {
-		op.MaxWait = h.loanFor
+		if op.MaxWait = h.loanFor; h.loanFor == 0 && h.r.IntN(2) == 0 {
+			op.Options, op.Loan.Waiting, op.Loan.Each = Merged, 1+h.r.Int64N(8), 1+h.r.Int64N(max(1, h.asked.Capacity/20))
+		}
 	} else {
 		x.left = 0
 	}
@@ -130,7 +132,7 @@ func (h *history) send(x *holder, op Op) {
 	answer := func() {
 		res := h.carryOut(op)
 		h.heard = max(h.heard, h.now+h.delay())
-		h.messages.send(h.heard, func() { h.hear(x, op.Verb, number, sent, res) })
+		h.messages.send(h.heard, func() { h.hear(x, op, number, sent, res) })
 	}
 	switch h.r.IntN(16) {
 	case 0, 1, 2:
@@ -163,6 +165,10 @@ func (h *history) carryOut(op Op) (res Result) {
 	if op.Verb == Lend && res.Granted > 0 {
 		h.held = h.ask(Op{Verb: Look, Key: lentKey}).Held // the key may be new
 	}
+	if n := merged(&op, &res); n > 0 {
+		h.Merged++
+		h.charge(n)
+	}
 	if res.Number != loan.Number && res.Number != loan.Previous {
 		h.Ignored++
 	}
@@ -170,17 +176,25 @@ func (h *history) carryOut(op Op) (res Result) {
 	return res
 }
 
+// merged is the tokens of the requests that a Lend has granted.
+func merged(op *Op, res *Result) int64 {
+	if op.Options&Merged == 0 {
+		return 0
+	}
+	return max(0, res.Granted-max(0, res.Lent-op.Loan.Left))
+}
+
 // hear is a holder's, when an answer arrives.
-func (h *history) hear(x *holder, verb Verb, number uint64, sent int64, res Result) {
+func (h *history) hear(x *holder, op Op, number uint64, sent int64, res Result) {
 	x.known = res.Number
 	if x.last == number {
 		x.busy = false
 	}
-	if x.dead || verb != Lend || res.Number != number {
+	if x.dead || op.Verb != Lend || res.Number != number {
 		return
 	}
 	h.endSpending(x)
-	x.left += res.Granted
+	x.left += res.Granted - merged(&op, &res)
 	x.since = sent
 }
 

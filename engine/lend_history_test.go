@@ -61,6 +61,7 @@ func TestHistoriesShowFaults(t *testing.T) {
 // work counts what happened in histories.
 type work struct {
 	Spent        int // requests granted from a loan
+	Merged       int // Lends that granted requests
 	Acquired     int // granted by the limiter
 	Several      int // granted together with another limit
 	Costs        int // of these, at a separate cost

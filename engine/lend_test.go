@@ -8,11 +8,11 @@ import (
 
 // lend asks for tokens for a holder.
 func lend(holder string, limit Limit, want int64, number, previous uint64, left int64) Op {
-	return Op{Verb: Lend, Key: []byte("k"), Who: []byte(holder), Limit: limit, Tokens: want, Loan: &Loan{number, previous, left}}
+	return Op{Verb: Lend, Key: []byte("k"), Who: []byte(holder), Limit: limit, Tokens: want, Loan: &Loan{Number: number, Previous: previous, Left: left}}
 }
 
 func giveBack(holder string, number, previous uint64, left int64) Op {
-	return Op{Verb: Return, Key: []byte("k"), Who: []byte(holder), Loan: &Loan{number, previous, left}}
+	return Op{Verb: Return, Key: []byte("k"), Who: []byte(holder), Loan: &Loan{Number: number, Previous: previous, Left: left}}
 }
 
 func loanAnswer(r Result) [5]int64 {

@@ -140,7 +140,7 @@ func (p *lentPair) loan(held Limit) {
 	void := ask(p.store, p.now, Op{Verb: Void, Key: []byte("k"), Who: who})
 	p.number++
 	op := Op{Verb: Lend, Key: []byte("k"), Who: who, Limit: p.limit, Tokens: 1 + p.r.Int64N(p.limit.Capacity),
-		MaxWait: []int64{0, sec, 20 * sec}[p.r.IntN(3)], Loan: &Loan{p.number, void.Number, p.r.Int64N(void.Lent + 1)}}
+		MaxWait: []int64{0, sec, 20 * sec}[p.r.IntN(3)], Loan: &Loan{Number: p.number, Previous: void.Number, Left: p.r.Int64N(void.Lent + 1)}}
 	if op.Verb = []Verb{Lend, Lend, Return, Void}[p.r.IntN(4)]; op.Verb == Void {
 		op.Loan, op.Options = nil, Force
 	}

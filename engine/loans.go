@@ -18,7 +18,14 @@ type Loan struct {
 	Number   uint64 // of this operation, another for each of a holder's operations on any key; not 0
 	Previous uint64 // the number of the last operation on the loan that was carried out, 0 if there is none
 	Left     int64  // tokens that the holder has and has not spent, 0 to MaxTokens
+
+	// A Lend with [Merged] first grants requests that wait at the holder, like Waiting Acquires of Each tokens. It adds their
+	// tokens to Result.Granted, not to Result.Lent. If one was denied, Result.Wait is the wait of the first.
+	Waiting, Each int64
 }
+
+// MaxWaiting bounds the requests that a Lend grants.
+const MaxWaiting = 1 << 20
 
 // MaxLoans bounds the holders of one key.
 const MaxLoans = 16

@@ -57,6 +57,7 @@ const (
 	Strict       = Force        // SetPolicy: its keys are decided in the log alone, see [Store.IsStrict]
 	NamedFields  = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
 	AlsoDeclared = UpTo         // Script: PriorAt counts for the keys that it declares too
+	Merged       = UpTo         // Lend: Loan has requests that wait
 )
 
 // Op is one operation. It is a value: building it touches no state.

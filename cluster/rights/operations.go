@@ -24,11 +24,13 @@ func (t *Table) due(r *right, mono time.Duration) *Operation {
 	r.measure(mono)
 	want := min(int64(r.demand*float64(min(ahead*t.stretch.Load(), int64(MaxAhead)))), r.limit.Capacity, maxLendAtOnce)
 	want = max(want, leastWant) - r.tokens
-	if want <= 0 {
+	if want <= 0 && len(r.waiters) == 0 {
 		return nil
 	}
-	r.want, r.left, r.returning = want, r.tokens, false
-	return t.begin(r, mono)
+	r.want, r.left, r.returning = max(0, want), r.tokens, false
+	o := t.begin(r, mono)
+	o.Loan.Waiting, o.Loan.Each = r.join()
+	return o
 }
 
 // begin gives the next operation of a right its number.
@@ -55,14 +57,33 @@ func (t *Table) giveBack(r *right, mono time.Duration) *Operation {
 }
 
 // Hear takes the outcome of an operation. fresh says that it was sent so lately that the loan cannot have been voided since.
-func (t *Table) Hear(mono time.Duration, now int64, o *Operation, res *engine.Result, fresh bool) {
+// It returns the requests that no longer wait, and the operation for those that still do.
+func (t *Table) Hear(mono time.Duration, now int64, o *Operation, res *engine.Result, fresh bool) (served Served, due *Operation) {
 	s, _ := t.of([]byte(o.Key))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.byKey[o.Key]
 	if r == nil || r.number != o.Loan.Number {
-		return
+		return served, nil
 	}
+	isKnown := t.hear(r, mono, now, o, res, fresh)
+	served = r.serve(now, o, res, isKnown)
+	if len(r.waiters) > 0 {
+		if due = t.due(r, mono); due == nil {
+			for _, w := range r.waiters {
+				if won, _ := w.Call.Claim(); won {
+					served.giveUp(w, r.key)
+				}
+			}
+			r.waiters, r.requests = nil, 0
+		}
+	}
+	t.Decisions.Add(served.granted)
+	return served, due
+}
+
+// hear is Hear without the requests that wait. It reports whether the outcome is known.
+func (t *Table) hear(r *right, mono time.Duration, now int64, o *Operation, res *engine.Result, fresh bool) (isKnown bool) {
 	r.sending = false
 	isUnknown := !fresh
 	switch res.Status {
@@ -72,7 +93,7 @@ func (t *Table) Hear(mono time.Duration, now int64, o *Operation, res *engine.Re
 	}
 	if isUnknown {
 		r.pausedUntil = max(r.pausedUntil, mono+pauseAfterErr)
-		return
+		return false
 	}
 	number := r.number
 	r.number = 0
@@ -81,10 +102,10 @@ func (t *Table) Hear(mono time.Duration, now int64, o *Operation, res *engine.Re
 		r.drop()
 		r.known = res.Number
 		r.pausedUntil = mono + settleFor
-		return
+		return true
 	case res.Status != engine.OK:
 		r.pausedUntil = mono + settleFor
-		return
+		return true
 	}
 	t.Lends.Add(1)
 	r.others, r.resetAt = max(0, res.Remaining), now+res.Reset
@@ -93,8 +114,9 @@ func (t *Table) Hear(mono time.Duration, now int64, o *Operation, res *engine.Re
 		r.known = res.Number
 	case res.Number == number:
 		r.known = number
-		r.tokens += res.Granted
-		r.ceiling += res.Granted
+		brought := res.Granted - o.taken(res)
+		r.tokens += brought
+		r.ceiling += brought
 		r.target = r.tokens
 	case res.Number == o.Loan.Previous: // it brought nothing, and changed nothing
 		r.known = res.Number
@@ -102,9 +124,10 @@ func (t *Table) Hear(mono time.Duration, now int64, o *Operation, res *engine.Re
 		r.known = res.Number
 		r.drop()
 	}
-	if res.Granted == 0 && !r.returning {
+	if res.Granted == 0 && !r.returning && o.Loan.Waiting == 0 {
 		r.pausedUntil = max(r.pausedUntil, mono+pauseAfterNo)
 	}
+	return true
 }
 
 // Next calls send for every operation that is due without a request: those whose outcome is unknown, and Returns of silent keys, or

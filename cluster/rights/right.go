@@ -42,6 +42,10 @@ type right struct {
 	sending   bool          // somebody waits for the answer
 	sentAt    time.Duration // when it was sent first
 
+	waiters  []*Waiter // in their order; the first joined wait for the operation under way, the others for the next one
+	joined   int
+	requests int64 // of the others
+
 	others               int64 // tokens that others found after the last operation
 	resetAt              int64 // in a window: when it ends, by the cluster's time
 	pausedUntil, lastUse time.Duration

@@ -88,7 +88,8 @@ func (t *Table) each(visit func(s *stripe, r *right)) {
 }
 
 // Spend answers an Acquire, or a peek, from the tokens held. Otherwise held says whether the key is held, or was a moment ago, and due
-// is an operation to be carried out beside the request, nil if there is none. mono is the time here, now the cluster's.
+// is an operation to be carried out beside the request, nil if there is none. A request that [CanWait] for a key held goes on to [Table.Wait].
+// mono is the time here, now the cluster's.
 func (t *Table) Spend(mono time.Duration, now int64, op *engine.Op, res *engine.Result) (done, held bool, due *Operation) {
 	s, h := t.of(op.Key)
 	if t.keys.Load() > 0 {
@@ -115,6 +116,9 @@ func (t *Table) Spend(mono time.Duration, now int64, op *engine.Op, res *engine.
 		}
 	}
 	r.use(mono, op.Tokens)
+	if CanWait(op) {
+		return false, true, nil
+	}
 	return false, true, t.due(r, mono)
 }
 
@@ -153,6 +157,9 @@ func (t *Table) spend(r *right, mono time.Duration, now int64, op *engine.Op, re
 			due = t.due(r, mono)
 		}
 		return true, due
+	}
+	if CanWait(op) {
+		return false, nil
 	}
 	return false, t.due(r, mono)
 }

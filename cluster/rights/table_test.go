@@ -22,12 +22,20 @@ func warm(t *testing.T, table *Table, mono time.Duration, key string) *Operation
 	t.Helper()
 	var res engine.Result
 	for range hotAfter + 1 {
-		if _, _, due := table.Spend(mono, 0, acquire(key, 1), &res); due != nil {
+		if _, _, due := spend(table, mono, acquire(key, 1), &res); due != nil {
 			return due
 		}
 	}
 	t.Fatal("nothing is due")
 	return nil
+}
+
+// spend is Spend, and the operation for a request that does not wait.
+func spend(table *Table, mono time.Duration, op *engine.Op, res *engine.Result) (done, held bool, due *Operation) {
+	if done, held, due = table.Spend(mono, 0, op, res); held && !done && due == nil {
+		due = table.Due(mono, op)
+	}
+	return done, held, due
 }
 
 func lent(o *Operation, granted int64) *engine.Result {
@@ -47,16 +55,16 @@ func TestSpendAndRefund(t *testing.T) {
 	if o.Tokens < leastWant || o.Loan.Previous != 0 || o.Loan.Left != 0 || o.Returning {
 		t.Fatalf("%+v", o)
 	}
-	if done, held, due := table.Spend(0, 0, acquire("k", 1), &res); done || !held || due != nil {
+	if done, held, due := spend(table, 0, acquire("k", 1), &res); done || !held || due != nil {
 		t.Errorf("before the answer: %v, %v, %v", done, held, due)
 	}
 	table.Hear(0, 0, o, lent(o, 10), true)
-	if done, _, _ := table.Spend(0, 0, acquire("k", 3), &res); !done || !res.Allowed || res.Granted != 3 || res.Remaining != 507 || res.Limit != 1000 || res.Reset != 4930*int64(time.Millisecond) {
+	if done, _, _ := spend(table, 0, acquire("k", 3), &res); !done || !res.Allowed || res.Granted != 3 || res.Remaining != 507 || res.Limit != 1000 || res.Reset != 4930*int64(time.Millisecond) {
 		t.Errorf("%v, %+v", done, res)
 	}
 	peek := acquire("k", 7)
 	peek.Options = engine.Peek
-	if done, _, _ := table.Spend(0, 0, peek, &res); !done || table.Held() != 7 {
+	if done, _, _ := spend(table, 0, peek, &res); !done || table.Held() != 7 {
 		t.Errorf("a peek: %v, and %d are left", done, table.Held())
 	}
 	refund := func(tokens int64) bool {
@@ -65,7 +73,7 @@ func TestSpendAndRefund(t *testing.T) {
 	if refund(4) || !refund(2) || res.Granted != 2 || refund(2) || !refund(1) || table.Held() != 10 {
 		t.Errorf("%d are left after refunds of 3", table.Held())
 	}
-	if done, _, _ := table.Spend(0, 0, acquire("k", 11), &res); done {
+	if done, _, _ := spend(table, 0, acquire("k", 11), &res); done {
 		t.Error("11 of 10 tokens were granted")
 	}
 }
@@ -78,7 +86,7 @@ func TestUnknownOutcomeIsRepeated(t *testing.T) {
 	table.Hear(0, 0, o, lent(o, 8), true)
 	var next *Operation
 	for range 4 {
-		_, _, next = table.Spend(time.Second, 0, acquire("k", 1), &res)
+		_, _, next = spend(table, time.Second, acquire("k", 1), &res)
 		if next != nil {
 			break
 		}
@@ -87,7 +95,7 @@ func TestUnknownOutcomeIsRepeated(t *testing.T) {
 		t.Fatalf("%+v", next)
 	}
 	left := next.Loan.Left
-	table.Spend(time.Second, 0, acquire("k", 1), &res)
+	spend(table, time.Second, acquire("k", 1), &res)
 	if table.Refund(0, &engine.Op{Key: []byte("k"), Tokens: 2}, &res) {
 		t.Error("a token came back that was stated as spent")
 	}
@@ -158,7 +166,7 @@ func TestKeysAreBounded(t *testing.T) {
 	for i := range MaxKeys + 100 {
 		op := acquire(fmt.Sprint(i), 1)
 		for range hotAfter + 1 {
-			table.Spend(0, 0, op, &engine.Result{})
+			spend(table, 0, op, &engine.Result{})
 		}
 	}
 	if keys := table.Keys(); keys > MaxKeys || keys < MaxKeys-100 {
@@ -202,7 +210,7 @@ func TestNeverMoreThanLent(t *testing.T) {
 			mono += time.Duration(r.Int64N(int64(4 * time.Millisecond)))
 			switch n := r.IntN(100); {
 			case n < 80:
-				if _, _, due := table.Spend(mono, 0, acquire("k", 1+r.Int64N(3)), &res); due != nil {
+				if _, _, due := spend(table, mono, acquire("k", 1+r.Int64N(3)), &res); due != nil {
 					send(due)
 				}
 			case n < 85:

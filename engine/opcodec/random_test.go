@@ -240,6 +240,9 @@ func randomLoan(r *rand.Rand, verb engine.Verb, limits []engine.Limit, key []byt
 		for op.Limit = limits[r.IntN(len(limits))]; !op.Limit.Algorithm.CanBeLent(); {
 			op.Limit = anyLimit(r)
 		}
+		if op.MaxWait == 0 && r.IntN(2) == 0 {
+			op.Options, op.Loan.Waiting, op.Loan.Each = engine.Merged, 1+r.Int64N(engine.MaxWaiting), 1+r.Int64N(engine.MaxTokens)
+		}
 	}
 	return op
 }

@@ -160,6 +160,9 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 	}
 	if fields&fieldLoan != 0 {
 		op.Loan = &engine.Loan{Number: in.uvarint(), Previous: in.uvarint(), Left: int64(in.uvarint())}
+		if op.Verb == engine.Lend && op.Options&engine.Merged != 0 {
+			op.Loan.Waiting, op.Loan.Each = int64(in.uvarint()), int64(in.uvarint())
+		}
 	}
 	if fields&fieldMaxKey != 0 {
 		op.MaxKey = in.uint32()

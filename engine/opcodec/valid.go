@@ -37,7 +37,7 @@ func valid(op *engine.Op) bool {
 		return len(op.Key) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && settlesWithin(op)
 	case engine.Lend:
 		return lendsWithin(op) && op.Limit.Algorithm.CanBeLent() && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens &&
-			(op.MaxWait == 0 || op.MaxWait >= engine.MinDuration && op.MaxWait <= engine.MaxDuration)
+			(op.MaxWait == 0 || op.MaxWait >= engine.MinDuration && op.MaxWait <= engine.MaxDuration) && mergesWithin(op)
 	case engine.Carry:
 		return len(op.Key) <= engine.MaxKeyBytes && op.Limit.Algorithm.CanBeLent() && op.Tokens > 0 && op.Tokens <= engine.MaxTokens && op.PriorAt > 0
 	case engine.Return:
@@ -68,6 +68,14 @@ func reservesWithin(request *engine.Op) bool {
 // lendsWithin reports whether the holder of a loan and its numbers are in their ranges.
 func lendsWithin(op *engine.Op) bool {
 	return holdsWithin(op) && op.Loan != nil && op.Loan.Number != 0 && op.Loan.Number != op.Loan.Previous && op.Loan.Left >= 0 && op.Loan.Left <= engine.MaxTokens
+}
+
+// mergesWithin reports whether the requests that wait for a Lend are in their ranges.
+func mergesWithin(op *engine.Op) bool {
+	if op.Options&engine.Merged == 0 {
+		return true
+	}
+	return op.MaxWait == 0 && op.Loan.Waiting > 0 && op.Loan.Waiting <= engine.MaxWaiting && op.Loan.Each > 0 && op.Loan.Each <= engine.MaxTokens
 }
 
 // holdsWithin reports whether a key and its holder are in their ranges.

@@ -22,7 +22,7 @@ import (
 //	varint  longest wait, zigzag
 //	varint  the Keep, zigzag: tokens, or below zero a share of the capacity in thousandths of a percent
 //	varint  PriorAt
-//	varints of a loan: number, previous number, tokens left
+//	varints of a loan: number, previous number, tokens left; of a Lend with Merged: requests that wait, tokens of each
 //	varint  most bytes of a key
 //	varint  number of arguments, of a Check only with NamedFields; of each a varint of its length, and the argument; varints: position of the first declared
 //	        key, number of declared keys
@@ -113,7 +113,7 @@ var opLayouts = []opLayout{
 	engine.Reserve: {fields: fieldKey | fieldMaxWait | fieldRequest},
 	engine.Settle:  {fields: fieldKey | fieldTokens | fieldParts | fieldPrior, parts: fieldCost, options: byte(engine.Cancel | engine.DeclaredOnly), partOptions: byte(engine.FixedCost)},
 
-	engine.Lend:   {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldPrior | fieldLoan},
+	engine.Lend:   {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldPrior | fieldLoan, options: byte(engine.Merged)},
 	engine.Return: {fields: fieldKey | fieldWho | fieldLoan},
 	engine.Void:   {fields: fieldKey | fieldWho, options: byte(engine.Force)},
 	engine.Loans:  {fields: fieldKey},
@@ -228,6 +228,10 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 		b = binary.AppendUvarint(b, op.Loan.Number)
 		b = binary.AppendUvarint(b, op.Loan.Previous)
 		b = binary.AppendUvarint(b, uint64(op.Loan.Left))
+		if op.Verb == engine.Lend && op.Options&engine.Merged != 0 {
+			b = binary.AppendUvarint(b, uint64(op.Loan.Waiting))
+			b = binary.AppendUvarint(b, uint64(op.Loan.Each))
+		}
 	}
 	if fields&fieldMaxKey != 0 {
 		b = binary.AppendUvarint(b, uint64(op.MaxKey))

@@ -1,0 +1,154 @@
+package rights
+
+import (
+	"time"
+
+	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/engine"
+)
+
+// maxWaiting bounds the requests that wait for one key.
+const maxWaiting = 4096
+
+// Waiter is a call whose open operations are alike: Requests for one amount of tokens of one key.
+type Waiter struct {
+	Call     *call.Call
+	Op       engine.Op // one of them; while the call waits it has no key, and then one in memory that stays
+	Requests int64
+	Failed   engine.Status // of an answered call, the error
+
+	tokens int64 // of each
+}
+
+// Served is calls that no longer wait. They are claimed.
+type Served struct {
+	Answered []*Waiter
+	ForLog   []*Waiter // to be decided in the log
+
+	granted int64 // requests
+}
+
+// giveUp has a call for a key, which is claimed, decided in the log.
+func (s *Served) giveUp(w *Waiter, key string) {
+	w.Op.Key = []byte(key)
+	s.ForLog = append(s.ForLog, w)
+}
+
+// CanWait reports whether a request may wait for a Lend that grants it.
+func CanWait(op *engine.Op) bool {
+	return op.Verb == engine.Acquire && op.Options == 0 && op.Tokens > 0 && op.Tokens <= op.Limit.Capacity
+}
+
+// Wait has a call wait for the tokens of a key, or returns false. due is the operation that it waits for, or one to be carried out
+// beside the call, nil if there is none.
+func (t *Table) Wait(mono time.Duration, w *Waiter) (waits bool, due *Operation) {
+	s, _ := t.of(w.Op.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.byKey[string(w.Op.Key)]
+	if r == nil || r.limit != w.Op.Limit {
+		return false, nil
+	}
+	r.use(mono, w.Op.Tokens*(w.Requests-1)) // Spend has counted one
+	w.tokens = w.Op.Tokens
+	begins := r.number == 0 && mono >= r.pausedUntil && t.ahead.Load() > 0
+	if !begins && (!r.sending || r.returning) || !r.hasRoomFor(w) {
+		return false, t.due(r, mono)
+	}
+	w.Op.Key = nil // its memory is the session's, which uses it again
+	r.waiters, r.requests = append(r.waiters, w), r.requests+w.Requests
+	if begins {
+		due = t.due(r, mono)
+	}
+	return true, due
+}
+
+// Due is the operation that brings tokens of a key held, nil if there is none.
+func (t *Table) Due(mono time.Duration, op *engine.Op) *Operation {
+	s, _ := t.of(op.Key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.byKey[string(op.Key)]; r != nil && r.limit == op.Limit {
+		return t.due(r, mono)
+	}
+	return nil
+}
+
+// hasRoomFor reports whether a call may wait: there is room, and it asks for as many tokens as the others that wait for the next operation.
+func (r *right) hasRoomFor(w *Waiter) bool {
+	return r.requests+w.Requests <= maxWaiting && (len(r.waiters) == r.joined || r.waiters[r.joined].tokens == w.tokens)
+}
+
+// join has all calls wait for the operation that is being sent.
+func (r *right) join() (requests, each int64) {
+	r.joined, requests, r.requests = len(r.waiters), r.requests, 0
+	for _, w := range r.waiters {
+		w.Call.Send()
+		each = w.tokens
+	}
+	return requests, each
+}
+
+// taken is the tokens that a Lend has charged for the requests that waited for it.
+func (o *Operation) taken(res *engine.Result) int64 {
+	return max(0, res.Granted-max(0, res.Lent-o.Loan.Left))
+}
+
+// serve answers the calls that waited for an operation, and those behind them while there are tokens.
+func (r *right) serve(now int64, o *Operation, res *engine.Result, isKnown bool) (served Served) {
+	joined, taken := r.waiters[:r.joined], int64(0)
+	r.waiters, r.joined = r.waiters[r.joined:], 0
+	if isKnown && res.Status == engine.OK {
+		taken = o.taken(res)
+	}
+	for _, w := range joined {
+		if won, _ := w.Call.Claim(); !won {
+			continue
+		}
+		isDenied := isKnown && res.Status == engine.OK && res.Wait != 0
+		switch enough := taken/w.tokens+r.tokens/w.tokens >= w.Requests; {
+		case !isKnown:
+			status := res.Status
+			if status == engine.OK {
+				status = engine.Uncertain
+			}
+			w.Call.FillError(status)
+			w.Failed = status
+		case !enough && !isDenied:
+			served.giveUp(w, r.key)
+			continue
+		default:
+			taken = r.answerAll(w, now, taken, res, &served)
+		}
+		served.Answered = append(served.Answered, w)
+	}
+	for len(r.waiters) > 0 && r.tokens/r.waiters[0].tokens >= r.waiters[0].Requests {
+		w := r.waiters[0]
+		r.waiters, r.requests = r.waiters[1:], r.requests-w.Requests
+		if won, _ := w.Call.Claim(); won {
+			r.answerAll(w, now, 0, res, &served)
+			served.Answered = append(served.Answered, w)
+		}
+	}
+	return served
+}
+
+// answerAll answers the requests of a call, first from tokens that were charged for them, then from those held. It denies the others
+// as the Lend did, and returns the charged tokens that are left.
+func (r *right) answerAll(w *Waiter, now, taken int64, res *engine.Result, served *Served) (left int64) {
+	w.Call.Each(func(_ *engine.Op, result *engine.Result) {
+		switch {
+		case taken >= w.tokens:
+			taken -= w.tokens
+		case r.tokens >= w.tokens:
+			r.tokens -= w.tokens
+		default:
+			result.Clear()
+			result.Limit, result.Remaining, result.Wait, result.Reset = r.limit.Capacity, min(r.tokens+r.others, w.tokens-1), res.Wait, res.Reset
+			return
+		}
+		r.answer(now, w.tokens, result)
+		served.granted++
+	})
+	return taken
+}
