@@ -51,7 +51,7 @@ type clusterState struct {
 	Members   map[raft.ServerID]member `json:"members"`
 	Imported  bool                     `json:"imported,omitempty"`  // its state began with that of a server alone
 	Formats   formatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
-	Processes map[raft.ServerID]string `json:"processes,omitempty"` // of members, as they have reported
+	Processes map[raft.ServerID]string `json:"processes,omitempty"` // that runs of each member
 	Share     bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
 }
 

@@ -83,10 +83,7 @@ func (s *leaderShare) decide(t *shareTerm, now int64, op *engine.Op, res *engine
 	}
 	switch op.Verb {
 	case engine.Look, engine.Refund:
-		if !s.log.IsNew(now, op.Key) {
-			return false
-		}
-		if !s.has(now, op.Key) {
+		if !s.log.IsNew(now, op.Key) || !s.has(now, op.Key) {
 			return false
 		}
 		s.apply(now, op, res)

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/stintdb/stint/cluster/call"
@@ -64,20 +63,20 @@ func (s *leaderShare) requeue(p *proposer, c *call.Call) engine.Status {
 
 // expel hands all waiting calls back, to be prepared for another term.
 func (p *proposer) expel() {
+	var others, expelled []*entry
 	p.mu.Lock()
-	queue := p.queue
-	p.queue = slices.DeleteFunc(slices.Clone(queue), func(e *entry) bool { return e.kind == kindDecisions })
-	for _, e := range queue {
-		if e.kind == kindDecisions {
-			p.bytes -= len(e.buf) - entryHead
-			p.work.Add(-int64(e.work))
-		}
-	}
-	p.mu.Unlock()
-	for _, e := range queue {
+	for _, e := range p.queue {
 		if e.kind != kindDecisions {
+			others = append(others, e)
 			continue
 		}
+		expelled = append(expelled, e)
+		p.bytes -= len(e.buf) - entryHead
+		p.work.Add(-int64(e.work))
+	}
+	p.queue = others
+	p.mu.Unlock()
+	for _, e := range expelled {
 		e.eachGroup(func(c *call.Call, group []byte) {
 			c.Settle(false)
 			c.Group = group

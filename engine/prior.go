@@ -73,21 +73,21 @@ func (s *shard) carry(c *call, tag uint32, p place) {
 
 // IsNew reports whether a key has no limiter and no data.
 func (s *Store) IsNew(now int64, key []byte) bool {
-	isNew, _ := s.admits(now, key)
+	isNew, _ := s.admits(now, s.Hash(key), key)
 	return isNew
 }
 
 // AdmitsNew reports whether a key has no limiter and no data, and no rule keeps new keys such as it out.
 func (s *Store) AdmitsNew(now int64, key []byte) bool {
-	isNew, admitted := s.admits(now, key)
+	isNew, admitted := s.admits(now, s.Hash(key), key)
 	return isNew && admitted
 }
 
-func (s *Store) admits(now int64, key []byte) (isNew, admitted bool) {
-	sh, tag := s.locate(key)
+func (s *Store) admits(now int64, hash uint64, key []byte) (isNew, admitted bool) {
+	sh := &s.shards[s.shardOf(hash)]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	p := sh.find(tag, key)
+	p := sh.find(uint32(hash), key)
 	return !p.found || sh.expired(sh.record(p.ref), now), s.admission.rulesFor(key, p.found, nil) == nil
 }
 
@@ -102,21 +102,15 @@ func (s *Store) Beside(o Config) *Store {
 // Hash is a hash of a key that others cannot foresee.
 func (s *Store) Hash(key []byte) uint64 { return maphash.Bytes(s.seed, key) }
 
-// admitsHash is AdmitsNew of a key whose hash is known.
-func (s *Store) admitsHash(now int64, hash uint64, key []byte) bool {
-	sh := &s.shards[s.shardOf(hash)]
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	p := sh.find(uint32(hash), key)
-	return (!p.found || sh.expired(sh.record(p.ref), now)) && s.admission.rulesFor(key, p.found, nil) == nil
-}
-
 // TakeShare carries out an Acquire in taken, a store made by [Store.Beside], if s admits the key as a new one at logTime, and the
 // Acquire can be granted and leaves all but the leader's share of the limit untouched. Otherwise it changes nothing, res has no meaning, and it
 // returns false. hash is that of the key.
 func (s *Store) TakeShare(taken *Store, hash uint64, logTime, now, priorAt int64, op *Op, res *Result) (done bool) {
 	own, ok := op.ofShare()
-	if !ok || !s.admitsHash(logTime, hash, op.Key) {
+	if !ok {
+		return false
+	}
+	if isNew, admitted := s.admits(logTime, hash, op.Key); !isNew || !admitted {
 		return false
 	}
 	own.PriorAt = priorAt
