@@ -80,7 +80,7 @@ func (d *decider) decideHere(r *leadership, c *call.Call) (finished bool) {
 		d.rejectCall(c, engine.Overloaded)
 		return true
 	}
-	if !b.Atomic || len(b.Ops) == 1 {
+	if (!b.Atomic || len(b.Ops) == 1) && r.hasLease(d.clock.mono()) {
 		d.decideReadOnly(b, c)
 		switch {
 		case len(c.Unanswered) == len(b.Ops):

@@ -17,9 +17,11 @@ func (d *decider) decide(b *engine.Batch) (finished bool) {
 	return d.decideInLog(b)
 }
 
-// leadsWithShare reports whether this node leads and asks its share first, and then the tokens that it holds.
+// leadsWithShare reports whether this node leads and asks its share first, and then the tokens that it holds. Before a new leader has its
+// lease, only the tokens that it holds are certain.
 func (d *decider) leadsWithShare() bool {
-	return d.share.term.Load() != nil && d.role.active() != nil
+	r := d.role.active()
+	return r != nil && d.share.term.Load() != nil && r.hasLease(d.clock.mono())
 }
 
 // decide answers the operations of a batch that the tokens held suffice for, and has the others wait for tokens, or decided in the

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/rights"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -47,6 +48,44 @@ func TestPolicyOfHeldKeys(t *testing.T) {
 		}
 		if res := do(n, check)[0]; !res.Allowed || res.Parts[0].Limit != 5000 {
 			t.Errorf("after the change: %+v", res)
+		}
+	})
+}
+
+// While the leader is replaced, tokens held are spent at every other node, also at the one that becomes leader and has no lease yet.
+func TestHeldTokensAreSpentWhileTheLeaderIsReplaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, leader, others := simulateHeld(t)
+		defer s.stop()
+		s.hold(rights.MaxAhead)
+		s.sharing.Store(true)
+		for _, from := range s.names {
+			for _, to := range s.names {
+				if to != from {
+					s.net.SetDelay(from, to, 10*time.Millisecond)
+				}
+			}
+		}
+		key := acquire("k", 50_000, 1)
+		for range 2000 {
+			ask(others[0], key, 1, 0)
+			ask(others[1], key, 1, time.Millisecond)
+		}
+		s.kill(leader.opt.Node)
+		late := 0
+		hasLeader := func() bool { return others[0].role.active() != nil || others[1].role.active() != nil }
+		for after := 0; after < 100; time.Sleep(time.Millisecond) {
+			if hasLeader() {
+				after++
+			}
+			for _, n := range others {
+				if res, atOnce := tryDo(n, key); !atOnce || !res.Allowed {
+					late++
+				}
+			}
+		}
+		if late > 0 {
+			t.Errorf("%d requests waited", late)
 		}
 	})
 }
