@@ -12,7 +12,7 @@ type AheadReport struct {
 	comparison
 	Series  []Series
 	Results Results
-	Rate    float64                    // requests per second of Steady: half of the throughput
+	Rate    float64                    // requests per second of Steady: half of the most that the nodes answer to that generator
 	Steady  map[string][]steadyLatency // by Series.ID, one a round
 }
 
@@ -88,7 +88,7 @@ func slowLinkServers(binary string, quick bool) []Server {
 	return []Server{near, far}
 }
 
-// measure measures throughput side by side, and the latency of one hot key at half of the throughput, at the same rate for all.
+// measure measures throughput side by side, and the latency of one hot key at half load, at the same rate for all.
 func (c comparison) measure(ctx context.Context, binary string, servers []Server, settings Settings) (*AheadReport, error) {
 	a := &AheadReport{comparison: c, Series: seriesOf(servers), Results: Results{}, Steady: map[string][]steadyLatency{}}
 	instances, stop, err := startAll(ctx, servers)
@@ -114,7 +114,6 @@ func (c comparison) measure(ctx context.Context, binary string, servers []Server
 			}
 		}
 	}
-	a.Rate = a.Results.median(throughput, Cell{c.ahead, hotEverywhere.Name, 1}) / 2
 	return a, a.measureLatency(ctx, binary, instances, settings)
 }
 
@@ -137,7 +136,19 @@ func warmUp(ctx context.Context, inst *Instance, c Command, cell cellKind, round
 	return err
 }
 
+// measureLatency first measures the most that the nodes answer to the generator of the latencies: it takes more of the CPU than that of
+// the throughput.
 func (a *AheadReport) measureLatency(ctx context.Context, binary string, instances map[string]*Instance, settings Settings) error {
+	for _, s := range a.Series {
+		if s.ID() != a.ahead {
+			continue
+		}
+		most, err := a.plan(s, instances, 0, 0, settings.Cell).run(ctx, binary, nil)
+		if err != nil {
+			return diagnose(instances[s.Server.Name], err)
+		}
+		a.Rate = most.PerSecond / 2
+	}
 	for round := range settings.Rounds {
 		fmt.Fprintf(os.Stderr, "round %d/%d: one hot key, %.0f requests a second\n", round+1, settings.Rounds, a.Rate)
 		for _, s := range a.Series {
@@ -149,8 +160,7 @@ func (a *AheadReport) measureLatency(ctx context.Context, binary string, instanc
 			if err := warmUp(ctx, inst, s.Command, cell, round, settings.Cell); err != nil {
 				return err
 			}
-			args := expand(s.Command.Template, s.Command.Tag+":"+cell.KeySuffix(round, 1), cell.Limit)
-			sample, err := measureSteady(ctx, binary, inst.entrances(), a.Rate, settings.Cell, args)
+			sample, err := a.plan(s, instances, round, a.Rate, settings.Cell).latency(ctx, binary)
 			if err != nil {
 				return diagnose(inst, err)
 			}
@@ -158,4 +168,10 @@ func (a *AheadReport) measureLatency(ctx context.Context, binary string, instanc
 		}
 	}
 	return nil
+}
+
+// plan is a load on one hot key, from clients at all nodes.
+func (a *AheadReport) plan(s Series, instances map[string]*Instance, round int, perSecond float64, d time.Duration) steadyPlan {
+	command := expand(s.Command.Template, s.Command.Tag+":"+hotEverywhere.KeySuffix(round, 1), hotEverywhere.Limit)
+	return steadyPlan{instances[s.Server.Name].entrances(), connections, 1, randomKeys, perSecond, d, command}
 }

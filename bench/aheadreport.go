@@ -23,7 +23,7 @@ func aheadSections(a *AheadReport) []Section {
 	}
 	latency := Section{
 		Title:  fmt.Sprintf("%s: latency at %s requests/s, ms", a.title, formatCount(a.Rate)),
-		Note:   "One hot key at all nodes, P=1, at half of the throughput of the three nodes; that of the slowest of the three loads.",
+		Note:   "One hot key at all nodes, P=1, at half of the most that the three nodes answer to this generator; that of the slowest of the three loads.",
 		Words:  1,
 		Header: []string{"server and command", "p50", "vs " + a.base, "p99", "vs " + a.base},
 	}

@@ -41,13 +41,12 @@ type steadyPlan struct {
 	command     []string
 }
 
-// measureSteady asks at a rate, each request due at a time fixed in advance, and one at a time on a connection. Every request
-// must be granted.
-func measureSteady(ctx context.Context, binary string, addresses []string, perSecond float64, d time.Duration, command []string) (steadyLatency, error) {
-	plan := steadyPlan{addresses, connections, 1, randomKeys, perSecond, d, command}
-	load, err := plan.run(ctx, binary, nil)
+// latency asks at the rate, each request due at a time fixed in advance, and one at a time on a connection. Every request must be
+// granted.
+func (p steadyPlan) latency(ctx context.Context, binary string) (steadyLatency, error) {
+	load, err := p.run(ctx, binary, nil)
 	if err == nil && load.Granted != load.Requests {
-		err = fmt.Errorf("%s: %d of %d requests were granted", strings.Join(command, " "), load.Granted, load.Requests)
+		err = fmt.Errorf("%s: %d of %d requests were granted", strings.Join(p.command, " "), load.Granted, load.Requests)
 	}
 	return load.Latency, err
 }
