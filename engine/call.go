@@ -17,7 +17,8 @@ type call struct {
 	leasesScanned bool
 	listed        int // bytes of leases and grants listed since the batch began
 
-	prior [maxState]byte // the state that stands for Op.Prior
+	prior [maxState]byte // the state that stands for Op.PriorAt
+	share Op             // the question to the leader's share
 
 	content []byte // of a reservation: its new state, without the size
 

@@ -106,8 +106,11 @@ func (s *Store) Hash(key []byte) uint64 { return maphash.Bytes(s.seed, key) }
 // Acquire can be granted and leaves all but the leader's share of the limit untouched. Otherwise it changes nothing, res has no meaning, and it
 // returns false. hash is that of the key.
 func (s *Store) TakeShare(taken *Store, hash uint64, logTime, now, priorAt int64, op *Op, res *Result) (done bool) {
-	own, ok := op.ofShare()
-	if !ok {
+	c := taken.calls.Get().(*call)
+	defer taken.calls.Put(c)
+	own := &c.share
+	var ok bool
+	if *own, ok = op.ofShare(); !ok {
 		return false
 	}
 	if isNew, admitted := s.admits(logTime, hash, op.Key); !isNew || !admitted {
@@ -115,14 +118,12 @@ func (s *Store) TakeShare(taken *Store, hash uint64, logTime, now, priorAt int64
 	}
 	own.PriorAt = priorAt
 	res.Clear()
-	c := taken.calls.Get().(*call)
-	defer taken.calls.Put(c)
 	c.listed = 0
 	sh, tag := &taken.shards[taken.shardOf(hash)], uint32(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := sh.find(tag, op.Key)
-	sh.load(c, now, &own, res, p)
+	sh.load(c, now, own, res, p)
 	if !c.isNew && c.prev != op.Limit {
 		return false
 	}
