@@ -1,0 +1,42 @@
+package docs
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestReadmeFigures ties the figures at the top of README.md to the tables of the measurements.
+func TestReadmeFigures(t *testing.T) {
+	readme := strings.Join(readPage(t, "README.md").lines, " ")
+	row := func(page, heading, begin string) []string {
+		t.Helper()
+		under := false
+		for _, line := range readPage(t, page).lines {
+			if strings.HasPrefix(line, "#") {
+				under = strings.Contains(line, heading)
+			}
+			if under && strings.HasPrefix(line, begin) {
+				var cells []string
+				for _, cell := range strings.Split(strings.TrimPrefix(line, "|"), "|") {
+					cells = append(cells, strings.TrimSpace(cell))
+				}
+				return cells
+			}
+		}
+		t.Fatalf("%s has no row %q under %q", page, begin, heading)
+		return nil
+	}
+	stint := row("docs/reliability.md", "", "| Stint, three nodes |")
+	redis := row("docs/reliability.md", "", "| Redis and Sentinel, down-after 1 s |")
+	beyond := redis[2][:len(redis[2])-3] + "," + redis[2][len(redis[2])-3:]
+	lua := row("docs/performance-table.md", "CPU", "| 100k random keys, granted | Redis Lua GCRA |")
+	own := row("docs/performance-table.md", "CPU", "|  | Stint CL.THROTTLE |")
+	for _, sentence := range []string{
+		"killed " + stint[1] + " times", "granted " + stint[2] + " requests beyond", "silent for " + stint[5] + " s", "granted " + beyond + " beyond", "gone for " + redis[5] + " s",
+		"takes " + own[3] + " µs of", "and " + lua[3] + " with Redis",
+	} {
+		if !strings.Contains(readme, sentence) {
+			t.Errorf("README.md lacks %q", sentence)
+		}
+	}
+}
