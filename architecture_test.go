@@ -56,6 +56,7 @@ var within = map[string][]string{
 	"server/conn": {"engine", "internal/unauthenticated", "server/acl", "server/clock", "server/command", "server/config", "server/decider", "server/latency", "server/loginlimit",
 		"server/memlimit", "server/metrics", "server/pubsub", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/waitqueue"},
 	"server/gateway":  {"server/acl", "server/command", "server/config", "server/conn", "server/loginlimit", "server/netio", "server/stats"},
+	"server/httpapi":  {"engine", "server/acl", "server/command", "server/gateway", "server/resp"},
 	"server/netio":    {"server/clock", "server/config", "server/conn", "server/stats"},
 	"server/slowlog":  {"server/command", "server/config", "server/resp"},
 	"server/latency":  {"server/clock", "server/command", "server/config"},

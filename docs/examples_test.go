@@ -20,6 +20,7 @@ var languages = map[string]struct{ program, install string }{
 	"python":     {"python3", "Python with redis-py (pip install redis)"},
 	"go":         {"go", "Go"},
 	"transcript": {},
+	"http":       {}, // run by TestHTTPExamples
 }
 
 // isRun reports whether a test runs the block: of Go, only whole programs are run.
@@ -29,7 +30,7 @@ func (b block) isRun() bool {
 }
 
 // isProgram reports whether running the block needs a server process and other programs. TestExamples runs such blocks.
-func (b block) isProgram() bool { return b.isRun() && b.language != "transcript" }
+func (b block) isProgram() bool { return b.isRun() && languages[b.language].program != "" }
 
 var looksRunnable = regexp.MustCompile(`^(\$ )?redis-cli\b|^> [A-Za-z.]+\b|^(\d+\.\d+\.\d+\.\d+:\d+)> `)
 

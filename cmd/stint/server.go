@@ -14,6 +14,8 @@ import (
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/httpapi"
 	"github.com/stintdb/stint/server/pubsub"
 )
 
@@ -69,6 +71,7 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 		Channels:           channels,
 		Users:              users,
 		Upstream:           state.upstream,
+		Services:           services(&cfg),
 
 		ClientLimit:  files.clients,
 		HandoffLimit: files.accepting,
@@ -79,7 +82,7 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 			}
 		},
 	})
-	if len(cfg.TLSListen) > 0 {
+	if cfg.TLSCert != "" {
 		defer reloadOnHangUp(s, log)()
 	}
 	operators.Attach(s)
@@ -90,6 +93,14 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 		return errors.Join(context.Cause(going), err)
 	}
 	return err
+}
+
+// services are the servers of protocols other than RESP that the settings ask for.
+func services(cfg *config.Config) (all []gateway.Service) {
+	if len(cfg.HTTPListen)+len(cfg.HTTPTLSListen) > 0 {
+		all = append(all, new(httpapi.Service))
+	}
+	return all
 }
 
 // newLogger returns the log, and its level, which can be changed while the server runs.

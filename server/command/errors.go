@@ -54,7 +54,7 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 			w.Error(errHoldsData.With(held).Error())
 			return true
 		}
-		w.Error(errWrongType.With(res.Held.Algorithm, res.Wanted).Error())
+		w.Error(ErrWrongType.With(res.Held.Algorithm, res.Wanted).Error())
 	case engine.ReservationDiffers:
 		w.Error(errReservationDiffers.Error())
 	case engine.SettledOtherwise:

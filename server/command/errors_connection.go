@@ -42,6 +42,8 @@ var (
 		"The request came over HTTP, where connections have no state. Log in with `Authorization`, and use the Redis port for messages and `MONITOR`.")
 	ErrNoCommand = connectionErrors.Add("ERR empty command",
 		"The request over HTTP is an empty list of words. The first one is the name of a command.")
+	ErrRequest = connectionErrors.Add("ERR cannot read the request: %s",
+		"The body of a request over HTTP is none of [Upstash's dialect](http.md#upstashs-rest-dialect).")
 	errSlowlogCount = connectionErrors.Add("ERR count should be greater than or equal to -1",
 		"Give `SLOWLOG GET` a number of entries, or -1 for all.")
 	errClientID = connectionErrors.Add("ERR Invalid client ID",

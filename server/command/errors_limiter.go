@@ -44,7 +44,7 @@ var (
 		"`RL.REFUND` on the key of a concurrency limit.")
 	errKeyTooLong = limiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d",
 		"The key is too long. Send a hash of it, or raise `--max-key-size`.")
-	errWrongType = limiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
+	ErrWrongType = limiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
 		"Another algorithm's command was used on the key. Give each its own keys, or `DEL` the key first.")
 	errHoldsData = limiterErrors.Add("WRONGTYPE the key holds a %s, this command needs a limiter",
 		"The key was written by `SET` or another command on data. Give limiters their own keys, or `DEL` the key first.")
@@ -101,7 +101,7 @@ var (
 		"The name of a policy is empty or too long.")
 	errTooManyPolicies = policyErrors.Add("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept",
 		"Delete unused policies or overrides.")
-	errNoPolicy = policyErrors.Add("ERR no such policy; RL.POLICY LIST lists the policies",
+	ErrNoPolicy = policyErrors.Add("ERR no such policy; RL.POLICY LIST lists the policies",
 		"`RL.CHECK` or `RL.POLICY OVERRIDE` on a policy that was never set, or was deleted.")
 	// ErrNoPolicyAccess is the same for a policy that exists and for one that does not.
 	ErrNoPolicyAccess = policyErrors.Add("NOPERM no such policy, or no permissions to access a key of it",

@@ -55,7 +55,7 @@ var (
 		"Another node could not read it from the log.")
 	ErrTooNew = clusterErrors.Add("ERR a member of the cluster is too old: %w",
 		"During a [rolling upgrade](operations.md#upgrading-a-cluster): the command is newer than Stint on the named member. Nothing was taken. Upgrade that member.")
-	errNoHome = clusterErrors.Add("UPSTREAM the home of this key's limit did not decide, and too few of its tokens are here: nothing was taken",
+	ErrNoHome = clusterErrors.Add("UPSTREAM the home of this key's limit did not decide, and too few of its tokens are here: nothing was taken",
 		"A server with [`--upstream`](regions.md), while home is unreachable or answers with an error. `INFO upstream` shows the last one. Retrying is safe.")
 	errAwayFromHome = clusterErrors.Add("ERR the limit of this key has its home in another cluster: use TB.ACQUIRE, LB.ACQUIRE, FW.ACQUIRE or CL.THROTTLE alone, with no options but PEEK and UPTO, or ask home; nothing was taken",
 		"A server with [`--upstream`](regions.md): a key of the command, a declared key, or a key of a policy may match `--upstream-keys`.")

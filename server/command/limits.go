@@ -37,12 +37,35 @@ func findSpec(word []byte) *limitSpec {
 	return nil
 }
 
-func specWords() string {
-	var words []string
+// SpecWords are the words that begin a limit in RL.ALL and policies, such as TB.
+func SpecWords() (words []string) {
 	for _, k := range limitSpecs {
 		words = append(words, k.word)
 	}
-	return strings.Join(words, " ")
+	return words
+}
+
+func specWords() string { return strings.Join(SpecWords(), " ") }
+
+// SpecArguments are the names of the arguments behind the word of a limit: its key, its parameters and its holder.
+func SpecArguments(word string) (names []string, known bool) {
+	k := findSpec([]byte(word))
+	if k == nil {
+		return nil, false
+	}
+	names = append([]string{"key"}, k.params...)
+	if k.holder {
+		names = append(names, "holder")
+	}
+	return names, true
+}
+
+// SpecOptions are the words of the options that may follow a limit.
+func SpecOptions() (words []string) {
+	for _, o := range specOptions {
+		words = append(words, o.name)
+	}
+	return words
 }
 
 // typeNames lists what TYPE answers, in Markdown.

@@ -47,7 +47,7 @@ func UndecidedError(status engine.Status, slot int, leader string) error {
 	case status == engine.Unreadable:
 		return errUnreadable
 	case status == engine.NoHome:
-		return errNoHome
+		return ErrNoHome
 	case status == engine.NotAwayFromHome:
 		return errAwayFromHome
 	case status == engine.Moved && leader != "":

@@ -91,7 +91,7 @@ var checkOptions = []option{optPeek, optKeep, optMaxWait, optBlock, optAs, optFo
 
 func replyCheck(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	if results[0].Status == engine.NotFound {
-		w.Error(errNoPolicy.Error())
+		w.Error(ErrNoPolicy.Error())
 		return
 	}
 	replyAll(w, ops, results)
@@ -168,7 +168,7 @@ func parseOverride(r *Request) error {
 func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	switch results[0].Status {
 	case engine.NotFound:
-		w.Error(errNoPolicy.Error())
+		w.Error(ErrNoPolicy.Error())
 	case engine.TooMany:
 		w.Error(errTooManyPolicies.With(engine.MaxPolicies, engine.MaxOverrides, engine.MaxPolicyBytes).Error())
 	default:

@@ -3,7 +3,7 @@ package config
 import "os"
 
 // contradictions are asked in turn by Check; each looks at settings that must agree.
-var conflicts = []func(*Config) error{checkBuffers, checkClientMemory, checkAddresses, checkDir, checkUsers, checkTLS, checkCluster, checkUpstream, checkAdmin}
+var conflicts = []func(*Config) error{checkBuffers, checkClientMemory, checkAddresses, checkDir, checkUsers, checkTLS, checkHTTP, checkCluster, checkUpstream, checkAdmin}
 
 // Check returns the first error in c, with its remedy: an [*InvalidError] for a value out of its range, an error wrapping
 // [ErrConflict] for settings that contradict each other. It reads the file system only if Dir is set.
@@ -99,14 +99,15 @@ func checkTLS(c *Config) error {
 			return conflictf("admin (%s) takes the same port as tls-listen (%s): give admin another port", c.Admin, a)
 		}
 	}
-	if len(c.TLSListen) == 0 {
+	needCert := append(c.TLSListen[:len(c.TLSListen):len(c.TLSListen)], c.HTTPTLSListen...)
+	if len(needCert) == 0 {
 		if c.TLSCert != "" || c.TLSKey != "" || c.TLSClientCA != "" {
-			return conflictf("tls-cert, tls-key and tls-client-ca are for tls-listen: name an address there, or leave them out")
+			return conflictf("tls-cert, tls-key and tls-client-ca are for tls-listen and http-tls-listen: name an address there, or leave them out")
 		}
 		return nil
 	}
 	if c.TLSCert == "" || c.TLSKey == "" {
-		return conflictf("tls-listen (%s) needs a certificate and its key: name their files with tls-cert and tls-key", c.TLSListen[0])
+		return conflictf("tls-listen or http-tls-listen (%s) needs a certificate and its key: name their files with tls-cert and tls-key", needCert[0])
 	}
 	return nil
 }

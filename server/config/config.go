@@ -12,6 +12,11 @@ type Config struct {
 	TLSKey      string   // file of its key, PEM
 	TLSClientCA string   // file of the CAs a client's certificate must be from, "" asks for none
 
+	HTTPListen    []string // where clients connect by HTTP; none is off
+	HTTPTLSListen []string // the same by TLS
+	HTTPHosts     []string // names of this server in requests without a password, besides addresses and localhost
+	HTTPOrigins   []string // web sites whose pages may send requests
+
 	File  string // the configuration file that was read, "" is none
 	Loops int    // event loops, 0 is the number of cores
 

@@ -8,6 +8,7 @@ import (
 // The groups of the help text and of docs/configuration.md.
 const (
 	groupNetwork  = "Network"
+	groupHTTP     = "HTTP"
 	groupState    = "State and memory"
 	groupSecurity = "Access control"
 	groupClients  = "Limits on clients"
@@ -19,7 +20,7 @@ const (
 )
 
 // Settings is the one table of settings, in the order people read it; rows of one group stand together.
-var Settings = slices.Concat(serverSettings, clusterSettings, upstreamSettings, adminSettings, logSettings)
+var Settings = slices.Concat(serverSettings, httpSettings, clusterSettings, upstreamSettings, adminSettings, logSettings)
 
 var serverSettings = []Setting{
 	{
@@ -34,7 +35,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "tls-cert", Redis: "tls-cert-file", Group: groupNetwork, Placeholder: "FILE",
-		Help:  "Certificate for --tls-listen, in PEM, followed by its intermediate certificates. SIGHUP reloads it.",
+		Help:  "Certificate for --tls-listen and --http-tls-listen, in PEM, followed by its intermediate certificates. SIGHUP reloads it.",
 		value: func(c *Config) Value { return &path{&c.TLSCert} },
 	},
 	{

@@ -3,6 +3,7 @@ package conn
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
@@ -11,7 +12,8 @@ import (
 // Caller is a client whose commands come by another protocol than RESP.
 type Caller struct {
 	User    *acl.User
-	Address string // HOST:PORT, as CLIENT LIST, SLOWLOG and ACL LOG show it
+	Address string        // HOST:PORT, as SLOWLOG, ACL LOG and MONITOR show it
+	Timeout time.Duration // of a reply that is not there at once, 0 for none
 }
 
 var (
@@ -22,8 +24,8 @@ var (
 )
 
 // Do executes commands, in RESP, as a connection of the caller would, but on a separate session: nothing of it is left
-// afterwards. It returns the replies in RESP2, all of them. If ctx ends first, a reply that was still to wait is given up, and
-// its tokens are refunded. A node of a cluster never redirects the caller: it forwards.
+// afterwards. It returns the replies in RESP2, all of them. If ctx or the caller's timeout ends first, a reply that was still to wait is given
+// up, and its tokens are refunded. A node of a cluster never redirects the caller: it forwards.
 func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte, err error) {
 	woken := make(chan struct{}, 1)
 	s := e.NewSession(caller.Address, "", func() {
@@ -39,6 +41,7 @@ func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte,
 	}
 	s.loggedIn.Store(caller.User != nil)
 	defer s.onDisconnect()
+	var late <-chan time.Time
 	for {
 		batch, cfg := e.getBatch(), e.config()
 		more := s.receive(in, batch, cfg)
@@ -61,8 +64,15 @@ func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte,
 			}
 			return replies, err
 		}
+		if late == nil && caller.Timeout > 0 {
+			timer := time.NewTimer(caller.Timeout)
+			defer timer.Stop()
+			late = timer.C
+		}
 		select {
 		case <-woken:
+		case <-late:
+			return nil, context.DeadlineExceeded
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		}

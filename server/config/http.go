@@ -1,0 +1,53 @@
+package config
+
+// httpSettings are about clients and proxies that speak HTTP.
+var httpSettings = []Setting{
+	{
+		Name: "http-listen", Group: groupHTTP, Placeholder: "ADDRESS",
+		Help:  "Address for HTTP requests, in the syntax of --listen; none is off. May be repeated.",
+		value: func(c *Config) Value { return &addresses{&c.HTTPListen, true} },
+	},
+	{
+		Name: "http-tls-listen", Group: groupHTTP, Placeholder: "ADDRESS",
+		Help:  "The same for HTTPS, with the certificate of --tls-cert and the CA of --tls-client-ca. May be repeated.",
+		value: func(c *Config) Value { return &addresses{&c.HTTPTLSListen, true} },
+	},
+	{
+		Name: "http-hosts", Group: groupHTTP, Placeholder: "NAME",
+		Help:  "Names that requests without a password may have as the Host, besides addresses and localhost, separated by commas.",
+		value: func(c *Config) Value { return &names{patterns{&c.HTTPHosts}, "stint.internal"} },
+	},
+	{
+		Name: "http-origins", Group: groupHTTP, Placeholder: "ORIGIN",
+		Help:  "Web sites whose pages may send requests, such as https://app.example.com, separated by commas. Requests from others are refused unless they have a password.",
+		value: func(c *Config) Value { return &names{patterns{&c.HTTPOrigins}, "https://app.example.com"} },
+	},
+}
+
+// names is a list of names, as patterns is one of patterns.
+type names struct {
+	patterns
+	example string
+}
+
+func (v *names) Allowed() string {
+	return "names of at most 256 printable characters, such as " + v.example + ", separated by commas; at most 16"
+}
+
+func checkHTTP(c *Config) error {
+	all := append(c.HTTPListen[:len(c.HTTPListen):len(c.HTTPListen)], c.HTTPTLSListen...)
+	for i, a := range all {
+		for _, b := range append(append(all[:i:i], c.Listen...), c.TLSListen...) {
+			if overlap(a, b) {
+				return conflictf("http-listen or http-tls-listen (%s) takes the same port as %s: give it another port", a, b)
+			}
+		}
+		if c.AdminAddress() != "" && overlap(a, c.Admin) {
+			return conflictf("admin (%s) takes the same port as http-listen or http-tls-listen (%s): give admin another port", c.Admin, a)
+		}
+	}
+	if len(all) == 0 && len(c.HTTPHosts)+len(c.HTTPOrigins) > 0 {
+		return conflictf("http-hosts and http-origins are about requests to http-listen: name an address there, or leave them out")
+	}
+	return nil
+}

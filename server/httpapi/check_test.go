@@ -1,0 +1,139 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/server/config"
+)
+
+// The answers of RL.CHECK and RL.ALL, with their fields.
+func TestCheck(t *testing.T) {
+	h := serve(t)
+	h.run("RL.POLICY SET api TB u:{} 2 1/m", "RL.POLICY SET llm TB {tenant}:{model} 10 1/s")
+	for _, step := range []struct {
+		body                     string
+		status                   int
+		want, fields, policy, ra string
+	}{
+		{`{"policy":"api","id":"7"}`, 200, `{"allowed":true,"granted":1,"binding":-1,"wait_ms":0,"limits":[{"limit":2,"remaining":1,"reset_ms":60000}]}`, `"api";r=1`, `"api";q=2`, ""},
+		{`{"policy":"api","id":7,"tokens":1}`, 200, `"remaining":0,"reset_ms":120000}]`, `"api";r=0`, `"api";q=2`, ""},
+		{`{"policy":"api","id":"7"}`, 429, `"status":429,"violated-policies":["api"],"allowed":false,"granted":0,"binding":0,"wait_ms":60000,"limits":[{"limit":2,`, `"api";r=0;t=60`, `"api";q=2`, "60"},
+		{`{"policy":"api","id":"7","tokens":"3"}`, 429, "more than the limit can ever grant", `"api";r=0`, `"api";q=2`, ""},
+		{`{"policy":"api","id":"8","peek":true}`, 200, `"remaining":1`, `"api";r=1`, `"api";q=2`, ""},
+		{`{"policy":"llm","id":"x","tokens":4,"with":{"tenant":"acme","model":"large"}}`, 200, `"remaining":6`, `"llm";r=6`, `"llm";q=10`, ""},
+		{`{"policy":"llm","id":"x","tokens":4,"keep":"3","with":{"tenant":"acme","model":"large"}}`, 429, `"wait_ms":1000`, `"llm";r=6;t=1`, `"llm";q=10`, "1"},
+		{`{"limits":[{"algorithm":"TB","key":"a","capacity":5,"rate":"1/h","cost":2},{"algorithm":"cc","key":"b","limit":1,"ttl":"1m","holder":"me"}]}`, 200,
+			`"limits":[{"limit":5,"remaining":3,"reset_ms":7200000},{"limit":1,"remaining":0,"reset_ms":60000}]`, `"limits";r=0`, `"limits";q=1`, ""},
+		{`{"limits":[{"algorithm":"TB","key":"a","capacity":5,"rate":"1/h"}],"tokens":4}`, 429, `"binding":0,"wait_ms":3600000`, `"limits";r=3;t=3600`, `"limits";q=5`, "3600"},
+	} {
+		a := h.post("/v1/check", step.body)
+		if a.status != step.status || !strings.Contains(a.body, step.want) {
+			t.Errorf("%s: %d %s", step.body, a.status, a.body)
+		}
+		for name, want := range map[string]string{"RateLimit": step.fields, "RateLimit-Policy": step.policy, "Retry-After": step.ra} {
+			if got := a.header.Get(name); got != want {
+				t.Errorf("%s: %s: %s, not %s", step.body, name, got, want)
+			}
+		}
+		if want := map[bool]string{true: "application/json", false: "application/problem+json"}[step.status == 200]; a.header.Get("Content-Type") != want {
+			t.Errorf("%s: %s", step.body, a.header.Get("Content-Type"))
+		}
+	}
+	h.clock.Advance(time.Minute)
+	if a := h.post("/v1/check", `{"policy":"api","id":"7"}`); a.status != 200 {
+		t.Errorf("after Retry-After: %d %s", a.status, a.body)
+	}
+}
+
+// A grant that is remembered can be settled and cancelled.
+func TestSettle(t *testing.T) {
+	h := serve(t)
+	h.run("RL.POLICY SET api TB u:{} 10 1/h")
+	for _, step := range []struct {
+		path, body string
+		status     int
+		want       string
+	}{
+		{"/v1/check", `{"policy":"api","id":"7","tokens":5,"as":"call:1","for":"1m"}`, 200, `"remaining":5`},
+		{"/v1/check", `{"policy":"api","id":"7","tokens":5,"as":"call:1","for":"1m"}`, 200, `"remaining":5`},
+		{"/v1/check", `{"policy":"api","id":"7","as":"call:2"}`, 400, "FOR"},
+		{"/v1/settle", `{"id":"call:1","tokens":7}`, 200, `{"limits":[{"charged":7,"limit":10,"remaining":3,"reset_ms":25200000}]}`},
+		{"/v1/settle", `{"id":"call:1","tokens":6}`, 400, ""},
+		{"/v1/settle", `{"id":"call:2","tokens":6}`, 404, ""},
+		{"/v1/check", `{"policy":"api","id":"7","as":"call:3","for":60}`, 200, `"remaining":2`},
+		{"/v1/settle", `{"id":"call:3","costs":[null]}`, 200, `"charged":1`},
+		{"/v1/check", `{"policy":"api","id":"7","as":"call:4","for":60}`, 200, `"remaining":1`},
+		{"/v1/cancel", `{"id":"call:4"}`, 200, `{"charged":0,"limit":10,"remaining":2`},
+		{"/v1/cancel", `{"id":"nobody"}`, 404, ""},
+		{"/v1/settle", `{"id":"call:1"}`, 400, "give either tokens or costs"},
+		{"/v1/settle", `{"id":"call:1","costs":[[1]]}`, 400, "costs: must be numbers"},
+	} {
+		if a := h.post(step.path, step.body); a.status != step.status || !strings.Contains(a.body, step.want) {
+			t.Errorf("%s %s: %d %s", step.path, step.body, a.status, a.body)
+		}
+	}
+}
+
+// A request over HTTP is a command like any other: of a user, within the user's rights, and counted.
+func TestUsers(t *testing.T) {
+	h := serve(t, func(c *config.Config) { c.RequirePass = "#" + sha256Of("a:b") })
+	h.run("RL.POLICY SET api TB u:{} 1 1/h", "ACL SETUSER alice on >secret ~u:alice +rl.check", "ACL SETUSER fast on >x ~* +@all max-rate=1")
+	const body = `{"policy":"api","id":"alice"}`
+	for _, step := range []struct {
+		body, authorization string
+		status              int
+	}{
+		{body, "", 401},
+		{body, "Bearer wrong", 401},
+		{body, "Basic YTpi", 401},
+		{body, "Bearer ", 401},
+		{body, "Bearer alice:wrong", 401},
+		{body, "Bearer alice:secret", 200},
+		{body, "Bearer alice:secret", 429},
+		{`{"policy":"api","id":"bob"}`, "Bearer alice:secret", 403},
+		{`{"limits":[{"algorithm":"TB","key":"u:alice","capacity":1,"rate":1}]}`, "Bearer alice:secret", 403},
+		{`{"policy":"api","id":"carol"}`, "Bearer :a:b", 200},
+		{`{"policy":"api","id":"fast"}`, "bearer fast:x", 200},
+		{`{"policy":"api","id":"fast2"}`, "Bearer fast:x", 429},
+	} {
+		headers := []string{"Authorization: " + step.authorization}
+		if step.authorization == "" {
+			headers = nil
+		}
+		a := h.post("/v1/check", step.body, headers...)
+		if a.status != step.status {
+			t.Errorf("%s by %q: %d %s", step.body, step.authorization, a.status, a.body)
+		}
+		if challenge := a.header.Get("WWW-Authenticate"); (challenge != "") != (step.status == 401) {
+			t.Errorf("%q: WWW-Authenticate: %q", step.authorization, challenge)
+		}
+	}
+	if got := h.run("INFO commandstats").String(); !strings.Contains(got, "cmdstat_rl.check:calls=6,") {
+		t.Errorf("commands: %s", got)
+	}
+	if got := string(h.run("RL.TOP").Raw); !strings.Contains(got, "u:alice") {
+		t.Errorf("RL.TOP: %q", got)
+	}
+	if got := string(h.run("ACL LOG").Raw); !strings.Contains(got, "u:bob") {
+		t.Errorf("ACL LOG: %q", got)
+	}
+	if got := h.run("CLIENT LIST").String(); !strings.Contains(got, "addr=127.0.0.1:") {
+		t.Errorf("CLIENT LIST: %q", got)
+	}
+}
+
+// The paths without a user.
+func TestHealth(t *testing.T) {
+	h := serve(t, func(c *config.Config) { c.RequirePass = "#" + sha256Of("x") })
+	for path, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ready\n"} {
+		if a := h.send(http.MethodGet, path, ""); a.status != 200 || a.body != want {
+			t.Errorf("%s: %d %q", path, a.status, a.body)
+		}
+	}
+	if a := h.send(http.MethodHead, "/healthz", ""); a.status != 200 || a.body != "" {
+		t.Errorf("HEAD: %d %q", a.status, a.body)
+	}
+}

@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/clock/clocktest"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/gateway"
+)
+
+// giveUp is how long a test waits for what must come. It is only reached when the test fails.
+const giveUp = 20 * time.Second
+
+// host is a server with this service, whose clock only moves when told to.
+type host struct {
+	testing.TB
+	*server.Server
+	clock *clocktest.Manual
+	url   string
+	stop  func() error
+}
+
+// serve starts a server, until the end of the test.
+func serve(t testing.TB, change ...func(*config.Config)) *host {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Listen, cfg.HTTPListen, cfg.Loops, cfg.Admin, cfg.IdleTimeout = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, 1, "", 0
+	for _, f := range change {
+		f(&cfg)
+	}
+	if err := cfg.Check(); err != nil {
+		t.Fatal(err)
+	}
+	h := &host{TB: t, clock: clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
+	store := engine.New(engine.Config{Shards: 16, Commands: server.NewCommands()})
+	h.Server = server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: store, Clock: h.clock.Clock}, Keys: store, Clock: h.clock.Clock,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-test", Services: []gateway.Service{new(Service)}})
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan []string, 1), make(chan error, 1)
+	go func() { ended <- h.Serve(ctx, func(addresses []string) { ready <- addresses }) }()
+	select {
+	case addresses := <-ready:
+		address := addresses[len(addresses)-1]
+		if plain, is := strings.CutSuffix(address, " (HTTP)"); is {
+			h.url = "http://" + plain
+		} else {
+			h.url = "https://" + strings.TrimSuffix(address, " (HTTPS)")
+		}
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	h.stop = func() error {
+		cancel()
+		err := <-ended
+		ended <- err
+		return err
+	}
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		if err := h.stop(); err != nil {
+			t.Error(err)
+		}
+		store.Close()
+	})
+	return h
+}
+
+// run executes commands as an operator.
+func (h *host) run(commands ...string) (last redcon.RESP) {
+	h.Helper()
+	for _, c := range commands {
+		var err error
+		if last, err = h.Do(context.Background(), strings.Fields(c)...); err != nil {
+			h.Fatal(c, err)
+		}
+	}
+	return last
+}
+
+// answer is a response, read.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// send sends a request; headers are lines. A request with a body is JSON, unless a header names another type.
+func (h *host) send(method, path, body string, headers ...string) answer {
+	h.Helper()
+	r, err := http.NewRequest(method, h.url+path, strings.NewReader(body))
+	if err != nil {
+		h.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		if name == "Host" {
+			r.Host = value
+		} else if name == "Content-Type" {
+			r.Header.Set(name, value)
+		} else {
+			r.Header.Add(name, value)
+		}
+	}
+	response, err := (&http.Client{Timeout: giveUp}).Do(r)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return answer{response.StatusCode, response.Header, string(text)}
+}
+
+func (h *host) post(path, body string, headers ...string) answer {
+	h.Helper()
+	return h.send(http.MethodPost, path, body, headers...)
+}
+
+// read reads an answer in JSON.
+func (h *host) read(a answer) (v any) {
+	h.Helper()
+	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
+		h.Fatalf("%v: %s", err, a.body)
+	}
+	return v
+}
+
+func sha256Of(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,81 @@
+package httpapi
+
+import (
+	"fmt"
+	"slices"
+)
+
+// fields reads the fields of an object. It keeps the first error, and in the end names a field that nobody asked for.
+type fields struct {
+	of     *value
+	prefix string // of the names in errors
+	asked  []string
+	err    error
+}
+
+func fieldsOf(v *value, prefix string) *fields { return &fields{of: v, prefix: prefix} }
+
+func (f *fields) note(err error) {
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// lookUp returns a field that is there and not null.
+func (f *fields) lookUp(name string) *value {
+	f.asked = append(f.asked, name)
+	if v := f.of.get(name); v != nil && v.kind != null {
+		return v
+	}
+	return nil
+}
+
+// optional returns a string or number, if it is there.
+func (f *fields) optional(name string) (text string, is bool) {
+	v := f.lookUp(name)
+	if v == nil {
+		return "", false
+	}
+	if v.kind != scalar {
+		f.note(fmt.Errorf("%s%s: must be a string or a number", f.prefix, name))
+	}
+	return v.text, true
+}
+
+// text returns a string or number that must be there.
+func (f *fields) text(name string) string {
+	text, is := f.optional(name)
+	if !is {
+		f.note(fmt.Errorf("%s%s: is missing", f.prefix, name))
+	}
+	return text
+}
+
+// truth returns a truth value, false if it is not there.
+func (f *fields) truth(name string) bool {
+	text, is := f.optional(name)
+	if is && text != "true" && text != "false" {
+		f.note(fmt.Errorf("%s%s: must be true or false", f.prefix, name))
+	}
+	return text == "true"
+}
+
+// member returns an array or object, nil if it is not there.
+func (f *fields) member(name string, k kind) *value {
+	v := f.lookUp(name)
+	if v != nil && v.kind != k {
+		f.note(fmt.Errorf("%s%s: must be an %s", f.prefix, name, map[kind]string{array: "array", object: "object"}[k]))
+		return nil
+	}
+	return v
+}
+
+// end returns the first error, and that of an unknown field if there was no other.
+func (f *fields) end() error {
+	for _, name := range f.of.names {
+		if f.err == nil && !slices.Contains(f.asked, name) {
+			f.err = fmt.Errorf("%s%s: is no field of this request", f.prefix, clip(name))
+		}
+	}
+	return f.err
+}

@@ -1,0 +1,86 @@
+// Package httpapi answers requests over HTTP as commands: /v1/check and its kind in JSON, /v1/auth for proxies that ask before they
+// forward a request, and Upstash's REST dialect of Redis. It is a [gateway.Service]; openapi.json describes it.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/server/gateway"
+)
+
+// Service is the server of --http-listen and --http-tls-listen.
+type Service struct {
+	gateway *gateway.Gateway
+	allowed allowed
+	http    *http.Server
+	serving sync.WaitGroup
+}
+
+// The bounds of a request. Those of time are settings.
+const (
+	maxHeaderBytes = 16 << 10
+	maxBodyBytes   = 1 << 20
+)
+
+// Start implements [gateway.Service].
+func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
+	cfg := g.Config()
+	plain, err := g.Listen(cfg.HTTPListen, "--http-listen", false)
+	if err != nil {
+		return nil, err
+	}
+	secure, err := g.Listen(cfg.HTTPTLSListen, "--http-tls-listen", true, "http/1.1")
+	if err != nil {
+		for _, ln := range plain {
+			_ = ln.Close()
+		}
+		return nil, err
+	}
+	s.gateway, s.allowed = g, allowed{hosts: cfg.HTTPHosts, origins: cfg.HTTPOrigins}
+	s.http = &http.Server{
+		Handler: s, ErrorLog: slog.NewLogLogger(g.Log().Handler(), slog.LevelDebug), MaxHeaderBytes: maxHeaderBytes,
+		ReadTimeout: cfg.CommandTimeout, WriteTimeout: cfg.CommandTimeout + cfg.OutputTimeout, IdleTimeout: longestIdle, ConnContext: withConn,
+		Protocols: new(http.Protocols),
+	}
+	s.http.Protocols.SetHTTP1(true)
+	for _, ln := range plain {
+		addresses = append(addresses, ln.Addr().String()+" (HTTP)")
+	}
+	for _, ln := range secure {
+		addresses = append(addresses, ln.Addr().String()+" (HTTPS)")
+	}
+	for _, ln := range append(plain, secure...) {
+		s.serving.Go(func() {
+			if err := s.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+				g.Log().Error("the server of --http-listen stopped", "error", err)
+			}
+		})
+	}
+	return addresses, nil
+}
+
+// longestIdle is the time without requests after which a connection is closed; proxies keep theirs for a minute or less.
+const longestIdle = 5 * time.Minute
+
+// Stop implements [gateway.Service].
+func (s *Service) Stop(ctx context.Context) {
+	if s.http.Shutdown(ctx) != nil {
+		_ = s.http.Close()
+	}
+	s.serving.Wait()
+}
+
+type connKey struct{}
+
+// withConn keeps the connection in the context of its requests.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, gateway.ConnOf(c))
+}
+
+func connOf(r *http.Request) *gateway.Conn { return r.Context().Value(connKey{}).(*gateway.Conn) }

@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/server/config"
+)
+
+// certificate writes a certificate for the loopback and its key into files.
+func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	cert, key, pool = filepath.Join(t.TempDir(), "cert"), filepath.Join(t.TempDir(), "key"), x509.NewCertPool()
+	pool.AppendCertsFromPEM(certPEM)
+	for name, text := range map[string][]byte{cert: certPEM, key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key, pool
+}
+
+// HTTPS uses the certificates of the port, and stays with HTTP/1.1.
+func TestTLS(t *testing.T) {
+	cert, key, pool := certificate(t)
+	h := serve(t, func(c *config.Config) {
+		c.HTTPListen, c.HTTPTLSListen, c.TLSCert, c.TLSKey = nil, []string{"127.0.0.1:0"}, cert, key
+	})
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport, Timeout: giveUp}).Get(h.url + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != 200 || response.ProtoMajor != 1 {
+		t.Errorf("%s over %s", response.Status, response.Proto)
+	}
+}
+
+// A server that ends answers the request under way, and closes idle connections at once.
+func TestShutdown(t *testing.T) {
+	h := serve(t)
+	address := strings.TrimPrefix(h.url, "http://")
+	idle, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close()
+	fmt.Fprint(idle, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	if n, err := idle.Read(make([]byte, 4096)); n == 0 || err != nil {
+		t.Fatal(err)
+	}
+	got := h.raw(func(c net.Conn) {
+		const body = `{"limits":[{"algorithm":"TB","key":"k","capacity":1,"rate":1}]}`
+		fmt.Fprintf(c, "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n", len(body))
+		if n, err := c.Read(make([]byte, 4096)); n == 0 || err != nil { // 100 Continue: the request is under way
+			t.Fatal(err)
+		}
+		go func() { _ = h.stop() }()
+		_ = idle.SetReadDeadline(time.Now().Add(giveUp))
+		if n, err := idle.Read(make([]byte, 1)); n != 0 || err == nil || strings.Contains(err.Error(), "timeout") {
+			t.Errorf("the idle connection: %d, %v", n, err)
+		}
+		fmt.Fprint(c, body)
+	})
+	if !strings.Contains(got, " 200 OK") || !strings.Contains(got, "Connection: close") {
+		t.Errorf("the request under way: %q", got)
+	}
+	if err := h.stop(); err != nil {
+		t.Error(err)
+	}
+	if c, err := net.Dial("tcp", address); err == nil {
+		c.Close()
+		t.Error("the port is still open")
+	}
+}
+
+// The blocked reply of a request whose time is over is given up, and its tokens come back.
+func TestTimeout(t *testing.T) {
+	h := serve(t, func(c *config.Config) { c.CommandTimeout = 100 * time.Millisecond })
+	h.run("TB.ACQUIRE k 1 1/h")
+	if a := h.post("/", `["TB.ACQUIRE","k",1,"1/h",1,"BLOCK","2h"]`); a.status != 504 {
+		t.Errorf("a blocked reply: %d %s", a.status, a.body)
+	}
+	if a := h.post("/", `["TB.ACQUIRE","k",1,"1/h",1,"PEEK"]`); !strings.HasPrefix(a.body, `{"result":[0,1,0,3600000,3600000]}`) {
+		t.Errorf("afterwards: %s", a.body)
+	}
+}

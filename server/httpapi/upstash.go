@@ -1,0 +1,185 @@
+package httpapi
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/server/command"
+)
+
+// maxCommands bounds the commands of one request.
+const maxCommands = 1000
+
+var errWords = errors.New("a command must be an array of its words: strings, numbers and truth values")
+
+// one answers POST / of Upstash's REST dialect: a command as an array of words.
+func (s *Service) one(r *request) {
+	body, bad := decode(r.body)
+	words, err := wordsOf(&body)
+	if bad != nil || err != nil {
+		failUpstash(r.w, bad, err)
+		return
+	}
+	replies, err := s.gateway.DoAll(r.Context(), r.caller, words)
+	if err != nil {
+		sendJSON(r.w, http.StatusGatewayTimeout, typeJSON, upstashError{err.Error()})
+		return
+	}
+	sendUpstash(r, replies[0], statusOfReply(replies[0]))
+}
+
+// pipeline answers POST /pipeline: an array of commands, each with its reply.
+func (s *Service) pipeline(r *request) { s.several(r, false) }
+
+// multiExec answers POST /multi-exec: the same as a transaction.
+func (s *Service) multiExec(r *request) { s.several(r, true) }
+
+func (s *Service) several(r *request, atomic bool) {
+	commands, bad, err := commandsOf(r.body)
+	if bad != nil || err != nil {
+		failUpstash(r.w, bad, err)
+		return
+	}
+	if atomic {
+		commands = append(append([][][]byte{{[]byte("MULTI")}}, commands...), [][]byte{[]byte("EXEC")})
+	}
+	replies, err := s.gateway.DoAll(r.Context(), r.caller, commands...)
+	switch {
+	case err != nil:
+		sendJSON(r.w, http.StatusGatewayTimeout, typeJSON, upstashError{err.Error()})
+		return
+	case len(replies) < len(commands): // the last is the reason
+		sendUpstash(r, replies[len(replies)-1], http.StatusBadRequest)
+		return
+	case atomic && replies[len(replies)-1].Type == redcon.Error:
+		sendUpstash(r, replies[len(replies)-1], statusOfReply(replies[len(replies)-1]))
+		return
+	case atomic:
+		replies = elements(replies[len(replies)-1])
+	}
+	encoded := isBase64(r)
+	out := []byte{'['}
+	for i, reply := range replies {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendUpstash(out, reply, encoded)
+	}
+	send(r.w, http.StatusOK, typeJSON, append(out, "]\n"...))
+}
+
+func commandsOf(body []byte) (commands [][][]byte, bad *badRequest, err error) {
+	list, bad := decode(body)
+	switch {
+	case bad != nil:
+		return nil, bad, nil
+	case list.kind != array || len(list.items) == 0:
+		return nil, nil, errors.New("the body must be an array of commands")
+	case len(list.items) > maxCommands:
+		return nil, nil, fmt.Errorf("at most %d commands in a request, got %d", maxCommands, len(list.items))
+	}
+	for i := range list.items {
+		words, err := wordsOf(&list.items[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		commands = append(commands, words)
+	}
+	return commands, nil, nil
+}
+
+func wordsOf(v *value) (words [][]byte, err error) {
+	if v.kind != array || len(v.items) == 0 {
+		return nil, errWords
+	}
+	for _, item := range v.items {
+		if item.kind != scalar {
+			return nil, errWords
+		}
+		words = append(words, []byte(item.text))
+	}
+	return words, nil
+}
+
+// upstashError is the body of a response to a command that failed.
+type upstashError struct {
+	Error string `json:"error"`
+}
+
+func failUpstash(w http.ResponseWriter, bad *badRequest, err error) {
+	if bad != nil {
+		err = errors.New(bad.detail)
+	}
+	sendJSON(w, http.StatusBadRequest, typeJSON, upstashError{command.ErrRequest.With(err).Error()})
+}
+
+// statusOfReply is 200 or, of an error, that of [statusOf].
+func statusOfReply(reply redcon.RESP) int {
+	if reply.Type != redcon.Error {
+		return http.StatusOK
+	}
+	code, _, _ := strings.Cut(reply.String(), " ")
+	if status, known := statusOf[code]; known && status != http.StatusConflict {
+		return status
+	}
+	return http.StatusBadRequest
+}
+
+func sendUpstash(r *request, reply redcon.RESP, status int) {
+	send(r.w, status, typeJSON, append(appendUpstash(nil, reply, isBase64(r)), '\n'))
+}
+
+// isBase64 reports whether the client asks for strings in base64, which can hold any bytes.
+func isBase64(r *request) bool { return strings.EqualFold(r.Header.Get("Upstash-Encoding"), "base64") }
+
+// appendUpstash appends a reply as {"result": …} or {"error": …}.
+func appendUpstash(b []byte, reply redcon.RESP, encoded bool) []byte {
+	if reply.Type == redcon.Error {
+		text, _ := json.Marshal(upstashError{reply.String()})
+		return append(b, text...)
+	}
+	return append(appendResult(append(b, `{"result":`...), reply, encoded), '}')
+}
+
+// appendResult appends a reply in JSON. The status OK is never encoded: clients know it by its text.
+func appendResult(b []byte, reply redcon.RESP, encoded bool) []byte {
+	switch {
+	case reply.Type == redcon.Integer:
+		return append(b, reply.Data...)
+	case isNull(reply):
+		return append(b, "null"...)
+	case reply.Type == redcon.Array:
+		b = append(b, '[')
+		for i, item := range elements(reply) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendResult(b, item, encoded)
+		}
+		return append(b, ']')
+	case encoded && reply.String() != "OK" && reply.Type != redcon.Error:
+		return append(base64.StdEncoding.AppendEncode(append(b, '"'), reply.Data), '"')
+	}
+	text, _ := json.Marshal(reply.String())
+	return append(b, text...)
+}
+
+// isNull reports whether a reply is the null of a string or an array.
+func isNull(reply redcon.RESP) bool {
+	return (reply.Type == redcon.Bulk || reply.Type == redcon.Array) && len(reply.Raw) > 1 && reply.Raw[1] == '-'
+}
+
+func elements(reply redcon.RESP) (items []redcon.RESP) {
+	items = []redcon.RESP{}
+	reply.ForEach(func(item redcon.RESP) bool {
+		items = append(items, item)
+		return true
+	})
+	return items
+}
