@@ -57,6 +57,8 @@ var within = map[string][]string{
 		"server/memlimit", "server/metrics", "server/pubsub", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/waitqueue"},
 	"server/gateway":  {"server/acl", "server/command", "server/config", "server/conn", "server/loginlimit", "server/netio", "server/stats"},
 	"server/httpapi":  {"engine", "server/acl", "server/command", "server/gateway", "server/resp"},
+	"server/rls":      {"engine", "server/command"},
+	"server/envoy":    {"server/acl", "server/command", "server/gateway", "server/netio", "server/resp", "server/rls"},
 	"server/netio":    {"server/clock", "server/config", "server/conn", "server/stats"},
 	"server/slowlog":  {"server/command", "server/config", "server/resp"},
 	"server/latency":  {"server/clock", "server/command", "server/config"},

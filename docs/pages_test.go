@@ -13,7 +13,7 @@
 //	go       the same, if it is a whole program
 //	toml     a configuration file
 //	sh       lines for a shell, run on free addresses: commandlines_test.go says how
-//	yaml     lines of docker/prometheus/prometheus.yml
+//	yaml     lines of docker/prometheus/prometheus.yml; in envoy.md, rules and a configuration of Envoy
 //	text     shown, not run
 //
 // Every block starts with an empty server on the address the reader would use. In the expected output … stands for

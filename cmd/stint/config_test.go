@@ -71,6 +71,8 @@ func TestListen(t *testing.T) {
 // Every setting can be given in each of the three ways.
 func TestEverySettingEveryWay(t *testing.T) {
 	values := map[string]string{
+		"http-listen": ":7071", "http-tls-listen": ":7072", "http-hosts": "stint.internal", "http-origins": "https://app.example.com",
+		"grpc-listen": ":7081", "grpc-tls-listen": ":7082", "rls-config": "rules", "rls-headers": "yes",
 		"listen": ":7000", "dir": "data", "admin": "127.0.0.1:9100", "admin-token": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "pprof": "yes", "top-keys": "hashed",
 		"slowlog-log-slower-than": "-1", "slowlog-max-len": "9", "latency-monitor-threshold": "100", "loops": "3", "durability": "always", "snapshot-every": "1h", "journal-size": "1gb", "repair": "yes", "max-memory": "1gb", "when-full": "deny-new", "prefix-delimiters": ":/", "prefix-quotas": "ip:=5,user:=7", "max-clients": "7",
 		"requirepass": "#2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b", "acl-file": "users.acl", "acl-log-length": "7",
@@ -112,7 +114,15 @@ func TestEverySettingEveryWay(t *testing.T) {
 // neededBy is a setting with its value and the settings that it requires.
 func neededBy(s *config.Setting, values map[string]string) map[string]string {
 	needed := map[string]string{s.Name: values[s.Name], "dir": values["dir"]}
-	if strings.HasPrefix(s.Name, "tls-") {
+	if strings.HasPrefix(s.Name, "http-") {
+		needed["http-listen"] = values["http-listen"]
+	}
+	if strings.HasPrefix(s.Name, "grpc-") || strings.HasPrefix(s.Name, "rls-") {
+		for _, name := range []string{"grpc-listen", "rls-config"} {
+			needed[name] = values[name]
+		}
+	}
+	if strings.Contains(s.Name, "tls-") && !strings.HasPrefix(s.Name, "cluster-") && !strings.HasPrefix(s.Name, "upstream-") {
 		for _, name := range []string{"tls-listen", "tls-cert", "tls-key"} {
 			needed[name] = values[name]
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/envoy"
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/httpapi"
 	"github.com/stintdb/stint/server/pubsub"
@@ -99,6 +100,9 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 func services(cfg *config.Config) (all []gateway.Service) {
 	if len(cfg.HTTPListen)+len(cfg.HTTPTLSListen) > 0 {
 		all = append(all, new(httpapi.Service))
+	}
+	if len(cfg.GRPCAddresses()) > 0 {
+		all = append(all, new(envoy.Service))
 	}
 	return all
 }

@@ -101,7 +101,7 @@ func (c *DataCall) fail(err error) { c.Writer.Error(err.Error()) }
 func (c *DataCall) get(key []byte, kind engine.Algorithm) (v engine.Value, found, ok bool) {
 	v, found = c.Tx.Get(key)
 	if found && v.Kind != kind {
-		c.fail(errDataType)
+		c.fail(ErrDataType)
 		return engine.Value{}, found, false
 	}
 	return v, found, true

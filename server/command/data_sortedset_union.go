@@ -108,7 +108,7 @@ func (c *DataCall) unionInput(key []byte) (in unionInput, ok bool) {
 	case v.Kind == engine.SetValue:
 		in.plain = v.Data
 	default:
-		c.fail(errDataType)
+		c.fail(ErrDataType)
 		return in, false
 	}
 	return in, true

@@ -97,7 +97,7 @@ func setString(c *DataCall) {
 	key, value := c.Args[1], c.Args[2]
 	old, found := c.Tx.Get(key)
 	if found && (!old.Kind.IsValue() || o.get && old.Kind != engine.StringValue) {
-		c.fail(errDataType)
+		c.fail(ErrDataType)
 		return
 	}
 	blocked := o.ifAbsent && found || o.ifPresent && !found
@@ -211,7 +211,7 @@ func setWithTTL(c *DataCall, unit int64) {
 // mayReplace reports whether a key holds no limiter, and writes the error if it does.
 func (c *DataCall) mayReplace(key []byte) bool {
 	if v, found := c.Tx.Get(key); found && !v.Kind.IsValue() {
-		c.fail(errDataType)
+		c.fail(ErrDataType)
 		return false
 	}
 	return true

@@ -9,7 +9,7 @@ var dataErrors = resp.ErrorSection{Heading: "Redis data and scripts", Before: "T
 
 // The errors of this section.
 var (
-	errDataType = dataErrors.Add("WRONGTYPE Operation against a key holding the wrong kind of value",
+	ErrDataType = dataErrors.Add("WRONGTYPE Operation against a key holding the wrong kind of value",
 		"The key holds another kind of data, or a limiter. Give each its own keys, or `DEL` the key first.")
 	errValueTooBig = dataErrors.Add("ERR value: at most %d bytes in one key, got %d",
 		"The value, or the hash, list or set as a whole, would be larger than Stint keeps in one key. Nothing was changed.")

@@ -27,6 +27,11 @@ func SpecText(op engine.Op) string {
 	return strings.Join(words, " ")
 }
 
+// LimitWords are the word of a limit's algorithm and the parameters behind the key, as RL.ALL takes them.
+func LimitWords(limit engine.Limit) (word string, params []string) {
+	return specOf(limit.Algorithm).word, paramWords(nil, limit)
+}
+
 // wordText writes a word as it is, or in quotes if it is empty or contains a space, a quote, a backslash, or a byte that is not
 // printable ASCII.
 func wordText(word []byte) string {

@@ -1,9 +1,12 @@
 package config
 
-import "os"
+import (
+	"os"
+	"slices"
+)
 
 // contradictions are asked in turn by Check; each looks at settings that must agree.
-var conflicts = []func(*Config) error{checkBuffers, checkClientMemory, checkAddresses, checkDir, checkUsers, checkTLS, checkHTTP, checkCluster, checkUpstream, checkAdmin}
+var conflicts = []func(*Config) error{checkBuffers, checkClientMemory, checkAddresses, checkDir, checkUsers, checkTLS, checkHTTP, checkGRPC, checkCluster, checkUpstream, checkAdmin}
 
 // Check returns the first error in c, with its remedy: an [*InvalidError] for a value out of its range, an error wrapping
 // [ErrConflict] for settings that contradict each other. It reads the file system only if Dir is set.
@@ -99,15 +102,15 @@ func checkTLS(c *Config) error {
 			return conflictf("admin (%s) takes the same port as tls-listen (%s): give admin another port", c.Admin, a)
 		}
 	}
-	needCert := append(c.TLSListen[:len(c.TLSListen):len(c.TLSListen)], c.HTTPTLSListen...)
+	needCert := slices.Concat(c.TLSListen, c.HTTPTLSListen, c.GRPCTLSListen)
 	if len(needCert) == 0 {
 		if c.TLSCert != "" || c.TLSKey != "" || c.TLSClientCA != "" {
-			return conflictf("tls-cert, tls-key and tls-client-ca are for tls-listen and http-tls-listen: name an address there, or leave them out")
+			return conflictf("tls-cert, tls-key and tls-client-ca are for tls-listen, http-tls-listen and grpc-tls-listen: name an address there, or leave them out")
 		}
 		return nil
 	}
 	if c.TLSCert == "" || c.TLSKey == "" {
-		return conflictf("tls-listen or http-tls-listen (%s) needs a certificate and its key: name their files with tls-cert and tls-key", needCert[0])
+		return conflictf("tls-listen, http-tls-listen or grpc-tls-listen (%s) needs a certificate and its key: name their files with tls-cert and tls-key", needCert[0])
 	}
 	return nil
 }

@@ -6,11 +6,16 @@ import "time"
 // and swap it in. A copy shares Listen and ClusterPeers with its original, which is safe because Set replaces a list and
 // never writes into it.
 type Config struct {
-	Listen      []string // where clients connect: HOST:PORT or unix:/path, at least one
-	TLSListen   []string // where clients connect by TLS; none is off
-	TLSCert     string   // file of the certificate chain, PEM
-	TLSKey      string   // file of its key, PEM
-	TLSClientCA string   // file of the CAs a client's certificate must be from, "" asks for none
+	Listen        []string // where clients connect: HOST:PORT or unix:/path, at least one
+	TLSListen     []string // where clients connect by TLS; none is off
+	GRPCListen    []string // where Envoy connects; none is off
+	GRPCTLSListen []string // where Envoy connects by TLS; none is off
+	RLSConfig     string   // directory of Envoy's rules
+	RLSHeaders    bool     // answers to Envoy carry header fields
+
+	TLSCert     string // file of the certificate chain, PEM
+	TLSKey      string // file of its key, PEM
+	TLSClientCA string // file of the CAs a client's certificate must be from, "" asks for none
 
 	HTTPListen    []string // where clients connect by HTTP; none is off
 	HTTPTLSListen []string // the same by TLS

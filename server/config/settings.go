@@ -9,6 +9,7 @@ import (
 const (
 	groupNetwork  = "Network"
 	groupHTTP     = "HTTP"
+	groupGRPC     = "Envoy"
 	groupState    = "State and memory"
 	groupSecurity = "Access control"
 	groupClients  = "Limits on clients"
@@ -20,7 +21,7 @@ const (
 )
 
 // Settings is the one table of settings, in the order people read it; rows of one group stand together.
-var Settings = slices.Concat(serverSettings, httpSettings, clusterSettings, upstreamSettings, adminSettings, logSettings)
+var Settings = slices.Concat(serverSettings, httpSettings, grpcSettings, clusterSettings, upstreamSettings, adminSettings, logSettings)
 
 var serverSettings = []Setting{
 	{
@@ -35,7 +36,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "tls-cert", Redis: "tls-cert-file", Group: groupNetwork, Placeholder: "FILE",
-		Help:  "Certificate for --tls-listen and --http-tls-listen, in PEM, followed by its intermediate certificates. SIGHUP reloads it.",
+		Help:  "Certificate for --tls-listen, --http-tls-listen and --grpc-tls-listen, in PEM, followed by its intermediate certificates. SIGHUP reloads it.",
 		value: func(c *Config) Value { return &path{&c.TLSCert} },
 	},
 	{

@@ -1,0 +1,51 @@
+package config
+
+import "slices"
+
+// grpcSettings are about Envoy and others that ask its rate limit service.
+var grpcSettings = []Setting{
+	{
+		Name: "grpc-listen", Group: groupGRPC, Placeholder: "ADDRESS",
+		Help:  "Address for Envoy's rate limit service (gRPC), in the syntax of --listen; none is off. May be repeated.",
+		value: func(c *Config) Value { return &addresses{&c.GRPCListen, true} },
+	},
+	{
+		Name: "grpc-tls-listen", Group: groupGRPC, Placeholder: "ADDRESS",
+		Help:  "The same with TLS, with the certificate of --tls-cert and the CA of --tls-client-ca. May be repeated.",
+		value: func(c *Config) Value { return &addresses{&c.GRPCTLSListen, true} },
+	},
+	{
+		Name: "rls-config", Group: groupGRPC, Placeholder: "PATH",
+		Help:  "Directory with the rules for --grpc-listen, files NAME.yaml in the format of envoyproxy/ratelimit. They are read again when they change.",
+		value: func(c *Config) Value { return &path{&c.RLSConfig} },
+	},
+	{
+		Name: "rls-headers", Group: groupGRPC, Placeholder: "YES",
+		Help:  "Have Envoy add RateLimit-Limit, RateLimit-Remaining and RateLimit-Reset to its responses.",
+		value: func(c *Config) Value { return &toggle{&c.RLSHeaders} },
+	},
+}
+
+// GRPCAddresses are those of --grpc-listen and --grpc-tls-listen.
+func (c *Config) GRPCAddresses() []string { return slices.Concat(c.GRPCListen, c.GRPCTLSListen) }
+
+func checkGRPC(c *Config) error {
+	all := c.GRPCAddresses()
+	for i, a := range all {
+		for _, b := range slices.Concat(all[:i], c.Listen, c.TLSListen, c.HTTPListen, c.HTTPTLSListen) {
+			if overlap(a, b) {
+				return conflictf("grpc-listen or grpc-tls-listen (%s) takes the same port as %s: give it another port", a, b)
+			}
+		}
+		if c.AdminAddress() != "" && overlap(a, c.Admin) {
+			return conflictf("admin (%s) takes the same port as grpc-listen or grpc-tls-listen (%s): give admin another port", c.Admin, a)
+		}
+	}
+	switch {
+	case len(all) > 0 && c.RLSConfig == "":
+		return conflictf("grpc-listen (%s) needs rules: name their directory with rls-config", all[0])
+	case len(all) == 0 && (c.RLSConfig != "" || c.RLSHeaders):
+		return conflictf("rls-config and rls-headers are for grpc-listen: name an address there, or leave them out")
+	}
+	return nil
+}

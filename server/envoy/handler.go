@@ -1,0 +1,121 @@
+package envoy
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	core "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/tidwall/redcon"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/rls"
+)
+
+// ShouldRateLimit implements [ratelimit.RateLimitServiceServer].
+func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimit.RateLimitRequest) (*ratelimit.RateLimitResponse, error) {
+	c := connOf(ctx)
+	user, err := login(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := s.rules.Rules().Plan(requestOf(in), s.now())
+	if err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	var replies []redcon.RESP
+	if len(plan.Commands) > 0 {
+		replies, err = s.gateway.DoAll(ctx, gateway.Caller{User: user, Address: c.Address()}, plan.Commands...)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, status.FromContextError(ctx.Err()).Err()
+	case err != nil:
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	answer, err := plan.Answer(replies)
+	if err != nil {
+		var reply rls.ErrorReply
+		if errors.As(err, &reply) {
+			return nil, errorOf(reply)
+		}
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return s.response(answer), nil
+}
+
+// requestOf translates a request. A descriptor has its own hits, or those of the request, of which 0 means 1.
+func requestOf(in *ratelimit.RateLimitRequest) *rls.Request {
+	req := &rls.Request{Domain: in.GetDomain(), Descriptors: make([]rls.Descriptor, len(in.GetDescriptors()))}
+	for i, d := range in.GetDescriptors() {
+		to := &req.Descriptors[i]
+		to.Hits = uint64(max(in.GetHitsAddend(), 1))
+		if own := d.GetHitsAddend(); own != nil {
+			to.Hits = own.GetValue()
+		}
+		if limit := d.GetLimit(); limit != nil {
+			to.Override = &rls.Override{Requests: limit.GetRequestsPerUnit(), Unit: unitOf(ratelimit.RateLimitResponse_RateLimit_Unit(limit.GetUnit()))}
+		}
+		to.Entries = make([]rls.Entry, len(d.GetEntries()))
+		for j, e := range d.GetEntries() {
+			to.Entries[j] = rls.Entry{Key: e.GetKey(), Value: e.GetValue()}
+		}
+	}
+	return req
+}
+
+// response translates an answer.
+func (s *Service) response(a *rls.Answer) *ratelimit.RateLimitResponse {
+	out := &ratelimit.RateLimitResponse{OverallCode: codeOf(a.OverLimit), Statuses: make([]*ratelimit.RateLimitResponse_DescriptorStatus, len(a.Statuses))}
+	for i := range a.Statuses {
+		from := &a.Statuses[i]
+		to := &ratelimit.RateLimitResponse_DescriptorStatus{Code: codeOf(from.OverLimit), LimitRemaining: from.Remaining}
+		if l := from.Limit; l != nil {
+			to.CurrentLimit = &ratelimit.RateLimitResponse_RateLimit{Name: l.Name, RequestsPerUnit: l.Requests, Unit: wireUnits[l.Unit]}
+			to.DurationUntilReset = &durationpb.Duration{Seconds: from.Reset}
+		}
+		out.Statuses[i] = to
+	}
+	if s.headers && a.Nearest >= 0 {
+		n := &a.Statuses[a.Nearest]
+		out.ResponseHeadersToAdd = []*core.HeaderValue{
+			{Key: "RateLimit-Limit", Value: strconv.FormatUint(uint64(n.Limit.Requests), 10)},
+			{Key: "RateLimit-Remaining", Value: strconv.FormatUint(uint64(n.Remaining), 10)},
+			{Key: "RateLimit-Reset", Value: strconv.FormatInt(n.Reset, 10)},
+		}
+	}
+	return out
+}
+
+func codeOf(over bool) ratelimit.RateLimitResponse_Code {
+	if over {
+		return ratelimit.RateLimitResponse_OVER_LIMIT
+	}
+	return ratelimit.RateLimitResponse_OK
+}
+
+// wireUnits are the units as the protocol numbers them.
+var wireUnits = [...]ratelimit.RateLimitResponse_RateLimit_Unit{
+	rls.NoUnit: ratelimit.RateLimitResponse_RateLimit_UNKNOWN,
+	rls.Second: ratelimit.RateLimitResponse_RateLimit_SECOND,
+	rls.Minute: ratelimit.RateLimitResponse_RateLimit_MINUTE,
+	rls.Hour:   ratelimit.RateLimitResponse_RateLimit_HOUR,
+	rls.Day:    ratelimit.RateLimitResponse_RateLimit_DAY,
+	rls.Week:   ratelimit.RateLimitResponse_RateLimit_WEEK,
+	rls.Month:  ratelimit.RateLimitResponse_RateLimit_MONTH,
+	rls.Year:   ratelimit.RateLimitResponse_RateLimit_YEAR,
+}
+
+// unitOf is the unit with a number of the protocol. The units of overrides have the same numbers as those of answers.
+func unitOf(wire ratelimit.RateLimitResponse_RateLimit_Unit) rls.Unit {
+	for u, w := range wireUnits {
+		if w == wire {
+			return rls.Unit(u)
+		}
+	}
+	return rls.NoUnit
+}

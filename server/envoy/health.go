@@ -1,0 +1,43 @@
+package envoy
+
+import (
+	"context"
+
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/stintdb/stint/server/gateway"
+)
+
+// healthServer answers gRPC's health checks, without a password, from whether the server is ready.
+type healthServer struct {
+	*health.Server
+	gateway *gateway.Gateway
+}
+
+// checked are the names that health checks may ask for; "" is the server as a whole.
+var checked = []string{"", ratelimit.RateLimitService_ServiceDesc.ServiceName}
+
+func newHealthServer(g *gateway.Gateway) *healthServer {
+	h := &healthServer{health.NewServer(), g}
+	h.update()
+	return h
+}
+
+// update sends the state to the clients that watch it.
+func (h *healthServer) update() {
+	state := grpc_health_v1.HealthCheckResponse_SERVING
+	if h.gateway.Ready() != nil {
+		state = grpc_health_v1.HealthCheckResponse_NOT_SERVING
+	}
+	for _, name := range checked {
+		h.SetServingStatus(name, state)
+	}
+}
+
+// Check implements [grpc_health_v1.HealthServer].
+func (h *healthServer) Check(ctx context.Context, in *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
+	h.update()
+	return h.Server.Check(ctx, in)
+}

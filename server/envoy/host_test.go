@@ -1,0 +1,102 @@
+package envoy
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"github.com/tidwall/redcon"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/clock/clocktest"
+	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/decider"
+)
+
+// begin is when the clocks of tests start: 25 seconds after a full minute, 3:04 hours after midnight.
+var begin = time.Unix(1767323065, 0)
+
+// host is a server with the service, on a clock that stands still.
+type host struct {
+	testing.TB
+	*Service
+	server *server.Server
+	clock  *clocktest.Manual
+	addr   string // of the service
+	stop   func() error
+}
+
+func newHost(t testing.TB, change func(*config.Config, *server.Options)) *host {
+	h := &host{TB: t, Service: new(Service), clock: clocktest.New(begin)}
+	h.Service.now = func() time.Time { return time.Unix(0, h.clock.Now()) }
+	cfg := config.Default()
+	cfg.Listen, cfg.GRPCListen, cfg.RLSConfig, cfg.Loops = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, "testdata/rules", 1
+	store := engine.New(engine.Config{Shards: 16})
+	t.Cleanup(store.Close)
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	o := server.Options{Decider: &decider.Local{Store: store, Clock: h.clock.Clock}, Keys: store, Clock: h.clock.Clock, Log: log, Version: "0.0.0-test"}
+	if change != nil {
+		change(&cfg, &o)
+	}
+	if err := cfg.Check(); err != nil {
+		t.Fatal(err)
+	}
+	o.Config = cfg
+	o.Services = append(o.Services, h.Service)
+	h.server = server.New(o)
+	ctx, cancel := context.WithCancel(context.Background())
+	ready, ended := make(chan []string, 1), make(chan error, 1)
+	go func() { ended <- h.server.Serve(ctx, func(addresses []string) { ready <- addresses }) }()
+	select {
+	case addresses := <-ready:
+		h.addr, _, _ = strings.Cut(addresses[len(addresses)-1], " ")
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	stopped := false
+	h.stop = func() error {
+		if stopped {
+			return nil
+		}
+		stopped = true
+		cancel()
+		return <-ended
+	}
+	t.Cleanup(func() { _ = h.stop() })
+	return h
+}
+
+// dial connects to the service.
+func (h *host) dial(options ...grpc.DialOption) *grpc.ClientConn {
+	h.Helper()
+	if len(options) == 0 {
+		options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	}
+	c, err := grpc.NewClient(h.addr, options...)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func (h *host) client() ratelimit.RateLimitServiceClient {
+	return ratelimit.NewRateLimitServiceClient(h.dial())
+}
+
+// do executes a command as an operator.
+func (h *host) do(line string) redcon.RESP {
+	h.Helper()
+	reply, err := h.server.Do(context.Background(), strings.Fields(line)...)
+	if err != nil {
+		h.Fatal(line, err)
+	}
+	return reply
+}

@@ -1,0 +1,70 @@
+package envoy
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/resp"
+)
+
+// login finds the user of a request: by the metadata authorization, Bearer USER:PASSWORD or Bearer PASSWORD of the default user;
+// without it the default user, if that needs no password. The error is that of gRPC.
+func login(ctx context.Context, c *gateway.Conn) (*acl.User, error) {
+	fields := metadata.ValueFromIncomingContext(ctx, "authorization")
+	if len(fields) == 0 {
+		user, err := c.DefaultUser()
+		if err != nil {
+			return nil, status.Error(codes.Unauthenticated, "send a password in the metadata: authorization: Bearer PASSWORD, or Bearer USER:PASSWORD")
+		}
+		return user, nil
+	}
+	scheme, token, _ := strings.Cut(fields[0], " ")
+	if len(fields) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return nil, status.Error(codes.Unauthenticated, "the metadata authorization must be Bearer PASSWORD, or Bearer USER:PASSWORD")
+	}
+	name, password, hasName := strings.Cut(token, ":")
+	if !hasName {
+		name, password = "", token
+	}
+	user, err := c.Login(ctx, name, password)
+	switch {
+	case err == nil:
+		return user, nil
+	case errors.Is(err, gateway.ErrWrongLogin):
+		return nil, status.Error(codes.Unauthenticated, "the password is wrong, the user does not exist, or it is off")
+	case ctx.Err() != nil:
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}
+	return nil, status.Error(codes.ResourceExhausted, resp.WithoutCode(err)) // too many failed logins
+}
+
+// codeOfReply are the codes of gRPC for the codes of error replies. The others are about the state of the server and may pass.
+var codeOfReply = map[string]codes.Code{
+	wordOf(command.ErrNoAuth):      codes.Unauthenticated,
+	wordOf(command.ErrNoKeyAccess): codes.PermissionDenied,
+	wordOf(command.ErrNoCommand):   codes.InvalidArgument,
+	wordOf(command.ErrDataType):    codes.FailedPrecondition,
+}
+
+// wordOf is the code of an error reply, its first word.
+func wordOf(err error) string {
+	word, _, _ := strings.Cut(err.Error(), " ")
+	return word
+}
+
+// errorOf is gRPC's error for an error reply.
+func errorOf(reply error) error {
+	code, known := codeOfReply[wordOf(reply)]
+	if !known {
+		code = codes.Unavailable
+	}
+	return status.Error(code, reply.Error())
+}

@@ -1,0 +1,262 @@
+package envoy
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	extension "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	kind "github.com/envoyproxy/go-control-plane/envoy/type/v3"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/acl"
+	"github.com/stintdb/stint/server/config"
+)
+
+// giveUp is how long a test waits for an event that must come. It is only reached when the test fails.
+const giveUp = 20 * time.Second
+
+// expect sends a request and compares the status of gRPC and the message.
+func (h *host) expect(ctx context.Context, client ratelimit.RateLimitServiceClient, in *ratelimit.RateLimitRequest, code codes.Code, says string) {
+	h.Helper()
+	_, err := client.ShouldRateLimit(ctx, in)
+	if got := status.Convert(err); got.Code() != code || !strings.Contains(got.Message(), says) {
+		h.Errorf("%s %q, want %s %q", got.Code(), got.Message(), code, says)
+	}
+}
+
+func bearer(token string) context.Context {
+	return metadata.AppendToOutgoingContext(context.Background(), "authorization", token)
+}
+
+// A request is that of a user, and has its permissions.
+func TestUsers(t *testing.T) {
+	h := newHost(t, func(_ *config.Config, o *server.Options) {
+		users, err := acl.New(acl.Settings{LogLength: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, rules := range map[string]string{
+			"default": "reset >open:sesame", "envoy": "on >secret ~rls.shop:* +fw.acquire +rl.all", "reader": "on >secret ~rls.* +@read",
+		} {
+			if err := users.Set(name, strings.Fields(rules)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		o.Users = users
+	})
+	client, in := h.client(), parse(t, "shop table=orders")
+	h.expect(context.Background(), client, in, codes.Unauthenticated, "send a password in the metadata")
+	h.expect(bearer("Basic secret"), client, in, codes.Unauthenticated, "must be Bearer PASSWORD")
+	h.expect(bearer("Bearer "), client, in, codes.Unauthenticated, "must be Bearer PASSWORD")
+	h.expect(bearer("Bearer envoy:wrong"), client, in, codes.Unauthenticated, "the password is wrong")
+	h.expect(bearer("Bearer nobody:secret"), client, in, codes.Unauthenticated, "the password is wrong")
+	h.expect(bearer("Bearer envoy:secret"), client, in, codes.OK, "")
+	h.expect(bearer("Bearer envoy:secret"), client, parse(t, "shop 0@table=orders"), codes.OK, "")
+	h.expect(bearer("Bearer envoy:secret"), client, parse(t, "stint bucket=1"), codes.PermissionDenied, "No permissions to access a key")
+	h.expect(bearer("Bearer reader:secret"), client, in, codes.PermissionDenied, "no permissions to run the 'fw.acquire' command")
+	h.expect(bearer("Bearer envoy:secret"), client, parse(t, "shop unknown=1"), codes.OK, "") // needs no command
+}
+
+// Requests that cannot be answered have a status that Envoy can tell apart from a denial.
+func TestErrors(t *testing.T) {
+	h := newHost(t, nil)
+	client := h.client()
+	ctx := context.Background()
+	h.expect(ctx, client, &ratelimit.RateLimitRequest{}, codes.InvalidArgument, "its domain is empty")
+	h.expect(ctx, client, parse(t, "shop"), codes.InvalidArgument, "it has no descriptors")
+	h.expect(ctx, client, parse(t, "shop"+strings.Repeat(" a=b", 65)), codes.InvalidArgument, "it has 65 descriptors")
+	h.expect(ctx, client, parse(t, "shop 1000000000001@table=orders"), codes.InvalidArgument, "hits_addend")
+	h.expect(ctx, client, parse(t, "shop table="+strings.Repeat("x", 5000)), codes.InvalidArgument, "max-key-size")
+	h.expect(ctx, client, parse(t, "shop table="+strings.Repeat("x", maxMessageBytes)), codes.ResourceExhausted, "larger than max")
+	h.expect(ctx, client, parse(t, "stint plan=ann"), codes.InvalidArgument, "no such policy")
+	h.do("TB.ACQUIRE rls.shop:table=orders 5 1/s")
+	h.expect(ctx, client, parse(t, "shop table=orders"), codes.FailedPrecondition, "WRONGTYPE")
+	h.expect(ctx, client, parse(t, "shop free=1"), codes.OK, "")
+	if _, err := client.ShouldRateLimit(metadata.AppendToOutgoingContext(ctx, "x", strings.Repeat("y", 2*maxHeaderBytes)), parse(t, "shop free=1")); err == nil {
+		t.Error("header fields of any length are taken")
+	}
+	limited := parse(t, "shop table=orders")
+	limited.Descriptors[0].Limit = &extension.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 1}
+	h.expect(ctx, client, limited, codes.InvalidArgument, "has no unit")
+}
+
+// A limit that comes with a request takes the place of the rule.
+func TestOverrides(t *testing.T) {
+	h := newHost(t, nil)
+	client := h.client()
+	for wire, want := range map[kind.RateLimitUnit]string{
+		kind.RateLimitUnit_SECOND: "OK | OK 6/7 SECOND 1s", kind.RateLimitUnit_MONTH: "OK | OK 5/7 MONTH 420935s", kind.RateLimitUnit_YEAR: "OK | OK 5/7 YEAR 30228935s",
+	} {
+		in := parse(t, "shop free="+wire.String())
+		in.Descriptors[0].Limit = &extension.RateLimitDescriptor_RateLimitOverride{RequestsPerUnit: 7, Unit: wire}
+		if wire != kind.RateLimitUnit_SECOND {
+			in.HitsAddend = 2
+		}
+		out, err := client.ShouldRateLimit(context.Background(), in)
+		if err != nil || show(out) != want {
+			t.Errorf("%v %v, want %s", show(out), err, want)
+		}
+	}
+}
+
+// With --rls-headers, the limit nearest to its end is for the client to see.
+func TestHeaders(t *testing.T) {
+	h := newHost(t, func(cfg *config.Config, _ *server.Options) { cfg.RLSHeaders = true })
+	for _, tc := range []struct{ request, want string }{
+		{"shop table=orders kind=mail", "RateLimit-Limit: 3, RateLimit-Remaining: 2, RateLimit-Reset: 75335"},
+		{"shop other=1", ""},
+		{"shop kind=mail banned=1", "RateLimit-Limit: 0, RateLimit-Remaining: 0, RateLimit-Reset: 35"},
+	} {
+		out, err := h.client().ShouldRateLimit(context.Background(), parse(t, tc.request))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var fields []string
+		for _, f := range out.ResponseHeadersToAdd {
+			fields = append(fields, f.Key+": "+f.Value)
+		}
+		if got := strings.Join(fields, ", "); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.request, got, tc.want)
+		}
+	}
+}
+
+// New rules are used for the next request; a file with a mistake changes nothing.
+func TestChangedRules(t *testing.T) {
+	dir := t.TempDir()
+	write := func(text string) {
+		if err := os.WriteFile(filepath.Join(dir, "d.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rule := func(n string) string {
+		return "domain: d\ndescriptors:\n  - key: k\n    rate_limit: {unit: day, requests_per_unit: " + n + "}\n"
+	}
+	write(rule("5"))
+	h := newHost(t, func(cfg *config.Config, _ *server.Options) { cfg.RLSConfig = dir })
+	client := h.client()
+	limit := func() uint32 {
+		out, err := client.ShouldRateLimit(context.Background(), parse(t, "d 0@k=v"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out.Statuses[0].CurrentLimit.RequestsPerUnit
+	}
+	await := func(want uint32) {
+		t.Helper()
+		for deadline := time.Now().Add(giveUp); limit() != want; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("the limit is %d, want %d", limit(), want)
+			}
+		}
+	}
+	await(5)
+	write(rule("600"))
+	await(600)
+	write(rule("many"))
+	write(rule("7000"))
+	await(7000)
+}
+
+// Health checks need no password, and end with the server.
+func TestHealth(t *testing.T) {
+	h := newHost(t, func(cfg *config.Config, _ *server.Options) {
+		s, _ := config.Lookup("requirepass")
+		if err := s.Set(cfg, "secret"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	client := grpc_health_v1.NewHealthClient(h.dial())
+	for _, name := range checked {
+		out, err := client.Check(context.Background(), &grpc_health_v1.HealthCheckRequest{Service: name})
+		if err != nil || out.Status != grpc_health_v1.HealthCheckResponse_SERVING {
+			t.Errorf("%q: %v %v", name, out, err)
+		}
+	}
+	if _, err := client.Check(context.Background(), &grpc_health_v1.HealthCheckRequest{Service: "other"}); status.Code(err) != codes.NotFound {
+		t.Error(err)
+	}
+	watch, err := client.Watch(context.Background(), &grpc_health_v1.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := watch.Recv(); err != nil || out.Status != grpc_health_v1.HealthCheckResponse_SERVING {
+		t.Error(out, err)
+	}
+	go func() { _ = h.stop() }()
+	if out, err := watch.Recv(); err != nil || out.Status != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
+		t.Error(out, err)
+	}
+}
+
+// With TLS and --tls-client-ca, only clients with a certificate are heard.
+func TestTLS(t *testing.T) {
+	dir := t.TempDir()
+	cert, pool := newCertificate(t, dir)
+	h := newHost(t, func(cfg *config.Config, _ *server.Options) {
+		cfg.GRPCListen, cfg.GRPCTLSListen = nil, []string{"127.0.0.1:0"}
+		cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "cert.pem")
+	})
+	for _, tc := range []struct {
+		certificates []tls.Certificate
+		code         codes.Code
+	}{{[]tls.Certificate{cert}, codes.OK}, {nil, codes.Unavailable}} {
+		creds := credentials.NewTLS(&tls.Config{RootCAs: pool, Certificates: tc.certificates})
+		client := ratelimit.NewRateLimitServiceClient(h.dial(grpc.WithTransportCredentials(creds)))
+		if _, err := client.ShouldRateLimit(context.Background(), parse(t, "shop table=orders")); status.Code(err) != tc.code {
+			t.Errorf("%d certificates: %v, want %s", len(tc.certificates), err, tc.code)
+		}
+	}
+}
+
+// newCertificate writes cert.pem, which is its own CA, and key.pem.
+func newCertificate(t *testing.T, dir string) (tls.Certificate, *x509.CertPool) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certPEM, keyPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
+	for name, text := range map[string][]byte{"cert.pem": certPEM, "key.pem": keyPEM} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cert, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(certPEM)
+	return cert, pool
+}

@@ -1,0 +1,199 @@
+package rls
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// Answer is the answer to a request.
+type Answer struct {
+	OverLimit bool
+	Statuses  []Status
+	Nearest   int // the position of the status that is next to its limit, or over it; -1 if none has a limit
+}
+
+// Status is the answer about one descriptor.
+type Status struct {
+	OverLimit bool
+	Limit     *Limit // nil if none applies
+	Remaining uint32
+	Reset     int64 // seconds until the limit is whole again, rounded up; 0 if none applies
+}
+
+// Limit is a limit as the answer shows it.
+type Limit struct {
+	Name     string
+	Requests uint32
+	Unit     Unit // NoUnit of a policy
+}
+
+// level is a command's report about one limit.
+type level struct {
+	granted                   bool
+	limit, remaining, resetMs int64
+}
+
+// Answer makes the answer from the replies to the commands.
+func (p *Plan) Answer(replies []redcon.RESP) (*Answer, error) {
+	a := &Answer{Statuses: make([]Status, len(p.matches)), Nearest: -1}
+	for i := range p.matches {
+		p.preset(i, &a.Statuses[i])
+	}
+	if len(replies) > 0 && replies[0].Type == redcon.Error || len(replies) < len(p.asks) {
+		return nil, p.failure(replies)
+	}
+	for n := range p.asks {
+		if replies[n].Type == redcon.Error {
+			return nil, p.failure(replies[n:])
+		}
+		if err := p.read(&p.asks[n], replies[n], a); err != nil {
+			return nil, err
+		}
+	}
+	p.sum(a)
+	return a, nil
+}
+
+// ErrorReply is the error of a command.
+type ErrorReply string
+
+// Error implements error.
+func (e ErrorReply) Error() string { return string(e) }
+
+// Unwrap makes it an [ErrReply].
+func (e ErrorReply) Unwrap() error { return ErrReply }
+
+func (p *Plan) failure(replies []redcon.RESP) error {
+	if len(replies) == 0 {
+		return fmt.Errorf("%w: no reply", ErrReply)
+	}
+	return ErrorReply(replies[0].Data)
+}
+
+// preset writes the status that stands without a command.
+func (p *Plan) preset(i int, s *Status) {
+	rule := p.matches[i].rule
+	switch {
+	case rule == nil:
+	case rule.Unlimited:
+		s.Remaining = math.MaxUint32
+	default:
+		s.Limit = &Limit{Name: rule.Name, Requests: rule.Requests, Unit: rule.Unit}
+		if rule.Policy == "" && rule.Requests == 0 {
+			s.OverLimit = p.request.Descriptors[i].Hits > 0 && !rule.Shadow
+			s.Reset = rule.Unit.untilEnd(p.now)
+		}
+	}
+}
+
+// read writes a reply into the statuses of its descriptors.
+func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
+	words := elements(reply)
+	if of.kind == askOne {
+		if len(words) != 5 {
+			return ErrorReply(reply.Data)
+		}
+		p.set(of.descriptors[0], level{words[0].Int() > 0, words[1].Int(), words[2].Int(), words[4].Int()}, a)
+		return nil
+	}
+	if len(words) != 4 {
+		return ErrorReply(reply.Data)
+	}
+	granted, limits := words[0].Int() > 0, elements(words[3])
+	if of.kind == askPolicy {
+		l := lowest(limits, granted)
+		if granted && p.request.Descriptors[of.descriptors[0]].Hits == 0 {
+			l.remaining++ // PEEK reports what would remain without the one that was asked for
+		}
+		p.set(of.descriptors[0], l, a)
+		return nil
+	}
+	for n, i := range of.descriptors {
+		if n == len(limits) {
+			return ErrorReply(reply.Data)
+		}
+		l := levelOf(limits[n])
+		l.granted = granted || l.remaining >= int64(p.request.Descriptors[i].Hits)
+		p.set(i, l, a)
+	}
+	return nil
+}
+
+// set writes a descriptor's status.
+func (p *Plan) set(i int, l level, a *Answer) {
+	s, rule, hits := &a.Statuses[i], p.matches[i].rule, p.request.Descriptors[i].Hits
+	over := !l.granted || l.remaining < 0 || (hits == 0 && l.remaining <= 0)
+	s.OverLimit = over && !rule.Shadow
+	if !over {
+		s.Remaining = uint32(min(max(l.remaining, 0), math.MaxUint32))
+	}
+	s.Reset = (max(l.resetMs, 0) + 999) / 1000
+	if rule.Algorithm == engine.NoAlgorithm && rule.Policy == "" && s.Reset == 0 {
+		s.Reset = rule.Unit.untilEnd(p.now) // nothing is counted, but the window has an end
+	}
+	if rule.Policy != "" {
+		s.Limit.Name, s.Limit.Requests = rule.Policy, uint32(min(l.limit, math.MaxUint32))
+	}
+}
+
+// lowest is the level of a policy's limit with the fewest tokens left.
+func lowest(limits []redcon.RESP, granted bool) level {
+	var least level
+	for n, one := range limits {
+		if l := levelOf(one); n == 0 || l.remaining < least.remaining {
+			least = l
+		}
+	}
+	least.granted = granted
+	return least
+}
+
+func levelOf(reply redcon.RESP) (l level) {
+	if words := elements(reply); len(words) == 3 {
+		l.limit, l.remaining, l.resetMs = words[0].Int(), words[1].Int(), words[2].Int()
+	}
+	return l
+}
+
+func elements(reply redcon.RESP) (all []redcon.RESP) {
+	if reply.Type != redcon.Array {
+		return nil
+	}
+	reply.ForEach(func(one redcon.RESP) bool {
+		all = append(all, one)
+		return true
+	})
+	return all
+}
+
+// sum finds whether the request as a whole is denied, and the limit to show for it.
+func (p *Plan) sum(a *Answer) {
+	quotas, used := 0, 0
+	for i := range a.Statuses {
+		s, rule := &a.Statuses[i], p.matches[i].rule
+		if rule != nil && rule.Quota {
+			quotas++
+			if s.OverLimit {
+				used++
+			}
+		} else if s.OverLimit {
+			a.OverLimit = true
+		}
+		if s.Limit != nil && (a.Nearest < 0 || s.before(&a.Statuses[a.Nearest])) {
+			a.Nearest = i
+		}
+	}
+	a.OverLimit = a.OverLimit || (quotas > 0 && used == quotas)
+}
+
+// before reports whether s is nearer to its limit.
+func (s *Status) before(other *Status) bool {
+	if s.OverLimit != other.OverLimit {
+		return s.OverLimit
+	}
+	return s.Remaining < other.Remaining
+}

@@ -1,0 +1,147 @@
+package rls
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// writeCommands writes a command for each descriptor. Those whose rule names an algorithm share one RL.ALL, so that a denied
+// request takes from none of them.
+func (p *Plan) writeCommands() {
+	together := -1 // the position of the shared RL.ALL among the commands
+	used := map[string]bool(nil)
+	denied := false
+	for i := range p.matches {
+		rule := p.matches[i].rule
+		if rule == nil || rule.Unlimited {
+			continue
+		}
+		hits := p.request.Descriptors[i].Hits
+		if rule.Requests == 0 && rule.Policy == "" {
+			denied = denied || (hits > 0 && !rule.alone())
+			continue
+		}
+		key := p.key(i)
+		switch {
+		case rule.Policy != "":
+			p.add(askPolicy, i, p.policyWords(i, rule))
+		case rule.Algorithm == engine.NoAlgorithm:
+			p.addWindow(i, rule, key, hits)
+		case rule.alone() || used[key]:
+			p.add(askAll, i, appendSpec([][]byte{[]byte("RL.ALL")}, rule, key, hits))
+		default:
+			if together < 0 {
+				together, used = len(p.asks), map[string]bool{}
+				p.asks, p.Commands = append(p.asks, ask{kind: askAll}), append(p.Commands, [][]byte{[]byte("RL.ALL")})
+			}
+			used[key] = true
+			p.Commands[together] = appendSpec(p.Commands[together], rule, key, hits)
+			p.asks[together].descriptors = append(p.asks[together].descriptors, i)
+		}
+	}
+	if denied && together >= 0 { // by a rule that grants nothing
+		p.Commands[together] = append(p.Commands[together], []byte("PEEK"))
+	}
+}
+
+func (p *Plan) add(kind askKind, i int, words [][]byte) {
+	p.asks, p.Commands = append(p.asks, ask{kind, []int{i}}), append(p.Commands, words)
+}
+
+// addWindow counts in a fixed window as envoyproxy/ratelimit does. Several hits count even if they are denied: Envoy reports the
+// consumption of a request, such as the tokens of a language model, at its end. A single hit is just denied.
+func (p *Plan) addWindow(i int, rule *Rule, key string, hits uint64) {
+	if hits == 0 {
+		p.add(askAll, i, appendSpec([][]byte{[]byte("RL.ALL")}, rule, key, 0))
+		return
+	}
+	words := append(make([][]byte, 0, 6), []byte("FW.ACQUIRE"), []byte(key))
+	words = appendWords(words, rule.params)
+	if hits > 1 {
+		words = append(words, strconv.AppendUint(nil, hits, 10), []byte("FORCE"))
+	}
+	p.add(askOne, i, words)
+}
+
+func appendSpec(words [][]byte, rule *Rule, key string, hits uint64) [][]byte {
+	words = append(words, []byte(rule.word), []byte(key))
+	return append(appendWords(words, rule.params), []byte("COST"), strconv.AppendUint(nil, hits, 10))
+}
+
+func appendWords(words [][]byte, more []string) [][]byte {
+	for _, w := range more {
+		words = append(words, []byte(w))
+	}
+	return words
+}
+
+// policyWords checks a policy for the value of the last entry, with the values of the entries that the rule names as fields.
+func (p *Plan) policyWords(i int, rule *Rule) [][]byte {
+	d := &p.request.Descriptors[i]
+	last := d.Entries[len(d.Entries)-1]
+	id := last.Value
+	if id == "" {
+		id = last.Key
+	}
+	words := [][]byte{[]byte("RL.CHECK"), []byte(rule.Policy), []byte(id)}
+	if d.Hits == 0 {
+		words = append(words, []byte("1"), []byte("PEEK"))
+	} else {
+		words = append(words, strconv.AppendUint(nil, d.Hits, 10))
+	}
+	if len(rule.With) > 0 {
+		words = append(words, []byte("WITH"))
+	}
+	for _, name := range rule.With {
+		value := ""
+		for _, e := range d.Entries {
+			if e.Key == name {
+				value = e.Value
+			}
+		}
+		words = append(words, []byte(name), []byte(value))
+	}
+	return words
+}
+
+// key is that of a descriptor's limit: rls.DOMAIN:KEY=VALUE|KEY=VALUE, and |WORD behind it if the rule names an algorithm, since one
+// key has one algorithm. Bytes that separate are written as in URLs, so that no two descriptors have the same.
+func (p *Plan) key(i int) string {
+	var b strings.Builder
+	b.WriteString("rls.")
+	escape(&b, p.request.Domain, ":%")
+	m := &p.matches[i]
+	for j, e := range p.request.Descriptors[i].Entries {
+		b.WriteByte(":|"[min(j, 1)])
+		escape(&b, e.Key, "=|%")
+		b.WriteByte('=')
+		value := e.Value
+		if pattern, is := m.shared[j]; is {
+			value = pattern
+		}
+		escape(&b, value, "|%")
+	}
+	if m.rule.Algorithm != engine.NoAlgorithm {
+		b.WriteByte('|')
+		b.WriteString(m.rule.word)
+	}
+	return b.String()
+}
+
+// escape writes text with some bytes as a percent sign and two hexadecimal digits.
+func escape(b *strings.Builder, text, bytes string) {
+	if !strings.ContainsAny(text, bytes) {
+		b.WriteString(text)
+		return
+	}
+	const digits = "0123456789ABCDEF"
+	for i := range len(text) {
+		if c := text[i]; strings.IndexByte(bytes, c) >= 0 {
+			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+		} else {
+			b.WriteByte(c)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package rls
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+)
+
+// The bounds of a directory.
+const (
+	MaxFiles      = 1000
+	MaxTotalBytes = 16 << 20
+)
+
+// Directory is a directory with files of rules, NAME.yaml or NAME.yml, one domain in each.
+type Directory struct {
+	path  string
+	rules atomic.Pointer[Rules]
+	seen  string // the files as they were when they were read last
+}
+
+// Open reads a directory. A mistake in a file is an error.
+func Open(path string) (*Directory, error) {
+	d := &Directory{path: path}
+	d.rules.Store(&Rules{})
+	_, err := d.Reload()
+	return d, err
+}
+
+// Rules returns the rules read last without a mistake.
+func (d *Directory) Rules() *Rules { return d.rules.Load() }
+
+// Reload reads the files again if one was changed, added or removed since the last call. On an error, which is returned once for
+// the same files, the rules stay as they are. Its calls must not overlap.
+func (d *Directory) Reload() (changed bool, err error) {
+	names, seen, err := d.list()
+	if err != nil {
+		seen = err.Error()
+	}
+	if seen == d.seen && d.seen != "" {
+		return false, nil
+	}
+	d.seen = seen
+	if err != nil {
+		return false, err
+	}
+	rules := &Rules{}
+	for _, name := range names {
+		text, err := os.ReadFile(filepath.Join(d.path, name))
+		if err != nil {
+			return false, fmt.Errorf("the rules cannot be read: %w", err)
+		}
+		if err := rules.Add(name, text); err != nil {
+			return false, err
+		}
+	}
+	d.rules.Store(rules)
+	return true, nil
+}
+
+// list returns the names of the files in alphabetical order, and a text that differs when they do.
+func (d *Directory) list() (names []string, seen string, err error) {
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return nil, "", fmt.Errorf("the directory of --rls-config cannot be read: %w", err)
+	}
+	var all strings.Builder
+	all.WriteString("files")
+	total := int64(0)
+	for _, e := range entries {
+		name := e.Name()
+		if ext := filepath.Ext(name); strings.HasPrefix(name, ".") || (ext != ".yaml" && ext != ".yml") {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(d.path, name)) // follows links, as in a directory of Kubernetes
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			continue // it was removed since
+		case err != nil:
+			return nil, "", fmt.Errorf("the rules cannot be read: %w", err)
+		case info.IsDir():
+			continue
+		}
+		names, total = append(names, name), total+info.Size()
+		fmt.Fprintf(&all, "\n%s %d %d", name, info.Size(), info.ModTime().UnixNano())
+	}
+	if len(names) > MaxFiles || total > MaxTotalBytes {
+		return nil, "", fmt.Errorf("%s has %d files of rules with %d bytes; the most are %d and %d", d.path, len(names), total, MaxFiles, MaxTotalBytes)
+	}
+	return names, all.String(), nil
+}

@@ -1,0 +1,68 @@
+package rls
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A directory is read again when a file changes. A bad file is reported once, and the rules stay.
+func TestReload(t *testing.T) {
+	path := t.TempDir()
+	modified := time.Unix(1_700_000_000, 0)
+	write := func(name, text string) {
+		t.Helper()
+		file := filepath.Join(path, name)
+		modified = modified.Add(time.Second)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, modified, modified); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.yaml", "domain: a\n")
+	write("note.txt", "not rules: [")
+	write(".hidden.yaml", "not rules: [")
+	d, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect := func(domains int, changed bool, says string) {
+		t.Helper()
+		got, err := d.Reload()
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if n, _ := d.Rules().Counts(); n != domains || got != changed || !strings.HasPrefix(text, says) || (says == "") != (err == nil) {
+			t.Errorf("%d domains, changed %t, %v; want %d, %t, %s", n, got, err, domains, changed, says)
+		}
+	}
+	expect(1, false, "")
+	write("b.yml", "domain: b\n")
+	expect(2, true, "")
+	write("b.yml", "domain: c:\n")
+	expect(2, false, "b.yml:1: ")
+	expect(2, false, "")
+	write("b.yml", "domain: c\n")
+	expect(2, true, "")
+	if err := os.Remove(filepath.Join(path, "a.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	expect(1, true, "")
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	expect(1, false, "the directory of --rls-config cannot be read")
+	expect(1, false, "")
+}
+
+// A directory that is not there is an error at the start.
+func TestNoDirectory(t *testing.T) {
+	if _, err := Open(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "--rls-config") {
+		t.Error(err)
+	}
+}

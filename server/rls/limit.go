@@ -1,0 +1,58 @@
+package rls
+
+import (
+	"strings"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
+)
+
+// decidesNow reports whether an algorithm answers a request of one descriptor: a place in a queue has to be waited for, and a lease
+// has to be released, which the protocol cannot say.
+func decidesNow(a engine.Algorithm) bool { return a != engine.LeakyQueue && a != engine.Concurrency }
+
+// algorithmOf is the algorithm with a name as TYPE answers it, also with underscores; NoAlgorithm if rules cannot have it.
+func algorithmOf(name string) engine.Algorithm {
+	for _, a := range engine.Algorithms() {
+		if decidesNow(a) && a.String() == strings.ReplaceAll(name, "_", "-") {
+			return a
+		}
+	}
+	return engine.NoAlgorithm
+}
+
+// algorithmNames lists the algorithms of rules.
+func algorithmNames() string {
+	var names []string
+	for _, a := range engine.Algorithms() {
+		if decidesNow(a) {
+			names = append(names, a.String())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// setLimit prepares the words of the rule's limit. The rule has a unit.
+func (r *Rule) setLimit() error {
+	if r.Requests == 0 {
+		return nil // decided without a command
+	}
+	seconds := units[r.Unit].seconds * int64(time.Second)
+	l := engine.Limit{Algorithm: r.Algorithm, Capacity: int64(r.Requests), Rate: engine.Rate{Tokens: int64(r.Requests), Period: seconds}}
+	switch r.Algorithm {
+	case engine.NoAlgorithm:
+		l.Algorithm, l.Span, l.Rate.Tokens = engine.FixedWindow, engine.Aligned, 0
+	case engine.FixedWindow:
+		l.Span, l.Rate.Tokens = engine.Aligned, 0
+	case engine.SlidingWindow, engine.SlidingLog:
+		l.Rate.Tokens = 0
+	}
+	r.word, r.params = command.LimitWords(l)
+	return l.Check()
+}
+
+// alone reports whether the rule is decided by a separate command, so that its denial leaves other limits as they are.
+func (r *Rule) alone() bool {
+	return r.Algorithm == engine.NoAlgorithm || r.Policy != "" || r.Shadow || r.Quota
+}

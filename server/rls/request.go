@@ -1,0 +1,135 @@
+package rls
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// MaxDescriptors is the most descriptors of one request: as many as RL.ALL takes limits.
+const MaxDescriptors = engine.MaxParts
+
+// Request is one request of Envoy.
+type Request struct {
+	Domain      string
+	Descriptors []Descriptor
+}
+
+// Descriptor is one descriptor of a request.
+type Descriptor struct {
+	Entries  []Entry
+	Hits     uint64    // tokens to take; 0 asks whether the limit is used up
+	Override *Override // a limit in place of that of the rules; nil for none
+}
+
+// Override is a limit that comes with a request.
+type Override struct {
+	Requests uint32
+	Unit     Unit
+}
+
+// Errors of a request that is not answered.
+var (
+	ErrRequest = errors.New("the request is not valid")
+	ErrReply   = errors.New("a command was answered with an error")
+)
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrRequest, fmt.Sprintf(format, args...))
+}
+
+// check finds mistakes in a request that no rule could mend.
+func (r *Request) check() error {
+	switch {
+	case r.Domain == "":
+		return invalid("its domain is empty; it must be that of the configuration, such as domain: example")
+	case len(r.Descriptors) == 0:
+		return invalid("it has no descriptors; send at least one")
+	case len(r.Descriptors) > MaxDescriptors:
+		return invalid("it has %d descriptors; send at most %d", len(r.Descriptors), MaxDescriptors)
+	}
+	for i := range r.Descriptors {
+		d := &r.Descriptors[i]
+		if d.Hits > engine.MaxTokens {
+			return invalid("the hits_addend of descriptor %d is %d; the most is %d", i, d.Hits, int64(engine.MaxTokens))
+		}
+		if d.Override != nil && !d.Override.Unit.IsValid() {
+			return invalid("the limit of descriptor %d has no unit; it must be one of %s", i, unitWords())
+		}
+	}
+	return nil
+}
+
+// rulesOf finds the rule of each descriptor: nil if it has none, or if the rule is replaced by that of another descriptor.
+func (r *Rules) rulesOf(req *Request) []match {
+	found := make([]match, len(req.Descriptors))
+	d := r.domains[req.Domain]
+	if d == nil {
+		return found
+	}
+	replaced := map[string]bool(nil)
+	for i := range req.Descriptors {
+		asked := &req.Descriptors[i]
+		if asked.Override != nil {
+			found[i].rule = asked.Override.rule()
+			continue
+		}
+		found[i] = d.match(asked.Entries)
+		if found[i].rule == nil {
+			continue
+		}
+		for _, name := range found[i].rule.Replaces {
+			if replaced == nil {
+				replaced = map[string]bool{}
+			}
+			replaced[name] = true
+		}
+	}
+	for i := range found {
+		if rule := found[i].rule; rule != nil && !rule.Unlimited && replaced[rule.Name] {
+			found[i].rule = nil
+		}
+	}
+	return found
+}
+
+func (o *Override) rule() *Rule {
+	rule := &Rule{Requests: o.Requests, Unit: o.Unit}
+	_ = rule.setLimit() // every number of requests and every unit is in the engine's bounds
+	return rule
+}
+
+// Plan is a request with the commands that decide it.
+type Plan struct {
+	Commands [][][]byte // their replies go to Answer, in this order
+	request  *Request
+	matches  []match
+	asks     []ask
+	now      time.Time
+}
+
+// ask is one command: RL.ALL with the limits of one or several descriptors, or another.
+type ask struct {
+	kind        askKind
+	descriptors []int // positions in the request
+}
+
+type askKind uint8
+
+const (
+	askOne    askKind = iota // FW.ACQUIRE
+	askAll                   // RL.ALL
+	askPolicy                // RL.CHECK
+)
+
+// Plan finds the rules of a request and writes the commands that decide it, none if nothing is to be decided.
+func (r *Rules) Plan(req *Request, now time.Time) (*Plan, error) {
+	if err := req.check(); err != nil {
+		return nil, err
+	}
+	p := &Plan{request: req, matches: r.rulesOf(req), now: now}
+	p.writeCommands()
+	return p, nil
+}
