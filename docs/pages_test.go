@@ -14,6 +14,9 @@
 //	toml     a configuration file
 //	sh       lines for a shell, run on free addresses: commandlines_test.go says how
 //	yaml     lines of docker/prometheus/prometheus.yml; in envoy.md, rules and a configuration of Envoy
+//	http     requests after "> " and their responses after "< ", see TestHTTPExamples
+//	nginx, haproxy, lua, caddy
+//	         configurations that TestGateways runs
 //	text     shown, not run
 //
 // Every block starts with an empty server on the address the reader would use. In the expected output … stands for
