@@ -41,6 +41,8 @@ const (
 	TankTokenBucket
 	TankLeakyBucket
 	TankFixedWindow
+
+	FairShare // FS.ACQUIRE
 )
 
 // algorithm is a row of the table: all properties of an algorithm that the store and its callers need.
@@ -49,6 +51,8 @@ type algorithm struct {
 	format  uint32                                       // the version of the cluster's formats that added it; 0 for the first
 	bytes   int                                          // size of its state; 0 if that varies
 	keeps   bool                                         // Op.Keep applies to it
+	who     bool                                         // it decides for the holder or member that Op.Who names
+	weighs  bool                                         // Op.Weight applies to it
 	rate    bool                                         // its limit has a rate, tokens to a period; others have a period alone
 	decide  func(c *call) (changed bool)                 // answer an Acquire
 	look    func(c *call)                                // report the state under c.limit
@@ -63,7 +67,7 @@ type algorithm struct {
 	release func(c *call) (released bool) // end a lease, in place
 
 	mark      func(c *call) int64       // the mark of the window that a grant counts in; nil if the algorithm has no windows
-	unreserve func(c *call, mark int64) // give tokens back to the window of a mark, in next or in place; nil as mark
+	unreserve func(c *call, mark int64) // settle: give tokens back to the window of a mark, or to Op.Who, in next or in place; nil if refund does
 
 	lent   Algorithm                                            // the row of its limiters with loans; NoAlgorithm if it has none
 	base   Algorithm                                            // of limiters with loans: the algorithm
@@ -93,7 +97,7 @@ var algorithms = [...]algorithm{
 	SlidingLog: {name: "sliding-log", keeps: true,
 		decide: decideLog, look: lookLog, refund: refundLog, mark: (*call).timeOfGrant, unreserve: unreserveLog, expired: logExpired, params: windowParams,
 		need: needLog, full: fullLog, write: writeLog, valid: validLog, plain: plainLog},
-	Concurrency: {name: "concurrency",
+	Concurrency: {name: "concurrency", who: true,
 		decide: decideLease, look: lookLeases, expired: leasesExpired, params: leaseParams,
 		need: needLeases, full: fullLeases, write: writeLeases, valid: validLeases, release: releaseLease,
 		plain: plainLeases},
@@ -113,6 +117,9 @@ var algorithms = [...]algorithm{
 	TankTokenBucket: tankRow("token-bucket", TokenBucket, bucketParams),
 	TankLeakyBucket: tankRow("leaky-bucket", LeakyBucket, bucketParams),
 	TankFixedWindow: tankRow("fixed-window", FixedWindow, windowParams),
+	FairShare: {name: "fair-share", format: 2, rate: true, who: true, weighs: true,
+		decide: decideShare, look: lookShare, unreserve: unreserveShare, expired: sharesExpired, params: bucketParams,
+		need: needShares, full: fullShares, write: writeShares, valid: validShares, plain: plainShares},
 }
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.
@@ -142,6 +149,12 @@ func (a Algorithm) Known() bool { return int(a) < len(algorithms) }
 
 // Keeps reports whether [Op.Keep] applies to the algorithm.
 func (a Algorithm) Keeps() bool { return algorithms[a].keeps }
+
+// NeedsWho reports whether the algorithm decides for a holder or a member, which Op.Who names.
+func (a Algorithm) NeedsWho() bool { return a.Known() && algorithms[a].who }
+
+// Weighs reports whether [Op.Weight] applies to the algorithm.
+func (a Algorithm) Weighs() bool { return a.Known() && algorithms[a].weighs }
 
 // Format is the version of the cluster's formats that added the algorithm, 0 for the first.
 func (a Algorithm) Format() uint32 { return algorithms[a].format }

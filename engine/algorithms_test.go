@@ -272,10 +272,11 @@ func brokenPromise(s *Store, st step, got Result) string {
 	return ""
 }
 
-// The meters, which decide alike, have a separate model: see TestMeterEqualsExactFractions.
+// The meters, which decide alike, have a separate model: see TestMeterEqualsExactFractions; the fair share too: see
+// TestFairShareEqualsNaiveModel.
 func TestEveryAlgorithmHasATwin(t *testing.T) {
 	for _, a := range Algorithms() {
-		has := a <= LeakyBucket
+		has := a <= LeakyBucket || a == FairShare
 		for _, tw := range twins {
 			has = has || tw.algorithm == a
 		}

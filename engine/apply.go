@@ -39,6 +39,8 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 		s.lease(c, p)
 	case ListLog:
 		listLog(c)
+	case ListMembers:
+		listMembers(c)
 	case Delete:
 		s.reset(c, tag, p)
 	}

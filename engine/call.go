@@ -13,9 +13,10 @@ type call struct {
 	next   [maxState]byte // the state to keep, of an algorithm whose state has a fixed size
 	result *Result
 
-	leases        leaseScan // of the leases in state, once surveyed
-	leasesScanned bool
-	listed        int // bytes of leases and grants listed since the batch began
+	leases  leaseScan // of the leases in state, once scanned
+	shares  shareScan // of the pool in state, once scanned
+	scanned bool
+	listed  int // bytes of leases, members and grants listed since the batch began
 
 	prior [maxState]byte // the state that stands for Op.PriorAt
 	share Op             // the question to the leader's share
@@ -39,7 +40,7 @@ var noState [maxState]byte
 
 // begin fills c for an operation on a key without a state.
 func (c *call) begin(now int64, op *Op, res *Result) {
-	c.now, c.op, c.result, c.limit, c.leasesScanned = now, op, res, op.Limit, false
+	c.now, c.op, c.result, c.limit, c.scanned = now, op, res, op.Limit, false
 	c.prev, c.state, c.isNew = op.Limit, noState[:], true
 	c.lent, c.hasLoans = 0, false
 }

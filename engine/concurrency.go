@@ -65,8 +65,8 @@ func (c *call) scanLeases() leaseScan {
 	if c.isNew {
 		return leaseScan{}
 	}
-	if !c.leasesScanned {
-		c.leases, c.leasesScanned = c.scanAllLeases(), true
+	if !c.scanned {
+		c.leases, c.scanned = c.scanAllLeases(), true
 	}
 	return c.leases
 }

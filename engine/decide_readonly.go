@@ -70,6 +70,9 @@ func (s *shard) tryReadOnly(c *call, now int64, tag uint32, op *Op, res *Result)
 	case op.Verb == ListLog:
 		listLog(c)
 		return true
+	case op.Verb == ListMembers:
+		listMembers(c)
+		return true
 	}
 	return false
 }

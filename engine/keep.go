@@ -31,6 +31,11 @@ func (o *Op) KeepsValidly() bool {
 	return o.Keep == 0 || o.Keep.Valid() && o.Limit.Algorithm.Keeps() && o.Options&Force == 0
 }
 
+// WeighsValidly reports whether an operation on a limit may have its Weight.
+func (o *Op) WeighsValidly() bool {
+	return o.Weight == 0 || o.Weight > 0 && o.Weight <= MaxWeight && o.Limit.Algorithm.Weighs()
+}
+
 // of is the number of tokens kept of a capacity. A share is rounded up.
 func (k Keep) of(capacity int64) int64 {
 	switch {

@@ -38,6 +38,7 @@ const (
 	Prepare                  // number the next operation on the loan of a key whose limit has its home elsewhere; see [Tank]
 	Deposit                  // keep home's answer to the prepared operation
 	Carry                    // a key without a limiter begins with Tokens taken at PriorAt
+	ListMembers              // list the active members of a fair share, in Result.Reply
 )
 
 // Option changes how an Acquire decides.
@@ -71,8 +72,9 @@ type Op struct {
 	Limit    Limit    // Acquire
 	Tokens   int64    // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; AcquireAll: asked of each part without FixedCost; Script: the dialect, [ScriptDialect] or an earlier one
 	Keep     Keep     // Acquire, Check: grant only if so much remains
+	Weight   int64    // Acquire, of an algorithm that weighs members: 1 to MaxWeight, or 0 for 1
 	MaxWait  int64    // Reserve: remember it for so many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
-	Who      []byte   // the holder of a lease, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body
+	Who      []byte   // the holder of a lease, the member of a fair share, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body
 	Args     [][]byte // Command, Script: the arguments, the command's name included; Check: with NamedFields, names and values of fields by turns; Settle: with DeclaredOnly, patterns of package glob
 	KeyFrom  uint32   // Command, Script: the position in Args of the first declared key
 	KeyCount uint32   // Command, Script: the number of declared keys, one after the other
@@ -131,7 +133,7 @@ func (o *Op) SetMaxWait(nanos int64) {
 
 // Writes reports whether the operation can change state.
 func (o *Op) Writes() bool {
-	return o.Verb != Look && o.Verb != Leases && o.Verb != ListLog && o.Verb != Loans && o.Options&Peek == 0
+	return o.Verb != Look && o.Verb != Leases && o.Verb != ListLog && o.Verb != Loans && o.Verb != ListMembers && o.Options&Peek == 0
 }
 
 // Status is the outcome of an operation.
@@ -156,7 +158,7 @@ const (
 	TooBig                    // the call is more than one entry of the cluster's log takes, or the reply more than a frame between nodes; nothing was taken
 	Unreadable                // a node could not read or apply the operation; nothing was taken
 	NoRoomToGrow              // the key exists, and its larger state did not fit the memory bound
-	ListTooLong               // Leases, ListLog: the batch lists more than MaxListedBytes
+	ListTooLong               // Leases, ListLog, ListMembers: the batch lists more than MaxListedBytes
 	TooNew                    // some member of the cluster does not know the operation yet; nothing was taken
 	MissingField              // Check: it lacks a field, named by Result.Reply, that the policy's limits ask for
 	UnknownField              // Check: it has a field, named by Result.Reply, that no limit of the policy asks for
@@ -167,6 +169,7 @@ const (
 	NotHeld                   // Lend, Return: the holder states more tokens than are set aside for it, Result.Lent
 	NoHome                    // the key's limit has its home elsewhere, which did not answer, and no tokens of it are left here
 	NotAwayFromHome           // the operation is not possible on a key whose limit has its home elsewhere; nothing was taken
+	TooManyMembers            // a fair share has MaxMembers active members, and the request is of another
 
 	endOfStatuses
 )
@@ -205,7 +208,7 @@ type Result struct {
 	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
 	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
 	Leases  []Lease  // Leases
-	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Check: the name of a field; Settle: a key that is not permitted; kept for reuse from one Apply to the next
+	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; ListMembers: see [Result.Members]; Check: the name of a field; Settle: a key that is not permitted; kept for reuse from one Apply to the next
 }
 
 // Lease is one holder of a concurrency limit.

@@ -48,6 +48,7 @@ type part struct {
 	options  Option // FixedCost, or none
 	tokens   int64  // of a FixedCost
 	keep     Keep
+	weight   int64
 	named    bool // it was kept with NamedFields, as all limits beside it
 }
 
@@ -59,7 +60,7 @@ func newParts(op *Op) []part {
 		p := &op.Parts[i]
 		key, _ := parseTemplate(p.Key, named)
 		who, _ := parseTemplate(p.Who, named)
-		parts[i] = part{limit: p.Limit, key: key, who: who, options: p.Options & FixedCost, keep: p.Keep, named: named}
+		parts[i] = part{limit: p.Limit, key: key, who: who, options: p.Options & FixedCost, keep: p.Keep, weight: p.Weight, named: named}
 		if p.Options&FixedCost != 0 {
 			parts[i].tokens = p.Tokens
 		}

@@ -69,7 +69,7 @@ func (s *Store) checkBy(g *acquireAllCall, op *Op, res *Result, decide func(part
 
 // ask is the question to the limit of p in a check, without its key and holder.
 func (p *part) ask(check *Op) Op {
-	op := Op{Limit: p.limit, Tokens: check.Tokens, Options: check.Options &^ NamedFields, MaxWait: check.MaxWait, Keep: p.keep, PriorAt: check.PriorAt}
+	op := Op{Limit: p.limit, Tokens: check.Tokens, Options: check.Options &^ NamedFields, MaxWait: check.MaxWait, Keep: p.keep, Weight: p.weight, PriorAt: check.PriorAt}
 	if p.options&FixedCost != 0 {
 		op.Options, op.Tokens = op.Options|FixedCost, p.tokens
 	}
@@ -82,5 +82,5 @@ func (p *part) ask(check *Op) Op {
 // fits reports whether the lengths of a key and a holder, in bytes, are within bounds.
 func (p *part) fits(key, holder int, maxKey uint32) bool {
 	return (maxKey == 0 || key <= int(maxKey)) &&
-		(p.limit.Algorithm != Concurrency || holder > 0 && holder <= MaxHolderBytes)
+		(!p.limit.Algorithm.NeedsWho() || holder > 0 && holder <= MaxHolderBytes)
 }

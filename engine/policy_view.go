@@ -29,7 +29,7 @@ func opsOf(parts []part, named bool) []Op {
 	ops := make([]Op, len(parts))
 	for i := range parts {
 		p := &parts[i]
-		ops[i] = Op{Limit: p.limit, Key: p.key.written(named), Who: p.who.written(named), Options: p.options, Tokens: p.tokens, Keep: p.keep}
+		ops[i] = Op{Limit: p.limit, Key: p.key.written(named), Who: p.who.written(named), Options: p.options, Tokens: p.tokens, Keep: p.keep, Weight: p.weight}
 	}
 	return ops
 }

@@ -38,7 +38,7 @@ const (
 
 // amountBytes is the size of an amount, which settling replaces in place.
 func amountBytes(has byte) uint64 {
-	if has&hasHolder != 0 {
+	if has&hasHolder != 0 && has&hasRate == 0 {
 		return 1 // a lease
 	}
 	return 5 // MaxTokens takes 40 bits
@@ -89,7 +89,7 @@ func appendReservedPart(b []byte, op *Op, charged, mark int64) []byte {
 	if alg.mark != nil {
 		has |= hasMark
 	}
-	if alg.release != nil {
+	if alg.who {
 		has |= hasHolder
 	}
 	b = binary.AppendUvarint(append(b, byte(l.Algorithm), has), uint64(l.Capacity))
@@ -210,7 +210,7 @@ func validReservation(state []byte) bool {
 func (r reservation) limitsAreValid() bool {
 	for _, _, parts := r.parts(); len(parts.rest) > 0; {
 		p := parts.next()
-		if !p.limit.isAskable() || p.limit.Algorithm == Concurrency && len(p.who) == 0 {
+		if !p.limit.isAskable() || p.limit.Algorithm.NeedsWho() && len(p.who) == 0 {
 			return false
 		}
 	}
@@ -250,6 +250,9 @@ func appendRequest(b []byte, op *Op) []byte {
 	b = binary.AppendVarint(binary.AppendUvarint(b, uint64(op.Tokens)), op.MaxWait)
 	b = binary.AppendVarint(b, int64(op.Keep))
 	b = appendText(appendText(b, op.Key), op.Who)
+	if op.Weight != 0 {
+		b = binary.AppendUvarint(b, uint64(op.Weight))
+	}
 	b = binary.AppendUvarint(b, uint64(len(op.Args)))
 	for _, arg := range op.Args {
 		b = appendText(b, arg)

@@ -80,11 +80,11 @@ func (s *sharedLimiter) expired(l *Limit, now int64) bool {
 // ask lets a shared limiter decide for a key, and reports whether that changes it. It is refused if keeping it would
 // take too much.
 func (o *sharedLimiters) ask(c *call, p sharedRef) (changed bool) {
-	c.prev, c.state, c.isNew, c.leasesScanned = c.limit, noState[:], true, false
+	c.prev, c.state, c.isNew, c.scanned = c.limit, noState[:], true, false
 	if p.limiter != nil && !p.limiter.expired(&c.limit, c.now) {
 		c.state, c.isNew = p.limiter.state, false
 	}
-	if c.limit.Algorithm == Concurrency {
+	if algorithms[c.limit.Algorithm].who {
 		op := *c.op
 		op.Who = holderOfKey(op.Key, op.Who)
 		c.op = &op

@@ -133,9 +133,13 @@ func stepID(r *rand.Rand) []byte {
 // parameters.
 func stepPart(r *rand.Rand, n int) Op {
 	n %= 24
-	algorithm := 1 + Algorithm(n%len(Algorithms()))
+	all := Algorithms()
+	algorithm := all[n%8]
+	if added := 8 + 23 - n; added < len(all) {
+		algorithm = all[added]
+	}
 	if r.IntN(30) == 0 {
-		algorithm = 1 + Algorithm(r.IntN(len(Algorithms())))
+		algorithm = all[r.IntN(len(all))]
 	}
 	l := Limit{Algorithm: algorithm, Capacity: 2 + int64(n), Rate: Rate{0, sec}}
 	if r.IntN(8) == 0 {
@@ -150,8 +154,11 @@ func stepPart(r *rand.Rand, n int) Op {
 		l.Span, l.Rate.Period = EachMinute, 0
 	}
 	op := Op{Key: fmt.Appendf(nil, "key-%d", n), Limit: l, Tokens: 1}
-	if algorithm == Concurrency {
+	if algorithms[algorithm].who {
 		op.Who = stepHolder(r)
+	}
+	if algorithms[algorithm].weighs {
+		op.Weight = r.Int64N(4)
 	}
 	return op
 }

@@ -114,6 +114,8 @@ func (t *Tx) change(c *call) {
 		c.result.Held, c.result.Lent, c.result.Bytes = c.prev, c.lent, int64(len(c.state))
 	case c.op.Verb == ListLog:
 		listLog(c)
+	case c.op.Verb == ListMembers:
+		listMembers(c)
 	case c.op.Verb == Leases && alg.release != nil:
 		listLeases(c)
 	case c.op.Verb == Release && alg.release == nil, c.op.Verb == Leases:

@@ -28,7 +28,7 @@ func (o *Op) CheckPolicy() error {
 	for i := range o.Parts {
 		p := &o.Parts[i]
 		if !p.Limit.isAskable() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes || p.Options&^FixedCost != 0 ||
-			p.Tokens < 0 || p.Tokens > MaxTokens || !p.KeepsValidly() {
+			p.Tokens < 0 || p.Tokens > MaxTokens || !p.KeepsValidly() || !p.WeighsValidly() {
 			return ErrState
 		}
 	}
@@ -60,6 +60,8 @@ func (l *Limit) invalidField() string {
 		return "tokens of the rate"
 	case l.Span > EachMonth || l.Span != FromFirst && l.Algorithm.Base() != FixedWindow:
 		return "position of the windows"
+	case l.Algorithm == FairShare && (l.Rate.Tokens > MaxTokens || l.Rate.Period > MaxDuration):
+		return "rate"
 	case l.Rate.Period < 0 || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
 		return "period"
 	}

@@ -65,6 +65,8 @@ func (s *Store) weigh(op *Op, more *int) int {
 	switch alg := sh.limitOf(r).Algorithm; alg {
 	case Concurrency:
 		return OpWork + min(leases(algorithms[alg].stateOf(r.rest())).used()/leaseHead+*more, MaxHolders)
+	case FairShare:
+		return OpWork + sh.size(r)/workBytes + sharePool(algorithms[alg].stateOf(r.rest())).active()
 	case SlidingLog:
 		if op.Verb == ListLog {
 			return OpWork + min(sh.size(r)/logEntry, int(op.Tokens))

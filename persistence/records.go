@@ -20,7 +20,7 @@ import (
 //	recDeleted  varint length of the key; key
 //	recFlushed  every key before this is gone
 //	recPolicy   verb, options, name, id, and the parts: limit, key, holder; with partsWithCosts among the options, also a
-//	            part's options, the varint of its tokens, and the zigzag varint of what it keeps
+//	            part's options, the varint of its tokens, the zigzag varint of what it keeps, and with partWithWeight among these options the varint of its weight
 //	recForget   every policy before this is gone
 //	recEnd      varint number of states in the whole snapshot, which is complete
 const (
@@ -37,8 +37,11 @@ const (
 // {name} for text. It refuses the verb instead.
 const newerPolicy = 0x80
 
-// partsWithCosts among the options of a recPolicy says that some part has a COST or a KEEP.
+// partsWithCosts among the options of a recPolicy says that some part has a COST, a KEEP or a WEIGHT.
 const partsWithCosts = byte(engine.FixedCost)
+
+// partWithWeight among the options of a part says that it has a WEIGHT.
+const partWithWeight = byte(engine.Shadow) // which no part has
 
 const payloadHead = 16
 
@@ -141,17 +144,28 @@ func (e *encoder) policy(op *engine.Op) {
 		e.bytes(op.Parts[i].Key)
 		e.bytes(op.Parts[i].Who)
 		if costs {
-			e.buf = append(e.buf, byte(op.Parts[i].Options))
-			e.buf = binary.AppendUvarint(e.buf, uint64(op.Parts[i].Tokens))
-			e.buf = binary.AppendVarint(e.buf, int64(op.Parts[i].Keep))
+			e.costs(&op.Parts[i])
 		}
 	}
 }
 
-// hasCosts reports whether a limit of a policy has a COST or a KEEP.
+// costs writes the options, tokens, Keep and Weight of a part.
+func (e *encoder) costs(part *engine.Op) {
+	options := byte(part.Options)
+	if part.Weight != 0 {
+		options |= partWithWeight
+	}
+	e.buf = binary.AppendUvarint(append(e.buf, options), uint64(part.Tokens))
+	e.buf = binary.AppendVarint(e.buf, int64(part.Keep))
+	if part.Weight != 0 {
+		e.buf = binary.AppendUvarint(e.buf, uint64(part.Weight))
+	}
+}
+
+// hasCosts reports whether a limit of a policy has a COST, a KEEP or a WEIGHT.
 func hasCosts(parts []engine.Op) bool {
 	for i := range parts {
-		if parts[i].Options != 0 || parts[i].Keep != 0 {
+		if parts[i].Options != 0 || parts[i].Keep != 0 || parts[i].Weight != 0 {
 			return true
 		}
 	}

@@ -148,7 +148,11 @@ func (d *decoder) policy() *engine.Op {
 		part := engine.Op{Limit: d.limit()}
 		part.Key, part.Who = d.take(d.uvarint()), d.take(d.uvarint())
 		if costs {
-			part.Options, part.Tokens, part.Keep = engine.Option(d.byte()), int64(d.uvarint()), engine.Keep(d.varint())
+			options := d.byte()
+			part.Options, part.Tokens, part.Keep = engine.Option(options&^partWithWeight), int64(d.uvarint()), engine.Keep(d.varint())
+			if options&partWithWeight != 0 {
+				part.Weight = int64(d.uvarint())
+			}
 		}
 		op.Parts = append(op.Parts, part)
 	}

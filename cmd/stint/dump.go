@@ -213,7 +213,7 @@ func (l *line) policy(op *engine.Op) {
 func partLineOf(part *engine.Op) partLine {
 	p := partLine{Algorithm: part.Limit.Algorithm.String(), Params: paramsOf(part.Limit)}
 	p.Key, p.KeyBase64 = printable(part.Key)
-	if part.Limit.Algorithm == engine.Concurrency {
+	if part.Limit.Algorithm.NeedsWho() {
 		p.Holder, p.HolderBase64 = printable(part.Who)
 	}
 	return p

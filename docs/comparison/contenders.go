@@ -37,6 +37,7 @@ var contenders = []contender{
 	{"fixed window, by the clock", "FW.ACQUIRE k 200 @2s", engine.Op{Limit: window(engine.FixedWindow, engine.Aligned)}, 0},
 	{"sliding window counter", "SW.ACQUIRE k 200 2s", engine.Op{Limit: window(engine.SlidingWindow, engine.FromFirst)}, 0},
 	{"sliding window log", "SL.ACQUIRE k 200 2s", engine.Op{Limit: window(engine.SlidingLog, engine.FromFirst)}, 0},
+	{"fair share, one member", "FS.ACQUIRE k 200 100 member", engine.Op{Limit: meter(engine.FairShare, 200), Who: []byte("member")}, 0},
 	{"concurrency", "CC.ACQUIRE k 200 1m holder", engine.Op{Limit: engine.Limit{Algorithm: engine.Concurrency, Capacity: 200,
 		Rate: engine.Rate{Period: 60 * second}}}, 2 * time.Second},
 }

@@ -17,7 +17,13 @@ const (
 )
 
 // unknownAlgorithm is the first number that no algorithm has.
-var unknownAlgorithm = engine.TankFixedWindow + 1
+var unknownAlgorithm = func() engine.Algorithm {
+	a := engine.NoAlgorithm
+	for a.Known() {
+		a++
+	}
+	return a
+}()
 
 func keyOf(i int) []byte { return fmt.Appendf(nil, "key:%012d", i) }
 
@@ -55,8 +61,11 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 	}
 	part := func() engine.Op {
 		p := engine.Op{Key: text(40), Limit: limits[r.IntN(len(limits))]}
-		if p.Limit.Algorithm == engine.Concurrency {
+		if p.Limit.Algorithm.NeedsWho() {
 			p.Who = append(text(100), 'x')
+		}
+		if p.Limit.Algorithm.Weighs() {
+			p.Weight = r.Int64N(engine.MaxWeight + 1)
 		}
 		return p
 	}

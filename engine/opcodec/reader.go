@@ -121,7 +121,7 @@ func (r *Reader) readHead(op *engine.Op) (head byte) {
 func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options byte) bool {
 	in := &r.in
 	var bits byte
-	keeps, hasPrior := false, false
+	keeps, hasPrior, hasWeight := false, false, false
 	if head&headOptions != 0 {
 		bits = in.byte()
 		if keeps = fields&fieldKeep != 0 && bits&optionKeep != 0; keeps {
@@ -129,6 +129,9 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 		}
 		if hasPrior = fields&fieldPrior != 0 && bits&optionPrior != 0; hasPrior {
 			bits &^= optionPrior
+		}
+		if hasWeight = fields&fieldWeight != 0 && bits&optionWeight != 0; hasWeight {
+			bits &^= optionWeight
 		}
 		op.SetOptionBits(bits)
 	}
@@ -157,6 +160,10 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 	if hasPrior {
 		op.PriorAt = int64(in.uvarint())
 		in.bad = in.bad || op.PriorAt <= 0
+	}
+	if hasWeight {
+		op.Weight = int64(in.uvarint())
+		in.bad = in.bad || op.Weight <= 0
 	}
 	if fields&fieldLoan != 0 {
 		op.Loan = &engine.Loan{Number: in.uvarint(), Previous: in.uvarint(), Left: int64(in.uvarint())}

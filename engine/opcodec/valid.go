@@ -129,8 +129,8 @@ func validFields(op *engine.Op) bool {
 func asksWithin(op *engine.Op) bool {
 	contradicts := op.Options&engine.Force != 0 && (op.Options&engine.UpTo != 0 || op.MaxWait > 0)
 	return !contradicts && len(op.Key) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens &&
-		waitsWithin(op) && op.KeepsValidly() &&
-		len(op.Who) <= engine.MaxHolderBytes && (len(op.Who) > 0 || op.Limit.Algorithm != engine.Concurrency)
+		waitsWithin(op) && op.KeepsValidly() && op.WeighsValidly() &&
+		len(op.Who) <= engine.MaxHolderBytes && (len(op.Who) > 0 || !op.Limit.Algorithm.NeedsWho())
 }
 
 // waitsWithin reports whether the longest wait is in its range.

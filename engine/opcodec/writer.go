@@ -13,7 +13,8 @@ import (
 //	1       verb in the low 4 bits, or 0x0f: the verb is the next byte;
 //	        0x10 options follow, 0x20 tokens other than 1, 0x40 a longest wait, 0x80 Who
 //	1       verb, if it is 15 or more
-//	1       options; 0x80: a Keep follows; 0x10: a PriorAt follows, where the verb has one
+//	1       options; 0x80: a Keep follows; 0x10: a PriorAt follows, where the verb has one;
+//	        0x08: a weight follows, where the verb has one
 //	varint  limit: its number in this buffer, from 1 on; or 0, and the limit itself, which takes the next number:
 //	        1 algorithm, 1 span, varints capacity, rate's tokens, rate's period
 //	varint  length of the key, or of the policy's name; the key
@@ -22,6 +23,7 @@ import (
 //	varint  longest wait, zigzag
 //	varint  the Keep, zigzag: tokens, or below zero a share of the capacity in thousandths of a percent
 //	varint  PriorAt
+//	varint  the weight of a member
 //	varints of a loan: number, previous number, tokens left; of a Lend with Merged: requests that wait, tokens of each
 //	varint  most bytes of a key
 //	varint  number of arguments, of a Check only with NamedFields; of each a varint of its length, and the argument; varints: position of the first declared
@@ -40,6 +42,7 @@ const (
 	headWho      = 0x80
 	optionKeep   = 0x80
 	optionPrior  = 0x10 // no option of the verbs with a PriorAt
+	optionWeight = 0x08 // no option of the verbs with a weight, nor of parts
 	usualTokens  = 1
 	keepOpParts  = 1 << 12 // parts, and limits, that a reader keeps room for
 	keepOpLimits = 1 << 12
@@ -66,6 +69,7 @@ const (
 	fieldRequest
 	fieldLoan
 	fieldPrior
+	fieldWeight
 )
 
 // opLayout is the layout of a verb's bytes.
@@ -82,13 +86,13 @@ func (l *opLayout) hasArgs(op *engine.Op) bool {
 
 // The fields of the parts of a request, and of those of a policy.
 const (
-	partFields       = fieldKey | fieldLimit | fieldWho | fieldTokens | fieldKeep | fieldPrior
-	policyPartFields = fieldKey | fieldLimit | fieldWho | fieldCost | fieldKeep
+	partFields       = fieldKey | fieldLimit | fieldWho | fieldTokens | fieldKeep | fieldPrior | fieldWeight
+	policyPartFields = fieldKey | fieldLimit | fieldWho | fieldCost | fieldKeep | fieldWeight
 )
 
 // opLayouts has a row for every verb. Tests add more.
 var opLayouts = []opLayout{
-	engine.Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldKeep | fieldPrior, options: byte(engine.Peek | engine.UpTo | engine.Force)},
+	engine.Acquire:     {fields: fieldKey | fieldLimit | fieldWho | fieldTokens | fieldMaxWait | fieldKeep | fieldPrior | fieldWeight, options: byte(engine.Peek | engine.UpTo | engine.Force)},
 	engine.AcquireAll:  {fields: fieldTokens | fieldMaxWait | fieldParts, parts: partFields, options: byte(engine.Peek), partOptions: byte(engine.FixedCost)},
 	engine.Check:       {fields: fieldKey | fieldWho | fieldTokens | fieldMaxKey | fieldMaxWait | fieldKeep | fieldPrior, options: byte(engine.Peek | engine.NamedFields)},
 	engine.Look:        {fields: fieldKey},
@@ -121,6 +125,8 @@ var opLayouts = []opLayout{
 	engine.Prepare: {fields: fieldKey | fieldLimit, options: byte(engine.Cancel | engine.Force)},
 	engine.Deposit: {fields: fieldKey | fieldTokens | fieldLoan, options: byte(engine.Force)},
 	engine.Carry:   {fields: fieldKey | fieldLimit | fieldTokens | fieldPrior},
+
+	engine.ListMembers: {fields: fieldKey},
 
 	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1},
 }
@@ -192,6 +198,9 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 	if fields&fieldPrior != 0 && op.PriorAt != 0 {
 		options |= optionPrior
 	}
+	if fields&fieldWeight != 0 && op.Weight != 0 {
+		options |= optionWeight
+	}
 	if options != 0 {
 		b[at] |= headOptions
 		b = append(b, options)
@@ -223,6 +232,9 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 	}
 	if fields&fieldPrior != 0 && op.PriorAt != 0 {
 		b = binary.AppendUvarint(b, uint64(op.PriorAt))
+	}
+	if fields&fieldWeight != 0 && op.Weight != 0 {
+		b = binary.AppendUvarint(b, uint64(op.Weight))
 	}
 	if fields&fieldLoan != 0 && op.Loan != nil {
 		b = binary.AppendUvarint(b, op.Loan.Number)

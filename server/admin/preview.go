@@ -68,7 +68,7 @@ func peek(ctx context.Context, s *server.Server, limit engine.Op, callers []call
 	who := templateOf(limit.Who)
 	ops := make([]engine.Op, len(callers))
 	for i, c := range callers {
-		ops[i] = engine.Op{Verb: engine.Acquire, Options: engine.Peek, Key: c.key, Limit: limit.Limit, Tokens: tokens}
+		ops[i] = engine.Op{Verb: engine.Acquire, Options: engine.Peek, Key: c.key, Limit: limit.Limit, Tokens: tokens, Weight: limit.Weight}
 		ops[i].Who, _ = who.AppendTo(nil, c.id, c.fields)
 	}
 	return s.DecideReadOnly(ctx, ops)

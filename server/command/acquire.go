@@ -15,7 +15,8 @@ var limitSpecs = []limitSpec{
 	{word: "FW", algorithm: engine.FixedWindow, params: []string{"limit", "window"}, amount: "tokens", read: readFixedWindow},
 	{word: "SW", algorithm: engine.SlidingWindow, params: []string{"limit", "window"}, amount: "tokens", read: readSliding},
 	{word: "SL", algorithm: engine.SlidingLog, params: []string{"limit", "window"}, amount: "tokens", read: readLog},
-	{word: "CC", algorithm: engine.Concurrency, params: []string{"limit", "ttl"}, holder: true, read: readLeases},
+	{word: "CC", algorithm: engine.Concurrency, params: []string{"limit", "ttl"}, who: holderName, read: readLeases},
+	{word: "FS", algorithm: engine.FairShare, params: []string{"capacity", "rate"}, who: memberName, options: " [WEIGHT weight]", amount: "tokens", read: readBucket},
 }
 
 var acquireRows = []Row{
@@ -56,7 +57,7 @@ func acquireCost(a engine.Algorithm) Cost {
 	switch a {
 	case engine.Concurrency:
 		return HolderLookup
-	case engine.SlidingLog:
+	case engine.SlidingLog, engine.FairShare:
 		return LogCopy
 	}
 	return Light

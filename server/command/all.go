@@ -39,7 +39,7 @@ func parseAll(r *Request) error {
 
 var (
 	allOptions  = []option{optTokens, optPeek, optMaxWait, optBlock, optAs, optFor}
-	specOptions = []option{optCost, optKeep}
+	specOptions = []option{optCost, optKeep, optWeight}
 )
 
 // specs reads limits up to the first word that begins none.
@@ -51,7 +51,7 @@ func (r *Request) specs(words [][]byte) (parts []engine.Op, rest [][]byte, err e
 			break
 		}
 		size := 2 + len(k.params)
-		if k.holder {
+		if k.who != "" {
 			size++
 		}
 		if len(words) < size {

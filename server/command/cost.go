@@ -11,12 +11,12 @@ const (
 	undeclared     Cost = iota
 	Light               // a limit, a key or a few words
 	HolderLookup        // looks through the holders of a concurrency limit
-	EntryList           // lists them, or the grants of a sliding log
+	EntryList           // lists them, the members of a fair share, or the grants of a sliding log
 	ValueCopy           // copies a value of data
 	ValuePass           // looks at every string in a value
 	ValueSort           // sorts the strings of values
 	ScriptRun           // runs a script
-	LogCopy             // may copy a sliding log
+	LogCopy             // may copy a sliding log, or a fair share
 	PolicyCheck         // asks several limits
 	PolicyChange        // keeps the limits of a policy or a caller
 	PolicyList          // looks at every policy

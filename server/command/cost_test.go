@@ -35,9 +35,9 @@ func leastWork(op *engine.Op) (work int) {
 			work += leastWork(&op.Parts[i])
 		}
 		return work
-	case op.Verb == engine.Leases, op.Verb == engine.ListLog:
+	case op.Verb == engine.Leases, op.Verb == engine.ListLog, op.Verb == engine.ListMembers:
 		return MaxBatchWork // so that it is decided alone
-	case op.Verb == engine.Acquire && op.Limit.Algorithm == engine.SlidingLog || op.Verb == engine.Refund:
+	case op.Verb == engine.Acquire && (op.Limit.Algorithm == engine.SlidingLog || op.Limit.Algorithm == engine.FairShare) || op.Verb == engine.Refund:
 		return engine.MaxLogWork
 	case op.Verb == engine.Acquire && op.Limit.Algorithm != engine.Concurrency, op.Verb == engine.Delete, op.Verb == engine.Flush,
 		op.Verb == engine.SetPolicy, op.Verb == engine.DropPolicy, op.Verb == engine.SetOverride:

@@ -82,7 +82,13 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 	case engine.NotDurable:
 		w.Error(ErrNotKept.Error())
 	case engine.NotRefundable:
+		if res.Held.Algorithm == engine.FairShare {
+			w.Error(errSharesNotRefundable.Error())
+			return true
+		}
 		w.Error(errNotRefundable.Error())
+	case engine.TooManyMembers:
+		w.Error(errTooManyMembers.With(engine.MaxMembers).Error())
 	default:
 		return false
 	}

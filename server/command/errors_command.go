@@ -32,7 +32,7 @@ var (
 		"A command such as `EXISTS` on hundreds of concurrency limits with thousands of holders each.")
 	ErrExecTooCostly = keyErrors.Add("ERR the transaction would take too long: nothing was executed, split it",
 		"`EXEC` with hundreds of commands on such limits, with many commands that read all keys, or with more than four scripts that did not run before or take long.")
-	errListTooLong = keyErrors.Add("ERR the holders or grants listed in one transaction take more than %d bytes: ask for fewer keys at once",
+	errListTooLong = keyErrors.Add("ERR the holders, members or grants listed in one transaction take more than %d bytes: ask for fewer keys at once",
 		"`CC.HOLDERS` or `SL.LOG` between `MULTI` and `EXEC`, more often than one reply may hold.")
 	errPattern = keyErrors.Add("ERR pattern: it takes too many steps to match; use fewer * and shorter [sets]",
 		"`SCAN` or `KEYS` with a pattern that costs too much on a long key.")

@@ -16,6 +16,8 @@ var (
 		"Two options that contradict each other. Choose one.")
 	errKeepsNothing = limiterErrors.Add("ERR KEEP: does not apply to %s",
 		"A queue and a concurrency limit have nothing to keep back. Leave KEEP out behind this limit.")
+	errWeighsNothing = limiterErrors.Add("ERR WEIGHT: does not apply to %s",
+		"Only the members of a fair share, FS, have weights. Leave WEIGHT out behind this limit.")
 	errAsWithoutFor = limiterErrors.Add("ERR AS: needs FOR and a duration, for which the request is remembered",
 		"Add `FOR 10m`: longer than the call and its retries take.")
 	errForWithoutAs = limiterErrors.Add("ERR FOR: needs AS and an id",
@@ -40,6 +42,12 @@ var (
 		"Use `SW.ACQUIRE`, or raise `--max-sliding-log`.")
 	errHolder = limiterErrors.Add("ERR holder: must be 1 to %d bytes, got %d",
 		"The name of a lease's holder is empty or too long.")
+	errMember = limiterErrors.Add("ERR member: must be 1 to %d bytes, got %d",
+		"The name of a member of a fair share is empty or too long.")
+	errTooManyMembers = limiterErrors.Add("ERR member: the pool has %d active members, the most it can have",
+		"A member is active while it has taken tokens that the refill has not given back to it yet. Nothing was taken. Ask again later, with fewer names, or divide the members among several pools.")
+	errSharesNotRefundable = limiterErrors.Add("ERR key: RL.REFUND names no member of this fair share",
+		"Ask with `AS id FOR duration` in `RL.ALL`; `RL.SETTLE` and `RL.CANCEL` then give tokens back to their member.")
 	errNotRefundable = limiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded",
 		"`RL.REFUND` on the key of a concurrency limit.")
 	errKeyTooLong = limiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d",

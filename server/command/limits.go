@@ -14,7 +14,8 @@ type limitSpec struct {
 	word      string // in RL.ALL and policies
 	algorithm engine.Algorithm
 	params    []string // the arguments between the key and the holder, or the end
-	holder    bool     // the parameters are followed by the holder of a lease
+	who       string   // the name of the argument behind the parameters, for a holder or a member; "" if there is none
+	options   string   // those that RL.ALL and policies take for this limit alone
 	amount    string   // the name of the argument for a number of tokens, in the algorithm's own command; "" if it has none
 	read      func(r *Request, a [][]byte) (engine.Limit, error)
 }
@@ -47,15 +48,15 @@ func SpecWords() (words []string) {
 
 func specWords() string { return strings.Join(SpecWords(), " ") }
 
-// SpecArguments are the names of the arguments behind the word of a limit: its key, its parameters and its holder.
+// SpecArguments are the names of the arguments behind the word of a limit: its key, its parameters, and its holder or member.
 func SpecArguments(word string) (names []string, known bool) {
 	k := findSpec([]byte(word))
 	if k == nil {
 		return nil, false
 	}
 	names = append([]string{"key"}, k.params...)
-	if k.holder {
-		names = append(names, "holder")
+	if k.who != "" {
+		names = append(names, k.who)
 	}
 	return names, true
 }
@@ -82,9 +83,10 @@ func specSyntax() string {
 	var words, params []string
 	for _, k := range limitSpecs {
 		p := "key " + strings.Join(k.params, " ")
-		if k.holder {
-			p += " holder"
+		if k.who != "" {
+			p += " " + k.who
 		}
+		p += k.options
 		if at := slices.Index(params, p); at >= 0 {
 			words[at] += "/" + k.word
 		} else {
@@ -97,7 +99,7 @@ func specSyntax() string {
 	return strings.Join(words, "; ")
 }
 
-// readSpec reads a key, the parameters of its limit and, for a lease, the holder into op. It returns the words behind them.
+// readSpec reads a key, the parameters of its limit and the holder or member, if it has one, into op. It returns the words behind them.
 // position is that among a command's limits.
 func (r *Request) readSpec(op *engine.Op, k *limitSpec, words [][]byte, position int) (rest [][]byte, err error) {
 	op.Key, op.Tokens = words[0], 1
@@ -108,9 +110,9 @@ func (r *Request) readSpec(op *engine.Op, k *limitSpec, words [][]byte, position
 	if op.Limit, err = r.limit(k, words[1:end], position); err != nil {
 		return nil, err
 	}
-	if k.holder {
+	if k.who != "" {
 		op.Who = words[end]
-		err, end = holder(op.Who), end+1
+		err, end = holderOrMember(k.who, op.Who), end+1
 	}
 	return words[end:], err
 }
@@ -195,12 +197,25 @@ func (r *Request) acquire(k *limitSpec, known []option) error {
 	return r.reserved()
 }
 
+// The names of arguments for those who ask.
+const (
+	holderName = "holder"
+	memberName = "member"
+)
+
 // holder checks the name of a lease's holder.
-func holder(name []byte) error {
-	if len(name) == 0 || len(name) > engine.MaxHolderBytes {
+func holder(name []byte) error { return holderOrMember(holderName, name) }
+
+// holderOrMember checks the name of a lease's holder, or that of a member of a fair share.
+func holderOrMember(argument string, name []byte) error {
+	switch {
+	case len(name) > 0 && len(name) <= engine.MaxHolderBytes:
+		return nil
+	case argument == memberName:
+		return errMember.With(engine.MaxHolderBytes, len(name))
+	default:
 		return errHolder.With(engine.MaxHolderBytes, len(name))
 	}
-	return nil
 }
 
 // replyAcquire writes the five integers every acquire answers.

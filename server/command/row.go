@@ -128,6 +128,7 @@ var Table = concat(
 	acquireRows,
 	concurrencyRows,
 	logRows,
+	shareRows,
 	allRows,
 	reservationRows,
 	lendRows,

@@ -15,7 +15,7 @@ func SpecText(op engine.Op) string {
 	for _, p := range op.Limit.Params() {
 		words = append(words, p.Text)
 	}
-	if k.holder {
+	if k.who != "" {
 		words = append(words, wordText(op.Who))
 	}
 	if op.Options&engine.FixedCost != 0 {
@@ -23,6 +23,9 @@ func SpecText(op engine.Op) string {
 	}
 	if op.Keep != 0 {
 		words = append(words, optKeep.name, op.Keep.String())
+	}
+	if op.Weight != 0 {
+		words = append(words, optWeight.name, strconv.FormatInt(op.Weight, 10))
 	}
 	return strings.Join(words, " ")
 }

@@ -70,3 +70,13 @@ func (a Int) DivideUp(d uint64) int64 {
 	}
 	return int64(min(quotient, math.MaxInt64))
 }
+
+// Shift returns a * 2^n, for n below 64.
+func (a Int) Shift(n uint) Int { return Int{a.Hi<<n | a.Lo>>(64-n), a.Lo << n} }
+
+// Times returns a * b.
+func (a Int) Times(b uint64) Int {
+	low := Product(a.Lo, b)
+	low.Hi += a.Hi * b
+	return low
+}

@@ -1,0 +1,59 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+)
+
+// Member is an active member of a fair share.
+type Member struct {
+	Name   []byte
+	Weight int64
+	Taken  int64 // tokens that the refill has not given back to it, rounded up but for a thousandth
+}
+
+// listMembers lists the active members, in the order of their names.
+func listMembers(c *call) {
+	if c.prev.Algorithm != FairShare {
+		c.wrongType(FairShare)
+		return
+	}
+	s, p := c.scanShares(), sharePool(c.state)
+	if c.listed += len(p); c.listed > MaxListedBytes {
+		c.result.Status = ListTooLong
+		return
+	}
+	members := make([]shareEntry, 0, s.active)
+	for i := range s.active {
+		members = append(members, p.entry(p.ranked(s.drained+i)))
+	}
+	slices.SortFunc(members, func(a, b shareEntry) int { return bytes.Compare(a.name(), b.name()) })
+	b := c.result.Reply[:0]
+	for _, e := range members {
+		taken := roundUnits((e.tag() - s.virtual) * uint64(e.weight()))
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(e.weight())), taken)
+		b = append(append(b, byte(len(e.name()))), e.name()...)
+	}
+	c.result.Reply = b
+	c.result.Work += s.active
+}
+
+// roundUnits is a number of tokens, rounded up but for the little that sharing rounds.
+func roundUnits(units uint64) uint64 { return (units + unitsOfToken - unitsOfToken>>10) >> unitBits }
+
+// Members are those that a [Members] has found, in the order of their names.
+func (res *Result) Members() (all []Member) {
+	if res.Status != OK {
+		return nil
+	}
+	r := partReader{rest: res.Reply}
+	for len(r.rest) > 0 {
+		m := Member{Weight: int64(r.uvarint()), Taken: int64(r.uvarint())}
+		if m.Name = r.take(uint64(r.byte())); r.bad {
+			return nil
+		}
+		all = append(all, m)
+	}
+	return all
+}

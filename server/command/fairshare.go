@@ -1,0 +1,44 @@
+package command
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/resp"
+)
+
+var shareRows = []Row{acquireRow("fs.acquire", engine.FairShare, "key capacity rate member [tokens] [WEIGHT weight] [PEEK]", "alice:9 5 1/h me",
+	"Take tokens (default 1) from a token bucket whose refill its active members share by weight. remaining is that of this member.", optWeight, optPeek), {
+	Name: "fs.members", Syntax: "key", Since: "0.2.0", Group: "limiter",
+	Summary: "List the active members of a fair share: those with tokens that the refill has not given back to them yet.",
+	Returns: "an array of triples in the order of the names: the member, its weight, and the tokens that it has taken, rounded up but for a thousandth.", Example: "alice:9",
+	Cost: EntryList, Flags: ReadOnly, Keys: oneKey, Parse: parseMembers, Reply: replyMembers,
+}}
+
+var optWeight = option{name: "WEIGHT", hasValue: true, set: setWeight}
+
+func setWeight(_ *Request, op *engine.Op, value []byte) (err error) {
+	if limit := op.Limit.Algorithm; !limit.Weighs() {
+		return errWeighsNothing.With(specOf(limit).word)
+	}
+	op.Weight, err = integerBetween("WEIGHT", value, 1, engine.MaxWeight)
+	return err
+}
+
+func parseMembers(r *Request) error {
+	r.Ops = append(r.Ops, engine.Op{Verb: engine.ListMembers, Key: r.Args[1]})
+	return r.key(r.Args[1])
+}
+
+func replyMembers(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	if failed(w, &results[0]) {
+		return
+	}
+	members := results[0].Members()
+	w.Array(len(members))
+	for _, m := range members {
+		w.Array(3)
+		w.Bulk(m.Name)
+		w.Int(m.Weight)
+		w.Int(m.Taken)
+	}
+	results[0].Trim()
+}
