@@ -124,7 +124,7 @@ func TestAnswersOfEnvoyproxyRatelimit(t *testing.T) {
 		},
 		"nothing granted": {
 			{"shop banned=1", "OVER_LIMIT | OVER_LIMIT 0/0 MINUTE 35s"},
-			{"shop 0@banned=1", "OK | OK 0/0 MINUTE 35s"},
+			{"shop 0@banned=1", "OVER_LIMIT | OVER_LIMIT 0/0 MINUTE 35s"},
 		},
 		"hits": {
 			{"shop kind=mail +2", "OK | OK 1/3 DAY 75335s"},

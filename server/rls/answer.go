@@ -84,7 +84,7 @@ func (p *Plan) preset(i int, s *Status) {
 	default:
 		s.Limit = &Limit{Name: rule.Name, Requests: rule.Requests, Unit: rule.Unit}
 		if rule.Policy == "" && rule.Requests == 0 {
-			s.OverLimit = p.request.Descriptors[i].Hits > 0 && !rule.Shadow
+			s.OverLimit = !rule.Shadow
 			s.Reset = rule.Unit.untilEnd(p.now)
 		}
 	}

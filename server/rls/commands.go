@@ -20,7 +20,7 @@ func (p *Plan) writeCommands() {
 		}
 		hits := p.request.Descriptors[i].Hits
 		if rule.Requests == 0 && rule.Policy == "" {
-			denied = denied || (hits > 0 && !rule.alone())
+			denied = denied || !rule.alone()
 			continue
 		}
 		key := p.key(i)
