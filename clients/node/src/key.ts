@@ -1,0 +1,17 @@
+import { createHash } from "node:crypto";
+
+const mostBytes = 200;
+const keptBytes = 136;
+
+/**
+ * The form of a key that is sent. One of more than 200 bytes becomes its first 136 bytes, ":sha256:", and the SHA-256 of all bytes in
+ * hexadecimal, as in Stint's other clients.
+ */
+export function shortKey(key: string | Uint8Array): string | Buffer {
+    const bytes = typeof key === "string" ? Buffer.from(key) : Buffer.from(key.buffer, key.byteOffset, key.byteLength);
+    if (bytes.length <= mostBytes) {
+        return typeof key === "string" ? key : bytes;
+    }
+    const digest = createHash("sha256").update(bytes).digest("hex");
+    return Buffer.concat([bytes.subarray(0, keptBytes), Buffer.from(`:sha256:${digest}`)]);
+}

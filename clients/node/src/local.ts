@@ -1,0 +1,105 @@
+import type { Limit } from "./limit.js";
+
+const mostKeys = 100_000;
+
+interface Bucket {
+    tokens: number;
+    at: number; // milliseconds of performance.now()
+    readonly capacity: number;
+    readonly perMs: number;
+}
+
+/** A local decision about several limits together. */
+export interface LocalAnswer {
+    allowed: boolean;
+    /** The position of the limit that denied, or -1. */
+    binding: number;
+    /** Milliseconds, -1 if waiting does not help. */
+    retryAfter: number;
+    states: { limit: number; remaining: number; resetAfter: number }[];
+}
+
+/** Buckets of this process, each with a share of a limit, for the time in which Stint does not answer. */
+export class LocalShares {
+    readonly #buckets = new Map<string, Bucket>();
+
+    constructor(private readonly share: number, private readonly now: () => number = () => performance.now()) {}
+
+    /** Takes tokens of all limits, or of none. */
+    take(limits: readonly { key: string; limit: Limit; tokens: number }[]): LocalAnswer {
+        const answer: LocalAnswer = { allowed: true, binding: -1, retryAfter: 0, states: [] };
+        const buckets = limits.map(({ key, limit }) => this.#bucket(key, limit));
+        limits.forEach(({ tokens }, i) => {
+            const wait = waitFor(buckets[i], tokens);
+            if (wait !== 0 && (answer.binding < 0 || isLonger(wait, answer.retryAfter))) {
+                answer.allowed = false;
+                answer.binding = i;
+                answer.retryAfter = wait;
+            }
+        });
+        limits.forEach(({ tokens }, i) => {
+            const bucket = buckets[i];
+            if (bucket && answer.allowed) {
+                bucket.tokens -= tokens;
+            }
+            answer.states.push(stateOf(bucket));
+        });
+        return answer;
+    }
+
+    /** Forgets all buckets, once Stint decides again. */
+    clear(): void { this.#buckets.clear(); }
+
+    #bucket(key: string, limit: Limit): Bucket | undefined {
+        const now = this.now(), id = `${limit.algorithm} ${limit.words().join(" ")} ${key}`;
+        let bucket = this.#buckets.get(id);
+        if (!bucket) {
+            if (this.#buckets.size >= mostKeys) {
+                this.#sweep(now);
+            }
+            if (this.#buckets.size >= mostKeys) {
+                return undefined;
+            }
+            const capacity = Math.max(1, Math.floor(limit.capacity * this.share));
+            bucket = { tokens: capacity, at: now, capacity, perMs: (limit.count * this.share) / limit.period };
+            this.#buckets.set(id, bucket);
+        }
+        refill(bucket, now);
+        return bucket;
+    }
+
+    #sweep(now: number): void {
+        for (const [id, bucket] of this.#buckets) {
+            refill(bucket, now);
+            if (bucket.tokens >= bucket.capacity) {
+                this.#buckets.delete(id);
+            }
+        }
+    }
+}
+
+function refill(bucket: Bucket, now: number): void {
+    bucket.tokens = Math.min(bucket.capacity, bucket.tokens + Math.max(0, now - bucket.at) * bucket.perMs);
+    bucket.at = now;
+}
+
+/** Milliseconds until a bucket has so many tokens, 0 if it has them, -1 if it never will. */
+function waitFor(bucket: Bucket | undefined, tokens: number): number {
+    if (!bucket) {
+        return 1000;
+    }
+    if (tokens > bucket.capacity) {
+        return -1;
+    }
+    return tokens <= bucket.tokens ? 0 : Math.max(1, Math.ceil((tokens - bucket.tokens) / bucket.perMs));
+}
+
+function isLonger(a: number, b: number): boolean { return b !== -1 && (a === -1 || a > b); }
+
+function stateOf(bucket: Bucket | undefined): { limit: number; remaining: number; resetAfter: number } {
+    if (!bucket) {
+        return { limit: 0, remaining: 0, resetAfter: 1000 };
+    }
+    const missing = bucket.capacity - bucket.tokens;
+    return { limit: bucket.capacity, remaining: Math.floor(bucket.tokens), resetAfter: Math.ceil(missing / bucket.perMs) };
+}

@@ -1,0 +1,101 @@
+import { RefusedError, type StintError } from "./errors.js";
+import type { Limit } from "./limit.js";
+
+/** The retryAfter of a request for more tokens than the limit can ever grant. */
+export const never = -1;
+
+/** The origin of a decision: Stint, this process's share, or the policy. */
+export type Source = "server" | "local" | "fallback";
+
+/** The answer to one request. Times are in milliseconds. */
+export interface Result {
+    /** Whether to go ahead. */
+    allowed: boolean;
+    /** Tokens taken, 0 when denied. */
+    granted: number;
+    /** The largest number that can be granted at once; 0 when the policy answered. */
+    limit: number;
+    /** Whole tokens left. After force it may be below zero. */
+    remaining: number;
+    /** After a denial, the time until the same request would be allowed if nobody else takes tokens, or {@link never}. */
+    retryAfter: number;
+    /** After a grant, the time to wait before going ahead: a place in a queue, or a reservation. */
+    wait: number;
+    /** The time until the key is at its full limit. */
+    resetAfter: number;
+    source: Source;
+    /** Why Stint did not decide, unless source is "server". */
+    cause?: StintError;
+}
+
+/** The state of one of several limits. */
+export interface LimitState { limit: number; remaining: number; resetAfter: number }
+
+/** The answer to a request that several limits had to allow. Times are in milliseconds. */
+export interface MultiResult {
+    allowed: boolean;
+    granted: number;
+    /** The position of the limit that denied, or -1. For a policy in shadow mode, of the one that would have denied. */
+    binding: number;
+    retryAfter: number;
+    wait: number;
+    /** The state of each limit in the order given; empty when the policy answered. */
+    limits: LimitState[];
+    source: Source;
+    cause?: StintError;
+}
+
+/** The amount that one limit of a settled request is charged, and its state. */
+export interface Charge extends LimitState { charged: number }
+
+function unknownForm(reply: unknown): RefusedError {
+    return new RefusedError(`the reply has an unknown form; is this a Stint server? ${JSON.stringify(reply)}`);
+}
+
+/** A reply of so many integers. */
+export function integers(reply: unknown, count: number): number[] {
+    if (!Array.isArray(reply) || reply.length !== count || !reply.every((n) => typeof n === "number")) {
+        throw unknownForm(reply);
+    }
+    return reply;
+}
+
+/** Reads the reply of an acquire. */
+export function parseResult(reply: unknown, limit: Limit, asked: number): Result {
+    const [first, most, remaining, wait, reset] = integers(reply, 5) as [number, number, number, number, number];
+    const isGCRA = limit.algorithm === "gcra"; // limited, limit, remaining, retry_after_s, reset_after_s
+    const allowed = isGCRA ? first === 0 : first > 0;
+    const after = isGCRA && wait > 0 ? wait * 1000 : wait;
+    return {
+        allowed, granted: allowed ? (isGCRA ? asked : first) : 0, limit: most, remaining,
+        retryAfter: allowed ? 0 : after, wait: allowed && !isGCRA ? after : 0, resetAfter: isGCRA ? reset * 1000 : reset, source: "server",
+    };
+}
+
+/** Reads the reply of RL.ALL and RL.CHECK. */
+export function parseMulti(reply: unknown): MultiResult {
+    if (!Array.isArray(reply) || reply.length !== 4 || !Array.isArray(reply[3])) {
+        throw unknownForm(reply);
+    }
+    const [granted, binding, wait] = integers(reply.slice(0, 3), 3) as [number, number, number];
+    const limits = (reply[3] as unknown[]).map((each) => {
+        const [limit, remaining, resetAfter] = integers(each, 3) as [number, number, number];
+        return { limit, remaining, resetAfter };
+    });
+    const allowed = granted > 0;
+    return { allowed, granted, binding, retryAfter: allowed ? 0 : wait, wait: allowed ? wait : 0, limits, source: "server" };
+}
+
+/** Reads the reply of RL.SETTLE and RL.CANCEL: null if there is no such reservation. */
+export function parseCharges(reply: unknown): Charge[] | null {
+    if (reply === null) {
+        return null;
+    }
+    if (!Array.isArray(reply)) {
+        throw unknownForm(reply);
+    }
+    return reply.map((each) => {
+        const [charged, limit, remaining, resetAfter] = integers(each, 4) as [number, number, number, number];
+        return { charged, limit, remaining, resetAfter };
+    });
+}

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+
+import { Redis } from "ioredis";
+import { createClient } from "redis";
+
+import { Limit, Limiter, RefusedError, failClosed, failOpen, perHour } from "../dist/esm/index.js";
+import { startServer } from "./server.mjs";
+
+const server = await startServer();
+const applications = [];
+after(async () => {
+    for (const client of applications) {
+        if ("isOpen" in client) { client.destroy(); } else { client.disconnect(); }
+    }
+    await server.kill();
+});
+
+const clients = {
+    ioredis: () => {
+        const client = new Redis({ port: server.port, lazyConnect: true });
+        client.on("error", () => undefined);
+        return client;
+    },
+    "node-redis": () => createClient({ socket: { port: server.port, host: "127.0.0.1" } }),
+};
+
+/** Waits until the limiter is connected. */
+async function connected(limiter) {
+    while ((await limiter.peek("connected", "1/s")).source !== "server") {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+}
+
+for (const [name, client] of Object.entries(clients)) {
+    const open = async (options) => {
+        const application = client();
+        if (!("isOpen" in application)) { applications.push(application); }
+        const limiter = new Limiter(application, { whenDown: failOpen(), timeout: 1000, ...options });
+        await connected(limiter);
+        return limiter;
+    };
+
+    test(`${name}: every kind of call`, async () => {
+        const limiter = await open();
+        const key = (k) => `${name}:${k}`;
+        assert.equal((await limiter.allow(key("a"), perHour(2))).remaining, 1);
+        assert.equal((await limiter.allow(key("a"), perHour(2))).allowed, true);
+        const denied = await limiter.allow(key("a"), perHour(2));
+        assert.ok(!denied.allowed && denied.retryAfter > 0 && denied.source === "server");
+        assert.equal((await limiter.force(key("a"), perHour(2))).remaining, -1);
+        assert.equal(await limiter.refund(key("a"), 1), 0);
+        assert.equal(await limiter.reset(key("a")), true);
+        assert.equal(await limiter.refund(key("none"), 1), null);
+        assert.equal((await limiter.allowAtMost(key("b"), Limit.window(3, "@day"), 5)).granted, 3);
+        assert.equal((await limiter.peek(key("c"), Limit.slidingWindow(3, "1m"))).remaining, 2);
+        assert.equal((await limiter.allow(key("d"), Limit.slidingLog(3, "1m"))).remaining, 2);
+        assert.equal((await limiter.allow(key("e"), Limit.gcra(4, 5, 60))).remaining, 4);
+        assert.equal((await limiter.allow(key("f"), perHour(1).queue(1))).allowed, true);
+        assert.equal((await limiter.allow(Buffer.from([0, 255, 13, 10]), "1/hour")).source, "server");
+        assert.equal((await limiter.allow("x".repeat(5000), "5/hour")).source, "server");
+        const many = await limiter.all([{ key: key("g"), limit: "10/hour", cost: 4 }, { key: key("h"), limit: "2/hour" }], { id: key("call"), remember: "10m" });
+        assert.ok(many.allowed && many.limits[0].remaining === 6 && many.limits[1].remaining === 1);
+        assert.equal((await limiter.all([{ key: key("g"), limit: "10/hour", cost: 4 }, { key: key("h"), limit: "2/hour" }], { id: key("call"), remember: "10m" })).limits[0].remaining, 6);
+        assert.deepEqual((await limiter.settle(key("call"), [1, null])).map((c) => c.charged), [1, 1]);
+        assert.equal(await limiter.cancel(key("unknown")), null);
+        await assert.rejects(limiter.check("unknown", "u"), RefusedError);
+        await assert.rejects(limiter.allow(key("g"), Limit.window(3, "@day")), /WRONGTYPE/);
+        assert.ok((await limiter.wait(key("i"), "1000/s")).allowed);
+        limiter.close();
+    });
+
+    test(`${name}: ten thousand calls at once, none lost and none over the limit`, async () => {
+        const limiter = await open({ timeout: 30_000, whenDown: failClosed() });
+        const results = await Promise.all(Array.from({ length: 10_000 }, () => limiter.allow(`${name}:crowd`, perHour(6000))));
+        assert.ok(results.every((r) => r.source === "server"));
+        const granted = results.filter((r) => r.allowed).length;
+        assert.ok(granted >= 6000 && granted <= 6010, `${granted} granted`);
+        limiter.close();
+    });
+}
+
+for (const [name, client] of Object.entries(clients)) {
+    test(`${name}: the server is stopped, killed, and back`, async (t) => {
+        const application = client();
+        if (!("isOpen" in application)) { applications.push(application); }
+        const limiter = new Limiter(application, { whenDown: failOpen(), breaker: { coolDown: 50 } });
+        await connected(limiter);
+        for (const [what, stop, back] of [["stopped", () => server.signal("SIGSTOP"), () => server.signal("SIGCONT")], ["killed", () => server.kill(), () => server.start()]]) {
+            await stop();
+            const times = [];
+            for (let i = 0; i < 1000; i++) {
+                const begun = performance.now();
+                const result = await limiter.allow(`${name}:down`, "1000000/s");
+                times.push(performance.now() - begun);
+                assert.ok(result.allowed);
+            }
+            assert.ok(limiter.isOpen, what);
+            const begun = performance.now();
+            await back();
+            while (limiter.isOpen) { await new Promise((resolve) => setTimeout(resolve, 5)); }
+            t.diagnostic(`${what}: first call ${times[0].toFixed(1)} ms, p99 of the rest ${times.slice(5).sort((a, b) => a - b)[985].toFixed(3)} ms, back after ${(performance.now() - begun).toFixed(0)} ms`);
+            await connected(limiter);
+        }
+        limiter.close();
+    });
+}
