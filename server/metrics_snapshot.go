@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/topkeys"
 )
@@ -50,6 +51,11 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 	if s.info.Upstream != nil {
 		st := s.info.Upstream.Status()
 		r.Upstream = &st
+	}
+	for _, service := range s.services {
+		if m, is := service.(gateway.Measured); is {
+			m.Measure(r)
+		}
 	}
 	return r
 }

@@ -23,7 +23,7 @@ func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimit.RateLimitRe
 	if err != nil {
 		return nil, err
 	}
-	plan, err := s.rules.Rules().Plan(requestOf(in), s.now())
+	plan, err := s.rules.Load().Rules().Plan(requestOf(in), s.now())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}

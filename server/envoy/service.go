@@ -6,6 +6,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
@@ -23,9 +24,9 @@ type Service struct {
 	ratelimit.UnimplementedRateLimitServiceServer
 
 	gateway *gateway.Gateway
-	rules   *rls.Directory
-	now     func() time.Time // of limits that grant nothing; time.Now if nil
-	headers bool             // answers carry header fields for the client
+	rules   atomic.Pointer[rls.Directory] // nil before Start; metrics ask at any time
+	now     func() time.Time              // of limits that grant nothing; time.Now if nil
+	headers bool                          // answers carry header fields for the client
 	health  *healthServer
 	grpc    *grpc.Server
 	serving sync.WaitGroup
@@ -49,9 +50,11 @@ const pollEvery = time.Second
 // Start implements [gateway.Service].
 func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 	cfg := g.Config()
-	if s.rules, err = rls.Open(cfg.RLSConfig); err != nil {
+	rules, err := rls.Open(cfg.RLSConfig)
+	if err != nil {
 		return nil, err
 	}
+	s.rules.Store(rules)
 	plain, err := g.Listen(cfg.GRPCListen, "--grpc-listen", false)
 	if err != nil {
 		return nil, err
@@ -133,7 +136,7 @@ func (s *Service) poll(ctx context.Context) {
 }
 
 func (s *Service) reload() {
-	changed, err := s.rules.Reload()
+	changed, err := s.rules.Load().Reload()
 	if err != nil {
 		s.gateway.Log().Error("the new rules of --rls-config are refused, the old ones stay in use", "error", err)
 	}
@@ -143,7 +146,7 @@ func (s *Service) reload() {
 }
 
 func (s *Service) logRules() {
-	domains, rules := s.rules.Rules().Counts()
+	domains, rules := s.rules.Load().Rules().Counts()
 	if domains == 0 {
 		s.gateway.Log().Warn("there are no rules: every request of Envoy is granted; put files NAME.yaml there", "rls_config", s.gateway.Config().RLSConfig)
 		return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
+	"github.com/stintdb/stint/server/metrics"
 )
 
 // Service is a server of another protocol.
@@ -20,6 +21,12 @@ type Service interface {
 	// Stop accepts no more, closes idle connections, and returns when the requests under way are answered, or when ctx is done and
 	// they are cut off.
 	Stop(ctx context.Context)
+}
+
+// Measured is a service with metrics.
+type Measured interface {
+	// Measure adds them to a snapshot.
+	Measure(r *metrics.Snapshot)
 }
 
 // Server is what a gateway asks of the server as a whole.

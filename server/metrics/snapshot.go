@@ -55,6 +55,7 @@ type Snapshot struct {
 	Persistence *persistencestatus.Status // nil if nothing is kept on disk
 	Cluster     *clusterstatus.Status     // nil if the server stands alone
 	Upstream    *upstream.Status          // nil without a home cluster
+	Envoy       *EnvoyRules               // nil without Envoy's rate limit service
 }
 
 // What bounds the labels whose values come from clients.
@@ -62,6 +63,7 @@ const (
 	MaxPolicies = 100
 	MaxTop      = 10
 	MaxQuotas   = 100
+	MaxRules    = 100
 )
 
 // OtherPolicies is the name under which the policies beyond MaxPolicies are added up.
@@ -71,6 +73,13 @@ const OtherPolicies = "(other)"
 type PolicyCounts struct {
 	Name                          string // printable
 	Granted, Denied, ShadowDenied int64
+}
+
+// EnvoyRules are the rules of Envoy's rate limit service.
+type EnvoyRules struct {
+	Rules   int64
+	Refused int64          // changes of the files
+	Counts  []PolicyCounts // of at most MaxRules, and the sum of the others
 }
 
 // QuotaUsage is how many keys a quota counts.

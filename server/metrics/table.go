@@ -4,7 +4,7 @@ import "slices"
 
 // Table holds every metric, in the order of the handbook. Those of the Go runtime and the process
 // come from client_golang's collectors.
-var Table = slices.Concat(serverRows, decisionRows, connectionRows, keyRows, persistenceRows, clusterRows, upstreamRows)
+var Table = slices.Concat(serverRows, decisionRows, connectionRows, keyRows, persistenceRows, clusterRows, upstreamRows, envoyRows)
 
 const boundCommands = "the table of commands"
 

@@ -81,10 +81,12 @@ func (p *Plan) preset(i int, s *Status) {
 	case rule == nil:
 	case rule.Unlimited:
 		s.Remaining = math.MaxUint32
+		rule.counts.add(false, false)
 	default:
 		s.Limit = &Limit{Name: rule.Name, Requests: rule.Requests, Unit: rule.Unit}
 		if rule.Policy == "" && rule.Requests == 0 {
 			s.OverLimit = !rule.Shadow
+			rule.counts.add(true, rule.Shadow)
 			s.Reset = rule.Unit.untilEnd(p.now)
 		}
 	}
@@ -128,6 +130,7 @@ func (p *Plan) set(i int, l level, a *Answer) {
 	s, rule, hits := &a.Statuses[i], p.matches[i].rule, p.request.Descriptors[i].Hits
 	over := !l.granted || l.remaining < 0 || (hits == 0 && l.remaining <= 0)
 	s.OverLimit = over && !rule.Shadow
+	rule.counts.add(over, rule.Shadow)
 	if !over {
 		s.Remaining = uint32(min(max(l.remaining, 0), math.MaxUint32))
 	}

@@ -47,7 +47,7 @@ func (r *reader) descriptor(parent *node, at *yaml.Node, path string, depth int)
 	if limit := f["rate_limit"]; limit != nil && limit.Tag != "!!null" {
 		r.rateLimit(&rule, limit)
 		child.rule = &rule
-		r.rules++
+		r.rules = append(r.rules, &rule)
 	}
 	if !parent.add(key, value, child) {
 		r.fail(at, "the descriptor %s is there twice", quoted(path))

@@ -19,7 +19,10 @@ const (
 type Directory struct {
 	path  string
 	rules atomic.Pointer[Rules]
-	seen  string // the files as they were when they were read last
+	// Refused is the number of calls of Reload that returned an error.
+	Refused atomic.Int64
+
+	seen string // the files as they were when they were read last
 }
 
 // Open reads a directory. A mistake in a file is an error.
@@ -36,6 +39,11 @@ func (d *Directory) Rules() *Rules { return d.rules.Load() }
 // Reload reads the files again if one was changed, added or removed since the last call. On an error, which is returned once for
 // the same files, the rules stay as they are. Its calls must not overlap.
 func (d *Directory) Reload() (changed bool, err error) {
+	defer func() {
+		if err != nil {
+			d.Refused.Add(1)
+		}
+	}()
 	names, seen, err := d.list()
 	if err != nil {
 		seen = err.Error()
@@ -57,6 +65,7 @@ func (d *Directory) Reload() (changed bool, err error) {
 			return false, err
 		}
 	}
+	rules.setCounts(d.Rules())
 	d.rules.Store(rules)
 	return true, nil
 }

@@ -60,6 +60,19 @@ func TestReload(t *testing.T) {
 	expect(1, false, "")
 }
 
+// A rule keeps its counts when its file is read again.
+func TestCountsStay(t *testing.T) {
+	before, after := rules(t, header+"  - {key: a, rate_limit: {unlimited: true}}\n"), rules(t, header+"  - {key: b, rate_limit: {unlimited: true}}\n  - {key: a, rate_limit: {unlimited: true}}\n")
+	before.setCounts(&Rules{})
+	before.all[0].counts.add(false, false)
+	after.setCounts(before)
+	got := map[string]int64{}
+	after.VisitCounts(func(path string, c *Counts) { got[path] = c.Granted.Load() })
+	if len(got) != 2 || got["d.a"] != 1 || got["d.b"] != 0 {
+		t.Error(got)
+	}
+}
+
 // A directory that is not there is an error at the start.
 func TestNoDirectory(t *testing.T) {
 	if _, err := Open(filepath.Join(t.TempDir(), "none")); err == nil || !strings.Contains(err.Error(), "--rls-config") {

@@ -22,7 +22,7 @@ const (
 
 // Add reads a file, and adds its domain. A mistake is an error that begins with FILE:LINE, and the rules are not to be used then.
 func (r *Rules) Add(file string, text []byte) error {
-	d, name, count, err := read(file, text)
+	d, name, all, err := read(file, text)
 	if err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (r *Rules) Add(file string, text []byte) error {
 		r.domains = map[string]*domain{}
 	}
 	r.domains[name] = d
-	r.count += count
+	r.all = append(r.all, all...)
 	return nil
 }
 
@@ -41,29 +41,29 @@ func (r *Rules) Add(file string, text []byte) error {
 type reader struct {
 	file  string
 	nodes int // looked at
-	rules int // found
+	rules []*Rule
 	err   error
 }
 
-// read returns a file's domain, the name of it, and the number of its rules.
-func read(file string, text []byte) (*domain, string, int, error) {
+// read returns a file's domain, the name of it, and its rules.
+func read(file string, text []byte) (*domain, string, []*Rule, error) {
 	if len(text) > MaxFileBytes {
-		return nil, "", 0, fmt.Errorf("%s: %d bytes are too many: a file has at most %d", file, len(text), MaxFileBytes)
+		return nil, "", nil, fmt.Errorf("%s: %d bytes are too many: a file has at most %d", file, len(text), MaxFileBytes)
 	}
 	var document, second yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(&document); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, "", 0, fmt.Errorf("%s:1: the file is empty: write a domain and its descriptors, or remove it", file)
+			return nil, "", nil, fmt.Errorf("%s:1: the file is empty: write a domain and its descriptors, or remove it", file)
 		}
-		return nil, "", 0, syntaxError(file, err)
+		return nil, "", nil, syntaxError(file, err)
 	}
 	r := &reader{file: file}
 	switch err := d.Decode(&second); {
 	case err == nil:
 		r.fail(&second, "a second document begins: put each domain in a separate file")
 	case !errors.Is(err, io.EOF):
-		return nil, "", 0, syntaxError(file, err)
+		return nil, "", nil, syntaxError(file, err)
 	}
 	root := r.fields(document.Content[0], "domain", "descriptors")
 	name := r.text(root["domain"])

@@ -10,11 +10,11 @@ import (
 // Rules are the rules of all domains. They do not change.
 type Rules struct {
 	domains map[string]*domain
-	count   int // of rules
+	all     []*Rule // of all domains, by file and line
 }
 
 // Counts are the number of domains, and of rules in them.
-func (r *Rules) Counts() (domains, rules int) { return len(r.domains), r.count }
+func (r *Rules) Counts() (domains, rules int) { return len(r.domains), len(r.all) }
 
 type domain struct {
 	node
@@ -58,6 +58,7 @@ type Rule struct {
 	Policy    string   // decides in place of Requests and Unit; "" for none
 	With      []string // keys of the entries whose values are fields of the policy
 
+	counts *Counts  // nil if nobody asks for them
 	word   string   // of the limit in RL.ALL
 	params []string // of the limit
 }

@@ -1,0 +1,35 @@
+package envoy
+
+import (
+	"github.com/stintdb/stint/server/metrics"
+	"github.com/stintdb/stint/server/rls"
+)
+
+// Measure implements [gateway.Measured].
+func (s *Service) Measure(r *metrics.Snapshot) {
+	rules := s.rules.Load()
+	if rules == nil {
+		return
+	}
+	m := &metrics.EnvoyRules{Refused: rules.Refused.Load()}
+	at := map[string]int{} // positions in m.Counts, since shortened paths can be the same
+	rules.Rules().VisitCounts(func(path string, c *rls.Counts) {
+		m.Rules++
+		name := metrics.Label(path)
+		i, known := at[name]
+		if !known && len(at) == metrics.MaxRules {
+			name = metrics.OtherPolicies
+			i, known = at[name]
+		}
+		if !known {
+			i = len(m.Counts)
+			at[name] = i
+			m.Counts = append(m.Counts, metrics.PolicyCounts{Name: name})
+		}
+		to := &m.Counts[i]
+		to.Granted += c.Granted.Load()
+		to.Denied += c.Denied.Load()
+		to.ShadowDenied += c.ShadowDenied.Load()
+	})
+	r.Envoy = m
+}
