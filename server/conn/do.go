@@ -28,18 +28,18 @@ var (
 // up, and its tokens are refunded. A node of a cluster never redirects the caller: it forwards.
 func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte, err error) {
 	woken := make(chan struct{}, 1)
-	s := e.NewSession(caller.Address, "", func() {
+	s := e.newSession(caller.Address, func() {
 		select {
 		case woken <- struct{}{}:
 		default:
 		}
 	})
-	s.user, s.forwards = caller.User, true
-	if caller.User != nil {
-		s.client.User = caller.User.Name()
-		s.published.Store(&command.Client{User: s.client.User})
+	s.forwards = true
+	if s.user = caller.User; s.user != nil {
+		s.client.User = s.user.Name()
 	}
-	s.loggedIn.Store(caller.User != nil)
+	s.loggedIn.Store(s.user != nil)
+	s.published.Store(&command.Client{User: s.client.User})
 	defer s.onDisconnect()
 	var late <-chan time.Time
 	for {

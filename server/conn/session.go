@@ -60,11 +60,18 @@ const (
 
 // NewSession returns the session of a connection from a client at addr to laddr.
 func (e *Env) NewSession(addr, laddr string, wake func()) *Session {
-	n := &Session{public: public{env: e, addr: addr, laddr: laddr, network: unauthenticated.Network(addr), opened: e.Clock.Now(), wake: wake}}
-	n.onDecided = n.decided
+	n := e.newSession(addr, wake)
+	n.laddr, n.network = laddr, unauthenticated.Network(addr)
 	n.resetToDefaultUser()
 	n.published.Store(&command.Client{User: n.client.User})
 	n.lastActive.Store(n.opened)
+	return n
+}
+
+// newSession returns a session of nobody, which is not to be registered.
+func (e *Env) newSession(addr string, wake func()) *Session {
+	n := &Session{public: public{env: e, addr: addr, opened: e.Clock.Now(), wake: wake}}
+	n.onDecided = n.decided
 	return n
 }
 

@@ -28,7 +28,14 @@ func (g *Gateway) Do(ctx context.Context, caller Caller, words ...[]byte) (redco
 
 // DoAll executes commands as a connection that sends them at once, MULTI and EXEC among them. It returns a reply for each.
 func (g *Gateway) DoAll(ctx context.Context, caller Caller, commands ...[][]byte) ([]redcon.RESP, error) {
-	var in []byte
+	size := 0
+	for _, words := range commands {
+		size += framing
+		for _, w := range words {
+			size += framing + len(w)
+		}
+	}
+	in := make([]byte, 0, size)
 	replies := make([]redcon.RESP, 0, len(commands))
 	for _, words := range commands {
 		if err := needsNoConnection(words); err != nil {
@@ -49,6 +56,9 @@ func (g *Gateway) DoAll(ctx context.Context, caller Caller, commands ...[][]byte
 	}
 	return replies, err
 }
+
+// framing is about the room that RESP takes beside each word.
+const framing = 16
 
 // needsNoConnection returns the error of a command that makes no sense without a connection in RESP.
 func needsNoConnection(words [][]byte) error {

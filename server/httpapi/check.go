@@ -48,6 +48,7 @@ func checkWords(body *value) (words [][]byte, name string, err error) {
 		return nil, "", fmt.Errorf("give either policy and id, or limits")
 	}
 	f := fieldsOf(body, "")
+	words = make([][]byte, 0, 16)
 	if body.has("policy") {
 		name = f.text("policy")
 		words = appendWords(words, "RL.CHECK", name, f.text("id"))

@@ -28,6 +28,7 @@ func TestCheck(t *testing.T) {
 		{`{"limits":[{"algorithm":"TB","key":"a","capacity":5,"rate":"1/h","cost":2},{"algorithm":"cc","key":"b","limit":1,"ttl":"1m","holder":"me"}]}`, 200,
 			`"limits":[{"limit":5,"remaining":3,"reset_ms":7200000},{"limit":1,"remaining":0,"reset_ms":60000}]`, `"limits";r=0`, `"limits";q=1`, ""},
 		{`{"limits":[{"algorithm":"TB","key":"a","capacity":5,"rate":"1/h"}],"tokens":4}`, 429, `"binding":0,"wait_ms":3600000`, `"limits";r=3;t=3600`, `"limits";q=5`, "3600"},
+		{`{"limits":[{"algorithm":"FS","key":"pool","capacity":10,"rate":"1/h","member":"a","weight":2}]}`, 200, `"limits":[{"limit":10,`, `"limits";r=8`, `"limits";q=10`, ""},
 	} {
 		a := h.post("/v1/check", step.body)
 		if a.status != step.status || !strings.Contains(a.body, step.want) {

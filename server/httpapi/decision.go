@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/tidwall/redcon"
 )
@@ -90,7 +91,7 @@ func (d *decision) tightest() state {
 func sendDecision(w http.ResponseWriter, name string, d *decision, denied int) {
 	setFields(w.Header(), name, d)
 	if d.Allowed {
-		send(w, http.StatusOK, typeJSON, d.appendJSON(nil))
+		send(w, http.StatusOK, typeJSON, d.appendJSON(make([]byte, 0, 64+64*len(d.Limits))))
 		return
 	}
 	body := denial{problem: problem{Type: quotaExceeded, Title: "Too many requests", Status: denied}, Violated: []string{name}, decision: *d}
@@ -102,23 +103,21 @@ func sendDecision(w http.ResponseWriter, name string, d *decision, denied int) {
 
 // appendJSON is json.Marshal for the response that is sent most often.
 func (d *decision) appendJSON(b []byte) []byte {
-	b = append(b, `{"allowed":true,"granted":`...)
-	b = append(b, itoa(d.Granted)...)
-	b = append(b, `,"binding":`...)
-	b = append(b, itoa(d.Binding)...)
-	b = append(b, `,"wait_ms":`...)
-	b = append(b, itoa(d.WaitMs)...)
+	b = appendMember(b, `{"allowed":true,"granted":`, d.Granted)
+	b = appendMember(b, `,"binding":`, d.Binding)
+	b = appendMember(b, `,"wait_ms":`, d.WaitMs)
 	b = append(b, `,"limits":[`...)
 	for i, l := range d.Limits {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = append(b, `{"limit":`...)
-		b = append(b, itoa(l.Limit)...)
-		b = append(b, `,"remaining":`...)
-		b = append(b, itoa(l.Remaining)...)
-		b = append(b, `,"reset_ms":`...)
-		b = append(append(b, itoa(l.ResetMs)...), '}')
+		b = appendMember(b, `{"limit":`, l.Limit)
+		b = appendMember(b, `,"remaining":`, l.Remaining)
+		b = append(appendMember(b, `,"reset_ms":`, l.ResetMs), '}')
 	}
 	return append(b, "]}\n"...)
+}
+
+func appendMember(b []byte, name string, n int64) []byte {
+	return strconv.AppendInt(append(b, name...), n, 10)
 }

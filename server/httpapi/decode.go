@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,28 +11,36 @@ import (
 
 // readBody reads the body of a POST. Only a request in JSON is taken: other types a web page could have a browser send without asking.
 func (r *request) readBody() *badRequest {
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != typeJSON {
-		return &badRequest{http.StatusUnsupportedMediaType, "Content-Type must be application/json"}
+	if kind := r.Header.Get("Content-Type"); kind != typeJSON {
+		if kind, _, err := mime.ParseMediaType(kind); err != nil || kind != typeJSON {
+			return &badRequest{http.StatusUnsupportedMediaType, "Content-Type must be application/json"}
+		}
 	}
-	if r.ContentLength > maxBodyBytes {
-		return tooLarge
-	}
-	var body bytes.Buffer
-	if r.ContentLength > 0 {
-		body.Grow(int(r.ContentLength) + bytes.MinRead)
-	}
-	_, err := body.ReadFrom(http.MaxBytesReader(r.w, r.Body, maxBodyBytes))
+	err := r.read()
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
 		return tooLarge
 	case err != nil:
 		return &badRequest{http.StatusRequestTimeout, "the body did not arrive within --command-timeout"}
-	case !utf8.Valid(body.Bytes()):
+	case !utf8.Valid(r.body):
 		return badJSON("it is not UTF-8")
 	}
-	r.body = body.Bytes()
 	return nil
+}
+
+// read reads the body, in one piece if the client has told its length.
+func (r *request) read() (err error) {
+	switch {
+	case r.ContentLength > maxBodyBytes:
+		return &http.MaxBytesError{Limit: maxBodyBytes}
+	case r.ContentLength >= 0:
+		r.body = make([]byte, r.ContentLength)
+		_, err = io.ReadFull(r.Body, r.body)
+	default:
+		r.body, err = io.ReadAll(http.MaxBytesReader(r.w, r.Body, maxBodyBytes))
+	}
+	return err
 }
 
 var tooLarge = &badRequest{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body may have at most %d bytes", maxBodyBytes)}
@@ -60,77 +66,6 @@ type value struct {
 	items []value
 	names []string
 }
-
-// maxDepth is the deepest nesting that any request here has.
-const maxDepth = 4
-
-// decode reads one JSON value. An object must not have a name twice, because readers differ on which value counts.
-func decode(body []byte) (value, *badRequest) {
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	v, err := decodeValue(d, 0)
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows the value")
-		}
-	}
-	if err != nil {
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			err = errors.New("it ends too early")
-		}
-		return value{}, badJSON(err.Error())
-	}
-	return v, nil
-}
-
-func decodeValue(d *json.Decoder, depth int) (v value, err error) {
-	token, err := d.Token()
-	if err != nil {
-		return v, err
-	}
-	switch t := token.(type) {
-	case nil:
-		return value{}, nil
-	case string:
-		return value{kind: scalar, text: t}, nil
-	case json.Number:
-		return value{kind: scalar, text: t.String()}, nil
-	case bool:
-		return value{kind: scalar, text: fmt.Sprint(t)}, nil
-	}
-	if depth == maxDepth {
-		return v, fmt.Errorf("it is nested more than %d deep", maxDepth)
-	}
-	v.kind = array
-	if token == json.Delim('{') {
-		v.kind = object
-	}
-	for d.More() {
-		if v.kind == object {
-			name, err := d.Token()
-			if err != nil {
-				return v, err
-			}
-			if v.has(name.(string)) {
-				return v, fmt.Errorf("%q is there twice", clip(name.(string)))
-			}
-			v.names = append(v.names, name.(string))
-		}
-		item, err := decodeValue(d, depth+1)
-		if err != nil {
-			return v, err
-		}
-		v.items = append(v.items, item)
-		if v.kind == object && len(v.items) > maxNames {
-			return v, fmt.Errorf("an object may have at most %d fields", maxNames)
-		}
-	}
-	_, err = d.Token() // the end
-	return v, err
-}
-
-// maxNames bounds the fields of an object: each is compared with those before it.
-const maxNames = 64
 
 func (v *value) has(name string) bool { return v.get(name) != nil }
 

@@ -15,19 +15,20 @@ func setFields(h http.Header, name string, d *decision) {
 	}
 	l := d.tightest()
 	item := quote(name)
-	h["Ratelimit-Policy"] = []string{item + ";q=" + itoa(l.Limit)}
 	limit := item + ";r=" + itoa(max(0, l.Remaining))
 	if !d.Allowed && d.WaitMs >= 0 {
 		after := itoa(max(1, (d.WaitMs+999)/1000))
 		limit += ";t=" + after
 		h["Retry-After"] = []string{after}
 	}
-	h["Ratelimit"] = []string{limit}
+	values := [2]string{limit, item + ";q=" + itoa(l.Limit)}
+	h["Ratelimit"], h["Ratelimit-Policy"] = values[:1:1], values[1:]
 }
 
 // quote makes a string of structured fields. Characters that are not allowed in one are left out, line breaks among them.
 func quote(name string) string {
 	var b strings.Builder
+	b.Grow(len(name) + 2)
 	b.WriteByte('"')
 	for _, c := range []byte(name[:min(len(name), maxNameInField)]) {
 		if c == '"' || c == '\\' {

@@ -13,7 +13,9 @@ type fields struct {
 	err    error
 }
 
-func fieldsOf(v *value, prefix string) *fields { return &fields{of: v, prefix: prefix} }
+func fieldsOf(v *value, prefix string) *fields {
+	return &fields{of: v, prefix: prefix, asked: make([]string, 0, 16)}
+}
 
 func (f *fields) note(err error) {
 	if f.err == nil {

@@ -83,7 +83,10 @@ func sendJSON(w http.ResponseWriter, status int, contentType string, body any) {
 
 func send(w http.ResponseWriter, status int, contentType string, body []byte) {
 	h := w.Header()
-	h["Content-Type"], h["Content-Length"] = []string{contentType}, []string{strconv.Itoa(len(body))}
-	w.WriteHeader(status)
+	values := [2]string{contentType, strconv.Itoa(len(body))}
+	h["Content-Type"], h["Content-Length"] = values[:1:1], values[1:]
+	if status != http.StatusOK { // which Write implies, without a copy of the header
+		w.WriteHeader(status)
+	}
 	_, _ = w.Write(body) // it fails only if the client has gone
 }

@@ -1,0 +1,171 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// The bounds of JSON. A name is compared with those before it.
+const (
+	maxDepth = 4
+	maxNames = 64
+)
+
+// parser reads JSON. It is stricter than encoding/json, which takes an object with a name twice, and knows the length of all.
+type parser struct {
+	text string
+	at   int
+}
+
+// decode reads one JSON value, in UTF-8.
+func decode(body []byte) (v value, bad *badRequest) {
+	p := parser{text: string(body)}
+	err := p.value(&v, 0)
+	if p.space(); err == nil && p.at < len(p.text) {
+		err = errors.New("something follows the value")
+	}
+	if err != nil {
+		return value{}, badJSON(err.Error())
+	}
+	return v, nil
+}
+
+// space skips white space.
+func (p *parser) space() {
+	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
+		p.at++
+	}
+}
+
+// next returns the first byte behind white space, 0 at the end.
+func (p *parser) next() byte {
+	if p.space(); p.at < len(p.text) {
+		return p.text[p.at]
+	}
+	return 0
+}
+
+func (p *parser) unexpected() error {
+	if p.at >= len(p.text) {
+		return errors.New("it ends too early")
+	}
+	return fmt.Errorf("invalid character %q at byte %d", p.text[p.at], p.at+1)
+}
+
+func (p *parser) value(v *value, depth int) (err error) {
+	switch c := p.next(); {
+	case c == '"':
+		v.kind = scalar
+		v.text, err = p.string()
+		return err
+	case c == '[' || c == '{':
+		if depth == maxDepth {
+			return fmt.Errorf("it is nested more than %d deep", maxDepth)
+		}
+		if v.kind = array; c == '{' {
+			v.kind = object
+		}
+		return p.items(v, depth+1)
+	}
+	return p.word(v)
+}
+
+// items reads the elements of an array, or the fields of an object.
+func (p *parser) items(v *value, depth int) error {
+	p.at++
+	end := byte(']')
+	if v.kind == object {
+		end = '}'
+	}
+	if p.next() == end {
+		p.at++
+		return nil
+	}
+	for {
+		if v.kind == object {
+			if err := p.name(v); err != nil {
+				return err
+			}
+		}
+		v.items = append(v.items, value{})
+		if err := p.value(&v.items[len(v.items)-1], depth); err != nil {
+			return err
+		}
+		switch p.next() {
+		case ',':
+			p.at++
+		case end:
+			p.at++
+			return nil
+		default:
+			return p.unexpected()
+		}
+	}
+}
+
+// name reads the name of a field and the colon.
+func (p *parser) name(v *value) error {
+	if p.next() != '"' {
+		return p.unexpected()
+	}
+	name, err := p.string()
+	switch {
+	case err != nil:
+		return err
+	case v.has(name):
+		return fmt.Errorf("%q is there twice", clip(name))
+	case len(v.names) == maxNames:
+		return fmt.Errorf("an object may have at most %d fields", maxNames)
+	case p.next() != ':':
+		return p.unexpected()
+	}
+	p.at++
+	v.names = append(v.names, name)
+	return nil
+}
+
+// string reads a string. One without escapes is a part of the text.
+func (p *parser) string() (text string, err error) {
+	begin, escaped := p.at, false
+	for p.at++; p.at < len(p.text); p.at++ {
+		switch c := p.text[p.at]; {
+		case c == '"':
+			p.at++
+			if escaped {
+				err = json.Unmarshal([]byte(p.text[begin:p.at]), &text)
+				return text, err
+			}
+			return p.text[begin+1 : p.at-1], nil
+		case c == '\\':
+			escaped = true
+			p.at++
+		case c < ' ':
+			return "", p.unexpected()
+		}
+	}
+	return "", p.unexpected()
+}
+
+// word reads a number, a truth value or null.
+func (p *parser) word(v *value) error {
+	begin := p.at
+	for p.at < len(p.text) && strings.IndexByte(" \t\r\n,:[]{}\"", p.text[p.at]) < 0 {
+		p.at++
+	}
+	text := p.text[begin:p.at]
+	if !isInteger(text) && !json.Valid([]byte(text)) {
+		p.at = begin
+		return p.unexpected()
+	}
+	if text != "null" {
+		v.kind, v.text = scalar, text
+	}
+	return nil
+}
+
+// isInteger reports whether a word is a number of digits only, which most numbers are.
+func isInteger(word string) bool {
+	return word != "" && (word[0] != '0' || len(word) == 1) && strings.Trim(word, "0123456789") == ""
+}
