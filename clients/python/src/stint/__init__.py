@@ -1,0 +1,96 @@
+"""A client for the rate-limit server Stint, for threads and for asyncio.
+
+    import stint
+
+    limiter = stint.Limiter("redis://127.0.0.1:6379", stint.fail_open())
+    if not limiter.allow("user:7", "100/minute"):
+        ...  # too many requests
+
+Every call returns within a deadline, 20 ms by default. While Stint does not answer, the policy that you chose decides.
+"""
+
+from .aio import AsyncLimiter
+from .asks import Keyed, Request, on
+from .base import Decision
+from .errors import (
+    CircuitOpenError,
+    ClosedError,
+    DeniedError,
+    InvalidError,
+    NotSentError,
+    OverloadedError,
+    RefusedError,
+    ReplyTimeoutError,
+    StintError,
+    UnauthenticatedError,
+    UnavailableError,
+    UncertainError,
+    UndecidedError,
+    WouldExceedDeadlineError,
+)
+from .limiter import Limiter
+from .limits import (
+    Limit,
+    concurrency,
+    gcra,
+    parse,
+    per,
+    per_day,
+    per_hour,
+    per_minute,
+    per_second,
+    sliding_log,
+    sliding_window,
+    window,
+)
+from .policy import Policy, fail_closed, fail_open, local_share
+from .reserving import Reserved
+from .results import NEVER, Charge, LimitState, MultiResult, Result, Source
+from .waiting import Reservation
+
+__all__ = [
+    "NEVER",
+    "AsyncLimiter",
+    "Charge",
+    "CircuitOpenError",
+    "ClosedError",
+    "Decision",
+    "DeniedError",
+    "InvalidError",
+    "Keyed",
+    "Limit",
+    "LimitState",
+    "Limiter",
+    "MultiResult",
+    "NotSentError",
+    "OverloadedError",
+    "Policy",
+    "RefusedError",
+    "ReplyTimeoutError",
+    "Request",
+    "Reservation",
+    "Reserved",
+    "Result",
+    "Source",
+    "StintError",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "UncertainError",
+    "UndecidedError",
+    "WouldExceedDeadlineError",
+    "concurrency",
+    "fail_closed",
+    "fail_open",
+    "gcra",
+    "local_share",
+    "on",
+    "parse",
+    "per",
+    "per_day",
+    "per_hour",
+    "per_minute",
+    "per_second",
+    "sliding_log",
+    "sliding_window",
+    "window",
+]

@@ -1,0 +1,298 @@
+"""A connection for the tasks of an event loop, with a deadline for every call."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+import weakref
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from .breaker import Breaker
+from .errors import (
+    CircuitOpenError,
+    ClosedError,
+    NotSentError,
+    OverloadedError,
+    ReplyClass,
+    ReplyTimeoutError,
+    ServerError,
+    StintError,
+    UnavailableError,
+    class_of,
+    from_reply,
+)
+from .link import PING, connect_failure
+from .nodes import PATIENCE, Node, Nodes
+from .wire import Decoder, ProtocolError
+
+MAX_QUEUED = 20_000  # commands without a reply
+MAX_UNWRITTEN = 1 << 20  # bytes that the system has not taken yet; beyond it commands wait here
+
+
+class _Call:
+    """A command of one caller, queued or in flight."""
+
+    __slots__ = ("begun", "future", "packed", "sent")
+
+    def __init__(self, packed: bytes, future: asyncio.Future[Any]) -> None:
+        self.packed = packed
+        self.future = future
+        self.begun = time.monotonic()
+        self.sent = False
+
+    def fail(self, error: StintError) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+class _Stream:
+    """An open connection. Commands that are sent together go out in one write; replies come in the same order."""
+
+    def __init__(self, node: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.node = node
+        self.in_flight: deque[_Call] = deque()
+        self._reader = reader
+        self._writer = writer
+
+    def write(self, queued: deque[_Call]) -> None:
+        """Send the queued commands whose callers have not left."""
+        if not self.has_room():
+            return
+        parts = []
+        for call in queued:
+            if not call.future.done():
+                call.sent = True
+                self.in_flight.append(call)
+                parts.append(call.packed)
+        queued.clear()
+        self._writer.write(b"".join(parts))
+
+    def has_room(self) -> bool:
+        return self._writer.transport.get_write_buffer_size() < MAX_UNWRITTEN
+
+    async def replies(self, read_some: Callable[[], None]) -> None:
+        """Hand replies to their callers until the connection ends. read_some is called after every read."""
+        decoder = Decoder()
+        while data := await self._reader.read(1 << 16):
+            decoder.feed(data)
+            while self.in_flight:
+                done, reply = decoder.next()
+                if not done:
+                    break
+                call = self.in_flight.popleft()
+                if not call.future.done():
+                    call.future.set_result(reply)
+            read_some()
+        raise ConnectionError("the server closed the connection")
+
+    def abort(self) -> None:
+        """Close the connection at once. The loop may be closed already."""
+        with contextlib.suppress(RuntimeError):
+            self._writer.transport.abort()
+
+
+class AsyncLink:
+    """Sends commands to one of several nodes, over one connection. It may be used in one event loop after another."""
+
+    def __init__(self, nodes: Nodes, breaker: Breaker, timeout: float) -> None:
+        self.breaker = breaker
+        self._nodes = nodes
+        self._timeout = timeout
+        self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._forget()
+        _links.add(self)
+
+    def _forget(self) -> None:
+        self._queued: deque[_Call] = deque()
+        self._stream: _Stream | None = None
+        self._runner: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._flushing = False
+
+    def after_fork(self) -> None:
+        """Leave the parent's connection to it. Closing it here would take it out of the parent's event loop."""
+        _inherited.append((self._stream, self._tasks))
+        self.breaker.after_fork()
+        self._nodes.after_fork()
+        self._forget()
+        self._loop = None
+
+    def _enter(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to work in another event loop. What belongs to the one before cannot be used any more."""
+        if self._stream is not None:
+            self._stream.abort()
+        self._forget()
+        self._loop = loop
+        if self.breaker.open:  # its probe belonged to the other loop
+            self._spawn(self._probe(0.0))
+
+    async def call(self, packed: bytes, timeout: float) -> Any:
+        """Send a command once and return its reply, within the timeout."""
+        if self._closed:
+            raise ClosedError("the limiter is closed")
+        loop = asyncio.get_running_loop()
+        if loop is not self._loop:
+            self._enter(loop)
+        if self.breaker.open:
+            raise CircuitOpenError("Stint does not answer, and no requests are sent for the time being")
+        begun = time.monotonic()
+        try:
+            reply = await self._exchange(loop, packed, timeout)
+            if isinstance(reply, ServerError) and self._nodes.redirect(str(reply)):
+                self._reconnect()
+                reply = await self._exchange(loop, packed, begun + timeout - time.monotonic())
+        except UnavailableError as error:
+            counts = not isinstance(error, ReplyTimeoutError) or timeout >= self._timeout
+            if (
+                counts
+                and not isinstance(error, OverloadedError)
+                and self.breaker.failed(begun, time.monotonic(), error)
+            ):
+                self._spawn(self._probe(self.breaker.pause()))
+            raise
+        self.breaker.succeeded()
+        if isinstance(reply, ServerError):
+            raise from_reply(reply)
+        return reply
+
+    async def _exchange(self, loop: asyncio.AbstractEventLoop, packed: bytes, timeout: float) -> Any:
+        stream = self._stream
+        if len(self._queued) + (len(stream.in_flight) if stream else 0) >= MAX_QUEUED:
+            raise OverloadedError("too many requests wait to be sent")
+        call = _Call(packed, loop.create_future())
+        self._queued.append(call)
+        if stream is None:
+            if self._runner is None:
+                self._runner = self._spawn(self._run())
+        elif not self._flushing:
+            self._flushing = True
+            loop.call_soon(self._flush)
+        overdue = loop.call_later(timeout, self._expire, call)
+        try:
+            reply = await call.future
+        finally:
+            overdue.cancel()
+        if isinstance(reply, ServerError) and class_of(str(reply)) in (ReplyClass.BUSY_NODE, ReplyClass.UNKNOWN):
+            self._leave()
+        return reply
+
+    def _flush(self) -> None:
+        self._flushing = False
+        if self._stream is not None and self._queued:
+            self._stream.write(self._queued)
+
+    def _expire(self, call: _Call) -> None:
+        if call.future.done():
+            return
+        if not call.sent:
+            call.fail(NotSentError("no reply in time: not sent"))
+            while self._queued and self._queued[0].future.done():
+                self._queued.popleft()
+            return
+        call.fail(ReplyTimeoutError("no reply in time; the tokens may have been taken"))
+        stream = self._stream
+        if stream is not None and stream.in_flight:
+            self._leave()
+            if time.monotonic() - stream.in_flight[0].begun > PATIENCE:
+                stream.abort()
+
+    def _leave(self) -> None:
+        """Go on to the next node, if there are several."""
+        before = self._nodes.current()
+        self._nodes.leave(before)
+        if self._nodes.current() is not before:
+            self._reconnect()
+
+    def _reconnect(self) -> None:
+        """Use another connection for the next commands. The old one completes its commands, within PATIENCE."""
+        if self._stream is not None and self._loop is not None:
+            self._loop.call_later(PATIENCE, self._stream.abort)
+            self._stream, self._runner = None, None
+
+    async def _run(self) -> None:
+        """Connect and hand out replies, until the connection ends."""
+        node = self._nodes.current()
+        opened = node.connection()
+        try:
+            await opened.connect()  # redis-py connects, secures and authenticates
+        except Exception as error:
+            self._runner = None
+            self._nodes.leave(node)
+            failure = connect_failure(error)
+            queued, self._queued = self._queued, deque()
+            for call in queued:
+                call.fail(failure)
+            return
+        stream = _Stream(node, opened._reader, opened._writer)
+        opened._reader = opened._writer = None  # redis-py is not to read or close them
+        self._stream = stream
+        try:
+            self._flush()
+            await stream.replies(self._flush)
+        except (OSError, ProtocolError) as error:
+            lost = UnavailableError(f"{error}; the tokens may have been taken")
+            for call in stream.in_flight:
+                call.fail(lost)
+            self._nodes.leave(node)
+            if self._stream is stream:
+                self._stream, self._runner = None, None
+                if self._queued and not self._closed:
+                    self._runner = self._spawn(self._run())
+        finally:
+            stream.abort()
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Start a task, and keep it until its end: the event loop itself does not."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _probe(self, pause: float) -> None:
+        """Send PING until it is answered."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(pause)
+            pause = self.breaker.pause()
+            if self._closed:
+                return
+            try:
+                await self._exchange(loop, PING, PATIENCE)
+            except UnavailableError:
+                if self._stream is not None:
+                    self._stream.abort()
+                continue
+            except StintError:
+                pass  # it answers, even if with an error
+            self.breaker.close()
+            return
+
+    async def close(self) -> None:
+        """Close the connection. Calls in other tasks fail."""
+        self._closed = True
+        tasks = list(self._tasks)
+        if self._loop is not asyncio.get_running_loop():
+            return
+        for call in (*self._queued, *(self._stream.in_flight if self._stream else ())):
+            call.fail(ClosedError("the limiter was closed"))
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+_links: weakref.WeakSet[AsyncLink] = weakref.WeakSet()
+_inherited: list[object] = []  # of the parent: kept, so that nothing closes it
+
+
+def _after_fork() -> None:
+    for link in list(_links):
+        link.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,196 @@
+"""Requests as the commands of the server."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from .errors import InvalidError
+from .keys import short_key
+from .limits import Limit, parse
+from .rates import MAX_TOKENS, milliseconds
+from .wire import Argument, encode
+
+Key = str | bytes
+
+
+def as_limit(limit: Limit | str) -> Limit:
+    """Return a limit that may have been given as text."""
+    return parse(limit) if isinstance(limit, str) else limit
+
+
+def check_tokens(n: int) -> int:
+    """Refuse a number of tokens that the protocol cannot express."""
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MAX_TOKENS:
+        raise InvalidError(f"the number of tokens must be an integer between 1 and {MAX_TOKENS}, got {n!r}")
+    return n
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A limit and the key it is for, with its own amount and the part that is left to others. Make one with on()."""
+
+    key: Key
+    limit: Limit
+    cost: int | None = None
+    keep: str = ""
+
+    def tokens(self, n: int) -> int:
+        """Return the number asked of this limit by a call for n."""
+        return n if self.cost is None else self.cost
+
+    def words(self, keep: str) -> list[Argument]:
+        """Return the limit as RL.ALL takes it. keep is for a limit without its own."""
+        words: list[Argument] = [self.limit.algorithm.spec, short_key(self.key), *self.limit.arguments]
+        if self.cost is not None:
+            words += ["COST", self.cost]
+        takes_keep = self.limit.algorithm.takes_tokens and self.limit.algorithm.spec != "LQ"
+        part = self.keep or (keep if takes_keep else "")
+        return [*words, "KEEP", part] if part else words
+
+
+def on(key: Key, limit: Limit | str, *, cost: int | None = None, keep: int | str = "") -> Keyed:
+    """Return the limit on a key. keep is a number of tokens, or a share such as "10%", that is left to others."""
+    if cost is not None and not 0 <= cost <= MAX_TOKENS:
+        raise InvalidError(f"the cost must be between 0 and {MAX_TOKENS}, got {cost}")
+    return Keyed(key, as_limit(limit), cost, str(keep))
+
+
+@dataclass(frozen=True)
+class Request:
+    """The tokens, conditions, fields and id of a request to several limits or to a policy.
+
+    max_wait (seconds) reserves tokens that will be there within this time. fields are the values of {name} in the keys
+    of a policy. With an id, the server remembers a grant for the time of remember (seconds): the same request again is
+    answered alike and takes nothing, and settle() charges the true cost.
+    """
+
+    tokens: int = 1
+    keep: int | str = ""
+    max_wait: float = 0.0
+    fields: Mapping[str, Key] = field(default_factory=dict)
+    id: Key = ""
+    remember: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse requests that the protocol cannot express."""
+        check_tokens(self.tokens)
+        if not 0 <= self.max_wait < math.inf:
+            raise InvalidError(f"max_wait must be 0 or more seconds, got {self.max_wait}")
+        if self.keep != "" and self.max_wait > 0:
+            raise InvalidError("a request has a keep or a max_wait, not both")
+        if not 0 <= self.remember < math.inf or (not self.id) != (self.remember == 0):
+            raise InvalidError(
+                f"a request has an id and a time above 0 to remember it, or neither; got {self.id!r}, {self.remember}"
+            )
+
+    def options(self) -> list[Argument]:
+        """Return the options that follow the tokens, except KEEP."""
+        words: list[Argument] = []
+        if self.max_wait:
+            words += ["MAXWAIT", wait_ms(self.max_wait)]
+        if self.id:
+            whole = Fraction(math.ceil(Fraction(repr(self.remember)) * 1000), 1000)
+            words += ["AS", short_key(self.id), "FOR", milliseconds(whole, "remember")]
+        return words
+
+
+def wait_ms(seconds: float) -> str:
+    """Return a longest wait, rounded down to milliseconds, but at least one."""
+    return f"{min(max(1, math.floor(seconds * 1000)), 10 * 365 * 86_400_000)}ms"
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A command that is ready to be sent, and the data for a policy's answer."""
+
+    packed: bytes
+    operation: str
+    key: bytes
+    tokens: int
+    limits: Sequence[tuple[bytes, Limit, int]]
+    option: str = ""
+    repeats: bool = False  # the server carries it out once, however often it is sent
+
+
+def acquire(operation: str, key: Key, limit: Limit | str, n: int, option: str = "", max_wait: float = 0.0) -> Ask:
+    """Ask for n tokens of one limit."""
+    chosen, name = as_limit(limit), short_key(key)
+    algorithm = chosen.algorithm
+    if option and option not in algorithm.options:
+        raise InvalidError(f"{algorithm.command} has no option {option}, got {chosen}")
+    arguments: list[Argument] = [algorithm.command, name, *chosen.arguments]
+    if algorithm.takes_tokens:
+        arguments.append(check_tokens(n))
+    elif n != 1:
+        raise InvalidError(f"{algorithm.command} asks for one place, not {n}")
+    if option:
+        arguments.append(option)
+    if option == "MAXWAIT":
+        arguments.append(wait_ms(max_wait))
+    return Ask(encode(arguments), operation, name, n, ((name, chosen, n),), option)
+
+
+def everything(keyed: Iterable[Keyed], request: Request, peek: bool) -> Ask:
+    """Ask for several limits, all or nothing."""
+    limits = list(keyed)
+    if not limits:
+        raise InvalidError("all needs a limit")
+    if request.fields:
+        raise InvalidError("fields are for the keys of a policy, not for all")
+    arguments: list[Argument] = ["RL.ALL"]
+    for k in limits:
+        arguments += k.words(str(request.keep))
+    arguments += ["TOKENS", request.tokens, *request.options()]
+    if peek:
+        arguments.append("PEEK")
+    asks = [(short_key(k.key), k.limit, k.tokens(request.tokens)) for k in limits]
+    name = b" ".join(key for key, _, _ in asks)
+    return Ask(encode(arguments), "all", name, request.tokens, asks, "PEEK" if peek else "", bool(request.id))
+
+
+def check(policy: str, caller: Key, request: Request, assumed: Sequence[Limit], peek: bool) -> Ask:
+    """Ask for the limits of a policy that is stored on the server."""
+    name = short_key(caller)
+    arguments: list[Argument] = ["RL.CHECK", policy, name, request.tokens]
+    if request.keep != "":
+        arguments += ["KEEP", str(request.keep)]
+    arguments += request.options()
+    if peek:
+        arguments.append("PEEK")
+    if request.fields:
+        arguments.append("WITH")
+    for field_name in sorted(request.fields):
+        value = short_key(request.fields[field_name])
+        arguments += [field_name, value]
+        name += b":%d:%b" % (len(value), field_name.encode() + b"=" + value)
+    asks = [(b"%d:%b:%b" % (i, policy.encode(), name), limit, request.tokens) for i, limit in enumerate(assumed)]
+    return Ask(
+        encode(arguments), "check", policy.encode(), request.tokens, asks, "PEEK" if peek else "", bool(request.id)
+    )
+
+
+def command(*arguments: Argument, repeats: bool = False) -> Ask:
+    """Ask for something that no policy can answer."""
+    return Ask(encode(list(arguments)), str(arguments[0]), b"", 0, (), repeats=repeats)
+
+
+def settle(identity: Key, tokens: int | None, costs: Sequence[int | None] | None) -> Ask:
+    """Charge the true cost of a request. None among the costs leaves a limit's charge as it is."""
+    if (tokens is None) == (costs is None):
+        raise InvalidError("settle takes a number of tokens or costs")
+    words: list[Argument] = ["RL.SETTLE", short_key(identity)]
+    if costs is not None:
+        words += ["COSTS", *("-" if cost is None else _amount(cost) for cost in costs)]
+    elif tokens is not None:
+        words.append(_amount(tokens))
+    return command(*words, repeats=True)
+
+
+def _amount(n: Any) -> int:
+    if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= MAX_TOKENS:
+        raise InvalidError(f"the true cost must be an integer between 0 and {MAX_TOKENS}, got {n!r}")
+    return n

@@ -1,0 +1,140 @@
+"""The settings and the decisions that Limiter and AsyncLimiter have in common."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from .asks import Ask, Request, as_limit
+from .errors import ClosedError, InvalidError, StintError, UnauthenticatedError, UndecidedError
+from .limits import Limit
+from .policy import Judge, Policy
+from .results import MultiResult, Result, Source, parse_multi, parse_result
+
+DEFAULT_TIMEOUT = 0.02  # seconds
+DEFAULT_FAILURES = 5
+DEFAULT_COOL_DOWN = 0.25  # seconds
+
+log = logging.getLogger("stint")
+_LOG_EVERY = 10.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One request, as the hook on_decision sees it. error was raised by the call, or is the cause in its result."""
+
+    operation: str
+    key: bytes  # as sent; of all() those of all limits with a space between, of check() the policy's name
+    tokens: int
+    allowed: bool
+    source: Source
+    error: StintError | None
+    seconds: float
+
+
+@dataclass
+class Settings:
+    """The settings of a limiter."""
+
+    when_down: Policy
+    timeout: float = DEFAULT_TIMEOUT
+    assume: Mapping[str, Sequence[Limit | str]] = field(default_factory=dict)
+    on_decision: Callable[[Decision], None] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse settings that make no sense."""
+        if not isinstance(self.when_down, Policy):
+            raise InvalidError(
+                f"when_down must be fail_open(), fail_closed() or local_share(…), got {self.when_down!r}"
+            )
+        if not self.timeout > 0:
+            raise InvalidError(f"timeout must be above 0 seconds, got {self.timeout}")
+        self.assumed = {name: [as_limit(limit) for limit in limits] for name, limits in self.assume.items()}
+
+
+Self = TypeVar("Self", bound="Base")
+
+
+class Base:
+    """Turns replies and failures into results. It does no input or output."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._configure(settings)
+
+    def _configure(self, settings: Settings) -> None:
+        self._settings = settings
+        self._timeout = settings.timeout
+        self._judge = Judge(settings.when_down)
+        self._logged = -_LOG_EVERY
+
+    def with_options(
+        self: Self,
+        *,
+        when_down: Policy | None = None,
+        timeout: float | None = None,
+        on_decision: Callable[[Decision], None] | None = None,
+    ) -> Self:
+        """Return a limiter on the same connections and breaker with another policy, timeout or hook."""
+        old = self._settings
+        other = copy.copy(self)
+        other._configure(
+            Settings(when_down or old.when_down, timeout or old.timeout, old.assume, on_decision or old.on_decision)
+        )
+        return other
+
+    def _one(self, ask: Ask, begun: float, reply: Any, error: StintError | None) -> Result:
+        """Return the result of an acquire, or raise an error about the request."""
+        result: Result | None = None
+        _, limit, n = ask.limits[0]
+        if error is None:
+            try:
+                result = parse_result(reply, limit, n)
+            except StintError as unknown:
+                error = unknown
+        if result is None:
+            assert error is not None
+            result = self._judge.one(time.monotonic(), error, ask.limits[0][0], limit, n, ask.option)
+            self._report(error)
+        self._observe(ask, begun, result)
+        return result
+
+    def _several(self, ask: Ask, begun: float, reply: Any, error: StintError | None) -> MultiResult:
+        """Return the result of a request for several limits, or raise an error about the request."""
+        result: MultiResult | None = None
+        if error is None:
+            try:
+                result = parse_multi(reply)
+            except StintError as unknown:
+                error = unknown
+        if result is None:
+            assert error is not None
+            result = self._judge.several(time.monotonic(), error, ask.limits, ask.tokens, ask.option == "PEEK")
+            self._report(error)
+        self._observe(ask, begun, result)
+        return result
+
+    def _observe(self, ask: Ask, begun: float, result: Result | MultiResult) -> None:
+        hook = self._settings.on_decision
+        if hook is not None:
+            seconds = time.monotonic() - begun
+            hook(Decision(ask.operation, ask.key, ask.tokens, result.allowed, result.source, result.cause, seconds))
+        if result.cause is not None and not isinstance(result.cause, UndecidedError):
+            raise result.cause
+
+    def _report(self, error: StintError) -> None:
+        """Log an error for an operator, at most once in ten seconds."""
+        if isinstance(error, (UnauthenticatedError, ClosedError)) and time.monotonic() - self._logged >= _LOG_EVERY:
+            self._logged = time.monotonic()
+            log.error("Stint is not asked, and the policy answers: %s", error)
+
+    def _assumed(self, policy: str) -> Sequence[Limit]:
+        return self._settings.assumed.get(policy, ())
+
+
+def request_of(tokens: int | Request) -> Request:
+    """Return a request that may have been given as a number of tokens."""
+    return tokens if isinstance(tokens, Request) else Request(tokens)

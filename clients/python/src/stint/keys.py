@@ -1,0 +1,20 @@
+"""Keys and ids as they are sent to the server."""
+
+from __future__ import annotations
+
+import hashlib
+
+MAX_BYTES = 200  # longer keys are shortened
+KEPT_BYTES = 136  # of a long key, for people to recognise and for the patterns of an ACL to match
+
+
+def short_key(key: str | bytes) -> bytes:
+    """Return the form of a key that is sent.
+
+    A key of more than 200 bytes becomes its first 136 bytes, ":sha256:", and the SHA-256 of the whole key in
+    hexadecimal digits, as in Stint's clients in other languages. No two keys have the same short form.
+    """
+    raw = key.encode("utf-8", "surrogateescape") if isinstance(key, str) else key
+    if len(raw) <= MAX_BYTES:
+        return raw
+    return raw[:KEPT_BYTES] + b":sha256:" + hashlib.sha256(raw).hexdigest().encode()

@@ -1,0 +1,205 @@
+"""The limiter for threads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+from . import asks
+from .asks import Ask, Key, Keyed, Request
+from .base import DEFAULT_COOL_DOWN, DEFAULT_FAILURES, DEFAULT_TIMEOUT, Base, Decision, Settings, request_of
+from .breaker import Breaker
+from .errors import StintError
+from .keys import short_key
+from .limits import Limit
+from .link import Link
+from .nodes import Nodes, Where
+from .policy import Policy
+from .reserving import Reserved, as_reserved
+from .results import Charge, MultiResult, Result, parse_charges, parse_integer, parse_refund
+from .retry import may_pass, pauses
+from .waiting import LONGEST_WAIT, Reservation, after_queue, give_up, how_to_reserve
+
+
+class Limiter(Base):
+    """Asks a Stint server. Make one, keep it while the program runs, and share it between threads.
+
+    where is a URL such as redis://127.0.0.1:6379, several URLs of one cluster, or a redis.Redis, whose settings are
+    used for the limiter's own connections. Every call returns within the timeout (in seconds); while Stint does not
+    answer, when_down decides. Errors about the request itself are raised, under every policy.
+    """
+
+    def __init__(
+        self,
+        where: Where,
+        when_down: Policy,
+        *,
+        timeout: float = DEFAULT_TIMEOUT,
+        failures: int = DEFAULT_FAILURES,
+        cool_down: float = DEFAULT_COOL_DOWN,
+        assume: Mapping[str, Sequence[Limit | str]] | None = None,
+        on_decision: Callable[[Decision], None] | None = None,
+        on_breaker: Callable[[bool, StintError | None], None] | None = None,
+    ) -> None:
+        super().__init__(Settings(when_down, timeout, assume or {}, on_decision))
+        breaker = Breaker(failures, cool_down, on_breaker or (lambda is_open, cause: None))
+        self._link = Link(Nodes(where, is_async=False), breaker, timeout)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the circuit breaker is open: no requests are sent to Stint at present."""
+        return self._link.breaker.open
+
+    def allow(self, key: Key, limit: Limit | str, n: int = 1) -> Result:
+        """Take n tokens or none."""
+        return self._acquire(asks.acquire("allow", key, limit, n))
+
+    def allow_at_most(self, key: Key, limit: Limit | str, n: int) -> Result:
+        """Take the tokens that are left, at most n."""
+        return self._acquire(asks.acquire("allow_at_most", key, limit, n, "UPTO"))
+
+    def peek(self, key: Key, limit: Limit | str, n: int = 1) -> Result:
+        """Return the answer of allow, and take nothing."""
+        return self._acquire(asks.acquire("peek", key, limit, n, "PEEK"))
+
+    def force(self, key: Key, limit: Limit | str, n: int) -> Result:
+        """Take n tokens even if fewer are left."""
+        return self._acquire(asks.acquire("force", key, limit, n, "FORCE"))
+
+    def all(self, *limits: Keyed, tokens: int | Request = 1, peek: bool = False) -> MultiResult:
+        """Ask several limits at one instant, all or nothing."""
+        return self._multi(asks.everything(limits, request_of(tokens), peek))
+
+    def check(self, policy: str, caller: Key, tokens: int | Request = 1, *, peek: bool = False) -> MultiResult:
+        """Ask the limits of a policy that is stored on the server."""
+        return self._multi(asks.check(policy, caller, request_of(tokens), self._assumed(policy), peek))
+
+    def settle(
+        self, identity: Key, tokens: int | None = None, *, costs: Sequence[int | None] | None = None
+    ) -> list[Charge] | None:
+        """Charge the true cost of a request with an id; None if the server does not know the id."""
+        return parse_charges(self._ask(asks.settle(identity, tokens, costs)))
+
+    def cancel(self, identity: Key) -> list[Charge] | None:
+        """Give back all that a request with this id took."""
+        return parse_charges(self._ask(asks.command("RL.CANCEL", short_key(identity), repeats=True)))
+
+    @contextmanager
+    def reserving(self, what: str | Sequence[Keyed], caller: Key = "", *, request: Request) -> Iterator[Reserved]:
+        """Take tokens under an id for the time of a with block.
+
+        what is the name of a policy, with the caller, or a list of limits. Call settle() of the value with the true
+        cost; if the block raises before that, all is given back.
+        """
+        as_reserved(request)
+        result = self.check(what, caller, request) if isinstance(what, str) else self.all(*what, tokens=request)
+        reserved = Reserved(result)
+        try:
+            yield reserved
+        except BaseException:
+            if reserved.may_be_taken and not reserved.is_settled:
+                self._finish(reserved, asks.command("RL.CANCEL", short_key(request.id), repeats=True))
+            raise
+        if reserved.may_be_taken and reserved.cost is not None:
+            self._finish(reserved, asks.settle(request.id, reserved.cost, None))
+
+    def _finish(self, reserved: Reserved, ask: Ask) -> None:
+        """Settle. A server that is gone is no error of the block, which has done its work."""
+        try:
+            reserved.charges = parse_charges(self._ask(ask))
+        except StintError as error:
+            reserved.error = error
+
+    def refund(self, key: Key, n: int) -> int | None:
+        """Give back tokens that were not used. Return those then remaining, None if the key has no usage."""
+        return parse_refund(self._ask(asks.command("RL.REFUND", short_key(key), asks.check_tokens(n))))
+
+    def reset(self, key: Key) -> None:
+        """Set a key to its full limit."""
+        parse_integer(self._ask(asks.command("DEL", short_key(key))))
+
+    def release(self, key: Key, holder: str) -> bool:
+        """End a holder's place in a concurrency limit. Return whether it had one."""
+        return parse_integer(self._ask(asks.command("CC.RELEASE", short_key(key), holder))) > 0
+
+    def reserve(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float) -> Reservation:
+        """Take n tokens that will be there within max_wait seconds; act after the delay of the reservation."""
+        chosen = asks.as_limit(limit)
+        result = self._acquire(asks.acquire("reserve", key, chosen, n, *how_to_reserve(chosen, max_wait)))
+        late = after_queue(chosen, result, max_wait)
+        if late is not None:
+            self.refund(key, n)
+            result = late
+        return Reservation(result, key)
+
+    def cancel_reservation(self, reservation: Reservation) -> None:
+        """Give the tokens back, unless the time to act has come."""
+        if reservation.is_refundable():
+            self.refund(reservation.key, reservation.result.granted)
+
+    def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
+        """Wait until n tokens are there and take them. Raise an error at once if that takes longer than max_wait."""
+        chosen, until = asks.as_limit(limit), time.monotonic() + max_wait
+        while True:
+            left = max(0.0, until - time.monotonic())
+            if chosen.algorithm.reserves:
+                reservation = self.reserve(key, chosen, n, max_wait=left)
+                result, pause = reservation.result, reservation.delay
+            else:
+                result, pause = self.allow(key, chosen, n), 0.0
+            if not result.allowed:
+                pause = give_up(chosen, result, n, left, self._settings.when_down)
+            try:
+                time.sleep(pause)
+            except BaseException:
+                if result.allowed and chosen.algorithm.reserves:
+                    self.cancel_reservation(reservation)
+                raise
+            if result.allowed:
+                return result
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._link.close()
+
+    def __enter__(self) -> Limiter:
+        """Return the limiter, to be closed at the end of the block."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the limiter."""
+        self.close()
+
+    def _ask(self, ask: Ask) -> Any:
+        if not ask.repeats:
+            return self._link.call(ask.packed, self._timeout)
+        until = time.monotonic() + self._timeout
+        for pause in pauses():
+            try:
+                return self._link.call(ask.packed, until - time.monotonic())
+            except StintError as error:
+                if not may_pass(error) or until - time.monotonic() <= pause:
+                    raise
+            time.sleep(pause)
+        raise AssertionError("pauses never end")
+
+    def _acquire(self, ask: Ask) -> Result:
+        begun, reply, failure = time.monotonic(), None, None
+        try:
+            reply = self._ask(ask)
+        except StintError as error:
+            failure = error
+        return self._one(ask, begun, reply, failure)
+
+    def _multi(self, ask: Ask) -> MultiResult:
+        begun, reply, failure = time.monotonic(), None, None
+        try:
+            reply = self._ask(ask)
+        except StintError as error:
+            failure = error
+        return self._several(ask, begun, reply, failure)

@@ -1,0 +1,270 @@
+"""Connections for callers in threads, with a deadline for every call."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import threading
+import time
+import weakref
+from typing import Any
+
+from .breaker import Breaker
+from .errors import (
+    CircuitOpenError,
+    ClosedError,
+    NotSentError,
+    OverloadedError,
+    ReplyClass,
+    ReplyTimeoutError,
+    ServerError,
+    StintError,
+    UnavailableError,
+    class_of,
+    from_reply,
+)
+from .nodes import PATIENCE, Node, Nodes
+from .wire import Decoder, ProtocolError, encode
+
+MAX_CONNECTIONS = 64
+MAX_WAITING = 20_000  # callers without a connection
+FRESH = 1.0  # seconds: a connection idle for longer is looked at before use
+PING = encode(["PING"])
+
+
+class _Connection:
+    """An open socket with no request on it, or with one."""
+
+    def __init__(self, node: Node) -> None:
+        opened = node.connection()
+        opened.connect()  # redis-py connects, secures and authenticates
+        self.node = node
+        self.socket: socket.socket = opened._sock
+        opened._sock = None  # from here on the socket is used directly: redis-py's reads have no deadline
+        self.decoder = Decoder()
+        self.used = time.monotonic()
+
+    def send(self, packed: bytes, deadline: float) -> Any:
+        """Send a command and return its reply. Nothing was sent if NotSentError is raised."""
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise NotSentError("no reply in time: not sent")
+        try:
+            self.socket.settimeout(left)
+            self.socket.sendall(packed)
+            while True:
+                data = self.socket.recv(65536)
+                if not data:
+                    raise UnavailableError("the server closed the connection; the tokens may have been taken")
+                self.decoder.feed(data)
+                done, reply = self.decoder.next()
+                if done:
+                    return reply
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise TimeoutError
+                self.socket.settimeout(left)
+        except TimeoutError:
+            raise ReplyTimeoutError("no reply in time; the tokens may have been taken") from None
+        except (OSError, ProtocolError) as error:
+            raise UnavailableError(f"{error}; the tokens may have been taken") from error
+
+    def is_alive(self, now: float) -> bool:
+        """Return whether the server has not closed the connection while it was idle."""
+        if now - self.used < FRESH:
+            return True
+        if not hasattr(select, "poll"):
+            return False
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        return not poll.poll(0)
+
+    def close(self) -> None:
+        self.socket.close()
+
+
+class Link:
+    """Sends commands to one of several nodes. Threads may share it; forked processes get their own connections."""
+
+    def __init__(self, nodes: Nodes, breaker: Breaker, timeout: float) -> None:
+        self.breaker = breaker
+        self._nodes = nodes
+        self._timeout = timeout  # shorter ones of single calls do not count as failures of the server
+        self._closed = False
+        self._start()
+        _links.add(self)
+
+    def _start(self) -> None:
+        self._idle: list[_Connection] = []
+        self._changed = threading.Condition()
+        self._open = 0  # connections, with those that are being opened
+        self._opening = 0
+        self._waiting = 0
+        self._failures = 0  # of attempts to connect
+        self._failure: StintError | None = None
+
+    def after_fork(self) -> None:
+        """Leave the parent's connections to it."""
+        for connection in self._idle:
+            connection.close()
+        self.breaker.after_fork()
+        self._nodes.after_fork()
+        self._start()
+
+    def call(self, packed: bytes, timeout: float) -> Any:
+        """Send a command once and return its reply, within the timeout."""
+        if self._closed:
+            raise ClosedError("the limiter is closed")
+        if self.breaker.open:
+            raise CircuitOpenError("Stint does not answer, and no requests are sent for the time being")
+        begun = time.monotonic()
+        try:
+            reply = self._exchange(packed, begun + timeout)
+            if isinstance(reply, ServerError) and self._nodes.redirect(str(reply)):
+                reply = self._exchange(packed, begun + timeout)  # the first was not carried out
+        except ClosedError:
+            raise
+        except UnavailableError as error:
+            counts = not isinstance(error, ReplyTimeoutError) or timeout >= self._timeout
+            if (
+                counts
+                and not isinstance(error, OverloadedError)
+                and self.breaker.failed(begun, time.monotonic(), error)
+            ):
+                threading.Thread(target=self._probe, name="stint-probe", daemon=True).start()
+            raise
+        self.breaker.succeeded()
+        if isinstance(reply, ServerError):
+            raise from_reply(reply)
+        return reply
+
+    def _exchange(self, packed: bytes, deadline: float) -> Any:
+        connection = self._take(deadline)
+        try:
+            reply = connection.send(packed, deadline)
+        except BaseException as error:
+            self._drop(connection, lost=not isinstance(error, ReplyTimeoutError))
+            raise
+        if isinstance(reply, ServerError) and class_of(str(reply)) in (ReplyClass.BUSY_NODE, ReplyClass.UNKNOWN):
+            self._nodes.leave(connection.node)
+        connection.used = time.monotonic()
+        self._idle.append(connection)
+        if self._waiting:
+            with self._changed:
+                self._changed.notify()
+        return reply
+
+    def _take(self, deadline: float) -> _Connection:
+        """Return an idle connection, or wait for one. Connecting is left to another thread, which may take longer."""
+        while True:
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                return self._wait(deadline)
+            if connection.node is self._nodes.current() and connection.is_alive(time.monotonic()):
+                return connection
+            self._drop(connection, lost=False, leave=False)
+
+    def _wait(self, deadline: float) -> _Connection:
+        with self._changed:
+            failures = self._failures
+            if self._waiting >= MAX_WAITING:
+                raise OverloadedError("too many requests wait to be sent")
+            self._waiting += 1
+            try:
+                while not self._idle:
+                    if self._closed:
+                        raise ClosedError("the limiter is closed")
+                    if self._failures != failures and self._failure is not None:
+                        raise self._failure
+                    if self._opening < self._waiting and self._open < MAX_CONNECTIONS:
+                        self._opening += 1
+                        self._open += 1
+                        threading.Thread(target=self._connect, name="stint-connect", daemon=True).start()
+                    left = deadline - time.monotonic()
+                    if left <= 0 or (not self._changed.wait(left) and not self._idle):
+                        raise NotSentError("no reply in time: not sent")
+                return self._idle.pop()
+            finally:
+                self._waiting -= 1
+
+    def _connect(self) -> None:
+        changed, node = self._changed, self._nodes.current()
+        try:
+            connection = _Connection(node)
+        except Exception as error:
+            failure = connect_failure(error)
+            self._nodes.leave(node)
+            with changed:
+                self._opening -= 1
+                self._open -= 1
+                self._failures += 1
+                self._failure = failure
+                changed.notify_all()
+            return
+        with changed:
+            self._opening -= 1
+            if self._closed:
+                connection.close()
+            else:
+                self._idle.append(connection)
+            changed.notify()
+
+    def _drop(self, connection: _Connection, lost: bool, leave: bool = True) -> None:
+        connection.close()
+        if leave:
+            self._nodes.leave(connection.node)
+        with self._changed:
+            self._open -= 1
+            if lost:  # the server has probably closed the others, too
+                others, self._idle = self._idle, []
+                self._open -= len(others)
+                for other in others:
+                    other.close()
+
+    def _probe(self) -> None:
+        """Send PING until it is answered."""
+        while True:
+            time.sleep(self.breaker.pause())
+            if self._closed:
+                return
+            try:
+                self._exchange(PING, time.monotonic() + PATIENCE)
+            except UnavailableError:
+                continue
+            except StintError:
+                pass  # it answers, even if with an error
+            self.breaker.close()
+            return
+
+    def close(self) -> None:
+        """Close the connections. Calls in other threads complete."""
+        self._closed = True
+        with self._changed:
+            idle, self._idle = self._idle, []
+            for connection in idle:
+                connection.close()
+            self._changed.notify_all()
+
+
+def connect_failure(error: Exception) -> StintError:
+    """Return the error for a failure to connect; redis-py turns error replies of its log-in into its own errors."""
+    text = str(error)
+    if class_of(text) is not ReplyClass.REFUSED:
+        return from_reply(ServerError(text))
+    if type(error).__name__ == "AuthenticationError":
+        return from_reply(ServerError(f"NOAUTH {text}"))
+    return UnavailableError(f"{text or type(error).__name__}; not sent")
+
+
+_links: weakref.WeakSet[Link] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for link in list(_links):
+        link.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

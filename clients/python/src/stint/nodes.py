@@ -1,0 +1,113 @@
+"""The servers that a limiter may ask, and the connections of redis-py to them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import redis
+import redis.asyncio
+from redis.asyncio.retry import Retry as AsyncRetry
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from .errors import InvalidError
+
+MAX_NODES = 32  # addresses, with those that redirections add
+PATIENCE = 1.0  # seconds for an attempt to connect, also after its callers have left
+
+Where = str | Iterable[str] | redis.Redis | redis.asyncio.Redis
+
+
+class Node:
+    """A server, with the settings of its connections."""
+
+    def __init__(self, connection_class: Any, settings: dict[str, Any], is_async: bool) -> None:
+        unwanted = ("maint_", "oss_cluster_", "orig_", "himport")
+        self._class = connection_class
+        self._settings = {k: v for k, v in settings.items() if not k.startswith(unwanted)}
+        self._settings.update(
+            protocol=2,
+            retry=AsyncRetry(NoBackoff(), 0) if is_async else Retry(NoBackoff(), 0),
+            retry_on_error=[],
+            retry_on_timeout=False,
+            health_check_interval=0,
+            socket_timeout=PATIENCE,
+            socket_connect_timeout=PATIENCE,
+        )
+        self.address = f"{settings.get('host', 'localhost')}:{settings.get('port', 6379)}"
+        if "path" in settings:
+            self.address = str(settings["path"])
+
+    def connection(self) -> Any:
+        """Return a connection of redis-py that is not yet open."""
+        return self._class(**self._settings)
+
+    def at(self, address: str, is_async: bool) -> Node:
+        """Return a node at another address with the same settings."""
+        host, _, port = address.rpartition(":")
+        return Node(self._class, {**self._settings, "host": host.strip("[]"), "port": int(port)}, is_async)
+
+
+class Nodes:
+    """Addresses, of which one is current."""
+
+    def __init__(self, where: Where, is_async: bool) -> None:
+        self._is_async = is_async
+        self._nodes = _parse(where, is_async)
+        self._current = 0
+        self._lock = threading.Lock()
+
+    def after_fork(self) -> None:
+        """Take a new lock in a forked process."""
+        self._lock = threading.Lock()
+
+    def current(self) -> Node:
+        """Return the node to ask."""
+        return self._nodes[self._current]
+
+    def leave(self, node: Node) -> None:
+        """Go on to the node after this one, unless that has been done already."""
+        with self._lock:
+            if self._nodes[self._current] is node:
+                self._current = (self._current + 1) % len(self._nodes)
+
+    def redirect(self, text: str) -> bool:
+        """Turn to the node that a MOVED reply names. Return False if there is no room for it."""
+        words = text.split()
+        if len(words) != 3 or words[0] != "MOVED" or not words[2].rpartition(":")[2].isdigit():
+            return False
+        with self._lock:
+            for i, node in enumerate(self._nodes):
+                if node.address == words[2]:
+                    self._current = i
+                    return True
+            if len(self._nodes) >= MAX_NODES or "path" in self._nodes[0]._settings:
+                return False
+            self._nodes.append(self._nodes[0].at(words[2], self._is_async))
+            self._current = len(self._nodes) - 1
+            return True
+
+
+def _parse(where: Where, is_async: bool) -> list[Node]:
+    client_class: Any = redis.asyncio.Redis if is_async else redis.Redis
+    if isinstance(where, (redis.Redis, redis.asyncio.Redis)):
+        if not isinstance(where, client_class):
+            kind = "redis.asyncio.Redis" if is_async else "redis.Redis"
+            raise InvalidError(f"this limiter takes a {kind}, got {type(where).__module__}.Redis")
+        pool = where.connection_pool
+        return [Node(pool.connection_class, dict(pool.connection_kwargs), is_async)]
+    addresses = [where] if isinstance(where, str) else list(where)
+    if not addresses:
+        raise InvalidError("a limiter needs an address such as redis://127.0.0.1:6379")
+    pool_class: Any = redis.asyncio.ConnectionPool if is_async else redis.ConnectionPool
+    nodes = []
+    for address in addresses:
+        url = address if "://" in address else f"unix://{address}" if address.startswith("/") else f"redis://{address}"
+        try:
+            pool = pool_class.from_url(url)
+        except ValueError as error:
+            raise InvalidError(f"not an address such as redis://127.0.0.1:6379: {error}") from None
+        nodes.append(Node(pool.connection_class, dict(pool.connection_kwargs), is_async))
+    return nodes

@@ -1,0 +1,157 @@
+"""Results, and reading them from replies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from .errors import RefusedError, StintError
+from .limits import Limit
+
+NEVER = math.inf
+"""The retry_after of a request for more tokens than the limit can ever grant."""
+
+
+class Source(Enum):
+    """The origin of a decision."""
+
+    SERVER = "server"  # Stint decided
+    LOCAL = "local"  # Stint did not answer, and this process's share of the limit decided
+    FALLBACK = "fallback"  # Stint did not answer, and the policy decided
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The answer to one request. Times are in seconds."""
+
+    allowed: bool
+    granted: int = 0  # tokens taken
+    limit: int = 0  # the largest number that can be granted at once
+    remaining: int = 0  # whole tokens left; below zero while in debt
+    retry_after: float = 0.0  # after a denial: until the same request would be allowed, or NEVER
+    wait: float = 0.0  # after a grant: the time to wait before going ahead
+    reset_after: float = 0.0  # until the key is at its full limit
+    source: Source = Source.SERVER
+    cause: StintError | None = None  # why Stint did not decide
+
+    def __bool__(self) -> bool:
+        """Return whether to go ahead."""
+        return self.allowed
+
+
+@dataclass(frozen=True, slots=True)
+class LimitState:
+    """The state of one of several limits."""
+
+    limit: int
+    remaining: int
+    reset_after: float
+
+
+@dataclass(frozen=True, slots=True)
+class MultiResult:
+    """The answer to a request that several limits had to allow."""
+
+    allowed: bool
+    granted: int = 0  # tokens taken from each limit without a cost
+    binding: int = -1  # the position of the limit that denied, or that would have in shadow mode
+    retry_after: float = 0.0
+    wait: float = 0.0
+    limits: tuple[LimitState, ...] = field(default=())
+    source: Source = Source.SERVER
+    cause: StintError | None = None
+
+    def __bool__(self) -> bool:
+        """Return whether to go ahead."""
+        return self.allowed
+
+    def result(self) -> Result:
+        """Return the answer of the limit that denied, or of the one with the smallest remaining fraction."""
+        state = LimitState(0, 0, 0.0)
+        if self.limits:
+            state = min(self.limits, key=lambda s: s.remaining / s.limit if s.limit else 0.0)
+            if not self.allowed and 0 <= self.binding < len(self.limits):
+                state = self.limits[self.binding]
+        return Result(
+            self.allowed,
+            self.granted,
+            state.limit,
+            state.remaining,
+            self.retry_after,
+            self.wait,
+            state.reset_after,
+            self.source,
+            self.cause,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What one limit of a settled request was charged, and its state."""
+
+    charged: int
+    limit: int
+    remaining: int
+    reset_after: float
+
+
+def _unknown(reply: Any) -> RefusedError:
+    return RefusedError(f"the reply has an unknown form, is this a Stint server? {str(reply)[:100]}")
+
+
+def _integers(reply: Any, count: int) -> list[int]:
+    if not isinstance(reply, list) or len(reply) != count or not all(type(n) is int for n in reply):
+        raise _unknown(reply)
+    return reply
+
+
+def _seconds(ms: int) -> float:
+    return NEVER if ms < 0 else ms / 1000
+
+
+def parse_result(reply: Any, limit: Limit, asked: int) -> Result:
+    """Read the five integers of an acquire."""
+    first, most, remaining, after, reset = _integers(reply, 5)
+    if limit.algorithm.form == "gcra":  # limited, limit, remaining, retry_after_s, reset_after_s
+        if first == 0:
+            return Result(True, asked, most, remaining, reset_after=float(reset))
+        return Result(False, 0, most, remaining, NEVER if after < 0 else float(after), 0.0, float(reset))
+    if first > 0:
+        return Result(True, first, most, remaining, 0.0, _seconds(after), _seconds(reset))
+    return Result(False, 0, most, remaining, _seconds(after), 0.0, _seconds(reset))
+
+
+def parse_multi(reply: Any) -> MultiResult:
+    """Read the reply of RL.ALL and RL.CHECK."""
+    if not isinstance(reply, list) or len(reply) != 4 or not isinstance(reply[3], list):
+        raise _unknown(reply)
+    granted, binding, after = _integers(reply[:3], 3)
+    states = tuple(LimitState(n[0], n[1], _seconds(n[2])) for n in (_integers(state, 3) for state in reply[3]))
+    if granted > 0:
+        return MultiResult(True, granted, binding, 0.0, _seconds(after), states)
+    return MultiResult(False, 0, binding, _seconds(after), 0.0, states)
+
+
+def parse_charges(reply: Any) -> list[Charge] | None:
+    """Read the reply of RL.SETTLE and RL.CANCEL: None if the server does not know the id."""
+    if reply is None:
+        return None
+    if not isinstance(reply, list):
+        raise _unknown(reply)
+    return [Charge(n[0], n[1], n[2], _seconds(n[3])) for n in (_integers(charge, 4) for charge in reply)]
+
+
+def parse_refund(reply: Any) -> int | None:
+    """Read the reply of RL.REFUND: None if the key has no usage."""
+    if reply is None or type(reply) is int:
+        return reply
+    raise _unknown(reply)
+
+
+def parse_integer(reply: Any) -> int:
+    """Read a reply that is one integer."""
+    if type(reply) is int:
+        return reply
+    raise _unknown(reply)

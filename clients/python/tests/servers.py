@@ -1,0 +1,105 @@
+"""A real server, and one whose replies a test chooses."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from typing import BinaryIO
+
+
+def free_port() -> int:
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port: int = s.getsockname()[1]
+        return port
+
+
+class Server:
+    """A process of stint."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+        self.port = free_port()
+        self.url = f"redis://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        """Start the process, and wait until it takes connections."""
+        arguments = [self._program, "--listen", f"127.0.0.1:{self.port}", "--admin", ""]
+        self._process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            except OSError:
+                if time.monotonic() > deadline or self._process.poll() is not None:
+                    raise
+                time.sleep(0.01)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        """Send SIGSTOP, and wait until it has taken effect."""
+        self._process.send_signal(signal.SIGSTOP)
+        while True:
+            with open(f"/proc/{self._process.pid}/stat") as stat:
+                if stat.read().rpartition(")")[2].split()[0] == "T":
+                    return
+            time.sleep(0.001)
+
+    def resume(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+
+def read_command(reader: BinaryIO) -> list[bytes]:
+    """Return the words of the next command, none at the end of the connection."""
+    line = reader.readline()
+    words = []
+    for _ in range(int(line[1:]) if line else 0):
+        size = int(reader.readline()[1:])
+        words.append(reader.read(size))
+        reader.read(2)
+    return words
+
+
+class Scripted:
+    """A server that answers every command except CLIENT and PING by reply; an empty reply closes the connection."""
+
+    def __init__(self) -> None:
+        self.reply: Callable[[list[bytes]], bytes] = lambda words: b"+OK"
+        self.commands: list[list[bytes]] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"redis://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        with connection, connection.makefile("rb") as reader:
+            while words := read_command(reader):
+                answer = b"+OK"
+                if words[0].upper() not in (b"CLIENT", b"PING"):
+                    self.commands.append(words)
+                    answer = self.reply(words)
+                if not answer:
+                    return
+                try:
+                    connection.sendall(answer + b"\r\n")
+                except OSError:
+                    return
+
+    def close(self) -> None:
+        self._listener.close()

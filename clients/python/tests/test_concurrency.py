@@ -1,0 +1,206 @@
+"""Many callers at once, forks, several event loops, cancellation."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+
+import pytest
+
+import stint
+
+from .servers import Scripted, Server
+
+PATIENT = 20.0  # seconds
+NAME = "concurrency"
+
+
+def test_asyncio_10000_calls(shared_server: Server) -> None:
+    async def main() -> list[stint.Result]:
+        async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            limit = stint.window(7000, "1h")
+            return await asyncio.gather(*(limiter.allow(f"{NAME}:10000", limit) for _ in range(10_000)))
+
+    results = asyncio.run(main())
+    assert all(result.source is stint.Source.SERVER for result in results)
+    assert sum(result.granted for result in results) == 7000
+
+
+def test_threads_share_a_limiter(shared_server: Server) -> None:
+    granted = []
+    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+
+        def work() -> None:
+            for _ in range(50):
+                granted.append(limiter.allow(f"{NAME}:threads", stint.window(1000, "1h")).granted)
+
+        threads = [threading.Thread(target=work) for _ in range(100)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(granted) == 5000
+    assert sum(granted) == 1000
+
+
+def test_forked_processes(shared_server: Server) -> None:
+    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+        limit = stint.window(100, "1h")
+        assert limiter.allow(f"{NAME}:fork", limit)
+        children = []
+        for _ in range(4):
+            child = os.fork()
+            if child == 0:
+                answers = [limiter.allow(f"{NAME}:fork", limit) for _ in range(10)]
+                os._exit(0 if all(answer.source is stint.Source.SERVER for answer in answers) else 1)
+            children.append(child)
+        own = [limiter.allow(f"{NAME}:fork", limit) for _ in range(10)]
+        assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0, 0]
+        assert all(answer.source is stint.Source.SERVER for answer in own)
+        assert limiter.peek(f"{NAME}:fork", limit).remaining == 100 - 51 - 1  # peek answers as if it took one
+
+
+def test_fork_within_an_event_loop(shared_server: Server) -> None:
+    limit = stint.window(100, "1h")
+
+    async def main() -> None:
+        async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            assert await limiter.allow(f"{NAME}:fork-async", limit)
+            child = os.fork()
+            if child == 0:
+                os._exit(_in_child(limiter, limit))
+            _, status = await asyncio.to_thread(os.waitpid, child, 0)
+            assert status == 0
+            result = await limiter.allow(f"{NAME}:fork-async", limit)
+            assert result.source is stint.Source.SERVER
+            assert result.remaining == 97
+
+    asyncio.run(main())
+
+
+def _in_child(limiter: stint.AsyncLimiter, limit: stint.Limit) -> int:
+    asyncio.events._set_running_loop(None)
+    answer = asyncio.new_event_loop().run_until_complete(limiter.allow(f"{NAME}:fork-async", limit))
+    return 0 if answer.source is stint.Source.SERVER else 1
+
+
+def test_one_event_loop_after_another(shared_server: Server) -> None:
+    limiter = stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT)
+    for left in (9, 8, 7):
+        result = asyncio.run(limiter.allow(f"{NAME}:loops", stint.window(10, "1h")))
+        assert (result.source, result.remaining) == (stint.Source.SERVER, left)
+
+
+def test_cancellation_takes_one_token_and_leaves_the_connection_usable(scripted: Scripted) -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def reply(words: list[bytes]) -> bytes:
+        if words[1] == b"cancelled":
+            asked.set()
+            go_on.wait(30)
+            return b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:1"
+        return b"*5\r\n:1\r\n:7\r\n:6\r\n:0\r\n:1"
+
+    scripted.reply = reply
+
+    async def main() -> None:
+        async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            task = asyncio.create_task(limiter.allow("cancelled", "5/s"))
+            await asyncio.to_thread(asked.wait, 30)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            assert task.cancelled()
+            other = asyncio.create_task(limiter.allow("other", "7/s"))
+            await asyncio.sleep(0)
+            go_on.set()
+            assert (await other).limit == 7  # not the reply to the call that was cancelled
+
+    asyncio.run(main())
+    assert [words[1] for words in scripted.commands] == [b"cancelled", b"other"]
+
+
+def test_a_call_cancelled_before_it_is_sent_is_never_sent(scripted: Scripted) -> None:
+    scripted.reply = lambda words: b"*5\r\n:1\r\n:7\r\n:6\r\n:0\r\n:1"
+
+    async def main() -> None:
+        async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            task = asyncio.create_task(limiter.allow("never", "5/s"))
+            await asyncio.sleep(0)
+            task.cancel()
+            assert await limiter.allow("other", "7/s")
+
+    asyncio.run(main())
+    assert [words[1] for words in scripted.commands] == [b"other"]
+
+
+def test_a_lost_reply_is_not_repeated_without_an_id(scripted: Scripted) -> None:
+    with stint.Limiter(scripted.url, stint.fail_open(), timeout=PATIENT) as limiter:
+        scripted.reply = lambda words: b""
+        result = limiter.allow("k", "5/s")
+        assert result.allowed and isinstance(result.cause, stint.UnavailableError)
+        assert len(scripted.commands) == 1
+
+
+def test_a_request_with_an_id_is_repeated(scripted: Scripted) -> None:
+    replies = [b"", b"-UNCERTAIN the leader was lost", b"-CLUSTERDOWN no leader", b"*4\r\n:1\r\n:-1\r\n:0\r\n*0"]
+    scripted.reply = lambda words: replies[len(scripted.commands) - 1]
+    request = stint.Request(3, id="call:1", remember=60)
+    with stint.Limiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+        assert limiter.all(stint.on("k", "5/s"), tokens=request)
+    assert len(scripted.commands) == 4
+    assert all(words == scripted.commands[0] for words in scripted.commands)
+
+
+def test_moved_is_followed(scripted: Scripted, shared_server: Server) -> None:
+    scripted.reply = lambda words: f"-MOVED 7 127.0.0.1:{shared_server.port}".encode()
+    with stint.Limiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+        assert limiter.allow(f"{NAME}:moved", "5/day").source is stint.Source.SERVER
+        assert len(scripted.commands) == 1
+
+    async def main() -> stint.Result:
+        async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            return await limiter.allow(f"{NAME}:moved", "5/day")
+
+    assert asyncio.run(main()).remaining == 3
+
+
+def test_waits_leave_the_event_loop_free(shared_server: Server) -> None:
+    async def main() -> int:
+        ticks, limit = 0, stint.per(1, 0.2).burst(1)
+        async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            await limiter.wait(f"{NAME}:wait", limit)
+            waiter = asyncio.create_task(limiter.wait(f"{NAME}:wait", limit))
+            while not waiter.done():
+                await asyncio.sleep(0.01)
+                ticks += 1
+            assert waiter.result().allowed
+        return ticks
+
+    assert asyncio.run(main()) > 1
+
+
+def test_a_cancelled_wait_gives_its_tokens_back(shared_server: Server) -> None:
+    async def main() -> None:
+        limit = stint.per(1, 60).burst(1)
+        async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            key = f"{NAME}:cancelled-wait"
+            await limiter.wait(key, limit)
+            waiter = asyncio.create_task(limiter.wait(key, limit))
+            while (await limiter.peek(key, limit)).retry_after < 61:  # the second token is taken
+                await asyncio.sleep(0.005)
+            waiter.cancel()
+            await asyncio.gather(waiter, return_exceptions=True)
+            assert (await limiter.peek(key, limit)).retry_after < 61
+
+    asyncio.run(main())
+
+
+def test_waiting_that_does_not_help(shared_server: Server) -> None:
+    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+        limit = stint.per(1, 600).burst(1)
+        assert limiter.wait(f"{NAME}:no-wait", limit)
+        with pytest.raises(stint.WouldExceedDeadlineError):
+            limiter.wait(f"{NAME}:no-wait", limit, max_wait=1)
+        with pytest.raises(stint.DeniedError):
+            limiter.wait(f"{NAME}:no-wait-window", stint.window(1, "1h"), 2)

@@ -1,0 +1,170 @@
+"""Limits as text, the protocol, keys, settings: everything without a server."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+import pytest
+
+import stint
+from stint.breaker import Breaker
+from stint.limits import ALGORITHMS
+from stint.local import Buckets
+from stint.rates import parse_duration
+from stint.wire import Decoder, ProtocolError, encode
+
+LIMITS = {
+    "100/minute": "TB 100 100/minute",
+    "100/min": "TB 100 100/min",
+    "100/MINUTES": "TB 100 100/MINUTES",
+    "5/hour": "TB 5 5/hour",
+    "1000/day": "TB 1000 1000/day",
+    "10/sec": "TB 10 10/sec",
+    "10 per second": "TB 10 10 per second",
+    "10 PER 2minutes": "TB 10 10 PER 2minutes",
+    "100": "TB 100 100",
+    "0.035": "TB 1 0.035",
+    "1000/60": "TB 1000 1000/60",
+    "5/500ms": "TB 5 5/500ms",
+    "2.5/1.5m": "TB 2 2.5/1.5m",
+    "TB 20 10/s": "TB 20 10/s",
+    "tb 20 10 per second": "TB 20 10 per second",
+    "LB 20 10/s": "LB 20 10/s",
+    "LQ 100 980/m": "LQ 100 980/m",
+    "FW 1000 @day": "FW 1000 @day",
+    "FW 1000 @15m": "FW 1000 @15m",
+    "SW 100 1m": "SW 100 1m",
+    "SL 100 60": "SL 100 60",
+    "CL 15 30 60": "CL 15 30 60",
+    "CC 5 30s job-7": "CC 5 30s job-7",
+}
+NOT_LIMITS = [
+    *("", " ", "ten", "-1", "0", "0/s", "1e3/s", "10/fortnight", "10/", "/s", "10//s", "10/.5s", "10/5.s", ".5/s"),
+    *("10 per", "10per second", "1000000000001/s", "10/0s", "10/11y", "1/3651d", "0.0000000001/10s", "10/s/s"),
+    *("\u0661/s", "10/s ", "TB", "TB 20", "TB 0 10/s", "TB x 10/s", "TB 20 10/s 5", "FW 10 @fortnight", "FW 10 0"),
+    *("SW 10 @day", "CL 1 1 0", "9" * 5000),
+]
+
+
+@pytest.mark.parametrize("text", LIMITS)
+def test_limits_as_text(text: str) -> None:
+    assert str(stint.parse(text)) == LIMITS[text]
+
+
+@pytest.mark.parametrize("text", NOT_LIMITS, ids=lambda text: repr(text[:20]))
+def test_texts_that_are_no_limits(text: str) -> None:
+    with pytest.raises(stint.InvalidError) as caught:
+        stint.parse(text)
+    assert len(str(caught.value)) < 400
+
+
+def test_every_algorithm_can_be_written() -> None:
+    assert {text.split()[0].upper() for text in LIMITS if text[0].isalpha()} == set(ALGORITHMS)
+
+
+def test_invalid_arguments_are_refused_before_anything_is_sent() -> None:
+    limiter = stint.Limiter("redis://127.0.0.1:1", stint.fail_open())
+    calls: list[Callable[[], object]] = [
+        lambda: limiter.allow("k", "10/fortnight"),
+        lambda: limiter.allow("k", "10/s", 0),
+        lambda: limiter.allow("k", "10/s", -1),
+        lambda: limiter.allow("k", "10/s", 10**12 + 1),
+        lambda: limiter.allow("k", "10/s", True),
+        lambda: limiter.allow("k", "10/s", 1.5),  # type: ignore[arg-type]
+        lambda: limiter.force("k", "CL 1 1 60", 1),
+        lambda: limiter.allow("k", "CC 5 30s job", 2),
+        lambda: limiter.settle("id"),
+        lambda: limiter.settle("id", -1),
+        lambda: limiter.refund("k", 0),
+        lambda: limiter.reserve("k", "FW 5 @day", max_wait=1),
+        lambda: stint.per(10, 0.0001),
+        lambda: stint.per(10, float("nan")),
+        lambda: stint.per(0, 1),
+        lambda: stint.window(5, "@year"),
+        lambda: stint.local_share(0),
+        lambda: stint.Request(1, id="x"),
+        lambda: stint.Request(1, remember=float("inf"), id="x"),
+        lambda: stint.Limiter([], stint.fail_open()),
+        lambda: stint.Limiter("http://x", stint.fail_open()),
+        lambda: stint.Limiter("redis://x", "open"),  # type: ignore[arg-type]
+        lambda: stint.Limiter("redis://x", stint.fail_open(), timeout=0),
+    ]
+    for i, call in enumerate(calls):
+        with pytest.raises(stint.InvalidError):
+            call()
+            raise AssertionError(f"call {i} raised nothing")
+    assert not limiter.is_open
+
+
+def test_both_limiters_have_the_same_methods() -> None:
+    def public(kind: type) -> dict[str, list[str]]:
+        return {
+            name: list(inspect.signature(member).parameters)
+            for name, member in inspect.getmembers(kind, inspect.isfunction)
+            if not name.startswith("_")
+        }
+
+    assert public(stint.Limiter) == public(stint.AsyncLimiter)
+
+
+def test_durations_are_exact() -> None:
+    assert parse_duration("0.1s") * 10 == 1
+    assert parse_duration("7d") == 7 * 86400
+    for text in ("0.0000000001s", "0.5ms", "3651d", "1w"):
+        with pytest.raises(stint.InvalidError):
+            parse_duration(text)
+
+
+def test_replies_in_any_pieces() -> None:
+    text = b"*4\r\n:1\r\n$-1\r\n$4\r\na\r\nb\r\n*1\r\n-ERR no\r\n+OK\r\n"
+    for size in range(1, len(text) + 1):
+        decoder, replies = Decoder(), []
+        for i in range(0, len(text), size):
+            decoder.feed(text[i : i + size])
+            while (decoded := decoder.next())[0]:
+                replies.append(decoded[1])
+        array, status = replies
+        assert array[:3] == [1, None, b"a\r\nb"] and str(array[3][0]) == "ERR no" and status == b"OK"
+
+
+@pytest.mark.parametrize("text", [b"x\r\n", b":x\r\n", b"*x\r\n", b"$99999999999\r\n", b"*1\r\n" * 20, b"\r\n"])
+def test_bytes_that_are_no_reply(text: bytes) -> None:
+    decoder = Decoder()
+    decoder.feed(text)
+    with pytest.raises(ProtocolError):
+        decoder.next()
+
+
+def test_commands_are_of_bytes() -> None:
+    assert encode(["é", b"\xff\r\n", -5]) == b"*3\r\n$2\r\n\xc3\xa9\r\n$3\r\n\xff\r\n\r\n$2\r\n-5\r\n"
+
+
+def test_overlapping_failures_count_once() -> None:
+    changes: list[bool] = []
+    breaker = Breaker(3, 1.0, lambda is_open, cause: changes.append(is_open))
+    cause = stint.UnavailableError("x")
+    for _ in range(1000):
+        breaker.failed(0.0, 1.0, cause)  # all were in flight when the first failed
+    assert not breaker.open
+    breaker.failed(1.0, 2.0, cause)
+    breaker.succeeded()
+    for now in (3.0, 4.0):
+        breaker.failed(now, now, cause)
+    assert not breaker.open
+    assert breaker.failed(5.0, 5.0, cause) and breaker.open
+    breaker.close()
+    assert not breaker.open and changes == [True, False]
+
+
+def test_a_local_share_with_a_clock_that_jumps() -> None:
+    buckets, limit = Buckets(0.5), stint.per_second(10).burst(20)
+    asks = [(b"k", limit, 10)]
+    assert buckets.take(100.0, asks, True).binding == -1
+    assert buckets.take(50.0, asks, True).binding == 0  # a clock that jumps back gives no tokens
+    denied = buckets.take(100.0, asks, True)
+    assert denied.retry_after == pytest.approx(2.0)
+    assert buckets.take(102.0, asks, True).binding == -1
+    assert (
+        buckets.take(1e12, asks, True).states[0].remaining == 0
+    )  # nor does one that jumps ahead fill more than it holds

@@ -1,0 +1,174 @@
+"""The vectors that the clients in all languages share: commands, results and errors are those of the Go client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stint
+from stint.keys import short_key
+
+from .servers import Scripted
+
+VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "vectors" / "vectors.json").read_text())
+POLICIES = {
+    "fail_open": stint.fail_open(),
+    "fail_closed": stint.fail_closed(),
+    "local_share": stint.local_share(0.5),
+}
+PATIENT = 10.0
+Play = Callable[[stint.AsyncLimiter | stint.Limiter], Any]
+
+
+def raw(key: str) -> bytes:
+    return bytes.fromhex(key[4:]) if key.startswith("hex:") else key.encode()
+
+
+def shown(word: bytes) -> str:
+    try:
+        return word.decode()
+    except UnicodeDecodeError:
+        return "hex:" + word.hex()
+
+
+def limit_of(v: dict[str, Any]) -> stint.Limit:
+    seconds = v.get("period_ms", 0) / 1000
+    if v["algorithm"] == "TB":
+        return stint.per(v["count"], seconds).burst(v["tokens"])
+    if v["algorithm"] == "LQ":
+        return stint.per(v["count"], seconds).queue(v["tokens"])
+    if v["algorithm"] == "CL":
+        return stint.gcra(v["tokens"] - 1, v["count"], round(seconds))
+    if v["algorithm"] == "FW":
+        return stint.window(v["tokens"], v["window"])
+    make = {"SW": stint.sliding_window, "SL": stint.sliding_log}[v["algorithm"]]
+    return make(v["tokens"], seconds)
+
+
+def keyed(v: dict[str, Any]) -> stint.Keyed:
+    return stint.on(raw(v["key"]), limit_of(v["limit"]), cost=v.get("cost"), keep=v.get("keep", ""))
+
+
+def request(v: dict[str, Any]) -> stint.Request:
+    return stint.Request(
+        v.get("tokens", 0),
+        keep=v.get("keep", ""),
+        max_wait=v.get("max_wait_ms", 0) / 1000,
+        fields=v.get("fields", {}),
+        id=v.get("id", ""),
+        remember=v.get("remember_ms", 0) / 1000,
+    )
+
+
+def play(limiter: Any, v: dict[str, Any]) -> Any:
+    """Make the call of a vector."""
+    key, tokens, call = raw(v.get("key", "")), v.get("tokens", 0), v["call"]
+    if call in ("allow", "allow_at_most", "peek", "force"):
+        return getattr(limiter, call)(key, limit_of(v["limit"]), tokens)
+    if call == "all":
+        return limiter.all(*map(keyed, v.get("limits", [])), tokens=request(v))
+    if call == "check":
+        return limiter.check(v["policy"], key, request(v))
+    if call == "settle":
+        return limiter.settle(v["id"], tokens)
+    if call == "settle_costs":
+        return limiter.settle(v["id"], costs=v["costs"])
+    if call == "cancel":
+        return limiter.cancel(v["id"])
+    assert call == "refund"
+    return limiter.refund(key, tokens)
+
+
+def ms(seconds: float) -> int:
+    return -1 if seconds == stint.NEVER else int(seconds * 1000 + 1e-6)
+
+
+def as_vector(result: Any) -> dict[str, Any]:
+    if isinstance(result, (stint.Result, stint.MultiResult)):
+        shown: dict[str, Any] = {
+            "allowed": result.allowed,
+            "granted": result.granted,
+            "retry_after_ms": ms(result.retry_after),
+            "wait_ms": ms(result.wait),
+            "source": result.source.value,
+        }
+        if isinstance(result, stint.Result):
+            shown |= {"limit": result.limit, "remaining": result.remaining, "reset_after_ms": ms(result.reset_after)}
+        else:
+            limits = [
+                {"limit": s.limit, "remaining": s.remaining, "reset_after_ms": ms(s.reset_after)} for s in result.limits
+            ]
+            shown |= {"binding": result.binding, "limits": limits}
+        return shown
+    if isinstance(result, list):
+        charges = [
+            {"charged": c.charged, "limit": c.limit, "remaining": c.remaining, "reset_after_ms": ms(c.reset_after)}
+            for c in result
+        ]
+        return {"known": True, "charges": charges}
+    return {"known": result is not None, "remaining": result or 0}
+
+
+def kind(error: Exception | None) -> str:
+    """Name the class of an error, in the words of all clients."""
+    for name, classes in {
+        "unauthenticated": stint.UnauthenticatedError,
+        "uncertain": stint.UncertainError,
+        "unavailable": stint.UnavailableError,
+        "invalid": stint.InvalidError,
+        "refused": stint.RefusedError,
+    }.items():
+        if isinstance(error, classes):
+            return name
+    assert error is None, error
+    return ""
+
+
+def outcome(v: dict[str, Any], make: Callable[[], Any]) -> tuple[str, dict[str, Any] | None]:
+    """Return the kind of the error, and the result unless the error was raised."""
+    try:
+        result = make()
+    except stint.StintError as error:
+        return kind(error), None
+    return kind(getattr(result, "cause", None)), as_vector(result)
+
+
+@pytest.mark.parametrize("is_async", [False, True], ids=["threads", "asyncio"])
+@pytest.mark.parametrize("v", [v for v in VECTORS if v["call"] != "http"], ids=lambda v: v["name"])
+def test_vector(scripted: Scripted, v: dict[str, Any], is_async: bool) -> None:
+    scripted.reply = lambda words: v["reply"].encode()
+    policy = POLICIES[v["when_down"]]
+
+    def in_thread() -> Any:
+        with stint.Limiter(scripted.url, policy, timeout=PATIENT) as limiter:
+            return play(limiter, v)
+
+    async def in_loop() -> Any:
+        async with stint.AsyncLimiter(scripted.url, policy, timeout=PATIENT) as limiter:
+            pending: Awaitable[Any] = play(limiter, v)
+            return await pending
+
+    error, result = outcome(v, (lambda: asyncio.run(in_loop())) if is_async else in_thread)
+    assert error == v["error"]
+    commands = [[shown(word) for word in words] for words in scripted.commands]
+    assert commands == ([v["command"]] if v["command"] else [])
+    if result is not None:
+        want = v["result"]
+        if not want.get("known", True):
+            assert not result["known"]
+        elif "reset_after_ms" in want and want["source"] == "local":
+            assert result | {"reset_after_ms": 0} == want | {"reset_after_ms": 0}  # it depends on the clock
+        else:
+            assert {k: result[k] for k in want} == want
+    elif v["call"] not in ("settle", "settle_costs", "cancel", "refund"):
+        assert not v["result"]["allowed"]  # where Go returns an error and a denial, Python raises
+
+
+def test_short_keys_are_those_of_go() -> None:
+    assert len(short_key("k" * 201)) == 208
+    assert short_key("k" * 200) == b"k" * 200
