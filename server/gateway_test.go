@@ -201,3 +201,16 @@ func TestServiceConnectionsAreBounded(t *testing.T) {
 		t.Error("a third connection is served")
 	}
 }
+
+// A node of a cluster that redirects clients of RESP forwards the requests of others, which cannot follow, transactions among them.
+func TestServiceIsNeverRedirected(t *testing.T) {
+	p := newClusterPlayer(t, &fakeCluster{status: threeNodes("b"), moved: true})
+	if got, _ := p.Do("c", bytesOf([]string{"INCR", "n"}), ""); !strings.HasPrefix(got, "-MOVED ") {
+		t.Fatalf("a connection: %s", got)
+	}
+	caller := gateway.Caller{User: p.env.Users.Default(), Address: "1.2.3.4:5"}
+	replies, err := p.gateway.DoAll(context.Background(), caller, bytesOf([]string{"INCR", "n"}), bytesOf([]string{"MULTI"}), bytesOf([]string{"INCR", "n"}), bytesOf([]string{"EXEC"}))
+	if err != nil || len(replies) != 4 || replies[0].Int() != 1 || string(replies[3].Raw) != "*1\r\n:2\r\n" {
+		t.Errorf("%q, %v", replies, err)
+	}
+}

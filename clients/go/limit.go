@@ -169,8 +169,9 @@ func (l Limit) FillTime() time.Duration {
 	return time.Duration(ceilMulDiv(l.Tokens(), int64(l.period), l.count))
 }
 
-// MoreAfter is the time from an answer under this limit until another token comes back: the next token of a bucket, the
-// next place in a queue, the next window; 0 when all tokens are there. It is not known, and ok is false, for sliding
+// MoreAfter is the time from an answer under this limit until there are more tokens to take: the next token of a bucket, the
+// first one after a debt, the next place in a queue, the next window; 0 when all tokens are there. After a denial it is
+// never later than RetryAfter. It is not known, and ok is false, for sliding
 // windows and logs unless they denied the request, and when the limiter's policy answered.
 func (l Limit) MoreAfter(r Result) (after time.Duration, ok bool) {
 	denied := !r.Allowed && r.RetryAfter != Never
@@ -179,14 +180,15 @@ func (l Limit) MoreAfter(r Result) (after time.Duration, ok bool) {
 		return 0, false
 	case r.Source == Local:
 		return r.RetryAfter, true
-	case l.algorithm == fixedWindow:
-		return r.ResetAfter, true
-	case l.algorithm == slidingWindow, l.algorithm == slidingLog, l.count < 1:
+	case l.algorithm == slidingWindow, l.algorithm == slidingLog, l.algorithm != fixedWindow && l.count < 1:
 		return max(0, r.RetryAfter), denied
 	}
-	missing := max(0, r.Limit-r.Remaining-1) // tokens that come back after the next
-	after = r.ResetAfter - time.Duration(ceilMulDiv(missing, int64(l.period), l.count))
-	if after = max(0, after); denied {
+	after = r.ResetAfter
+	if l.algorithm != fixedWindow {
+		missing := max(0, r.Limit-max(0, r.Remaining)-1) // tokens that come back after the next
+		after = max(0, after-time.Duration(ceilMulDiv(missing, int64(l.period), l.count)))
+	}
+	if denied {
 		after = min(after, r.RetryAfter)
 	}
 	return after, true

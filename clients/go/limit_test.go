@@ -97,7 +97,9 @@ func TestMoreAfter(t *testing.T) {
 		{bucket, stint.Result{Limit: 10, Remaining: 0, ResetAfter: 4700 * ms, RetryAfter: 200 * ms}, 200 * ms},
 		{bucket, stint.Result{Limit: 10, Remaining: 3, ResetAfter: 3300 * ms, RetryAfter: 2800 * ms}, 300 * ms},
 		{bucket, stint.Result{Limit: 10, Remaining: 3, ResetAfter: 3300 * ms, RetryAfter: stint.Never}, 300 * ms},
-		{bucket, stint.Result{Limit: 10, Remaining: -4, ResetAfter: 7000 * ms, RetryAfter: 2500 * ms}, 500 * ms},
+		{bucket, stint.Result{Limit: 10, Remaining: -4, ResetAfter: 7000 * ms, RetryAfter: 2500 * ms}, 2500 * ms},
+		{bucket, stint.Result{Allowed: true, Limit: 10, Remaining: -4, ResetAfter: 7000 * ms}, 2500 * ms},
+		{stint.Window(5, stint.Hour), stint.Result{Limit: 5, ResetAfter: 7001 * ms, RetryAfter: 7000 * ms}, 7000 * ms},
 		{bucket, stint.Result{Limit: 10, Source: stint.Fallback, RetryAfter: time.Second}, unknown},
 		{bucket, stint.Result{Limit: 5, Source: stint.Local, RetryAfter: time.Second}, time.Second},
 		{bucket, stint.Result{Allowed: true, Limit: 5, Source: stint.Local, ResetAfter: time.Second}, unknown},
@@ -113,6 +115,9 @@ func TestMoreAfter(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%v, %+v: %v, want %v", c.limit, c.r, got, c.want)
+		}
+		if !c.r.Allowed && c.r.RetryAfter != stint.Never && got > c.r.RetryAfter {
+			t.Errorf("%v, %+v: %v is after RetryAfter", c.limit, c.r, got)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -136,5 +137,24 @@ func TestHealth(t *testing.T) {
 	}
 	if a := h.send(http.MethodHead, "/healthz", ""); a.status != 200 || a.body != "" {
 		t.Errorf("HEAD: %d %q", a.status, a.body)
+	}
+}
+
+// What could not be decided is no denial: the status says so, and the code which.
+func TestUndecided(t *testing.T) {
+	h := serve(t)
+	h.run("RL.POLICY SET api TB u:{} 1 1/h")
+	for status, code := range map[engine.Status]string{engine.NoLeader: "CLUSTERDOWN", engine.Uncertain: "UNCERTAIN", engine.Overloaded: "BUSY", engine.NotDurable: "MISCONF"} {
+		h.decider.status.Store(uint32(status))
+		a := h.post("/v1/check", `{"policy":"api","id":"1"}`)
+		if f, _ := h.read(a).(map[string]any); a.status != 503 || f["code"] != code || a.header.Get("RateLimit") != "" {
+			t.Errorf("%s: %d %s", code, a.status, a.body)
+		}
+		if a := h.send(http.MethodGet, "/v1/auth?policy=api&id=1&deny=403", ""); a.status != 503 {
+			t.Errorf("%s: a proxy gets %d", code, a.status)
+		}
+		if a := h.post("/", `["TB.ACQUIRE","k",1,1]`); a.status != 503 || !strings.HasPrefix(a.body, `{"error":"`+code+" ") {
+			t.Errorf("%s: %d %s", code, a.status, a.body)
+		}
 	}
 }

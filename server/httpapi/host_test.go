@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,9 +30,27 @@ const giveUp = 20 * time.Second
 type host struct {
 	testing.TB
 	*server.Server
-	clock *clocktest.Manual
-	url   string
-	stop  func() error
+	clock   *clocktest.Manual
+	decider *refusing
+	url     string
+	stop    func() error
+}
+
+// refusing is a decider that gives every operation a status, if it is told one.
+type refusing struct {
+	*decider.Local
+	status atomic.Uint32
+}
+
+func (r *refusing) Decide(b *engine.Batch) bool {
+	status := engine.Status(r.status.Load())
+	if status == engine.OK {
+		return r.Local.Decide(b)
+	}
+	for i := range b.Results {
+		b.Results[i] = engine.Result{Status: status}
+	}
+	return true
 }
 
 // serve starts a server, until the end of the test.
@@ -47,7 +66,8 @@ func serve(t testing.TB, change ...func(*config.Config)) *host {
 	}
 	h := &host{TB: t, clock: clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
 	store := engine.New(engine.Config{Shards: 16, Commands: server.NewCommands()})
-	h.Server = server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: store, Clock: h.clock.Clock}, Keys: store, Clock: h.clock.Clock,
+	h.decider = &refusing{Local: &decider.Local{Store: store, Clock: h.clock.Clock}}
+	h.Server = server.New(server.Options{Config: cfg, Decider: h.decider, Keys: store, Clock: h.clock.Clock,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-test", Services: []gateway.Service{new(Service)}})
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan []string, 1), make(chan error, 1)
