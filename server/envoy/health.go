@@ -2,10 +2,13 @@ package envoy
 
 import (
 	"context"
+	"sync/atomic"
 
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	"github.com/stintdb/stint/server/gateway"
 )
@@ -13,14 +16,15 @@ import (
 // healthServer answers gRPC's health checks, without a password, from whether the server is ready.
 type healthServer struct {
 	*health.Server
-	gateway *gateway.Gateway
+	gateway  *gateway.Gateway
+	watchers atomic.Int64
 }
 
 // checked are the names that health checks may ask for; "" is the server as a whole.
 var checked = []string{"", ratelimit.RateLimitService_ServiceDesc.ServiceName}
 
 func newHealthServer(g *gateway.Gateway) *healthServer {
-	h := &healthServer{health.NewServer(), g}
+	h := &healthServer{Server: health.NewServer(), gateway: g}
 	h.update()
 	return h
 }
@@ -40,4 +44,13 @@ func (h *healthServer) update() {
 func (h *healthServer) Check(ctx context.Context, in *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
 	h.update()
 	return h.Server.Check(ctx, in)
+}
+
+// Watch implements [grpc_health_v1.HealthServer].
+func (h *healthServer) Watch(in *grpc_health_v1.HealthCheckRequest, out grpc_health_v1.Health_WatchServer) error {
+	defer h.watchers.Add(-1)
+	if h.watchers.Add(1) > maxWatchers {
+		return status.Errorf(codes.ResourceExhausted, "%d clients watch the health of this server, which is the most: use Check", maxWatchers)
+	}
+	return h.Server.Watch(in, out)
 }

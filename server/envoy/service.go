@@ -23,20 +23,23 @@ import (
 type Service struct {
 	ratelimit.UnimplementedRateLimitServiceServer
 
-	gateway *gateway.Gateway
-	rules   atomic.Pointer[rls.Directory] // nil before Start; metrics ask at any time
-	now     func() time.Time              // of limits that grant nothing; time.Now if nil
-	headers bool                          // answers carry header fields for the client
-	health  *healthServer
-	grpc    *grpc.Server
-	serving sync.WaitGroup
-	stop    context.CancelFunc // of what runs beside the requests
+	gateway  *gateway.Gateway
+	rules    atomic.Pointer[rls.Directory] // nil before Start; metrics ask at any time
+	now      func() time.Time              // of limits that grant nothing; time.Now if nil
+	headers  bool                          // answers carry header fields for the client
+	health   *healthServer
+	grpc     *grpc.Server
+	serving  sync.WaitGroup
+	requests requests           // under way
+	stop     context.CancelFunc // of what runs beside the requests
 }
 
 // The bounds of a connection. Together with --max-clients they bound what all of them may hold.
 const (
 	maxMessageBytes = 64 << 10
-	maxStreams      = 250 // requests at once
+	maxStreams      = 250  // requests at once on one connection
+	maxRequests     = 4096 // and on all
+	maxWatchers     = 64   // of health
 	maxHeaderBytes  = 16 << 10
 	minPingTime     = 10 * time.Second // between two pings of a client
 	pingTime        = time.Minute      // between two of ours, without an answer to which a connection is closed
@@ -65,7 +68,10 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 		return nil, err
 	}
 	s.gateway, s.headers, s.health = g, cfg.RLSHeaders, newHealthServer(g)
+	s.requests.most.Store(maxRequests)
+	s.requests.timeout = func() time.Duration { return g.Config().CommandTimeout }
 	s.grpc = grpc.NewServer(
+		grpc.InTapHandle(s.requests.begin),
 		grpc.Creds(connections{}), grpc.ConnectionTimeout(cfg.AuthTimeout),
 		grpc.MaxRecvMsgSize(maxMessageBytes), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.ReadBufferSize(bufferBytes), grpc.WriteBufferSize(bufferBytes), grpc.SharedWriteBuffer(true),

@@ -1,0 +1,37 @@
+package envoy
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
+)
+
+// requests bounds the requests under way on all connections, and the time that each may take. gRPC bounds those of one connection,
+// and starts a goroutine for each as soon as its header is there.
+type requests struct {
+	count   atomic.Int64
+	most    atomic.Int64
+	timeout func() time.Duration
+}
+
+// begin is a [tap.ServerInHandle]. The end of the request's context ends the count.
+func (r *requests) begin(ctx context.Context, info *tap.Info) (context.Context, error) {
+	if info.FullMethodName == grpc_health_v1.Health_Watch_FullMethodName {
+		return ctx, nil // lasts as long as the client likes; healthServer bounds them
+	}
+	if most := r.most.Load(); r.count.Add(1) > most {
+		r.count.Add(-1)
+		return ctx, status.Errorf(codes.Unavailable, "%d requests are under way, which is the most: try again shortly", most)
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.timeout())
+	context.AfterFunc(ctx, func() {
+		cancel()
+		r.count.Add(-1)
+	})
+	return ctx, nil
+}
