@@ -40,7 +40,7 @@ func cutShebang(source string) (rest string, first shebang, err error) {
 			switch flag {
 			case "no-writes":
 				first.noWrites = true
-			case "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys":
+			case "allow-oom", "allow-stale", "no-cluster", "allow-cross-slot-keys", "allow-key-locking": // the last is Upstash's
 			default:
 				return "", first, errors.New("ERR Unexpected flag in script shebang: " + flag)
 			}

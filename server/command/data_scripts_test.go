@@ -18,6 +18,7 @@ func TestNoWrites(t *testing.T) {
 		{"EVAL_RO", "return 1", ":1\r\n"},
 		{"EVAL", set, "-" + refused + " script: 86717419ceecb14f8b7a162ec7485f7d21d4ad13, on @user_script:2.\r\n"},
 		{"EVAL", "#!lua\nreturn redis.call('set','a','1')", "+OK\r\n"}, // the flag is not another script's
+		{"EVAL", "#!lua flags=allow-key-locking\nreturn 1", ":1\r\n"},
 		{"SCRIPT", "#!lua flags=bogus\nreturn 1", "-ERR Unexpected flag in script shebang: bogus\r\n"},
 	} {
 		words := []string{c.script, "0"}

@@ -33,17 +33,15 @@ func login(c *gateway.Conn, r *http.Request) (user *acl.User, byPassword bool, e
 	return user, err == nil && !user.NeedsNoPassword(), err
 }
 
-// failLogin answers a request without a user.
-func failLogin(w http.ResponseWriter, err error) {
-	w.Header().Set("WWW-Authenticate", "Bearer")
+// failedLogin is the answer to a request without a user.
+func failedLogin(err error) (status int, detail string) {
 	switch {
 	case errors.Is(err, errAuthorization):
-		fail(w, http.StatusUnauthorized, err.Error())
+		return http.StatusUnauthorized, err.Error()
 	case errors.Is(err, gateway.ErrWrongLogin):
-		fail(w, http.StatusUnauthorized, "the password is wrong, the user does not exist, or it is off")
+		return http.StatusUnauthorized, "the password is wrong, the user does not exist, or it is off"
 	case errors.Is(err, command.ErrNoAuth):
-		fail(w, http.StatusUnauthorized, "send a password: Authorization: Bearer PASSWORD, or Bearer USER:PASSWORD")
-	default: // too many failed logins, or the client has gone
-		fail(w, http.StatusTooManyRequests, resp.WithoutCode(err))
+		return http.StatusUnauthorized, "send a password: Authorization: Bearer PASSWORD, or Bearer USER:PASSWORD"
 	}
+	return http.StatusTooManyRequests, resp.WithoutCode(err) // too many failed logins, or the client has gone
 }

@@ -21,7 +21,11 @@ type route struct {
 	method string // "" for any
 	open   func(s *Service, w http.ResponseWriter)
 	answer func(s *Service, r *request) // with a user; instead of open
+	refuse refusal                      // of requests that are not let in
 }
+
+// refusal answers a request that is not carried out.
+type refusal func(w http.ResponseWriter, status int, detail string)
 
 const authPath = "/v1/auth"
 
@@ -30,13 +34,13 @@ var routes = map[string]route{
 	"/healthz":      {method: http.MethodGet, open: (*Service).healthy},
 	"/readyz":       {method: http.MethodGet, open: (*Service).ready},
 	"/openapi.json": {method: http.MethodGet, open: (*Service).describe},
-	authPath:        {answer: (*Service).auth},
-	"/":             {method: http.MethodPost, answer: (*Service).one},
-	"/pipeline":     {method: http.MethodPost, answer: (*Service).pipeline},
-	"/multi-exec":   {method: http.MethodPost, answer: (*Service).multiExec},
-	"/v1/check":     {method: http.MethodPost, answer: (*Service).check},
-	"/v1/settle":    {method: http.MethodPost, answer: (*Service).settle},
-	"/v1/cancel":    {method: http.MethodPost, answer: (*Service).cancel},
+	authPath:        {answer: (*Service).auth, refuse: fail},
+	"/":             {method: http.MethodPost, answer: (*Service).one, refuse: failUpstash},
+	"/pipeline":     {method: http.MethodPost, answer: (*Service).pipeline, refuse: failUpstash},
+	"/multi-exec":   {method: http.MethodPost, answer: (*Service).multiExec, refuse: failUpstash},
+	"/v1/check":     {method: http.MethodPost, answer: (*Service).check, refuse: fail},
+	"/v1/settle":    {method: http.MethodPost, answer: (*Service).settle, refuse: fail},
+	"/v1/cancel":    {method: http.MethodPost, answer: (*Service).cancel, refuse: fail},
 }
 
 // find returns the route of a path. Paths are taken as they are: none is cleaned, so none is redirected.
@@ -75,21 +79,23 @@ func (s *Service) admit(w http.ResponseWriter, hr *http.Request, to route) {
 	c := connOf(hr)
 	user, byPassword, err := login(c, hr)
 	if err != nil {
-		failLogin(w, err)
+		status, detail := failedLogin(err)
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		to.refuse(w, status, detail)
 		return
 	}
 	if err := s.allowed.check(w, hr, byPassword); err != nil {
-		fail(w, http.StatusForbidden, err.Error())
+		to.refuse(w, http.StatusForbidden, err.Error())
 		return
 	}
 	r := &request{Request: hr, w: w, caller: gateway.Caller{User: user, Address: c.Address(), Timeout: s.gateway.Config().CommandTimeout}}
 	if to.method == http.MethodPost {
 		if err := r.readBody(); err != nil {
-			err.send(w)
+			to.refuse(w, err.status, err.detail)
 			return
 		}
 		if !c.Hold(r.body) {
-			fail(w, http.StatusServiceUnavailable, "the buffers of all clients are full, and this one has more than its share: send less at a time, or raise --client-memory")
+			to.refuse(w, http.StatusServiceUnavailable, "the buffers of all clients are full, and this one has more than its share: send less at a time, or raise --client-memory")
 			return
 		}
 		defer c.Release(r.body)

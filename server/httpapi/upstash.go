@@ -23,12 +23,12 @@ func (s *Service) one(r *request) {
 	body, bad := decode(r.body)
 	words, err := wordsOf(&body)
 	if bad != nil || err != nil {
-		failUpstash(r.w, bad, err)
+		failRequest(r.w, bad, err)
 		return
 	}
 	replies, err := s.gateway.DoAll(r.Context(), r.caller, words)
 	if err != nil {
-		sendJSON(r.w, http.StatusGatewayTimeout, typeJSON, upstashError{err.Error()})
+		failUpstash(r.w, http.StatusGatewayTimeout, err.Error())
 		return
 	}
 	sendUpstash(r, replies[0], statusOfReply(replies[0]))
@@ -43,7 +43,7 @@ func (s *Service) multiExec(r *request) { s.several(r, true) }
 func (s *Service) several(r *request, atomic bool) {
 	commands, bad, err := commandsOf(r.body)
 	if bad != nil || err != nil {
-		failUpstash(r.w, bad, err)
+		failRequest(r.w, bad, err)
 		return
 	}
 	if atomic {
@@ -52,7 +52,7 @@ func (s *Service) several(r *request, atomic bool) {
 	replies, err := s.gateway.DoAll(r.Context(), r.caller, commands...)
 	switch {
 	case err != nil:
-		sendJSON(r.w, http.StatusGatewayTimeout, typeJSON, upstashError{err.Error()})
+		failUpstash(r.w, http.StatusGatewayTimeout, err.Error())
 		return
 	case len(replies) < len(commands): // the last is the reason
 		sendUpstash(r, replies[len(replies)-1], http.StatusBadRequest)
@@ -112,11 +112,17 @@ type upstashError struct {
 	Error string `json:"error"`
 }
 
-func failUpstash(w http.ResponseWriter, bad *badRequest, err error) {
+// failUpstash answers a request that is not let in.
+func failUpstash(w http.ResponseWriter, status int, detail string) {
+	sendJSON(w, status, typeJSON, upstashError{detail})
+}
+
+// failRequest answers a body that is none of the dialect.
+func failRequest(w http.ResponseWriter, bad *badRequest, err error) {
 	if bad != nil {
 		err = errors.New(bad.detail)
 	}
-	sendJSON(w, http.StatusBadRequest, typeJSON, upstashError{command.ErrRequest.With(err).Error()})
+	failUpstash(w, http.StatusBadRequest, command.ErrRequest.With(err).Error())
 }
 
 // statusOfReply is 200 or, of an error, that of [statusOf].
