@@ -4,6 +4,7 @@
 //	stint inspect PATH…      show and check files of state
 //	stint health             check whether a server answers
 //	stint bench [flags]      measure a server under load
+//	stint replay LOG…        show the effect of limits on a log
 //	stint version            print the version
 //	stint help [command]     explain
 //
@@ -67,6 +68,7 @@ func commands() []command {
 		{"inspect", "show, check and dump the files in which a server keeps its state", inspectUsage, (*process).inspect},
 		{"health", "check whether a server answers requests", healthUsage, (*process).health},
 		{"bench", "measure a server under load", benchUsage, (*process).bench},
+		{"replay", "show the effect of limits on the requests of an access log", replayUsage, (*process).replay},
 		{"version", "print the version", "", (*process).printVersion},
 		{"help", "explain a command", "", (*process).help},
 	}

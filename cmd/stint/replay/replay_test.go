@@ -1,0 +1,274 @@
+package replay
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func replayed(t *testing.T, p Plan, log string, limits ...string) (*Report, error) {
+	t.Helper()
+	p.Paths, p.Stdin, p.Top = []string{"-"}, strings.NewReader(log), 5
+	if p.Zone == nil {
+		p.Zone = time.UTC
+	}
+	if p.MaxMemory == 0 {
+		p.MaxMemory = 1 << 30
+	}
+	if p.Key == nil {
+		p.Key = []string{"ip"}
+	}
+	for _, text := range limits {
+		l, err := ParseLimits(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Limits = append(p.Limits, l)
+	}
+	return p.Run(context.Background())
+}
+
+// csvLog writes lines "key second".
+func csvLog(lines ...string) string {
+	log := "ip,path,time\n"
+	for _, line := range lines {
+		var ip, path string
+		var second float64
+		fmt.Sscan(line, &ip, &path, &second)
+		log += fmt.Sprintf("%s,%s,%.3f\n", ip, path, 1795379065+second)
+	}
+	return log
+}
+
+// A bucket of 2 with 1 token in 10 s denies the requests that it would deny on a server, at the times of the log.
+func TestDecisions(t *testing.T) {
+	log := csvLog("a / 0", "a / 0", "a / 0", "b / 1", "a / 5", "a / 10", "a / 10.5", "a / 25")
+	o, err := replayed(t, Plan{}, log, "TB {} 2 1/10s", "TB {} 1 1/10s FW all:{path} 3 1h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first denies a at 0, 5 and 10.5.
+	first, second := o.Limits[0], o.Limits[1]
+	if o.Requests != 8 || o.Keys != 2 || first.Denied != 3 || first.DeniedKeys != 1 {
+		t.Errorf("%+v", o)
+	}
+	if len(first.Runs) != 2 || first.Runs[0].Denied != 2 || first.Runs[0].From != o.From || first.Runs[1].Denied != 1 {
+		t.Errorf("runs %+v", first.Runs)
+	}
+	if k := first.MostDenied; len(k) != 1 || k[0] != (KeyLine{"a", 7, 3, 3.0 / 7}) {
+		t.Errorf("most denied %+v", k)
+	}
+	// The second grants a at 0, b at 1 and a at 10. Then the window is full, and makes a wait longer than the bucket does.
+	if second.Denied != 5 || second.ByLimit[0].Denied != 3 || second.ByLimit[1].Denied != 2 {
+		t.Errorf("two limits: %+v", second)
+	}
+	if second.Runs[0].Denied != 3 || second.Runs[0].To != o.From.Add(5*time.Second) {
+		t.Errorf("runs of two limits: %+v", second.Runs)
+	}
+	var sum, denied int64
+	for i := range o.PerInterval {
+		sum, denied = sum+o.PerInterval[i], denied+first.PerInterval[i]
+	}
+	if sum != 8 || denied != 3 {
+		t.Errorf("intervals: %v, %v", o.PerInterval, first.PerInterval)
+	}
+}
+
+func TestUnreadAndBackwards(t *testing.T) {
+	o, err := replayed(t, Plan{}, csvLog("a / 100", "a / 40", "a / 101")+"broken\x1b[2J\n", "TB {} 1 1/s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Backwards != 1 || o.FurthestBack != int64(time.Minute) || o.Limits[0].Denied != 1 {
+		t.Errorf("%+v", o)
+	}
+	if o.Unread != 1 || !strings.Contains(o.FirstUnread, "line 5") || strings.Contains(o.FirstUnread, "\x1b") {
+		t.Errorf("unread: %d, %q", o.Unread, o.FirstUnread)
+	}
+	if _, err := replayed(t, Plan{}, "ip,time\na,x\n", "TB {} 1 1/s"); err == nil || !strings.Contains(err.Error(), "line 2") {
+		t.Errorf("no line could be read: %v", err)
+	}
+	if _, err := replayed(t, Plan{}, "", "TB {} 1 1/s"); err == nil {
+		t.Error("an empty log was replayed")
+	}
+}
+
+func TestJoinedKey(t *testing.T) {
+	o, err := replayed(t, Plan{Key: []string{"ip", "path"}}, csvLog("a /x 0", "a /y 0", "a /x 0"), "TB {} 1 1/h")
+	if err != nil || o.Keys != 2 || o.Top[0].Key != "a:/x" || o.Limits[0].Denied != 1 {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                    "no limit",
+		"XX {} 1 1/s":         "XX",
+		"TB {} 0 1/s":         "capacity",
+		"CC {} 1 1m {}":       "CC needs",
+		"TB {} 1 1/s EXTRA":   "EXTRA",
+		"TB {a}{b} 1 1/s":     ":",
+		"SL {} 10000000 1m":   "log",
+		"TB {} 1 1/s SHADOW":  "",
+		"LQ {} 5 1/s":         "",
+		"tb {}:{path} 1 10/m": "",
+	} {
+		_, err := ParseLimits(text)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// manyKeys is a log with a new key on each line.
+func manyKeys(n int) string {
+	var log strings.Builder
+	log.WriteString("ip,time\n")
+	for i := range n {
+		fmt.Fprintf(&log, "10.%d.%d.%d,1795379065\n", i>>16, i>>8&255, i&255)
+	}
+	return log.String()
+}
+
+func TestMemory(t *testing.T) {
+	const keys = 1_000_000
+	log := manyKeys(keys)
+	o, err := replayed(t, Plan{}, log, "TB {} 100 1/s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if each := o.Memory / keys; each > 200 || each < 50 {
+		t.Errorf("%d bytes for a key", each)
+	}
+	t.Logf("%d bytes for a key, %d of them of the engine", o.Memory/keys, o.Limits[0].Bytes/keys)
+	_, err = replayed(t, Plan{MaxMemory: 16 << 20}, log, "TB {} 100 1/s")
+	if !errors.Is(err, ErrMemory) || !strings.Contains(err.Error(), "--max-memory") {
+		t.Errorf("with 16 MB: %v", err)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	plain, packed := filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.csv.gz")
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write([]byte(csvLog("a / 1", "a / 2")))
+	z.Close()
+	if err := errors.Join(os.WriteFile(plain, []byte(csvLog("a / 0")), 0o600), os.WriteFile(packed, b.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	l, err := ParseLimits("TB {} 1 1/h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Plan{Paths: []string{plain, packed}, Key: []string{"ip"}, Zone: time.UTC, MaxMemory: 1 << 30, Top: 1, Limits: []*Limits{l}}
+	o, err := p.Run(context.Background())
+	if err != nil || o.Requests != 3 || o.Limits[0].Denied != 2 {
+		t.Errorf("%+v, %v", o, err)
+	}
+	p.Paths = []string{dir}
+	if _, err := p.Run(context.Background()); err == nil {
+		t.Error("a directory was read")
+	}
+}
+
+func TestLongLine(t *testing.T) {
+	o, err := replayed(t, Plan{}, csvLog("a / 0")+strings.Repeat("x", 3*maxLine)+"\n"+"a,/,1795379066\n", "TB {} 1 1/h")
+	if err != nil || o.Unread != 1 || o.Requests != 2 {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// The page has no reference that a browser would load, and text of the log is escaped in it.
+func TestHTML(t *testing.T) {
+	o, err := replayed(t, Plan{}, csvLog("<script> / 0", "<script> / 0"), "TB {} 1 1/h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page, text bytes.Buffer
+	if err := errors.Join(o.WriteHTML(&page), o.WriteText(&text)); err != nil {
+		t.Fatal(err)
+	}
+	for _, no := range []string{"<script", "src=", "href=", "url(", "@import"} {
+		if strings.Contains(page.String(), no) {
+			t.Errorf("the page contains %s", no)
+		}
+	}
+	for _, has := range []string{"&lt;script&gt;", "prefers-color-scheme:dark", `class="denied"`} {
+		if !strings.Contains(page.String(), has) {
+			t.Errorf("the page lacks %s", has)
+		}
+	}
+	if !strings.Contains(text.String(), "denied  1 requests, 50 %") {
+		t.Error(text.String())
+	}
+}
+
+func TestSeries(t *testing.T) {
+	var s series
+	for at := uint32(0); at < 10_000; at++ {
+		s.add(at)
+	}
+	var sum int64
+	for i, n := range s.counts {
+		sum += n
+		if i < 10_000/int(s.width) && n != int64(s.width) {
+			t.Errorf("interval %d has %d events, its width is %d", i, n, s.width)
+		}
+	}
+	if sum != 10_000 || s.width != 64 {
+		t.Errorf("%d events in intervals of %d s", sum, s.width)
+	}
+}
+
+// After the first lines nothing is allocated for a line.
+func TestAllocations(t *testing.T) {
+	for _, log := range []string{csvLog("a / 0"), `{"ip":"a","time":1795379065}`, `a - - [22/Nov/2026:20:24:25 +0000] "GET / HTTP/1.0" 304 -`} {
+		lines := strings.Split(strings.TrimSpace(log), "\n")
+		p, _, err := newParser("", []byte(lines[0]), []string{"ip"}, "", &clock{zone: time.UTC})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, _ := ParseLimits("TB {} 1 1/s")
+		c, line, values := newCandidate(l), []byte(lines[len(lines)-1]), make([][]byte, 1)
+		p.parse([]byte(lines[0]), values)
+		if n := testing.AllocsPerRun(100, func() {
+			now, err := p.parse(line, values)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.note(0, 0, c.ask(now, values[0], nil))
+		}); n > 0 {
+			t.Errorf("%v allocations for %s", n, line)
+		}
+	}
+}
+
+func BenchmarkReplay(b *testing.B) {
+	var log bytes.Buffer
+	for i := range 100_000 {
+		k := i * 7919 % 20_000
+		fmt.Fprintf(&log, `10.0.%d.%d - - [22/Nov/2026:20:24:%02d +0000] "GET /api/items/%d HTTP/1.1" 200 512 "https://example.com/" "Mozilla/5.0 (X11; Linux x86_64)"`+"\n", k>>8, k&255, i*60/100_000, i)
+	}
+	l, err := ParseLimits("TB {} 5 1/s")
+	if err != nil {
+		b.Fatal(err)
+	}
+	requests := 0
+	for b.Loop() {
+		p := Plan{Paths: []string{"-"}, Stdin: bytes.NewReader(log.Bytes()), Key: []string{"ip"}, Zone: time.UTC, MaxMemory: 1 << 30, Top: 10, Limits: []*Limits{l}}
+		o, err := p.Run(context.Background())
+		if err != nil {
+			b.Fatal(err)
+		}
+		requests += int(o.Requests)
+	}
+	b.ReportMetric(float64(requests)/b.Elapsed().Seconds(), "requests/s")
+}

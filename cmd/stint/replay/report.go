@@ -1,0 +1,139 @@
+package replay
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Report is the result of a replay.
+type Report struct {
+	Format       string    `json:"format"`
+	Key          []string  `json:"key"`
+	Lines        int64     `json:"lines"`
+	Unread       int64     `json:"unread_lines"`
+	FirstUnread  string    `json:"first_unread,omitempty"`
+	Requests     int64     `json:"requests"`
+	Keys         int       `json:"keys"`
+	Backwards    int64     `json:"backwards"` // lines with a time before that of an earlier line
+	FurthestBack int64     `json:"furthest_back_ns"`
+	From         time.Time `json:"from"`
+	To           time.Time `json:"to"`
+	Memory       int64     `json:"replay_bytes"`
+	Interval     uint32    `json:"interval_seconds"`
+	PerInterval  []int64   `json:"requests_per_interval"`
+	Top          []KeyLine `json:"top"` // by requests
+	Limits       []Outcome `json:"limits"`
+}
+
+// Outcome is the effect of one candidate.
+type Outcome struct {
+	Limits      string      `json:"limits"`
+	Denied      int64       `json:"denied"`
+	DeniedShare float64     `json:"denied_share"`
+	DeniedKeys  int         `json:"denied_keys"`
+	ByLimit     []LimitLine `json:"by_limit"`
+	Bytes       int64       `json:"server_bytes"` // that the keys would take on a server
+	MostDenied  []KeyLine   `json:"most_denied"`
+	Tightest    []KeyLine   `json:"tightest"` // by the share of their requests
+	Runs        []RunLine   `json:"longest_runs"`
+	PerInterval []int64     `json:"denied_per_interval"`
+}
+
+// LimitLine counts the denials of one limit of a policy.
+type LimitLine struct {
+	Limit  string `json:"limit"`
+	Denied int64  `json:"denied"`
+}
+
+// KeyLine counts the requests of one key.
+type KeyLine struct {
+	Key      string  `json:"key"`
+	Requests int64   `json:"requests"`
+	Denied   int64   `json:"denied"`
+	Share    float64 `json:"denied_share"`
+}
+
+// RunLine is a row of denials without a grant between them.
+type RunLine struct {
+	Key    string    `json:"key"`
+	Denied int64     `json:"denied"`
+	From   time.Time `json:"from"`
+	To     time.Time `json:"to"`
+}
+
+// finish completes the report.
+func (r *replay) finish() {
+	o := r.report
+	o.Keys, o.Memory = r.keys.len(), max(o.Memory, r.memory())
+	o.From, o.To = time.Unix(0, r.start).In(r.clock.zone), time.Unix(0, r.now).In(r.clock.zone)
+	last := uint32((r.now - r.start) / int64(time.Second))
+	o.Interval = max(r.series.width, 1)
+	slots := last/o.Interval + 1
+	o.PerInterval = slices.Clone(r.series.counts[:slots])
+	o.Top = r.top(nil, func(n int) (int64, int64) { return int64(*r.requests.get(n)), 0 })
+	for _, c := range r.candidates {
+		c.finish()
+		c.series.fit(last)
+		out := Outcome{Limits: c.limits.Text, Denied: c.denied, DeniedShare: share(c.denied, o.Requests), Bytes: c.most,
+			PerInterval: slices.Clone(c.series.counts[:slots])}
+		for i, p := range c.limits.parts {
+			out.ByLimit = append(out.ByLimit, LimitLine{p.specified, c.byLimit[i]})
+		}
+		for n := range c.perKey.len {
+			if c.perKey.get(n).denied > 0 {
+				out.DeniedKeys++
+			}
+		}
+		out.MostDenied = r.top(c, func(n int) (int64, int64) { return int64(c.perKey.get(n).denied), 0 })
+		out.Tightest = r.top(c, func(n int) (int64, int64) {
+			denied := int64(c.perKey.get(n).denied)
+			return int64(share(denied, int64(*r.requests.get(n))) * 1e9), denied
+		})
+		for _, run := range c.runs[:min(len(c.runs), r.Top)] {
+			at := func(seconds uint32) time.Time {
+				return o.From.Add(time.Duration(seconds) * time.Second).Truncate(time.Second)
+			}
+			out.Runs = append(out.Runs, RunLine{string(r.keys.key(run.key)), int64(run.length), at(run.from), at(run.to)})
+		}
+		o.Limits = append(o.Limits, out)
+	}
+}
+
+func share(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}
+
+// top lists the keys with the highest values, without those whose value is 0. Of equal ones the key decides.
+func (r *replay) top(c *candidate, value func(n int) (first, second int64)) (lines []KeyLine) {
+	type ranked struct {
+		n             int
+		first, second int64
+	}
+	var best []ranked
+	byRank := func(a, b ranked) int {
+		return cmp.Or(cmp.Compare(b.first, a.first), cmp.Compare(b.second, a.second), slices.Compare(r.keys.key(a.n), r.keys.key(b.n)))
+	}
+	for n := range r.keys.len() {
+		first, second := value(n)
+		one := ranked{n, first, second}
+		if first == 0 || r.Top == 0 || len(best) == r.Top && byRank(one, best[r.Top-1]) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(best, one, byRank)
+		best = slices.Insert(best, at, one)
+		best = best[:min(len(best), r.Top)]
+	}
+	for _, b := range best {
+		line := KeyLine{Key: string(r.keys.key(b.n)), Requests: int64(*r.requests.get(b.n))}
+		if c != nil {
+			line.Denied = int64(c.perKey.get(b.n).denied)
+			line.Share = share(line.Denied, line.Requests)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,74 @@
+package replay
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// WriteText writes the report for people.
+func (o *Report) WriteText(to io.Writer) error {
+	var out strings.Builder
+	fmt.Fprintf(&out, "requests  %d of %d keys (%s), from %s to %s\n", o.Requests, o.Keys, strings.Join(o.Key, ":"), stamp(o.From), stamp(o.To))
+	fmt.Fprintf(&out, "log       %d lines, format %s", o.Lines, o.Format)
+	if o.Unread > 0 {
+		fmt.Fprintf(&out, "; %d could not be read, the first on %s", o.Unread, o.FirstUnread)
+	}
+	if o.Backwards > 0 {
+		fmt.Fprintf(&out, "\n          %d lines have a time before that of an earlier line, by %s at most; they were decided at the later time", o.Backwards, time.Duration(o.FurthestBack))
+	}
+	fmt.Fprintf(&out, "\nmemory    %s for this replay\n", bytesText(o.Memory))
+	for i := range o.Limits {
+		o.Limits[i].write(&out)
+	}
+	_, err := io.WriteString(to, out.String())
+	return err
+}
+
+func (l *Outcome) write(out *strings.Builder) {
+	fmt.Fprintf(out, "\n%s\n", l.Limits)
+	fmt.Fprintf(out, "  denied  %d requests, %s; %d keys were denied\n", l.Denied, percent(l.DeniedShare), l.DeniedKeys)
+	if len(l.ByLimit) > 1 {
+		for _, b := range l.ByLimit {
+			fmt.Fprintf(out, "          %d by %s\n", b.Denied, b.Limit)
+		}
+	}
+	fmt.Fprintf(out, "  memory  %s on a server\n", bytesText(l.Bytes))
+	if l.Denied == 0 {
+		return
+	}
+	out.WriteString("  most denied\n")
+	for _, k := range l.MostDenied {
+		fmt.Fprintf(out, "    %-40s %d of %d, %s\n", printable(k.Key), k.Denied, k.Requests, percent(k.Share))
+	}
+	out.WriteString("  longest runs of denials\n")
+	for _, r := range l.Runs {
+		fmt.Fprintf(out, "    %-40s %d in %s from %s\n", printable(r.Key), r.Denied, r.To.Sub(r.From), stamp(r.From))
+	}
+}
+
+func stamp(t time.Time) string { return t.Format("2006-01-02T15:04:05Z07:00") }
+
+func percent(share float64) string { return fmt.Sprintf("%.3g %%", 100*share) }
+
+// bytesText writes a number of bytes with its unit.
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f KB", float64(n)/(1<<10))
+}
+
+// printable replaces characters that could control a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+}
