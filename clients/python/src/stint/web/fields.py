@@ -1,0 +1,100 @@
+"""The RateLimit and RateLimit-Policy fields of draft-ietf-httpapi-ratelimit-headers-10, written and read."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Callable
+from email.utils import parsedate_to_datetime
+from fractions import Fraction
+
+from ..limits import Limit
+from ..results import NEVER, Result, Source
+
+
+def whole_seconds(seconds: float) -> int:
+    """Round up, so that a client that waits so long is not too early."""
+    return max(0, math.ceil(round(seconds, 6)))
+
+
+def quote(name: str) -> str:
+    """Return a string of structured fields, without the characters that are not allowed in one."""
+    allowed = (c for c in name if " " <= c <= "~")
+    return '"' + "".join("\\" + c if c in '"\\' else c for c in allowed) + '"'
+
+
+def more_after(limit: Limit, result: Result) -> float | None:
+    """Return the seconds until another token comes back; None if that is not known."""
+    is_denied = not result.allowed and result.retry_after != NEVER
+    if result.source is Source.FALLBACK or (result.source is Source.LOCAL and not is_denied):
+        return None
+    if result.source is Source.LOCAL:
+        return result.retry_after
+    if limit.algorithm.spec == "FW":
+        return result.reset_after
+    if limit.algorithm.form in ("window", "leases"):
+        return result.retry_after if is_denied else None
+    missing = max(0, result.limit - result.remaining - 1)  # tokens that come back after the next
+    rest = Fraction(missing) * limit.period / limit.count
+    after = max(0.0, result.reset_after - float(rest))
+    return min(after, result.retry_after) if is_denied else after
+
+
+def announce(name: str, result: Result, window: float, more: float | None) -> list[tuple[str, str]]:
+    """Return the fields of a response: none after the policy's answer, which has no state of the limit."""
+    if result.source is Source.FALLBACK:
+        return []
+    policy = f"{quote(name)};q={result.limit}" + (f";w={whole_seconds(window)}" if window > 0 else "")
+    limit = f"{quote(name)};r={max(0, result.remaining)}" + ("" if more is None else f";t={whole_seconds(more)}")
+    return [
+        ("RateLimit-Policy", policy),
+        ("RateLimit", limit),
+        ("X-RateLimit-Limit", str(result.limit)),
+        ("X-RateLimit-Remaining", str(max(0, result.remaining))),
+        ("X-RateLimit-Reset", str(whole_seconds(result.reset_after))),
+    ]
+
+
+_ITEM = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",])+')
+_PARAMETER = re.compile(r";\s*([rt])=(-?[0-9]{1,15})(?=\s*(?:;|$))")
+
+
+def read_pause(status: int, field: Callable[[str], str | None]) -> float | None:
+    """Return the seconds for which a response asks its client to wait; None if it does not ask."""
+    pauses = []
+    if status in (429, 503) and (pause := _retry_after(field("Retry-After") or "")) is not None:
+        pauses.append(pause)
+    if (pause := _exhausted(field)) is not None:
+        pauses.append(pause)
+    return max(pauses, default=None)
+
+
+def _retry_after(text: str) -> float | None:
+    text = text.strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:10])
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time()) if text else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _exhausted(field: Callable[[str], str | None]) -> float | None:
+    """Return the time until there is quota again, if the response has none left."""
+    resets = []
+    is_present = False
+    for item in _ITEM.findall(field("RateLimit") or ""):
+        outside = re.sub(r'"(?:[^"\\]|\\.)*"', "", item)
+        parameters = dict(_PARAMETER.findall(outside))
+        is_present = is_present or "r" in parameters
+        if parameters.get("r") == "0" and int(parameters.get("t", -1)) >= 0:
+            resets.append(float(parameters["t"]))
+    if is_present:
+        return max(resets, default=None)
+    for prefix in ("RateLimit-", "X-RateLimit-", "X-Rate-Limit-"):
+        reset = (field(prefix + "Reset") or "").strip()
+        if (field(prefix + "Remaining") or "").strip() == "0" and reset.isascii() and reset.isdigit():
+            seconds = float(reset[:15])
+            return max(0.0, seconds - time.time()) if seconds > 1e9 else seconds  # no wait takes thirty years
+    return None

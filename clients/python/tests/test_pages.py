@@ -1,0 +1,65 @@
+"""The quick starts of docs/clients-python.md: each runs, allows two requests, and denies the third."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import django.conf
+import django.http
+import django.test
+import httpx
+import pytest
+
+from .servers import Server
+
+PAGE = (Path(__file__).parents[3] / "docs" / "clients-python.md").read_text()
+STARTS: dict[str, str] = dict(re.findall(r"^```python (\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
+
+
+def asgi_client(module: Any) -> Callable[[], int]:
+    loop = asyncio.new_event_loop()
+    client = httpx.AsyncClient(transport=httpx.ASGITransport(module.app), base_url="http://test")
+    return lambda: loop.run_until_complete(client.get("/search")).status_code
+
+
+def flask_client(module: Any) -> Callable[[], int]:
+    client = module.app.test_client()
+    return lambda: int(client.get("/search").status_code)
+
+
+def django_client(module: Any) -> Callable[[], int]:
+    if not django.conf.settings.configured:
+        django.conf.settings.configure()
+    from stint.web.django import RateLimit
+
+    assert [f"{RateLimit.__module__}.{RateLimit.__name__}"] == module.MIDDLEWARE
+    with django.test.override_settings(RATE_LIMITER=module.RATE_LIMITER, RATE_LIMIT_GUARD=module.RATE_LIMIT_GUARD):
+        middleware = RateLimit(lambda request: django.http.HttpResponse("found"))
+    return lambda: int(middleware(django.test.RequestFactory().get("/search")).status_code)
+
+
+CLIENTS = {"fastapi": asgi_client, "starlette": asgi_client, "flask": flask_client, "django": django_client}
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_quick_start(server: Server, name: str) -> None:
+    source = STARTS[name].replace("redis://127.0.0.1:6379", server.url)
+    assert server.url in source
+    source = source.replace("stint.fail_open())", "stint.fail_open(), timeout=20)")  # for a busy machine
+    assert len([line for line in source.splitlines() if line.strip()]) <= 18
+    module = types.ModuleType(f"quick_start_{name}")
+    sys.modules[module.__name__] = module  # where FastAPI looks up annotations
+    exec(compile(source, f"docs/clients-python.md {name}", "exec"), module.__dict__)
+    get = CLIENTS[name](module)
+    statuses = [get() for _ in range(3)]
+    assert statuses == [200, 200, 429]
+
+
+def test_every_quick_start_is_run() -> None:
+    assert set(STARTS) == set(CLIENTS)

@@ -1,0 +1,189 @@
+"""The middleware of each framework: the vectors' responses, keys, decorators."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import django.conf
+import django.http
+import django.test
+import flask
+import httpx
+import pytest
+import redis
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+import stint
+from stint.web import asgi, wsgi
+from stint.web.clientip import Resolver
+from stint.web.flask import route_limit as flask_limit
+from stint.web.guard import Guard, View, by_header, by_ip, by_route, everybody, first_of, join
+from stint.web.starlette import route_limit as starlette_limit
+
+from .servers import Scripted, Server
+from .test_vectors import PATIENT, POLICIES, VECTORS, limit_of, raw
+
+Answer = tuple[int, dict[str, str], str]
+Get = Callable[[str, stint.Policy, Guard], Answer]
+
+
+def get_asgi(url: str, policy: stint.Policy, guard: Guard) -> Answer:
+    async def hello(request: Request) -> PlainTextResponse:
+        return PlainTextResponse("ok")
+
+    async def main() -> httpx.Response:
+        async with stint.AsyncLimiter(url, policy, timeout=PATIENT) as limiter:
+            app = Starlette(routes=[Route("/", hello)])
+            app.add_middleware(asgi.RateLimit, limiter=limiter, guard=guard)
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+                return await client.get("/")
+
+    response = asyncio.run(main())
+    return response.status_code, dict(response.headers), response.text
+
+
+def get_flask(url: str, policy: stint.Policy, guard: Guard) -> Answer:
+    app = flask.Flask("test")
+    app.add_url_rule("/", view_func=lambda: "ok")
+    with stint.Limiter(url, policy, timeout=PATIENT) as limiter:
+        app.wsgi_app = wsgi.RateLimit(app.wsgi_app, limiter, guard)  # type: ignore[method-assign]
+        response = app.test_client().get("/")
+    return response.status_code, {k.lower(): v for k, v in response.headers}, response.text
+
+
+def get_django(url: str, policy: stint.Policy, guard: Guard) -> Answer:
+    if not django.conf.settings.configured:
+        django.conf.settings.configure()
+    from stint.web.django import RateLimit
+
+    with stint.Limiter(url, policy, timeout=PATIENT) as limiter:
+        with django.test.override_settings(RATE_LIMITER=limiter, RATE_LIMIT_GUARD=guard):
+            middleware = RateLimit(lambda request: django.http.HttpResponse("ok"))
+        response = middleware(django.test.RequestFactory().get("/"))
+    return response.status_code, {k.lower(): v for k, v in response.items()}, response.content.decode()
+
+
+FRAMEWORKS: dict[str, Get] = {"asgi": get_asgi, "flask": get_flask, "django": get_django}
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("v", [v for v in VECTORS if v["call"] == "http"], ids=lambda v: v["name"])
+def test_response_of_a_vector(scripted: Scripted, v: dict[str, Any], framework: str) -> None:
+    scripted.reply = lambda words: v["reply"].encode()
+    guard = Guard("api", limit_of(v["limit"]), lambda view: raw(v["key"]).decode(), cost=lambda view: v["tokens"])
+    status, fields, body = FRAMEWORKS[framework](scripted.url, POLICIES[v["when_down"]], guard)
+    want = v["response"]
+    assert status == want["status"]
+    assert {k: v for k, v in fields.items() if k in want["fields"] or "ratelimit" in k or k == "retry-after"} == want[
+        "fields"
+    ]
+    assert body == want["body"] if status == 200 else json.loads(body) == json.loads(want["body"])
+    assert [[word.decode() for word in words] for words in scripted.commands] == [v["command"]]
+
+
+def view(remote: str = "203.0.113.9", **fields: str) -> View:
+    named = {name.replace("_", "-").lower(): value for name, value in fields.items()}
+    return View("GET", "/x", remote, lambda name: [named[name.lower()]] if name.lower() in named else [], None)
+
+
+def test_addresses_behind_proxies() -> None:
+    behind = Resolver(["10.0.0.0/8", "2001:db8::/32"])
+    for remote, forwarded, want in [
+        ("203.0.113.9", [], "203.0.113.9/32"),
+        ("203.0.113.9:4000", ["1.2.3.4"], "203.0.113.9/32"),  # not a proxy: what it says does not count
+        ("10.0.0.1", ["1.2.3.4, 198.51.100.7"], "198.51.100.7/32"),
+        ("10.0.0.1", ["1.2.3.4", "198.51.100.7, 10.9.9.9"], "198.51.100.7/32"),
+        ("10.0.0.1", ["unknown"], "10.0.0.1/32"),
+        ("10.0.0.1", [], "10.0.0.1/32"),
+        ("[2001:db8::1]:443", ["2606:4700:1:2:3::4"], "2606:4700:1:2::/64"),
+        ("::ffff:198.51.100.7", [], "198.51.100.7/32"),
+        ("fe80::1%eth0", [], "fe80::/64"),
+        ("", ["1.2.3.4"], ""),
+        ("unix:", [], ""),
+    ]:
+        assert behind.resolve(remote, forwarded) == want, (remote, forwarded)
+
+
+def test_keys() -> None:
+    hashed = by_header("X-Api-Key")(view(x_api_key="secret"))
+    assert len(hashed) == 24 and "secret" not in hashed
+    assert by_header("X-Api-Key")(view()) == ""
+    either = first_of(by_header("X-Api-Key"), by_ip())
+    assert either(view()) == "1:203.0.113.9/32" and either(view(x_api_key="secret")) == "0:" + hashed
+    assert join(everybody, by_route)(view()) == "all | GET /x"
+    assert join(lambda view: "a | b", everybody)(view()) != join(lambda view: "a", lambda view: "b | all")(view())
+
+
+def test_skip_shadow_and_a_limit_for_each_request() -> None:
+    shadowed: list[stint.Result] = []
+    guard = Guard(
+        "api",
+        "1/s",
+        everybody,
+        shadow=lambda seen, result: shadowed.append(result),
+        skip=lambda seen: seen.remote == "",
+    )
+    assert guard.question(view("")) is None
+    question = guard.question(view())
+    assert question is not None and guard.answer(view(), question, stint.Result(False)).allowed and shadowed
+    assert Guard("api", "1/s", everybody, cost=lambda seen: 0).question(view()) is None
+    chosen = Guard("api", lambda seen: "5/s" if seen.remote else "1/s", everybody).question(view())
+    assert chosen is not None and str(chosen.limit) == "TB 5 5/s"
+    with pytest.raises(ValueError):
+        Guard("api")
+
+
+@pytest.fixture
+def limiter(shared_server: Server) -> Iterator[stint.Limiter]:
+    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+        yield limiter
+
+
+def test_decorator_for_flask(limiter: stint.Limiter) -> None:
+    app, limit = flask.Flask("test"), flask_limit(limiter)
+
+    @app.get("/search")
+    @limit("2/day", name="flask-search")
+    def search() -> str:
+        return "found"
+
+    client = app.test_client()
+    answers = [client.get("/search") for _ in range(3)]
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[0].headers["RateLimit"].startswith('"flask-search";r=1;t=')
+    assert answers[2].mimetype == "application/problem+json"
+
+
+def test_decorator_for_starlette(shared_server: Server) -> None:
+    async def main() -> list[httpx.Response]:
+        async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            limit = starlette_limit(limiter)
+
+            @limit("2/day", name="starlette-search")
+            async def search(request: Request) -> PlainTextResponse:
+                return PlainTextResponse("found")
+
+            app = Starlette(routes=[Route("/search", search)])
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+                return [await client.get("/search") for _ in range(3)]
+
+    answers = asyncio.run(main())
+    assert [answer.status_code for answer in answers] == [200, 200, 429]
+    assert answers[1].headers["ratelimit"].startswith('"starlette-search";r=0;t=')
+    assert int(answers[2].headers["retry-after"]) > 0
+
+
+def test_policies_on_the_server(limiter: stint.Limiter, shared_server: Server) -> None:
+    client: Any = redis.Redis(port=shared_server.port)
+    client.execute_command("RL.POLICY", "SET", "web", "TB", "web:{}", "1", "1/d")
+    app = flask.Flask("test")
+    app.add_url_rule("/", view_func=lambda: "ok")
+    guard = Guard("web", policy="web", key=everybody)
+    app.wsgi_app = wsgi.RateLimit(app.wsgi_app, limiter, guard)  # type: ignore[method-assign]
+    assert [app.test_client().get("/").status_code for _ in range(2)] == [200, 429]
