@@ -15,31 +15,18 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// login finds the user of a request: by the metadata authorization, Bearer USER:PASSWORD or Bearer PASSWORD of the default user;
-// without it the default user, if that needs no password. The error is that of gRPC.
+// login finds the user of a request by its metadata authorization. The error is that of gRPC.
 func login(ctx context.Context, c *gateway.Conn) (*acl.User, error) {
-	fields := metadata.ValueFromIncomingContext(ctx, "authorization")
-	if len(fields) == 0 {
-		user, err := c.DefaultUser()
-		if err != nil {
-			return nil, status.Error(codes.Unauthenticated, "send a password in the metadata: authorization: Bearer PASSWORD, or Bearer USER:PASSWORD")
-		}
-		return user, nil
-	}
-	scheme, token, _ := strings.Cut(fields[0], " ")
-	if len(fields) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
-		return nil, status.Error(codes.Unauthenticated, "the metadata authorization must be Bearer PASSWORD, or Bearer USER:PASSWORD")
-	}
-	name, password, hasName := strings.Cut(token, ":")
-	if !hasName {
-		name, password = "", token
-	}
-	user, err := c.Login(ctx, name, password)
+	user, err := c.Authorize(ctx, metadata.ValueFromIncomingContext(ctx, "authorization"))
 	switch {
 	case err == nil:
 		return user, nil
+	case errors.Is(err, gateway.ErrAuthorization):
+		return nil, status.Error(codes.Unauthenticated, err.Error())
 	case errors.Is(err, gateway.ErrWrongLogin):
 		return nil, status.Error(codes.Unauthenticated, "the password is wrong, the user does not exist, or it is off")
+	case errors.Is(err, command.ErrNoAuth):
+		return nil, status.Error(codes.Unauthenticated, "send a password in the metadata: authorization: Bearer PASSWORD, or Bearer USER:PASSWORD")
 	case ctx.Err() != nil:
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
@@ -63,6 +64,27 @@ func (c *Conn) Login(ctx context.Context, name, password string) (user *acl.User
 	}
 	c.session.Identify(user)
 	return user, nil
+}
+
+// ErrAuthorization is the error of an authorization that names no password.
+var ErrAuthorization = errors.New("authorization must be: Bearer PASSWORD, or Bearer USER:PASSWORD")
+
+// Authorize finds the user of a request by its fields authorization: by Bearer with USER:PASSWORD, or with a password of the default
+// user, which has a colon in front if there is one in it; without a field the default user, if that needs no password. The error is
+// ErrAuthorization, or that of [Conn.Login] or [Conn.DefaultUser].
+func (c *Conn) Authorize(ctx context.Context, fields []string) (*acl.User, error) {
+	if len(fields) == 0 {
+		return c.DefaultUser()
+	}
+	scheme, token, _ := strings.Cut(fields[0], " ")
+	if len(fields) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return nil, ErrAuthorization
+	}
+	name, password, hasName := strings.Cut(token, ":")
+	if !hasName {
+		name, password = "", token
+	}
+	return c.Login(ctx, name, password)
 }
 
 // DefaultUser returns the user of requests without a password, or [command.ErrNoAuth] if there is none.
