@@ -72,3 +72,22 @@ func TestReservationsDoNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestFairSharesDoNotAllocate(t *testing.T) {
+	s := New(Config{})
+	defer s.Close()
+	ops := make([]Op, 200)
+	for i := range ops {
+		ops[i] = shareOp(fairShare(1000, 1000, sec), string(keyOf(i*i%97)), int64(i%3), 1+int64(i%5))
+	}
+	ops = append(ops, Op{Verb: AcquireAll, Tokens: 1, Parts: []Op{ops[0], {Key: keyOf(1), Limit: bucket(1_000_000, 1, sec), Tokens: 1}}})
+	results := make([]Result, len(ops))
+	now := epoch
+	for range 100 {
+		now += sec / 7
+		s.Apply(now, ops, results)
+	}
+	if n := testing.AllocsPerRun(1000, func() { now += sec / 7; s.Apply(now, ops, results) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

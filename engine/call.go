@@ -16,7 +16,8 @@ type call struct {
 	leases  leaseScan // of the leases in state, once scanned
 	shares  shareScan // of the pool in state, once scanned
 	scanned bool
-	listed  int // bytes of leases, members and grants listed since the batch began
+	places  []uint16 // of members, while a pool is scanned; kept for reuse
+	listed  int      // bytes of leases, members and grants listed since the batch began
 
 	prior [maxState]byte // the state that stands for Op.PriorAt
 	share Op             // the question to the leader's share

@@ -153,6 +153,12 @@ func FuzzLoad(f *testing.F) {
 	f.Add(uint8(Concurrency), uint8(0), int64(5), int64(0), sec, []byte{64, 0, 0, 0, 27, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 255, 255, 255, 255, 127, 1, 0, 'x'})
 	f.Add(uint8(FixedWindow), uint8(EachDay), int64(5), int64(0), int64(0), []byte{})
 	s := New(Config{})
+	for i := range 9 {
+		ask(s, epoch+int64(i), shareOp(fairShare(90, 7, sec), string(keyOf(i)), int64(i), 1+int64(i%3)))
+	}
+	s.Scan(0, 1<<20, epoch, func(e Entry) {
+		f.Add(uint8(FairShare), uint8(0), e.Limit.Capacity, e.Limit.Rate.Tokens, e.Limit.Rate.Period, bytes.Clone(e.State))
+	})
 	ask(s, epoch, reservationOfThree(1))
 	ask(s, epoch, reserveOne("id", Op{Key: []byte("log"), Limit: Limit{SlidingLog, 0, 9, Rate{0, sec + 1}}, Tokens: 2}))
 	s.Scan(0, 1<<20, epoch, func(e Entry) {
@@ -183,6 +189,7 @@ func FuzzLoad(f *testing.F) {
 		op.Options = UpTo
 		ask(s, epoch, op)
 		ask(s, epoch, Op{Verb: Look, Key: key})
+		ask(s, epoch, Op{Verb: ListMembers, Key: key})
 		ask(s, epoch, Op{Verb: Leases, Key: key})
 		ask(s, epoch, Op{Verb: Refund, Key: key, Tokens: 3})
 		ask(s, epoch, Op{Verb: Release, Key: key, Who: []byte("x")})

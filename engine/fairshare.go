@@ -68,28 +68,42 @@ func (c *call) scanPool(s *shareScan) {
 	s.room, s.nameRoom = p.room(), p.nameRoom()
 	s.virtual, s.weights, s.active = p.virtual(), p.weights(), p.active()
 	units += uint64(p.restUnits())
-	for s.active > 0 {
-		e := p.entry(p.ranked(s.drained))
-		high, need := bits.Mul64(e.tag()-s.virtual, uint64(s.weights))
-		if high != 0 || need > units {
-			s.virtual += units / uint64(s.weights)
-			s.restUnits = uint32(units % uint64(s.weights))
-			break
-		}
-		units -= need
-		s.virtual, s.weights = e.tag(), s.weights-e.weight()
-		s.drained, s.active = s.drained+1, s.active-1
-	}
+	c.drain(s, p, units)
 	c.result.Work += s.drained
 	if len(c.op.Who) == 0 {
 		return
 	}
 	n, steps, found := p.find(c.op.Who)
 	c.result.Work += steps
-	if e := p.entry(n); found && int64(e.tag()-s.virtual) > 0 {
+	if e := p.entry(n); found && isEarlier(s.virtual, p.tagAt(e.place())) {
 		s.member, s.found, s.weight = n, true, e.weight()
-		s.units = (e.tag() - s.virtual) * uint64(s.weight)
+		s.units = (p.tagAt(e.place()) - s.virtual) * uint64(s.weight)
 	}
+}
+
+// drain shares units among the active members.
+func (c *call) drain(s *shareScan, p sharePool, units uint64) {
+	order := drainOrder{pool: p, places: c.places[:0]}
+	for place := 0; s.active > 0; place = int(order.places[0]) {
+		tag := p.tagAt(place)
+		high, need := bits.Mul64(tag-s.virtual, uint64(s.weights))
+		if high != 0 || need > units {
+			s.virtual += units / uint64(s.weights)
+			s.restUnits = uint32(units % uint64(s.weights))
+			break
+		}
+		units -= need
+		s.virtual, s.weights = tag, s.weights-p.entry(p.entryAt(place)).weight()
+		s.drained, s.active = s.drained+1, s.active-1
+		if s.active == 0 {
+			break
+		}
+		if len(order.places) == 0 {
+			order.push(0)
+		}
+		order.next()
+	}
+	c.places = order.places
 }
 
 // weightAsked is the weight that the call gives its member. A settlement leaves the weight as it is.
@@ -115,7 +129,7 @@ func decideShare(c *call) (changed bool) {
 		switch {
 		case !isForced:
 			res.Wait = c.shareWait(s, after, room, weight, free)
-			c.reportShare(s.taken, s.units, weight)
+			c.reportShare(s.taken, free, s.units, weight)
 			return false
 		case after.Exceeds(most):
 			res.Status = DebtTooBig
@@ -123,7 +137,7 @@ func decideShare(c *call) (changed bool) {
 		}
 	}
 	res.Allowed, res.Granted = true, c.op.Tokens
-	c.reportShare(after, parts(s.units+units, weight)*weight, weight)
+	c.reportShare(after, free-min(units, free), parts(s.units+units, weight)*weight, weight)
 	if isForced && after.Exceeds(room) {
 		res.Remaining = -after.Minus(room).DivideUp(period)
 	}
@@ -138,7 +152,12 @@ func (c *call) freeUnits(taken uint128.Int) uint64 {
 }
 
 // parts divides units by a weight and rounds up: a tag is ahead of the virtual time by so much.
-func parts(units, weight uint64) uint64 { return (units + weight - 1) / weight }
+func parts(units, weight uint64) uint64 {
+	if weight == 1 {
+		return units
+	}
+	return (units + weight - 1) / weight
+}
 
 // isTooMuch reports whether a member with units has too large a part of the pool once it takes more, where free units are left before.
 func isTooMuch(units, more, free, weight uint64) bool {
@@ -154,7 +173,8 @@ func (c *call) shareWait(s *shareScan, after, room uint128.Int, weight, free uin
 	tokens, period := uint64(c.limit.Rate.Tokens), uint64(c.limit.Rate.Period)
 	wait := after.Minus(room).DivideUp(tokens)
 	units := uint64(c.op.Tokens) << unitBits
-	lacking := uint128.Product(s.units+units+uint64(s.weight), 1).Plus(uint128.Product(units, shareFactor*weight)).Minus(uint128.Product(free, shareFactor*weight))
+	debt := s.taken.Minus(room).Shift(unitBits).DivideUp(period) // beyond the capacity, which may have been lowered
+	lacking := uint128.Product(s.units+units+uint64(s.weight), 1).Plus(uint128.Product(units+uint64(debt), shareFactor*weight)).Minus(uint128.Product(free, shareFactor*weight))
 	if !s.found || lacking.IsZero() {
 		return wait
 	}
@@ -166,9 +186,9 @@ func (c *call) shareWait(s *shareScan, after, room uint128.Int, weight, free uin
 	return max(wait, min(byShare, s.taken.DivideUp(tokens)))
 }
 
-// reportShare fills in the tokens left for a member that has taken units, where ticks are taken of the pool.
-func (c *call) reportShare(taken uint128.Int, units, weight uint64) {
-	res, free := c.result, c.freeUnits(taken)
+// reportShare fills in the tokens left for a member that has taken units, where ticks are taken of the pool and units are free.
+func (c *call) reportShare(taken uint128.Int, free, units, weight uint64) {
+	res := c.result
 	res.Limit, res.Remaining = c.limit.Capacity, int64(free>>unitBits)
 	if units > 0 {
 		most := uint128.Product(free, shareFactor*weight).Minus(uint128.Int{Lo: units})
@@ -180,7 +200,7 @@ func (c *call) reportShare(taken uint128.Int, units, weight uint64) {
 
 func lookShare(c *call) {
 	s := c.scanShares()
-	c.reportShare(s.taken, s.units, c.weightAsked(s))
+	c.reportShare(s.taken, c.freeUnits(s.taken), s.units, c.weightAsked(s))
 	if debt := s.taken.Minus(uint128.Product(uint64(c.limit.Capacity), uint64(c.limit.Rate.Period))); c.op.Verb == Look && !debt.IsZero() {
 		c.result.Remaining = -debt.DivideUp(uint64(c.limit.Rate.Period))
 	}
@@ -209,7 +229,7 @@ func fullShares(l *Limit) int64 {
 func writeShares(c *call, state []byte) {
 	s, p := c.scanShares(), sharePool(state)
 	if c.isNew {
-		p.setU64(64, mix(uint64(c.now)))
+		p.setU64(64, fold(uint64(c.now)))
 		p.setU64(32, uint64(c.now))
 	}
 	p.bringUp(c, s)
@@ -254,7 +274,7 @@ func unreserveShare(c *call, _ int64) {
 		p.change(s.member, s.weight, s.virtual+parts(s.units, weight))
 	}
 	c.result.Granted = int64(units >> unitBits)
-	c.reportShare(s.taken, s.units, uint64(max(1, s.weight)))
+	c.reportShare(s.taken, c.freeUnits(s.taken), s.units, uint64(max(1, s.weight)))
 }
 
 func sharesExpired(state []byte, _ *Limit, now int64) bool {
@@ -265,9 +285,16 @@ func sharesExpired(state []byte, _ *Limit, now int64) bool {
 func plainShares(state []byte, _ int64) []byte {
 	p := sharePool(state)
 	plain := bytes.Clone(p[16:64])
+	order := drainOrder{pool: p}
 	for i := range p.active() {
-		e := p.entry(p.ranked(i))
-		plain = append(binary.LittleEndian.AppendUint64(plain, e.tag()), e[12:14]...)
+		if i == 0 {
+			order.push(0)
+		} else {
+			order.next()
+		}
+		place := int(order.places[0])
+		e := p.entry(p.entryAt(place))
+		plain = append(binary.LittleEndian.AppendUint64(plain, p.tagAt(place)), e[4:6]...)
 		plain = appendText(plain, e.name())
 	}
 	return plain

@@ -24,14 +24,18 @@ func listMembers(c *call) {
 		c.result.Status = ListTooLong
 		return
 	}
-	members := make([]shareEntry, 0, s.active)
-	for i := range s.active {
-		members = append(members, p.entry(p.ranked(s.drained+i)))
+	members := make([]int, 0, s.active) // places
+	for i := range p.active() {
+		if isEarlier(s.virtual, p.tagAt(i)) {
+			members = append(members, i)
+		}
 	}
-	slices.SortFunc(members, func(a, b shareEntry) int { return bytes.Compare(a.name(), b.name()) })
+	at := func(place int) shareEntry { return p.entry(p.entryAt(place)) }
+	slices.SortFunc(members, func(a, b int) int { return bytes.Compare(at(a).name(), at(b).name()) })
 	b := c.result.Reply[:0]
-	for _, e := range members {
-		taken := roundUnits((e.tag() - s.virtual) * uint64(e.weight()))
+	for _, place := range members {
+		e := at(place)
+		taken := roundUnits((p.tagAt(place) - s.virtual) * uint64(e.weight()))
 		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(e.weight())), taken)
 		b = append(append(b, byte(len(e.name()))), e.name()...)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
-	"sort"
 )
 
 // sharePool is the state of a fair share: the meter of the whole pool, and its active members, which are those that have taken
@@ -24,15 +23,17 @@ import (
 //	56      4     refilled units that are too few to be shared by the weights
 //	60      4     sum of the weights of the active members
 //	64      8     seed of the table
-//	72      …     active members by their tags, the first to be given back everything in front: 2 bytes each
+//	72      …     active members in a heap: the tag of each, the virtual time at which all is given back, 8 bytes
+//	…       …     the numbers of their entries in the same order: 2 bytes each
 //	…       …     table by name, open addressing: 2 bytes each, 1 + the number of an entry, 0 for none
-//	…       …     entries: 8 tag, the virtual time at which all is given back; 4 hash, in a free one the field at 10 of the next;
-//	              2 weight, 1 length of the name, 1 unused, the name
+//	…       …     entries: 4 hash, in a free one the field at 10 of the next; 2 weight, 2 place in the heap, 1 length of the name,
+//	              3 unused, the name
 type sharePool []byte
 
 const (
 	poolHead     = 72
-	entryHead    = 16
+	entryHead    = 12
+	memberBytes  = 8 + 2 + 2*tableFactor // beside the entry
 	poolMinRoom  = 4
 	poolMinName  = 16
 	tableFactor  = 2  // places of the table for a member
@@ -63,7 +64,7 @@ func (p sharePool) restTicks() uint64   { return p.u64(48) }
 func (p sharePool) restUnits() uint32   { return p.u32(56) }
 func (p sharePool) weights() uint32     { return p.u32(60) }
 func (p sharePool) ranked(rank int) int { return p.u16(poolHead + 2*rank) }
-func (p sharePool) table() []byte       { return p[poolHead+2*p.room():] }
+func (p sharePool) table() []byte       { return p[poolHead+10*p.room():] }
 func (p sharePool) slot(i int) int      { return int(binary.LittleEndian.Uint16(p.table()[2*i:])) }
 func (p sharePool) setSlot(i, value int) {
 	binary.LittleEndian.PutUint16(p.table()[2*i:], uint16(value))
@@ -72,39 +73,39 @@ func (p sharePool) setSlot(i, value int) {
 // entry returns an entry by its number.
 func (p sharePool) entry(n int) shareEntry {
 	size := entryHead + p.nameRoom()
-	at := poolHead + 2*(1+tableFactor)*p.room() + n*size
+	at := poolHead + memberBytes*p.room() + n*size
 	return shareEntry(p[at : at+size : at+size])
 }
 
 // shareEntry is a member in a pool.
 type shareEntry []byte
 
-func (e shareEntry) tag() uint64     { return binary.LittleEndian.Uint64(e) }
-func (e shareEntry) setTag(t uint64) { binary.LittleEndian.PutUint64(e, t) }
-func (e shareEntry) hash() uint32    { return binary.LittleEndian.Uint32(e[8:]) }
-func (e shareEntry) weight() uint32  { return uint32(binary.LittleEndian.Uint16(e[12:])) }
-func (e shareEntry) name() []byte    { return e[entryHead : entryHead+int(e[14])] }
+func (e shareEntry) hash() uint32   { return binary.LittleEndian.Uint32(e) }
+func (e shareEntry) weight() uint32 { return uint32(binary.LittleEndian.Uint16(e[4:])) }
+func (e shareEntry) place() int     { return int(binary.LittleEndian.Uint16(e[6:])) }
+func (e shareEntry) name() []byte   { return e[entryHead : entryHead+int(e[8])] }
 
-func (e shareEntry) setHash(h uint32)   { binary.LittleEndian.PutUint32(e[8:], h) }
-func (e shareEntry) setWeight(w uint32) { binary.LittleEndian.PutUint16(e[12:], uint16(w)) }
+func (e shareEntry) setHash(h uint32)   { binary.LittleEndian.PutUint32(e, h) }
+func (e shareEntry) setWeight(w uint32) { binary.LittleEndian.PutUint16(e[4:], uint16(w)) }
+func (e shareEntry) setPlace(i int)     { binary.LittleEndian.PutUint16(e[6:], uint16(i)) }
 
 // shareBytes is the size of a state with room for some members and for names of some bytes.
 func shareBytes(room, nameRoom int) int {
-	return poolHead + room*(2*(1+tableFactor)+entryHead+nameRoom)
+	return poolHead + room*(memberBytes+entryHead+nameRoom)
 }
 
 // hash is a hash of a name that a client cannot foresee, because the seed comes from the time of the pool's first grant.
 func (p sharePool) hash(name []byte) uint32 {
 	h := p.u64(64) ^ uint64(len(name))
 	for ; len(name) > 8; name = name[8:] {
-		h = mix(h ^ binary.LittleEndian.Uint64(name))
+		h = fold(h ^ binary.LittleEndian.Uint64(name))
 	}
 	var tail [8]byte
 	copy(tail[:], name)
-	return uint32(mix(mix(h ^ binary.LittleEndian.Uint64(tail[:]))))
+	return uint32(fold(fold(h ^ binary.LittleEndian.Uint64(tail[:]))))
 }
 
-func mix(x uint64) uint64 {
+func fold(x uint64) uint64 {
 	hi, lo := bits.Mul64(x^0x2545f4914f6cdd1d, 0xd1342543de82ef95)
 	return hi ^ lo
 }
@@ -127,21 +128,6 @@ func (p sharePool) find(name []byte) (entry, steps int, found bool) {
 	}
 }
 
-// isBefore orders the active members: by tag, which is a difference modulo 2^64, then by number.
-func (p sharePool) isBefore(a, b int) bool {
-	if difference := int64(p.entry(a).tag() - p.entry(b).tag()); difference != 0 {
-		return difference < 0
-	}
-	return a < b
-}
-
-// rank is the number of active members before an entry, by its present tag.
-func (p sharePool) rank(entry int) int {
-	return sort.Search(p.active(), func(i int) bool { return !p.isBefore(p.ranked(i), entry) })
-}
-
-func (p sharePool) ranks(from, to int) []byte { return p[poolHead+2*from : poolHead+2*to] }
-
 // add puts a new member with a tag among the active ones. There is room for it.
 func (p sharePool) add(name []byte, weight uint32, tag uint64) {
 	n := p.u16(10) - 1
@@ -153,54 +139,45 @@ func (p sharePool) add(name []byte, weight uint32, tag uint64) {
 	}
 	e := p.entry(n)
 	clear(e)
-	e[14] = byte(len(name))
+	e[8] = byte(len(name))
 	copy(e[entryHead:], name)
 	e.setHash(p.hash(name))
 	e.setWeight(weight)
-	e.setTag(tag)
 	mask := tableFactor*p.room() - 1
 	i := int(e.hash()) & mask
 	for p.slot(i) != 0 {
 		i = (i + 1) & mask
 	}
 	p.setSlot(i, n+1)
-	rank, count := p.rank(n), p.active()
-	copy(p.ranks(rank+1, count+1), p.ranks(rank, count))
-	p.setU16(poolHead+2*rank, n)
-	p.setU16(8, count+1)
+	p.setU16(8, p.active()+1)
+	p.raise(p.active()-1, tag, n)
 	p.setU32(60, p.weights()+weight)
 }
 
 // change gives an active member another weight and another tag.
 func (p sharePool) change(n int, weight uint32, tag uint64) {
-	e, count := p.entry(n), p.active()
-	rank := p.rank(n)
-	copy(p.ranks(rank, count-1), p.ranks(rank+1, count)) // then its tag may change
-	p.setU16(8, count-1)
+	e := p.entry(n)
 	p.setU32(60, p.weights()-e.weight()+weight)
 	e.setWeight(weight)
-	e.setTag(tag)
-	rank = p.rank(n)
-	copy(p.ranks(rank+1, count), p.ranks(rank, count-1))
-	p.setU16(poolHead+2*rank, n)
-	p.setU16(8, count)
+	if place := e.place(); isEarlier(tag, p.tagAt(place)) {
+		p.raise(place, tag, n)
+	} else {
+		p.lower(place, tag, n)
+	}
 }
 
-// dropFirst removes the first of the active members.
+// dropFirst removes the members with the earliest tags.
 func (p sharePool) dropFirst(members int) {
-	for i := range members {
-		n := p.ranked(i)
+	for range members {
+		n := p.entryAt(0)
 		e := p.entry(n)
+		p.removeFirst()
 		p.setU32(60, p.weights()-e.weight())
 		p.unlist(n, e.hash())
 		clear(e)
 		e.setHash(uint32(p.u16(10)))
 		p.setU16(10, n+1)
 	}
-	count := p.active()
-	copy(p.ranks(0, count-members), p.ranks(members, count))
-	clear(p.ranks(count-members, count))
-	p.setU16(8, count-members)
 }
 
 // unlist removes an entry from the table. Later entries of its run move up, so that none is behind a gap.
@@ -229,8 +206,8 @@ func (p sharePool) enlarge(room, nameRoom int) {
 	p.setU16(12, nameRoom)
 	p.setU32(60, 0)
 	for i := range old.active() {
-		e := old.entry(old.ranked(i))
-		p.add(e.name(), e.weight(), e.tag())
+		e := old.entry(old.entryAt(i))
+		p.add(e.name(), e.weight(), old.tagAt(i))
 	}
 }
 
@@ -248,14 +225,14 @@ func validShares(state []byte) bool {
 	var seen [MaxMembers]bool
 	weights := uint32(0)
 	for i := range count {
-		n := p.ranked(i)
-		if n >= used || seen[n] || i > 0 && !p.isBefore(p.ranked(i-1), n) {
+		n := p.entryAt(i)
+		if n >= used || seen[n] || i > 0 && isEarlier(p.tagAt(i), p.tagAt((i-1)/heapArity)) {
 			return false
 		}
 		seen[n] = true
 		e := p.entry(n)
 		weights += e.weight()
-		if w := e.weight(); w == 0 || w > MaxWeight || e[14] == 0 || int(e[14]) > nameRoom || e.tag()-p.virtual()-1 >= 1<<62/uint64(w) {
+		if w := e.weight(); w == 0 || w > MaxWeight || e.place() != i || e[8] == 0 || int(e[8]) > nameRoom || p.tagAt(i)-p.virtual()-1 >= 1<<62/uint64(w) {
 			return false
 		}
 	}
@@ -288,7 +265,7 @@ func (p sharePool) validTable() bool {
 		return false // find ends at an empty place: there are twice as many as members
 	}
 	for i := range listed {
-		n := p.ranked(i)
+		n := p.entryAt(i)
 		if at, _, found := p.find(p.entry(n).name()); !found || at != n {
 			return false
 		}
