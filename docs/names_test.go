@@ -38,6 +38,8 @@ var otherFlags = map[string]string{
 	"--alive":       "stint health",
 	"--limit":       "stint replay",
 	"--against":     "stint replay",
+	"--suggest":     "stint replay",
+	"--except":      "stint replay",
 	"--key":         "stint replay",
 	"--format":      "stint replay",
 	"--time-field":  "stint replay",

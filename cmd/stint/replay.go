@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-const replayUsage = `Usage: stint replay --limit LIMITS [flags] LOG...
+const replayUsage = `Usage: stint replay --limit LIMITS | --suggest P% [flags] LOG...
 
 Shows the requests of an access log that limits would have denied. It decides
 as a server would have at the time of each line. LOG is a file, which may be
@@ -26,6 +27,9 @@ compressed with gzip, or - for standard input.
                       is the key, {name} a field of the line. Give it several
                       times to try several
   --against LIMITS    the limits to compare with, in the same way
+  --suggest P%        find the smallest token bucket that denies less than P %
+                      of the requests; it reads the log some 15 times
+  --except K          of all keys but the K with the most requests [default 0]
   --key FIELDS        the field that names the caller, or several with commas
                       between them [default ip]
   --format FORMAT     combined (nginx, Apache), json (an object on each line),
@@ -48,11 +52,13 @@ Exit code 1: the log cannot be read, or has too many keys.
 func (p *process) replay(ctx context.Context, args []string) error {
 	plan := &replay.Plan{Stdin: os.Stdin}
 	var limits []string
-	var against, key, zone, memory, page string
+	var against, suggest, key, zone, memory, page string
 	var asJSON bool
 	set := newFlags("replay")
 	set.StringArrayVar(&limits, "limit", nil, "")
 	set.StringVar(&against, "against", "", "")
+	set.StringVar(&suggest, "suggest", "", "")
+	set.IntVar(&plan.Except, "except", 0, "")
 	set.StringVar(&key, "key", "ip", "")
 	set.StringVar(&plan.Format, "format", "", "")
 	set.StringVar(&plan.TimeField, "time-field", "", "")
@@ -68,11 +74,12 @@ func (p *process) replay(ctx context.Context, args []string) error {
 	if against != "" {
 		limits = append(limits, against)
 	}
-	if err := readReplay(plan, limits, zone, memory); err != nil {
+	most, err := readReplay(plan, limits, suggest, zone, memory)
+	if err != nil {
 		return usagef("%w; 'stint replay --help' explains", err)
 	}
 	done := p.showProgress(plan)
-	report, err := plan.Run(ctx)
+	report, err := runReplay(ctx, plan, most)
 	done()
 	if err != nil {
 		return err
@@ -90,33 +97,57 @@ func (p *process) replay(ctx context.Context, args []string) error {
 	return report.WriteText(p.stdout)
 }
 
-// readReplay checks the arguments and completes the plan.
-func readReplay(plan *replay.Plan, limits []string, zone, memory string) (err error) {
+// runReplay runs the plan, with a suggestion if most, the share of requests that it may deny, is above 0.
+func runReplay(ctx context.Context, plan *replay.Plan, most float64) (*replay.Report, error) {
+	if most == 0 {
+		return plan.Run(ctx)
+	}
+	suggestion, err := plan.Suggest(ctx, most)
+	if err != nil {
+		return nil, err
+	}
+	report, err := plan.Run(ctx)
+	if err == nil {
+		suggestion.Complete(report)
+	}
+	return report, err
+}
+
+// readReplay checks the arguments and completes the plan. most is the share of --suggest, 0 without it.
+func readReplay(plan *replay.Plan, limits []string, suggest, zone, memory string) (most float64, err error) {
 	switch {
 	case len(plan.Paths) == 0:
-		return errors.New("name a log, or - for standard input")
-	case len(limits) == 0:
-		return errors.New("name limits to try: --limit 'TB {} 100 10/s'")
+		return 0, errors.New("name a log, or - for standard input")
+	case len(limits) == 0 && suggest == "":
+		return 0, errors.New("name limits to try: --limit 'TB {} 100 10/s', or --suggest 1%")
+	case plan.Except < 0 || plan.Except > 1000:
+		return 0, fmt.Errorf("--except: must be 0 to 1000, got %d", plan.Except)
 	case plan.Top < 1 || plan.Top > 1000:
-		return fmt.Errorf("--top: must be 1 to 1000, got %d", plan.Top)
+		return 0, fmt.Errorf("--top: must be 1 to 1000, got %d", plan.Top)
 	case plan.Format != "" && !slices.Contains(replay.FormatNames(), plan.Format):
-		return fmt.Errorf("--format: must be one of %s, got '%s'", strings.Join(replay.FormatNames(), ", "), plan.Format)
+		return 0, fmt.Errorf("--format: must be one of %s, got '%s'", strings.Join(replay.FormatNames(), ", "), plan.Format)
+	}
+	if suggest != "" {
+		percent, err := strconv.ParseFloat(strings.TrimSuffix(suggest, "%"), 64)
+		if most = percent / 100; err != nil || !(most > 0 && most < 1) {
+			return 0, fmt.Errorf("--suggest: must be a percentage above 0%% and below 100%%, such as 1%%, got '%s'", suggest)
+		}
 	}
 	if plan.Zone, err = time.LoadLocation(zone); err != nil {
-		return fmt.Errorf("--time-zone: %w", err)
+		return 0, fmt.Errorf("--time-zone: %w", err)
 	}
 	var ok bool
 	if plan.MaxMemory, ok = config.ParseSize(memory); !ok || plan.MaxMemory < 1<<20 {
-		return fmt.Errorf("--max-memory: must be a size of 1mb or more, such as 4gb, got '%s'", memory)
+		return 0, fmt.Errorf("--max-memory: must be a size of 1mb or more, such as 4gb, got '%s'", memory)
 	}
 	for _, text := range limits {
 		l, err := replay.ParseLimits(text)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		plan.Limits = append(plan.Limits, l)
 	}
-	return nil
+	return most, nil
 }
 
 // showProgress has the plan write a line to a terminal at most every 200 ms. done removes it.

@@ -15,8 +15,8 @@ type candidate struct {
 	op     [1]engine.Op
 	result [1]engine.Result
 	parts  []engine.Op
-	keys   []byte // of the parts, one after the other
-	ends   []int
+	keys   []byte // and holders, of the parts, one after the other
+	ends   [][2]int
 
 	perKey  blocks[denials]
 	bytes   int64 // of perKey
@@ -43,7 +43,7 @@ type run struct {
 }
 
 func newCandidate(l *Limits) *candidate {
-	return &candidate{limits: l, store: engine.New(engine.Config{}), parts: make([]engine.Op, len(l.parts)), ends: make([]int, len(l.parts)),
+	return &candidate{limits: l, store: engine.New(engine.Config{}), parts: make([]engine.Op, len(l.parts)), ends: make([][2]int, len(l.parts)),
 		byLimit: make([]int64, len(l.parts))}
 }
 
@@ -52,13 +52,16 @@ func (c *candidate) ask(now int64, key []byte, fields [][]byte) (denied bool) {
 	c.keys = c.keys[:0]
 	for i := range c.limits.parts {
 		c.keys, _ = c.limits.parts[i].key.AppendTo(c.keys, key, fields)
-		c.ends[i] = len(c.keys)
+		c.ends[i][0] = len(c.keys)
+		c.keys, _ = c.limits.parts[i].who.AppendTo(c.keys, key, fields)
+		c.ends[i][1] = len(c.keys)
 	}
 	from := 0
 	for i := range c.parts {
 		c.parts[i] = c.limits.parts[i].op
-		c.parts[i].Key = c.keys[from:c.ends[i]:c.ends[i]]
-		from = c.ends[i]
+		mid, end := c.ends[i][0], c.ends[i][1]
+		c.parts[i].Key, c.parts[i].Who = c.keys[from:mid:mid], c.keys[mid:end:end]
+		from = end
 	}
 	if len(c.parts) == 1 {
 		c.op[0] = c.parts[0]

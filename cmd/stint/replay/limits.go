@@ -66,6 +66,9 @@ func (l *Limits) names() (names []string, err error) {
 		for {
 			_, missing := p.key.AppendTo(nil, nil, fields)
 			if missing == "" {
+				_, missing = p.who.AppendTo(nil, nil, fields)
+			}
+			if missing == "" {
 				break
 			}
 			if len(names) > engine.MaxFields || slices.Contains(names, missing) {

@@ -22,6 +22,7 @@ type Plan struct {
 	Zone      *time.Location
 	MaxMemory int64 // bytes of keys and of the states of limits
 	Top       int   // keys listed
+	Except    int   // keys with the most requests that [Plan.Suggest] leaves out
 	Limits    []*Limits
 	Progress  func(requests int64, share float64) // called now and then; share is 0 if the size of the log is not known
 }

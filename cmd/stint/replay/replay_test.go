@@ -272,3 +272,11 @@ func BenchmarkReplay(b *testing.B) {
 	}
 	b.ReportMetric(float64(requests)/b.Elapsed().Seconds(), "requests/s")
 }
+
+// The key also stands for {} in the member of a fair share.
+func TestMembers(t *testing.T) {
+	o, err := replayed(t, Plan{}, csvLog("a / 0", "a / 0", "b / 0"), "FS all 2 1/h {}", "FS all 2 1/h x")
+	if err != nil || o.Limits[0].Denied != 1 || o.Limits[1].Denied != 2 {
+		t.Errorf("%+v, %v", o, err)
+	}
+}

@@ -24,6 +24,10 @@ type Report struct {
 	PerInterval  []int64   `json:"requests_per_interval"`
 	Top          []KeyLine `json:"top"` // by requests
 	Limits       []Outcome `json:"limits"`
+
+	Suggestion *Suggestion `json:"suggestion,omitempty"`
+
+	except []KeyLine // the Plan.Except keys with the most requests
 }
 
 // Outcome is the effect of one candidate.
@@ -32,6 +36,8 @@ type Outcome struct {
 	Denied      int64       `json:"denied"`
 	DeniedShare float64     `json:"denied_share"`
 	DeniedKeys  int         `json:"denied_keys"`
+	RestDenied  int64       `json:"rest_denied"` // of keys other than the Plan.Except with the most requests
+	RestShare   float64     `json:"rest_denied_share"`
 	ByLimit     []LimitLine `json:"by_limit"`
 	Bytes       int64       `json:"server_bytes"` // that the keys would take on a server
 	MostDenied  []KeyLine   `json:"most_denied"`
@@ -71,7 +77,9 @@ func (r *replay) finish() {
 	o.Interval = max(r.series.width, 1)
 	slots := last/o.Interval + 1
 	o.PerInterval = slices.Clone(r.series.counts[:slots])
-	o.Top = r.top(nil, func(n int) (int64, int64) { return int64(*r.requests.get(n)), 0 })
+	byRequests := func(n int) (int64, int64) { return int64(*r.requests.get(n)), 0 }
+	o.Top = r.top(nil, r.Top, byRequests)
+	o.except = r.top(nil, r.Except, byRequests)
 	for _, c := range r.candidates {
 		c.finish()
 		c.series.fit(last)
@@ -85,8 +93,9 @@ func (r *replay) finish() {
 				out.DeniedKeys++
 			}
 		}
-		out.MostDenied = r.top(c, func(n int) (int64, int64) { return int64(c.perKey.get(n).denied), 0 })
-		out.Tightest = r.top(c, func(n int) (int64, int64) {
+		out.RestDenied, out.RestShare = r.rest(c)
+		out.MostDenied = r.top(c, r.Top, func(n int) (int64, int64) { return int64(c.perKey.get(n).denied), 0 })
+		out.Tightest = r.top(c, r.Top, func(n int) (int64, int64) {
 			denied := int64(c.perKey.get(n).denied)
 			return int64(share(denied, int64(*r.requests.get(n))) * 1e9), denied
 		})
@@ -107,8 +116,18 @@ func share(part, whole int64) float64 {
 	return float64(part) / float64(whole)
 }
 
-// top lists the keys with the highest values, without those whose value is 0. Of equal ones the key decides.
-func (r *replay) top(c *candidate, value func(n int) (first, second int64)) (lines []KeyLine) {
+// rest counts the denials of all keys but those excepted, and their share of these keys' requests.
+func (r *replay) rest(c *candidate) (denied int64, of float64) {
+	denied, requests := c.denied, r.report.Requests
+	for _, k := range r.report.except {
+		denied -= int64(c.perKey.get(r.keys.number([]byte(k.Key))).denied)
+		requests -= k.Requests
+	}
+	return denied, share(denied, requests)
+}
+
+// top lists up to most keys, those with the highest values, without those whose value is 0. Of equal ones the key decides.
+func (r *replay) top(c *candidate, most int, value func(n int) (first, second int64)) (lines []KeyLine) {
 	type ranked struct {
 		n             int
 		first, second int64
@@ -120,12 +139,12 @@ func (r *replay) top(c *candidate, value func(n int) (first, second int64)) (lin
 	for n := range r.keys.len() {
 		first, second := value(n)
 		one := ranked{n, first, second}
-		if first == 0 || r.Top == 0 || len(best) == r.Top && byRank(one, best[r.Top-1]) > 0 {
+		if first == 0 || most == 0 || len(best) == most && byRank(one, best[most-1]) > 0 {
 			continue
 		}
 		at, _ := slices.BinarySearchFunc(best, one, byRank)
 		best = slices.Insert(best, at, one)
-		best = best[:min(len(best), r.Top)]
+		best = best[:min(len(best), most)]
 	}
 	for _, b := range best {
 		line := KeyLine{Key: string(r.keys.key(b.n)), Requests: int64(*r.requests.get(b.n))}

@@ -22,8 +22,31 @@ func (o *Report) WriteText(to io.Writer) error {
 	for i := range o.Limits {
 		o.Limits[i].write(&out)
 	}
+	if len(o.Limits) > 1 && o.Suggestion == nil {
+		a, b := &o.Limits[0], &o.Limits[len(o.Limits)-1]
+		fmt.Fprintf(&out, "\nagainst   the last denies %+d requests and %+d keys compared with the first, and takes %+d KB on a server\n",
+			b.Denied-a.Denied, b.DeniedKeys-a.DeniedKeys, (b.Bytes-a.Bytes)>>10)
+	}
+	if o.Suggestion != nil {
+		o.Suggestion.write(&out)
+	}
 	_, err := io.WriteString(to, out.String())
 	return err
+}
+
+func (s *Suggestion) write(out *strings.Builder) {
+	fmt.Fprintf(out, "\nsuggested %s\n", s.Limits)
+	fmt.Fprintf(out, "  denies  %s of the requests, less than %s, of all keys but the %d with the most requests; %s of theirs\n",
+		percent(s.RestShare), percent(s.Most), s.Except, percent(s.TopShare))
+	fmt.Fprintf(out, "  open    each key can still take %d requests in a minute and %d in an hour, and a caller with several keys as often\n", s.InMinute, s.InHour)
+	out.WriteString("  choices")
+	for i, b := range s.Others {
+		if i > 0 {
+			out.WriteString(",")
+		}
+		fmt.Fprintf(out, " %d %s", b.Capacity, b.Rate)
+	}
+	out.WriteString("\n")
 }
 
 func (l *Outcome) write(out *strings.Builder) {
