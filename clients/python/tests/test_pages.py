@@ -62,4 +62,8 @@ def test_quick_start(server: Server, name: str) -> None:
 
 
 def test_every_quick_start_is_run() -> None:
-    assert set(STARTS) == set(CLIENTS)
+    assert set(STARTS) == {*CLIENTS, "testing"}
+
+
+def test_fakes() -> None:
+    exec(compile(STARTS["testing"], "docs/clients-python.md testing", "exec"), {})

@@ -1,7 +1,7 @@
 """Middleware for Django.
 
 In settings.py: MIDDLEWARE with "stint.web.django.RateLimit", RATE_LIMITER = a stint.Limiter, and
-RATE_LIMIT_GUARD = Guard("api", "100/minute"). Keys by user need the middleware behind Django's AuthenticationMiddleware.
+RATE_LIMIT_GUARD = Guard("api", "100/minute"). Keys by user need it behind Django's AuthenticationMiddleware.
 """
 
 from __future__ import annotations

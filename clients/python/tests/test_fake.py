@@ -1,0 +1,113 @@
+"""The fake makes the server's decisions."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+import stint
+from stint.testing import Clock, FakeAsyncLimiter, FakeLimiter
+
+from .servers import Server
+from .test_vectors import PATIENT
+
+# So slow that no token comes back during the test.
+LIMITS = {
+    "TB": "TB 20 7/9d",
+    "LB": "LB 20 7/9d",
+    "LQ": "LQ 9 1/9d",
+    "CL": "CL 11 1 999999",
+    "FW": "FW 20 9d",
+    "SL": "SL 20 9d",
+    "CC": "CC 3 9d {}",
+}
+ROUGH = 30.0  # seconds by which times may differ: the server's clock does not stand still
+
+
+def near(a: float, b: float) -> bool:
+    return a == b or abs(a - b) <= ROUGH
+
+
+@pytest.mark.parametrize("spec", LIMITS)
+def test_random_calls_are_decided_as_by_the_server(shared_server: Server, spec: str) -> None:
+    rng, fake = random.Random(spec), FakeLimiter(stint.fail_closed())
+    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as real:
+        for i in range(200):
+            if i % 25 == 0:
+                key = f"fake:{spec}:{i}"
+            limit = stint.parse(LIMITS[spec].format(rng.choice("abcde")))
+            if spec == "TB" and rng.random() < 0.3:
+                limit = stint.parse("TB 30 11/9d")  # the tokens taken so far carry over
+            names = ["allow"]
+            names += [
+                n
+                for n, option in {"peek": "PEEK", "force": "FORCE", "allow_at_most": "UPTO"}.items()
+                if option in limit.algorithm.options
+            ]
+            name, n = rng.choice(names), rng.randint(1, 6) if limit.algorithm.takes_tokens else 1
+            got, want = getattr(fake, name)(key, limit, n), getattr(real, name)(key, limit, n)
+            about = f"{name} {n}: {got}, the server: {want}"
+            assert want.source is stint.Source.SERVER
+            assert (got.granted, got.limit, got.remaining) == (want.granted, want.limit, want.remaining), about
+            assert near(got.retry_after, want.retry_after) and near(got.wait, want.wait), about
+            assert near(got.reset_after, want.reset_after), about
+
+
+def test_several_limits_are_decided_as_by_the_server(shared_server: Server) -> None:
+    rng, fake = random.Random(1), FakeLimiter(stint.fail_closed())
+    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as real:
+        for i in range(100):
+            if i % 10 == 0:
+                prefix = f"fake-all:{i}:"
+            chosen = rng.sample(["TB", "FW", "SL"], rng.randint(1, 3))
+            keyed = [stint.on(prefix + spec, LIMITS[spec], cost=rng.choice([None, 0, 5])) for spec in chosen]
+            n = rng.randint(1, 6)
+            got, want = fake.all(*keyed, tokens=n), real.all(*keyed, tokens=n)
+            assert (got.granted, got.binding) == (want.granted, want.binding), (got, want)
+            assert [(s.limit, s.remaining) for s in got.limits] == [(s.limit, s.remaining) for s in want.limits]
+
+
+def test_the_clock_is_exact() -> None:
+    fake = FakeLimiter(clock=Clock(1_000_000_000))
+    assert fake.allow("k", "1/s") and not fake.allow("k", "1/s")
+    for _ in range(9):
+        fake.clock.advance(0.1)
+        assert not fake.allow("k", "1/s")
+    fake.clock.advance(0.1)
+    assert fake.allow("k", "1/s")
+
+
+def test_a_sliding_window() -> None:
+    fake, limit = FakeLimiter(clock=Clock(6000)), stint.sliding_window(10, 60)
+    assert fake.allow("k", limit, 10).remaining == 0
+    denied = fake.allow("k", limit, 1)
+    assert denied.retry_after == pytest.approx(66.0)  # in the next window, a tenth of this one has gone
+    fake.clock.advance(65.9)
+    assert not fake.allow("k", limit)
+    fake.clock.advance(0.1)
+    assert fake.allow("k", limit)
+
+
+def test_waits_set_the_clock_ahead() -> None:
+    fake = FakeLimiter()
+    begun = fake.clock.now()
+    for _ in range(4):
+        fake.wait("k", stint.per(1, 60).burst(1))
+    assert fake.clock.now() - begun == 180
+
+
+def test_policies_outages_and_asyncio() -> None:
+    async def main() -> None:
+        fake = FakeAsyncLimiter(stint.fail_closed())
+        fake.server.set_policy("api", ("user:{}", "2/minute"), ("all", "FW 3 1h"))
+        answers = [await fake.check("api", user) for user in ("a", "a", "a", "b", "b")]
+        assert [(answer.allowed, answer.binding) for answer in answers] == [
+            (True, -1), (True, -1), (False, 0), (True, -1), (False, 1),
+        ]  # fmt: skip
+        fake.is_down = True
+        down = await fake.allow("k", "1/s")
+        assert not down and down.source is stint.Source.FALLBACK
+
+    asyncio.run(main())
