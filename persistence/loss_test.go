@@ -265,6 +265,7 @@ var tokenLimits = []engine.Limit{
 	{Algorithm: engine.SlidingWindow, Capacity: 30, Rate: engine.Rate{Period: 60 * second}},
 	{Algorithm: engine.SlidingLog, Capacity: 30, Rate: engine.Rate{Period: 60 * second}},
 	{Algorithm: engine.Concurrency, Capacity: 9, Rate: engine.Rate{Period: 30 * second}},
+	{Algorithm: engine.FairShare, Capacity: 40, Rate: engine.Rate{Tokens: 3, Period: second}},
 }
 
 func randomOp(r *rand.Rand) engine.Op {
@@ -275,7 +276,10 @@ func randomOp(r *rand.Rand) engine.Op {
 	if op.Limit.Rate.Tokens > 0 && r.IntN(8) == 0 {
 		op.Limit.Rate.Tokens *= 500
 	}
-	part := []engine.Op{{Key: []byte("{}"), Limit: op.Limit, Who: []byte("{}")}}
+	if op.Limit.Algorithm.Weighs() {
+		op.Weight = r.Int64N(4)
+	}
+	part := []engine.Op{{Key: []byte("{}"), Limit: op.Limit, Who: []byte("{}"), Weight: op.Weight}}
 	if r.IntN(2) == 0 {
 		part[0].Options, part[0].Tokens = engine.FixedCost, r.Int64N(3)
 	}
