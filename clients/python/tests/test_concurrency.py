@@ -134,6 +134,39 @@ def test_a_call_cancelled_before_it_is_sent_is_never_sent(scripted: Scripted) ->
     assert [words[1] for words in scripted.commands] == [b"other"]
 
 
+def test_a_cancelled_reader_is_replaced(shared_server: Server) -> None:
+    async def main() -> None:
+        async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            for left in (8, 7, 6):
+                cancel = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+                for task in cancel:
+                    task.cancel()
+                await asyncio.gather(*cancel, return_exceptions=True)
+                result = await limiter.allow(f"{NAME}:reader", stint.window(9, "1h"))
+                assert (result.source, result.remaining) == (stint.Source.SERVER, left)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "reply", [b"-WRONGPASS invalid username-password pair or user is disabled.", b"-ERR too many failed logins"]
+)
+def test_a_login_that_fails(scripted: Scripted, reply: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    scripted.reply = lambda words: reply
+    url = scripted.url.replace("redis://", "redis://user:wrong@")
+    with stint.Limiter(url, stint.fail_open(), timeout=PATIENT) as limiter:
+        result = limiter.allow("k", "1/s")
+
+    async def main() -> stint.Result:
+        async with stint.AsyncLimiter(url, stint.fail_open(), timeout=PATIENT) as limiter:
+            return await limiter.allow("k", "1/s")
+
+    for answer in (result, asyncio.run(main())):
+        assert answer.allowed and isinstance(answer.cause, stint.UnauthenticatedError), answer
+    assert {words[0] for words in scripted.commands} == {b"AUTH"}
+    assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
+
+
 def test_a_lost_reply_is_not_repeated_without_an_id(scripted: Scripted) -> None:
     with stint.Limiter(scripted.url, stint.fail_open(), timeout=PATIENT) as limiter:
         scripted.reply = lambda words: b""

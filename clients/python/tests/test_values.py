@@ -9,6 +9,7 @@ import pytest
 
 import stint
 from stint.breaker import Breaker
+from stint.keys import short_key
 from stint.limits import ALGORITHMS
 from stint.local import Buckets
 from stint.rates import parse_duration
@@ -138,6 +139,12 @@ def test_bytes_that_are_no_reply(text: bytes) -> None:
 
 def test_commands_are_of_bytes() -> None:
     assert encode(["é", b"\xff\r\n", -5]) == b"*3\r\n$2\r\n\xc3\xa9\r\n$3\r\n\xff\r\n\r\n$2\r\n-5\r\n"
+
+
+def test_keys_of_any_text() -> None:
+    keys = ["\udcff", "\ud800", "\ud800" * 100, "é", "\x00"]
+    assert [short_key(key)[:3] for key in keys] == [b"\xff", b"\xed\xa0\x80", b"\xed\xa0\x80", b"\xc3\xa9", b"\x00"]
+    assert len(short_key("\ud800" * 100)) == 208
 
 
 def test_overlapping_failures_count_once() -> None:

@@ -27,7 +27,7 @@ from .errors import (
 )
 from .link import PING, connect_failure
 from .nodes import PATIENCE, Node, Nodes
-from .wire import Decoder, ProtocolError
+from .wire import Decoder
 
 MAX_QUEUED = 20_000  # commands without a reply
 MAX_UNWRITTEN = 1 << 20  # bytes that the system has not taken yet; beyond it commands wait here
@@ -45,7 +45,7 @@ class _Call:
         self.sent = False
 
     def fail(self, error: StintError) -> None:
-        if not self.future.done():
+        if not self.future.done() and not self.future.get_loop().is_closed():
             self.future.set_exception(error)
 
 
@@ -216,35 +216,51 @@ class AsyncLink:
 
     async def _run(self) -> None:
         """Connect and hand out replies, until the connection ends."""
+        me = asyncio.current_task()
+        try:
+            stream = await self._connect()
+            if stream is not None:
+                await self._read(stream)
+        finally:  # also when something outside cancels this task: the next call starts another
+            if self._runner is me:
+                self._runner = None
+
+    async def _connect(self) -> _Stream | None:
+        """Return an open connection, or fail the queued calls."""
         node = self._nodes.current()
         opened = node.connection()
         try:
             await opened.connect()  # redis-py connects, secures and authenticates
         except Exception as error:
-            self._runner = None
             self._nodes.leave(node)
             failure = connect_failure(error)
             queued, self._queued = self._queued, deque()
             for call in queued:
                 call.fail(failure)
-            return
+            return None
         stream = _Stream(node, opened._reader, opened._writer)
         opened._reader = opened._writer = None  # redis-py is not to read or close them
+        return stream
+
+    async def _read(self, stream: _Stream) -> None:
+        """Hand out replies. Calls that are queued when the connection ends get another connection."""
         self._stream = stream
+        lost: StintError = UnavailableError("the connection was given up; the tokens may have been taken")
         try:
             self._flush()
             await stream.replies(self._flush)
-        except (OSError, ProtocolError) as error:
+        except Exception as error:  # of the network, or bytes that are no reply
             lost = UnavailableError(f"{error}; the tokens may have been taken")
-            for call in stream.in_flight:
-                call.fail(lost)
-            self._nodes.leave(node)
-            if self._stream is stream:
-                self._stream, self._runner = None, None
-                if self._queued and not self._closed:
-                    self._runner = self._spawn(self._run())
+            self._nodes.leave(stream.node)
+            if self._stream is stream and self._queued and not self._closed:
+                self._runner = self._spawn(self._run())
         finally:
             stream.abort()
+            if self._stream is stream:
+                self._stream = None
+            if not self._closed:
+                for call in stream.in_flight:
+                    call.fail(lost)
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Start a task, and keep it until its end: the event loop itself does not."""

@@ -249,12 +249,12 @@ class Link:
 
 
 def connect_failure(error: Exception) -> StintError:
-    """Return the error for a failure to connect; redis-py turns error replies of its log-in into its own errors."""
+    """Return the error for a failure to connect. redis-py's errors have no code of the server's reply, such as ERR."""
     text = str(error)
-    if class_of(text) is not ReplyClass.REFUSED:
-        return from_reply(ServerError(text))
-    if type(error).__name__ == "AuthenticationError":
-        return from_reply(ServerError(f"NOAUTH {text}"))
+    codes = ("", "ERR ", "NOAUTH ") if type(error).__name__ == "AuthenticationError" else ("", "ERR ")
+    for code in codes:
+        if class_of(code + text) is not ReplyClass.REFUSED:
+            return from_reply(ServerError(code + text))
     return UnavailableError(f"{text or type(error).__name__}; not sent")
 
 

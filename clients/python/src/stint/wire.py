@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .errors import ServerError
+from .keys import as_bytes
 
 Argument = str | bytes | int
 
@@ -14,11 +15,11 @@ class ProtocolError(Exception):
 
 
 def encode(arguments: list[Argument]) -> bytes:
-    """Return a command as bytes. Text is sent as UTF-8; bytes that os.fsdecode made surrogates are bytes again."""
+    """Return a command as bytes."""
     parts = [b"*%d\r\n" % len(arguments)]
     for argument in arguments:
         if isinstance(argument, str):
-            value = argument.encode("utf-8", "surrogateescape")
+            value = as_bytes(argument)
         elif isinstance(argument, bytes):
             value = argument
         else:
