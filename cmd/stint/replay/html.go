@@ -14,7 +14,7 @@ const pageStyle = `:root{color-scheme:light dark;--ink:#1c1f23;--soft:#5b636d;--
 body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:60rem;margin:2rem auto;padding:0 1rem}
 svg{width:100%;height:auto;display:block}table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.2rem .8rem .2rem 0;border-bottom:1px solid var(--line)}
 td.n,th.n{text-align:right}td.key{overflow-wrap:anywhere}.granted{fill:var(--granted)}.denied{fill:var(--denied)}.axis{fill:var(--soft);font-size:11px}.rule{stroke:var(--line)}
-.box{display:inline-block;width:.8em;height:.8em;margin-right:.3em}h2{margin-top:2.5rem;overflow-wrap:anywhere}p{color:var(--soft)}.wide{overflow-x:auto}
+.box{display:inline-block;width:.8em;height:.8em;margin-right:.3em}pre{white-space:pre-wrap}h2{margin-top:2.5rem;overflow-wrap:anywhere}p{color:var(--soft)}.wide{overflow-x:auto}
 `
 
 // WriteHTML writes the report as one page with charts, which needs no network.
@@ -26,6 +26,11 @@ func (o *Report) WriteHTML(to io.Writer) error {
 		o.Requests, o.Keys, html.EscapeString(strings.Join(o.Key, ":")), stamp(o.From), stamp(o.To), o.Unread, o.Lines)
 	for i := range o.Limits {
 		o.writeOutcome(&out, &o.Limits[i])
+	}
+	if o.Suggestion != nil {
+		var text strings.Builder
+		o.Suggestion.write(&text)
+		fmt.Fprintf(&out, "<h2>Suggestion</h2>\n<pre>%s</pre>\n", html.EscapeString(strings.TrimSpace(text.String())))
 	}
 	out.WriteString("</main></body></html>\n")
 	_, err := io.WriteString(to, out.String())

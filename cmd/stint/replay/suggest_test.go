@@ -61,6 +61,10 @@ func TestSuggest(t *testing.T) {
 		if i == 0 && s.TopShare == 0 {
 			t.Error("the loud key was not denied")
 		}
+		var text, page strings.Builder
+		if err := errors.Join(o.WriteText(&text), o.WriteHTML(&page)); err != nil || !strings.Contains(text.String(), s.Limits) || !strings.Contains(page.String(), s.Limits) {
+			t.Errorf("the suggestion is not shown: %v, %s", err, text.String())
+		}
 	}
 	p.Except = 100
 	if _, err := p.Suggest(context.Background(), most); err == nil || !strings.Contains(err.Error(), "none besides") {
