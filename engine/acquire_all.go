@@ -86,6 +86,9 @@ func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *Op, parts []Op, 
 	if g.reserving != nil && g.repeat(now, parts, res) {
 		return true
 	}
+	if whole.IsTree() {
+		return g.decideTree(now, whole, parts, res, readOnly)
+	}
 	if done = g.decide(now, whole, parts, res, readOnly); done && whole.Options&Peek == 0 {
 		g.countAdmissions(parts, res)
 	}

@@ -4,7 +4,7 @@ package engine
 func (g *acquireAllCall) keep(now int64, parts []Op) bool {
 	for i := range parts {
 		t := &g.targets[i]
-		if t.entries, t.bytes = 0, 0; t.rules == nil && g.calls[i].result.Granted > 0 {
+		if t.entries, t.bytes = 0, 0; t.rules == nil && g.calls[i].isToBeKept() {
 			t.entries, t.bytes = t.shard.growth(&g.calls[i])
 		}
 	}
@@ -18,7 +18,7 @@ func (g *acquireAllCall) keep(now int64, parts []Op) bool {
 	}
 	for i := range parts {
 		t, c := &g.targets[i], &g.calls[i]
-		if c.result.Granted == 0 {
+		if !c.isToBeKept() {
 			continue
 		}
 		if t.rules != nil {

@@ -43,6 +43,7 @@ const (
 	TankFixedWindow
 
 	FairShare // FS.ACQUIRE
+	Class     // HT.ACQUIRE
 )
 
 // algorithm is a row of the table: all properties of an algorithm that the store and its callers need.
@@ -120,6 +121,9 @@ var algorithms = [...]algorithm{
 	FairShare: {name: "fair-share", format: 2, rate: true, who: true, weighs: true,
 		decide: decideShare, look: lookShare, unreserve: unreserveShare, expired: sharesExpired, params: bucketParams,
 		need: needShares, full: fullShares, write: writeShares, valid: validShares, plain: plainShares},
+	Class: {name: "htb-class", format: 2, rate: true,
+		decide: decideClass, look: lookClass, refund: refundClass, expired: classExpired, params: bucketParams,
+		need: needClass, full: fullClass, write: writeClass, valid: validClass, plain: plainClass},
 }
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.

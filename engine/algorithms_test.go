@@ -272,11 +272,11 @@ func brokenPromise(s *Store, st step, got Result) string {
 	return ""
 }
 
-// The meters, which decide alike, have a separate model: see TestMeterEqualsExactFractions; the fair share too: see
-// TestFairShareEqualsNaiveModel.
+// The meters, which decide alike, have a separate model: see TestMeterEqualsExactFractions; the fair share and trees of
+// classes too: see TestFairShareEqualsNaiveModel and TestClassesEqualNaiveModel.
 func TestEveryAlgorithmHasATwin(t *testing.T) {
 	for _, a := range Algorithms() {
-		has := a <= LeakyBucket || a == FairShare
+		has := a <= LeakyBucket || a == FairShare || a == Class
 		for _, tw := range twins {
 			has = has || tw.algorithm == a
 		}

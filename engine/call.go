@@ -15,6 +15,7 @@ type call struct {
 
 	leases  leaseScan // of the leases in state, once scanned
 	shares  shareScan // of the pool in state, once scanned
+	class   classScan // of the node in state, once its algorithm has read it
 	scanned bool
 	places  []uint16 // of members, while a pool is scanned; kept for reuse
 	listed  int      // bytes of leases, members and grants listed since the batch began

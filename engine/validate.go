@@ -98,7 +98,7 @@ func (e *Entry) check(room *[maxState]byte) ([]byte, error) {
 	}
 	state := make([]byte, size)
 	copy(state, e.State)
-	if !alg.valid(state) || l.Algorithm == Reservation && !reservation(state).limitsAreValid() {
+	if !alg.valid(state) || l.Algorithm == Reservation && !reservation(state).limitsAreValid() || l.Algorithm == Class && !classState(state).assuredIsValid() {
 		return nil, ErrState
 	}
 	return state, nil

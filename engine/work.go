@@ -67,6 +67,8 @@ func (s *Store) weigh(op *Op, more *int) int {
 		return OpWork + min(leases(algorithms[alg].stateOf(r.rest())).used()/leaseHead+*more, MaxHolders)
 	case FairShare:
 		return OpWork + sh.size(r)/workBytes + sharePool(algorithms[alg].stateOf(r.rest())).active()
+	case Class:
+		return OpWork + sh.size(r)/workBytes + classState(algorithms[alg].stateOf(r.rest())).children()
 	case SlidingLog:
 		if op.Verb == ListLog {
 			return OpWork + min(sh.size(r)/logEntry, int(op.Tokens))

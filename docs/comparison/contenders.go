@@ -38,6 +38,17 @@ var contenders = []contender{
 	{"sliding window counter", "SW.ACQUIRE k 200 2s", engine.Op{Limit: window(engine.SlidingWindow, engine.FromFirst)}, 0},
 	{"sliding window log", "SL.ACQUIRE k 200 2s", engine.Op{Limit: window(engine.SlidingLog, engine.FromFirst)}, 0},
 	{"fair share, one member", "FS.ACQUIRE k 200 100 member", engine.Op{Limit: meter(engine.FairShare, 200), Who: []byte("member")}, 0},
+	{"tree of classes, an ancestor alone", "HT.ACQUIRE class 1 1 200 100 UNDER root 200 100", treeOf(200), 0},
 	{"concurrency", "CC.ACQUIRE k 200 1m holder", engine.Op{Limit: engine.Limit{Algorithm: engine.Concurrency, Capacity: 200,
 		Rate: engine.Rate{Period: 60 * second}}}, 2 * time.Second},
+}
+
+// treeOf asks a class that is assured next to nothing, under a root that nobody else uses.
+func treeOf(capacity int64) engine.Op {
+	op := engine.Op{Verb: engine.AcquireAll, Tokens: 1}
+	for _, key := range []string{"class", "root"} {
+		op.Parts = append(op.Parts, engine.Op{Key: []byte(key), Limit: meter(engine.Class, capacity), Tokens: 1})
+	}
+	op.Parts[0].Who = engine.AppendAssured(nil, 1, engine.Rate{Tokens: 1, Period: second})
+	return op
 }

@@ -94,6 +94,9 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 			randomCost(r, &op.Parts[i])
 		}
 		op.SetMaxWait([]int64{0, 0, engine.NoWait, engine.MaxDuration}[r.IntN(4)])
+		if r.IntN(4) == 0 {
+			op = randomTree(r, tokens, op.Options, text)
+		}
 	case engine.Check:
 		op.Key, op.Who, op.Tokens, op.MaxKey, op.Options = text(255), text(300), tokens, r.Uint32()>>r.IntN(32), []engine.Option{0, engine.Peek}[r.IntN(2)]
 		for range r.IntN(2) * r.IntN(engine.MaxFields+1) {
@@ -253,5 +256,17 @@ func randomLoan(r *rand.Rand, verb engine.Verb, limits []engine.Limit, key []byt
 			op.Options, op.Loan.Waiting, op.Loan.Each = engine.Merged, 1+r.Int64N(engine.MaxWaiting), 1+r.Int64N(engine.MaxTokens)
 		}
 	}
+	return op
+}
+
+// randomTree asks a tree of classes.
+func randomTree(r *rand.Rand, tokens int64, options engine.Option, text func(most int) []byte) engine.Op {
+	op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Options: options}
+	for range 2 + r.IntN(engine.MaxTreeLevels-1) {
+		l := bucket(1+r.Int64N(1000), 1+r.Int64N(1000), sec)
+		l.Algorithm = engine.Class
+		op.Parts = append(op.Parts, engine.Op{Key: text(40), Limit: l, Tokens: tokens, Options: options})
+	}
+	op.Parts[0].Who = engine.AppendAssured(nil, 1+r.Int64N(1000), engine.Rate{Tokens: 1 + r.Int64N(1000), Period: sec})
 	return op
 }

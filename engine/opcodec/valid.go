@@ -19,7 +19,7 @@ func valid(op *engine.Op) bool {
 				return false
 			}
 		}
-		return len(op.Parts) > 0 && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && waitsWithin(op)
+		return len(op.Parts) > 0 && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && waitsWithin(op) && op.TreesValidly()
 	case engine.Command:
 		return validArgs(op)
 	case engine.Script:
@@ -61,7 +61,7 @@ func canBeReserved(v engine.Verb) bool {
 
 // reservesWithin reports whether a Reserve may carry out an operation.
 func reservesWithin(request *engine.Op) bool {
-	return canBeReserved(request.Verb) && request.Options&engine.Peek == 0 && valid(request) &&
+	return canBeReserved(request.Verb) && request.Options&engine.Peek == 0 && !request.IsTree() && valid(request) &&
 		(request.Verb != engine.Acquire || request.Limit.Algorithm.Keeps())
 }
 

@@ -55,7 +55,7 @@ func acquireRow(name string, algorithm engine.Algorithm, syntax, example, summar
 
 func acquireCost(a engine.Algorithm) Cost {
 	switch a {
-	case engine.Concurrency:
+	case engine.Concurrency, engine.Class:
 		return HolderLookup
 	case engine.SlidingLog, engine.FairShare:
 		return LogCopy

@@ -81,9 +81,10 @@ type Request struct {
 	id       []byte // with it
 	remember int64  // with FOR: nanoseconds
 
-	parts []engine.Op // room for the parts of Ops
-	args  [][]byte    // room for their Args
-	last  [4]cachedLimit
+	parts   []engine.Op // room for the parts of Ops
+	args    [][]byte    // room for their Args
+	assured []byte      // room for the assured rates of classes
+	last    [4]cachedLimit
 }
 
 // Bounds are the limits that settings put on the arguments of commands.
@@ -105,7 +106,7 @@ func (r *Request) Reset() {
 		r.args = nil
 	}
 	clear(r.args) // they lie in the input
-	r.parts, r.args = r.parts[:0], r.args[:0]
+	r.parts, r.args, r.assured = r.parts[:0], r.args[:0], r.assured[:0]
 }
 
 // keptArgs bounds the list of arguments that is kept for the next batch.
@@ -128,7 +129,7 @@ var Table = concat(
 	acquireRows,
 	concurrencyRows,
 	logRows,
-	shareRows,
+	shareRows, classRows,
 	allRows,
 	reservationRows,
 	lendRows,
