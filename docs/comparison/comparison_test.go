@@ -55,7 +55,11 @@ func TestClaims(t *testing.T) {
 	}
 	for name, o := range of {
 		smooths := name == "leaky bucket as a queue"
-		if o[0].accepted != 200 || (o[0].before(100*time.Millisecond) == 200) == smooths {
+		most := 200
+		if name == "fair share, one member" {
+			most = 187 // eight ninths, and the refill meanwhile
+		}
+		if o[0].accepted != most || (o[0].before(100*time.Millisecond) == most) == smooths {
 			t.Errorf("%s: of the burst %d were accepted, %d let through at once", name, o[0].accepted, o[0].before(100*time.Millisecond))
 		}
 	}
