@@ -17,7 +17,7 @@ type bloomFilter struct {
 func touchesAll(op *engine.Op) bool {
 	switch op.Verb {
 	case engine.Acquire, engine.AcquireAll, engine.Look, engine.Refund, engine.Release, engine.Leases, engine.ListLog, engine.ListMembers, engine.Delete, engine.Command,
-		engine.Lend, engine.Return, engine.Void, engine.Loans, engine.Prepare, engine.Deposit, engine.Carry:
+		engine.Lend, engine.Return, engine.Void, engine.Loans, engine.Prepare, engine.Deposit, engine.Carry, engine.Adapt:
 		return false
 	}
 	return true

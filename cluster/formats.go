@@ -30,6 +30,7 @@ var additions = append([]addition{
 	{version: 2, name: "a named field in a policy", isUsed: usesNamedFields},
 	{version: 2, name: "SL.LOG", isUsed: usesVerb(engine.ListLog)},
 	{version: 2, name: "FS.MEMBERS", isUsed: usesVerb(engine.ListMembers)},
+	{version: 2, name: "AD.REPORT", isUsed: usesVerb(engine.Adapt)},
 	{version: 2, name: "a reservation with an id", isUsed: usesVerb(engine.Reserve, engine.Settle)},
 	{version: 2, name: "a loan", isUsed: usesVerb(engine.Lend, engine.Return, engine.Void, engine.Loans)},
 	{version: 2, name: "the process of a member", kind: kindProcess},

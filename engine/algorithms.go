@@ -44,6 +44,7 @@ const (
 
 	FairShare // FS.ACQUIRE
 	Class     // HT.ACQUIRE
+	Adaptive  // AD.ACQUIRE
 )
 
 // algorithm is a row of the table: all properties of an algorithm that the store and its callers need.
@@ -54,6 +55,7 @@ type algorithm struct {
 	keeps   bool                                         // Op.Keep applies to it
 	who     bool                                         // it decides for the holder or member that Op.Who names
 	weighs  bool                                         // Op.Weight applies to it
+	least   bool                                         // its limit has a least rate too
 	rate    bool                                         // its limit has a rate, tokens to a period; others have a period alone
 	decide  func(c *call) (changed bool)                 // answer an Acquire
 	look    func(c *call)                                // report the state under c.limit
@@ -124,6 +126,8 @@ var algorithms = [...]algorithm{
 	Class: {name: "htb-class", format: 2, rate: true,
 		decide: decideClass, look: lookClass, refund: refundClass, expired: classExpired, params: bucketParams,
 		need: needClass, full: fullClass, write: writeClass, valid: validClass, plain: plainClass},
+	Adaptive: {name: "rate-adaptive", format: 2, bytes: adaptiveBytes, rate: true, least: true,
+		decide: decideAdaptive, look: lookAdaptive, refund: refundAdaptive, expired: adaptiveExpired, params: adaptiveParams},
 }
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.
@@ -156,6 +160,9 @@ func (a Algorithm) Keeps() bool { return algorithms[a].keeps }
 
 // NeedsWho reports whether the algorithm decides for a holder or a member, which Op.Who names.
 func (a Algorithm) NeedsWho() bool { return a.Known() && algorithms[a].who }
+
+// HasLeast reports whether the algorithm's limits have a [Limit.Least].
+func (a Algorithm) HasLeast() bool { return a.Known() && algorithms[a].least }
 
 // Weighs reports whether [Op.Weight] applies to the algorithm.
 func (a Algorithm) Weighs() bool { return a.Known() && algorithms[a].weighs }

@@ -273,10 +273,10 @@ func brokenPromise(s *Store, st step, got Result) string {
 }
 
 // The meters, which decide alike, have a separate model: see TestMeterEqualsExactFractions; the fair share and trees of
-// classes too: see TestFairShareEqualsNaiveModel and TestClassesEqualNaiveModel.
+// classes too: see TestFairShareEqualsNaiveModel and TestClassesEqualNaiveModel. The adaptive bucket: see TestAdaptiveEqualsABucketOfItsRate.
 func TestEveryAlgorithmHasATwin(t *testing.T) {
 	for _, a := range Algorithms() {
-		has := a <= LeakyBucket || a == FairShare || a == Class
+		has := a <= LeakyBucket || a == FairShare || a == Class || a == Adaptive
 		for _, tw := range twins {
 			has = has || tw.algorithm == a
 		}

@@ -41,6 +41,8 @@ func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 		listLog(c)
 	case ListMembers:
 		listMembers(c)
+	case Adapt:
+		s.adapt(c, tag, p, false)
 	case Delete:
 		s.reset(c, tag, p)
 	}

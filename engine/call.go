@@ -35,7 +35,7 @@ type call struct {
 }
 
 // maxState is the largest state of fixed size.
-const maxState = tankBytes
+const maxState = adaptiveBytes
 
 // noState is the state of an expired key. It is never written.
 var noState [maxState]byte

@@ -73,6 +73,8 @@ func (s *shard) tryReadOnly(c *call, now int64, tag uint32, op *Op, res *Result)
 	case op.Verb == ListMembers:
 		listMembers(c)
 		return true
+	case op.Verb == Adapt:
+		return s.adapt(c, tag, p, true)
 	}
 	return false
 }

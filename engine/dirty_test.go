@@ -160,7 +160,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(uint8(FairShare), uint8(0), e.Limit.Capacity, e.Limit.Rate.Tokens, e.Limit.Rate.Period, bytes.Clone(e.State))
 	})
 	ask(s, epoch, reservationOfThree(1))
-	ask(s, epoch, reserveOne("id", Op{Key: []byte("log"), Limit: Limit{SlidingLog, 0, 9, Rate{0, sec + 1}}, Tokens: 2}))
+	ask(s, epoch, reserveOne("id", Op{Key: []byte("log"), Limit: Limit{Algorithm: SlidingLog, Capacity: 9, Rate: Rate{0, sec + 1}}, Tokens: 2}))
 	s.Scan(0, 1<<20, epoch, func(e Entry) {
 		if e.Limit.Algorithm == Reservation {
 			f.Add(uint8(Reservation), uint8(0), int64(1), int64(0), 600*sec, bytes.Clone(e.State))
@@ -170,7 +170,10 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, algorithm, span uint8, capacity, tokens, period int64, state []byte) {
 		s := New(Config{Shards: 1})
 		defer s.Close()
-		l := Limit{Algorithm(algorithm), Span(span), capacity, Rate{tokens, period}}
+		l := Limit{Algorithm: Algorithm(algorithm), Span: Span(span), Capacity: capacity, Rate: Rate{tokens, period}}
+		if l.Algorithm.HasLeast() {
+			l.Least = max(1, tokens/2)
+		}
 		key := []byte("k")
 		if len(state) > 4 && state[3] > 0 {
 			return // hundreds of megabytes: not worth the fuzzer's time

@@ -19,8 +19,8 @@ func growingStore(t *testing.T, mode NewKeys, replicated bool) *Store {
 }
 
 var (
-	aLog       = Limit{SlidingLog, 0, 10_000, Rate{0, 3600 * sec}}
-	aSemaphore = Limit{Concurrency, 0, 500, Rate{0, 3600 * sec}}
+	aLog       = Limit{Algorithm: SlidingLog, Capacity: 10_000, Rate: Rate{0, 3600 * sec}}
+	aSemaphore = Limit{Algorithm: Concurrency, Capacity: 500, Rate: Rate{0, 3600 * sec}}
 )
 
 func hold(s *Store, i int) Result {
@@ -134,7 +134,7 @@ func TestReservedBytes(t *testing.T) {
 func TestGrowthIsBounded(t *testing.T) {
 	s := New(Config{Shards: 4, MaxBytes: 1 << 20})
 	defer s.Close()
-	huge := Limit{SlidingLog, 0, 1_000_000, Rate{0, 3600 * sec}}
+	huge := Limit{Algorithm: SlidingLog, Capacity: 1_000_000, Rate: Rate{0, 3600 * sec}}
 	for i := range 1_000_000 {
 		switch res := ask(s, epoch+int64(i), Op{Key: []byte("log"), Limit: huge, Tokens: 1}); res.Status {
 		case OK:

@@ -29,6 +29,7 @@ type Limit struct {
 	Algorithm Algorithm
 	Span      Span  // FixedWindow: the position of its windows
 	Capacity  int64 // most tokens that can be granted at once, 1 to MaxTokens
+	Least     int64 // Adaptive: the fewest tokens to Rate.Period, 1 to Rate.Tokens; 0 of others
 	Rate      Rate  // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
 }
 
@@ -52,17 +53,25 @@ func (l *Limit) outOfBounds(field string) error {
 	return fmt.Errorf("%w: the %s, of algorithm %d, capacity %d, %d tokens per %d ns", ErrLimit, field, l.Algorithm, l.Capacity, l.Rate.Tokens, l.Rate.Period)
 }
 
-// Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate as varints.
+// Append appends the limit to b: algorithm and span in a byte each, capacity, tokens and period of the rate, and Least where the algorithm has one, as varints.
 func (l *Limit) Append(b []byte) []byte {
 	b = append(b, byte(l.Algorithm), byte(l.Span))
 	b = binary.AppendUvarint(b, uint64(l.Capacity))
 	b = binary.AppendUvarint(b, uint64(l.Rate.Tokens))
-	return binary.AppendUvarint(b, uint64(l.Rate.Period))
+	b = binary.AppendUvarint(b, uint64(l.Rate.Period))
+	if l.Algorithm.HasLeast() {
+		b = binary.AppendUvarint(b, uint64(l.Least))
+	}
+	return b
 }
 
 // fillsInTime reports whether an empty limiter is full within maxFill.
 func (l *Limit) fillsInTime() bool {
-	return !uint128.Product(uint64(l.Capacity), uint64(l.Rate.Period)).Exceeds(uint128.Product(uint64(maxFill), uint64(l.Rate.Tokens)))
+	least := l.Rate.Tokens
+	if l.Algorithm.HasLeast() {
+		least = l.Least
+	}
+	return !uint128.Product(uint64(l.Capacity), uint64(l.Rate.Period)).Exceeds(uint128.Product(uint64(maxFill), uint64(max(0, least))))
 }
 
 // DurationOf returns how long n tokens take at a meter's rate, in nanoseconds, rounded down.

@@ -39,6 +39,7 @@ const (
 	Deposit                  // keep home's answer to the prepared operation
 	Carry                    // a key without a limiter begins with Tokens taken at PriorAt
 	ListMembers              // list the active members of a fair share, in Result.Reply
+	Adapt                    // adapt the rate of an adaptive limiter to the Report
 )
 
 // Option changes how an Acquire decides.
@@ -79,6 +80,7 @@ type Op struct {
 	KeyFrom  uint32   // Command, Script: the position in Args of the first declared key
 	KeyCount uint32   // Command, Script: the number of declared keys, one after the other
 	Loan     *Loan    // Lend, Return and Deposit
+	Report   *Report  // Adapt
 	PriorAt  int64    // Acquire, also in parts, Check, Lend, Settle: if not 0, a key without a limiter begins with the leader's share taken at this time, in nanoseconds since the Unix epoch; Script: a key that it does not declare, at the time of the script, and with AlsoDeclared any; Carry: when Tokens were taken
 	Parts    []Op     // AcquireAll: the limits to ask, each with the options, tokens and MaxWait of the whole, but for a FixedCost; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
 }
@@ -208,7 +210,7 @@ type Result struct {
 	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
 	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
 	Leases  []Lease  // Leases
-	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; ListMembers: see [Result.Members]; Check: the name of a field; Settle: a key that is not permitted; kept for reuse from one Apply to the next
+	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; ListMembers: see [Result.Members]; Adapt: the rate in tokens a second; Check: the name of a field; Settle: a key that is not permitted; kept for reuse from one Apply to the next
 }
 
 // Lease is one holder of a concurrency limit.
@@ -271,6 +273,10 @@ func (o *Op) Clone() Op {
 	if o.Loan != nil {
 		loan := *o.Loan
 		c.Loan = &loan
+	}
+	if o.Report != nil {
+		report := *o.Report
+		c.Report = &report
 	}
 	c.Args = slices.Clone(o.Args)
 	for i := range c.Args {

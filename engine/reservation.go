@@ -33,7 +33,8 @@ const (
 	hasRate
 	hasMark
 	hasHolder
-	hasSpan = hasHolder - 1
+	hasLeast
+	hasSpan = hasLeast - 1
 )
 
 // amountBytes is the size of an amount, which settling replaces in place.
@@ -92,9 +93,15 @@ func appendReservedPart(b []byte, op *Op, charged, mark int64) []byte {
 	if alg.who {
 		has |= hasHolder
 	}
+	if alg.least {
+		has |= hasLeast
+	}
 	b = binary.AppendUvarint(append(b, byte(l.Algorithm), has), uint64(l.Capacity))
 	if has&hasRate != 0 {
 		b = binary.AppendUvarint(b, uint64(l.Rate.Tokens))
+	}
+	if has&hasLeast != 0 {
+		b = binary.AppendUvarint(b, uint64(l.Least))
 	}
 	b = appendPeriod(b, l.Rate.Period)
 	start, size := len(b), int(amountBytes(has))
@@ -166,6 +173,9 @@ func (r *partReader) next() (p reservedPart) {
 	p.limit.Capacity = int64(r.uvarint())
 	if has&hasRate != 0 {
 		p.limit.Rate.Tokens = int64(r.uvarint())
+	}
+	if has&hasLeast != 0 {
+		p.limit.Least = int64(r.uvarint())
 	}
 	p.limit.Rate.Period = r.period()
 	p.amount = r.take(amountBytes(has))

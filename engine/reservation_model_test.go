@@ -100,9 +100,9 @@ func (l *ledger) settle(now int64, op Op) (charged []int64, status Status) {
 
 // ledgerLimits are of every algorithm; each is that of some keys.
 var ledgerLimits = []Limit{
-	{TokenBucket, 0, 20, Rate{7, sec}}, {LeakyBucket, 0, 9, Rate{3, sec}}, {GCRA, 0, 12, Rate{11, 3 * sec}}, {LeakyQueue, 0, 8, Rate{5, sec}},
-	{FixedWindow, 0, 15, Rate{0, 2 * sec}}, {FixedWindow, Aligned, 15, Rate{0, 3 * sec}}, {SlidingWindow, 0, 14, Rate{0, 2 * sec}},
-	{SlidingLog, 0, 400, Rate{0, 2 * sec}}, {Concurrency, 0, 4, Rate{0, 5 * sec}}, {TokenBucket, 0, 5, Rate{1, 100 * sec}},
+	{Algorithm: TokenBucket, Capacity: 20, Rate: Rate{7, sec}}, {Algorithm: LeakyBucket, Capacity: 9, Rate: Rate{3, sec}}, {Algorithm: GCRA, Capacity: 12, Rate: Rate{11, 3 * sec}}, {Algorithm: LeakyQueue, Capacity: 8, Rate: Rate{5, sec}},
+	{Algorithm: FixedWindow, Capacity: 15, Rate: Rate{0, 2 * sec}}, {Algorithm: FixedWindow, Span: Aligned, Capacity: 15, Rate: Rate{0, 3 * sec}}, {Algorithm: SlidingWindow, Capacity: 14, Rate: Rate{0, 2 * sec}},
+	{Algorithm: SlidingLog, Capacity: 400, Rate: Rate{0, 2 * sec}}, {Algorithm: Concurrency, Capacity: 4, Rate: Rate{0, 5 * sec}}, {Algorithm: TokenBucket, Capacity: 5, Rate: Rate{1, 100 * sec}},
 }
 
 // ledgerPart asks one of a few keys, whose limit now and then changes.

@@ -196,7 +196,7 @@ func TestSnapshotConcurrently(t *testing.T) {
 	s := New(Config{Shards: 16})
 	defer s.Close()
 	const pairs = 300
-	limit := Limit{FixedWindow, FromFirst, MaxTokens, Rate{0, 3600 * sec}}
+	limit := Limit{Algorithm: FixedWindow, Span: FromFirst, Capacity: MaxTokens, Rate: Rate{0, 3600 * sec}}
 	pair := func(i int) []Op {
 		return []Op{{Key: fmt.Appendf(nil, "%d-a", i), Limit: limit, Tokens: 1}, {Key: fmt.Appendf(nil, "%d-b", i), Limit: limit, Tokens: 1}}
 	}

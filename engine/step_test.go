@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 )
 
 // randomStep is an operation of any verb, with any algorithm, on one of a few keys and policies: enough of them meet
@@ -27,6 +28,9 @@ func randomStep(r *rand.Rand) Op {
 		}
 		return Op{Verb: Leases, Key: key}
 	case 3:
+		if r.IntN(3) > 0 {
+			return stepReport(r)
+		}
 		return Op{Verb: Delete, Key: key}
 	case 4, 5, 6:
 		return Op{Verb: Refund, Key: key, Tokens: 1 + r.Int64N(4)}
@@ -39,6 +43,16 @@ func randomStep(r *rand.Rand) Op {
 		return stepPolicy(r)
 	}
 	return stepRequest(r, n)
+}
+
+// stepReport reports to a limiter, mostly to one that adapts.
+func stepReport(r *rand.Rand) Op {
+	at := slices.Index(Algorithms(), Adaptive)
+	key := fmt.Appendf(nil, "key-%d", 8+23-at)
+	if r.IntN(8) == 0 {
+		key = fmt.Appendf(nil, "key-%d", r.IntN(24))
+	}
+	return Op{Verb: Adapt, Key: key, Report: &Report{Good: r.Int64N(3), Bad: r.Int64N(4) / 3, Every: 1 + r.Int64N(sec), Down: 1 + r.Int64N(WholeRate-1), Up: 1 + r.Int64N(WholeRate), Pause: r.Int64N(20) / 19 * r.Int64N(sec)}}
 }
 
 // stepRequest asks one limit or several.
@@ -147,7 +161,9 @@ func stepPart(r *rand.Rand, n int) Op {
 	}
 	switch {
 	case algorithms[algorithm].rate:
-		l.Rate.Tokens = 1 + r.Int64N(5)
+		if l.Rate.Tokens = 1 + r.Int64N(5); algorithms[algorithm].least {
+			l.Least = 1 + r.Int64N(l.Rate.Tokens)
+		}
 	case algorithm == FixedWindow && n%3 == 1:
 		l.Span = Aligned
 	case algorithm == FixedWindow && n%3 == 2:

@@ -18,14 +18,18 @@ func (res *Result) StillTaken(limit Limit, elapsed int64) int64 {
 		if elapsed < max(1, res.Wait) {
 			return res.Granted
 		}
+		tokens := limit.Rate.Tokens
+		if limit.Algorithm.HasLeast() {
+			tokens = limit.Least // the rate in use is not known here, and never below it
+		}
 		// Reset was rounded up by less than a nanosecond.
-		hi, lo := bits.Mul64(uint64(max(0, left-1)), uint64(limit.Rate.Tokens))
+		hi, lo := bits.Mul64(uint64(max(0, left-1)), uint64(tokens))
 		period := uint64(limit.Rate.Period)
 		if hi >= period {
 			return res.Granted
 		}
-		tokens, _ := bits.Div64(hi, lo, period)
-		return int64(min(tokens, uint64(res.Granted)))
+		still, _ := bits.Div64(hi, lo, period)
+		return int64(min(still, uint64(res.Granted)))
 	}
 	if left <= 0 {
 		return 0

@@ -147,7 +147,7 @@ func (s *Store) apply(now int64, ops []Op, results []Result, locked bool) {
 // isWide reports whether an operation is about more than one key.
 func (v Verb) isWide() bool {
 	switch v {
-	case Acquire, Look, Refund, Release, Leases, ListLog, ListMembers, Delete, Lend, Return, Void, Loans, Prepare, Deposit, Carry:
+	case Acquire, Look, Refund, Release, Leases, ListLog, ListMembers, Delete, Lend, Return, Void, Loans, Prepare, Deposit, Carry, Adapt:
 		return false
 	}
 	return true

@@ -60,7 +60,9 @@ func (l *Limit) invalidField() string {
 		return "tokens of the rate"
 	case l.Span > EachMonth || l.Span != FromFirst && l.Algorithm.Base() != FixedWindow:
 		return "position of the windows"
-	case l.Algorithm == FairShare && (l.Rate.Tokens > MaxTokens || l.Rate.Period > MaxDuration):
+	case l.Algorithm.HasLeast() != (l.Least > 0) || l.Least < 0 || l.Least > l.Rate.Tokens:
+		return "least rate"
+	case (l.Algorithm == FairShare || l.Algorithm == Adaptive) && (l.Rate.Tokens > MaxTokens || l.Rate.Period > MaxDuration):
 		return "rate"
 	case l.Rate.Period < 0 || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
 		return "period"

@@ -13,6 +13,9 @@ func TestOnlyLimitsThatDecideAreAsked(t *testing.T) {
 		case !algorithms[a].rate:
 			limit.Rate.Tokens = 0
 		}
+		if a.HasLeast() {
+			limit.Least = 1
+		}
 		part := []Op{{Key: []byte("k"), Who: []byte("w"), Limit: limit, Tokens: 1}}
 		decides := algorithms[a].decide != nil
 		if decides {

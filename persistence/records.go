@@ -15,7 +15,7 @@ import (
 //	8  time, nanoseconds since the Unix epoch
 //	8  offset in this journal up to which everything had been synced to disk; 0 in a snapshot
 //
-//	recLimit    algorithm, span, and as varints capacity, tokens, period: the next limit
+//	recLimit    algorithm, span, and as varints capacity, tokens, period, of some algorithms the least tokens: the next limit
 //	recState    varints: limit, length of the key, length of the state without the zeros at its end; key; state
 //	recDeleted  varint length of the key; key
 //	recFlushed  every key before this is gone
@@ -81,10 +81,7 @@ func (e *encoder) limit(l engine.Limit) uint64 {
 	if !known {
 		id = uint64(len(e.limits))
 		e.limits[l] = id
-		e.buf = append(e.buf, recLimit, byte(l.Algorithm), byte(l.Span))
-		e.buf = binary.AppendUvarint(e.buf, uint64(l.Capacity))
-		e.buf = binary.AppendUvarint(e.buf, uint64(l.Rate.Tokens))
-		e.buf = binary.AppendUvarint(e.buf, uint64(l.Rate.Period))
+		e.buf = l.Append(append(e.buf, recLimit))
 	}
 	e.last, e.lastID = l, id
 	return id

@@ -94,6 +94,9 @@ func (d *decoder) record(kind byte, h handler) error {
 	case recLimit:
 		l := engine.Limit{Algorithm: engine.Algorithm(d.byte()), Span: engine.Span(d.byte())}
 		l.Capacity, l.Rate.Tokens, l.Rate.Period = int64(d.uvarint()), int64(d.uvarint()), int64(d.uvarint())
+		if l.Algorithm.HasLeast() {
+			l.Least = int64(d.uvarint())
+		}
 		d.limits = append(d.limits, l)
 	case recState:
 		c := engine.Change{Entry: engine.Entry{Limit: d.limit()}}

@@ -39,6 +39,8 @@ var contenders = []contender{
 	{"sliding window log", "SL.ACQUIRE k 200 2s", engine.Op{Limit: window(engine.SlidingLog, engine.FromFirst)}, 0},
 	{"fair share, one member", "FS.ACQUIRE k 200 100 member", engine.Op{Limit: meter(engine.FairShare, 200), Who: []byte("member")}, 0},
 	{"tree of classes, an ancestor alone", "HT.ACQUIRE class 1 1 200 100 UNDER root 200 100", treeOf(200), 0},
+	{"adaptive bucket, no reports", "AD.ACQUIRE k 200 10 100", engine.Op{Limit: engine.Limit{Algorithm: engine.Adaptive, Capacity: 200, Least: 10,
+		Rate: engine.Rate{Tokens: 100, Period: second}}}, 0},
 	{"concurrency", "CC.ACQUIRE k 200 1m holder", engine.Op{Limit: engine.Limit{Algorithm: engine.Concurrency, Capacity: 200,
 		Rate: engine.Rate{Period: 60 * second}}}, 2 * time.Second},
 }

@@ -63,6 +63,9 @@ func (r *byteReader) take(n uint64) []byte {
 func (r *byteReader) limit() engine.Limit {
 	l := engine.Limit{Algorithm: engine.Algorithm(r.byte()), Span: engine.Span(r.byte())}
 	l.Capacity, l.Rate.Tokens, l.Rate.Period = int64(r.uvarint()), int64(r.uvarint()), int64(r.uvarint())
+	if l.Algorithm.HasLeast() {
+		l.Least = int64(r.uvarint())
+	}
 	return l
 }
 

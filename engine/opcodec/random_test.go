@@ -40,7 +40,9 @@ func anyLimit(r *rand.Rand) engine.Limit {
 		l.Rate = engine.Rate{Period: engine.MinDuration + r.Int64N(engine.MaxDuration)}
 		switch r.IntN(3) {
 		case 0:
-			l.Rate.Tokens = 1 + r.Int64N(engine.MaxTokens>>r.IntN(39))
+			if l.Rate.Tokens = 1 + r.Int64N(engine.MaxTokens>>r.IntN(39)); l.Algorithm.HasLeast() {
+				l.Least = 1 + r.Int64N(l.Rate.Tokens)
+			}
 		case 1:
 			if l.Span = engine.Span(r.IntN(int(engine.EachMonth) + 1)); l.Span > engine.Aligned {
 				l.Rate.Period = 0
@@ -131,6 +133,9 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 		op.Key, op.Who, op.Options = nil, text(300), []engine.Option{0, engine.Loaded}[r.IntN(2)]
 	case engine.DropScripts:
 		op.Key = nil
+	case engine.Adapt:
+		op.Report = &engine.Report{Good: r.Int64N(engine.MaxReported), Bad: r.Int64N(3), Every: engine.MinDuration + r.Int64N(engine.MaxDuration-engine.MinDuration),
+			Down: 1 + r.Int64N(engine.WholeRate-1), Up: 1 + r.Int64N(engine.WholeRate), Pause: r.Int64N(engine.MaxDuration)}
 	case engine.Command, engine.Script:
 		op.Key = nil
 		for range 1 + r.IntN(8) {

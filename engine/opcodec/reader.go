@@ -171,6 +171,12 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 			op.Loan.Waiting, op.Loan.Each = int64(in.uvarint()), int64(in.uvarint())
 		}
 	}
+	if fields&fieldReport != 0 {
+		op.Report = &engine.Report{}
+		for _, n := range reportFields(op.Report) {
+			*n = int64(in.uvarint())
+		}
+	}
 	if fields&fieldMaxKey != 0 {
 		op.MaxKey = in.uint32()
 	}

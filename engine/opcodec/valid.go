@@ -46,6 +46,8 @@ func valid(op *engine.Op) bool {
 		return len(op.Key) <= engine.MaxKeyBytes && op.Limit.Algorithm.Home() != engine.NoAlgorithm
 	case engine.Deposit:
 		return len(op.Key) <= engine.MaxKeyBytes && op.Tokens >= 0 && op.Tokens <= engine.MaxTokens && op.Loan != nil && op.Loan.Number != 0 && op.Loan.Left == 0
+	case engine.Adapt:
+		return len(op.Key) <= engine.MaxKeyBytes && op.Report != nil && op.Report.Valid()
 	case engine.Void:
 		return holdsWithin(op)
 	case engine.ListLog:

@@ -25,6 +25,7 @@ import (
 //	varint  PriorAt
 //	varint  the weight of a member
 //	varints of a loan: number, previous number, tokens left; of a Lend with Merged: requests that wait, tokens of each
+//	varints of a report: good calls, bad ones, the time between two decisions, down, up, the pause
 //	varint  most bytes of a key
 //	varint  number of arguments, of a Check only with NamedFields; of each a varint of its length, and the argument; varints: position of the first declared
 //	        key, number of declared keys
@@ -70,6 +71,7 @@ const (
 	fieldLoan
 	fieldPrior
 	fieldWeight
+	fieldReport
 )
 
 // opLayout is the layout of a verb's bytes.
@@ -127,6 +129,7 @@ var opLayouts = []opLayout{
 	engine.Carry:   {fields: fieldKey | fieldLimit | fieldTokens | fieldPrior},
 
 	engine.ListMembers: {fields: fieldKey},
+	engine.Adapt:       {fields: fieldKey | fieldReport},
 
 	engine.KeepOverflow: {fields: fieldKey | fieldWho | fieldParts, parts: fieldLimit, options: (engine.MaxParts - 1) << 1},
 }
@@ -245,10 +248,20 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 			b = binary.AppendUvarint(b, uint64(op.Loan.Each))
 		}
 	}
+	if fields&fieldReport != 0 && op.Report != nil {
+		for _, n := range reportFields(op.Report) {
+			b = binary.AppendUvarint(b, uint64(*n))
+		}
+	}
 	if fields&fieldMaxKey != 0 {
 		b = binary.AppendUvarint(b, uint64(op.MaxKey))
 	}
 	return b
+}
+
+// reportFields are the numbers of a report in the order in which they are written.
+func reportFields(r *engine.Report) [6]*int64 {
+	return [...]*int64{&r.Good, &r.Bad, &r.Every, &r.Down, &r.Up, &r.Pause}
 }
 
 // hasTokens reports whether an operation with these fields and options has tokens.

@@ -17,6 +17,7 @@ var limitSpecs = []limitSpec{
 	{word: "SL", algorithm: engine.SlidingLog, params: []string{"limit", "window"}, amount: "tokens", read: readLog},
 	{word: "CC", algorithm: engine.Concurrency, params: []string{"limit", "ttl"}, who: holderName, read: readLeases},
 	{word: "FS", algorithm: engine.FairShare, params: []string{"capacity", "rate"}, who: memberName, options: " [WEIGHT weight]", amount: "tokens", read: readBucket},
+	{word: "AD", algorithm: engine.Adaptive, params: []string{"capacity", "min", "max"}, amount: "tokens", read: readAdaptive},
 }
 
 var acquireRows = []Row{

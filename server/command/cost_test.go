@@ -39,7 +39,7 @@ func leastWork(op *engine.Op) (work int) {
 		return MaxBatchWork // so that it is decided alone
 	case op.Verb == engine.Acquire && (op.Limit.Algorithm == engine.SlidingLog || op.Limit.Algorithm == engine.FairShare) || op.Verb == engine.Refund:
 		return engine.MaxLogWork
-	case op.Verb == engine.Acquire && op.Limit.Algorithm != engine.Concurrency, op.Verb == engine.Delete, op.Verb == engine.Flush,
+	case op.Verb == engine.Acquire && op.Limit.Algorithm != engine.Concurrency, op.Verb == engine.Delete, op.Verb == engine.Flush, op.Verb == engine.Adapt,
 		op.Verb == engine.SetPolicy, op.Verb == engine.DropPolicy, op.Verb == engine.SetOverride:
 		return engine.OpWork // these do not read the state that a key holds
 	}

@@ -129,7 +129,7 @@ var Table = concat(
 	acquireRows,
 	concurrencyRows,
 	logRows,
-	shareRows, classRows,
+	shareRows, classRows, adaptiveRows,
 	allRows,
 	reservationRows,
 	lendRows,

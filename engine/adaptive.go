@@ -1,0 +1,264 @@
+package engine
+
+import (
+	"encoding/binary"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stintdb/stint/engine/internal/uint128"
+)
+
+// Adaptive is a token bucket whose rate follows reports on a backend: additive increase and multiplicative decrease (AIMD; Chiu and
+// Jain, "Analysis of the increase and decrease algorithms", 1989). The rate is between the limit's least and its rate, where it begins.
+
+// Report is the news of some calls of the backend, for an [Adapt].
+type Report struct {
+	Good, Bad int64 // calls that went well, and that did not, 0 to MaxReported
+	Every     int64 // nanoseconds between two decisions, MinDuration to MaxDuration
+	Down, Up  int64 // thousandths of a percent: the rate left after bad calls, and the part of the highest rate added after good ones
+	Pause     int64 // grant nothing for so many nanoseconds, 0 to MaxDuration
+}
+
+const (
+	// MaxReported bounds the calls of a report.
+	MaxReported = 1_000_000_000_000_000_000
+	// WholeRate is all of a rate, in the unit of Report.Down and Up.
+	WholeRate = 100_000
+	// adaptiveIdle is the time after which an unused limiter forgets its rate.
+	adaptiveIdle = int64(10 * time.Minute)
+	// staleAfter is the number of times Every after which calls reported before a decision count no more; echoPart is the part of
+	// Every in which bad calls do not count after the rate has fallen.
+	staleAfter, echoPart = 10, 10
+)
+
+// Valid reports whether every field is in its range.
+func (r *Report) Valid() bool {
+	return r.Good >= 0 && r.Good <= MaxReported && r.Bad >= 0 && r.Bad <= MaxReported && r.Every >= MinDuration && r.Every <= MaxDuration &&
+		r.Down > 0 && r.Down < WholeRate && r.Up > 0 && r.Up <= WholeRate && r.Pause >= 0 && r.Pause <= MaxDuration
+}
+
+// isEmpty reports whether it changes nothing.
+func (r *Report) isEmpty() bool { return r.Good == 0 && r.Bad == 0 && r.Pause == 0 }
+
+// adaptive is the state of such a bucket, behind its meter:
+//
+//	offset  size  field
+//	0       16    the meter, under the present rate
+//	16      8     present rate: tokens to the scaled period
+//	24      8     start of the time since the last decision
+//	32      8     tokens granted since then, shifted by three; the lowest bits: a good call was reported, a bad one, the rate fell last
+//	40      8     nothing is granted before this time
+//	48      8     time of the last grant or report
+//
+// Times are nanoseconds since the Unix epoch.
+type adaptive struct {
+	rate, since, used   int64
+	good, bad, fell     bool
+	pausedUntil, usedAt int64
+}
+
+const adaptiveBytes = meterBytes + 40
+
+func loadAdaptive(state []byte) (a adaptive) {
+	at := func(i int) int64 { return int64(binary.LittleEndian.Uint64(state[meterBytes+8*i:])) }
+	used := at(2)
+	return adaptive{rate: at(0), since: at(1), used: used >> 3, good: used&1 != 0, bad: used&2 != 0, fell: used&4 != 0, pausedUntil: at(3), usedAt: at(4)}
+}
+
+func (a *adaptive) store(state []byte) {
+	used := a.used << 3
+	if a.good {
+		used |= 1
+	}
+	if a.bad {
+		used |= 2
+	}
+	if a.fell {
+		used |= 4
+	}
+	for i, n := range [...]int64{a.rate, a.since, used, a.pausedUntil, a.usedAt} {
+		binary.LittleEndian.PutUint64(state[meterBytes+8*i:], uint64(n))
+	}
+}
+
+// adaptiveScale is the factor of tokens and period with which the rate changes in small steps.
+func adaptiveScale(l *Limit) int64 {
+	const steps = 1000
+	if l.Rate.Tokens <= MaxTokens/steps && l.Rate.Period <= MaxDuration/steps {
+		return steps
+	}
+	return max(1, min(steps, MaxTokens/max(1, l.Rate.Tokens), MaxDuration/max(1, l.Rate.Period)))
+}
+
+// adaptive is the state under a limit, which may be another than the state's.
+func (c *call) adaptive(limit *Limit) (a adaptive) {
+	scale := adaptiveScale(limit)
+	if c.isNew {
+		return adaptive{rate: limit.Rate.Tokens * scale, since: c.now}
+	}
+	a = loadAdaptive(c.state)
+	if c.prev != *limit {
+		most := limit.Rate.Tokens * scale
+		from, to := uint64(c.prev.Rate.Period*adaptiveScale(&c.prev)), uint64(limit.Rate.Period*scale)
+		if ticks := uint128.Product(uint64(max(0, a.rate)), to); ticks.Exceeds(uint128.Product(uint64(most), from)) {
+			a.rate = most
+		} else {
+			n, _ := ticks.Divide(from)
+			a.rate = int64(n)
+		}
+	}
+	a.clamp(limit, scale)
+	return a
+}
+
+func (a *adaptive) clamp(limit *Limit, scale int64) {
+	a.rate = min(max(a.rate, limit.Least*scale, 1), limit.Rate.Tokens*scale)
+	a.used = min(max(a.used, 0), MaxTokens)
+}
+
+// presentRate is the rate of a state under its limit.
+func (a *adaptive) presentRate(limit *Limit) Rate {
+	return Rate{Tokens: a.rate, Period: limit.Rate.Period * adaptiveScale(limit)}
+}
+
+// useRates puts the rates in use in place of the highest, for the meter. The caller puts the limits back.
+func (c *call) useRates(a *adaptive) (limit, prev Rate) {
+	limit, prev = c.limit.Rate, c.prev.Rate
+	switch {
+	case c.isNew:
+		c.limit.Rate = a.presentRate(&c.limit)
+	case c.prev == c.limit:
+		c.limit.Rate = a.presentRate(&c.limit)
+		c.prev.Rate = c.limit.Rate
+	default:
+		own := loadAdaptive(c.state)
+		own.clamp(&c.prev, adaptiveScale(&c.prev))
+		c.prev.Rate = own.presentRate(&c.prev)
+		c.limit.Rate = a.presentRate(&c.limit)
+	}
+	return limit, prev
+}
+
+func decideAdaptive(c *call) (changed bool) {
+	a := c.adaptive(&c.limit)
+	limit, prev := c.useRates(&a)
+	changed = decideMeter(c)
+	if left := a.pausedUntil - c.now; left > 0 {
+		if c.result.Allowed {
+			lookMeter(c)
+			c.result.Allowed, c.result.Granted, c.result.Wait = false, 0, left
+		}
+		if c.result.Wait != NeverWait {
+			c.result.Wait = max(c.result.Wait, left)
+		}
+		changed = false
+	}
+	c.limit.Rate, c.prev.Rate = limit, prev
+	if changed {
+		a.used, a.usedAt = min(a.used+c.result.Granted, MaxTokens), c.now
+		a.store(c.next[:])
+	}
+	return changed
+}
+
+func lookAdaptive(c *call) {
+	a := c.adaptive(&c.limit)
+	limit, prev := c.useRates(&a)
+	lookMeter(c)
+	c.limit.Rate, c.prev.Rate = limit, prev
+}
+
+func refundAdaptive(c *call) {
+	a := c.adaptive(&c.prev)
+	limit, prev := c.useRates(&a)
+	refundMeter(c)
+	c.limit.Rate, c.prev.Rate = limit, prev
+	a.store(c.next[:])
+}
+
+// adaptiveExpired keeps a limiter while its rate is remembered.
+func adaptiveExpired(state []byte, _ *Limit, now int64) bool {
+	usedAt := int64(binary.LittleEndian.Uint64(state[adaptiveBytes-8:]))
+	if now-usedAt < adaptiveIdle && usedAt-now < adaptiveIdle { // nearly always
+		return false
+	}
+	return loadMeter(state).isFull(now) && loadAdaptive(state).pausedUntil <= now
+}
+
+// adapt carries out an Adapt on a limiter. With readOnly it changes nothing, and returns false if it would have.
+func (s *shard) adapt(c *call, tag uint32, p place, readOnly bool) (done bool) {
+	if c.prev.Algorithm != Adaptive {
+		c.wrongType(Adaptive)
+		return true
+	}
+	c.limit = c.prev
+	a := c.adaptive(&c.prev)
+	before := a.presentRate(&c.prev)
+	if !c.op.Report.isEmpty() {
+		if readOnly {
+			return false
+		}
+		a.hear(c.op.Report, &c.prev, c.now)
+		now := a.presentRate(&c.prev)
+		meterAfter(c.now, loadMeter(c.state).taken(c.now, before), now).store(c.next[:])
+		a.store(c.next[:])
+		s.keep(c, tag, p) // it needs no more room
+	}
+	c.result.Wait = max(0, a.pausedUntil-c.now)
+	c.result.Reply = a.presentRate(&c.prev).appendPerSecond(c.result.Reply[:0])
+	return true
+}
+
+// hear takes a report, and decides once in its Every.
+func (a *adaptive) hear(r *Report, limit *Limit, now int64) {
+	elapsed := now - a.since
+	if elapsed/staleAfter >= r.Every { // the news from then is of another time
+		a.good, a.bad = false, false
+	}
+	isEcho := a.fell && elapsed < r.Every/echoPart // a report sent twice, or calls begun before the rate fell
+	a.good, a.bad = a.good || r.Good > 0, a.bad || r.Bad > 0 && !isEcho
+	a.pausedUntil = max(a.pausedUntil, now+r.Pause)
+	a.usedAt = now
+	if elapsed < 0 {
+		a.since = now // the clock went back
+	}
+	if elapsed < r.Every || !a.good && !a.bad {
+		return
+	}
+	scale := adaptiveScale(limit)
+	most := limit.Rate.Tokens * scale
+	switch {
+	case a.bad:
+		a.rate = thousandthsOf(a.rate, r.Down)
+	case !uint128.Product(uint64(a.rate), uint64(elapsed)).Exceeds(uint128.Product(2*uint64(a.used), uint64(limit.Rate.Period*scale))):
+		a.rate += min(max(1, thousandthsOf(most, r.Up)), most) // at least half of the rate was used
+	}
+	a.clamp(limit, scale)
+	a.since, a.used, a.fell, a.good, a.bad = now, 0, a.bad, false, false
+}
+
+// thousandthsOf is some thousandths of a percent of n, rounded down.
+func thousandthsOf(n, thousandths int64) int64 {
+	whole, _ := uint128.Product(uint64(n), uint64(thousandths)).Divide(WholeRate)
+	return int64(whole)
+}
+
+// appendPerSecond appends the tokens a second, rounded down to nine decimals, without zeros at the end.
+func (r Rate) appendPerSecond(b []byte) []byte {
+	const decimals = 9
+	perSecond := uint128.Product(uint64(r.Tokens), uint64(time.Second))
+	whole, rest := perSecond.Divide(uint64(r.Period))
+	b = strconv.AppendUint(b, whole, 10)
+	fraction, _ := uint128.Product(rest, 1_000_000_000).Divide(uint64(r.Period))
+	if fraction == 0 {
+		return b
+	}
+	digits := strconv.FormatUint(fraction, 10)
+	digits = strings.TrimRight(strings.Repeat("0", decimals-len(digits))+digits, "0")
+	return append(append(b, '.'), digits...)
+}
+
+func adaptiveParams(l *Limit) []Param {
+	return []Param{{"capacity", strconv.FormatInt(l.Capacity, 10)}, {"min", Rate{l.Least, l.Rate.Period}.String()}, {"max", l.Rate.String()}}
+}
