@@ -54,6 +54,11 @@ func anyLimit(r *rand.Rand) engine.Limit {
 
 // randomOp is an operation of any verb, of the form that the server makes.
 func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
+	return randomOpOf(r, engine.Verb(r.IntN(len(opLayouts))), limits)
+}
+
+// randomOpOf is randomOp for a verb.
+func randomOpOf(r *rand.Rand, verb engine.Verb, limits []engine.Limit) engine.Op {
 	text := func(most int) []byte {
 		b := make([]byte, r.IntN(most+1))
 		for i := range b {
@@ -78,7 +83,7 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 		return ops
 	}
 	tokens := []int64{0, 1, 1, 1, 2, 300, engine.MaxTokens}[r.IntN(7)]
-	op := engine.Op{Verb: engine.Verb(r.IntN(len(opLayouts))), Key: text(300)}
+	op := engine.Op{Verb: verb, Key: text(300)}
 	switch op.Verb {
 	case engine.Acquire:
 		op = part()
@@ -150,7 +155,7 @@ func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
 	case engine.Reserve:
 		op.MaxWait = []int64{engine.MinDuration, sec, engine.MaxDuration}[r.IntN(3)]
 		for op.Parts == nil || !reservesWithin(&op.Parts[0]) {
-			op.Parts = []engine.Op{randomOp(r, limits)}
+			op.Parts = []engine.Op{randomOpOf(r, []engine.Verb{engine.Acquire, engine.AcquireAll, engine.Check}[r.IntN(3)], limits)}
 		}
 	case engine.Lend, engine.Return, engine.Void, engine.Loans:
 		op = randomLoan(r, op.Verb, limits, op.Key, tokens, text)
