@@ -23,7 +23,7 @@ func TestAdaptiveEqualsABucketOfItsRate(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		s := New(Config{Shards: 2})
-		now := int64(epoch)
+		now := epoch
 		for range 2000 {
 			now += r.Int64N(sec / 5)
 			tokens := []int64{1, 2, 7, 40, 0}[r.IntN(5)]
@@ -252,7 +252,7 @@ func BenchmarkAdaptive(b *testing.B) {
 			s := New(Config{Shards: 1})
 			defer s.Close()
 			ops, results := []Op{{Key: []byte("a key of 16 byte"), Limit: limit, Tokens: 1}}, make([]Result, 1)
-			now := int64(epoch)
+			now := epoch
 			for b.Loop() {
 				now += 2000
 				s.Apply(now, ops, results)

@@ -227,45 +227,45 @@ func writeClass(c *call, state []byte) {
 }
 
 // sweep drops the children whose registration is over.
-func (n classState) sweep(now int64) {
+func (s classState) sweep(now int64) {
 	kept := 0
-	for i := range n.children() {
-		if child := n.child(i); childEnd(child) > now {
-			copy(n.child(kept), child)
+	for i := range s.children() {
+		if child := s.child(i); childEnd(child) > now {
+			copy(s.child(kept), child)
 			kept++
 		}
 	}
-	clear(n[classHead+kept*childBytes : classHead+n.children()*childBytes])
-	n.setChildren(kept)
+	clear(s[classHead+kept*childBytes : classHead+s.children()*childBytes])
+	s.setChildren(kept)
 }
 
 // keepChild writes the child that asks.
-func (n classState) keepChild(s *classScan) {
-	at, found := n.find(&s.hash)
+func (s classState) keepChild(scan *classScan) {
+	at, found := s.find(&scan.hash)
 	if !found {
-		count := n.children()
-		list := n[classHead : classHead+(count+1)*childBytes]
+		count := s.children()
+		list := s[classHead : classHead+(count+1)*childBytes]
 		copy(list[(at+1)*childBytes:], list[at*childBytes:count*childBytes])
-		n.setChildren(count + 1)
+		s.setChildren(count + 1)
 	}
-	putChild(n.child(at), &s.hash, s.capacity, s.childEnd)
-	n.setU64(88, max(n.u64(88), s.childEnd))
+	putChild(s.child(at), &scan.hash, scan.capacity, scan.childEnd)
+	s.setU64(88, max(s.u64(88), scan.childEnd))
 }
 
 func validClass(state []byte) bool {
-	n := classState(state)
-	if len(state) < classHead || n.children() > MaxChildren || len(state) < classHead+n.children()*childBytes {
+	s := classState(state)
+	if len(state) < classHead || s.children() > MaxChildren || len(state) < classHead+s.children()*childBytes {
 		return false
 	}
 	sum, first := int64(0), int64(math.MaxInt64)
-	for i := range n.children() {
-		child := n.child(i)
-		if childCapacity(child) < 0 || childCapacity(child) > MaxTokens || i > 0 && bytes.Compare(n.child(i - 1)[:16], child[:16]) >= 0 {
+	for i := range s.children() {
+		child := s.child(i)
+		if childCapacity(child) < 0 || childCapacity(child) > MaxTokens || i > 0 && bytes.Compare(s.child(i - 1)[:16], child[:16]) >= 0 {
 			return false
 		}
 		sum, first = sum+childCapacity(child), min(first, childEnd(child))
 	}
-	return sum == n.u64(72) && n.u64(80) <= first
+	return sum == s.u64(72) && s.u64(80) <= first
 }
 
 // assuredIsValid reports whether there is no assured rate, or one that can be decided.

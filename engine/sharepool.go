@@ -54,18 +54,17 @@ func (p sharePool) u64(at int) uint64    { return binary.LittleEndian.Uint64(p[a
 func (p sharePool) setU32(at int, value uint32) { binary.LittleEndian.PutUint32(p[at:], value) }
 func (p sharePool) setU64(at int, value uint64) { binary.LittleEndian.PutUint64(p[at:], value) }
 
-func (p sharePool) room() int           { return p.u16(4) }
-func (p sharePool) active() int         { return p.u16(8) }
-func (p sharePool) nameRoom() int       { return p.u16(12) }
-func (p sharePool) meter() meter        { return loadMeter(p[16:]) }
-func (p sharePool) sharedTo() int64     { return int64(p.u64(32)) }
-func (p sharePool) virtual() uint64     { return p.u64(40) }
-func (p sharePool) restTicks() uint64   { return p.u64(48) }
-func (p sharePool) restUnits() uint32   { return p.u32(56) }
-func (p sharePool) weights() uint32     { return p.u32(60) }
-func (p sharePool) ranked(rank int) int { return p.u16(poolHead + 2*rank) }
-func (p sharePool) table() []byte       { return p[poolHead+10*p.room():] }
-func (p sharePool) slot(i int) int      { return int(binary.LittleEndian.Uint16(p.table()[2*i:])) }
+func (p sharePool) room() int         { return p.u16(4) }
+func (p sharePool) active() int       { return p.u16(8) }
+func (p sharePool) nameRoom() int     { return p.u16(12) }
+func (p sharePool) meter() meter      { return loadMeter(p[16:]) }
+func (p sharePool) sharedTo() int64   { return int64(p.u64(32)) }
+func (p sharePool) virtual() uint64   { return p.u64(40) }
+func (p sharePool) restTicks() uint64 { return p.u64(48) }
+func (p sharePool) restUnits() uint32 { return p.u32(56) }
+func (p sharePool) weights() uint32   { return p.u32(60) }
+func (p sharePool) table() []byte     { return p[poolHead+10*p.room():] }
+func (p sharePool) slot(i int) int    { return int(binary.LittleEndian.Uint16(p.table()[2*i:])) }
 func (p sharePool) setSlot(i, value int) {
 	binary.LittleEndian.PutUint16(p.table()[2*i:], uint16(value))
 }

@@ -74,7 +74,7 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 		grpc.InTapHandle(s.requests.begin),
 		grpc.Creds(connections{}), grpc.ConnectionTimeout(cfg.AuthTimeout),
 		grpc.MaxRecvMsgSize(maxMessageBytes), grpc.MaxConcurrentStreams(maxStreams), grpc.MaxHeaderListSize(maxHeaderBytes),
-		grpc.ReadBufferSize(bufferBytes), grpc.WriteBufferSize(bufferBytes), grpc.SharedWriteBuffer(true),
+		grpc.ReadBufferSize(bufferBytes), grpc.WriteBufferSize(bufferBytes),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: minPingTime, PermitWithoutStream: true}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: cfg.IdleTimeout, Time: pingTime, Timeout: pingTimeout}),
 		grpc.WaitForHandlers(true),

@@ -2,10 +2,12 @@ package httpapi
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -132,7 +134,7 @@ func (h *host) raw(send func(c net.Conn)) string {
 	_ = c.SetDeadline(time.Now().Add(giveUp))
 	send(c)
 	text, err := io.ReadAll(c)
-	if err, is := err.(net.Error); is && err.Timeout() {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		h.Fatal("the connection stays open")
 	}
 	return string(text)

@@ -92,7 +92,7 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 func (r *replay) read(ctx context.Context, s *source) error {
 	for lines := 1; ; lines++ {
 		line, first, err := s.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
