@@ -44,6 +44,11 @@ func (k Keyed) tokens(n int64) int64 {
 	return n
 }
 
+// keeps reports whether a part of the limit can be left to others. For further limits the server has no Keep.
+func (l Limit) keeps() bool {
+	return l.algorithm != leakyQueue && l.algorithm != fairShare && l.algorithm != adaptive
+}
+
 // check refuses what the protocol cannot express.
 func (k Keyed) check() error {
 	if k.cost < 0 {
@@ -55,11 +60,11 @@ func (k Keyed) check() error {
 // appendSpec appends the limit as RL.ALL takes it. keep is for a limit without its own.
 func (k Keyed) appendSpec(arguments []any, keep Keep) []any {
 	arguments = append(arguments, words[k.Limit.algorithm].spec, k.Key)
-	arguments = k.Limit.appendArguments(arguments)
+	arguments = k.Limit.appendWeight(k.Limit.appendArguments(arguments))
 	if k.hasCost {
 		arguments = append(arguments, "COST", k.cost)
 	}
-	if k.keep == "" && k.Limit.algorithm != leakyQueue {
+	if k.keep == "" && k.Limit.keeps() {
 		k.keep = keep
 	}
 	return k.keep.appendOption(arguments)
@@ -134,13 +139,7 @@ func (l *Limiter) CheckWith(ctx context.Context, policy, id string, r Request) (
 func (l *Limiter) several(ctx context.Context, operation, key string, r Request, arguments []any, limits []Keyed, invalid error) (MultiResult, error) {
 	begun := time.Now()
 	m, err := l.decideSeveral(ctx, arguments, r, limits, invalid)
-	if len(l.hooks) > 0 {
-		told := err
-		if told == nil {
-			told = m.Cause
-		}
-		l.observe(ctx, Decision{Operation: operation, Key: key, Tokens: r.Tokens, Allowed: m.Allowed, Source: m.Source, Err: told, Duration: time.Since(begun)})
-	}
+	l.tell(ctx, Decision{Operation: operation, Key: key, Tokens: r.Tokens, Allowed: m.Allowed, Source: m.Source, Duration: time.Since(begun)}, err, m.Cause)
 	return m, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -73,15 +74,9 @@ func (l *Limiter) acquire(ctx context.Context, operation string, key serverKey, 
 	begun := time.Now()
 	result, err := l.decide(ctx, key, limit, n, options)
 	if err != nil || result.Cause != nil {
-		result = l.fallBack(ctx, key, limit, n, options, result, err)
+		result = l.fallBack(ctx, []Keyed{On(string(key), limit)}, n, options[0], result, err)
 	}
-	if len(l.hooks) > 0 {
-		told := err
-		if told == nil {
-			told = result.Cause
-		}
-		l.observe(ctx, Decision{Operation: operation, Key: string(key), Tokens: n, Allowed: result.Allowed, Source: result.Source, Err: told, Duration: time.Since(begun)})
-	}
+	l.tell(ctx, Decision{Operation: operation, Key: string(key), Tokens: n, Allowed: result.Allowed, Source: result.Source, Duration: time.Since(begun)}, err, result.Cause)
 	return result, err
 }
 
@@ -91,7 +86,7 @@ func (l *Limiter) decide(ctx context.Context, key serverKey, limit Limit, n int6
 		return Result{}, err
 	}
 	if n < 1 {
-		return Result{}, fmt.Errorf("%w: the number of tokens must be above 0, got %d", ErrInvalid, n)
+		return Result{}, errTokens(n)
 	}
 	arguments, err := limit.command(key, n, options)
 	if err != nil {
@@ -107,30 +102,30 @@ func (l *Limiter) decide(ctx context.Context, key serverKey, limit Limit, n int6
 	return limit.parseResult(reply, n)
 }
 
-// command is the whole command, with the options that are not empty.
+func errTokens(n int64) error {
+	return fmt.Errorf("%w: the number of tokens must be above 0, got %d", ErrInvalid, n)
+}
+
+// command is the whole command. The first option is empty if there is none.
 func (l Limit) command(key serverKey, n int64, options []any) ([]any, error) {
 	arguments := make([]any, 0, 8)
 	arguments = append(arguments, words[l.algorithm].command, string(key))
-	arguments = append(l.appendArguments(arguments), n)
-	for _, option := range options {
-		if option == "" {
-			continue
-		}
-		if l.algorithm == gcra {
-			return nil, fmt.Errorf("%w: CL.THROTTLE has no option %v; take Per(…).Burst(…) on another key", ErrInvalid, option)
-		}
-		arguments = append(arguments, option)
+	arguments = l.appendWeight(append(l.appendArguments(arguments), n))
+	if options[0] == "" {
+		return arguments, nil
 	}
-	return arguments, nil
+	if row := words[l.algorithm]; row.instead != "" && !strings.Contains(row.options, options[0].(string)) {
+		return nil, fmt.Errorf("%w: %s has no option %v; %s", ErrInvalid, row.command, options[0], row.instead)
+	}
+	return append(arguments, options...), nil
 }
 
-// fallBack returns the policy's answer in place of Stint's.
-func (l *Limiter) fallBack(ctx context.Context, key serverKey, limit Limit, n int64, options []any, got Result, err error) Result {
+// fallBack returns the policy's answer in place of Stint's. The state is that of the first limit.
+func (l *Limiter) fallBack(ctx context.Context, limits []Keyed, n int64, option any, got Result, err error) Result {
 	if err != nil {
 		got.Cause = err
 	}
-	option := options[0]
-	r := Result{Limit: limit.Tokens(), Source: Fallback, Cause: got.Cause}
+	r := Result{Limit: limits[0].Limit.Tokens(), Source: Fallback, Cause: got.Cause}
 	switch {
 	case err != nil && ctx.Err() != nil:
 	case !undecided(got.Cause):
@@ -138,7 +133,7 @@ func (l *Limiter) fallBack(ctx context.Context, key serverKey, limit Limit, n in
 	case option == "FORCE", l.policy.kind == failOpen:
 		r.Allowed, r.Granted = true, n
 	case l.policy.kind == localShare:
-		r = l.fallBackLocally(key, limit, n, option)
+		r = l.fallBackLocally(limits, n, option)
 		r.Source, r.Cause = Local, got.Cause
 	default:
 		r.RetryAfter = retryWhenDown
@@ -150,8 +145,8 @@ func (l *Limiter) fallBack(ctx context.Context, key serverKey, limit Limit, n in
 // back, or the mistake fixed, is not known.
 const retryWhenDown = time.Second
 
-func (l *Limiter) fallBackLocally(key serverKey, limit Limit, n int64, option any) Result {
-	now, limits := time.Now(), []Keyed{On(string(key), limit)}
+func (l *Limiter) fallBackLocally(limits []Keyed, n int64, option any) Result {
+	now := time.Now()
 	states, binding, retry := l.local.take(now, n, limits, option != "PEEK")
 	if binding >= 0 && option == "UPTO" && states[0].Remaining > 0 {
 		n = states[0].Remaining

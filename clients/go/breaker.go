@@ -11,11 +11,11 @@ import (
 const (
 	defaultFailures = 5
 	defaultCoolDown = 250 * time.Millisecond
-	maxCoolDown     = 10 * time.Second // failed probes double the time to the next, up to this
 )
 
 // A breaker stops requests to a server that does not answer. It opens after several failures in a row. While it is
 // open, it sends probes in the background, so that no caller waits; when a probe is answered, the breaker closes.
+// Probes do not become rarer: a server that is back after a long outage is found as soon as one after a short outage.
 //
 // Failures that overlap count as one: requests in flight when a failure was counted do not count again. So if the
 // server is stuck, five failures take five timeouts, for any number of requests; if connections are refused, five
@@ -59,21 +59,21 @@ func (b *breaker) failed(begun time.Time, cause error) {
 	if opens {
 		b.changed(true, cause) // before the first probe, so that hooks see the opening before the closing
 		b.mu.Lock()
-		b.schedule(b.coolDown)
+		b.schedule()
 		b.mu.Unlock()
 	}
 }
 
-// schedule starts a probe after about d. b.mu is held.
-func (b *breaker) schedule(d time.Duration) {
+// schedule starts a probe after the cool-down, more or less. b.mu is held.
+func (b *breaker) schedule() {
 	if b.closed {
 		return
 	}
-	jittered := d/2 + rand.N(d) // so that processes do not all probe at once
-	b.timer = time.AfterFunc(jittered, func() { b.tryAgain(d) })
+	jittered := b.coolDown/2 + rand.N(b.coolDown) // so that processes do not all probe at once
+	b.timer = time.AfterFunc(jittered, b.tryAgain)
 }
 
-func (b *breaker) tryAgain(d time.Duration) {
+func (b *breaker) tryAgain() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	err := b.probe(ctx)
 	cancel()
@@ -83,7 +83,7 @@ func (b *breaker) tryAgain(d time.Duration) {
 		return
 	}
 	if err != nil {
-		b.schedule(min(2*d, maxCoolDown))
+		b.schedule()
 		b.mu.Unlock()
 		return
 	}

@@ -17,7 +17,7 @@ import (
 func leader(addresses []string) string {
 	for _, address := range addresses {
 		client := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1})
-		slots, err := client.ClusterSlots(context.Background()).Result()
+		slots, err := client.ClusterShards(context.Background()).Result()
 		role, _ := client.Do(context.Background(), "ROLE").Slice()
 		client.Close()
 		if err == nil && len(slots) > 0 && len(role) > 0 && role[0] == "master" {

@@ -18,13 +18,21 @@ type Hooks struct {
 
 // A Decision describes one request to [Hooks].
 type Decision struct {
-	Operation string        // the method without its N: "Allow", "AllowAtMost", "Peek", "Force", "Reserve", "All", "Check"
+	Operation string        // the method without its N: "Allow", "AllowAtMost", "AllowClass", "Peek", "Force", "Reserve", "All", "Check"
 	Key       string        // the key as sent to the server; for All those of all limits with a space between, for Check the policy's name
 	Tokens    int64         // the number requested
 	Allowed   bool          // the answer
 	Source    Source        // its origin
 	Err       error         // the call's err, or the Result's Cause
 	Duration  time.Duration // how long the caller waited for it
+}
+
+// tell tells the hooks of a decision with the call's error, or the reason why Stint did not decide.
+func (l *Limiter) tell(ctx context.Context, d Decision, err, cause error) {
+	if d.Err = err; err == nil {
+		d.Err = cause
+	}
+	l.observe(ctx, d)
 }
 
 func (l *Limiter) observe(ctx context.Context, d Decision) {

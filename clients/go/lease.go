@@ -46,14 +46,13 @@ type waiter struct {
 	done  chan Result  // the zero Result: ask the server
 }
 
+// limits are the key and the limit, for an answer of the policy.
+func (e *lease) limits() []Keyed { return []Keyed{On(string(e.key), e.limit)} }
+
 func (e *lease) observed(ctx context.Context, n int64) (Result, error) {
 	begun := time.Now()
 	r, err := e.take(ctx, n)
-	told := err
-	if told == nil {
-		told = r.Cause
-	}
-	e.leases.limiter.observe(ctx, Decision{Operation: "Allow", Key: string(e.key), Tokens: n, Allowed: r.Allowed, Source: r.Source, Err: told, Duration: time.Since(begun)})
+	e.leases.limiter.tell(ctx, Decision{Operation: "Allow", Key: string(e.key), Tokens: n, Allowed: r.Allowed, Source: r.Source, Duration: time.Since(begun)}, err, r.Cause)
 	return r, err
 }
 
@@ -126,7 +125,7 @@ func (e *lease) wait(ctx context.Context, now moment, n int64) (Result, error) {
 		case !errors.Is(r.Cause, ErrUnavailable):
 			err = r.Cause
 		}
-		return limiter.fallBack(ctx, e.key, e.limit, n, []any{""}, r, err), err
+		return limiter.fallBack(ctx, e.limits(), n, "", r, err), err
 	case <-deadline.C:
 	case <-ctx.Done():
 		err = ctx.Err()
@@ -136,7 +135,7 @@ func (e *lease) wait(ctx context.Context, now moment, n int64) (Result, error) {
 			return r, nil
 		}
 	}
-	return limiter.fallBack(ctx, e.key, e.limit, n, []any{""}, Result{Cause: errTimeoutSent}, err), err
+	return limiter.fallBack(ctx, e.limits(), n, "", Result{Cause: errTimeoutSent}, err), err
 }
 
 // askAlone asks the server for the tokens of one request.
@@ -145,7 +144,7 @@ func (e *lease) askAlone(ctx context.Context, limiter *Limiter, n int64) (Result
 	options := []any{""}
 	r, err := limiter.decide(ctx, e.key, e.limit, n, options)
 	if err != nil || r.Cause != nil {
-		return limiter.fallBack(ctx, e.key, e.limit, n, options, r, err), err
+		return limiter.fallBack(ctx, e.limits(), n, options[0], r, err), err
 	}
 	e.remaining.Store(r.Remaining)
 	if !r.Allowed && n == 1 {

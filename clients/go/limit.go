@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"strconv"
 	"time"
 )
 
@@ -20,6 +19,9 @@ type Limit struct {
 	count     int64         // tokens that come back in period; of a window, all of them
 	period    time.Duration // nominal for the windows of the calendar
 	window    Period        // of Window
+	least     int64         // of Adaptive: tokens that come back in period at the lowest rate
+	weight    int64         // of Member
+	member    string
 }
 
 type algorithm uint8
@@ -32,16 +34,21 @@ const (
 	fixedWindow
 	slidingWindow
 	slidingLog
+	fairShare
+	adaptive
 )
 
-// words are the algorithms' commands and, in RL.ALL, specs.
-var words = [...]struct{ command, spec string }{
-	tokenBucket:   {"TB.ACQUIRE", "TB"},
-	leakyQueue:    {"LB.QUEUE", "LQ"},
-	gcra:          {"CL.THROTTLE", "CL"},
-	fixedWindow:   {"FW.ACQUIRE", "FW"},
-	slidingWindow: {"SW.ACQUIRE", "SW"},
-	slidingLog:    {"SL.ACQUIRE", "SL"},
+// words are the algorithms' commands and, in RL.ALL, specs. Of commands that lack options which others have, also their
+// options, and a sentence on the way out.
+var words = [...]struct{ command, spec, options, instead string }{
+	tokenBucket:   {command: "TB.ACQUIRE", spec: "TB"},
+	leakyQueue:    {command: "LB.QUEUE", spec: "LQ"},
+	gcra:          {command: "CL.THROTTLE", spec: "CL", instead: "take Per(…).Burst(…) on another key"},
+	fixedWindow:   {command: "FW.ACQUIRE", spec: "FW"},
+	slidingWindow: {command: "SW.ACQUIRE", spec: "SW"},
+	slidingLog:    {command: "SL.ACQUIRE", spec: "SL"},
+	fairShare:     {command: "FS.ACQUIRE", spec: "FS", options: "PEEK", instead: "ask for tokens with Allow"},
+	adaptive:      {command: "AD.ACQUIRE", spec: "AD", options: "PEEK MAXWAIT", instead: "ask for tokens with Allow"},
 }
 
 // PerSecond is a token bucket that is refilled with n tokens a second. It holds n tokens, or those of Burst.
@@ -172,7 +179,8 @@ func (l Limit) FillTime() time.Duration {
 // MoreAfter is the time from an answer under this limit until there are more tokens to take: the next token of a bucket, the
 // first one after a debt, the next place in a queue, the next window; 0 when all tokens are there. After a denial it is
 // never later than RetryAfter. It is not known, and ok is false, for sliding
-// windows and logs unless they denied the request, and when the limiter's policy answered.
+// windows and logs, members of a fair share and adaptive limits unless they denied the request, and when the limiter's
+// policy answered.
 func (l Limit) MoreAfter(r Result) (after time.Duration, ok bool) {
 	denied := !r.Allowed && r.RetryAfter != Never
 	switch {
@@ -180,7 +188,7 @@ func (l Limit) MoreAfter(r Result) (after time.Duration, ok bool) {
 		return 0, false
 	case r.Source == Local:
 		return r.RetryAfter, true
-	case l.algorithm == slidingWindow, l.algorithm == slidingLog, l.algorithm != fixedWindow && l.count < 1:
+	case l.algorithm == slidingWindow, l.algorithm == slidingLog, l.algorithm == fairShare, l.algorithm == adaptive, l.algorithm != fixedWindow && l.count < 1:
 		return max(0, r.RetryAfter), denied
 	}
 	after = r.ResetAfter
@@ -199,10 +207,11 @@ func (l Limit) String() string {
 	if l.algorithm == none {
 		return "no limit"
 	}
-	if l.algorithm == gcra {
-		return fmt.Sprintf("CL %d %d %d", l.tokens-1, l.count, int64(l.period/time.Second))
+	text := words[l.algorithm].spec
+	for _, argument := range l.appendWeight(l.appendArguments(nil)) {
+		text += fmt.Sprint(" ", argument)
 	}
-	return fmt.Sprintf("%s %d %s", words[l.algorithm].spec, l.tokens, l.second())
+	return text
 }
 
 // check refuses limits that the protocol cannot express. The server checks ranges.
@@ -225,37 +234,13 @@ func (l Limit) check() error {
 	if l.period <= 0 || l.period%unit != 0 {
 		return fmt.Errorf("%w: %s: the %s must be a whole number of %v above zero, got %v", ErrInvalid, words[l.algorithm].command, parameter, unit, l.period)
 	}
-	return nil
-}
-
-// appendArguments adds the arguments after the key in the limit's command, and in a spec of RL.ALL.
-func (l Limit) appendArguments(to []any) []any {
-	if l.algorithm == gcra {
-		return append(to, l.tokens-1, l.count, int64(l.period/time.Second))
-	}
-	return append(to, l.tokens, l.second())
-}
-
-// second is the argument after the number of tokens: the rate, or the window.
-func (l Limit) second() string {
 	switch l.algorithm {
-	case tokenBucket, leakyQueue:
-		var space [48]byte
-		text := append(strconv.AppendInt(space[:0], l.count, 10), '/')
-		text = strconv.AppendInt(text, l.period.Milliseconds(), 10)
-		return string(append(text, "ms"...))
-	case fixedWindow:
-		return string(l.window)
-	default:
-		return milliseconds(l.period)
+	case fairShare:
+		return l.checkMember()
+	case adaptive:
+		return l.checkLeast()
 	}
-}
-
-func milliseconds(d time.Duration) string {
-	if d%time.Millisecond != 0 {
-		return d.String() // which check refuses
-	}
-	return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+	return nil
 }
 
 // ceilMulDiv is a × b / c, rounded up and at most MaxInt64/2. The numbers must be above zero.

@@ -2,6 +2,7 @@ package stint
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -86,9 +87,9 @@ func WithHooks(h Hooks) Option {
 	return func(s *settings) { s.hooks = append(slices.Clip(s.hooks), h) }
 }
 
-// Breaker sets the number of failures in a row that opens the circuit breaker (default 5), and the delay before its
-// first probe (default 250 ms). Every failed probe doubles the delay, up to 10 s. Failures that overlap in time count
-// once. It belongs to the connection, so [Limiter.With] ignores it. It panics unless both are above 0.
+// Breaker sets the number of failures in a row that opens the circuit breaker (default 5), and the mean delay before
+// each of its probes (default 250 ms). Failures that overlap in time count once. It belongs to the connection, so
+// [Limiter.With] ignores it. It panics unless both are above 0.
 func Breaker(failures int, coolDown time.Duration) Option {
 	if failures <= 0 || coolDown <= 0 {
 		panic("stint.Breaker: both must be above 0")
@@ -151,6 +152,10 @@ func (s settings) connect(address string) *redis.Client {
 	for _, configure := range s.configure {
 		configure(options)
 	}
+	if options.Dialer == nil {
+		options.Dialer = redis.NewDialer(options)
+	}
+	options.Dialer = uncounted(options.Dialer)
 	return redis.NewClient(options)
 }
 
@@ -245,11 +250,11 @@ func (l *Limiter) askWithin(ctx context.Context, timeout time.Duration, argument
 	switch err := l.pipe.do(ctx, timeout, command); {
 	case err == nil:
 		return command.Val(), nil
-	case err == ErrClosed, err == ctx.Err():
+	case errors.Is(err, ErrClosed), ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		return nil, err
 	default:
 		told, _ := classify(err)
-		if err == errTimeoutNotSent {
+		if errors.Is(err, errTimeoutNotSent) {
 			l.breaker.failed(begun, err)
 		}
 		return nil, told

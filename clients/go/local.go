@@ -63,6 +63,7 @@ func (l *local) take(now time.Time, n int64, limits []Keyed, keep bool) (states 
 
 // bucket returns the bucket of a key and makes it if there is room, or returns nil.
 func (l *local) bucket(now time.Time, k Keyed) *rate.Limiter {
+	k.Limit = k.Limit.shared()
 	key := localKey{k.Key, k.Limit}
 	if b := l.buckets[key]; b != nil {
 		return b
@@ -74,6 +75,15 @@ func (l *local) bucket(now time.Time, k Keyed) *rate.Limiter {
 	b := rate.NewLimiter(rate.Limit(l.share*float64(k.Limit.count)/k.Limit.period.Seconds()), tokens)
 	l.buckets[key] = b
 	return b
+}
+
+// shared is the limit of which a process has its share: a pool for all of its members, and an adaptive limit at its lowest rate.
+func (l Limit) shared() Limit {
+	l.member, l.weight = "", 0
+	if l.algorithm == adaptive {
+		l.count = l.least
+	}
+	return l
 }
 
 // sweep deletes full buckets, which equal new ones, and reports whether there is room now.

@@ -11,7 +11,8 @@ import (
 type Request struct {
 	// Tokens is the number asked of each limit that has no Cost. It must be above 0.
 	Tokens int64
-	// Keep is the part that the request leaves of each limit that has no Keep, except of queues. It excludes MaxWait.
+	// Keep is the part that the request leaves of each limit that has no Keep, except of queues, fair shares
+	// and adaptive limits. It excludes MaxWait.
 	Keep Keep
 	// MaxWait, if it is above 0, reserves: buckets may grant tokens that will be there within this time, and queues
 	// only places with a wait that is no longer. Wait for [MultiResult].Wait before acting. Windows, and limits with a
@@ -62,7 +63,8 @@ func (r Request) appendOptions(arguments []any) []any {
 // A Keep is the part of a limit that a request leaves to others: it is granted only if so much remains afterwards. Less
 // important requests keep more, so they are denied first: see
 // https://github.com/stintdb/stint/blob/main/docs/recipes/priorities.md. Make one with [KeepTokens] or [KeepPercent];
-// the zero Keep leaves nothing. It is for buckets and windows, not for queues. [LocalShare] takes no account of it.
+// the zero Keep leaves nothing. It is for buckets and windows, not for queues, fair shares
+// and adaptive limits. [LocalShare] takes no account of it.
 type Keep string
 
 // KeepTokens leaves n tokens.

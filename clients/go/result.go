@@ -40,13 +40,13 @@ type Result struct {
 type Source uint8
 
 const (
-	// Server: Stint decided.
+	// Server says that Stint decided.
 	Server Source = iota
-	// Leased: the tokens came from a lease, which Stint had granted before.
+	// Leased says that the tokens came from a lease, which Stint had granted before.
 	Leased
-	// Local: Stint did not answer, and this process's share of the limit decided; see LocalShare.
+	// Local says that Stint did not answer, and this process's share of the limit decided; see LocalShare.
 	Local
-	// Fallback: Stint did not answer, and the limiter's Policy allowed or denied the request; or the request was
+	// Fallback says that Stint did not answer, and the limiter's Policy allowed or denied the request; or the request was
 	// invalid, and denied.
 	Fallback
 )

@@ -19,12 +19,12 @@ type Reservation struct {
 
 // Reserve takes n tokens that will be refilled within maxWait, in whole milliseconds rounded down: the caller may act
 // after [Reservation.Delay], and later requests are served after it. If the refill takes longer, the reservation is not
-// Allowed and nothing was taken. Reserve is for token buckets and queues. A queue does not know maxWait: a place with a
+// Allowed and nothing was taken. Reserve is for token buckets, adaptive ones too, and queues. A queue does not know maxWait: a place with a
 // longer wait is taken and refunded at once. See [Limiter.Allow] about err.
 func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64, maxWait time.Duration) (*Reservation, error) {
 	var options []any
 	switch limit.algorithm {
-	case tokenBucket:
+	case tokenBucket, adaptive:
 		options = []any{""}
 		if maxWait >= time.Millisecond {
 			options = []any{"MAXWAIT", milliseconds(maxWait.Truncate(time.Millisecond))}
@@ -32,7 +32,7 @@ func (l *Limiter) Reserve(ctx context.Context, key string, limit Limit, n int64,
 	case leakyQueue:
 		options = []any{""}
 	default:
-		err := fmt.Errorf("%w: only token buckets and queues can be reserved ahead of time, not %v", ErrInvalid, limit)
+		err := fmt.Errorf("%w: only token buckets, adaptive limits and queues can be reserved ahead of time, not %v", ErrInvalid, limit)
 		return &Reservation{Result: Result{Source: Fallback, Cause: err}}, err
 	}
 	result, err := l.acquire(ctx, "Reserve", shortKey(key), limit, n, options...)
@@ -73,7 +73,7 @@ func (l *Limiter) Wait(ctx context.Context, key string, limit Limit) error {
 
 // WaitN waits for n tokens and takes them; nil means go ahead. With token buckets and queues, requests are served in
 // the order in which they reached Stint, with one round trip each. With other limits it asks again after RetryAfter,
-// and other callers may be quicker.
+// and other callers may be quicker; so it does in the pause of an adaptive limit.
 //
 // When ctx has a deadline that is too near, it returns ErrWouldExceedDeadline at once and takes nothing. When ctx ends
 // while it waits, it returns ctx.Err() and gives the tokens back; see [Reservation.Cancel]. It returns ErrDenied when
@@ -105,7 +105,7 @@ func (l *Limiter) WaitN(ctx context.Context, key string, limit Limit, n int64) e
 
 // waitOnce asks once and, when it is granted, waits until the reserved time.
 func (l *Limiter) waitOnce(ctx context.Context, key string, limit Limit, n int64, maxWait time.Duration) (Result, error) {
-	if limit.algorithm != tokenBucket && limit.algorithm != leakyQueue {
+	if limit.algorithm != tokenBucket && limit.algorithm != leakyQueue && limit.algorithm != adaptive {
 		return l.AllowN(ctx, key, limit, n)
 	}
 	r, err := l.Reserve(ctx, key, limit, n, maxWait)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -118,7 +119,7 @@ func measure(name string, at servers, each time.Duration) (speed, error) {
 	took := time.Since(begun)
 	after, err := commands(name, at)
 	if err != nil || failed != nil {
-		return speed{}, fmt.Errorf("%v %v", err, failed)
+		return speed{}, errors.Join(err, failed)
 	}
 	slices.Sort(samples)
 	return speed{

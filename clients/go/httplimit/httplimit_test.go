@@ -156,7 +156,7 @@ func TestOptions(t *testing.T) {
 		t.Errorf("%d reported in the shadow", shadowed)
 	}
 
-	m = limit("denied", httplimit.Denied(func(w http.ResponseWriter, _ *http.Request, r stint.Result) { http.Error(w, "no", 418) }),
+	m = limit("denied", httplimit.Denied(func(w http.ResponseWriter, _ *http.Request, r stint.Result) { http.Error(w, "no", http.StatusTeapot) }),
 		httplimit.WithHeaders(httplimit.XRateLimitDate))
 	ask(m)
 	r := ask(m)

@@ -5,11 +5,8 @@ import (
 	"time"
 )
 
-// Bounds of a Transport's memory.
-const (
-	maxGates = 10_000
-	maxPause = 24 * time.Hour // even if the response asks for longer
-)
+// maxGates bounds a Transport's memory.
+const maxGates = 10_000
 
 // A gate is the queue of the requests of one key. It stays closed for the time that a response asked for.
 type gate struct {
@@ -18,6 +15,7 @@ type gate struct {
 
 	mu    sync.Mutex
 	until time.Time
+	news  news
 }
 
 func (g *gate) closedUntil() time.Time {
@@ -29,9 +27,6 @@ func (g *gate) closedUntil() time.Time {
 func (g *gate) close(until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if latest := time.Now().Add(maxPause); until.After(latest) {
-		until = latest
-	}
 	if until.After(g.until) {
 		g.until = until
 	}

@@ -8,6 +8,17 @@
 // All processes that use the same Stint server and the same key share the limit. Before each request the transport
 // waits for its turn. If the service still refuses, by 429 and Retry-After or by a RateLimit field with nothing left,
 // all requests of this process for that key wait as long as it asks for.
+//
+// If nobody knows the limit of the service, let the rate follow its answers, for all processes together:
+//
+//	client := &http.Client{Transport: &httppace.Transport{
+//		Limiter: limiter,
+//		Limit:   stint.PerSecond(100).Burst(20).Adaptive(2),
+//	}}
+//
+// Then the transport reports the answers to Stint, so a 429 that one process gets slows all of them down, and a
+// Retry-After stops them all. Requests reserve their turn at most a quarter of a second in advance: those that have
+// done so when another process reports a pause are still sent.
 package httppace
 
 import (
@@ -24,7 +35,7 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/fields"
 )
 
-// ErrTooLong: a request was not sent because its wait would exceed MaxWait or the deadline of its context.
+// ErrTooLong says that a request was not sent because its wait would exceed MaxWait or the deadline of its context.
 var ErrTooLong = errors.New("httppace: the wait would be too long")
 
 // Defaults of a Transport.
@@ -34,6 +45,7 @@ const (
 	DefaultBackoff     = 250 * time.Millisecond
 	DefaultMaxBackoff  = 30 * time.Second
 	DefaultRetryShare  = 0.2
+	DefaultMaxPause    = 24 * time.Hour
 )
 
 // retryReserve is the number of retries allowed before requests have earned any.
@@ -51,8 +63,14 @@ type Transport struct {
 	Base http.RoundTripper
 	// Limiter decides when a request may be sent. If it is nil, requests wait only when responses ask for it.
 	Limiter Reserver
-	// Limit is the limit to keep: a queue, which spaces requests evenly, or a token bucket.
+	// Limit is the limit to keep: a queue, which spaces requests evenly, a token bucket, or an adaptive limit, which
+	// follows the answers of the service. For this the Limiter must be a [Reporter] too.
 	Limit stint.Limit
+	// Report has the Every, Down and Up of the reports under an adaptive limit. Its other fields are not used.
+	Report stint.Report
+	// MaxPause bounds the pause that a response can ask for, under an adaptive limit for all processes: a day if it
+	// is 0.
+	MaxPause time.Duration
 	// Key groups the requests that share a limit. If it is nil, requests to the same host and port share one, under the
 	// key "http:" and the host.
 	Key func(*http.Request) string
@@ -93,6 +111,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		response, err := t.base().RoundTrip(r)
 		asked, says := t.heed(gate, response)
+		t.count(ctx, gate, response, err, asked)
 		if !retriable(r, response, err, says) || attempt >= or(t.MaxAttempts, DefaultMaxAttempts) || ctx.Err() != nil {
 			return response, err
 		}
@@ -162,8 +181,11 @@ func (t *Transport) reserve(ctx context.Context, g *gate, until time.Time) (time
 	if t.Limiter == nil {
 		return time.Now(), nil
 	}
+	if err := t.check(); err != nil {
+		return time.Time{}, err
+	}
 	for {
-		r, err := t.Limiter.Reserve(ctx, g.key, t.Limit, 1, time.Until(until))
+		r, err := t.Limiter.Reserve(ctx, g.key, t.Limit, 1, t.ahead(until))
 		switch {
 		case err != nil:
 			return time.Time{}, err
@@ -171,10 +193,11 @@ func (t *Transport) reserve(ctx context.Context, g *gate, until time.Time) (time
 			return time.Now().Add(r.Delay()), nil
 		case r.Source == stint.Fallback:
 			return time.Time{}, fmt.Errorf("%w: %w", stint.ErrDenied, r.Cause)
-		case r.RetryAfter == stint.Never || time.Now().Add(r.RetryAfter).After(until) || r.Source == stint.Server:
+		case r.RetryAfter == stint.Never || time.Now().Add(r.RetryAfter).After(until), r.Source == stint.Server && !t.adapts():
 			return time.Time{}, ErrTooLong
 		}
-		if err := sleep(ctx, r.RetryAfter); err != nil { // of a local share, which cannot be reserved
+		// A local share cannot be reserved, nor can an adaptive limit in its pause.
+		if err := sleep(ctx, r.RetryAfter); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -194,70 +217,10 @@ func (t *Transport) heed(g *gate, response *http.Response) (pause time.Duration,
 		pause, says = max(pause, reset), true
 	}
 	if says {
+		pause = min(pause, or(t.MaxPause, DefaultMaxPause))
 		g.close(now.Add(pause))
 	}
 	return pause, says
-}
-
-// retriable reports whether a retry is safe and may help.
-func retriable(r *http.Request, response *http.Response, err error, says bool) bool {
-	idempotent := r.Header.Get("Idempotency-Key") != ""
-	switch r.Method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
-		idempotent = true
-	}
-	if err != nil {
-		return idempotent
-	}
-	switch response.StatusCode {
-	case http.StatusTooManyRequests:
-		return true
-	case http.StatusServiceUnavailable:
-		return idempotent || says
-	case http.StatusBadGateway, http.StatusGatewayTimeout:
-		return idempotent
-	}
-	return false
-}
-
-// again makes a copy of the request for a retry.
-func again(r *http.Request) (*http.Request, bool) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return r, true
-	}
-	if r.GetBody == nil {
-		return nil, false
-	}
-	body, err := r.GetBody()
-	if err != nil {
-		return nil, false
-	}
-	next := r.Clone(r.Context())
-	next.Body = body
-	return next, true
-}
-
-// backoff is a random part of a time that doubles with every attempt.
-func (t *Transport) backoff(attempt int) time.Duration {
-	most := min(or(t.Backoff, DefaultBackoff)<<min(attempt-1, 20), or(t.MaxBackoff, DefaultMaxBackoff))
-	return most/2 + rand.N(most/2+1)
-}
-
-// earn and spend keep retries within their share of all requests.
-func (t *Transport) earn() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.budget = min(0, t.budget+or(t.RetryShare, DefaultRetryShare))
-}
-
-func (t *Transport) spend() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.budget-1 < -retryReserve {
-		return false
-	}
-	t.budget--
-	return true
 }
 
 func (t *Transport) base() http.RoundTripper {

@@ -92,7 +92,7 @@ func read(t *testing.T, reader *metric.ManualReader) map[string]int64 {
 	found := map[string]int64{}
 	add := func(name string, attributes attribute.Set, n int64) {
 		for _, a := range attributes.ToSlice() {
-			name += fmt.Sprintf(" %s=%s", a.Key, a.Value.Emit())
+			name += fmt.Sprintf(" %s=%s", a.Key, a.Value.String())
 		}
 		found[name] += n
 	}

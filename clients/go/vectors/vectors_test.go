@@ -21,9 +21,10 @@ import (
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
-const file = "../../vectors/vectors.json"
+// files have the vectors: those of all limits, and those of fair shares, trees of classes and adaptive limits.
+var files = []string{"../../vectors/vectors.json", "../../vectors/shared.json"}
 
-var update = flag.Bool("update", false, "write the expected commands, results and responses into the file")
+var update = flag.Bool("update", false, "write the expected commands, results and responses into the files")
 
 // A vector is one call, the reply of the server, and the expected command and outcome.
 type vector struct {
@@ -41,6 +42,8 @@ type vector struct {
 	Fields   map[string]string `json:"fields,omitempty"`
 	ID       string            `json:"id,omitempty"`
 	Remember int64             `json:"remember_ms,omitempty"`
+	Class    *class            `json:"class,omitempty"`
+	Report   *report           `json:"report,omitempty"`
 	Reply    string            `json:"reply"` // as it is sent, without the final line end
 
 	Command  []string       `json:"command"`
@@ -55,13 +58,9 @@ type limit struct {
 	Count     int64  `json:"count,omitempty"`
 	Period    int64  `json:"period_ms,omitempty"`
 	Window    string `json:"window,omitempty"`
-}
-
-type keyed struct {
-	Key   string `json:"key"`
-	Limit limit  `json:"limit"`
-	Cost  *int64 `json:"cost,omitempty"`
-	Keep  string `json:"keep,omitempty"`
+	Least     int64  `json:"least,omitempty"`
+	Member    string `json:"member,omitempty"`
+	Weight    *int64 `json:"weight,omitempty"`
 }
 
 func (l limit) stint() stint.Limit {
@@ -71,6 +70,10 @@ func (l limit) stint() stint.Limit {
 		return stint.Per(l.Count, period).Burst(l.Tokens)
 	case "LQ":
 		return stint.Per(l.Count, period).Queue(l.Tokens)
+	case "FS":
+		return stint.Per(l.Count, period).Burst(l.Tokens).Member(raw(l.Member), *l.Weight)
+	case "AD":
+		return stint.Per(l.Count, period).Burst(l.Tokens).Adaptive(l.Least)
 	case "CL":
 		return stint.GCRA(l.Tokens-1, l.Count, period)
 	case "FW":
@@ -101,8 +104,10 @@ func shown(word string) string {
 	return "hex:" + hex.EncodeToString([]byte(word))
 }
 
-func (v vector) limits() (limits []stint.Keyed) {
-	for _, k := range v.Limits {
+func (v vector) limits() []stint.Keyed { return onKeys(v.Limits) }
+
+func onKeys(given []keyed) (limits []stint.Keyed) {
+	for _, k := range given {
 		on := stint.On(raw(k.Key), k.Limit.stint()).Keep(stint.Keep(k.Keep))
 		if k.Cost != nil {
 			on = on.Cost(*k.Cost)
@@ -148,6 +153,16 @@ func (v *vector) play(t *testing.T) {
 		single(l.Peek(ctx, key, v.Limit.stint(), v.Tokens))
 	case "force":
 		single(l.Force(ctx, key, v.Limit.stint(), v.Tokens))
+	case "class":
+		single(l.AllowClassN(ctx, v.Class.stint(), v.Tokens))
+	case "peek_class":
+		single(l.PeekClass(ctx, v.Class.stint(), v.Tokens))
+	case "members":
+		list, err := l.Members(ctx, key)
+		v.Error, v.Result = kind(err, err), map[string]any{"members": members(list)}
+	case "report":
+		pace, known, err := l.Report(ctx, key, v.Report.stint())
+		v.Error, v.Result = kind(err, err), map[string]any{"known": known, "per_second": pace.PerSecond, "pause_ms": ms(pace.Pause)}
 	case "all":
 		several(l.AllWith(ctx, v.request(), v.limits()...))
 	case "check":
@@ -251,6 +266,12 @@ func kind(err, cause error) string {
 
 // TestVectors plays every vector. With -update it writes the outcomes of the Go client, which the other clients must have.
 func TestVectors(t *testing.T) {
+	for _, file := range files {
+		playFile(t, file)
+	}
+}
+
+func playFile(t *testing.T, file string) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -1,12 +1,13 @@
 import { Breaker, type BreakerOptions } from "./breaker.js";
+import { Deadlines } from "./deadlines.js";
 import type { Driver, Word } from "./driver.js";
 import { ClosedError, RefusedError, StintError, UnauthenticatedError, UnavailableError } from "./errors.js";
 
 /** The most commands without a reply. */
 const mostWaiting = 20_000;
 
-/** The time that a probe waits for its reply, in milliseconds. */
-const probeTimeout = 1000;
+/** The shortest patience of a probe, in milliseconds. */
+const leastPatience = 200;
 
 const firstPause = 2, longestPause = 100; // milliseconds between two attempts of a command that may be repeated
 
@@ -16,37 +17,54 @@ export class Asker {
     #waiting = 0;
     #closed = false;
 
-    constructor(private readonly driver: Driver, options: BreakerOptions, changed: (open: boolean) => void) {
+    /** Patience, in milliseconds, is the time that a probe waits: for several round trips, with those of a new connection. */
+    readonly #patience: number;
+
+    readonly #deadlines: Deadlines;
+
+    constructor(private readonly driver: Driver, timeout: number, options: BreakerOptions, changed: (open: boolean, cause?: StintError) => void) {
+        this.#deadlines = new Deadlines(timeout);
+        this.#patience = Math.max(leastPatience, 5 * timeout);
         this.breaker = new Breaker(options, () => this.#probe(), changed);
     }
 
     /** Sends a command once. It settles within the timeout, whatever the driver does. */
-    async ask(words: readonly Word[], timeout: number): Promise<unknown> {
-        if (this.#closed) {
-            throw new ClosedError("the limiter was closed");
-        }
-        if (this.breaker.isOpen) {
-            throw new UnavailableError("circuit-open", "Stint failed several times in a row and gets no requests until it works again");
-        }
-        if (this.#waiting >= mostWaiting) {
-            throw new UnavailableError("overloaded", `${mostWaiting} requests wait for replies`);
+    ask(words: readonly Word[], timeout: number): Promise<unknown> {
+        const refusal = this.#refusal();
+        if (refusal !== undefined) {
+            return Promise.reject(refusal);
         }
         const begun = performance.now();
         this.#waiting++;
-        try {
-            const reply = await this.#send(words, timeout);
-            this.breaker.succeeded();
-            return reply;
-        } catch (error) {
-            if (isSilence(error)) {
-                this.breaker.failed(begun);
-            } else {
+        return new Promise((resolve, reject) => {
+            this.#send(words, timeout, begun, (reply) => {
+                this.#waiting--;
                 this.breaker.succeeded();
-            }
-            throw error;
-        } finally {
-            this.#waiting--;
+                resolve(reply);
+            }, (error) => {
+                this.#waiting--;
+                if (isSilence(error)) {
+                    this.breaker.failed(begun, error);
+                } else {
+                    this.breaker.succeeded();
+                }
+                reject(error);
+            });
+        });
+    }
+
+    /** Why nothing is sent. */
+    #refusal(): StintError | undefined {
+        if (this.#closed) {
+            return new ClosedError("the limiter was closed");
         }
+        if (this.breaker.isOpen) {
+            return new UnavailableError("circuit-open", "Stint failed several times in a row and gets no requests until it works again");
+        }
+        if (this.#waiting >= mostWaiting) {
+            return new UnavailableError("overloaded", `${mostWaiting} requests wait for replies`);
+        }
+        return undefined;
     }
 
     /** Sends a command that may be carried out twice, again and again within the timeout, after failures that another attempt may not meet. */
@@ -71,22 +89,38 @@ export class Asker {
         this.driver.close();
     }
 
-    async #send(words: readonly Word[], timeout: number): Promise<unknown> {
+    /** Calls answered or failed, one of them and once. A reply that has arrived counts although the event loop was too busy to read it in time. */
+    #send(words: readonly Word[], timeout: number, now: number, answered: (reply: unknown) => void, failed: (error: StintError) => void): void {
         const call = { isOver: false };
-        try {
-            return await within(this.driver.send(words, call), timeout);
-        } finally {
+        const forgetDeadline = this.#deadlines.set(timeout, now, () => {
+            setImmediate(() => { // behind the replies that wait to be read
+                if (!call.isOver) {
+                    call.isOver = true;
+                    failed(new UnavailableError("timeout", `no reply within ${timeout} ms; the tokens may have been taken`));
+                }
+            });
+        });
+        const isFirst = (): boolean => {
+            const is = !call.isOver;
             call.isOver = true;
-        }
+            forgetDeadline();
+            return is;
+        };
+        this.driver.send(words, call).then(
+            (reply) => { if (isFirst()) { answered(reply); } },
+            (error: unknown) => { if (isFirst()) { failed(error instanceof StintError ? error : new RefusedError(String(error))); } },
+        );
     }
 
-    async #probe(): Promise<boolean> {
-        try {
-            await this.#send(["PING"], probeTimeout);
-            return true;
-        } catch (error) {
-            return !isSilence(error);
-        }
+    #probe(): Promise<boolean> {
+        return new Promise((resolve) => {
+            this.#send(["PING"], this.#patience, performance.now(), () => { resolve(true); }, (error) => {
+                if (isSilence(error)) {
+                    this.driver.renew?.(this.#patience); // the connection may have died without a sign
+                }
+                resolve(!isSilence(error));
+            });
+        });
     }
 }
 
@@ -103,19 +137,4 @@ function mayPass(error: unknown): boolean {
 /** Whether an error concerns Stint or the connection and not the request: the policy answers. */
 export function isUndecided(error: unknown): error is StintError {
     return error instanceof UnavailableError || error instanceof UnauthenticatedError;
-}
-
-/** The outcome of a promise, or a timeout. A reply that has arrived counts although the event loop was too busy to read it in time. */
-function within<T>(outcome: Promise<T>, timeout: number): Promise<T> {
-    return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => {
-            setImmediate(() => { // behind the replies that wait to be read
-                reject(new UnavailableError("timeout", `no reply within ${timeout} ms; the tokens may have been taken`));
-            });
-        }, timeout);
-        outcome.then(
-            (value) => { clearTimeout(timer); resolve(value); },
-            (error: unknown) => { clearTimeout(timer); reject(error instanceof StintError ? error : new RefusedError(String(error))); },
-        );
-    });
 }

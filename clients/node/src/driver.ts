@@ -1,4 +1,7 @@
-import { StintError, UnavailableError, ofReply } from "./errors.js";
+import type { EventEmitter } from "node:events";
+import { shown } from "./arguments.js";
+import type { Time } from "./time.js";
+import { InvalidError, type StintError, UnauthenticatedError, UnavailableError, ofReply } from "./errors.js";
 
 /** A word of a command. */
 export type Word = string | number | Buffer;
@@ -10,8 +13,29 @@ export interface Driver {
      * `call.isOver`.
      */
     send(words: readonly Word[], call: { readonly isOver: boolean }): Promise<unknown>;
+    /** Makes another connection in place of the present one, if that is so many milliseconds old. */
+    renew?(age: number): void;
     /** Ends the connection. */
     close(): void;
+    /** The time of a server in memory; that of the machine by default. */
+    readonly time?: Time;
+}
+
+/** The events of a connection: it is ready for commands, or it has failed and tries again. */
+interface Connection {
+    on(event: "error" | "ready", listener: (error?: Error) => void): unknown;
+}
+
+/** A library for Redis, with the connections C that it makes. */
+interface Library<C extends Connection> {
+    /** A connection that neither queues nor repeats commands. */
+    open(): C;
+    /** Sends a command, and returns its reply. */
+    ask(connection: C, words: readonly Word[]): Promise<unknown>;
+    /** The error of this package for one of ask. */
+    errorOf(error: unknown): StintError;
+    /** Ends a connection. */
+    end(connection: C): void;
 }
 
 /** The part of an ioredis client that is used. */
@@ -19,9 +43,8 @@ export interface IoredisClient {
     duplicate(options: Record<string, unknown>): IoredisConnection;
 }
 
-interface IoredisConnection {
-    call(command: string, args: (string | number | Buffer)[]): Promise<unknown>;
-    on(event: "error" | "ready", listener: () => void): unknown;
+interface IoredisConnection extends Connection {
+    call(command: string, args: Word[]): Promise<unknown>;
     disconnect(): void;
 }
 
@@ -31,9 +54,8 @@ export interface NodeRedisClient {
     readonly isOpen: boolean;
 }
 
-interface NodeRedisConnection {
+interface NodeRedisConnection extends Connection {
     sendCommand(args: (string | Buffer)[]): Promise<unknown>;
-    on(event: "error" | "ready", listener: () => void): unknown;
     connect(): Promise<unknown>;
     destroy?(): void;
     disconnect?(): Promise<unknown>;
@@ -43,9 +65,18 @@ interface NodeRedisConnection {
 /** A client of ioredis or of node-redis. */
 export type Client = IoredisClient | NodeRedisClient;
 
+/** Throws {@link InvalidError} for all that is no client and no driver, such as a URL. */
+export function mustBeClient(client: unknown): void {
+    const { send, duplicate } = (client ?? {}) as { send?: unknown; duplicate?: unknown };
+    if (typeof send !== "function" && typeof duplicate !== "function") {
+        throw new InvalidError(`client: must be a client of ioredis or of node-redis, such as new Redis(6379), got ${shown(client)}`);
+    }
+}
+
 /** The driver for a client. It is a second connection with the client's address, password and TLS, which does not queue or repeat. */
 export function driverOf(client: Client): Driver {
-    return "isOpen" in client ? new NodeRedisDriver(client) : new IoredisDriver(client);
+    ignoreErrors(client);
+    return "isOpen" in client ? new ReconnectingDriver(nodeRedis(client)) : new ReconnectingDriver(ioredis(client));
 }
 
 /** The first attempt to connect. Calls wait for its end: a program that has just started is connected in a moment. */
@@ -53,7 +84,7 @@ class FirstAttempt {
     #isOver = false;
     readonly #over: Promise<void>;
 
-    constructor(connection: { on(event: "error" | "ready", listener: () => void): unknown }) {
+    constructor(connection: Connection) {
         this.#over = new Promise((resolve) => {
             const end = (): void => { this.#isOver = true; resolve(); };
             connection.on("ready", end);
@@ -61,83 +92,135 @@ class FirstAttempt {
         });
     }
 
-    async wait(call: { readonly isOver: boolean }): Promise<void> {
-        if (!this.#isOver) {
-            await this.#over;
+    /** The value of send, at once or after the first attempt. */
+    before(call: { readonly isOver: boolean }, send: () => Promise<unknown>): Promise<unknown> {
+        return this.#isOver ? send() : this.#over.then(() => {
             if (call.isOver) {
                 throw new UnavailableError("not-sent", "there was no connection to Stint in time");
             }
-        }
+            return send();
+        });
     }
 }
 
-class IoredisDriver implements Driver {
-    readonly #connection: IoredisConnection;
+/** Milliseconds before the next try to connect: with the time to the breaker's next probe, less than 500 after the server's return. */
+const reconnectAfter = (times: number): number => Math.min(50 * (times + 1), 100);
+
+/** The server's refusal of a connection's login, until a connection is ready: each try to connect meets it again. */
+class Refusal {
+    #refusal: UnauthenticatedError | undefined;
+
+    watch(connection: Connection): void {
+        connection.on("ready", () => { this.#refusal = undefined; });
+        connection.on("error", (error) => { // each call has its own error
+            const refusal = ofReply(error?.message ?? "");
+            if (refusal instanceof UnauthenticatedError) {
+                this.#refusal = refusal;
+            }
+        });
+    }
+
+    /** The refusal in place of the error of a command that could not be sent. */
+    or(error: StintError): StintError { return this.#refusal !== undefined && error instanceof UnavailableError ? this.#refusal : error; }
+}
+
+/** A driver with one connection of a library at a time. */
+class ReconnectingDriver<C extends Connection> implements Driver {
+    readonly #refusal = new Refusal();
+    #connection: C;
+    #opened = 0; // time of performance.now()
     readonly #first: FirstAttempt;
 
-    constructor(client: IoredisClient) {
-        this.#connection = client.duplicate({
+    constructor(private readonly library: Library<C>) {
+        this.#connection = this.#open();
+        this.#first = new FirstAttempt(this.#connection);
+    }
+
+    #open(): C {
+        this.#opened = performance.now();
+        const connection = this.library.open();
+        this.#refusal.watch(connection);
+        return connection;
+    }
+
+    send(words: readonly Word[], call: { readonly isOver: boolean }): Promise<unknown> {
+        return this.#first.before(call, () => this.library.ask(this.#connection, words).catch((error: unknown) => {
+            throw this.#refusal.or(this.library.errorOf(error));
+        }));
+    }
+
+    renew(age: number): void {
+        if (performance.now() - this.#opened >= age) {
+            this.close();
+            this.#connection = this.#open();
+        }
+    }
+
+    close(): void { this.library.end(this.#connection); }
+}
+
+function ioredis(client: IoredisClient): Library<IoredisConnection> {
+    return {
+        open: () => client.duplicate({
             lazyConnect: false, enableOfflineQueue: false, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0,
-            enableReadyCheck: false, connectTimeout: 1000, retryStrategy: (times: number) => Math.min(50 * times, 400),
-        });
-        this.#first = new FirstAttempt(this.#connection);
-    }
-
-    async send(words: readonly Word[], call: { readonly isOver: boolean }): Promise<unknown> {
-        await this.#first.wait(call);
-        try {
-            return await this.#connection.call(String(words[0]), words.slice(1));
-        } catch (error) {
-            throw errorOf(error, error instanceof Error && error.name === "ReplyError", error instanceof Error && error.message.includes("enableOfflineQueue"));
-        }
-    }
-
-    close(): void { this.#connection.disconnect(); }
+            enableReadyCheck: false, connectTimeout: 1000, retryStrategy: reconnectAfter,
+        }),
+        ask: (connection, words) => connection.call(String(words[0]), words.slice(1)),
+        errorOf: (error) => (error instanceof Error && error.name === "ReplyError" ? ofReply(error.message)
+            : unavailable(error, error instanceof Error && error.message.includes("enableOfflineQueue") ? "not-sent" : "connection")),
+        end: (connection) => { connection.disconnect(); },
+    };
 }
 
-class NodeRedisDriver implements Driver {
-    readonly #connection: NodeRedisConnection;
-    readonly #first: FirstAttempt;
+function nodeRedis(client: NodeRedisClient): Library<NodeRedisConnection> {
+    return {
+        open: () => {
+            const connection = client.duplicate({
+                disableOfflineQueue: true, commandsQueueMaxLength: 20_000, commandOptions: { timeout: 0 }, // each call has its own deadline
+                socket: { ...socketOf(client), connectTimeout: 1000, reconnectStrategy: reconnectAfter },
+            });
+            connection.connect().catch(ignore);
+            return connection;
+        },
+        ask: (connection, words) => (connection.isReady ? connection.sendCommand(words.map((word) => (typeof word === "number" ? String(word) : word)))
+            : Promise.reject(new UnavailableError("not-sent", "there is no connection to Stint"))),
+        errorOf: (error) => {
+            if (error instanceof UnavailableError) {
+                return error;
+            }
+            return error instanceof Error && /^(Simple|Blob)?Error(Reply)?$/.test(error.constructor.name) && /^[A-Z]+ /.test(error.message)
+                ? ofReply(error.message) : unavailable(error, "connection");
+        },
+        end: (connection) => {
+            if (connection.destroy) {
+                connection.destroy();
+            } else {
+                void connection.disconnect?.().catch(ignore);
+            }
+        },
+    };
+}
 
-    constructor(client: NodeRedisClient) {
-        this.#connection = client.duplicate({
-            disableOfflineQueue: true, commandsQueueMaxLength: 20_000,
-            socket: { ...socketOf(client), connectTimeout: 1000, reconnectStrategy: (times: number) => Math.min(50 * (times + 1), 400) },
-        });
-        this.#first = new FirstAttempt(this.#connection);
-        this.#connection.connect().catch(() => undefined);
-    }
-
-    async send(words: readonly Word[], call: { readonly isOver: boolean }): Promise<unknown> {
-        await this.#first.wait(call);
-        if (!this.#connection.isReady) {
-            throw new UnavailableError("not-sent", "there is no connection to Stint");
-        }
-        try {
-            return await this.#connection.sendCommand(words.map((word) => (typeof word === "number" ? String(word) : word)));
-        } catch (error) {
-            throw errorOf(error, error instanceof Error && /^(Simple|Blob)?Error(Reply)?$/.test(error.constructor.name) && /^[A-Z]+ /.test(error.message), false);
-        }
-    }
-
-    close(): void {
-        if (this.#connection.destroy) {
-            this.#connection.destroy();
-        } else {
-            void this.#connection.disconnect?.().catch(() => undefined);
-        }
+/**
+ * Keeps the program alive when its own client loses Stint: without a listener, node-redis ends it, and ioredis prints every attempt to
+ * connect. The listener stays when the limiter is closed, because the client still tries to connect.
+ */
+function ignoreErrors(client: Client): void {
+    const emitter = client as Partial<EventEmitter>;
+    if (emitter.listenerCount?.("error") === 0) {
+        emitter.on?.("error", ignore);
     }
 }
+
+/** For errors of a connection: each call has its own error. */
+function ignore(): void { /* nothing to do */ }
 
 /** The socket options of a client, which duplicate replaces as a whole. */
 function socketOf(client: NodeRedisClient): object {
     return (client as { options?: { socket?: object } }).options?.socket ?? {};
 }
 
-function errorOf(error: unknown, isReply: boolean, isNotSent: boolean): StintError {
+function unavailable(error: unknown, reason: "not-sent" | "connection"): UnavailableError {
     const text = error instanceof Error ? error.message : String(error);
-    if (isReply) {
-        return ofReply(text);
-    }
-    return new UnavailableError(isNotSent ? "not-sent" : "connection", `the connection to Stint failed: ${text}`, { cause: error });
+    return new UnavailableError(reason, `the connection to Stint failed: ${text}`, { cause: error });
 }

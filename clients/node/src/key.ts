@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import { shown } from "./arguments.js";
+import { InvalidError } from "./errors.js";
 
 const mostBytes = 200;
 const keptBytes = 136;
@@ -8,6 +10,12 @@ const keptBytes = 136;
  * hexadecimal, as in Stint's other clients.
  */
 export function shortKey(key: string | Uint8Array): string | Buffer {
+    if (typeof key === "string" && key.length <= mostBytes / 3) { // at most three bytes each
+        return key;
+    }
+    if (typeof key !== "string" && !((key as unknown) instanceof Uint8Array)) {
+        throw new InvalidError(`key: must be a string or bytes, got ${shown(key)}`);
+    }
     const bytes = typeof key === "string" ? Buffer.from(key) : Buffer.from(key.buffer, key.byteOffset, key.byteLength);
     if (bytes.length <= mostBytes) {
         return typeof key === "string" ? key : bytes;

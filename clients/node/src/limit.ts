@@ -1,124 +1,242 @@
-import { type Duration, milliseconds } from "./duration.js";
+import { type Algorithm, type Option, type Row, algorithms } from "./algorithms.js";
+import { mustBeText, shown } from "./arguments.js";
+import { count, mostTokens } from "./count.js";
 import { InvalidError } from "./errors.js";
+import { shortKey } from "./key.js";
+import { type Duration, milliseconds, parseDuration, parseRate } from "./rates.js";
 
 /** The calendar's windows, in UTC; weeks begin on Monday. */
 export type CalendarWindow = "@minute" | "@hour" | "@day" | "@week" | "@month";
 
-const calendar: Record<CalendarWindow, number> = {
+const calendar: Record<string, number> = {
     "@minute": 60_000, "@hour": 3_600_000, "@day": 86_400_000, "@week": 7 * 86_400_000, "@month": 30 * 86_400_000,
 };
 
-/** The algorithms: their commands, and their words in RL.ALL. */
-export const algorithms = {
-    tokenBucket: { command: "TB.ACQUIRE", spec: "TB" },
-    leakyQueue: { command: "LB.QUEUE", spec: "LQ" },
-    gcra: { command: "CL.THROTTLE", spec: "CL" },
-    fixedWindow: { command: "FW.ACQUIRE", spec: "FW" },
-    slidingWindow: { command: "SW.ACQUIRE", spec: "SW" },
-    slidingLog: { command: "SL.ACQUIRE", spec: "SL" },
-} as const;
+/** The largest weight of a member of a fair share. */
+export const mostWeight = 1000;
 
-/** The name of an algorithm. */
-export type Algorithm = keyof typeof algorithms;
-
-const mostTokens = 1_000_000_000_000;
+interface Parts {
+    /** The arguments behind the key, in the limit's command and in a spec of RL.ALL. */
+    words: readonly (string | number | Buffer)[];
+    /** The largest number that can be taken at once. */
+    capacity: number;
+    /** Tokens that come back in {@link period}. */
+    count: number;
+    /** Milliseconds; 30 days for a calendar month. */
+    period: number;
+    /** The weight of a member. */
+    weight?: number;
+    /** Of an adaptive limit: the tokens that come back in a period at the lowest rate. */
+    least?: number;
+}
 
 /** The number of tokens that may be taken, and the rate or window in which they come back. It never changes. */
 export class Limit {
-    private constructor(
-        readonly algorithm: Algorithm,
-        /** Capacity of a bucket, limit of a window, places of a queue. */
-        readonly tokens: number,
-        /** Tokens that come back in {@link period}. */
-        readonly count: number,
-        /** Milliseconds; 30 days for a calendar month. */
-        readonly period: number,
-        private readonly text: string,
-    ) {
-        for (const [name, n] of [["tokens", tokens], ["count", count]] as const) {
-            if (!Number.isSafeInteger(n) || n < 1 || n > mostTokens) {
-                throw new InvalidError(`${name}: must be an integer between 1 and ${mostTokens}, got ${n}`);
-            }
-        }
-    }
+    private constructor(readonly algorithm: Algorithm, private readonly parts: Parts) {}
 
     /** A token bucket that is refilled evenly with n tokens in every period. It holds n tokens, or those of {@link burst}. */
     static per(n: number, period: Duration): Limit {
         const ms = milliseconds(period, "period");
-        return new Limit("tokenBucket", n, n, ms, `${n}/${ms}ms`);
+        return Limit.#bucket("tokenBucket", n, `${count(n, "tokens")}/${ms}ms`, { count: n, period: ms });
     }
 
-    /** A fixed window: n tokens in each {@link CalendarWindow} such as "@day", or in a duration that begins with the first grant. */
+    /**
+     * A fixed window: n tokens in each {@link CalendarWindow} such as "@day", in windows such as "@15m" that are counted from 1970, or in a
+     * duration that begins with the first grant.
+     */
     static window(n: number, window: Duration): Limit {
-        if (typeof window === "string" && window in calendar) {
-            return new Limit("fixedWindow", n, n, calendar[window as CalendarWindow], window);
+        if (typeof window === "string" && window.startsWith("@")) {
+            return Limit.#window("fixedWindow", n, window, calendar[window.toLowerCase()] ?? parseDuration(window.slice(1)));
         }
         const ms = milliseconds(window, "window");
-        return new Limit("fixedWindow", n, n, ms, `${ms}ms`);
+        return Limit.#window("fixedWindow", n, `${ms}ms`, ms);
     }
 
     /** A sliding window estimated from two counters: about n tokens in any span of this length. */
     static slidingWindow(n: number, length: Duration): Limit {
         const ms = milliseconds(length, "window");
-        return new Limit("slidingWindow", n, n, ms, `${ms}ms`);
+        return Limit.#window("slidingWindow", n, `${ms}ms`, ms);
     }
 
     /** An exact sliding window: at most n tokens in any span of this length. */
     static slidingLog(n: number, length: Duration): Limit {
         const ms = milliseconds(length, "window");
-        return new Limit("slidingLog", n, n, ms, `${ms}ms`);
+        return Limit.#window("slidingLog", n, `${ms}ms`, ms);
     }
 
-    /** The limit of CL.THROTTLE, for keys shared with programs for redis-cell: maxBurst + 1 tokens, count more in every whole seconds. */
-    static gcra(maxBurst: number, count: number, seconds: number): Limit {
-        if (!Number.isSafeInteger(seconds) || seconds < 1) {
-            throw new InvalidError(`seconds: must be an integer above 0, got ${seconds}`);
-        }
-        return new Limit("gcra", maxBurst + 1, count, seconds * 1000, "");
+    /** The limit of CL.THROTTLE, for keys shared with programs for redis-cell: maxBurst + 1 tokens, n more in every whole seconds. */
+    static gcra(maxBurst: number, n: number, seconds: number): Limit {
+        const words = [count(maxBurst, "maxBurst", 0), count(n, "count"), count(seconds, "seconds")];
+        return new Limit("gcra", { words, capacity: count(maxBurst + 1, "maxBurst + 1"), count: n, period: seconds * 1000 });
+    }
+
+    /** At most n holders at a time. One that does not {@link Limiter.release} within ttl is dropped; the same holder again renews. */
+    static concurrency(n: number, ttl: Duration, holder: string): Limit {
+        const ms = milliseconds(ttl, "ttl");
+        return Limit.#leases(n, `${ms}ms`, ms, holder);
     }
 
     /**
-     * A token bucket from text, such as "100/minute", "10 per second", "5/500ms", "1000/day".
-     * It throws {@link InvalidError} for anything else.
+     * The limit of a text: a rate such as "100/minute" or "10 per second", or a limit of RL.ALL without its key, such as "TB 20 10/s",
+     * "FW 1000 @day" or "SL 100 1m". A rate is a token bucket that holds the tokens of a period, at least one. It throws
+     * {@link InvalidError} for text that the server would refuse.
      */
     static parse(text: string): Limit {
-        const found = /^\s*(\d+)\s*(?:\/|\s+per\s+|\s+an?\s+)\s*(.+?)\s*$/i.exec(text);
-        if (!found?.[1] || !found[2]) {
-            throw new InvalidError(`limit: must be a number and a period, such as "100/minute", "10 per second" or "5/500ms", got ${JSON.stringify(text)}`);
+        if (typeof (text as unknown) !== "string") {
+            throw noLimit(text);
         }
-        return Limit.per(Number(found[1]), found[2]);
+        const words = text.split(/\s+/).filter((word) => word !== "");
+        const name = (Object.keys(algorithms) as Algorithm[]).find((each) => algorithms[each].spec === words[0]?.toUpperCase());
+        if (name !== undefined) {
+            return Limit.#spec(name, words, text);
+        }
+        const rate = parseRate(text);
+        return Limit.#bucket("tokenBucket", Math.max(1, Math.floor(rate.count)), text, rate);
+    }
+
+    static #spec(name: Algorithm, words: string[], text: string): Limit {
+        const { form, spec } = algorithms[name];
+        if (form === "rate" && words.length === 5 && words[3]?.toLowerCase() === "per") {
+            words = [...words.slice(0, 2), words.slice(2).join(" ")];
+        }
+        let weight = 1;
+        if (form === "member" && words.length === 6 && words[4]?.toLowerCase() === "weight") {
+            weight = integer(words[5] ?? "");
+            words = words.slice(0, 4);
+        }
+        const takes = form === "rate" || form === "window" ? 3 : 4;
+        if (words.length !== takes) {
+            throw new InvalidError(`${spec} takes ${takes - 1} words behind it, without the key, got ${JSON.stringify(text.slice(0, 100))}`);
+        }
+        const [, first = "", second = "", third = ""] = words, n = integer(first);
+        switch (form) {
+            case "rate": return Limit.#bucket(name, n, second, parseRate(second));
+            case "gcra": return Limit.gcra(n, integer(second), integer(third));
+            case "leases": return Limit.#leases(n, second, parseDuration(second), third);
+            case "member": return Limit.#bucket("tokenBucket", n, second, parseRate(second)).member(third, weight);
+            case "adaptive": {
+                const { count, period } = parseRate(second), most = Limit.#bucket("tokenBucket", n, third, parseRate(third));
+                return most.#between(second, (count * most.parts.period) / period);
+            }
+            case "window": return name === "fixedWindow" && second.startsWith("@") ? Limit.window(n, second) : Limit.#window(name, n, second, parseDuration(second));
+        }
+    }
+
+    static #bucket(algorithm: Algorithm, tokens: number, rate: string, refill: { count: number; period: number }): Limit {
+        const capacity = count(tokens, "capacity") + (algorithm === "leakyQueue" ? 1 : 0);
+        return new Limit(algorithm, { words: [tokens, rate], capacity, count: refill.count, period: refill.period });
+    }
+
+    static #window(algorithm: Algorithm, n: number, text: string, period: number): Limit {
+        return new Limit(algorithm, { words: [count(n, "limit"), text], capacity: n, count: n, period });
+    }
+
+    static #leases(n: number, text: string, period: number, holder: string): Limit {
+        mustBeText(holder, "holder");
+        return new Limit("concurrency", { words: [count(n, "limit"), text, holder], capacity: n, count: n, period });
     }
 
     /** The same rate with another capacity: the most tokens that can be taken at once. It is for token buckets. */
     burst(capacity: number): Limit {
-        this.#onlyFor("tokenBucket", "burst");
-        return new Limit("tokenBucket", capacity, this.count, this.period, this.text);
+        return Limit.#bucket(this.#onlyFor("burst").algorithm, capacity, this.#rate, this.parts);
     }
 
     /** The rate as a queue: tokens go out one by one, evenly spaced, and at most this many requests wait. Use it with {@link Limiter.wait}. */
     queue(waiting: number): Limit {
-        this.#onlyFor("tokenBucket", "queue");
-        return new Limit("leakyQueue", waiting, this.count, this.period, this.text);
+        const { parts } = this.#onlyFor("queue");
+        return Limit.#bucket("leakyQueue", waiting, this.#rate, parts);
     }
 
+    /**
+     * The share of a member of a pool, whose tokens are those of this bucket, shared by weight. The key is that of the pool. Take the name
+     * from authentication: each name counts as a member.
+     */
+    member(name: string | Uint8Array, weight = 1): Limit {
+        const { words, ...parts } = this.#onlyFor("member").parts;
+        const short = shortKey(name);
+        if (name.length === 0) {
+            throw new InvalidError("member: needs a name");
+        }
+        if (!Number.isSafeInteger(weight) || weight < 1 || weight > mostWeight) {
+            throw new InvalidError(`weight: must be an integer between 1 and ${mostWeight}, got ${shown(weight)}`);
+        }
+        return new Limit("fairShare", { ...parts, words: [...words, short], weight });
+    }
+
+    /** A limit whose rate follows {@link Limiter.report}, from least tokens in the period of this bucket up to its rate. */
+    adaptive(least: number): Limit {
+        return this.#onlyFor("adaptive").#between(`${count(least, "least")}/${this.parts.period}ms`, least);
+    }
+
+    #between(rate: string, least: number): Limit {
+        const { words: [capacity = 0], ...parts } = this.parts;
+        if (least > parts.count) {
+            throw new InvalidError(`least: must be at most the highest rate, ${this.#rate}, got ${rate}`);
+        }
+        return new Limit("adaptive", { ...parts, words: [capacity, rate, this.#rate], least });
+    }
+
+    /** The limit of which {@link localShare} takes a part: a pool for all its members, the lowest rate of an adaptive limit. */
+    get shared(): Limit {
+        const { words, capacity, count, period, least = count } = this.parts;
+        switch (this.algorithm) {
+            case "fairShare": return new Limit(this.algorithm, { words: words.slice(0, 2), capacity, count, period });
+            case "adaptive": return new Limit(this.algorithm, { words, capacity, count: least, period });
+            default: return this;
+        }
+    }
+
+    /** The row of the table of algorithms. */
+    get row(): Row { return algorithms[this.algorithm]; }
+
     /** The largest number that can be taken at once. */
-    get capacity(): number { return this.algorithm === "leakyQueue" ? this.tokens + 1 : this.tokens; }
+    get capacity(): number { return this.parts.capacity; }
+
+    /** Tokens that come back in {@link period}. */
+    get count(): number { return this.parts.count; }
+
+    /** Milliseconds; 30 days for a calendar month. */
+    get period(): number { return this.parts.period; }
 
     /** Milliseconds until all tokens are back. */
     get fillTime(): number {
-        return this.algorithm === "fixedWindow" ? this.period : Math.ceil((this.capacity * this.period) / this.count);
+        const { capacity, count, period } = this.parts;
+        return this.algorithm === "fixedWindow" ? period : Math.ceil((capacity * period) / count);
     }
 
     /** The arguments behind the key in the limit's command, and in a spec of RL.ALL. */
-    words(): (string | number)[] {
-        return this.algorithm === "gcra" ? [this.tokens - 1, this.count, this.period / 1000] : [this.tokens, this.text];
+    get words(): readonly (string | number | Buffer)[] { return this.parts.words; }
+
+    /** The words behind the tokens of the limit's command, and behind its spec in RL.ALL. */
+    get weightWords(): (string | number)[] {
+        return this.parts.weight === undefined || this.parts.weight === 1 ? [] : ["WEIGHT", this.parts.weight];
     }
 
-    #onlyFor(algorithm: Algorithm, method: string): void {
-        if (this.algorithm !== algorithm) {
-            throw new InvalidError(`${method}: is for token buckets, not for ${algorithms[this.algorithm].command}`);
+    /** The limit as RL.ALL takes it, without its key. */
+    toString(): string { return [this.row.spec, ...this.words, ...this.weightWords].join(" "); }
+
+    /** Throws {@link InvalidError} for an option that the algorithm's command does not take. */
+    mustTake(option: Option | undefined): void {
+        if (option !== undefined && !this.row.options.includes(option)) {
+            throw new InvalidError(`${this.row.command} has no option ${option}, got it for ${this.toString()}`);
         }
     }
+
+    get #rate(): string { return String(this.parts.words.at(-1)); }
+
+    #onlyFor(method: string): this {
+        if (this.row.form !== "rate" || (this.algorithm !== "tokenBucket" && method !== "burst")) {
+            throw new InvalidError(`${method}: is for token buckets, not for ${this.row.command}`);
+        }
+        return this;
+    }
+}
+
+function integer(word: string): number {
+    if (!/^\d{1,13}$/.test(word)) {
+        throw new InvalidError(`must be an integer between 0 and ${mostTokens}, got ${JSON.stringify(word.slice(0, 100))}`);
+    }
+    return Number(word);
 }
 
 /** A token bucket of n tokens a second, n at once. */
@@ -130,10 +248,30 @@ export const perHour = (n: number): Limit => Limit.per(n, 3_600_000);
 /** A token bucket of n tokens in 24 hours, n at once. */
 export const perDay = (n: number): Limit => Limit.per(n, 86_400_000);
 
+function noLimit(value: unknown): InvalidError {
+    return new InvalidError(`limit: must be a Limit or text such as "100/minute", got ${shown(value)}`);
+}
+
 /** A limit, or its text: see {@link Limit.parse}. */
 export type LimitLike = Limit | string;
 
-/** The limit of a {@link LimitLike}. */
+const mostTexts = 1000;
+const texts = new Map<string, Limit>();
+
+/** The limit of a {@link LimitLike}. The first texts are remembered. */
 export function limitOf(limit: LimitLike): Limit {
-    return typeof limit === "string" ? Limit.parse(limit) : limit;
+    if (typeof limit !== "string") {
+        if ((limit as Partial<Limit> | null | undefined)?.row === undefined) { // not instanceof: a program may load both builds
+            throw noLimit(limit);
+        }
+        return limit;
+    }
+    let parsed = texts.get(limit);
+    if (parsed === undefined) {
+        parsed = Limit.parse(limit);
+        if (texts.size < mostTexts) {
+            texts.set(limit, parsed);
+        }
+    }
+    return parsed;
 }

@@ -1,86 +1,64 @@
+import { mustBeList, mustBeRecord, mustBeText } from "./arguments.js";
 import { Asker, isUndecided } from "./asker.js";
-import type { BreakerOptions } from "./breaker.js";
-import { type Client, type Driver, type Word, driverOf } from "./driver.js";
-import { type Duration, milliseconds } from "./duration.js";
-import { DeniedError, InvalidError, StintError } from "./errors.js";
+import { count } from "./count.js";
+import { type Client, type Driver, type Word, driverOf, mustBeClient } from "./driver.js";
+import { ClosedError, DeniedError, InvalidError, type StintError, UnauthenticatedError } from "./errors.js";
+import { Fallback } from "./fallback.js";
 import { shortKey } from "./key.js";
-import { type Limit, type LimitLike, algorithms, limitOf } from "./limit.js";
-import { LocalShares } from "./local.js";
-import type { Policy } from "./policy.js";
+import { type LimiterOptions, mustBeLimiterOptions } from "./limiter-options.js";
+import { mustKnow } from "./options.js";
+import { type LeaseOptions, type LeaseServer, Leases } from "./leases/leases.js";
+import { type Limit, type LimitLike, limitOf } from "./limit.js";
+import type { Asked } from "./local.js";
+import { milliseconds } from "./rates.js";
+import type { Option } from "./algorithms.js";
+import { type Class, classWords } from "./class.js";
+import { type Member, type Pace, type Report, parseMembers, parsePace, reportWords } from "./report.js";
+import { type Reserved, type ReservingOptions, reserve } from "./reserved.js";
+import { type CheckOptions, type Key, type Keyed, type RequestOptions, type WaitOptions, checkOptions, keyedParts, requestOptions, waitOptions } from "./request.js";
+import { type Time, machineTime } from "./time.js";
+import { keepWords, requestWords, text } from "./words.js";
 import { type Charge, type MultiResult, type Result, integers, never, parseCharges, parseMulti, parseResult } from "./result.js";
 
-/** A key, of any bytes. One of more than 200 bytes is sent in a shortened form. */
-export type Key = string | Uint8Array;
-
-/** The options of a {@link Limiter}. */
-export interface LimiterOptions {
-    /** The decision while Stint does not answer: {@link failOpen}, {@link failClosed} or {@link localShare}. */
-    whenDown: Policy;
-    /** The longest time that a call waits for Stint, 20 ms by default. */
-    timeout?: Duration;
-    breaker?: BreakerOptions;
-    /** Called when the circuit breaker opens or closes. */
-    onBreaker?: (open: boolean) => void;
-    /** For {@link localShare}: the limits of policies on the server, by the policy's name. */
-    assumed?: Record<string, LimitLike[]>;
-}
-
-/** The options of a request. */
-export interface RequestOptions {
-    /** The number asked of each limit without a cost, 1 by default. */
-    tokens?: number;
-    /** Granted only if so much remains: a number of tokens, or a percentage such as "10%". */
-    keep?: number | string;
-    /** Grants may be reserved this far ahead; wait for the result's `wait` before acting. */
-    maxWait?: Duration;
-    /** The key under which the server remembers a grant, so that the request can be sent again and settled. It needs `remember`. */
-    id?: Key;
-    /** How long a grant with an id can be settled. */
-    remember?: Duration;
-}
-
-/** The options of {@link Limiter.check}. */
-export interface CheckOptions extends RequestOptions {
-    /** The values of the {name} in the keys of the policy, such as a tenant. */
-    fields?: Record<string, Key>;
-}
-
-/** One of several limits. */
-export interface Keyed {
-    key: Key;
-    limit: LimitLike;
-    /** Its own number of tokens, in place of the request's; 0 only reports its state. */
-    cost?: number;
-    keep?: number | string;
-}
-
-const retryWhenDown = 1000; // milliseconds, after a denial by the policy
+const tellEvery = 10_000; // milliseconds
 
 /** Asks a Stint server for each request, and decides when the server does not answer. Make one and keep it while the program runs. */
 export class Limiter implements AsyncDisposable {
+    #told = -tellEvery; // time of the last report of a refused login
     readonly #asker: Asker;
     readonly #options: LimiterOptions;
     readonly #timeout: number;
-    readonly #local: LocalShares | undefined;
+    readonly #fallback: Fallback;
+    readonly #closing = new AbortController();
+    /** The time by which it waits: that of the machine, or of a fake. Its `sleep` ends when the limiter is closed. */
+    readonly time: Time;
 
     /** A limiter with its own connection, to the server that a client of ioredis or node-redis is for. */
     constructor(client: Client | Driver, options: LimiterOptions) {
+        mustBeClient(client);
+        mustBeLimiterOptions(options); // before a connection is open
         this.#options = options;
         this.#timeout = milliseconds(options.timeout ?? 20, "timeout");
-        this.#local = options.whenDown.kind === "share" ? new LocalShares(options.whenDown.share) : undefined;
-        this.#asker = new Asker("send" in client ? client : driverOf(client), options.breaker ?? {}, (open) => {
+        const driver = "send" in client ? client : driverOf(client);
+        const time = driver.time ?? machineTime;
+        this.time = { now: () => time.now(), sleep: (ms, ...signals) => time.sleep(ms, ...signals, this.#closing.signal) };
+        this.#fallback = new Fallback(options.whenDown, this.time);
+        this.#asker = new Asker(driver, this.#timeout, options.breaker ?? {}, (open, cause) => {
             if (!open) {
-                this.#local?.clear();
+                this.#fallback.clear();
             }
-            options.onBreaker?.(open);
+            (options.onBreaker ?? warn)(open, cause);
         });
     }
 
     /** Whether the circuit breaker is open: no requests are sent at present. */
     get isOpen(): boolean { return this.#asker.breaker.isOpen; }
 
-    /** Ends the connection. Later calls throw {@link ClosedError}. */
-    close(): void { this.#asker.close(); }
+    /** Ends the connection. Later calls, and those that {@link Limiter.wait}, throw {@link ClosedError}. */
+    close(): void {
+        this.#asker.close();
+        this.#closing.abort(new ClosedError("the limiter was closed"));
+    }
 
     [Symbol.asyncDispose](): Promise<void> {
         this.close();
@@ -88,39 +66,68 @@ export class Limiter implements AsyncDisposable {
     }
 
     /** Takes tokens (1 by default) if the limit allows, all or none. */
-    allow(key: Key, limit: LimitLike, tokens = 1): Promise<Result> { return this.#acquire(key, limit, tokens, []); }
+    allow(key: Key, limit: LimitLike, tokens = 1): Promise<Result> { return this.#acquire(key, limit, tokens); }
 
     /** Takes the tokens that are there, at most so many. */
-    allowAtMost(key: Key, limit: LimitLike, tokens: number): Promise<Result> { return this.#acquire(key, limit, tokens, ["UPTO"]); }
+    allowAtMost(key: Key, limit: LimitLike, tokens: number): Promise<Result> { return this.#acquire(key, limit, tokens, "UPTO"); }
 
     /** Answers as {@link allow} and takes nothing. */
-    peek(key: Key, limit: LimitLike, tokens = 1): Promise<Result> { return this.#acquire(key, limit, tokens, ["PEEK"]); }
+    peek(key: Key, limit: LimitLike, tokens = 1): Promise<Result> { return this.#acquire(key, limit, tokens, "PEEK"); }
 
     /** Takes tokens even if there are none: for work that has happened already. */
-    force(key: Key, limit: LimitLike, tokens = 1): Promise<Result> { return this.#acquire(key, limit, tokens, ["FORCE"]); }
+    force(key: Key, limit: LimitLike, tokens = 1): Promise<Result> { return this.#acquire(key, limit, tokens, "FORCE"); }
+
+    /** Takes tokens of a class: its assured ones, or those that its ancestors have to lend, all or none. */
+    async allowClass(tree: Class, tokens = 1): Promise<Result> { return this.#class(tree, tokens); }
+
+    /** Answers as {@link allowClass} and takes nothing. */
+    async peekClass(tree: Class, tokens = 1): Promise<Result> { return this.#class(tree, tokens, "PEEK"); }
+
+    /** The active members of a fair share, in the order of their names. */
+    async members(pool: Key): Promise<Member[]> {
+        return parseMembers(await this.#asker.ask(["FS.MEMBERS", shortKey(pool)], this.#timeout));
+    }
+
+    /**
+     * Tells an adaptive limit about calls of its backend. Report sums, each second or so. It returns null if the key has no limiter: nothing
+     * was granted in the last ten minutes. The server counts a report once, so it is sent again if a reply is lost.
+     */
+    async report(key: Key, report: Report): Promise<Pace | null> {
+        return parsePace(await this.#asker.askUntilAnswered(reportWords(key, report), this.#timeout));
+    }
 
     /** Takes tokens of all limits at one instant, or of none. */
     async all(limits: readonly Keyed[], options: RequestOptions = {}): Promise<MultiResult> {
+        mustBeList(limits, "limits");
         if (limits.length === 0) {
             throw new InvalidError("limits: all needs at least one");
         }
+        if (Object.hasOwn(Object(options) as object, "fields")) {
+            throw new InvalidError("fields: are for the keys of a policy, not for all");
+        }
+        mustKnow(options, requestOptions, "a request");
         const tokens = count(options.tokens ?? 1, "tokens");
         const words: Word[] = ["RL.ALL"];
-        for (const { key, limit, cost, keep } of limits) {
+        for (const keyed of limits) {
+            mustKnow(keyed, keyedParts, "one of several limits");
+            const { key, limit, cost, keep } = keyed;
             const own = limitOf(limit);
-            words.push(algorithms[own.algorithm].spec, shortKey(key), ...own.words());
+            words.push(own.row.spec, shortKey(key), ...own.words, ...own.weightWords);
             if (cost !== undefined) {
                 words.push("COST", count(cost, "cost", 0));
             }
-            words.push(...keepWords(keep ?? (own.algorithm === "leakyQueue" ? undefined : options.keep)));
+            words.push(...keepWords(keep ?? (own.row.keeps ? options.keep : undefined)));
         }
         words.push("TOKENS", tokens, ...requestWords(options));
         const local = limits.map(({ key, limit, cost }) => ({ key: text(key), limit: limitOf(limit), tokens: cost ?? tokens }));
-        return await this.#several(words, options.id !== undefined, tokens, local);
+        return await this.#several(words, options, tokens, local);
     }
 
     /** Checks the limits of a policy stored on the server, for the caller with this id: all or none. */
     async check(policy: string, id: Key, options: CheckOptions = {}): Promise<MultiResult> {
+        mustBeText(policy, "policy");
+        mustKnow(options, checkOptions, "a check");
+        mustBeRecord(options.fields, "fields");
         const tokens = count(options.tokens ?? 1, "tokens");
         const words: Word[] = ["RL.CHECK", policy, shortKey(id), tokens, ...keepWords(options.keep), ...requestWords(options)];
         const fields = Object.entries(options.fields ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
@@ -129,7 +136,7 @@ export class Limiter implements AsyncDisposable {
         }
         const caller = JSON.stringify([policy, text(id), ...fields.map(([name, value]) => [name, text(value)])]);
         const local = (this.#options.assumed?.[policy] ?? []).map((limit, i) => ({ key: `${i} ${caller}`, limit: limitOf(limit), tokens }));
-        return await this.#several(words, options.id !== undefined, tokens, local);
+        return await this.#several(words, options, tokens, local);
     }
 
     /**
@@ -137,14 +144,23 @@ export class Limiter implements AsyncDisposable {
      * null to keep it. It returns null if the server does not know the id. It is sent again if a reply is lost.
      */
     async settle(id: Key, charge: number | readonly (number | null)[]): Promise<Charge[] | null> {
-        const amounts: Word[] = typeof charge === "number" ? [count(charge, "tokens", 0)]
-            : ["COSTS", ...charge.map((n) => (n === null ? "-" : count(n, "costs", 0)))];
+        const amounts: Word[] = !Array.isArray(charge) ? [count(charge as number, "tokens", 0)]
+            : ["COSTS", ...(charge as readonly (number | null)[]).map((n) => (n === null ? "-" : count(n, "costs", 0)))];
         return parseCharges(await this.#asker.askUntilAnswered(["RL.SETTLE", shortKey(id), ...amounts], this.#timeout));
     }
 
     /** Gives back everything that a request with this id took. It is {@link settle} in all other respects. */
     async cancel(id: Key): Promise<Charge[] | null> {
         return parseCharges(await this.#asker.askUntilAnswered(["RL.CANCEL", shortKey(id)], this.#timeout));
+    }
+
+    /** Takes tokens under an id until the end of a block, of the limits of a policy or of several: see {@link Reserved}. */
+    reserving(what: string | readonly Keyed[], options: ReservingOptions): Promise<Reserved> { return reserve(this, what, options); }
+
+    /** Leases that spend tokens from memory, which Stint has set aside for this process. Close them before the limiter. */
+    lease(options: LeaseOptions = {}): Leases {
+        const fallBack: LeaseServer["fallBack"] = (error, key, limit, tokens) => this.#fallback.one(error, [{ key: text(key), limit, tokens }], tokens);
+        return new Leases({ ask: (words) => this.#asker.ask(words, this.#timeout), allow: (key, limit, tokens) => this.allow(key, limit, tokens), fallBack, timeout: this.#timeout }, options);
     }
 
     /** Gives tokens back. It returns the tokens left, or null if the key has no limiter. */
@@ -158,21 +174,29 @@ export class Limiter implements AsyncDisposable {
         return (await this.#asker.ask(["DEL", shortKey(key)], this.#timeout)) === 1;
     }
 
+    /** Ends a holder's place in a concurrency limit. It returns whether the holder had one. */
+    async release(key: Key, holder: string): Promise<boolean> {
+        mustBeText(holder, "holder");
+        return (await this.#asker.ask(["CC.RELEASE", shortKey(key), holder], this.#timeout)) === 1;
+    }
+
     /**
-     * Waits for tokens and takes them. With token buckets and queues, requests are served in the order in which they reached Stint. It throws
+     * Waits for tokens and takes them. With token buckets and queues, requests are served in the order in which they reached Stint. An adaptive
+     * limit is reserved at most a quarter of a second ahead, so a pause that another process reports holds soon. It throws
      * {@link DeniedError} if that would take longer than `atMost`, or for ever. If `signal` is aborted while it waits, it throws the
      * signal's reason and gives the tokens back.
      */
-    async wait(key: Key, limit: LimitLike, options: { tokens?: number; atMost?: Duration; signal?: AbortSignal } = {}): Promise<Result> {
+    async wait(key: Key, limit: LimitLike, options: WaitOptions = {}): Promise<Result> {
+        mustKnow(options, waitOptions, "wait");
         const own = limitOf(limit), tokens = options.tokens ?? 1;
-        const deadline = performance.now() + (options.atMost === undefined ? 365 * 86_400_000 : milliseconds(options.atMost, "atMost"));
+        const deadline = this.time.now() + (options.atMost === undefined ? 365 * 86_400_000 : milliseconds(options.atMost, "atMost"));
         for (;;) {
             options.signal?.throwIfAborted();
-            const left = Math.max(1, Math.floor(deadline - performance.now()));
-            const result = await this.#acquire(key, own, tokens, own.algorithm === "tokenBucket" ? ["MAXWAIT", `${left}ms`] : []);
+            const left = Math.max(1, Math.floor(deadline - this.time.now()));
+            const result = await this.#acquire(key, own, tokens, ...ahead(own, left));
             if (result.allowed && result.wait <= left) {
                 try {
-                    await sleep(result.wait, options.signal);
+                    await this.time.sleep(result.wait, options.signal);
                     return result;
                 } catch (error) {
                     await this.refund(key, result.granted).catch(() => undefined);
@@ -184,7 +208,7 @@ export class Limiter implements AsyncDisposable {
                 throw new DeniedError(`the place in the queue is ${result.wait} ms away, and there are ${left} ms`);
             }
             this.#giveUp(own, result, left);
-            await sleep(result.retryAfter, options.signal);
+            await this.time.sleep(result.retryAfter, options.signal);
         }
     }
 
@@ -193,101 +217,76 @@ export class Limiter implements AsyncDisposable {
             throw new DeniedError("Stint does not answer, and the policy denies", { cause: denied.cause });
         }
         if (denied.retryAfter === never) {
-            throw new DeniedError(`more tokens than ${algorithms[limit.algorithm].command} can ever grant with a capacity of ${limit.capacity}`);
+            throw new DeniedError(`more tokens than ${limit.row.command} can ever grant with a capacity of ${limit.capacity}`);
         }
-        if (denied.retryAfter > left || (denied.source === "server" && ["tokenBucket", "leakyQueue"].includes(limit.algorithm))) {
+        if (denied.retryAfter > left || (denied.source === "server" && limit.row.reserves && limit.algorithm !== "adaptive")) {
             throw new DeniedError(`it would take ${denied.retryAfter} ms, and there are ${left} ms, or the queue is full`);
         }
     }
 
-    async #acquire(key: Key, limit: LimitLike, tokens: number, options: Word[]): Promise<Result> {
-        const own = limitOf(limit);
-        const words: Word[] = [algorithms[own.algorithm].command, shortKey(key), ...own.words(), count(tokens, "tokens"), ...options];
+    async #acquire(key: Key, limit: LimitLike, tokens: number, option?: Option, ...time: Word[]): Promise<Result> {
+        const own = limitOf(limit), { command, isOnePlace } = own.row;
+        own.mustTake(option);
+        if (isOnePlace && tokens !== 1) {
+            throw new InvalidError(`tokens: ${command} asks for one place, got ${tokens}`);
+        }
+        const asked = isOnePlace ? [] : [count(tokens, "tokens")], options = option === undefined ? [] : [option, ...time];
+        const words: Word[] = [command, shortKey(key), ...own.words, ...asked, ...own.weightWords, ...options];
+        return this.#one(words, own, tokens, [{ key: text(key), limit: own, tokens }], option);
+    }
+
+    #class(tree: Class, tokens: number, option?: Option): Promise<Result> {
+        const words = classWords(tree, tokens);
+        const limits = [{ key: tree.key, limit: tree.ceiling }, ...tree.under].map(({ key, limit }) => ({ key: text(key), limit: limitOf(limit), tokens }));
+        return this.#one([...words, ...(option === undefined ? [] : [option])], limitOf(tree.ceiling), tokens, limits, option);
+    }
+
+    /** The answer about the first limit. */
+    async #one(words: Word[], own: Limit, tokens: number, limits: Asked[], option?: Option): Promise<Result> {
         try {
             return parseResult(await this.#asker.ask(words, this.#timeout), own, tokens);
         } catch (error) {
             if (!isUndecided(error)) {
                 throw error;
             }
-            const several = this.#decide(error, tokens, [{ key: text(key), limit: own, tokens }]);
-            const state = several.limits[0] ?? { limit: 0, remaining: 0, resetAfter: 0 };
-            const { allowed, granted, retryAfter, wait, source } = several;
-            return { allowed, granted, retryAfter, wait, source, ...state, cause: error };
+            this.#tell(error);
+            return this.#fallback.one(error, limits, tokens, option);
         }
     }
 
-    async #several(words: Word[], hasID: boolean, tokens: number, limits: { key: string; limit: Limit; tokens: number }[]): Promise<MultiResult> {
+    async #several(words: Word[], { id, peek }: RequestOptions, tokens: number, limits: Asked[]): Promise<MultiResult> {
         try {
-            return parseMulti(await (hasID ? this.#asker.askUntilAnswered(words, this.#timeout) : this.#asker.ask(words, this.#timeout)));
+            return parseMulti(await (id === undefined ? this.#asker.ask(words, this.#timeout) : this.#asker.askUntilAnswered(words, this.#timeout)));
         } catch (error) {
             if (!isUndecided(error)) {
                 throw error;
             }
-            return this.#decide(error, tokens, limits);
+            this.#tell(error);
+            return this.#fallback.several(error, limits, tokens, peek);
         }
     }
 
-    /** The policy's answer in place of Stint. */
-    #decide(cause: StintError, tokens: number, limits: { key: string; limit: Limit; tokens: number }[]): MultiResult {
-        const denied: MultiResult = { allowed: false, granted: 0, binding: -1, retryAfter: retryWhenDown, wait: 0, limits: [], source: "fallback", cause };
-        if (this.#options.whenDown.kind === "open") {
-            return { ...denied, allowed: true, granted: tokens, retryAfter: 0 };
+    /** Tells an operator that the policy answers because of the login. */
+    #tell(error: StintError): void {
+        const now = this.time.now();
+        if (error instanceof UnauthenticatedError && now - this.#told >= tellEvery) {
+            this.#told = now;
+            (this.#options.onRefusedLogin ?? ((refused) => { console.error(`Stint refuses the login, and the policy answers: ${refused.message}`); }))(error);
         }
-        if (!this.#local || limits.length === 0) {
-            return denied;
-        }
-        const { allowed, binding, retryAfter, states } = this.#local.take(limits);
-        return { ...denied, allowed, granted: allowed ? tokens : 0, binding, retryAfter, limits: states, source: "local" };
     }
 }
 
-function text(key: Key): string { return typeof key === "string" ? key : Buffer.from(key).toString("latin1"); }
-
-function count(n: number, name: string, least = 1): number {
-    if (!Number.isSafeInteger(n) || n < least || n > 1_000_000_000_000) {
-        throw new InvalidError(`${name}: must be an integer between ${least} and 1000000000000, got ${n}`);
+/** Tells an operator that the policy answers from now on. */
+function warn(open: boolean, cause?: StintError): void {
+    if (open) {
+        process.emitWarning(`Stint does not answer, so the policy does: ${cause?.message}`, "StintWarning");
     }
-    return n;
 }
 
-function keepWords(keep: number | string | undefined): Word[] {
-    if (keep === undefined) {
+/** The option that reserves a limit ahead, where left milliseconds remain. */
+function ahead(limit: Limit, left: number): [Option?, ...Word[]] {
+    if (!limit.row.options.includes("MAXWAIT")) {
         return [];
     }
-    if (typeof keep === "number") {
-        return ["KEEP", count(keep, "keep", 0)];
-    }
-    if (!/^\d+(\.\d{1,3})?%$/.test(keep) || parseFloat(keep) > 100) {
-        throw new InvalidError(`keep: must be a number of tokens or a percentage such as "10%", got ${JSON.stringify(keep)}`);
-    }
-    return ["KEEP", keep];
-}
-
-function requestWords({ keep, maxWait, id, remember }: RequestOptions): Word[] {
-    const words: Word[] = [];
-    if (maxWait !== undefined) {
-        if (keep !== undefined) {
-            throw new InvalidError("a request has keep or maxWait, not both");
-        }
-        words.push("MAXWAIT", `${milliseconds(maxWait, "maxWait")}ms`);
-    }
-    if ((id === undefined) !== (remember === undefined)) {
-        throw new InvalidError("a request has an id and a time to remember it, or neither");
-    }
-    if (id !== undefined && remember !== undefined) {
-        words.push("AS", shortKey(id), "FOR", `${milliseconds(remember, "remember")}ms`);
-    }
-    return words;
-}
-
-function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-        if (signal?.aborted) {
-            reject(signal.reason as Error);
-            return;
-        }
-        const aborted = (): void => { clearTimeout(timer); reject(signal?.reason as Error); };
-        const timer = setTimeout(() => { signal?.removeEventListener("abort", aborted); resolve(); }, Math.min(ms, 2 ** 31 - 1));
-        signal?.addEventListener("abort", aborted, { once: true });
-    });
+    return ["MAXWAIT", `${limit.algorithm === "adaptive" ? Math.min(left, 250) : left}ms`];
 }

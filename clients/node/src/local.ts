@@ -1,13 +1,17 @@
 import type { Limit } from "./limit.js";
+import type { Time } from "./time.js";
 
 const mostKeys = 100_000;
 
 interface Bucket {
     tokens: number;
-    at: number; // milliseconds of performance.now()
+    at: number; // milliseconds of the time
     readonly capacity: number;
     readonly perMs: number;
 }
+
+/** What is asked of one limit. */
+export interface Asked { key: string; limit: Limit; tokens: number }
 
 /** A local decision about several limits together. */
 export interface LocalAnswer {
@@ -23,10 +27,10 @@ export interface LocalAnswer {
 export class LocalShares {
     readonly #buckets = new Map<string, Bucket>();
 
-    constructor(private readonly share: number, private readonly now: () => number = () => performance.now()) {}
+    constructor(private readonly share: number, private readonly time: Time) {}
 
-    /** Takes tokens of all limits, or of none. */
-    take(limits: readonly { key: string; limit: Limit; tokens: number }[]): LocalAnswer {
+    /** Takes tokens of all limits, or of none; without keep it only looks. */
+    take(limits: readonly Asked[], keep: boolean): LocalAnswer {
         const answer: LocalAnswer = { allowed: true, binding: -1, retryAfter: 0, states: [] };
         const buckets = limits.map(({ key, limit }) => this.#bucket(key, limit));
         limits.forEach(({ tokens }, i) => {
@@ -39,7 +43,7 @@ export class LocalShares {
         });
         limits.forEach(({ tokens }, i) => {
             const bucket = buckets[i];
-            if (bucket && answer.allowed) {
+            if (bucket && answer.allowed && keep) {
                 bucket.tokens -= tokens;
             }
             answer.states.push(stateOf(bucket));
@@ -50,8 +54,9 @@ export class LocalShares {
     /** Forgets all buckets, once Stint decides again. */
     clear(): void { this.#buckets.clear(); }
 
-    #bucket(key: string, limit: Limit): Bucket | undefined {
-        const now = this.now(), id = `${limit.algorithm} ${limit.words().join(" ")} ${key}`;
+    #bucket(key: string, asked: Limit): Bucket | undefined {
+        const limit = asked.shared;
+        const now = this.time.now(), id = `${limit.algorithm} ${limit.words.join(" ")} ${key}`;
         let bucket = this.#buckets.get(id);
         if (!bucket) {
             if (this.#buckets.size >= mostKeys) {

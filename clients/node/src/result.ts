@@ -4,8 +4,8 @@ import type { Limit } from "./limit.js";
 /** The retryAfter of a request for more tokens than the limit can ever grant. */
 export const never = -1;
 
-/** The origin of a decision: Stint, this process's share, or the policy. */
-export type Source = "server" | "local" | "fallback";
+/** The origin of a decision: Stint, tokens that it has lent to this process, this process's share while it is gone, or the policy. */
+export type Source = "server" | "leased" | "local" | "fallback";
 
 /** The answer to one request. Times are in milliseconds. */
 export interface Result {
@@ -13,9 +13,9 @@ export interface Result {
     allowed: boolean;
     /** Tokens taken, 0 when denied. */
     granted: number;
-    /** The largest number that can be granted at once; 0 when the policy answered. */
+    /** The largest number that can be granted at once. */
     limit: number;
-    /** Whole tokens left. After force it may be below zero. */
+    /** Whole tokens left, 0 when the policy answered. After force it may be below zero. */
     remaining: number;
     /** After a denial, the time until the same request would be allowed if nobody else takes tokens, or {@link never}. */
     retryAfter: number;
@@ -45,10 +45,23 @@ export interface MultiResult {
     cause?: StintError;
 }
 
+/** The answer of the limit that denied, or of the one with the smallest remaining fraction. */
+export function tightest({ limits, binding, ...answer }: MultiResult): Result {
+    const fraction = (state: LimitState): number => (state.limit === 0 ? 0 : state.remaining / state.limit);
+    let state: LimitState = { limit: 0, remaining: 0, resetAfter: 0 };
+    for (const [i, one] of limits.entries()) {
+        if (i === 0 || fraction(one) < fraction(state)) {
+            state = one;
+        }
+    }
+    return { ...answer, ...((answer.allowed ? undefined : limits[binding]) ?? state) };
+}
+
 /** The amount that one limit of a settled request is charged, and its state. */
 export interface Charge extends LimitState { charged: number }
 
-function unknownForm(reply: unknown): RefusedError {
+/** The error about a reply of another form. */
+export function unknownForm(reply: unknown): RefusedError {
     return new RefusedError(`the reply has an unknown form; is this a Stint server? ${JSON.stringify(reply)}`);
 }
 

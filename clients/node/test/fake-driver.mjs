@@ -7,11 +7,17 @@ export class FakeDriver {
     constructor(reply) { this.reply = reply; }
 
     async send(words) {
-        this.sent.push(words.map(String));
+        this.sent.push(words.map(shown));
         return await this.reply(words, this.sent.length);
     }
 
     close() { this.closed = true; }
+}
+
+/** A word as the vectors write it. */
+function shown(word) {
+    const bytes = Buffer.from(typeof word === "number" ? String(word) : word), text = bytes.toString();
+    return Buffer.from(text).equals(bytes) ? text : `hex:${bytes.toString("hex")}`;
 }
 
 export const forever = () => new Promise(() => {});

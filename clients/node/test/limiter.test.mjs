@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 
-import { DeniedError, InvalidError, Limit, Limiter, RefusedError, UnauthenticatedError, UnavailableError, failClosed, failOpen, localShare, perMinute, perSecond } from "../dist/esm/index.js";
+import { ClosedError, DeniedError, InvalidError, Limit, Limiter, RefusedError, UnauthenticatedError, UnavailableError, failClosed, failOpen, localShare, perMinute, perSecond } from "../dist/esm/index.js";
 import { FakeDriver, forever } from "./fake-driver.mjs";
 
 const granted = [1, 10, 9, 0, 100];
@@ -28,13 +28,13 @@ test("words of each request", async () => {
     await limiter.check("llm", "user7", { tokens: 8000, fields: { tenant: "acme", model: "large" }, maxWait: "2s" });
     assert.deepEqual(driver.sent.map((words) => words.join(" ")), [
         "TB.ACQUIRE k 20 10/1000ms 1",
-        "TB.ACQUIRE k 100 100/60000ms 3",
+        "TB.ACQUIRE k 100 100/minute 3",
         "FW.ACQUIRE k 5 @day 4 UPTO",
         "SL.ACQUIRE k 5 60000ms 1 PEEK",
         "SW.ACQUIRE k 5 90000ms 1 FORCE",
         "LB.QUEUE k 5 60/60000ms 1",
         "CL.THROTTLE k 14 30 60 1",
-        "RL.ALL TB a 5 5/1000ms COST 3 KEEP 10% LQ b 5 60/60000ms TOKENS 2 AS call FOR 600000ms",
+        "RL.ALL TB a 5 5/s COST 3 KEEP 10% LQ b 5 60/60000ms TOKENS 2 AS call FOR 600000ms",
         "RL.CHECK llm user7 8000 MAXWAIT 2000ms WITH model large tenant acme",
     ]);
 });
@@ -52,7 +52,7 @@ test("long keys are shortened as in the Go client", async () => {
 test("arguments are refused before anything is sent", async () => {
     const driver = new FakeDriver(() => granted);
     const limiter = new Limiter(driver, { whenDown: failOpen() });
-    for (const wrong of ["", "100", "/minute", "1.5/s", "100/parsec", "-1/s", "100/0s", "100/20y", "0/s"]) {
+    for (const wrong of ["", "/minute", "100/parsec", "-1/s", "100/0s"]) {
         await assert.rejects(limiter.allow("k", wrong), InvalidError, wrong);
     }
     await assert.rejects(limiter.allow("k", "1/s", 0), InvalidError);
@@ -62,12 +62,20 @@ test("arguments are refused before anything is sent", async () => {
     await assert.rejects(limiter.check("p", "u", { id: "x" }), InvalidError);
     assert.throws(() => localShare(0), InvalidError);
     assert.throws(() => perSecond(0), InvalidError);
+    for (const wrong of [undefined, null, 7, {}]) { // from programs without types
+        await assert.rejects(limiter.allow(wrong, "1/s"), InvalidError);
+        await assert.rejects(limiter.allow("k", wrong), InvalidError);
+    }
     assert.equal(driver.sent.length, 0);
 });
 
-for (const [text, period] of [["100/minute", 60000], ["100/min", 60000], ["10 per second", 1000], ["5/hour", 3600000], ["1000/day", 86400000], ["5/500ms", 500], ["3/1.5s", 1500], ["7 per 2 weeks", 1209600000]]) {
-    test(`limit ${text}`, () => assert.equal(Limit.parse(text).period, period));
-}
+test("without a policy nothing is opened", () => {
+    const client = { duplicate: () => assert.fail("a connection was opened") };
+    for (const wrong of [undefined, null, "open", failOpen, { kind: "opened" }]) {
+        assert.throws(() => new Limiter(client, { whenDown: wrong }), /InvalidError: whenDown: must be failOpen\(\), .*, got /);
+    }
+    assert.throws(() => new Limiter(client), InvalidError);
+});
 
 test("a driver that hangs does not hold a call", async () => {
     for (const [whenDown, allowed] of [[failOpen(), true], [failClosed(), false]]) {
@@ -80,6 +88,47 @@ test("a driver that hangs does not hold a call", async () => {
     }
 });
 
+test("calls that hang end at their own deadlines, among others that are answered", async () => {
+    let hung = 0;
+    const driver = new FakeDriver((words, n) => (n % 3 === 0 ? granted : (hung++, forever())));
+    const limiter = new Limiter(driver, { whenDown: failClosed(), timeout: 4, breaker: { failures: 1_000_000 } });
+    const results = [];
+    for (let i = 0; i < 3000; i++) {
+        results.push(limiter.allow("k", "10/s"));
+        if (i % 100 === 0) { await new Promise((resolve) => setTimeout(resolve, 1)); }
+    }
+    const sources = (await Promise.all(results)).map((result) => result.cause?.reason ?? result.source);
+    assert.equal(sources.filter((source) => source === "timeout").length, hung);
+    assert.equal(sources.filter((source) => source === "server").length, 1000);
+    limiter.close();
+});
+
+test("answered calls leave no timers behind", async (t) => {
+    const made = t.mock.method(globalThis, "setTimeout"), cleared = t.mock.method(globalThis, "clearTimeout");
+    const limiter = new Limiter(new FakeDriver((words) => (words[0] === "RL.CANCEL" ? [] : granted)), { whenDown: failClosed(), timeout: "1h" });
+    for (let i = 0; i < 100; i++) {
+        await limiter.allow("k", "10/s");
+        await limiter.cancel("id"); // with the time that is left for another attempt, which is never the same
+    }
+    limiter.close();
+    const live = new Set(made.mock.calls.map((call) => call.result));
+    for (const call of cleared.mock.calls) { live.delete(call.arguments[0]); }
+    assert.ok(made.mock.callCount() > 2, "cancel has a timer of its own");
+    assert.equal(live.size, 1); // that of the usual timeout, which all calls share
+});
+
+test("a timeout longer than a timer can be does not fire at once", async (t) => {
+    const made = t.mock.method(globalThis, "setTimeout");
+    const limiter = new Limiter(new FakeDriver((words) => (words[0] === "RL.CANCEL" ? [] : granted)), { whenDown: failClosed(), timeout: "30d" });
+    await limiter.allow("k", "10/s");
+    await limiter.cancel("id");
+    limiter.close();
+    for (const call of made.mock.calls) {
+        assert.ok(call.arguments[1] < 2 ** 31, `setTimeout of ${call.arguments[1]} ms`);
+        call.result.unref();
+    }
+});
+
 test("the breaker opens after failures in a row, and closes when a probe is answered", async () => {
     let isUp = false;
     const changes = [];
@@ -87,7 +136,7 @@ test("the breaker opens after failures in a row, and closes when a probe is answ
         if (isUp) { return granted; }
         throw new UnavailableError("connection", "gone");
     });
-    const limiter = new Limiter(driver, { whenDown: failOpen(), breaker: { failures: 3, coolDown: 2 }, onBreaker: (open) => changes.push(open) });
+    const limiter = new Limiter(driver, { whenDown: failOpen(), breaker: { failures: 3, coolDown: 2 }, onBreaker: (open, cause) => changes.push([open, cause?.message]) });
     for (let i = 0; i < 3; i++) { await limiter.allow("k", "10/s"); }
     assert.ok(limiter.isOpen);
     const sent = driver.sent.filter((words) => words[0] !== "PING").length;
@@ -97,7 +146,33 @@ test("the breaker opens after failures in a row, and closes when a probe is answ
     isUp = true;
     while (limiter.isOpen) { await new Promise((resolve) => setTimeout(resolve, 2)); }
     assert.equal((await limiter.allow("k", "10/s")).source, "server");
-    assert.deepEqual(changes, [true, false]);
+    assert.deepEqual(changes, [[true, "gone"], [false, undefined]]);
+    limiter.close();
+});
+
+test("without onBreaker, an opening of the breaker is a warning", async (t) => {
+    const { mock } = t.mock.method(process, "emitWarning", () => undefined);
+    const limiter = new Limiter(new FakeDriver(() => { throw new UnavailableError("connection", "gone"); }), { whenDown: failOpen() });
+    for (let i = 0; i < 7; i++) { await limiter.allow("k", "10/s"); }
+    assert.deepEqual(mock.calls.map((call) => call.arguments), [["Stint does not answer, so the policy does: gone", "StintWarning"]]);
+    limiter.close();
+});
+
+test("probes do not become rarer in a long outage", async (t) => {
+    t.mock.timers.enable({ apis: ["setTimeout"] });
+    const driver = new FakeDriver(() => { throw new UnavailableError("connection", "gone"); });
+    const limiter = new Limiter(driver, { whenDown: failOpen(), breaker: { failures: 1 } });
+    await limiter.allow("k", "10/s");
+    assert.ok(limiter.isOpen);
+    const probes = () => driver.sent.filter((words) => words[0] === "PING").length;
+    for (let second = 0; second < 600; second++) {
+        const before = probes();
+        for (let i = 0; i < 4; i++) {
+            t.mock.timers.tick(250);
+            for (let turn = 0; turn < 10; turn++) { await Promise.resolve(); }
+        }
+        assert.ok(probes() - before >= 2, `${probes() - before} probes in second ${second}`);
+    }
     limiter.close();
 });
 
@@ -168,6 +243,16 @@ test("waiting", async () => {
     await assert.rejects(limiter.wait("k", "10/s", { tokens: 11 }), DeniedError);
     limiter = new Limiter(new FakeDriver(() => { throw new UnavailableError("connection", "gone"); }), { whenDown: failClosed() });
     await assert.rejects(limiter.wait("k", "10/s"), DeniedError);
+});
+
+test("a wait ends when the limiter is closed", { timeout: 10_000 }, async () => {
+    for (const reply of [[1, 10, 0, 60_000, 100], [0, 10, 0, 60_000, 100]]) { // a reserved place, and a denial
+        const limiter = new Limiter(new FakeDriver(() => reply), { whenDown: failClosed() });
+        const waiting = limiter.wait("k", reply[0] === 1 ? "10/s" : "FW 10 1m");
+        setTimeout(() => { limiter.close(); }, 5);
+        await assert.rejects(waiting, ClosedError);
+        await assert.rejects(limiter.time.sleep(60_000), ClosedError);
+    }
 });
 
 test("the CommonJS build has the same names", async () => {

@@ -1,6 +1,6 @@
 // A Stint server of a test, on a free port.
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,16 +10,19 @@ process.on("exit", () => rmSync(dir, { recursive: true, force: true }));
 
 let built;
 
-function binary() {
+/** The path of the server's program. */
+export function binary() {
     if (process.env.SERVER_BINARY) {
         return process.env.SERVER_BINARY;
     }
-    built ??= join(dir, "stint");
-    execFileSync("go", ["build", "-o", built, "./cmd/stint"], { cwd: new URL("../../..", import.meta.url), stdio: "inherit" });
+    if (!built) {
+        built = join(dir, "stint");
+        execFileSync("go", ["build", "-o", built, "./cmd/stint"], { cwd: new URL("../../..", import.meta.url), stdio: "inherit" });
+    }
     return built;
 }
 
-function freePort() {
+export function freePort() {
     return new Promise((resolve) => {
         const server = createServer().listen(0, "127.0.0.1", () => {
             const { port } = server.address();
@@ -28,11 +31,11 @@ function freePort() {
     });
 }
 
-export async function startServer() {
+export async function startServer(...options) {
     const program = binary(), port = await freePort();
     let child;
     const start = async () => {
-        child = spawn(program, ["server", "--listen", `127.0.0.1:${port}`, "--admin", ""], { stdio: "ignore" });
+        child = spawn(program, ["server", "--listen", `127.0.0.1:${port}`, "--admin", "", ...options], { stdio: "ignore" });
         while (!(await answers(port))) {
             await new Promise((resolve) => setTimeout(resolve, 5));
         }
@@ -41,6 +44,11 @@ export async function startServer() {
     return {
         port, start,
         signal: (name) => child.kill(name),
+        /** Sends SIGSTOP, and waits until it has taken effect. */
+        stop: async () => {
+            child.kill("SIGSTOP");
+            while (readFileSync(`/proc/${child.pid}/stat`, "utf8").split(") ")[1][0] !== "T") { await new Promise((resolve) => setTimeout(resolve, 1)); }
+        },
         kill: () => new Promise((resolve) => { child.once("exit", resolve); child.kill("SIGCONT"); child.kill("SIGKILL"); }),
     };
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .servers import Scripted, Server
+from .servers import Scripted, Server, Service
 
 ROOT = Path(__file__).parents[3]
 
@@ -45,3 +45,11 @@ def scripted() -> Iterator[Scripted]:
     server = Scripted()
     yield server
     server.close()
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    made = Service()
+    yield made
+    made.server.shutdown()
+    made.server.server_close()

@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import BinaryIO
 
 
@@ -103,3 +104,29 @@ class Scripted:
 
     def close(self) -> None:
         self._listener.close()
+
+
+class Service:
+    """Another service, which answers as a test says."""
+
+    def __init__(self) -> None:
+        self.came = 0
+        self.status, self.retry_after = 200, ""
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                service.came += 1
+                self.send_response(service.status)
+                if service.retry_after:
+                    self.send_header("Retry-After", service.retry_after)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.host = f"127.0.0.1:{self.server.server_port}"
+        self.url = f"http://{self.host}/"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()

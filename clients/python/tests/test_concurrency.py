@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+import time
 
 import pytest
 
@@ -167,6 +168,37 @@ def test_a_login_that_fails(scripted: Scripted, reply: bytes, caplog: pytest.Log
     assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]
 
 
+@pytest.mark.parametrize("is_async", [False, True], ids=["threads", "asyncio"])
+def test_an_outage_is_logged(server: Server, is_async: bool, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", logger="stint")
+
+    def levels() -> list[str]:
+        return [record.levelname for record in caplog.records if record.name == "stint"]
+
+    async def with_asyncio() -> None:
+        async with stint.AsyncLimiter(server.url, stint.fail_open(), timeout=PATIENT) as limiter:
+            while not limiter.is_open:
+                assert await limiter.allow(f"{NAME}:logged", "1000/s")
+            server.start()
+            while limiter.is_open:
+                await asyncio.sleep(0.01)
+
+    def with_threads() -> None:
+        with stint.Limiter(server.url, stint.fail_open(), timeout=PATIENT) as limiter:
+            while not limiter.is_open:
+                assert limiter.allow(f"{NAME}:logged", "1000/s")
+            server.start()
+            while limiter.is_open:
+                time.sleep(0.01)
+
+    server.kill()
+    asyncio.run(with_asyncio()) if is_async else with_threads()
+    assert levels() == ["WARNING", "INFO"]
+    assert caplog.messages[0].startswith("Stint does not answer, so the policy does: ")
+    assert f"connecting to 127.0.0.1:{server.port}" in caplog.messages[0]
+    assert caplog.messages[1] == "Stint answers again"
+
+
 def test_a_lost_reply_is_not_repeated_without_an_id(scripted: Scripted) -> None:
     with stint.Limiter(scripted.url, stint.fail_open(), timeout=PATIENT) as limiter:
         scripted.reply = lambda words: b""
@@ -237,3 +269,34 @@ def test_waiting_that_does_not_help(shared_server: Server) -> None:
             limiter.wait(f"{NAME}:no-wait", limit, max_wait=1)
         with pytest.raises(stint.DeniedError):
             limiter.wait(f"{NAME}:no-wait-window", stint.window(1, "1h"), 2)
+
+
+@pytest.mark.parametrize("limit", ["1/day", "LQ 5 1/day", "FW 1 1d"])
+def test_close_ends_waits(shared_server: Server, limit: str) -> None:
+    ended: list[BaseException] = []
+
+    def wait(limiter: stint.Limiter) -> None:
+        try:
+            limiter.wait(f"closed:{limit}", limit)
+        except stint.StintError as error:
+            ended.append(error)
+
+    limiter = stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT)
+    limiter.reset(f"closed:{limit}")
+    limiter.wait(f"closed:{limit}", limit)
+    thread = threading.Thread(target=wait, args=(limiter,), daemon=True)
+    thread.start()
+    time.sleep(0.05)  # most likely it waits now
+    limiter.close()
+    thread.join(30)
+    assert [type(error) for error in ended] == [stint.ClosedError]
+
+    async def main() -> None:
+        limiter = stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT)
+        waits = asyncio.create_task(limiter.wait(f"closed:{limit}", limit))
+        await asyncio.wait([waits], timeout=0.05)
+        await limiter.close()
+        with pytest.raises(stint.ClosedError):
+            await asyncio.wait_for(waits, 30)
+
+    asyncio.run(main())

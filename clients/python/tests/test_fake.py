@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from datetime import datetime, timezone
 
 import pytest
 
@@ -11,7 +12,7 @@ import stint
 from stint.testing import Clock, FakeAsyncLimiter, FakeLimiter
 
 from .servers import Server
-from .test_vectors import PATIENT
+from .test_vectors import FOLDER, PATIENT
 
 # So slow that no token comes back during the test.
 LIMITS = {
@@ -53,6 +54,26 @@ def test_random_calls_are_decided_as_by_the_server(shared_server: Server, spec: 
             assert (got.granted, got.limit, got.remaining) == (want.granted, want.limit, want.remaining), about
             assert near(got.retry_after, want.retry_after) and near(got.wait, want.wait), about
             assert near(got.reset_after, want.reset_after), about
+
+
+def shown(reply: object) -> str:
+    if isinstance(reply, list):
+        return "[" + " ".join(map(shown, reply)) + "]"
+    return "nil" if reply is None else str(reply)
+
+
+def test_the_decisions_of_the_server() -> None:
+    """Random requests at times of a clock, with the server's replies, to the millisecond."""
+    clock = Clock(datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc).timestamp())
+    fake, reply, played = FakeLimiter(clock=clock), "", 0
+    for line in (FOLDER / "decisions.txt").read_text().splitlines():
+        if line.startswith("> "):
+            reply, played = shown(fake.server.execute(line.split()[1:])), played + 1
+        elif line.startswith("advance "):
+            clock.advance(int(line.split()[1].removesuffix("ms")) / 1000)
+        elif not line.startswith("#"):
+            assert reply == line, f"request {played}"
+    assert played == 900
 
 
 def test_several_limits_are_decided_as_by_the_server(shared_server: Server) -> None:
@@ -111,3 +132,15 @@ def test_policies_outages_and_asyncio() -> None:
         assert not down and down.source is stint.Source.FALLBACK
 
     asyncio.run(main())
+
+
+def test_a_denied_request_shows_the_places_that_are_free(shared_server: Server) -> None:
+    def ask(limiter: stint.Limiter | FakeLimiter) -> list[tuple[int, int]]:
+        assert limiter.allow("places:jobs", stint.concurrency(3, "30s", "a"))
+        day, places = stint.on("places:day", "1/day"), [stint.concurrency(3, "30s", holder) for holder in "bc"]
+        answers = [limiter.all(stint.on("places:jobs", place), day) for place in places]
+        assert [answer.allowed for answer in answers] == [True, False]
+        return [(state.limit, state.remaining) for answer in answers for state in answer.limits]
+
+    with stint.Limiter(shared_server.url, stint.fail_closed(), timeout=10.0) as limiter:
+        assert ask(FakeLimiter()) == ask(limiter) == [(3, 1), (1, 0), (3, 1), (1, 0)]

@@ -16,7 +16,7 @@ import django.test
 import httpx
 import pytest
 
-from .servers import Server
+from .servers import Server, Service
 
 PAGE = (Path(__file__).parents[3] / "docs" / "clients-python.md").read_text()
 STARTS: dict[str, str] = dict(re.findall(r"^```python (\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
@@ -62,7 +62,31 @@ def test_quick_start(server: Server, name: str) -> None:
 
 
 def test_every_quick_start_is_run() -> None:
-    assert set(STARTS) == {*CLIENTS, "testing"}
+    assert set(STARTS) == {*CLIENTS, "testing", "transport", "users"}
+
+
+def test_users(server: Server) -> None:
+    source = STARTS["users"].replace("redis://127.0.0.1:6379", server.url)
+    source = source.replace("stint.fail_open())", "stint.fail_open(), timeout=20)")
+    module = types.ModuleType("quick_start_users")
+    sys.modules[module.__name__] = module
+    exec(compile(source, "docs/clients-python.md users", "exec"), module.__dict__)
+
+    async def statuses() -> list[int]:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(module.app), base_url="http://test") as client:
+            return [(await client.get("/search", headers={"X-User": user})).status_code for user in "aaaba"]
+
+    assert asyncio.run(statuses()) == [200, 200, 429, 200, 429]
+
+
+def test_transports(server: Server, service: Service) -> None:
+    source = STARTS["transport"].replace("redis://127.0.0.1:6379", server.url).replace("https://", "http://")
+    source = source.replace("stint.fail_closed())", "stint.fail_closed(), timeout=20)")
+    module = types.ModuleType("quick_start_transport")
+    exec(compile(source, "docs/clients-python.md transport", "exec"), module.__dict__)
+    assert module.client.get(service.url).status_code == 200
+    assert module.session.get(service.url).status_code == 200
+    assert module.limiter.peek(f"http:{service.host}", module.limit, 50).remaining < 50
 
 
 def test_fakes() -> None:

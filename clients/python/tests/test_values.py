@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 
 import pytest
@@ -15,37 +16,11 @@ from stint.local import Buckets
 from stint.rates import parse_duration
 from stint.wire import Decoder, ProtocolError, encode
 
-LIMITS = {
-    "100/minute": "TB 100 100/minute",
-    "100/min": "TB 100 100/min",
-    "100/MINUTES": "TB 100 100/MINUTES",
-    "5/hour": "TB 5 5/hour",
-    "1000/day": "TB 1000 1000/day",
-    "10/sec": "TB 10 10/sec",
-    "10 per second": "TB 10 10 per second",
-    "10 PER 2minutes": "TB 10 10 PER 2minutes",
-    "100": "TB 100 100",
-    "0.035": "TB 1 0.035",
-    "1000/60": "TB 1000 1000/60",
-    "5/500ms": "TB 5 5/500ms",
-    "2.5/1.5m": "TB 2 2.5/1.5m",
-    "TB 20 10/s": "TB 20 10/s",
-    "tb 20 10 per second": "TB 20 10 per second",
-    "LB 20 10/s": "LB 20 10/s",
-    "LQ 100 980/m": "LQ 100 980/m",
-    "FW 1000 @day": "FW 1000 @day",
-    "FW 1000 @15m": "FW 1000 @15m",
-    "SW 100 1m": "SW 100 1m",
-    "SL 100 60": "SL 100 60",
-    "CL 15 30 60": "CL 15 30 60",
-    "CC 5 30s job-7": "CC 5 30s job-7",
-}
-NOT_LIMITS = [
-    *("", " ", "ten", "-1", "0", "0/s", "1e3/s", "10/fortnight", "10/", "/s", "10//s", "10/.5s", "10/5.s", ".5/s"),
-    *("10 per", "10per second", "1000000000001/s", "10/0s", "10/11y", "1/3651d", "0.0000000001/10s", "10/s/s"),
-    *("\u0661/s", "10/s ", "TB", "TB 20", "TB 0 10/s", "TB x 10/s", "TB 20 10/s 5", "FW 10 @fortnight", "FW 10 0"),
-    *("SW 10 @day", "CL 1 1 0", "9" * 5000),
-]
+from .test_vectors import FOLDER
+
+TEXTS = json.loads((FOLDER / "limits.json").read_text())
+LIMITS: dict[str, str] = TEXTS["limits"]
+NOT_LIMITS: list[str] = [*TEXTS["refused"], "9" * 5000]
 
 
 @pytest.mark.parametrize("text", LIMITS)
@@ -83,6 +58,25 @@ def test_invalid_arguments_are_refused_before_anything_is_sent() -> None:
         lambda: stint.per(10, float("nan")),
         lambda: stint.per(0, 1),
         lambda: stint.window(5, "@year"),
+        lambda: stint.per(5, 1).member(""),
+        lambda: stint.per(5, 1).member("a", -1),
+        lambda: stint.per(5, 1).member("a", 10**12),
+        lambda: stint.window(5, "@day").member("a"),
+        lambda: stint.per(5, 1).adaptive(6),
+        lambda: stint.per(5, 1).adaptive(0),
+        lambda: stint.per(5, 1).adaptive(1).member("a"),
+        lambda: limiter.force("k", stint.per(5, 1).member("a"), 1),
+        lambda: limiter.report("k", -1),
+        lambda: limiter.report("k", 10**18 + 1),
+        lambda: limiter.report("k", 1, 1.5),  # type: ignore[arg-type]
+        lambda: limiter.report("k", 1, pause=-1),
+        lambda: limiter.report("k", 1, pause=float("inf")),
+        lambda: stint.ReportOptions(every=0),
+        lambda: stint.ReportOptions(down=100),
+        lambda: stint.ReportOptions(up=float("nan")),
+        lambda: stint.Class("c", stint.per(1, 1), stint.per(2, 1), []),
+        lambda: stint.Class("c", stint.per(1, 1), stint.per(2, 1), [stint.on("c", stint.per(9, 1))]),
+        lambda: stint.Class("c", stint.per(1, 1), stint.window(2, 1), [stint.on("r", stint.per(9, 1))]),
         lambda: stint.local_share(0),
         lambda: stint.Request(1, id="x"),
         lambda: stint.Request(1, remember=float("inf"), id="x"),

@@ -10,6 +10,7 @@ from typing import Any
 import django.conf
 import django.http
 import django.test
+import fastapi
 import flask
 import httpx
 import pytest
@@ -23,7 +24,8 @@ import stint
 from stint.web import asgi, wsgi
 from stint.web.clientip import Resolver
 from stint.web.flask import route_limit as flask_limit
-from stint.web.guard import Guard, View, by_header, by_ip, by_route, everybody, first_of, join
+from stint.web.guard import Guard, View, by_header, by_ip, by_route, by_user, everybody, first_of, join
+from stint.web.starlette import dependency
 from stint.web.starlette import route_limit as starlette_limit
 
 from .servers import Scripted, Server
@@ -187,3 +189,50 @@ def test_policies_on_the_server(limiter: stint.Limiter, shared_server: Server) -
     guard = Guard("web", policy="web", key=everybody)
     app.wsgi_app = wsgi.RateLimit(app.wsgi_app, limiter, guard)  # type: ignore[method-assign]
     assert [app.test_client().get("/").status_code for _ in range(2)] == [200, 429]
+
+
+@pytest.mark.parametrize("wrong", [{"key": "ip"}, {"cost": 5}, {"skip": True}])
+def test_options_that_are_no_functions(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="must be a function"):
+        Guard("api", "1/s", **wrong)
+
+
+USERS: dict[str, Callable[[Any], str]] = {
+    "a header": lambda request: request.headers.get("x-user", ""),
+    "the state": lambda request: request.state.user,
+    "the scope": lambda request: request["state"]["user"],
+}
+
+
+@pytest.mark.parametrize("user", USERS.values(), ids=USERS)
+def test_users_of_fastapi(scripted: Scripted, user: Callable[[Any], str]) -> None:
+    scripted.reply = lambda words: b"*5\r\n:1\r\n:9\r\n:8\r\n:0\r\n:1000"
+
+    def authenticate(request: fastapi.Request) -> None:
+        request.state.user = request.headers["x-user"]
+
+    async def main() -> int:
+        async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            app = fastapi.FastAPI()
+            limit = dependency(limiter, "9/s", "route", by_user(user))
+            depends = [fastapi.Depends(authenticate), fastapi.Depends(limit)]
+            app.add_api_route("/", lambda: "ok", dependencies=depends)
+            app.add_middleware(asgi.RateLimit, limiter=limiter, guard=Guard("site", "9/s", by_user(USERS["a header"])))
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as client:
+                return (await client.get("/", headers={"x-user": "ann"})).status_code
+
+    assert asyncio.run(main()) == 200
+    assert [words[1] for words in scripted.commands] == [b"site:ann", b"route:ann"]
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+@pytest.mark.parametrize("value", [None, b"ann", 7])
+@pytest.mark.parametrize("combine", [by_user, lambda user: first_of(by_user(user)), lambda user: join(by_user(user))])
+def test_keys_that_are_no_text(
+    scripted: Scripted, framework: str, value: Any, combine: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    guard = Guard("api", "5/s", combine(lambda request: value))
+    status, fields, _ = FRAMEWORKS[framework](scripted.url, stint.fail_open(), guard)
+    assert (status, fields["retry-after"], scripted.commands) == (503, "1", [])
+    want = f'rate limit api: key must return text, got {value!r}; return "" for one limit of all such requests'
+    assert want in caplog.messages

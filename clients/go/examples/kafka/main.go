@@ -40,7 +40,7 @@ func main() {
 		_, err := fmt.Printf("%s[%d]@%d %s\n", r.Topic, r.Partition, r.Offset, r.Value)
 		return err
 	})
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if !errors.Is(err, context.Canceled) {
 		log.Fatal(err)
 	}
 }

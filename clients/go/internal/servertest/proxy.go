@@ -1,8 +1,11 @@
 package servertest
 
 import (
+	"io"
 	"net"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // A Proxy forwards bytes between a client and a server, and can simulate failures of the network.
@@ -13,6 +16,7 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	mode  mode
+	drip  time.Duration
 	conns map[net.Conn]bool
 	moved *sync.Cond // the mode has changed, or the proxy was closed
 	shut  bool
@@ -24,6 +28,9 @@ const (
 	passing   mode = iota
 	swallowed      // both ways
 	deaf           // replies only
+	dripping       // replies come byte by byte
+	refusing       // connections are closed
+	losing         // bytes are lost, and connections that lost some stay dead
 )
 
 // NewProxy listens on a free loopback port and passes everything on to the target.
@@ -44,6 +51,23 @@ func (p *Proxy) Partition() { p.set(swallowed) }
 
 // HoldReplies lets requests through and keeps the replies.
 func (p *Proxy) HoldReplies() { p.set(deaf) }
+
+// Drip lets replies through one byte at a time, with pauses between them.
+func (p *Proxy) Drip(pause time.Duration) {
+	p.mu.Lock()
+	p.drip = pause
+	p.mu.Unlock()
+	p.set(dripping)
+}
+
+// Refuse closes every connection, and new ones as soon as they are accepted.
+func (p *Proxy) Refuse() {
+	p.set(refusing)
+	p.Cut()
+}
+
+// Lose drops every byte. A connection that lost some stays open and dead, also after Heal.
+func (p *Proxy) Lose() { p.set(losing) }
 
 // Heal lets everything through again, first the bytes held back.
 func (p *Proxy) Heal() { p.set(passing) }
@@ -80,6 +104,10 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
+		if p.current() == refusing {
+			client.Close()
+			continue
+		}
 		server, err := net.Dial("tcp", p.target)
 		if err != nil {
 			client.Close()
@@ -88,19 +116,23 @@ func (p *Proxy) accept() {
 		p.mu.Lock()
 		p.conns[client], p.conns[server] = true, true
 		p.mu.Unlock()
-		go p.copy(server, client, swallowed)
-		go p.copy(client, server, swallowed, deaf)
+		dead := &atomic.Bool{}
+		go p.copy(server, client, dead, swallowed)
+		go p.copy(&drip{client, p}, server, dead, swallowed, deaf)
 	}
 }
 
 // copy forwards bytes, except in the modes that hold them back.
-func (p *Proxy) copy(to, from net.Conn, held ...mode) {
+func (p *Proxy) copy(to io.WriteCloser, from net.Conn, dead *atomic.Bool, held ...mode) {
 	defer to.Close()
 	defer from.Close()
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
-		if n > 0 && p.await(held) {
+		if p.current() == losing {
+			dead.Store(true)
+		}
+		if n > 0 && !dead.Load() && p.await(held) {
 			if _, err := to.Write(buffer[:n]); err != nil {
 				return
 			}
@@ -109,6 +141,36 @@ func (p *Proxy) copy(to, from net.Conn, held ...mode) {
 			return
 		}
 	}
+}
+
+// drip writes byte by byte while the proxy does so.
+type drip struct {
+	net.Conn
+	proxy *Proxy
+}
+
+func (d *drip) Write(data []byte) (n int, err error) {
+	for n < len(data) && err == nil && d.proxy.current() == dripping {
+		_, err = d.Conn.Write(data[n : n+1])
+		n++
+		time.Sleep(d.proxy.pause())
+	}
+	if err == nil {
+		_, err = d.Conn.Write(data[n:])
+	}
+	return len(data), err
+}
+
+func (p *Proxy) current() mode {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mode
+}
+
+func (p *Proxy) pause() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.drip
 }
 
 // await waits until bytes may pass. It returns false when the proxy has been closed.

@@ -1,12 +1,9 @@
 package servertest
 
 import (
-	"bufio"
-	"fmt"
-	"io"
 	"net"
-	"strconv"
-	"strings"
+
+	"github.com/stintdb/stint/clients/go/internal/wire"
 )
 
 // Scripted is a server whose replies a test chooses. HELLO and CLIENT are answered as by a Redis server without RESP3.
@@ -29,7 +26,10 @@ func NewScripted(reply func(words []string) string) (*Scripted, error) {
 			if err != nil {
 				return
 			}
-			go serve(c, reply)
+			go func() {
+				defer c.Close()
+				wire.Serve(c, reply)
+			}()
 		}
 	}()
 	return s, nil
@@ -37,58 +37,3 @@ func NewScripted(reply func(words []string) string) (*Scripted, error) {
 
 // Close ends the server.
 func (s *Scripted) Close() { s.listener.Close() }
-
-func serve(c net.Conn, reply func([]string) string) {
-	defer c.Close()
-	for r := bufio.NewReader(c); ; {
-		words, err := readCommand(r)
-		if err != nil {
-			return
-		}
-		answer := ""
-		switch strings.ToUpper(words[0]) {
-		case "HELLO":
-			answer = "-ERR unknown command 'HELLO'"
-		case "CLIENT", "PING":
-			answer = "+OK"
-		default:
-			answer = reply(words)
-		}
-		if answer == "" {
-			return
-		}
-		if _, err := io.WriteString(c, answer+"\r\n"); err != nil {
-			return
-		}
-	}
-}
-
-func readCommand(r *bufio.Reader) (words []string, err error) {
-	count, err := readLength(r, '*')
-	if err != nil {
-		return nil, err
-	}
-	for range count {
-		length, err := readLength(r, '$')
-		if err != nil {
-			return nil, err
-		}
-		word := make([]byte, length+2)
-		if _, err := io.ReadFull(r, word); err != nil {
-			return nil, err
-		}
-		words = append(words, string(word[:length]))
-	}
-	return words, nil
-}
-
-func readLength(r *bufio.Reader, kind byte) (int, error) {
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return 0, err
-	}
-	if line[0] != kind {
-		return 0, fmt.Errorf("expected %q, got %q", kind, line)
-	}
-	return strconv.Atoi(strings.TrimSpace(line[1:]))
-}

@@ -34,8 +34,8 @@ var binary struct {
 	err  error
 }
 
-// build builds the server once for each test program.
-func build() (string, error) {
+// Binary builds the server once for each test program.
+func Binary() (string, error) {
 	binary.Do(func() {
 		var root, folder string
 		if root, binary.err = findRoot(); binary.err != nil {
@@ -98,7 +98,7 @@ func Start(flags ...string) (*Server, error) {
 
 // StartAt starts a server on an address and waits until it is ready.
 func StartAt(address string, flags ...string) (*Server, error) {
-	path, err := build()
+	path, err := Binary()
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,10 @@ Every call returns within a deadline, 20 ms by default. While Stint does not ans
 """
 
 from .aio import AsyncLimiter
+from .aioleases import AsyncLeases
 from .asks import Keyed, Request, on
 from .base import Decision
+from .classes import Class
 from .errors import (
     CircuitOpenError,
     ClosedError,
@@ -28,6 +30,7 @@ from .errors import (
     UndecidedError,
     WouldExceedDeadlineError,
 )
+from .leases import Leases
 from .limiter import Limiter
 from .limits import (
     Limit,
@@ -44,29 +47,36 @@ from .limits import (
     window,
 )
 from .policy import Policy, fail_closed, fail_open, local_share
+from .reports import Member, Pace, ReportOptions
 from .reserving import Reserved
 from .results import NEVER, Charge, LimitState, MultiResult, Result, Source
 from .waiting import Reservation
 
 __all__ = [
     "NEVER",
+    "AsyncLeases",
     "AsyncLimiter",
     "Charge",
     "CircuitOpenError",
+    "Class",
     "ClosedError",
     "Decision",
     "DeniedError",
     "InvalidError",
     "Keyed",
+    "Leases",
     "Limit",
     "LimitState",
     "Limiter",
+    "Member",
     "MultiResult",
     "NotSentError",
     "OverloadedError",
+    "Pace",
     "Policy",
     "RefusedError",
     "ReplyTimeoutError",
+    "ReportOptions",
     "Request",
     "Reservation",
     "Reserved",

@@ -14,15 +14,17 @@ from .aiolink import AsyncLink
 from .asks import Ask, Key, Keyed, Request
 from .base import DEFAULT_COOL_DOWN, DEFAULT_FAILURES, DEFAULT_TIMEOUT, Base, Decision, Settings, request_of
 from .breaker import Breaker
+from .classes import Class, ask_class
 from .errors import StintError
 from .keys import short_key
-from .limits import Limit
+from .limits import Limit, holder_name
 from .nodes import Nodes, Where
 from .policy import Policy
+from .reports import DEFAULT_REPORT, Member, Pace, ReportOptions, ask_report, parse_members, parse_pace
 from .reserving import Reserved, as_reserved
 from .results import Charge, MultiResult, Result, parse_charges, parse_integer, parse_refund
 from .retry import may_pass, pauses
-from .waiting import LONGEST_WAIT, Reservation, after_queue, give_up, how_to_reserve
+from .waiting import LONGEST_WAIT, Reservation, after_queue, give_up, how_to_reserve, seconds_of
 
 
 class AsyncLimiter(Base):
@@ -45,9 +47,9 @@ class AsyncLimiter(Base):
         on_decision: Callable[[Decision], None] | None = None,
         on_breaker: Callable[[bool, StintError | None], None] | None = None,
     ) -> None:
-        super().__init__(Settings(when_down, timeout, assume or {}, on_decision))
+        super().__init__(Settings(when_down, timeout, {} if assume is None else assume, on_decision))
         breaker = Breaker(failures, cool_down, on_breaker or (lambda is_open, cause: None))
-        self._link = AsyncLink(Nodes(where, is_async=True), breaker, timeout)
+        self._link = AsyncLink(Nodes(where, is_async=True, timeout=timeout), breaker, timeout)
 
     @property
     def is_open(self) -> bool:
@@ -77,6 +79,28 @@ class AsyncLimiter(Base):
     async def check(self, policy: str, caller: Key, tokens: int | Request = 1, *, peek: bool = False) -> MultiResult:
         """Ask the limits of a policy that is stored on the server."""
         return await self._multi(asks.check(policy, caller, request_of(tokens), self._assumed(policy), peek))
+
+    async def allow_class(self, tree: Class, n: int = 1) -> Result:
+        """Take n tokens of a class, of its assured ones or of those that its ancestors have to lend, or none."""
+        return await self._acquire(ask_class("allow_class", tree, n))
+
+    async def peek_class(self, tree: Class, n: int = 1) -> Result:
+        """Return the answer of allow_class, and take nothing."""
+        return await self._acquire(ask_class("peek_class", tree, n, "PEEK"))
+
+    async def members(self, pool: Key) -> list[Member]:
+        """Return the active members of a fair share, in the order of their names."""
+        return parse_members(await self._ask(asks.command("FS.MEMBERS", short_key(pool))))
+
+    async def report(
+        self, key: Key, good: int = 0, bad: int = 0, *, pause: float = 0.0, options: ReportOptions = DEFAULT_REPORT
+    ) -> Pace | None:
+        """Tell an adaptive limit how many calls of its backend went well, and how many asked for a lower rate.
+
+        Report sums, each second or so. With pause, such as a Retry-After, nothing is granted to anybody for these
+        seconds. Returns None if the key has no limiter: nothing was granted in the last ten minutes.
+        """
+        return parse_pace(await self._ask(ask_report(key, good, bad, pause, options)))
 
     async def settle(
         self, identity: Key, tokens: int | None = None, *, costs: Sequence[int | None] | None = None
@@ -128,7 +152,7 @@ class AsyncLimiter(Base):
 
     async def release(self, key: Key, holder: str) -> bool:
         """End a holder's place in a concurrency limit. Return whether it had one."""
-        return parse_integer(await self._ask(asks.command("CC.RELEASE", short_key(key), holder))) > 0
+        return parse_integer(await self._ask(asks.command("CC.RELEASE", short_key(key), holder_name(holder)))) > 0
 
     async def reserve(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float) -> Reservation:
         """Take n tokens that will be there within max_wait seconds; act after the delay of the reservation."""
@@ -147,7 +171,7 @@ class AsyncLimiter(Base):
 
     async def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
         """Wait until n tokens are there and take them. Raise an error at once if that takes longer than max_wait."""
-        chosen, until = asks.as_limit(limit), time.monotonic() + max_wait
+        chosen, until = asks.as_limit(limit), time.monotonic() + seconds_of(max_wait)
         while True:
             left = max(0.0, until - time.monotonic())
             if chosen.algorithm.reserves:
@@ -158,7 +182,7 @@ class AsyncLimiter(Base):
             if not result.allowed:
                 pause = give_up(chosen, result, n, left, self._settings.when_down)
             try:
-                await asyncio.sleep(pause)
+                await self._sleep(pause)
             except BaseException:
                 if result.allowed and chosen.algorithm.reserves:
                     await self.cancel_reservation(reservation)
@@ -179,6 +203,9 @@ class AsyncLimiter(Base):
     ) -> None:
         """Close the limiter."""
         await self.close()
+
+    async def _sleep(self, seconds: float) -> None:
+        await self._link.sleep(seconds)
 
     async def _ask(self, ask: Ask) -> Any:
         if not ask.repeats:

@@ -26,7 +26,7 @@ from .errors import (
     from_reply,
 )
 from .link import PING, connect_failure
-from .nodes import PATIENCE, Node, Nodes
+from .nodes import Node, Nodes
 from .wire import Decoder
 
 MAX_QUEUED = 20_000  # commands without a reply
@@ -104,6 +104,7 @@ class AsyncLink:
         self._timeout = timeout
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._sleepers: set[asyncio.Future[None]] = set()
         self._forget()
         _links.add(self)
 
@@ -119,6 +120,7 @@ class AsyncLink:
         _inherited.append((self._stream, self._tasks))
         self.breaker.after_fork()
         self._nodes.after_fork()
+        self._sleepers = set()
         self._forget()
         self._loop = None
 
@@ -198,7 +200,7 @@ class AsyncLink:
         stream = self._stream
         if stream is not None and stream.in_flight:
             self._leave()
-            if time.monotonic() - stream.in_flight[0].begun > PATIENCE:
+            if time.monotonic() - stream.in_flight[0].begun > self._nodes.patience:
                 stream.abort()
 
     def _leave(self) -> None:
@@ -209,9 +211,9 @@ class AsyncLink:
             self._reconnect()
 
     def _reconnect(self) -> None:
-        """Use another connection for the next commands. The old one completes its commands, within PATIENCE."""
+        """Use another connection for the next commands. The old one completes its commands, within the patience."""
         if self._stream is not None and self._loop is not None:
-            self._loop.call_later(PATIENCE, self._stream.abort)
+            self._loop.call_later(self._nodes.patience, self._stream.abort)
             self._stream, self._runner = None, None
 
     async def _run(self) -> None:
@@ -274,23 +276,41 @@ class AsyncLink:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(pause)
-            pause = self.breaker.pause()
             if self._closed:
                 return
+            begun = time.monotonic()
             try:
-                await self._exchange(loop, PING, PATIENCE)
+                await self._exchange(loop, PING, self._nodes.patience)
             except UnavailableError:
                 if self._stream is not None:
                     self._stream.abort()
+                pause = self.breaker.pause(time.monotonic() - begun)
                 continue
             except StintError:
                 pass  # it answers, even if with an error
             self.breaker.close()
             return
 
+    async def sleep(self, seconds: float) -> None:
+        """Sleep, but raise ClosedError as soon as the link is closed."""
+        if self._closed:
+            raise ClosedError("the limiter was closed")
+        loop = asyncio.get_running_loop()
+        over: asyncio.Future[None] = loop.create_future()
+        timer = loop.call_later(seconds, lambda: None if over.done() else over.set_result(None))
+        self._sleepers.add(over)
+        try:
+            await over
+        finally:
+            timer.cancel()
+            self._sleepers.discard(over)
+
     async def close(self) -> None:
-        """Close the connection. Calls in other tasks fail."""
+        """Close the connection. Calls in other tasks fail, also those that sleep."""
         self._closed = True
+        for over in self._sleepers:
+            if not over.done() and over.get_loop() is asyncio.get_running_loop():
+                over.set_exception(ClosedError("the limiter was closed"))
         tasks = list(self._tasks)
         if self._loop is not asyncio.get_running_loop():
             return

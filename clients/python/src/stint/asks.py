@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
 
+from .checks import is_number, is_whole
 from .errors import InvalidError
 from .keys import short_key
 from .limits import Limit, parse
-from .rates import MAX_TOKENS, milliseconds
+from .rates import MAX_SECONDS, MAX_TOKENS, milliseconds
 from .wire import Argument, encode
 
 Key = str | bytes
@@ -19,12 +19,12 @@ Key = str | bytes
 
 def as_limit(limit: Limit | str) -> Limit:
     """Return a limit that may have been given as text."""
-    return parse(limit) if isinstance(limit, str) else limit
+    return limit if isinstance(limit, Limit) else parse(limit)
 
 
 def check_tokens(n: int) -> int:
     """Refuse a number of tokens that the protocol cannot express."""
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MAX_TOKENS:
+    if not is_whole(n, 1, MAX_TOKENS):
         raise InvalidError(f"the number of tokens must be an integer between 1 and {MAX_TOKENS}, got {n!r}")
     return n
 
@@ -44,19 +44,26 @@ class Keyed:
 
     def words(self, keep: str) -> list[Argument]:
         """Return the limit as RL.ALL takes it. keep is for a limit without its own."""
-        words: list[Argument] = [self.limit.algorithm.spec, short_key(self.key), *self.limit.arguments]
+        limit = self.limit
+        words: list[Argument] = [limit.algorithm.spec, short_key(self.key), *limit.arguments, *limit.weight_words]
         if self.cost is not None:
             words += ["COST", self.cost]
-        takes_keep = self.limit.algorithm.takes_tokens and self.limit.algorithm.spec != "LQ"
-        part = self.keep or (keep if takes_keep else "")
+        part = self.keep or (keep if limit.algorithm.keeps else "")
         return [*words, "KEEP", part] if part else words
 
 
 def on(key: Key, limit: Limit | str, *, cost: int | None = None, keep: int | str = "") -> Keyed:
     """Return the limit on a key. keep is a number of tokens, or a share such as "10%", that is left to others."""
-    if cost is not None and not 0 <= cost <= MAX_TOKENS:
-        raise InvalidError(f"the cost must be between 0 and {MAX_TOKENS}, got {cost}")
-    return Keyed(key, as_limit(limit), cost, str(keep))
+    if cost is not None and not is_whole(cost, 0, MAX_TOKENS):
+        raise InvalidError(f"the cost must be an integer between 0 and {MAX_TOKENS}, got {cost!r}")
+    return Keyed(key, as_limit(limit), cost, _keep(keep))
+
+
+def _keep(keep: int | str) -> str:
+    """Return the word of KEEP, or refuse it."""
+    if isinstance(keep, str) or is_whole(keep, 0, MAX_TOKENS):
+        return str(keep)
+    raise InvalidError(f'keep: must be a number of tokens, or a share such as "10%", got {keep!r}')
 
 
 @dataclass(frozen=True)
@@ -78,13 +85,17 @@ class Request:
     def __post_init__(self) -> None:
         """Refuse requests that the protocol cannot express."""
         check_tokens(self.tokens)
-        if not 0 <= self.max_wait < math.inf:
-            raise InvalidError(f"max_wait must be 0 or more seconds, got {self.max_wait}")
+        if not is_number(self.max_wait) or not 0 <= self.max_wait < math.inf:
+            raise InvalidError(f"max_wait must be 0 or more seconds, got {self.max_wait!r}")
+        _keep(self.keep)
+        if not isinstance(self.fields, Mapping) or not all(isinstance(name, str) for name in self.fields):
+            raise InvalidError(f'fields: must be values by names, such as {{"tenant": "acme"}}, got {self.fields!r}')
         if self.keep != "" and self.max_wait > 0:
             raise InvalidError("a request has a keep or a max_wait, not both")
-        if not 0 <= self.remember < math.inf or (not self.id) != (self.remember == 0):
+        in_bounds = is_number(self.remember) and 0 <= self.remember < math.inf
+        if not in_bounds or (not self.id) != (self.remember == 0):
             raise InvalidError(
-                f"a request has an id and a time above 0 to remember it, or neither; got {self.id!r}, {self.remember}"
+                f"a request has an id and a time above 0 to remember it, or neither; got {self.id!r}, {self.remember!r}"
             )
 
     def options(self) -> list[Argument]:
@@ -100,7 +111,7 @@ class Request:
 
 def wait_ms(seconds: float) -> str:
     """Return a longest wait, rounded down to milliseconds, but at least one."""
-    return f"{min(max(1, math.floor(seconds * 1000)), 10 * 365 * 86_400_000)}ms"
+    return f"{max(1, math.floor(min(seconds, int(MAX_SECONDS)) * 1000))}ms"
 
 
 @dataclass(frozen=True)
@@ -127,6 +138,7 @@ def acquire(operation: str, key: Key, limit: Limit | str, n: int, option: str = 
         arguments.append(check_tokens(n))
     elif n != 1:
         raise InvalidError(f"{algorithm.command} asks for one place, not {n}")
+    arguments += chosen.weight_words
     if option:
         arguments.append(option)
     if option == "MAXWAIT":
@@ -139,6 +151,9 @@ def everything(keyed: Iterable[Keyed], request: Request, peek: bool) -> Ask:
     limits = list(keyed)
     if not limits:
         raise InvalidError("all needs a limit")
+    for k in limits:
+        if not isinstance(k, Keyed):
+            raise InvalidError(f'all takes limits one by one, each made with on("user:7", "100/minute"), got {k!r}')
     if request.fields:
         raise InvalidError("fields are for the keys of a policy, not for all")
     arguments: list[Argument] = ["RL.ALL"]
@@ -184,13 +199,15 @@ def settle(identity: Key, tokens: int | None, costs: Sequence[int | None] | None
         raise InvalidError("settle takes a number of tokens or costs")
     words: list[Argument] = ["RL.SETTLE", short_key(identity)]
     if costs is not None:
+        if not isinstance(costs, Iterable):
+            raise InvalidError(f"costs: must be a list of numbers, or of None to keep a charge, got {costs!r}")
         words += ["COSTS", *("-" if cost is None else _amount(cost) for cost in costs)]
     elif tokens is not None:
         words.append(_amount(tokens))
     return command(*words, repeats=True)
 
 
-def _amount(n: Any) -> int:
-    if isinstance(n, bool) or not isinstance(n, int) or not 0 <= n <= MAX_TOKENS:
+def _amount(n: int) -> int:
+    if not is_whole(n, 0, MAX_TOKENS):
         raise InvalidError(f"the true cost must be an integer between 0 and {MAX_TOKENS}, got {n!r}")
     return n

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from .asks import Ask, Request, as_limit
+from .checks import is_number
 from .errors import ClosedError, InvalidError, StintError, UnauthenticatedError, UndecidedError
 from .limits import Limit
 from .policy import Judge, Policy
@@ -51,8 +52,16 @@ class Settings:
             raise InvalidError(
                 f"when_down must be fail_open(), fail_closed() or local_share(…), got {self.when_down!r}"
             )
-        if not self.timeout > 0:
-            raise InvalidError(f"timeout must be above 0 seconds, got {self.timeout}")
+        if not is_number(self.timeout) or not self.timeout > 0:
+            raise InvalidError(f"timeout must be a number of seconds above 0, such as 0.02, got {self.timeout!r}")
+        if self.on_decision is not None and not callable(self.on_decision):
+            raise InvalidError(f"on_decision: must be a function, got {self.on_decision!r}")
+        if not isinstance(self.assume, Mapping) or any(
+            isinstance(limits, str) or not isinstance(limits, Iterable) for limits in self.assume.values()
+        ):
+            raise InvalidError(
+                f'assume: must be lists of limits by policies, as {{"api": ["5/s"]}}, got {self.assume!r}'
+            )
         self.assumed = {name: [as_limit(limit) for limit in limits] for name, limits in self.assume.items()}
 
 
@@ -82,7 +91,12 @@ class Base:
         old = self._settings
         other = copy.copy(self)
         other._configure(
-            Settings(when_down or old.when_down, timeout or old.timeout, old.assume, on_decision or old.on_decision)
+            Settings(
+                old.when_down if when_down is None else when_down,
+                old.timeout if timeout is None else timeout,
+                old.assume,
+                old.on_decision if on_decision is None else on_decision,
+            )
         )
         return other
 
@@ -97,7 +111,7 @@ class Base:
                 error = unknown
         if result is None:
             assert error is not None
-            result = self._judge.one(time.monotonic(), error, ask.limits[0][0], limit, n, ask.option)
+            result = self._judge.one(time.monotonic(), error, ask.limits, n, ask.option)
             self._report(error)
         self._observe(ask, begun, result)
         return result
@@ -125,6 +139,14 @@ class Base:
         if result.cause is not None and not isinstance(result.cause, UndecidedError):
             raise result.cause
 
+    def _observe_leased(self, key: bytes, begun: float, result: Result) -> Result:
+        """Tell the hook about an answer from memory."""
+        hook = self._settings.on_decision
+        if hook is not None:
+            seconds = time.monotonic() - begun
+            hook(Decision("allow", key, result.granted, result.allowed, result.source, None, seconds))
+        return result
+
     def _report(self, error: StintError) -> None:
         """Log an error for an operator, at most once in ten seconds."""
         if isinstance(error, (UnauthenticatedError, ClosedError)) and time.monotonic() - self._logged >= _LOG_EVERY:
@@ -132,6 +154,8 @@ class Base:
             log.error("Stint is not asked, and the policy answers: %s", error)
 
     def _assumed(self, policy: str) -> Sequence[Limit]:
+        if not isinstance(policy, str):
+            raise InvalidError(f"policy: must be the name of a policy, as str, got {policy!r}")
         return self._settings.assumed.get(policy, ())
 
 

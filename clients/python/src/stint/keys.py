@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
+from .errors import InvalidError
+
 MAX_BYTES = 200  # longer keys are shortened
 KEPT_BYTES = 136  # of a long key, for people to recognise and for the patterns of an ACL to match
 
@@ -26,7 +28,12 @@ def short_key(key: str | bytes) -> bytes:
     A key of more than 200 bytes becomes its first 136 bytes, ":sha256:", and the SHA-256 of the whole key in
     hexadecimal digits, as in Stint's clients in other languages. No two keys have the same short form.
     """
-    raw = as_bytes(key) if isinstance(key, str) else key
+    if isinstance(key, str):
+        raw = as_bytes(key)
+    elif isinstance(key, bytes):
+        raw = key
+    else:
+        raise InvalidError(f'a key or an id must be str or bytes, such as "user:7", got {key!r}')
     if len(raw) <= MAX_BYTES:
         return raw
     return raw[:KEPT_BYTES] + b":sha256:" + hashlib.sha256(raw).hexdigest().encode()

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from .checks import is_whole
 from .errors import InvalidError
+from .keys import short_key
 from .rates import MAX_TOKENS, milliseconds, parse_duration, parse_rate
+
+MAX_WEIGHT = 1000  # of a member of a fair share
 
 
 @dataclass(frozen=True)
@@ -16,10 +20,11 @@ class Algorithm:
 
     spec: str  # its name in RL.ALL and in policies
     command: str
-    form: str  # its arguments: "rate", "window", "gcra" or "leases"
+    form: str  # its arguments: "rate", "window", "gcra", "leases", "member" or "adaptive"
     options: frozenset[str]
     reserves: bool = False  # MAXWAIT, or places in a queue
     takes_tokens: bool = True
+    keeps: bool = True  # KEEP
 
 
 _METER = frozenset({"PEEK", "UPTO", "FORCE", "MAXWAIT"})
@@ -31,12 +36,14 @@ ALGORITHMS: dict[str, Algorithm] = {
     for row in (
         Algorithm("TB", "TB.ACQUIRE", "rate", _METER, reserves=True),
         Algorithm("LB", "LB.ACQUIRE", "rate", _METER, reserves=True),
-        Algorithm("LQ", "LB.QUEUE", "rate", frozenset({"PEEK"}), reserves=True),
+        Algorithm("LQ", "LB.QUEUE", "rate", frozenset({"PEEK"}), reserves=True, keeps=False),
         Algorithm("CL", "CL.THROTTLE", "gcra", frozenset()),
         Algorithm("FW", "FW.ACQUIRE", "window", _WINDOW),
         Algorithm("SW", "SW.ACQUIRE", "window", _WINDOW),
         Algorithm("SL", "SL.ACQUIRE", "window", _WINDOW),
-        Algorithm("CC", "CC.ACQUIRE", "leases", frozenset({"PEEK"}), takes_tokens=False),
+        Algorithm("CC", "CC.ACQUIRE", "leases", frozenset({"PEEK"}), takes_tokens=False, keeps=False),
+        Algorithm("FS", "FS.ACQUIRE", "member", frozenset({"PEEK"}), keeps=False),
+        Algorithm("AD", "AD.ACQUIRE", "adaptive", frozenset({"PEEK", "MAXWAIT"}), reserves=True, keeps=False),
     )
 }
 
@@ -54,10 +61,24 @@ class Limit:
     count: Fraction  # tokens that come back in a period
     period: Fraction  # seconds
     holder: str = ""  # of a concurrency limit
+    weight: int = 1  # of a member of a fair share
+    least: Fraction = Fraction(0)  # tokens that come back in a period at the lowest rate of an adaptive limit
 
     def __str__(self) -> str:
         """Return the limit as RL.ALL takes it, without its key."""
-        return " ".join((self.algorithm.spec, *self.arguments))
+        return " ".join((self.algorithm.spec, *self.arguments, *self.weight_words))
+
+    @property
+    def weight_words(self) -> tuple[str, ...]:
+        """The words behind the tokens of the limit's command, and behind its arguments in RL.ALL."""
+        return ("WEIGHT", str(self.weight)) if self.weight != 1 else ()
+
+    @property
+    def shared(self) -> Limit:
+        """The limit of which local_share takes a part: a pool for all its members, an adaptive limit's lowest rate."""
+        if self.algorithm.form == "member":
+            return replace(self, arguments=self.arguments[:2], weight=1)
+        return replace(self, count=self.least) if self.algorithm.form == "adaptive" else self
 
     def burst(self, capacity: int) -> Limit:
         """Return a token bucket with another capacity."""
@@ -71,6 +92,33 @@ class Limit:
             raise InvalidError(f"only a rate can be a queue, not {self}")
         return _bucket("LQ", waiting, self.arguments[1], self.count, self.period)
 
+    def member(self, name: str | bytes, weight: int = 1) -> Limit:
+        """Return the share of a member of a pool, whose tokens are those of this bucket, shared by weight.
+
+        The key is that of the pool. Take the name from authentication: each name counts as a member.
+        """
+        if self.algorithm.spec != "TB":
+            raise InvalidError(f"only a token bucket can be shared by members, not {self}")
+        if not isinstance(name, (str, bytes)) or not name:
+            raise InvalidError(f"member: needs a name, str or bytes, got {name!r}")
+        if not is_whole(weight, 1, MAX_WEIGHT):
+            raise InvalidError(f"weight: must be an integer between 1 and {MAX_WEIGHT}, got {weight!r}")
+        text = short_key(name).decode("utf-8", "surrogateescape")
+        return replace(self, algorithm=ALGORITHMS["FS"], arguments=(*self.arguments, text), weight=weight)
+
+    def adaptive(self, least: int) -> Limit:
+        """Return a limit whose rate follows reports, from least tokens in the period of this bucket up to its rate."""
+        if self.algorithm.spec != "TB":
+            raise InvalidError(f"only a token bucket can follow reports, not {self}")
+        rate = f"{_tokens(least, 'least')}/{milliseconds(self.period, 'period')}"
+        return self._between(rate, Fraction(least))
+
+    def _between(self, rate: str, least: Fraction) -> Limit:
+        if least > self.count:
+            raise InvalidError(f"the lowest rate must be at most the highest, {self.arguments[1]}, got {rate}")
+        capacity, most = self.arguments
+        return replace(self, algorithm=ALGORITHMS["AD"], arguments=(capacity, rate, most), least=least)
+
     @property
     def fill_time(self) -> float:
         """The seconds until all tokens are back: a window's length, or the time in which an empty bucket fills up."""
@@ -80,7 +128,7 @@ class Limit:
 
 
 def _tokens(n: int, name: str) -> int:
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MAX_TOKENS:
+    if not is_whole(n, 1, MAX_TOKENS):
         raise InvalidError(f"{name}: must be an integer between 1 and {MAX_TOKENS}, got {n!r}")
     return n
 
@@ -118,9 +166,10 @@ def per_day(n: int) -> Limit:
 
 def gcra(max_burst: int, count: int, seconds: int) -> Limit:
     """The limit of CL.THROTTLE, for keys shared with programs written for redis-cell. Periods are whole seconds."""
+    if not is_whole(max_burst, 0, MAX_TOKENS - 1):
+        raise InvalidError(f"max_burst: must be an integer between 0 and {MAX_TOKENS - 1}, got {max_burst!r}")
     arguments = (str(max_burst), str(_tokens(count, "count")), str(_tokens(seconds, "period")))
-    tokens = _tokens(max_burst + 1, "max_burst + 1")
-    return Limit(ALGORITHMS["CL"], arguments, tokens, Fraction(count), Fraction(seconds))
+    return Limit(ALGORITHMS["CL"], arguments, max_burst + 1, Fraction(count), Fraction(seconds))
 
 
 def window(n: int, length: str | float) -> Limit:
@@ -153,8 +202,15 @@ def _window(spec: str, n: int, text: str, seconds: Fraction) -> Limit:
 def concurrency(n: int, ttl: str | float, holder: str) -> Limit:
     """At most n holders at a time. One that does not release within ttl is dropped; the same holder again renews."""
     text = ttl if isinstance(ttl, str) else milliseconds(ttl, "ttl")
-    seconds = parse_duration(text)
-    return Limit(ALGORITHMS["CC"], (str(_tokens(n, "limit")), text, holder), n, Fraction(n), seconds, holder)
+    seconds, name = parse_duration(text), holder_name(holder)
+    return Limit(ALGORITHMS["CC"], (str(_tokens(n, "limit")), text, name), n, Fraction(n), seconds, name)
+
+
+def holder_name(holder: str) -> str:
+    """Return the name of a holder, or refuse it."""
+    if not isinstance(holder, str) or not holder:
+        raise InvalidError(f'holder: needs a name, as str, such as "job-7", got {holder!r}')
+    return holder
 
 
 def parse(text: str) -> Limit:
@@ -163,6 +219,8 @@ def parse(text: str) -> Limit:
     A rate is a token bucket that holds as many tokens as come back in the period, at least one. Examples of the second
     form are "TB 20 10/s", "FW 1000 @day" and "SL 100 1m".
     """
+    if not isinstance(text, str):
+        raise InvalidError(f'a limit must be a Limit or text such as "100/minute", got {text!r}')
     words = text.split()
     if words and words[0].upper() in ALGORITHMS:
         return _parse_spec(text, words)
@@ -172,13 +230,21 @@ def parse(text: str) -> Limit:
 
 def _parse_spec(text: str, words: list[str]) -> Limit:
     algorithm = ALGORITHMS[words[0].upper()]
-    takes = {"rate": 3, "window": 3, "gcra": 4, "leases": 4}[algorithm.form]
+    if algorithm.form == "member" and len(words) == 6 and words[4].upper() == "WEIGHT":
+        return _bucket("TB", _integer(words[1]), words[2], *parse_rate(words[2])).member(words[3], _integer(words[5]))
+    takes = {"rate": 3, "window": 3, "gcra": 4, "leases": 4, "member": 4, "adaptive": 4}[algorithm.form]
     if algorithm.form == "rate" and len(words) == 5 and words[3].lower() == "per":
         words = [*words[:2], " ".join(words[2:])]
     if len(words) != takes:
         raise InvalidError(f"{algorithm.spec} takes {takes - 1} words behind it, without the key, got {text!r}")
     if algorithm.form == "leases":
         return concurrency(_integer(words[1]), words[2], words[3])
+    if algorithm.form == "member":
+        return _bucket("TB", _integer(words[1]), words[2], *parse_rate(words[2])).member(words[3])
+    if algorithm.form == "adaptive":
+        tokens, seconds = parse_rate(words[2])
+        bucket = _bucket("TB", _integer(words[1]), words[3], *parse_rate(words[3]))
+        return bucket._between(words[2], tokens * bucket.period / seconds)
     if algorithm.form == "gcra":
         return gcra(_integer(words[1]), _integer(words[2]), _integer(words[3]))
     if algorithm.spec == "FW":

@@ -24,7 +24,7 @@ from .errors import (
     class_of,
     from_reply,
 )
-from .nodes import PATIENCE, Node, Nodes
+from .nodes import Node, Nodes
 from .wire import Decoder, ProtocolError, encode
 
 MAX_CONNECTIONS = 64
@@ -98,6 +98,7 @@ class Link:
     def _start(self) -> None:
         self._idle: list[_Connection] = []
         self._changed = threading.Condition()
+        self._ended = threading.Event()
         self._open = 0  # connections, with those that are being opened
         self._opening = 0
         self._waiting = 0
@@ -225,22 +226,31 @@ class Link:
 
     def _probe(self) -> None:
         """Send PING until it is answered."""
+        passed = 0.0
         while True:
-            time.sleep(self.breaker.pause())
+            time.sleep(self.breaker.pause(passed))
             if self._closed:
                 return
+            begun = time.monotonic()
             try:
-                self._exchange(PING, time.monotonic() + PATIENCE)
+                self._exchange(PING, begun + self._nodes.patience)
             except UnavailableError:
+                passed = time.monotonic() - begun
                 continue
             except StintError:
                 pass  # it answers, even if with an error
             self.breaker.close()
             return
 
+    def sleep(self, seconds: float) -> None:
+        """Sleep, but raise ClosedError as soon as the link is closed."""
+        if self._ended.wait(seconds) or self._closed:
+            raise ClosedError("the limiter was closed")
+
     def close(self) -> None:
-        """Close the connections. Calls in other threads complete."""
+        """Close the connections. Calls in other threads complete, and those that sleep raise ClosedError."""
         self._closed = True
+        self._ended.set()
         with self._changed:
             idle, self._idle = self._idle, []
             for connection in idle:

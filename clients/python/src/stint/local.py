@@ -79,6 +79,7 @@ class Buckets:
             return Taken(tuple(states), binding, longest)
 
     def _bucket(self, now: float, key: bytes, limit: Limit) -> _Bucket | None:
+        limit = limit.shared
         bucket = self._buckets.get((key, limit))
         if bucket is None and (len(self._buckets) < MAX_KEYS or self._sweep(now)):
             capacity = max(1, int(self._share * limit.tokens))

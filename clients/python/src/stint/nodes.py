@@ -15,17 +15,25 @@ from redis.retry import Retry
 from .errors import InvalidError
 
 MAX_NODES = 32  # addresses, with those that redirections add
-PATIENCE = 1.0  # seconds for an attempt to connect, also after its callers have left
+MIN_PATIENCE = 0.2  # seconds
 
 Where = str | Iterable[str] | redis.Redis | redis.asyncio.Redis
+
+
+def patience_of(timeout: float) -> float:
+    """Return the seconds for an attempt to connect, also after its callers have left: time for several round trips.
+
+    A connection that has died without a sign is found dead after this time, so it is short.
+    """
+    return max(MIN_PATIENCE, 5 * timeout)
 
 
 class Node:
     """A server, with the settings of its connections."""
 
-    def __init__(self, connection_class: Any, settings: dict[str, Any], is_async: bool) -> None:
+    def __init__(self, connection_class: Any, settings: dict[str, Any], is_async: bool, patience: float) -> None:
         unwanted = ("maint_", "oss_cluster_", "orig_", "himport")
-        self._class = connection_class
+        self._class, self._patience = connection_class, patience
         self._settings = {k: v for k, v in settings.items() if not k.startswith(unwanted)}
         self._settings.update(
             protocol=2,
@@ -33,8 +41,8 @@ class Node:
             retry_on_error=[],
             retry_on_timeout=False,
             health_check_interval=0,
-            socket_timeout=PATIENCE,
-            socket_connect_timeout=PATIENCE,
+            socket_timeout=patience,
+            socket_connect_timeout=patience,
         )
         self.address = f"{settings.get('host', 'localhost')}:{settings.get('port', 6379)}"
         if "path" in settings:
@@ -47,15 +55,17 @@ class Node:
     def at(self, address: str, is_async: bool) -> Node:
         """Return a node at another address with the same settings."""
         host, _, port = address.rpartition(":")
-        return Node(self._class, {**self._settings, "host": host.strip("[]"), "port": int(port)}, is_async)
+        there = {**self._settings, "host": host.strip("[]"), "port": int(port)}
+        return Node(self._class, there, is_async, self._patience)
 
 
 class Nodes:
     """Addresses, of which one is current."""
 
-    def __init__(self, where: Where, is_async: bool) -> None:
+    def __init__(self, where: Where, is_async: bool, timeout: float) -> None:
         self._is_async = is_async
-        self._nodes = _parse(where, is_async)
+        self.patience = patience_of(timeout)
+        self._nodes = _parse(where, is_async, self.patience)
         self._current = 0
         self._lock = threading.Lock()
 
@@ -90,17 +100,17 @@ class Nodes:
             return True
 
 
-def _parse(where: Where, is_async: bool) -> list[Node]:
+def _parse(where: Where, is_async: bool, patience: float) -> list[Node]:
     client_class: Any = redis.asyncio.Redis if is_async else redis.Redis
     if isinstance(where, (redis.Redis, redis.asyncio.Redis)):
         if not isinstance(where, client_class):
             kind = "redis.asyncio.Redis" if is_async else "redis.Redis"
             raise InvalidError(f"this limiter takes a {kind}, got {type(where).__module__}.Redis")
         pool = where.connection_pool
-        return [Node(pool.connection_class, dict(pool.connection_kwargs), is_async)]
-    addresses = [where] if isinstance(where, str) else list(where)
-    if not addresses:
-        raise InvalidError("a limiter needs an address such as redis://127.0.0.1:6379")
+        return [Node(pool.connection_class, dict(pool.connection_kwargs), is_async, patience)]
+    addresses = [where] if isinstance(where, str) else list(where) if isinstance(where, Iterable) else []
+    if not addresses or not all(isinstance(address, str) and address for address in addresses):
+        raise InvalidError(f"a limiter needs an address such as redis://127.0.0.1:6379, or several, got {where!r}")
     pool_class: Any = redis.asyncio.ConnectionPool if is_async else redis.ConnectionPool
     nodes = []
     for address in addresses:
@@ -109,5 +119,5 @@ def _parse(where: Where, is_async: bool) -> list[Node]:
             pool = pool_class.from_url(url)
         except ValueError as error:
             raise InvalidError(f"not an address such as redis://127.0.0.1:6379: {error}") from None
-        nodes.append(Node(pool.connection_class, dict(pool.connection_kwargs), is_async))
+        nodes.append(Node(pool.connection_class, dict(pool.connection_kwargs), is_async, patience))
     return nodes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .checks import is_number
 from .errors import InvalidError, StintError, UndecidedError
 from .limits import Limit
 from .local import Buckets, Taken
@@ -34,8 +35,8 @@ def fail_closed() -> Policy:
 
 def local_share(share: float) -> Policy:
     """Keep this process to a share of each limit, above 0 and at most 1."""
-    if not 0 < share <= 1:
-        raise InvalidError(f"local_share: the share must be above 0 and at most 1, got {share}")
+    if not is_number(share) or not 0 < share <= 1:
+        raise InvalidError(f"local_share: the share must be a number above 0 and at most 1, got {share!r}")
     return Policy("local_share", share)
 
 
@@ -51,19 +52,24 @@ class Judge:
         if self._buckets is not None:
             self._buckets.after_fork()
 
-    def one(self, now: float, error: StintError, key: bytes, limit: Limit, n: int, option: str) -> Result:
-        """Answer a request for one limit. An error about the request itself is a denial under every policy."""
-        most, source = limit.tokens, Source.FALLBACK
+    def one(
+        self, now: float, error: StintError, asks: Sequence[tuple[bytes, Limit, int]], n: int, option: str
+    ) -> Result:
+        """Answer a request for the first limit, and for its ancestors if there are others.
+
+        An error about the request itself is a denial under every policy.
+        """
+        most, source = asks[0][1].tokens, Source.FALLBACK
         if not isinstance(error, UndecidedError):
             return Result(False, limit=most, retry_after=RETRY_WHEN_DOWN, source=source, cause=error)
         if option == "FORCE" or self.policy.kind == "fail_open":
             return Result(True, n, most, source=source, cause=error)
         if self._buckets is None:
             return Result(False, limit=most, retry_after=RETRY_WHEN_DOWN, source=source, cause=error)
-        taken = self._buckets.take(now, [(key, limit, n)], option != "PEEK")
+        taken = self._buckets.take(now, asks, option != "PEEK")
         if taken.binding >= 0 and option == "UPTO" and taken.states[0].remaining > 0:
             n = taken.states[0].remaining
-            taken = self._buckets.take(now, [(key, limit, n)], True)
+            taken = self._buckets.take(now, [(asks[0][0], asks[0][1], n)], True)
         state, allowed = taken.states[0], taken.binding < 0
         granted, retry = (n, 0.0) if allowed else (0, taken.retry_after)
         return Result(

@@ -89,9 +89,9 @@ def milliseconds(seconds: float | Fraction, name: str) -> str:
     """Return a duration as the protocol takes it. It must be whole milliseconds; a float is taken as it is printed."""
     try:
         exact = seconds if isinstance(seconds, Fraction) else Fraction(repr(seconds))
-    except ValueError:
+    except ValueError:  # no number, or one without end
         exact = Fraction(0)
     ms = exact * 1000
     if ms.denominator != 1 or not MIN_SECONDS <= exact <= MAX_SECONDS:
-        raise InvalidError(f"{name}: must be a whole number of milliseconds from 1 ms to 10 years, got {seconds} s")
+        raise InvalidError(f"{name}: must be a whole number of milliseconds from 1 ms to 10 years, got {seconds!r} s")
     return f"{ms.numerator}ms"

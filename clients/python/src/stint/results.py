@@ -18,6 +18,7 @@ class Source(Enum):
     """The origin of a decision."""
 
     SERVER = "server"  # Stint decided
+    LEASED = "leased"  # a token that Stint has set aside for this process was spent
     LOCAL = "local"  # Stint did not answer, and this process's share of the limit decided
     FALLBACK = "fallback"  # Stint did not answer, and the policy decided
 
@@ -97,41 +98,44 @@ class Charge:
     reset_after: float
 
 
-def _unknown(reply: Any) -> RefusedError:
+def unknown(reply: Any) -> RefusedError:
+    """Return the error about a reply of another form."""
     return RefusedError(f"the reply has an unknown form, is this a Stint server? {str(reply)[:100]}")
 
 
-def _integers(reply: Any, count: int) -> list[int]:
+def integers(reply: Any, count: int) -> list[int]:
+    """Read a list of this number of integers."""
     if not isinstance(reply, list) or len(reply) != count or not all(type(n) is int for n in reply):
-        raise _unknown(reply)
+        raise unknown(reply)
     return reply
 
 
-def _seconds(ms: int) -> float:
+def seconds(ms: int) -> float:
+    """Return the seconds of a time in milliseconds, or NEVER."""
     return NEVER if ms < 0 else ms / 1000
 
 
 def parse_result(reply: Any, limit: Limit, asked: int) -> Result:
     """Read the five integers of an acquire."""
-    first, most, remaining, after, reset = _integers(reply, 5)
+    first, most, remaining, after, reset = integers(reply, 5)
     if limit.algorithm.form == "gcra":  # limited, limit, remaining, retry_after_s, reset_after_s
         if first == 0:
             return Result(True, asked, most, remaining, reset_after=float(reset))
         return Result(False, 0, most, remaining, NEVER if after < 0 else float(after), 0.0, float(reset))
     if first > 0:
-        return Result(True, first, most, remaining, 0.0, _seconds(after), _seconds(reset))
-    return Result(False, 0, most, remaining, _seconds(after), 0.0, _seconds(reset))
+        return Result(True, first, most, remaining, 0.0, seconds(after), seconds(reset))
+    return Result(False, 0, most, remaining, seconds(after), 0.0, seconds(reset))
 
 
 def parse_multi(reply: Any) -> MultiResult:
     """Read the reply of RL.ALL and RL.CHECK."""
     if not isinstance(reply, list) or len(reply) != 4 or not isinstance(reply[3], list):
-        raise _unknown(reply)
-    granted, binding, after = _integers(reply[:3], 3)
-    states = tuple(LimitState(n[0], n[1], _seconds(n[2])) for n in (_integers(state, 3) for state in reply[3]))
+        raise unknown(reply)
+    granted, binding, after = integers(reply[:3], 3)
+    states = tuple(LimitState(n[0], n[1], seconds(n[2])) for n in (integers(state, 3) for state in reply[3]))
     if granted > 0:
-        return MultiResult(True, granted, binding, 0.0, _seconds(after), states)
-    return MultiResult(False, 0, binding, _seconds(after), 0.0, states)
+        return MultiResult(True, granted, binding, 0.0, seconds(after), states)
+    return MultiResult(False, 0, binding, seconds(after), 0.0, states)
 
 
 def parse_charges(reply: Any) -> list[Charge] | None:
@@ -139,19 +143,19 @@ def parse_charges(reply: Any) -> list[Charge] | None:
     if reply is None:
         return None
     if not isinstance(reply, list):
-        raise _unknown(reply)
-    return [Charge(n[0], n[1], n[2], _seconds(n[3])) for n in (_integers(charge, 4) for charge in reply)]
+        raise unknown(reply)
+    return [Charge(n[0], n[1], n[2], seconds(n[3])) for n in (integers(charge, 4) for charge in reply)]
 
 
 def parse_refund(reply: Any) -> int | None:
     """Read the reply of RL.REFUND: None if the key has no usage."""
     if reply is None or type(reply) is int:
         return reply
-    raise _unknown(reply)
+    raise unknown(reply)
 
 
 def parse_integer(reply: Any) -> int:
     """Read a reply that is one integer."""
     if type(reply) is int:
         return reply
-    raise _unknown(reply)
+    raise unknown(reply)

@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 from .asks import Key
+from .checks import is_number
 from .errors import DeniedError, InvalidError, WouldExceedDeadlineError
 from .limits import Limit
 from .policy import Policy
@@ -37,11 +38,18 @@ class Reservation:
         return self.result.allowed and self.result.source is Source.SERVER and self.delay > 0
 
 
+def seconds_of(wait: float, name: str = "max_wait") -> float:
+    """Return a longest wait, or refuse it."""
+    if not is_number(wait):
+        raise InvalidError(f"{name}: must be a number of seconds, got {wait!r}")
+    return wait
+
+
 def how_to_reserve(limit: Limit, max_wait: float) -> tuple[str, float]:
     """Return the option of the command, and its time."""
     if not limit.algorithm.reserves:
         raise InvalidError(f"only buckets and queues can be reserved ahead of time, not {limit}")
-    if "MAXWAIT" in limit.algorithm.options and max_wait >= 0.001:
+    if seconds_of(max_wait) >= 0.001 and "MAXWAIT" in limit.algorithm.options:
         return "MAXWAIT", max_wait
     return "", 0.0
 
@@ -59,11 +67,12 @@ def give_up(limit: Limit, denied: Result, n: int, max_wait: float, when_down: Po
         raise DeniedError(f"denied: {denied.cause}") from denied.cause
     if denied.retry_after == NEVER:
         raise DeniedError(f"{n} tokens are more than {limit} can ever grant")
-    is_bucket = "MAXWAIT" in limit.algorithm.options
+    is_adaptive = limit.algorithm.form == "adaptive"  # it is not reserved in its pause, which may end in time
+    is_bucket = "MAXWAIT" in limit.algorithm.options and not is_adaptive
     if (denied.source is Source.SERVER and is_bucket) or denied.retry_after > max_wait:
         raise WouldExceedDeadlineError(
             f"it would take {denied.retry_after:.3f} s, longer than the {max_wait:.3f} s allowed"
         )
-    if denied.source is Source.SERVER and limit.algorithm.reserves:
+    if denied.source is Source.SERVER and limit.algorithm.reserves and not is_adaptive:
         raise DeniedError(f"the queue is full, {limit.tokens - 1} are waiting")
     return denied.retry_after

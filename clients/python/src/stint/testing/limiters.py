@@ -13,7 +13,7 @@ from ..limiter import Limiter
 from ..limits import Limit
 from ..policy import Policy, fail_open
 from ..results import Result
-from ..waiting import LONGEST_WAIT, give_up
+from ..waiting import LONGEST_WAIT, give_up, seconds_of
 from ..wire import Decoder
 from .server import FakeServer
 
@@ -65,7 +65,7 @@ class FakeLimiter(_Fake, Limiter):
 
     def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
         """Set the clock ahead instead of sleeping."""
-        chosen = as_limit(limit)
+        chosen, max_wait = as_limit(limit), seconds_of(max_wait)
         while True:
             if chosen.algorithm.reserves:
                 result = self.reserve(key, chosen, n, max_wait=max_wait).result
@@ -90,7 +90,7 @@ class FakeAsyncLimiter(_Fake, AsyncLimiter):
 
     async def wait(self, key: Key, limit: Limit | str, n: int = 1, *, max_wait: float = LONGEST_WAIT) -> Result:
         """Set the clock ahead instead of sleeping."""
-        chosen = as_limit(limit)
+        chosen, max_wait = as_limit(limit), seconds_of(max_wait)
         while True:
             if chosen.algorithm.reserves:
                 result = (await self.reserve(key, chosen, n, max_wait=max_wait)).result

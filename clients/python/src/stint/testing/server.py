@@ -12,7 +12,8 @@ from ..limits import ALGORITHMS, Limit, parse
 from ..rates import parse_duration
 from .states import FOREVER, Decision, decide
 
-_BY_COMMAND = {row.command: row for row in ALGORITHMS.values()}
+_KNOWN = {spec: row for spec, row in ALGORITHMS.items() if spec not in ("FS", "AD")}
+_BY_COMMAND = {row.command: row for row in _KNOWN.values()}
 Spec = tuple[str, Limit]
 
 
@@ -21,7 +22,7 @@ def _ms(seconds: Fraction) -> int:
 
 
 class FakeServer:
-    """Keeps limiters in memory. It knows the acquires, RL.ALL, RL.CHECK, RL.REFUND, CC.RELEASE and DEL."""
+    """Keeps limiters in memory. It has acquires (not FS, AD, HT), RL.ALL, RL.CHECK, RL.REFUND, CC.RELEASE, DEL."""
 
     def __init__(self, now: Callable[[], Fraction]) -> None:
         self._now = now
@@ -47,13 +48,23 @@ class FakeServer:
             if name == "CC.RELEASE":
                 return self._release(*arguments)
             if name == "DEL":
-                return 1 if self._keys.pop(arguments[0], None) else 0
+                had = self._held(arguments[0]) is not None
+                self._keys.pop(arguments[0], None)
+                return 1 if had else 0
         except InvalidError as error:
             return ServerError(f"ERR {error}")
         return ServerError(f"ERR the fake server has no {name}")
 
-    def _ask(self, key: str, limit: Limit, n: int, option: str = "", max_wait: str = "") -> Decision:
+    def _held(self, key: str) -> tuple[Limit, object] | None:
+        """Return the limiter of a key, or None if it has none or is at its full limit."""
         held = self._keys.get(key)
+        if held is not None and decide(*held, self._now(), held[0].tokens + 1, "", Fraction(0)).reset == 0:
+            del self._keys[key]
+            return None
+        return held
+
+    def _ask(self, key: str, limit: Limit, n: int, option: str = "", max_wait: str = "") -> Decision:
+        held = self._held(key)
         if held is not None and held[0].algorithm is not limit.algorithm:
             raise InvalidError(f"WRONGTYPE the key belongs to {held[0].algorithm.command}")
         wait = parse_duration(max_wait) if max_wait else Fraction(0)
@@ -90,8 +101,8 @@ class FakeServer:
             elif word == "COST":
                 key, limit, _ = specs[-1]
                 specs[-1], at = (key, limit, int(words[at + 1])), at + 2
-            elif word in ALGORITHMS:
-                count = 4 if ALGORITHMS[word].form in ("gcra", "leases") else 3
+            elif word in _KNOWN:
+                count = 4 if _KNOWN[word].form in ("gcra", "leases") else 3
                 limit = parse(" ".join((word, *words[at + 2 : at + 1 + count])))
                 specs.append((words[at + 1], limit, None))
                 at += 1 + count
@@ -135,7 +146,7 @@ class FakeServer:
         return self._ask(key, limit, limit.tokens + 1)  # denied, so it has the present state
 
     def _refund(self, key: str, n: int) -> Any:
-        held = self._keys.get(key)
+        held = self._held(key)
         if held is None:
             return None
         limit, state, now = *held, self._now()

@@ -28,7 +28,7 @@ def decide(limit: Limit, state: object, now: Fraction, n: int, option: str, max_
     if spec in ("TB", "LB", "LQ", "CL"):
         return _bucket(limit, state, now, n, option, max_wait)
     if spec == "CC":
-        return _leases(limit, state, now)
+        return _leases(limit, state, now, n)
     if spec == "SL":
         return _log(limit, state, now, n, option)
     if spec == "SW":
@@ -48,8 +48,8 @@ def _bucket(limit: Limit, state: object, now: Fraction, n: int, option: str, max
     n = _asked(n, math.floor((now + most - full) / interval), option)
     after = full + n * interval
     missing = after - now - most
-    if option != "FORCE" and missing > max_wait:
-        is_never = n > limit.tokens and not max_wait
+    is_never = n > limit.tokens
+    if option != "FORCE" and (is_never or missing > max_wait):
         left = math.floor((now + most - full) / interval)
         return Decision(0, left, FOREVER if is_never else missing - max_wait, full - now, state)
     left = math.floor((now + most - after) / interval)
@@ -61,7 +61,7 @@ def _bucket(limit: Limit, state: object, now: Fraction, n: int, option: str, max
 
 def _fixed(limit: Limit, state: object, now: Fraction, n: int, option: str) -> Decision:
     """Fixed window: the state is its end and the tokens taken in it."""
-    end, taken = state if isinstance(state, tuple) and state[0] > now else (None, 0)
+    end, taken = state if isinstance(state, tuple) and state[0] > now and state[1] > 0 else (None, 0)
     n = _asked(n, limit.tokens - taken, option)
     if option != "FORCE" and taken + n > limit.tokens:
         reset = Fraction(0) if end is None else end - now
@@ -122,10 +122,12 @@ def _sliding(limit: Limit, state: object, now: Fraction, n: int, option: str) ->
     return Decision(0, left, wait, reset, state)
 
 
-def _leases(limit: Limit, state: object, now: Fraction) -> Decision:
-    """Concurrency: the state is the holders, with the ends of their leases."""
+def _leases(limit: Limit, state: object, now: Fraction, n: int) -> Decision:
+    """Concurrency: the state is the holders, with the ends of their leases. More places than the limit only show it."""
     holders = {h: end for h, end in state.items() if end > now} if isinstance(state, dict) else {}
-    if limit.holder in holders or len(holders) < limit.tokens:
+    if n <= limit.tokens and (limit.holder in holders or len(holders) < limit.tokens):
         holders[limit.holder] = now + limit.period
         return Decision(1, limit.tokens - len(holders), Fraction(0), max(holders.values()) - now, holders)
-    return Decision(0, 0, min(holders.values()) - now, max(holders.values()) - now, state)
+    ends = holders.values()
+    wait = FOREVER if n > limit.tokens else min(ends) - now
+    return Decision(0, limit.tokens - len(holders), wait, max(ends, default=now) - now, state)

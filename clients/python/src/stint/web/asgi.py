@@ -43,6 +43,18 @@ class RateLimit:
         await self._app(scope, receive, send_with_fields)
 
 
+def _raw_request() -> Callable[[Scope], Any]:
+    """Return what makes the argument of by_user: Starlette's Request, a mapping of the scope; else the scope itself."""
+    try:
+        from starlette.requests import Request
+    except ImportError:
+        return lambda scope: scope
+    return Request
+
+
+_raw = _raw_request()
+
+
 def view(scope: Scope) -> View:
     """Return the view of an ASGI scope."""
 
@@ -51,15 +63,16 @@ def view(scope: Scope) -> View:
         return [value.decode("latin-1") for found, value in scope["headers"] if found.lower() == wanted]
 
     client = scope.get("client")
-    return View(scope["method"], scope["path"], client[0] if client else "", header, scope)
+    return View(scope["method"], scope["path"], client[0] if client else "", header, _raw(scope))
 
 
 async def decide(limiter: AsyncLimiter, guard: Guard, seen: View) -> Answer:
     """Ask the limiter about a request."""
-    question = guard.question(seen)
-    if question is None:
-        return Answer(True, [])
+    question = None
     try:
+        question = guard.question(seen)
+        if question is None:
+            return Answer(True, [])
         given = await getattr(limiter, question.call)(*question.arguments)
     except StintError as error:
         given = guard.refused(error)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..asks import as_limit
-from ..errors import StintError
+from ..errors import InvalidError, StintError
 from ..limits import Limit
 from ..policy import RETRY_WHEN_DOWN
 from ..results import NEVER, MultiResult, Result, Source
@@ -26,7 +26,7 @@ _REDUCED_CAPACITY = "https://iana.org/assignments/http-problem-types#temporary-r
 
 @dataclass(frozen=True)
 class View:
-    """A request, as keys see it. raw is the framework's own: a scope, an environ, or a request."""
+    """A request, as keys see it. raw is Starlette's or Django's request, an environ, or a scope."""
 
     method: str
     path: str
@@ -37,6 +37,14 @@ class View:
 
 Key = Callable[[View], str]
 """Identifies the client of a request. Requests with the same key share a limit, also those with the key ""."""
+
+
+def _text(key: Key, view: View) -> str:
+    """Return the key of a request. InvalidError: it is no text, such as None for an anonymous user."""
+    value: object = key(view)
+    if not isinstance(value, str):
+        raise InvalidError(f'key must return text, got {value!r}; return "" for one limit of all such requests')
+    return value
 
 
 def everybody(view: View) -> str:
@@ -62,7 +70,10 @@ def by_header(name: str) -> Key:
 
 
 def by_user(user: Callable[[Any], str]) -> Key:
-    """Identify clients by a function of the framework's request."""
+    """Identify clients by a function of the request: of Starlette and FastAPI, Django, or a WSGI environ.
+
+    Without Starlette, ASGI middleware passes the scope. The function returns "" for requests without a user.
+    """
     return lambda view: user(view.raw)
 
 
@@ -76,7 +87,7 @@ def first_of(*keys: Key) -> Key:
 
     def key(view: View) -> str:
         for i, one in enumerate(keys):
-            if value := one(view):
+            if value := _text(one, view):
                 return f"{i}:{value}"
         return ""
 
@@ -85,7 +96,7 @@ def first_of(*keys: Key) -> Key:
 
 def join(*keys: Key) -> Key:
     """Make a key of several: each user on each route."""
-    return lambda view: " | ".join(key(view).replace("|", "||") for key in keys)
+    return lambda view: " | ".join(_text(key, view).replace("|", "||") for key in keys)
 
 
 @dataclass(frozen=True)
@@ -128,6 +139,9 @@ class Guard:
     ) -> None:
         if (limit is None) == (policy is None):
             raise ValueError("the middleware takes a limit or a policy")
+        for option, function in (("key", key), ("cost", cost), ("skip", skip), ("shadow", shadow)):
+            if function is not None and not callable(function):
+                raise ValueError(f"{option} must be a function, got {function!r}")
         self.name = name
         self._limit = limit if limit is None or callable(limit) else as_limit(limit)
         self._policy = policy
@@ -142,24 +156,24 @@ class Guard:
         if n == 0:
             return None
         if self._policy is not None:
-            return Question("check", (self._policy, self._key(view), n), None)
+            return Question("check", (self._policy, _text(self._key, view), n), None)
         limit = as_limit(self._limit(view)) if callable(self._limit) else self._limit
         assert limit is not None
-        return Question("allow", (f"{self.name}:{self._key(view)}", limit, n), limit)
+        return Question("allow", (f"{self.name}:{_text(self._key, view)}", limit, n), limit)
 
     def refused(self, error: StintError) -> Result:
         """Return the denial for an error about the request, which is logged."""
         log.error("rate limit %s: %s", self.name, error)
         return Result(False, retry_after=RETRY_WHEN_DOWN, source=Source.FALLBACK, cause=error)
 
-    def answer(self, view: View, question: Question, given: Result | MultiResult) -> Answer:
-        """Return the answer to a request."""
+    def answer(self, view: View, question: Question | None, given: Result | MultiResult) -> Answer:
+        """Return the answer to a request. question is None if an error prevented it."""
         result = given.result() if isinstance(given, MultiResult) else given
         if self._shadow is not None:
             if not result.allowed:
                 self._shadow(view, result)
             return Answer(True, [])
-        if question.limit is not None:
+        if question is not None and question.limit is not None:
             window, more = question.limit.fill_time, more_after(question.limit, result)
         else:
             is_known = not result.allowed and result.retry_after != NEVER

@@ -50,10 +50,11 @@ def view(environ: Environ) -> View:
 
 def decide(limiter: Limiter, guard: Guard, seen: View) -> Answer:
     """Ask the limiter about a request."""
-    question = guard.question(seen)
-    if question is None:
-        return Answer(True, [])
+    question = None
     try:
+        question = guard.question(seen)
+        if question is None:
+            return Answer(True, [])
         given = getattr(limiter, question.call)(*question.arguments)
     except StintError as error:
         given = guard.refused(error)

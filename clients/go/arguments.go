@@ -1,0 +1,55 @@
+package stint
+
+import (
+	"strconv"
+	"time"
+)
+
+// appendArguments adds the arguments after the key in the limit's command, and in a spec of RL.ALL.
+func (l Limit) appendArguments(to []any) []any {
+	if l.algorithm == gcra {
+		return append(to, l.tokens-1, l.count, int64(l.period/time.Second))
+	}
+	switch l.algorithm {
+	case fairShare:
+		return append(to, l.tokens, l.second(), l.member)
+	case adaptive:
+		return append(to, l.tokens, perPeriod(l.least, l.period), l.second())
+	}
+	return append(to, l.tokens, l.second())
+}
+
+// appendWeight adds the weight of a member, which stands behind the tokens of its command, and behind its spec.
+func (l Limit) appendWeight(to []any) []any {
+	if l.algorithm != fairShare || l.weight == 1 {
+		return to
+	}
+	return append(to, "WEIGHT", l.weight)
+}
+
+// second is the argument after the number of tokens: the rate, or the window.
+func (l Limit) second() string {
+	switch l.algorithm {
+	case tokenBucket, leakyQueue, fairShare, adaptive:
+		return perPeriod(l.count, l.period)
+	case fixedWindow:
+		return string(l.window)
+	default:
+		return milliseconds(l.period)
+	}
+}
+
+// perPeriod is a rate as the server reads it.
+func perPeriod(count int64, period time.Duration) string {
+	var space [48]byte
+	text := append(strconv.AppendInt(space[:0], count, 10), '/')
+	text = strconv.AppendInt(text, period.Milliseconds(), 10)
+	return string(append(text, "ms"...))
+}
+
+func milliseconds(d time.Duration) string {
+	if d%time.Millisecond != 0 {
+		return d.String() // which check refuses
+	}
+	return strconv.FormatInt(d.Milliseconds(), 10) + "ms"
+}

@@ -1,0 +1,81 @@
+package stinttest_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/clients/go/stinttest"
+)
+
+// decisions are random requests at times of a clock, with the server's replies.
+var decisions = []string{"decisions.txt", "decisions-adaptive.txt"}
+
+// TestDecisions plays the decisions of the server on a fake: the replies are the same, to the millisecond.
+func TestDecisions(t *testing.T) {
+	for _, name := range decisions {
+		t.Run(name, func(t *testing.T) { playDecisions(t, "../../vectors/"+name) })
+	}
+}
+
+func playDecisions(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake := stinttest.NewFake()
+	fake.Advance(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC).Sub(fake.Now()))
+	got, played, wrong := "", 0, 0
+	for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		command, isCommand := strings.CutPrefix(line, "> ")
+		pause, isPause := strings.CutPrefix(line, "advance ")
+		switch {
+		case isCommand:
+			got = shown(fake.Execute(strings.Fields(command)))
+			played++
+		case isPause:
+			d, err := time.ParseDuration(pause)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fake.Advance(d)
+		case !strings.HasPrefix(line, "#") && got != line:
+			t.Errorf("line %d: got %s, want %s", i+1, got, line)
+			if wrong++; wrong == 10 {
+				t.FailNow()
+			}
+		}
+	}
+	if played != 900 {
+		t.Errorf("%d requests", played)
+	}
+}
+
+// shown is a reply as transcripts have it.
+func shown(reply string) string {
+	lines := strings.Split(reply, "\r\n")
+	var next func() string
+	next = func() string {
+		line := lines[0]
+		lines = lines[1:]
+		switch {
+		case line == "$-1":
+			return "nil"
+		case line[0] == '$':
+			text := lines[0]
+			lines = lines[1:]
+			return `"` + text + `"`
+		case line[0] == ':':
+			return line[1:]
+		case line[0] != '*':
+			return line
+		}
+		var items []string
+		for range int(line[1] - '0') {
+			items = append(items, next())
+		}
+		return "[" + strings.Join(items, " ") + "]"
+	}
+	return next()
+}

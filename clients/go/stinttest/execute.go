@@ -1,0 +1,278 @@
+package stinttest
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+	"time"
+
+	stint "github.com/stintdb/stint/clients/go"
+)
+
+// entry is the limiter of a key.
+type entry struct {
+	limit limit
+	state any
+}
+
+// reply carries out a command. An error is its error reply.
+func (f *Fake) reply(words []string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text, err := f.execute(words[0], words[1:])
+	if err != nil {
+		return "-" + err.Error()
+	}
+	return text
+}
+
+func (f *Fake) execute(name string, words []string) (string, error) {
+	if s, ok := specOf(name); ok && s.command == name {
+		return f.acquire(s, words)
+	}
+	switch name {
+	case "RL.ALL":
+		return f.all(words)
+	case "RL.CHECK":
+		return f.check(words)
+	case "AD.REPORT":
+		return f.report(words)
+	case "RL.REFUND":
+		return f.refund(words)
+	case "DEL":
+		had := f.held(words[0]).state != nil
+		delete(f.keys, words[0])
+		if had {
+			return ":1", nil
+		}
+		return ":0", nil
+	}
+	return "", fmt.Errorf("ERR the fake server has no %s", name)
+}
+
+// held is the limiter of a key, without a state if it has none or is at its full limit.
+func (f *Fake) held(key string) entry {
+	e := f.keys[key]
+	if e.state != nil && e.limit.isFull(e.state, f.now.UnixNano()) {
+		delete(f.keys, key)
+		return entry{}
+	}
+	return e
+}
+
+// decide decides on an ask under a key and leaves the state as it is.
+func (f *Fake) decide(key string, l limit, a ask) (decision, error) {
+	held, now := f.held(key), f.now.UnixNano()
+	if held.state != nil && held.limit.spec != l.spec {
+		return decision{}, fmt.Errorf("WRONGTYPE the key belongs to a limiter of %s, this command needs one of %s", held.limit.spec, l.spec)
+	}
+	if full, ok := held.state.(*big.Rat); ok && full.Cmp(whole(now)) > 0 { // tokens carry over to another rate
+		taken := quotient(minus(full, whole(now)), held.limit.interval())
+		held.state = plus(whole(now), new(big.Rat).Mul(taken, l.interval()))
+	}
+	return l.decide(held.state, now, a), nil
+}
+
+func (f *Fake) acquire(s spec, words []string) (string, error) {
+	if len(words) < s.words+2 {
+		return "", fmt.Errorf("ERR wrong number of arguments for '%s'", s.command)
+	}
+	l, err := s.parse(words[1:])
+	if err != nil {
+		return "", err
+	}
+	rest := words[1+s.words:]
+	a := ask{}
+	if a.n, err = number(rest[0]); err != nil {
+		return "", err
+	}
+	if len(rest) > 1 {
+		a.option = rest[1]
+	}
+	if a.option == "MAXWAIT" {
+		if a.maxWait, err = duration(rest[2]); err != nil {
+			return "", err
+		}
+	}
+	d, err := f.decide(words[0], l, a)
+	if err != nil {
+		return "", err
+	}
+	if d.granted > 0 && a.option != "PEEK" {
+		f.keys[words[0]] = entry{l, d.state}
+	}
+	if a.option != "FORCE" { // only FORCE shows a debt
+		d.remaining = max(0, d.remaining)
+	}
+	if s.word != "CL" {
+		return array(d.granted, l.tokens, d.remaining, milliseconds(d.wait), milliseconds(d.reset)), nil
+	}
+	limited, after := int64(0), int64(-1)
+	if d.granted == 0 {
+		limited = 1
+		if d.wait != never {
+			after = ceilDiv(d.wait, int64(time.Second))
+		}
+	}
+	return array(limited, l.tokens, d.remaining, after, ceilDiv(d.reset, int64(time.Second))), nil
+}
+
+// part is one of several limits.
+type part struct {
+	key   string
+	limit limit
+	n     int64
+}
+
+func (f *Fake) all(words []string) (string, error) {
+	var parts []part
+	n, owns := int64(1), map[int]bool{}
+	for len(words) > 0 {
+		s, isLimit := specOf(words[0])
+		switch {
+		case isLimit && s.word == words[0] && len(words) > 1+s.words:
+			l, err := s.parse(words[2:])
+			if err != nil {
+				return "", err
+			}
+			parts, words = append(parts, part{key: words[1], limit: l}), words[2+s.words:]
+		case len(words) > 1 && (words[0] == "TOKENS" || words[0] == "COST" && len(parts) > 0):
+			value, err := number(words[1])
+			if err != nil {
+				return "", err
+			}
+			if words[0] == "TOKENS" {
+				n = value
+			} else {
+				parts[len(parts)-1].n, owns[len(parts)-1] = value, true
+			}
+			words = words[2:]
+		default:
+			return "", fmt.Errorf("ERR the fake server has no %s in RL.ALL", words[0])
+		}
+	}
+	for i := range parts {
+		if !owns[i] {
+			parts[i].n = n
+		}
+	}
+	return f.several(parts, n)
+}
+
+func (f *Fake) check(words []string) (string, error) {
+	rules, ok := f.policies[words[0]]
+	if !ok {
+		return "", fmt.Errorf("ERR no such policy '%s'", words[0])
+	}
+	n, err := number(words[2])
+	if err != nil {
+		return "", err
+	}
+	names := []string{"{}", words[1]}
+	if rest := words[3:]; len(rest) > 0 {
+		if rest[0] != "WITH" {
+			return "", fmt.Errorf("ERR the fake server has no %s in RL.CHECK", rest[0])
+		}
+		for i := 1; i+1 < len(rest); i += 2 {
+			names = append(names, "{"+rest[i]+"}", rest[i+1])
+		}
+	}
+	var parts []part
+	for _, r := range rules {
+		l, err := limitOf(r.Limit)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, part{strings.NewReplacer(names...).Replace(r.Key), l, n})
+	}
+	return f.several(parts, n)
+}
+
+// limitOf is a limit of package stint as the server reads it.
+func limitOf(given stint.Limit) (limit, error) {
+	words := strings.Fields(given.String())
+	s, ok := specOf(words[0])
+	if !ok {
+		return limit{}, fmt.Errorf("ERR the fake server has no limit %v", given)
+	}
+	return s.parse(words[1:])
+}
+
+// several takes tokens of each limit, or of none.
+func (f *Fake) several(parts []part, n int64) (string, error) {
+	decisions, binding := make([]decision, len(parts)), -1
+	for i, p := range parts {
+		d, err := f.decide(p.key, p.limit, ask{n: p.n})
+		if err != nil {
+			return "", err
+		}
+		if decisions[i] = d; p.n > 0 && d.granted == 0 && (binding < 0 || longer(d.wait, decisions[binding].wait)) {
+			binding = i
+		}
+	}
+	states, wait := make([]string, len(parts)), new(big.Rat)
+	for i, p := range parts {
+		d := decisions[i]
+		if binding >= 0 || p.n == 0 { // the present state is that of a denial
+			d, _ = f.decide(p.key, p.limit, ask{n: p.limit.tokens + 1})
+			d.remaining = max(0, d.remaining)
+		} else {
+			f.keys[p.key] = entry{p.limit, d.state}
+			if longer(d.wait, wait) {
+				wait = d.wait
+			}
+		}
+		states[i] = array(p.limit.tokens, d.remaining, milliseconds(d.reset))
+	}
+	granted := n
+	if binding >= 0 {
+		granted, wait = 0, decisions[binding].wait
+	}
+	return fmt.Sprintf("*4\r\n:%d\r\n:%d\r\n:%d\r\n*%d\r\n%s", granted, binding, milliseconds(wait), len(states), strings.Join(states, "\r\n")), nil
+}
+
+func (f *Fake) refund(words []string) (string, error) {
+	n, err := number(words[1])
+	if err != nil {
+		return "", err
+	}
+	held := f.held(words[0])
+	if held.state == nil {
+		return "$-1", nil
+	}
+	present, _ := f.decide(words[0], held.limit, ask{n: held.limit.tokens + 1})
+	back := min(n, held.limit.tokens-present.remaining)
+	switch state := held.state.(type) {
+	case *big.Rat:
+		held.state = minus(state, times(held.limit.interval(), back))
+	case adaptive:
+		state.full = minus(state.full, times(state.bucket().interval(), back))
+		held.state = state
+	case window:
+		state.taken = max(0, state.taken-back)
+		held.state = state
+	default:
+		return "", errors.New("ERR the fake server refunds buckets, adaptive limits and fixed windows")
+	}
+	f.keys[words[0]] = held
+	return fmt.Sprintf(":%d", present.remaining+back), nil
+}
+
+func longer(a, b *big.Rat) bool { return b != never && (a == never || a.Cmp(b) > 0) }
+
+// milliseconds is a time in replies: rounded up, and -1 for never.
+func milliseconds(d *big.Rat) int64 {
+	if d == never {
+		return -1
+	}
+	return ceilDiv(d, int64(time.Millisecond))
+}
+
+func array(numbers ...int64) string {
+	text := fmt.Sprintf("*%d", len(numbers))
+	for _, n := range numbers {
+		text += fmt.Sprintf("\r\n:%d", n)
+	}
+	return text
+}

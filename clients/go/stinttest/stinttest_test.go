@@ -1,0 +1,263 @@
+package stinttest_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	stint "github.com/stintdb/stint/clients/go"
+	"github.com/stintdb/stint/clients/go/internal/servertest"
+	"github.com/stintdb/stint/clients/go/stinttest"
+)
+
+var address string
+
+func TestMain(m *testing.M) { servertest.Main(m, &address) }
+
+const days = 9 * 24 * time.Hour // in which no token comes back during a test
+
+var limits = map[string][]stint.Limit{
+	"bucket":  {stint.Per(7, days).Burst(20), stint.Per(11, days).Burst(30)}, // tokens taken carry over
+	"queue":   {stint.Per(1, days).Queue(8)},
+	"gcra":    {stint.GCRA(10, 1, 999_999*time.Second)},
+	"window":  {stint.Window(20, stint.Starting(days))},
+	"log":     {stint.SlidingLog(20, days)},
+	"sliding": {stint.SlidingWindow(20, 10*365*24*time.Hour)}, // 2030 is far enough from the border of two windows
+}
+
+// rough is the difference of times that is no mistake: the server's clock does not stand still.
+const rough = time.Minute
+
+func near(a, b time.Duration) bool { return a == b || a >= 0 && b >= 0 && (a-b).Abs() < rough }
+
+// TestDecidesAsTheServer: random calls on a fake and on a server.
+func TestDecidesAsTheServer(t *testing.T) {
+	real := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+	defer real.Close()
+	for name, choices := range limits {
+		t.Run(name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(1, 2))
+			fake := stinttest.NewFake()
+			fake.Advance(time.Since(fake.Now()))
+			ours := fake.Connect(stint.FailClosed())
+			defer ours.Close()
+			for i := range 300 {
+				key, limit := fmt.Sprint(name, i/25), choices[random.IntN(len(choices))]
+				n, call := 1+random.Int64N(6), random.IntN(5)
+				if name == "gcra" || name == "queue" && call > 1 {
+					call = 0
+				}
+				ask := func(l *stint.Limiter) (stint.Result, error) {
+					switch call {
+					case 1:
+						return l.Peek(t.Context(), key, limit, n)
+					case 2:
+						return l.Force(t.Context(), key, limit, n)
+					case 3:
+						return l.AllowAtMost(t.Context(), key, limit, n)
+					default:
+						return l.AllowN(t.Context(), key, limit, n)
+					}
+				}
+				if name == "gcra" && random.IntN(3) == 0 || name == "queue" && n > 1 {
+					n = 1
+				}
+				got, gotErr := ask(ours)
+				want, wantErr := ask(real)
+				if gotErr != nil || wantErr != nil || want.Source != stint.Server {
+					t.Fatalf("call %d: %v, the server: %+v, %v", i, gotErr, want, wantErr)
+				}
+				isSame := got.Allowed == want.Allowed && got.Granted == want.Granted && got.Limit == want.Limit && got.Remaining == want.Remaining
+				if !isSame || !near(got.RetryAfter, want.RetryAfter) || !near(got.Wait, want.Wait) || !near(got.ResetAfter, want.ResetAfter) {
+					t.Fatalf("call %d, %d of %v for %d:\ngot  %+v\nwant %+v", i, call, limit, n, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestSeveralAsTheServer: all or nothing, costs, and the limit that denies.
+func TestSeveralAsTheServer(t *testing.T) {
+	real := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second))
+	defer real.Close()
+	fake := stinttest.NewFake()
+	fake.Advance(time.Since(fake.Now()))
+	ours := fake.Connect(stint.FailClosed())
+	defer ours.Close()
+	random := rand.New(rand.NewPCG(3, 4))
+	for i := range 200 {
+		var keyed []stint.Keyed
+		for name, choices := range limits {
+			on := stint.On(fmt.Sprint("several:", name, i/20), choices[0])
+			if random.IntN(3) == 0 {
+				on = on.Cost(random.Int64N(4))
+			}
+			keyed = append(keyed, on)
+		}
+		n := 1 + random.Int64N(3)
+		got, err := ours.AllN(t.Context(), n, keyed...)
+		want, wantErr := real.AllN(t.Context(), n, keyed...)
+		if err != nil || wantErr != nil {
+			t.Fatal(err, wantErr)
+		}
+		isSame := got.Allowed == want.Allowed && got.Granted == want.Granted && got.Binding == want.Binding &&
+			near(got.RetryAfter, want.RetryAfter) && near(got.Wait, want.Wait) && len(got.Limits) == len(want.Limits)
+		for j := range got.Limits {
+			g, w := got.Limits[j], want.Limits[j]
+			isSame = isSame && g.Limit == w.Limit && g.Remaining == w.Remaining && near(g.ResetAfter, w.ResetAfter)
+		}
+		if !isSame {
+			t.Fatalf("call %d for %d of %v:\ngot  %+v\nwant %+v", i, n, keyed, got, want)
+		}
+	}
+}
+
+// TestTimePasses: the times at which tokens come back, to the millisecond.
+func TestTimePasses(t *testing.T) {
+	for name, c := range map[string]struct {
+		limit stint.Limit
+		back  time.Duration // of the first token, when all were taken at 00:00:00.4
+	}{
+		"bucket":       {stint.PerSecond(3), 334 * time.Millisecond},
+		"gcra":         {stint.GCRA(2, 1, 2*time.Second), 2 * time.Second},
+		"window":       {stint.Window(3, stint.Starting(5*time.Second)), 5 * time.Second},
+		"minute":       {stint.Window(3, stint.Minute), 59_600 * time.Millisecond},
+		"day":          {stint.Window(3, stint.Day), 24*time.Hour - 400*time.Millisecond},
+		"week":         {stint.Window(3, stint.Week), 48*time.Hour - 400*time.Millisecond}, // it was a Saturday
+		"month":        {stint.Window(3, stint.Month), 31*24*time.Hour - 400*time.Millisecond},
+		"quarter hour": {stint.Window(3, stint.Aligned(15*time.Minute)), 15*time.Minute - 400*time.Millisecond},
+		"log":          {stint.SlidingLog(3, 7*time.Second), 7 * time.Second},
+		"sliding":      {stint.SlidingWindow(3, 10*time.Second), 12_934 * time.Millisecond}, // a third of the next window
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := stinttest.NewFake()
+			l := fake.Connect(stint.FailClosed())
+			defer l.Close()
+			fake.Advance(400 * time.Millisecond)
+			ask := func(n int64) stint.Result {
+				r, err := l.AllowN(t.Context(), name, c.limit, n)
+				if err != nil || r.Source != stint.Server {
+					t.Fatalf("%+v, %v", r, err)
+				}
+				return r
+			}
+			if r := ask(3); !r.Allowed {
+				t.Fatalf("%+v", r)
+			}
+			if r := ask(1); r.Allowed || r.RetryAfter != c.back {
+				t.Errorf("%+v, want one back after %v", r, c.back)
+			}
+			fake.Advance(c.back - time.Millisecond)
+			if r := ask(1); r.Allowed {
+				t.Errorf("a millisecond too early: %+v", r)
+			}
+			fake.Advance(time.Millisecond)
+			if r := ask(1); !r.Allowed {
+				t.Errorf("in time: %+v", r)
+			}
+		})
+	}
+}
+
+// TestPoliciesRefundsAndDown: the other commands, in a bubble with a synthetic clock.
+func TestPoliciesRefundsAndDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := stinttest.NewFake()
+		l := fake.Connect(stint.FailOpen(), stint.Breaker(1, 50*time.Millisecond))
+		defer l.Close()
+		fake.SetPolicy("api", stinttest.Rule{"{}", stint.PerDay(3)}, stinttest.Rule{"team:{team}", stint.PerDay(2)})
+		check := func(user string) stint.MultiResult {
+			m, err := l.CheckWith(t.Context(), "api", user, stint.Request{Tokens: 1, Fields: map[string]string{"team": "a"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		if a, b, c := check("1"), check("2"), check("1"); !a.Allowed || !b.Allowed || c.Allowed || c.Binding != 1 || c.Limits[0].Remaining != 2 {
+			t.Errorf("%+v, %+v, %+v", a, b, c)
+		}
+		if left, known, err := l.Refund(t.Context(), "team:a", 5); left != 2 || !known || err != nil {
+			t.Errorf("refund: %d, %v, %v", left, known, err)
+		}
+		if _, known, err := l.Refund(t.Context(), "none", 5); known || err != nil {
+			t.Errorf("refund of nothing: %v, %v", known, err)
+		}
+		if err := l.Reset(t.Context(), "1"); err != nil || check("1").Limits[0].Remaining != 2 {
+			t.Error("after a reset:", err)
+		}
+		if _, err := l.Allow(t.Context(), "1", stint.Window(1, stint.Day)); err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+			t.Errorf("another limit under the key: %v", err)
+		}
+		if _, err := l.Allow(t.Context(), "k", stint.PerDay(1).Member("a", 1)); err == nil || !strings.Contains(err.Error(), "the fake server has no FS.ACQUIRE") {
+			t.Errorf("a command that it lacks: %v", err)
+		}
+		fake.SetDown(true)
+		if r, err := l.Allow(t.Context(), "k", stint.PerDay(1)); !r.Allowed || r.Source != stint.Fallback || err != nil {
+			t.Errorf("down: %+v, %v", r, err)
+		}
+		fake.SetDown(false)
+		for l.Open() {
+			time.Sleep(50 * time.Millisecond)
+		}
+		if r, err := l.Allow(t.Context(), "k", stint.PerDay(1)); !r.Allowed || r.Source != stint.Server || err != nil {
+			t.Errorf("back: %+v, %v", r, err)
+		}
+	})
+}
+
+// TestStart: a server from the path in the environment, and a limiter on it.
+func TestStart(t *testing.T) {
+	path, err := servertest.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv(stinttest.BinaryVariable, path)
+	l := stinttest.Connect(t, stint.FailClosed())
+	if r, err := l.Allow(t.Context(), "k", stint.PerDay(1)); err != nil || !r.Allowed || r.Source != stint.Server {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// fatal is a test that ends where it fails.
+type fatal struct {
+	testing.TB
+	says string
+}
+
+func (f *fatal) Helper() {}
+
+func (f *fatal) Fatalf(format string, arguments ...any) {
+	f.says = fmt.Sprintf(format, arguments...)
+	panic(f)
+}
+
+// TestNothingToStart: the message of a test without a server.
+func TestNothingToStart(t *testing.T) {
+	t.Setenv(stinttest.BinaryVariable, "/nowhere/stint")
+	f := &fatal{TB: t}
+	defer func() {
+		if recover() != f || !strings.Contains(f.says, "/nowhere/stint") || !strings.Contains(f.says, "set STINTTEST_BINARY to its path") {
+			t.Errorf("it says %q", f.says)
+		}
+	}()
+	stinttest.Start(f)
+}
+
+func ExampleFake() {
+	fake := stinttest.NewFake()
+	limiter := fake.Connect(stint.FailClosed())
+	defer limiter.Close()
+	for range 3 {
+		result, err := limiter.Allow(context.Background(), "user:7", stint.PerMinute(1))
+		fmt.Println(result.Allowed, result.RetryAfter, err)
+		fake.Advance(30 * time.Second)
+	}
+	// Output:
+	// true 0s <nil>
+	// false 30s <nil>
+	// true 0s <nil>
+}

@@ -1,0 +1,59 @@
+import type { LimitLike } from "./limit.js";
+import type { Known } from "./options.js";
+import type { Duration } from "./rates.js";
+
+/** A key, of any bytes. One of more than 200 bytes is sent in a shortened form. */
+export type Key = string | Uint8Array;
+
+/** The options of a request. */
+export interface RequestOptions {
+    /** The number asked of each limit without a cost, 1 by default. */
+    tokens?: number;
+    /** Granted only if so much remains: a number of tokens, or a percentage such as "10%". */
+    keep?: number | string;
+    /** Grants may be reserved this far ahead; wait for the result's `wait` before acting. */
+    maxWait?: Duration;
+    /** The key under which the server remembers a grant, so that the request can be sent again and settled. It needs `remember`. */
+    id?: Key;
+    /** How long a grant with an id can be settled. */
+    remember?: Duration;
+    /** Answers alike, and takes nothing. */
+    peek?: boolean;
+}
+
+/** The names of {@link RequestOptions}. */
+export const requestOptions = { tokens: true, keep: true, maxWait: true, id: true, remember: true, peek: true } satisfies Known<RequestOptions>;
+
+/** The options of {@link Limiter.check}. */
+export interface CheckOptions extends RequestOptions {
+    /** The values of the {name} in the keys of the policy, such as a tenant. */
+    fields?: Record<string, Key>;
+}
+
+/** The names of {@link CheckOptions}. */
+export const checkOptions = { ...requestOptions, fields: true } satisfies Known<CheckOptions>;
+
+/** The options of {@link Limiter.wait}. */
+export interface WaitOptions {
+    /** 1 by default. */
+    tokens?: number;
+    /** The longest wait, a year by default. */
+    atMost?: Duration;
+    /** Ends the wait. */
+    signal?: AbortSignal;
+}
+
+/** The names of {@link WaitOptions}. */
+export const waitOptions = { tokens: true, atMost: true, signal: true } satisfies Known<WaitOptions>;
+
+/** One of several limits. */
+export interface Keyed {
+    key: Key;
+    limit: LimitLike;
+    /** Its own number of tokens, in place of the request's; 0 only reports its state. */
+    cost?: number;
+    keep?: number | string;
+}
+
+/** The names of the parts of {@link Keyed}. */
+export const keyedParts = { key: true, limit: true, cost: true, keep: true } satisfies Known<Keyed>;

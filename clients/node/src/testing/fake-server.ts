@@ -1,0 +1,97 @@
+import type { Word } from "../driver.js";
+import { InvalidError, ofReply } from "../errors.js";
+import { type LimitLike, limitOf } from "../limit.js";
+import { type Known, mustKnow } from "../options.js";
+import { Clock } from "./clock.js";
+import { acquire, refund, release, report } from "./commands.js";
+import { read, rowOfSpec } from "./limits.js";
+import { type Part, all, check } from "./several.js";
+import { Reservations } from "./reservations.js";
+import { Store } from "./store.js";
+
+/** A limit of a policy. In its key, {} is the id of a check, and {name} one of its fields. */
+export interface Rule { key: string; limit: LimitLike }
+
+const ruleParts = { key: true, limit: true } satisfies Known<Rule>;
+
+/**
+ * A Stint server in memory, for the commands that the limiters of this package send. It lacks fair shares and trees of classes:
+ * it answers those with errors.
+ */
+export class FakeServer {
+    /** Whether the server is gone: the policies of limiters answer. */
+    isDown = false;
+
+    readonly #store: Store;
+    readonly #reservations: Reservations;
+    readonly #policies = new Map<string, readonly Rule[]>();
+
+    constructor(readonly clock: Clock = new Clock()) {
+        this.#store = new Store(clock);
+        this.#reservations = new Reservations(this.#store);
+    }
+
+    /** Stores a policy. */
+    setPolicy(name: string, rules: readonly Rule[]): void {
+        for (const rule of rules) {
+            mustKnow(rule, ruleParts, "a rule of a fake policy");
+        }
+        this.#policies.set(bytesOf(name), rules);
+    }
+
+    /** Carries out a command, and returns its reply as a driver does. It throws the error of an error reply. */
+    execute(command: readonly Word[]): unknown {
+        const [name = "", ...words] = command.map(bytesOf);
+        try {
+            return this.#execute(name, words);
+        } catch (error) {
+            throw error instanceof InvalidError ? ofReply(`ERR ${error.message}`) : error;
+        }
+    }
+
+    #execute(name: string, words: readonly string[]): unknown {
+        const store = this.#store;
+        switch (name) {
+            case "PING": return "PONG";
+            case "RL.ALL": return all(store, this.#reservations, words);
+            case "RL.CHECK": return check(store, this.#reservations, words, (policy, names) => this.#limits(policy, names));
+            case "AD.REPORT": return report(store, words);
+            case "RL.SETTLE": return this.#reservations.settle(words);
+            case "RL.CANCEL": return this.#reservations.cancel(words);
+            case "RL.REFUND": return refund(store, words);
+            case "CC.RELEASE": return release(store, words);
+            case "DEL": return store.delete(words[0] ?? "") || this.#reservations.delete(words[0] ?? "") ? 1 : 0;
+            default: {
+                const reply = acquire(store, name, words);
+                if (reply === undefined) {
+                    throw ofReply(`ERR the fake server has no ${name}`);
+                }
+                return reply;
+            }
+        }
+    }
+
+    #limits(policy: string, names: ReadonlyMap<string, string>): Part[] {
+        const rules = this.#policies.get(policy);
+        if (!rules) {
+            throw ofReply("ERR no such policy; store it with setPolicy");
+        }
+        return rules.map(({ key, limit }) => {
+            const filled = (text: string): string => text.replace(/\{([^{}]*)\}/g, (_, name: string) => {
+                const value = names.get(name);
+                if (value === undefined) {
+                    throw ofReply(`ERR the policy asks for the field '${name}'`);
+                }
+                return value;
+            });
+            const own = limitOf(limit), row = rowOfSpec(own.row.spec);
+            if (!row) {
+                throw ofReply(`ERR the fake server has no limit ${own.toString()}`);
+            }
+            return { key: filled(bytesOf(key)), limit: read(row, own.words.map((word) => filled(bytesOf(word)))) };
+        });
+    }
+}
+
+/** The bytes of a word as characters, so that no two words are the same. */
+function bytesOf(word: Word): string { return Buffer.from(typeof word === "number" ? String(word) : word).toString("latin1"); }

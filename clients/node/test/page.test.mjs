@@ -1,0 +1,33 @@
+// Runs the quick starts of docs/clients-node.md: each allows two requests, and denies the third.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+
+import typescript from "typescript";
+
+import { threeStatuses } from "./programs.mjs";
+import { startServer } from "./server.mjs";
+
+const page = readFileSync(new URL("../../../docs/clients-node.md", import.meta.url), "utf8");
+const starts = [...page.matchAll(/^```(js|ts) (\w+)\n([^]*?)^```/gm)];
+const compilerOptions = { target: "es2022", module: "es2022", experimentalDecorators: true, emitDecoratorMetadata: true };
+
+test("there is a quick start for each framework, and for node-redis", () => {
+    const { exports } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+    const frameworks = Object.keys(exports).filter((name) => ![".", "./testing"].includes(name)).map((name) => name.slice(2));
+    assert.deepEqual(starts.map(([, , framework]) => framework).sort(), [...frameworks, "redis"].sort());
+});
+
+for (const [, language, framework, source] of starts) {
+    test(`the quick start of ${framework}`, async () => {
+        const lines = source.split("\n").filter((line) => line.trim() !== "");
+        assert.ok(lines.length <= (language === "ts" ? 17 : 13), `${lines.length} lines`);
+        const server = await startServer();
+        try {
+            const { outputText } = typescript.transpileModule(source.replace("6379", String(server.port)), { compilerOptions });
+            assert.deepEqual(await threeStatuses(outputText), [200, 200, 429]);
+        } finally {
+            await server.kill();
+        }
+    });
+}
