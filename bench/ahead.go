@@ -12,7 +12,7 @@ type AheadReport struct {
 	comparison
 	Series  []Series
 	Results Results
-	Rate    float64                    // requests per second of Steady: half of the most that the nodes answer to that generator
+	Rate    float64                    // requests per second of Steady: a part of the most that the nodes answer to that generator
 	Steady  map[string][]steadyLatency // by Series.ID, one a round
 }
 
@@ -20,7 +20,8 @@ type AheadReport struct {
 type comparison struct {
 	title string
 	base  string // the Series.ID that others are compared with
-	ahead string // the one whose throughput is halved
+	ahead string // the one of whose most a part is the load for latencies
+	part  int    // the second, third, ... part
 	cells []cellKind
 }
 
@@ -58,13 +59,13 @@ const (
 
 // besideOne compares three nodes with one Stint, and one Redis, in memory.
 var besideOne = comparison{
-	title: "Three nodes with --cluster-ahead", base: throttle, ahead: nodesAhead,
+	title: "Three nodes with --cluster-ahead", base: throttle, ahead: nodesAhead, part: 2,
 	cells: []cellKind{{hotEverywhere, 1}, {hotEverywhere, 16}, {underQuarter, 1}, {underQuarter, 16}},
 }
 
 // overSlowLinks compares nodes far from each other with nodes side by side.
 var overSlowLinks = comparison{
-	title: fmt.Sprintf("Three nodes with --cluster-ahead, every message between nodes %s later", linkDelay), base: nodesAhead, ahead: nodesFar,
+	title: fmt.Sprintf("Three nodes with --cluster-ahead, every message between nodes %s later", linkDelay), base: nodesAhead, ahead: nodesFar, part: 4, // at half load, requests wait for the CPU
 	cells: []cellKind{{hotEverywhere, 1}, {hotEverywhere, 16}},
 }
 
@@ -74,11 +75,7 @@ func aheadServer(binary string, quick bool) Server {
 }
 
 func besideOneServers(binary string, quick bool) []Server {
-	all := serverTable(binary)
-	for i := range all {
-		all[i].Commands = all[i].Commands[:1]
-	}
-	return append(all, aheadServer(binary, quick))
+	return append(besideCluster(binary), aheadServer(binary, quick))
 }
 
 func slowLinkServers(binary string, quick bool) []Server {
@@ -88,7 +85,7 @@ func slowLinkServers(binary string, quick bool) []Server {
 	return []Server{near, far}
 }
 
-// measure measures throughput side by side, and the latency of one hot key at half load, at the same rate for all.
+// measure measures throughput side by side, and the latency of one hot key at a part of the load, at the same rate for all.
 func (c comparison) measure(ctx context.Context, binary string, servers []Server, settings Settings) (*AheadReport, error) {
 	a := &AheadReport{comparison: c, Series: seriesOf(servers), Results: Results{}, Steady: map[string][]steadyLatency{}}
 	instances, stop, err := startAll(ctx, servers)
@@ -147,7 +144,7 @@ func (a *AheadReport) measureLatency(ctx context.Context, binary string, instanc
 		if err != nil {
 			return diagnose(instances[s.Server.Name], err)
 		}
-		a.Rate = most.PerSecond / 2
+		a.Rate = most.PerSecond / float64(a.part)
 	}
 	for round := range settings.Rounds {
 		fmt.Fprintf(os.Stderr, "round %d/%d: one hot key, %.0f requests a second\n", round+1, settings.Rounds, a.Rate)

@@ -50,8 +50,8 @@ func TestSlowLinkTargets(t *testing.T) {
 	}}
 	got := verdicts(r)
 	want := map[string]string{
-		"messages between nodes 10ms later, one hot key, p50 at half load":            "0.400 pass",
-		"messages between nodes 10ms later, one hot key, throughput vs without, P=16": "0.800 FAIL",
+		"messages between nodes 10ms later, one hot key, p50 at a quarter of the load": "0.400 pass",
+		"messages between nodes 10ms later, one hot key, throughput vs without, P=16":  "0.800 FAIL",
 	}
 	for name := range want {
 		if got[name] != want[name] || len(got) != len(want) {

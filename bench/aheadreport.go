@@ -23,7 +23,7 @@ func aheadSections(a *AheadReport) []Section {
 	}
 	latency := Section{
 		Title:  fmt.Sprintf("%s: latency at %s requests/s, ms", a.title, formatCount(a.Rate)),
-		Note:   "One hot key at all nodes, P=1, at half of the most that the three nodes answer to this generator; that of the slowest of the three loads.",
+		Note:   fmt.Sprintf("One hot key at all nodes, P=1, at 1/%d of the most that the three nodes answer to this generator; that of the slowest of the three loads.", a.part),
 		Words:  1,
 		Header: []string{"server and command", "p50", "vs " + a.base, "p99", "vs " + a.base},
 	}
@@ -70,7 +70,7 @@ func besideOneTargets() []Target {
 func slowLinkTargets() []Target {
 	name := fmt.Sprintf("messages between nodes %s later, one hot key, ", linkDelay)
 	return []Target{
-		{Name: name + "p50 at half load", Unit: "ms", Bound: 0.5, AtMost: true,
+		{Name: name + "p50 at a quarter of the load", Unit: "ms", Bound: 0.5, AtMost: true,
 			measure: func(r *Report) float64 { return median(each(r.Links.Steady[nodesFar], steadyP50)) }},
 		{Name: name + "throughput vs without, P=16", Unit: "x", Bound: 0.9,
 			measure: func(r *Report) float64 {

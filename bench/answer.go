@@ -10,6 +10,7 @@ const (
 	answerPong                   // PONG
 	answerThrottle               // five integers, the first 0 when granted, 1 when limited
 	answerAcquire                // five integers, the first the tokens granted
+	answerCheck                  // two integers and three for each limit, the first 1 when granted
 )
 
 // check returns an error unless r is a good reply that grants, or denies, as
@@ -20,15 +21,15 @@ func (a answer) check(r reply, granted bool) error {
 		if r.text != "PONG" {
 			return fmt.Errorf("answered %q, want PONG", r.text)
 		}
-	case answerThrottle, answerAcquire:
-		if len(r.integers) != 5 {
-			return fmt.Errorf("answered %d integers, want 5", len(r.integers))
+	case answerThrottle, answerAcquire, answerCheck:
+		if n := len(r.integers); n < 5 || a != answerCheck && n > 5 {
+			return fmt.Errorf("answered %d integers, want 5", n)
 		}
 		first := r.integers[0]
 		if first != 0 && first != 1 {
 			return fmt.Errorf("answered %v: the first integer should be 0 or 1", r.integers)
 		}
-		grants := (first == 1) == (a == answerAcquire)
+		grants := (first == 1) == (a != answerThrottle)
 		if grants != granted {
 			return fmt.Errorf("answered %v: granted is %t, want %t", r.integers, grants, granted)
 		}

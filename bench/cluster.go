@@ -42,10 +42,7 @@ const (
 
 // clusterServers is the table of servers: three nodes, and one Redis and one Stint in memory to compare them with.
 func clusterServers(binary string) []Server {
-	all := serverTable(binary)
-	for i := range all {
-		all[i].Commands = all[i].Commands[:1]
-	}
+	all := besideCluster(binary)
 	return append(all, Server{
 		Name: "stint-cluster", Title: "Stint, three nodes,", Start: startNodes(binary, nodeSetup{}),
 		Commands: all[1].Commands,
@@ -55,7 +52,7 @@ func clusterServers(binary string) []Server {
 // nodes is the size of the cluster.
 const nodes = 3
 
-// A nodeSetup says how nodes differ from nodes with their defaults.
+// A nodeSetup says how nodes differ from nodes with their defaults, which decide in the log alone here.
 type nodeSetup struct {
 	before  []string      // the prefix of each command line
 	options []string      // more of it
@@ -93,7 +90,7 @@ func startNodes(binary string, setup nodeSetup) func(context.Context, string, []
 			id := fmt.Sprint("node-", i)
 			p, err := startProcess(ctx, fmt.Sprint(name, "-", id), env, slices.Concat(setup.before, []string{path, "server", "--node-id", id,
 				"--listen", listen[i], "--admin", "", "--cluster-listen", inner[i], "--cluster-advertise", peers[i],
-				"--cluster-peers", strings.Join(peers[:], ","), "--bootstrap-expect", fmt.Sprint(nodes), "--dir", filepath.Join(dir, id)}, setup.options)...)
+				"--cluster-peers", strings.Join(peers[:], ","), "--bootstrap-expect", fmt.Sprint(nodes), "--dir", filepath.Join(dir, id), "--cluster-ahead", "0"}, setup.options)...)
 			if err != nil {
 				inst.Stop()
 				return nil, err

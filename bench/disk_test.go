@@ -20,7 +20,7 @@ func TestOnlyPersistence(t *testing.T) {
 	for only, want := range map[string]struct {
 		servers int
 		disk    bool
-	}{"": {2, true}, "persistence": {0, true}, "stint": {1, false}, "stint,persistence": {1, true}} {
+	}{"": {len(serverTable("x")), true}, "persistence": {0, true}, "stint": {1, false}, "stint,persistence": {1, true}} {
 		var s Settings
 		if only != "" {
 			s.Only = strings.Split(only, ",")

@@ -5,49 +5,34 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"strings"
 )
 
 // Machine describes the hardware and software behind the figures.
 type Machine struct {
-	CPU         string
-	Cores       int
-	Kernel      string
-	LoadAverage string // of the last minute, when the run began
-	Commit      string
-	Go          string
-	Redis       string
+	CPU    string
+	Cores  int
+	Kernel string
+	Commit string
+	Go     string
+	Redis  string
 }
 
 // describeMachine reads them from the system; unavailable values are "unknown".
 func describeMachine(root string) Machine {
 	return Machine{
-		CPU:         cpuModel(readText("/proc/cpuinfo")),
-		Cores:       runtime.NumCPU(),
-		Kernel:      orUnknown(readText("/proc/sys/kernel/osrelease")),
-		LoadAverage: firstField(readText("/proc/loadavg")),
-		Commit:      commit(root),
-		Go:          runtime.Version(),
-		Redis:       redisVersion(output("redis-server", "--version")),
+		CPU:    cpuModel(readText("/proc/cpuinfo")),
+		Cores:  runtime.NumCPU(),
+		Kernel: orUnknown(readText("/proc/sys/kernel/osrelease")),
+		Commit: commit(root),
+		Go:     runtime.Version(),
+		Redis:  redisVersion(output("redis-server", "--version")),
 	}
 }
 
 func (m Machine) String() string {
 	return fmt.Sprintf("%s, %d cores, Linux %s, commit %s, %s, Redis %s", m.CPU, m.Cores, m.Kernel, m.Commit, m.Go, m.Redis)
 }
-
-// Noise is a warning if the machine was busy when the run began, or empty.
-func (m Machine) Noise() string {
-	load, err := strconv.ParseFloat(m.LoadAverage, 64)
-	if err != nil || load < noisyLoad {
-		return ""
-	}
-	return fmt.Sprintf("The machine was busy when this began (load average %s): use the ratios, not the figures.", m.LoadAverage)
-}
-
-// noisyLoad is the load average from which a machine counts as busy.
-const noisyLoad = 0.5
 
 // cpuModel finds "model name : …" in /proc/cpuinfo.
 func cpuModel(cpuinfo string) string {
@@ -96,11 +81,6 @@ func output(name string, args ...string) string {
 		return ""
 	}
 	return strings.TrimSpace(string(b))
-}
-
-func firstField(s string) string {
-	first, _, _ := strings.Cut(s, " ")
-	return orUnknown(first)
 }
 
 func orUnknown(s string) string {

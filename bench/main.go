@@ -64,11 +64,20 @@ func run(settings Settings) error {
 		Date: time.Now(), Machine: describeMachine(root), Settings: settings,
 		Series: seriesOf(servers), Results: Results{}, Memory: map[string][]MemorySample{},
 	}
+	before, err := readCPUUse(ctx, settings.Others)
+	if err != nil {
+		return err
+	}
 	if err := measure(ctx, servers, binary, report); ctx.Err() != nil {
 		return errors.New("interrupted")
 	} else if err != nil {
 		return err
 	}
+	after, err := readCPUUse(ctx, settings.Others)
+	if err != nil {
+		return err
+	}
+	report.OtherWork = after.since(before)
 	return publish(root, report)
 }
 
@@ -84,6 +93,9 @@ func measure(ctx context.Context, servers []Server, binary string, report *Repor
 	if err == nil && settings.measures(onlyReservations) {
 		report.Reservations, err = measureReservations(ctx, binary, settings)
 	}
+	if err == nil && settings.measures(onlyDoors) {
+		report.Doors, err = measureDoors(ctx, binary, settings)
+	}
 	if err == nil && settings.measures(onlyPersistence) {
 		report.Disk, err = measureDisk(ctx, binary, settings)
 	}
@@ -98,6 +110,9 @@ func measure(ctx context.Context, servers []Server, binary string, report *Repor
 	}
 	if err == nil && settings.measures(onlyMarket) {
 		report.Market, err = measureMarket(ctx, binary, settings)
+	}
+	if err == nil && settings.measures(onlyManyKeys) {
+		report.ManyKeys, err = measureManyKeys(ctx, binary, settings)
 	}
 	return err
 }
@@ -134,7 +149,7 @@ func measureLoad(ctx context.Context, servers []Server, report *Report) error {
 	defer stop()
 	r := rounder{
 		instances: instances, series: report.Series, cell: report.Settings.Cell,
-		rounds: report.Settings.Rounds, progress: os.Stderr, results: report.Results,
+		rounds: report.Settings.Rounds, generators: report.Settings.Generators, progress: os.Stderr, results: report.Results,
 	}
 	return r.run(ctx)
 }

@@ -9,13 +9,17 @@ import (
 func preamble(r *Report) []string {
 	lines := []string{
 		fmt.Sprintf("%s, %s", r.Date.Format("2006-01-02"), r.Machine),
-		fmt.Sprintf("redis-benchmark with %d connections; medians of %d rounds of about %s per cell, servers interleaved.",
-			connections, r.Settings.Rounds, r.Settings.Cell),
+		fmt.Sprintf("%s with %d connections; medians of %d rounds of about %s per cell, servers interleaved.",
+			generatorsText(r.Settings.Generators), connections, r.Settings.Rounds, r.Settings.Cell),
 	}
-	if noise := r.Machine.Noise(); noise != "" {
-		lines = append(lines, noise)
+	return append(lines, r.OtherWork.String())
+}
+
+func generatorsText(count int) string {
+	if count > 1 {
+		return fmt.Sprintf("%d processes of redis-benchmark", count)
 	}
-	return lines
+	return "redis-benchmark"
 }
 
 // markdown returns the tables in Markdown.

@@ -12,6 +12,7 @@ import (
 type Report struct {
 	Date         time.Time
 	Machine      Machine
+	OtherWork    OtherWork // of the whole run
 	Settings     Settings
 	Series       []Series
 	Results      Results
@@ -19,10 +20,12 @@ type Report struct {
 	Disk         *DiskReport               // nil when not measured
 	Cluster      *ClusterReport            // as Disk
 	Reservations *ReservationReport        // as Disk
+	Doors        DoorsReport               // as Disk
 	Ahead        *AheadReport              // as Disk; beside one Stint
 	Links        *AheadReport              // as Disk; over slow links
 	Bucket       *BucketReport             // as Disk
 	Market       *MarketReport             // as Disk
+	ManyKeys     *ManyKeysReport           // as Disk
 }
 
 // A Section is a table.
@@ -49,6 +52,9 @@ func sections(r *Report) []Section {
 	if r.Reservations != nil {
 		all = append(all, reservationSections(r.Reservations, r.Settings)...)
 	}
+	if r.Doors != nil {
+		all = append(all, doorSections(r.Doors)...)
+	}
 	for _, a := range []*AheadReport{r.Ahead, r.Links} {
 		if a != nil {
 			all = append(all, aheadSections(a)...)
@@ -60,14 +66,18 @@ func sections(r *Report) []Section {
 	if r.Market != nil {
 		all = append(all, marketSections(r.Market)...)
 	}
+	if r.ManyKeys != nil {
+		all = append(all, manyKeysSections(r.ManyKeys)...)
+	}
 	return append(all, targetSection(r))
 }
 
 // memoryOnlySections are the tables for servers without state on disk.
 func memoryOnlySections(r *Report) []Section {
 	all := []Section{
-		cellSection(r, "Throughput, requests per second", formatCount, throughput),
 		cellSection(r, "Server CPU per request, µs", formatFigure, cpu),
+		cellSection(r, "Requests per second that one core could serve", formatCount, perCore),
+		cellSection(r, "Throughput of redis-benchmark, requests per second", formatCount, throughput),
 		cellSection(r, "Latency of a pipeline, p50 and p99, ms", formatFigure, p50, p99),
 	}
 	return append(all, memorySection(r))
@@ -135,7 +145,11 @@ func targetSection(r *Report) Section {
 			sign = "≤ "
 		}
 		bound := sign + strconv.FormatFloat(o.Bound, 'f', -1, 64) + " " + o.Unit
-		s.Rows = append(s.Rows, []string{o.Name, formatUnit(o.Value, o.Unit), bound, o.Verdict()})
+		verdict := o.Verdict()
+		if r.OtherWork.IsTooMuch() {
+			verdict = "busy"
+		}
+		s.Rows = append(s.Rows, []string{o.Name, formatUnit(o.Value, o.Unit), bound, verdict})
 	}
 	return s
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -50,12 +51,13 @@ func (s Series) runsIn(w Workload) bool {
 // A rounder runs the cells, interleaved: in every round, for every workload and pipeline, it measures server after
 // server, so that other load on the machine affects all of them.
 type rounder struct {
-	instances map[string]*Instance // by Server.Name
-	series    []Series
-	cell      time.Duration
-	rounds    int
-	progress  io.Writer
-	results   Results
+	instances  map[string]*Instance // by Server.Name
+	series     []Series
+	cell       time.Duration
+	rounds     int
+	generators int // redis-benchmarks at a time, 0 is one
+	progress   io.Writer
+	results    Results
 }
 
 func (r *rounder) run(ctx context.Context) error {
@@ -86,7 +88,7 @@ func (r *rounder) measure(ctx context.Context, s Series, w Workload, pipeline, r
 	key := s.Command.Tag + ":" + w.KeySuffix(round, pipeline)
 	args := expand(s.Command.Template, key, w.Limit)
 
-	addresses := []string{inst.Addr}
+	addresses := slices.Repeat([]string{inst.Addr}, max(1, r.generators))
 	if w.Everywhere {
 		addresses = inst.entrances()
 	}

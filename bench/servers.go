@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 )
 
@@ -24,6 +25,7 @@ type Command struct {
 	Name     string // "CL.THROTTLE"
 	Tag      string // three letters that keep the keys of commands apart
 	Template string // see expand
+	Prepare  string // a template sent once for each workload before the load; empty for none
 	Answer   answer // the form of a good reply
 	Memory   bool   // also measured for bytes per key
 }
@@ -52,11 +54,30 @@ func serverTable(stintBinary string) []Server {
 			Commands: []Command{
 				{Name: "CL.THROTTLE", Tag: "clt", Template: throttleTemplate, Answer: answerThrottle, Memory: true},
 				{Name: "TB.ACQUIRE", Tag: "tba", Template: "TB.ACQUIRE {key} {capacity} {rate}", Answer: answerAcquire},
+				{Name: "RL.CHECK of 2 limits", Tag: "chk", Template: "RL.CHECK two-{burst} {key}", Answer: answerCheck,
+					Prepare: "RL.POLICY SET two-{burst} TB one:{} {capacity} {rate} TB two:{} {capacity} {rate}"},
 				{Name: "Lua GCRA", Tag: "slu", Template: scriptTemplate, Answer: answerThrottle},
 				{Name: "PING", Template: "PING", Answer: answerPong},
 			},
 		},
+		{
+			Name: "stint-one-loop", Title: "Stint --loops 1", Start: startStint(stintBinary, "--loops", "1"), GoRuntime: true,
+			Commands: []Command{{Name: "CL.THROTTLE", Tag: "clo", Template: throttleTemplate, Answer: answerThrottle}},
+		},
+		{
+			Name: "stint-two-loops", Title: "Stint --loops 2", Start: startStint(stintBinary, "--loops", "2"), GoRuntime: true,
+			Commands: []Command{{Name: "CL.THROTTLE", Tag: "cl2", Template: throttleTemplate, Answer: answerThrottle}},
+		},
 	}
+}
+
+// besideCluster is Redis with the script and one Stint with CL.THROTTLE, to compare nodes with.
+func besideCluster(stintBinary string) []Server {
+	all := serverTable(stintBinary)[:2]
+	for i := range all {
+		all[i].Commands = all[i].Commands[:1]
+	}
+	return all
 }
 
 // startRedis runs redis-server without persistence: this comparison measures decisions, not writes to disk.
@@ -124,6 +145,25 @@ func startAll(ctx context.Context, servers []Server) (instances map[string]*Inst
 			stop()
 			return nil, nil, err
 		}
+		if err := prepare(instances[s.Name].Addr, s.Commands); err != nil {
+			stop()
+			return nil, nil, err
+		}
 	}
 	return instances, stop, nil
+}
+
+// prepare sends what the commands need before each workload.
+func prepare(addr string, commands []Command) error {
+	for _, c := range commands {
+		for _, w := range workloads {
+			if c.Prepare == "" {
+				continue
+			}
+			if _, err := ask(addr, expand(c.Prepare, "", w.Limit)...); err != nil {
+				return fmt.Errorf("%s: %w", c.Prepare, err)
+			}
+		}
+	}
+	return nil
 }

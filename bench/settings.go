@@ -12,20 +12,23 @@ import (
 
 // Settings hold the command line.
 type Settings struct {
-	Rounds int
-	Cell   time.Duration
-	Keys   int
-	Kept   int // keys in a snapshot
-	Quick  bool
-	Docs   bool
-	Only   []string // names of servers and of other parts; empty: all
-	Others []Server
+	Rounds     int
+	Cell       time.Duration
+	Keys       int
+	Kept       int // keys in a snapshot
+	ManyKeys   int // keys of the server with many
+	Quick      bool
+	Docs       bool
+	Generators int      // redis-benchmarks at a time
+	Only       []string // names of servers and of other parts; empty: all
+	Others     []Server
 }
 
 const (
-	minRounds = 3 // fewer have no useful median
-	maxRounds = 999
-	maxKeys   = 100_000_000 // so that the keys of all rounds fit into 12 digits
+	minRounds     = 3 // fewer have no useful median
+	maxRounds     = 999
+	maxGenerators = connections // each has a connection at least
+	maxKeys       = 100_000_000 // so that the keys of all rounds fit into 12 digits
 )
 
 // The names in -only of the parts that are no servers.
@@ -33,16 +36,18 @@ const (
 	onlyPersistence  = "persistence"  // state on disk
 	onlyCluster      = "cluster"      // three nodes with their defaults
 	onlyReservations = "reservations" // these and their settlements
+	onlyDoors        = "doors"        // HTTP and gRPC
 	onlyAhead        = "ahead"        // three nodes with --cluster-ahead
 	onlyLinks        = "links"        // the same over slow links
 	onlyBucket       = "bucket"       // the same with one bucket: its grants, and their operations in the log
 	onlyMarket       = "market"       // the same when a market opens
+	onlyManyKeys     = "many-keys"    // very many keys
 )
 
 // ownParts are measured if no name is given; namedParts take too long for that.
 var (
-	ownParts   = []string{onlyPersistence, onlyCluster, onlyReservations}
-	namedParts = []string{onlyAhead, onlyLinks, onlyBucket, onlyMarket}
+	ownParts   = []string{onlyPersistence, onlyCluster, onlyReservations, onlyDoors}
+	namedParts = []string{onlyAhead, onlyLinks, onlyBucket, onlyMarket, onlyManyKeys}
 )
 
 // measures reports whether to measure a part. -quick skips three nodes unless named, because they take too long.
@@ -54,7 +59,7 @@ func (s Settings) measures(part string) bool {
 }
 
 // quickDefaults replace the defaults of flags that are not given.
-var quickDefaults = map[string]string{"cell": "200ms", "keys": "200000", "kept-keys": "200000"}
+var quickDefaults = map[string]string{"cell": "200ms", "keys": "200000", "kept-keys": "200000", "many-keys": "1000000"}
 
 func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	var s Settings
@@ -66,6 +71,8 @@ func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	flags.DurationVar(&s.Cell, "cell", 2*time.Second, "approximate duration of one measurement")
 	flags.IntVar(&s.Keys, "keys", 1_000_000, "keys loaded to measure memory")
 	flags.IntVar(&s.Kept, "kept-keys", 10_000_000, "keys in the snapshot that is written and recovered")
+	flags.IntVar(&s.ManyKeys, "many-keys", 100_000_000, "keys of the server with very many")
+	flags.IntVar(&s.Generators, "generators", 1, "redis-benchmarks that send the load of the first tables together; more than one only helps with cores that the server does not need")
 	flags.BoolVar(&s.Quick, "quick", false, "measure every part in a minute or two, with rough figures")
 	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md")
 	flags.StringVar(&only, "only", "", "run only these servers and parts, by name, separated by commas; the parts are "+strings.Join(slices.Concat(ownParts, namedParts), ", "))
@@ -100,10 +107,14 @@ func (s Settings) check() error {
 		return fmt.Errorf("-rounds: must be between %d and %d, got %d", minRounds, maxRounds, s.Rounds)
 	case s.Cell < 10*time.Millisecond || s.Cell > time.Minute:
 		return fmt.Errorf("-cell: must be between 10ms and 1m, got %s", s.Cell)
+	case s.Generators < 1 || s.Generators > maxGenerators:
+		return fmt.Errorf("-generators: must be between 1 and %d, got %d", maxGenerators, s.Generators)
 	case s.Keys < 1000 || s.Keys > maxKeys:
 		return fmt.Errorf("-keys: must be between 1000 and %d, got %d", maxKeys, s.Keys)
 	case s.Kept < 1000 || s.Kept > maxKeys:
 		return fmt.Errorf("-kept-keys: must be between 1000 and %d, got %d", maxKeys, s.Kept)
+	case s.ManyKeys < 1000 || s.ManyKeys > maxKeys:
+		return fmt.Errorf("-many-keys: must be between 1000 and %d, got %d", maxKeys, s.ManyKeys)
 	case s.Docs && len(s.Only) > 0:
 		return errors.New("-docs needs all servers, so not -only")
 	}

@@ -18,11 +18,11 @@ func TestParseOther(t *testing.T) {
 		wantErr string
 	}{
 		{"redis-cell=127.0.0.1:7000", "redis-cell", "127.0.0.1:7000", 0,
-			Command{"CL.THROTTLE", "oth", throttleTemplate, answerThrottle, true}, ""},
+			Command{Name: "CL.THROTTLE", Tag: "oth", Template: throttleTemplate, Answer: answerThrottle, Memory: true}, ""},
 		{"cell=[::1]:7000@123,cl.throttle {key} 1 2 3", "cell", "[::1]:7000", 123,
-			Command{"CL.THROTTLE", "oth", "cl.throttle {key} 1 2 3", answerThrottle, true}, ""},
-		{"valkey=h:1,PING", "valkey", "h:1", 0, Command{"PING", "", "PING", answerPong, false}, ""},
-		{"r=h:1,FCALL f 1 {key} a,b", "r", "h:1", 0, Command{"FCALL", "oth", "FCALL f 1 {key} a,b", answerAny, true}, ""},
+			Command{Name: "CL.THROTTLE", Tag: "oth", Template: "cl.throttle {key} 1 2 3", Answer: answerThrottle, Memory: true}, ""},
+		{"valkey=h:1,PING", "valkey", "h:1", 0, Command{Name: "PING", Tag: "", Template: "PING", Answer: answerPong, Memory: false}, ""},
+		{"r=h:1,FCALL f 1 {key} a,b", "r", "h:1", 0, Command{Name: "FCALL", Tag: "oth", Template: "FCALL f 1 {key} a,b", Answer: answerAny, Memory: true}, ""},
 		{"127.0.0.1:7000", "", "", 0, Command{}, "want name=host:port"},
 		{"x=127.0.0.1", "", "", 0, Command{}, "missing port"},
 		{"x=h:1@me", "", "", 0, Command{}, "not a process id"},
@@ -47,6 +47,8 @@ func TestParseSettings(t *testing.T) {
 		{"", ""},
 		{"-quick -docs", ""},
 		{"-rounds 2", "-rounds"},
+		{"-generators 0", "-generators"},
+		{"-generators 51", "-generators"},
 		{"-cell 1ms", "-cell"},
 		{"-keys 10", "-keys"},
 		{"-kept-keys 10", "-kept-keys"},
@@ -75,7 +77,7 @@ func TestPick(t *testing.T) {
 	other := Server{Name: "other"}
 	all, err := Settings{Others: []Server{other}}.pick(serverTable("x"))
 	wantError(t, err, "")
-	if want := []string{"redis", "stint", "other"}; !slices.Equal(names(all), want) {
+	if want := []string{"redis", "stint", "stint-one-loop", "stint-two-loops", "other"}; !slices.Equal(names(all), want) {
 		t.Errorf("got %v, want %v", names(all), want)
 	}
 	some, err := Settings{Others: []Server{other}, Only: []string{"redis", "other"}}.pick(serverTable("x"))
@@ -109,7 +111,7 @@ func TestTargetsNameExistingSeries(t *testing.T) {
 	for _, s := range seriesOf(append(serverTable("x"), cell)) {
 		ids = append(ids, s.ID())
 	}
-	for _, id := range []string{lua, throttle, stintPing, redisCell} {
+	for _, id := range []string{lua, throttle, oneLoop, acquire, check, redisPing, stintPing, redisCell} {
 		if !slices.Contains(ids, id) {
 			t.Errorf("no series %q among %q", id, ids)
 		}

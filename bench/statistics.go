@@ -26,6 +26,7 @@ func throughput(s Sample) float64 { return s.PerSecond }
 func p50(s Sample) float64        { return s.P50ms }
 func p99(s Sample) float64        { return s.P99ms }
 func cpu(s Sample) float64        { return s.CPUMicros }
+func perCore(s Sample) float64    { return 1e6 / s.CPUMicros }
 
 // median of a cell over the rounds; NaN when it was not measured.
 func (r Results) median(m metric, c Cell) float64 {

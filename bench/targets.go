@@ -10,6 +10,11 @@ const (
 	lua       = "redis Lua GCRA"
 	throttle  = "stint CL.THROTTLE"
 	stintLua  = "stint Lua GCRA"
+	oneLoop   = "stint-one-loop CL.THROTTLE"
+	twoLoops  = "stint-two-loops CL.THROTTLE"
+	acquire   = "stint TB.ACQUIRE"
+	check     = "stint RL.CHECK of 2 limits"
+	redisPing = "redis PING"
 	stintPing = "stint PING"
 	redisCell = "redis-cell CL.THROTTLE" // given with -other redis-cell=…
 )
@@ -54,6 +59,8 @@ func targetTable(keys int) []Target {
 		memoryBound = math.NaN()
 	}
 	targets := []Target{
+		ratioTarget("CPU per TB.ACQUIRE vs CL.THROTTLE", cpu, acquire, throttle, 16, 1.0, true),
+		ratioTarget("CPU per RL.CHECK of 2 limits vs CL.THROTTLE", cpu, check, throttle, 16, 1.8, true),
 		ratioTarget("throughput vs Redis + Lua", throughput, throttle, lua, 1, 2.2, false),
 		ratioTarget("throughput vs Redis + Lua", throughput, throttle, lua, 16, 12, false),
 		ratioTarget("throughput vs Redis + Lua", throughput, throttle, lua, 64, 15, false),
@@ -61,7 +68,14 @@ func targetTable(keys int) []Target {
 		ratioTarget("throughput vs Stint's own PING", throughput, throttle, stintPing, 64, 0.5, false),
 	}
 	for _, p := range pipelines {
-		targets = append(targets, hotKeyTarget(p))
+		most := 1.2
+		if p == 1 {
+			most = 1.05
+		}
+		targets = append(targets,
+			ratioTarget("CPU per request, one loop, vs Redis PING", cpu, oneLoop, redisPing, p, most, true),
+			ratioTarget("CPU per request, two loops vs one", cpu, twoLoops, oneLoop, p, 1.08, true),
+			hotKeyTarget(p))
 	}
 	targets = append(targets,
 		Target{Name: "memory per 16-byte key", Unit: "B", Bound: memoryBound, AtMost: true,
@@ -110,9 +124,11 @@ func outcomes(r *Report) []Outcome {
 	add(r.Cluster != nil, clusterTargets())
 	add(r.Disk != nil, diskTargets())
 	add(r.Reservations != nil, reservationTargets())
+	add(r.Doors != nil, doorTargets())
 	add(r.Ahead != nil, besideOneTargets())
 	add(r.Links != nil, slowLinkTargets())
 	add(r.Bucket != nil, bucketTargets())
 	add(r.Market != nil, marketTargets())
+	add(r.ManyKeys != nil, manyKeysTargets())
 	return all
 }

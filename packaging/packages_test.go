@@ -2,6 +2,7 @@ package packaging
 
 import (
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/deb"
@@ -52,7 +54,7 @@ func packageInfo(t *testing.T, program string) *nfpm.Info {
 	return nfpm.WithDefaults(&nfpm.Info{
 		Name: said.PackageName, Version: "0.0.9", Arch: runtime.GOARCH, Section: said.Section, Priority: said.Priority,
 		Maintainer: said.Maintainer, Description: said.Description, Homepage: said.Homepage, License: said.License,
-		Overridables: nfpm.Overridables{Contents: contents},
+		Overridables: nfpm.Overridables{Contents: contents, Scripts: nfpm.Scripts{PostInstall: filepath.Join(root, said.Scripts.PostInstall)}},
 	})
 }
 
@@ -95,6 +97,7 @@ var unpackers = map[string]func(t *testing.T, file, into string){
 		if got := strings.TrimSpace(output(t, "dpkg-deb", "--show", "--showformat", "${Package} ${Version}", file)); got != "stint 0.0.9" {
 			t.Errorf("it calls itself %s", got)
 		}
+		saysHowToStart(t, output(t, "dpkg-deb", "--info", file, "postinst"))
 		output(t, "dpkg-deb", "-x", file, into)
 	},
 	"rpm": func(t *testing.T, file, into string) {
@@ -104,9 +107,19 @@ var unpackers = map[string]func(t *testing.T, file, into string){
 		if got := strings.TrimSpace(output(t, "rpm", "-qp", "--configfiles", file)); got != "/etc/stint/stint.toml" {
 			t.Errorf("it keeps what was changed in %s", got)
 		}
+		saysHowToStart(t, output(t, "rpm", "-qp", "--scripts", file))
 		// Its paths are absolute.
 		output(t, "sh", "-c", `rpm2cpio "$0" | (cd "$1" && cpio --extract --make-directories --no-absolute-filenames --quiet)`, file, into)
 	},
+}
+
+// saysHowToStart checks the script that runs after an installation: it starts nothing.
+func saysHowToStart(t *testing.T, script string) {
+	t.Helper()
+	if !strings.Contains(script, `echo "Stint is installed. Look at /etc/stint/stint.toml, then start it: systemctl enable --now stint"`) ||
+		strings.Count(script, "systemctl") != 2 {
+		t.Errorf("after an installation runs:\n%s", script)
+	}
 }
 
 // checkUnpacked checks the files of a package, and runs the program.
@@ -115,7 +128,7 @@ func checkUnpacked(t *testing.T, folder string) {
 	if got := output(t, filepath.Join(folder, "usr/bin/stint"), "version"); !strings.HasPrefix(got, "stint 0.0.9 ") {
 		t.Errorf("its program says %s", got)
 	}
-	for _, path := range []string{"usr/lib/systemd/system/stint.service", "etc/stint/stint.toml", "usr/share/doc/stint/copyright"} {
+	for _, path := range []string{"usr/lib/systemd/system/stint.service", "usr/lib/systemd/system/stint-backup.service", "usr/lib/systemd/system/stint-backup.timer", "etc/stint/stint.toml", "usr/share/doc/stint/copyright"} {
 		if _, err := os.Stat(filepath.Join(folder, path)); err != nil {
 			t.Error(err)
 		}
@@ -148,4 +161,56 @@ func TestUnit(t *testing.T) {
 	if said := output(t, "systemd-analyze", "verify", unit); said != "" {
 		t.Errorf("systemd says: %s", said)
 	}
+}
+
+// TestBackupUnit has systemd look at the units of backups, and runs their command.
+func TestBackupUnit(t *testing.T) {
+	folder, program := t.TempDir(), buildServer(t)
+	unit := read(t, "packaging/systemd/stint-backup.service")
+	for name, text := range map[string]string{"stint-backup.service": strings.ReplaceAll(unit, "/usr/bin/stint", "/bin/true"), "stint-backup.timer": read(t, "packaging/systemd/stint-backup.timer")} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said := output(t, "systemd-analyze", "verify", filepath.Join(folder, "stint-backup.service"), filepath.Join(folder, "stint-backup.timer")); said != "" {
+		t.Errorf("systemd says: %s", said)
+	}
+	command := regexp.MustCompile(`(?m)^ExecStart=/bin/sh -c '(.*)'$`).FindStringSubmatch(unit)
+	if command == nil {
+		t.Fatal("it runs no shell")
+	}
+	admin := freeAddress(t)
+	server := exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", admin, "--requirepass", "long and random")
+	server.Env = []string{}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = server.Process.Signal(os.Interrupt)
+		_ = server.Wait()
+	}()
+	for range 500 { // until it answers
+		if check := exec.Command(program, "health", "--admin", admin); check.Run() == nil {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	backup := exec.Command("/bin/sh", "-c", strings.NewReplacer("$$", "$", "%%", "%", "/usr/bin/stint", program).Replace(command[1]))
+	backup.Env = []string{"PATH=" + os.Getenv("PATH"), "STATE_DIRECTORY=" + folder, "STINT_ADMIN=" + admin, "STINT_REQUIREPASS=long and random"}
+	if out, err := backup.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if made, err := filepath.Glob(filepath.Join(folder, "stint-[0-2][0-9].stint")); err != nil || len(made) != 1 {
+		t.Errorf("%v, %v", made, err)
+	}
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
 }

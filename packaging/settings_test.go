@@ -31,6 +31,13 @@ func unmarshal(t *testing.T, text string, into any) {
 	}
 }
 
+func unmarshalLoosely(t *testing.T, text string, into any) {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(text), into); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+}
+
 // given collects settings as a server would get them.
 type given struct {
 	*testing.T

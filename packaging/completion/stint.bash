@@ -1,0 +1,22 @@
+# Completes stint's commands and flags in bash. Made by stint completion bash.
+_stint() {
+    local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]} flags=
+    [[ $command != -* ]] || command=server
+    case $command in
+    server) flags='--listen --tls-listen --tls-cert --tls-key --tls-client-ca --loops --config --dir --durability --snapshot-every --journal-size --repair --max-memory --when-full --prefix-delimiters --prefix-quotas --requirepass --acl-file --acl-log-length --protected-mode --auth-timeout --failed-logins --preauth-args --preauth-size --max-clients --max-clients-per-address --max-unauthenticated --client-memory --command-timeout --output-timeout --idle-timeout --shutdown-timeout --max-args --max-key-size --max-sliding-log --max-bulk-size --query-buffer-size --output-buffer-size --http-listen --http-tls-listen --http-hosts --http-origins --grpc-listen --grpc-tls-listen --rls-config --rls-headers --cluster-listen --node-id --cluster-peers --bootstrap-expect --cluster-advertise --advertise --redirect --decide-timeout --shutdown-grace --cluster-heartbeat --cluster-disk-timeout --cluster-log-size --cluster-ahead --cluster-import --cluster-tls-cert --cluster-tls-key --cluster-tls-ca --cluster-insecure --upstream --upstream-keys --upstream-user --upstream-password-file --upstream-tls --upstream-tls-ca --upstream-timeout --admin --admin-token --pprof --top-keys --slowlog-log-slower-than --slowlog-max-len --latency-monitor-threshold --log-level --log-format' ;;
+    inspect) flags='--dump' ;;
+    backup) flags='--admin --token-file --user --password-file --stale' ;;
+    health) flags='--admin --alive' ;;
+    top) flags='--admin --token-file --once' ;;
+    bench) flags='--server --user --password --connections --pipeline --keys --duration --rate --json' ;;
+    replay) flags='--limit --against --suggest --except --key --format --time-field --time-zone --top --max-memory --json --html' ;;
+    esac
+    if [[ $word == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
+    elif ((COMP_CWORD == 1)) || [[ ${COMP_WORDS[1]} == help ]]; then
+        mapfile -t COMPREPLY < <(compgen -W 'server inspect backup restore health top bench replay completion manual version help' -- "$word")
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+    fi
+}
+complete -o filenames -F _stint stint
