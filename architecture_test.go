@@ -22,8 +22,8 @@ var mayImport = map[string][]string{
 	"engine":      {},
 	"persistence": {"engine", "internal/persistencestatus"},
 	"cluster":     {"engine", "persistence", "internal/unauthenticated", "internal/atomicfile", "internal/clusterstatus"},
-	"server":      {"engine", "internal/unauthenticated", "internal/atomicfile", "internal/clusterstatus", "internal/persistencestatus"},
-	"cmd":         {"engine", "persistence", "cluster", "server", "internal/clusterstatus", "internal/persistencestatus"},
+	"server":      {"engine", "internal/unauthenticated", "internal/atomicfile", "internal/clusterstatus", "internal/persistencestatus", "internal/spelling"},
+	"cmd":         {"engine", "persistence", "cluster", "server", "internal/atomicfile", "internal/clusterstatus", "internal/persistencestatus", "internal/spelling"},
 	"docs":        {"engine", "persistence", "cluster", "server", "cmd"}, // tests that hold the handbook true
 	"bench":       {},
 	"clients":     {},
@@ -48,15 +48,17 @@ var within = map[string][]string{
 	"server/waitqueue":  {"engine", "server/clock"},
 	"server/topkeys":    {},
 	"server/pubsub":     {},
+	"server/recent":     {},
+	"server/trial":      {"engine", "server/command"},
 	"server/sysmem":     {},
 	"server/loginlimit": {"engine", "internal/unauthenticated", "server/clock", "server/waitqueue"},
 	"server/transcript": {},
 	"server/decider":    {"engine", "server/clock"},
 	"server/info":       {"engine", "internal/clusterstatus", "internal/persistencestatus", "server/command", "server/conn", "server/memlimit", "server/metrics", "server/netio", "server/upstream"},
 	"server/conn": {"engine", "internal/unauthenticated", "server/acl", "server/clock", "server/command", "server/config", "server/decider", "server/latency", "server/loginlimit",
-		"server/memlimit", "server/metrics", "server/pubsub", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/waitqueue"},
+		"server/memlimit", "server/metrics", "server/pubsub", "server/recent", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/waitqueue"},
 	"server/gateway":  {"server/acl", "server/command", "server/config", "server/conn", "server/loginlimit", "server/metrics", "server/netio", "server/stats"},
-	"server/httpapi":  {"engine", "server/acl", "server/command", "server/gateway", "server/resp"},
+	"server/httpapi":  {"engine", "server/acl", "server/command", "server/gateway", "server/metrics", "server/resp"},
 	"server/rls":      {"engine", "server/command"},
 	"server/envoy":    {"server/acl", "server/command", "server/gateway", "server/metrics", "server/netio", "server/resp", "server/rls"},
 	"server/netio":    {"server/clock", "server/config", "server/conn", "server/stats"},
@@ -64,13 +66,13 @@ var within = map[string][]string{
 	"server/latency":  {"server/clock", "server/command", "server/config"},
 	"server/memlimit": {"engine", "server/clock", "server/command", "server/config", "server/sysmem"},
 	"server/stats":    {"server/command", "server/metrics"},
-	"server/config":   {"engine"},
+	"server/config":   {"engine", "internal/spelling"},
 	"server/upstream": {"engine", "engine/glob", "internal/atomicfile", "server/command", "server/decider"},
-	"server/command":  {"engine", "engine/datatype", "engine/glob", "engine/script", "server/pubsub", "server/resp", "internal/clusterstatus"},
+	"server/command":  {"engine", "engine/datatype", "engine/glob", "engine/script", "server/pubsub", "server/resp", "internal/clusterstatus", "internal/spelling"},
 }
 
 // forTests are packages that only tests may import.
-var forTests = []string{"server/transcript", "server/clock/clocktest"}
+var forTests = []string{"server/transcript", "server/clock/clocktest", "server/servertest"}
 
 // pure lists the packages that the engine may not import: clocks, files, networks, processes, logs.
 var pure = []string{"os", "os/exec", "os/signal", "io", "io/fs", "bufio", "net", "net/http", "syscall", "log", "log/slog", "context", "math/rand", "math/rand/v2"}

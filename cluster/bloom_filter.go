@@ -15,12 +15,7 @@ type bloomFilter struct {
 
 // touchesAll reports whether an operation may touch keys other than its own.
 func touchesAll(op *engine.Op) bool {
-	switch op.Verb {
-	case engine.Acquire, engine.AcquireAll, engine.Look, engine.Refund, engine.Release, engine.Leases, engine.ListLog, engine.ListMembers, engine.Delete, engine.Command,
-		engine.Lend, engine.Return, engine.Void, engine.Loans, engine.Prepare, engine.Deposit, engine.Carry, engine.Adapt:
-		return false
-	}
-	return true
+	return !op.Verb.HasOneKey() && op.Verb != engine.AcquireAll && op.Verb != engine.Command
 }
 
 func (t *bloomFilter) add(seed maphash.Seed, op *engine.Op) {

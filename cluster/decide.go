@@ -42,7 +42,7 @@ func (d *decider) decideInLog(b *engine.Batch) (finished bool) {
 	}
 	c := &call.Call{Batch: b, Began: d.clock.mono()}
 	if r := d.role.active(); r != nil {
-		return d.decideHere(r, c)
+		return d.decideHere(r, c, false)
 	}
 	var status engine.Status
 	if c.Group, status = call.PackGroup(nil, &opcodec.Writer{}, b, nil); status != engine.OK {
@@ -73,15 +73,16 @@ func (d *decider) readLocally(b *engine.Batch) bool {
 
 // decideHere decides a call on the leader. Operations that change nothing in the applied state, such as denials, are
 // answered at once: entries under way can only take more tokens, so a denial stays right. Such an answer is valid
-// only if the lease shows, after the state was read, that no other node can lead.
-func (d *decider) decideHere(r *leadership, c *call.Call) (finished bool) {
+// only if the lease shows, after the state was read, that no other node can lead. With mayWait, requests may wait for tokens that this
+// node asks for.
+func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finished bool) {
 	b := c.Batch
 	if d.proposer.refuses(c) {
 		d.rejectCall(c, engine.Overloaded)
 		return true
 	}
 	if (!b.Atomic || len(b.Ops) == 1) && r.hasLease(d.clock.mono()) {
-		d.decideReadOnly(b, c)
+		isShort := d.decideReadOnly(b, c)
 		switch {
 		case len(c.Unanswered) == len(b.Ops):
 			c.Unanswered = nil
@@ -89,6 +90,11 @@ func (d *decider) decideHere(r *leadership, c *call.Call) (finished bool) {
 			c.Unanswered = nil
 		case len(c.Unanswered) == 0:
 			return true
+		}
+		if isShort && mayWait {
+			if waits, finished := d.holder.wait(b, c.Unanswered); waits {
+				return finished
+			}
 		}
 	}
 	c.Summarize()
@@ -100,8 +106,8 @@ func (d *decider) decideHere(r *leadership, c *call.Call) (finished bool) {
 }
 
 // decideReadOnly answers the operations of a batch that need no entry, and lists the others in c.Unanswered. An operation behind an
-// unanswered one on the same key stays unanswered too.
-func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) {
+// unanswered one on the same key stays unanswered too. isShort reports that some of these may wait for more tokens.
+func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) (isShort bool) {
 	a := answerer{decider: d, now: max(d.clock.nowOrWall(), d.fsm.now.Load()), term: d.share.term.Load()}
 	a.holds = a.term != nil && c.Requeue == nil && d.holder.mayDecide()
 	if len(b.Ops) == 1 {
@@ -109,7 +115,7 @@ func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) {
 			c.Unanswered = oneOp
 		}
 		a.count()
-		return
+		return a.isShort
 	}
 	var touched bloomFilter
 	for i := range b.Ops {
@@ -123,6 +129,7 @@ func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) {
 		}
 	}
 	a.count()
+	return a.isShort
 }
 
 // answerer answers operations of one batch on the leader.
@@ -133,22 +140,30 @@ type answerer struct {
 	holds bool       // tokens that this node holds may be spent
 
 	inShare, readOnly int64
+	isShort           bool // an unanswered request may wait for more tokens
 }
 
 // answer answers an operation from the leader's share, from tokens held, or from the applied state, or returns false.
 func (a *answerer) answer(op *engine.Op, res *engine.Result) (done bool) {
-	switch {
-	case a.term != nil && a.share.decide(a.term, a.now, op, res):
+	if a.term != nil && a.share.decide(a.term, a.now, op, res) {
 		a.inShare++
-	case a.holds && a.holder.answerOrAsk(op, res):
+		return true
+	}
+	isShort := false
+	if a.holds {
+		if done, isShort = a.holder.answer(op, res); done {
+			return true
+		}
+	}
+	switch {
 	case a.term != nil && op.Verb == engine.Delete && a.share.has(a.now, op.Key):
 		return false // the log's state does not know the key yet
 	case a.opt.Store.TryReadOnly(a.now, op, res):
 		a.readOnly++
-	default:
-		return false
+		return true
 	}
-	return true
+	a.isShort = a.isShort || isShort
+	return false
 }
 
 func (a *answerer) count() {
@@ -174,7 +189,7 @@ func (d *decider) decideForwarded(c *call.Call) (taken, finished bool) {
 		return true, true
 	}
 	c.Began = d.clock.mono()
-	return true, d.decideHere(r, c)
+	return true, d.decideHere(r, c, false)
 }
 
 // trackCall registers a call for its timeout. On a closed node it answers the call itself and returns true.

@@ -5,23 +5,22 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/rights"
 	"github.com/stintdb/stint/engine"
 )
 
 // decide is [Node.Decide]: from the tokens that this process holds, or else in the log.
 func (d *decider) decide(b *engine.Batch) (finished bool) {
-	if h := d.holder; h.mayDecide() && (!b.Atomic || len(b.Ops) == 1) && !d.leadsWithShare() {
-		return h.decide(b)
+	h := d.holder
+	if !h.mayDecide() || b.Atomic && len(b.Ops) > 1 {
+		return d.decideInLog(b)
 	}
-	return d.decideInLog(b)
-}
-
-// leadsWithShare reports whether this node leads and asks its share first, and then the tokens that it holds. Before a new leader has its
-// lease, only the tokens that it holds are certain.
-func (d *decider) leadsWithShare() bool {
-	r := d.role.active()
-	return r != nil && d.share.term.Load() != nil && r.hasLease(d.clock.mono())
+	// The leader asks its share first, and then the tokens that it holds. Before a new leader has its lease, only these are certain.
+	if r := d.role.active(); r != nil && d.share.term.Load() != nil && r.hasLease(d.clock.mono()) && !d.formats.isTooNew(b.Ops) && !b.Local {
+		return d.decideHere(r, &call.Call{Batch: b, Began: d.clock.mono()}, true)
+	}
+	return h.decide(b)
 }
 
 // decide answers the operations of a batch that the tokens held suffice for, and has the others wait for tokens, or decided in the

@@ -268,7 +268,7 @@ func (f *fsm) applyOps(now int64, atomic bool, results []engine.Result) {
 // applyDiscarding applies a group whose results nobody waits for, without building lists.
 func (f *fsm) applyDiscarding(now int64, g call.Group) {
 	for i := range f.ops {
-		if v := f.ops[i].Verb; v == engine.Leases || v == engine.ListLog || v == engine.ListMembers {
+		if f.ops[i].Verb.Lists() {
 			f.ops[i].Verb = engine.Look
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -35,6 +36,7 @@ type holder struct {
 	table   *rights.Table
 
 	isCurrent   atomic.Bool // the log knows this process as the node's
+	imported    atomic.Bool // the state was replaced
 	current     atomic.Pointer[moment]
 	closedUntil atomic.Int64 // on the monotonic clock
 }
@@ -81,6 +83,9 @@ func (h *holder) noteCluster(c *clusterState) {
 	is := c.Processes[h.id] == h.process
 	if was := h.isCurrent.Swap(is); was && !is {
 		h.table.Drop()
+	}
+	if h.imported.Swap(c.Imported) != c.Imported {
+		h.table.Drop() // the state that lent them is gone
 	}
 }
 
@@ -134,12 +139,21 @@ func (h *holder) adopt() {
 	}
 }
 
-// send has operations on loans carried out.
+// send has operations on loans carried out, each after its delay.
 func (h *holder) send(due []*rights.Operation) {
-	for len(due) > 0 {
-		n := min(len(due), lendsAtOnce)
-		h.sendBatch(due[:n:n])
-		due = due[n:]
+	now := due[:0]
+	for _, o := range due {
+		if o.Delay == 0 {
+			now = append(now, o)
+			continue
+		}
+		time.AfterFunc(o.Delay, func() {
+			h.table.Join(h.clock.mono(), o)
+			h.sendBatch([]*rights.Operation{o})
+		})
+	}
+	for batch := range slices.Chunk(now, lendsAtOnce) {
+		h.sendBatch(batch)
 	}
 }
 

@@ -28,6 +28,8 @@ type Node struct {
 	disk  Disk
 	clock *clock
 
+	hadLog bool // at its start
+
 	raft  *raftGroup
 	logs  *watchedLog
 	peers *transport.Peers // connections to other nodes
@@ -109,6 +111,7 @@ func Open(o Options) (*Node, error) {
 		n.peers.Halt()
 		return nil, err
 	}
+	n.hadLog = n.raft.hasLog()
 	for _, run := range []func(context.Context){n.role.run, n.discovery.run, n.saved.run, n.members.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactor.run, n.decider.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run, n.shareSwitch.run, n.holder.run, n.voids.run, n.warnOfLiteralNames} {
 		n.ended.Go(func() { run(n.raft.ctx) })
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
 // Options configure a node.
@@ -34,6 +35,9 @@ type Options struct {
 	Ahead time.Duration // how far ahead this process holds tokens of keys in demand; 0 holds none
 	// Share reports whether the leader may take tokens in its memory; nil for whenever Ahead is not 0.
 	Share func() bool
+
+	// Report returns the traffic of this node's own clients, for the other nodes; nil sends them none.
+	Report func() *clusterstatus.Report
 
 	Network transport.Network // nil for TCP without TLS
 	Wall    func() time.Time  // this node's own clock; nil for the system's

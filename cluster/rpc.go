@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/transport"
+	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
 // request is a question or request of one node to another about the cluster itself. Exactly one of its fields is set.
@@ -50,6 +51,8 @@ type peerStatus struct {
 	// Process is the name of the node's process, and ProcessBefore that of its process as far as the node knows the log.
 	Process       string `json:"process,omitempty"`
 	ProcessBefore string `json:"processBefore,omitempty"`
+
+	Report *clusterstatus.Report `json:"traffic,omitempty"`
 
 	address string // where it was asked
 	at      time.Duration
@@ -148,6 +151,7 @@ func (n *Node) ownStatus() peerStatus {
 	}
 	r.Unhealthy, r.Gone = !n.health.isHealthy(), n.raft.State() == raft.Shutdown
 	r.Slow, r.Formats = n.withdrawal.isSlow(), n.formats.stated()
+	r.Report = n.ownReport()
 	own := n.holder.report()
 	r.Process, r.ProcessBefore = own.Process, own.After
 	if !r.Started {
@@ -161,6 +165,14 @@ func (n *Node) ownStatus() peerStatus {
 		r.Leased = l.hasLease(n.clock.mono()) // after the index was read
 	}
 	return r
+}
+
+// ownReport is the traffic of this node's own clients, nil if it is not counted.
+func (n *Node) ownReport() *clusterstatus.Report {
+	if n.opt.Report == nil {
+		return nil
+	}
+	return n.opt.Report()
 }
 
 // callLeader sends a request to the leader, or handles it here if this node leads.

@@ -64,7 +64,7 @@ func TestLeaderShareIsNeverExceeded(t *testing.T) {
 		})
 	}
 	t.Logf("seed %d: %d questions granted, %d operations answered in the leader's memory", *simSeed, granted, inMemory)
-	if !t.Failed() && inMemory < int64(granted)/8 {
+	if !t.Failed() && inMemory < int64(granted)/20 { // usually a seventh, in a hundred faults between an eighth and a sixth
 		t.Error("too few were answered in memory to show anything")
 	}
 }

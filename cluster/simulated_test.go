@@ -20,6 +20,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/memnet"
 	"github.com/stintdb/stint/server/command"
 )
@@ -152,6 +153,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		Store: engine.New(engine.Config{Shards: 4, Replicated: true, Commands: commands}), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
 		Share: func() bool { return s.sharing.Load() }, Network: s.net.Of(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
+		Report: func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano())
 		},

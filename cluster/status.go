@@ -57,11 +57,14 @@ func (n *Node) memberStatus(server raft.Server, known *clusterState) clusterstat
 		FormatVersion: uint32(known.Members[server.ID].Formats.orFirst())}
 	if server.ID == n.id {
 		m.Reachable, m.Healthy, m.AppliedIndex = n.raft.State() != raft.Shutdown, n.health.isHealthy(), n.fsm.applied.Load()
-		m.FormatVersion = uint32(n.formats.newest)
+		m.FormatVersion, m.Report = uint32(n.formats.newest), n.ownReport()
 	} else if r, heard := n.statuses.last(server.ID); heard {
 		m.LastContact, m.AppliedIndex, m.Reachable = n.clock.mono()-r.at, r.Applied, n.statuses.isAlive(r)
 		m.Healthy = m.Reachable && !r.Unhealthy
 		m.FormatVersion = uint32(r.Formats.orFirst())
+		if m.Reachable {
+			m.Report = r.Report
+		}
 	}
 	return m
 }

@@ -33,3 +33,28 @@ func TestStatusOfTheLastSnapshot(t *testing.T) {
 		check(s.start("a"))
 	})
 }
+
+// The status has what every node reports of its clients, and nothing of a node that is gone.
+func TestStatusHasReportsOfNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		reports := func(n *Node) (pages string) {
+			time.Sleep(10 * time.Second) // a round of reports, or until the last are too old
+			for _, m := range n.Status().Members {
+				if m.Report != nil {
+					pages += " " + m.ID + " " + m.Report.Admin
+				}
+			}
+			return pages
+		}
+		s.leader()
+		if got, want := reports(s.nodes["a"]), " a admin-a b admin-b c admin-c"; got != want {
+			t.Errorf("reports of%s, want%s", got, want)
+		}
+		s.kill("c")
+		if got, want := reports(s.nodes["a"]), " a admin-a b admin-b"; got != want {
+			t.Errorf("without c: reports of%s, want%s", got, want)
+		}
+	})
+}

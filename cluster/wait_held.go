@@ -79,12 +79,3 @@ func allOf(b *engine.Batch) (positions []uint32) {
 	}
 	return positions
 }
-
-// answerOrAsk is answer, and asks for tokens if there are too few: the request goes into the log beside.
-func (h *holder) answerOrAsk(op *engine.Op, res *engine.Result) (done bool) {
-	done, isShort := h.answer(op, res)
-	if isShort {
-		h.sendLater(h.table.Due(h.clock.mono(), op))
-	}
-	return done
-}

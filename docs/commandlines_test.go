@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,7 +31,9 @@ var lineRunners = []lineRunner{
 	{"go run ./cmd/stint", (*commandLines).serve},
 	{"stint server ", (*commandLines).serve},
 	{"curl ", (*commandLines).fetch},
+	{"go test ./server/resp ", (*commandLines).benchmark},
 	{"go test ./server/conn ", (*commandLines).benchmark},
+	{"go test ./engine -run '^$' ", (*commandLines).benchmark},
 	{"go test ./...", nil}, // this is a part of it
 	{"go test -tags e2e ./cmd/stint -run 'Flood|", nil},
 	{"go run -C bench .", nil}, // with -quick
@@ -39,6 +42,9 @@ var lineRunners = []lineRunner{
 func TestCommandLines(t *testing.T) {
 	program, ran := buildServer(t), 0
 	for _, p := range handbookPages(t) {
+		if p.path == kubernetesPage {
+			continue
+		}
 		for _, b := range p.blocks() {
 			if b.language != "sh" || strings.Contains(b.text(), " &\n") { // TestClusterExamples runs those in the background
 				continue
@@ -79,6 +85,16 @@ func (c *commandLines) serve(line string) {
 	if strings.Contains(line, "--cluster-import") {
 		c.Run("before", func(t *testing.T) { testserver.Start(t, c.program, "--dir", kept, "--admin", "") })
 	}
+	if file := filepath.Join(c.TempDir(), "copy.stint"); strings.Contains(line, "copy.stint") {
+		line = strings.Replace(line, "copy.stint", file, 1)
+		c.Run("backup", func(t *testing.T) {
+			admin := "127.0.0.1:" + freePort(t)
+			testserver.Start(t, c.program, "--admin", admin)
+			if out, err := exec.Command(c.program, "backup", "--admin", admin, file).CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+		})
+	}
 	testserver.Start(c.T, c.program, append(strings.Fields(strings.ReplaceAll(line, "/var/lib/stint", kept)), "--admin", "")...)
 }
 
@@ -112,7 +128,7 @@ func (c *commandLines) fetch(line string) {
 
 // benchmark runs a benchmark once.
 func (c *commandLines) benchmark(line string) {
-	line = regexp.MustCompile(`-benchtime \S+ -count \d+`).ReplaceAllString(line, "-benchtime 1x -count 1")
+	line = regexp.MustCompile(`-benchtime \S+( -count \d+)?`).ReplaceAllString(line, "-benchtime 1x -count 1")
 	shell := exec.Command("sh", "-c", line)
 	shell.Dir = root
 	if out, err := shell.CombinedOutput(); err != nil || !strings.Contains(string(out), "ns/op") {

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -8,7 +9,11 @@ import (
 
 var requirement = regexp.MustCompile(`^(?:require )?\s*([a-z0-9.-]+\.[a-z]+/\S+) v\S+$`)
 
-// TestDependencies holds docs/dependencies.md to one line for each module that a go.mod requires directly.
+// pageTests is where the tests of the page list the npm packages that they need.
+const pageTests = "server/admin/browser/package.json"
+
+// TestDependencies holds docs/dependencies.md to one line for each module that a go.mod requires directly, and for each
+// package of pageTests.
 func TestDependencies(t *testing.T) {
 	listed := map[string]bool{}
 	for _, line := range readPage(t, "docs/dependencies.md").lines {
@@ -32,9 +37,19 @@ func TestDependencies(t *testing.T) {
 			}
 		}
 	}
+	var tools struct{ DevDependencies map[string]string }
+	if err := json.Unmarshal([]byte(strings.Join(readPage(t, pageTests).lines, "\n")), &tools); err != nil {
+		t.Fatal(err)
+	}
+	for name := range tools.DevDependencies {
+		required[name] = true
+		if !listed[name] {
+			t.Errorf("docs/dependencies.md has no line for %s, which %s requires", name, pageTests)
+		}
+	}
 	for module := range listed {
 		if !required[module] {
-			t.Errorf("docs/dependencies.md lists %s, which no go.mod requires", module)
+			t.Errorf("docs/dependencies.md lists %s, which neither a go.mod nor %s requires", module, pageTests)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -94,9 +95,7 @@ func TestGateways(t *testing.T) {
 					t.Errorf("request %d: %q, not %q", i+1, got, want)
 				}
 			}
-			if err := stint.Process.Signal(syscall.SIGSTOP); err != nil {
-				t.Fatal(err)
-			}
+			suspend(t, stint.Process)
 			if got := post(t, front); got != "200 POST /a/b?c=d x=1" {
 				t.Errorf("while Stint is stopped: %q", got)
 			}
@@ -168,11 +167,25 @@ func run(t *testing.T, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// suspend stops a process, and returns when all its threads have stopped: the signal is not answered at once.
+func suspend(t *testing.T, process *os.Process) {
+	if err := process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	until(t, func() bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", process.Pid))
+		return len(threads) > 0 && !slices.ContainsFunc(threads, func(thread string) bool {
+			stat, err := os.ReadFile(thread)
+			return err == nil && !strings.Contains(string(stat), ") T ")
+		})
+	})
+}
+
 // until waits for a condition that must come true.
 func until(t *testing.T, condition func() bool) {
 	for deadline := time.Now().Add(20 * time.Second); !condition(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("it does not start")
+			t.Fatal("in vain for 20 s")
 		}
 	}
 }

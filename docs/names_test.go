@@ -28,6 +28,13 @@ var otherFlags = map[string]string{
 
 	"--no-auth-warning": "redis-cli",
 
+	"--set":          "helm",
+	"--from-literal": "kubectl",
+	"--from-file":    "kubectl",
+	"--replicas":     "kubectl",
+	"--tls":          "redis-cli",
+	"--cacert":       "redis-cli",
+
 	"--server":      "stint bench",
 	"--connections": "stint bench",
 	"--pipeline":    "stint bench",
@@ -36,18 +43,23 @@ var otherFlags = map[string]string{
 	"--json":        "stint bench",
 	"--duration":    "stint bench",
 	"--alive":       "stint health",
-	"--limit":       "stint replay",
-	"--against":     "stint replay",
-	"--suggest":     "stint replay",
-	"--except":      "stint replay",
-	"--key":         "stint replay",
-	"--format":      "stint replay",
-	"--time-field":  "stint replay",
-	"--time-zone":   "stint replay",
-	"--top":         "stint replay",
-	"--html":        "stint replay",
-	"--inject":      "strace",
-	"--foreground":  "timeout",
+	"--token-file":  "stint backup",
+	"--stale":       "stint backup",
+
+	"--password-file": "stint backup",
+
+	"--limit":      "stint replay",
+	"--against":    "stint replay",
+	"--suggest":    "stint replay",
+	"--except":     "stint replay",
+	"--key":        "stint replay",
+	"--format":     "stint replay",
+	"--time-field": "stint replay",
+	"--time-zone":  "stint replay",
+	"--top":        "stint replay",
+	"--html":       "stint replay",
+	"--inject":     "strace",
+	"--foreground": "timeout",
 }
 
 var (

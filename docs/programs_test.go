@@ -28,6 +28,7 @@ type examples struct {
 	page  string
 	port  string
 	tools string // folder with a redis-cli that goes to the server under test, and a stint
+	admin string // of that server, "" for none
 	dir   string // folder in which commands run; empty for that of the tests
 	after block  // the block after the one being run
 }
@@ -75,8 +76,8 @@ func (e *examples) start(binary string) (port string) {
 	if !slices.ContainsFunc(readPage(e.T, e.page).lines, func(line string) bool { return strings.HasPrefix(line, "$ stint ") }) {
 		return startServer(e.T, binary)
 	}
-	e.dir = e.TempDir()
-	return startServer(e.T, binary, "--dir", filepath.Join(e.dir, "data"))
+	e.dir, e.admin = e.TempDir(), "127.0.0.1:"+freePort(e.T)
+	return startServer(e.T, binary, "--dir", filepath.Join(e.dir, "data"), "--admin", e.admin)
 }
 
 // wrapTools makes a redis-cli that goes to the server under test instead of the usual port, and prints as in a
@@ -107,7 +108,7 @@ func (e *examples) flush() {
 func (e *examples) output(c *exec.Cmd, stdin string) string {
 	e.Helper()
 	c.Stdin = strings.NewReader(stdin)
-	c.Env = append(os.Environ(), "PATH="+e.tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+	c.Env = append(os.Environ(), "PATH="+e.tools+string(os.PathListSeparator)+os.Getenv("PATH"), "STINT_ADMIN="+e.admin)
 	out, err := c.CombinedOutput()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		e.Errorf("%s: %v", c, err)

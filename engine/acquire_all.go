@@ -29,6 +29,7 @@ type acquireAllCall struct {
 	idCall      call
 	idResult    Result
 	text        []byte // room for its state, and its parameters
+	touched     uint64
 	settlements []settlement
 }
 
@@ -86,9 +87,6 @@ func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *Op, parts []Op, 
 	if g.reserving != nil && g.repeat(now, parts, res) {
 		return true
 	}
-	if whole.IsTree() {
-		return g.decideTree(now, whole, parts, res, readOnly)
-	}
 	if done = g.decide(now, whole, parts, res, readOnly); done && whole.Options&Peek == 0 {
 		g.countAdmissions(parts, res)
 	}
@@ -103,8 +101,10 @@ func (g *acquireAllCall) decide(now int64, whole *Op, parts []Op, res *Result, r
 	if res.Binding >= 0 {
 		binding := &results[res.Binding]
 		res.Status, res.Wait, res.Held, res.Wanted = binding.Status, binding.Wait, binding.Held, binding.Wanted
-		g.lookAgain(parts)
-		return true
+		if g.lookAgain(parts); res.Status != OK || whole.Options&Peek != 0 {
+			return true
+		}
+		return g.registerTrees(now, parts, readOnly)
 	}
 	res.Allowed, res.Granted = true, max(1, whole.Tokens)
 	for i := range results {
@@ -119,7 +119,7 @@ func (g *acquireAllCall) decide(now int64, whole *Op, parts []Op, res *Result, r
 		res.Clear()
 		res.Status = TooBig
 		return true
-	case g.keep(now, parts):
+	case g.keepMeters(parts) || g.keep(now, parts):
 		if g.reserving != nil {
 			g.keepReservation()
 		}
@@ -176,36 +176,66 @@ func (g *acquireAllCall) ask(now int64, parts []Op, whole *Result) (binding int)
 	results := whole.Parts
 	binding = -1
 	g.made = g.made[:0]
+	g.find(parts)
 	if g.reserving != nil && !g.id.place.found {
 		g.made = append(g.made, g.reserving.Key)
 	}
-	for i := range parts {
-		c, t, res := &g.calls[i], &g.targets[i], &results[i]
-		res.Clear()
-		t.place, t.moves = t.shard.find(t.tag, parts[i].Key), t.shard.moves
-		t.shard.load(c, now, &parts[i], res, t.place)
-		if t.rules = nil; c.isNew && !parts[i].asksNothing() {
-			if t.rules = g.rulesFor(parts[i].Key, t.place.found); t.rules == nil && !t.place.found {
-				g.made = append(g.made, parts[i].Key)
-			}
+	for i := 0; i < len(parts); {
+		first, res := i, &results[i]
+		if levels := TreeAt(parts, i); levels > 0 && !parts[i].asksNothing() {
+			i += levels
+			g.askTree(now, parts, first, i, results)
+		} else {
+			g.askPart(now, &parts[i], i, res)
+			i++
 		}
-		switch {
-		case parts[i].asksNothing():
-			c.report()
-		case t.rules == nil:
-			c.ask()
-		default:
-			g.decideAdmission(c, i)
+		for j := first; j < i; j++ {
+			whole.Work += results[j].Work
 		}
-		whole.Work += res.Work
-		if res.Allowed {
-			continue
-		}
-		if binding < 0 || binds(res, &results[binding]) {
-			binding = i
+		if !res.Allowed && (binding < 0 || binds(res, &results[binding])) {
+			binding = first
 		}
 	}
 	return binding
+}
+
+// find looks up the keys of all parts, side by side as applyGroup does.
+func (g *acquireAllCall) find(parts []Op) {
+	for i := range parts {
+		t := &g.targets[i]
+		g.touched |= t.shard.index.touch(t.tag)
+	}
+	for i := range parts {
+		t := &g.targets[i]
+		t.place, t.moves, t.rules = t.shard.find(t.tag, parts[i].Key), t.shard.moves, nil
+	}
+}
+
+// askPart has the limit of part i decide.
+func (g *acquireAllCall) askPart(now int64, part *Op, i int, res *Result) {
+	c, t := &g.calls[i], &g.targets[i]
+	g.loadPart(now, part, i, res)
+	if part.asksNothing() {
+		c.report()
+		return
+	}
+	if c.isNew {
+		if t.rules = g.rulesFor(part.Key, t.place.found); t.rules != nil {
+			g.decideAdmission(c, i)
+			return
+		}
+		if !t.place.found {
+			g.made = append(g.made, part.Key)
+		}
+	}
+	c.ask()
+}
+
+// loadPart loads the state of part i, whose key has been found.
+func (g *acquireAllCall) loadPart(now int64, part *Op, i int, res *Result) {
+	res.Clear()
+	t := &g.targets[i]
+	t.shard.load(&g.calls[i], now, part, res, t.place)
 }
 
 // asksNothing reports whether a part is only to be reported.
@@ -232,12 +262,19 @@ func binds(a, b *Result) bool {
 	return a.Wait == NeverWait || a.Wait > b.Wait
 }
 
-// lookAgain replaces the answers of limits that would have granted by their unchanged state.
+// lookAgain replaces the answers of limits that would have granted by their unchanged state. The classes of trees register.
 func (g *acquireAllCall) lookAgain(parts []Op) {
-	for i := range parts {
-		if c := &g.calls[i]; c.result.Allowed {
-			c.result.Clear()
-			algorithms[c.limit.Algorithm].look(c)
+	for i := 0; i < len(parts); i++ {
+		c := &g.calls[i]
+		if !c.result.Allowed {
+			continue
 		}
+		if levels := TreeAt(parts, i); levels > 0 && !parts[i].asksNothing() {
+			decideTree(g.calls[i:i+levels], false)
+			i += levels - 1
+			continue
+		}
+		c.result.Clear()
+		algorithms[c.limit.Algorithm].look(c)
 	}
 }

@@ -69,7 +69,7 @@ func (s *shard) growth(c *call) (entries, bytes int) {
 // changes reports whether keeping the decisions would change anything.
 func (g *acquireAllCall) changes(parts []Op) bool {
 	for i := range parts {
-		if t := &g.targets[i]; g.calls[i].result.Granted > 0 && (t.rules == nil || t.rules.NewKeys == OverflowNew) {
+		if t := &g.targets[i]; g.calls[i].isToBeKept() && (t.rules == nil || t.rules.NewKeys == OverflowNew) {
 			return true
 		}
 	}

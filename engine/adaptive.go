@@ -58,7 +58,15 @@ type adaptive struct {
 	pausedUntil, usedAt int64
 }
 
-const adaptiveBytes = meterBytes + 40
+const (
+	adaptiveBytes = meterBytes + 40
+	usedOffset    = 32
+	pauseOffset   = 40
+	usedAtOffset  = 48
+)
+
+func heldRate(state []byte) int64  { return int64(binary.LittleEndian.Uint64(state[meterBytes:])) }
+func heldPause(state []byte) int64 { return int64(binary.LittleEndian.Uint64(state[pauseOffset:])) }
 
 func loadAdaptive(state []byte) (a adaptive) {
 	at := func(i int) int64 { return int64(binary.LittleEndian.Uint64(state[meterBytes+8*i:])) }
@@ -112,8 +120,12 @@ func (c *call) adaptive(limit *Limit) (a adaptive) {
 	return a
 }
 
+func clampRate(rate int64, limit *Limit, scale int64) int64 {
+	return min(max(rate, limit.Least*scale, 1), limit.Rate.Tokens*scale)
+}
+
 func (a *adaptive) clamp(limit *Limit, scale int64) {
-	a.rate = min(max(a.rate, limit.Least*scale, 1), limit.Rate.Tokens*scale)
+	a.rate = clampRate(a.rate, limit, scale)
 	a.used = min(max(a.used, 0), MaxTokens)
 }
 
@@ -123,28 +135,33 @@ func (a *adaptive) presentRate(limit *Limit) Rate {
 }
 
 // useRates puts the rates in use in place of the highest, for the meter. The caller puts the limits back.
-func (c *call) useRates(a *adaptive) (limit, prev Rate) {
+func (c *call) useRates() (limit, prev Rate) {
 	limit, prev = c.limit.Rate, c.prev.Rate
-	switch {
-	case c.isNew:
-		c.limit.Rate = a.presentRate(&c.limit)
-	case c.prev == c.limit:
-		c.limit.Rate = a.presentRate(&c.limit)
+	if c.keepsRates() { // nearly always
+		scale := adaptiveScale(&c.limit)
+		c.limit.Rate = Rate{clampRate(heldRate(c.state), &c.limit, scale), limit.Period * scale}
 		c.prev.Rate = c.limit.Rate
-	default:
-		own := loadAdaptive(c.state)
-		own.clamp(&c.prev, adaptiveScale(&c.prev))
-		c.prev.Rate = own.presentRate(&c.prev)
-		c.limit.Rate = a.presentRate(&c.limit)
+		return limit, prev
 	}
+	a := c.adaptive(&c.limit)
+	if !c.isNew {
+		held := loadAdaptive(c.state)
+		held.clamp(&c.prev, adaptiveScale(&c.prev))
+		c.prev.Rate = held.presentRate(&c.prev)
+	}
+	c.limit.Rate = a.presentRate(&c.limit)
 	return limit, prev
 }
 
+// keepsRates reports whether the state was written under the same highest and least rates.
+func (c *call) keepsRates() bool {
+	return !c.isNew && c.prev.Rate == c.limit.Rate && c.prev.Least == c.limit.Least && c.prev.Algorithm == c.limit.Algorithm
+}
+
 func decideAdaptive(c *call) (changed bool) {
-	a := c.adaptive(&c.limit)
-	limit, prev := c.useRates(&a)
+	limit, prev := c.useRates()
 	changed = decideMeter(c)
-	if left := a.pausedUntil - c.now; left > 0 {
+	if left := heldPause(c.state) - c.now; left > 0 {
 		if c.result.Allowed {
 			lookMeter(c)
 			c.result.Allowed, c.result.Granted, c.result.Wait = false, 0, left
@@ -156,22 +173,34 @@ func decideAdaptive(c *call) (changed bool) {
 	}
 	c.limit.Rate, c.prev.Rate = limit, prev
 	if changed {
-		a.used, a.usedAt = min(a.used+c.result.Granted, MaxTokens), c.now
-		a.store(c.next[:])
+		c.countGrant()
 	}
 	return changed
 }
 
+// countGrant leaves the state after a grant in next, behind the meter.
+func (c *call) countGrant() {
+	if c.keepsRates() {
+		*(*[adaptiveBytes - meterBytes]byte)(c.next[meterBytes:]) = [adaptiveBytes - meterBytes]byte(c.state[meterBytes:])
+	} else {
+		a := c.adaptive(&c.limit)
+		a.store(c.next[:])
+	}
+	n := int64(binary.LittleEndian.Uint64(c.next[usedOffset:]))
+	used := min(max(n>>3, 0)+c.result.Granted, MaxTokens)<<3 | n&7
+	binary.LittleEndian.PutUint64(c.next[usedOffset:], uint64(used))
+	binary.LittleEndian.PutUint64(c.next[usedAtOffset:], uint64(c.now))
+}
+
 func lookAdaptive(c *call) {
-	a := c.adaptive(&c.limit)
-	limit, prev := c.useRates(&a)
+	limit, prev := c.useRates()
 	lookMeter(c)
 	c.limit.Rate, c.prev.Rate = limit, prev
 }
 
 func refundAdaptive(c *call) {
 	a := c.adaptive(&c.prev)
-	limit, prev := c.useRates(&a)
+	limit, prev := c.useRates()
 	refundMeter(c)
 	c.limit.Rate, c.prev.Rate = limit, prev
 	a.store(c.next[:])
@@ -179,7 +208,7 @@ func refundAdaptive(c *call) {
 
 // adaptiveExpired keeps a limiter while its rate is remembered.
 func adaptiveExpired(state []byte, _ *Limit, now int64) bool {
-	usedAt := int64(binary.LittleEndian.Uint64(state[adaptiveBytes-8:]))
+	usedAt := int64(binary.LittleEndian.Uint64(state[usedAtOffset:]))
 	if now-usedAt < adaptiveIdle && usedAt-now < adaptiveIdle { // nearly always
 		return false
 	}

@@ -69,8 +69,8 @@ type algorithm struct {
 	valid   func(state []byte) bool       // of varying size: all offsets in it are within it
 	release func(c *call) (released bool) // end a lease, in place
 
-	mark      func(c *call) int64       // the mark of the window that a grant counts in; nil if the algorithm has no windows
-	unreserve func(c *call, mark int64) // settle: give tokens back to the window of a mark, or to Op.Who, in next or in place; nil if refund does
+	mark      func(c *call) int64       // a mark of the part of the state that a grant counts in, such as its window; nil if there is but one
+	unreserve func(c *call, mark int64) // settle: give tokens back to the part of a mark, or to Op.Who, in next or in place; nil if refund does
 
 	lent   Algorithm                                            // the row of its limiters with loans; NoAlgorithm if it has none
 	base   Algorithm                                            // of limiters with loans: the algorithm
@@ -79,6 +79,8 @@ type algorithm struct {
 	home Algorithm // of a tank: the algorithm of the limit at home
 
 	plain func(state []byte, now int64) []byte // of varying size: a copy of its contents, independent of the layout in memory
+
+	detail func(c *call) // append what its state has beyond tokens to a Look, with Result.addDetail; nil if nothing
 
 	value bool // no algorithm, but a kind of data ([Value]); it decides nothing
 }
@@ -122,12 +124,12 @@ var algorithms = [...]algorithm{
 	TankFixedWindow: tankRow("fixed-window", FixedWindow, windowParams),
 	FairShare: {name: "fair-share", format: 2, rate: true, who: true, weighs: true,
 		decide: decideShare, look: lookShare, unreserve: unreserveShare, expired: sharesExpired, params: bucketParams,
-		need: needShares, full: fullShares, write: writeShares, valid: validShares, plain: plainShares},
+		need: needShares, full: fullShares, write: writeShares, valid: validShares, plain: plainShares, detail: detailShares},
 	Class: {name: "htb-class", format: 2, rate: true,
-		decide: decideClass, look: lookClass, refund: refundClass, expired: classExpired, params: bucketParams,
-		need: needClass, full: fullClass, write: writeClass, valid: validClass, plain: plainClass},
+		decide: decideClass, look: lookClass, refund: refundClass, mark: markClass, unreserve: unreserveClass, expired: classExpired, params: bucketParams,
+		need: needClass, full: fullClass, write: writeClass, valid: validClass, plain: plainClass, detail: detailClass},
 	Adaptive: {name: "rate-adaptive", format: 2, bytes: adaptiveBytes, rate: true, least: true,
-		decide: decideAdaptive, look: lookAdaptive, refund: refundAdaptive, expired: adaptiveExpired, params: adaptiveParams},
+		decide: decideAdaptive, look: lookAdaptive, refund: refundAdaptive, expired: adaptiveExpired, params: adaptiveParams, detail: detailAdaptive},
 }
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.

@@ -2,8 +2,12 @@ package engine
 
 // apply carries out one operation on one key. The caller holds the shard's lock.
 func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
+	s.applyAt(c, now, tag, s.find(tag, op.Key), op, res)
+}
+
+// applyAt is apply for an operation whose key is at p.
+func (s *shard) applyAt(c *call, now int64, tag uint32, p place, op *Op, res *Result) {
 	res.Clear()
-	p := s.find(tag, op.Key)
 	s.load(c, now, op, res, p)
 	switch op.Verb {
 	case Acquire:
@@ -82,8 +86,7 @@ func (c *call) wrongType(wanted Algorithm) {
 }
 
 func (s *shard) look(c *call, p place) {
-	algorithms[c.prev.Algorithm].look(c)
-	c.result.Held, c.result.Lent = c.prev, c.lent
+	c.show()
 	c.result.Bytes = int64(s.size(s.record(p.ref))) + slotBytes
 }
 

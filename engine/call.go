@@ -32,6 +32,8 @@ type call struct {
 	raw      []byte             // room for the state of a limiter with loans
 
 	loading []byte // the whole state, of an entry that is loaded
+
+	touched uint64 // of memory that was read in advance
 }
 
 // maxState is the largest state of fixed size.

@@ -141,7 +141,7 @@ func treeOp(n int64, assured Limit, names []string, limits ...Limit) Op {
 // Random trees that change their parents and parameters decide as the naive model does, and never exceed a bucket.
 func TestClassesEqualNaiveModel(t *testing.T) {
 	granted, borrowed := 0, 0
-	for round := range testsize.Pick(60, 400) {
+	for round := range testsize.Pick(60, 200) {
 		r := rand.New(rand.NewPCG(uint64(round), 18))
 		s, model, now := New(Config{}), naiveTree{}, epoch
 		for i := range 300 {
@@ -236,7 +236,7 @@ func checkTree(t *testing.T, s *Store, now int64, op Op, got Result) {
 
 // Classes that stay within their assured rates are never denied if the sums fit, even while the others ask for too much.
 func TestAssuredIsNeverDenied(t *testing.T) {
-	for round := range testsize.Pick(50, 300) {
+	for round := range testsize.Pick(50, 150) {
 		r := rand.New(rand.NewPCG(uint64(round), 19))
 		s, now := New(Config{}), epoch
 		own := map[string]*naiveBucket{}

@@ -11,8 +11,8 @@ import (
 // assured: the idea of HTB, hierarchical token buckets (Devera, 2002), for requests that are answered at once rather than
 // packets that wait in a queue.
 //
-// A request is an AcquireAll whose parts are the class under its ceiling, and its ancestors up to the root. The class has
-// its assured rate in Who. Each part is a token bucket; a grant takes its tokens from all of them.
+// In an AcquireAll, a part with an assured rate in Who is a class under its ceiling, and the nodes that follow are its ancestors up
+// to the root. Each part is a token bucket; a grant takes its tokens from all of them. Other limits may stand before and behind.
 //
 //   - Assured: every bucket on the way has the tokens, and so has the class's assured bucket, which they are taken from too.
 //   - Borrowed: every ancestor has them beyond the assured capacities of its registered children, and the class's ceiling beyond
@@ -45,79 +45,35 @@ func Assured(who []byte) (l Limit, ok bool) {
 	return l, l.Check() == nil
 }
 
-// IsTree reports whether an operation asks a tree of classes.
-func (o *Op) IsTree() bool {
-	return o.Verb == AcquireAll && len(o.Parts) > 0 && o.Parts[0].Limit.Algorithm == Class && len(o.Parts[0].Who) == assuredBytes
+// TreeAt is the number of parts of the tree of classes that begins at part i, 0 if none does. A settlement charges its nodes one by one.
+func TreeAt(parts []Op, i int) (levels int) {
+	if parts[i].Limit.Algorithm != Class || len(parts[i].Who) != assuredBytes || parts[i].Options&Force != 0 {
+		return 0
+	}
+	for levels = 1; i+levels < len(parts) && parts[i+levels].Limit.Algorithm == Class && len(parts[i+levels].Who) == 0; levels++ {
+	}
+	return levels
 }
 
-// TreesValidly reports whether an AcquireAll asks a tree of classes that can be decided, or none.
+// TreesValidly reports whether every tree of classes among the limits of an operation, if there is one, can be decided.
 func (o *Op) TreesValidly() bool {
-	if len(o.Parts) == 0 || o.Parts[0].Limit.Algorithm != Class || len(o.Parts[0].Who) == 0 {
-		return true
-	}
-	for i := range o.Parts {
-		if p := &o.Parts[i]; p.Limit.Algorithm != Class || p.Tokens != o.Tokens || p.Options&FixedCost != 0 || i > 0 && len(p.Who) > 0 {
-			return false
+	for i := 0; i < len(o.Parts); {
+		levels := TreeAt(o.Parts, i)
+		class := &o.Parts[i]
+		if class.Limit.Algorithm == Class && len(class.Who) > 0 {
+			if _, ok := Assured(class.Who); !ok || levels < 2 || levels > MaxTreeLevels {
+				return false
+			}
 		}
-	}
-	_, ok := Assured(o.Parts[0].Who)
-	return ok && len(o.Parts) > 1 && len(o.Parts) <= MaxTreeLevels && o.MaxWait <= 0
-}
-
-// decideClass answers an Acquire of one node alone, which has no assured rate.
-func decideClass(c *call) (changed bool) {
-	s := c.scanClass()
-	n := c.op.Tokens
-	if n+s.children <= s.free {
-		c.result.Allowed, c.result.Granted = true, n
-	} else {
-		c.result.Wait = c.waitClass(s.children)
-	}
-	c.reportClass(s.free-s.children, c.result.Granted)
-	return c.result.Granted > 0
-}
-
-func lookClass(c *call) {
-	s := c.scanClass()
-	c.reportClass(s.free, 0)
-}
-
-// refundClass gives tokens back to this node alone, in place.
-func refundClass(c *call) {
-	c.limit = c.prev
-	s, rate := c.scanClass(), c.prev.Rate
-	left := s.taken.Minus(uint128.Product(uint64(c.op.Tokens), uint64(rate.Period)))
-	c.result.Granted = s.taken.Minus(left).DivideUp(uint64(rate.Period))
-	meterAfter(c.now, left, rate).store(c.state[8:])
-	lookClass(c)
-}
-
-// reportClass fills in the tokens that remain of those free before a grant.
-func (c *call) reportClass(free, granted int64) {
-	res, s := c.result, &c.class
-	after := s.taken.Plus(uint128.Product(uint64(granted), uint64(c.limit.Rate.Period)))
-	res.Limit, res.Remaining = c.limit.Capacity, max(0, free-granted)
-	res.Reset = after.DivideUp(uint64(c.limit.Rate.Tokens))
-	if s.assured.Capacity > 0 && !s.used.IsZero() {
-		res.Reset = max(res.Reset, s.used.DivideUp(uint64(s.assured.Rate.Tokens)))
-	}
-}
-
-// waitClass is the time until the node has the tokens that the call asks for, and some that it keeps. Where it can never have
-// both, it is the time until the first registration ends.
-func (c *call) waitClass(kept int64) int64 {
-	s, period := &c.class, uint64(c.limit.Rate.Period)
-	switch {
-	case c.op.Tokens > c.limit.Capacity:
-		return NeverWait
-	case c.op.Tokens+kept > c.limit.Capacity:
-		if s.nextEnd == math.MaxInt64 {
-			return NeverWait
+		for ; levels > 1; levels-- {
+			i++
+			if p := &o.Parts[i]; p.Tokens != class.Tokens || (p.Options^class.Options)&FixedCost != 0 {
+				return false
+			}
 		}
-		return max(1, s.nextEnd-c.now)
+		i++
 	}
-	wanted := s.taken.Plus(uint128.Product(uint64(c.op.Tokens+kept), period))
-	return wanted.Minus(uint128.Product(uint64(c.limit.Capacity), period)).DivideUp(uint64(c.limit.Rate.Tokens))
+	return true
 }
 
 // later is the longer of two waits.
@@ -140,7 +96,7 @@ func sooner(a, b int64) int64 {
 }
 
 // scanAsked reads the class that asks, under the assured rate that it asks with.
-func (c *call) scanAsked() {
+func (c *call) scanAsked(end int64) {
 	s := c.scanClass()
 	had := s.assured
 	s.isAsked = true
@@ -148,88 +104,60 @@ func (c *call) scanAsked() {
 	if had.Capacity > 0 {
 		s.used = carryOver(s.used, had.Rate, s.assured.Rate)
 	}
-	end := registrationEnd(c.now)
 	s.changes = had != s.assured || s.end < end
 	s.isNews = s.end <= c.now || had != s.assured
 	s.end, s.own = max(s.end, end), s.assured.Capacity
 }
 
-// decideTree decides the parts of a tree of classes. With readOnly it takes no tokens, and returns false if it would have, or
-// registered something.
-func (g *acquireAllCall) decideTree(now int64, whole *Op, parts []Op, res *Result, readOnly bool) (done bool) {
-	res.Binding = -1
-	if !g.openTree(now, parts, res) {
-		return true
+// askTree has the tree of classes decide whose nodes are the parts from first to end. The result of its class has the answer.
+func (g *acquireAllCall) askTree(now int64, parts []Op, first, end int, results []Result) {
+	for i := first; i < end; i++ {
+		g.loadPart(now, &parts[i], i, &results[i])
 	}
-	first := g.askTree(parts, res)
-	if !res.Allowed {
-		res.Binding = 0
+	class := &results[first]
+	for i := first; i < end; i++ {
+		switch c, t := &g.calls[i], &g.targets[i]; {
+		case !c.isNew && c.prev.Algorithm != Class:
+			class.Status, class.Held, class.Wanted = WrongType, c.prev, Class
+			return
+		case c.isNew && g.rulesFor(parts[i].Key, t.place.found) != nil:
+			class.Status = OutOfRoom
+			return
+		case c.isNew && !t.place.found:
+			g.made = append(g.made, parts[i].Key)
+		}
 	}
+	decideTree(g.calls[first:end], true)
+}
+
+// registerTrees registers the classes of a request that was denied: their assured tokens are not lent from now on. With readOnly it
+// changes nothing, and returns false if it would have.
+func (g *acquireAllCall) registerTrees(now int64, parts []Op, readOnly bool) (done bool) {
 	changes := false
 	for i := range parts {
 		changes = changes || g.calls[i].isToBeKept()
 	}
-	switch {
-	case !changes || whole.Options&Peek != 0:
-		return true
-	case readOnly:
-		return false
-	case g.keep(now, parts) || !res.Allowed: // a denial without room registers nothing
-		return true
+	if changes && !readOnly {
+		g.keep(now, parts) // without room for it, nothing is registered
 	}
-	status := NoRoomToGrow
-	if first {
-		status = OutOfRoom
-	}
-	res.Clear()
-	res.Status, res.Parts, res.Binding = status, res.Parts[:0], 0
-	return true
+	return !changes || !readOnly
 }
 
-// openTree loads the nodes. It returns false if one of them cannot be asked.
-func (g *acquireAllCall) openTree(now int64, parts []Op, res *Result) bool {
-	g.made = g.made[:0]
-	for i := range parts {
-		c, t, one := &g.calls[i], &g.targets[i], &res.Parts[i]
-		one.Clear()
-		t.place, t.moves, t.rules = t.shard.find(t.tag, parts[i].Key), t.shard.moves, nil
-		t.shard.load(c, now, &parts[i], one, t.place)
-		switch {
-		case !c.isNew && c.prev.Algorithm != Class:
-			res.Status, res.Held, res.Wanted, res.Binding = WrongType, c.prev, Class, i
-		case c.isNew && g.rulesFor(parts[i].Key, t.place.found) != nil:
-			res.Status, res.Binding = OutOfRoom, i
-		default:
-			if c.isNew && !t.place.found {
-				g.made = append(g.made, parts[i].Key)
-			}
-			continue
-		}
-		res.Parts = res.Parts[:0]
-		return false
-	}
-	return true
-}
-
-// askTree decides. It reports whether some node is new.
-func (g *acquireAllCall) askTree(parts []Op, res *Result) (isNew bool) {
-	class := &g.calls[0]
-	class.scanAsked()
+// decideTree decides a tree of classes, its class first and the root last. Without takes it registers the class only.
+func decideTree(nodes []call, takes bool) {
+	class := &nodes[0]
+	end := registrationEnd(class.now)
+	class.scanAsked(end)
 	leaf, n := &class.class, class.op.Tokens
 	isNews, isUnregistered, spare := leaf.isNews, false, int64(math.MaxInt64)
-	canPass, canBorrow := n <= leaf.free, n+leaf.children <= leaf.free
-	pass, borrow := class.waitClass(0), class.waitClass(leaf.children)
 	most, lends := leaf.free, leaf.free-leaf.children
-	isNew = class.isNew
-	for i := 1; i < len(parts); i++ {
-		c := &g.calls[i]
+	for i := 1; i < len(nodes); i++ {
+		c := &nodes[i]
 		s := c.scanClass()
-		c.register(parts[i-1].Key, g.calls[i-1].class.total())
+		c.register(&nodes[i-1].class, end)
 		kept := s.total()
-		isNew, isNews, isUnregistered = isNew || c.isNew, isNews || s.isNews, isUnregistered || s.isFull
+		isNews, isUnregistered = isNews || s.isNews, isUnregistered || s.isFull
 		spare = min(spare, s.free-kept+leaf.own)
-		canPass, canBorrow = canPass && n <= s.free, canBorrow && n+kept <= s.free
-		pass, borrow = later(pass, c.waitClass(0)), later(borrow, c.waitClass(kept))
 		most, lends = min(most, s.free), min(lends, s.free-kept)
 	}
 	if isUnregistered {
@@ -243,34 +171,46 @@ func (g *acquireAllCall) askTree(parts []Op, res *Result) (isNew bool) {
 			leaf.used, leaf.changes = least, true
 		}
 	}
-	left, _ := room.Minus(leaf.used).Divide(period)
-	isAssured := canPass && n <= int64(left)
-	granted := int64(0)
-	if res.Allowed = isAssured || canBorrow; res.Allowed {
+	left := max(0, leaf.assured.Capacity-leaf.used.DivideUp(period))
+	isAssured, granted := n <= most && n <= left, int64(0)
+	allowed := isAssured || n <= lends
+	switch {
+	case !allowed:
+		class.result.Wait = waitTree(nodes, isUnregistered)
+	case takes:
 		granted = n
-	} else {
-		byRate := int64(NeverWait)
-		if n <= leaf.assured.Capacity && !isUnregistered {
-			wanted := leaf.used.Plus(uint128.Product(uint64(n), period))
-			byRate = later(pass, wanted.Minus(room).DivideUp(uint64(leaf.assured.Rate.Tokens)))
-		}
-		class.result.Wait = sooner(byRate, borrow)
 	}
-	if isAssured {
+	if leaf.tookAssured = isAssured && granted > 0; leaf.tookAssured {
 		leaf.used = leaf.used.Plus(uint128.Product(uint64(granted), period))
-		left -= uint64(granted)
+		left -= granted
 	}
-	res.Granted, res.Wait = granted, class.result.Wait
-	for i := range parts {
-		c := &g.calls[i]
-		c.result.Allowed, c.result.Granted = res.Allowed, granted
+	for i := range nodes {
+		c := &nodes[i]
+		c.result.Allowed, c.result.Granted = allowed, granted
 		c.reportClass(c.class.free, granted)
 	}
-	class.result.Remaining = max(0, min(most-granted, max(int64(left), lends-granted)))
-	return isNew
+	class.result.Remaining = max(0, min(most-granted, max(left, lends-granted)))
+}
+
+// waitTree is the time until a request that was denied could be granted, by the class's assured rate or by borrowing.
+func waitTree(nodes []call, isUnregistered bool) int64 {
+	class := &nodes[0]
+	leaf, n := &class.class, class.op.Tokens
+	pass, borrow := class.waitClass(0), class.waitClass(leaf.children)
+	for i := range nodes[1:] {
+		c := &nodes[i+1]
+		pass, borrow = later(pass, c.waitClass(0)), later(borrow, c.waitClass(c.class.total()))
+	}
+	if n > leaf.assured.Capacity || isUnregistered {
+		return borrow
+	}
+	period := uint64(leaf.assured.Rate.Period)
+	wanted := leaf.used.Plus(uint128.Product(uint64(n), period))
+	room := uint128.Product(uint64(leaf.assured.Capacity), period)
+	return sooner(later(pass, wanted.Minus(room).DivideUp(uint64(leaf.assured.Rate.Tokens))), borrow)
 }
 
 // isToBeKept reports whether a decision changes the state.
 func (c *call) isToBeKept() bool {
-	return c.result.Granted > 0 || c.limit.Algorithm == Class && c.class.changes
+	return c.result.Granted > 0 || c.limit.Algorithm == Class && c.result.Status == OK && c.class.changes
 }

@@ -161,9 +161,19 @@ func FuzzLoad(f *testing.F) {
 	})
 	ask(s, epoch, reservationOfThree(1))
 	ask(s, epoch, reserveOne("id", Op{Key: []byte("log"), Limit: Limit{Algorithm: SlidingLog, Capacity: 9, Rate: Rate{0, sec + 1}}, Tokens: 2}))
+	tree := func(names ...string) Op {
+		return treeOp(1, bucket(3, 1, sec), names, bucketOf(Class, 9, 3, sec), bucketOf(Class, 9, 3, sec))
+	}
+	for i := range 4 {
+		ask(s, epoch, tree(string(keyOf(100+i)), "root"))
+	}
+	ask(s, epoch, Op{Key: []byte("pace"), Limit: adaptiveLimit(9, 1, 3), Tokens: 1})
 	s.Scan(0, 1<<20, epoch, func(e Entry) {
-		if e.Limit.Algorithm == Reservation {
+		switch e.Limit.Algorithm {
+		case Reservation:
 			f.Add(uint8(Reservation), uint8(0), int64(1), int64(0), 600*sec, bytes.Clone(e.State))
+		case Class, Adaptive:
+			f.Add(uint8(e.Limit.Algorithm), uint8(0), e.Limit.Capacity, e.Limit.Rate.Tokens, e.Limit.Rate.Period, bytes.Clone(e.State))
 		}
 	})
 	s.Close()
@@ -194,6 +204,10 @@ func FuzzLoad(f *testing.F) {
 		ask(s, epoch, Op{Verb: Look, Key: key})
 		ask(s, epoch, Op{Verb: ListMembers, Key: key})
 		ask(s, epoch, Op{Verb: Leases, Key: key})
+		ask(s, epoch, tree("k", "root"))
+		ask(s, epoch+sec, tree(string(keyOf(100)), "k"))
+		ask(s, epoch+sec, tree(string(keyOf(200)), "k"))
+		ask(s, epoch+sec, Op{Verb: Adapt, Key: key, Report: &Report{Good: 1, Every: sec, Down: WholeRate / 2, Up: WholeRate, Pause: 1}})
 		ask(s, epoch, Op{Verb: Refund, Key: key, Tokens: 3})
 		ask(s, epoch, Op{Verb: Release, Key: key, Who: []byte("x")})
 		s.Sweep(epoch+sec, 10)

@@ -2,9 +2,12 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // shareRequest is a request of a member of a mix.
@@ -78,43 +81,130 @@ func waterFill(demands []float64, weights []int64) (shares []float64) {
 	return shares
 }
 
-// Twelve random mixes get the shares of weighted water-filling: the worst member within 5 % of the rate, the mean of the worst within 1 %, and at
-// least 99 % of the rate is used where the demand reaches it.
+// fluidShare is what the members of a pool have taken, given back continuously by weight.
+type fluidShare struct {
+	weights []int64
+	taken   []float64
+	now     int64
+}
+
+// refill goes on to a time at 1000 tokens a second.
+func (f *fluidShare) refill(now int64) {
+	left := float64(now-f.now) / float64(sec) * 1000
+	f.now = now
+	for left > 1e-9 {
+		sum, each := 0.0, math.Inf(1)
+		for i, taken := range f.taken {
+			if taken > 0 {
+				sum, each = sum+float64(f.weights[i]), min(each, taken/float64(f.weights[i]))
+			}
+		}
+		if sum == 0 {
+			return
+		}
+		each = min(each, left/sum)
+		for i, taken := range f.taken {
+			if taken > 0 {
+				if f.taken[i] = taken - each*float64(f.weights[i]); f.taken[i] < 1e-9 {
+					f.taken[i] = 0
+				}
+			}
+		}
+		left -= each * sum
+	}
+}
+
+// mixWindow is 10 s of a mix, from a time on: requests, grants, and tokens given back by the refill, for each member.
+type mixWindow struct {
+	from               int64
+	asked, got, refill []float64
+	isOpen, isClosed   bool
+}
+
+const mixSeconds = 10
+
+// see notes the next request, its outcome, and the tokens that each member had taken before it.
+func (w *mixWindow) see(a shareRequest, isGranted bool, taken []float64) {
+	if a.at < w.from || w.isClosed {
+		return
+	}
+	if !w.isOpen {
+		w.isOpen = true
+		w.asked, w.got, w.refill = make([]float64, len(taken)), make([]float64, len(taken)), slices.Clone(taken)
+	}
+	if a.at >= w.from+mixSeconds*sec {
+		w.isClosed = true
+		for i := range taken {
+			w.refill[i] += w.got[i] - taken[i]
+		}
+		return
+	}
+	w.asked[a.member]++
+	if isGranted {
+		w.got[a.member]++
+	}
+}
+
+// mixErrors is how far members are off their shares in windows, as parts of the rate.
+type mixErrors struct{ worst, mean float64 }
+
+func (e *mixErrors) add(shares, got []float64, mixes int) {
+	off := 0.0
+	for i, share := range shares {
+		off = max(off, math.Abs(share-got[i]/mixSeconds)/1000)
+	}
+	e.worst, e.mean = max(e.worst, off), e.mean+off/float64(mixes)
+}
+
+func (e *mixErrors) exceed(worst, mean float64) bool { return e.worst > worst || e.mean > mean }
+
+func (e mixErrors) String() string {
+	return fmt.Sprintf("worst member off by %.2f %% of the rate, mean of the worst %.2f %%", 100*e.worst, 100*e.mean)
+}
+
+// Random mixes get the shares of weighted water-filling of the requests that came in 10 s: the worst member within 5 % of the rate, the mean of the
+// worst within 1 %, and at least 99 % of the rate is used where the demand reaches it. At first the first member takes nearly all of the
+// capacity, which is as much as a second of the rate, and pays it back from its share for up to 20 s: from 2.5 s on the worst was 3 to 5.5 % off with several
+// random arrivals, and the mean of the worst 0.9 to 1.3 %. But the refill is shared as by water-filling from then on already, within 0.5 %.
 func TestFairShareEqualsWaterFilling(t *testing.T) {
-	const until, warm = 10 * sec, 10 * sec / 4
-	const mixes = 12
-	worst, sum := 0.0, 0.0
+	const until = 21 * sec
+	mixes := testsize.Pick(12, 60)
+	var early, settled, refill mixErrors
 	for seed := range uint64(mixes) {
 		r := rand.New(rand.NewPCG(seed, 44))
 		var m shareMix
 		for range 2 + r.IntN(19) {
 			m.add(r, 1+r.Int64N(5), []float64{5, 20, 50, 100, 300, 1000, 3000}[r.IntN(7)], 0, until)
 		}
-		asked, got := make([]float64, len(m.weights)), make([]float64, len(m.weights))
-		const second = float64(until-warm) / float64(sec)
+		fluid := fluidShare{weights: m.weights, taken: make([]float64, len(m.weights))}
+		windows := [2]mixWindow{{from: sec * 5 / 2}, {from: 10 * sec}}
 		m.play(t, 1000, func(a shareRequest, res Result) {
-			if a.at < warm {
-				return
+			fluid.refill(a.at)
+			for i := range windows {
+				windows[i].see(a, res.Allowed, fluid.taken)
 			}
-			asked[a.member] += 1 / second
 			if res.Allowed {
-				got[a.member] += 1 / second
+				fluid.taken[a.member]++
 			}
 		})
-		demand, used, off := 0.0, 0.0, 0.0
-		for i, share := range waterFill(asked, m.weights) {
-			demand, used = demand+asked[i], used+got[i]
-			off = max(off, share-got[i], got[i]-share)
+		for i, errors := range []*mixErrors{&early, &settled} {
+			w := &windows[i]
+			demand, used := 0.0, 0.0
+			for j := range w.asked {
+				w.asked[j] /= mixSeconds
+				demand, used = demand+w.asked[j], used+w.got[j]/mixSeconds
+			}
+			if use := used / min(1000, demand); !w.isClosed || use < 0.99 {
+				t.Errorf("seed %d: %.2f %% used", seed, 100*use)
+			}
+			shares := waterFill(w.asked, m.weights)
+			errors.add(shares, w.got, mixes)
+			refill.add(shares, w.refill, 2*mixes)
 		}
-		if use := used / min(1000, demand); use < 0.99 {
-			t.Errorf("seed %d: %.2f %% used", seed, 100*use)
-		}
-		worst, sum = max(worst, off/1000), sum+off/1000
 	}
-	mean := sum / mixes
-	t.Logf("%d mixes: worst member off by %.2f %% of the rate, mean of the worst %.2f %%", mixes, 100*worst, 100*mean)
-	if worst > 0.05 || mean > 0.01 {
-		t.Errorf("worst %.2f %%, mean %.2f %%", 100*worst, 100*mean)
+	t.Logf("%d mixes: %v; from 2.5 s on: %v; refill: %v", mixes, settled, early, refill)
+	if settled.exceed(0.05, 0.01) || early.exceed(0.06, 0.015) || refill.exceed(0.005, 0.001) {
+		t.Errorf("%d mixes: %v; from 2.5 s on: %v; refill: %v", mixes, settled, early, refill)
 	}
 }
 

@@ -1,5 +1,7 @@
 package engine
 
+import "strconv"
+
 // request is one of a holder's callers: decided from memory, or by the limiter.
 func (h *history) request(x *holder) {
 	n := 1 + h.r.Int64N(max(1, h.asked.Capacity/20))
@@ -14,7 +16,16 @@ func (h *history) request(x *holder) {
 		return
 	}
 	op := Op{Key: lentKey, Limit: h.asked, Tokens: n}
-	switch h.r.IntN(6) {
+	switch h.r.IntN(9) {
+	case 6:
+		op.Options, op.Tokens = UpTo, 1+h.r.Int64N(h.asked.Capacity)
+	case 7:
+		if op.Keep = KeepTokens(h.r.Int64N(h.asked.Capacity)); h.r.IntN(2) == 0 {
+			op.Keep = KeepPercent(h.r.Int64N(MaxKeepPercent))
+		}
+	case 8:
+		h.after(h.delay(), func() { h.reserve(op) })
+		return
 	case 0:
 		op = Op{Verb: AcquireAll, Tokens: n, Parts: h.parts(n, h.r.Int64N(4))}
 	case 1:
@@ -24,6 +35,28 @@ func (h *history) request(x *holder) {
 		}
 	}
 	h.after(h.delay(), func() { h.acquire(op) })
+}
+
+// reserve has a request remembered, which is settled later, at most once.
+func (h *history) reserve(op Op) {
+	h.reserved++
+	id := strconv.AppendInt(nil, int64(h.reserved), 10)
+	n := h.acquire(Op{Verb: Reserve, Key: id, MaxWait: sec + h.r.Int64N(3*sec), Limit: op.Limit, Tokens: op.Tokens, Parts: []Op{op}})
+	if n == 0 {
+		return
+	}
+	h.after(10*h.delay(), func() {
+		used := h.r.Int64N(n + 1)
+		h.endWindow()
+		if res := h.ask(Op{Verb: Settle, Key: id, Tokens: used}); res.Status != OK || !res.Allowed {
+			return // it is not remembered any longer
+		}
+		if h.lent() > 0 {
+			h.Settled++
+		}
+		h.askOne(Op{Verb: Refund, Key: lentKey, Tokens: n - used})
+		h.endWindow()
+	})
 }
 
 // parts are limits of which one is the key's, at a separate cost unless that is 0.

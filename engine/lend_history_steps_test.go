@@ -30,6 +30,7 @@ type history struct {
 	sent       uint64
 	named      int
 	heard      int64 // the latest time at which a holder hears of the store: it hears of everything in order
+	reserved   int   // requests that were to be remembered
 	windowEnd  int64 // of a limit whose windows begin with the first request: that of the store
 	excess     int64 // most tokens beyond the limit
 	differs    bool  // a store that was loaded from a snapshot, and replayed the later operations, has another state
@@ -158,13 +159,22 @@ func (h *history) acquire(op Op) (granted int64) {
 		}
 	}
 	res := h.ask(op)
+	if op.Options&UpTo != 0 {
+		if n = res.Granted; n > 0 && n < op.Tokens {
+			h.Parts++
+		}
+	}
+	isSeveral := op.Verb == AcquireAll || op.Verb == Check
 	switch {
-	case op.Verb != Acquire && res.Status == OK && res.Binding >= 0 && res.Allowed:
+	case op.Keep != 0 && res.Status == OK && !res.Allowed:
+		h.Kept++
+		return 0
+	case isSeveral && res.Status == OK && res.Binding >= 0 && res.Allowed:
 		h.ShadowDenied++
 		return 0
 	case res.Status != OK || !res.Allowed:
 		return 0
-	case op.Verb != Acquire:
+	case isSeveral:
 		h.Several++
 		if n != op.Tokens {
 			h.Costs++

@@ -65,6 +65,9 @@ type work struct {
 	Acquired     int // granted by the limiter
 	Several      int // granted together with another limit
 	Costs        int // of these, at a separate cost
+	Parts        int // granted in part
+	Kept         int // denied because they keep some
+	Settled      int // of a lent key
 	ShadowDenied int // allowed, and nothing taken
 	Refunds      int // of a lent key
 	Resets       int

@@ -69,9 +69,7 @@ func (s *Store) loadGroup(l *loading, now int64, group []Entry) error {
 		}
 	}
 	for _, a := range arrivals {
-		if x := &s.shards[a.shard].index; len(x.slots) > 0 {
-			l.touched |= x.slots[x.home(a.tag)]
-		}
+		l.touched |= s.shards[a.shard].index.touch(a.tag)
 	}
 	for _, a := range arrivals {
 		if err := s.shards[a.shard].put(l, a.tag, now, a.entry); err != nil {

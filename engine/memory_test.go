@@ -22,7 +22,7 @@ func TestMemoryPerKey(t *testing.T) {
 		if algorithms[algorithm].rate {
 			l.Rate.Tokens = 1
 		}
-		keys := testsize.Pick(200_000, 1_000_000)
+		keys := testsize.Pick(200_000, 500_000)
 		if algorithms[algorithm].bytes == 0 {
 			keys /= 10
 		}

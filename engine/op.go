@@ -98,7 +98,7 @@ func (o *Op) DeclaredKeys() [][]byte { return o.Args[o.KeyFrom : o.KeyFrom+o.Key
 
 // HasNames reports whether a SetPolicy or SetOverride means something else with [NamedFields] than without.
 func (o *Op) HasNames() bool {
-	return slices.ContainsFunc(o.Parts, func(p Op) bool { return HasNames(p.Key) || HasNames(p.Who) })
+	return slices.ContainsFunc(o.Parts, func(p Op) bool { return HasNames(p.Key) || p.Limit.Algorithm != Class && HasNames(p.Who) })
 }
 
 // OptionBits returns the byte of the options in a written operation: Options, and in the bits above Peek the NewKeys of
@@ -133,10 +133,20 @@ func (o *Op) SetMaxWait(nanos int64) {
 	}
 }
 
-// Writes reports whether the operation can change state.
-func (o *Op) Writes() bool {
-	return o.Verb != Look && o.Verb != Leases && o.Verb != ListLog && o.Verb != Loans && o.Verb != ListMembers && o.Options&Peek == 0
+// HasOneKey reports whether the operation is about its Key alone.
+func (v Verb) HasOneKey() bool {
+	switch v {
+	case Acquire, Look, Refund, Release, Delete, Lend, Return, Void, Prepare, Deposit, Carry, Adapt:
+		return true
+	}
+	return v.Lists()
 }
+
+// Lists reports whether the operation is a Look with a list of entries.
+func (v Verb) Lists() bool { return v == Leases || v == ListLog || v == ListMembers || v == Loans }
+
+// Writes reports whether the operation can change state.
+func (o *Op) Writes() bool { return o.Verb != Look && !o.Verb.Lists() && o.Options&Peek == 0 }
 
 // Status is the outcome of an operation.
 type Status uint8
@@ -210,7 +220,7 @@ type Result struct {
 	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
 	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
 	Leases  []Lease  // Leases
-	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; ListMembers: see [Result.Members]; Adapt: the rate in tokens a second; Check: the name of a field; Settle: a key that is not permitted; kept for reuse from one Apply to the next
+	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; Adapt: the rate in tokens a second; Check: the name of a field; Settle: a key that is not permitted; kept for reuse from one Apply to the next
 }
 
 // Lease is one holder of a concurrency limit.

@@ -59,7 +59,7 @@ func newParts(op *Op) []part {
 	for i := range op.Parts {
 		p := &op.Parts[i]
 		key, _ := parseTemplate(p.Key, named)
-		who, _ := parseTemplate(p.Who, named)
+		who, _ := p.WhoTemplate(named)
 		parts[i] = part{limit: p.Limit, key: key, who: who, options: p.Options & FixedCost, keep: p.Keep, weight: p.Weight, named: named}
 		if p.Options&FixedCost != 0 {
 			parts[i].tokens = p.Tokens

@@ -29,9 +29,17 @@ func opsOf(parts []part, named bool) []Op {
 	ops := make([]Op, len(parts))
 	for i := range parts {
 		p := &parts[i]
-		ops[i] = Op{Limit: p.limit, Key: p.key.written(named), Who: p.who.written(named), Options: p.options, Tokens: p.tokens, Keep: p.keep, Weight: p.weight}
+		ops[i] = Op{Limit: p.limit, Key: p.key.written(named), Who: p.whoText(named), Options: p.options, Tokens: p.tokens, Keep: p.keep, Weight: p.weight}
 	}
 	return ops
+}
+
+// whoText is the text that newParts has read the holder, member or assured rate from.
+func (p *part) whoText(named bool) []byte {
+	if p.limit.Algorithm == Class {
+		return p.who.text
+	}
+	return p.who.written(named)
 }
 
 // PolicyNames lists the policies in the order of their names.
@@ -90,13 +98,20 @@ func (s *Store) PolicyTemplates(name string, visit func(key []byte) (more bool))
 
 // PolicyKeys calls visit for the key of each limit that a policy holds a caller to, the caller's id and the fields of a
 // call filled in, until it returns false. Fields that are missing stay as {name}. found is false if there is no such policy.
-// visit must not call the store, nor keep the key.
+// Behind the key of a fair share it is also called for that of the member: see [Op.MemberKey]. visit must not call the store, nor
+// keep the key.
 func (s *Store) PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool) {
 	known, parts, _ := s.policies.find(name, id)
 	var key []byte
 	for i := range parts {
 		if key, _ = parts[i].key.AppendTo(key[:0], id, fields); !visit(key) {
 			break
+		}
+		if parts[i].limit.Algorithm.Weighs() {
+			member, _ := parts[i].who.AppendTo(nil, id, fields)
+			if key = appendMember(key, member); !visit(key) {
+				break
+			}
 		}
 	}
 	return known != nil

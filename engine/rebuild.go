@@ -8,11 +8,14 @@ const (
 	// tightShare is the part of a shard that a rebuild must free when memory is short, so that a shard is not rebuilt
 	// for one record at a time.
 	tightShare = 16
+	// lingerNanos is the time for which a rebuild keeps expired entries: a key that comes back finds its record, and costs no
+	// more than a key that stayed.
+	lingerNanos = 1_000_000_000
 )
 
-// rebuild makes room for more entries of moreBytes in all, first by leaving out deleted and expired
-// at now, then by growing. It reports false, having changed nothing, when the memory bound leaves no room. Without more
-// entries, it is for a state that grows, and may use the reserve.
+// rebuild makes room for more entries of moreBytes in all, first by leaving out deleted and expired ones, then by growing. While
+// memory suffices, entries linger after they expire. It reports false, having changed nothing, when the memory bound leaves no
+// room. Without more entries, it is for a state that grows, and may use the reserve.
 func (s *shard) rebuild(now int64, more, moreBytes int) bool {
 	newKeys, fullUntil := more > 0, &s.stuckUntil
 	if newKeys {
@@ -21,33 +24,56 @@ func (s *shard) rebuild(now int64, more, moreBytes int) bool {
 	if now < *fullUntil && *fullUntil-now <= fullRetry {
 		return false
 	}
-	if len(s.arena) > compactBytes && s.dead < len(s.arena)/tightShare && !s.mem.allows(int64(len(s.arena)/tightShare), newKeys) {
+	homes, arena := s.index.room(), len(s.arena)
+	if arena > compactBytes && s.dead < arena/tightShare && !s.mem.allows(int64(arena/tightShare), newKeys) {
 		return false // no room to gain
+	}
+	if s.mem.fits(int64(arena/2), true) {
+		expiredAt := now - lingerNanos
+		if entries, bytes := s.live(expiredAt); s.rebuildRoomy(expiredAt, entries+more, bytes+moreBytes) {
+			return true
+		}
 	}
 	entries, bytes := s.live(now)
 	entries, bytes = entries+more, bytes+moreBytes
+	if s.rebuildRoomy(now, entries, bytes) {
+		return true
+	}
+	roomy, large := max(entries, homes), max(bytes, arena) // no room to spare
+	if newKeys {
+		roomy, large = max(entries+entries/tightShare, homes), max(bytes+bytes/tightShare, arena)
+	}
+	if !s.mem.allows(s.extraBytes(roomy, large), newKeys) {
+		*fullUntil = now + fullRetry
+		return false
+	}
+	s.moveTo(now, roomy, s.mem.block(large))
+	return true
+}
+
+// rebuildRoomy is rebuild without the entries that had expired at a time, for entries and bytes in all, and with room for many
+// more. It reports false, having changed nothing, when the memory bound leaves no such room.
+func (s *shard) rebuildRoomy(expiredAt int64, entries, bytes int) bool {
 	homes, arena := s.index.room(), len(s.arena)
 	if entries <= homes-homes/8 && bytes <= arena-arena/4 { // a good part is free: no need to grow
 		if arena <= compactBytes {
-			s.compact(now)
+			s.compact(expiredAt)
 		} else {
-			s.moveTo(now, homes, s.mem.block(arena))
+			s.moveTo(expiredAt, homes, s.mem.block(arena))
 		}
 		return true
 	}
 	roomy, large := max(entries+entries/3, homes, minEntries), max(bytes+bytes/2, arena, minArena)
-	if held := s.index.bytes() + int64(arena); !s.mem.fits(indexBytes(roomy)+int64(large)-held, true) {
-		roomy, large = max(entries, homes), max(bytes, arena) // no room to spare
-		if newKeys {
-			roomy, large = max(entries+entries/tightShare, homes), max(bytes+bytes/tightShare, arena)
-		}
-		if !s.mem.allows(indexBytes(roomy)+int64(large)-held, newKeys) {
-			*fullUntil = now + fullRetry
-			return false
-		}
+	if !s.mem.fits(s.extraBytes(roomy, large), true) {
+		return false
 	}
-	s.moveTo(now, roomy, s.mem.block(large))
+	s.moveTo(expiredAt, roomy, s.mem.block(large))
 	return true
+}
+
+// extraBytes is the memory that an index of a room and an arena take beyond those that the shard has.
+func (s *shard) extraBytes(room, arena int) int64 {
+	return indexBytes(room) + int64(arena) - s.index.bytes() - int64(len(s.arena))
 }
 
 // shrink gives back the memory that the live entries do not use.

@@ -20,7 +20,7 @@ import (
 //
 // A limit is a byte of its algorithm; a byte of flags and its span; varints of the capacity, of the tokens of
 // a rate, and of the period, as [appendPeriod] writes it; the amount that it was charged; the mark of a window; the key, and
-// the holder of a lease, each behind a varint of its length.
+// the holder of a lease, the member of a fair share or the assured rate of a class, each behind a varint of its length.
 //
 // A mark distinguishes windows: an amount goes back only to the window that it was taken in.
 type reservation []byte
@@ -90,7 +90,7 @@ func appendReservedPart(b []byte, op *Op, charged, mark int64) []byte {
 	if alg.mark != nil {
 		has |= hasMark
 	}
-	if alg.who {
+	if alg.who || l.Algorithm == Class {
 		has |= hasHolder
 	}
 	if alg.least {

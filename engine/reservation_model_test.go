@@ -181,7 +181,7 @@ func asked(request *Op) []Op {
 // and a failure changes nothing.
 func TestReservationsAgainstLedger(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range uint64(testsize.Pick(40, 400)) {
+	for seed := range uint64(testsize.Pick(40, 150)) {
 		r := rand.New(rand.NewPCG(seed, 16))
 		s := New(Config{Shards: 4})
 		l := &ledger{accounts: map[string]*account{}, booked: map[string]*booking{}}

@@ -71,6 +71,7 @@ func (g *acquireAllCall) locateReservation(s *Store, parts []Op) (shards int) {
 		return len(parts)
 	}
 	g.id.shard, g.id.tag = s.locate(g.reserving.Key)
+	g.id.entries, g.id.bytes = 0, 0
 	g.order[len(parts)] = g.id.shard.number
 	return len(parts) + 1
 }

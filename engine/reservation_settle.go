@@ -126,8 +126,11 @@ func (g *acquireAllCall) amounts(s *Store, state reservation, op *Op) (count int
 		case len(op.Parts) > 0 || p.fixedCost:
 			amount = p.charged()
 		}
-		if p.limit.Algorithm == Concurrency {
+		switch isAncestor := p.limit.Algorithm == Class && len(p.who) == 0 && count > 0; {
+		case p.limit.Algorithm == Concurrency:
 			amount = 0
+		case isAncestor && g.settlements[count-1].limit.Algorithm == Class:
+			amount = g.settlements[count-1].amount // a tree is charged as a whole
 		}
 		t := &g.targets[count]
 		t.shard, t.tag = s.locate(p.key)

@@ -62,6 +62,18 @@ func (s *shard) expired(r record, now int64) bool {
 	return alg.expired(alg.stateOf(r.rest()), limit, now)
 }
 
+// touch reads the head of the record that find will most likely compare with a key, so that the processor fetches it.
+func (s *shard) touch(tag uint32) uint64 {
+	if s.index.count == 0 {
+		return 0
+	}
+	ref := uint32(s.index.slots[s.index.seek(tag)])
+	if ref == 0 {
+		return 0
+	}
+	return uint64(s.record(ref)[4])
+}
+
 func (s *shard) find(tag uint32, key []byte) place {
 	if s.index.count == 0 {
 		return place{}
@@ -113,8 +125,10 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 		s.drop(p) // it has expired: nothing is lost, and making room for more could drop it on the way
 		return s.insert(c, tag, size)
 	}
+	isOther := *held != c.limit
+	growthChanges := alg.bytes == 0 && (isOther || size > had)
 	var couldGrow int64
-	if alg.bytes == 0 {
+	if growthChanges {
 		couldGrow = s.growable(r)
 	}
 	if size > had {
@@ -123,18 +137,22 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 		}
 		r = s.record(p.ref)
 	}
-	if *s.limitOf(r) != c.limit {
+	if isOther {
 		old := r.limitID()
 		r.setLimitID(s.limits.acquire(&c.limit, &s.pin))
 		s.limits.release(old)
 	}
-	if state := alg.stateOf(r.rest()); alg.bytes != 0 {
+	state := alg.stateOf(r.rest())
+	switch {
+	case alg.bytes != 0:
 		copy(state, c.next[:])
-	} else {
-		if c.isNew { // so that no part of an expired state counts again
-			clear(state[variableHead:])
-		}
+	case c.isNew: // so that no part of an expired state counts again
+		clear(state[variableHead:])
+		fallthrough
+	default:
 		alg.write(c, state)
+	}
+	if growthChanges {
 		s.countGrowing(s.growable(r) - couldGrow)
 	}
 	s.note(p.ref)

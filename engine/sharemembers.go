@@ -13,6 +13,18 @@ type Member struct {
 	Taken  int64 // tokens that the refill has not given back to it, rounded up but for a thousandth
 }
 
+// MemberKey is key:member of a request for a fair share, nil of all others. No limiter has this key; a user needs access to it to name the
+// member, which bounds the names that a user can make up.
+func (o *Op) MemberKey() []byte {
+	if !o.Limit.Algorithm.Weighs() {
+		return nil
+	}
+	return appendMember(append(make([]byte, 0, len(o.Key)+1+len(o.Who)), o.Key...), o.Who)
+}
+
+// appendMember appends the rest of [Op.MemberKey] to the key of the fair share.
+func appendMember(key, member []byte) []byte { return append(append(key, ':'), member...) }
+
 // listMembers lists the active members, in the order of their names.
 func listMembers(c *call) {
 	if c.prev.Algorithm != FairShare {

@@ -127,11 +127,17 @@ func (s *Store) apply(now int64, ops []Op, results []Result, locked bool) {
 	c := s.calls.Get().(*call)
 	defer s.calls.Put(c)
 	c.listed = 0
-	for i := range ops {
+	for i := 0; i < len(ops); i++ {
 		op, res := &ops[i], &results[i]
-		if op.Verb.isWide() {
+		if !op.Verb.HasOneKey() {
 			s.applyWide(now, op, res, locked)
 			continue
+		}
+		if !locked && i+1 < len(ops) {
+			if n := s.applyGroup(c, now, ops[i:], results[i:]); n > 0 {
+				i += n - 1
+				continue
+			}
 		}
 		sh, tag := s.locate(op.Key)
 		if locked {
@@ -142,15 +148,6 @@ func (s *Store) apply(now int64, ops []Op, results []Result, locked bool) {
 		sh.apply(c, now, tag, op, res)
 		sh.mu.Unlock()
 	}
-}
-
-// isWide reports whether an operation is about more than one key.
-func (v Verb) isWide() bool {
-	switch v {
-	case Acquire, Look, Refund, Release, Leases, ListLog, ListMembers, Delete, Lend, Return, Void, Loans, Prepare, Deposit, Carry, Adapt:
-		return false
-	}
-	return true
 }
 
 func (s *Store) applyWide(now int64, op *Op, res *Result, locked bool) {

@@ -95,6 +95,15 @@ func (t *Template) checkPlaces() error {
 	return nil
 }
 
+// WhoTemplate reads the holder or member of a policy's limit, with [NamedFields] or without. The assured rate of a class is no text: it
+// is literal.
+func (o *Op) WhoTemplate(named bool) (Template, error) {
+	if o.Limit.Algorithm == Class {
+		return Template{text: slices.Clone(o.Who)}, nil
+	}
+	return parseTemplate(o.Who, named)
+}
+
 // CheckTemplates returns the first key or holder of a SetPolicy or SetOverride that cannot be kept, and why.
 func (o *Op) CheckTemplates() (text []byte, err error) {
 	if o.Options&NamedFields == 0 {
@@ -102,18 +111,23 @@ func (o *Op) CheckTemplates() (text []byte, err error) {
 	}
 	var fields []string
 	for i := range o.Parts {
-		for _, text = range [][]byte{o.Parts[i].Key, o.Parts[i].Who} {
-			t, err := parseTemplate(text, true)
-			if err != nil {
-				return text, err
-			}
+		p := &o.Parts[i]
+		key, keyErr := parseTemplate(p.Key, true)
+		who, whoErr := p.WhoTemplate(true)
+		if keyErr != nil {
+			return p.Key, keyErr
+		}
+		if whoErr != nil {
+			return p.Who, whoErr
+		}
+		for _, t := range []Template{key, who} {
 			for _, p := range t.places {
 				if p.name != "" && !slices.Contains(fields, p.name) {
 					fields = append(fields, p.name)
 				}
 			}
 			if len(fields) > MaxFields {
-				return text, errTooManyFields
+				return p.Key, errTooManyFields
 			}
 		}
 	}

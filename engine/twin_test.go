@@ -216,7 +216,7 @@ func shortest(steps []step) []step {
 }
 
 func TestMeterEqualsExactFractions(t *testing.T) {
-	for seed := range uint64(testsize.Pick(300, 3000)) {
+	for seed := range uint64(testsize.Pick(300, 1000)) {
 		steps := randomSteps(rand.New(rand.NewPCG(seed, 1)), 300)
 		if at, _, _ := firstDifference(steps); at < 0 {
 			continue

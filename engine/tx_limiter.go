@@ -8,7 +8,7 @@ import (
 // Apply carries out an operation on the limiter of one key, as part of the transaction. It reports false for verbs that
 // are about several keys.
 func (t *Tx) Apply(op *Op, res *Result) bool {
-	if op.Verb.isWide() {
+	if !op.Verb.HasOneKey() {
 		return false
 	}
 	res.Clear()
@@ -110,8 +110,8 @@ func (t *Tx) change(c *call) {
 	case alg.value:
 		c.wrongType(NoAlgorithm)
 	case c.op.Verb == Look:
-		alg.look(c)
-		c.result.Held, c.result.Lent, c.result.Bytes = c.prev, c.lent, int64(len(c.state))
+		c.show()
+		c.result.Bytes = int64(len(c.state))
 	case c.op.Verb == ListLog:
 		listLog(c)
 	case c.op.Verb == ListMembers:

@@ -32,7 +32,7 @@ func (o *Op) CheckPolicy() error {
 			return ErrState
 		}
 	}
-	if _, err := o.CheckTemplates(); err != nil {
+	if _, err := o.CheckTemplates(); err != nil || !o.TreesValidly() {
 		return ErrState
 	}
 	return nil
@@ -100,6 +100,7 @@ func (e *Entry) check(room *[maxState]byte) ([]byte, error) {
 	}
 	state := make([]byte, size)
 	copy(state, e.State)
+	// Limits within a state are checked by the table, so its rows cannot refer to these checks.
 	if !alg.valid(state) || l.Algorithm == Reservation && !reservation(state).limitsAreValid() || l.Algorithm == Class && !classState(state).assuredIsValid() {
 		return nil, ErrState
 	}

@@ -128,7 +128,7 @@ func (w *world) states() map[string]string {
 		cursor = w.store.Scan(cursor, 1000, 0, func(e engine.Entry) {
 			l := e.Limit
 			buf = append(buf[:0], byte(l.Algorithm), byte(l.Span))
-			for _, n := range []int64{l.Capacity, l.Rate.Tokens, l.Rate.Period} {
+			for _, n := range []int64{l.Capacity, l.Least, l.Rate.Tokens, l.Rate.Period} {
 				buf = binary.LittleEndian.AppendUint64(buf, uint64(n))
 			}
 			all[string(e.Key)] = string(append(buf, bytes.TrimRight(e.State, "\x00")...))
@@ -158,9 +158,9 @@ func (w *world) holdsNothing(state string) bool {
 		return false // a policy
 	}
 	word := func(at int) int64 { return int64(binary.LittleEndian.Uint64([]byte(state[at:]))) }
-	e := engine.Entry{Key: []byte("k"), State: []byte(state[26:])}
-	e.Limit = engine.Limit{Algorithm: engine.Algorithm(state[0]), Span: engine.Span(state[1]), Capacity: word(2)}
-	e.Limit.Rate = engine.Rate{Tokens: word(10), Period: word(18)}
+	e := engine.Entry{Key: []byte("k"), State: []byte(state[34:])}
+	e.Limit = engine.Limit{Algorithm: engine.Algorithm(state[0]), Span: engine.Span(state[1]), Capacity: word(2), Least: word(10)}
+	e.Limit.Rate = engine.Rate{Tokens: word(18), Period: word(26)}
 	s := engine.New(engine.Config{Shards: 1})
 	defer s.Close()
 	return s.Load(w.now, e) == nil && s.Len() == 0
@@ -266,6 +266,8 @@ var tokenLimits = []engine.Limit{
 	{Algorithm: engine.SlidingLog, Capacity: 30, Rate: engine.Rate{Period: 60 * second}},
 	{Algorithm: engine.Concurrency, Capacity: 9, Rate: engine.Rate{Period: 30 * second}},
 	{Algorithm: engine.FairShare, Capacity: 40, Rate: engine.Rate{Tokens: 3, Period: second}},
+	{Algorithm: engine.Class, Capacity: 40, Rate: engine.Rate{Tokens: 3, Period: second}},
+	{Algorithm: engine.Adaptive, Capacity: 40, Least: 1, Rate: engine.Rate{Tokens: 9, Period: second}},
 }
 
 func randomOp(r *rand.Rand) engine.Op {
@@ -280,8 +282,13 @@ func randomOp(r *rand.Rand) engine.Op {
 		op.Weight = r.Int64N(4)
 	}
 	part := []engine.Op{{Key: []byte("{}"), Limit: op.Limit, Who: []byte("{}"), Weight: op.Weight}}
-	if r.IntN(2) == 0 {
-		part[0].Options, part[0].Tokens = engine.FixedCost, r.Int64N(3)
+	if op.Limit.Algorithm == engine.Class {
+		part = randomTree(r, 1).Parts
+	}
+	if cost := r.Int64N(3); r.IntN(2) == 0 {
+		for i := range part {
+			part[i].Options, part[i].Tokens = engine.FixedCost, cost
+		}
 	}
 	if r.IntN(2) == 0 && op.Limit.Algorithm.Keeps() {
 		part[0].Keep = engine.Keep(r.Int64N(5) - 2)
@@ -289,6 +296,11 @@ func randomOp(r *rand.Rand) engine.Op {
 	name := fmt.Appendf(nil, "policy-%d", r.IntN(3))
 	id := fmt.Appendf(nil, "id-%d", r.IntN(6))
 	switch r.IntN(30) {
+	case 13, 14:
+		if op.Limit.Algorithm == engine.Adaptive {
+			return engine.Op{Verb: engine.Adapt, Key: op.Key, Report: &engine.Report{Good: 1, Bad: r.Int64N(2), Every: second, Down: 80_000, Up: 5_000, Pause: r.Int64N(second)}}
+		}
+		return randomTree(r, op.Tokens)
 	case 24, 25, 26:
 		other := op
 		other.Key = append([]byte("more-"), op.Key...)
@@ -309,7 +321,7 @@ func randomOp(r *rand.Rand) engine.Op {
 	case 5:
 		return engine.Op{Verb: engine.SetPolicy, Key: name, Parts: part, Options: engine.Shadow * engine.Option(r.IntN(2))}
 	case 6:
-		return engine.Op{Verb: engine.SetOverride, Key: name, Who: op.Who, Parts: part[:r.IntN(2)]}
+		return engine.Op{Verb: engine.SetOverride, Key: name, Who: op.Who, Parts: part[:len(part)*r.IntN(2)]}
 	case 7:
 		if r.IntN(3) == 0 {
 			return engine.Op{Verb: engine.DropPolicy, Key: name}
@@ -327,6 +339,16 @@ func randomOp(r *rand.Rand) engine.Op {
 	case 12:
 		op.Options = engine.Peek
 	}
+	return op
+}
+
+// randomTree asks a class of a tree whose root is one of few.
+func randomTree(r *rand.Rand, tokens int64) engine.Op {
+	limit := engine.Limit{Algorithm: engine.Class, Capacity: 40, Rate: engine.Rate{Tokens: 3, Period: second}}
+	op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{
+		{Key: fmt.Appendf(nil, "class-%d", r.IntN(9)), Limit: limit, Tokens: tokens, Who: engine.AppendAssured(nil, 1+r.Int64N(3), limit.Rate)},
+		{Key: fmt.Appendf(nil, "root-%d", r.IntN(2)), Limit: limit, Tokens: tokens},
+	}}
 	return op
 }
 

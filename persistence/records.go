@@ -19,8 +19,8 @@ import (
 //	recState    varints: limit, length of the key, length of the state without the zeros at its end; key; state
 //	recDeleted  varint length of the key; key
 //	recFlushed  every key before this is gone
-//	recPolicy   verb, options, name, id, and the parts: limit, key, holder; with partsWithCosts among the options, also a
-//	            part's options, the varint of its tokens, the zigzag varint of what it keeps, and with partWithWeight among these options the varint of its weight
+//	recPolicy   verb, options, name, id, and the parts: limit, key, holder. With partsWithCosts among the options, each part
+//	            also has options, tokens (varint) and Keep (zigzag varint), and with partWithWeight among these, a weight (varint)
 //	recForget   every policy before this is gone
 //	recEnd      varint number of states in the whole snapshot, which is complete
 const (

@@ -36,10 +36,6 @@ func WriteState(w io.Writer, frozen *engine.Snapshot, now int64) (states, bytes 
 // read. Damage is a [DamageError] with the offset; one that [errors.Is] [ErrNewer] was written by a newer version.
 // After an error the store has a part of the state, and must be cleared.
 func ReadState(in io.Reader, store *engine.Store, now int64) (stateTime, states int64, err error) {
-	r := &recovery{store: store, now: now}
-	blocks, err := newBlockReader(stateName, in, snapshotMagic)
-	if err == nil {
-		err = r.loadAll(blocks)
-	}
-	return r.found.Time, r.states, err
+	found, err := ReadBackup(stateName, in, store, now)
+	return found.Time, found.Keys, err
 }

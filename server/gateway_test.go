@@ -116,7 +116,7 @@ func TestServiceCommands(t *testing.T) {
 		{"ACL SETUSER alice on >secret ~alice:* +@all", "+OK\r\n"},
 		{"alice:secret ECHO x", "$1\r\nx\r\n"},
 		{"alice:secret GET bob:1", ""},
-		{"alice:wrong ECHO x", "wrong login"},
+		{"alice:wrong ECHO x", gateway.ErrWrongLogin.Error()},
 		{"SUBSCRIBE c", ""},
 		{"MONITOR", ""},
 		{"CLIENT REPLY OFF", ""},

@@ -7,13 +7,7 @@ import (
 	"github.com/stintdb/stint/server/latency"
 )
 
-const (
-	housekeepingInterval = 100 * time.Millisecond
-	// A sweep of all keys takes at least sweepRounds rounds, and a round looks at no more than maxSweep keys.
-	sweepRounds = 50
-	minSweep    = 2_000
-	maxSweep    = 500_000
-)
+const housekeepingInterval = 100 * time.Millisecond
 
 // housekeep does the server's housekeeping until ctx is done: it drops expired limiters, closes idle
 // connections and keeps the rate for INFO.
@@ -27,11 +21,12 @@ func (s *Server) housekeep(ctx context.Context) {
 		case <-tick.C:
 		}
 		start := s.env.Clock.Now()
-		_, dropped := s.keys.Sweep(s.env.Clock.Now(), min(max(s.keys.Len()/sweepRounds, minSweep), maxSweep))
+		dropped := s.sweep()
 		s.env.Latency.Note(latency.ExpireKey, s.env.Clock.Now()-start)
 		s.env.Stats.Expired.Add(int64(dropped))
-		if denied, since := s.env.Stats.Sample(s.env.Clock.Now()); since > 0 {
+		if commands, denied, since := s.env.Stats.Sample(s.env.Clock.Now()); since > 0 {
 			s.env.TopKeys.Adapt(denied, since)
+			s.env.TopKeys.AdaptPassed(commands-denied, since)
 		}
 		s.memory.Enforce()
 		s.lag.Probe(s.env.Clock, func(nanos int64) { s.env.Latency.Note(latency.EventLoop, nanos) })

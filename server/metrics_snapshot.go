@@ -1,9 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"math"
 	"runtime"
 
 	"github.com/stintdb/stint/engine"
@@ -16,7 +18,7 @@ import (
 func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 	r := &metrics.Snapshot{
 		Version: s.info.Version, GoVersion: runtime.Version(), Uptime: s.env.Clock.Uptime(), Ready: s.Ready() == nil,
-		Connections: int64(s.env.Registry.Count()), Blocked: int64(s.env.WaitQueue.Len()),
+		Connections: s.Connections(), Blocked: int64(s.env.WaitQueue.Len()),
 		ConnectionsAccepted: s.env.Stats.Connections.Load(), ConnectionsRejected: s.env.Stats.Rejected.Load(), SlowReaders: s.env.Stats.SlowReaders.Load(),
 		Keys: int64(s.keys.Len()), KeyBytes: s.keys.Bytes(), MaxBytes: s.memory.MaxKeyBytes(), Expired: s.env.Stats.Expired.Load(),
 		TopWeight: s.env.TopKeys.Weight(),
@@ -136,6 +138,25 @@ func (s *Server) topDeniedLabels() (denied []metrics.DeniedKey) {
 func (s *Server) TopDenied(n int) (entries []topkeys.Entry, total int64) {
 	entries, total = s.env.TopKeys.Top(n, s.env.Clock.Now())
 	return s.shownKeys(entries), total
+}
+
+// Connections is the number of open connections of clients.
+func (s *Server) Connections() int64 { return int64(s.env.Registry.Count()) }
+
+// Decisions are the decisions so far.
+func (s *Server) Decisions() metrics.Decisions { return s.env.Stats.Recorder.Decisions() }
+
+// DeniedOf is how often a key was denied in the last minutes, 0 if it is not among those denied most, and how many denials
+// there were of all keys.
+func (s *Server) DeniedOf(key []byte) (denied topkeys.Entry, total int64) {
+	entries, total := s.env.TopKeys.Top(math.MaxInt, s.env.Clock.Now())
+	kept := key[:min(len(key), topkeys.MaxKeyBytes)]
+	for _, e := range entries {
+		if e.Size == len(key) && bytes.Equal(e.Key, kept) {
+			return e, total
+		}
+	}
+	return denied, total
 }
 
 // TopLent is the n keys of which most tokens are lent on this node, as [Server.TopDenied] shows keys; none if it shows none.

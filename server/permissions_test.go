@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -147,16 +148,55 @@ func FuzzStranger(f *testing.F) {
 	})
 }
 
-// The keys of a check are looked at with its fields in them, and values cannot lead out of a pattern. A field that is missing
-// stays as it stands, so that nobody learns the fields of policies out of reach.
-func TestPermissionsOfChecksWithFields(t *testing.T) {
+// prepared is a player on which the owner has sent commands, all of which were carried out.
+func prepared(t *testing.T, commands ...string) *sessionPlayer {
+	t.Helper()
 	p := newLoginPlayer(t)
-	defer p.store.Close()
+	t.Cleanup(p.store.Close)
 	owner := p.open("192.0.2.1:1")
-	owner.deliver(frames("AUTH tea", "ACL SETUSER acme on >tea ~tpm:acme:* +@all", "ACL SETUSER models on >tea ~tpm:* +@all", "RL.POLICY SET llm TB tpm:{tenant}:{} 5 1/h"))
+	owner.deliver(frames(append([]string{"AUTH tea"}, commands...)...))
 	if out := owner.reply(t); strings.Contains(out, "-") {
 		t.Fatalf("preparing: %q", out)
 	}
+	return p
+}
+
+// as sends a command as a user, on a new connection, and returns the reply.
+func (p *sessionPlayer) as(t *testing.T, user string, command []byte) string {
+	t.Helper()
+	s := p.open("192.0.2.2:1")
+	s.deliver(append(frames("AUTH "+user+" tea"), command...))
+	return strings.TrimPrefix(s.reply(t), "+OK\r\n")
+}
+
+// A user names only those members of a fair share whose keys it may use, however it asks.
+func TestPermissionsOfMembers(t *testing.T) {
+	p := prepared(t, "ACL SETUSER alice on >tea ~llm ~llm:alice ~id +@all", "ACL SETUSER gateway on >tea ~llm* +@all", "RL.POLICY SET quota FS llm 10 1/h {}")
+	const noKey, noPolicy = "-NOPERM No permissions to access a key", "-NOPERM no such policy"
+	for _, c := range []struct{ user, command, want string }{
+		{"alice", "FS.ACQUIRE llm 10 1/h alice", "*5\r\n:1\r\n"},
+		{"alice", "FS.ACQUIRE llm 10 1/h bob", noKey},
+		{"alice", "FS.ACQUIRE llm 10 1/h alice:2", noKey},
+		{"alice", "FS.ACQUIRE llm 10 1/h bob PEEK", noKey},
+		{"alice", "RL.ALL FS llm 10 1/h bob", noKey},
+		{"alice", "RL.ALL FS llm 10 1/h bob AS id FOR 1m", noKey},
+		{"alice", "RL.ALL FS llm 10 1/h alice", "*"},
+		{"alice", "RL.CHECK quota alice", "*"},
+		{"alice", "RL.CHECK quota bob", noPolicy},
+		{"alice", "FS.MEMBERS llm", "*"},
+		{"gateway", "FS.ACQUIRE llm 10 1/h bob", "*5\r\n:1\r\n"},
+		{"gateway", "RL.CHECK quota bob", "*"},
+	} {
+		if out := p.as(t, c.user, frames(c.command)); !strings.HasPrefix(out, c.want) {
+			t.Errorf("%s, %s: %q, want %q", c.user, c.command, out, c.want)
+		}
+	}
+}
+
+// The keys of a check are looked at with its fields in them, and values cannot lead out of a pattern. A field that is missing
+// stays as it stands, so that nobody learns the fields of policies out of reach.
+func TestPermissionsOfChecksWithFields(t *testing.T) {
+	p := prepared(t, "ACL SETUSER acme on >tea ~tpm:acme:* +@all", "ACL SETUSER models on >tea ~tpm:* +@all", "RL.POLICY SET llm TB tpm:{tenant}:{} 5 1/h")
 	const denied, granted = "-NOPERM no such policy", "*4\r\n:1\r\n"
 	for _, c := range []struct{ user, command, want string }{
 		{"acme", "RL.CHECK llm 7 WITH tenant acme", granted},
@@ -174,10 +214,31 @@ func TestPermissionsOfChecksWithFields(t *testing.T) {
 		{"models", "RL.POLICY LIST", "*1\r\n$3\r\nllm\r\n"},
 		{"models", "RL.POLICY SET llm TB {tenant} 5 1/h", "-NOPERM"},
 	} {
-		s := p.open("192.0.2.2:1")
-		s.deliver(frames("AUTH "+c.user+" tea", c.command))
-		if out := strings.TrimPrefix(s.reply(t), "+OK\r\n"); !strings.HasPrefix(out, c.want) {
+		if out := p.as(t, c.user, frames(c.command)); !strings.HasPrefix(out, c.want) {
 			t.Errorf("%s, %s: %q, want %q", c.user, c.command, out, c.want)
+		}
+	}
+}
+
+// A script of a user names only members whose keys it declares, so only those that the user may use.
+func TestPermissionsOfMembersInScripts(t *testing.T) {
+	p := prepared(t, "ACL SETUSER alice on >tea ~llm ~llm:alice +@all")
+	const undeclared, noKey = "can't access at least one of the keys", "NOPERM No permissions to access a key"
+	for _, c := range []struct {
+		user, member string
+		keys         []string
+		want         string
+	}{
+		{"alice", "alice", []string{"llm", "llm:alice"}, "*5\r\n:1\r\n"},
+		{"alice", "alice", []string{"llm"}, undeclared},
+		{"alice", "bob", []string{"llm"}, undeclared},
+		{"alice", "bob", []string{"llm", "llm:alice"}, undeclared},
+		{"alice", "bob", []string{"llm", "llm:bob"}, noKey},
+		{"default", "bob", []string{"llm"}, "*5\r\n:1\r\n"},
+	} {
+		script := append([]string{"EVAL", "return redis.call('FS.ACQUIRE', KEYS[1], 10, '1/h', ARGV[1])", strconv.Itoa(len(c.keys))}, c.keys...)
+		if out := p.as(t, c.user, frame(append(script, c.member)...)); !strings.Contains(out, c.want) {
+			t.Errorf("%s as member %s with %v: %q, want %q", c.user, c.member, c.keys, out, c.want)
 		}
 	}
 }

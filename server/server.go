@@ -24,6 +24,7 @@ import (
 	"github.com/stintdb/stint/server/memlimit"
 	"github.com/stintdb/stint/server/netio"
 	"github.com/stintdb/stint/server/pubsub"
+	"github.com/stintdb/stint/server/recent"
 	"github.com/stintdb/stint/server/slowlog"
 	"github.com/stintdb/stint/server/stats"
 	"github.com/stintdb/stint/server/topkeys"
@@ -36,8 +37,10 @@ type Server struct {
 	settings       atomic.Pointer[config.Config]
 	setMu          sync.Mutex // one CONFIG SET at a time
 	keys           Sweeper
+	pace           sweepPace                       // of housekeeping
 	persistence    Persistence                     // nil if nothing is kept on disk
 	handLeadership func(ctx context.Context) error // nil for nothing
+	backup         Backup                          // nil for none
 	changed        func(*config.Config)
 	clientLimit    int // 0 for no bound
 	handoffLimit   int
@@ -94,6 +97,7 @@ type Options struct {
 	// TransferLeadership has another node of the cluster lead, if this one does. It is called before the server drains, while
 	// connections are still served. Nil for nothing.
 	TransferLeadership func(ctx context.Context) error
+	Backup             Backup               // nil for none
 	Upstream           info.Upstream        // nil without a home cluster
 	Changed            func(*config.Config) // called after a CONFIG SET; nil for nothing
 	Channels           *pubsub.Channels     // to which the store publishes; nil if it does not
@@ -107,7 +111,7 @@ type Options struct {
 
 // New returns a server that listens to nothing yet.
 func New(o Options) *Server {
-	s := &Server{keys: o.Keys, persistence: o.Persistence, handLeadership: o.TransferLeadership, changed: o.Changed, keySalt: newRunID()}
+	s := &Server{keys: o.Keys, persistence: o.Persistence, handLeadership: o.TransferLeadership, changed: o.Changed, backup: o.Backup, keySalt: newRunID()}
 	s.settings.Store(&o.Config)
 	s.clientLimit, s.handoffLimit = o.ClientLimit, cmp.Or(o.HandoffLimit, netio.MaxHandoffs)
 	if o.Users == nil {
@@ -138,6 +142,7 @@ func (s *Server) setEnv(o *Options) {
 	}
 	s.memory = s.newMemoryLimiter()
 	e.Buffers, e.Stats, e.TopKeys = &s.memory.Buffers, stats.New(), topkeys.NewSketch()
+	e.Recent = recent.NewRecord()
 	e.SlowLog, e.Latency = slowlog.New(e.Settings), latency.New(e.Settings, e.Clock)
 	e.WaitQueue = waitqueue.New(e.Clock)
 	e.Logins = loginlimit.New(e.Clock, e.WaitQueue)

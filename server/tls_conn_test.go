@@ -2,77 +2,34 @@ package server
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/internal/testtls"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/stats"
 )
 
-// certificates are a CA, and a certificate of it for 127.0.0.1 and for a client, in files.
-type certificates struct {
-	pool          *x509.CertPool
-	ca, cert, key string
-	client        tls.Certificate
-}
+// certificates are those of a server that listens by TLS.
+type certificates struct{ *testtls.Certificates }
 
-func newCertificates(t testing.TB) *certificates {
-	dir := t.TempDir()
-	c := &certificates{x509.NewCertPool(), filepath.Join(dir, "ca.pem"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), tls.Certificate{}}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "stint test"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	keyPEM := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
-	for name, text := range map[string][]byte{c.ca: certPEM, c.cert: certPEM, c.key: keyPEM} {
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	c.pool.AppendCertsFromPEM(certPEM)
-	if c.client, err = tls.X509KeyPair(certPEM, keyPEM); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
+func newCertificates(t testing.TB) *certificates { return &certificates{testtls.New(t)} }
 
 // use has a server listen by TLS.
 func (c *certificates) use(cfg *config.Config) {
-	cfg.TLSListen, cfg.TLSCert, cfg.TLSKey = []string{"127.0.0.1:0"}, c.cert, c.key
+	cfg.TLSListen, cfg.TLSCert, cfg.TLSKey = []string{"127.0.0.1:0"}, c.Cert, c.Key
 }
 
 func (c *certificates) dial(t testing.TB, h *testHost, client *tls.Config) *tls.Conn {
 	if client == nil {
 		client = &tls.Config{}
 	}
-	client.RootCAs = c.pool
+	client.RootCAs = c.Pool
 	conn, err := tls.Dial("tcp", h.tls, client)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +43,7 @@ func TestTLSVersions(t *testing.T) {
 	c := newCertificates(t)
 	h := serve(t, c.use)
 	for version, works := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
-		conn, err := tls.Dial("tcp", h.tls, &tls.Config{RootCAs: c.pool, MinVersion: version, MaxVersion: version})
+		conn, err := tls.Dial("tcp", h.tls, &tls.Config{RootCAs: c.Pool, MinVersion: version, MaxVersion: version})
 		if (err == nil) != works {
 			t.Errorf("TLS version %x: %v", version, err)
 		}
@@ -110,9 +67,9 @@ func TestTLSVersions(t *testing.T) {
 // With a CA for clients, only those with a certificate of it get in.
 func TestTLSClientCertificates(t *testing.T) {
 	c, other := newCertificates(t), newCertificates(t)
-	h := serve(t, c.use, func(cfg *config.Config) { cfg.TLSClientCA = c.ca })
-	expect(t, c.dial(t, h, &tls.Config{Certificates: []tls.Certificate{c.client}}), frames("PING"), "+PONG\r\n")
-	for name, with := range map[string][]tls.Certificate{"none": nil, "another CA's": {other.client}} {
+	h := serve(t, c.use, func(cfg *config.Config) { cfg.TLSClientCA = c.CA })
+	expect(t, c.dial(t, h, &tls.Config{Certificates: []tls.Certificate{c.Client}}), frames("PING"), "+PONG\r\n")
+	for name, with := range map[string][]tls.Certificate{"none": nil, "another CA's": {other.Client}} {
 		conn := c.dial(t, h, &tls.Config{Certificates: with})
 		_, _ = conn.Write(frames("PING"))
 		if answer, err := io.ReadAll(conn); len(answer) > 0 || err == nil {
@@ -126,12 +83,12 @@ func TestTLSReload(t *testing.T) {
 	c, next := newCertificates(t), newCertificates(t)
 	h := serve(t, c.use)
 	before := c.dial(t, h, nil)
-	copyFile(t, next.cert, c.cert)
+	copyFile(t, next.Cert, c.Cert)
 	if err := h.ReloadTLS(); err == nil || !strings.Contains(err.Error(), "--tls-cert and --tls-key cannot be used") {
 		t.Errorf("a certificate without its key is taken: %v", err)
 	}
 	expect(t, c.dial(t, h, nil), frames("PING"), "+PONG\r\n")
-	copyFile(t, next.key, c.key)
+	copyFile(t, next.Key, c.Key)
 	if err := h.ReloadTLS(); err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,13 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 var (
 	faultsFor = flag.Duration("for", 10*time.Second, "how long nodes go through faults; hours every night")
-	seed      = flag.Uint64("seed", uint64(time.Now().UnixNano()), "seed of the faults and the load; processes are still scheduled as they come")
+	seed      = flag.Uint64("seed", testsize.Seed(), "seed of the faults and the load; processes are still scheduled as they come")
 	least     = flag.Int64("least", 2000, "requests that have to be decided meanwhile; up to three times as long is taken for them")
 )
 

@@ -32,7 +32,7 @@ type processes struct {
 	net   network
 }
 
-// startCluster starts three nodes and waits until they decide.
+// startCluster starts three nodes and waits until they decide. They decide in the log alone, unless the options say otherwise.
 func startCluster(t testing.TB, options ...string) *processes {
 	t.Helper()
 	c := &processes{t: t, names: []string{"a", "b", "c"}, nodes: map[string]*node{}}
@@ -44,7 +44,7 @@ func startCluster(t testing.TB, options ...string) *processes {
 		client, listen := addresses[3+2*i], addresses[4+2*i]
 		startProxy(t, c.net, name, peers[i], listen)
 		p := testserver.NewProcess(t, program, client, append([]string{"--node-id", name, "--admin", "", "--dir", "state", "--cluster-listen", listen,
-			"--cluster-advertise", peers[i], "--cluster-peers", strings.Join(peers, ","), "--bootstrap-expect", "3"}, options...)...)
+			"--cluster-advertise", peers[i], "--cluster-peers", strings.Join(peers, ","), "--bootstrap-expect", "3", "--cluster-ahead", "0"}, options...)...)
 		c.nodes[name] = &node{Process: p, name: name, dir: filepath.Join(p.Dir, "state")}
 	}
 	t.Cleanup(c.stop)

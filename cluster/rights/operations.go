@@ -13,6 +13,7 @@ type Operation struct {
 	Tokens    int64
 	Loan      engine.Loan
 	Returning bool
+	Delay     time.Duration // before it is carried out; after it, [Table.Join] takes the requests that wait by then
 }
 
 // due is the Lend that is due now, nil if there is none.
@@ -29,13 +30,25 @@ func (t *Table) due(r *right, mono time.Duration) *Operation {
 	}
 	r.want, r.left, r.returning = max(0, want), r.tokens, false
 	o := t.begin(r, mono)
-	o.Loan.Waiting, o.Loan.Each = r.join()
+	if o.Delay = max(0, r.nextLend-mono); o.Delay == 0 {
+		o.Loan.Waiting, o.Loan.Each = r.join(mono)
+	}
 	return o
+}
+
+// Join has the requests that wait for a key wait for an operation whose delay is over.
+func (t *Table) Join(mono time.Duration, o *Operation) {
+	s, _ := t.of([]byte(o.Key))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.byKey[o.Key]; r != nil && r.number == o.Loan.Number {
+		o.Loan.Waiting, o.Loan.Each = r.join(mono)
+	}
 }
 
 // begin gives the next operation of a right its number.
 func (t *Table) begin(r *right, mono time.Duration) *Operation {
-	r.number, r.sentAt = t.numbers.Add(1), mono
+	r.number = t.numbers.Add(1)
 	r.ceiling = r.left
 	return t.send(r)
 }
@@ -123,6 +136,9 @@ func (t *Table) hear(r *right, mono time.Duration, now int64, o *Operation, res 
 	default: // the loan was ended by somebody else, or an operation that was given up was carried out late
 		r.known = res.Number
 		r.drop()
+	}
+	if !r.returning && r.tokens < o.Tokens && float64(r.tokens) < r.demand*float64(lendsApart) {
+		r.nextLend = r.begun + lendsApart
 	}
 	if res.Granted == 0 && !r.returning && o.Loan.Waiting == 0 {
 		r.pausedUntil = max(r.pausedUntil, mono+pauseAfterNo)

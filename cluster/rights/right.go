@@ -17,6 +17,7 @@ const (
 	pauseAfterNo  = 50 * time.Millisecond  // after a Lend that brought nothing
 	pauseAfterErr = 100 * time.Millisecond // before an operation with an unknown outcome is sent again
 	settleFor     = time.Second            // the time for which a key is not lent after its limit has changed
+	lendsApart    = 3 * time.Millisecond   // between Lends of a key of which too little is left: so more requests wait for each
 	measureEvery  = 10 * time.Millisecond  // demand is measured over such a time, at least
 
 	leastWant = 2 // tokens of a Lend
@@ -40,7 +41,7 @@ type right struct {
 	left      int64
 	returning bool
 	sending   bool          // somebody waits for the answer
-	sentAt    time.Duration // when it was sent first
+	begun     time.Duration // when requests began to wait for it
 
 	waiters  []*Waiter // in their order; the first joined wait for the operation under way, the others for the next one
 	joined   int
@@ -49,6 +50,7 @@ type right struct {
 	others               int64 // tokens that others found after the last operation
 	resetAt              int64 // in a window: when it ends, by the cluster's time
 	pausedUntil, lastUse time.Duration
+	nextLend             time.Duration // not before
 
 	asked    int64 // tokens asked for since the last measurement
 	measured time.Duration
@@ -100,6 +102,9 @@ func (r *right) measure(now time.Duration) {
 	}
 	r.demand, r.asked, r.measured = sample, 0, now
 }
+
+// isLow reports that a quarter of the tokens is spent, so a Lend is due. The others have to last while the leader is replaced.
+func (r *right) isLow() bool { return r.tokens <= r.target-(r.target+3)/4 }
 
 // drop forgets the tokens: the log counts them as spent, now or when the loan is voided.
 func (r *right) drop() { r.tokens, r.ceiling = 0, 0 }

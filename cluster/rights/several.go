@@ -43,7 +43,7 @@ func (t *Table) SpendAll(mono time.Duration, now int64, parts []engine.Op, peek 
 			}
 			r.answer(now, parts[i].Tokens, &results[i])
 		}
-		if !peek && (r.tokens <= r.target/2 || r.tokens < parts[i].Tokens) {
+		if !peek && (r.isLow() || r.tokens < parts[i].Tokens) {
 			if o := t.due(r, mono); o != nil {
 				due = append(due, o)
 			}

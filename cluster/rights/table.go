@@ -153,7 +153,7 @@ func (t *Table) spend(r *right, mono time.Duration, now int64, op *engine.Op, re
 			r.tokens -= granted
 		}
 		r.answer(now, granted, res)
-		if r.tokens <= r.target/2 {
+		if r.isLow() {
 			due = t.due(r, mono)
 		}
 		return true, due

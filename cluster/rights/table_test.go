@@ -58,23 +58,23 @@ func TestSpendAndRefund(t *testing.T) {
 	if done, held, due := spend(table, 0, acquire("k", 1), &res); done || !held || due != nil {
 		t.Errorf("before the answer: %v, %v, %v", done, held, due)
 	}
-	table.Hear(0, 0, o, lent(o, 10), true)
-	if done, _, _ := spend(table, 0, acquire("k", 3), &res); !done || !res.Allowed || res.Granted != 3 || res.Remaining != 507 || res.Limit != 1000 || res.Reset != 4930*int64(time.Millisecond) {
+	table.Hear(0, 0, o, lent(o, 20), true)
+	if done, _, _ := spend(table, 0, acquire("k", 3), &res); !done || !res.Allowed || res.Granted != 3 || res.Remaining != 517 || res.Limit != 1000 || res.Reset != 4830*int64(time.Millisecond) {
 		t.Errorf("%v, %+v", done, res)
 	}
-	peek := acquire("k", 7)
+	peek := acquire("k", 17)
 	peek.Options = engine.Peek
-	if done, _, _ := spend(table, 0, peek, &res); !done || table.Held() != 7 {
+	if done, _, _ := spend(table, 0, peek, &res); !done || table.Held() != 17 {
 		t.Errorf("a peek: %v, and %d are left", done, table.Held())
 	}
 	refund := func(tokens int64) bool {
 		return table.Refund(0, &engine.Op{Verb: engine.Refund, Key: []byte("k"), Tokens: tokens}, &res)
 	}
-	if refund(4) || !refund(2) || res.Granted != 2 || refund(2) || !refund(1) || table.Held() != 10 {
+	if refund(4) || !refund(2) || res.Granted != 2 || refund(2) || !refund(1) || table.Held() != 20 {
 		t.Errorf("%d are left after refunds of 3", table.Held())
 	}
-	if done, _, _ := spend(table, 0, acquire("k", 11), &res); done {
-		t.Error("11 of 10 tokens were granted")
+	if done, _, _ := spend(table, 0, acquire("k", 21), &res); done {
+		t.Error("21 of 20 tokens were granted")
 	}
 }
 

@@ -80,8 +80,8 @@ func (r *right) hasRoomFor(w *Waiter) bool {
 }
 
 // join has all calls wait for the operation that is being sent.
-func (r *right) join() (requests, each int64) {
-	r.joined, requests, r.requests = len(r.waiters), r.requests, 0
+func (r *right) join(mono time.Duration) (requests, each int64) {
+	r.begun, r.joined, requests, r.requests = mono, len(r.waiters), r.requests, 0
 	for _, w := range r.waiters {
 		w.Call.Send()
 		each = w.tokens

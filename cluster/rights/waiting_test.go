@@ -116,3 +116,34 @@ func TestCallsThatDoNotWait(t *testing.T) {
 		t.Error("a call with another limit waits")
 	}
 }
+
+// A Lend that brings too little delays the next one, which takes all requests that wait by then.
+func TestLendsOfAScarceKeyAreApart(t *testing.T) {
+	table := hot()
+	first := wait(t, table, waiter(1))
+	if first == nil || first.Delay != 0 {
+		t.Fatalf("%+v", first)
+	}
+	if wait(t, table, waiter(3)) != nil {
+		t.Fatal("a second operation is due")
+	}
+	const later = lendsApart / 3
+	_, next := table.Hear(later, 0, first, &engine.Result{Granted: 1, Wait: 7}, true)
+	if next == nil || next.Delay != lendsApart-later || next.Loan.Waiting != 0 {
+		t.Fatalf("%+v", next)
+	}
+	if wait(t, table, waiter(2)) != nil {
+		t.Fatal("an operation is due while one is delayed")
+	}
+	table.Join(lendsApart, next)
+	if next.Loan.Waiting != 5 || next.Loan.Each != 1 {
+		t.Errorf("%+v", next.Loan)
+	}
+	enough := engine.Result{Granted: 5 + next.Tokens, Lent: next.Loan.Left + next.Tokens, Number: next.Loan.Number}
+	table.Hear(lendsApart+later, 0, next, &enough, true)
+	var res engine.Result
+	done, _, due := table.Spend(lendsApart+later, 0, acquire("k", next.Tokens), &res)
+	if !done || due == nil || due.Delay != 0 {
+		t.Errorf("with enough tokens: %v, %+v", done, due)
+	}
+}

@@ -49,6 +49,8 @@ type benchPlan struct {
 	duration       time.Duration
 	user, password string
 	dial           func(ctx context.Context) (net.Conn, error)
+	alarm          func() alarm // of a connection
+	line           *progressLine
 }
 
 // bench is the command `stint bench`.
@@ -64,6 +66,7 @@ func (p *process) bench(ctx context.Context, args []string) error {
 	plan.dial = func(ctx context.Context) (net.Conn, error) {
 		return (&net.Dialer{Timeout: benchTimeout}).DialContext(ctx, network, address)
 	}
+	plan.line = newProgressLine(p.stderr)
 	outcome, err := plan.run(ctx)
 	if err != nil {
 		return err
@@ -79,7 +82,7 @@ func (p *process) bench(ctx context.Context, args []string) error {
 
 // readBench reads the flags and the command.
 func (p *process) readBench(args []string) (plan *benchPlan, asJSON bool, err error) {
-	plan = &benchPlan{}
+	plan = &benchPlan{alarm: newAlarm}
 	set := newFlags("bench")
 	set.SetInterspersed(false) // flags after the command belong to the command
 	set.StringVar(&plan.Server, "server", "127.0.0.1:6379", "")

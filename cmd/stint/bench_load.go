@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -29,6 +30,9 @@ type benchLoad struct {
 	request []byte
 	unread  []byte
 	tally   benchTally
+	alarm   alarm
+
+	answered atomic.Int64 // as in tally, for the goroutine that shows progress
 }
 
 // benchTally holds the counts of one connection or of all.
@@ -77,7 +81,9 @@ func (plan *benchPlan) run(ctx context.Context) (*benchOutcome, error) {
 			}
 		})
 	}
+	hide := plan.line.follow(func() string { return plan.progress(loads, start) })
 	done.Wait()
+	hide()
 	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
 		return nil, fmt.Errorf("connection to %s: %w", plan.Server, err)
 	}
@@ -116,6 +122,8 @@ func (l *benchLoad) login() error {
 
 // load sends until the time is up or ctx is done.
 func (l *benchLoad) load(ctx context.Context, start time.Time) error {
+	l.alarm = l.plan.alarm()
+	defer l.alarm.close()
 	end := start.Add(l.plan.duration)
 	due := make([]time.Time, 0, l.plan.Pipeline) // of the requests sent together
 	for next := int64(0); ; next += int64(len(due)) {
@@ -132,6 +140,7 @@ func (l *benchLoad) load(ctx context.Context, start time.Time) error {
 			answered++
 			l.tally.count(l.plan.Command[0], reply)
 		})
+		l.answered.Store(l.tally.Requests)
 		if ctx.Err() != nil {
 			return nil
 		} else if err != nil {
@@ -139,6 +148,9 @@ func (l *benchLoad) load(ctx context.Context, start time.Time) error {
 		}
 	}
 }
+
+// preciseSleep is the part of a wait that does not depend on Go's timers.
+const preciseSleep = 2 * time.Millisecond
 
 // collect waits until the next request is due and returns the due times of the requests to send together. It returns
 // none after the end of the run, and counts those that were due by then.
@@ -159,9 +171,12 @@ func (l *benchLoad) collect(ctx context.Context, due []time.Time, start, end tim
 		return nil
 	}
 	select {
-	case <-time.After(time.Until(first)):
+	case <-time.After(time.Until(first) - preciseSleep):
 	case <-ctx.Done():
 		return nil
+	}
+	for d := time.Until(first); d > 0; d = time.Until(first) {
+		l.alarm.sleep(d)
 	}
 	now := time.Now()
 	if !now.Before(end) { // too late to send: the server, or this machine, did not keep up

@@ -22,6 +22,15 @@ var benchQuantiles = []struct {
 	percent float64
 }{{"p50", 50}, {"p90", 90}, {"p99", 99}, {"p99.9", 99.9}, {"p99.99", 99.99}, {"max", 100}}
 
+// progress is the time and the requests of a run so far.
+func (plan *benchPlan) progress(loads []*benchLoad, start time.Time) string {
+	answered, took := int64(0), time.Since(start)
+	for _, l := range loads {
+		answered += l.answered.Load()
+	}
+	return fmt.Sprintf("%d s of %s, %d requests, %.0f a second", took/time.Second, plan.duration, answered, float64(answered)/took.Seconds())
+}
+
 // print writes the outcome for people, or as one JSON object.
 func (o *benchOutcome) print(to io.Writer, asJSON bool) error {
 	o.PerSecond = float64(o.Requests) / o.Seconds

@@ -97,7 +97,8 @@ func TestBenchCountsRequestsDelayedByAStall(t *testing.T) {
 		{rate: 0, least: 0, most: 10 * time.Millisecond, medianMost: 10 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			plan := &benchPlan{Command: []string{"PING"}, Connections: 1, Pipeline: 1, Keys: 1, Rate: c.rate, duration: 3 * time.Second}
+			plan := &benchPlan{Command: []string{"PING"}, Connections: 1, Pipeline: 1, Keys: 1, Rate: c.rate, duration: 3 * time.Second,
+				alarm: func() alarm { return alarm{} }} // which sleeps in simulated time
 			plan.dial = func(context.Context) (net.Conn, error) {
 				ours, theirs := net.Pipe()
 				go answerWithStall(theirs)

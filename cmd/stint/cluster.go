@@ -12,17 +12,18 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/config"
 )
 
 // join starts a node. It looks for the others in the background; until the cluster is formed, requests are answered
 // CLUSTERDOWN.
-func join(cfg config.Config, store *engine.Store, files descriptors, log *slog.Logger) (*state, error) {
+func join(cfg config.Config, store *engine.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
 	network, err := peerNetwork(&cfg)
 	if err != nil {
 		return nil, err
 	}
-	imported, err := readImport(&cfg, log)
+	imported, err := readImport(&cfg, log, line)
 	if err != nil {
 		return nil, err
 	}
@@ -39,12 +40,14 @@ func join(cfg config.Config, store *engine.Store, files descriptors, log *slog.L
 	if expect == 0 {
 		expect = len(cfg.ClusterPeers)
 	}
+	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", store.Len()) })
 	node, err := cluster.Open(withTestTime(cluster.Options{
 		Node: cfg.NodeID, Listen: cfg.ClusterListen, Advertise: cfg.PeerAddress(), Peers: cfg.ClusterPeers, BootstrapExpect: expect,
 		Client: cfg.ClientAddress(), Store: store, Disk: disk, Log: log, Network: network,
 		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes, Ahead: cfg.ClusterAhead,
-		Unauthenticated: files.unauthenticated,
+		Unauthenticated: files.unauthenticated, Report: operators.Report,
 	}))
+	hide()
 	if err != nil {
 		err = errors.Join(err, disk.Close())
 		unlock()
@@ -59,6 +62,7 @@ func join(cfg config.Config, store *engine.Store, files descriptors, log *slog.L
 		decider: node, keys: clusterKeys{store, node}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
 		banner:             fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
 		now:                node.Now,
+		backup:             node.Backup,
 		transferLeadership: node.HandOver,
 		failed:             node.Failed(),
 		changed:            func(cfg *config.Config) { node.SetAhead(cfg.ClusterAhead) },

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -67,31 +66,19 @@ func TestClusterImport(t *testing.T) {
 		}
 	})
 	t.Run("refused", func(t *testing.T) {
-		output, err := exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", old, "--node-id", "a",
-			"--cluster-listen", "127.0.0.1:7999", "--cluster-peers", "127.0.0.1:7999").CombinedOutput()
-		if err == nil || !strings.Contains(string(output), "holds the state of a server that stood alone") {
-			t.Errorf("%v: %s", err, output)
-		}
-		output, err = exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", t.TempDir(), "--node-id", "a",
-			"--cluster-listen", "127.0.0.1:7999", "--cluster-peers", "127.0.0.1:7999", "--cluster-import", t.TempDir()).CombinedOutput()
-		if err == nil || !strings.Contains(string(output), "holds no state of a server") {
-			t.Errorf("%v: %s", err, output)
-		}
+		wantRefusal(t, "holds the state of a server that stood alone", program, "--dir", old, "--node-id", "a",
+			"--cluster-listen", "127.0.0.1:7999", "--cluster-peers", "127.0.0.1:7999")
+		wantRefusal(t, "holds no state of a server", program, "--dir", t.TempDir(), "--node-id", "a",
+			"--cluster-listen", "127.0.0.1:7999", "--cluster-peers", "127.0.0.1:7999", "--cluster-import", t.TempDir())
 	})
 	t.Run("a node's directory", func(t *testing.T) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "node.json"), []byte(`{"node":"a","incarnation":"x"}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		output, err := exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", dir).CombinedOutput()
-		if err == nil || !strings.Contains(string(output), "is the directory of a cluster's node") {
-			t.Errorf("for a server alone: %v: %s", err, output)
-		}
-		output, err = exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", "", "--dir", t.TempDir(), "--node-id", "a",
-			"--cluster-listen", "127.0.0.1:7999", "--cluster-peers", "127.0.0.1:7999", "--cluster-import", dir).CombinedOutput()
-		if err == nil || !strings.Contains(string(output), "is the directory of a node") {
-			t.Errorf("to import: %v: %s", err, output)
-		}
+		wantRefusal(t, "is the directory of a cluster's node", program, "--dir", dir)
+		wantRefusal(t, "is the directory of a node", program, "--dir", t.TempDir(), "--node-id", "a",
+			"--cluster-listen", "127.0.0.1:7999", "--cluster-peers", "127.0.0.1:7999", "--cluster-import", dir)
 	})
 	nodes := testserver.StartCluster(t, program, 3, "--cluster-import", old)
 	for i, node := range nodes {

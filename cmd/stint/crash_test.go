@@ -20,11 +20,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 var (
 	crashes   = flag.Int("crashes", 20, "times a server is killed in each mode; 200 every night")
-	crashSeed = flag.Uint64("crash-seed", uint64(time.Now().UnixNano()), "seed of the crash test")
+	crashSeed = flag.Uint64("crash-seed", testsize.Seed(), "seed of the crash test")
 )
 
 // asServer makes this test's program run as a server.
@@ -57,6 +59,18 @@ type victim struct {
 	cmd     *exec.Cmd
 	address string
 	said    *bytes.Buffer
+}
+
+// wantRefusal starts a server that should refuse to, with an error that contains a text. A server that starts is ended.
+func wantRefusal(t *testing.T, want, program string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	args = append([]string{"server", "--listen", "127.0.0.1:0", "--admin", ""}, args...)
+	output, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	if ctx.Err() != nil || err == nil || !strings.Contains(string(output), want) {
+		t.Errorf("%v: %s: want %q", err, output, want)
+	}
 }
 
 // startVictim starts a server on a free port and a directory, and waits until it serves.

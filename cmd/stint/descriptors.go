@@ -1,9 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"log/slog"
-	"runtime"
 
 	"github.com/stintdb/stint/server/config"
 )
@@ -33,7 +31,7 @@ const (
 func divide(limit int, cfg *config.Config) (d descriptors) {
 	d.accepting = min(max(4, limit/64), mostAccepting)
 	d.admin = min(max(8, limit/16), mostAdmin)
-	taken := ownDescriptors + perLoop*cmp.Or(cfg.Loops, runtime.NumCPU()) + 2*d.accepting + leavingClients + d.admin*5/4
+	taken := ownDescriptors + perLoop*cfg.LoopCount() + 2*d.accepting + leavingClients + d.admin*5/4
 	if cfg.IsCluster() {
 		d.unauthenticated = min(max(8, limit/32), mostFromCluster)
 		taken += 2*d.unauthenticated + perPeer*len(cfg.ClusterPeers)

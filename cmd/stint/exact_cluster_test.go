@@ -42,7 +42,7 @@ func startTrio(t *testing.T) *trio {
 func (c *trio) start(i int) {
 	c.t.Helper()
 	c.nodes[i] = launch(c.t, asServer, "server", "--listen", "127.0.0.1:0", "--admin=", "--node-id", fmt.Sprint("n", i), "--dir", fmt.Sprint(c.dir, "/", i),
-		"--cluster-listen", c.peers[i], "--cluster-peers", strings.Join(c.peers[:], ","), "--cluster-heartbeat", "1s", "--decide-timeout", "20s", // so that a busy machine causes neither elections nor refusals
+		"--cluster-listen", c.peers[i], "--cluster-peers", strings.Join(c.peers[:], ","), "--cluster-ahead", "0", "--cluster-heartbeat", "1s", "--decide-timeout", "20s", // so that a busy machine causes neither elections nor refusals
 		keepIdle[0], keepIdle[1]).victim
 }
 

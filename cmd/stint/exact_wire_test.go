@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -87,4 +89,16 @@ func (c *exactConn) ask(words ...string) (string, error) {
 		return "", err
 	}
 	return c.reply()
+}
+
+const usageInError = "; usage: "
+
+var arityError = regexp.MustCompile(`(-ERR wrong number of arguments for '[a-z.|]+' command)` + usageInError + `[^\r]+`)
+
+// withoutUsage is a reply as the exact model gives it: a wrong number of arguments is answered without the usage.
+func withoutUsage(reply string) string {
+	if !strings.Contains(reply, usageInError) {
+		return reply
+	}
+	return arityError.ReplaceAllString(reply, "$1")
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -38,32 +37,24 @@ func (p *process) health(ctx context.Context, args []string) error {
 	if err := parseOnlyFlags(set, args); err != nil {
 		return err
 	}
-	host, port, err := net.SplitHostPort(*address)
+	host, err := adminHost(*address)
 	if err != nil {
-		return usagef("--admin: must be HOST:PORT, such as %s, got '%s'", config.Default().Admin, *address)
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
+		return err
 	}
 	path := "/readyz"
 	if *alive {
 		path = "/healthz"
 	}
-	return p.askHealth(ctx, "http://"+net.JoinHostPort(host, port)+path)
+	return p.askHealth(ctx, "http://"+host+path)
 }
 
 // askHealth prints the answer of a URL; any status but 200 is an error.
 func (p *process) askHealth(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	response, err := askAdmin(ctx, http.MethodGet, url, "")
 	if err != nil {
 		return err
-	}
-	direct := &http.Client{Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}} // without the machine's proxy
-	response, err := direct.Do(request)
-	if err != nil {
-		return fmt.Errorf("the server does not answer: %w", err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, 4096))

@@ -26,7 +26,7 @@ func (p *process) help(_ context.Context, args []string) error {
 	var out strings.Builder
 	out.WriteString(overview)
 	for _, cmd := range commands() {
-		fmt.Fprintf(&out, "  %-10s%s\n", cmd.name, cmd.summary)
+		fmt.Fprintf(&out, "  %-12s%s\n", cmd.name, cmd.summary)
 	}
 	out.WriteString("\n'stint server --help' explains the flags of the server.\n")
 	_, err := fmt.Fprint(p.stdout, out.String())

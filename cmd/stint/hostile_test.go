@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // Hostile users with the smallest rights attack a server in a separate process, while a bystander continues to ask. The
@@ -21,7 +23,7 @@ import (
 var (
 	hostileScale = flag.Int("hostile-scale", 5, "percent of the largest sizes that hostile users send; 100 every night")
 	hostileFor   = flag.Duration("hostile-for", 50*time.Millisecond, "how long each act of the hostile users goes on; 10s every night")
-	hostileSeed  = flag.Uint64("hostile-seed", uint64(time.Now().UnixNano()), "seed of the hostile campaign")
+	hostileSeed  = flag.Uint64("hostile-seed", testsize.Seed(), "seed of the hostile campaign")
 	hostileActs  = flag.String("hostile-acts", "", "which acts, with commas between; all unless given")
 )
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/stintdb/stint/cluster"
@@ -14,37 +15,29 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// imported is the state of a single server, with which a cluster begins.
+// imported is the state of a server's directory, or of a backup, with which a cluster begins.
 type imported struct {
-	dir   string
+	path  string
 	store *engine.Store
 	found persistence.Recovered
 }
 
 // readImport reads the state that --cluster-import names, or returns nil if it is not set.
-func readImport(cfg *config.Config, log *slog.Logger) (*imported, error) {
-	dir := cfg.ClusterImport
-	if dir == "" {
+func readImport(cfg *config.Config, log *slog.Logger, line *progressLine) (*imported, error) {
+	if cfg.ClusterImport == "" {
 		return nil, nil
 	}
-	if _, err := os.Stat(dir); err != nil {
+	info, err := os.Stat(cfg.ClusterImport)
+	if err != nil {
 		return nil, usagef("cluster-import: %w", err)
 	}
-	unlock, err := persistence.Lock(dir) // the server of that state must have ended
-	if err != nil {
-		return nil, fmt.Errorf("cluster-import: %w", err)
+	i := &imported{path: cfg.ClusterImport, store: engine.New(engine.Config{})}
+	if info.IsDir() {
+		err = i.readDir(log, line)
+	} else {
+		err = i.readBackup(log, line)
 	}
-	defer unlock()
-	i := &imported{dir: dir, store: engine.New(engine.Config{})}
-	i.found, err = persistence.Recover(persistence.Dir(dir), i.store, time.Now().UnixNano(), false, log)
-	switch {
-	case err != nil:
-		err = explainDamage(dir, err)
-	case isNode(dir):
-		err = usagef("cluster-import: %s is the directory of a node, and a cluster can only begin with the state of a single server. To restore nodes, copy their directories back, see docs/cluster.md", dir)
-	case i.found.Snapshot == "" && i.found.Journals == 0:
-		err = usagef("cluster-import: %s holds no state of a server", dir)
-	}
+	line.clear()
 	if err != nil {
 		i.store.Close()
 		return nil, err
@@ -52,16 +45,52 @@ func readImport(cfg *config.Config, log *slog.Logger) (*imported, error) {
 	return i, nil
 }
 
+// readDir reads the state in a server's directory.
+func (i *imported) readDir(log *slog.Logger, line *progressLine) error {
+	unlock, err := persistence.Lock(i.path) // the server of that state must have ended
+	if err != nil {
+		return fmt.Errorf("cluster-import: %w", err)
+	}
+	defer unlock()
+	i.found, err = persistence.Recover(line.files(persistence.Dir(i.path)), i.store, time.Now().UnixNano(), false, log)
+	switch {
+	case err != nil:
+		return explainDamage(i.path, err)
+	case isNode(i.path):
+		return usagef("cluster-import: %s is the directory of a node, and a cluster can only begin with the state of a single server, or with a backup. To restore nodes, copy their directories back, see docs/cluster.md", i.path)
+	case i.found.Snapshot == "" && i.found.Journals == 0:
+		return usagef("cluster-import: %s holds no state of a server", i.path)
+	}
+	return nil
+}
+
+// readBackup reads a file of stint backup.
+func (i *imported) readBackup(log *slog.Logger, line *progressLine) error {
+	in, err := line.files(persistence.Dir(filepath.Dir(i.path))).Open(filepath.Base(i.path))
+	if err != nil {
+		return usagef("cluster-import: %w", err)
+	}
+	defer in.Close()
+	if i.found, err = persistence.ReadBackup(i.path, in, i.store, time.Now().UnixNano()); err != nil {
+		return fmt.Errorf("cluster-import: cannot read the backup: %w; name another one", err)
+	}
+	persistence.WarnOfLiteralNames(i.store, log)
+	return nil
+}
+
 // into gives the cluster its first state, once it is formed.
 func (i *imported) into(ctx context.Context, node *cluster.Node, scratch string, log *slog.Logger) {
 	defer i.store.Close()
 	switch done, err := node.Import(ctx, i.store, i.found.Time, scratch); {
 	case errors.Is(err, context.Canceled):
+	case errors.Is(err, cluster.ErrHoldsState):
+		log.Error("nothing was imported, because the cluster has state already: remove --cluster-import; or to begin with the import, stop all nodes, empty every --dir, and start all",
+			"from", i.path)
 	case err != nil:
-		log.Error("the state was not imported; restart this node to retry", "from", i.dir, "error", err)
+		log.Error("the state was not imported; restart this node to retry", "from", i.path, "error", err)
 	case !done:
-		log.Info("the cluster already has state, nothing was imported: remove --cluster-import", "from", i.dir)
+		log.Info("the cluster has begun with an import before: remove --cluster-import", "from", i.path)
 	default:
-		log.Info("the cluster begins with the imported state: remove --cluster-import", "from", i.dir, "keys", i.store.Len())
+		log.Info("the cluster begins with the imported state: remove --cluster-import", "from", i.path, "keys", i.store.Len())
 	}
 }

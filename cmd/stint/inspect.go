@@ -38,9 +38,11 @@ func (p *process) inspect(ctx context.Context, args []string) error {
 	if set.NArg() == 0 {
 		return usagef("name a directory or files to inspect; 'stint inspect --help' explains")
 	}
-	i := &inspector{ctx: ctx, out: p.stdout}
+	line := newProgressLine(p.stderr)
+	defer line.clear()
+	i := &inspector{ctx: ctx, out: line.above(p.stdout), line: line}
 	if *dump {
-		i.out, i.dump = p.stderr, newDumper(p.stdout)
+		i.out, i.dump = line.above(p.stderr), newDumper(line.above(p.stdout))
 	}
 	for _, path := range set.Args() {
 		if err := i.path(path); err != nil {
@@ -57,6 +59,7 @@ func (p *process) inspect(ctx context.Context, args []string) error {
 type inspector struct {
 	ctx            context.Context
 	out            io.Writer
+	line           *progressLine
 	dump           *dumper // nil without --dump
 	files, damaged int
 }
@@ -101,8 +104,8 @@ func (i *inspector) path(path string) error {
 }
 
 // file inspects one file. It skips a file that a running server removes during the inspection.
-func (i *inspector) file(dir persistence.FS, name, shown string, mayVanish bool) error {
-	report, err := persistence.Inspect(dir, name, func(r persistence.Record) error {
+func (i *inspector) file(dir persistence.Dir, name, shown string, mayVanish bool) error {
+	report, err := persistence.Inspect(i.line.files(dir), name, func(r persistence.Record) error {
 		if i.dump != nil {
 			return errors.Join(i.ctx.Err(), i.dump.record(shown, r))
 		}

@@ -50,6 +50,7 @@ func (i *inspector) nodeLog(path string) error {
 				"or the one that wrote it; if none reads it, begin a new cluster with empty directories: all usage is then lost, and policies must be set again\n",
 				raftstore.LogDir, e.Index, err)
 		}
+		i.line.show(func() string { return fmt.Sprintf("reading %s: entry %d", raftstore.LogDir, e.Index) })
 		return i.ctx.Err()
 	})
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, persistence.ErrNoLog) {

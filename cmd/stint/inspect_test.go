@@ -25,7 +25,7 @@ func stateDir(t *testing.T) (dir string) {
 	cfg := config.Default()
 	cfg.Dir, cfg.SnapshotEvery = t.TempDir(), 0
 	store := engine.New(engine.Config{Shards: 1})
-	k, err := openLocal(cfg, store, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	k, err := openLocal(cfg, store, slog.New(slog.NewTextHandler(io.Discard, nil)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,14 @@
 //
 //	stint [server] [flags]   start a server
 //	stint inspect PATH…      show and check files of state
+//	stint backup FILE        copy a running server's state
+//	stint restore FILE DIR   put a backup into a directory
 //	stint health             check whether a server answers
+//	stint top                show a server's traffic and most denied keys
 //	stint bench [flags]      measure a server under load
 //	stint replay LOG…        show the effect of limits on a log
+//	stint completion SHELL   print a completion script
+//	stint manual             print the manual page
 //	stint version            print the version
 //	stint help [command]     explain
 //
@@ -24,7 +29,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/internal/spelling"
 )
 
 func main() {
@@ -66,9 +71,14 @@ func commands() []command {
 	return []command{
 		{"server", "start a server (also without any command)", serverHelp(), (*process).server},
 		{"inspect", "show, check and dump the files in which a server keeps its state", inspectUsage, (*process).inspect},
+		{"backup", "copy the state of a running server to a file", backupUsage, (*process).backup},
+		{"restore", "put a backup into the directory of a new server", restoreUsage, (*process).restore},
 		{"health", "check whether a server answers requests", healthUsage, (*process).health},
+		{"top", "show the traffic, the most denied keys and lent tokens of a server", topUsage, (*process).top},
 		{"bench", "measure a server under load", benchUsage, (*process).bench},
 		{"replay", "show the effect of limits on the requests of an access log", replayUsage, (*process).replay},
+		{"completion", "print a script that completes commands and flags in a shell", completionUsage, (*process).completion},
+		{"manual", "print the manual page", manualUsage, (*process).manual},
 		{"version", "print the version", "", (*process).printVersion},
 		{"help", "explain a command", "", (*process).help},
 	}
@@ -138,5 +148,5 @@ func find(name string) (command, error) {
 		names = append(names, cmd.name)
 	}
 	return command{}, usagef("unknown command '%s'%s", name,
-		didYouMean(config.Nearest(name, names), "; 'stint help' lists the commands"))
+		didYouMean(spelling.Nearest(name, names), "; 'stint help' lists the commands"))
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"time"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
@@ -25,7 +27,7 @@ type localState struct {
 }
 
 // openLocal recovers the state of the data directory into the store and starts to write changes there.
-func openLocal(cfg config.Config, store *engine.Store, log *slog.Logger) (*localState, error) {
+func openLocal(cfg config.Config, store *engine.Store, log *slog.Logger, line *progressLine) (*localState, error) {
 	if cfg.Dir == "" {
 		return &localState{clock: newClock(0), stop: func() {}}, nil
 	}
@@ -34,8 +36,9 @@ func openLocal(cfg config.Config, store *engine.Store, log *slog.Logger) (*local
 		return nil, err
 	}
 	fs, start := persistence.Dir(cfg.Dir), now()
+	defer line.clear()
 	l := &localState{mode: persistence.Mode(cfg.Durability)}
-	if l.found, err = persistence.Recover(fs, store, start.UnixNano(), cfg.Repair, log); err != nil {
+	if l.found, err = persistence.Recover(line.files(fs), store, start.UnixNano(), cfg.Repair, log); err != nil {
 		unlock()
 		return nil, explainDamage(cfg.Dir, err)
 	}
@@ -82,6 +85,14 @@ func (l *localState) durable() decider.Durable {
 		return nil
 	}
 	return l.manager
+}
+
+// backup returns the function that writes a backup of the store.
+func (l *localState) backup(store *engine.Store) server.Backup {
+	return func(_ context.Context, to io.Writer, _ bool) (keys int64, err error) {
+		keys, _, err = persistence.WriteBackup(to, store, l.clock.Now)
+		return keys, err
+	}
 }
 
 // Save implements [server.Persistence].

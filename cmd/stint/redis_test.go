@@ -9,13 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // The test sends random commands on data to a server and to Redis 7.0, and compares the bytes of every reply.
 var (
 	redisCommands = flag.Int("redis-commands", 20_000, "commands whose replies are compared with those of Redis; 200,000 in CI and a million every night")
-	redisSeed     = flag.Uint64("redis-seed", uint64(time.Now().UnixNano()), "seed of the commands compared with Redis")
+	redisSeed     = flag.Uint64("redis-seed", testsize.Seed(), "seed of the commands compared with Redis")
 )
 
 // pair is the two servers that are compared.

@@ -4,31 +4,84 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
+	"time"
 
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/config"
 )
 
-// reloadOnHangUp makes a server reload its certificates on SIGHUP. stop ends that.
-func reloadOnHangUp(s *server.Server, log *slog.Logger) (stop func()) {
+// certificatesEvery is the time between looks at the files of the certificates.
+const certificatesEvery = 10 * time.Second
+
+// reloadCertificates makes a server reload its certificates on SIGHUP, and when their files have changed. stop ends that.
+func reloadCertificates(s *server.Server, cfg *config.Config, log *slog.Logger) (stop func()) {
 	hangUp, end := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(hangUp, syscall.SIGHUP)
-	go func() {
-		for {
-			select {
-			case <-end:
-				return
-			case <-hangUp:
-			}
-			if err := s.ReloadTLS(); err != nil {
-				log.Error("could not reload the certificates; the old ones stay in use", "error", err)
-				continue
-			}
-			log.Info("reloaded the certificates")
+	files := watchFiles(cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA)
+	go reloadLoop(files, hangUp, end, func() {
+		if err := s.ReloadTLS(); err != nil {
+			log.Error("could not reload the certificates; the old ones stay in use", "error", err)
+			return
 		}
-	}()
+		log.Info("reloaded the certificates")
+	})
 	return func() {
 		signal.Stop(hangUp)
 		close(end)
 	}
+}
+
+// reloadLoop calls reload after each signal and each change of the files, until end is closed.
+func reloadLoop(files *watchedFiles, hangUp <-chan os.Signal, end <-chan struct{}, reload func()) {
+	look := time.NewTicker(certificatesEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-end:
+			return
+		case <-hangUp:
+			files.changed()
+			reload()
+		case <-look.C:
+			if files.changed() {
+				reload()
+			}
+		}
+	}
+}
+
+// watchedFiles knows the last change of some files.
+type watchedFiles struct {
+	paths []string
+	seen  []fileStamp
+}
+
+// fileStamp is the state of a file, zero if it cannot be read.
+type fileStamp struct {
+	modified int64 // nanoseconds since 1970
+	bytes    int64
+}
+
+func watchFiles(paths ...string) *watchedFiles {
+	w := &watchedFiles{paths: slices.DeleteFunc(paths, func(path string) bool { return path == "" })}
+	w.changed()
+	return w
+}
+
+// changed reports whether a file has changed since the last call. It follows symbolic links, by which Kubernetes replaces
+// the files of a secret.
+func (w *watchedFiles) changed() bool {
+	var now []fileStamp
+	for _, path := range w.paths {
+		var stamp fileStamp
+		if info, err := os.Stat(path); err == nil {
+			stamp = fileStamp{info.ModTime().UnixNano(), info.Size()}
+		}
+		now = append(now, stamp)
+	}
+	before := w.seen
+	w.seen = now
+	return !slices.Equal(before, now)
 }

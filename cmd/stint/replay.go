@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -78,9 +77,10 @@ func (p *process) replay(ctx context.Context, args []string) error {
 	if err != nil {
 		return usagef("%w; 'stint replay --help' explains", err)
 	}
-	done := p.showProgress(plan)
+	line := newProgressLine(p.stderr)
+	line.showProgress(plan)
 	report, err := runReplay(ctx, plan, most)
-	done()
+	line.clear()
 	if err != nil {
 		return err
 	}
@@ -150,27 +150,15 @@ func readReplay(plan *replay.Plan, limits []string, suggest, zone, memory string
 	return most, nil
 }
 
-// showProgress has the plan write a line to a terminal at most every 200 ms. done removes it.
-func (p *process) showProgress(plan *replay.Plan) (done func()) {
-	out, is := p.stderr.(*os.File)
-	if !is {
-		return func() {}
-	}
-	if info, err := out.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
-		return func() {}
-	}
-	const clear = "\r\x1b[K"
-	last := time.Now()
+// showProgress has the plan show how much of the log it has read.
+func (l *progressLine) showProgress(plan *replay.Plan) {
 	plan.Progress = func(requests int64, share float64) {
-		if time.Since(last) < 200*time.Millisecond {
-			return
-		}
-		last = time.Now()
-		text := fmt.Sprintf("%d requests", requests)
-		if share > 0 {
-			text += fmt.Sprintf(", %.0f %% of the log", 100*share)
-		}
-		io.WriteString(out, clear+text)
+		l.show(func() string {
+			text := fmt.Sprintf("%d requests", requests)
+			if share > 0 {
+				text += fmt.Sprintf(", %.0f %% of the log", 100*share)
+			}
+			return text
+		})
 	}
-	return func() { io.WriteString(out, clear) }
 }

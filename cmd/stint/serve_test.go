@@ -14,6 +14,13 @@ import (
 // settings but the arguments. The end of the test stops it, and fails the test unless it then exits with success.
 func serve(t *testing.T, args ...string) (address string) {
 	t.Helper()
+	address, _ = serveWithBanner(t, args...)
+	return address
+}
+
+// serveWithBanner is serve, and returns the lines that the server printed before.
+func serveWithBanner(t *testing.T, args ...string) (address, banner string) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, in := io.Pipe()
 	code := make(chan int, 1)
@@ -32,11 +39,27 @@ func serve(t *testing.T, args ...string) (address string) {
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if _, address, ready := strings.Cut(lines.Text(), "ready: accepting connections on "); ready {
 			go io.Copy(io.Discard, out)
-			return strings.Split(address, ", ")[0]
+			return strings.Split(address, ", ")[0], banner
 		}
+		banner += lines.Text() + "\n"
 	}
 	t.Fatal("the server did not start")
-	return ""
+	return "", ""
+}
+
+// The first lines promise no page, and no command, that a server with a password refuses.
+func TestBanner(t *testing.T) {
+	for want, args := range map[string][]string{
+		"has a page, /metrics and /readyz\n":        {"--admin=127.0.0.1:0"},
+		"/readyz; its page needs --admin-token\n":   {"--admin=127.0.0.1:0", "--requirepass=secret"},
+		"Try: REDISCLI_AUTH=PASSWORD redis-cli -h ": {"--requirepass=secret"},
+		"Look: http://127.0.0.1:":                   {"--admin=127.0.0.1:0", "--requirepass=secret", "--admin-token=a-token-of-this-test"},
+	} {
+		_, banner := serveWithBanner(t, args...)
+		if !strings.Contains(banner, want) {
+			t.Errorf("%v: no %q in\n%s", args, want, banner)
+		}
+	}
 }
 
 // The whole program, with its state on disk: a second run continues where the first one stopped. The tests behind the

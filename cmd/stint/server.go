@@ -31,7 +31,8 @@ func (p *process) server(ctx context.Context, args []string) error {
 
 // runServer serves until ctx is done. Parts start in the order of their dependencies and stop in reverse.
 func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer) error {
-	log, level := newLogger(cfg, stderr)
+	line := newProgressLine(stderr)
+	log, level := newLogger(cfg, line.above(stderr))
 	files, err := fitDescriptors(&cfg, log)
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 	if err != nil {
 		return err
 	}
-	state, err := openState(cfg, store, files, log)
+	state, err := openState(cfg, store, files, operators, log, line)
 	if err != nil {
 		return err
 	}
@@ -69,6 +70,7 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 		Persistence:        state.persistence,
 		Cluster:            state.cluster,
 		TransferLeadership: state.transferLeadership,
+		Backup:             state.backup,
 		Channels:           channels,
 		Users:              users,
 		Upstream:           state.upstream,
@@ -84,12 +86,12 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 		},
 	})
 	if cfg.TLSCert != "" {
-		defer reloadOnHangUp(s, log)()
+		defer reloadCertificates(s, &cfg, log)()
 	}
 	operators.Attach(s)
 	going, stop := state.failing(ctx)
 	defer stop(nil)
-	err = s.Serve(going, func(addresses []string) { printBanner(stdout, state.banner, addresses, operators) })
+	err = s.Serve(going, func(addresses []string) { printBanner(stdout, state.banner, addresses, operators, s) })
 	if ctx.Err() == nil && going.Err() != nil {
 		return errors.Join(context.Cause(going), err)
 	}
@@ -98,7 +100,7 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 
 // services are the servers of protocols other than RESP that the settings ask for.
 func services(cfg *config.Config) (all []gateway.Service) {
-	if len(cfg.HTTPListen)+len(cfg.HTTPTLSListen) > 0 {
+	if len(cfg.HTTPAddresses()) > 0 {
 		all = append(all, new(httpapi.Service))
 	}
 	if len(cfg.GRPCAddresses()) > 0 {
@@ -126,11 +128,18 @@ func logLevel(cfg *config.Config) (level slog.Level) {
 }
 
 // printBanner prints the version, the addresses and a first command to try. Scripts wait for its last line.
-func printBanner(to io.Writer, banner string, addresses []string, operators *admin.Admin) {
+func printBanner(to io.Writer, banner string, addresses []string, operators *admin.Admin, s *server.Server) {
+	password, page := "", "has a page, /metrics and /readyz"
+	if s.NeedsPassword() {
+		password = "REDISCLI_AUTH=PASSWORD "
+		if s.Config().AdminToken == "" {
+			page = "has /metrics and /readyz; its page needs --admin-token"
+		}
+	}
 	fmt.Fprintf(to, "Stint %s: %s.\n", thisBuild().version, banner)
-	fmt.Fprintf(to, "Try: %s CL.THROTTLE user:1 15 30 60\n", redisCLI(addresses[0]))
+	fmt.Fprintf(to, "Try: %s%s CL.THROTTLE user:1 15 30 60\n", password, redisCLI(addresses[0]))
 	if operators != nil {
-		fmt.Fprintf(to, "Look: http://%s has a page, /metrics and /readyz\n", operators.Address())
+		fmt.Fprintf(to, "Look: http://%s %s\n", operators.Address(), page)
 	}
 	fmt.Fprintf(to, "ready: accepting connections on %s\n", strings.Join(addresses, ", "))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
@@ -26,27 +27,29 @@ type state struct {
 	banner             string                          // for the first lines of output
 	transferLeadership func(ctx context.Context) error // transfers the leadership before this node ends; nil without a cluster
 	now                func() int64                    // of decisions
-	upstream           info.Upstream                   // nil without a home cluster
-	changed            func(*config.Config)            // takes settings that were changed; nil if none matter
-	failed             <-chan error                    // the reason why the process must end; nil without a cluster
+	backup             server.Backup
+	upstream           info.Upstream        // nil without a home cluster
+	changed            func(*config.Config) // takes settings that were changed; nil if none matter
+	failed             <-chan error         // the reason why the process must end; nil without a cluster
 	stop               func()
 }
 
 // openState makes the state according to the settings.
-func openState(cfg config.Config, store *engine.Store, files descriptors, log *slog.Logger) (*state, error) {
+func openState(cfg config.Config, store *engine.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
 	if cfg.IsCluster() {
-		return join(cfg, store, files, log)
+		return join(cfg, store, files, operators, log, line)
 	}
 	if err := refuseNode(cfg.Dir); err != nil {
 		return nil, err
 	}
-	local, err := openLocal(cfg, store, log)
+	local, err := openLocal(cfg, store, log, line)
 	if err != nil {
 		return nil, err
 	}
 	s := &state{
 		decider: &decider.Local{Store: store, Clock: local.clock, Durable: local.durable()}, keys: store, clock: local.clock,
 		now:    local.clock.Now,
+		backup: local.backup(store),
 		banner: "limits are kept in memory only; a restart forgets them. To keep them on disk, start with --dir PATH",
 		stop:   local.stop,
 	}

@@ -3,8 +3,9 @@
 //
 //	go run ./docs/comparison
 //
-// from the root of the repository replaces the tables in docs/algorithms.md and the picture beside it. Nothing in it
-// depends on a clock or on chance, so the same source always gives the same figures.
+// from the root of the repository replaces the tables in docs/algorithms.md and the pictures beside it. Nothing in it
+// depends on a clock or on chance, so the same source always gives the same figures. It also draws a picture of the CPU that
+// docs/performance-table.md measured.
 package main
 
 import (
@@ -15,10 +16,22 @@ import (
 	"regexp"
 )
 
-const (
-	page    = "algorithms.md"
-	picture = "algorithms.svg"
-)
+const page = "algorithms.md"
+
+// picture is a file beside the page.
+type picture struct {
+	name  string
+	drawn []byte
+}
+
+func pictures(folder string) ([]picture, error) {
+	cpu, err := cpuChart(folder)
+	all := []picture{{"algorithms.svg", chart()}, {"cpu.svg", cpu}}
+	for _, t := range timelines() {
+		all = append(all, picture{t.picture, t.draw()})
+	}
+	return all, err
+}
 
 func main() {
 	if err := write("docs"); err != nil {
@@ -27,7 +40,7 @@ func main() {
 	}
 }
 
-// write brings the page and the picture in a folder up to date.
+// write brings the page and the pictures in a folder up to date.
 func write(folder string) error {
 	text, err := os.ReadFile(filepath.Join(folder, page))
 	if err != nil {
@@ -40,7 +53,16 @@ func write(folder string) error {
 	if err := os.WriteFile(filepath.Join(folder, page), text, 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, picture), chart(), 0o644)
+	drawn, err := pictures(folder)
+	if err != nil {
+		return err
+	}
+	for _, p := range drawn {
+		if err := os.WriteFile(filepath.Join(folder, p.name), p.drawn, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // updated returns the page with each part between "<!-- made: name -->" and "<!-- end -->" made again.

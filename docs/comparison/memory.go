@@ -14,19 +14,25 @@ func memoryTable() string {
 	out.WriteString("| algorithm | in use | bytes |\n|---|---|---|\n")
 	rows := []struct {
 		name, use string
-		limit     engine.Limit
+		ask       func(i int) engine.Op
 		times     int
 	}{
-		{"GCRA, token bucket, both leaky buckets", "any", meter(engine.TokenBucket, 200), 1},
-		{"fixed window", "any", window(engine.FixedWindow, engine.Aligned), 1},
-		{"sliding window counter", "any", window(engine.SlidingWindow, engine.FromFirst), 1},
-		{"sliding window log", "1 request in the window", logOf(100), 1},
-		{"", "1,000 requests, limit 1,000", logOf(1000), 1000},
-		{"concurrency", "1 holder with a name of 16 bytes", leasesOf(), 1},
-		{"", "1,000 holders", leasesOf(), 1000},
+		{"GCRA, token bucket, both leaky buckets", "any", asking(meter(engine.TokenBucket, 200)), 1},
+		{"fixed window", "any", asking(window(engine.FixedWindow, engine.Aligned)), 1},
+		{"sliding window counter", "any", asking(window(engine.SlidingWindow, engine.FromFirst)), 1},
+		{"sliding window log", "1 request in the window", asking(logOf(100)), 1},
+		{"", "1,000 requests, limit 1,000", asking(logOf(1000)), 1000},
+		{"concurrency", "1 holder with a name of 16 bytes", asking(leasesOf()), 1},
+		{"", "1,000 holders", asking(leasesOf()), 1000},
+		{"fair share", "1 active member with a name of 16 bytes", asking(meter(engine.FairShare, 100_000)), 1},
+		{"", "1,000 active members", asking(meter(engine.FairShare, 100_000)), 1000},
+		{"class of a tree", "class without others under it", askingOne, 1},
+		{"", "root with 1 registered class", askingRoot, 1},
+		{"", "root with 1,000 registered classes", askingRoot, 1000},
+		{"adaptive rate", "any", asking(adaptive()), 1},
 	}
 	for _, r := range rows {
-		fmt.Fprintf(&out, "| %s | %s | %d |\n", r.name, r.use, bytesOf(r.limit, r.times))
+		fmt.Fprintf(&out, "| %s | %s | %d |\n", r.name, r.use, bytesOf(r.ask, r.times))
 	}
 	return out.String()
 }
@@ -39,18 +45,44 @@ func leasesOf() engine.Limit {
 	return engine.Limit{Algorithm: engine.Concurrency, Capacity: 10_000, Rate: engine.Rate{Period: int64(time.Hour)}}
 }
 
-func bytesOf(limit engine.Limit, times int) int64 {
+func adaptive() engine.Limit {
+	l := meter(engine.Adaptive, 200)
+	l.Least = 1
+	return l
+}
+
+var measuredKey = []byte("a key, 16 bytes.")
+
+// asking makes requests of different holders or members.
+func asking(limit engine.Limit) func(i int) engine.Op {
+	return func(i int) engine.Op {
+		op := engine.Op{Key: measuredKey, Limit: limit, Tokens: 1}
+		if limit.Algorithm.NeedsWho() {
+			op.Who = fmt.Appendf(nil, "holder %09d", i)
+		}
+		return op
+	}
+}
+
+// askingOne asks the class with the key, and askingRoot different classes under it.
+func askingOne(int) engine.Op    { return tree(measuredKey, []byte("root")) }
+func askingRoot(i int) engine.Op { return tree(fmt.Append(nil, "class ", i), measuredKey) }
+
+func tree(class, root []byte) engine.Op {
+	limit := meter(engine.Class, 10_000)
+	assured := engine.AppendAssured(nil, 1, limit.Rate)
+	return engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{{Key: class, Who: assured, Limit: limit, Tokens: 1}, {Key: root, Limit: limit, Tokens: 1}}}
+}
+
+func bytesOf(ask func(i int) engine.Op, times int) int64 {
 	store := engine.New(engine.Config{Shards: 1})
 	defer store.Close()
 	results := make([]engine.Result, 1)
-	key := []byte("a key, 16 bytes.")
 	for i := range times {
-		op := engine.Op{Key: key, Limit: limit, Tokens: 1}
-		if limit.Algorithm == engine.Concurrency {
-			op.Who = fmt.Appendf(nil, "holder %09d", i)
+		if store.Apply(firstArrival+int64(i), []engine.Op{ask(i)}, results); !results[0].Allowed {
+			panic("a request was denied")
 		}
-		store.Apply(firstArrival+int64(i), []engine.Op{op}, results)
 	}
-	store.Apply(firstArrival+int64(times), []engine.Op{{Verb: engine.Look, Key: key}}, results)
+	store.Apply(firstArrival+int64(times), []engine.Op{{Verb: engine.Look, Key: measuredKey}}, results)
 	return results[0].Bytes
 }

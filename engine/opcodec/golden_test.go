@@ -21,6 +21,11 @@ func goldenOps() []engine.Op {
 	part := engine.Op{Key: []byte("p:{}"), Limit: bucket(100, 10, sec), Tokens: 1}
 	window := engine.Op{Key: []byte("w:{}"), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: engine.EachMonth, Capacity: 7}, Tokens: 1}
 	key, who := []byte("key"), []byte("who")
+	of := func(algorithm engine.Algorithm, least int64) engine.Limit {
+		l := part.Limit
+		l.Algorithm, l.Least = algorithm, least
+		return l
+	}
 	tank := part.Limit
 	tank.Algorithm = engine.TankTokenBucket
 	return []engine.Op{
@@ -66,6 +71,14 @@ func goldenOps() []engine.Op {
 		{Verb: engine.Settle, Key: key, Tokens: 300, PriorAt: sec},
 		{Verb: engine.Script, Options: engine.AlsoDeclared, Args: [][]byte{key, who}, KeyFrom: 1, KeyCount: 1, Tokens: 1, PriorAt: sec},
 		{Verb: engine.Carry, Key: key, Limit: part.Limit, Tokens: 7, PriorAt: sec},
+		{Verb: engine.Acquire, Key: key, Limit: of(engine.FairShare, 0), Tokens: 300, Who: who, Weight: 5},
+		{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{{Key: key, Limit: of(engine.FairShare, 0), Tokens: 1, Who: who, Weight: 5}, {Key: who, Limit: of(engine.Adaptive, 3), Tokens: 1}}},
+		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: of(engine.FairShare, 0), Who: []byte("{}"), Weight: 2}}},
+		{Verb: engine.ListMembers, Key: key},
+		{Verb: engine.AcquireAll, Tokens: 2, Parts: []engine.Op{
+			{Key: key, Limit: of(engine.Class, 0), Tokens: 2, Who: engine.AppendAssured(nil, 7, engine.Rate{Tokens: 3, Period: sec})}, {Key: who, Limit: of(engine.Class, 0), Tokens: 2}}},
+		{Verb: engine.Acquire, Key: key, Limit: of(engine.Adaptive, 3), Tokens: 300, MaxWait: sec},
+		{Verb: engine.Adapt, Key: key, Report: &engine.Report{Good: 300, Bad: 2, Every: sec, Down: 80_000, Up: 5_000, Pause: 5 * sec}},
 	}
 }
 

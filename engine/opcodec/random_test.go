@@ -278,5 +278,8 @@ func randomTree(r *rand.Rand, tokens int64, options engine.Option, text func(mos
 		op.Parts = append(op.Parts, engine.Op{Key: text(40), Limit: l, Tokens: tokens, Options: options})
 	}
 	op.Parts[0].Who = engine.AppendAssured(nil, 1+r.Int64N(1000), engine.Rate{Tokens: 1 + r.Int64N(1000), Period: sec})
+	if r.IntN(2) == 0 {
+		op.Parts = append(op.Parts, engine.Op{Key: text(40), Limit: bucket(5, 1, sec), Tokens: tokens, Options: options})
+	}
 	return op
 }

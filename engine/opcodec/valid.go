@@ -63,7 +63,7 @@ func canBeReserved(v engine.Verb) bool {
 
 // reservesWithin reports whether a Reserve may carry out an operation.
 func reservesWithin(request *engine.Op) bool {
-	return canBeReserved(request.Verb) && request.Options&engine.Peek == 0 && !request.IsTree() && valid(request) &&
+	return canBeReserved(request.Verb) && request.Options&engine.Peek == 0 && valid(request) &&
 		(request.Verb != engine.Acquire || request.Limit.Algorithm.Keeps())
 }
 

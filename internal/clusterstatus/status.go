@@ -76,6 +76,16 @@ type Member struct {
 	LastContact  time.Duration // since that report; 0 for this node
 
 	FormatVersion uint32 // the newest that it knows
+
+	Report *Report // nil for a node without --admin or of an older version
+}
+
+// Report is the traffic of the clients of a node. The node sends it to the others.
+type Report struct {
+	Admin       string  `json:"admin,omitempty"` // where its page is, "" if other machines cannot reach it
+	Connections int64   `json:"connections"`
+	Granted     float64 `json:"granted"` // a second
+	Denied      float64 `json:"denied"`
 }
 
 // Latency counts durations: Counts[i] of them were at most Bounds[i] and longer than the bound before. The last of Counts, which

@@ -1,14 +1,21 @@
 // Package testsize chooses the size of long tests: random runs, damaged bytes, simulated faults. go test ./... runs them at
-// a quick size, so that all of it takes about a minute. With TEST_SIZE=full in the environment, as .ci/run and .ci/nightly
-// set it, they run at full size.
+// a quick size, so that all of it takes about a minute. With TEST_SIZE=full in the environment, as .ci/run sets it, they run at
+// full size, and with TEST_SIZE=nightly, as .ci/nightly does, at ten times that.
 package testsize
 
 import "os"
 
-// Pick returns full if the environment has TEST_SIZE=full, else quick.
+// Pick returns full if the environment has TEST_SIZE=full, ten times as much with TEST_SIZE=nightly, else quick. A full size
+// below the quick one is the distance between two tries, and stays as it is.
 func Pick(quick, full int) int {
-	if os.Getenv("TEST_SIZE") == "full" {
+	switch os.Getenv("TEST_SIZE") {
+	case "full":
 		return full
+	case "nightly":
+		if quick > full {
+			return full
+		}
+		return 10 * full
 	}
 	return quick
 }

@@ -71,6 +71,9 @@ func TestToken(t *testing.T) {
 	if status, _ := h.send(http.MethodPost, "/api/policy", `{"name":"p","limits":"TB a 1 1/s"}`); status != 401 {
 		t.Errorf("a policy without the token: %d", status)
 	}
+	if status, _ := h.send(http.MethodPost, "/api/backup", ""); status != 401 {
+		t.Errorf("a backup without the token: %d", status)
+	}
 }
 
 // Pages of other sites, and names that point here, get nothing.
@@ -153,6 +156,27 @@ func TestPreview(t *testing.T) {
 		t.Errorf("the preview took something: %q", reply)
 	}
 	if _, body := h.get("/api/key?key=u:a"); !strings.Contains(body, `"remaining":7`) {
+		t.Error(body)
+	}
+}
+
+// A class is asked with its ancestors, which keep the assured tokens of other classes.
+func TestPreviewOfTrees(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	c := h.dial()
+	h.do(c, "RL.POLICY SET p HT plan:{} 2 1/h 9 1/h UNDER all 10 1/h", "RL.CHECK p gold 5", "RL.CHECK p silver")
+	for _, tc := range []struct{ draft, want string }{
+		{"HT plan:{} 2 1/h 9 1/h UNDER all 10 1/h", `"callers":2,"deniedNow":0,"deniedThen":0`},
+		{"HT plan:{} 2 1/h 5 1/h UNDER all 10 1/h", `"nowAllowed":true,"thenAllowed":false,"nowRemaining":1`},
+		{"HT plan:{} 2 1/h 9 1/h UNDER all 6 1/h", `"callers":2,"deniedNow":0,"deniedThen":2`},
+	} {
+		body := `{"name":"p","limits":` + quote(tc.draft) + `}`
+		if _, got := h.send(http.MethodPost, "/api/policy/preview", body); !strings.Contains(got, tc.want) {
+			t.Errorf("%s:\n%s\nwant …%s", tc.draft, got, tc.want)
+		}
+	}
+	if _, body := h.get("/api/policies"); !strings.Contains(body, "UNDER all 10 1/1h") {
 		t.Error(body)
 	}
 }

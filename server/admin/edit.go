@@ -22,6 +22,7 @@ type draft struct {
 	Limits string `json:"limits"`
 	Shadow bool   `json:"shadow"`
 	Strict bool   `json:"strict"`
+	Of     string `json:"of"` // the policy whose recent requests a preview replays, "" for that of the draft
 }
 
 func readDraft(r *http.Request) (d draft, err error) {
@@ -85,6 +86,7 @@ type effect struct {
 	Keys   int           `json:"keys"`
 	New    bool          `json:"new"` // there is no policy of that name
 	Limits []limitEffect `json:"limits"`
+	Replay *replayed     `json:"replay"` // null if no request is recorded
 }
 
 type limitEffect struct {
@@ -123,21 +125,23 @@ func (a *Admin) preview(ctx context.Context, s *server.Server, r *http.Request) 
 	}
 	callers, looked := findCallers(s, limits, previewScan, previewCallers)
 	e := effect{Looked: looked, Keys: s.Keys().Len(), New: !known}
-	for i, limit := range limits {
+	for i := range limits {
 		here := slices.DeleteFunc(callers[i], func(c caller) bool { return apart[string(c.id)] })
-		l, err := limitChange(ctx, s, old, limit, here)
+		l, err := limitChange(ctx, s, old, limits, i, here)
 		if err != nil {
 			return nil, err
 		}
 		e.Limits = append(e.Limits, l)
 	}
-	return e, nil
+	e.Replay, err = a.replay(s, cmp.Or(d.Of, d.Name), limits)
+	return e, err
 }
 
-// limitChange asks, for every caller, the limit that the policy has for the same keys and the one of the draft for a token.
-func limitChange(ctx context.Context, s *server.Server, old engine.Policy, limit engine.Op, callers []caller) (limitEffect, error) {
+// limitChange asks, for every caller, the limit that the policy has for the same keys and limit i of the draft for a token.
+func limitChange(ctx context.Context, s *server.Server, old engine.Policy, limits []engine.Op, i int, callers []caller) (limitEffect, error) {
+	limit := limits[i]
 	l := limitEffect{Spec: command.SpecText(limit), Callers: len(callers), Examples: []example{}}
-	then, err := peek(ctx, s, limit, callers, 1)
+	then, err := peek(ctx, s, limits, i, callers, 1)
 	if err != nil {
 		return l, err
 	}
@@ -148,7 +152,7 @@ func limitChange(ctx context.Context, s *server.Server, old engine.Policy, limit
 	at := slices.IndexFunc(old.Parts, func(p engine.Op) bool { return string(p.Key) == string(limit.Key) })
 	if at >= 0 {
 		l.Before = command.SpecText(old.Parts[at])
-		if now, err = peek(ctx, s, old.Parts[at], callers, 1); err != nil {
+		if now, err = peek(ctx, s, old.Parts, at, callers, 1); err != nil {
 			return l, err
 		}
 	}

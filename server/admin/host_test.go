@@ -3,7 +3,6 @@ package admin
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,6 +21,7 @@ import (
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/servertest"
 )
 
 // giveUp is how long a test waits for what must come. It is only reached when the test fails.
@@ -62,27 +62,12 @@ func newHost(t *testing.T, change func(*config.Config, *server.Options)) *host {
 	return &host{T: t, Admin: a, server: server.New(o)}
 }
 
-// serve has the server accept connections until the end of the test.
-func (h *host) serve() {
+// serve has the server accept connections until the end of the test. It returns the addresses in use: the first is that of Redis clients, those of services are last.
+func (h *host) serve() (addresses []string) {
 	h.Attach(h.server)
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan string, 1), make(chan error, 1)
-	go func() { ended <- h.server.Serve(ctx, func(addresses []string) { ready <- addresses[0] }) }()
-	select {
-	case h.addr = <-ready:
-	case err := <-ended:
-		h.Fatal(err)
-	}
-	stopped := false
-	h.stop = func() error {
-		if stopped {
-			return nil
-		}
-		stopped = true
-		cancel()
-		return <-ended
-	}
-	h.Cleanup(func() { _ = h.stop() })
+	addresses, h.stop = servertest.Serve(h.T, h.server)
+	h.addr = addresses[0]
+	return addresses
 }
 
 // get asks for a path; headers are names and values in turn.

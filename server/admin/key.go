@@ -21,6 +21,11 @@ type keyView struct {
 	Bytes     int64             `json:"bytes"`
 	Lent      int64             `json:"lent"`
 	Loans     []loanView        `json:"loans,omitempty"`
+	Denied    int64             `json:"denied"`    // times in the last minutes
+	DeniedAll int64             `json:"deniedAll"` // times of all keys
+	Decided   int64             `json:"decided"`   // requests of all keys
+	Own       *ownShare         `json:"own"`
+	Policies  []keyPolicy       `json:"policies"`
 	UnixNano  int64             `json:"unixNano"`
 }
 
@@ -45,11 +50,20 @@ func (a *Admin) key(ctx context.Context, s *server.Server, r *http.Request) (any
 		return nil, err
 	}
 	res, v := &results[0], keyView{Key: key, Hash: s.HashKey([]byte(key)), UnixNano: s.Now()}
+	denied, total := s.DeniedOf([]byte(key))
+	v.Denied, v.DeniedAll, v.Decided = denied.Count, total, a.history.decided()
+	v.Own = ownShareOf(denied, v.UnixNano)
+	if v.Policies, err = policiesOf(ctx, s, []byte(key)); err != nil {
+		return nil, err
+	}
 	if res.Status != engine.OK {
 		return v, nil
 	}
 	v.Found, v.Algorithm, v.Params = true, res.Held.Algorithm.String(), map[string]string{}
 	for _, p := range res.Held.Params() {
+		v.Params[p.Name] = p.Text
+	}
+	for _, p := range res.Details() {
 		v.Params[p.Name] = p.Text
 	}
 	v.Limit, v.Remaining, v.ResetMs, v.Bytes = res.Limit, res.Remaining, milliseconds(res.Reset), res.Bytes

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -25,8 +26,21 @@ type Admin struct {
 	about   atomic.Pointer[server.Server] // nil until it is there
 	scraper http.Handler
 	fills   fills
-	http    *http.Server
-	ended   chan struct{}
+	history history
+
+	replaying sync.Mutex // one replay at a time: it takes a processor
+
+	http  *http.Server
+	ended chan struct{}
+
+	recording sync.Once      // begins with the first Attach
+	recorder  sync.WaitGroup // of the goroutine that does
+	stop      chan struct{}  // closed by Close, once
+	stopped   sync.Once
+
+	backingUp sync.Mutex      // held while a backup is being sent
+	ending    context.Context // ends with Close
+	end       context.CancelFunc
 
 	wrongTokens unauthenticated.Refusals
 }
@@ -62,8 +76,9 @@ func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, erro
 		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --admin", address, err)
 	}
 	host, _, _ := net.SplitHostPort(address)
-	a := &Admin{log: log, token: hashOf(cfg.AdminToken), host: host, address: listener.Addr().String(), ended: make(chan struct{})}
+	a := &Admin{log: log, token: hashOf(cfg.AdminToken), host: host, address: listener.Addr().String(), ended: make(chan struct{}), stop: make(chan struct{})}
 	a.scraper = a.newScraper()
+	a.ending, a.end = context.WithCancel(context.Background())
 	a.http = &http.Server{
 		Handler: a.handler(cfg.Pprof), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnContext: withConn,
@@ -84,18 +99,24 @@ func (a *Admin) Address() string { return a.address }
 func (a *Admin) Attach(s *server.Server) {
 	if a != nil {
 		a.about.Store(s)
+		a.recording.Do(func() { a.recorder.Go(func() { a.history.record(s, a.stop) }) })
 	}
 }
 
-// Close ends it: requests being answered have a second.
+// Close ends it: requests being answered have a second, and backups end at once.
 func (a *Admin) Close() {
 	if a == nil {
 		return
 	}
+	a.end()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	if a.http.Shutdown(ctx) != nil {
 		_ = a.http.Close()
 	}
+	a.stopped.Do(func() { close(a.stop) })
+	a.recorder.Wait()
+	a.backingUp.Lock() // a backup reads the store, which ends next; later ones find that ending is over
+	defer a.backingUp.Unlock()
 	<-a.ended
 }

@@ -46,23 +46,27 @@ type home struct {
 
 func (h *home) Status() upstream.Status { return *h.status.Load() }
 
-// envoys is a service with the metrics of Envoy's rules.
-type envoys struct {
+// services is a service with the metrics of Envoy's rules and of HTTP.
+type services struct {
 	gateway.Service
-	status atomic.Pointer[metrics.EnvoyRules]
+	rules    atomic.Pointer[metrics.EnvoyRules]
+	requests atomic.Int64
 }
 
-func (e *envoys) Start(*gateway.Gateway) ([]string, error) { return nil, nil }
-func (e *envoys) Stop(context.Context)                     {}
-func (e *envoys) Measure(r *metrics.Snapshot)              { r.Envoy = e.status.Load() }
+func (s *services) Start(*gateway.Gateway) ([]string, error) { return nil, nil }
+func (s *services) Stop(context.Context)                     {}
+func (s *services) Measure(r *metrics.Snapshot) {
+	r.Envoy = s.rules.Load()
+	r.HTTP = []metrics.HTTPCount{{Path: "/v1/check", Status: 200, Requests: s.requests.Load()}}
+}
 
 // still are the metrics that a server cannot move while it runs.
 var still = map[string]string{"stint_build_info": "it says what is running"}
 
 // Every metric of the table is exported, and changes on the events that it counts.
 func TestEveryMetricMoves(t *testing.T) {
-	d, n, u, e := &disk{}, &nodes{}, &home{}, &envoys{}
-	e.status.Store(&metrics.EnvoyRules{})
+	d, n, u, s := &disk{}, &nodes{}, &home{}, &services{}
+	s.rules.Store(&metrics.EnvoyRules{})
 	u.status.Store(&upstream.Status{})
 	d.status.Store(&persistencestatus.Status{Mode: "interval", Err: io.EOF, LastSaveErr: io.EOF, FlushedUntil: 1e9})
 	n.status.Store(&clusterstatus.Status{State: clusterstatus.Starting, CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{0, 0}},
@@ -70,7 +74,7 @@ func TestEveryMetricMoves(t *testing.T) {
 	h := newHost(t, func(cfg *config.Config, o *server.Options) {
 		cfg.MaxClients, cfg.OutputBufferBytes, cfg.MaxBulkBytes = 12, 256<<10, 128<<10
 		o.Persistence, o.Cluster, o.Upstream = d, n, u
-		o.Services = []gateway.Service{e}
+		o.Services = []gateway.Service{s}
 	})
 	h.Attach(h.server)
 	before := h.series()
@@ -82,7 +86,8 @@ func TestEveryMetricMoves(t *testing.T) {
 		CommitLatency: clusterstatus.Latency{Bounds: []time.Duration{time.Second}, Counts: []int64{8, 1}, Sum: time.Minute},
 		Members:       []clusterstatus.Member{{ID: "a", Reachable: true, LastContact: time.Second}, {ID: "b", AppliedIndex: 2}}})
 	u.status.Store(&upstream.Status{Connected: true, Tanks: 9, Local: 9, Asked: 9, Repeated: 9, Failed: 9, Uncertain: 9, Lends: 9, Lent: 9, Returned: 9, Dropped: 9})
-	e.status.Store(&metrics.EnvoyRules{Rules: 9, Refused: 9, Counts: []metrics.PolicyCounts{{Name: "d.k", Granted: 9}}})
+	s.requests.Store(9)
+	s.rules.Store(&metrics.EnvoyRules{Rules: 9, Refused: 9, Counts: []metrics.PolicyCounts{{Name: "d.k", Granted: 9}}})
 	stopLoad := h.happen()
 	defer stopLoad()
 	var after map[string]string

@@ -2,9 +2,13 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strconv"
+	"sync"
 	"time"
 
+	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/topkeys"
@@ -16,17 +20,11 @@ type overview struct {
 	Ready    string                      `json:"ready"` // "ready", or why it is not
 	UnixNano int64                       `json:"unixNano"`
 	Metrics  map[string][]metrics.Sample `json:"metrics"`
-	Overall  latency                     `json:"latency"` // of all commands that decide
+	History  []sample                    `json:"history"` // the samples behind those that the page has
+	Samples  int64                       `json:"samples"` // so far
 	Top      topDenied                   `json:"top"`
 	Lent     []lentKey                   `json:"lent"`
 	Cluster  *clusterView                `json:"cluster"` // null for a server alone
-}
-
-// latency is in seconds, since the start; the page works out the last seconds from the buckets.
-type latency struct {
-	Count   int64     `json:"count"`
-	Bounds  []float64 `json:"bounds"`
-	Buckets []int64   `json:"buckets"` // not cumulative; the last has no bound
 }
 
 type topDenied struct {
@@ -40,7 +38,25 @@ type topKey struct {
 	Key   string `json:"key"`
 	Count int64  `json:"count"`
 	Error int64  `json:"error"`
+	By    string `json:"by"`    // policy and limit, "" if none is known
 	Whole bool   `json:"whole"` // Key is the key itself, and can be asked for
+
+	Own *ownShare `json:"own"` // null if it is not known
+}
+
+// ownShare is the part of a key's own requests that was denied.
+type ownShare struct {
+	Part     float64 `json:"part"`     // 0 to 1
+	Error    float64 `json:"error"`    // most by which Part is off; 0 if every request was counted
+	Requests int64   `json:"requests"` // counted
+	WithinMs int64   `json:"withinMs"` // since when
+}
+
+func ownShareOf(e topkeys.Entry, now int64) *ownShare {
+	if e.Own.Denied == 0 {
+		return nil
+	}
+	return &ownShare{e.Own.Part(), e.Own.Error, e.Own.Denied + e.Own.Passed, milliseconds(now - e.Own.Since)}
 }
 
 // lentKey is a key of which tokens are lent.
@@ -68,21 +84,41 @@ type memberView struct {
 	Reachable bool    `json:"reachable"`
 	Lag       float64 `json:"lag"` // entries
 	ContactMs float64 `json:"contactMs"`
+
+	Traffic *clusterstatus.Report `json:"traffic"` // null if the node reports none
 }
 
 const topShown = 20
 
-func (a *Admin) overview(_ context.Context, s *server.Server, _ *http.Request) (any, error) {
+// topKeyOf is the view of an entry. by names the limit that denies a key: it is only asked where the key is whole, because it
+// reads the keys of all policies.
+func topKeyOf(e topkeys.Entry, mode string, now int64, by func(key []byte) string) topKey {
+	k := topKey{Key: string(e.Key), Count: e.Count, Error: e.Error, Own: ownShareOf(e, now), Whole: mode == "plain" && len(e.Key) == e.Size}
+	if k.Whole {
+		k.By = by(e.Key)
+	}
+	return k
+}
+
+func (a *Admin) overview(_ context.Context, s *server.Server, request *http.Request) (any, error) {
+	since := int64(0)
+	if text := request.URL.Query().Get("since"); text != "" {
+		var err error
+		if since, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return nil, userError{fmt.Sprintf("since must be the number of samples that the page has, not %q", text)}
+		}
+	}
 	r := s.MetricsSnapshot()
-	o := overview{Version: r.Version, Ready: "ready", UnixNano: s.Now(), Metrics: metrics.Samples(r), Overall: overall(r)}
+	o := overview{Version: r.Version, Ready: "ready", UnixNano: s.Now(), Metrics: metrics.Samples(r)}
+	o.History, o.Samples = a.history.since(since)
 	if err := s.Ready(); err != nil {
 		o.Ready = err.Error()
 	}
 	entries, total := s.TopDenied(topShown)
 	o.Top = topDenied{Mode: s.Config().TopKeys, Total: total, Weight: r.TopWeight, Entries: []topKey{}}
+	policies := sync.OnceValue(func() []policyKey { return policyKeys(s) })
 	for _, e := range entries {
-		whole := o.Top.Mode == "plain" && len(e.Key) == e.Size
-		o.Top.Entries = append(o.Top.Entries, topKey{string(e.Key), e.Count, e.Error, whole})
+		o.Top.Entries = append(o.Top.Entries, topKeyOf(e, o.Top.Mode, o.UnixNano, func(key []byte) string { return deniedBy(s, policies(), key) }))
 	}
 	o.Lent = []lentKey{}
 	for _, k := range s.TopLent(topShown) {
@@ -93,23 +129,8 @@ func (a *Admin) overview(_ context.Context, s *server.Server, _ *http.Request) (
 		o.Cluster = &clusterView{NodeID: c.NodeID, State: string(c.State), Term: c.Term, Leader: c.LeaderID}
 		for _, m := range c.Members {
 			o.Cluster.Members = append(o.Cluster.Members, memberView{m.ID, m.Addr, m.ClientAddr, m.Voter, m.Leader, m.Reachable,
-				metrics.Lag(c.CommitIndex, m.AppliedIndex), float64(m.LastContact) / float64(time.Millisecond)})
+				metrics.Lag(c.CommitIndex, m.AppliedIndex), float64(m.LastContact) / float64(time.Millisecond), m.Report})
 		}
 	}
 	return o, nil
-}
-
-func overall(r *metrics.Snapshot) latency {
-	var all metrics.Latencies
-	for i := range r.Commands {
-		if r.Commands[i].Decides {
-			all.Merge(&r.Commands[i].Latency)
-		}
-	}
-	bounds, counts := all.Cells()
-	l := latency{Count: all.Count, Buckets: counts}
-	for _, b := range bounds {
-		l.Bounds = append(l.Bounds, time.Duration(b).Seconds())
-	}
-	return l
 }

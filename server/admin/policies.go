@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,6 +25,7 @@ type policiesView struct {
 	Looked   int          `json:"looked"`
 	Keys     int          `json:"keys"`
 	Policies []policyView `json:"policies"`
+	Recorded []string     `json:"recorded"` // policies whose recent requests can be replayed
 }
 
 type policyView struct {
@@ -63,7 +65,7 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 		return a.fills.last, nil
 	}
 	names := s.Keys().PolicyNames()
-	v := &policiesView{Count: len(names), Keys: s.Keys().Len(), Policies: []policyView{}}
+	v := &policiesView{Count: len(names), Keys: s.Keys().Len(), Policies: []policyView{}, Recorded: append([]string{}, slices.Sorted(slices.Values(s.RecentPolicies()))...)}
 	var limits []engine.Op
 	for _, name := range names[:min(len(names), policiesShown)] {
 		p, found := s.Keys().PolicyOf(name, nil)
@@ -83,7 +85,7 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 	at := 0
 	for i := range v.Policies {
 		for j := range v.Policies[i].Limits {
-			results, err := peek(ctx, s, limits[at], callers[at], 0)
+			results, err := peek(ctx, s, limits, at, callers[at], 0)
 			if err != nil {
 				return nil, err
 			}

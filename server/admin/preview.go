@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/server"
 )
 
-// templateOf reads the key, or the holder, of a policy's limit. Those of policies in the store, and of drafts, can be read.
+// templateOf reads the key of a policy's limit. Those of policies in the store, and of drafts, can be read.
 func templateOf(text []byte) engine.Template {
 	t, _ := engine.ParseTemplate(text)
 	return t
@@ -60,16 +60,32 @@ func findCallers(s *server.Server, limits []engine.Op, scan, most int) (callers 
 	return callers, min(looked, s.Keys().Len())
 }
 
-// peek asks a limit for tokens on behalf of callers, without taking any.
-func peek(ctx context.Context, s *server.Server, limit engine.Op, callers []caller, tokens int64) ([]engine.Result, error) {
+// peek asks limit i for tokens on behalf of callers, without taking any. A class is asked with its ancestors.
+func peek(ctx context.Context, s *server.Server, limits []engine.Op, i int, callers []caller, tokens int64) ([]engine.Result, error) {
 	if len(callers) == 0 {
 		return nil, nil
 	}
-	who := templateOf(limit.Who)
+	levels := max(1, engine.TreeAt(limits, i))
 	ops := make([]engine.Op, len(callers))
-	for i, c := range callers {
-		ops[i] = engine.Op{Verb: engine.Acquire, Options: engine.Peek, Key: c.key, Limit: limit.Limit, Tokens: tokens, Weight: limit.Weight}
-		ops[i].Who, _ = who.AppendTo(nil, c.id, c.fields)
+	for j, c := range callers {
+		parts := make([]engine.Op, levels)
+		for n := range parts {
+			limit := &limits[i+n]
+			key := templateOf(limit.Key)
+			who, _ := limit.WhoTemplate(true)
+			parts[n] = engine.Op{Options: engine.Peek, Limit: limit.Limit, Tokens: tokens, Weight: limit.Weight}
+			parts[n].Key, _ = key.AppendTo(nil, c.id, c.fields)
+			parts[n].Who, _ = who.AppendTo(nil, c.id, c.fields)
+		}
+		if ops[j] = parts[0]; levels > 1 {
+			ops[j] = engine.Op{Verb: engine.AcquireAll, Options: engine.Peek, Tokens: tokens, Parts: parts}
+		}
 	}
-	return s.DecideReadOnly(ctx, ops)
+	results, err := s.DecideReadOnly(ctx, ops)
+	for j := range results {
+		if res := &results[j]; levels > 1 && res.Status == engine.OK {
+			*res = res.Parts[0]
+		}
+	}
+	return results, err
 }

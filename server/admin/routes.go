@@ -40,6 +40,7 @@ func (a *Admin) handler(profiles bool) http.Handler {
 	} {
 		mux.HandleFunc(pattern, a.withPassword(a.answer(answer)))
 	}
+	mux.HandleFunc("POST /api/backup", a.withBackupRights(a.backup))
 	if profiles {
 		mux.HandleFunc("GET /debug/pprof/", a.withPassword(pprof.Index)) // without cmdline, which may hold passwords
 		mux.HandleFunc("GET /debug/pprof/profile", a.withPassword(pprof.Profile))

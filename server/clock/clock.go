@@ -61,12 +61,13 @@ func (c *Clock) Moved() {
 	}
 }
 
-// OnMove registers f, which [Clock.Moved] calls. On the system's clock it does nothing.
-func (c *Clock) OnMove(f func()) {
+// OnMove registers f, which [Clock.Moved] calls. On the system's clock it does nothing and returns false: f then needs a timer.
+func (c *Clock) OnMove(f func()) bool {
 	if c.source == nil {
-		return
+		return false
 	}
 	c.source.mu.Lock()
 	defer c.source.mu.Unlock()
 	c.source.watchers = append(c.source.watchers, f)
+	return true
 }

@@ -80,7 +80,6 @@ var aclRows = []Row{{
 		{Name: "whoami", Since: "0.1.0", Group: "server", Summary: "The user this connection is logged in as.",
 			Returns: "a name.",
 			Cost:    Light, Flags: Harmless, Run: func(s Session, w *resp.Writer, _ [][]byte) { w.BulkString(s.User()) }},
-		helpRow("acl"),
 	},
 }}
 

@@ -18,6 +18,8 @@ var limitSpecs = []limitSpec{
 	{word: "CC", algorithm: engine.Concurrency, params: []string{"limit", "ttl"}, who: holderName, read: readLeases},
 	{word: "FS", algorithm: engine.FairShare, params: []string{"capacity", "rate"}, who: memberName, options: " [WEIGHT weight]", amount: "tokens", read: readBucket},
 	{word: "AD", algorithm: engine.Adaptive, params: []string{"capacity", "min", "max"}, amount: "tokens", read: readAdaptive},
+	{word: "HT", algorithm: engine.Class, params: []string{"rate_capacity", "rate", "ceil_capacity", "ceil"}, options: " UNDER key capacity rate [UNDER key capacity rate ...]", read: readCeiling, assured: readAssured},
+	{word: "UNDER", algorithm: engine.Class, params: []string{"capacity", "rate"}, read: readBucket, isAncestor: true},
 }
 
 var acquireRows = []Row{

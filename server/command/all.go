@@ -50,27 +50,17 @@ func (r *Request) specs(words [][]byte) (parts []engine.Op, rest [][]byte, err e
 		if k == nil {
 			break
 		}
-		size := 2 + len(k.params)
-		if k.who != "" {
-			size++
-		}
-		if len(words) < size {
-			return nil, nil, errSpecShort.With(k.word, size-1, len(words)-1)
-		}
-		position := len(r.parts) - first
-		if position == engine.MaxParts {
-			return nil, nil, errTooManySpecs.With(engine.MaxParts)
-		}
-		r.parts = append(r.parts, engine.Op{})
-		part := &r.parts[first+position]
-		if words, err = r.readSpec(part, k, words[1:], position); err != nil {
+		if words, err = r.spec(k, words[1:], first); err != nil {
 			return nil, nil, err
 		}
-		if words, err = r.leadingOptions(part, words, specOptions); err != nil {
+		if words, err = r.leadingOptions(&r.parts[len(r.parts)-1], words, specOptions); err != nil {
 			return nil, nil, err
 		}
 	}
 	parts = r.parts[first:]
+	if err := checkTrees(parts); err != nil {
+		return nil, nil, err
+	}
 	if len(parts) == 0 {
 		got := ""
 		if len(words) > 0 {
@@ -79,6 +69,23 @@ func (r *Request) specs(words [][]byte) (parts []engine.Op, rest [][]byte, err e
 		return nil, nil, errSpecWord.With(specWords(), got)
 	}
 	return parts[:len(parts):len(parts)], words, nil
+}
+
+// spec appends the limit whose words these are, without the first, to those of the request from first on.
+func (r *Request) spec(k *limitSpec, words [][]byte, first int) (rest [][]byte, err error) {
+	size := 1 + len(k.params)
+	if k.who != "" {
+		size++
+	}
+	if len(words) < size {
+		return nil, errSpecShort.With(k.word, size, len(words))
+	}
+	position := len(r.parts) - first
+	if position == engine.MaxParts {
+		return nil, errTooManySpecs.With(engine.MaxParts)
+	}
+	r.parts = append(r.parts, engine.Op{})
+	return r.readSpec(&r.parts[first+position], k, words, position)
 }
 
 func replyAll(w *resp.Writer, _ []engine.Op, results []engine.Result) {
@@ -93,9 +100,6 @@ func replyAll(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	w.Array(len(res.Parts))
 	for i := range res.Parts {
 		p := &res.Parts[i]
-		w.Array(3)
-		w.Int(p.Limit)
-		w.Int(p.Remaining)
-		w.Int(millis(p.Reset))
+		w.Integers(p.Limit, p.Remaining, millis(p.Reset))
 	}
 }

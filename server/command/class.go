@@ -16,57 +16,33 @@ var classRows = []Row{{
 	Cost: HolderLookup, Flags: Write | Fast | MovableKeys | Decides, Parse: parseTree, Reply: replyTree,
 }}
 
-// The limits of a tree: a class is assured one, has another as its ceiling, and stands under nodes.
-var (
-	assuredSpec = limitSpec{word: "HT", algorithm: engine.TokenBucket, params: []string{"rate_capacity", "rate"}, read: bucketNamed("rate_capacity", "rate")}
-	ceilingSpec = limitSpec{word: "HT", algorithm: engine.Class, params: []string{"ceil_capacity", "ceil"}, read: bucketNamed("ceil_capacity", "ceil")}
-	nodeSpec    = limitSpec{word: "HT", algorithm: engine.Class, params: []string{"capacity", "rate"}, read: readBucket}
-)
+// A class is the limit of its ceiling, with its assured rate beside it. The limits of its ancestors follow.
+var readAssured, readCeiling = bucketNamed("rate_capacity", "rate", 0), bucketNamed("ceil_capacity", "ceil", 2)
 
-// bucketNamed reads a capacity and a rate whose arguments have these names.
-func bucketNamed(capacity, tokensPerTime string) func(*Request, [][]byte) (engine.Limit, error) {
+// bucketNamed reads a capacity and a rate, two arguments from at on, that have these names.
+func bucketNamed(capacity, tokensPerTime string, at int) func(*Request, [][]byte) (engine.Limit, error) {
 	return func(_ *Request, a [][]byte) (l engine.Limit, err error) {
-		if l.Capacity, err = integerBetween(capacity, a[0], 1, engine.MaxTokens); err != nil {
+		if l.Capacity, err = integerBetween(capacity, a[at], 1, engine.MaxTokens); err != nil {
 			return l, err
 		}
-		l.Rate, err = rate(tokensPerTime, a[1])
+		l.Rate, err = rate(tokensPerTime, a[at+1])
 		return l, err
 	}
 }
 
 func parseTree(r *Request) error {
-	first, words := len(r.parts), r.Args[6:]
-	assured, err := r.limit(&assuredSpec, r.Args[2:4], 0)
+	first := len(r.parts)
+	words, err := r.spec(specOf(engine.Class), r.Args[1:], first)
+	for err == nil && len(words) > 0 && isWord(words[0], ancestorSpec.word) {
+		words, err = r.spec(ancestorSpec, words[1:], first)
+	}
 	if err != nil {
 		return err
 	}
-	if err := r.node(&ceilingSpec, r.Args[1], r.Args[4:6], 1); err != nil {
+	parts := r.parts[first:len(r.parts):len(r.parts)]
+	if err := checkTrees(parts); err != nil {
 		return err
 	}
-	start := len(r.assured)
-	r.assured = engine.AppendAssured(r.assured, assured.Capacity, assured.Rate)
-	r.parts[first].Who = r.assured[start:len(r.assured):len(r.assured)]
-	levels := 1
-	for ; len(words) > 0 && isWord(words[0], "UNDER"); levels++ {
-		if len(words) < 4 {
-			return errTreeShort.With(len(words) - 1)
-		}
-		if levels < engine.MaxTreeLevels {
-			if err := r.node(&nodeSpec, words[1], words[2:4], levels+1); err != nil {
-				return err
-			}
-			for _, below := range r.parts[first : len(r.parts)-1] {
-				if bytes.Equal(below.Key, words[1]) {
-					return errTreeCircle.With(truncate(words[1], 64))
-				}
-			}
-		}
-		words = words[4:]
-	}
-	if levels < 2 || levels > engine.MaxTreeLevels {
-		return errTreeLevels.With(engine.MaxTreeLevels-1, levels-1)
-	}
-	parts := r.parts[first:len(r.parts):len(r.parts)]
 	r.Ops = append(r.Ops, engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: parts})
 	op := &r.Ops[len(r.Ops)-1]
 	if err := r.options(op, words, treeOptions); err != nil {
@@ -80,15 +56,43 @@ func parseTree(r *Request) error {
 
 var treeOptions = []option{optTokens, optPeek}
 
-// node appends a node of a tree. position is that of its limit among the command's.
-func (r *Request) node(k *limitSpec, key []byte, params [][]byte, position int) error {
-	if err := r.key(key); err != nil {
-		return err
+// checkTrees reports trees of classes that are not complete. A COST behind one of its nodes is that of the whole tree.
+func checkTrees(parts []engine.Op) error {
+	for first := 0; first < len(parts); {
+		if parts[first].Limit.Algorithm != engine.Class {
+			first++
+			continue
+		}
+		end := first + 1
+		for end < len(parts) && isAncestor(&parts[end]) {
+			end++
+		}
+		if levels := end - first; isAncestor(&parts[first]) {
+			return errTreeWithoutClass
+		} else if levels < 2 || levels > engine.MaxTreeLevels {
+			return errTreeLevels.With(engine.MaxTreeLevels-1, levels-1)
+		}
+		cost := parts[first]
+		for i := first; i < end; i++ {
+			for _, below := range parts[first:i] {
+				if bytes.Equal(below.Key, parts[i].Key) {
+					return errTreeCircle.With(truncate(parts[i].Key, 64))
+				}
+			}
+			if parts[i].Options&engine.FixedCost != 0 {
+				cost = parts[i]
+			}
+		}
+		for i := first; i < end; i++ {
+			parts[i].Tokens, parts[i].Options = cost.Tokens, cost.Options
+		}
+		first = end
 	}
-	l, err := r.limit(k, params, position)
-	r.parts = append(r.parts, engine.Op{Key: key, Limit: l})
-	return err
+	return nil
 }
+
+// isAncestor reports whether a limit is that of an ancestor of a class.
+func isAncestor(op *engine.Op) bool { return op.Limit.Algorithm == engine.Class && len(op.Who) == 0 }
 
 func replyTree(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	res := &results[0]
@@ -96,10 +100,5 @@ func replyTree(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		return
 	}
 	class := &res.Parts[0]
-	w.Array(5)
-	w.Int(res.Granted)
-	w.Int(class.Limit)
-	w.Int(class.Remaining)
-	w.Int(millis(res.Wait))
-	w.Int(millis(class.Reset))
+	w.Integers(class.Granted, class.Limit, class.Remaining, millis(res.Wait), millis(class.Reset))
 }

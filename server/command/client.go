@@ -57,22 +57,20 @@ var clientRows = []Row{{
 			Returns: "`OK`.", Example: "YES",
 			Cost: Light, Flags: Connection,
 			Run: runCaching},
-		helpRow("client"),
 	},
 }}
 
 // helpRow answers HELP of a container from its own rows.
-func helpRow(container string) Row {
-	return Row{Name: "help", Since: "0.1.0", Group: "server", Summary: "List the subcommands.",
+func helpRow(container *Row) Row {
+	return Row{Name: "help", Since: container.Since, Group: "server", Summary: "List the subcommands.",
 		Returns: "an array of lines.",
 		Cost:    Report, Flags: Fast | Harmless,
 		Run: func(_ Session, w *resp.Writer, _ [][]byte) {
-			row := byName[container]
-			w.Array(2*len(row.Sub) + 1)
-			w.Status(strings.ToUpper(container) + " <subcommand> [<arg> ...]. Subcommands are:")
-			for i := range row.Sub {
-				w.Status(strings.TrimSpace(strings.ToUpper(row.Sub[i].Name) + " " + row.Sub[i].Syntax))
-				w.Status("    " + row.Sub[i].Summary)
+			w.Array(2*len(container.Sub) + 1)
+			w.Status(container.title() + " <subcommand> [<arg> ...]. Subcommands are:")
+			for i := range container.Sub {
+				w.Status(strings.TrimSpace(strings.ToUpper(container.Sub[i].Name) + " " + container.Sub[i].Syntax))
+				w.Status("    " + container.Sub[i].Summary)
 			}
 		}}
 }

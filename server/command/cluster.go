@@ -49,7 +49,6 @@ var clusterRows = []Row{{
 			Returns: "an integer from 0 to 16383. Works without a cluster too.", Example: "alice:1",
 			Cost: Light, Flags: Fast | Harmless, Keys: Keys{First: 2, Last: 2, Step: 1},
 			Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Int(int64(Slot(args[2]))) }},
-		helpRow("cluster"),
 	},
 }}
 

@@ -181,7 +181,7 @@ func expiryUnitOf(name []byte) expiryUnit {
 	return expiryUnit{}
 }
 
-// expiry reads a time to live, or a time, as an expiry in nanoseconds. It writes the error of one that is not positive.
+// expiry reads a time to live, or a time; the expiry is in nanoseconds. It writes the error of one that is not positive.
 func (c *DataCall) expiry(text []byte, unit int64, fromNow bool, command string) (at int64, ok bool) {
 	n, ok := c.integer(text)
 	if !ok {

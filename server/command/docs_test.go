@@ -90,7 +90,7 @@ func handbookPage() []byte {
 		var links []string
 		for _, row := range rows {
 			if row.Group == g.group && !strings.Contains(row.FullName, "|") {
-				title := handbookTitle(row)
+				title := row.title()
 				links = append(links, fmt.Sprintf("[`%s`](#%s)", title, handbookAnchor(title)))
 			}
 		}
@@ -126,13 +126,9 @@ func handbookGroup(row *Row) string {
 	return byName[container].Group
 }
 
-func handbookTitle(row *Row) string {
-	return strings.ToUpper(strings.ReplaceAll(row.FullName, "|", " "))
-}
-
 // exampleCall is the row's example as the server receives it.
 func exampleCall(row *Row) [][]byte {
-	return bytes.Fields([]byte(handbookTitle(row) + " " + row.Example))
+	return bytes.Fields([]byte(row.title() + " " + row.Example))
 }
 
 // handbookAnchor is the anchor that Markdown renderers give a heading.
@@ -149,7 +145,7 @@ const plainReply = "`OK`."
 // writeHandbookLine writes a command of which Redis's documentation has the details.
 func writeHandbookLine(out *bytes.Buffer, row *Row) {
 	if !isHelp(row) && !row.IsContainer() {
-		fmt.Fprintf(out, "- `%s`: %s\n", strings.TrimSpace(handbookTitle(row)+" "+row.Syntax), row.Summary)
+		fmt.Fprintf(out, "- `%s`: %s\n", row.usage(), row.Summary)
 	}
 }
 
@@ -157,7 +153,7 @@ func writeHandbookEntry(out *bytes.Buffer, row *Row) {
 	if isHelp(row) {
 		return
 	}
-	title := handbookTitle(row)
+	title := row.title()
 	fmt.Fprintf(out, "\n### %s\n\n", title)
 	if row.Syntax != "" && !row.IsContainer() {
 		fmt.Fprintf(out, "`%s %s`\n\n", title, row.Syntax)

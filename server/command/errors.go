@@ -5,10 +5,15 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/spelling"
 	"github.com/stintdb/stint/server/resp"
 )
 
+// wrongArity has Redis's text. For a command that Redis does not know, it goes on with the usage.
 func wrongArity(r *Row) error {
+	if r.isStints() {
+		return errArityUsage.With(r.FullName, r.usage())
+	}
 	return errArity.With(r.FullName)
 }
 
@@ -17,18 +22,53 @@ func wrongArity(r *Row) error {
 func IsHTTP(name []byte) bool { return isWord(name, "POST") || isWord(name, "Host:") }
 
 func unknownCommand(args [][]byte) error {
+	name, beginning := truncate(args[0], 128), beginningOf(args[1:])
+	if meant := meantCommand(args[0]); meant != "" {
+		return errUnknownCommandNear.With(name, beginning, meant)
+	}
+	return errUnknownCommand.With(name, beginning)
+}
+
+// meantCommand returns the command in capitals that was probably meant by an unknown one, or "". Of Redis's commands, Stint
+// lacks some with names like those of others: LREM is no mistake for ZREM. So a mistake in one of Redis's names is only one
+// that swapped or doubled letters.
+func meantCommand(name []byte) string {
+	meant := nearest(name, tableNames)
+	if row := byName[meant]; row != nil && (row.isStints() || spelling.SameLetters(strings.ToLower(string(name)), meant)) {
+		return row.title()
+	}
+	return ""
+}
+
+// beginningOf quotes the first arguments as Redis does.
+func beginningOf(args [][]byte) string {
 	var beginning strings.Builder
-	for _, a := range args[1:] {
+	for _, a := range args {
 		if beginning.Len() >= 128 {
 			break
 		}
 		fmt.Fprintf(&beginning, "'%s' ", truncate(a, 128-beginning.Len()))
 	}
-	return errUnknownCommand.With(truncate(args[0], 128), beginning.String())
+	return beginning.String()
 }
 
 func unknownSubcommand(r *Row, name []byte) error {
-	return errUnknownSubcommand.With(truncate(name, 128), strings.ToUpper(r.Name))
+	container, names := strings.ToUpper(r.Name), make([]string, len(r.Sub))
+	for i := range r.Sub {
+		names[i] = r.Sub[i].Name
+	}
+	if meant := nearest(name, names); meant != "" {
+		return errUnknownSubcommandNear.With(truncate(name, 128), container, container, strings.ToUpper(meant))
+	}
+	return errUnknownSubcommand.With(truncate(name, 128), container)
+}
+
+// nearest returns the name that was probably meant by an unknown one, or "".
+func nearest(name []byte, names []string) string {
+	if len(name) > longestName {
+		return ""
+	}
+	return spelling.Nearest(strings.ToLower(string(name)), names)
 }
 
 func unknownOption(r string, option []byte, known string) error {

@@ -8,10 +8,16 @@ var commandErrors = resp.ErrorSection{Heading: "Every command"}
 var (
 	errUnknownCommand = commandErrors.Add("ERR unknown command '%s', with args beginning with: %s",
 		"[commands.md](commands.md) lists all commands.")
+	errUnknownCommandNear = commandErrors.Add("ERR unknown command '%s', with args beginning with: %s(did you mean %s?)",
+		"The same, and one command has a similar name.")
 	errUnknownSubcommand = commandErrors.Add("ERR unknown subcommand '%s'. Try %s HELP.",
 		"The command has no such subcommand.")
+	errUnknownSubcommandNear = commandErrors.Add("ERR unknown subcommand '%s'. Try %s HELP. Did you mean %s %s?",
+		"The same, and one subcommand has a similar name.")
 	errArity = commandErrors.Add("ERR wrong number of arguments for '%s' command",
 		"Too few or too many arguments.")
+	errArityUsage = commandErrors.Add("ERR wrong number of arguments for '%s' command; usage: %s",
+		"The same, of a command that Redis does not have.")
 	ErrSyntax = commandErrors.Add("ERR syntax error",
 		"An unknown option, or an option without its value.")
 	ErrNotInteger = commandErrors.Add("ERR value is not an integer or out of range",

@@ -49,11 +49,11 @@ var (
 	errSharesNotRefundable = limiterErrors.Add("ERR key: RL.REFUND names no member of this fair share",
 		"Ask with `AS id FOR duration` in `RL.ALL`; `RL.SETTLE` and `RL.CANCEL` then give tokens back to their member.")
 	errTreeLevels = limiterErrors.Add("ERR UNDER: a class has 1 to %d ancestors, got %d",
-		"`HT.ACQUIRE` names the parent of the class, the parent of that, and so on: `UNDER parent capacity rate` for each.")
-	errTreeShort = limiterErrors.Add("ERR UNDER: needs a parent, a capacity and a rate, got %d arguments",
-		"The last `UNDER` of `HT.ACQUIRE` is incomplete.")
+		"`HT` names the parent of the class, the parent of that, and so on: `UNDER parent capacity rate` for each.")
+	errTreeWithoutClass = limiterErrors.Add("ERR UNDER: must follow HT or another UNDER",
+		"Only a class, `HT`, has ancestors.")
 	errTreeCircle = limiterErrors.Add("ERR UNDER: '%s' stands twice on the way from the class to the root",
-		"A class cannot be above itself in `HT.ACQUIRE`.")
+		"A class cannot be above itself.")
 	errNotRefundable = limiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded",
 		"`RL.REFUND` on the key of a concurrency limit.")
 	errKeyTooLong = limiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d",

@@ -115,11 +115,24 @@ func (s *scriptCaller) mayTouch(row *Row, args [][]byte) bool {
 	}
 	keys := row.Keys.of(args)
 	for _, key := range args[keys.from:keys.to] {
-		if !slices.ContainsFunc(s.call.op.DeclaredKeys(), func(k []byte) bool { return bytes.Equal(k, key) }) {
+		if !s.declares(key) {
 			return false
 		}
 	}
 	return (row.Flags&MovableKeys == 0 || row.Keys.Number > 0) && !(row.Keys == Keys{} && row.touchesAllKeys())
+}
+
+func (s *scriptCaller) declares(key []byte) bool {
+	return slices.ContainsFunc(s.call.op.DeclaredKeys(), func(k []byte) bool { return bytes.Equal(k, key) })
+}
+
+// mayName reports whether the script's user may name the member of an operation, as mayTouch does for its key.
+func (s *scriptCaller) mayName(op *engine.Op) bool {
+	if s.call.op.Options&engine.DeclaredOnly == 0 {
+		return true
+	}
+	member := op.MemberKey()
+	return member == nil || s.declares(member)
 }
 
 // touchesAllKeys reports whether a command looks at keys that no argument names.
@@ -136,6 +149,10 @@ func (s *scriptCaller) limit(row *Row, c *DataCall) {
 	}
 	results := make([]engine.Result, len(r.Ops))
 	for i := range r.Ops {
+		if !s.mayName(&r.Ops[i]) {
+			c.fail(errNoKeyInScript)
+			return
+		}
 		r.Ops[i].MaxWait = min(r.Ops[i].MaxWait, 0) // granted now or denied
 		if !c.Tx.Apply(&r.Ops[i], &results[i]) {
 			c.fail(errSeveralInScript.With(wideName(row, &r.Ops[i])))

@@ -10,7 +10,9 @@ import (
 var inspectRows = []Row{{
 	Name: "rl.info", Syntax: "key", Since: "0.1.0", Group: "limiter",
 	Summary: "Show a key's limiter: its algorithm, the parameters last used, and its usage.",
-	Returns: "a map of algorithm, the parameters of the limit under the names in its command, limit, taken, remaining and reset_ms, and lent if tokens are set aside for holders; null if the key does not exist or has expired.",
+	Returns: "a map of algorithm, the parameters of the limit under the names in its command, limit, taken, remaining and reset_ms, and lent if tokens are set aside for holders; " +
+		"of a fair share the number of members; of a class assured_capacity and assured_rate, and of a node classes, the number registered under it, with assured_to_classes, the sum of their capacities; " +
+		"of an adaptive rate present_rate in tokens a second, and pause_ms; null if the key does not exist or has expired.",
 	Example: "alice:1",
 	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: oneKey, Parse: parseLooks, Reply: replyInfo,
 }, {
@@ -55,6 +57,7 @@ func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		return
 	}
 	params := slices.DeleteFunc(res.Held.Params(), func(p engine.Param) bool { return p.Name == "limit" }) // reported as a separate field
+	params = append(params, res.Details()...)
 	fields := 5
 	if res.Lent > 0 {
 		fields++

@@ -34,7 +34,6 @@ var commandRows = []Row{{
 			Returns: "an array of keys.", Example: "del alice:1",
 			Cost: Report, Flags: Harmless,
 			Run: runGetKeys},
-		helpRow("command"),
 	},
 }}
 

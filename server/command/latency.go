@@ -41,7 +41,6 @@ var latencyRows = []Row{{
 		{Name: "histogram", Syntax: "[command ...]", Since: "0.1.0", Group: "server", Summary: "Latency histograms of commands since the server started.",
 			Returns: "a map of commands to maps of calls and histogram_usec, a map from microseconds to the number of calls that took at most this time.",
 			Cost:    Information, Flags: Admin | Dangerous, Run: runLatencyHistogram},
-		helpRow("latency"),
 	},
 }}
 

@@ -62,10 +62,11 @@ func parseLend(r *Request) error {
 	if len(words) < len(k.params)+4 {
 		return errArity.With("rl.lend")
 	}
-	var err error
-	if op.Limit, err = r.limit(k, words[:len(k.params)], 0); err != nil {
+	cached, err := r.limits(k, words[:len(k.params)], 0)
+	if err != nil {
 		return err
 	}
+	op.Limit = cached.limit
 	words = words[len(k.params):]
 	if op.Tokens, err = integerBetween("tokens", words[0], 0, engine.MaxTokens); err != nil {
 		return err
@@ -158,10 +159,7 @@ func replyLoan(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	if failed(w, res) {
 		return
 	}
-	w.Array(5)
-	for _, n := range []int64{res.Granted, res.Limit, res.Remaining, res.Lent, int64(res.Number)} {
-		w.Int(n)
-	}
+	w.Integers(res.Granted, res.Limit, res.Remaining, res.Lent, int64(res.Number))
 }
 
 func replyLent(w *resp.Writer, _ []engine.Op, results []engine.Result) {

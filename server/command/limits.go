@@ -14,10 +14,13 @@ type limitSpec struct {
 	word      string // in RL.ALL and policies
 	algorithm engine.Algorithm
 	params    []string // the arguments between the key and the holder, or the end
-	who       string   // the name of the argument behind the parameters, for a holder or a member; "" if there is none
+	who       string   // the name of the argument behind the parameters that names a holder or a member; "" if there is none
 	options   string   // those that RL.ALL and policies take for this limit alone
 	amount    string   // the name of the argument for a number of tokens, in the algorithm's own command; "" if it has none
 	read      func(r *Request, a [][]byte) (engine.Limit, error)
+
+	assured    func(r *Request, a [][]byte) (engine.Limit, error) // of a class: reads its assured rate
+	isAncestor bool                                               // it is that of a class, and follows its limit or that of another ancestor
 }
 
 func specOf(algorithm engine.Algorithm) *limitSpec {
@@ -28,6 +31,9 @@ func specOf(algorithm engine.Algorithm) *limitSpec {
 	}
 	return nil
 }
+
+// ancestorSpec is the row of the ancestors of a class.
+var ancestorSpec = &limitSpecs[slices.IndexFunc(limitSpecs, func(k limitSpec) bool { return k.isAncestor })]
 
 func findSpec(word []byte) *limitSpec {
 	for i := range limitSpecs {
@@ -82,6 +88,9 @@ func typeNames() string {
 func specSyntax() string {
 	var words, params []string
 	for _, k := range limitSpecs {
+		if k.isAncestor {
+			continue // it stands behind its class
+		}
 		p := "key " + strings.Join(k.params, " ")
 		if k.who != "" {
 			p += " " + k.who
@@ -107,36 +116,56 @@ func (r *Request) readSpec(op *engine.Op, k *limitSpec, words [][]byte, position
 		return nil, err
 	}
 	end := 1 + len(k.params)
-	if op.Limit, err = r.limit(k, words[1:end], position); err != nil {
+	cached, err := r.limits(k, words[1:end], position)
+	if err != nil {
 		return nil, err
 	}
-	if k.who != "" {
+	op.Limit = cached.limit
+	switch {
+	case k.who != "":
 		op.Who = words[end]
 		err, end = holderOrMember(k.who, op.Who), end+1
+	case k.assured != nil:
+		start := len(r.assured)
+		r.assured = engine.AppendAssured(r.assured, cached.assured.Capacity, cached.assured.Rate)
+		op.Who = r.assured[start:len(r.assured):len(r.assured)]
 	}
 	return words[end:], err
 }
 
-// limit reads a limit's parameters. Most commands have the same parameters, in the same position among a command's limits,
-// as the command before; the limit is then cached.
-func (r *Request) limit(k *limitSpec, a [][]byte, position int) (engine.Limit, error) {
+// limits reads a limit's parameters, those of a class with its assured rate. A limit is cached, because most
+// commands repeat the parameters of the command before. The result is valid until the next call.
+func (r *Request) limits(k *limitSpec, a [][]byte, position int) (*cachedLimit, error) {
 	last := &r.last[position%len(r.last)]
 	if last.matches(k, a) {
-		return last.limit, nil
+		return last, nil
 	}
-	l, err := r.readLimit(k, a)
+	var limit, assured engine.Limit
+	var err error
+	if k.assured != nil {
+		if assured, err = k.assured(r, a); err == nil {
+			assured.Algorithm = engine.TokenBucket
+			err = checkLimit(&assured, a[0])
+		}
+	}
 	if err == nil {
-		last.store(k, a, l)
+		limit, err = r.readLimit(k, a)
 	}
-	return l, err
+	if err != nil {
+		return nil, err
+	}
+	last.store(k, a, limit, assured)
+	return last, nil
 }
 
 // cachedLimit caches the text of a limit's parameters with the parsed limit.
 type cachedLimit struct {
 	spec  *limitSpec
 	text  [48]byte // the parameters one after the other
-	ends  [3]int
+	ends  [4]int
 	limit engine.Limit
+
+	assured engine.Limit
 }
 
 func (m *cachedLimit) matches(k *limitSpec, a [][]byte) bool {
@@ -154,18 +183,19 @@ func (m *cachedLimit) matches(k *limitSpec, a [][]byte) bool {
 	return true
 }
 
-func (m *cachedLimit) store(k *limitSpec, a [][]byte, l engine.Limit) {
-	m.spec = nil
+// store keeps a limit, and its text if that fits: otherwise nothing matches.
+func (m *cachedLimit) store(k *limitSpec, a [][]byte, limit, assured engine.Limit) {
+	m.spec, m.limit, m.assured = nil, limit, assured
 	at := 0
 	for i := range a {
 		n := copy(m.text[at:], a[i])
 		if n < len(a[i]) {
-			return // too long for the cache
+			return
 		}
 		at += n
 		m.ends[i] = at
 	}
-	m.spec, m.limit = k, l
+	m.spec = k
 }
 
 func (r *Request) readLimit(k *limitSpec, a [][]byte) (engine.Limit, error) {
@@ -174,10 +204,15 @@ func (r *Request) readLimit(k *limitSpec, a [][]byte) (engine.Limit, error) {
 		return l, err
 	}
 	l.Algorithm = k.algorithm
+	return l, checkLimit(&l, a[0])
+}
+
+// checkLimit refuses a limit whose parameters do not fit each other. first is the first of them.
+func checkLimit(l *engine.Limit, first []byte) error {
 	if err := l.Check(); err != nil {
-		return l, argumentError(l.Params()[0].Name, err.Error(), a[0])
+		return argumentError(l.Params()[0].Name, err.Error(), first)
 	}
-	return l, nil
+	return nil
 }
 
 func (r *Request) acquire(k *limitSpec, known []option) error {
@@ -224,12 +259,7 @@ func replyAcquire(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	if failed(w, res) {
 		return
 	}
-	w.Array(5)
-	w.Int(res.Granted)
-	w.Int(res.Limit)
-	w.Int(res.Remaining)
-	w.Int(millis(res.Wait))
-	w.Int(millis(res.Reset))
+	w.Integers(res.Granted, res.Limit, res.Remaining, millis(res.Wait), millis(res.Reset))
 }
 
 // millis rounds nanoseconds up, so that a client that waits this long is not denied again for being early.

@@ -31,7 +31,6 @@ var memoryRows = []Row{{
 			Returns: "`OK`.",
 			Cost:    KeyPass, Flags: Admin | Dangerous,
 			Run: runMemoryPurge},
-		helpRow("memory"),
 	},
 }}
 

@@ -38,7 +38,6 @@ var policyRows = []Row{{
 			Summary: "Give one caller other limits than the policy's; NONE instead of limits removes the override.",
 			Returns: "`OK`.", Example: "private 1 NONE",
 			Cost: PolicyChange, Flags: Write | Admin, Parse: parseOverride, Reply: replyPolicy},
-		helpRow("rl.policy"),
 	},
 }}
 
@@ -60,7 +59,7 @@ func parseCheck(r *Request) error {
 	return r.reserved()
 }
 
-// setWith reads the fields of a call, for the {name} in a policy's limits.
+// setWith reads the fields of a call that replace {name} in a policy's limits.
 func setWith(r *Request, op *engine.Op, words [][]byte) error {
 	if len(words) == 0 || len(words)%2 != 0 {
 		return errFieldValue

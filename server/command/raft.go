@@ -32,7 +32,6 @@ var raftRows = []Row{{
 		{Name: "snapshot", Since: "0.1.0", Group: "cluster", Summary: "Write a snapshot on this node and truncate its log.",
 			Returns: "`OK`. Sent when the snapshot is complete.",
 			Cost:    Light, Flags: Admin | Dangerous | NoMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, _ [][]byte) { awaitCluster(s, m.Snapshot) })},
-		helpRow("raft"),
 	},
 }}
 

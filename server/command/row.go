@@ -123,6 +123,26 @@ func (r *Row) accepts(n int) bool {
 	return n == r.arity || r.arity < 0 && n >= -r.arity
 }
 
+// title is the row's full name as people write it.
+func (r *Row) title() string { return strings.ToUpper(strings.ReplaceAll(r.FullName, "|", " ")) }
+
+// usage is the row's title with its arguments, or with its subcommands.
+func (r *Row) usage() string {
+	if !r.IsContainer() {
+		return strings.TrimSpace(r.title() + " " + r.Syntax)
+	}
+	names := make([]string, len(r.Sub))
+	for i := range r.Sub {
+		names[i] = strings.ToUpper(r.Sub[i].Name)
+	}
+	return r.title() + " " + strings.Join(names, " | ")
+}
+
+// isStints reports whether Redis has no such command.
+func (r *Row) isStints() bool {
+	return strings.Contains(r.FullName, ".") || strings.HasPrefix(r.FullName, "raft")
+}
+
 // Table holds every command, in the order of the handbook.
 var Table = concat(
 	throttleRows,
@@ -158,15 +178,21 @@ var Table = concat(
 	raftRows,
 )
 
-var byName = map[string]*Row{}
+var (
+	byName     = map[string]*Row{}
+	tableNames []string // in the order of the table
+)
 
-// commandRows come last: COMMAND needs the table it is part of.
+// commandRows come last: COMMAND needs the table it is part of. Every container gets HELP.
 func init() {
 	Table = append(Table, commandRows...)
 	for i := range Table {
 		row := &Table[i]
 		row.complete("")
-		byName[row.Name] = row
+		byName[row.Name], tableNames = row, append(tableNames, row.Name)
+		if len(row.Sub) > 0 {
+			row.Sub = append(row.Sub, helpRow(row))
+		}
 		for j := range row.Sub {
 			row.Sub[j].complete(row.Name)
 		}

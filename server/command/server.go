@@ -28,7 +28,6 @@ var serverRows = []Row{{
 			Returns: "`OK`.",
 			Cost:    Report, Flags: Admin | Dangerous,
 			Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Server().ResetStats(); w.Status("OK") }},
-		helpRow("config"),
 	},
 }, {
 	Name: "save", Since: "0.1.0", Group: "server", Summary: "Write a snapshot and wait until it is complete. Other connections are not blocked.",

@@ -26,7 +26,6 @@ var slowlogRows = []Row{{
 			Returns: "`OK`.",
 			Cost:    Light, Flags: Admin | Dangerous,
 			Run: func(s Session, w *resp.Writer, _ [][]byte) { s.Server().Observer().ResetSlowlog(); w.Status("OK") }},
-		helpRow("slowlog"),
 	},
 }}
 

@@ -11,7 +11,13 @@ import (
 // SpecText writes a limit as RL.POLICY SET takes it. Words that need quotes are quoted as redis-cli does.
 func SpecText(op engine.Op) string {
 	k := specOf(op.Limit.Algorithm)
+	if isAncestor(&op) {
+		k = ancestorSpec
+	}
 	words := []string{k.word, wordText(op.Key)}
+	if assured, ok := engine.Assured(op.Who); ok && k.assured != nil {
+		words = paramWords(words, assured)
+	}
 	for _, p := range op.Limit.Params() {
 		words = append(words, p.Text)
 	}

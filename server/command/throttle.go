@@ -38,12 +38,11 @@ func replyThrottle(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	if !res.Allowed && res.Wait >= 0 {
 		retry = max(1, throttleSeconds(res.Wait))
 	}
-	w.Array(5)
-	w.Bool(!res.Allowed)
-	w.Int(res.Limit)
-	w.Int(res.Remaining)
-	w.Int(retry)
-	w.Int(throttleSeconds(res.Reset))
+	denied := int64(1)
+	if res.Allowed {
+		denied = 0
+	}
+	w.Integers(denied, res.Limit, res.Remaining, retry, throttleSeconds(res.Reset))
 }
 
 // throttleSeconds rounds as redis-cell does: up to the next second, after truncating to milliseconds.

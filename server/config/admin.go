@@ -51,7 +51,7 @@ func (c *Config) AdminIsDefault() bool { return c.Admin == Default().Admin }
 // AdminAddress is where the HTTP server for operators listens, "" if nowhere: off, or at an address by default that this
 // server needs for something else.
 func (c *Config) AdminAddress() string {
-	needed := slices.Concat(c.Listen, c.TLSListen, c.HTTPListen, c.HTTPTLSListen, c.GRPCAddresses())
+	needed := slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses())
 	if c.ClusterListen != "" {
 		needed = append(needed, c.ClusterListen)
 	}

@@ -92,15 +92,8 @@ func checkAddresses(c *Config) error {
 }
 
 func checkTLS(c *Config) error {
-	for i, a := range c.TLSListen {
-		for _, b := range append(c.TLSListen[:i:i], c.Listen...) {
-			if overlap(a, b) {
-				return conflictf("tls-listen (%s) takes the same port as %s: give it another port", a, b)
-			}
-		}
-		if c.AdminAddress() != "" && overlap(a, c.Admin) {
-			return conflictf("admin (%s) takes the same port as tls-listen (%s): give admin another port", c.Admin, a)
-		}
+	if err := checkPorts(c, "tls-listen", c.TLSListen, c.Listen); err != nil {
+		return err
 	}
 	needCert := slices.Concat(c.TLSListen, c.HTTPTLSListen, c.GRPCTLSListen)
 	if len(needCert) == 0 {

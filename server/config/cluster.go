@@ -76,7 +76,7 @@ var clusterSettings = []Setting{
 	},
 	{
 		Name: "cluster-import", Group: groupCluster, Placeholder: "PATH",
-		Help:  "Start a new cluster with the state of a standalone server from this directory. Set it on one node only.",
+		Help:  "Start a new cluster with the state of a standalone server from this directory, or with a backup from this file. Set it on one node only.",
 		value: func(c *Config) Value { return &path{&c.ClusterImport} },
 	},
 	{
@@ -133,6 +133,20 @@ func (c *Config) ClientAddress() string {
 		return net.JoinHostPort(host, port)
 	}
 	return ""
+}
+
+// AnnouncedAdmin is where the page at an address is reached from other nodes' pages; "" if only this machine reaches it, and
+// other nodes are not all on this machine.
+func (c *Config) AnnouncedAdmin(address string) string {
+	peer, _, _ := net.SplitHostPort(c.PeerAddress())
+	host, port, err := net.SplitHostPort(address)
+	switch {
+	case err != nil || isLoopback(host) && !isLoopback(peer):
+		return ""
+	case isEveryInterface(host):
+		host = peer
+	}
+	return net.JoinHostPort(host, port)
 }
 
 func isEveryInterface(host string) bool {
@@ -212,15 +226,7 @@ func checkPeers(c *Config) error {
 }
 
 func checkClusterPorts(c *Config) error {
-	for _, a := range c.Listen {
-		if overlap(a, c.ClusterListen) {
-			return conflictf("cluster-listen (%s) takes the same port as listen (%s): give it another port", c.ClusterListen, a)
-		}
-	}
-	if c.AdminAddress() != "" && overlap(c.Admin, c.ClusterListen) {
-		return conflictf("cluster-listen (%s) takes the same port as admin (%s): give it another port", c.ClusterListen, c.Admin)
-	}
-	return nil
+	return checkPorts(c, "cluster-listen", []string{c.ClusterListen}, slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses(), c.GRPCAddresses()))
 }
 
 // checkUnused refuses what governs the files of a server alone.

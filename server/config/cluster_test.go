@@ -31,8 +31,9 @@ func TestClusterContradictions(t *testing.T) {
 		{"any port", func(c *Config) { c.ClusterListen = "127.0.0.1:0" }, []string{"not 0"}},
 		{"expects too many", func(c *Config) { c.BootstrapExpect = 4 }, []string{"bootstrap-expect (4)", "(3)"}},
 		{"expects too few", func(c *Config) { c.BootstrapExpect = 1 }, []string{"no majority", "at least 2"}},
-		{"port of clients", func(c *Config) { c.Listen = []string{"127.0.0.1:7379"} }, []string{"same port as listen"}},
-		{"port of operators", func(c *Config) { c.Admin = ":7379" }, []string{"same port as admin"}},
+		{"port of clients", func(c *Config) { c.Listen = []string{"127.0.0.1:7379"} }, []string{"cluster-listen (127.0.0.1:7379) takes the same port as 127.0.0.1:7379"}},
+		{"port of HTTP", func(c *Config) { c.HTTPListen = []string{":7379"} }, []string{"cluster-listen (127.0.0.1:7379) takes the same port as :7379"}},
+		{"port of operators", func(c *Config) { c.Admin = ":7379" }, []string{"takes the same port as cluster-listen"}},
 		{"durability", func(c *Config) { c.Durability = "always" }, []string{"durability (always)", "no meaning in a cluster"}},
 		{"snapshots", func(c *Config) { c.SnapshotEvery = 0 }, []string{"snapshot-every", "cluster-log-size"}},
 		{"journal", func(c *Config) { c.JournalBytes = 1 << 30 }, []string{"journal-size", "cluster-log-size"}},
@@ -107,6 +108,22 @@ func TestWhereOthersReachANode(t *testing.T) {
 		c.Listen, c.Advertise, c.ClusterAdvertise = tc.listen, tc.advertise, tc.advertised
 		if clients, peers := c.ClientAddress(), c.PeerAddress(); clients != tc.wantClients || peers != tc.wantPeers {
 			t.Errorf("%v: clients %s, peers %s, want %s and %s", tc, clients, peers, tc.wantClients, tc.wantPeers)
+		}
+	}
+}
+
+func TestWhereOthersReachThePage(t *testing.T) {
+	for _, tc := range []struct{ advertised, admin, want string }{
+		{"", "127.0.0.1:6380", "127.0.0.1:6380"}, // all nodes on one machine
+		{"stint-1:7379", "127.0.0.1:6380", ""},
+		{"stint-1:7379", "10.0.0.7:6380", "10.0.0.7:6380"},
+		{"stint-1:7379", "[::]:6380", "stint-1:6380"},
+		{"stint-1:7379", "", ""},
+	} {
+		c := node()
+		c.ClusterAdvertise = tc.advertised
+		if got := c.AnnouncedAdmin(tc.admin); got != tc.want {
+			t.Errorf("%v: %s, want %s", tc, got, tc.want)
 		}
 	}
 }

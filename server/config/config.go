@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // Config is one complete set of settings. It is a plain value: copy it, change the copy with [Setting.Set], check it,
 // and swap it in. A copy shares Listen and ClusterPeers with its original, which is safe because Set replaces a list and
@@ -23,7 +26,7 @@ type Config struct {
 	HTTPOrigins   []string // web sites whose pages may send requests
 
 	File  string // the configuration file that was read, "" is none
-	Loops int    // event loops, 0 is the number of cores
+	Loops int    // event loops, 0 follows from the cores there are: see LoopCount
 
 	Dir            string        // data directory, "" keeps everything in memory
 	Durability     string        // interval, always or snapshot
@@ -120,6 +123,16 @@ func (c *Config) ClientMemory(total int64) int64 {
 	return min(max(total/clientMemoryShare, minClientMemory), maxClientMemory)
 }
 
+// LoopCount is the number of event loops. By default it leaves one core to the kernel's network, the garbage collector, snapshots
+// and, on a small machine, the clients: there, another loop costs more in wakes than it serves (decision 0027). The cores are
+// those that a container may use.
+func (c *Config) LoopCount() int {
+	if c.Loops > 0 {
+		return c.Loops
+	}
+	return max(1, runtime.GOMAXPROCS(0)-1)
+}
+
 // Default returns the default settings.
 func Default() Config {
 	return Config{
@@ -152,6 +165,7 @@ func Default() Config {
 		Redirect:           "forward",
 		DecideTimeout:      time.Second,
 		ClusterHeartbeat:   300 * time.Millisecond,
+		ClusterAhead:       time.Second,
 		ClusterLogBytes:    64 << 20,
 		ClusterDiskTimeout: 2 * time.Second,
 		UpstreamTimeout:    time.Second,

@@ -31,15 +31,8 @@ func (c *Config) GRPCAddresses() []string { return slices.Concat(c.GRPCListen, c
 
 func checkGRPC(c *Config) error {
 	all := c.GRPCAddresses()
-	for i, a := range all {
-		for _, b := range slices.Concat(all[:i], c.Listen, c.TLSListen, c.HTTPListen, c.HTTPTLSListen) {
-			if overlap(a, b) {
-				return conflictf("grpc-listen or grpc-tls-listen (%s) takes the same port as %s: give it another port", a, b)
-			}
-		}
-		if c.AdminAddress() != "" && overlap(a, c.Admin) {
-			return conflictf("admin (%s) takes the same port as grpc-listen or grpc-tls-listen (%s): give admin another port", c.Admin, a)
-		}
+	if err := checkPorts(c, "grpc-listen or grpc-tls-listen", all, slices.Concat(c.Listen, c.TLSListen, c.HTTPAddresses())); err != nil {
+		return err
 	}
 	switch {
 	case len(all) > 0 && c.RLSConfig == "":

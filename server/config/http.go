@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // httpSettings are about clients and proxies that speak HTTP.
 var httpSettings = []Setting{
 	{
@@ -34,17 +36,13 @@ func (v *names) Allowed() string {
 	return "names of at most 256 printable characters, such as " + v.example + ", separated by commas; at most 16"
 }
 
+// HTTPAddresses are those of --http-listen and --http-tls-listen.
+func (c *Config) HTTPAddresses() []string { return slices.Concat(c.HTTPListen, c.HTTPTLSListen) }
+
 func checkHTTP(c *Config) error {
-	all := append(c.HTTPListen[:len(c.HTTPListen):len(c.HTTPListen)], c.HTTPTLSListen...)
-	for i, a := range all {
-		for _, b := range append(append(all[:i:i], c.Listen...), c.TLSListen...) {
-			if overlap(a, b) {
-				return conflictf("http-listen or http-tls-listen (%s) takes the same port as %s: give it another port", a, b)
-			}
-		}
-		if c.AdminAddress() != "" && overlap(a, c.Admin) {
-			return conflictf("admin (%s) takes the same port as http-listen or http-tls-listen (%s): give admin another port", c.Admin, a)
-		}
+	all := c.HTTPAddresses()
+	if err := checkPorts(c, "http-listen or http-tls-listen", all, slices.Concat(c.Listen, c.TLSListen)); err != nil {
+		return err
 	}
 	if len(all) == 0 && len(c.HTTPHosts)+len(c.HTTPOrigins) > 0 {
 		return conflictf("http-hosts and http-origins are about requests to http-listen: name an address there, or leave them out")

@@ -1,6 +1,9 @@
 package config
 
-import "net"
+import (
+	"net"
+	"slices"
+)
 
 // overlap reports whether two valid addresses cannot both be listened on: the same socket path, or the same port on
 // the same host or on every interface. Port 0 is a different free port each time.
@@ -39,4 +42,19 @@ func covers(host, other string) bool {
 		return ip == nil || ip.To4() != nil
 	}
 	return false
+}
+
+// checkPorts refuses addresses of a setting, own, that take the port of one another, of other settings or of admin.
+func checkPorts(c *Config, setting string, own, others []string) error {
+	for i, a := range own {
+		for _, b := range slices.Concat(own[:i], others) {
+			if overlap(a, b) {
+				return conflictf("%s (%s) takes the same port as %s: give it another port", setting, a, b)
+			}
+		}
+		if c.AdminAddress() != "" && overlap(a, c.Admin) {
+			return conflictf("admin (%s) takes the same port as %s (%s): give admin another port", c.Admin, setting, a)
+		}
+	}
+	return nil
 }

@@ -36,7 +36,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "tls-cert", Redis: "tls-cert-file", Group: groupNetwork, Placeholder: "FILE",
-		Help:  "Certificate for --tls-listen, --http-tls-listen and --grpc-tls-listen, in PEM, followed by its intermediate certificates. SIGHUP reloads it.",
+		Help:  "Certificate for --tls-listen, --http-tls-listen and --grpc-tls-listen, in PEM, followed by its intermediate certificates. A change of the file is noticed within 10s, and at once by SIGHUP.",
 		value: func(c *Config) Value { return &path{&c.TLSCert} },
 	},
 	{
@@ -51,7 +51,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "loops", Group: groupNetwork, Placeholder: "N",
-		Help:  "Event loops that serve connections; 0 is one per core.",
+		Help:  "Event loops that serve connections; 0 is one less than there are cores, but at least one.",
 		value: func(c *Config) Value { return &integer{&c.Loops, 0, 1024} },
 	},
 	{

@@ -62,14 +62,3 @@ func TestSuggest(t *testing.T) {
 		}
 	}
 }
-
-func TestEditDistance(t *testing.T) {
-	for _, tc := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"same", "same", 0}} {
-		if got := editDistance(tc.a, tc.b); got != tc.want {
-			t.Errorf("from %q to %q: %d, want %d", tc.a, tc.b, got, tc.want)
-		}
-	}
-}

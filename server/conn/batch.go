@@ -22,6 +22,7 @@ type commandBatch struct {
 
 	tally      metrics.Tally   // of this turn
 	sampler    topkeys.Sampler // of denials
+	passes     topkeys.Sampler // of requests that were granted
 	started    int64           // clock: when a batch that the decider has not finished arrived
 	first      []byte          // the first command of this turn, in RESP
 	copiedKeys copiedKeys      // of such a batch

@@ -3,6 +3,7 @@ package conn
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/slowlog"
+	"github.com/stintdb/stint/server/topkeys"
 )
 
 // offerTopKey offers the key of a denial to the list of the most denied ones: of several limits, that of the one that binds.
@@ -10,18 +11,58 @@ func (s *Session) offerTopKey(number int, batch, out *commandBatch) {
 	if s.env.config().TopKeys == "off" {
 		return
 	}
+	defer s.env.TopKeys.Next(&out.sampler)
 	var key []byte
-	binding := batch.decision.Results[number].Binding
+	binding := batch.decision.Results[number].Binding // of several limits
 	switch batch.decision.Ops[number].Request().Verb {
 	case engine.AcquireAll:
 		key = batch.key(number, binding)
 	case engine.Check:
 		out.policyKey = s.env.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), batch.key(number, 1), batch.fields(number), binding)
-		key = out.policyKey
+		if key = out.policyKey; len(key) == 0 {
+			return // the leader has decided, and this node has not applied the policy yet
+		}
 	default:
-		key = batch.key(number, 0)
+		s.env.TopKeys.Offer(batch.key(number, 0), s.started, &out.sampler)
+		return
 	}
 	s.env.TopKeys.Offer(key, s.started, &out.sampler)
+	s.countPassed(number, binding, batch, out, &out.sampler) // the other limits would have granted it
+}
+
+const noBinding = -1
+
+// offerGranted counts a request that was granted for the keys of its limits.
+func (s *Session) offerGranted(number int, batch, out *commandBatch) {
+	defer s.env.TopKeys.Next(&out.passes)
+	s.countPassed(number, noBinding, batch, out, &out.passes)
+}
+
+// countPassed counts a request for the keys of its limits but the one that binds.
+func (s *Session) countPassed(number, binding int, batch, out *commandBatch, at *topkeys.Sampler) {
+	if s.env.config().TopKeys == "off" {
+		return
+	}
+	switch request := batch.decision.Ops[number].Request(); request.Verb {
+	case engine.AcquireAll:
+		for i := range request.Parts {
+			if i != binding {
+				s.env.TopKeys.Pass(batch.key(number, i), s.started, at)
+			}
+		}
+	case engine.Check:
+		id, fields := batch.key(number, 1), batch.fields(number)
+		for i := range batch.decision.Results[number].Parts {
+			if i == binding {
+				continue
+			}
+			if out.policyKey = s.env.Keys.AppendPolicyKey(out.policyKey[:0], batch.key(number, 0), id, fields, i); len(out.policyKey) > 0 {
+				s.env.TopKeys.Pass(out.policyKey, s.started, at)
+			}
+		}
+	default:
+		s.env.TopKeys.Pass(batch.key(number, 0), s.started, at)
+	}
 }
 
 // key is one of the keys of an operation, or its caller's id.

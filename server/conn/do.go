@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/server/acl"
-	"github.com/stintdb/stint/server/command"
 )
 
 // Caller is a client whose commands come by another protocol than RESP.
@@ -23,33 +22,24 @@ var (
 	ErrRepliesTooBig = errors.New("the replies are longer than --output-buffer-size; the commands were carried out")
 )
 
-// Do executes commands, in RESP, as a connection of the caller would, but on a separate session: nothing of it is left
+// Do executes commands, in RESP, as a connection of the caller would, but on a separate session: nothing of the session's state is left
 // afterwards. It returns the replies in RESP2, all of them. If ctx or the caller's timeout ends first, a reply that was still to wait is given
 // up, and its tokens are refunded. A node of a cluster never redirects the caller: it forwards.
 func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte, err error) {
-	woken := make(chan struct{}, 1)
-	s := e.newSession(caller.Address, func() {
-		select {
-		case woken <- struct{}{}:
-		default:
-		}
-	})
-	s.forwards = true
-	if s.user = caller.User; s.user != nil {
-		s.client.User = s.user.Name()
-	}
-	s.loggedIn.Store(s.user != nil)
-	s.published.Store(&command.Client{User: s.client.User})
-	defer s.onDisconnect()
+	s, waited := e.getCaller(caller), true // until the end is seen, also one by a panic
+	defer func() {
+		s.onDisconnect()
+		e.putCaller(s, waited)
+	}()
 	var late <-chan time.Time
-	for {
+	for turn := 1; ; turn++ {
 		batch, cfg := e.getBatch(), e.config()
 		more := s.receive(in, batch, cfg)
 		in = nil
 		e.count(batch)
 		replies = append(replies, batch.out.Buf...)
 		batch.out.Buf = batch.out.Buf[:0]
-		e.putUnlessDeciding(s, batch)
+		e.putUnlessDeciding(&s.Session, batch)
 		switch {
 		case len(replies) > cfg.OutputBufferBytes:
 			return nil, ErrRepliesTooBig
@@ -62,6 +52,7 @@ func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte,
 			if len(replies) == 0 {
 				err = ErrNoReply
 			}
+			waited = turn > 1 || !s.ready() || err != nil
 			return replies, err
 		}
 		if late == nil && caller.Timeout > 0 {
@@ -70,7 +61,7 @@ func (e *Env) Do(ctx context.Context, caller Caller, in []byte) (replies []byte,
 			late = timer.C
 		}
 		select {
-		case <-woken:
+		case <-s.woken:
 		case <-late:
 			return nil, context.DeadlineExceeded
 		case <-ctx.Done():

@@ -19,6 +19,7 @@ import (
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/memlimit"
 	"github.com/stintdb/stint/server/pubsub"
+	"github.com/stintdb/stint/server/recent"
 	"github.com/stintdb/stint/server/slowlog"
 	"github.com/stintdb/stint/server/stats"
 	"github.com/stintdb/stint/server/topkeys"
@@ -41,6 +42,7 @@ type Env struct {
 	Logins    *loginlimit.Limiter
 	Stats     *stats.Stats
 	TopKeys   *topkeys.Sketch
+	Recent    *recent.Record
 	SlowLog   *slowlog.Log
 	Latency   *latency.Monitor
 	Buffers   *memlimit.Buffers
@@ -53,6 +55,7 @@ type Env struct {
 	ClosingAfterReply atomic.Bool // a connection closes once a limiter command on it has been answered
 
 	batches   sync.Pool
+	callers   sync.Pool // of sessions, see getCaller
 	cleanup   cleanup
 	userRates *engine.Store            // of users with a cap on requests a second
 	closeLog  unauthenticated.Refusals // connections, as logged

@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/server/latency"
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/memlimit"
+	"github.com/stintdb/stint/server/recent"
 	"github.com/stintdb/stint/server/slowlog"
 	"github.com/stintdb/stint/server/stats"
 	"github.com/stintdb/stint/server/topkeys"
@@ -32,7 +33,7 @@ func newEnv(t testing.TB, store *engine.Store, clock *clock.Clock) *Env {
 	}
 	e := &Env{
 		Settings: settings, Clock: clock, Log: slog.New(slog.DiscardHandler), Decider: &decider.Local{Store: store, Clock: clock}, Keys: store, Users: users,
-		WaitQueue: waitqueue.New(clock), Stats: stats.New(), TopKeys: topkeys.NewSketch(),
+		WaitQueue: waitqueue.New(clock), Stats: stats.New(), TopKeys: topkeys.NewSketch(), Recent: recent.NewRecord(),
 		SlowLog: slowlog.New(settings), Latency: latency.New(settings, clock), Buffers: &memlimit.Buffers{},
 	}
 	e.Logins = loginlimit.New(clock, e.WaitQueue)

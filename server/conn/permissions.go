@@ -113,7 +113,16 @@ func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 		}
 		return r.allOf(op.Request())
 	}
-	return op.Key, r.user.Reaches(op.Key, op.Writes())
+	return r.one(op, op.Writes())
+}
+
+// one looks at the key of a limit, and at that of its member.
+func (r reach) one(op *engine.Op, write bool) (key []byte, ok bool) {
+	key, ok = op.Key, r.user.Reaches(op.Key, write)
+	if member := op.MemberKey(); ok && member != nil {
+		key, ok = member, r.user.Reaches(member, write)
+	}
+	return key, ok
 }
 
 // policy looks at the keys that a policy comes to for a caller. A policy that is not there counts as one out of
@@ -133,7 +142,7 @@ func (r reach) policy(check *engine.Op) (key []byte, ok bool) {
 // parts looks at the keys of several limits.
 func (r reach) parts(parts []engine.Op, write bool) (key []byte, ok bool) {
 	for i := range parts {
-		if key = parts[i].Key; !r.user.Reaches(key, write) {
+		if key, ok = r.one(&parts[i], write); !ok {
 			return key, false
 		}
 	}

@@ -26,11 +26,17 @@ func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
 		return
 	}
 	op, res := &batch.decision.Ops[r.first], &batch.decision.Results[r.first]
+	if request := op.Request(); request.Verb == engine.Check && op.Options&engine.Peek == 0 && s.env.config().TopKeys != "off" {
+		s.env.Recent.Note(batch.key(r.first, 0), batch.key(r.first, 1), batch.fields(r.first), s.started, request.Tokens, !res.Allowed)
+	}
 	switch {
 	case op.Options&engine.Peek != 0: // nothing was decided
 		t.Command(number, false)
 	case res.Allowed:
 		t.Granted(number, res.Granted, op.Tokens)
+		if s.env.TopKeys.IsCounting() && out.passes.Due() {
+			s.offerGranted(r.first, batch, out)
+		}
 	default:
 		t.Denied(number, op.Tokens)
 		if out.sampler.Due() {

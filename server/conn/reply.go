@@ -22,6 +22,7 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 	}
 	s.inExec = batch.exec
 	s.env.TopKeys.Follow(&out.sampler)
+	s.env.TopKeys.FollowPassed(&out.passes)
 	for i := range batch.replies {
 		r := &batch.replies[i]
 		mark := len(w.Buf)

@@ -12,6 +12,7 @@ import (
 func (s *Session) run(row *command.Row, args [][]byte, batch *commandBatch) {
 	mark := len(batch.out.Buf)
 	s.work += row.Work()
+	s.shared = true
 	s.silent = s.takeReplyMode()
 	if row.Flags&command.Fast != 0 {
 		row.Run(commandSession{s}, &batch.out, args)

@@ -34,6 +34,7 @@ type Session struct {
 	subscriber     *pubsub.Subscriber // nil if the connection never subscribed
 	failedLogins   int
 	limiterReplied bool // a limiter command, in this turn
+	shared         bool // it was given to a command, which may have kept it
 	work           int  // of this turn, in units of engine.Result.Work
 
 	started int64 // clock: when the commands of this turn arrived
@@ -60,18 +61,11 @@ const (
 
 // NewSession returns the session of a connection from a client at addr to laddr.
 func (e *Env) NewSession(addr, laddr string, wake func()) *Session {
-	n := e.newSession(addr, wake)
-	n.laddr, n.network = laddr, unauthenticated.Network(addr)
+	n := &Session{public: public{env: e, addr: addr, laddr: laddr, network: unauthenticated.Network(addr), opened: e.Clock.Now(), wake: wake}}
+	n.onDecided = n.decided
 	n.resetToDefaultUser()
 	n.published.Store(&command.Client{User: n.client.User})
 	n.lastActive.Store(n.opened)
-	return n
-}
-
-// newSession returns a session of nobody, which is not to be registered.
-func (e *Env) newSession(addr string, wake func()) *Session {
-	n := &Session{public: public{env: e, addr: addr, opened: e.Clock.Now(), wake: wake}}
-	n.onDecided = n.decided
 	return n
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/servertest"
 )
 
 // begin is when the clocks of tests start: 25 seconds after a full minute, 3:04 hours after midnight.
@@ -51,25 +52,8 @@ func newHost(t testing.TB, change func(*config.Config, *server.Options)) *host {
 	o.Config = cfg
 	o.Services = append(o.Services, h.Service)
 	h.server = server.New(o)
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan []string, 1), make(chan error, 1)
-	go func() { ended <- h.server.Serve(ctx, func(addresses []string) { ready <- addresses }) }()
-	select {
-	case addresses := <-ready:
-		h.addr, _, _ = strings.Cut(addresses[len(addresses)-1], " ")
-	case err := <-ended:
-		t.Fatal(err)
-	}
-	stopped := false
-	h.stop = func() error {
-		if stopped {
-			return nil
-		}
-		stopped = true
-		cancel()
-		return <-ended
-	}
-	t.Cleanup(func() { _ = h.stop() })
+	addresses, stop := servertest.Serve(t, h.server)
+	h.addr, h.stop = addresses[len(addresses)-1], stop
 	return h
 }
 

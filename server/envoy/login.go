@@ -21,10 +21,8 @@ func login(ctx context.Context, c *gateway.Conn) (*acl.User, error) {
 	switch {
 	case err == nil:
 		return user, nil
-	case errors.Is(err, gateway.ErrAuthorization):
+	case errors.Is(err, gateway.ErrAuthorization), errors.Is(err, gateway.ErrWrongLogin):
 		return nil, status.Error(codes.Unauthenticated, err.Error())
-	case errors.Is(err, gateway.ErrWrongLogin):
-		return nil, status.Error(codes.Unauthenticated, "the password is wrong, the user does not exist, or it is off")
 	case errors.Is(err, command.ErrNoAuth):
 		return nil, status.Error(codes.Unauthenticated, "send a password in the metadata: authorization: Bearer PASSWORD, or Bearer USER:PASSWORD")
 	case ctx.Err() != nil:

@@ -2,14 +2,7 @@ package envoy
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,6 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/stintdb/stint/internal/testtls"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/config"
@@ -210,53 +204,19 @@ func TestHealth(t *testing.T) {
 
 // With TLS and --tls-client-ca, only clients with a certificate are heard.
 func TestTLS(t *testing.T) {
-	dir := t.TempDir()
-	cert, pool := newCertificate(t, dir)
+	c := testtls.New(t)
 	h := newHost(t, func(cfg *config.Config, _ *server.Options) {
 		cfg.GRPCListen, cfg.GRPCTLSListen = nil, []string{"127.0.0.1:0"}
-		cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "cert.pem")
+		cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA = c.Cert, c.Key, c.CA
 	})
 	for _, tc := range []struct {
 		certificates []tls.Certificate
 		code         codes.Code
-	}{{[]tls.Certificate{cert}, codes.OK}, {nil, codes.Unavailable}} {
-		creds := credentials.NewTLS(&tls.Config{RootCAs: pool, Certificates: tc.certificates})
+	}{{[]tls.Certificate{c.Client}, codes.OK}, {nil, codes.Unavailable}} {
+		creds := credentials.NewTLS(&tls.Config{RootCAs: c.Pool, Certificates: tc.certificates})
 		client := ratelimit.NewRateLimitServiceClient(h.dial(grpc.WithTransportCredentials(creds)))
 		if _, err := client.ShouldRateLimit(context.Background(), parse(t, "shop table=orders")); status.Code(err) != tc.code {
 			t.Errorf("%d certificates: %v, want %s", len(tc.certificates), err, tc.code)
 		}
 	}
-}
-
-// newCertificate writes cert.pem, which is its own CA, and key.pem.
-func newCertificate(t *testing.T, dir string) (tls.Certificate, *x509.CertPool) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certPEM, keyPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})
-	for name, text := range map[string][]byte{"cert.pem": certPEM, "key.pem": keyPEM} {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cert, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(certPEM)
-	return cert, pool
 }

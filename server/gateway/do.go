@@ -19,21 +19,25 @@ var errReply = errors.New("gateway: a reply is not RESP2")
 // Do executes one command, and returns its reply in RESP2; of an error reply, Type is [redcon.Error]. The error is that of
 // ctx, or of a command without a reply or with one that is too long. When ctx ends, a reply that was to wait is given up and its tokens are refunded.
 func (g *Gateway) Do(ctx context.Context, caller Caller, words ...[]byte) (redcon.RESP, error) {
-	replies, err := g.DoAll(ctx, caller, words)
+	if err := needsNoConnection(words); err != nil {
+		return redcon.RESP{Type: redcon.Error, Data: []byte(err.Error())}, nil
+	}
+	out, err := g.env.Do(ctx, caller, appendCommand(make([]byte, 0, sizeOf(words)), words))
 	if err != nil {
 		return redcon.RESP{}, err
 	}
-	return replies[0], nil
+	n, reply := redcon.ReadNextRESP(out)
+	if n == 0 {
+		return redcon.RESP{}, errReply
+	}
+	return reply, nil
 }
 
 // DoAll executes commands as a connection that sends them at once, MULTI and EXEC among them. It returns a reply for each.
 func (g *Gateway) DoAll(ctx context.Context, caller Caller, commands ...[][]byte) ([]redcon.RESP, error) {
 	size := 0
 	for _, words := range commands {
-		size += framing
-		for _, w := range words {
-			size += framing + len(w)
-		}
+		size += sizeOf(words)
 	}
 	in := make([]byte, 0, size)
 	replies := make([]redcon.RESP, 0, len(commands))
@@ -41,10 +45,7 @@ func (g *Gateway) DoAll(ctx context.Context, caller Caller, commands ...[][]byte
 		if err := needsNoConnection(words); err != nil {
 			return append(replies, redcon.RESP{Type: redcon.Error, Data: []byte(err.Error())})[:1], nil
 		}
-		in = redcon.AppendArray(in, len(words))
-		for _, w := range words {
-			in = redcon.AppendBulk(in, w)
-		}
+		in = appendCommand(in, words)
 	}
 	out, err := g.env.Do(ctx, caller, in)
 	for len(out) > 0 && err == nil {
@@ -59,6 +60,23 @@ func (g *Gateway) DoAll(ctx context.Context, caller Caller, commands ...[][]byte
 
 // framing is about the room that RESP takes beside each word.
 const framing = 16
+
+// sizeOf is about the length of a command in RESP.
+func sizeOf(words [][]byte) int {
+	size := framing
+	for _, w := range words {
+		size += framing + len(w)
+	}
+	return size
+}
+
+func appendCommand(b []byte, words [][]byte) []byte {
+	b = redcon.AppendArray(b, len(words))
+	for _, w := range words {
+		b = redcon.AppendBulk(b, w)
+	}
+	return b
+}
 
 // needsNoConnection returns the error of a command that makes no sense without a connection in RESP.
 func needsNoConnection(words [][]byte) error {

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrWrongLogin is the error of a login with a wrong name or password.
-var ErrWrongLogin = errors.New("wrong login")
+var ErrWrongLogin = errors.New("the password is wrong, the user does not exist, or it is off")
 
 // TryLogin checks a password or token that came from an address HOST:PORT. It waits for its turn like AUTH. The error wraps
 // ErrWrongLogin, or is that of a login that was rejected unchecked.

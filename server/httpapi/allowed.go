@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 )
@@ -41,12 +42,18 @@ func (a *allowed) check(w http.ResponseWriter, r *http.Request, byPassword bool)
 
 // knows reports whether a Host names this server.
 func (a *allowed) knows(hostPort string) bool {
+	if host, port, _ := strings.Cut(hostPort, ":"); host == "localhost" && !strings.ContainsAny(port, ":[]") { // without the errors below
+		return true
+	}
+	if address, err := netip.ParseAddrPort(hostPort); err == nil { // as most clients send it
+		return address.Addr().Zone() == ""
+	}
 	host, _, err := net.SplitHostPort(hostPort)
 	if err != nil {
 		host = strings.Trim(hostPort, "[]")
 	}
 	is := func(name string) bool { return strings.EqualFold(host, name) }
-	return net.ParseIP(host) != nil || is("localhost") || slices.ContainsFunc(a.hosts, is)
+	return is("localhost") || net.ParseIP(host) != nil || slices.ContainsFunc(a.hosts, is)
 }
 
 // isPreflight reports whether a browser asks if a page of an allowed origin may send a request.

@@ -14,7 +14,7 @@ import (
 func (s *Service) auth(r *request) {
 	words, name, denied, err := authWords(r.Request)
 	if err != nil {
-		err.send(r.w)
+		err.send(&r.w)
 		return
 	}
 	reply, ok := s.do(r, words)

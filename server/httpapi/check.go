@@ -1,8 +1,8 @@
 package httpapi
 
 import (
+	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/stintdb/stint/engine"
@@ -16,40 +16,28 @@ var options = []struct{ field, word string }{
 
 // check answers POST /v1/check: RL.CHECK with a policy, RL.ALL with limits.
 func (s *Service) check(r *request) {
-	body, bad := decode(r.body)
-	if bad == nil && body.kind != object {
-		bad = badJSON("it must be an object")
-	}
-	if bad != nil {
-		bad.send(r.w)
+	f, ok := r.readFields()
+	if !ok {
 		return
 	}
-	words, name, err := checkWords(&body)
-	if err != nil {
-		fail(r.w, http.StatusBadRequest, err.Error())
-		return
-	}
-	s.decide(r, name, words, http.StatusTooManyRequests)
-}
-
-// decide has the words of RL.CHECK or RL.ALL executed and answers with the decision.
-func (s *Service) decide(r *request, name string, words [][]byte, denied int) {
-	if reply, ok := s.do(r, words); ok {
+	words, name := checkWords(f)
+	if reply, ok := s.doBy(r, f, words); ok {
 		d := readDecision(reply)
-		sendDecision(r.w, name, &d, denied)
+		sendDecision(&r.w, name, &d)
 	}
 }
 
 // nameOfLimits stands for the name of a policy where there is none.
 const nameOfLimits = "limits"
 
-func checkWords(body *value) (words [][]byte, name string, err error) {
-	if body.has("policy") == body.has("limits") {
-		return nil, "", fmt.Errorf("give either policy and id, or limits")
+// checkWords returns the words of RL.CHECK or RL.ALL, and the name of the policy.
+func checkWords(f *fields) (words [][]byte, name string) {
+	if f.of.has("policy") == f.of.has("limits") {
+		f.note(errors.New("give either policy and id, or limits"))
+		return nil, ""
 	}
-	f := fieldsOf(body, "")
-	words = make([][]byte, 0, 16)
-	if body.has("policy") {
+	words = make([][]byte, 0, 8)
+	if f.of.has("policy") {
 		name = f.text("policy")
 		words = appendWords(words, "RL.CHECK", name, f.text("id"))
 		if tokens, is := f.optional("tokens"); is {
@@ -73,12 +61,13 @@ func checkWords(body *value) (words [][]byte, name string, err error) {
 	if with := f.member("with", object); with != nil {
 		words = appendWords(words, "WITH")
 		values := fieldsOf(with, "with.")
-		for _, n := range with.names {
-			words = appendWords(words, n, values.text(n))
+		for i := range with.items {
+			name := with.items[i].name
+			words = appendWords(words, name, values.text(name))
 		}
 		f.note(values.err)
 	}
-	return words, name, f.end()
+	return words, name
 }
 
 // limitWords appends the limits as RL.ALL takes them.
@@ -119,9 +108,17 @@ func limitWords(words [][]byte, f *fields) [][]byte {
 	return words
 }
 
+// appendWords keeps the bytes of all in one piece.
 func appendWords(words [][]byte, more ...string) [][]byte {
+	size := 0
 	for _, w := range more {
-		words = append(words, []byte(w))
+		size += len(w)
+	}
+	all := make([]byte, 0, size)
+	for _, w := range more {
+		begin := len(all)
+		all = append(all, w...)
+		words = append(words, all[begin:len(all):len(all)])
 	}
 	return words
 }

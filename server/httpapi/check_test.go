@@ -27,8 +27,12 @@ func TestCheck(t *testing.T) {
 		{`{"policy":"llm","id":"x","tokens":4,"with":{"tenant":"acme","model":"large"}}`, 200, `"remaining":6`, `"llm";r=6`, `"llm";q=10`, ""},
 		{`{"policy":"llm","id":"x","tokens":4,"keep":"3","with":{"tenant":"acme","model":"large"}}`, 429, `"wait_ms":1000`, `"llm";r=6;t=1`, `"llm";q=10`, "1"},
 		{`{"limits":[{"algorithm":"TB","key":"a","capacity":5,"rate":"1/h","cost":2},{"algorithm":"cc","key":"b","limit":1,"ttl":"1m","holder":"me"}]}`, 200,
-			`"limits":[{"limit":5,"remaining":3,"reset_ms":7200000},{"limit":1,"remaining":0,"reset_ms":60000}]`, `"limits";r=0`, `"limits";q=1`, ""},
+			`"limits":[{"limit":5,"remaining":3,"reset_ms":7200000},{"limit":1,"remaining":0,"reset_ms":60000}]`, `"limits:1";r=0, "limits:0";r=3`, `"limits:1";q=1, "limits:0";q=5`, ""},
 		{`{"limits":[{"algorithm":"TB","key":"a","capacity":5,"rate":"1/h"}],"tokens":4}`, 429, `"binding":0,"wait_ms":3600000`, `"limits";r=3;t=3600`, `"limits";q=5`, "3600"},
+		{`{"limits":[{"algorithm":"TB","key":"c","capacity":9,"rate":"1/h"},{"algorithm":"TB","key":"d","capacity":6,"rate":"1/h","cost":4}]}`, 200,
+			`"remaining":8`, `"limits:1";r=2, "limits:0";r=8`, `"limits:1";q=6, "limits:0";q=9`, ""},
+		{`{"limits":[{"algorithm":"TB","key":"c","capacity":9,"rate":"1/h"},{"algorithm":"TB","key":"d","capacity":6,"rate":"1/h","cost":4}]}`, 429,
+			`"violated-policies":["limits:1"]`, `"limits:1";r=2;t=7200, "limits:0";r=8`, `"limits:1";q=6, "limits:0";q=9`, "7200"},
 		{`{"limits":[{"algorithm":"FS","key":"pool","capacity":10,"rate":"1/h","member":"a","weight":2}]}`, 200, `"limits":[{"limit":10,`, `"limits";r=8`, `"limits";q=10`, ""},
 	} {
 		a := h.post("/v1/check", step.body)

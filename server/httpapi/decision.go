@@ -1,10 +1,13 @@
 package httpapi
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
 
 	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/engine"
 )
 
 // decision is the reply of RL.CHECK and RL.ALL by name.
@@ -35,66 +38,68 @@ const quotaExceeded = "https://iana.org/assignments/http-problem-types#quota-exc
 
 // readDecision reads the reply of RL.CHECK or RL.ALL. A request for no tokens at all is granted if no limit denied it.
 func readDecision(reply redcon.RESP) (d decision) {
-	at := 0
-	reply.ForEach(func(part redcon.RESP) bool {
-		switch at++; at {
-		case 1:
-			d.Granted = part.Int()
-		case 2:
-			d.Binding = part.Int()
-		case 3:
-			d.WaitMs = part.Int()
-		case 4:
-			d.Limits = make([]state, 0, part.Count)
-			part.ForEach(func(limit redcon.RESP) bool {
-				d.Limits = append(d.Limits, readState(limit))
-				return true
-			})
-		}
-		return true
-	})
+	in := numbers(reply.Raw)
+	in.next() // the length
+	d.Granted, d.Binding, d.WaitMs = in.next(), in.next(), in.next()
 	d.Allowed = d.Granted > 0
+	d.Limits = make([]state, min(max(0, in.next()), engine.MaxParts))
+	for i := range d.Limits {
+		more := in.next() - 3
+		d.Limits[i] = state{in.next(), in.next(), in.next()}
+		for ; more > 0; more-- {
+			in.next()
+		}
+	}
 	return d
 }
 
-func readState(reply redcon.RESP) (s state) {
-	at := 0
-	reply.ForEach(func(n redcon.RESP) bool {
-		switch at++; at {
-		case 1:
-			s.Limit = n.Int()
-		case 2:
-			s.Remaining = n.Int()
-		case 3:
-			s.ResetMs = n.Int()
-		}
-		return true
-	})
-	return s
+// numbers is the rest of a reply of integers, and of arrays of them.
+type numbers []byte
+
+// next returns the next integer, or the length of the next array; 0 behind the end.
+func (in *numbers) next() int64 {
+	line, rest, _ := bytes.Cut(*in, []byte("\r\n"))
+	*in = rest
+	if len(line) == 0 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(string(line[1:]), 10, 64)
+	return n
 }
 
-// tightest is the limit that denied or, if none did, the one with the smallest part left.
-func (d *decision) tightest() state {
+// readIntegers reads the first elements of an array.
+func readIntegers(reply redcon.RESP, to []int64) {
+	at := 0
+	reply.ForEach(func(n redcon.RESP) bool {
+		to[at] = n.Int()
+		at++
+		return at < len(to)
+	})
+}
+
+// tightest is the position of the limit that denied or, if none did, of the one with the smallest part left.
+func (d *decision) tightest() int {
 	if !d.Allowed && d.Binding >= 0 && d.Binding < int64(len(d.Limits)) {
-		return d.Limits[d.Binding]
+		return int(d.Binding)
 	}
-	tightest := d.Limits[0]
-	for _, l := range d.Limits[1:] {
-		if float64(l.Remaining)*float64(tightest.Limit) < float64(tightest.Remaining)*float64(l.Limit) {
-			tightest = l
+	tightest := 0
+	for i, l := range d.Limits {
+		if t := d.Limits[tightest]; float64(l.Remaining)*float64(t.Limit) < float64(t.Remaining)*float64(l.Limit) {
+			tightest = i
 		}
 	}
 	return tightest
 }
 
-// sendDecision answers with a decision: 200, or the status for denials.
-func sendDecision(w http.ResponseWriter, name string, d *decision, denied int) {
+// sendDecision answers with a decision: 200 or 429.
+func sendDecision(w http.ResponseWriter, name string, d *decision) {
 	setFields(w.Header(), name, d)
 	if d.Allowed {
 		send(w, http.StatusOK, typeJSON, d.appendJSON(make([]byte, 0, 64+64*len(d.Limits))))
 		return
 	}
-	body := denial{problem: problem{Type: quotaExceeded, Title: "Too many requests", Status: denied}, Violated: []string{name}, decision: *d}
+	const denied = http.StatusTooManyRequests
+	body := denial{problem: problem{Type: quotaExceeded, Title: "Too many requests", Status: denied}, Violated: []string{d.nameOf(name, d.tightest())}, decision: *d}
 	if d.WaitMs < 0 {
 		body.Detail = "This request asks for more than the limit can ever grant."
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -35,10 +36,10 @@ func (r *request) read() (err error) {
 	case r.ContentLength > maxBodyBytes:
 		return &http.MaxBytesError{Limit: maxBodyBytes}
 	case r.ContentLength >= 0:
-		r.body = make([]byte, r.ContentLength)
+		r.body = slices.Grow(r.body, int(r.ContentLength))[:r.ContentLength]
 		_, err = io.ReadFull(r.Body, r.body)
 	default:
-		r.body, err = io.ReadAll(http.MaxBytesReader(r.w, r.Body, maxBodyBytes))
+		r.body, err = io.ReadAll(http.MaxBytesReader(r.w.ResponseWriter, r.Body, maxBodyBytes))
 	}
 	return err
 }
@@ -59,24 +60,35 @@ const (
 	object
 )
 
-// value is a JSON value. Of an array, items are its elements, and of an object its values; names are those of an object.
+// value is a JSON value. Of an array, items are its elements, and of an object its fields.
 type value struct {
 	kind  kind
+	name  string // of a field
 	text  string // of a scalar: a string as it is, a number or a truth value as it was written
 	items []value
-	names []string
 }
 
 func (v *value) has(name string) bool { return v.get(name) != nil }
 
 // get returns the value of a field, nil if there is none.
 func (v *value) get(name string) *value {
-	for i, n := range v.names {
-		if n == name {
-			return &v.items[i]
-		}
+	if i := v.find(name); i >= 0 {
+		return &v.items[i]
 	}
 	return nil
+}
+
+// find returns the position of a field, -1 if there is none. The items of an array have no names.
+func (v *value) find(name string) int {
+	if v.kind != object {
+		return -1
+	}
+	for i := range v.items {
+		if v.items[i].name == name {
+			return i
+		}
+	}
+	return -1
 }
 
 // clip bounds text from a request in an error.

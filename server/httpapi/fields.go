@@ -3,43 +3,73 @@ package httpapi
 import (
 	"net/http"
 	"strconv"
-	"strings"
 )
 
-// setFields sets RateLimit and RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers-10 for the limit that matters: the one that
-// denied or, if none did, the one with the smallest part of it left. Of a denial, t and Retry-After are both the time until the
-// request would be granted, so neither is earlier than the other; of a grant, the time until there is more is not known.
+// setFields sets RateLimit and RateLimit-Policy of draft-ietf-httpapi-ratelimit-headers-10. The tightest limit comes first: the one
+// that denied or, if none did, the one with the smallest part of it left. Of a denial, its t and Retry-After are both the time until
+// the request would be granted, so neither is earlier than the other; of all else, the time until there is more is not known.
 func setFields(h http.Header, name string, d *decision) {
 	if len(d.Limits) == 0 {
 		return
 	}
-	l := d.tightest()
-	item := quote(name)
-	limit := item + ";r=" + itoa(max(0, l.Remaining))
+	first := d.tightest()
+	limit := d.appendLimit(make([]byte, 0, 128), name, first)
 	if !d.Allowed && d.WaitMs >= 0 {
 		after := itoa(max(1, (d.WaitMs+999)/1000))
-		limit += ";t=" + after
+		limit = append(append(limit, ";t="...), after...)
 		h["Retry-After"] = []string{after}
 	}
-	values := [2]string{limit, item + ";q=" + itoa(l.Limit)}
+	policy := d.appendQuota(make([]byte, 0, 128), name, first)
+	for i := range d.Limits {
+		if i == first {
+			continue
+		}
+		if len(limit) > maxField || len(policy) > maxField {
+			break
+		}
+		limit = d.appendLimit(append(limit, ", "...), name, i)
+		policy = d.appendQuota(append(policy, ", "...), name, i)
+	}
+	both := string(append(limit, policy...))
+	values := [2]string{both[:len(limit)], both[len(limit):]}
 	h["Ratelimit"], h["Ratelimit-Policy"] = values[:1:1], values[1:]
 }
 
-// quote makes a string of structured fields. Characters that are not allowed in one are left out, line breaks among them.
-func quote(name string) string {
-	var b strings.Builder
-	b.Grow(len(name) + 2)
-	b.WriteByte('"')
-	for _, c := range []byte(name[:min(len(name), maxNameInField)]) {
+// maxField is the length of a field after which no more limits are added to it: proxies bound the header of a response, nginx at 4 KiB.
+const maxField = 1000
+
+// appendLimit appends the item of a limit in RateLimit.
+func (d *decision) appendLimit(b []byte, policy string, i int) []byte {
+	return strconv.AppendInt(append(d.appendName(b, policy, i), ";r="...), max(0, d.Limits[i].Remaining), 10)
+}
+
+// appendQuota appends the item of a limit in RateLimit-Policy.
+func (d *decision) appendQuota(b []byte, policy string, i int) []byte {
+	return strconv.AppendInt(append(d.appendName(b, policy, i), ";q="...), d.Limits[i].Limit, 10)
+}
+
+// appendName appends the name of a limit as a string of structured fields. Characters that are not allowed in one are left out, line breaks
+// among them.
+func (d *decision) appendName(b []byte, policy string, i int) []byte {
+	b = append(b, '"')
+	for _, c := range []byte(d.nameOf(policy, i)) {
 		if c == '"' || c == '\\' {
-			b.WriteByte('\\')
+			b = append(b, '\\')
 		}
 		if c >= ' ' && c <= '~' {
-			b.WriteByte(c)
+			b = append(b, c)
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	return append(b, '"')
+}
+
+// nameOf is the name of a limit: that of the policy, with its position there if it has several.
+func (d *decision) nameOf(policy string, i int) string {
+	policy = policy[:min(len(policy), maxNameInField)]
+	if len(d.Limits) <= 1 {
+		return policy
+	}
+	return policy + ":" + strconv.Itoa(i)
 }
 
 // maxNameInField bounds the name of a policy in fields, which proxies bound.

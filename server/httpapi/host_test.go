@@ -21,6 +21,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
 	"github.com/stintdb/stint/server/gateway"
+	"github.com/stintdb/stint/server/servertest"
 )
 
 // giveUp is how long a test waits for what must come. It is only reached when the test fails.
@@ -36,7 +37,7 @@ type host struct {
 	stop    func() error
 }
 
-// refusing is a decider that gives every operation a status, if it is told one.
+// refusing is a decider that, while its status is not OK, decides nothing and gives each operation that status.
 type refusing struct {
 	*decider.Local
 	status atomic.Uint32
@@ -56,6 +57,11 @@ func (r *refusing) Decide(b *engine.Batch) bool {
 // serve starts a server, until the end of the test.
 func serve(t testing.TB, change ...func(*config.Config)) *host {
 	t.Helper()
+	return serveBy(t, new(Service), change...)
+}
+
+func serveBy(t testing.TB, service *Service, change ...func(*config.Config)) *host {
+	t.Helper()
 	cfg := config.Default()
 	cfg.Listen, cfg.HTTPListen, cfg.Loops, cfg.Admin, cfg.IdleTimeout = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, 1, "", 0
 	for _, f := range change {
@@ -68,34 +74,14 @@ func serve(t testing.TB, change ...func(*config.Config)) *host {
 	store := engine.New(engine.Config{Shards: 16, Commands: server.NewCommands()})
 	h.decider = &refusing{Local: &decider.Local{Store: store, Clock: h.clock.Clock}}
 	h.Server = server.New(server.Options{Config: cfg, Decider: h.decider, Keys: store, Clock: h.clock.Clock,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-test", Services: []gateway.Service{new(Service)}})
-	ctx, cancel := context.WithCancel(context.Background())
-	ready, ended := make(chan []string, 1), make(chan error, 1)
-	go func() { ended <- h.Serve(ctx, func(addresses []string) { ready <- addresses }) }()
-	select {
-	case addresses := <-ready:
-		address := addresses[len(addresses)-1]
-		if plain, is := strings.CutSuffix(address, " (HTTP)"); is {
-			h.url = "http://" + plain
-		} else {
-			h.url = "https://" + strings.TrimSuffix(address, " (HTTPS)")
-		}
-	case err := <-ended:
-		t.Fatal(err)
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-test", Services: []gateway.Service{service}})
+	t.Cleanup(store.Close)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	addresses, stop := servertest.Serve(t, h.Server)
+	h.stop, h.url = stop, "http://"+addresses[len(addresses)-1]
+	if len(cfg.HTTPTLSListen) > 0 {
+		h.url = strings.Replace(h.url, "http:", "https:", 1)
 	}
-	h.stop = func() error {
-		cancel()
-		err := <-ended
-		ended <- err
-		return err
-	}
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		if err := h.stop(); err != nil {
-			t.Error(err)
-		}
-		store.Close()
-	})
 	return h
 }
 

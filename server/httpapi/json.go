@@ -13,6 +13,9 @@ const (
 	maxNames = 64
 )
 
+// usualItems is the number of fields that most requests have at most.
+const usualItems = 4
+
 // parser reads JSON. It is stricter than encoding/json, which takes an object with a name twice, and knows the length of all.
 type parser struct {
 	text string
@@ -83,13 +86,16 @@ func (p *parser) items(v *value, depth int) error {
 		p.at++
 		return nil
 	}
+	v.items = make([]value, 0, usualItems)
 	for {
+		name := ""
 		if v.kind == object {
-			if err := p.name(v); err != nil {
+			var err error
+			if name, err = p.name(v); err != nil {
 				return err
 			}
 		}
-		v.items = append(v.items, value{})
+		v.items = append(v.items, value{name: name})
 		if err := p.value(&v.items[len(v.items)-1], depth); err != nil {
 			return err
 		}
@@ -105,25 +111,24 @@ func (p *parser) items(v *value, depth int) error {
 	}
 }
 
-// name reads the name of a field and the colon.
-func (p *parser) name(v *value) error {
+// name reads the name of the next field of v, and the colon.
+func (p *parser) name(v *value) (name string, err error) {
 	if p.next() != '"' {
-		return p.unexpected()
+		return "", p.unexpected()
 	}
-	name, err := p.string()
+	name, err = p.string()
 	switch {
 	case err != nil:
-		return err
+		return "", err
 	case v.has(name):
-		return fmt.Errorf("%q is there twice", clip(name))
-	case len(v.names) == maxNames:
-		return fmt.Errorf("an object may have at most %d fields", maxNames)
+		return "", fmt.Errorf("%q is there twice", clip(name))
+	case len(v.items) == maxNames:
+		return "", fmt.Errorf("an object may have at most %d fields", maxNames)
 	case p.next() != ':':
-		return p.unexpected()
+		return "", p.unexpected()
 	}
 	p.at++
-	v.names = append(v.names, name)
-	return nil
+	return name, nil
 }
 
 // string reads a string. One without escapes is a part of the text.
@@ -134,8 +139,7 @@ func (p *parser) string() (text string, err error) {
 		case c == '"':
 			p.at++
 			if escaped {
-				err = json.Unmarshal([]byte(p.text[begin:p.at]), &text)
-				return text, err
+				return unescape(p.text[begin:p.at])
 			}
 			return p.text[begin+1 : p.at-1], nil
 		case c == '\\':
@@ -146,6 +150,11 @@ func (p *parser) string() (text string, err error) {
 		}
 	}
 	return "", p.unexpected()
+}
+
+func unescape(quoted string) (text string, err error) {
+	err = json.Unmarshal([]byte(quoted), &text)
+	return text, err
 }
 
 // word reads a number, a truth value or null.

@@ -20,10 +20,8 @@ func login(c *gateway.Conn, r *http.Request) (user *acl.User, byPassword bool, e
 // failedLogin is the answer to a request without a user.
 func failedLogin(err error) (status int, detail string) {
 	switch {
-	case errors.Is(err, gateway.ErrAuthorization):
+	case errors.Is(err, gateway.ErrAuthorization), errors.Is(err, gateway.ErrWrongLogin):
 		return http.StatusUnauthorized, err.Error()
-	case errors.Is(err, gateway.ErrWrongLogin):
-		return http.StatusUnauthorized, "the password is wrong, the user does not exist, or it is off"
 	case errors.Is(err, command.ErrNoAuth):
 		return http.StatusUnauthorized, "send a password: Authorization: Bearer PASSWORD, or Bearer USER:PASSWORD"
 	}

@@ -1,21 +1,18 @@
 package httpapi
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
+
+const _ = uint(64 - maxNames) // fields.asked has a bit for each
 
 // fields reads the fields of an object. It keeps the first error, and in the end names a field that nobody asked for.
 type fields struct {
 	of     *value
 	prefix string // of the names in errors
-	asked  []string
+	asked  uint64 // a bit for each field, by its position, of which there are maxNames at most
 	err    error
 }
 
-func fieldsOf(v *value, prefix string) *fields {
-	return &fields{of: v, prefix: prefix, asked: make([]string, 0, 16)}
-}
+func fieldsOf(v *value, prefix string) fields { return fields{of: v, prefix: prefix} }
 
 func (f *fields) note(err error) {
 	if f.err == nil {
@@ -25,8 +22,12 @@ func (f *fields) note(err error) {
 
 // lookUp returns a field that is there and not null.
 func (f *fields) lookUp(name string) *value {
-	f.asked = append(f.asked, name)
-	if v := f.of.get(name); v != nil && v.kind != null {
+	i := f.of.find(name)
+	if i < 0 {
+		return nil
+	}
+	f.asked |= 1 << i
+	if v := &f.of.items[i]; v.kind != null {
 		return v
 	}
 	return nil
@@ -74,9 +75,9 @@ func (f *fields) member(name string, k kind) *value {
 
 // end returns the first error, and that of an unknown field if there was no other.
 func (f *fields) end() error {
-	for _, name := range f.of.names {
-		if f.err == nil && !slices.Contains(f.asked, name) {
-			f.err = fmt.Errorf("%s%s: is no field of this request", f.prefix, clip(name))
+	for i := range f.of.items {
+		if f.err == nil && f.asked&(1<<i) == 0 {
+			f.err = fmt.Errorf("%s%s: is no field of this request", f.prefix, clip(f.of.items[i].name))
 		}
 	}
 	return f.err

@@ -85,7 +85,7 @@ func send(w http.ResponseWriter, status int, contentType string, body []byte) {
 	h := w.Header()
 	values := [2]string{contentType, strconv.Itoa(len(body))}
 	h["Content-Type"], h["Content-Length"] = values[:1:1], values[1:]
-	if status != http.StatusOK { // which Write implies, without a copy of the header
+	if status != http.StatusOK { // which Write implies
 		w.WriteHeader(status)
 	}
 	_, _ = w.Write(body) // it fails only if the client has gone

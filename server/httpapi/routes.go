@@ -4,16 +4,35 @@ import (
 	_ "embed"
 	"net/http"
 	"strings"
+	"sync"
 
 	"github.com/stintdb/stint/server/gateway"
 )
 
-// request is one that was let in.
+// request is one, and its answer.
 type request struct {
 	*http.Request
-	w      http.ResponseWriter
-	caller gateway.Caller
-	body   []byte // of a POST
+	w      counted
+	caller gateway.Caller // once it was let in
+	body   []byte         // of a POST
+	json   value          // the body, if it has fields
+	fields fields         // of json
+}
+
+// requests are those that were answered, to be used again.
+var requests = sync.Pool{New: func() any { return new(request) }}
+
+// maxKeptBody bounds the room for a body that a request keeps for the next.
+const maxKeptBody = 4 << 10
+
+// reset makes a request like a new one. It keeps only room.
+func (r *request) reset() {
+	room := r.body[:0]
+	if cap(room) > maxKeptBody {
+		room = nil
+	}
+	clear(room[:cap(room)])
+	*r = request{body: room}
 }
 
 // route is the handler of a path, and the method it takes.
@@ -43,20 +62,30 @@ var routes = map[string]route{
 	"/v1/cancel":    {method: http.MethodPost, answer: (*Service).cancel, refuse: fail},
 }
 
-// find returns the route of a path. Paths are taken as they are: none is cleaned, so none is redirected.
-func find(path string) (route, bool) {
+// routeOf returns the path of the route that a path belongs to. Paths are taken as they are: none is cleaned, so none is redirected.
+func routeOf(path string) string {
 	if strings.HasPrefix(path, authPath+"/") {
-		path = authPath
+		return authPath
 	}
-	found, is := routes[path]
-	return found, is
+	return path
 }
 
 // ServeHTTP implements http.Handler.
-func (s *Service) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
+func (s *Service) ServeHTTP(under http.ResponseWriter, hr *http.Request) {
+	r, answered := requests.Get().(*request), false
+	r.Request, r.w.ResponseWriter = hr, under
+	w := &r.w
 	h := w.Header()
 	h["X-Content-Type-Options"], h["Cache-Control"] = noSniff, noStore
-	to, found := find(hr.URL.Path)
+	path := routeOf(hr.URL.Path)
+	to, found := routes[path]
+	defer func() {
+		s.count(path, w.status)
+		if answered { // without a panic: nobody else knows it now
+			r.reset()
+			requests.Put(r)
+		}
+	}()
 	switch {
 	case !found:
 		fail(w, http.StatusNotFound, "there is nothing at this path; GET /openapi.json lists the paths")
@@ -68,14 +97,16 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, hr *http.Request) {
 	case to.open != nil:
 		to.open(s, w)
 	default:
-		s.admit(w, hr, to)
+		s.admit(r, to)
 	}
+	answered = true
 }
 
 var noSniff, noStore = []string{"nosniff"}, []string{"no-store"}
 
 // admit answers a request if it comes from a user, and from no web page that is not allowed.
-func (s *Service) admit(w http.ResponseWriter, hr *http.Request, to route) {
+func (s *Service) admit(r *request, to route) {
+	w, hr := &r.w, r.Request
 	c := connOf(hr)
 	user, byPassword, err := login(c, hr)
 	if err != nil {
@@ -88,7 +119,7 @@ func (s *Service) admit(w http.ResponseWriter, hr *http.Request, to route) {
 		to.refuse(w, http.StatusForbidden, err.Error())
 		return
 	}
-	r := &request{Request: hr, w: w, caller: gateway.Caller{User: user, Address: c.Address(), Timeout: s.gateway.Config().CommandTimeout}}
+	r.caller = gateway.Caller{User: user, Address: c.Address(), Timeout: s.gateway.Config().CommandTimeout}
 	if to.method == http.MethodPost {
 		if err := r.readBody(); err != nil {
 			to.refuse(w, err.status, err.detail)

@@ -20,6 +20,9 @@ type Service struct {
 	allowed allowed
 	http    *http.Server
 	serving sync.WaitGroup
+
+	counts    map[string]*counts // by path, those of routes
+	elsewhere counts             // of other paths
 }
 
 // The bounds of a request. Those of time are settings.
@@ -41,6 +44,10 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 			_ = ln.Close()
 		}
 		return nil, err
+	}
+	s.counts = map[string]*counts{}
+	for path := range routes {
+		s.counts[path] = new(counts)
 	}
 	s.gateway, s.allowed = g, allowed{hosts: cfg.HTTPHosts, origins: cfg.HTTPOrigins}
 	s.http = &http.Server{

@@ -1,58 +1,25 @@
 package httpapi
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
-	"math/big"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/internal/testtls"
 	"github.com/stintdb/stint/server/config"
 )
 
-// certificate writes a certificate for the loopback and its key into files.
-func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	cert, key, pool = filepath.Join(t.TempDir(), "cert"), filepath.Join(t.TempDir(), "key"), x509.NewCertPool()
-	pool.AppendCertsFromPEM(certPEM)
-	for name, text := range map[string][]byte{cert: certPEM, key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})} {
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, key, pool
-}
-
 // HTTPS uses the certificates of the port, and stays with HTTP/1.1.
 func TestTLS(t *testing.T) {
-	cert, key, pool := certificate(t)
-	h := serve(t, func(c *config.Config) {
-		c.HTTPListen, c.HTTPTLSListen, c.TLSCert, c.TLSKey = nil, []string{"127.0.0.1:0"}, cert, key
+	c := testtls.New(t)
+	h := serve(t, func(cfg *config.Config) {
+		cfg.HTTPListen, cfg.HTTPTLSListen, cfg.TLSCert, cfg.TLSKey = nil, []string{"127.0.0.1:0"}, c.Cert, c.Key
 	})
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.Pool}, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	response, err := (&http.Client{Transport: transport, Timeout: giveUp}).Get(h.url + "/healthz")
 	if err != nil {

@@ -52,27 +52,17 @@ func (s *Service) cancel(r *request) {
 }
 
 func (s *Service) settleBy(r *request, command func(f *fields) [][]byte) {
-	body, bad := decode(r.body)
-	if bad == nil && body.kind != object {
-		bad = badJSON("it must be an object")
-	}
-	if bad != nil {
-		bad.send(r.w)
+	f, ok := r.readFields()
+	if !ok {
 		return
 	}
-	f := fieldsOf(&body, "")
-	words := command(f)
-	if err := f.end(); err != nil {
-		fail(r.w, http.StatusBadRequest, err.Error())
-		return
-	}
-	reply, ok := s.do(r, words)
+	reply, ok := s.doBy(r, f, command(f))
 	switch {
 	case !ok:
 	case reply.Type != redcon.Array:
-		fail(r.w, http.StatusNotFound, "the id is not known, or no longer")
+		fail(&r.w, http.StatusNotFound, "the id is not known, or no longer")
 	default:
-		sendJSON(r.w, http.StatusOK, typeJSON, readSettlement(reply))
+		sendJSON(&r.w, http.StatusOK, typeJSON, readSettlement(reply))
 	}
 }
 
@@ -80,28 +70,9 @@ func readSettlement(reply redcon.RESP) (s settlement) {
 	s.Limits = []charge{}
 	reply.ForEach(func(limit redcon.RESP) bool {
 		var n [4]int64
-		at := 0
-		limit.ForEach(func(part redcon.RESP) bool {
-			n[at] = part.Int()
-			at++
-			return at < len(n)
-		})
+		readIntegers(limit, n[:])
 		s.Limits = append(s.Limits, charge{n[0], state{n[1], n[2], n[3]}})
 		return true
 	})
 	return s
-}
-
-// do has a command executed. If there is no reply but an error, it answers with that and returns false.
-func (s *Service) do(r *request, words [][]byte) (reply redcon.RESP, ok bool) {
-	reply, err := s.gateway.Do(r.Context(), r.caller, words...)
-	switch {
-	case err != nil:
-		failDo(r.w, err)
-	case reply.Type == redcon.Error:
-		failReply(r.w, reply.String())
-	default:
-		return reply, true
-	}
-	return reply, false
 }

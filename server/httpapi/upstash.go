@@ -23,12 +23,12 @@ func (s *Service) one(r *request) {
 	body, bad := decode(r.body)
 	words, err := wordsOf(&body)
 	if bad != nil || err != nil {
-		failRequest(r.w, bad, err)
+		failRequest(&r.w, bad, err)
 		return
 	}
 	replies, err := s.gateway.DoAll(r.Context(), r.caller, words)
 	if err != nil {
-		failUpstash(r.w, http.StatusGatewayTimeout, err.Error())
+		failUpstash(&r.w, http.StatusGatewayTimeout, err.Error())
 		return
 	}
 	sendUpstash(r, replies[0], statusOfReply(replies[0]))
@@ -43,7 +43,7 @@ func (s *Service) multiExec(r *request) { s.several(r, true) }
 func (s *Service) several(r *request, atomic bool) {
 	commands, bad, err := commandsOf(r.body)
 	if bad != nil || err != nil {
-		failRequest(r.w, bad, err)
+		failRequest(&r.w, bad, err)
 		return
 	}
 	if atomic {
@@ -52,7 +52,7 @@ func (s *Service) several(r *request, atomic bool) {
 	replies, err := s.gateway.DoAll(r.Context(), r.caller, commands...)
 	switch {
 	case err != nil:
-		failUpstash(r.w, http.StatusGatewayTimeout, err.Error())
+		failUpstash(&r.w, http.StatusGatewayTimeout, err.Error())
 		return
 	case len(replies) < len(commands): // the last is the reason
 		sendUpstash(r, replies[len(replies)-1], http.StatusBadRequest)
@@ -71,7 +71,7 @@ func (s *Service) several(r *request, atomic bool) {
 		}
 		out = appendUpstash(out, reply, encoded)
 	}
-	send(r.w, http.StatusOK, typeJSON, append(out, "]\n"...))
+	send(&r.w, http.StatusOK, typeJSON, append(out, "]\n"...))
 }
 
 func commandsOf(body []byte) (commands [][][]byte, bad *badRequest, err error) {
@@ -138,7 +138,7 @@ func statusOfReply(reply redcon.RESP) int {
 }
 
 func sendUpstash(r *request, reply redcon.RESP, status int) {
-	send(r.w, status, typeJSON, append(appendUpstash(nil, reply, isBase64(r)), '\n'))
+	send(&r.w, status, typeJSON, append(appendUpstash(nil, reply, isBase64(r)), '\n'))
 }
 
 // isBase64 reports whether the client asks for strings in base64, which can hold any bytes.

@@ -122,7 +122,7 @@ func (s *Source) server() []field {
 		{"os", runtime.GOOS}, {"arch_bits", 64}, {"go_version", runtime.Version()}, {"process_id", os.Getpid()},
 		{"run_id", s.RunID}, {"tcp_port", port}, {"server_time_usec", s.Env.Clock.Now() / 1000},
 		{"uptime_in_seconds", uptime}, {"uptime_in_days", uptime / 86400}, {"config_file", cfg.File},
-		{"event_loops", cmp.Or(cfg.Loops, runtime.GOMAXPROCS(0))},
+		{"event_loops", cfg.LoopCount()},
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 type budget struct {
 	total   int64      // --max-memory, or the default in its place
 	machine int64      // that default
-	program int64      // resident memory outside of keys and Go's heap, at the start
+	program int64      // resident memory outside of keys and Go's heap
+	others  int64      // the part of it that is in no file, at the start
 	heap    recentHeap // Go's need of late
 	keys    int64      // the rest
 
@@ -27,7 +28,7 @@ type budget struct {
 const (
 	programMin = 12 << 20
 	programMax = 48 << 20
-	// 1/spareShare of the whole stays free for shards that are being rebuilt, and for growth of the heap.
+	// 1/spareShare of the whole stays free for shards that are being rebuilt, and for changes between two rounds.
 	spareShare  = 50
 	minKeys     = 1 << 20
 	reportEvery = 10 * time.Second
@@ -37,9 +38,17 @@ const (
 func (b *budget) start(keyBytes int64) {
 	b.machine = sysmem.Total() / 4 * 3
 	of := readGoMemory()
-	b.program = min(max(sysmem.RSS()-keyBytes-of.taken, programMin), programMax)
+	mapped := sysmem.MappedFiles()
+	b.others = min(max(sysmem.RSS()-keyBytes-of.taken, programMin), programMax) - mapped
+	b.noteProgram(mapped)
 	b.startup = keyBytes + of.objects
 }
+
+// noteProgram takes the program's part as it is by now: code is read from its file when it first runs.
+func (b *budget) noteProgram(mapped int64) { b.program = max(b.program, b.others+mapped) }
+
+// available is the memory for keys and heap.
+func (b *budget) available() int64 { return b.total - b.total/spareShare - b.program }
 
 // divide works out the most that keys may take. Room for full buffers of clients is set aside before there are any: keys
 // that are kept cannot give it back when an attacker fills them.
@@ -50,7 +59,7 @@ func (b *budget) divide(cfg *config.Config, now, taken, buffered int64) {
 	b.heap.note(now, taken, taken-buffered)
 	least, most := b.heap.bounds()
 	heap := max(most, least+withGarbage(cfg.ClientMemory(b.total)))
-	b.keys = max(b.total-b.total/spareShare-b.program-heap, minKeys)
+	b.keys = max(b.available()-heap, minKeys)
 }
 
 // withGarbage is the memory that Go needs for a number of live bytes: garbage lies there until the next collection,

@@ -45,6 +45,22 @@ func TestBudgetForgetsPeaks(t *testing.T) {
 	}
 }
 
+// Code that runs for the first time, long after the start, takes its memory from keys and heap.
+func TestBudgetFollowsTheProgram(t *testing.T) {
+	cfg := config.Default()
+	cfg.MaxMemoryBytes = 128 * mb
+	b := &budget{others: 4 * mb}
+	b.noteProgram(16 * mb)
+	b.divide(&cfg, testStart.UnixNano(), 8*mb, 0)
+	keys, available := b.keys, b.available()
+	b.noteProgram(19 * mb)
+	b.noteProgram(18 * mb) // the system may forget pages, and reads them again
+	b.divide(&cfg, testStart.UnixNano(), 8*mb, 0)
+	if keys-b.keys != 3*mb || available-b.available() != 3*mb {
+		t.Errorf("keys may take %d MB less and the heap %d MB, want 3", (keys-b.keys)/mb, (available-b.available())/mb)
+	}
+}
+
 // Buffers of clients use the room that is set aside for them: keys do not lose it again when they fill up.
 func TestBudgetSetsBuffersAside(t *testing.T) {
 	cfg := config.Default()

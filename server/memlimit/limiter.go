@@ -70,11 +70,12 @@ func (m *Limiter) Enforce() {
 	defer m.mu.Unlock()
 	b := &m.budget
 	of, now := readGoMemory(), m.Clock.Now()
+	b.noteProgram(sysmem.MappedFiles())
 	b.divide(cfg, now, of.taken, m.Buffers.Bytes.Load())
 	m.Buffers.Most.Store(cfg.ClientMemory(b.total))
 	b.peak = max(b.peak, m.Keys.Bytes()+of.objects)
 	m.Keys.SetMaxBytes(b.keys)
-	m.collector.setLimit(b.total-b.program-m.Keys.Bytes(), of.live)
+	m.collector.setLimit(b.available()-m.Keys.Bytes(), of.live)
 	m.collector.scavenge(now, of.taken, b.total)
 	m.reportForced()
 	if m.IsLeader == nil || !m.IsLeader() {

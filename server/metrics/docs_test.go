@@ -37,13 +37,7 @@ of two. ` + "`CONFIG RESETSTAT`" + ` resets INFO, not these. Every label whose v
 func handbookPage() []byte {
 	var out bytes.Buffer
 	out.WriteString(handbookIntroduction)
-	for _, part := range []struct {
-		heading string
-		rows    []Row
-	}{
-		{"The server", serverRows}, {"Decisions and commands", decisionRows}, {"Connections", connectionRows}, {"Keys", keyRows},
-		{"State on disk", persistenceRows}, {"The cluster", clusterRows}, {"The home cluster", upstreamRows},
-	} {
+	for _, part := range parts {
 		fmt.Fprintf(&out, "\n## %s\n\n", part.heading)
 		when := part.rows[0].When
 		if slices.ContainsFunc(part.rows, func(row Row) bool { return row.When != when }) {

@@ -38,6 +38,16 @@ func (l *Latencies) Merge(other *Latencies) {
 	l.SumNanos += other.SumNanos
 }
 
+// Since returns the latencies less those of an earlier instant.
+func (l Latencies) Since(earlier *Latencies) Latencies {
+	for i, n := range earlier.cells {
+		l.cells[i] -= n
+	}
+	l.Count -= earlier.Count
+	l.SumNanos -= earlier.SumNanos
+	return l
+}
+
 // AtMost is the number of latencies up to the given nanoseconds. It is exact for the bounds of buckets, otherwise those
 // of the bucket in which nanos lies are all in.
 func (l *Latencies) AtMost(nanos int64) (count int64) {
@@ -57,10 +67,4 @@ func (l *Latencies) Quantile(q float64) int64 {
 		}
 	}
 	return 0
-}
-
-// Cells are the finest counts there are: how many latencies were at most each bound, in nanoseconds, and more than the
-// bound before. The last count is of all beyond the last bound but one.
-func (l *Latencies) Cells() (bounds, counts []int64) {
-	return cellBounds, l.cells[:len(cellBounds)]
 }

@@ -189,6 +189,30 @@ func (r *Recorder) Read() (commands []Command, received, sent int64) {
 	return commands, received, sent
 }
 
+// Decisions are the counts of all commands that decide, up to one instant.
+type Decisions struct {
+	Granted, Denied int64
+	Latency         Latencies
+}
+
+// Decisions adds up the commands that decide.
+func (r *Recorder) Decisions() (d Decisions) {
+	for number, decides := range r.decides {
+		for i := range r.stripes {
+			if !decides {
+				break
+			}
+			from := &r.stripes[i].commands[number]
+			if latency := from.latency.Load(); latency != nil {
+				d.Latency.add(latency)
+			}
+			d.Granted += from.granted.Load()
+			d.Denied += from.denied.Load()
+		}
+	}
+	return d
+}
+
 // Totals are sums over all commands.
 type Totals struct {
 	Commands, Errors                      int64

@@ -55,6 +55,7 @@ type Snapshot struct {
 	Persistence *persistencestatus.Status // nil if nothing is kept on disk
 	Cluster     *clusterstatus.Status     // nil if the server stands alone
 	Upstream    *upstream.Status          // nil without a home cluster
+	HTTP        []HTTPCount               // of requests over HTTP, where there were any
 	Envoy       *EnvoyRules               // nil without Envoy's rate limit service
 }
 
@@ -73,6 +74,16 @@ const OtherPolicies = "(other)"
 type PolicyCounts struct {
 	Name                          string // printable
 	Granted, Denied, ShadowDenied int64
+}
+
+// OtherPaths stands for the paths that the server does not have.
+const OtherPaths = "(other)"
+
+// HTTPCount is how many requests to a path were answered with a status.
+type HTTPCount struct {
+	Path     string
+	Status   int
+	Requests int64
 }
 
 // EnvoyRules are the rules of Envoy's rate limit service.

@@ -1,10 +1,23 @@
 package metrics
 
-import "slices"
+// parts are the parts of the handbook.
+var parts = []struct {
+	heading string
+	rows    []Row
+}{
+	{"The server", serverRows}, {"Decisions and commands", decisionRows}, {"Connections", connectionRows}, {"Keys", keyRows},
+	{"State on disk", persistenceRows}, {"The cluster", clusterRows}, {"The home cluster", upstreamRows}, {"HTTP", httpRows},
+	{"Envoy's rate limit service", envoyRows},
+}
 
 // Table holds every metric, in the order of the handbook. Those of the Go runtime and the process
 // come from client_golang's collectors.
-var Table = slices.Concat(serverRows, decisionRows, connectionRows, keyRows, persistenceRows, clusterRows, upstreamRows, envoyRows)
+var Table = func() (all []Row) {
+	for _, part := range parts {
+		all = append(all, part.rows...)
+	}
+	return all
+}()
 
 const boundCommands = "the table of commands"
 

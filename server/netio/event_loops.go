@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,15 +30,12 @@ const (
 // MaxHandoffs bounds the connections on their way to a loop unless the options do. More are not accepted.
 const MaxHandoffs = 256
 
-// StartEventLoops starts count event loops; 0 means one for each core. At most handoffs connections are on their way to a
+// StartEventLoops starts count event loops. At most handoffs connections are on their way to a
 // loop at a time.
 func StartEventLoops(env *conn.Env, lag *LoopLag, count, handoffs int) (*EventLoops, error) {
-	if count == 0 {
-		count = runtime.NumCPU()
-	}
 	l := &EventLoops{handoffs: make(chan struct{}, handoffs)}
 	for range count {
-		engine, err := gnet.NewClient(&handler{env: env, lag: lag}, gnet.WithNumEventLoop(1),
+		engine, err := gnet.NewClient(&handler{env: env, lag: lag, writes: &pendingWrites{}}, gnet.WithNumEventLoop(1),
 			gnet.WithReadBufferCap(readBufferBytes), gnet.WithWriteBufferCap(writeBufferBytes),
 			gnet.WithTCPNoDelay(gnet.TCPDelay), // for package net has set it the other way
 			gnet.WithLogger(quietLogger{env.Log}))
@@ -82,8 +78,9 @@ type origin struct{ remote, local string }
 // handler connects an event loop to sessions: it moves bytes, opens and closes connections, and makes no decisions.
 type handler struct {
 	gnet.BuiltinEventEngine
-	env *conn.Env
-	lag *LoopLag
+	env    *conn.Env
+	lag    *LoopLag
+	writes *pendingWrites
 }
 
 // OnOpen implements gnet.EventHandler.
@@ -96,9 +93,10 @@ func (h *handler) OnOpen(c gnet.Conn) (out []byte, action gnet.Action) {
 	if err := h.env.Registry.Admit(s); err != nil {
 		return []byte("-" + err.Error() + "\r\n"), gnet.Close
 	}
-	s.Attach(eventLoopConn{c}, func(f func()) { time.AfterFunc(yieldPause, f) })
+	l := &eventLoopConn{Conn: c, session: s, writes: h.writes}
+	s.Attach(l, func(f func()) { time.AfterFunc(yieldPause, f) })
 	h.lag.Add(c.EventLoop())
-	c.SetContext(s)
+	c.SetContext(l)
 	return nil, gnet.None
 }
 
@@ -109,30 +107,25 @@ const yieldPause = 50 * time.Microsecond
 
 // OnClose implements gnet.EventHandler.
 func (h *handler) OnClose(c gnet.Conn, _ error) gnet.Action {
-	if s, ok := c.Context().(*conn.Session); ok {
-		h.env.Registry.Unregister(s)
+	if l, ok := c.Context().(*eventLoopConn); ok {
+		l.end()
+		h.env.Registry.Unregister(l.session)
 	}
 	return gnet.None
 }
 
 // OnTraffic implements gnet.EventHandler: bytes have arrived, or the session asked to be woken.
 func (h *handler) OnTraffic(c gnet.Conn) gnet.Action {
-	s, ok := c.Context().(*conn.Session)
+	l, ok := c.Context().(*eventLoopConn)
 	if !ok {
 		return gnet.Close
 	}
 	in, _ := c.Next(-1)
-	if s.ServeInput(in) {
+	if l.session.ServeInput(in) {
 		return gnet.Close
 	}
 	return gnet.None
 }
-
-// eventLoopConn is the link of a connection on an event loop.
-type eventLoopConn struct{ gnet.Conn }
-
-// Unsent implements conn.ReplyConn.
-func (l eventLoopConn) Unsent() int { return l.OutboundBuffered() }
 
 // quietLogger passes gnet's warnings and errors to the server's log.
 type quietLogger struct{ log *slog.Logger }

@@ -59,6 +59,12 @@ func (r *Reader) Forget() {
 	}
 }
 
+// Reset makes the reader like a new one, but for scratch space that no argument is left in.
+func (r *Reader) Reset() {
+	r.Forget()
+	*r = Reader{args: r.args[:0]}
+}
+
 // keepArgs is the number of arguments with scratch space between large commands.
 const keepArgs = 128
 
@@ -82,7 +88,10 @@ func (r *Reader) multibulk(b []byte) ([][]byte, int, error) {
 		if b[at] != '$' {
 			return nil, 0, errNotBulk.With(printable(b[at]))
 		}
-		size, start, err := header(b, at+1)
+		size, start := shortHeader(b, at+1)
+		if start == 0 {
+			size, start, err = header(b, at+1)
+		}
 		switch {
 		case err == errHeaderTooLong: //nolint:errorlint // header returns it unwrapped, and this runs for every argument
 			return nil, 0, errLengthTooLong
@@ -114,6 +123,23 @@ var (
 	errHeaderTooLong = errors.New("header too long")
 	errHeader        = errors.New("not a number")
 )
+
+// shortHeader is header for a decimal of one or two digits, as most are; next is 0 if it is not one.
+func shortHeader(b []byte, at int) (value int64, next int) {
+	if at+4 > len(b) {
+		return 0, 0
+	}
+	line := b[at : at+4]
+	tens, ones := line[0]-'0', line[1]-'0'
+	switch {
+	case tens > 9:
+	case line[1] == '\r' && line[2] == '\n':
+		return int64(tens), at + 3
+	case ones <= 9 && line[2] == '\r' && line[3] == '\n':
+		return int64(tens)*10 + int64(ones), at + 4
+	}
+	return 0, 0
+}
 
 // header reads the decimal and CRLF at b[at:]. next is 0 when the line is not whole yet.
 func header(b []byte, at int) (value int64, next int, err error) {

@@ -2,6 +2,7 @@ package resp
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -17,6 +18,33 @@ type Writer struct {
 
 // Int writes an integer.
 func (w *Writer) Int(n int64) { w.Buf = redcon.AppendInt(w.Buf, n) }
+
+// Integers writes an array of integers, as most answers of limiters are. It is several Ints, and fast for -1 to 99.
+func (w *Writer) Integers(values ...int64) {
+	w.Array(len(values))
+	b := slices.Grow(w.Buf, maxIntBytes*len(values))
+	at := len(b)
+	b = b[:cap(b)]
+	for _, n := range values {
+		to := b[at : at+maxIntBytes] // one check of the bounds
+		switch {
+		case n >= 0 && n <= 9:
+			to[0], to[1], to[2], to[3] = ':', '0'+byte(n), '\r', '\n'
+			at += 4
+		case n >= 10 && n <= 99:
+			to[0], to[1], to[2], to[3], to[4] = ':', '0'+byte(n/10), '0'+byte(n%10), '\r', '\n'
+			at += 5
+		case n == -1:
+			at += copy(to, ":-1\r\n")
+		default:
+			at += len(redcon.AppendInt(to[:0], n))
+		}
+	}
+	w.Buf = b[:at]
+}
+
+// maxIntBytes is the room that an integer takes at most.
+const maxIntBytes = len(":-9223372036854775808\r\n")
 
 // Double writes a number that is not whole: a double in RESP3, a bulk string in RESP2.
 func (w *Writer) Double(f float64) {

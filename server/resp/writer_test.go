@@ -1,6 +1,9 @@
 package resp
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 func TestWriter(t *testing.T) {
 	for _, c := range []struct {
@@ -28,6 +31,24 @@ func TestWriter(t *testing.T) {
 			w := Writer{RESP3: version}
 			if c.write(&w); string(w.Buf) != want {
 				t.Errorf("%s, RESP3 %v: %q, want %q", c.name, version, w.Buf, want)
+			}
+		}
+	}
+}
+
+// Integers are an array of Ints, whatever room the buffer has.
+func TestIntegers(t *testing.T) {
+	values := []int64{0, 9, 10, 99, 100, -1, -2, -9, -10, 1e12, math.MaxInt64, math.MinInt64}
+	for room := range 200 {
+		for count := range len(values) + 1 {
+			got, want := Writer{Buf: make([]byte, 0, room)}, Writer{}
+			got.Integers(values[:count]...)
+			want.Array(count)
+			for _, n := range values[:count] {
+				want.Int(n)
+			}
+			if string(got.Buf) != string(want.Buf) {
+				t.Fatalf("%q, want %q", got.Buf, want.Buf)
 			}
 		}
 	}

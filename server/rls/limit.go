@@ -9,8 +9,10 @@ import (
 )
 
 // decidesNow reports whether an algorithm answers a request of one descriptor: a place in a queue has to be waited for, and a lease
-// has to be released, which the protocol cannot say, nor the member of a fair share.
-func decidesNow(a engine.Algorithm) bool { return a != engine.LeakyQueue && !a.NeedsWho() }
+// has to be released, which the protocol cannot say, nor the member of a fair share, nor the ancestors of a class.
+func decidesNow(a engine.Algorithm) bool {
+	return a != engine.LeakyQueue && a != engine.Class && !a.NeedsWho()
+}
 
 // algorithmOf is the algorithm with a name as TYPE answers it, also with underscores; NoAlgorithm if rules cannot have it.
 func algorithmOf(name string) engine.Algorithm {

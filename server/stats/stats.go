@@ -64,18 +64,18 @@ func (s *Stats) Commands() []metrics.Command {
 	return metrics.Since(commands, *base)
 }
 
-// Sample works out the rate of commands since the last call, and returns the number of denials since then and the
+// Sample works out the rate of commands since the last call, and returns the numbers of commands and of denials since then and the
 // nanoseconds in which they came, 0 at the first call. One goroutine calls it.
-func (s *Stats) Sample(now int64) (denied, since int64) {
-	commands, allDenied := s.Recorder.Rates()
+func (s *Stats) Sample(now int64) (commands, denied, since int64) {
+	allCommands, allDenied := s.Recorder.Rates()
 	if since = now - s.lastSample; s.lastSample > 0 && since > 0 {
-		s.rate.Store(int64(float64(commands-s.lastCommands) * 1e9 / float64(since)))
-		denied = allDenied - s.lastDenied
+		s.rate.Store(int64(float64(allCommands-s.lastCommands) * 1e9 / float64(since)))
+		commands, denied = allCommands-s.lastCommands, allDenied-s.lastDenied
 	} else {
 		since = 0
 	}
-	s.lastCommands, s.lastDenied, s.lastSample = commands, allDenied, now
-	return denied, since
+	s.lastCommands, s.lastDenied, s.lastSample = allCommands, allDenied, now
+	return commands, denied, since
 }
 
 // Rate is the number of commands a second at the last sample.

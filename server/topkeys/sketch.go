@@ -26,9 +26,11 @@ const (
 
 // Sketch counts keys over the last minutes. Its methods may be called from any goroutine.
 type Sketch struct {
-	seed   maphash.Seed
-	random func() float64 // exponentially distributed, with a mean of 1
-	weight atomic.Int64
+	seed     maphash.Seed
+	random   func() float64 // exponentially distributed, with a mean of 1
+	weight   atomic.Int64
+	passes   atomic.Int64 // the weight of requests that passed
+	counting atomic.Bool  // the current pane has counters
 
 	mu      sync.Mutex
 	panes   [panes]*summary // nil until used
@@ -40,6 +42,7 @@ type Sketch struct {
 func NewSketch() *Sketch {
 	s := &Sketch{seed: maphash.MakeSeed(), random: rand.ExpFloat64}
 	s.weight.Store(1)
+	s.passes.Store(1)
 	return s
 }
 
@@ -51,8 +54,13 @@ type Sampler struct {
 }
 
 // Follow has a sampler take over the sketch's weight. It is called before each batch of occurrences, and not for each.
-func (s *Sketch) Follow(at *Sampler) {
-	if weight := s.weight.Load(); weight != at.weight { // the remaining gap is memoryless, so it can be redrawn
+func (s *Sketch) Follow(at *Sampler) { s.follow(at, s.weight.Load()) }
+
+// FollowPassed is Follow for a sampler of requests that passed.
+func (s *Sketch) FollowPassed(at *Sampler) { s.follow(at, s.passes.Load()) }
+
+func (s *Sketch) follow(at *Sampler, weight int64) {
+	if weight != at.weight { // the remaining gap is memoryless, so it can be redrawn
 		at.weight, at.mean = weight, -1/math.Log1p(-1/float64(weight))
 		at.left = s.skips(at)
 	}
@@ -64,13 +72,13 @@ func (at *Sampler) Due() bool {
 	return at.left < 0
 }
 
-// Offer counts a key that was due at a time, in nanoseconds that do not go back.
+// Offer counts a key that was due at a time, in nanoseconds that do not go back. [Sketch.Next] follows.
 func (s *Sketch) Offer(key []byte, now int64, at *Sampler) {
 	hash := maphash.Bytes(s.seed, key)
 	s.mu.Lock()
-	s.turn(now).add(hash, key, at.weight)
+	s.turn(now).add(hash, key, at.weight, now)
+	s.counting.Store(true)
 	s.mu.Unlock()
-	at.left = s.skips(at)
 }
 
 // skips is how many occurrences to pass over, so that each is looked at with a probability of 1 in weight.
@@ -87,6 +95,7 @@ func (s *Sketch) turn(now int64) *summary {
 	if p != nil && now < s.started[s.current]+paneTime {
 		return p
 	}
+	before, follows := p, p != nil && now < s.started[s.current]+2*paneTime
 	if p != nil {
 		s.current = (s.current + 1) % panes
 	}
@@ -95,6 +104,9 @@ func (s *Sketch) turn(now int64) *summary {
 		s.panes[s.current] = p
 	}
 	p.reset()
+	if follows {
+		p.follow(before, now)
+	}
 	s.started[s.current] = now
 	return p
 }
@@ -102,9 +114,13 @@ func (s *Sketch) turn(now int64) *summary {
 // Adapt takes the number of occurrences in a span of nanoseconds, and chooses how many of them each offered one stands
 // for from here on.
 func (s *Sketch) Adapt(occurrences, nanos int64) {
-	if nanos <= 0 {
-		return
+	if nanos > 0 {
+		s.weight.Store(weightFor(occurrences, nanos))
 	}
+}
+
+// weightFor is how many occurrences each that is looked at stands for, where that many come in a span of nanoseconds.
+func weightFor(occurrences, nanos int64) int64 {
 	rate := float64(occurrences) * 1e9 / float64(nanos)
 	weight := int64(1)
 	if rate > wholePerSecond {
@@ -112,7 +128,7 @@ func (s *Sketch) Adapt(occurrences, nanos int64) {
 			weight *= 2
 		}
 	}
-	s.weight.Store(weight)
+	return weight
 }
 
 // Weight is how many occurrences each that is looked at stands for; 1 counts all of them.
@@ -125,6 +141,9 @@ type Entry struct {
 	Size  int    // of the whole key
 	Count int64
 	Error int64
+	Own   Share
+
+	hash uint64
 }
 
 // Top returns the n keys that came most often in the window up to now, and how many occurrences there were of all.
@@ -145,9 +164,12 @@ func (s *Sketch) Top(n int, now int64) (entries []Entry, total int64) {
 		smallest += p.smallest()
 		for number := range p.counters {
 			c := &p.counters[number]
+			if c.count == 0 {
+				continue // it came in an earlier pane
+			}
 			k := sums[c.hash]
 			if k == nil {
-				k = &sum{Entry: Entry{Key: slices.Clone(p.key(number)), Size: c.size}}
+				k = &sum{Entry: Entry{Key: slices.Clone(p.key(number)), Size: c.size, hash: c.hash}}
 				sums[c.hash] = k
 			}
 			k.Count += c.count
@@ -167,7 +189,13 @@ func (s *Sketch) Top(n int, now int64) (entries []Entry, total int64) {
 	slices.SortFunc(entries, func(a, b Entry) int {
 		return cmp.Or(cmp.Compare(b.Count-b.Error, a.Count-a.Error), cmp.Compare(b.Count, a.Count), slices.Compare(a.Key, b.Key))
 	})
-	return entries[:min(n, len(entries))], total
+	entries = entries[:min(n, len(entries))]
+	s.mu.Lock()
+	for i := range entries {
+		entries[i].Own = s.share(entries[i].hash, now)
+	}
+	s.mu.Unlock()
+	return entries, total
 }
 
 // samplingError is by how much the true number n is off an estimate in no more than 3 of 1000 cases. The variance of an
@@ -188,4 +216,5 @@ func (s *Sketch) Reset() {
 	defer s.mu.Unlock()
 	s.panes = [panes]*summary{}
 	s.current = 0
+	s.counting.Store(false)
 }

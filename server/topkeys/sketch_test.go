@@ -13,6 +13,7 @@ func offer(s *Sketch, at *Sampler, key string, now int64) {
 	s.Follow(at)
 	if at.Due() {
 		s.Offer([]byte(key), now, at)
+		s.Next(at)
 	}
 }
 
@@ -151,6 +152,7 @@ func TestNothingIsAllocated(t *testing.T) {
 	if n := testing.AllocsPerRun(20_000, func() {
 		if at.Due() {
 			s.Offer(keys[i%len(keys)], 0, &at)
+			s.Next(&at)
 		}
 		i++
 	}); n != 0 {
@@ -168,6 +170,7 @@ func BenchmarkOffer(b *testing.B) {
 	for i := range b.N {
 		if at.Due() {
 			s.Offer(keys[i%len(keys)], 0, &at)
+			s.Next(&at)
 		}
 	}
 }

@@ -16,6 +16,7 @@ type summary struct {
 	index    [indexSize]uint16
 	keys     []byte // MaxKeyBytes for each counter
 	total    int64
+	follows  bool // the pane before, which had ended just then
 }
 
 type counter struct {
@@ -24,7 +25,12 @@ type counter struct {
 	over     int64 // most by which count is too large
 	variance int64 // of the estimate, where only some of a key's occurrences were looked at
 	size     int   // of the key, all of it
-	at       int   // in the heap
+
+	passed         int64 // requests that passed, from since on
+	passedVariance int64 // of that estimate
+	since          int64 // when the key got the counter
+	idle           int8  // panes before this one in which the key had a counter and did not come
+	at             int   // in the heap
 }
 
 func newSummary() *summary {
@@ -32,12 +38,12 @@ func newSummary() *summary {
 }
 
 func (s *summary) reset() {
-	s.counters, s.heap, s.total = s.counters[:0], s.heap[:0], 0
+	s.counters, s.heap, s.total, s.follows = s.counters[:0], s.heap[:0], 0, false
 	clear(s.index[:])
 }
 
 // add counts a key weight times: one occurrence that was looked at stands for weight of them.
-func (s *summary) add(hash uint64, key []byte, weight int64) {
+func (s *summary) add(hash uint64, key []byte, weight, now int64) {
 	s.total += weight
 	slot := s.find(hash)
 	if number := s.index[slot]; number != 0 {
@@ -50,25 +56,56 @@ func (s *summary) add(hash uint64, key []byte, weight int64) {
 	if len(s.counters) < Counters {
 		s.counters = append(s.counters, counter{at: len(s.heap)})
 		s.heap = append(s.heap, uint16(len(s.counters)-1))
-		s.take(len(s.counters)-1, hash, key, weight)
+		s.take(len(s.counters)-1, hash, key, weight, now)
 		s.index[slot] = uint16(len(s.counters))
 		s.up(len(s.heap) - 1)
 		return
 	}
 	smallest := int(s.heap[0])
 	s.forget(s.counters[smallest].hash)
-	s.take(smallest, hash, key, weight)
+	s.take(smallest, hash, key, weight, now)
 	s.index[s.find(hash)] = uint16(smallest + 1)
 	s.down(0)
 }
 
 // take gives a counter to a key.
-func (s *summary) take(number int, hash uint64, key []byte, weight int64) {
+func (s *summary) take(number int, hash uint64, key []byte, weight, now int64) {
 	c := &s.counters[number]
-	c.hash, c.over, c.size = hash, c.count, len(key)
+	*c = counter{hash: hash, count: c.count, over: c.count, size: len(key), at: c.at, since: now}
 	c.count += weight
 	c.variance = weight * (weight - 1)
 	copy(s.keys[number*MaxKeyBytes:(number+1)*MaxKeyBytes], key)
+}
+
+// follow gives a counter of 0 to the keys that came in one of the panes before, so that what passes is counted for them from here on. A
+// key that comes for the first time takes such a counter over without an error.
+func (s *summary) follow(before *summary, now int64) {
+	s.follows = true
+	for number := range before.counters {
+		c := &before.counters[number]
+		idle := c.idle
+		if c.count == 0 {
+			idle++
+		} else {
+			idle = 0
+		}
+		if idle >= panes-1 {
+			continue
+		}
+		at := len(s.counters)
+		s.counters = append(s.counters, counter{hash: c.hash, size: c.size, at: at, since: now, idle: idle})
+		s.heap = append(s.heap, uint16(at))
+		s.index[s.find(c.hash)] = uint16(at + 1)
+		copy(s.keys[at*MaxKeyBytes:(at+1)*MaxKeyBytes], before.key(number))
+	}
+}
+
+// counterOf is the counter of a hash, nil if it has none.
+func (s *summary) counterOf(hash uint64) *counter {
+	if number := s.index[s.find(hash)]; number != 0 {
+		return &s.counters[number-1]
+	}
+	return nil
 }
 
 // smallest is the most that a key without a counter can have come.

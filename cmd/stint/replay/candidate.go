@@ -5,21 +5,17 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/trial"
 )
 
 // candidate holds the state of one set of limits during a replay.
 type candidate struct {
 	limits *Limits
-	store  *engine.Store
-	op     [1]engine.Op
-	result [1]engine.Result
-	parts  []engine.Op
-	keys   []byte // and holders, of the parts, one after the other
-	ends   [][2]int
+	trial  *trial.Trial
 
+	numbers blocks[uint32] // of each key in perKey, + 1; 0 for a key that was never denied
 	perKey  blocks[denials]
-	bytes   int64 // of perKey
+	bytes   int64 // of both
 	most    int64 // of the store
 	denied  int64
 	byLimit []int64
@@ -43,61 +39,58 @@ type run struct {
 }
 
 func newCandidate(l *Limits) *candidate {
-	return &candidate{limits: l, store: engine.New(engine.Config{}), parts: make([]engine.Op, len(l.parts)), ends: make([][2]int, len(l.parts)),
-		byLimit: make([]int64, len(l.parts))}
+	return &candidate{limits: l, trial: l.Begin(0), byLimit: make([]int64, len(l.Specs()))}
 }
 
 // ask decides on one request of a key, and reports whether it would have been denied.
 func (c *candidate) ask(now int64, key []byte, fields [][]byte) (denied bool) {
-	c.keys = c.keys[:0]
-	for i := range c.limits.parts {
-		c.keys, _ = c.limits.parts[i].key.AppendTo(c.keys, key, fields)
-		c.ends[i][0] = len(c.keys)
-		c.keys, _ = c.limits.parts[i].who.AppendTo(c.keys, key, fields)
-		c.ends[i][1] = len(c.keys)
+	allowed, binding := c.trial.Ask(now, 1, key, fields)
+	if !allowed {
+		c.byLimit[binding]++
 	}
-	from := 0
-	for i := range c.parts {
-		c.parts[i] = c.limits.parts[i].op
-		mid, end := c.ends[i][0], c.ends[i][1]
-		c.parts[i].Key, c.parts[i].Who = c.keys[from:mid:mid], c.keys[mid:end:end]
-		from = end
-	}
-	if len(c.parts) == 1 {
-		c.op[0] = c.parts[0]
-	} else {
-		c.op[0] = engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: c.parts}
-	}
-	c.store.Apply(now, c.op[:], c.result[:])
-	if c.result[0].Allowed {
-		return false
-	}
-	binding := 0
-	if len(c.parts) > 1 {
-		binding = max(c.result[0].Binding, 0)
-	}
-	c.byLimit[binding]++
-	return true
+	return !allowed
 }
 
 // note counts an answer for a key. at is the number of seconds since the start.
 func (c *candidate) note(key int, at uint32, denied bool) {
-	for c.perKey.len <= key {
-		_, grown := c.perKey.add()
-		c.bytes += grown * int64(unsafe.Sizeof(denials{}))
+	for c.numbers.len <= key {
+		_, grown := c.numbers.add()
+		c.bytes += grown * int64(unsafe.Sizeof(uint32(0)))
 	}
-	d := c.perKey.get(key)
+	d := c.denialsOf(key)
 	if !denied {
-		if d.run > 0 {
+		if d != nil && d.run > 0 {
 			c.endRun(key, d)
 		}
 		return
+	}
+	if d == nil {
+		n, grown := c.perKey.add()
+		c.bytes += grown * int64(unsafe.Sizeof(denials{}))
+		*c.numbers.get(key) = uint32(n + 1)
+		d = c.perKey.get(n)
 	}
 	c.denied++
 	if d.denied++; d.run == 0 {
 		d.from = at
 	}
 	d.run, d.to = d.run+1, at
+}
+
+// denialsOf returns the denials of a key, nil if there are none.
+func (c *candidate) denialsOf(key int) *denials {
+	if n := *c.numbers.get(key); n > 0 {
+		return c.perKey.get(int(n - 1))
+	}
+	return nil
+}
+
+// deniedOf is how often a key was denied.
+func (c *candidate) deniedOf(key int) int64 {
+	if d := c.denialsOf(key); d != nil {
+		return int64(d.denied)
+	}
+	return 0
 }
 
 // mostRuns bounds the runs of denials that a report lists.
@@ -118,17 +111,17 @@ func (c *candidate) endRun(key int, d *denials) {
 
 // sweep drops keys at their full limit. A server does so too.
 func (c *candidate) sweep(now int64) {
-	c.most = max(c.most, c.store.Bytes())
-	c.store.Sweep(now, max(c.store.Len()/50, 2000))
+	c.most = max(c.most, c.trial.Bytes())
+	c.trial.Sweep(now)
 }
 
 // finish ends all runs and frees the store.
 func (c *candidate) finish() {
-	for key := range c.perKey.len {
-		if d := c.perKey.get(key); d.run > 0 {
+	for key := range c.numbers.len {
+		if d := c.denialsOf(key); d != nil && d.run > 0 {
 			c.endRun(key, d)
 		}
 	}
-	c.most = max(c.most, c.store.Bytes())
-	c.store.Close()
+	c.most = max(c.most, c.trial.Bytes())
+	c.trial.Close()
 }

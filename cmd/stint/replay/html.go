@@ -15,6 +15,7 @@ body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)
 svg{width:100%;height:auto;display:block}table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.2rem .8rem .2rem 0;border-bottom:1px solid var(--line)}
 td.n,th.n{text-align:right}td.key{overflow-wrap:anywhere}.granted{fill:var(--granted)}.denied{fill:var(--denied)}.axis{fill:var(--soft);font-size:11px}.rule{stroke:var(--line)}
 .box{display:inline-block;width:.8em;height:.8em;margin-right:.3em}pre{white-space:pre-wrap}h2{margin-top:2.5rem;overflow-wrap:anywhere}p{color:var(--soft)}.wide{overflow-x:auto}
+figure{margin:.5rem 0}figure svg{height:60px}figcaption{overflow-wrap:anywhere}.ends{display:flex;justify-content:space-between;gap:1rem;font-size:.875rem}
 `
 
 // WriteHTML writes the report as one page with charts, which needs no network.
@@ -42,6 +43,7 @@ func (o *Report) writeOutcome(out *strings.Builder, l *Outcome) {
 		html.EscapeString(l.Limits), l.Denied, percent(l.DeniedShare), l.DeniedKeys, bytesText(l.Bytes))
 	fmt.Fprintf(out, "<h3>Requests in %s each</h3>\n<p>%sgranted &nbsp; %sdenied</p>\n", time.Duration(o.Interval)*time.Second, legend("granted"), legend("denied"))
 	o.writeTimeline(out, l)
+	o.writeOverTime(out, l)
 	out.WriteString("<h3>Most denied keys</h3>\n")
 	writeBars(out, l.MostDenied)
 	out.WriteString("<h3>Tightest keys, by the share of their requests that is denied</h3>\n")

@@ -41,6 +41,7 @@ type replay struct {
 	bytes      int64          // of requests
 	candidates []*candidate
 	series     series
+	busy       busy
 	start, now int64
 	report     *Report
 }
@@ -56,7 +57,7 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 	r := &replay{Plan: p, keys: newKeyTable(), clock: clock{zone: p.Zone}, report: &Report{Key: p.Key}}
 	r.fields = slices.Clone(p.Key)
 	for _, l := range p.Limits {
-		names, err := l.names()
+		names, err := l.Names()
 		if err != nil {
 			return nil, err
 		}
@@ -163,14 +164,23 @@ func (r *replay) request(now int64) {
 		_, grown := r.requests.add()
 		r.bytes += grown * int64(unsafe.Sizeof(uint64(0)))
 	}
-	*r.requests.get(n)++
+	count := r.requests.get(n)
+	*count++
 	at := uint32(min((now-r.start)/int64(time.Second), math.MaxUint32))
 	r.series.add(at)
-	for _, c := range r.candidates {
+	k := r.busy.of(n, *count, len(r.candidates), func(key int) uint64 { return *r.requests.get(key) })
+	if k != nil {
+		k.requests.add(at)
+	}
+	for i, c := range r.candidates {
 		denied := c.ask(now, key, r.named)
 		c.note(n, at, denied)
-		if denied {
-			c.series.add(at)
+		if !denied {
+			continue
+		}
+		c.series.add(at)
+		if k != nil {
+			k.denied[i].add(at)
 		}
 	}
 }
@@ -179,7 +189,7 @@ func (r *replay) request(now int64) {
 func (r *replay) memory() int64 {
 	sum := r.keys.bytes + r.bytes
 	for _, c := range r.candidates {
-		sum += c.bytes + c.store.Bytes()
+		sum += c.bytes + c.trial.Bytes()
 	}
 	return sum
 }

@@ -111,6 +111,7 @@ func TestLimits(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                    "no limit",
 		"XX {} 1 1/s":         "XX",
+		"100/minute":          "such as 'TB {} 100 10/s'",
 		"TB {} 0 1/s":         "capacity",
 		"CC {} 1 1m {}":       "CC needs",
 		"TB {} 1 1/s EXTRA":   "EXTRA",
@@ -271,6 +272,14 @@ func BenchmarkReplay(b *testing.B) {
 		requests += int(o.Requests)
 	}
 	b.ReportMetric(float64(requests)/b.Elapsed().Seconds(), "requests/s")
+}
+
+// A class is denied beyond its assured rate while others are assured the rest, and begins with the tokens that its ancestor has left.
+func TestTrees(t *testing.T) {
+	o, err := replayed(t, Plan{}, csvLog("a / 0", "b / 0", "a / 0", "a / 0", "b / 0"), "HT {} 2 1/h 4 1/h UNDER all 4 1/h", "HT {} 2 1/h 4 1/h UNDER all 5 1/h")
+	if err != nil || o.Limits[0].Denied != 2 || o.Limits[1].Denied != 1 {
+		t.Errorf("%+v, %v", o, err)
+	}
 }
 
 // The key also stands for {} in the member of a fair share.

@@ -44,6 +44,7 @@ type Outcome struct {
 	Tightest    []KeyLine   `json:"tightest"` // by the share of their requests
 	Runs        []RunLine   `json:"longest_runs"`
 	PerInterval []int64     `json:"denied_per_interval"`
+	OverTime    []KeySeries `json:"over_time"` // of the keys with the most requests, and at the end of all others
 }
 
 // LimitLine counts the denials of one limit of a policy.
@@ -80,23 +81,20 @@ func (r *replay) finish() {
 	byRequests := func(n int) (int64, int64) { return int64(*r.requests.get(n)), 0 }
 	o.Top = r.top(nil, r.Top, byRequests)
 	o.except = r.top(nil, r.Except, byRequests)
-	for _, c := range r.candidates {
+	for i, c := range r.candidates {
 		c.finish()
 		c.series.fit(last)
 		out := Outcome{Limits: c.limits.Text, Denied: c.denied, DeniedShare: share(c.denied, o.Requests), Bytes: c.most,
 			PerInterval: slices.Clone(c.series.counts[:slots])}
-		for i, p := range c.limits.parts {
-			out.ByLimit = append(out.ByLimit, LimitLine{p.specified, c.byLimit[i]})
+		for i, spec := range c.limits.Specs() {
+			out.ByLimit = append(out.ByLimit, LimitLine{spec, c.byLimit[i]})
 		}
-		for n := range c.perKey.len {
-			if c.perKey.get(n).denied > 0 {
-				out.DeniedKeys++
-			}
-		}
+		out.DeniedKeys = c.perKey.len
+		out.OverTime = r.overTime(i, last, int(slots))
 		out.RestDenied, out.RestShare = r.rest(c)
-		out.MostDenied = r.top(c, r.Top, func(n int) (int64, int64) { return int64(c.perKey.get(n).denied), 0 })
+		out.MostDenied = r.top(c, r.Top, func(n int) (int64, int64) { return c.deniedOf(n), 0 })
 		out.Tightest = r.top(c, r.Top, func(n int) (int64, int64) {
-			denied := int64(c.perKey.get(n).denied)
+			denied := c.deniedOf(n)
 			return int64(share(denied, int64(*r.requests.get(n))) * 1e9), denied
 		})
 		for _, run := range c.runs[:min(len(c.runs), r.Top)] {
@@ -120,7 +118,7 @@ func share(part, whole int64) float64 {
 func (r *replay) rest(c *candidate) (denied int64, of float64) {
 	denied, requests := c.denied, r.report.Requests
 	for _, k := range r.report.except {
-		denied -= int64(c.perKey.get(r.keys.number([]byte(k.Key))).denied)
+		denied -= c.deniedOf(r.keys.number([]byte(k.Key)))
 		requests -= k.Requests
 	}
 	return denied, share(denied, requests)
@@ -149,7 +147,7 @@ func (r *replay) top(c *candidate, most int, value func(n int) (first, second in
 	for _, b := range best {
 		line := KeyLine{Key: string(r.keys.key(b.n)), Requests: int64(*r.requests.get(b.n))}
 		if c != nil {
-			line.Denied = int64(c.perKey.get(b.n).denied)
+			line.Denied = c.deniedOf(b.n)
 			line.Share = share(line.Denied, line.Requests)
 		}
 		lines = append(lines, line)

@@ -111,7 +111,7 @@ func (p *Plan) narrow(ctx context.Context, found []Bucket, most float64) error {
 		}
 		for at, i := range tried {
 			l := p.Limits[at]
-			capacity := l.parts[0].op.Limit.Capacity
+			capacity := l.capacity
 			if share := o.Limits[at].RestShare; share < most {
 				found[i].Capacity, found[i].RestShare, found[i].limits = capacity, share, l
 			} else {

@@ -36,8 +36,11 @@ func (o *Report) WriteText(to io.Writer) error {
 
 func (s *Suggestion) write(out *strings.Builder) {
 	fmt.Fprintf(out, "\nsuggested %s\n", s.Limits)
-	fmt.Fprintf(out, "  denies  %s of the requests, less than %s, of all keys but the %d with the most requests; %s of theirs\n",
-		percent(s.RestShare), percent(s.Most), s.Except, percent(s.TopShare))
+	fmt.Fprintf(out, "  denies  %s of the requests, less than %s", percent(s.RestShare), percent(s.Most))
+	if s.Except > 0 {
+		fmt.Fprintf(out, ", of all keys but the %d with the most requests; %s of theirs", s.Except, percent(s.TopShare))
+	}
+	out.WriteString("\n")
 	fmt.Fprintf(out, "  open    each key can still take %d requests in a minute and %d in an hour, and a caller with several keys as often\n", s.InMinute, s.InHour)
 	out.WriteString("  choices")
 	for i, b := range s.Others {

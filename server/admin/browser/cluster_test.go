@@ -9,16 +9,7 @@ import (
 
 // The page of a cluster's node shows who leads, and goes on through the loss of the leader.
 func TestFailover(t *testing.T) {
-	const size = 3
-	var peers []string
-	for range size {
-		peers = append(peers, free(t))
-	}
-	nodes := map[string]*process{}
-	for i := range size {
-		id := string(rune('a' + i))
-		nodes[id] = start(t, "--dir", t.TempDir(), "--node-id", id, "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers, ","), "--cluster-heartbeat", "1s")
-	}
+	nodes := startCluster(t)
 	for id, p := range nodes {
 		until(t, "a leader is known to "+id, func() bool { return sums(t, p.admin)["stint_raft_has_leader"] == 1 })
 	}
@@ -38,7 +29,43 @@ func TestFailover(t *testing.T) {
 		t.Errorf("%s members are shown", members)
 	}
 	b.until(`document.querySelector('[data-policy="api"]')`)
+	// The other follower's clients count here too, and its page is one click away.
+	elsewhere := ""
+	for id := range nodes {
+		if id != leader && nodes[id] != watched {
+			elsewhere = id
+		}
+	}
+	stop, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(20 * time.Millisecond):
+				do(t, nodes[elsewhere].listen, "RL.CHECK api 1")
+			}
+		}
+	}()
+	denied := func(row string) string {
+		return fmt.Sprintf(`Number(document.querySelector('%s [data-of="denied"]')?.textContent) > 0`, row)
+	}
+	b.until(denied(`[data-member="`+elsewhere+`"]`) + ` && ` + denied("#members-total"))
+	if top := b.value(`document.getElementById("top").innerText`); strings.Contains(top, "(empty)") {
+		t.Errorf("a key that nobody asked for is listed: %s", top)
+	}
 	b.screenshot("cluster")
+	close(stop)
+	<-ended
+	b.until(`document.querySelector("#members-total th").textContent === "all nodes"`)
+	if link := b.value(fmt.Sprintf(`document.querySelector('[data-member="%s"] a').href`, elsewhere)); link != "http://"+nodes[elsewhere].admin+"/" {
+		t.Errorf("the page of %s is at %s, and the link leads to %s", elsewhere, nodes[elsewhere].admin, link)
+	}
+	for _, name := range []string{"light", "dark"} {
+		b.scheme(name)
+		b.accessible("cluster, " + name)
+	}
 
 	nodes[leader].stop()
 	delete(nodes, leader)
@@ -46,6 +73,7 @@ func TestFailover(t *testing.T) {
 	next := leaderOf(t, nodes)
 	b.until(part(next) + ` === "leader"`)
 	b.until(fmt.Sprintf(`document.querySelector('[data-member="%s"]').innerText.includes("no")`, leader))
+	b.until(`document.querySelector("#members-total th").textContent === "2 of 3 nodes"`)
 	b.until(`document.getElementById("ready").textContent === "ready"`)
 	if got := do(t, watched.listen, "RL.CHECK api 2"); got != "*4" {
 		t.Errorf("after the failover a check is answered %s", got)
@@ -59,6 +87,22 @@ func TestFailover(t *testing.T) {
 		}
 	}
 	b.screenshot("failover")
+}
+
+// startCluster starts the nodes a, b and c.
+func startCluster(t *testing.T) map[string]*process {
+	t.Helper()
+	const size = 3
+	var peers []string
+	for range size {
+		peers = append(peers, free(t))
+	}
+	nodes := map[string]*process{}
+	for i := range size {
+		id := string(rune('a' + i))
+		nodes[id] = start(t, "--dir", t.TempDir(), "--node-id", id, "--cluster-listen", peers[i], "--cluster-peers", strings.Join(peers, ","), "--cluster-heartbeat", "1s")
+	}
+	return nodes
 }
 
 // leaderOf waits until one of the nodes leads.

@@ -1,143 +1,15 @@
 package browser
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
-
-// tab is a page open in a browser.
-type tab struct {
-	*testing.T
-	ctx  context.Context
-	base string
-
-	mu       sync.Mutex
-	problems []string // errors of the browser, and requests to other hosts
-}
-
-// open opens the page of a server.
-func open(t *testing.T, admin string) *tab {
-	t.Helper()
-	allocator, cancel := chromedp.NewExecAllocator(context.Background(), chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck,
-		chromedp.Headless, chromedp.WindowSize(1280, 900), chromedp.NoSandbox)
-	t.Cleanup(cancel)
-	ctx, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(cancel)
-	b := &tab{T: t, ctx: ctx, base: "http://" + admin}
-	if err := chromedp.Listen(ctx, b.listen); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel = context.WithTimeout(ctx, 3*giveUp)
-	t.Cleanup(cancel)
-	b.ctx = ctx
-	call(b, network.Enable, network.EnableParams{})
-	call(b, log.Enable, cdp.Empty{})
-	b.run(chromedp.Navigate(b.base + "/"))
-	t.Cleanup(func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		for _, p := range b.problems {
-			t.Error(p)
-		}
-	})
-	return b
-}
-
-func (b *tab) listen(event any) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch e := event.(type) {
-	case *network.EventRequestWillBeSent:
-		if !strings.HasPrefix(e.Request.URL, b.base) {
-			b.problems = append(b.problems, "a request to elsewhere: "+e.Request.URL)
-		}
-	case *runtime.EventExceptionThrown:
-		b.problems = append(b.problems, fmt.Sprint(e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
-	case *log.EventEntryAdded:
-		if e.Entry.Source != log.EntrySourceNetwork { // requests that fail are shown on the page
-			b.problems = append(b.problems, string(e.Entry.Source)+": "+e.Entry.Text)
-		}
-	}
-}
-
-func (b *tab) run(actions ...chromedp.Action[chromedp.Void]) {
-	b.Helper()
-	if err := chromedp.Do(b.ctx, actions...); err != nil {
-		b.Fatal(err)
-	}
-}
-
-// call sends a command of the browser's protocol.
-func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
-	b.Helper()
-	if _, err := chromedp.Call(b.ctx, command, params); err != nil {
-		b.Fatal(err)
-	}
-}
-
-// value is the result of an expression in the page, as text.
-func (b *tab) value(expression string) string {
-	b.Helper()
-	text, err := chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf("String(%s)", expression)))
-	if err != nil {
-		b.Fatalf("%s: %v", expression, err)
-	}
-	return text
-}
-
-// until waits for an expression to become true in the page.
-func (b *tab) until(expression string) {
-	b.Helper()
-	for deadline := time.Now().Add(giveUp); b.value(fmt.Sprintf("Boolean(%s)", expression)) != "true"; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			b.Fatalf("in vain: waiting for %s\nthe page says: %s", expression, b.value("document.body.innerText"))
-		}
-	}
-}
-
-// answers waits until the page has shown an answer asked for from here on.
-func (b *tab) answers() {
-	b.Helper()
-	n, _ := strconv.Atoi(b.value("document.body.dataset.answers ?? 0"))
-	b.until(fmt.Sprintf("Number(document.body.dataset.answers) > %d", n+1))
-}
-
-// screenshot keeps a picture in the folder SCREENSHOTS, if that is set.
-func (b *tab) screenshot(name string) {
-	b.Helper()
-	b.picture(name, chromedp.FullScreenshot(100))
-}
-
-func (b *tab) picture(name string, take chromedp.Action[[]byte]) {
-	b.Helper()
-	picture, err := chromedp.Run(b.ctx, take)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if len(picture) < 10_000 {
-		b.Errorf("%s: a picture of %d bytes shows nothing", name, len(picture))
-	}
-	if dir := os.Getenv("SCREENSHOTS"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), picture, 0o644); err != nil {
-			b.Error(err)
-		}
-	}
-}
 
 // load gives a server something to show.
 func load(t *testing.T, address string) {
@@ -185,8 +57,40 @@ func TestNumbersAreThoseOfMetrics(t *testing.T) {
 		}
 	}
 	b.until(`document.querySelector('[data-lent="lent"]')?.textContent === "12"`)
+	if by := b.value(`document.querySelector('[data-look="user:u0"] + .soft').textContent`); by != "api: TB user:{} 20 10/1h" {
+		t.Errorf("user:u0 is denied by %q", by)
+	}
+	if own := b.value(`document.querySelector('[data-own="user:u0"]').textContent`); own != "100 %" {
+		t.Errorf("of the requests of user:u0 from its first denial on %s are shown as denied", own)
+	}
+	b.run(chromedp.Click(chromedp.CSS(`#top [data-look="user:u0"]`)))
+	b.until(`document.querySelector('[data-why="api"]')`)
+	why := b.value(`document.getElementById("key-result").innerText`)
+	for _, says := range []string{"Denied 431 times in the last 5 minutes: 100 % of its 431 requests in the last ", "Policy api would deny the next request:", "TB user:{} 20 10/1h: 0 of 20 left, enough again in 6 min", "TB everybody 100000 1000/1h: 99,"} {
+		if !strings.Contains(why, says) {
+			t.Errorf("the reasons do not say %q:\n%s", says, why)
+		}
+	}
 	if b.value(`document.querySelector("main script") === null`) != "true" {
 		t.Error("a key has become markup")
+	}
+}
+
+// Numbers are written out, without exponents and with no more than three digits where they are rounded.
+func TestNumbersAreReadable(t *testing.T) {
+	p := start(t)
+	b := open(t, p.admin)
+	b.run(chromedp.Evaluate[chromedp.Void](`import("./dom.js").then((m) => { window.dom = m; }); undefined`))
+	b.until(`window.dom`)
+	for _, tc := range []struct{ call, want string }{
+		{`bytes(0)`, "0 B"}, {`bytes(999)`, "999 B"}, {`bytes(1000)`, "0.977 KB"}, {`bytes(1034000)`, "0.986 MB"}, {`bytes(5e6)`, "4.77 MB"}, {`bytes(9e15)`, "8,190 TB"},
+		{`seconds(0)`, "–"}, {`seconds(0.0000123)`, "12.3 µs"}, {`seconds(0.0009996)`, "1 ms"}, {`seconds(0.9996)`, "1 s"}, {`seconds(2000)`, "2,000 s"},
+		{`rate(0.5)`, "0.5"}, {`rate(12.34)`, "12.3"}, {`rate(999.7)`, "1K"}, {`rate(1234567)`, "1.23M"},
+		{`count(1234567)`, "1,234,567"}, {`span(12.7)`, "13 ms"}, {`span(90000)`, "90 s"}, {`span(7200000)`, "2 h"},
+	} {
+		if got := b.value("dom." + tc.call); got != tc.want {
+			t.Errorf("%s is %s, want %s", tc.call, got, tc.want)
+		}
 	}
 }
 
@@ -211,6 +115,12 @@ func TestPolicyEditor(t *testing.T) {
 	if !strings.Contains(effect, "60 callers: 6 would be denied now, 29 with the change.") {
 		t.Errorf("the effect is told as:\n%s", effect)
 	}
+	replayed := func(kind string) string {
+		return b.value(fmt.Sprintf(`document.querySelector('[data-replay="%s"]').innerText`, kind))
+	}
+	if happened, then := replayed("happened"), replayed("then"); !strings.HasSuffix(happened, "\t262\t657\t71.5 %\t6") || !strings.HasSuffix(then, "\t89\t830\t90.3 %\t20") || !strings.Contains(effect, "919 requests of 60 callers on api, which came to this node in the last ") {
+		t.Errorf("the recent requests are told as:\n%s\n%s\n%s", happened, then, effect)
+	}
 	b.screenshot("editor")
 	b.run(chromedp.SendKeys(chromedp.CSS("#draft-limits"), " "))
 	if !disabled() {
@@ -232,7 +142,7 @@ func TestPolicyEditor(t *testing.T) {
 // Everything can be done from the keyboard, and a key is seen to refill.
 func TestKeyboardAndInspector(t *testing.T) {
 	p := start(t)
-	do(t, p.listen, "TB.ACQUIRE refilling 100000 500/s 100000")
+	do(t, p.listen, "TB.ACQUIRE refilling 100000 500/s 100000", "TB.ACQUIRE denied 1 1/h", "TB.ACQUIRE denied 1 1/h")
 	b := open(t, p.admin)
 	b.answers()
 	b.run(chromedp.KeyEvent("/"))
@@ -246,7 +156,15 @@ func TestKeyboardAndInspector(t *testing.T) {
 	left := `Number(document.querySelector("#key-result dd").textContent.replaceAll(",", ""))`
 	first := b.value(left)
 	b.until(left + " > " + first)
+	if top := b.value(`document.querySelectorAll("#key-result svg text")[2].textContent`); top != "100K" {
+		t.Errorf("the scale of the tokens left ends at %s, and the capacity is 100,000", top)
+	}
 	b.screenshot("key")
+	b.run(chromedp.Evaluate[chromedp.Void](`document.querySelector('[data-look="denied"]').focus()`))
+	b.answers()
+	if focused := b.value(`document.activeElement.dataset.look`); focused != "denied" {
+		t.Errorf("after the next answer the focus is on %s", focused)
+	}
 	unreachable := b.value(`[...document.querySelectorAll("button, input, textarea, a[href]")].filter((e) => e.tabIndex < 0).length`)
 	if unreachable != "0" {
 		t.Errorf("%s controls cannot be reached by the Tab key", unreachable)
@@ -276,20 +194,22 @@ func TestLooks(t *testing.T) {
 	}()
 	defer func() { close(stop); <-ended }()
 	b.until(`document.querySelector("#rates path")?.getAttribute("d").split("L").length > 8`)
-	background := `getComputedStyle(document.body).backgroundColor`
-	scheme := func(name string) {
-		call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}})
+	kept, _ := strconv.Atoi(b.value(`document.querySelector("#rates path").getAttribute("d").split("L").length`))
+	b.run(chromedp.Navigate(b.base + "/"))
+	b.until(`document.body.dataset.answers === "1"`)
+	if shown, _ := strconv.Atoi(b.value(`document.querySelector("#rates path").getAttribute("d").split("L").length`)); shown < kept {
+		t.Errorf("the page showed %d samples, and after it was loaded again %d", kept, shown)
 	}
-	scheme("dark")
+	background := `getComputedStyle(document.body).backgroundColor`
+	b.scheme("dark")
 	dark := b.value(background)
 	b.screenshot("dark")
-	scheme("light")
+	b.scheme("light")
 	light := b.value(background)
 	if light == dark {
 		t.Errorf("light and dark are both %s", light)
 	}
 	b.screenshot("light")
-	b.picture("page", chromedp.CaptureScreenshot())
 	b.run(chromedp.Click(chromedp.CSS("#theme")))
 	if b.value(background) != dark {
 		t.Error("the button does not switch to dark")

@@ -1,12 +1,12 @@
-import { $, make, tile, count, rate, bytes, seconds } from "./dom.js";
+import { $, make, refill, percent, tile, count, rate, bytes, seconds, span } from "./dom.js";
 import { lines } from "./chart.js";
 import { ask } from "./server.js";
 import { showPolicies } from "./policies.js";
-import { look, holders } from "./key.js";
+import { look, holders, part } from "./key.js";
 
-const points = 121; // seconds shown
+const minutes = 5, points = minutes * 60; // shown, a sample a second
 const history = { granted: [], denied: [], median: [], tail: [] };
-let before;
+let samples = 0; // that the server has sent
 
 // sum adds up the values of a metric whose labels have the values given.
 function sum(overview, name, labels = {}) {
@@ -14,49 +14,34 @@ function sum(overview, name, labels = {}) {
     .reduce((total, s) => total + s.value, 0);
 }
 
-// quantile is a latency that a part of those since the last answer did not exceed, null without any.
-function quantile(now, last, part) {
-  const counts = now.buckets.map((n, i) => n - last.buckets[i]);
-  const rank = part * counts.reduce((a, b) => a + b, 0);
-  if (rank === 0) return null;
-  for (let i = 0, total = 0; i < counts.length; i++) {
-    total += counts[i];
-    if (total >= rank) return now.bounds[i];
+// remember adds what the server has sampled since the last answer.
+function remember(o) {
+  for (const s of o.history) {
+    history.granted.push(s.granted / s.seconds);
+    history.denied.push(s.denied / s.seconds);
+    history.median.push(s.median || null);
+    history.tail.push(s.tail || null);
   }
-  return null;
-}
-
-function remember(name, value) {
-  history[name].push(value);
-  if (history[name].length > points) history[name].shift();
+  for (const values of Object.values(history)) values.splice(0, values.length - points);
+  samples = o.samples;
 }
 
 function showNow(o) {
-  const granted = sum(o, "stint_decisions_total", { outcome: "granted" });
-  const denied = sum(o, "stint_decisions_total", { outcome: "denied" });
-  const now = { time: o.unixNano / 1e9, granted, denied, latency: o.latency };
-  if (before && now.time > before.time && granted >= before.granted && denied >= before.denied) {
-    const passed = now.time - before.time;
-    remember("granted", (granted - before.granted) / passed);
-    remember("denied", (denied - before.denied) / passed);
-    remember("median", quantile(o.latency, before.latency, 0.5));
-    remember("tail", quantile(o.latency, before.latency, 0.99));
-  }
-  before = now;
+  remember(o);
   const last = (name) => history[name].at(-1) ?? 0;
   $("tiles").replaceChildren(...[
     tile("granted per second", rate(last("granted")), { kind: "granted" }),
     tile("denied per second", rate(last("denied")), { kind: "denied" }),
     tile("median latency", seconds(last("median"))),
-    tile("99 % within", seconds(last("tail"))),
-    tile("connections", count(sum(o, "stint_connections")), { metric: "stint_connections" }),
+    tile("99 % are faster than", seconds(last("tail"))),
+    tile("open connections", count(sum(o, "stint_connections")), { metric: "stint_connections" }),
     tile("keys", count(sum(o, "stint_keys")), { metric: "stint_keys" }),
-    tile("memory of keys", bytes(sum(o, "stint_keys_bytes"))),
+    tile("memory for keys", bytes(sum(o, "stint_keys_bytes"))),
   ].flat().map(pair));
-  lines($("rates"), [{ kind: "granted", values: history.granted }, { kind: "denied", values: history.denied }], points, rate,
-    `Now ${rate(last("granted"))} granted and ${rate(last("denied"))} denied per second`);
-  lines($("latencies"), [{ kind: "median", values: history.median }, { kind: "tail", values: history.tail }], points, (v) => (v ? seconds(v) : "0"),
-    `Now a median of ${seconds(last("median"))}, 99 % within ${seconds(last("tail"))}`);
+  lines($("rates"), [{ kind: "granted", values: history.granted }, { kind: "denied", values: history.denied }], { points, minutes, format: rate,
+    label: `Now ${rate(last("granted"))} granted and ${rate(last("denied"))} denied per second` });
+  lines($("latencies"), [{ kind: "median", values: history.median }, { kind: "tail", values: history.tail }], { points, minutes, format: (v) => (v ? seconds(v) : "0"),
+    label: `Now a median of ${seconds(last("median"))}, 99 % faster than ${seconds(last("tail"))}` });
 }
 
 // pair keeps a name and its number in one cell of the grid.
@@ -66,50 +51,57 @@ function pair(element, i, all) {
 
 function showTotals(o) {
   const outcomes = ["granted", "denied", "error"];
-  const policies = ["granted", "denied", "shadow_denied"];
+  const policyWords = { granted: "granted by policies", denied: "denied by policies", shadow_denied: "denials that shadow policies only counted" };
   $("totals").replaceChildren(...[
-    ...outcomes.map((of) => tile(of, count(sum(o, "stint_decisions_total", { outcome: of })), { metric: "stint_decisions_total", of })),
+    ...outcomes.map((of) => tile(of === "error" ? "requests with errors" : `requests ${of}`, count(sum(o, "stint_decisions_total", { outcome: of })), { metric: "stint_decisions_total", of })),
     ...outcomes.slice(0, 2).map((of) => tile(`tokens ${of}`, count(sum(o, "stint_tokens_total", { outcome: of })), { metric: "stint_tokens_total", of })),
-    ...policies.map((of) => tile(`by policies ${of.replace("_", " ")}`, count(sum(o, "stint_policy_decisions_total", { outcome: of })), { metric: "stint_policy_decisions_total", of })),
-    tile("commands", count(sum(o, "stint_commands_total")), { metric: "stint_commands_total" }),
-    tile("errors", count(sum(o, "stint_command_errors_total")), { metric: "stint_command_errors_total" }),
-    tile("connections let in", count(sum(o, "stint_connections_accepted_total")), { metric: "stint_connections_accepted_total" }),
+    ...Object.keys(policyWords).map((of) => tile(policyWords[of], count(sum(o, "stint_policy_decisions_total", { outcome: of })), { metric: "stint_policy_decisions_total", of })),
+    tile("commands of all kinds", count(sum(o, "stint_commands_total")), { metric: "stint_commands_total" }),
+    tile("commands with errors", count(sum(o, "stint_command_errors_total")), { metric: "stint_command_errors_total" }),
+    tile("connections accepted", count(sum(o, "stint_connections_accepted_total")), { metric: "stint_connections_accepted_total" }),
     tile("keys expired", count(sum(o, "stint_expired_keys_total")), { metric: "stint_expired_keys_total" }),
   ].flat().map(pair));
 }
 
 // keyCell shows a key, which can be looked up if it is whole.
-const keyCell = (e) => make("td", { class: "keyname" }, e.whole ? make("button", { type: "button", class: "link mono", onclick: () => look(e.key) }, e.key || "(empty)") : make("code", {}, e.key));
+const keyCell = (e, by) => make("td", { class: "keyname" }, e.whole ? make("button", { type: "button", class: "link mono", "data-look": e.key, onclick: () => look(e.key) }, e.key || "(empty)") : make("code", {}, e.key),
+  by ? make("div", { class: "soft" }, by) : "");
 
 function showLent(o) {
   $("lent-section").hidden = !o.lent.length;
-  $("lent").replaceChildren(...o.lent.map((e) => make("tr", {}, keyCell(e),
+  refill($("lent"), ...o.lent.map((e) => make("tr", {}, keyCell(e),
     make("td", { class: "number", "data-lent": e.key }, count(e.tokens)), make("td", {}, holders(e.loans)))));
 }
 
 function showTop(o) {
   const notes = { off: "Not counted: --top-keys is off.", hashed: "Keys are shown as hashes; look up a key to see its hash." };
-  const most = Math.max(1, ...o.top.entries.map((e) => e.count));
   $("top-note").textContent = notes[o.top.mode] ?? (o.top.entries.length ? `${count(o.top.total)} denials of all keys.` : "No denials.");
-  $("top").replaceChildren(...o.top.entries.map((e) => make("tr", {},
-    keyCell(e),
+  refill($("top"), ...o.top.entries.map((e) => make("tr", {},
+    keyCell(e, e.by),
     make("td", { class: "number", "data-top": e.key }, count(e.count)),
-    make("td", { class: "number" }, count(e.error)),
-    make("td", { class: "wide" }, make("meter", { value: e.count, max: most, "aria-label": `${e.count} of ${most}` })))));
+    make("td", { class: "number fewer" }, count(e.error)),
+    make("td", { class: "number", "data-own": e.key }, e.own ? part(e.own) : "–"),
+    make("td", { class: "wide" }, make("meter", { value: e.count, max: Math.max(1, o.top.total), "aria-label": `${count(e.count)} of ${count(o.top.total)}` }), make("span", { class: "soft" }, percent(e.count, o.top.total))))));
 }
+
+const traffic = ["granted", "denied", "connections"];
 
 function showCluster(o) {
   $("cluster").hidden = !o.cluster;
   if (!o.cluster) return;
   const c = o.cluster;
   $("cluster-state").textContent = `This node, ${c.nodeId}, is ${c.state} in term ${c.term}; ` + (c.leader ? `${c.leader} leads.` : "there is no leader.");
-  $("members").replaceChildren(...c.members.map((m) => make("tr", { "data-member": m.id },
-    make("td", {}, m.id, m.id === c.nodeId ? " (this)" : ""),
-    make("td", { class: "part" }, m.leader ? "leader" : m.voter ? "follower" : "non-voter"),
+  refill($("members"), ...c.members.map((m) => make("tr", { "data-member": m.id },
+    make("td", {}, m.id === c.nodeId || !m.traffic?.admin ? m.id : make("a", { "data-look": m.id, href: `http://${m.traffic.admin}/` }, m.id), m.id === c.nodeId ? " (this)" : ""),
+    make("td", { class: "part" }, m.leader ? "leader" : m.voter ? "follower" : "follower without a vote"),
     make("td", { class: m.reachable ? "" : "over" }, m.reachable ? "yes" : "no"),
+    ...traffic.map((of) => make("td", { class: "number", "data-of": of }, m.traffic ? rate(m.traffic[of]) : "–")),
     make("td", { class: "number" }, count(m.lag)),
-    make("td", { class: "number" }, m.contactMs < 0 ? "–" : count(Math.round(m.contactMs))),
+    make("td", { class: "number" }, m.contactMs < 0 ? "–" : span(m.contactMs)),
     make("td", {}, m.client))));
+  const reports = c.members.map((m) => m.traffic).filter(Boolean);
+  $("members-total").replaceChildren(make("tr", {}, make("th", { scope: "row", colspan: 3 }, reports.length === c.members.length ? "all nodes" : `${reports.length} of ${c.members.length} nodes`),
+    ...traffic.map((of) => make("td", { class: "number", "data-of": of }, rate(reports.reduce((sum, r) => sum + r[of], 0)))), make("td", { colspan: 3 })));
 }
 
 function show(o) {
@@ -128,7 +120,7 @@ function show(o) {
 async function refresh() {
   if (!document.hidden) {
     try {
-      show(await ask("/api/overview"));
+      show(await ask(`/api/overview?since=${samples}`));
       await showPolicies();
       $("problem").hidden = true;
     } catch (error) {

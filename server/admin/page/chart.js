@@ -1,10 +1,11 @@
 import { make } from "./dom.js";
 
-const width = 600, height = 180, left = 56, bottom = 20, top = 8;
+const width = 600, height = 180, left = 56, bottom = 20, top = 14;
 
-// lines draws series over the last seconds: [{kind, values}], the newest value last, null where there is none.
-export function lines(into, series, points, format, label) {
-  const most = nice(Math.max(0, ...series.flatMap((s) => s.values.filter((v) => v !== null))));
+// lines draws series over the last minutes: [{kind, values}], the newest value last, null where there is none.
+// The scale ends at full, or at a round number that no value exceeds.
+export function lines(into, series, { points, minutes, format, label, full }) {
+  const most = full || nice(Math.max(0, ...series.flatMap((s) => s.values.filter((v) => v !== null))));
   const x = (i, n) => left + ((width - left) * (points - n + i)) / Math.max(1, points - 1);
   const y = (v) => top + (height - top - bottom) * (1 - v / most);
   const drawing = make("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
@@ -13,7 +14,7 @@ export function lines(into, series, points, format, label) {
       make("line", { class: "grid", x1: left, x2: width, y1: y(most * part), y2: y(most * part) }),
       make("text", { x: left - 6, y: y(most * part) + 4, "text-anchor": "end" }, format(most * part)));
   }
-  drawing.append(make("text", { x: left, y: height - 4 }, `${points - 1} s ago`),
+  drawing.append(make("text", { x: left, y: height - 4 }, `${minutes} min ago`),
     make("text", { x: width, y: height - 4, "text-anchor": "end" }, "now"));
   for (const s of series) {
     let pen = "M", path = "";

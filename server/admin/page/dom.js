@@ -16,34 +16,42 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+// refill gives a part of the page other children. The focus stays on the button or link of the same key, policy or node, if there still is one.
+export function refill(into, ...children) {
+  const had = into.contains(document.activeElement) ? document.activeElement.dataset : {};
+  into.replaceChildren(...children);
+  if (!had.look && !had.edit) return;
+  [...into.querySelectorAll("button, a")].find((b) => b.dataset.look === had.look && b.dataset.edit === had.edit)?.focus();
+}
+
 // tile is one number with its name; metric says which value of /metrics it is.
 export function tile(name, value, { kind = "", metric, of } = {}) {
   return [make("dt", {}, name), make("dd", { class: kind, "data-metric": metric, "data-of": of }, value)];
 }
 
 const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, notation: "compact" });
+const three = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 const whole = new Intl.NumberFormat("en");
 
 export const count = (n) => whole.format(n);
-export const rate = (n) => (n < 1000 ? whole.format(Math.round(n)) : short.format(n));
+export const rate = (n) => (n < 999.5 ? three : short).format(n);
 
-export function bytes(n) {
-  const units = ["B", "KB", "MB", "GB", "TB"];
+// percent is a share, which an estimate may make larger than all.
+export const percent = (part, all) => (all > 0 ? `${three.format(Math.min(100, (100 * part) / all))} %` : "0 %");
+
+// scaled is a number in the first unit that makes it smaller than 1000, with three digits.
+function scaled(n, step, units) {
   let i = 0;
-  for (; n >= 1024 && i < units.length - 1; i++) n /= 1024;
-  return `${i === 0 ? n : n.toPrecision(3)} ${units[i]}`;
+  for (; n >= 999.5 && i < units.length - 1; i++) n /= step;
+  return `${three.format(n)} ${units[i]}`;
 }
 
-export function seconds(s) {
-  if (!s) return "–";
-  if (s < 1e-3) return `${(s * 1e6).toPrecision(3)} µs`;
-  if (s < 1) return `${(s * 1e3).toPrecision(3)} ms`;
-  return `${s.toPrecision(3)} s`;
-}
+export const bytes = (n) => scaled(n, 1024, ["B", "KB", "MB", "GB", "TB"]);
+export const seconds = (s) => (s ? scaled(s * 1e6, 1000, ["µs", "ms", "s"]) : "–");
 
 export function span(ms) {
   const s = Math.round(ms / 1000);
-  if (ms < 1000) return `${ms} ms`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
   if (s < 120) return `${s} s`;
   if (s < 7200) return `${Math.round(s / 60)} min`;
   return s < 172800 ? `${Math.round(s / 3600)} h` : `${Math.round(s / 86400)} days`;

@@ -1,4 +1,4 @@
-import { $, make, tile, count, bytes, span } from "./dom.js";
+import { $, make, tile, count, rate, percent, bytes, span } from "./dom.js";
 import { lines } from "./chart.js";
 import { ask } from "./server.js";
 
@@ -32,23 +32,39 @@ function show(v) {
   remaining.push(v.found ? Math.max(0, v.remaining) : null);
   if (remaining.length > points) remaining.shift();
   const hash = make("p", { class: "soft" }, "Hash of this key in hashed lists: ", make("code", {}, v.hash));
+  const reasons = why(v);
   if (!v.found) {
-    $("key-result").replaceChildren(make("p", {}, "The key does not exist or has expired: its full limit is available."), hash);
+    $("key-result").replaceChildren(make("p", {}, "The key does not exist or has expired: its full limit is available."), ...reasons, hash);
     return;
   }
-  const parameters = Object.entries(v.params).map(([name, text]) => `${name} ${text}`).join(", ");
+  const parameters = Object.entries(v.params).map(([name, text]) => `${name.replaceAll("_", " ")} ${text}${name === "period" ? " s" : ""}`).join(", ");
   const chart = make("div");
-  lines(chart, [{ kind: "median", values: remaining }], points, count, `${v.remaining} of ${v.limit} left`);
-  chart.querySelectorAll("text").forEach((t) => { if (t.textContent.endsWith("s ago")) t.textContent = "1 min ago"; });
+  lines(chart, [{ kind: "median", values: remaining }], { points, minutes: 1, format: rate, label: `${count(v.remaining)} of ${count(v.limit)} left`, full: v.limit });
   $("key-result").replaceChildren(
-    make("p", {}, make("code", {}, v.algorithm), ` ${parameters}`),
+    make("p", {}, v.algorithm.replaceAll("-", " "), `: ${parameters}`),
     make("dl", { class: "tiles small" }, ...[
       tile("left", count(v.remaining), { kind: v.remaining > 0 ? "" : "denied" }), tile("of", count(v.limit)),
-      tile("full again in", span(v.resetMs)), tile("memory", bytes(v.bytes)),
+      tile("full again in", span(v.resetMs)), tile("memory used", bytes(v.bytes)),
     ].map((pair) => make("div", {}, ...pair))),
-    make("meter", { min: 0, max: v.limit, value: Math.max(0, v.remaining), "aria-label": `${v.remaining} of ${v.limit} left` }),
+    make("meter", { min: 0, max: v.limit, value: Math.max(0, v.remaining), "aria-label": `${count(v.remaining)} of ${count(v.limit)} left` }),
     v.lent ? make("p", { id: "key-lent" }, `${count(v.lent)} lent: ${holders(v.loans)}`) : "",
-    make("figure", {}, make("figcaption", {}, "Tokens left"), chart), hash);
+    ...reasons, make("figure", {}, make("figcaption", {}, "Tokens left"), chart), hash);
+}
+
+// part is the share of a key's own requests that was denied; where only some requests are counted, with the most by which it is off.
+export const part = (own) => percent(own.part, 1) + (own.error > 0 ? ` ± ${percent(own.error, 1)}` : "");
+
+const own = (v) => (v.own ? `${part(v.own)} of its ${count(v.own.requests)} requests in the last ${span(v.own.withinMs)}, ` : "");
+
+// why says which limits of which policies deny, and how much of all denials the key has.
+function why(v) {
+  const denials = v.denied ? `Denied ${count(v.denied)} times in the last 5 minutes: ${own(v)}${percent(v.denied, v.deniedAll)} of the denials of all keys${v.decided >= v.denied ? `, and ${percent(v.denied, v.decided)} of all requests` : ""}.`
+    : "Not among the keys that were denied most in the last 5 minutes.";
+  const none = v.policies.length ? "" : make("p", { class: "soft" }, "No policy has this key: its limit comes with each request.");
+  return [make("p", { id: "key-denials" }, denials), none, ...v.policies.map((p) => make("div", { "data-why": p.name },
+    make("p", {}, "Policy ", make("code", {}, p.name), p.shadow ? ", which only counts denials" : "", p.limits.some((l) => l.denies) ? " would deny the next request:" : " would grant the next request:"),
+    make("ul", {}, ...p.limits.map((l) => make("li", { class: l.denies ? "over" : "" }, make("code", {}, l.spec), `: ${count(Math.max(0, l.left))} of ${count(l.limit)} left`,
+      l.denies ? (l.waitMs < 0 ? ", never enough" : `, enough again in ${span(l.waitMs)}`) : "")))))];
 }
 
 $("key-form").addEventListener("submit", (event) => {

@@ -1,10 +1,11 @@
-import { $, make, count, span } from "./dom.js";
+import { $, make, refill, count, span } from "./dom.js";
 import { bins } from "./chart.js";
 import { ask } from "./server.js";
 import { look } from "./key.js";
+import { showReplay } from "./replay.js";
 
 const every = 3000;
-let shown = "", next = 0;
+let shown = "", next = 0, recorded = [];
 
 // showPolicies refreshes the list, now and then: the server goes through keys for it.
 export async function showPolicies() {
@@ -12,13 +13,12 @@ export async function showPolicies() {
   next = Date.now() + every;
   const view = await ask("/api/policies");
   const text = JSON.stringify(view);
+  recorded = view.recorded;
   if (text === shown) return; // what has the focus keeps it
   shown = text;
   $("policies-note").textContent = view.count === 0 ? "No policies. RL.POLICY SET stores limits on the server under a name."
     : `${count(view.count)} policies${view.count > view.policies.length ? `, showing the first ${view.policies.length}` : ""}. Usage is from the callers among ${count(view.looked)} of ${count(view.keys)} keys.`;
-  const focused = document.activeElement?.dataset.edit;
-  $("policies").replaceChildren(...view.policies.map(policy));
-  if (focused) [...document.querySelectorAll("[data-edit]")].find((b) => b.dataset.edit === focused)?.focus();
+  refill($("policies"), ...view.policies.map(policy));
 }
 
 function policy(p) {
@@ -34,14 +34,14 @@ function limit(l) {
   const percent = (part) => `${Math.round(part * 100)} %`;
   let level = "nobody has taken anything";
   if (l.callers > 0) level = l.shared ? `${percent(l.most)} used` : `${count(l.callers)} callers, ${count(l.full)} with nothing left, on average ${percent(l.mean)} used`;
-  const fullest = l.callers > 0 && !l.shared ? make("button", { type: "button", class: "link mono", onclick: () => look(l.mostKey) }, `fullest: ${l.mostKey}`) : "";
+  const fullest = l.callers > 0 && !l.shared ? make("button", { type: "button", class: "link mono", "data-look": l.mostKey, onclick: () => look(l.mostKey) }, `fullest: ${l.mostKey}`) : "";
   return make("div", { class: "limit" }, make("div", {}, make("code", {}, l.spec), make("div", { class: "soft" }, level, " ", fullest)),
     l.shared ? make("meter", { min: 0, max: 1, high: 0.8, value: l.most, "aria-label": level }) : bins(l.bins, `${level}; callers by usage, in tenths`));
 }
 
 // The editor: what is applied is what the effect was shown of.
 
-const draft = () => ({ name: $("draft-name").value, limits: $("draft-limits").value, shadow: $("draft-shadow").checked, strict: $("draft-strict").checked });
+const draft = () => ({ name: $("draft-name").value, limits: $("draft-limits").value, shadow: $("draft-shadow").checked, strict: $("draft-strict").checked, of: $("draft-of").value });
 let previewed = "";
 
 function edit(p) {
@@ -52,6 +52,7 @@ function edit(p) {
   $("draft-limits").value = p?.limits.map((l) => l.spec).join("\n") ?? "";
   $("draft-shadow").checked = p?.shadow ?? false;
   $("draft-strict").checked = p?.strict ?? false;
+  $("draft-of").replaceChildren(...[...new Set([p?.name ?? "", ...recorded])].map((name) => make("option", { value: name }, name || "the policy of this name")));
   changed();
   $(p ? "draft-limits" : "draft-name").focus();
 }
@@ -88,7 +89,7 @@ function describe(effect, d) {
     make("p", {}, l.before && l.before !== l.spec ? make("code", {}, l.before) : "", l.before && l.before !== l.spec ? " → " : "", make("code", {}, l.spec)),
     make("p", {}, make("strong", {}, `${count(l.callers)} callers: ${count(l.deniedNow)} would be denied now, ${count(l.deniedThen)} with the change.`),
       l.wrongType ? make("span", { class: "over" }, ` ${count(l.wrongType)} of them would get errors until their keys, which belong to another algorithm, expire.`) : ""),
-    l.examples.length ? examples(l.examples) : make("p", { class: "soft" }, "No difference for any of them.")))];
+    l.examples.length ? examples(l.examples) : make("p", { class: "soft" }, "No difference for any of them."))), ...showReplay(effect.replay, d)];
 }
 
 function examples(list) {

@@ -1,0 +1,121 @@
+package cluster
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/persistence"
+)
+
+// backup is a backup of a node, read into a store.
+func backup(t *testing.T, n *Node) *engine.Store {
+	t.Helper()
+	var file bytes.Buffer
+	keys, err := n.Backup(t.Context(), &file, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := engine.New(engine.Config{Shards: 4})
+	t.Cleanup(store.Close)
+	found, err := persistence.ReadBackup("backup", &file, store, 0)
+	if err != nil || found.Keys != keys {
+		t.Fatalf("%+v, %d keys: %v", found, keys, err)
+	}
+	return store
+}
+
+// A backup of any node has all grants acknowledged before it, also those of other nodes. Tokens held by nodes count as spent in it.
+func TestBackupOfACluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, leader, others := simulateHeld(t)
+		defer s.stop()
+		for round, n := range append(others, leader) {
+			hot, cold := fmt.Sprint("hot", round), fmt.Sprint("cold", round)
+			const capacity = 100_000
+			granted := ask(others[0], acquire(hot, capacity, 1), 500, time.Millisecond)
+			do(others[1], engine.Op{Key: []byte(cold), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: engine.FromFirst, Capacity: 9, Rate: engine.Rate{Period: int64(time.Hour)}}, Tokens: 4})
+			held := others[0].holder.table.Held()
+			if held == 0 {
+				t.Fatal("nothing is held: this test shows nothing")
+			}
+			store := backup(t, n)
+			look := func(key string) *engine.Result {
+				results := make([]engine.Result, 1)
+				store.Apply(leader.Now(), []engine.Op{{Verb: engine.Look, Key: []byte(key)}}, results)
+				return &results[0]
+			}
+			if got := look(hot); got.Lent != 0 || got.Remaining > capacity-granted-held || got.Remaining < capacity-granted-held-2000 {
+				t.Errorf("%s: %d granted and %d held of %d, and the backup has %+v", n.opt.Node, granted, held, capacity, got)
+			}
+			if got := look(cold); got.Remaining != 5 {
+				t.Errorf("%s: the backup has %+v of a key with 4 of 9 taken", n.opt.Node, got)
+			}
+			for shard := range store.Shards() {
+				store.ScanLoans(shard, func(key, holder []byte, tokens int64) {
+					t.Errorf("%s: %s has %d tokens of %s", n.opt.Node, holder, tokens, key)
+				})
+			}
+		}
+		s.mustNotFail()
+	})
+}
+
+// Loans of clients stay: they go on to spend.
+func TestBackupKeepsLoansOfClients(t *testing.T) {
+	store := engine.New(engine.Config{Shards: 1})
+	defer store.Close()
+	const now = int64(1e18)
+	for i, holder := range []string{"node/a#1/2", "client", "node/b#1/3"} {
+		loan := engine.Loan{Number: uint64(i + 1)}
+		results := make([]engine.Result, 1)
+		store.Apply(now, []engine.Op{{Verb: engine.Lend, Key: []byte("k"), Limit: acquire("k", 1000, 1).Limit, Tokens: 10, Who: []byte(holder), Loan: &loan}}, results)
+		if results[0].Granted != 10 {
+			t.Fatalf("%+v", results[0])
+		}
+	}
+	v := &loanVoider{store: engine.New(engine.Config{Shards: 1})}
+	defer v.store.Close()
+	after := engine.New(engine.Config{Shards: 1})
+	defer after.Close()
+	store.Scan(0, 1, now, func(e engine.Entry) {
+		changed, err := v.void(now, e)
+		if err == nil {
+			err = after.Load(now, changed)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	results := make([]engine.Result, 1)
+	after.Apply(now, []engine.Op{{Verb: engine.Look, Key: []byte("k")}}, results)
+	if results[0].Lent != 10 || results[0].Remaining != 970 || v.store.Len() != 0 {
+		t.Errorf("%+v, %d left behind", results[0], v.store.Len())
+	}
+}
+
+// Without a majority nobody knows whether the state is current.
+func TestBackupNeedsALeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		leader := s.leader()
+		do(leader, acquire("k", 100, 1))
+		for _, name := range s.names {
+			if name != leader.opt.Node {
+				s.kill(name)
+			}
+		}
+		time.Sleep(5 * time.Second) // until no lease is left
+		var file bytes.Buffer
+		if _, err := leader.Backup(t.Context(), &file, false); err == nil || file.Len() > 0 {
+			t.Errorf("%d bytes, %v", file.Len(), err)
+		}
+		if keys, err := leader.Backup(t.Context(), &file, true); err != nil || keys != 1 || file.Len() == 0 {
+			t.Errorf("a stale one has %d keys in %d bytes, %v", keys, file.Len(), err)
+		}
+	})
+}

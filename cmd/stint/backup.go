@@ -1,0 +1,247 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/atomicfile"
+	"github.com/stintdb/stint/persistence"
+	"github.com/stintdb/stint/server/config"
+)
+
+const backupUsage = `Usage: stint backup [flags] FILE
+
+Copies the state of a running server, or of the cluster that it is a node of, to
+a FILE: keys, policies and scripts, not users and settings. Requests are
+answered meanwhile. 'stint restore' starts a server with the file, and
+'stint server --cluster-import' a cluster.
+
+The FILE gets its name once it is complete, checked and synced to disk; an older
+one is replaced then, and stays after an error. With - for FILE the state goes
+to standard output; it is complete only if the exit code is 0.
+
+  --admin HOST:PORT     the server's --admin [default STINT_ADMIN, or
+                        127.0.0.1:6380]; for an address of all interfaces, the
+                        loopback address is used
+  --token-file FILE     a file with the server's --admin-token [default: the
+                        token in STINT_ADMIN_TOKEN, if it is not a hash]
+  --user NAME           for a server without a token: a user with +save and ~*
+                        [default default]
+  --password-file FILE  a file with the user's password [default: the password
+                        in REDISCLI_AUTH, or STINT_REQUIREPASS]
+  --stale               in a cluster without a leader: copy the state that the
+                        node has, in which the last grants may be missing
+
+Exit code 0: the file is complete. 1: the server refused or the backup failed.
+2: wrong arguments.
+`
+
+// backup is the command `stint backup`.
+func (p *process) backup(ctx context.Context, args []string) error {
+	set := newFlags("backup")
+	address := set.String("admin", cmp.Or(p.variable("STINT_ADMIN"), config.Default().Admin), "")
+	tokenFile := set.String("token-file", "", "")
+	user := set.String("user", "default", "")
+	passwordFile := set.String("password-file", "", "")
+	stale := set.Bool("stale", false, "")
+	if err := parseFlags(set, args); err != nil {
+		return err
+	}
+	if set.NArg() != 1 {
+		return usagef("backup: needs the name of one file to write, got %s; 'stint backup --help' explains", count(int64(set.NArg()), "name"))
+	}
+	host, err := adminHost(*address)
+	if err != nil {
+		return err
+	}
+	bearer, err := p.backupBearer(*tokenFile, *user, *passwordFile)
+	if err != nil {
+		return err
+	}
+	f := &backupFetch{url: "http://" + host + "/api/backup", bearer: bearer, line: newProgressLine(p.stderr)}
+	defer f.line.clear()
+	if *stale {
+		f.url += "?stale=yes"
+	}
+	if set.Arg(0) == "-" {
+		return f.pass(ctx, p.stdout)
+	}
+	report, err := f.store(ctx, set.Arg(0))
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f.line.above(p.stdout), "%s: %s\n", set.Arg(0), describe(report))
+	return err
+}
+
+// adminHost is the HOST:PORT of a server's --admin, as a client reaches it.
+func adminHost(address string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", usagef("--admin: must be HOST:PORT, such as %s, got '%s'", config.Default().Admin, address)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// backupBearer is the server's token, or else a user and a password, with a colon in between; "" if there is neither.
+func (p *process) backupBearer(tokenFile, user, passwordFile string) (bearer string, err error) {
+	token := p.textVariable("STINT_ADMIN_TOKEN")
+	switch {
+	case tokenFile != "":
+		return p.secretIn("token-file", tokenFile)
+	case passwordFile == "" && token != "":
+		return token, nil
+	}
+	password := cmp.Or(p.variable("REDISCLI_AUTH"), p.textVariable("STINT_REQUIREPASS"))
+	if passwordFile != "" {
+		if password, err = p.secretIn("password-file", passwordFile); err != nil {
+			return "", err
+		}
+	}
+	if password == "" {
+		return "", nil
+	}
+	return user + ":" + password, nil
+}
+
+// textVariable is a secret in the server's environment; "" if it is there as a hash only.
+func (p *process) textVariable(name string) string {
+	if value := p.variable(name); !strings.HasPrefix(value, "#") {
+		return value
+	}
+	return ""
+}
+
+// secretIn is the token or password in the file that a flag names.
+func (p *process) secretIn(flag, file string) (string, error) {
+	content, err := p.readFile(file)
+	if err != nil {
+		return "", usagef("--%s: %w", flag, err)
+	}
+	secret := strings.TrimSpace(string(content))
+	if secret == "" || strings.ContainsAny(secret, "\r\n") {
+		return "", usagef("--%s: %s must hold one line with the secret", flag, file)
+	}
+	return secret, nil
+}
+
+// backupFetch gets a backup from a server.
+type backupFetch struct {
+	url    string
+	bearer string // the token, or a user and password; "" for neither
+	line   *progressLine
+}
+
+// store writes the backup to a file, which it checks before the file gets its name.
+func (f *backupFetch) store(ctx context.Context, path string) (report persistence.Report, err error) {
+	file, err := atomicfile.Create(path)
+	if err != nil {
+		return report, usagef("backup: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			file.Abort()
+		}
+	}()
+	from, err := f.ask(ctx)
+	if err != nil {
+		return report, err
+	}
+	defer from.Close()
+	if n, err := io.Copy(file, from); err != nil {
+		return report, fmt.Errorf("the backup failed after %s: %w; nothing was kept of it, and an older file is unchanged", count(n, "byte"), err)
+	}
+	if err := file.Sync(); err != nil {
+		return report, fmt.Errorf("the backup cannot be stored: %w; an older file is unchanged", err)
+	}
+	if report, err = checkBackup(ctx, file.Name(), f.line); err != nil {
+		return report, fmt.Errorf("the server ended the backup early, or it was changed on the way: %w; try again", err)
+	}
+	return report, file.Commit()
+}
+
+// pass writes the backup to a stream, and checks it on the way.
+func (f *backupFetch) pass(ctx context.Context, to io.Writer) error {
+	from, err := f.ask(ctx)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	_, n, err := persistence.CopyState(to, from, func(_ int64, e engine.Entry) (engine.Entry, error) { return e, nil })
+	if err != nil {
+		return fmt.Errorf("the output is not complete: after %s: %w", count(n, "byte"), err)
+	}
+	return nil
+}
+
+// ask starts the backup, and returns the server's answer.
+func (f *backupFetch) ask(ctx context.Context) (io.ReadCloser, error) {
+	response, err := askAdmin(ctx, http.MethodPost, f.url, f.bearer)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		defer response.Body.Close()
+		return nil, refusedBackup(response)
+	}
+	return &shownAnswer{ReadCloser: response.Body, line: f.line}, nil
+}
+
+// shownAnswer shows how much of an answer was read.
+type shownAnswer struct {
+	io.ReadCloser
+	line *progressLine
+	read int64
+}
+
+func (a *shownAnswer) Read(b []byte) (int, error) {
+	n, err := a.ReadCloser.Read(b)
+	a.read += int64(n)
+	a.line.show(func() string { return fmt.Sprintf("received %d MB", a.read>>20) })
+	return n, err
+}
+
+// refusedBackup is the error in a server's answer, with the remedy.
+func refusedBackup(response *http.Response) error {
+	var answer struct {
+		Error string `json:"error"`
+	}
+	text, _ := io.ReadAll(io.LimitReader(response.Body, 4096))
+	_ = json.Unmarshal(text, &answer)
+	switch {
+	case response.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("the server refuses: %s; name a file with its --admin-token by --token-file. Only a server without a token takes a user's password, by --password-file", answer.Error)
+	case response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusMethodNotAllowed:
+		return fmt.Errorf("the server answers %s: it is older than this command, or --admin names another program", response.Status)
+	}
+	return fmt.Errorf("the server refuses: %s", cmp.Or(answer.Error, response.Status))
+}
+
+// checkBackup reads all of a file. Its error names the damage.
+func checkBackup(ctx context.Context, path string, line *progressLine) (persistence.Report, error) {
+	dir, name := filepath.Split(path)
+	report, err := persistence.Inspect(line.files(persistence.Dir(cmp.Or(dir, "."))), name, func(persistence.Record) error { return ctx.Err() })
+	switch {
+	case err != nil:
+		return report, err
+	case report.Journal:
+		return report, fmt.Errorf("%s is a journal, not a backup", path)
+	case report.Damage != nil:
+		return report, report.Damage
+	case report.RefusedCount > 0:
+		return report, report.Refused[0]
+	}
+	return report, errors.Join(ctx.Err())
+}

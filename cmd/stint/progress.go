@@ -1,0 +1,149 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/persistence"
+)
+
+// progressLine shows how far a long task is, in the last line of a terminal. Without a terminal, and if it is nil, it shows
+// nothing. It is safe for concurrent use.
+type progressLine struct {
+	mu    sync.Mutex
+	out   io.Writer // nil without a terminal
+	next  time.Time // not to be changed before
+	shown bool
+}
+
+const (
+	progressEvery = 200 * time.Millisecond
+	clearLine     = "\r\x1b[K"
+)
+
+// newProgressLine returns a line on out, which is shown once the task has taken progressEvery.
+func newProgressLine(out io.Writer) *progressLine {
+	l := &progressLine{next: time.Now().Add(progressEvery)}
+	if isTerminal(out) {
+		l.out = out
+	}
+	return l
+}
+
+// isTerminal reports whether out is a device such as a terminal.
+func isTerminal(out io.Writer) bool {
+	file, is := out.(*os.File)
+	if !is {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// show replaces the line, at most every progressEvery. Keep the text short: a line that wraps is not cleared as a whole.
+func (l *progressLine) show(text func() string) {
+	if l == nil || l.out == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	if now.Before(l.next) {
+		return
+	}
+	l.next, l.shown = now.Add(progressEvery), true
+	fmt.Fprint(l.out, clearLine, text())
+}
+
+// clear removes the line.
+func (l *progressLine) clear() {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shown {
+		fmt.Fprint(l.out, clearLine)
+		l.shown = false
+	}
+}
+
+// follow shows text, and updates it, until the caller calls hide.
+func (l *progressLine) follow(text func() string) (hide func()) {
+	if l == nil || l.out == nil {
+		return func() {}
+	}
+	ended := make(chan struct{})
+	var following sync.WaitGroup
+	following.Go(func() {
+		ticks := time.NewTicker(progressEvery / 4)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ended:
+				return
+			case <-ticks.C:
+				l.show(text)
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		following.Wait()
+		l.clear()
+	}
+}
+
+// above returns a writer to the same terminal, or to another place: the line is removed before each write.
+func (l *progressLine) above(to io.Writer) io.Writer { return &aboveLine{l, to} }
+
+type aboveLine struct {
+	line *progressLine
+	to   io.Writer
+}
+
+func (a *aboveLine) Write(p []byte) (int, error) {
+	a.line.clear()
+	return a.to.Write(p)
+}
+
+// files is a directory whose files show how much of them was read.
+func (l *progressLine) files(dir persistence.Dir) persistence.FS { return shownFiles{dir, l} }
+
+type shownFiles struct {
+	persistence.Dir
+	line *progressLine
+}
+
+// Open implements [persistence.FS].
+func (f shownFiles) Open(name string) (io.ReadCloser, error) {
+	file, err := os.Open(filepath.Join(string(f.Dir), name))
+	if err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return &shownFile{File: file, line: f.line, size: info.Size()}, nil
+}
+
+// shownFile is a file that is read from its beginning to its end.
+type shownFile struct {
+	*os.File
+	line       *progressLine
+	read, size int64
+}
+
+func (f *shownFile) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	f.read += int64(n)
+	f.line.show(func() string {
+		return fmt.Sprintf("reading %s: %d %% of %d MB", filepath.Base(f.Name()), 100*f.read/max(1, f.size), f.size>>20)
+	})
+	return n, err
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/stintdb/stint/internal/atomicfile"
+	"github.com/stintdb/stint/persistence"
+)
+
+const restoreUsage = `Usage: stint restore FILE DIR
+
+Puts a backup into DIR, which must not hold the state of a server yet. A server
+alone that is started with --dir DIR then continues with the backup. To start a
+cluster from the FILE use 'stint server --cluster-import FILE' on one node.
+
+Tokens granted since the backup was made are forgotten: a limit can be exceeded
+once, by its capacity at most.
+
+Exit code 0: done. 1: the FILE is damaged, or DIR is in use or holds state.
+2: wrong arguments.
+`
+
+// restore is the command `stint restore`.
+func (p *process) restore(ctx context.Context, args []string) error {
+	set := newFlags("restore")
+	if err := parseFlags(set, args); err != nil {
+		return err
+	}
+	if set.NArg() != 2 {
+		return usagef("restore: needs a backup and a directory; 'stint restore --help' explains")
+	}
+	from, dir := set.Arg(0), set.Arg(1)
+	line := newProgressLine(p.stderr)
+	defer line.clear()
+	report, err := checkBackup(ctx, from, line)
+	if missing, is := errors.AsType[*fs.PathError](err); is {
+		return usagef("%s: %w", from, missing.Err)
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be restored: %w; nothing was written", from, err)
+	}
+	unlock, err := persistence.Lock(dir)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := holdsNoState(dir); err != nil {
+		return err
+	}
+	if err := copyDurably(from, filepath.Join(dir, persistence.SnapshotName(report.Number))); err != nil {
+		return fmt.Errorf("the backup cannot be stored: %w; %s is as it was", err, dir)
+	}
+	_, err = fmt.Fprintf(line.above(p.stdout), "%s: %s\n", dir, describe(report))
+	return err
+}
+
+// holdsNoState refuses a directory with files of a server or of a node.
+func holdsNoState(dir string) error {
+	files, others, err := persistence.Files(persistence.Dir(dir))
+	if err != nil {
+		return err
+	}
+	if len(files)+len(others) > 0 || isNode(dir) {
+		return fmt.Errorf("%s holds state already: name an empty or a new directory", dir)
+	}
+	return nil
+}
+
+// copyDurably copies a file. The copy gets its name once it is whole and on disk.
+func copyDurably(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := atomicfile.Create(to)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		out.Abort()
+		return err
+	}
+	return out.Commit()
+}

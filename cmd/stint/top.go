@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/stintdb/stint/server/config"
+)
+
+const topUsage = `Usage: stint top [flags]
+
+Shows the traffic of a running server, the keys with the most denials in the
+last 4 to 5 minutes and the limits that denied them, the keys of which tokens
+are lent and to whom, and the nodes of its cluster. On a terminal it goes on
+until Ctrl-C, once a second; otherwise it prints once.
+
+  --admin HOST:PORT     the server's --admin [default STINT_ADMIN, or
+                        127.0.0.1:6380]; for an address of all interfaces, the
+                        loopback address is used
+  --token-file FILE     a file with the server's --admin-token [default: the
+                        token in STINT_ADMIN_TOKEN, if it is not a hash]
+  --once                print once on a terminal too
+
+Exit code 0: it was shown. 1: the server refused or did not answer. 2: wrong
+arguments.
+`
+
+const (
+	topEvery    = time.Second
+	topMaxBytes = 4 << 20 // of an answer
+	clearScreen = "\x1b[H\x1b[2J"
+)
+
+// top is the command `stint top`.
+func (p *process) top(ctx context.Context, args []string) error {
+	set := newFlags("top")
+	address := set.String("admin", cmp.Or(p.variable("STINT_ADMIN"), config.Default().Admin), "")
+	tokenFile := set.String("token-file", "", "")
+	once := set.Bool("once", false, "")
+	if err := parseOnlyFlags(set, args); err != nil {
+		return err
+	}
+	host, err := adminHost(*address)
+	if err != nil {
+		return err
+	}
+	token := p.variable("STINT_ADMIN_TOKEN")
+	if strings.HasPrefix(token, "#") {
+		token = ""
+	}
+	if *tokenFile != "" {
+		if token, err = p.secretIn("token-file", *tokenFile); err != nil {
+			return err
+		}
+	}
+	goesOn := isTerminal(p.stdout) && !*once
+	for {
+		view, err := askOverview(ctx, "http://"+host+"/api/overview", token)
+		if err != nil {
+			if goesOn && ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		var screen bytes.Buffer
+		if goesOn {
+			screen.WriteString(clearScreen)
+		}
+		view.write(&screen, host)
+		if _, err := screen.WriteTo(p.stdout); err != nil || !goesOn {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(topEvery):
+		}
+	}
+}
+
+// topView is the part of the page's overview that is shown.
+type topView struct {
+	Version string
+	Ready   string
+	History []struct {
+		Seconds, Median, Tail float64
+		Granted, Denied       int64
+	}
+	Top struct {
+		Mode    string
+		Entries []struct {
+			Key, By      string
+			Count, Error int64
+			Own          *struct{ Part float64 }
+		}
+	}
+	Lent []struct {
+		Key    string
+		Tokens int64
+		Loans  []struct {
+			Holder string
+			Tokens int64
+		}
+	}
+	Cluster *topCluster
+}
+
+type topCluster struct {
+	NodeID  string
+	Term    uint64
+	Members []topMember
+}
+
+type topMember struct {
+	ID                       string
+	Voter, Leader, Reachable bool
+	Lag                      float64 // entries
+}
+
+// askOverview asks a server for its overview.
+func askOverview(ctx context.Context, url, token string) (v *topView, err error) {
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	response, err := askAdmin(ctx, http.MethodGet, url, token)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	body := io.LimitReader(response.Body, topMaxBytes)
+	if response.StatusCode == http.StatusOK {
+		if err := json.NewDecoder(body).Decode(&v); err != nil {
+			return nil, fmt.Errorf("%s is not a Stint server of this version: %w", url, err)
+		}
+		return v, nil
+	}
+	var refusal struct{ Error string }
+	_ = json.NewDecoder(body).Decode(&refusal)
+	reason := cmp.Or(refusal.Error, response.Status)
+	if response.StatusCode == http.StatusUnauthorized {
+		reason += "; name a file with its --admin-token by --token-file"
+	}
+	return nil, fmt.Errorf("the server refuses: %s", reason)
+}
+
+// write writes the whole view: nothing is cut.
+func (v *topView) write(w io.Writer, host string) {
+	fmt.Fprintf(w, "Stint %s at %s: %s\n", v.Version, host, v.Ready)
+	if n := len(v.History); n > 0 && v.History[n-1].Seconds > 0 {
+		s := v.History[n-1]
+		fmt.Fprintf(w, "%.0f granted/s, %.0f denied/s, p50 %.3f ms, p99 %.3f ms\n", float64(s.Granted)/s.Seconds, float64(s.Denied)/s.Seconds, 1000*s.Median, 1000*s.Tail)
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	defer table.Flush()
+	if c := v.Cluster; c != nil {
+		fmt.Fprintf(table, "\nNODE\tROLE\tREACHABLE\tENTRIES BEHIND\t(term %d)\n", c.Term)
+		for _, m := range c.Members {
+			role := "follower"
+			switch {
+			case m.Leader:
+				role = "leader"
+			case !m.Voter:
+				role = "not voting"
+			}
+			reachable := "yes"
+			switch {
+			case m.ID == c.NodeID:
+				reachable = "this node"
+			case !m.Reachable:
+				reachable = "no"
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%.0f\t\n", shown(m.ID), role, reachable, m.Lag)
+		}
+	}
+	switch {
+	case v.Top.Mode == "off":
+		fmt.Fprint(table, "\nDenied keys are not counted: --top-keys is off.\n")
+	case len(v.Top.Entries) == 0:
+		fmt.Fprint(table, "\nNo key was denied in the last minutes.\n")
+	default:
+		fmt.Fprint(table, "\nDENIED\tOF ITS REQUESTS\tKEY\tBY\n")
+	}
+	for _, e := range v.Top.Entries {
+		part := "-"
+		if e.Own != nil {
+			part = fmt.Sprintf("%.0f %%", 100*e.Own.Part)
+		}
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\n", e.Count, part, shown(e.Key), cmp.Or(shown(e.By), "-"))
+	}
+	if len(v.Lent) > 0 {
+		fmt.Fprint(table, "\nLENT\tKEY\tHOLDERS\n")
+	}
+	for _, k := range v.Lent {
+		var holders []string
+		for _, l := range k.Loans {
+			holders = append(holders, fmt.Sprintf("%s %d", shown(l.Holder), l.Tokens))
+		}
+		fmt.Fprintf(table, "%d\t%s\t%s\n", k.Tokens, shown(k.Key), strings.Join(holders, ", "))
+	}
+}
+
+// shown is a text as it is, or quoted if it could move the cursor of a terminal.
+func shown(text string) string {
+	if as, _ := printable([]byte(text)); as != nil {
+		return *as
+	}
+	return strconv.QuoteToASCII(text)
+}

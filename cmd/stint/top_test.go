@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTop(t *testing.T) {
+	admin, long := freeAdmin(t), strings.Repeat("k", 200)
+	send := connect(t, serve(t, "--admin", admin, "--admin-token", "the-token-of-this-test"))
+	for _, command := range []string{"RL.POLICY SET api TB user:{} 1 1/1h", "RL.CHECK api 7", "RL.CHECK api 7", "RL.CHECK api 7",
+		"TB.ACQUIRE " + long + " 1 1/1h", "TB.ACQUIRE " + long + " 1 1/1h", `TB.ACQUIRE "\x1b[2J" 1 1/1h`, `TB.ACQUIRE "\x1b[2J" 1 1/1h`,
+		"RL.LEND hot TB 1000 1/h 100 worker 1 0"} {
+		if reply := send(command); strings.HasPrefix(reply, "-") {
+			t.Fatalf("%s: %s", command, reply)
+		}
+	}
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("the-token-of-this-test\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := func(args ...string) (int, string) {
+		var out strings.Builder
+		p := &process{readFile: readRegularFile, stdout: &out, stderr: &out}
+		code := p.run(t.Context(), append([]string{"top", "--admin", admin}, args...))
+		return code, out.String()
+	}
+	code, got := p("--token-file", token)
+	if code != exitOK {
+		t.Fatalf("exit %d: %s", code, got)
+	}
+	lines := strings.Join(strings.Fields(got), " ")
+	for _, want := range []string{": ready", " 2 ", "user:7 api: TB user:{} 1 1/1h", long + " -", `"\x1b[2J"`, "100 hot worker 100"} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("it does not contain %q:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "\x1b") {
+		t.Errorf("a key reaches the terminal as it is: %q", got)
+	}
+	for want, args := range map[string][]string{
+		"name a file with its --admin-token by --token-file": nil,
+		"no-such-file":               {"--token-file", "no-such-file"},
+		"the server does not answer": {"--admin", freeAdmin(t)},
+		"'x'":                        {"x"},
+	} {
+		if code, got := p(args...); code == exitOK || !strings.Contains(got, want) {
+			t.Errorf("%v: exit %d, %s", args, code, got)
+		}
+	}
+}
+
+func TestTopOfACluster(t *testing.T) {
+	v := topView{Version: "1", Ready: "no leader"}
+	v.Top.Mode = "off"
+	v.Cluster = &topCluster{NodeID: "a", Term: 7, Members: []topMember{{"a", true, true, true, 0}, {"b", true, false, false, 12}}}
+	var out strings.Builder
+	v.write(&out, "x")
+	lines := strings.Join(strings.Fields(out.String()), " ")
+	for _, want := range []string{"(term 7)", "a leader this node 0", "b follower no 12", "--top-keys is off"} {
+		if !strings.Contains(lines, want) {
+			t.Errorf("it does not contain %q:\n%s", want, &out)
+		}
+	}
+}

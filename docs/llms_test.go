@@ -1,0 +1,54 @@
+package docs
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+//go:generate go test -run TestLLMsText -update
+
+var linkOfIndex = regexp.MustCompile(`\[([^\]]+)\]\(([^)]+)\)`)
+
+// TestLLMsText compares llms.txt (llmstxt.org), the index that programs read, with the handbook's. With -update it writes it.
+func TestLLMsText(t *testing.T) {
+	read := func(path string) string {
+		text, err := os.ReadFile(path)
+		if err != nil && !*update {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	about, _, _ := strings.Cut(strings.TrimPrefix(read("../README.md"), "# Stint\n\n"), "\n\n")
+	text := "# Stint\n\n> " + strings.ReplaceAll(about, "\n", " ") + "\n"
+	links := 0
+	for line := range strings.Lines(read("README.md")) {
+		if strings.HasPrefix(line, "## ") {
+			text += "\n" + line + "\n"
+			continue
+		}
+		cells := strings.Split(line, " | ")
+		if len(cells) != 2 {
+			continue
+		}
+		for _, link := range linkOfIndex.FindAllStringSubmatch(cells[0], -1) {
+			links++
+			text += fmt.Sprintf("- [%s](%s): %s\n", link[1], path.Join("docs", link[2]), linkOfIndex.ReplaceAllString(strings.TrimSuffix(cells[1], " |\n"), "$1"))
+		}
+	}
+	if links < 30 {
+		t.Errorf("%d pages in the index", links)
+	}
+	if *update {
+		if err := os.WriteFile("../llms.txt", []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if read("../llms.txt") != text {
+		t.Error("llms.txt does not match docs/README.md: run go generate ./docs")
+	}
+}

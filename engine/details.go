@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"encoding/binary"
+	"strconv"
+	"time"
+)
+
+// Details are facts about the state that a Look found, beyond its tokens: of fair shares, classes and adaptive rates.
+func (res *Result) Details() (all []Param) {
+	if res.Status != OK {
+		return nil
+	}
+	for r := (partReader{rest: res.Reply}); len(r.rest) > 0; {
+		p := Param{Name: string(r.take(r.uvarint())), Text: string(r.take(r.uvarint()))}
+		if r.bad {
+			return nil
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func (res *Result) addDetail(name, text string) {
+	for _, s := range [...]string{name, text} {
+		res.Reply = append(binary.AppendUvarint(res.Reply, uint64(len(s))), s...)
+	}
+}
+
+// show answers a Look at a limiter, but for its bytes.
+func (c *call) show() {
+	alg := &algorithms[c.prev.Algorithm]
+	alg.look(c)
+	c.result.Held, c.result.Lent = c.prev, c.lent
+	if alg.detail != nil {
+		alg.detail(c)
+	}
+}
+
+func detailShares(c *call) {
+	c.result.addDetail("members", strconv.Itoa(c.scanShares().active))
+}
+
+// detailClass tells of the class and of those registered under it.
+func detailClass(c *call) {
+	s := &c.class
+	if s.own > 0 {
+		c.result.addDetail("assured_capacity", strconv.FormatInt(s.assured.Capacity, 10))
+		c.result.addDetail("assured_rate", s.assured.Rate.String())
+	}
+	if s.alive > 0 {
+		c.result.addDetail("classes", strconv.Itoa(s.alive))
+		c.result.addDetail("assured_to_classes", strconv.FormatInt(s.children, 10))
+	}
+}
+
+func detailAdaptive(c *call) {
+	a := c.adaptive(&c.prev)
+	c.result.addDetail("present_rate", string(a.presentRate(&c.prev).appendPerSecond(nil)))
+	if left := a.pausedUntil - c.now; left > 0 {
+		c.result.addDetail("pause_ms", strconv.FormatInt((left-1)/int64(time.Millisecond)+1, 10))
+	}
+}

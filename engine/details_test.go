@@ -1,0 +1,45 @@
+package engine
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestLooksHaveDetails(t *testing.T) {
+	s := New(Config{})
+	defer s.Close()
+	tree := treeOp(1, bucketOf(TokenBucket, 5, 2, sec), []string{"class", "root"}, bucketOf(Class, 10, 10, sec), bucketOf(Class, 20, 20, sec))
+	for _, op := range []Op{tree, {Key: []byte("pool"), Limit: fairShare(10, 10, sec), Tokens: 1, Who: []byte("one")},
+		{Key: []byte("pace"), Limit: adaptiveLimit(10, 1, 10), Tokens: 1}, {Key: []byte("bucket"), Limit: bucket(5, 1, sec), Tokens: 1}} {
+		ask(s, epoch, op)
+	}
+	ask(s, epoch, Op{Verb: Adapt, Key: []byte("pace"), Report: &Report{Pause: 5*sec - 1, Every: sec, Down: 1, Up: 1}})
+	for _, c := range []struct {
+		key   string
+		after int64
+		want  []Param
+	}{
+		{"class", 0, []Param{{"assured_capacity", "5"}, {"assured_rate", "2/1s"}}},
+		{"root", 0, []Param{{"classes", "1"}, {"assured_to_classes", "5"}}},
+		{"pool", 0, []Param{{"members", "1"}}},
+		{"pace", 0, []Param{{"present_rate", "10"}, {"pause_ms", "5000"}}},
+		{"pace", 5 * sec, []Param{{"present_rate", "10"}}},
+		{"bucket", 0, nil},
+		{"absent", 0, nil},
+	} {
+		res := ask(s, epoch+c.after, Op{Verb: Look, Key: []byte(c.key)})
+		if got := res.Details(); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.key, got, c.want)
+		}
+		for cut := range res.Reply {
+			short := Result{Reply: res.Reply[:cut]}
+			short.Details() // must not panic
+		}
+	}
+	tree.Parts[0].Key = []byte("other class")
+	ask(s, epoch+300*sec, tree)
+	res := ask(s, epoch+700*sec, Op{Verb: Look, Key: []byte("root")})
+	if got := res.Details(); !slices.Equal(got, []Param{{"classes", "1"}, {"assured_to_classes", "5"}}) {
+		t.Errorf("%v, once one of two registrations is over", got)
+	}
+}

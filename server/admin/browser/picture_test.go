@@ -1,0 +1,86 @@
+package browser
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// callers are those of the picture, with the requests that each makes in a second.
+var callers = []struct {
+	id        string
+	perSecond float64
+}{{"globex", 31}, {"initech", 24}, {"hooli", 17}, {"umbrella", 14}, {"acme", 12}, {"stark", 9}, {"wayne", 8}, {"tyrell", 7}, {"cyberdyne", 5}, {"wonka", 4}, {"soylent", 3}, {"oscorp", 2}, {"gekko", 1}}
+
+// drive has the callers make requests until stop is closed, a tenth of a second's at a time: more and fewer by turns, so that there is something to see.
+func drive(t *testing.T, address string, phase float64, stop <-chan struct{}) {
+	conn, err := net.DialTimeout("tcp", address, giveUp)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer conn.Close()
+	go func() { _, _ = io.Copy(io.Discard, conn) }()
+	due := make([]float64, len(callers))
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for round := 0; ; round++ {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		var commands strings.Builder
+		for i, c := range callers {
+			wave := 1 + 0.35*math.Sin(float64(round)/180+phase+float64(i)) + 0.15*math.Sin(float64(round)/17+float64(i))
+			for due[i] += c.perSecond / 10 * wave; due[i] >= 1; due[i]-- {
+				fmt.Fprintf(&commands, "RL.CHECK api %s\r\n", c.id)
+			}
+			if (round+70*i)%900 == 0 {
+				fmt.Fprintf(&commands, "RL.CHECK login %s\r\nRL.CHECK export %s\r\n", c.id, c.id)
+			}
+		}
+		if _, err := io.WriteString(conn, commands.String()); err != nil {
+			return
+		}
+	}
+}
+
+// The picture of the handbook: traffic, a cluster, the keys denied most, one of them in detail, and policies. The traffic takes the seconds in
+// PICTURE_SECONDS; with 300 the history of the page is full.
+func TestPicture(t *testing.T) {
+	seconds := 3
+	if text := os.Getenv("PICTURE_SECONDS"); text != "" {
+		seconds, _ = strconv.Atoi(text)
+	}
+	nodes := startCluster(t)
+	for id, p := range nodes {
+		until(t, "a leader is known to "+id, func() bool { return sums(t, p.admin)["stint_raft_has_leader"] == 1 })
+	}
+	do(t, nodes["a"].listen, "RL.POLICY SET api TB user:{} 60 40/s TB everybody 5000 500/s", "RL.POLICY SET login FW login:{} 5 1m", "RL.POLICY SET export SW export:{} 8 1h SHADOW")
+	stop := make(chan struct{})
+	defer close(stop)
+	for i, id := range []string{"a", "b", "c"} {
+		go drive(t, nodes[id].listen, float64(i), stop)
+	}
+	time.Sleep(time.Duration(seconds) * time.Second)
+	b := open(t, nodes["a"].admin)
+	b.until(`document.querySelector('[data-look="user:globex"]') && document.querySelector('[data-policy="api"]')`)
+	b.run(chromedp.Click(chromedp.CSS(`#top [data-look="user:globex"]`)))
+	b.until(fmt.Sprintf(`document.querySelector("#key-result path")?.getAttribute("d").split("L").length > %d`, min(seconds, 50)))
+	bottom, _ := strconv.Atoi(b.value(`Math.ceil(document.getElementById("policies").parentElement.getBoundingClientRect().bottom + scrollY + 16)`))
+	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 1280, Height: int64(bottom), DeviceScaleFactor: 1})
+	b.answers()
+	b.run(chromedp.Evaluate[chromedp.Void](`scrollTo(0, 0)`))
+	b.keep("page", smaller(t, b.take(chromedp.CaptureScreenshot())))
+	b.accessible("the picture")
+}

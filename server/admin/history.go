@@ -1,0 +1,109 @@
+package admin
+
+import (
+	"sync"
+	"time"
+
+	"github.com/stintdb/stint/internal/clusterstatus"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/metrics"
+)
+
+// The page shows five minutes, a sample a second.
+const (
+	historySize  = 300
+	sampleEvery  = time.Second
+	medianPart   = 0.5
+	slowestParts = 0.99
+)
+
+// sample is the decisions between two moments.
+type sample struct {
+	Seconds float64 `json:"seconds"`
+	Granted int64   `json:"granted"`
+	Denied  int64   `json:"denied"`
+	Median  float64 `json:"median"` // latency in seconds, 0 without commands
+	Tail    float64 `json:"tail"`   // latency that 99 % do not exceed
+}
+
+// history is a ring of the last samples.
+type history struct {
+	mu      sync.Mutex
+	samples [historySize]sample
+	added   int64 // since the start
+	at      int64 // the last moment
+	counted metrics.Decisions
+}
+
+// add takes a sample: the decisions counted up to a moment, less those of the last moment.
+func (h *history) add(at int64, now metrics.Decisions) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before, passed := h.counted, at-h.at
+	first := h.at == 0
+	h.at, h.counted = at, now
+	if first || passed <= 0 {
+		return
+	}
+	latency := now.Latency.Since(&before.Latency)
+	h.samples[h.added%historySize] = sample{
+		Seconds: time.Duration(passed).Seconds(), Granted: now.Granted - before.Granted, Denied: now.Denied - before.Denied,
+		Median: time.Duration(latency.Quantile(medianPart)).Seconds(), Tail: time.Duration(latency.Quantile(slowestParts)).Seconds(),
+	}
+	h.added++
+}
+
+// since returns the samples behind the first n, as far as they are kept, and how many there have been. A larger n than that
+// is of an earlier process: all are returned.
+func (h *history) since(n int64) (samples []sample, added int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n < 0 || n > h.added {
+		n = 0
+	}
+	samples = []sample{}
+	for i := max(n, h.added-historySize); i < h.added; i++ {
+		samples = append(samples, h.samples[i%historySize])
+	}
+	return samples, h.added
+}
+
+// decided is the number of decisions in the samples that are kept.
+func (h *history) decided() (sum int64) {
+	samples, _ := h.since(0)
+	for i := range samples {
+		sum += samples[i].Granted + samples[i].Denied
+	}
+	return sum
+}
+
+// Report is the traffic of this node's own clients in the last second; nil before there is a server.
+func (a *Admin) Report() *clusterstatus.Report {
+	if a == nil || a.about.Load() == nil {
+		return nil
+	}
+	s := a.about.Load()
+	cfg := s.Config()
+	r := &clusterstatus.Report{Admin: cfg.AnnouncedAdmin(a.address), Connections: s.Connections()}
+	a.history.mu.Lock()
+	defer a.history.mu.Unlock()
+	if a.history.added > 0 {
+		last := &a.history.samples[(a.history.added-1)%historySize]
+		r.Granted, r.Denied = float64(last.Granted)/last.Seconds, float64(last.Denied)/last.Seconds
+	}
+	return r
+}
+
+// record samples a server until stop is closed.
+func (h *history) record(s *server.Server, stop <-chan struct{}) {
+	tick := time.NewTicker(sampleEvery)
+	defer tick.Stop()
+	for {
+		h.add(s.Now(), s.Decisions())
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package admin
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stintdb/stint/server/metrics"
+)
+
+// The ring keeps the last five minutes, and returns the samples that a page does not have yet.
+func TestHistory(t *testing.T) {
+	var h history
+	now := metrics.Decisions{Granted: 7, Denied: 7} // from before the first sample
+	at := int64(time.Hour)
+	h.add(at, now)
+	if samples, added := h.since(0); len(samples) != 0 || added != 0 {
+		t.Errorf("one moment makes %d samples", len(samples))
+	}
+	const taken = historySize + 50
+	for i := range int64(taken) {
+		now.Granted += i
+		now.Denied += 2
+		at += int64(2 * time.Second)
+		h.add(at, now)
+	}
+	h.add(at, now) // no time has passed
+	for _, tc := range []struct{ since, first, count int64 }{
+		{0, 50, historySize}, {40, 50, historySize}, {taken - 3, taken - 3, 3}, {taken, 0, 0}, {taken + 1, 50, historySize}, {-1, 50, historySize},
+	} {
+		samples, added := h.since(tc.since)
+		if added != taken || int64(len(samples)) != tc.count {
+			t.Fatalf("since %d: %d of %d samples, want %d of %d", tc.since, len(samples), added, tc.count, taken)
+		}
+		for i, got := range samples {
+			if want := (sample{Seconds: 2, Granted: tc.first + int64(i), Denied: 2}); got != want {
+				t.Fatalf("since %d: sample %d is %+v, want %+v", tc.since, i, got, want)
+			}
+		}
+	}
+	if got, want := h.decided(), int64((50+taken-1)*historySize/2+2*historySize); got != want {
+		t.Errorf("%d decisions, want %d", got, want)
+	}
+}
+
+// A server counts the decisions and the latencies that the history is made of.
+func TestHistoryOfAServer(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	c := h.dial()
+	var own history
+	own.add(1, h.server.Decisions())
+	h.do(c, "TB.ACQUIRE a 2 1/h", "TB.ACQUIRE a 2 1/h", "TB.ACQUIRE a 2 1/h", "PING")
+	own.add(1+int64(time.Second), h.server.Decisions())
+	samples, _ := own.since(0)
+	if got := samples[0]; got.Granted != 2 || got.Denied != 1 || got.Median <= 0 || got.Tail < got.Median {
+		t.Errorf("%+v", got)
+	}
+	sampled := regexp.MustCompile(`"history":\[.*"granted":0,"denied":[1-9].*\],"samples":[1-9]`)
+	for deadline := time.Now().Add(giveUp); ; time.Sleep(20 * time.Millisecond) {
+		h.do(c, "TB.ACQUIRE a 2 1/h")
+		_, got := h.get("/api/overview?since=0")
+		if sampled.MatchString(got) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no sample has a denial: %s", got)
+		}
+	}
+	if status, got := h.get("/api/overview?since=yesterday"); status != 400 || !strings.Contains(got, "yesterday") {
+		t.Errorf("%d %s", status, got)
+	}
+}

@@ -1,0 +1,39 @@
+import { make, count, percent, span } from "./dom.js";
+import { lines } from "./chart.js";
+
+const minutes = 5;
+
+// showReplay shows the recent requests as they were decided, and with the limits of now and of the draft.
+export function showReplay(r, draft) {
+  const title = make("h4", {}, "On recent requests");
+  if (!r) return [title, make("p", { class: "soft" }, `No requests on ${draft.of || draft.name} came to this node in the last ${minutes} minutes, or --top-keys is off.`)];
+  const row = (name, kind, l) => make("tr", { "data-replay": kind }, make("th", { scope: "row" }, name),
+    ...(l ? [r.requests - l.denied, l.denied].map((n) => make("td", { class: "number" }, count(n))).concat(
+      make("td", { class: "number" }, percent(l.denied, r.requests)), make("td", { class: "number" }, count(l.callers))) : [make("td", { colspan: 4 }, "cannot be replayed")]));
+  const table = make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "On recent requests" }, make("table", {},
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "limits"), ...["granted", "denied", "share denied", "callers denied"].map((t) => make("th", { scope: "col", class: "number" }, t)))),
+    make("tbody", {}, row("as they were", "happened", r.happened), row("as they are, replayed", "before", r.before), row("as above, replayed", "then", r.then))));
+  return [title, make("p", {}, basis(r)), table, r.then ? chart(r) : "", make("p", { class: "soft" }, caveats(r))];
+}
+
+function basis(r) {
+  const sample = r.oneIn > 1 ? `: all requests of one in ${count(r.oneIn)} callers, chosen at random` : "";
+  return `${count(r.requests)} requests of ${count(r.callers)} callers on ${r.of}, which came to this node in the last ${span(r.withinMs)}${sample}.`;
+}
+
+// caveats says by how much the replay may be wrong.
+function caveats(r) {
+  const without = [...new Set([...(r.before?.without ?? []), ...(r.then?.without ?? [])])];
+  return [`The replay begins with nothing taken${r.withinMs > 0 ? `, ${span(r.withinMs)} ago` : ""}: a limit over hours denies less in it than in truth. Callers who wait or try again would behave differently.`,
+    without.length ? `Left out, because the record ${r.oneIn > 1 ? "has not all callers, or " : ""}does not say when a request ended: ${without.join(", ")}.` : "",
+    r.leftOut ? `${count(r.leftOut)} requests lack a field that the limits ask for, or were too long to be recorded.` : ""].filter(Boolean).join(" ");
+}
+
+function chart(r) {
+  const seconds = (minutes * 60) / r.then.points.length;
+  const begins = Math.floor(r.then.points.length * (1 - r.withinMs / (minutes * 60_000))); // nothing is known before
+  const into = make("div"), perSecond = (l) => l.points.map((n, i) => (i < begins ? null : n / seconds));
+  lines(into, [...(r.before ? [{ kind: "before", values: perSecond(r.before) }] : []), { kind: "denied", values: perSecond(r.then) }], { points: r.then.points.length, minutes,
+    format: (n) => count(n), label: `Denied per second in the replay: ${count(r.before?.denied ?? 0)} in all with the limits as they are, ${count(r.then.denied)} with those above` });
+  return make("figure", {}, make("figcaption", {}, "Denied per second ", make("span", { class: "key before" }, "limits as they are"), " ", make("span", { class: "key denied" }, "limits as above")), into);
+}

@@ -1,0 +1,166 @@
+package admin
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/command"
+	"github.com/stintdb/stint/server/recent"
+	"github.com/stintdb/stint/server/trial"
+)
+
+const (
+	replayPoints = 60 // of the chart
+	replayShards = 64
+)
+
+// replayed is the result of the recent requests on a policy: decided then, and decided by other limits. Those begin with nothing taken.
+type replayed struct {
+	Of       string `json:"of"`       // the policy
+	WithinMs int64  `json:"withinMs"` // the requests came within
+	OneIn    int64  `json:"oneIn"`    // one caller of this number was recorded
+	LeftOut  int64  `json:"leftOut"`  // requests without a field that the draft asks for, or too long to be recorded
+	Requests int64  `json:"requests"`
+	Callers  int    `json:"callers"`
+
+	Happened replayedLimits  `json:"happened"`
+	Before   *replayedLimits `json:"before"` // with the limits that the policy has now; null if none of them can be replayed
+	Then     *replayedLimits `json:"then"`   // with the draft
+}
+
+type replayedLimits struct {
+	Denied  int64               `json:"denied"`
+	Callers int                 `json:"callers"` // that were denied
+	Points  [replayPoints]int64 `json:"points"`  // denials, over time
+	Without []string            `json:"without"` // limits that cannot be replayed
+
+	denied map[string]bool // callers
+}
+
+func (l *replayedLimits) count(q *recent.Request, point int) {
+	l.Denied++
+	l.Points[point]++
+	if l.denied == nil {
+		l.denied = map[string]bool{}
+	}
+	l.denied[string(q.ID)] = true
+	l.Callers = len(l.denied)
+}
+
+// replay decides the recorded requests on a policy with its limits and with those of a draft; nil if there are none.
+func (a *Admin) replay(s *server.Server, of string, draft []engine.Op) (*replayed, error) {
+	if s.Config().TopKeys == "off" {
+		return nil, nil
+	}
+	a.replaying.Lock()
+	defer a.replaying.Unlock()
+	now, recorded := s.Now(), s.RecentRequests(of)
+	policy, _ := s.Keys().Policy(of)
+	then, err := newRun(draft, recorded.OneIn)
+	if err != nil {
+		return nil, err
+	}
+	before, err := newRun(policy.Parts, recorded.OneIn)
+	if err != nil {
+		return nil, err
+	}
+	defer then.close()
+	defer before.close()
+	apart := map[string]bool{} // held to other limits than the policy's
+	for _, o := range policy.Overrides {
+		apart[o.ID] = true
+	}
+	v := &replayed{Of: of, WithinMs: milliseconds(now - recorded.From), OneIn: recorded.OneIn, LeftOut: recorded.LeftOut}
+	v.Happened.Without = []string{}
+	callers, last := map[string]bool{}, int64(0)
+	for i := range recorded.All {
+		q := &recorded.All[i]
+		if apart[string(q.ID)] {
+			continue
+		}
+		if then.lacksField(q) {
+			v.LeftOut++
+			continue
+		}
+		v.Requests++
+		callers[string(q.ID)] = true
+		last = max(last, q.At) // the engine's clock does not go back
+		point := min(replayPoints-1, max(0, int(replayPoints*(int64(recent.Window)-(now-q.At))/int64(recent.Window))))
+		if q.Denied {
+			v.Happened.count(q, point)
+		}
+		before.ask(q, last, point)
+		then.ask(q, last, point)
+	}
+	if v.Requests == 0 && v.LeftOut == 0 {
+		return nil, nil
+	}
+	v.Callers, v.Before, v.Then = len(callers), before.result(), then.result()
+	return v, nil
+}
+
+// run is the replay of some limits.
+type run struct {
+	trial  *trial.Trial // nil if no limit can be replayed
+	names  []string     // fields that the limits ask for
+	counts replayedLimits
+}
+
+// newRun leaves out the limits that the record cannot answer: those of requests at a time, of which it has no end, and, if it has not all
+// callers, those that several callers share.
+func newRun(ops []engine.Op, oneIn int64) (*run, error) {
+	r := &run{counts: replayedLimits{Without: []string{}}}
+	var kept []engine.Op
+	for _, op := range ops {
+		if op.Limit.Algorithm == engine.Concurrency || oneIn > 1 && (op.Limit.Algorithm == engine.Class || !bytes.Contains(op.Key, []byte(engine.Placeholder))) {
+			r.counts.Without = append(r.counts.Without, command.SpecText(op))
+			continue
+		}
+		kept = append(kept, op)
+	}
+	limits, err := trial.NewLimits(kept)
+	if err != nil || len(kept) == 0 {
+		return r, err
+	}
+	if r.names, err = limits.Names(); err != nil {
+		return nil, err
+	}
+	r.trial = limits.Begin(replayShards)
+	return r, nil
+}
+
+// lacksField reports whether a request lacks a field that a limit asks for.
+func (r *run) lacksField(q *recent.Request) bool {
+	return slices.ContainsFunc(r.names, func(name string) bool {
+		for i := 0; i+1 < len(q.Fields); i += 2 {
+			if string(q.Fields[i]) == name {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (r *run) ask(q *recent.Request, now int64, point int) {
+	if r.trial == nil || r.lacksField(q) {
+		return
+	}
+	if allowed, _ := r.trial.Ask(now, q.Tokens, q.ID, q.Fields); !allowed {
+		r.counts.count(q, point)
+	}
+}
+
+func (r *run) result() *replayedLimits {
+	if r.trial == nil {
+		return nil
+	}
+	return &r.counts
+}
+
+func (r *run) close() {
+	if r.trial != nil {
+		r.trial.Close()
+	}
+}

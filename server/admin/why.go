@@ -1,0 +1,116 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/command"
+)
+
+// policiesMatched bounds the policies among which those of a key are searched: the first by name.
+const policiesMatched = 1000
+
+// policyKey is the key of a limit of a policy.
+type policyKey struct {
+	policy   string
+	template engine.Template
+}
+
+// policyKeys lists the keys of the limits of all policies.
+func policyKeys(s *server.Server) (keys []policyKey) {
+	names := s.Keys().PolicyNames()
+	for _, name := range names[:min(len(names), policiesMatched)] {
+		s.Keys().PolicyTemplates(name, func(key []byte) bool {
+			keys = append(keys, policyKey{name, templateOf(bytes.Clone(key))})
+			return true
+		})
+	}
+	return keys
+}
+
+// deniedBy names the policy and the limit that a key belongs to: the first by name, "" if none.
+func deniedBy(s *server.Server, keys []policyKey, key []byte) string {
+	for i := range keys {
+		id, fields, is := keys[i].template.Values(key)
+		if !is {
+			continue
+		}
+		parts := partsOf(s, keys[i].policy, id)
+		for j := range parts {
+			if string(keyOf(&parts[j], caller{id: id, fields: fields})) == string(key) {
+				return keys[i].policy + ": " + command.SpecText(parts[j])
+			}
+		}
+	}
+	return ""
+}
+
+// partsOf is the limits to which a policy holds a caller.
+func partsOf(s *server.Server, policy string, id []byte) []engine.Op {
+	p, _ := s.Keys().PolicyOf(policy, id)
+	return p.Parts
+}
+
+// keyOf is the key of a limit for a caller, nil if the caller's id or a field is not known.
+func keyOf(limit *engine.Op, c caller) []byte {
+	template := templateOf(limit.Key)
+	key, missing := template.AppendTo(nil, c.id, c.fields)
+	if missing != "" || c.id == nil && bytes.Contains(limit.Key, []byte(engine.Placeholder)) {
+		return nil
+	}
+	return key
+}
+
+// keyPolicy is a policy that a key belongs to, and its limits for the same caller.
+type keyPolicy struct {
+	Name   string     `json:"name"`
+	Shadow bool       `json:"shadow"`
+	Limits []keyLimit `json:"limits"`
+}
+
+// keyLimit is what a limit leaves a caller.
+type keyLimit struct {
+	Spec   string `json:"spec"`
+	Key    string `json:"key"`
+	Left   int64  `json:"left"`
+	Limit  int64  `json:"limit"`
+	Denies bool   `json:"denies"` // the next request of the tokens that a check asks for
+	WaitMs int64  `json:"waitMs"` // until it would be granted; -1 never
+}
+
+// policiesOf lists the policies that a key belongs to. Each limit is asked, without taking a token.
+func policiesOf(ctx context.Context, s *server.Server, key []byte) (policies []keyPolicy, err error) {
+	policies = []keyPolicy{}
+	last := ""
+	for _, k := range policyKeys(s) {
+		id, fields, is := k.template.Values(key)
+		if !is || k.policy == last && len(policies) > 0 {
+			continue
+		}
+		last = k.policy
+		known, _ := s.Keys().PolicyOf(k.policy, id)
+		view := keyPolicy{Name: k.policy, Shadow: known.Shadow, Limits: []keyLimit{}}
+		for i := range known.Parts {
+			limit := &known.Parts[i]
+			who := caller{id: id, fields: fields}
+			if who.key = keyOf(limit, who); who.key == nil {
+				continue
+			}
+			now, err := peek(ctx, s, known.Parts, i, []caller{who}, 0)
+			if err != nil {
+				return nil, err
+			}
+			next, err := peek(ctx, s, known.Parts, i, []caller{who}, max(1, limit.Tokens))
+			if err != nil {
+				return nil, err
+			}
+			if now, next := &now[0], &next[0]; next.Status == engine.OK {
+				view.Limits = append(view.Limits, keyLimit{command.SpecText(*limit), string(who.key), now.Remaining, next.Limit, !next.Allowed, milliseconds(next.Wait)})
+			}
+		}
+		policies = append(policies, view)
+	}
+	return policies, nil
+}

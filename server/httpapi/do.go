@@ -1,0 +1,46 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"github.com/tidwall/redcon"
+)
+
+// readFields reads the fields of a request's body, an object. If it is none, it answers with the error and returns false.
+func (r *request) readFields() (f *fields, ok bool) {
+	body, bad := decode(r.body)
+	if bad == nil && body.kind != object {
+		bad = badJSON("it must be an object")
+	}
+	if bad != nil {
+		bad.send(&r.w)
+		return nil, false
+	}
+	r.json = body
+	r.fields = fieldsOf(&r.json, "")
+	return &r.fields, true
+}
+
+// doBy has a command executed whose words are from fields, all of them. If there is no reply but an error, it answers with that
+// and returns false.
+func (s *Service) doBy(r *request, f *fields, words [][]byte) (reply redcon.RESP, ok bool) {
+	if err := f.end(); err != nil {
+		fail(&r.w, http.StatusBadRequest, err.Error())
+		return reply, false
+	}
+	return s.do(r, words)
+}
+
+// do has a command executed, as doBy.
+func (s *Service) do(r *request, words [][]byte) (reply redcon.RESP, ok bool) {
+	reply, err := s.gateway.Do(r.Context(), r.caller, words...)
+	switch {
+	case err != nil:
+		failDo(&r.w, err)
+	case reply.Type == redcon.Error:
+		failReply(&r.w, reply.String())
+	default:
+		return reply, true
+	}
+	return reply, false
+}
