@@ -44,11 +44,14 @@ func newHost(t *testing.T, change func(*config.Config, *server.Options)) *host {
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin, cfg.Loops = []string{"127.0.0.1:0"}, "127.0.0.1:0", 2
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	store, clock := engine.New(engine.Config{Shards: 16}), clock.New(0)
+	store := engine.New(engine.Config{Shards: 16})
 	t.Cleanup(store.Close)
-	o := server.Options{Decider: &decider.Local{Store: store, Clock: clock}, Keys: store, Clock: clock, Log: log, Version: "0.0.0-test"}
+	o := server.Options{Keys: store, Clock: clock.New(0), Log: log, Version: "0.0.0-test"}
 	if change != nil {
 		change(&cfg, &o)
+	}
+	if o.Decider == nil {
+		o.Decider = &decider.Local{Store: store, Clock: o.Clock}
 	}
 	if err := cfg.Check(); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/gateway"
@@ -75,6 +76,7 @@ func TestEveryMetricMoves(t *testing.T) {
 		cfg.MaxClients, cfg.OutputBufferBytes, cfg.MaxBulkBytes = 12, 256<<10, 128<<10
 		o.Persistence, o.Cluster, o.Upstream = d, n, u
 		o.Services = []gateway.Service{s}
+		o.Clock = clocktest.Slow(t, 20) // the sampling interval changes from 50,000 denials a second on: here, 2,500
 	})
 	h.Attach(h.server)
 	before := h.series()

@@ -1,4 +1,4 @@
-// Package clocktest has a clock for tests.
+// Package clocktest has clocks for tests.
 package clocktest
 
 import (
