@@ -22,9 +22,10 @@ type acquireAllCall struct {
 
 	reserving   *Op // the Reserve that is carried out, or nil
 	fingerprint uint64
-	repeated    bool   // it was answered before
-	shadow      bool   // its policy is in shadow, and delays nobody
-	id          target // of its id
+	repeated    bool    // it was answered before
+	policy      *policy // of a check
+	shadow      bool    // its policy is in shadow, and delays nobody
+	id          target  // of its id
 	idOp        Op
 	idCall      call
 	idResult    Result
@@ -66,6 +67,19 @@ func (s *Store) applySeveral(now int64, op *Op, res *Result, locked, readOnly bo
 // acquireAll decides the parts of whole at one instant: tokens are taken from every limit or from none. It locks the shards,
 // unless the caller already holds them. With readOnly it takes no tokens, and returns false if it would have.
 func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *Op, parts []Op, res *Result, locked, readOnly bool) (done bool) {
+	if !g.locate(s, parts, res) {
+		return true
+	}
+	shards := g.locateReservation(s, parts)
+	if !locked {
+		shards := s.lock(g.order[:shards])
+		defer s.unlock(shards)
+	}
+	return g.acquire(s, now, whole, parts, res, readOnly)
+}
+
+// locate finds out where the keys of the parts are. It returns false, with an error in res, if two of them are the same.
+func (g *acquireAllCall) locate(s *Store, parts []Op, res *Result) (ok bool) {
 	res.Clear()
 	for i := range parts {
 		t := &g.targets[i]
@@ -74,13 +88,13 @@ func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *Op, parts []Op, 
 	}
 	if g.hasDuplicateKey(parts) {
 		res.Status = DuplicateKey
-		return true
+		return false
 	}
-	shards := g.locateReservation(s, parts)
-	if !locked {
-		shards := s.lock(g.order[:shards])
-		defer s.unlock(shards)
-	}
+	return true
+}
+
+// acquire is acquireAll with the shards locked.
+func (g *acquireAllCall) acquire(s *Store, now int64, whole *Op, parts []Op, res *Result, readOnly bool) (done bool) {
 	res.grow(len(parts))
 	g.admission, g.full = &s.admission, false
 	defer g.unlockShared()
@@ -176,6 +190,8 @@ func (g *acquireAllCall) ask(now int64, parts []Op, whole *Result) (binding int)
 	results := whole.Parts
 	binding = -1
 	g.made = g.made[:0]
+	g.touchSlots(len(parts))
+	g.touchRecords(len(parts))
 	g.find(parts)
 	if g.reserving != nil && !g.id.place.found {
 		g.made = append(g.made, g.reserving.Key)
@@ -199,15 +215,27 @@ func (g *acquireAllCall) ask(now int64, parts []Op, whole *Result) (binding int)
 	return binding
 }
 
-// find looks up the keys of all parts, side by side as applyGroup does.
-func (g *acquireAllCall) find(parts []Op) {
+// touchSlots and touchRecords read the memory in which find will look for the keys of the first parts, side by side as applyGroup does.
+func (g *acquireAllCall) touchSlots(parts int) {
 	for i := range parts {
 		t := &g.targets[i]
 		g.touched |= t.shard.index.touch(t.tag)
 	}
+}
+
+func (g *acquireAllCall) touchRecords(parts int) {
 	for i := range parts {
 		t := &g.targets[i]
-		t.place, t.moves, t.rules = t.shard.find(t.tag, parts[i].Key), t.shard.moves, nil
+		at, head := t.shard.seek(t.tag)
+		t.place.at, g.touched = at, g.touched|head
+	}
+}
+
+// find looks up the keys of all parts, from where touchRecords was last.
+func (g *acquireAllCall) find(parts []Op) {
+	for i := range parts {
+		t := &g.targets[i]
+		t.place, t.moves, t.rules = t.shard.findFrom(t.place.at, t.tag, parts[i].Key), t.shard.moves, nil
 	}
 }
 

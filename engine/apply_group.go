@@ -36,11 +36,13 @@ func (s *Store) applyGroup(c *call, now int64, ops []Op, results []Result) (n in
 		c.touched |= keys[i].shard.index.touch(keys[i].tag)
 	}
 	for i := range keys {
-		c.touched |= keys[i].shard.touch(keys[i].tag)
+		k := &keys[i]
+		at, head := k.shard.seek(k.tag)
+		k.place.at, c.touched = at, c.touched|head
 	}
 	for i := range keys {
 		k := &keys[i]
-		k.place, k.moves = k.shard.find(k.tag, ops[i].Key), k.shard.moves
+		k.place, k.moves = k.shard.findFrom(k.place.at, k.tag, ops[i].Key), k.shard.moves
 	}
 	for i := range keys {
 		k := &keys[i]

@@ -13,12 +13,32 @@ func (s *shard) drop(p place) {
 	s.moves++
 	r := s.record(p.ref)
 	s.preserve(r)
-	s.dead += s.size(r)
 	s.noteDropped(r)
 	s.uncount(r)
 	r.setDirty(false)
+	size := s.size(r) // needs the limit, whose number is given away next
 	s.limits.release(r.limitID())
 	s.index.remove(p.at)
+	s.vacate(p.ref, size)
+}
+
+// vacate counts the bytes of a record that no slot refers to any longer. If it was the last one in a large segment, this segment is freed,
+// unless it is the current one: room in it may be reserved.
+func (s *shard) vacate(ref uint32, bytes int) {
+	n := s.arena.firstNumber(ref)
+	s.arena.segments[n].dead += bytes
+	if n != s.arena.current {
+		s.freeIfEmpty(n)
+	}
+}
+
+// freeIfEmpty frees a large segment without records.
+func (s *shard) freeIfEmpty(n int) {
+	if n < len(s.arena.segments) {
+		if g := &s.arena.segments[n]; len(g.bytes) > segmentBytes && g.part == 0 && g.live() == 0 {
+			s.freeSegment(n)
+		}
+	}
 }
 
 // uncount removes a record from the counts.
@@ -64,11 +84,11 @@ func (s *shard) free() {
 		s.snapshot.takeOver(s)
 	} else {
 		s.index.free()
-		s.mem.free(s.arena)
+		s.arena.each(func(_ int, g *segment) { s.mem.free(g.bytes) })
 	}
-	s.arena, s.used, s.dead, s.index = nil, 0, 0, index{mem: s.mem}
+	s.arena, s.index = arena{}, index{mem: s.mem}
 	s.mem.lentKeys.Add(-int64(len(s.lent)))
 	s.mem.tanks.Add(-int64(len(s.tanks)))
 	s.dirty, s.lent, s.tanks = nil, nil, nil
-	s.fullUntil, s.stuckUntil = 0, 0
+	s.sampleFrom, s.fullUntil, s.stuckUntil = 0, 0, 0
 }

@@ -110,7 +110,7 @@ func TestReservedBytes(t *testing.T) {
 	check("grown", full+2*fullLog(&larger))
 	fillUp(s)
 	for i := range s.shards {
-		s.shards[i].shrink(epoch)
+		s.shards[i].shrink()
 	}
 	check("full", full+2*fullLog(&larger))
 	again := New(Config{Shards: 4})

@@ -11,7 +11,7 @@ func TestIndexResize(t *testing.T) {
 			x.resize(x.room()*5/4 + indexTail)
 		}
 	}
-	for at, slot := range x.slots { // as a rebuild leaves out every other entry
+	for at, slot := range x.slots { // every other entry is dropped
 		if slot != 0 && uint32(slot)%2 == 0 {
 			x.slots[at] = 0
 		}

@@ -284,7 +284,8 @@ func (s *shard) putBack(store *Store, now int64, all []lentRecord) {
 	for i := range all {
 		bytes += recordBytes(len(all[i].state), len(all[i].key))
 	}
-	s.moveTo(now, max(len(all)+len(all)/2, minEntries), s.mem.block(max(bytes, minArena)))
+	s.index.resize(max(len(all)+len(all)/2, minEntries))
+	s.arena.current, _ = s.arena.add(s.mem.block(wholePages(max(bytes, minArena))))
 	for i := range all {
 		r := &all[i]
 		_, tag := store.locate(r.key)

@@ -20,7 +20,7 @@ type memory struct {
 
 	replicated bool // the bound is kept by operations, not here
 
-	buffers sync.Pool // of *[compactBytes]byte
+	buffers sync.Pool // of *[segmentBytes]byte
 }
 
 // reserveShare is the largest part of the bound that is reserved for the logs and leases of existing keys: one in

@@ -10,73 +10,85 @@ func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked,
 
 // checkBy is check with the limits asked by decide.
 func (s *Store) checkBy(g *acquireAllCall, op *Op, res *Result, decide func(parts []Op) (done bool)) (done bool) {
-	known, parts, shadow := s.policies.find(op.Key, op.Who)
-	if known == nil {
-		res.Clear()
-		res.Status = NotFound
+	parts, ok := s.openCheck(g, op, res)
+	if !ok {
 		return true
 	}
-	if name := s.policies.unasked(known, parts, op.Args); name != nil {
-		res.Clear()
+	if !decide(parts) {
+		return false
+	}
+	g.closeCheck(op, res)
+	return true
+}
+
+// openCheck returns the limits that a check asks, with their keys. It returns false when res has an error instead.
+func (s *Store) openCheck(g *acquireAllCall, op *Op, res *Result) (parts []Op, ok bool) {
+	res.Clear()
+	known, limits, shadow := s.policies.find(op.Key, op.Who)
+	if known == nil {
+		res.Status = NotFound
+		return nil, false
+	}
+	if name := s.policies.unasked(known, limits, op.Args); name != nil {
 		res.Status, res.Reply = UnknownField, append(res.Reply[:0], name...)
-		return true
+		return nil, false
 	}
 	g.keys = g.keys[:0]
-	for i := range parts {
-		p := &parts[i]
+	for i := range limits {
+		p := &limits[i]
 		start := len(g.keys)
 		var noKey, noHolder string
 		g.keys, noKey = p.key.AppendTo(g.keys, op.Who, op.Args)
 		end := len(g.keys)
 		g.keys, noHolder = p.who.AppendTo(g.keys, op.Who, op.Args)
 		if name := cmp.Or(noKey, noHolder); name != "" {
-			res.Clear()
 			res.Status, res.Reply = MissingField, append(res.Reply[:0], name...)
-			return true
+			return nil, false
 		}
 		if !p.fits(end-start, len(g.keys)-end, op.MaxKey) {
-			res.Clear()
 			res.Status = TooLong
-			return true
+			return nil, false
 		}
-		g.parts[i] = p.ask(op)
+		p.ask(op, &g.parts[i])
 		g.parts[i].Key, g.parts[i].Who = g.keys[start:end:end], g.keys[end:len(g.keys):len(g.keys)]
 	}
-	g.shadow = shadow
-	if !decide(g.parts[:len(parts)]) {
-		return false
-	}
-	if shadow && res.Allowed {
-		res.Wait = 0 // it delays nobody
+	g.policy, g.shadow = known, shadow
+	return g.parts[:len(limits)], true
+}
+
+// closeCheck counts the answer to a check. A policy in shadow denies and delays nobody.
+func (g *acquireAllCall) closeCheck(op *Op, res *Result) {
+	if g.shadow && res.Allowed {
+		res.Wait = 0
 	}
 	if res.Status != OK || op.Options&Peek != 0 || g.reserving != nil && g.repeated {
-		if shadow && res.Status == OK && !res.Allowed {
+		if g.shadow && res.Status == OK && !res.Allowed {
 			res.Allowed, res.Granted, res.Wait = true, op.Tokens, 0
 		}
-		return true
+		return
 	}
 	switch {
 	case res.Allowed:
-		known.granted.Add(1)
-	case shadow: // decided and counted as if enforced, but the request is allowed
-		known.shadowDenied.Add(1)
+		g.policy.granted.Add(1)
+	case g.shadow: // decided and counted as if enforced, but the request is allowed
+		g.policy.shadowDenied.Add(1)
 		res.Allowed, res.Granted, res.Wait = true, op.Tokens, 0
 	default:
-		known.denied.Add(1)
+		g.policy.denied.Add(1)
 	}
-	return true
 }
 
-// ask is the question to the limit of p in a check, without its key and holder.
-func (p *part) ask(check *Op) Op {
-	op := Op{Limit: p.limit, Tokens: check.Tokens, Options: check.Options &^ NamedFields, MaxWait: check.MaxWait, Keep: p.keep, Weight: p.weight, PriorAt: check.PriorAt}
+// ask fills in the question that a check asks the limit of p, but for its key and holder.
+func (p *part) ask(check, to *Op) {
+	*to = Op{}
+	to.Limit, to.Tokens, to.Options, to.MaxWait = p.limit, check.Tokens, check.Options&^NamedFields, check.MaxWait
+	to.Keep, to.Weight, to.PriorAt = p.keep, p.weight, check.PriorAt
 	if p.options&FixedCost != 0 {
-		op.Options, op.Tokens = op.Options|FixedCost, p.tokens
+		to.Options, to.Tokens = to.Options|FixedCost, p.tokens
 	}
 	if p.keep == 0 && p.limit.Algorithm.Keeps() {
-		op.Keep = check.Keep
+		to.Keep = check.Keep
 	}
-	return op
 }
 
 // fits reports whether the lengths of a key and a holder, in bytes, are within bounds.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Reserved room avoids growth, keeps to the memory bound, and keeps existing entries.
+// Reserved room avoids growth of the indexes, keeps to the memory bound, and keeps existing entries.
 func TestReserve(t *testing.T) {
 	const keys = 5000
 	limit := Limit{Algorithm: TokenBucket, Capacity: 5, Rate: Rate{Tokens: 1, Period: 3600e9}}
@@ -21,15 +21,21 @@ func TestReserve(t *testing.T) {
 	s := New(Config{Shards: 16})
 	defer s.Close()
 	fill(s, 0, 10)
-	s.Reserve(1, keys, keys*40)
-	before := s.Bytes()
+	s.Reserve(keys, keys*40)
+	indexes := func() (bytes int64) {
+		for i := range s.shards {
+			bytes += s.shards[i].index.bytes()
+		}
+		return bytes
+	}
+	before := indexes()
 	fill(s, 10, keys-10)
-	if grown := s.Bytes() - before; s.Len() != keys || grown > before/20 {
-		t.Errorf("%d keys, and %d bytes more than the %d reserved", s.Len(), grown, before)
+	if after := indexes(); s.Len() != keys || after != before {
+		t.Errorf("%d keys, and indexes of %d bytes, %d reserved", s.Len(), after, before)
 	}
 	bounded := New(Config{Shards: 16, MaxBytes: 1 << 20})
 	defer bounded.Close()
-	bounded.Reserve(1, 1<<30, 1<<40)
+	bounded.Reserve(1<<30, 1<<40)
 	if bounded.Bytes() > 1<<20 {
 		t.Errorf("%d bytes reserved beyond the bound", bounded.Bytes())
 	}
@@ -45,7 +51,7 @@ func TestReserveLeavesRoom(t *testing.T) {
 	}
 	for _, asked := range []int{0, 1, n / 2, n, 2 * n, 100 * n} {
 		again := New(Config{Shards: 16, MaxBytes: 1 << 20})
-		again.Reserve(epoch, asked, asked*40)
+		again.Reserve(asked, asked*40)
 		left := n * 85 / 100
 		full.Scan(0, n, epoch, func(e Entry) {
 			if left > 0 && again.Load(epoch, e) == nil {

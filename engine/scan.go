@@ -98,7 +98,7 @@ func (s *shard) sweepStep(from uint64, count int, now int64) (passed, dropped in
 		return 0, 0, math.MaxUint32 + 1
 	}
 	if passed, dropped, to = s.sweep(from, count, now); to > math.MaxUint32 {
-		s.trim(now)
+		s.trim()
 	}
 	return passed, dropped, to
 }
@@ -126,14 +126,4 @@ func (s *shard) sweep(from uint64, count int, now int64) (passed, dropped int, t
 		at++
 	}
 	return passed, dropped, end
-}
-
-// trim gives memory back when under a third of it is in use.
-func (s *shard) trim(now int64) {
-	switch {
-	case s.index.count == 0:
-		s.free()
-	case s.used-s.dead < len(s.arena)/3 && len(s.arena) > compactBytes/4:
-		s.shrink(now)
-	}
 }

@@ -6,13 +6,11 @@ import (
 )
 
 // shard is one lock's worth of the store: an index over records in an arena. Records are appended; the space that a deleted one
-// leaves behind is counted and won back when the shard is rebuilt.
+// leaves behind is counted and won back when its segment is compacted.
 type shard struct {
 	mu        sync.Mutex
-	arena     []byte
+	arena     arena
 	index     index
-	used      int    // bytes of the arena in use, dead ones included
-	dead      int    // bytes of deleted records
 	moves     uint32 // counts what may have moved records, or their slots
 	limits    *limitTable
 	pin       pinned // the limit of the key made last
@@ -31,12 +29,13 @@ type shard struct {
 	lent  map[string]struct{} // the keys of limiters with loans
 	tanks map[string]struct{} // the keys whose limit has its home elsewhere
 
-	fullUntil  int64 // a rebuild that won no room for new keys is not tried again before this time
-	stuckUntil int64 // nor one that won none for a state to grow
+	sampleFrom uint64 // tag from which makeRoom looks for expired entries
+	fullUntil  int64  // makeRoom does not look at all entries for new keys again before this time
+	stuckUntil int64  // nor for a state that grows
 	_          [64]byte
 }
 
-// fullRetry is the time for which a shard without room refuses new keys before it looks for entries to drop again.
+// fullRetry is the time for which a shard whose memory is short does not look at all its entries again.
 const fullRetry = 100_000_000
 
 // place is where a key's record is: its slot in the index, and whether it was found there.
@@ -46,9 +45,7 @@ type place struct {
 	found bool
 }
 
-func (s *shard) record(ref uint32) record { return recordAt(s.arena, ref) }
-
-func recordAt(arena []byte, ref uint32) record { return record(arena[(int(ref)-1)*recordAlign:]) }
+func (s *shard) record(ref uint32) record { return s.arena.record(ref) }
 
 func (s *shard) limitOf(r record) *Limit { return &s.limits.at(r.limitID()).limit }
 
@@ -62,23 +59,30 @@ func (s *shard) expired(r record, now int64) bool {
 	return alg.expired(alg.stateOf(r.rest()), limit, now)
 }
 
-// touch reads the head of the record that find will most likely compare with a key, so that the processor fetches it.
-func (s *shard) touch(tag uint32) uint64 {
+// seek returns the position from which findFrom looks for a key. It reads the head of the record there, so that the processor fetches it.
+func (s *shard) seek(tag uint32) (at, head uint64) {
 	if s.index.count == 0 {
-		return 0
+		return 0, 0
 	}
-	ref := uint32(s.index.slots[s.index.seek(tag)])
+	at = s.index.seek(tag)
+	ref := uint32(s.index.slots[at])
 	if ref == 0 {
-		return 0
+		return at, 0
 	}
-	return uint64(s.record(ref)[4])
+	return at, uint64(s.record(ref)[4])
 }
 
 func (s *shard) find(tag uint32, key []byte) place {
 	if s.index.count == 0 {
 		return place{}
 	}
-	at := s.index.seek(tag)
+	return s.findFrom(s.index.seek(tag), tag, key)
+}
+
+func (s *shard) findFrom(at uint64, tag uint32, key []byte) place {
+	if s.index.count == 0 {
+		return place{}
+	}
 	for ; s.index.slots[at] != 0 && slotTag(s.index.slots[at]) == tag; at++ {
 		ref := uint32(s.index.slots[at])
 		if bytes.Equal(s.record(ref).key(), key) {
@@ -159,8 +163,8 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 	return true
 }
 
-// growable is the memory by which the state of a record can still grow: its smaller predecessor stays until the shard
-// is rebuilt.
+// growable is the memory by which the state of a record can still grow: its smaller predecessor stays until its
+// segment is compacted.
 func (s *shard) growable(r record) int64 {
 	limit := s.limitOf(r)
 	alg := &algorithms[limit.Algorithm]
@@ -182,12 +186,7 @@ func (s *shard) countGrowing(more int64) {
 
 // reserve makes room for more entries whose records take some bytes in all.
 func (s *shard) reserve(now int64, entries, bytes int) bool {
-	for s.index.lacks(entries) || s.used+bytes > len(s.arena) {
-		if !s.rebuild(now, entries, bytes) {
-			return false
-		}
-	}
-	return true
+	return !s.index.lacks(entries) && s.arena.room() >= bytes || s.makeRoom(now, entries, bytes)
 }
 
 // newRecord makes an entry whose state has size bytes, still zero, and returns 0 when there is no room.
@@ -197,7 +196,7 @@ func (s *shard) newRecord(now int64, tag uint32, key []byte, limit *Limit, size 
 		return 0
 	}
 	s.moves++
-	ref = uint32(s.used/recordAlign) + 1
+	ref = s.arena.append(need)
 	for !s.index.insert(tag, ref) {
 		s.index.resize(s.index.room()*5/4 + indexTail) // so rare and so little that the memory bound is not asked
 	}
@@ -208,7 +207,6 @@ func (s *shard) newRecord(now int64, tag uint32, key []byte, limit *Limit, size 
 	if algorithms[limit.Algorithm].bytes == 0 {
 		setVariableSize(r.rest(), size)
 	}
-	s.used += need
 	if s.quotas != nil {
 		s.quotas.add(key, 1)
 	}
@@ -246,17 +244,15 @@ func (s *shard) enlarge(c *call, tag uint32, size int) (ref uint32) {
 	}
 	p := s.find(tag, c.op.Key) // making room may have moved it
 	old, oldSize := s.record(p.ref), s.size(s.record(p.ref))
-	moved := record(s.arena[s.used : s.used+need])
-	clear(moved)
+	ref = s.arena.append(need)
+	moved := s.record(ref)
 	copy(moved, old[:oldSize])
 	c.result.Work += oldSize / workBytes
 	old.setDirty(false)
 	moved.setDirty(false) // to be noted again, under its new reference
 	setVariableSize(moved.rest(), size)
 	s.moves++
-	ref = uint32(s.used/recordAlign) + 1
 	s.index.slots[p.at] = uint64(tag)<<32 | uint64(ref)
-	s.used += need
-	s.dead += oldSize
+	s.vacate(p.ref, oldSize)
 	return ref
 }

@@ -32,7 +32,7 @@ type Snapshot struct {
 // copiedShard is copies of a shard's records that have changed since.
 type copiedShard struct {
 	copies []copiedBlock
-	arena  []byte // and the whole shard, when it was emptied
+	arena  arena // and the whole shard, when it was emptied
 	slots  []uint64
 }
 
@@ -160,7 +160,7 @@ func (f *Snapshot) showCopied(s *shard, now int64, visit func(Entry)) {
 		if slot == 0 {
 			continue
 		}
-		if r := recordAt(k.arena, uint32(slot)); r.phase() != s.phase {
+		if r := k.arena.record(uint32(slot)); r.phase() != s.phase {
 			s.show(r, now, visit)
 		}
 	}
@@ -178,7 +178,7 @@ func (f *Snapshot) giveBack(k *copiedShard) {
 	for _, block := range k.copies {
 		f.store.mem.freeCopy(block.bytes)
 	}
-	f.store.mem.freeCopy(k.arena)
+	k.arena.each(func(_ int, g *segment) { f.store.mem.freeCopy(g.bytes) })
 	f.store.mem.freeCopy(offheap.Bytes(k.slots))
 }
 
@@ -244,7 +244,8 @@ func (f *Snapshot) copyRecord(s *shard, r record) {
 func (f *Snapshot) takeOver(s *shard) {
 	k := &f.copied[s.number]
 	k.arena, k.slots = s.arena, s.index.slots
-	bytes := int64(len(k.arena)) + s.index.bytes()
+	size, _, _ := k.arena.totals()
+	bytes := int64(size) + s.index.bytes()
 	s.mem.used.Add(-bytes)
 	s.mem.snapshotBytes.Add(bytes)
 	s.snapshot = nil

@@ -72,7 +72,7 @@ func TestSnapshotIsTheStoreAsItWas(t *testing.T) {
 				}
 			case 5:
 				if r.IntN(50) == 0 {
-					s.Reserve(now, r.IntN(1000), r.IntN(10_000))
+					s.Reserve(r.IntN(1000), r.IntN(10_000))
 				}
 				if r.IntN(300) == 0 {
 					s.Clear()

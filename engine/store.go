@@ -59,7 +59,7 @@ func New(o Config) *Store {
 	s.mem.max.Store(o.MaxBytes)
 	s.mem.replicated, s.admission.replicated = o.Replicated, o.Replicated
 	s.SetRules(Rules{NewKeys: DenyNew})
-	s.mem.buffers.New = func() any { return new([compactBytes]byte) }
+	s.mem.buffers.New = func() any { return new([segmentBytes]byte) }
 	limits := newLimitTable(&s.mem)
 	for i := range s.shards {
 		s.shards[i].mem, s.shards[i].index.mem, s.shards[i].limits = &s.mem, &s.mem, limits
@@ -130,6 +130,10 @@ func (s *Store) apply(now int64, ops []Op, results []Result, locked bool) {
 	for i := 0; i < len(ops); i++ {
 		op, res := &ops[i], &results[i]
 		if !op.Verb.HasOneKey() {
+			if n := s.applyRequests(now, ops[i:], results[i:], locked); n > 0 {
+				i += n - 1
+				continue
+			}
 			s.applyWide(now, op, res, locked)
 			continue
 		}
@@ -248,7 +252,8 @@ func (s *Store) IdleBytes() (bytes int64) {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
-		bytes += int64(sh.dead)
+		_, _, dead := sh.arena.totals()
+		bytes += int64(dead)
 		sh.mu.Unlock()
 	}
 	return bytes

@@ -38,8 +38,9 @@ func (s *shard) check(t *testing.T) {
 	if n := len(s.index.slots); n > 0 && s.index.slots[n-1] != 0 {
 		t.Fatal("the last slot is taken: a probe would not end")
 	}
-	if count != s.index.count || bytes != s.used-s.dead {
-		t.Fatalf("%d entries counted as %d, %d bytes as %d", count, s.index.count, bytes, s.used-s.dead)
+	s.arena.check(t, s)
+	if _, used, dead := s.arena.totals(); count != s.index.count || bytes != used-dead {
+		t.Fatalf("%d entries counted as %d, %d bytes as %d", count, s.index.count, bytes, used-dead)
 	}
 }
 
@@ -69,7 +70,7 @@ func (s *Store) checkLimits(t *testing.T) {
 	}
 }
 
-// The store behaves like a map, through growth, deletion, expiry and rebuilding.
+// The store behaves like a map, through growth, deletion, expiry and compaction.
 func TestStoreAgreesWithAMap(t *testing.T) {
 	s := New(Config{Shards: 2})
 	defer s.Close()

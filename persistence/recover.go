@@ -105,7 +105,7 @@ func (r *recovery) snapshot(name string) error {
 // loadAll reads every block of a snapshot.
 func (r *recovery) loadAll(blocks *blockReader) error {
 	if keys := min(blocks.keys, maxReserve); keys > 0 {
-		r.store.Reserve(r.now, int(keys), int(keys)*reserveBytes)
+		r.store.Reserve(int(keys), int(keys)*reserveBytes)
 	}
 	loader := newLoader(r)
 	var err error

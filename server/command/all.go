@@ -94,9 +94,7 @@ func replyAll(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		return
 	}
 	w.Array(4)
-	w.Int(res.Granted)
-	w.Int(int64(res.Binding))
-	w.Int(millis(res.Wait))
+	w.Ints(res.Granted, int64(res.Binding), millis(res.Wait))
 	w.Array(len(res.Parts))
 	for i := range res.Parts {
 		p := &res.Parts[i]

@@ -28,7 +28,7 @@ type budget struct {
 const (
 	programMin = 12 << 20
 	programMax = 48 << 20
-	// 1/spareShare of the whole stays free for shards that are being rebuilt, and for changes between two rounds.
+	// 1/spareShare of the whole stays free for shards that grow, and for changes between two rounds.
 	spareShare  = 50
 	minKeys     = 1 << 20
 	reportEvery = 10 * time.Second

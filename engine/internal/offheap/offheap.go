@@ -8,11 +8,15 @@ import "unsafe"
 const minBytes = 4 << 10
 
 // New returns n zero bytes, aligned to 8.
-func New(n int) []byte {
-	if n >= minBytes {
-		if b := mapBlock(n); b != nil {
-			return b
-		}
+func New(n int) (block []byte) {
+	switch {
+	case n == PieceBytes:
+		block = all.take()
+	case n >= minBytes:
+		block = mapBlock(n)
+	}
+	if block != nil {
+		return block
 	}
 	words := make([]uint64, (n+7)/8)
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), n)
@@ -20,7 +24,10 @@ func New(n int) []byte {
 
 // Free gives a whole block of New back; it must not be used afterwards.
 func Free(b []byte) {
-	if len(b) >= minBytes {
+	switch {
+	case len(b) == PieceBytes:
+		all.give(b)
+	case len(b) >= minBytes:
 		unmapBlock(b)
 	}
 }

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+)
+
+// Goroutines carry out operations of all kinds, on records of all sizes, while the memory bound moves, the store is swept and snapshots are taken.
+// Afterwards every count of every shard is right.
+func TestSegmentsUnderAllOperations(t *testing.T) {
+	rounds := 6
+	if testing.Short() {
+		rounds = 2
+	}
+	for seed := range uint64(rounds) {
+		s := New(Config{Shards: 1 << (seed % 4)})
+		s.Track(true)
+		ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("api"), Parts: []Op{
+			{Key: []byte("user:{}"), Limit: bucket(5, 1, sec)}, {Key: []byte("log:{}"), Limit: Limit{Algorithm: SlidingLog, Capacity: 3000, Rate: Rate{0, 10 * sec}}}}})
+		var wait, upkeep sync.WaitGroup
+		for g := range 3 {
+			wait.Go(func() { randomOps(s, rand.New(rand.NewPCG(seed, uint64(g))), 4000) })
+		}
+		done := make(chan struct{})
+		upkeep.Go(func() {
+			r := rand.New(rand.NewPCG(seed, 99))
+			for now := epoch; ; now += 50_000_000 {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				switch r.IntN(4) {
+				case 0:
+					s.Sweep(now, 1+r.IntN(3000))
+				case 1:
+					s.SetMaxBytes(int64(r.IntN(5)) << 18)
+				case 2:
+					s.Changes(now, func(Change) {})
+				}
+			}
+		})
+		wait.Wait()
+		close(done)
+		upkeep.Wait()
+		for i := range s.shards {
+			s.shards[i].check(t)
+		}
+		s.Close()
+		if n := s.Bytes(); n != 0 {
+			t.Errorf("seed %d: %d bytes after Close", seed, n)
+		}
+	}
+}
+
+func randomOps(s *Store, r *rand.Rand, batches int) {
+	algorithms := []Limit{bucket(20, 1, sec), {Algorithm: FixedWindow, Capacity: 9, Rate: Rate{0, sec}}, {Algorithm: SlidingWindow, Capacity: 9, Rate: Rate{0, sec}},
+		{Algorithm: SlidingLog, Capacity: 5000, Rate: Rate{0, 5 * sec}}, {Algorithm: Concurrency, Capacity: 2000, Rate: Rate{0, 5 * sec}}}
+	now := epoch
+	one := func() Op {
+		op := Op{Key: fmt.Append(nil, "key", r.IntN(3000)), Limit: algorithms[r.IntN(len(algorithms))], Tokens: 1 + r.Int64N(9)}
+		if r.IntN(3) > 0 {
+			op.Key = fmt.Append(nil, "hot", r.IntN(4), op.Limit.Algorithm)
+		}
+		if r.IntN(4) == 0 {
+			op.Key, op.Limit.Capacity = fmt.Append(nil, "other", r.IntN(9)), op.Limit.Capacity+r.Int64N(1_000_000) // a limit that nobody else has
+		}
+		if op.Limit.Algorithm == Concurrency {
+			op.Who = fmt.Append(nil, "holder", r.IntN(3000))
+		}
+		return op
+	}
+	for range batches {
+		now += r.Int64N(20_000_000)
+		ops := make([]Op, 1+r.IntN(12))
+		for i := range ops {
+			switch draw := r.IntN(20); {
+			case draw < 2:
+				ops[i] = Op{Verb: Delete, Key: one().Key}
+			case draw == 2:
+				ops[i] = Op{Verb: Check, Key: []byte("api"), Who: fmt.Append(nil, r.IntN(50)), Tokens: 1}
+			case draw < 6:
+				ops[i] = severalOf(1, one(), one())
+			case draw == 6:
+				reserved := severalOf(1, one())
+				ops[i] = Op{Verb: Reserve, Key: fmt.Append(nil, "id", r.IntN(1000)), MaxWait: sec, Parts: []Op{reserved}}
+			case draw == 7:
+				ops[i] = Op{Verb: Settle, Key: fmt.Append(nil, "id", r.IntN(1000)), Tokens: 1}
+			default:
+				ops[i] = one()
+			}
+		}
+		s.Apply(now, ops, make([]Result, len(ops)))
+		if r.IntN(4) == 0 {
+			key := fmt.Sprint("value", r.IntN(20))
+			sh, _ := s.locate([]byte(key))
+			sh.mu.Lock()
+			putValue(s, now, key, r.IntN(150_000)>>r.IntN(10))
+			sh.mu.Unlock()
+		}
+	}
+}
