@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/atomicfile"
 	"github.com/stintdb/stint/persistence"
-	"github.com/stintdb/stint/server/config"
 )
 
 const backupUsage = `Usage: stint backup [flags] FILE
@@ -29,10 +27,7 @@ The FILE gets its name once it is complete, checked and synced to disk; an older
 one is replaced then, and stays after an error. With - for FILE the state goes
 to standard output; it is complete only if the exit code is 0.
 
-  --admin HOST:PORT     the server's --admin [default STINT_ADMIN, or
-                        127.0.0.1:6380]; for an address of all interfaces, the
-                        loopback address is used
-  --token-file FILE     a file with the server's --admin-token [default: the
+` + adminUsage + `  --token-file FILE     a file with the server's --admin-token [default: the
                         token in STINT_ADMIN_TOKEN, if it is not a hash]
   --user NAME           for a server without a token: a user with +save and ~*
                         [default default]
@@ -48,7 +43,7 @@ Exit code 0: the file is complete. 1: the server refused or the backup failed.
 // backup is the command `stint backup`.
 func (p *process) backup(ctx context.Context, args []string) error {
 	set := newFlags("backup")
-	address := set.String("admin", cmp.Or(p.variable("STINT_ADMIN"), config.Default().Admin), "")
+	server := p.adminFlags(set)
 	tokenFile := set.String("token-file", "", "")
 	user := set.String("user", "default", "")
 	passwordFile := set.String("password-file", "", "")
@@ -59,7 +54,7 @@ func (p *process) backup(ctx context.Context, args []string) error {
 	if set.NArg() != 1 {
 		return usagef("backup: needs the name of one file to write, got %s; 'stint backup --help' explains", count(int64(set.NArg()), "name"))
 	}
-	host, err := adminHost(*address)
+	client, err := p.adminClient(server)
 	if err != nil {
 		return err
 	}
@@ -67,10 +62,10 @@ func (p *process) backup(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	f := &backupFetch{url: "http://" + host + "/api/backup", bearer: bearer, line: newProgressLine(p.stderr)}
+	f := &backupFetch{client: client, path: "/api/backup", bearer: bearer, line: newProgressLine(p.stderr)}
 	defer f.line.clear()
 	if *stale {
-		f.url += "?stale=yes"
+		f.path += "?stale=yes"
 	}
 	if set.Arg(0) == "-" {
 		return f.pass(ctx, p.stdout)
@@ -81,18 +76,6 @@ func (p *process) backup(ctx context.Context, args []string) error {
 	}
 	_, err = fmt.Fprintf(f.line.above(p.stdout), "%s: %s\n", set.Arg(0), describe(report))
 	return err
-}
-
-// adminHost is the HOST:PORT of a server's --admin, as a client reaches it.
-func adminHost(address string) (string, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", usagef("--admin: must be HOST:PORT, such as %s, got '%s'", config.Default().Admin, address)
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	return net.JoinHostPort(host, port), nil
 }
 
 // backupBearer is the server's token, or else a user and a password, with a colon in between; "" if there is neither.
@@ -139,7 +122,8 @@ func (p *process) secretIn(flag, file string) (string, error) {
 
 // backupFetch gets a backup from a server.
 type backupFetch struct {
-	url    string
+	client *adminClient
+	path   string
 	bearer string // the token, or a user and password; "" for neither
 	line   *progressLine
 }
@@ -188,7 +172,7 @@ func (f *backupFetch) pass(ctx context.Context, to io.Writer) error {
 
 // ask starts the backup, and returns the server's answer.
 func (f *backupFetch) ask(ctx context.Context) (io.ReadCloser, error) {
-	response, err := askAdmin(ctx, http.MethodPost, f.url, f.bearer)
+	response, err := f.client.ask(ctx, http.MethodPost, f.path, f.bearer)
 	if err != nil {
 		return nil, err
 	}

@@ -1,27 +1,21 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/stintdb/stint/server/config"
 )
 
-const healthUsage = `Usage: stint health [--admin HOST:PORT] [--alive]
+const healthUsage = `Usage: stint health [flags]
 
 Checks whether a server answers requests, for health checks of containers
 without a shell and curl. It prints the answer.
 
-  --admin HOST:PORT   the server's --admin [default STINT_ADMIN, or
-                      127.0.0.1:6380]; for an address of all interfaces, the
-                      loopback address is used
-  --alive             check only whether the process is alive (/healthz), not
-                      whether it answers requests (/readyz)
+` + adminUsage + `  --alive               check only whether the process is alive (/healthz), not
+                        whether it answers requests (/readyz)
 
 Exit code 0: yes. 1: no, or no answer within 5 seconds.
 `
@@ -32,12 +26,12 @@ const healthTimeout = 5 * time.Second
 // health is the command `stint health`.
 func (p *process) health(ctx context.Context, args []string) error {
 	set := newFlags("health")
-	address := set.String("admin", cmp.Or(p.variable("STINT_ADMIN"), config.Default().Admin), "")
+	server := p.adminFlags(set)
 	alive := set.Bool("alive", false, "")
 	if err := parseOnlyFlags(set, args); err != nil {
 		return err
 	}
-	host, err := adminHost(*address)
+	client, err := p.adminClient(server)
 	if err != nil {
 		return err
 	}
@@ -45,14 +39,14 @@ func (p *process) health(ctx context.Context, args []string) error {
 	if *alive {
 		path = "/healthz"
 	}
-	return p.askHealth(ctx, "http://"+host+path)
+	return p.askHealth(ctx, client, path)
 }
 
-// askHealth prints the answer of a URL; any status but 200 is an error.
-func (p *process) askHealth(ctx context.Context, url string) error {
+// askHealth prints the answer at a path; any status but 200 is an error.
+func (p *process) askHealth(ctx context.Context, client *adminClient, path string) error {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	response, err := askAdmin(ctx, http.MethodGet, url, "")
+	response, err := client.ask(ctx, http.MethodGet, path, "")
 	if err != nil {
 		return err
 	}
@@ -60,7 +54,7 @@ func (p *process) askHealth(ctx context.Context, url string) error {
 	body, err := io.ReadAll(io.LimitReader(response.Body, 4096))
 	said := strings.TrimSpace(string(body))
 	if err != nil || response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s: %s", url, response.Status, said)
+		return fmt.Errorf("%s answers %s: %s", client.url+path, response.Status, said)
 	}
 	_, err = fmt.Fprintln(p.stdout, said)
 	return err

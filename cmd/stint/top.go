@@ -12,8 +12,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-
-	"github.com/stintdb/stint/server/config"
 )
 
 const topUsage = `Usage: stint top [flags]
@@ -23,10 +21,7 @@ last 4 to 5 minutes and the limits that denied them, the keys of which tokens
 are lent and to whom, and the nodes of its cluster. On a terminal it goes on
 until Ctrl-C, once a second; otherwise it prints once.
 
-  --admin HOST:PORT     the server's --admin [default STINT_ADMIN, or
-                        127.0.0.1:6380]; for an address of all interfaces, the
-                        loopback address is used
-  --token-file FILE     a file with the server's --admin-token [default: the
+` + adminUsage + `  --token-file FILE     a file with the server's --admin-token [default: the
                         token in STINT_ADMIN_TOKEN, if it is not a hash]
   --once                print once on a terminal too
 
@@ -43,13 +38,13 @@ const (
 // top is the command `stint top`.
 func (p *process) top(ctx context.Context, args []string) error {
 	set := newFlags("top")
-	address := set.String("admin", cmp.Or(p.variable("STINT_ADMIN"), config.Default().Admin), "")
+	server := p.adminFlags(set)
 	tokenFile := set.String("token-file", "", "")
 	once := set.Bool("once", false, "")
 	if err := parseOnlyFlags(set, args); err != nil {
 		return err
 	}
-	host, err := adminHost(*address)
+	client, err := p.adminClient(server)
 	if err != nil {
 		return err
 	}
@@ -64,7 +59,7 @@ func (p *process) top(ctx context.Context, args []string) error {
 	}
 	goesOn := isTerminal(p.stdout) && !*once
 	for {
-		view, err := askOverview(ctx, "http://"+host+"/api/overview", token)
+		view, err := client.overview(ctx, token)
 		if err != nil {
 			if goesOn && ctx.Err() != nil {
 				return nil
@@ -75,7 +70,7 @@ func (p *process) top(ctx context.Context, args []string) error {
 		if goesOn {
 			screen.WriteString(clearScreen)
 		}
-		view.write(&screen, host)
+		view.write(&screen, client.host)
 		if _, err := screen.WriteTo(p.stdout); err != nil || !goesOn {
 			return err
 		}
@@ -126,11 +121,11 @@ type topMember struct {
 	Lag                      float64 // entries
 }
 
-// askOverview asks a server for its overview.
-func askOverview(ctx context.Context, url, token string) (v *topView, err error) {
+// overview asks the server for its overview.
+func (c *adminClient) overview(ctx context.Context, token string) (v *topView, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	response, err := askAdmin(ctx, http.MethodGet, url, token)
+	response, err := c.ask(ctx, http.MethodGet, "/api/overview", token)
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +133,7 @@ func askOverview(ctx context.Context, url, token string) (v *topView, err error)
 	body := io.LimitReader(response.Body, topMaxBytes)
 	if response.StatusCode == http.StatusOK {
 		if err := json.NewDecoder(body).Decode(&v); err != nil {
-			return nil, fmt.Errorf("%s is not a Stint server of this version: %w", url, err)
+			return nil, fmt.Errorf("%s is not a Stint server of this version: %w", c.url, err)
 		}
 		return v, nil
 	}

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -67,6 +68,9 @@ type connKey struct{}
 
 // withConn keeps the connection in the context of its requests.
 func withConn(ctx context.Context, conn net.Conn) context.Context {
+	if secure, is := conn.(*tls.Conn); is {
+		conn = secure.NetConn()
+	}
 	return context.WithValue(ctx, connKey{}, conn)
 }
 

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +16,7 @@ import (
 	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/netio"
 )
 
 // Admin is the HTTP server for operators.
@@ -23,6 +25,7 @@ type Admin struct {
 	token   *[tokenBytes]byte // the hash of the token, nil if none is asked for
 	host    string            // of the address, which requests may name
 	address string
+	secure  bool                          // with TLS
 	about   atomic.Pointer[server.Server] // nil until it is there
 	scraper http.Handler
 	fills   fills
@@ -67,6 +70,13 @@ func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, erro
 		}
 		return nil, nil
 	}
+	var secrets *tls.Config
+	if cfg.AdminTLS {
+		var err error
+		if secrets, err = netio.LoadTLS(cfg); err != nil {
+			return nil, err
+		}
+	}
 	listener, err := net.Listen("tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE) && cfg.AdminIsDefault():
@@ -83,17 +93,43 @@ func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, erro
 		Handler: a.handler(cfg.Pprof), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnContext: withConn,
 	}
+	listener = &boundedListener{Listener: listener, most: connections}
+	if a.secure = secrets != nil; a.secure {
+		listener = tls.NewListener(listener, a.withTLS(secrets))
+	}
 	go func() {
 		defer close(a.ended)
-		if err := a.http.Serve(&boundedListener{Listener: listener, most: connections}); !errors.Is(err, http.ErrServerClosed) {
+		if err := a.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			log.Error("the admin HTTP server stopped", "error", err)
 		}
 	}()
 	return a, nil
 }
 
+// withTLS uses the certificate of the attached server. Before a server is attached, it uses first. Clients show the token in place of a
+// certificate, so that health checks and browsers need none.
+func (a *Admin) withTLS(first *tls.Config) *tls.Config {
+	return &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		current := first
+		if s := a.about.Load(); s != nil && s.TLS() != nil {
+			current = s.TLS()
+		}
+		current = current.Clone()
+		current.ClientAuth, current.ClientCAs = tls.NoClientCert, nil
+		return current, nil
+	}}
+}
+
 // Address is where the server listens, with the port it got.
 func (a *Admin) Address() string { return a.address }
+
+// URL is the address of the page.
+func (a *Admin) URL() string {
+	if a.secure {
+		return "https://" + a.address
+	}
+	return "http://" + a.address
+}
 
 // Attach sets the server to report on, once it exists.
 func (a *Admin) Attach(s *server.Server) {

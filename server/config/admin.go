@@ -14,8 +14,13 @@ var adminSettings = []Setting{
 	},
 	{
 		Name: "admin-token", Group: groupOperators, Placeholder: "TOKEN",
-		Help:  "Token that HTTP requests at --admin must send (Authorization: Bearer), except to /healthz and /readyz.",
+		Help:  "Token that HTTP requests at --admin must send (Authorization: Bearer), except to /healthz, /readyz and the page without its data.",
 		value: func(c *Config) Value { return &secret{&c.AdminToken} },
+	},
+	{
+		Name: "admin-tls", Group: groupOperators, Placeholder: "YES",
+		Help:  "Serve --admin over HTTPS only, with the certificate of --tls-cert. Clients need no certificate there.",
+		value: func(c *Config) Value { return &toggle{&c.AdminTLS} },
 	},
 	{
 		Name: "pprof", Group: groupOperators, Placeholder: "YES",
@@ -46,7 +51,7 @@ var adminSettings = []Setting{
 
 // AdminIsDefault reports whether the HTTP server for operators is where it is if nothing is said about it. Nobody asked
 // for that address, so any other use of the address takes precedence.
-func (c *Config) AdminIsDefault() bool { return c.Admin == Default().Admin }
+func (c *Config) AdminIsDefault() bool { return c.Admin == Default().Admin && !c.AdminTLS }
 
 // AdminAddress is where the HTTP server for operators listens, "" if nowhere: off, or at an address by default that this
 // server needs for something else.
@@ -67,6 +72,8 @@ func checkAdmin(c *Config) error {
 	switch {
 	case c.Admin == "" && c.AdminToken != "":
 		return conflictf("admin-token needs an address at which to ask for it: name one with admin, or leave admin-token out")
+	case c.Admin == "" && c.AdminTLS:
+		return conflictf("admin-tls needs an address to be served at: name one with admin, or leave admin-tls out")
 	case c.Admin == "" && c.Pprof:
 		return conflictf("pprof needs an address to be served at: name one with admin, or leave pprof out")
 	case c.Admin != "" && c.AdminToken == "" && !isLoopback(host):

@@ -96,14 +96,17 @@ func checkTLS(c *Config) error {
 		return err
 	}
 	needCert := slices.Concat(c.TLSListen, c.HTTPTLSListen, c.GRPCTLSListen)
+	if c.AdminTLS && c.Admin != "" {
+		needCert = append(needCert, c.Admin)
+	}
 	if len(needCert) == 0 {
 		if c.TLSCert != "" || c.TLSKey != "" || c.TLSClientCA != "" {
-			return conflictf("tls-cert, tls-key and tls-client-ca are for tls-listen, http-tls-listen and grpc-tls-listen: name an address there, or leave them out")
+			return conflictf("tls-cert, tls-key and tls-client-ca are for tls-listen, http-tls-listen, grpc-tls-listen and admin-tls: name an address there, or leave them out")
 		}
 		return nil
 	}
 	if c.TLSCert == "" || c.TLSKey == "" {
-		return conflictf("tls-listen, http-tls-listen or grpc-tls-listen (%s) needs a certificate and its key: name their files with tls-cert and tls-key", needCert[0])
+		return conflictf("tls-listen, http-tls-listen, grpc-tls-listen or admin-tls (%s) needs a certificate and its key: name their files with tls-cert and tls-key", needCert[0])
 	}
 	return nil
 }

@@ -92,6 +92,7 @@ type Config struct {
 
 	Admin         string // HOST:PORT of the HTTP server for operators, "" is off
 	AdminToken    string // # and the SHA-256 of the password, in hexadecimal digits; "" is none
+	AdminTLS      bool
 	Pprof         bool   // it serves profiles
 	TopKeys       string // plain, hashed or off: how the keys denied most are shown
 	SlowlogMicros int    // commands that take longer are kept in SLOWLOG, -1 is none

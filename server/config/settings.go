@@ -36,7 +36,7 @@ var serverSettings = []Setting{
 	},
 	{
 		Name: "tls-cert", Redis: "tls-cert-file", Group: groupNetwork, Placeholder: "FILE",
-		Help:  "Certificate for --tls-listen, --http-tls-listen and --grpc-tls-listen, in PEM, followed by its intermediate certificates. A change of the file is noticed within 10s, and at once by SIGHUP.",
+		Help:  "Certificate for --tls-listen, --http-tls-listen, --grpc-tls-listen and --admin-tls, in PEM, followed by its intermediate certificates. A change of the file is noticed within 10s, and at once by SIGHUP.",
 		value: func(c *Config) Value { return &path{&c.TLSCert} },
 	},
 	{

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/stats"
 )
@@ -49,24 +50,31 @@ func NewTLSServer(env *conn.Env) *TLSServer {
 
 // Reload reads certificate, key and client CA again, for connections from then on. On an error those in use stay.
 func (s *TLSServer) Reload() error {
-	cfg := s.env.Settings.Load()
+	next, err := LoadTLS(s.env.Settings.Load())
+	if err == nil {
+		s.config.Store(next)
+	}
+	return err
+}
+
+// LoadTLS reads the certificate, key and client CA that the settings name.
+func LoadTLS(cfg *config.Config) (*tls.Config, error) {
 	certificate, err := tls.LoadX509KeyPair(cfg.TLSCert, cfg.TLSKey)
 	if err != nil {
-		return fmt.Errorf("the certificate of --tls-cert and --tls-key cannot be used: %w", err)
+		return nil, fmt.Errorf("the certificate of --tls-cert and --tls-key cannot be used: %w", err)
 	}
-	next := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	all := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	if cfg.TLSClientCA != "" {
 		pem, err := os.ReadFile(cfg.TLSClientCA)
 		if err != nil {
-			return fmt.Errorf("the certificates of --tls-client-ca cannot be read: %w", err)
+			return nil, fmt.Errorf("the certificates of --tls-client-ca cannot be read: %w", err)
 		}
-		next.ClientCAs, next.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
-		if !next.ClientCAs.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", cfg.TLSClientCA)
+		all.ClientCAs, all.ClientAuth = x509.NewCertPool(), tls.RequireAndVerifyClientCert
+		if !all.ClientCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", cfg.TLSClientCA)
 		}
 	}
-	s.config.Store(next)
-	return nil
+	return all, nil
 }
 
 // Config returns the certificates in use, nil if none were loaded.

@@ -2,6 +2,7 @@ package resp
 
 import (
 	"math"
+	"strconv"
 	"testing"
 )
 
@@ -36,16 +37,26 @@ func TestWriter(t *testing.T) {
 	}
 }
 
+// An Int has the digits of its number.
+func TestInt(t *testing.T) {
+	for n := int64(0); n < 2e8; n += 1 + n/1000 {
+		var w Writer
+		if w.Int(n); string(w.Buf) != ":"+strconv.FormatInt(n, 10)+"\r\n" {
+			t.Fatalf("%d: %q", n, w.Buf)
+		}
+	}
+}
+
 // Integers are an array of Ints, whatever room the buffer has.
 func TestIntegers(t *testing.T) {
-	values := []int64{0, 9, 10, 99, 100, -1, -2, -9, -10, 1e12, math.MaxInt64, math.MinInt64}
+	values := []int64{0, 9, 10, 99, 100, 999, 1000, 10_000, 12_345_678, 99_999_999, 1e8, -1, -2, -9, -10, 1e12, math.MaxInt64, math.MinInt64}
 	for room := range 200 {
 		for count := range len(values) + 1 {
 			got, want := Writer{Buf: make([]byte, 0, room)}, Writer{}
 			got.Integers(values[:count]...)
 			want.Array(count)
 			for _, n := range values[:count] {
-				want.Int(n)
+				want.Buf = append(strconv.AppendInt(append(want.Buf, ':'), n, 10), "\r\n"...)
 			}
 			if string(got.Buf) != string(want.Buf) {
 				t.Fatalf("%q, want %q", got.Buf, want.Buf)

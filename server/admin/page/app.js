@@ -92,7 +92,7 @@ function showCluster(o) {
   const c = o.cluster;
   $("cluster-state").textContent = `This node, ${c.nodeId}, is ${c.state} in term ${c.term}; ` + (c.leader ? `${c.leader} leads.` : "there is no leader.");
   refill($("members"), ...c.members.map((m) => make("tr", { "data-member": m.id },
-    make("td", {}, m.id === c.nodeId || !m.traffic?.admin ? m.id : make("a", { "data-look": m.id, href: `http://${m.traffic.admin}/` }, m.id), m.id === c.nodeId ? " (this)" : ""),
+    make("td", {}, m.id === c.nodeId || !m.traffic?.admin ? m.id : make("a", { "data-look": m.id, href: `${location.protocol}//${m.traffic.admin}/` }, m.id), m.id === c.nodeId ? " (this)" : ""),
     make("td", { class: "part" }, m.leader ? "leader" : m.voter ? "follower" : "follower without a vote"),
     make("td", { class: m.reachable ? "" : "over" }, m.reachable ? "yes" : "no"),
     ...traffic.map((of) => make("td", { class: "number", "data-of": of }, m.traffic ? rate(m.traffic[of]) : "–")),
