@@ -251,7 +251,7 @@ func (w *world) whole() {
 }
 
 // live has one simulated cluster live through faults.
-func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string]int, answers [5]int64) {
+func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string]int, answers [5]int64, scripts [3]int64) {
 	struck = map[string]int{}
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -307,11 +307,9 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 		for i := range w.answers {
 			answers[i] = w.answers[i].Load()
 		}
-		if count == faultsPerCluster && !w.ranScripts() {
-			t.Error("too few scripts were run to show anything")
-		}
+		scripts = w.scriptCounts()
 	})
-	return struck, answers
+	return struck, answers, scripts
 }
 
 // describe logs the state of every node. It helps with failures that the seed alone does not repeat.
@@ -335,16 +333,20 @@ func (w *world) settleAndCompare() error {
 func TestFaults(t *testing.T) {
 	total, all := 0, map[string]int{}
 	var answers [5]int64
+	var scripts [3]int64
 	var hot hotKeys
 	for round := uint64(0); total < *simFaults && !t.Failed(); round++ {
 		count := min(faultsPerCluster, *simFaults-total)
-		struck, got := live(t, *simSeed+round, count, &hot)
+		struck, got, ran := live(t, *simSeed+round, count, &hot)
 		for name, n := range struck {
 			all[name] += n
 			total += n
 		}
 		for i := range got {
 			answers[i] += got[i]
+		}
+		for i := range ran {
+			scripts[i] += ran[i]
 		}
 	}
 	names := make([]string, 0, len(all))
@@ -357,6 +359,10 @@ func TestFaults(t *testing.T) {
 	t.Logf("hot key: %d of %d grants local; %d tokens voided, %d of %d refunds local", hot.local.Load(), hot.grants.Load(), hot.voided.Load(), hot.localRef.Load(), hot.refunds.Load())
 	if err := hot.tested(total); err != nil && !t.Failed() && total >= faultsPerCluster {
 		t.Error(err)
+	}
+	t.Logf("%d scripts ended, %d were not known, %d failed", scripts[0], scripts[1], scripts[2])
+	if !t.Failed() && total >= 2*faultsPerCluster && slices.Min(scripts[:]) == 0 {
+		t.Error("too few scripts were run to show anything")
 	}
 	if !t.Failed() && (answers[0] < int64(total) || answers[4] > 0) {
 		t.Error("too little was decided to show anything, or something else went wrong")
