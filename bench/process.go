@@ -91,7 +91,7 @@ type process struct {
 }
 
 const (
-	readyTimeout = 20 * time.Second
+	readyTimeout = 5 * time.Minute // a hundred million keys are recovered before it
 	stopTimeout  = 10 * time.Second
 )
 
