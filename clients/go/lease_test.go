@@ -137,6 +137,32 @@ func busy(t *testing.T, m *model, leases *Leases, limit Limit, times int, pause 
 	}
 }
 
+// TestClosedLeases: after Close each request goes to the server, also one that was denied from memory before.
+func TestClosedLeases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limit := PerHour(8)
+		leases, _ := leasesOf(t, newModel(limit))
+		ask := func() Result {
+			r, err := leases.Allow(t.Context(), "k", limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		for ask().Allowed {
+		}
+		if r := ask(); r.Source != Leased {
+			t.Errorf("after a denial, %v answered", r.Source)
+		}
+		if err := leases.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if r := ask(); r.Allowed || r.Source != Server {
+			t.Errorf("after Close, the answer is %+v", r)
+		}
+	})
+}
+
 // TestRefundBySomebodyElse: another process gets a large reservation back while this one holds tokens, and goes on to ask for few. The
 // bucket and this process together never have more than the capacity.
 func TestRefundBySomebodyElse(t *testing.T) {

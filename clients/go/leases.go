@@ -107,8 +107,11 @@ func (s *Leases) AllowN(ctx context.Context, key string, limit Limit, n int64) (
 	return e.take(ctx, n)
 }
 
-// find returns the lease of a key and a limit. It makes one if there is room, and returns nil if not.
+// find returns the lease of a key and a limit. It makes one if there is room, and returns nil if not, or after Close.
 func (s *Leases) find(key serverKey, limit Limit) *lease {
+	if s.closed.Load() {
+		return nil
+	}
 	if e := s.lookUp(key); e != nil && e.limit == limit {
 		return e
 	}
@@ -119,10 +122,10 @@ func (s *Leases) find(key serverKey, limit Limit) *lease {
 	defer s.mu.Unlock()
 	old := s.lookUp(key)
 	switch {
-	case old != nil && old.limit == limit:
-		return old
 	case s.closed.Load():
 		return nil
+	case old != nil && old.limit == limit:
+		return old
 	case old != nil: // another limit than before: the tokens of the old one go back
 		go old.end(context.Background())
 	case s.count >= s.maxKeys:

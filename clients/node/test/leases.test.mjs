@@ -193,6 +193,15 @@ test("a server without RL.LEND, or one that is gone", async () => {
     limiter.close();
 });
 
+test("after close, each request goes to the server", async () => {
+    const driver = new FakeDriver(() => [0, 1000, 0, 60, 60]);
+    const limiter = new Limiter(driver, { whenDown: failClosed() }), leases = limiter.lease({ ahead: "500ms" });
+    for (const source of ["server", "leased"]) { assert.equal((await leases.allow("k", perSecond(1000))).source, source); }
+    await leases.close();
+    assert.equal((await leases.allow("k", perSecond(1000))).source, "server");
+    limiter.close();
+});
+
 const server = await startServer();
 after(() => server.kill());
 

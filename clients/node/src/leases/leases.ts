@@ -86,13 +86,16 @@ export class Leases implements AsyncDisposable {
 
     [Symbol.asyncDispose](): Promise<void> { return this.close(); }
 
-    /** The lease of a key and a limit. It makes one if there is room. */
+    /** The lease of a key and a limit. It makes one if there is room. After {@link close} there is none. */
     #find(key: Key, limit: Limit): Lease | undefined {
+        if (this.#isClosed) {
+            return undefined;
+        }
         const id = idOf(key), old = this.#leases.get(id);
         if (old !== undefined && (old.limit === limit || String(old.limit) === String(limit))) {
             return old;
         }
-        if (this.#isClosed || !isLeasable(limit) || (old === undefined && this.#leases.size >= this.#maxKeys)) {
+        if (!isLeasable(limit) || (old === undefined && this.#leases.size >= this.#maxKeys)) {
             return undefined;
         }
         void old?.end(); // under another limit than before: its tokens go back
