@@ -54,7 +54,7 @@ func (s *Suggestion) write(out *strings.Builder) {
 
 func (l *Outcome) write(out *strings.Builder) {
 	fmt.Fprintf(out, "\n%s\n", l.Limits)
-	fmt.Fprintf(out, "  denied  %d requests, %s; %d keys were denied\n", l.Denied, percent(l.DeniedShare), l.DeniedKeys)
+	fmt.Fprintf(out, "  denied  %d requests, %s; %d keys denied\n", l.Denied, percent(l.DeniedShare), l.DeniedKeys)
 	if len(l.ByLimit) > 1 {
 		for _, b := range l.ByLimit {
 			fmt.Fprintf(out, "          %d by %s\n", b.Denied, b.Limit)
