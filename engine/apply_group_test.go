@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // A batch decides as its operations do one by one, whichever keys come twice, are new, expire or are deleted on the way.
@@ -64,7 +66,7 @@ func TestBatchedRequestsDecideAsSingleOnes(t *testing.T) {
 		}
 		statuses := map[Status]int{}
 		denied := 0
-		for i := range 2000 {
+		for i := range testsize.Pick(1000, 2000) {
 			now += r.Int64N(sec)
 			ops := make([]Op, 1+r.IntN(20))
 			for j := range ops {

@@ -5,16 +5,14 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // Goroutines carry out operations of all kinds, on records of all sizes, while the memory bound moves, the store is swept and snapshots are taken.
 // Afterwards every count of every shard is right.
 func TestSegmentsUnderAllOperations(t *testing.T) {
-	rounds := 6
-	if testing.Short() {
-		rounds = 2
-	}
-	for seed := range uint64(rounds) {
+	for seed := range uint64(testsize.Pick(2, 8)) {
 		s := New(Config{Shards: 1 << (seed % 4)})
 		s.Track(true)
 		ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("api"), Parts: []Op{

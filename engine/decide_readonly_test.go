@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // policyText shows every policy with its overrides, the restrictions and the shared limiters; policyCounts shows the
@@ -52,7 +54,7 @@ func TestTryReadOnlyAnswersAsApply(t *testing.T) {
 		return o, false
 	}
 	missing := func() bool { _, is := rare(); return is }
-	for seed := uint64(0); seed < 30 || seed < 200 && missing(); seed++ { // how often each is seen depends on the number of algorithms
+	for seed := uint64(0); seed < uint64(testsize.Pick(5, 30)) || seed < 200 && missing(); seed++ { // how often each is seen depends on the number of algorithms
 		r := rand.New(rand.NewPCG(seed, 9))
 		s := New(Config{Shards: 4, Commands: txSteps{}})
 		now := epoch

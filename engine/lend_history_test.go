@@ -5,9 +5,11 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
-var histories = flag.Int("histories", 1200, "random histories of loans, of all limits together")
+var histories = flag.Int("histories", testsize.Pick(400, 1200), "random histories of loans, of all limits together")
 
 // lentLimits are the limits with which histories begin.
 var lentLimits = map[string]Limit{

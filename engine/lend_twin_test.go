@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // A limiter with loans decides every request like one with a capacity smaller by the lent tokens, from which spent tokens are
@@ -14,7 +16,7 @@ func TestLimiterWithLoansDecidesAsASmallerOne(t *testing.T) {
 		{Algorithm: FixedWindow, Capacity: 200, Rate: Rate{0, 2 * sec}}, {Algorithm: FixedWindow, Span: Aligned, Capacity: 200, Rate: Rate{0, 2 * sec}},
 		{Algorithm: FixedWindow, Span: EachMinute, Capacity: 1_000_000_000}} {
 		lentTo, ended := 0, 0
-		for seed := range uint64(100) {
+		for seed := range uint64(testsize.Pick(20, 100)) {
 			p := lentPair{t: t, r: rand.New(rand.NewPCG(seed, 3)), store: New(Config{Shards: 1}), smaller: New(Config{Shards: 1}), now: epoch, limit: limit}
 			for range 300 {
 				p.step()

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // dumpText is what Dump shows, for messages.
@@ -18,7 +20,7 @@ func dumpText(s *Store, now int64) (text string) {
 // same state: with different seeds and shards, if one is swept all the time, answers denials read-only, or was made in
 // between from the other's state.
 func TestReplicasAreEqual(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range uint64(testsize.Pick(10, 50)) {
 		r := rand.New(rand.NewPCG(seed, 11))
 		never, often := New(Config{Shards: 1, Commands: txSteps{}}), New(Config{Shards: 16, Commands: txSteps{}})
 		now := epoch
