@@ -40,6 +40,7 @@ func TestTranscriptsOnThreeNodes(t *testing.T) {
 				continue // it takes a month, which is a hundred million heartbeats
 			}
 			t.Run(through+"/"+strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+				t.Parallel()
 				synctest.Test(t, func(t *testing.T) { playOnThreeNodes(t, file, through == "leader") })
 			})
 		}
@@ -75,8 +76,9 @@ type clusterTimePlayer struct {
 	own    *cluster.Node // of the server that is played on
 }
 
-// formingTime is more than three nodes take to form a cluster.
-const formingTime = 30 * time.Second
+// formingTime is five times as long as the slowest of 100 formations took. A heartbeat costs more than most commands, so the
+// time in which only heartbeats pass is short.
+const formingTime = 12 * time.Second
 
 func newClusterTimePlayer(t *testing.T, onLeader bool) *clusterTimePlayer {
 	time.Sleep(time.Until(testStart.Add(-formingTime)))
@@ -92,7 +94,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool) *clusterTimePlayer {
 		store := engine.New(engine.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: channels[i].Publish})
 		node, err := cluster.Open(cluster.Options{
 			Node: fmt.Sprint("n", i), Listen: own, Advertise: own, Peers: peers, BootstrapExpect: len(peers), Client: own, Store: store, Disk: disk,
-			Log: log, Network: network.Of(own), Heartbeat: 200 * time.Millisecond, DecideTimeout: time.Minute, DiskTimeout: time.Hour, LogBytes: 1 << 30,
+			Log: log, Network: network.Of(own), Heartbeat: 600 * time.Millisecond, DecideTimeout: time.Minute, DiskTimeout: time.Hour, LogBytes: 1 << 30,
 		})
 		if err != nil {
 			t.Fatal(err)
