@@ -99,8 +99,8 @@ install_tools() {
     local packages
     mapfile -t packages < <(debian_packages)
     if ((${#packages[@]})); then
-        apt-get update -qq
-        DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${packages[@]}"
+        export DEBIAN_FRONTEND=noninteractive
+        { apt-get update && apt-get install -y --no-install-recommends "${packages[@]}"; } >"$scratch/apt.log" 2>&1 || { tail -n 50 "$scratch/apt.log"; fail "apt-get failed"; }
     fi
     install_go
     install_node
