@@ -55,10 +55,11 @@ func (s *simulated) upgrade(name string) {
 	s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == uint32(newFormats(additions).newest) })
 }
 
-// eventually waits until something holds on all nodes.
+// eventually waits until something holds on all nodes, once they have done all that they do at this moment.
 func (s *simulated) eventually(what string, holds func(n *Node) bool) {
 	s.t.Helper()
 	for range 3000 {
+		synctest.Wait()
 		ready := true
 		for _, n := range s.nodes {
 			ready = ready && holds(n)
@@ -182,6 +183,11 @@ func TestOlderNodeIsRefused(t *testing.T) {
 			t.Errorf("the others answer with status %d", res[0].Status)
 		}
 		time.Sleep(5 * time.Second)
+		for name, n := range s.nodes {
+			if shown := shownVersion(n, "c"); shown != 1 {
+				t.Errorf("%s: the older node is shown with version %d", name, shown)
+			}
+		}
 		if older.fsm.applied.Load() > 0 {
 			t.Error("the older node was given the log")
 		}

@@ -24,8 +24,8 @@ type fsm struct {
 	takeEntry func(number uint64) *entry // the calls behind an entry of this process
 	ownID     uint64
 	log       *slog.Logger
-	fail      func(error)         // called once when the log cannot be applied further
-	onCluster func(*clusterState) // receives each new state of the members and their processes
+	fail      func(error)                     // called once when the log cannot be applied further
+	onCluster func(before, now *clusterState) // receives each new state of the members and their processes
 
 	now atomic.Int64 // the cluster's time at the last entry applied; only Apply moves it
 	// applied is the index of the last entry applied that is no no-op. Raft's own AppliedIndex moves earlier: when
@@ -251,9 +251,9 @@ func (f *fsm) applyDecisions(now int64, e entryView) error {
 
 // setCluster replaces the state of the cluster itself.
 func (f *fsm) setCluster(next *clusterState) {
-	f.cluster.Store(next)
+	before := f.cluster.Swap(next)
 	if f.onCluster != nil {
-		f.onCluster(next)
+		f.onCluster(before, next)
 	}
 }
 

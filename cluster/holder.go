@@ -207,6 +207,6 @@ func (n *Node) connectHolder() {
 	if n.opt.Share == nil {
 		n.opt.Share = func() bool { return n.holder.table.Ahead() > 0 }
 	}
-	n.decider.holder, n.fsm.onCluster = n.holder, n.holder.noteCluster
+	n.decider.holder = n.holder
 	n.voids = &voids{opt: &n.opt, clock: n.clock, fsm: n.fsm, role: n.role, decider: n.decider, metrics: n.metrics, log: n.log}
 }

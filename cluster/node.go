@@ -148,6 +148,10 @@ func (n *Node) connectParts() {
 	n.shareSwitch = &shareSwitch{opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, share: n.share, log: n.log}
 	n.decider = &decider{share: n.share, opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, proposer: n.proposer, forwarder: n.forwarder, metrics: n.metrics, seed: maphash.MakeSeed()}
 	n.connectHolder()
+	n.fsm.onCluster = func(before, now *clusterState) {
+		n.statuses.noteMembers(before, now)
+		n.holder.noteCluster(now)
+	}
 	n.connectForwarding()
 	n.transfers = &transfers{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, forwarded: n.forwarded}
 	n.withdrawal = &withdrawal{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, logs: n.logs, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, log: n.log}

@@ -45,6 +45,19 @@ func (p *peerStatuses) store(r peerStatus) {
 
 const maxPeerStatuses = 1024
 
+// noteMembers takes new versions of members from the log. Each counts until the member's next answer: the last one may be that of its
+// process before, and if its link is cut no other comes.
+func (p *peerStatuses) noteMembers(before, now *clusterState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for id, m := range now.Members {
+		if r, heard := p.byID[id]; heard && m.Formats != before.Members[id].Formats {
+			r.Formats = m.Formats
+			p.byID[id] = r
+		}
+	}
+}
+
 func (p *peerStatuses) last(id raft.ServerID) (peerStatus, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
