@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	simFaults = flag.Int("faults", 200, "faults that the simulation goes through; more in CI, far more every night")
+	simFaults = flag.Int("faults", 100, "faults that the simulation goes through; more in CI, far more every night")
 	simSeed   = flag.Uint64("sim-seed", testsize.Seed(), "seed of the faults and the load; goroutines are still scheduled as they come")
 )
 
