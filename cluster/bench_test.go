@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,20 +12,13 @@ import (
 
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // BenchmarkThreeNodes has three nodes in this process, over TCP and on disk, decide batches as 50 connections with
 // pipelines of 16 would bring them. An operation is one decision on the leader.
 func BenchmarkThreeNodes(b *testing.B) {
-	var addresses []string
-	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			b.Fatal(err)
-		}
-		addresses = append(addresses, l.Addr().String())
-		_ = l.Close()
-	}
+	addresses := testserver.ReserveAddresses(b, 3)
 	var nodes []*Node
 	for i, address := range addresses {
 		disk, err := raftstore.Open(b.TempDir(), slog.New(slog.NewTextHandler(io.Discard, nil)))

@@ -4,12 +4,13 @@ package docs
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // changed is a copy of the source with changes by hand.
@@ -78,7 +79,7 @@ func (c *changed) passes(t *testing.T, most int) {
 		"go test ./cluster -run Format|Command|Codec",
 	} {
 		words := strings.Fields(line)
-		run := exec.Command(words[0], words[1:]...)
+		run := testserver.Command(t, words[0], words[1:]...)
 		run.Dir, run.Env = c.folder, append(os.Environ(), "TEST_SIZE=quick") // the question is whether another file has to change
 		if output, err := run.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, output)

@@ -3,22 +3,21 @@
 package docs
 
 import (
-	"bytes"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 var localPort = regexp.MustCompile(`\b[67]00[1-9]\b`)
 
 // TestClusterExamples starts the cluster of docs/cluster.md with the lines of the page, but on
-// free ports, and runs the other examples of the page on it.
+// reserved ports, and runs the other examples of the page on it.
 func TestClusterExamples(t *testing.T) {
 	require(t, installed("redis-cli"), "redis-cli", redisTools)
 	e := &examples{T: t, page: clusterPage, tools: t.TempDir(), dir: t.TempDir()}
@@ -31,7 +30,7 @@ func TestClusterExamples(t *testing.T) {
 		for i, line := range b.lines {
 			b.lines[i] = localPort.ReplaceAllStringFunc(line, func(port string) string {
 				if ports[port] == "" {
-					ports[port] = freePort(t)
+					_, ports[port], _ = net.SplitHostPort(testserver.ReserveAddress(t))
 				}
 				return ports[port]
 			})
@@ -95,35 +94,16 @@ func (e *examples) startCluster(b block) (servers int) {
 }
 
 func (e *examples) shell(command string) string {
-	c := exec.Command("sh", "-c", command)
+	c := testserver.Command(e.T, "sh", "-c", command)
 	c.Dir = e.dir
 	return e.output(c, "")
 }
 
 // background runs a server until the end of the test, which fails unless it then ends well.
 func (e *examples) background(script string) {
-	c := exec.Command("sh", "-c", strings.Replace(script, "stint server", "exec stint server --admin ''", 1))
-	c.Dir = e.dir
-	c.Env = append(os.Environ(), "PATH="+e.tools+string(os.PathListSeparator)+os.Getenv("PATH"))
-	var log bytes.Buffer
-	c.Stdout, c.Stderr = &log, &log
-	if err := c.Start(); err != nil {
-		e.Fatal(err)
-	}
-	e.Cleanup(func() {
-		_ = c.Process.Signal(syscall.SIGTERM)
-		if err := c.Wait(); err != nil {
-			e.Errorf("a node ended with %v:\n%s", err, log.String())
-		}
-	})
-}
-
-func freePort(t *testing.T) string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	return port
+	p := testserver.NewProcess(e.T, "sh", "-c", strings.Replace(script, "stint server", "exec stint server --admin ''", 1))
+	p.Dir = e.dir
+	p.Env = append(os.Environ(), "PATH="+e.tools+string(os.PathListSeparator)+os.Getenv("PATH"))
+	p.Start(e.T)
+	e.Cleanup(func() { p.Stop(e.T) })
 }

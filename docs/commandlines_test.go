@@ -5,7 +5,6 @@ package docs
 import (
 	"io"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,7 +14,7 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// commandLines runs the commands of blocks marked sh, on free addresses and in temporary directories.
+// commandLines runs the commands of blocks marked sh, on addresses of this test and in temporary directories.
 type commandLines struct {
 	*testing.T
 	program string
@@ -77,7 +76,7 @@ func (c *commandLines) serve(line string) {
 	free := map[string]string{}
 	line = otherMachine.ReplaceAllStringFunc(strings.ReplaceAll(line, "…", ""), func(address string) string {
 		if free[address] == "" {
-			free[address] = "127.0.0.1:" + freePort(c.T)
+			free[address] = testserver.ReserveAddress(c.T)
 		}
 		return free[address]
 	})
@@ -88,9 +87,8 @@ func (c *commandLines) serve(line string) {
 	if file := filepath.Join(c.TempDir(), "copy.stint"); strings.Contains(line, "copy.stint") {
 		line = strings.Replace(line, "copy.stint", file, 1)
 		c.Run("backup", func(t *testing.T) {
-			admin := "127.0.0.1:" + freePort(t)
-			testserver.Start(t, c.program, "--admin", admin)
-			if out, err := exec.Command(c.program, "backup", "--admin", admin, file).CombinedOutput(); err != nil {
+			admin := testserver.StartServer(t, c.program, "--admin", "127.0.0.1:0").Admin(t)
+			if out, err := testserver.Command(t, c.program, "backup", "--admin", admin, file).CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
 		})
@@ -106,8 +104,7 @@ func (c *commandLines) fetch(line string) {
 	if asked == nil {
 		c.Fatal("this test does not understand the line")
 	}
-	admin := "127.0.0.1:" + freePort(c.T)
-	testserver.Start(c.T, c.program, "--admin", admin, "--admin-token", "a-token-of-this-test")
+	admin := testserver.StartServer(c.T, c.program, "--admin", "127.0.0.1:0", "--admin-token", "a-token-of-this-test").Admin(c.T)
 	for token, want := range map[string]int{"a-token-of-this-test": http.StatusOK, "another": http.StatusUnauthorized} {
 		request, err := http.NewRequest(http.MethodGet, "http://"+admin+asked[2], nil)
 		if err != nil {
@@ -129,7 +126,7 @@ func (c *commandLines) fetch(line string) {
 // benchmark runs a benchmark once.
 func (c *commandLines) benchmark(line string) {
 	line = regexp.MustCompile(`-benchtime \S+( -count \d+)?`).ReplaceAllString(line, "-benchtime 1x -count 1")
-	shell := exec.Command("sh", "-c", line)
+	shell := testserver.Command(c.T, "sh", "-c", line)
 	shell.Dir = root
 	if out, err := shell.CombinedOutput(); err != nil || !strings.Contains(string(out), "ns/op") {
 		c.Errorf("%v\n%s", err, out)

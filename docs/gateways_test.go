@@ -5,17 +5,17 @@ package docs
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // proxy is a program with a configuration on the page about gateways.
@@ -29,7 +29,7 @@ type proxy struct {
 var proxies = []proxy{
 	{"nginx", "nginx", func(dir, config string) []string {
 		config = fmt.Sprintf("error_log stderr;\npid %s/pid;\nevents {}\nhttp {\naccess_log off;\n%s}\n", dir, config)
-		return []string{"-e", "stderr", "-p", dir, "-c", save(dir, "nginx.conf", config), "-g", "daemon off;"}
+		return []string{"-e", "stderr", "-p", dir, "-c", save(dir, "nginx.conf", config), "-g", "daemon off; master_process off;"}
 	}, 2 * time.Second},
 	{"haproxy", "haproxy", func(dir, config string) []string {
 		return []string{"-db", "-f", save(dir, "haproxy.cfg", strings.ReplaceAll(config, "/etc/haproxy/stint.lua", dir+"/stint.lua"))}
@@ -45,16 +45,6 @@ func save(dir, name, text string) (path string) {
 		panic(err)
 	}
 	return path
-}
-
-// freeAddress is an address of the loopback that nobody listens on.
-func freeAddress(t *testing.T) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
 // TestGateways runs the proxies of the page in front of an application: two requests are forwarded and the third is denied; while Stint is stopped, and when
@@ -73,8 +63,8 @@ func TestGateways(t *testing.T) {
 				fmt.Fprintf(w, "%s %s %s", r.Method, r.URL, body)
 			}))
 			defer app.Close()
-			door, front := freeAddress(t), freeAddress(t)
-			stint := startWithHTTP(t, binary, door)
+			front := testserver.ReserveAddress(t)
+			stint, door := startWithHTTP(t, binary)
 			if status, _, body := sendExample(t, "http://"+door, []string{"POST /", `["RL.POLICY","SET","api","TB","ip:{}",2,"1/h"]`}); status != "200" {
 				t.Fatal(body)
 			}
@@ -82,26 +72,22 @@ func TestGateways(t *testing.T) {
 			places := strings.NewReplacer("127.0.0.1:8080", door, "127.0.0.1:3000", strings.TrimPrefix(app.URL, "http://"), "listen 80", "listen "+front, "bind :80", "bind "+front,
 				"http://:80", "http://"+front)
 			save(dir, "stint.lua", places.Replace(blocks["lua"]))
-			run(t, p.program, p.write(dir, places.Replace(blocks[p.block]))...)
-			until(t, func() bool {
-				c, err := net.Dial("tcp", front)
-				if err == nil {
-					c.Close()
-				}
-				return err == nil
-			})
+			proxy := testserver.NewProcess(t, p.program, p.write(dir, places.Replace(blocks[p.block]))...)
+			proxy.Env = append(os.Environ(), "HOME="+t.TempDir())
+			proxy.Start(t)
+			proxy.AwaitConnections(t, "tcp", front)
 			for i, want := range []string{"200 POST /a/b?c=d x=1", "200 POST /a/b?c=d x=1", "429 3600"} {
 				if got := post(t, front); got != want {
 					t.Errorf("request %d: %q, not %q", i+1, got, want)
 				}
 			}
-			suspend(t, stint.Process)
+			suspend(t, stint)
 			if got := post(t, front); got != "200 POST /a/b?c=d x=1" {
 				t.Errorf("while Stint is stopped: %q", got)
 			}
-			_ = stint.Process.Kill()
-			_ = stint.Process.Signal(syscall.SIGCONT)
-			_ = stint.Wait()
+			if err := stint.End(syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
 			start := time.Now()
 			if got := post(t, front); got != "200 POST /a/b?c=d x=1" {
 				t.Errorf("when Stint is gone: %q", got)
@@ -135,57 +121,20 @@ func post(t *testing.T, address string) string {
 	return response.Status[:3] + " " + response.Header.Get("Retry-After")
 }
 
-// startWithHTTP starts a server with an HTTP port.
-func startWithHTTP(t *testing.T, binary, door string) *exec.Cmd {
-	stint := run(t, binary, "server", "--listen", "127.0.0.1:0", "--http-listen", door, "--admin=")
-	until(t, func() bool {
-		response, err := http.Get("http://" + door + "/readyz")
-		if err == nil {
-			response.Body.Close()
-		}
-		return err == nil && response.StatusCode == http.StatusOK
-	})
-	return stint
-}
-
-// run starts a program, which the end of the test ends, and shows its output if the test fails.
-func run(t *testing.T, program string, args ...string) *exec.Cmd {
-	cmd := exec.Command(program, args...)
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-	var output strings.Builder
-	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("%s: %s", program, &output)
-		}
-	})
-	return cmd
+// startWithHTTP starts a server, and returns the address of its HTTP port too.
+func startWithHTTP(t *testing.T, binary string) (stint *testserver.Process, door string) {
+	stint = testserver.Run(t, binary, "server", "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--admin=")
+	return stint, stint.Listening(t, "HTTP")
 }
 
 // suspend stops a process, and returns when all its threads have stopped: the signal is not answered at once.
-func suspend(t *testing.T, process *os.Process) {
-	if err := process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	until(t, func() bool {
-		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", process.Pid))
+func suspend(t *testing.T, process *testserver.Process) {
+	process.Signal(syscall.SIGSTOP)
+	process.Await(t, "all its threads have stopped", func() bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", process.Pid()))
 		return len(threads) > 0 && !slices.ContainsFunc(threads, func(thread string) bool {
 			stat, err := os.ReadFile(thread)
 			return err == nil && !strings.Contains(string(stat), ") T ")
 		})
 	})
-}
-
-// until waits for a condition that must come true.
-func until(t *testing.T, condition func() bool) {
-	for deadline := time.Now().Add(20 * time.Second); !condition(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("in vain for 20 s")
-		}
-	}
 }

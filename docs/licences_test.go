@@ -8,11 +8,12 @@ import (
 	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 //go:generate go test -run TestLicences -update
@@ -36,7 +37,7 @@ var licences = []struct{ name, has string }{
 func TestLicences(t *testing.T) {
 	dirs := map[string]string{} // of modules with their versions
 	for _, system := range []string{"linux", "darwin"} {
-		list := exec.Command("go", "list", "-deps", "-json=Module,Standard", "./cmd/stint")
+		list := testserver.Command(t, "go", "list", "-deps", "-json=Module,Standard", "./cmd/stint")
 		list.Dir, list.Env, list.Stderr = root, append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0"), os.Stderr
 		out, err := list.Output()
 		if err != nil {
@@ -91,7 +92,7 @@ func TestLicences(t *testing.T) {
 // goRoot is where Go's own sources are, and their licence.
 func goRoot(t *testing.T) string {
 	t.Helper()
-	dir, err := exec.Command("go", "env", "GOROOT").Output()
+	dir, err := testserver.Command(t, "go", "env", "GOROOT").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/server/transcript"
 )
 
@@ -175,24 +175,14 @@ func startRedis(t *testing.T) *redisServer {
 	t.Helper()
 	folder := t.TempDir()
 	socket := filepath.Join(folder, "redis.sock")
-	process := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder)
-	if err := process.Start(); err != nil {
+	process := testserver.Run(t, "redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder)
+	process.AwaitConnections(t, "unix", socket)
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = process.Process.Kill()
-		_ = process.Wait()
-	})
-	for deadline := time.Now().Add(replyTimeout); ; time.Sleep(10 * time.Millisecond) {
-		conn, err := net.Dial("unix", socket)
-		if err == nil {
-			t.Cleanup(func() { conn.Close() })
-			return &redisServer{conn, bufio.NewReader(conn), transcriptStart, map[string]time.Time{}}
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+	t.Cleanup(func() { conn.Close() })
+	return &redisServer{conn, bufio.NewReader(conn), transcriptStart, map[string]time.Time{}}
 }
 
 func (r *redisServer) do(t *testing.T, words ...string) string {

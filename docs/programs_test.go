@@ -5,6 +5,7 @@ package docs
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // runners run the blocks of a language.
@@ -56,7 +59,7 @@ func TestExamples(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("line %d", b.line), func(t *testing.T) {
 					need := languages[b.language]
-					require(t, installed(need.program) && (b.language != "python" || hasRedisPy()), need.program, need.install)
+					require(t, installed(need.program) && (b.language != "python" || hasRedisPy(t)), need.program, need.install)
 					here := *e
 					here.T = t
 					here.flush()
@@ -76,8 +79,11 @@ func (e *examples) start(binary string) (port string) {
 	if !slices.ContainsFunc(readPage(e.T, e.page).lines, func(line string) bool { return strings.HasPrefix(line, "$ stint ") }) {
 		return startServer(e.T, binary)
 	}
-	e.dir, e.admin = e.TempDir(), "127.0.0.1:"+freePort(e.T)
-	return startServer(e.T, binary, "--dir", filepath.Join(e.dir, "data"), "--admin", e.admin)
+	e.dir = e.TempDir()
+	server := testserver.StartServer(e.T, binary, "--dir", filepath.Join(e.dir, "data"), "--admin", "127.0.0.1:0")
+	e.admin = server.Admin(e.T)
+	_, port, _ = net.SplitHostPort(server.Address)
+	return port
 }
 
 // wrapTools makes a redis-cli that goes to the server under test instead of the usual port, and prints as in a
@@ -100,7 +106,7 @@ func (e *examples) wrapTools(binary string) (folder string) {
 
 func (e *examples) flush() {
 	if installed("redis-cli") {
-		e.output(exec.Command("redis-cli", "-p", e.port, "FLUSHALL"), "")
+		e.output(testserver.Command(e.T, "redis-cli", "-p", e.port, "FLUSHALL"), "")
 	}
 }
 
@@ -119,7 +125,7 @@ func (e *examples) output(c *exec.Cmd, stdin string) string {
 func (e *examples) console(b block) (got, want string) {
 	commands, wants := split(b.lines, "$ ")
 	for i, command := range commands {
-		shell := exec.Command("sh", "-c", strings.ReplaceAll(command, "127.0.0.1:6379", "127.0.0.1:"+e.port))
+		shell := testserver.Command(e.T, "sh", "-c", strings.ReplaceAll(command, "127.0.0.1:6379", "127.0.0.1:"+e.port))
 		shell.Dir = e.dir
 		got += "$ " + command + "\n" + e.output(shell, "")
 		want += "$ " + command + "\n" + wants[i]
@@ -129,7 +135,7 @@ func (e *examples) console(b block) (got, want string) {
 
 func (e *examples) redis(b block) (got, want string) {
 	commands, wants := split(b.lines, "> ")
-	redisCLI := exec.Command("redis-cli", "-p", e.port, "--no-raw")
+	redisCLI := testserver.Command(e.T, "redis-cli", "-p", e.port, "--no-raw")
 	return e.output(redisCLI, strings.Join(commands, "\n")+"\n"), strings.Join(wants, "")
 }
 
@@ -148,11 +154,13 @@ func split(lines []string, prompt string) (commands, outputs []string) {
 	return commands, outputs
 }
 
-func hasRedisPy() bool { return exec.Command("python3", "-c", "import redis").Run() == nil }
+func hasRedisPy(t *testing.T) bool {
+	return testserver.Command(t, "python3", "-c", "import redis").Run() == nil
+}
 
 // python runs a program whose output the next block shows.
 func (e *examples) python(b block) (got, want string) {
-	return e.output(exec.Command("python3", "-"), e.redirect(b)), e.shown()
+	return e.output(testserver.Command(e.T, "python3", "-"), e.redirect(b)), e.shown()
 }
 
 // golang runs a program in a module with the requirements of the client tests.
@@ -171,12 +179,12 @@ func (e *examples) golang(b block) (got, want string) {
 		e.Fatal(err)
 	}
 	program := filepath.Join(folder, "program")
-	build := exec.Command("go", "build", "-o", program, ".")
+	build := testserver.Command(e.T, "go", "build", "-o", program, ".")
 	build.Dir = folder
 	if output, err := build.CombinedOutput(); err != nil {
 		e.Fatalf("%s: %v\n%s", build, err, output)
 	}
-	return e.output(exec.Command(program), ""), e.shown()
+	return e.output(testserver.Command(e.T, program), ""), e.shown()
 }
 
 // redirect sends a program to the server under test.

@@ -2,7 +2,6 @@ package packaging
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/goreleaser/goreleaser/v2/pkg/config"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // release reads .goreleaser.yaml as goreleaser does: an unknown field is an error.
@@ -67,7 +68,7 @@ func TestReleaseTargets(t *testing.T) {
 	}
 	for _, system := range build.Goos {
 		for _, processor := range build.Goarch {
-			compile := exec.Command("go", append(append([]string{"build", "-o", os.DevNull}, build.Flags...), build.Main)...)
+			compile := testserver.Command(t, "go", append(append([]string{"build", "-o", os.DevNull}, build.Flags...), build.Main)...)
 			compile.Dir = root
 			compile.Env = append(append(os.Environ(), build.Env...), "GOOS="+system, "GOARCH="+processor)
 			if out, err := compile.CombinedOutput(); err != nil {

@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ func makeCertificates(t *testing.T, names string) (dir string) {
 		if before, after, has := strings.Cut(line, "subjectAltName="); has && names != "" {
 			line = before + "subjectAltName=" + names + after[strings.Index(after, "'"):]
 		}
-		shell := exec.Command("sh", "-c", line)
+		shell := testserver.Command(t, "sh", "-c", line)
 		shell.Dir = dir
 		if output, err := shell.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, output)
@@ -76,9 +75,8 @@ func TestOpenSSL(t *testing.T) {
 	program := testserver.Build(t, root)
 	testserver.StartCluster(t, program, 3,
 		"--cluster-tls-cert", file("nodes.crt"), "--cluster-tls-key", file("nodes.key"), "--cluster-tls-ca", file("nodes-ca.crt"))
-	address := testserver.FreeAddresses(t, 1)[0]
-	testserver.Start(t, program, "--admin", "", "--requirepass", "some-value",
-		"--tls-listen", address, "--tls-cert", file("stint.crt"), "--tls-key", file("stint.key"))
+	address := testserver.StartServer(t, program, "--admin", "", "--requirepass", "some-value",
+		"--tls-listen", "127.0.0.1:0", "--tls-cert", file("stint.crt"), "--tls-key", file("stint.key")).Listening(t, "TLS")
 	for authority, trusts := range map[string]bool{"stint-ca.crt": true, "nodes-ca.crt": false} {
 		text, err := os.ReadFile(file(authority))
 		if err != nil {
@@ -93,7 +91,7 @@ func TestOpenSSL(t *testing.T) {
 	}
 	lines := slices.DeleteFunc(pageLines(t), func(line string) bool { return !strings.HasPrefix(line, "redis-cli ") })
 	host, port, _ := net.SplitHostPort(address)
-	shell := exec.Command("sh", "-c", strings.ReplaceAll(strings.Join(lines, " && "), "-h stint", "-h "+host+" -p "+port))
+	shell := testserver.Command(t, "sh", "-c", strings.ReplaceAll(strings.Join(lines, " && "), "-h stint", "-h "+host+" -p "+port))
 	shell.Dir, shell.Env = dir, append(os.Environ(), "PASSWORD=some-value")
 	if output, err := shell.CombinedOutput(); err != nil || !strings.HasSuffix(string(output), "PONG\n") || len(lines) == 0 {
 		t.Errorf("%s: %v\n%s", lines, err, output)

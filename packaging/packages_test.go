@@ -2,27 +2,26 @@ package packaging
 
 import (
 	"errors"
-	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/goreleaser/nfpm/v2"
 	_ "github.com/goreleaser/nfpm/v2/deb"
 	"github.com/goreleaser/nfpm/v2/files"
 	_ "github.com/goreleaser/nfpm/v2/rpm"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // output runs a command, which must succeed, and returns its output.
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
+	out, err := testserver.Command(t, name, args...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %q: %v\n%s", name, args, err, out)
 	}
@@ -33,7 +32,7 @@ func output(t *testing.T, name string, args ...string) string {
 func buildServer(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "stint")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-X main.version=0.0.9", "-o", program, "./cmd/stint")
+	build := testserver.Command(t, "go", "build", "-trimpath", "-ldflags", "-X main.version=0.0.9", "-o", program, "./cmd/stint")
 	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -179,23 +178,8 @@ func TestBackupUnit(t *testing.T) {
 	if command == nil {
 		t.Fatal("it runs no shell")
 	}
-	admin := freeAddress(t)
-	server := exec.Command(program, "server", "--listen", "127.0.0.1:0", "--admin", admin, "--requirepass", "long and random")
-	server.Env = []string{}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = server.Process.Signal(os.Interrupt)
-		_ = server.Wait()
-	}()
-	for range 500 { // until it answers
-		if check := exec.Command(program, "health", "--admin", admin); check.Run() == nil {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	backup := exec.Command("/bin/sh", "-c", strings.NewReplacer("$$", "$", "%%", "%", "/usr/bin/stint", program).Replace(command[1]))
+	admin := testserver.StartServer(t, program, "--admin", "127.0.0.1:0", "--requirepass", "long and random").Admin(t)
+	backup := testserver.Command(t, "/bin/sh", "-c", strings.NewReplacer("$$", "$", "%%", "%", "/usr/bin/stint", program).Replace(command[1]))
 	backup.Env = []string{"PATH=" + os.Getenv("PATH"), "STATE_DIRECTORY=" + folder, "STINT_ADMIN=" + admin, "STINT_REQUIREPASS=long and random"}
 	if out, err := backup.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -203,14 +187,4 @@ func TestBackupUnit(t *testing.T) {
 	if made, err := filepath.Glob(filepath.Join(folder, "stint-[0-2][0-9].stint")); err != nil || len(made) != 1 {
 		t.Errorf("%v, %v", made, err)
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

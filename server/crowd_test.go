@@ -6,11 +6,11 @@ import (
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"strconv"
 	"syscall"
 	"testing"
 
+	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/sysmem"
 )
@@ -32,7 +32,7 @@ func TestIdleCrowd(t *testing.T) {
 	expect(t, busy, frames("PING"), "+PONG\r\n")
 	heap, resident := heapBytes(), sysmem.RSS()
 
-	crowd := exec.Command(os.Args[0], "-test.run=^TestIdleCrowd$")
+	crowd := testserver.Command(t, os.Args[0], "-test.run=^TestIdleCrowd$")
 	crowd.Env = append(os.Environ(), crowdAddress+"="+h.addr)
 	crowd.Stderr = os.Stderr
 	leave, err := crowd.StdinPipe()

@@ -3,7 +3,6 @@
 package compat
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -119,7 +118,7 @@ func (s suite) install(t *testing.T) {
 		if p.unless != "" && exists(filepath.Join(s.folder, p.unless)) {
 			continue
 		}
-		command := command(t, p.command...)
+		command := testserver.Command(t, p.command[0], p.command[1:]...)
 		command.Dir = s.folder
 		if output, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", command, err, output)
@@ -132,22 +131,9 @@ func (s suite) install(t *testing.T) {
 var installed sync.Map
 
 func (s suite) command(t *testing.T, servers servers, args []string) *exec.Cmd {
-	c := command(t, args...)
+	c := testserver.Command(t, args[0], args[1:]...)
 	c.Dir = s.folder
 	c.Env = append(os.Environ(), "STINT_ADDR="+servers.alone, "STINT_CLUSTER="+strings.Join(servers.nodes, ","))
-	return c
-}
-
-// command ends with the test, early enough to report its last step if the test times out.
-func command(t *testing.T, args ...string) *exec.Cmd {
-	ctx := t.Context()
-	if deadline, ok := t.Deadline(); ok {
-		early, cancel := context.WithDeadline(ctx, deadline.Add(-10*time.Second))
-		t.Cleanup(cancel)
-		ctx = early
-	}
-	c := exec.CommandContext(ctx, args[0], args[1:]...)
-	c.WaitDelay = 5 * time.Second
 	return c
 }
 

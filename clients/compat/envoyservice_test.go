@@ -6,10 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -34,16 +31,13 @@ func TestEnvoyService(t *testing.T) {
 	asker, rules := builtAsker(t)
 	program := testserver.Build(t, filepath.Join("..", ".."))
 	for seed := range 3 {
-		service := testserver.FreeAddresses(t, 1)[0]
-		address := testserver.Start(t, program, "--admin", "", "--grpc-listen", service, "--rls-config", rules)
-		out, err := exec.Command(asker, address, service, rules, fmt.Sprint(seed), "1000").CombinedOutput()
+		server := testserver.StartServer(t, program, "--admin", "", "--grpc-listen", "127.0.0.1:0", "--rls-config", rules)
+		out, err := testserver.Command(t, asker, server.Address, server.Listening(t, "gRPC"), rules, fmt.Sprint(seed), "1000").CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "1000 requests") || strings.Contains(string(out), " 0 denied") {
 			t.Errorf("%v\n%s", err, out)
 		}
 	}
 }
-
-var grpcAddress = regexp.MustCompile(`(\S+) \(gRPC\)`)
 
 // TestEnvoyServiceOfCluster asks each node of a cluster. Two of them forward to the leader.
 func TestEnvoyServiceOfCluster(t *testing.T) {
@@ -52,16 +46,8 @@ func TestEnvoyServiceOfCluster(t *testing.T) {
 	program := testserver.Build(t, filepath.Join("..", ".."))
 	nodes := testserver.StartNodes(t, program, 3, "--grpc-listen", "127.0.0.1:0", "--rls-config", rules)
 	for i, node := range nodes {
-		log, err := os.ReadFile(filepath.Join(node.Dir, "server.log"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := grpcAddress.FindSubmatch(log)
-		if address == nil {
-			t.Fatalf("no address of gRPC in %s", log)
-		}
 		flush(t, node.Address)
-		out, err := exec.Command(asker, node.Address, string(address[1]), rules, fmt.Sprint(i), "150").CombinedOutput()
+		out, err := testserver.Command(t, asker, node.Address, node.Listening(t, "gRPC"), rules, fmt.Sprint(i), "150").CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "150 requests") {
 			t.Errorf("node %d: %v\n%s", i, err, out)
 		}

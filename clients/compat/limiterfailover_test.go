@@ -156,7 +156,7 @@ func startFailoverClient(t *testing.T, program int, address string) *failoverCli
 		if p := failoverPrograms[program]; l.language == p.language {
 			args := strings.Fields(p.program)
 			command := append(append(l.run[:len(l.run):len(l.run)], args[0], address), args[1:]...)
-			started, err := startLimiting(t.Context(), l.folder, append(command, fmt.Sprint(failoverLimit), fmt.Sprint(failoverSeconds)))
+			started, err := startLimiting(testserver.Context(t), l.folder, append(command, fmt.Sprint(failoverLimit), fmt.Sprint(failoverSeconds)))
 			if err != nil {
 				t.Fatal(err)
 			}

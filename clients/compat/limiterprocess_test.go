@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/stintdb/stint/internal/child"
 )
 
 // patience bounds the time of one program. On a busy machine the start takes most of it.
@@ -85,9 +87,8 @@ type limiting struct {
 }
 
 func startLimiting(ctx context.Context, folder string, args []string) (*limiting, error) {
-	p := &limiting{command: exec.CommandContext(ctx, args[0], args[1:]...)}
+	p := &limiting{command: child.Command(ctx, args[0], args[1:]...)}
 	p.command.Dir = folder
-	p.command.WaitDelay = 5 * time.Second
 	p.command.Stderr = &p.stderr
 	var err error
 	if p.stdin, err = p.command.StdinPipe(); err != nil {
@@ -103,7 +104,7 @@ func startLimiting(ctx context.Context, folder string, args []string) (*limiting
 
 func (p *limiting) end() {
 	p.stdin.Close()
-	_ = p.command.Process.Kill()
+	_ = child.KillGroup(p.command)
 	_ = p.command.Wait()
 }
 

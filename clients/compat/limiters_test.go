@@ -5,13 +5,10 @@ package compat
 import (
 	"flag"
 	"fmt"
-	"net"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stintdb/stint/internal/testserver"
 )
@@ -206,28 +203,5 @@ func (l limiters) test(t *testing.T, address string) {
 // startRedis returns the address of a redis-server that ends with the test.
 func startRedis(t *testing.T) string {
 	require(t, "redis-server", "Redis 7.0 or later")
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	listener.Close()
-	_, port, _ := net.SplitHostPort(address)
-	server := exec.Command("redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--dir", t.TempDir())
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = server.Process.Kill()
-		_ = server.Wait()
-	})
-	for range 100 {
-		if c, err := net.Dial("tcp", address); err == nil {
-			c.Close()
-			return address
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Fatal("redis-server does not answer")
-	return ""
+	return testserver.StartRedis(t).Address
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // redisCLI runs redis-cli against one server and counts its checks.
@@ -51,7 +53,7 @@ func followWithRedisCLI(t *testing.T, nodes []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := command(t, "redis-cli", "-c", "-h", host, "-p", port, "TB.ACQUIRE", "redis-cli follows", "3", "1/h")
+		c := testserver.Command(t, "redis-cli", "-c", "-h", host, "-p", port, "TB.ACQUIRE", "redis-cli follows", "3", "1/h")
 		output, err := c.CombinedOutput()
 		if want := fmt.Sprintf("1\n3\n%d\n0\n", 2-i); err != nil || !strings.HasPrefix(string(output), want) {
 			t.Errorf("%s: %v\n%s", c, err, output)
@@ -143,7 +145,7 @@ func (c *redisCLI) run(stdin string, args ...string) string {
 }
 
 func (c *redisCLI) command(args ...string) *exec.Cmd {
-	return command(c.T, append([]string{"redis-cli", "-h", c.host, "-p", c.port}, args...)...)
+	return testserver.Command(c.T, "redis-cli", append([]string{"-h", c.host, "-p", c.port}, args...)...)
 }
 
 func (c *redisCLI) check(ok bool, format string, args ...any) bool {

@@ -3,8 +3,6 @@
 package compat
 
 import (
-	"net"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -32,15 +30,9 @@ func TestUpstash(t *testing.T) {
 	neverCached(t)
 	require(t, "node", "Node.js 20 or later")
 	require(t, "npm", "npm, which comes with Node.js")
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := ln.Addr().String()
-	ln.Close()
-	testserver.Start(t, testserver.Build(t, filepath.Join("..", "..")), "--http-listen", address, "--requirepass", "secret")
+	server := testserver.StartServer(t, testserver.Build(t, filepath.Join("..", "..")), "--http-listen", "127.0.0.1:0", "--requirepass", "secret")
 	inFolder(t, "upstash", "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund")
-	program := exec.Command("node", "upstash.mjs", "http://"+address, "secret")
+	program := testserver.Command(t, "node", "upstash.mjs", "http://"+server.Listening(t, "HTTP"), "secret")
 	program.Dir = "upstash"
 	output, err := program.CombinedOutput()
 	if err != nil || string(output) != upstashAnswers {

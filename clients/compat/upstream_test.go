@@ -9,13 +9,13 @@ import (
 	"maps"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/internal/child"
 	"github.com/stintdb/stint/internal/testserver"
 )
 
@@ -126,8 +126,8 @@ func (s upstreamSuite) outcomes(t *testing.T, library, address string) map[strin
 	for _, word := range s.run {
 		run = append(run, fill.Replace(word))
 	}
-	command := exec.CommandContext(ctx, run[0], run[1:]...)
-	command.Dir, command.WaitDelay, command.Env = folder, 5*time.Second, os.Environ()
+	command := child.Command(ctx, run[0], run[1:]...)
+	command.Dir, command.Env = folder, os.Environ()
 	for _, variable := range s.env {
 		command.Env = append(command.Env, fill.Replace(variable))
 	}

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // A registry has the packages of a language.
@@ -102,7 +104,7 @@ func fetchPyPI(t *testing.T, library string, needs []string) (version, folder st
 // inFolder returns the standard output of a command.
 func inFolder(t *testing.T, folder string, args ...string) []byte {
 	t.Helper()
-	c := command(t, args...)
+	c := testserver.Command(t, args[0], args[1:]...)
 	c.Dir = folder
 	var stderr strings.Builder
 	c.Stderr = &stderr

@@ -38,12 +38,13 @@ func startCluster(t testing.TB, options ...string) *processes {
 	c := &processes{t: t, names: []string{"a", "b", "c"}, nodes: map[string]*node{}}
 	c.net = newNetwork(c.names)
 	program := testserver.Build(t, "../..")
-	addresses := testserver.FreeAddresses(t, 3*len(c.names))
-	peers := addresses[:len(c.names)]
+	addresses := testserver.ReserveAddresses(t, len(c.names))
+	var peers []string
 	for i, name := range c.names {
-		client, listen := addresses[3+2*i], addresses[4+2*i]
-		startProxy(t, c.net, name, peers[i], listen)
-		p := testserver.NewProcess(t, program, client, append([]string{"--node-id", name, "--admin", "", "--dir", "state", "--cluster-listen", listen,
+		peers = append(peers, startProxy(t, c.net, name, addresses[i]))
+	}
+	for i, name := range c.names {
+		p := testserver.NewServer(t, program, append([]string{"--node-id", name, "--admin", "", "--dir", "state", "--cluster-listen", addresses[i],
 			"--cluster-advertise", peers[i], "--cluster-peers", strings.Join(peers, ","), "--bootstrap-expect", "3", "--cluster-ahead", "0"}, options...)...)
 		c.nodes[name] = &node{Process: p, name: name, dir: filepath.Join(p.Dir, "state")}
 	}
@@ -73,9 +74,6 @@ func (c *processes) stop() {
 	for _, n := range c.nodes {
 		n.resume()
 		_ = n.End(syscall.SIGKILL)
-		if c.t.Failed() {
-			c.t.Logf("%s, the end of its log:\n%s", n.name, n.LastLines())
-		}
 	}
 }
 

@@ -60,15 +60,17 @@ type proxy struct {
 	closed   bool
 }
 
-func startProxy(t testing.TB, n network, name, listen, to string) {
+// startProxy starts the proxy of a node, and returns its address.
+func startProxy(t testing.TB, n network, name, to string) (address string) {
 	t.Helper()
-	l, err := net.Listen("tcp", listen)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &proxy{net: n, name: name, to: to, listener: l, open: map[net.Conn]bool{}}
 	p.conns.Go(p.run)
 	t.Cleanup(p.stop)
+	return l.Addr().String()
 }
 
 func (p *proxy) run() {

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // asFloor makes this test's program a server that does nothing: the wait of a good client under an attack on it is the
@@ -64,31 +66,13 @@ func startRedis(b testing.TB, args ...string) *target {
 		}
 		b.Skip(install)
 	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	a := &target{&victim{address: ln.Addr().String(), said: &bytes.Buffer{}}, b}
-	ln.Close()
-	a.cmd = exec.Command("redis-server", append([]string{"--port", strconv.Itoa(ln.Addr().(*net.TCPAddr).Port), "--save", "", "--dir", b.TempDir()}, args...)...)
-	if err := a.cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { a.end(syscall.SIGKILL) })
-	for range 100 {
-		if conn, err := net.Dial("tcp", a.address); err == nil {
-			conn.Close()
-			return a
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	b.Fatal("redis-server does not listen")
-	return nil
+	p := testserver.StartRedis(b, args...)
+	return &target{&victim{p, b, p.Address}}
 }
 
 // cpu is the processor time that the server has taken.
 func (a *target) cpu() time.Duration {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", a.cmd.Process.Pid))
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", a.Pid()))
 	if err != nil {
 		a.t.Fatal(err)
 	}

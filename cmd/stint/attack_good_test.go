@@ -12,6 +12,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 const (
@@ -29,7 +31,7 @@ type good struct {
 }
 
 func (a *target) good(login string, environ ...string) *good {
-	g := &good{t: a.t, cmd: exec.Command(os.Args[0])}
+	g := &good{t: a.t, cmd: testserver.Command(a.t, os.Args[0])}
 	g.cmd.Env, g.cmd.Stderr = append(append(os.Environ(), asGood+"="+a.address+" "+login), environ...), os.Stderr
 	in, err := g.cmd.StdinPipe()
 	if err != nil {

@@ -3,27 +3,23 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // target is a server under attack.
-type target struct {
-	*victim
-	t testing.TB
-}
+type target struct{ *victim }
 
 func startTarget(t testing.TB, args ...string) *target {
 	return launch(t, asServer, append([]string{"server", "--listen", "127.0.0.1:0", "--admin="}, args...)...)
@@ -32,32 +28,15 @@ func startTarget(t testing.TB, args ...string) *target {
 // launch runs this test's program in another role, and waits until it reports that it accepts connections.
 func launch(t testing.TB, as string, args ...string) *target {
 	t.Helper()
-	v := &victim{said: &bytes.Buffer{}}
-	v.cmd = exec.Command(os.Args[0], args...)
-	v.cmd.Env, v.cmd.Stderr = append(os.Environ(), as+"=1"), v.said
-	out, err := v.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := v.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { v.end(syscall.SIGKILL) })
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if _, address, ready := strings.Cut(lines.Text(), "ready: accepting connections on "); ready {
-			v.address = strings.Split(address, ", ")[0]
-			go io.Copy(io.Discard, out)
-			return &target{v, t}
-		}
-	}
-	_ = v.cmd.Wait()
-	t.Fatalf("the server did not start: %s", v.said)
-	return nil
+	p := testserver.NewProcess(t, os.Args[0], args...)
+	p.Env = append(os.Environ(), as+"=1")
+	p.Start(t)
+	return &target{&victim{p, t, p.AwaitReady(t)[0]}}
 }
 
 // resident is the server's resident memory in bytes.
 func (a *target) resident() int64 {
-	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", a.cmd.Process.Pid))
+	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", a.Pid()))
 	if err != nil {
 		a.t.Fatal(err)
 	}

@@ -5,9 +5,7 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,25 +15,11 @@ import (
 	"github.com/stintdb/stint/internal/testserver"
 )
 
-// adminOf is the address of a process's --admin.
-func adminOf(t *testing.T, p *testserver.Process) string {
-	t.Helper()
-	log, err := os.ReadFile(filepath.Join(p.Dir, "server.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := regexp.MustCompile(`Look: http://(\S+)`).FindSubmatch(log)
-	if found == nil {
-		t.Fatalf("no admin address in %s", log)
-	}
-	return string(found[1])
-}
-
 // makeBackup runs stint backup.
 func makeBackup(t *testing.T, program, admin string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "copy.stint")
-	if output, err := exec.Command(program, "backup", "--admin", admin, file).CombinedOutput(); err != nil || !strings.Contains(string(output), "whole; ") {
+	if output, err := testserver.Command(t, program, "backup", "--admin", admin, file).CombinedOutput(); err != nil || !strings.Contains(string(output), "whole; ") {
 		t.Fatalf("%v: %s", err, output)
 	}
 	return file
@@ -58,8 +42,8 @@ func sameEverywhere(t *testing.T, nodes []string, want map[string]string) {
 // clients ask every node, starts another cluster, and a server alone, with at most the tokens that were left then.
 func TestBackupStartsACluster(t *testing.T) {
 	program := testserver.Build(t, filepath.Join("..", ".."))
-	admin := testserver.FreeAddresses(t, 1)[0]
-	alone := testserver.Start(t, program, "--admin", admin)
+	server := testserver.StartServer(t, program, "--admin", "127.0.0.1:0")
+	alone, admin := server.Address, server.Admin(t)
 	for _, command := range []string{"RL.POLICY SET p TB u:{} 5 1/h", "RL.CHECK p x 2", "FW.ACQUIRE w 9 1d 4", "SET text old EX 1000"} {
 		if got := ask(t, alone, command); strings.HasPrefix(got, "-") {
 			t.Fatal(command, got)
@@ -101,7 +85,7 @@ func TestBackupStartsACluster(t *testing.T) {
 		})
 	}
 	begun.Wait()
-	file := makeBackup(t, program, adminOf(t, first[1]))
+	file := makeBackup(t, program, first[1].Admin(t))
 	close(stop)
 	busy.Wait()
 	for k := range keys {
@@ -110,7 +94,7 @@ func TestBackupStartsACluster(t *testing.T) {
 	second := testserver.StartCluster(t, program, 3, "--cluster-import", file)
 	sameEverywhere(t, second, want)
 	dir := filepath.Join(t.TempDir(), "new")
-	if output, err := exec.Command(program, "restore", file, dir).CombinedOutput(); err != nil {
+	if output, err := testserver.Command(t, program, "restore", file, dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
 	single := testserver.Start(t, program, "--dir", dir, "--admin", "")
@@ -135,9 +119,9 @@ func TestBackupStartsACluster(t *testing.T) {
 // A node with a damaged backup does not start, and names the file.
 func TestClusterImportOfADamagedBackup(t *testing.T) {
 	program := testserver.Build(t, filepath.Join("..", ".."))
-	admin := testserver.FreeAddresses(t, 1)[0]
-	ask(t, testserver.Start(t, program, "--admin", admin), "TB.ACQUIRE k 9 1/h")
-	file := makeBackup(t, program, admin)
+	server := testserver.StartServer(t, program, "--admin", "127.0.0.1:0")
+	ask(t, server.Address, "TB.ACQUIRE k 9 1/h")
+	file := makeBackup(t, program, server.Admin(t))
 	content, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -165,16 +149,16 @@ func TestBackupWithoutAMajority(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	admin, file := adminOf(t, nodes[2]), filepath.Join(t.TempDir(), "copy.stint")
-	output, err := exec.Command(program, "backup", "--admin", admin, file).CombinedOutput()
+	admin, file := nodes[2].Admin(t), filepath.Join(t.TempDir(), "copy.stint")
+	output, err := testserver.Command(t, program, "backup", "--admin", admin, file).CombinedOutput()
 	for tries := 0; err == nil && tries < 100; tries++ { // a leader's state is current until its lease ends
 		time.Sleep(100 * time.Millisecond)
-		output, err = exec.Command(program, "backup", "--admin", admin, file).CombinedOutput()
+		output, err = testserver.Command(t, program, "backup", "--admin", admin, file).CombinedOutput()
 	}
 	if err == nil || !strings.Contains(string(output), "this node does not know whether its state is current") || !strings.Contains(string(output), "--stale") {
 		t.Errorf("%v: %s", err, output)
 	}
-	if output, err := exec.Command(program, "backup", "--stale", "--admin", admin, file).CombinedOutput(); err != nil {
+	if output, err := testserver.Command(t, program, "backup", "--stale", "--admin", admin, file).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
 	for _, node := range nodes[:2] {

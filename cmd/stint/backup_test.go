@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/server/transcript"
 )
 
@@ -44,17 +45,6 @@ func connect(t *testing.T, address string) func(command string) string {
 	}
 }
 
-// freeAdmin is an address that nobody listens on.
-func freeAdmin(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // remaining is the third number of a reply to TB.ACQUIRE.
 func remaining(t *testing.T, reply string) int {
 	t.Helper()
@@ -75,8 +65,8 @@ func TestBackupUnderLoad(t *testing.T) {
 	const keys, workers = 200, 4
 	for _, dir := range []string{"", t.TempDir()} {
 		t.Run("dir="+filepath.Base(dir), func(t *testing.T) {
-			admin, file, restored := freeAdmin(t), filepath.Join(t.TempDir(), "b.stint"), filepath.Join(t.TempDir(), "new")
-			address := serve(t, "--dir", dir, "--admin", admin)
+			file, restored := filepath.Join(t.TempDir(), "b.stint"), filepath.Join(t.TempDir(), "new")
+			address, admin := serveAdmin(t, "--dir", dir)
 			first := connect(t, address)
 			for _, command := range []string{"RL.POLICY SET p TB u:{} 5 1/s", "SET text old", "SCRIPT LOAD 'return 7'", "FW.ACQUIRE w 3 1h"} {
 				if got := first(command); strings.HasPrefix(got, "-") {
@@ -146,8 +136,9 @@ func TestBackupUnderLoad(t *testing.T) {
 
 // A file that is cut short or changed anywhere is refused with its name, and leaves the directory as it was.
 func TestDamagedBackup(t *testing.T) {
-	admin, dir := freeAdmin(t), t.TempDir()
-	send := connect(t, serve(t, "--admin", admin))
+	dir := t.TempDir()
+	address, admin := serveAdmin(t)
+	send := connect(t, address)
 	for k := range 3000 {
 		send(fmt.Sprintf("TB.ACQUIRE key-%d 10 1/h", k))
 	}
@@ -200,9 +191,9 @@ func TestBackupIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	tokens := files{wrong: "guess\n", "right": "long and random\n", "empty": "\n"}
-	withToken, withPassword := freeAdmin(t), freeAdmin(t)
-	serve(t, "--admin", withToken, "--admin-token", "secret")
-	send := connect(t, serve(t, "--admin", withPassword, "--requirepass", "long and random"))
+	_, withToken := serveAdmin(t, "--admin-token", "secret")
+	address, withPassword := serveAdmin(t, "--requirepass", "long and random")
+	send := connect(t, address)
 	for _, command := range []string{"AUTH 'long and random'", "ACL SETUSER reader on '>long and random' ~* +@read", "ACL SETUSER some on '>long and random' ~a* +@all",
 		"ACL SETUSER keeper on '>long and random' ~* +save"} {
 		if got := send(command); got != "+OK" {
@@ -230,7 +221,7 @@ func TestBackupIsRefused(t *testing.T) {
 	expect(exitFailed, "the password is wrong", nil, "--admin", withPassword, "--user", "nobody", "--password-file", "right", file)
 	expect(exitFailed, "it needs a user with +save and ~*", nil, "--admin", withPassword, "--user", "reader", "--password-file", "right", file)
 	expect(exitFailed, "it needs a user with +save and ~*", nil, "--admin", withPassword, "--user", "some", "--password-file", "right", file)
-	expect(exitFailed, "the server does not answer", nil, "--admin", freeAdmin(t), file)
+	expect(exitFailed, "the server does not answer", nil, "--admin", testserver.ReserveAddress(t), file)
 	expect(exitUsage, "must hold one line with the secret", nil, "--admin", withToken, "--token-file", "empty", file)
 	expect(exitUsage, "needs the name of one file to write, got 0 names", nil)
 	expect(exitUsage, "no such file or directory", nil, "--admin", withToken, filepath.Join(dir, "none", "b.stint"))
@@ -251,8 +242,9 @@ func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
 
 // A backup that ends early, is changed on the way, or comes from another program gets no name.
 func TestBackupIsChecked(t *testing.T) {
-	admin, file := freeAdmin(t), filepath.Join(t.TempDir(), "b.stint")
-	connect(t, serve(t, "--admin", admin))("TB.ACQUIRE k 10 1/h")
+	file := filepath.Join(t.TempDir(), "b.stint")
+	address, admin := serveAdmin(t)
+	connect(t, address)("TB.ACQUIRE k 10 1/h")
 	if code, _, stderr := play(t, "backup", "--admin", admin, file); code != exitOK {
 		t.Fatal(stderr)
 	}

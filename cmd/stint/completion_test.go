@@ -2,11 +2,11 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -57,7 +57,7 @@ func TestCompletionInBash(t *testing.T) {
 		"stint bench --cluster": "",
 	} {
 		script := `source ../../packaging/completion/stint.bash; COMP_WORDS=($0); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _stint; echo "${COMPREPLY[@]}"`
-		out, err := exec.Command("bash", "-c", script, words).CombinedOutput()
+		out, err := testserver.Command(t, "bash", "-c", script, words).CombinedOutput()
 		if got := strings.TrimSpace(string(out)); err != nil || got != want {
 			t.Errorf("%s: %q, %v, want %q", words, got, err, want)
 		}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -56,20 +55,21 @@ func TestMain(m *testing.M) {
 
 // victim is a server in a separate process, to be killed.
 type victim struct {
-	cmd     *exec.Cmd
+	*testserver.Process
+	t       testing.TB
 	address string
-	said    *bytes.Buffer
 }
 
 // wantRefusal starts a server that should refuse to, with an error that contains a text. A server that starts is ended.
 func wantRefusal(t *testing.T, want, program string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	args = append([]string{"server", "--listen", "127.0.0.1:0", "--admin", ""}, args...)
-	output, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
-	if ctx.Err() != nil || err == nil || !strings.Contains(string(output), want) {
-		t.Errorf("%v: %s: want %q", err, output, want)
+	p := testserver.Run(t, program, append([]string{"server", "--listen", "127.0.0.1:0", "--admin", ""}, args...)...)
+	p.Await(t, "refused to start", func() bool {
+		is, _ := p.Running()
+		return !is
+	})
+	if _, state := p.Running(); state.Success() || !strings.Contains(p.Output(), want) {
+		t.Errorf("%v: %s: want %q", state, p.Output(), want)
 	}
 }
 
@@ -81,9 +81,9 @@ func startVictim(t *testing.T, dir, mode string, args ...string) *victim {
 }
 
 func (v *victim) end(s syscall.Signal) {
-	if v.cmd.ProcessState == nil {
-		_ = v.cmd.Process.Signal(s)
-		_ = v.cmd.Wait()
+	v.t.Helper()
+	if err := v.End(s); err != nil {
+		v.t.Error(err)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestKilledServerGivesNothingBack(t *testing.T) {
 				v = startVictim(t, dir, mode)
 				granted += l.check(t, taken(t, v), mode)
 				if t.Failed() {
-					t.Fatalf("after %d kills; seed %d; the server said: %s", rounds+1, seed, v.said)
+					t.Fatalf("after %d kills; seed %d; the server said: %s", rounds+1, seed, v.LastLines())
 				}
 			}
 			t.Logf("%d kills, %d tokens granted", rounds, granted)
@@ -344,8 +344,8 @@ func TestStoppedServerLosesNothing(t *testing.T) {
 		}
 		v.end(syscall.SIGTERM)
 		wait()
-		if code := v.cmd.ProcessState.ExitCode(); code != exitOK {
-			t.Errorf("%s: exit code %d: %s", mode, code, v.said)
+		if _, state := v.Running(); state.ExitCode() != exitOK {
+			t.Errorf("%s: %v: %s", mode, state, v.LastLines())
 		}
 		v = startVictim(t, dir, mode)
 		for key, n := range taken(t, v) {

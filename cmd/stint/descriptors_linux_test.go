@@ -26,7 +26,7 @@ func TestTooFewFileDescriptors(t *testing.T) {
 	const files, crowd = 64, 100
 	v := startVictim(t, t.TempDir(), "interval")
 	few := unix.Rlimit{Cur: files, Max: files}
-	if err := unix.Prlimit(v.cmd.Process.Pid, unix.RLIMIT_NOFILE, &few, nil); err != nil {
+	if err := unix.Prlimit(v.Pid(), unix.RLIMIT_NOFILE, &few, nil); err != nil {
 		t.Fatal(err)
 	}
 	early := ping(t, v)
@@ -62,8 +62,8 @@ func TestTooFewFileDescriptors(t *testing.T) {
 		}
 	}
 	v.end(syscall.SIGTERM)
-	if !v.cmd.ProcessState.Success() {
-		t.Errorf("it ended with %v: %s", v.cmd.ProcessState, v.said)
+	if _, state := v.Running(); !state.Success() {
+		t.Errorf("it ended with %v: %s", state, v.LastLines())
 	}
 }
 

@@ -5,33 +5,25 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // trio is three nodes of a cluster, each a process.
 type trio struct {
 	t     *testing.T
 	dir   string
-	peers [3]string
+	peers []string
 	nodes [3]*victim
 }
 
 func startTrio(t *testing.T) *trio {
 	t.Helper()
-	c := &trio{t: t, dir: t.TempDir()}
-	for i := range c.peers {
-		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer ln.Close()
-		c.peers[i] = ln.Addr().String()
-		_ = ln.Close()
-	}
+	c := &trio{t: t, dir: t.TempDir(), peers: testserver.ReserveAddresses(t, 3)}
 	for i := range c.nodes {
 		c.start(i)
 	}
@@ -42,7 +34,7 @@ func startTrio(t *testing.T) *trio {
 func (c *trio) start(i int) {
 	c.t.Helper()
 	c.nodes[i] = launch(c.t, asServer, "server", "--listen", "127.0.0.1:0", "--admin=", "--node-id", fmt.Sprint("n", i), "--dir", fmt.Sprint(c.dir, "/", i),
-		"--cluster-listen", c.peers[i], "--cluster-peers", strings.Join(c.peers[:], ","), "--cluster-ahead", "0", "--cluster-heartbeat", "1s", "--decide-timeout", "20s", // so that a busy machine causes neither elections nor refusals
+		"--cluster-listen", c.peers[i], "--cluster-peers", strings.Join(c.peers, ","), "--cluster-ahead", "0", "--cluster-heartbeat", "1s", "--decide-timeout", "20s", // so that a busy machine causes neither elections nor refusals
 		keepIdle[0], keepIdle[1]).victim
 }
 
@@ -59,7 +51,7 @@ func (c *trio) await() {
 				}
 			}
 			if time.Now().After(deadline) {
-				c.t.Fatalf("a node does not decide; it said: %s", v.said)
+				c.t.Fatalf("a node does not decide; it said: %s", v.LastLines())
 			}
 		}
 	}

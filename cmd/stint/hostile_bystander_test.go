@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stintdb/stint/internal/exactmodel"
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // asBystander makes this test's program the bystander of a server. Its value is an address, the page of the server's
@@ -42,7 +42,7 @@ func (w waited) String() string {
 
 func startBystander(t *testing.T, address string, page *timePage, seed uint64) *bystander {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
+	cmd := testserver.Command(t, os.Args[0])
 	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s %s %d", asBystander, address, page.file, seed))
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

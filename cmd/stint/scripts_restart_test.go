@@ -31,7 +31,7 @@ const (
 
 func (s *scripted) start() {
 	s.v = startVictim(s.t, s.dir, s.mode)
-	s.c = connectTo(s.t, &target{s.v, s.t})
+	s.c = connectTo(s.t, &target{s.v})
 }
 
 func (s *scripted) ask(want string, words ...string) {

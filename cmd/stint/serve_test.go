@@ -6,9 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
+
+// serveTimeout bounds the wait for a server's start and for its end.
+const serveTimeout = time.Minute
 
 // serve runs the program as a server, in this process, and returns its address once it accepts connections. It gets no
 // settings but the arguments. The end of the test stops it, and fails the test unless it then exits with success.
@@ -16,6 +21,17 @@ func serve(t *testing.T, args ...string) (address string) {
 	t.Helper()
 	address, _ = serveWithBanner(t, args...)
 	return address
+}
+
+// serveAdmin is serve with an address for operators, which it returns too.
+func serveAdmin(t *testing.T, args ...string) (address, admin string) {
+	t.Helper()
+	address, banner := serveWithBanner(t, append([]string{"--admin=127.0.0.1:0"}, args...)...)
+	look := regexp.MustCompile(`(?m)^Look: https?://(\S+) `).FindStringSubmatch(banner)
+	if look == nil {
+		t.Fatalf("the banner has no page: %s", banner)
+	}
+	return address, look[1]
 }
 
 // serveWithBanner is serve, and returns the lines that the server printed before.
@@ -32,18 +48,26 @@ func serveWithBanner(t *testing.T, args ...string) (address, banner string) {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if c := <-code; c != exitOK {
-			t.Errorf("the server exited with %d: %s", c, &stderr)
+		select {
+		case c := <-code:
+			if c != exitOK {
+				t.Errorf("the server exited with %d: %s", c, &stderr)
+			}
+		case <-time.After(serveTimeout):
+			t.Errorf("the server did not stop within %v", serveTimeout)
 		}
 	})
-	for lines := bufio.NewScanner(out); lines.Scan(); {
+	late := time.AfterFunc(serveTimeout, func() { in.CloseWithError(fmt.Errorf("not ready within %v", serveTimeout)) })
+	defer late.Stop()
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
 		if _, address, ready := strings.Cut(lines.Text(), "ready: accepting connections on "); ready {
 			go io.Copy(io.Discard, out)
 			return strings.Split(address, ", ")[0], banner
 		}
 		banner += lines.Text() + "\n"
 	}
-	t.Fatal("the server did not start")
+	t.Fatalf("the server did not start (%v); it printed:\n%s", lines.Err(), banner)
 	return "", ""
 }
 

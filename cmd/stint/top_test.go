@@ -5,11 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 func TestTop(t *testing.T) {
-	admin, long := freeAdmin(t), strings.Repeat("k", 200)
-	send := connect(t, serve(t, "--admin", admin, "--admin-token", "the-token-of-this-test"))
+	long := strings.Repeat("k", 200)
+	address, admin := serveAdmin(t, "--admin-token", "the-token-of-this-test")
+	send := connect(t, address)
 	for _, command := range []string{"RL.POLICY SET api TB user:{} 1 1/1h", "RL.CHECK api 7", "RL.CHECK api 7", "RL.CHECK api 7",
 		"TB.ACQUIRE " + long + " 1 1/1h", "TB.ACQUIRE " + long + " 1 1/1h", `TB.ACQUIRE "\x1b[2J" 1 1/1h`, `TB.ACQUIRE "\x1b[2J" 1 1/1h`,
 		"RL.LEND hot TB 1000 1/h 100 worker 1 0"} {
@@ -43,7 +46,7 @@ func TestTop(t *testing.T) {
 	for want, args := range map[string][]string{
 		"name a file with its --admin-token by --token-file": nil,
 		"no-such-file":               {"--token-file", "no-such-file"},
-		"the server does not answer": {"--admin", freeAdmin(t)},
+		"the server does not answer": {"--admin", testserver.ReserveAddress(t)},
 		"'x'":                        {"x"},
 	} {
 		if code, got := p(args...); code == exitOK || !strings.Contains(got, want) {

@@ -15,7 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 var update = flag.Bool("update", false, "record Redis's replies in testdata")
@@ -33,24 +34,14 @@ func startRedis(t *testing.T) *redisServer {
 	}
 	folder := t.TempDir()
 	socket := filepath.Join(folder, "redis.sock")
-	process := exec.Command("redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder)
-	if err := process.Start(); err != nil {
+	process := testserver.Run(t, "redis-server", "--port", "0", "--unixsocket", socket, "--save", "", "--dir", folder)
+	process.AwaitConnections(t, "unix", socket)
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = process.Process.Kill()
-		_ = process.Wait()
-	})
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		conn, err := net.Dial("unix", socket)
-		if err == nil {
-			t.Cleanup(func() { conn.Close() })
-			return &redisServer{conn, bufio.NewReader(conn)}
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+	t.Cleanup(func() { conn.Close() })
+	return &redisServer{conn, bufio.NewReader(conn)}
 }
 
 // Call lets Redis carry out a command.

@@ -5,9 +5,10 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // size is that of the files: enough to be killed in the middle of.
@@ -29,7 +30,7 @@ func TestKilledWhileWriting(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "users.acl")
 	for round := range 20 {
-		writer := exec.Command(os.Args[0], "-test.run=^TestKilledWhileWriting$")
+		writer := testserver.Command(t, os.Args[0], "-test.run=^TestKilledWhileWriting$")
 		writer.Env = append(os.Environ(), "STINT_TEST_WRITE="+path)
 		said, err := writer.StdoutPipe()
 		if err != nil {

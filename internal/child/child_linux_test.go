@@ -82,6 +82,16 @@ func TestContextEndsTheGroup(t *testing.T) {
 	ends(t, output)
 }
 
+// Wait also ends the processes that a child has left behind.
+func TestWaitEndsTheGroup(t *testing.T) {
+	shell := Command(t.Context(), "sh", "-c", "sleep 1000 & echo started")
+	output := started(t, shell)
+	if err := Wait(shell); err != nil {
+		t.Error(err)
+	}
+	ends(t, output)
+}
+
 // A process that is left behind with the output does not hold up the wait for its parent.
 func TestOutputIsNotWaitedForWithoutEnd(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pid")

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-const formTimeout = 30 * time.Second
+const replyTimeout = 10 * time.Second
 
 // StartCluster starts the nodes of a cluster, with no settings but those they need and the options, and returns their
 // addresses once they have formed it. The test's end stops them.
@@ -24,12 +24,16 @@ func StartCluster(t testing.TB, program string, nodes int, options ...string) (a
 // StartNodes is StartCluster for tests that end nodes. They must be running again at the test's end.
 func StartNodes(t testing.TB, program string, count int, options ...string) (nodes []*Process) {
 	t.Helper()
-	peers := FreeAddresses(t, count)
+	peers := ReserveAddresses(t, count)
 	for i, own := range peers {
-		nodes = append(nodes, startReady(t, program, append([]string{
+		node := NewServer(t, program, append([]string{
 			"--node-id", fmt.Sprint("node", i+1), "--cluster-listen", own, "--cluster-peers", strings.Join(peers, ","), "--dir", "state",
 			"--admin", "", "--cluster-heartbeat", "1s", // so that a busy machine causes no elections
-		}, options...)...))
+		}, options...)...)
+		node.Start(t)
+		t.Cleanup(func() { node.Stop(t) })
+		node.AwaitReady(t)
+		nodes = append(nodes, node)
 	}
 	for _, node := range nodes {
 		node.AwaitFormed(t)
@@ -40,11 +44,7 @@ func StartNodes(t testing.TB, program string, count int, options ...string) (nod
 // AwaitFormed waits until a node leads or has caught up with a leader.
 func (p *Process) AwaitFormed(t testing.TB) {
 	t.Helper()
-	for deadline := time.Now().Add(formTimeout); !p.says("CLUSTER INFO", "cluster_state:ok"); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is in no cluster after %v", p.Address, formTimeout)
-		}
-	}
+	p.Await(t, "it is in a cluster", func() bool { return p.says("CLUSTER INFO", "cluster_state:ok") })
 }
 
 // Leads reports whether a node is the leader.
@@ -52,12 +52,12 @@ func (p *Process) Leads() bool { return p.says("INFO replication", "role:master"
 
 // says reports whether a line is in the answer to a command.
 func (p *Process) says(command, line string) bool {
-	conn, err := net.DialTimeout("tcp", p.Address, formTimeout)
+	conn, err := net.DialTimeout("tcp", p.Address, replyTimeout)
 	if err != nil {
 		return false
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(formTimeout))
+	_ = conn.SetDeadline(time.Now().Add(replyTimeout))
 	if _, err := conn.Write([]byte(command + "\r\nQUIT\r\n")); err != nil {
 		return false
 	}

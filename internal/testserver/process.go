@@ -2,9 +2,8 @@ package testserver
 
 import (
 	"bytes"
+	"context"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,45 +12,81 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/child"
 )
 
-// Process is a server that can be ended, and started again with the same options in the same directory. All of its runs
-// write one log.
+// The bounds of waits, which are only reached when a test fails.
+const (
+	patience   = time.Minute
+	endTimeout = 20 * time.Second
+)
+
+// Process is a program that runs until it is ended, or the test ends. It can be started again with the same arguments in the
+// same directory. All of its runs write one log.
 type Process struct {
-	Address string // where clients reach it
-	Dir     string // where it runs
+	Address string   // where clients reach it, if it is a server of this checkout
+	Dir     string   // where it runs: a new directory
+	Env     []string // its environment; that of the tests without the settings of a server, if it is nil
 
 	program string
-	options []string
+	args    []string
+	log     string // the file
 
 	mu    sync.Mutex
 	cmd   *exec.Cmd     // nil before the first run
 	ended chan struct{} // closed when the process has ended
+	begin int64         // of the current run's output in the log
 }
 
-// NewProcess describes a server at an address for clients, in a new directory and with no settings but the options.
-func NewProcess(t testing.TB, program, address string, options ...string) *Process {
-	return &Process{Address: address, Dir: t.TempDir(), program: program, options: append([]string{"server", "--listen", address}, options...)}
+// NewProcess describes a program with its arguments.
+func NewProcess(t testing.TB, program string, args ...string) *Process {
+	t.Helper()
+	p := &Process{Dir: t.TempDir(), program: program, args: args, log: filepath.Join(t.TempDir(), "log")}
+	t.Cleanup(func() {
+		if err := p.End(syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the last output of %s %s:\n%s", filepath.Base(program), p.Address, p.LastLines())
+		}
+	})
+	return p
+}
+
+// Run starts a program that runs until the test's end.
+func Run(t testing.TB, program string, args ...string) *Process {
+	t.Helper()
+	p := NewProcess(t, program, args...)
+	p.Start(t)
+	return p
 }
 
 // Start starts the process. It does not wait until it serves.
 func (p *Process) Start(t testing.TB) {
 	t.Helper()
-	log, err := os.OpenFile(p.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	cmd, ended := exec.Command(p.program, p.options...), make(chan struct{})
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, withoutSettings(os.Environ()), log, log
+	before, err := log.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd, ended := child.Command(context.Background(), p.program, p.args...), make(chan struct{})
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.Dir, p.Env, log, log
+	if cmd.Env == nil {
+		cmd.Env = withoutSettings(os.Environ())
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	p.mu.Lock()
-	p.cmd, p.ended = cmd, ended
+	p.cmd, p.ended, p.begin = cmd, ended, before.Size()
 	p.mu.Unlock()
 	go func() {
-		_ = cmd.Wait() // how it ended is in ProcessState
+		_ = child.Wait(cmd) // how it ended is in ProcessState
 		close(ended)
 	}()
 }
@@ -60,6 +95,12 @@ func (p *Process) current() (*exec.Cmd, <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.cmd, p.ended
+}
+
+// Pid is the number of the process that was started last.
+func (p *Process) Pid() int {
+	cmd, _ := p.current()
+	return cmd.Process.Pid
 }
 
 // Signal sends the process a signal, which does nothing if it has ended or was not started.
@@ -80,13 +121,25 @@ func (p *Process) End(how syscall.Signal) error {
 	case <-ended:
 		return nil
 	case <-time.After(endTimeout):
-		_ = cmd.Process.Kill()
-		<-ended
-		return fmt.Errorf("the server has not ended within %v of %v", endTimeout, how)
+	}
+	_ = child.KillGroup(cmd)
+	select {
+	case <-ended:
+		return fmt.Errorf("%s has not ended within %v of %v", p.program, endTimeout, how)
+	case <-time.After(endTimeout):
+		return fmt.Errorf("%s has not ended within %v of %v, nor of SIGKILL", p.program, endTimeout, how)
 	}
 }
 
-const endTimeout = 20 * time.Second
+// Stop sends SIGTERM, and fails the test unless the process ends with status 0.
+func (p *Process) Stop(t testing.TB) {
+	t.Helper()
+	if err := p.End(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	} else if _, state := p.Running(); !state.Success() {
+		t.Errorf("%s ended with %v", p.program, state)
+	}
+}
 
 // Running reports whether the process has not ended, and how it did otherwise.
 func (p *Process) Running() (is bool, state *os.ProcessState) {
@@ -99,13 +152,19 @@ func (p *Process) Running() (is bool, state *os.ProcessState) {
 	}
 }
 
-func (p *Process) log() string { return filepath.Join(p.Dir, "server.log") }
+// Output is what the process has printed since it was started last.
+func (p *Process) Output() string {
+	text, _ := os.ReadFile(p.log)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return string(text[min(p.begin, int64(len(text))):])
+}
 
 // LastLines is the end of the log.
 func (p *Process) LastLines() string {
-	text, _ := os.ReadFile(p.log())
+	text, _ := os.ReadFile(p.log)
 	lines := bytes.Split(bytes.TrimSpace(text), []byte("\n"))
-	return string(bytes.Join(lines[max(0, len(lines)-25):], []byte("\n")))
+	return string(bytes.Join(lines[max(0, len(lines)-50):], []byte("\n")))
 }
 
 // withoutSettings keeps the settings of the tests' environment away from the server.
@@ -116,22 +175,4 @@ func withoutSettings(environ []string) (rest []string) {
 		}
 	}
 	return rest
-}
-
-// FreeAddresses are different loopback addresses on which nobody listens. No outgoing connection takes their ports while a
-// server is down: they lie below those that systems hand out.
-func FreeAddresses(t testing.TB, count int) (addresses []string) {
-	t.Helper()
-	for tries := 0; len(addresses) < count; tries++ {
-		if tries > 1000 {
-			t.Fatal("no free ports")
-		}
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(18_000)))
-		if err != nil {
-			continue
-		}
-		defer l.Close() // until all are found, so that they differ
-		addresses = append(addresses, l.Addr().String())
-	}
-	return addresses
 }

@@ -1,23 +1,17 @@
-// Package testserver builds and runs the server of this checkout, for tests from outside.
+// Package testserver builds and runs the server of this checkout, and other programs, for tests from outside. Nothing that it
+// starts outlives the test.
 package testserver
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
-	"time"
 )
-
-const startTimeout = 10 * time.Second
 
 // Build builds the server from a checkout, given by its root, and returns the program's path.
 func Build(t testing.TB, root string) (program string) {
 	t.Helper()
 	program = filepath.Join(t.TempDir(), "stint")
-	build := exec.Command("go", "build", "-o", program, "./cmd/stint")
+	build := Command(t, "go", "build", "-o", program, "./cmd/stint")
 	build.Dir = root
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", build, err, output)
@@ -25,45 +19,29 @@ func Build(t testing.TB, root string) (program string) {
 	return program
 }
 
-// Start starts a server on a free port of the loopback interface, in a new directory and with no settings but the
+// Start starts a server that chooses a port of the loopback interface, in a new directory and with no settings but the
 // options, and returns its address once it is ready. The test's end stops it, and fails the test unless it ends well.
 func Start(t testing.TB, program string, options ...string) (address string) {
 	t.Helper()
-	return startReady(t, program, options...).Address
+	return StartServer(t, program, options...).Address
 }
 
-func startReady(t testing.TB, program string, options ...string) *Process {
+// StartServer is Start for tests that need more than the address. The server would choose another port if it were started
+// again: [NewServer] is for that.
+func StartServer(t testing.TB, program string, options ...string) *Process {
 	t.Helper()
-	p := NewProcess(t, program, FreeAddresses(t, 1)[0], options...)
+	p := NewProcess(t, program, append([]string{"server", "--listen", "127.0.0.1:0"}, options...)...)
 	p.Start(t)
-	t.Cleanup(func() { p.stop(t) })
-	for deadline := time.Now().Add(startTimeout); !p.wasReady(); time.Sleep(5 * time.Millisecond) {
-		if is, _ := p.Running(); !is {
-			t.Fatal("the server ended before it was ready")
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the server was not ready within %v", startTimeout)
-		}
-	}
+	t.Cleanup(func() { p.Stop(t) })
+	p.Address = p.AwaitReady(t)[0]
 	return p
 }
 
-// wasReady reports whether the log says so.
-func (p *Process) wasReady() bool {
-	text, _ := os.ReadFile(p.log())
-	return strings.HasPrefix(string(text), "ready") || strings.Contains(string(text), "\nready")
-}
-
-// stop sends SIGTERM, and fails the test unless the server ends with status 0.
-func (p *Process) stop(t testing.TB) {
-	if err := p.End(syscall.SIGTERM); err != nil {
-		t.Error(err)
-	}
-	if _, state := p.Running(); !state.Success() {
-		t.Errorf("the server ended with %v", state)
-	}
-	if t.Failed() {
-		text, _ := os.ReadFile(p.log())
-		t.Logf("the server's output:\n%s", text)
-	}
+// NewServer describes a server with no settings but the options, at an address for clients that stays when it is started again.
+func NewServer(t testing.TB, program string, options ...string) *Process {
+	t.Helper()
+	address := ReserveAddress(t)
+	p := NewProcess(t, program, append([]string{"server", "--listen", address}, options...)...)
+	p.Address = address
+	return p
 }

@@ -27,7 +27,7 @@ func TestRegionsOfProcesses(t *testing.T) {
 		return []string{"--upstream", ways[way].address(), "--upstream-keys", "g:*"}
 	}
 	nodes := testserver.StartNodes(t, program, 3, append(options(0), "--cluster-ahead", "500ms")...) // which is about other keys
-	alone := testserver.NewProcess(t, program, testserver.FreeAddresses(t, 1)[0], append(options(1), "--admin", "", "--dir", "state")...)
+	alone := testserver.NewServer(t, program, append(options(1), "--admin", "", "--dir", "state")...)
 	alone.Start(t)
 	t.Cleanup(func() { _ = alone.End(syscall.SIGTERM) })
 

@@ -1,0 +1,17 @@
+package testserver
+
+import (
+	"net"
+	"testing"
+)
+
+// StartRedis starts a redis-server that keeps nothing on disk, and returns it once it accepts connections at its address.
+func StartRedis(t testing.TB, options ...string) *Process {
+	t.Helper()
+	address := ReserveAddress(t)
+	_, port, _ := net.SplitHostPort(address)
+	p := Run(t, "redis-server", append([]string{"--bind", "127.0.0.1", "--port", port, "--save", ""}, options...)...)
+	p.Address = address
+	p.AwaitConnections(t, "tcp", address)
+	return p
+}
