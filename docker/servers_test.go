@@ -5,17 +5,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // giveUp is how long a test waits for what must come. It is only reached when the test fails.
@@ -26,21 +23,15 @@ type exported map[string]map[string]map[string]bool
 
 // scrapeServers starts a single server and a node of a cluster, sends them commands, and returns their metrics.
 func scrapeServers(t *testing.T) exported {
-	binary := filepath.Join(t.TempDir(), "stint")
-	build := exec.Command("go", "build", "-o", binary, "./cmd/stint")
-	build.Dir = ".."
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	peer := free(t)
+	binary, peer := testserver.Build(t, ".."), testserver.ReserveAddress(t)
 	all := exported{"up": {}}
 	for _, options := range [][]string{
 		{"--dir", t.TempDir()},
 		{"--dir", t.TempDir(), "--cluster-listen", peer, "--cluster-peers", peer, "--node-id", "a"},
 	} {
-		listen, admin := free(t), free(t)
-		start(t, binary, append(options, "--listen", listen, "--admin", admin)...)
-		waitFor(t, "the server is ready", func() bool {
+		server := testserver.StartServer(t, binary, append(options, "--admin", "127.0.0.1:0")...)
+		listen, admin := server.Address, server.Admin(t)
+		server.Await(t, "its /readyz answers that it is", func() bool {
 			response, err := http.Get("http://" + admin + "/readyz")
 			if err != nil {
 				return false
@@ -98,39 +89,6 @@ func (all exported) add(name string, labels map[string]string) {
 			all[name][label] = map[string]bool{}
 		}
 		all[name][label][value] = true
-	}
-}
-
-// start starts a server and ends it with the test.
-func start(t *testing.T, binary string, options ...string) {
-	cmd := exec.Command(binary, options...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "STINT_") })
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		kill := time.AfterFunc(giveUp, func() { _ = cmd.Process.Kill() })
-		_ = cmd.Wait()
-		kill.Stop()
-	})
-}
-
-func free(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-func waitFor(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(giveUp); !condition(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("in vain: waiting until %s", what)
-		}
 	}
 }
 

@@ -1,21 +1,25 @@
 package browser
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/stintdb/stint/internal/child"
 )
 
 // axe is the text of axe-core, at the version that package-lock.json pins.
 var axe = sync.OnceValues(func() (string, error) {
-	install := exec.Command("npm", "ci", "--prefer-offline", "--no-audit", "--no-fund")
+	ctx, cancel := context.WithTimeout(context.Background(), toolTimeout)
+	defer cancel()
+	install := child.Command(ctx, "npm", "ci", "--prefer-offline", "--no-audit", "--no-fund")
 	if output, err := install.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%s: %w: %s", install, err, output)
 	}
@@ -78,7 +82,7 @@ func TestAccessible(t *testing.T) {
 		b.accessible(name + ", phone")
 	}
 	b.run(chromedp.Click(chromedp.CSS("#cancel")))
-	p.stop()
+	p.Stop(t)
 	b.until(`!document.getElementById("problem").hidden`)
 	for _, name := range []string{"light", "dark"} {
 		b.scheme(name)

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // The page of a cluster's node shows who leads, and goes on through the loss of the leader.
@@ -67,7 +69,7 @@ func TestFailover(t *testing.T) {
 		b.accessible("cluster, " + name)
 	}
 
-	nodes[leader].stop()
+	nodes[leader].Stop(t)
 	delete(nodes, leader)
 	b.until(fmt.Sprintf(`[...document.querySelectorAll("[data-member]")].some((row) => row.dataset.member !== %q && row.querySelector(".part").textContent === "leader")`, leader))
 	next := leaderOf(t, nodes)
@@ -93,10 +95,7 @@ func TestFailover(t *testing.T) {
 func startCluster(t *testing.T) map[string]*process {
 	t.Helper()
 	const size = 3
-	var peers []string
-	for range size {
-		peers = append(peers, free(t))
-	}
+	peers := testserver.ReserveAddresses(t, size)
 	nodes := map[string]*process{}
 	for i := range size {
 		id := string(rune('a' + i))

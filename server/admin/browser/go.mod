@@ -7,6 +7,7 @@ require (
 	github.com/chromedp/chromedp v0.22.1
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/common v0.72.0
+	github.com/stintdb/stint v0.0.0
 )
 
 require (
@@ -14,3 +15,5 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
+
+replace github.com/stintdb/stint => ../../../

@@ -1,23 +1,24 @@
 package browser
 
 import (
+	"context"
 	"bufio"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 // giveUp is how long a test waits for what must come. It is only reached when the test fails.
@@ -28,14 +29,19 @@ var build = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), toolTimeout)
+	defer cancel()
 	binary := filepath.Join(dir, "stint")
-	command := exec.Command("go", "build", "-o", binary, "./cmd/stint")
+	command := child.Command(ctx, "go", "build", "-o", binary, "./cmd/stint")
 	command.Dir = filepath.Join("..", "..", "..")
 	if output, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, output)
+		return "", fmt.Errorf("%s: %w: %s", command, err, output)
 	}
 	return binary, nil
 })
+
+// toolTimeout bounds what several tests need and the first one does: a build, and an installation that may have to download.
+const toolTimeout = 5 * time.Minute
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -47,73 +53,19 @@ func TestMain(m *testing.M) {
 
 // process is a running server.
 type process struct {
+	*testserver.Process
 	listen, admin string
-	cmd           *exec.Cmd
-	ended         chan struct{}
 }
 
-// start starts a server on free ports of the loopback, and ends it with the test.
+// start starts a server on the loopback, and ends it with the test.
 func start(t *testing.T, options ...string) *process {
 	t.Helper()
 	binary, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{listen: free(t), admin: free(t), ended: make(chan struct{})}
-	p.cmd = exec.Command(binary, append([]string{"--listen", p.listen, "--admin", p.admin}, options...)...)
-	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "STINT_") })
-	output, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.cmd.Stderr = p.cmd.Stdout
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ready := make(chan struct{})
-	var log strings.Builder // the goroutine's until ended is closed
-	go func() {
-		defer close(p.ended)
-		for lines := bufio.NewScanner(output); lines.Scan(); {
-			if fmt.Fprintln(&log, lines.Text()); strings.HasPrefix(lines.Text(), "ready") {
-				close(ready)
-			}
-		}
-	}()
-	t.Cleanup(func() {
-		p.stop()
-		if t.Failed() {
-			t.Logf("the server on %s:\n%s", p.listen, &log)
-		}
-	})
-	select {
-	case <-ready:
-	case <-p.ended:
-		t.Fatalf("the server ended: %s", &log)
-	case <-time.After(giveUp):
-		t.Fatal("the server was not ready")
-	}
-	return p
-}
-
-// stop ends the server, once.
-func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM)
-	kill := time.AfterFunc(giveUp, func() { _ = p.cmd.Process.Kill() })
-	<-p.ended
-	kill.Stop()
-	_ = p.cmd.Wait()
-}
-
-// free is an address nobody listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
+	p := testserver.StartServer(t, binary, append([]string{"--admin", "127.0.0.1:0"}, options...)...)
+	return &process{p, p.Address, p.Admin(t)}
 }
 
 // do has commands carried out, and returns the first line of the last reply.
