@@ -66,16 +66,15 @@ func startNodes(binary string, setup nodeSetup) func(context.Context, string, []
 		if err != nil {
 			return nil, err
 		}
-		var listen, inner, peers [nodes]string
+		var inner, peers [nodes]string
 		inst := &Instance{}
 		for i := range nodes {
-			for _, address := range []*string{&listen[i], &inner[i]} {
-				port, err := freePort()
-				if err != nil {
-					return nil, err
-				}
-				*address = "127.0.0.1:" + port
+			port, err := reservePort()
+			if err != nil {
+				inst.Stop()
+				return nil, err
 			}
+			inner[i] = "127.0.0.1:" + port
 			peers[i] = inner[i]
 			if setup.delay > 0 {
 				link, err := startSlowLink(inner[i], setup.delay)
@@ -89,15 +88,15 @@ func startNodes(binary string, setup nodeSetup) func(context.Context, string, []
 		for i := range nodes {
 			id := fmt.Sprint("node-", i)
 			p, err := startProcess(ctx, fmt.Sprint(name, "-", id), env, slices.Concat(setup.before, []string{path, "server", "--node-id", id,
-				"--listen", listen[i], "--admin", "", "--cluster-listen", inner[i], "--cluster-advertise", peers[i],
+				"--listen", "127.0.0.1:0", "--admin", "", "--cluster-listen", inner[i], "--cluster-advertise", peers[i],
 				"--cluster-peers", strings.Join(peers[:], ","), "--bootstrap-expect", fmt.Sprint(nodes), "--dir", filepath.Join(dir, id), "--cluster-ahead", "0"}, setup.options)...)
 			if err != nil {
 				inst.Stop()
 				return nil, err
 			}
 			inst.processes = append(inst.processes, p)
+			inst.Nodes = append(inst.Nodes, p.log.listening()[""])
 		}
-		inst.Nodes = listen[:]
 		if inst.Addr, err = leaderOf(ctx, inst.Nodes); err != nil {
 			inst.Stop()
 			return nil, err

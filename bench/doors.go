@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/stintdb/stint/internal/child"
 )
 
 // A DoorsReport has the speed of Stint's HTTP and gRPC, each beside a server of the same library that only answers.
@@ -26,7 +27,7 @@ type doorSample struct {
 // A doorLoad is a server and the way to ask it. Those with the same protocol are compared.
 type doorLoad struct {
 	name     string
-	protocol string // a flag of doors load
+	protocol string // as ready lines have it; in small letters a flag of doors load
 	stint    bool
 }
 
@@ -39,8 +40,8 @@ const (
 )
 
 var doorLoads = []doorLoad{
-	{doorNothing, "http", false}, {doorCheck, "http", true},
-	{doorRPCNothing, "grpc", false}, {doorRLS, "grpc", true},
+	{doorNothing, "HTTP", false}, {doorCheck, "HTTP", true},
+	{doorRPCNothing, "gRPC", false}, {doorRLS, "gRPC", true},
 }
 
 // doorTurns is how often the loads take turns in a round, so that other work on the machine meets both.
@@ -122,7 +123,7 @@ func (s *doorServers) drive(ctx context.Context, load doorLoad, perSecond float6
 	if err != nil {
 		return sample, err
 	}
-	cmd := exec.CommandContext(ctx, s.program, "load", "-"+load.protocol, s.addresses[load.stint][load.protocol], "-workers", fmt.Sprint(connections),
+	cmd := child.Command(ctx, s.program, "load", "-"+strings.ToLower(load.protocol), s.addresses[load.stint][load.protocol], "-workers", fmt.Sprint(connections),
 		"-keys", fmt.Sprint(randomKeys), "-rate", fmt.Sprint(perSecond), "-duration", duration.String())
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/stintdb/stint/internal/child"
 )
 
 // startDoors builds the program doors and starts it and Stint.
@@ -15,7 +16,7 @@ func startDoors(ctx context.Context, binary, rules string) (*doorServers, error)
 	if err != nil {
 		return nil, err
 	}
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", program, "./doors").CombinedOutput(); err != nil {
+	if out, err := child.Command(ctx, "go", "build", "-o", program, "./doors").CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build ./doors: %w\n%s", err, out)
 	}
 	s := &doorServers{program: program, instances: map[bool]*Instance{}, addresses: map[bool](map[string]string){}}
@@ -27,34 +28,22 @@ func startDoors(ctx context.Context, binary, rules string) (*doorServers, error)
 }
 
 func (s *doorServers) startNothing(ctx context.Context) error {
-	web, errWeb := freePort()
-	rpc, errRPC := freePort()
-	if err := errors.Join(errWeb, errRPC); err != nil {
-		return err
-	}
-	web, rpc = "127.0.0.1:"+web, "127.0.0.1:"+rpc
-	p, err := startProcess(ctx, "doors", nil, s.program, "serve", "-http", web, "-grpc", rpc)
+	p, err := startProcess(ctx, "doors", nil, s.program, "serve", "-http", "127.0.0.1:0", "-grpc", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
 	s.instances[false] = &Instance{processes: []*process{p}}
-	s.addresses[false] = map[string]string{"http": web, "grpc": rpc}
+	s.addresses[false] = p.log.listening()
 	return nil
 }
 
 func (s *doorServers) startStint(ctx context.Context, binary, rules string) error {
-	web, errWeb := freePort()
-	rpc, errRPC := freePort()
-	if err := errors.Join(errWeb, errRPC); err != nil {
-		return err
-	}
-	web, rpc = "127.0.0.1:"+web, "127.0.0.1:"+rpc
-	inst, err := startStint(binary, "--http-listen", web, "--grpc-listen", rpc, "--rls-config", rules)(ctx, "stint-doors", nil)
+	inst, err := startStint(binary, "--http-listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0", "--rls-config", rules)(ctx, "stint-doors", nil)
 	if err != nil {
 		return err
 	}
 	s.instances[true] = inst
-	s.addresses[true] = map[string]string{"http": web, "grpc": rpc}
+	s.addresses[true] = inst.processes[0].log.listening()
 	_, err = ask(inst.Addr, strings.Fields("RL.POLICY SET doors TB doors:{} 1000001 30/60s")...)
 	return err
 }

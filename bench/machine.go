@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"strings"
+	"time"
+
+	"github.com/stintdb/stint/internal/child"
 )
 
 // Machine describes the hardware and software behind the figures.
@@ -75,8 +78,12 @@ func readText(path string) string {
 	return strings.TrimSpace(string(b))
 }
 
+const outputTimeout = time.Minute
+
 func output(name string, args ...string) string {
-	b, err := exec.Command(name, args...).Output()
+	ctx, cancel := context.WithTimeout(context.Background(), outputTimeout)
+	defer cancel()
+	b, err := child.Command(ctx, name, args...).Output()
 	if err != nil {
 		return ""
 	}

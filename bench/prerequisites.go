@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/stintdb/stint/internal/child"
 )
 
 // The programs that must be installed, and the Debian packages they are in.
@@ -51,7 +53,7 @@ func buildStint(ctx context.Context, root, binary string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-o", target, "./cmd/stint")
+	cmd := child.Command(ctx, "go", "build", "-o", target, "./cmd/stint")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build ./cmd/stint: %w\n%s", err, out)

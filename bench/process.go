@@ -9,9 +9,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/loopback"
 )
 
 // An Instance is a running server: processes of ours, or (for -other) the address of one that was already running.
@@ -104,7 +106,7 @@ func startProcess(ctx context.Context, name string, env []string, argv ...string
 	}
 	p := &process{
 		name:  name,
-		cmd:   exec.CommandContext(ctx, argv[0], argv[1:]...),
+		cmd:   child.Command(ctx, argv[0], argv[1:]...),
 		log:   newProcessLog(file),
 		ended: make(chan struct{}),
 	}
@@ -117,7 +119,7 @@ func startProcess(ctx context.Context, name string, env []string, argv ...string
 		return nil, errors.Join(fmt.Errorf("start %s: %w", name, err), file.Close())
 	}
 	go func() {
-		_ = p.cmd.Wait() // ProcessState has its exit status
+		_ = child.Wait(p.cmd) // ProcessState has its exit status
 		_ = file.Close()
 		close(p.ended)
 	}()
@@ -138,17 +140,17 @@ func (p *process) stop() {
 	select {
 	case <-p.ended:
 	case <-time.After(stopTimeout):
-		_ = p.cmd.Process.Kill()
-		<-p.ended
+		_ = child.KillGroup(p.cmd)
+		<-p.ended // within stopTimeout, which is also the bound of its output
 	}
 }
 
-// freePort finds a loopback port that nobody listens on.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// reservePort returns a loopback port that the system gives to nobody else before the end of this process.
+func reservePort() (string, error) {
+	address, _, err := loopback.Reserve()
 	if err != nil {
 		return "", err
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	return strconv.Itoa(port), l.Close()
+	_, port, err := net.SplitHostPort(address)
+	return port, err
 }

@@ -1,7 +1,8 @@
 package main
 
 import (
-	"net"
+	"io"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -9,11 +10,9 @@ import (
 
 // redis-benchmark spins for ever when nobody listens.
 func TestDriveRefusesAnAddressWithoutServer(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := reservePort()
 	wantError(t, err, "")
-	addr := l.Addr().String()
-	wantError(t, l.Close(), "")
-	_, err = drive(t.Context(), &Instance{Addr: addr}, connections, 1, 1, []string{"PING"})
+	_, err = drive(t.Context(), &Instance{Addr: "127.0.0.1:" + port}, connections, 1, 1, []string{"PING"})
 	wantError(t, err, "refused")
 }
 
@@ -61,10 +60,23 @@ func TestProcessLogSplitsLines(t *testing.T) {
 	if got := l.lastLines(); got != "first\nsecond\nReady to accept connections" {
 		t.Errorf("lines %q", got)
 	}
+	if got := l.listening(); len(got) != 0 {
+		t.Errorf("Redis tells no addresses, and not %q", got)
+	}
 	if c := l.gcCycles(); len(c) != 1 || c[0].longest() != time.Millisecond/2 {
 		t.Errorf("cycles %+v", c)
 	}
 	if !strings.HasSuffix(file.String(), "accept connections\n") {
 		t.Errorf("the file holds %q", file.String())
+	}
+}
+
+func TestListening(t *testing.T) {
+	l := newProcessLog(io.Discard)
+	_, err := l.Write([]byte("Stint 1: a server\nready: accepting connections on 127.0.0.1:1, 127.0.0.1:2 (HTTP), 127.0.0.1:3 (gRPC)\n"))
+	wantError(t, err, "")
+	want := map[string]string{"": "127.0.0.1:1", "HTTP": "127.0.0.1:2", "gRPC": "127.0.0.1:3"}
+	if got := l.listening(); !maps.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

@@ -20,12 +20,12 @@ const lastLinesKept = 15
 type processLog struct {
 	ready chan struct{} // closed once the ready line was seen
 
-	mu      sync.Mutex
-	file    io.Writer
-	partial []byte
-	last    []string
-	cycles  []gcCycle
-	isReady bool
+	mu        sync.Mutex
+	file      io.Writer
+	partial   []byte
+	last      []string
+	cycles    []gcCycle
+	readyText string // the ready line, "" before it
 }
 
 func newProcessLog(file io.Writer) *processLog {
@@ -57,10 +57,25 @@ func (l *processLog) line(s string) {
 	if len(l.last) > lastLinesKept {
 		l.last = l.last[1:]
 	}
-	if !l.isReady && readyLine.MatchString(s) {
-		l.isReady = true
+	if l.readyText == "" && readyLine.MatchString(s) {
+		l.readyText = s
 		close(l.ready)
 	}
+}
+
+// listening is where a server accepts connections, by protocol, as the ready lines of Stint and of the program doors have it.
+// The protocol of Redis is "".
+func (l *processLog) listening() map[string]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	addresses := map[string]string{}
+	if _, list, is := strings.Cut(l.readyText, "ready: accepting connections on "); is {
+		for _, item := range strings.Split(list, ", ") {
+			address, protocol, _ := strings.Cut(item, " (")
+			addresses[strings.TrimSuffix(protocol, ")")] = address
+		}
+	}
+	return addresses
 }
 
 func (l *processLog) lastLines() string {

@@ -9,11 +9,12 @@ import (
 	"io"
 	"math"
 	"net"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/stintdb/stint/internal/child"
 )
 
 // A Sample has the results of one run of redis-benchmark, and of /proc before and after it.
@@ -91,7 +92,7 @@ func runRedisBenchmark(ctx context.Context, address string, connections, pipelin
 		"-c", strconv.Itoa(connections), "-P", strconv.Itoa(pipeline),
 		"-n", strconv.Itoa(n), "-r", strconv.Itoa(randomKeys), "--csv",
 	}, args...)
-	cmd := exec.CommandContext(ctx, "redis-benchmark", argv...)
+	cmd := child.Command(ctx, "redis-benchmark", argv...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {

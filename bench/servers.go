@@ -86,7 +86,7 @@ func startRedis(ctx context.Context, name string, env []string) (*Instance, erro
 }
 
 func startRedisWith(ctx context.Context, name string, env []string, options ...string) (*Instance, error) {
-	port, err := freePort()
+	port, err := reservePort()
 	if err != nil {
 		return nil, err
 	}
@@ -110,24 +110,16 @@ func withScript(inst *Instance) (*Instance, error) {
 // startStint runs the Stint built from the checkout.
 func startStint(binary string, options ...string) func(context.Context, string, []string) (*Instance, error) {
 	return func(ctx context.Context, name string, env []string) (*Instance, error) {
-		port, err := freePort()
-		if err != nil {
-			return nil, err
-		}
-		adminPort, err := freePort()
-		if err != nil {
-			return nil, err
-		}
 		path, err := filepath.Abs(binary)
 		if err != nil {
 			return nil, err
 		}
 		p, err := startProcess(ctx, name, env,
-			append([]string{path, "server", "--listen", "127.0.0.1:" + port, "--admin", "127.0.0.1:" + adminPort}, options...)...)
+			append([]string{path, "server", "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0"}, options...)...)
 		if err != nil {
 			return nil, err
 		}
-		return withScript(&Instance{Addr: "127.0.0.1:" + port, processes: []*process{p}})
+		return withScript(&Instance{Addr: p.log.listening()[""], processes: []*process{p}})
 	}
 }
 

@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/stintdb/stint/internal/child"
 )
 
 // steadyLatency is the latency of a load with a rate, in milliseconds.
@@ -89,7 +90,7 @@ func (p steadyPlan) runAt(ctx context.Context, binary, address string) (l steady
 	}
 	args := append([]string{"bench", "--server", address, "--connections", fmt.Sprint(p.connections / len(p.addresses)), "--pipeline", fmt.Sprint(p.pipeline),
 		"--keys", fmt.Sprint(p.keys), "--rate", fmt.Sprint(perSecond), "--duration", p.duration.String(), "--json"}, p.command...)
-	cmd := exec.CommandContext(ctx, binary, args...)
+	cmd := child.Command(ctx, binary, args...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

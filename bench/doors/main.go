@@ -1,7 +1,7 @@
 // Command doors is the load and the yardstick of the measurement of HTTP and gRPC: servers that only answer that a request is
 // granted, and clients that ask them or Stint. They are processes apart, so that the CPU time of a server is only the server's.
 //
-//	doors serve -http ADDR -grpc ADDR    serves both, and prints "ready"
+//	doors serve -http ADDR -grpc ADDR    serves both, and prints their addresses when it is ready
 //	doors load -http ADDR                asks POST /v1/check, and prints the result in JSON
 //	doors load -grpc ADDR                asks Envoy's rate limit service
 package main

@@ -55,6 +55,6 @@ func serve(web, rpc string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("ready")
+	fmt.Printf("ready: accepting connections on %s (HTTP), %s (gRPC)\n", s.web.Addr(), s.rpc.Addr())
 	return s.run()
 }

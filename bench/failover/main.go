@@ -24,6 +24,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/stintdb/stint/internal/child"
 )
 
 type settings struct {
@@ -144,7 +146,7 @@ func pick(ctx context.Context, names, dir string) (systems []system, err error) 
 // buildStint builds the server of the checkout into a directory.
 func buildStint(ctx context.Context, dir string) (binary string, err error) {
 	binary = filepath.Join(dir, "stint")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/stint")
+	build := child.Command(ctx, "go", "build", "-o", binary, "./cmd/stint")
 	build.Dir = ".."
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build ./cmd/stint: %w\n%s", err, out)

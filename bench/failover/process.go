@@ -1,17 +1,16 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"math/rand/v2"
+	"context"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"sync"
 	"syscall"
 	"time"
+
+	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/loopback"
 )
 
 // process is a server of ours.
@@ -30,13 +29,13 @@ func start(dir string, argv ...string) (*process, error) {
 		return nil, err
 	}
 	defer log.Close()
-	p := &process{exec.Command(argv[0], argv[1:]...), make(chan struct{})}
+	p := &process{child.Command(context.Background(), argv[0], argv[1:]...), make(chan struct{})}
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, log, log
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
 	go func() {
-		_ = p.cmd.Wait() // its error is expected: the process is killed
+		_ = child.Wait(p.cmd) // its error is expected: the process is killed
 		close(p.ended)
 	}()
 	return p, nil
@@ -53,27 +52,18 @@ func killAll(processes []*process) {
 	}
 }
 
-var (
-	portsMu sync.Mutex
-	portsOf = map[int]bool{} // handed out in this run
-)
-
-// freePorts finds ports below those that systems give to outgoing connections.
-func freePorts(n int) (ports []string, err error) {
-	portsMu.Lock()
-	defer portsMu.Unlock()
-	for tries := 0; len(ports) < n; tries++ {
-		if tries > 1000 {
-			return nil, errors.New("no free ports")
+// reservePorts returns ports that the system gives to nobody else before the end of this process.
+func reservePorts(n int) (ports []string, err error) {
+	for range n {
+		address, _, err := loopback.Reserve()
+		if err != nil {
+			return nil, err
 		}
-		port := 12_000 + rand.IntN(18_000)
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-		if err != nil || portsOf[port] {
-			continue
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, err
 		}
-		_ = l.Close()
-		portsOf[port] = true
-		ports = append(ports, strconv.Itoa(port))
+		ports = append(ports, port)
 	}
 	return ports, nil
 }

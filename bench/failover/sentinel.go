@@ -30,7 +30,7 @@ func startSentinel(downAfterMilliseconds int) func(ctx context.Context, dir stri
 		if err != nil {
 			return nil, fmt.Errorf("%w; run this as go run -C bench ./failover", err)
 		}
-		ports, err := freePorts(6)
+		ports, err := reservePorts(6)
 		if err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ type stintCluster struct {
 
 func startStint(binary string, options ...string) func(ctx context.Context, dir string) (cluster, error) {
 	return func(ctx context.Context, dir string) (cluster, error) {
-		ports, err := freePorts(6)
+		ports, err := reservePorts(6)
 		if err != nil {
 			return nil, err
 		}

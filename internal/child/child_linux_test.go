@@ -52,7 +52,7 @@ func started(t *testing.T, cmd *exec.Cmd) (output *os.File) {
 	return output
 }
 
-// ends waits until nobody holds the output any more.
+// ends waits until no process holds the output.
 func ends(t *testing.T, output *os.File) {
 	t.Helper()
 	if _, err := output.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {

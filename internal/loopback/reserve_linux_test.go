@@ -94,7 +94,7 @@ func TestReservedPortIsGivenToNobody(t *testing.T) {
 	}
 }
 
-// Where the system can be told to choose from a single port (since Linux 6.3), it finds none if that one is reserved.
+// Since Linux 6.3 a program can have the system choose from a single port. It finds none if that one is reserved.
 func TestReservedPortIsNoChoice(t *testing.T) {
 	const localPortRange = 51 // IP_LOCAL_PORT_RANGE
 	server := listen(t, "127.0.0.1:0")

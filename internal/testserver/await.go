@@ -12,7 +12,7 @@ import (
 func (p *Process) Await(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		is, state := p.Running() // first, because it may have printed what is awaited before it ended
+		is, state := p.Running() // first: the condition may have become true before the end
 		switch {
 		case condition():
 			return

@@ -152,7 +152,7 @@ func (p *Process) Running() (is bool, state *os.ProcessState) {
 	}
 }
 
-// Output is what the process has printed since it was started last.
+// Output is the output of the process since it was started last.
 func (p *Process) Output() string {
 	text, _ := os.ReadFile(p.log)
 	p.mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What a process printed before it was started again counts no more.
+// The output of an earlier run counts no more.
 func TestProcessIsStartedAgain(t *testing.T) {
 	p := Run(t, "sh", "-c", "echo process $$ is here; exec sleep 1000")
 	for range 3 {
