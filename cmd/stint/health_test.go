@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/internal/testserver"
 )
 
 func TestHealth(t *testing.T) {
@@ -19,6 +21,7 @@ func TestHealth(t *testing.T) {
 		w.Write([]byte("ready\n"))
 	})
 	web := httptest.NewServer(routes)
+	defer web.Close()
 	address := strings.TrimPrefix(web.URL, "http://")
 	_, port, _ := strings.Cut(address, ":")
 	expect := func(code int, stdout, stderr string, environ []string, args ...string) {
@@ -36,8 +39,7 @@ func TestHealth(t *testing.T) {
 	ready = false
 	expect(exitFailed, "", "answers 503 Service Unavailable: draining", nil, "--admin", address)
 	expect(exitOK, "alive\n", "", nil, "--admin", address, "--alive")
-	web.Close()
-	expect(exitFailed, "", "the server does not answer", nil, "--admin", address)
+	expect(exitFailed, "", "the server does not answer", nil, "--admin", testserver.ReserveAddress(t))
 	expect(exitUsage, "", "--admin: must be HOST:PORT", nil, "--admin", "6380")
 	expect(exitUsage, "", "health takes flags only", nil, "now")
 	expect(exitUsage, "", "unknown flag: --quick; 'stint health --help'", nil, "--quick")
