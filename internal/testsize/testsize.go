@@ -5,6 +5,9 @@ package testsize
 
 import "os"
 
+// IsNightly reports whether tests run at the size of .ci/nightly, on a machine with nothing else to do.
+func IsNightly() bool { return os.Getenv("TEST_SIZE") == "nightly" }
+
 // Pick returns full if the environment has TEST_SIZE=full, ten times as much with TEST_SIZE=nightly, else quick. A full size
 // below the quick one is the distance between two tries, and stays as it is.
 func Pick(quick, full int) int {
