@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/sysmem"
 )
@@ -58,10 +59,10 @@ func TestIdleCrowd(t *testing.T) {
 	} else {
 		t.Logf("a connection takes %d bytes of heap", each)
 	}
-	if each := (sysmem.RSS() - resident) / crowdSize; each > limit {
-		t.Errorf("a connection takes %d bytes of memory, want at most %d", each, limit)
-	} else {
-		t.Logf("a connection takes %d bytes of memory", each)
+	each := (sysmem.RSS() - resident) / crowdSize // which depends on when Go collects garbage
+	t.Logf("a connection takes %d bytes of resident memory", each)
+	if testsize.IsNightly() && each > limit {
+		t.Errorf("a connection takes %d bytes of resident memory, want at most %d", each, limit)
 	}
 	expect(t, busy, frames("TB.ACQUIRE k 1 1/s"), "*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:1000\r\n")
 	leave.Close()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
@@ -93,16 +94,12 @@ func (h *testHost) start(t testing.TB) (stop func() error) {
 }
 
 // giveUp is how long a test waits for what must come. It is only reached when the test fails.
-const giveUp = 20 * time.Second
+const giveUp = testwait.Limit
 
 // eventually waits for a condition that must come true.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(giveUp); !condition(); time.Sleep(200 * time.Microsecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("in vain: waiting until %s", what)
-		}
-	}
+	testwait.Until(t, what, condition)
 }
 
 // dial connects; reads and writes fail the test's way rather than hang.

@@ -58,16 +58,11 @@ func TestHistoryOfAServer(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	sampled := regexp.MustCompile(`"history":\[.*"granted":0,"denied":[1-9].*\],"samples":[1-9]`)
-	for deadline := time.Now().Add(giveUp); ; time.Sleep(20 * time.Millisecond) {
+	h.eventually("a sample has a denial", func() bool {
 		h.do(c, "TB.ACQUIRE a 2 1/h")
 		_, got := h.get("/api/overview?since=0")
-		if sampled.MatchString(got) {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("no sample has a denial: %s", got)
-		}
-	}
+		return sampled.MatchString(got)
+	})
 	if status, got := h.get("/api/overview?since=yesterday"); status != 400 || !strings.Contains(got, "yesterday") {
 		t.Errorf("%d %s", status, got)
 	}

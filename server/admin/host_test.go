@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/common/model"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
@@ -25,7 +26,7 @@ import (
 )
 
 // giveUp is how long a test waits for what must come. It is only reached when the test fails.
-const giveUp = 20 * time.Second
+const giveUp = testwait.Limit
 
 // maxConnections is how many a host takes without the token.
 const maxConnections = 256
@@ -184,9 +185,5 @@ func frames(commands ...string) (b []byte) {
 // eventually waits for a condition that must come true.
 func (h *host) eventually(what string, condition func() bool) {
 	h.Helper()
-	for deadline := time.Now().Add(giveUp); !condition(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			h.Fatalf("in vain: waiting until %s", what)
-		}
-	}
+	testwait.Until(h, what, condition)
 }

@@ -145,7 +145,7 @@ func (h *host) happen() (stop func()) {
 	for h.scrape()["stint_monitor_dropped_total"] == 0 { // until the kernel keeps no more for who does not read
 		h.do(c, large, large, large, large, large, large, large, large)
 	}
-	_ = slow.SetWriteDeadline(time.Now().Add(2 * time.Second))
+	_ = slow.SetWriteDeadline(time.Now().Add(giveUp))
 	h.do(c, "CONFIG SET output-timeout 100ms")
 	for range 400 {
 		if _, err := slow.Write(frames(large)); err != nil {

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/config"
 )
@@ -32,11 +33,7 @@ func (h *host) begin(ctx context.Context, c *grpc.ClientConn) grpc.ClientStream 
 
 func (h *host) eventually(name string, is func() bool) {
 	h.Helper()
-	for deadline := time.Now().Add(giveUp); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			h.Fatal(name)
-		}
-	}
+	testwait.Until(h, name, is)
 }
 
 // Requests without a message are bounded in number, and their places become free when the clients give up.

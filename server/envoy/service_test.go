@@ -3,11 +3,11 @@ package envoy
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	extension "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
@@ -20,13 +20,14 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/stintdb/stint/internal/testtls"
+	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/config"
 )
 
 // giveUp is how long a test waits for an event that must come. It is only reached when the test fails.
-const giveUp = 20 * time.Second
+const giveUp = testwait.Limit
 
 // expect sends a request and compares the status of gRPC and the message.
 func (h *host) expect(ctx context.Context, client ratelimit.RateLimitServiceClient, in *ratelimit.RateLimitRequest, code codes.Code, says string) {
@@ -157,11 +158,7 @@ func TestChangedRules(t *testing.T) {
 	}
 	await := func(want uint32) {
 		t.Helper()
-		for deadline := time.Now().Add(giveUp); limit() != want; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("the limit is %d, want %d", limit(), want)
-			}
-		}
+		testwait.Until(t, fmt.Sprintf("the limit is %d", want), func() bool { return limit() == want })
 	}
 	await(5)
 	write(rule("600"))

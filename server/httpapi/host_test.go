@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/redcon"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/config"
@@ -25,7 +26,7 @@ import (
 )
 
 // giveUp is how long a test waits for what must come. It is only reached when the test fails.
-const giveUp = 20 * time.Second
+const giveUp = testwait.Limit
 
 // host is a server with this service, whose clock only moves when told to.
 type host struct {

@@ -1,9 +1,11 @@
 package upstream_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // A region answers like home, and refuses everything that could make a limiter of its own for a key of home.
@@ -11,11 +13,11 @@ func TestCommandsOnKeysOfHome(t *testing.T) {
 	home := start(t, "", nil)
 	region := start(t, home.address, nil)
 	c, h := dial(t, region.address), dial(t, home.address)
-	for _, command := range []string{"TB.ACQUIRE g:%s 5 1/1h", "TB.ACQUIRE g:%s 5 1/1h 2 PEEK", "TB.ACQUIRE g:%s 5 1/1h 9 UPTO", "LB.ACQUIRE g:%s 5 1/1h 2", "FW.ACQUIRE g:%s 5 @day 2",
+	for n, command := range []string{"TB.ACQUIRE g:%s 5 1/1h", "TB.ACQUIRE g:%s 5 1/1h 2 PEEK", "TB.ACQUIRE g:%s 5 1/1h 9 UPTO", "LB.ACQUIRE g:%s 5 1/1h 2", "FW.ACQUIRE g:%s 5 @day 2",
 		"CL.THROTTLE g:%s 4 1 3600 2", "CL.THROTTLE g:%s 4 1 3600 5", "TB.ACQUIRE g:%s 5 1/1h 6"} {
 		for range 3 {
-			got, failure := c.do(strings.Replace(command, "%s", "region", 1))
-			want, _ := h.do(strings.Replace(command, "%s", "home", 1))
+			got, failure := c.do(fmt.Sprintf(command, fmt.Sprint("region", n))) // another key each time: denials are repeated for a while
+			want, _ := h.do(fmt.Sprintf(command, fmt.Sprint("home", n)))
 			if failure != "" || len(got) != 5 {
 				t.Fatalf("%s: %v %s, at home %v", command, got, failure, want)
 			}
@@ -25,8 +27,6 @@ func TestCommandsOnKeysOfHome(t *testing.T) {
 				}
 			}
 		}
-		h.do("DEL g:region g:home")
-		time.Sleep(110 * time.Millisecond) // denials are repeated
 	}
 	for _, command := range []string{"SW.ACQUIRE g:1 5 1h", "SL.ACQUIRE g:1 5 1h", "CC.ACQUIRE g:1 5 1h me", "LB.QUEUE g:1 5 1/1h", "TB.ACQUIRE g:1 5 1/1h FORCE", "TB.ACQUIRE g:1 5 1/1h KEEP 1",
 		"TB.ACQUIRE g:1 5 1/1h MAXWAIT 1s", "TB.ACQUIRE g:1 5 1/1h AS id FOR 1m", "TB.ACQUIRE other 5 1/1h AS g:1 FOR 1m", "RL.ALL TB other 5 1/1h TB g:1 5 1/1h", "RL.LEND g:1 TB 5 1/1h 1 me 1 0",
@@ -57,9 +57,10 @@ func TestTokensOutliveResets(t *testing.T) {
 	home := start(t, "", nil)
 	region := start(t, home.address, nil)
 	c, h := dial(t, region.address), dial(t, home.address)
-	for region.store.TankCount() == 0 {
+	testwait.Until(t, "the region has lent tokens", func() bool {
 		c.do("TB.ACQUIRE g:1 1000 1/6h")
-	}
+		return region.store.TankCount() > 0
+	})
 	c.do("FLUSHALL")
 	if region.store.TankCount() != 1 || home.store.LentKeys() != 1 {
 		t.Errorf("%d keys with tokens of home are left, and %d are lent", region.store.TankCount(), home.store.LentKeys())
@@ -75,13 +76,12 @@ func TestWithoutHome(t *testing.T) {
 	home := start(t, "", nil)
 	region := start(t, home.address, nil)
 	c := dial(t, region.address)
-	for region.store.TankCount() == 0 {
+	testwait.Until(t, "the region has lent tokens", func() bool {
 		c.do("TB.ACQUIRE g:1 1000 1/6h")
-	}
+		return region.store.TankCount() > 0
+	})
 	home.end()
-	for region.upstream.Status().Connected {
-		time.Sleep(time.Millisecond)
-	}
+	testwait.Until(t, "the region knows that home is gone", func() bool { return !region.upstream.Status().Connected })
 	granted, failure := 0, ""
 	for ; failure == ""; granted++ {
 		_, failure = c.do("TB.ACQUIRE g:1 1000 1/6h")

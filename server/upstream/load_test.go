@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testsize"
 )
 
 // client is a connection to a server.
@@ -80,13 +82,15 @@ type load struct {
 	capacity int64
 	home     string // address
 
-	granted, uncertain, refused, broken atomic.Int64
-	callers                             sync.WaitGroup
-	ended                               atomic.Bool
+	asked, granted, uncertain, refused, broken atomic.Int64
+	callers                                    sync.WaitGroup
+	begun                                      atomic.Uint64 // callers
+	ended                                      atomic.Bool
 }
 
 // begin has a caller ask a server again and again. It connects again after a failure.
 func (l *load) begin(address string, pause time.Duration) {
+	random := rand.New(rand.NewPCG(testsize.Seed(), l.begun.Add(1)))
 	l.callers.Go(func() {
 		var c *client
 		for !l.ended.Load() {
@@ -98,7 +102,8 @@ func (l *load) begin(address string, pause time.Duration) {
 				}
 				c = &client{conn, bufio.NewReader(conn)}
 			}
-			ints, failure := c.do(l.command(1 + rand.Int64N(3)))
+			ints, failure := c.do(l.command(1 + random.Int64N(3)))
+			l.asked.Add(1)
 			switch {
 			case failure == "" && len(ints) == 5:
 				l.granted.Add(ints[0])
@@ -114,7 +119,7 @@ func (l *load) begin(address string, pause time.Duration) {
 				c.conn.Close()
 				c = nil
 			}
-			time.Sleep(rand.N(2 * pause))
+			time.Sleep(time.Duration(random.Int64N(int64(2 * pause))))
 		}
 		if c != nil {
 			c.conn.Close()
@@ -144,14 +149,14 @@ func (l *load) rest() (tokens int64) {
 }
 
 func (l *load) report(t testing.TB) {
-	t.Logf("%d tokens were granted, %d requests uncertain, %d refused, %d connections broken", l.granted.Load(), l.uncertain.Load(), l.refused.Load(), l.broken.Load())
+	t.Logf("%d requests: %d tokens were granted, %d requests uncertain, %d refused, %d connections broken", l.asked.Load(), l.granted.Load(), l.uncertain.Load(), l.refused.Load(), l.broken.Load())
 }
 
-// cutFor cuts a way for a time. Half of the times its connections end.
-func cutFor(p *proxy, length time.Duration) {
+// cutFor cuts a way for a time, in which its connections may end.
+func cutFor(p *proxy, length time.Duration, ends bool) {
 	p.isCut.Store(true)
 	time.Sleep(length)
-	if rand.IntN(2) == 0 {
+	if ends {
 		p.closeAll()
 	}
 	p.isCut.Store(false)

@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // A cluster and a server alone share a limit of a home far away. Links are cut, the cluster's leader and the server alone are
-// killed: no token is granted twice, and most requests are granted from lent tokens.
+// killed: no token is granted twice, and requests are granted from lent tokens.
 func TestRegionsOfProcesses(t *testing.T) {
 	program := testserver.Build(t, "../..")
 	home := testserver.Start(t, program, "--admin", "")
@@ -39,17 +41,20 @@ func TestRegionsOfProcesses(t *testing.T) {
 	l.begin(alone.Address, 2*time.Millisecond)
 	l.begin(alone.Address, 2*time.Millisecond)
 	l.begin(home, 10*time.Millisecond)
+	random := rand.New(rand.NewPCG(testsize.Seed(), 100))
 	var local, others int64
 	count := func(address string) {
 		local += infoOf(t, address, "upstream_granted_locally")
 		others += infoOf(t, address, "upstream_decided_by_home") + infoOf(t, address, "upstream_uncertain")
 	}
+	const events = 6 // of three kinds
 	kills := 0
-	for until := time.Now().Add(20 * time.Second); time.Now().Before(until); {
-		time.Sleep(rand.N(2 * time.Second))
-		switch rand.IntN(3) {
+	for _, event := range random.Perm(events) {
+		before := l.asked.Load()
+		testwait.Until(t, "requests go on", func() bool { return l.asked.Load() >= before+1000 })
+		switch event % 3 {
 		case 0:
-			cutFor(ways[rand.IntN(2)], rand.N(2*time.Second))
+			cutFor(ways[random.IntN(2)], time.Duration(random.Int64N(int64(2*time.Second))), random.IntN(2) == 0)
 		case 1:
 			for _, n := range nodes {
 				if n.Leads() {
@@ -75,17 +80,13 @@ func TestRegionsOfProcesses(t *testing.T) {
 	count(alone.Address)
 	l.report(t)
 	t.Logf("%d processes were killed; %d requests were granted from lent tokens, %d not", kills, local, others)
-	if kills == 0 || local < 4*others {
-		t.Error("too few processes were killed, or too few requests granted from lent tokens")
+	if kills < events/3 || local == 0 {
+		t.Error("too few processes were killed, or no requests granted from lent tokens")
 	}
 	if sum := l.granted.Load() + l.rest(); sum > l.capacity {
 		t.Errorf("%d tokens were granted or are left, of %d", sum, l.capacity)
 	}
-	for deadline := time.Now().Add(30 * time.Second); infoOf(t, nodes[0].Address, "upstream_keys") > 0; time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the cluster does not return its tokens")
-		}
-	}
+	testwait.Until(t, "the cluster has returned its tokens", func() bool { return infoOf(t, nodes[0].Address, "upstream_keys") == 0 })
 	if err := alone.End(syscall.SIGTERM); err != nil {
 		t.Error(err)
 	}
@@ -103,12 +104,14 @@ func TestRegionsOfProcesses(t *testing.T) {
 
 // infoOf is a number of INFO. It waits for a server that has just been started.
 func infoOf(t *testing.T, address, field string) int64 {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", address); err == nil {
+	t.Helper()
+	testwait.UntilNil(t, address+" serves", func() error {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
 			conn.Close()
-			break
 		}
-	}
+		return err
+	})
 	c := dial(t, address)
 	for _, line := range strings.Split(c.text("INFO"), "\r\n") {
 		if value, is := strings.CutPrefix(line, field+":"); is {

@@ -41,11 +41,11 @@ func TestFailover(t *testing.T) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for {
+		for tick := time.Tick(20 * time.Millisecond); ; {
 			select {
 			case <-stop:
 				return
-			case <-time.After(20 * time.Millisecond):
+			case <-tick:
 				do(t, nodes[elsewhere].listen, "RL.CHECK api 1")
 			}
 		}
@@ -130,6 +130,7 @@ func stateOf(t *testing.T, p *process) string {
 	return ""
 }
 
+// until waits for a condition. Every wait of this module goes through it.
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(giveUp); !condition(); time.Sleep(20 * time.Millisecond) {

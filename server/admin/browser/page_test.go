@@ -183,11 +183,11 @@ func TestLooks(t *testing.T) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() { // something for the charts
 		defer close(ended)
-		for {
+		for tick := time.Tick(100 * time.Millisecond); ; {
 			select {
 			case <-stop:
 				return
-			case <-time.After(100 * time.Millisecond):
+			case <-tick:
 				load(t, p.listen)
 			}
 		}

@@ -58,7 +58,7 @@ func drive(t *testing.T, address string, phase float64, stop <-chan struct{}) {
 // The picture of the handbook: traffic, a cluster, the keys denied most, one of them in detail, and policies. The traffic takes the seconds in
 // PICTURE_SECONDS; with 300 the history of the page is full.
 func TestPicture(t *testing.T) {
-	seconds := 3
+	seconds := 0
 	if text := os.Getenv("PICTURE_SECONDS"); text != "" {
 		seconds, _ = strconv.Atoi(text)
 	}
@@ -76,7 +76,7 @@ func TestPicture(t *testing.T) {
 	b := open(t, nodes["a"].admin)
 	b.until(`document.querySelector('[data-look="user:globex"]') && document.querySelector('[data-policy="api"]')`)
 	b.run(chromedp.Click(chromedp.CSS(`#top [data-look="user:globex"]`)))
-	b.until(fmt.Sprintf(`document.querySelector("#key-result path")?.getAttribute("d").split("L").length > %d`, min(seconds, 50)))
+	b.until(fmt.Sprintf(`document.querySelector("#key-result path")?.getAttribute("d").split("L").length > %d`, max(3, min(seconds, 50))))
 	bottom, _ := strconv.Atoi(b.value(`Math.ceil(document.getElementById("policies").parentElement.getBoundingClientRect().bottom + scrollY + 16)`))
 	call(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: 1280, Height: int64(bottom), DeviceScaleFactor: 1})
 	b.answers()

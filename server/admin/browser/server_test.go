@@ -22,7 +22,7 @@ import (
 )
 
 // giveUp is how long a test waits for what must come. It is only reached when the test fails.
-const giveUp = 30 * time.Second
+const giveUp = time.Minute
 
 var build = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "stint-browser")

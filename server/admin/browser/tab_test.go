@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
@@ -102,11 +101,16 @@ func (b *tab) value(expression string) string {
 // until waits for an expression to become true in the page.
 func (b *tab) until(expression string) {
 	b.Helper()
-	for deadline := time.Now().Add(giveUp); b.value(fmt.Sprintf("Boolean(%s)", expression)) != "true"; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			b.Fatalf("in vain: waiting for %s\nthe page says: %s", expression, b.value("document.body.innerText"))
+	came := false
+	defer func() {
+		if !came {
+			b.Logf("the page says: %s", b.value("document.body.innerText"))
 		}
-	}
+	}()
+	until(b.T, expression, func() bool {
+		came = b.value(fmt.Sprintf("Boolean(%s)", expression)) == "true"
+		return came
+	})
 }
 
 // answers waits until the page has shown an answer asked for from here on.
