@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // reply is a server's reply: a line, a bulk string, an integer, or items.
@@ -100,7 +102,7 @@ type conn struct {
 }
 
 // answerTimeout is how long a client waits: far longer than a node may take, --decide-timeout being a second.
-const answerTimeout = 10 * time.Second
+const answerTimeout = testwait.Limit
 
 func dial(address string) (*conn, error) {
 	c, err := net.DialTimeout("tcp", address, answerTimeout)

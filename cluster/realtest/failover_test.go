@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 var (
@@ -128,11 +130,7 @@ func TestFailover(t *testing.T) {
 
 func await(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(startTimeout); !so(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %v for %s", startTimeout, what)
-		}
-	}
+	testwait.Until(t, what, so)
 }
 
 // Nodes that are restarted in turn, as for a new version, fail at most one request in ten thousand of clients that wait
@@ -145,15 +143,18 @@ func TestRollingRestart(t *testing.T) {
 		w.awaitWork(&l.answered, 10_000)
 		w.terminate(c.nodes[name])
 		c.nodes[name].Start(t)
-		c.awaitAll(startTimeout)
+		c.awaitAll()
 		c.awaitWhole()
 	}
 	w.awaitWork(&l.answered, 10_000)
 	l.stop()
-	failed := l.refused.Load() + l.unknown.Load()
+	failed := l.refused.Load() + l.unknown.Load() - l.broken.Load()
 	t.Logf("%d requests decided; %d refused, %d uncertain, %d on connections that were closed", l.answered.Load(), l.refused.Load(), l.unknown.Load()-l.broken.Load(), l.broken.Load())
 	if failed*10_000 > l.answered.Load() {
 		t.Errorf("%d requests of %d failed, more than one in ten thousand", failed, l.answered.Load())
+	}
+	if l.broken.Load() >= clients { // a busy machine may stop a few clients between that look and their request
+		t.Errorf("%d requests were sent to connections that were closed", l.broken.Load())
 	}
 	l.checkSums(t)
 	checkHistory(t, l.history)
@@ -185,7 +186,7 @@ func TestRejoin(t *testing.T) {
 	away.Start(t)
 	await(t, "the node to catch up", func() bool { return c.applied(away) >= index })
 	t.Logf("a node that missed %d decisions had them all %v after it was started", decided.Load(), time.Since(began).Round(time.Millisecond))
-	c.awaitAll(startTimeout)
+	c.awaitAll()
 	for i := range 50 {
 		key := fmt.Sprint("rejoin:", i)
 		await(t, "the node to hold what the leader does for "+key, func() bool { return c.state(away, key) == c.state(c.leader(), key) })

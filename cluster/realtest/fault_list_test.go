@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // fault is something that goes wrong. Its mending brings back all but what awaitWhole and awaitAll wait for.
@@ -176,19 +178,14 @@ func (w *world) tear(n *node) {
 // then it is started without its directory.
 func (w *world) startTorn(n *node) {
 	n.Start(w.t)
-	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if canReach(n.Address) {
-			return
+	hasEnded := func() bool { is, _ := n.Running(); return !is }
+	testwait.Until(w.t, n.name+" serves or ends", func() bool { return canReach(n.Address) || hasEnded() })
+	if _, state := n.Running(); hasEnded() {
+		last := n.LastLines()
+		if state.ExitCode() != 1 || !strings.Contains(last, filepath.Base(n.torn)) || strings.Contains(last, "goroutine ") {
+			w.t.Errorf("%s ended with %v on a log that was cut off, and said:\n%s", n.name, state, last)
 		}
-		if is, state := n.Running(); !is {
-			last := n.LastLines()
-			if state.ExitCode() != 1 || !strings.Contains(last, filepath.Base(n.torn)) || strings.Contains(last, "goroutine ") {
-				w.t.Errorf("%s ended with %v on a log that was cut off, and said:\n%s", n.name, state, last)
-			}
-			w.wipe(n)
-			n.Start(w.t)
-			return
-		}
+		w.wipe(n)
+		n.Start(w.t)
 	}
-	w.t.Errorf("%s neither serves nor ends", n.name)
 }

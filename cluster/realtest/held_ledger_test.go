@@ -59,7 +59,7 @@ func (l *heldLoad) check(t *testing.T) {
 			sum := int64(0)
 			for i, n := range slots {
 				sum += n
-				span := time.Duration(int64(i+1)*slot) + heldSlack
+				span := time.Duration(int64(i+1)*slot) + clockSlack
 				worst = max(worst, float64(sum)/key.most(span))
 				if float64(sum) > key.most(span) {
 					t.Errorf("%s: %d tokens granted in the %v from %v on, %.0f at most", key.words[1], sum, span, time.Duration(from), key.most(span))
@@ -71,18 +71,24 @@ func (l *heldLoad) check(t *testing.T) {
 	}
 }
 
+// heldLeast is how many grants of the key under its limit have to be local. Their share depends on what else the machine does.
+const heldLeast = 2000
+
+// locally is how many grants of the key under its limit were decided from memory at least.
+func (l *heldLoad) locally() int64 { return l.local.Load() - l.otherLocal.Load() }
+
 // sawAll reports whether there was everything that a test of tokens held must have seen.
 func (l *heldLoad) sawAll() bool {
-	return l.inShare.Load() > 0 && l.voided.Load() > 0 && l.lentRefund.Load() > 0 && l.limitChanges.Load() > 2 && l.denials[0].Load() > 0 && l.denials[1].Load() > 0
+	return l.locally() >= heldLeast && l.inShare.Load() > 0 && l.voided.Load() > 0 && l.lentRefund.Load() > 0 && l.limitChanges.Load() > 2 && l.denials[0].Load() > 0 && l.denials[1].Load() > 0
 }
 
 // checkTested fails if nodes decided too little from memory to show anything.
 func (l *heldLoad) checkTested(t *testing.T) {
 	t.Helper()
-	grants, local := l.underGrants.Load(), l.local.Load()-l.otherLocal.Load()
+	grants, local := l.underGrants.Load(), l.locally()
 	t.Logf("%d of %d grants of the key under its limit were local at least; %d decisions in the leader's share, %d tokens voided, %d refunds on lent keys, %d changes of a limit, %d and %d denials",
 		local, grants, l.inShare.Load(), l.voided.Load(), l.lentRefund.Load(), l.limitChanges.Load(), l.denials[0].Load(), l.denials[1].Load())
-	if grants == 0 || local*10 < grants*6 || !l.sawAll() {
+	if !l.sawAll() {
 		t.Error("that is too little to show anything")
 	}
 }

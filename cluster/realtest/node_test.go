@@ -3,16 +3,15 @@
 package realtest
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // node is a server process of a cluster. Its directory and addresses stay when it is started again.
@@ -52,11 +51,9 @@ func startCluster(t testing.TB, options ...string) *processes {
 	for _, name := range c.names {
 		c.nodes[name].Start(t)
 	}
-	c.awaitAll(startTimeout)
+	c.awaitAll()
 	return c
 }
-
-const startTimeout = 30 * time.Second
 
 // pause stops the process where it is; resume lets it go on.
 func (n *node) pause() {
@@ -78,23 +75,16 @@ func (c *processes) stop() {
 }
 
 // awaitAll waits until every node answers an acquire.
-func (c *processes) awaitAll(timeout time.Duration) {
+func (c *processes) awaitAll() {
 	c.t.Helper()
-	deadline := time.Now().Add(timeout)
 	for _, name := range c.names {
-		for {
+		testwait.UntilNil(c.t, name+" decides after everything was mended", func() error {
 			err := c.try(name)
-			if err == nil {
-				break
-			}
-			if is, state := c.nodes[name].Running(); !is {
+			if is, state := c.nodes[name].Running(); err != nil && !is {
 				c.t.Fatalf("%s has ended (%v)", name, state)
 			}
-			if time.Now().After(deadline) {
-				c.t.Fatalf("%s does not decide %v after everything was mended: %v", name, timeout, err)
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+			return err
+		})
 	}
 }
 
@@ -105,18 +95,17 @@ func (c *processes) try(name string) error {
 }
 
 // leader asks the nodes who leads, and waits until one does.
-func (c *processes) leader() *node {
+func (c *processes) leader() (leader *node) {
 	c.t.Helper()
-	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+	testwait.Until(c.t, "there is a leader", func() bool {
 		for _, name := range c.names {
-			r, err := ask(c.nodes[name].Address, "RAFT", "INFO")
-			if err == nil && r.field("state") == "leader" {
-				return c.nodes[name]
+			if r, err := ask(c.nodes[name].Address, "RAFT", "INFO"); err == nil && r.field("state") == "leader" {
+				leader = c.nodes[name]
 			}
 		}
-	}
-	c.t.Fatal("there is no leader")
-	return nil
+		return leader != nil
+	})
+	return leader
 }
 
 // voters counts the members with a vote that the leader reaches.
@@ -136,12 +125,11 @@ func (c *processes) voters() (n int, err error) {
 // awaitWhole waits until all nodes vote, and no more: before that nothing may be wiped.
 func (c *processes) awaitWhole() {
 	c.t.Helper()
-	var err error
-	n := 0
-	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if n, err = c.voters(); err == nil && n == len(c.names) {
-			return
+	testwait.UntilNil(c.t, "all nodes vote after everything was mended", func() error {
+		n, err := c.voters()
+		if err == nil && n != len(c.names) {
+			err = fmt.Errorf("%d of %d do", n, len(c.names))
 		}
-	}
-	c.t.Fatal(errors.Join(fmt.Errorf("%d of %d nodes vote %v after everything was mended", n, len(c.names), startTimeout), err))
+		return err
+	})
 }

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // link is one direction between two nodes. Data in transit while it is cut arrives once it is mended, as with TCP.
@@ -125,7 +127,7 @@ func (p *proxy) isClosed() bool {
 
 // pass carries a connection in both directions until it ends.
 func (p *proxy) pass(from net.Conn) {
-	_ = from.SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = from.SetReadDeadline(testwait.Deadline())
 	head, name, err := readGreeting(from)
 	there := p.net[[2]string{name, p.name}]
 	back := p.net[[2]string{p.name, name}]

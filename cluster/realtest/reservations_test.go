@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // Requests with an id are sent again until their outcome is known, and again after that. So when all is over, there is an
@@ -189,15 +191,17 @@ func (c *caller) hangUp() {
 	}
 }
 
+var errUndecided = errors.New("not decided yet")
+
 // untilDecided sends a command to one node after the other until one knows the outcome. It reports whether an earlier one
 // may have been carried out.
 func (c *caller) untilDecided(command ...string) (r reply, err error, unsure bool) {
-	for deadline := time.Now().Add(4 * startTimeout); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	isDecided := func() (is bool) {
 		n := c.c.nodes[c.c.names[c.r.IntN(len(c.c.names))]]
 		conn := c.conns[n.name]
 		if conn == nil || conn.isOver() {
 			if conn, err = dial(n.Address); err != nil {
-				continue
+				return false
 			}
 			c.conns[n.name] = conn
 		}
@@ -207,17 +211,25 @@ func (c *caller) untilDecided(command ...string) (r reply, err error, unsure boo
 		var told serverError
 		switch {
 		case err == nil, errors.As(err, &told) && !isRefused(err) && !isUncertain(err):
-			return r, err, unsure
+			return true
 		case isRefused(err):
-			continue
+			return false
 		case !isUncertain(err):
 			_ = conn.Close()
 			delete(c.conns, n.name)
 		}
 		unsure = true
 		c.note("answers lost")
+		return false
 	}
-	c.t.Errorf("%q is not decided within %v: %v", command, 4*startTimeout, err)
+	if testwait.Poll(func() error {
+		if !isDecided() {
+			return errUndecided
+		}
+		return nil
+	}) != nil {
+		c.t.Errorf("%q is not decided within %v: %v", command, testwait.Limit, err)
+	}
 	return r, err, unsure
 }
 

@@ -151,7 +151,7 @@ func TestScriptLimitersThroughFailover(t *testing.T) {
 		}
 		await(t, "the keys to be used up", func() bool { return l.admittedIn(round) > 2*scriptKeys*scriptLimit*9/10 })
 		leader.Start(t)
-		c.awaitAll(startTimeout)
+		c.awaitAll()
 	}
 	l.stopped.Store(true)
 	l.running.Wait()

@@ -22,11 +22,15 @@ type unknowns struct {
 	kinds    []kind
 	called   [][]int64
 	capacity int64
+	steps    int  // taken so far
 	gaveUp   bool // there were too many combinations to look at all of them
 }
 
 // maxCombinations of requests of unknown outcome are looked at to explain one answer.
 const maxCombinations = 10_000
+
+// maxSteps bounds the search for an order on one key.
+const maxSteps = 1_000_000
 
 // maxKinds is how many kinds there are at most: three numbers of tokens to acquire, take up to, force and refund, and reset.
 const maxKinds = 13
@@ -87,6 +91,10 @@ func (u *unknowns) model() porcupine.NondeterministicModel {
 // step returns the states after a known request: as few requests of unknown outcome come before it as explain the answer.
 // More of them would only be missing later.
 func (u *unknowns) step(from explained, in input, out output) (next []any) {
+	if u.steps++; u.steps > maxSteps {
+		u.gaveUp = true
+		return nil
+	}
 	if in.replied < from.since {
 		return nil
 	}

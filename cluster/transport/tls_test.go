@@ -119,7 +119,7 @@ func TestTLSBetweenNodes(t *testing.T) {
 			return err
 		}
 		defer conn.Close()
-		_ = conn.SetDeadline(time.Now().Add(5 * time.Second))          // for one who is never answered
+		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))         // for one who is never answered
 		if _, err := conn.Write([]byte("x\n\n\n\n\n\n")); err != nil { // more than a TLS record's head
 			return err
 		}
