@@ -90,18 +90,27 @@ func stepBack(t testing.TB) (forward func()) {
 	return func() { renice(0) }
 }
 
-// during runs an attack until the good client has asked often enough. It returns the server's peak memory, and logs the
-// good client's latencies.
-func (a *target) during(g *good, do attack) (most int64) {
+// during runs an attack until the good client has asked often enough, and logs its latencies. The server's memory was base
+// before, and is to stay below a limit.
+func (a *target) during(g *good, do attack, base, limit int64) {
 	a.t.Helper()
-	quiet, loud, most := a.compare(g, do)
+	var resident, buffers int64
+	quiet, loud := a.compare(g, do, func() {
+		resident, buffers = max(resident, a.resident()), max(buffers, a.info("mem_clients_normal"))
+	})
 	g.check()
-	a.t.Logf("%v without, %v under attack (p99 %.1f times); at most %d MB resident", quiet, loud, float64(loud.p99)/float64(quiet.p99), most>>20)
-	return most
+	a.t.Logf("%v without, %v under attack (p99 %.1f times); at most %d MB resident, %.1f MB of them in buffers of clients", quiet, loud, float64(loud.p99)/float64(quiet.p99),
+		resident>>20, float64(buffers)/(1<<20))
+	if buffers > limit-base {
+		a.t.Errorf("%d MB in buffers of clients, want at most %d", buffers>>20, (limit-base)>>20)
+	}
+	if isFullSize() && resident > limit {
+		a.t.Errorf("%d MB resident, want at most %d", resident>>20, limit>>20)
+	}
 }
 
-// compare returns the good client's latencies without and under an attack, and the server's peak memory.
-func (a *target) compare(g *good, do attack) (quiet, loud latencies, most int64) {
+// compare returns the good client's latencies without and under an attack, in which it samples now and then.
+func (a *target) compare(g *good, do attack, sample func()) (quiet, loud latencies) {
 	a.t.Helper()
 	n := 1500 + 500**attackScale // at full size for some seconds, in which buffers fill up and bounds are reached
 	quiet = g.ask(n)
@@ -113,7 +122,7 @@ func (a *target) compare(g *good, do attack) (quiet, loud latencies, most int64)
 	<-begun
 	watch.Go(func() {
 		for ctx.Err() == nil {
-			most = max(most, a.resident())
+			sample()
 			time.Sleep(10 * time.Millisecond)
 		}
 	})
@@ -121,7 +130,7 @@ func (a *target) compare(g *good, do attack) (quiet, loud latencies, most int64)
 	cancel()
 	attackers.Wait()
 	watch.Wait()
-	return quiet, loud, most
+	return quiet, loud
 }
 
 // wantFiles raises the bound on open files for this process and those it starts.

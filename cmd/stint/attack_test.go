@@ -15,8 +15,9 @@ import (
 )
 
 // Attacks on a server in a separate process, while a good client continues to ask. Here they are small and quick, and
-// the test asserts answers and memory; -attack-scale 10 makes them as large as those in bench/attacks.md, and logs
-// their latencies.
+// the test asserts answers, and the memory that the server accounts for. -attack-scale 10 makes them as large as those in
+// bench/attacks.md, and then the test asserts resident memory too, which depends on when Go collects garbage. Latencies are
+// logged.
 var (
 	attackScale = flag.Int("attack-scale", 1, "how large attacks are; at 10 as large as in bench/attacks.md")
 	attackNice  = flag.Bool("attack-nice", false, "have the attackers take the processor only when others leave it some; needs root")
@@ -31,7 +32,8 @@ func TestFloodOfKeys(t *testing.T) {
 	a := startTarget(t, "--max-memory", strconv.FormatInt(memory, 10), "--prefix-delimiters", ":")
 	g := a.good("")
 	var sent atomic.Int64
-	var most, lowest, highest int64 // of all the time, and of the second half of the keys
+	var most, lowest, highest int64 // resident, of all the time, and of the second half of the keys
+	var kept int64                  // the most memory of keys
 	var began time.Time
 	done := make(chan struct{})
 	flood := func(thread int) {
@@ -65,7 +67,7 @@ func TestFloodOfKeys(t *testing.T) {
 		defer close(done)
 		for sent.Load() < int64(keys) {
 			rss := a.resident()
-			most = max(most, rss)
+			most, kept = max(most, rss), max(kept, a.info("keys_memory"))
 			if sent.Load() > int64(keys)/2 {
 				lowest, highest = min(cmp.Or(lowest, rss), rss), max(highest, rss)
 			}
@@ -77,10 +79,13 @@ func TestFloodOfKeys(t *testing.T) {
 	took := time.Since(began)
 	<-done
 	g.check()
-	if most > memory {
+	if kept > memory || kept == 0 {
+		t.Errorf("%d MB of keys, and --max-memory is %d MB", kept>>20, memory>>20)
+	}
+	if isFullSize() && most > memory {
 		t.Errorf("%d MB resident, and --max-memory is %d MB", most>>20, memory>>20)
 	}
-	if highest-lowest > highest/20 || lowest == 0 {
+	if isFullSize() && (highest-lowest > highest/20 || lowest == 0) {
 		t.Errorf("%d to %d MB resident in the second half: that is not flat within 5 %%", lowest>>20, highest>>20)
 	}
 	shared, denied := a.info("new_keys_shared_limiter"), a.info("new_keys_shared_limiter_denied")
@@ -94,6 +99,9 @@ func TestFloodOfKeys(t *testing.T) {
 		float64(lowest)/(1<<20), float64(highest)/(1<<20), float64(most)/(1<<20), int64(keys)-shared)
 	t.Logf("%v without, %v under the flood of %.0f keys a second (p99 %.1f times)", quiet, loud, float64(keys)/took.Seconds(), float64(loud.p99)/float64(quiet.p99))
 }
+
+// isFullSize reports whether attacks are as large as in bench/attacks.md: only then are they judged by resident memory.
+func isFullSize() bool { return *attackScale >= 10 }
 
 // flat is the memory bound of connections in all of the attacks below, far below the memory that they try to take.
 func flat(base, connections int64) int64 { return base + connections*24<<10 + 48<<20 }
@@ -111,9 +119,7 @@ func TestSlowloris(t *testing.T) {
 		wantFiles(t, uint64(n+1000))
 		a := startTarget(t, append(args, "--max-clients", strconv.Itoa(n+100), "--max-clients-per-address", strconv.Itoa(n+100))...)
 		g, base := a.good(login), a.resident()
-		if most, limit := a.during(g, slowloris(n)), flat(base, int64(n)); most > limit {
-			t.Errorf("%d MB resident, want at most %d", most>>20, limit>>20)
-		}
+		a.during(g, slowloris(n), base, flat(base, int64(n)))
 	})
 }
 
@@ -123,10 +129,7 @@ func TestDeafClients(t *testing.T) {
 		n := 100 * *attackScale
 		a := startTarget(t, append(args, "--client-memory", "32mb")...)
 		g, base := a.good(login), a.resident()
-		most := a.during(g, deafClients(n))
-		if limit := base + 3*32<<20 + 48<<20 + int64(n)*64<<10; most > limit { // and the first buffer of each
-			t.Errorf("%d MB resident, want at most %d", most>>20, limit>>20)
-		}
+		a.during(g, deafClients(n), base, base+3*32<<20+48<<20+int64(n)*64<<10) // and the first buffer of each
 	})
 }
 
@@ -134,16 +137,12 @@ func TestDeafClients(t *testing.T) {
 func TestHugeLengths(t *testing.T) {
 	a := startTarget(t)
 	g, base := a.good(""), a.resident()
-	if most, limit := a.during(g, hugeLengths), flat(base, 0); most > limit {
-		t.Errorf("%d MB resident, want at most %d", most>>20, limit>>20)
-	}
+	a.during(g, hugeLengths, base, flat(base, 0))
 }
 
 // Clients that connect and leave, 5000 a second at full scale.
 func TestReconnectStorm(t *testing.T) {
 	a := startTarget(t)
 	g, base := a.good(""), a.resident()
-	if most, limit := a.during(g, reconnects(500**attackScale)), flat(base, 0); most > limit {
-		t.Errorf("%d MB resident, want at most %d", most>>20, limit>>20)
-	}
+	a.during(g, reconnects(500**attackScale), base, flat(base, 0))
 }

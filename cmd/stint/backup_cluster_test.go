@@ -10,9 +10,9 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // makeBackup runs stint backup.
@@ -150,13 +150,14 @@ func TestBackupWithoutAMajority(t *testing.T) {
 		}
 	}
 	admin, file := nodes[2].Admin(t), filepath.Join(t.TempDir(), "copy.stint")
-	output, err := testserver.Command(t, program, "backup", "--admin", admin, file).CombinedOutput()
-	for tries := 0; err == nil && tries < 100; tries++ { // a leader's state is current until its lease ends
-		time.Sleep(100 * time.Millisecond)
+	var output []byte
+	testwait.Until(t, "no backup is made", func() bool { // a leader's state is current until its lease ends
+		var err error
 		output, err = testserver.Command(t, program, "backup", "--admin", admin, file).CombinedOutput()
-	}
-	if err == nil || !strings.Contains(string(output), "this node does not know whether its state is current") || !strings.Contains(string(output), "--stale") {
-		t.Errorf("%v: %s", err, output)
+		return err != nil
+	})
+	if !strings.Contains(string(output), "this node does not know whether its state is current") || !strings.Contains(string(output), "--stale") {
+		t.Errorf("%s", output)
 	}
 	if output, err := testserver.Command(t, program, "backup", "--stale", "--admin", admin, file).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, output)

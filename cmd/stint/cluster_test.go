@@ -4,15 +4,16 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server/transcript"
 )
 
@@ -24,7 +25,7 @@ func ask(t *testing.T, address, command string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(testwait.Deadline())
 	if _, err := conn.Write([]byte(command + "\r\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -38,15 +39,12 @@ func ask(t *testing.T, address, command string) string {
 // eventually repeats a command until a server gives the expected answer.
 func eventually(t *testing.T, address, command, want string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		got := ask(t, address, command)
-		if got == want {
-			return
+	testwait.UntilNil(t, fmt.Sprintf("%s answers %s with %s", address, command, want), func() error {
+		if got := ask(t, address, command); got != want {
+			return errors.New(got)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: %s is answered %s, want %s", address, command, got, want)
-		}
-	}
+		return nil
+	})
 }
 
 // The state of a single server becomes the state of a cluster, once, and a node refuses to use the directory itself.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 var (
@@ -222,7 +223,7 @@ func TestKilledServerGivesNothingBack(t *testing.T) {
 			dir, r, l := t.TempDir(), rand.New(rand.NewPCG(seed, 0)), &ledger{}
 			v := startVictim(t, dir, mode)
 			rounds, granted := 0, int64(0)
-			for began := time.Now(); rounds < *crashes && (rounds < 3 || time.Since(began) < 18*time.Second*time.Duration(max(1, *crashes/20))); rounds++ {
+			for ; rounds < *crashes; rounds++ {
 				wait := l.load(v, r.Uint64())
 				l.workUntil(t, v, r, mode)
 				v.end(syscall.SIGKILL)
@@ -241,6 +242,13 @@ func TestKilledServerGivesNothingBack(t *testing.T) {
 	}
 }
 
+// awaitWork waits until clients have been granted some more tokens.
+func (l *ledger) awaitWork(t *testing.T, more int) {
+	t.Helper()
+	before := l.answered.Load()
+	testwait.Until(t, "clients are granted more", func() bool { return l.answered.Load() >= before+int64(more) })
+}
+
 // workUntil lets clients work for a random while, saving in between.
 func (l *ledger) workUntil(t *testing.T, v *victim, r *rand.Rand, mode string) {
 	w, err := dialVictim(v)
@@ -248,8 +256,8 @@ func (l *ledger) workUntil(t *testing.T, v *victim, r *rand.Rand, mode string) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	for _, pause := range []int{r.IntN(60), r.IntN(60)} {
-		time.Sleep(time.Duration(20+pause) * time.Millisecond) // load takes real time; the test asserts nothing about it
+	for _, more := range []int{r.IntN(1000), r.IntN(1000)} {
+		l.awaitWork(t, 100+more)
 		before := l.sofar()
 		if mode == "interval" {
 			awaitFlush(t, w)
@@ -264,7 +272,7 @@ func (l *ledger) workUntil(t *testing.T, v *victim, r *rand.Rand, mode string) {
 		}
 		l.saved = before
 	}
-	time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
+	l.awaitWork(t, r.IntN(500))
 }
 
 // sofar is the number of tokens of each key granted until now.
@@ -279,13 +287,10 @@ func (l *ledger) sofar() (all [crashKeys]int64) {
 func awaitFlush(t *testing.T, w *wire) {
 	t.Helper()
 	now, _ := w.clocks(t)
-	for range 10_000 {
-		if _, flushed := w.clocks(t); flushed > now {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatal("the journal is not flushed")
+	testwait.Until(t, "the journal is flushed", func() bool {
+		_, flushed := w.clocks(t)
+		return flushed > now
+	})
 }
 
 // clocks reads the server's time, and the time until which its decisions have been flushed.
@@ -339,9 +344,7 @@ func TestStoppedServerLosesNothing(t *testing.T) {
 		dir, l := t.TempDir(), &ledger{}
 		v := startVictim(t, dir, mode)
 		wait := l.load(v, 1)
-		for l.total() < 200 {
-			time.Sleep(time.Millisecond)
-		}
+		l.awaitWork(t, 200)
 		v.end(syscall.SIGTERM)
 		wait()
 		if _, state := v.Running(); state.ExitCode() != exitOK {

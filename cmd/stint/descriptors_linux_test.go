@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server/config"
 )
 
@@ -30,6 +32,7 @@ func TestTooFewFileDescriptors(t *testing.T) {
 		t.Fatal(err)
 	}
 	early := ping(t, v)
+	_ = early.SetReadDeadline(testwait.Deadline())
 	if !answersPing(early) {
 		t.Fatal("it does not answer to begin with")
 	}
@@ -49,18 +52,14 @@ func TestTooFewFileDescriptors(t *testing.T) {
 	if _, err := io.WriteString(early, "PING\r\n"); err != nil {
 		t.Error(err)
 	}
-	_ = early.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = early.SetReadDeadline(testwait.Deadline())
 	if !answersPing(early) {
 		t.Error("a client that was there before is not answered any more")
 	}
 	for _, c := range conns {
 		c.Close()
 	}
-	for deadline := time.Now().Add(20 * time.Second); !answersPing(ping(t, v)); {
-		if time.Now().After(deadline) {
-			t.Fatal("it takes no clients although others have left")
-		}
-	}
+	testwait.Until(t, "it takes clients again, since others have left", func() bool { return answersPing(ping(t, v)) })
 	v.end(syscall.SIGTERM)
 	if _, state := v.Running(); !state.Success() {
 		t.Errorf("it ended with %v: %s", state, v.LastLines())
@@ -113,7 +112,7 @@ func TestIdleClientsLeaveDescriptors(t *testing.T) {
 	var leader *wire
 	pids := map[*wire]int{}
 	for _, c := range conns {
-		_ = c.SetDeadline(time.Now().Add(60 * time.Second))
+		_ = c.SetDeadline(testwait.Deadline().Add(testwait.Limit))
 		_, id, _ := strings.Cut(askBulk(t, c, "INFO server"), "process_id:")
 		pids[c] = atoi(t, id[:strings.Index(id, "\r")])
 		if strings.Contains(askBulk(t, c, "INFO replication"), "role:master") {
@@ -125,7 +124,7 @@ func TestIdleClientsLeaveDescriptors(t *testing.T) {
 	}
 	for _, node := range nodes {
 		for range idle {
-			c, err := net.DialTimeout("tcp", node, 5*time.Second)
+			c, err := net.DialTimeout("tcp", node, testwait.Limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,18 +145,13 @@ func TestIdleClientsLeaveDescriptors(t *testing.T) {
 		if c == leader {
 			continue
 		}
-		for deadline := time.Now().Add(20 * time.Second); ; {
+		testwait.UntilNil(t, "a node decides without the leader", func() error {
 			got, text, err := c.ask("TB.ACQUIRE k 1000 1/h")
-			if err != nil {
-				t.Fatal(err)
+			if err == nil && (len(got) != 5 || got[0] != 1) {
+				err = errors.New(text)
 			}
-			if len(got) == 5 && got[0] == 1 {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("no decision without the leader: %s", text)
-			}
-		}
+			return err
+		})
 	}
 }
 

@@ -3,14 +3,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // trio is three nodes of a cluster, each a process.
@@ -42,18 +43,21 @@ func (c *trio) start(i int) {
 func (c *trio) await() {
 	c.t.Helper()
 	for _, v := range c.nodes {
-		for deadline := time.Now().Add(replyTimeout); v != nil; time.Sleep(20 * time.Millisecond) {
-			if conn, err := dialExact(v.address); err == nil {
-				text, err := conn.ask("TB.ACQUIRE", "awake", "1", "1", "PEEK")
-				conn.Close()
-				if err == nil && strings.HasPrefix(text, "*5\r\n") {
-					break
-				}
-			}
-			if time.Now().After(deadline) {
-				c.t.Fatalf("a node does not decide; it said: %s", v.LastLines())
-			}
+		if v == nil {
+			continue
 		}
+		testwait.UntilNil(c.t, "a node decides", func() error {
+			conn, err := dialExact(v.address)
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			text, err := conn.ask("TB.ACQUIRE", "awake", "1", "1", "PEEK")
+			if err == nil && !strings.HasPrefix(text, "*5\r\n") {
+				err = errors.New(text)
+			}
+			return err
+		})
 	}
 }
 

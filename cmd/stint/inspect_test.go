@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/testsize"
+	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server/config"
 )
@@ -48,14 +49,10 @@ func stateDir(t *testing.T) (dir string) {
 		t.Fatal(err)
 	}
 	await := func(bytes int64) {
-		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-			if info, err := os.Stat(filepath.Join(cfg.Dir, aJournal)); err == nil && info.Size() >= bytes {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatal("nothing was written to the journal")
-			}
-		}
+		testwait.Until(t, "the journal is written", func() bool {
+			info, err := os.Stat(filepath.Join(cfg.Dir, aJournal))
+			return err == nil && info.Size() >= bytes
+		})
 	}
 	await(256) // the block that records that the header is durable
 	apply(engine.Op{Key: []byte("gone"), Limit: bucket, Verb: engine.Delete}, engine.Op{Key: []byte("job\x00"), Limit: leases, Tokens: 1, Who: []byte("worker 1")},

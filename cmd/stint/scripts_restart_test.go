@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // scripted is a server that is killed while clients call scripts.
@@ -63,9 +63,7 @@ func (s *scripted) kill() {
 			}
 		})
 	}
-	for s.answered.Load() < began+100 {
-		time.Sleep(time.Millisecond)
-	}
+	testwait.Until(s.t, "scripts are answered", func() bool { return s.answered.Load() >= began+100 })
 	least := s.answered.Load()
 	switch s.mode {
 	case "interval":

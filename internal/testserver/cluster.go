@@ -28,7 +28,7 @@ func StartNodes(t testing.TB, program string, count int, options ...string) (nod
 	for i, own := range peers {
 		node := NewServer(t, program, append([]string{
 			"--node-id", fmt.Sprint("node", i+1), "--cluster-listen", own, "--cluster-peers", strings.Join(peers, ","), "--dir", "state",
-			"--admin", "", "--cluster-heartbeat", "1s", // so that a busy machine causes no elections
+			"--admin", "", "--cluster-heartbeat", "1s", "--decide-timeout", "20s", // so that a busy machine causes neither elections nor refusals
 		}, options...)...)
 		node.Start(t)
 		t.Cleanup(func() { node.Stop(t) })

@@ -1,8 +1,8 @@
 package browser
 
 import (
-	"context"
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
