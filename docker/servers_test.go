@@ -16,7 +16,7 @@ import (
 )
 
 // giveUp is how long a test waits for what must come. It is only reached when the test fails.
-const giveUp = 30 * time.Second
+const giveUp = time.Minute
 
 // exported is what servers export: of each series' name, the values of its labels.
 type exported map[string]map[string]map[string]bool
@@ -89,6 +89,16 @@ func (all exported) add(name string, labels map[string]string) {
 			all[name][label] = map[string]bool{}
 		}
 		all[name][label][value] = true
+	}
+}
+
+// waitFor waits for a condition. Every wait of this module goes through it.
+func waitFor(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(giveUp); !condition(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("in vain: waiting until %s", what)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package docs
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 var localPort = regexp.MustCompile(`\b[67]00[1-9]\b`)
@@ -60,11 +62,9 @@ func (e *examples) awaitHealth(ports map[string]string) {
 		if page[0] != '6' { // the port of the other nodes
 			continue
 		}
-		for deadline := time.Now().Add(30 * time.Second); !strings.Contains(e.shell("redis-cli -p "+port+" CLUSTER INFO"), "cluster_state:ok"); time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				e.Fatalf("the node at port %s has not caught up", port)
-			}
-		}
+		testwait.Until(e, "the node at port "+port+" has caught up", func() bool {
+			return strings.Contains(e.shell("redis-cli -p "+port+" CLUSTER INFO"), "cluster_state:ok")
+		})
 	}
 }
 
@@ -80,15 +80,12 @@ func (e *examples) startCluster(b block) (servers int) {
 			servers++
 			continue
 		}
-		out := ""
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			if out = e.shell(command); strings.Contains(out, "(integer) 1\n") || strings.HasPrefix(out, "1\n") {
-				break
+		testwait.UntilNil(e, command+" is carried out", func() error {
+			if out := e.shell(command); !strings.Contains(out, "(integer) 1\n") && !strings.HasPrefix(out, "1\n") {
+				return errors.New(out)
 			}
-			if time.Now().After(deadline) {
-				e.Fatalf("%s still says %s", command, out)
-			}
-		}
+			return nil
+		})
 	}
 	return servers
 }
@@ -101,7 +98,7 @@ func (e *examples) shell(command string) string {
 
 // background runs a server until the end of the test, which fails unless it then ends well.
 func (e *examples) background(script string) {
-	p := testserver.NewProcess(e.T, "sh", "-c", strings.Replace(script, "stint server", "exec stint server --admin ''", 1))
+	p := testserver.NewProcess(e.T, "sh", "-c", strings.Replace(script, "stint server", "exec stint server --admin '' --cluster-heartbeat 1s --decide-timeout 20s", 1)) // so that a busy machine causes neither elections nor refusals
 	p.Dir = e.dir
 	p.Env = append(os.Environ(), "PATH="+e.tools+string(os.PathListSeparator)+os.Getenv("PATH"))
 	p.Start(e.T)

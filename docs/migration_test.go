@@ -187,22 +187,34 @@ func startRedis(t *testing.T) *redisServer {
 
 func (r *redisServer) do(t *testing.T, words ...string) string {
 	t.Helper()
-	line := fmt.Sprintf("*%d\r\n", len(words))
-	for _, word := range words {
-		line += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
+	return r.doAll(t, words)[0]
+}
+
+// doAll sends commands together, so that Redis carries them out one right after the other.
+func (r *redisServer) doAll(t *testing.T, commands ...[]string) (replies []string) {
+	t.Helper()
+	lines := ""
+	for _, words := range commands {
+		lines += fmt.Sprintf("*%d\r\n", len(words))
+		for _, word := range words {
+			lines += fmt.Sprintf("$%d\r\n%s\r\n", len(word), word)
+		}
 	}
 	err := r.conn.SetDeadline(time.Now().Add(replyTimeout))
 	if err == nil {
-		_, err = r.conn.Write([]byte(line))
+		_, err = r.conn.Write([]byte(lines))
 	}
-	reply := ""
-	if err == nil {
-		reply, err = transcript.ReadReply(r.unread)
+	for _, words := range commands {
+		reply := ""
+		if err == nil {
+			reply, err = transcript.ReadReply(r.unread)
+		}
+		if err != nil || isError(reply) {
+			t.Fatalf("%q: %s %v", words, reply, err)
+		}
+		replies = append(replies, reply)
 	}
-	if err != nil || isError(reply) {
-		t.Fatalf("%q: %s %v", words, reply, err)
-	}
-	return reply
+	return replies
 }
 
 // play runs a call as the page shows it, at the time of the test's clock.
@@ -218,15 +230,19 @@ func (r *redisServer) play(t *testing.T, script, call string, request int) strin
 		count, _ := strconv.Atoi(fields[2])
 		keys = fields[3 : 3+count]
 	}
-	reply := r.do(t, fields...)
+	commands := [][]string{fields}
 	for _, key := range keys {
-		if left, _ := strconv.Atoi(r.do(t, "PTTL", key)); left > 0 {
+		commands = append(commands, []string{"PTTL", key})
+	}
+	replies := r.doAll(t, commands...)
+	for i, key := range keys {
+		if left, _ := strconv.Atoi(replies[1+i]); left > 0 {
 			// Up to the whole second, as given to EXPIRE: the machine's clock has gone on since.
 			r.ends[key] = r.now.Add(time.Duration((left+999)/1000) * time.Second)
 			r.do(t, "PERSIST", key)
 		}
 	}
-	return reply
+	return replies[0]
 }
 
 // advance moves the test's clock, and expires the keys whose time has come.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/config"
@@ -27,7 +28,7 @@ import (
 var update = flag.Bool("update", false, "write the generated parts of the pages, such as the replies in transcripts, instead of comparing them")
 
 // replyTimeout is how long a reply, or a change that follows from one, may take.
-const replyTimeout = 10 * time.Second
+const replyTimeout = testwait.Limit
 
 // transcriptStart is the time at which transcripts begin: a Friday.
 var transcriptStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -93,6 +94,7 @@ func playTranscript(t *testing.T, in page, b block, replayed *blockTexts) {
 // player plays transcripts over TCP against a server in this process, whose clock it moves.
 type player struct {
 	*server.Server
+	t       testing.TB
 	clock   *clocktest.Manual
 	stop    func() error
 	address string
@@ -107,7 +109,7 @@ type client struct {
 }
 
 func newPlayer(t testing.TB) *player {
-	p := &player{clock: clocktest.New(transcriptStart), conns: map[string]*client{}}
+	p := &player{t: t, clock: clocktest.New(transcriptStart), conns: map[string]*client{}}
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops = []string{"127.0.0.1:0"}, 1
 	store := engine.New(engine.Config{Shards: 16, Commands: server.NewCommands()})
@@ -190,14 +192,10 @@ func (p *player) HangUp(name string) error {
 
 // until waits until a field of INFO has a value.
 func (p *player) until(name string, count int) error {
-	for deadline := time.Now().Add(replyTimeout); ; time.Sleep(time.Millisecond) {
-		if strings.Contains(p.Info([]string{"clients"}), fmt.Sprintf("\r\n%s:%d\r\n", name, count)) {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("in vain: waiting until %s is %d", name, count)
-		}
-	}
+	testwait.Until(p.t, fmt.Sprintf("%s is %d", name, count), func() bool {
+		return strings.Contains(p.Info([]string{"clients"}), fmt.Sprintf("\r\n%s:%d\r\n", name, count))
+	})
+	return nil
 }
 
 // Advance implements transcript.Player.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/internal/testserver"
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // makeCertificates runs the lines with openssl of docs/kubernetes.md, which are four, and returns the folder of their files. The
@@ -100,7 +101,7 @@ func TestOpenSSL(t *testing.T) {
 
 // ping logs in and sends PING by TLS.
 func ping(address string, config *tls.Config) (reply string, err error) {
-	const patience = 20 * time.Second
+	const patience = testwait.Limit
 	conn, err := tls.DialWithDialer(&net.Dialer{Timeout: patience}, "tcp", address, config)
 	if err != nil {
 		return "", err
