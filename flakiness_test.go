@@ -1,0 +1,105 @@
+package stint_test
+
+import (
+	"fmt"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A flakinessRule finds a way in which a test can pass or fail by chance, in tests of all languages.
+type flakinessRule struct {
+	name   string
+	remedy string
+	inGo   func(p *goPackage, f *function, report func(at token.Pos, what string)) // called for functions that run by the machine's clock
+	inText func(f textFile, report func(line int, what string))
+}
+
+var flakinessRules = []flakinessRule{
+	{name: "time", inGo: timeDecides, inText: timeDecidesInText,
+		remedy: "Log the figure, assert what is behind it (who answered, what woke the waiter), wait by internal/testwait, or run in a synctest bubble; bounds on speed belong in benchmarks"},
+	{name: "timeout", inGo: shortTimeouts,
+		remedy: "A busy machine exceeds this: take testwait.Limit, testwait.Deadline or testwait.Until, or a synctest bubble if the end of the time is what the test is about"},
+	{name: "sleep", inGo: sleeps, inText: sleepsInText,
+		remedy: "Wait for the condition by internal/testwait, or run in a synctest bubble"},
+	{name: "port", inGo: freePorts, inText: freePortsInText,
+		remedy: "Let the server listen on port 0 and read its address from its output; where others must know the address first, take testserver.ReserveAddress"},
+	{name: "child", inGo: unboundChildren,
+		remedy: "Start it by the module's helper, which ends it with the test, or by exec.CommandContext with t.Context() and WaitDelay"},
+	{name: "seed", inGo: unseeded, inText: unseededInText,
+		remedy: "Take rand.New(rand.NewPCG(seed, …)) with testsize.Seed() or a fixed seed, and print it"},
+}
+
+// A permit is a place that a rule does not apply to.
+type permit struct {
+	rules  string // with spaces between
+	place  string // file, file:function, or a folder with / behind
+	reason string
+}
+
+// finding is a place that a rule found.
+type finding struct {
+	rule     *flakinessRule
+	file     string
+	function string
+	line     int
+	what     string
+}
+
+func (f finding) String() string {
+	return fmt.Sprintf("%s:%d: %s [%s]\n\t%s; or add a row to flakinessPermits with the reason", f.file, f.line, f.what, f.rule.name, f.rule.remedy)
+}
+
+func (p permit) covers(f finding) bool {
+	return slices.Contains(strings.Fields(p.rules), f.rule.name) && (p.place == f.file || p.place == f.file+":"+f.function || strings.HasSuffix(p.place, "/") && strings.HasPrefix(f.file, p.place))
+}
+
+// TestNothingIsLeftToChance applies the rules to every test of the repository.
+func TestNothingIsLeftToChance(t *testing.T) {
+	packages, texts := testSources()
+	if len(packages) < 40 || len(texts) < 30 {
+		t.Errorf("only %d packages and %d files in other languages were looked at", len(packages), len(texts))
+	}
+	all := append(flakinessPermits[:len(flakinessPermits):len(flakinessPermits)], stillToMend...)
+	used := make([]bool, len(all))
+	for _, f := range findFlakiness(packages, texts) {
+		permitted := false
+		for i, p := range all {
+			if p.covers(f) {
+				permitted, used[i] = true, true
+			}
+		}
+		if !permitted {
+			t.Error(f)
+		}
+	}
+	for i, p := range all {
+		if !used[i] {
+			t.Errorf("the permit for %s [%s] permits nothing: delete it", p.place, p.rules)
+		}
+	}
+}
+
+// findFlakiness applies all rules.
+func findFlakiness(packages []*goPackage, texts []textFile) (all []finding) {
+	for i := range flakinessRules {
+		rule := &flakinessRules[i]
+		for _, p := range packages {
+			for j := range p.functions {
+				f := &p.functions[j]
+				if f.isReal {
+					rule.inGo(p, f, func(at token.Pos, what string) {
+						all = append(all, finding{rule, f.file.name, f.name, p.set.Position(at).Line, what})
+					})
+				}
+			}
+		}
+		for _, f := range texts {
+			if rule.inText != nil {
+				rule.inText(f, func(line int, what string) { all = append(all, finding{rule, f.name, "", line, what}) })
+			}
+		}
+	}
+	return all
+}
