@@ -1,28 +1,38 @@
 package testserver
 
 import (
+	"errors"
 	"net"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/stintdb/stint/internal/testwait"
 )
 
 // Await waits until a condition is true. It fails the test if the process ends before, or if that takes too long.
 func (p *Process) Await(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		is, state := p.Running() // first: the condition may have become true before the end
-		switch {
-		case condition():
-			return
-		case !is:
-			t.Fatalf("%s ended before %s: %v\n%s", p.program, what, state, p.LastLines())
-		case time.Now().After(deadline):
-			t.Fatalf("%s: not within %v: %s\n%s", p.program, patience, what, p.LastLines())
+	holds, isRunning := false, true
+	var state *os.ProcessState
+	_ = testwait.Poll(func() error {
+		isRunning, state = p.Running() // first: the condition may have become true before the end
+		if holds = condition(); holds || !isRunning {
+			return nil
 		}
+		return errNotYet
+	})
+	switch {
+	case holds:
+	case !isRunning:
+		t.Fatalf("%s ended before %s: %v\n%s", p.program, what, state, p.LastLines())
+	default:
+		t.Fatalf("%s: not within %v: %s\n%s", p.program, testwait.Limit, what, p.LastLines())
 	}
 }
+
+var errNotYet = errors.New("not yet")
 
 // AwaitOutput waits until the process has printed something that a pattern matches since it was started last, and returns the
 // match and those of its groups.
@@ -39,7 +49,7 @@ func (p *Process) AwaitOutput(t testing.TB, pattern *regexp.Regexp) (match []str
 func (p *Process) AwaitConnections(t testing.TB, network, address string) {
 	t.Helper()
 	p.Await(t, "it accepts connections on "+address, func() bool {
-		conn, err := net.DialTimeout(network, address, patience)
+		conn, err := net.DialTimeout(network, address, testwait.Limit)
 		if err == nil {
 			conn.Close()
 		}

@@ -16,11 +16,8 @@ import (
 	"github.com/stintdb/stint/internal/child"
 )
 
-// The bounds of waits, which are only reached when a test fails.
-const (
-	patience   = time.Minute
-	endTimeout = 20 * time.Second
-)
+// endTimeout bounds the wait for the end of a process. It is only reached when a test fails.
+const endTimeout = 20 * time.Second
 
 // Process is a program that runs until it is ended, or the test ends. It can be started again with the same arguments in the
 // same directory. All of its runs write one log.
