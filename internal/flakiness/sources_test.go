@@ -1,4 +1,4 @@
-package stint_test
+package flakiness
 
 import (
 	"go/ast"
@@ -33,6 +33,12 @@ type function struct {
 	isReal   bool // it runs by the machine's clock
 }
 
+// sourceFile is a file of Go.
+type sourceFile struct {
+	name string // slash-separated, from the root
+	tree *ast.File
+}
+
 // textFile is a test in another language.
 type textFile struct {
 	name  string
@@ -42,7 +48,8 @@ type textFile struct {
 // testSources reads the tests of the repository, in all modules and with all build tags, once.
 var testSources = sync.OnceValues(func() (packages []*goPackage, texts []textFile) {
 	set, byDir := token.NewFileSet(), map[string][]sourceFile{}
-	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(root, file)
 		name = filepath.ToSlash(name)
 		switch {
 		case err != nil:
@@ -55,7 +62,7 @@ var testSources = sync.OnceValues(func() (packages []*goPackage, texts []textFil
 		case !isTestCode(name):
 			return nil
 		}
-		text, err := os.ReadFile(name)
+		text, err := os.ReadFile(file)
 		if err != nil || !strings.HasSuffix(name, ".go") {
 			texts = append(texts, newTextFile(name, string(text)))
 			return err
@@ -73,12 +80,17 @@ var testSources = sync.OnceValues(func() (packages []*goPackage, texts []textFil
 	return packages, texts
 })
 
+const root = "../.." // of the repository
+
+// forTests are packages that only tests import.
+var forTests = []string{"server/transcript", "server/clock/clocktest", "server/servertest"}
+
 // isTestCode reports whether a file is part of tests.
 func isTestCode(name string) bool {
 	switch path.Ext(name) {
 	case ".go":
-		return strings.HasSuffix(name, "_test.go") && strings.Contains(name, "/") || // the rules' own files have their snippets
-			strings.HasPrefix(name, "internal/test") || strings.Contains(name, "/internal/servertest/") || isForTests(path.Dir(name))
+		return strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "internal/flakiness/") || // which has snippets of the rules
+			strings.HasPrefix(name, "internal/test") || strings.Contains(name, "/internal/servertest/") || slices.Contains(forTests, path.Dir(name))
 	case ".mjs":
 		return strings.HasPrefix(name, "clients/node/test/")
 	case ".py":
@@ -86,8 +98,6 @@ func isTestCode(name string) bool {
 	}
 	return strings.HasPrefix(name, ".ci/")
 }
-
-func isForTests(dir string) bool { return slices.Contains(forTests, dir) }
 
 func newTextFile(name, text string) textFile {
 	return textFile{name, strings.Split(text, "\n")}
@@ -179,7 +189,7 @@ func (p *goPackage) markReal() {
 	for i := range p.functions {
 		f := &p.functions[i]
 		isRoot := strings.HasPrefix(f.name, "Test") || strings.HasPrefix(f.name, "Fuzz") || f.name == "init" || f.name == "_"
-		if !f.file.isTest() || f.receiver == "" && isRoot {
+		if !strings.HasSuffix(f.file.name, "_test.go") || f.receiver == "" && isRoot {
 			reach([]*function{f})
 		}
 	}

@@ -1,4 +1,4 @@
-package stint_test
+package flakiness
 
 import (
 	"fmt"
@@ -61,7 +61,7 @@ func TestFlakinessRules(t *testing.T) {
 			t.Errorf("%s: found %v, want %v, in %s:\n%s", s.rule, found, s.found, s.file, s.code)
 		}
 	}
-	for _, rule := range flakinessRules {
+	for _, rule := range rules {
 		if !tested[rule.name][true] || !tested[rule.name][false] {
 			t.Errorf("no snippet shows what %s finds, or what it accepts", rule.name)
 		}

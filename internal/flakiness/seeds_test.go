@@ -1,4 +1,4 @@
-package stint_test
+package flakiness
 
 import (
 	"go/ast"

@@ -1,4 +1,6 @@
-package stint_test
+// Package flakiness finds tests that pass or fail by chance. It has nothing but tests: rules, one for each way in which chance
+// comes in, the places that they permit, and snippets of code which each rule must find or accept.
+package flakiness
 
 import (
 	"fmt"
@@ -8,15 +10,15 @@ import (
 	"testing"
 )
 
-// A flakinessRule finds a way in which a test can pass or fail by chance, in tests of all languages.
-type flakinessRule struct {
+// A rule finds a way in which a test can pass or fail by chance, in tests of all languages.
+type rule struct {
 	name   string
 	remedy string
 	inGo   func(p *goPackage, f *function, report func(at token.Pos, what string)) // called for functions that run by the machine's clock
 	inText func(f textFile, report func(line int, what string))
 }
 
-var flakinessRules = []flakinessRule{
+var rules = []rule{
 	{name: "time", inGo: timeDecides, inText: timeDecidesInText,
 		remedy: "Log the figure, assert what is behind it (who answered, what woke the waiter), wait by internal/testwait, or run in a synctest bubble; bounds on speed belong in benchmarks"},
 	{name: "timeout", inGo: shortTimeouts,
@@ -40,7 +42,7 @@ type permit struct {
 
 // finding is a place that a rule found.
 type finding struct {
-	rule     *flakinessRule
+	rule     *rule
 	file     string
 	function string
 	line     int
@@ -48,7 +50,7 @@ type finding struct {
 }
 
 func (f finding) String() string {
-	return fmt.Sprintf("%s:%d: %s [%s]\n\t%s; or add a row to flakinessPermits with the reason", f.file, f.line, f.what, f.rule.name, f.rule.remedy)
+	return fmt.Sprintf("%s:%d: %s [%s]\n\t%s; or add a row to permits with the reason", f.file, f.line, f.what, f.rule.name, f.rule.remedy)
 }
 
 func (p permit) covers(f finding) bool {
@@ -61,7 +63,7 @@ func TestNothingIsLeftToChance(t *testing.T) {
 	if len(packages) < 40 || len(texts) < 30 {
 		t.Errorf("only %d packages and %d files in other languages were looked at", len(packages), len(texts))
 	}
-	all := append(flakinessPermits[:len(flakinessPermits):len(flakinessPermits)], stillToMend...)
+	all := append(permits[:len(permits):len(permits)], stillToMend...)
 	used := make([]bool, len(all))
 	for _, f := range findFlakiness(packages, texts) {
 		permitted := false
@@ -83,8 +85,8 @@ func TestNothingIsLeftToChance(t *testing.T) {
 
 // findFlakiness applies all rules.
 func findFlakiness(packages []*goPackage, texts []textFile) (all []finding) {
-	for i := range flakinessRules {
-		rule := &flakinessRules[i]
+	for i := range rules {
+		rule := &rules[i]
 		for _, p := range packages {
 			for j := range p.functions {
 				f := &p.functions[j]
