@@ -12,7 +12,8 @@ readonly campaigns=(
     "redis         60000 1000000" # commands compared with Redis
     "hostile       300ms 10s"     # of each act of hostile users
     "hostile-scale 5     100"     # percent of the largest inputs that they send
-    "processes     25s   10m"     # in which real processes suffer faults
+    "real-faults   32    500"     # of real processes
+    "real-requests 70000 2000000" # decided by real processes meanwhile
 )
 
 # size prints the size of a campaign.
@@ -131,7 +132,7 @@ step_redis() { watched go test -tags e2e ./cmd/stint -run TestRepliesAreThoseOfR
 step_hostile() { watched go test -tags e2e ./cmd/stint -run TestHostileUsers -hostile-for "$(size hostile)" -hostile-scale "$(size hostile-scale)" -timeout 1h; }
 
 step_processes() {
-    watched go test -tags e2e ./cluster/realtest -run TestFaults -for "$(size processes)" -timeout 1h
+    watched go test -tags e2e ./cluster/realtest -run TestFaults -faults "$(size real-faults)" -requests "$(size real-requests)" -timeout 2h
     grep -E '^ +[a-z_]+_test.go:[0-9]+: (seed|[0-9])' "$log" | grep -v mended
 }
 
