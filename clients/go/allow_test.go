@@ -152,7 +152,7 @@ func TestMistakesAreErrors(t *testing.T) {
 
 func TestAllAndCheck(t *testing.T) {
 	l := connect(t)
-	user, tenant := stint.On(t.Name()+":user", stint.PerDay(10)), stint.On(t.Name()+":tenant", stint.Window(3, stint.Month))
+	user, tenant := stint.On(t.Name()+":user", stint.PerDay(10)), stint.On(t.Name()+":tenant", stint.Window(3, stint.Starting(24*time.Hour)))
 	m, err := l.AllN(t.Context(), 2, user, tenant)
 	if err != nil || !m.Allowed || m.Granted != 2 || m.Binding != -1 || len(m.Limits) != 2 || m.Limits[0].Remaining != 8 || m.Limits[1].Remaining != 1 {
 		t.Errorf("AllN(2) = %+v, %v", m, err)
@@ -221,7 +221,7 @@ func TestConcurrentCalls(t *testing.T) {
 		all.Go(func() {
 			own := t.Name() + string(rune('A'+caller))
 			for i := range calls {
-				if r, err := l.Allow(t.Context(), t.Name(), stint.PerDay(tokens)); err == nil && r.Allowed {
+				if r, err := l.Allow(t.Context(), t.Name(), stint.Window(tokens, stint.Starting(24*time.Hour))); err == nil && r.Allowed {
 					granted.Add(1)
 				}
 				if r, err := l.Allow(t.Context(), own, stint.PerDay(calls)); err != nil || r.Remaining != int64(calls-1-i) {

@@ -256,7 +256,7 @@ func ExampleLimiter_Wait() {
 		}
 		fmt.Println("mail", i)
 	}
-	hurried, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	hurried, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	limiter.Wait(hurried, "example:slow", stint.PerHour(1))
 	fmt.Println(limiter.Wait(hurried, "example:slow", stint.PerHour(1)))

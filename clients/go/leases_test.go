@@ -16,7 +16,7 @@ import (
 func TestLeasesReturnTheRest(t *testing.T) {
 	for name, limit := range map[string]stint.Limit{"bucket": stint.PerDay(100_000), "window": stint.Window(100_000, stint.Starting(time.Hour))} {
 		t.Run(name, func(t *testing.T) {
-			l := connect(t)
+			l, begun := connect(t), time.Now()
 			leases := l.Lease(stint.LeaseOptions{})
 			used, most := int64(0), int64(0)
 			for ; used < 20_000; used++ {
@@ -32,11 +32,11 @@ func TestLeasesReturnTheRest(t *testing.T) {
 				t.Error(err)
 			}
 			r, err := l.Peek(t.Context(), t.Name(), limit, 1)
-			inexact := int64(0)
+			back := int64(0)
 			if name == "bucket" {
-				inexact = 10
+				back = 1 + int64(100_000*time.Since(begun)/(24*time.Hour))
 			}
-			if taken := 100_000 - 1 - r.Remaining; err != nil || taken < used-inexact || taken > used+inexact {
+			if taken := 100_000 - 1 - r.Remaining; err != nil || taken < used-back || taken > used {
 				t.Errorf("%d are taken at the server after %d were used; %v", taken, used, err)
 			}
 			if r, err := leases.Allow(t.Context(), t.Name(), limit); err != nil || !r.Allowed || r.Source != stint.Server {
@@ -57,7 +57,7 @@ func TestLeasesTakeInChunks(t *testing.T) {
 			returned.Add(-n)
 		}
 	}}))
-	leases := l.Lease(stint.LeaseOptions{})
+	leases, begun := l.Lease(stint.LeaseOptions{}), time.Now()
 	const decisions = 1_000_000
 	limit := stint.PerSecond(100_000_000)
 	var all sync.WaitGroup
@@ -79,7 +79,8 @@ func TestLeasesTakeInChunks(t *testing.T) {
 	if err := leases.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if n := requests.Load() + alone.Load(); n > decisions/1000 {
+	// A chunk is for 100 ms, so a machine that takes long for the decisions needs more of them.
+	if n := requests.Load() + alone.Load(); n > decisions/1000+int64(time.Since(begun)/(10*time.Millisecond)) {
 		t.Errorf("%d requests for %d decisions", n, decisions)
 	}
 	if taken.Load()-returned.Load()+alone.Load() < decisions {
@@ -91,7 +92,7 @@ func TestLeasesTakeInChunks(t *testing.T) {
 func TestLeasesNearTheLimit(t *testing.T) {
 	connect(t)
 	const tokens, processes = 20_000, 4
-	limit := stint.PerDay(tokens)
+	limit, begun := stint.PerDay(tokens), time.Now()
 	var granted atomic.Int64
 	var all sync.WaitGroup
 	for range processes {
@@ -117,48 +118,9 @@ func TestLeasesNearTheLimit(t *testing.T) {
 		defer leases.Close(t.Context())
 	}
 	all.Wait()
-	// During the run, a token comes in every 4.3 s; that is allowed for, generously.
-	if n := granted.Load(); n < tokens-100 || n > tokens+20 {
-		t.Errorf("%d let through of %d", n, tokens)
-	}
-}
-
-// TestLeasesWithoutServer: tokens in memory can be spent, and then the policy decides.
-func TestLeasesWithoutServer(t *testing.T) {
-	server := startServer(t)
-	l := stint.Connect([]string{server.Address}, stint.FailClosed(), stint.Timeout(quick))
-	defer l.Close()
-	leases := l.Lease(stint.LeaseOptions{})
-	defer leases.Close(t.Context())
-	limit := stint.PerDay(1_000_000)
-	waitFor(t, "tokens are held", func() bool {
-		for range 10_000 {
-			if _, err := leases.Allow(t.Context(), "k", limit); err != nil {
-				t.Fatal(err)
-			}
-			if leases.Held("k") > 100 {
-				return true
-			}
-		}
-		return false
-	})
-	server.Kill()
-	leased := 0
-	for {
-		r, err := leases.Allow(t.Context(), "k", limit)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Source == stint.Fallback && !r.Allowed && r.Cause != nil {
-			break
-		}
-		if r.Source != stint.Leased || !r.Allowed {
-			t.Fatalf("%+v", r)
-		}
-		leased++
-	}
-	if leased == 0 {
-		t.Error("nothing was let through from memory")
+	cameIn := 1 + int64(tokens*time.Since(begun)/(24*time.Hour))
+	if n := granted.Load(); n < tokens-100 || n > tokens+cameIn {
+		t.Errorf("%d let through of %d, and %d that came in", n, tokens, cameIn)
 	}
 }
 
@@ -175,14 +137,15 @@ func TestLeasesOfOtherLimits(t *testing.T) {
 		}
 	}
 	for i := range 4 {
-		key := fmt.Sprint("key", i)
+		key, most := fmt.Sprint("key", i), int64(0)
 		for range 1000 {
 			if r, err := leases.Allow(t.Context(), key, stint.PerDay(10_000)); err != nil || !r.Allowed {
 				t.Fatalf("key %d: %+v, %v", i, r, err)
 			}
+			most = max(most, leases.Held(key))
 		}
-		if held := leases.Held(key); (held > 0) != (i < 2) {
-			t.Errorf("%d tokens are held of key %d, with room for 2", held, i)
+		if (most > 0) != (i < 2) {
+			t.Errorf("at most %d tokens were held of key %d, with room for 2", most, i)
 		}
 	}
 	if r, err := leases.AllowN(t.Context(), "key0", stint.PerDay(10_000), 10_001); err != nil || r.Allowed || r.RetryAfter != stint.Never {

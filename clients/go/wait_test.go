@@ -74,10 +74,7 @@ func TestWaitForWindow(t *testing.T) {
 
 // TestWaitWithoutStint: the policy decides.
 func TestWaitWithoutStint(t *testing.T) {
-	nowhere, err := servertest.FreeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
+	nowhere := servertest.Reserved(t)
 	for policy, want := range map[stint.Policy]error{stint.FailOpen(): nil, stint.FailClosed(): stint.ErrDenied, stint.LocalShare(1): nil} {
 		l := stint.Connect([]string{nowhere}, policy)
 		for range 3 { // of LocalShare, the second and the third have to wait

@@ -26,19 +26,18 @@ func TestShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop()
-	for _, name := range []string{asked, leased, inProcess} {
-		got, span, err := share(name, at, 2*time.Second)
+	allowed := func(span time.Duration) int64 { return sharedRate + int64(sharedRate*span/time.Second) }
+	burst := func(time.Duration) int64 { return sharedRate }
+	beyond := func(span time.Duration) int64 { return 1 + allowed(span+time.Second) } // also when they have ended
+	for name, enough := range map[string]func(time.Duration) int64{asked: burst, leased: burst, inProcess: beyond} {
+		got, span, err := share(name, at, 2*time.Second, enough)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		allowed := sharedRate + sharedRate*span.Seconds()
-		if exceeds := float64(got) > allowed; exceeds != (name == inProcess) {
-			t.Errorf("%s let %d through in %v; the limit allows %.0f", name, got, span, allowed)
+		if most := allowed(span); got > most && name != inProcess {
+			t.Errorf("%s let %d through in %v; the limit allows %d", name, got, span, most)
 		}
-		if got < sharedRate {
-			t.Errorf("%s let only %d through in %v", name, got, span)
-		}
-		t.Logf("%s: %d of %.0f", name, got, allowed)
+		t.Logf("%s: %d of %d", name, got, allowed(span))
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/go-redis/redis_rate/v10"
 	"github.com/redis/go-redis/v9"
@@ -67,7 +66,7 @@ func start(name string, at servers, perSecond int, options ...stint.Option) cont
 		}
 		return r.Allowed, err
 	}, func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		leases.Close(ctx)
 		limiter.Close()

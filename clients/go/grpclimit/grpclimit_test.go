@@ -178,10 +178,7 @@ func TestPolicyOfTheServer(t *testing.T) {
 }
 
 func TestWithoutStint(t *testing.T) {
-	nowhere, err := servertest.FreeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
+	nowhere := servertest.Reserved(t)
 	for policy, want := range map[stint.Policy]codes.Code{stint.FailOpen(): codes.OK, stint.FailClosed(): codes.Unavailable} {
 		c := serve(t, grpclimit.New(connect(t, nowhere, policy), "api", stint.PerDay(2), byIP))
 		if got := unary(t.Context(), c); got != want {

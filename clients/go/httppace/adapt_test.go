@@ -68,7 +68,7 @@ func TestPauseEnds(t *testing.T) {
 	var came atomic.Int64
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if came.Add(1) == 1 {
-			time.Sleep(2 * time.Millisecond) // longer than Every
+			time.Sleep(2 * time.Millisecond) // the call takes longer than Every
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(429)
 		}
@@ -79,7 +79,7 @@ func TestPauseEnds(t *testing.T) {
 	defer limiter.Close()
 	for range 2 {
 		transports = append(transports, &httppace.Transport{
-			Limiter: limiter, Limit: stint.PerSecond(100).Adaptive(2), MaxAttempts: 1, Report: stint.Report{Every: time.Millisecond, Down: 50},
+			Limiter: limiter, Limit: stint.PerSecond(100).Adaptive(2), MaxAttempts: 1, Report: stint.Report{Every: time.Millisecond, Down: 50, Up: 1},
 		})
 	}
 	if status, err := get(t, transports[0], "GET", service.URL, ""); status != 429 || err != nil {
@@ -89,7 +89,7 @@ func TestPauseEnds(t *testing.T) {
 		t.Errorf("after the pause: %d, %v, %d requests", status, err, came.Load())
 	}
 	pace, _, err := limiter.Report(t.Context(), "http:"+service.Listener.Addr().String(), stint.Report{})
-	if err != nil || pace.Pause != 0 || pace.PerSecond > 50 {
+	if err != nil || pace.Pause != 0 || pace.PerSecond > 52 { // the good call may have been reported, too
 		t.Errorf("then: %+v, %v", pace, err)
 	}
 }

@@ -276,7 +276,7 @@ func TestRealProvider(t *testing.T) {
 }
 
 func ExampleTransport() {
-	limiter := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(time.Second))
+	limiter := stint.Connect([]string{address}, stint.FailClosed(), stint.Timeout(10*time.Second))
 	defer limiter.Close()
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "found ", r.URL.Path) }))
 	defer provider.Close()

@@ -1,14 +1,17 @@
 package stinttest
 
 import (
-	"net"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	stint "github.com/stintdb/stint/clients/go"
+	"github.com/stintdb/stint/clients/go/internal/child"
 )
 
 // BinaryVariable is the environment variable with the path of the server for [Start]. Without it, stint is looked up in
@@ -16,9 +19,9 @@ import (
 const BinaryVariable = "STINTTEST_BINARY"
 
 // startTimeout bounds the time until a started server takes connections.
-const startTimeout = 30 * time.Second
+const startTimeout = time.Minute
 
-// Start starts a Stint server on a free loopback port, with its data in memory, and returns its address. The server ends
+// Start starts a Stint server on a loopback port of its choice, with its data in memory, and returns its address. The server ends
 // with the test. The test fails if there is no server to start: see [BinaryVariable]. flags are those of stint server.
 func Start(t testing.TB, flags ...string) (address string) {
 	t.Helper()
@@ -29,14 +32,14 @@ func Start(t testing.TB, flags ...string) (address string) {
 	if path, err = filepath.Abs(path); err != nil {
 		t.Fatalf("stinttest.Start: %v", err)
 	}
-	address = freeAddress(t)
 	log, err := os.Create(filepath.Join(t.TempDir(), "stint.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	command := exec.Command(path, append([]string{"server", "--listen", address, "--admin", ""}, flags...)...)
+	command := exec.Command(path, append([]string{"server", "--listen", "127.0.0.1:0", "--admin", ""}, flags...)...)
 	command.Stdout, command.Stderr = log, log
+	child.EndWithParent(command) // a test that panics does not clean up
 	if err := command.Start(); err != nil {
 		t.Fatalf("stinttest.Start: %v", err)
 	}
@@ -49,9 +52,10 @@ func Start(t testing.TB, flags ...string) (address string) {
 		_ = command.Process.Kill()
 		<-ended
 	})
-	if !isReady(address, ended) {
+	address, err = readyAt(log.Name(), ended)
+	if err != nil {
 		text, _ := os.ReadFile(log.Name())
-		t.Fatalf("stinttest.Start: %s took no connections within %v:\n%s", path, startTimeout, text)
+		t.Fatalf("stinttest.Start: %s %v:\n%s", path, err, text)
 	}
 	return address
 }
@@ -71,28 +75,20 @@ func binary() string {
 	return "stint"
 }
 
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("stinttest.Start: %v", err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
-}
-
-// isReady waits until a server takes connections, and reports whether it does.
-func isReady(address string, ended <-chan struct{}) bool {
-	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); {
-		if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
-			c.Close()
-			return true
-		}
+// readyAt waits until the log of a server says that it takes connections, and returns the address that it has chosen.
+func readyAt(log string, ended <-chan struct{}) (address string, err error) {
+	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		select {
 		case <-ended:
-			return false
-		case <-time.After(5 * time.Millisecond):
+			return "", errors.New("ended")
+		default:
+		}
+		text, _ := os.ReadFile(log)
+		for line := range strings.Lines(string(text)) {
+			if address, is := child.ReadyAt(line); is && strings.HasSuffix(line, "\n") {
+				return address, nil
+			}
 		}
 	}
-	return false
+	return "", fmt.Errorf("took no connections within %v", startTimeout)
 }

@@ -3,7 +3,10 @@ package stinttest_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -91,8 +94,8 @@ func TestSeveralAsTheServer(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for i := range 200 {
 		var keyed []stint.Keyed
-		for name, choices := range limits {
-			on := stint.On(fmt.Sprint("several:", name, i/20), choices[0])
+		for _, name := range slices.Sorted(maps.Keys(limits)) {
+			on := stint.On(fmt.Sprint("several:", name, i/20), limits[name][0])
 			if random.IntN(3) == 0 {
 				on = on.Cost(random.Int64N(4))
 			}
@@ -232,19 +235,29 @@ func (f *fatal) Helper() {}
 
 func (f *fatal) Fatalf(format string, arguments ...any) {
 	f.says = fmt.Sprintf(format, arguments...)
-	panic(f)
+	panic(f.says)
 }
 
-// TestNothingToStart: the message of a test without a server.
+// TestNothingToStart: the messages of a test without a server, and of one whose server does not accept a flag.
 func TestNothingToStart(t *testing.T) {
-	t.Setenv(stinttest.BinaryVariable, "/nowhere/stint")
-	f := &fatal{TB: t}
-	defer func() {
-		if recover() != f || !strings.Contains(f.says, "/nowhere/stint") || !strings.Contains(f.says, "set STINTTEST_BINARY to its path") {
-			t.Errorf("it says %q", f.says)
+	built, err := servertest.Binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, says := range map[string]string{
+		"/nowhere/stint": "/nowhere/stint.*; set STINTTEST_BINARY to its path",
+		built:            "(?s) ended:\n.*nonsense",
+	} {
+		t.Setenv(stinttest.BinaryVariable, path)
+		f := &fatal{TB: t}
+		func() {
+			defer func() { recover() }()
+			stinttest.Start(f, "--nonsense")
+		}()
+		if is := regexp.MustCompile(says).MatchString(f.says); !is {
+			t.Errorf("%s: it says %q", path, f.says)
 		}
-	}()
-	stinttest.Start(f)
+	}
 }
 
 func ExampleFake() {

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	stint "github.com/stintdb/stint/clients/go"
+	"github.com/stintdb/stint/clients/go/internal/child"
 	"github.com/stintdb/stint/clients/go/internal/servertest"
 )
 
@@ -33,6 +34,7 @@ func startCell(t *testing.T) *redis.Client {
 	target := filepath.Join(t.TempDir(), "target")
 	build := exec.CommandContext(t.Context(), "cargo", "rustc", "--quiet", "--release", "--locked", "-p", "redis-cell", "--crate-type", "cdylib", "--target-dir", target)
 	build.Dir = "redis-cell"
+	child.EndWithParent(build)
 	if output, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", build, err, output)
 	}

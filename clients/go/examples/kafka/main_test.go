@@ -120,10 +120,7 @@ func produce(t *testing.T, cluster *kfake.Cluster, topic string, from, count int
 
 // TestStintComesLater: records wait until Stint is up, and none is lost.
 func TestStintComesLater(t *testing.T) {
-	address, err := servertest.FreeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := servertest.Reserved(t)
 	limiter := stint.Connect([]string{address}, stint.FailClosed())
 	defer limiter.Close()
 	passed := make(chan error)

@@ -12,16 +12,19 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/stintdb/stint/clients/go/internal/child"
 )
 
+// Bounds of waits that a test would otherwise not end. A busy machine needs seconds.
 const (
-	startTimeout = 20 * time.Second
-	stopTimeout  = 10 * time.Second
+	startTimeout = time.Minute
+	stopTimeout  = 30 * time.Second
 )
 
 // A Server is a process of Stint.
 type Server struct {
-	Address string
+	Address string // chosen by the server
 	command *exec.Cmd
 	ended   chan struct{}
 	mu      sync.Mutex
@@ -47,6 +50,7 @@ func Binary() (string, error) {
 		binary.path = filepath.Join(folder, "stint")
 		command := exec.Command("go", "build", "-o", binary.path, "./cmd/stint")
 		command.Dir = root
+		child.EndWithParent(command)
 		if output, err := command.CombinedOutput(); err != nil {
 			binary.err = fmt.Errorf("%s: %w\n%s", command, err, output)
 		}
@@ -77,24 +81,8 @@ func Clean() {
 	}
 }
 
-// FreeAddress is a loopback address with a free port.
-func FreeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer listener.Close()
-	return listener.Addr().String(), nil
-}
-
-// Start starts a server on a free loopback port and waits until it is ready.
-func Start(flags ...string) (*Server, error) {
-	address, err := FreeAddress()
-	if err != nil {
-		return nil, err
-	}
-	return StartAt(address, flags...)
-}
+// Start starts a server on a loopback port of its choice and waits until it is ready.
+func Start(flags ...string) (*Server, error) { return StartAt("127.0.0.1:0", flags...) }
 
 // StartAt starts a server on an address and waits until it is ready.
 func StartAt(address string, flags ...string) (*Server, error) {
@@ -102,13 +90,9 @@ func StartAt(address string, flags ...string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{Address: address, ended: make(chan struct{})}
-	admin, err := FreeAddress()
-	if err != nil {
-		return nil, err
-	}
-	s.command = exec.Command(path, append([]string{"server", "--listen", s.Address, "--admin", admin}, flags...)...)
-	s.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	s := &Server{ended: make(chan struct{})}
+	s.command = exec.Command(path, append([]string{"server", "--listen", address, "--admin", ""}, flags...)...)
+	child.EndWithParent(s.command)
 	output, err := s.command.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -123,6 +107,7 @@ func StartAt(address string, flags ...string) (*Server, error) {
 	case <-ready:
 		return s, nil
 	case <-s.ended:
+		_ = s.command.Wait()
 		return nil, fmt.Errorf("the server ended before it was ready:\n%s", s.Log())
 	case <-time.After(startTimeout):
 		s.Kill()
@@ -132,13 +117,12 @@ func StartAt(address string, flags ...string) (*Server, error) {
 
 func (s *Server) follow(lines *bufio.Scanner, ready chan<- struct{}) {
 	defer close(s.ended)
-	announced := false
 	for lines.Scan() {
 		s.mu.Lock()
 		s.log.WriteString(lines.Text() + "\n")
 		s.mu.Unlock()
-		if !announced && strings.Contains(lines.Text(), "ready") {
-			announced = true
+		if address, is := child.ReadyAt(lines.Text()); is && s.Address == "" {
+			s.Address = address
 			close(ready)
 		}
 	}
