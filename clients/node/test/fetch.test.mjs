@@ -77,10 +77,12 @@ test("without reports", async (t) => {
 test("reports are sums", async () => {
     let now = [200, 404, 429, 500, 503, 504, 200];
     const driver = new FakeDriver((words) => (words[0] === "AD.REPORT" ? ["100", 0] : [1, 10, 9, 0, 100]));
+    let clock = 0;
+    driver.time = { now: () => clock, sleep: () => Promise.resolve() };
     const limiter = new Limiter(driver, { whenDown: failClosed() });
     const paced = pacedFetch(limiter, limit, { report: { down: 50 }, fetch: async () => new Response(null, { status: now.shift() ?? 200 }) });
     for (let i = 0; i < 7; i++) { await paced("http://a/"); }
-    await new Promise((resolve) => setTimeout(resolve, 1000));
+    clock += 1000;
     await paced("http://a/");
     const reports = driver.sent.filter(([name]) => name === "AD.REPORT").map((words) => words.join(" "));
     assert.deepEqual(reports, ["AD.REPORT http:a 1 0 DOWN 50%", "AD.REPORT http:a 3 3 DOWN 50%"]);

@@ -6,7 +6,7 @@ import { Redis } from "ioredis";
 import { createClient } from "redis";
 
 import { Limiter, failOpen } from "../dist/esm/index.js";
-import { freePort, startServer } from "./server.mjs";
+import { nowhere, startServer } from "./server.mjs";
 
 const drivers = {
     ioredis: {
@@ -45,20 +45,19 @@ for (const [name, { open, connected, end, unconnected }] of Object.entries(drive
     });
 
     test(`${name}: a client that is not connected`, async () => {
-        const limiter = new Limiter(unconnected(await freePort()), options);
+        const limiter = new Limiter(unconnected(nowhere), options);
         const { allowed, source } = await limiter.allow("k", "10/s");
         assert.deepEqual({ allowed, source }, { allowed: true, source: "fallback" });
         limiter.close();
     });
 
     test(`${name}: a client that cannot connect`, async () => {
-        const client = open(await freePort()), limiter = new Limiter(client, options);
-        const connecting = Promise.resolve(connected(client)).catch(() => undefined);
+        const client = open(nowhere), limiter = new Limiter(client, options);
+        Promise.resolve(connected(client)).catch(() => undefined); // ioredis may neither resolve nor reject it
         const { allowed, source } = await limiter.allow("k", "10/s");
         assert.deepEqual({ allowed, source }, { allowed: true, source: "fallback" });
         limiter.close();
         end(client);
-        await connecting;
     });
 
     test(`${name}: a listener of the program stays the only one`, () => {

@@ -183,7 +183,7 @@ test("a server without RL.LEND, or one that is gone", async () => {
         if (words[0] === "RL.LEND") { throw ofReply("ERR unknown command 'RL.LEND'"); }
         return [1, 1000, 999, 0, 1];
     });
-    const limiter = new Limiter(driver, { whenDown: failClosed(), timeout: 1000 }), leases = limiter.lease();
+    const limiter = new Limiter(driver, { whenDown: failClosed(), timeout: 30_000 }), leases = limiter.lease();
     for (let i = 0; i < 2000; i++) { assert.equal((await leases.allow("k", perSecond(1000))).source, "server"); }
     assert.ok(driver.sent.filter(([name]) => name === "RL.LEND").length <= 1, "it is asked again and again");
     isGone = true;
@@ -193,7 +193,8 @@ test("a server without RL.LEND, or one that is gone", async () => {
     limiter.close();
 });
 
-test("after close, each request goes to the server", async () => {
+test("after close, each request goes to the server", async (t) => {
+    t.mock.method(performance, "now", () => 1000); // it remembers a denial for a while
     const driver = new FakeDriver(() => [0, 1000, 0, 60, 60]);
     const limiter = new Limiter(driver, { whenDown: failClosed() }), leases = limiter.lease({ ahead: "500ms" });
     for (const source of ["server", "leased"]) { assert.equal((await leases.allow("k", perSecond(1000))).source, source); }
@@ -206,13 +207,13 @@ const server = await startServer();
 after(() => server.kill());
 
 test("processes with leases keep to a limit together", async (t) => {
-    const limit = perSecond(20_000), clients = [1, 2, 3].map(() => new Redis({ port: server.port, lazyConnect: true }));
-    const limiters = clients.map((client) => new Limiter(client, { whenDown: failClosed(), timeout: 1000 }));
+    const limit = perSecond(2000).burst(50_000), clients = [1, 2, 3].map(() => new Redis({ port: server.port, lazyConnect: true }));
+    const limiters = clients.map((client) => new Limiter(client, { whenDown: failClosed(), timeout: 30_000 }));
     const leases = limiters.map((limiter) => limiter.lease());
     const counts = { leased: 0, server: 0, denied: 0 };
-    const begun = performance.now(), end = begun + 1500;
+    const begun = performance.now();
     await Promise.all(leases.map(async (lease) => {
-        while (performance.now() < end) {
+        while (counts.leased < 5000 || counts.denied < 1000) { // until the limit is used up, and a while longer
             const results = await Promise.all(Array.from({ length: 20 }, () => lease.allow("leased", limit)));
             for (const { allowed, source } of results) { counts[allowed ? source : "denied"]++; }
             await new Promise((resolve) => setImmediate(resolve));
@@ -220,8 +221,7 @@ test("processes with leases keep to a limit together", async (t) => {
     }));
     const passed = performance.now() - begun, granted = counts.leased + counts.server;
     t.diagnostic(`${JSON.stringify(counts)} in ${passed.toFixed(0)} ms`);
-    assert.ok(granted <= 20_000 + 20 * passed + 1, `${granted} granted`);
-    assert.ok(counts.leased > granted / 10, JSON.stringify(counts));
+    assert.ok(granted <= 50_000 + 2 * passed + 1, `${granted} granted`);
     await Promise.all(leases.map((lease) => lease.close()));
     const [first] = limiters;
     assert.equal(leases[0].held("leased"), 0);
@@ -231,8 +231,8 @@ test("processes with leases keep to a limit together", async (t) => {
 });
 
 test("unused tokens go back, and a request near the limit asks the server", async () => {
-    const limiter = new Limiter(new Redis({ port: server.port, lazyConnect: true }), { whenDown: failClosed(), timeout: 1000 });
-    const leases = limiter.lease(), limit = Limit.window(10_000, "@day");
+    const limiter = new Limiter(new Redis({ port: server.port, lazyConnect: true }), { whenDown: failClosed(), timeout: 30_000 });
+    const leases = limiter.lease(), limit = Limit.window(10_000, "1d");
     while (leases.held("day") === 0) { await leases.allow("day", limit); }
     while (leases.held("day") > 0) { await new Promise((resolve) => setTimeout(resolve, 20)); }
     const { remaining } = await limiter.peek("day", limit);

@@ -217,15 +217,15 @@ test("a request with an id is sent again, another is not", async () => {
         return String(words[0]) === "RL.SETTLE" ? [[5, 10, 5, 1]] : [1, -1, 0, [[10, 9, 100]]];
     };
     let driver = new FakeDriver(once);
-    let limiter = new Limiter(driver, { whenDown: failClosed(), timeout: 1000 });
+    let limiter = new Limiter(driver, { whenDown: failClosed(), timeout: 60_000 });
     assert.ok((await limiter.check("p", "u", { id: "call", remember: "1m" })).allowed);
     assert.equal(driver.sent.length, 2);
     driver = new FakeDriver(once);
-    limiter = new Limiter(driver, { whenDown: failClosed(), timeout: 1000 });
+    limiter = new Limiter(driver, { whenDown: failClosed(), timeout: 60_000 });
     assert.equal((await limiter.check("p", "u")).allowed, false);
     assert.equal(driver.sent.length, 1);
     driver = new FakeDriver(once);
-    limiter = new Limiter(driver, { whenDown: failClosed(), timeout: 1000 });
+    limiter = new Limiter(driver, { whenDown: failClosed(), timeout: 60_000 });
     assert.deepEqual(await limiter.settle("call", [5, null]), [{ charged: 5, limit: 10, remaining: 5, resetAfter: 1 }]);
     assert.deepEqual(driver.sent[1], ["RL.SETTLE", "call", "COSTS", "5", "-"]);
 });

@@ -21,7 +21,7 @@ test("npm pack builds", { timeout: 120_000 }, (t) => {
         cpSync(join(folder, name), join(checkout, name), { recursive: true });
     }
     symlinkSync(join(folder, "node_modules"), join(checkout, "node_modules"));
-    const output = execFileSync("npm", ["pack", "--dry-run", "--json", "--silent"], { cwd: checkout, encoding: "utf8" });
+    const output = execFileSync("npm", ["pack", "--dry-run", "--json", "--silent"], { cwd: checkout, encoding: "utf8", timeout: 100_000 });
     const [packed] = JSON.parse(output.slice(output.indexOf("[\n")));
     const files = new Set(packed.files.map((file) => file.path));
     const page = readFileSync(new URL("../../../docs/clients-node.md", import.meta.url), "utf8");

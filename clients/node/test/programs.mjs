@@ -2,32 +2,30 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 
-import { freePort } from "./server.mjs";
+import { endsWithParent } from "./server.mjs";
 
-/** Starts a program in this package, where it finds @stintdb/client. */
+/** Starts a program in this package, where it finds @stintdb/client. It ends with this process at the latest. */
 export function start(program) {
     const patient = program.replaceAll("failOpen() }", "failOpen(), timeout: 10_000 }"); // for a busy machine
-    const child = spawn("node", ["--input-type=module", "-e", patient], { cwd: new URL("..", import.meta.url), stdio: ["ignore", "pipe", "inherit"] });
+    const [node, ...given] = [...endsWithParent, "node", "--import", "./test/announce.mjs", "--input-type=module", "-e", patient];
+    const child = spawn(node, given, { cwd: new URL("..", import.meta.url), stdio: ["ignore", "pipe", "inherit", "ipc"] });
+    const end = () => { child.kill("SIGKILL"); };
+    process.once("exit", end);
     let output = "";
     child.stdout.setEncoding("utf8").on("data", (text) => { output += text; });
-    const ended = new Promise((resolve) => child.once("close", () => resolve(output)));
-    return { child, ended };
+    const ended = new Promise((resolve) => child.once("close", () => { process.removeListener("exit", end); resolve(output); }));
+    const port = new Promise((resolve) => child.once("message", resolve));
+    return { child, ended, port };
 }
 
-/** The statuses of three requests to a program that listens on port 3000, which is replaced. */
+/** The statuses of three requests to a program that listens on port 3000, which is replaced by one of the system's choice. */
 export async function threeStatuses(program) {
-    const port = await freePort(), { child, ended } = start(program.replace("3000", String(port)));
+    assert.match(program, /3000/);
+    const { child, ended, port } = start(program.replace("3000", "0"));
     try {
+        const url = `http://127.0.0.1:${await Promise.race([port, ended.then(() => assert.fail("the program ended"))])}/search`;
         const statuses = [];
-        while (statuses.length < 3) {
-            assert.equal(child.exitCode, null, "the program ended");
-            const status = await fetch(`http://127.0.0.1:${port}/search`).then((response) => response.status, () => undefined);
-            if (status === undefined) {
-                await new Promise((resolve) => setTimeout(resolve, 20));
-            } else {
-                statuses.push(status);
-            }
-        }
+        while (statuses.length < 3) { statuses.push((await fetch(url)).status); }
         return statuses;
     } finally {
         child.kill("SIGKILL");

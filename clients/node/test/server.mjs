@@ -1,14 +1,17 @@
-// A Stint server of a test, on a free port.
+// A Stint server of a test, on a port of its choice.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer, connect } from "node:net";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 
 const dir = mkdtempSync(join(tmpdir(), "stint-node-"));
 process.on("exit", () => rmSync(dir, { recursive: true, force: true }));
 process.once("SIGTERM", () => { process.exit(1); }); // a test took too long; "exit" ends its servers
+
+/** A port at which nobody listens: no system hands it out, and only a service that nobody runs has it. */
+export const nowhere = 1;
 
 let built;
 
@@ -19,41 +22,33 @@ export function binary() {
     }
     if (!built) {
         built = join(dir, "stint");
-        execFileSync("go", ["build", "-o", built, "./cmd/stint"], { cwd: new URL("../../..", import.meta.url), stdio: "inherit" });
+        execFileSync("go", ["build", "-o", built, "./cmd/stint"], { cwd: new URL("../../..", import.meta.url), stdio: "inherit", timeout: 600_000 });
     }
     return built;
 }
 
-export function freePort() {
-    return new Promise((resolve) => {
-        const server = createServer().listen(0, "127.0.0.1", () => {
-            const { port } = server.address();
-            server.close(() => resolve(port));
-        });
-    });
-}
+/** The beginning of a command line whose program is killed when this process ends, however it ends, where there is setpriv. */
+export const endsWithParent = existsSync("/usr/bin/setpriv") ? ["setpriv", "--pdeathsig", "KILL", "--"] : [];
 
-const startTimeout = 30_000; // milliseconds until a started server answers
+const startTimeout = 60_000; // milliseconds until a started server accepts connections
 
 /** Starts a server. It ends with this process at the latest. */
 export async function startServer(...options) {
-    const program = binary(), port = await freePort();
-    let child, ended;
+    let child, ended, addresses;
     const end = () => { child.kill("SIGKILL"); }; // also of a stopped process
     process.once("exit", end);
     const start = async () => {
-        child = spawn(program, ["server", "--listen", `127.0.0.1:${port}`, "--admin", "", ...options], { stdio: "ignore" });
+        const [program, ...given] = [...endsWithParent, binary(), "server", "--listen", "127.0.0.1:0", "--admin", "", ...options];
+        child = spawn(program, given, { stdio: ["ignore", "pipe", "inherit"] });
         ended = new Promise((resolve) => { child.once("close", resolve).once("error", resolve); });
-        const deadline = performance.now() + startTimeout;
-        while (!(await answers(port))) {
-            assert.ok(child.exitCode === null && child.signalCode === null, `the server on port ${port} ended`);
-            assert.ok(performance.now() < deadline, `the server on port ${port} does not answer`);
-            await new Promise((resolve) => setTimeout(resolve, 5));
-        }
+        addresses = await Promise.race([ready(child.stdout), ended.then(() => assert.fail("the server ended")), late()]);
     };
     await start();
     return {
-        port, start,
+        /** Starts it again, on another port. */
+        start,
+        get port() { return Number(/:(\d+)/.exec(addresses)[1]); },
+        get httpPort() { return Number(/:(\d+) \(HTTP\)/.exec(addresses)[1]); },
         signal: (name) => child.kill(name),
         /** Sends SIGSTOP, and waits until it has taken effect. */
         stop: async () => {
@@ -64,9 +59,18 @@ export async function startServer(...options) {
     };
 }
 
-function answers(port) {
+/** The addresses that a server prints once it accepts connections. What it prints later is read and dropped. */
+function ready(output) {
     return new Promise((resolve) => {
-        const socket = connect(port, "127.0.0.1", () => socket.write("PING\r\n")).setTimeout(1000, () => socket.destroy());
-        socket.once("data", () => { socket.destroy(); resolve(true); }).on("error", () => undefined).once("close", () => resolve(false));
+        createInterface({ input: output }).on("line", (line) => {
+            const [, addresses] = /^ready: accepting connections on (.*)/.exec(line) ?? [];
+            if (addresses) { resolve(addresses); }
+        });
+    });
+}
+
+function late() {
+    return new Promise((_, reject) => {
+        setTimeout(() => { reject(new Error(`the server accepts no connections within ${startTimeout} ms`)); }, startTimeout).unref();
     });
 }

@@ -36,7 +36,7 @@ for (const [name, client] of Object.entries(clients)) {
     const open = async (options) => {
         const application = client();
         if (!("isOpen" in application)) { applications.push(application); }
-        const limiter = new Limiter(application, { whenDown: failOpen(), timeout: 1000, ...options });
+        const limiter = new Limiter(application, { whenDown: failOpen(), timeout: 30_000, ...options });
         await connected(limiter);
         return limiter;
     };
@@ -67,14 +67,14 @@ for (const [name, client] of Object.entries(clients)) {
         await assert.rejects(limiter.check("unknown", "u"), RefusedError);
         await assert.rejects(limiter.allow(key("g"), Limit.window(3, "@day")), /WRONGTYPE/);
         assert.ok((await limiter.wait(key("i"), "1000/s")).allowed);
-        const job = (holder) => Limit.concurrency(1, "1m", holder);
+        const job = (holder) => Limit.concurrency(1, "1h", holder);
         assert.ok((await limiter.allow(key("j"), job("a"))).allowed);
         assert.equal((await limiter.allow(key("j"), job("b"))).allowed, false);
         assert.deepEqual([await limiter.release(key("j"), "a"), await limiter.release(key("j"), "a")], [true, false]);
         assert.ok((await limiter.allow(key("j"), job("b"))).allowed);
-        const left = async () => (await limiter.peek(key("k"), "100/hour")).remaining;
+        const left = async () => (await limiter.peek(key("k"), "100/day")).remaining;
         for (const [id, cost, want] of [["settled", 30, 69], ["left", undefined, 69]]) {
-            const reserved = await limiter.reserving([{ key: key("k"), limit: "100/hour" }], { tokens: 60, id: key(id), remember: "1m" });
+            const reserved = await limiter.reserving([{ key: key("k"), limit: "100/day" }], { tokens: 60, id: key(id), remember: "1m" });
             assert.ok(reserved.allowed && (await left()) < 69);
             if (cost !== undefined) { reserved.settle(cost); }
             await reserved[Symbol.asyncDispose]();
@@ -84,11 +84,10 @@ for (const [name, client] of Object.entries(clients)) {
     });
 
     test(`${name}: ten thousand calls at once, none lost and none over the limit`, async () => {
-        const limiter = await open({ timeout: 30_000, whenDown: failClosed() });
-        const results = await Promise.all(Array.from({ length: 10_000 }, () => limiter.allow(`${name}:crowd`, perHour(6000))));
+        const limiter = await open({ whenDown: failClosed() });
+        const results = await Promise.all(Array.from({ length: 10_000 }, () => limiter.allow(`${name}:crowd`, Limit.window(6000, "1d"))));
         assert.ok(results.every((r) => r.source === "server"));
-        const granted = results.filter((r) => r.allowed).length;
-        assert.ok(granted >= 6000 && granted <= 6010, `${granted} granted`);
+        assert.equal(results.filter((r) => r.allowed).length, 6000);
         limiter.close();
     });
 }

@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { connect, createServer } from "node:net";
 import { StintError } from "../errors.js";
 import { type Known, mustKnow } from "../options.js";
 
-const startTimeout = 30_000; // milliseconds until a started server takes connections
+const startTimeout = 60_000; // milliseconds until a started server takes connections
 const stopTimeout = 10_000; // milliseconds until a server that was asked to stop is killed
 const mostOutput = 10_000; // characters of its output for an error
 
@@ -27,16 +26,15 @@ export interface RunningServer extends AsyncDisposable {
 }
 
 /**
- * Starts a Stint server on a free loopback port, with its data in memory. It ends with `stop`, or with this process. It throws
+ * Starts a Stint server on a loopback port of its choice, with its data in memory. It ends with `stop`, or with this process. It throws
  * {@link StintError} if there is no server to start, or if it ends.
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
     mustKnow(options, serverOptions, "startServer");
     const { binary = process.env["STINTTEST_BINARY"] ?? "stint", flags = [] } = options;
-    const port = await freePort();
-    const child = spawn(binary, ["server", "--listen", `127.0.0.1:${port}`, "--admin", "", ...flags], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(binary, ["server", "--listen", "127.0.0.1:0", "--admin", "", ...flags], { stdio: ["ignore", "pipe", "pipe"] });
     const started = new Process(child, binary);
-    await started.ready(port);
+    const port = await started.ready();
     const stop = (): Promise<void> => started.stop();
     return { port, url: `redis://127.0.0.1:${port}`, stop, [Symbol.asyncDispose]: stop };
 }
@@ -46,6 +44,7 @@ class Process {
     #output = "";
     #error: Error | undefined;
     readonly #ended: Promise<void>;
+    readonly #port: Promise<number>;
     readonly #kill = (): void => { this.child.kill("SIGKILL"); };
 
     constructor(private readonly child: ChildProcess, private readonly binary: string) {
@@ -54,29 +53,34 @@ class Process {
             child.once("exit", () => { resolve(); });
             child.once("error", (error) => { this.#error = error; resolve(); });
         }).then(() => { process.removeListener("exit", this.#kill); });
-        for (const stream of [child.stdout, child.stderr]) {
-            stream?.setEncoding("utf8").on("data", (text: string) => { this.#output = (this.#output + text).slice(-mostOutput); });
-        }
+        this.#port = new Promise((resolve) => {
+            for (const stream of [child.stdout, child.stderr]) { // both are read to their ends, so that the server can always write
+                stream?.setEncoding("utf8").on("data", (text: string) => {
+                    this.#output = (this.#output + text).slice(-mostOutput);
+                    const [, port] = /^ready: accepting connections on [^,\n]*:(\d+)[,\n]/m.exec(this.#output) ?? [];
+                    if (port !== undefined) {
+                        resolve(Number(port));
+                    }
+                });
+            }
+        });
     }
 
-    /** Waits until the server takes connections. */
-    async ready(port: number): Promise<void> {
-        const deadline = performance.now() + startTimeout, ended = this.#ended.then(() => "ended" as const);
-        for (;;) {
-            const state = await Promise.race([ended, answers(port)]);
-            if (state === "answers") {
-                this.child.unref();
-                for (const stream of [this.child.stdout, this.child.stderr]) {
-                    (stream as { unref?(): void } | null)?.unref?.();
-                }
-                return;
-            }
-            if (state === "ended" || performance.now() > deadline) {
-                this.#kill();
-                throw new StintError(this.#failure(state === "ended"), { cause: this.#error });
-            }
-            await new Promise((resolve) => setTimeout(resolve, 5));
+    /** Waits until the server says that it takes connections, and returns its port. */
+    async ready(): Promise<number> {
+        let timer: NodeJS.Timeout | undefined;
+        const late = new Promise<"late">((resolve) => { timer = setTimeout(() => { resolve("late"); }, startTimeout); });
+        const state = await Promise.race([this.#port, this.#ended.then(() => "ended" as const), late]);
+        clearTimeout(timer);
+        if (typeof state === "string") {
+            this.#kill();
+            throw new StintError(this.#failure(state === "ended"), { cause: this.#error });
         }
+        this.child.unref();
+        for (const stream of [this.child.stdout, this.child.stderr]) {
+            (stream as { unref?(): void } | null)?.unref?.();
+        }
+        return state;
     }
 
     /** Asks the server to stop, and kills it if it does not. */
@@ -94,23 +98,4 @@ class Process {
         }
         return `startServer: ${this.binary} ${ended ? "ended" : `took no connections within ${startTimeout} ms`}:\n${this.#output}`;
     }
-}
-
-/** A port that was free a moment ago. */
-function freePort(): Promise<number> {
-    return new Promise((resolve, reject) => {
-        const server = createServer().once("error", reject).listen(0, "127.0.0.1", () => {
-            const address = server.address();
-            server.close(() => { resolve(typeof address === "object" && address ? address.port : 0); });
-        });
-    });
-}
-
-/** Whether a server answers on a port. */
-function answers(port: number): Promise<"answers" | "silent"> {
-    return new Promise((resolve) => {
-        const socket = connect(port, "127.0.0.1", () => socket.write("PING\r\n")).setTimeout(1000);
-        const end = (state: "answers" | "silent") => (): void => { socket.destroy(); resolve(state); };
-        socket.once("data", end("answers")).once("error", end("silent")).once("timeout", end("silent")).once("close", end("silent"));
-    });
 }
