@@ -29,7 +29,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> str:
 def shared_server(program: str) -> Iterator[Server]:
     server = Server(program)
     yield server
-    server.kill()
+    server.close()
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def server(program: str) -> Iterator[Server]:
     """Return a server that the test may kill or stop."""
     server = Server(program)
     yield server
-    server.kill()
+    server.close()
 
 
 @pytest.fixture

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,40 +13,54 @@ from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import BinaryIO
 
+PATIENT = 60.0  # seconds: bounds waits, also on a machine that is busy
+ENDS_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL", "--"] if shutil.which("setpriv") else []
 
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port: int = s.getsockname()[1]
-        return port
+
+def fork() -> int:
+    """Fork this process. The child ends after a minute at the latest."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+    return child
 
 
 class Server:
-    """A process of stint."""
+    """A process of stint, which can be started again at its address."""
 
     def __init__(self, program: str) -> None:
         self._program = program
-        self.port = free_port()
+        # A socket that is bound and does not listen: nobody else is given the port, and servers may bind to it.
+        self._reserved = socket.socket()
+        self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._reserved.bind(("127.0.0.1", 0))
+        self.port: int = self._reserved.getsockname()[1]
         self.url = f"redis://127.0.0.1:{self.port}"
         self.start()
 
     def start(self) -> None:
         """Start the process, and wait until it takes connections."""
-        arguments = [self._program, "--listen", f"127.0.0.1:{self.port}", "--admin", ""]
+        arguments = [*ENDS_WITH_PARENT, self._program, "--listen", f"127.0.0.1:{self.port}", "--admin", ""]
         self._process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENT
         while True:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1).close()
                 return
             except OSError:
                 if time.monotonic() > deadline or self._process.poll() is not None:
+                    self.kill()
                     raise
                 time.sleep(0.01)
 
     def kill(self) -> None:
         self._process.kill()
-        self._process.wait()
+        self._process.wait(PATIENT)
+
+    def close(self) -> None:
+        """Kill the process, and give up its port."""
+        self.kill()
+        self._reserved.close()
 
     def stop(self) -> None:
         """Send SIGSTOP, and wait until it has taken effect."""

@@ -11,7 +11,7 @@ import pytest
 
 import stint
 
-from .servers import Scripted, Server
+from .servers import Scripted, Server, fork
 
 PATIENT = 20.0  # seconds
 NAME = "concurrency"
@@ -51,7 +51,7 @@ def test_forked_processes(shared_server: Server) -> None:
         assert limiter.allow(f"{NAME}:fork", limit)
         children = []
         for _ in range(4):
-            child = os.fork()
+            child = fork()
             if child == 0:
                 answers = [limiter.allow(f"{NAME}:fork", limit) for _ in range(10)]
                 os._exit(0 if all(answer.source is stint.Source.SERVER for answer in answers) else 1)
@@ -68,7 +68,7 @@ def test_fork_within_an_event_loop(shared_server: Server) -> None:
     async def main() -> None:
         async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
             assert await limiter.allow(f"{NAME}:fork-async", limit)
-            child = os.fork()
+            child = fork()
             if child == 0:
                 os._exit(_in_child(limiter, limit))
             _, status = await asyncio.to_thread(os.waitpid, child, 0)
@@ -99,7 +99,7 @@ def test_cancellation_takes_one_token_and_leaves_the_connection_usable(scripted:
     def reply(words: list[bytes]) -> bytes:
         if words[1] == b"cancelled":
             asked.set()
-            go_on.wait(30)
+            go_on.wait(60)
             return b"*5\r\n:1\r\n:5\r\n:4\r\n:0\r\n:1"
         return b"*5\r\n:1\r\n:7\r\n:6\r\n:0\r\n:1"
 
@@ -108,7 +108,7 @@ def test_cancellation_takes_one_token_and_leaves_the_connection_usable(scripted:
     async def main() -> None:
         async with stint.AsyncLimiter(scripted.url, stint.fail_closed(), timeout=PATIENT) as limiter:
             task = asyncio.create_task(limiter.allow("cancelled", "5/s"))
-            await asyncio.to_thread(asked.wait, 30)
+            assert await asyncio.to_thread(asked.wait, 60)
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
             assert task.cancelled()
@@ -230,33 +230,28 @@ def test_moved_is_followed(scripted: Scripted, shared_server: Server) -> None:
     assert asyncio.run(main()).remaining == 3
 
 
-def test_waits_leave_the_event_loop_free(shared_server: Server) -> None:
-    async def main() -> int:
-        ticks, limit = 0, stint.per(1, 0.2).burst(1)
-        async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
-            await limiter.wait(f"{NAME}:wait", limit)
-            waiter = asyncio.create_task(limiter.wait(f"{NAME}:wait", limit))
-            while not waiter.done():
-                await asyncio.sleep(0.01)
-                ticks += 1
-            assert waiter.result().allowed
-        return ticks
-
-    assert asyncio.run(main()) > 1
-
-
-def test_a_cancelled_wait_gives_its_tokens_back(shared_server: Server) -> None:
+def test_wait_ends_when_the_token_is_there(shared_server: Server) -> None:
     async def main() -> None:
-        limit = stint.per(1, 60).burst(1)
+        async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+            for _ in range(3):
+                assert await limiter.wait(f"{NAME}:wait", stint.per(1, 0.05).burst(1))
+
+    asyncio.run(main())
+
+
+def test_a_wait_leaves_the_event_loop_free_and_gives_its_tokens_back_when_cancelled(shared_server: Server) -> None:
+    async def main() -> None:
+        limit = stint.per(1, 3600).burst(1)
         async with stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
             key = f"{NAME}:cancelled-wait"
             await limiter.wait(key, limit)
             waiter = asyncio.create_task(limiter.wait(key, limit))
-            while (await limiter.peek(key, limit)).retry_after < 61:  # the second token is taken
+            while (await limiter.peek(key, limit)).retry_after < 3601:  # the second token is taken
                 await asyncio.sleep(0.005)
+            assert not waiter.done()
             waiter.cancel()
             await asyncio.gather(waiter, return_exceptions=True)
-            assert (await limiter.peek(key, limit)).retry_after < 61
+            assert (await limiter.peek(key, limit)).retry_after < 3601
 
     asyncio.run(main())
 
@@ -272,8 +267,9 @@ def test_waiting_that_does_not_help(shared_server: Server) -> None:
 
 
 @pytest.mark.parametrize("limit", ["1/day", "LQ 5 1/day", "FW 1 1d"])
-def test_close_ends_waits(shared_server: Server, limit: str) -> None:
+def test_close_ends_waits(shared_server: Server, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ended: list[BaseException] = []
+    waits = threading.Event()
 
     def wait(limiter: stint.Limiter) -> None:
         try:
@@ -284,19 +280,33 @@ def test_close_ends_waits(shared_server: Server, limit: str) -> None:
     limiter = stint.Limiter(shared_server.url, stint.fail_closed(), timeout=PATIENT)
     limiter.reset(f"closed:{limit}")
     limiter.wait(f"closed:{limit}", limit)
+    sleep = limiter._sleep
+
+    def observed(seconds: float) -> None:
+        waits.set()
+        sleep(seconds)
+
+    monkeypatch.setattr(limiter, "_sleep", observed)
     thread = threading.Thread(target=wait, args=(limiter,), daemon=True)
     thread.start()
-    time.sleep(0.05)  # most likely it waits now
+    assert waits.wait(60)
     limiter.close()
-    thread.join(30)
+    thread.join(60)
     assert [type(error) for error in ended] == [stint.ClosedError]
 
     async def main() -> None:
         limiter = stint.AsyncLimiter(shared_server.url, stint.fail_closed(), timeout=PATIENT)
-        waits = asyncio.create_task(limiter.wait(f"closed:{limit}", limit))
-        await asyncio.wait([waits], timeout=0.05)
+        waits, sleep = asyncio.Event(), limiter._sleep
+
+        async def observed(seconds: float) -> None:
+            waits.set()
+            await sleep(seconds)
+
+        monkeypatch.setattr(limiter, "_sleep", observed)
+        waiting = asyncio.create_task(limiter.wait(f"closed:{limit}", limit))
+        await asyncio.wait_for(waits.wait(), 60)
         await limiter.close()
         with pytest.raises(stint.ClosedError):
-            await asyncio.wait_for(waits, 30)
+            await asyncio.wait_for(waiting, 60)
 
     asyncio.run(main())

@@ -136,8 +136,8 @@ def test_policies_outages_and_asyncio() -> None:
 
 def test_a_denied_request_shows_the_places_that_are_free(shared_server: Server) -> None:
     def ask(limiter: stint.Limiter | FakeLimiter) -> list[tuple[int, int]]:
-        assert limiter.allow("places:jobs", stint.concurrency(3, "30s", "a"))
-        day, places = stint.on("places:day", "1/day"), [stint.concurrency(3, "30s", holder) for holder in "bc"]
+        assert limiter.allow("places:jobs", stint.concurrency(3, "30m", "a"))
+        day, places = stint.on("places:day", "1/day"), [stint.concurrency(3, "30m", holder) for holder in "bc"]
         answers = [limiter.all(stint.on("places:jobs", place), day) for place in places]
         assert [answer.allowed for answer in answers] == [True, False]
         return [(state.limit, state.remaining) for answer in answers for state in answer.limits]

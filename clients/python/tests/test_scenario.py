@@ -13,12 +13,12 @@ import pytest
 
 import stint
 
-from .servers import Server
+from .servers import PATIENT, Server
 from .test_vectors import FOLDER
 
 OUTAGES = json.loads((FOLDER / "outages.json").read_text())
 CALLS: int = OUTAGES["calls"]
-LIMIT = "1000000/s"
+IN_OUTAGE = "FW 1000000 1d"
 
 
 class Proxy:
@@ -93,26 +93,30 @@ class Driver:
         self._async = stint.AsyncLimiter(url, stint.fail_open())
         self._sync = stint.Limiter(url, stint.fail_open())
 
-    def call(self) -> tuple[stint.Result, float]:
+    def call(self, key: str = "scenario", limit: str = "1000000/s") -> tuple[stint.Result, float]:
         if self._loop is not None:
-            return self._loop.run_until_complete(self._one())
+            return self._loop.run_until_complete(self._one(key, limit))
         begun = time.perf_counter()
-        result = self._sync.allow("scenario", LIMIT)
+        result = self._sync.allow(key, limit)
         return result, time.perf_counter() - begun
 
-    async def _one(self) -> tuple[stint.Result, float]:
+    async def _one(self, key: str, limit: str) -> tuple[stint.Result, float]:
         begun = time.perf_counter()
-        result = await self._async.allow("scenario", LIMIT)
+        result = await self._async.allow(key, limit)
         taken = time.perf_counter() - begun
         await asyncio.sleep(0)  # probes work between calls
         return result, taken
 
-    def until(self, source: stint.Source, within: float) -> float:
+    def until_answered(self) -> float:
+        """Call until the server answers, and return the seconds that it took."""
         begun = time.monotonic()
-        while self.call()[0].source is not source:
-            assert time.monotonic() - begun < within, f"no answer with source {source} within {within} s"
+        while self.call()[0].source is not stint.Source.SERVER:
+            assert time.monotonic() - begun < PATIENT, f"the server has not answered within {PATIENT} s"
             self.sleep(0.005)
         return time.monotonic() - begun
+
+    def is_open(self) -> bool:
+        return (self._async if self._loop is not None else self._sync).is_open
 
     def sleep(self, seconds: float) -> None:
         if self._loop is not None:
@@ -127,6 +131,32 @@ class Driver:
             self._loop.close()
 
 
+def calls_in_outage(driver: Driver, may_close: bool) -> tuple[list[float], int]:
+    """Make calls, which the policy answers. Once the breaker is open none asks, unless it may close.
+
+    Return the seconds that each took, and the number of those that asked.
+    """
+    times, asked, was_open = [], 0, False
+    for i in range(1 + CALLS):
+        result, took = driver.call("in the outage", IN_OUTAGE)
+        times.append(took)
+        assert result.source is stint.Source.FALLBACK and result.allowed, (i, result)
+        is_open = isinstance(result.cause, stint.CircuitOpenError)
+        assert is_open or isinstance(result.cause, stint.UnavailableError), (i, result)
+        assert i > 0 if is_open else may_close or not was_open, (i, result)
+        was_open, asked = is_open, asked + (not is_open)
+    assert asked < CALLS and (may_close or asked <= CALLS // 10), asked
+    return times, asked
+
+
+def taken_in_outage(server: Server) -> int:
+    """Return the number of tokens that calls in an outage have taken."""
+    with stint.Limiter(server.url, stint.fail_closed(), timeout=PATIENT) as limiter:
+        result = limiter.peek("in the outage", IN_OUTAGE)
+        assert result.source is stint.Source.SERVER
+        return result.limit - result.remaining - 1
+
+
 @pytest.mark.parametrize("is_async", [False, True], ids=["threads", "asyncio"])
 @pytest.mark.parametrize("outage", OUTAGES["outages"])
 def test_outage(server: Server, outage: str, is_async: bool) -> None:
@@ -138,29 +168,23 @@ def test_outage(server: Server, outage: str, is_async: bool) -> None:
         "lost": (lambda: proxy.lose(True), lambda: proxy.lose(False)),
         "refusing": (lambda: proxy.refuse(True), lambda: proxy.refuse(False)),
     }[outage]
+    may_close = outage == "slow"  # it answers a probe in the end
     driver = Driver(proxy.url if outage in ("slow", "refusing", "lost") else server.url, is_async)
     try:
-        driver.until(stint.Source.SERVER, 30)
+        driver.until_answered()
         fail()
-        first, first_took = driver.call()
-        times = []
-        for _ in range(CALLS):
-            result, took = driver.call()
-            times.append(took)
-        assert first.source is stint.Source.FALLBACK and first.allowed, first
-        assert result.source is stint.Source.FALLBACK and result.allowed, result
-        assert isinstance(result.cause, stint.CircuitOpenError)
+        (first, *times), asked = calls_in_outage(driver, may_close)
         times.sort()
-        driver.sleep(OUTAGES["lasts_ms"] / 1000)
+        driver.sleep(OUTAGES["lasts_ms"] / 1000)  # probes fail
+        assert driver.is_open() or may_close
         back()
-        recovery = driver.until(stint.Source.SERVER, 30)
-        figures = {"first": first_took, "next_p99": times[CALLS * 99 // 100 - 1], "back": recovery}
+        recovery = driver.until_answered()
+        figures = {"first": first, "next_p99": times[CALLS * 99 // 100 - 1], "back": recovery}
         shown = ", ".join(
             f"{name} {seconds * 1000:.3f} of {OUTAGES['to_reach_ms'][name]} ms" for name, seconds in figures.items()
         )
         print(f"\n{outage}, {'asyncio' if is_async else 'threads'}: {shown}")
-        for name, seconds in figures.items():
-            assert seconds * 1000 < OUTAGES["hangs_above_ms"][name], name
+        assert taken_in_outage(server) <= asked
     finally:
         driver.close()
         proxy.close()
@@ -169,11 +193,11 @@ def test_outage(server: Server, outage: str, is_async: bool) -> None:
 def test_cluster_moves_to_the_next_address(server: Server, program: str) -> None:
     other = Server(program)
     try:
-        with stint.Limiter([server.url, other.url], stint.fail_closed(), timeout=1.0) as limiter:
+        with stint.Limiter([server.url, other.url], stint.fail_closed(), timeout=20.0) as limiter:
             assert limiter.allow("k", "10/day").source is stint.Source.SERVER
             server.kill()
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + PATIENT
             while limiter.allow("k", "1000000/s").source is not stint.Source.SERVER:
                 assert time.monotonic() < deadline
     finally:
-        other.kill()
+        other.close()
