@@ -66,15 +66,17 @@ func TestLimitersThroughFailover(t *testing.T) {
 	}
 }
 
-// failoverRound uses up one key of each program, and kills the leader in the middle of it.
+// failoverRound uses up one key of each program, and kills the leader in the middle of it: programs that are ahead wait at half of
+// the limit until it is dead.
 func failoverRound(t *testing.T, nodes []*testserver.Process, clients []*failoverClient, round int) {
 	use := make([]failoverUse, len(failoverPrograms))
+	killed := make(chan bool)
 	var running sync.WaitGroup
 	for _, c := range clients {
 		u := &use[c.program]
 		u.clients++
 		running.Go(func() {
-			if err := c.useUp(fmt.Sprintf("failover-%d-%d", c.program, round), u); err != nil {
+			if err := c.useUp(fmt.Sprintf("failover-%d-%d", c.program, round), u, killed); err != nil {
 				t.Error(err)
 			}
 		})
@@ -91,6 +93,7 @@ func failoverRound(t *testing.T, nodes []*testserver.Process, clients []*failove
 	for i := range use {
 		use[i].before = use[i].passedNow()
 	}
+	close(killed)
 	leaderOf(t, nodes)
 	leader.Start(t) // its clients wait for it
 	running.Wait()
@@ -171,8 +174,14 @@ func startFailoverClient(t *testing.T, program int, address string) *failoverCli
 }
 
 // useUp makes calls until one is denied. Those that fail while there is no leader are made again.
-func (c *failoverClient) useUp(key string, u *failoverUse) error {
+func (c *failoverClient) useUp(key string, u *failoverUse, killed <-chan bool) error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		if u.passedNow() >= failoverLimit/2 {
+			select {
+			case <-killed:
+			case <-time.After(time.Until(deadline)):
+			}
+		}
 		passed, err := c.passed(key, 1)
 		if errors.Is(err, errProgramEnded) {
 			return err

@@ -15,8 +15,8 @@ import (
 	"github.com/stintdb/stint/internal/child"
 )
 
-// patience bounds the time of one program. On a busy machine the start takes most of it.
-const patience = 2 * time.Minute
+// patience bounds the time of one program, which is a failure and not slow if it takes longer. On a busy machine the start takes most of it.
+const patience = 4 * time.Minute
 
 // limits starts a program twice and returns the library's name and version. The library limits if five of eight calls of
 // the first process pass, the next call of the second process does not, and a call passes again after the window.
@@ -46,7 +46,8 @@ func limits(ctx context.Context, folder string, command []string, key string) (l
 // limit makes the calls, and makes them again with another key if the clock's second changed between them: then more than
 // five may rightly pass, because some libraries' windows begin with a second, and others return a token after one.
 func limit(processes [2]*limiting, key string) error {
-	for round := range 20 {
+	deadline := time.Now().Add(patience / 2)
+	for round := 0; time.Now().Before(deadline); round++ {
 		key := fmt.Sprintf("%s-%d", key, round)
 		second := time.Now().Unix()
 		passed, err := processes[0].passed(key, 8)
@@ -63,7 +64,7 @@ func limit(processes [2]*limiting, key string) error {
 			return fmt.Errorf("%d of 8 calls passed, then %d of the other process; want 5 and 0", passed, others)
 		}
 	}
-	return errors.New("no eight calls were over within a second")
+	return fmt.Errorf("no eight calls were over within a second, for %v", patience/2)
 }
 
 // comesBack reports an error unless a call passes. It waits before each try, for longer than any program's window.
@@ -120,8 +121,11 @@ func (p *limiting) passed(key string, calls int) (passed int, err error) {
 	return passed, err
 }
 
-// answer returns the rest of the next line that starts with a word. A line that starts with "failed" is an error.
+// answer returns the rest of the next line that starts with a word. A line that starts with "failed" is an error. A program
+// that says nothing for long is killed.
 func (p *limiting) answer(word string) (string, error) {
+	late := time.AfterFunc(patience, func() { _ = child.KillGroup(p.command) })
+	defer late.Stop()
 	for p.lines.Scan() {
 		line := p.lines.Text()
 		if rest, ok := strings.CutPrefix(line, word+" "); ok {

@@ -68,5 +68,4 @@ var stillToMend = []permit{
 	{"sleep", "clients/python/tests/test_concurrency.py", "to be mended"},
 	{"time sleep", "clients/python/tests/test_leases.py", "to be mended"},
 	{"time sleep", "clients/python/tests/test_scenario.py", "to be mended"},
-	{"sleep", "clients/python/tests/test_shared.py", "to be mended"},
 }
