@@ -9,9 +9,14 @@ import (
 	"time"
 )
 
-// pollingHelpers are the functions that wait for conditions: one for each module.
+// pollingHelpers are the functions that wait for conditions: one for each module, and in clients/go one for each kind of process,
+// because its servers are started without a test.
 var pollingHelpers = []string{
 	"internal/testwait/testwait.go:Poll",
+	"clients/go/down_test.go:waitFor",
+	"clients/go/internal/servertest/redis.go:StartRedis",
+	"clients/go/internal/servertest/servertest.go:Pause",
+	"clients/compat/limiterfailover_test.go:leaderOf",
 	"docker/servers_test.go:waitFor",
 	"server/admin/browser/cluster_test.go:until",
 }
