@@ -3,6 +3,7 @@ package stint_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -37,7 +38,12 @@ func TestWaitInQueue(t *testing.T) {
 
 // TestWaitIsCancelled: who gives up while waiting gives the token back.
 func TestWaitIsCancelled(t *testing.T) {
-	l := connect(t)
+	var reserved atomic.Int64
+	l := connect(t, stint.WithHooks(stint.Hooks{Decision: func(_ context.Context, d stint.Decision) {
+		if d.Operation == "Reserve" {
+			reserved.Add(1)
+		}
+	}}))
 	limit := stint.PerHour(1)
 	if err := l.Wait(t.Context(), t.Name(), limit); err != nil {
 		t.Fatal(err)
@@ -45,10 +51,10 @@ func TestWaitIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error)
 	go func() { result <- l.Wait(ctx, t.Name(), limit) }()
-	waitFor(t, "it waits", func() bool {
-		r, err := l.Peek(t.Context(), t.Name(), limit, 1)
-		return err == nil && r.RetryAfter > time.Hour
-	})
+	waitFor(t, "it waits", func() bool { return reserved.Load() == 2 })
+	if r, err := l.Peek(t.Context(), t.Name(), limit, 1); err != nil || r.RetryAfter < time.Hour {
+		t.Errorf("meanwhile: %+v, %v", r, err)
+	}
 	cancel()
 	if err := <-result; !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)

@@ -14,14 +14,14 @@ function paths(exports) {
     return typeof exports === "string" ? [exports.replace("./", "")] : Object.values(exports).flatMap(paths);
 }
 
-test("npm pack builds", { timeout: 120_000 }, (t) => {
+test("npm pack builds", { timeout: 300_000 }, (t) => {
     const checkout = mkdtempSync(join(tmpdir(), "pack-"));
     t.after(() => { rmSync(checkout, { recursive: true }); });
     for (const name of ["package.json", "tsconfig.json", "tsconfig.cjs.json", "scripts", "src", "README.md"]) {
         cpSync(join(folder, name), join(checkout, name), { recursive: true });
     }
     symlinkSync(join(folder, "node_modules"), join(checkout, "node_modules"));
-    const output = execFileSync("npm", ["pack", "--dry-run", "--json", "--silent"], { cwd: checkout, encoding: "utf8", timeout: 100_000 });
+    const output = execFileSync("npm", ["pack", "--dry-run", "--json", "--silent"], { cwd: checkout, encoding: "utf8", timeout: 280_000 });
     const [packed] = JSON.parse(output.slice(output.indexOf("[\n")));
     const files = new Set(packed.files.map((file) => file.path));
     const page = readFileSync(new URL("../../../docs/clients-node.md", import.meta.url), "utf8");
