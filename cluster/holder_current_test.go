@@ -29,7 +29,7 @@ func lentTo(n, process *Node, key string) (tokens int64) {
 }
 
 // The loans of processes that run are never voided: while they are silent or cut off for a while, when the leader changes and
-// looks at all loans anew, and when the loans of another process are voided. At every moment the log has lent a process what it
+// looks at all loans again, and when the loans of another process are voided. At every moment the log has lent a process what it
 // holds.
 func TestLoansOfRunningProcessesAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

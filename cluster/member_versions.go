@@ -41,14 +41,14 @@ func (ms *membership) recordFormats(ctx context.Context, id raft.ServerID) error
 	return ms.change(ctx, func(ctx context.Context) error {
 		m, known := ms.fsm.cluster.Load().Members[id]
 		if !known {
-			return nil // it was removed meanwhile
+			return nil // it was removed by then
 		}
 		m.Formats = reported
 		return ms.write(ctx, id, &m)
 	})
 }
 
-// raiseFormats raises the cluster's version. No member joins meanwhile, and an older one cannot join afterwards.
+// raiseFormats raises the cluster's version. No member joins before that, and an older one cannot join afterwards.
 func (ms *membership) raiseFormats(ctx context.Context) error {
 	return ms.change(ctx, func(ctx context.Context) error {
 		to := ms.formats.common()

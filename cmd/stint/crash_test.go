@@ -177,14 +177,6 @@ func takeFrom(key int) string {
 	return fmt.Sprintf("TB.ACQUIRE k%d %d 1/h", key, capacity)
 }
 
-// total is the number of tokens granted.
-func (l *ledger) total() (n int64) {
-	for i := range l.granted {
-		n += l.granted[i].Load()
-	}
-	return n
-}
-
 // taken reads the usage of every key from the server, without taking tokens.
 func taken(t *testing.T, v *victim) (all [crashKeys]int64) {
 	t.Helper()
