@@ -41,8 +41,8 @@ var suites = []suite{
 		folder: "python",
 		tools:  map[string]string{"python3": "Python 3.10 or later with its venv module"},
 		prepare: []step{
-			{unless: "../build/python/bin/pip", command: []string{"python3", "-m", "venv", "../build/python"}},
-			{command: []string{"../build/python/bin/pip", "install", "--quiet", "--requirement", "requirements.txt"}},
+			{unless: "../build/python/bin/python", command: []string{"python3", "-m", "venv", "../build/python"}},
+			{command: []string{"../build/python/bin/python", "-m", "pip", "install", "--quiet", "--requirement", "requirements.txt"}},
 		},
 		run:     []string{"../build/python/bin/python", "compat.py"},
 		reports: []string{"redis-py default", "redis-py RESP2", "redis-py RESP3", "redis-py cluster RESP2", "redis-py cluster RESP3"},

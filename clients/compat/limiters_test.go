@@ -28,7 +28,8 @@ type limiter struct {
 	works   bool
 }
 
-// Folders of Python's programs.
+// Folders of Python's programs. Pip is run as a module, because its program contains the path of the checkout that made the folder, and
+// .ci/run keeps the folder for others.
 const (
 	inPython            = "../../build/limiters/python"
 	olderFastAPILimiter = "../../build/limiters/fastapi-limiter-0.1.6"
@@ -65,11 +66,11 @@ var allLimiters = []limiters{
 			folder: "limiters/python",
 			tools:  map[string]string{"python3": "Python 3.11 or later with its venv module"},
 			prepare: []step{
-				{unless: inPython + "/bin/pip", command: []string{"python3", "-m", "venv", inPython}},
-				{command: []string{inPython + "/bin/pip", "install", "--quiet", "--requirement", "requirements.txt", "--constraint", "constraints.txt"}},
+				{unless: inPython + "/bin/python", command: []string{"python3", "-m", "venv", inPython}},
+				{command: []string{inPython + "/bin/python", "-m", "pip", "install", "--quiet", "--requirement", "requirements.txt", "--constraint", "constraints.txt"}},
 				{
 					unless:  olderFastAPILimiter,
-					command: []string{inPython + "/bin/pip", "install", "--quiet", "--no-deps", "--target", olderFastAPILimiter, "fastapi-limiter==0.1.6"},
+					command: []string{inPython + "/bin/python", "-m", "pip", "install", "--quiet", "--no-deps", "--target", olderFastAPILimiter, "fastapi-limiter==0.1.6"},
 				},
 			},
 			run: []string{inPython + "/bin/python", "-m"},

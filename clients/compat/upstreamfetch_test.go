@@ -80,15 +80,15 @@ func fetchPyPI(t *testing.T, library string, needs []string) (version, folder st
 		t.Fatalf("limiters/python/requirements.txt does not pin %s", library)
 	}
 	version = string(pinned[1])
-	pip := inVirtualEnvironment + "/bin/pip"
-	if !exists(pip) {
+	python := inVirtualEnvironment + "/bin/python"
+	if !exists(python) {
 		inFolder(t, ".", "python3", "-m", "venv", inVirtualEnvironment)
 	}
 	inFolder(t, ".", append([]string{
-		pip, "install", "--quiet", "--requirement", "limiters/python/requirements.txt", "--constraint", "limiters/python/constraints.txt",
+		python, "-m", "pip", "install", "--quiet", "--requirement", "limiters/python/requirements.txt", "--constraint", "limiters/python/constraints.txt",
 	}, needs...)...)
 	parent := t.TempDir()
-	inFolder(t, ".", pip, "download", "--quiet", "--no-deps", "--no-binary", library, "--dest", parent, library+"=="+version)
+	inFolder(t, ".", python, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", library, "--dest", parent, library+"=="+version)
 	archives, err := filepath.Glob(filepath.Join(parent, "*.tar.gz"))
 	if err != nil || len(archives) != 1 {
 		t.Fatalf("the source package of %s is %q, %v", library, archives, err)
