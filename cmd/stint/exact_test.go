@@ -17,7 +17,7 @@ import (
 // The tests send random calls of every limiter command to a server, over the wire and at a time that the test controls,
 // and to a model written from the handbook. They compare every byte of every reply.
 var (
-	exactCalls = flag.Int("exact-calls", 4000, "calls held against the exact model by a server alone, and a quarter of it in each mode of durability and on three nodes; 100,000 in CI and a million every night")
+	exactCalls = flag.Int("exact-calls", 4000, "calls held against the exact model by a server alone, and a quarter of it in each mode of durability and on three nodes; 30,000 in CI and a million every night")
 	exactSeed  = flag.Uint64("exact-seed", testsize.Seed(), "seed of the calls held against the exact model")
 )
 

@@ -15,7 +15,7 @@ import (
 
 // The test sends random commands on data to a server and to Redis 7.0, and compares the bytes of every reply.
 var (
-	redisCommands = flag.Int("redis-commands", 20_000, "commands whose replies are compared with those of Redis; 200,000 in CI and a million every night")
+	redisCommands = flag.Int("redis-commands", 20_000, "commands whose replies are compared with those of Redis; 60,000 in CI and a million every night")
 	redisSeed     = flag.Uint64("redis-seed", testsize.Seed(), "seed of the commands compared with Redis")
 )
 

@@ -1,6 +1,6 @@
 // Package testsize chooses the size of long tests: random runs, damaged bytes, simulated faults. go test ./... runs them at
-// a quick size, so that all of it takes about a minute. With TEST_SIZE=full in the environment, as .ci/run sets it, they run at
-// full size, and with TEST_SIZE=nightly, as .ci/nightly does, at ten times that.
+// a quick size, also in .ci/run. With TEST_SIZE=full in the environment they run at full size, and with TEST_SIZE=nightly, as in
+// .ci/nightly, at ten times that.
 package testsize
 
 import "os"
