@@ -2,6 +2,9 @@ module github.com/stintdb/stint
 
 go 1.26.0
 
+// npm packages may have Go files in them.
+ignore node_modules
+
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/anishathalye/porcupine v1.3.1

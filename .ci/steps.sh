@@ -64,7 +64,7 @@ step_tools() { install_tools; }
 
 step_format() {
     local unformatted
-    unformatted=$(gofmt -l .)
+    unformatted=$(git ls-files -z '*.go' | xargs -0 gofmt -l)
     [[ -z $unformatted ]] || fail "not formatted by gofmt:"$'\n'"$unformatted"
 }
 
