@@ -42,6 +42,7 @@ func (b *budget) start(keyBytes int64) {
 	b.others = min(max(sysmem.RSS()-keyBytes-of.taken, programMin), programMax) - mapped
 	b.noteProgram(mapped)
 	b.startup = keyBytes + of.objects
+	b.peak = b.startup
 }
 
 // noteProgram takes the program's part as it is by now: code is read from its file when it first runs.

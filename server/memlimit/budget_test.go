@@ -126,3 +126,12 @@ func TestCollector(t *testing.T) {
 		t.Errorf("Go was told to let garbage grow to %d percent, want %d", percents, want)
 	}
 }
+
+// The start counts as a peak, although a collection before the next look may have freed most of that memory.
+func TestPeakIncludesTheStart(t *testing.T) {
+	b := &budget{}
+	b.start(1 << 20)
+	if b.startup == 0 || b.peak < b.startup {
+		t.Errorf("started with %d bytes, peak %d", b.startup, b.peak)
+	}
+}
