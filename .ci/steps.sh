@@ -1,5 +1,40 @@
-# The steps of .ci/run: a function for each, run from the repository's root. Sourced by .ci/run.
+# The steps of .ci/run: a row and a function for each, run from the repository's root. Sourced by .ci/run.
 # shellcheck shell=bash
+
+# lane, name, title
+readonly steps=(
+    "first   tools:      install the tools that tests need"
+    "side    race:       go test -race"
+    "side    test:       go test ./..., the command of the README"
+    "side    clients:    the Go client's modules, with the race detector"
+    "side    compat:     real clients and limiter libraries in five languages"
+    "side    node:       the Node.js client with both drivers, and its package in an empty folder"
+    "side    python:     the Python client: ruff, mypy, tests, the built package in a clean environment"
+    "side    packaging:  image, compose files, systemd unit, release, packages, Kubernetes"
+    "side    faults:     a simulated cluster through faults"
+    "side    exact:      random calls compared with an exact model, byte for byte; as many again through restarts and nodes"
+    "side    vet:        go vet in every module"
+    "side    lint:       golangci-lint, configured by .golangci.yml"
+    "side    vulnerabilities: known vulnerabilities of dependencies and of Go"
+    "side    browser:    the page for operators in a browser; pictures in .ci/artifacts"
+    "side    docker:     queries of the dashboard and of the alerts"
+    "side    bench:      the tests of the benchmarks"
+    "side    redis:      random commands on data answered as by Redis 7.0, byte for byte"
+    "side    format:     gofmt"
+    "alone   e2e:        server processes, crashes, attacks, and the programs of the handbook"
+    "alone   hostile:    attacks by users with the smallest rights, beside a bystander"
+    "alone   processes:  real processes under faults, checked for linearizability, and lent keys, whose limits must hold"
+    "night   sizes:      all tests at ten times their full size"
+    "night   race-all:   the race detector on all tests"
+    "night   attacks:    the attacks of bench/attacks.md at full size"
+    "night   flips:      every bit of a node's files"
+    "night   share:      leaders that decide in memory, through 10,000 faults"
+    "night   loans:      a million random histories of loans"
+    "night   crashes:    servers killed, 200 times in each mode"
+    "night   upstream:   the tests of limiter libraries themselves, on Redis and on Stint"
+    "night   figures:    every benchmark once, at its smallest size"
+    "night   failover:   the primary killed in the middle of a burst, beside Redis with Sentinel"
+)
 
 readonly client_modules=(clients/go clients/go/otelstint clients/go/grpclimit clients/go/examples clients/go/compare) # have tests
 readonly modules=(. bench clients/compat/go server/admin/browser "${client_modules[@]}" docker packaging)
@@ -26,35 +61,6 @@ size() {
         return
     done
     fail "unknown campaign $1"
-}
-
-# watched runs a go test command, without the cache and with the names of its tests in a log. It fails if a test failed or
-# was skipped, or if there was none. The name of the log is in $log.
-watched() {
-    log=$(mktemp -p "$scratch" go-test.log.XXX)
-    if ! GOFLAGS="${GOFLAGS:-} -count=1 -v" "$@" >"$log" 2>&1; then
-        grep -Ev '^=== |^ *--- PASS' "$log" || true
-        echo "The beginning of each failure again, because a log may be cut at its start:"
-        grep -Ev '^=== |^ *--- PASS' "$log" | grep -E -A 20 '^ *--- FAIL' | cut -c 1-200 | head -n 80 || true
-        fail "$* failed"
-    fi
-    if grep -B 3 -E '^ *--- SKIP' "$log"; then
-        fail "$*: a test was skipped, which CI does not allow"
-    fi
-    local passed
-    passed=$(grep -cE '^ *--- PASS' "$log" || true)
-    ((passed > 0)) || fail "$*: no test ran"
-    grep -E '^(ok|\?)' "$log"
-    sed -nE 's/^--- PASS: (Test[^ ]*) \(([0-9.]+)s\)$/\2 s  \1/p' "$log" | sed "s|\$| ($(current_step), ${PWD##*/})|" >>"$CI_RECORD/tests"
-    echo "$(current_step): $(cut -c 1-100 <<<"$*"): $passed tests passed, subtests included" | tee -a "$CI_RECORD/summary"
-}
-
-# current_step is the name of the running step.
-current_step() {
-    local name
-    for name in "${FUNCNAME[@]}"; do
-        [[ $name != step_* ]] || { echo "${name#step_}"; return; }
-    done
 }
 
 # tests_of prints the pattern of the tests in files.
