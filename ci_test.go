@@ -16,7 +16,7 @@ import (
 	"github.com/stintdb/stint/internal/testwait"
 )
 
-// ciRun prepares .ci/run in a folder of its own, with these steps in place of the project's.
+// ciRun prepares a copy of .ci/run with these steps in place of the project's.
 func ciRun(t *testing.T, steps string) (run *exec.Cmd, folder string) {
 	t.Helper()
 	program, err := os.ReadFile(".ci/run")

@@ -26,8 +26,11 @@ package docs
 import (
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -46,29 +49,49 @@ type block struct {
 	lines    []string
 }
 
-// notOurs are folders with files of other people or of other programs.
-var notOurs = map[string]bool{
-	".git": true, ".venv": true, "node_modules": true, "build": true, "target": true, "out": true, "bin": true,
+// ignored are the patterns of .gitignore: files of other people, or of a run.
+var ignored = sync.OnceValue(func() []string {
+	text, err := os.ReadFile(filepath.Join(root, ".gitignore"))
+	if err != nil {
+		panic(err)
+	}
+	return append(strings.Fields(string(text)), ".git")
+})
+
+// isIgnored reports whether git ignores a path below the root.
+func isIgnored(name string) bool {
+	return slices.ContainsFunc(ignored(), func(pattern string) bool {
+		where, what := name, strings.TrimSuffix(pattern, "/")
+		if !strings.Contains(what, "/") {
+			where = path.Base(name)
+		}
+		matches, _ := path.Match(strings.TrimPrefix(what, "/"), where)
+		return matches
+	})
 }
 
 // findFiles lists the files below the root whose names match, as paths below the root.
 func findFiles(t *testing.T, pattern string) (paths []string) {
 	t.Helper()
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(root, file)
+		name = filepath.ToSlash(name)
 		switch {
 		case err != nil:
 			return err
-		case entry.IsDir() && notOurs[entry.Name()]:
+		case isIgnored(name) && entry.IsDir():
 			return filepath.SkipDir
-		case entry.IsDir() || notOurs[entry.Name()]: // or a link to such a folder
+		case entry.IsDir() || isIgnored(name):
 			return nil
 		}
-		if match, _ := filepath.Match(pattern, entry.Name()); match {
-			below, err := filepath.Rel(root, path)
-			paths = append(paths, filepath.ToSlash(below))
-			return err
+		matches, err := path.Match(pattern, entry.Name())
+		if matches {
+			paths = append(paths, name)
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)
