@@ -22,6 +22,8 @@ type Tx struct {
 	store    *Store
 	now      int64
 	readOnly bool
+	alone    bool     // see Alone
+	dropped  bool     // see Drop
 	all      bool     // every shard is locked
 	locked   []uint32 // or else these
 	stopped  bool
@@ -60,6 +62,13 @@ func (t *Tx) Now() int64 { return t.now }
 
 // ReadOnly reports whether the transaction must not change anything: it was asked for by a READONLY connection or _RO.
 func (t *Tx) ReadOnly() bool { return t.readOnly }
+
+// Alone reports whether no other node carries out the transaction, or needs its outcome: that of a store that is not replicated, and of
+// [Store.TryReadOnly], which answers or changes nothing.
+func (t *Tx) Alone() bool { return t.alone }
+
+// Drop has nothing kept of the transaction. Only one that is [Tx.Alone] may be dropped.
+func (t *Tx) Drop() { t.dropped = true }
 
 // Stopped reports whether a key was touched whose lock is not held. The transaction is then carried out again with all
 // locks, and nothing that it does from here on counts.
@@ -236,7 +245,7 @@ func (t *Tx) holds(sh *shard) bool {
 
 // begin makes the transaction ready for an operation.
 func (t *Tx) begin(now int64, op *Op) {
-	t.now, t.readOnly, t.stopped, t.used, t.byKey, t.scripts, t.work, t.call.listed = now, op.Options&Peek != 0, false, 0, nil, nil, 0, 0
+	t.now, t.readOnly, t.dropped, t.stopped, t.used, t.byKey, t.scripts, t.work, t.call.listed = now, op.Options&Peek != 0, false, false, 0, nil, nil, 0, 0
 	t.published, t.publishedBytes = nil, 0
 	if t.script = nil; op.PriorAt != 0 {
 		t.script = op

@@ -16,7 +16,7 @@ func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done
 	t := s.txs.Get().(*Tx)
 	defer s.txs.Put(t)
 	defer t.end()
-	t.store, t.all, t.locked = s, locked, t.locked[:0]
+	t.store, t.all, t.locked, t.alone = s, locked, t.locked[:0], readOnly || !s.mem.replicated
 	if !locked {
 		t.locked = s.lock(s.appendShards(t.locked, op))
 		defer func() { s.unlock(t.locked) }()
@@ -30,6 +30,8 @@ func (s *Store) run(now int64, op *Op, res *Result, locked, readOnly bool) (done
 	res.Work += t.work
 	changesScripts := len(t.scripts) > 0 && t.changesScripts()
 	switch {
+	case t.dropped:
+		return true
 	case t.used == 0 && !changesScripts && len(t.published) == 0:
 		return true
 	case readOnly:

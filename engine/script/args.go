@@ -63,18 +63,18 @@ func (r *run) checkString(L *lua.LState, i int) string {
 }
 
 // asNumber is a number, or the number that a string holds.
-func asNumber(v lua.LValue) (float64, bool) {
+func (r *run) asNumber(L *lua.LState, v lua.LValue) (float64, bool) {
 	switch v := v.(type) {
 	case lua.LNumber:
 		return float64(v), true
 	case lua.LString:
-		return parseNumber(string(v))
+		return r.parseNumber(L, string(v))
 	}
 	return 0, false
 }
 
 func (r *run) checkNumber(L *lua.LState, i int) float64 {
-	x, ok := asNumber(L.Get(i))
+	x, ok := r.asNumber(L, L.Get(i))
 	if !ok {
 		r.badType(L, i, "number")
 	}
@@ -132,7 +132,11 @@ func pushNumber(L *lua.LState, x float64) int {
 
 func pushInt(L *lua.LState, n int) int { return pushNumber(L, float64(n)) }
 
+// pushString returns a text that was made for the script, and takes its price.
 func pushString(L *lua.LState, s string) int {
+	if len(s) >= bytesPerStep {
+		runOf(L).charge(L, len(s)/bytesPerStep)
+	}
 	L.Push(lua.LString(s))
 	return 1
 }

@@ -168,7 +168,7 @@ func toNumber(L *lua.LState) int {
 	base := r.optInt(L, 2, 10)
 	value := r.checkAny(L, 1)
 	if base == 10 {
-		if x, ok := asNumber(value); ok {
+		if x, ok := r.asNumber(L, value); ok {
 			return pushNumber(L, x)
 		}
 		L.Push(lua.LNil)

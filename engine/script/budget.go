@@ -10,13 +10,26 @@ const Budget = 500_000
 const (
 	bytesPerStep   = 16
 	slotsPerStep   = 1
-	callPrice      = 60     // redis.call
+	callPrice      = 80     // redis.call
+	fmodPrice      = 100    // math.fmod
+	replyPrice     = 40     // a table with one field
+	capturePrice   = 4      // a part of a text that a pattern matched
 	failurePrice   = 200    // an error that pcall catches
 	tracePrice     = 20_000 // one of gopher-lua's own errors, for which it writes down the stack
 	invokePrice    = 10     // a call of the script's functions from Go
 	coroutinePrice = 2000   // a stack of its own
 	loadPrice      = 1500   // of compiling the shortest text
+
+	compileToken    = 20
+	compileFunction = 500 // gopher-lua gives each one room for 1024 instructions first
+	searchedPerStep = 4   // constants or locals, which are searched one after the other
 )
+
+// stepsPerLook is the number of steps between two looks at whether the time is up.
+const stepsPerLook = 4096
+
+// TimeError is the reply to a script whose caller has no more time. No pcall catches it.
+const TimeError = "ERR script takes longer than a second: it does too much in one call, or the machine is overloaded"
 
 // BudgetError is the reply to a script that is over the budget. No pcall catches it.
 const BudgetError = "ERR script takes more than its budget of 500000 steps: it loops for ever, or does too much in one call"
@@ -32,8 +45,19 @@ const maxIndexes = 8
 
 // charge takes steps from the budget.
 func (r *run) charge(L *lua.LState, steps int) {
-	if r.budget -= steps; r.budget < 0 {
+	if r.budget -= steps; r.budget < r.lookAt {
+		r.look(L)
+	}
+}
+
+// look ends the script if its budget is used up, or its caller has no more time for it.
+func (r *run) look(L *lua.LState) {
+	if r.budget < 0 {
 		r.end(L, BudgetError)
+	}
+	r.lookAt = max(r.budget-stepsPerLook, 0)
+	if r.caller.Expired() {
+		r.end(L, TimeError)
 	}
 }
 

@@ -78,7 +78,7 @@ func (d *jsonDecoder) descend() {
 
 func (d *jsonDecoder) object() lua.LValue {
 	d.descend()
-	d.r.charge(d.L, 30)
+	d.r.charge(d.L, 60)
 	t := &lua.LTable{Metatable: lua.LNil}
 	d.next()
 	if d.token.kind == "T_OBJ_END" {
@@ -223,7 +223,7 @@ func (d *jsonDecoder) number(rest string) {
 	}
 	x, ok := 0.0, false
 	if end >= 0 {
-		x, ok = parseNumber(rest[:sign+end])
+		x, ok = d.r.parseNumber(d.L, rest[:sign+end])
 	}
 	if !ok {
 		d.fault("invalid number")

@@ -253,6 +253,7 @@ func (u *unpacker) array(n, depth int) lua.LValue {
 func (u *unpacker) mapping(n, depth int) lua.LValue {
 	t := &lua.LTable{Metatable: lua.LNil}
 	for range n {
+		u.r.charge(u.L, 10)
 		key := u.value(depth + 1)
 		u.r.set(u.L, t, key, u.value(depth+1))
 	}

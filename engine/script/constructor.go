@@ -28,6 +28,7 @@ func (p *parser) table() expr {
 			items = append(items, value)
 			tree.Fields = append(tree.Fields, &ast.Field{Value: value.tree})
 		case key.string:
+			p.weight += len(key.text) / bytesPerStep
 			tree.Fields = append(tree.Fields, &ast.Field{Key: key.tree, Value: value.single()})
 		default:
 			pairs = append(pairs, key.single(), value.single())
@@ -79,6 +80,7 @@ func (p *parser) fieldKey() (expr, bool) {
 			return expr{}, false
 		}
 		key := stringConstant(p.token.text)
+		p.constant(p.token.text)
 		p.advance()
 		p.advance()
 		return key, true

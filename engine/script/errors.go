@@ -100,8 +100,11 @@ func (r *run) where(L *lua.LState, level int) string {
 	return ""
 }
 
-// raise ends the current function with an error value.
+// raise ends the current function with an error value. A text was put together from several parts.
 func (r *run) raise(L *lua.LState, value lua.LValue) {
+	if text, is := value.(lua.LString); is {
+		r.charge(L, 2*len(text)/bytesPerStep)
+	}
 	e := &raised{value: value}
 	if f, ok := r.frameAt(L, 1); ok {
 		e.source, e.line = "=[C]", -1

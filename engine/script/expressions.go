@@ -77,7 +77,8 @@ func (p *parser) operation(limit int) expr {
 	} else {
 		left = p.simple()
 	}
-	for {
+	for n := 0; ; n++ {
+		p.pay(n / searchedPerStep) // gopher-lua looks for constants in all that is to the left, for each operator
 		op := p.operator()
 		priority, known := priorities[op]
 		if !known || priority[0] <= limit {
@@ -116,9 +117,11 @@ func (p *parser) simple() expr {
 	t := p.token
 	switch t.kind {
 	case tokenNumber:
+		p.constant(t.text)
 		p.advance()
 		return expr{tree: numberTree(t.number), kind: constantExpr, number: true, some: true}
 	case tokenString:
+		p.constant(t.text)
 		p.advance()
 		return stringConstant(t.value)
 	case tokenDots:
@@ -168,7 +171,8 @@ func (p *parser) suffixed() (e expr) {
 	default:
 		p.unexpected("unexpected symbol")
 	}
-	for {
+	for n := 0; ; n++ {
+		p.pay(n / searchedPerStep)
 		switch p.token.kind {
 		case '.':
 			p.advance()
@@ -181,6 +185,7 @@ func (p *parser) suffixed() (e expr) {
 		case ':':
 			p.advance()
 			name := p.name()
+			p.constant(name)
 			e = p.call(e, name)
 		case '(', '{', tokenString:
 			e = p.call(e, "")
@@ -195,6 +200,7 @@ func (p *parser) arguments() (list []expr) {
 	line := p.token.line
 	switch p.token.kind {
 	case tokenString:
+		p.constant(p.token.text)
 		list = []expr{stringConstant(p.token.value)}
 		p.advance()
 	case '{':
@@ -232,6 +238,7 @@ func (p *parser) call(f expr, method string) expr {
 
 // functionBody reads the parameters and the statements of a function.
 func (p *parser) functionBody(method bool, line int) expr {
+	p.pay(compileFunction)
 	f := &function{parent: p.function, blocks: [][]*local{nil}}
 	p.function = f
 	defer func() { p.function = f.parent }()

@@ -44,7 +44,7 @@ func stringFormat(L *lua.LState) int {
 		}
 		before := len(out)
 		out = r.convert(L, out, d, conversion, arg)
-		r.charge(L, 4+(len(out)-before)/bytesPerStep)
+		r.charge(L, 8+(len(out)-before)/bytesPerStep)
 	}
 	return pushString(L, string(out))
 }
@@ -112,7 +112,9 @@ func (r *run) convert(L *lua.LState, out []byte, d directive, conversion byte, a
 		}
 		return d.unsigned(out, n, conversion)
 	case 'e', 'E', 'f', 'g', 'G':
-		return d.float(out, r.checkNumber(L, arg), conversion)
+		x := r.checkNumber(L, arg)
+		r.charge(L, formatPrice(x, d.precision, conversion))
+		return d.float(out, x, conversion)
 	case 'q':
 		s := r.checkString(L, arg)
 		r.chargeBytes(L, len(s)*8)
@@ -123,6 +125,7 @@ func (r *run) convert(L *lua.LState, out []byte, d directive, conversion byte, a
 			r.chargeBytes(L, len(s))
 			return append(out, s...)
 		}
+		r.chargeBytes(L, len(s)/2)
 		if end := strings.IndexByte(s, 0); end >= 0 {
 			s = s[:end]
 		}

@@ -141,3 +141,5 @@ func BenchmarkReturn(b *testing.B) {
 		reply = p.Run(reply[:0], nil, nil, stub{})
 	}
 }
+
+func (stub) Expired() bool { return false }

@@ -46,6 +46,14 @@ type lexer struct {
 	chunk  string // the name in messages
 	at     int
 	line   int
+	budget int // steps that are left for compiling
+}
+
+// pay takes steps from the budget of compiling.
+func (x *lexer) pay(steps int) {
+	if x.budget -= steps; x.budget < 0 {
+		x.fail("the source takes too long to compile: too many functions, or different constants in one function", "")
+	}
 }
 
 // fail ends the parsing with a message; near is the text shown as the place, if there is one.
@@ -209,7 +217,8 @@ func (x *lexer) numeral() token {
 		x.at++
 	}
 	text := x.source[start:x.at]
-	number, ok := parseNumber(text)
+	x.pay(3 * numeralPrice(text)) // gopher-lua gets it as a text, and reads that
+	number, ok := readNumber(text)
 	if !ok {
 		x.fail("malformed number", text)
 	}

@@ -101,7 +101,7 @@ func initMeta() {
 		"__mul":      func(L *lua.LState) int { return arithmetic(L, "__mul", func(a, b float64) float64 { return a * b }) },
 		"__div":      func(L *lua.LState) int { return arithmetic(L, "__div", func(a, b float64) float64 { return a / b }) },
 		"__unm": func(L *lua.LState) int {
-			if x, ok := asNumber(L.Get(1)); ok {
+			if x, ok := runOf(L).asNumber(L, L.Get(1)); ok {
 				return pushNumber(L, -x)
 			}
 			return badOperand(L, "perform arithmetic on", 0)

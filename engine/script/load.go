@@ -26,7 +26,7 @@ func load(L *lua.LState) int {
 		if text == "" {
 			break
 		}
-		r.charge(L, 10+len(text)/bytesPerStep)
+		r.charge(L, 10+2*len(text)/bytesPerStep)
 		source.WriteString(text)
 	}
 	return r.load(L, source.String(), name)
@@ -34,10 +34,11 @@ func load(L *lua.LState) int {
 
 // load compiles a source, and returns its function, or nil and a message.
 func (r *run) load(L *lua.LState, source, name string) int {
-	r.charge(L, loadPrice+len(source)*4)
+	r.charge(L, loadPrice)
 	c := &chunk{display: chunkName(name), source: name, loaded: true}
 	r.chunks = append(r.chunks, c)
-	f, weight, err := compile(c, source, len(r.chunks)-1, map[string]lua.LValue{"(KEYS)": r.keys, "(ARGV)": r.argv})
+	f, weight, left, err := compile(c, source, len(r.chunks)-1, map[string]lua.LValue{"(KEYS)": r.keys, "(ARGV)": r.argv}, r.budget)
+	r.charge(L, r.budget-left)
 	if err != nil {
 		L.Push(lua.LNil)
 		L.Push(lua.LString(err.Error()))

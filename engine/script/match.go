@@ -254,6 +254,7 @@ func (m *matcher) pushCaptures(start, end int) int {
 	if n == 0 && start >= 0 {
 		n = 1
 	}
+	m.r.charge(m.L, n*capturePrice)
 	for i := range n {
 		m.L.Push(m.capture(i, start, end))
 	}

@@ -20,10 +20,16 @@ func mathOf2(f func(a, b float64) float64) lua.LGFunction {
 	}
 }
 
+// mathFmod takes longer the farther apart its arguments are.
+func mathFmod(L *lua.LState) int {
+	runOf(L).charge(L, fmodPrice)
+	return mathOf2(math.Mod)(L)
+}
+
 var mathFunctions = map[string]lua.LGFunction{
 	"abs": mathOf1(math.Abs), "acos": mathOf1(math.Acos), "asin": mathOf1(math.Asin), "atan": mathOf1(math.Atan), "atan2": mathOf2(math.Atan2),
 	"ceil": mathOf1(math.Ceil), "cos": mathOf1(math.Cos), "cosh": mathOf1(math.Cosh), "exp": mathOf1(math.Exp), "floor": mathOf1(math.Floor),
-	"fmod": mathOf2(math.Mod), "log": mathOf1(math.Log), "log10": mathOf1(math.Log10), "pow": mathOf2(power), "sin": mathOf1(math.Sin),
+	"fmod": mathFmod, "log": mathOf1(math.Log), "log10": mathOf1(math.Log10), "pow": mathOf2(power), "sin": mathOf1(math.Sin),
 	"sinh": mathOf1(math.Sinh), "sqrt": mathOf1(math.Sqrt), "tan": mathOf1(math.Tan), "tanh": mathOf1(math.Tanh),
 	"deg": mathOf1(func(x float64) float64 { return x / (math.Pi / 180) }),
 	"rad": mathOf1(func(x float64) float64 { return x * (math.Pi / 180) }),

@@ -56,3 +56,5 @@ func (m *memory) Call(reply []byte, args [][]byte) ([]byte, int) {
 	}
 	return appendBulk(reply, args[1]), 0
 }
+
+func (*memory) Expired() bool { return false }

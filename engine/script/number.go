@@ -4,14 +4,58 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	lua "github.com/yuin/gopher-lua"
 )
 
 // maxNumeral is the longest text of a number.
 const maxNumeral = 512
 
-// parseNumber reads a number as Lua does with C's strtod: it accepts blanks around the number, hexadecimal digits, "inf" and
+// numeralPrice is the price of reading a numeral: 0 for one of few digits without an exponent. Others may have to be computed
+// with all of their digits, and as many more as their exponent asks for.
+func numeralPrice(s string) int {
+	digits := min(len(s), maxNumeral)
+	at := strings.IndexAny(s[:digits], "eE")
+	if at < 0 && digits < 20 {
+		return 0
+	}
+	exponent := 0
+	if at >= 0 {
+		for _, c := range []byte(s[at+1 : digits]) {
+			if isDigit(c) {
+				exponent = min(10*exponent+int(c-'0'), 400)
+			}
+		}
+	}
+	return longDigits(digits + exponent)
+}
+
+// longDigits is the price of computing with all digits of a number, of which there are some n.
+func longDigits(n int) int { return 4 + n*n/150 }
+
+// formatPrice is the price of writing a number with a precision: 0 if it takes no more digits than a float is sure to have.
+func formatPrice(x float64, precision int, conversion byte) int {
+	if conversion|0x20 != 'f' && precision <= 17 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return 0
+	}
+	_, exponent := math.Frexp(x) // binary; a decimal one is a third of it
+	if exponent < 0 {
+		exponent = -exponent
+	}
+	return longDigits(precision + exponent/3)
+}
+
+// parseNumber is readNumber for a script, which pays for it.
+func (r *run) parseNumber(L *lua.LState, s string) (float64, bool) {
+	if price := numeralPrice(s); price > 0 {
+		r.charge(L, price)
+	}
+	return readNumber(s)
+}
+
+// readNumber reads a number as Lua does with C's strtod: it accepts blanks around the number, hexadecimal digits, "inf" and
 // "nan". A zero byte ends the text.
-func parseNumber(s string) (float64, bool) {
+func readNumber(s string) (float64, bool) {
 	if len(s) > 0 && len(s) < 16 { // most texts are short whole numbers
 		n := 0
 		for i := 0; ; i++ {

@@ -53,7 +53,7 @@ func missingGlobal(L *lua.LState, name lua.LValue) int {
 }
 
 func forBound(L *lua.LState, what string) int {
-	x, ok := asNumber(L.Get(1))
+	x, ok := runOf(L).asNumber(L, L.Get(1))
 	if !ok {
 		runOf(L).fail(L, "'for' %s must be a number", what)
 	}
@@ -92,9 +92,9 @@ func call(L *lua.LState, f lua.LValue, args ...lua.LValue) lua.LValue {
 
 // arithmetic is an operator on two values of any type.
 func arithmetic(L *lua.LState, event string, operate func(a, b float64) float64) int {
-	a, b := L.Get(1), L.Get(2)
-	x, ok := asNumber(a)
-	y, ok2 := asNumber(b)
+	r, a, b := runOf(L), L.Get(1), L.Get(2)
+	x, ok := r.asNumber(L, a)
+	y, ok2 := r.asNumber(L, b)
 	switch {
 	case ok && ok2:
 		return pushNumber(L, operate(x, y))
@@ -102,9 +102,9 @@ func arithmetic(L *lua.LState, event string, operate func(a, b float64) float64)
 		L.Push(call(L, metamethod2(a, b, event), a, b))
 		return 1
 	case ok:
-		runOf(L).badValue(L, b, "perform arithmetic on", 1)
+		r.badValue(L, b, "perform arithmetic on", 1)
 	}
-	runOf(L).badValue(L, a, "perform arithmetic on", 0)
+	r.badValue(L, a, "perform arithmetic on", 0)
 	return 0
 }
 

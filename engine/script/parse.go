@@ -15,6 +15,7 @@ type parser struct {
 	ahead    token // kind 0: none
 	lastLine int   // of the token before
 	depth    int
+	elseifs  int // of the chain that is being read
 	weight   int // steps of the block being read
 	locals   int // number of all locals, for their names in the tree
 	function *function
@@ -24,11 +25,13 @@ type parser struct {
 
 // function is a function being read.
 type function struct {
-	parent  *function
-	blocks  [][]*local
-	vararg  bool
-	count   int // of locals in use
-	inLoops int
+	parent *function
+	blocks [][]*local
+	vararg bool
+	count  int // of locals in use
+
+	constants map[string]struct{} // of which gopher-lua searches a list for each use
+	inLoops   int
 }
 
 // local is a local variable.
@@ -45,24 +48,29 @@ const (
 	maxLocals = 150 // leaves registers to the interpreter
 )
 
-// parse returns the body of the source as a function of KEYS and ARGV. Its weight is not part of the body.
-func parse(c *chunk, source string) (body *ast.FunctionExpr, weight int, err error) {
+// parse returns the body of the source as a function of KEYS and ARGV. Its weight is not part of the body. left is the rest of
+// the budget for compiling.
+func parse(c *chunk, source string, budget int) (body *ast.FunctionExpr, weight, left int, err error) {
+	left = budget
+	var p *parser
 	defer func() {
 		if r := recover(); r != nil {
 			failed, ok := r.(syntaxError)
 			if !ok {
 				panic(r)
 			}
-			err = scriptError(failed)
+			left, err = p.budget, scriptError(failed)
 		}
 	}()
 	written := map[int]bool{}
 	for {
 		c.nodes = nil
-		p := &parser{lexer: lexer{source: source, chunk: c.display, line: 1}, chunk: c, written: written}
+		p = &parser{lexer: lexer{source: source, chunk: c.display, line: 1, budget: left}, chunk: c, written: written}
 		p.function = &function{blocks: [][]*local{nil}, vararg: c.loaded}
+		p.pay(len(source) / bytesPerStep)
 		p.advance()
 		statements := p.block()
+		left = p.budget
 		if p.token.kind != tokenEnd {
 			p.unexpected("'<eof>' expected")
 		}
@@ -71,7 +79,7 @@ func parse(c *chunk, source string) (body *ast.FunctionExpr, weight int, err err
 			if c.loaded {
 				parameters = &ast.ParList{HasVargs: true}
 			}
-			return &ast.FunctionExpr{ParList: parameters, Stmts: statements}, p.weight, nil
+			return &ast.FunctionExpr{ParList: parameters, Stmts: statements}, p.weight, left, nil
 		}
 	}
 }
@@ -82,6 +90,7 @@ func (p *parser) advance() {
 		p.token, p.ahead = p.ahead, token{}
 		return
 	}
+	p.pay(compileToken)
 	p.token = p.next()
 }
 
@@ -189,6 +198,7 @@ func (p *parser) declare(name string) *local {
 func (p *parser) find(name string) *local {
 	for f := p.function; f != nil; f = f.parent {
 		for b := len(f.blocks) - 1; b >= 0; b-- {
+			p.pay(2 * len(f.blocks[b]) / searchedPerStep) // gopher-lua looks for it as well
 			for i := len(f.blocks[b]) - 1; i >= 0; i-- {
 				if v := f.blocks[b][i]; v.name == name {
 					return v
@@ -197,6 +207,16 @@ func (p *parser) find(name string) *local {
 		}
 	}
 	return nil
+}
+
+// constant notes a constant of the function that is being read.
+func (p *parser) constant(text string) {
+	f := p.function
+	if f.constants == nil {
+		f.constants = map[string]struct{}{}
+	}
+	f.constants[text] = struct{}{}
+	p.pay(len(f.constants) / searchedPerStep)
 }
 
 // block reads statements up to a word that ends a block.

@@ -4,8 +4,10 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/yuin/gopher-lua/ast"
 
@@ -17,6 +19,9 @@ type Caller interface {
 	// Call appends the RESP2 reply to a command to reply. args[0] is the command's name as the script wrote it; args are
 	// valid during the call only. steps are the price of the command, from the script's [Budget], beyond the price of any call.
 	Call(reply []byte, args [][]byte) (out []byte, steps int)
+	// Expired reports whether the script must end now, with [TimeError]. It is asked once in some thousand steps. Where several nodes
+	// run the script it must be false: they do not get equally far in a time.
+	Expired() bool
 }
 
 // Program is a compiled script. It is safe for concurrent use.
@@ -24,6 +29,8 @@ type Program struct {
 	chunk    *chunk
 	function *lua.LFunction
 	weight   int // steps of the body without its loops
+	bytes    int // about its memory
+	body     string
 	sha      string
 	shebang  shebang
 	steps    atomic.Int64 // the most that a run took
@@ -31,6 +38,12 @@ type Program struct {
 
 // SHA1 is the name of the script: 40 hexadecimal digits in lower case.
 func (p *Program) SHA1() string { return p.sha }
+
+// Body is the script as it was compiled.
+func (p *Program) Body() string { return p.body }
+
+// Bytes is about the memory that the program takes.
+func (p *Program) Bytes() int { return p.bytes }
 
 // Steps is the most steps that a run has taken so far, 0 before the first one.
 func (p *Program) Steps() int { return int(p.steps.Load()) }
@@ -78,27 +91,29 @@ func Compile(body []byte) (*Program, error) {
 		return nil, err
 	}
 	c := &chunk{display: "user_script", source: "@user_script"}
-	function, weight, err := compile(c, source, 0, nil)
+	function, weight, _, err := compile(c, source, 0, nil, Budget)
 	if err != nil {
 		return nil, errors.New(prefix + oneLine(err.Error()))
 	}
-	return &Program{chunk: c, function: function, weight: weight, sha: SHA1(body), shebang: first}, nil
+	return &Program{chunk: c, function: function, weight: weight, bytes: bytesOf(c, source, function.Proto), body: string(body), sha: SHA1(body), shebang: first}, nil
 }
 
-// compile compiles a source as the chunk of a number in its run, with values around it besides the builtins.
-func compile(c *chunk, source string, number int, values map[string]lua.LValue) (*lua.LFunction, int, error) {
+// compile compiles a source as the chunk of a number in its run, with values around it besides the builtins. It returns the weight
+// of the body, and the rest of the budget for compiling.
+func compile(c *chunk, source string, number int, values map[string]lua.LValue, budget int) (function *lua.LFunction, weight, left int, err error) {
 	c.known = map[string]bool{}
-	body, weight, err := parse(c, source)
+	body, weight, left, err := parse(c, source, budget)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, left, err
 	}
 	around := []ast.Stmt{&ast.LocalAssignStmt{Names: c.used}, &ast.ReturnStmt{Exprs: []ast.Expr{body}}}
 	outer, err := lua.Compile(around, strconv.Itoa(number))
 	if err != nil {
-		return nil, 0, scriptError(c.display + ":1: function or expression too complex")
+		return nil, 0, left, scriptError(c.display + ":1: function or expression too complex")
 	}
 	proto := outer.FunctionPrototypes[0]
-	function := &lua.LFunction{Proto: proto, Env: globals}
+	clip(proto)
+	function = &lua.LFunction{Proto: proto, Env: globals}
 	for _, name := range proto.DbgUpvalues {
 		value := &lua.Upvalue{}
 		value.Close()
@@ -109,7 +124,40 @@ func compile(c *chunk, source string, number int, values map[string]lua.LValue) 
 		}
 		function.Upvalues = append(function.Upvalues, value)
 	}
-	return function, weight, nil
+	return function, weight, left, nil
+}
+
+// clip lets go of the room for more instructions that gopher-lua leaves in a function, some 12 kB.
+func clip(f *lua.FunctionProto) {
+	f.Code, f.DbgSourcePositions = slices.Clone(f.Code), slices.Clone(f.DbgSourcePositions)
+	f.Constants, f.DbgLocals, f.DbgCalls = slices.Clone(f.Constants), slices.Clone(f.DbgLocals), slices.Clone(f.DbgCalls)
+	for _, inner := range f.FunctionPrototypes {
+		clip(inner)
+	}
+}
+
+// bytesOf is about the memory of a compiled source.
+func bytesOf(c *chunk, source string, f *lua.FunctionProto) int {
+	const ofProgram, ofNode, ofOperand = 2048, int(unsafe.Sizeof(node{})) * 5 / 4, int(unsafe.Sizeof(operand{}))
+	bytes := ofProgram + 2*len(source) + len(c.nodes)*ofNode + protoBytes(f) // names are parts of the source
+	for i := range c.nodes {
+		bytes += len(c.nodes[i].operands) * ofOperand
+	}
+	return bytes
+}
+
+func protoBytes(f *lua.FunctionProto) int {
+	const ofFunction, ofInstruction, ofConstant, ofLocal, ofCall, ofName = 2 * int(unsafe.Sizeof(*f)), 4 + 8, 16 + 16 + 16, 8 + 32 + 40, 24, 16 + 16
+	bytes := ofFunction + len(f.Code)*ofInstruction + len(f.Constants)*ofConstant + len(f.DbgLocals)*ofLocal + len(f.DbgCalls)*ofCall + len(f.DbgUpvalues)*ofName
+	for _, constant := range f.Constants {
+		if text, is := constant.(lua.LString); is {
+			bytes += len(text)
+		}
+	}
+	for _, inner := range f.FunctionPrototypes {
+		bytes += protoBytes(inner)
+	}
+	return bytes
 }
 
 // SHA1 returns the name of a script: 40 hexadecimal digits in lower case.
@@ -120,8 +168,13 @@ func SHA1(body []byte) string {
 
 // Run executes the script and appends its reply, in RESP2, to reply.
 func (p *Program) Run(reply []byte, keys, argv [][]byte, caller Caller) []byte {
+	return p.runWithin(Budget, reply, keys, argv, caller)
+}
+
+// runWithin is Run within a budget.
+func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, caller Caller) []byte {
 	m := machines.Get().(*machine)
-	m.start(p, keys, argv, caller)
+	m.start(p, budget, keys, argv, caller)
 	start, L := len(reply), m.L
 	if m.run.budget < 0 {
 		m.finish()
@@ -131,7 +184,7 @@ func (p *Program) Run(reply []byte, keys, argv [][]byte, caller Caller) []byte {
 	L.Push(m.keys)
 	L.Push(m.argv)
 	err := L.PCall(2, 1, nil)
-	p.note(Budget - max(0, m.run.budget))
+	p.note(budget - max(0, m.run.budget))
 	if err == nil {
 		w := replyWriter{run: &m.run}
 		reply = w.write(reply, L.Get(-1), 0)

@@ -43,13 +43,14 @@ func callCommand(L *lua.LState, raises, unused bool) int {
 	r := runOf(L)
 	problem := r.readArgs(L)
 	if problem != "" {
+		r.charge(L, callPrice)
 		if raises {
 			r.failTable(L, problem)
 		}
 		L.Push(errorTable(problem))
 		return 1
 	}
-	r.charge(L, callPrice+len(r.args)+len(r.bytes)/bytesPerStep)
+	r.charge(L, callPrice+2*len(r.args)+len(r.bytes)/bytesPerStep)
 	r.calling = true
 	var steps int
 	r.reply, steps = r.caller.Call(r.reply[:0], r.args)
@@ -108,7 +109,9 @@ func onlyString(L *lua.LState) (string, bool) {
 const wrongArguments = "ERR wrong number or type of arguments"
 
 func errorReply(L *lua.LState) int {
+	runOf(L).charge(L, replyPrice)
 	text, ok := onlyString(L)
+	runOf(L).chargeBytes(L, 4*len(text)) // it is searched, cut and put together
 	switch {
 	case !ok:
 		text = wrongArguments
@@ -129,6 +132,7 @@ func errorReply(L *lua.LState) int {
 }
 
 func statusReply(L *lua.LState) int {
+	runOf(L).charge(L, replyPrice)
 	if text, ok := onlyString(L); ok {
 		L.Push(singleField("ok", text))
 	} else {
@@ -153,7 +157,7 @@ func writeLog(L *lua.LState) int {
 	if L.GetTop() < 2 {
 		r.failTable(L, "ERR redis.log() requires two arguments or more.")
 	}
-	level, is := asNumber(L.Get(1))
+	level, is := r.asNumber(L, L.Get(1))
 	if !is {
 		r.failTable(L, "ERR First argument must be a number (log level).")
 	}
@@ -168,7 +172,7 @@ func setResp(L *lua.LState) int {
 	if L.GetTop() != 1 {
 		r.failTable(L, "ERR redis.setresp() requires one argument.")
 	}
-	version, _ := asNumber(L.Get(1))
+	version, _ := r.asNumber(L, L.Get(1))
 	switch toInt64(version) {
 	case 2:
 	case 3:
@@ -184,7 +188,7 @@ func setReplication(L *lua.LState) int {
 	if L.GetTop() != 1 {
 		r.failTable(L, "ERR redis.set_repl() requires two arguments.")
 	}
-	if flags, _ := asNumber(L.Get(1)); toInt64(flags)&^3 != 0 {
+	if flags, _ := r.asNumber(L, L.Get(1)); toInt64(flags)&^3 != 0 {
 		r.failTable(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
 	}
 	return 0

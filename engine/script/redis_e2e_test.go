@@ -103,3 +103,5 @@ func TestRecordedReplies(t *testing.T) {
 		}
 	}
 }
+
+func (*redisServer) Expired() bool { return false }

@@ -27,6 +27,7 @@ type machine struct {
 // run is the state of one execution. It hides in the interpreter as a metatable, where functions find it.
 type run struct {
 	budget     int
+	lookAt     int    // the budget at which the script's time is looked at
 	over       string // why the script must end
 	caller     Caller
 	chunks     []*chunk // of the script and of those that it loads
@@ -69,9 +70,10 @@ func newMachine() *machine {
 }
 
 // start prepares a run.
-func (m *machine) start(p *Program, keys, argv [][]byte, caller Caller) {
+func (m *machine) start(p *Program, budget int, keys, argv [][]byte, caller Caller) {
 	r := &m.run
-	r.budget, r.over, r.caller = Budget-p.weight, "", caller
+	r.budget, r.over, r.caller = budget-p.weight, "", caller
+	r.lookAt = max(r.budget-stepsPerLook, 0)
 	r.chunks = append(r.chunks[:0], p.chunk)
 	r.random = firstRandom
 	r.json = defaultJSON

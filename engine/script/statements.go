@@ -10,6 +10,9 @@ func (p *parser) ifStatement(line int) ast.Stmt {
 	switch {
 	case p.token.is("elseif"):
 		// A chain of elseif is no deeper than one.
+		p.elseifs++
+		defer func() { p.elseifs-- }()
+		p.pay(p.elseifs / searchedPerStep) // gopher-lua looks for the end of the chain from each
 		statement.Else = []ast.Stmt{p.ifStatement(line)}
 		return statement
 	case p.acceptKeyword("else"):
@@ -181,6 +184,7 @@ func (p *parser) expressionStatement() []ast.Stmt {
 			return p.assignment(targets, p.expressions())
 		}
 		p.advance()
+		p.pay(len(targets) / searchedPerStep)
 		targets = append(targets, p.suffixed())
 	}
 	if len(targets) == 1 && first.kind != localExpr && first.kind != globalExpr && first.kind != indexExpr {

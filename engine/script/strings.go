@@ -196,7 +196,7 @@ func gsub(L *lua.LState) int {
 			n++
 			before := out.Len()
 			m.replace(&out, at, end, L.Get(3))
-			r.charge(L, 5+(out.Len()-before)/bytesPerStep)
+			r.charge(L, 5+2*(out.Len()-before)/bytesPerStep)
 		}
 		switch {
 		case ok && end > at:

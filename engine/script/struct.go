@@ -214,12 +214,12 @@ func structUnpack(L *lua.LState) int {
 				if len(results) == 0 {
 					f.r.fail(L, "format 'c0' needs a previous size")
 				}
-				previous, is := asNumber(results[len(results)-1])
+				previous, is := results[len(results)-1].(lua.LNumber)
 				if !is {
 					f.r.fail(L, "format 'c0' needs a previous size")
 				}
 				results = results[:len(results)-1]
-				size = int(toInt64(previous))
+				size = int(toInt64(float64(previous)))
 				check(size)
 			}
 			f.r.chargeBytes(L, size)

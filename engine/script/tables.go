@@ -128,7 +128,7 @@ func (r *run) pairsOf(L *lua.LState, t *lua.LTable) (keys []lua.LValue) {
 	r.charge(L, dead)
 	delete(r.dead, t)
 	for key, _ := r.next(L, t, lua.LNil); key != lua.LNil; key, _ = r.next(L, t, key) {
-		r.charge(L, 2)
+		r.charge(L, 5)
 		keys = append(keys, key)
 	}
 	if dead > 0 {

@@ -93,6 +93,7 @@ func (p *parser) variable(name string) expr {
 	} else if _, known := builtins["("+name+")"]; known {
 		e.tree = p.builtin("(" + name + ")")
 	} else {
+		p.constant(name)
 		e.tree = p.helper("(global)", p.node(node{line: p.lastLine}), &ast.StringExpr{Value: name})
 	}
 	return e
@@ -100,6 +101,7 @@ func (p *parser) variable(name string) expr {
 
 // field is object.name.
 func (p *parser) field(object expr, name string) expr {
+	p.constant(name)
 	if object.kind == globalExpr {
 		if inner := "(" + object.text + "." + name + ")"; builtins[inner] != nil {
 			e := p.index(object, stringConstant(name))
@@ -116,7 +118,7 @@ func (p *parser) index(object, key expr) expr {
 	if key.string {
 		e.known.name = key.text
 	}
-	p.weight += 2
+	p.weight += 2 + len(key.text)/bytesPerStep
 	if key.kind == constantExpr || key.number {
 		get := &ast.AttrGetExpr{Object: e.object, Key: e.key}
 		get.SetLine(e.id)
@@ -145,7 +147,7 @@ func (p *parser) assign(target, value expr) ast.Stmt {
 		return &ast.FuncCallStmt{Expr: p.helper("(set global)", p.node(node{line: p.lastLine}), value.single())}
 	}
 	value.tree = value.single()
-	p.weight += 6
+	p.weight += 6 + len(target.known.name)/bytesPerStep
 	if key, constant := target.key.(*ast.StringExpr); constant && value.some {
 		get := &ast.AttrGetExpr{Object: target.object, Key: key}
 		get.SetLine(target.id)
@@ -209,6 +211,7 @@ func (p *parser) binary(op string, left, right expr) expr {
 		return expr{tree: p.helper(helpers[op], p.node(n), a, b), number: number, some: number}
 	case "==", "~=":
 		if left.kind == constantExpr || right.kind == constantExpr || left.number || right.number {
+			p.weight += (len(left.text) + len(right.text)) / bytesPerStep
 			break
 		}
 		return expr{tree: p.helper(helpers[op], p.node(n), a, b), some: true}

@@ -1,6 +1,8 @@
 package command
 
 import (
+	"time"
+
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/script"
 	"github.com/stintdb/stint/server/resp"
@@ -129,9 +131,15 @@ func (c *DataCall) runScript(program *script.Program) {
 		return
 	}
 	caller := c.caller()
-	caller.noWrites = program.NoWrites()
+	caller.noWrites, caller.began, caller.expired = program.NoWrites(), time.Time{}, false
+	if c.Tx.Alone() {
+		caller.began = time.Now()
+	}
 	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
 	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], caller)
+	if caller.expired {
+		c.Tx.Drop()
+	}
 	c.script.call = nil
 }
 
@@ -173,5 +181,6 @@ func flushScripts(c *DataCall) {
 		return
 	}
 	c.Tx.DropScripts()
+	c.executor.programs.clear()
 	c.Writer.Status("OK")
 }

@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/script"
 )
 
 // A script lists the grants of a sliding log.
@@ -60,6 +64,30 @@ func TestSeveralLimitsInScripts(t *testing.T) {
 		want := fmt.Sprintf("-ERR %s is not allowed from script; ", name)
 		if got := s.do("EVAL", "return redis.pcall("+call+")", "0"); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q", call, got)
+		}
+	}
+}
+
+// A script that takes too long although its steps are not used up ends where only this node runs it, and changes nothing. A script in a
+// cluster's log runs to its end on every node.
+func TestScriptThatTakesTooLong(t *testing.T) {
+	defer func(was time.Duration) { scriptTime = was }(scriptTime)
+	scriptTime = -1
+	const body = "redis.call('SET', KEYS[1], 1) for i = 1, 1e4 do end return 2"
+	for _, replicated := range []bool{false, true} {
+		store := engine.New(engine.Config{Shards: 16, Replicated: replicated, Commands: &Executor{}})
+		op := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: [][]byte{[]byte("EVAL"), []byte(body), []byte("1"), []byte("k")}, KeyFrom: 3, KeyCount: 1}
+		var res engine.Result
+		if done := store.TryReadOnly(1, &op, &res); !done || string(res.Reply) != "-"+script.TimeError+"\r\n" || store.Len() != 0 {
+			t.Errorf("replicated: %t, tried: answered %t, %q, %d keys", replicated, done, res.Reply, store.Len())
+		}
+		store.Apply(1, []engine.Op{op}, []engine.Result{res})
+		want := 0
+		if replicated {
+			want = 1
+		}
+		if store.Len() != want {
+			t.Errorf("replicated: %t, applied: %d keys, want %d", replicated, store.Len(), want)
 		}
 	}
 }

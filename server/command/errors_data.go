@@ -33,6 +33,8 @@ var (
 		"The script was never loaded, or `SCRIPT FLUSH` forgot it. Client libraries send the script itself then.")
 	errManyScripts = dataErrors.Add("ERR too many scripts: at most %d are kept, of at most %d bytes each and 32 MiB in all",
 		"Scripts with values in their texts? Give the values as arguments. `SCRIPT FLUSH` forgets all.")
+	_ = dataErrors.Add(script.TimeError,
+		"The script was ended, and nothing that it wrote is kept. In a cluster it was not proposed. Its steps had not used up the budget: do less in one call.")
 	_ = dataErrors.Add(script.BudgetError,
 		"The script was ended, and what it had written before stays, as after any error of a script. Split the work into several calls. A loop over all keys is too much for a script.")
 	errNotBusy = dataErrors.Add("NOTBUSY No scripts in execution right now.",

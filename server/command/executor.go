@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
@@ -46,7 +47,19 @@ type scriptCaller struct {
 	call  *DataCall // of the script
 	inner DataCall  // of the command that the script calls
 
-	noWrites bool // the script's first line says so
+	noWrites bool      // the script's first line says so
+	began    time.Time // or zero if the script has no bound on time
+	expired  bool      // and was ended
+}
+
+// scriptTime bounds the time of a script where only this node runs it: on a server alone, and before it is proposed to a cluster. It is
+// for work that has no price yet in steps, and long enough for a machine on which much else runs.
+var scriptTime = time.Second // a variable for tests
+
+// Expired implements [script.Caller].
+func (s *scriptCaller) Expired() bool {
+	s.expired = !s.began.IsZero() && time.Since(s.began) > scriptTime
+	return s.expired
 }
 
 // Call implements [script.Caller].

@@ -7,15 +7,21 @@ import (
 	"github.com/stintdb/stint/engine/script"
 )
 
-// programs are compiled scripts. They are a cache: the store keeps the bodies.
+// programs are compiled scripts. They are a cache: the store keeps the bodies. Used ones stay: when the young generation has
+// grown to half of the bound, the old one goes, and the young one becomes it.
 type programs struct {
-	mu       sync.RWMutex
-	byDigest map[string]*script.Program
-	byBody   map[string]*script.Program // the same ones, since a digest takes longer than a look into a map
-	bytes    int                        // of their bodies
+	mu         sync.RWMutex
+	young, old generation
+	bytes      int // of the young ones
 }
 
-// maxProgramBytes bounds the bodies of compiled scripts. Compiled, a script takes some ten times as much.
+// generation is compiled scripts.
+type generation struct {
+	byDigest map[string]*script.Program
+	byBody   map[string]*script.Program // the same ones, since a digest takes longer than a look into a map
+}
+
+// maxProgramBytes bounds the memory of compiled scripts.
 const maxProgramBytes = 8 << 20
 
 // scriptDigest is the name of a script in lower case.
@@ -37,9 +43,7 @@ func (d *scriptDigest) read(arg []byte) []byte {
 
 // ofDigest returns a script by its digest in lower case, nil if it is not compiled.
 func (p *programs) ofDigest(digest []byte) *script.Program {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.byDigest[string(digest)]
+	return p.find(func(g *generation) *script.Program { return g.byDigest[string(digest)] })
 }
 
 // ofName is ofDigest for a digest as a client sends it.
@@ -49,9 +53,22 @@ func (p *programs) ofName(name []byte) *script.Program {
 
 // ofBody returns a script by its body, nil if it is not compiled.
 func (p *programs) ofBody(body []byte) *script.Program {
+	return p.find(func(g *generation) *script.Program { return g.byBody[string(body)] })
+}
+
+// find looks into the young generation, and then into the old one, and moves a script from there.
+func (p *programs) find(in func(g *generation) *script.Program) *script.Program {
 	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return p.byBody[string(body)]
+	found, isOld := in(&p.young), false
+	if found == nil {
+		found = in(&p.old)
+		isOld = found != nil
+	}
+	p.mu.RUnlock()
+	if isOld {
+		p.keep(found)
+	}
+	return found
 }
 
 // compile compiles a body, unless that is done.
@@ -63,11 +80,27 @@ func (p *programs) compile(body []byte) (*script.Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.keep(compiled)
+	return compiled, nil
+}
+
+// clear forgets all scripts.
+func (p *programs) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.bytes += len(body); p.byDigest == nil || p.bytes > maxProgramBytes {
-		p.byDigest, p.byBody, p.bytes = map[string]*script.Program{}, map[string]*script.Program{}, len(body)
+	p.young, p.old, p.bytes = generation{}, generation{}, 0
+}
+
+// keep puts a script into the young generation.
+func (p *programs) keep(compiled *script.Program) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.young.byDigest[compiled.SHA1()] != nil {
+		return
 	}
-	p.byDigest[compiled.SHA1()], p.byBody[string(body)] = compiled, compiled
-	return compiled, nil
+	if p.bytes += compiled.Bytes(); p.young.byDigest == nil || p.bytes > maxProgramBytes/2 {
+		p.old, p.bytes = p.young, compiled.Bytes()
+		p.young = generation{map[string]*script.Program{}, map[string]*script.Program{}}
+	}
+	p.young.byDigest[compiled.SHA1()], p.young.byBody[compiled.Body()] = compiled, compiled
 }
