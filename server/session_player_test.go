@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -97,6 +98,11 @@ func (p *sessionPlayer) settle() {
 		p.env.WaitQueue.Fire()
 		again = p.later != nil && p.later.finish()
 		p.memory.Wait()
+		for p.rest == nil && p.env.DoesLongWork() {
+			if p.later == nil || !p.later.finish() {
+				runtime.Gosched()
+			}
+		}
 		if p.rest != nil {
 			p.rest()
 		}

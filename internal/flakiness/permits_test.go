@@ -3,6 +3,7 @@ package flakiness
 // permits are the places that a rule does not apply to, with the reason. A row that permits nothing fails the test.
 var permits = []permit{
 	{"time", "internal/testwake/testwake.go:IsWoken", "runs in synctest bubbles only, as its comment says"},
+	{"sleep", "server/fairqueue/queue_test.go:Decide", "a decider that takes time is used in synctest bubbles only"},
 	{"sleep", "persistence/disk_test.go:takeTime", "a disk whose syncs take time is used in synctest bubbles only"},
 	{"time", "internal/testserver/command.go:Context", "the time that go test leaves bounds a command"},
 	{"time", "clients/go/stinttest/stinttest_test.go", "moves the fake's clock to the server's, whatever that is"},

@@ -19,6 +19,7 @@ type commandBatch struct {
 	replies  []reply
 	exec     bool // the replies are those of one EXEC
 	weight   int  // the most work that the batch may take, in units of engine.Result.Work
+	scripts  int  // the part of it that scripts may take
 
 	tally      metrics.Tally   // of this turn
 	sampler    topkeys.Sampler // of denials
@@ -63,6 +64,9 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 		if row.WeighsData() && !batch.exec { // a transaction is weighed as a whole
 			weight = min(weight, s.env.Keys.Weigh(r.Ops[first:]))
 		}
+		if row.Cost == command.ScriptRun {
+			batch.scripts += weight
+		}
 	}
 	if err != nil {
 		r.Ops, r.Hold, weight = r.Ops[:first], false, 0
@@ -87,11 +91,19 @@ func (batch *commandBatch) isFull() bool {
 	return batch.request.Hold || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
 }
 
+// loopWork is the work of scripts, about 1 ms, from which on a batch is decided beside the event loop.
+const loopWork = command.MaxBatchWork / 10
+
+// isLong reports whether the batch is to be decided beside the event loop.
+func (batch *commandBatch) isLong(keys Keys) bool {
+	return batch.scripts >= loopWork && (!batch.exec || keys.Weigh(batch.decision.Ops) >= loopWork)
+}
+
 func (batch *commandBatch) clear() {
 	if batch.exec {
 		clear(batch.replies) // they hold copies of arguments
 	}
-	batch.replies, batch.exec, batch.weight = batch.replies[:0], false, 0
+	batch.replies, batch.exec, batch.weight, batch.scripts = batch.replies[:0], false, 0, 0
 	batch.decision.Ops, batch.decision.Results = batch.decision.Ops[:0], batch.decision.Results[:0]
 	batch.decision.Atomic = false
 	batch.copiedKeys.inUse = false

@@ -15,7 +15,7 @@ func (s *Session) flush(batch *commandBatch) {
 		b.Results = b.Results[:len(b.Ops)]
 		b.Local = s.client.ReadOnly
 		b.Done = s.onDecided
-		if !s.env.Decider.Decide(b) {
+		if !s.decide(batch) {
 			s.deciding, batch.started = batch, s.started
 			s.wait.begin(ForDecision)
 			batch.copiedKeys.copyFrom(b.Ops, batch.first)
@@ -23,6 +23,23 @@ func (s *Session) flush(batch *commandBatch) {
 		}
 	}
 	s.writeReplies(batch, batch)
+}
+
+// decide has a batch decided. It returns false if the decider needs longer.
+func (s *Session) decide(batch *commandBatch) (finished bool) {
+	if batch.isLong(s.env.Keys) {
+		s.env.longWork.Decide(s.owner(), &batch.decision)
+		return false
+	}
+	return s.env.Decider.Decide(&batch.decision)
+}
+
+// owner names the user and the network, with whose sessions this one shares a turn.
+func (s *Session) owner() string {
+	if s.user == nil {
+		return s.network
+	}
+	return s.user.Name() + "@" + s.network
 }
 
 // decided is the Done of this session's batches; it may run on any goroutine.

@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
+	"github.com/stintdb/stint/server/fairqueue"
 	"github.com/stintdb/stint/server/latency"
 	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/memlimit"
@@ -57,6 +58,7 @@ type Env struct {
 	batches   sync.Pool
 	callers   sync.Pool // of sessions, see getCaller
 	cleanup   cleanup
+	longWork  *fairqueue.Queue         // beside the event loops
 	userRates *engine.Store            // of users with a cap on requests a second
 	closeLog  unauthenticated.Refusals // connections, as logged
 }
@@ -72,12 +74,19 @@ type Keys interface {
 // Start makes the environment ready for sessions.
 func (e *Env) Start() {
 	e.Registry.start(e)
+	e.longWork = fairqueue.New(e.Decider, e.Clock.Now)
 	e.userRates = engine.New(engine.Config{Shards: 16})
 	e.batches.New = func() any { return &commandBatch{tally: e.Stats.Recorder.NewTally()} }
 }
 
+// DoesLongWork reports whether something is being decided beside the event loops.
+func (e *Env) DoesLongWork() bool { return e.longWork.IsRunning() }
+
 // End waits for the refunds of connections that are closed, and starts no more.
-func (e *Env) End() { e.cleanup.end() }
+func (e *Env) End() {
+	e.cleanup.end()
+	e.longWork.Wait()
+}
 
 func (e *Env) config() *config.Config { return e.Settings.Load() }
 
