@@ -58,7 +58,7 @@ func TestRunOfSteps(t *testing.T) {
 	step_last() { echo "last has run"; }
 	step_never() { echo "never has run"; }
 	`
-	// go stands for the go command, and prints what it would.
+	// printf stands for the go command, and prints its output.
 	goPrints := func(output string) string { return rows + "step_two() { watched printf -- '" + output + "'; }" }
 	for _, test := range []struct {
 		name, steps string
