@@ -19,7 +19,7 @@ const (
 	// MaxCalledScripts bounds the scripts that are kept because they were called with their body. The oldest one goes first.
 	MaxCalledScripts = 500
 	// maxAllScriptBytes bounds the bodies together.
-	maxAllScriptBytes = 32 << 20
+	maxAllScriptBytes = 8 << 20
 )
 
 // ScriptDigest names a script: the SHA-1 of its body, in 40 lower-case hex digits.

@@ -75,6 +75,16 @@ var acts = []act{
 			return words
 		}},
 	{name: "transaction", rules: "~t:* +multi +exec +cc.holders +scan", repeat: 1, prepare: (*campaign).fillBoth, raw: transactionOf},
+	{name: "script", rules: "+eval", repeat: 20, command: dearScript},
+	{name: "script-of-keys", rules: "~t:* +eval +set +get", repeat: 20,
+		command: func(_ *campaign, r *rand.Rand) []string {
+			return []string{"EVAL", "while true do redis.call('SET', KEYS[1], redis.call('GET', KEYS[1])) end", "1", fmt.Sprint("t:", r.IntN(100))}
+		}},
+	{name: "load", rules: "+script|load", repeat: 4,
+		command: func(_ *campaign, r *rand.Rand) []string {
+			piece := []string{"x=function()end ", "f(#) ", "f'#' ", "if a then b=# end ", "local x = {1,2,#} "}[r.IntN(5)]
+			return []string{"SCRIPT", "LOAD", fmt.Sprintf("--%d\n", r.Uint64()) + strings.Repeat(strings.ReplaceAll(piece, "#", fmt.Sprint(r.IntN(1000))), r.IntN(3000))}
+		}},
 	{name: "echo", rules: "+echo", repeat: 100,
 		command: func(*campaign, *rand.Rand) []string { return []string{"ECHO", strings.Repeat("e", 60_000)} }},
 	{name: "unfinished", rules: "-@all", raw: func(h *campaign, _ *rand.Rand) string {
@@ -82,6 +92,14 @@ var acts = []act{
 	}},
 	{name: "wrong-password", rules: "-@all", repeat: 100,
 		command: func(_ *campaign, r *rand.Rand) []string { return []string{"AUTH", "bystander", fmt.Sprint(r.Uint64())} }},
+}
+
+// dearScript is a script that does something dear until its budget ends, often one that has never run before.
+func dearScript(_ *campaign, r *rand.Rand) []string {
+	dear := []string{"", "f(s, s, s)", "local x = s + 1", "tostring(1/3)", "string.format('%.99e', 5e-324)", "pcall(error, string.rep('x', 60000))", "string.rep('x', 1e5)",
+		"loadstring('return 1')", "string.find(string.rep('a', 1000), '.-.-.-b')", "cjson.decode('[5e-324,5e-324]')", "local t = {} for i = 1, 1000 do t[i] = {} end"}
+	body := fmt.Sprintf("--%d\nlocal s, f = '2.2250738585072011' .. string.rep('3', 480) .. 'e-308', math.max while true do %s end", r.IntN(1000), dear[r.IntN(len(dear))])
+	return []string{"EVAL", body, "0"}
 }
 
 // leaseName is a holder's name of 248 bytes.

@@ -31,7 +31,7 @@ var (
 	errUnsupportedOption = dataErrors.Add("ERR Unsupported option %s", "")
 	errNoScript          = dataErrors.Add("NOSCRIPT No matching script. Please use EVAL.",
 		"The script was never loaded, or `SCRIPT FLUSH` forgot it. Client libraries send the script itself then.")
-	errManyScripts = dataErrors.Add("ERR too many scripts: at most %d are kept, of at most %d bytes each and 32 MiB in all",
+	errManyScripts = dataErrors.Add("ERR too many scripts: at most %d are kept, of at most %d bytes each and 8 MiB in all",
 		"Scripts with values in their texts? Give the values as arguments. `SCRIPT FLUSH` forgets all.")
 	_ = dataErrors.Add(script.TimeError,
 		"The script was ended, and nothing that it wrote is kept. In a cluster it was not proposed. Its steps had not used up the budget: do less in one call.")

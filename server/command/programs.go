@@ -22,7 +22,7 @@ type generation struct {
 }
 
 // maxProgramBytes bounds the memory of compiled scripts.
-const maxProgramBytes = 8 << 20
+const maxProgramBytes = 4 << 20
 
 // scriptDigest is the name of a script in lower case.
 type scriptDigest [2 * sha1.Size]byte
