@@ -54,7 +54,7 @@ var within = map[string][]string{
 	"server/loginlimit": {"engine", "internal/unauthenticated", "server/clock", "server/waitqueue"},
 	"server/transcript": {},
 	"server/decider":    {"engine", "server/clock"},
-	"server/fairqueue":  {"engine", "server/decider"},
+	"server/fairqueue":  {"engine"},
 	"server/info":       {"engine", "internal/clusterstatus", "internal/persistencestatus", "server/command", "server/conn", "server/memlimit", "server/metrics", "server/netio", "server/upstream"},
 	"server/conn": {"engine", "internal/unauthenticated", "server/acl", "server/clock", "server/command", "server/config", "server/decider", "server/fairqueue", "server/latency", "server/loginlimit",
 		"server/memlimit", "server/metrics", "server/pubsub", "server/recent", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/waitqueue"},

@@ -260,7 +260,7 @@ func TestPipelinesAreCutByWork(t *testing.T) {
 	c.sent.Reset()
 	c.woken.Store(false)
 	c.traffic(frames(repeated(300, "TTL big")...)) // one turn, and not those that follow it
-	if n := strings.Count(c.sent.String(), "\r\n"); n > 130 || !c.woken.Load() {
+	if n := strings.Count(c.sent.String(), "\r\n"); n > 130 || !c.woken.Load() && !p.env.DoesLongWork() {
 		t.Errorf("%d commands of 10,000 steps each in one turn, woken for the rest: %t", n, c.woken.Load())
 	}
 	p.settle()

@@ -20,6 +20,7 @@ type commandBatch struct {
 	exec     bool // the replies are those of one EXEC
 	weight   int  // the most work that the batch may take, in units of engine.Result.Work
 	scripts  int  // the part of it that scripts may take
+	holders  int  // and looks through the holders of concurrency limits
 
 	tally      metrics.Tally   // of this turn
 	sampler    topkeys.Sampler // of denials
@@ -67,6 +68,9 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 		if row.Cost == command.ScriptRun {
 			batch.scripts += weight
 		}
+		if row.Cost == command.HolderLookup {
+			batch.holders += weight
+		}
 	}
 	if err != nil {
 		r.Ops, r.Hold, weight = r.Ops[:first], false, 0
@@ -91,19 +95,22 @@ func (batch *commandBatch) isFull() bool {
 	return batch.request.Hold || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
 }
 
-// loopWork is the work of scripts, about 1 ms, from which on a batch is decided beside the event loop.
+// loopWork is the work, about 1 ms, from which on a batch is decided beside the event loop.
 const loopWork = command.MaxBatchWork / 10
 
 // isLong reports whether the batch is to be decided beside the event loop.
 func (batch *commandBatch) isLong(keys Keys) bool {
-	return batch.scripts >= loopWork && (!batch.exec || keys.Weigh(batch.decision.Ops) >= loopWork)
+	if batch.scripts < loopWork && batch.holders < command.MaxBatchWork {
+		return false
+	}
+	return batch.scripts >= loopWork && !batch.exec || keys.Weigh(batch.decision.Ops) >= loopWork
 }
 
 func (batch *commandBatch) clear() {
 	if batch.exec {
 		clear(batch.replies) // they hold copies of arguments
 	}
-	batch.replies, batch.exec, batch.weight, batch.scripts = batch.replies[:0], false, 0, 0
+	batch.replies, batch.exec, batch.weight, batch.scripts, batch.holders = batch.replies[:0], false, 0, 0, 0
 	batch.decision.Ops, batch.decision.Results = batch.decision.Ops[:0], batch.decision.Results[:0]
 	batch.decision.Atomic = false
 	batch.copiedKeys.inUse = false

@@ -74,7 +74,7 @@ type Keys interface {
 // Start makes the environment ready for sessions.
 func (e *Env) Start() {
 	e.Registry.start(e)
-	e.longWork = fairqueue.New(e.Decider, e.Clock.Now)
+	e.longWork = fairqueue.New(func(b *engine.Batch) bool { return e.Decider.Decide(b) }, e.Clock.Now)
 	e.userRates = engine.New(engine.Config{Shards: 16})
 	e.batches.New = func() any { return &commandBatch{tally: e.Stats.Recorder.NewTally()} }
 }

@@ -8,13 +8,12 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/server/decider"
 )
 
 // Queue is the queue of one server. Each connection has at most one batch in it.
 type Queue struct {
-	decider decider.Decider
-	now     func() int64
+	decide func(b *engine.Batch) (finished bool)
+	now    func() int64
 
 	working sync.WaitGroup
 	mu      sync.Mutex
@@ -30,8 +29,10 @@ type owner struct {
 	waiting []*engine.Batch
 }
 
-// New returns a queue in front of a decider; now is a monotonic clock, in nanoseconds.
-func New(d decider.Decider, now func() int64) *Queue { return &Queue{decider: d, now: now} }
+// New returns a queue in front of a decider's Decide; now is a monotonic clock, in nanoseconds.
+func New(decide func(b *engine.Batch) (finished bool), now func() int64) *Queue {
+	return &Queue{decide: decide, now: now}
+}
 
 // Decide has a batch decided later, and its Done called then. It copies the keys and arguments of the batch.
 func (q *Queue) Decide(name string, b *engine.Batch) {
@@ -68,7 +69,7 @@ func (q *Queue) work() {
 	for o, b := q.next(); b != nil; o, b = q.next() {
 		done := b.Done
 		began := q.now()
-		q.decide(b)
+		q.finish(b)
 		q.mu.Lock()
 		o.used += max(q.now()-began, 1)
 		if len(o.waiting) == 0 {
@@ -97,11 +98,11 @@ func (q *Queue) next() (least *owner, b *engine.Batch) {
 	return least, b
 }
 
-// decide waits until a batch is decided.
-func (q *Queue) decide(b *engine.Batch) {
+// finish waits until a batch is decided.
+func (q *Queue) finish(b *engine.Batch) {
 	decided := make(chan struct{})
 	b.Done = func() { close(decided) }
-	if !q.decider.Decide(b) {
+	if !q.decide(b) {
 		<-decided
 	}
 }

@@ -36,7 +36,7 @@ func (d *slow) Decide(b *engine.Batch) bool {
 func play(t *testing.T, d *slow, batches ...string) (order string) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		q := New(d, func() int64 { return int64(time.Since(start)) })
+		q := New(d.Decide, func() int64 { return int64(time.Since(start)) })
 		done := make(chan struct{}, len(batches))
 		for _, owner := range batches {
 			key := []byte(owner)
@@ -77,7 +77,7 @@ func TestOwnerThatComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		d := &slow{}
-		q := New(d, func() int64 { return int64(time.Since(start)) })
+		q := New(d.Decide, func() int64 { return int64(time.Since(start)) })
 		give := func(owner string) {
 			q.Decide(owner[:1], &engine.Batch{Ops: slices.Repeat([]engine.Op{{Key: []byte(owner)}}, len(owner)), Done: func() {}})
 		}
