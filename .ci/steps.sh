@@ -22,7 +22,7 @@ readonly steps=(
     "side    redis:      random commands on data answered as by Redis 7.0, byte for byte"
     "side    format:     gofmt"
     "alone   e2e:        server processes, crashes, attacks, and the programs of the handbook"
-    "alone   hostile:    attacks by users with the smallest rights, beside a bystander"
+    "alone   hostile:    attacks by users with the smallest rights, beside a bystander, and random requests that are well-formed"
     "alone   processes:  real processes under faults, checked for linearizability, and lent keys, whose limits must hold"
     "night   sizes:      all tests at ten times their full size"
     "night   race-all:   the race detector on all tests"
@@ -48,6 +48,7 @@ readonly campaigns=(
     "redis         60000 1000000" # commands compared with Redis
     "hostile       300ms 10s"     # of each act of hostile users
     "hostile-scale 5     100"     # percent of the largest inputs that they send
+    "well-formed   10000 1000000" # requests by each protocol, of random content
     "real-faults   32    500"     # of real processes
     "real-requests 70000 2000000" # decided by real processes meanwhile
 )
@@ -119,7 +120,7 @@ step_e2e() {
     local files packages
     mapfile -t files < <(git grep -l '^//go:build e2e' -- '*_test.go' ':!clients/compat')
     mapfile -t packages < <(dirname "${files[@]}" | sort -u)
-    watched go test -tags e2e -timeout 20m -run "$(tests_of "${files[@]}")" -skip '^(TestExact.*|TestRepliesAreThoseOfRedis|TestHostileUsers|TestFaults)$' "${packages[@]/#/./}"
+    watched go test -tags e2e -timeout 20m -run "$(tests_of "${files[@]}")" -skip '^(TestExact.*|TestRepliesAreThoseOfRedis|TestHostileUsers|TestWellFormedRequests|TestFaults)$' "${packages[@]/#/./}"
 }
 
 step_compat() {
@@ -136,7 +137,7 @@ step_exact() { watched go test -tags e2e ./cmd/stint -run TestExact -exact-calls
 
 step_redis() { watched go test -tags e2e ./cmd/stint -run TestRepliesAreThoseOfRedis -redis-commands "$(size redis)" -timeout 1h; }
 
-step_hostile() { watched go test -tags e2e ./cmd/stint -run TestHostileUsers -hostile-for "$(size hostile)" -hostile-scale "$(size hostile-scale)" -timeout 1h; }
+step_hostile() { watched go test -tags e2e ./cmd/stint -run "^(TestHostileUsers|TestWellFormedRequests)$" -hostile-for "$(size hostile)" -hostile-scale "$(size hostile-scale)" -well-formed "$(size well-formed)" -timeout 2h; }
 
 step_processes() {
     watched go test -tags e2e ./cluster/realtest -run TestFaults -faults "$(size real-faults)" -requests "$(size real-requests)" -timeout 2h
