@@ -70,12 +70,16 @@ func (l *lines) answer(c *gateway.Conn, words []string) []byte {
 	if err != nil {
 		return []byte(err.Error())
 	}
-	reply, err := l.gateway.Do(context.Background(), gateway.Caller{User: user, Address: c.Address()}, bytesOf(words)...)
+	w := command.AsWritten(bytesOf(words)...)
+	reply, err := l.gateway.Do(context.Background(), gateway.Caller{User: user, Address: c.Address()}, &w)
 	if err != nil {
 		return []byte(err.Error())
 	}
 	return reply.Raw
 }
+
+// written is a command as a client writes it.
+func written(line string) command.Words { return command.AsWritten(bytesOf(strings.Fields(line))...) }
 
 // ask sends a line and returns the answer to it.
 func ask(t *testing.T, c net.Conn, line string) string {
@@ -149,14 +153,14 @@ func TestServiceGivesUp(t *testing.T) {
 	h, service := serveLines(t)
 	g := service.gateway
 	caller := gateway.Caller{User: h.env.Users.Default(), Address: "1.2.3.4:5"}
-	take := bytesOf(strings.Fields("TB.ACQUIRE k 1 1/h 1 BLOCK 2h"))
-	if reply, err := g.Do(context.Background(), caller, take...); err != nil || reply.Type != redcon.Array {
+	take := written("TB.ACQUIRE k 1 1/h 1 BLOCK 2h")
+	if reply, err := g.Do(context.Background(), caller, &take); err != nil || reply.Type != redcon.Array {
 		t.Fatal(reply, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := g.Do(ctx, caller, take...)
+		_, err := g.Do(ctx, caller, &take)
 		ended <- err
 	}()
 	eventually(t, "the reply waits", func() bool { return h.env.WaitQueue.Len() == 1 })
@@ -164,7 +168,8 @@ func TestServiceGivesUp(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	reply, err := g.Do(context.Background(), caller, bytesOf(strings.Fields("TB.ACQUIRE k 1 1/h 1 PEEK"))...)
+	peek := written("TB.ACQUIRE k 1 1/h 1 PEEK")
+	reply, err := g.Do(context.Background(), caller, &peek)
 	if err != nil || !strings.HasPrefix(string(reply.Raw), "*5\r\n:0\r\n:1\r\n:0\r\n:3600000\r\n") {
 		t.Errorf("%q %v: one token of the two should have come back", reply.Raw, err)
 	}
@@ -174,9 +179,9 @@ func TestServiceGivesUp(t *testing.T) {
 func TestServicePipeline(t *testing.T) {
 	h, service := serveLines(t)
 	caller := gateway.Caller{User: h.env.Users.Default(), Address: "1.2.3.4:5"}
-	commands := [][][]byte{bytesOf([]string{"MULTI"}), bytesOf([]string{"INCR", "n"}), bytesOf([]string{"EXEC"})}
+	commands := []command.Words{written("MULTI"), written("INCR n"), written("EXEC")}
 	for range 5000 {
-		commands = append(commands, bytesOf([]string{"INCR", "n"}), bytesOf([]string{"ECHO", "x"}))
+		commands = append(commands, written("INCR n"), written("ECHO x"))
 	}
 	replies, err := service.gateway.DoAll(context.Background(), caller, commands...)
 	if err != nil || len(replies) != len(commands) || replies[len(replies)-2].Int() != 5001 {
@@ -209,7 +214,7 @@ func TestServiceIsNeverRedirected(t *testing.T) {
 		t.Fatalf("a connection: %s", got)
 	}
 	caller := gateway.Caller{User: p.env.Users.Default(), Address: "1.2.3.4:5"}
-	replies, err := p.gateway.DoAll(context.Background(), caller, bytesOf([]string{"INCR", "n"}), bytesOf([]string{"MULTI"}), bytesOf([]string{"INCR", "n"}), bytesOf([]string{"EXEC"}))
+	replies, err := p.gateway.DoAll(context.Background(), caller, written("INCR n"), written("MULTI"), written("INCR n"), written("EXEC"))
 	if err != nil || len(replies) != 4 || replies[0].Int() != 1 || string(replies[3].Raw) != "*1\r\n:2\r\n" {
 		t.Errorf("%q, %v", replies, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server"
@@ -26,13 +27,18 @@ type draft struct {
 }
 
 func readDraft(r *http.Request) (d draft, err error) {
-	if err = json.NewDecoder(r.Body).Decode(&d); err != nil {
-		return d, userError{"the request must be JSON: {\"name\": …, \"limits\": …, \"shadow\": …}"}
+	in := json.NewDecoder(r.Body)
+	in.DisallowUnknownFields()
+	if err = in.Decode(&d); err != nil {
+		return d, userError{"the request must be JSON with name, limits, shadow, strict and of, and nothing else: " + err.Error()}
+	}
+	if strings.ContainsRune(d.Name+d.Limits+d.Of, utf8.RuneError) { // which stands for what is no UTF-8
+		return d, userError{"the request must be in UTF-8, without halves of surrogate pairs"}
 	}
 	return d, nil
 }
 
-// words is the draft as a command.
+// words is the draft as a command, without SHADOW and STRICT.
 func (d *draft) words() ([]string, error) {
 	line := append([]byte(" "+strings.NewReplacer("\r", " ", "\n", " ").Replace(d.Limits)), '\r', '\n')
 	reader := resp.Reader{Limits: resp.Limits{MaxArgs: 1024, MaxBulk: maxBodyBytes, MaxInline: maxBodyBytes}}
@@ -43,12 +49,6 @@ func (d *draft) words() ([]string, error) {
 	words := []string{"RL.POLICY", "SET", d.Name}
 	for _, a := range args {
 		words = append(words, string(a))
-	}
-	if d.Shadow {
-		words = append(words, "SHADOW")
-	}
-	if d.Strict {
-		words = append(words, "STRICT")
 	}
 	return words, nil
 }
@@ -69,6 +69,9 @@ func (d *draft) limits(s *server.Server) ([]engine.Op, error) {
 	}
 	if err != nil {
 		return nil, userError{err.Error()}
+	}
+	if request.Ops[0].Options&(engine.Shadow|engine.Strict) != 0 {
+		return nil, userError{"limits: SHADOW and STRICT are no limits: use their boxes"}
 	}
 	return request.Ops[0].Parts, nil
 }
@@ -195,6 +198,12 @@ func (a *Admin) setPolicy(ctx context.Context, s *server.Server, r *http.Request
 	words, err := d.words()
 	if err != nil {
 		return nil, err
+	}
+	if d.Shadow {
+		words = append(words, "SHADOW")
+	}
+	if d.Strict {
+		words = append(words, "STRICT")
 	}
 	_, err = s.Do(ctx, words...)
 	var refused server.ErrReply

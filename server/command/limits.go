@@ -68,9 +68,9 @@ func SpecArguments(word string) (names []string, known bool) {
 }
 
 // SpecOptions are the words of the options that may follow a limit.
-func SpecOptions() (words []string) {
+func SpecOptions() (words []Keyword) {
 	for _, o := range specOptions {
-		words = append(words, o.name)
+		words = append(words, Keyword(o.name))
 	}
 	return words
 }

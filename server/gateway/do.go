@@ -18,11 +18,12 @@ var errReply = errors.New("gateway: a reply is not RESP2")
 
 // Do executes one command, and returns its reply in RESP2; of an error reply, Type is [redcon.Error]. The error is that of
 // ctx, or of a command without a reply or with one that is too long. When ctx ends, a reply that was to wait is given up and its tokens are refunded.
-func (g *Gateway) Do(ctx context.Context, caller Caller, words ...[]byte) (redcon.RESP, error) {
-	if err := needsNoConnection(words); err != nil {
+func (g *Gateway) Do(ctx context.Context, caller Caller, words *command.Words) (redcon.RESP, error) {
+	if err := check(words); err != nil {
 		return redcon.RESP{Type: redcon.Error, Data: []byte(err.Error())}, nil
 	}
-	out, err := g.env.Do(ctx, caller, appendCommand(make([]byte, 0, sizeOf(words)), words))
+	list := words.List()
+	out, err := g.env.Do(ctx, caller, appendCommand(make([]byte, 0, sizeOf(list)), list))
 	if err != nil {
 		return redcon.RESP{}, err
 	}
@@ -34,18 +35,18 @@ func (g *Gateway) Do(ctx context.Context, caller Caller, words ...[]byte) (redco
 }
 
 // DoAll executes commands as a connection that sends them at once, MULTI and EXEC among them. It returns a reply for each.
-func (g *Gateway) DoAll(ctx context.Context, caller Caller, commands ...[][]byte) ([]redcon.RESP, error) {
+func (g *Gateway) DoAll(ctx context.Context, caller Caller, commands ...command.Words) ([]redcon.RESP, error) {
 	size := 0
-	for _, words := range commands {
-		size += sizeOf(words)
+	for i := range commands {
+		size += sizeOf(commands[i].List())
 	}
 	in := make([]byte, 0, size)
 	replies := make([]redcon.RESP, 0, len(commands))
-	for _, words := range commands {
-		if err := needsNoConnection(words); err != nil {
+	for i := range commands {
+		if err := check(&commands[i]); err != nil {
 			return append(replies, redcon.RESP{Type: redcon.Error, Data: []byte(err.Error())})[:1], nil
 		}
-		in = appendCommand(in, words)
+		in = appendCommand(in, commands[i].List())
 	}
 	out, err := g.env.Do(ctx, caller, in)
 	for len(out) > 0 && err == nil {
@@ -78,8 +79,12 @@ func appendCommand(b []byte, words [][]byte) []byte {
 	return b
 }
 
-// needsNoConnection returns the error of a command that makes no sense without a connection in RESP.
-func needsNoConnection(words [][]byte) error {
+// check returns the error of a command that was not made rightly, or makes no sense without a connection in RESP.
+func check(w *command.Words) error {
+	words := w.List()
+	if err := w.Err(); err != nil {
+		return command.ErrRequest.With(err)
+	}
 	if len(words) == 0 {
 		return command.ErrNoCommand
 	}

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/stintdb/stint/server/command"
 )
 
 // auth answers /v1/auth for proxies that ask before they forward a request: RL.CHECK with the parameters in the query, and without a body. A proxy that appends the
@@ -17,7 +19,7 @@ func (s *Service) auth(r *request) {
 		err.send(&r.w)
 		return
 	}
-	reply, ok := s.do(r, words)
+	reply, ok := s.do(r, &words)
 	if !ok {
 		return
 	}
@@ -37,49 +39,48 @@ var zeroLength = []string{"0"}
 // parameters are those of /v1/auth, besides with.FIELD and with-header.FIELD.
 var parameters = []string{"policy", "id", "id-header", "tokens", "keep", "deny"}
 
-func authWords(r *http.Request) (words [][]byte, name string, denied int, bad *badRequest) {
+func authWords(r *http.Request) (words command.Words, name string, denied int, bad *badRequest) {
 	query, err := authQuery(r)
 	if err != nil {
-		return nil, "", 0, &badRequest{http.StatusBadRequest, err.Error()}
+		return words, "", 0, &badRequest{http.StatusBadRequest, err.Error()}
 	}
 	denied = http.StatusTooManyRequests
-	if text := query.Get("deny"); text != "" {
+	if query.Has("deny") {
+		text := query.Get("deny")
 		if denied, err = strconv.Atoi(text); err != nil || denied < 400 || denied > 599 {
-			return nil, "", 0, &badRequest{http.StatusBadRequest, fmt.Sprintf("deny: must be a status between 400 and 599, got %q", clip(text))}
+			return words, "", 0, &badRequest{http.StatusBadRequest, fmt.Sprintf("deny: must be a status between 400 and 599, got %q", clip(text))}
 		}
 	}
 	if name = query.Get("policy"); name == "" {
-		return nil, "", 0, &badRequest{http.StatusBadRequest, "policy: is missing"}
+		return words, "", 0, &badRequest{http.StatusBadRequest, "policy: is missing"}
 	}
 	id, bad := oneOf(r, query, "id", "id-header", denied)
 	if bad != nil {
-		return nil, "", 0, bad
+		return words, "", 0, bad
 	}
-	words = appendWords(nil, "RL.CHECK", name, id)
-	if tokens := query.Get("tokens"); tokens != "" {
-		words = appendWords(words, tokens)
+	words = command.NewWords("RL.CHECK", name, id)
+	if query.Has("tokens") {
+		words.Number("tokens", query.Get("tokens"))
 	}
-	if keep := query.Get("keep"); keep != "" {
-		words = appendWords(words, "KEEP", keep)
+	if query.Has("keep") {
+		words.Amount("KEEP", query.Get("keep"))
 	}
-	words, bad = withWords(words, r, query, denied)
+	if bad = addFields(&words, r, query, denied); bad == nil && words.Err() != nil {
+		bad = &badRequest{http.StatusBadRequest, words.Err().Error()}
+	}
 	return words, name, denied, bad
 }
 
-// withWords appends the fields of a policy's keys, in the order of their names.
-func withWords(words [][]byte, r *http.Request, query url.Values, denied int) ([][]byte, *badRequest) {
-	first := true
+// addFields appends the fields of a policy's keys, in the order of their names.
+func addFields(words *command.Words, r *http.Request, query url.Values, denied int) *badRequest {
 	for _, field := range sortedFields(query) {
 		value, bad := oneOf(r, query, "with."+field, "with-header."+field, denied)
 		if bad != nil {
-			return nil, bad
+			return bad
 		}
-		if first {
-			words, first = appendWords(words, "WITH"), false
-		}
-		words = appendWords(words, field, value)
+		words.With(field, value)
 	}
-	return words, nil
+	return nil
 }
 
 // authQuery returns the parameters, each once.
@@ -102,6 +103,9 @@ func authQuery(r *http.Request) (url.Values, error) {
 		}
 		if len(values) > 1 {
 			return nil, fmt.Errorf("%q is there %d times", clip(name), len(values))
+		}
+		if values[0] == "" {
+			return nil, fmt.Errorf("%s: %s", clip(name), mustNotBeEmpty)
 		}
 	}
 	return query, nil

@@ -9,9 +9,12 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// options are the fields of a check that become options of the command, in this order. WITH, which is last there, is apart.
-var options = []struct{ field, word string }{
-	{"keep", "KEEP"}, {"max_wait", "MAXWAIT"}, {"as", "AS"}, {"for", "FOR"},
+// options are the fields of a check that become options of the command, in this order. KEEP, and WITH, which is last there, are apart.
+var options = []struct {
+	field string
+	word  command.Keyword
+}{
+	{"max_wait", "MAXWAIT"}, {"as", "AS"}, {"for", "FOR"},
 }
 
 // check answers POST /v1/check: RL.CHECK with a policy, RL.ALL with limits.
@@ -21,7 +24,7 @@ func (s *Service) check(r *request) {
 		return
 	}
 	words, name := checkWords(f)
-	if reply, ok := s.doBy(r, f, words); ok {
+	if reply, ok := s.doBy(r, f, &words); ok {
 		d := readDecision(reply)
 		sendDecision(&r.w, name, &d)
 	}
@@ -31,39 +34,42 @@ func (s *Service) check(r *request) {
 const nameOfLimits = "limits"
 
 // checkWords returns the words of RL.CHECK or RL.ALL, and the name of the policy.
-func checkWords(f *fields) (words [][]byte, name string) {
+func checkWords(f *fields) (words command.Words, name string) {
 	if f.of.has("policy") == f.of.has("limits") {
 		f.note(errors.New("give either policy and id, or limits"))
-		return nil, ""
+		return words, ""
 	}
-	words = make([][]byte, 0, 8)
 	if f.of.has("policy") {
 		name = f.text("policy")
-		words = appendWords(words, "RL.CHECK", name, f.text("id"))
+		words = command.NewWords("RL.CHECK", name, f.text("id"))
 		if tokens, is := f.optional("tokens"); is {
-			words = appendWords(words, tokens)
+			words.Number("tokens", tokens)
 		}
 	} else {
 		name = nameOfLimits
-		words = limitWords(appendWords(words, "RL.ALL"), f)
+		words = command.NewWords("RL.ALL")
+		limitWords(&words, f)
 		if tokens, is := f.optional("tokens"); is {
-			words = appendWords(words, "TOKENS", tokens)
+			words.Option("TOKENS")
+			words.Number("tokens", tokens)
 		}
 	}
 	if f.truth("peek") {
-		words = appendWords(words, "PEEK")
+		words.Option("PEEK")
+	}
+	if keep, is := f.optional("keep"); is {
+		words.Amount("KEEP", keep)
 	}
 	for _, o := range options {
 		if text, is := f.optional(o.field); is {
-			words = appendWords(words, o.word, text)
+			words.Value(o.word, text)
 		}
 	}
 	if with := f.member("with", object); with != nil {
-		words = appendWords(words, "WITH")
 		values := fieldsOf(with, "with.")
 		for i := range with.items {
 			name := with.items[i].name
-			words = appendWords(words, name, values.text(name))
+			words.With(name, values.text(name))
 		}
 		f.note(values.err)
 	}
@@ -71,14 +77,14 @@ func checkWords(f *fields) (words [][]byte, name string) {
 }
 
 // limitWords appends the limits as RL.ALL takes them.
-func limitWords(words [][]byte, f *fields) [][]byte {
+func limitWords(words *command.Words, f *fields) {
 	limits := f.member("limits", array)
 	switch {
 	case limits == nil:
-		return words
+		return
 	case len(limits.items) > engine.MaxParts:
 		f.note(fmt.Errorf("limits: at most %d, got %d", engine.MaxParts, len(limits.items)))
-		return words
+		return
 	case len(limits.items) == 0:
 		f.note(fmt.Errorf("limits: there must be one at least"))
 	}
@@ -86,39 +92,24 @@ func limitWords(words [][]byte, f *fields) [][]byte {
 		at := fmt.Sprintf("limits[%d].", i)
 		if limits.items[i].kind != object {
 			f.note(fmt.Errorf("limits[%d]: must be an object", i))
-			return words
+			return
 		}
 		one := fieldsOf(&limits.items[i], at)
 		algorithm := one.text("algorithm")
-		arguments, known := command.SpecArguments(algorithm)
+		names, known := command.SpecArguments(algorithm)
 		if !known {
 			one.note(fmt.Errorf("%salgorithm: must be one of %s, got %q", at, strings.Join(command.SpecWords(), " "), clip(algorithm)))
 		}
-		words = appendWords(words, algorithm)
-		for _, argument := range arguments {
-			words = appendWords(words, one.text(argument))
+		arguments := make([]string, len(names))
+		for j, name := range names {
+			arguments[j] = one.text(name)
 		}
+		words.Limit(algorithm, arguments...)
 		for _, option := range command.SpecOptions() {
-			if text, is := one.optional(strings.ToLower(option)); is {
-				words = appendWords(words, option, text)
+			if text, is := one.optional(strings.ToLower(string(option))); is {
+				words.Amount(option, text)
 			}
 		}
 		f.note(one.end())
 	}
-	return words
-}
-
-// appendWords keeps the bytes of all in one piece.
-func appendWords(words [][]byte, more ...string) [][]byte {
-	size := 0
-	for _, w := range more {
-		size += len(w)
-	}
-	all := make([]byte, 0, size)
-	for _, w := range more {
-		begin := len(all)
-		all = append(all, w...)
-		words = append(words, all[begin:len(all):len(all)])
-	}
-	return words
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/server/command"
 )
 
 // readFields reads the fields of a request's body, an object. If it is none, it answers with the error and returns false.
@@ -23,8 +25,12 @@ func (r *request) readFields() (f *fields, ok bool) {
 
 // doBy has a command executed whose words are from fields, all of them. If there is no reply but an error, it answers with that
 // and returns false.
-func (s *Service) doBy(r *request, f *fields, words [][]byte) (reply redcon.RESP, ok bool) {
-	if err := f.end(); err != nil {
+func (s *Service) doBy(r *request, f *fields, words *command.Words) (reply redcon.RESP, ok bool) {
+	err := f.end()
+	if err == nil {
+		err = words.Err()
+	}
+	if err != nil {
 		fail(&r.w, http.StatusBadRequest, err.Error())
 		return reply, false
 	}
@@ -32,8 +38,8 @@ func (s *Service) doBy(r *request, f *fields, words [][]byte) (reply redcon.RESP
 }
 
 // do has a command executed, as doBy.
-func (s *Service) do(r *request, words [][]byte) (reply redcon.RESP, ok bool) {
-	reply, err := s.gateway.Do(r.Context(), r.caller, words...)
+func (s *Service) do(r *request, words *command.Words) (reply redcon.RESP, ok bool) {
+	reply, err := s.gateway.Do(r.Context(), r.caller, words)
 	switch {
 	case err != nil:
 		failDo(&r.w, err)

@@ -38,7 +38,7 @@ func BenchmarkHandler(b *testing.B) {
 }
 
 // connTo returns the server's end of a new connection.
-func connTo(b *testing.B, g *gateway.Gateway) *gateway.Conn {
+func connTo(b testing.TB, g *gateway.Gateway) *gateway.Conn {
 	listeners, err := g.Listen([]string{"127.0.0.1:0"}, "--http-listen", false)
 	if err != nil {
 		b.Fatal(err)

@@ -4,6 +4,9 @@ import "fmt"
 
 const _ = uint(64 - maxNames) // fields.asked has a bit for each
 
+// mustNotBeEmpty is about an empty value at any path: it names nobody, and all who send it would share a limit.
+const mustNotBeEmpty = "must not be empty; leave it out if there is none"
+
 // fields reads the fields of an object. It keeps the first error, and in the end names a field that nobody asked for.
 type fields struct {
 	of     *value
@@ -39,8 +42,11 @@ func (f *fields) optional(name string) (text string, is bool) {
 	if v == nil {
 		return "", false
 	}
-	if v.kind != scalar {
+	switch {
+	case v.kind != scalar:
 		f.note(fmt.Errorf("%s%s: must be a string or a number", f.prefix, name))
+	case v.text == "":
+		f.note(fmt.Errorf("%s%s: %s", f.prefix, name, mustNotBeEmpty))
 	}
 	return v.text, true
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/tidwall/redcon"
+
+	"github.com/stintdb/stint/server/command"
 )
 
 // settlement is the reply of RL.SETTLE and RL.CANCEL by name.
@@ -20,23 +22,23 @@ type charge struct {
 
 // settle answers POST /v1/settle.
 func (s *Service) settle(r *request) {
-	s.settleBy(r, func(f *fields) [][]byte {
-		words := appendWords(nil, "RL.SETTLE", f.text("id"))
+	s.settleBy(r, func(f *fields) command.Words {
+		words := command.NewWords("RL.SETTLE", f.text("id"))
 		costs := f.member("costs", array)
 		tokens, is := f.optional("tokens")
 		switch {
 		case is == (costs != nil):
 			f.note(errors.New("give either tokens or costs"))
 		case is:
-			return appendWords(words, tokens)
+			words.Number("tokens", tokens)
 		default:
-			words = appendWords(words, "COSTS")
+			words.Option("COSTS")
 			for i := range costs.items {
 				switch c := &costs.items[i]; c.kind {
 				case null:
-					words = appendWords(words, "-")
+					words.Option("-")
 				case scalar:
-					words = appendWords(words, c.text)
+					words.Number("costs", c.text)
 				default:
 					f.note(errors.New("costs: must be numbers, and null for the amount that was asked for"))
 				}
@@ -48,15 +50,16 @@ func (s *Service) settle(r *request) {
 
 // cancel answers POST /v1/cancel.
 func (s *Service) cancel(r *request) {
-	s.settleBy(r, func(f *fields) [][]byte { return appendWords(nil, "RL.CANCEL", f.text("id")) })
+	s.settleBy(r, func(f *fields) command.Words { return command.NewWords("RL.CANCEL", f.text("id")) })
 }
 
-func (s *Service) settleBy(r *request, command func(f *fields) [][]byte) {
+func (s *Service) settleBy(r *request, wordsOf func(f *fields) command.Words) {
 	f, ok := r.readFields()
 	if !ok {
 		return
 	}
-	reply, ok := s.doBy(r, f, command(f))
+	words := wordsOf(f)
+	reply, ok := s.doBy(r, f, &words)
 	switch {
 	case !ok:
 	case reply.Type != redcon.Array:

@@ -47,7 +47,7 @@ func (s *Service) several(r *request, atomic bool) {
 		return
 	}
 	if atomic {
-		commands = append(append([][][]byte{{[]byte("MULTI")}}, commands...), [][]byte{[]byte("EXEC")})
+		commands = append(append([]command.Words{command.NewWords("MULTI")}, commands...), command.NewWords("EXEC"))
 	}
 	replies, err := s.gateway.DoAll(r.Context(), r.caller, commands...)
 	switch {
@@ -74,7 +74,7 @@ func (s *Service) several(r *request, atomic bool) {
 	send(&r.w, http.StatusOK, typeJSON, append(out, "]\n"...))
 }
 
-func commandsOf(body []byte) (commands [][][]byte, bad *badRequest, err error) {
+func commandsOf(body []byte) (commands []command.Words, bad *badRequest, err error) {
 	list, bad := decode(body)
 	switch {
 	case bad != nil:
@@ -94,17 +94,19 @@ func commandsOf(body []byte) (commands [][][]byte, bad *badRequest, err error) {
 	return commands, nil, nil
 }
 
-func wordsOf(v *value) (words [][]byte, err error) {
+// wordsOf reads a command, whose words are the caller's own.
+func wordsOf(v *value) (command.Words, error) {
 	if v.kind != array || len(v.items) == 0 {
-		return nil, errWords
+		return command.Words{}, errWords
 	}
+	words := make([][]byte, 0, len(v.items))
 	for _, item := range v.items {
 		if item.kind != scalar {
-			return nil, errWords
+			return command.Words{}, errWords
 		}
 		words = append(words, []byte(item.text))
 	}
-	return words, nil
+	return command.AsWritten(words...), nil
 }
 
 // upstashError is the body of a response to a command that failed.

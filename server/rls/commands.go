@@ -1,10 +1,10 @@
 package rls
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
 )
 
 // writeCommands writes a command for each descriptor. Those whose rule names an algorithm share one RL.ALL, so that a denied
@@ -30,23 +30,23 @@ func (p *Plan) writeCommands() {
 		case rule.Algorithm == engine.NoAlgorithm:
 			p.addWindow(i, rule, key, hits)
 		case rule.alone() || used[key]:
-			p.add(askAll, i, appendSpec([][]byte{[]byte("RL.ALL")}, rule, key, hits))
+			p.add(askAll, i, oneLimit(rule, key, hits))
 		default:
 			if together < 0 {
 				together, used = len(p.asks), map[string]bool{}
-				p.asks, p.Commands = append(p.asks, ask{kind: askAll}), append(p.Commands, [][]byte{[]byte("RL.ALL")})
+				p.asks, p.Commands = append(p.asks, ask{kind: askAll}), append(p.Commands, command.NewWords("RL.ALL"))
 			}
 			used[key] = true
-			p.Commands[together] = appendSpec(p.Commands[together], rule, key, hits)
+			addLimit(&p.Commands[together], rule, key, hits)
 			p.asks[together].descriptors = append(p.asks[together].descriptors, i)
 		}
 	}
 	if denied && together >= 0 { // by a rule that grants nothing
-		p.Commands[together] = append(p.Commands[together], []byte("PEEK"))
+		p.Commands[together].Option("PEEK")
 	}
 }
 
-func (p *Plan) add(kind askKind, i int, words [][]byte) {
+func (p *Plan) add(kind askKind, i int, words command.Words) {
 	p.asks, p.Commands = append(p.asks, ask{kind, []int{i}}), append(p.Commands, words)
 }
 
@@ -54,45 +54,41 @@ func (p *Plan) add(kind askKind, i int, words [][]byte) {
 // consumption of a request, such as the tokens of a language model, at its end. A single hit is just denied.
 func (p *Plan) addWindow(i int, rule *Rule, key string, hits uint64) {
 	if hits == 0 {
-		p.add(askAll, i, appendSpec([][]byte{[]byte("RL.ALL")}, rule, key, 0))
+		p.add(askAll, i, oneLimit(rule, key, 0))
 		return
 	}
-	words := append(make([][]byte, 0, 6), []byte("FW.ACQUIRE"), []byte(key))
-	words = appendWords(words, rule.params)
+	words := command.NewWords("FW.ACQUIRE", append([]string{key}, rule.params...)...)
 	if hits > 1 {
-		words = append(words, strconv.AppendUint(nil, hits, 10), []byte("FORCE"))
+		words.Count(hits)
+		words.Option("FORCE")
 	}
 	p.add(askOne, i, words)
 }
 
-func appendSpec(words [][]byte, rule *Rule, key string, hits uint64) [][]byte {
-	words = append(words, []byte(rule.word), []byte(key))
-	return append(appendWords(words, rule.params), []byte("COST"), strconv.AppendUint(nil, hits, 10))
-}
-
-func appendWords(words [][]byte, more []string) [][]byte {
-	for _, w := range more {
-		words = append(words, []byte(w))
-	}
+func oneLimit(rule *Rule, key string, hits uint64) command.Words {
+	words := command.NewWords("RL.ALL")
+	addLimit(&words, rule, key, hits)
 	return words
 }
 
+func addLimit(words *command.Words, rule *Rule, key string, hits uint64) {
+	words.Limit(rule.word, append([]string{key}, rule.params...)...)
+	words.Option("COST")
+	words.Count(hits)
+}
+
 // policyWords checks a policy for the value of the last entry, with the values of the entries that the rule names as fields.
-func (p *Plan) policyWords(i int, rule *Rule) [][]byte {
+func (p *Plan) policyWords(i int, rule *Rule) command.Words {
 	d := &p.request.Descriptors[i]
 	last := d.Entries[len(d.Entries)-1]
 	id := last.Value
 	if id == "" {
 		id = last.Key
 	}
-	words := [][]byte{[]byte("RL.CHECK"), []byte(rule.Policy), []byte(id)}
+	words := command.NewWords("RL.CHECK", rule.Policy, id)
+	words.Count(max(d.Hits, 1))
 	if d.Hits == 0 {
-		words = append(words, []byte("1"), []byte("PEEK"))
-	} else {
-		words = append(words, strconv.AppendUint(nil, d.Hits, 10))
-	}
-	if len(rule.With) > 0 {
-		words = append(words, []byte("WITH"))
+		words.Option("PEEK")
 	}
 	for _, name := range rule.With {
 		value := ""
@@ -101,7 +97,7 @@ func (p *Plan) policyWords(i int, rule *Rule) [][]byte {
 				value = e.Value
 			}
 		}
-		words = append(words, []byte(name), []byte(value))
+		words.With(name, value)
 	}
 	return words
 }

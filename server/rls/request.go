@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/server/command"
 )
 
 // MaxDescriptors is the most descriptors of one request: as many as RL.ALL takes limits.
@@ -103,7 +104,7 @@ func (o *Override) rule() *Rule {
 
 // Plan is a request with the commands that decide it.
 type Plan struct {
-	Commands [][][]byte // their replies go to Answer, in this order
+	Commands []command.Words // their replies go to Answer, in this order
 	request  *Request
 	matches  []match
 	asks     []ask

@@ -1,0 +1,51 @@
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stintdb/stint/server/servertest"
+)
+
+// A word of the grammar in a field of the editor is a name, is part of a limit, or is refused; it is no option, which has a box.
+func TestDraftsHoldNoOptions(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	c := h.dial()
+	for _, word := range servertest.GrammarWords() {
+		for _, d := range []draft{{Name: word, Limits: "TB draft:{} 1 1/h"}, {Name: "draft", Limits: "TB draft:{} 1 1/h " + word}, {Name: "draft", Limits: word}} {
+			h.do(c, "RL.POLICY DEL draft")
+			body, err := json.Marshal(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			status, text := h.send(http.MethodPost, "/api/policy", string(body))
+			if status != http.StatusOK && status != http.StatusBadRequest {
+				t.Errorf("%s: %d %s", body, status, text)
+			}
+			p, known := h.server.Keys().Policy(d.Name)
+			if known != (status == http.StatusOK) || p.Shadow || p.Strict || known && len(p.Parts) != 1 {
+				t.Errorf("%s: %d %s, %+v", body, status, text, p)
+			}
+		}
+	}
+}
+
+// A request with more than the fields of a draft, or with text that is none, is refused by name.
+func TestStrangeDrafts(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	for body, want := range map[string]string{
+		`{"name":"p","limits":"TB a 1 1/s","shadw":true}`:  "shadw",
+		`{"name":"\ud800","limits":"TB a 1 1/s"}`:          "surrogate",
+		"{\"name\":\"p\xff\",\"limits\":\"TB a 1 1/s\"}":   "UTF-8",
+		`{"name":"p","limits":"TB a 1 1/s SHADOW"}`:        "boxes",
+		`{"name":"p","limits":"TB a 1 1/s SHADOW STRICT"}`: "boxes",
+	} {
+		if status, text := h.send(http.MethodPost, "/api/policy", body); status != http.StatusBadRequest || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package command
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Words is a command that is made for callers of another protocol than Redis's. Each method says what a value is, so that no value can be
+// read as anything else: words of the grammar come from the program alone, a number is digits, and data stands only where a command
+// takes any text. The first mistake is kept, and is that of [Words.Err].
+type Words struct {
+	list [][]byte
+	text []byte // room for the words
+	err  error
+	with bool // fields have begun: nothing else may follow
+}
+
+// Keyword is a word of the grammar: a constant of the program. No text from outside may become one.
+type Keyword string
+
+// The room that most commands need.
+const (
+	usualWords = 12
+	usualText  = 128
+)
+
+// NewWords begins a command of a name and, as data, the arguments that stand at fixed places behind it.
+func NewWords(name Keyword, arguments ...string) Words {
+	w := Words{list: make([][]byte, 0, usualWords), text: make([]byte, 0, usualText)}
+	w.add(string(name))
+	for _, a := range arguments {
+		w.add(a)
+	}
+	return w
+}
+
+// AsWritten is a command whose words are those of a caller who writes commands himself.
+func AsWritten(words ...[]byte) Words { return Words{list: words} }
+
+// List is the words. They must not be used once there is an error.
+func (w *Words) List() [][]byte { return w.list }
+
+// Err is the first mistake among the values, nil if there is none.
+func (w *Words) Err() error { return w.err }
+
+func (w *Words) note(err error) {
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// add appends a word. All lie in one piece, unless there is no room: those before stay where they are.
+func (w *Words) add(word string) {
+	if w.with {
+		w.note(fmt.Errorf("command: %q behind the fields would be one of them", truncate([]byte(word), 64)))
+	}
+	begin := len(w.text)
+	w.text = append(w.text, word...)
+	w.list = append(w.list, w.text[begin:len(w.text):len(w.text)])
+}
+
+// Option appends a word of the grammar.
+func (w *Words) Option(word Keyword) { w.add(string(word)) }
+
+// Value appends an option, and the value that the command reads behind it whatever it is.
+func (w *Words) Value(option Keyword, value string) {
+	w.add(string(option))
+	w.add(value)
+}
+
+// Number appends a number that stands where an option could, so it must be digits. Name is the caller's for it.
+func (w *Words) Number(name, value string) {
+	w.mustBeDigits(name, value)
+	w.add(value)
+}
+
+func (w *Words) mustBeDigits(name, value string) {
+	if value == "" || strings.Trim(value, "0123456789") != "" {
+		w.note(fmt.Errorf("%s: must be an integer, in digits, got %q", name, truncate([]byte(value), 64)))
+	}
+}
+
+// Amount appends an option and a number of tokens, or a percentage.
+func (w *Words) Amount(option Keyword, value string) {
+	if strings.Trim(value, "0123456789.%") != "" {
+		w.note(fmt.Errorf("%s: must be a number, or a percentage such as 10%%, got %q", strings.ToLower(string(option)), truncate([]byte(value), 64)))
+	}
+	w.Value(option, value)
+}
+
+// Count is Number of a number of the program.
+func (w *Words) Count(n uint64) {
+	var digits [20]byte
+	w.add(string(strconv.AppendUint(digits[:0], n, 10)))
+}
+
+// Limit appends a limit as RL.ALL takes it: the word of its algorithm, which may come from outside, and its key, parameters, and holder or
+// member as [SpecArguments] names them.
+func (w *Words) Limit(algorithm string, arguments ...string) {
+	names, known := SpecArguments(algorithm)
+	switch {
+	case !known:
+		w.note(fmt.Errorf("algorithm: must be one of %s, got %q", specWords(), truncate([]byte(algorithm), 64)))
+	case len(names) != len(arguments):
+		w.note(fmt.Errorf("command: %s has %d arguments, got %d", algorithm, len(names), len(arguments)))
+	}
+	w.add(algorithm)
+	for i, a := range arguments {
+		if i < len(names) && integerArguments[names[i]] {
+			w.mustBeDigits(names[i], a)
+		}
+		w.add(a)
+	}
+}
+
+// With appends the value of a field. Nothing else may follow the fields.
+func (w *Words) With(field, value string) {
+	if !w.with {
+		w.add("WITH")
+	}
+	w.with = false
+	w.add(field)
+	w.add(value)
+	w.with = true
+}

@@ -1,0 +1,51 @@
+package envoy
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	extension "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
+	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
+
+	"github.com/stintdb/stint/server/servertest"
+)
+
+// A word of the grammar in any text of a request is data like any other: the answers, up to a denial, are those of a word that no command knows.
+func TestNoTextIsAWordOfTheGrammar(t *testing.T) {
+	h := newHost(t, nil)
+	client := h.client()
+	for _, request := range []string{"shop table=WORD", "shop 2@table=WORD", "shop 0@table=WORD", "stint bucket=WORD window=WORD", "stint gcra=WORD", "stint plan=WORD", "stint 0@plan=WORD",
+		"stint tenant=WORD,plan=WORD", "WORD bucket=a", "stint WORD=a", "stint tenant=a,WORD=b"} {
+		want := h.answersTo(client, request, "zqx")
+		for _, word := range servertest.GrammarWords() {
+			if got := h.answersTo(client, request, word); got != want {
+				t.Errorf("%s with %q: %s, and with another word %s", request, word, got, want)
+			}
+		}
+	}
+}
+
+// answersTo is what a new server answers to a request four times.
+func (h *host) answersTo(client ratelimit.RateLimitServiceClient, request, word string) string {
+	for _, command := range []string{"FLUSHALL", "RL.POLICY SET plans TB plan:{} 2 1/h", "RL.POLICY SET fields TB {tenant}:{} 2 1/h"} {
+		h.do(command)
+	}
+	in := parse(h, request)
+	put := func(text string) string { return strings.ReplaceAll(text, "WORD", word) }
+	in.Domain = put(in.Domain)
+	for _, d := range in.Descriptors {
+		for i, e := range d.Entries {
+			d.Entries[i] = &extension.RateLimitDescriptor_Entry{Key: put(e.Key), Value: put(e.Value)}
+		}
+	}
+	var all []string
+	for range 4 {
+		out, err := client.ShouldRateLimit(context.Background(), in)
+		if err != nil {
+			h.Fatal(request, word, err)
+		}
+		all = append(all, show(out))
+	}
+	return strings.Join(all, ", ")
+}
