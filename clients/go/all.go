@@ -54,6 +54,9 @@ func (k Keyed) check() error {
 	if k.cost < 0 {
 		return fmt.Errorf("%w: the cost must not be below 0, got %d", ErrInvalid, k.cost)
 	}
+	if err := k.keep.check(); err != nil {
+		return err
+	}
 	return k.Limit.check()
 }
 

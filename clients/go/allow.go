@@ -49,6 +49,9 @@ func (l *Limiter) Force(ctx context.Context, key string, limit Limit, n int64) (
 // the key has no usage, known is false and remaining has no meaning. Refund is never repeated: when err is
 // ErrUnavailable, the tokens may or may not be back.
 func (l *Limiter) Refund(ctx context.Context, key string, n int64) (remaining int64, known bool, err error) {
+	if n < 1 {
+		return 0, false, errTokens(n)
+	}
 	reply, err := l.ask(ctx, []any{"RL.REFUND", string(shortKey(key)), n})
 	if errors.Is(err, redis.Nil) {
 		return 0, false, nil

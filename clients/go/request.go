@@ -3,6 +3,7 @@ package stint
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"time"
 )
@@ -39,6 +40,9 @@ func (r Request) check() error {
 	if r.MaxWait < 0 {
 		return fmt.Errorf("%w: MaxWait must not be below 0, got %v", ErrInvalid, r.MaxWait)
 	}
+	if err := r.Keep.check(); err != nil {
+		return err
+	}
 	if r.Keep != "" && r.MaxWait > 0 {
 		return fmt.Errorf("%w: a request has a Keep or a MaxWait, not both", ErrInvalid)
 	}
@@ -74,6 +78,17 @@ func KeepTokens(n int64) Keep { return Keep(strconv.FormatInt(n, 10)) }
 // tokens is rounded up.
 func KeepPercent(percent float64) Keep {
 	return Keep(strconv.FormatFloat(math.Round(percent*1000)/1000, 'f', -1, 64) + "%")
+}
+
+// keeps are the texts that a Keep may have.
+var keeps = regexp.MustCompile(`^([0-9]{1,12}|1000000000000|([0-9]{1,2}(\.[0-9]{1,3})?|100(\.0{1,3})?)%)?$`)
+
+// check refuses what is no part of a limit, such as a percentage that is not a number.
+func (k Keep) check() error {
+	if !keeps.MatchString(string(k)) {
+		return fmt.Errorf("%w: Keep must be a number of tokens from 0 to 1000000000000, or a percentage from 0 to 100 with at most three decimals, got %q", ErrInvalid, string(k))
+	}
+	return nil
 }
 
 func (k Keep) appendOption(arguments []any) []any {

@@ -1,8 +1,11 @@
 package stint_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -187,6 +190,41 @@ func TestCheckWith(t *testing.T) {
 	}{{"acme", true}, {"acme", false}, {"globex", true}} {
 		if m, err := down.CheckWith(t.Context(), "p", "7", stint.Request{Tokens: 1, Fields: map[string]string{"tenant": c.tenant}}); err != nil || m.Allowed != c.want {
 			t.Errorf("%s while Stint is down: %+v, %v", c.tenant, m, err)
+		}
+	}
+}
+
+// TestAmountsThatAreNone: what is no number of tokens, and no part of a limit, is an error before anything is sent.
+func TestAmountsThatAreNone(t *testing.T) {
+	client := redis.NewClient(&redis.Options{Dialer: func(context.Context, string, string) (net.Conn, error) {
+		t.Error("a connection was opened")
+		return nil, errors.New("there is none")
+	}})
+	defer client.Close()
+	l := stint.New(client, stint.FailOpen())
+	limit, ctx := stint.PerDay(20), t.Context()
+	calls := map[string]func() error{}
+	for _, n := range []int64{0, -1, math.MinInt64} {
+		calls[fmt.Sprint("AllowN ", n)] = func() error { _, err := l.AllowN(ctx, "k", limit, n); return err }
+		calls[fmt.Sprint("CheckN ", n)] = func() error { _, err := l.CheckN(ctx, "p", "u", n); return err }
+		calls[fmt.Sprint("AllN ", n)] = func() error { _, err := l.AllN(ctx, n, stint.On("k", limit)); return err }
+		calls[fmt.Sprint("Refund ", n)] = func() error { _, _, err := l.Refund(ctx, "k", n); return err }
+	}
+	for _, n := range []int64{-2, math.MinInt64} {
+		calls[fmt.Sprint("Settle ", n)] = func() error { _, err := l.Settle(ctx, "id", n); return err }
+		calls[fmt.Sprint("SettleCosts ", n)] = func() error { _, err := l.SettleCosts(ctx, "id", 1, n); return err }
+		calls[fmt.Sprint("Cost ", n)] = func() error { _, err := l.All(ctx, stint.On("k", limit).Cost(n)); return err }
+	}
+	for _, keep := range []stint.Keep{"PEEK", " 1", "+1", "-1", "1.5", "1e3", "%", "101%", "1.2345%", "5 PEEK", stint.KeepTokens(-1), stint.KeepPercent(math.NaN()), stint.KeepPercent(math.Inf(1)), stint.KeepPercent(-3)} {
+		calls["Keep "+string(keep)] = func() error { _, err := l.All(ctx, stint.On("k", limit).Keep(keep)); return err }
+		calls["Request.Keep "+string(keep)] = func() error {
+			_, err := l.CheckWith(ctx, "p", "u", stint.Request{Tokens: 1, Keep: keep})
+			return err
+		}
+	}
+	for name, call := range calls {
+		if err := call(); !errors.Is(err, stint.ErrInvalid) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -28,6 +28,9 @@ const KeepCharge int64 = -1
 // A request is settled once. The same settlement again changes nothing and is answered alike, so the limiter repeats it
 // when a reply is lost, and after an error the caller may. Another settlement is an error.
 func (l *Limiter) Settle(ctx context.Context, id string, tokens int64) ([]Charge, error) {
+	if tokens < 0 {
+		return nil, errCost(tokens)
+	}
 	return l.settle(ctx, "RL.SETTLE", string(shortKey(id)), tokens)
 }
 
@@ -36,13 +39,20 @@ func (l *Limiter) Settle(ctx context.Context, id string, tokens int64) ([]Charge
 func (l *Limiter) SettleCosts(ctx context.Context, id string, costs ...int64) ([]Charge, error) {
 	arguments := []any{"RL.SETTLE", string(shortKey(id)), "COSTS"}
 	for _, cost := range costs {
-		if cost == KeepCharge {
+		switch {
+		case cost == KeepCharge:
 			arguments = append(arguments, "-")
-		} else {
+		case cost < 0:
+			return nil, errCost(cost)
+		default:
 			arguments = append(arguments, cost)
 		}
 	}
 	return l.settle(ctx, arguments...)
+}
+
+func errCost(n int64) error {
+	return fmt.Errorf("%w: the true cost must not be below 0, got %d", ErrInvalid, n)
 }
 
 // Cancel gives back everything that a request with this ID took, and ends its leases. It is Settle in all other

@@ -10,6 +10,9 @@ const keptBytes = 136;
  * hexadecimal, as in Stint's other clients.
  */
 export function shortKey(key: string | Uint8Array): string | Buffer {
+    if (typeof key === "string" && !isWellFormed(key)) {
+        return shortKey(bytesOf(key));
+    }
     if (typeof key === "string" && key.length <= mostBytes / 3) { // at most three bytes each
         return key;
     }
@@ -22,4 +25,18 @@ export function shortKey(key: string | Uint8Array): string | Buffer {
     }
     const digest = createHash("sha256").update(bytes).digest("hex");
     return Buffer.concat([bytes.subarray(0, keptBytes), Buffer.from(`:sha256:${digest}`)]);
+}
+
+/** Whether text has no half of a surrogate pair. (Node.js 20 has String.isWellFormed; TypeScript's library for ES2022 does not.) */
+function isWellFormed(text: string): boolean { return !/\p{Surrogate}/u.test(text); }
+
+/**
+ * Text as UTF-8 in which half of a surrogate pair, as the JSON "\\ud800" has it, is the three bytes of its number. Node.js writes the same
+ * character for each, so different keys would become one.
+ */
+function bytesOf(text: string): Buffer {
+    return Buffer.concat(Array.from(text, (character) => {
+        const code = character.codePointAt(0) ?? 0;
+        return code >= 0xd800 && code <= 0xdfff ? Buffer.from([0xe0 | (code >> 12), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63)]) : Buffer.from(character);
+    }));
 }

@@ -5,6 +5,7 @@ import { inspect } from "node:util";
 
 import { InvalidError, Limit, Limiter, failOpen, localShare, perSecond } from "../dist/esm/index.js";
 import { rateLimit } from "../dist/esm/web/express.js";
+import { shortKey } from "../dist/esm/key.js";
 import { FakeDriver } from "./fake-driver.mjs";
 
 const client = { duplicate: () => assert.fail("a connection was opened") };
@@ -15,6 +16,8 @@ const make = (options) => new Limiter(client, { whenDown: failOpen(), ...options
 const strange = [true, [], {}, NaN, -1, Symbol("x"), 10n];
 const noDuration = [null, ...strange, "5"], given = [null, undefined];
 const noCount = [null, ...strange, "5", 5.5];
+const noAmount = [...noCount, Infinity, -Infinity, "PEEK", 2 ** 60];
+const noPart = [...strange, 5.5, Infinity, "PEEK", "", "-1", "+1", "1.5", "5 PEEK", "101%", "1.2345%", "%"];
 const noText = [...given, 5, true, [], {}, Symbol("x")];
 
 const wrong = {
@@ -36,17 +39,20 @@ const wrong = {
     "key": [(v) => limit.member(v), noText],
     "weight": [(v) => limit.member("a", v), noCount],
     "localShare": [(v) => localShare(v), [...noCount, 0]],
-    "tokens:": [(v) => limiter.allow("k", limit, v), noCount],
+    "tokens:": [(v) => limiter.allow("k", limit, v), noAmount],
     "limits": [(v) => limiter.all(v), [...given, 5, "x", {}, true]],
     "limits:": [(v) => limiter.reserving(v, { id: "x", remember: "1m" }), [...given, 5, {}]],
-    "keep": [(v) => limiter.all([{ key: "k", limit, keep: v }]), [...strange, 5.5]],
-    "cost": [(v) => limiter.all([{ key: "k", limit, cost: v }]), noCount],
+    "keep": [(v) => limiter.all([{ key: "k", limit, keep: v }]), noPart],
+    "keep:": [(v) => limiter.check("p", "u", { keep: v }), noPart],
+    "tokens:::": [(v) => limiter.check("p", "u", { tokens: v }), noAmount.slice(1)],
+    "tokens::::": [(v) => limiter.refund("k", v), noAmount],
+    "cost": [(v) => limiter.all([{ key: "k", limit, cost: v }]), noAmount],
     "maxWait": [(v) => limiter.all([{ key: "k", limit }], { maxWait: v }), noDuration],
     "remember": [(v) => limiter.all([{ key: "k", limit }], { id: "x", remember: v }), noDuration],
     "policy": [(v) => limiter.check(v, "u"), [...noText, ""]],
     "fields": [(v) => limiter.check("p", "u", { fields: v }), [5, "x", true, ["a"]]],
-    "tokens::": [(v) => limiter.settle("id", v), [...given, "5", true, {}]],
-    "costs": [(v) => limiter.settle("id", [v]), [undefined, "5", true, {}]],
+    "tokens::": [(v) => limiter.settle("id", v), [undefined, ...noAmount.filter((v) => !Array.isArray(v))]],
+    "costs": [(v) => limiter.settle("id", [v]), [undefined, ...noAmount.slice(1)]],
     "holder:": [(v) => limiter.release("k", v), [...noText, ""]],
     "atMost": [(v) => limiter.wait("k", limit, { atMost: v }), noDuration],
     "good": [(v) => limiter.report("k", { good: v }), noCount],
@@ -73,4 +79,11 @@ for (const [argument, [call, values]] of Object.entries(wrong)) {
 test("options that are left out as null", () => {
     new Limiter(driver, { whenDown: failOpen(), timeout: null, breaker: { failures: null, coolDown: null }, onBreaker: null, assumed: null }).close();
     new Limiter(driver, { whenDown: failOpen(), breaker: { failures: Infinity } }).close();
+});
+
+test("keys with halves of surrogate pairs stay apart", () => {
+    const forms = ["\ud800", "\ud801", "\udc00", "a\ud800", "\ufffd", `${"x".repeat(300)}\ud800`, `${"x".repeat(300)}\ud801`].map((key) => Buffer.from(shortKey(key)).toString("hex"));
+    assert.equal(new Set(forms).size, forms.length);
+    assert.equal(forms[0], "eda080");
+    assert.equal(shortKey("\u{1f600}"), "\u{1f600}");
 });

@@ -13,12 +13,33 @@ import pytest
 import stint
 from stint.testing import FakeAsyncLimiter, FakeLimiter
 from stint.web.pacing import Pacer
+from stint.wire import encode
 
 LIMIT = stint.per_second(10)
 ON = stint.on("root", LIMIT)
 NO_KEYS: list[Any] = [None, 5, 5.5, True, [], ("a",), bytearray(b"k")]
 NO_NUMBERS: list[Any] = [None, "5", True, [], b"5", math.nan]
-NO_INTEGERS: list[Any] = [*NO_NUMBERS, 5.5]
+NO_INTEGERS: list[Any] = [*NO_NUMBERS, 5.5, -1, math.inf, -math.inf, "PEEK", "-1"]
+NO_PARTS: list[Any] = [
+    None,
+    5.5,
+    True,
+    [],
+    -1,
+    math.nan,
+    math.inf,
+    "PEEK",
+    "keep",
+    "-1",
+    "+1",
+    "1.5",
+    "5 PEEK",
+    "101%",
+    "nan%",
+    "1.2345%",
+    "%",
+    "٣",
+]
 NO_LIMITS: list[Any] = [None, 5, True, [], b"5/s"]
 NO_TEXTS: list[Any] = [None, 5, b"x"]
 NO_FUNCTIONS: list[Any] = [5, "x"]
@@ -37,6 +58,7 @@ OF_A_LIMITER: dict[str, tuple[Call, list[Any]]] = {
     "settle, id": (lambda limiter, v: limiter.settle(v, 5), NO_KEYS),
     "settle, tokens": (lambda limiter, v: limiter.settle("id", v), NO_INTEGERS),
     "settle, costs": (lambda limiter, v: limiter.settle("id", costs=v), [5, "5", [True], ["5"]]),
+    "settle, costs of": (lambda limiter, v: limiter.settle("id", costs=[v]), NO_INTEGERS[1:]),
     "cancel": (lambda limiter, v: limiter.cancel(v), NO_KEYS),
     "refund": (lambda limiter, v: limiter.refund("k", v), NO_INTEGERS),
     "reset": (lambda limiter, v: limiter.reset(v), NO_KEYS),
@@ -85,8 +107,12 @@ OF_NONE: dict[str, tuple[Callable[[Any], Any], list[Any]]] = {
     "local_share": (stint.local_share, NO_NUMBERS),
     "on, limit": (lambda v: stint.on("k", v), NO_LIMITS),
     "on, cost": (lambda v: stint.on("k", LIMIT, cost=v), NO_INTEGERS[1:]),
-    "on, keep": (lambda v: stint.on("k", LIMIT, keep=v), [None, 5.5, True, [], -1]),
-    "request, keep": (lambda v: stint.Request(keep=v), [None, 5.5, True, [], -1]),
+    "on, keep": (lambda v: stint.on("k", LIMIT, keep=v), NO_PARTS),
+    "keyed, keep": (lambda v: stint.Keyed("k", LIMIT, keep=v), NO_PARTS),
+    "keyed, cost": (lambda v: stint.Keyed("k", LIMIT, v), NO_INTEGERS[1:]),
+    "request, keep": (lambda v: stint.Request(keep=v), NO_PARTS),
+    "request, tokens": (lambda v: stint.Request(tokens=v), NO_INTEGERS),
+    "a word": (lambda v: encode(["ECHO", v]), [None, 5.5, True, [], math.nan]),
     "request, max_wait": (lambda v: stint.Request(max_wait=v), NO_NUMBERS),
     "request, remember": (lambda v: stint.Request(id="x", remember=v), NO_NUMBERS),
     "request, fields": (lambda v: stint.Request(fields=v), [None, 5, "x", ["a"], {5: "a"}]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -36,7 +37,13 @@ class Keyed:
     key: Key
     limit: Limit
     cost: int | None = None
-    keep: str = ""
+    keep: int | str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse amounts that the protocol cannot express."""
+        if self.cost is not None and not is_whole(self.cost, 0, MAX_TOKENS):
+            raise InvalidError(f"the cost must be an integer between 0 and {MAX_TOKENS}, got {self.cost!r}")
+        object.__setattr__(self, "keep", _keep(self.keep))
 
     def tokens(self, n: int) -> int:
         """Return the number asked of this limit by a call for n."""
@@ -48,20 +55,22 @@ class Keyed:
         words: list[Argument] = [limit.algorithm.spec, short_key(self.key), *limit.arguments, *limit.weight_words]
         if self.cost is not None:
             words += ["COST", self.cost]
-        part = self.keep or (keep if limit.algorithm.keeps else "")
+        part = str(self.keep) or (keep if limit.algorithm.keeps else "")
         return [*words, "KEEP", part] if part else words
 
 
 def on(key: Key, limit: Limit | str, *, cost: int | None = None, keep: int | str = "") -> Keyed:
     """Return the limit on a key. keep is a number of tokens, or a share such as "10%", that is left to others."""
-    if cost is not None and not is_whole(cost, 0, MAX_TOKENS):
-        raise InvalidError(f"the cost must be an integer between 0 and {MAX_TOKENS}, got {cost!r}")
-    return Keyed(key, as_limit(limit), cost, _keep(keep))
+    return Keyed(key, as_limit(limit), cost, keep)
+
+
+_PART = re.compile(r"[0-9]{1,12}|1000000000000|(?:[0-9]{1,2}(?:\.[0-9]{1,3})?|100(?:\.0{1,3})?)%", re.ASCII)
 
 
 def _keep(keep: int | str) -> str:
-    """Return the word of KEEP, or refuse it."""
-    if isinstance(keep, str) or is_whole(keep, 0, MAX_TOKENS):
+    """Return the word of KEEP, "" for none, or refuse it."""
+    is_part = isinstance(keep, str) and (keep == "" or _PART.fullmatch(keep) is not None)
+    if is_part or is_whole(keep, 0, MAX_TOKENS):
         return str(keep)
     raise InvalidError(f'keep: must be a number of tokens, or a share such as "10%", got {keep!r}')
 

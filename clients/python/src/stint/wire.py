@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .errors import ServerError
+from .errors import InvalidError, ServerError
 from .keys import as_bytes
 
 Argument = str | bytes | int
@@ -22,8 +22,10 @@ def encode(arguments: list[Argument]) -> bytes:
             value = as_bytes(argument)
         elif isinstance(argument, bytes):
             value = argument
-        else:
+        elif isinstance(argument, int) and not isinstance(argument, bool):
             value = b"%d" % argument
+        else:  # a fraction would be rounded
+            raise InvalidError(f"an argument must be text, bytes or an integer, got {argument!r}")
         parts.append(b"$%d\r\n%b\r\n" % (len(value), value))
     return b"".join(parts)
 
