@@ -83,7 +83,7 @@ func KeepPercent(percent float64) Keep {
 // keeps are the texts that a Keep may have.
 var keeps = regexp.MustCompile(`^([0-9]{1,12}|1000000000000|([0-9]{1,2}(\.[0-9]{1,3})?|100(\.0{1,3})?)%)?$`)
 
-// check refuses what is no part of a limit, such as a percentage that is not a number.
+// check refuses a text that is no part of a limit, such as a percentage that is not a number.
 func (k Keep) check() error {
 	if !keeps.MatchString(string(k)) {
 		return fmt.Errorf("%w: Keep must be a number of tokens from 0 to 1000000000000, or a percentage from 0 to 100 with at most three decimals, got %q", ErrInvalid, string(k))

@@ -194,7 +194,7 @@ func TestCheckWith(t *testing.T) {
 	}
 }
 
-// TestAmountsThatAreNone: what is no number of tokens, and no part of a limit, is an error before anything is sent.
+// TestAmountsThatAreNone: other texts and numbers than amounts are errors before anything is sent.
 func TestAmountsThatAreNone(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Dialer: func(context.Context, string, string) (net.Conn, error) {
 		t.Error("a connection was opened")

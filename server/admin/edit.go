@@ -32,7 +32,7 @@ func readDraft(r *http.Request) (d draft, err error) {
 	if err = in.Decode(&d); err != nil {
 		return d, userError{"the request must be JSON with name, limits, shadow, strict and of, and nothing else: " + err.Error()}
 	}
-	if strings.ContainsRune(d.Name+d.Limits+d.Of, utf8.RuneError) { // which stands for what is no UTF-8
+	if strings.ContainsRune(d.Name+d.Limits+d.Of, utf8.RuneError) { // in place of bytes that are no UTF-8
 		return d, userError{"the request must be in UTF-8, without halves of surrogate pairs"}
 	}
 	return d, nil

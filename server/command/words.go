@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Words is a command that is made for callers of another protocol than Redis's. Each method says what a value is, so that no value can be
-// read as anything else: words of the grammar come from the program alone, a number is digits, and data stands only where a command
+// Words is a command that is made for callers of another protocol than Redis's. Each method is for a kind of value, so that none can be
+// read as another: words of the grammar come from the program alone, a number is digits, and data stands only where a command
 // takes any text. The first mistake is kept, and is that of [Words.Err].
 type Words struct {
 	list [][]byte
@@ -35,7 +35,7 @@ func NewWords(name Keyword, arguments ...string) Words {
 	return w
 }
 
-// AsWritten is a command whose words are those of a caller who writes commands himself.
+// AsWritten is a command in the words of a caller whose protocol has commands.
 func AsWritten(words ...[]byte) Words { return Words{list: words} }
 
 // List is the words. They must not be used once there is an error.
@@ -63,7 +63,7 @@ func (w *Words) add(word string) {
 // Option appends a word of the grammar.
 func (w *Words) Option(word Keyword) { w.add(string(word)) }
 
-// Value appends an option, and the value that the command reads behind it whatever it is.
+// Value appends an option, and its value, which the command reads as such in any case.
 func (w *Words) Value(option Keyword, value string) {
 	w.add(string(option))
 	w.add(value)

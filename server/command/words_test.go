@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What is no number, no algorithm or behind the fields is a mistake, and the first is kept.
+// Wrong numbers, wrong algorithms and words behind the fields are mistakes, and the first is kept.
 func TestWords(t *testing.T) {
 	w := NewWords("RL.CHECK", "PEEK", "WITH")
 	w.Number("tokens", "20")

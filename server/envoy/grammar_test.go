@@ -26,7 +26,7 @@ func TestNoTextIsAWordOfTheGrammar(t *testing.T) {
 	}
 }
 
-// answersTo is what a new server answers to a request four times.
+// answersTo are the answers of a new server to a request, four times.
 func (h *host) answersTo(client ratelimit.RateLimitServiceClient, request, word string) string {
 	for _, command := range []string{"FLUSHALL", "RL.POLICY SET plans TB plan:{} 2 1/h", "RL.POLICY SET fields TB {tenant}:{} 2 1/h"} {
 		h.do(command)

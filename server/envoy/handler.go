@@ -23,6 +23,9 @@ func (s *Service) ShouldRateLimit(ctx context.Context, in *ratelimit.RateLimitRe
 	if err != nil {
 		return nil, err
 	}
+	if err := checkFields(in); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
 	plan, err := s.rules.Load().Rules().Plan(requestOf(in), s.now())
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())

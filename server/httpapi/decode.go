@@ -4,18 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"unicode/utf8"
 )
 
-// readBody reads the body of a POST. Only a request in JSON is taken: other types a web page could have a browser send without asking.
+// readBody reads the body of a POST.
 func (r *request) readBody() *badRequest {
-	if kind := r.Header.Get("Content-Type"); kind != typeJSON {
-		if kind, _, err := mime.ParseMediaType(kind); err != nil || kind != typeJSON {
-			return &badRequest{http.StatusUnsupportedMediaType, "Content-Type must be application/json"}
+	if bad := checkHeader(r.Header); bad != nil {
+		if bad.status == http.StatusUnsupportedMediaType {
+			r.w.Header()["Accept-Encoding"] = identity
 		}
+		return bad
 	}
 	err := r.read()
 	var over *http.MaxBytesError
@@ -29,6 +29,8 @@ func (r *request) readBody() *badRequest {
 	}
 	return nil
 }
+
+var identity = []string{"identity"}
 
 // read reads the body, in one piece if the client has told its length.
 func (r *request) read() (err error) {

@@ -18,7 +18,7 @@ import (
 )
 
 // A word of the grammar that stands in any field of any request is refused, or is data like any other text: the answers to several requests, up
-// to a denial, are those of a word that no command knows. So it is no option, which would show in what is left, or in who is denied.
+// to a denial, are those to a word that no command knows. An option would show in the tokens that are left, or in a denial.
 func TestNoValueIsAWordOfTheGrammar(t *testing.T) {
 	service := new(Service)
 	h := serveBy(t, service)
@@ -120,7 +120,7 @@ func limitsAttempt(limit map[string]any, fields []string) attempt {
 	return a
 }
 
-// answersTo is what a new server answers to a request, five times: the statuses, and the decisions if there are any.
+// answersTo are the answers of a new server to a request, five times: the statuses, and the decisions if there are any.
 func (h *host) answersTo(service *Service, caller *gateway.Conn, r attempt, field, word string) (all string) {
 	h.run("FLUSHALL", "RL.POLICY SET api TB {tenant}:{} 2 1/m TB t:{tenant} 9 1/m", "TB.ACQUIRE k:a 5 1/h 2 AS a FOR 1h")
 	target, body, header := r.path, "", r.header
@@ -161,7 +161,7 @@ func (h *host) answersTo(service *Service, caller *gateway.Conn, r attempt, fiel
 	return all
 }
 
-// replaced is a value in which what stands at a path is a word.
+// replaced is a value with a word at a path.
 func replaced(v any, at []string, word string) any {
 	if len(at) == 0 {
 		return word

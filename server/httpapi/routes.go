@@ -95,9 +95,13 @@ func (s *Service) ServeHTTP(under http.ResponseWriter, hr *http.Request) {
 		h.Set("Allow", to.method)
 		fail(w, http.StatusMethodNotAllowed, "this path takes "+to.method+", got "+hr.Method)
 	case to.open != nil:
+		if bad := checkTarget(path, hr); bad != nil {
+			bad.send(w)
+			break
+		}
 		to.open(s, w)
 	default:
-		s.admit(r, to)
+		s.admit(r, to, path)
 	}
 	answered = true
 }
@@ -105,7 +109,7 @@ func (s *Service) ServeHTTP(under http.ResponseWriter, hr *http.Request) {
 var noSniff, noStore = []string{"nosniff"}, []string{"no-store"}
 
 // admit answers a request if it comes from a user, and from no web page that is not allowed.
-func (s *Service) admit(r *request, to route) {
+func (s *Service) admit(r *request, to route, path string) {
 	w, hr := &r.w, r.Request
 	c := connOf(hr)
 	user, byPassword, err := login(c, hr)
@@ -117,6 +121,10 @@ func (s *Service) admit(r *request, to route) {
 	}
 	if err := s.allowed.check(w, hr, byPassword); err != nil {
 		to.refuse(w, http.StatusForbidden, err.Error())
+		return
+	}
+	if bad := checkTarget(path, hr); bad != nil {
+		to.refuse(w, bad.status, bad.detail)
 		return
 	}
 	r.caller = gateway.Caller{User: user, Address: c.Address(), Timeout: s.gateway.Config().CommandTimeout}

@@ -3,6 +3,7 @@ package rls
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/tidwall/redcon"
 
@@ -30,6 +31,10 @@ type Limit struct {
 	Requests uint32
 	Unit     Unit // NoUnit of a policy
 }
+
+// never is the Reset, in seconds, of a request that no wait would let through: ten years, the longest duration that a limit can have. The protocol
+// has no word for it, and clients take a reset that is missing for 0.
+const never = engine.MaxDuration / int64(time.Second)
 
 // level is a command's report about one limit.
 type level struct {
@@ -82,6 +87,9 @@ func (p *Plan) preset(i int, s *Status) {
 	case rule.Unlimited:
 		s.Remaining = math.MaxUint32
 		rule.counts.add(false, false)
+	case p.matches[i].namesNobody(p.request.Descriptors[i].Entries):
+		s.Limit, s.OverLimit, s.Reset = &Limit{Name: rule.Policy}, !rule.Shadow, never
+		rule.counts.add(true, rule.Shadow)
 	default:
 		s.Limit = &Limit{Name: rule.Name, Requests: rule.Requests, Unit: rule.Unit}
 		if rule.Policy == "" && rule.Requests == 0 {

@@ -15,7 +15,7 @@ func (p *Plan) writeCommands() {
 	denied := false
 	for i := range p.matches {
 		rule := p.matches[i].rule
-		if rule == nil || rule.Unlimited {
+		if rule == nil || rule.Unlimited || p.matches[i].namesNobody(p.request.Descriptors[i].Entries) {
 			continue
 		}
 		hits := p.request.Descriptors[i].Hits
@@ -80,24 +80,13 @@ func addLimit(words *command.Words, rule *Rule, key string, hits uint64) {
 // policyWords checks a policy for the value of the last entry, with the values of the entries that the rule names as fields.
 func (p *Plan) policyWords(i int, rule *Rule) command.Words {
 	d := &p.request.Descriptors[i]
-	last := d.Entries[len(d.Entries)-1]
-	id := last.Value
-	if id == "" {
-		id = last.Key
-	}
-	words := command.NewWords("RL.CHECK", rule.Policy, id)
+	words := command.NewWords("RL.CHECK", rule.Policy, d.Entries[len(d.Entries)-1].Value)
 	words.Count(max(d.Hits, 1))
 	if d.Hits == 0 {
 		words.Option("PEEK")
 	}
 	for _, name := range rule.With {
-		value := ""
-		for _, e := range d.Entries {
-			if e.Key == name {
-				value = e.Value
-			}
-		}
-		words.With(name, value)
+		words.With(name, valueOf(d.Entries, name))
 	}
 	return words
 }

@@ -11,6 +11,33 @@ type match struct {
 	shared map[int]string // patterns that stand for the values of entries, by position; nil for none
 }
 
+// namesNobody reports whether the rule is a policy, and the entries lack the caller's id or a field of it: the value is empty, or there is no such
+// entry. An empty value must not lead to a limit that others share, nor to none.
+func (m *match) namesNobody(entries []Entry) bool {
+	if m.rule == nil || m.rule.Policy == "" {
+		return false
+	}
+	if entries[len(entries)-1].Value == "" {
+		return true
+	}
+	for _, name := range m.rule.With {
+		if valueOf(entries, name) == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// valueOf is the value of the last entry with a key, "" if there is none.
+func valueOf(entries []Entry, key string) (value string) {
+	for _, e := range entries {
+		if e.Key == key {
+			value = e.Value
+		}
+	}
+	return value
+}
+
 // match finds the rule of a descriptor: level by level, an exact value before a wildcard, and that before no value.
 func (d *domain) match(entries []Entry) (m match) {
 	at := &d.node

@@ -67,9 +67,6 @@ func (r *Request) check() error {
 func (r *Rules) rulesOf(req *Request) []match {
 	found := make([]match, len(req.Descriptors))
 	d := r.domains[req.Domain]
-	if d == nil {
-		return found
-	}
 	replaced := map[string]bool(nil)
 	for i := range req.Descriptors {
 		asked := &req.Descriptors[i]
@@ -77,7 +74,9 @@ func (r *Rules) rulesOf(req *Request) []match {
 			found[i].rule = asked.Override.rule()
 			continue
 		}
-		found[i] = d.match(asked.Entries)
+		if d != nil {
+			found[i] = d.match(asked.Entries)
+		}
 		if found[i].rule == nil {
 			continue
 		}
