@@ -34,7 +34,7 @@ func TestTryReadOnlyAnswersAsApply(t *testing.T) {
 		{Acquire, OK, true, false}, {Acquire, OK, true, true}, {Acquire, OK, false, true}, {Acquire, WrongType, false, true},
 		{AcquireAll, OK, true, false}, {AcquireAll, OK, true, true}, {AcquireAll, OK, false, true}, {AcquireAll, WrongType, false, true},
 		{Check, OK, true, false}, {Check, OK, true, true}, {Check, OK, false, true}, {Check, NotFound, false, true},
-		{Check, DuplicateKey, false, true}, {Check, TooLong, false, true}, {Look, OK, false, true}, {Look, NotFound, false, true},
+		{Check, TooLong, false, true}, {Look, OK, false, true}, {Look, NotFound, false, true},
 		{Refund, OK, false, false}, {Refund, NotFound, false, true}, {Refund, NotRefundable, false, true},
 		{Release, OK, false, false}, {Release, OK, false, true}, {Release, NotFound, false, true}, {Release, WrongType, false, true},
 		{Leases, OK, false, true}, {Leases, WrongType, false, true}, {Delete, OK, false, false}, {Delete, NotFound, false, true},

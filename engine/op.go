@@ -160,7 +160,7 @@ const (
 	DebtTooBig                // Force would leave the key further in debt than can be kept
 	NotRefundable             // the algorithm holds nothing that could be given back
 	TooMany                   // the number of policies, overrides or restrictions has reached its bound
-	DuplicateKey              // the policy's limits come to the same key for this caller
+	DuplicateKey              // two limits have the same key
 	NotDurable                // the decision could not be made durable: the tokens count as taken, and the client must not act on it
 	Uncertain                 // leadership was lost while it was being decided: it may or may not have been, and counts as taken
 	NoLeader                  // the cluster has no leader that could decide; nothing was taken

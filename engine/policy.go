@@ -49,7 +49,8 @@ type part struct {
 	tokens   int64  // of a FixedCost
 	keep     Keep
 	weight   int64
-	named    bool // it was kept with NamedFields, as all limits beside it
+	named    bool // it was kept with NamedFields, and so were all limits beside it
+	meets    bool // some callers or fields make one key of two of the limits: such a policy was kept by an earlier version
 }
 
 // newParts makes the limits of a SetPolicy or SetOverride, whose templates [Op.CheckPolicy] takes.
@@ -63,6 +64,11 @@ func newParts(op *Op) []part {
 		parts[i] = part{limit: p.Limit, key: key, who: who, options: p.Options & FixedCost, keep: p.Keep, weight: p.Weight, named: named}
 		if p.Options&FixedCost != 0 {
 			parts[i].tokens = p.Tokens
+		}
+	}
+	if _, second := meetingParts(parts, op); second > 0 {
+		for i := range parts {
+			parts[i].meets = true
 		}
 	}
 	return parts

@@ -1,6 +1,9 @@
 package engine
 
-import "cmp"
+import (
+	"bytes"
+	"cmp"
+)
 
 // check asks a policy's limits for a caller. With readOnly it takes and counts nothing if tokens would be taken, and
 // returns false.
@@ -21,7 +24,8 @@ func (s *Store) checkBy(g *acquireAllCall, op *Op, res *Result, decide func(part
 	return true
 }
 
-// openCheck returns the limits that a check asks, with their keys. It returns false when res has an error instead.
+// openCheck returns the limits that a check asks, with their keys. It returns false when res has an answer instead: an error, or the denial of
+// a caller for whom two of the limits have one key.
 func (s *Store) openCheck(g *acquireAllCall, op *Op, res *Result) (parts []Op, ok bool) {
 	res.Clear()
 	known, limits, shadow := s.policies.find(op.Key, op.Who)
@@ -53,7 +57,33 @@ func (s *Store) openCheck(g *acquireAllCall, op *Op, res *Result) (parts []Op, o
 		g.parts[i].Key, g.parts[i].Who = g.keys[start:end:end], g.keys[end:len(g.keys):len(g.keys)]
 	}
 	g.policy, g.shadow = known, shadow
-	return g.parts[:len(limits)], true
+	parts = g.parts[:len(limits)]
+	if limits[0].meets && g.denySameKey(parts, op, res) {
+		return nil, false
+	}
+	return parts, true
+}
+
+// denySameKey denies a check if two of its limits have one key. One key has one limit, and a caller whose id brings this about is not to be asked for
+// fewer limits than others, nor to get an error, at which his request may be let through.
+func (g *acquireAllCall) denySameKey(parts []Op, op *Op, res *Result) (denied bool) {
+	for j := range parts {
+		for i := range j {
+			if !bytes.Equal(parts[i].Key, parts[j].Key) {
+				continue
+			}
+			res.grow(len(parts))
+			for n := range parts {
+				res.Parts[n].Clear()
+				res.Parts[n].Limit = parts[n].Limit.Capacity
+			}
+			res.Binding, res.Wait = j, NeverWait
+			g.repeated = false
+			g.closeCheck(op, res)
+			return true
+		}
+	}
+	return false
 }
 
 // closeCheck counts the answer to a check. A policy in shadow denies and delays nobody.

@@ -193,5 +193,5 @@ func (s *Store) CheckBy(op *Op, res *Result, take func(parts []Op) (done bool)) 
 	return s.checkBy(g, op, res, func(parts []Op) bool {
 		answered = take(parts)
 		return answered
-	}) && answered
+	}) && (answered || res.Status == OK) // or it is denied without being asked
 }

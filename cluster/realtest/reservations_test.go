@@ -36,9 +36,17 @@ type reservedKey struct {
 	at         int
 }
 
-func (k reservedKey) String() string  { return fmt.Sprintf("reserved-%d-%d", k.generation, k.at) }
+func (k reservedKey) String() string  { return "reserved-" + k.kind() + "-" + k.field() }
+func (k reservedKey) field() string   { return fmt.Sprintf("%d-%d", k.generation, k.at) }
 func (k reservedKey) isBucket() bool  { return k.at%2 == 0 }
 func (k reservedKey) mayBeOver() bool { return k.at >= reservedKeys/2 }
+
+func (k reservedKey) kind() string {
+	if k.isBucket() {
+		return "bucket"
+	}
+	return "window"
+}
 
 // words are those of the key's limit.
 func (k reservedKey) words() []string {
@@ -64,7 +72,7 @@ type ledger struct {
 
 func startReservers(c *processes, seed uint64) *ledger {
 	l := &ledger{t: c.t, c: c, charged: map[reservedKey]int64{}, count: map[string]int{}}
-	policy := []string{"RL.POLICY", "SET", reservePolicy, "TB", "{one}", fmt.Sprint(reservedLimit), reservedRate, "FW", "{two}", fmt.Sprint(reservedLimit), reservedWindow}
+	policy := []string{"RL.POLICY", "SET", reservePolicy, "TB", "reserved-bucket-{one}", fmt.Sprint(reservedLimit), reservedRate, "FW", "reserved-window-{two}", fmt.Sprint(reservedLimit), reservedWindow}
 	asks := l.newCaller(rand.New(rand.NewPCG(seed, 999)))
 	defer asks.hangUp()
 	if _, err, _ := asks.untilDecided(policy...); err != nil {

@@ -47,7 +47,7 @@ func (w *reserver) any(id string) *reserved {
 	case 2:
 		v.command = slices.Concat([]string{"RL.ALL"}, one.words(), two.words(), []string{"TOKENS", tokens}, as)
 	default:
-		v.command = slices.Concat([]string{"RL.CHECK", reservePolicy, id, tokens}, as, []string{"WITH", "one", one.String(), "two", two.String()})
+		v.command = slices.Concat([]string{"RL.CHECK", reservePolicy, id, tokens}, as, []string{"WITH", "one", one.field(), "two", two.field()})
 	}
 	return v
 }

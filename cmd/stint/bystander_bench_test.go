@@ -40,7 +40,7 @@ var largest = []struct {
 	{"RL.CHECK", manyOverrides, "RL.CHECK api mine:5 PEEK", 5000, "AUTH me tea\r\n"},
 	{"RL.POLICY GET", manyOverrides, "RL.POLICY GET api mine:5", 2000, "AUTH me tea\r\n"},
 	{"RL.POLICY LIST", manyPolicies, "RL.POLICY LIST", 2000, "AUTH me tea\r\n"},
-	{"RL.POLICY SET of 64", manyOverrides, "RL.POLICY SET p TB {} 1 1/h" + sixtyThreeMore(), 500, ""},
+	{"RL.POLICY SET of 64", manyOverrides, "RL.POLICY SET p TB k:{} 1 1/h" + sixtyThreeMore(), 500, ""},
 	{"RL.TOP", manyDenied, "RL.TOP 1000", 500, ""},
 	{"CLIENT LIST", manyConnections, "CLIENT LIST", 200, ""},
 	{"COMMAND DOCS", func(*testing.B, *target) {}, "COMMAND DOCS", 500, ""},
@@ -169,7 +169,7 @@ func manyKeys(b *testing.B, a *target) {
 }
 func manyDenied(b *testing.B, a *target) { a.sendMany(b, 20_000, 6, "TB.ACQUIRE key:# 1 1/h 2") }
 func manyPolicies(b *testing.B, a *target) {
-	a.sendMany(b, 1000, 1, "RL.POLICY SET p# TB {} 1 1/h"+sixtyThreeMore())
+	a.sendMany(b, 1000, 1, "RL.POLICY SET p# TB k:{} 1 1/h"+sixtyThreeMore())
 }
 func manyUsers(b *testing.B, a *target) {
 	a.sendMany(b, 1000, 1, "ACL SETUSER u# on >tea ~mine:* +@all")

@@ -39,8 +39,8 @@ func (m *Model) policy(words []string) (string, error) {
 	return c.do(m, words)
 }
 
-// readTemplates reads a policy's limits. Their keys and holders are templates.
-func readTemplates(words []string) (all []request, rest []string, err error) {
+// readTemplates reads a policy's limits, with an id those of an override. Their keys and holders are templates.
+func readTemplates(words []string, id *string) (all []request, rest []string, err error) {
 	if all, rest, err = readSpecs(words); err != nil {
 		return nil, nil, err
 	}
@@ -54,6 +54,14 @@ func readTemplates(words []string) (all []request, rest []string, err error) {
 			}
 		}
 	}
+	for i, r := range all {
+		for _, other := range all[:i] {
+			if meet(symbols(other.key, id), symbols(r.key, id)) {
+				return nil, nil, refuse("ERR spec: the keys '%s' and '%s' would be the same for some callers or fields; each limit needs a different text before {}, such as user: and all:",
+					other.key[:min(64, len(other.key))], r.key[:min(64, len(r.key))])
+			}
+		}
+	}
 	return all, rest, nil
 }
 
@@ -62,7 +70,7 @@ func (m *Model) setPolicy(words []string) (string, error) {
 	if name == "" || len(name) > 255 {
 		return "", refuse("ERR name: must be 1 to 255 bytes, got %d", len(name))
 	}
-	limits, rest, err := readTemplates(words[3:])
+	limits, rest, err := readTemplates(words[3:], nil)
 	if err != nil {
 		return "", err
 	}
@@ -111,7 +119,7 @@ func (m *Model) override(words []string) (string, error) {
 	if len(words) != 5 || !equalFold(words[4], "NONE") {
 		var rest []string
 		var err error
-		if limits, rest, err = readTemplates(words[4:]); err != nil {
+		if limits, rest, err = readTemplates(words[4:], &id); err != nil {
 			return "", err
 		}
 		if len(rest) > 0 {

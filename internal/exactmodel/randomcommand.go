@@ -161,6 +161,9 @@ func (c *Calls) policyCommand() []string {
 		}
 		fallthrough
 	case 1, 2:
+		if c.chance(10) {
+			return append([]string{"RL.POLICY", "SET", name}, meeting[c.random.IntN(len(meeting))]...)
+		}
 		words := append([]string{"RL.POLICY", "SET", name}, c.specs(1+c.random.IntN(3), "pol:")...)
 		if c.chance(3) {
 			words = append(words, "SHADOW")
@@ -217,4 +220,10 @@ func (c *Calls) spoilWord(words []string) []string {
 		"0x10", "1_000", "0.5ms", "3651d", "10y", "1w", "5 s", "1.", ".5", ".5s", "-1s", "1M", "1/", "/s", "1//s", "1/0", "1/1w", "1/.5s", "1 per s", "0/s", "NaN", "inf", "@", "@year",
 		"@0.1ms", "1000000000001", "1000000000000", "1/3650d", "2.5", "{}", "CL", "TB", "COST", "KEEP", "LQ", "101%", "{", "}}", "{a")
 	return words
+}
+
+// meeting are limits whose keys can be the same.
+var meeting = [][]string{
+	{"TB", "meet:{}", "5", "1/s", "TB", "meet:x", "5", "1/s"}, {"TB", "{}", "5", "1/s", "FW", "{user}", "5", "10s"},
+	{"FW", "{tenant}:{}", "5", "10s", "FW", "{user}:{tenant}", "5", "10s"}, {"TB", "all", "5", "1/s", "TB", "{}l", "5", "1/s"},
 }

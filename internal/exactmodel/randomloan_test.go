@@ -7,7 +7,7 @@ import (
 
 // Random calls make loans, ask limiters that have some, and end them in every way.
 func TestCallsMakeLoans(t *testing.T) {
-	const of = 20_000
+	const of = 40_000
 	c, granted := NewCalls(1, of), map[string]int{}
 	for c.Made() < of {
 		s := c.Next()

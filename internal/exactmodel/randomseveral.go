@@ -120,9 +120,9 @@ func (c *Calls) different(n int) []*randomKey {
 func (c *Calls) template(k *randomKey, prefix string) string {
 	switch n := c.random.IntN(40); {
 	case n < 14:
-		return prefix + k.form.word + "{}"
+		return prefix + "id." + k.form.word + "{}"
 	case n < 20:
-		return prefix + k.form.word + ":{tenant}"
+		return prefix + "field." + k.form.word + ":{tenant}"
 	case n == 20:
 		return c.pick("{}{}", "{}-{tenant}", "{}:{}", "{ }", "{", "}", "a{}}", "{user:3}:0")
 	}

@@ -154,3 +154,44 @@ func (p *policy) checkFields(id string, fields []string) error {
 	}
 	return nil
 }
+
+// symbols are the bytes of a template, and -1 for a place of any bytes, -2 for one of bytes without a colon. With an id, its bytes are in its place.
+func symbols(template string, id *string) (all []int) {
+	parts, _ := pieces(template)
+	hasFields := slices.ContainsFunc(parts, func(p piece) bool { return p.place && p.text != "" })
+	for _, p := range parts {
+		text := p.text
+		switch {
+		case p.place && (text != "" || id == nil):
+			place := -1
+			if hasFields {
+				place = -2
+			}
+			all = append(all, place)
+			continue
+		case p.place && hasFields:
+			text = strings.NewReplacer("%", "%25", ":", "%3A").Replace(*id)
+		case p.place:
+			text = *id
+		}
+		for _, b := range []byte(text) {
+			all = append(all, int(b))
+		}
+	}
+	return all
+}
+
+// meet reports whether two templates can be one key.
+func meet(a, b []int) bool {
+	if len(a) == 0 && len(b) == 0 {
+		return true
+	}
+	takes := func(place, symbol int) bool { return symbol < 0 || place == -1 || symbol != ':' }
+	switch {
+	case len(a) > 0 && a[0] < 0:
+		return meet(a[1:], b) || len(b) > 0 && takes(a[0], b[0]) && meet(a, b[1:])
+	case len(b) > 0 && b[0] < 0:
+		return meet(a, b[1:]) || len(a) > 0 && takes(b[0], a[0]) && meet(a[1:], b)
+	}
+	return len(a) > 0 && len(b) > 0 && a[0] == b[0] && meet(a[1:], b[1:])
+}

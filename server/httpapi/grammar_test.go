@@ -122,7 +122,7 @@ func limitsAttempt(limit map[string]any, fields []string) attempt {
 
 // answersTo are the answers of a new server to a request, five times: the statuses, and the decisions if there are any.
 func (h *host) answersTo(service *Service, caller *gateway.Conn, r attempt, field, word string) (all string) {
-	h.run("FLUSHALL", "RL.POLICY SET api TB {tenant}:{} 2 1/m TB t:{tenant} 9 1/m", "TB.ACQUIRE k:a 5 1/h 2 AS a FOR 1h")
+	h.run("FLUSHALL", "RL.POLICY SET api TB u:{tenant}:{} 2 1/m TB t:{tenant} 9 1/m", "TB.ACQUIRE k:a 5 1/h 2 AS a FOR 1h")
 	target, body, header := r.path, "", r.header
 	if r.path == authPath {
 		query, err := url.ParseQuery(r.body)

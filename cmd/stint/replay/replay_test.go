@@ -50,7 +50,7 @@ func csvLog(lines ...string) string {
 // A bucket of 2 with 1 token in 10 s denies the requests that it would deny on a server, at the times of the log.
 func TestDecisions(t *testing.T) {
 	log := csvLog("a / 0", "a / 0", "a / 0", "b / 1", "a / 5", "a / 10", "a / 10.5", "a / 25")
-	o, err := replayed(t, Plan{}, log, "TB {} 2 1/10s", "TB {} 1 1/10s FW all:{path} 3 1h")
+	o, err := replayed(t, Plan{}, log, "TB {} 2 1/10s", "TB key:{} 1 1/10s FW all:{path} 3 1h")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func BenchmarkReplay(b *testing.B) {
 
 // A class is denied beyond its assured rate while others are assured the rest, and begins with the tokens that its ancestor has left.
 func TestTrees(t *testing.T) {
-	o, err := replayed(t, Plan{}, csvLog("a / 0", "b / 0", "a / 0", "a / 0", "b / 0"), "HT {} 2 1/h 4 1/h UNDER all 4 1/h", "HT {} 2 1/h 4 1/h UNDER all 5 1/h")
+	o, err := replayed(t, Plan{}, csvLog("a / 0", "b / 0", "a / 0", "a / 0", "b / 0"), "HT key:{} 2 1/h 4 1/h UNDER all 4 1/h", "HT key:{} 2 1/h 4 1/h UNDER all 5 1/h")
 	if err != nil || o.Limits[0].Denied != 2 || o.Limits[1].Denied != 1 {
 		t.Errorf("%+v, %v", o, err)
 	}

@@ -1,0 +1,178 @@
+package engine
+
+import (
+	"bytes"
+	"slices"
+)
+
+// element is a byte of a key, or a place in a template.
+type element uint16
+
+const (
+	anyPlace     element = 256 + iota // for any bytes
+	escapedPlace                      // for bytes without a colon
+)
+
+func (e element) isPlace() bool { return e >= anyPlace }
+
+// holds reports whether a place can hold a byte.
+func (e element) holds(b element) bool { return e == anyPlace || e == escapedPlace && b != ':' }
+
+// elements are the template's, its places for an id and for fields as they are. With an id, its bytes stand in the id's place.
+func (t *Template) elements(id []byte, hasID bool) (all []element) {
+	all = make([]element, 0, len(t.text)+len(t.places)+len(id))
+	literal := func(text []byte) {
+		for _, c := range text {
+			all = append(all, element(c))
+		}
+	}
+	at := 0
+	for _, p := range t.places {
+		literal(t.text[at:p.at])
+		at = p.at
+		switch {
+		case p.name == "" && hasID && t.hasFields:
+			literal(appendEscaped(nil, id))
+		case p.name == "" && hasID:
+			literal(id)
+		case t.hasFields:
+			all = append(all, escapedPlace)
+		default:
+			all = append(all, anyPlace)
+		}
+	}
+	literal(t.text[at:])
+	return all
+}
+
+// maxMeetWork bounds the comparison of two templates, whose lengths are multiplied. Longer ones count as if they could meet.
+const maxMeetWork = 1 << 14
+
+// meet reports whether values exist that make two templates one key. They may be other values in each: those of two callers.
+func meet(a, b []element) bool {
+	for len(a) > 0 && len(b) > 0 && !a[0].isPlace() && !b[0].isPlace() {
+		if a[0] != b[0] {
+			return false
+		}
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && !a[len(a)-1].isPlace() && !b[len(b)-1].isPlace() {
+		if a[len(a)-1] != b[len(b)-1] {
+			return false
+		}
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	if (len(a)+1)*(len(b)+1) > maxMeetWork {
+		return true
+	}
+	// here[j] is whether the elements of a before the current one and those of b before j can stand for the same bytes.
+	here, next := make([]bool, len(b)+1), make([]bool, len(b)+1)
+	here[0] = true
+	for i := 0; ; i++ {
+		for j, other := range b {
+			skips := other.isPlace() || i < len(a) && a[i].holds(other)
+			here[j+1] = here[j+1] || here[j] && skips
+		}
+		if i == len(a) {
+			return here[len(b)]
+		}
+		clear(next)
+		for j := range here {
+			switch {
+			case !here[j]:
+			case a[i].isPlace():
+				next[j] = true
+			case j < len(b) && b[j] == a[i]:
+				next[j+1] = true
+			case j < len(b) && b[j].holds(a[i]):
+				next[j] = true
+			}
+		}
+		here, next = next, here
+	}
+}
+
+// MeetingKeys returns the keys of two limits of a SetPolicy or SetOverride that some callers or fields make one key, nil if there are none.
+func (o *Op) MeetingKeys() (one, other []byte) {
+	parts := newParts(o)
+	if i, j := meetingParts(parts, o); j > 0 {
+		return parts[i].key.written(true), parts[j].key.written(true)
+	}
+	return nil, nil
+}
+
+// meetingParts returns the positions of two limits whose keys can be the same, or zeros.
+func meetingParts(parts []part, of *Op) (i, j int) {
+	all := make([][]element, len(parts))
+	for j := range parts {
+		all[j] = parts[j].key.elements(of.Who, of.Verb == SetOverride)
+		for i := range j {
+			if meet(all[i], all[j]) {
+				return i, j
+			}
+		}
+	}
+	return 0, 0
+}
+
+// MeetingOverride returns the key of a limit of an override, and that of the policy which has it for another caller, if a SetPolicy or SetOverride brings
+// that about; nil if not.
+func (s *Store) MeetingOverride(op *Op) (own, others []byte) {
+	p := &s.policies
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	known := p.byName[string(op.Key)]
+	switch {
+	case known == nil || len(op.Parts) == 0:
+	case op.Verb == SetOverride:
+		return overrideMeets(newParts(op), op.Who, known.parts)
+	case op.Verb == SetPolicy:
+		return overridesMeet(known.overrides, newParts(op))
+	}
+	return nil, nil
+}
+
+// overridesMeet is overrideMeets for the first of many by id.
+func overridesMeet(overrides map[string][]part, parts []part) (own, others []byte) {
+	first := ""
+	for id, override := range overrides {
+		if own != nil && id > first {
+			continue
+		}
+		if key, other := overrideMeets(override, []byte(id), parts); key != nil {
+			own, others, first = key, other, id
+		}
+	}
+	return own, others
+}
+
+// overrideMeets looks for a limit of a caller's override whose key is that of a limit of the policy for another caller.
+func overrideMeets(override []part, id []byte, parts []part) (own, others []byte) {
+	for i := range override {
+		t := &override[i].key
+		for j := range parts {
+			if of := &parts[j].key; of.asksForID() && !t.equals(of) && t.meetsAnother(id, of) {
+				return t.written(true), of.written(true)
+			}
+		}
+	}
+	return nil, nil
+}
+
+// meetsAnother reports whether the template, with a caller's id, can be the key that another one is for another id.
+func (t *Template) meetsAnother(id []byte, of *Template) bool {
+	if len(t.places) == 0 || len(t.places) == 1 && t.places[0].name == "" {
+		key, _ := t.AppendTo(nil, id, nil)
+		theirs, _, is := of.Values(key)
+		return is && !bytes.Equal(theirs, id)
+	}
+	return meet(t.elements(id, true), of.elements(nil, false))
+}
+
+func (t *Template) asksForID() bool {
+	return slices.ContainsFunc(t.places, func(p placeholder) bool { return p.name == "" })
+}
+
+func (t *Template) equals(o *Template) bool {
+	return bytes.Equal(t.text, o.text) && slices.Equal(t.places, o.places) && t.hasFields == o.hasFields
+}

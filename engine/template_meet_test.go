@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+)
+
+// Two templates meet exactly if values are found, by trying all short ones, that make them one key.
+func TestMeetByTrying(t *testing.T) {
+	templates := []string{"", "a", "{}", "a{}", "{}a", "a:{}", "{}:a", "a:{}:b", "ab", "a:b", ":", "{x}", "a{x}", "{x}a", "{x}:{}", "{}:{x}", "a:{x}:{}", "{x}:a:{y}", "b:{}", "a:{y}", "a:{x}b", "{}b", ":{}", "{}:", "a:b:{x}"}
+	short := []string{"", "a", "b", ":", "aa", "ab", "ba", "bb"}
+	ids := []string{""}
+	for i := 0; len(ids[i]) < 5; i++ {
+		ids = append(ids, ids[i]+"a", ids[i]+"b", ids[i]+":")
+	}
+	keysOf := func(t *Template) map[string]bool {
+		keys := map[string]bool{}
+		for _, id := range ids {
+			for _, x := range short {
+				for _, y := range short {
+					key, _ := t.AppendTo(nil, []byte(id), [][]byte{[]byte("x"), []byte(x), []byte("y"), []byte(y)})
+					keys[string(key)] = true
+				}
+			}
+		}
+		return keys
+	}
+	type tried struct {
+		template Template
+		keys     map[string]bool
+	}
+	var all []tried
+	for _, text := range templates {
+		template, err := ParseTemplate([]byte(text))
+		if err != nil {
+			t.Fatal(text, err)
+		}
+		all = append(all, tried{template, keysOf(&template)})
+	}
+	for i, a := range all {
+		for j, b := range all {
+			found := false
+			for key := range a.keys {
+				found = found || b.keys[key]
+			}
+			if got := meet(a.template.elements(nil, false), b.template.elements(nil, false)); got != found {
+				t.Errorf("%q and %q: %v, values were found: %v", templates[i], templates[j], got, found)
+			}
+		}
+	}
+}
+
+// Keys of policies that are in use stay apart; others meet, of policies and of overrides.
+func TestMeetingKeys(t *testing.T) {
+	for _, c := range []struct {
+		override, one, other string
+		meet                 bool
+	}{
+		{"", "user:{}", "all", false},
+		{"", "user:{}", "user:all", true},
+		{"", "user:{}", "users", false},
+		{"", "{}", "all", true},
+		{"", "{}", "{}:day", true},
+		{"", "{}:hour", "{}:day", false},
+		{"", "tenant:{tenant}", "user:{tenant}:{}", false},
+		{"", "{tenant}:{}", "{tenant}", false},
+		{"", "{tenant}:{}", "{tenant}:{model}", true},
+		{"", "a:{x}", "a:{y}", true},
+		{"", "{{}}", "{}", true},
+		{"", "tpm:{tenant}:{}", "rpm:{tenant}:{}", false},
+		{"vip", "user:{}", "user:all", false},
+		{"all", "user:{}", "user:all", true},
+		{"vip", "user:{}", "{}", false},
+		{"a:b", "{x}:{}", "c:a%3Ab", true},
+	} {
+		op := Op{Verb: SetPolicy, Options: NamedFields, Parts: []Op{{Key: []byte(c.one)}, {Key: []byte(c.other)}}}
+		if c.override != "" {
+			op.Verb, op.Who = SetOverride, []byte(c.override)
+		}
+		if one, _ := op.MeetingKeys(); (one != nil) != c.meet {
+			t.Errorf("%+v: %s", c, one)
+		}
+	}
+}
+
+// An override and a policy that give two callers one key are found, whichever comes first.
+func TestMeetingOverride(t *testing.T) {
+	limit := Limit{Algorithm: TokenBucket, Capacity: 2, Rate: Rate{1, 1e9}}
+	set := func(key string) *Op {
+		return &Op{Verb: SetPolicy, Options: NamedFields, Key: []byte("p"), Parts: []Op{{Key: []byte(key), Limit: limit}}}
+	}
+	for _, c := range []struct {
+		policy, override string
+		meet             bool
+	}{
+		{"user:{}", "user:{}", false}, {"user:{}", "user:vip", false}, {"user:{}", "vip:{}", false}, {"user:{}", "team", false}, {"all", "all", false}, {"tenant:{t}", "tenant:acme", false},
+		{"user:{}", "user:bob", true}, {"{}", "team", true}, {"{}", "user:{}", true}, {"{t}:{}", "vip:{t}", true}, {"{t}:{}", "{t}:{}", false},
+	} {
+		over := set(c.override)
+		over.Verb, over.Who = SetOverride, []byte("vip")
+		for _, first := range []*Op{set(c.policy), set("other")} {
+			s, res, then := New(Config{Shards: 4}), Result{}, over
+			s.Apply(epoch, []Op{*first}, []Result{res})
+			if first.Parts[0].Key[0] == 'o' {
+				s.Apply(epoch, []Op{*over}, []Result{res})
+				then = set(c.policy)
+			}
+			if own, _ := s.MeetingOverride(then); (own != nil) != c.meet {
+				t.Errorf("%+v, then %s: %s", c, fmt.Sprint(then.Verb), own)
+			}
+			s.Close()
+		}
+	}
+}
+
+// A policy of an earlier version whose limits come to one key denies that caller, and nothing is taken; others are checked.
+func TestSameKeyOfAStoredPolicy(t *testing.T) {
+	s := New(Config{Shards: 4})
+	defer s.Close()
+	bucket, window := Limit{Algorithm: TokenBucket, Capacity: 2, Rate: Rate{1, 6e10}}, Limit{Algorithm: FixedWindow, Capacity: 100, Rate: Rate{0, 36e11}}
+	parts := []Op{{Key: []byte("user:{}"), Limit: bucket}, {Key: []byte("user:all"), Limit: window}}
+	for _, op := range []Op{{Verb: SetPolicy, Key: []byte("api"), Parts: parts}, {Verb: SetPolicy, Key: []byte("trial"), Options: Shadow, Parts: parts}} {
+		if err := op.CheckPolicy(); err != nil {
+			t.Fatal(err)
+		}
+		ask(s, epoch, op)
+	}
+	check := Op{Verb: Check, Key: []byte("api"), Who: []byte("all"), Tokens: 1}
+	reserve := Op{Verb: Reserve, Key: []byte("call"), MaxWait: 6e10, Parts: []Op{check}}
+	peek, trial := check, check
+	peek.Options, trial.Key = Peek, []byte("trial")
+	for name, op := range map[string]Op{"check": check, "peek": peek, "with an id": reserve} {
+		res := ask(s, epoch, op)
+		if res.Status != OK || res.Allowed || res.Granted != 0 || res.Wait != NeverWait || res.Binding != 1 || len(res.Parts) != 2 || res.Parts[1].Limit != 100 {
+			t.Errorf("%s: %+v", name, res)
+		}
+		var read Result
+		if !s.TryReadOnly(epoch, &op, &read) || read.Allowed || read.Wait != NeverWait {
+			t.Errorf("%s, without a log entry: %+v", name, read)
+		}
+	}
+	if res := ask(s, epoch, trial); !res.Allowed || res.Granted != 1 {
+		t.Errorf("in shadow: %+v", res)
+	}
+	results := make([]Result, 3)
+	s.Apply(epoch, []Op{check, {Verb: Check, Key: []byte("api"), Who: []byte("ann"), Tokens: 2}, check}, results)
+	if results[0].Allowed || !results[1].Allowed || results[2].Allowed {
+		t.Errorf("among others: %+v", results)
+	}
+	if s.Len() != 2 { // those of ann
+		t.Errorf("%d keys", s.Len())
+	}
+	if p, _ := s.Policy("api"); p.Denied != 6 || p.Granted != 1 {
+		t.Errorf("%d denied, %d granted", p.Denied, p.Granted)
+	}
+}
