@@ -30,10 +30,10 @@ func (s *Service) check(r *request) {
 	}
 }
 
-// nameOfLimits stands for the name of a policy where there is none.
+// nameOfLimits is in fields for the name of a policy where there is none.
 const nameOfLimits = "limits"
 
-// checkWords returns the words of RL.CHECK or RL.ALL, and the name of the policy.
+// checkWords returns the words of RL.CHECK or RL.ALL, and the name of the policy, "" if there is none.
 func checkWords(f *fields) (words command.Words, name string) {
 	if f.of.has("policy") == f.of.has("limits") {
 		f.note(errors.New("give either policy and id, or limits"))
@@ -46,7 +46,6 @@ func checkWords(f *fields) (words command.Words, name string) {
 			words.Number("tokens", tokens)
 		}
 	} else {
-		name = nameOfLimits
 		words = command.NewWords("RL.ALL")
 		limitWords(&words, f)
 		if tokens, is := f.optional("tokens"); is {

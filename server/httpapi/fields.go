@@ -48,31 +48,29 @@ func (d *decision) appendQuota(b []byte, policy string, i int) []byte {
 	return strconv.AppendInt(append(d.appendName(b, policy, i), ";q="...), d.Limits[i].Limit, 10)
 }
 
-// appendName appends the name of a limit as a string of structured fields. Characters that are not allowed in one are left out, line breaks
-// among them.
+// appendName appends the name of a limit as a string of structured fields.
 func (d *decision) appendName(b []byte, policy string, i int) []byte {
 	b = append(b, '"')
 	for _, c := range []byte(d.nameOf(policy, i)) {
 		if c == '"' || c == '\\' {
 			b = append(b, '\\')
 		}
-		if c >= ' ' && c <= '~' {
-			b = append(b, c)
-		}
+		b = append(b, c)
 	}
 	return append(b, '"')
 }
 
-// nameOf is the name of a limit: that of the policy, with its position there if it has several.
+// nameOf is the name of a limit: that of the policy, as [nameInField] writes it, with its position there if it has several.
 func (d *decision) nameOf(policy string, i int) string {
-	policy = policy[:min(len(policy), maxNameInField)]
+	if policy != "" {
+		policy = nameInField(policy)
+	} else {
+		policy = nameOfLimits
+	}
 	if len(d.Limits) <= 1 {
 		return policy
 	}
 	return policy + ":" + strconv.Itoa(i)
 }
-
-// maxNameInField bounds the name of a policy in fields, which proxies bound.
-const maxNameInField = 128
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // The bounds of JSON. A name is compared with those before it.
@@ -153,8 +156,40 @@ func (p *parser) string() (text string, err error) {
 }
 
 func unescape(quoted string) (text string, err error) {
-	err = json.Unmarshal([]byte(quoted), &text)
+	if err = json.Unmarshal([]byte(quoted), &text); err == nil && strings.ContainsRune(text, utf8.RuneError) && hasLoneSurrogate(quoted) {
+		err = errSurrogate
+	}
 	return text, err
+}
+
+var errSurrogate = errors.New("half of a surrogate pair is no character; it must be UTF-8")
+
+// hasLoneSurrogate reports whether the escapes of a string have half of a surrogate pair, in place of which encoding/json reads the same character
+// for each.
+func hasLoneSurrogate(quoted string) bool {
+	for i := 0; i+1 < len(quoted); i++ {
+		if quoted[i] != '\\' {
+			continue
+		}
+		if i++; quoted[i] != 'u' {
+			continue
+		}
+		r := escapedRune(quoted[i+1:])
+		if i += 4; !utf16.IsSurrogate(r) {
+			continue
+		}
+		if rest, is := strings.CutPrefix(quoted[i+1:], `\u`); !is || utf16.DecodeRune(r, escapedRune(rest)) == utf8.RuneError {
+			return true
+		}
+		i += 6
+	}
+	return false
+}
+
+// escapedRune reads four hexadecimal digits.
+func escapedRune(digits string) rune {
+	n, _ := strconv.ParseUint(digits[:min(4, len(digits))], 16, 16)
+	return rune(n)
 }
 
 // word reads a number, a truth value or null.

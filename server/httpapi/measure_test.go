@@ -48,7 +48,7 @@ func TestFieldsAreBounded(t *testing.T) {
 	}
 	for _, field := range []string{"RateLimit", "RateLimit-Policy"} {
 		got := a.header.Get(field)
-		if len(got) > 1300 || !strings.HasPrefix(got, `"`+strings.Repeat("n", maxNameInField)+`:63";`) || strings.Count(got, ", ") < 5 {
+		if len(got) > 1300 || !strings.HasPrefix(got, `"nnn`) || !strings.Contains(got, `:63";`) || strings.Count(got, ", ") < 5 {
 			t.Errorf("%s: %s", field, got)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 )
 
 // A Resolver identifies clients by their addresses. The zero Resolver trusts no proxy and takes each IPv4 address and
-// each /64 of IPv6 addresses for one client, because providers give each customer a /64.
+// each /64 of IPv6 addresses for one client, because providers give each customer a /64. An IPv4 address within an IPv6
+// address, as sockets and NAT64 (64:ff9b::/96) have it, is that address.
 type Resolver struct {
 	// TrustedProxies are the networks whose X-Forwarded-For entries are trusted: those of your load balancers, such as
 	// 10.0.0.0/8.
@@ -73,5 +74,12 @@ func parse(text string) (netip.Addr, bool) {
 			return netip.Addr{}, false
 		}
 	}
+	if nat64.Contains(address) {
+		bytes := address.As16()
+		return netip.AddrFrom4([4]byte(bytes[12:])), true
+	}
 	return address.Unmap().WithZone(""), true
 }
+
+// nat64 is the prefix of RFC 6052. Behind it stands an IPv4 address, and each is another client.
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")

@@ -6,7 +6,7 @@
 // The response to an allowed request has the fields RateLimit and RateLimit-Policy of
 // draft-ietf-httpapi-ratelimit-headers-10, and X-RateLimit-Limit, -Remaining and -Reset. The draft's t is the time
 // until there is more quota, at most that of Retry-After. It is left out where it is not known: for sliding windows and
-// policies that allowed the request. X-RateLimit-Reset is the time until the limit is full again. A denied request is
+// policies that allowed the request. X-RateLimit-Reset is the time until the limit is full again. Neither is there if the limit can never grant the request. A denied request is
 // answered with 429, Retry-After, and a body of application/problem+json. While Stint does not answer and the limiter's
 // policy is to deny, the status is 503, because the client made no mistake.
 //
@@ -191,18 +191,21 @@ func (m *Middleware) announce(h http.Header, result stint.Result, about announce
 	if result.Source == stint.Fallback {
 		return
 	}
+	never := !result.Allowed && result.RetryAfter == stint.Never // for which 0 seconds would mean at once
 	if m.headers&Draft != 0 {
 		h.Add("RateLimit-Policy", fields.Policy(m.name, result.Limit, about.window))
-		h.Add("RateLimit", fields.Limit(m.name, result.Remaining, about.more, about.known))
+		h.Add("RateLimit", fields.Limit(m.name, result.Remaining, about.more, about.known && !never))
 	}
 	if m.headers&(XRateLimit|XRateLimitDate) == 0 {
 		return
 	}
 	h.Set("X-RateLimit-Limit", itoa(result.Limit))
 	h.Set("X-RateLimit-Remaining", itoa(max(0, result.Remaining)))
-	if m.headers&XRateLimitDate != 0 {
+	switch {
+	case never:
+	case m.headers&XRateLimitDate != 0:
 		h.Set("X-RateLimit-Reset", itoa(time.Now().Add(result.ResetAfter+time.Second-1).Unix()))
-	} else {
+	default:
 		h.Set("X-RateLimit-Reset", itoa(fields.Seconds(result.ResetAfter)))
 	}
 }

@@ -23,6 +23,7 @@ import * as forNestJS from "@stintdb/client/nestjs";
 import { Limit, Limiter, failClosed, failOpen } from "../dist/esm/index.js";
 import { ofReply } from "../dist/esm/errors.js";
 import { resolver } from "../dist/esm/web/address.js";
+import { announce } from "../dist/esm/web/fields.js";
 import { FakeDriver } from "./fake-driver.mjs";
 
 const vectors = JSON.parse(readFileSync(new URL("../../vectors/vectors.json", import.meta.url), "utf8")).filter((v) => v.call === "http");
@@ -136,6 +137,10 @@ test("addresses of clients", () => {
         ["::ffff:10.0.0.1", "[2001:db8:2:3:4::5]:443", "2001:db8:2:3::/64"],
         ["2001:db8:1::1", "nonsense", "2001:db8:1::/64"],
         ["fe80::1%eth0", "", "fe80::/64"],
+        ["64:ff9b::192.0.2.7", "", "192.0.2.7/32"],
+        ["[64:ff9b::c000:207]:443", "", "192.0.2.7/32"],
+        ["64:ff9b::1:c000:207", "", "64:ff9b::/64"],
+        ["64:ff9b:1::c000:207", "", "64:ff9b:1::/64"],
         ["", "198.51.100.1", ""],
     ]) {
         assert.equal(resolve(remote, forwarded), want, `${remote} ${forwarded}`);
@@ -184,4 +189,13 @@ test("the middleware of the README", async () => {
     assert.equal(got.status, 429);
     assert.deepEqual(driver.sent, [["TB.ACQUIRE", "api:127.0.0.1/32", "100", "100/minute", "1"]]);
     limiter.close();
+});
+
+test("names and times of fields", () => {
+    const names = ["a", "a\n", "a\r", "a%0A", "é", "€", "%C3%A9", "\ud800", 'a"'];
+    const result = { allowed: false, granted: 0, limit: 5, remaining: 5, retryAfter: -1, wait: 0, resetAfter: 0, source: "server" };
+    assert.equal(new Set(names.map((name) => announce(name, result).RateLimit)).size, names.length);
+    assert.deepEqual(announce("api", result, Limit.per(5, "1m")), { // more than the limit can ever grant
+        "RateLimit-Policy": '"api";q=5;w=60', "RateLimit": '"api";r=5', "X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "5",
+    });
 });

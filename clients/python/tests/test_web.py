@@ -21,8 +21,10 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 import stint
+from stint.results import NEVER, Result, Source
 from stint.web import asgi, wsgi
 from stint.web.clientip import Resolver
+from stint.web.fields import announce, quote
 from stint.web.flask import route_limit as flask_limit
 from stint.web.guard import Guard, View, by_header, by_ip, by_route, by_user, everybody, first_of, join
 from stint.web.starlette import dependency
@@ -106,6 +108,11 @@ def test_addresses_behind_proxies() -> None:
         ("[2001:db8::1]:443", ["2606:4700:1:2:3::4"], "2606:4700:1:2::/64"),
         ("::ffff:198.51.100.7", [], "198.51.100.7/32"),
         ("fe80::1%eth0", [], "fe80::/64"),
+        ("64:ff9b::192.0.2.7", [], "192.0.2.7/32"),
+        ("[64:ff9b::c000:207]:443", [], "192.0.2.7/32"),
+        ("64:ff9b::1:c000:207", [], "64:ff9b::/64"),
+        ("64:ff9b:1::c000:207", [], "64:ff9b:1::/64"),
+        ("10.0.0.1", ["64:ff9b::10.0.0.2"], "10.0.0.2/32"),
         ("", ["1.2.3.4"], ""),
         ("unix:", [], ""),
     ]:
@@ -236,3 +243,16 @@ def test_keys_that_are_no_text(
     assert (status, fields["retry-after"], scripted.commands) == (503, "1", [])
     want = f'rate limit api: key must return text, got {value!r}; return "" for one limit of all such requests'
     assert want in caplog.messages
+
+
+def test_names_and_times_of_fields() -> None:
+    assert quote('a "b"') == '"a \\"b\\""'
+    names = ["a", "a\n", "a\r", "a%0A", "é", "\u20ac", "%C3%A9", "\ud800"]
+    assert len({quote(name) for name in names}) == len(names)
+    never = Result(False, 0, 5, 5, retry_after=NEVER, source=Source.SERVER)
+    assert dict(announce("api", never, 60.0, 0.0)) == {
+        "RateLimit-Policy": '"api";q=5;w=60',
+        "RateLimit": '"api";r=5',
+        "X-RateLimit-Limit": "5",
+        "X-RateLimit-Remaining": "5",
+    }

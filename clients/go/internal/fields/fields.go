@@ -3,6 +3,7 @@
 package fields
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -31,7 +32,7 @@ func Limit(name string, remaining int64, more time.Duration, known bool) string 
 	return item
 }
 
-// quote makes a string of structured fields. Characters that are not allowed in one are left out.
+// quote makes a string of structured fields. Bytes that are not allowed in one are written as in URLs, and so is %, so no two names look alike.
 func quote(name string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -39,7 +40,9 @@ func quote(name string) string {
 		if c == '"' || c == '\\' {
 			b.WriteByte('\\')
 		}
-		if c >= ' ' && c <= '~' {
+		if c < ' ' || c > '~' || c == '%' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
 			b.WriteByte(c)
 		}
 	}

@@ -9,8 +9,9 @@ import (
 func TestWriting(t *testing.T) {
 	for got, want := range map[string]string{
 		Policy("api", 100, time.Minute):                   `"api";q=100;w=60`,
+		Policy("a%0A", 1, 0):                              `"a%250A";q=1`,
 		Policy("api", 100, 0):                             `"api";q=100`,
-		Policy("a \"b\\c\"\n€", 1, 1500*time.Millisecond): `"a \"b\\c\"";q=1;w=2`,
+		Policy("a \"b\\c\"\n€", 1, 1500*time.Millisecond): `"a \"b\\c\"%0A%E2%82%AC";q=1;w=2`,
 		Limit("api", 7, 1*time.Millisecond, true):         `"api";r=7;t=1`,
 		Limit("in debt", -7, 0, true):                     `"in debt";r=0;t=0`,
 		Limit("late", 1, -time.Hour, true):                `"late";r=1;t=0`,

@@ -54,11 +54,14 @@ function groups(address: string): number[] {
     return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after];
 }
 
+/** What stands before an IPv4 address in an IPv6 address: that of sockets, and that of NAT64 (RFC 6052), behind which each is another client. */
+const beforeIPv4 = ["0,0,0,0,0,65535", "100,65435,0,0,0,0"];
+
 /** The IPv4 address that an IPv6 address stands for. */
 function mapped(address: string): string | undefined {
     const all = groups(address);
     const [high = 0, low = 0] = all.slice(6);
-    return all.slice(0, 5).every((n) => n === 0) && all[5] === 0xffff ? [high >> 8, high & 255, low >> 8, low & 255].join(".") : undefined;
+    return beforeIPv4.includes(all.slice(0, 6).join(",")) ? [high >> 8, high & 255, low >> 8, low & 255].join(".") : undefined;
 }
 
 function first64(address: string): string {

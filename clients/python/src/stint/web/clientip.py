@@ -9,6 +9,8 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Sequence
 
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")  # RFC 6052: behind it stands an IPv4 address, and each is another client
+
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -48,7 +50,9 @@ def _parse(text: str) -> Address | None:
             address = ipaddress.ip_address(candidate.partition("%")[0])
         except ValueError:
             continue
-        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
-            return address.ipv4_mapped
+        if isinstance(address, ipaddress.IPv6Address):
+            if address in _NAT64:
+                return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+            return address.ipv4_mapped or address
         return address
     return None

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 from fractions import Fraction
 
+from ..keys import as_bytes
 from ..limits import Limit
 from ..results import NEVER, Result, Source
 
@@ -19,9 +20,9 @@ def whole_seconds(seconds: float) -> int:
 
 
 def quote(name: str) -> str:
-    """Return a string of structured fields, without the characters that are not allowed in one."""
-    allowed = (c for c in name if " " <= c <= "~")
-    return '"' + "".join("\\" + c if c in '"\\' else c for c in allowed) + '"'
+    """Return a string of structured fields. Bytes that are not allowed in one are written as in URLs, and so is %."""
+    allowed = "".join(chr(b) if 32 <= b <= 126 and b != 37 else f"%{b:02X}" for b in as_bytes(name))
+    return '"' + re.sub(r'(["\\])', r"\\\1", allowed) + '"'
 
 
 def more_after(limit: Limit, result: Result) -> float | None:
@@ -46,14 +47,16 @@ def announce(name: str, result: Result, window: float, more: float | None) -> li
     if result.source is Source.FALLBACK:
         return []
     policy = f"{quote(name)};q={result.limit}" + (f";w={whole_seconds(window)}" if window > 0 else "")
-    limit = f"{quote(name)};r={max(0, result.remaining)}" + ("" if more is None else f";t={whole_seconds(more)}")
-    return [
+    is_never = not result.allowed and result.retry_after == NEVER  # for which 0 seconds would mean at once
+    until = "" if more is None or is_never else f";t={whole_seconds(more)}"
+    limit = f"{quote(name)};r={max(0, result.remaining)}{until}"
+    fields = [
         ("RateLimit-Policy", policy),
         ("RateLimit", limit),
         ("X-RateLimit-Limit", str(result.limit)),
         ("X-RateLimit-Remaining", str(max(0, result.remaining))),
-        ("X-RateLimit-Reset", str(whole_seconds(result.reset_after))),
     ]
+    return fields if is_never else [*fields, ("X-RateLimit-Reset", str(whole_seconds(result.reset_after)))]
 
 
 _ITEM = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",])+')
