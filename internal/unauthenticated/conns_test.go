@@ -92,6 +92,7 @@ func TestNetwork(t *testing.T) {
 	for addr, want := range map[string]string{
 		"203.0.113.7:1": "203.0.113.7", "[2001:db8:1:2:3:4:5:6]:1": "2001:db8:1:2::/64", "[2001:db8:1:2::9]:7": "2001:db8:1:2::/64",
 		"[::ffff:203.0.113.7]:1": "203.0.113.7", "[fe80::1%eth0]:1": "fe80::/64", "": "local", "@": "local",
+		"[64:ff9b::203.0.113.7]:1": "203.0.113.7", "[64:ff9b::1:cb00:7107]:1": "64:ff9b::/64", "[64:ff9b:1::cb00:7107]:1": "64:ff9b:1::/64",
 	} {
 		if got := Network(addr); got != want {
 			t.Errorf("%s is counted as %s, want %s", addr, got, want)

@@ -5,7 +5,10 @@ import "net/netip"
 // Local is the network of unix sockets.
 const Local = "local"
 
-// Network is the part of a client's HOST:PORT that the client cannot change at will: an IPv4 address, the /64 network of
+// nat64 is the prefix of RFC 6052. Behind it stands an IPv4 address, and each is another client.
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// Network is the part of a client's HOST:PORT that the client cannot change at will: an IPv4 address, also behind NAT64, the /64 network of
 // an IPv6 address, the usual size of one customer's network, or Local for anything else.
 func Network(address string) string { return Prefix(address, 32, 64) }
 
@@ -16,6 +19,10 @@ func Prefix(address string, bits4, bits6 int) string {
 		return Local
 	}
 	ip := at.Addr().Unmap().WithZone("")
+	if nat64.Contains(ip) {
+		bytes := ip.As16()
+		ip = netip.AddrFrom4([4]byte(bytes[12:]))
+	}
 	bits := bits4
 	if ip.Is6() {
 		bits = bits6

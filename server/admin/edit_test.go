@@ -2,6 +2,9 @@ package admin
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -46,6 +49,23 @@ func TestStrangeDrafts(t *testing.T) {
 	} {
 		if status, text := h.send(http.MethodPost, "/api/policy", body); status != http.StatusBadRequest || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", body, status, text)
+		}
+	}
+}
+
+// A header of 16 KiB is read, and one byte more is too long.
+func TestLongestHeader(t *testing.T) {
+	h := newHost(t, nil)
+	for length, status := range map[int]string{maxHeaderBytes: "200", maxHeaderBytes + 1: "431"} {
+		c, err := net.Dial("tcp", h.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		const request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX: %s\r\n\r\n"
+		fmt.Fprintf(c, request, strings.Repeat("x", length-len(request)+len("%s")))
+		if got, err := io.ReadAll(c); !strings.HasPrefix(string(got), "HTTP/1.1 "+status) {
+			t.Errorf("%d bytes: %.40q, %v, want %s", length, got, err, status)
 		}
 	}
 }

@@ -51,6 +51,7 @@ type Admin struct {
 // The bounds of the HTTP server.
 const (
 	maxHeaderBytes  = 16 << 10
+	slopBytes       = 4 << 10 // that net/http adds to its bound of a header
 	maxBodyBytes    = 64 << 10
 	headerTimeout   = 5 * time.Second
 	readTimeout     = 10 * time.Second
@@ -91,7 +92,7 @@ func Listen(cfg *config.Config, connections int, log *slog.Logger) (*Admin, erro
 	a.ending, a.end = context.WithCancel(context.Background())
 	a.http = &http.Server{
 		Handler: a.handler(cfg.Pprof), ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ConnContext: withConn,
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes - slopBytes, ConnContext: withConn,
 	}
 	listener = &boundedListener{Listener: listener, most: connections}
 	if a.secure = secrets != nil; a.secure {

@@ -46,7 +46,7 @@ var clientRows = []Row{{
 			Run: onOff(func(s Session, on bool) { s.Client().NoTouch = on })},
 		{Name: "reply", Syntax: "ON | OFF | SKIP", Since: "0.1.0", Group: "connection", Summary: "Turn replies on or off.",
 			Returns: "`OK` for ON; no reply for OFF and SKIP.", Example: "ON",
-			Cost: Light, Flags: Connection | NoMulti,
+			Cost: Light, Flags: Connection | NotInMulti,
 			Run: runClientReply},
 		{Name: "tracking", Syntax: "mode [option ...]", Since: "0.1.0", Group: "connection",
 			Summary: "Accepted for clients that require it; without effect, because replies cannot be cached.",

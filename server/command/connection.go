@@ -20,13 +20,13 @@ var connectionRows = []Row{{
 	Name: "hello", Syntax: "[protover [AUTH username password] [SETNAME clientname]]", Since: "0.1.0", Group: "connection",
 	Summary: "Choose RESP2 or RESP3, and describe the server.",
 	Returns: "a map of server, version, proto, id, mode, role and modules.", Example: "2",
-	Cost: Light, Flags: Fast | Connection | NoMulti | NoAuth, Run: runHello,
+	Cost: Light, Flags: Fast | Connection | NotInMulti | NoAuth, Run: runHello,
 }, {
 	Name: "auth", Syntax: "[username] password", Since: "0.1.0", Group: "connection",
 	Summary: "Authenticate as a user, by default as default.",
 	Returns: "`OK`. After failed logins from the same address the reply may be delayed. See [security.md](security.md).",
 	Example: "alice wrong",
-	Cost:    Light, Flags: Fast | Connection | NoMulti | NoAuth, Run: runAuth,
+	Cost:    Light, Flags: Fast | Connection | NotInMulti | NoAuth, Run: runAuth,
 }, {
 	Name: "select", Syntax: "index", Since: "0.1.0", Group: "connection",
 	Summary: "Choose a database; only 0 exists.",

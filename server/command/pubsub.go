@@ -98,8 +98,8 @@ func (r *Row) ChannelsOf(args [][]byte) [][]byte {
 
 // NeedsConnection reports whether the row makes no sense in a request without a connection in RESP.
 func (r *Row) NeedsConnection() bool {
-	const own, channels = Connection | NoMulti, PubSub | NotInMulti
-	return r.Flags&own == own || r.Flags&channels == channels || r.FullName == "monitor"
+	const kinds, notQueued = Connection | PubSub, NoMulti | NotInMulti
+	return r.Flags&kinds != 0 && r.Flags&notQueued != 0 || r.FullName == "monitor"
 }
 
 // AllowedSubscribed reports whether a connection in RESP2 may use the row while it is subscribed to channels.

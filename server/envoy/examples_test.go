@@ -11,6 +11,9 @@ import (
 	extension "github.com/envoyproxy/go-control-plane/envoy/extensions/common/ratelimit/v3"
 	ratelimit "github.com/envoyproxy/go-control-plane/envoy/service/ratelimit/v3"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/config"
 )
 
 // parse makes a request of "DOMAIN KEY=VALUE,KEY=VALUE KEY=VALUE": one word for each descriptor. HITS@ before a descriptor are its
@@ -202,5 +205,29 @@ func TestAnswersOfStint(t *testing.T) {
 			h.do("RL.POLICY SET fields TB plan:{tenant}:{} 5 1/m")
 			h.play(steps)
 		})
+	}
+}
+
+// A request that no wait would let through has a reset that is far away, whether the bucket is full, partly used or used up: at 0, or soon, an obedient
+// client would ask again for ever.
+func TestNeverGranted(t *testing.T) {
+	h := newHost(t, func(cfg *config.Config, _ *server.Options) { cfg.RLSHeaders = true })
+	h.do("RL.POLICY SET plans TB plan:{} 2 1/h FW day:{} 50 @day")
+	h.do("RL.POLICY SET fields TB {tenant}:{} 2 1/h SHADOW")
+	h.play([]step{
+		{"stint 3@bucket=a", "OVER_LIMIT | OVER_LIMIT 0/2 MINUTE 315360000s"},
+		{"stint bucket=a", "OK | OK 1/2 MINUTE 30s"},
+		{"stint 3@bucket=a", "OVER_LIMIT | OVER_LIMIT 0/2 MINUTE 315360000s"},
+		{"stint 3@gcra=a", "OVER_LIMIT | OVER_LIMIT 0/2 MINUTE 315360000s"},
+		{"stint 4@window=a", "OVER_LIMIT | OVER_LIMIT 0/3 MINUTE 315360000s"},
+		{"stint bucket=b 3@gcra=b", "OVER_LIMIT | OK 2/2 MINUTE 0s | OVER_LIMIT 0/2 MINUTE 315360000s"},
+		{"stint 3@plan=a", "OVER_LIMIT | OVER_LIMIT 0/2 UNKNOWN 315360000s plans"},
+		{"stint plan=a", "OK | OK 1/2 UNKNOWN 3600s plans"},
+		{"stint 2@plan=a", "OVER_LIMIT | OVER_LIMIT 0/2 UNKNOWN 3600s plans"},
+		{"stint tenant=a,plan=b", "OK | OK 1/2 UNKNOWN 3600s fields"},
+	})
+	out, err := h.client().ShouldRateLimit(context.Background(), parse(t, "stint 3@bucket=c"))
+	if err != nil || out.ResponseHeadersToAdd[2].Value != "315360000" {
+		t.Errorf("%v, %v", out, err)
 	}
 }

@@ -125,3 +125,15 @@ func TestDrippingBody(t *testing.T) {
 		}
 	}
 }
+
+// A header of 16 KiB is read, and one byte more is too long.
+func TestLongestHeader(t *testing.T) {
+	h := serve(t)
+	for length, status := range map[int]string{16 << 10: "200", 16<<10 + 1: "431"} {
+		const request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX: %s\r\n\r\n"
+		got := h.raw(func(c net.Conn) { fmt.Fprintf(c, request, strings.Repeat("x", length-len(request)+len("%s"))) })
+		if !strings.HasPrefix(got, "HTTP/1.1 "+status) {
+			t.Errorf("%d bytes: %.40q, want %s", length, got, status)
+		}
+	}
+}

@@ -28,6 +28,7 @@ type Service struct {
 // The bounds of a request. Those of time are settings.
 const (
 	maxHeaderBytes = 16 << 10
+	slopBytes      = 4 << 10 // that net/http adds to its bound of a header
 	maxBodyBytes   = 1 << 20
 )
 
@@ -51,7 +52,7 @@ func (s *Service) Start(g *gateway.Gateway) (addresses []string, err error) {
 	}
 	s.gateway, s.allowed = g, allowed{hosts: cfg.HTTPHosts, origins: cfg.HTTPOrigins}
 	s.http = &http.Server{
-		Handler: s, ErrorLog: slog.NewLogLogger(g.Log().Handler(), slog.LevelDebug), MaxHeaderBytes: maxHeaderBytes,
+		Handler: s, ErrorLog: slog.NewLogLogger(g.Log().Handler(), slog.LevelDebug), MaxHeaderBytes: maxHeaderBytes - slopBytes,
 		ReadTimeout: cfg.CommandTimeout, WriteTimeout: cfg.CommandTimeout + cfg.OutputTimeout, IdleTimeout: longestIdle, ConnContext: withConn,
 		Protocols: new(http.Protocols),
 	}

@@ -40,6 +40,7 @@ const never = engine.MaxDuration / int64(time.Second)
 type level struct {
 	granted                   bool
 	limit, remaining, resetMs int64
+	never                     bool // no wait would let the request through
 }
 
 // Answer makes the answer from the replies to the commands.
@@ -107,7 +108,7 @@ func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
 		if len(words) != 5 {
 			return ErrorReply(reply.Data)
 		}
-		p.set(of.descriptors[0], level{words[0].Int() > 0, words[1].Int(), words[2].Int(), words[4].Int()}, a)
+		p.set(of.descriptors[0], level{granted: words[0].Int() > 0, limit: words[1].Int(), remaining: words[2].Int(), resetMs: words[4].Int()}, a)
 		return nil
 	}
 	if len(words) != 4 {
@@ -116,6 +117,7 @@ func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
 	granted, limits := words[0].Int() > 0, elements(words[3])
 	if of.kind == askPolicy {
 		l := lowest(limits, granted)
+		l.never = words[2].Int() < 0
 		if granted && p.request.Descriptors[of.descriptors[0]].Hits == 0 {
 			l.remaining++ // PEEK reports what would remain without the one that was asked for
 		}
@@ -127,7 +129,8 @@ func (p *Plan) read(of *ask, reply redcon.RESP, a *Answer) error {
 			return ErrorReply(reply.Data)
 		}
 		l := levelOf(limits[n])
-		l.granted = granted || l.remaining >= int64(p.request.Descriptors[i].Hits)
+		hits := int64(p.request.Descriptors[i].Hits)
+		l.granted, l.never = granted || l.remaining >= hits, hits > l.limit
 		p.set(i, l, a)
 	}
 	return nil
@@ -142,7 +145,9 @@ func (p *Plan) set(i int, l level, a *Answer) {
 	if !over {
 		s.Remaining = uint32(min(max(l.remaining, 0), math.MaxUint32))
 	}
-	s.Reset = (max(l.resetMs, 0) + 999) / 1000
+	if s.Reset = (max(l.resetMs, 0) + 999) / 1000; over && l.never {
+		s.Reset = never
+	}
 	if rule.Algorithm == engine.NoAlgorithm && rule.Policy == "" && s.Reset == 0 {
 		s.Reset = rule.Unit.untilEnd(p.now) // nothing is counted, but the window has an end
 	}
