@@ -30,6 +30,7 @@ type call struct {
 	hasLoans bool
 	inner    [maxLentState]byte // of a limiter with loans: its state without them
 	raw      []byte             // room for the state of a limiter with loans
+	ending   []loanEnd          // of its loans, while a wait is found
 
 	loading []byte // the whole state, of an entry that is loaded
 

@@ -48,7 +48,7 @@ func decideWindow(c *call) (changed bool) {
 	granted, ok := c.grantCounted(w.count)
 	if !ok {
 		if c.result.Status == OK && c.result.Wait != NeverWait {
-			c.result.Wait = w.end - c.now
+			c.result.Wait = c.windowWait(w, c.grantable()+c.lent)
 		}
 		c.reportWindow(w, false)
 		return false

@@ -117,7 +117,7 @@ func (c *call) decideLoan(mayLend bool) (changed bool) {
 	case Lend:
 		mayLend = mayLend && asked == c.limit
 		if mayLend && op.Options&Merged != 0 {
-			taken = c.grantWaiting(op.Loan)
+			taken = c.grantWaiting(op, left)
 		}
 		if mayLend && (held.tokens > 0 || len(c.loans.all) < MaxLoans) {
 			res.Granted = min(op.Tokens, c.available()/lendShare)
@@ -142,14 +142,22 @@ func (c *call) decideLoan(mayLend bool) (changed bool) {
 	return held.tokens != 0 || after.tokens != 0 || taken != 0
 }
 
-// grantWaiting charges the tokens of the requests that wait, as far as there are some, and leaves the wait of the first denied one.
-func (c *call) grantWaiting(w *Loan) (tokens int64) {
+// grantWaiting charges the tokens of the requests that wait, as far as there are some, and leaves the wait of the first denied one. The holder has
+// the tokens that are left.
+func (c *call) grantWaiting(lend *Op, left int64) (tokens int64) {
+	w := lend.Loan
 	n := min(w.Waiting, c.available()/w.Each)
 	base := &algorithms[c.limit.Algorithm]
 	if tokens = n * w.Each; tokens > 0 {
 		base.charge(c.inner[:], &c.limit, c.now, tokens)
 	}
 	if n < w.Waiting {
+		if one := c.loans.of(lend.Who); one != nil {
+			defer func(before loan) { *one = before }(*one)
+			if one.tokens, one.until = left, 0; lend.MaxWait != 0 {
+				one.until = c.now + lend.MaxWait
+			}
+		}
 		op, state, isNew := c.op, c.state, c.isNew
 		c.op, c.state, c.isNew = &Op{Limit: c.limit, Tokens: w.Each}, c.inner[:base.bytes], false
 		base.decide(c)

@@ -121,12 +121,11 @@ func (c *call) reachWithLoans(ahead uint128.Int) uint128.Int {
 	return uint128.Product(uint64(max(0, c.grantable()+c.lent)), uint64(c.limit.Rate.Period)).Plus(ahead)
 }
 
-// denyMeter reports a denial, where reach ticks may be taken in all. The wait is that of all lent tokens being spent now.
+// denyMeter reports a denial, where reach ticks may be taken in all.
 func (c *call) denyMeter(taken, asked, reach uint128.Int) {
 	c.result.Wait = NeverWait
 	if !asked.Exceeds(reach) {
-		lent := uint128.Product(uint64(c.lent), uint64(c.limit.Rate.Period))
-		c.result.Wait = taken.Plus(lent).Plus(asked).Minus(reach).DivideUp(uint64(c.limit.Rate.Tokens))
+		c.result.Wait = c.meterWait(taken, asked, reach)
 	}
 	c.reportMeter(taken, &c.limit, false)
 }

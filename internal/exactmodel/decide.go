@@ -19,6 +19,7 @@ type request struct {
 	undelayed         bool     // a call of a policy in shadow
 	left              int64    // behind LEFT
 	lent              int64    // tokens that are set aside for holders
+	ends              []loan   // those among them that end, the first one first
 }
 
 // answer is the outcome of a request; wait and reset are nanoseconds, and a wait of [never] is for ever.
@@ -50,7 +51,7 @@ const debtTooBig = refusal("ERR tokens: FORCE would put the key further in debt 
 func decide(held state, r *request, now int64) (a answer, next state, err error) {
 	if s, ok := held.(*lent); ok {
 		asked := *r
-		asked.lent = s.sum()
+		asked.lent, asked.ends = s.sum(), s.ends()
 		if a, next, err = decide(s.inner, &asked, now); next != nil {
 			next = s.with(next)
 		}

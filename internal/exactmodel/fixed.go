@@ -74,7 +74,7 @@ func decideFixed(held state, r *request, now int64, a answer) (answer, state, er
 		return a, nil, err
 	}
 	if a.reset = f.end - now; !a.granted {
-		if a.wait = f.end - now; r.hopeless() {
+		if a.wait = r.windowWait(now, f); r.hopeless() {
 			a.wait = never
 		}
 		if f.count == 0 {

@@ -30,6 +30,65 @@ func (s *lent) sum() (tokens int64) {
 	return tokens
 }
 
+// ends are the loans that end, the first one first.
+func (s *lent) ends() (all []loan) {
+	for _, l := range s.all {
+		if l.end != 0 {
+			all = append(all, l)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b loan) int { return cmp.Compare(a.end, b.end) })
+	return all
+}
+
+// undated are the tokens of loans that do not end: they count as spent now.
+func (r *request) undated() int64 { return r.lent - tokensOf(r.ends) }
+
+func tokensOf(all []loan) (tokens int64) {
+	for _, l := range all {
+		tokens += l.tokens
+	}
+	return tokens
+}
+
+// meterWait is the time until there are tokens for a denied request, if nobody else comes: a loan that ends is spent then.
+func (r *request) meterWait(now int64, taken, most *big.Rat) int64 {
+	taken, at, least := plus(taken, ratio(r.undated())), now, ratio(r.least())
+	for ends := r.ends; ; ends = ends[1:] {
+		need := plus(least, ratio(tokensOf(ends)))
+		// A queue may have room now and deny all the same: a time below zero must not be read as never.
+		wait := at - now + max(0, up(r.limit.fill(minus(plus(taken, need), most))))
+		if len(ends) == 0 || need.Cmp(most) <= 0 && wait <= ends[0].end-now {
+			return wait
+		}
+		if taken = minus(taken, times(ratio(ends[0].end-at), r.limit.rate.perNano())); taken.Sign() < 0 {
+			taken = ratio(0)
+		}
+		taken, at = plus(taken, ratio(ends[0].tokens)), ends[0].end
+	}
+}
+
+// windowWait is meterWait for a fixed window.
+func (r *request) windowWait(now int64, f *fixed) int64 {
+	count, over := f.count+r.undated(), f.end // when the window is over
+	if count == 0 {
+		over = now // there is none
+	}
+	for i, l := range r.ends {
+		if set := tokensOf(r.ends[i:]); over > now && over < l.end && r.least()+set <= r.open() {
+			return over - now
+		}
+		if l.end >= over {
+			_, over = r.limit.windowAt(l.end)
+			count = 0
+		}
+		if count += l.tokens; r.least()+count+tokensOf(r.ends[i+1:]) <= r.open() {
+			return l.end - now
+		}
+	}
+	return over - now
+}
+
 // at is the state at a time, nil if it has expired. Loans that have ended were spent at their end.
 func (s *lent) at(now int64) state {
 	next := &lent{s.limit, s.inner, nil}

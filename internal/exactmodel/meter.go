@@ -78,7 +78,7 @@ func decideMeter(held state, r *request, now int64, a answer) (answer, state, er
 		a.granted = after.Cmp(most) <= 0 && (a.tokens > 0 || r.tokens == 0)
 	}
 	if !a.granted {
-		return a.denyMeter(r, taken, plus(ratio(r.open()), ahead)), nil, nil
+		return a.denyMeter(r, now, taken, plus(ratio(r.open()), ahead)), nil, nil
 	}
 	if lack := minus(after, plus(room, ratio(l.most-r.open()))); !r.force && lack.Sign() > 0 {
 		a.wait = up(l.fill(lack))
@@ -94,13 +94,11 @@ func decideMeter(held state, r *request, now int64, a answer) (answer, state, er
 	return a, &meter{l, after, now}, nil
 }
 
-// denyMeter adds the time until there are enough tokens, if those that are lent were spent now. At most "most" tokens may be in debt.
-func (a answer) denyMeter(r *request, taken, most *big.Rat) answer {
-	a.tokens = 0
-	least := ratio(r.least())
-	// A queue may have room now and deny all the same: a time below zero must not be read as never.
-	if a.wait = max(0, up(r.limit.fill(minus(plus(plus(taken, ratio(r.lent)), least), most)))); least.Cmp(most) > 0 {
-		a.wait = never
+// denyMeter adds the time until there are enough tokens. At most "most" tokens may be in debt.
+func (a answer) denyMeter(r *request, now int64, taken, most *big.Rat) answer {
+	a.tokens, a.wait = 0, never
+	if ratio(r.least()).Cmp(most) <= 0 {
+		a.wait = r.meterWait(now, taken, most)
 	}
 	a.remaining = max(0, down(minus(ratio(r.limit.most-r.lent), taken)))
 	a.reset = up(r.limit.fill(taken))
@@ -113,7 +111,7 @@ func decideQueue(held state, r *request, now int64, a answer) (answer, state, er
 	l, queued := r.limit, takenUnder(held, r.limit, now)
 	most, after, turn := ratio(l.most), plus(queued, ratio(r.tokens)), l.fill(queued)
 	if late := minus(turn, ratio(r.wait)); after.Cmp(most) > 0 || r.block && late.Sign() > 0 {
-		if a = a.denyMeter(r, queued, most); a.wait != never && r.block {
+		if a = a.denyMeter(r, now, queued, most); a.wait != never && r.block {
 			a.wait = max(a.wait, up(late))
 		}
 		return a, nil, nil
