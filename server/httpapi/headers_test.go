@@ -85,6 +85,9 @@ func TestForms(t *testing.T) {
 		{"GET", "/v1/auth?policy=api&id=1&with.x=", "", "", 400, "with.x: must not be empty"},
 		{"POST", "/v1/check", `{"policy":"api","id":""}`, "", 400, "id: must not be empty"},
 		{"POST", "/v1/check", `{"policy":"","id":"1"}`, "", 400, "policy: must not be empty"},
+		{"POST", "/v1/check", `{"policy":"api","id":"1","tokens":0}`, "", 400, "between 1 and"},
+		{"GET", "/v1/auth?policy=api&id=1&tokens=0", "", "", 400, "between 1 and"},
+		{"POST", "/v1/check", `{"limits":[{"algorithm":"TB","key":"k","capacity":1,"rate":1}],"tokens":0}`, "", 400, "between 1 and"},
 		{"POST", "/v1/check", `{"policy":"api","id":"1","as":"","for":"1m"}`, "", 400, "as: must not be empty"},
 		{"POST", "/v1/check", `{"policy":"api","id":"1","with":{"a":""}}`, "", 400, "with.a: must not be empty"},
 		{"POST", "/v1/check", `{"limits":[{"algorithm":"TB","key":"","capacity":1,"rate":1}]}`, "", 400, "limits[0].key: must not be empty"},
@@ -99,6 +102,20 @@ func TestForms(t *testing.T) {
 		a := h.send(step.method, step.target, step.body, fields...)
 		if a.status != step.status || !strings.Contains(a.body, step.want) || (a.header.Get("Accept-Encoding") == "identity") != (a.status == 415) {
 			t.Errorf("%s %s %s %s: %d %s", step.method, step.target, step.body, step.field, a.status, a.body)
+		}
+	}
+}
+
+// Each path takes its method, a GET also as HEAD, and refuses all others with the one that it takes.
+func TestMethods(t *testing.T) {
+	h := serve(t)
+	for path, to := range routes {
+		for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "get", "CHECK"} {
+			a := h.send(method, path, "")
+			taken := to.method == "" || to.method == method || to.method == "GET" && method == "HEAD"
+			if taken != (a.status != 405) || !taken && a.header.Get("Allow") != to.method {
+				t.Errorf("%s %s: %d, Allow: %s", method, path, a.status, a.header.Get("Allow"))
+			}
 		}
 	}
 }
