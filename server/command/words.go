@@ -21,8 +21,8 @@ type Keyword string
 
 // The room that most commands need.
 const (
-	usualWords = 12
-	usualText  = 128
+	usualWords = 8
+	usualText  = 64
 )
 
 // NewWords begins a command of a name and, as data, the arguments that stand at fixed places behind it.
