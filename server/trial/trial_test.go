@@ -30,7 +30,7 @@ func limits(t *testing.T, words ...string) Limits {
 // Requests are decided by all limits together, at their own times, and the limit with the longest wait is named.
 func TestAsk(t *testing.T) {
 	const hour = int64(3600e9)
-	l := limits(t, "TB", "user:{}", "2", "1/h", "TB", "all", "100", "1000/h", "FW", "{tenant}", "5", "2h", "COST", "2")
+	l := limits(t, "TB", "user:{}", "2", "1/h", "TB", "all", "100", "1000/h", "FW", "of:{tenant}", "5", "2h", "COST", "2")
 	trial := l.Begin(16)
 	defer trial.Close()
 	acme := [][]byte{[]byte("tenant"), []byte("acme")}
@@ -47,7 +47,7 @@ func TestAsk(t *testing.T) {
 	if names, err := l.Names(); err != nil || len(names) != 1 || names[0] != "tenant" {
 		t.Errorf("%v %v", names, err)
 	}
-	if trial.Bytes() == 0 || l.Specs()[2] != "FW {tenant} 5 2h COST 2" {
+	if trial.Bytes() == 0 || l.Specs()[2] != "FW of:{tenant} 5 2h COST 2" {
 		t.Errorf("%v", l.Specs())
 	}
 }
