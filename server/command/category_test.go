@@ -31,3 +31,17 @@ func TestCategoriesAreThoseOfRedis(t *testing.T) {
 		}
 	}
 }
+
+// Within MULTI, every command is queued or refused, as in Redis, but for those that end it: any other reply would be out of step with that of EXEC.
+func TestCommandsAtOnceWithinMulti(t *testing.T) {
+	var names []string
+	for _, row := range All {
+		if row.Flags&NoMulti != 0 {
+			names = append(names, row.FullName)
+		}
+	}
+	slices.Sort(names)
+	if want := []string{"discard", "exec", "multi", "quit", "reset"}; !slices.Equal(names, want) {
+		t.Errorf("%v are carried out at once, want %v", names, want)
+	}
+}

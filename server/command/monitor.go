@@ -6,7 +6,7 @@ var monitorRows = []Row{{
 	Name: "monitor", Since: "0.1.0", Group: "server",
 	Summary: "Stream every command that the server executes, until RESET or the end of the connection. Lines beyond a backlog of one megabyte are dropped and counted.",
 	Returns: "`OK`. Then a line for each command: Unix time, database and address, words. Commands for operators and commands with passwords are not shown.",
-	Cost:    Light, Flags: Admin | Dangerous | NoMulti, Run: func(s Session, w *resp.Writer, _ [][]byte) {
+	Cost:    Light, Flags: Admin | Dangerous | NotInMulti, Run: func(s Session, w *resp.Writer, _ [][]byte) {
 		if err := s.Monitor(); err != nil {
 			w.Error(err.Error())
 			return

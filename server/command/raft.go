@@ -20,18 +20,18 @@ var raftRows = []Row{{
 		{Name: "add", Syntax: "id addr [NONVOTER]", Since: "0.1.0", Group: "cluster",
 			Summary: "Add a member to the cluster; can be sent to any node. A NONVOTER (learner) replicates and serves requests but does not vote; adding it again without NONVOTER makes it a voter.",
 			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x 127.0.0.1:1",
-			Cost: Light, Flags: Admin | Dangerous | NoMulti, Run: inRaft(runRaftAdd)},
+			Cost: Light, Flags: Admin | Dangerous | NotInMulti, Run: inRaft(runRaftAdd)},
 		{Name: "remove", Syntax: "id", Since: "0.1.0", Group: "cluster", Summary: "Remove a member from the cluster; can be sent to any node. Rejected if the remaining nodes would have no majority that is up.",
 			Returns: "`OK`. Sent when a majority has stored the change.", Example: "x",
-			Cost: Light, Flags: Admin | Dangerous | NoMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, args [][]byte) {
+			Cost: Light, Flags: Admin | Dangerous | NotInMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, args [][]byte) {
 				awaitCluster(s, func(done func(error)) { m.Remove(string(args[2]), done) })
 			})},
 		{Name: "transfer", Syntax: "[id]", Since: "0.1.0", Group: "cluster", Summary: "Transfer leadership to a node, by default to the most up-to-date one.",
 			Returns: "`OK`. Sent when the other node is the leader.",
-			Cost:    Light, Flags: Admin | Dangerous | NoMulti, Run: inRaft(runRaftTransfer)},
+			Cost:    Light, Flags: Admin | Dangerous | NotInMulti, Run: inRaft(runRaftTransfer)},
 		{Name: "snapshot", Since: "0.1.0", Group: "cluster", Summary: "Write a snapshot on this node and truncate its log.",
 			Returns: "`OK`. Sent when the snapshot is complete.",
-			Cost:    Light, Flags: Admin | Dangerous | NoMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, _ [][]byte) { awaitCluster(s, m.Snapshot) })},
+			Cost:    Light, Flags: Admin | Dangerous | NotInMulti, Run: inRaft(func(m Membership, s Session, _ *resp.Writer, _ [][]byte) { awaitCluster(s, m.Snapshot) })},
 	},
 }}
 
