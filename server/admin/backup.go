@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -21,6 +22,11 @@ var backupChunkTimeout = 15 * time.Second // changed by a test
 func (a *Admin) backup(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	stale := r.URL.Query().Get("stale")
+	if r.URL.Query().Has("stale") && stale != "yes" && stale != "no" {
+		fail(w, http.StatusBadRequest, fmt.Sprintf("stale: must be yes or no, got %q", stale))
+		return
+	}
 	if !a.backingUp.TryLock() {
 		fail(w, http.StatusConflict, "another backup is being sent; try again when it is complete")
 		return
@@ -37,7 +43,7 @@ func (a *Admin) backup(w http.ResponseWriter, r *http.Request) {
 	out := bufio.NewWriterSize(to, backupChunk)
 	started := time.Now()
 	w.Header().Set("Content-Type", "application/octet-stream")
-	keys, err := a.about.Load().Backup(ctx, out, r.URL.Query().Get("stale") == "yes")
+	keys, err := a.about.Load().Backup(ctx, out, stale == "yes")
 	if err == nil {
 		err = out.Flush()
 	}

@@ -69,3 +69,23 @@ func TestLongestHeader(t *testing.T) {
 		}
 	}
 }
+
+// Parameters that a path does not have are refused by name.
+func TestUnknownParameters(t *testing.T) {
+	h := newHost(t, nil)
+	h.serve()
+	for _, step := range []struct{ method, target, want string }{
+		{http.MethodGet, "/api/overview?sinse=1", "sinse"}, {http.MethodGet, "/api/overview?since=1&since=2", "since"}, {http.MethodGet, "/api/policies?name=p", "name"},
+		{http.MethodGet, "/api/key?key=a&k=b", `\"k\"`}, {http.MethodPost, "/api/policy?shadow=true", "shadow"}, {http.MethodPost, "/api/policy/preview?x", "x"},
+		{http.MethodPost, "/api/backup?stale=maybe", "yes or no"}, {http.MethodPost, "/api/backup?stail=yes", "stail"},
+	} {
+		if status, text := h.send(step.method, step.target, ""); status != http.StatusBadRequest || !strings.Contains(text, step.want) {
+			t.Errorf("%s: %d %s", step.target, status, text)
+		}
+	}
+	for _, target := range []string{"/api/overview?since=0", "/api/overview", "/api/key?key=a", "/api/policies"} {
+		if status, text := h.send(http.MethodGet, target, ""); status != http.StatusOK {
+			t.Errorf("%s: %d %s", target, status, text)
+		}
+	}
+}

@@ -5,9 +5,11 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/pprof"
+	"net/url"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -38,9 +40,9 @@ func (a *Admin) handler(profiles bool) http.Handler {
 		"POST /api/policy/preview": a.preview,
 		"POST /api/policy":         a.setPolicy,
 	} {
-		mux.HandleFunc(pattern, a.withPassword(a.answer(answer)))
+		mux.HandleFunc(pattern, a.withPassword(knownParameters(a.answer(answer))))
 	}
-	mux.HandleFunc("POST /api/backup", a.withBackupRights(a.backup))
+	mux.HandleFunc("POST /api/backup", a.withBackupRights(knownParameters(a.backup)))
 	if profiles {
 		mux.HandleFunc("GET /debug/pprof/", a.withPassword(pprof.Index)) // without cmdline, which may hold passwords
 		mux.HandleFunc("GET /debug/pprof/profile", a.withPassword(pprof.Profile))
@@ -48,6 +50,26 @@ func (a *Admin) handler(profiles bool) http.Handler {
 		mux.HandleFunc("GET /debug/pprof/trace", a.withPassword(pprof.Trace))
 	}
 	return a.guard(mux)
+}
+
+// parametersOf are the parameters of the paths that have some, each with a text.
+var parametersOf = map[string]string{"/api/overview": "since", "/api/key": "key", "/api/backup": "stale"}
+
+// knownParameters refuses requests with other parameters than the path has: they would be passed over.
+func knownParameters(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		query, err := url.ParseQuery(r.URL.RawQuery)
+		for name, values := range query {
+			if name != parametersOf[r.URL.Path] || len(values) > 1 {
+				err = fmt.Errorf("%q is no parameter of this path, or is there twice", name)
+			}
+		}
+		if err != nil {
+			fail(w, http.StatusBadRequest, err.Error())
+			return
+		}
+		next(w, r)
+	}
 }
 
 const starting = "starting: state is being recovered"
