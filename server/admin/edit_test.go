@@ -75,7 +75,7 @@ func TestUnknownParameters(t *testing.T) {
 	h := newHost(t, nil)
 	h.serve()
 	for _, step := range []struct{ method, target, want string }{
-		{http.MethodGet, "/api/overview?sinse=1", "sinse"}, {http.MethodGet, "/api/overview?since=1&since=2", "since"}, {http.MethodGet, "/api/policies?name=p", "name"},
+		{http.MethodGet, "/api/overview?since2=1", "since2"}, {http.MethodGet, "/api/overview?since=1&since=2", "since"}, {http.MethodGet, "/api/policies?name=p", "name"},
 		{http.MethodGet, "/api/key?key=a&k=b", `\"k\"`}, {http.MethodPost, "/api/policy?shadow=true", "shadow"}, {http.MethodPost, "/api/policy/preview?x", "x"},
 		{http.MethodPost, "/api/backup?stale=maybe", "yes or no"}, {http.MethodPost, "/api/backup?stail=yes", "stail"},
 	} {
