@@ -65,7 +65,7 @@ type scriptLoad struct {
 	t       *testing.T
 	stopped atomic.Bool
 	running sync.WaitGroup
-	round   atomic.Int64 // each round has keys of its own
+	round   atomic.Int64 // each round has separate keys
 
 	mu                sync.Mutex
 	admitted, unknown map[string]int

@@ -157,7 +157,7 @@ func TestInspectDumpsData(t *testing.T) {
 	}
 }
 
-// Operations that are kept beside the entries have types of their own.
+// Operations that are kept beside the entries have separate types.
 func TestInspectDumpsOperations(t *testing.T) {
 	var out strings.Builder
 	d := newDumper(&out)

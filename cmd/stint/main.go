@@ -23,25 +23,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
+	"github.com/stintdb/stint/internal/signals"
 	"github.com/stintdb/stint/internal/spelling"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-ctx.Done()
-		stop() // a second signal ends the process at once
-	}()
-	p := &process{environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr}
-	code := p.run(ctx, os.Args[1:])
-	stop()
-	os.Exit(code)
+	cmd, _, err := choose(os.Args[1:])
+	ctx, told := signals.Handle(err == nil && cmd.name == "server")
+	p := &process{environ: os.Environ(), readFile: readRegularFile, stdout: os.Stdout, stderr: os.Stderr, signals: told}
+	os.Exit(p.run(ctx, os.Args[1:]))
 }
 
 // process has the environment of a command, so that tests can run commands without a process.
@@ -49,6 +43,7 @@ type process struct {
 	environ        []string
 	readFile       func(name string) ([]byte, error)
 	stdout, stderr io.Writer
+	signals        <-chan os.Signal // those that do not end the process
 }
 
 // readRegularFile reads a file. It refuses others, such as pipes, from which a read could wait for ever.

@@ -3,7 +3,6 @@ package main
 import (
 	"log/slog"
 	"os"
-	"os/signal"
 	"slices"
 	"syscall"
 	"time"
@@ -15,33 +14,38 @@ import (
 // certificatesEvery is the time between looks at the files of the certificates.
 const certificatesEvery = 10 * time.Second
 
-// reloadCertificates makes a server reload its certificates on SIGHUP, and when their files have changed. stop ends that.
-func reloadCertificates(s *server.Server, cfg *config.Config, log *slog.Logger) (stop func()) {
-	hangUp, end := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(hangUp, syscall.SIGHUP)
+// reloadCertificates makes a server reload its certificates on SIGHUP, and when their files have changed. It logs other signals.
+// stop ends that.
+func reloadCertificates(s *server.Server, cfg *config.Config, signals <-chan os.Signal, log *slog.Logger) (stop func()) {
+	end := make(chan struct{})
 	files := watchFiles(cfg.TLSCert, cfg.TLSKey, cfg.TLSClientCA)
-	go reloadLoop(files, hangUp, end, func() {
+	go reloadLoop(files, signals, end, log, func() {
+		if cfg.TLSCert == "" {
+			log.Info("nothing to reload: there is no --tls-cert. Settings change by CONFIG SET, users by ACL LOAD")
+			return
+		}
 		if err := s.ReloadTLS(); err != nil {
 			log.Error("could not reload the certificates; the old ones stay in use", "error", err)
 			return
 		}
 		log.Info("reloaded the certificates")
 	})
-	return func() {
-		signal.Stop(hangUp)
-		close(end)
-	}
+	return func() { close(end) }
 }
 
-// reloadLoop calls reload after each signal and each change of the files, until end is closed.
-func reloadLoop(files *watchedFiles, hangUp <-chan os.Signal, end <-chan struct{}, reload func()) {
+// reloadLoop calls reload after each SIGHUP and each change of the files, until end is closed.
+func reloadLoop(files *watchedFiles, signals <-chan os.Signal, end <-chan struct{}, log *slog.Logger, reload func()) {
 	look := time.NewTicker(certificatesEvery)
 	defer look.Stop()
 	for {
 		select {
 		case <-end:
 			return
-		case <-hangUp:
+		case s := <-signals:
+			if s != syscall.SIGHUP {
+				log.Info("ignored a signal; the log goes to standard error, and needs no signal after a rotation", "signal", s.String())
+				continue
+			}
 			files.changed()
 			reload()
 		case <-look.C:

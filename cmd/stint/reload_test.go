@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -33,7 +34,7 @@ func TestReloadCertificates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangUp, end := make(chan os.Signal, 1), make(chan struct{})
 		var reloads atomic.Int64
-		go reloadLoop(watchFiles(filepath.Join(dir, "data", "tls.crt"), ""), hangUp, end, func() { reloads.Add(1) })
+		go reloadLoop(watchFiles(filepath.Join(dir, "data", "tls.crt"), ""), hangUp, end, slog.New(slog.DiscardHandler), func() { reloads.Add(1) })
 		step := func(name string, want int64, do func()) {
 			t.Helper()
 			do()
@@ -49,6 +50,7 @@ func TestReloadCertificates(t *testing.T) {
 		step("gone", 2, func() { _ = os.Remove(filepath.Join(dir, "data")) })
 		step("back", 3, func() { write("3", "the third") })
 		step("SIGHUP", 4, func() { hangUp <- syscall.SIGHUP })
+		step("another signal", 4, func() { hangUp <- syscall.SIGUSR1 })
 		step("changed and SIGHUP", 5, func() { write("4", "the fourth one"); hangUp <- syscall.SIGHUP; synctest.Wait() })
 		close(end)
 	})

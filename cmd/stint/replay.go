@@ -79,7 +79,7 @@ func (p *process) replay(ctx context.Context, args []string) error {
 	}
 	line := newProgressLine(p.stderr)
 	line.showProgress(plan)
-	report, err := runReplay(ctx, plan, most)
+	report, err := endReplay(ctx, func() (*replay.Report, error) { return runReplay(ctx, plan, most) })
 	line.clear()
 	if err != nil {
 		return err
@@ -95,6 +95,23 @@ func (p *process) replay(ctx context.Context, args []string) error {
 		return json.NewEncoder(p.stdout).Encode(report)
 	}
 	return report.WriteText(p.stdout)
+}
+
+// endReplay runs a replay, and returns when ctx ends, even while the replay waits for its standard input.
+func endReplay(ctx context.Context, run func() (*replay.Report, error)) (*replay.Report, error) {
+	done := make(chan struct{})
+	var ran *replay.Report
+	var failed error
+	go func() {
+		defer close(done)
+		ran, failed = run()
+	}()
+	select {
+	case <-done:
+		return ran, failed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 // runReplay runs the plan, with a suggestion if most, the share of requests that it may deny, is above 0.

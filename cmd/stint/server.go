@@ -26,13 +26,13 @@ func (p *process) server(ctx context.Context, args []string) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	return runServer(ctx, cfg, p.stdout, p.stderr)
+	return p.runServer(ctx, cfg)
 }
 
 // runServer serves until ctx is done. Parts start in the order of their dependencies and stop in reverse.
-func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer) error {
-	line := newProgressLine(stderr)
-	log, level := newLogger(cfg, line.above(stderr))
+func (p *process) runServer(ctx context.Context, cfg config.Config) error {
+	line := newProgressLine(p.stderr)
+	log, level := newLogger(cfg, line.above(p.stderr))
 	files, err := fitDescriptors(&cfg, log)
 	if err != nil {
 		return err
@@ -85,13 +85,11 @@ func runServer(ctx context.Context, cfg config.Config, stdout, stderr io.Writer)
 			}
 		},
 	})
-	if cfg.TLSCert != "" {
-		defer reloadCertificates(s, &cfg, log)()
-	}
+	defer reloadCertificates(s, &cfg, p.signals, log)()
 	operators.Attach(s)
 	going, stop := state.failing(ctx)
 	defer stop(nil)
-	err = s.Serve(going, func(addresses []string) { printBanner(stdout, state.banner, addresses, operators, s) })
+	err = s.Serve(going, func(addresses []string) { printBanner(p.stdout, state.banner, addresses, operators, s) })
 	if ctx.Err() == nil && going.Err() != nil {
 		return errors.Join(context.Cause(going), err)
 	}
