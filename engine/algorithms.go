@@ -61,6 +61,7 @@ type algorithm struct {
 	look    func(c *call)                                // report the state under c.limit
 	refund  func(c *call)                                // give back, in next or in place; nil if the algorithm has no refunds
 	expired func(state []byte, l *Limit, now int64) bool // the state has expired: the limiter is at its full limit
+	rewind  func(state []byte, l *Limit, by int64)       // make all times in the state earlier, in place: [Store.Rewind]
 	params  func(l *Limit) []Param                       // its parameters as its command names them
 
 	need    func(c *call) int             // of varying size: the bytes that keeping the decision takes
@@ -88,22 +89,22 @@ type algorithm struct {
 var algorithms = [...]algorithm{
 	NoAlgorithm: {name: "none"},
 	GCRA: {name: "gcra", bytes: meterBytes, rate: true, keeps: true,
-		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, lent: LentGCRA, charge: chargeMeter, params: gcraParams},
+		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, rewind: rewindTimes(0), lent: LentGCRA, charge: chargeMeter, params: gcraParams},
 	TokenBucket: {name: "token-bucket", bytes: meterBytes, rate: true, keeps: true,
-		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, lent: LentTokenBucket, charge: chargeMeter, params: bucketParams},
+		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, rewind: rewindTimes(0), lent: LentTokenBucket, charge: chargeMeter, params: bucketParams},
 	LeakyBucket: {name: "leaky-bucket", bytes: meterBytes, rate: true, keeps: true,
-		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, lent: LentLeakyBucket, charge: chargeMeter, params: bucketParams},
+		decide: decideMeter, look: lookMeter, refund: refundMeter, expired: meterExpired, rewind: rewindTimes(0), lent: LentLeakyBucket, charge: chargeMeter, params: bucketParams},
 	LeakyQueue: {name: "leaky-queue", bytes: meterBytes, rate: true,
-		decide: decideQueue, look: lookMeter, refund: refundMeter, expired: meterExpired, params: queueParams},
+		decide: decideQueue, look: lookMeter, refund: refundMeter, expired: meterExpired, rewind: rewindTimes(0), params: queueParams},
 	FixedWindow: {name: "fixed-window", bytes: windowBytes, keeps: true,
-		decide: decideWindow, look: lookWindow, refund: refundWindow, mark: markWindow, unreserve: unreserveWindow, expired: windowExpired, lent: LentFixedWindow, charge: chargeWindow, params: windowParams},
+		decide: decideWindow, look: lookWindow, refund: refundWindow, mark: markWindow, unreserve: unreserveWindow, expired: windowExpired, rewind: rewindTimes(0, 8), lent: LentFixedWindow, charge: chargeWindow, params: windowParams},
 	SlidingWindow: {name: "sliding-window", bytes: windowPairBytes, keeps: true,
-		decide: decideSliding, look: lookSliding, refund: refundSliding, mark: markSliding, unreserve: unreserveSliding, expired: slidingExpired, params: windowParams},
+		decide: decideSliding, look: lookSliding, refund: refundSliding, mark: markSliding, unreserve: unreserveSliding, expired: slidingExpired, rewind: rewindSliding, params: windowParams},
 	SlidingLog: {name: "sliding-log", keeps: true,
-		decide: decideLog, look: lookLog, refund: refundLog, mark: (*call).timeOfGrant, unreserve: unreserveLog, expired: logExpired, params: windowParams,
+		decide: decideLog, look: lookLog, refund: refundLog, mark: (*call).timeOfGrant, unreserve: unreserveLog, expired: logExpired, rewind: rewindLog, params: windowParams,
 		need: needLog, full: fullLog, write: writeLog, valid: validLog, plain: plainLog},
 	Concurrency: {name: "concurrency", who: true,
-		decide: decideLease, look: lookLeases, expired: leasesExpired, params: leaseParams,
+		decide: decideLease, look: lookLeases, expired: leasesExpired, rewind: rewindLeases, params: leaseParams,
 		need: needLeases, full: fullLeases, write: writeLeases, valid: validLeases, release: releaseLease,
 		plain: plainLeases},
 	StringValue:    stringKind,
@@ -112,24 +113,24 @@ var algorithms = [...]algorithm{
 	ListValue:      listKind,
 	SetValue:       setKind,
 	Reservation: {name: "reservation", format: 2,
-		look: lookReservation, expired: reservationExpired, params: reservationParams, need: needReservation, full: func(*Limit) int64 { return 0 },
+		look: lookReservation, expired: reservationExpired, rewind: rewindTimes(4), params: reservationParams, need: needReservation, full: func(*Limit) int64 { return 0 },
 		write: writeReservation, valid: validReservation, plain: plainReservation},
-	LentGCRA:        lentRow("gcra", GCRA, meterExpired, chargeMeter, gcraParams),
-	LentTokenBucket: lentRow("token-bucket", TokenBucket, meterExpired, chargeMeter, bucketParams),
-	LentLeakyBucket: lentRow("leaky-bucket", LeakyBucket, meterExpired, chargeMeter, bucketParams),
-	LentFixedWindow: lentRow("fixed-window", FixedWindow, windowExpired, chargeWindow, windowParams),
+	LentGCRA:        lentRow("gcra", GCRA, meterExpired, rewindTimes(0), chargeMeter, gcraParams),
+	LentTokenBucket: lentRow("token-bucket", TokenBucket, meterExpired, rewindTimes(0), chargeMeter, bucketParams),
+	LentLeakyBucket: lentRow("leaky-bucket", LeakyBucket, meterExpired, rewindTimes(0), chargeMeter, bucketParams),
+	LentFixedWindow: lentRow("fixed-window", FixedWindow, windowExpired, rewindTimes(0, 8), chargeWindow, windowParams),
 	TankGCRA:        tankRow("gcra", GCRA, gcraParams),
 	TankTokenBucket: tankRow("token-bucket", TokenBucket, bucketParams),
 	TankLeakyBucket: tankRow("leaky-bucket", LeakyBucket, bucketParams),
 	TankFixedWindow: tankRow("fixed-window", FixedWindow, windowParams),
 	FairShare: {name: "fair-share", format: 2, rate: true, who: true, weighs: true,
-		decide: decideShare, look: lookShare, unreserve: unreserveShare, expired: sharesExpired, params: bucketParams,
+		decide: decideShare, look: lookShare, unreserve: unreserveShare, expired: sharesExpired, rewind: rewindTimes(16, 32), params: bucketParams,
 		need: needShares, full: fullShares, write: writeShares, valid: validShares, plain: plainShares, detail: detailShares},
 	Class: {name: "htb-class", format: 2, rate: true,
-		decide: decideClass, look: lookClass, refund: refundClass, mark: markClass, unreserve: unreserveClass, expired: classExpired, params: bucketParams,
+		decide: decideClass, look: lookClass, refund: refundClass, mark: markClass, unreserve: unreserveClass, expired: classExpired, rewind: rewindClass, params: bucketParams,
 		need: needClass, full: fullClass, write: writeClass, valid: validClass, plain: plainClass, detail: detailClass},
 	Adaptive: {name: "rate-adaptive", format: 2, bytes: adaptiveBytes, rate: true, least: true,
-		decide: decideAdaptive, look: lookAdaptive, refund: refundAdaptive, expired: adaptiveExpired, params: adaptiveParams, detail: detailAdaptive},
+		decide: decideAdaptive, look: lookAdaptive, refund: refundAdaptive, expired: adaptiveExpired, rewind: rewindTimes(0, 24, pauseOffset, usedAtOffset), params: adaptiveParams, detail: detailAdaptive},
 }
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.

@@ -162,8 +162,8 @@ func (l *loans) remove(holder []byte) {
 }
 
 // lentRow is the row of an algorithm's limiters with loans.
-func lentRow(name string, base Algorithm, expired func([]byte, *Limit, int64) bool, charge func([]byte, *Limit, int64, int64), params func(*Limit) []Param) algorithm {
-	return algorithm{name: name, format: 2, base: base, rate: base != FixedWindow, params: params,
+func lentRow(name string, base Algorithm, expired func([]byte, *Limit, int64) bool, rewind func([]byte, *Limit, int64), charge func([]byte, *Limit, int64, int64), params func(*Limit) []Param) algorithm {
+	return algorithm{name: name, format: 2, base: base, rate: base != FixedWindow, params: params, rewind: rewindLent(rewind),
 		need: func(c *call) int { return len(c.state) }, full: func(*Limit) int64 { return 0 },
 		expired: func(state []byte, l *Limit, now int64) bool {
 			var all loans

@@ -58,7 +58,7 @@ func (t *Tank) store(state []byte) {
 // tankRow is the row of keys whose limit of an algorithm has its home elsewhere.
 func tankRow(name string, home Algorithm, params func(*Limit) []Param) algorithm {
 	return algorithm{name: name, format: 2, bytes: tankBytes, home: home, rate: home != FixedWindow, params: params,
-		decide: decideTank, look: lookTank, expired: func(state []byte, _ *Limit, _ int64) bool { return loadTank(state).Number == 0 }}
+		decide: decideTank, look: lookTank, rewind: rewindTimes(32), expired: func(state []byte, _ *Limit, _ int64) bool { return loadTank(state).Number == 0 }}
 }
 
 // Tank is the row of keys whose limit of this algorithm has its home elsewhere, [NoAlgorithm] if there is none.

@@ -30,7 +30,7 @@ const valueHead = 16
 func (a Algorithm) IsValue() bool { return algorithms[a].value }
 
 func valueKind(name string, valid func(data []byte) bool) algorithm {
-	return algorithm{name: name, value: true, look: lookValue, expired: valueExpired, plain: plainValue,
+	return algorithm{name: name, value: true, look: lookValue, expired: valueExpired, rewind: rewindTimes(8), plain: plainValue,
 		params: func(*Limit) []Param { return nil },
 		full:   func(*Limit) int64 { return 0 }, // a value that does not fit is refused as a whole
 		valid:  func(state []byte) bool { return validValue(state) && valid(dataOf(state)) }}
