@@ -244,3 +244,20 @@ func TestNoRoomToGrowLeavesTheLimit(t *testing.T) {
 	}
 	t.Error("there was room for everything")
 }
+
+// Under constant demand a sliding counter grants a token a window less than its limit, because its estimate is rounded up; a limit of 1
+// grants every second window. docs/algorithms.md says so.
+func TestSlidingCounterUnderConstantDemand(t *testing.T) {
+	const windows, each = 100, 1000 // requests
+	for limit, want := range map[int64]int64{1: windows / 2, 2: windows, 3: 2 * windows, 10: 9 * windows, 100: 99 * windows} {
+		s, granted := New(Config{Shards: 1}), int64(0)
+		l := Limit{Algorithm: SlidingWindow, Capacity: limit, Rate: Rate{0, 60 * sec}}
+		for at := range int64(windows * each) {
+			granted += ask(s, epoch+at*60*sec/each, Op{Key: []byte("k"), Limit: l, Tokens: 1}).Granted
+		}
+		if granted < want || granted > want+limit {
+			t.Errorf("a limit of %d: %d tokens in %d windows, not %d", limit, granted, windows, want)
+		}
+		s.Close()
+	}
+}
