@@ -60,6 +60,36 @@ func newClock(wall func() time.Time) *clock {
 
 func (c *clock) mono() time.Duration { return time.Since(c.start) }
 
+// suspends returns a function that moves the time forward by as long as the machine was suspended since the last call, when the monotonic
+// clock stood still. up is the time since the machine's boot, asleep or not, which nobody can set.
+func (c *clock) suspends(up func() time.Duration) (note func()) {
+	awake := up() - c.passed()
+	return func() {
+		slept := up() - c.passed() - awake
+		if slept < leastSuspend {
+			return
+		}
+		awake += slept
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if p, mono := c.point.Load(), c.passed(); p != nil {
+			c.point.Store(&point{p.read(mono) + int64(slept), mono, p.slew})
+		}
+	}
+}
+
+// leastSuspend is more than the time between two readings of clocks.
+const leastSuspend = 100 * time.Millisecond
+
+// ahead is how far the cluster's time is ahead of this node's wall clock, 0 while nothing is known of it.
+func (c *clock) ahead() time.Duration {
+	now := c.now()
+	if now == 0 {
+		return 0
+	}
+	return time.Duration(now - c.wall().UnixNano())
+}
+
 // now is the cluster's time, or 0 while nothing is known of it. It never goes back.
 func (c *clock) now() int64 {
 	p := c.point.Load()
@@ -141,7 +171,7 @@ func (c *clock) capAt(at int64) {
 	}
 }
 
-// stamp is now, for an entry: the wall clock begins it if no time is known yet, and that of a leader pulls at it otherwise.
+// stamp is the time of an entry, like now: the wall clock begins it if no time is known yet, and that of a leader pulls at it otherwise.
 func (c *clock) stamp() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -112,7 +112,7 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	n.hadLog = n.raft.hasLog()
-	for _, run := range []func(context.Context){n.role.run, n.discovery.run, n.saved.run, n.members.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactor.run, n.decider.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run, n.shareSwitch.run, n.holder.run, n.voids.run, n.warnOfLiteralNames} {
+	for _, run := range []func(context.Context){n.role.run, n.discovery.run, n.saved.run, n.members.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactor.run, n.decider.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run, n.shareSwitch.run, n.holder.run, n.voids.run, n.watchClock, n.warnOfLiteralNames} {
 		n.ended.Go(func() { run(n.raft.ctx) })
 	}
 	n.proposer.ended.Go(n.proposer.run)

@@ -100,7 +100,8 @@ type simulated struct {
 	expect      int // of which form the cluster; 0 for all
 	nodes       map[string]*Node
 	everStarted []*Node
-	sharing     atomic.Bool // leaders take tokens in their memory
+	suspended   atomic.Int64 // nanoseconds for which all machines were suspended
+	sharing     atomic.Bool  // leaders take tokens in their memory
 	disks       map[string]*memDisk
 	known       map[string][]addition // the additions that a node knows; nil for those of this build
 	log         *slog.Logger
@@ -155,7 +156,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		Share: func() bool { return s.sharing.Load() }, Network: s.net.Of(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		Report: func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },
 		SinceBoot: func() (string, time.Duration) {
-			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano())
+			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano() + s.suspended.Load())
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
+	"github.com/stintdb/stint/persistence"
 )
 
 // Status returns the cluster's status as this node sees it.
@@ -19,7 +20,7 @@ func (n *Node) Status() clusterstatus.Status {
 	s := clusterstatus.Status{
 		ClusterID: known.ClusterID, NodeID: n.opt.Node, State: n.state(), Healthy: n.health.isHealthy(), Term: n.raft.CurrentTerm(),
 		LastLogIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(), AppliedIndex: n.fsm.applied.Load(),
-		LogBytes: n.logs.bytes.Load(), DiskStalled: n.logs.stalled() > n.opt.DiskTimeout, Time: n.fsm.now.Load(),
+		LogBytes: n.logs.bytes.Load(), DiskStalled: n.logs.stalled() > n.opt.DiskTimeout, Time: n.fsm.now.Load(), ClockAhead: n.clock.ahead(),
 		Entries: m.proposed.Load(), Decisions: m.decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), DecidedInShare: m.decidedInShare.Load(), Forwarded: n.forwarder.Forwarded.Load(),
 		UncertainOutcomes: m.uncertain.Load(), NoLeaderOutcomes: m.noLeader.Load(), LeaderChanges: m.leaderChanges.Load(),
 		LocalDecisions: n.holder.table.Decisions.Load(), LentTokens: n.holder.table.Held(), HeldKeys: n.holder.table.Keys(), Lends: n.holder.table.Lends.Load(), VoidedTokens: m.voided.Load(),
@@ -195,4 +196,19 @@ func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 		}
 		sleep(ctx, 10*time.Millisecond)
 	}
+}
+
+// watchClock notes suspends of the machine, and warns while the cluster's time is far ahead of its clock, until ctx is done.
+func (n *Node) watchClock(ctx context.Context) {
+	noteSuspends := n.clock.suspends(func() time.Duration {
+		_, up := n.opt.SinceBoot()
+		return up
+	})
+	every(ctx, n.opt.MeetEvery, func() {
+		noteSuspends()
+		if ahead := n.clock.ahead(); ahead > persistence.MaxAhead {
+			n.log.once("ahead", "the cluster's time is ahead of this machine's clock: that clock is behind, or a leader's was ahead once. In the second case TIME and EXAT are wrong, until the cluster begins with a backup and --rewind",
+				"ahead", ahead, "cluster_time", time.Unix(0, n.clock.now()).UTC(), "machine", n.opt.Wall().UTC())
+		}
+	})
 }

@@ -148,3 +148,44 @@ func TestLeaderThatKnowsTheTimeLate(t *testing.T) {
 		}
 	})
 }
+
+// The machines of all nodes are suspended for a night, and their monotonic clocks with them: the night counts. A wall clock that is
+// set does not.
+func TestTimeGoesOnWhileSuspended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		s.leader()
+		time.Sleep(3 * time.Second)
+		began, at := time.Now(), s.leader().Now()
+		const night = 8 * time.Hour
+		s.suspended.Store(int64(night))
+		for _, name := range s.names {
+			s.setSkew(name, 30*time.Hour)
+		}
+		time.Sleep(3 * time.Second)
+		passed := time.Since(began) + night
+		for _, name := range s.names {
+			if off := time.Duration(s.nodes[name].Now()-at) - passed; max(off, -off) > time.Second {
+				t.Errorf("%s: after %v the time is off by %v", name, passed, off)
+			}
+		}
+	})
+}
+
+// A node reports how far the cluster's time is ahead of its own clock.
+func TestClockAheadIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		s.leader()
+		time.Sleep(3 * time.Second)
+		s.setSkew("b", -time.Hour)
+		time.Sleep(3 * time.Second)
+		for name, want := range map[string]time.Duration{"a": 0, "b": time.Hour, "c": 0} {
+			if off := s.nodes[name].Status().ClockAhead - want; max(off, -off) > time.Second {
+				t.Errorf("%s is off by %v", name, off)
+			}
+		}
+	})
+}

@@ -115,7 +115,7 @@ func (u *units) run(t *testing.T, command string) {
 	}
 }
 
-// take takes a token, which leaves so many of ten.
+// take takes a token of ten, and wants left to be left.
 func (u *units) take(t *testing.T, left int) {
 	t.Helper()
 	address := u.server.AwaitReady(t)[0]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/stintdb/stint/engine"
 )
@@ -21,6 +22,9 @@ type Recovered struct {
 	next     uint64
 	last     predecessor // for the next journal: the last one that was read, all of which is durable
 }
+
+// MaxAhead is how far the time of a state may be ahead of the machine's clock: one of them is wrong beyond that.
+const MaxAhead = 10 * time.Minute
 
 // recovery reads a directory into a store.
 type recovery struct {

@@ -9,8 +9,8 @@ import (
 
 const housekeepingInterval = 100 * time.Millisecond
 
-// housekeep does the server's housekeeping until ctx is done: it drops expired limiters, closes idle
-// connections and keeps the rate for INFO.
+// housekeep does the server's housekeeping until ctx is done: it follows the machine's clock, drops
+// expired limiters, closes idle connections and keeps the rate for INFO.
 func (s *Server) housekeep(ctx context.Context) {
 	tick := time.NewTicker(housekeepingInterval)
 	defer tick.Stop()
@@ -19,6 +19,9 @@ func (s *Server) housekeep(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+		}
+		if step := s.env.Clock.Follow(); step > 0 {
+			s.env.Log.Warn("time went on with the machine's clock: the machine was suspended or frozen, or its clock was set", "by", step)
 		}
 		start := s.env.Clock.Now()
 		dropped := s.sweep()

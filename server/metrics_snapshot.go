@@ -17,7 +17,7 @@ import (
 // MetricsSnapshot is everything metrics show, at this instant.
 func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 	r := &metrics.Snapshot{
-		Version: s.info.Version, GoVersion: runtime.Version(), Uptime: s.env.Clock.Uptime(), Ready: s.Ready() == nil,
+		Version: s.info.Version, GoVersion: runtime.Version(), Uptime: s.env.Clock.Uptime(), Ready: s.Ready() == nil, Ahead: s.env.Clock.Ahead(),
 		Connections: s.Connections(), Blocked: int64(s.env.WaitQueue.Len()),
 		ConnectionsAccepted: s.env.Stats.Connections.Load(), ConnectionsRejected: s.env.Stats.Rejected.Load(), SlowReaders: s.env.Stats.SlowReaders.Load(),
 		Keys: int64(s.keys.Len()), KeyBytes: s.keys.Bytes(), MaxBytes: s.memory.MaxKeyBytes(), Expired: s.env.Stats.Expired.Load(),
@@ -48,7 +48,7 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 	}
 	if s.env.Cluster != nil {
 		st := s.env.Cluster.Status()
-		r.Cluster = &st
+		r.Cluster, r.Ahead = &st, st.ClockAhead
 	}
 	if s.info.Upstream != nil {
 		st := s.info.Upstream.Status()

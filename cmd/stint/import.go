@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/engine"
@@ -38,6 +37,9 @@ func readImport(cfg *config.Config, log *slog.Logger, line *progressLine) (*impo
 		err = i.readBackup(log, line)
 	}
 	line.clear()
+	if err == nil {
+		_, err = fitTime(i.path, i.store, &i.found, now(), cfg.Rewind, log)
+	}
 	if err != nil {
 		i.store.Close()
 		return nil, err
@@ -52,7 +54,7 @@ func (i *imported) readDir(log *slog.Logger, line *progressLine) error {
 		return fmt.Errorf("cluster-import: %w", err)
 	}
 	defer unlock()
-	i.found, err = persistence.Recover(line.files(persistence.Dir(i.path)), i.store, time.Now().UnixNano(), false, log)
+	i.found, err = persistence.Recover(line.files(persistence.Dir(i.path)), i.store, now().UnixNano(), false, log)
 	switch {
 	case err != nil:
 		return explainDamage(i.path, err)
@@ -71,7 +73,7 @@ func (i *imported) readBackup(log *slog.Logger, line *progressLine) error {
 		return usagef("cluster-import: %w", err)
 	}
 	defer in.Close()
-	if i.found, err = persistence.ReadBackup(i.path, in, i.store, time.Now().UnixNano()); err != nil {
+	if i.found, err = persistence.ReadBackup(i.path, in, i.store, now().UnixNano()); err != nil {
 		return fmt.Errorf("cluster-import: cannot read the backup: %w; name another one", err)
 	}
 	persistence.WarnOfLiteralNames(i.store, log)

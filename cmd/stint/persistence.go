@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"time"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/persistencestatus"
@@ -42,9 +41,10 @@ func openLocal(cfg config.Config, store *engine.Store, log *slog.Logger, line *p
 		unlock()
 		return nil, explainDamage(cfg.Dir, err)
 	}
-	if behind := l.found.Time - start.UnixNano(); behind > 0 {
-		log.Warn("the clock is behind the state on disk; time continues from that state, so that no tokens come back early",
-			"behind", time.Duration(behind))
+	rewound, err := fitTime(cfg.Dir, store, &l.found, start, cfg.Rewind, log)
+	if err != nil {
+		unlock()
+		return nil, err
 	}
 	if l.found.Snapshot != "" || l.found.Journals > 0 {
 		log.Info("recovered", "states", l.found.Keys, "keys", store.Len(), "snapshot", l.found.Snapshot, "journals", l.found.Journals, "took", now().Sub(start))
@@ -67,6 +67,12 @@ func openLocal(cfg config.Config, store *engine.Store, log *slog.Logger, line *p
 		cancel()
 		<-ended
 		unlock()
+	}
+	if rewound {
+		if err := <-l.manager.Save(); err != nil { // before anything is decided: the files have the old times
+			l.stop()
+			return nil, fmt.Errorf("cannot store the state with its times turned back: %w", err)
+		}
 	}
 	return l, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/stintdb/stint/internal/atomicfile"
 	"github.com/stintdb/stint/persistence"
@@ -56,8 +57,12 @@ func (p *process) restore(ctx context.Context, args []string) error {
 	if err := copyDurably(from, filepath.Join(dir, persistence.SnapshotName(report.Number))); err != nil {
 		return fmt.Errorf("the backup cannot be stored: %w; %s is as it was", err, dir)
 	}
-	_, err = fmt.Fprintf(line.above(p.stdout), "%s: %s\n", dir, describe(report))
-	return err
+	out := line.above(p.stdout)
+	fmt.Fprintf(out, "%s: %s\n", dir, describe(report))
+	if ahead := time.Duration(report.Last - now().UnixNano()); ahead > persistence.MaxAhead {
+		fmt.Fprintf(out, "its time is %s ahead of this machine's clock: set that clock, or start the server with --rewind\n", ahead.Round(time.Second))
+	}
+	return nil
 }
 
 // holdsNoState refuses a directory with files of a server or of a node.

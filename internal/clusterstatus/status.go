@@ -37,10 +37,11 @@ type Status struct {
 	CommitIndex       uint64
 	AppliedIndex      uint64
 	LastSnapshotIndex uint64
-	LastSnapshot      time.Time // when it was begun: its state is of that moment; zero if there is none
-	LogBytes          int64     // written to the log since the last snapshot, or since the start if that is later
-	DiskStalled       bool      // a write to the log takes longer than --cluster-disk-timeout
-	Time              int64     // the cluster's time at the last entry applied here, nanoseconds since the Unix epoch
+	LastSnapshot      time.Time     // when it was begun: its state is of that moment; zero if there is none
+	LogBytes          int64         // written to the log since the last snapshot, or since the start if that is later
+	DiskStalled       bool          // a write to the log takes longer than --cluster-disk-timeout
+	ClockAhead        time.Duration // of the cluster's time before this node's own clock, 0 while the cluster has no time
+	Time              int64         // the cluster's time at the last entry applied here, nanoseconds since the Unix epoch
 
 	Entries           int64 // log entries proposed
 	Decisions         int64 // operations applied from the log, whichever node proposed them

@@ -118,6 +118,8 @@ func checkDir(c *Config) error {
 			return conflictf("durability (%s) needs a directory to keep state in: name one with dir, or leave durability out", c.Durability)
 		case c.Repair:
 			return conflictf("repair needs the directory to repair: name it with dir, or leave repair out")
+		case c.Rewind:
+			return conflictf("rewind needs the directory of the state to rewind: name it with dir, or leave rewind out")
 		}
 		return nil
 	}

@@ -63,6 +63,7 @@ func TestContradictions(t *testing.T) {
 		{"TLS on a client port", func(c *Config) { c.TLSListen = []string{":6379"} }, []string{"tls-listen (:6379) takes the same port as 127.0.0.1:6379"}},
 		{"TLS on the admin port", func(c *Config) { c.TLSListen, c.Admin = []string{":1"}, ":1" }, []string{"admin (:1)", "tls-listen"}},
 		{"two places for a password", func(c *Config) { c.ACLFile, c.RequirePass = "users.acl", "#"+strings.Repeat("0", 64) }, []string{"requirepass and acl-file (users.acl)", "in the file"}},
+		{"rewind of nothing", func(c *Config) { c.Rewind = true }, []string{"rewind needs the directory", "name it with dir"}},
 		{"repair of nothing", func(c *Config) { c.Repair = true }, []string{"repair needs the directory", "name it with dir"}},
 	} {
 		c := Default()

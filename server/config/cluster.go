@@ -241,6 +241,8 @@ func checkUnused(c *Config) error {
 		return conflictf("journal-size has no meaning in a cluster, which keeps a Raft log in place of a journal: set cluster-log-size instead")
 	case c.Repair:
 		return conflictf("repair has no meaning in a cluster: empty the directory of a damaged node, and it gets its state from the others")
+	case c.Rewind && c.ClusterImport == "":
+		return conflictf("rewind has no meaning for a node, whose time is the cluster's: begin a cluster with a backup, by cluster-import and rewind, or leave rewind out")
 	case c.ClusterImport != "" && c.ClusterImport == c.Dir:
 		return conflictf("cluster-import and dir are the same directory (%s): give the node another directory", c.Dir)
 	}

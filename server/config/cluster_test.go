@@ -37,6 +37,7 @@ func TestClusterContradictions(t *testing.T) {
 		{"durability", func(c *Config) { c.Durability = "always" }, []string{"durability (always)", "no meaning in a cluster"}},
 		{"snapshots", func(c *Config) { c.SnapshotEvery = 0 }, []string{"snapshot-every", "cluster-log-size"}},
 		{"journal", func(c *Config) { c.JournalBytes = 1 << 30 }, []string{"journal-size", "cluster-log-size"}},
+		{"rewind", func(c *Config) { c.Rewind = true }, []string{"rewind", "cluster-import"}},
 		{"repair", func(c *Config) { c.Repair = true }, []string{"repair", "empty the directory"}},
 		{"imports itself", func(c *Config) { c.ClusterImport = "data" }, []string{"cluster-import", "another directory"}},
 		{"no TLS", func(c *Config) {

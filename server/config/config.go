@@ -33,6 +33,7 @@ type Config struct {
 	SnapshotEvery  time.Duration // between snapshots, 0 is never on a schedule
 	JournalBytes   int64         // size beyond which a journal is replaced by a snapshot
 	Repair         bool          // start although files in Dir are damaged
+	Rewind         bool          // start although the time of the state is ahead of the machine's clock
 	MaxMemoryBytes int64         // bound on the resident memory of the process, 0 is three quarters of what there is
 
 	WhenFull         string        // what becomes of new keys then: deny-new, allow-new or overflow

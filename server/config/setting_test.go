@@ -37,6 +37,7 @@ var settingCases = []struct {
 	{"durability", map[string]string{"interval": "interval", "Always": "always", "snapshot": "snapshot"}, []string{"", "never", "everysec"}},
 	{"snapshot-every", map[string]string{"0": "0", "1ms": "1ms", "5m": "5m", "365d": "365d"}, []string{"0.5ms", "366d", "-1", "900 1", ""}},
 	{"journal-size", map[string]string{"1mb": "1mb", "67108864": "64mb", "16tb": "16tb"}, []string{"0", "1048575", "17tb", "-1", "big", ""}},
+	{"rewind", map[string]string{"yes": "yes", "no": "no"}, []string{"", "maybe", "2"}},
 	{"repair", map[string]string{"yes": "yes", "no": "no"}, []string{"", "maybe", "2"}},
 	{"when-full", map[string]string{"deny-new": "deny-new", "Allow-New": "allow-new", "overflow": "overflow"}, []string{"", "evict", "deny"}},
 	{"prefix-delimiters", map[string]string{"": "", ":": ":", ":/|": ":/|"}, []string{" ", "\"", "\\", "ü", strings.Repeat(":", 17)}},

@@ -85,6 +85,11 @@ var serverSettings = []Setting{
 		value: func(c *Config) Value { return &toggle{&c.Repair} },
 	},
 	{
+		Name: "rewind", Group: groupState, Placeholder: "YES",
+		Help:  "With --dir or --cluster-import: start with a state whose time is more than 10m ahead of the machine's clock, because that clock was ahead once. All times in the state are turned back.",
+		value: func(c *Config) Value { return &toggle{&c.Rewind} },
+	},
+	{
 		Name: "max-memory", Redis: "maxmemory", Group: groupState, Placeholder: "SIZE", Mutable: true,
 		Help: "Maximum resident memory of the whole server; 0 is three quarters of the memory of the machine or container.",
 		value: func(c *Config) Value {

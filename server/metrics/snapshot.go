@@ -15,6 +15,7 @@ type Snapshot struct {
 	GoVersion string
 	Uptime    time.Duration
 	Ready     bool
+	Ahead     time.Duration // of the time of decisions, before the machine's clock
 
 	Commands       []Command // those that came or decide, in the order of the table of commands
 	Received, Sent int64     // bytes

@@ -29,6 +29,10 @@ var serverRows = []Row{{
 	Name: "stint_uptime_seconds", Kind: Gauge, Help: "Time since the server was started.",
 	values: one(func(r *Snapshot) float64 { return r.Uptime.Seconds() }),
 }, {
+	Name: "stint_clock_ahead_seconds", Kind: Gauge,
+	Help:   "Time by which the time of decisions, in a cluster the cluster's time, is ahead of the machine's clock. Above some seconds, that clock is wrong, or was.",
+	values: one(func(r *Snapshot) float64 { return r.Ahead.Seconds() }),
+}, {
 	Name: "stint_ready", Kind: Gauge, Help: "1 if the server is ready: recovered, not shutting down and, in a cluster, with a leader.",
 	values: one(func(r *Snapshot) float64 { return zeroOrOne(r.Ready) }),
 }, {

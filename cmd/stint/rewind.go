@@ -1,0 +1,34 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/persistence"
+)
+
+// fitTime compares the time of a recovered state with the machine's clock. A state that is a little ahead is followed. One that is further
+// ahead is an error, or rewound if that is asked for.
+func fitTime(path string, store *engine.Store, found *persistence.Recovered, clock time.Time, rewind bool, log *slog.Logger) (rewound bool, err error) {
+	ahead := time.Duration(found.Time - clock.UnixNano())
+	switch {
+	case ahead > persistence.MaxAhead && !rewind:
+		return false, fmt.Errorf("the state in %s is of %s, which is %s ahead of this machine's clock, %s. If that clock is wrong, set it and start again. If it is right, it was ahead when the state was written: start once with --rewind, which keeps the state and turns all times in it back",
+			path, inUTC(time.Unix(0, found.Time)), ahead.Round(time.Second), inUTC(clock))
+	case ahead > persistence.MaxAhead:
+		store.Rewind(found.Time, clock.UnixNano())
+		log.Warn("turned back all times in the state; start without --rewind from now on", "from", inUTC(time.Unix(0, found.Time)), "to", inUTC(clock))
+		found.Time = clock.UnixNano()
+		return true, nil
+	case ahead > 0:
+		log.Warn("the clock is behind the state on disk; time continues from that state, so that no tokens come back early", "behind", ahead)
+	}
+	if rewind {
+		log.Warn("the state was not rewound, because its time is not ahead; start without --rewind")
+	}
+	return false, nil
+}
+
+func inUTC(t time.Time) string { return t.UTC().Format(time.RFC3339) }
