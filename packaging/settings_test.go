@@ -49,14 +49,14 @@ func newGiven(t *testing.T) *given { return &given{T: t, cfg: config.Default()} 
 
 var expanded = regexp.MustCompile(`\$\{[^}]*\}`)
 
-// set gives a setting its value, where variables stand for "some-value".
+// set gives a setting its value, where variables stand for a text.
 func (g *given) set(name, value string) {
 	g.Helper()
 	setting, known := config.Lookup(name)
 	if !known || setting.Name != name {
 		g.Fatalf("there is no setting %s", name)
 	}
-	if err := setting.Set(&g.cfg, expanded.ReplaceAllString(value, "some-value")); err != nil {
+	if err := setting.Set(&g.cfg, expanded.ReplaceAllString(value, "some-value-that-is-long-and-random")); err != nil {
 		g.Error(err)
 	}
 	g.count++

@@ -77,8 +77,13 @@ func join(cfg config.Config, store *engine.Store, files descriptors, operators *
 	}, nil
 }
 
-// peerNetwork is the network between nodes: with TLS, both sides present a certificate of the same authority.
+// peerNetwork is the network between nodes: with TLS, both sides present a certificate of the same authority, or of the
+// same secret.
 func peerNetwork(cfg *config.Config) (transport.TCP, error) {
+	if secret := cfg.JoinSecret(); secret != nil {
+		secrets, err := transport.SecretTLS(secret[:])
+		return transport.TCP{TLS: secrets}, err
+	}
 	if cfg.ClusterTLSCert == "" {
 		return transport.TCP{}, nil
 	}

@@ -61,6 +61,7 @@ complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-disk-timeou
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-log-size -r -d 'A Raft log larger than this is truncated after a'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-ahead -r -d 'Have this node hold tokens of keys that clients'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-import -r -d 'Start a new cluster with the state of a'
+complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-secret -r -d 'Nodes use TLS, and accept only nodes with the'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-tls-cert -r -d 'This node\'s certificate for the other nodes, in'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-tls-key -r -d 'The private key of --cluster-tls-cert, in PEM.'
 complete -c stint -n '__fish_seen_subcommand_from server' -l cluster-tls-ca -r -d 'The CA certificates that sign the nodes\''

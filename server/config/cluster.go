@@ -80,6 +80,11 @@ var clusterSettings = []Setting{
 		value: func(c *Config) Value { return &path{&c.ClusterImport} },
 	},
 	{
+		Name: "cluster-secret", Group: groupCluster, Placeholder: "SECRET",
+		Help:  "Nodes use TLS, and accept only nodes with the same secret: 32 or more random characters. In place of certificates.",
+		value: func(c *Config) Value { return &joinSecret{secret{&c.ClusterSecret}} },
+	},
+	{
 		Name: "cluster-tls-cert", Group: groupCluster, Placeholder: "FILE",
 		Help:  "This node's certificate for the other nodes, in PEM. Nodes use TLS if this, --cluster-tls-key and --cluster-tls-ca are set.",
 		value: func(c *Config) Value { return &path{&c.ClusterTLSCert} },
@@ -257,6 +262,12 @@ func checkPeerTLS(c *Config) error {
 		}
 	}
 	switch {
+	case c.ClusterSecret != "" && given > 0:
+		return conflictf("cluster-secret and cluster-tls-cert, cluster-tls-key or cluster-tls-ca both say how nodes know each other: leave one of them out")
+	case c.ClusterSecret != "" && c.ClusterInsecure:
+		return conflictf("cluster-insecure is for nodes without TLS, but cluster-secret gives them TLS: leave one of them out")
+	case c.ClusterSecret != "":
+		return nil
 	case given == 3 && c.ClusterInsecure:
 		return conflictf("cluster-insecure is for nodes without TLS, but cluster-tls-cert names a certificate: leave one of them out")
 	case given == 3:
@@ -268,7 +279,7 @@ func checkPeerTLS(c *Config) error {
 	}
 	for _, a := range []string{c.ClusterListen, c.PeerAddress()} {
 		if host, _, _ := net.SplitHostPort(a); !isLoopback(host) {
-			return conflictf("other machines can reach %s, so nodes must know each other by certificates: give cluster-tls-cert, cluster-tls-key and cluster-tls-ca, "+
+			return conflictf("other machines can reach %s, so nodes must know each other: give all of them the same cluster-secret, or certificates by cluster-tls-cert, cluster-tls-key and cluster-tls-ca, "+
 				"or say cluster-insecure if only nodes can reach that address", a)
 		}
 	}

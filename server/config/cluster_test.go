@@ -37,12 +37,14 @@ func TestClusterContradictions(t *testing.T) {
 		{"durability", func(c *Config) { c.Durability = "always" }, []string{"durability (always)", "no meaning in a cluster"}},
 		{"snapshots", func(c *Config) { c.SnapshotEvery = 0 }, []string{"snapshot-every", "cluster-log-size"}},
 		{"journal", func(c *Config) { c.JournalBytes = 1 << 30 }, []string{"journal-size", "cluster-log-size"}},
+		{"a secret and certificates", func(c *Config) { c.ClusterSecret, c.ClusterTLSCert = "#"+strings.Repeat("0", 64), "a" }, []string{"cluster-secret", "leave one"}},
+		{"a secret and nothing secret", func(c *Config) { c.ClusterSecret, c.ClusterInsecure = "#"+strings.Repeat("0", 64), true }, []string{"cluster-insecure", "leave one"}},
 		{"rewind", func(c *Config) { c.Rewind = true }, []string{"rewind", "cluster-import"}},
 		{"repair", func(c *Config) { c.Repair = true }, []string{"repair", "empty the directory"}},
 		{"imports itself", func(c *Config) { c.ClusterImport = "data" }, []string{"cluster-import", "another directory"}},
 		{"no TLS", func(c *Config) {
 			c.ClusterListen, c.ClusterPeers = "10.0.0.7:7379", []string{"10.0.0.7:7379", "10.0.0.8:7379", "10.0.0.9:7379"}
-		}, []string{"10.0.0.7:7379", "cluster-tls-cert", "cluster-insecure"}},
+		}, []string{"10.0.0.7:7379", "cluster-secret", "cluster-tls-cert", "cluster-insecure"}},
 		{"no TLS behind another name", func(c *Config) {
 			c.ClusterAdvertise = "stint-1:7379"
 			c.ClusterPeers[0] = "stint-1:7379"
@@ -81,6 +83,9 @@ func TestNodesThatAreFine(t *testing.T) {
 		"with TLS": func(c *Config) {
 			c.ClusterListen, c.ClusterTLSCert, c.ClusterTLSKey, c.ClusterTLSCA = "10.0.0.7:7379", "a", "b", "c"
 			c.ClusterPeers = []string{"10.0.0.7:7379"}
+		},
+		"with a secret": func(c *Config) {
+			c.ClusterListen, c.ClusterSecret, c.ClusterPeers = "10.0.0.7:7379", "#"+strings.Repeat("0", 64), []string{"10.0.0.7:7379"}
 		},
 		"on a socket": func(c *Config) { c.Listen, c.Advertise = []string{"unix:/run/s.sock"}, "10.0.0.7:6379" },
 	} {

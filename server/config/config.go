@@ -78,6 +78,7 @@ type Config struct {
 	ClusterAhead       time.Duration // for which this node holds tokens of keys in demand, 0 is off
 	ClusterLogBytes    int64         // size beyond which the Raft log is cut off behind a snapshot
 	ClusterDiskTimeout time.Duration // a leader whose disk takes longer gives up leadership
+	ClusterSecret      string        // # and the SHA-256 of the secret, in hexadecimal digits; "" is none
 	ClusterTLSCert     string        // files in PEM: this node's certificate, its key, and who signed the nodes'
 	ClusterTLSKey      string
 	ClusterTLSCA       string

@@ -3,14 +3,17 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 )
+
+const typeSecret = "secret"
 
 // secret is a password. Only its hash is kept: # and 64 hexadecimal digits, which is also a way to write it.
 type secret struct{ field *string }
 
 func (v *secret) String() string  { return *v.field }
-func (v *secret) Type() string    { return "secret" }
+func (v *secret) Type() string    { return typeSecret }
 func (v *secret) Allowed() string { return "a password, or # and 64 hexadecimal digits in lower case" }
 
 func (v *secret) Set(text string) error {
@@ -29,13 +32,41 @@ func (v *secret) Set(text string) error {
 	return nil
 }
 
+// minJoinSecret is the least length of a text with which nodes know each other. Who reaches a node can try guesses without asking it.
+const minJoinSecret = 32
+
+// joinSecret is a secret of nodes. Its hash is another than that of the same text as a password, which is in more files.
+type joinSecret struct{ secret }
+
+func (v *joinSecret) Allowed() string {
+	return fmt.Sprintf("%d or more random characters, as from openssl rand -hex 32, or # and 64 hexadecimal digits in lower case", minJoinSecret)
+}
+
+func (v *joinSecret) Set(text string) error {
+	if text != "" && !strings.HasPrefix(text, "#") {
+		if len(text) < minJoinSecret {
+			return must(v.Allowed())
+		}
+		text = "nodes of a cluster: " + text
+	}
+	if v.secret.Set(text) != nil {
+		return must(v.Allowed())
+	}
+	return nil
+}
+
+// JoinSecret is the hash of the secret of --cluster-secret, nil if there is none.
+func (c *Config) JoinSecret() *[sha256.Size]byte { return hashOf(c.ClusterSecret) }
+
 // Password is the hash of the default user's password, nil if it has none.
-func (c *Config) Password() *[sha256.Size]byte {
-	if c.RequirePass == "" {
+func (c *Config) Password() *[sha256.Size]byte { return hashOf(c.RequirePass) }
+
+func hashOf(secret string) *[sha256.Size]byte {
+	if secret == "" {
 		return nil
 	}
 	var h [sha256.Size]byte
-	_, _ = hex.Decode(h[:], []byte(c.RequirePass[1:])) // what Set let through is hexadecimal
+	_, _ = hex.Decode(h[:], []byte(secret[1:])) // what Set let through is hexadecimal
 	return &h
 }
 

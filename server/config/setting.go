@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Setting is one row of the table [Settings].
 type Setting struct {
@@ -41,6 +44,9 @@ func (s *Setting) RedisValue(c *Config) string {
 // agrees with the other settings is for [Config.Check] to say, once all of them are in.
 func (s *Setting) Set(c *Config, text string) error {
 	if err := s.value(c).Set(text); err != nil {
+		if s.Type() == typeSecret && text != "" { // nearly right, it would tell the secret to readers of the log
+			text = strconv.Itoa(len(text)) + " other bytes"
+		}
 		return &InvalidError{Name: s.Name, Text: text, Want: err.Error()}
 	}
 	return nil
