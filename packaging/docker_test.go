@@ -102,6 +102,9 @@ func TestComposeFiles(t *testing.T) {
 			for name, service := range c.Services {
 				for _, volume := range service.Volumes {
 					source, _, _ := strings.Cut(volume, ":")
+					if len(source) == 1 {
+						t.Errorf("%s: Compose takes %s for a drive of Windows", name, volume)
+					}
 					if _, named := c.Volumes[source]; !named {
 						if _, err := os.Stat(filepath.Join(root, "docker", source)); err != nil {
 							t.Errorf("%s: %v", name, err)
