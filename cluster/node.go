@@ -223,6 +223,7 @@ func (n *Node) Close() error {
 	n.cancel()
 	n.proposer.halt()
 	n.raft.letAnswer(&n.proposer.ended)
+	n.peers.EndDials()
 	err := n.raft.Shutdown().Error()
 	n.peers.Halt()
 	err = errors.Join(err, n.raft.transport.Close())

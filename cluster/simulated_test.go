@@ -19,6 +19,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/raftstore"
+	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/memnet"
@@ -107,7 +108,8 @@ type simulated struct {
 	log         *slog.Logger
 	ahead       time.Duration
 
-	commands map[string]engine.Commands // of a node; nil for those of this build
+	lookup   func(ctx context.Context, name string) error // of an address, before each connection; nil for none
+	commands map[string]engine.Commands                   // of a node; nil for those of this build
 
 	skewMu sync.Mutex
 	skew   map[string]time.Duration
@@ -153,12 +155,20 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
 		Store: engine.New(engine.Config{Shards: 4, Replicated: true, Commands: commands}), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
-		Share: func() bool { return s.sharing.Load() }, Network: s.net.Of(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
+		Share: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		Report: func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },
 		SinceBoot: func() (string, time.Duration) {
 			return fmt.Sprint(name, s.bootOf(name)), time.Duration(time.Now().UnixNano() + s.suspended.Load())
 		},
 	}
+}
+
+// networkOf is the network as a node sees it, with names to look up if the test has a resolver.
+func (s *simulated) networkOf(address string) transport.Network {
+	if s.lookup == nil {
+		return s.net.Of(address)
+	}
+	return namedNet{s.net.Of(address), s.lookup}
 }
 
 // reboot has a node's machine forget how long it has been up.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"net"
+	"time"
 )
 
 // Network is how nodes reach each other.
@@ -17,9 +18,18 @@ type Network interface {
 // TCP is a Network over TCP, inside TLS if there is a configuration for it.
 type TCP struct{ TLS *tls.Config }
 
+// listenTimeout bounds the look-up of the name to listen on.
+const listenTimeout = 10 * time.Second
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	return new(net.ListenConfig).Listen(ctx, "tcp", address)
+}
+
 // Listen implements [Network].
 func (t TCP) Listen(address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
+	ctx, cancel := context.WithTimeout(context.Background(), listenTimeout)
+	defer cancel()
+	l, err := listen(ctx, address)
 	if err != nil || t.TLS == nil {
 		return l, err
 	}

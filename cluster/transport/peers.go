@@ -63,6 +63,8 @@ type Peers struct {
 	leaving     atomic.Bool // refuse connections for calls, unless this node leads
 	refused     unauthenticated.Refusals
 	stop        chan struct{}
+	dials       context.Context // ends those that are being made
+	endDials    context.CancelFunc
 	ended       sync.WaitGroup
 }
 
@@ -77,6 +79,7 @@ func (p *Peers) Listen(address string) error {
 	}
 	p.listener, p.conns, p.hosts, p.stop = l, map[net.Conn]Purpose{}, map[string]string{}, make(chan struct{})
 	p.raftConns = make(chan net.Conn)
+	p.dials, p.endDials = context.WithCancel(context.Background())
 	return nil
 }
 
@@ -164,13 +167,18 @@ func (p *Peers) serveConn(conn net.Conn) {
 	p.Serve[purpose](conn)
 }
 
-// Dial connects to the node at an address and returns its hello.
+// EndDials gives up the connections that are being made, and refuses to make others. It is for the end of the node: Raft waits for
+// them, and a resolver may be silent about a name.
+func (p *Peers) EndDials() { p.endDials() }
+
+// Dial connects to the node at an address and returns its hello. It takes [DialTimeout] at most, with the look-up of a name.
 func (p *Peers) Dial(ctx context.Context, address string, purpose Purpose) (net.Conn, Hello, error) {
 	if p.isolated.Load() && purpose != ForRPC {
 		return nil, Hello{}, errIsolated
 	}
 	ctx, cancel := context.WithTimeout(ctx, DialTimeout)
 	defer cancel()
+	defer context.AfterFunc(p.dials, cancel)()
 	conn, err := p.Network.Dial(ctx, address)
 	if err != nil {
 		return nil, Hello{}, err
@@ -258,6 +266,7 @@ func (p *Peers) Halt() {
 	conns := p.conns
 	p.conns = map[net.Conn]Purpose{}
 	p.mu.Unlock()
+	p.endDials()
 	_ = p.listener.Close()
 	for conn := range conns {
 		_ = conn.Close()
