@@ -25,7 +25,8 @@ type disk struct {
 	since []rename          // changes of names since then, in order
 
 	fail     func(op, name string) error // nil when all is well
-	powerOff int                         // operations until every one fails; 0 for never
+	full     fullness
+	powerOff int // operations until every one fails; 0 for never
 	off      bool
 	syncs    time.Duration  // how long a sync takes
 	synced   map[string]int // how often each file was
@@ -37,6 +38,16 @@ type rename struct {
 	target *inode
 	old    string // removed in the same step, "" for none
 }
+
+// fullness is which operations a disk without room refuses.
+type fullness int
+
+const (
+	hasRoom     fullness = iota
+	noGrowth             // writes beyond a file's end, which is its allocated room; as ext4 and XFS
+	noWrites             // all writes, since each goes to another place; as Btrfs
+	noGrownSync          // syncs of files that have grown, whose room is allocated only then; as NFS
+)
 
 type inode struct {
 	data    []byte           // as the process reads it
@@ -71,6 +82,9 @@ func (d *disk) step(op, name string) error {
 	}
 	if d.fail != nil {
 		return d.fail(op, name)
+	}
+	if op == "create" && d.full != hasRoom {
+		return errFull
 	}
 	return nil
 }
@@ -237,9 +251,16 @@ func (h *handle) Write(b []byte) (int, error) { return h.WriteAt(b, int64(len(h.
 func (h *handle) WriteAt(b []byte, offset int64) (int, error) {
 	defer h.disk.lock()()
 	err := h.disk.step("write", h.name)
+	grows := offset+int64(len(b)) > int64(len(h.node.data))
+	if err == nil && (h.disk.full == noWrites || h.disk.full == noGrowth && grows) {
+		err = errFull
+	}
 	part := b
 	if err != nil {
 		part = b[:h.disk.rand.IntN(len(b)+1)]
+	}
+	if h.disk.full == noGrowth && err != nil {
+		part = part[:min(len(part), max(0, len(h.node.data)-int(offset)))]
 	}
 	h.node.writeAt(part, int(offset))
 	return len(part), err
@@ -265,6 +286,9 @@ func (h *handle) Sync() error {
 // tries again.
 func (d *disk) sync(name string, n *inode) error {
 	err := d.step("sync", name)
+	if err == nil && d.full == noGrownSync && len(n.data) > len(n.durable) {
+		err = errFull
+	}
 	switch {
 	case err == nil:
 		n.sync()
