@@ -17,7 +17,22 @@ type nodeLog struct {
 
 // once logs what would otherwise be repeated all the time, once a minute.
 func (l *nodeLog) once(what, message string, fields ...any) {
+	if l.isDue(what) {
+		l.Info(message, fields...)
+	}
+}
+
+// warnOnce is once for warnings.
+func (l *nodeLog) warnOnce(what, message string, fields ...any) {
+	if l.isDue(what) {
+		l.Warn(message, fields...)
+	}
+}
+
+// isDue reports whether something was not logged in the last minute, and notes that it is.
+func (l *nodeLog) isDue(what string) bool {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	last, said := l.said[what]
 	now := l.clock.mono()
 	again := !said || now-last > time.Minute
@@ -27,10 +42,7 @@ func (l *nodeLog) once(what, message string, fields ...any) {
 		}
 		l.said[what] = now
 	}
-	l.mu.Unlock()
-	if again {
-		l.Info(message, fields...)
-	}
+	return again
 }
 
 const maxSaid = 256

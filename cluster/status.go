@@ -207,7 +207,7 @@ func (n *Node) watchClock(ctx context.Context) {
 	every(ctx, n.opt.MeetEvery, func() {
 		noteSuspends()
 		if ahead := n.clock.ahead(); ahead > persistence.MaxAhead {
-			n.log.once("ahead", "the cluster's time is ahead of this machine's clock: that clock is behind, or a leader's was ahead once. In the second case TIME and EXAT are wrong, until the cluster begins with a backup and --rewind",
+			n.log.warnOnce("ahead", "the cluster's time is ahead of this machine's clock: that clock is behind, or a leader's was ahead once. In the second case TIME and EXAT are wrong, until the cluster begins with a backup and --rewind",
 				"ahead", ahead, "cluster_time", time.Unix(0, n.clock.now()).UTC(), "machine", n.opt.Wall().UTC())
 		}
 	})

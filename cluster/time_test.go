@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/internal/testlog"
 )
 
 // Leadership goes from node to node, whose clocks are an hour ahead and an hour behind: the grants are those that one
@@ -169,6 +170,31 @@ func TestTimeGoesOnWhileSuspended(t *testing.T) {
 			if off := time.Duration(s.nodes[name].Now()-at) - passed; max(off, -off) > time.Second {
 				t.Errorf("%s: after %v the time is off by %v", name, passed, off)
 			}
+		}
+	})
+}
+
+// The time that a node saved was ahead by a year: it warns, and reports by how much.
+func TestSavedTimeOfTheFuture(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a")
+		defer s.stop()
+		s.leader()
+		s.kill("a")
+		saved := &s.disks["a"].clock
+		saved.Wall, saved.Boot, saved.Up = time.Now().UnixNano(), "another", 0
+		saved.Cluster = time.Now().Add(year).UnixNano()
+		logs := &testlog.Log{}
+		s.log = logs.Logger()
+		s.start("a")
+		s.leader()
+		time.Sleep(3 * time.Second)
+		if off := s.nodes["a"].Status().ClockAhead - year; max(off, -off) > time.Minute {
+			t.Errorf("it reports %v more than a year", off)
+		}
+		if n := logs.Count("the cluster's time is ahead of this machine's clock"); n != 1 {
+			t.Errorf("it warned %d times", n)
 		}
 	})
 }
