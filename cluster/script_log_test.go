@@ -162,3 +162,20 @@ func TestScriptsAfterAStart(t *testing.T) {
 		s.mustNotFail()
 	})
 }
+
+// Which keys a script may not read is decided with it, whichever node is asked.
+func TestScriptsMayChangeAndNotReadOnEveryNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := simulate(t, "a", "b", "c")
+		defer s.stop()
+		s.leader()
+		for _, name := range s.names {
+			op := operation("EVAL", "redis.call('SET', KEYS[2], 'x') redis.call('SET', KEYS[1], 'y') return {redis.call('GET', KEYS[1]), redis.pcall('GET', KEYS[2]).err}", "2", "open", "closed")
+			op.Options |= engine.DeclaredOnly
+			op.MarkWriteOnly(1)
+			if got := do(s.nodes[name], op)[0]; got.Status != engine.OK || !bytes.HasPrefix(got.Reply, []byte("*2\r\n$1\r\ny\r\n$")) || !bytes.Contains(got.Reply, []byte("can't access")) {
+				t.Errorf("%s: status %d, %q", name, got.Status, got.Reply)
+			}
+		}
+	})
+}

@@ -60,6 +60,7 @@ const (
 	NamedFields  = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
 	AlsoDeclared = UpTo         // Script: PriorAt counts for the keys that it declares too
 	Merged       = UpTo         // Lend: Loan has requests that wait
+	WriteOnly    = Force        // Script: Key says which declared keys may not be read
 )
 
 // Op is one operation. It is a value: building it touches no state.
@@ -69,7 +70,7 @@ type Op struct {
 	NewKeys  NewKeys  // Restrict: the decision on these keys
 	Instance uint8    // KeepOverflow: the number among the limiters of one prefix and limit, below MaxParts
 	MaxKey   uint32   // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
-	Key      []byte   // binary, may be empty; only read while the operation is applied
+	Key      []byte   // binary, may be empty; only read while the operation is applied; Script: with WriteOnly, see [Op.IsWriteOnly]
 	Limit    Limit    // Acquire
 	Tokens   int64    // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; AcquireAll: asked of each part without FixedCost; Script: the dialect, [ScriptDialect] or an earlier one
 	Keep     Keep     // Acquire, Check: grant only if so much remains
@@ -95,6 +96,27 @@ func (o *Op) Request() *Op {
 
 // DeclaredKeys are the keys that a Command or Script states in its arguments.
 func (o *Op) DeclaredKeys() [][]byte { return o.Args[o.KeyFrom : o.KeyFrom+o.KeyCount] }
+
+// MarkWriteOnly says of a Script that its declared key number i may be changed but not read.
+func (o *Op) MarkWriteOnly(i int) {
+	if o.Options&WriteOnly == 0 {
+		o.Options, o.Key = o.Options|WriteOnly, make([]byte, o.writeOnlyBytes())
+	}
+	o.Key[i/8] |= 1 << (i % 8)
+}
+
+// IsWriteOnly reports whether a Script may change its declared key number i but not read it: Key has a bit for each.
+func (o *Op) IsWriteOnly(i int) bool { return o.Options&WriteOnly != 0 && o.Key[i/8]>>(i%8)&1 == 1 }
+
+// MarksValidly reports whether Key has a bit for each declared key of a Script with WriteOnly, and is empty without.
+func (o *Op) MarksValidly() bool {
+	if o.Options&WriteOnly == 0 {
+		return len(o.Key) == 0
+	}
+	return len(o.Key) == o.writeOnlyBytes()
+}
+
+func (o *Op) writeOnlyBytes() int { return (int(o.KeyCount) + 7) / 8 }
 
 // HasNames reports whether a SetPolicy or SetOverride means something else with [NamedFields] than without.
 func (o *Op) HasNames() bool {

@@ -79,6 +79,7 @@ func goldenOps() []engine.Op {
 			{Key: key, Limit: of(engine.Class, 0), Tokens: 2, Who: engine.AppendAssured(nil, 7, engine.Rate{Tokens: 3, Period: sec})}, {Key: who, Limit: of(engine.Class, 0), Tokens: 2}}},
 		{Verb: engine.Acquire, Key: key, Limit: of(engine.Adaptive, 3), Tokens: 300, MaxWait: sec},
 		{Verb: engine.Adapt, Key: key, Report: &engine.Report{Good: 300, Bad: 2, Every: sec, Down: 80_000, Up: 5_000, Pause: 5 * sec}},
+		{Verb: engine.Script, Options: engine.WriteOnly | engine.DeclaredOnly, Key: []byte{2}, Args: [][]byte{who, key, who}, KeyFrom: 1, KeyCount: 2, Tokens: 1},
 	}
 }
 

@@ -107,6 +107,8 @@ func TestBadOpsAreRefused(t *testing.T) {
 		"a cost too large":      {Verb: engine.SetPolicy, Parts: []engine.Op{with(func(op *engine.Op) { op.Options, op.Tokens = engine.FixedCost, engine.MaxTokens+1 })}},
 		"force for all":         {Verb: engine.AcquireAll, Options: engine.Force, Parts: many[:1]},
 		"a script of dialect 0": {Verb: engine.Script, Args: [][]byte{key}},
+		"marks of no keys":      {Verb: engine.Script, Args: [][]byte{key}, Tokens: 1, Options: engine.WriteOnly, Key: []byte{1}},
+		"too few marks":         {Verb: engine.Script, Args: slices.Repeat([][]byte{key}, 9), KeyCount: 9, Tokens: 1, Options: engine.WriteOnly, Key: []byte{1}},
 		"half a field":          {Verb: engine.Check, Options: engine.NamedFields, Key: key, Args: [][]byte{key}},
 		"no fields":             {Verb: engine.Check, Options: engine.NamedFields, Key: key},
 		"a field without name":  {Verb: engine.Check, Options: engine.NamedFields, Key: key, Args: [][]byte{nil, key}},

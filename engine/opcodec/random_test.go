@@ -151,6 +151,9 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, limits []engine.Limit) engine.Op
 		op.Options = []engine.Option{0, engine.Peek}[r.IntN(2)]
 		if op.Verb == engine.Script {
 			op.Tokens, op.Who = max(tokens, 1), text(30)
+			for i := range int(op.KeyCount) * r.IntN(2) {
+				op.MarkWriteOnly(i)
+			}
 		}
 	case engine.Reserve:
 		op.MaxWait = []int64{engine.MinDuration, sec, engine.MaxDuration}[r.IntN(3)]

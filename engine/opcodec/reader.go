@@ -138,7 +138,7 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 	if fields&fieldLimit != 0 && !r.readLimit(&op.Limit) {
 		return false
 	}
-	if fields&fieldKey != 0 {
+	if hasKey(fields, bits) {
 		op.Key = in.take(in.uvarint())
 	}
 	if head&headWho != 0 {

@@ -23,7 +23,7 @@ func valid(op *engine.Op) bool {
 	case engine.Command:
 		return validArgs(op)
 	case engine.Script:
-		return validArgs(op) && op.Tokens > 0 && op.Tokens <= engine.MaxTokens
+		return validArgs(op) && op.MarksValidly() && op.Tokens > 0 && op.Tokens <= engine.MaxTokens
 	case engine.Acquire:
 		return asksWithin(op)
 	case engine.Check:

@@ -17,7 +17,7 @@ import (
 //	        0x08: a weight follows, where the verb has one
 //	varint  limit: its number in this buffer, from 1 on; or 0, and the limit itself, which takes the next number:
 //	        1 algorithm, 1 span, varints capacity, rate's tokens, rate's period
-//	varint  length of the key, or of the policy's name; the key
+//	varint  length of the key, or of the policy's name, or, of a Script with WriteOnly alone, of its marks; the key
 //	varint  length of Who; Who
 //	varint  tokens
 //	varint  longest wait, zigzag
@@ -72,6 +72,7 @@ const (
 	fieldPrior
 	fieldWeight
 	fieldReport
+	fieldMarks // the key, with WriteOnly alone
 )
 
 // opLayout is the layout of a verb's bytes.
@@ -109,7 +110,7 @@ var opLayouts = []opLayout{
 	engine.Restrict:    {fields: fieldKey | fieldWho, options: byte(engine.DenyNew|engine.OverflowNew) << 1},
 
 	engine.Command: {fields: fieldArgs, options: byte(engine.Peek)},
-	engine.Script:  {fields: fieldArgs | fieldWho | fieldTokens | fieldPrior, options: byte(engine.Peek | engine.DeclaredOnly | engine.AlsoDeclared)},
+	engine.Script:  {fields: fieldMarks | fieldArgs | fieldWho | fieldTokens | fieldPrior, options: byte(engine.Peek | engine.DeclaredOnly | engine.AlsoDeclared | engine.WriteOnly)},
 
 	engine.ListLog: {fields: fieldKey | fieldTokens},
 
@@ -211,7 +212,7 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 	if fields&fieldLimit != 0 {
 		b = w.appendLimit(b, &op.Limit)
 	}
-	if fields&fieldKey != 0 {
+	if hasKey(fields, options) {
 		key := op.Key
 		if findsPolicy(op.Verb) && len(key) > maxPolicyLookup {
 			key = key[:maxPolicyLookup]
@@ -262,6 +263,11 @@ func (w *Writer) appendFields(b []byte, op *engine.Op, fields opFields, options 
 // reportFields are the numbers of a report in the order in which they are written.
 func reportFields(r *engine.Report) [6]*int64 {
 	return [...]*int64{&r.Good, &r.Bad, &r.Every, &r.Down, &r.Up, &r.Pause}
+}
+
+// hasKey reports whether an operation with these fields and options has a key.
+func hasKey(fields opFields, options byte) bool {
+	return fields&fieldKey != 0 || fields&fieldMarks != 0 && options&byte(engine.WriteOnly) != 0
 }
 
 // hasTokens reports whether an operation with these fields and options has tokens.

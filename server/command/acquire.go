@@ -51,7 +51,7 @@ func acquireRow(name string, algorithm engine.Algorithm, syntax, example, summar
 	return Row{
 		Name: name, Syntax: syntax, Since: "0.1.0", Group: "limiter", Summary: summary,
 		Returns: "[five integers](rate-limits.md#the-reply).", Example: example,
-		Cost: acquireCost(algorithm), Flags: flags, Keys: oneKey, Reply: replyAcquire,
+		Cost: acquireCost(algorithm), Flags: flags, Keys: changedKey, Reply: replyAcquire,
 		Parse: func(r *Request) error { return r.acquire(spec, known) },
 	}
 }

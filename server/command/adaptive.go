@@ -15,7 +15,7 @@ var adaptiveRows = []Row{acquireRow("ad.acquire", engine.Adaptive, "key capacity
 	Summary: "Report calls of the backend that went well, and that did not, to the limit of AD.ACQUIRE. Once in EVERY (default 1s): after any bad call the rate falls to DOWN of itself (default 80%); else, if at least half of it was used, it rises by UP of max (default 5%). With PAUSE, such as a Retry-After, nothing is granted for that time; the longest wins. With 0 0 it changes nothing. An unused key forgets its rate after ten minutes.",
 	Returns: "an array of the rate in tokens a second, as text rounded down to nine decimals, and the milliseconds of the pause that are left; null for a key without a limiter.",
 	Example: "alice:12 5 0",
-	Cost:    Light, Flags: Write | Fast | NotInScripts, Keys: oneKey, Parse: parseReport, Reply: replyReport,
+	Cost:    Light, Flags: Write | Fast | NotInScripts, Keys: changedKey, Parse: parseReport, Reply: replyReport,
 }}
 
 // The defaults of AD.REPORT.

@@ -10,12 +10,12 @@ var concurrencyRows = []Row{acquireRow("cc.acquire", engine.Concurrency, "key li
 	Name: "cc.release", Syntax: "key holder", Since: "0.1.0", Group: "limiter",
 	Summary: "Release a lease.",
 	Returns: "1, or 0 if the holder had no lease.", Example: "alice:7 me",
-	Cost: HolderLookup, Flags: Write | Fast, Keys: oneKey, Parse: parseRelease, Reply: replyRelease,
+	Cost: HolderLookup, Flags: Write | Fast, Keys: changedKey, Parse: parseRelease, Reply: replyRelease,
 }, {
 	Name: "cc.holders", Syntax: "key", Since: "0.1.0", Group: "limiter",
 	Summary: "List the leases of a concurrency limit.",
 	Returns: "an array that alternates holder and remaining_ms, the time until the lease expires.", Example: "alice:7",
-	Cost: EntryList, Flags: ReadOnly, Keys: oneKey, Parse: parseHolders, Reply: replyHolders,
+	Cost: EntryList, Flags: ReadOnly, Keys: readKey, Parse: parseHolders, Reply: replyHolders,
 }}
 
 // leaseOp is an operation that only a concurrency limit knows.

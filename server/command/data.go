@@ -51,27 +51,6 @@ func (r *Request) keepArgs(args [][]byte) [][]byte {
 	return r.args[at:len(r.args):len(r.args)]
 }
 
-// keyRange is the positions of keys among arguments: from is the first, to is behind the last.
-type keyRange struct{ from, to int }
-
-// of returns which arguments are keys; none if their number is no number, which the command will refuse.
-func (k Keys) of(args [][]byte) keyRange {
-	n := len(args)
-	switch {
-	case k.Number > 0:
-		count, ok := parseRedisInt(args[k.Number])
-		if !ok || count < 1 || count > int64(n-k.Number-1) {
-			return keyRange{n, n}
-		}
-		return keyRange{k.Number + 1, k.Number + 1 + int(count)}
-	case k.First == 0:
-		return keyRange{}
-	case k.Last < 0:
-		return keyRange{k.First, max(k.First, n+k.Last+1)}
-	}
-	return keyRange{k.First, k.Last + 1}
-}
-
 // replyData answers a data command.
 func replyData(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	res := &results[0]

@@ -11,7 +11,7 @@ import (
 var hashRows = []Row{{
 	Name: "hset", Syntax: "key field value [field value ...]", Since: "0.2.0", Group: "hash", Summary: "Set fields of a hash.",
 	Example: "bucket tokens 5",
-	Cost:    ValuePass, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) {
+	Cost:    ValuePass, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) {
 		if added, ok := setFields(c, "hset"); ok {
 			c.Writer.Int(int64(added))
 		}
@@ -19,7 +19,7 @@ var hashRows = []Row{{
 }, {
 	Name: "hmset", Syntax: "key field value [field value ...]", Since: "0.2.0", Group: "hash", Summary: "Set fields of a hash.",
 	Example: "bucket tokens 5",
-	Cost:    ValuePass, Flags: Write | Fast, Keys: oneKey, Data: func(c *DataCall) {
+	Cost:    ValuePass, Flags: Write | Fast, Keys: changedKey, Data: func(c *DataCall) {
 		if _, ok := setFields(c, "hmset"); ok {
 			c.Writer.Status("OK")
 		}
@@ -27,35 +27,35 @@ var hashRows = []Row{{
 }, {
 	Name: "hsetnx", Syntax: "key field value", Since: "0.2.0", Group: "hash", Summary: "Set a field of a hash if it does not exist.",
 	Example: "bucket tokens 5",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: setFieldIfAbsent,
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: changedKey, Data: setFieldIfAbsent,
 }, {
 	Name: "hget", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The value of a field of a hash.",
 	Example: "bucket tokens",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.HashValue, getField),
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(engine.HashValue, getField),
 }, {
 	Name: "hmget", Syntax: "key field ...", Since: "0.2.0", Group: "hash", Summary: "The values of several fields of a hash.",
 	Example: "bucket tokens time",
-	Cost:    ValuePass, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.HashValue, getFields),
+	Cost:    ValuePass, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(engine.HashValue, getFields),
 }, {
 	Name: "hgetall", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash and their values, in the order in which the fields came.",
 	Example: "bucket",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: oneKey, Shape: resp.Map, Data: reads(engine.HashValue, getHash),
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Map, Data: reads(engine.HashValue, getHash),
 }, {
 	Name: "hkeys", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash, in the order in which they came.",
 	Example: "bucket",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: oneKey, Data: reads(engine.HashValue, getFieldNames),
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: reads(engine.HashValue, getFieldNames),
 }, {
 	Name: "hstrlen", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The bytes of the value of a field of a hash.",
 	Example: "bucket tokens",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: oneKey, Data: reads(engine.HashValue, getFieldLength),
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(engine.HashValue, getFieldLength),
 }, {
 	Name: "hincrby", Syntax: "key field increment", Since: "0.2.0", Group: "hash", Summary: "Add to a number in a field of a hash.",
 	Example: "bucket tokens -1",
-	Cost:    ValueCopy, Flags: Write | Fast, Keys: oneKey, Data: incrementField,
+	Cost:    ValueCopy, Flags: Write | Fast, Keys: usedKey, Data: incrementField,
 }, {
 	Name: "hdel", Syntax: "key field ...", Since: "0.2.0", Group: "hash", Summary: "Remove fields of a hash.",
 	Example: "bucket tokens",
-	Cost:    ValuePass, Flags: Write | Fast, Keys: oneKey, Data: deleteFields,
+	Cost:    ValuePass, Flags: Write | Fast, Keys: changedKey, Data: deleteFields,
 }}
 
 func setFields(c *DataCall, name string) (added int, ok bool) {

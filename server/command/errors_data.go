@@ -56,7 +56,7 @@ var (
 	errNoCommandInScript = dataErrors.Add("ERR The user executing the script can't run this command or subcommand",
 		"The user may run scripts, but not a command that this one calls: `ACL SETUSER name +command`.")
 	errNoKeyInScript = dataErrors.Add("ERR The user executing the script can't access at least one of the keys mentioned in the command arguments",
-		"The user may not use all keys. The scripts of such a user may use the keys that they declare, and no others.")
+		"The user may not use all keys. The scripts of such a user may use the keys that they declare, and no others, and read only those that the user may read.")
 	errManyMessages = dataErrors.Add("ERR a command or script publishes at most %d messages, of at most %d bytes together",
 		"`PUBLISH` of a long text, or a script that publishes many. A message is for waking others up: put the data in keys.")
 	errManyKeysInScript = dataErrors.Add("ERR a script looks at no more than %d keys: use SCAN from outside",

@@ -120,32 +120,35 @@ func (s *scriptCaller) mayCall(row *Row) bool {
 	return false
 }
 
-// mayTouch reports whether the script's user may use the keys of a command. Those that the script declares were checked
-// before; of a user that may not use all keys, others are refused.
+// mayTouch reports whether the script's user may use the keys of a command as it does.
 func (s *scriptCaller) mayTouch(row *Row, args [][]byte) bool {
 	if s.call.op.Options&engine.DeclaredOnly == 0 {
 		return true
 	}
 	keys := row.Keys.of(args)
-	for _, key := range args[keys.from:keys.to] {
-		if !s.declares(key) {
+	for i, key := range args[keys.from:keys.to] {
+		if !s.mayUse(key, row.access(args, i)) {
 			return false
 		}
 	}
 	return (row.Flags&MovableKeys == 0 || row.Keys.Number > 0) && !(row.Keys == Keys{} && row.touchesAllKeys())
 }
 
-func (s *scriptCaller) declares(key []byte) bool {
-	return slices.ContainsFunc(s.call.op.DeclaredKeys(), func(k []byte) bool { return bytes.Equal(k, key) })
+// mayUse reports whether a user that may not use all keys may use one. It must be declared, and that the user may change it was checked before
+// the script ran. A read-only script declares keys that the user may read, and changes none.
+func (s *scriptCaller) mayUse(key []byte, access Access) bool {
+	op := s.call.op
+	i := slices.IndexFunc(op.DeclaredKeys(), func(k []byte) bool { return bytes.Equal(k, key) })
+	return i >= 0 && (access&Reads == 0 || !op.IsWriteOnly(i))
 }
 
-// mayName reports whether the script's user may name the member of an operation, as mayTouch does for its key.
-func (s *scriptCaller) mayName(op *engine.Op) bool {
+// mayDo reports whether the script's user may do an operation to its key, and to its member's, as mayTouch does for arguments.
+func (s *scriptCaller) mayDo(op *engine.Op) bool {
 	if s.call.op.Options&engine.DeclaredOnly == 0 {
 		return true
 	}
-	member := op.MemberKey()
-	return member == nil || s.declares(member)
+	access, member := AccessOf(op, 0), op.MemberKey()
+	return (!op.Verb.HasOneKey() || s.mayUse(op.Key, access)) && (member == nil || s.mayUse(member, access))
 }
 
 // touchesAllKeys reports whether a command looks at keys that no argument names.
@@ -162,7 +165,7 @@ func (s *scriptCaller) limit(row *Row, c *DataCall) {
 	}
 	results := make([]engine.Result, len(r.Ops))
 	for i := range r.Ops {
-		if !s.mayName(&r.Ops[i]) {
+		if !s.mayDo(&r.Ops[i]) {
 			c.fail(errNoKeyInScript)
 			return
 		}

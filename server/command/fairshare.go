@@ -10,7 +10,7 @@ var shareRows = []Row{acquireRow("fs.acquire", engine.FairShare, "key capacity r
 	Name: "fs.members", Syntax: "key", Since: "0.2.0", Group: "limiter",
 	Summary: "List the active members of a fair share: those with tokens that the refill has not given back to them yet.",
 	Returns: "an array of triples in the order of the names: the member, its weight, and the tokens that it has taken, rounded up but for a thousandth.", Example: "alice:9",
-	Cost: EntryList, Flags: ReadOnly, Keys: oneKey, Parse: parseMembers, Reply: replyMembers,
+	Cost: EntryList, Flags: ReadOnly, Keys: readKey, Parse: parseMembers, Reply: replyMembers,
 }}
 
 var optWeight = option{name: "WEIGHT", hasValue: true, set: setWeight}

@@ -15,7 +15,7 @@ var logRows = []Row{{
 	Summary: "List the newest grants of a sliding log that still count, newest last.",
 	Returns: "an array of pairs: the time of a grant, in milliseconds since the Unix epoch, and its tokens. COUNT is 100 by default and at most 10000. `RL.REFUND` takes off the newest; grants at one instant, and those with `FORCE` when the log is full, share a pair.",
 	Example: "alice:6",
-	Cost:    EntryList, Flags: ReadOnly, Keys: oneKey, Parse: parseLog, Reply: replyLog,
+	Cost:    EntryList, Flags: ReadOnly, Keys: readKey, Parse: parseLog, Reply: replyLog,
 }}
 
 var optCount = option{name: "COUNT", hasValue: true, set: setCount}

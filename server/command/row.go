@@ -32,26 +32,19 @@ const (
 	PubSub                        // about channels and messages
 )
 
-// Keys says which arguments are keys, counted from 1; Last counts from the end when negative. The zero value is none.
-type Keys struct {
-	First, Last, Step int
-	Number            int // or else the argument with the number of keys, which follow it
-}
-
-var oneKey = Keys{First: 1, Last: 1, Step: 1}
-
 // Row describes one command. Arity and the argument tree of COMMAND DOCS come from Syntax.
 type Row struct {
-	Name    string // lower case; of a subcommand without its container's
-	Syntax  string // arguments: lower-case words are values, upper-case words stand for themselves, [optional], a | b, and ... repeats
-	Summary string
-	Returns string // the reply when there is no error, in Markdown; empty for what Redis documents
-	Example string // the arguments of a call, for docs/commands.md and for server.TestAccess, which explains its names
-	Since   string
-	Group   string
-	Flags   Flag
-	Cost    Cost
-	Keys    Keys
+	Name      string // lower case; of a subcommand without its container's
+	Syntax    string // arguments: lower-case words are values, upper-case words stand for themselves, [optional], a | b, and ... repeats
+	Summary   string
+	Returns   string // the reply when there is no error, in Markdown; empty for what Redis documents
+	Example   string // the arguments of a call, for docs/commands.md and for server.TestAccess, which explains its names
+	Since     string
+	Group     string
+	Flags     Flag
+	Cost      Cost
+	Keys      Keys
+	AlsoReads func(args [][]byte) bool // whether these arguments have it read its first key, beyond what Keys says
 
 	Parse func(r *Request) error                                         // limiter commands: append to r.Ops
 	Reply func(w *resp.Writer, ops []engine.Op, results []engine.Result) // limiter commands: answer r.Ops
@@ -223,6 +216,7 @@ func (r *Row) complete(container string) {
 	}
 	r.mustHaveCategory()
 	r.mustHaveCost()
+	r.mustHaveAccess()
 }
 
 func concat(families ...[]Row) (all []Row) {

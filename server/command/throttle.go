@@ -12,7 +12,7 @@ var throttleRows = []Row{{
 	Summary: "Request tokens from a GCRA limiter of max_burst+1 tokens, refilled at count per period seconds, as redis-cell does.",
 	Returns: "five integers: limited (0 allowed, 1 limited), limit (max_burst + 1), remaining, retry_after in seconds (-1 if allowed, or if the quantity exceeds the limit), reset_after in seconds. See [migrate/redis-cell.md](migrate/redis-cell.md).",
 	Example: "alice:1 4 1 60",
-	Cost:    Light, Flags: Write | Fast | Decides, Keys: oneKey, Parse: parseThrottle, Reply: replyThrottle,
+	Cost:    Light, Flags: Write | Fast | Decides, Keys: changedKey, Parse: parseThrottle, Reply: replyThrottle,
 }}
 
 func parseThrottle(r *Request) error {

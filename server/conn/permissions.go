@@ -99,8 +99,8 @@ func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 	case engine.AcquireAll:
 		return r.parts(op.Parts, op.Writes())
 	case engine.Command, engine.Script:
-		for _, key = range op.DeclaredKeys() {
-			if !r.user.Reaches(key, op.Writes()) {
+		for i, key := range op.DeclaredKeys() {
+			if !r.has(key, command.AccessOf(op, i)) {
 				return key, false
 			}
 		}
@@ -114,6 +114,11 @@ func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 		return r.allOf(op.Request())
 	}
 	return r.one(op, op.Writes())
+}
+
+// has reports whether the user may use a key so.
+func (r reach) has(key []byte, access command.Access) bool {
+	return (access&command.Reads == 0 || r.user.Reaches(key, false)) && (access&command.Changes == 0 || r.user.Reaches(key, true))
 }
 
 // one looks at the key of a limit, and at that of its member.
@@ -224,6 +229,19 @@ func limitOps(u *acl.User, ops []engine.Op) {
 			op.Who = command.ScriptCommands(func(row *command.Row) bool {
 				return u.May(row) && (row.Flags&command.PubSub == 0 || u.ReachesAllChannels())
 			})
+			markWriteOnly(u, op)
+		}
+	}
+}
+
+// markWriteOnly marks the keys of a script that the user may change, but not read.
+func markWriteOnly(u *acl.User, script *engine.Op) {
+	if script.Options&engine.DeclaredOnly == 0 {
+		return
+	}
+	for i, key := range script.DeclaredKeys() {
+		if !u.Reaches(key, false) {
+			script.MarkWriteOnly(i)
 		}
 	}
 }
