@@ -22,10 +22,9 @@ type acquireAllCall struct {
 
 	reserving   *Op // the Reserve that is carried out, or nil
 	fingerprint uint64
-	repeated    bool    // it was answered before
-	policy      *policy // of a check
-	shadow      bool    // its policy is in shadow, and delays nobody
-	id          target  // of its id
+	repeated    bool   // it was answered before
+	shadow      bool   // its policy is in shadow, and delays nobody
+	id          target // of its id
 	idOp        Op
 	idCall      call
 	idResult    Result

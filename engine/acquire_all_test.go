@@ -204,7 +204,9 @@ func TestPolicies(t *testing.T) {
 		{Key: []byte("all"), Limit: bucket(5, 1, 3600*sec)},
 	}
 	check := func(id string) Result {
-		return ask(s, epoch, Op{Verb: Check, Key: name, Who: []byte(id), Tokens: 1})
+		res := ask(s, epoch, Op{Verb: Check, Key: name, Who: []byte(id), Tokens: 1})
+		s.CountCheck(name, &res)
+		return res
 	}
 	if res := check("a"); res.Status != NotFound {
 		t.Fatalf("a policy that is not there: %+v", res)

@@ -1,8 +1,7 @@
 package engine
 
 // TryReadOnly answers op if applying it now would change no limiter and no policy: reads, denials and errors. It then
-// answers, and counts for a policy, exactly like Apply. Otherwise it returns false, changes and counts nothing, and res
-// has no meaning.
+// answers exactly like Apply. Otherwise it returns false, changes nothing, and res has no meaning.
 //
 // A cluster's leader uses it to answer a denial without a log entry. An operation answered here precedes all operations that are not
 // applied yet, so the caller must not have promised another order.

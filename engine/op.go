@@ -217,6 +217,9 @@ const NoWait = -1
 // NeverWait is Result.Wait of a request that can never be granted: it asks for more than the limit.
 const NeverWait = -1
 
+// Repeated is Result.Number of a Reserve whose id was granted before.
+const Repeated = 1
+
 // NeverExpires is Result.Reset of a value without an expiry.
 const NeverExpires = -1
 
@@ -233,7 +236,7 @@ type Result struct {
 	Held      Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm
 	Bytes     int64     // Look: memory the entry takes
 	Lent      int64     // Look: tokens set aside for holders; Lend, Return, Void: for this holder
-	Number    uint64    // Lend, Return: of the last operation on the holder's loan, 0 if it has none
+	Number    uint64    // Lend, Return: of the last operation on the holder's loan, 0 if it has none; Reserve: 0 or Repeated
 
 	// Work is the work of the answer beyond the fixed cost of an operation, in units of one lease read or 64 bytes
 	// copied: some 3 to 15 ns. It is not sent between nodes.

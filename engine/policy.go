@@ -20,6 +20,7 @@ const (
 type policies struct {
 	mu        sync.RWMutex
 	byName    map[string]*policy
+	checks    map[string]*checkCounts // by the names of policies, also of those that are not there yet, or no longer
 	overrides int
 
 	store       *changes
@@ -37,8 +38,6 @@ type policy struct {
 	shadow    bool
 	strict    bool
 	overrides map[string][]part
-
-	granted, denied, shadowDenied atomic.Int64
 }
 
 // part is one limit of a policy.

@@ -5,8 +5,8 @@ import (
 	"cmp"
 )
 
-// check asks a policy's limits for a caller. With readOnly it takes and counts nothing if tokens would be taken, and
-// returns false.
+// check asks a policy's limits for a caller. With readOnly it takes nothing if tokens would be taken, and returns
+// false.
 func (s *Store) check(g *acquireAllCall, now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {
 	return s.checkBy(g, op, res, func(parts []Op) bool { return s.acquireAll(g, now, op, parts, res, locked, readOnly) })
 }
@@ -56,7 +56,7 @@ func (s *Store) openCheck(g *acquireAllCall, op *Op, res *Result) (parts []Op, o
 		p.ask(op, &g.parts[i])
 		g.parts[i].Key, g.parts[i].Who = g.keys[start:end:end], g.keys[end:len(g.keys):len(g.keys)]
 	}
-	g.policy, g.shadow = known, shadow
+	g.shadow = shadow
 	parts = g.parts[:len(limits)]
 	if limits[0].meets && g.denySameKey(parts, op, res) {
 		return nil, false
@@ -86,25 +86,13 @@ func (g *acquireAllCall) denySameKey(parts []Op, op *Op, res *Result) (denied bo
 	return false
 }
 
-// closeCheck counts the answer to a check. A policy in shadow denies and delays nobody.
+// closeCheck completes the answer to a check. A policy in shadow denies and delays nobody; the limit that would have denied stays binding.
 func (g *acquireAllCall) closeCheck(op *Op, res *Result) {
-	if g.shadow && res.Allowed {
-		res.Wait = 0
-	}
-	if res.Status != OK || op.Options&Peek != 0 || g.reserving != nil && g.repeated {
-		if g.shadow && res.Status == OK && !res.Allowed {
-			res.Allowed, res.Granted, res.Wait = true, op.Tokens, 0
-		}
+	if !g.shadow || res.Status != OK {
 		return
 	}
-	switch {
-	case res.Allowed:
-		g.policy.granted.Add(1)
-	case g.shadow: // decided and counted as if enforced, but the request is allowed
-		g.policy.shadowDenied.Add(1)
-		res.Allowed, res.Granted, res.Wait = true, op.Tokens, 0
-	default:
-		g.policy.denied.Add(1)
+	if res.Wait = 0; !res.Allowed {
+		res.Allowed, res.Granted = true, op.Tokens
 	}
 }
 

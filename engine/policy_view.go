@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Policy is a policy in its original form, with the counts of its decisions since this store was made.
+// Policy is a policy in its original form, with the counts of [Store.CountCheck].
 type Policy struct {
 	Name       string
 	Shadow     bool
@@ -57,7 +57,7 @@ func (s *Store) Policy(name string) (Policy, bool) {
 	if p == nil {
 		return Policy{}, false
 	}
-	return p.copy(name), true
+	return s.policies.copy(name, p), true
 }
 
 // PolicyOf returns a copy of a policy without its overrides; with an id, Parts are the limits that this caller is held
@@ -69,7 +69,7 @@ func (s *Store) PolicyOf(name string, id []byte) (Policy, bool) {
 	if p == nil {
 		return Policy{}, false
 	}
-	found, parts := p.counts(name), p.parts
+	found, parts := s.policies.view(name, p), p.parts
 	if id != nil {
 		parts = p.partsFor(id)
 	}
@@ -117,10 +117,10 @@ func (s *Store) PolicyKeys(name, id []byte, fields [][]byte, visit func(key []by
 	return known != nil
 }
 
-func (p *policy) copy(name string) Policy {
-	copied := p.counts(name)
-	copied.Parts = opsOf(p.parts, true)
-	for id, parts := range p.overrides {
+func (p *policies) copy(name string, known *policy) Policy {
+	copied := p.view(name, known)
+	copied.Parts = opsOf(known.parts, true)
+	for id, parts := range known.overrides {
 		copied.Overrides = append(copied.Overrides, Override{id, opsOf(parts, true)})
 	}
 	slices.SortFunc(copied.Overrides, func(a, b Override) int { return cmp.Compare(a.ID, b.ID) })
@@ -132,18 +132,13 @@ func (s *Store) PolicyCounts(visit func(Policy)) {
 	s.policies.mu.RLock()
 	counts := make([]Policy, 0, len(s.policies.byName))
 	for name, p := range s.policies.byName {
-		counts = append(counts, p.counts(name))
+		counts = append(counts, s.policies.view(name, p))
 	}
 	s.policies.mu.RUnlock()
 	slices.SortFunc(counts, func(a, b Policy) int { return cmp.Compare(a.Name, b.Name) })
 	for _, p := range counts {
 		visit(p)
 	}
-}
-
-func (p *policy) counts(name string) Policy {
-	return Policy{Name: name, Shadow: p.shadow, Strict: p.strict, Overridden: len(p.overrides),
-		Granted: p.granted.Load(), Denied: p.denied.Load(), ShadowDenied: p.shadowDenied.Load()}
 }
 
 // PolicyOps calls visit for the operations that restore all state except the entries: policies, scripts, restrictions of new

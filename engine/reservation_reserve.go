@@ -47,7 +47,7 @@ func (s *Store) repeatCheck(g *acquireAllCall, now int64, op *Op, res *Result, l
 	count := g.amounts(s, state, &Op{Options: Cancel})
 	res.grow(count)
 	g.repeated = true
-	res.Allowed, res.Binding = true, -1
+	res.Allowed, res.Binding, res.Number = true, -1, Repeated
 	res.Granted, res.Wait, _ = state.parts()
 	for i := range count {
 		p := &g.settlements[i]
@@ -101,7 +101,7 @@ func (g *acquireAllCall) repeat(now int64, parts []Op, res *Result) (done bool) 
 		return true
 	}
 	g.repeated = true
-	res.Allowed, res.Binding = true, -1
+	res.Allowed, res.Binding, res.Number = true, -1, Repeated
 	res.Granted, res.Wait, _ = reservation(c.state).parts()
 	for i := range parts {
 		g.report(now, i, &parts[i], &res.Parts[i])

@@ -66,7 +66,7 @@ func New(o Config) *Store {
 		s.shards[i].admission = &s.admission
 		s.shards[i].number, s.shards[i].changes = uint32(i), &s.changes
 	}
-	s.policies.byName, s.policies.store = map[string]*policy{}, &s.changes
+	s.policies.byName, s.policies.checks, s.policies.store = map[string]*policy{}, map[string]*checkCounts{}, &s.changes
 	s.changes.dirty = make([]atomic.Uint64, (n+63)/64)
 	s.calls.New = func() any { return new(call) }
 	s.groups.New = func() any { return new(acquireAllCall) }

@@ -194,7 +194,9 @@ func TestChecksWithFields(t *testing.T) {
 		t.Errorf("%d keys were made", s.Len())
 	}
 	check := func(id string, words ...string) Result {
-		return ask(s, epoch, Op{Verb: Check, Options: NamedFields, Key: []byte("llm"), Who: []byte(id), Tokens: 2, Args: fields(words...)})
+		res := ask(s, epoch, Op{Verb: Check, Options: NamedFields, Key: []byte("llm"), Who: []byte(id), Tokens: 2, Args: fields(words...)})
+		s.CountCheck([]byte("llm"), &res)
+		return res
 	}
 	for _, c := range []struct {
 		tenant, id string

@@ -10,6 +10,7 @@ type Model struct {
 	Now      int64 // nanoseconds since the Unix epoch
 	keys     map[string]state
 	policies map[string]*policy
+	checks   map[string]*checks // by the names of policies
 	since    map[string][]state // states of keys since the last moment that no crash undoes; nil if crashes are not modelled
 	due      int64              // when the reply to the last BLOCK comes
 	inMulti  bool               // between MULTI and EXEC, BLOCK does not wait
@@ -17,7 +18,7 @@ type Model struct {
 
 // New returns a model that knows no keys.
 func New(now int64) *Model {
-	return &Model{Now: now, keys: map[string]state{}, policies: map[string]*policy{}}
+	return &Model{Now: now, keys: map[string]state{}, policies: map[string]*policy{}, checks: map[string]*checks{}}
 }
 
 // held is a key's state, nil if it has expired.

@@ -13,9 +13,11 @@ type policy struct {
 	shadow    bool
 	strict    bool
 	overrides map[string][]request
-
-	granted, denied, shadowDenied int64
+	checks    *checks
 }
+
+// checks are the answered checks of all policies of one name.
+type checks struct{ granted, denied, shadowDenied int64 }
 
 const noPolicy = refusal("ERR no such policy; RL.POLICY LIST lists the policies")
 
@@ -87,7 +89,10 @@ func (m *Model) setPolicy(words []string) (string, error) {
 	}
 	p := m.policies[name]
 	if p == nil {
-		p = &policy{overrides: map[string][]request{}}
+		if m.checks[name] == nil {
+			m.checks[name] = &checks{}
+		}
+		p = &policy{overrides: map[string][]request{}, checks: m.checks[name]}
 		m.policies[name] = p
 	}
 	p.limits, p.shadow, p.strict = limits, slices.Contains(given, "SHADOW"), slices.Contains(given, "STRICT")
@@ -205,11 +210,11 @@ func (p *policy) count(o *outcome, peek bool) {
 	switch {
 	case peek:
 	case o.binding < 0:
-		p.granted++
+		p.checks.granted++
 	case p.shadow:
-		p.shadowDenied++
+		p.checks.shadowDenied++
 	default:
-		p.denied++
+		p.checks.denied++
 	}
 }
 
@@ -246,8 +251,8 @@ func (m *Model) getPolicy(words []string) (string, error) {
 	if p.strict {
 		strict = 1
 	}
-	return array(bulk("limits"), array(texts...), bulk("overrides"), integer(int64(len(p.overrides))), bulk("granted"), integer(p.granted),
-		bulk("denied"), integer(p.denied), bulk("shadow_denied"), integer(p.shadowDenied), bulk("shadow"), integer(shadow), bulk("strict"), integer(strict)), nil
+	return array(bulk("limits"), array(texts...), bulk("overrides"), integer(int64(len(p.overrides))), bulk("granted"), integer(p.checks.granted),
+		bulk("denied"), integer(p.checks.denied), bulk("shadow_denied"), integer(p.checks.shadowDenied), bulk("shadow"), integer(shadow), bulk("strict"), integer(strict)), nil
 }
 
 // wordText quotes a word as redis-cli does, where need be.

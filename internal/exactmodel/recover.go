@@ -71,8 +71,8 @@ func (c *Calls) Recover(ask func(command ...string) (string, error)) (unclear []
 
 // Restarted records that a server was restarted: the counts of its policies' decisions begin at 0.
 func (c *Calls) Restarted() {
-	for _, p := range c.Model.policies {
-		p.granted, p.denied, p.shadowDenied = 0, 0, 0
+	for _, counted := range c.Model.checks {
+		*counted = checks{}
 	}
 }
 

@@ -25,7 +25,7 @@ var policyRows = []Row{{
 			Cost: PolicyChange, Flags: Write | Admin, Parse: parsePolicySet, Reply: replyPolicy},
 		{Name: "get", Syntax: "name [id]", Since: "0.1.0", Group: "limiter",
 			Summary: "Show a policy and its counters; with an id, the limits that apply to that caller.",
-			Returns: "a map of limits (in the syntax of SET, quoted as in redis-cli where necessary), overrides, granted, denied, shadow_denied, shadow and strict; null if the policy does not exist or the user may not read its keys.",
+			Returns: "a map of limits (in the syntax of SET, quoted as in redis-cli where necessary), overrides, granted, denied, shadow_denied (the checks of this name that this node answered since it started), shadow and strict; null if the policy does not exist or the user may not read its keys.",
 			Example: "private",
 			Cost:    Report, Flags: ReadOnly, Run: runPolicyGet},
 		{Name: "del", Syntax: "name", Since: "0.1.0", Group: "limiter", Summary: "Delete a policy.",

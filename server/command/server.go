@@ -9,7 +9,7 @@ import (
 
 var serverRows = []Row{{
 	Name: "info", Syntax: "[section ...]", Since: "0.1.0", Group: "server", Summary: "Report the state of the server, in sections.",
-	Returns: "text: lines of names and values under section headings. `# Policies` has a line for each policy: `policy_<name>:shadow=0,granted=…,denied=…,shadow_denied=…`; names with other characters than letters, digits and `_ . -` are quoted.",
+	Returns: "text: lines of names and values under section headings. `# Policies` has a line for each policy: `policy_<name>:shadow=0,granted=…,denied=…,shadow_denied=…`, the checks that this node answered since it started; names with other characters than letters, digits and `_ . -` are quoted.",
 	Cost:    Information, Flags: Dangerous, Run: runInfo,
 }, {
 	Name: "config", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Read and change settings.",

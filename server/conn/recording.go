@@ -26,8 +26,11 @@ func (s *Session) count(r *reply, batch, out *commandBatch, failed bool) {
 		return
 	}
 	op, res := &batch.decision.Ops[r.first], &batch.decision.Results[r.first]
-	if request := op.Request(); request.Verb == engine.Check && op.Options&engine.Peek == 0 && s.env.config().TopKeys != "off" {
-		s.env.Recent.Note(batch.key(r.first, 0), batch.key(r.first, 1), batch.fields(r.first), s.started, request.Tokens, !res.Allowed)
+	if request := op.Request(); request.Verb == engine.Check && op.Options&engine.Peek == 0 {
+		s.env.Keys.CountCheck(batch.key(r.first, 0), res)
+		if s.env.config().TopKeys != "off" {
+			s.env.Recent.Note(batch.key(r.first, 0), batch.key(r.first, 1), batch.fields(r.first), s.started, request.Tokens, !res.Allowed)
+		}
 	}
 	switch {
 	case op.Options&engine.Peek != 0: // nothing was decided

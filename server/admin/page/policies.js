@@ -25,7 +25,7 @@ function policy(p) {
   return make("article", { "data-policy": p.name },
     make("h3", {}, make("code", {}, p.name), p.shadow ? make("span", { class: "pill" }, "shadow") : "", p.strict ? make("span", { class: "pill" }, "strict") : "",
       make("button", { type: "button", "data-edit": p.name, onclick: () => edit(p) }, "Edit", make("span", { class: "hidden" }, ` ${p.name}`))),
-    make("p", { class: "soft" }, `${count(p.granted)} granted, ${count(p.denied)} denied, ${count(p.shadowDenied)} would have been denied` +
+    make("p", { class: "soft" }, `Answered by this node: ${count(p.granted)} granted, ${count(p.denied)} denied, ${count(p.shadowDenied)} would have been denied` +
       (p.overrides ? `; ${count(p.overrides)} callers have overrides` : "")),
     ...p.limits.map(limit));
 }
