@@ -3,8 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,11 +46,17 @@ func unitNames() string {
 // ParseDuration reads a duration as clients write it and returns nanoseconds. The error is [ErrDuration].
 func ParseDuration(text string) (int64, error) {
 	number, nanos := splitUnit(text)
-	digits, decimals, ok := parseDecimal(number)
-	if !ok {
+	return durationOf(number, nanos)
+}
+
+// durationOf is a number of units of some nanoseconds. The error is [ErrDuration].
+func durationOf(number string, unit int64) (int64, error) {
+	number, isNumber := withoutExponent(number)
+	digits, decimals, isShort := parseDecimal(number)
+	if !isNumber || !isShort {
 		return 0, ErrDuration
 	}
-	value := uint128.Product(digits, uint64(nanos))
+	value := uint128.Product(digits, uint64(unit))
 	quotient, remainder := value.Divide(pow10(decimals))
 	if remainder != 0 || quotient < uint64(MinDuration) || quotient > uint64(MaxDuration) {
 		return 0, ErrDuration
@@ -88,66 +92,4 @@ func FormatDuration(nanos int64) string {
 	millis := nanos / int64(time.Millisecond)
 	fraction := strings.TrimRight(fmt.Sprintf("%06d", nanos%int64(time.Millisecond)), "0")
 	return fmt.Sprintf("%d.%sms", millis, fraction)
-}
-
-// isDecimal reports whether a text is digits with at most one decimal point between them, such as 0.035. No sign, no
-// exponent, no spaces.
-func isDecimal(text string) bool {
-	points := 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '.' && points == 0 && i > 0 && i < len(text)-1:
-			points++
-		case c < '0' || c > '9':
-			return false
-		}
-	}
-	return text != ""
-}
-
-// parseDecimal reads a decimal as an integer and the number of its decimals, at most 18 significant digits.
-func parseDecimal(text string) (digits uint64, decimals int, ok bool) {
-	if !isDecimal(text) {
-		return 0, 0, false
-	}
-	whole, fraction, _ := strings.Cut(text, ".")
-	fraction = strings.TrimRight(fraction, "0")
-	for _, r := range []byte(whole + fraction) {
-		if digits > math.MaxInt64/10-1 {
-			return 0, 0, false
-		}
-		digits = digits*10 + uint64(r-'0')
-	}
-	return digits, len(fraction), len(fraction) <= 18
-}
-
-// maxDecimals bounds the decimals that are read of a number, so that no number is costly to read. It is far more than
-// the bounds of a rate can distinguish.
-const maxDecimals = 64
-
-// decimalFraction reads a decimal of any length. Decimals beyond [maxDecimals] are rounded, up or down.
-func decimalFraction(text string, up bool) *big.Rat {
-	whole, fraction, _ := strings.Cut(text, ".")
-	whole, fraction = strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")
-	if len(whole) > maxDecimals {
-		whole = whole[:maxDecimals] // beyond every bound still
-	}
-	isCut := len(fraction) > maxDecimals
-	if isCut {
-		fraction = fraction[:maxDecimals]
-	}
-	digits, _ := new(big.Int).SetString("0"+whole+fraction, 10)
-	if isCut && up {
-		digits.Add(digits, big.NewInt(1))
-	}
-	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(len(fraction))), nil)
-	return new(big.Rat).SetFrac(digits, scale)
-}
-
-func pow10(n int) uint64 {
-	p := uint64(1)
-	for range n {
-		p *= 10
-	}
-	return p
 }

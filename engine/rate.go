@@ -26,8 +26,8 @@ var (
 	ErrRateBounds = errors.New("must be a rate above 0 and at most 1000000000000 tokens, per 1ms to 10 years, and not below 1 token in 10 years")
 )
 
-// ParseRate reads a rate as clients write it: N, N/period or "N per period", where N may have any number of decimals and
-// the number of the period may be left out. A fraction that cannot be kept is rounded down to the nearest that can. The
+// ParseRate reads a rate as clients write it: N, N/period or "N per period", where N may have any number of decimals, and an
+// exponent, and the number of the period may be left out. A fraction that cannot be kept is rounded down to the nearest that can. The
 // error is [ErrRate] or [ErrRateBounds].
 func ParseRate(text string) (Rate, error) {
 	number, period := splitRate(text)
@@ -35,10 +35,12 @@ func ParseRate(text string) (Rate, error) {
 	if periodNumber == "" {
 		periodNumber = "1" // 1000/m
 	}
-	if period == "" || unit == 0 || !isDecimal(number) || !isDecimal(periodNumber) {
+	number, isNumber := withoutExponent(number)
+	periodNumber, isPeriod := withoutExponent(periodNumber)
+	if period == "" || unit == 0 || !isNumber || !isPeriod {
 		return Rate{}, ErrRate
 	}
-	if r, ok := exactRate(number, period); ok {
+	if r, ok := exactRate(number, periodNumber, unit); ok {
 		return r, nil
 	}
 	tokens := decimalFraction(number, false)
@@ -71,12 +73,9 @@ func splitRate(text string) (number, period string) {
 
 // exactRate scales a decimal number of tokens, and its period, to whole numbers, so that 0.035 is 35 tokens per 1000 s. It
 // reports false if they cannot be kept like that.
-func exactRate(number, periodText string) (r Rate, ok bool) {
+func exactRate(number, periodNumber string, unit int64) (r Rate, ok bool) {
 	digits, decimals, isShort := parseDecimal(number)
-	if c := periodText[0]; c < '0' || c > '9' {
-		periodText = "1" + periodText
-	}
-	period, err := ParseDuration(periodText)
+	period, err := durationOf(periodNumber, unit)
 	if !isShort || err != nil {
 		return r, false
 	}
@@ -152,6 +151,37 @@ func (b rateBounds) withPeriod(r Rate, perNano *big.Rat) Rate {
 	down := func(x *big.Rat) int64 { return new(big.Int).Quo(x.Num(), x.Denom()).Int64() }
 	period := down(new(big.Rat).Quo(big.NewRat(b.tokens, 1), perNano))
 	return Rate{down(new(big.Rat).Mul(perNano, big.NewRat(period, 1))), period}
+}
+
+// Errors of [WithOnePeriod].
+var (
+	errLeastAboveMost = errors.New("must not be above max")
+	errRatesApart     = errors.New("and max cannot be kept in one period: write both with the same unit or fewer digits, or a larger min")
+)
+
+// WithOnePeriod writes the lowest and the highest rate of an adaptive limit as tokens in one period. The highest is kept exactly. If there is no
+// such period for both, the lowest is rounded down to the nearest that has one, by at most 1 part in 1000.
+func WithOnePeriod(lowest, highest Rate) (least int64, most Rate, err error) {
+	if uint128.Product(uint64(lowest.Tokens), uint64(highest.Period)).Exceeds(uint128.Product(uint64(highest.Tokens), uint64(lowest.Period))) {
+		return 0, highest, errLeastAboveMost
+	}
+	common := int64(gcd(uint64(lowest.Period), uint64(highest.Period)))
+	byLowest, byHighest := highest.Period/common, lowest.Period/common // the factors that make the periods equal
+	longest := min(MaxTokens/highest.Tokens, MaxDuration/highest.Period)
+	if byHighest <= longest && lowest.Tokens <= MaxTokens/byLowest {
+		return lowest.Tokens * byLowest, Rate{highest.Tokens * byHighest, highest.Period * byHighest}, nil
+	}
+	share := big.NewRat(lowest.Tokens, lowest.Period) // tokens in the highest rate's period
+	share.Mul(share, new(big.Rat).SetInt64(highest.Period))
+	below := rateBounds{tokens: MaxTokens, shortest: 1, longest: longest}.nearestBelow(share)
+	lost := new(big.Rat)
+	if below.Tokens > 0 {
+		lost.Sub(share, big.NewRat(below.Tokens, below.Period))
+	}
+	if below.Tokens == 0 || lost.Quo(lost, share).Cmp(big.NewRat(1, 1000)) > 0 {
+		return 0, highest, errRatesApart
+	}
+	return below.Tokens, Rate{highest.Tokens * below.Period, highest.Period * below.Period}, nil
 }
 
 func gcd(a, b uint64) uint64 {

@@ -149,7 +149,7 @@ func TestRateArguments(t *testing.T) {
 
 		"0.000000001": false, "1/.5s": false, "1/.5": false, "1/.5m": false, "5/.1s": false, "10 per": false, "10 per 5 s": false,
 		"": false, "0": false, "-1": false, "+1": false, "1/0": false, "/s": false, "1//s": false, "1/": false, "5/": false, "1/-1s": false, "1/s/s": false,
-		"NaN": false, "inf": false, "1e3": false, "0x10": false, " 1": false, "1 ": false, "1/ s": false, "1 /s": false, "1.": false, ".5": false,
+		"1e3": true, "1.1574074074074073e-05": true, "1E-5/1.5e+1": true, "1e-05": true, "1e": false, "1e-9": false, "NaN": false, "inf": false, "0x10": false, " 1": false, "1 ": false, "1/ s": false, "1 /s": false, "1.": false, ".5": false,
 		"1.2.3": false, "0.0": false, "0/s": false, "0.0/s": false, "1/y": false, "1/w": false, "1/us": false, "1/0.5ms": false, "1/3651d": false,
 		"1000000000001": false, "1000000000000.1": false, "99999999999999999999": false, "1/99999999999999999999": false, "1\x00": false, "ten": false,
 		strings.Repeat("1", 60_000): false, "0." + strings.Repeat("0", 100) + "1": false, "1/" + strings.Repeat("9", 100) + "s": false,
@@ -168,9 +168,9 @@ func TestRateArguments(t *testing.T) {
 		}
 	}
 	for text, taken := range map[string]bool{
-		"1ms": true, "1": true, "0.001": true, "1.5m": true, "3650d": true, "315360000": true, "1H": true, "0250ms": true,
+		"1ms": true, "1": true, "0.001": true, "1.5m": true, "3650d": true, "315360000": true, "1H": true, "0250ms": true, "1e3": true, "1E-3": true, "36e5ms": true, "1e": false, "1e-4": false,
 		"": false, "0": false, "0s": false, "-1s": false, "+1s": false, "1us": false, "0.5ms": false, "0.0001": false, "3651d": false, "315360001": false,
-		"1 s": false, "s": false, "1ss": false, "1e3": false, "1.": false, "NaN": false, "forever": false, "99999999999999999999s": false,
+		"1 s": false, "s": false, "1ss": false, "1.": false, "NaN": false, "forever": false, "99999999999999999999s": false,
 	} {
 		for _, d := range []struct {
 			name    string

@@ -3,6 +3,7 @@ package exactmodel
 import (
 	"fmt"
 	"math/big"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,9 +46,11 @@ func between(name, text string, least, most int64) (int64, error) {
 	return n, nil
 }
 
-// decimal reads digits with at most one point among them.
+// decimalForm is digits with at most one point among them, and perhaps an exponent.
+var decimalForm = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?$`)
+
 func decimal(text string) (*big.Rat, bool) {
-	if text == "" || text[0] == '.' || text[len(text)-1] == '.' || strings.Count(text, ".") > 1 || strings.Trim(text, "0123456789.") != "" {
+	if !decimalForm.MatchString(text) {
 		return nil, false
 	}
 	return new(big.Rat).SetString(text)

@@ -123,6 +123,7 @@ func readKept(text string) (*kept, error) {
 	if k.share = share; share {
 		_, decimals, _ := strings.Cut(digits, ".")
 		n, ok := decimal(digits)
+		ok = ok && !strings.ContainsAny(digits, "eE")
 		if k.number = n; ok && len(decimals) <= 3 && n.Cmp(ratio(100)) <= 0 {
 			return k, nil
 		}

@@ -48,7 +48,8 @@ func (c *Calls) rate() string {
 	number := strconv.Itoa(1 + c.random.IntN(20))
 	switch c.random.IntN(8) {
 	case 0:
-		number = c.pick("0.035", "1.5", "16.67", "0.1", "2.50", "1000000", "99.9", "33.3333", "0.000001", "16.666666666666668", "1428571.428571", "0.0000000000000000001", "1000000.000001")
+		number = c.pick("0.035", "1.5", "16.67", "0.1", "2.50", "1000000", "99.9", "33.3333", "0.000001", "16.666666666666668", "1428571.428571", "0.0000000000000000001", "1000000.000001",
+			"1.1574074074074073e-05", "2.5e+1", "1E-3", "1e-19", "1e12", "1e13", "3e", "1e-4.5")
 	case 1:
 		number = strconv.FormatInt(int64(c.logUniform(1, 1e12)), 10)
 	}
@@ -64,7 +65,7 @@ func (c *Calls) rate() string {
 // duration is a random duration; one in odd of them is unusual.
 func (c *Calls) duration(odd int) string {
 	if c.chance(odd) {
-		return c.pick("1ms", "3650d", "1.5m", "0.25h", "333ms", "7d", "31536000", "0.001", "12.345s", "61s", "2minutes", "1Hour")
+		return c.pick("1ms", "3650d", "1.5m", "0.25h", "333ms", "7d", "31536000", "0.001", "12.345s", "61s", "2minutes", "1Hour", "1.5e1", "36e5ms", "2.5E-1h", "1e-05s", "1e9d")
 	}
 	return c.pick("1s", "10s", "60s", "1m", "250ms", "1h", "5", "1d", "2s")
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"math"
 	"strings"
 
 	"github.com/stintdb/stint/engine"
@@ -101,21 +100,8 @@ func readAdaptive(_ *Request, a [][]byte) (l engine.Limit, err error) {
 	if l.Rate, err = rate("max", a[2]); err != nil {
 		return l, err
 	}
-	common := gcd(least.Period, l.Rate.Period)
-	byLeast, byMost := l.Rate.Period/common, least.Period/common // the factors that make the periods equal
-	if least.Tokens > engine.MaxTokens/byLeast || l.Rate.Tokens > engine.MaxTokens/byMost || l.Rate.Period > engine.MaxDuration/byMost || byLeast > math.MaxInt64/least.Period {
-		return l, argumentError("min", "and max cannot be written with one period: use the same unit for both", a[1])
-	}
-	l.Least, l.Rate.Tokens, l.Rate.Period = least.Tokens*byLeast, l.Rate.Tokens*byMost, l.Rate.Period*byMost
-	if l.Least > l.Rate.Tokens {
-		return l, argumentError("min", "must not be above max", a[1])
+	if l.Least, l.Rate, err = engine.WithOnePeriod(least, l.Rate); err != nil {
+		return l, argumentError("min", err.Error(), a[1])
 	}
 	return l, nil
-}
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
 }

@@ -162,3 +162,31 @@ func TestUndecided(t *testing.T) {
 		}
 	}
 }
+
+// A rate and a duration are numbers of JSON as languages print them, with exponents too.
+func TestNumbersAsPrinted(t *testing.T) {
+	h := serve(t)
+	for _, step := range []struct {
+		limit  string
+		status int
+		want   string
+	}{
+		{`"algorithm":"TB","capacity":5,"rate":1.1574074074074073e-05`, 200, `"reset_ms":86400001}`},
+		{`"algorithm":"TB","capacity":5,"rate":1e-7`, 200, `"reset_ms":10000000000}`},
+		{`"algorithm":"TB","capacity":5,"rate":"1e-7"`, 200, `"reset_ms":10000000000}`},
+		{`"algorithm":"TB","capacity":5,"rate":1E+3`, 200, `"reset_ms":1}`},
+		{`"algorithm":"TB","capacity":5,"rate":1.0E-5`, 200, `"reset_ms":100000000}`},
+		{`"algorithm":"FW","limit":5,"window":1.5e1`, 200, `"reset_ms":15000}`},
+		{`"algorithm":"CC","limit":5,"ttl":1e-3,"holder":"me"`, 200, `"reset_ms":1}`},
+		{`"algorithm":"AD","capacity":5,"min":0.3333333333333333,"max":1`, 200, `"reset_ms":1000}`},
+		{`"algorithm":"TB","capacity":5,"rate":1e-9`, 400, "not below 1 token in 10 years, got '1e-9'"},
+		{`"algorithm":"TB","capacity":5,"rate":1e13`, 400, "at most 1000000000000 tokens"},
+		{`"algorithm":"TB","capacity":5,"rate":-1e-5`, 400, "must be a rate such as"},
+		{`"algorithm":"FW","limit":5,"window":1e-4`, 400, "must be a duration between 1ms and 10 years"},
+		{`"algorithm":"TB","capacity":5e0,"rate":1`, 400, "must be an integer"},
+	} {
+		if a := h.post("/v1/check", `{"limits":[{"key":"`+strings.ReplaceAll(step.limit, `"`, "'")+`",`+step.limit+`}]}`); a.status != step.status || !strings.Contains(a.body, step.want) {
+			t.Errorf("%s: %d %s", step.limit, a.status, a.body)
+		}
+	}
+}

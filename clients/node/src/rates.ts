@@ -39,8 +39,7 @@ export function exactDuration(text: string): bigint {
 }
 
 function nanoseconds(text: string): bigint | undefined {
-    const found = /^([\d.]*)([a-z]*)$/i.exec(text);
-    const number = decimal(found?.[1] ?? ""), unit = unitOf(found?.[2] ?? "");
+    const [count, suffix] = splitUnit(text), number = decimal(count), unit = unitOf(suffix);
     if (text.length > mostCharacters || !number || unit === undefined || (number.digits * unit) % number.scale !== 0n) {
         return undefined;
     }
@@ -51,7 +50,7 @@ function nanoseconds(text: string): bigint | undefined {
 /** Reads a rate as the server does, "10", "10/s", "5/500ms", "10 per second": the tokens, and the period in milliseconds. */
 export function parseRate(text: string): { count: number; period: number } {
     const { tokens, period } = exactRate(text);
-    return { count: Number(tokens[0]) / Number(tokens[1]), period: Number(period[0]) / Number(period[1]) / 1e6 };
+    return { count: ratio(tokens), period: ratio(period) / 1e6 };
 }
 
 /** A quotient of integers. */
@@ -60,17 +59,17 @@ export type Quotient = readonly [numerator: bigint, denominator: bigint];
 /** Reads a rate as {@link parseRate}: exactly, and the period in nanoseconds. */
 export function exactRate(text: string): { tokens: Quotient; period: Quotient } {
     const [count = "", period = "s"] = text.includes("/") ? cut(text, text.indexOf("/"), 1) : cut(text, text.toLowerCase().indexOf(" per "), 5);
-    const found = /^([\d.]*)([a-z]*)$/i.exec(period), number = decimal(count), of = decimal(found?.[1] === "" ? "1" : (found?.[1] ?? ""));
-    const unit = unitOf(found?.[2] ?? "");
+    const [times, suffix] = splitUnit(period), number = decimal(count), of = decimal(times === "" ? "1" : times), unit = unitOf(suffix);
     if (text.length > mostCharacters || period === "" || !number || !of || unit === undefined) {
         const names = units.map(([name, , words]) => `${name} (${words.join(", ")})`).join(", ");
         throw new InvalidError(`a rate must be such as 100, 0.035, 1000/60, 1000/m, 5/500ms or "10 per second"; units: ${names}; got ${quote(text)}`);
     }
-    const tokens = Number(number.digits) / Number(number.scale), ms = (Number(of.digits) / Number(of.scale)) * (Number(unit) / 1e6);
-    if (!(tokens > 0 && tokens <= mostTokens && ms >= 1 && ms <= longest && ms <= tokens * longest)) {
+    const ns = of.digits * unit, most = BigInt(longest) * 1_000_000n;
+    if (number.digits === 0n || number.digits > BigInt(mostTokens) * number.scale || ns < 1_000_000n * of.scale || ns > most * of.scale ||
+        ns * number.scale > number.digits * of.scale * most) {
         throw new InvalidError(`a rate must be above 0 and at most ${mostTokens} tokens, per 1ms to 10 years, and not below 1 token in 10 years, got ${quote(text)}`);
     }
-    return { tokens: [number.digits, number.scale], period: [of.digits * unit, of.scale] };
+    return { tokens: [number.digits, number.scale], period: [ns, of.scale] };
 }
 
 /** The parts before and behind a separator of so many characters; the text alone if it is not there. */
@@ -78,10 +77,27 @@ function cut(text: string, at: number, length: number): string[] {
     return at < 0 ? [text] : [text.slice(0, at), text.slice(at + length)];
 }
 
-/** A decimal number as digits / scale. */
+/** A quotient as a number. Integers of hundreds of digits are none, so both are cut alike. */
+function ratio([numerator, denominator]: Quotient): number {
+    const unit = 10n ** BigInt(Math.max(0, String(numerator).length - 300, String(denominator).length - 300));
+    return Number(numerator / unit) / Number(denominator / unit);
+}
+
+/** A number as programs print it, such as 1.5 or 1e-7, as digits / scale. */
 function decimal(text: string): { digits: bigint; scale: bigint } | undefined {
-    const found = /^(\d+)(?:\.(\d+))?$/.exec(text);
-    return found?.[1] === undefined ? undefined : { digits: BigInt(found[1] + (found[2] ?? "")), scale: 10n ** BigInt(found[2]?.length ?? 0) };
+    const [, whole, fraction = "", exponent = "0"] = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? [];
+    if (whole === undefined) {
+        return undefined;
+    }
+    const most = 2 * mostCharacters; // beyond it the number is beyond every bound
+    const power = Math.max(-most, Math.min(most, Number(exponent))) - fraction.length;
+    return { digits: BigInt(whole + fraction) * 10n ** BigInt(Math.max(0, power)), scale: 10n ** BigInt(Math.max(0, -power)) };
+}
+
+/** A number and the unit behind it, either of which may be missing. */
+function splitUnit(text: string): [number: string, unit: string] {
+    const number = /^(?:.*[\d.])?/s.exec(text)?.[0] ?? "";
+    return [number, text.slice(number.length)];
 }
 
 function unitOf(suffix: string): bigint | undefined {

@@ -7,6 +7,7 @@ import { Redis } from "ioredis";
 import { createClient } from "redis";
 
 import { InvalidError, Limit, Limiter, RefusedError, UnauthenticatedError, UnavailableError, failClosed, failOpen, localShare } from "../dist/esm/index.js";
+import { exactDuration, exactRate, parseRate } from "../dist/esm/rates.js";
 import { Scripted } from "./scripted.mjs";
 
 const vectors = ["vectors", "shared"].flatMap((name) => JSON.parse(readFileSync(new URL(`../../vectors/${name}.json`, import.meta.url), "utf8")));
@@ -112,6 +113,26 @@ test("limits as text", () => {
     for (const text of texts.refused) {
         assert.throws(() => Limit.parse(text), InvalidError, text);
     }
+});
+
+const numbers = JSON.parse(readFileSync(new URL("../../vectors/numbers.json", import.meta.url), "utf8"));
+
+test("numbers as programs print them", () => {
+    const equal = ([a, b], [c, d]) => a * d === b * c; // quotients
+    for (const [text, decimal] of Object.entries(numbers.rates)) {
+        const read = exactRate(text), written = exactRate(decimal), { count, period } = parseRate(text);
+        assert.ok(equal(read.tokens, written.tokens) && equal(read.period, written.period), text);
+        assert.ok(Math.abs(count / Number(decimal.split(/[/ ]/)[0]) - 1) < 1e-15 && period === parseRate(decimal).period, text);
+    }
+    for (const [text, decimal] of Object.entries(numbers.durations)) {
+        assert.equal(exactDuration(text), exactDuration(decimal), text);
+    }
+    const refused = (texts, read, message) => { for (const text of texts) { assert.throws(() => read(text), { name: "InvalidError", message }, text); } };
+    refused(numbers.rates_beyond, exactRate, /above 0 and at most/);
+    refused(numbers.not_rates, exactRate, /a rate must be such as/);
+    refused(numbers.not_durations, exactDuration, /a duration must be between/);
+    assert.equal(parseRate(`0.${"0".repeat(400)}1e401`).count, 1);
+    assert.equal(parseRate(`1.${"0".repeat(900)}`).count, 1);
 });
 
 test("each exemption is of a vector", () => {

@@ -13,7 +13,7 @@ from stint.breaker import Breaker
 from stint.keys import short_key
 from stint.limits import ALGORITHMS
 from stint.local import Buckets
-from stint.rates import parse_duration
+from stint.rates import parse_duration, parse_rate
 from stint.wire import Decoder, ProtocolError, encode
 
 from .test_vectors import FOLDER
@@ -33,6 +33,31 @@ def test_texts_that_are_no_limits(text: str) -> None:
     with pytest.raises(stint.InvalidError) as caught:
         stint.parse(text)
     assert len(str(caught.value)) < 400
+
+
+NUMBERS = json.loads((FOLDER / "numbers.json").read_text())
+
+
+@pytest.mark.parametrize("text", NUMBERS["rates"])
+def test_rates_as_programs_print_them(text: str) -> None:
+    assert parse_rate(text) == parse_rate(NUMBERS["rates"][text])
+
+
+@pytest.mark.parametrize("text", NUMBERS["durations"])
+def test_durations_as_programs_print_them(text: str) -> None:
+    assert parse_duration(text) == parse_duration(NUMBERS["durations"][text])
+
+
+def test_numbers_that_are_refused() -> None:
+    for text in NUMBERS["rates_beyond"]:
+        with pytest.raises(stint.InvalidError, match="a rate must be above 0 and at most"):
+            parse_rate(text)
+    for text in NUMBERS["not_rates"]:
+        with pytest.raises(stint.InvalidError, match="a rate must be such as"):
+            parse_rate(text)
+    for text in NUMBERS["not_durations"]:
+        with pytest.raises(stint.InvalidError, match="a duration must be between"):
+            parse_duration(text)
 
 
 def test_every_algorithm_can_be_written() -> None:

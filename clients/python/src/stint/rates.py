@@ -21,8 +21,18 @@ MAX_TOKENS = 10**12
 MIN_SECONDS = Fraction(1, 1000)
 MAX_SECONDS = Fraction(10 * 365 * 86400)
 
-_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?", re.ASCII)
+_NUMBER = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?:[eE]([+-]?[0-9]+))?", re.ASCII)
 _PER = re.compile(r" per ", re.IGNORECASE)
+
+
+def _number(text: str) -> Fraction | None:
+    """Return a number as programs print it, such as 1.5 or 1e-05; None if it is none."""
+    found = _NUMBER.fullmatch(text)
+    if found is None:
+        return None
+    exponent = int(found[2] or 0)
+    most = 2 * MAX_LENGTH  # beyond it the number is beyond every bound
+    return Fraction(found[1]) * Fraction(10) ** max(-most, min(most, exponent))
 
 
 def _unit_names() -> str:
@@ -45,8 +55,9 @@ def _split_unit(text: str) -> tuple[str, Fraction | None]:
 def parse_duration(text: str) -> Fraction:
     """Return the seconds of a duration such as 250ms, 10s, 1.5m, 1h or 7d; a bare number is seconds."""
     number, unit = _split_unit(text)
-    if len(text) <= MAX_LENGTH and unit is not None and _NUMBER.fullmatch(number):
-        seconds = Fraction(number) * unit
+    value = _number(number) if len(text) <= MAX_LENGTH else None
+    if unit is not None and value is not None:
+        seconds = value * unit
         if MIN_SECONDS <= seconds <= MAX_SECONDS and (seconds * 10**9).denominator == 1:
             return seconds
     raise InvalidError(
@@ -64,18 +75,14 @@ def parse_rate(text: str) -> tuple[Fraction, Fraction]:
     else:
         number, period = text, "s"
     count, unit = _split_unit(period)
-    if (
-        len(text) > MAX_LENGTH
-        or not period
-        or unit is None
-        or not _NUMBER.fullmatch(number)
-        or not _NUMBER.fullmatch(count or "1")
-    ):
+    is_short = len(text) <= MAX_LENGTH
+    tokens, times = (_number(number), _number(count or "1")) if is_short else (None, None)
+    if not period or unit is None or tokens is None or times is None:
         raise InvalidError(
             "a rate must be such as 100, 0.035, 1000/60, 1000/m, 5/500ms or '10 per second'; "
             f"units: {_unit_names()}; got {text[:100]!r}"
         )
-    tokens, seconds = Fraction(number), Fraction(count or "1") * unit
+    seconds = times * unit
     in_bounds = 0 < tokens <= MAX_TOKENS and MIN_SECONDS <= seconds <= MAX_SECONDS
     if not in_bounds or tokens / seconds < 1 / MAX_SECONDS:
         raise InvalidError(
