@@ -147,3 +147,19 @@ func TestRightsOnManyKeysOfAScript(t *testing.T) {
 		t.Errorf("an undeclared key: %q", reply)
 	}
 }
+
+// A user of a key with the limiters' commands is no operator on it: RL.VOID is not for it.
+func TestRightsOnLoans(t *testing.T) {
+	p := prepared(t, "ACL SETUSER bob on >tea ~shared:* +@limiter", "ACL SETUSER op on >tea ~shared:* +@limiter +@admin", "RL.LEND shared:k TB 1000 1/h 100 alice-proc 7 0")
+	for _, c := range []struct{ user, command, want string }{
+		{"bob", "RL.LENT shared:k", "*1\r\n*3\r\n$10\r\nalice-proc\r\n:100\r\n"},
+		{"bob", "RL.VOID shared:k alice-proc", "-NOPERM User bob has no permissions to run the 'rl.void' command"},
+		{"bob", "RL.VOID shared:k alice-proc FORCE", "-NOPERM User bob has no permissions to run the 'rl.void' command"},
+		{"bob", "RL.LENT shared:k", "*1\r\n"},
+		{"op", "RL.VOID shared:k alice-proc FORCE", "*5\r\n:100\r\n"},
+	} {
+		if out := p.as(t, c.user, frames(c.command)); !strings.HasPrefix(out, c.want) {
+			t.Errorf("%s, %s: %q, want %q", c.user, c.command, out, c.want)
+		}
+	}
+}

@@ -30,7 +30,8 @@ var classes = []struct {
 // categorySlow follows from the absence of a flag.
 const categorySlow = "slow"
 
-// groups are the groups of commands that are ACL categories too.
+// groups are the groups of commands that are ACL categories too, but for an operator's commands on keys: users of a category have keys, and may
+// not act on them as operators.
 var groups = []struct{ name, category string }{
 	{"limiter", "limiter"},
 	{"generic", "keyspace"},
@@ -77,7 +78,7 @@ func (r *Row) Categories() (names []string) {
 		names = append(names, categorySlow)
 	}
 	for _, g := range groups {
-		if g.name == r.Group {
+		if g.name == r.Group && !(r.Flags&Admin != 0 && r.Keys != Keys{}) {
 			names = append(names, g.category)
 		}
 	}

@@ -17,6 +17,27 @@ func TestDataIsNoLimiter(t *testing.T) {
 	}
 }
 
+// The right to a key and to the limiters is not that of an operator on the key: ending the loan of another process, say. Such commands are
+// only in categories that their flags make. Those without a key need the right to all keys, or show only readable ones.
+func TestOperatorsCommandsOnKeys(t *testing.T) {
+	for _, row := range All {
+		if row.Flags&Admin == 0 || row.Keys == (Keys{}) {
+			continue
+		}
+		for _, g := range groups {
+			if row.In(g.category) {
+				t.Errorf("%s is in @%s", row.FullName, g.category)
+			}
+		}
+		if !row.In("admin") {
+			t.Errorf("%s is not in @admin", row.FullName)
+		}
+	}
+	if void := lookUp([]byte("rl.void")); !slices.Equal(void.Categories(), []string{"write", "admin", "slow"}) {
+		t.Errorf("RL.VOID is in %q", void.Categories())
+	}
+}
+
 // The commands on data are in Redis's categories.
 func TestCategoriesAreThoseOfRedis(t *testing.T) {
 	for name, want := range map[string][]string{
