@@ -44,6 +44,12 @@ var variants = []struct{ line, first, second string }{
 	{"DEL counter other", "W", "W"},
 	{"TB.ACQUIRE alice:1 5 1/h PEEK", "R", ""},
 	{"CC.ACQUIRE alice:7 5 1m me PEEK", "R", ""},
+	{"CL.THROTTLE alice:1 4 1 60 0", "RW", ""},
+	{"CL.THROTTLE alice:1 4 1 60 1", "W", ""},
+	{"RL.ALL TB alice:1 5 1/h TB alice:2 5 1/h COST 0", "W", "RW"},
+	{"RL.ALL TB alice:1 5 1/h TB alice:2 5 1/h COST 0 PEEK", "R", "R"},
+	{"HT.ACQUIRE alice:1 5 1/s 5 1/s UNDER alice:2 5 1/s", "W", "W"},
+	{"HT.ACQUIRE alice:1 5 1/s 5 1/s UNDER alice:2 5 1/s PEEK", "R", "R"},
 }
 
 // A right is checked where a key is used: for each command with a key, a user that may read it, change it, or do both, is refused for want of a

@@ -61,10 +61,12 @@ func AccessOf(op *engine.Op, i int) Access {
 	switch {
 	case op.Verb == engine.Command:
 		return lookUp(op.Args[0]).access(op.Args, i)
-	case op.Writes():
-		return Changes
+	case !op.Writes():
+		return Reads
+	case op.Verb == engine.Acquire && op.Tokens == 0: // it only asks how many are left
+		return Reads | Changes
 	}
-	return Reads
+	return Changes
 }
 
 // keyRange is the positions of keys among arguments: from is the first, to is behind the last.

@@ -97,7 +97,7 @@ func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 	case engine.Flush, engine.SetPolicy, engine.DropPolicy, engine.SetOverride:
 		return []byte("*"), r.user.ReachesAll()
 	case engine.AcquireAll:
-		return r.parts(op.Parts, op.Writes())
+		return r.parts(op)
 	case engine.Command, engine.Script:
 		for i, key := range op.DeclaredKeys() {
 			if !r.has(key, command.AccessOf(op, i)) {
@@ -113,7 +113,7 @@ func (r reach) allOf(op *engine.Op) (key []byte, ok bool) {
 		}
 		return r.allOf(op.Request())
 	}
-	return r.one(op, op.Writes())
+	return r.one(op, command.AccessOf(op, 0))
 }
 
 // has reports whether the user may use a key so.
@@ -122,10 +122,10 @@ func (r reach) has(key []byte, access command.Access) bool {
 }
 
 // one looks at the key of a limit, and at that of its member.
-func (r reach) one(op *engine.Op, write bool) (key []byte, ok bool) {
-	key, ok = op.Key, r.user.Reaches(op.Key, write)
+func (r reach) one(op *engine.Op, access command.Access) (key []byte, ok bool) {
+	key, ok = op.Key, r.has(op.Key, access)
 	if member := op.MemberKey(); ok && member != nil {
-		key, ok = member, r.user.Reaches(member, write)
+		key, ok = member, r.has(member, access)
 	}
 	return key, ok
 }
@@ -145,9 +145,10 @@ func (r reach) policy(check *engine.Op) (key []byte, ok bool) {
 }
 
 // parts looks at the keys of several limits.
-func (r reach) parts(parts []engine.Op, write bool) (key []byte, ok bool) {
-	for i := range parts {
-		if key, ok = r.one(&parts[i], write); !ok {
+func (r reach) parts(all *engine.Op) (key []byte, ok bool) {
+	for i := range all.Parts {
+		part := &all.Parts[i]
+		if key, ok = r.one(part, command.AccessOf(part, 0)); !ok {
 			return key, false
 		}
 	}

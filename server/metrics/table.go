@@ -176,7 +176,7 @@ var keyRows = []Row{{
 	values: one(func(r *Snapshot) float64 { return float64(r.MaxMemory) }),
 }, {
 	Name: "stint_forced_decisions_total", Kind: Counter, Labels: []string{"mode"}, Bound: "refused, allowed, shared, shared_denied",
-	Help: "Decisions on new keys when memory was full, by their treatment under --when-full; shared_denied is the part of shared that was denied. No key is ever evicted.",
+	Help: "Decisions on new keys when memory was full, by their treatment under --when-full; shared_denied is the part of shared that was denied. In a cluster, each node counts those that it carried out from the log, and the leader the denials that it answered. No key is ever evicted.",
 	values: func(r *Snapshot, emit func(float64, ...string)) {
 		emit(float64(r.Forced.Denied), "refused")
 		emit(float64(r.Forced.Allowed), "allowed")
