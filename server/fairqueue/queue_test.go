@@ -88,7 +88,7 @@ func TestOwnerThatComesBack(t *testing.T) {
 		}
 		time.Sleep(11500 * time.Microsecond) // the first of a and of b have been begun
 		give("c")
-		time.Sleep(time.Second)
+		q.Wait()
 		if got, want := strings.Join(d.order, " "), "aaaaaaaaaa b b b a a a c"; got == want || strings.Count(got, "c") != 1 || strings.HasSuffix(got, "c") {
 			t.Errorf("decided as %q: c waited for all others", got)
 		}
