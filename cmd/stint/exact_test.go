@@ -5,6 +5,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,6 +28,8 @@ type player struct {
 	page  *timePage
 	calls *exactmodel.Calls
 	main  *exactConn
+
+	policiesLag bool // a node may know policies later than others; RL.POLICY LIST waits for them
 }
 
 // keepIdle are the flags of a server whose time moves by years between two commands: no connection is idle for too long.
@@ -94,6 +97,17 @@ func (p *player) ping() {
 // playNow makes calls whose replies come at once.
 func (p *player) playNow(s exactmodel.Step) {
 	p.t.Helper()
+	if p.policiesLag && slices.ContainsFunc(s.Commands, isOnPolicy) {
+		if len(s.Commands) > 1 && !s.Multi {
+			for i := range s.Commands {
+				p.playNow(exactmodel.Step{At: s.At, Commands: s.Commands[i : i+1], Replies: s.Replies[i : i+1]})
+			}
+			return
+		}
+		if _, err := p.main.ask("RL.POLICY", "LIST"); err != nil {
+			p.t.Fatal(err)
+		}
+	}
 	commands := s.Commands
 	if s.Multi {
 		commands = append(append([][]string{{"MULTI"}}, commands...), []string{"EXEC"})
@@ -111,6 +125,8 @@ func (p *player) playNow(s exactmodel.Step) {
 	}
 	p.expect(p.main, commands, s.Replies, s.At)
 }
+
+func isOnPolicy(words []string) bool { return strings.EqualFold(words[0], "RL.POLICY") }
 
 // playHeld makes a call whose reply the server delays: it must not come a nanosecond early.
 func (p *player) playHeld(s exactmodel.Step) {
