@@ -25,11 +25,11 @@ func (s *Session) block(r *reply, op engine.Op, result engine.Result) {
 	result.Parts = slices.Clone(result.Parts) // the batch's are used again
 	h := &blockedReply{row: r.row, quiet: r.quiet, op: op, result: result, asked: s.env.Keys.Asked(&op), since: s.env.Clock.Now()}
 	s.blocked = h
-	s.wait.begin(ForDueTime)
 	h.wait = s.env.waitFor(&op, &result, func() {
 		s.wait.happen(ForDueTime)
 		s.wake()
 	})
+	s.wait.begin(ForDueTime) // at last: when the wait is seen, and the clock moved then, the reply is in the queue
 }
 
 // waitFor queues a granted reservation until it is due. One of several limits is in no key's line: if a client before it
