@@ -38,7 +38,7 @@ func tableConcat(L *lua.LState) int {
 		if !is {
 			r.fail(L, "invalid value (%s) at index %d in table for 'concat'", typeName(v), i)
 		}
-		r.charge(L, 2+(len(part)+len(separator))/bytesPerStep)
+		r.charge(L, 2+2*(len(part)+len(separator))/bytesPerStep)
 		text.WriteString(part)
 		if i < last {
 			text.WriteString(separator)
