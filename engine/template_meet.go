@@ -1,10 +1,5 @@
 package engine
 
-import (
-	"bytes"
-	"slices"
-)
-
 // element is a byte of a key, or a place in a template.
 type element uint16
 
@@ -113,66 +108,4 @@ func meetingParts(parts []part, of *Op) (i, j int) {
 		}
 	}
 	return 0, 0
-}
-
-// MeetingOverride returns the key of a limit of an override, and that of the policy which has it for another caller, if a SetPolicy or SetOverride brings
-// that about; nil if not.
-func (s *Store) MeetingOverride(op *Op) (own, others []byte) {
-	p := &s.policies
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	known := p.byName[string(op.Key)]
-	switch {
-	case known == nil || len(op.Parts) == 0:
-	case op.Verb == SetOverride:
-		return overrideMeets(newParts(op), op.Who, known.parts)
-	case op.Verb == SetPolicy:
-		return overridesMeet(known.overrides, newParts(op))
-	}
-	return nil, nil
-}
-
-// overridesMeet is overrideMeets for the first of many by id.
-func overridesMeet(overrides map[string][]part, parts []part) (own, others []byte) {
-	first := ""
-	for id, override := range overrides {
-		if own != nil && id > first {
-			continue
-		}
-		if key, other := overrideMeets(override, []byte(id), parts); key != nil {
-			own, others, first = key, other, id
-		}
-	}
-	return own, others
-}
-
-// overrideMeets looks for a limit of a caller's override whose key is that of a limit of the policy for another caller.
-func overrideMeets(override []part, id []byte, parts []part) (own, others []byte) {
-	for i := range override {
-		t := &override[i].key
-		for j := range parts {
-			if of := &parts[j].key; of.asksForID() && !t.equals(of) && t.meetsAnother(id, of) {
-				return t.written(true), of.written(true)
-			}
-		}
-	}
-	return nil, nil
-}
-
-// meetsAnother reports whether the template, with a caller's id, can be the key that another one is for another id.
-func (t *Template) meetsAnother(id []byte, of *Template) bool {
-	if len(t.places) == 0 || len(t.places) == 1 && t.places[0].name == "" {
-		key, _ := t.AppendTo(nil, id, nil)
-		theirs, _, is := of.Values(key)
-		return is && !bytes.Equal(theirs, id)
-	}
-	return meet(t.elements(id, true), of.elements(nil, false))
-}
-
-func (t *Template) asksForID() bool {
-	return slices.ContainsFunc(t.places, func(p placeholder) bool { return p.name == "" })
-}
-
-func (t *Template) equals(o *Template) bool {
-	return bytes.Equal(t.text, o.text) && slices.Equal(t.places, o.places) && t.hasFields == o.hasFields
 }

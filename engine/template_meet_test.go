@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"testing"
 )
 
@@ -79,36 +78,6 @@ func TestMeetingKeys(t *testing.T) {
 		}
 		if one, _ := op.MeetingKeys(); (one != nil) != c.meet {
 			t.Errorf("%+v: %s", c, one)
-		}
-	}
-}
-
-// An override and a policy that give two callers one key are found, whichever comes first.
-func TestMeetingOverride(t *testing.T) {
-	limit := Limit{Algorithm: TokenBucket, Capacity: 2, Rate: Rate{1, 1e9}}
-	set := func(key string) *Op {
-		return &Op{Verb: SetPolicy, Options: NamedFields, Key: []byte("p"), Parts: []Op{{Key: []byte(key), Limit: limit}}}
-	}
-	for _, c := range []struct {
-		policy, override string
-		meet             bool
-	}{
-		{"user:{}", "user:{}", false}, {"user:{}", "user:vip", false}, {"user:{}", "vip:{}", false}, {"user:{}", "team", false}, {"all", "all", false}, {"tenant:{t}", "tenant:acme", false},
-		{"user:{}", "user:bob", true}, {"{}", "team", true}, {"{}", "user:{}", true}, {"{t}:{}", "vip:{t}", true}, {"{t}:{}", "{t}:{}", false},
-	} {
-		over := set(c.override)
-		over.Verb, over.Who = SetOverride, []byte("vip")
-		for _, first := range []*Op{set(c.policy), set("other")} {
-			s, res, then := New(Config{Shards: 4}), Result{}, over
-			s.Apply(epoch, []Op{*first}, []Result{res})
-			if first.Parts[0].Key[0] == 'o' {
-				s.Apply(epoch, []Op{*over}, []Result{res})
-				then = set(c.policy)
-			}
-			if own, _ := s.MeetingOverride(then); (own != nil) != c.meet {
-				t.Errorf("%+v, then %s: %s", c, fmt.Sprint(then.Verb), own)
-			}
-			s.Close()
 		}
 	}
 }

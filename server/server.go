@@ -77,7 +77,6 @@ type Sweeper interface {
 	SetQuotas(all []engine.Quota)
 	QuotaCounts(visit func(q engine.Quota, keys int64))
 	PolicyCounts(visit func(engine.Policy))
-	MeetingOverride(op *engine.Op) (own, others []byte)
 	CountCheck(policy []byte, res *engine.Result)
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 	Asked(op *engine.Op) []engine.Op

@@ -95,8 +95,6 @@ var (
 		"Two limits have the same key, perhaps only after the id replaces a policy's `{}`.")
 	errMeetingKeys = policyErrors.Add("ERR spec: the keys '%s' and '%s' would be the same for some callers or fields; each limit needs a different text before {}, such as user: and all:",
 		"With such a policy a caller could choose an id, or a field, that makes the key of one limit that of another. The id `all` would do so with `user:{}` and `user:all`.")
-	ErrMeetingOverride = policyErrors.Add("ERR spec: the key '%s' of the override is that of '%s' for another caller; give the override a key that no id comes to",
-		"An override's limit would have the key that the policy's limit has for another caller, and both would share it. The same error answers `RL.POLICY SET` if the policy has such an override.")
 	errTemplate = policyErrors.Add("ERR spec: %s, got '%s'",
 		"The key or the holder of a policy's limit has `{` or `}` without the other, the same `{name}` twice, or names with no `:` between them. [rate-limits.md](rate-limits.md#several-names) has the rules.")
 	errFieldValue = policyErrors.Add("ERR WITH: must be followed by the names of fields, each with a value",

@@ -18,7 +18,6 @@ type commandBatch struct {
 	decision engine.Batch
 	replies  []reply
 	exec     bool // the replies are those of one EXEC
-	policy   bool // it changes a policy
 	weight   int  // the most work that the batch may take, in units of engine.Result.Work
 	scripts  int  // the part of it that scripts may take
 	holders  int  // and looks through the holders of concurrency limits
@@ -58,9 +57,6 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 		err = s.permitKeys(r.Ops[first:])
 		limitOps(s.user, r.Ops[first:])
 	}
-	if err == nil {
-		err = s.checkOverrides(r.Ops[first:])
-	}
 	weight := 0
 	if err == nil {
 		if weight = row.WorkOf(r.Ops[first:]); weight > command.MaxExecWork && s.env.Keys.Weigh(r.Ops[first:]) > command.MaxExecWork {
@@ -89,34 +85,14 @@ func (batch *commandBatch) add(s *Session, row *command.Row, args [][]byte, err 
 			*op = op.Clone() // outlives the input
 		}
 	}
-	batch.policy = batch.policy || len(r.Ops) > first && isOnPolicy(&r.Ops[first])
 	batch.decision.Ops = r.Ops
 	batch.weight += weight
 	batch.replies = append(batch.replies, reply{row: row, first: first, count: len(r.Ops) - first, block: r.Hold, shape: r.Shape, quiet: quiet, err: err})
 }
 
-// checkOverrides refuses a policy, or an override, by which two callers would share a limit.
-func (s *Session) checkOverrides(ops []engine.Op) error {
-	if len(ops) != 1 || !isOnPolicy(&ops[0]) {
-		return nil
-	}
-	if own, others := s.env.Keys.MeetingOverride(&ops[0]); own != nil {
-		return command.ErrMeetingOverride.With(clip(own), clip(others))
-	}
-	return nil
-}
-
-func isOnPolicy(op *engine.Op) bool {
-	return op.Verb == engine.SetPolicy || op.Verb == engine.SetOverride || op.Verb == engine.DropPolicy
-}
-
-// clip bounds a key in an error.
-func clip(key []byte) []byte { return key[:min(len(key), 64)] }
-
-// isFull reports whether no other command may be added before the batch is answered. One that may block is the last, and so is one on a policy: the
-// next may be refused because of it.
+// isFull reports whether no other command may be added before the batch is answered. One that may block is the last.
 func (batch *commandBatch) isFull() bool {
-	return batch.request.Hold || batch.policy || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
+	return batch.request.Hold || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
 }
 
 // loopWork is the work, about 1 ms, from which on a batch is decided beside the event loop.
@@ -135,7 +111,6 @@ func (batch *commandBatch) clear() {
 		clear(batch.replies) // they hold copies of arguments
 	}
 	batch.replies, batch.exec, batch.weight, batch.scripts, batch.holders = batch.replies[:0], false, 0, 0, 0
-	batch.policy = false
 	batch.decision.Ops, batch.decision.Results = batch.decision.Ops[:0], batch.decision.Results[:0]
 	batch.decision.Atomic = false
 	batch.copiedKeys.inUse = false

@@ -68,7 +68,6 @@ type Keys interface {
 	Weigh(ops []engine.Op) (work int)
 	Asked(op *engine.Op) []engine.Op
 	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
-	MeetingOverride(op *engine.Op) (own, others []byte)
 	CountCheck(policy []byte, res *engine.Result)
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 }
