@@ -17,13 +17,13 @@ func TestWords(t *testing.T) {
 		t.Errorf("%q, %v", got, w.Err())
 	}
 	for want, make := range map[string]func(w *Words){
-		`tokens: must be an integer, in digits, got "PEEK"`:                            func(w *Words) { w.Number("tokens", "PEEK"); w.Number("other", "x") },
-		`tokens: must be an integer, in digits, got ""`:                                func(w *Words) { w.Number("tokens", "") },
-		`keep: must be a number, or a percentage such as 10%, got "+1"`:                func(w *Words) { w.Amount("KEEP", "+1") },
-		`algorithm: must be one of CL TB LB LQ FW SW SL CC FS AD HT UNDER, got "PEEK"`: func(w *Words) { w.Limit("PEEK") },
-		`capacity: must be an integer, in digits, got "PEEK"`:                          func(w *Words) { w.Limit("TB", "k", "PEEK", "1/s") },
-		"command: TB has 3 arguments, got 2":                                           func(w *Words) { w.Limit("TB", "k", "1") },
-		`command: "PEEK" behind the fields would be one of them`:                       func(w *Words) { w.With("a", "b"); w.Option("PEEK") },
+		`tokens: must be an integer, in digits, got "PEEK"`:             func(w *Words) { w.Number("tokens", "PEEK"); w.Number("other", "x") },
+		`tokens: must be an integer, in digits, got ""`:                 func(w *Words) { w.Number("tokens", "") },
+		`keep: must be a number, or a percentage such as 10%, got "+1"`: func(w *Words) { w.Amount("KEEP", "+1") },
+		`algorithm: must be one of ` + specWords() + `, got "PEEK"`:     func(w *Words) { w.Limit("PEEK") },
+		`capacity: must be an integer, in digits, got "PEEK"`:           func(w *Words) { w.Limit("TB", "k", "PEEK", "1/s") },
+		"command: TB has 3 arguments, got 2":                            func(w *Words) { w.Limit("TB", "k", "1") },
+		`command: "PEEK" behind the fields would be one of them`:        func(w *Words) { w.With("a", "b"); w.Option("PEEK") },
 	} {
 		w := NewWords("RL.ALL")
 		if make(&w); w.Err() == nil || w.Err().Error() != want {
