@@ -214,10 +214,7 @@ func (d *decider) knowsVersion() bool { return d.fsm.cluster.Load().ClusterID !=
 
 // decideLater has a batch decided once this node knows the cluster's version.
 func (d *decider) decideLater(b *engine.Batch) {
-	later := &engine.Batch{Ops: make([]engine.Op, len(b.Ops)), Results: b.Results, Atomic: b.Atomic, Local: b.Local, Done: b.Done}
-	for i := range b.Ops {
-		later.Ops[i] = b.Ops[i].Clone()
-	}
+	later := b.Clone()
 	go func() {
 		for until := d.clock.mono() + d.opt.DecideTimeout; !d.knowsVersion() && d.clock.mono() < until; {
 			time.Sleep(versionPoll)

@@ -10,3 +10,14 @@ type Batch struct {
 	// Done is called once, from another goroutine, when the results are ready, if the decider could not finish at once.
 	Done func()
 }
+
+// Clone returns a batch with copies of keys and arguments, for a decider that needs them after it has returned. Its results, and its Done, are
+// those of b.
+func (b *Batch) Clone() *Batch {
+	c := *b
+	c.Ops = make([]Op, len(b.Ops))
+	for i := range b.Ops {
+		c.Ops[i] = b.Ops[i].Clone()
+	}
+	return &c
+}

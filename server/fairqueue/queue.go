@@ -36,10 +36,7 @@ func New(decide func(b *engine.Batch) (finished bool), now func() int64) *Queue 
 
 // Decide has a batch decided later, and its Done called then. It copies the keys and arguments of the batch.
 func (q *Queue) Decide(name string, b *engine.Batch) {
-	copied := &engine.Batch{Ops: make([]engine.Op, len(b.Ops)), Results: b.Results, Atomic: b.Atomic, Local: b.Local, Done: b.Done}
-	for i := range b.Ops {
-		copied.Ops[i] = b.Ops[i].Clone()
-	}
+	copied := b.Clone()
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	i := slices.IndexFunc(q.owners, func(o *owner) bool { return o.name == name })
