@@ -90,10 +90,11 @@ func meet(a, b []element) bool {
 // MeetingKeys returns the keys of two limits of a SetPolicy or SetOverride that some callers or fields make one key, nil if there are none.
 func (o *Op) MeetingKeys() (one, other []byte) {
 	parts := newParts(o)
-	if i, j := meetingParts(parts, o); j > 0 {
-		return parts[i].key.written(true), parts[j].key.written(true)
+	if len(parts) == 0 || !parts[0].meets {
+		return nil, nil
 	}
-	return nil, nil
+	i, j := meetingParts(parts, o)
+	return parts[i].key.written(true), parts[j].key.written(true)
 }
 
 // meetingParts returns the positions of two limits whose keys can be the same, or zeros.

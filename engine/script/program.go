@@ -86,7 +86,8 @@ func Compile(body []byte) (*Program, error) {
 	if len(body) > MaxBody {
 		return nil, errors.New(prefix + "the script is larger than " + strconv.Itoa(MaxBody) + " bytes")
 	}
-	source, first, err := cutShebang(string(body))
+	text := string(body)
+	source, first, err := cutShebang(text)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func Compile(body []byte) (*Program, error) {
 	if err != nil {
 		return nil, errors.New(prefix + oneLine(err.Error()))
 	}
-	return &Program{chunk: c, function: function, weight: weight, bytes: bytesOf(c, source, function.Proto), body: string(body), sha: SHA1(body), shebang: first}, nil
+	return &Program{chunk: c, function: function, weight: weight, bytes: bytesOf(c, source, function.Proto), body: text, sha: SHA1(body), shebang: first}, nil
 }
 
 // compile compiles a source as the chunk of a number in its run, with values around it besides the builtins. It returns the weight
@@ -139,7 +140,7 @@ func clip(f *lua.FunctionProto) {
 // bytesOf is about the memory of a compiled source.
 func bytesOf(c *chunk, source string, f *lua.FunctionProto) int {
 	const ofProgram, ofNode, ofOperand = 2048, int(unsafe.Sizeof(node{})) * 5 / 4, int(unsafe.Sizeof(operand{}))
-	bytes := ofProgram + 2*len(source) + len(c.nodes)*ofNode + protoBytes(f) // names are parts of the source
+	bytes := ofProgram + 2*len(source) + len(c.nodes)*ofNode + protoBytes(f) // the source, and names that were made unique
 	for i := range c.nodes {
 		bytes += len(c.nodes[i].operands) * ofOperand
 	}
