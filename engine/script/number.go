@@ -12,7 +12,7 @@ import (
 const maxNumeral = 512
 
 // numeralPrice is the price of reading a numeral: 0 for one of few digits without an exponent. Others may have to be computed
-// with all of their digits, and as many more as their exponent asks for.
+// with all of their digits, to which the exponent adds its own number.
 func numeralPrice(s string) int {
 	digits := min(len(s), maxNumeral)
 	at := strings.IndexAny(s[:digits], "eE")

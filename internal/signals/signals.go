@@ -17,7 +17,7 @@ type Reaction int
 // The reactions.
 const (
 	End  Reaction = iota // gracefully; another such signal ends the process at once
-	Tell                 // the command is told, and goes on
+	Tell                 // the command reads it from a channel, and goes on
 	None                 // nothing, as if the signal had not been sent
 )
 
