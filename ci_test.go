@@ -67,6 +67,7 @@ func TestRunOfSteps(t *testing.T) {
 	}{
 		{"all pass", rows, true, `(?s)== tools: .*== (one|two): .*== last: by itself: passed .*last has run.*seconds of each step.*== passed`},
 		{"a test passes", goPrints(`=== RUN TestA\n--- PASS: TestA (1.50s)\nok a 2s\n`), true, `(?s)ten slowest tests\n1.50 s  TestA \(two, `},
+		{"many tests pass", rows + `step_two() { seq 100000 >"$CI_RECORD/tests"; }`, true, `(?s)ten slowest tests\n100000\n99999\n.*== passed`},
 		{"a step fails", rows + `step_one() { echo "because of this"; false; }`, false, `(?s)== one: first of the queue: FAILED .*because of this.*failed after`},
 		{"no test runs", goPrints(`ok a 2s\n`), false, `no test ran`},
 		{"a test is skipped", goPrints(`--- PASS: TestA (0.00s)\n--- SKIP: TestB (0.00s)\nok a 2s\n`), false, `a test was skipped`},

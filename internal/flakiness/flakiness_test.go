@@ -29,6 +29,8 @@ var rules = []rule{
 		remedy: "Let the server listen on port 0 and read its address from its output; where others must know the address first, take testserver.ReserveAddress"},
 	{name: "child", inGo: unboundChildren,
 		remedy: "Start it by the module's helper, which ends it with the test, or by exec.CommandContext with t.Context() and WaitDelay"},
+	{name: "pipe", inText: readersThatEnd,
+		remedy: "The writer fails if it writes more after its reader has ended, which pipefail makes a failure of the script, now and then: take a reader that reads to the end, such as sed -n 1,10p or grep >/dev/null"},
 	{name: "seed", inGo: unseeded, inText: unseededInText,
 		remedy: "Take rand.New(rand.NewPCG(seed, …)) with testsize.Seed() or a fixed seed, and print it"},
 }
@@ -89,7 +91,7 @@ func findFlakiness(packages []*goPackage, texts []textFile) (all []finding) {
 		for _, p := range packages {
 			for j := range p.functions {
 				f := &p.functions[j]
-				if f.isReal {
+				if f.isReal && rule.inGo != nil {
 					rule.inGo(p, f, func(at token.Pos, what string) {
 						all = append(all, finding{rule, f.file.name, f.name, p.set.Position(at).Line, what})
 					})

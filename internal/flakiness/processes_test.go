@@ -111,6 +111,22 @@ func freePortsInText(f textFile, report func(line int, what string)) {
 	}
 }
 
+// endsEarly are programs that may end before they have read all that a pipe brings them.
+var endsEarly = regexp.MustCompile(`\|\s*(head\b|grep\s+(-\S+\s+)*-(\w*[qm]|-quiet|-max-count)|sed\b[^|]*\bq\b|awk\b[^|]*\bexit\b)`)
+
+// readersThatEnd finds pipes in shell scripts whose writer may be ended by its reader. It accepts those whose failure is
+// ignored in the same line.
+func readersThatEnd(f textFile, report func(line int, what string)) {
+	if f.language() != ".sh" {
+		return
+	}
+	for i, line := range f.lines {
+		if endsEarly.MatchString(line) && !strings.HasPrefix(strings.TrimSpace(line), "#") && !strings.Contains(line, "|| true") {
+			report(i+1, "a reader of a pipe that ends before its writer")
+		}
+	}
+}
+
 // unboundChildren finds processes that may outlive their test, or hang it.
 func unboundChildren(p *goPackage, f *function, report func(at token.Pos, what string)) {
 	if isIn(f.file.name, childHelpers) {

@@ -33,7 +33,7 @@ func snippetsIn(rule, file string, found bool, codes ...string) (all []snippet) 
 // Every rule finds its snippets, and accepts others that look alike.
 func TestFlakinessRules(t *testing.T) {
 	var all []snippet
-	for _, some := range [][]snippet{timeSnippets(), waitSnippets(), processSnippets(), seedSnippets()} {
+	for _, some := range [][]snippet{timeSnippets(), waitSnippets(), processSnippets(), pipeSnippets(), seedSnippets()} {
 		all = append(all, some...)
 	}
 	tested := map[string]map[bool]bool{}
@@ -136,6 +136,11 @@ func processSnippets() (all []snippet) {
 	all = append(all, inTest("child", false, `cmd := exec.CommandContext(t.Context(), "go", "version"); cmd.WaitDelay = time.Second; cmd.Run()`, `testserver.Command(t, "go", "version")`,
 		`_, err := exec.LookPath("go")`)...)
 	return append(all, snippetsIn("child", "internal/testserver/process.go", false, "func start() { exec.Command(\"go\").Start() }")...)
+}
+
+func pipeSnippets() []snippet {
+	return append(snippetsIn("pipe", ".ci/run", true, `sort -rn tests | head -n 10`, `go list ./... | grep -q main`, `list | grep -F -m 1 x`, `list | sed '/x/q'`),
+		snippetsIn("pipe", ".ci/run", false, `sort -rn tests | sed -n 1,10p`, `grep -q main list`, `list | grep main >/dev/null`, `list | head -n 3 || true`, `# list | head`)...)
 }
 
 func seedSnippets() (all []snippet) {
