@@ -60,6 +60,16 @@ func newClock(wall func() time.Time) *clock {
 
 func (c *clock) mono() time.Duration { return time.Since(c.start) }
 
+// A moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
+// the time of day, which may be set.
+type moment struct{ mono, wall int64 }
+
+func (m moment) since(earlier moment) time.Duration {
+	return time.Duration(max(m.mono-earlier.mono, m.wall-earlier.wall))
+}
+
+func (c *clock) moment() moment { return moment{int64(c.mono()), c.wall().UnixNano()} }
+
 // suspends returns a function that moves the time forward by as long as the machine was suspended since the last call, when the monotonic
 // clock stood still. up is the time since the machine's boot, asleep or not, which nobody can set.
 func (c *clock) suspends(up func() time.Duration) (note func()) {

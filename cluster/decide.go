@@ -81,12 +81,12 @@ func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finishe
 		d.rejectCall(c, engine.Overloaded)
 		return true
 	}
-	if (!b.Atomic || len(b.Ops) == 1) && r.hasLease(d.clock.mono()) {
+	if (!b.Atomic || len(b.Ops) == 1) && r.hasLease(d.clock.moment()) {
 		isShort := d.decideReadOnly(b, c)
 		switch {
 		case len(c.Unanswered) == len(b.Ops):
 			c.Unanswered = nil
-		case !r.hasLease(d.clock.mono()):
+		case !r.hasLease(d.clock.moment()):
 			c.Unanswered = nil
 		case len(c.Unanswered) == 0:
 			return true

@@ -17,7 +17,7 @@ func (d *decider) decide(b *engine.Batch) (finished bool) {
 		return d.decideInLog(b)
 	}
 	// The leader asks its share first, and then the tokens that it holds. Before a new leader has its lease, only these are certain.
-	if r := d.role.active(); r != nil && d.share.term.Load() != nil && r.hasLease(d.clock.mono()) && !d.formats.isTooNew(b.Ops) && !b.Local {
+	if r := d.role.active(); r != nil && d.share.term.Load() != nil && r.hasLease(d.clock.moment()) && !d.formats.isTooNew(b.Ops) && !b.Local {
 		return d.decideHere(r, &call.Call{Batch: b, Began: d.clock.mono()}, true)
 	}
 	return h.decide(b)
@@ -173,8 +173,10 @@ func (h *holder) denies(op *engine.Op, res *engine.Result) bool {
 // hearsLeader reports whether this node has heard from the leader within the heartbeat timeout, or leads under its lease.
 func (h *holder) hearsLeader() bool {
 	if r := h.decider.role.active(); r != nil {
-		return r.hasLease(h.clock.mono())
+		return r.hasLease(h.clock.moment())
 	}
 	leader, _ := h.raft.LeaderWithID() // none after a vote, which Raft counts as a contact too
-	return leader != "" && h.raft.State() == raft.Follower && time.Since(h.raft.LastContact()) < h.opt.Heartbeat
+	now, contact := time.Now(), h.raft.LastContact()
+	silent := max(now.Sub(contact), now.Round(0).Sub(contact.Round(0))) // by the time of day too, as a moment
+	return leader != "" && h.raft.State() == raft.Follower && silent < h.opt.Heartbeat
 }

@@ -41,16 +41,6 @@ type holder struct {
 	closedUntil atomic.Int64 // on the monotonic clock
 }
 
-// A moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
-// the time of day, which may be set.
-type moment struct{ mono, wall int64 }
-
-func (m moment) since(earlier moment) time.Duration {
-	return time.Duration(max(m.mono-earlier.mono, m.wall-earlier.wall))
-}
-
-func (h *holder) moment() moment { return moment{int64(h.clock.mono()), h.opt.Wall().UnixNano()} }
-
 // name is the name of this process as a holder.
 func (h *holder) name() []byte { return holderName(h.id, h.process) }
 
@@ -75,7 +65,7 @@ func (h *holder) mayDecide() bool {
 		return false
 	}
 	seen := h.current.Load()
-	return seen != nil && h.moment().since(*seen) < holderSpends
+	return seen != nil && h.clock.moment().since(*seen) < holderSpends
 }
 
 // noteCluster takes a new state of the cluster.
@@ -114,7 +104,7 @@ func (h *holder) run(ctx context.Context) {
 
 // checkCurrent notes that this node is up to date, or drops the tokens if it has not been for too long: they may have been voided.
 func (h *holder) checkCurrent() {
-	now, seen := h.moment(), h.current.Load()
+	now, seen := h.clock.moment(), h.current.Load()
 	if seen != nil && now.since(*seen) >= holderSpends {
 		h.table.Drop()
 	}
@@ -169,9 +159,9 @@ func (h *holder) sendBatch(due []*rights.Operation) {
 			b.Ops[i].Verb, b.Ops[i].Limit, b.Ops[i].Tokens = engine.Return, engine.Limit{}, 0
 		}
 	}
-	sent := h.moment()
+	sent := h.clock.moment()
 	b.Done = func() {
-		now := h.moment()
+		now := h.clock.moment()
 		seen := h.current.Load()
 		isFresh := now.since(sent) < holderSpends && seen != nil && now.since(*seen) < holderSpends
 		for i, o := range due {

@@ -89,6 +89,27 @@ func TestLoansOfRunningProcessesAreKept(t *testing.T) {
 	})
 }
 
+// The machine of a leader wakes after an hour, in which another node has led. Its monotonic clock stood still, and it answers nothing
+// under its old lease.
+func TestLeaderThatWakesHasNoLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, leader, _ := simulateHeld(t)
+		defer s.stop()
+		op := acquire("k", 500, 1)
+		ask(leader, op, 1500, time.Millisecond)
+		if res, atOnce := tryDo(leader, op); !atOnce || res.Status != engine.OK || res.Allowed {
+			t.Fatalf("under its lease it answers %+v", res)
+		}
+		s.cutOff(leader.opt.Node, true)
+		s.setSkew(leader.opt.Node, time.Hour)
+		if res, atOnce := tryDo(leader, op); atOnce || res.Status == engine.OK {
+			t.Errorf("after an hour it answers %+v", res)
+		}
+		s.cutOff(leader.opt.Node, false)
+		s.eventually("decisions are taken again", func(n *Node) bool { return do(n, op)[0].Status == engine.OK })
+	})
+}
+
 // A node denies from its own state while it hears from the leader. Once it has not for the heartbeat timeout, a denial needs the log.
 func TestDenialsNeedTheLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -16,14 +16,17 @@ import (
 
 // leadership is one term of this node as leader. It begins once the state contains everything acknowledged before.
 type leadership struct {
-	term       uint64
-	leaseUntil atomic.Int64 // of the lease, on the monotonic clock
+	term           uint64
+	leaseUntil     atomic.Int64 // on the monotonic clock
+	leaseUntilWall atomic.Int64 // by the time of day
 	// transferring is set while leadership is transferred: new calls wait, and the next leader decides them.
 	transferring atomic.Bool
 }
 
-// hasLease reports whether no other node can lead at a time on the monotonic clock.
-func (r *leadership) hasLease(now time.Duration) bool { return int64(now) < r.leaseUntil.Load() }
+// hasLease reports whether no other node can lead now.
+func (r *leadership) hasLease(now moment) bool {
+	return now.mono < r.leaseUntil.Load() && now.wall < r.leaseUntilWall.Load()
+}
 
 // leaderRole is this node as a leader: it takes up leadership, keeps the lease, and steps down.
 type leaderRole struct {
@@ -165,13 +168,14 @@ func (l *leaderRole) awaitActive() *leadership {
 
 // renewLease asks a majority whether this node still leads, and extends the lease from the time before it asked.
 func (l *leaderRole) renewLease(ctx context.Context, term uint64) {
-	asked := l.clock.mono()
+	asked := l.clock.moment()
 	if err := l.raft.await(ctx, func() error { return l.raft.VerifyLeader().Error() }); err != nil {
 		return
 	}
 	if r := l.current.Load(); r != nil && r.term == term && l.raft.CurrentTerm() == term {
-		r.leaseUntil.Store(int64(asked + l.leaseDuration()))
-		if l.offers.Load() > 0 || l.leaseBarredUntil.Load() > int64(asked) { // read last: it may just have been set
+		r.leaseUntilWall.Store(asked.wall + int64(l.leaseDuration()))
+		r.leaseUntil.Store(asked.mono + int64(l.leaseDuration()))
+		if l.offers.Load() > 0 || l.leaseBarredUntil.Load() > asked.mono { // read last: it may just have been set
 			r.leaseUntil.Store(0)
 		}
 	}

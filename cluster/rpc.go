@@ -162,7 +162,7 @@ func (n *Node) ownStatus() peerStatus {
 	}
 	if l := n.role.current.Load(); l != nil {
 		r.Leads, r.Leader = true, n.opt.Advertise
-		r.Leased = l.hasLease(n.clock.mono()) // after the index was read
+		r.Leased = l.hasLease(n.clock.moment()) // after the index was read
 	}
 	return r
 }
