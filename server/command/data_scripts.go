@@ -131,10 +131,7 @@ func (c *DataCall) runScript(program *script.Program) {
 		return
 	}
 	caller := c.caller()
-	caller.noWrites, caller.began, caller.expired = program.NoWrites(), time.Time{}, false
-	if c.Tx.Alone() {
-		caller.began = time.Now()
-	}
+	caller.noWrites, caller.bounded, caller.began, caller.expired = program.NoWrites(), c.Tx.Alone(), time.Time{}, false
 	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
 	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], caller)
 	if caller.expired {

@@ -48,8 +48,9 @@ type scriptCaller struct {
 	inner DataCall  // of the command that the script calls
 
 	noWrites bool      // the script's first line says so
-	began    time.Time // or zero if the script has no bound on time
-	expired  bool      // and was ended
+	bounded  bool      // in time
+	began    time.Time // about: the first look at the time; zero before
+	expired  bool      // the script was ended
 }
 
 // scriptTime bounds the time of a script where only this node runs it: on a server alone, and before it is proposed to a cluster. It is
@@ -58,7 +59,13 @@ var scriptTime = time.Second // a variable for tests
 
 // Expired implements [script.Caller].
 func (s *scriptCaller) Expired() bool {
-	s.expired = !s.began.IsZero() && time.Since(s.began) > scriptTime
+	switch {
+	case !s.bounded:
+	case s.began.IsZero(): // most scripts end before
+		s.began = time.Now()
+	default:
+		s.expired = time.Since(s.began) > scriptTime
+	}
 	return s.expired
 }
 

@@ -3,6 +3,7 @@ package command
 import (
 	"crypto/sha1" //nolint:gosec // Redis names scripts by it
 	"sync"
+	"sync/atomic"
 
 	"github.com/stintdb/stint/engine/script"
 )
@@ -13,6 +14,8 @@ type programs struct {
 	mu         sync.RWMutex
 	young, old generation
 	bytes      int // of the young ones
+	// last is the script that was found last, if it is a young one: most servers run one script again and again.
+	last atomic.Pointer[script.Program]
 }
 
 // generation is compiled scripts.
@@ -43,6 +46,9 @@ func (d *scriptDigest) read(arg []byte) []byte {
 
 // ofDigest returns a script by its digest in lower case, nil if it is not compiled.
 func (p *programs) ofDigest(digest []byte) *script.Program {
+	if last := p.last.Load(); last != nil && last.SHA1() == string(digest) {
+		return last
+	}
 	return p.find(func(g *generation) *script.Program { return g.byDigest[string(digest)] })
 }
 
@@ -63,6 +69,8 @@ func (p *programs) find(in func(g *generation) *script.Program) *script.Program 
 	if found == nil {
 		found = in(&p.old)
 		isOld = found != nil
+	} else {
+		p.last.Store(found) // with the lock: it stays young until keep or clear forget it
 	}
 	p.mu.RUnlock()
 	if isOld {
@@ -89,6 +97,7 @@ func (p *programs) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.young, p.old, p.bytes = generation{}, generation{}, 0
+	p.last.Store(nil)
 }
 
 // keep puts a script into the young generation.
@@ -100,6 +109,7 @@ func (p *programs) keep(compiled *script.Program) {
 	}
 	if p.bytes += compiled.Bytes(); p.young.byDigest == nil || p.bytes > maxProgramBytes/2 {
 		p.old, p.bytes = p.young, compiled.Bytes()
+		p.last.Store(nil)
 		p.young = generation{map[string]*script.Program{}, map[string]*script.Program{}}
 	}
 	p.young.byDigest[compiled.SHA1()], p.young.byBody[compiled.Body()] = compiled, compiled

@@ -95,8 +95,9 @@ func (batch *commandBatch) isFull() bool {
 	return batch.request.Hold || len(batch.decision.Ops) >= MaxBatchOps || batch.weight >= command.MaxBatchWork
 }
 
-// loopWork is the work, about 1 ms, from which on a batch is decided beside the event loop.
-const loopWork = command.MaxBatchWork / 10
+// loopWork is the work, 1 to 2 ms, from which on a batch is decided beside the event loop. To leave the loop costs as much CPU as a dozen
+// small scripts.
+const loopWork = command.MaxBatchWork / 4
 
 // isLong reports whether the batch is to be decided beside the event loop.
 func (batch *commandBatch) isLong(keys Keys) bool {
