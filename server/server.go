@@ -213,4 +213,4 @@ func newRunID() string {
 }
 
 // NewCommands returns the part of a store that carries out commands on data and scripts.
-func NewCommands() engine.Commands { return &command.Executor{} }
+func NewCommands() engine.Commands { return &command.Executor{ScriptTime: command.ScriptTime} }

@@ -131,7 +131,10 @@ func (c *DataCall) runScript(program *script.Program) {
 		return
 	}
 	caller := c.caller()
-	caller.noWrites, caller.bounded, caller.began, caller.expired = program.NoWrites(), c.Tx.Alone(), time.Time{}, false
+	caller.noWrites, caller.most, caller.began, caller.expired = program.NoWrites(), 0, time.Time{}, false
+	if c.Tx.Alone() {
+		caller.most = c.executor.ScriptTime
+	}
 	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
 	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], caller)
 	if caller.expired {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/script"
@@ -71,11 +70,9 @@ func TestSeveralLimitsInScripts(t *testing.T) {
 // A script that takes too long although its steps are not used up ends where only this node runs it, and changes nothing. A script in a
 // cluster's log runs to its end on every node.
 func TestScriptThatTakesTooLong(t *testing.T) {
-	defer func(was time.Duration) { scriptTime = was }(scriptTime)
-	scriptTime = -1
 	const body = "redis.call('SET', KEYS[1], 1) for i = 1, 1e4 do end return 2"
 	for _, replicated := range []bool{false, true} {
-		store := engine.New(engine.Config{Shards: 16, Replicated: replicated, Commands: &Executor{}})
+		store := engine.New(engine.Config{Shards: 16, Replicated: replicated, Commands: &Executor{ScriptTime: -1}})
 		op := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: [][]byte{[]byte("EVAL"), []byte(body), []byte("1"), []byte("k")}, KeyFrom: 3, KeyCount: 1}
 		var res engine.Result
 		if done := store.TryReadOnly(1, &op, &res); !done || string(res.Reply) != "-"+script.TimeError+"\r\n" || store.Len() != 0 {

@@ -14,6 +14,10 @@ import (
 // Executor carries out commands on data, and scripts, on a store's keys: the [engine.Commands] of every store. The zero
 // value is ready for use.
 type Executor struct {
+	// ScriptTime bounds the time of a script where only this node runs it: on a server alone, and before it is proposed to a cluster.
+	// It is for work that has no price yet in steps. 0 is no bound, as in tests, which must not depend on time.
+	ScriptTime time.Duration
+
 	programs programs
 	calls    sync.Pool // of *DataCall
 }
@@ -47,24 +51,23 @@ type scriptCaller struct {
 	call  *DataCall // of the script
 	inner DataCall  // of the command that the script calls
 
-	noWrites bool      // the script's first line says so
-	bounded  bool      // in time
-	began    time.Time // about: the first look at the time; zero before
-	expired  bool      // the script was ended
+	noWrites bool          // the script's first line says so
+	most     time.Duration // that the script may take, 0 for no bound
+	began    time.Time     // about: the first look at the time; zero before
+	expired  bool          // the script was ended
 }
 
-// scriptTime bounds the time of a script where only this node runs it: on a server alone, and before it is proposed to a cluster. It is
-// for work that has no price yet in steps, and long enough for a machine on which much else runs.
-var scriptTime = time.Second // a variable for tests
+// ScriptTime is [Executor.ScriptTime] of a server: long enough for a machine on which much else runs.
+const ScriptTime = time.Second
 
 // Expired implements [script.Caller].
 func (s *scriptCaller) Expired() bool {
 	switch {
-	case !s.bounded:
+	case s.most == 0:
 	case s.began.IsZero(): // most scripts end before
 		s.began = time.Now()
 	default:
-		s.expired = time.Since(s.began) > scriptTime
+		s.expired = time.Since(s.began) > s.most
 	}
 	return s.expired
 }
