@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// hotKeys are keys that clients ask for so often that nodes hold tokens of them: one under its limit, one far above it, and one whose
+// hotKeys are keys in such demand that nodes hold tokens of them: one under its limit, one far above it, and one whose
 // limit changes. Some grants are refunded.
 type hotKeys struct {
 	granted, refunded [hotCount]atomic.Int64 // tokens; of refunds with an unknown outcome all count

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The workflows name what they run by its commit: a tag can be moved to other code.
+// The workflows name actions by their commits: a tag can be moved to other code.
 func TestActionsArePinned(t *testing.T) {
 	files, err := filepath.Glob("../.github/workflows/*.yml")
 	if err != nil {

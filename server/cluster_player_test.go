@@ -79,7 +79,7 @@ type clusterTimePlayer struct {
 // time in which only heartbeats pass is short.
 const formingTime = 12 * time.Second
 
-// newClusterTimePlayer forms a cluster whose nodes hold tokens of busy keys for so long, and plays on one of them.
+// newClusterTimePlayer forms a cluster whose nodes hold tokens of busy keys for that time, and plays on one of them.
 func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clusterTimePlayer {
 	time.Sleep(time.Until(testStart.Add(-formingTime)))
 	p := &clusterTimePlayer{channels: new([3]pubsub.Channels)}

@@ -49,7 +49,7 @@ func (l Limit) keeps() bool {
 	return l.algorithm != leakyQueue && l.algorithm != fairShare && l.algorithm != adaptive
 }
 
-// check refuses what the protocol cannot express.
+// check refuses requests that the protocol cannot express.
 func (k Keyed) check() error {
 	if k.cost < 0 {
 		return fmt.Errorf("%w: the cost must not be below 0, got %d", ErrInvalid, k.cost)

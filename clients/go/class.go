@@ -71,7 +71,7 @@ func (l *Limiter) decideClass(ctx context.Context, class Class, n int64, option 
 	return class.Ceiling.parseResult(reply, n)
 }
 
-// check refuses what the protocol cannot express, and ways that meet themselves.
+// check refuses trees that the protocol cannot express, and ways that meet themselves.
 func (c Class) check() error {
 	if len(c.Under) < 1 || len(c.Under) > maxAncestors {
 		return fmt.Errorf("%w: HT.ACQUIRE: a class has 1 to %d ancestors, got %d", ErrInvalid, maxAncestors, len(c.Under))

@@ -56,7 +56,7 @@ func (k reservedKey) words() []string {
 	return []string{"FW", k.String(), fmt.Sprint(reservedLimit), reservedWindow}
 }
 
-// ledger is what each key is charged, as far as the outcomes of requests are known.
+// ledger is the charge of each key, as far as the outcomes of requests are known.
 type ledger struct {
 	t       testing.TB
 	c       *processes
@@ -123,7 +123,7 @@ func (l *ledger) sawAll() bool {
 	return !slices.ContainsFunc([]string{wasGranted, wasDenied, wasAskedTwice, wasSettled, wasCanceled, wasSettledTwoWays}, func(what string) bool { return l.count[what] == 0 })
 }
 
-// check compares what is left of every key with the ledger, as the leader has it; and on each node for the last keys.
+// check compares the rest of every key with the ledger, as the leader has it; and on each node for the last keys.
 func (l *ledger) check(t *testing.T) {
 	t.Helper()
 	last := int64(0)

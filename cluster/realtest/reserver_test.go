@@ -52,7 +52,7 @@ func (w *reserver) any(id string) *reserved {
 	return v
 }
 
-// answer is what a caller learned.
+// answer is the outcome that a caller learned.
 type answer struct {
 	reply
 	err    error
@@ -176,7 +176,7 @@ func (w *reserver) checkRemaining(v *reserved, remaining []int64, a answer) {
 	}
 }
 
-// settle settles the id in some way, and returns what each key is charged.
+// settle settles the id in some way, and returns the charge of each key.
 func (w *reserver) settle(v *reserved) (charged []int64) {
 	switch w.r.IntN(8) {
 	case 0:
@@ -226,7 +226,7 @@ func (v *reserved) most(key reservedKey) int64 {
 	return v.tokens
 }
 
-// settled sends a settlement, and expects what it charges.
+// settled sends a settlement, and expects its charges.
 func (w *reserver) settled(v *reserved, command []string, charged []int64) []int64 {
 	for _, a := range w.ask(command) {
 		w.checkSettled(v, command, a, charged)

@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 )
 
-// The packages install what the program prints.
+// The packages install the output of the program.
 func TestPackagedHelp(t *testing.T) {
 	for file, args := range map[string]string{
 		"completion/stint.bash": "completion bash", "completion/_stint": "completion zsh", "completion/stint.fish": "completion fish", "stint.1": "manual",

@@ -57,7 +57,7 @@ func member(g *generator) []string {
 	return []string{strconv.Itoa(g.IntN(30))}
 }
 
-// manyMember is one of so many members that Redis keeps the set in another form.
+// manyMember is one of enough members to make Redis keep the set in another form.
 func manyMember(g *generator) []string { return []string{"m" + strconv.Itoa(g.IntN(400))} }
 
 // memberEnd is an end of a range of bytes.

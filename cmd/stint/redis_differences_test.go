@@ -69,7 +69,7 @@ func (c comparison) equal(redis, stint string) bool {
 	return false
 }
 
-// sortedElements is the elements of an array, in groups of so many, in the order of their bytes. A reply of another kind
+// sortedElements is the elements of an array, in groups of this number, in the order of their bytes. A reply of another kind
 // is one element.
 func sortedElements(reply string, size int) (groups []string) {
 	all := elements(reply)

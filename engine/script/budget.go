@@ -35,7 +35,7 @@ const TimeError = "ERR script takes longer than a second: it does too much in on
 const BudgetError = "ERR script takes more than its budget of 500000 steps: it loops for ever, or does too much in one call"
 
 func init() {
-	// Keys from here on do not extend a table's array. The budget ends a script before it fills so many.
+	// Keys from here on do not extend a table's array. The budget ends a script before it fills that number.
 	lua.MaxArrayIndex = 1 << 17
 	lua.MaxTableGetLoop = maxIndexes
 }

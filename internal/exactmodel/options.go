@@ -111,7 +111,7 @@ func (r *request) readOption(option, value string) (err error) {
 	return err
 }
 
-// kept is what a request leaves to others: a number of tokens, or a share of the limit in percent.
+// kept is the part that a request leaves to others: a number of tokens, or a share of the limit in percent.
 type kept struct {
 	number *big.Rat
 	share  bool

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// reservation is what is remembered of a grant that was asked for with an id.
+// reservation is the memory of a grant that was asked for with an id.
 type reservation struct {
 	asked        string // the request, in words that are the same for every way to write it
 	tokens, wait int64
@@ -14,7 +14,7 @@ type reservation struct {
 	settled      bool
 }
 
-// booked is one limit of a reservation, what it is charged, and where that was taken: the start of a window, or the time in
+// booked is one limit of a reservation, its charge, and where that was taken: the start of a window, or the time in
 // a log.
 type booked struct {
 	request
@@ -68,7 +68,7 @@ func (r *request) describe() string {
 	return fmt.Sprintf("%q %+v %d %q %t %t %d %t %s %q", r.key, r.limit, r.tokens, r.holder, r.upTo, r.force, r.wait, r.cost, keep, r.fields)
 }
 
-// reservedAs is what is remembered under the id of a call, nil for a new id.
+// reservedAs is the reservation under the id of a call, nil for a new id.
 func (m *Model) reservedAs(call *request) (*reservation, error) {
 	switch v := m.held(*call.id).(type) {
 	case nil:

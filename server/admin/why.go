@@ -70,7 +70,7 @@ type keyPolicy struct {
 	Limits []keyLimit `json:"limits"`
 }
 
-// keyLimit is what a limit leaves a caller.
+// keyLimit is the rest that a limit leaves a caller.
 type keyLimit struct {
 	Spec   string `json:"spec"`
 	Key    string `json:"key"`

@@ -49,7 +49,7 @@ func TestHoldersTakeSteps(t *testing.T) {
 	}
 }
 
-// What is about several limits is refused by name.
+// Commands about several limits are refused by name.
 func TestSeveralLimitsInScripts(t *testing.T) {
 	s := newDataStore(t)
 	for call, name := range map[string]string{

@@ -23,7 +23,7 @@ const (
 	maxPendingBytes = 64 << 10 // of one loop
 	maxPendingReply = 4 << 10  // a larger one is not worth a copy
 	writesAtOnce    = 64       // after a turn with few connections
-	fewTogether     = 8        // from so many connections on, waiting saves more than it costs
+	fewTogether     = 8        // from this number of connections on, waiting saves more than it costs
 )
 
 // eventLoopConn is the link of a connection on an event loop.

@@ -72,7 +72,7 @@ func bomb() string {
 	return text
 }
 
-// deep is descriptors nested so many levels.
+// deep is descriptors nested that number of levels.
 func deep(levels int) string {
 	return "  - " + strings.Repeat("{key: a, descriptors: [", levels) + strings.Repeat("]}", levels) + "\n"
 }
