@@ -111,7 +111,7 @@ func TestIdentifyBuild(t *testing.T) {
 	}
 }
 
-// The newest released heading of CHANGELOG.md is the version in the name of a build without a tag.
+// The first heading of CHANGELOG.md with a version is the version in the name of a build without a tag.
 func TestLatestVersionIsInChangelog(t *testing.T) {
 	text, err := os.ReadFile("../../CHANGELOG.md")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// latest is the newest version in CHANGELOG.md. A build of another commit is called this and "+dev".
-const latest = "0.1.0"
+// latest is the newest version in CHANGELOG.md. A build of a commit without a tag is called this and "+dev".
+const latest = "0.2.0"
 
 // version and commit are set by releases: -ldflags "-X main.version=1.2.3 -X main.commit=…". Otherwise they come from
 // the build information that Go writes into the program.
@@ -19,7 +19,7 @@ var version, commit string
 
 // build identifies the program.
 type build struct {
-	version string // such as 0.1.0, or 0.1.0+dev
+	version string // such as 0.2.0, or 0.2.0+dev
 	commit  string // 12 digits, and "-dirty" if files were changed; "" if unknown
 }
 
