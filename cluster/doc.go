@@ -3,8 +3,8 @@
 // One node leads. It packs waiting operations into one entry of a Raft log, stamped with the cluster's time. Once a
 // majority has the entry on disk, every node applies it, in the same order, and the leader answers. Operations that
 // change nothing, above all denials, are answered by the leader from its applied state, without an entry. The other
-// nodes forward requests to the leader. DESIGN.md describes the flow, the goroutines and the effect of each fault on
-// clients.
+// nodes forward requests to the leader. DESIGN.md describes the flow, the goroutines and the locks, docs/cluster.md the
+// effect of each fault on clients.
 //
 // Raft is github.com/hashicorp/raft; this package contains everything around it. [Node] is one node.
 package cluster

@@ -147,7 +147,7 @@ func TestNamedTestsExist(t *testing.T) {
 			}
 		}
 	}
-	const page = "reliability.md"
+	const page = "performance.md"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,8 @@ func TestReadmeFigures(t *testing.T) {
 		t.Fatalf("%s has no row %q under %q", page, begin, heading)
 		return nil
 	}
-	stint := row("docs/reliability.md", "", "| Stint, three nodes |")
-	redis := row("docs/reliability.md", "", "| Redis and Sentinel, down-after 1 s |")
+	stint := row("docs/performance.md", "", "| Stint, three nodes |")
+	redis := row("docs/performance.md", "", "| Redis and Sentinel, down-after 1 s |")
 	beyond := redis[2][:len(redis[2])-3] + "," + redis[2][len(redis[2])-3:]
 	lua := row("docs/performance-table.md", "CPU", "| 100k random keys, granted | Redis Lua GCRA |")
 	own := row("docs/performance-table.md", "CPU", "|  | Stint CL.THROTTLE |")

@@ -24,8 +24,8 @@ test("npm pack builds", { timeout: 300_000 }, (t) => {
     const output = execFileSync("npm", ["pack", "--dry-run", "--json", "--silent"], { cwd: checkout, encoding: "utf8", timeout: 280_000 });
     const [packed] = JSON.parse(output.slice(output.indexOf("[\n")));
     const files = new Set(packed.files.map((file) => file.path));
-    const page = readFileSync(new URL("../../../docs/clients-node.md", import.meta.url), "utf8");
-    assert.ok(page.includes(`/${packed.filename} `), `docs/clients-node.md installs another file than ${packed.filename}`);
+    const page = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+    assert.ok(page.includes(`/${packed.filename} `), `README.md installs another file than ${packed.filename}`);
     const { exports } = JSON.parse(readFileSync(join(checkout, "package.json"), "utf8"));
     assert.deepEqual(paths(exports).filter((path) => !files.has(path)), []);
     assert.ok(files.has("dist/cjs/package.json"), "without it, the files for CommonJS count as ES modules");

@@ -1,4 +1,4 @@
-"""The quick starts of docs/clients-python.md: each runs, allows two requests, and denies the third."""
+"""The quick starts of README.md: each runs, allows two requests, and denies the third."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 from .servers import Server, Service
 
-PAGE = (Path(__file__).parents[3] / "docs" / "clients-python.md").read_text()
+PAGE = (Path(__file__).parents[1] / "README.md").read_text()
 STARTS: dict[str, str] = dict(re.findall(r"^```python (\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL))
 
 
@@ -55,7 +55,7 @@ def test_quick_start(server: Server, name: str) -> None:
     assert len([line for line in source.splitlines() if line.strip()]) <= 18
     module = types.ModuleType(f"quick_start_{name}")
     sys.modules[module.__name__] = module  # where FastAPI looks up annotations
-    exec(compile(source, f"docs/clients-python.md {name}", "exec"), module.__dict__)
+    exec(compile(source, f"README.md {name}", "exec"), module.__dict__)
     get = CLIENTS[name](module)
     statuses = [get() for _ in range(3)]
     assert statuses == [200, 200, 429]
@@ -70,7 +70,7 @@ def test_users(server: Server) -> None:
     source = source.replace("stint.fail_open())", "stint.fail_open(), timeout=20)")
     module = types.ModuleType("quick_start_users")
     sys.modules[module.__name__] = module
-    exec(compile(source, "docs/clients-python.md users", "exec"), module.__dict__)
+    exec(compile(source, "README.md users", "exec"), module.__dict__)
 
     async def statuses() -> list[int]:
         async with httpx.AsyncClient(transport=httpx.ASGITransport(module.app), base_url="http://test") as client:
@@ -83,11 +83,11 @@ def test_transports(server: Server, service: Service) -> None:
     source = STARTS["transport"].replace("redis://127.0.0.1:6379", server.url).replace("https://", "http://")
     source = source.replace("stint.fail_closed())", "stint.fail_closed(), timeout=20)")
     module = types.ModuleType("quick_start_transport")
-    exec(compile(source, "docs/clients-python.md transport", "exec"), module.__dict__)
+    exec(compile(source, "README.md transport", "exec"), module.__dict__)
     assert module.client.get(service.url).status_code == 200
     assert module.session.get(service.url).status_code == 200
     assert module.limiter.peek(f"http:{service.host}", module.limit, 50).remaining < 50
 
 
 def test_fakes() -> None:
-    exec(compile(STARTS["testing"], "docs/clients-python.md testing", "exec"), {})
+    exec(compile(STARTS["testing"], "README.md testing", "exec"), {})
