@@ -11,17 +11,17 @@ var (
 	errUnknownCommandNear = commandErrors.Add("ERR unknown command '%s', with args beginning with: %s(did you mean %s?)",
 		"The same, and one command has a similar name.")
 	errUnknownSubcommand = commandErrors.Add("ERR unknown subcommand '%s'. Try %s HELP.",
-		"The command has no such subcommand.")
+		"")
 	errUnknownSubcommandNear = commandErrors.Add("ERR unknown subcommand '%s'. Try %s HELP. Did you mean %s %s?",
-		"The same, and one subcommand has a similar name.")
+		"")
 	errArity = commandErrors.Add("ERR wrong number of arguments for '%s' command",
-		"Too few or too many arguments.")
+		"")
 	errArityUsage = commandErrors.Add("ERR wrong number of arguments for '%s' command; usage: %s",
-		"The same, of a command that Redis does not have.")
+		"")
 	ErrSyntax = commandErrors.Add("ERR syntax error",
-		"An unknown option, or an option without its value.")
+		"")
 	ErrNotInteger = commandErrors.Add("ERR value is not an integer or out of range",
-		"An argument must be an integer of 64 bits.")
+		"")
 )
 
 var keyErrors = resp.ErrorSection{Heading: "Keys"}
@@ -31,17 +31,17 @@ var (
 	ErrInvalidCursor = keyErrors.Add("ERR invalid cursor",
 		"Start `SCAN` with cursor 0 and continue with the cursor it returned.")
 	errManyKeys = keyErrors.Add("ERR KEYS found more than %d keys, or more than %d bytes: use SCAN",
-		"The pattern matches too many keys for one reply.")
+		"")
 	errKeysInMulti = keyErrors.Add("ERR KEYS in a transaction looks through at most %d keys, and there are more: use SCAN, or KEYS by itself",
-		"Within a transaction it would block other clients.")
+		"")
 	ErrTooCostly = keyErrors.Add("ERR the keys hold too much state for one command: use fewer keys",
-		"A command such as `EXISTS` on hundreds of concurrency limits with thousands of holders each.")
+		"")
 	ErrExecTooCostly = keyErrors.Add("ERR the transaction would take too long: nothing was executed, split it",
 		"`EXEC` with hundreds of commands on such limits, with many commands that read all keys, or with more than four scripts that did not run before or take long.")
 	errListTooLong = keyErrors.Add("ERR the holders, members or grants listed in one transaction take more than %d bytes: ask for fewer keys at once",
 		"`CC.HOLDERS` or `SL.LOG` between `MULTI` and `EXEC`, more often than one reply may hold.")
 	errPattern = keyErrors.Add("ERR pattern: it takes too many steps to match; use fewer * and shorter [sets]",
-		"`SCAN` or `KEYS` with a pattern that costs too much on a long key.")
+		"")
 )
 
 var transactionErrors = resp.ErrorSection{Heading: "Transactions"}
@@ -53,7 +53,7 @@ var (
 	ErrExecNoMulti = transactionErrors.Add("ERR EXEC without MULTI",
 		"No transaction is open: the connection is new, or the transaction has ended.")
 	ErrDiscardNoMult = transactionErrors.Add("ERR DISCARD without MULTI",
-		"No transaction is open.")
+		"")
 	ErrNotInMulti = transactionErrors.Add("ERR Command not allowed inside a transaction",
 		"`SAVE`, `SHUTDOWN`, `SUBSCRIBE`, `UNSUBSCRIBE`, `HELLO`, `AUTH`, `CLIENT REPLY`, `MONITOR` and changes by `RAFT` are not allowed between `MULTI` and `EXEC`; `BGSAVE` is. `EXEC` will fail.")
 	ErrMultiTooLong = transactionErrors.Add("ERR too many commands between MULTI and EXEC",

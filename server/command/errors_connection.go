@@ -13,7 +13,7 @@ var (
 	ErrNoProto = connectionErrors.Add("NOPROTO unsupported protocol version",
 		"`HELLO` with another version than 2 or 3.")
 	errProtocolVersion = connectionErrors.Add("ERR Protocol version is not an integer or out of range",
-		"`HELLO` with a version that is not a number.")
+		"")
 	errHelloOption = connectionErrors.Add("ERR Syntax error in HELLO option '%s'",
 		"`HELLO` takes `AUTH` and `SETNAME` after the version.")
 	ErrDBIndex = connectionErrors.Add("ERR DB index is out of range",
@@ -31,7 +31,7 @@ var (
 	ErrTooManyLogins = connectionErrors.Add("ERR too many failed logins from this address, try again in %d s",
 		"The attempt's turn did not come within 10 seconds; the password was not checked: [security.md](security.md#guessing).")
 	ErrNoSuchClient = connectionErrors.Add("ERR No such client",
-		"`CLIENT KILL` with an address that has no connection.")
+		"")
 	ErrTooManyMonitors = connectionErrors.Add("ERR too many connections in MONITOR, at most 10",
 		"Close another monitor: `CLIENT LIST` shows them with the flag `O`.")
 	ErrSubscribed = connectionErrors.Add("ERR Can't execute '%s': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context",
@@ -41,23 +41,23 @@ var (
 	ErrNeedsConnection = connectionErrors.Add("ERR '%s' is about a connection: it needs one in the Redis protocol",
 		"The request came over HTTP, where connections have no state. Log in with `Authorization`, and use the Redis port for messages and `MONITOR`.")
 	ErrNoCommand = connectionErrors.Add("ERR empty command",
-		"The request over HTTP is an empty list of words. The first one is the name of a command.")
+		"")
 	ErrRequest = connectionErrors.Add("ERR cannot read the request: %s",
 		"The body of a request over HTTP is none of [Upstash's dialect](http.md#upstashs-rest-dialect).")
 	errSlowlogCount = connectionErrors.Add("ERR count should be greater than or equal to -1",
-		"Give `SLOWLOG GET` a number of entries, or -1 for all.")
+		"")
 	errClientID = connectionErrors.Add("ERR Invalid client ID",
-		"`CLIENT LIST ID` with an invalid connection id.")
+		"")
 	errClientType = connectionErrors.Add("ERR Unknown client type '%s'",
 		"The types are normal, master, replica and pubsub.")
 	errClientAttribute = connectionErrors.Add("ERR Unrecognized option '%s'",
 		"`CLIENT SETINFO` knows LIB-NAME and LIB-VER.")
 	errNameTooLong = connectionErrors.Add("ERR Client names are at most %d bytes, got %d",
-		"The name is too long.")
+		"")
 	errNameCharacters = connectionErrors.Add("ERR Client names cannot contain spaces, newlines or special characters.",
-		"Use printable ASCII without spaces.")
+		"")
 	errClientText = connectionErrors.Add("ERR %s cannot contain spaces, newlines or special characters.",
-		"The same for `CLIENT SETINFO`, of at most 256 bytes.")
+		"")
 )
 
 var userErrors = resp.ErrorSection{Heading: "Users and their rights", Before: "[security.md](security.md) explains them.\n"}
@@ -75,19 +75,19 @@ var (
 	ErrACLRule = userErrors.Add("ERR Error in ACL SETUSER modifier '%s': %w",
 		"An invalid rule; the rest is the reason. The user is unchanged. `max-keys` needs key patterns by which keys can be counted.")
 	ErrUsername = userErrors.Add("ERR Usernames can't contain spaces or null characters, and have 1 to 64 bytes",
-		"Choose another name.")
+		"")
 	ErrTooManyUsers = userErrors.Add("ERR there may be %d users, and there are",
-		"Delete unused users.")
+		"")
 	ErrDefaultUser = userErrors.Add("ERR The 'default' user cannot be removed",
 		"Turn it off instead: `ACL SETUSER default off`.")
 	errACLCategory = userErrors.Add("ERR Unknown category '%s'",
-		"`ACL CAT` lists the categories.")
+		"")
 	errGenPassBits = userErrors.Add("ERR ACL GENPASS argument must be the number of bits for the output password, a positive number up to %d",
 		"Leave it out for 256 bits.")
 	ErrNoACLFile = userErrors.Add("ERR This Stint instance is not configured to use an ACL file. Start it with --acl-file PATH, or keep users in the settings.",
-		"`ACL LOAD` and `ACL SAVE` need a file.")
+		"")
 	ErrACLLoad = userErrors.Add("ERR %w; the users stay as they were",
 		"The file cannot be read, or a line in it is wrong.")
 	ErrACLSave = userErrors.Add("ERR the file of users cannot be written: %w",
-		"The file is unchanged.")
+		"")
 )

@@ -5,7 +5,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-var dataErrors = resp.ErrorSection{Heading: "Redis data and scripts", Before: "Texts are those of Redis 7.0, unless a bound of Stint's is the reason. Those that explain themselves are not listed. Within a script, the script's digest and line follow the text of a command's error.\n"}
+var dataErrors = resp.ErrorSection{Heading: "Redis data and scripts", Before: "Texts are those of Redis 7.0, unless a bound of Stint's is the reason. Within a script, the script's digest and line follow the text of a command's error.\n"}
 
 // The errors of this section.
 var (
@@ -14,7 +14,7 @@ var (
 	errValueTooBig = dataErrors.Add("ERR value: at most %d bytes in one key, got %d",
 		"The value, or the hash, list or set as a whole, would be larger than Stint keeps in one key. Nothing was changed.")
 	errReplyTooBig = dataErrors.Add("ERR reply: more than %d bytes; ask for fewer values at once",
-		"`HMGET` of large values, or of the same ones over and over.")
+		"")
 	errSetsTooBig = dataErrors.Add("ERR sets: at most %d bytes in the sets of one command, got more",
 		"`SDIFFSTORE` or `SUNIONSTORE` of sets that are too large together. Nothing was changed.")
 	errManyMembers = dataErrors.Add("ERR sets: at most %d members in the sets of one command, got more",

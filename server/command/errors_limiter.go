@@ -11,17 +11,17 @@ var (
 	errUnknownOption = limiterErrors.Add("ERR syntax error: %s does not take '%s' here; it takes %s",
 		"An unknown option, or a malformed number.")
 	errGivenTwice = limiterErrors.Add("ERR %s: given twice",
-		"The same option twice. Send it once.")
+		"")
 	errCombined = limiterErrors.Add("ERR %s: cannot be combined with %s",
 		"Two options that contradict each other. Choose one.")
 	errKeepsNothing = limiterErrors.Add("ERR KEEP: does not apply to %s",
-		"A queue and a concurrency limit have nothing to keep back. Leave KEEP out behind this limit.")
+		"")
 	errWeighsNothing = limiterErrors.Add("ERR WEIGHT: does not apply to %s",
-		"Only the members of a fair share, FS, have weights. Leave WEIGHT out behind this limit.")
+		"")
 	errAsWithoutFor = limiterErrors.Add("ERR AS: needs FOR and a duration, for which the request is remembered",
 		"Add `FOR 10m`: longer than the call and its retries take.")
 	errForWithoutAs = limiterErrors.Add("ERR FOR: needs AS and an id",
-		"`FOR` alone has no meaning. Add `AS id`.")
+		"")
 	errReservationDiffers = limiterErrors.Add("ERR AS: the id was used for a request with other parameters; nothing was taken",
 		"An id names one request. To send a request again, send it unchanged; for another one, use another id.")
 	errSettledOtherwise = limiterErrors.Add("ERR id: it was settled or canceled with other amounts; nothing was changed",
@@ -37,25 +37,25 @@ var (
 	errNodeHolder = limiterErrors.Add("ERR holder: names that begin with %s are those of a cluster's nodes",
 		"Give the holder in `RL.LEND` and `RL.RETURN` another name. `RL.VOID` takes these names too.")
 	errNoValue = limiterErrors.Add("ERR %s: needs a value",
-		"`MAXWAIT`, `BLOCK` or `TOKENS` without its value.")
+		"")
 	errLogLimit = limiterErrors.Add("ERR limit: a sliding log keeps a time for every request, so its limit is at most %d (--max-sliding-log), got '%s'; SW.ACQUIRE needs no log and takes more",
 		"Use `SW.ACQUIRE`, or raise `--max-sliding-log`.")
 	errHolder = limiterErrors.Add("ERR holder: must be 1 to %d bytes, got %d",
-		"The name of a lease's holder is empty or too long.")
+		"")
 	errMember = limiterErrors.Add("ERR member: must be 1 to %d bytes, got %d",
-		"The name of a member of a fair share is empty or too long.")
+		"")
 	errTooManyMembers = limiterErrors.Add("ERR member: the pool has %d active members, the most it can have",
 		"A member is active while it has taken tokens that the refill has not given back to it yet. Nothing was taken. Ask again later, with fewer names, or divide the members among several pools.")
 	errSharesNotRefundable = limiterErrors.Add("ERR key: RL.REFUND names no member of this fair share",
 		"Ask with `AS id FOR duration` in `RL.ALL`; `RL.SETTLE` and `RL.CANCEL` then give tokens back to their member.")
 	errTreeLevels = limiterErrors.Add("ERR UNDER: a class has 1 to %d ancestors, got %d",
-		"`HT` names the parent of the class, the parent of that, and so on: `UNDER parent capacity rate` for each.")
+		"")
 	errTreeWithoutClass = limiterErrors.Add("ERR UNDER: must follow HT or another UNDER",
-		"Only a class, `HT`, has ancestors.")
+		"")
 	errTreeCircle = limiterErrors.Add("ERR UNDER: '%s' stands twice on the way from the class to the root",
-		"A class cannot be above itself.")
+		"")
 	errNotRefundable = limiterErrors.Add("ERR key: leases are ended by CC.RELEASE, not refunded",
-		"`RL.REFUND` on the key of a concurrency limit.")
+		"")
 	errKeyTooLong = limiterErrors.Add("ERR key: at most %d bytes (--max-key-size), got %d",
 		"The key is too long. Send a hash of it, or raise `--max-key-size`.")
 	ErrWrongType = limiterErrors.Add("WRONGTYPE the key belongs to a %s limiter, this command needs a %s",
@@ -86,11 +86,11 @@ var policyErrors = resp.ErrorSection{Heading: "Several limits, and policies", Af
 // The errors of this section. Other packages return the exported ones.
 var (
 	errSpecWord = policyErrors.Add("ERR spec: must begin with one of %s, got '%s'",
-		"The word is not the name of a limit.")
+		"")
 	errSpecShort = policyErrors.Add("ERR spec: %s needs %d arguments, got %d",
-		"The last limit has too few arguments.")
+		"")
 	errTooManySpecs = policyErrors.Add("ERR spec: at most %d limits at once",
-		"Use fewer limits in one request.")
+		"")
 	errDuplicateKey = policyErrors.Add("ERR spec: the same key twice; each limit needs a different key",
 		"Two limits have the same key, perhaps only after the id replaces a policy's `{}`.")
 	errMeetingKeys = policyErrors.Add("ERR spec: the keys '%s' and '%s' would be the same for some callers or fields; each limit needs a different text before {}, such as user: and all:",
@@ -100,11 +100,11 @@ var (
 	errFieldValue = policyErrors.Add("ERR WITH: must be followed by the names of fields, each with a value",
 		"`WITH` without a field, or a field without a value. `WITH` comes last, behind all options.")
 	errTooManyFields = policyErrors.Add("ERR WITH: at most %d fields",
-		"Give only the fields that the policy asks for.")
+		"")
 	errFieldName = policyErrors.Add("ERR WITH: a field's name must be 1 to %d letters, digits, _ and -, got '%s'",
 		"No policy can ask for such a field.")
 	errFieldTwice = policyErrors.Add("ERR WITH: the field '%s' is given twice",
-		"The same field twice behind `WITH`. Give it once.")
+		"")
 	errFieldTooLong = policyErrors.Add("ERR WITH: the value of the field '%s': at most %d bytes (--max-key-size), got %d",
 		"The value is too long. Send a hash of it, or raise `--max-key-size`.")
 	errMissingField = policyErrors.Add("ERR WITH: the policy needs the field '%s'",
@@ -114,9 +114,9 @@ var (
 	errIDTooLong = policyErrors.Add("ERR id: with it, or the fields, in place, a key of the policy is longer than --max-key-size or a holder is not 1 to %d bytes",
 		"The caller's id, or a field, is too long for this policy, or empty where it names a holder.")
 	errPolicyName = policyErrors.Add("ERR name: must be 1 to %d bytes, got %d",
-		"The name of a policy is empty or too long.")
+		"")
 	errTooManyPolicies = policyErrors.Add("ERR name: at most %d policies, and %d overrides in all, of together %d bytes, are kept",
-		"Delete unused policies or overrides.")
+		"")
 	ErrNoPolicy = policyErrors.Add("ERR no such policy; RL.POLICY LIST lists the policies",
 		"`RL.CHECK` or `RL.POLICY OVERRIDE` on a policy that was never set, or was deleted.")
 	// ErrNoPolicyAccess is the same for a policy that exists and for one that does not.

@@ -26,7 +26,7 @@ An error is one line that begins with a code in capitals, such as ` + "`ERR`" + 
 texts, which client libraries match. … stands for a value. Values from the request are cut off after 64 or 128 bytes, and
 line ends in them become spaces.
 
-Unless this page says otherwise, an error changes nothing and leaves the connection open. Two errors may have taken tokens:
+Errors that explain themselves are not listed. Unless this page says otherwise, an error changes nothing and leaves the connection open. Two errors may have taken tokens:
 ` + "`UNCERTAIN`" + `, and ` + "`MISCONF`" + ` if the disk failed during the request.
 `
 

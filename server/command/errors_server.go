@@ -19,23 +19,23 @@ var (
 	ErrNoConfigFile = serverErrors.Add("ERR The server is running without a config file",
 		"`CONFIG REWRITE` writes to the file of `--config`.")
 	ErrConfigRewrite = serverErrors.Add("ERR Rewriting config file: %w",
-		"The file could not be written; it is unchanged.")
+		"")
 	ErrNoDir = serverErrors.Add("ERR this server keeps nothing on disk: start it with --dir",
-		"`SAVE` and `BGSAVE` need a directory.")
+		"")
 	ErrSaveBusy = serverErrors.Add("ERR Background save already in progress",
 		"The answer to `BGSAVE` while a snapshot is being written. `SAVE` waits and writes another one.")
 	ErrSaveFailed = serverErrors.Add("ERR the snapshot could not be written: %w",
-		"The reply to `SAVE`; the rest is the reason. Earlier files are kept.")
+		"")
 	ErrClusterOff = serverErrors.Add("ERR This instance has cluster support disabled",
 		"A `CLUSTER` command to a standalone server. Use a client for a single node.")
 	errGetKeysCommand = serverErrors.Add("ERR Invalid command specified",
-		"`COMMAND GETKEYS` with an unknown command.")
+		"")
 	errGetKeysArguments = serverErrors.Add("ERR Invalid arguments specified for command",
-		"`COMMAND GETKEYS` with a command whose limits can't be read.")
+		"")
 	errGetKeysArity = serverErrors.Add("ERR Invalid number of arguments specified for command",
-		"`COMMAND GETKEYS` with too few or too many arguments for it.")
+		"")
 	errGetKeysNone = serverErrors.Add("ERR The command has no key arguments",
-		"`COMMAND GETKEYS` with a command without keys.")
+		"")
 )
 
 var clusterErrors = resp.ErrorSection{Heading: "The cluster", Before: "Only a node of a [cluster](cluster.md) sends these. A command over several keys, and a transaction, gets one of them for\n" +
@@ -52,7 +52,7 @@ var (
 	errCallTooBig = clusterErrors.Add("ERR a command or transaction of more than 32 MiB does not fit the cluster's log: nothing was taken; send fewer limits, or shorter keys, at a time",
 		"It would not fit one entry of the log. Possible only with a large `--query-buffer-size`. Another node than the leader also answers this to reads whose replies are more than 64 MiB.")
 	errUnreadable = clusterErrors.Add("ERR the cluster cannot keep a command with these values: nothing was taken; start all nodes with the same version of Stint, and report the command if they are",
-		"Another node could not read it from the log.")
+		"")
 	ErrTooNew = clusterErrors.Add("ERR a member of the cluster is too old: %w",
 		"During a [rolling upgrade](operations.md#upgrading-a-cluster): the command is newer than Stint on the named member. Nothing was taken. Upgrade that member.")
 	ErrNoHome = clusterErrors.Add("UPSTREAM the home of this key's limit did not decide, and too few of its tokens are here: nothing was taken",
@@ -62,11 +62,11 @@ var (
 	errMoved = clusterErrors.Add("MOVED %d %s",
 		"With `--redirect moved`, from a node that is not the leader: nothing was taken. The slot of the first key, and the leader's address. Clients for Redis Cluster follow it automatically.")
 	ErrNoCluster = clusterErrors.Add("ERR this server is not a node of a cluster: start it with --cluster-listen",
-		"A `RAFT` command to a standalone server.")
+		"")
 	errRaft = clusterErrors.Add("ERR %w",
 		"The reply to a `RAFT` command that was rejected: the reason, and the remedy. For example, the last voter cannot be removed.")
 	errUnknownNode = clusterErrors.Add("ERR Unknown node %s",
-		"`CLUSTER REPLICAS` with an id that `CLUSTER NODES` does not show.")
+		"")
 	errNotMaster = clusterErrors.Add("ERR The specified node is not a master",
-		"`CLUSTER REPLICAS` with the id of a node that is not the leader.")
+		"")
 )
