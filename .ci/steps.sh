@@ -36,7 +36,7 @@ readonly steps=(
     "night   failover:   the primary killed in the middle of a burst, beside Redis with Sentinel"
 )
 
-readonly client_modules=(clients/go clients/go/otelstint clients/go/grpclimit clients/go/examples clients/go/compare) # have tests
+readonly client_modules=(clients/go clients/go/otelstint clients/go/grpclimit clients/go/examples clients/go/migrating) # have tests
 readonly modules=(. bench clients/compat/go server/admin/browser "${client_modules[@]}" docker packaging)
 readonly linted=(. clients/go)
 readonly artifacts="${CI_ARTIFACTS:-$PWD/.ci/artifacts}" # files that a run leaves for inspection

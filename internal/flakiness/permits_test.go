@@ -20,7 +20,7 @@ var permits = []permit{
 	{"timeout", "clients/go/internal/servertest/servertest.go:answers", "one of many tries"},
 	{"sleep", "clients/go/internal/servertest/proxy.go:Write", "a slow link is the input"},
 	{"sleep", "clients/go/outages_test.go:playOutage", "the length of an outage is the input"},
-	{"child", "clients/go/compare/migration/rediscell_test.go:startCell", "cargo is waited for with a bound: the context is the test's"},
+	{"child", "clients/go/migrating/rediscell_test.go:startCell", "cargo is waited for with a bound: the context is the test's"},
 	{"sleep time", "clients/compat/limiterfailover_test.go:useUp", "a caller with a pace, for a bounded time"},
 	{"sleep", "clients/compat/limiterfailover_test.go:failoverRound", "looks again until calls have passed"},
 	{"time", "clients/compat/limiterprocess_test.go:limit", "calls are repeated until they lie within one second of the clock"},

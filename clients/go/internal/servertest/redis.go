@@ -58,6 +58,3 @@ func (r *Redis) Kill() {
 	r.release()
 	os.RemoveAll(r.folder)
 }
-
-// Process is the server's.
-func (r *Redis) Process() *os.Process { return r.command.Process }

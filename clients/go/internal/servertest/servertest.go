@@ -182,9 +182,6 @@ func (s *Server) Stop() error {
 	return s.command.Wait()
 }
 
-// Process is the server's.
-func (s *Server) Process() *os.Process { return s.command.Process }
-
 // answers reports whether a server answers PING.
 func answers(address string) bool {
 	c, err := net.DialTimeout("tcp", address, time.Second)

@@ -1,6 +1,6 @@
-// Package migration compares the Go client with the libraries that it takes the place of, on the same requests. The pages
-// in clients/go/migrating show code from here.
-package migration
+// Package migrating compares the Go client with the libraries that it takes the place of, on the same requests. The pages
+// beside it show code from here.
+package migrating
 
 import (
 	"fmt"
@@ -59,7 +59,7 @@ func TestPages(t *testing.T) {
 		}
 		source.Write(text)
 	}
-	pages, _ := filepath.Glob("../../migrating/*.md")
+	pages, _ := filepath.Glob("*.md")
 	blocks := 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)

@@ -1,4 +1,4 @@
-module github.com/stintdb/stint/clients/go/compare
+module github.com/stintdb/stint/clients/go/migrating
 
 go 1.26.0
 
