@@ -1,18 +1,16 @@
-package main
+package comparison
 
 import (
 	"fmt"
-	"strings"
+	"testing"
 	"time"
 
 	"github.com/stintdb/stint/engine"
 )
 
-// memoryTable shows the size of the entry of a 16-byte key, by the store's own accounting.
-func memoryTable() string {
-	var out strings.Builder
-	out.WriteString("| algorithm | in use | bytes |\n|---|---|---|\n")
-	rows := []struct {
+// TestMemory checks the table of the sizes of a 16-byte key's entry, by the store's own accounting.
+func TestMemory(t *testing.T) {
+	contents := []struct {
 		name, use string
 		ask       func(i int) engine.Op
 		times     int
@@ -31,10 +29,19 @@ func memoryTable() string {
 		{"", "root with 1,000 registered classes", askingRoot, 1000},
 		{"adaptive rate", "any", asking(adaptive()), 1},
 	}
-	for _, r := range rows {
-		fmt.Fprintf(&out, "| %s | %s | %d |\n", r.name, r.use, bytesOf(r.ask, r.times))
+	var rows []string
+	for _, c := range contents {
+		rows = append(rows, fmt.Sprintf("| %s | %s | %d |", c.name, c.use, bytesOf(c.ask, c.times)))
 	}
-	return out.String()
+	checkTable(t, "| algorithm | in use | bytes |", rows)
+}
+
+func meter(a engine.Algorithm, capacity int64) engine.Limit {
+	return engine.Limit{Algorithm: a, Capacity: capacity, Rate: engine.Rate{Tokens: 100, Period: second}}
+}
+
+func window(a engine.Algorithm, span engine.Span) engine.Limit {
+	return engine.Limit{Algorithm: a, Span: span, Capacity: 200, Rate: engine.Rate{Period: 2 * second}}
 }
 
 func logOf(limit int64) engine.Limit {

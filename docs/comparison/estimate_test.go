@@ -1,10 +1,10 @@
-package main
+package comparison
 
 import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
+	"testing"
 
 	"github.com/stintdb/stint/engine"
 )
@@ -96,13 +96,19 @@ func measure(t randomTraffic) (e estimate) {
 	return e
 }
 
-func estimateTable() string {
-	var out strings.Builder
-	out.WriteString("| traffic | mean error | granted above the limit | most in one window |\n|---|---|---|---|\n")
-	for _, t := range randomTraffics {
-		e := measure(t)
-		fmt.Fprintf(&out, "| %s | %.1f %% | %.1f %% | %d |\n", t.name,
-			100*e.errors/float64(e.requests), 100*float64(e.tooMany)/float64(e.granted), e.most)
+// TestEstimate checks the table of the sliding window counter's error, and the claim beside it.
+func TestEstimate(t *testing.T) {
+	var rows []string
+	for _, traffic := range randomTraffics {
+		e := measure(traffic)
+		if e.requests < 90_000 || e.granted > e.requests {
+			t.Errorf("%s: %d requests, %d granted", traffic.name, e.requests, e.granted)
+		}
+		rows = append(rows, fmt.Sprintf("| %s | %.1f %% | %.1f %% | %d |", traffic.name,
+			100*e.errors/float64(e.requests), 100*float64(e.tooMany)/float64(e.granted), e.most))
+		if traffic.name == randomTraffics[len(randomTraffics)-1].name && e.most != 2*estimateLimit-1 {
+			t.Errorf("the counter grants %d of %d within a window at worst", e.most, estimateLimit)
+		}
 	}
-	return out.String()
+	checkTable(t, "| traffic | mean error | granted above the limit | most in one window |", rows)
 }
