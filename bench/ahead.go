@@ -140,7 +140,7 @@ func (a *AheadReport) measureLatency(ctx context.Context, binary string, instanc
 		if s.ID() != a.ahead {
 			continue
 		}
-		most, err := a.plan(s, instances, 0, 0, settings.Cell).run(ctx, binary, nil)
+		most, err := a.plan(s, instances, 0, 0, settings.Cell).run(ctx, nil)
 		if err != nil {
 			return diagnose(instances[s.Server.Name], err)
 		}
@@ -152,12 +152,12 @@ func (a *AheadReport) measureLatency(ctx context.Context, binary string, instanc
 			cell := cellKind{hotEverywhere, 1}
 			inst := instances[s.Server.Name]
 			if s.ID() == lua {
-				continue // stint bench would count a reply of the script as a denial
+				continue // a reply of the script would count as a denial
 			}
 			if err := warmUp(ctx, inst, s.Command, cell, round, settings.Cell); err != nil {
 				return err
 			}
-			sample, err := a.plan(s, instances, round, a.Rate, settings.Cell).latency(ctx, binary)
+			sample, err := a.plan(s, instances, round, a.Rate, settings.Cell).latency(ctx)
 			if err != nil {
 				return diagnose(inst, err)
 			}

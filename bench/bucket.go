@@ -88,7 +88,7 @@ func fillBucket(ctx context.Context, binary string, inst *Instance, key string, 
 	if asked < bucketPerSecond { // every request is granted, so it does not matter that the bucket is not new
 		warm := plan
 		warm.duration = d
-		if _, err := warm.run(ctx, binary, nil); err != nil {
+		if _, err := warm.run(ctx, nil); err != nil {
 			return s, err
 		}
 	}
@@ -96,7 +96,7 @@ func fillBucket(ctx context.Context, binary string, inst *Instance, key string, 
 	if err != nil {
 		return s, err
 	}
-	if s.steadyLoad, err = plan.run(ctx, binary, inst); err != nil {
+	if s.steadyLoad, err = plan.run(ctx, inst); err != nil {
 		return s, err
 	}
 	if s.Errors > 0 {

@@ -142,7 +142,7 @@ func measureCluster(ctx context.Context, binary string, settings Settings) (*Clu
 	for round := range settings.Rounds {
 		fmt.Fprintf(os.Stderr, "round %d/%d: three nodes at %.0f requests a second\n", round+1, settings.Rounds, half)
 		args := expand(throttleTemplate, "sty:{key}", workloads[0].Limit)
-		sample, err := steadyPlan{[]string{instances["stint-cluster"].Addr}, connections, 1, randomKeys, half, settings.Cell, args}.latency(ctx, binary)
+		sample, err := steadyPlan{[]string{instances["stint-cluster"].Addr}, connections, 1, randomKeys, half, settings.Cell, args}.latency(ctx)
 		if err != nil {
 			return nil, err
 		}

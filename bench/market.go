@@ -50,7 +50,7 @@ func measureMarket(ctx context.Context, binary string, settings Settings) (*Mark
 	}
 	defer stop()
 	probe := marketPlan(instances["stint"], 1, 0, settings.Cell, "probe", 1e9)
-	most, err := probe.run(ctx, binary, nil)
+	most, err := probe.run(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (m *MarketReport) open(ctx context.Context, binary, server string, inst *In
 		perSecond float64
 		duration  time.Duration
 	}{{false, m.Peak / marketRise, d}, {true, m.Peak, marketTurns * d}} {
-		load, err := marketPlan(inst, scale, stage.perSecond, stage.duration, global, limit).run(ctx, binary, inst)
+		load, err := marketPlan(inst, scale, stage.perSecond, stage.duration, global, limit).run(ctx, inst)
 		if err != nil {
 			return err
 		}

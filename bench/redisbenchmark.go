@@ -17,12 +17,17 @@ import (
 	"github.com/stintdb/stint/internal/child"
 )
 
-// A Sample has the results of one run of redis-benchmark, and of /proc before and after it.
+// A Sample has the results of one load, and of /proc before and after it.
 type Sample struct {
 	Requests     int
 	PerSecond    float64
 	P50ms, P99ms float64 // of a whole pipeline: the time until its last reply
 	CPUMicros    float64 // server CPU per request; NaN when no process id is known
+
+	// The following are those of a pace; redis-benchmark does not tell.
+	Seconds                  float64
+	Granted, Errors, NotSent int
+	FirstError               error
 }
 
 // The most that a run may exceed its duration before the program ends.

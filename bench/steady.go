@@ -1,37 +1,33 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/stintdb/stint/internal/child"
 )
 
 // steadyLatency is the latency of a load with a rate, in milliseconds.
 type steadyLatency struct {
-	P50 float64 `json:"p50"`
-	P99 float64 `json:"p99"`
+	P50 float64
+	P99 float64
 }
 
-// A steadyLoad is the output of stint bench.
+// A steadyLoad is the result of a load with a rate.
 type steadyLoad struct {
-	Requests  int           `json:"requests"`
-	Granted   int           `json:"granted"`
-	Errors    int           `json:"errors"`
-	NotSent   int           `json:"not_sent"`
-	Seconds   float64       `json:"seconds"`
-	PerSecond float64       `json:"requests_per_second"`
-	Latency   steadyLatency `json:"latency_ms"`
-	CPUMicros float64       `json:"-"` // per request, of the server
+	Requests  int
+	Granted   int
+	Errors    int
+	NotSent   int
+	Seconds   float64
+	PerSecond float64
+	Latency   steadyLatency
+	CPUMicros float64 // per request, of the server
 }
 
-// A steadyPlan is a load by stint bench, one process for each address.
+// A steadyPlan is a load with a rate, divided among the addresses.
 type steadyPlan struct {
 	addresses   []string
 	connections int
@@ -44,16 +40,16 @@ type steadyPlan struct {
 
 // latency asks at the rate, each request due at a time fixed in advance, and one at a time on a connection. Every request must be
 // granted.
-func (p steadyPlan) latency(ctx context.Context, binary string) (steadyLatency, error) {
-	load, err := p.run(ctx, binary, nil)
+func (p steadyPlan) latency(ctx context.Context) (steadyLatency, error) {
+	load, err := p.run(ctx, nil)
 	if err == nil && load.Granted != load.Requests {
 		err = fmt.Errorf("%s: %d of %d requests were granted", strings.Join(p.command, " "), load.Granted, load.Requests)
 	}
 	return load.Latency, err
 }
 
-// run also measures the CPU time of an instance, if there is one. The sum has the latencies of the slowest process.
-func (p steadyPlan) run(ctx context.Context, binary string, inst *Instance) (sum steadyLoad, err error) {
+// run also measures the CPU time of an instance, if there is one. The sum has the latencies of the slowest address.
+func (p steadyPlan) run(ctx context.Context, inst *Instance) (sum steadyLoad, err error) {
 	var pids []int
 	if inst != nil {
 		pids = inst.PIDs()
@@ -65,7 +61,7 @@ func (p steadyPlan) run(ctx context.Context, binary string, inst *Instance) (sum
 	loads, errs := make([]steadyLoad, len(p.addresses)), make([]error, len(p.addresses))
 	var all sync.WaitGroup
 	for i, address := range p.addresses {
-		all.Go(func() { loads[i], errs[i] = p.runAt(ctx, binary, address) })
+		all.Go(func() { loads[i], errs[i] = p.runAt(ctx, address) })
 	}
 	all.Wait()
 	after, err := cpuTime(pids)
@@ -82,20 +78,14 @@ func (p steadyPlan) run(ctx context.Context, binary string, inst *Instance) (sum
 	return sum, errors.Join(append(errs, err)...)
 }
 
-// runAt runs one process. Error replies are counted; they are no error here.
-func (p steadyPlan) runAt(ctx context.Context, binary, address string) (l steadyLoad, err error) {
+// runAt runs the load on one address. Error replies are counted; they are no error here.
+func (p steadyPlan) runAt(ctx context.Context, address string) (steadyLoad, error) {
 	perSecond := p.perSecond / float64(len(p.addresses))
 	if p.perSecond > 0 {
 		perSecond = max(1, perSecond)
 	}
-	args := append([]string{"bench", "--server", address, "--connections", fmt.Sprint(p.connections / len(p.addresses)), "--pipeline", fmt.Sprint(p.pipeline),
-		"--keys", fmt.Sprint(p.keys), "--rate", fmt.Sprint(perSecond), "--duration", p.duration.String(), "--json"}, p.command...)
-	cmd := child.Command(ctx, binary, args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if len(out) > 0 { // with an exit code, too, if there were error replies
-		return l, json.Unmarshal(out, &l)
-	}
-	return l, fmt.Errorf("%s %s: %w: %s", binary, strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+	load := pace{p.connections / len(p.addresses), p.pipeline, p.keys, perSecond, p.duration}
+	s, err := load.run(ctx, respSenders(address, p.command, p.command[0] == "CL.THROTTLE"))
+	return steadyLoad{Requests: s.Requests, Granted: s.Granted, Errors: s.Errors, NotSent: s.NotSent, Seconds: s.Seconds, PerSecond: s.PerSecond,
+		Latency: steadyLatency{s.P50ms, s.P99ms}}, err
 }

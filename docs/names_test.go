@@ -35,16 +35,10 @@ var otherFlags = map[string]string{
 	"--tls":          "redis-cli",
 	"--cacert":       "redis-cli",
 
-	"--server":      "stint bench",
-	"--connections": "stint bench",
-	"--pipeline":    "stint bench",
-	"--keys":        "stint bench",
-	"--rate":        "stint bench",
-	"--json":        "stint bench",
-	"--duration":    "stint bench",
-	"--alive":       "stint health",
-	"--token-file":  "stint backup",
-	"--stale":       "stint backup",
+	"--json":       "stint replay",
+	"--alive":      "stint health",
+	"--token-file": "stint backup",
+	"--stale":      "stint backup",
 
 	"--password-file": "stint backup",
 

@@ -51,10 +51,10 @@ func TestCompletionInBash(t *testing.T) {
 		"stint help rep":        "replay",
 		"stint --cluster-ah":    "--cluster-ahead",
 		"stint server --listen": "--listen",
-		"stint bench --pip":     "--pipeline",
+		"stint top --tok":       "--token-file",
 		"stint inspect --d":     "--dump",
 		"stint inspect main.g":  "main.go",
-		"stint bench --cluster": "",
+		"stint top --cluster":   "",
 	} {
 		script := `source ../../packaging/completion/stint.bash; COMP_WORDS=($0); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _stint; echo "${COMPREPLY[@]}"`
 		out, err := testserver.Command(t, "bash", "-c", script, words).CombinedOutput()

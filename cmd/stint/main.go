@@ -6,7 +6,6 @@
 //	stint restore FILE DIR   put a backup into a directory
 //	stint health             check whether a server answers
 //	stint top                show a server's traffic and most denied keys
-//	stint bench [flags]      measure a server under load
 //	stint replay LOG…        show the effect of limits on a log
 //	stint completion SHELL   print a completion script
 //	stint manual             print the manual page
@@ -70,7 +69,6 @@ func commands() []command {
 		{"restore", "put a backup into the directory of a new server", restoreUsage, (*process).restore},
 		{"health", "check whether a server answers requests", healthUsage, (*process).health},
 		{"top", "show the traffic, the most denied keys and lent tokens of a server", topUsage, (*process).top},
-		{"bench", "measure a server under load", benchUsage, (*process).bench},
 		{"replay", "show the effect of limits on the requests of an access log", replayUsage, (*process).replay},
 		{"completion", "print a script that completes commands and flags in a shell", completionUsage, (*process).completion},
 		{"manual", "print the manual page", manualUsage, (*process).manual},

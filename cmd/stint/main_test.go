@@ -22,7 +22,7 @@ func play(t *testing.T, args ...string) (code int, stdout, stderr string) {
 
 func TestHelpText(t *testing.T) {
 	for file, args := range map[string]string{"help.txt": "help", "server_help.txt": "server --help", "inspect_help.txt": "inspect --help",
-		"health_help.txt": "health --help", "bench_help.txt": "bench --help", "replay_help.txt": "replay --help",
+		"health_help.txt": "health --help", "replay_help.txt": "replay --help",
 		"backup_help.txt": "backup --help", "top_help.txt": "top --help", "restore_help.txt": "restore --help"} {
 		code, got, stderr := play(t, strings.Fields(args)...)
 		if code != exitOK || stderr != "" {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,23 +49,16 @@ func TestProgressOnlyOnATerminal(t *testing.T) {
 	}
 }
 
-// A run shows its time and the requests so far.
-func TestBenchShowsProgress(t *testing.T) {
+// A task that does not report by itself is followed until it ends.
+func TestProgressFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		plan := &benchPlan{Command: []string{"PING"}, Connections: 1, Pipeline: 1, Keys: 1, Rate: 10, duration: 3 * time.Second,
-			alarm: func() alarm { return alarm{} }, line: &progressLine{out: &out}}
-		plan.dial = func(context.Context) (net.Conn, error) {
-			ours, theirs := net.Pipe()
-			go answerWithStall(theirs)
-			return ours, nil
-		}
-		if _, err := plan.run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(out.String(), clearLine)
-		if len(lines) != 17 || lines[16] != "" || lines[11] != "2 s of 3s, 21 requests, 10 a second" {
-			t.Errorf("shows %q", lines)
+		began := time.Now()
+		hide := (&progressLine{out: &out}).follow(func() string { return time.Since(began).String() })
+		time.Sleep(470 * time.Millisecond)
+		hide()
+		if want := clearLine + "50ms" + clearLine + "250ms" + clearLine + "450ms" + clearLine; out.String() != want {
+			t.Errorf("shows %q, want %q", out.String(), want)
 		}
 	})
 }

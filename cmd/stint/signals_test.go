@@ -180,7 +180,6 @@ func TestSignalsToCommands(t *testing.T) {
 	defer silent.Close()
 	address := silent.Addr().String()
 	for name, args := range map[string][]string{
-		"bench":  {"bench", "--server", address, "--connections", "1", "--duration", "1h"},
 		"backup": {"backup", "--admin", address, t.TempDir() + "/copy.stint"},
 		"top":    {"top", "--admin", address},
 		"health": {"health", "--admin", address},

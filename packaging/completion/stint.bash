@@ -8,13 +8,12 @@ _stint() {
     backup) flags='--admin --tls --cacert --token-file --user --password-file --stale' ;;
     health) flags='--admin --tls --cacert --alive' ;;
     top) flags='--admin --tls --cacert --token-file --once' ;;
-    bench) flags='--server --user --password --connections --pipeline --keys --duration --rate --json' ;;
     replay) flags='--limit --against --suggest --except --key --format --time-field --time-zone --top --max-memory --json --html' ;;
     esac
     if [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
     elif ((COMP_CWORD == 1)) || [[ ${COMP_WORDS[1]} == help ]]; then
-        mapfile -t COMPREPLY < <(compgen -W 'server inspect backup restore health top bench replay completion manual version help' -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W 'server inspect backup restore health top replay completion manual version help' -- "$word")
     else
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
     fi
