@@ -251,7 +251,4 @@ step_figures() {
     tail -n 3 "$scratch/bench.log"
 }
 
-step_failover() {
-    (cd bench && go run ./failover -rounds 1 -systems stint,sentinel-1s) &&
-        (cd bench && go run ./failover -hot -rounds 1)
-}
+step_failover() { (cd bench && go run . -quick -only failover,failover-hot); }

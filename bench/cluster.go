@@ -2,39 +2,20 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 )
 
-// A ClusterReport has the figures of three nodes on this machine, each with its log on disk.
-type ClusterReport struct {
-	Series  []Series
-	Results Results
-	Steady  []steadyLatency // one a round
-	Slow    []float64       // requests per second while every fsync takes slowFsync longer; empty: strace is missing
-}
+// clusterCells are the workloads and pipelines measured.
+var clusterCells = []Cell{{manyKeys, 1}, {manyKeys, 16}, {crowd, 1}, {deniedKey, 16}}
 
-// crowd is the first workload from many more connections.
-var crowd = Workload{
-	Name: "crowd", Title: "200 connections, 100k random keys, granted", Connections: slowConnections,
-	Limit: workloads[0].Limit, KeySuffix: workloads[0].KeySuffix, Granted: true,
-}
-
-// clusterCells are the workloads and pipelines measured, and the servers that a target compares.
-var clusterCells = []struct {
-	Workload
-	pipeline int
-}{{workloads[0], 1}, {workloads[0], 16}, {crowd, 1}, {workloads[2], 16}}
-
-// The series that targets about the cluster compare, by Series.ID.
+// The series and loads that targets about the cluster compare.
 const (
 	clusterThrottle = "stint-cluster CL.THROTTLE"
+	atHalf          = "half of the load of many keys P=1"
+	slowDisk        = "every fsync longer"
 	slowFsync       = 5 * time.Millisecond
 	slowConnections = 200
 	slowPipeline    = 16
@@ -49,133 +30,80 @@ func clusterServers(binary string) []Server {
 	})
 }
 
-// nodes is the size of the cluster.
-const nodes = 3
-
-// A nodeSetup says how nodes differ from nodes with their defaults, which decide in the log alone here.
-type nodeSetup struct {
-	before  []string      // the prefix of each command line
-	options []string      // more of it
-	delay   time.Duration // of each message between two nodes
-}
-
-// startNodes runs a cluster and returns it with the address of its leader.
-func startNodes(binary string, setup nodeSetup) func(context.Context, string, []string) (*Instance, error) {
-	return inDataDir(func(ctx context.Context, name, dir string, env []string) (*Instance, error) {
-		path, err := filepath.Abs(binary)
-		if err != nil {
-			return nil, err
-		}
-		var inner, peers [nodes]string
-		inst := &Instance{}
-		for i := range nodes {
-			port, err := reservePort()
-			if err != nil {
-				inst.Stop()
-				return nil, err
-			}
-			inner[i] = "127.0.0.1:" + port
-			peers[i] = inner[i]
-			if setup.delay > 0 {
-				link, err := startSlowLink(inner[i], setup.delay)
-				if err != nil {
-					inst.Stop()
-					return nil, err
-				}
-				inst.links, peers[i] = append(inst.links, link), link.address()
-			}
-		}
-		for i := range nodes {
-			id := fmt.Sprint("node-", i)
-			p, err := startProcess(ctx, fmt.Sprint(name, "-", id), env, slices.Concat(setup.before, []string{path, "server", "--node-id", id,
-				"--listen", "127.0.0.1:0", "--admin", "", "--cluster-listen", inner[i], "--cluster-advertise", peers[i],
-				"--cluster-peers", strings.Join(peers[:], ","), "--bootstrap-expect", fmt.Sprint(nodes), "--dir", filepath.Join(dir, id), "--cluster-ahead", "0"}, setup.options)...)
-			if err != nil {
-				inst.Stop()
-				return nil, err
-			}
-			inst.processes = append(inst.processes, p)
-			inst.Nodes = append(inst.Nodes, p.log.listening()[""])
-		}
-		if inst.Addr, err = leaderOf(ctx, inst.Nodes); err != nil {
-			inst.Stop()
-			return nil, err
-		}
-		return inst, nil
-	})
-}
-
-// leaderOf waits until one of the nodes leads.
-func leaderOf(ctx context.Context, addresses []string) (string, error) {
-	for end := time.Now().Add(readyTimeout); time.Now().Before(end) && ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
-		for _, address := range addresses {
-			if info, err := ask(address, "INFO", "replication"); err == nil && strings.Contains(info.text, "role:master\r\n") {
-				return address, nil
-			}
-		}
-	}
-	return "", errors.Join(errors.New("no node leads"), ctx.Err())
-}
-
 // measureCluster measures throughput side by side, then the cluster's latency at half of its throughput, and its
 // throughput on a slow disk.
-func measureCluster(ctx context.Context, binary string, settings Settings) (*ClusterReport, error) {
-	servers := clusterServers(binary)
-	c := &ClusterReport{Series: seriesOf(servers), Results: Results{}}
-	instances, stop, err := startAll(ctx, servers)
+func measureCluster(ctx context.Context, e Env, f Figures) error {
+	s, stop, err := startSideBySide(ctx, e, clusterServers(e.binary), "three nodes", clusterCells, f)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer stop()
-	r := rounder{instances: instances, cell: settings.Cell, results: c.Results}
-	for round := range settings.Rounds {
-		for _, cell := range clusterCells {
-			fmt.Fprintf(os.Stderr, "round %d/%d: three nodes, %s, pipeline %d\n", round+1, settings.Rounds, cell.Title, cell.pipeline)
-			for _, s := range c.Series {
-				if err := r.measure(ctx, s, cell.Workload, cell.pipeline, round); err != nil {
-					return nil, fmt.Errorf("%s, %s, pipeline %d: %w", s.Title(), cell.Title, cell.pipeline, err)
-				}
-			}
-		}
+	if err := s.run(ctx); err != nil {
+		return err
 	}
-	half := c.Results.median(throughput, Cell{clusterThrottle, workloads[0].Name, 1}) / 2
-	for round := range settings.Rounds {
-		fmt.Fprintf(os.Stderr, "round %d/%d: three nodes at %.0f requests a second\n", round+1, settings.Rounds, half)
-		args := expand(throttleTemplate, "sty:{key}", workloads[0].Limit)
-		sample, err := steadyPlan{[]string{instances["stint-cluster"].Addr}, connections, 1, randomKeys, half, settings.Cell, args}.latency(ctx)
-		if err != nil {
-			return nil, err
-		}
-		c.Steady = append(c.Steady, sample)
+	half := pace{connections, 1, randomKeys, median(f[Key{clusterThrottle, clusterCells[0].ID(), throughput}]) / 2, e.Cell}
+	send := respSenders(keyed(expand(throttleTemplate, "sty:{key}", manyKeys.Limit)...), true)
+	err = e.rounds(1, fmt.Sprintf("three nodes at %.0f requests a second", half.perSecond), func(int) error {
+		inst := s.instances["stint-cluster"]
+		sample, err := half.grantedAt(ctx, inst, []string{inst.Addr}, send)
+		f.addSample(clusterThrottle, atHalf, sample)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	stop()
-	return c, c.measureSlow(ctx, binary, settings)
+	return measureSlow(ctx, e, f)
 }
 
 // measureSlow has strace delay every fsync of all nodes, like a slow disk.
-func (c *ClusterReport) measureSlow(ctx context.Context, binary string, settings Settings) error {
+func measureSlow(ctx context.Context, e Env, f Figures) error {
 	if _, err := exec.LookPath("strace"); err != nil {
 		fmt.Fprintln(os.Stderr, "slow disk: not measured, because strace is not installed")
 		return nil
 	}
 	delay := fmt.Sprintf("inject=fsync,fdatasync:delay_exit=%d", slowFsync.Microseconds())
 	trace := []string{"strace", "-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync", "-e", delay}
-	inst, err := startNodes(binary, nodeSetup{before: trace})(ctx, "stint-slow", nil)
+	inst, err := startNodes(e.binary, nodeSetup{before: trace})(ctx, "stint-slow", nil)
 	if err != nil {
 		return err
 	}
 	defer inst.Stop()
-	args := expand(throttleTemplate, "slw:"+randomSuffix, workloads[0].Limit)
+	args := expand(throttleTemplate, "slw:"+randomSuffix, manyKeys.Limit)
 	perSecond := 20_000.0
-	for round := range settings.Rounds + 1 { // the first one only measures the speed
-		fmt.Fprintf(os.Stderr, "round %d/%d: three nodes, every fsync takes %s longer\n", round, settings.Rounds, slowFsync)
-		sample, err := drive(ctx, inst, slowConnections, slowPipeline, requestsFor(perSecond, settings.Cell, slowConnections, slowPipeline), args)
+	return e.rounds(0, fmt.Sprintf("three nodes, every fsync takes %s longer", slowFsync), func(round int) error { // 0 only measures the speed
+		sample, err := drive(ctx, inst, slowConnections, slowPipeline, requestsFor(perSecond, e.Cell, slowConnections, slowPipeline), args)
 		if err != nil {
 			return diagnose(inst, err)
 		}
 		if perSecond = sample.PerSecond; round > 0 {
-			c.Slow = append(c.Slow, perSecond)
+			f.addSample(clusterThrottle, slowDisk, sample)
 		}
+		return nil
+	})
+}
+
+func clusterTables(_ Env, f Figures) []Table {
+	return []Table{f.table("Three nodes with the log on disk: throughput, requests per second",
+		"All nodes, the other servers and the load share the machine; the load goes to the leader. CPU is that of all nodes together.",
+		[]string{"workload", "server and command"}, linesOf(clusterCells, seriesOf(clusterServers(""))),
+		figure(throughput, formatCount), figure(p50, formatFigure), figure(p99, formatFigure), figure(cpu, formatFigure))}
+}
+
+func clusterTargets(Env) []Target {
+	compare := func(name string, c Cell, other string, bound float64) Target {
+		return compared(fmt.Sprintf("three nodes, %s, %d connections", name, c.connections()), throughput, c, clusterThrottle, other, bound, false)
 	}
-	return nil
+	latency := func(metric, name string, bound float64) Target {
+		return Target{Name: "three nodes at half of their P=1 throughput, " + name, Unit: "ms", Bound: bound, AtMost: true, Figure: Key{clusterThrottle, atHalf, metric}}
+	}
+	return []Target{
+		compare("granted, vs one Redis + Lua in memory", clusterCells[1], lua, 3),
+		compare("granted, vs one Redis + Lua in memory", clusterCells[2], lua, 0.7),
+		compare("all denied, vs one Stint in memory", clusterCells[3], throttle, 0.8),
+		latency(p50, "p50", 2),
+		latency(p99, "p99", 10),
+		{Name: fmt.Sprintf("three nodes, every fsync %s longer, %d connections, P=%d", slowFsync, slowConnections, slowPipeline), Unit: "/s", Bound: 150_000,
+			Figure: Key{clusterThrottle, slowDisk, throughput}},
+	}
 }

@@ -5,44 +5,40 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 )
 
-// A DiskReport has the costs of state on disk.
-type DiskReport struct {
-	Series    []Series
-	Results   Results
-	Hot       []hotSample
-	Recovered []recoverySample
-	Pauses    []pauseSample
-}
+// diskCells have targets.
+var diskCells = cellsOf([]int{1, 16}, manyKeys)
 
-// diskPipelines are the pipelines with targets.
-var diskPipelines = []int{1, 16}
-
-// The series that targets about persistence compare, by Series.ID.
+// The series that targets about persistence compare, by Series.ID; onDisk has the figures of Stint beside the loads.
 const (
 	memoryOnly     = "stint-memory CL.THROTTLE"
 	keepInterval   = "stint-interval CL.THROTTLE"
-	keepSnapshot   = "stint-snapshot CL.THROTTLE"
 	keepAlways     = "stint-always CL.THROTTLE"
 	redisSyncsEach = "redis-always Lua GCRA"
+	onDisk         = "stint on disk"
 )
 
 // diskServers is the table of servers with state on disk, and one without to compare them with.
 func diskServers(binary string) []Server {
 	throttle := []Command{{Name: "CL.THROTTLE", Tag: "clt", Template: throttleTemplate, Answer: answerThrottle}}
 	script := []Command{{Name: "Lua GCRA", Tag: "lua", Template: scriptTemplate, Answer: answerThrottle}}
-	stint := func(mode string) Server {
-		return Server{Name: "stint-" + mode, Title: "Stint --durability " + mode, Commands: throttle, Start: startStintKeeping(binary, mode)}
+	all := []Server{{Name: "stint-memory", Title: "Stint in memory only", Commands: throttle, Start: startStint(binary)}}
+	for _, mode := range []string{"interval", "snapshot", "always"} {
+		start := inDataDir(func(ctx context.Context, name, dir string, env []string) (*Instance, error) {
+			return startStint(binary, "--dir", dir, "--durability", mode)(ctx, name, env)
+		})
+		all = append(all, Server{Name: "stint-" + mode, Title: "Stint --durability " + mode, Commands: throttle, Start: start})
 	}
-	redis := func(name, fsync string) Server {
-		return Server{Name: name, Title: "Redis appendfsync " + fsync + " +", Commands: script, Start: startRedisKeeping(fsync)}
+	for _, fsync := range []string{"everysec", "always"} {
+		// The append-only file is never rewritten, so that its growth can be read.
+		start := inDataDir(func(ctx context.Context, name, dir string, env []string) (*Instance, error) {
+			return startRedisWith(ctx, name, env, "--dir", dir, "--appendonly", "yes", "--appendfsync", fsync, "--auto-aof-rewrite-percentage", "0")
+		})
+		all = append(all, Server{Name: "redis-" + fsync, Title: "Redis appendfsync " + fsync + " +", Commands: script, Start: start})
 	}
-	return []Server{
-		{Name: "stint-memory", Title: "Stint in memory only", Commands: throttle, Start: startStint(binary)},
-		stint("interval"), stint("snapshot"), stint("always"),
-		redis("redis-everysec", "everysec"), redis("redis-always", "always"),
-	}
+	return all
 }
 
 // dataDir makes a directory for a server's state on the disk of the checkout.
@@ -54,20 +50,7 @@ func dataDir(name string) (string, error) {
 	return filepath.Abs(dir)
 }
 
-// startStintKeeping runs Stint in a separate directory, which is removed when it stops.
-func startStintKeeping(binary, mode string) func(context.Context, string, []string) (*Instance, error) {
-	return inDataDir(func(ctx context.Context, name, dir string, env []string) (*Instance, error) {
-		return startStint(binary, "--dir", dir, "--durability", mode)(ctx, name, env)
-	})
-}
-
-// startRedisKeeping runs Redis with an append-only file that is never rewritten, so that its growth can be read.
-func startRedisKeeping(fsync string) func(context.Context, string, []string) (*Instance, error) {
-	return inDataDir(func(ctx context.Context, name, dir string, env []string) (*Instance, error) {
-		return startRedisWith(ctx, name, env, "--dir", dir, "--appendonly", "yes", "--appendfsync", fsync, "--auto-aof-rewrite-percentage", "0")
-	})
-}
-
+// inDataDir starts a server in a separate directory, which is removed when it stops.
 func inDataDir(start func(ctx context.Context, name, dir string, env []string) (*Instance, error)) func(context.Context, string, []string) (*Instance, error) {
 	return func(ctx context.Context, name string, env []string) (*Instance, error) {
 		dir, err := dataDir(name)
@@ -86,42 +69,110 @@ func inDataDir(start func(ctx context.Context, name, dir string, env []string) (
 
 // measureDisk measures throughput in each mode, the volume of the journal, recovery, and the latency of decisions while
 // a snapshot is written.
-func measureDisk(ctx context.Context, binary string, settings Settings) (*DiskReport, error) {
-	servers := diskServers(binary)
-	d := &DiskReport{Series: seriesOf(servers), Results: Results{}}
-	if err := d.measureLoad(ctx, servers, settings); err != nil {
-		return nil, err
-	}
-	for round := range settings.Rounds {
-		fmt.Fprintf(os.Stderr, "round %d/%d: recovery of %d keys, and decisions while they are written\n", round+1, settings.Rounds, settings.Kept)
-		if err := d.measureRecovery(ctx, binary, settings.Kept); err != nil {
-			return nil, fmt.Errorf("recovery of %d keys: %w", settings.Kept, err)
-		}
-	}
-	return d, nil
-}
-
-// measureLoad runs the servers side by side, in turns, as rounder does.
-func (d *DiskReport) measureLoad(ctx context.Context, servers []Server, settings Settings) error {
-	instances, stop, err := startAll(ctx, servers)
+func measureDisk(ctx context.Context, e Env, f Figures) error {
+	s, stop, err := startSideBySide(ctx, e, diskServers(e.binary), "state on disk", diskCells, f)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	r := rounder{instances: instances, cell: settings.Cell, results: d.Results}
-	for round := range settings.Rounds {
-		for _, p := range diskPipelines {
-			fmt.Fprintf(os.Stderr, "round %d/%d: state on disk, pipeline %d\n", round+1, settings.Rounds, p)
-			for _, s := range d.Series {
-				if err := r.measure(ctx, s, workloads[0], p, round); err != nil {
-					return fmt.Errorf("%s, pipeline %d: %w", s.Title(), p, err)
-				}
-			}
-		}
-		fmt.Fprintf(os.Stderr, "round %d/%d: bytes written for one hot key\n", round+1, settings.Rounds)
-		if err := d.measureHot(ctx, instances, settings.Cell, round); err != nil {
-			return err
-		}
+	s.after = s.measureHot
+	if err := s.run(ctx); err != nil {
+		return err
 	}
-	return nil
+	stop()
+	return e.rounds(1, fmt.Sprintf("recovery of %d keys, and decisions while they are written", e.Kept), func(int) error {
+		return measureRecovery(ctx, e, f)
+	})
+}
+
+// hotPipeline gives the highest rate.
+const hotPipeline = 64
+
+// measureHot drives one key on Stint in the mode interval and on Redis, and reads the bytes that each wrote. The calls
+// are the same, so bytes per request can be compared although Redis executes fewer of them in the time.
+func (s *sideBySide) measureHot(ctx context.Context, round int) error {
+	written := func(server, template, field string, perSecond float64) (bytes float64, sample Sample, err error) {
+		inst := s.instances[server]
+		args := expand(template, "clt:"+hotKey.KeySuffix(round, hotPipeline), hotKey.Limit)
+		before, err := infoNumber(inst.Addr, "persistence", field)
+		if err != nil {
+			return 0, sample, err
+		}
+		if sample, err = drive(ctx, inst, connections, hotPipeline, requestsFor(perSecond, s.Cell, connections, hotPipeline), args); err != nil {
+			return 0, sample, diagnose(inst, err)
+		}
+		time.Sleep(settleFor) // until the last bytes are written
+		after, err := infoNumber(inst.Addr, "persistence", field)
+		return (after - before) / float64(sample.Requests), sample, err
+	}
+	journal, sample, err := written("stint-interval", throttleTemplate, "journal_written_bytes", 2_000_000)
+	if err != nil {
+		return err
+	}
+	aof, _, err := written("redis-everysec", scriptTemplate, "aof_current_size", 100_000)
+	s.figures.add(onDisk, "", hotRate, sample.PerSecond)
+	s.figures.add(onDisk, "", hotJournal, journal)
+	s.figures.add(onDisk, "", hotAOF, aof)
+	return err
+}
+
+// The figures of onDisk, which are the rows of the second table.
+const (
+	hotRate       = "requests per second on one hot key, interval, P=64"
+	hotJournal    = "journal bytes per request at that rate"
+	hotAOF        = "bytes per request of Redis's append-only file, the same calls"
+	recoveryRate  = "recovery, keys per second"
+	snapshotBytes = "snapshot, bytes per key"
+	saveSeconds   = "writing the snapshot, seconds"
+	quietP99      = "decisions at a steady rate, p99, ms"
+	savingP99     = "the same while a snapshot is written, ms"
+	addedP99      = "the difference, ms" // not shown
+)
+
+func diskTables(e Env, f Figures) []Table {
+	var lines []line
+	for _, s := range seriesOf(diskServers("")) {
+		lines = append(lines, line{[]string{s.Title()}, s.ID(), ""})
+	}
+	var columns []column
+	for _, c := range diskCells {
+		columns = append(columns,
+			column{header: fmt.Sprintf("P=%d", c.pipeline), metrics: []string{throughput}, format: formatCount, load: c.ID()},
+			column{header: p99, metrics: []string{p99}, format: formatFigure, load: c.ID()},
+			column{header: cpu, metrics: []string{cpu}, format: formatFigure, load: c.ID()})
+	}
+	rest := Table{
+		Title: fmt.Sprintf("State on disk: volume, recovery and snapshots, %s keys of 16 bytes", formatCount(float64(e.Kept))),
+		Words: 1, Header: []string{"what", "measured"},
+	}
+	for _, row := range []struct {
+		metric string
+		format func(float64) string
+	}{
+		{hotRate, formatCount}, {hotJournal, formatTiny}, {hotAOF, formatFigure}, {recoveryRate, formatCount},
+		{snapshotBytes, formatFigure}, {saveSeconds, formatFigure}, {quietP99, formatFigure}, {savingP99, formatFigure},
+	} {
+		rest.Rows = append(rest.Rows, []string{row.metric, row.format(median(f[Key{onDisk, "", row.metric}]))})
+	}
+	return []Table{f.table("State on disk: throughput, requests per second, "+manyKeys.Title,
+		"Redis logs the writes of its script, Stint the latest states of its limits. All on the disk of the checkout.",
+		[]string{"server and command"}, lines, columns...), rest}
+}
+
+func diskTargets(Env) []Target {
+	figure := func(name, unit, metric string, bound float64, atMost bool) Target {
+		return Target{Name: name, Unit: unit, Bound: bound, AtMost: atMost, Figure: Key{onDisk, "", metric}}
+	}
+	journal := figure("journal vs Redis's append-only file, bytes per request on one hot key", "/ 1000", hotJournal, 1, true)
+	journal.Versus, journal.Scale = Key{onDisk, "", hotAOF}, 1000
+	recovery := figure("recovery, million keys per second", "M/s", recoveryRate, 3, false)
+	recovery.Scale = 1e-6
+	return []Target{
+		compared("interval vs memory only, throughput", throughput, diskCells[0], keepInterval, memoryOnly, 0.95, false),
+		compared("interval vs memory only, throughput", throughput, diskCells[1], keepInterval, memoryOnly, 0.95, false),
+		compared("always vs Redis + Lua with appendfsync always, throughput", throughput, diskCells[0], keepAlways, redisSyncsEach, 2, false),
+		journal, recovery,
+		figure("snapshot per 16-byte key", "B", snapshotBytes, 40, true),
+		figure("p99 of decisions added while a snapshot is written", "ms", addedP99, 2, true),
+	}
 }

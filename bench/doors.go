@@ -1,37 +1,23 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/stintdb/stint/internal/child"
 )
 
-// A DoorsReport has the speed of Stint's HTTP and gRPC, each beside a server of the same library that only answers.
-type DoorsReport map[string][]doorSample // by doorLoad.name; a sample per round
-
-// A doorSample is the figures of a load in one round.
-type doorSample struct {
-	PerSecond float64
-	CPUMicros float64 // of the server, per request
-	P50, P99  float64 // ms, at half of the slower server's most
+// A door is a protocol of a server, and the row of the table. Those with the same protocol are compared.
+type door struct {
+	name     string // Key.Series
+	protocol string // as ready lines have it
+	stint    bool   // else the server that only answers
+	send     func(address string) connector
 }
 
-// A doorLoad is a server and the way to ask it. Those with the same protocol are compared.
-type doorLoad struct {
-	name     string
-	protocol string // as ready lines have it; in small letters a flag of doors load
-	stint    bool
-}
-
-// The names of the loads, which are the rows of the table.
+// The names of the doors with targets.
 const (
 	doorNothing    = "HTTP: a handler that only answers 200"
 	doorCheck      = "HTTP: Stint, POST /v1/check"
@@ -39,108 +25,129 @@ const (
 	doorRLS        = "gRPC: Stint, Envoy's rate limit service"
 )
 
-var doorLoads = []doorLoad{
-	{doorNothing, "HTTP", false}, {doorCheck, "HTTP", true},
-	{doorRPCNothing, "gRPC", false}, {doorRLS, "gRPC", true},
+var doors = []door{
+	{doorNothing, "HTTP", false, httpSenders}, {doorCheck, "HTTP", true, httpSenders},
+	{doorRPCNothing, "gRPC", false, grpcSenders}, {doorRLS, "gRPC", true, grpcSenders},
 }
 
-// doorTurns is how often the loads take turns in a round, so that other work on the machine meets both.
+// The loads of a door, which are Key.Load.
+const (
+	fullLoad = "as many as possible"
+	halfLoad = "half of the slower server's most"
+)
+
+// doorTurns is how often the doors take turns in a round, so that other work on the machine meets both.
 const doorTurns = 5
 
 // doorRules is a limit that grants every request.
 const doorRules = "domain: doors\ndescriptors:\n  - key: id\n    rate_limit: {unit: day, requests_per_unit: 4000000000}\n"
 
-// doorServers is both servers, and the program that asks them.
-type doorServers struct {
-	program   string
-	instances map[bool]*Instance           // by doorLoad.stint
-	addresses map[bool](map[string]string) // by doorLoad.stint and .protocol
-}
-
-// measureDoors has the loads take turns. The first round does not count.
-func measureDoors(ctx context.Context, binary string, settings Settings) (DoorsReport, error) {
-	rules, err := os.MkdirTemp("", "stint-doors")
+// measureDoors has the doors take turns. The first round does not count.
+func measureDoors(ctx context.Context, e Env, f Figures) error {
+	instances, err := startDoors(ctx, e)
+	defer func() {
+		for _, inst := range instances {
+			inst.Stop()
+		}
+	}()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { _ = os.RemoveAll(rules) }()
-	if err := os.WriteFile(filepath.Join(rules, "doors.yaml"), []byte(doorRules), 0o600); err != nil {
-		return nil, err
-	}
-	servers, err := startDoors(ctx, binary, rules)
-	if err != nil {
-		return nil, err
-	}
-	defer servers.stop()
-	report := DoorsReport{}
-	for round := range settings.Rounds + 1 {
-		fmt.Fprintf(os.Stderr, "round %d/%d: HTTP and gRPC\n", round, settings.Rounds)
-		for pair := range slices.Chunk(doorLoads, 2) {
-			if err := servers.measurePair(ctx, pair, settings.Cell, round, report); err != nil {
-				return nil, err
+	return e.rounds(0, "HTTP and gRPC", func(round int) error {
+		counted := f
+		if round == 0 {
+			counted = Figures{}
+		}
+		for pair := range slices.Chunk(doors, 2) {
+			if err := measurePair(ctx, e, instances, pair, round, counted); err != nil {
+				return err
 			}
 		}
-	}
-	for name := range report {
-		report[name] = report[name][1:]
-	}
-	return report, nil
+		return nil
+	})
 }
 
-// measurePair measures two loads, first each as fast as it can be, then both at the same rate. The first one of a round is the second of the next.
-func (s *doorServers) measurePair(ctx context.Context, pair []doorLoad, cell time.Duration, round int, report DoorsReport) error {
+// startDoors starts the servers that only answer and Stint, by door.stint.
+func startDoors(ctx context.Context, e Env) (instances map[bool]*Instance, err error) {
+	instances = map[bool]*Instance{}
+	program, err := os.Executable()
+	if err != nil {
+		return instances, err
+	}
+	p, err := startProcess(ctx, asYardstick, nil, program, asYardstick)
+	if err != nil {
+		return instances, err
+	}
+	instances[false] = &Instance{processes: []*process{p}}
+	rules, err := dataDir("doors")
+	if err != nil {
+		return instances, err
+	}
+	if err := os.WriteFile(filepath.Join(rules, "doors.yaml"), []byte(doorRules), 0o600); err != nil {
+		return instances, err
+	}
+	inst, err := startStint(e.binary, "--http-listen", "127.0.0.1:0", "--grpc-listen", "127.0.0.1:0", "--rls-config", rules)(ctx, "stint-doors", nil)
+	if err != nil {
+		return instances, err
+	}
+	inst.dir, instances[true] = rules, inst
+	_, err = ask(inst.Addr, strings.Fields("RL.POLICY SET doors TB doors:{} 1000001 30/60s")...)
+	return instances, err
+}
+
+// measurePair measures two doors, first each as fast as it can be, then both at the same rate. The first one of a round is the second of the next.
+func measurePair(ctx context.Context, e Env, instances map[bool]*Instance, pair []door, round int, f Figures) error {
 	pair = slices.Clone(pair)
 	if round%2 == 1 {
 		slices.Reverse(pair)
 	}
-	samples := make([]doorSample, len(pair))
+	send := func(d door, load pace) (Sample, error) {
+		inst := instances[d.stint]
+		return load.at(ctx, inst, []string{inst.processes[0].log.listening()[d.protocol]}, d.send)
+	}
+	full := make([]Sample, len(pair))
 	for range doorTurns {
-		for i, load := range pair {
-			turn, err := s.drive(ctx, load, 0, cell/doorTurns)
+		for i, d := range pair {
+			turn, err := send(d, pace{connections, 1, randomKeys, 0, e.Cell / doorTurns})
 			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", d.name, err)
 			}
-			samples[i].PerSecond += turn.PerSecond / doorTurns
-			samples[i].CPUMicros += turn.CPUMicros / doorTurns
+			full[i].PerSecond += turn.PerSecond / doorTurns
+			full[i].CPUMicros += turn.CPUMicros / doorTurns
 		}
 	}
-	half := min(samples[0].PerSecond, samples[1].PerSecond) / 2
-	for i, load := range pair {
-		steady, err := s.drive(ctx, load, half, cell)
+	half := min(full[0].PerSecond, full[1].PerSecond) / 2
+	for i, d := range pair {
+		steady, err := send(d, pace{connections, 1, randomKeys, half, e.Cell})
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", d.name, err)
 		}
-		samples[i].P50, samples[i].P99 = steady.P50, steady.P99
-		report[load.name] = append(report[load.name], samples[i])
+		f.addSample(d.name, fullLoad, full[i])
+		f.addSample(d.name, halfLoad, steady)
 	}
 	return nil
 }
 
-// drive runs one load.
-func (s *doorServers) drive(ctx context.Context, load doorLoad, perSecond float64, duration time.Duration) (sample doorSample, err error) {
-	inst := s.instances[load.stint]
-	before, err := cpuTime(inst.PIDs())
-	if err != nil {
-		return sample, err
+func doorTables(_ Env, f Figures) []Table {
+	var lines []line
+	for _, d := range doors {
+		lines = append(lines, line{[]string{d.name}, d.name, ""})
 	}
-	cmd := child.Command(ctx, s.program, "load", "-"+strings.ToLower(load.protocol), s.addresses[load.stint][load.protocol], "-workers", fmt.Sprint(connections),
-		"-keys", fmt.Sprint(randomKeys), "-rate", fmt.Sprint(perSecond), "-duration", duration.String())
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return sample, diagnose(inst, fmt.Errorf("%s: %w: %s", load.name, err, strings.TrimSpace(stderr.String())))
+	return []Table{f.table("HTTP and gRPC",
+		fmt.Sprintf("%d requests at once on %d ids, from another process. Half load is half of the slower server's rate, for both. The handlers beside Stint's "+
+			"read the request and answer without a body.", connections, randomKeys),
+		[]string{"server"}, lines,
+		column{header: "requests per second", metrics: []string{throughput}, format: formatCount, load: fullLoad},
+		column{header: "server CPU per request, µs", metrics: []string{cpu}, format: formatFigure, load: fullLoad},
+		column{header: "p50, p99 at half load, ms", metrics: []string{p50, p99}, format: formatFigure, load: halfLoad})}
+}
+
+func doorTargets(Env) []Target {
+	compare := func(name, a, b string, bound float64) Target {
+		return Target{Name: name, Unit: "x", Bound: bound, Figure: Key{a, fullLoad, throughput}, Versus: Key{b, fullLoad, throughput}}
 	}
-	after, err := cpuTime(inst.PIDs())
-	if err != nil {
-		return sample, err
+	return []Target{
+		compare("/v1/check vs a handler that only answers 200, throughput", doorCheck, doorNothing, 0.8),
+		compare("Envoy's rate limit service vs an empty gRPC handler, throughput", doorRLS, doorRPCNothing, 0.7),
 	}
-	var result struct {
-		Requests  int     `json:"requests"`
-		PerSecond float64 `json:"requests_per_second"`
-		P50       float64 `json:"p50"`
-		P99       float64 `json:"p99"`
-	}
-	err = json.Unmarshal(out, &result)
-	return doorSample{result.PerSecond, float64((after - before).Microseconds()) / float64(max(1, result.Requests)), result.P50, result.P99}, err
 }

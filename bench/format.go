@@ -43,6 +43,9 @@ func formatFigure(v float64) string {
 	}
 }
 
+// formatTiny has five digits behind the point.
+func formatTiny(v float64) string { return strconv.FormatFloat(v, 'f', 5, 64) }
+
 // formatPercent writes a part of 1 in hundredths.
 func formatPercent(v float64) string {
 	if math.IsNaN(v) {

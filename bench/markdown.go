@@ -10,7 +10,7 @@ func preamble(r *Report) []string {
 	lines := []string{
 		fmt.Sprintf("%s, %s", r.Date.Format("2006-01-02"), r.Machine),
 		fmt.Sprintf("%s with %d connections; medians of %d rounds of about %s per cell, servers interleaved.",
-			generatorsText(r.Settings.Generators), connections, r.Settings.Rounds, r.Settings.Cell),
+			generatorsText(r.Generators), connections, r.Rounds, r.Cell),
 	}
 	return append(lines, r.OtherWork.String())
 }
@@ -22,15 +22,18 @@ func generatorsText(count int) string {
 	return "redis-benchmark"
 }
 
-// markdown returns the tables in Markdown.
-func markdown(r *Report) string {
+// markdown returns the tables in Markdown, or those for docs/ alone.
+func markdown(r *Report, docs bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Stint and others, side by side\n\n")
 	for _, line := range preamble(r) {
 		fmt.Fprintf(&b, "%s\n", line)
 	}
 	fmt.Fprintf(&b, "Made by `go run -C bench . -docs`; [bench/README.md](../bench/README.md) explains the figures.\n")
-	for _, s := range sections(r) {
+	for _, s := range r.tables() {
+		if docs && !s.Docs {
+			continue
+		}
 		fmt.Fprintf(&b, "\n## %s\n\n", s.Title)
 		writeMarkdownRow(&b, s.Header)
 		rule := make([]string, len(s.Header))

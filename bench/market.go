@@ -3,30 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
+	"strings"
 	"time"
 )
 
-// A MarketReport has a load that rises to sixteen times within a moment, as when a market opens. Each request needs a token of its user
-// and one of a global limit.
-type MarketReport struct {
-	Peak    float64                       // requests per second after the opening
-	Samples map[marketCell][]marketSample // one a round
-}
-
-// A marketCell is a server, before or after the opening.
-type marketCell struct {
-	server string
-	open   bool
-}
-
-// A marketSample is a load on a server.
-type marketSample struct {
-	steadyLoad
-	allowed float64 // by an ideal limit
-}
-
-// The incident has these sizes, at 285,000 requests per second; they are scaled to the machine.
+// A market opens: a load rises to sixteen times within a moment. Each request needs a token of its user and one of a global limit. The
+// incident has these sizes, at 285,000 requests per second; they are scaled to the machine.
 const (
 	marketRise    = 16.0
 	marketPeak    = 285_000.0
@@ -35,61 +17,81 @@ const (
 	marketTurns   = 3 // duration after the opening, in units of -cell
 	marketLoad    = 0.5
 	marketBatches = 16 // requests that are due together are sent together
+
+	peak = "requests/s after the opening" // a metric
 )
 
-// admitted is the part of the allowed requests that was granted.
-func (s marketSample) admitted() float64 { return float64(s.Granted) / s.allowed }
+// marketLoads are Key.Load, before and after the opening.
+var marketLoads = []string{"before", "after"}
 
 // measureMarket sends half as many requests as one Stint answers at most, to one Stint and to three nodes.
-func measureMarket(ctx context.Context, binary string, settings Settings) (*MarketReport, error) {
-	m := &MarketReport{Samples: map[marketCell][]marketSample{}}
-	servers := bucketServers(binary, settings.Quick)
+func measureMarket(ctx context.Context, e Env, f Figures) error {
+	servers := bucketServers(e)
 	instances, stop, err := startAll(ctx, servers)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer stop()
-	probe := marketPlan(instances["stint"], 1, 0, settings.Cell, "probe", 1e9)
-	most, err := probe.run(ctx, nil)
+	probe, err := askMarket(ctx, instances[oneServer], 1, 0, e.Cell, "probe", 1e9)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	m.Peak = marketLoad * most.PerSecond
-	for round := range settings.Rounds {
-		fmt.Fprintf(os.Stderr, "round %d/%d: a market opens, from %.0f to %.0f requests a second\n", round+1, settings.Rounds, m.Peak/marketRise, m.Peak)
+	top := marketLoad * probe.PerSecond
+	f.add("", "", peak, top)
+	return e.rounds(1, fmt.Sprintf("a market opens, from %.0f to %.0f requests a second", top/marketRise, top), func(round int) error {
 		for _, s := range servers {
-			if err := m.open(ctx, binary, s.Name, instances[s.Name], round, settings.Cell); err != nil {
-				return nil, diagnose(instances[s.Name], err)
+			if err := openMarket(ctx, e, s.Name, instances[s.Name], round, top, f); err != nil {
+				return err
 			}
 		}
-	}
-	return m, nil
+		return nil
+	})
 }
 
-// open sends the load before and after the opening. Before it the global limit is not reached, so it is full at the opening.
-func (m *MarketReport) open(ctx context.Context, binary, server string, inst *Instance, round int, d time.Duration) error {
-	scale := m.Peak / marketPeak
+// openMarket sends the load before and after the opening. Before it the global limit is not reached, so it is full at the opening.
+func openMarket(ctx context.Context, e Env, server string, inst *Instance, round int, top float64, f Figures) error {
+	scale := top / marketPeak
 	limit := scale * marketLimit
-	global := fmt.Sprintf("all-%d", round)
-	for _, stage := range []struct {
-		open      bool
-		perSecond float64
-		duration  time.Duration
-	}{{false, m.Peak / marketRise, d}, {true, m.Peak, marketTurns * d}} {
-		load, err := marketPlan(inst, scale, stage.perSecond, stage.duration, global, limit).run(ctx, inst)
+	perSecond, duration := []float64{top / marketRise, top}, []time.Duration{e.Cell, marketTurns * e.Cell}
+	for i, load := range marketLoads {
+		s, err := askMarket(ctx, inst, scale, perSecond[i], duration[i], fmt.Sprintf("all-%d", round), limit)
 		if err != nil {
 			return err
 		}
-		cell := marketCell{server, stage.open}
-		allowed := min(float64(load.Requests+load.NotSent), limit*(1+load.Seconds))
-		m.Samples[cell] = append(m.Samples[cell], marketSample{load, allowed})
+		allowed := min(float64(s.Requests+s.NotSent), limit*(1+s.Seconds)) // by an ideal limit
+		f.addSample(server, load, s)
+		f.add(server, load, admitted, float64(s.Granted)/allowed)
+		f.add(server, load, errorsSeen, float64(s.Errors))
+		f.add(server, load, notSent, float64(s.NotSent))
 	}
 	return nil
 }
 
-// marketPlan has a limit for each user that few reach, and one for all.
-func marketPlan(inst *Instance, scale, perSecond float64, d time.Duration, global string, limit float64) steadyPlan {
-	rate := fmt.Sprintf("%.0f/s", limit)
-	return steadyPlan{inst.entrances(), connections, marketBatches, int(max(1, scale*marketUsers)), perSecond, d,
-		[]string{"RL.ALL", "TB", "user:{key}", "20", "20/5s", "TB", global, fmt.Sprintf("%.0f", limit), rate}}
+// askMarket asks a limit for each user that few reach, and one for all.
+func askMarket(ctx context.Context, inst *Instance, scale, perSecond float64, d time.Duration, global string, limit float64) (Sample, error) {
+	send := respSenders(keyed("RL.ALL", "TB", "user:{key}", "20", "20/5s", "TB", global, fmt.Sprintf("%.0f", limit), fmt.Sprintf("%.0f/s", limit)), false)
+	return pace{connections, marketBatches, int(max(1, scale*marketUsers)), perSecond, d}.at(ctx, inst, inst.entrances(), send)
+}
+
+func marketTables(e Env, f Figures) []Table {
+	var lines []line
+	for _, load := range marketLoads {
+		for _, s := range bucketServers(e) {
+			lines = append(lines, line{[]string{load, strings.TrimSuffix(s.Title, ",")}, s.Name, load})
+		}
+	}
+	top := median(f[Key{"", "", peak}])
+	return []Table{f.table(fmt.Sprintf("A market opens: from %s to %s requests/s, %s/s allowed by one limit", formatCount(top/marketRise), formatCount(top),
+		formatCount(marketLimit*top/marketPeak)),
+		"RL.ALL takes a token of one of many users and one of a limit for all, at all nodes. Allowed is that of an ideal bucket. p99 is that of the "+
+			"slowest of three loads and counts from the time at which a request was due. CPU is that of all nodes together.",
+		[]string{"", "server"}, lines,
+		column{header: "sent/s", metrics: []string{throughput}, format: formatCount},
+		column{header: "admitted of allowed, %", metrics: []string{admitted}, format: formatPercent},
+		figure(p50, formatFigure), figure(p99, formatFigure), figure(errorsSeen, formatCount), figure(notSent, formatCount),
+		figure(cpu, formatFigure), versus(cpu, oneServer, "one Stint"))}
+}
+
+func marketTargets(Env) []Target {
+	return []Target{{Name: "a market opens, admitted of allowed", Unit: "%", Bound: 97, Scale: 100, Figure: Key{threeNodes, marketLoads[1], admitted}}}
 }

@@ -3,138 +3,93 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"math"
 	"math/rand/v2"
 	"time"
 )
-
-// A MemorySample is the result of loading new keys into one server once.
-type MemorySample struct {
-	BytesPerKey float64
-	GC          *gcPauses // nil when the server is not a Go program of ours
-}
-
-// gcPauses sums up the collections from start-up to the last key loaded.
-type gcPauses struct {
-	Cycles     int
-	Longest    time.Duration // the longest single stop-the-world phase
-	LiveHeapMB int64         // the largest heap marked live
-}
 
 const (
 	warmUpKeys = 1000                   // so that buffers allocated once do not count
 	settleFor  = 500 * time.Millisecond // before memory is read
 )
 
+// traceGC makes a Go server report its garbage collections.
+var traceGC = []string{"GODEBUG=gctrace=1"}
+
 // A server given with -other keeps the keys of earlier rounds and runs, so
 // every run numbers its keys from somewhere else. The bounds leave the
 // numbers below to the load of rounds.go and stay within 12 digits.
 func firstKey() int { return 100_000_000_000 + rand.IntN(700_000_000_000) }
 
-// A weigher measures memory per key, server after server in every round,
+// weighAll measures memory per key, server after server in every round,
 // each round in a fresh process where the server is ours.
-type weigher struct {
-	series   []Series
-	keys     int
-	first    int // number of the first key
-	rounds   int
-	progress io.Writer
-	results  map[string][]MemorySample // by Series.ID
-}
-
-func (m *weigher) run(ctx context.Context) error {
-	for round := range m.rounds {
-		for _, s := range m.series {
+func weighAll(ctx context.Context, e Env, series []Series, f Figures) error {
+	first := firstKey()
+	return e.rounds(1, fmt.Sprintf("memory of %d keys", e.Keys), func(round int) error {
+		for _, s := range series {
 			if !s.Command.Memory {
 				continue
 			}
-			fmt.Fprintf(m.progress, "round %d/%d: memory of %d keys, %s\n", round+1, m.rounds, m.keys, s.Title())
-			sample, err := m.weigh(ctx, s, round)
-			if err != nil {
-				return fmt.Errorf("%s, loading %d keys: %w", s.Title(), m.keys, err)
-			}
-			if !math.IsNaN(sample.BytesPerKey) {
-				m.results[s.ID()] = append(m.results[s.ID()], sample)
+			if err := weigh(ctx, s, first+round*(warmUpKeys+e.Keys), e.Keys, f); err != nil {
+				return fmt.Errorf("%s, loading %d keys: %w", s.Title(), e.Keys, err)
 			}
 		}
+		return nil
+	})
+}
+
+func weigh(ctx context.Context, s Series, first, keys int, f Figures) error {
+	var env []string
+	if s.Server.GoRuntime {
+		env = traceGC
+	}
+	inst, err := s.Server.Start(ctx, s.Server.Name+"-memory", env)
+	if err != nil {
+		return err
+	}
+	defer inst.Stop()
+	if len(inst.PIDs()) == 0 {
+		return nil
+	}
+	bytes, err := growth(inst, keys, func(from, n int) error { return load(ctx, inst.Addr, s.Command, oncePerDay, first+from, n) })
+	if err != nil {
+		return err
+	}
+	f.add(s.ID(), "", bytesEach, bytes)
+	if s.Server.GoRuntime {
+		f.addGC(s.ID(), inst)
 	}
 	return nil
 }
 
-func (m *weigher) weigh(ctx context.Context, s Series, round int) (MemorySample, error) {
-	var env []string
-	if s.Server.GoRuntime {
-		env = []string{"GODEBUG=gctrace=1"}
-	}
-	inst, err := s.Server.Start(ctx, s.Server.Name+"-memory", env)
-	if err != nil {
-		return MemorySample{}, err
-	}
-	defer inst.Stop()
-	if len(inst.PIDs()) == 0 {
-		return MemorySample{BytesPerKey: math.NaN()}, nil
-	}
-
-	fill := func(first, n int) (int64, error) {
-		if err := load(ctx, inst.Addr, s.Command, oncePerDay, first, n); err != nil {
+// growth is the resident memory that a server needs for each of n things, after some to warm it up.
+func growth(inst *Instance, n int, fill func(from, n int) error) (bytesEach float64, err error) {
+	var resident [2]int64
+	for i, part := range [][2]int{{0, warmUpKeys}, {warmUpKeys, n}} {
+		if err := fill(part[0], part[1]); err != nil {
 			return 0, diagnose(inst, err)
 		}
 		time.Sleep(settleFor)
-		return residentBytes(inst.PIDs())
+		if resident[i], err = residentBytes(inst.PIDs()); err != nil {
+			return 0, err
+		}
 	}
-	first := m.first + round*(warmUpKeys+m.keys)
-	before, err := fill(first, warmUpKeys)
-	if err != nil {
-		return MemorySample{}, err
-	}
-	after, err := fill(first+warmUpKeys, m.keys)
-	if err != nil {
-		return MemorySample{}, err
-	}
-	sample := MemorySample{BytesPerKey: float64(after-before) / float64(m.keys)}
-	if s.Server.GoRuntime {
-		sample.GC = sumUpGC(inst)
-	}
-	return sample, nil
+	return float64(resident[1]-resident[0]) / float64(n), nil
 }
 
-func sumUpGC(inst *Instance) *gcPauses {
-	sum := &gcPauses{}
+// addGC adds the collections of a Go server from start-up until now. Of the pauses it has the longest single stop-the-world phase.
+func (f Figures) addGC(series string, inst *Instance) {
+	var cycles []gcCycle
 	for _, p := range inst.processes {
-		for _, c := range p.log.gcCycles() {
-			sum.Cycles++
-			sum.Longest = max(sum.Longest, c.longest())
-			sum.LiveHeapMB = max(sum.LiveHeapMB, c.LiveHeapMB)
-		}
+		cycles = append(cycles, p.log.gcCycles()...)
 	}
-	return sum
-}
-
-// longestPause is the longest of all rounds, in milliseconds (a median would
-// not be the longest); NaN when no collection was seen.
-func longestPause(samples []MemorySample) float64 {
-	longest := math.NaN()
-	for _, s := range samples {
-		if s.GC != nil && s.GC.Cycles > 0 {
-			longest = math.Max(s.GC.Longest.Seconds()*1000, orZero(longest))
-		}
+	if len(cycles) == 0 {
+		return
 	}
-	return longest
-}
-
-func orZero(v float64) float64 {
-	if math.IsNaN(v) {
-		return 0
+	var pauses, live []float64
+	for _, c := range cycles {
+		pauses, live = append(pauses, c.longest().Seconds()*1000), append(live, float64(c.LiveHeapMB))
 	}
-	return v
-}
-
-// bytesPerKey is the median over the rounds.
-func bytesPerKey(samples []MemorySample) float64 {
-	values := make([]float64, 0, len(samples))
-	for _, s := range samples {
-		values = append(values, s.BytesPerKey)
-	}
-	return median(values)
+	f.add(series, "", gcPause, most(pauses))
+	f.add(series, "", gcCycles, float64(len(cycles)))
+	f.add(series, "", gcLive, most(live))
 }

@@ -92,7 +92,7 @@ func TestRESPSenders(t *testing.T) {
 			}
 		}
 	}()
-	send, err := respSenders(l.Addr().String(), []string{"ask", "{key}"}, false)(t.Context(), 0)
+	send, err := respSenders(keyed("ask", "{key}"), false)(l.Addr().String())(t.Context(), 0)
 	wantError(t, err, "")
 	var to tally
 	wantError(t, send([]int{1, 0, 2, 1}, &to), "")

@@ -145,6 +145,12 @@ func (p *process) stop() {
 	}
 }
 
+// kill ends the process at once, as the loss of its machine would.
+func (p *process) kill() {
+	_ = p.cmd.Process.Signal(syscall.SIGKILL) // an error means that it has already ended
+	<-p.ended
+}
+
 // reservePort returns a loopback port that the system gives to nobody else before the end of this process.
 func reservePort() (string, error) {
 	address, _, err := loopback.Reserve()

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,5 +79,22 @@ func TestListening(t *testing.T) {
 	want := map[string]string{"": "127.0.0.1:1", "HTTP": "127.0.0.1:2", "gRPC": "127.0.0.1:3"}
 	if got := l.listening(); !maps.Equal(got, want) {
 		t.Errorf("%q", got)
+	}
+}
+
+// Loads at the same time last as long as the slowest.
+func TestTogether(t *testing.T) {
+	s := together([]Sample{{Requests: 100, PerSecond: 100, P50ms: 1, P99ms: 3}, {Requests: 100, PerSecond: 50, P50ms: 2, P99ms: 2}})
+	if s.Requests != 200 || s.PerSecond != 100 || s.P50ms != 2 || s.P99ms != 3 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestEntrances(t *testing.T) {
+	if got := (&Instance{Addr: "a", Nodes: []string{"a", "b", "c"}}).entrances(); !slices.Equal(got, []string{"a", "b", "c"}) {
+		t.Error(got)
+	}
+	if got := (&Instance{Addr: "a"}).entrances(); !slices.Equal(got, []string{"a", "a", "a"}) {
+		t.Error(got)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// readyLine matches the line that both servers print once they accept connections. It matches the whole word, because
-// "address already in use" is no readiness.
-var readyLine = regexp.MustCompile(`(?i)\bready\b`)
+// readyLine matches the line that all servers print once they accept connections, Sentinel the second. It matches the whole word,
+// because "address already in use" is no readiness.
+var readyLine = regexp.MustCompile(`(?i)\bready\b|\+monitor`)
 
 // lastLinesKept is the number of lines shown of a dead server's output.
 const lastLinesKept = 15
@@ -63,7 +63,7 @@ func (l *processLog) line(s string) {
 	}
 }
 
-// listening is where a server accepts connections, by protocol, as the ready lines of Stint and of the program doors have it.
+// listening is where a server accepts connections, by protocol, as the ready lines of Stint and of the yardstick have it.
 // The protocol of Redis is "".
 func (l *processLog) listening() map[string]string {
 	l.mu.Lock()

@@ -2,23 +2,26 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
-// table is the name of the file with the tables, in outDir and in docs/.
-const table = "performance-table.md"
+// tableFile is the name of the file with the tables, in outDir and in docs/.
+const tableFile = "performance-table.md"
 
-// publish prints the tables and writes them to outDir, and with -docs to docs/ too.
+// publish prints the tables and writes them to outDir. With -docs it writes a part of them, and the picture, to docs/.
 func publish(root string, r *Report) error {
-	text := markdown(r)
+	text := markdown(r, false)
 	fmt.Println(text)
-	paths := []string{filepath.Join(outDir, table)}
-	if r.Settings.Docs {
-		paths = append(paths, filepath.Join(root, "docs", table))
+	files := map[string]string{filepath.Join(outDir, tableFile): text}
+	if r.Docs {
+		files[filepath.Join(root, "docs", tableFile)] = markdown(r, true)
+		files[filepath.Join(root, "docs", "cpu.svg")] = cpuPicture(r.Figures[""])
 	}
-	for _, path := range paths {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		if err := os.WriteFile(path, []byte(files[path]), 0o644); err != nil {
 			return err
 		}
 		fmt.Println("wrote", path)

@@ -12,42 +12,34 @@ import (
 	"time"
 )
 
-// A recoverySample is one snapshot written and one start from it.
-type recoverySample struct {
-	KeysPerSecond float64 // read at the start
-	BytesPerKey   float64 // of the snapshot
-	SaveSeconds   float64
-}
-
 const saveTimeout = 5 * time.Minute
 
 // measureRecovery loads keys into a server, measures decisions with and without a snapshot being written, ends it, and
 // starts another one in the same directory.
-func (d *DiskReport) measureRecovery(ctx context.Context, binary string, keys int) error {
+func measureRecovery(ctx context.Context, e Env, f Figures) error {
 	dir, err := dataDir("stint-recovery")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	start := startStint(binary, "--dir", dir, "--snapshot-every", "0")
+	start := startStint(e.binary, "--dir", dir, "--snapshot-every", "0")
 	inst, err := start(ctx, "stint-save", nil)
 	if err != nil {
 		return err
 	}
 	defer inst.Stop()
-	command := Command{Name: "CL.THROTTLE", Tag: "clt", Template: throttleTemplate, Answer: answerThrottle}
-	if err := load(ctx, inst.Addr, command, oncePerDay, firstKey(), keys); err != nil {
+	if err := load(ctx, inst.Addr, diskServers("")[0].Commands[0], oncePerDay, firstKey(), e.Kept); err != nil {
 		return diagnose(inst, err)
 	}
-	if err := d.measurePause(ctx, inst); err != nil {
-		return diagnose(inst, err)
-	}
-	var sample recoverySample
 	began := time.Now()
 	if err := save(inst.Addr); err != nil {
 		return diagnose(inst, err)
 	}
-	sample.SaveSeconds = time.Since(began).Seconds()
+	took := time.Since(began)
+	f.add(onDisk, "", saveSeconds, took.Seconds())
+	if err := measurePause(ctx, inst, took, f); err != nil {
+		return diagnose(inst, err)
+	}
 	bytes, err := infoNumber(inst.Addr, "persistence", "snapshot_bytes")
 	if err != nil {
 		return err
@@ -56,7 +48,7 @@ func (d *DiskReport) measureRecovery(ctx context.Context, binary string, keys in
 	if err != nil {
 		return err
 	}
-	sample.BytesPerKey = bytes / kept
+	f.add(onDisk, "", snapshotBytes, bytes/kept)
 	inst.Stop()
 
 	inst, err = start(ctx, "stint-recovery", nil)
@@ -71,8 +63,7 @@ func (d *DiskReport) measureRecovery(ctx context.Context, binary string, keys in
 	if read < kept {
 		return fmt.Errorf("%.0f of %.0f keys were recovered", read, kept)
 	}
-	sample.KeysPerSecond = read / took.Seconds()
-	d.Recovered = append(d.Recovered, sample)
+	f.add(onDisk, "", recoveryRate, read/took.Seconds())
 	return nil
 }
 

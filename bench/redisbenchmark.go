@@ -24,7 +24,7 @@ type Sample struct {
 	P50ms, P99ms float64 // of a whole pipeline: the time until its last reply
 	CPUMicros    float64 // server CPU per request; NaN when no process id is known
 
-	// The following are those of a pace; redis-benchmark does not tell.
+	// The following are those of a pace; redis-benchmark has none of them.
 	Seconds                  float64
 	Granted, Errors, NotSent int
 	FirstError               error
@@ -46,6 +46,13 @@ func driveAt(ctx context.Context, inst *Instance, addresses []string, connection
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
 	inst.onDeath(ctx, cancel)
+	return atOnce(inst, addresses, func(address string) (Sample, error) {
+		return runRedisBenchmark(ctx, address, connections/len(addresses), pipeline, n/len(addresses), args)
+	})
+}
+
+// atOnce runs a load for each address at the same time, and measures the CPU time of the instance.
+func atOnce(inst *Instance, addresses []string, run func(address string) (Sample, error)) (Sample, error) {
 	before, err := cpuTime(inst.PIDs())
 	if err != nil {
 		return Sample{}, err
@@ -53,9 +60,7 @@ func driveAt(ctx context.Context, inst *Instance, addresses []string, connection
 	samples, errs := make([]Sample, len(addresses)), make([]error, len(addresses))
 	var all sync.WaitGroup
 	for i, address := range addresses {
-		all.Go(func() {
-			samples[i], errs[i] = runRedisBenchmark(ctx, address, connections/len(addresses), pipeline, n/len(addresses), args)
-		})
+		all.Go(func() { samples[i], errs[i] = run(address) })
 	}
 	all.Wait()
 	after, err := cpuTime(inst.PIDs())
@@ -72,13 +77,16 @@ func driveAt(ctx context.Context, inst *Instance, addresses []string, connection
 
 // together adds up samples taken at the same time. The time is that of the slowest, and so are the latencies.
 func together(samples []Sample) (sum Sample) {
-	seconds := 0.0
 	for _, s := range samples {
 		sum.Requests += s.Requests
-		seconds = max(seconds, float64(s.Requests)/s.PerSecond)
+		sum.Seconds = max(sum.Seconds, float64(s.Requests)/s.PerSecond)
 		sum.P50ms, sum.P99ms = max(sum.P50ms, s.P50ms), max(sum.P99ms, s.P99ms)
+		sum.Granted, sum.Errors, sum.NotSent = sum.Granted+s.Granted, sum.Errors+s.Errors, sum.NotSent+s.NotSent
+		if sum.FirstError == nil {
+			sum.FirstError = s.FirstError
+		}
 	}
-	sum.PerSecond = float64(sum.Requests) / seconds
+	sum.PerSecond = float64(sum.Requests) / sum.Seconds
 	return sum
 }
 

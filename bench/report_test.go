@@ -6,35 +6,32 @@ import (
 	"time"
 )
 
-// sampleReport has a figure in every cell that is measured: Redis Lua GCRA
-// 100 per second, the next series 200, and so on.
+// sampleReport has a figure in every cell of the first tables: Redis Lua GCRA 100 per second, the next series 200, and so on.
 func sampleReport() *Report {
+	f := Figures{}
 	r := &Report{
-		Date:     time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC),
-		Machine:  Machine{CPU: "Some | CPU", Cores: 2},
-		Settings: Settings{Rounds: 3, Cell: 2 * time.Second, Keys: 1_000_000},
-		Series:   seriesOf(serverTable("x")),
-		Results:  Results{},
-		Memory:   map[string][]MemorySample{lua: {{BytesPerKey: 150}}},
+		Env:  Env{Settings: Settings{Rounds: 3, Cell: 2 * time.Second, Keys: 1_000_000}, Servers: serverTable("x")},
+		Date: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Machine: Machine{CPU: "Some | CPU", Cores: 2}, Figures: map[string]Figures{"": f},
 	}
-	for i, s := range r.Series {
-		for _, w := range workloads {
-			for _, p := range pipelines {
-				if s.runsIn(w) {
-					sample := Sample{Requests: 1, PerSecond: float64(100 * (i + 1)), P50ms: 1, P99ms: 2, CPUMicros: nan}
-					r.Results[Cell{s.ID(), w.Name, p}] = []Sample{sample, sample, sample}
+	for i, s := range seriesOf(r.Servers) {
+		for _, c := range cellsOf(pipelines, workloads...) {
+			for range 3 {
+				if s.runsIn(c.Workload) {
+					f.addSample(s.ID(), c.ID(), Sample{PerSecond: float64(100 * (i + 1)), P50ms: 1, P99ms: 2, CPUMicros: nan})
 				}
 			}
 		}
 	}
-	r.Memory[throttle] = []MemorySample{{BytesPerKey: 60, GC: &gcPauses{Cycles: 2, Longest: time.Millisecond / 2}}}
+	f.add(lua, "", bytesEach, 150)
+	f.add(throttle, "", bytesEach, 60)
+	f.add(throttle, "", gcPause, 0.5)
 	return r
 }
 
 func TestMarkdownShowsEverySeries(t *testing.T) {
 	r := sampleReport()
-	text := markdown(r)
-	for _, s := range r.Series {
+	text, docs := markdown(r, false), markdown(r, true)
+	for _, s := range seriesOf(r.Servers) {
 		if !strings.Contains(text, s.Title()) {
 			t.Errorf("no row %q", s.Title())
 		}
@@ -47,13 +44,32 @@ func TestMarkdownShowsEverySeries(t *testing.T) {
 	if strings.Contains(text, "NaN") {
 		t.Error("it contains NaN")
 	}
+	if strings.Count(text, "\n## ") != 6 || strings.Count(docs, "\n## ") != 3 {
+		t.Errorf("the tables for docs/ are\n%s", docs)
+	}
+}
+
+// The picture has a bar for each series that was measured, at each pipeline.
+func TestCPUPicture(t *testing.T) {
+	f := Figures{}
+	for i, series := range []string{lua, throttle} {
+		for _, p := range pipelines {
+			f.add(series, Cell{manyKeys, p}.ID(), cpu, []float64{8, 0.45}[i])
+		}
+	}
+	picture := cpuPicture(f)
+	for want, times := range map[string]int{"8 µs, 120,000/s": 3, "0.45 µs, 2.2 million/s": 3, `width="210.0"`: 3, `width="11.8"`: 3, "Redis, only PING": 0} {
+		if got := strings.Count(picture, want); got != times {
+			t.Errorf("%d times %q, want %d:\n%s", got, want, times, picture)
+		}
+	}
 }
 
 func TestMemoryIsJudgedOnlyWithManyKeys(t *testing.T) {
 	r := sampleReport()
-	r.Memory[throttle][0].BytesPerKey = 100
+	r.Figures[""][Key{throttle, "", bytesEach}][0] = 100
 	verdict := func() string {
-		for _, o := range outcomes(r) {
+		for _, o := range r.outcomes() {
 			if o.Unit == "B" {
 				return o.Verdict()
 			}
@@ -63,7 +79,7 @@ func TestMemoryIsJudgedOnlyWithManyKeys(t *testing.T) {
 	if got := verdict(); got != "FAIL" {
 		t.Errorf("100 B with a million keys: %s, want FAIL", got)
 	}
-	r.Settings.Keys = 200_000
+	r.Keys = 200_000
 	if got := verdict(); got != "info" {
 		t.Errorf("100 B with 200000 keys: %s, want info", got)
 	}
@@ -96,29 +112,5 @@ func TestMachineText(t *testing.T) {
 	}
 	if got := redisVersion("Redis server v=7.0.15 sha=0:0 malloc=x"); got != "7.0.15" {
 		t.Errorf("Redis version %q", got)
-	}
-}
-
-// The cost of a reservation is compared within each round, its settlement included.
-func TestReservationTargets(t *testing.T) {
-	r := &Report{Settings: Settings{Keys: 1000}, Reservations: &ReservationReport{Record: 152, CPU: map[string][]float64{}}}
-	for i, load := range reservationLoads {
-		r.Reservations.CPU[load.name] = []float64{1 + float64(i), 10 + 10*float64(i), 1 + float64(i)}
-	}
-	want := map[string]float64{"CPU of a reservation and its settlement vs TB.ACQUIRE, P=16": 7, "CPU of the same by a policy, P=16": 11, "a reservation with three limits, MEMORY USAGE": 152}
-	all := outcomes(r)
-	for _, o := range all {
-		if o.Value != want[o.Name] {
-			t.Errorf("%s: %v, want %v", o.Name, o.Value, want[o.Name])
-		}
-	}
-	if len(all) != len(want) {
-		t.Errorf("%d targets, want %d", len(all), len(want))
-	}
-	text := markdown(r)
-	for _, load := range reservationLoads {
-		if !strings.Contains(text, load.name) {
-			t.Errorf("no row %q", load.name)
-		}
 	}
 }

@@ -2,18 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"time"
 )
-
-// A ReservationReport has the cost of a reservation and its settlement beside that of one TB.ACQUIRE.
-type ReservationReport struct {
-	CPU      map[string][]float64 // µs of the server per request, a figure per round, by reservationLoad.name
-	Record   int64                // bytes of one with three limits and 16-byte keys, as MEMORY USAGE reports
-	Resident float64              // growth of VmRSS for each of many
-}
 
 // reservationPipeline is the pipeline of the target.
 const reservationPipeline = 16
@@ -54,59 +46,70 @@ var reservationLoads = []reservationLoad{
 // spread is one of the known keys, in an order that no cache foresees.
 func spread(i int) int { return i * 7919 % randomKeys }
 
+// A reservation with three limits, in the other table; both has the cost of a reservation and its settlement.
+const (
+	record      = "a reservation with three limits"
+	memoryUsage = "bytes as MEMORY USAGE reports"
+
+	both         = "a reservation and its settlement"
+	bothByPolicy = "the same by a policy"
+)
+
 // measureReservations sends the loads in turns to a separate server. The numbers of requests of all are the same.
-func measureReservations(ctx context.Context, binary string, settings Settings) (*ReservationReport, error) {
-	r := &ReservationReport{CPU: map[string][]float64{}}
-	inst, err := startStint(binary)(ctx, "stint-reservations", nil)
+func measureReservations(ctx context.Context, e Env, f Figures) error {
+	inst, err := startStint(e.binary)(ctx, "stint-reservations", nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer inst.Stop()
 	if _, err := ask(inst.Addr, "RL.POLICY", "SET", "one", "TB", "key:{}", "1000001", "30/60s"); err != nil {
-		return nil, err
+		return err
 	}
 	first, requests := 0, randomKeys // as many as keys, so that all of them are known after the first round, which does not count
-	for round := range settings.Rounds + 1 {
-		fmt.Fprintf(os.Stderr, "round %d/%d: reservations, pipeline %d\n", round, settings.Rounds, reservationPipeline)
+	err = e.rounds(0, fmt.Sprintf("reservations, pipeline %d", reservationPipeline), func(round int) error {
 		began := time.Now()
+		micros := map[string]float64{}
 		for _, load := range reservationLoads {
-			micros, err := r.drive(ctx, inst, load, first, requests)
-			if err != nil {
-				return nil, diagnose(inst, err)
-			}
-			if round > 0 {
-				r.CPU[load.name] = append(r.CPU[load.name], micros)
+			if micros[load.name], err = driveReservations(ctx, inst, load, first, requests); err != nil {
+				return diagnose(inst, err)
 			}
 		}
 		first += requests
 		if round == 0 {
 			each := time.Since(began) / time.Duration(len(reservationLoads)*requests)
-			requests = requestsFor(float64(time.Second)/float64(each), settings.Cell, connections, reservationPipeline)
+			requests = requestsFor(float64(time.Second)/float64(each), e.Cell, connections, reservationPipeline)
+			return nil
 		}
+		f.addReservations(micros)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	return r, r.weigh(ctx, binary, settings.Keys)
+	return weighReservations(ctx, e, f)
 }
 
-// drive returns the server's CPU time for a request of a load, in microseconds.
-func (r *ReservationReport) drive(ctx context.Context, inst *Instance, load reservationLoad, first, n int) (micros float64, err error) {
+// addReservations adds the costs of a round, by reservationLoad.name.
+func (f Figures) addReservations(micros map[string]float64) {
+	micros[both] = micros[reserveOne] + micros[settleOne]
+	micros[bothByPolicy] = micros[reservePolicy] + micros[settlePolicy]
+	for name, cost := range micros {
+		f.add(name, "", cpu, cost)
+	}
+}
+
+// driveReservations returns the server's CPU time for a request of a load, in microseconds.
+func driveReservations(ctx context.Context, inst *Instance, load reservationLoad, first, n int) (micros float64, err error) {
 	before, err := cpuTime(inst.PIDs())
 	if err != nil {
 		return 0, err
 	}
-	l := loader{inst.Addr, connections, reservationPipeline, load.command, grantsOne}
+	l := loader{inst.Addr, connections, reservationPipeline, load.command, false}
 	if err := l.send(ctx, first, n); err != nil {
 		return 0, err
 	}
 	after, err := cpuTime(inst.PIDs())
 	return float64((after - before).Microseconds()) / float64(n), err
-}
-
-// grantsOne checks that a request was granted, or its limit charged, one token: that is the first integer of each reply.
-func grantsOne(r reply) error {
-	if len(r.integers) == 0 || r.integers[0] != 1 {
-		return fmt.Errorf("answered %v: the first integer should be 1", r.integers)
-	}
-	return nil
 }
 
 // threeBuckets reserves from three limits.
@@ -119,38 +122,53 @@ func threeBuckets(i int) []string {
 var callOfModel = []string{"RL.ALL", "TB", "rpm:000000000001", "60", "60/60s", "TB", "tpm:000000000001", "60000", "60000/60s", "COST", "1000",
 	"CC", "run:000000000001", "5", "600s", "call:00000000001", "AS", "call:00000000001", "FOR", "600s"}
 
-// weigh measures the memory of reservations in a fresh process.
-func (r *ReservationReport) weigh(ctx context.Context, binary string, n int) error {
-	fmt.Fprintf(os.Stderr, "memory of %d reservations\n", n)
-	inst, err := startStint(binary)(ctx, "stint-reservations-memory", nil)
+// weighReservations measures the memory of reservations in a fresh process.
+func weighReservations(ctx context.Context, e Env, f Figures) error {
+	fmt.Fprintf(os.Stderr, "memory of %d reservations\n", e.Keys)
+	inst, err := startStint(e.binary)(ctx, "stint-reservations-memory", nil)
 	if err != nil {
 		return err
 	}
 	defer inst.Stop()
-	if granted, err := ask(inst.Addr, callOfModel...); err != nil || grantsOne(granted) != nil {
-		return errors.Join(err, grantsOne(granted))
+	if granted, err := ask(inst.Addr, callOfModel...); err != nil || len(granted.integers) == 0 || granted.integers[0] != 1 {
+		return fmt.Errorf("%v is answered %+v, %v", callOfModel, granted, err)
 	}
-	usage, err := ask(inst.Addr, "MEMORY", "USAGE", callOfModel[len(callOfModel)-3])
+	usage, err := askInteger(inst.Addr, "MEMORY", "USAGE", callOfModel[len(callOfModel)-3])
 	if err != nil {
 		return err
 	}
-	if len(usage.integers) != 1 {
-		return fmt.Errorf("MEMORY USAGE answered %+v", usage)
-	}
-	r.Record = usage.integers[0]
-	l := loader{inst.Addr, loadConnections, loadBatch, threeBuckets, grantsOne}
-	fill := func(first, n int) (int64, error) {
-		if err := l.send(ctx, first, n); err != nil {
-			return 0, diagnose(inst, err)
-		}
-		time.Sleep(settleFor)
-		return residentBytes(inst.PIDs())
-	}
-	before, err := fill(0, warmUpKeys)
-	if err != nil {
-		return err
-	}
-	after, err := fill(warmUpKeys, n)
-	r.Resident = float64(after-before) / float64(n)
+	f.add(record, "", memoryUsage, float64(usage))
+	l := loader{inst.Addr, loadConnections, loadBatch, threeBuckets, false}
+	bytes, err := growth(inst, e.Keys, func(from, n int) error { return l.send(ctx, from, n) })
+	f.add(record, "", bytesEach, bytes)
 	return err
+}
+
+func reservationTables(e Env, f Figures) []Table {
+	var lines []line
+	for _, load := range reservationLoads {
+		lines = append(lines, line{[]string{load.name}, load.name, ""})
+	}
+	return []Table{
+		f.table(fmt.Sprintf("Reservations: server CPU, P=%d", reservationPipeline),
+			fmt.Sprintf("Sent by the program itself over %d connections, in turns. A reservation is remembered for a minute; each is a new key.", connections),
+			[]string{"command"}, lines,
+			column{header: "µs per request", metrics: []string{cpu}, format: formatFigure}, versus(cpu, acquireKnown, acquireKnown)),
+		{
+			Title: "Reservations: bytes of one with three limits, 16-byte keys", Words: 1, Header: []string{"what", "bytes"},
+			Rows: [][]string{
+				{"MEMORY USAGE, two buckets and a lease", formatCount(median(f[Key{record, "", memoryUsage}]))},
+				{fmt.Sprintf("growth of VmRSS for each of %s, three buckets", formatCount(float64(e.Keys))), formatFigure(median(f[Key{record, "", bytesEach}]))},
+			},
+		},
+	}
+}
+
+func reservationTargets(Env) []Target {
+	compare := func(name, series string) Target {
+		return Target{Name: fmt.Sprintf("CPU of %s, P=%d", name, reservationPipeline), Unit: "x", Bound: 2.5, AtMost: true,
+			Figure: Key{series, "", cpu}, Versus: Key{acquireKnown, "", cpu}}
+	}
+	return []Target{compare(both+" vs TB.ACQUIRE", both), compare(bothByPolicy, bothByPolicy),
+		{Name: "a reservation with three limits, MEMORY USAGE", Unit: "B", Bound: 160, AtMost: true, Figure: Key{record, "", memoryUsage}}}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -119,4 +120,30 @@ func ask(addr string, args ...string) (reply, error) {
 		return reply{}, err
 	}
 	return readReply(bufio.NewReader(conn))
+}
+
+// askInteger asks for an integer.
+func askInteger(addr string, args ...string) (int64, error) {
+	r, err := ask(addr, args...)
+	if err != nil {
+		return 0, err
+	}
+	if len(r.integers) != 1 {
+		return 0, fmt.Errorf("%v is answered %+v", args, r)
+	}
+	return r.integers[0], nil
+}
+
+// infoNumber reads a number from a section of INFO.
+func infoNumber(address, section, name string) (float64, error) {
+	reply, err := ask(address, "INFO", section)
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(reply.text) {
+		if value, found := strings.CutPrefix(strings.TrimSpace(line), name+":"); found {
+			return strconv.ParseFloat(value, 64)
+		}
+	}
+	return 0, fmt.Errorf("INFO %s has no %s", section, name)
 }

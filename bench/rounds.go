@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,21 +15,11 @@ type Series struct {
 	Command Command
 }
 
-// ID names a series in results, targets and JSON: "stint CL.THROTTLE".
+// ID names a series in figures and targets: "stint CL.THROTTLE".
 func (s Series) ID() string { return s.Server.Name + " " + s.Command.Name }
 
 // Title names it for people: "Redis + Lua GCRA", "Stint PING".
 func (s Series) Title() string { return s.Server.Title + " " + s.Command.Name }
-
-// A Cell is one number to be measured, once per round.
-type Cell struct {
-	Series   string // Series.ID
-	Workload string // Workload.Name
-	Pipeline int
-}
-
-// Results holds a sample per round for every cell.
-type Results map[Cell][]Sample
 
 // seriesOf lists the rows of all servers in table order.
 func seriesOf(servers []Server) []Series {
@@ -44,73 +34,89 @@ func seriesOf(servers []Server) []Series {
 
 // runsIn reports whether the series is measured in a workload: commands
 // without a key do the same in each, and so run in the first only.
-func (s Series) runsIn(w Workload) bool {
-	return s.Command.Keyed() || w.Name == workloads[0].Name
+func (s Series) runsIn(w Workload) bool { return s.Command.Keyed() || w.Name == manyKeys.Name }
+
+// rounds calls f for each round, and shows its progress.
+func (e Env) rounds(first int, what string, f func(round int) error) error {
+	for round := first; round <= e.Rounds; round++ {
+		fmt.Fprintf(os.Stderr, "round %d/%d: %s\n", round, e.Rounds, what)
+		if err := f(round); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// A rounder runs the cells, interleaved: in every round, for every workload and pipeline, it measures server after
+// A sideBySide has servers that all run at the same time, and measures them in turns: in every round, for every cell, server after
 // server, so that other load on the machine affects all of them.
-type rounder struct {
-	instances  map[string]*Instance // by Server.Name
-	series     []Series
-	cell       time.Duration
-	rounds     int
-	generators int // redis-benchmarks at a time, 0 is one
-	progress   io.Writer
-	results    Results
+type sideBySide struct {
+	Env
+	title     string
+	cells     []Cell
+	series    []Series
+	instances map[string]*Instance // by Server.Name
+	figures   Figures
+
+	generators int                                                                              // redis-benchmarks at a time, 0 is one
+	before     func(ctx context.Context, inst *Instance, c Command, cell Cell, round int) error // of each sample; may be nil
+	after      func(ctx context.Context, round int) error                                       // of each round; may be nil
 }
 
-func (r *rounder) run(ctx context.Context) error {
-	for round := range r.rounds {
-		for _, w := range workloads {
-			for _, p := range pipelines {
-				fmt.Fprintf(r.progress, "round %d/%d: %s, pipeline %d\n", round+1, r.rounds, w.Title, p)
-				for _, s := range r.series {
-					if !s.runsIn(w) {
-						continue
-					}
-					if err := r.measure(ctx, s, w, p, round); err != nil {
-						return fmt.Errorf("%s, %s, pipeline %d: %w", s.Title(), w.Title, p, err)
-					}
+// startSideBySide starts the servers, which stop ends.
+func startSideBySide(ctx context.Context, e Env, servers []Server, title string, cells []Cell, f Figures) (s *sideBySide, stop func(), err error) {
+	s = &sideBySide{Env: e, title: title, cells: cells, series: seriesOf(servers), figures: f}
+	s.instances, stop, err = startAll(ctx, servers)
+	return s, stop, err
+}
+
+func (s *sideBySide) run(ctx context.Context) error {
+	return s.rounds(1, s.title, func(round int) error {
+		for _, cell := range s.cells {
+			for _, series := range s.series {
+				if !series.runsIn(cell.Workload) {
+					continue
+				}
+				if err := s.measure(ctx, series, cell, round); err != nil {
+					return fmt.Errorf("%s, %s: %w", series.Title(), cell.Title(), diagnose(s.instances[series.Server.Name], err))
 				}
 			}
 		}
-	}
-	return nil
+		if s.after != nil {
+			return s.after(ctx, round)
+		}
+		return nil
+	})
 }
 
-// measure adds one sample to a cell. The first round starts with a short
-// probe, which also warms the server up; later rounds take the number of
-// requests from the last sample.
-func (r *rounder) measure(ctx context.Context, s Series, w Workload, pipeline, round int) error {
-	inst := r.instances[s.Server.Name]
-	cell := Cell{s.ID(), w.Name, pipeline}
-	key := s.Command.Tag + ":" + w.KeySuffix(round, pipeline)
-	args := expand(s.Command.Template, key, w.Limit)
-
-	addresses := slices.Repeat([]string{inst.Addr}, max(1, r.generators))
-	if w.Everywhere {
+// measure adds one sample to a cell. The first round starts with a short probe, which also warms the server up; later rounds take
+// the number of requests from the last sample.
+func (s *sideBySide) measure(ctx context.Context, series Series, cell Cell, round int) error {
+	inst := s.instances[series.Server.Name]
+	if s.before != nil {
+		if err := s.before(ctx, inst, series.Command, cell, round); err != nil {
+			return err
+		}
+	}
+	key := series.Command.Tag + ":" + cell.KeySuffix(round, cell.pipeline)
+	args := expand(series.Command.Template, key, cell.Limit)
+	addresses := slices.Repeat([]string{inst.Addr}, max(1, s.generators))
+	if cell.Everywhere {
 		addresses = inst.entrances()
 	}
-	perSecond := 0.0
-	if earlier := r.results[cell]; len(earlier) > 0 {
-		perSecond = earlier[len(earlier)-1].PerSecond
-	} else {
-		probe, err := driveAt(ctx, inst, addresses, w.connections(), pipeline, probeTurns*w.connections()*pipeline, args)
+	perSecond := s.figures.last(Key{series.ID(), cell.ID(), throughput})
+	if perSecond == 0 {
+		probe, err := driveAt(ctx, inst, addresses, cell.connections(), cell.pipeline, probeTurns*cell.connections()*cell.pipeline, args)
 		if err != nil {
-			return diagnose(inst, err)
+			return err
 		}
 		perSecond = probe.PerSecond
 	}
-	sample, err := driveAt(ctx, inst, addresses, w.connections(), pipeline, requestsFor(perSecond, r.cell, w.connections(), pipeline), args)
+	sample, err := driveAt(ctx, inst, addresses, cell.connections(), cell.pipeline, requestsFor(perSecond, s.Cell, cell.connections(), cell.pipeline), args)
 	if err != nil {
-		return diagnose(inst, err)
+		return err
 	}
-	if err := verify(inst, s.Command, key, w); err != nil {
-		return diagnose(inst, err)
-	}
-	r.results[cell] = append(r.results[cell], sample)
-	return nil
+	s.figures.addSample(series.ID(), cell.ID(), sample)
+	return verify(inst, series.Command, key, cell.Workload)
 }
 
 // verify asks once more, after the load, and looks at the reply.

@@ -31,33 +31,6 @@ const (
 	maxKeys       = 100_000_000 // so that the keys of all rounds fit into 12 digits
 )
 
-// The names in -only of the parts that are no servers.
-const (
-	onlyPersistence  = "persistence"  // state on disk
-	onlyCluster      = "cluster"      // three nodes with their defaults
-	onlyReservations = "reservations" // these and their settlements
-	onlyDoors        = "doors"        // HTTP and gRPC
-	onlyAhead        = "ahead"        // three nodes with --cluster-ahead
-	onlyLinks        = "links"        // the same over slow links
-	onlyBucket       = "bucket"       // the same with one bucket: its grants, and their operations in the log
-	onlyMarket       = "market"       // the same when a market opens
-	onlyManyKeys     = "many-keys"    // very many keys
-)
-
-// ownParts are measured if no name is given; namedParts take too long for that.
-var (
-	ownParts   = []string{onlyPersistence, onlyCluster, onlyReservations, onlyDoors}
-	namedParts = []string{onlyAhead, onlyLinks, onlyBucket, onlyMarket, onlyManyKeys}
-)
-
-// measures reports whether to measure a part. -quick skips three nodes unless named, because they take too long.
-func (s Settings) measures(part string) bool {
-	if len(s.Only) == 0 {
-		return slices.Contains(ownParts, part) && !(s.Quick && part == onlyCluster)
-	}
-	return slices.Contains(s.Only, part)
-}
-
 // quickDefaults replace the defaults of flags that are not given.
 var quickDefaults = map[string]string{"cell": "200ms", "keys": "200000", "kept-keys": "200000", "many-keys": "1000000"}
 
@@ -74,8 +47,8 @@ func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	flags.IntVar(&s.ManyKeys, "many-keys", 100_000_000, "keys of the server with very many")
 	flags.IntVar(&s.Generators, "generators", 1, "redis-benchmarks that send the load of the first tables together; more than one only helps with cores that the server does not need")
 	flags.BoolVar(&s.Quick, "quick", false, "measure every part in a minute or two, with rough figures")
-	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md")
-	flags.StringVar(&only, "only", "", "run only these servers and parts, by name, separated by commas; the parts are "+strings.Join(slices.Concat(ownParts, namedParts), ", "))
+	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md and docs/cpu.svg")
+	flags.StringVar(&only, "only", "", "run only these servers and parts, by name, separated by commas; the parts are "+strings.Join(partNames(), ", "))
 	flags.Var(&others, "other", "another server, `name=host:port[@pid][,command template]`; may be repeated")
 	if err := flags.Parse(args); err != nil {
 		return Settings{}, err
@@ -132,7 +105,7 @@ func (s Settings) pick(table []Server) ([]Server, error) {
 		seen[server.Name] = true
 	}
 	for _, name := range s.Only {
-		if !seen[name] && !slices.Contains(ownParts, name) && !slices.Contains(namedParts, name) {
+		if !seen[name] && !slices.Contains(partNames(), name) {
 			return nil, fmt.Errorf("-only: there is no server %q", name)
 		}
 	}

@@ -102,22 +102,6 @@ func TestExpand(t *testing.T) {
 	}
 }
 
-// The targets name series by their IDs; a renamed row must not turn a target
-// into "not measured" for ever.
-func TestTargetsNameExistingSeries(t *testing.T) {
-	cell, err := parseOther("redis-cell=127.0.0.1:1")
-	wantError(t, err, "")
-	var ids []string
-	for _, s := range seriesOf(append(serverTable("x"), cell)) {
-		ids = append(ids, s.ID())
-	}
-	for _, id := range []string{lua, throttle, oneLoop, acquire, check, redisPing, stintPing, redisCell} {
-		if !slices.Contains(ids, id) {
-			t.Errorf("no series %q among %q", id, ids)
-		}
-	}
-}
-
 func TestKeysAre16Bytes(t *testing.T) {
 	for _, s := range seriesOf(serverTable("x")) {
 		if !s.Command.Keyed() {

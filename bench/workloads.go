@@ -41,30 +41,62 @@ type Workload struct {
 // connections is the number of connections of the load.
 func (w Workload) connections() int { return cmp.Or(w.Connections, connections) }
 
-// The table of workloads. Commands without a key (PING) run only in the first.
-var workloads = []Workload{
-	{
-		Name:      "many",
-		Title:     "100k random keys, granted",
-		Limit:     Limit{Burst: 1_000_000, Count: 30, PeriodSeconds: 60},
-		KeySuffix: func(int, int) string { return randomSuffix },
-		Granted:   true,
-	},
-	{
-		Name:  "hot",
-		Title: "one hot key, granted",
-		Limit: Limit{Burst: 100_000_000, Count: 30, PeriodSeconds: 60},
+// The workloads. Commands without a key (PING) run only in the first.
+var (
+	manyKeys = Workload{
+		Name: "many", Title: "100k random keys, granted", Limit: Limit{Burst: 1_000_000, Count: 30, PeriodSeconds: 60},
+		KeySuffix: func(int, int) string { return randomSuffix }, Granted: true,
+	}
+	hotKey = Workload{
+		Name: "hot", Title: "one hot key, granted", Limit: Limit{Burst: 100_000_000, Count: 30, PeriodSeconds: 60},
 		// A new key for every cell, so that even the fastest server does not reach the limit.
-		KeySuffix: func(round, pipeline int) string { return fmt.Sprintf("hot-%03d-%04d", round, pipeline) },
-		Granted:   true,
-	},
-	{
-		Name:      "denied",
-		Title:     "one exhausted key, all denied",
-		Limit:     oncePerDay,
-		KeySuffix: func(int, int) string { return "denied-00000" },
-		Granted:   false,
-	},
+		KeySuffix: func(round, pipeline int) string { return fmt.Sprintf("hot-%03d-%04d", round, pipeline) }, Granted: true,
+	}
+	deniedKey = Workload{
+		Name: "denied", Title: "one exhausted key, all denied", Limit: oncePerDay, KeySuffix: func(int, int) string { return "denied-00000" },
+	}
+
+	// crowd is the first workload from many more connections.
+	crowd = Workload{
+		Name: "crowd", Title: "200 connections, 100k random keys, granted", Connections: slowConnections,
+		Limit: manyKeys.Limit, KeySuffix: manyKeys.KeySuffix, Granted: true,
+	}
+	// hotEverywhere is one hot key, from clients at all nodes.
+	hotEverywhere = Workload{
+		Name: "everywhere", Title: "one hot key at all nodes, granted", Limit: hotKey.Limit, KeySuffix: hotKey.KeySuffix, Granted: true, Everywhere: true,
+	}
+	// underQuarter is many keys that stay under a quarter of their limits, and the limits are full again within 10 s.
+	underQuarter = Workload{
+		Name: "quarter", Title: "100k random keys under a quarter of their limits", Limit: Limit{Burst: 4_999, Count: 1_000, PeriodSeconds: 1},
+		KeySuffix: manyKeys.KeySuffix, Granted: true,
+	}
+)
+
+// workloads are those of the first tables.
+var workloads = []Workload{manyKeys, hotKey, deniedKey}
+
+// A Cell is a workload with a pipeline.
+type Cell struct {
+	Workload
+	pipeline int
+}
+
+// ID names a cell in figures and targets: "many P=16".
+func (c Cell) ID() string { return c.Name + pipelineID(c.pipeline) }
+
+func pipelineID(pipeline int) string { return fmt.Sprintf(" P=%d", pipeline) }
+
+// Title names it for people.
+func (c Cell) Title() string { return fmt.Sprintf("%s, P=%d", c.Workload.Title, c.pipeline) }
+
+// cellsOf are the cells of workloads with several pipelines.
+func cellsOf(pipelines []int, workloads ...Workload) (cells []Cell) {
+	for _, w := range workloads {
+		for _, p := range pipelines {
+			cells = append(cells, Cell{w, p})
+		}
+	}
+	return cells
 }
 
 // oncePerDay keeps a key alive for a day after one request: denials for the

@@ -3,37 +3,38 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
-	"net"
 	"strconv"
-	"time"
 )
 
-// giveUp bounds a whole load.
-const giveUp = 5 * time.Minute
-
-// httpAskers asks POST /v1/check, on one connection for each worker.
-func httpAskers(address string) func(int) (asker, error) {
-	return func(int) (asker, error) {
-		c, err := net.Dial("tcp", address)
+// httpSenders send POST /v1/check about an id.
+func httpSenders(address string) connector {
+	return func(ctx context.Context, _ int) (sender, error) {
+		c, err := dialUntil(ctx, address)
 		if err != nil {
 			return nil, err
 		}
-		_ = c.SetDeadline(time.Now().Add(giveUp))
 		in, out := bufio.NewReader(c), []byte(nil)
-		return func(id int) error {
-			body := fmt.Sprintf(`{"policy":"doors","id":"%012d"}`, id)
-			out = fmt.Appendf(out[:0], "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-			if _, err := c.Write(out); err != nil {
-				return err
+		return func(ids []int, to *tally) error {
+			for _, id := range ids {
+				body := fmt.Sprintf(`{"policy":"doors","id":"%012d"}`, id)
+				out = fmt.Appendf(out[:0], "POST /v1/check HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+				if _, err := c.Write(out); err != nil {
+					return err
+				}
+				if err := readResponse(in); err != nil {
+					return err
+				}
+				to.granted++
 			}
-			return readResponse(in)
+			return nil
 		}, nil
 	}
 }
 
 var (
-	granted     = []byte("HTTP/1.1 200 ")
+	status200   = []byte("HTTP/1.1 200 ")
 	lengthField = []byte("Content-Length: ")
 )
 
@@ -43,7 +44,7 @@ func readResponse(in *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	if !bytes.HasPrefix(line, granted) {
+	if !bytes.HasPrefix(line, status200) {
 		return fmt.Errorf("answered %q, not 200", line)
 	}
 	length := -1

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -14,47 +14,68 @@ import (
 // masterName is the Sentinels' name of the watched servers.
 const masterName = "limiter"
 
-// sentinelCluster is three Redis servers, the first of which is the primary, and three Sentinels.
+// A sentinelCluster is three Redis servers, the first of which is the primary, and three Sentinels.
 type sentinelCluster struct {
-	processes []*process // the servers first
-	sentinels []string
+	*Instance // its processes are the servers first
 	script    *redis.Script
 	client    *redis.Client // one pool for all clients, like an application
 }
 
+const sentinelTimeout = 30 * time.Second
+
 // startSentinel starts them. Redis keeps an append-only file synced every second, the default once it is enabled;
 // Sentinel has its defaults except the time after which it considers a server down.
-func startSentinel(downAfterMilliseconds int) func(ctx context.Context, dir string) (cluster, error) {
-	return func(ctx context.Context, dir string) (cluster, error) {
-		text, err := os.ReadFile("gcra.lua")
-		if err != nil {
-			return nil, fmt.Errorf("%w; run this as go run -C bench ./failover", err)
-		}
-		ports, err := reservePorts(6)
+func startSentinel(downAfterMilliseconds int) func(ctx context.Context, e Env) (cluster, error) {
+	return func(ctx context.Context, _ Env) (cluster, error) {
+		start := inDataDir(func(ctx context.Context, _, dir string, _ []string) (*Instance, error) {
+			inst := &Instance{}
+			if err := startSentinels(ctx, inst, dir, downAfterMilliseconds); err != nil {
+				inst.Stop()
+				return nil, err
+			}
+			return inst, nil
+		})
+		inst, err := start(ctx, "sentinel", nil)
 		if err != nil {
 			return nil, err
 		}
-		c := &sentinelCluster{script: redis.NewScript(string(text))}
-		if err := c.startAll(ctx, dir, ports, downAfterMilliseconds); err != nil {
-			c.stop()
-			return nil, err
-		}
-		return c, nil
+		client := redis.NewFailoverClient(&redis.FailoverOptions{MasterName: masterName, SentinelAddrs: inst.Nodes, MaxRetries: -1, PoolSize: burstClients})
+		return &sentinelCluster{inst, redis.NewScript(gcraScript), client}, nil
 	}
 }
 
-func (c *sentinelCluster) startAll(ctx context.Context, dir string, ports []string, downAfterMilliseconds int) error {
-	for i, port := range ports[:3] {
-		argv := []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "yes", "--appendfsync", "everysec"}
-		if i > 0 {
-			argv = append(argv, "--replicaof", "127.0.0.1 "+ports[0])
-		}
-		if err := c.start(dir, fmt.Sprint("redis-", i), argv...); err != nil {
+// startSentinels adds the processes to an instance, whose Nodes are the Sentinels.
+func startSentinels(ctx context.Context, inst *Instance, dir string, downAfterMilliseconds int) error {
+	var ports [6]string
+	for i := range ports {
+		var err error
+		if ports[i], err = reservePort(); err != nil {
 			return err
 		}
 	}
-	err := await(ctx, startTimeout, "two replicas to follow", func() bool { return c.replicas(ctx, "127.0.0.1:"+ports[0]) == 2 })
-	if err != nil {
+	start := func(name string, argv ...string) error {
+		p, err := startProcess(ctx, name, nil, argv...)
+		if err == nil {
+			inst.processes = append(inst.processes, p)
+		}
+		return err
+	}
+	for i, port := range ports[:3] {
+		data := filepath.Join(dir, "redis-"+strconv.Itoa(i))
+		if err := os.Mkdir(data, 0o755); err != nil {
+			return err
+		}
+		argv := []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", data, "--save", "", "--appendonly", "yes", "--appendfsync", "everysec"}
+		if i > 0 {
+			argv = append(argv, "--replicaof", "127.0.0.1 "+ports[0])
+		}
+		if err := start(fmt.Sprint("redis-failover-", i), argv...); err != nil {
+			return err
+		}
+	}
+	primary := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + ports[0], MaxRetries: -1, PoolSize: 1})
+	defer primary.Close()
+	if err := await(ctx, sentinelTimeout, "two replicas to follow", func() bool { return replicas(ctx, primary) == 2 }); err != nil {
 		return err
 	}
 	for i, port := range ports[3:] {
@@ -64,34 +85,24 @@ func (c *sentinelCluster) startAll(ctx context.Context, dir string, ports []stri
 		if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 			return err
 		}
-		if err := c.start(dir, fmt.Sprint("sentinel-", i), "redis-sentinel", config); err != nil {
+		if err := start(fmt.Sprint("sentinel-", i), "redis-sentinel", config); err != nil {
 			return err
 		}
-		c.sentinels = append(c.sentinels, "127.0.0.1:"+port)
+		inst.Nodes = append(inst.Nodes, "127.0.0.1:"+port)
 	}
-	err = await(ctx, startTimeout, "the Sentinels to know each other and the replicas", func() bool {
-		for _, address := range c.sentinels {
+	return await(ctx, sentinelTimeout, "the Sentinels to know each other and the replicas", func() bool {
+		for _, address := range inst.Nodes {
 			if !knowsAll(ctx, address) {
 				return false
 			}
 		}
 		return true
 	})
-	c.client = redis.NewFailoverClient(&redis.FailoverOptions{MasterName: masterName, SentinelAddrs: c.sentinels, MaxRetries: -1, PoolSize: clients})
-	return err
-}
-
-func (c *sentinelCluster) start(dir, name string, argv ...string) error {
-	p, err := start(filepath.Join(dir, name), argv...)
-	if err == nil {
-		c.processes = append(c.processes, p)
-	}
-	return err
 }
 
 // replicas counts the replicas that have caught up.
-func (c *sentinelCluster) replicas(ctx context.Context, address string) (n int) {
-	role, err := command(ctx, address, "ROLE")
+func replicas(ctx context.Context, primary *redis.Client) (n int) {
+	role, err := primary.Do(ctx, "ROLE").Result()
 	if items, ok := role.([]any); err == nil && ok && len(items) == 3 {
 		followers, _ := items[2].([]any)
 		return len(followers)
@@ -119,17 +130,13 @@ func knowsAll(ctx context.Context, address string) bool {
 	return true
 }
 
-func (c *sentinelCluster) stop() {
-	if c.client != nil {
-		_ = c.client.Close()
-	}
-	killAll(c.processes)
+// Stop also closes the clients' pool.
+func (c *sentinelCluster) Stop() {
+	_ = c.client.Close()
+	c.Instance.Stop()
 }
 
 func (c *sentinelCluster) killPrimary(context.Context) error {
-	if len(c.processes) == 0 {
-		return errors.New("nothing runs")
-	}
 	c.processes[0].kill()
 	return nil
 }
@@ -140,7 +147,7 @@ type viaSentinel struct{ c *sentinelCluster }
 func (c *sentinelCluster) connect(int) (asker, error) { return viaSentinel{c}, nil }
 
 func (v viaSentinel) ask(ctx context.Context, key string) (admitted bool, err error) {
-	reply, err := v.c.script.Run(ctx, v.c.client, []string{key}, strconv.Itoa(limit-1), "1", "86400", "1").Int64Slice()
+	reply, err := v.c.script.Run(ctx, v.c.client, []string{key}, strconv.Itoa(burstLimit-1), "1", "86400", "1").Int64Slice()
 	if err != nil {
 		return false, err
 	}

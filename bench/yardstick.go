@@ -22,10 +22,10 @@ func (nothing) ShouldRateLimit(context.Context, *ratelimit.RateLimitRequest) (*r
 	return &ratelimit.RateLimitResponse{OverallCode: ratelimit.RateLimitResponse_OK}, nil
 }
 
-// server is both servers, on open ports.
-type server struct{ web, rpc net.Listener }
+// yardstick is servers that only answer that a request is granted, on open ports.
+type yardstick struct{ web, rpc net.Listener }
 
-func listen(web, rpc string) (s server, err error) {
+func listen(web, rpc string) (s yardstick, err error) {
 	if s.web, err = net.Listen("tcp", web); err != nil {
 		return s, err
 	}
@@ -36,7 +36,7 @@ func listen(web, rpc string) (s server, err error) {
 }
 
 // run serves until a server fails. The one of HTTP has the bounds of Stint's.
-func (s server) run() error {
+func (s yardstick) run() error {
 	ended := make(chan error, 2)
 	web := &http.Server{
 		Handler:     http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }),
@@ -49,9 +49,13 @@ func (s server) run() error {
 	return <-ended
 }
 
-// serve serves until the process is ended.
-func serve(web, rpc string) error {
-	s, err := listen(web, rpc)
+// asYardstick is the argument with which this program is the servers that only answer. They are a process apart, so that the CPU time of a
+// server is only the server's.
+const asYardstick = "yardstick"
+
+// serveYardstick serves until the process is ended.
+func serveYardstick() error {
+	s, err := listen("127.0.0.1:0", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}

@@ -34,22 +34,16 @@ func TestMedian(t *testing.T) {
 // A round that is slow for everybody must not move the ratio. The quotient of
 // the medians would be 2 here.
 func TestRatioIsTakenWithinRounds(t *testing.T) {
-	a, b, missing := Cell{"a", "many", 1}, Cell{"b", "many", 1}, Cell{"c", "many", 1}
-	results := Results{
-		a: {{PerSecond: 30}, {PerSecond: 300}, {PerSecond: 90}},
-		b: {{PerSecond: 10}, {PerSecond: 100}, {PerSecond: 45}},
-	}
-	if got := results.ratio(throughput, a, b); got != 3 {
+	at := func(series, metric string) Key { return Key{series, "many P=1", metric} }
+	f := Figures{at("a", throughput): {30, 300, 90}, at("b", throughput): {10, 100, 45}, at("b", p50): {0, 0, 0}, at("a", p50): {1, 1, 1}}
+	if got := f.ratio(at("a", throughput), at("b", throughput)); got != 3 {
 		t.Errorf("ratio %v, want 3", got)
 	}
-	if got := results.ratio(throughput, a, missing); !math.IsNaN(got) {
-		t.Errorf("ratio to a cell that was not measured: %v, want NaN", got)
+	if got := f.ratio(at("a", throughput), at("c", throughput)); !math.IsNaN(got) {
+		t.Errorf("ratio to a figure that was not measured: %v, want NaN", got)
 	}
-	if got := results.ratio(p50, a, b); !math.IsNaN(got) {
+	if got := f.ratio(at("a", p50), at("b", p50)); !math.IsNaN(got) {
 		t.Errorf("ratio to zero: %v, want NaN", got)
-	}
-	if got := results.median(throughput, a); got != 90 {
-		t.Errorf("median %v, want 90", got)
 	}
 }
 
@@ -90,14 +84,13 @@ func TestRequestsFor(t *testing.T) {
 	}
 }
 
-func TestLongestPause(t *testing.T) {
-	pause := func(d time.Duration) MemorySample { return MemorySample{GC: &gcPauses{Cycles: 1, Longest: d}} }
-	samples := []MemorySample{pause(time.Millisecond), pause(3 * time.Millisecond), pause(2 * time.Millisecond)}
-	if got := longestPause(samples); got != 3 {
-		t.Errorf("longest pause %v ms, want 3", got)
+func TestOfRounds(t *testing.T) {
+	values := []float64{1, 0, 3}
+	if most(values) != 3 || sum(values) != 4 || number(values) != 3 || countAboveZero(values) != 2 || percentile99(values) != 3 {
+		t.Errorf("most %v, sum %v", most(values), sum(values))
 	}
-	if got := longestPause([]MemorySample{{GC: &gcPauses{}}}); !math.IsNaN(got) {
-		t.Errorf("no collection seen: %v, want NaN", got)
+	if got := (Figures{}).of(Key{}, most); !math.IsNaN(got) {
+		t.Errorf("the most of nothing is %v, want NaN", got)
 	}
 }
 

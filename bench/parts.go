@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// A Part is the measurement behind one name of -only. To add one is to add a row to the table.
+type Part struct {
+	name    string
+	named   bool // takes minutes, so it is measured only by name
+	measure func(ctx context.Context, e Env, f Figures) error
+	tables  func(e Env, f Figures) []Table
+	targets func(e Env) []Target
+}
+
+// An Env has the settings and programs of a measurement.
+type Env struct {
+	Settings
+	Servers []Server // of the first tables
+	binary  string   // of Stint
+}
+
+// The table of parts, in the order in which they are measured and printed. The first one has no name: -only names its servers.
+var parts = []Part{
+	{name: "", measure: measureServers, tables: serverTables, targets: serverTargets},
+	{name: "persistence", measure: measureDisk, tables: diskTables, targets: diskTargets},
+	{name: onlyCluster, measure: measureCluster, tables: clusterTables, targets: clusterTargets},
+	{name: "reservations", measure: measureReservations, tables: reservationTables, targets: reservationTargets},
+	{name: "doors", measure: measureDoors, tables: doorTables, targets: doorTargets},
+	{name: "ahead", named: true, measure: besideOne.measure, tables: besideOne.tables, targets: besideOneTargets},
+	{name: "links", named: true, measure: overSlowLinks.measure, tables: overSlowLinks.tables, targets: slowLinkTargets},
+	{name: "bucket", named: true, measure: measureBucket, tables: bucketTables, targets: bucketTargets},
+	{name: "market", named: true, measure: measureMarket, tables: marketTables, targets: marketTargets},
+	{name: "many-keys", named: true, measure: measureManyKeys, tables: manyKeysTables, targets: manyKeysTargets},
+	{name: "failover", named: true, measure: measureFailover, tables: failoverTables},
+	{name: "failover-hot", named: true, measure: measureHotFailover, tables: hotFailoverTables},
+}
+
+const onlyCluster = "cluster" // takes too long for -quick, unless it is named
+
+// partNames are the names for -only.
+func partNames() (names []string) {
+	for _, p := range parts[1:] {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// isMeasured reports whether to measure a part.
+func (p Part) isMeasured(e Env) bool {
+	switch {
+	case p.name == "":
+		return len(e.Servers) > 0
+	case len(e.Only) == 0:
+		return !p.named && !(e.Quick && p.name == onlyCluster)
+	}
+	return slices.Contains(e.Only, p.name)
+}
+
+// A Report is everything one run found.
+type Report struct {
+	Env
+	Date      time.Time
+	Machine   Machine
+	OtherWork OtherWork          // of the whole run
+	Figures   map[string]Figures // by Part.name, of those that were measured
+}
+
+// run measures the parts that the settings ask for.
+func (r *Report) run(ctx context.Context) error {
+	for _, p := range parts {
+		if !p.isMeasured(r.Env) {
+			continue
+		}
+		r.Figures[p.name] = Figures{}
+		if err := p.measure(ctx, r.Env, r.Figures[p.name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tables derives every table from the figures.
+func (r *Report) tables() (all []Table) {
+	for _, p := range parts {
+		if f := r.Figures[p.name]; f != nil {
+			all = append(all, p.tables(r.Env, f)...)
+		}
+	}
+	return append(all, targetTable(r))
+}
+
+// outcomes holds every target of the measured parts against the figures.
+func (r *Report) outcomes() (all []Outcome) {
+	for _, p := range parts {
+		if f := r.Figures[p.name]; f != nil && p.targets != nil {
+			for _, t := range p.targets(r.Env) {
+				all = append(all, t.measured(f))
+			}
+		}
+	}
+	return all
+}
