@@ -32,7 +32,7 @@ const (
 type snapshotHead struct {
 	clusterState
 	Now     int64  `json:"now"`
-	Applied uint64 `json:"applied,omitempty"` // index of the last entry in it; 0 in those of version 0.1.0
+	Applied uint64 `json:"applied,omitempty"` // index of the last entry in it
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)

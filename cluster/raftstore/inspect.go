@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hashicorp/raft"
-
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -43,9 +41,7 @@ func Inspect(dir string, describe func(state io.Reader) (string, error)) (found 
 	add(IdentityFile, text, err)
 	text, err = inspectVotes(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		if text, err = inspectOldVotes(dir); errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w: it is missing, although %s shows that the node has been in use", errDamaged, IdentityFile)
-		}
+		err = fmt.Errorf("%w: it is missing, although %s shows that the node has been in use", errDamaged, IdentityFile)
 	}
 	add(votesFile, text, err)
 	text, err = inspectClock(dir)
@@ -57,9 +53,9 @@ func Inspect(dir string, describe func(state io.Reader) (string, error)) (found 
 	for _, name := range temporary {
 		add(filepath.Join(snapshotsDir, name), "not read by a server: a snapshot that is not complete; the next start removes it", nil)
 	}
-	for _, n := range names {
-		text, err := inspectSnapshot(filepath.Join(dir, snapshotsDir, n.name), n.old, describe)
-		add(filepath.Join(snapshotsDir, n.name), text, err)
+	for _, name := range names {
+		text, err := inspectSnapshot(filepath.Join(dir, snapshotsDir, name), describe)
+		add(filepath.Join(snapshotsDir, name), text, err)
 	}
 	return found, nil
 }
@@ -88,14 +84,6 @@ func inspectVotes(dir string) (string, error) {
 	return text, nil
 }
 
-func inspectOldVotes(dir string) (string, error) {
-	values, err := readOldVotes(filepath.Join(dir, oldVotesFile))
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("not there yet: a start takes over %s of an older version, %s", oldVotesFile, describeVotes(values)), nil
-}
-
 func describeVotes(values map[string][]byte) string {
 	number := func(key []byte) uint64 {
 		if len(values[string(key)]) != 8 {
@@ -121,17 +109,8 @@ func inspectClock(dir string) (string, error) {
 	return "the cluster's time when it was kept last, " + time.Unix(0, c.Cluster).UTC().Format(time.RFC3339), nil
 }
 
-func inspectSnapshot(path string, old bool, describe func(state io.Reader) (string, error)) (string, error) {
-	var meta *raft.SnapshotMeta
-	var state io.ReadCloser
-	var err error
-	if old {
-		var m snapshotMeta
-		m, state, err = openOldSnapshot(path)
-		meta = m.raftMeta(0)
-	} else {
-		meta, state, err = openSnapshotFile(path)
-	}
+func inspectSnapshot(path string, describe func(state io.Reader) (string, error)) (string, error) {
+	meta, state, err := openSnapshotFile(path)
 	if err != nil {
 		return "", err
 	}

@@ -85,7 +85,7 @@ func TestLogStore(t *testing.T) {
 	}
 }
 
-// The id of a snapshot tells when it was begun, also that of a directory of an older version.
+// The id of a snapshot tells when it was begun.
 func TestSnapshotTime(t *testing.T) {
 	for id, want := range map[string]time.Time{"3-8-1767225600500": time.UnixMilli(1767225600500), "": {}, "3-8": {}, "3-8-x": {}} {
 		if at := SnapshotTime(id); !at.Equal(want) {

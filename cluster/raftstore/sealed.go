@@ -11,9 +11,6 @@ import (
 // A sealed file is a JSON object whose last field is the CRC-32C of the object without it:
 //
 //	{"node":"a","incarnation":"k3jf02ls","crc32c":"9a1b2c3d"}
-//
-// An object without that field is as an older version wrote it, and is read as well. No single damaged byte turns one into
-// the other: a field of another name is refused.
 const sealHead, sealSize = `,"crc32c":"`, len(`,"crc32c":"00000000"}`)
 
 var errDamaged = errors.New("damaged")
@@ -31,20 +28,15 @@ func seal(value any) ([]byte, error) {
 
 // unseal reads a sealed file into value, a pointer to a struct.
 func unseal(text []byte, value any) error {
-	if at := len(text) - sealSize; at > 0 && bytes.HasPrefix(text[at:], []byte(sealHead)) {
-		body := append(bytes.Clone(text[:at]), '}')
-		if want := fmt.Appendf(nil, `%s%08x"}`, sealHead, crc32.Checksum(body, castagnoli)); !bytes.Equal(text[at:], want) {
-			return errDamaged
-		}
-		text = body
+	at := max(0, len(text)-sealSize)
+	body := append(bytes.Clone(text[:at]), '}')
+	if want := fmt.Appendf(nil, `%s%08x"}`, sealHead, crc32.Checksum(body, castagnoli)); !bytes.Equal(text[at:], want) {
+		return errDamaged
 	}
-	in := json.NewDecoder(bytes.NewReader(text))
+	in := json.NewDecoder(bytes.NewReader(body))
 	in.DisallowUnknownFields()
 	if err := in.Decode(value); err != nil {
 		return fmt.Errorf("%w: %w", errDamaged, err)
-	}
-	if in.More() {
-		return errDamaged
 	}
 	return nil
 }

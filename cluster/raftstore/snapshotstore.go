@@ -33,19 +33,11 @@ type snapshotStore struct {
 	newest *raft.SnapshotMeta // nil if there is none
 }
 
-// snapshotName is a name in the directory of snapshots: a file, or a directory of an older version.
-type snapshotName struct {
-	snapshotID
-	name string
-	old  bool
-}
-
 // path returns the path of a snapshot.
 func (s *snapshotStore) path(name string) string { return filepath.Join(s.dir, name) }
 
-// openSnapshots opens the directory of a node's snapshots. It removes the unfinished snapshots of a crash, and
-// converts the newest one of an older version. damage lists the errors of the snapshots that are newer than the one
-// in use.
+// openSnapshots opens the directory of a node's snapshots. It removes the unfinished snapshots of a crash. damage lists the errors of the
+// snapshots that are newer than the one in use.
 func openSnapshots(dir string, to *slog.Logger) (s *snapshotStore, damage []error, err error) {
 	s = &snapshotStore{dir: filepath.Join(dir, snapshotsDir), kept: func(uint64) {}}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
@@ -60,38 +52,42 @@ func openSnapshots(dir string, to *slog.Logger) (s *snapshotStore, damage []erro
 			return nil, nil, err
 		}
 	}
-	for _, n := range names {
-		meta, err := s.take(n)
+	for _, name := range names {
+		meta, err := checkSnapshot(s.path(name))
 		switch {
 		case err == nil:
 			s.newest = meta
 			for _, d := range damage {
-				to.Warn("a snapshot of the cluster's state is damaged; the node goes on from the one before, and the log", "reason", d, "snapshot", n.name)
+				to.Warn("a snapshot of the cluster's state is damaged; the node goes on from the one before, and the log", "reason", d, "snapshot", name)
 			}
 			return s, damage, nil
 		case errors.Is(err, persistence.ErrNewer), errors.Is(err, os.ErrPermission):
-			return nil, nil, fmt.Errorf("%s: %w", s.path(n.name), err)
+			return nil, nil, fmt.Errorf("%s: %w", s.path(name), err)
 		}
-		damage = append(damage, fmt.Errorf("%s: %w", s.path(n.name), err))
+		damage = append(damage, fmt.Errorf("%s: %w", s.path(name), err))
 	}
 	return s, damage, nil
 }
 
 // listSnapshots lists the snapshots in a directory, newest first, and the remains of unfinished ones.
-func listSnapshots(dir string) (names []snapshotName, temporary []string, err error) {
+func listSnapshots(dir string) (names, temporary []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, nil, err
 	}
+	var ids []snapshotID
 	for _, e := range entries {
-		name, isFile := strings.CutSuffix(e.Name(), snapshotFileSuffix)
+		name, isSnapshot := strings.CutSuffix(e.Name(), snapshotFileSuffix)
 		if strings.HasSuffix(name, atomicfile.TempSuffix) {
 			temporary = append(temporary, e.Name())
-		} else if id, ok := parseSnapshotID(name); ok && isFile != e.IsDir() {
-			names = append(names, snapshotName{id, e.Name(), e.IsDir()})
+		} else if id, ok := parseSnapshotID(name); ok && isSnapshot {
+			ids = append(ids, id)
 		}
 	}
-	slices.SortFunc(names, func(a, b snapshotName) int { return b.compare(a.snapshotID) })
+	slices.SortFunc(ids, func(a, b snapshotID) int { return b.compare(a) })
+	for _, id := range ids {
+		names = append(names, id.String()+snapshotFileSuffix)
+	}
 	return names, temporary, nil
 }
 
@@ -99,39 +95,13 @@ func (id snapshotID) compare(other snapshotID) int {
 	return slices.Compare([]uint64{id.term, id.index, id.number}, []uint64{other.term, other.index, other.number})
 }
 
-// take checks all of a snapshot. One of an older version is rewritten in the current format and then removed.
-func (s *snapshotStore) take(n snapshotName) (*raft.SnapshotMeta, error) {
-	if n.old {
-		if err := s.convert(n); err != nil {
-			return nil, err
-		}
-		n.name += snapshotFileSuffix
-	}
-	meta, state, err := openSnapshotFile(s.path(n.name))
+// checkSnapshot checks all of a snapshot's file.
+func checkSnapshot(path string) (*raft.SnapshotMeta, error) {
+	meta, state, err := openSnapshotFile(path)
 	if err != nil {
 		return nil, err
 	}
 	return meta, state.Close()
-}
-
-func (s *snapshotStore) convert(n snapshotName) error {
-	meta, state, err := openOldSnapshot(s.path(n.name))
-	if err != nil {
-		return err
-	}
-	defer state.Close()
-	w, err := createSnapshotFile(s.dir, meta)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(w, state); err != nil {
-		w.file.Abort()
-		return err
-	}
-	if err := w.finish(); err != nil {
-		return err
-	}
-	return os.RemoveAll(s.path(n.name))
 }
 
 // List implements raft.SnapshotStore.
@@ -210,8 +180,8 @@ func (k *snapshotSink) Close() error {
 // removeOld removes all snapshots but the newest.
 func (s *snapshotStore) removeOld() error {
 	names, _, err := listSnapshots(s.dir)
-	for _, n := range names[min(snapshotsKept, len(names)):] {
-		err = errors.Join(err, os.RemoveAll(s.path(n.name)))
+	for _, name := range names[min(snapshotsKept, len(names)):] {
+		err = errors.Join(err, os.Remove(s.path(name)))
 	}
 	return err
 }

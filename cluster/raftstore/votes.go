@@ -38,6 +38,21 @@ const (
 	votesHead     = 8 + 4 + 4 + 8
 )
 
+// The keys of Raft's values.
+var (
+	termKey     = []byte("CurrentTerm")
+	voteTermKey = []byte("LastVoteTerm")
+	voteKey     = []byte("LastVoteCand")
+)
+
+// ClusterIDKey is the key of the cluster's id. A node must know it before its log has been replayed, or it might join another
+// cluster.
+var ClusterIDKey = []byte("stint/cluster")
+
+// FormatsKey is the key of the cluster's format version. A node must know it before its log has been replayed, or it would
+// refuse newer operations after its start.
+var FormatsKey = []byte("stint/formats")
+
 // errNoValue is Raft's word for a key without a value: it knows that error by its text.
 var errNoValue = errors.New("not found")
 
@@ -198,25 +213,22 @@ func (v *votes) GetUint64(key []byte) (uint64, error) {
 // Close closes the file. All that was set is durable.
 func (v *votes) Close() error { return v.file.Close() }
 
-// loadVotes opens the votes in a node's directory, takes over those of an older version, or begins them if the node is new.
+// loadVotes opens the votes in a node's directory, or begins them if the node is new.
 func loadVotes(dir string) (v *votes, repaired bool, err error) {
 	path := filepath.Join(dir, votesFile)
 	v, repaired, err = openVotes(persistence.Dir(dir))
-	isNew := errors.Is(err, fs.ErrNotExist)
 	if err != nil {
 		used, usedErr := isUsed(dir)
-		switch {
-		case usedErr != nil:
+		if usedErr != nil {
 			return nil, false, usedErr
-		case isNew && used:
-			v, err = convertVotes(dir)
-		case !used: // a crash may have torn the making of the file, and nothing was built on it
+		}
+		if !used { // a crash may have torn the making of the file, and nothing was built on it
 			v, err = createVotes(persistence.Dir(dir), map[string][]byte{})
 		}
 	}
 	switch {
 	case err == nil:
-		return v, repaired, removeOldVotes(dir)
+		return v, repaired, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, false, fmt.Errorf("%s is missing, although %s shows that the node has been in use; %w", path, IdentityFile, ErrLostState)
 	case errors.Is(err, errDamaged):

@@ -243,7 +243,7 @@ func TestInspectMissing(t *testing.T) {
 // The report names an entry at which a node stops, and the remedy.
 func TestInspectNamesAnEntryThatCannotBeApplied(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, raftstore.IdentityFile), []byte(`{"node":"a","incarnation":"1"}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, raftstore.IdentityFile), []byte(`{"node":"a","incarnation":"1","crc32c":"091d98ba"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(filepath.Join(dir, raftstore.LogDir), 0o700); err != nil {
