@@ -189,9 +189,9 @@ func lostTokens(got, want map[string]int64) (lost int64) {
 // What cannot be read is refused with the reason, and --repair does not pass over a newer format.
 func TestFilesThatAreRefused(t *testing.T) {
 	snapshot, journal, next := fileName(snapshotPrefix, 1), fileName(journalPrefix, 1), fileName(journalPrefix, 2)
-	newer := func(magic string) []byte {
+	ofVersion := func(version byte, magic string) []byte {
 		b := header(magic, 1)
-		b[8]++
+		b[8] = version
 		return resum(b)
 	}
 	for _, c := range []struct {
@@ -201,8 +201,10 @@ func TestFilesThatAreRefused(t *testing.T) {
 		offset int64
 		reason error
 	}{
-		{"a newer snapshot", func(f map[string][]byte) { f[snapshot] = newer(snapshotMagic) }, snapshot, 8, ErrNewer},
-		{"a newer journal", func(f map[string][]byte) { f[journal] = newer(journalMagic) }, journal, 8, ErrNewer},
+		{"a newer snapshot", func(f map[string][]byte) { f[snapshot] = ofVersion(formatVersion+1, snapshotMagic) }, snapshot, 8, ErrNewer},
+		{"a newer journal", func(f map[string][]byte) { f[journal] = ofVersion(formatVersion+1, journalMagic) }, journal, 8, ErrNewer},
+		{"a snapshot of an unreleased format", func(f map[string][]byte) { f[snapshot] = ofVersion(1, snapshotMagic) }, snapshot, 8, ErrNotOurs},
+		{"a journal of an unreleased format", func(f map[string][]byte) { f[journal] = ofVersion(1, journalMagic) }, journal, 8, ErrNotOurs},
 		{"a text", func(f map[string][]byte) { f[snapshot] = []byte("dear diary") }, snapshot, 0, ErrNotOurs},
 		{"a short text", func(f map[string][]byte) { f[fileName(journalPrefix, 3)] = []byte("hello\n") }, fileName(journalPrefix, 3), 0, ErrNotOurs},
 		{"a long text", func(f map[string][]byte) { f[journal] = bytes.Repeat([]byte("dear diary"), 100) }, journal, 0, ErrNotOurs},

@@ -34,8 +34,6 @@ import (
 //
 // The checksum covers the block's place, so that an old block in a reused disk sector is not taken for a new one. A
 // journal may end in zeros: room for more blocks.
-//
-// Version 1 had no fields at 32 and 40: a journal's predecessor had the number before, and was durable to its end.
 const (
 	headerBytes    = 128
 	blockHead      = 8
@@ -75,9 +73,8 @@ func header(magic string, number uint64, fields ...int64) []byte {
 
 // headerFields are the fields of a header.
 type headerFields struct {
-	version uint16
-	number  uint64
-	fields  [3]int64
+	number uint64
+	fields [3]int64
 }
 
 // readHeader reads the header at the beginning of a file's bytes. With an error only the file's name is known.
@@ -88,9 +85,11 @@ func readHeader(name string, head []byte, magic string) (h headerFields, err err
 		binary.LittleEndian.Uint32(head[headerBytes-4:]) != crc32.Checksum(head[:headerBytes-4], castagnoli) {
 		return h, &DamageError{name, 0, ErrNotOurs}
 	}
-	h.version = binary.LittleEndian.Uint16(head[8:])
-	if h.version > formatVersion { // the checksum has the same place in all versions
-		return h, &DamageError{name, 8, fmt.Errorf("format version %d: %w", h.version, ErrNewer)}
+	switch version := binary.LittleEndian.Uint16(head[8:]); { // the checksum has the same place in all versions
+	case version > formatVersion:
+		return h, &DamageError{name, 8, fmt.Errorf("format version %d: %w", version, ErrNewer)}
+	case version < formatVersion: // no release wrote one
+		return h, &DamageError{name, 8, fmt.Errorf("format version %d: %w", version, ErrNotOurs)}
 	}
 	if h.number = binary.LittleEndian.Uint64(head[16:]); isNamed && named != h.number {
 		return h, &DamageError{name, 16, errRenamed}
@@ -175,9 +174,6 @@ func newBlockReader(name string, in io.Reader, magic string) (*blockReader, erro
 		return r, nil
 	}
 	r.predecessor = predecessor{durable: head.fields[0], ended: head.fields[1], before: uint64(head.fields[2])}
-	if head.version == 1 {
-		r.predecessor = predecessor{r.number - 1, r.predecessor.durable, r.predecessor.durable}
-	}
 	return r, nil
 }
 
