@@ -317,34 +317,6 @@ func TestNamedFieldsWaitForAllMembers(t *testing.T) {
 	})
 }
 
-// A node that starts, and holds a policy of an earlier version with {name} as text, warns of it once it has caught up: a policy in the
-// log counts, and one that was set again does not.
-func TestLiteralNamesAreReported(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := simulate(t, "a", "b", "c")
-		defer s.stop()
-		s.leader()
-		named := operation("RL.POLICY", "SET", "again", "TB", "{tenant}:{}", "100", "1/h")
-		before := named.Clone()
-		before.Options = 0
-		other := before.Clone()
-		other.Key = []byte("llm")
-		for _, op := range []engine.Op{before, other, named} {
-			if got := do(s.nodes["a"], op)[0]; got.Status != engine.OK {
-				t.Fatalf("status %d", got.Status)
-			}
-		}
-		s.kill("c")
-		log := s.listenToLog()
-		s.start("c")
-		time.Sleep(10 * time.Second)
-		if log.Count("level=WARN") != 1 || !log.Has("policies=[llm] count=1") {
-			t.Errorf("the log has\n%s", log)
-		}
-		s.mustNotFail()
-	})
-}
-
 // A node that has only just started does not know the cluster's version. It keeps an operation of a later version until it does,
 // and does not answer that there is no leader.
 func TestNewOperationsWaitForTheVersion(t *testing.T) {

@@ -13,10 +13,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/forward"
-	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/persistence"
 )
 
 // Node is one node of a cluster. Open makes one, Close ends it. It connects the parts below, which do not know it, and has the
@@ -112,7 +110,7 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	n.hadLog = n.raft.hasLog()
-	for _, run := range []func(context.Context){n.role.run, n.discovery.run, n.saved.run, n.members.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactor.run, n.decider.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run, n.shareSwitch.run, n.holder.run, n.voids.run, n.watchClock, n.warnOfLiteralNames} {
+	for _, run := range []func(context.Context){n.role.run, n.discovery.run, n.saved.run, n.members.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactor.run, n.decider.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run, n.shareSwitch.run, n.holder.run, n.voids.run, n.watchClock} {
 		n.ended.Go(func() { run(n.raft.ctx) })
 	}
 	n.proposer.ended.Go(n.proposer.run)
@@ -206,16 +204,6 @@ func (n *Node) proposeTicks(ctx context.Context) {
 }
 
 const tickEvery = time.Second
-
-// warnOfLiteralNames warns of policies of earlier versions once this node has the state of the cluster.
-func (n *Node) warnOfLiteralNames(ctx context.Context) {
-	for !n.health.isHealthy() {
-		if notifier.Pause(ctx, nil, n.opt.MeetEvery); ctx.Err() != nil {
-			return
-		}
-	}
-	persistence.WarnOfLiteralNames(n.opt.Store, n.log.Logger)
-}
 
 // Close ends the node. HandOver before it spares clients the wait for an election.
 func (n *Node) Close() error {

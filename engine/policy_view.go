@@ -184,18 +184,6 @@ func opThatKeeps(op Op, parts []part) Op {
 	return op
 }
 
-// LiteralNames lists the policies that were kept without [NamedFields] and have {name}, or other braces than {}, in the key or
-// holder of a limit, also of an override. The braces are literal there, and would not be with NamedFields.
-func (s *Store) LiteralNames() (names []string) {
-	s.PolicyOps(func(op *Op) {
-		isPolicy := op.Verb == SetPolicy || op.Verb == SetOverride
-		if isPolicy && op.Options&NamedFields == 0 && op.HasNames() {
-			names = append(names, string(op.Key))
-		}
-	})
-	return slices.Compact(names) // a policy's operations come one after the other
-}
-
 // AppendPolicyKey appends to b the key of part number part of a policy for a caller and the fields of a call. Without such a policy or part it
 // appends nothing: the policy may have been changed in between.
 func (s *Store) AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte {

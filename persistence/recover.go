@@ -78,7 +78,6 @@ func Recover(fs FS, store *engine.Store, now int64, repair bool, log *slog.Logge
 			return r.found, err
 		}
 	}
-	WarnOfLiteralNames(store, log)
 	return r.found, nil
 }
 

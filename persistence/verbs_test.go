@@ -3,7 +3,6 @@ package persistence
 import (
 	"bytes"
 	"encoding/hex"
-	"log/slog"
 	"strings"
 	"testing"
 
@@ -24,8 +23,7 @@ func TestRecordsKeepAnyVerb(t *testing.T) {
 	}
 }
 
-// Named fields survive on disk. A policy of release 0.1.0 is read as it was written, with {tenant} as text; one with named fields
-// has a verb that release 0.1.0 refuses.
+// Named fields survive on disk. Without the option {tenant} is text.
 func TestRecordsKeepNamedFields(t *testing.T) {
 	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: engine.Rate{Tokens: 1, Period: 1000}}
 	for _, c := range []struct {
@@ -95,37 +93,5 @@ func TestNamedFieldsSurviveARestart(t *testing.T) {
 	}
 	if restored.Digest(someTime) != s.Digest(someTime) {
 		t.Error("the state changed")
-	}
-	if names := restored.LiteralNames(); len(names) != 1 || names[0] != "before" {
-		t.Errorf("literal names in %q", names)
-	}
-}
-
-// A start with policies that were kept before there were named fields names them in a warning.
-func TestLiteralNamesAreReported(t *testing.T) {
-	s := engine.New(engine.Config{Shards: 1})
-	defer s.Close()
-	var text bytes.Buffer
-	log := slog.New(slog.NewTextHandler(&text, nil))
-	set := func(name, key string, options engine.Option) {
-		limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: engine.Rate{Tokens: 1, Period: second}}
-		s.Apply(someTime, []engine.Op{{Verb: engine.SetPolicy, Key: []byte(name), Parts: []engine.Op{{Key: []byte(key), Limit: limit}}, Options: options}}, make([]engine.Result, 1))
-	}
-	set("plain", "u:{}", 0)
-	set("named", "{tenant}", engine.NamedFields)
-	WarnOfLiteralNames(s, log)
-	if text.Len() > 0 {
-		t.Errorf("warns without a reason: %s", &text)
-	}
-	set("llm", "tpm:{tenant}:{}", 0)
-	s.Apply(someTime, []engine.Op{{Key: []byte("k"), Limit: tokenLimits[0], Tokens: 1}}, make([]engine.Result, 1))
-	started := engine.New(engine.Config{Shards: 1})
-	defer started.Close()
-	snapshot := resumAll(writeState(t, s, someTime), snapshotMagic, 1)
-	if _, err := Recover(diskOf(map[string][]byte{fileName(snapshotPrefix, 1): snapshot}), started, someTime, false, log); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(text.String(), "level=WARN") || !strings.Contains(text.String(), "policies=[llm] count=1") {
-		t.Errorf("warns %s", &text)
 	}
 }

@@ -76,7 +76,6 @@ func (i *imported) readBackup(log *slog.Logger, line *progressLine) error {
 	if i.found, err = persistence.ReadBackup(i.path, in, i.store, now().UnixNano()); err != nil {
 		return fmt.Errorf("cluster-import: cannot read the backup: %w; name another one", err)
 	}
-	persistence.WarnOfLiteralNames(i.store, log)
 	return nil
 }
 
