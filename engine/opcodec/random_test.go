@@ -157,7 +157,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, limits []engine.Limit) engine.Op
 		}
 	case engine.Reserve:
 		op.MaxWait = []int64{engine.MinDuration, sec, engine.MaxDuration}[r.IntN(3)]
-		for op.Parts == nil || !reservesWithin(&op.Parts[0]) {
+		for op.Parts == nil || !valid(&op) {
 			op.Parts = []engine.Op{randomOpOf(r, []engine.Verb{engine.Acquire, engine.AcquireAll, engine.Check}[r.IntN(3)], limits)}
 		}
 	case engine.Lend, engine.Return, engine.Void, engine.Loans:

@@ -50,7 +50,7 @@ func (r *Reader) next(op *engine.Op) bool {
 	if !r.readFields(op, head, layout.fields, layout.options) {
 		return false
 	}
-	if layout.hasArgs(op) && !r.readArgs(op) {
+	if layout.takesArgs(op) && !r.readArgs(op) {
 		return false
 	}
 	if layout.fields&fieldRequest != 0 && !r.readRequest(op) {
@@ -118,83 +118,68 @@ func (r *Reader) readHead(op *engine.Op) (head byte) {
 	return head
 }
 
+// readFields reads an operation behind its verb. options are those that it may have.
 func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options byte) bool {
-	in := &r.in
-	var bits byte
-	keeps, hasPrior, hasWeight := false, false, false
+	flags := opFields(head)
+	var bits byte // of the options, without flags
 	if head&headOptions != 0 {
-		bits = in.byte()
-		if keeps = fields&fieldKeep != 0 && bits&optionKeep != 0; keeps {
-			bits &^= optionKeep
-		}
-		if hasPrior = fields&fieldPrior != 0 && bits&optionPrior != 0; hasPrior {
-			bits &^= optionPrior
-		}
-		if hasWeight = fields&fieldWeight != 0 && bits&optionWeight != 0; hasWeight {
-			bits &^= optionWeight
-		}
+		bits = r.in.byte()
+		flags |= opFields(bits) << 8
+		bits &^= byte(fields & flaggedFields >> 8)
 		op.SetOptionBits(bits)
+		fields = fields.with(bits)
 	}
-	if fields&fieldLimit != 0 && !r.readLimit(&op.Limit) {
+	if bits&^options != 0 || head&^(verbMask|headOptions)&^byte(fields&flaggedFields) != 0 {
 		return false
 	}
-	if hasKey(fields, bits) {
+	there := fields & (flags | ^flaggedFields)
+	in := &r.in
+	if there&fieldLimit != 0 && !r.readLimit(&op.Limit) {
+		return false
+	}
+	if there&fieldKey != 0 {
 		op.Key = in.take(in.uvarint())
 	}
-	if head&headWho != 0 {
+	if there&fieldWho != 0 {
 		op.Who = in.take(in.uvarint())
 	}
-	if hasTokens(fields, bits) {
+	if fields&fieldTokens != 0 {
 		op.Tokens = usualTokens
 	}
-	if head&headTokens != 0 {
+	if there&fieldTokens != 0 {
 		op.Tokens = int64(in.uvarint())
 	}
-	if head&headMaxWait != 0 {
+	if there&fieldMaxWait != 0 {
 		op.MaxWait = in.varint()
 	}
-	if keeps {
+	if there&fieldKeep != 0 {
 		op.Keep = engine.Keep(in.varint())
 		in.bad = in.bad || op.Keep == 0
 	}
-	if hasPrior {
+	if there&fieldPrior != 0 {
 		op.PriorAt = int64(in.uvarint())
 		in.bad = in.bad || op.PriorAt <= 0
 	}
-	if hasWeight {
+	if there&fieldWeight != 0 {
 		op.Weight = int64(in.uvarint())
 		in.bad = in.bad || op.Weight <= 0
 	}
-	if fields&fieldLoan != 0 {
+	if there&fieldLoan != 0 {
 		op.Loan = &engine.Loan{Number: in.uvarint(), Previous: in.uvarint(), Left: int64(in.uvarint())}
 		if op.Verb == engine.Lend && op.Options&engine.Merged != 0 {
 			op.Loan.Waiting, op.Loan.Each = int64(in.uvarint()), int64(in.uvarint())
 		}
 	}
-	if fields&fieldReport != 0 {
+	if there&fieldReport != 0 {
 		op.Report = &engine.Report{}
 		for _, n := range reportFields(op.Report) {
 			*n = int64(in.uvarint())
 		}
 	}
-	if fields&fieldMaxKey != 0 {
+	if there&fieldMaxKey != 0 {
 		op.MaxKey = in.uint32()
 	}
-	return !in.bad && bits&^options == 0 && head&^(verbMask|headOptions)&^headOf(fields, bits) == 0
-}
-
-// headOf is the bits that the head of an operation with these fields and options may have.
-func headOf(fields opFields, options byte) (head byte) {
-	if fields&fieldWho != 0 {
-		head |= headWho
-	}
-	if hasTokens(fields, options) {
-		head |= headTokens
-	}
-	if fields&fieldMaxWait != 0 {
-		head |= headMaxWait
-	}
-	return head
+	return !in.bad
 }
 
 func (r *Reader) readLimit(l *engine.Limit) bool {
