@@ -51,7 +51,6 @@ var otherFlags = map[string]string{
 	"--time-field": "stint replay",
 	"--time-zone":  "stint replay",
 	"--top":        "stint replay",
-	"--html":       "stint replay",
 	"--inject":     "strace",
 	"--foreground": "timeout",
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,18 +30,16 @@ compressed with gzip, or - for standard input.
   --except K          of all keys but the K with the most requests [default 0]
   --key FIELDS        the field that names the caller, or several with commas
                       between them [default ip]
-  --format FORMAT     combined (nginx, Apache), json (an object on each line),
-                      csv (the first line names the columns), or envoy (its
-                      default) [default: by the first line]
-  --time-field NAME   the time of json and csv [default: time, timestamp, ts and
-                      other usual names]
+  --format FORMAT     combined (nginx, Apache), or json (an object on each line)
+                      [default: by the first line]
+  --time-field NAME   the time of json [default: time, timestamp, ts and other
+                      usual names]
   --time-zone ZONE    of times that name none, such as Europe/Berlin
                       [default UTC]
   --top N             keys and runs of denials listed, 1 to 1000; at most 10
                       runs [default 10]
   --max-memory SIZE   stop when the keys take more [default 1gb]
   --json              print one JSON object
-  --html FILE         write a page with charts as well
 
 Exit code 1: the log cannot be read, or has too many keys.
 `
@@ -51,7 +48,7 @@ Exit code 1: the log cannot be read, or has too many keys.
 func (p *process) replay(ctx context.Context, args []string) error {
 	plan := &replay.Plan{Stdin: os.Stdin}
 	var limits []string
-	var against, suggest, key, zone, memory, page string
+	var against, suggest, key, zone, memory string
 	var asJSON bool
 	set := newFlags("replay")
 	set.StringArrayVar(&limits, "limit", nil, "")
@@ -65,7 +62,6 @@ func (p *process) replay(ctx context.Context, args []string) error {
 	set.IntVar(&plan.Top, "top", 10, "")
 	set.StringVar(&memory, "max-memory", "1gb", "")
 	set.BoolVar(&asJSON, "json", false, "")
-	set.StringVar(&page, "html", "", "")
 	if err := parseFlags(set, args); err != nil {
 		return err
 	}
@@ -83,13 +79,6 @@ func (p *process) replay(ctx context.Context, args []string) error {
 	line.clear()
 	if err != nil {
 		return err
-	}
-	if page != "" {
-		var text bytes.Buffer
-		report.WriteHTML(&text)
-		if err := os.WriteFile(page, text.Bytes(), 0o644); err != nil {
-			return err
-		}
 	}
 	if asJSON {
 		return json.NewEncoder(p.stdout).Encode(report)

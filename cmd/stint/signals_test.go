@@ -183,7 +183,7 @@ func TestSignalsToCommands(t *testing.T) {
 		"backup": {"backup", "--admin", address, t.TempDir() + "/copy.stint"},
 		"top":    {"top", "--admin", address},
 		"health": {"health", "--admin", address},
-		"replay": {"replay", "--format", "csv", "--limit", "TB {} 1 1/s", "-"},
+		"replay": {"replay", "--format", "json", "--limit", "TB {} 1 1/s", "-"},
 	} {
 		for _, row := range signals.Table {
 			if row.Others != signals.End {
@@ -201,7 +201,7 @@ func TestSignalsToCommands(t *testing.T) {
 					t.Fatal(err)
 				}
 				if name == "replay" { // more than a pipe holds: it is being read
-					_, err = io.WriteString(stdin, "time,ip\n"+strings.Repeat("2026-01-01T00:00:00Z,192.0.2.1\n", 10_000))
+					_, err = io.WriteString(stdin, strings.Repeat(`{"time":"2026-01-01T00:00:00Z","ip":"192.0.2.1"}`+"\n", 10_000))
 				} else {
 					var conn net.Conn
 					if conn, err = silent.Accept(); err == nil {

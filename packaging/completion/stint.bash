@@ -8,7 +8,7 @@ _stint() {
     backup) flags='--admin --tls --cacert --token-file --user --password-file --stale' ;;
     health) flags='--admin --tls --cacert --alive' ;;
     top) flags='--admin --tls --cacert --token-file --once' ;;
-    replay) flags='--limit --against --suggest --except --key --format --time-field --time-zone --top --max-memory --json --html' ;;
+    replay) flags='--limit --against --suggest --except --key --format --time-field --time-zone --top --max-memory --json' ;;
     esac
     if [[ $word == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")

@@ -11,15 +11,14 @@ import (
 // parser reads lines of one format. It allocates nothing for a line.
 type parser interface {
 	// parse returns the time of a line and sets the values of the fields that the parser was made for. They are valid until the next
-	// line is read. A line without a request, such as a header, is errNoRequest.
+	// line is read.
 	parse(line []byte, values [][]byte) (now int64, err error)
 }
 
 // Reasons for which a line is not read.
 var (
-	errNoRequest = errors.New("the line holds no request")
-	errShape     = errors.New("the line does not have the shape of the format")
-	errNoField   = errors.New("a field of the key, or the time, is missing")
+	errShape   = errors.New("the line does not have the shape of the format")
+	errNoField = errors.New("a field of the key, or the time, is missing")
 )
 
 // formats are the formats of logs. The guess of the first that recognises a line counts.
@@ -30,11 +29,9 @@ var formats = []struct {
 	open   func(fields []string, timeField string, c *clock) parser
 }{
 	{"json", func(line []byte) bool { return line[0] == '{' }, nil, newJSONLines},
-	{"envoy", func(line []byte) bool { return len(line) > 1 && line[0] == '[' && isDigit(line[1]) }, envoyFields, newEnvoy},
 	{"combined", func(line []byte) bool {
 		return bytes.Contains(line, []byte(" [")) && bytes.Contains(line, []byte(`] "`))
 	}, combinedFields, newCombined},
-	{"csv", func(line []byte) bool { return bytes.IndexByte(line, ',') >= 0 }, nil, newCSV},
 }
 
 // FormatNames lists the names of the formats of logs.

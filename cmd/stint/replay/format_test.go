@@ -32,7 +32,6 @@ func parseLine(t *testing.T, format string, fields []string, timeField string, l
 
 func TestLines(t *testing.T) {
 	const combinedLine = `2001:db8::1 - al [22/Nov/2026:21:24:25 +0100] "GET /a/b?c=d HTTP/1.1" 200 512 "https://x/\"y" "curl \\"`
-	const envoyLine = `[2026-11-22T20:24:25.310Z] "POST /v1/loc?x HTTP/2" 204 - 154 0 226 100 "10.0.35.28, 10.0.0.1" "nsq 2" "cc21d9b0" "locations" "tcp://10.0.2.1:80"`
 	for _, c := range []struct {
 		name, format, fields, timeField, want string
 		lines                                 []string
@@ -43,8 +42,6 @@ func TestLines(t *testing.T) {
 		{"no request behind the time", "combined", "ip", "", "2026-11-22T20:24:25Z h", []string{`h - - [22/Nov/2026:20:24:25 +0000]`}},
 		{"combined cut off", "combined", "path", "", "shape", []string{`h - - [22/Nov/2026:20:24:25 +0000] "GET /`}},
 		{"combined without a time", "combined", "ip", "", "time", []string{`h - - [-] "GET / HTTP/1.0" 304 -`}},
-		{"envoy", "", "ip method path status upstream_time agent upstream", "", "2026-11-22T20:24:25.31Z 10.0.35.28 POST /v1/loc 204 100 nsq 2 tcp://10.0.2.1:80", []string{envoyLine}},
-		{"envoy cut off", "envoy", "ip", "", "shape", []string{envoyLine[:90]}},
 		{"json", "", "ip", "", "2026-11-22T20:24:25Z a", []string{`{"ip": "a", "time": "2026-11-22T20:24:25Z"}`}},
 		{"json, nested, numbers", "", "request.ip id", "", "2026-11-22T20:24:25.5Z a 7",
 			[]string{`{"request":{"x":{"ip":"no"},"ip":"a"},"skip":[{"}":"]"}],"ts":1795379065.5,"id":7}`}},
@@ -52,9 +49,6 @@ func TestLines(t *testing.T) {
 		{"json without the field", "", "ip", "", "missing", []string{`{"time":1795379065}`}},
 		{"json, null", "", "ip", "", "missing", []string{`{"time":1795379065,"ip":null}`}},
 		{"json cut off", "", "ip", "", "shape", []string{`{"time":1795379065,"ip":"a"`}},
-		{"csv", "", "user ip", "", "2026-11-22T20:24:25Z x, \"y\" a", []string{"ts,user,ip", `2026-11-22 21:24:25,"x, ""y""",a`}},
-		{"csv, other number of columns", "", "ip", "", "shape", []string{"ts,user,ip", `2026-11-22 21:24:25,b`}},
-		{"csv without the column", "", "host", "", "missing", []string{"ts,user,ip", `2026-11-22 21:24:25,b,c`}},
 		{"no format", "", "ip", "", "cannot be guessed", []string{"hello"}},
 		{"no such field", "combined", "host", "", "no field 'host'", []string{combinedLine}},
 	} {
@@ -108,7 +102,7 @@ func TestTimes(t *testing.T) {
 // FuzzLines reads any two lines in every format.
 func FuzzLines(f *testing.F) {
 	for _, line := range []string{`h - - [22/Nov/2026:20:24:25 +0000] "GET / HTTP/1.0" 304 - "-" "\"`, `{"ip":"\u00e9","time":1,"a":{"b":[1,{}]}}`,
-		"ip,time\n\"a\"\"\",1", `[2026-11-22T20:24:25.310Z] "POST / HTTP/2" 204 - 1 0 2 1 "a" "b" "c" "d" "e"`} {
+		`{"ip":"`} {
 		f.Add(line, line)
 	}
 	f.Fuzz(func(t *testing.T, first, second string) {

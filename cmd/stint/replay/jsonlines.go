@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// timeFields are the names of the time in logs whose lines name their fields, if none is given.
+// timeFields are the names of the time, if none is given.
 var timeFields = []string{"time", "timestamp", "@timestamp", "ts", "time_iso8601", "msec", "start_time", "date"}
 
 // jsonLines reads a JSON object from each line. A name such as request.remote_ip finds a field of an object in it.

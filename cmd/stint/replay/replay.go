@@ -18,7 +18,7 @@ type Plan struct {
 	Stdin     io.Reader
 	Format    string   // one of [FormatNames], or empty to guess it
 	Key       []string // fields, joined with colons
-	TimeField string   // of JSON and CSV; empty for the usual names
+	TimeField string   // of JSON; empty for the usual names
 	Zone      *time.Location
 	MaxMemory int64 // bytes of keys and of the states of limits
 	Top       int   // keys listed
@@ -127,9 +127,6 @@ func (r *replay) read(ctx context.Context, s *source) error {
 
 // unread counts a line that could not be read.
 func (r *replay) unread(line []byte, why error) {
-	if errors.Is(why, errNoRequest) {
-		return
-	}
 	if r.report.Unread++; r.report.Unread == 1 {
 		r.report.FirstUnread = fmt.Sprintf("line %d: %v: %s", r.report.Lines, why, shorten(line))
 	}
