@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Callable
 
@@ -115,17 +114,6 @@ def test_invalid_arguments_are_refused_before_anything_is_sent() -> None:
             call()
             raise AssertionError(f"call {i} raised nothing")
     assert not limiter.is_open
-
-
-def test_both_limiters_have_the_same_methods() -> None:
-    def public(kind: type) -> dict[str, list[str]]:
-        return {
-            name: list(inspect.signature(member).parameters)
-            for name, member in inspect.getmembers(kind, inspect.isfunction)
-            if not name.startswith("_")
-        }
-
-    assert public(stint.Limiter) == public(stint.AsyncLimiter)
 
 
 def test_durations_are_exact() -> None:

@@ -8,6 +8,7 @@ import weakref
 from types import TracebackType
 
 from .aio import AsyncLimiter
+from .aiolink import runner, start
 from .asks import Key, acquire
 from .errors import StintError, UnavailableError, UndecidedError
 from .leasing import DEFAULT_AHEAD, DEFAULT_MAX_KEYS, TIDY_EVERY, Lease, Table
@@ -31,7 +32,7 @@ class AsyncLeases:
     ) -> None:
         self._limiter = limiter
         self._table = Table(ahead, max_keys)
-        self._tidier: asyncio.Task[None] | None = None
+        self._tidier: object = None
 
     async def allow(self, key: Key, limit: Limit | str, n: int = 1) -> Result:
         """Take n tokens or none."""
@@ -101,12 +102,14 @@ class AsyncLeases:
 
     async def _give_back(self, lease: Lease) -> StintError | None:
         operation = lease.give_back(self._now())
-        return (await self._operate(lease, operation, 0))[1] if operation is not None else None
+        if operation is None:
+            return None
+        _, error = await self._operate(lease, operation, 0)
+        return error
 
     def _start_tidier(self) -> None:
-        loop = asyncio.get_running_loop()
-        if self._table.starts_tidier(loop):
-            self._tidier = loop.create_task(_tidy(weakref.ref(self)))  # the loop alone would not keep it
+        if self._table.starts_tidier(runner()):
+            self._tidier = start(_tidy, weakref.ref(self))
 
     async def _tidy(self) -> bool:
         for lease in self._table.all():
@@ -115,7 +118,7 @@ class AsyncLeases:
             if lease.forgotten():
                 self._table.forget(lease)
                 await self._give_back(lease)
-        return self._table.is_tidied_by(asyncio.get_running_loop())
+        return self._table.is_tidied_by(runner())
 
 
 async def _tidy(reference: weakref.ref[AsyncLeases]) -> None:

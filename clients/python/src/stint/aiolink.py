@@ -9,7 +9,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from .breaker import Breaker
 from .errors import (
@@ -28,6 +28,8 @@ from .errors import (
 from .link import PING, connect_failure
 from .nodes import Node, Nodes
 from .wire import Decoder
+
+T = TypeVar("T")
 
 MAX_QUEUED = 20_000  # commands without a reply
 MAX_UNWRITTEN = 1 << 20  # bytes that the system has not taken yet; beyond it commands wait here
@@ -319,6 +321,16 @@ class AsyncLink:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def runner() -> object:
+    """Return what runs background work here: the event loop."""
+    return asyncio.get_running_loop()
+
+
+def start(work: Callable[[T], Coroutine[Any, Any, None]], argument: T) -> object:
+    """Run background work. The caller keeps what is returned, because the loop alone would not."""
+    return asyncio.get_running_loop().create_task(work(argument))
 
 
 _links: weakref.WeakSet[AsyncLink] = weakref.WeakSet()

@@ -1,8 +1,8 @@
+# Made from aioleases.py by tests/test_twins.py: change that module.
 """Leases for threads: requests answered from memory, with tokens that the server has set aside."""
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
 from types import TracebackType
@@ -13,6 +13,7 @@ from .leasing import DEFAULT_AHEAD, DEFAULT_MAX_KEYS, TIDY_EVERY, Lease, Table
 from .lending import Moment, Operation
 from .limiter import Limiter
 from .limits import Limit
+from .link import runner, start
 from .results import Result
 from .wire import encode
 
@@ -29,6 +30,7 @@ class Leases:
     def __init__(self, limiter: Limiter, *, ahead: float = DEFAULT_AHEAD, max_keys: int = DEFAULT_MAX_KEYS) -> None:
         self._limiter = limiter
         self._table = Table(ahead, max_keys)
+        self._tidier: object = None
 
     def allow(self, key: Key, limit: Limit | str, n: int = 1) -> Result:
         """Take n tokens or none."""
@@ -98,11 +100,14 @@ class Leases:
 
     def _give_back(self, lease: Lease) -> StintError | None:
         operation = lease.give_back(self._now())
-        return self._operate(lease, operation, 0)[1] if operation is not None else None
+        if operation is None:
+            return None
+        _, error = self._operate(lease, operation, 0)
+        return error
 
     def _start_tidier(self) -> None:
-        if self._table.starts_tidier(Leases):
-            threading.Thread(target=_tidy, args=(weakref.ref(self),), name="stint leases", daemon=True).start()
+        if self._table.starts_tidier(runner()):
+            self._tidier = start(_tidy, weakref.ref(self))
 
     def _tidy(self) -> bool:
         for lease in self._table.all():
@@ -111,7 +116,7 @@ class Leases:
             if lease.forgotten():
                 self._table.forget(lease)
                 self._give_back(lease)
-        return self._table.is_tidied_by(Leases)
+        return self._table.is_tidied_by(runner())
 
 
 def _tidy(reference: weakref.ref[Leases]) -> None:

@@ -1,3 +1,4 @@
+# Made from aio.py by tests/test_twins.py: change that module.
 """The limiter for threads."""
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from .waiting import LONGEST_WAIT, Reservation, after_queue, give_up, how_to_res
 class Limiter(Base):
     """Asks a Stint server. Make one, keep it while the program runs, and share it between threads.
 
-    where is a URL such as redis://127.0.0.1:6379, several URLs of one cluster, or a redis.Redis, whose settings are
-    used for the limiter's own connections. Every call returns within the timeout (in seconds); while Stint does not
+    where is a URL such as redis://127.0.0.1:6379, several URLs of one cluster, or a redis.Redis, whose settings
+    are used for the limiter's own connections. Every call returns within the timeout (in seconds); while Stint does not
     answer, when_down decides. Errors about the request itself are raised, under every policy.
     """
 

@@ -8,7 +8,8 @@ import socket
 import threading
 import time
 import weakref
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from .breaker import Breaker
 from .errors import (
@@ -26,6 +27,8 @@ from .errors import (
 )
 from .nodes import Node, Nodes
 from .wire import Decoder, ProtocolError, encode
+
+T = TypeVar("T")
 
 MAX_CONNECTIONS = 64
 MAX_WAITING = 20_000  # callers without a connection
@@ -266,6 +269,18 @@ def connect_failure(error: Exception) -> StintError:
         if class_of(code + text) is not ReplyClass.REFUSED:
             return from_reply(ServerError(code + text))
     return UnavailableError(f"{text or type(error).__name__}; not sent")
+
+
+def runner() -> object:
+    """Return what runs background work here: threads."""
+    return threading
+
+
+def start(work: Callable[[T], None], argument: T) -> object:
+    """Run background work."""
+    thread = threading.Thread(target=work, args=(argument,), name="stint background", daemon=True)
+    thread.start()
+    return thread
 
 
 _links: weakref.WeakSet[Link] = weakref.WeakSet()
