@@ -192,7 +192,7 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		op := Op{Key: key, Limit: l, Tokens: 1, Who: []byte("x")}
-		if !l.isAskable() {
+		if !l.IsAskable() {
 			op.Limit = bucket(5, 1, sec)
 		}
 		ask(s, epoch, op)

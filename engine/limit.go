@@ -33,18 +33,16 @@ type Limit struct {
 	Rate      Rate  // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
 }
 
-// Check reports whether a client may ask for the limit: nil, [ErrFillTime], or an error that wraps
-// [ErrLimit] and names the parameter. It is the one check on the way in. The readers of logs, files and forwarded operations admit every limit that it admits, because it asks theirs first.
+// Check reports whether a client may ask for the limit: nil, [ErrFillTime], or an error that wraps [ErrLimit] and names the
+// parameter. The readers of logs, files and forwarded operations admit the same limits.
 func (l Limit) Check() error {
 	switch {
 	case l.Rate.Tokens > 0 && l.Capacity > 0 && l.Rate.Period > 0 && !l.fillsInTime():
 		return ErrFillTime
-	case !l.Bounded():
-		return l.outOfBounds(l.unboundedField())
-	case l.Rate.Tokens > MaxTokens:
-		return l.outOfBounds("tokens of the rate")
-	case l.Rate.Period > MaxDuration:
-		return l.outOfBounds("period")
+	case !l.Valid():
+		return l.outOfBounds(l.invalidField())
+	case algorithms[l.Algorithm].decide == nil:
+		return l.outOfBounds("algorithm")
 	}
 	return nil
 }

@@ -2,9 +2,6 @@ package engine
 
 import (
 	"errors"
-	"math"
-	"math/big"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -182,55 +179,6 @@ func TestLimitCheck(t *testing.T) {
 	}
 }
 
-// Limits that earlier versions stored, with more tokens and longer periods in their rates than can be asked for now, are
-// decided as exactly as others.
-func TestOldRatesAreDecidedExactly(t *testing.T) {
-	r := rand.New(rand.NewPCG(5, 9))
-	limits := []Limit{bucket(10, 1_000_000_000_001, 1_000_000*sec), bucket(1, math.MaxInt64, math.MaxInt64), bucket(MaxTokens, math.MaxInt64, sec),
-		bucket(10, 1, 2*MaxDuration/10), bucket(1e9, 1e18-1, 1_000_000*sec)}
-	for len(limits) < 200 {
-		l := bucket(1+r.Int64N(MaxTokens>>r.IntN(40)), 1+r.Int64()>>r.IntN(62), MinDuration+r.Int64()>>(1+r.IntN(42)))
-		if l.Valid() {
-			limits = append(limits, l)
-		}
-	}
-	for _, l := range limits {
-		s := New(Config{Shards: 1})
-		now, taken := epoch, new(big.Rat)
-		rate, capacity := big.NewRat(l.Rate.Tokens, l.Rate.Period), new(big.Rat).SetInt64(l.Capacity)
-		for range 50 {
-			n := 1 + r.Int64N(l.Capacity+1)
-			after := new(big.Rat).Add(taken, new(big.Rat).SetInt64(n))
-			fits := after.Cmp(capacity) <= 0
-			if got := ask(s, now, Op{Key: []byte("k"), Limit: l, Tokens: n}); got.Allowed != fits {
-				t.Fatalf("%+v: %d after %s: %+v", l, n, taken.FloatString(12), got)
-			} else if fits {
-				taken = after
-			} else if got.Wait > 0 && got.Wait < math.MaxInt64 && got.Wait < 10*sec {
-				now += got.Wait // to the nanosecond in which it is granted
-				taken = sinkBy(taken, rate, got.Wait)
-				if early := ask(s, now-1, Op{Key: []byte("k"), Limit: l, Tokens: n, Options: Peek}); early.Allowed {
-					t.Fatalf("%+v: granted a nanosecond early", l)
-				}
-				if due := ask(s, now, Op{Key: []byte("k"), Limit: l, Tokens: n, Options: Peek}); !due.Allowed {
-					t.Fatalf("%+v: not granted when it was due: %+v", l, due)
-				}
-			}
-			passed := r.Int64() >> (10 + r.IntN(50))
-			now, taken = now+passed, sinkBy(taken, rate, passed)
-		}
-		s.Close()
-	}
-}
-
-func sinkBy(taken, rate *big.Rat, nanos int64) *big.Rat {
-	left := new(big.Rat).Sub(taken, new(big.Rat).Mul(rate, new(big.Rat).SetInt64(nanos)))
-	if left.Sign() < 0 {
-		return new(big.Rat)
-	}
-	return left
-}
-
 // An error names the parameter that is out of its bounds.
 func TestLimitErrorNamesParameter(t *testing.T) {
 	rate := Rate{Tokens: 1, Period: sec}
@@ -256,27 +204,5 @@ func TestLimitErrorNamesParameter(t *testing.T) {
 		if err := tc.limit.Check(); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), ": the "+tc.field+", of algorithm ") {
 			t.Errorf("%+v: %v, want one that names the %s", tc.limit, err, tc.field)
 		}
-	}
-}
-
-// More can be read than may be asked for.
-func TestEarlierLimitsCanBeRead(t *testing.T) {
-	for _, capacity := range []int64{MaxLogLimit, MaxLogLimit + 1} {
-		if l := (Limit{Algorithm: SlidingLog, Capacity: capacity, Rate: Rate{0, sec}}); !l.Valid() || l.Bounded() != (capacity == MaxLogLimit) {
-			t.Errorf("%+v: valid %t, bounded %t", l, l.Valid(), l.Bounded())
-		}
-	}
-	for _, l := range []Limit{bucket(10, 1_000_000_000_001, 1_000_000*sec), bucket(1, 1, 2*MaxDuration), bucket(1, 1e18, sec)} {
-		if err := l.Check(); !errors.Is(err, ErrLimit) {
-			t.Errorf("%+v may be asked for: %v", l, err)
-		}
-		if !l.Bounded() {
-			t.Errorf("%+v cannot be read from a log", l)
-		}
-		s := New(Config{Shards: 1})
-		if err := s.Load(epoch, Entry{Key: []byte("k"), Limit: l, State: make([]byte, meterBytes)}); err != nil {
-			t.Errorf("%+v in a file: %v", l, err)
-		}
-		s.Close()
 	}
 }

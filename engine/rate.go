@@ -12,12 +12,9 @@ import (
 )
 
 // Rate is an exact fraction: Tokens per Period nanoseconds. It is never turned into a rounded interval.
-//
-// [ParseRate] returns rates of at most [MaxTokens] per at most [MaxDuration]. Rates stored by earlier versions may have
-// more of either, up to the range of an int64; the arithmetic is exact for these too.
 type Rate struct {
-	Tokens int64 // N, at least 1
-	Period int64 // P in nanoseconds, at least 1 ms
+	Tokens int64 // N, 1 to MaxTokens
+	Period int64 // P in nanoseconds, 1 ms to MaxDuration
 }
 
 // Errors of [ParseRate]: the format of a rate, and its bounds.

@@ -220,7 +220,7 @@ func validReservation(state []byte) bool {
 func (r reservation) limitsAreValid() bool {
 	for _, _, parts := r.parts(); len(parts.rest) > 0; {
 		p := parts.next()
-		if !p.limit.isAskable() || p.limit.Algorithm.NeedsWho() && len(p.who) == 0 {
+		if !p.limit.IsAskable() || p.limit.Algorithm.NeedsWho() && len(p.who) == 0 {
 			return false
 		}
 	}

@@ -27,7 +27,7 @@ func (o *Op) CheckPolicy() error {
 	}
 	for i := range o.Parts {
 		p := &o.Parts[i]
-		if !p.Limit.isAskable() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes || p.Options&^FixedCost != 0 ||
+		if !p.Limit.IsAskable() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes || p.Options&^FixedCost != 0 ||
 			p.Tokens < 0 || p.Tokens > MaxTokens || !p.KeepsValidly() || !p.WeighsValidly() {
 			return ErrState
 		}
@@ -38,12 +38,11 @@ func (o *Op) CheckPolicy() error {
 	return nil
 }
 
-// Valid reports whether a stored limit can be decided: every field is in its range and all fit together. Limits written by
-// earlier versions are valid: their rates can have any number of tokens to any period that an int64 holds.
+// Valid reports whether a stored limit can be decided: every field is in its range and all fit together.
 func (l *Limit) Valid() bool { return l.invalidField() == "" }
 
-// isAskable reports whether a stored limit is one that an Acquire may ask: valid, and of an algorithm that decides.
-func (l *Limit) isAskable() bool { return l.Valid() && algorithms[l.Algorithm].decide != nil }
+// IsAskable reports whether an operation may have the limit: it is valid, and its algorithm decides.
+func (l *Limit) IsAskable() bool { return l.Valid() && algorithms[l.Algorithm].decide != nil }
 
 // invalidField is the first field that is out of its range or does not fit the others, "" if the limit is valid.
 func (l *Limit) invalidField() string {
@@ -54,17 +53,15 @@ func (l *Limit) invalidField() string {
 		if *l != (Limit{Algorithm: l.Algorithm}) {
 			return "parameters"
 		}
-	case l.Capacity < 1 || l.Capacity > MaxTokens:
+	case l.Capacity < 1 || l.Capacity > MaxTokens, l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > MaxLogLimit:
 		return "capacity"
-	case l.Rate.Tokens < 0 || algorithms[l.Algorithm].rate != (l.Rate.Tokens > 0):
+	case l.Rate.Tokens < 0 || l.Rate.Tokens > MaxTokens || algorithms[l.Algorithm].rate != (l.Rate.Tokens > 0):
 		return "tokens of the rate"
 	case l.Span > EachMonth || l.Span != FromFirst && l.Algorithm.Base() != FixedWindow:
 		return "position of the windows"
 	case l.Algorithm.HasLeast() != (l.Least > 0) || l.Least < 0 || l.Least > l.Rate.Tokens:
 		return "least rate"
-	case (l.Algorithm == FairShare || l.Algorithm == Adaptive) && (l.Rate.Tokens > MaxTokens || l.Rate.Period > MaxDuration):
-		return "rate"
-	case l.Rate.Period < 0 || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
+	case l.Rate.Period < 0 || l.Rate.Period > MaxDuration || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
 		return "period"
 	}
 	return ""
@@ -116,31 +113,12 @@ const (
 	MaxLogLimit = (maxVariableState - logHead) / logEntry
 )
 
-// Bounded reports whether an operation may have the limit: it is valid, and the size of its state has a bound.
-func (l *Limit) Bounded() bool { return l.unboundedField() == "" }
-
-// unboundedField is the first field with which an operation cannot have the limit, "" if it can.
-func (l *Limit) unboundedField() string {
-	field := l.invalidField()
-	switch {
-	case field != "":
-		return field
-	case algorithms[l.Algorithm].decide == nil:
-		return "algorithm"
-	case !algorithms[l.Algorithm].rate && l.Rate.Period > MaxDuration:
-		return "period"
-	case l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > MaxLogLimit:
-		return "capacity"
-	}
-	return ""
-}
-
 // checkRestrict reports whether an operation on restrictions that was read from somewhere can be applied, or [ErrState].
 func (o *Op) checkRestrict() error {
 	switch {
 	case o.Verb == Restrict && len(o.Parts) == 0 && len(o.Key) <= MaxKeyBytes && len(o.Who) <= MaxKeyBytes && o.Options == 0 && o.NewKeys <= OverflowNew:
 		return nil
-	case o.Verb == KeepOverflow && len(o.Parts) == 1 && o.Parts[0].Limit.isAskable() && len(o.Key) <= maxPrefix && o.Options == 0 && o.Instance < MaxParts:
+	case o.Verb == KeepOverflow && len(o.Parts) == 1 && o.Parts[0].Limit.IsAskable() && len(o.Key) <= maxPrefix && o.Options == 0 && o.Instance < MaxParts:
 		return (&Entry{Limit: o.Parts[0].Limit, State: o.Who}).Check()
 	}
 	return ErrState

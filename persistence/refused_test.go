@@ -11,9 +11,6 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// oldLimit is one that a version before this stored, and that can no longer be asked for.
-var oldLimit = engine.Limit{Algorithm: engine.TokenBucket, Capacity: 100, Rate: engine.Rate{Tokens: 1_000_000_000_001, Period: 1_000_000 * second}}
-
 // badLimit is one that nothing can be decided by.
 var badLimit = engine.Limit{Algorithm: engine.TokenBucket, Capacity: engine.MaxTokens + 1, Rate: engine.Rate{Tokens: 1, Period: second}}
 
@@ -40,21 +37,6 @@ func refusedFile(journal bool, between, policy engine.Limit) (name string, file 
 	}
 	head := header(magic, 1)
 	return fileName(prefix, 1), append(head, sealBlock(e.buf, 1, int64(len(head)))...)
-}
-
-// Every state of an earlier version is read and used in decisions.
-func TestOldRatesAreRecovered(t *testing.T) {
-	for _, journal := range []bool{false, true} {
-		name, file := refusedFile(journal, oldLimit, oldLimit)
-		s := engine.New(engine.Config{Shards: 1})
-		defer s.Close()
-		if _, err := Recover(diskOf(map[string][]byte{name: file}), s, someTime, false, quiet); err != nil || s.Len() != 3 || len(s.PolicyNames()) != 1 {
-			t.Errorf("%s: %v, %d keys", name, err, s.Len())
-		}
-		if report, err := Inspect(diskOf(map[string][]byte{name: file}), name, func(Record) error { return nil }); err != nil || !report.Whole() {
-			t.Errorf("%s: %v %+v", name, err, report)
-		}
-	}
 }
 
 // A record that cannot be carried out is not taken for the torn end of a journal: the server does not start, an inspection

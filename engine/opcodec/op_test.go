@@ -159,22 +159,6 @@ func TestBadOpsAreRefused(t *testing.T) {
 	}
 }
 
-// More can be read from a log than may be asked for now: limits that earlier versions wrote.
-func TestEarlierLimitsAreRead(t *testing.T) {
-	for _, l := range []engine.Limit{bucket(10, 1_000_000_000_001, 1_000_000*sec), bucket(1, 1, 2*engine.MaxDuration), bucket(1, 1e18, sec)} {
-		var r Reader
-		var w Writer
-		var op engine.Op
-		r.Reset(w.Append(nil, &engine.Op{Key: []byte("k"), Limit: l, Tokens: 1}))
-		if err := r.Next(&op); err != nil || op.Limit != l {
-			t.Errorf("%+v in a log: %v, %+v", l, err, op.Limit)
-		}
-		if w.Err() == nil {
-			t.Errorf("%+v may be written to a log", l)
-		}
-	}
-}
-
 // A name too long for any policy stays one that none has, whatever its length.
 func TestLongNamesOfPolicies(t *testing.T) {
 	for _, verb := range []engine.Verb{engine.Check, engine.DropPolicy, engine.SetOverride} {

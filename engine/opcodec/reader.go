@@ -192,5 +192,5 @@ func (r *Reader) readLimit(l *engine.Limit) bool {
 	}
 	*l = r.in.limit()
 	r.limits = append(r.limits, *l)
-	return !r.in.bad && l.Bounded()
+	return !r.in.bad && l.IsAskable()
 }
