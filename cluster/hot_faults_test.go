@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // hotKeys are keys in such demand that nodes hold tokens of them: one under its limit, one far above it, and one whose
@@ -34,7 +35,7 @@ var (
 // hotOp asks for a token. now is real time, which decides on the limit of the last key.
 func hotOp(key int, tokens int64, passed time.Duration) engine.Op {
 	op := acquire(fmt.Sprint("hot", key), hotCapacities[key], tokens)
-	op.Limit.Rate = engine.Rate{Tokens: hotRates[key], Period: int64(time.Second)}
+	op.Limit.Rate = rates.Rate{Tokens: hotRates[key], Period: int64(time.Second)}
 	if key == hotCount-1 && passed/(4*time.Second)%2 == 1 {
 		op.Limit.Capacity /= 2
 	}

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // randomShared asks a fair share, a tree of classes or an adaptive rate, or reports to one. kind is its place in sharedKinds, -1 if it asks
 // for no tokens.
 func randomShared(r *rand.Rand) (op engine.Op, kind int) {
 	limit := func(a engine.Algorithm, capacity int64) engine.Limit {
-		l := engine.Limit{Algorithm: a, Capacity: capacity, Rate: engine.Rate{Tokens: capacity, Period: int64(2 * time.Second)}}
+		l := engine.Limit{Algorithm: a, Capacity: capacity, Rate: rates.Rate{Tokens: capacity, Period: int64(2 * time.Second)}}
 		if a.HasLeast() {
 			l.Least = 1
 		}
@@ -43,7 +44,7 @@ func randomShared(r *rand.Rand) (op engine.Op, kind int) {
 		return pace, 2
 	}
 	op = engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{
-		{Key: fmt.Append(nil, "class", r.IntN(4)), Limit: limit(engine.Class, 20), Who: engine.AppendAssured(nil, 3, engine.Rate{Tokens: 2, Period: int64(time.Second)})},
+		{Key: fmt.Append(nil, "class", r.IntN(4)), Limit: limit(engine.Class, 20), Who: engine.AppendAssured(nil, 3, rates.Rate{Tokens: 2, Period: int64(time.Second)})},
 		{Key: fmt.Append(nil, "team", r.IntN(2)), Limit: limit(engine.Class, 25)},
 		{Key: []byte("root"), Limit: limit(engine.Class, sharedCapacity)},
 	}}

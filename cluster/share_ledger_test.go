@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // shareLedger is the grants of limits that are full again soon, with the times at which they were asked and answered. In no span of
@@ -30,11 +31,11 @@ type shareGrant struct {
 
 // slowLimits take up to ten seconds, so that a change of the leader costs them most.
 var slowLimits = []engine.Limit{
-	{Algorithm: engine.TokenBucket, Capacity: 40, Rate: engine.Rate{Tokens: 4, Period: int64(time.Second)}},
-	{Algorithm: engine.TokenBucket, Capacity: 400, Rate: engine.Rate{Tokens: 40, Period: int64(time.Second)}},
-	{Algorithm: engine.GCRA, Capacity: 20, Rate: engine.Rate{Tokens: 2, Period: int64(time.Second)}},
-	{Algorithm: engine.FixedWindow, Capacity: 60, Rate: engine.Rate{Period: int64(5 * time.Second)}},
-	{Algorithm: engine.FixedWindow, Capacity: 100, Rate: engine.Rate{Period: int64(10 * time.Second)}},
+	{Algorithm: engine.TokenBucket, Capacity: 40, Rate: rates.Rate{Tokens: 4, Period: int64(time.Second)}},
+	{Algorithm: engine.TokenBucket, Capacity: 400, Rate: rates.Rate{Tokens: 40, Period: int64(time.Second)}},
+	{Algorithm: engine.GCRA, Capacity: 20, Rate: rates.Rate{Tokens: 2, Period: int64(time.Second)}},
+	{Algorithm: engine.FixedWindow, Capacity: 60, Rate: rates.Rate{Period: int64(5 * time.Second)}},
+	{Algorithm: engine.FixedWindow, Capacity: 100, Rate: rates.Rate{Period: int64(10 * time.Second)}},
 }
 
 // op asks one of the limits, for a caller.

@@ -10,15 +10,16 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // quickLimits are full again within four seconds, so that a leader has all of its share a second after it began.
 var quickLimits = []engine.Limit{
-	{Algorithm: engine.TokenBucket, Capacity: 160, Rate: engine.Rate{Tokens: 40, Period: int64(time.Second)}},
-	{Algorithm: engine.TokenBucket, Capacity: 800, Rate: engine.Rate{Tokens: 200, Period: int64(time.Second)}},
-	{Algorithm: engine.GCRA, Capacity: 40, Rate: engine.Rate{Tokens: 10, Period: int64(time.Second)}},
-	{Algorithm: engine.LeakyBucket, Capacity: 120, Rate: engine.Rate{Tokens: 30, Period: int64(time.Second)}},
-	{Algorithm: engine.FixedWindow, Capacity: 80, Rate: engine.Rate{Period: int64(4 * time.Second)}},
+	{Algorithm: engine.TokenBucket, Capacity: 160, Rate: rates.Rate{Tokens: 40, Period: int64(time.Second)}},
+	{Algorithm: engine.TokenBucket, Capacity: 800, Rate: rates.Rate{Tokens: 200, Period: int64(time.Second)}},
+	{Algorithm: engine.GCRA, Capacity: 40, Rate: rates.Rate{Tokens: 10, Period: int64(time.Second)}},
+	{Algorithm: engine.LeakyBucket, Capacity: 120, Rate: rates.Rate{Tokens: 30, Period: int64(time.Second)}},
+	{Algorithm: engine.FixedWindow, Capacity: 80, Rate: rates.Rate{Period: int64(4 * time.Second)}},
 }
 
 // Leaders come and go while clients take tokens, one by one, together, and by a policy that changes. In no span of time is more

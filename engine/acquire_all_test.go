@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -25,7 +26,7 @@ func contents(s *Store, now int64) map[string]string {
 func randomPart(r *rand.Rand) Op {
 	n := r.IntN(12)
 	algorithm := []Algorithm{GCRA, TokenBucket, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Concurrency}[n%7]
-	l := Limit{Algorithm: algorithm, Capacity: 3 + int64(n), Rate: Rate{0, sec}}
+	l := Limit{Algorithm: algorithm, Capacity: 3 + int64(n), Rate: rates.Rate{Tokens: 0, Period: sec}}
 	if algorithm <= LeakyBucket {
 		l.Rate.Tokens = 5
 	}
@@ -153,7 +154,7 @@ func TestGroupErrors(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
 	tb := Op{Key: []byte("a"), Limit: bucket(5, 1, sec), Tokens: 1}
-	fw := Op{Key: []byte("b"), Limit: Limit{Algorithm: FixedWindow, Capacity: 5, Rate: Rate{0, sec}}, Tokens: 1}
+	fw := Op{Key: []byte("b"), Limit: Limit{Algorithm: FixedWindow, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: sec}}, Tokens: 1}
 	if res := ask(s, epoch, Op{Verb: AcquireAll, Parts: []Op{tb, fw, tb}}); res.Status != DuplicateKey {
 		t.Errorf("the same key twice: %+v", res)
 	}

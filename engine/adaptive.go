@@ -3,10 +3,10 @@ package engine
 import (
 	"encoding/binary"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // Adaptive is a token bucket whose rate follows reports on a backend: additive increase and multiplicative decrease (AIMD; Chiu and
@@ -34,8 +34,8 @@ const (
 
 // Valid reports whether every field is in its range.
 func (r *Report) Valid() bool {
-	return r.Good >= 0 && r.Good <= MaxReported && r.Bad >= 0 && r.Bad <= MaxReported && r.Every >= MinDuration && r.Every <= MaxDuration &&
-		r.Down > 0 && r.Down < WholeRate && r.Up > 0 && r.Up <= WholeRate && r.Pause >= 0 && r.Pause <= MaxDuration
+	return r.Good >= 0 && r.Good <= MaxReported && r.Bad >= 0 && r.Bad <= MaxReported && r.Every >= rates.MinDuration && r.Every <= rates.MaxDuration &&
+		r.Down > 0 && r.Down < WholeRate && r.Up > 0 && r.Up <= WholeRate && r.Pause >= 0 && r.Pause <= rates.MaxDuration
 }
 
 // isEmpty reports whether it changes nothing.
@@ -93,10 +93,10 @@ func (a *adaptive) store(state []byte) {
 // adaptiveScale is the factor of tokens and period with which the rate changes in small steps.
 func adaptiveScale(l *Limit) int64 {
 	const steps = 1000
-	if l.Rate.Tokens <= MaxTokens/steps && l.Rate.Period <= MaxDuration/steps {
+	if l.Rate.Tokens <= rates.MaxTokens/steps && l.Rate.Period <= rates.MaxDuration/steps {
 		return steps
 	}
-	return max(1, min(steps, MaxTokens/max(1, l.Rate.Tokens), MaxDuration/max(1, l.Rate.Period)))
+	return max(1, min(steps, rates.MaxTokens/max(1, l.Rate.Tokens), rates.MaxDuration/max(1, l.Rate.Period)))
 }
 
 // adaptive is the state under a limit, which may be another than the state's.
@@ -126,20 +126,20 @@ func clampRate(rate int64, limit *Limit, scale int64) int64 {
 
 func (a *adaptive) clamp(limit *Limit, scale int64) {
 	a.rate = clampRate(a.rate, limit, scale)
-	a.used = min(max(a.used, 0), MaxTokens)
+	a.used = min(max(a.used, 0), rates.MaxTokens)
 }
 
 // presentRate is the rate of a state under its limit.
-func (a *adaptive) presentRate(limit *Limit) Rate {
-	return Rate{Tokens: a.rate, Period: limit.Rate.Period * adaptiveScale(limit)}
+func (a *adaptive) presentRate(limit *Limit) rates.Rate {
+	return rates.Rate{Tokens: a.rate, Period: limit.Rate.Period * adaptiveScale(limit)}
 }
 
 // useRates puts the rates in use in place of the highest, for the meter. The caller puts the limits back.
-func (c *call) useRates() (limit, prev Rate) {
+func (c *call) useRates() (limit, prev rates.Rate) {
 	limit, prev = c.limit.Rate, c.prev.Rate
 	if c.keepsRates() { // nearly always
 		scale := adaptiveScale(&c.limit)
-		c.limit.Rate = Rate{clampRate(heldRate(c.state), &c.limit, scale), limit.Period * scale}
+		c.limit.Rate = rates.Rate{Tokens: clampRate(heldRate(c.state), &c.limit, scale), Period: limit.Period * scale}
 		c.prev.Rate = c.limit.Rate
 		return limit, prev
 	}
@@ -187,7 +187,7 @@ func (c *call) countGrant() {
 		a.store(c.next[:])
 	}
 	n := int64(binary.LittleEndian.Uint64(c.next[usedOffset:]))
-	used := min(max(n>>3, 0)+c.result.Granted, MaxTokens)<<3 | n&7
+	used := min(max(n>>3, 0)+c.result.Granted, rates.MaxTokens)<<3 | n&7
 	binary.LittleEndian.PutUint64(c.next[usedOffset:], uint64(used))
 	binary.LittleEndian.PutUint64(c.next[usedAtOffset:], uint64(c.now))
 }
@@ -235,7 +235,7 @@ func (s *shard) adapt(c *call, tag uint32, p place, readOnly bool) (done bool) {
 		s.keep(c, tag, p) // it needs no more room
 	}
 	c.result.Wait = max(0, a.pausedUntil-c.now)
-	c.result.Reply = a.presentRate(&c.prev).appendPerSecond(c.result.Reply[:0])
+	c.result.Reply = a.presentRate(&c.prev).AppendPerSecond(c.result.Reply[:0])
 	return true
 }
 
@@ -273,21 +273,6 @@ func thousandthsOf(n, thousandths int64) int64 {
 	return int64(whole)
 }
 
-// appendPerSecond appends the tokens a second, rounded down to nine decimals, without zeros at the end.
-func (r Rate) appendPerSecond(b []byte) []byte {
-	const decimals = 9
-	perSecond := uint128.Product(uint64(r.Tokens), uint64(time.Second))
-	whole, rest := perSecond.Divide(uint64(r.Period))
-	b = strconv.AppendUint(b, whole, 10)
-	fraction, _ := uint128.Product(rest, 1_000_000_000).Divide(uint64(r.Period))
-	if fraction == 0 {
-		return b
-	}
-	digits := strconv.FormatUint(fraction, 10)
-	digits = strings.TrimRight(strings.Repeat("0", decimals-len(digits))+digits, "0")
-	return append(append(b, '.'), digits...)
-}
-
 func adaptiveParams(l *Limit) []Param {
-	return []Param{{"capacity", strconv.FormatInt(l.Capacity, 10)}, {"min", Rate{l.Least, l.Rate.Period}.String()}, {"max", l.Rate.String()}}
+	return []Param{{"capacity", strconv.FormatInt(l.Capacity, 10)}, {"min", rates.Rate{Tokens: l.Least, Period: l.Rate.Period}.String()}, {"max", l.Rate.String()}}
 }

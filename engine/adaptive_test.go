@@ -1,12 +1,16 @@
 package engine
 
 import (
+	"errors"
+	"math/big"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 func adaptiveLimit(capacity, least, most int64) Limit {
-	return Limit{Algorithm: Adaptive, Capacity: capacity, Least: least, Rate: Rate{most, sec}}
+	return Limit{Algorithm: Adaptive, Capacity: capacity, Least: least, Rate: rates.Rate{Tokens: most, Period: sec}}
 }
 
 func usualReport(good, bad int64) *Report {
@@ -31,7 +35,7 @@ func TestAdaptiveEqualsABucketOfItsRate(t *testing.T) {
 			if r.IntN(4) == 0 {
 				wait = r.Int64N(3 * sec)
 			}
-			limit := Limit{Algorithm: TokenBucket, Capacity: 20 + r.Int64N(2)*10, Rate: Rate{7 + int64(seed), 3 * sec}}
+			limit := Limit{Algorithm: TokenBucket, Capacity: 20 + r.Int64N(2)*10, Rate: rates.Rate{Tokens: 7 + int64(seed), Period: 3 * sec}}
 			options := []Option{0, Peek, UpTo}[r.IntN(3)]
 			want := ask(s, now, Op{Key: []byte("b"), Limit: limit, Tokens: tokens, MaxWait: wait, Options: options})
 			limit.Algorithm, limit.Least = Adaptive, limit.Rate.Tokens
@@ -239,8 +243,8 @@ func TestAdaptivePause(t *testing.T) {
 }
 
 func TestAdaptiveRateIsShownExactly(t *testing.T) {
-	for rate, want := range map[Rate]string{{1, sec}: "1", {5, 2 * sec}: "2.5", {1, 3 * sec}: "0.333333333", {1, MaxDuration}: "0.000000003", {MaxTokens, MinDuration}: "1000000000000000"} {
-		if got := string(rate.appendPerSecond(nil)); got != want {
+	for rate, want := range map[rates.Rate]string{{Tokens: 1, Period: sec}: "1", {Tokens: 5, Period: 2 * sec}: "2.5", {Tokens: 1, Period: 3 * sec}: "0.333333333", {Tokens: 1, Period: rates.MaxDuration}: "0.000000003", {Tokens: rates.MaxTokens, Period: rates.MinDuration}: "1000000000000000"} {
+		if got := string(rate.AppendPerSecond(nil)); got != want {
 			t.Errorf("%v is shown as %s, want %s", rate, got, want)
 		}
 	}
@@ -259,5 +263,42 @@ func BenchmarkAdaptive(b *testing.B) {
 				s.Apply(now, ops, results)
 			}
 		})
+	}
+}
+
+// The lowest and the highest rate of an adaptive limit are kept in one period, both exactly or the lowest rounded down a little.
+func TestPrintedRatesOfAnAdaptiveLimit(t *testing.T) {
+	kept, refused := 0, 0
+	texts := []string{"0.3333333333333333", "1", "16.666666666666668", "1.1574074074074073e-05", "1e-05", "2/m", "10/s", "3000/d", "1e12", "0.1", "1428571.428571", "1/3650d", "1e12/1e-3s"}
+	for _, low := range texts {
+		for _, high := range texts {
+			lowest, _ := rates.ParseRate(low)
+			highest, _ := rates.ParseRate(high)
+			min, max := big.NewRat(lowest.Tokens, lowest.Period), big.NewRat(highest.Tokens, highest.Period)
+			least, most, err := rates.WithOnePeriod(lowest, highest)
+			if isAbove := min.Cmp(max) > 0; isAbove || err != nil {
+				if isAbove != errors.Is(err, rates.ErrLeastAboveMost) || !isAbove && max.Cmp(new(big.Rat).Mul(min, big.NewRat(1000, 1))) < 0 {
+					t.Errorf("%s to %s: %v", low, high, err)
+				}
+				refused++
+				continue
+			}
+			kept++
+			limit := Limit{Algorithm: Adaptive, Capacity: 5, Least: least, Rate: most}
+			lost := new(big.Rat).Sub(min, big.NewRat(least, most.Period))
+			if err := limit.Check(); err != nil || big.NewRat(most.Tokens, most.Period).Cmp(max) != 0 || lost.Sign() < 0 || lost.Quo(lost, min).Cmp(big.NewRat(1, 1000)) > 0 {
+				t.Errorf("%s to %s: %+v, %v", low, high, limit, err)
+			}
+			var again [2]rates.Rate
+			for i, p := range limit.Params()[1:] {
+				again[i], _ = rates.ParseRate(p.Text)
+			}
+			if l, m, err := rates.WithOnePeriod(again[0], again[1]); l != least || m != most || err != nil {
+				t.Errorf("%s to %s is written %v, and read as %d %v %v", low, high, again, l, m, err)
+			}
+		}
+	}
+	if kept < 50 || refused < 50 {
+		t.Errorf("%d kept, %d refused", kept, refused)
 	}
 }

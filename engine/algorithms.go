@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"strconv"
 	"time"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // Algorithm names one way of limiting. The zero value is none.
@@ -204,9 +206,9 @@ func queueParams(l *Limit) []Param {
 }
 
 func windowParams(l *Limit) []Param {
-	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"window", FormatWindow(l.Span, l.Rate.Period)}}
+	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"window", rates.FormatWindow(l.Span, l.Rate.Period)}}
 }
 
 func leaseParams(l *Limit) []Param {
-	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"ttl", FormatDuration(l.Rate.Period)}}
+	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"ttl", rates.FormatDuration(l.Rate.Period)}}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -46,19 +47,19 @@ func (n *naiveFixed) take(now int64, l Limit, tokens int64, _ string) {
 
 // endOfWindow finds the end of the calendar's window by walking through time.
 func endOfWindow(now int64, l Limit) int64 {
-	if l.Span == FromFirst {
+	if l.Span == rates.FromFirst {
 		return now + l.Rate.Period
 	}
-	if l.Span == Aligned {
+	if l.Span == rates.Aligned {
 		return (now/l.Rate.Period + 1) * l.Rate.Period
 	}
 	t := time.Unix(0, now).UTC()
-	step := map[Span]time.Duration{EachMinute: time.Second, EachHour: time.Minute, EachDay: time.Hour, EachWeek: time.Hour, EachMonth: time.Hour}[l.Span]
+	step := map[rates.Span]time.Duration{rates.EachMinute: time.Second, rates.EachHour: time.Minute, rates.EachDay: time.Hour, rates.EachWeek: time.Hour, rates.EachMonth: time.Hour}[l.Span]
 	for t = t.Truncate(step).Add(step); ; t = t.Add(step) {
 		midnight := t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0
 		switch {
-		case l.Span == EachMinute && t.Second() == 0, l.Span == EachHour && t.Minute() == 0, l.Span == EachDay && midnight,
-			l.Span == EachWeek && midnight && t.Weekday() == time.Monday, l.Span == EachMonth && midnight && t.Day() == 1:
+		case l.Span == rates.EachMinute && t.Second() == 0, l.Span == rates.EachHour && t.Minute() == 0, l.Span == rates.EachDay && midnight,
+			l.Span == rates.EachWeek && midnight && t.Weekday() == time.Monday, l.Span == rates.EachMonth && midnight && t.Day() == 1:
 			return t.UnixNano()
 		}
 	}
@@ -151,20 +152,20 @@ type twinRow struct {
 // twins has a row for each algorithm beside the meter.
 var twins = []twinRow{
 	{FixedWindow, func() naive { return &naiveFixed{} }, []Limit{
-		{Capacity: 5, Rate: Rate{0, 10 * sec}}, {Span: Aligned, Capacity: 5, Rate: Rate{0, 7 * sec}}, {Span: EachMinute, Capacity: 30},
-		{Span: EachHour, Capacity: 100}, {Span: EachDay, Capacity: 100}, {Span: EachWeek, Capacity: 50}, {Span: EachMonth, Capacity: 50}},
+		{Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}, {Span: rates.Aligned, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: 7 * sec}}, {Span: rates.EachMinute, Capacity: 30},
+		{Span: rates.EachHour, Capacity: 100}, {Span: rates.EachDay, Capacity: 100}, {Span: rates.EachWeek, Capacity: 50}, {Span: rates.EachMonth, Capacity: 50}},
 		[]Option{0, 0, Peek, UpTo, Force}},
 	{SlidingWindow, func() naive { return &naiveSliding{} }, []Limit{
-		{Capacity: 5, Rate: Rate{0, 10 * sec}}, {Capacity: 1, Rate: Rate{0, 3}}, {Capacity: 1000, Rate: Rate{0, 7*sec + 1}}, {Capacity: 7, Rate: Rate{0, MaxDuration}}},
+		{Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}, {Capacity: 1, Rate: rates.Rate{Tokens: 0, Period: 3}}, {Capacity: 1000, Rate: rates.Rate{Tokens: 0, Period: 7*sec + 1}}, {Capacity: 7, Rate: rates.Rate{Tokens: 0, Period: rates.MaxDuration}}},
 		[]Option{0, 0, Peek, UpTo, Force}},
 	{SlidingLog, func() naive { return &naiveLog{} }, []Limit{
-		{Capacity: 5, Rate: Rate{0, 10 * sec}}, {Capacity: 1, Rate: Rate{0, 3}}, {Capacity: 1000, Rate: Rate{0, 7 * sec}}, {Capacity: 33, Rate: Rate{0, sec}}},
+		{Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}, {Capacity: 1, Rate: rates.Rate{Tokens: 0, Period: 3}}, {Capacity: 1000, Rate: rates.Rate{Tokens: 0, Period: 7 * sec}}, {Capacity: 33, Rate: rates.Rate{Tokens: 0, Period: sec}}},
 		[]Option{0, 0, 0, Peek, UpTo}}, // FORCE merges entries: see TestForcedLogIsBounded
 	{Concurrency, func() naive { return naiveLeases{} }, []Limit{
-		{Capacity: 3, Rate: Rate{0, 10 * sec}}, {Capacity: 1, Rate: Rate{0, sec}}, {Capacity: 20, Rate: Rate{0, 60 * sec}}},
+		{Capacity: 3, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}, {Capacity: 1, Rate: rates.Rate{Tokens: 0, Period: sec}}, {Capacity: 20, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}}},
 		[]Option{0, 0, Peek}},
 	{LeakyQueue, func() naive { return &naiveQueue{} }, []Limit{
-		{Capacity: 1, Rate: Rate{1, sec}}, {Capacity: 6, Rate: Rate{7, 3 * sec}}, {Capacity: 1000, Rate: Rate{1_000_003, sec}}},
+		{Capacity: 1, Rate: rates.Rate{Tokens: 1, Period: sec}}, {Capacity: 6, Rate: rates.Rate{Tokens: 7, Period: 3 * sec}}, {Capacity: 1000, Rate: rates.Rate{Tokens: 1_000_003, Period: sec}}},
 		[]Option{0, 0, Peek}},
 }
 
@@ -194,7 +195,7 @@ func randomTraffic(r *rand.Rand, l Limit, options []Option, n int) []step {
 				now += r.Int64N(2*end + 2)
 			}
 		}
-		now = min(now, epoch+20*MaxDuration/10)
+		now = min(now, epoch+20*rates.MaxDuration/10)
 		op := Op{Key: []byte("k"), Limit: l, Options: options[r.IntN(len(options))]}
 		op.Tokens = []int64{1, 1, 2, l.Capacity, l.Capacity + 1, 1 + r.Int64N(l.Capacity)}[r.IntN(6)]
 		if l.Algorithm == Concurrency {
@@ -323,7 +324,7 @@ func TestAlgorithmsEqualNaiveModels(t *testing.T) {
 // Under a lowered limit the wait of a denial ends when the same request is granted, not before.
 func TestWaitUnderALoweredLimit(t *testing.T) {
 	lease := func(limit int64) Limit {
-		return Limit{Algorithm: Concurrency, Capacity: limit, Rate: Rate{Period: 10 * sec}}
+		return Limit{Algorithm: Concurrency, Capacity: limit, Rate: rates.Rate{Period: 10 * sec}}
 	}
 	for _, lowered := range []int64{1, 2, 3} {
 		s := New(Config{Shards: 1})

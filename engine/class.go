@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // classState is the state of a node of a tree of classes: a class, an ancestor, or both.
@@ -51,7 +53,7 @@ func (s classState) hash() classHash { return classHash(s[96:classHead]) }
 
 // assured is the assured rate as the class was last asked with.
 func (s classState) assured() Limit {
-	return Limit{Algorithm: TokenBucket, Capacity: s.u64(40), Rate: Rate{s.u64(48), s.u64(56)}}
+	return Limit{Algorithm: TokenBucket, Capacity: s.u64(40), Rate: rates.Rate{Tokens: s.u64(48), Period: s.u64(56)}}
 }
 
 func (s classState) child(i int) []byte {
@@ -93,7 +95,7 @@ func validClass(state []byte) bool {
 	sum, first := int64(0), int64(math.MaxInt64)
 	for i := range s.children() {
 		child := s.child(i)
-		if childCapacity(child) < 0 || childCapacity(child) > MaxTokens || i > 0 && bytes.Compare(s.child(i - 1)[:16], child[:16]) >= 0 {
+		if childCapacity(child) < 0 || childCapacity(child) > rates.MaxTokens || i > 0 && bytes.Compare(s.child(i - 1)[:16], child[:16]) >= 0 {
 			return false
 		}
 		sum, first = sum+childCapacity(child), min(first, childEnd(child))

@@ -1,13 +1,17 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
+)
 
 // The cost of a grant in a tree of two to four levels, beside that of a token bucket.
 func BenchmarkTree(b *testing.B) {
 	names := []string{"class", "team", "company", "root"}
-	limits := []Limit{bucketOf(Class, MaxTokens, MaxTokens, sec), bucketOf(Class, MaxTokens, MaxTokens, sec), bucketOf(Class, MaxTokens, MaxTokens, sec), bucketOf(Class, MaxTokens, MaxTokens, sec)}
+	limits := []Limit{bucketOf(Class, rates.MaxTokens, rates.MaxTokens, sec), bucketOf(Class, rates.MaxTokens, rates.MaxTokens, sec), bucketOf(Class, rates.MaxTokens, rates.MaxTokens, sec), bucketOf(Class, rates.MaxTokens, rates.MaxTokens, sec)}
 	for _, levels := range []int{1, 2, 3, 4} {
-		op := Op{Key: []byte("k"), Limit: bucketOf(TokenBucket, MaxTokens, MaxTokens, sec), Tokens: 1}
+		op := Op{Key: []byte("k"), Limit: bucketOf(TokenBucket, rates.MaxTokens, rates.MaxTokens, sec), Tokens: 1}
 		name := "bucket"
 		if levels > 1 {
 			op, name = treeOp(1, bucketOf(TokenBucket, 10, 10, sec), names, limits[:levels]...), []string{2: "two levels", 3: "three", 4: "four"}[levels]

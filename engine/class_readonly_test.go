@@ -3,6 +3,8 @@ package engine
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // TryReadOnly answers trees as Apply does: denials, except those that register a class.
@@ -37,7 +39,7 @@ func TestTreesAreReadOnlyAsApplied(t *testing.T) {
 func TestTreesAllocateNothing(t *testing.T) {
 	s := New(Config{})
 	defer s.Close()
-	l := bucketOf(Class, MaxTokens, MaxTokens, sec)
+	l := bucketOf(Class, rates.MaxTokens, rates.MaxTokens, sec)
 	ops, results := []Op{treeOp(1, bucketOf(TokenBucket, 10, 10, sec), []string{"class", "team", "root"}, l, l, l)}, make([]Result, 1)
 	s.Apply(epoch, ops, results)
 	if n := testing.AllocsPerRun(100, func() { s.Apply(epoch, ops, results) }); n > 0.5 {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // classHash is the first half of the SHA-256 of a key. A node keeps that of its key, so that it is computed once.
@@ -90,7 +91,7 @@ func (c *call) takenClass() uint128.Int {
 func (c *call) register(child *classScan, end int64) {
 	s := &c.class
 	s.child, s.hasChild, s.isNews = child.hash, true, true
-	s.capacity, s.childEnd = min(child.total(), MaxTokens), end
+	s.capacity, s.childEnd = min(child.total(), rates.MaxTokens), end
 	if !c.isNew {
 		state := classState(c.state)
 		if at, found := state.find(&s.child); found {

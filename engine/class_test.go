@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -125,7 +126,7 @@ func (m naiveTree) ask(now int64, op *Op) (granted, isAssured bool) {
 }
 
 func bucketOf(a Algorithm, capacity, tokens, period int64) Limit {
-	return Limit{Algorithm: a, Capacity: capacity, Rate: Rate{tokens, period}}
+	return Limit{Algorithm: a, Capacity: capacity, Rate: rates.Rate{Tokens: tokens, Period: period}}
 }
 
 // treeOp asks a class, and names its ancestors up to the root.

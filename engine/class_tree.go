@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // A tree of classes has an assured rate and a ceiling for each class, and ancestors from which a class borrows what nobody else is
@@ -29,7 +30,7 @@ const MaxTreeLevels = 4
 const assuredBytes = 24
 
 // AppendAssured appends an assured rate to b in the form of the Who of a class.
-func AppendAssured(b []byte, capacity int64, rate Rate) []byte {
+func AppendAssured(b []byte, capacity int64, rate rates.Rate) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(capacity))
 	b = binary.LittleEndian.AppendUint64(b, uint64(rate.Tokens))
 	return binary.LittleEndian.AppendUint64(b, uint64(rate.Period))
@@ -41,7 +42,7 @@ func Assured(who []byte) (l Limit, ok bool) {
 		return l, false
 	}
 	l = Limit{Algorithm: TokenBucket, Capacity: int64(binary.LittleEndian.Uint64(who)),
-		Rate: Rate{int64(binary.LittleEndian.Uint64(who[8:])), int64(binary.LittleEndian.Uint64(who[16:]))}}
+		Rate: rates.Rate{Tokens: int64(binary.LittleEndian.Uint64(who[8:])), Period: int64(binary.LittleEndian.Uint64(who[16:]))}}
 	return l, l.Check() == nil
 }
 

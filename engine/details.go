@@ -56,7 +56,7 @@ func detailClass(c *call) {
 
 func detailAdaptive(c *call) {
 	a := c.adaptive(&c.prev)
-	c.result.addDetail("present_rate", string(a.presentRate(&c.prev).appendPerSecond(nil)))
+	c.result.addDetail("present_rate", string(a.presentRate(&c.prev).AppendPerSecond(nil)))
 	if left := a.pausedUntil - c.now; left > 0 {
 		c.result.addDetail("pause_ms", strconv.FormatInt((left-1)/int64(time.Millisecond)+1, 10))
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // The changes that Changes reports, applied in order to a copy, keep the copy equal to the store, through growth,
@@ -108,7 +110,7 @@ func TestChangesAreCoalesced(t *testing.T) {
 	defer s.Close()
 	s.Track(true)
 	for range 100_000 {
-		ask(s, epoch, Op{Key: []byte("hot"), Limit: bucket(MaxTokens, 1000, sec), Tokens: 1})
+		ask(s, epoch, Op{Key: []byte("hot"), Limit: bucket(rates.MaxTokens, 1000, sec), Tokens: 1})
 	}
 	told := 0
 	s.Changes(epoch, func(Change) { told++ })
@@ -151,7 +153,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(uint8(GCRA), uint8(0), int64(5), int64(1), sec, []byte{1, 2, 3})
 	f.Add(uint8(SlidingLog), uint8(0), int64(5), int64(0), sec, []byte{88, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0})
 	f.Add(uint8(Concurrency), uint8(0), int64(5), int64(0), sec, []byte{64, 0, 0, 0, 27, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 255, 255, 255, 255, 127, 1, 0, 'x'})
-	f.Add(uint8(FixedWindow), uint8(EachDay), int64(5), int64(0), int64(0), []byte{})
+	f.Add(uint8(FixedWindow), uint8(rates.EachDay), int64(5), int64(0), int64(0), []byte{})
 	s := New(Config{})
 	for i := range 9 {
 		ask(s, epoch+int64(i), shareOp(fairShare(90, 7, sec), string(keyOf(i)), int64(i), 1+int64(i%3)))
@@ -160,7 +162,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(uint8(FairShare), uint8(0), e.Limit.Capacity, e.Limit.Rate.Tokens, e.Limit.Rate.Period, bytes.Clone(e.State))
 	})
 	ask(s, epoch, reservationOfThree(1))
-	ask(s, epoch, reserveOne("id", Op{Key: []byte("log"), Limit: Limit{Algorithm: SlidingLog, Capacity: 9, Rate: Rate{0, sec + 1}}, Tokens: 2}))
+	ask(s, epoch, reserveOne("id", Op{Key: []byte("log"), Limit: Limit{Algorithm: SlidingLog, Capacity: 9, Rate: rates.Rate{Tokens: 0, Period: sec + 1}}, Tokens: 2}))
 	tree := func(names ...string) Op {
 		return treeOp(1, bucket(3, 1, sec), names, bucketOf(Class, 9, 3, sec), bucketOf(Class, 9, 3, sec))
 	}
@@ -180,7 +182,7 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, algorithm, span uint8, capacity, tokens, period int64, state []byte) {
 		s := New(Config{Shards: 1})
 		defer s.Close()
-		l := Limit{Algorithm: Algorithm(algorithm), Span: Span(span), Capacity: capacity, Rate: Rate{tokens, period}}
+		l := Limit{Algorithm: Algorithm(algorithm), Span: rates.Span(span), Capacity: capacity, Rate: rates.Rate{Tokens: tokens, Period: period}}
 		if l.Algorithm.HasLeast() {
 			l.Least = max(1, tokens/2)
 		}

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // A fair share is one token bucket for several members. A member that wants no more than its share is granted it; the others
@@ -58,7 +59,7 @@ func (c *call) scanPool(s *shareScan) {
 	m, now := p.meter(), max(c.now, p.sharedTo())
 	left := m.taken(now, from)
 	refilled := m.taken(p.sharedTo(), from).Minus(left)
-	refilled = uint128.Min(refilled, uint128.Product(4*MaxTokens, uint64(from.Period)))
+	refilled = uint128.Min(refilled, uint128.Product(4*rates.MaxTokens, uint64(from.Period)))
 	units, restTicks := refilled.Shift(unitBits).Plus(uint128.Int{Lo: p.restTicks()}).Divide(uint64(from.Period))
 	s.taken, s.restTicks = m.taken(c.now, from), restTicks
 	if from != to {
@@ -125,7 +126,7 @@ func decideShare(c *call) (changed bool) {
 	after, free := s.taken.Plus(asked), c.freeUnits(s.taken)
 	units := uint64(c.op.Tokens) << unitBits
 	if after.Exceeds(room) || s.found && isTooMuch(s.units, units, free, weight) {
-		most := uint128.Min(room.Plus(uint128.Product(MaxTokens, period)), uint128.Product(uint64(maxAhead), uint64(c.limit.Rate.Tokens)))
+		most := uint128.Min(room.Plus(uint128.Product(rates.MaxTokens, period)), uint128.Product(uint64(maxAhead), uint64(c.limit.Rate.Tokens)))
 		switch {
 		case !isForced:
 			res.Wait = c.shareWait(s, after, room, weight, free)

@@ -7,11 +7,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
 func fairShare(capacity, tokens, period int64) Limit {
-	return Limit{Algorithm: FairShare, Capacity: capacity, Rate: Rate{tokens, period}}
+	return Limit{Algorithm: FairShare, Capacity: capacity, Rate: rates.Rate{Tokens: tokens, Period: period}}
 }
 
 // shareOp asks a pool for a member.
@@ -23,7 +24,7 @@ func shareOp(limit Limit, member string, weight, tokens int64) Op {
 type naiveShare struct {
 	taken   *big.Rat // tokens, at time at
 	at      int64
-	rate    Rate
+	rate    rates.Rate
 	part    *big.Rat // of a unit, refilled and not shared yet
 	left    int64    // units, refilled and not shared yet
 	virtual int64
@@ -91,7 +92,7 @@ func (n *naiveShare) allows(l Limit, member string, weight, tokens int64) bool {
 	return n.units(member) == 0 || share.Cmp(free.Mul(free, rat(shareFactor*weight))) <= 0
 }
 
-func (n *naiveShare) take(rate Rate, member string, weight, tokens int64) {
+func (n *naiveShare) take(rate rates.Rate, member string, weight, tokens int64) {
 	n.rate = rate
 	units := n.units(member) + tokens*unitsOfToken
 	n.taken = new(big.Rat).Add(n.taken, rat(tokens))

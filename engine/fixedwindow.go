@@ -1,6 +1,11 @@
 package engine
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/stintdb/stint/engine/rates"
+)
 
 // window is the state of a fixed window: the tokens granted since its start, until its end.
 //
@@ -34,7 +39,7 @@ func (c *call) windowUnder(l *Limit) window {
 	if isOver {
 		return window{start, end, 0}
 	}
-	if l.Span == FromFirst {
+	if l.Span == rates.FromFirst {
 		start, end = w.start, w.start+l.Rate.Period
 		if end <= c.now {
 			return window{c.now, c.now + l.Rate.Period, 0}
@@ -67,7 +72,7 @@ func (c *call) grantCounted(used int64) (granted int64, ok bool) {
 	switch {
 	case asked <= free:
 	case c.op.Options&Force != 0:
-		if used+asked-c.limit.Capacity > MaxTokens {
+		if used+asked-c.limit.Capacity > rates.MaxTokens {
 			res.Status = DebtTooBig
 			return 0, false
 		}
@@ -125,6 +130,37 @@ func chargeWindow(state []byte, l *Limit, at, tokens int64) {
 		w.start, w.end = windowAt(at, l)
 		w.count = 0
 	}
-	w.count = min(w.count+tokens, 3*MaxTokens)
+	w.count = min(w.count+tokens, 3*rates.MaxTokens)
 	w.store(state)
+}
+
+// windowAt returns the window that holds now: [start, end).
+func windowAt(now int64, l *Limit) (start, end int64) {
+	switch l.Span {
+	case rates.FromFirst:
+		return now, now + l.Rate.Period
+	case rates.Aligned:
+		start = now - floorMod(now, l.Rate.Period)
+		return start, start + l.Rate.Period
+	case rates.EachMinute, rates.EachHour, rates.EachDay:
+		period := [...]int64{rates.EachMinute: int64(time.Minute), rates.EachHour: int64(time.Hour), rates.EachDay: 24 * int64(time.Hour)}[l.Span]
+		start = now - floorMod(now, period)
+		return start, start + period
+	}
+	t := time.Unix(0, now).UTC()
+	if l.Span == rates.EachWeek {
+		sinceMonday := (int(t.Weekday()) + 6) % 7
+		t = time.Date(t.Year(), t.Month(), t.Day()-sinceMonday, 0, 0, 0, 0, time.UTC)
+		return t.UnixNano(), t.AddDate(0, 0, 7).UnixNano()
+	}
+	t = time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	return t.UnixNano(), t.AddDate(0, 1, 0).UnixNano()
+}
+
+func floorMod(a, b int64) int64 {
+	if m := a % b; m < 0 {
+		return m + b
+	} else {
+		return m
+	}
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"math"
 	"strconv"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // Keep is the part of a limit that a request must leave to others: it is granted only if so much remains afterwards. It is
@@ -24,7 +26,7 @@ func KeepTokens(n int64) Keep { return Keep(n) }
 func KeepPercent(thousandths int64) Keep { return Keep(-thousandths) }
 
 // Valid reports whether k is in its range.
-func (k Keep) Valid() bool { return k == KeepNothing || k >= -MaxKeepPercent && k <= MaxTokens }
+func (k Keep) Valid() bool { return k == KeepNothing || k >= -MaxKeepPercent && k <= rates.MaxTokens }
 
 // KeepsValidly reports whether an operation on a limit may have its Keep.
 func (o *Op) KeepsValidly() bool {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 func TestKeepOfCapacity(t *testing.T) {
@@ -19,9 +21,9 @@ func TestKeepOfCapacity(t *testing.T) {
 		{KeepPercent(10_000), 101, 11, "10%"}, // rounded up
 		{KeepPercent(12_500), 8, 1, "12.5%"},
 		{KeepPercent(1), 1, 1, "0.001%"},
-		{KeepPercent(MaxKeepPercent), MaxTokens, MaxTokens, "100%"},
-		{KeepPercent(33_333), MaxTokens, 333_330_000_000, "33.333%"},
-		{KeepPercent(33_333), MaxTokens - 1, 333_330_000_000, "33.333%"},
+		{KeepPercent(MaxKeepPercent), rates.MaxTokens, rates.MaxTokens, "100%"},
+		{KeepPercent(33_333), rates.MaxTokens, 333_330_000_000, "33.333%"},
+		{KeepPercent(33_333), rates.MaxTokens - 1, 333_330_000_000, "33.333%"},
 	} {
 		if got := c.keep.of(c.capacity); got != c.want || c.keep.String() != c.text {
 			t.Errorf("%v of %d: %d, want %d, written %s", c.keep, c.capacity, got, c.want, c.text)
@@ -32,9 +34,9 @@ func TestKeepOfCapacity(t *testing.T) {
 // A granted request leaves at least the tokens of its KEEP. A denied one is granted when its wait is over, if no other comes
 // before, and not a nanosecond earlier.
 func TestKeepLeavesTokens(t *testing.T) {
-	limits := []Limit{bucket(10, 3, sec), {Algorithm: GCRA, Capacity: 10, Rate: Rate{3, sec}}, {Algorithm: LeakyBucket, Capacity: 10, Rate: Rate{7, sec}},
-		{Algorithm: FixedWindow, Capacity: 10, Rate: Rate{0, sec}}, {Algorithm: SlidingWindow, Capacity: 10, Rate: Rate{0, sec}},
-		{Algorithm: SlidingLog, Capacity: 10, Rate: Rate{0, sec}}}
+	limits := []Limit{bucket(10, 3, sec), {Algorithm: GCRA, Capacity: 10, Rate: rates.Rate{Tokens: 3, Period: sec}}, {Algorithm: LeakyBucket, Capacity: 10, Rate: rates.Rate{Tokens: 7, Period: sec}},
+		{Algorithm: FixedWindow, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: sec}}, {Algorithm: SlidingWindow, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: sec}},
+		{Algorithm: SlidingLog, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: sec}}}
 	for _, limit := range limits {
 		s := New(Config{Shards: 1})
 		r := rand.New(rand.NewPCG(uint64(limit.Algorithm), 5))
@@ -82,7 +84,7 @@ func TestKeepGuarantee(t *testing.T) {
 		for seed := range uint64(40) {
 			r := rand.New(rand.NewPCG(seed, uint64(algorithm)))
 			s := New(Config{Shards: 1})
-			limit := Limit{Algorithm: algorithm, Capacity: 20 + r.Int64N(80), Rate: Rate{10, sec}}
+			limit := Limit{Algorithm: algorithm, Capacity: 20 + r.Int64N(80), Rate: rates.Rate{Tokens: 10, Period: sec}}
 			kept := 10 + r.Int64N(limit.Capacity-10)
 			rates := [][]int64{{3, 4, 3}, {1, 2, 1}}[r.IntN(2)] // all of the rate, or less
 			critical := []Limit{bucket(kept/3, rates[0], sec), bucket(kept/3, rates[1], sec), bucket(kept-2*(kept/3), rates[2], sec)}
@@ -147,7 +149,7 @@ func TestKeepMustHaveRoomNow(t *testing.T) {
 func TestCostOfNothing(t *testing.T) {
 	s := New(Config{Shards: 2})
 	defer s.Close()
-	debt, lease := bucket(5, 1, sec), Limit{Algorithm: Concurrency, Capacity: 1, Rate: Rate{0, sec}}
+	debt, lease := bucket(5, 1, sec), Limit{Algorithm: Concurrency, Capacity: 1, Rate: rates.Rate{Tokens: 0, Period: sec}}
 	ask(s, epoch, Op{Key: []byte("debt"), Limit: debt, Tokens: 8, Options: Force})
 	ask(s, epoch, Op{Key: []byte("lease"), Limit: lease, Who: []byte("a"), Tokens: 1})
 	before := contents(s, epoch)
@@ -170,7 +172,7 @@ func TestWaitForSeveralLimits(t *testing.T) {
 	s := New(Config{Shards: 2})
 	defer s.Close()
 	slow, fast := bucket(2, 1, sec), bucket(2, 10, sec)
-	queue := Limit{Algorithm: LeakyQueue, Capacity: 3, Rate: Rate{2, sec}}
+	queue := Limit{Algorithm: LeakyQueue, Capacity: 3, Rate: rates.Rate{Tokens: 2, Period: sec}}
 	all := Op{Verb: AcquireAll, Tokens: 2, Parts: []Op{{Key: []byte("slow"), Limit: slow, Tokens: 2}, {Key: []byte("fast"), Limit: fast, Tokens: 2}, {Key: []byte("queue"), Limit: queue, Tokens: 1, Options: FixedCost}}}
 	all.SetMaxWait(5 * sec)
 	for i, want := range []int64{0, 2 * sec, 4 * sec} {

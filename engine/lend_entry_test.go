@@ -1,11 +1,15 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
+)
 
 // An entry with loans can be loaded again, whatever its limit.
 func TestLoansOfEveryLimitLoad(t *testing.T) {
-	for _, limit := range []Limit{slow, {Algorithm: GCRA, Capacity: 100, Rate: Rate{7, sec}}, {Algorithm: FixedWindow, Capacity: 100, Rate: Rate{0, sec}},
-		{Algorithm: FixedWindow, Span: Aligned, Capacity: 100, Rate: Rate{0, sec}}, {Algorithm: FixedWindow, Span: EachMonth, Capacity: 100}} {
+	for _, limit := range []Limit{slow, {Algorithm: GCRA, Capacity: 100, Rate: rates.Rate{Tokens: 7, Period: sec}}, {Algorithm: FixedWindow, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: sec}},
+		{Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: sec}}, {Algorithm: FixedWindow, Span: rates.EachMonth, Capacity: 100}} {
 		s, other := New(Config{Shards: 1}), New(Config{Shards: 1})
 		ask(s, epoch, lend("a", limit, 10, 1, 0, 0))
 		s.Scan(0, 10, epoch, func(e Entry) {

@@ -1,6 +1,10 @@
 package engine
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/stintdb/stint/engine/rates"
+)
 
 // request is one of a holder's callers: decided from memory, or by the limiter.
 func (h *history) request(x *holder) {
@@ -105,7 +109,7 @@ func (h *history) change() {
 	switch {
 	case h.first.Algorithm != FixedWindow:
 		h.asked.Rate.Tokens = 1 + h.r.Int64N(2*h.first.Rate.Tokens)
-	case h.first.Span == Aligned:
+	case h.first.Span == rates.Aligned:
 		h.asked.Rate.Period = sec + h.r.Int64N(2*sec)
 	}
 	h.setPolicies()

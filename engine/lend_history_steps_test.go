@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 const never = math.MaxInt64
@@ -221,8 +223,8 @@ func (h *history) askOne(op Op) Result {
 // the store do, because its first request is another.
 func (h *history) oneLimit() Limit {
 	limit := h.held
-	if limit.Algorithm == FixedWindow && limit.Span == FromFirst {
-		limit.Rate.Period = MaxDuration
+	if limit.Algorithm == FixedWindow && limit.Span == rates.FromFirst {
+		limit.Rate.Period = rates.MaxDuration
 	}
 	return limit
 }

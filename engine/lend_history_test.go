@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -14,11 +15,11 @@ var histories = flag.Int("histories", testsize.Pick(400, 1200), "random historie
 // lentLimits are the limits with which histories begin.
 var lentLimits = map[string]Limit{
 	"token bucket": bucket(60, 5, sec),
-	"gcra":         {Algorithm: GCRA, Capacity: 90, Rate: Rate{60, 7 * sec}},
-	"leaky bucket": {Algorithm: LeakyBucket, Capacity: 60, Rate: Rate{3, sec}},
-	"window":       {Algorithm: FixedWindow, Capacity: 200, Rate: Rate{0, 2 * sec}},
-	"clock window": {Algorithm: FixedWindow, Span: Aligned, Capacity: 200, Rate: Rate{0, 2 * sec}},
-	"minute":       {Algorithm: FixedWindow, Span: EachMinute, Capacity: 2000},
+	"gcra":         {Algorithm: GCRA, Capacity: 90, Rate: rates.Rate{Tokens: 60, Period: 7 * sec}},
+	"leaky bucket": {Algorithm: LeakyBucket, Capacity: 60, Rate: rates.Rate{Tokens: 3, Period: sec}},
+	"window":       {Algorithm: FixedWindow, Capacity: 200, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}},
+	"clock window": {Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 200, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}},
+	"minute":       {Algorithm: FixedWindow, Span: rates.EachMinute, Capacity: 2000},
 }
 
 // Whatever holders, callers and messages do, the holders and the limiter grant no more together than one limiter does that
@@ -101,7 +102,9 @@ func (w *work) check(t *testing.T, limit Limit) {
 
 // loansEnd reports whether histories of a limit have loans with an end. They have none if a window begins with a charge:
 // the end of a loan is one that no answer shows, so the test would not know its windows.
-func loansEnd(limit Limit) bool { return limit.Algorithm != FixedWindow || limit.Span != FromFirst }
+func loansEnd(limit Limit) bool {
+	return limit.Algorithm != FixedWindow || limit.Span != rates.FromFirst
+}
 
 // play runs a history of one key.
 func play(seed uint64, limit Limit, f fault) *history {

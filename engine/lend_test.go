@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // lend asks for tokens for a holder.
@@ -53,8 +55,8 @@ func TestLend(t *testing.T) {
 
 // Resetting a key, or all of them, leaves what holders may still spend set aside.
 func TestResetKeepsLoans(t *testing.T) {
-	for _, limit := range []Limit{slow, {Algorithm: GCRA, Capacity: 100, Rate: Rate{1, 3600 * sec}}, {Algorithm: LeakyBucket, Capacity: 100, Rate: Rate{1, 3600 * sec}},
-		{Algorithm: FixedWindow, Capacity: 100, Rate: Rate{0, sec}}} {
+	for _, limit := range []Limit{slow, {Algorithm: GCRA, Capacity: 100, Rate: rates.Rate{Tokens: 1, Period: 3600 * sec}}, {Algorithm: LeakyBucket, Capacity: 100, Rate: rates.Rate{Tokens: 1, Period: 3600 * sec}},
+		{Algorithm: FixedWindow, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: sec}}} {
 		for _, reset := range []Op{{Verb: Delete, Key: []byte("k")}, {Verb: Flush}} {
 			s := New(Config{Shards: 1})
 			ask(s, epoch, Op{Key: []byte("k"), Limit: limit, Tokens: 36})
@@ -237,8 +239,8 @@ func TestLoansOfOtherKeys(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
 	key := []byte("k")
-	for _, limit := range []Limit{{Algorithm: Concurrency, Capacity: 5, Rate: Rate{0, sec}}, {Algorithm: SlidingLog, Capacity: 5, Rate: Rate{0, sec}},
-		{Algorithm: SlidingWindow, Capacity: 5, Rate: Rate{0, sec}}, {Algorithm: LeakyQueue, Capacity: 5, Rate: Rate{1, sec}}} {
+	for _, limit := range []Limit{{Algorithm: Concurrency, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: sec}}, {Algorithm: SlidingLog, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: sec}},
+		{Algorithm: SlidingWindow, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: sec}}, {Algorithm: LeakyQueue, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: sec}}} {
 		ask(s, epoch, Op{Verb: Delete, Key: key})
 		ask(s, epoch, Op{Key: key, Who: key, Limit: limit, Tokens: 1})
 		for _, op := range []Op{giveBack("a", 1, 0, 0), {Verb: Void, Key: key, Who: key, Options: Force}, {Verb: Loans, Key: key}} {

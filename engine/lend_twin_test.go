@@ -6,15 +6,16 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
 // A limiter with loans decides every request like one with a capacity smaller by the lent tokens, from which spent tokens are
 // taken by force.
 func TestLimiterWithLoansDecidesAsASmallerOne(t *testing.T) {
-	for _, limit := range []Limit{bucket(200, 5, sec), {Algorithm: GCRA, Capacity: 90, Rate: Rate{60, 7 * sec}}, {Algorithm: LeakyBucket, Capacity: 200, Rate: Rate{30, sec}},
-		{Algorithm: FixedWindow, Capacity: 200, Rate: Rate{0, 2 * sec}}, {Algorithm: FixedWindow, Span: Aligned, Capacity: 200, Rate: Rate{0, 2 * sec}},
-		{Algorithm: FixedWindow, Span: EachMinute, Capacity: 1_000_000_000}} {
+	for _, limit := range []Limit{bucket(200, 5, sec), {Algorithm: GCRA, Capacity: 90, Rate: rates.Rate{Tokens: 60, Period: 7 * sec}}, {Algorithm: LeakyBucket, Capacity: 200, Rate: rates.Rate{Tokens: 30, Period: sec}},
+		{Algorithm: FixedWindow, Capacity: 200, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}}, {Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 200, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}},
+		{Algorithm: FixedWindow, Span: rates.EachMinute, Capacity: 1_000_000_000}} {
 		lentTo, ended := 0, 0
 		for seed := range uint64(testsize.Pick(20, 100)) {
 			p := lentPair{t: t, r: rand.New(rand.NewPCG(seed, 3)), store: New(Config{Shards: 1}), smaller: New(Config{Shards: 1}), now: epoch, limit: limit}

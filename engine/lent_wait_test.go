@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // The wait of a denial beside loans that end is true: then, and not before, the same request is granted if nobody else comes. A loan without an end
@@ -11,8 +13,8 @@ import (
 func TestWaitIsTrueBesideLoans(t *testing.T) {
 	const second = int64(1e9)
 	limits := []Limit{
-		{Algorithm: TokenBucket, Capacity: 80, Rate: Rate{1, second}}, {Algorithm: GCRA, Capacity: 80, Rate: Rate{7, 10 * second}},
-		{Algorithm: FixedWindow, Capacity: 80, Rate: Rate{0, 20 * second}}, {Algorithm: FixedWindow, Capacity: 80, Rate: Rate{0, 7 * second}, Span: Aligned},
+		{Algorithm: TokenBucket, Capacity: 80, Rate: rates.Rate{Tokens: 1, Period: second}}, {Algorithm: GCRA, Capacity: 80, Rate: rates.Rate{Tokens: 7, Period: 10 * second}},
+		{Algorithm: FixedWindow, Capacity: 80, Rate: rates.Rate{Tokens: 0, Period: 20 * second}}, {Algorithm: FixedWindow, Capacity: 80, Rate: rates.Rate{Tokens: 0, Period: 7 * second}, Span: rates.Aligned},
 	}
 	denied, dated := 0, 0
 	for seed := range uint64(2000) {

@@ -7,15 +7,14 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 const (
-	// MaxTokens bounds a capacity, a rate's tokens, and the tokens of one request.
-	MaxTokens = 1_000_000_000_000
 	// maxFill bounds the time an empty limiter takes to fill up, so that every time of arrival fits an int64.
 	maxFill = 100 * 365 * 24 * int64(time.Hour)
 	// maxAhead bounds how far in the future a theoretical arrival time may lie: maxFill plus reservations and debts.
-	maxAhead = maxFill + 5*MaxDuration
+	maxAhead = maxFill + 5*rates.MaxDuration
 )
 
 // Errors of [Limit.Check].
@@ -27,10 +26,10 @@ var (
 // Limit is an algorithm and its parameters. It is a comparable value.
 type Limit struct {
 	Algorithm Algorithm
-	Span      Span  // FixedWindow: the position of its windows
-	Capacity  int64 // most tokens that can be granted at once, 1 to MaxTokens
-	Least     int64 // Adaptive: the fewest tokens to Rate.Period, 1 to Rate.Tokens; 0 of others
-	Rate      Rate  // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
+	Span      rates.Span // FixedWindow: the position of its windows
+	Capacity  int64      // most tokens that can be granted at once, 1 to rates.MaxTokens
+	Least     int64      // Adaptive: the fewest tokens to Rate.Period, 1 to Rate.Tokens; 0 of others
+	Rate      rates.Rate // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
 }
 
 // Check reports whether a client may ask for the limit: nil, [ErrFillTime], or an error that wraps [ErrLimit] and names the

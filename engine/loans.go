@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // Loan identifies an operation on a holder's loan, and states the holder's unspent tokens.
@@ -82,7 +84,7 @@ func (l *loans) read(state []byte) bool {
 		holder := in[:size]
 		in = in[size:]
 		one := loan{holder: holder, tokens: int64(number()), number: number(), until: int64(number())}
-		if !ok || one.tokens <= 0 || one.tokens > MaxTokens || one.until < 0 || one.number == 0 || l.of(holder) != nil {
+		if !ok || one.tokens <= 0 || one.tokens > rates.MaxTokens || one.until < 0 || one.number == 0 || l.of(holder) != nil {
 			return false
 		}
 		l.all = append(l.all, one)

@@ -3,6 +3,7 @@ package engine
 import (
 	"testing"
 
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -19,7 +20,7 @@ func (s *Store) touched() (bytes int64) {
 func TestMemoryPerKey(t *testing.T) {
 	for _, algorithm := range Algorithms() {
 		s := New(Config{})
-		l := Limit{Algorithm: algorithm, Capacity: 100, Rate: Rate{0, 3600 * sec}}
+		l := Limit{Algorithm: algorithm, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
 		if algorithms[algorithm].rate {
 			l.Rate.Tokens = 1
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // meter is the state that GCRA, token bucket and leaky bucket share: the theoretical arrival time (TAT) of ATM Forum
@@ -34,7 +35,7 @@ func (m meter) isFull(now int64) bool {
 }
 
 // taken returns the tokens taken at now, in ticks of the rate.
-func (m meter) taken(now int64, rate Rate) uint128.Int {
+func (m meter) taken(now int64, rate rates.Rate) uint128.Int {
 	if m.isFull(now) {
 		return uint128.Int{}
 	}
@@ -42,7 +43,7 @@ func (m meter) taken(now int64, rate Rate) uint128.Int {
 }
 
 // meterAfter returns the meter from which the given ticks are taken at now.
-func meterAfter(now int64, ticks uint128.Int, rate Rate) meter {
+func meterAfter(now int64, ticks uint128.Int, rate rates.Rate) meter {
 	nanos, frac := ticks.Divide(uint64(rate.Tokens))
 	return meter{now + int64(nanos), frac}
 }
@@ -51,11 +52,11 @@ func meterAfter(now int64, ticks uint128.Int, rate Rate) meter {
 // to a whole tick; because every later quantity is a whole number of ticks too, no decision differs from that of the
 // unrounded fraction. Only a clock that went back can show more than a capacity and a debt of MaxTokens each as taken;
 // that much is carried.
-func carryOver(ticks uint128.Int, from, to Rate) uint128.Int {
+func carryOver(ticks uint128.Int, from, to rates.Rate) uint128.Int {
 	if from.Period == to.Period {
 		return ticks // a token is as many ticks as before
 	}
-	ticks = uint128.Min(ticks, uint128.Product(2*MaxTokens, uint64(from.Period)))
+	ticks = uint128.Min(ticks, uint128.Product(2*rates.MaxTokens, uint64(from.Period)))
 	tokens, rest := ticks.Divide(uint64(from.Period))
 	part := uint128.Product(rest, uint64(to.Period)).DivideUp(uint64(from.Period))
 	return uint128.Product(tokens, uint64(to.Period)).Plus(uint128.Int{Lo: uint64(part)})
@@ -80,7 +81,7 @@ func decideMeter(c *call) (changed bool) {
 	room := uint128.Product(uint64(max(0, c.grantable())), period)
 	var ahead uint128.Int // ticks that refill within MaxWait
 	if op.MaxWait > 0 && (op.Keep == 0 || op.Keep == KeepNothing) {
-		ahead = uint128.Min(uint128.Product(uint64(op.MaxWait), tokensPerPeriod), uint128.Product(MaxTokens, period))
+		ahead = uint128.Min(uint128.Product(uint64(op.MaxWait), tokensPerPeriod), uint128.Product(rates.MaxTokens, period))
 	}
 	reach := room.Plus(ahead) // ticks that may be taken in all
 
@@ -89,7 +90,7 @@ func decideMeter(c *call) (changed bool) {
 	if after.Exceeds(reach) {
 		switch {
 		case op.Options&Force != 0:
-			if after.Exceeds(room.Plus(uint128.Product(MaxTokens, period))) || after.Exceeds(uint128.Product(uint64(maxAhead), tokensPerPeriod)) {
+			if after.Exceeds(room.Plus(uint128.Product(rates.MaxTokens, period))) || after.Exceeds(uint128.Product(uint64(maxAhead), tokensPerPeriod)) {
 				c.result.Status = DebtTooBig
 				return false
 			}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 const (
@@ -20,7 +22,7 @@ func ask(s *Store, now int64, op Op) Result {
 }
 
 func bucket(capacity, tokens, period int64) Limit {
-	return Limit{Algorithm: TokenBucket, Capacity: capacity, Rate: Rate{tokens, period}}
+	return Limit{Algorithm: TokenBucket, Capacity: capacity, Rate: rates.Rate{Tokens: tokens, Period: period}}
 }
 
 // meterSteps go through a bucket of 5 tokens, one every 2 s, in order.
@@ -148,15 +150,15 @@ func TestRefundGivesBackWhatWasTaken(t *testing.T) {
 func TestForceHasAFloor(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
-	limit := bucket(1, MaxTokens, ms)
-	op := Op{Key: []byte("k"), Limit: limit, Tokens: MaxTokens, Options: Force}
-	if res := ask(s, epoch, op); res.Status != OK || res.Remaining != 1-MaxTokens {
+	limit := bucket(1, rates.MaxTokens, ms)
+	op := Op{Key: []byte("k"), Limit: limit, Tokens: rates.MaxTokens, Options: Force}
+	if res := ask(s, epoch, op); res.Status != OK || res.Remaining != 1-rates.MaxTokens {
 		t.Fatalf("first: %+v", res)
 	}
 	if res := ask(s, epoch, op); res.Status != DebtTooBig {
 		t.Fatalf("twice the most: %+v", res)
 	}
-	op.Limit, op.Key = bucket(1, 1, MaxDuration), []byte("slow")
+	op.Limit, op.Key = bucket(1, 1, rates.MaxDuration), []byte("slow")
 	if res := ask(s, epoch, op); res.Status != DebtTooBig {
 		t.Fatalf("ten billion years: %+v", res)
 	}
@@ -167,11 +169,11 @@ func TestLimitCheck(t *testing.T) {
 		limit Limit
 		ok    bool
 	}{
-		{bucket(10, 1, MaxDuration), true},
-		{bucket(11, 1, MaxDuration), false},
-		{bucket(MaxTokens, MaxTokens, MaxDuration), true},
-		{bucket(MaxTokens, 1, sec), false},
-		{bucket(1, MaxTokens, ms), true},
+		{bucket(10, 1, rates.MaxDuration), true},
+		{bucket(11, 1, rates.MaxDuration), false},
+		{bucket(rates.MaxTokens, rates.MaxTokens, rates.MaxDuration), true},
+		{bucket(rates.MaxTokens, 1, sec), false},
+		{bucket(1, rates.MaxTokens, ms), true},
 	} {
 		if err := c.limit.Check(); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.limit, err)
@@ -181,7 +183,7 @@ func TestLimitCheck(t *testing.T) {
 
 // An error names the parameter that is out of its bounds.
 func TestLimitErrorNamesParameter(t *testing.T) {
-	rate := Rate{Tokens: 1, Period: sec}
+	rate := rates.Rate{Tokens: 1, Period: sec}
 	for _, tc := range []struct {
 		limit Limit
 		field string
@@ -189,17 +191,17 @@ func TestLimitErrorNamesParameter(t *testing.T) {
 		{Limit{Capacity: 1, Rate: rate}, "algorithm"},
 		{Limit{Algorithm: 99, Capacity: 1, Rate: rate}, "algorithm"},
 		{Limit{Algorithm: TokenBucket, Rate: rate}, "capacity"},
-		{Limit{Algorithm: SlidingLog, Capacity: MaxLogLimit + 1, Rate: Rate{Period: sec}}, "capacity"},
-		{Limit{Algorithm: Concurrency, Capacity: MaxHolders + 1, Rate: Rate{Period: sec}}, "capacity"},
-		{Limit{Algorithm: TokenBucket, Capacity: 1, Rate: Rate{Period: sec}}, "tokens of the rate"},
+		{Limit{Algorithm: SlidingLog, Capacity: MaxLogLimit + 1, Rate: rates.Rate{Period: sec}}, "capacity"},
+		{Limit{Algorithm: Concurrency, Capacity: MaxHolders + 1, Rate: rates.Rate{Period: sec}}, "capacity"},
+		{Limit{Algorithm: TokenBucket, Capacity: 1, Rate: rates.Rate{Period: sec}}, "tokens of the rate"},
 		{Limit{Algorithm: FixedWindow, Capacity: 1, Rate: rate}, "tokens of the rate"},
-		{Limit{Algorithm: TokenBucket, Capacity: 10, Rate: Rate{Tokens: MaxTokens + 1, Period: 1000 * sec}}, "tokens of the rate"},
-		{Limit{Algorithm: SlidingWindow, Capacity: 1, Span: Aligned, Rate: Rate{Period: sec}}, "position of the windows"},
+		{Limit{Algorithm: TokenBucket, Capacity: 10, Rate: rates.Rate{Tokens: rates.MaxTokens + 1, Period: 1000 * sec}}, "tokens of the rate"},
+		{Limit{Algorithm: SlidingWindow, Capacity: 1, Span: rates.Aligned, Rate: rates.Rate{Period: sec}}, "position of the windows"},
 		{Limit{Algorithm: SlidingWindow, Capacity: 1}, "period"},
-		{Limit{Algorithm: TokenBucket, Capacity: 1, Rate: Rate{Tokens: 1}}, "period"},
-		{Limit{Algorithm: FixedWindow, Capacity: 1, Rate: Rate{Period: MaxDuration + 1}}, "period"},
-		{Limit{Algorithm: FixedWindow, Capacity: 1, Span: EachMonth, Rate: Rate{Period: sec}}, "period"},
-		{bucket(1, 1, 2*MaxDuration), "period"},
+		{Limit{Algorithm: TokenBucket, Capacity: 1, Rate: rates.Rate{Tokens: 1}}, "period"},
+		{Limit{Algorithm: FixedWindow, Capacity: 1, Rate: rates.Rate{Period: rates.MaxDuration + 1}}, "period"},
+		{Limit{Algorithm: FixedWindow, Capacity: 1, Span: rates.EachMonth, Rate: rates.Rate{Period: sec}}, "period"},
+		{bucket(1, 1, 2*rates.MaxDuration), "period"},
 	} {
 		if err := tc.limit.Check(); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), ": the "+tc.field+", of algorithm ") {
 			t.Errorf("%+v: %v, want one that names the %s", tc.limit, err, tc.field)

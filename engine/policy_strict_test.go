@@ -1,9 +1,13 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
+)
 
 func TestStrictPolicies(t *testing.T) {
-	limit := Limit{Algorithm: TokenBucket, Capacity: 10, Rate: Rate{Tokens: 1, Period: int64(1e9)}}
+	limit := Limit{Algorithm: TokenBucket, Capacity: 10, Rate: rates.Rate{Tokens: 1, Period: int64(1e9)}}
 	s := New(Config{})
 	defer s.Close()
 	set := func(name, key string, options Option) {

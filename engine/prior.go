@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // A cluster's leader takes tokens in its memory, of a key without a limiter in the log's state: at most [Limit.LeaderShare]. Before
@@ -25,7 +26,7 @@ func (l *Limit) LeaderShare() int64 {
 		return 0
 	}
 	if l.Algorithm == FixedWindow {
-		if l.Span != FromFirst || l.Rate.Period > maxLeaderShareNanos {
+		if l.Span != rates.FromFirst || l.Rate.Period > maxLeaderShareNanos {
 			return 0
 		}
 	} else if uint128.Product(uint64(l.Capacity), uint64(l.Rate.Period)).Exceeds(uint128.Product(uint64(maxLeaderShareNanos), uint64(l.Rate.Tokens))) {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // reservation is the state of a granted request that was asked for with an id. Asked again with the same parameters, it is
@@ -163,13 +165,13 @@ func (r *partReader) period() int64 {
 	if n&1 != 0 {
 		return int64(n >> 1)
 	}
-	return int64(min(n>>1, uint64(MaxDuration/1e9)+1)) * 1e9 // a period out of bounds stays so
+	return int64(min(n>>1, uint64(rates.MaxDuration/1e9)+1)) * 1e9 // a period out of bounds stays so
 }
 
 func (r *partReader) next() (p reservedPart) {
 	p.limit.Algorithm = Algorithm(r.byte())
 	has := r.byte()
-	p.fixedCost, p.limit.Span = has&hasFixedCost != 0, Span(has&hasSpan)
+	p.fixedCost, p.limit.Span = has&hasFixedCost != 0, rates.Span(has&hasSpan)
 	p.limit.Capacity = int64(r.uvarint())
 	if has&hasRate != 0 {
 		p.limit.Rate.Tokens = int64(r.uvarint())
@@ -203,13 +205,13 @@ func validReservation(state []byte) bool {
 		return false
 	}
 	granted, wait, parts := r.parts()
-	if granted < 0 || granted > MaxTokens || wait < 0 {
+	if granted < 0 || granted > rates.MaxTokens || wait < 0 {
 		return false
 	}
 	count := 0
 	for ; len(parts.rest) > 0; count++ {
 		p := parts.next()
-		if parts.bad || p.charged() > MaxTokens || len(p.key) > MaxKeyBytes || len(p.who) > MaxHolderBytes {
+		if parts.bad || p.charged() > rates.MaxTokens || len(p.key) > MaxKeyBytes || len(p.who) > MaxHolderBytes {
 			return false
 		}
 	}
@@ -238,7 +240,9 @@ func plainReservation(state []byte, _ int64) []byte {
 	return bytes.Clone(state[variableHead : reservationHead+len(reservation(state).rest())])
 }
 
-func reservationParams(l *Limit) []Param { return []Param{{"for", FormatDuration(l.Rate.Period)}} }
+func reservationParams(l *Limit) []Param {
+	return []Param{{"for", rates.FormatDuration(l.Rate.Period)}}
+}
 
 // writeReservation keeps a new reservation: the content of the call is all of its state but the size.
 func writeReservation(c *call, state []byte) {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math/big"
 	"slices"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // ledger is the naive model of limiters and reservations: the tokens taken from each key, by window and time, in
@@ -51,7 +53,7 @@ func (l *ledger) of(now int64, key []byte, limit Limit) *account {
 	a.meter.limit = limit
 	width := limit.Rate.Period
 	a.start, a.end, a.reached = now, now+width, now-now%max(1, width)
-	if limit.Span == Aligned {
+	if limit.Span == rates.Aligned {
 		a.start, a.end = a.reached, a.reached+width
 	}
 	return a
@@ -150,7 +152,7 @@ func (a *account) take(now int64, op Op) (granted int64, where int64, status Sta
 	switch free := op.Limit.Capacity - used; {
 	case granted <= free:
 	case op.Options&Force != 0:
-		if used+granted-op.Limit.Capacity > MaxTokens {
+		if used+granted-op.Limit.Capacity > rates.MaxTokens {
 			return 0, 0, DebtTooBig, false
 		}
 	case op.Options&UpTo != 0 && free > 0:

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -100,9 +101,9 @@ func (l *ledger) settle(now int64, op Op) (charged []int64, status Status) {
 
 // ledgerLimits are of every algorithm; each is that of some keys.
 var ledgerLimits = []Limit{
-	{Algorithm: TokenBucket, Capacity: 20, Rate: Rate{7, sec}}, {Algorithm: LeakyBucket, Capacity: 9, Rate: Rate{3, sec}}, {Algorithm: GCRA, Capacity: 12, Rate: Rate{11, 3 * sec}}, {Algorithm: LeakyQueue, Capacity: 8, Rate: Rate{5, sec}},
-	{Algorithm: FixedWindow, Capacity: 15, Rate: Rate{0, 2 * sec}}, {Algorithm: FixedWindow, Span: Aligned, Capacity: 15, Rate: Rate{0, 3 * sec}}, {Algorithm: SlidingWindow, Capacity: 14, Rate: Rate{0, 2 * sec}},
-	{Algorithm: SlidingLog, Capacity: 400, Rate: Rate{0, 2 * sec}}, {Algorithm: Concurrency, Capacity: 4, Rate: Rate{0, 5 * sec}}, {Algorithm: TokenBucket, Capacity: 5, Rate: Rate{1, 100 * sec}},
+	{Algorithm: TokenBucket, Capacity: 20, Rate: rates.Rate{Tokens: 7, Period: sec}}, {Algorithm: LeakyBucket, Capacity: 9, Rate: rates.Rate{Tokens: 3, Period: sec}}, {Algorithm: GCRA, Capacity: 12, Rate: rates.Rate{Tokens: 11, Period: 3 * sec}}, {Algorithm: LeakyQueue, Capacity: 8, Rate: rates.Rate{Tokens: 5, Period: sec}},
+	{Algorithm: FixedWindow, Capacity: 15, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}}, {Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 15, Rate: rates.Rate{Tokens: 0, Period: 3 * sec}}, {Algorithm: SlidingWindow, Capacity: 14, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}},
+	{Algorithm: SlidingLog, Capacity: 400, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}}, {Algorithm: Concurrency, Capacity: 4, Rate: rates.Rate{Tokens: 0, Period: 5 * sec}}, {Algorithm: TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: 100 * sec}},
 }
 
 // ledgerPart asks one of a few keys, whose limit now and then changes.
@@ -152,7 +153,7 @@ func ledgerRequest(r *rand.Rand) Op {
 func ledgerSettlement(r *rand.Rand, l *ledger, id []byte) Op {
 	op := Op{Verb: Settle, Key: id, Tokens: r.Int64N(9)}
 	if r.IntN(10) == 0 {
-		op.Tokens = MaxTokens - r.Int64N(3)
+		op.Tokens = rates.MaxTokens - r.Int64N(3)
 	}
 	switch b := l.booked[string(id)]; {
 	case r.IntN(3) == 0:

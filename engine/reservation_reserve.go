@@ -1,6 +1,10 @@
 package engine
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/stintdb/stint/engine/rates"
+)
 
 // reserve carries out the request of a [Reserve] once: a reservation of the same id and parameters is answered as before,
 // and takes nothing. With readOnly it takes no tokens, and returns false if it would have.
@@ -79,7 +83,7 @@ func (g *acquireAllCall) locateReservation(s *Store, parts []Op) (shards int) {
 // repeat answers a request whose id is known. It returns false for a new id.
 func (g *acquireAllCall) repeat(now int64, parts []Op, res *Result) (done bool) {
 	op := g.reserving
-	limit := Limit{Algorithm: Reservation, Capacity: 1, Rate: Rate{0, op.MaxWait}}
+	limit := Limit{Algorithm: Reservation, Capacity: 1, Rate: rates.Rate{Tokens: 0, Period: op.MaxWait}}
 	g.idOp = Op{Key: op.Key, Limit: limit}
 	g.id.place = g.id.shard.find(g.id.tag, op.Key)
 	g.id.shard.load(&g.idCall, now, &g.idOp, &g.idResult, g.id.place)

@@ -3,12 +3,14 @@ package engine
 import (
 	"fmt"
 	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // Reserved room avoids growth of the indexes, keeps to the memory bound, and keeps existing entries.
 func TestReserve(t *testing.T) {
 	const keys = 5000
-	limit := Limit{Algorithm: TokenBucket, Capacity: 5, Rate: Rate{Tokens: 1, Period: 3600e9}}
+	limit := Limit{Algorithm: TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: 3600e9}}
 	fill := func(s *Store, first, n int) {
 		for i := range n {
 			res := make([]Result, 1)

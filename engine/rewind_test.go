@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -64,7 +65,7 @@ func TestRewoundStoreGoesOnAlike(t *testing.T) {
 
 // By whichever time a store is rewound, a sliding window grants no more than it would have.
 func TestRewoundWindowGrantsNoMore(t *testing.T) {
-	limit := Limit{Algorithm: SlidingWindow, Capacity: 10, Rate: Rate{0, 60 * sec}}
+	limit := Limit{Algorithm: SlidingWindow, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}}
 	for by := int64(365*24*3600) * sec; by < 365*24*3600*sec+120*sec; by += 7 * sec {
 		ahead, back := New(Config{Shards: 1}), New(Config{Shards: 1})
 		now := epoch + 13*sec

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // putValue writes a string as a transaction does: it makes room, then writes.
@@ -91,7 +93,7 @@ func TestNumbersOfLimitsAreUsedAgain(t *testing.T) {
 			for i := range 20_000 {
 				limit := bucket(int64(1000+i*4+g), 1, 3600*sec)
 				if (i+g)%2 == 0 {
-					limit = Limit{Algorithm: SlidingLog, Capacity: int64(1000 + i*4 + g), Rate: Rate{0, 3600 * sec}}
+					limit = Limit{Algorithm: SlidingLog, Capacity: int64(1000 + i*4 + g), Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
 				}
 				ask(s, epoch, Op{Key: fmt.Append(nil, "k:", g, ":", i), Tokens: 1, Limit: limit})
 				ask(s, epoch, Op{Verb: Delete, Key: fmt.Append(nil, "k:", g, ":", i-1)})
@@ -108,7 +110,7 @@ func TestNumbersOfLimitsAreUsedAgain(t *testing.T) {
 func TestGrowingLogsShareSegments(t *testing.T) {
 	s := New(Config{Shards: 1, MaxBytes: 1 << 20})
 	defer s.Close()
-	log := Limit{Algorithm: SlidingLog, Capacity: 100, Rate: Rate{0, 3600 * sec}}
+	log := Limit{Algorithm: SlidingLog, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
 	keys := 0
 	for ask(s, epoch, Op{Key: fmt.Append(nil, "k:", keys), Tokens: 1, Limit: log}).Status == OK {
 		keys++

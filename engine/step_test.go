@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // randomStep is an operation of any verb, with any algorithm, on one of a few keys and policies: enough of them meet
@@ -155,7 +157,7 @@ func stepPart(r *rand.Rand, n int) Op {
 	if r.IntN(30) == 0 {
 		algorithm = all[r.IntN(len(all))]
 	}
-	l := Limit{Algorithm: algorithm, Capacity: 2 + int64(n), Rate: Rate{0, sec}}
+	l := Limit{Algorithm: algorithm, Capacity: 2 + int64(n), Rate: rates.Rate{Tokens: 0, Period: sec}}
 	if r.IntN(8) == 0 {
 		l.Capacity, l.Rate.Period = 1+r.Int64N(30), []int64{sec / 10, sec / 2, 5 * sec, 60 * sec}[r.IntN(4)]
 	}
@@ -165,9 +167,9 @@ func stepPart(r *rand.Rand, n int) Op {
 			l.Least = 1 + r.Int64N(l.Rate.Tokens)
 		}
 	case algorithm == FixedWindow && n%3 == 1:
-		l.Span = Aligned
+		l.Span = rates.Aligned
 	case algorithm == FixedWindow && n%3 == 2:
-		l.Span, l.Rate.Period = EachMinute, 0
+		l.Span, l.Rate.Period = rates.EachMinute, 0
 	}
 	op := Op{Key: fmt.Appendf(nil, "key-%d", n), Limit: l, Tokens: 1}
 	if algorithms[algorithm].who {

@@ -3,15 +3,17 @@ package engine
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // A limit whose request is given back never has more left than one that was not asked, whatever others take before and after.
 func TestGivingBackWhatIsStillTakenGrantsNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	for _, limit := range []Limit{
-		{Algorithm: GCRA, Capacity: 7, Rate: Rate{3, sec}}, bucket(7, 3, sec), {Algorithm: LeakyBucket, Capacity: 7, Rate: Rate{7, sec}},
-		{Algorithm: LeakyQueue, Capacity: 7, Rate: Rate{3, sec}}, {Algorithm: FixedWindow, Span: Aligned, Capacity: 7, Rate: Rate{0, 5 * sec}},
-		{Algorithm: SlidingWindow, Capacity: 7, Rate: Rate{0, 5 * sec}},
+		{Algorithm: GCRA, Capacity: 7, Rate: rates.Rate{Tokens: 3, Period: sec}}, bucket(7, 3, sec), {Algorithm: LeakyBucket, Capacity: 7, Rate: rates.Rate{Tokens: 7, Period: sec}},
+		{Algorithm: LeakyQueue, Capacity: 7, Rate: rates.Rate{Tokens: 3, Period: sec}}, {Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 7, Rate: rates.Rate{Tokens: 0, Period: 5 * sec}},
+		{Algorithm: SlidingWindow, Capacity: 7, Rate: rates.Rate{Tokens: 0, Period: 5 * sec}},
 	} {
 		whole, part, none := 0, 0, 0
 		for range 2000 {

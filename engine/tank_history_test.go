@@ -3,14 +3,16 @@ package engine
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // Regions that spend tokens of a home grant no more together with it than one limiter does, whatever messages and processes do. Each
 // fault in the protocol makes some history grant more, so the test finds them.
 func TestRegionsNeverExceedTheLimit(t *testing.T) {
 	scarce := bucket(250, 1, 3600*sec) // every token counts
-	for _, limit := range []Limit{scarce, bucket(200, 20, sec), {Algorithm: GCRA, Capacity: 300, Rate: Rate{60, 7 * sec}},
-		{Algorithm: LeakyBucket, Capacity: 200, Rate: Rate{3, sec}}, {Algorithm: FixedWindow, Span: Aligned, Capacity: 400, Rate: Rate{0, 2 * sec}}} {
+	for _, limit := range []Limit{scarce, bucket(200, 20, sec), {Algorithm: GCRA, Capacity: 300, Rate: rates.Rate{Tokens: 60, Period: 7 * sec}},
+		{Algorithm: LeakyBucket, Capacity: 200, Rate: rates.Rate{Tokens: 3, Period: sec}}, {Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 400, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}}} {
 		for _, fault := range []string{"none", "deposits are not compared", "a restart keeps tokens", "returned tokens stay"} {
 			if fault != "none" && limit != scarce {
 				continue

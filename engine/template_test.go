@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // fields are names and values by turns.
@@ -150,7 +152,7 @@ func TestChecksWithFields(t *testing.T) {
 	part := func(key, who string) Op {
 		p := Op{Key: []byte(key), Limit: bucket(2, 1, hour)}
 		if who != "" {
-			p.Who, p.Limit = []byte(who), Limit{Algorithm: Concurrency, Capacity: 5, Rate: Rate{Period: hour}}
+			p.Who, p.Limit = []byte(who), Limit{Algorithm: Concurrency, Capacity: 5, Rate: rates.Rate{Period: hour}}
 		}
 		return p
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // ErrState refuses an entry whose parts do not fit together.
@@ -28,7 +30,7 @@ func (o *Op) CheckPolicy() error {
 	for i := range o.Parts {
 		p := &o.Parts[i]
 		if !p.Limit.IsAskable() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes || p.Options&^FixedCost != 0 ||
-			p.Tokens < 0 || p.Tokens > MaxTokens || !p.KeepsValidly() || !p.WeighsValidly() {
+			p.Tokens < 0 || p.Tokens > rates.MaxTokens || !p.KeepsValidly() || !p.WeighsValidly() {
 			return ErrState
 		}
 	}
@@ -53,15 +55,15 @@ func (l *Limit) invalidField() string {
 		if *l != (Limit{Algorithm: l.Algorithm}) {
 			return "parameters"
 		}
-	case l.Capacity < 1 || l.Capacity > MaxTokens, l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > MaxLogLimit:
+	case l.Capacity < 1 || l.Capacity > rates.MaxTokens, l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > MaxLogLimit:
 		return "capacity"
-	case l.Rate.Tokens < 0 || l.Rate.Tokens > MaxTokens || algorithms[l.Algorithm].rate != (l.Rate.Tokens > 0):
+	case l.Rate.Tokens < 0 || l.Rate.Tokens > rates.MaxTokens || algorithms[l.Algorithm].rate != (l.Rate.Tokens > 0):
 		return "tokens of the rate"
-	case l.Span > EachMonth || l.Span != FromFirst && l.Algorithm.Base() != FixedWindow:
+	case l.Span > rates.EachMonth || l.Span != rates.FromFirst && l.Algorithm.Base() != FixedWindow:
 		return "position of the windows"
 	case l.Algorithm.HasLeast() != (l.Least > 0) || l.Least < 0 || l.Least > l.Rate.Tokens:
 		return "least rate"
-	case l.Rate.Period < 0 || l.Rate.Period > MaxDuration || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
+	case l.Rate.Period < 0 || l.Rate.Period > rates.MaxDuration || (l.Rate.Period == 0) != (l.Span > rates.Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
 		return "period"
 	}
 	return ""

@@ -1,12 +1,16 @@
 package engine
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stintdb/stint/engine/rates"
+)
 
 // A damaged file cannot bring a policy, or a shared limiter, with a limit that no Acquire may ask.
 func TestOnlyLimitsThatDecideAreAsked(t *testing.T) {
 	asked := 0
 	for a := NoAlgorithm; a.Known(); a++ {
-		limit := Limit{Algorithm: a, Capacity: 1, Rate: Rate{1, sec}}
+		limit := Limit{Algorithm: a, Capacity: 1, Rate: rates.Rate{Tokens: 1, Period: sec}}
 		switch {
 		case a.IsValue():
 			limit = Limit{Algorithm: a}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/internal/testlog"
 )
 
@@ -379,7 +380,7 @@ func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 		r := run(t, Interval)
 		lease := func(holder int) {
 			op := engine.Op{Key: []byte("big"), Tokens: 1, Who: fmt.Appendf(nil, "%0200d", holder),
-				Limit: engine.Limit{Algorithm: engine.Concurrency, Capacity: engine.MaxHolders, Rate: engine.Rate{Period: int64(time.Hour)}}}
+				Limit: engine.Limit{Algorithm: engine.Concurrency, Capacity: engine.MaxHolders, Rate: rates.Rate{Period: int64(time.Hour)}}}
 			res := make([]engine.Result, 1)
 			if r.store.Apply(time.Now().UnixNano(), []engine.Op{op}, res); !res[0].Allowed {
 				t.Fatalf("%+v", res[0])
@@ -545,7 +546,7 @@ func TestStopDuringAFailure(t *testing.T) {
 
 // Tokens come back while the server is down as usual, but not while the clock is behind.
 func TestTimeSpentDown(t *testing.T) {
-	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 10, Rate: engine.Rate{Tokens: 1, Period: second}}
+	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 10, Rate: rates.Rate{Tokens: 1, Period: second}}
 	s := engine.New(engine.Config{Shards: 1})
 	defer s.Close()
 	d, now := diskOf(nil), someTime

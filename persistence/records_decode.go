@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // handler takes the records of a payload, in order. Slices are only valid during the call.
@@ -92,7 +93,7 @@ func (d *decoder) decode(payload []byte, h handler) error {
 func (d *decoder) record(kind byte, h handler) error {
 	switch kind {
 	case recLimit:
-		l := engine.Limit{Algorithm: engine.Algorithm(d.byte()), Span: engine.Span(d.byte())}
+		l := engine.Limit{Algorithm: engine.Algorithm(d.byte()), Span: rates.Span(d.byte())}
 		l.Capacity, l.Rate.Tokens, l.Rate.Period = int64(d.uvarint()), int64(d.uvarint()), int64(d.uvarint())
 		if l.Algorithm.HasLeast() {
 			l.Least = int64(d.uvarint())

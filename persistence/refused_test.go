@@ -9,10 +9,11 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // badLimit is one that nothing can be decided by.
-var badLimit = engine.Limit{Algorithm: engine.TokenBucket, Capacity: engine.MaxTokens + 1, Rate: engine.Rate{Tokens: 1, Period: second}}
+var badLimit = engine.Limit{Algorithm: engine.TokenBucket, Capacity: rates.MaxTokens + 1, Rate: rates.Rate{Tokens: 1, Period: second}}
 
 func meterOf(limit engine.Limit, key string) engine.Change {
 	state := make([]byte, 16)

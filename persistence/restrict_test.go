@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // What becomes of new keys, and the limiters they share, are part of the state that is written and read.
@@ -15,9 +16,9 @@ func TestStateHoldsRestrictions(t *testing.T) {
 	defer store.Close()
 	defer again.Close()
 	limits := []engine.Limit{
-		{Algorithm: engine.TokenBucket, Capacity: 5, Rate: engine.Rate{Tokens: 1, Period: 1e12}},
-		{Algorithm: engine.SlidingLog, Capacity: 500, Rate: engine.Rate{Period: 1e12}},
-		{Algorithm: engine.Concurrency, Capacity: 50, Rate: engine.Rate{Period: 1e12}},
+		{Algorithm: engine.TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: 1e12}},
+		{Algorithm: engine.SlidingLog, Capacity: 500, Rate: rates.Rate{Period: 1e12}},
+		{Algorithm: engine.Concurrency, Capacity: 50, Rate: rates.Rate{Period: 1e12}},
 	}
 	store.Apply(now, store.Pressure(engine.Rules{NewKeys: engine.OverflowNew, Delimiters: ":/"}, true), make([]engine.Result, 1))
 	for i := range 100 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // Times and bounds.
@@ -71,7 +72,7 @@ func (r *right) answer(now int64, granted int64, res *engine.Result) {
 }
 
 // refill is the time in which tokens refill, rounded up.
-func refill(tokens int64, rate engine.Rate) int64 {
+func refill(tokens int64, rate rates.Rate) int64 {
 	hi, lo := bits.Mul64(uint64(tokens), uint64(rate.Period))
 	by := uint64(rate.Tokens)
 	if hi >= by {

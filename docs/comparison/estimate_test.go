@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // The sliding window counter is measured with this limit, for estimateWindows windows of each traffic.
@@ -65,7 +66,7 @@ func measure(t randomTraffic) (e estimate) {
 	arrivals := t.arrivals(rand.New(rand.NewPCG(1, 2)))
 	store := engine.New(engine.Config{Shards: 1})
 	defer store.Close()
-	limit := engine.Limit{Algorithm: engine.SlidingWindow, Capacity: estimateLimit, Rate: engine.Rate{Period: estimateWindow}}
+	limit := engine.Limit{Algorithm: engine.SlidingWindow, Capacity: estimateLimit, Rate: rates.Rate{Period: estimateWindow}}
 	logLimit := limit
 	logLimit.Algorithm = engine.SlidingLog
 	ops := []engine.Op{{Key: []byte("counter"), Limit: limit, Tokens: 1}, {Key: []byte("log"), Limit: logLimit, Tokens: 1}}

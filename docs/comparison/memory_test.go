@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // TestMemory checks the table of the sizes of a 16-byte key's entry, by the store's own accounting.
@@ -16,8 +17,8 @@ func TestMemory(t *testing.T) {
 		times     int
 	}{
 		{"GCRA, token bucket, both leaky buckets", "any", asking(meter(engine.TokenBucket, 200)), 1},
-		{"fixed window", "any", asking(window(engine.FixedWindow, engine.Aligned)), 1},
-		{"sliding window counter", "any", asking(window(engine.SlidingWindow, engine.FromFirst)), 1},
+		{"fixed window", "any", asking(window(engine.FixedWindow, rates.Aligned)), 1},
+		{"sliding window counter", "any", asking(window(engine.SlidingWindow, rates.FromFirst)), 1},
 		{"sliding window log", "1 request in the window", asking(logOf(100)), 1},
 		{"", "1,000 requests, limit 1,000", asking(logOf(1000)), 1000},
 		{"concurrency", "1 holder with a name of 16 bytes", asking(leasesOf()), 1},
@@ -45,11 +46,11 @@ func window(a engine.Algorithm, span engine.Span) engine.Limit {
 }
 
 func logOf(limit int64) engine.Limit {
-	return engine.Limit{Algorithm: engine.SlidingLog, Capacity: limit, Rate: engine.Rate{Period: int64(time.Hour)}}
+	return engine.Limit{Algorithm: engine.SlidingLog, Capacity: limit, Rate: rates.Rate{Period: int64(time.Hour)}}
 }
 
 func leasesOf() engine.Limit {
-	return engine.Limit{Algorithm: engine.Concurrency, Capacity: 10_000, Rate: engine.Rate{Period: int64(time.Hour)}}
+	return engine.Limit{Algorithm: engine.Concurrency, Capacity: 10_000, Rate: rates.Rate{Period: int64(time.Hour)}}
 }
 
 func adaptive() engine.Limit {

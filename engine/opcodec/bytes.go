@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // byteReader takes numbers and texts off the front of bytes. Once something did not fit it is bad, and gives zeros.
@@ -61,7 +62,7 @@ func (r *byteReader) take(n uint64) []byte {
 }
 
 func (r *byteReader) limit() engine.Limit {
-	l := engine.Limit{Algorithm: engine.Algorithm(r.byte()), Span: engine.Span(r.byte())}
+	l := engine.Limit{Algorithm: engine.Algorithm(r.byte()), Span: rates.Span(r.byte())}
 	l.Capacity, l.Rate.Tokens, l.Rate.Period = int64(r.uvarint()), int64(r.uvarint()), int64(r.uvarint())
 	if l.Algorithm.HasLeast() {
 		l.Least = int64(r.uvarint())

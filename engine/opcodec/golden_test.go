@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 var update = flag.Bool("update", false, "write the golden file of operations")
@@ -19,7 +20,7 @@ var update = flag.Bool("update", false, "write the golden file of operations")
 // goldenOps is one operation of every verb of version 0.1.0, with every field that the verb has; then later additions.
 func goldenOps() []engine.Op {
 	part := engine.Op{Key: []byte("p:{}"), Limit: bucket(100, 10, sec), Tokens: 1}
-	window := engine.Op{Key: []byte("w:{}"), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: engine.EachMonth, Capacity: 7}, Tokens: 1}
+	window := engine.Op{Key: []byte("w:{}"), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: rates.EachMonth, Capacity: 7}, Tokens: 1}
 	key, who := []byte("key"), []byte("who")
 	of := func(algorithm engine.Algorithm, least int64) engine.Limit {
 		l := part.Limit
@@ -76,7 +77,7 @@ func goldenOps() []engine.Op {
 		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: of(engine.FairShare, 0), Who: []byte("{}"), Weight: 2}}},
 		{Verb: engine.ListMembers, Key: key},
 		{Verb: engine.AcquireAll, Tokens: 2, Parts: []engine.Op{
-			{Key: key, Limit: of(engine.Class, 0), Tokens: 2, Who: engine.AppendAssured(nil, 7, engine.Rate{Tokens: 3, Period: sec})}, {Key: who, Limit: of(engine.Class, 0), Tokens: 2}}},
+			{Key: key, Limit: of(engine.Class, 0), Tokens: 2, Who: engine.AppendAssured(nil, 7, rates.Rate{Tokens: 3, Period: sec})}, {Key: who, Limit: of(engine.Class, 0), Tokens: 2}}},
 		{Verb: engine.Acquire, Key: key, Limit: of(engine.Adaptive, 3), Tokens: 300, MaxWait: sec},
 		{Verb: engine.Adapt, Key: key, Report: &engine.Report{Good: 300, Bad: 2, Every: sec, Down: 80_000, Up: 5_000, Pause: 5 * sec}},
 		{Verb: engine.Script, Options: engine.WriteOnly | engine.DeclaredOnly, Key: []byte{2}, Args: [][]byte{who, key, who}, KeyFrom: 1, KeyCount: 2, Tokens: 1},

@@ -1,6 +1,9 @@
 package opcodec
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
+)
 
 // valid reports whether every field of an operation that was read is in its range.
 func valid(op *engine.Op) bool {
@@ -14,8 +17,8 @@ func valid(op *engine.Op) bool {
 // inRange reports whether fields of an operation are in the ranges that they have with every verb.
 func inRange(op *engine.Op, fields opFields) bool {
 	return (fields&fieldKey == 0 || len(op.Key) <= engine.MaxKeyBytes) &&
-		(fields&fieldTokens == 0 || op.Tokens >= 0 && op.Tokens <= engine.MaxTokens) &&
-		(fields&fieldMaxWait == 0 || op.MaxWait >= engine.NoWait && op.MaxWait <= engine.MaxDuration)
+		(fields&fieldTokens == 0 || op.Tokens >= 0 && op.Tokens <= rates.MaxTokens) &&
+		(fields&fieldMaxWait == 0 || op.MaxWait >= engine.NoWait && op.MaxWait <= rates.MaxDuration)
 }
 
 // asks is about a limit alone.
@@ -83,7 +86,7 @@ func canBeReserved(v engine.Verb) bool {
 }
 
 func reserves(op *engine.Op) bool {
-	if op.MaxWait < engine.MinDuration || len(op.Parts) != 1 {
+	if op.MaxWait < rates.MinDuration || len(op.Parts) != 1 {
 		return false
 	}
 	request := &op.Parts[0]
@@ -109,11 +112,11 @@ func hasHolder(op *engine.Op) bool { return len(op.Who) > 0 && len(op.Who) <= en
 
 // isOnLoan is about a holder's loan and its numbers.
 func isOnLoan(op *engine.Op) bool {
-	return hasHolder(op) && op.Loan != nil && op.Loan.Number != 0 && op.Loan.Number != op.Loan.Previous && op.Loan.Left >= 0 && op.Loan.Left <= engine.MaxTokens
+	return hasHolder(op) && op.Loan != nil && op.Loan.Number != 0 && op.Loan.Number != op.Loan.Previous && op.Loan.Left >= 0 && op.Loan.Left <= rates.MaxTokens
 }
 
 func lends(op *engine.Op) bool {
-	return isOnLoan(op) && op.Limit.Algorithm.CanBeLent() && (op.MaxWait == 0 || op.MaxWait >= engine.MinDuration) && merges(op)
+	return isOnLoan(op) && op.Limit.Algorithm.CanBeLent() && (op.MaxWait == 0 || op.MaxWait >= rates.MinDuration) && merges(op)
 }
 
 // merges is about the requests that wait for a Lend.
@@ -121,7 +124,7 @@ func merges(op *engine.Op) bool {
 	if op.Options&engine.Merged == 0 {
 		return true
 	}
-	return op.MaxWait == 0 && op.Loan.Waiting > 0 && op.Loan.Waiting <= engine.MaxWaiting && op.Loan.Each > 0 && op.Loan.Each <= engine.MaxTokens
+	return op.MaxWait == 0 && op.Loan.Waiting > 0 && op.Loan.Waiting <= engine.MaxWaiting && op.Loan.Each > 0 && op.Loan.Each <= rates.MaxTokens
 }
 
 func prepares(op *engine.Op) bool { return op.Limit.Algorithm.Home() != engine.NoAlgorithm }

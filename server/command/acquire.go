@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // limitSpecs has a row for each way of writing a limit. Commands that acquire, RL.ALL and policies all read limits through it.
@@ -67,20 +68,20 @@ func acquireCost(a engine.Algorithm) Cost {
 }
 
 func readThrottle(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	burst, err := integerBetween("max_burst", a[0], 0, engine.MaxTokens-1)
+	burst, err := integerBetween("max_burst", a[0], 0, rates.MaxTokens-1)
 	if err != nil {
 		return l, err
 	}
-	if l.Rate.Tokens, err = integerBetween("count", a[1], 1, engine.MaxTokens); err != nil {
+	if l.Rate.Tokens, err = integerBetween("count", a[1], 1, rates.MaxTokens); err != nil {
 		return l, err
 	}
-	seconds, err := integerBetween("period", a[2], 1, engine.MaxDuration/int64(time.Second))
+	seconds, err := integerBetween("period", a[2], 1, rates.MaxDuration/int64(time.Second))
 	l.Capacity, l.Rate.Period = burst+1, seconds*int64(time.Second)
 	return l, err
 }
 
 func readBucket(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("capacity", a[0], 1, engine.MaxTokens); err != nil {
+	if l.Capacity, err = integerBetween("capacity", a[0], 1, rates.MaxTokens); err != nil {
 		return l, err
 	}
 	l.Rate, err = rate("rate", a[1])
@@ -88,7 +89,7 @@ func readBucket(_ *Request, a [][]byte) (l engine.Limit, err error) {
 }
 
 func readQueue(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	waiting, err := integerBetween("capacity", a[0], 0, engine.MaxTokens-1)
+	waiting, err := integerBetween("capacity", a[0], 0, rates.MaxTokens-1)
 	if err != nil {
 		return l, err
 	}
@@ -98,17 +99,17 @@ func readQueue(_ *Request, a [][]byte) (l engine.Limit, err error) {
 }
 
 func readFixedWindow(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxTokens); err != nil {
+	if l.Capacity, err = integerBetween("limit", a[0], 1, rates.MaxTokens); err != nil {
 		return l, err
 	}
-	if l.Span, l.Rate.Period, err = engine.ParseWindow(string(a[1])); err != nil {
+	if l.Span, l.Rate.Period, err = rates.ParseWindow(string(a[1])); err != nil {
 		return l, argumentError("window", err.Error(), a[1])
 	}
 	return l, nil
 }
 
 func readSliding(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxTokens); err != nil {
+	if l.Capacity, err = integerBetween("limit", a[0], 1, rates.MaxTokens); err != nil {
 		return l, err
 	}
 	l.Rate.Period, err = duration("window", a[1])

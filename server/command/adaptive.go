@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -90,7 +91,7 @@ func replyReport(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 
 // readAdaptive reads the capacity and both rates, and writes these with one period.
 func readAdaptive(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("capacity", a[0], 1, engine.MaxTokens); err != nil {
+	if l.Capacity, err = integerBetween("capacity", a[0], 1, rates.MaxTokens); err != nil {
 		return l, err
 	}
 	least, err := rate("min", a[1])
@@ -100,7 +101,7 @@ func readAdaptive(_ *Request, a [][]byte) (l engine.Limit, err error) {
 	if l.Rate, err = rate("max", a[2]); err != nil {
 		return l, err
 	}
-	if l.Least, l.Rate, err = engine.WithOnePeriod(least, l.Rate); err != nil {
+	if l.Least, l.Rate, err = rates.WithOnePeriod(least, l.Rate); err != nil {
 		return l, argumentError("min", err.Error(), a[1])
 	}
 	return l, nil

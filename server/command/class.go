@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -22,7 +23,7 @@ var readAssured, readCeiling = bucketNamed("rate_capacity", "rate", 0), bucketNa
 // bucketNamed reads a capacity and a rate, two arguments from at on, that have these names.
 func bucketNamed(capacity, tokensPerTime string, at int) func(*Request, [][]byte) (engine.Limit, error) {
 	return func(_ *Request, a [][]byte) (l engine.Limit, err error) {
-		if l.Capacity, err = integerBetween(capacity, a[at], 1, engine.MaxTokens); err != nil {
+		if l.Capacity, err = integerBetween(capacity, a[at], 1, rates.MaxTokens); err != nil {
 			return l, err
 		}
 		l.Rate, err = rate(tokensPerTime, a[at+1])

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -24,7 +25,7 @@ var inspectRows = []Row{{
 }}
 
 func parseRefund(r *Request) error {
-	tokens, err := integerBetween("tokens", r.Args[2], 1, engine.MaxTokens)
+	tokens, err := integerBetween("tokens", r.Args[2], 1, rates.MaxTokens)
 	if err != nil {
 		return err
 	}

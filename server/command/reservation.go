@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -65,7 +66,7 @@ func parseSettle(r *Request) error {
 	}
 	if !isWord(words[0], "COSTS") {
 		var err error
-		if op.Tokens, err = integerBetween("tokens", words[0], 0, engine.MaxTokens); err != nil {
+		if op.Tokens, err = integerBetween("tokens", words[0], 0, rates.MaxTokens); err != nil {
 			return err
 		}
 		if len(words) > 1 {
@@ -84,7 +85,7 @@ func parseSettle(r *Request) error {
 	for _, word := range words {
 		part := engine.Op{}
 		if string(word) != "-" {
-			n, err := integerBetween("COSTS", word, 0, engine.MaxTokens)
+			n, err := integerBetween("COSTS", word, 0, rates.MaxTokens)
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -24,7 +25,7 @@ func parseThrottle(r *Request) error {
 	op := &r.Ops[len(r.Ops)-1]
 	quantity, err := r.readSpec(op, specOf(engine.GCRA), a[1:], 0)
 	if err == nil && len(quantity) > 0 {
-		op.Tokens, err = integerBetween("quantity", quantity[0], 0, engine.MaxTokens)
+		op.Tokens, err = integerBetween("quantity", quantity[0], 0, rates.MaxTokens)
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/clock"
@@ -132,7 +133,7 @@ func (e *Env) takeRequest(u *acl.User) error {
 	if perSecond == 0 {
 		return nil
 	}
-	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: perSecond, Rate: engine.Rate{Tokens: perSecond, Period: int64(time.Second)}}
+	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: perSecond, Rate: rates.Rate{Tokens: perSecond, Period: int64(time.Second)}}
 	results := [1]engine.Result{}
 	e.userRates.Apply(e.Clock.Now(), []engine.Op{{Key: []byte("user " + u.Name()), Limit: limit, Tokens: 1}}, results[:])
 	r := &results[0]

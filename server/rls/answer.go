@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/redcon"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // Answer is the answer to a request.
@@ -34,7 +35,7 @@ type Limit struct {
 
 // never is the Reset, in seconds, of a request that no wait would let through: ten years, the longest duration that a limit can have. The protocol
 // has no word for it, and clients take a reset that is missing for 0.
-const never = engine.MaxDuration / int64(time.Second)
+const never = rates.MaxDuration / int64(time.Second)
 
 // level is a command's report about one limit.
 type level struct {

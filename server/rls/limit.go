@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -41,12 +42,12 @@ func (r *Rule) setLimit() error {
 		return nil // decided without a command
 	}
 	seconds := units[r.Unit].seconds * int64(time.Second)
-	l := engine.Limit{Algorithm: r.Algorithm, Capacity: int64(r.Requests), Rate: engine.Rate{Tokens: int64(r.Requests), Period: seconds}}
+	l := engine.Limit{Algorithm: r.Algorithm, Capacity: int64(r.Requests), Rate: rates.Rate{Tokens: int64(r.Requests), Period: seconds}}
 	switch r.Algorithm {
 	case engine.NoAlgorithm:
-		l.Algorithm, l.Span, l.Rate.Tokens = engine.FixedWindow, engine.Aligned, 0
+		l.Algorithm, l.Span, l.Rate.Tokens = engine.FixedWindow, rates.Aligned, 0
 	case engine.FixedWindow:
-		l.Span, l.Rate.Tokens = engine.Aligned, 0
+		l.Span, l.Rate.Tokens = rates.Aligned, 0
 	case engine.SlidingWindow, engine.SlidingLog:
 		l.Rate.Tokens = 0
 	}

@@ -1,4 +1,4 @@
-package engine
+package rates
 
 import (
 	"errors"
@@ -7,9 +7,13 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
 )
+
+// MaxTokens bounds a capacity, a rate's tokens, and the tokens of one request.
+const MaxTokens = 1_000_000_000_000
 
 // Rate is an exact fraction: Tokens per Period nanoseconds. It is never turned into a rounded interval.
 type Rate struct {
@@ -152,7 +156,7 @@ func (b rateBounds) withPeriod(r Rate, perNano *big.Rat) Rate {
 
 // Errors of [WithOnePeriod].
 var (
-	errLeastAboveMost = errors.New("must not be above max")
+	ErrLeastAboveMost = errors.New("must not be above max")
 	errRatesApart     = errors.New("and max cannot be kept in one period: write both with the same unit or fewer digits, or a larger min")
 )
 
@@ -160,7 +164,7 @@ var (
 // such period for both, the lowest is rounded down to the nearest that has one, by at most 1 part in 1000.
 func WithOnePeriod(lowest, highest Rate) (least int64, most Rate, err error) {
 	if uint128.Product(uint64(lowest.Tokens), uint64(highest.Period)).Exceeds(uint128.Product(uint64(highest.Tokens), uint64(lowest.Period))) {
-		return 0, highest, errLeastAboveMost
+		return 0, highest, ErrLeastAboveMost
 	}
 	common := int64(gcd(uint64(lowest.Period), uint64(highest.Period)))
 	byLowest, byHighest := highest.Period/common, lowest.Period/common // the factors that make the periods equal
@@ -191,4 +195,19 @@ func gcd(a, b uint64) uint64 {
 // String writes the rate in the form [ParseRate] reads, such as 1000/60s.
 func (r Rate) String() string {
 	return strconv.FormatInt(r.Tokens, 10) + "/" + FormatDuration(r.Period)
+}
+
+// AppendPerSecond appends the tokens a second, rounded down to nine decimals, without zeros at the end.
+func (r Rate) AppendPerSecond(b []byte) []byte {
+	const decimals = 9
+	perSecond := uint128.Product(uint64(r.Tokens), uint64(time.Second))
+	whole, rest := perSecond.Divide(uint64(r.Period))
+	b = strconv.AppendUint(b, whole, 10)
+	fraction, _ := uint128.Product(rest, 1_000_000_000).Divide(uint64(r.Period))
+	if fraction == 0 {
+		return b
+	}
+	digits := strconv.FormatUint(fraction, 10)
+	digits = strings.TrimRight(strings.Repeat("0", decimals-len(digits))+digits, "0")
+	return append(append(b, '.'), digits...)
 }

@@ -1,9 +1,8 @@
-package engine
+package rates
 
 import (
 	"errors"
 	"strings"
-	"time"
 )
 
 // Span is the position of the windows of a fixed window limit. In all but [FromFirst] and [Aligned] the window is a
@@ -56,35 +55,4 @@ func FormatWindow(span Span, period int64) string {
 		return "@" + FormatDuration(period)
 	}
 	return spanWords[span]
-}
-
-// windowAt returns the window that holds now: [start, end).
-func windowAt(now int64, l *Limit) (start, end int64) {
-	switch l.Span {
-	case FromFirst:
-		return now, now + l.Rate.Period
-	case Aligned:
-		start = now - floorMod(now, l.Rate.Period)
-		return start, start + l.Rate.Period
-	case EachMinute, EachHour, EachDay:
-		period := [...]int64{EachMinute: int64(time.Minute), EachHour: int64(time.Hour), EachDay: 24 * int64(time.Hour)}[l.Span]
-		start = now - floorMod(now, period)
-		return start, start + period
-	}
-	t := time.Unix(0, now).UTC()
-	if l.Span == EachWeek {
-		sinceMonday := (int(t.Weekday()) + 6) % 7
-		t = time.Date(t.Year(), t.Month(), t.Day()-sinceMonday, 0, 0, 0, 0, time.UTC)
-		return t.UnixNano(), t.AddDate(0, 0, 7).UnixNano()
-	}
-	t = time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
-	return t.UnixNano(), t.AddDate(0, 1, 0).UnixNano()
-}
-
-func floorMod(a, b int64) int64 {
-	if m := a % b; m < 0 {
-		return m + b
-	} else {
-		return m
-	}
 }

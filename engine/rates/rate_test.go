@@ -1,4 +1,4 @@
-package engine
+package rates
 
 import (
 	"errors"
@@ -8,6 +8,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+)
+
+const (
+	ms  = int64(1_000_000)
+	sec = 1000 * ms
 )
 
 func TestParseRate(t *testing.T) {

@@ -1,4 +1,4 @@
-package engine
+package rates
 
 import (
 	"errors"
@@ -154,42 +154,5 @@ func TestLongExponents(t *testing.T) {
 		if got, err := ParseDuration(text); got != want || (err == nil) != (want > 0) {
 			t.Errorf("%.40q: %d %v, want %d", text, got, err, want)
 		}
-	}
-}
-
-// The lowest and the highest rate of an adaptive limit are kept in one period, both exactly or the lowest rounded down a little.
-func TestPrintedRatesOfAnAdaptiveLimit(t *testing.T) {
-	kept, refused := 0, 0
-	texts := []string{"0.3333333333333333", "1", "16.666666666666668", "1.1574074074074073e-05", "1e-05", "2/m", "10/s", "3000/d", "1e12", "0.1", "1428571.428571", "1/3650d", "1e12/1e-3s"}
-	for _, low := range texts {
-		for _, high := range texts {
-			lowest, _ := ParseRate(low)
-			highest, _ := ParseRate(high)
-			min, max := big.NewRat(lowest.Tokens, lowest.Period), big.NewRat(highest.Tokens, highest.Period)
-			least, most, err := WithOnePeriod(lowest, highest)
-			if isAbove := min.Cmp(max) > 0; isAbove || err != nil {
-				if isAbove != errors.Is(err, errLeastAboveMost) || !isAbove && max.Cmp(new(big.Rat).Mul(min, big.NewRat(1000, 1))) < 0 {
-					t.Errorf("%s to %s: %v", low, high, err)
-				}
-				refused++
-				continue
-			}
-			kept++
-			limit := Limit{Algorithm: Adaptive, Capacity: 5, Least: least, Rate: most}
-			lost := new(big.Rat).Sub(min, big.NewRat(least, most.Period))
-			if err := limit.Check(); err != nil || big.NewRat(most.Tokens, most.Period).Cmp(max) != 0 || lost.Sign() < 0 || lost.Quo(lost, min).Cmp(big.NewRat(1, 1000)) > 0 {
-				t.Errorf("%s to %s: %+v, %v", low, high, limit, err)
-			}
-			var again [2]Rate
-			for i, p := range limit.Params()[1:] {
-				again[i], _ = ParseRate(p.Text)
-			}
-			if l, m, err := WithOnePeriod(again[0], again[1]); l != least || m != most || err != nil {
-				t.Errorf("%s to %s is written %v, and read as %d %v %v", low, high, again, l, m, err)
-			}
-		}
-	}
-	if kept < 50 || refused < 50 {
-		t.Errorf("%d kept, %d refused", kept, refused)
 	}
 }
