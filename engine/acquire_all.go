@@ -5,48 +5,6 @@ import (
 	"slices"
 )
 
-// MaxParts bounds the limits of one all-or-nothing request, and of a policy.
-const MaxParts = 64
-
-// acquireAllCall is the scratch of an all-or-nothing request.
-type acquireAllCall struct {
-	calls        [MaxParts]call
-	targets      [MaxParts]target
-	order        [MaxParts + 1]uint32 // the numbers of the shards, for locking
-	parts        [MaxParts]Op         // a policy's limits, its keys filled in
-	admission    *admission
-	full         bool     // new keys are treated as beyond the bound on memory
-	sharedLocked bool     // the lock of the shared limiters is held
-	keys         []byte   // room for those keys
-	made         [][]byte // keys that are new and will be kept
-
-	reserving   *Op // the Reserve that is carried out, or nil
-	fingerprint uint64
-	repeated    bool   // it was answered before
-	shadow      bool   // its policy is in shadow, and delays nobody
-	id          target // of its id
-	idOp        Op
-	idCall      call
-	idResult    Result
-	text        []byte // room for its state, and its parameters
-	touched     uint64
-	settlements []settlement
-}
-
-// target is where a part's key lives.
-type target struct {
-	shard *shard
-	tag   uint32
-
-	place   place
-	moves   uint32 // of the shard when place was found
-	entries int    // that keeping the part may add to the shard
-	bytes   int    // that their records take
-
-	rules  *Rules    // of a new key that is not to be kept
-	shared sharedRef // of the limiter it shares
-}
-
 // applySeveral carries out an operation on several limits. With readOnly it changes nothing, and returns false if it would
 // have.
 func (s *Store) applySeveral(now int64, op *Op, res *Result, locked, readOnly bool) (done bool) {

@@ -12,14 +12,6 @@ import (
 // Adaptive is a token bucket whose rate follows reports on a backend: additive increase and multiplicative decrease (AIMD; Chiu and
 // Jain, "Analysis of the increase and decrease algorithms", 1989). The rate is between the limit's least and its rate, where it begins.
 
-// Report is the news of some calls of the backend, for an [Adapt].
-type Report struct {
-	Good, Bad int64 // calls that went well, and that did not, 0 to MaxReported
-	Every     int64 // nanoseconds between two decisions, MinDuration to MaxDuration
-	Down, Up  int64 // thousandths of a percent: the rate left after bad calls, and the part of the highest rate added after good ones
-	Pause     int64 // grant nothing for so many nanoseconds, 0 to MaxDuration
-}
-
 const (
 	// MaxReported bounds the calls of a report.
 	MaxReported = 1_000_000_000_000_000_000

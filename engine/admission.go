@@ -7,9 +7,6 @@ import (
 	"sync/atomic"
 )
 
-// NewKeys is the treatment of a request on a key that has no entry, and so would need room for a new one.
-type NewKeys uint8
-
 // The treatments of new keys.
 const (
 	AdmitNew    NewKeys = iota // they are kept
@@ -57,22 +54,6 @@ type NewKeyCounts struct {
 	SharedDenied   int64 // of those, denied
 	Limiters, Keys int   // number of shared limiters and of restrictions
 }
-
-// NewKeyCounts returns the counts.
-func (s *Store) NewKeyCounts() NewKeyCounts {
-	r := &s.admission
-	f := NewKeyCounts{Denied: r.decisions[DenyNew].Load(), Allowed: r.decisions[AllowNew].Load(), Shared: r.decisions[OverflowNew].Load(), SharedDenied: r.sharedDenied.Load()}
-	r.shared.mu.Lock()
-	f.Limiters = len(r.shared.limiters)
-	r.shared.mu.Unlock()
-	if set := r.set.Load(); set != nil {
-		f.Keys = len(*set)
-	}
-	return f
-}
-
-// SetRules changes the treatment of new keys beyond the memory bound or a quota, in a store that is not replicated.
-func (s *Store) SetRules(r Rules) { s.admission.own.Store(&r) }
 
 // restrict carries out a Restrict.
 func (r *admission) restrict(op *Op, res *Result) {
@@ -196,14 +177,4 @@ func (r *admission) count(mode NewKeys, res *Result) {
 func (c *call) refuse() {
 	c.result.Clear()
 	c.result.Status = OutOfRoom
-}
-
-// restrictOps calls visit for the operations that recreate the restrictions and shared limiters. It is for snapshots.
-func (s *Store) restrictOps(visit func(*Op)) {
-	if set := s.admission.set.Load(); set != nil {
-		for _, x := range *set {
-			visit(&Op{Verb: Restrict, NewKeys: x.NewKeys, Key: []byte(x.beginning), Who: []byte(x.Delimiters)})
-		}
-	}
-	s.admission.shared.ops(visit)
 }

@@ -1,92 +1,12 @@
 package engine
 
 import (
-	"encoding/binary"
+	"bytes"
 	"strconv"
 	"time"
 
 	"github.com/stintdb/stint/engine/rates"
 )
-
-// Algorithm names one way of limiting. The zero value is none.
-type Algorithm uint8
-
-// The algorithms. Their numbers are kept on disk and sent between nodes: new ones are added at the end.
-const (
-	NoAlgorithm   Algorithm = iota
-	GCRA                    // CL.THROTTLE
-	TokenBucket             // TB.ACQUIRE
-	LeakyBucket             // LB.ACQUIRE
-	LeakyQueue              // LB.QUEUE
-	FixedWindow             // FW.ACQUIRE
-	SlidingWindow           // SW.ACQUIRE
-	SlidingLog              // SL.ACQUIRE
-	Concurrency             // CC.ACQUIRE
-
-	// Kinds of keys that hold data, and no limiter. They share the table, because a key is one or the other.
-	StringValue
-	HashValue
-	SortedSetValue
-	ListValue
-	SetValue
-
-	Reservation // a request that was granted with an id
-
-	// Limiters with tokens set aside for holders: see [Loan].
-	LentGCRA
-	LentTokenBucket
-	LentLeakyBucket
-	LentFixedWindow
-
-	// Keys whose limit has its home elsewhere: see [Tank].
-	TankGCRA
-	TankTokenBucket
-	TankLeakyBucket
-	TankFixedWindow
-
-	FairShare // FS.ACQUIRE
-	Class     // HT.ACQUIRE
-	Adaptive  // AD.ACQUIRE
-)
-
-// algorithm is a row of the table: all properties of an algorithm that the store and its callers need.
-type algorithm struct {
-	name    string                                       // as TYPE answers
-	format  uint32                                       // the version of the cluster's formats that added it; 0 for the first
-	bytes   int                                          // size of its state; 0 if that varies
-	keeps   bool                                         // Op.Keep applies to it
-	who     bool                                         // it decides for the holder or member that Op.Who names
-	weighs  bool                                         // Op.Weight applies to it
-	least   bool                                         // its limit has a least rate too
-	rate    bool                                         // its limit has a rate, tokens to a period; others have a period alone
-	decide  func(c *call) (changed bool)                 // answer an Acquire
-	look    func(c *call)                                // report the state under c.limit
-	refund  func(c *call)                                // give back, in next or in place; nil if the algorithm has no refunds
-	expired func(state []byte, l *Limit, now int64) bool // the state has expired: the limiter is at its full limit
-	rewind  func(state []byte, l *Limit, by int64)       // make all times in the state earlier, in place: [Store.Rewind]
-	params  func(l *Limit) []Param                       // its parameters as its command names them
-
-	need    func(c *call) int             // of varying size: the bytes that keeping the decision takes
-	full    func(l *Limit) int64          // of varying size: the bytes that it comes to at its limit
-	write   func(c *call, state []byte)   // of varying size: keep the decision
-	valid   func(state []byte) bool       // of varying size: all offsets in it are within it
-	release func(c *call) (released bool) // end a lease, in place
-
-	mark      func(c *call) int64       // a mark of the part of the state that a grant counts in, such as its window; nil if there is but one
-	unreserve func(c *call, mark int64) // settle: give tokens back to the part of a mark, or to Op.Who, in next or in place; nil if refund does
-
-	lent   Algorithm                                            // the row of its limiters with loans; NoAlgorithm if it has none
-	base   Algorithm                                            // of limiters with loans: the algorithm
-	charge func(state []byte, l *Limit, at int64, tokens int64) // of an algorithm with loans: take tokens at a time, in place, also those that are not available
-
-	home Algorithm // of a tank: the algorithm of the limit at home
-
-	plain func(state []byte, now int64) []byte // of varying size: a copy of its contents, independent of the layout in memory
-
-	detail func(c *call) // append what its state has beyond tokens to a Look, with Result.addDetail; nil if nothing
-
-	value bool // no algorithm, but a kind of data ([Value]); it decides nothing
-}
 
 var algorithms = [...]algorithm{
 	NoAlgorithm: {name: "none"},
@@ -175,17 +95,6 @@ func (a Algorithm) Weighs() bool { return a.Known() && algorithms[a].weighs }
 // Format is the version of the cluster's formats that added the algorithm, 0 for the first.
 func (a Algorithm) Format() uint32 { return algorithms[a].format }
 
-const variableHead = 4 // bytes of a state that varies that hold its size
-
-// setVariableSize stores the size of a state that varies, in its first 4 bytes.
-func setVariableSize(state []byte, size int) { binary.LittleEndian.PutUint32(state, uint32(size)) }
-
-// Param is one parameter of a limit as [Limit.Params] reports it.
-type Param struct {
-	Name string
-	Text string
-}
-
 // Params lists the limit's parameters by the names its command gives them.
 func (l Limit) Params() []Param { return algorithms[l.Algorithm].params(&l) }
 
@@ -211,4 +120,61 @@ func windowParams(l *Limit) []Param {
 
 func leaseParams(l *Limit) []Param {
 	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"ttl", rates.FormatDuration(l.Rate.Period)}}
+}
+
+// CanBeLent reports whether tokens of the algorithm's limiters can be set aside for holders. They cannot where a token must count
+// from the moment that it is spent, or where a holder has a place or a name.
+func (a Algorithm) CanBeLent() bool { return algorithms[a].lent != NoAlgorithm }
+
+// Base is the algorithm itself, or that of a limiter with loans, or that at home of a tank.
+func (a Algorithm) Base() Algorithm {
+	row := &algorithms[a]
+	switch {
+	case row.base != NoAlgorithm:
+		return row.base
+	case row.home != NoAlgorithm:
+		return row.home
+	}
+	return a
+}
+
+// IsValue reports whether keys of this kind hold data, and no limiter.
+func (a Algorithm) IsValue() bool { return algorithms[a].value }
+
+// Tank is the row of keys whose limit of this algorithm has its home elsewhere, [NoAlgorithm] if there is none.
+func (a Algorithm) Tank() Algorithm {
+	for i := range algorithms {
+		if a != NoAlgorithm && algorithms[i].home == a {
+			return Algorithm(i)
+		}
+	}
+	return NoAlgorithm
+}
+
+// Home is the algorithm at home of a tank's row, [NoAlgorithm] of any other.
+func (a Algorithm) Home() Algorithm { return algorithms[a].home }
+
+// lentRow is the row of an algorithm's limiters with loans.
+func lentRow(name string, base Algorithm, expired func([]byte, *Limit, int64) bool, rewind func([]byte, *Limit, int64), charge func([]byte, *Limit, int64, int64), params func(*Limit) []Param) algorithm {
+	return algorithm{name: name, format: 2, base: base, rate: base != FixedWindow, params: params, rewind: rewindLent(rewind),
+		need: func(c *call) int { return len(c.state) }, full: func(*Limit) int64 { return 0 },
+		expired: func(state []byte, l *Limit, now int64) bool {
+			var all loans
+			var inner [maxLentState]byte
+			if !all.read(state) {
+				return true
+			}
+			copy(inner[:], state[lentInner:lentHead])
+			all.end(now, func(at, tokens int64) { charge(inner[:], l, at, tokens) })
+			return len(all.all) == 0 && expired(inner[:], l, now)
+		},
+		valid: func(state []byte) bool { return len(state) >= lentHead && new(loans).read(state) },
+		plain: func(state []byte, _ int64) []byte { return bytes.TrimRight(bytes.Clone(state[4:]), "\x00") },
+	}
+}
+
+// tankRow is the row of keys whose limit of an algorithm has its home elsewhere.
+func tankRow(name string, home Algorithm, params func(*Limit) []Param) algorithm {
+	return algorithm{name: name, format: 2, bytes: tankBytes, home: home, rate: home != FixedWindow, params: params,
+		decide: decideTank, look: lookTank, rewind: rewindTimes(32), expired: func(state []byte, _ *Limit, _ int64) bool { return loadTank(state).Number == 0 }}
 }

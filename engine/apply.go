@@ -72,19 +72,6 @@ func (s *shard) acquire(c *call, tag uint32, p place) {
 	s.admission.decide(c, s.admission.own.Load(), false)
 }
 
-// ask lets the algorithm decide an Acquire. It reports whether the decision changes the state.
-func (c *call) ask() (changed bool) {
-	if !c.isNew && c.prev.Algorithm != c.limit.Algorithm {
-		c.wrongType(c.limit.Algorithm)
-		return false
-	}
-	return algorithms[c.limit.Algorithm].decide(c)
-}
-
-func (c *call) wrongType(wanted Algorithm) {
-	c.result.Status, c.result.Held, c.result.Wanted = WrongType, c.prev, wanted
-}
-
 func (s *shard) look(c *call, p place) {
 	c.show()
 	c.result.Bytes = int64(s.size(s.record(p.ref))) + slotBytes

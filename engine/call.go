@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/stintdb/stint/engine/internal/uint128"
+
 // call is one limit asked at one instant: the input and output of an algorithm. decide only reads the state. It leaves
 // the new state in next, or the store gets it by need and write. So an algorithm knows nothing of PEEK or of
 // the other limits in the same request.
@@ -60,3 +62,90 @@ func (c *call) open(limit *Limit, state []byte) {
 		c.prev, c.state, c.isNew = *limit, state, false
 	}
 }
+
+// ask lets the algorithm decide an Acquire. It reports whether the decision changes the state.
+func (c *call) ask() (changed bool) {
+	if !c.isNew && c.prev.Algorithm != c.limit.Algorithm {
+		c.wrongType(c.limit.Algorithm)
+		return false
+	}
+	return algorithms[c.limit.Algorithm].decide(c)
+}
+
+func (c *call) wrongType(wanted Algorithm) {
+	c.result.Status, c.result.Held, c.result.Wanted = WrongType, c.prev, wanted
+}
+
+// size is the bytes of the state that keeps what c decided.
+func (c *call) size() int {
+	alg := &algorithms[c.limit.Algorithm]
+	if alg.bytes != 0 {
+		return alg.bytes
+	}
+	return alg.need(c)
+}
+
+// classScan is a node as a request finds it, and as it leaves it once the request is decided.
+type classScan struct {
+	taken    uint128.Int // ticks of its ceiling
+	after    meter       // of its ceiling once the request is decided
+	free     int64       // whole tokens left of it
+	own      int64       // the capacity assured to itself, if it is registered
+	children int64       // the sum of those of its registered children, the one that asks included
+
+	isAsked bool  // it is the class that asks, not an ancestor
+	assured Limit // its assured rate; Capacity 0 for none
+	used    uint128.Int
+	// tookAssured reports whether a grant was taken from the assured rate.
+	tookAssured bool
+	end         int64 // of its registration as a class
+
+	hash     classHash // of its key
+	child    classHash // of the key of the child that asks, if any
+	hasChild bool
+	capacity int64 // of that child
+	childEnd int64
+	isNews   bool // that child was not registered, or with a smaller capacity
+	isFull   bool // there is no room for it
+	isSwept  bool // some registrations are over
+	alive    int  // registered children, the one that asks left out
+	nextEnd  int64
+
+	changes bool // the registration, or the assured rate
+}
+
+// classHash is the first half of the SHA-256 of a key. A node keeps that of its key, so that it is computed once.
+type classHash [16]byte
+
+// leaseScan summarises the leases that have not ended.
+type leaseScan struct {
+	count    int64
+	bytes    int   // of these leases
+	earliest int64 // end of the first to end
+	last     int64 // end of the last to end
+	others   int64 // end of the last to end, the lease of the holder asked for aside
+	found    bool  // the holder asked for is among them
+	at       int   // where, in the state
+	ended    bool  // there are leases beside these that have ended
+}
+
+// shareScan is a pool brought up to the time of a call, under the limit of the call.
+type shareScan struct {
+	taken     uint128.Int // ticks
+	virtual   uint64
+	restTicks uint64
+	restUnits uint32
+	weights   uint32
+	drained   int // members that have got everything back, the first in order
+	active    int // the others
+	room      int // of the state
+	nameRoom  int
+
+	member int    // the number of the entry of the member asked for, if it is active
+	found  bool   // it is active
+	weight uint32 // its weight in the state
+	units  uint64 // that it has taken
+}
+
+// loanEnd is the end of a loan, at which its tokens are charged.
+type loanEnd struct{ at, tokens int64 }

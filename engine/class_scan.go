@@ -8,41 +8,9 @@ import (
 	"github.com/stintdb/stint/engine/rates"
 )
 
-// classHash is the first half of the SHA-256 of a key. A node keeps that of its key, so that it is computed once.
-type classHash [16]byte
-
 func hashOfClass(key []byte) classHash {
 	sum := sha256.Sum256(key)
 	return classHash(sum[:16])
-}
-
-// classScan is a node as a request finds it, and as it leaves it once the request is decided.
-type classScan struct {
-	taken    uint128.Int // ticks of its ceiling
-	after    meter       // of its ceiling once the request is decided
-	free     int64       // whole tokens left of it
-	own      int64       // the capacity assured to itself, if it is registered
-	children int64       // the sum of those of its registered children, the one that asks included
-
-	isAsked bool  // it is the class that asks, not an ancestor
-	assured Limit // its assured rate; Capacity 0 for none
-	used    uint128.Int
-	// tookAssured reports whether a grant was taken from the assured rate.
-	tookAssured bool
-	end         int64 // of its registration as a class
-
-	hash     classHash // of its key
-	child    classHash // of the key of the child that asks, if any
-	hasChild bool
-	capacity int64 // of that child
-	childEnd int64
-	isNews   bool // that child was not registered, or with a smaller capacity
-	isFull   bool // there is no room for it
-	isSwept  bool // some registrations are over
-	alive    int  // registered children, the one that asks left out
-	nextEnd  int64
-
-	changes bool // the registration, or the assured rate
 }
 
 // scanClass reads a node at the time of the call and changes nothing.

@@ -22,10 +22,6 @@ const (
 
 	// MaxListedBytes bounds the holders and grants listed for one batch. One list is never more.
 	MaxListedBytes = 4 << 20
-	// MaxHolders bounds the limit of a concurrency limiter: each decision looks at every holder.
-	MaxHolders = 10_000
-	// MaxHolderBytes bounds the name of a holder.
-	MaxHolderBytes = 255
 )
 
 func (l leases) used() int        { return int(binary.LittleEndian.Uint32(l[4:])) }
@@ -46,18 +42,6 @@ func (l leases) put(offset int, end int64, holder []byte) int {
 	binary.LittleEndian.PutUint16(l[offset+8:], uint16(len(holder)))
 	copy(l[offset+leaseHead:], holder)
 	return offset + leaseHead + len(holder)
-}
-
-// leaseScan summarises the leases that have not ended.
-type leaseScan struct {
-	count    int64
-	bytes    int   // of these leases
-	earliest int64 // end of the first to end
-	last     int64 // end of the last to end
-	others   int64 // end of the last to end, the lease of the holder asked for aside
-	found    bool  // the holder asked for is among them
-	at       int   // where, in the state
-	ended    bool  // there are leases beside these that have ended
 }
 
 // scanLeases looks through the leases, once for each call.

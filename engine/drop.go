@@ -92,3 +92,27 @@ func (s *shard) free() {
 	s.dirty, s.lent, s.tanks = nil, nil, nil
 	s.sampleFrom, s.fullUntil, s.stuckUntil = 0, 0, 0
 }
+
+// addKept and dropKept count a key whose state a Flush keeps.
+func (s *shard) addKept(key []byte, a Algorithm) {
+	switch {
+	case algorithms[a].base != NoAlgorithm:
+		s.addLent(key)
+	case algorithms[a].home != NoAlgorithm:
+		if s.tanks == nil {
+			s.tanks = map[string]struct{}{}
+		}
+		s.tanks[string(key)] = struct{}{}
+		s.mem.tanks.Add(1)
+	}
+}
+
+func (s *shard) dropKept(key []byte, a Algorithm) {
+	switch {
+	case algorithms[a].base != NoAlgorithm:
+		s.dropLent(key)
+	case algorithms[a].home != NoAlgorithm:
+		delete(s.tanks, string(key))
+		s.mem.tanks.Add(-1)
+	}
+}

@@ -25,24 +25,6 @@ import (
 // shareFactor is the most that a member of weight 1 may have taken, in units of the tokens left in the pool.
 const shareFactor = 8
 
-// shareScan is a pool brought up to the time of a call, under the limit of the call.
-type shareScan struct {
-	taken     uint128.Int // ticks
-	virtual   uint64
-	restTicks uint64
-	restUnits uint32
-	weights   uint32
-	drained   int // members that have got everything back, the first in order
-	active    int // the others
-	room      int // of the state
-	nameRoom  int
-
-	member int    // the number of the entry of the member asked for, if it is active
-	found  bool   // it is active
-	weight uint32 // its weight in the state
-	units  uint64 // that it has taken
-}
-
 // scanShares brings the pool up to the time of the call, once for each call, and changes nothing.
 func (c *call) scanShares() *shareScan {
 	if !c.scanned {

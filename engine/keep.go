@@ -1,32 +1,8 @@
 package engine
 
 import (
-	"math"
 	"strconv"
-
-	"github.com/stintdb/stint/engine/rates"
 )
-
-// Keep is the part of a limit that a request must leave to others: it is granted only if so much remains afterwards. It is
-// trunk reservation, as telephone networks keep lines for the calls that matter most.
-// A limit from which something is kept must have room now: MaxWait does not apply to it. The zero value keeps nothing, but for
-// what a check keeps of all limits.
-type Keep int64
-
-// KeepNothing keeps nothing of a policy's limit, whatever a check keeps of the others.
-const KeepNothing Keep = math.MinInt64
-
-// MaxKeepPercent is all of a limit.
-const MaxKeepPercent = 100_000
-
-// KeepTokens is a number of tokens, 0 to MaxTokens.
-func KeepTokens(n int64) Keep { return Keep(n) }
-
-// KeepPercent is a share of the capacity in thousandths of a percent, 0 to MaxKeepPercent.
-func KeepPercent(thousandths int64) Keep { return Keep(-thousandths) }
-
-// Valid reports whether k is in its range.
-func (k Keep) Valid() bool { return k == KeepNothing || k >= -MaxKeepPercent && k <= rates.MaxTokens }
 
 // KeepsValidly reports whether an operation on a limit may have its Keep.
 func (o *Op) KeepsValidly() bool {

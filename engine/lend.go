@@ -12,22 +12,6 @@ const MaxLentKeys = 65536
 // lendShare is the part of the available tokens that one Lend grants at most, so that a limit becomes strict as it comes near.
 const lendShare = 8
 
-// CanBeLent reports whether tokens of the algorithm's limiters can be set aside for holders. They cannot where a token must count
-// from the moment that it is spent, or where a holder has a place or a name.
-func (a Algorithm) CanBeLent() bool { return algorithms[a].lent != NoAlgorithm }
-
-// Base is the algorithm itself, or that of a limiter with loans, or that at home of a tank.
-func (a Algorithm) Base() Algorithm {
-	row := &algorithms[a]
-	switch {
-	case row.base != NoAlgorithm:
-		return row.base
-	case row.home != NoAlgorithm:
-		return row.home
-	}
-	return a
-}
-
 // applyLoan carries out an operation on loans. With readOnly it changes nothing, and returns false if it would have.
 func (s *shard) applyLoan(c *call, tag uint32, p place, readOnly bool) (done bool) {
 	if c.loans == nil {

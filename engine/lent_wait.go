@@ -5,38 +5,6 @@ import "github.com/stintdb/stint/engine/internal/uint128"
 // The wait of a denial beside loans: the time until the same request would be granted if nobody else comes, the holders among them. A loan with an end
 // is charged then. One without counts as spent now, because nobody knows when its holder states it.
 
-// undated returns the tokens of the loans without an end. Those with an end are left in c.ending.
-func (c *call) undated() (tokens int64) {
-	c.ending, tokens = c.ending[:0], c.lent
-	if c.lent == 0 {
-		return 0
-	}
-	for i := range c.loans.all {
-		if l := &c.loans.all[i]; l.until != 0 {
-			c.ending = append(c.ending, loanEnd{l.until, l.tokens})
-			tokens -= l.tokens
-		}
-	}
-	return tokens
-}
-
-// loanEnd is the end of a loan, at which its tokens are charged.
-type loanEnd struct{ at, tokens int64 }
-
-// nextEnd takes the loan that ends first out of c.ending.
-func (c *call) nextEnd() (next loanEnd) {
-	first := 0
-	for i := range c.ending {
-		if c.ending[i].at < c.ending[first].at {
-			first = i
-		}
-	}
-	next = c.ending[first]
-	c.ending[first] = c.ending[len(c.ending)-1]
-	c.ending = c.ending[:len(c.ending)-1]
-	return next
-}
-
 // meterWait is the wait of a denial by a meter, with ticks taken and asked for, where reach may be taken in all.
 func (c *call) meterWait(taken, asked, reach uint128.Int) int64 {
 	period, tokensPerPeriod := uint64(c.limit.Rate.Period), uint64(c.limit.Rate.Tokens)

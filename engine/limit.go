@@ -76,3 +76,32 @@ func (l Limit) DurationOf(n int64) int64 {
 	nanos, _ := uint128.Product(uint64(n), uint64(l.Rate.Period)).Divide(uint64(l.Rate.Tokens))
 	return int64(nanos)
 }
+
+// Valid reports whether a stored limit can be decided: every field is in its range and all fit together.
+func (l *Limit) Valid() bool { return l.invalidField() == "" }
+
+// IsAskable reports whether an operation may have the limit: it is valid, and its algorithm decides.
+func (l *Limit) IsAskable() bool { return l.Valid() && algorithms[l.Algorithm].decide != nil }
+
+// invalidField is the first field that is out of its range or does not fit the others, "" if the limit is valid.
+func (l *Limit) invalidField() string {
+	switch {
+	case l.Algorithm == NoAlgorithm || !l.Algorithm.Known():
+		return "algorithm"
+	case l.Algorithm.IsValue():
+		if *l != (Limit{Algorithm: l.Algorithm}) {
+			return "parameters"
+		}
+	case l.Capacity < 1 || l.Capacity > rates.MaxTokens, l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > MaxLogLimit:
+		return "capacity"
+	case l.Rate.Tokens < 0 || l.Rate.Tokens > rates.MaxTokens || algorithms[l.Algorithm].rate != (l.Rate.Tokens > 0):
+		return "tokens of the rate"
+	case l.Span > rates.EachMonth || l.Span != rates.FromFirst && l.Algorithm.Base() != FixedWindow:
+		return "position of the windows"
+	case l.Algorithm.HasLeast() != (l.Least > 0) || l.Least < 0 || l.Least > l.Rate.Tokens:
+		return "least rate"
+	case l.Rate.Period < 0 || l.Rate.Period > rates.MaxDuration || (l.Rate.Period == 0) != (l.Span > rates.Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
+		return "period"
+	}
+	return ""
+}

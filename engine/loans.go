@@ -1,30 +1,11 @@
 package engine
 
 import (
-	"bytes"
 	"encoding/binary"
 	"slices"
 
 	"github.com/stintdb/stint/engine/rates"
 )
-
-// Loan identifies an operation on a holder's loan, and states the holder's unspent tokens.
-//
-// A holder decides requests alone, with tokens that were set aside for it before. The limiter's capacity is reduced by them until the
-// holder states in its next [Lend] or [Return] how many it has not spent, or a [Void] counts all of them as spent. So the limiter
-// and the holders never grant more than the limit together, and no clock of a holder matters.
-//
-// An operation is ignored unless Previous is the number of the last one that was carried out. Otherwise an operation that the
-// holder has given up on could be carried out first, and Left would not count the tokens that it brought.
-type Loan struct {
-	Number   uint64 // of this operation, another for each of a holder's operations on any key; not 0
-	Previous uint64 // the number of the last operation on the loan that was carried out, 0 if there is none
-	Left     int64  // tokens that the holder has and has not spent, 0 to MaxTokens
-
-	// A Lend with [Merged] first grants requests that wait at the holder, like Waiting Acquires of Each tokens. It adds their
-	// tokens to Result.Granted, not to Result.Lent. If one was denied, Result.Wait is the wait of the first.
-	Waiting, Each int64
-}
 
 // MaxWaiting bounds the requests that a Lend grants.
 const MaxWaiting = 1 << 20
@@ -163,25 +144,6 @@ func (l *loans) remove(holder []byte) {
 	l.all = slices.DeleteFunc(l.all, func(x loan) bool { return string(x.holder) == string(holder) })
 }
 
-// lentRow is the row of an algorithm's limiters with loans.
-func lentRow(name string, base Algorithm, expired func([]byte, *Limit, int64) bool, rewind func([]byte, *Limit, int64), charge func([]byte, *Limit, int64, int64), params func(*Limit) []Param) algorithm {
-	return algorithm{name: name, format: 2, base: base, rate: base != FixedWindow, params: params, rewind: rewindLent(rewind),
-		need: func(c *call) int { return len(c.state) }, full: func(*Limit) int64 { return 0 },
-		expired: func(state []byte, l *Limit, now int64) bool {
-			var all loans
-			var inner [maxLentState]byte
-			if !all.read(state) {
-				return true
-			}
-			copy(inner[:], state[lentInner:lentHead])
-			all.end(now, func(at, tokens int64) { charge(inner[:], l, at, tokens) })
-			return len(all.all) == 0 && expired(inner[:], l, now)
-		},
-		valid: func(state []byte) bool { return len(state) >= lentHead && new(loans).read(state) },
-		plain: func(state []byte, _ int64) []byte { return bytes.TrimRight(bytes.Clone(state[4:]), "\x00") },
-	}
-}
-
 // openLent fills c from the state of a limiter with loans.
 func (c *call) openLent(limit *Limit, state []byte) {
 	if c.loans == nil {
@@ -238,4 +200,33 @@ func (s *shard) keepLent(c *call, tag uint32, p place) bool {
 	copy(s.record(ref).rest(), state)
 	s.note(ref)
 	return true
+}
+
+// nextEnd takes the loan that ends first out of c.ending.
+func (c *call) nextEnd() (next loanEnd) {
+	first := 0
+	for i := range c.ending {
+		if c.ending[i].at < c.ending[first].at {
+			first = i
+		}
+	}
+	next = c.ending[first]
+	c.ending[first] = c.ending[len(c.ending)-1]
+	c.ending = c.ending[:len(c.ending)-1]
+	return next
+}
+
+// undated returns the tokens of the loans without an end. Those with an end are left in c.ending.
+func (c *call) undated() (tokens int64) {
+	c.ending, tokens = c.ending[:0], c.lent
+	if c.lent == 0 {
+		return 0
+	}
+	for i := range c.loans.all {
+		if l := &c.loans.all[i]; l.until != 0 {
+			c.ending = append(c.ending, loanEnd{l.until, l.tokens})
+			tokens -= l.tokens
+		}
+	}
+	return tokens
 }

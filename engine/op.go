@@ -2,7 +2,10 @@ package engine
 
 import (
 	"bytes"
+	"math"
 	"slices"
+
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // Verb is the kind of an operation.
@@ -118,11 +121,6 @@ func (o *Op) MarksValidly() bool {
 
 func (o *Op) writeOnlyBytes() int { return (int(o.KeyCount) + 7) / 8 }
 
-// HasNames reports whether a SetPolicy or SetOverride means something else with [NamedFields] than without.
-func (o *Op) HasNames() bool {
-	return slices.ContainsFunc(o.Parts, func(p Op) bool { return HasNames(p.Key) || p.Limit.Algorithm != Class && HasNames(p.Who) })
-}
-
 // OptionBits returns the byte of the options in a written operation: Options, and in the bits above Peek the NewKeys of
 // a Restrict and the Instance of a KeepOverflow.
 func (o *Op) OptionBits() byte {
@@ -170,47 +168,6 @@ func (v Verb) Lists() bool { return v == Leases || v == ListLog || v == ListMemb
 // Writes reports whether the operation can change state.
 func (o *Op) Writes() bool { return o.Verb != Look && !o.Verb.Lists() && o.Options&Peek == 0 }
 
-// Status is the outcome of an operation.
-type Status uint8
-
-// The statuses.
-const (
-	OK                 Status = iota
-	NotFound                  // Look, Refund, Delete, …: the key has no limiter, or an expired one; or there is no such policy
-	WrongType                 // the key belongs to another algorithm, named by Result.Held
-	OutOfRoom                 // a new key did not fit the memory bound
-	DebtTooBig                // Force would leave the key further in debt than can be kept
-	NotRefundable             // the algorithm holds nothing that could be given back
-	TooMany                   // the number of policies, overrides or restrictions has reached its bound
-	DuplicateKey              // two limits have the same key
-	NotDurable                // the decision could not be made durable: the tokens count as taken, and the client must not act on it
-	Uncertain                 // leadership was lost while it was being decided: it may or may not have been, and counts as taken
-	NoLeader                  // the cluster has no leader that could decide; nothing was taken
-	Moved                     // another node of the cluster decides, and the client must ask there; nothing was taken
-	Overloaded                // too many operations wait to be decided; nothing was taken
-	TooLong                   // the policy's limits come to a key longer than MaxKey, or a holder out of bounds, with this caller's id
-	TooBig                    // the call is more than one entry of the cluster's log takes, or the reply more than a frame between nodes; nothing was taken
-	Unreadable                // a node could not read or apply the operation; nothing was taken
-	NoRoomToGrow              // the key exists, and its larger state did not fit the memory bound
-	ListTooLong               // Leases, ListLog, ListMembers: the batch lists more than MaxListedBytes
-	TooNew                    // some member of the cluster does not know the operation yet; nothing was taken
-	MissingField              // Check: it lacks a field, named by Result.Reply, that the policy's limits ask for
-	UnknownField              // Check: it has a field, named by Result.Reply, that no limit of the policy asks for
-	ReservationDiffers        // Reserve: the id was used with other parameters
-	SettledOtherwise          // Settle: it was settled with other amounts
-	WrongAmounts              // Settle: the number of amounts is not that of the limits; Result.Limit has it
-	NotPermitted              // Settle: the key of a limit, named by Result.Reply, matches none of the patterns in Args
-	NotHeld                   // Lend, Return: the holder states more tokens than are set aside for it, Result.Lent
-	NoHome                    // the key's limit has its home elsewhere, which did not answer, and no tokens of it are left here
-	NotAwayFromHome           // the operation is not possible on a key whose limit has its home elsewhere; nothing was taken
-	TooManyMembers            // a fair share has MaxMembers active members, and the request is of another
-
-	endOfStatuses
-)
-
-// Known reports whether this version has the status.
-func (s Status) Known() bool { return s < endOfStatuses }
-
 // NoWait is Op.MaxWait of a request that must not wait. It only differs from none in a queue, where a place is a wait.
 const NoWait = -1
 
@@ -222,78 +179,6 @@ const Repeated = 1
 
 // NeverExpires is Result.Reset of a value without an expiry.
 const NeverExpires = -1
-
-// Result answers one Op. Times are nanoseconds, rounded up.
-type Result struct {
-	Status    Status
-	Allowed   bool      // Acquire…: the request may go ahead
-	Wanted    Algorithm // WrongType: the algorithm the operation is for; Held has the key's own
-	Granted   int64     // tokens granted, or given back by a Refund; Command, Script: the number of keys changed
-	Limit     int64     // most tokens that can be granted at once
-	Remaining int64     // whole tokens that could still be granted, without those lent; below zero only when in debt; Command, Script: the receivers of its messages, on this replica
-	Wait      int64     // allowed: hold the request this long, of several limits the longest; denied: ask again after this long, or NeverWait
-	Reset     int64     // until the limiter is at its full limit
-	Held      Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm
-	Bytes     int64     // Look: memory the entry takes
-	Lent      int64     // Look: tokens set aside for holders; Lend, Return, Void: for this holder
-	Number    uint64    // Lend, Return: of the last operation on the holder's loan, 0 if it has none; Reserve: 0 or Repeated
-
-	// Work is the work of the answer beyond the fixed cost of an operation, in units of one lease read or 64 bytes
-	// copied: some 3 to 15 ns. It is not sent between nodes.
-	Work int
-
-	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
-	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
-	Leases  []Lease  // Leases
-	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; Adapt: the rate in tokens a second; Check: the name of a field; Settle: a key that is not permitted; kept for reuse from one Apply to the next
-}
-
-// Lease is one holder of a concurrency limit.
-type Lease struct {
-	Holder    []byte
-	Remaining int64 // nanoseconds until it expires
-}
-
-// Clear resets the fields that every operation sets. Held and Binding are only read where they were set. Slices
-// keep their room, and are only written when they are in use, because a decision must not wait for the garbage collector's
-// write barrier.
-func (res *Result) Clear() {
-	res.Status, res.Allowed = OK, false
-	res.Granted, res.Limit, res.Remaining, res.Wait, res.Reset, res.Bytes, res.Lent, res.Number, res.Work = 0, 0, 0, 0, 0, 0, 0, 0, 0
-	if len(res.Parts) > 0 {
-		res.Parts = res.Parts[:0]
-	}
-	if res.Leases != nil {
-		res.Leases = nil
-	}
-	if len(res.Reply) > 0 {
-		res.Reply = res.Reply[:0]
-	}
-}
-
-// grow makes room for the results of parts.
-func (res *Result) grow(parts int) {
-	if cap(res.Parts) < parts {
-		res.Parts = make([]Result, parts)
-	}
-	res.Parts = res.Parts[:parts]
-}
-
-// Trim drops buffers that are too large to be kept for the next use of the result.
-func (res *Result) Trim() {
-	const keepReply = 16 << 10
-	if res.Leases != nil {
-		res.Leases = nil
-	}
-	if cap(res.Reply) > keepReply {
-		res.Reply = nil
-	}
-}
-
-// ShowsHeld reports whether Held was set: of a key that was looked at, or that an operation was not for.
-func (res *Result) ShowsHeld() bool {
-	return res.Status == OK && res.Bytes > 0 || res.Status == WrongType || res.Status == NotRefundable
-}
 
 // Clone returns an operation that shares no memory with the original.
 func (o *Op) Clone() Op {
@@ -319,3 +204,60 @@ func (o *Op) Clone() Op {
 	}
 	return c
 }
+
+// Loan identifies an operation on a holder's loan, and states the holder's unspent tokens.
+//
+// A holder decides requests alone, with tokens that were set aside for it before. The limiter's capacity is reduced by them until the
+// holder states in its next [Lend] or [Return] how many it has not spent, or a [Void] counts all of them as spent. So the limiter
+// and the holders never grant more than the limit together, and no clock of a holder matters.
+//
+// An operation is ignored unless Previous is the number of the last one that was carried out. Otherwise an operation that the
+// holder has given up on could be carried out first, and Left would not count the tokens that it brought.
+type Loan struct {
+	Number   uint64 // of this operation, another for each of a holder's operations on any key; not 0
+	Previous uint64 // the number of the last operation on the loan that was carried out, 0 if there is none
+	Left     int64  // tokens that the holder has and has not spent, 0 to MaxTokens
+
+	// A Lend with [Merged] first grants requests that wait at the holder, like Waiting Acquires of Each tokens. It adds their
+	// tokens to Result.Granted, not to Result.Lent. If one was denied, Result.Wait is the wait of the first.
+	Waiting, Each int64
+}
+
+// Report is the news of some calls of the backend, for an [Adapt].
+type Report struct {
+	Good, Bad int64 // calls that went well, and that did not, 0 to MaxReported
+	Every     int64 // nanoseconds between two decisions, MinDuration to MaxDuration
+	Down, Up  int64 // thousandths of a percent: the rate left after bad calls, and the part of the highest rate added after good ones
+	Pause     int64 // grant nothing for so many nanoseconds, 0 to MaxDuration
+}
+
+// NewKeys is the treatment of a request on a key that has no entry, and so would need room for a new one.
+type NewKeys uint8
+
+// Entry is one key as [Store.Scan] shows it. Its slices belong to the store and are only valid during the call.
+type Entry struct {
+	Key   []byte
+	Limit Limit  // the limit the state was last written under
+	State []byte // the algorithm's state, little-endian
+}
+
+// Keep is the part of a limit that a request must leave to others: it is granted only if so much remains afterwards. It is
+// trunk reservation, as telephone networks keep lines for the calls that matter most.
+// A limit from which something is kept must have room now: MaxWait does not apply to it. The zero value keeps nothing, but for
+// what a check keeps of all limits.
+type Keep int64
+
+// KeepNothing keeps nothing of a policy's limit, whatever a check keeps of the others.
+const KeepNothing Keep = math.MinInt64
+
+// KeepPercent is a share of the capacity in thousandths of a percent, 0 to MaxKeepPercent.
+func KeepPercent(thousandths int64) Keep { return Keep(-thousandths) }
+
+// KeepTokens is a number of tokens, 0 to MaxTokens.
+func KeepTokens(n int64) Keep { return Keep(n) }
+
+// MaxKeepPercent is all of a limit.
+const MaxKeepPercent = 100_000
+
+// Valid reports whether k is in its range.
+func (k Keep) Valid() bool { return k == KeepNothing || k >= -MaxKeepPercent && k <= rates.MaxTokens }

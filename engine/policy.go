@@ -242,14 +242,6 @@ func (p *policies) find(name, id []byte) (known *policy, parts []part, shadow bo
 	return known, known.partsFor(id), known.shadow
 }
 
-// Asked returns the limits that an AcquireAll or a Check asks now, as operations on their keys.
-func (s *Store) Asked(op *Op) []Op {
-	if op.Verb == Check {
-		return s.policies.opsFor(op)
-	}
-	return op.Parts
-}
-
 // opsFor is the limits that a policy holds a caller to, as operations on their keys.
 func (p *policies) opsFor(check *Op) []Op {
 	_, parts, _ := p.find(check.Key, check.Who)

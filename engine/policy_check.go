@@ -114,3 +114,11 @@ func (p *part) fits(key, holder int, maxKey uint32) bool {
 	return (maxKey == 0 || key <= int(maxKey)) &&
 		(!p.limit.Algorithm.NeedsWho() || holder > 0 && holder <= MaxHolderBytes)
 }
+
+// Asked returns the limits that an AcquireAll or a Check asks now, as operations on their keys.
+func (s *Store) Asked(op *Op) []Op {
+	if op.Verb == Check {
+		return s.policies.opsFor(op)
+	}
+	return op.Parts
+}

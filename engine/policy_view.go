@@ -194,3 +194,29 @@ func (s *Store) AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int)
 	b, _ = parts[part].key.AppendTo(b, id, fields)
 	return b
 }
+
+// CountCheck counts for a policy the answer to a Check, or to a Reserve of one, unless it is an error or that of a repeated request. The server
+// that answers a caller calls it: in a cluster one node for each answer, whichever decided it. A PEEK is not to be counted.
+func (s *Store) CountCheck(policy []byte, res *Result) {
+	if res.Status != OK || res.Number == Repeated {
+		return
+	}
+	counts := s.policies.countsOf(policy)
+	switch {
+	case !res.Allowed:
+		counts.denied.Add(1)
+	case res.Binding >= 0: // a limit would have denied it
+		counts.shadowDenied.Add(1)
+	default:
+		counts.granted.Add(1)
+	}
+}
+
+// view is a policy with the counts of its checks, without its limits. The caller holds mu.
+func (p *policies) view(name string, known *policy) Policy {
+	v := Policy{Name: name, Shadow: known.shadow, Strict: known.strict, Overridden: len(known.overrides)}
+	if counts := p.checks[name]; counts != nil {
+		v.Granted, v.Denied, v.ShadowDenied = counts.granted.Load(), counts.denied.Load(), counts.shadowDenied.Load()
+	}
+	return v
+}

@@ -2,13 +2,6 @@ package engine
 
 import "math"
 
-// Entry is one key as [Store.Scan] shows it. Its slices belong to the store and are only valid during the call.
-type Entry struct {
-	Key   []byte
-	Limit Limit  // the limit the state was last written under
-	State []byte // the algorithm's state, little-endian
-}
-
 // A cursor names a shard and a tag: shard<<33 | tag, where the tag has a 33rd bit for "past the last". Indexes are in
 // tag order, so a cursor stays valid across any number of resizes.
 const cursorTagBits = 33

@@ -136,20 +136,3 @@ func (s *scripts) ops(visit func(*Op)) {
 		visit(&Op{Verb: KeepScript, Who: s.byDigest[digest].body})
 	}
 }
-
-// applyScripts carries out an operation on scripts, and notes it for the journal.
-func (s *Store) applyScripts(op *Op, res *Result) {
-	changed := false
-	switch op.Verb {
-	case KeepScript:
-		fits := false
-		if changed, fits = s.scripts.keep(op.Who, op.Options&Loaded != 0); !fits {
-			res.Status = TooMany
-		}
-	case DropScripts:
-		changed = s.scripts.clear()
-	}
-	if changed {
-		s.policies.noteOther(op)
-	}
-}

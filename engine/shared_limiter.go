@@ -111,15 +111,6 @@ func (o *sharedLimiters) fits(c *call, p sharedRef) bool {
 	return size <= maxOverflowBytes
 }
 
-// size is the bytes of the state that keeps what c decided.
-func (c *call) size() int {
-	alg := &algorithms[c.limit.Algorithm]
-	if alg.bytes != 0 {
-		return alg.bytes
-	}
-	return alg.need(c)
-}
-
 // keep writes what c decided.
 func (o *sharedLimiters) keep(c *call, p sharedRef) {
 	alg, size := &algorithms[c.limit.Algorithm], c.size()

@@ -57,25 +57,6 @@ func (t *Tank) store(state []byte) {
 	}
 }
 
-// tankRow is the row of keys whose limit of an algorithm has its home elsewhere.
-func tankRow(name string, home Algorithm, params func(*Limit) []Param) algorithm {
-	return algorithm{name: name, format: 2, bytes: tankBytes, home: home, rate: home != FixedWindow, params: params,
-		decide: decideTank, look: lookTank, rewind: rewindTimes(32), expired: func(state []byte, _ *Limit, _ int64) bool { return loadTank(state).Number == 0 }}
-}
-
-// Tank is the row of keys whose limit of this algorithm has its home elsewhere, [NoAlgorithm] if there is none.
-func (a Algorithm) Tank() Algorithm {
-	for i := range algorithms {
-		if a != NoAlgorithm && algorithms[i].home == a {
-			return Algorithm(i)
-		}
-	}
-	return NoAlgorithm
-}
-
-// Home is the algorithm at home of a tank's row, [NoAlgorithm] of any other.
-func (a Algorithm) Home() Algorithm { return algorithms[a].home }
-
 // Answered is the Deposit of home's answer to the prepared operation: tokens that were lent, and the number that home has named. Tokens
 // that home does not lend any longer are dropped.
 func (t *Tank) Answered(key []byte, lent int64, named uint64) Op {
@@ -228,30 +209,6 @@ func (s *Store) Tanks(visit func(key []byte, limit Limit, t Tank)) {
 
 // TankCount is the number of keys whose limit has its home elsewhere.
 func (s *Store) TankCount() int64 { return s.mem.tanks.Load() }
-
-// addKept and dropKept count a key whose state a Flush keeps.
-func (s *shard) addKept(key []byte, a Algorithm) {
-	switch {
-	case algorithms[a].base != NoAlgorithm:
-		s.addLent(key)
-	case algorithms[a].home != NoAlgorithm:
-		if s.tanks == nil {
-			s.tanks = map[string]struct{}{}
-		}
-		s.tanks[string(key)] = struct{}{}
-		s.mem.tanks.Add(1)
-	}
-}
-
-func (s *shard) dropKept(key []byte, a Algorithm) {
-	switch {
-	case algorithms[a].base != NoAlgorithm:
-		s.dropLent(key)
-	case algorithms[a].home != NoAlgorithm:
-		delete(s.tanks, string(key))
-		s.mem.tanks.Add(-1)
-	}
-}
 
 // tankRecords are the tanks of a shard as they are: resetting a key here does not reset it at home.
 func (s *shard) tankRecords(store *Store) (all []lentRecord) {

@@ -280,3 +280,8 @@ func (t *Template) bytes() int {
 }
 
 const placeholderBytes = 32 // of a placeholder, without its name
+
+// HasNames reports whether a SetPolicy or SetOverride means something else with [NamedFields] than without.
+func (o *Op) HasNames() bool {
+	return slices.ContainsFunc(o.Parts, func(p Op) bool { return HasNames(p.Key) || p.Limit.Algorithm != Class && HasNames(p.Who) })
+}

@@ -31,3 +31,20 @@ func (t *Tx) changesScripts() bool {
 	}
 	return false
 }
+
+// applyScripts carries out an operation on scripts, and notes it for the journal.
+func (s *Store) applyScripts(op *Op, res *Result) {
+	changed := false
+	switch op.Verb {
+	case KeepScript:
+		fits := false
+		if changed, fits = s.scripts.keep(op.Who, op.Options&Loaded != 0); !fits {
+			res.Status = TooMany
+		}
+	case DropScripts:
+		changed = s.scripts.clear()
+	}
+	if changed {
+		s.policies.noteOther(op)
+	}
+}

@@ -40,35 +40,6 @@ func (o *Op) CheckPolicy() error {
 	return nil
 }
 
-// Valid reports whether a stored limit can be decided: every field is in its range and all fit together.
-func (l *Limit) Valid() bool { return l.invalidField() == "" }
-
-// IsAskable reports whether an operation may have the limit: it is valid, and its algorithm decides.
-func (l *Limit) IsAskable() bool { return l.Valid() && algorithms[l.Algorithm].decide != nil }
-
-// invalidField is the first field that is out of its range or does not fit the others, "" if the limit is valid.
-func (l *Limit) invalidField() string {
-	switch {
-	case l.Algorithm == NoAlgorithm || !l.Algorithm.Known():
-		return "algorithm"
-	case l.Algorithm.IsValue():
-		if *l != (Limit{Algorithm: l.Algorithm}) {
-			return "parameters"
-		}
-	case l.Capacity < 1 || l.Capacity > rates.MaxTokens, l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > MaxLogLimit:
-		return "capacity"
-	case l.Rate.Tokens < 0 || l.Rate.Tokens > rates.MaxTokens || algorithms[l.Algorithm].rate != (l.Rate.Tokens > 0):
-		return "tokens of the rate"
-	case l.Span > rates.EachMonth || l.Span != rates.FromFirst && l.Algorithm.Base() != FixedWindow:
-		return "position of the windows"
-	case l.Algorithm.HasLeast() != (l.Least > 0) || l.Least < 0 || l.Least > l.Rate.Tokens:
-		return "least rate"
-	case l.Rate.Period < 0 || l.Rate.Period > rates.MaxDuration || (l.Rate.Period == 0) != (l.Span > rates.Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
-		return "period"
-	}
-	return ""
-}
-
 // Check reports whether [Store.Load] takes the entry where there is room, or says why not: an error that wraps [ErrState].
 func (e *Entry) Check() error {
 	var room [maxState]byte
@@ -105,15 +76,6 @@ func (e *Entry) check(room *[maxState]byte) ([]byte, error) {
 	}
 	return state, nil
 }
-
-const (
-	// MaxKeyBytes bounds a key.
-	MaxKeyBytes = 1 << 20
-	// maxVariableState bounds a log or a set of leases.
-	maxVariableState = 32 << 20
-	// MaxLogLimit bounds the capacity of a sliding log, so that its state is no larger than that.
-	MaxLogLimit = (maxVariableState - logHead) / logEntry
-)
 
 // checkRestrict reports whether an operation on restrictions that was read from somewhere can be applied, or [ErrState].
 func (o *Op) checkRestrict() error {

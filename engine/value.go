@@ -26,9 +26,6 @@ type Value struct {
 //	16      n     data; zeros behind it
 const valueHead = 16
 
-// IsValue reports whether keys of this kind hold data, and no limiter.
-func (a Algorithm) IsValue() bool { return algorithms[a].value }
-
 func valueKind(name string, valid func(data []byte) bool) algorithm {
 	return algorithm{name: name, value: true, look: lookValue, expired: valueExpired, rewind: rewindTimes(8), plain: plainValue,
 		params: func(*Limit) []Param { return nil },

@@ -1,0 +1,114 @@
+package engine
+
+// Status is the outcome of an operation.
+type Status uint8
+
+// The statuses.
+const (
+	OK                 Status = iota
+	NotFound                  // Look, Refund, Delete, …: the key has no limiter, or an expired one; or there is no such policy
+	WrongType                 // the key belongs to another algorithm, named by Result.Held
+	OutOfRoom                 // a new key did not fit the memory bound
+	DebtTooBig                // Force would leave the key further in debt than can be kept
+	NotRefundable             // the algorithm holds nothing that could be given back
+	TooMany                   // the number of policies, overrides or restrictions has reached its bound
+	DuplicateKey              // two limits have the same key
+	NotDurable                // the decision could not be made durable: the tokens count as taken, and the client must not act on it
+	Uncertain                 // leadership was lost while it was being decided: it may or may not have been, and counts as taken
+	NoLeader                  // the cluster has no leader that could decide; nothing was taken
+	Moved                     // another node of the cluster decides, and the client must ask there; nothing was taken
+	Overloaded                // too many operations wait to be decided; nothing was taken
+	TooLong                   // the policy's limits come to a key longer than MaxKey, or a holder out of bounds, with this caller's id
+	TooBig                    // the call is more than one entry of the cluster's log takes, or the reply more than a frame between nodes; nothing was taken
+	Unreadable                // a node could not read or apply the operation; nothing was taken
+	NoRoomToGrow              // the key exists, and its larger state did not fit the memory bound
+	ListTooLong               // Leases, ListLog, ListMembers: the batch lists more than MaxListedBytes
+	TooNew                    // some member of the cluster does not know the operation yet; nothing was taken
+	MissingField              // Check: it lacks a field, named by Result.Reply, that the policy's limits ask for
+	UnknownField              // Check: it has a field, named by Result.Reply, that no limit of the policy asks for
+	ReservationDiffers        // Reserve: the id was used with other parameters
+	SettledOtherwise          // Settle: it was settled with other amounts
+	WrongAmounts              // Settle: the number of amounts is not that of the limits; Result.Limit has it
+	NotPermitted              // Settle: the key of a limit, named by Result.Reply, matches none of the patterns in Args
+	NotHeld                   // Lend, Return: the holder states more tokens than are set aside for it, Result.Lent
+	NoHome                    // the key's limit has its home elsewhere, which did not answer, and no tokens of it are left here
+	NotAwayFromHome           // the operation is not possible on a key whose limit has its home elsewhere; nothing was taken
+	TooManyMembers            // a fair share has MaxMembers active members, and the request is of another
+
+	endOfStatuses
+)
+
+// Result answers one Op. Times are nanoseconds, rounded up.
+type Result struct {
+	Status    Status
+	Allowed   bool      // Acquire…: the request may go ahead
+	Wanted    Algorithm // WrongType: the algorithm the operation is for; Held has the key's own
+	Granted   int64     // tokens granted, or given back by a Refund; Command, Script: the number of keys changed
+	Limit     int64     // most tokens that can be granted at once
+	Remaining int64     // whole tokens that could still be granted, without those lent; below zero only when in debt; Command, Script: the receivers of its messages, on this replica
+	Wait      int64     // allowed: hold the request this long, of several limits the longest; denied: ask again after this long, or NeverWait
+	Reset     int64     // until the limiter is at its full limit
+	Held      Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm
+	Bytes     int64     // Look: memory the entry takes
+	Lent      int64     // Look: tokens set aside for holders; Lend, Return, Void: for this holder
+	Number    uint64    // Lend, Return: of the last operation on the holder's loan, 0 if it has none; Reserve: 0 or Repeated
+
+	// Work is the work of the answer beyond the fixed cost of an operation, in units of one lease read or 64 bytes
+	// copied: some 3 to 15 ns. It is not sent between nodes.
+	Work int
+
+	Binding int      // AcquireAll, Check: the part that denied with the longest wait, or -1
+	Parts   []Result // AcquireAll, Check: the result of each limit; kept for reuse from one Apply to the next
+	Leases  []Lease  // Leases
+	Reply   []byte   // Command, Script: the reply in RESP2; ListLog: see [Result.Grants]; Look: see [Result.Details]; ListMembers: see [Result.Members]; Adapt: the rate in tokens a second; Check: the name of a field; Settle: a key that is not permitted; kept for reuse from one Apply to the next
+}
+
+// Lease is one holder of a concurrency limit.
+type Lease struct {
+	Holder    []byte
+	Remaining int64 // nanoseconds until it expires
+}
+
+// Known reports whether this version has the status.
+func (s Status) Known() bool { return s < endOfStatuses }
+
+// Clear resets the fields that every operation sets. Held and Binding are only read where they were set. Slices
+// keep their room, and are only written when they are in use, because a decision must not wait for the garbage collector's
+// write barrier.
+func (res *Result) Clear() {
+	res.Status, res.Allowed = OK, false
+	res.Granted, res.Limit, res.Remaining, res.Wait, res.Reset, res.Bytes, res.Lent, res.Number, res.Work = 0, 0, 0, 0, 0, 0, 0, 0, 0
+	if len(res.Parts) > 0 {
+		res.Parts = res.Parts[:0]
+	}
+	if res.Leases != nil {
+		res.Leases = nil
+	}
+	if len(res.Reply) > 0 {
+		res.Reply = res.Reply[:0]
+	}
+}
+
+// grow makes room for the results of parts.
+func (res *Result) grow(parts int) {
+	if cap(res.Parts) < parts {
+		res.Parts = make([]Result, parts)
+	}
+	res.Parts = res.Parts[:parts]
+}
+
+// Trim drops buffers that are too large to be kept for the next use of the result.
+func (res *Result) Trim() {
+	const keepReply = 16 << 10
+	if res.Leases != nil {
+		res.Leases = nil
+	}
+	if cap(res.Reply) > keepReply {
+		res.Reply = nil
+	}
+}
+
+// ShowsHeld reports whether Held was set: of a key that was looked at, or that an operation was not for.
+func (res *Result) ShowsHeld() bool {
+	return res.Status == OK && res.Bytes > 0 || res.Status == WrongType || res.Status == NotRefundable
+}
