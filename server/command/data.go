@@ -1,7 +1,6 @@
 package command
 
 import (
-	"math"
 	"strconv"
 
 	"github.com/stintdb/stint/engine"
@@ -101,30 +100,6 @@ func (c *DataCall) integer(arg []byte) (n int64, ok bool) {
 		c.fail(ErrNotInteger)
 	}
 	return n, ok
-}
-
-func parseRedisInt(b []byte) (n int64, ok bool) {
-	digits, negative := b, false
-	if len(b) > 1 && b[0] == '-' {
-		digits, negative = b[1:], true
-	}
-	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && (len(digits) > 1 || negative) {
-		return 0, false
-	}
-	u := uint64(0)
-	for _, d := range digits {
-		if d < '0' || d > '9' {
-			return 0, false
-		}
-		u = u*10 + uint64(d-'0') // at most 19 digits: below 2^64
-	}
-	switch {
-	case negative && u <= 1<<63:
-		return int64(-u), true
-	case negative || u > math.MaxInt64:
-		return 0, false
-	}
-	return int64(u), true
 }
 
 // addInts adds, and reports whether the sum is within 64 bits.

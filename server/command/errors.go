@@ -134,3 +134,9 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 	}
 	return true
 }
+
+func replyOK(w *resp.Writer, _ []engine.Op, results []engine.Result) {
+	if !failed(w, &results[0]) {
+		w.Status("OK")
+	}
+}

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"strings"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -90,14 +88,6 @@ func parseFlush(r *Request) error {
 	}
 	r.Ops = append(r.Ops, engine.Op{Verb: engine.Flush})
 	return nil
-}
-
-func isWord(arg []byte, word string) bool { return strings.EqualFold(string(arg), word) }
-
-func replyOK(w *resp.Writer, _ []engine.Op, results []engine.Result) {
-	if !failed(w, &results[0]) {
-		w.Status("OK")
-	}
 }
 
 func replyCount(w *resp.Writer, _ []engine.Op, results []engine.Result) {

@@ -261,3 +261,27 @@ func tokens(op *engine.Op, name string, words [][]byte) (rest [][]byte, err erro
 func looksLikeNumber(word []byte) bool {
 	return len(word) == 0 || strings.IndexByte("0123456789+-. ", word[0]) >= 0
 }
+
+func parseRedisInt(b []byte) (n int64, ok bool) {
+	digits, negative := b, false
+	if len(b) > 1 && b[0] == '-' {
+		digits, negative = b[1:], true
+	}
+	if len(digits) == 0 || len(digits) > 19 || digits[0] == '0' && (len(digits) > 1 || negative) {
+		return 0, false
+	}
+	u := uint64(0)
+	for _, d := range digits {
+		if d < '0' || d > '9' {
+			return 0, false
+		}
+		u = u*10 + uint64(d-'0') // at most 19 digits: below 2^64
+	}
+	switch {
+	case negative && u <= 1<<63:
+		return int64(-u), true
+	case negative || u > math.MaxInt64:
+		return 0, false
+	}
+	return int64(u), true
+}

@@ -136,95 +136,13 @@ func (r *Row) isStints() bool {
 	return strings.Contains(r.FullName, ".") || strings.HasPrefix(r.FullName, "raft")
 }
 
-// Table holds every command, in the order of the handbook.
-var Table = concat(
-	throttleRows,
-	acquireRows,
-	concurrencyRows,
-	logRows,
-	shareRows, classRows, adaptiveRows,
-	allRows,
-	reservationRows,
-	lendRows,
-	policyRows,
-	inspectRows,
-	keyRows,
-	expireRows,
-	stringRows,
-	hashRows,
-	sortedSetRows,
-	listRows,
-	setRows,
-	scriptRows,
-	pubSubRows,
-	transactionRows,
-	connectionRows,
-	clientRows,
-	aclRows,
-	serverRows,
-	memoryRows,
-	topRows,
-	slowlogRows,
-	latencyRows,
-	monitorRows,
-	clusterRows,
-	raftRows,
-)
-
 var (
 	byName     = map[string]*Row{}
 	tableNames []string // in the order of the table
 )
 
-// commandRows come last: COMMAND needs the table it is part of. Every container gets HELP.
-func init() {
-	Table = append(Table, commandRows...)
-	for i := range Table {
-		row := &Table[i]
-		row.complete("")
-		byName[row.Name], tableNames = row, append(tableNames, row.Name)
-		if len(row.Sub) > 0 {
-			row.Sub = append(row.Sub, helpRow(row))
-		}
-		for j := range row.Sub {
-			row.Sub[j].complete(row.Name)
-		}
-	}
-}
-
 // All holds every row by its Number, subcommands included.
 var All []*Row
-
-func (r *Row) complete(container string) {
-	r.FullName = r.Name
-	fixed := 1
-	if container != "" {
-		r.FullName, fixed = container+"|"+r.Name, 2
-	}
-	r.Number = len(All)
-	All = append(All, r)
-	r.args = parseSyntax(r.Syntax)
-	r.arity = arityOf(r.args, fixed)
-	if len(r.Sub) > 0 && r.Run == nil {
-		r.arity = -2 // a container needs its subcommand
-	}
-	if r.Data != nil && r.Parse == nil && r.Run == nil {
-		r.Parse = func(q *Request) error { return q.dataOp(r) }
-		if r.Reply == nil {
-			r.Reply = replyData
-		}
-	}
-	r.mustHaveCategory()
-	r.mustHaveCost()
-	r.mustHaveAccess()
-}
-
-func concat(families ...[]Row) (all []Row) {
-	for _, f := range families {
-		all = append(all, f...)
-	}
-	return all
-}
 
 const longestName = 64
 

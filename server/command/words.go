@@ -124,3 +124,5 @@ func (w *Words) With(field, value string) {
 	w.add(value)
 	w.with = true
 }
+
+func isWord(arg []byte, word string) bool { return strings.EqualFold(string(arg), word) }

@@ -4,21 +4,8 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/waitqueue"
 )
-
-// blockedReply is a granted reservation whose reply waits for its time (BLOCK). Until then the
-// connection executes nothing else; other connections are not affected.
-type blockedReply struct {
-	row    *command.Row
-	quiet  bool
-	op     engine.Op
-	asked  []engine.Op // the limits of a call for several
-	since  int64       // time of the decision
-	result engine.Result
-	wait   *waitqueue.Waiter
-}
 
 // block keeps a reply back until its wait is over.
 func (s *Session) block(r *reply, op engine.Op, result engine.Result) {

@@ -9,16 +9,6 @@ import (
 	"github.com/stintdb/stint/server/command"
 )
 
-// connStats are the buffer sizes and byte counts that CLIENT LIST shows, as of the connection's last turn. One goroutine at a time writes it, any may read it.
-type connStats struct {
-	input     atomic.Int64 // bytes that came and are not executed yet
-	inputFree atomic.Int64 // bytes there is room for behind them
-	unsent    atomic.Int64 // bytes of replies the client has not taken yet
-	queued    atomic.Int64 // commands of an open MULTI, and one more; 0 without one
-	queuedLen atomic.Int64 // bytes of their arguments
-	in, out   atomic.Int64 // bytes since the connection was made
-}
-
 func (f *connStats) received(bytes int) { f.in.Store(f.in.Load() + int64(bytes)) }
 func (f *connStats) sent(bytes int)     { f.out.Store(f.out.Load() + int64(bytes)) }
 

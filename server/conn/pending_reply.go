@@ -1,18 +1,8 @@
 package conn
 
 import (
-	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/resp"
 )
-
-// pendingReply is a reply that comes when something outside the session is done. Until then the connection
-// executes nothing else.
-type pendingReply struct {
-	quiet  bool
-	finish func(w *resp.Writer) // writes the reply; set before the event
-
-	attempt *loginlimit.Attempt // what finishes it, if that is a login whose turn comes later
-}
 
 // writePending writes the reply that has become ready.
 func (s *Session) writePending(batch *commandBatch) {

@@ -1,14 +1,15 @@
 package conn
 
 import (
-	"log/slog"
+	"sync/atomic"
 
-	"github.com/stintdb/stint/internal/unauthenticated"
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
-	"github.com/stintdb/stint/server/config"
+	"github.com/stintdb/stint/server/loginlimit"
 	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/resp"
+	"github.com/stintdb/stint/server/waitqueue"
 )
 
 // Session is the state machine of one connection. It does no I/O: feed takes bytes that arrived and leaves replies in
@@ -59,78 +60,53 @@ const (
 	KeepRestBytes = 4 << 10
 )
 
-// NewSession returns the session of a connection from a client at addr to laddr.
-func (e *Env) NewSession(addr, laddr string, wake func()) *Session {
-	n := &Session{public: public{env: e, addr: addr, laddr: laddr, network: unauthenticated.Network(addr), opened: e.Clock.Now(), wake: wake}}
-	n.onDecided = n.decided
-	n.resetToDefaultUser()
-	n.published.Store(&command.Client{User: n.client.User})
-	n.lastActive.Store(n.opened)
-	return n
-}
-
 // Attach gives a session the connection by which its replies leave. later, if there is one, calls a function after the
 // other connections of the event loop had their turn.
 func (s *Session) Attach(conn ReplyConn, later func(f func())) { s.conn, s.runLater = conn, later }
 
-// execute takes one command. It reports false if the batch must be answered first: the command must be offered again then.
-func (s *Session) execute(args [][]byte, batch *commandBatch) (taken bool) {
-	row, err := s.find(args)
-	if err == nil && row.Run != nil && len(batch.replies) > 0 {
-		return false
-	}
-	if err != nil && command.IsHTTP(args[0]) {
-		s.wait.begin(ForClose)
-		s.env.logClosed(slog.LevelWarn, "closed a connection that sent an HTTP request, perhaps a web page's attempt to send commands", "client", s.id, "addr", s.addr)
-		return true
-	}
-	if s.user == nil || !s.user.IsUnlimited() {
-		if err = s.permit(row, err); err == nil {
-			err = s.permitChannels(row, args)
-		}
-	}
-	if s.multi.open && err == nil && row.Flags&command.NotInMulti != 0 {
-		err = command.ErrNotInMulti
-	}
-	if err == nil && s.subscriber != nil && !s.client.RESP3 && len(s.subscriber.Channels()) > 0 && !row.AllowedSubscribed() {
-		err = command.ErrSubscribed.With(row.FullName)
-	}
-	if err == nil && s.env.Monitors.count.Load() > 0 {
-		s.feedMonitors(row, args)
-	}
-	switch {
-	case s.multi.open && (err != nil || row.Flags&command.NoMulti == 0):
-		s.queue(row, args, err, batch)
-	case err == nil && row.Run != nil:
-		s.run(row, args, batch)
-	default:
-		batch.add(s, row, args, err, s.takeReplyMode())
-		s.redirect(batch)
-	}
-	return true
+// transaction is the commands that a session collects between MULTI and EXEC.
+type transaction struct {
+	open        bool
+	broken      bool // a command could not be queued: EXEC aborts
+	queued      []queuedCommand
+	bytes       int // of the arguments, counted as their bound counts them
+	memoryBytes int // memory of all of it
 }
 
-// resume continues after a wake-up: it writes replies that have become ready and executes the input behind them.
-func (s *Session) resume(batch *commandBatch, cfg *config.Config) (more bool) {
-	batch.out.RESP3 = s.client.RESP3
-	if s.wait.isDue(replyEvents) {
-		s.lastActive.Store(s.started) // it was made to wait, so it was not idle
-	}
-	if s.wait.isDue(ForDecision) {
-		s.finishDecision(batch)
-	}
-	if s.wait.isDue(ForDueTime) {
-		s.unblock(batch)
-	}
-	if s.wait.isDue(ForAnswer | ForLogin) {
-		s.writePending(batch)
-	}
-	if s.monitor != nil {
-		s.writeMonitored(batch)
-	}
-	subscriptions{s}.WriteMessages(&batch.out)
-	if !s.ready() {
-		return false
-	}
-	return s.feed(nil, batch, cfg)
+// blockedReply is a granted reservation whose reply waits for its time (BLOCK). Until then the
+// connection executes nothing else; other connections are not affected.
+type blockedReply struct {
+	row    *command.Row
+	quiet  bool
+	op     engine.Op
+	asked  []engine.Op // the limits of a call for several
+	since  int64       // time of the decision
+	result engine.Result
+	wait   *waitqueue.Waiter
+}
+
+// pendingReply is a reply that comes when something outside the session is done. Until then the connection
+// executes nothing else.
+type pendingReply struct {
+	quiet  bool
+	finish func(w *resp.Writer) // writes the reply; set before the event
+
+	attempt *loginlimit.Attempt // what finishes it, if that is a login whose turn comes later
+}
+
+// backpressure is the state of a connection with unsent replies or unfinished input.
+type backpressure struct {
+	pausedSince    atomic.Int64 // clock; 0 while it is not
+	rechecking     atomic.Bool  // it will be woken while it is paused
+	partialSince   atomic.Int64 // clock: when the command that is not whole yet began; 0 if there is none
+	handshakeBytes int          // bytes of a TLS handshake
+	buffered       atomic.Int64 // bytes they take, as last counted
+}
+
+// ReplyConn is the way by which a session's replies leave. It belongs to the connection's owner.
+type ReplyConn interface {
+	Write(b []byte) (int, error)
+	// WriteFinal is Write, after which the connection closes: as far as it can be, the client learns of both at once.
+	WriteFinal(b []byte) (int, error)
+	Unsent() int // bytes written that the client has not taken yet
 }

@@ -2,28 +2,10 @@ package conn
 
 import (
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/stintdb/stint/server/config"
 )
-
-// ReplyConn is the way by which a session's replies leave. It belongs to the connection's owner.
-type ReplyConn interface {
-	Write(b []byte) (int, error)
-	// WriteFinal is Write, after which the connection closes: as far as it can be, the client learns of both at once.
-	WriteFinal(b []byte) (int, error)
-	Unsent() int // bytes written that the client has not taken yet
-}
-
-// backpressure is the state of a connection with unsent replies or unfinished input.
-type backpressure struct {
-	pausedSince    atomic.Int64 // clock; 0 while it is not
-	rechecking     atomic.Bool  // it will be woken while it is paused
-	partialSince   atomic.Int64 // clock: when the command that is not whole yet began; 0 if there is none
-	handshakeBytes int          // bytes of a TLS handshake
-	buffered       atomic.Int64 // bytes they take, as last counted
-}
 
 // A paused connection is looked at again after recheckMin, and then whenever an eighth of the time has passed that it has
 // been paused, but after recheckMax at most: there may be many that never read.
@@ -31,53 +13,6 @@ const (
 	recheckMin = 5 * time.Millisecond
 	recheckMax = 250 * time.Millisecond
 )
-
-// ServeInput is one turn: it executes the bytes that arrived (none after a wake-up) and writes the replies. It reports
-// whether the connection must be closed.
-func (s *Session) ServeInput(in []byte) (over bool) {
-	batch, cfg := s.env.getBatch(), s.env.config()
-	defer s.env.putUnlessDeciding(s, batch)
-	s.limiterReplied = false
-	yielded := s.wait.has(ForTurn) && !s.wait.isDue(ForTurn)
-	s.unpause(cfg)
-	more := s.receive(in, batch, cfg)
-	for {
-		s.env.count(batch)
-		s.connStats.sent(len(batch.out.Buf))
-		if n := len(batch.out.Buf); n > outputChunk && s.env.Registry.overMemoryLimit(s, s.bufferBytes(s.conn.Unsent())+n) {
-			return true // before the connection keeps a copy, or its client has to be waited for
-		}
-		if len(batch.out.Buf) > 0 {
-			write := s.conn.Write
-			if !more && s.closesAfterReply() {
-				write = s.conn.WriteFinal
-			}
-			if _, err := write(batch.out.Buf); err != nil {
-				return true
-			}
-			batch.out.Buf = batch.out.Buf[:0]
-		}
-		unsent := s.conn.Unsent()
-		if unsent > s.outputBuffer(cfg) {
-			s.DropSlowReader(unsent)
-			return true
-		}
-		s.pause(unsent, cfg)
-		if !more || s.wait.has(ForReader|ForTurn) {
-			break
-		}
-		more = s.feed(nil, batch, cfg)
-	}
-	if s.wait.has(ForTurn) && !yielded {
-		s.resumeLater()
-	}
-	unsent := s.conn.Unsent()
-	s.updateConnStats(unsent)
-	if s.env.Registry.overMemoryLimit(s, s.bufferBytes(unsent)) {
-		return true
-	}
-	return s.killed.Load() || s.wait.has(ForClose) || s.shouldClose(unsent)
-}
 
 // resumeLater has the rest of the input executed once others have had their turn.
 func (s *Session) resumeLater() {

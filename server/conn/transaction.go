@@ -8,15 +8,6 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// transaction is the commands that a session collects between MULTI and EXEC.
-type transaction struct {
-	open        bool
-	broken      bool // a command could not be queued: EXEC aborts
-	queued      []queuedCommand
-	bytes       int // of the arguments, counted as their bound counts them
-	memoryBytes int // memory of all of it
-}
-
 type queuedCommand struct {
 	row  *command.Row
 	args [][]byte
