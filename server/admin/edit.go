@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/stintdb/stint/engine"
@@ -177,13 +176,6 @@ func limitChange(ctx context.Context, s *server.Server, old engine.Policy, limit
 	slices.SortFunc(l.Examples, func(a, b example) int { return cmp.Or(cmp.Compare(b.WaitMs, a.WaitMs), cmp.Compare(a.Key, b.Key)) })
 	l.Examples = l.Examples[:min(len(l.Examples), previewExamples)]
 	return l, nil
-}
-
-func milliseconds(nanos int64) int64 {
-	if nanos < 0 {
-		return nanos
-	}
-	return (nanos + int64(time.Millisecond) - 1) / int64(time.Millisecond)
 }
 
 // setPolicy keeps a draft.

@@ -44,21 +44,6 @@ type topKey struct {
 	Own *ownShare `json:"own"` // null if it is not known
 }
 
-// ownShare is the part of a key's own requests that was denied.
-type ownShare struct {
-	Part     float64 `json:"part"`     // 0 to 1
-	Error    float64 `json:"error"`    // most by which Part is off; 0 if every request was counted
-	Requests int64   `json:"requests"` // counted
-	WithinMs int64   `json:"withinMs"` // since when
-}
-
-func ownShareOf(e topkeys.Entry, now int64) *ownShare {
-	if e.Own.Denied == 0 {
-		return nil
-	}
-	return &ownShare{e.Own.Part(), e.Own.Error, e.Own.Denied + e.Own.Passed, milliseconds(now - e.Own.Since)}
-}
-
 // lentKey is a key of which tokens are lent.
 type lentKey struct {
 	Key    string     `json:"key"`

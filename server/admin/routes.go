@@ -3,8 +3,6 @@ package admin
 import (
 	"context"
 	"embed"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
@@ -72,8 +70,6 @@ func knownParameters(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-const starting = "starting: state is being recovered"
-
 // ready is the readiness check of load balancers and clients: it reports whether this server answers requests.
 func (a *Admin) ready(w http.ResponseWriter, _ *http.Request) {
 	s := a.about.Load()
@@ -109,37 +105,4 @@ func (a *Admin) newScraper() http.Handler {
 		metrics.NewCollector(func() *metrics.Snapshot { return a.about.Load().MetricsSnapshot() }),
 	)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
-}
-
-// errUser is wrapped by errors that the request is to blame for.
-var errUser = errors.New("bad request")
-
-type userError struct{ text string }
-
-func (e userError) Error() string { return e.text }
-func (e userError) Unwrap() error { return errUser }
-
-// answer makes a handler of a function that answers in JSON.
-func (a *Admin) answer(f func(context.Context, *server.Server, *http.Request) (any, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
-		defer cancel()
-		result, err := f(ctx, a.about.Load(), r)
-		switch {
-		case errors.Is(err, errUser):
-			fail(w, http.StatusBadRequest, err.Error())
-		case err != nil:
-			fail(w, http.StatusBadGateway, err.Error())
-		default:
-			w.Header().Set("Content-Type", "application/json; charset=utf-8")
-			_ = json.NewEncoder(w).Encode(result)
-		}
-	}
-}
-
-// fail answers with a reason.
-func fail(w http.ResponseWriter, status int, reason string) {
-	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": reason})
 }

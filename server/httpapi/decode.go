@@ -6,7 +6,10 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync"
 	"unicode/utf8"
+
+	"github.com/stintdb/stint/server/gateway"
 )
 
 // readBody reads the body of a POST.
@@ -95,3 +98,29 @@ func (v *value) find(name string) int {
 
 // clip bounds text from a request in an error.
 func clip(text string) string { return text[:min(len(text), 64)] }
+
+// request is one, and its answer.
+type request struct {
+	*http.Request
+	w      counted
+	caller gateway.Caller // once it was let in
+	body   []byte         // of a POST
+	json   value          // the body, if it has fields
+	fields fields         // of json
+}
+
+// reset makes a request like a new one. It keeps only room.
+func (r *request) reset() {
+	room := r.body[:0]
+	if cap(room) > maxKeptBody {
+		room = nil
+	}
+	clear(room[:cap(room)])
+	*r = request{body: room}
+}
+
+// requests are those that were answered, to be used again.
+var requests = sync.Pool{New: func() any { return new(request) }}
+
+// maxKeptBody bounds the room for a body that a request keeps for the next.
+const maxKeptBody = 4 << 10

@@ -67,3 +67,11 @@ func checkTarget(path string, r *http.Request) *badRequest {
 	}
 	return nil
 }
+
+const authPath = "/v1/auth"
+
+func sendText(w http.ResponseWriter, status int, text string) {
+	send(w, status, "text/plain; charset=utf-8", []byte(text))
+}
+
+var noSniff, noStore = []string{"nosniff"}, []string{"no-store"}

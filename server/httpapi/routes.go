@@ -4,36 +4,9 @@ import (
 	_ "embed"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/stintdb/stint/server/gateway"
 )
-
-// request is one, and its answer.
-type request struct {
-	*http.Request
-	w      counted
-	caller gateway.Caller // once it was let in
-	body   []byte         // of a POST
-	json   value          // the body, if it has fields
-	fields fields         // of json
-}
-
-// requests are those that were answered, to be used again.
-var requests = sync.Pool{New: func() any { return new(request) }}
-
-// maxKeptBody bounds the room for a body that a request keeps for the next.
-const maxKeptBody = 4 << 10
-
-// reset makes a request like a new one. It keeps only room.
-func (r *request) reset() {
-	room := r.body[:0]
-	if cap(room) > maxKeptBody {
-		room = nil
-	}
-	clear(room[:cap(room)])
-	*r = request{body: room}
-}
 
 // route is the handler of a path, and the method it takes.
 type route struct {
@@ -45,8 +18,6 @@ type route struct {
 
 // refusal answers a request that is not carried out.
 type refusal func(w http.ResponseWriter, status int, detail string)
-
-const authPath = "/v1/auth"
 
 // routes are the paths, as openapi.json describes them. Below authPath everything belongs to it, see [Service.auth].
 var routes = map[string]route{
@@ -106,8 +77,6 @@ func (s *Service) ServeHTTP(under http.ResponseWriter, hr *http.Request) {
 	answered = true
 }
 
-var noSniff, noStore = []string{"nosniff"}, []string{"no-store"}
-
 // admit answers a request if it comes from a user, and from no web page that is not allowed.
 func (s *Service) admit(r *request, to route, path string) {
 	w, hr := &r.w, r.Request
@@ -156,7 +125,3 @@ func (s *Service) ready(w http.ResponseWriter) {
 var description []byte
 
 func (s *Service) describe(w http.ResponseWriter) { send(w, http.StatusOK, typeJSON, description) }
-
-func sendText(w http.ResponseWriter, status int, text string) {
-	send(w, status, "text/plain; charset=utf-8", []byte(text))
-}

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/stintdb/stint/engine"
@@ -99,12 +98,6 @@ func (u *Upstream) fail(a *acquire, err error) {
 		u.counts.failed.Add(1)
 		a.end(engine.NoHome)
 	}
-}
-
-// codeOf is the first word of an error.
-func codeOf(text string) string {
-	code, _, _ := strings.Cut(text, " ")
-	return code
 }
 
 // errRefused is an error that home has answered: nothing was carried out.

@@ -262,3 +262,9 @@ func dialer(secrets *tls.Config) func(context.Context, string) (net.Conn, error)
 		return conn, nil
 	}
 }
+
+// codeOf is the first word of an error.
+func codeOf(text string) string {
+	code, _, _ := strings.Cut(text, " ")
+	return code
+}

@@ -1,0 +1,78 @@
+package cluster
+
+import (
+	"time"
+
+	"github.com/hashicorp/raft"
+	"github.com/stintdb/stint/internal/clusterstatus"
+)
+
+// request is a question or request of one node to another about the cluster itself. Exactly one of its fields is set.
+type request struct {
+	Status *struct{}      `json:"report,omitempty"`
+	Join   *joinRequest   `json:"join,omitempty"`
+	Admin  *adminRequest  `json:"admin,omitempty"`
+	Pledge *pledgeRequest `json:"pledge,omitempty"`
+}
+
+// response answers a request.
+type response struct {
+	Error  string      `json:"error,omitempty"`
+	Leader string      `json:"leader,omitempty"` // where to ask instead
+	Status *peerStatus `json:"report,omitempty"`
+}
+
+// peerStatus is a node's report on itself.
+type peerStatus struct {
+	ID        raft.ServerID `json:"id"`
+	ClusterID string        `json:"cluster"` // "" while it has none
+	Started   bool          `json:"started"` // it has a log: it was a member of some cluster
+	Client    string        `json:"client"`
+	Leads     bool          `json:"leads"`
+	Leased    bool          `json:"leased"` // no other node can lead: it has applied everything acknowledged
+	Leader    string        `json:"leader"` // the presumed leader's address
+	Term      uint64        `json:"term"`
+	Applied   uint64        `json:"applied"`
+	Last      uint64        `json:"last"`
+	Now       int64         `json:"now"`    // the cluster's time by its clock, 0 if unknown
+	Silent    time.Duration `json:"silent"` // since its last contact with a leader, 0 if it leads
+	// Problems; a node of an older version does not report them.
+	Unhealthy bool          `json:"unhealthy,omitempty"` // see health.isHealthy
+	Gone      bool          `json:"gone,omitempty"`      // its Raft has ended
+	Pledged   raft.ServerID `json:"pledged,omitempty"`   // see pledge; while it has no log
+	Slow      bool          `json:"slow,omitempty"`      // see withdrawal.isSlow
+	Formats   formatVersion `json:"formats,omitempty"`   // the newest that the node knows
+
+	// Process is the name of the node's process, and ProcessBefore that of its process as far as the node knows the log.
+	Process       string `json:"process,omitempty"`
+	ProcessBefore string `json:"processBefore,omitempty"`
+
+	Report *clusterstatus.Report `json:"traffic,omitempty"`
+
+	address string // where it was asked
+	at      time.Duration
+}
+
+// joinRequest asks the leader to make a node a member.
+type joinRequest struct {
+	ID      raft.ServerID `json:"id"`
+	Address string        `json:"address"`
+	Member  member        `json:"member"`
+}
+
+// pledgeRequest asks a node for its pledge.
+type pledgeRequest struct {
+	Of raft.ServerID `json:"of"`
+	To pledge        `json:"to"`
+}
+
+// adminRequest is an operator's request to the leader.
+type adminRequest struct {
+	Do       string `json:"do"` // add, remove or transfer
+	Node     string `json:"node,omitempty"`
+	Address  string `json:"address,omitempty"`
+	Nonvoter bool   `json:"spare,omitempty"`
+}
+
+// rpcTimeout bounds a request and its answer. Changing members takes a few rounds of the log.
+const rpcTimeout = 15 * time.Second

@@ -1,0 +1,70 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/stintdb/stint/server"
+	"github.com/stintdb/stint/server/topkeys"
+)
+
+// answer makes a handler of a function that answers in JSON.
+func (a *Admin) answer(f func(context.Context, *server.Server, *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), readTimeout)
+		defer cancel()
+		result, err := f(ctx, a.about.Load(), r)
+		switch {
+		case errors.Is(err, errUser):
+			fail(w, http.StatusBadRequest, err.Error())
+		case err != nil:
+			fail(w, http.StatusBadGateway, err.Error())
+		default:
+			w.Header().Set("Content-Type", "application/json; charset=utf-8")
+			_ = json.NewEncoder(w).Encode(result)
+		}
+	}
+}
+
+// fail answers with a reason.
+func fail(w http.ResponseWriter, status int, reason string) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": reason})
+}
+
+type userError struct{ text string }
+
+func (e userError) Error() string { return e.text }
+
+func (e userError) Unwrap() error { return errUser }
+
+const starting = "starting: state is being recovered"
+
+// errUser is wrapped by errors that the request is to blame for.
+var errUser = errors.New("bad request")
+
+// ownShare is the part of a key's own requests that was denied.
+type ownShare struct {
+	Part     float64 `json:"part"`     // 0 to 1
+	Error    float64 `json:"error"`    // most by which Part is off; 0 if every request was counted
+	Requests int64   `json:"requests"` // counted
+	WithinMs int64   `json:"withinMs"` // since when
+}
+
+func ownShareOf(e topkeys.Entry, now int64) *ownShare {
+	if e.Own.Denied == 0 {
+		return nil
+	}
+	return &ownShare{e.Own.Part(), e.Own.Error, e.Own.Denied + e.Own.Passed, milliseconds(now - e.Own.Since)}
+}
+
+func milliseconds(nanos int64) int64 {
+	if nanos < 0 {
+		return nanos
+	}
+	return (nanos + int64(time.Millisecond) - 1) / int64(time.Millisecond)
+}
