@@ -223,19 +223,6 @@ func (g *acquireAllCall) loadPart(now int64, part *Op, i int, res *Result) {
 	t.shard.load(&g.calls[i], now, part, res, t.place)
 }
 
-// asksNothing reports whether a part is only to be reported.
-func (o *Op) asksNothing() bool { return o.Options&FixedCost != 0 && o.Tokens == 0 }
-
-// report answers a part that asks nothing with the state of its limit.
-func (c *call) report() {
-	if !c.isNew && c.prev.Algorithm != c.limit.Algorithm {
-		c.wrongType(c.limit.Algorithm)
-		return
-	}
-	algorithms[c.limit.Algorithm].look(c)
-	c.result.Allowed = true
-}
-
 // binds reports whether one refusal weighs more than another.
 func binds(a, b *Result) bool {
 	if (a.Status != OK) != (b.Status != OK) {

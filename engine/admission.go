@@ -7,14 +7,6 @@ import (
 	"sync/atomic"
 )
 
-// The treatments of new keys.
-const (
-	AdmitNew    NewKeys = iota // they are kept
-	DenyNew                    // they are refused: [OutOfRoom]
-	AllowNew                   // they are decided as usual, and no state is kept
-	OverflowNew                // those of one prefix share one limiter for each requested limit
-)
-
 // Rules decide the treatment of new keys that the store has no room for.
 type Rules struct {
 	NewKeys    NewKeys // not AdmitNew
@@ -129,9 +121,6 @@ func (r *Rules) prefixOf(key []byte) string {
 	return ""
 }
 
-// maxPrefix bounds a prefix in bytes; a longer one counts as none.
-const maxPrefix = 64
-
 // decide decides an Acquire on a new key that must not be kept. With readOnly it changes nothing, and returns false if
 // it would have.
 func (r *admission) decide(c *call, rules *Rules, readOnly bool) (done bool) {
@@ -171,10 +160,4 @@ func (r *admission) count(mode NewKeys, res *Result) {
 	if mode == OverflowNew && !res.Allowed {
 		r.sharedDenied.Add(1)
 	}
-}
-
-// refuse answers that there is no room.
-func (c *call) refuse() {
-	c.result.Clear()
-	c.result.Status = OutOfRoom
 }

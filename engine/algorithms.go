@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"encoding/binary"
 	"strconv"
 	"time"
 
@@ -177,4 +178,16 @@ func lentRow(name string, base Algorithm, expired func([]byte, *Limit, int64) bo
 func tankRow(name string, home Algorithm, params func(*Limit) []Param) algorithm {
 	return algorithm{name: name, format: 2, bytes: tankBytes, home: home, rate: home != FixedWindow, params: params,
 		decide: decideTank, look: lookTank, rewind: rewindTimes(32), expired: func(state []byte, _ *Limit, _ int64) bool { return loadTank(state).Number == 0 }}
+}
+
+// isShort reports whether an operation takes little time, whatever its key holds.
+func (o *Op) isShort() bool { return o.Verb == Acquire && algorithms[o.Limit.Algorithm].bytes != 0 }
+
+// stateOf returns the state at the front of b.
+func (a *algorithm) stateOf(b []byte) []byte {
+	size := a.bytes
+	if size == 0 {
+		size = int(binary.LittleEndian.Uint32(b))
+	}
+	return b[:size:size]
 }

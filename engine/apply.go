@@ -120,3 +120,27 @@ func (s *shard) noteOrDrop(c *call, p place) {
 	}
 	s.note(p.ref)
 }
+
+// adapt carries out an Adapt on a limiter. With readOnly it changes nothing, and returns false if it would have.
+func (s *shard) adapt(c *call, tag uint32, p place, readOnly bool) (done bool) {
+	if c.prev.Algorithm != Adaptive {
+		c.wrongType(Adaptive)
+		return true
+	}
+	c.limit = c.prev
+	a := c.adaptive(&c.prev)
+	before := a.presentRate(&c.prev)
+	if !c.op.Report.isEmpty() {
+		if readOnly {
+			return false
+		}
+		a.hear(c.op.Report, &c.prev, c.now)
+		now := a.presentRate(&c.prev)
+		meterAfter(c.now, loadMeter(c.state).taken(c.now, before), now).store(c.next[:])
+		a.store(c.next[:])
+		s.keep(c, tag, p) // it needs no more room
+	}
+	c.result.Wait = max(0, a.pausedUntil-c.now)
+	c.result.Reply = a.presentRate(&c.prev).AppendPerSecond(c.result.Reply[:0])
+	return true
+}

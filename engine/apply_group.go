@@ -15,9 +15,6 @@ type located struct {
 	moves uint32 // of the shard when place was found
 }
 
-// isShort reports whether an operation takes little time, whatever its key holds.
-func (o *Op) isShort() bool { return o.Verb == Acquire && algorithms[o.Limit.Algorithm].bytes != 0 }
-
 // applyGroup carries out the short operations at the front of ops, in order, and returns their number. It looks up all keys before
 // it decides, so that the processor fetches their slots and records from memory side by side: an operation spends most of its time
 // on these fetches unless its key is in the cache. A lock that another goroutine holds ends the group: waiting for it could

@@ -27,9 +27,6 @@ func (r *request) carryOut(s *Store, now int64, op *Op, res *Result) {
 	}
 }
 
-// isRequest reports whether an operation asks several limits, and nothing else.
-func (o *Op) isRequest() bool { return o.Verb == AcquireAll || o.Verb == Check }
-
 // applyRequests carries out the requests for several limits at the front of ops, in order, and returns their number. It works as applyGroup
 // does for operations on one key, but waits for the locks of the first request if it has to. For a single request it does nothing:
 // applySeveral carries it out.

@@ -149,3 +149,49 @@ type shareScan struct {
 
 // loanEnd is the end of a loan, at which its tokens are charged.
 type loanEnd struct{ at, tokens int64 }
+
+// report answers a part that asks nothing with the state of its limit.
+func (c *call) report() {
+	if !c.isNew && c.prev.Algorithm != c.limit.Algorithm {
+		c.wrongType(c.limit.Algorithm)
+		return
+	}
+	algorithms[c.limit.Algorithm].look(c)
+	c.result.Allowed = true
+}
+
+// refuse answers that there is no room.
+func (c *call) refuse() {
+	c.result.Clear()
+	c.result.Status = OutOfRoom
+}
+
+// startFrom begins a limiter with tokens that were taken at a time before.
+func (c *call) startFrom(tokens, at int64) {
+	charge := algorithms[c.limit.Algorithm].charge
+	if charge == nil || tokens <= 0 {
+		return
+	}
+	c.prior = [maxState]byte{}
+	charge(c.prior[:], &c.limit, min(at, c.now), tokens)
+	if !algorithms[c.limit.Algorithm].expired(c.prior[:], &c.limit, c.now) {
+		c.state = c.prior[:]
+	}
+}
+
+// priorAt is the time at which the leader's share counts as taken. A window counts from now on, for as long as one of an earlier
+// leader may last: its beginning is not known, and windows must not overlap.
+func (c *call) priorAt() int64 {
+	if at := c.op.PriorAt; c.limit.Algorithm != FixedWindow || c.now-at >= c.limit.Rate.Period {
+		return at
+	}
+	return c.now
+}
+
+// mark is that of the window of a grant, 0 for a limit that granted nothing: it has no new state.
+func (c *call) mark() int64 {
+	if alg := &algorithms[c.limit.Algorithm]; alg.mark != nil && c.result.Granted > 0 {
+		return alg.mark(c)
+	}
+	return 0
+}

@@ -62,24 +62,6 @@ func (c *call) writesInPlace() bool {
 	return !c.isNew && !c.class.changes && !c.class.isSwept && c.prev == c.limit
 }
 
-// keepMeters keeps a grant of classes that changes only meters: nearly all are such. It returns false, having kept nothing, for any other.
-func (g *acquireAllCall) keepMeters(parts []Op) bool {
-	if g.reserving != nil {
-		return false
-	}
-	for i := range parts {
-		if parts[i].Limit.Algorithm != Class || g.calls[i].result.Granted == 0 || !g.calls[i].writesInPlace() || g.targets[i].shard.snapshot != nil {
-			return false
-		}
-	}
-	for i := range parts {
-		c, t := &g.calls[i], &g.targets[i]
-		c.writeMeters(c.state)
-		t.shard.note(t.place.ref)
-	}
-	return true
-}
-
 // sweep drops the children whose registration is over.
 func (s classState) sweep(now int64) {
 	kept := 0

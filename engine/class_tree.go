@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
-	"github.com/stintdb/stint/engine/rates"
 )
 
 // A tree of classes has an assured rate and a ceiling for each class, and ancestors from which a class borrows what nobody else is
@@ -23,92 +21,6 @@ import (
 // than what F exceeds the others' capacities by; so F ≥ ΣA holds from then on while the sums of the capacities and of the
 // rates fit the ancestor's: borrowing leaves F at least at the sum of the capacities, an assured grant takes from both sides, and F
 // refills at least as fast until it is full. So assured tokens are always there.
-
-// MaxTreeLevels bounds the class and its ancestors.
-const MaxTreeLevels = 4
-
-const assuredBytes = 24
-
-// AppendAssured appends an assured rate to b in the form of the Who of a class.
-func AppendAssured(b []byte, capacity int64, rate rates.Rate) []byte {
-	b = binary.LittleEndian.AppendUint64(b, uint64(capacity))
-	b = binary.LittleEndian.AppendUint64(b, uint64(rate.Tokens))
-	return binary.LittleEndian.AppendUint64(b, uint64(rate.Period))
-}
-
-// Assured is the assured rate of a class that Who has, and whether there is a valid one.
-func Assured(who []byte) (l Limit, ok bool) {
-	if len(who) != assuredBytes {
-		return l, false
-	}
-	l = Limit{Algorithm: TokenBucket, Capacity: int64(binary.LittleEndian.Uint64(who)),
-		Rate: rates.Rate{Tokens: int64(binary.LittleEndian.Uint64(who[8:])), Period: int64(binary.LittleEndian.Uint64(who[16:]))}}
-	return l, l.Check() == nil
-}
-
-// TreeAt is the number of parts of the tree of classes that begins at part i, 0 if none does. A settlement charges its nodes one by one.
-func TreeAt(parts []Op, i int) (levels int) {
-	if parts[i].Limit.Algorithm != Class || len(parts[i].Who) != assuredBytes || parts[i].Options&Force != 0 {
-		return 0
-	}
-	for levels = 1; i+levels < len(parts) && parts[i+levels].Limit.Algorithm == Class && len(parts[i+levels].Who) == 0; levels++ {
-	}
-	return levels
-}
-
-// TreesValidly reports whether every tree of classes among the limits of an operation, if there is one, can be decided.
-func (o *Op) TreesValidly() bool {
-	for i := 0; i < len(o.Parts); {
-		levels := TreeAt(o.Parts, i)
-		class := &o.Parts[i]
-		if class.Limit.Algorithm == Class && len(class.Who) > 0 {
-			if _, ok := Assured(class.Who); !ok || levels < 2 || levels > MaxTreeLevels {
-				return false
-			}
-		}
-		for ; levels > 1; levels-- {
-			i++
-			if p := &o.Parts[i]; p.Tokens != class.Tokens || (p.Options^class.Options)&FixedCost != 0 {
-				return false
-			}
-		}
-		i++
-	}
-	return true
-}
-
-// later is the longer of two waits.
-func later(a, b int64) int64 {
-	if a == NeverWait || b == NeverWait {
-		return NeverWait
-	}
-	return max(a, b)
-}
-
-// sooner is the shorter of two waits.
-func sooner(a, b int64) int64 {
-	switch {
-	case a == NeverWait:
-		return b
-	case b == NeverWait:
-		return a
-	}
-	return min(a, b)
-}
-
-// scanAsked reads the class that asks, under the assured rate that it asks with.
-func (c *call) scanAsked(end int64) {
-	s := c.scanClass()
-	had := s.assured
-	s.isAsked = true
-	s.assured, _ = Assured(c.op.Who)
-	if had.Capacity > 0 {
-		s.used = carryOver(s.used, had.Rate, s.assured.Rate)
-	}
-	s.changes = had != s.assured || s.end < end
-	s.isNews = s.end <= c.now || had != s.assured
-	s.end, s.own = max(s.end, end), s.assured.Capacity
-}
 
 // askTree has the tree of classes decide whose nodes are the parts from first to end. The result of its class has the answer.
 func (g *acquireAllCall) askTree(now int64, parts []Op, first, end int, results []Result) {
@@ -211,7 +123,20 @@ func waitTree(nodes []call, isUnregistered bool) int64 {
 	return sooner(later(pass, wanted.Minus(room).DivideUp(uint64(leaf.assured.Rate.Tokens))), borrow)
 }
 
-// isToBeKept reports whether a decision changes the state.
-func (c *call) isToBeKept() bool {
-	return c.result.Granted > 0 || c.limit.Algorithm == Class && c.result.Status == OK && c.class.changes
+// keepMeters keeps a grant of classes that changes only meters: nearly all are such. It returns false, having kept nothing, for any other.
+func (g *acquireAllCall) keepMeters(parts []Op) bool {
+	if g.reserving != nil {
+		return false
+	}
+	for i := range parts {
+		if parts[i].Limit.Algorithm != Class || g.calls[i].result.Granted == 0 || !g.calls[i].writesInPlace() || g.targets[i].shard.snapshot != nil {
+			return false
+		}
+	}
+	for i := range parts {
+		c, t := &g.calls[i], &g.targets[i]
+		c.writeMeters(c.state)
+		t.shard.note(t.place.ref)
+	}
+	return true
 }

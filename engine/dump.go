@@ -73,7 +73,3 @@ func appendOp(b []byte, op *Op) []byte {
 	}
 	return b
 }
-
-func appendText(b, text []byte) []byte {
-	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
-}

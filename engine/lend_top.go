@@ -44,9 +44,3 @@ func putLent(top []LentKey, n int, one LentKey) []LentKey {
 	top = slices.Insert(top, at, one)
 	return top[:min(n, len(top))]
 }
-
-// copied are the loans, for use outside of the lock.
-func (l *loans) copied(now int64) (all []LoanOf) {
-	listed := Result{Reply: l.list(nil, now)}
-	return listed.LoansListed()
-}

@@ -170,38 +170,6 @@ func (c *call) lentState(inner []byte) (Limit, []byte) {
 	return limit, c.raw
 }
 
-// keepLent writes what c decided on a limiter with loans. It reports false when there is no room.
-func (s *shard) keepLent(c *call, tag uint32, p place) bool {
-	limit, state := c.lentState(c.next[:algorithms[c.limit.Algorithm].bytes])
-	if p.found {
-		r := s.record(p.ref)
-		held := s.limitOf(r)
-		had := len(algorithms[held.Algorithm].stateOf(r.rest()))
-		if !c.isNew && algorithms[held.Algorithm].base != NoAlgorithm && len(state) <= had {
-			s.preserve(r)
-			if *held != limit {
-				old := r.limitID()
-				r.setLimitID(s.limits.acquire(&limit, &s.pin))
-				s.limits.release(old)
-			}
-			clear(r.rest()[copy(r.rest(), state):had])
-			setVariableSize(r.rest(), had)
-			s.note(p.ref)
-			return true
-		}
-	}
-	if !s.reserve(c.now, 1, recordBytes(len(state), len(c.op.Key))) {
-		return false
-	}
-	if p = s.find(tag, c.op.Key); p.found { // making room may have moved it
-		s.drop(p)
-	}
-	ref := s.newRecord(c.now, tag, c.op.Key, &limit, len(state))
-	copy(s.record(ref).rest(), state)
-	s.note(ref)
-	return true
-}
-
 // nextEnd takes the loan that ends first out of c.ending.
 func (c *call) nextEnd() (next loanEnd) {
 	first := 0

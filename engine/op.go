@@ -234,6 +234,14 @@ type Report struct {
 // NewKeys is the treatment of a request on a key that has no entry, and so would need room for a new one.
 type NewKeys uint8
 
+// The treatments of new keys.
+const (
+	AdmitNew    NewKeys = iota // they are kept
+	DenyNew                    // they are refused: [OutOfRoom]
+	AllowNew                   // they are decided as usual, and no state is kept
+	OverflowNew                // those of one prefix share one limiter for each requested limit
+)
+
 // Entry is one key as [Store.Scan] shows it. Its slices belong to the store and are only valid during the call.
 type Entry struct {
 	Key   []byte
@@ -261,3 +269,27 @@ const MaxKeepPercent = 100_000
 
 // Valid reports whether k is in its range.
 func (k Keep) Valid() bool { return k == KeepNothing || k >= -MaxKeepPercent && k <= rates.MaxTokens }
+
+// asksNothing reports whether a part is only to be reported.
+func (o *Op) asksNothing() bool { return o.Options&FixedCost != 0 && o.Tokens == 0 }
+
+// isRequest reports whether an operation asks several limits, and nothing else.
+func (o *Op) isRequest() bool { return o.Verb == AcquireAll || o.Verb == Check }
+
+// ofShare is the question to the leader's share for an Acquire; it returns false if the share cannot answer it.
+func (o *Op) ofShare() (own Op, ok bool) {
+	share := o.Limit.LeaderShare()
+	if share == 0 || o.Options&^(Peek|UpTo|FixedCost) != 0 || o.Keep != 0 && o.Keep != KeepNothing || o.MaxWait > 0 {
+		return own, false
+	}
+	own = *o
+	if o.Options&Peek != 0 {
+		return own, true
+	}
+	own.Options &^= UpTo // all or nothing: the rest of the limit may have more
+	own.Keep = KeepTokens(o.Limit.Capacity - share)
+	return own, o.Tokens <= share
+}
+
+// maxPrefix bounds a prefix in bytes; a longer one counts as none.
+const maxPrefix = 64

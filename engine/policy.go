@@ -8,8 +8,6 @@ import (
 const (
 	// MaxPolicies bounds the policies kept.
 	MaxPolicies = 1000
-	// MaxPolicyName bounds the bytes of a policy's name.
-	MaxPolicyName = 255
 	// MaxOverrides bounds the overrides of all policies together.
 	MaxOverrides = 100_000
 	// MaxPolicyBytes bounds the memory of all policies and overrides together.

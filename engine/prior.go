@@ -3,62 +3,11 @@ package engine
 import (
 	"bytes"
 	"hash/maphash"
-	"time"
-
-	"github.com/stintdb/stint/engine/internal/uint128"
-	"github.com/stintdb/stint/engine/rates"
 )
 
 // A cluster's leader takes tokens in its memory, of a key without a limiter in the log's state: at most [Limit.LeaderShare]. Before
 // the next operation on the key goes through the log, a Carry hands them over. Op.PriorAt stands for those that were not handed
 // over: a later leader cannot know how many there were.
-
-// Bounds of the limits of which a leader takes tokens in its memory.
-const (
-	leaderShare         = 4 // the divisor of the capacity
-	maxLeaderShareNanos = int64(10 * time.Second)
-)
-
-// LeaderShare is the most tokens of a key that a cluster's leader takes in its memory alone: a quarter of the capacity. It is 0 for
-// limits that take longer than [MaxShareTime] to be full again, because a change of the leader may cost that long, and for those whose tokens cannot be lent.
-func (l *Limit) LeaderShare() int64 {
-	if !l.Algorithm.CanBeLent() {
-		return 0
-	}
-	if l.Algorithm == FixedWindow {
-		if l.Span != rates.FromFirst || l.Rate.Period > maxLeaderShareNanos {
-			return 0
-		}
-	} else if uint128.Product(uint64(l.Capacity), uint64(l.Rate.Period)).Exceeds(uint128.Product(uint64(maxLeaderShareNanos), uint64(l.Rate.Tokens))) {
-		return 0
-	}
-	return l.Capacity / leaderShare
-}
-
-// MaxShareTime is the longest that tokens of a leader's share stay taken.
-const MaxShareTime = time.Duration(maxLeaderShareNanos)
-
-// startFrom begins a limiter with tokens that were taken at a time before.
-func (c *call) startFrom(tokens, at int64) {
-	charge := algorithms[c.limit.Algorithm].charge
-	if charge == nil || tokens <= 0 {
-		return
-	}
-	c.prior = [maxState]byte{}
-	charge(c.prior[:], &c.limit, min(at, c.now), tokens)
-	if !algorithms[c.limit.Algorithm].expired(c.prior[:], &c.limit, c.now) {
-		c.state = c.prior[:]
-	}
-}
-
-// priorAt is the time at which the leader's share counts as taken. A window counts from now on, for as long as one of an earlier
-// leader may last: its beginning is not known, and windows must not overlap.
-func (c *call) priorAt() int64 {
-	if at := c.op.PriorAt; c.limit.Algorithm != FixedWindow || c.now-at >= c.limit.Rate.Period {
-		return at
-	}
-	return c.now
-}
 
 // carry makes a limiter that begins with tokens taken before, unless the key has one.
 func (s *shard) carry(c *call, tag uint32, p place) {
@@ -146,21 +95,6 @@ func (s *Store) TakeShares(now int64, whole *Op, parts []Op, res *Result) (done 
 	all := Op{Verb: AcquireAll, Tokens: whole.Tokens, Options: whole.Options & Peek, Parts: own[:len(parts)]}
 	s.applySeveral(now, &all, res, false, false)
 	return res.Allowed || all.Options&Peek != 0
-}
-
-// ofShare is the question to the leader's share for an Acquire; it returns false if the share cannot answer it.
-func (o *Op) ofShare() (own Op, ok bool) {
-	share := o.Limit.LeaderShare()
-	if share == 0 || o.Options&^(Peek|UpTo|FixedCost) != 0 || o.Keep != 0 && o.Keep != KeepNothing || o.MaxWait > 0 {
-		return own, false
-	}
-	own = *o
-	if o.Options&Peek != 0 {
-		return own, true
-	}
-	own.Options &^= UpTo // all or nothing: the rest of the limit may have more
-	own.Keep = KeepTokens(o.Limit.Capacity - share)
-	return own, o.Tokens <= share
 }
 
 // Taken is the Carry that hands the tokens taken of a key over to another store. It returns false if there are none.

@@ -13,8 +13,7 @@ import "encoding/binary"
 //
 // All integers are little-endian, and so are those in states.
 const (
-	recordHead  = 8
-	recordAlign = 8
+	recordHead = 8
 
 	dirtyBit   = 1 << 31
 	phaseBit   = 1 << 30
@@ -22,8 +21,6 @@ const (
 )
 
 type record []byte
-
-func align(n int) int { return (n + recordAlign - 1) &^ (recordAlign - 1) }
 
 func recordBytes(stateBytes, keyBytes int) int {
 	return recordHead + align(keyBytes) + align(stateBytes)
@@ -40,12 +37,3 @@ func (r record) setKeyLen(n int, phase uint32) { binary.LittleEndian.PutUint32(r
 
 // rest is the record from its state on.
 func (r record) rest() []byte { return r[recordHead+align(r.keyLen()):] }
-
-// stateOf returns the state at the front of b.
-func (a *algorithm) stateOf(b []byte) []byte {
-	size := a.bytes
-	if size == 0 {
-		size = int(binary.LittleEndian.Uint32(b))
-	}
-	return b[:size:size]
-}

@@ -2,9 +2,10 @@ package engine
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 
+	"github.com/stintdb/stint/engine/glob"
 	"github.com/stintdb/stint/engine/rates"
 )
 
@@ -251,14 +252,6 @@ func writeReservation(c *call, state []byte) {
 
 func needReservation(c *call) int { return align(variableHead + len(c.content)) }
 
-// fingerprintOf is that of a request's parameters as its caller stated them, a policy by its name.
-func (g *acquireAllCall) fingerprintOf(reserve *Op) uint64 {
-	g.text = appendRequest(g.text[:0], &reserve.Parts[0])
-	g.text = binary.AppendUvarint(g.text, uint64(reserve.MaxWait))
-	sum := sha256.Sum256(g.text)
-	return binary.LittleEndian.Uint64(sum[:])
-}
-
 func appendRequest(b []byte, op *Op) []byte {
 	b = op.Limit.Append(append(b, byte(op.Verb), byte(op.Options)))
 	b = binary.AppendVarint(binary.AppendUvarint(b, uint64(op.Tokens)), op.MaxWait)
@@ -276,4 +269,22 @@ func appendRequest(b []byte, op *Op) []byte {
 		b = appendRequest(b, &op.Parts[i])
 	}
 	return b
+}
+
+func appendText(b, text []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
+}
+
+// permits reports whether a settlement may change the keys of all limits, or else a key that it may not.
+func (r reservation) permits(settle *Op) (key []byte, ok bool) {
+	if settle.Options&DeclaredOnly == 0 {
+		return nil, true
+	}
+	for _, _, parts := r.parts(); len(parts.rest) > 0; {
+		key := parts.next().key
+		if !slices.ContainsFunc(settle.Args, func(pattern []byte) bool { return glob.Match(string(pattern), string(key)) }) {
+			return key, false
+		}
+	}
+	return nil, true
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 
 	"github.com/stintdb/stint/engine/rates"
@@ -152,10 +153,10 @@ func (g *acquireAllCall) describe(now int64, parts []Op, res *Result) bool {
 	return len(b) <= maxReservation
 }
 
-// mark is that of the window of a grant, 0 for a limit that granted nothing: it has no new state.
-func (c *call) mark() int64 {
-	if alg := &algorithms[c.limit.Algorithm]; alg.mark != nil && c.result.Granted > 0 {
-		return alg.mark(c)
-	}
-	return 0
+// fingerprintOf is that of a request's parameters as its caller stated them, a policy by its name.
+func (g *acquireAllCall) fingerprintOf(reserve *Op) uint64 {
+	g.text = appendRequest(g.text[:0], &reserve.Parts[0])
+	g.text = binary.AppendUvarint(g.text, uint64(reserve.MaxWait))
+	sum := sha256.Sum256(g.text)
+	return binary.LittleEndian.Uint64(sum[:])
 }

@@ -3,8 +3,6 @@ package engine
 import (
 	"bytes"
 	"slices"
-
-	"github.com/stintdb/stint/engine/glob"
 )
 
 // settle charges the limits of a reservation other amounts than those it reserved: less goes back, and more is taken as with
@@ -96,20 +94,6 @@ func (s *shard) reservation(tag uint32, id []byte) reservation {
 		return nil
 	}
 	return algorithms[Reservation].stateOf(r.rest())
-}
-
-// permits reports whether a settlement may change the keys of all limits, or else a key that it may not.
-func (r reservation) permits(settle *Op) (key []byte, ok bool) {
-	if settle.Options&DeclaredOnly == 0 {
-		return nil, true
-	}
-	for _, _, parts := r.parts(); len(parts.rest) > 0; {
-		key := parts.next().key
-		if !slices.ContainsFunc(settle.Args, func(pattern []byte) bool { return glob.Match(string(pattern), string(key)) }) {
-			return key, false
-		}
-	}
-	return nil, true
 }
 
 // amounts finds out what each limit is to be charged.

@@ -12,8 +12,6 @@ const (
 	// ScriptDialect is the version of the language of scripts, with its budget and the commands that scripts call. A change
 	// of what any script does is another version, and an addition to the cluster's formats: replicas run a script alike.
 	ScriptDialect = 1
-	// MaxScriptBytes bounds the body of a script that is kept.
-	MaxScriptBytes = 1 << 20
 	// MaxScripts bounds the scripts that were loaded.
 	MaxScripts = 10_000
 	// MaxCalledScripts bounds the scripts that are kept because they were called with their body. The oldest one goes first.

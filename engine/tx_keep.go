@@ -62,12 +62,6 @@ func (t *Tx) carryOut(now int64, op *Op, res *Result) {
 	t.store.commands.Run(t, op, res)
 }
 
-// startReply makes the result one without a reply.
-func (res *Result) startReply() {
-	res.Clear()
-	res.Reply = res.Reply[:0]
-}
-
 // appendShards appends the numbers of the shards of the declared keys.
 func (s *Store) appendShards(numbers []uint32, op *Op) []uint32 {
 	for _, key := range op.DeclaredKeys() {
