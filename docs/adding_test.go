@@ -169,8 +169,8 @@ func TestAddingAnAlgorithm(t *testing.T) {
 			file = links[len(links)-1][1]
 		}
 	}
-	if next != 9 {
-		t.Errorf("the page has %d pieces of source, want 9", next)
+	if next != 10 {
+		t.Errorf("the page has %d pieces of source, want 10", next)
 	}
 	c.passes(t, 6)
 	c.has(t, "server/testdata/transcripts/cd-acquire.txt", "advance 4s\n> CD.ACQUIRE k 10s\n[0 1 0 6000 6000]\n")

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/binary"
-	"strconv"
 	"time"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
@@ -239,8 +238,4 @@ func (a *adaptive) hear(r *Report, limit *Limit, now int64) {
 func thousandthsOf(n, thousandths int64) int64 {
 	whole, _ := uint128.Product(uint64(n), uint64(thousandths)).Divide(WholeRate)
 	return int64(whole)
-}
-
-func adaptiveParams(l *Limit) []Param {
-	return []Param{{"capacity", strconv.FormatInt(l.Capacity, 10)}, {"min", rates.Rate{Tokens: l.Least, Period: l.Rate.Period}.String()}, {"max", l.Rate.String()}}
 }

@@ -1,6 +1,11 @@
 package engine
 
-import "encoding/binary"
+import (
+	"strconv"
+	"time"
+
+	"github.com/stintdb/stint/engine/rates"
+)
 
 // Algorithm names one way of limiting. The zero value is none.
 type Algorithm uint8
@@ -43,52 +48,165 @@ const (
 	Adaptive  // AD.ACQUIRE
 )
 
-// algorithm is a row of the table: all properties of an algorithm that the store and its callers need.
-type algorithm struct {
-	name    string                                       // as TYPE answers
-	format  uint32                                       // the version of the cluster's formats that added it; 0 for the first
-	bytes   int                                          // size of its state; 0 if that varies
-	keeps   bool                                         // Op.Keep applies to it
-	who     bool                                         // it decides for the holder or member that Op.Who names
-	weighs  bool                                         // Op.Weight applies to it
-	least   bool                                         // its limit has a least rate too
-	rate    bool                                         // its limit has a rate, tokens to a period; others have a period alone
-	decide  func(c *call) (changed bool)                 // answer an Acquire
-	look    func(c *call)                                // report the state under c.limit
-	refund  func(c *call)                                // give back, in next or in place; nil if the algorithm has no refunds
-	expired func(state []byte, l *Limit, now int64) bool // the state has expired: the limiter is at its full limit
-	rewind  func(state []byte, l *Limit, by int64)       // make all times in the state earlier, in place: [Store.Rewind]
-	params  func(l *Limit) []Param                       // its parameters as its command names them
-
-	need    func(c *call) int             // of varying size: the bytes that keeping the decision takes
-	full    func(l *Limit) int64          // of varying size: the bytes that it comes to at its limit
-	write   func(c *call, state []byte)   // of varying size: keep the decision
-	valid   func(state []byte) bool       // of varying size: all offsets in it are within it
-	release func(c *call) (released bool) // end a lease, in place
-
-	mark      func(c *call) int64       // a mark of the part of the state that a grant counts in, such as its window; nil if there is but one
-	unreserve func(c *call, mark int64) // settle: give tokens back to the part of a mark, or to Op.Who, in next or in place; nil if refund does
-
-	lent   Algorithm                                            // the row of its limiters with loans; NoAlgorithm if it has none
-	base   Algorithm                                            // of limiters with loans: the algorithm
-	charge func(state []byte, l *Limit, at int64, tokens int64) // of an algorithm with loans: take tokens at a time, in place, also those that are not available
-
-	home Algorithm // of a tank: the algorithm of the limit at home
-
-	plain func(state []byte, now int64) []byte // of varying size: a copy of its contents, independent of the layout in memory
-
-	detail func(c *call) // append what its state has beyond tokens to a Look, with Result.addDetail; nil if nothing
-
-	value bool // no algorithm, but a kind of data ([Value]); it decides nothing
-}
-
-const variableHead = 4 // bytes of a state that varies that hold its size
-
-// setVariableSize stores the size of a state that varies, in its first 4 bytes.
-func setVariableSize(state []byte, size int) { binary.LittleEndian.PutUint32(state, uint32(size)) }
-
 // Param is one parameter of a limit as [Limit.Params] reports it.
 type Param struct {
 	Name string
 	Text string
+}
+
+// properties are what limits and operations of an algorithm may be like.
+type properties struct {
+	name    string // as TYPE answers
+	format  uint32 // the version of the cluster's formats that added it; 0 for the first
+	decides bool   // an Acquire may ask it
+	keeps   bool   // Op.Keep applies to it
+	who     bool   // it decides for the holder or member that Op.Who names
+	weighs  bool   // Op.Weight applies to it
+	least   bool   // its limit has a least rate too
+	rate    bool   // its limit has a rate, tokens to a period; others have a period alone
+	value   bool   // no algorithm, but a kind of data ([Value])
+
+	lent Algorithm // the row of its limiters with loans; NoAlgorithm if it has none
+	base Algorithm // of limiters with loans: the algorithm
+	home Algorithm // of a tank: the algorithm of the limit at home
+
+	params func(l *Limit) []Param // its parameters as its command names them
+}
+
+var propertiesOf = [...]properties{
+	NoAlgorithm:     {name: "none"},
+	GCRA:            {name: "gcra", decides: true, rate: true, keeps: true, lent: LentGCRA, params: gcraParams},
+	TokenBucket:     {name: "token-bucket", decides: true, rate: true, keeps: true, lent: LentTokenBucket, params: bucketParams},
+	LeakyBucket:     {name: "leaky-bucket", decides: true, rate: true, keeps: true, lent: LentLeakyBucket, params: bucketParams},
+	LeakyQueue:      {name: "leaky-queue", decides: true, rate: true, params: queueParams},
+	FixedWindow:     {name: "fixed-window", decides: true, keeps: true, lent: LentFixedWindow, params: windowParams},
+	SlidingWindow:   {name: "sliding-window", decides: true, keeps: true, params: windowParams},
+	SlidingLog:      {name: "sliding-log", decides: true, keeps: true, params: windowParams},
+	Concurrency:     {name: "concurrency", decides: true, who: true, params: leaseParams},
+	StringValue:     {name: "string", value: true, params: noParams},
+	HashValue:       {name: "hash", value: true, params: noParams},
+	SortedSetValue:  {name: "zset", value: true, params: noParams},
+	ListValue:       {name: "list", value: true, params: noParams},
+	SetValue:        {name: "set", value: true, params: noParams},
+	Reservation:     {name: "reservation", format: 2, params: reservationParams},
+	LentGCRA:        {name: "gcra", format: 2, rate: true, base: GCRA, params: gcraParams},
+	LentTokenBucket: {name: "token-bucket", format: 2, rate: true, base: TokenBucket, params: bucketParams},
+	LentLeakyBucket: {name: "leaky-bucket", format: 2, rate: true, base: LeakyBucket, params: bucketParams},
+	LentFixedWindow: {name: "fixed-window", format: 2, base: FixedWindow, params: windowParams},
+	TankGCRA:        {name: "gcra", format: 2, decides: true, rate: true, home: GCRA, params: gcraParams},
+	TankTokenBucket: {name: "token-bucket", format: 2, decides: true, rate: true, home: TokenBucket, params: bucketParams},
+	TankLeakyBucket: {name: "leaky-bucket", format: 2, decides: true, rate: true, home: LeakyBucket, params: bucketParams},
+	TankFixedWindow: {name: "fixed-window", format: 2, decides: true, home: FixedWindow, params: windowParams},
+	FairShare:       {name: "fair-share", format: 2, decides: true, rate: true, who: true, weighs: true, params: bucketParams},
+	Class:           {name: "htb-class", format: 2, decides: true, rate: true, params: bucketParams},
+	Adaptive:        {name: "rate-adaptive", format: 2, decides: true, rate: true, least: true, params: adaptiveParams},
+}
+
+// String is the algorithm's name as TYPE answers it, such as token-bucket.
+func (a Algorithm) String() string { return propertiesOf[a].name }
+
+// Algorithms lists all algorithms of limiters.
+func Algorithms() (all []Algorithm) {
+	return rows(func(row *properties) bool { return row.decides && row.home == NoAlgorithm })
+}
+
+// ValueKinds lists the kinds of keys that hold data.
+func ValueKinds() (all []Algorithm) {
+	return rows(func(row *properties) bool { return row.value })
+}
+
+func rows(has func(row *properties) bool) (all []Algorithm) {
+	for a := NoAlgorithm + 1; int(a) < len(propertiesOf); a++ {
+		if has(&propertiesOf[a]) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// Known reports whether the number is that of an algorithm of this version, or [NoAlgorithm].
+func (a Algorithm) Known() bool { return int(a) < len(propertiesOf) }
+
+// Keeps reports whether [Op.Keep] applies to the algorithm.
+func (a Algorithm) Keeps() bool { return propertiesOf[a].keeps }
+
+// NeedsWho reports whether the algorithm decides for a holder or a member, which Op.Who names.
+func (a Algorithm) NeedsWho() bool { return a.Known() && propertiesOf[a].who }
+
+// HasLeast reports whether the algorithm's limits have a [Limit.Least].
+func (a Algorithm) HasLeast() bool { return a.Known() && propertiesOf[a].least }
+
+// Weighs reports whether [Op.Weight] applies to the algorithm.
+func (a Algorithm) Weighs() bool { return a.Known() && propertiesOf[a].weighs }
+
+// Format is the version of the cluster's formats that added the algorithm, 0 for the first.
+func (a Algorithm) Format() uint32 { return propertiesOf[a].format }
+
+// Params lists the limit's parameters by the names its command gives them.
+func (l Limit) Params() []Param { return propertiesOf[l.Algorithm].params(&l) }
+
+func noParams(*Limit) []Param { return nil }
+
+func gcraParams(l *Limit) []Param {
+	return []Param{
+		{"max_burst", strconv.FormatInt(l.Capacity-1, 10)},
+		{"count", strconv.FormatInt(l.Rate.Tokens, 10)},
+		{"period", strconv.FormatInt(l.Rate.Period/int64(time.Second), 10)},
+	}
+}
+
+func bucketParams(l *Limit) []Param {
+	return []Param{{"capacity", strconv.FormatInt(l.Capacity, 10)}, {"rate", l.Rate.String()}}
+}
+
+func queueParams(l *Limit) []Param {
+	return []Param{{"capacity", strconv.FormatInt(l.Capacity-1, 10)}, {"rate", l.Rate.String()}}
+}
+
+func windowParams(l *Limit) []Param {
+	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"window", rates.FormatWindow(l.Span, l.Rate.Period)}}
+}
+
+func leaseParams(l *Limit) []Param {
+	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"ttl", rates.FormatDuration(l.Rate.Period)}}
+}
+
+// CanBeLent reports whether tokens of the algorithm's limiters can be set aside for holders. They cannot where a token must count
+// from the moment that it is spent, or where a holder has a place or a name.
+func (a Algorithm) CanBeLent() bool { return propertiesOf[a].lent != NoAlgorithm }
+
+// Base is the algorithm itself, or that of a limiter with loans, or that at home of a tank.
+func (a Algorithm) Base() Algorithm {
+	row := &propertiesOf[a]
+	switch {
+	case row.base != NoAlgorithm:
+		return row.base
+	case row.home != NoAlgorithm:
+		return row.home
+	}
+	return a
+}
+
+// IsValue reports whether keys of this kind hold data, and no limiter.
+func (a Algorithm) IsValue() bool { return propertiesOf[a].value }
+
+// Tank is the row of keys whose limit of this algorithm has its home elsewhere, [NoAlgorithm] if there is none.
+func (a Algorithm) Tank() Algorithm {
+	for i := range propertiesOf {
+		if a != NoAlgorithm && propertiesOf[i].home == a {
+			return Algorithm(i)
+		}
+	}
+	return NoAlgorithm
+}
+
+// Home is the algorithm at home of a tank's row, [NoAlgorithm] of any other.
+func (a Algorithm) Home() Algorithm { return propertiesOf[a].home }
+
+func reservationParams(l *Limit) []Param {
+	return []Param{{"for", rates.FormatDuration(l.Rate.Period)}}
+}
+
+func adaptiveParams(l *Limit) []Param {
+	return []Param{{"capacity", strconv.FormatInt(l.Capacity, 10)}, {"min", rates.Rate{Tokens: l.Least, Period: l.Rate.Period}.String()}, {"max", l.Rate.String()}}
 }

@@ -56,7 +56,7 @@ func (c *call) begin(now int64, op *Op, res *Result) {
 func (c *call) open(limit *Limit, state []byte) {
 	alg := &algorithms[limit.Algorithm]
 	switch {
-	case alg.base != NoAlgorithm:
+	case alg.hasLoans:
 		c.openLent(limit, state)
 	case !alg.expired(state, limit, c.now):
 		c.prev, c.state, c.isNew = *limit, state, false

@@ -96,9 +96,9 @@ func (s *shard) free() {
 // addKept and dropKept count a key whose state a Flush keeps.
 func (s *shard) addKept(key []byte, a Algorithm) {
 	switch {
-	case algorithms[a].base != NoAlgorithm:
+	case propertiesOf[a].base != NoAlgorithm:
 		s.addLent(key)
-	case algorithms[a].home != NoAlgorithm:
+	case propertiesOf[a].home != NoAlgorithm:
 		if s.tanks == nil {
 			s.tanks = map[string]struct{}{}
 		}
@@ -109,9 +109,9 @@ func (s *shard) addKept(key []byte, a Algorithm) {
 
 func (s *shard) dropKept(key []byte, a Algorithm) {
 	switch {
-	case algorithms[a].base != NoAlgorithm:
+	case propertiesOf[a].base != NoAlgorithm:
 		s.dropLent(key)
-	case algorithms[a].home != NoAlgorithm:
+	case propertiesOf[a].home != NoAlgorithm:
 		delete(s.tanks, string(key))
 		s.mem.tanks.Add(-1)
 	}

@@ -22,7 +22,7 @@ func (s *shard) applyLoan(c *call, tag uint32, p place, readOnly bool) (done boo
 	case c.op.Verb != Lend && c.isNew:
 		return true
 	case c.op.Verb != Lend && !c.prev.Algorithm.CanBeLent():
-		if algorithms[c.prev.Algorithm].decide == nil {
+		if !propertiesOf[c.prev.Algorithm].decides {
 			c.wrongType(NoAlgorithm)
 		}
 		return true
@@ -62,7 +62,7 @@ func (s *shard) mayLend(c *call, p place, readOnly bool) bool {
 // reset has the limiter at its full limit. Loans stay.
 func (s *shard) reset(c *call, tag uint32, p place) {
 	switch {
-	case algorithms[c.prev.Algorithm].home != NoAlgorithm:
+	case propertiesOf[c.prev.Algorithm].home != NoAlgorithm:
 		return // it would not be reset at home
 	case c.lent == 0:
 		s.remove(p)

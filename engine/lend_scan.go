@@ -26,7 +26,7 @@ func (s *Store) ScanLoans(shard int, visit func(key, holder []byte, tokens int64
 			continue
 		}
 		r := sh.record(p.ref)
-		if alg := &algorithms[sh.limitOf(r).Algorithm]; alg.base == NoAlgorithm || !l.read(alg.stateOf(r.rest())) {
+		if alg := &algorithms[sh.limitOf(r).Algorithm]; !alg.hasLoans || !l.read(alg.stateOf(r.rest())) {
 			continue
 		}
 		for i := range l.all {

@@ -40,7 +40,7 @@ func (l Limit) Check() error {
 		return ErrFillTime
 	case !l.Valid():
 		return l.outOfBounds(l.invalidField())
-	case algorithms[l.Algorithm].decide == nil:
+	case !propertiesOf[l.Algorithm].decides:
 		return l.outOfBounds("algorithm")
 	}
 	return nil
@@ -81,7 +81,7 @@ func (l Limit) DurationOf(n int64) int64 {
 func (l *Limit) Valid() bool { return l.invalidField() == "" }
 
 // IsAskable reports whether an operation may have the limit: it is valid, and its algorithm decides.
-func (l *Limit) IsAskable() bool { return l.Valid() && algorithms[l.Algorithm].decide != nil }
+func (l *Limit) IsAskable() bool { return l.Valid() && propertiesOf[l.Algorithm].decides }
 
 // invalidField is the first field that is out of its range or does not fit the others, "" if the limit is valid.
 func (l *Limit) invalidField() string {
@@ -94,7 +94,7 @@ func (l *Limit) invalidField() string {
 		}
 	case l.Capacity < 1 || l.Capacity > rates.MaxTokens, l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > MaxLogLimit:
 		return "capacity"
-	case l.Rate.Tokens < 0 || l.Rate.Tokens > rates.MaxTokens || algorithms[l.Algorithm].rate != (l.Rate.Tokens > 0):
+	case l.Rate.Tokens < 0 || l.Rate.Tokens > rates.MaxTokens || propertiesOf[l.Algorithm].rate != (l.Rate.Tokens > 0):
 		return "tokens of the rate"
 	case l.Span > rates.EachMonth || l.Span != rates.FromFirst && l.Algorithm.Base() != FixedWindow:
 		return "position of the windows"

@@ -149,9 +149,9 @@ func (c *call) openLent(limit *Limit, state []byte) {
 	if c.loans == nil {
 		c.loans = new(loans)
 	}
-	base := &algorithms[algorithms[limit.Algorithm].base]
+	base := &algorithms[propertiesOf[limit.Algorithm].base]
 	under := *limit
-	under.Algorithm = algorithms[limit.Algorithm].base
+	under.Algorithm = propertiesOf[limit.Algorithm].base
 	c.loans.read(state) // it was checked when it came in
 	c.inner = [maxLentState]byte(state[lentInner:lentHead])
 	c.loans.end(c.now, func(at, tokens int64) { base.charge(c.inner[:], &under, at, tokens) })
@@ -165,7 +165,7 @@ func (c *call) openLent(limit *Limit, state []byte) {
 // lentState is the whole state of the limiter of c, whose own state is inner, and the limit that it is kept under.
 func (c *call) lentState(inner []byte) (Limit, []byte) {
 	limit := c.limit
-	limit.Algorithm = algorithms[limit.Algorithm].lent
+	limit.Algorithm = propertiesOf[limit.Algorithm].lent
 	c.raw = c.loans.appendTo(c.raw[:0], inner)
 	return limit, c.raw
 }

@@ -21,7 +21,7 @@ func TestMemoryPerKey(t *testing.T) {
 	for _, algorithm := range Algorithms() {
 		s := New(Config{})
 		l := Limit{Algorithm: algorithm, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
-		if algorithms[algorithm].rate {
+		if propertiesOf[algorithm].rate {
 			l.Rate.Tokens = 1
 		}
 		keys := testsize.Pick(200_000, 500_000)

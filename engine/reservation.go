@@ -83,20 +83,20 @@ func (p *reservedPart) setCharged(n int64) {
 // appendReservedPart appends one limit to the rest of a state.
 func appendReservedPart(b []byte, op *Op, charged, mark int64) []byte {
 	l := &op.Limit
-	alg, has := &algorithms[l.Algorithm], byte(l.Span)
+	row, has := &propertiesOf[l.Algorithm], byte(l.Span)
 	if op.Options&FixedCost != 0 {
 		has |= hasFixedCost
 	}
-	if alg.rate {
+	if row.rate {
 		has |= hasRate
 	}
-	if alg.mark != nil {
+	if algorithms[l.Algorithm].mark != nil {
 		has |= hasMark
 	}
-	if alg.who || l.Algorithm == Class {
+	if row.who || l.Algorithm == Class {
 		has |= hasHolder
 	}
-	if alg.least {
+	if row.least {
 		has |= hasLeast
 	}
 	b = binary.AppendUvarint(append(b, byte(l.Algorithm), has), uint64(l.Capacity))
@@ -239,10 +239,6 @@ func lookReservation(c *call) { c.result.Reset = reservation(c.state).end() - c.
 
 func plainReservation(state []byte, _ int64) []byte {
 	return bytes.Clone(state[variableHead : reservationHead+len(reservation(state).rest())])
-}
-
-func reservationParams(l *Limit) []Param {
-	return []Param{{"for", rates.FormatDuration(l.Rate.Period)}}
 }
 
 // writeReservation keeps a new reservation: the content of the call is all of its state but the size.

@@ -42,7 +42,7 @@ type bookedPart struct {
 	at      int64 // the start of the window, or the time in a log
 }
 
-func isMeter(a Algorithm) bool { return algorithms[a].rate }
+func isMeter(a Algorithm) bool { return propertiesOf[a].rate }
 
 // of returns the account of a key at a time; a fresh one under the limit if nothing is taken.
 func (l *ledger) of(now int64, key []byte, limit Limit) *account {

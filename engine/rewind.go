@@ -15,7 +15,7 @@ func rewindState(state []byte, l *Limit, from, to int64) {
 
 // fullAfter is the time after which a limiter that is used up, without debt, is at its full limit; 0 for data.
 func fullAfter(l *Limit, now int64) int64 {
-	switch row := &algorithms[l.Algorithm]; {
+	switch row := &propertiesOf[l.Algorithm]; {
 	case row.value:
 		return 0
 	case row.rate:

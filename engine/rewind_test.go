@@ -12,7 +12,7 @@ import (
 func TestEveryStateIsRewound(t *testing.T) {
 	for a := NoAlgorithm + 1; a.Known(); a++ {
 		if row := &algorithms[a]; row.rewind == nil {
-			t.Errorf("%s (%d) has no rewind", row.name, a)
+			t.Errorf("%s (%d) has no rewind", propertiesOf[a].name, a)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestRewoundStoreGoesOnAlike(t *testing.T) {
 	}
 	t.Log(compared)
 	for a := NoAlgorithm + 1; a.Known(); a++ {
-		if row := &algorithms[a]; row.home == NoAlgorithm && (!row.value || a == StringValue) && compared[a] == 0 {
+		if row := &propertiesOf[a]; row.home == NoAlgorithm && (!row.value || a == StringValue) && compared[a] == 0 {
 			t.Errorf("no state of %s (%d) was compared", a, a)
 		}
 	}

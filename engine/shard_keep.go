@@ -172,7 +172,7 @@ func (s *shard) keepLent(c *call, tag uint32, p place) bool {
 		r := s.record(p.ref)
 		held := s.limitOf(r)
 		had := len(algorithms[held.Algorithm].stateOf(r.rest()))
-		if !c.isNew && algorithms[held.Algorithm].base != NoAlgorithm && len(state) <= had {
+		if !c.isNew && propertiesOf[held.Algorithm].base != NoAlgorithm && len(state) <= had {
 			s.preserve(r)
 			if *held != limit {
 				old := r.limitID()

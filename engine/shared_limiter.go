@@ -84,7 +84,7 @@ func (o *sharedLimiters) ask(c *call, p sharedRef) (changed bool) {
 	if p.limiter != nil && !p.limiter.expired(&c.limit, c.now) {
 		c.state, c.isNew = p.limiter.state, false
 	}
-	if algorithms[c.limit.Algorithm].who {
+	if propertiesOf[c.limit.Algorithm].who {
 		op := *c.op
 		op.Who = holderOfKey(op.Key, op.Who)
 		c.op = &op

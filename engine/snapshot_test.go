@@ -255,7 +255,7 @@ func TestSnapshotConcurrently(t *testing.T) {
 func TestSnapshotIsUnchangedByEveryVerb(t *testing.T) {
 	for _, algorithm := range Algorithms() {
 		take := Op{Key: []byte("k"), Limit: Limit{Algorithm: algorithm, Capacity: 30, Rate: rates.Rate{Tokens: 0, Period: sec}}, Tokens: 1}
-		if algorithms[algorithm].rate {
+		if propertiesOf[algorithm].rate {
 			take.Limit.Rate.Tokens = 5
 		}
 		changed := 0

@@ -162,8 +162,8 @@ func stepPart(r *rand.Rand, n int) Op {
 		l.Capacity, l.Rate.Period = 1+r.Int64N(30), []int64{sec / 10, sec / 2, 5 * sec, 60 * sec}[r.IntN(4)]
 	}
 	switch {
-	case algorithms[algorithm].rate:
-		if l.Rate.Tokens = 1 + r.Int64N(5); algorithms[algorithm].least {
+	case propertiesOf[algorithm].rate:
+		if l.Rate.Tokens = 1 + r.Int64N(5); propertiesOf[algorithm].least {
 			l.Least = 1 + r.Int64N(l.Rate.Tokens)
 		}
 	case algorithm == FixedWindow && n%3 == 1:
@@ -172,10 +172,10 @@ func stepPart(r *rand.Rand, n int) Op {
 		l.Span, l.Rate.Period = rates.EachMinute, 0
 	}
 	op := Op{Key: fmt.Appendf(nil, "key-%d", n), Limit: l, Tokens: 1}
-	if algorithms[algorithm].who {
+	if propertiesOf[algorithm].who {
 		op.Who = stepHolder(r)
 	}
-	if algorithms[algorithm].weighs {
+	if propertiesOf[algorithm].weighs {
 		op.Weight = r.Int64N(4)
 	}
 	return op

@@ -5,7 +5,7 @@ import "slices"
 // applyTank carries out a Prepare or Deposit. With readOnly it changes nothing, and returns false if it would have.
 func (s *shard) applyTank(c *call, tag uint32, p place, readOnly bool) (done bool) {
 	switch {
-	case !c.isNew && algorithms[c.prev.Algorithm].home == NoAlgorithm, !c.isNew && c.op.Verb == Prepare && c.prev.Algorithm != c.limit.Algorithm:
+	case !c.isNew && propertiesOf[c.prev.Algorithm].home == NoAlgorithm, !c.isNew && c.op.Verb == Prepare && c.prev.Algorithm != c.limit.Algorithm:
 		c.wrongType(c.limit.Algorithm)
 		return true
 	case c.isNew && c.op.Verb == Prepare && !s.mayHaveTank(c, p):

@@ -105,7 +105,7 @@ func (t *Tx) Get(key []byte) (v Value, found bool) {
 	switch {
 	case alg.expired(state, limit, t.now):
 		return Value{}, false
-	case !alg.value:
+	case !limit.Algorithm.IsValue():
 		return t.limiter(*limit, state), true
 	}
 	t.work += len(state) / workBytes
@@ -128,7 +128,7 @@ func (t *Tx) limiter(limit Limit, state []byte) Value {
 	c.open(&limit, state)
 	c.limit = c.prev
 	algorithms[c.limit.Algorithm].look(c)
-	if t.result.Reset == 0 && c.lent > 0 || algorithms[limit.Algorithm].home != NoAlgorithm {
+	if t.result.Reset == 0 && c.lent > 0 || propertiesOf[limit.Algorithm].home != NoAlgorithm {
 		return Value{Kind: limit.Algorithm}
 	}
 	return Value{Kind: limit.Algorithm, ExpiresAt: t.now + t.result.Reset}
@@ -170,10 +170,10 @@ func (t *Tx) Delete(key []byte) (existed bool) {
 	if !existed {
 		return false
 	}
-	if algorithms[v.Kind].home != NoAlgorithm {
+	if propertiesOf[v.Kind].home != NoAlgorithm {
 		return false // it would not be reset at home
 	}
-	if algorithms[v.Kind].base != NoAlgorithm {
+	if propertiesOf[v.Kind].base != NoAlgorithm {
 		c := &t.call
 		if t.loadLimiter(c, &Op{Verb: Delete, Key: key}, &t.result); c.lent > 0 {
 			c.limit = c.prev

@@ -107,7 +107,7 @@ func (t *Tx) change(c *call) {
 	switch {
 	case c.op.Verb == Delete:
 		t.Delete(c.op.Key)
-	case alg.value:
+	case c.prev.Algorithm.IsValue():
 		c.wrongType(NoAlgorithm)
 	case c.op.Verb == Look:
 		c.show()

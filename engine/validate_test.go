@@ -14,7 +14,7 @@ func TestOnlyLimitsThatDecideAreAsked(t *testing.T) {
 		switch {
 		case a.IsValue():
 			limit = Limit{Algorithm: a}
-		case !algorithms[a].rate:
+		case !propertiesOf[a].rate:
 			limit.Rate.Tokens = 0
 		}
 		if a.HasLeast() {
@@ -24,7 +24,7 @@ func TestOnlyLimitsThatDecideAreAsked(t *testing.T) {
 		if a == Class {
 			part = treeOp(1, bucket(1, 1, sec), []string{"k", "root"}, limit, limit).Parts
 		}
-		decides := algorithms[a].decide != nil
+		decides := propertiesOf[a].decides
 		if decides {
 			asked++
 		}

@@ -26,19 +26,18 @@ type Value struct {
 //	16      n     data; zeros behind it
 const valueHead = 16
 
-func valueKind(name string, valid func(data []byte) bool) algorithm {
-	return algorithm{name: name, value: true, look: lookValue, expired: valueExpired, rewind: rewindTimes(8), plain: plainValue,
-		params: func(*Limit) []Param { return nil },
-		full:   func(*Limit) int64 { return 0 }, // a value that does not fit is refused as a whole
-		valid:  func(state []byte) bool { return validValue(state) && valid(dataOf(state)) }}
+func valueKind(valid func(data []byte) bool) algorithm {
+	return algorithm{look: lookValue, expired: valueExpired, rewind: rewindTimes(8), plain: plainValue,
+		full:  func(*Limit) int64 { return 0 }, // a value that does not fit is refused as a whole
+		valid: func(state []byte) bool { return validValue(state) && valid(dataOf(state)) }}
 }
 
 var (
-	stringKind    = valueKind("string", func([]byte) bool { return true })
-	hashKind      = valueKind("hash", datatype.ValidHash)
-	sortedSetKind = valueKind("zset", datatype.ValidSortedSet)
-	listKind      = valueKind("list", datatype.ValidList)
-	setKind       = valueKind("set", datatype.ValidSet)
+	stringKind    = valueKind(func([]byte) bool { return true })
+	hashKind      = valueKind(datatype.ValidHash)
+	sortedSetKind = valueKind(datatype.ValidSortedSet)
+	listKind      = valueKind(datatype.ValidList)
+	setKind       = valueKind(datatype.ValidSet)
 )
 
 func dataOf(state []byte) []byte {
