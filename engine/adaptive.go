@@ -23,15 +23,6 @@ const (
 	staleAfter, echoPart = 10, 10
 )
 
-// Valid reports whether every field is in its range.
-func (r *Report) Valid() bool {
-	return r.Good >= 0 && r.Good <= MaxReported && r.Bad >= 0 && r.Bad <= MaxReported && r.Every >= rates.MinDuration && r.Every <= rates.MaxDuration &&
-		r.Down > 0 && r.Down < WholeRate && r.Up > 0 && r.Up <= WholeRate && r.Pause >= 0 && r.Pause <= rates.MaxDuration
-}
-
-// isEmpty reports whether it changes nothing.
-func (r *Report) isEmpty() bool { return r.Good == 0 && r.Bad == 0 && r.Pause == 0 }
-
 // adaptive is the state of such a bucket, behind its meter:
 //
 //	offset  size  field

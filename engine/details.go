@@ -1,31 +1,9 @@
 package engine
 
 import (
-	"encoding/binary"
 	"strconv"
 	"time"
 )
-
-// Details are facts about the state that a Look found, beyond its tokens: of fair shares, classes and adaptive rates.
-func (res *Result) Details() (all []Param) {
-	if res.Status != OK {
-		return nil
-	}
-	for r := (partReader{rest: res.Reply}); len(r.rest) > 0; {
-		p := Param{Name: string(r.take(r.uvarint())), Text: string(r.take(r.uvarint()))}
-		if r.bad {
-			return nil
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
-func (res *Result) addDetail(name, text string) {
-	for _, s := range [...]string{name, text} {
-		res.Reply = append(binary.AppendUvarint(res.Reply, uint64(len(s))), s...)
-	}
-}
 
 // show answers a Look at a limiter, but for its bytes.
 func (c *call) show() {

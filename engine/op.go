@@ -293,3 +293,21 @@ func (o *Op) ofShare() (own Op, ok bool) {
 
 // maxPrefix bounds a prefix in bytes; a longer one counts as none.
 const maxPrefix = 64
+
+// Valid reports whether every field is in its range.
+func (r *Report) Valid() bool {
+	return r.Good >= 0 && r.Good <= MaxReported && r.Bad >= 0 && r.Bad <= MaxReported && r.Every >= rates.MinDuration && r.Every <= rates.MaxDuration &&
+		r.Down > 0 && r.Down < WholeRate && r.Up > 0 && r.Up <= WholeRate && r.Pause >= 0 && r.Pause <= rates.MaxDuration
+}
+
+// isEmpty reports whether it changes nothing.
+func (r *Report) isEmpty() bool { return r.Good == 0 && r.Bad == 0 && r.Pause == 0 }
+
+// MemberKey is key:member of a request for a fair share, nil of all others. No limiter has this key; a user needs access to it to name the
+// member, which bounds the names that a user can make up.
+func (o *Op) MemberKey() []byte {
+	if !o.Limit.Algorithm.Weighs() {
+		return nil
+	}
+	return appendMember(append(make([]byte, 0, len(o.Key)+1+len(o.Who)), o.Key...), o.Who)
+}

@@ -1,6 +1,9 @@
 package engine
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // Status is the outcome of an operation.
 type Status uint8
@@ -154,4 +157,86 @@ func (res *Result) StillTaken(limit Limit, elapsed int64) int64 {
 func (res *Result) startReply() {
 	res.Clear()
 	res.Reply = res.Reply[:0]
+}
+
+// Details are facts about the state that a Look found, beyond its tokens: of fair shares, classes and adaptive rates.
+func (res *Result) Details() (all []Param) {
+	if res.Status != OK {
+		return nil
+	}
+	for r := (partReader{rest: res.Reply}); len(r.rest) > 0; {
+		p := Param{Name: string(r.take(r.uvarint())), Text: string(r.take(r.uvarint()))}
+		if r.bad {
+			return nil
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func (res *Result) addDetail(name, text string) {
+	for _, s := range [...]string{name, text} {
+		res.Reply = append(binary.AppendUvarint(res.Reply, uint64(len(s))), s...)
+	}
+}
+
+// LoansListed are those that a Loans has found, in the order in which they were made.
+func (res *Result) LoansListed() (all []LoanOf) {
+	b := res.Reply
+	number := func() uint64 {
+		n, size := binary.Uvarint(b)
+		b = b[max(0, size):]
+		return n
+	}
+	for len(b) > 0 {
+		size := min(number(), uint64(len(b)))
+		holder := b[:size]
+		b = b[size:]
+		all = append(all, LoanOf{holder, int64(number()), int64(number())})
+	}
+	return all
+}
+
+// LoanOf is one holder's tokens of a key.
+type LoanOf struct {
+	Holder []byte
+	Tokens int64
+	Left   int64 // nanoseconds until they count as spent, 0 if that has no end
+}
+
+// Members are those that a [Members] has found, in the order of their names.
+func (res *Result) Members() (all []Member) {
+	if res.Status != OK {
+		return nil
+	}
+	r := partReader{rest: res.Reply}
+	for len(r.rest) > 0 {
+		m := Member{Weight: int64(r.uvarint()), Taken: int64(r.uvarint())}
+		if m.Name = r.take(uint64(r.byte())); r.bad {
+			return nil
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+// Grants are those that a ListLog has found, oldest first.
+func (res *Result) Grants() []Grant {
+	if res.Status != OK {
+		return nil
+	}
+	all := make([]Grant, len(res.Reply)/logEntry)
+	for i := range all {
+		entry := res.Reply[i*logEntry:]
+		all[i] = Grant{int64(binary.LittleEndian.Uint64(entry)), int64(binary.LittleEndian.Uint64(entry[8:]))}
+	}
+	return all
+}
+
+// Tank is the one that a Prepare or Deposit has left.
+func (res *Result) Tank() Tank {
+	if len(res.Reply) != tankBytes {
+		return Tank{}
+	}
+	return loadTank(res.Reply)
 }

@@ -13,15 +13,6 @@ type Member struct {
 	Taken  int64 // tokens that the refill has not given back to it, rounded up but for a thousandth
 }
 
-// MemberKey is key:member of a request for a fair share, nil of all others. No limiter has this key; a user needs access to it to name the
-// member, which bounds the names that a user can make up.
-func (o *Op) MemberKey() []byte {
-	if !o.Limit.Algorithm.Weighs() {
-		return nil
-	}
-	return appendMember(append(make([]byte, 0, len(o.Key)+1+len(o.Who)), o.Key...), o.Who)
-}
-
 // appendMember appends the rest of [Op.MemberKey] to the key of the fair share.
 func appendMember(key, member []byte) []byte { return append(append(key, ':'), member...) }
 
@@ -57,19 +48,3 @@ func listMembers(c *call) {
 
 // roundUnits is a number of tokens, rounded up but for the little that sharing rounds.
 func roundUnits(units uint64) uint64 { return (units + unitsOfToken - unitsOfToken>>10) >> unitBits }
-
-// Members are those that a [Members] has found, in the order of their names.
-func (res *Result) Members() (all []Member) {
-	if res.Status != OK {
-		return nil
-	}
-	r := partReader{rest: res.Reply}
-	for len(r.rest) > 0 {
-		m := Member{Weight: int64(r.uvarint()), Taken: int64(r.uvarint())}
-		if m.Name = r.take(uint64(r.byte())); r.bad {
-			return nil
-		}
-		all = append(all, m)
-	}
-	return all
-}

@@ -271,16 +271,3 @@ func listLog(c *call) {
 	c.result.Reply = g.appendPlain(c.result.Reply[:0], g.len()-n)
 	c.result.Work += n
 }
-
-// Grants are those that a ListLog has found, oldest first.
-func (res *Result) Grants() []Grant {
-	if res.Status != OK {
-		return nil
-	}
-	all := make([]Grant, len(res.Reply)/logEntry)
-	for i := range all {
-		entry := res.Reply[i*logEntry:]
-		all[i] = Grant{int64(binary.LittleEndian.Uint64(entry)), int64(binary.LittleEndian.Uint64(entry[8:]))}
-	}
-	return all
-}

@@ -141,11 +141,3 @@ func (t *Tank) report(c *call) {
 	c.result.Limit, c.result.Remaining = c.limit.Capacity, t.Tokens
 	c.result.Reply = append(c.result.Reply[:0], state[:]...)
 }
-
-// Tank is the one that a Prepare or Deposit has left.
-func (res *Result) Tank() Tank {
-	if len(res.Reply) != tankBytes {
-		return Tank{}
-	}
-	return loadTank(res.Reply)
-}
