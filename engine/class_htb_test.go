@@ -25,11 +25,11 @@ func TestClassesBesideHTB(t *testing.T) {
 	} {
 		root, a := bucketOf(Class, 20, 100, sec), bucketOf(Class, 20, c.ceilingOfA, sec)
 		class := func(name string, capacity, rate int64, under ...string) Op {
-			limits := []Limit{bucketOf(Class, 10, 100, sec), a, root}
+			classes := []Limit{bucketOf(Class, 10, 100, sec), a, root}
 			if len(under) == 1 {
-				limits = []Limit{limits[0], root}
+				classes = []Limit{classes[0], root}
 			}
-			return treeOp(1, bucketOf(TokenBucket, capacity, rate, sec), append([]string{name}, under...), limits...)
+			return treeOp(1, bucketOf(TokenBucket, capacity, rate, sec), append([]string{name}, under...), classes...)
 		}
 		ops := []Op{class("www", 3, 30, "a", "root"), class("smtp", 1, 10, "a", "root"), class("b", 6, 60, "root")}
 		s, r, now := New(Config{}), rand.New(rand.NewPCG(18, 22)), epoch

@@ -195,11 +195,11 @@ func randomTree(r *rand.Rand) Op {
 		names[0] = names[1] // a class that others stand under
 		names[1] = "other"
 	}
-	limits := []Limit{bucketOf(Class, 20*more, 7, sec), bucketOf(Class, 25+5*more, 9, sec), bucketOf(Class, 40, 13, sec)}
+	classes := []Limit{bucketOf(Class, 20*more, 7, sec), bucketOf(Class, 25+5*more, 9, sec), bucketOf(Class, 40, 13, sec)}
 	if r.IntN(4) == 0 {
-		names, limits = []string{names[0], "root"}, []Limit{limits[0], limits[2]}
+		names, classes = []string{names[0], "root"}, []Limit{classes[0], classes[2]}
 	}
-	return treeOp(1+r.Int64N(1+r.Int64N(12)), bucketOf(TokenBucket, 4+k, 1+k, sec), names, limits...)
+	return treeOp(1+r.Int64N(1+r.Int64N(12)), bucketOf(TokenBucket, 4+k, 1+k, sec), names, classes...)
 }
 
 // checkTree asks for the remaining tokens and for one more, and again after the wait of a denial.

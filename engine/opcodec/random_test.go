@@ -54,12 +54,12 @@ func anyLimit(r *rand.Rand) engine.Limit {
 }
 
 // randomOp is an operation of any verb, of the form that the server makes.
-func randomOp(r *rand.Rand, limits []engine.Limit) engine.Op {
-	return randomOpOf(r, engine.Verb(r.IntN(len(opLayouts))), limits)
+func randomOp(r *rand.Rand, among []engine.Limit) engine.Op {
+	return randomOpOf(r, engine.Verb(r.IntN(len(opLayouts))), among)
 }
 
 // randomOpOf is randomOp for a verb.
-func randomOpOf(r *rand.Rand, verb engine.Verb, limits []engine.Limit) engine.Op {
+func randomOpOf(r *rand.Rand, verb engine.Verb, among []engine.Limit) engine.Op {
 	text := func(most int) []byte {
 		b := make([]byte, r.IntN(most+1))
 		for i := range b {
@@ -68,7 +68,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, limits []engine.Limit) engine.Op
 		return b
 	}
 	part := func() engine.Op {
-		p := engine.Op{Key: text(40), Limit: limits[r.IntN(len(limits))]}
+		p := engine.Op{Key: text(40), Limit: among[r.IntN(len(among))]}
 		if p.Limit.Algorithm.NeedsWho() {
 			p.Who = append(text(100), 'x')
 		}
@@ -159,12 +159,12 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, limits []engine.Limit) engine.Op
 	case engine.Reserve:
 		op.MaxWait = []int64{rates.MinDuration, sec, rates.MaxDuration}[r.IntN(3)]
 		for op.Parts == nil || !valid(&op) {
-			op.Parts = []engine.Op{randomOpOf(r, []engine.Verb{engine.Acquire, engine.AcquireAll, engine.Check}[r.IntN(3)], limits)}
+			op.Parts = []engine.Op{randomOpOf(r, []engine.Verb{engine.Acquire, engine.AcquireAll, engine.Check}[r.IntN(3)], among)}
 		}
 	case engine.Lend, engine.Return, engine.Void, engine.Loans:
-		op = randomLoan(r, op.Verb, limits, op.Key, tokens, text)
+		op = randomLoan(r, op.Verb, among, op.Key, tokens, text)
 	case engine.Prepare:
-		op.Limit = limits[r.IntN(len(limits))]
+		op.Limit = among[r.IntN(len(among))]
 		for op.Limit.Algorithm = op.Limit.Algorithm.Tank(); op.Limit.Algorithm == engine.NoAlgorithm; op.Limit.Algorithm = op.Limit.Algorithm.Tank() {
 			op.Limit = anyLimit(r)
 		}
@@ -248,7 +248,7 @@ func sameOp(a, b engine.Op) bool {
 }
 
 // randomLoan is an operation on loans.
-func randomLoan(r *rand.Rand, verb engine.Verb, limits []engine.Limit, key []byte, tokens int64, text func(int) []byte) engine.Op {
+func randomLoan(r *rand.Rand, verb engine.Verb, among []engine.Limit, key []byte, tokens int64, text func(int) []byte) engine.Op {
 	op := engine.Op{Verb: verb, Key: key}
 	if verb == engine.Loans {
 		return op
@@ -263,7 +263,7 @@ func randomLoan(r *rand.Rand, verb engine.Verb, limits []engine.Limit, key []byt
 	}
 	if verb == engine.Lend {
 		op.Tokens, op.MaxWait = tokens, []int64{0, rates.MinDuration, rates.MaxDuration}[r.IntN(3)]
-		for op.Limit = limits[r.IntN(len(limits))]; !op.Limit.Algorithm.CanBeLent(); {
+		for op.Limit = among[r.IntN(len(among))]; !op.Limit.Algorithm.CanBeLent(); {
 			op.Limit = anyLimit(r)
 		}
 		if op.MaxWait == 0 && r.IntN(2) == 0 {

@@ -24,10 +24,10 @@ func textOf(res engine.Result) string {
 func randomResults(r *rand.Rand, n int) []engine.Result {
 	s := engine.New(engine.Config{Shards: 2})
 	defer s.Close()
-	var limits []engine.Limit
-	for len(limits) < 3*len(engine.Algorithms()) {
+	var among []engine.Limit
+	for len(among) < 3*len(engine.Algorithms()) {
 		if l := anyLimit(r); l.Capacity < 30 {
-			limits = append(limits, l)
+			among = append(among, l)
 		}
 	}
 	few := func(op *engine.Op) {
@@ -40,9 +40,9 @@ func randomResults(r *rand.Rand, n int) []engine.Result {
 	now, results := epoch, make([]engine.Result, n)
 	for i := range results {
 		now += r.Int64N(sec / 20)
-		op := randomOp(r, limits)
+		op := randomOp(r, among)
 		for op.Verb == engine.Restrict || op.Verb == engine.Flush || op.Verb == engine.Prepare { // new keys that are not kept, and tanks, have fewer answers
-			op = randomOp(r, limits)
+			op = randomOp(r, among)
 		}
 		few(&op)
 		for j := range op.Parts {

@@ -77,23 +77,23 @@ func checkWords(f *fields) (words command.Words, name string) {
 
 // limitWords appends the limits as RL.ALL takes them.
 func limitWords(words *command.Words, f *fields) {
-	limits := f.member("limits", array)
+	list := f.member("limits", array)
 	switch {
-	case limits == nil:
+	case list == nil:
 		return
-	case len(limits.items) > engine.MaxParts:
-		f.note(fmt.Errorf("limits: at most %d, got %d", engine.MaxParts, len(limits.items)))
+	case len(list.items) > engine.MaxParts:
+		f.note(fmt.Errorf("limits: at most %d, got %d", engine.MaxParts, len(list.items)))
 		return
-	case len(limits.items) == 0:
+	case len(list.items) == 0:
 		f.note(fmt.Errorf("limits: there must be one at least"))
 	}
-	for i := range limits.items {
+	for i := range list.items {
 		at := fmt.Sprintf("limits[%d].", i)
-		if limits.items[i].kind != object {
+		if list.items[i].kind != object {
 			f.note(fmt.Errorf("limits[%d]: must be an object", i))
 			return
 		}
-		one := fieldsOf(&limits.items[i], at)
+		one := fieldsOf(&list.items[i], at)
 		algorithm := one.text("algorithm")
 		names, known := command.SpecArguments(algorithm)
 		if !known {

@@ -35,14 +35,14 @@ func ParseLimits(text string) (*Limits, error) {
 		return nil, fmt.Errorf("'%s': %s; %s", text, strings.TrimPrefix(err.Error(), "ERR "), limitsExample)
 	}
 	l := &Limits{Text: strings.Join(strings.Fields(text), " ")}
-	limits := r.Ops[0].Parts
-	for _, op := range limits {
+	parts := r.Ops[0].Parts
+	for _, op := range parts {
 		if op.Limit.Algorithm == engine.Concurrency {
 			return nil, fmt.Errorf("'%s': a log does not show when a request ended, which CC needs", text)
 		}
 	}
-	l.capacity = limits[0].Limit.Capacity
-	if l.Limits, err = trial.NewLimits(limits); err != nil {
+	l.capacity = parts[0].Limit.Capacity
+	if l.Limits, err = trial.NewLimits(parts); err != nil {
 		return nil, err
 	}
 	return l, nil
