@@ -140,13 +140,13 @@ func randomLimit(r *rand.Rand, algorithm Algorithm) Limit {
 
 // randomSteps keeps to few limits and to gaps near the time a token takes, so that boundaries are met often.
 func randomSteps(r *rand.Rand, n int) []step {
-	limits := []Limit{randomLimit(r, TokenBucket), randomLimit(r, TokenBucket), randomLimit(r, TokenBucket)}
+	all := []Limit{randomLimit(r, TokenBucket), randomLimit(r, TokenBucket), randomLimit(r, TokenBucket)}
 	if r.IntN(2) == 0 {
-		limits = limits[:1]
+		all = all[:1]
 	}
 	steps, now := make([]step, n), epoch
 	for i := range steps {
-		l := limits[r.IntN(len(limits))]
+		l := all[r.IntN(len(all))]
 		token := max(1, l.DurationOf(1))
 		switch r.IntN(8) {
 		case 0, 1, 2:

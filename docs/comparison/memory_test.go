@@ -38,11 +38,11 @@ func TestMemory(t *testing.T) {
 }
 
 func meter(a engine.Algorithm, capacity int64) engine.Limit {
-	return engine.Limit{Algorithm: a, Capacity: capacity, Rate: engine.Rate{Tokens: 100, Period: second}}
+	return engine.Limit{Algorithm: a, Capacity: capacity, Rate: rates.Rate{Tokens: 100, Period: second}}
 }
 
-func window(a engine.Algorithm, span engine.Span) engine.Limit {
-	return engine.Limit{Algorithm: a, Span: span, Capacity: 200, Rate: engine.Rate{Period: 2 * second}}
+func window(a engine.Algorithm, span rates.Span) engine.Limit {
+	return engine.Limit{Algorithm: a, Span: span, Capacity: 200, Rate: rates.Rate{Period: 2 * second}}
 }
 
 func logOf(limit int64) engine.Limit {

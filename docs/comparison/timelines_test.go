@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/rates"
 )
 
 // timeline is the tokens a second that each of several callers gets, over time, beside its ideal.
@@ -76,7 +77,7 @@ func treeTimeline() timeline {
 			limit.Rate.Tokens = node.rate
 			op.Parts = append(op.Parts, engine.Op{Key: []byte(node.key), Limit: limit, Tokens: 1})
 		}
-		op.Parts[0].Who = engine.AppendAssured(nil, assured/10, engine.Rate{Tokens: assured, Period: second})
+		op.Parts[0].Who = engine.AppendAssured(nil, assured/10, rates.Rate{Tokens: assured, Period: second})
 		return op
 	}
 	return play("classes.svg", []caller{
