@@ -34,8 +34,8 @@ var mayImport = map[string][]string{
 
 // within are narrower rules for packages inside a part.
 var within = map[string][]string{
-	"engine":            {"engine/rates", "engine/datatype", "engine/glob", "engine/internal/offheap", "engine/internal/uint128"},
-	"engine/rates":      {"engine/internal/uint128"},
+	"engine":            {"engine/limits", "engine/datatype", "engine/glob", "engine/internal/offheap", "engine/internal/uint128"},
+	"engine/limits":     {"engine/internal/uint128"},
 	"engine/glob":       {},
 	"engine/script":     {},
 	"engine/opcodec":    {"engine"},
@@ -74,7 +74,7 @@ var within = map[string][]string{
 }
 
 // ofEngine are floors of the engine that whoever may import "engine" may import, too.
-var ofEngine = []string{"engine/rates"}
+var ofEngine = []string{"engine/limits"}
 
 // forTests are packages that only tests may import.
 var forTests = []string{"server/transcript", "server/clock/clocktest", "server/servertest"}

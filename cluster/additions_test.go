@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
 	"github.com/stintdb/stint/server/command"
 )
@@ -89,11 +90,11 @@ func TestAdditionsAreListed(t *testing.T) {
 	for verb := engine.KeepOverflow + 1; verb > 0 && exists(func() { new(opcodec.Writer).Append(nil, &engine.Op{Verb: verb}) }); verb++ {
 		mustBeListed(fmt.Sprintf("verb %d", verb), engine.Op{Verb: verb})
 	}
-	for a := engine.Concurrency + 1; exists(func() { _ = a.String() }); a++ {
-		if !slices.Contains(engine.Algorithms(), a) {
+	for a := limits.Concurrency + 1; exists(func() { _ = a.String() }); a++ {
+		if !slices.Contains(limits.Algorithms(), a) {
 			continue // no operation has it as its limit: other operations make it
 		}
-		limit := engine.Limit{Algorithm: a}
+		limit := limits.Limit{Algorithm: a}
 		mustBeListed("the algorithm "+a.String(), engine.Op{Limit: limit})
 		for _, verb := range []engine.Verb{engine.AcquireAll, engine.SetPolicy, engine.SetOverride} {
 			mustBeListed("the algorithm "+a.String()+" among several", engine.Op{Verb: verb, Parts: []engine.Op{{Limit: limit}}})
@@ -135,8 +136,8 @@ func exists(f func()) (found bool) {
 }
 
 func TestWhatAdditionsMatch(t *testing.T) {
-	f := newFormats([]addition{{version: 2, name: "looks", isUsed: usesVerb(engine.Look)}, {version: 4, name: "queues", isUsed: usesAlgorithm(engine.LeakyQueue)}, {version: 3, name: "a kind", kind: 77}})
-	queue := engine.Op{Limit: engine.Limit{Algorithm: engine.LeakyQueue}}
+	f := newFormats([]addition{{version: 2, name: "looks", isUsed: usesVerb(engine.Look)}, {version: 4, name: "queues", isUsed: usesAlgorithm(limits.LeakyQueue)}, {version: 3, name: "a kind", kind: 77}})
+	queue := engine.Op{Limit: limits.Limit{Algorithm: limits.LeakyQueue}}
 	for _, c := range []struct {
 		name string
 		ops  []engine.Op

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -38,7 +38,7 @@ func TestBackupsNeverHaveMoreTokens(t *testing.T) {
 			op := func(key int) engine.Op {
 				o := acquire(fmt.Sprint("k", key), capacity, 1)
 				if key%2 == 1 {
-					o.Limit = engine.Limit{Algorithm: engine.FixedWindow, Span: rates.FromFirst, Capacity: capacity, Rate: rates.Rate{Period: 24 * int64(time.Hour)}}
+					o.Limit = limits.Limit{Algorithm: limits.FixedWindow, Span: limits.FromFirst, Capacity: capacity, Rate: limits.Rate{Period: 24 * int64(time.Hour)}}
 				}
 				return o
 			}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -38,7 +38,7 @@ func TestBackupOfACluster(t *testing.T) {
 			hot, cold := fmt.Sprint("hot", round), fmt.Sprint("cold", round)
 			const capacity = 100_000
 			granted := ask(others[0], acquire(hot, capacity, 1), 500, time.Millisecond)
-			do(others[1], engine.Op{Key: []byte(cold), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: rates.FromFirst, Capacity: 9, Rate: rates.Rate{Period: int64(time.Hour)}}, Tokens: 4})
+			do(others[1], engine.Op{Key: []byte(cold), Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.FromFirst, Capacity: 9, Rate: limits.Rate{Period: int64(time.Hour)}}, Tokens: 4})
 			held := others[0].holder.table.Held()
 			if held == 0 {
 				t.Fatal("nothing is held: this test shows nothing")

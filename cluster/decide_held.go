@@ -177,6 +177,6 @@ func (h *holder) hearsLeader() bool {
 	}
 	leader, _ := h.raft.LeaderWithID() // none after a vote, which Raft counts as a contact too
 	now, contact := time.Now(), h.raft.LastContact()
-	silent := max(now.Sub(contact), now.Round(0).Sub(contact.Round(0))) // by the time of day too, as a moment
+	silent := max(now.Sub(contact), now.Round(0).Sub(contact.Round(0))) // by the time of day too: see moment
 	return leader != "" && h.raft.State() == raft.Follower && silent < h.opt.Heartbeat
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -19,7 +19,7 @@ var simFailovers = flag.Int("sim-failovers", testsize.Pick(5, 30), "leaders that
 
 // plenty takes a token of a limit that is never reached: every answer has been through the log.
 var plenty = engine.Op{Verb: engine.Acquire, Key: []byte("k"), Tokens: 1,
-	Limit: engine.Limit{Algorithm: engine.TokenBucket, Capacity: 1_000_000, Rate: rates.Rate{Tokens: 1_000_000, Period: int64(time.Second)}}}
+	Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 1_000_000, Period: int64(time.Second)}}}
 
 // silence is the longest time between two answers that clients of one node had.
 type silence struct {

@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -62,7 +62,7 @@ func simOp(key int, tokens int64) engine.Op {
 // anyOp is an operation of any other kind, on separate keys, so that all of a node's state is compared.
 func anyOp(r *rand.Rand) engine.Op {
 	key := []byte(fmt.Sprint("other", r.IntN(8)))
-	limit := engine.Limit{Algorithm: engine.SlidingLog, Capacity: 20, Rate: rates.Rate{Period: int64(time.Minute)}}
+	limit := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 20, Rate: limits.Rate{Period: int64(time.Minute)}}
 	id := []byte(fmt.Sprint("id", r.IntN(8)))
 	switch r.IntN(34) {
 	case 28, 29, 30, 31, 32, 33:

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // formatVersion is a version of what stands in the log and goes between nodes: operations, with their options and algorithms,
@@ -44,7 +45,7 @@ var additions = append([]addition{
 }, addedAlgorithms()...)
 
 func addedAlgorithms() (added []addition) {
-	for _, a := range engine.Algorithms() {
+	for _, a := range limits.Algorithms() {
 		if v := formatVersion(a.Format()); v > 0 {
 			added = append(added, addition{version: v, name: "the algorithm " + a.String(), isUsed: usesAlgorithm(a)})
 		}
@@ -59,7 +60,7 @@ func usesVerb(verbs ...engine.Verb) func(*engine.Op) bool {
 
 // usesTank is addition.isUsed of tokens of another cluster.
 func usesTank(op *engine.Op) bool {
-	return op.Verb == engine.Prepare || op.Verb == engine.Deposit || op.Limit.Algorithm.Home() != engine.NoAlgorithm
+	return op.Verb == engine.Prepare || op.Verb == engine.Deposit || op.Limit.Algorithm.Home() != limits.NoAlgorithm
 }
 
 // usesNamedFields is addition.isUsed of named fields, in a policy and in a check.
@@ -72,7 +73,7 @@ func usesNamedFields(op *engine.Op) bool {
 }
 
 // usesAlgorithm is addition.isUsed of an algorithm, also in one of several limits and in a policy.
-func usesAlgorithm(algorithm engine.Algorithm) func(*engine.Op) bool {
+func usesAlgorithm(algorithm limits.Algorithm) func(*engine.Op) bool {
 	return inAnyLimit(func(op *engine.Op) bool { return op.Limit.Algorithm == algorithm })
 }
 
@@ -101,7 +102,7 @@ func waitsForSeveral(op *engine.Op) bool {
 }
 
 func queuesAmongSeveral(op *engine.Op) bool {
-	return slices.ContainsFunc(op.Parts, func(p engine.Op) bool { return p.Limit.Algorithm == engine.LeakyQueue })
+	return slices.ContainsFunc(op.Parts, func(p engine.Op) bool { return p.Limit.Algorithm == limits.LeakyQueue })
 }
 
 // formats is the list of additions that a node knows.

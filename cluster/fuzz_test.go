@@ -6,8 +6,8 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
-	"github.com/stintdb/stint/engine/rates"
 )
 
 // FuzzEntry reads entries of the log, and frames between nodes, such as an attacker at the port could send: nothing
@@ -15,7 +15,7 @@ import (
 func FuzzEntry(f *testing.F) {
 	var w opcodec.Writer
 	batch := &engine.Batch{Atomic: true, Ops: []engine.Op{
-		{Key: []byte("k"), Limit: engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: 1e9}}, Tokens: 1},
+		{Key: []byte("k"), Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 1e9}}, Tokens: 1},
 		{Verb: engine.Delete, Key: []byte("k")}, {Verb: engine.Restrict, NewKeys: 3, Who: []byte(":")}, {Verb: engine.Flush},
 	}}
 	entry := call.AppendGroup(make([]byte, entryHead), &w, batch, nil)

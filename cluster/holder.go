@@ -13,6 +13,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/rights"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 const (
@@ -156,7 +157,7 @@ func (h *holder) sendBatch(due []*rights.Operation) {
 			b.Ops[i].Options = engine.Merged
 		}
 		if o.Returning {
-			b.Ops[i].Verb, b.Ops[i].Limit, b.Ops[i].Tokens = engine.Return, engine.Limit{}, 0
+			b.Ops[i].Verb, b.Ops[i].Limit, b.Ops[i].Tokens = engine.Return, limits.Limit{}, 0
 		}
 	}
 	sent := h.clock.moment()

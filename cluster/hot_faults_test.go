@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // hotKeys are keys in such demand that nodes hold tokens of them: one under its limit, one far above it, and one whose
@@ -35,7 +35,7 @@ var (
 // hotOp asks for a token. now is real time, which decides on the limit of the last key.
 func hotOp(key int, tokens int64, passed time.Duration) engine.Op {
 	op := acquire(fmt.Sprint("hot", key), hotCapacities[key], tokens)
-	op.Limit.Rate = rates.Rate{Tokens: hotRates[key], Period: int64(time.Second)}
+	op.Limit.Rate = limits.Rate{Tokens: hotRates[key], Period: int64(time.Second)}
 	if key == hotCount-1 && passed/(4*time.Second)%2 == 1 {
 		op.Limit.Capacity /= 2
 	}
@@ -81,7 +81,7 @@ func (w *world) hotClient(seed uint64) {
 // refund gives a token of a hot key back.
 func (w *world) refund(n *Node, key int) {
 	op := hotOp(key, 1, 0)
-	op.Verb, op.Limit = engine.Refund, engine.Limit{}
+	op.Verb, op.Limit = engine.Refund, limits.Limit{}
 	switch res, atOnce := tryDo(n, op); res.Status {
 	case engine.OK:
 		w.hot.refunded[key].Add(res.Granted)

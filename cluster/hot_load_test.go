@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // hotLoad is the outcome of a load on one key, of a token bucket of 10,000 at 10,000/s, from three nodes alike.
@@ -47,7 +47,7 @@ func loadHotKey(t *testing.T, perSecond int, syncTime time.Duration) (load hotLo
 			clients.Go(func() {
 				for time.Since(began) < hotLoadFor {
 					op := acquire("k", hotLoadCapacity, 1)
-					op.Limit.Rate = rates.Rate{Tokens: hotLoadCapacity, Period: int64(time.Second)}
+					op.Limit.Rate = limits.Rate{Tokens: hotLoadCapacity, Period: int64(time.Second)}
 					b := &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1)}
 					open.Add(1)
 					b.Done = func() {

@@ -8,22 +8,22 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // randomShared asks a fair share, a tree of classes or an adaptive rate, or reports to one. kind is its place in sharedKinds, -1 if it asks
 // for no tokens.
 func randomShared(r *rand.Rand) (op engine.Op, kind int) {
-	limit := func(a engine.Algorithm, capacity int64) engine.Limit {
-		l := engine.Limit{Algorithm: a, Capacity: capacity, Rate: rates.Rate{Tokens: capacity, Period: int64(2 * time.Second)}}
+	limit := func(a limits.Algorithm, capacity int64) limits.Limit {
+		l := limits.Limit{Algorithm: a, Capacity: capacity, Rate: limits.Rate{Tokens: capacity, Period: int64(2 * time.Second)}}
 		if a.HasLeast() {
 			l.Least = 1
 		}
 		return l
 	}
 	tokens := 1 + r.Int64N(4)
-	pool := engine.Op{Key: fmt.Append(nil, "pool", r.IntN(2)), Limit: limit(engine.FairShare, 10), Tokens: tokens, Who: fmt.Append(nil, "member", r.IntN(5)), Weight: r.Int64N(4)}
-	pace := engine.Op{Key: fmt.Append(nil, "pace", r.IntN(2)), Limit: limit(engine.Adaptive, sharedCapacity), Tokens: tokens}
+	pool := engine.Op{Key: fmt.Append(nil, "pool", r.IntN(2)), Limit: limit(limits.FairShare, 10), Tokens: tokens, Who: fmt.Append(nil, "member", r.IntN(5)), Weight: r.Int64N(4)}
+	pace := engine.Op{Key: fmt.Append(nil, "pace", r.IntN(2)), Limit: limit(limits.Adaptive, sharedCapacity), Tokens: tokens}
 	switch r.IntN(10) {
 	case 0:
 		return engine.Op{Verb: engine.ListMembers, Key: pool.Key}, -1
@@ -44,9 +44,9 @@ func randomShared(r *rand.Rand) (op engine.Op, kind int) {
 		return pace, 2
 	}
 	op = engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{
-		{Key: fmt.Append(nil, "class", r.IntN(4)), Limit: limit(engine.Class, 20), Who: engine.AppendAssured(nil, 3, rates.Rate{Tokens: 2, Period: int64(time.Second)})},
-		{Key: fmt.Append(nil, "team", r.IntN(2)), Limit: limit(engine.Class, 25)},
-		{Key: []byte("root"), Limit: limit(engine.Class, sharedCapacity)},
+		{Key: fmt.Append(nil, "class", r.IntN(4)), Limit: limit(limits.Class, 20), Who: engine.AppendAssured(nil, 3, limits.Rate{Tokens: 2, Period: int64(time.Second)})},
+		{Key: fmt.Append(nil, "team", r.IntN(2)), Limit: limit(limits.Class, 25)},
+		{Key: []byte("root"), Limit: limit(limits.Class, sharedCapacity)},
 	}}
 	if r.IntN(3) == 0 {
 		op.Parts = append([]engine.Op{pool}, append(op.Parts, pace)...)

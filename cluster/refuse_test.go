@@ -11,8 +11,8 @@ import (
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
-	"github.com/stintdb/stint/engine/rates"
 )
 
 // What no node could read from the log is refused, by the node that is asked, before it is proposed or forwarded. The
@@ -27,7 +27,7 @@ func TestWhatCannotBeCarriedOutIsRefused(t *testing.T) {
 			follower = s.nodes["b"]
 		}
 		rate := acquire("k", 10, 1)
-		rate.Limit.Rate = rates.Rate{Tokens: rates.MaxTokens + 1, Period: rates.MaxDuration}
+		rate.Limit.Rate = limits.Rate{Tokens: limits.MaxTokens + 1, Period: limits.MaxDuration}
 		force := acquire("k", 10, 1)
 		force.Options = engine.Force | engine.UpTo
 		var large []engine.Op
@@ -74,7 +74,7 @@ func TestInspectEntry(t *testing.T) {
 		return e
 	}
 	bad := acquire("k", 10, 1)
-	bad.Limit.Capacity = rates.MaxTokens + 1
+	bad.Limit.Capacity = limits.MaxTokens + 1
 	for _, c := range []struct {
 		name string
 		typ  raft.LogType

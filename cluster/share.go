@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // leaderShare is the tokens that the leader takes in its memory: of each key without a limiter in the log's state, up to
@@ -66,7 +67,7 @@ func (s *leaderShare) newTerm(now int64, used bool) *shareTerm {
 
 // priorAt is the PriorAt of a key of which nothing is taken here.
 func (t *shareTerm) priorAt(now int64) int64 {
-	if t.earlier == 0 || now-t.earlier >= int64(engine.MaxShareTime) {
+	if t.earlier == 0 || now-t.earlier >= int64(limits.MaxShareTime) {
 		return 0
 	}
 	return t.earlier
@@ -157,7 +158,7 @@ func (s *leaderShare) isOpen(t *shareTerm, slot *shareSlot, op *engine.Op) bool 
 // logTime is the time at which a limiter in the log's state must have expired. A window must have ended by the time of the last
 // entry: a later leader's clock may begin there, and would count in it again.
 func (s *leaderShare) logTime(now int64, op *engine.Op) int64 {
-	if op.Limit.Algorithm == engine.FixedWindow {
+	if op.Limit.Algorithm == limits.FixedWindow {
 		return s.applied()
 	}
 	return now

@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // The decision on one of 100,000 keys by a store alone, and by the leader's share.
 func BenchmarkLeaderShare(b *testing.B) {
 	const keys = 100_000
-	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 400, Rate: rates.Rate{Tokens: 100, Period: int64(time.Second)}}
+	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 400, Rate: limits.Rate{Tokens: 100, Period: int64(time.Second)}}
 	ops := make([]engine.Op, keys)
 	for i := range ops {
 		ops[i] = engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "user:", i*7919%keys), Limit: limit, Tokens: 1}

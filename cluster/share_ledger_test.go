@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // shareLedger is the grants of limits that are full again soon, with the times at which they were asked and answered. In no span of
 // time may they come to more than one exact limiter would have granted.
 type shareLedger struct {
-	limits []engine.Limit
+	limits []limits.Limit
 	ids    int // keys of each limit
 	// slack is how far the cluster's clock may move forward at once: as far as it has fallen behind before, while leaders changed.
 	slack time.Duration
@@ -26,19 +26,19 @@ type shareLedger struct {
 type shareGrant struct {
 	asked, answered time.Time
 	tokens          int64
-	limit           *engine.Limit
+	limit           *limits.Limit
 }
 
 // slowLimits take up to ten seconds, so that a change of the leader costs them most.
-var slowLimits = []engine.Limit{
-	{Algorithm: engine.TokenBucket, Capacity: 40, Rate: rates.Rate{Tokens: 4, Period: int64(time.Second)}},
-	{Algorithm: engine.TokenBucket, Capacity: 400, Rate: rates.Rate{Tokens: 40, Period: int64(time.Second)}},
-	{Algorithm: engine.GCRA, Capacity: 20, Rate: rates.Rate{Tokens: 2, Period: int64(time.Second)}},
-	{Algorithm: engine.FixedWindow, Capacity: 60, Rate: rates.Rate{Period: int64(5 * time.Second)}},
-	{Algorithm: engine.FixedWindow, Capacity: 100, Rate: rates.Rate{Period: int64(10 * time.Second)}},
+var slowLimits = []limits.Limit{
+	{Algorithm: limits.TokenBucket, Capacity: 40, Rate: limits.Rate{Tokens: 4, Period: int64(time.Second)}},
+	{Algorithm: limits.TokenBucket, Capacity: 400, Rate: limits.Rate{Tokens: 40, Period: int64(time.Second)}},
+	{Algorithm: limits.GCRA, Capacity: 20, Rate: limits.Rate{Tokens: 2, Period: int64(time.Second)}},
+	{Algorithm: limits.FixedWindow, Capacity: 60, Rate: limits.Rate{Period: int64(5 * time.Second)}},
+	{Algorithm: limits.FixedWindow, Capacity: 100, Rate: limits.Rate{Period: int64(10 * time.Second)}},
 }
 
-// op asks one of the limits, for a caller.
+// op asks one of the limits on behalf of a caller.
 func (l *shareLedger) op(i, id int, tokens int64) engine.Op {
 	return engine.Op{Verb: engine.Acquire, Key: fmt.Append(nil, "share", i, ":", id), Limit: l.limits[i], Tokens: tokens}
 }
@@ -120,7 +120,7 @@ func (l *shareLedger) checkSpans(grants []shareGrant) error {
 			span += span / 1000
 			limit := g.limit
 			most := float64(limit.Capacity) + 1
-			if limit.Algorithm == engine.FixedWindow {
+			if limit.Algorithm == limits.FixedWindow {
 				most *= float64(1 + (span+time.Duration(limit.Rate.Period)-1)/time.Duration(limit.Rate.Period))
 			} else {
 				most += float64(limit.Rate.Tokens) * span.Seconds() * float64(time.Second) / float64(limit.Rate.Period)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
 )
 
@@ -133,7 +134,7 @@ func (w *shareSwitch) run(ctx context.Context) {
 		case wanted && !used:
 			w.record(ctx, true)
 		case t == nil:
-		case !wanted && used && w.clock.mono()-closed > 2*engine.MaxShareTime:
+		case !wanted && used && w.clock.mono()-closed > 2*limits.MaxShareTime:
 			w.record(ctx, false)
 		case !wanted && !used:
 			w.share.term.CompareAndSwap(t, nil)

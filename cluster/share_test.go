@@ -10,16 +10,16 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // quickLimits are full again within four seconds, so that a leader has all of its share a second after it began.
-var quickLimits = []engine.Limit{
-	{Algorithm: engine.TokenBucket, Capacity: 160, Rate: rates.Rate{Tokens: 40, Period: int64(time.Second)}},
-	{Algorithm: engine.TokenBucket, Capacity: 800, Rate: rates.Rate{Tokens: 200, Period: int64(time.Second)}},
-	{Algorithm: engine.GCRA, Capacity: 40, Rate: rates.Rate{Tokens: 10, Period: int64(time.Second)}},
-	{Algorithm: engine.LeakyBucket, Capacity: 120, Rate: rates.Rate{Tokens: 30, Period: int64(time.Second)}},
-	{Algorithm: engine.FixedWindow, Capacity: 80, Rate: rates.Rate{Period: int64(4 * time.Second)}},
+var quickLimits = []limits.Limit{
+	{Algorithm: limits.TokenBucket, Capacity: 160, Rate: limits.Rate{Tokens: 40, Period: int64(time.Second)}},
+	{Algorithm: limits.TokenBucket, Capacity: 800, Rate: limits.Rate{Tokens: 200, Period: int64(time.Second)}},
+	{Algorithm: limits.GCRA, Capacity: 40, Rate: limits.Rate{Tokens: 10, Period: int64(time.Second)}},
+	{Algorithm: limits.LeakyBucket, Capacity: 120, Rate: limits.Rate{Tokens: 30, Period: int64(time.Second)}},
+	{Algorithm: limits.FixedWindow, Capacity: 80, Rate: limits.Rate{Period: int64(4 * time.Second)}},
 }
 
 // Leaders come and go while clients take tokens, one by one, together, and by a policy that changes. In no span of time is more
@@ -231,9 +231,9 @@ func TestLeaderShareIsClosed(t *testing.T) {
 		first := s.leader()
 		time.Sleep(30 * time.Second)
 		s.sharing.Store(false)
-		time.Sleep(engine.MaxShareTime)
+		time.Sleep(limits.MaxShareTime)
 		_ = first.HandOver(t.Context())
-		time.Sleep(2 * engine.MaxShareTime)
+		time.Sleep(2 * limits.MaxShareTime)
 		leader := s.leader()
 		if leader == first {
 			t.Fatal("leadership was not handed over")

@@ -21,7 +21,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/memnet"
 	"github.com/stintdb/stint/server/command"
@@ -283,7 +283,7 @@ func within(limit time.Duration, otherwise string) (stop func() bool) {
 }
 
 func acquire(key string, capacity int64, tokens int64) engine.Op {
-	return engine.Op{Verb: engine.Acquire, Key: []byte(key), Tokens: tokens, Limit: engine.Limit{Algorithm: engine.TokenBucket, Capacity: capacity, Rate: rates.Rate{Tokens: 1, Period: int64(time.Hour)}}}
+	return engine.Op{Verb: engine.Acquire, Key: []byte(key), Tokens: tokens, Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}}
 }
 
 func TestNodeThatHasEndedAnswers(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -25,9 +25,9 @@ func contents(s *Store, now int64) map[string]string {
 // randomPart is a limit of any algorithm on one of a few keys, each of which belongs to one algorithm.
 func randomPart(r *rand.Rand) Op {
 	n := r.IntN(12)
-	algorithm := []Algorithm{GCRA, TokenBucket, LeakyBucket, FixedWindow, SlidingWindow, SlidingLog, Concurrency}[n%7]
-	l := Limit{Algorithm: algorithm, Capacity: 3 + int64(n), Rate: rates.Rate{Tokens: 0, Period: sec}}
-	if algorithm <= LeakyBucket {
+	algorithm := []limits.Algorithm{limits.GCRA, limits.TokenBucket, limits.LeakyBucket, limits.FixedWindow, limits.SlidingWindow, limits.SlidingLog, limits.Concurrency}[n%7]
+	l := limits.Limit{Algorithm: algorithm, Capacity: 3 + int64(n), Rate: limits.Rate{Tokens: 0, Period: sec}}
+	if algorithm <= limits.LeakyBucket {
 		l.Rate.Tokens = 5
 	}
 	return Op{Key: fmt.Appendf(nil, "key-%d", n), Limit: l, Who: fmt.Appendf(nil, "w%d", r.IntN(8)), Tokens: 1 + r.Int64N(3)}
@@ -154,7 +154,7 @@ func TestGroupErrors(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
 	tb := Op{Key: []byte("a"), Limit: bucket(5, 1, sec), Tokens: 1}
-	fw := Op{Key: []byte("b"), Limit: Limit{Algorithm: FixedWindow, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: sec}}, Tokens: 1}
+	fw := Op{Key: []byte("b"), Limit: limits.Limit{Algorithm: limits.FixedWindow, Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: sec}}, Tokens: 1}
 	if res := ask(s, epoch, Op{Verb: AcquireAll, Parts: []Op{tb, fw, tb}}); res.Status != DuplicateKey {
 		t.Errorf("the same key twice: %+v", res)
 	}
@@ -162,7 +162,7 @@ func TestGroupErrors(t *testing.T) {
 	wrong := tb
 	wrong.Key = []byte("b")
 	other := tb
-	if res := ask(s, epoch, Op{Verb: AcquireAll, Parts: []Op{other, wrong}}); res.Status != WrongType || res.Binding != 1 || res.Held.Algorithm != FixedWindow {
+	if res := ask(s, epoch, Op{Verb: AcquireAll, Parts: []Op{other, wrong}}); res.Status != WrongType || res.Binding != 1 || res.Held.Algorithm != limits.FixedWindow {
 		t.Errorf("another algorithm's key: %+v", res)
 	}
 	if res := ask(s, epoch, Op{Verb: Look, Key: []byte("a")}); res.Status != NotFound {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Adaptive is a token bucket whose rate follows reports on a backend: additive increase and multiplicative decrease (AIMD; Chiu and
@@ -73,16 +73,16 @@ func (a *adaptive) store(state []byte) {
 }
 
 // adaptiveScale is the factor of tokens and period with which the rate changes in small steps.
-func adaptiveScale(l *Limit) int64 {
+func adaptiveScale(l *limits.Limit) int64 {
 	const steps = 1000
-	if l.Rate.Tokens <= rates.MaxTokens/steps && l.Rate.Period <= rates.MaxDuration/steps {
+	if l.Rate.Tokens <= limits.MaxTokens/steps && l.Rate.Period <= limits.MaxDuration/steps {
 		return steps
 	}
-	return max(1, min(steps, rates.MaxTokens/max(1, l.Rate.Tokens), rates.MaxDuration/max(1, l.Rate.Period)))
+	return max(1, min(steps, limits.MaxTokens/max(1, l.Rate.Tokens), limits.MaxDuration/max(1, l.Rate.Period)))
 }
 
 // adaptive is the state under a limit, which may be another than the state's.
-func (c *call) adaptive(limit *Limit) (a adaptive) {
+func (c *call) adaptive(limit *limits.Limit) (a adaptive) {
 	scale := adaptiveScale(limit)
 	if c.isNew {
 		return adaptive{rate: limit.Rate.Tokens * scale, since: c.now}
@@ -102,26 +102,26 @@ func (c *call) adaptive(limit *Limit) (a adaptive) {
 	return a
 }
 
-func clampRate(rate int64, limit *Limit, scale int64) int64 {
+func clampRate(rate int64, limit *limits.Limit, scale int64) int64 {
 	return min(max(rate, limit.Least*scale, 1), limit.Rate.Tokens*scale)
 }
 
-func (a *adaptive) clamp(limit *Limit, scale int64) {
+func (a *adaptive) clamp(limit *limits.Limit, scale int64) {
 	a.rate = clampRate(a.rate, limit, scale)
-	a.used = min(max(a.used, 0), rates.MaxTokens)
+	a.used = min(max(a.used, 0), limits.MaxTokens)
 }
 
 // presentRate is the rate of a state under its limit.
-func (a *adaptive) presentRate(limit *Limit) rates.Rate {
-	return rates.Rate{Tokens: a.rate, Period: limit.Rate.Period * adaptiveScale(limit)}
+func (a *adaptive) presentRate(limit *limits.Limit) limits.Rate {
+	return limits.Rate{Tokens: a.rate, Period: limit.Rate.Period * adaptiveScale(limit)}
 }
 
 // useRates puts the rates in use in place of the highest, for the meter. The caller puts the limits back.
-func (c *call) useRates() (limit, prev rates.Rate) {
+func (c *call) useRates() (limit, prev limits.Rate) {
 	limit, prev = c.limit.Rate, c.prev.Rate
 	if c.keepsRates() { // nearly always
 		scale := adaptiveScale(&c.limit)
-		c.limit.Rate = rates.Rate{Tokens: clampRate(heldRate(c.state), &c.limit, scale), Period: limit.Period * scale}
+		c.limit.Rate = limits.Rate{Tokens: clampRate(heldRate(c.state), &c.limit, scale), Period: limit.Period * scale}
 		c.prev.Rate = c.limit.Rate
 		return limit, prev
 	}
@@ -169,7 +169,7 @@ func (c *call) countGrant() {
 		a.store(c.next[:])
 	}
 	n := int64(binary.LittleEndian.Uint64(c.next[usedOffset:]))
-	used := min(max(n>>3, 0)+c.result.Granted, rates.MaxTokens)<<3 | n&7
+	used := min(max(n>>3, 0)+c.result.Granted, limits.MaxTokens)<<3 | n&7
 	binary.LittleEndian.PutUint64(c.next[usedOffset:], uint64(used))
 	binary.LittleEndian.PutUint64(c.next[usedAtOffset:], uint64(c.now))
 }
@@ -189,7 +189,7 @@ func refundAdaptive(c *call) {
 }
 
 // adaptiveExpired keeps a limiter while its rate is remembered.
-func adaptiveExpired(state []byte, _ *Limit, now int64) bool {
+func adaptiveExpired(state []byte, _ *limits.Limit, now int64) bool {
 	usedAt := int64(binary.LittleEndian.Uint64(state[usedAtOffset:]))
 	if now-usedAt < adaptiveIdle && usedAt-now < adaptiveIdle { // nearly always
 		return false
@@ -198,7 +198,7 @@ func adaptiveExpired(state []byte, _ *Limit, now int64) bool {
 }
 
 // hear takes a report, and decides once in its Every.
-func (a *adaptive) hear(r *Report, limit *Limit, now int64) {
+func (a *adaptive) hear(r *Report, limit *limits.Limit, now int64) {
 	elapsed := now - a.since
 	if elapsed/staleAfter >= r.Every { // the news from then is of another time
 		a.good, a.bad = false, false

@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
-func adaptiveLimit(capacity, least, most int64) Limit {
-	return Limit{Algorithm: Adaptive, Capacity: capacity, Least: least, Rate: rates.Rate{Tokens: most, Period: sec}}
+func adaptiveLimit(capacity, least, most int64) limits.Limit {
+	return limits.Limit{Algorithm: limits.Adaptive, Capacity: capacity, Least: least, Rate: limits.Rate{Tokens: most, Period: sec}}
 }
 
 func usualReport(good, bad int64) *Report {
@@ -35,10 +35,10 @@ func TestAdaptiveEqualsABucketOfItsRate(t *testing.T) {
 			if r.IntN(4) == 0 {
 				wait = r.Int64N(3 * sec)
 			}
-			limit := Limit{Algorithm: TokenBucket, Capacity: 20 + r.Int64N(2)*10, Rate: rates.Rate{Tokens: 7 + int64(seed), Period: 3 * sec}}
+			limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 20 + r.Int64N(2)*10, Rate: limits.Rate{Tokens: 7 + int64(seed), Period: 3 * sec}}
 			options := []Option{0, Peek, UpTo}[r.IntN(3)]
 			want := ask(s, now, Op{Key: []byte("b"), Limit: limit, Tokens: tokens, MaxWait: wait, Options: options})
-			limit.Algorithm, limit.Least = Adaptive, limit.Rate.Tokens
+			limit.Algorithm, limit.Least = limits.Adaptive, limit.Rate.Tokens
 			got := ask(s, now, Op{Key: []byte("a"), Limit: limit, Tokens: tokens, MaxWait: wait, Options: options})
 			if got.Allowed != want.Allowed || got.Granted != want.Granted || got.Remaining != want.Remaining || got.Wait != want.Wait || got.Reset != want.Reset {
 				t.Fatalf("seed %d: %+v, a bucket %+v", seed, got, want)
@@ -60,7 +60,7 @@ type backend struct {
 	s        *Store
 	now      int64
 	capacity int64 // calls a second
-	limit    Limit
+	limit    limits.Limit
 	keys     []string
 }
 
@@ -243,7 +243,7 @@ func TestAdaptivePause(t *testing.T) {
 }
 
 func TestAdaptiveRateIsShownExactly(t *testing.T) {
-	for rate, want := range map[rates.Rate]string{{Tokens: 1, Period: sec}: "1", {Tokens: 5, Period: 2 * sec}: "2.5", {Tokens: 1, Period: 3 * sec}: "0.333333333", {Tokens: 1, Period: rates.MaxDuration}: "0.000000003", {Tokens: rates.MaxTokens, Period: rates.MinDuration}: "1000000000000000"} {
+	for rate, want := range map[limits.Rate]string{{Tokens: 1, Period: sec}: "1", {Tokens: 5, Period: 2 * sec}: "2.5", {Tokens: 1, Period: 3 * sec}: "0.333333333", {Tokens: 1, Period: limits.MaxDuration}: "0.000000003", {Tokens: limits.MaxTokens, Period: limits.MinDuration}: "1000000000000000"} {
 		if got := string(rate.AppendPerSecond(nil)); got != want {
 			t.Errorf("%v is shown as %s, want %s", rate, got, want)
 		}
@@ -252,7 +252,7 @@ func TestAdaptiveRateIsShownExactly(t *testing.T) {
 
 // The cost of a grant beside that of a token bucket.
 func BenchmarkAdaptive(b *testing.B) {
-	for _, limit := range []Limit{bucket(1_000_000, 1_000_000, sec), adaptiveLimit(1_000_000, 1000, 1_000_000)} {
+	for _, limit := range []limits.Limit{bucket(1_000_000, 1_000_000, sec), adaptiveLimit(1_000_000, 1000, 1_000_000)} {
 		b.Run(limit.Algorithm.String(), func(b *testing.B) {
 			s := New(Config{Shards: 1})
 			defer s.Close()
@@ -272,28 +272,28 @@ func TestPrintedRatesOfAnAdaptiveLimit(t *testing.T) {
 	texts := []string{"0.3333333333333333", "1", "16.666666666666668", "1.1574074074074073e-05", "1e-05", "2/m", "10/s", "3000/d", "1e12", "0.1", "1428571.428571", "1/3650d", "1e12/1e-3s"}
 	for _, low := range texts {
 		for _, high := range texts {
-			lowest, _ := rates.ParseRate(low)
-			highest, _ := rates.ParseRate(high)
+			lowest, _ := limits.ParseRate(low)
+			highest, _ := limits.ParseRate(high)
 			min, max := big.NewRat(lowest.Tokens, lowest.Period), big.NewRat(highest.Tokens, highest.Period)
-			least, most, err := rates.WithOnePeriod(lowest, highest)
+			least, most, err := limits.WithOnePeriod(lowest, highest)
 			if isAbove := min.Cmp(max) > 0; isAbove || err != nil {
-				if isAbove != errors.Is(err, rates.ErrLeastAboveMost) || !isAbove && max.Cmp(new(big.Rat).Mul(min, big.NewRat(1000, 1))) < 0 {
+				if isAbove != errors.Is(err, limits.ErrLeastAboveMost) || !isAbove && max.Cmp(new(big.Rat).Mul(min, big.NewRat(1000, 1))) < 0 {
 					t.Errorf("%s to %s: %v", low, high, err)
 				}
 				refused++
 				continue
 			}
 			kept++
-			limit := Limit{Algorithm: Adaptive, Capacity: 5, Least: least, Rate: most}
+			limit := limits.Limit{Algorithm: limits.Adaptive, Capacity: 5, Least: least, Rate: most}
 			lost := new(big.Rat).Sub(min, big.NewRat(least, most.Period))
 			if err := limit.Check(); err != nil || big.NewRat(most.Tokens, most.Period).Cmp(max) != 0 || lost.Sign() < 0 || lost.Quo(lost, min).Cmp(big.NewRat(1, 1000)) > 0 {
 				t.Errorf("%s to %s: %+v, %v", low, high, limit, err)
 			}
-			var again [2]rates.Rate
+			var again [2]limits.Rate
 			for i, p := range limit.Params()[1:] {
-				again[i], _ = rates.ParseRate(p.Text)
+				again[i], _ = limits.ParseRate(p.Text)
 			}
-			if l, m, err := rates.WithOnePeriod(again[0], again[1]); l != least || m != most || err != nil {
+			if l, m, err := limits.WithOnePeriod(again[0], again[1]); l != least || m != most || err != nil {
 				t.Errorf("%s to %s is written %v, and read as %d %v %v", low, high, again, l, m, err)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -113,7 +113,7 @@ func TestOverflowBytesAreBounded(t *testing.T) {
 	s := New(Config{Shards: 4, Replicated: true})
 	defer s.Close()
 	ask(s, epoch, restrictTo(OverflowNew, ""))
-	log := Limit{Algorithm: SlidingLog, Capacity: 1_000_000, Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
+	log := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 0, Period: 3600 * sec}}
 	refused := false
 	for i := range 2_000_000 {
 		if refused = ask(s, epoch+int64(i), Op{Key: fmt.Appendf(nil, "%d:", i%10), Limit: log, Tokens: 1}).Status == OutOfRoom; refused {
@@ -131,12 +131,12 @@ func TestOverflowLeases(t *testing.T) {
 	s := New(Config{Shards: 4, Replicated: true})
 	defer s.Close()
 	ask(s, epoch, restrictTo(OverflowNew, ""))
-	limit := Limit{Algorithm: Concurrency, Capacity: 2, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}}
+	limit := limits.Limit{Algorithm: limits.Concurrency, Capacity: 2, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}}
 	acquire := func(key string) bool {
 		return ask(s, epoch, Op{Key: []byte(key), Limit: limit, Tokens: 1, Who: []byte("worker")}).Allowed
 	}
 	release := func(key string) int64 {
-		return ask(s, epoch, Op{Verb: Release, Key: []byte(key), Limit: Limit{Algorithm: Concurrency}, Who: []byte("worker")}).Granted
+		return ask(s, epoch, Op{Verb: Release, Key: []byte(key), Limit: limits.Limit{Algorithm: limits.Concurrency}, Who: []byte("worker")}).Granted
 	}
 	if !acquire("a:1") {
 		t.Error("the first lease is denied")
@@ -312,7 +312,7 @@ func bigLog(at int64, prefix string) Op {
 	return Op{Verb: KeepOverflow, Key: []byte(prefix), Who: state, Parts: []Op{{Limit: sharedLog, Tokens: 1}}}
 }
 
-var sharedLog = Limit{Algorithm: SlidingLog, Span: rates.FromFirst, Capacity: 100_000, Rate: rates.Rate{Tokens: 0, Period: sec}}
+var sharedLog = limits.Limit{Algorithm: limits.SlidingLog, Span: limits.FromFirst, Capacity: 100_000, Rate: limits.Rate{Tokens: 0, Period: sec}}
 
 // What shared limiters take is bounded by those that hold information: those that do not may be there still, or not.
 func TestExpiredSharedLimitersTakeNoRoom(t *testing.T) {

@@ -8,16 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
 // naive is an algorithm as the handbook describes it, written without regard to time or space.
 type naive interface {
 	// free returns the most that could be granted at now, before the bound of a request; it may be negative.
-	free(now int64, l Limit) int64
+	free(now int64, l limits.Limit) int64
 	// take notes that tokens were granted, or that a holder has a lease.
-	take(now int64, l Limit, tokens int64, who string)
+	take(now int64, l limits.Limit, tokens int64, who string)
 	// known reports whether who holds a lease already.
 	known(now int64, who string) bool
 }
@@ -31,14 +31,14 @@ type naiveFixed struct {
 	end    int64
 }
 
-func (n *naiveFixed) free(now int64, l Limit) int64 {
+func (n *naiveFixed) free(now int64, l limits.Limit) int64 {
 	if now >= n.end {
 		n.grants = nil
 	}
 	return l.Capacity - sum(n.grants)
 }
 
-func (n *naiveFixed) take(now int64, l Limit, tokens int64, _ string) {
+func (n *naiveFixed) take(now int64, l limits.Limit, tokens int64, _ string) {
 	if n.free(now, l); len(n.grants) == 0 {
 		n.end = endOfWindow(now, l)
 	}
@@ -46,20 +46,20 @@ func (n *naiveFixed) take(now int64, l Limit, tokens int64, _ string) {
 }
 
 // endOfWindow finds the end of the calendar's window by walking through time.
-func endOfWindow(now int64, l Limit) int64 {
-	if l.Span == rates.FromFirst {
+func endOfWindow(now int64, l limits.Limit) int64 {
+	if l.Span == limits.FromFirst {
 		return now + l.Rate.Period
 	}
-	if l.Span == rates.Aligned {
+	if l.Span == limits.Aligned {
 		return (now/l.Rate.Period + 1) * l.Rate.Period
 	}
 	t := time.Unix(0, now).UTC()
-	step := map[rates.Span]time.Duration{rates.EachMinute: time.Second, rates.EachHour: time.Minute, rates.EachDay: time.Hour, rates.EachWeek: time.Hour, rates.EachMonth: time.Hour}[l.Span]
+	step := map[limits.Span]time.Duration{limits.EachMinute: time.Second, limits.EachHour: time.Minute, limits.EachDay: time.Hour, limits.EachWeek: time.Hour, limits.EachMonth: time.Hour}[l.Span]
 	for t = t.Truncate(step).Add(step); ; t = t.Add(step) {
 		midnight := t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0
 		switch {
-		case l.Span == rates.EachMinute && t.Second() == 0, l.Span == rates.EachHour && t.Minute() == 0, l.Span == rates.EachDay && midnight,
-			l.Span == rates.EachWeek && midnight && t.Weekday() == time.Monday, l.Span == rates.EachMonth && midnight && t.Day() == 1:
+		case l.Span == limits.EachMinute && t.Second() == 0, l.Span == limits.EachHour && t.Minute() == 0, l.Span == limits.EachDay && midnight,
+			l.Span == limits.EachWeek && midnight && t.Weekday() == time.Monday, l.Span == limits.EachMonth && midnight && t.Day() == 1:
 			return t.UnixNano()
 		}
 	}
@@ -74,7 +74,7 @@ func sum(grants []grant) (tokens int64) {
 
 type naiveSliding struct{ grants []grant }
 
-func (n *naiveSliding) free(now int64, l Limit) int64 {
+func (n *naiveSliding) free(now int64, l limits.Limit) int64 {
 	w := l.Rate.Period
 	window, prev, cur := now/w, int64(0), int64(0)
 	for _, g := range n.grants {
@@ -90,24 +90,24 @@ func (n *naiveSliding) free(now int64, l Limit) int64 {
 	return floor(new(big.Rat).Sub(rat(l.Capacity), used)).Int64()
 }
 
-func (n *naiveSliding) take(now int64, _ Limit, tokens int64, _ string) {
+func (n *naiveSliding) take(now int64, _ limits.Limit, tokens int64, _ string) {
 	n.grants = append(n.grants, grant{now, tokens})
 }
 
 type naiveLog struct{ grants []grant }
 
-func (n *naiveLog) free(now int64, l Limit) int64 {
+func (n *naiveLog) free(now int64, l limits.Limit) int64 {
 	n.grants = slices.DeleteFunc(n.grants, func(g grant) bool { return g.at <= now-l.Rate.Period })
 	return l.Capacity - sum(n.grants)
 }
 
-func (n *naiveLog) take(now int64, _ Limit, tokens int64, _ string) {
+func (n *naiveLog) take(now int64, _ limits.Limit, tokens int64, _ string) {
 	n.grants = append(n.grants, grant{now, tokens})
 }
 
 type naiveLeases map[string]int64
 
-func (n naiveLeases) free(now int64, l Limit) int64 {
+func (n naiveLeases) free(now int64, l limits.Limit) int64 {
 	for who, end := range n {
 		if end <= now {
 			delete(n, who)
@@ -116,12 +116,14 @@ func (n naiveLeases) free(now int64, l Limit) int64 {
 	return l.Capacity - int64(len(n))
 }
 
-func (n naiveLeases) take(now int64, l Limit, _ int64, who string) { n[who] = now + l.Rate.Period }
+func (n naiveLeases) take(now int64, l limits.Limit, _ int64, who string) {
+	n[who] = now + l.Rate.Period
+}
 
 // naiveQueue is the time, exactly, at which the queue is empty.
 type naiveQueue struct{ empty *big.Rat }
 
-func (n *naiveQueue) free(now int64, l Limit) int64 {
+func (n *naiveQueue) free(now int64, l limits.Limit) int64 {
 	if n.empty == nil || n.empty.Cmp(rat(now)) <= 0 {
 		n.empty = rat(now)
 	}
@@ -130,7 +132,7 @@ func (n *naiveQueue) free(now int64, l Limit) int64 {
 	return floor(queued.Sub(rat(l.Capacity), queued)).Int64()
 }
 
-func (n *naiveQueue) take(now int64, l Limit, tokens int64, _ string) {
+func (n *naiveQueue) take(now int64, l limits.Limit, tokens int64, _ string) {
 	n.free(now, l)
 	n.empty.Add(n.empty, new(big.Rat).Mul(rat(tokens), nanosPerToken(l.Rate)))
 }
@@ -143,34 +145,34 @@ func (n naiveLeases) known(now int64, who string) bool { return n[who] > now }
 
 // twinRow is an algorithm, its naive model, and limits to try it with.
 type twinRow struct {
-	algorithm Algorithm
+	algorithm limits.Algorithm
 	model     func() naive
-	limits    []Limit
+	limits    []limits.Limit
 	options   []Option
 }
 
 // twins has a row for each algorithm beside the meter.
 var twins = []twinRow{
-	{FixedWindow, func() naive { return &naiveFixed{} }, []Limit{
-		{Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}, {Span: rates.Aligned, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: 7 * sec}}, {Span: rates.EachMinute, Capacity: 30},
-		{Span: rates.EachHour, Capacity: 100}, {Span: rates.EachDay, Capacity: 100}, {Span: rates.EachWeek, Capacity: 50}, {Span: rates.EachMonth, Capacity: 50}},
+	{limits.FixedWindow, func() naive { return &naiveFixed{} }, []limits.Limit{
+		{Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}, {Span: limits.Aligned, Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: 7 * sec}}, {Span: limits.EachMinute, Capacity: 30},
+		{Span: limits.EachHour, Capacity: 100}, {Span: limits.EachDay, Capacity: 100}, {Span: limits.EachWeek, Capacity: 50}, {Span: limits.EachMonth, Capacity: 50}},
 		[]Option{0, 0, Peek, UpTo, Force}},
-	{SlidingWindow, func() naive { return &naiveSliding{} }, []Limit{
-		{Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}, {Capacity: 1, Rate: rates.Rate{Tokens: 0, Period: 3}}, {Capacity: 1000, Rate: rates.Rate{Tokens: 0, Period: 7*sec + 1}}, {Capacity: 7, Rate: rates.Rate{Tokens: 0, Period: rates.MaxDuration}}},
+	{limits.SlidingWindow, func() naive { return &naiveSliding{} }, []limits.Limit{
+		{Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}, {Capacity: 1, Rate: limits.Rate{Tokens: 0, Period: 3}}, {Capacity: 1000, Rate: limits.Rate{Tokens: 0, Period: 7*sec + 1}}, {Capacity: 7, Rate: limits.Rate{Tokens: 0, Period: limits.MaxDuration}}},
 		[]Option{0, 0, Peek, UpTo, Force}},
-	{SlidingLog, func() naive { return &naiveLog{} }, []Limit{
-		{Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}, {Capacity: 1, Rate: rates.Rate{Tokens: 0, Period: 3}}, {Capacity: 1000, Rate: rates.Rate{Tokens: 0, Period: 7 * sec}}, {Capacity: 33, Rate: rates.Rate{Tokens: 0, Period: sec}}},
+	{limits.SlidingLog, func() naive { return &naiveLog{} }, []limits.Limit{
+		{Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}, {Capacity: 1, Rate: limits.Rate{Tokens: 0, Period: 3}}, {Capacity: 1000, Rate: limits.Rate{Tokens: 0, Period: 7 * sec}}, {Capacity: 33, Rate: limits.Rate{Tokens: 0, Period: sec}}},
 		[]Option{0, 0, 0, Peek, UpTo}}, // FORCE merges entries: see TestForcedLogIsBounded
-	{Concurrency, func() naive { return naiveLeases{} }, []Limit{
-		{Capacity: 3, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}, {Capacity: 1, Rate: rates.Rate{Tokens: 0, Period: sec}}, {Capacity: 20, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}}},
+	{limits.Concurrency, func() naive { return naiveLeases{} }, []limits.Limit{
+		{Capacity: 3, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}, {Capacity: 1, Rate: limits.Rate{Tokens: 0, Period: sec}}, {Capacity: 20, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}}},
 		[]Option{0, 0, Peek}},
-	{LeakyQueue, func() naive { return &naiveQueue{} }, []Limit{
-		{Capacity: 1, Rate: rates.Rate{Tokens: 1, Period: sec}}, {Capacity: 6, Rate: rates.Rate{Tokens: 7, Period: 3 * sec}}, {Capacity: 1000, Rate: rates.Rate{Tokens: 1_000_003, Period: sec}}},
+	{limits.LeakyQueue, func() naive { return &naiveQueue{} }, []limits.Limit{
+		{Capacity: 1, Rate: limits.Rate{Tokens: 1, Period: sec}}, {Capacity: 6, Rate: limits.Rate{Tokens: 7, Period: 3 * sec}}, {Capacity: 1000, Rate: limits.Rate{Tokens: 1_000_003, Period: sec}}},
 		[]Option{0, 0, Peek}},
 }
 
 // randomTraffic asks a limit at gaps around the time it takes to fill up.
-func randomTraffic(r *rand.Rand, l Limit, options []Option, n int) []step {
+func randomTraffic(r *rand.Rand, l limits.Limit, options []Option, n int) []step {
 	_, end := int64(0), int64(0)
 	switch {
 	case l.Rate.Tokens > 0:
@@ -195,10 +197,10 @@ func randomTraffic(r *rand.Rand, l Limit, options []Option, n int) []step {
 				now += r.Int64N(2*end + 2)
 			}
 		}
-		now = min(now, epoch+20*rates.MaxDuration/10)
+		now = min(now, epoch+20*limits.MaxDuration/10)
 		op := Op{Key: []byte("k"), Limit: l, Options: options[r.IntN(len(options))]}
 		op.Tokens = []int64{1, 1, 2, l.Capacity, l.Capacity + 1, 1 + r.Int64N(l.Capacity)}[r.IntN(6)]
-		if l.Algorithm == Concurrency {
+		if l.Algorithm == limits.Concurrency {
 			op.Tokens, op.Who = 1, fmt.Appendf(nil, "worker-%d", r.Int64N(2*l.Capacity))
 		}
 		steps[i] = step{now, op}
@@ -276,8 +278,8 @@ func brokenPromise(s *Store, st step, got Result) string {
 // The meters, which decide alike, have a separate model: see TestMeterEqualsExactFractions; the fair share and trees of
 // classes too: see TestFairShareEqualsNaiveModel and TestClassesEqualNaiveModel. The adaptive bucket: see TestAdaptiveEqualsABucketOfItsRate.
 func TestEveryAlgorithmHasATwin(t *testing.T) {
-	for _, a := range Algorithms() {
-		has := a <= LeakyBucket || a == FairShare || a == Class || a == Adaptive
+	for _, a := range limits.Algorithms() {
+		has := a <= limits.LeakyBucket || a == limits.FairShare || a == limits.Class || a == limits.Adaptive
 		for _, tw := range twins {
 			has = has || tw.algorithm == a
 		}
@@ -323,8 +325,8 @@ func TestAlgorithmsEqualNaiveModels(t *testing.T) {
 
 // Under a lowered limit the wait of a denial ends when the same request is granted, not before.
 func TestWaitUnderALoweredLimit(t *testing.T) {
-	lease := func(limit int64) Limit {
-		return Limit{Algorithm: Concurrency, Capacity: limit, Rate: rates.Rate{Period: 10 * sec}}
+	lease := func(limit int64) limits.Limit {
+		return limits.Limit{Algorithm: limits.Concurrency, Capacity: limit, Rate: limits.Rate{Period: 10 * sec}}
 	}
 	for _, lowered := range []int64{1, 2, 3} {
 		s := New(Config{Shards: 1})

@@ -7,7 +7,7 @@ package engine
 import (
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 func TestApplyDoesNotAllocate(t *testing.T) {
@@ -34,7 +34,7 @@ func TestWideOpsDoNotAllocate(t *testing.T) {
 	ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("p"), Parts: []Op{{Key: []byte("u:{}"), Limit: bucket(1_000_000, 1, sec)}}})
 	ask(s, epoch, Op{Verb: SetPolicy, Options: NamedFields, Key: []byte("f"), Parts: []Op{{Key: []byte("{tenant}:{}:{{"), Limit: bucket(1_000_000, 1, sec)}, {Key: []byte("{model}"), Limit: bucket(1_000_000, 1, sec)}}})
 	priced := []Op{{Key: keyOf(4), Limit: bucket(1_000_000_000, 1, sec), Tokens: 2, Options: FixedCost, Keep: KeepTokens(5)}, {Key: keyOf(5), Limit: bucket(10, 1, sec), Options: FixedCost},
-		{Key: keyOf(6), Limit: Limit{Algorithm: LeakyQueue, Capacity: 1_000_000, Rate: rates.Rate{Tokens: 1000, Period: sec}}, Tokens: 1}}
+		{Key: keyOf(6), Limit: limits.Limit{Algorithm: limits.LeakyQueue, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 1000, Period: sec}}, Tokens: 1}}
 	ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("priced"), Parts: []Op{{Key: []byte("v:{}"), Limit: bucket(1_000_000_000, 1, sec), Tokens: 8, Options: FixedCost, Keep: KeepPercent(12_500)}, {Key: []byte("w:{}"), Limit: bucket(1_000_000, 1, sec)}}})
 	ops := []Op{{Verb: AcquireAll, Parts: parts}, {Verb: AcquireAll, Parts: priced, Tokens: 1}, {Verb: Check, Key: []byte("priced"), Who: []byte("x"), Tokens: 1, Keep: KeepPercent(50_000)},
 		{Verb: Check, Key: []byte("p"), Who: []byte("x"), Tokens: 1},
@@ -50,8 +50,8 @@ func TestWideOpsDoNotAllocate(t *testing.T) {
 func TestReservationsDoNotAllocate(t *testing.T) {
 	s := New(Config{})
 	defer s.Close()
-	window := Op{Key: []byte("fw"), Limit: Limit{Algorithm: FixedWindow, Capacity: 1_000_000, Rate: rates.Rate{Tokens: 0, Period: sec}}, Tokens: 2}
-	log := Op{Key: []byte("sl"), Limit: Limit{Algorithm: SlidingLog, Capacity: 1_000_000, Rate: rates.Rate{Tokens: 0, Period: sec}}, Tokens: 2}
+	window := Op{Key: []byte("fw"), Limit: limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 0, Period: sec}}, Tokens: 2}
+	log := Op{Key: []byte("sl"), Limit: limits.Limit{Algorithm: limits.SlidingLog, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 0, Period: sec}}, Tokens: 2}
 	several := reservationOfThree(1)
 	ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("p"), Parts: []Op{{Key: []byte("u:{}"), Limit: bucket(1_000_000, 1, sec)}}})
 	check := Op{Verb: Check, Key: []byte("p"), Who: []byte("x"), Tokens: 3}

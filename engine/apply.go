@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/stintdb/stint/engine/limits"
+
 // apply carries out one operation on one key. The caller holds the shard's lock.
 func (s *shard) apply(c *call, now int64, tag uint32, op *Op, res *Result) {
 	s.applyAt(c, now, tag, s.find(tag, op.Key), op, res)
@@ -80,7 +82,7 @@ func (s *shard) look(c *call, p place) {
 func (s *shard) refund(c *call, tag uint32, p place) {
 	alg := &algorithms[c.prev.Algorithm]
 	if alg.decide == nil {
-		c.wrongType(NoAlgorithm)
+		c.wrongType(limits.NoAlgorithm)
 		return
 	}
 	if alg.refund == nil {
@@ -99,7 +101,7 @@ func (s *shard) lease(c *call, p place) {
 	alg := &algorithms[c.prev.Algorithm]
 	switch {
 	case alg.release == nil:
-		c.wrongType(Concurrency)
+		c.wrongType(limits.Concurrency)
 		return
 	case c.op.Verb == Leases:
 		listLeases(c)
@@ -123,8 +125,8 @@ func (s *shard) noteOrDrop(c *call, p place) {
 
 // adapt carries out an Adapt on a limiter. With readOnly it changes nothing, and returns false if it would have.
 func (s *shard) adapt(c *call, tag uint32, p place, readOnly bool) (done bool) {
-	if c.prev.Algorithm != Adaptive {
-		c.wrongType(Adaptive)
+	if c.prev.Algorithm != limits.Adaptive {
+		c.wrongType(limits.Adaptive)
 		return true
 	}
 	c.limit = c.prev

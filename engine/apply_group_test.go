@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -26,7 +26,7 @@ func TestBatchesDecideAsSingleOperations(t *testing.T) {
 				case 0:
 					ops[j].Verb = Delete
 				case 1:
-					ops[j].Limit = Limit{Algorithm: SlidingLog, Capacity: 3, Rate: rates.Rate{Tokens: 0, Period: sec}}
+					ops[j].Limit = limits.Limit{Algorithm: limits.SlidingLog, Capacity: 3, Rate: limits.Rate{Tokens: 0, Period: sec}}
 				case 2:
 					ops[j] = severalOf(1, Op{Key: ops[j].Key, Limit: bucket(2, 3, sec)}, Op{Key: []byte("all"), Limit: bucket(9, 9, sec)})
 				}

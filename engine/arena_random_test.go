@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -17,7 +17,7 @@ func TestSegmentsUnderAllOperations(t *testing.T) {
 		s := New(Config{Shards: 1 << (seed % 4)})
 		s.Track(true)
 		ask(s, epoch, Op{Verb: SetPolicy, Key: []byte("api"), Parts: []Op{
-			{Key: []byte("user:{}"), Limit: bucket(5, 1, sec)}, {Key: []byte("log:{}"), Limit: Limit{Algorithm: SlidingLog, Capacity: 3000, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}}}})
+			{Key: []byte("user:{}"), Limit: bucket(5, 1, sec)}, {Key: []byte("log:{}"), Limit: limits.Limit{Algorithm: limits.SlidingLog, Capacity: 3000, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}}}})
 		var wait, upkeep sync.WaitGroup
 		for g := range 3 {
 			wait.Go(func() { randomOps(s, rand.New(rand.NewPCG(seed, uint64(g))), 4000) })
@@ -55,8 +55,8 @@ func TestSegmentsUnderAllOperations(t *testing.T) {
 }
 
 func randomOps(s *Store, r *rand.Rand, batches int) {
-	algorithms := []Limit{bucket(20, 1, sec), {Algorithm: FixedWindow, Capacity: 9, Rate: rates.Rate{Tokens: 0, Period: sec}}, {Algorithm: SlidingWindow, Capacity: 9, Rate: rates.Rate{Tokens: 0, Period: sec}},
-		{Algorithm: SlidingLog, Capacity: 5000, Rate: rates.Rate{Tokens: 0, Period: 5 * sec}}, {Algorithm: Concurrency, Capacity: 2000, Rate: rates.Rate{Tokens: 0, Period: 5 * sec}}}
+	algorithms := []limits.Limit{bucket(20, 1, sec), {Algorithm: limits.FixedWindow, Capacity: 9, Rate: limits.Rate{Tokens: 0, Period: sec}}, {Algorithm: limits.SlidingWindow, Capacity: 9, Rate: limits.Rate{Tokens: 0, Period: sec}},
+		{Algorithm: limits.SlidingLog, Capacity: 5000, Rate: limits.Rate{Tokens: 0, Period: 5 * sec}}, {Algorithm: limits.Concurrency, Capacity: 2000, Rate: limits.Rate{Tokens: 0, Period: 5 * sec}}}
 	now := epoch
 	one := func() Op {
 		op := Op{Key: fmt.Append(nil, "key", r.IntN(3000)), Limit: algorithms[r.IntN(len(algorithms))], Tokens: 1 + r.Int64N(9)}
@@ -66,7 +66,7 @@ func randomOps(s *Store, r *rand.Rand, batches int) {
 		if r.IntN(4) == 0 {
 			op.Key, op.Limit.Capacity = fmt.Append(nil, "other", r.IntN(9)), op.Limit.Capacity+r.Int64N(1_000_000) // a limit that nobody else has
 		}
-		if op.Limit.Algorithm == Concurrency {
+		if op.Limit.Algorithm == limits.Concurrency {
 			op.Who = fmt.Append(nil, "holder", r.IntN(3000))
 		}
 		return op

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // check checks that the bytes of each segment add up, and that records and notes refer to segments.
@@ -105,7 +107,7 @@ func TestSegments(t *testing.T) {
 				if r.IntN(3) == 0 {
 					v.until = now + r.Int64N(5*sec)
 				}
-				p := pending{shard: sh, key: key, Value: Value{Kind: StringValue, ExpiresAt: v.until, Data: v.data}, limit: Limit{Algorithm: StringValue}}
+				p := pending{shard: sh, key: key, Value: Value{Kind: limits.StringValue, ExpiresAt: v.until, Data: v.data}, limit: limits.Limit{Algorithm: limits.StringValue}}
 				_, p.tag = s.locate(key)
 				if p.size = valueSize(&p.Value, 0); !sh.reserve(now, 1, recordBytes(p.size, len(key))) {
 					refused++

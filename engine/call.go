@@ -1,6 +1,9 @@
 package engine
 
-import "github.com/stintdb/stint/engine/internal/uint128"
+import (
+	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/limits"
+)
 
 // call is one limit asked at one instant: the input and output of an algorithm. decide only reads the state. It leaves
 // the new state in next, or the store gets it by need and write. So an algorithm knows nothing of PEEK or of
@@ -8,8 +11,8 @@ import "github.com/stintdb/stint/engine/internal/uint128"
 type call struct {
 	now    int64
 	op     *Op
-	limit  Limit          // the limit in the operation
-	prev   Limit          // the limit that the state was last written under; limit itself without a state
+	limit  limits.Limit   // the limit in the operation
+	prev   limits.Limit   // the limit that the state was last written under; limit itself without a state
 	state  []byte         // as stored; zero when the key has expired
 	isNew  bool           // there is no state
 	next   [maxState]byte // the state to keep, of an algorithm whose state has a fixed size
@@ -53,7 +56,7 @@ func (c *call) begin(now int64, op *Op, res *Result) {
 }
 
 // open fills c from the whole state of a limiter, unless it has expired.
-func (c *call) open(limit *Limit, state []byte) {
+func (c *call) open(limit *limits.Limit, state []byte) {
 	alg := &algorithms[limit.Algorithm]
 	switch {
 	case alg.hasLoans:
@@ -72,7 +75,7 @@ func (c *call) ask() (changed bool) {
 	return algorithms[c.limit.Algorithm].decide(c)
 }
 
-func (c *call) wrongType(wanted Algorithm) {
+func (c *call) wrongType(wanted limits.Algorithm) {
 	c.result.Status, c.result.Held, c.result.Wanted = WrongType, c.prev, wanted
 }
 
@@ -93,8 +96,8 @@ type classScan struct {
 	own      int64       // the capacity assured to itself, if it is registered
 	children int64       // the sum of those of its registered children, the one that asks included
 
-	isAsked bool  // it is the class that asks, not an ancestor
-	assured Limit // its assured rate; Capacity 0 for none
+	isAsked bool         // it is the class that asks, not an ancestor
+	assured limits.Limit // its assured rate; Capacity 0 for none
 	used    uint128.Int
 	// tookAssured reports whether a grant was taken from the assured rate.
 	tookAssured bool
@@ -182,7 +185,7 @@ func (c *call) startFrom(tokens, at int64) {
 // priorAt is the time at which the leader's share counts as taken. A window counts from now on, for as long as one of an earlier
 // leader may last: its beginning is not known, and windows must not overlap.
 func (c *call) priorAt() int64 {
-	if at := c.op.PriorAt; c.limit.Algorithm != FixedWindow || c.now-at >= c.limit.Rate.Period {
+	if at := c.op.PriorAt; c.limit.Algorithm != limits.FixedWindow || c.now-at >= c.limit.Rate.Period {
 		return at
 	}
 	return c.now

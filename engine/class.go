@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // classState is the state of a node of a tree of classes: a class, an ancestor, or both.
@@ -52,8 +52,8 @@ func (s classState) setChildren(n int)      { binary.LittleEndian.PutUint32(s[4:
 func (s classState) hash() classHash { return classHash(s[96:classHead]) }
 
 // assured is the assured rate as the class was last asked with.
-func (s classState) assured() Limit {
-	return Limit{Algorithm: TokenBucket, Capacity: s.u64(40), Rate: rates.Rate{Tokens: s.u64(48), Period: s.u64(56)}}
+func (s classState) assured() limits.Limit {
+	return limits.Limit{Algorithm: limits.TokenBucket, Capacity: s.u64(40), Rate: limits.Rate{Tokens: s.u64(48), Period: s.u64(56)}}
 }
 
 func (s classState) child(i int) []byte {
@@ -95,7 +95,7 @@ func validClass(state []byte) bool {
 	sum, first := int64(0), int64(math.MaxInt64)
 	for i := range s.children() {
 		child := s.child(i)
-		if childCapacity(child) < 0 || childCapacity(child) > rates.MaxTokens || i > 0 && bytes.Compare(s.child(i - 1)[:16], child[:16]) >= 0 {
+		if childCapacity(child) < 0 || childCapacity(child) > limits.MaxTokens || i > 0 && bytes.Compare(s.child(i - 1)[:16], child[:16]) >= 0 {
 			return false
 		}
 		sum, first = sum+childCapacity(child), min(first, childEnd(child))
@@ -106,10 +106,10 @@ func validClass(state []byte) bool {
 // assuredIsValid reports whether there is no assured rate, or one that can be decided.
 func (s classState) assuredIsValid() bool {
 	assured := s.assured()
-	return assured == Limit{Algorithm: TokenBucket} || assured.Valid()
+	return assured == limits.Limit{Algorithm: limits.TokenBucket} || assured.Valid()
 }
 
-func classExpired(state []byte, _ *Limit, now int64) bool {
+func classExpired(state []byte, _ *limits.Limit, now int64) bool {
 	n := classState(state)
 	return n.u64(88) <= now && loadMeter(state[8:]).isFull(now) && loadMeter(state[24:]).isFull(now)
 }
@@ -126,7 +126,7 @@ func (o *Op) TreesValidly() bool {
 	for i := 0; i < len(o.Parts); {
 		levels := TreeAt(o.Parts, i)
 		class := &o.Parts[i]
-		if class.Limit.Algorithm == Class && len(class.Who) > 0 {
+		if class.Limit.Algorithm == limits.Class && len(class.Who) > 0 {
 			if _, ok := Assured(class.Who); !ok || levels < 2 || levels > MaxTreeLevels {
 				return false
 			}
@@ -144,7 +144,7 @@ func (o *Op) TreesValidly() bool {
 
 // isToBeKept reports whether a decision changes the state.
 func (c *call) isToBeKept() bool {
-	return c.result.Granted > 0 || c.limit.Algorithm == Class && c.result.Status == OK && c.class.changes
+	return c.result.Granted > 0 || c.limit.Algorithm == limits.Class && c.result.Status == OK && c.class.changes
 }
 
 // scanAsked reads the class that asks, under the assured rate that it asks with.
@@ -163,10 +163,10 @@ func (c *call) scanAsked(end int64) {
 
 // TreeAt is the number of parts of the tree of classes that begins at part i, 0 if none does. A settlement charges its nodes one by one.
 func TreeAt(parts []Op, i int) (levels int) {
-	if parts[i].Limit.Algorithm != Class || len(parts[i].Who) != assuredBytes || parts[i].Options&Force != 0 {
+	if parts[i].Limit.Algorithm != limits.Class || len(parts[i].Who) != assuredBytes || parts[i].Options&Force != 0 {
 		return 0
 	}
-	for levels = 1; i+levels < len(parts) && parts[i+levels].Limit.Algorithm == Class && len(parts[i+levels].Who) == 0; levels++ {
+	for levels = 1; i+levels < len(parts) && parts[i+levels].Limit.Algorithm == limits.Class && len(parts[i+levels].Who) == 0; levels++ {
 	}
 	return levels
 }
@@ -177,19 +177,19 @@ const MaxTreeLevels = 4
 const assuredBytes = 24
 
 // AppendAssured appends an assured rate to b in the form of the Who of a class.
-func AppendAssured(b []byte, capacity int64, rate rates.Rate) []byte {
+func AppendAssured(b []byte, capacity int64, rate limits.Rate) []byte {
 	b = binary.LittleEndian.AppendUint64(b, uint64(capacity))
 	b = binary.LittleEndian.AppendUint64(b, uint64(rate.Tokens))
 	return binary.LittleEndian.AppendUint64(b, uint64(rate.Period))
 }
 
 // Assured is the assured rate of a class that Who has, and whether there is a valid one.
-func Assured(who []byte) (l Limit, ok bool) {
+func Assured(who []byte) (l limits.Limit, ok bool) {
 	if len(who) != assuredBytes {
 		return l, false
 	}
-	l = Limit{Algorithm: TokenBucket, Capacity: int64(binary.LittleEndian.Uint64(who)),
-		Rate: rates.Rate{Tokens: int64(binary.LittleEndian.Uint64(who[8:])), Period: int64(binary.LittleEndian.Uint64(who[16:]))}}
+	l = limits.Limit{Algorithm: limits.TokenBucket, Capacity: int64(binary.LittleEndian.Uint64(who)),
+		Rate: limits.Rate{Tokens: int64(binary.LittleEndian.Uint64(who[8:])), Period: int64(binary.LittleEndian.Uint64(who[16:]))}}
 	return l, l.Check() == nil
 }
 

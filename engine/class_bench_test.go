@@ -3,18 +3,18 @@ package engine
 import (
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // The cost of a grant in a tree of two to four levels, beside that of a token bucket.
 func BenchmarkTree(b *testing.B) {
 	names := []string{"class", "team", "company", "root"}
-	classes := []Limit{bucketOf(Class, rates.MaxTokens, rates.MaxTokens, sec), bucketOf(Class, rates.MaxTokens, rates.MaxTokens, sec), bucketOf(Class, rates.MaxTokens, rates.MaxTokens, sec), bucketOf(Class, rates.MaxTokens, rates.MaxTokens, sec)}
+	classes := []limits.Limit{bucketOf(limits.Class, limits.MaxTokens, limits.MaxTokens, sec), bucketOf(limits.Class, limits.MaxTokens, limits.MaxTokens, sec), bucketOf(limits.Class, limits.MaxTokens, limits.MaxTokens, sec), bucketOf(limits.Class, limits.MaxTokens, limits.MaxTokens, sec)}
 	for _, levels := range []int{1, 2, 3, 4} {
-		op := Op{Key: []byte("k"), Limit: bucketOf(TokenBucket, rates.MaxTokens, rates.MaxTokens, sec), Tokens: 1}
+		op := Op{Key: []byte("k"), Limit: bucketOf(limits.TokenBucket, limits.MaxTokens, limits.MaxTokens, sec), Tokens: 1}
 		name := "bucket"
 		if levels > 1 {
-			op, name = treeOp(1, bucketOf(TokenBucket, 10, 10, sec), names, classes[:levels]...), []string{2: "two levels", 3: "three", 4: "four"}[levels]
+			op, name = treeOp(1, bucketOf(limits.TokenBucket, 10, 10, sec), names, classes[:levels]...), []string{2: "two levels", 3: "three", 4: "four"}[levels]
 		}
 		b.Run(name, func(b *testing.B) {
 			s, ops, results := New(Config{}), []Op{op}, make([]Result, 1)

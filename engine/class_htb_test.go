@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // The tree of HTB's user guide, to which tc-htb(8) refers: a root of 100, A of 40 with www 30 and smtp 10, B of 60. linux is the
@@ -23,13 +25,13 @@ func TestClassesBesideHTB(t *testing.T) {
 		{100, shares{0, 0, 100}, shares{0, 0, 100}},
 		{60, shares{45, 15, 0}, shares{35, 25, 0}},
 	} {
-		root, a := bucketOf(Class, 20, 100, sec), bucketOf(Class, 20, c.ceilingOfA, sec)
+		root, a := bucketOf(limits.Class, 20, 100, sec), bucketOf(limits.Class, 20, c.ceilingOfA, sec)
 		class := func(name string, capacity, rate int64, under ...string) Op {
-			classes := []Limit{bucketOf(Class, 10, 100, sec), a, root}
+			classes := []limits.Limit{bucketOf(limits.Class, 10, 100, sec), a, root}
 			if len(under) == 1 {
-				classes = []Limit{classes[0], root}
+				classes = []limits.Limit{classes[0], root}
 			}
-			return treeOp(1, bucketOf(TokenBucket, capacity, rate, sec), append([]string{name}, under...), classes...)
+			return treeOp(1, bucketOf(limits.TokenBucket, capacity, rate, sec), append([]string{name}, under...), classes...)
 		}
 		ops := []Op{class("www", 3, 30, "a", "root"), class("smtp", 1, 10, "a", "root"), class("b", 6, 60, "root")}
 		s, r, now := New(Config{}), rand.New(rand.NewPCG(18, 22)), epoch

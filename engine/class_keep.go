@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/stintdb/stint/engine/limits"
+
 func needClass(c *call) int {
 	s := &c.class
 	n := s.alive
@@ -21,7 +23,7 @@ func (c *call) stateOfClass() []byte {
 	return c.state
 }
 
-func fullClass(*Limit) int64 { return classHead }
+func fullClass(*limits.Limit) int64 { return classHead }
 
 // writeClass keeps a decision, or the registration alone.
 func writeClass(c *call, state []byte) {

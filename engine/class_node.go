@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // decideClass answers an Acquire of one node alone, which has no assured rate, and a settlement that charges one more.
@@ -33,8 +33,8 @@ func decideClass(c *call) (changed bool) {
 func (c *call) exceedsDebt() bool {
 	period, tokens := uint64(c.limit.Rate.Period), uint64(c.limit.Rate.Tokens)
 	after := c.class.taken.Plus(uint128.Product(uint64(c.op.Tokens), period))
-	return after.Exceeds(uint128.Product(uint64(c.limit.Capacity), period).Plus(uint128.Product(rates.MaxTokens, period))) ||
-		after.Exceeds(uint128.Product(uint64(maxAhead), tokens))
+	return after.Exceeds(uint128.Product(uint64(c.limit.Capacity), period).Plus(uint128.Product(limits.MaxTokens, period))) ||
+		after.Exceeds(uint128.Product(uint64(limits.MaxAhead), tokens))
 }
 
 func lookClass(c *call) {

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // TryReadOnly answers trees as Apply does: denials, except those that register a class.
@@ -39,8 +39,8 @@ func TestTreesAreReadOnlyAsApplied(t *testing.T) {
 func TestTreesAllocateNothing(t *testing.T) {
 	s := New(Config{})
 	defer s.Close()
-	l := bucketOf(Class, rates.MaxTokens, rates.MaxTokens, sec)
-	ops, results := []Op{treeOp(1, bucketOf(TokenBucket, 10, 10, sec), []string{"class", "team", "root"}, l, l, l)}, make([]Result, 1)
+	l := bucketOf(limits.Class, limits.MaxTokens, limits.MaxTokens, sec)
+	ops, results := []Op{treeOp(1, bucketOf(limits.TokenBucket, 10, 10, sec), []string{"class", "team", "root"}, l, l, l)}, make([]Result, 1)
 	s.Apply(epoch, ops, results)
 	if n := testing.AllocsPerRun(100, func() { s.Apply(epoch, ops, results) }); n > 0.5 {
 		t.Errorf("%v allocations a request", n)

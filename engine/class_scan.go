@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 func hashOfClass(key []byte) classHash {
@@ -59,7 +59,7 @@ func (c *call) takenClass() uint128.Int {
 func (c *call) register(child *classScan, end int64) {
 	s := &c.class
 	s.child, s.hasChild, s.isNews = child.hash, true, true
-	s.capacity, s.childEnd = min(child.total(), rates.MaxTokens), end
+	s.capacity, s.childEnd = min(child.total(), limits.MaxTokens), end
 	if !c.isNew {
 		state := classState(c.state)
 		if at, found := state.find(&s.child); found {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // together is one request for limits and trees of classes, each tree as its parts.
@@ -32,7 +34,7 @@ func TestTreesBesideOtherLimits(t *testing.T) {
 		tree, n := randomTree(r).Parts, 1+r.Int64N(4)
 		before := []Op{{Key: fmt.Append(nil, "user", r.IntN(3)), Limit: bucket(12, 2, sec)}}
 		behind := []Op{{Key: []byte("all"), Limit: bucket(30, 5, sec)}}
-		second := treeOp(n, bucket(3, 1, sec), []string{"batch", "site"}, bucketOf(Class, 9, 2, sec), bucketOf(Class, 12, 4, sec)).Parts
+		second := treeOp(n, bucket(3, 1, sec), []string{"batch", "site"}, bucketOf(limits.Class, 9, 2, sec), bucketOf(limits.Class, 12, 4, sec)).Parts
 		all := [][]Op{before, tree, behind, second}
 		binding, at, wait := -1, 0, int64(0)
 		for _, parts := range all {
@@ -71,7 +73,7 @@ func TestTreesBesideOtherLimits(t *testing.T) {
 func TestTreesSettle(t *testing.T) {
 	s := New(Config{})
 	defer s.Close()
-	tree := treeOp(4, bucket(10, 1, 3600*sec), []string{"class", "root"}, bucketOf(Class, 20, 1, 3600*sec), bucketOf(Class, 30, 1, 3600*sec))
+	tree := treeOp(4, bucket(10, 1, 3600*sec), []string{"class", "root"}, bucketOf(limits.Class, 20, 1, 3600*sec), bucketOf(limits.Class, 30, 1, 3600*sec))
 	other := Op{Key: []byte("user"), Limit: bucket(50, 1, 3600*sec)}
 	request := together(4, 0, tree.Parts, []Op{other})
 	remaining := func() (left [3]int64) {
@@ -121,7 +123,7 @@ func TestPoliciesWithTrees(t *testing.T) {
 	defer s.Close()
 	defer restored.Close()
 	braces := bucket('{', '}', sec)
-	tree := treeOp(1, braces, []string{"plan:{}", "root"}, bucketOf(Class, 200, 1, sec), bucketOf(Class, 1000, 1, sec))
+	tree := treeOp(1, braces, []string{"plan:{}", "root"}, bucketOf(limits.Class, 200, 1, sec), bucketOf(limits.Class, 1000, 1, sec))
 	for _, named := range []Option{0, NamedFields} {
 		parts := append([]Op{{Key: []byte("user:{}"), Limit: bucket(150, 1, sec)}}, tree.Parts...)
 		set := Op{Verb: SetPolicy, Key: fmt.Append(nil, "p", named), Options: named, Parts: parts}

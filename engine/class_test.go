@@ -6,18 +6,18 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
 // naiveBucket is a token bucket in exact fractions.
 type naiveBucket struct {
-	limit Limit
+	limit limits.Limit
 	taken *big.Rat
 	at    int64
 }
 
-func (b *naiveBucket) bringTo(now int64, l Limit) {
+func (b *naiveBucket) bringTo(now int64, l limits.Limit) {
 	if b.taken == nil {
 		b.taken, b.at = new(big.Rat), now
 	}
@@ -125,12 +125,12 @@ func (m naiveTree) ask(now int64, op *Op) (granted, isAssured bool) {
 	return true, isAssured
 }
 
-func bucketOf(a Algorithm, capacity, tokens, period int64) Limit {
-	return Limit{Algorithm: a, Capacity: capacity, Rate: rates.Rate{Tokens: tokens, Period: period}}
+func bucketOf(a limits.Algorithm, capacity, tokens, period int64) limits.Limit {
+	return limits.Limit{Algorithm: a, Capacity: capacity, Rate: limits.Rate{Tokens: tokens, Period: period}}
 }
 
 // treeOp asks a class, and names its ancestors up to the root.
-func treeOp(n int64, assured Limit, names []string, limits ...Limit) Op {
+func treeOp(n int64, assured limits.Limit, names []string, limits ...limits.Limit) Op {
 	op := Op{Verb: AcquireAll, Tokens: n}
 	for i, l := range limits {
 		op.Parts = append(op.Parts, Op{Key: []byte(names[i]), Limit: l, Tokens: n})
@@ -195,11 +195,11 @@ func randomTree(r *rand.Rand) Op {
 		names[0] = names[1] // a class that others stand under
 		names[1] = "other"
 	}
-	classes := []Limit{bucketOf(Class, 20*more, 7, sec), bucketOf(Class, 25+5*more, 9, sec), bucketOf(Class, 40, 13, sec)}
+	classes := []limits.Limit{bucketOf(limits.Class, 20*more, 7, sec), bucketOf(limits.Class, 25+5*more, 9, sec), bucketOf(limits.Class, 40, 13, sec)}
 	if r.IntN(4) == 0 {
-		names, classes = []string{names[0], "root"}, []Limit{classes[0], classes[2]}
+		names, classes = []string{names[0], "root"}, []limits.Limit{classes[0], classes[2]}
 	}
-	return treeOp(1+r.Int64N(1+r.Int64N(12)), bucketOf(TokenBucket, 4+k, 1+k, sec), names, classes...)
+	return treeOp(1+r.Int64N(1+r.Int64N(12)), bucketOf(limits.TokenBucket, 4+k, 1+k, sec), names, classes...)
 }
 
 // checkTree asks for the remaining tokens and for one more, and again after the wait of a denial.
@@ -242,17 +242,17 @@ func TestAssuredIsNeverDenied(t *testing.T) {
 		s, now := New(Config{}), epoch
 		own := map[string]*naiveBucket{}
 		root, lent := &naiveBucket{}, 0
-		limit := bucketOf(Class, 60, 30, sec)
+		limit := bucketOf(limits.Class, 60, 30, sec)
 		for i := range 600 {
 			now += r.Int64N(sec / 8)
 			k := r.Int64N(6)
 			name := fmt.Sprint("class", k)
-			assured := bucketOf(TokenBucket, 2+k, 1+k/2, sec) // 27 and 12 in all
+			assured := bucketOf(limits.TokenBucket, 2+k, 1+k/2, sec) // 27 and 12 in all
 			n := 1 + r.Int64N(4)
 			if k >= 3 {
 				n = 1 + r.Int64N(20) // these flood
 			}
-			names, limits := []string{name, fmt.Sprint("team", k%2), "root"}, []Limit{bucketOf(Class, 100, 100, sec), bucketOf(Class, 30, 20, sec), limit}
+			names, limits := []string{name, fmt.Sprint("team", k%2), "root"}, []limits.Limit{bucketOf(limits.Class, 100, 100, sec), bucketOf(limits.Class, 30, 20, sec), limit}
 			b := own[name]
 			if b == nil {
 				b = &naiveBucket{}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // A tree of classes has an assured rate and a ceiling for each class, and ancestors from which a class borrows what nobody else is
@@ -30,8 +31,8 @@ func (g *acquireAllCall) askTree(now int64, parts []Op, first, end int, results 
 	class := &results[first]
 	for i := first; i < end; i++ {
 		switch c, t := &g.calls[i], &g.targets[i]; {
-		case !c.isNew && c.prev.Algorithm != Class:
-			class.Status, class.Held, class.Wanted = WrongType, c.prev, Class
+		case !c.isNew && c.prev.Algorithm != limits.Class:
+			class.Status, class.Held, class.Wanted = WrongType, c.prev, limits.Class
 			return
 		case c.isNew && g.rulesFor(parts[i].Key, t.place.found) != nil:
 			class.Status = OutOfRoom
@@ -129,7 +130,7 @@ func (g *acquireAllCall) keepMeters(parts []Op) bool {
 		return false
 	}
 	for i := range parts {
-		if parts[i].Limit.Algorithm != Class || g.calls[i].result.Granted == 0 || !g.calls[i].writesInPlace() || g.targets[i].shard.snapshot != nil {
+		if parts[i].Limit.Algorithm != limits.Class || g.calls[i].result.Granted == 0 || !g.calls[i].writesInPlace() || g.targets[i].shard.snapshot != nil {
 			return false
 		}
 	}

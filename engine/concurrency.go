@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // leases is the state of a concurrency limit: who holds it, until when.
@@ -140,7 +142,7 @@ func needLeases(c *call) int {
 const usualHolderBytes = 64
 
 // fullLeases is the room for as many holders as the limit allows.
-func fullLeases(l *Limit) int64 { return leasesHead + l.Capacity*(leaseHead+usualHolderBytes) }
+func fullLeases(l *limits.Limit) int64 { return leasesHead + l.Capacity*(leaseHead+usualHolderBytes) }
 
 // writeLeases drops leases that have ended and gives the holder a new one.
 func writeLeases(c *call, state []byte) {
@@ -225,7 +227,7 @@ func listLeases(c *call) {
 	}
 }
 
-func leasesExpired(state []byte, _ *Limit, now int64) bool { return leases(state).last() <= now }
+func leasesExpired(state []byte, _ *limits.Limit, now int64) bool { return leases(state).last() <= now }
 
 func validLeases(state []byte) bool {
 	l := leases(state)

@@ -7,14 +7,14 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // The changes that Changes reports, applied in order to a copy, keep the copy equal to the store, through growth,
 // deletion, refunds, releases and flushes; and a store loaded from the copy decides like the original.
 func TestChangesKeepACopyEqual(t *testing.T) {
 	type kept struct {
-		limit Limit
+		limit limits.Limit
 		state []byte
 	}
 	for seed := range uint64(20) {
@@ -110,7 +110,7 @@ func TestChangesAreCoalesced(t *testing.T) {
 	defer s.Close()
 	s.Track(true)
 	for range 100_000 {
-		ask(s, epoch, Op{Key: []byte("hot"), Limit: bucket(rates.MaxTokens, 1000, sec), Tokens: 1})
+		ask(s, epoch, Op{Key: []byte("hot"), Limit: bucket(limits.MaxTokens, 1000, sec), Tokens: 1})
 	}
 	told := 0
 	s.Changes(epoch, func(Change) { told++ })
@@ -150,21 +150,21 @@ func TestPolicyChangesAreReported(t *testing.T) {
 
 // Whatever bytes are loaded, the engine refuses them or decides on them; it does not fall over.
 func FuzzLoad(f *testing.F) {
-	f.Add(uint8(GCRA), uint8(0), int64(5), int64(1), sec, []byte{1, 2, 3})
-	f.Add(uint8(SlidingLog), uint8(0), int64(5), int64(0), sec, []byte{88, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0})
-	f.Add(uint8(Concurrency), uint8(0), int64(5), int64(0), sec, []byte{64, 0, 0, 0, 27, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 255, 255, 255, 255, 127, 1, 0, 'x'})
-	f.Add(uint8(FixedWindow), uint8(rates.EachDay), int64(5), int64(0), int64(0), []byte{})
+	f.Add(uint8(limits.GCRA), uint8(0), int64(5), int64(1), sec, []byte{1, 2, 3})
+	f.Add(uint8(limits.SlidingLog), uint8(0), int64(5), int64(0), sec, []byte{88, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0})
+	f.Add(uint8(limits.Concurrency), uint8(0), int64(5), int64(0), sec, []byte{64, 0, 0, 0, 27, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 127, 255, 255, 255, 255, 255, 255, 255, 127, 1, 0, 'x'})
+	f.Add(uint8(limits.FixedWindow), uint8(limits.EachDay), int64(5), int64(0), int64(0), []byte{})
 	s := New(Config{})
 	for i := range 9 {
 		ask(s, epoch+int64(i), shareOp(fairShare(90, 7, sec), string(keyOf(i)), int64(i), 1+int64(i%3)))
 	}
 	s.Scan(0, 1<<20, epoch, func(e Entry) {
-		f.Add(uint8(FairShare), uint8(0), e.Limit.Capacity, e.Limit.Rate.Tokens, e.Limit.Rate.Period, bytes.Clone(e.State))
+		f.Add(uint8(limits.FairShare), uint8(0), e.Limit.Capacity, e.Limit.Rate.Tokens, e.Limit.Rate.Period, bytes.Clone(e.State))
 	})
 	ask(s, epoch, reservationOfThree(1))
-	ask(s, epoch, reserveOne("id", Op{Key: []byte("log"), Limit: Limit{Algorithm: SlidingLog, Capacity: 9, Rate: rates.Rate{Tokens: 0, Period: sec + 1}}, Tokens: 2}))
+	ask(s, epoch, reserveOne("id", Op{Key: []byte("log"), Limit: limits.Limit{Algorithm: limits.SlidingLog, Capacity: 9, Rate: limits.Rate{Tokens: 0, Period: sec + 1}}, Tokens: 2}))
 	tree := func(names ...string) Op {
-		return treeOp(1, bucket(3, 1, sec), names, bucketOf(Class, 9, 3, sec), bucketOf(Class, 9, 3, sec))
+		return treeOp(1, bucket(3, 1, sec), names, bucketOf(limits.Class, 9, 3, sec), bucketOf(limits.Class, 9, 3, sec))
 	}
 	for i := range 4 {
 		ask(s, epoch, tree(string(keyOf(100+i)), "root"))
@@ -172,9 +172,9 @@ func FuzzLoad(f *testing.F) {
 	ask(s, epoch, Op{Key: []byte("pace"), Limit: adaptiveLimit(9, 1, 3), Tokens: 1})
 	s.Scan(0, 1<<20, epoch, func(e Entry) {
 		switch e.Limit.Algorithm {
-		case Reservation:
-			f.Add(uint8(Reservation), uint8(0), int64(1), int64(0), 600*sec, bytes.Clone(e.State))
-		case Class, Adaptive:
+		case limits.Reservation:
+			f.Add(uint8(limits.Reservation), uint8(0), int64(1), int64(0), 600*sec, bytes.Clone(e.State))
+		case limits.Class, limits.Adaptive:
 			f.Add(uint8(e.Limit.Algorithm), uint8(0), e.Limit.Capacity, e.Limit.Rate.Tokens, e.Limit.Rate.Period, bytes.Clone(e.State))
 		}
 	})
@@ -182,7 +182,7 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, algorithm, span uint8, capacity, tokens, period int64, state []byte) {
 		s := New(Config{Shards: 1})
 		defer s.Close()
-		l := Limit{Algorithm: Algorithm(algorithm), Span: rates.Span(span), Capacity: capacity, Rate: rates.Rate{Tokens: tokens, Period: period}}
+		l := limits.Limit{Algorithm: limits.Algorithm(algorithm), Span: limits.Span(span), Capacity: capacity, Rate: limits.Rate{Tokens: tokens, Period: period}}
 		if l.Algorithm.HasLeast() {
 			l.Least = max(1, tokens/2)
 		}

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/stintdb/stint/engine/limits"
+
 // remove drops the entry at p and notes that it is gone.
 func (s *shard) remove(p place) {
 	r := s.record(p.ref)
@@ -94,11 +96,11 @@ func (s *shard) free() {
 }
 
 // addKept and dropKept count a key whose state a Flush keeps.
-func (s *shard) addKept(key []byte, a Algorithm) {
+func (s *shard) addKept(key []byte, a limits.Algorithm) {
 	switch {
-	case propertiesOf[a].base != NoAlgorithm:
+	case a.IsLent():
 		s.addLent(key)
-	case propertiesOf[a].home != NoAlgorithm:
+	case a.Home() != limits.NoAlgorithm:
 		if s.tanks == nil {
 			s.tanks = map[string]struct{}{}
 		}
@@ -107,11 +109,11 @@ func (s *shard) addKept(key []byte, a Algorithm) {
 	}
 }
 
-func (s *shard) dropKept(key []byte, a Algorithm) {
+func (s *shard) dropKept(key []byte, a limits.Algorithm) {
 	switch {
-	case propertiesOf[a].base != NoAlgorithm:
+	case a.IsLent():
 		s.dropLent(key)
-	case propertiesOf[a].home != NoAlgorithm:
+	case a.Home() != limits.NoAlgorithm:
 		delete(s.tanks, string(key))
 		s.mem.tanks.Add(-1)
 	}

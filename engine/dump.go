@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"slices"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Dump calls visit for every entry that holds information at now, in the order of their keys, with the contents of its state
@@ -27,7 +29,7 @@ func (s *Store) Dump(now int64, visit func(Entry)) {
 const dumpChunk = 1024
 
 // plainState is a copy of the contents of a state, independent of its layout in memory.
-func plainState(l *Limit, state []byte, now int64) []byte {
+func plainState(l *limits.Limit, state []byte, now int64) []byte {
 	if plain := algorithms[l.Algorithm].plain; plain != nil {
 		return plain(state, now)
 	}

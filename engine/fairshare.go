@@ -6,7 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // A fair share is one token bucket for several members. A member that wants no more than its share is granted it; the others
@@ -41,7 +41,7 @@ func (c *call) scanPool(s *shareScan) {
 	m, now := p.meter(), max(c.now, p.sharedTo())
 	left := m.taken(now, from)
 	refilled := m.taken(p.sharedTo(), from).Minus(left)
-	refilled = uint128.Min(refilled, uint128.Product(4*rates.MaxTokens, uint64(from.Period)))
+	refilled = uint128.Min(refilled, uint128.Product(4*limits.MaxTokens, uint64(from.Period)))
 	units, restTicks := refilled.Shift(unitBits).Plus(uint128.Int{Lo: p.restTicks()}).Divide(uint64(from.Period))
 	s.taken, s.restTicks = m.taken(c.now, from), restTicks
 	if from != to {
@@ -108,7 +108,7 @@ func decideShare(c *call) (changed bool) {
 	after, free := s.taken.Plus(asked), c.freeUnits(s.taken)
 	units := uint64(c.op.Tokens) << unitBits
 	if after.Exceeds(room) || s.found && isTooMuch(s.units, units, free, weight) {
-		most := uint128.Min(room.Plus(uint128.Product(rates.MaxTokens, period)), uint128.Product(uint64(maxAhead), uint64(c.limit.Rate.Tokens)))
+		most := uint128.Min(room.Plus(uint128.Product(limits.MaxTokens, period)), uint128.Product(uint64(limits.MaxAhead), uint64(c.limit.Rate.Tokens)))
 		switch {
 		case !isForced:
 			res.Wait = c.shareWait(s, after, room, weight, free)
@@ -204,7 +204,7 @@ func (s *shareScan) roomAfter(c *call) (room, nameRoom int) {
 func needShares(c *call) int { return shareBytes(c.scanShares().roomAfter(c)) }
 
 // fullShares is the room for as many members as take one token each.
-func fullShares(l *Limit) int64 {
+func fullShares(l *limits.Limit) int64 {
 	return int64(shareBytes(int(min(l.Capacity, MaxMembers)), usualHolderBytes))
 }
 
@@ -260,7 +260,7 @@ func unreserveShare(c *call, _ int64) {
 	c.reportShare(s.taken, c.freeUnits(s.taken), s.units, uint64(max(1, s.weight)))
 }
 
-func sharesExpired(state []byte, _ *Limit, now int64) bool {
+func sharesExpired(state []byte, _ *limits.Limit, now int64) bool {
 	return sharePool(state).meter().isFull(now)
 }
 

@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"testing"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // BenchmarkFairShare compares FS.ACQUIRE with TB.ACQUIRE: a flood that asks for twice the rate, by random members. All of them are active.
@@ -18,7 +20,7 @@ func BenchmarkFairShare(b *testing.B) {
 			defer s.Close()
 			op := Op{Key: []byte("a key, 16 bytes."), Limit: fairShare(1_000_000, 1_000_000, sec), Tokens: 1}
 			if members == 0 {
-				op.Limit.Algorithm = TokenBucket
+				op.Limit.Algorithm = limits.TokenBucket
 			}
 			ops, results := make([]Op, names), make([]Result, names)
 			now, random := epoch, uint64(1)

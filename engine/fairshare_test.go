@@ -7,16 +7,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
-func fairShare(capacity, tokens, period int64) Limit {
-	return Limit{Algorithm: FairShare, Capacity: capacity, Rate: rates.Rate{Tokens: tokens, Period: period}}
+func fairShare(capacity, tokens, period int64) limits.Limit {
+	return limits.Limit{Algorithm: limits.FairShare, Capacity: capacity, Rate: limits.Rate{Tokens: tokens, Period: period}}
 }
 
 // shareOp asks a pool for a member.
-func shareOp(limit Limit, member string, weight, tokens int64) Op {
+func shareOp(limit limits.Limit, member string, weight, tokens int64) Op {
 	return Op{Key: []byte("pool"), Limit: limit, Who: []byte(member), Weight: weight, Tokens: tokens}
 }
 
@@ -24,7 +24,7 @@ func shareOp(limit Limit, member string, weight, tokens int64) Op {
 type naiveShare struct {
 	taken   *big.Rat // tokens, at time at
 	at      int64
-	rate    rates.Rate
+	rate    limits.Rate
 	part    *big.Rat // of a unit, refilled and not shared yet
 	left    int64    // units, refilled and not shared yet
 	virtual int64
@@ -81,7 +81,7 @@ func (n *naiveShare) units(member string) int64 {
 }
 
 // allows reports whether a member may take tokens.
-func (n *naiveShare) allows(l Limit, member string, weight, tokens int64) bool {
+func (n *naiveShare) allows(l limits.Limit, member string, weight, tokens int64) bool {
 	after := new(big.Rat).Add(n.taken, rat(tokens))
 	if after.Cmp(rat(l.Capacity)) > 0 {
 		return false
@@ -92,7 +92,7 @@ func (n *naiveShare) allows(l Limit, member string, weight, tokens int64) bool {
 	return n.units(member) == 0 || share.Cmp(free.Mul(free, rat(shareFactor*weight))) <= 0
 }
 
-func (n *naiveShare) take(rate rates.Rate, member string, weight, tokens int64) {
+func (n *naiveShare) take(rate limits.Rate, member string, weight, tokens int64) {
 	n.rate = rate
 	units := n.units(member) + tokens*unitsOfToken
 	n.taken = new(big.Rat).Add(n.taken, rat(tokens))
@@ -104,7 +104,7 @@ func TestFairShareEqualsNaiveModel(t *testing.T) {
 	for seed := range uint64(testsize.Pick(60, 600)) {
 		r := rand.New(rand.NewPCG(seed, 18))
 		s, model := New(Config{Shards: 1}), &naiveShare{}
-		limits := []Limit{fairShare([]int64{1, 3, 20, 1000}[r.IntN(4)], 1+r.Int64N(100), []int64{7, sec, 60 * sec, sec / 3}[r.IntN(4)])}
+		limits := []limits.Limit{fairShare([]int64{1, 3, 20, 1000}[r.IntN(4)], 1+r.Int64N(100), []int64{7, sec, 60 * sec, sec / 3}[r.IntN(4)])}
 		if r.IntN(2) == 0 { // other capacities, and rates of the same period: taken tokens carry over exactly
 			limits = append(limits, fairShare(1+r.Int64N(50), 1+r.Int64N(9), limits[0].Rate.Period), fairShare(limits[0].Capacity+1, limits[0].Rate.Tokens, limits[0].Rate.Period))
 		}

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"time"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // window is the state of a fixed window: the tokens granted since its start, until its end.
@@ -29,7 +29,7 @@ func (w window) store(state []byte) {
 
 // windowUnder returns the window the call counts in. Tokens counted under another window carry over to the one that
 // holds now, unless that window would have ended by now.
-func (c *call) windowUnder(l *Limit) window {
+func (c *call) windowUnder(l *limits.Limit) window {
 	w := loadWindow(c.state)
 	isOver := windowExpired(c.state, l, c.now) // with loans a limiter outlives its window
 	if !isOver && c.prev.Span == l.Span && c.prev.Rate == l.Rate {
@@ -39,7 +39,7 @@ func (c *call) windowUnder(l *Limit) window {
 	if isOver {
 		return window{start, end, 0}
 	}
-	if l.Span == rates.FromFirst {
+	if l.Span == limits.FromFirst {
 		start, end = w.start, w.start+l.Rate.Period
 		if end <= c.now {
 			return window{c.now, c.now + l.Rate.Period, 0}
@@ -72,7 +72,7 @@ func (c *call) grantCounted(used int64) (granted int64, ok bool) {
 	switch {
 	case asked <= free:
 	case c.op.Options&Force != 0:
-		if used+asked-c.limit.Capacity > rates.MaxTokens {
+		if used+asked-c.limit.Capacity > limits.MaxTokens {
 			res.Status = DebtTooBig
 			return 0, false
 		}
@@ -118,37 +118,37 @@ func refundWindow(c *call) {
 	w.store(c.next[:])
 }
 
-func windowExpired(state []byte, _ *Limit, now int64) bool {
+func windowExpired(state []byte, _ *limits.Limit, now int64) bool {
 	w := loadWindow(state)
 	return now >= w.end || w.count == 0
 }
 
 // chargeWindow counts tokens in the window of a time.
-func chargeWindow(state []byte, l *Limit, at, tokens int64) {
+func chargeWindow(state []byte, l *limits.Limit, at, tokens int64) {
 	w := loadWindow(state)
 	if windowExpired(state, l, at) {
 		w.start, w.end = windowAt(at, l)
 		w.count = 0
 	}
-	w.count = min(w.count+tokens, 3*rates.MaxTokens)
+	w.count = min(w.count+tokens, 3*limits.MaxTokens)
 	w.store(state)
 }
 
 // windowAt returns the window that holds now: [start, end).
-func windowAt(now int64, l *Limit) (start, end int64) {
+func windowAt(now int64, l *limits.Limit) (start, end int64) {
 	switch l.Span {
-	case rates.FromFirst:
+	case limits.FromFirst:
 		return now, now + l.Rate.Period
-	case rates.Aligned:
+	case limits.Aligned:
 		start = now - floorMod(now, l.Rate.Period)
 		return start, start + l.Rate.Period
-	case rates.EachMinute, rates.EachHour, rates.EachDay:
-		period := [...]int64{rates.EachMinute: int64(time.Minute), rates.EachHour: int64(time.Hour), rates.EachDay: 24 * int64(time.Hour)}[l.Span]
+	case limits.EachMinute, limits.EachHour, limits.EachDay:
+		period := [...]int64{limits.EachMinute: int64(time.Minute), limits.EachHour: int64(time.Hour), limits.EachDay: 24 * int64(time.Hour)}[l.Span]
 		start = now - floorMod(now, period)
 		return start, start + period
 	}
 	t := time.Unix(0, now).UTC()
-	if l.Span == rates.EachWeek {
+	if l.Span == limits.EachWeek {
 		sinceMonday := (int(t.Weekday()) + 6) % 7
 		t = time.Date(t.Year(), t.Month(), t.Day()-sinceMonday, 0, 0, 0, 0, time.UTC)
 		return t.UnixNano(), t.AddDate(0, 0, 7).UnixNano()

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // growingStore is one full of keys beside a log, a semaphore and a group's log, that hold little yet.
@@ -21,8 +21,8 @@ func growingStore(t *testing.T, mode NewKeys, replicated bool) *Store {
 }
 
 var (
-	aLog       = Limit{Algorithm: SlidingLog, Capacity: 10_000, Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
-	aSemaphore = Limit{Algorithm: Concurrency, Capacity: 500, Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
+	aLog       = limits.Limit{Algorithm: limits.SlidingLog, Capacity: 10_000, Rate: limits.Rate{Tokens: 0, Period: 3600 * sec}}
+	aSemaphore = limits.Limit{Algorithm: limits.Concurrency, Capacity: 500, Rate: limits.Rate{Tokens: 0, Period: 3600 * sec}}
 )
 
 func hold(s *Store, i int) Result {
@@ -136,7 +136,7 @@ func TestReservedBytes(t *testing.T) {
 func TestGrowthIsBounded(t *testing.T) {
 	s := New(Config{Shards: 4, MaxBytes: 1 << 20})
 	defer s.Close()
-	huge := Limit{Algorithm: SlidingLog, Capacity: 1_000_000, Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
+	huge := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 1_000_000, Rate: limits.Rate{Tokens: 0, Period: 3600 * sec}}
 	for i := range 1_000_000 {
 		switch res := ask(s, epoch+int64(i), Op{Key: []byte("log"), Limit: huge, Tokens: 1}); res.Status {
 		case OK:

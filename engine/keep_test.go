@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 func TestKeepOfCapacity(t *testing.T) {
@@ -21,9 +21,9 @@ func TestKeepOfCapacity(t *testing.T) {
 		{KeepPercent(10_000), 101, 11, "10%"}, // rounded up
 		{KeepPercent(12_500), 8, 1, "12.5%"},
 		{KeepPercent(1), 1, 1, "0.001%"},
-		{KeepPercent(MaxKeepPercent), rates.MaxTokens, rates.MaxTokens, "100%"},
-		{KeepPercent(33_333), rates.MaxTokens, 333_330_000_000, "33.333%"},
-		{KeepPercent(33_333), rates.MaxTokens - 1, 333_330_000_000, "33.333%"},
+		{KeepPercent(MaxKeepPercent), limits.MaxTokens, limits.MaxTokens, "100%"},
+		{KeepPercent(33_333), limits.MaxTokens, 333_330_000_000, "33.333%"},
+		{KeepPercent(33_333), limits.MaxTokens - 1, 333_330_000_000, "33.333%"},
 	} {
 		if got := c.keep.of(c.capacity); got != c.want || c.keep.String() != c.text {
 			t.Errorf("%v of %d: %d, want %d, written %s", c.keep, c.capacity, got, c.want, c.text)
@@ -34,9 +34,9 @@ func TestKeepOfCapacity(t *testing.T) {
 // A granted request leaves at least the tokens of its KEEP. A denied one is granted when its wait is over, if no other comes
 // before, and not a nanosecond earlier.
 func TestKeepLeavesTokens(t *testing.T) {
-	limits := []Limit{bucket(10, 3, sec), {Algorithm: GCRA, Capacity: 10, Rate: rates.Rate{Tokens: 3, Period: sec}}, {Algorithm: LeakyBucket, Capacity: 10, Rate: rates.Rate{Tokens: 7, Period: sec}},
-		{Algorithm: FixedWindow, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: sec}}, {Algorithm: SlidingWindow, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: sec}},
-		{Algorithm: SlidingLog, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: sec}}}
+	limits := []limits.Limit{bucket(10, 3, sec), {Algorithm: limits.GCRA, Capacity: 10, Rate: limits.Rate{Tokens: 3, Period: sec}}, {Algorithm: limits.LeakyBucket, Capacity: 10, Rate: limits.Rate{Tokens: 7, Period: sec}},
+		{Algorithm: limits.FixedWindow, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: sec}}, {Algorithm: limits.SlidingWindow, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: sec}},
+		{Algorithm: limits.SlidingLog, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: sec}}}
 	for _, limit := range limits {
 		s := New(Config{Shards: 1})
 		r := rand.New(rand.NewPCG(uint64(limit.Algorithm), 5))
@@ -80,14 +80,14 @@ func TestKeepLeavesTokens(t *testing.T) {
 // buckets' capacities, and the sum of their rates is at most the limit's rate.
 func TestKeepGuarantee(t *testing.T) {
 	granted, others := 0, int64(0)
-	for _, algorithm := range []Algorithm{TokenBucket, LeakyBucket} {
+	for _, algorithm := range []limits.Algorithm{limits.TokenBucket, limits.LeakyBucket} {
 		for seed := range uint64(40) {
 			r := rand.New(rand.NewPCG(seed, uint64(algorithm)))
 			s := New(Config{Shards: 1})
-			limit := Limit{Algorithm: algorithm, Capacity: 20 + r.Int64N(80), Rate: rates.Rate{Tokens: 10, Period: sec}}
+			limit := limits.Limit{Algorithm: algorithm, Capacity: 20 + r.Int64N(80), Rate: limits.Rate{Tokens: 10, Period: sec}}
 			kept := 10 + r.Int64N(limit.Capacity-10)
 			rates := [][]int64{{3, 4, 3}, {1, 2, 1}}[r.IntN(2)] // all of the rate, or less
-			critical := []Limit{bucket(kept/3, rates[0], sec), bucket(kept/3, rates[1], sec), bucket(kept-2*(kept/3), rates[2], sec)}
+			critical := []limits.Limit{bucket(kept/3, rates[0], sec), bucket(kept/3, rates[1], sec), bucket(kept-2*(kept/3), rates[2], sec)}
 			now := epoch
 			for range 3000 {
 				now += r.Int64N(sec / 10)
@@ -149,7 +149,7 @@ func TestKeepMustHaveRoomNow(t *testing.T) {
 func TestCostOfNothing(t *testing.T) {
 	s := New(Config{Shards: 2})
 	defer s.Close()
-	debt, lease := bucket(5, 1, sec), Limit{Algorithm: Concurrency, Capacity: 1, Rate: rates.Rate{Tokens: 0, Period: sec}}
+	debt, lease := bucket(5, 1, sec), limits.Limit{Algorithm: limits.Concurrency, Capacity: 1, Rate: limits.Rate{Tokens: 0, Period: sec}}
 	ask(s, epoch, Op{Key: []byte("debt"), Limit: debt, Tokens: 8, Options: Force})
 	ask(s, epoch, Op{Key: []byte("lease"), Limit: lease, Who: []byte("a"), Tokens: 1})
 	before := contents(s, epoch)
@@ -172,7 +172,7 @@ func TestWaitForSeveralLimits(t *testing.T) {
 	s := New(Config{Shards: 2})
 	defer s.Close()
 	slow, fast := bucket(2, 1, sec), bucket(2, 10, sec)
-	queue := Limit{Algorithm: LeakyQueue, Capacity: 3, Rate: rates.Rate{Tokens: 2, Period: sec}}
+	queue := limits.Limit{Algorithm: limits.LeakyQueue, Capacity: 3, Rate: limits.Rate{Tokens: 2, Period: sec}}
 	all := Op{Verb: AcquireAll, Tokens: 2, Parts: []Op{{Key: []byte("slow"), Limit: slow, Tokens: 2}, {Key: []byte("fast"), Limit: fast, Tokens: 2}, {Key: []byte("queue"), Limit: queue, Tokens: 1, Options: FixedCost}}}
 	all.SetMaxWait(5 * sec)
 	for i, want := range []int64{0, 2 * sec, 4 * sec} {

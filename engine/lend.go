@@ -3,6 +3,8 @@ package engine
 import (
 	"maps"
 	"slices"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // MaxLentKeys bounds the keys with loans. No others are lent.
@@ -22,8 +24,8 @@ func (s *shard) applyLoan(c *call, tag uint32, p place, readOnly bool) (done boo
 	case c.op.Verb != Lend && c.isNew:
 		return true
 	case c.op.Verb != Lend && !c.prev.Algorithm.CanBeLent():
-		if !propertiesOf[c.prev.Algorithm].decides {
-			c.wrongType(NoAlgorithm)
+		if !c.prev.Algorithm.Decides() {
+			c.wrongType(limits.NoAlgorithm)
 		}
 		return true
 	case c.op.Verb == Loans:
@@ -62,7 +64,7 @@ func (s *shard) mayLend(c *call, p place, readOnly bool) bool {
 // reset has the limiter at its full limit. Loans stay.
 func (s *shard) reset(c *call, tag uint32, p place) {
 	switch {
-	case propertiesOf[c.prev.Algorithm].home != NoAlgorithm:
+	case c.prev.Algorithm.Home() != limits.NoAlgorithm:
 		return // it would not be reset at home
 	case c.lent == 0:
 		s.remove(p)
@@ -92,7 +94,7 @@ func (s *Store) LentKeys() int64 { return s.mem.lentKeys.Load() }
 // lentRecord is a key with loans and nothing taken.
 type lentRecord struct {
 	key   []byte
-	limit Limit
+	limit limits.Limit
 	state []byte
 }
 

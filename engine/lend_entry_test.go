@@ -3,13 +3,13 @@ package engine
 import (
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // An entry with loans can be loaded again, whatever its limit.
 func TestLoansOfEveryLimitLoad(t *testing.T) {
-	for _, limit := range []Limit{slow, {Algorithm: GCRA, Capacity: 100, Rate: rates.Rate{Tokens: 7, Period: sec}}, {Algorithm: FixedWindow, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: sec}},
-		{Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: sec}}, {Algorithm: FixedWindow, Span: rates.EachMonth, Capacity: 100}} {
+	for _, limit := range []limits.Limit{slow, {Algorithm: limits.GCRA, Capacity: 100, Rate: limits.Rate{Tokens: 7, Period: sec}}, {Algorithm: limits.FixedWindow, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: sec}},
+		{Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: sec}}, {Algorithm: limits.FixedWindow, Span: limits.EachMonth, Capacity: 100}} {
 		s, other := New(Config{Shards: 1}), New(Config{Shards: 1})
 		ask(s, epoch, lend("a", limit, 10, 1, 0, 0))
 		s.Scan(0, 10, epoch, func(e Entry) {

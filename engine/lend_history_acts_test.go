@@ -3,7 +3,7 @@ package engine
 import (
 	"strconv"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // request is one of a holder's callers: decided from memory, or by the limiter.
@@ -107,9 +107,9 @@ func (h *history) reset() {
 func (h *history) change() {
 	h.asked.Capacity = h.first.Capacity/2 + h.r.Int64N(h.first.Capacity*3/2)
 	switch {
-	case h.first.Algorithm != FixedWindow:
+	case h.first.Algorithm != limits.FixedWindow:
 		h.asked.Rate.Tokens = 1 + h.r.Int64N(2*h.first.Rate.Tokens)
-	case h.first.Span == rates.Aligned:
+	case h.first.Span == limits.Aligned:
 		h.asked.Rate.Period = sec + h.r.Int64N(2*sec)
 	}
 	h.setPolicies()

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 const never = math.MaxInt64
@@ -23,10 +23,10 @@ type history struct {
 	fault      fault
 	store, one *Store // one grants everything, and shows its debt
 	now        int64
-	first      Limit // with which the history began
-	asked      Limit // of the requests sent from now on
-	held       Limit // in force
-	loanFor    int64 // after an operation a loan ends, 0 for never
+	first      limits.Limit // with which the history began
+	asked      limits.Limit // of the requests sent from now on
+	held       limits.Limit // in force
+	loanFor    int64        // after an operation a loan ends, 0 for never
 	messages   messages
 	holders    [3]*holder
 	sent       uint64
@@ -189,7 +189,7 @@ func (h *history) acquire(op Op) (granted int64) {
 }
 
 // hold has a limit come into force, with a grant.
-func (h *history) hold(limit Limit) {
+func (h *history) hold(limit limits.Limit) {
 	if limit == h.held {
 		return
 	}
@@ -221,10 +221,10 @@ func (h *history) askOne(op Op) Result {
 
 // oneLimit is the limit of the one limiter. Windows that begin with the first request end there when those of
 // the store do, because its first request is another.
-func (h *history) oneLimit() Limit {
+func (h *history) oneLimit() limits.Limit {
 	limit := h.held
-	if limit.Algorithm == FixedWindow && limit.Span == rates.FromFirst {
-		limit.Rate.Period = rates.MaxDuration
+	if limit.Algorithm == limits.FixedWindow && limit.Span == limits.FromFirst {
+		limit.Rate.Period = limits.MaxDuration
 	}
 	return limit
 }

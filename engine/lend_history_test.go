@@ -6,20 +6,20 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
 var histories = flag.Int("histories", testsize.Pick(400, 1200), "random histories of loans, of all limits together")
 
 // lentLimits are the limits with which histories begin.
-var lentLimits = map[string]Limit{
+var lentLimits = map[string]limits.Limit{
 	"token bucket": bucket(60, 5, sec),
-	"gcra":         {Algorithm: GCRA, Capacity: 90, Rate: rates.Rate{Tokens: 60, Period: 7 * sec}},
-	"leaky bucket": {Algorithm: LeakyBucket, Capacity: 60, Rate: rates.Rate{Tokens: 3, Period: sec}},
-	"window":       {Algorithm: FixedWindow, Capacity: 200, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}},
-	"clock window": {Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 200, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}},
-	"minute":       {Algorithm: FixedWindow, Span: rates.EachMinute, Capacity: 2000},
+	"gcra":         {Algorithm: limits.GCRA, Capacity: 90, Rate: limits.Rate{Tokens: 60, Period: 7 * sec}},
+	"leaky bucket": {Algorithm: limits.LeakyBucket, Capacity: 60, Rate: limits.Rate{Tokens: 3, Period: sec}},
+	"window":       {Algorithm: limits.FixedWindow, Capacity: 200, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}},
+	"clock window": {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: 200, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}},
+	"minute":       {Algorithm: limits.FixedWindow, Span: limits.EachMinute, Capacity: 2000},
 }
 
 // Whatever holders, callers and messages do, the holders and the limiter grant no more together than one limiter does that
@@ -90,7 +90,7 @@ func (w *work) add(other *work) {
 }
 
 // check fails if something never happened.
-func (w *work) check(t *testing.T, limit Limit) {
+func (w *work) check(t *testing.T, limit limits.Limit) {
 	t.Logf("%+v", *w)
 	all := reflect.ValueOf(*w)
 	for i := range all.NumField() {
@@ -102,12 +102,12 @@ func (w *work) check(t *testing.T, limit Limit) {
 
 // loansEnd reports whether histories of a limit have loans with an end. They have none if a window begins with a charge:
 // the end of a loan is one that no answer shows, so the test would not know its windows.
-func loansEnd(limit Limit) bool {
-	return limit.Algorithm != FixedWindow || limit.Span != rates.FromFirst
+func loansEnd(limit limits.Limit) bool {
+	return limit.Algorithm != limits.FixedWindow || limit.Span != limits.FromFirst
 }
 
 // play runs a history of one key.
-func play(seed uint64, limit Limit, f fault) *history {
+func play(seed uint64, limit limits.Limit, f fault) *history {
 	r := rand.New(rand.NewPCG(seed, 7))
 	h := &history{r: r, fault: f, store: New(Config{Shards: 1}), one: New(Config{Shards: 1}), now: epoch + r.Int64N(60*sec),
 		first: limit, asked: limit, held: limit, windowEnd: never}

@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // lend asks for tokens for a holder.
-func lend(holder string, limit Limit, want int64, number, previous uint64, left int64) Op {
+func lend(holder string, limit limits.Limit, want int64, number, previous uint64, left int64) Op {
 	return Op{Verb: Lend, Key: []byte("k"), Who: []byte(holder), Limit: limit, Tokens: want, Loan: &Loan{Number: number, Previous: previous, Left: left}}
 }
 
@@ -55,8 +55,8 @@ func TestLend(t *testing.T) {
 
 // Resetting a key, or all of them, leaves what holders may still spend set aside.
 func TestResetKeepsLoans(t *testing.T) {
-	for _, limit := range []Limit{slow, {Algorithm: GCRA, Capacity: 100, Rate: rates.Rate{Tokens: 1, Period: 3600 * sec}}, {Algorithm: LeakyBucket, Capacity: 100, Rate: rates.Rate{Tokens: 1, Period: 3600 * sec}},
-		{Algorithm: FixedWindow, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: sec}}} {
+	for _, limit := range []limits.Limit{slow, {Algorithm: limits.GCRA, Capacity: 100, Rate: limits.Rate{Tokens: 1, Period: 3600 * sec}}, {Algorithm: limits.LeakyBucket, Capacity: 100, Rate: limits.Rate{Tokens: 1, Period: 3600 * sec}},
+		{Algorithm: limits.FixedWindow, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: sec}}} {
 		for _, reset := range []Op{{Verb: Delete, Key: []byte("k")}, {Verb: Flush}} {
 			s := New(Config{Shards: 1})
 			ask(s, epoch, Op{Key: []byte("k"), Limit: limit, Tokens: 36})
@@ -141,7 +141,7 @@ func TestLendUnderAnotherLimit(t *testing.T) {
 	if res := ask(s, epoch, lend("a", bucket(1000, 1, sec), 10, 2, 1, 4)); res.Granted != 0 || res.Lent != 4 || res.Limit != 100 || res.Remaining != 90 {
 		t.Errorf("%+v", res)
 	}
-	if res := ask(s, epoch, lend("a", Limit{Algorithm: GCRA, Capacity: 100, Rate: slow.Rate}, 10, 3, 2, 4)); res.Status != WrongType {
+	if res := ask(s, epoch, lend("a", limits.Limit{Algorithm: limits.GCRA, Capacity: 100, Rate: slow.Rate}, 10, 3, 2, 4)); res.Status != WrongType {
 		t.Errorf("%+v", res)
 	}
 	if res := ask(s, epoch, Op{Key: []byte("k"), Limit: bucket(50, 1, sec), Tokens: 41}); res.Allowed {
@@ -239,8 +239,8 @@ func TestLoansOfOtherKeys(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
 	key := []byte("k")
-	for _, limit := range []Limit{{Algorithm: Concurrency, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: sec}}, {Algorithm: SlidingLog, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: sec}},
-		{Algorithm: SlidingWindow, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: sec}}, {Algorithm: LeakyQueue, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: sec}}} {
+	for _, limit := range []limits.Limit{{Algorithm: limits.Concurrency, Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: sec}}, {Algorithm: limits.SlidingLog, Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: sec}},
+		{Algorithm: limits.SlidingWindow, Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: sec}}, {Algorithm: limits.LeakyQueue, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: sec}}} {
 		ask(s, epoch, Op{Verb: Delete, Key: key})
 		ask(s, epoch, Op{Key: key, Who: key, Limit: limit, Tokens: 1})
 		for _, op := range []Op{giveBack("a", 1, 0, 0), {Verb: Void, Key: key, Who: key, Options: Force}, {Verb: Loans, Key: key}} {

@@ -6,16 +6,16 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
 // A limiter with loans decides every request like one with a capacity smaller by the lent tokens, from which spent tokens are
 // taken by force.
 func TestLimiterWithLoansDecidesAsASmallerOne(t *testing.T) {
-	for _, limit := range []Limit{bucket(200, 5, sec), {Algorithm: GCRA, Capacity: 90, Rate: rates.Rate{Tokens: 60, Period: 7 * sec}}, {Algorithm: LeakyBucket, Capacity: 200, Rate: rates.Rate{Tokens: 30, Period: sec}},
-		{Algorithm: FixedWindow, Capacity: 200, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}}, {Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 200, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}},
-		{Algorithm: FixedWindow, Span: rates.EachMinute, Capacity: 1_000_000_000}} {
+	for _, limit := range []limits.Limit{bucket(200, 5, sec), {Algorithm: limits.GCRA, Capacity: 90, Rate: limits.Rate{Tokens: 60, Period: 7 * sec}}, {Algorithm: limits.LeakyBucket, Capacity: 200, Rate: limits.Rate{Tokens: 30, Period: sec}},
+		{Algorithm: limits.FixedWindow, Capacity: 200, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}}, {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: 200, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}},
+		{Algorithm: limits.FixedWindow, Span: limits.EachMinute, Capacity: 1_000_000_000}} {
 		lentTo, ended := 0, 0
 		for seed := range uint64(testsize.Pick(20, 100)) {
 			p := lentPair{t: t, r: rand.New(rand.NewPCG(seed, 3)), store: New(Config{Shards: 1}), smaller: New(Config{Shards: 1}), now: epoch, limit: limit}
@@ -40,7 +40,7 @@ type lentPair struct {
 	t              *testing.T
 	r              *rand.Rand
 	store, smaller *Store
-	limit          Limit // of the requests
+	limit          limits.Limit // of the requests
 	now            int64
 	number         uint64
 	lent, ended    int
@@ -49,7 +49,7 @@ type lentPair struct {
 func (p *lentPair) look() Result { return ask(p.store, p.now, Op{Verb: Look, Key: []byte("k")}) }
 
 // charge has tokens taken from the smaller limiter.
-func (p *lentPair) charge(at, tokens int64, held Limit) {
+func (p *lentPair) charge(at, tokens int64, held limits.Limit) {
 	if tokens > 0 {
 		ask(p.smaller, at, Op{Key: []byte("k"), Limit: held, Tokens: tokens, Options: Force})
 	}
@@ -78,7 +78,7 @@ func (p *lentPair) step() {
 	case 6:
 		if p.r.IntN(8) == 0 {
 			p.limit.Capacity += p.r.Int64N(100)
-			if p.limit.Algorithm != FixedWindow {
+			if p.limit.Algorithm != limits.FixedWindow {
 				p.limit.Rate.Tokens = 1 + p.r.Int64N(60)
 			}
 		}
@@ -88,7 +88,7 @@ func (p *lentPair) step() {
 }
 
 // end has the loans charged that end until a time.
-func (p *lentPair) end(until int64, held Limit) {
+func (p *lentPair) end(until int64, held limits.Limit) {
 	listed := ask(p.store, p.now, Op{Verb: Loans, Key: []byte("k")})
 	all := listed.LoansListed()
 	slices.SortStableFunc(all, func(a, b LoanOf) int { return cmp.Compare(a.Left, b.Left) })
@@ -121,7 +121,7 @@ func (p *lentPair) request() Op {
 }
 
 // both carries out a request on both limiters.
-func (p *lentPair) both(op Op, held Limit) {
+func (p *lentPair) both(op Op, held limits.Limit) {
 	before := p.look()
 	less := op.Clone()
 	asked := less.Request()
@@ -138,7 +138,7 @@ func (p *lentPair) both(op Op, held Limit) {
 	}
 }
 
-func (p *lentPair) loan(held Limit) {
+func (p *lentPair) loan(held limits.Limit) {
 	who := []byte{'a' + byte(p.r.IntN(MaxLoans))}
 	void := ask(p.store, p.now, Op{Verb: Void, Key: []byte("k"), Who: who})
 	p.number++

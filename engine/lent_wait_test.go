@@ -5,16 +5,16 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // The wait of a denial beside loans that end is true: then, and not before, the same request is granted if nobody else comes. A loan without an end
 // counts as spent now, so the request is granted by then if the holder states that.
 func TestWaitIsTrueBesideLoans(t *testing.T) {
 	const second = int64(1e9)
-	limits := []Limit{
-		{Algorithm: TokenBucket, Capacity: 80, Rate: rates.Rate{Tokens: 1, Period: second}}, {Algorithm: GCRA, Capacity: 80, Rate: rates.Rate{Tokens: 7, Period: 10 * second}},
-		{Algorithm: FixedWindow, Capacity: 80, Rate: rates.Rate{Tokens: 0, Period: 20 * second}}, {Algorithm: FixedWindow, Capacity: 80, Rate: rates.Rate{Tokens: 0, Period: 7 * second}, Span: rates.Aligned},
+	limits := []limits.Limit{
+		{Algorithm: limits.TokenBucket, Capacity: 80, Rate: limits.Rate{Tokens: 1, Period: second}}, {Algorithm: limits.GCRA, Capacity: 80, Rate: limits.Rate{Tokens: 7, Period: 10 * second}},
+		{Algorithm: limits.FixedWindow, Capacity: 80, Rate: limits.Rate{Tokens: 0, Period: 20 * second}}, {Algorithm: limits.FixedWindow, Capacity: 80, Rate: limits.Rate{Tokens: 0, Period: 7 * second}, Span: limits.Aligned},
 	}
 	denied, dated := 0, 0
 	for seed := range uint64(2000) {

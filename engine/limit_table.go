@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // limitTable keeps each distinct limit once, counted by the entries that use it, so that an entry holds a 4-byte id instead
@@ -16,7 +18,7 @@ type limitTable struct {
 	chunks atomic.Pointer[[]*[limitTableChunk]tableLimit] // grows by a longer copy
 
 	mu   sync.Mutex
-	ids  map[Limit]uint32
+	ids  map[limits.Limit]uint32
 	free []uint32
 	next uint32
 
@@ -25,7 +27,7 @@ type limitTable struct {
 }
 
 type tableLimit struct {
-	limit Limit
+	limit limits.Limit
 	users atomic.Int64
 }
 
@@ -36,7 +38,7 @@ const (
 )
 
 func newLimitTable(mem *memory) *limitTable {
-	t := &limitTable{mem: mem, ids: map[Limit]uint32{}}
+	t := &limitTable{mem: mem, ids: map[limits.Limit]uint32{}}
 	t.chunks.Store(new([]*[limitTableChunk]tableLimit))
 	return t
 }
@@ -47,7 +49,7 @@ func (t *limitTable) at(id uint32) *tableLimit {
 
 // acquire returns the id of a limit and counts one more user. pin is an id that the caller keeps in use: most new keys
 // come with the limit of the one before, and then no lock is taken.
-func (t *limitTable) acquire(l *Limit, pin *pinned) uint32 {
+func (t *limitTable) acquire(l *limits.Limit, pin *pinned) uint32 {
 	if pin.used && t.at(pin.id).limit == *l {
 		t.at(pin.id).users.Add(1)
 		return pin.id
@@ -72,7 +74,7 @@ type pinned struct {
 	used bool
 }
 
-func (t *limitTable) add(l *Limit) uint32 {
+func (t *limitTable) add(l *limits.Limit) uint32 {
 	var id uint32
 	if n := len(t.free); n > 0 {
 		id, t.free = t.free[n-1], t.free[:n-1]

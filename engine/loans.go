@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // MaxWaiting bounds the requests that a Lend grants.
@@ -65,7 +65,7 @@ func (l *loans) read(state []byte) bool {
 		holder := in[:size]
 		in = in[size:]
 		one := loan{holder: holder, tokens: int64(number()), number: number(), until: int64(number())}
-		if !ok || one.tokens <= 0 || one.tokens > rates.MaxTokens || one.until < 0 || one.number == 0 || l.of(holder) != nil {
+		if !ok || one.tokens <= 0 || one.tokens > limits.MaxTokens || one.until < 0 || one.number == 0 || l.of(holder) != nil {
 			return false
 		}
 		l.all = append(l.all, one)
@@ -145,13 +145,13 @@ func (l *loans) remove(holder []byte) {
 }
 
 // openLent fills c from the state of a limiter with loans.
-func (c *call) openLent(limit *Limit, state []byte) {
+func (c *call) openLent(limit *limits.Limit, state []byte) {
 	if c.loans == nil {
 		c.loans = new(loans)
 	}
-	base := &algorithms[propertiesOf[limit.Algorithm].base]
+	base := &algorithms[limit.Algorithm.Base()]
 	under := *limit
-	under.Algorithm = propertiesOf[limit.Algorithm].base
+	under.Algorithm = limit.Algorithm.Base()
 	c.loans.read(state) // it was checked when it came in
 	c.inner = [maxLentState]byte(state[lentInner:lentHead])
 	c.loans.end(c.now, func(at, tokens int64) { base.charge(c.inner[:], &under, at, tokens) })
@@ -163,9 +163,9 @@ func (c *call) openLent(limit *Limit, state []byte) {
 }
 
 // lentState is the whole state of the limiter of c, whose own state is inner, and the limit that it is kept under.
-func (c *call) lentState(inner []byte) (Limit, []byte) {
+func (c *call) lentState(inner []byte) (limits.Limit, []byte) {
 	limit := c.limit
-	limit.Algorithm = propertiesOf[limit.Algorithm].lent
+	limit.Algorithm = limit.Algorithm.Lent()
 	c.raw = c.loans.appendTo(c.raw[:0], inner)
 	return limit, c.raw
 }

@@ -3,7 +3,7 @@ package engine
 import (
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -18,10 +18,10 @@ func (s *Store) touched() (bytes int64) {
 
 // A key of 16 bytes takes at most 72 bytes in all with an algorithm whose state has a fixed size. At full size the test takes a million keys.
 func TestMemoryPerKey(t *testing.T) {
-	for _, algorithm := range Algorithms() {
+	for _, algorithm := range limits.Algorithms() {
 		s := New(Config{})
-		l := Limit{Algorithm: algorithm, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
-		if propertiesOf[algorithm].rate {
+		l := limits.Limit{Algorithm: algorithm, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: 3600 * sec}}
+		if algorithm.HasRate() {
 			l.Rate.Tokens = 1
 		}
 		keys := testsize.Pick(200_000, 500_000)

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // meter is the state that GCRA, token bucket and leaky bucket share: the theoretical arrival time (TAT) of ATM Forum
@@ -35,7 +35,7 @@ func (m meter) isFull(now int64) bool {
 }
 
 // taken returns the tokens taken at now, in ticks of the rate.
-func (m meter) taken(now int64, rate rates.Rate) uint128.Int {
+func (m meter) taken(now int64, rate limits.Rate) uint128.Int {
 	if m.isFull(now) {
 		return uint128.Int{}
 	}
@@ -43,7 +43,7 @@ func (m meter) taken(now int64, rate rates.Rate) uint128.Int {
 }
 
 // meterAfter returns the meter from which the given ticks are taken at now.
-func meterAfter(now int64, ticks uint128.Int, rate rates.Rate) meter {
+func meterAfter(now int64, ticks uint128.Int, rate limits.Rate) meter {
 	nanos, frac := ticks.Divide(uint64(rate.Tokens))
 	return meter{now + int64(nanos), frac}
 }
@@ -52,18 +52,18 @@ func meterAfter(now int64, ticks uint128.Int, rate rates.Rate) meter {
 // to a whole tick; because every later quantity is a whole number of ticks too, no decision differs from that of the
 // unrounded fraction. Only a clock that went back can show more than a capacity and a debt of MaxTokens each as taken;
 // that much is carried.
-func carryOver(ticks uint128.Int, from, to rates.Rate) uint128.Int {
+func carryOver(ticks uint128.Int, from, to limits.Rate) uint128.Int {
 	if from.Period == to.Period {
 		return ticks // a token is as many ticks as before
 	}
-	ticks = uint128.Min(ticks, uint128.Product(2*rates.MaxTokens, uint64(from.Period)))
+	ticks = uint128.Min(ticks, uint128.Product(2*limits.MaxTokens, uint64(from.Period)))
 	tokens, rest := ticks.Divide(uint64(from.Period))
 	part := uint128.Product(rest, uint64(to.Period)).DivideUp(uint64(from.Period))
 	return uint128.Product(tokens, uint64(to.Period)).Plus(uint128.Int{Lo: uint64(part)})
 }
 
 // takenUnder returns the ticks taken at the call's time under a limit, which may be another than the state's.
-func (c *call) takenUnder(limit *Limit) uint128.Int {
+func (c *call) takenUnder(limit *limits.Limit) uint128.Int {
 	taken := loadMeter(c.state).taken(c.now, c.prev.Rate)
 	if c.prev.Rate != limit.Rate {
 		taken = carryOver(taken, c.prev.Rate, limit.Rate)
@@ -81,7 +81,7 @@ func decideMeter(c *call) (changed bool) {
 	room := uint128.Product(uint64(max(0, c.grantable())), period)
 	var ahead uint128.Int // ticks that refill within MaxWait
 	if op.MaxWait > 0 && (op.Keep == 0 || op.Keep == KeepNothing) {
-		ahead = uint128.Min(uint128.Product(uint64(op.MaxWait), tokensPerPeriod), uint128.Product(rates.MaxTokens, period))
+		ahead = uint128.Min(uint128.Product(uint64(op.MaxWait), tokensPerPeriod), uint128.Product(limits.MaxTokens, period))
 	}
 	reach := room.Plus(ahead) // ticks that may be taken in all
 
@@ -90,7 +90,7 @@ func decideMeter(c *call) (changed bool) {
 	if after.Exceeds(reach) {
 		switch {
 		case op.Options&Force != 0:
-			if after.Exceeds(room.Plus(uint128.Product(rates.MaxTokens, period))) || after.Exceeds(uint128.Product(uint64(maxAhead), tokensPerPeriod)) {
+			if after.Exceeds(room.Plus(uint128.Product(limits.MaxTokens, period))) || after.Exceeds(uint128.Product(uint64(limits.MaxAhead), tokensPerPeriod)) {
 				c.result.Status = DebtTooBig
 				return false
 			}
@@ -132,7 +132,7 @@ func (c *call) denyMeter(taken, asked, reach uint128.Int) {
 }
 
 // reportMeter fills in the tokens left once ticks are taken. Debt shows below zero only where the caller asked for it.
-func (c *call) reportMeter(ticks uint128.Int, limit *Limit, showDebt bool) {
+func (c *call) reportMeter(ticks uint128.Int, limit *limits.Limit, showDebt bool) {
 	res := c.result
 	res.Limit = limit.Capacity
 	res.Remaining = limit.Capacity - c.lent - ticks.DivideUp(uint64(limit.Rate.Period))
@@ -159,11 +159,11 @@ func refundMeter(c *call) {
 	meterAfter(c.now, left, c.prev.Rate).store(c.next[:])
 }
 
-func meterExpired(state []byte, _ *Limit, now int64) bool { return loadMeter(state).isFull(now) }
+func meterExpired(state []byte, _ *limits.Limit, now int64) bool { return loadMeter(state).isFull(now) }
 
 // chargeMeter takes tokens at a time. No debt lies further in the future than a meter can hold.
-func chargeMeter(state []byte, l *Limit, at, tokens int64) {
+func chargeMeter(state []byte, l *limits.Limit, at, tokens int64) {
 	taken := loadMeter(state).taken(at, l.Rate).Plus(uint128.Product(uint64(tokens), uint64(l.Rate.Period)))
-	taken = uint128.Min(taken, uint128.Product(uint64(maxAhead), uint64(l.Rate.Tokens)))
+	taken = uint128.Min(taken, uint128.Product(uint64(limits.MaxAhead), uint64(l.Rate.Tokens)))
 	meterAfter(at, taken, l.Rate).store(state)
 }

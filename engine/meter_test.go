@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 const (
@@ -21,8 +21,8 @@ func ask(s *Store, now int64, op Op) Result {
 	return results[0]
 }
 
-func bucket(capacity, tokens, period int64) Limit {
-	return Limit{Algorithm: TokenBucket, Capacity: capacity, Rate: rates.Rate{Tokens: tokens, Period: period}}
+func bucket(capacity, tokens, period int64) limits.Limit {
+	return limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: tokens, Period: period}}
 }
 
 // meterSteps go through a bucket of 5 tokens, one every 2 s, in order.
@@ -32,7 +32,7 @@ var meterSteps = []struct {
 	tokens int64
 	opts   Option
 	wait   int64
-	limit  Limit
+	limit  limits.Limit
 
 	allowed                         bool
 	granted, remaining, retry, full int64
@@ -150,15 +150,15 @@ func TestRefundGivesBackWhatWasTaken(t *testing.T) {
 func TestForceHasAFloor(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
-	limit := bucket(1, rates.MaxTokens, ms)
-	op := Op{Key: []byte("k"), Limit: limit, Tokens: rates.MaxTokens, Options: Force}
-	if res := ask(s, epoch, op); res.Status != OK || res.Remaining != 1-rates.MaxTokens {
+	limit := bucket(1, limits.MaxTokens, ms)
+	op := Op{Key: []byte("k"), Limit: limit, Tokens: limits.MaxTokens, Options: Force}
+	if res := ask(s, epoch, op); res.Status != OK || res.Remaining != 1-limits.MaxTokens {
 		t.Fatalf("first: %+v", res)
 	}
 	if res := ask(s, epoch, op); res.Status != DebtTooBig {
 		t.Fatalf("twice the most: %+v", res)
 	}
-	op.Limit, op.Key = bucket(1, 1, rates.MaxDuration), []byte("slow")
+	op.Limit, op.Key = bucket(1, 1, limits.MaxDuration), []byte("slow")
 	if res := ask(s, epoch, op); res.Status != DebtTooBig {
 		t.Fatalf("ten billion years: %+v", res)
 	}
@@ -166,14 +166,14 @@ func TestForceHasAFloor(t *testing.T) {
 
 func TestLimitCheck(t *testing.T) {
 	for _, c := range []struct {
-		limit Limit
+		limit limits.Limit
 		ok    bool
 	}{
-		{bucket(10, 1, rates.MaxDuration), true},
-		{bucket(11, 1, rates.MaxDuration), false},
-		{bucket(rates.MaxTokens, rates.MaxTokens, rates.MaxDuration), true},
-		{bucket(rates.MaxTokens, 1, sec), false},
-		{bucket(1, rates.MaxTokens, ms), true},
+		{bucket(10, 1, limits.MaxDuration), true},
+		{bucket(11, 1, limits.MaxDuration), false},
+		{bucket(limits.MaxTokens, limits.MaxTokens, limits.MaxDuration), true},
+		{bucket(limits.MaxTokens, 1, sec), false},
+		{bucket(1, limits.MaxTokens, ms), true},
 	} {
 		if err := c.limit.Check(); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.limit, err)
@@ -183,27 +183,27 @@ func TestLimitCheck(t *testing.T) {
 
 // An error names the parameter that is out of its bounds.
 func TestLimitErrorNamesParameter(t *testing.T) {
-	rate := rates.Rate{Tokens: 1, Period: sec}
+	rate := limits.Rate{Tokens: 1, Period: sec}
 	for _, tc := range []struct {
-		limit Limit
+		limit limits.Limit
 		field string
 	}{
-		{Limit{Capacity: 1, Rate: rate}, "algorithm"},
-		{Limit{Algorithm: 99, Capacity: 1, Rate: rate}, "algorithm"},
-		{Limit{Algorithm: TokenBucket, Rate: rate}, "capacity"},
-		{Limit{Algorithm: SlidingLog, Capacity: MaxLogLimit + 1, Rate: rates.Rate{Period: sec}}, "capacity"},
-		{Limit{Algorithm: Concurrency, Capacity: MaxHolders + 1, Rate: rates.Rate{Period: sec}}, "capacity"},
-		{Limit{Algorithm: TokenBucket, Capacity: 1, Rate: rates.Rate{Period: sec}}, "tokens of the rate"},
-		{Limit{Algorithm: FixedWindow, Capacity: 1, Rate: rate}, "tokens of the rate"},
-		{Limit{Algorithm: TokenBucket, Capacity: 10, Rate: rates.Rate{Tokens: rates.MaxTokens + 1, Period: 1000 * sec}}, "tokens of the rate"},
-		{Limit{Algorithm: SlidingWindow, Capacity: 1, Span: rates.Aligned, Rate: rates.Rate{Period: sec}}, "position of the windows"},
-		{Limit{Algorithm: SlidingWindow, Capacity: 1}, "period"},
-		{Limit{Algorithm: TokenBucket, Capacity: 1, Rate: rates.Rate{Tokens: 1}}, "period"},
-		{Limit{Algorithm: FixedWindow, Capacity: 1, Rate: rates.Rate{Period: rates.MaxDuration + 1}}, "period"},
-		{Limit{Algorithm: FixedWindow, Capacity: 1, Span: rates.EachMonth, Rate: rates.Rate{Period: sec}}, "period"},
-		{bucket(1, 1, 2*rates.MaxDuration), "period"},
+		{limits.Limit{Capacity: 1, Rate: rate}, "algorithm"},
+		{limits.Limit{Algorithm: 99, Capacity: 1, Rate: rate}, "algorithm"},
+		{limits.Limit{Algorithm: limits.TokenBucket, Rate: rate}, "capacity"},
+		{limits.Limit{Algorithm: limits.SlidingLog, Capacity: limits.MaxLogLimit + 1, Rate: limits.Rate{Period: sec}}, "capacity"},
+		{limits.Limit{Algorithm: limits.Concurrency, Capacity: limits.MaxHolders + 1, Rate: limits.Rate{Period: sec}}, "capacity"},
+		{limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1, Rate: limits.Rate{Period: sec}}, "tokens of the rate"},
+		{limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Rate: rate}, "tokens of the rate"},
+		{limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10, Rate: limits.Rate{Tokens: limits.MaxTokens + 1, Period: 1000 * sec}}, "tokens of the rate"},
+		{limits.Limit{Algorithm: limits.SlidingWindow, Capacity: 1, Span: limits.Aligned, Rate: limits.Rate{Period: sec}}, "position of the windows"},
+		{limits.Limit{Algorithm: limits.SlidingWindow, Capacity: 1}, "period"},
+		{limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1, Rate: limits.Rate{Tokens: 1}}, "period"},
+		{limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Rate: limits.Rate{Period: limits.MaxDuration + 1}}, "period"},
+		{limits.Limit{Algorithm: limits.FixedWindow, Capacity: 1, Span: limits.EachMonth, Rate: limits.Rate{Period: sec}}, "period"},
+		{bucket(1, 1, 2*limits.MaxDuration), "period"},
 	} {
-		if err := tc.limit.Check(); !errors.Is(err, ErrLimit) || !strings.Contains(err.Error(), ": the "+tc.field+", of algorithm ") {
+		if err := tc.limit.Check(); !errors.Is(err, limits.ErrLimit) || !strings.Contains(err.Error(), ": the "+tc.field+", of algorithm ") {
 			t.Errorf("%+v: %v, want one that names the %s", tc.limit, err, tc.field)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Verb is the kind of an operation.
@@ -70,23 +70,23 @@ const (
 type Op struct {
 	Verb     Verb
 	Options  Option
-	NewKeys  NewKeys  // Restrict: the decision on these keys
-	Instance uint8    // KeepOverflow: the number among the limiters of one prefix and limit, below MaxParts
-	MaxKey   uint32   // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
-	Key      []byte   // binary, may be empty; only read while the operation is applied; Script: with WriteOnly, see [Op.IsWriteOnly]
-	Limit    Limit    // Acquire
-	Tokens   int64    // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; AcquireAll: asked of each part without FixedCost; Script: the dialect, [ScriptDialect] or an earlier one
-	Keep     Keep     // Acquire, Check: grant only if so much remains
-	Weight   int64    // Acquire, of an algorithm that weighs members: 1 to MaxWeight, or 0 for 1
-	MaxWait  int64    // Reserve: remember it for so many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
-	Who      []byte   // the holder of a lease, the member of a fair share, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body
-	Args     [][]byte // Command, Script: the arguments, the command's name included; Check: with NamedFields, names and values of fields by turns; Settle: with DeclaredOnly, patterns of package glob
-	KeyFrom  uint32   // Command, Script: the position in Args of the first declared key
-	KeyCount uint32   // Command, Script: the number of declared keys, one after the other
-	Loan     *Loan    // Lend, Return and Deposit
-	Report   *Report  // Adapt
-	PriorAt  int64    // Acquire, also in parts, Check, Lend, Settle: if not 0, a key without a limiter begins with the leader's share taken at this time, in nanoseconds since the Unix epoch; Script: a key that it does not declare, at the time of the script, and with AlsoDeclared any; Carry: when Tokens were taken
-	Parts    []Op     // AcquireAll: the limits to ask, each with the options, tokens and MaxWait of the whole, but for a FixedCost; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
+	NewKeys  NewKeys      // Restrict: the decision on these keys
+	Instance uint8        // KeepOverflow: the number among the limiters of one prefix and limit, below MaxParts
+	MaxKey   uint32       // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
+	Key      []byte       // binary, may be empty; only read while the operation is applied; Script: with WriteOnly, see [Op.IsWriteOnly]
+	Limit    limits.Limit // Acquire
+	Tokens   int64        // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; AcquireAll: asked of each part without FixedCost; Script: the dialect, [ScriptDialect] or an earlier one
+	Keep     Keep         // Acquire, Check: grant only if so much remains
+	Weight   int64        // Acquire, of an algorithm that weighs members: 1 to MaxWeight, or 0 for 1
+	MaxWait  int64        // Reserve: remember it for so many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now
+	Who      []byte       // the holder of a lease, the member of a fair share, or the caller a policy is checked for; Script: the commands that it may call, in lower case, separated by blanks, all if empty; KeepScript: the body
+	Args     [][]byte     // Command, Script: the arguments, the command's name included; Check: with NamedFields, names and values of fields by turns; Settle: with DeclaredOnly, patterns of package glob
+	KeyFrom  uint32       // Command, Script: the position in Args of the first declared key
+	KeyCount uint32       // Command, Script: the number of declared keys, one after the other
+	Loan     *Loan        // Lend, Return and Deposit
+	Report   *Report      // Adapt
+	PriorAt  int64        // Acquire, also in parts, Check, Lend, Settle: if not 0, a key without a limiter begins with the leader's share taken at this time, in nanoseconds since the Unix epoch; Script: a key that it does not declare, at the time of the script, and with AlsoDeclared any; Carry: when Tokens were taken
+	Parts    []Op         // AcquireAll: the limits to ask, each with the options, tokens and MaxWait of the whole, but for a FixedCost; SetPolicy, SetOverride: the policy's limits, {} in Key and Who standing for the caller
 }
 
 // Request is the operation that a Reserve carries out, or else the operation itself.
@@ -223,7 +223,7 @@ type Loan struct {
 	Waiting, Each int64
 }
 
-// Report is the news of some calls of the backend, for an [Adapt].
+// Report is the news of some calls of the backend that an [Adapt] brings.
 type Report struct {
 	Good, Bad int64 // calls that went well, and that did not, 0 to MaxReported
 	Every     int64 // nanoseconds between two decisions, MinDuration to MaxDuration
@@ -245,8 +245,8 @@ const (
 // Entry is one key as [Store.Scan] shows it. Its slices belong to the store and are only valid during the call.
 type Entry struct {
 	Key   []byte
-	Limit Limit  // the limit the state was last written under
-	State []byte // the algorithm's state, little-endian
+	Limit limits.Limit // the limit the state was last written under
+	State []byte       // the algorithm's state, little-endian
 }
 
 // Keep is the part of a limit that a request must leave to others: it is granted only if so much remains afterwards. It is
@@ -268,7 +268,7 @@ func KeepTokens(n int64) Keep { return Keep(n) }
 const MaxKeepPercent = 100_000
 
 // Valid reports whether k is in its range.
-func (k Keep) Valid() bool { return k == KeepNothing || k >= -MaxKeepPercent && k <= rates.MaxTokens }
+func (k Keep) Valid() bool { return k == KeepNothing || k >= -MaxKeepPercent && k <= limits.MaxTokens }
 
 // asksNothing reports whether a part is only to be reported.
 func (o *Op) asksNothing() bool { return o.Options&FixedCost != 0 && o.Tokens == 0 }
@@ -296,8 +296,8 @@ const maxPrefix = 64
 
 // Valid reports whether every field is in its range.
 func (r *Report) Valid() bool {
-	return r.Good >= 0 && r.Good <= MaxReported && r.Bad >= 0 && r.Bad <= MaxReported && r.Every >= rates.MinDuration && r.Every <= rates.MaxDuration &&
-		r.Down > 0 && r.Down < WholeRate && r.Up > 0 && r.Up <= WholeRate && r.Pause >= 0 && r.Pause <= rates.MaxDuration
+	return r.Good >= 0 && r.Good <= MaxReported && r.Bad >= 0 && r.Bad <= MaxReported && r.Every >= limits.MinDuration && r.Every <= limits.MaxDuration &&
+		r.Down > 0 && r.Down < WholeRate && r.Up > 0 && r.Up <= WholeRate && r.Pause >= 0 && r.Pause <= limits.MaxDuration
 }
 
 // isEmpty reports whether it changes nothing.

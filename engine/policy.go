@@ -3,6 +3,8 @@ package engine
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 const (
@@ -40,7 +42,7 @@ type policy struct {
 
 // part is one limit of a policy.
 type part struct {
-	limit    Limit
+	limit    limits.Limit
 	key, who Template
 	options  Option // FixedCost, or none
 	tokens   int64  // of a FixedCost

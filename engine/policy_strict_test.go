@@ -3,11 +3,11 @@ package engine
 import (
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 func TestStrictPolicies(t *testing.T) {
-	limit := Limit{Algorithm: TokenBucket, Capacity: 10, Rate: rates.Rate{Tokens: 1, Period: int64(1e9)}}
+	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10, Rate: limits.Rate{Tokens: 1, Period: int64(1e9)}}
 	s := New(Config{})
 	defer s.Close()
 	set := func(name, key string, options Option) {

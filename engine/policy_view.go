@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Policy is a policy in its original form, with the counts of [Store.CountCheck].
@@ -36,7 +38,7 @@ func opsOf(parts []part, named bool) []Op {
 
 // whoText is the text that newParts has read the holder, member or assured rate from.
 func (p *part) whoText(named bool) []byte {
-	if p.limit.Algorithm == Class {
+	if p.limit.Algorithm == limits.Class {
 		return p.who.text
 	}
 	return p.who.written(named)

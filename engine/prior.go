@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"hash/maphash"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // A cluster's leader takes tokens in its memory, of a key without a limiter in the log's state: at most [Limit.LeaderShare]. Before
@@ -111,7 +113,7 @@ func (s *Store) Taken(now int64, key []byte) (carry Op, found bool) {
 	c.limit = c.prev
 	algorithms[c.limit.Algorithm].look(c)
 	at := now
-	if c.limit.Algorithm == FixedWindow {
+	if c.limit.Algorithm == limits.FixedWindow {
 		at += res.Reset - c.limit.Rate.Period // the start of its window
 	}
 	return Op{Verb: Carry, Key: bytes.Clone(key), Limit: c.limit, Tokens: c.limit.Capacity - res.Remaining, PriorAt: at}, true

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -85,10 +85,10 @@ func TestDigestDistinguishesStores(t *testing.T) {
 	policy := Op{Verb: SetPolicy, Key: []byte("p"), Parts: []Op{{Key: []byte("{}"), Limit: bucket(2, 1, sec)}}}
 	shadow := policy
 	shadow.Options = Shadow
-	lease := Op{Key: []byte("k"), Limit: Limit{Algorithm: Concurrency, Capacity: 3, Rate: rates.Rate{Tokens: 0, Period: sec}}, Who: []byte("a")}
+	lease := Op{Key: []byte("k"), Limit: limits.Limit{Algorithm: limits.Concurrency, Capacity: 3, Rate: limits.Rate{Tokens: 0, Period: sec}}, Who: []byte("a")}
 	other := lease
 	other.Who = []byte("b")
-	log := Op{Key: []byte("k"), Limit: Limit{Algorithm: SlidingLog, Capacity: 30, Rate: rates.Rate{Tokens: 0, Period: sec}}, Tokens: 1}
+	log := Op{Key: []byte("k"), Limit: limits.Limit{Algorithm: limits.SlidingLog, Capacity: 30, Rate: limits.Rate{Tokens: 0, Period: sec}}, Tokens: 1}
 	more := log
 	more.Tokens = 2
 	for name, ops := range map[string][]Op{
@@ -125,7 +125,7 @@ func TestDigestDistinguishesStores(t *testing.T) {
 
 // Entries of an expired log do not count again under a longer window, swept or not.
 func TestExpiredLogForgets(t *testing.T) {
-	short, long := Limit{Algorithm: SlidingLog, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: sec}}, Limit{Algorithm: SlidingLog, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}}
+	short, long := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: sec}}, limits.Limit{Algorithm: limits.SlidingLog, Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}}
 	for _, swept := range []bool{false, true} {
 		s := New(Config{Shards: 1})
 		ask(s, epoch, Op{Key: []byte("k"), Limit: short, Tokens: 5})
@@ -143,10 +143,10 @@ func TestExpiredLogForgets(t *testing.T) {
 // shown is a result without what no reply reads, so that two can be compared.
 func shown(res Result) Result {
 	if !res.ShowsHeld() {
-		res.Held = Limit{}
+		res.Held = limits.Limit{}
 	}
 	if res.Status != WrongType {
-		res.Wanted = NoAlgorithm
+		res.Wanted = limits.NoAlgorithm
 	}
 	if len(res.Parts) == 0 {
 		res.Parts, res.Binding = nil, 0

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine/glob"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // reservation is the state of a granted request that was asked for with an id. Asked again with the same parameters, it is
@@ -61,7 +61,7 @@ const maxReservation = 1 << 20
 
 // reservedPart is one limit of a reservation.
 type reservedPart struct {
-	limit     Limit
+	limit     limits.Limit
 	fixedCost bool
 	amount    []byte // where the amount is in the state
 	mark      int64
@@ -83,20 +83,20 @@ func (p *reservedPart) setCharged(n int64) {
 // appendReservedPart appends one limit to the rest of a state.
 func appendReservedPart(b []byte, op *Op, charged, mark int64) []byte {
 	l := &op.Limit
-	row, has := &propertiesOf[l.Algorithm], byte(l.Span)
+	has := byte(l.Span)
 	if op.Options&FixedCost != 0 {
 		has |= hasFixedCost
 	}
-	if row.rate {
+	if l.Algorithm.HasRate() {
 		has |= hasRate
 	}
 	if algorithms[l.Algorithm].mark != nil {
 		has |= hasMark
 	}
-	if row.who || l.Algorithm == Class {
+	if l.Algorithm.NeedsWho() || l.Algorithm == limits.Class {
 		has |= hasHolder
 	}
-	if row.least {
+	if l.Algorithm.HasLeast() {
 		has |= hasLeast
 	}
 	b = binary.AppendUvarint(append(b, byte(l.Algorithm), has), uint64(l.Capacity))
@@ -166,13 +166,13 @@ func (r *partReader) period() int64 {
 	if n&1 != 0 {
 		return int64(n >> 1)
 	}
-	return int64(min(n>>1, uint64(rates.MaxDuration/1e9)+1)) * 1e9 // a period out of bounds stays so
+	return int64(min(n>>1, uint64(limits.MaxDuration/1e9)+1)) * 1e9 // a period out of bounds stays so
 }
 
 func (r *partReader) next() (p reservedPart) {
-	p.limit.Algorithm = Algorithm(r.byte())
+	p.limit.Algorithm = limits.Algorithm(r.byte())
 	has := r.byte()
-	p.fixedCost, p.limit.Span = has&hasFixedCost != 0, rates.Span(has&hasSpan)
+	p.fixedCost, p.limit.Span = has&hasFixedCost != 0, limits.Span(has&hasSpan)
 	p.limit.Capacity = int64(r.uvarint())
 	if has&hasRate != 0 {
 		p.limit.Rate.Tokens = int64(r.uvarint())
@@ -206,13 +206,13 @@ func validReservation(state []byte) bool {
 		return false
 	}
 	granted, wait, parts := r.parts()
-	if granted < 0 || granted > rates.MaxTokens || wait < 0 {
+	if granted < 0 || granted > limits.MaxTokens || wait < 0 {
 		return false
 	}
 	count := 0
 	for ; len(parts.rest) > 0; count++ {
 		p := parts.next()
-		if parts.bad || p.charged() > rates.MaxTokens || len(p.key) > MaxKeyBytes || len(p.who) > MaxHolderBytes {
+		if parts.bad || p.charged() > limits.MaxTokens || len(p.key) > MaxKeyBytes || len(p.who) > MaxHolderBytes {
 			return false
 		}
 	}
@@ -230,7 +230,7 @@ func (r reservation) limitsAreValid() bool {
 	return true
 }
 
-func reservationExpired(state []byte, _ *Limit, now int64) bool {
+func reservationExpired(state []byte, _ *limits.Limit, now int64) bool {
 	return reservation(state).end() <= now
 }
 

@@ -5,7 +5,7 @@ import (
 	"math/big"
 	"slices"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // ledger is the naive model of limiters and reservations: the tokens taken from each key, by window and time, in
@@ -17,7 +17,7 @@ type ledger struct {
 
 // account has the tokens taken from one key, under the limit that it was last held to.
 type account struct {
-	limit      Limit
+	limit      limits.Limit
 	meter      twin             // of a meter or a queue
 	start, end int64            // of a fixed window
 	count      int64            // in it
@@ -42,10 +42,10 @@ type bookedPart struct {
 	at      int64 // the start of the window, or the time in a log
 }
 
-func isMeter(a Algorithm) bool { return propertiesOf[a].rate }
+func isMeter(a limits.Algorithm) bool { return a.HasRate() }
 
 // of returns the account of a key at a time; a fresh one under the limit if nothing is taken.
-func (l *ledger) of(now int64, key []byte, limit Limit) *account {
+func (l *ledger) of(now int64, key []byte, limit limits.Limit) *account {
 	if a := l.accounts[string(key)]; a != nil && !a.isEmpty(now) {
 		return a
 	}
@@ -53,7 +53,7 @@ func (l *ledger) of(now int64, key []byte, limit Limit) *account {
 	a.meter.limit = limit
 	width := limit.Rate.Period
 	a.start, a.end, a.reached = now, now+width, now-now%max(1, width)
-	if limit.Span == rates.Aligned {
+	if limit.Span == limits.Aligned {
 		a.start, a.end = a.reached, a.reached+width
 	}
 	return a
@@ -62,16 +62,16 @@ func (l *ledger) of(now int64, key []byte, limit Limit) *account {
 func (a *account) isEmpty(now int64) bool {
 	width := a.limit.Rate.Period
 	switch a.limit.Algorithm {
-	case FixedWindow:
+	case limits.FixedWindow:
 		return a.count == 0 || now >= a.end
-	case SlidingWindow:
+	case limits.SlidingWindow:
 		if a.counts[a.reached] > 0 {
 			return now >= a.reached+2*width
 		}
 		return a.counts[a.reached-width] == 0 || now >= a.reached+width
-	case SlidingLog:
+	case limits.SlidingLog:
 		return len(a.grants) == 0 || a.grants[len(a.grants)-1].Time <= now-width
-	case Concurrency:
+	case limits.Concurrency:
 		for _, end := range a.leases {
 			if end > now {
 				return false
@@ -86,14 +86,14 @@ func (a *account) isEmpty(now int64) bool {
 func (a *account) used(now int64) *big.Rat {
 	width := a.limit.Rate.Period
 	switch a.limit.Algorithm {
-	case FixedWindow:
+	case limits.FixedWindow:
 		return rat(a.count)
-	case SlidingWindow:
+	case limits.SlidingWindow:
 		newest := a.newest(now)
 		covered := min(width, max(0, width-(now-newest)))
 		old := new(big.Rat).Mul(rat(a.counts[newest-width]), big.NewRat(covered, width))
 		return old.Add(old, rat(a.counts[newest]))
-	case SlidingLog:
+	case limits.SlidingLog:
 		n := int64(0)
 		for _, g := range a.grants {
 			if g.Time > now-width {
@@ -101,7 +101,7 @@ func (a *account) used(now int64) *big.Rat {
 			}
 		}
 		return rat(n)
-	case Concurrency:
+	case limits.Concurrency:
 		n := int64(0)
 		for _, end := range a.leases {
 			if end > now {
@@ -130,7 +130,7 @@ func (a *account) take(now int64, op Op) (granted int64, where int64, status Sta
 	}
 	switch {
 	case isMeter(op.Limit.Algorithm):
-		if op.Limit.Algorithm == LeakyQueue { // may not wait beyond its places
+		if op.Limit.Algorithm == limits.LeakyQueue { // may not wait beyond its places
 			op.MaxWait = 0
 		}
 		res := a.meter.apply(now, op)
@@ -138,7 +138,7 @@ func (a *account) take(now int64, op Op) (granted int64, where int64, status Sta
 			return 0, 0, OK, true
 		}
 		return res.Granted, 0, res.Status, res.Allowed
-	case op.Limit.Algorithm == Concurrency:
+	case op.Limit.Algorithm == limits.Concurrency:
 		if _, renewed := a.leases[string(op.Who)]; (!renewed || a.leases[string(op.Who)] <= now) && a.used(now).Cmp(rat(op.Limit.Capacity)) >= 0 {
 			return 0, 0, OK, false
 		}
@@ -152,7 +152,7 @@ func (a *account) take(now int64, op Op) (granted int64, where int64, status Sta
 	switch free := op.Limit.Capacity - used; {
 	case granted <= free:
 	case op.Options&Force != 0:
-		if used+granted-op.Limit.Capacity > rates.MaxTokens {
+		if used+granted-op.Limit.Capacity > limits.MaxTokens {
 			return 0, 0, DebtTooBig, false
 		}
 	case op.Options&UpTo != 0 && free > 0:
@@ -162,14 +162,14 @@ func (a *account) take(now int64, op Op) (granted int64, where int64, status Sta
 	}
 	a.limit = op.Limit
 	switch op.Limit.Algorithm {
-	case FixedWindow:
+	case limits.FixedWindow:
 		a.count += granted
 		where = a.start
-	case SlidingWindow:
+	case limits.SlidingWindow:
 		a.reached = a.newest(now)
 		a.counts[a.reached] += granted
 		where = a.reached
-	case SlidingLog:
+	case limits.SlidingLog:
 		where = now
 		a.grants = slices.DeleteFunc(a.grants, func(g Grant) bool { return g.Time <= now-op.Limit.Rate.Period })
 		if n := len(a.grants); n > 0 && a.grants[n-1].Time >= now {
@@ -186,23 +186,23 @@ func (a *account) take(now int64, op Op) (granted int64, where int64, status Sta
 func (a *account) giveBack(now, tokens, where int64, who []byte) {
 	width := a.limit.Rate.Period
 	switch a.limit.Algorithm {
-	case FixedWindow:
+	case limits.FixedWindow:
 		if where == a.start {
 			a.count -= min(tokens, a.count)
 		}
-	case SlidingWindow:
+	case limits.SlidingWindow:
 		a.reached = a.newest(now)
 		if where == a.reached || where == a.reached-width {
 			a.counts[where] -= min(tokens, a.counts[where])
 		}
-	case SlidingLog:
+	case limits.SlidingLog:
 		for i := range a.grants {
 			if g := &a.grants[i]; g.Time == where && g.Time > now-width {
 				g.Tokens -= min(tokens, g.Tokens)
 			}
 		}
 		a.grants = slices.DeleteFunc(a.grants, func(g Grant) bool { return g.Tokens == 0 })
-	case Concurrency:
+	case limits.Concurrency:
 		if end, held := a.leases[string(who)]; held && end > now {
 			delete(a.leases, string(who))
 			maps.DeleteFunc(a.leases, func(_ string, end int64) bool { return end <= now })

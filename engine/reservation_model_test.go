@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -56,7 +56,7 @@ func (l *ledger) settle(now int64, op Op) (charged []int64, status Status) {
 	for i, p := range b.parts {
 		n := op.Tokens
 		switch {
-		case p.op.Limit.Algorithm == Concurrency || op.Options&Cancel != 0:
+		case p.op.Limit.Algorithm == limits.Concurrency || op.Options&Cancel != 0:
 			n = 0
 		case len(op.Parts) > 0 && op.Parts[i].Options&FixedCost != 0:
 			n = op.Parts[i].Tokens
@@ -100,10 +100,10 @@ func (l *ledger) settle(now int64, op Op) (charged []int64, status Status) {
 }
 
 // ledgerLimits are of every algorithm; each is that of some keys.
-var ledgerLimits = []Limit{
-	{Algorithm: TokenBucket, Capacity: 20, Rate: rates.Rate{Tokens: 7, Period: sec}}, {Algorithm: LeakyBucket, Capacity: 9, Rate: rates.Rate{Tokens: 3, Period: sec}}, {Algorithm: GCRA, Capacity: 12, Rate: rates.Rate{Tokens: 11, Period: 3 * sec}}, {Algorithm: LeakyQueue, Capacity: 8, Rate: rates.Rate{Tokens: 5, Period: sec}},
-	{Algorithm: FixedWindow, Capacity: 15, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}}, {Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 15, Rate: rates.Rate{Tokens: 0, Period: 3 * sec}}, {Algorithm: SlidingWindow, Capacity: 14, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}},
-	{Algorithm: SlidingLog, Capacity: 400, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}}, {Algorithm: Concurrency, Capacity: 4, Rate: rates.Rate{Tokens: 0, Period: 5 * sec}}, {Algorithm: TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: 100 * sec}},
+var ledgerLimits = []limits.Limit{
+	{Algorithm: limits.TokenBucket, Capacity: 20, Rate: limits.Rate{Tokens: 7, Period: sec}}, {Algorithm: limits.LeakyBucket, Capacity: 9, Rate: limits.Rate{Tokens: 3, Period: sec}}, {Algorithm: limits.GCRA, Capacity: 12, Rate: limits.Rate{Tokens: 11, Period: 3 * sec}}, {Algorithm: limits.LeakyQueue, Capacity: 8, Rate: limits.Rate{Tokens: 5, Period: sec}},
+	{Algorithm: limits.FixedWindow, Capacity: 15, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}}, {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: 15, Rate: limits.Rate{Tokens: 0, Period: 3 * sec}}, {Algorithm: limits.SlidingWindow, Capacity: 14, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}},
+	{Algorithm: limits.SlidingLog, Capacity: 400, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}}, {Algorithm: limits.Concurrency, Capacity: 4, Rate: limits.Rate{Tokens: 0, Period: 5 * sec}}, {Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 100 * sec}},
 }
 
 // ledgerPart asks one of a few keys, whose limit now and then changes.
@@ -113,17 +113,17 @@ func ledgerPart(r *rand.Rand, n int) Op {
 	if r.IntN(12) == 0 {
 		l.Capacity = 300 + r.Int64N(200)
 	}
-	if r.IntN(6) == 0 && l.Algorithm != SlidingLog {
+	if r.IntN(6) == 0 && l.Algorithm != limits.SlidingLog {
 		l.Capacity = 1 + r.Int64N(25)
 	}
 	if isMeter(l.Algorithm) && r.IntN(6) == 0 {
 		l.Rate.Tokens = 1 + r.Int64N(20)
 	}
 	op := Op{Key: fmt.Appendf(nil, "key-%d", n), Limit: l, Tokens: 1 + r.Int64N(6)}
-	if l.Algorithm == Concurrency {
+	if l.Algorithm == limits.Concurrency {
 		op.Who = fmt.Appendf(nil, "holder-%d", r.IntN(6))
 	}
-	if other := ledgerLimits[[]int{0, 1, 2, 3, 6, 7}[r.IntN(6)]]; r.IntN(25) == 0 && l.Algorithm != Concurrency && l.Algorithm != other.Algorithm {
+	if other := ledgerLimits[[]int{0, 1, 2, 3, 6, 7}[r.IntN(6)]]; r.IntN(25) == 0 && l.Algorithm != limits.Concurrency && l.Algorithm != other.Algorithm {
 		op.Limit = other
 	}
 	return op
@@ -153,7 +153,7 @@ func ledgerRequest(r *rand.Rand) Op {
 func ledgerSettlement(r *rand.Rand, l *ledger, id []byte) Op {
 	op := Op{Verb: Settle, Key: id, Tokens: r.Int64N(9)}
 	if r.IntN(10) == 0 {
-		op.Tokens = rates.MaxTokens - r.Int64N(3)
+		op.Tokens = limits.MaxTokens - r.Int64N(3)
 	}
 	switch b := l.booked[string(id)]; {
 	case r.IntN(3) == 0:
@@ -278,7 +278,7 @@ func TestReservationsAgainstLedger(t *testing.T) {
 				if want := a.remaining(now); res.Held != a.limit || res.Remaining != want || want > a.limit.Capacity {
 					t.Fatalf("seed %d step %d: %s is %+v\nbut %d remain of %+v", seed, i, key, res, want, a.limit)
 				}
-				if a.limit.Algorithm == SlidingLog {
+				if a.limit.Algorithm == limits.SlidingLog {
 					live := slices.DeleteFunc(slices.Clone(a.grants), func(g Grant) bool { return g.Time <= now-a.limit.Rate.Period })
 					log := ask(s, now, Op{Verb: ListLog, Key: []byte(key), Tokens: MaxGrants})
 					if got := log.Grants(); !slices.Equal(got, live) {

@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // reserve carries out the request of a [Reserve] once: a reservation of the same id and parameters is answered as before,
@@ -84,7 +84,7 @@ func (g *acquireAllCall) locateReservation(s *Store, parts []Op) (shards int) {
 // repeat answers a request whose id is known. It returns false for a new id.
 func (g *acquireAllCall) repeat(now int64, parts []Op, res *Result) (done bool) {
 	op := g.reserving
-	limit := Limit{Algorithm: Reservation, Capacity: 1, Rate: rates.Rate{Tokens: 0, Period: op.MaxWait}}
+	limit := limits.Limit{Algorithm: limits.Reservation, Capacity: 1, Rate: limits.Rate{Tokens: 0, Period: op.MaxWait}}
 	g.idOp = Op{Key: op.Key, Limit: limit}
 	g.id.place = g.id.shard.find(g.id.tag, op.Key)
 	g.id.shard.load(&g.idCall, now, &g.idOp, &g.idResult, g.id.place)
@@ -98,8 +98,8 @@ func (g *acquireAllCall) repeat(now int64, parts []Op, res *Result) (done bool) 
 		}
 		res.Status, res.Parts = OutOfRoom, res.Parts[:0]
 		return true
-	case c.prev.Algorithm != Reservation:
-		res.Status, res.Held, res.Wanted, res.Parts = WrongType, c.prev, Reservation, res.Parts[:0]
+	case c.prev.Algorithm != limits.Reservation:
+		res.Status, res.Held, res.Wanted, res.Parts = WrongType, c.prev, limits.Reservation, res.Parts[:0]
 		return true
 	case reservation(c.state).fingerprint() != g.fingerprint:
 		res.Status, res.Parts = ReservationDiffers, res.Parts[:0]

@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"slices"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // settle charges the limits of a reservation other amounts than those it reserved: less goes back, and more is taken as with
@@ -24,8 +26,8 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *Op, res *Result, locked
 	case c.isNew:
 		res.Status = NotFound
 		return true
-	case c.prev.Algorithm != Reservation:
-		res.Status, res.Held, res.Wanted = WrongType, c.prev, Reservation
+	case c.prev.Algorithm != limits.Reservation:
+		res.Status, res.Held, res.Wanted = WrongType, c.prev, limits.Reservation
 		return true
 	}
 	g.text = append(g.text[:0], c.state...) // the record may move
@@ -90,10 +92,10 @@ func (s *shard) reservation(tag uint32, id []byte) reservation {
 		return nil
 	}
 	r := s.record(p.ref)
-	if s.limitOf(r).Algorithm != Reservation {
+	if s.limitOf(r).Algorithm != limits.Reservation {
 		return nil
 	}
-	return algorithms[Reservation].stateOf(r.rest())
+	return algorithms[limits.Reservation].stateOf(r.rest())
 }
 
 // amounts finds out what each limit is to be charged.
@@ -110,10 +112,10 @@ func (g *acquireAllCall) amounts(s *Store, state reservation, op *Op) (count int
 		case len(op.Parts) > 0 || p.fixedCost:
 			amount = p.charged()
 		}
-		switch isAncestor := p.limit.Algorithm == Class && len(p.who) == 0 && count > 0; {
-		case p.limit.Algorithm == Concurrency:
+		switch isAncestor := p.limit.Algorithm == limits.Class && len(p.who) == 0 && count > 0; {
+		case p.limit.Algorithm == limits.Concurrency:
 			amount = 0
-		case isAncestor && g.settlements[count-1].limit.Algorithm == Class:
+		case isAncestor && g.settlements[count-1].limit.Algorithm == limits.Class:
 			amount = g.settlements[count-1].amount // a tree is charged as a whole
 		}
 		t := &g.targets[count]
@@ -156,7 +158,7 @@ func (g *acquireAllCall) carryOut(now int64, count int, priorAt int64, res *Resu
 	place := g.id.shard.find(g.id.tag, g.idOp.Key) // making room may have moved it
 	r := g.id.shard.record(place.ref)
 	g.id.shard.preserve(r)
-	g.markSettled(reservation(algorithms[Reservation].stateOf(r.rest())))
+	g.markSettled(reservation(algorithms[limits.Reservation].stateOf(r.rest())))
 	g.id.shard.note(place.ref)
 	g.showSettlement(now, count, res)
 }
@@ -175,7 +177,7 @@ func (g *acquireAllCall) failSettlement(res *Result) {
 
 // presentLimit is the limit that the key of part i is held to now, or that of the reservation: if there is no such key, or if
 // another algorithm's is to be charged, which is then refused.
-func (g *acquireAllCall) presentLimit(now int64, i int) Limit {
+func (g *acquireAllCall) presentLimit(now int64, i int) limits.Limit {
 	p, t := &g.settlements[i], &g.targets[i]
 	g.parts[i] = Op{Key: p.key, Limit: p.limit}
 	t.shard.load(&g.calls[i], now, &g.parts[i], &g.idResult, t.shard.find(t.tag, p.key))
@@ -196,7 +198,7 @@ func (g *acquireAllCall) giveBack(now int64, i int) {
 	place := t.shard.find(t.tag, p.key)
 	g.idResult.Clear()
 	t.shard.load(c, now, &g.parts[i], &g.idResult, place)
-	if c.isNew && p.limit.Algorithm == Concurrency {
+	if c.isNew && p.limit.Algorithm == limits.Concurrency {
 		g.lockShared()
 		g.admission.shared.releaseLocked(c, false)
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // reserveOne is a Reserve of one limit.
@@ -26,8 +26,8 @@ func severalOf(tokens int64, parts ...Op) Op {
 	return Op{Verb: AcquireAll, Tokens: tokens, Parts: parts}
 }
 
-func queue(capacity int64) Limit {
-	return Limit{Algorithm: LeakyQueue, Capacity: capacity, Rate: rates.Rate{Tokens: 1, Period: sec}}
+func queue(capacity int64) limits.Limit {
+	return limits.Limit{Algorithm: limits.LeakyQueue, Capacity: capacity, Rate: limits.Rate{Tokens: 1, Period: sec}}
 }
 
 // A settlement above the reserved tokens takes more of a queue than it has room for, like that of any other limit.
@@ -46,7 +46,7 @@ func TestSettlementAboveAQueue(t *testing.T) {
 
 // A log from which everything is given back holds nothing.
 func TestCanceledLogIsForgotten(t *testing.T) {
-	log := Limit{Algorithm: SlidingLog, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}
+	log := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}
 	s := New(Config{Shards: 2})
 	defer s.Close()
 	ask(s, epoch, reserveOne("id", Op{Key: []byte("l"), Limit: log, Tokens: 4}))
@@ -60,7 +60,7 @@ func TestCanceledLogIsForgotten(t *testing.T) {
 
 // A log lists no grant of which nothing is left.
 func TestCanceledGrantIsNotListed(t *testing.T) {
-	log := Limit{Algorithm: SlidingLog, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}
+	log := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}
 	s := New(Config{Shards: 2})
 	defer s.Close()
 	for i, id := range []string{"a", "b", "c"} {
@@ -75,7 +75,7 @@ func TestCanceledGrantIsNotListed(t *testing.T) {
 
 // A clock that went back counts a grant at the time of the newest one; from there it goes back.
 func TestLogGivesBackAfterAClockStep(t *testing.T) {
-	log := Limit{Algorithm: SlidingLog, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}
+	log := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}
 	s := New(Config{Shards: 2})
 	defer s.Close()
 	ask(s, epoch, Op{Key: []byte("l"), Limit: log, Tokens: 1})
@@ -151,7 +151,7 @@ func TestSettlementEndsASharedLease(t *testing.T) {
 	s := New(Config{Shards: 2})
 	defer s.Close()
 	ask(s, epoch, Op{Verb: Restrict, Key: []byte("c"), NewKeys: OverflowNew})
-	lease := Op{Key: []byte("c"), Limit: Limit{Algorithm: Concurrency, Capacity: 1, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}}, Who: []byte("w")}
+	lease := Op{Key: []byte("c"), Limit: limits.Limit{Algorithm: limits.Concurrency, Capacity: 1, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}}, Who: []byte("w")}
 	if res := ask(s, epoch, reserveOne("id", severalOf(1, lease))); !res.Allowed {
 		t.Fatalf("%+v", res)
 	}
@@ -163,7 +163,7 @@ func TestSettlementEndsASharedLease(t *testing.T) {
 
 // A settlement that fails changes no limit.
 func TestFailedSettlementChangesNothing(t *testing.T) {
-	slow := Limit{Algorithm: TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: 3600 * sec}}
+	slow := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 3600 * sec}}
 	for _, x := range []struct {
 		name   string
 		before func(s *Store)
@@ -172,7 +172,7 @@ func TestFailedSettlementChangesNothing(t *testing.T) {
 		{"debt", func(*Store) {}, DebtTooBig},
 		{"another algorithm", func(s *Store) {
 			ask(s, epoch, Op{Verb: Delete, Key: []byte("b")})
-			ask(s, epoch, Op{Key: []byte("b"), Limit: Limit{Algorithm: FixedWindow, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: sec}}, Tokens: 1})
+			ask(s, epoch, Op{Key: []byte("b"), Limit: limits.Limit{Algorithm: limits.FixedWindow, Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: sec}}, Tokens: 1})
 		}, WrongType},
 		{"no room", func(s *Store) {
 			ask(s, epoch, Op{Verb: Delete, Key: []byte("b")})
@@ -184,7 +184,7 @@ func TestFailedSettlementChangesNothing(t *testing.T) {
 		x.before(s)
 		before := s.Digest(epoch)
 		part := func(n int64) Op { return Op{Tokens: n, Options: FixedCost} }
-		res := ask(s, epoch, Op{Verb: Settle, Key: []byte("id"), Tokens: 1, Parts: []Op{part(3), part(rates.MaxTokens), part(0)}})
+		res := ask(s, epoch, Op{Verb: Settle, Key: []byte("id"), Tokens: 1, Parts: []Op{part(3), part(limits.MaxTokens), part(0)}})
 		if res.Status != x.want || len(res.Parts) > 0 || s.Digest(epoch) != before {
 			t.Errorf("%s: %+v, same %t", x.name, res, s.Digest(epoch) == before)
 		}
@@ -243,12 +243,12 @@ func TestReservationExpires(t *testing.T) {
 	}
 }
 
-// reservationOfThree has limits with 16-byte keys, as a call of a language model has.
+// reservationOfThree has limits with 16-byte keys, like a call of a language model.
 func reservationOfThree(i int) Op {
 	key := func(kind byte) []byte { return append(keyOf(i)[:15], kind) }
 	return Op{Verb: Reserve, Key: keyOf(i), MaxWait: 600 * sec, Parts: []Op{severalOf(1,
 		Op{Key: key('t'), Limit: bucket(60000, 60000, 60*sec)}, Op{Key: key('r'), Limit: bucket(20, 20, 60*sec), Options: FixedCost, Tokens: 1},
-		Op{Key: key('c'), Limit: Limit{Algorithm: Concurrency, Capacity: 5, Rate: rates.Rate{Tokens: 0, Period: 600 * sec}}, Who: keyOf(i)})}}
+		Op{Key: key('c'), Limit: limits.Limit{Algorithm: limits.Concurrency, Capacity: 5, Rate: limits.Rate{Tokens: 0, Period: 600 * sec}}, Who: keyOf(i)})}}
 }
 
 // A reservation with three limits takes no more bytes than documented.
@@ -265,7 +265,7 @@ func TestBytesOfAReservation(t *testing.T) {
 
 // The state of a reservation depends on the request and the limits alone, and on no earlier decision of this node.
 func TestReservationsAreTheSameEverywhere(t *testing.T) {
-	window := Limit{Algorithm: FixedWindow, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: sec}}
+	window := limits.Limit{Algorithm: limits.FixedWindow, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: sec}}
 	reserve := Op{Verb: Reserve, Key: []byte("id"), MaxWait: 60 * sec, Parts: []Op{{Verb: AcquireAll, Tokens: 2, Parts: []Op{
 		{Key: []byte("a"), Limit: window, Options: FixedCost}, {Key: []byte("b"), Limit: window, Tokens: 2}}}}}
 	var states [2][]byte

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/stintdb/stint/engine/limits"
+
 // Reserved is a reservation as it is remembered.
 type Reserved struct {
 	Granted int64
@@ -11,7 +13,7 @@ type Reserved struct {
 // Reserved returns the contents of an entry whose limit's algorithm is [Reservation].
 func (e *Entry) Reserved() (Reserved, error) {
 	state, err := e.check(nil)
-	if err != nil || e.Limit.Algorithm != Reservation {
+	if err != nil || e.Limit.Algorithm != limits.Reservation {
 		return Reserved{}, ErrState
 	}
 	v := Reserved{Settled: reservation(state).isSettled(), Ends: reservation(state).end()}

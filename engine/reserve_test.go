@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Reserved room avoids growth of the indexes, keeps to the memory bound, and keeps existing entries.
 func TestReserve(t *testing.T) {
 	const keys = 5000
-	limit := Limit{Algorithm: TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: 3600e9}}
+	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 3600e9}}
 	fill := func(s *Store, first, n int) {
 		for i := range n {
 			res := make([]Result, 1)

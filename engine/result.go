@@ -3,6 +3,8 @@ package engine
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Status is the outcome of an operation.
@@ -46,17 +48,17 @@ const (
 // Result answers one Op. Times are nanoseconds, rounded up.
 type Result struct {
 	Status    Status
-	Allowed   bool      // Acquire…: the request may go ahead
-	Wanted    Algorithm // WrongType: the algorithm the operation is for; Held has the key's own
-	Granted   int64     // tokens granted, or given back by a Refund; Command, Script: the number of keys changed
-	Limit     int64     // most tokens that can be granted at once
-	Remaining int64     // whole tokens that could still be granted, without those lent; below zero only when in debt; Command, Script: the receivers of its messages, on this replica
-	Wait      int64     // allowed: hold the request this long, of several limits the longest; denied: ask again after this long, or NeverWait
-	Reset     int64     // until the limiter is at its full limit
-	Held      Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm
-	Bytes     int64     // Look: memory the entry takes
-	Lent      int64     // Look: tokens set aside for holders; Lend, Return, Void: for this holder
-	Number    uint64    // Lend, Return: of the last operation on the holder's loan, 0 if it has none; Reserve: 0 or Repeated
+	Allowed   bool             // Acquire…: the request may go ahead
+	Wanted    limits.Algorithm // WrongType: the algorithm the operation is for; Held has the key's own
+	Granted   int64            // tokens granted, or given back by a Refund; Command, Script: the number of keys changed
+	Limit     int64            // most tokens that can be granted at once
+	Remaining int64            // whole tokens that could still be granted, without those lent; below zero only when in debt; Command, Script: the receivers of its messages, on this replica
+	Wait      int64            // allowed: hold the request this long, of several limits the longest; denied: ask again after this long, or NeverWait
+	Reset     int64            // until the limiter is at its full limit
+	Held      limits.Limit     // Look: the limit the key was last held to; WrongType: of the key's algorithm
+	Bytes     int64            // Look: memory the entry takes
+	Lent      int64            // Look: tokens set aside for holders; Lend, Return, Void: for this holder
+	Number    uint64           // Lend, Return: of the last operation on the holder's loan, 0 if it has none; Reserve: 0 or Repeated
 
 	// Work is the work of the answer beyond the fixed cost of an operation, in units of one lease read or 64 bytes
 	// copied: some 3 to 15 ns. It is not sent between nodes.
@@ -122,13 +124,13 @@ func (res *Result) ShowsHeld() bool {
 // back the oldest first; a window that is over brings back all. It is never too much, so giving the tokens back then leaves no
 // more than if the request had never been made. Only in a sliding log, whose newest entries are given back, may a part of them
 // count for a shorter time.
-func (res *Result) StillTaken(limit Limit, elapsed int64) int64 {
+func (res *Result) StillTaken(limit limits.Limit, elapsed int64) int64 {
 	left := res.Reset - elapsed
 	switch limit.Algorithm {
-	case FixedWindow, SlidingLog:
-	case SlidingWindow:
+	case limits.FixedWindow, limits.SlidingLog:
+	case limits.SlidingWindow:
 		left -= limit.Rate.Period // Reset is the end of the next window
-	case Concurrency:
+	case limits.Concurrency:
 		left = limit.Rate.Period - elapsed // Reset is that of all leases
 	default:
 		if elapsed < max(1, res.Wait) {
@@ -160,12 +162,12 @@ func (res *Result) startReply() {
 }
 
 // Details are facts about the state that a Look found, beyond its tokens: of fair shares, classes and adaptive rates.
-func (res *Result) Details() (all []Param) {
+func (res *Result) Details() (all []limits.Param) {
 	if res.Status != OK {
 		return nil
 	}
 	for r := (partReader{rest: res.Reply}); len(r.rest) > 0; {
-		p := Param{Name: string(r.take(r.uvarint())), Text: string(r.take(r.uvarint()))}
+		p := limits.Param{Name: string(r.take(r.uvarint())), Text: string(r.take(r.uvarint()))}
 		if r.bad {
 			return nil
 		}

@@ -3,12 +3,14 @@ package engine
 import (
 	"testing"
 	"time"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // BenchmarkReturning acquires random keys of 100,000 while the store is swept as a server does. In one case all buckets
 // keep their state, in the other each is full again when its key comes back.
 func BenchmarkReturning(b *testing.B) {
-	for name, limit := range map[string]Limit{"kept": bucket(10, 5, 60*sec), "expired": bucket(1, 1000, sec)} {
+	for name, limit := range map[string]limits.Limit{"kept": bucket(10, 5, 60*sec), "expired": bucket(1, 1000, sec)} {
 		b.Run(name, func(b *testing.B) {
 			s := New(Config{})
 			defer s.Close()

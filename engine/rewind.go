@@ -3,9 +3,11 @@ package engine
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
-func rewindState(state []byte, l *Limit, from, to int64) {
+func rewindState(state []byte, l *limits.Limit, from, to int64) {
 	row := &algorithms[l.Algorithm]
 	if row.expired(state, l, from) && row.expired(state, l, to+fullAfter(l, to)) {
 		return
@@ -14,11 +16,11 @@ func rewindState(state []byte, l *Limit, from, to int64) {
 }
 
 // fullAfter is the time after which a limiter that is used up, without debt, is at its full limit; 0 for data.
-func fullAfter(l *Limit, now int64) int64 {
-	switch row := &propertiesOf[l.Algorithm]; {
-	case row.value:
+func fullAfter(l *limits.Limit, now int64) int64 {
+	switch {
+	case l.Algorithm.IsValue():
 		return 0
-	case row.rate:
+	case l.Algorithm.HasRate():
 		return l.DurationOf(l.Capacity)
 	case l.Rate.Period == 0: // of the calendar
 		start, end := windowAt(now, l)
@@ -37,12 +39,12 @@ func turnBack(state []byte, by int64, places ...int) {
 }
 
 // rewindTimes is for states with times at fixed places.
-func rewindTimes(places ...int) func(state []byte, l *Limit, by int64) {
-	return func(state []byte, _ *Limit, by int64) { turnBack(state, by, places...) }
+func rewindTimes(places ...int) func(state []byte, l *limits.Limit, by int64) {
+	return func(state []byte, _ *limits.Limit, by int64) { turnBack(state, by, places...) }
 }
 
 // rewindSliding has the windows begin at a multiple of their width, like all others: at the next one.
-func rewindSliding(state []byte, l *Limit, by int64) {
+func rewindSliding(state []byte, l *limits.Limit, by int64) {
 	p, width := loadWindowPair(state), l.Rate.Period
 	if off := floorMod(p.start-by, width); off > 0 {
 		by -= width - off
@@ -50,14 +52,14 @@ func rewindSliding(state []byte, l *Limit, by int64) {
 	turnBack(state, by, 0)
 }
 
-func rewindLog(state []byte, _ *Limit, by int64) {
+func rewindLog(state []byte, _ *limits.Limit, by int64) {
 	g := slidingLog(state)
 	for i := range g.len() {
 		turnBack(g.entry(i), by, 0)
 	}
 }
 
-func rewindLeases(state []byte, _ *Limit, by int64) {
+func rewindLeases(state []byte, _ *limits.Limit, by int64) {
 	l := leases(state)
 	turnBack(l, by, 8)
 	for offset := leasesHead; offset < l.used(); {
@@ -67,7 +69,7 @@ func rewindLeases(state []byte, _ *Limit, by int64) {
 	}
 }
 
-func rewindClass(state []byte, _ *Limit, by int64) {
+func rewindClass(state []byte, _ *limits.Limit, by int64) {
 	turnBack(state, by, 8, 24, 64, 80, 88)
 	n := classState(state)
 	for i := range n.children() {
@@ -76,8 +78,8 @@ func rewindClass(state []byte, _ *Limit, by int64) {
 }
 
 // rewindLent is for limiters with loans. A number never takes more bytes after it was made smaller.
-func rewindLent(inner func(state []byte, l *Limit, by int64)) func(state []byte, l *Limit, by int64) {
-	return func(state []byte, l *Limit, by int64) {
+func rewindLent(inner func(state []byte, l *limits.Limit, by int64)) func(state []byte, l *limits.Limit, by int64) {
+	return func(state []byte, l *limits.Limit, by int64) {
 		inner(state[lentInner:lentHead], l, by)
 		var all loans
 		if !all.read(state) {

@@ -4,15 +4,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
 // Whatever has a state has its times turned back.
 func TestEveryStateIsRewound(t *testing.T) {
-	for a := NoAlgorithm + 1; a.Known(); a++ {
+	for a := limits.NoAlgorithm + 1; a.Known(); a++ {
 		if row := &algorithms[a]; row.rewind == nil {
-			t.Errorf("%s (%d) has no rewind", propertiesOf[a].name, a)
+			t.Errorf("%s (%d) has no rewind", a, a)
 		}
 	}
 }
@@ -21,7 +21,7 @@ func TestEveryStateIsRewound(t *testing.T) {
 // but months.
 func TestRewoundStoreGoesOnAlike(t *testing.T) {
 	const by = 364 * 24 * 3600 * sec
-	compared := map[Algorithm]int{}
+	compared := map[limits.Algorithm]int{}
 	for seed := range uint64(testsize.Pick(20, 200)) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		ahead := New(Config{Shards: 4, Commands: txSteps{}})
@@ -56,8 +56,8 @@ func TestRewoundStoreGoesOnAlike(t *testing.T) {
 		back.Close()
 	}
 	t.Log(compared)
-	for a := NoAlgorithm + 1; a.Known(); a++ {
-		if row := &propertiesOf[a]; row.home == NoAlgorithm && (!row.value || a == StringValue) && compared[a] == 0 {
+	for a := limits.NoAlgorithm + 1; a.Known(); a++ {
+		if a.Home() == limits.NoAlgorithm && (!a.IsValue() || a == limits.StringValue) && compared[a] == 0 {
 			t.Errorf("no state of %s (%d) was compared", a, a)
 		}
 	}
@@ -65,7 +65,7 @@ func TestRewoundStoreGoesOnAlike(t *testing.T) {
 
 // By whichever time a store is rewound, a sliding window grants no more than it would have.
 func TestRewoundWindowGrantsNoMore(t *testing.T) {
-	limit := Limit{Algorithm: SlidingWindow, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}}
+	limit := limits.Limit{Algorithm: limits.SlidingWindow, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}}
 	for by := int64(365*24*3600) * sec; by < 365*24*3600*sec+120*sec; by += 7 * sec {
 		ahead, back := New(Config{Shards: 1}), New(Config{Shards: 1})
 		now := epoch + 13*sec

@@ -5,13 +5,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // putValue writes a string as a transaction does: it makes room, then writes.
 func putValue(s *Store, now int64, key string, size int) bool {
 	sh, tag := s.locate([]byte(key))
-	p := pending{shard: sh, key: []byte(key), tag: tag, Value: Value{Kind: StringValue, Data: make([]byte, size)}, limit: Limit{Algorithm: StringValue}}
+	p := pending{shard: sh, key: []byte(key), tag: tag, Value: Value{Kind: limits.StringValue, Data: make([]byte, size)}, limit: limits.Limit{Algorithm: limits.StringValue}}
 	if p.size = valueSize(&p.Value, 0); !sh.reserve(now, 1, recordBytes(p.size, len(key))) {
 		return false
 	}
@@ -93,7 +93,7 @@ func TestNumbersOfLimitsAreUsedAgain(t *testing.T) {
 			for i := range 20_000 {
 				limit := bucket(int64(1000+i*4+g), 1, 3600*sec)
 				if (i+g)%2 == 0 {
-					limit = Limit{Algorithm: SlidingLog, Capacity: int64(1000 + i*4 + g), Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
+					limit = limits.Limit{Algorithm: limits.SlidingLog, Capacity: int64(1000 + i*4 + g), Rate: limits.Rate{Tokens: 0, Period: 3600 * sec}}
 				}
 				ask(s, epoch, Op{Key: fmt.Append(nil, "k:", g, ":", i), Tokens: 1, Limit: limit})
 				ask(s, epoch, Op{Verb: Delete, Key: fmt.Append(nil, "k:", g, ":", i-1)})
@@ -110,7 +110,7 @@ func TestNumbersOfLimitsAreUsedAgain(t *testing.T) {
 func TestGrowingLogsShareSegments(t *testing.T) {
 	s := New(Config{Shards: 1, MaxBytes: 1 << 20})
 	defer s.Close()
-	log := Limit{Algorithm: SlidingLog, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
+	log := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: 3600 * sec}}
 	keys := 0
 	for ask(s, epoch, Op{Key: fmt.Append(nil, "k:", keys), Tokens: 1, Limit: log}).Status == OK {
 		keys++

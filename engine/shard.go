@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"sync"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // shard is one lock's worth of the store: an index over records in an arena. Records are appended; the space that a deleted one
@@ -47,7 +49,7 @@ type place struct {
 
 func (s *shard) record(ref uint32) record { return s.arena.record(ref) }
 
-func (s *shard) limitOf(r record) *Limit { return &s.limits.at(r.limitID()).limit }
+func (s *shard) limitOf(r record) *limits.Limit { return &s.limits.at(r.limitID()).limit }
 
 func (s *shard) size(r record) int {
 	return recordBytes(len(algorithms[s.limitOf(r).Algorithm].stateOf(r.rest())), r.keyLen())

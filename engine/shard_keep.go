@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/stintdb/stint/engine/limits"
+
 // keep writes what c decided to the record at p, making one if need be. It reports false when there is no room.
 func (s *shard) keep(c *call, tag uint32, p place) bool {
 	if c.hasLoans {
@@ -85,7 +87,7 @@ func (s *shard) reserve(now int64, entries, bytes int) bool {
 }
 
 // newRecord makes an entry whose state has size bytes, still zero, and returns 0 when there is no room.
-func (s *shard) newRecord(now int64, tag uint32, key []byte, limit *Limit, size int) (ref uint32) {
+func (s *shard) newRecord(now int64, tag uint32, key []byte, limit *limits.Limit, size int) (ref uint32) {
 	need := recordBytes(size, len(key))
 	if !s.reserve(now, 1, need) {
 		return 0
@@ -172,7 +174,7 @@ func (s *shard) keepLent(c *call, tag uint32, p place) bool {
 		r := s.record(p.ref)
 		held := s.limitOf(r)
 		had := len(algorithms[held.Algorithm].stateOf(r.rest()))
-		if !c.isNew && propertiesOf[held.Algorithm].base != NoAlgorithm && len(state) <= had {
+		if !c.isNew && held.Algorithm.IsLent() && len(state) <= had {
 			s.preserve(r)
 			if *held != limit {
 				old := r.limitID()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // sharedLimiters are the limiters that new keys share while there is no room for them: one for each prefix and limit.
@@ -25,7 +27,7 @@ type sharedLimiters struct {
 
 type sharedName struct {
 	prefix   string
-	limit    Limit
+	limit    limits.Limit
 	instance uint8 // which one, where one request asks several keys that would share
 }
 
@@ -45,7 +47,7 @@ type sharedRef struct {
 
 // ref finds the limiter of a prefix, or that of all the rest, and reports false if there is room for neither. The
 // caller holds mu.
-func (o *sharedLimiters) ref(now int64, prefix string, l Limit, instance uint8) (p sharedRef, found bool) {
+func (o *sharedLimiters) ref(now int64, prefix string, l limits.Limit, instance uint8) (p sharedRef, found bool) {
 	p.name = sharedName{prefix, l, instance}
 	if p.limiter = o.limiters[p.name]; p.limiter != nil {
 		return p, true
@@ -73,7 +75,7 @@ func (o *sharedLimiters) count(now int64, named bool) (n int) {
 	return n
 }
 
-func (s *sharedLimiter) expired(l *Limit, now int64) bool {
+func (s *sharedLimiter) expired(l *limits.Limit, now int64) bool {
 	return algorithms[l.Algorithm].expired(s.state, l, now)
 }
 
@@ -84,7 +86,7 @@ func (o *sharedLimiters) ask(c *call, p sharedRef) (changed bool) {
 	if p.limiter != nil && !p.limiter.expired(&c.limit, c.now) {
 		c.state, c.isNew = p.limiter.state, false
 	}
-	if propertiesOf[c.limit.Algorithm].who {
+	if c.limit.Algorithm.NeedsWho() {
 		op := *c.op
 		op.Who = holderOfKey(op.Key, op.Who)
 		c.op = &op
@@ -149,7 +151,7 @@ func (o *sharedLimiters) add(now int64, name sharedName) *sharedLimiter {
 	if name.prefix != "" {
 		o.named++
 	}
-	if name.limit.Algorithm == Concurrency {
+	if name.limit.Algorithm == limits.Concurrency {
 		o.leases++
 	}
 	return s
@@ -170,7 +172,7 @@ func (o *sharedLimiters) remove(n sharedName, s *sharedLimiter) {
 	if n.prefix != "" {
 		o.named--
 	}
-	if n.limit.Algorithm == Concurrency {
+	if n.limit.Algorithm == limits.Concurrency {
 		o.leases--
 	}
 }
@@ -204,11 +206,11 @@ func (o *sharedLimiters) releaseLocked(c *call, look bool) (released bool) {
 	op := *c.op
 	op.Who = holderOfKey(op.Key, op.Who)
 	for name, s := range o.limiters {
-		if name.limit.Algorithm != Concurrency || s.expired(&name.limit, c.now) {
+		if name.limit.Algorithm != limits.Concurrency || s.expired(&name.limit, c.now) {
 			continue
 		}
 		mine := call{now: c.now, op: &op, limit: name.limit, prev: name.limit, state: s.state, result: c.result}
-		if look && mine.scanLeases().found || !look && algorithms[Concurrency].release(&mine) {
+		if look && mine.scanLeases().found || !look && algorithms[limits.Concurrency].release(&mine) {
 			return true
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"slices"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Member is an active member of a fair share.
@@ -18,8 +20,8 @@ func appendMember(key, member []byte) []byte { return append(append(key, ':'), m
 
 // listMembers lists the active members, in the order of their names.
 func listMembers(c *call) {
-	if c.prev.Algorithm != FairShare {
-		c.wrongType(FairShare)
+	if c.prev.Algorithm != limits.FairShare {
+		c.wrongType(limits.FairShare)
 		return
 	}
 	s, p := c.scanShares(), sharePool(c.state)

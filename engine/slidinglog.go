@@ -3,6 +3,8 @@ package engine
 import (
 	"encoding/binary"
 	"sort"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // slidingLog is the state of a sliding window log: a ring of the times at which tokens were granted, oldest first.
@@ -140,7 +142,7 @@ func needLog(c *call) int {
 }
 
 // fullLog is the room for as many entries as the limit allows.
-func fullLog(l *Limit) int64 { return logHead + l.Capacity*logEntry }
+func fullLog(l *limits.Limit) int64 { return logHead + l.Capacity*logEntry }
 
 // writeLog drops the entries that have left the window and adds the grant.
 func writeLog(c *call, state []byte) {
@@ -220,7 +222,7 @@ func refundLog(c *call) {
 	c.reportLog(g, g.used(min(first, g.len())), true)
 }
 
-func logExpired(state []byte, l *Limit, now int64) bool {
+func logExpired(state []byte, l *limits.Limit, now int64) bool {
 	g := slidingLog(state)
 	n := g.len()
 	return n == 0 || g.time(n-1) <= now-l.Rate.Period
@@ -258,8 +260,8 @@ func (g slidingLog) appendPlain(plain []byte, from int) []byte {
 
 // listLog lists the newest entries inside the window. In one batch it lists no more than MaxListedBytes.
 func listLog(c *call) {
-	if c.prev.Algorithm != SlidingLog {
-		c.wrongType(SlidingLog)
+	if c.prev.Algorithm != limits.SlidingLog {
+		c.wrongType(limits.SlidingLog)
 		return
 	}
 	g := slidingLog(c.state)
@@ -271,3 +273,6 @@ func listLog(c *call) {
 	c.result.Reply = g.appendPlain(c.result.Reply[:0], g.len()-n)
 	c.result.Work += n
 }
+
+// MaxLogLimit is the most that fits a state.
+var _ = [1]struct{}{}[(maxVariableState-logHead)/logEntry-limits.MaxLogLimit]

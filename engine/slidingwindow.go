@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // windowPair is the state of a sliding window counter: the tokens of the epoch-aligned window that began at start, and
@@ -70,7 +71,7 @@ func (p windowPair) wait(now, width, capacity, n int64) int64 {
 
 // pairUnder returns the state under a limit. Where the window's width changes, the tokens that count at this moment
 // carry over, as if granted now.
-func (c *call) pairUnder(l *Limit) windowPair {
+func (c *call) pairUnder(l *limits.Limit) windowPair {
 	width := l.Rate.Period
 	fresh := windowPair{start: c.now - floorMod(c.now, width)}
 	if c.isNew {
@@ -136,7 +137,7 @@ func refundSliding(c *call) {
 	p.store(c.next[:])
 }
 
-func slidingExpired(state []byte, l *Limit, now int64) bool {
+func slidingExpired(state []byte, l *limits.Limit, now int64) bool {
 	p := loadWindowPair(state)
 	if p.cur > 0 {
 		return now >= p.start+2*l.Rate.Period

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // BenchmarkSnapshotPause measures operations on random keys while a store of many keys is frozen and scanned concurrently,
@@ -17,8 +17,8 @@ import (
 func BenchmarkSnapshotPause(b *testing.B) {
 	for _, keys := range []int{1_000_000, 10_000_000} {
 		s := New(Config{})
-		limit := bucket(rates.MaxTokens, rates.MaxTokens/1000, 3600*sec)
-		op, results := []Op{{Limit: limit, Tokens: rates.MaxTokens / 2}}, make([]Result, 1)
+		limit := bucket(limits.MaxTokens, limits.MaxTokens/1000, 3600*sec)
+		op, results := []Op{{Limit: limit, Tokens: limits.MaxTokens / 2}}, make([]Result, 1)
 		for i := range keys {
 			op[0].Key = keyOf(i)
 			s.Apply(epoch, op, results)

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // snapshotContents is contents of a snapshot. between is called between entries.
@@ -198,7 +198,7 @@ func TestSnapshotConcurrently(t *testing.T) {
 	s := New(Config{Shards: 16})
 	defer s.Close()
 	const pairs = 300
-	limit := Limit{Algorithm: FixedWindow, Span: rates.FromFirst, Capacity: rates.MaxTokens, Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
+	limit := limits.Limit{Algorithm: limits.FixedWindow, Span: limits.FromFirst, Capacity: limits.MaxTokens, Rate: limits.Rate{Tokens: 0, Period: 3600 * sec}}
 	pair := func(i int) []Op {
 		return []Op{{Key: fmt.Appendf(nil, "%d-a", i), Limit: limit, Tokens: 1}, {Key: fmt.Appendf(nil, "%d-b", i), Limit: limit, Tokens: 1}}
 	}
@@ -253,9 +253,9 @@ func TestSnapshotConcurrently(t *testing.T) {
 
 // Every kind of change of a key, of any algorithm, leaves the snapshot as it was.
 func TestSnapshotIsUnchangedByEveryVerb(t *testing.T) {
-	for _, algorithm := range Algorithms() {
-		take := Op{Key: []byte("k"), Limit: Limit{Algorithm: algorithm, Capacity: 30, Rate: rates.Rate{Tokens: 0, Period: sec}}, Tokens: 1}
-		if propertiesOf[algorithm].rate {
+	for _, algorithm := range limits.Algorithms() {
+		take := Op{Key: []byte("k"), Limit: limits.Limit{Algorithm: algorithm, Capacity: 30, Rate: limits.Rate{Tokens: 0, Period: sec}}, Tokens: 1}
+		if algorithm.HasRate() {
 			take.Limit.Rate.Tokens = 5
 		}
 		changed := 0

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // randomStep is an operation of any verb, with any algorithm, on one of a few keys and policies: enough of them meet
@@ -49,7 +49,7 @@ func randomStep(r *rand.Rand) Op {
 
 // stepReport reports to a limiter, mostly to one that adapts.
 func stepReport(r *rand.Rand) Op {
-	at := slices.Index(Algorithms(), Adaptive)
+	at := slices.Index(limits.Algorithms(), limits.Adaptive)
 	key := fmt.Appendf(nil, "key-%d", 8+23-at)
 	if r.IntN(8) == 0 {
 		key = fmt.Appendf(nil, "key-%d", r.IntN(24))
@@ -149,7 +149,7 @@ func stepID(r *rand.Rand) []byte {
 // parameters.
 func stepPart(r *rand.Rand, n int) Op {
 	n %= 24
-	all := Algorithms()
+	all := limits.Algorithms()
 	algorithm := all[n%8]
 	if added := 8 + 23 - n; added < len(all) {
 		algorithm = all[added]
@@ -157,25 +157,25 @@ func stepPart(r *rand.Rand, n int) Op {
 	if r.IntN(30) == 0 {
 		algorithm = all[r.IntN(len(all))]
 	}
-	l := Limit{Algorithm: algorithm, Capacity: 2 + int64(n), Rate: rates.Rate{Tokens: 0, Period: sec}}
+	l := limits.Limit{Algorithm: algorithm, Capacity: 2 + int64(n), Rate: limits.Rate{Tokens: 0, Period: sec}}
 	if r.IntN(8) == 0 {
 		l.Capacity, l.Rate.Period = 1+r.Int64N(30), []int64{sec / 10, sec / 2, 5 * sec, 60 * sec}[r.IntN(4)]
 	}
 	switch {
-	case propertiesOf[algorithm].rate:
-		if l.Rate.Tokens = 1 + r.Int64N(5); propertiesOf[algorithm].least {
+	case algorithm.HasRate():
+		if l.Rate.Tokens = 1 + r.Int64N(5); algorithm.HasLeast() {
 			l.Least = 1 + r.Int64N(l.Rate.Tokens)
 		}
-	case algorithm == FixedWindow && n%3 == 1:
-		l.Span = rates.Aligned
-	case algorithm == FixedWindow && n%3 == 2:
-		l.Span, l.Rate.Period = rates.EachMinute, 0
+	case algorithm == limits.FixedWindow && n%3 == 1:
+		l.Span = limits.Aligned
+	case algorithm == limits.FixedWindow && n%3 == 2:
+		l.Span, l.Rate.Period = limits.EachMinute, 0
 	}
 	op := Op{Key: fmt.Appendf(nil, "key-%d", n), Limit: l, Tokens: 1}
-	if propertiesOf[algorithm].who {
+	if algorithm.NeedsWho() {
 		op.Who = stepHolder(r)
 	}
-	if propertiesOf[algorithm].weighs {
+	if algorithm.Weighs() {
 		op.Weight = r.Int64N(4)
 	}
 	return op

@@ -4,16 +4,16 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // A limit whose request is given back never has more left than one that was not asked, whatever others take before and after.
 func TestGivingBackWhatIsStillTakenGrantsNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
-	for _, limit := range []Limit{
-		{Algorithm: GCRA, Capacity: 7, Rate: rates.Rate{Tokens: 3, Period: sec}}, bucket(7, 3, sec), {Algorithm: LeakyBucket, Capacity: 7, Rate: rates.Rate{Tokens: 7, Period: sec}},
-		{Algorithm: LeakyQueue, Capacity: 7, Rate: rates.Rate{Tokens: 3, Period: sec}}, {Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 7, Rate: rates.Rate{Tokens: 0, Period: 5 * sec}},
-		{Algorithm: SlidingWindow, Capacity: 7, Rate: rates.Rate{Tokens: 0, Period: 5 * sec}},
+	for _, limit := range []limits.Limit{
+		{Algorithm: limits.GCRA, Capacity: 7, Rate: limits.Rate{Tokens: 3, Period: sec}}, bucket(7, 3, sec), {Algorithm: limits.LeakyBucket, Capacity: 7, Rate: limits.Rate{Tokens: 7, Period: sec}},
+		{Algorithm: limits.LeakyQueue, Capacity: 7, Rate: limits.Rate{Tokens: 3, Period: sec}}, {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: 7, Rate: limits.Rate{Tokens: 0, Period: 5 * sec}},
+		{Algorithm: limits.SlidingWindow, Capacity: 7, Rate: limits.Rate{Tokens: 0, Period: 5 * sec}},
 	} {
 		whole, part, none := 0, 0, 0
 		for range 2000 {

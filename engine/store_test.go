@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 func keyOf(i int) []byte { return fmt.Appendf(nil, "key:%012d", i) }
@@ -78,7 +78,7 @@ func TestStoreAgreesWithAMap(t *testing.T) {
 	defer s.Close()
 	r := rand.New(rand.NewPCG(1, 2))
 	fullAt := map[string]int64{} // when the key has expired
-	limits := []Limit{bucket(5, 1, sec), bucket(50, 1, sec), {Algorithm: GCRA, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: sec}}}
+	limits := []limits.Limit{bucket(5, 1, sec), bucket(50, 1, sec), {Algorithm: limits.GCRA, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: sec}}}
 	now := epoch
 	for i := range 200_000 {
 		now += r.Int64N(200_000)
@@ -162,8 +162,8 @@ func TestWrongTypeNamesTheHolder(t *testing.T) {
 	defer s.Close()
 	key := []byte("k")
 	ask(s, epoch, Op{Key: key, Limit: bucket(1, 1, sec), Tokens: 1})
-	gcra := Op{Key: key, Limit: Limit{Algorithm: GCRA, Capacity: 1, Rate: rates.Rate{Tokens: 1, Period: sec}}, Tokens: 1}
-	if res := ask(s, epoch, gcra); res.Status != WrongType || res.Held.Algorithm != TokenBucket {
+	gcra := Op{Key: key, Limit: limits.Limit{Algorithm: limits.GCRA, Capacity: 1, Rate: limits.Rate{Tokens: 1, Period: sec}}, Tokens: 1}
+	if res := ask(s, epoch, gcra); res.Status != WrongType || res.Held.Algorithm != limits.TokenBucket {
 		t.Errorf("got %+v", res)
 	}
 	if res := ask(s, epoch+sec, gcra); !res.Allowed {

@@ -3,7 +3,7 @@ package engine
 import (
 	"encoding/binary"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Tank is a key whose limit has its home in another store, which lends tokens to this one; see [Loan]. It holds tokens and has no
@@ -39,7 +39,7 @@ func loadTank(state []byte) (t Tank) {
 	t = Tank{Tokens: int64(u(state)), Previous: u(state[8:]), Number: u(state[16:]), UsedAt: int64(u(state[32:]))}
 	stated := u(state[24:])
 	t.Prepared, t.Returning, t.Left = stated&tankPrepared != 0, stated&tankReturning != 0, int64(stated>>tankFlags)
-	t.Tokens, t.Left = min(max(0, t.Tokens), rates.MaxTokens), min(t.Left, rates.MaxTokens)
+	t.Tokens, t.Left = min(max(0, t.Tokens), limits.MaxTokens), min(t.Left, limits.MaxTokens)
 	return t
 }
 
@@ -125,7 +125,7 @@ func (t *Tank) deposit(c *call) (changed, isGone bool) {
 	if c.op.Options&Force != 0 {
 		t.Tokens = 0
 	}
-	c.result.Granted = min(c.op.Tokens, rates.MaxTokens-t.Tokens)
+	c.result.Granted = min(c.op.Tokens, limits.MaxTokens-t.Tokens)
 	t.Tokens += c.result.Granted
 	t.Previous, t.Prepared, t.Returning, t.Left = c.op.Loan.Previous, false, false, 0
 	if t.Tokens > 0 {

@@ -4,15 +4,15 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Regions that spend tokens of a home grant no more together with it than one limiter does, whatever messages and processes do. Each
 // fault in the protocol makes some history grant more, so the test finds them.
 func TestRegionsNeverExceedTheLimit(t *testing.T) {
 	scarce := bucket(250, 1, 3600*sec) // every token counts
-	for _, limit := range []Limit{scarce, bucket(200, 20, sec), {Algorithm: GCRA, Capacity: 300, Rate: rates.Rate{Tokens: 60, Period: 7 * sec}},
-		{Algorithm: LeakyBucket, Capacity: 200, Rate: rates.Rate{Tokens: 3, Period: sec}}, {Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 400, Rate: rates.Rate{Tokens: 0, Period: 2 * sec}}} {
+	for _, limit := range []limits.Limit{scarce, bucket(200, 20, sec), {Algorithm: limits.GCRA, Capacity: 300, Rate: limits.Rate{Tokens: 60, Period: 7 * sec}},
+		{Algorithm: limits.LeakyBucket, Capacity: 200, Rate: limits.Rate{Tokens: 3, Period: sec}}, {Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: 400, Rate: limits.Rate{Tokens: 0, Period: 2 * sec}}} {
 		for _, fault := range []string{"none", "deposits are not compared", "a restart keeps tokens", "returned tokens stay"} {
 			if fault != "none" && limit != scarce {
 				continue
@@ -54,7 +54,7 @@ type world struct {
 	r         *rand.Rand
 	home, one *Store // one counts every token when it is spent
 	regions   []*region
-	limit     Limit
+	limit     limits.Limit
 	fault     string
 	now       int64
 	messages  messages
@@ -70,7 +70,7 @@ type region struct {
 	saved []Entry
 }
 
-func newWorld(seed uint64, limit Limit, fault string) *world {
+func newWorld(seed uint64, limit limits.Limit, fault string) *world {
 	w := &world{r: rand.New(rand.NewPCG(seed, 17)), home: New(Config{Shards: 1}), one: New(Config{Shards: 1}), limit: limit, fault: fault, now: epoch}
 	for _, name := range []string{"east", "west"} {
 		w.regions = append(w.regions, &region{name: name, store: New(Config{Shards: 1})})
@@ -118,7 +118,7 @@ func (w *world) step() {
 	}
 }
 
-func (w *world) tank() Limit {
+func (w *world) tank() limits.Limit {
 	limit := w.limit
 	limit.Algorithm = limit.Algorithm.Tank()
 	return limit
@@ -154,7 +154,7 @@ func (w *world) exchange(x *region, options Option) {
 	of := t.Loan()
 	op := Op{Verb: Lend, Key: []byte("k"), Who: []byte(x.name), Limit: w.limit, Tokens: 1 + w.r.Int64N(60), Loan: &of}
 	if t.Returning {
-		op.Verb, op.Tokens, op.Limit = Return, 0, Limit{}
+		op.Verb, op.Tokens, op.Limit = Return, 0, limits.Limit{}
 		if w.fault == "returned tokens stay" {
 			ask(store, w.now, Op{Verb: Deposit, Key: []byte("k"), Tokens: t.Left, Loan: &Loan{Number: t.Number, Previous: t.Previous}})
 		}

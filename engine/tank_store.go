@@ -1,11 +1,15 @@
 package engine
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/stintdb/stint/engine/limits"
+)
 
 // applyTank carries out a Prepare or Deposit. With readOnly it changes nothing, and returns false if it would have.
 func (s *shard) applyTank(c *call, tag uint32, p place, readOnly bool) (done bool) {
 	switch {
-	case !c.isNew && propertiesOf[c.prev.Algorithm].home == NoAlgorithm, !c.isNew && c.op.Verb == Prepare && c.prev.Algorithm != c.limit.Algorithm:
+	case !c.isNew && c.prev.Algorithm.Home() == limits.NoAlgorithm, !c.isNew && c.op.Verb == Prepare && c.prev.Algorithm != c.limit.Algorithm:
 		c.wrongType(c.limit.Algorithm)
 		return true
 	case c.isNew && c.op.Verb == Prepare && !s.mayHaveTank(c, p):
@@ -43,7 +47,7 @@ func (s *shard) mayHaveTank(c *call, p place) bool {
 }
 
 // Tanks passes on every key whose limit has its home elsewhere. visit must not use the store.
-func (s *Store) Tanks(visit func(key []byte, limit Limit, t Tank)) {
+func (s *Store) Tanks(visit func(key []byte, limit limits.Limit, t Tank)) {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()

@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 func TestTank(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
 	limit := slow
-	limit.Algorithm = TankTokenBucket
+	limit.Algorithm = limits.TankTokenBucket
 	key, now := []byte("k"), epoch
 	do := func(op Op) Result {
 		op.Key = key
@@ -91,11 +93,11 @@ func TestTanksOfReplicasAreEqual(t *testing.T) {
 			key := fmt.Appendf(nil, "key-%d", r.IntN(4))
 			limit := bucket(50, 1, sec)
 			if r.IntN(10) > 0 {
-				limit.Algorithm = TankTokenBucket
+				limit.Algorithm = limits.TankTokenBucket
 			}
 			op := Op{Key: key, Limit: limit, Tokens: 1 + r.Int64N(3), Options: []Option{0, Peek, UpTo}[r.IntN(3)]}
 			switch n := r.IntN(20); {
-			case n < 6 && limit.Algorithm == TankTokenBucket:
+			case n < 6 && limit.Algorithm == limits.TankTokenBucket:
 				op = Op{Verb: Prepare, Key: key, Limit: limit, Options: []Option{0, 0, Cancel, Force}[r.IntN(4)]}
 			case n < 12 && len(prepared) > 0:
 				x := prepared[max(0, len(prepared)-1-r.IntN(4))]

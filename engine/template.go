@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Placeholder stands for the caller's id in the keys, and the holders, of a policy.
@@ -98,7 +100,7 @@ func (t *Template) checkPlaces() error {
 // WhoTemplate reads the holder or member of a policy's limit, with [NamedFields] or without. The assured rate of a class is no text: it
 // is literal.
 func (o *Op) WhoTemplate(named bool) (Template, error) {
-	if o.Limit.Algorithm == Class {
+	if o.Limit.Algorithm == limits.Class {
 		return Template{text: slices.Clone(o.Who)}, nil
 	}
 	return parseTemplate(o.Who, named)
@@ -283,5 +285,5 @@ const placeholderBytes = 32 // of a placeholder, without its name
 
 // HasNames reports whether a SetPolicy or SetOverride means something else with [NamedFields] than without.
 func (o *Op) HasNames() bool {
-	return slices.ContainsFunc(o.Parts, func(p Op) bool { return HasNames(p.Key) || p.Limit.Algorithm != Class && HasNames(p.Who) })
+	return slices.ContainsFunc(o.Parts, func(p Op) bool { return HasNames(p.Key) || p.Limit.Algorithm != limits.Class && HasNames(p.Who) })
 }

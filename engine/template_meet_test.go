@@ -3,7 +3,7 @@ package engine
 import (
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Two templates meet exactly if values are found, by trying all short ones, that make them one key.
@@ -88,7 +88,7 @@ func TestMeetingKeys(t *testing.T) {
 func TestSameKeyOfAStoredPolicy(t *testing.T) {
 	s := New(Config{Shards: 4})
 	defer s.Close()
-	bucket, window := Limit{Algorithm: TokenBucket, Capacity: 2, Rate: rates.Rate{Tokens: 1, Period: 6e10}}, Limit{Algorithm: FixedWindow, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: 36e11}}
+	bucket, window := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 2, Rate: limits.Rate{Tokens: 1, Period: 6e10}}, limits.Limit{Algorithm: limits.FixedWindow, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: 36e11}}
 	parts := []Op{{Key: []byte("user:{}"), Limit: bucket}, {Key: []byte("user:all"), Limit: window}}
 	for _, op := range []Op{{Verb: SetPolicy, Key: []byte("api"), Parts: parts}, {Verb: SetPolicy, Key: []byte("trial"), Options: Shadow, Parts: parts}} {
 		if err := op.CheckPolicy(); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // fields are names and values by turns.
@@ -152,7 +152,7 @@ func TestChecksWithFields(t *testing.T) {
 	part := func(key, who string) Op {
 		p := Op{Key: []byte(key), Limit: bucket(2, 1, hour)}
 		if who != "" {
-			p.Who, p.Limit = []byte(who), Limit{Algorithm: Concurrency, Capacity: 5, Rate: rates.Rate{Period: hour}}
+			p.Who, p.Limit = []byte(who), limits.Limit{Algorithm: limits.Concurrency, Capacity: 5, Rate: limits.Rate{Period: hour}}
 		}
 		return p
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -17,24 +17,24 @@ import (
 // nanoseconds, and the rules of the handbook written down as they read.
 type twin struct {
 	fullAt *big.Rat // nil: full
-	limit  Limit
+	limit  limits.Limit
 }
 
 func rat(n int64) *big.Rat { return new(big.Rat).SetInt64(n) }
 
 // nanosPerToken is T = P/N.
-func nanosPerToken(r rates.Rate) *big.Rat { return big.NewRat(r.Period, r.Tokens) }
+func nanosPerToken(r limits.Rate) *big.Rat { return big.NewRat(r.Period, r.Tokens) }
 
 // tokensTaken is the number of tokens missing from the bucket at now. If the period of the rate changes, the engine
 // keeps the usage as a multiple of 1/P of a token, rounded up; that rounding is part of the specification.
-func (m *twin) tokensTaken(now int64, rate rates.Rate) *big.Rat {
+func (m *twin) tokensTaken(now int64, rate limits.Rate) *big.Rat {
 	if m.fullAt == nil || m.fullAt.Cmp(rat(now)) <= 0 {
 		return rat(0)
 	}
 	taken := new(big.Rat).Sub(m.fullAt, rat(now))
 	taken.Quo(taken, nanosPerToken(m.limit.Rate))
 	if rate.Period != m.limit.Rate.Period {
-		if most := rat(2 * rates.MaxTokens); taken.Cmp(most) > 0 {
+		if most := rat(2 * limits.MaxTokens); taken.Cmp(most) > 0 {
 			taken = most
 		}
 		parts := new(big.Rat).Mul(taken, rat(rate.Period))
@@ -54,7 +54,7 @@ func ceil(r *big.Rat) *big.Int {
 func floor(r *big.Rat) *big.Int { return new(big.Int).Div(r.Num(), r.Denom()) }
 
 // ceilNanos is the time that a number of tokens takes, rounded like the engine's reports.
-func ceilNanos(tokens *big.Rat, rate rates.Rate) int64 {
+func ceilNanos(tokens *big.Rat, rate limits.Rate) int64 {
 	n := ceil(new(big.Rat).Mul(tokens, nanosPerToken(rate)))
 	if !n.IsInt64() {
 		return 1<<63 - 1
@@ -66,7 +66,7 @@ func (m *twin) apply(now int64, op Op) Result {
 	rate, capacity := op.Limit.Rate, rat(op.Limit.Capacity)
 	taken := m.tokensTaken(now, rate)
 	wait := new(big.Rat).Quo(rat(op.MaxWait), nanosPerToken(rate))
-	if most := rat(rates.MaxTokens); wait.Cmp(most) > 0 {
+	if most := rat(limits.MaxTokens); wait.Cmp(most) > 0 {
 		wait = most
 	}
 	reach := new(big.Rat).Add(capacity, wait)
@@ -77,7 +77,7 @@ func (m *twin) apply(now int64, op Op) Result {
 	case fits:
 	case op.Options&Force != 0:
 		debt := new(big.Rat).Sub(after, capacity)
-		if debt.Cmp(rat(rates.MaxTokens)) > 0 || new(big.Rat).Mul(after, nanosPerToken(rate)).Cmp(rat(maxAhead)) > 0 {
+		if debt.Cmp(rat(limits.MaxTokens)) > 0 || new(big.Rat).Mul(after, nanosPerToken(rate)).Cmp(rat(limits.MaxAhead)) > 0 {
 			return Result{Status: DebtTooBig}
 		}
 		fits = true
@@ -122,16 +122,16 @@ type step struct {
 
 const epoch = int64(1_800_000_000_000_000_000)
 
-func randomRate(r *rand.Rand) rates.Rate {
-	tokens := []int64{1, 2, 3, 7, 10, 60, 1000, 1_000_003, rates.MaxTokens - 1, rates.MaxTokens, 1 + r.Int64N(rates.MaxTokens)}
-	periods := []int64{1e6, 1e9, 60e9, 3600e9, 7e9, 86400e9, rates.MaxDuration, 1e6 + r.Int64N(1e12)}
-	return rates.Rate{Tokens: tokens[r.IntN(len(tokens))], Period: periods[r.IntN(len(periods))]}
+func randomRate(r *rand.Rand) limits.Rate {
+	tokens := []int64{1, 2, 3, 7, 10, 60, 1000, 1_000_003, limits.MaxTokens - 1, limits.MaxTokens, 1 + r.Int64N(limits.MaxTokens)}
+	periods := []int64{1e6, 1e9, 60e9, 3600e9, 7e9, 86400e9, limits.MaxDuration, 1e6 + r.Int64N(1e12)}
+	return limits.Rate{Tokens: tokens[r.IntN(len(tokens))], Period: periods[r.IntN(len(periods))]}
 }
 
-func randomLimit(r *rand.Rand, algorithm Algorithm) Limit {
+func randomLimit(r *rand.Rand, algorithm limits.Algorithm) limits.Limit {
 	for {
-		capacity := []int64{1, 2, 5, 16, 100, 1_000_000, rates.MaxTokens, 1 + r.Int64N(1000)}[r.IntN(8)]
-		l := Limit{Algorithm: algorithm, Capacity: capacity, Rate: randomRate(r)}
+		capacity := []int64{1, 2, 5, 16, 100, 1_000_000, limits.MaxTokens, 1 + r.Int64N(1000)}[r.IntN(8)]
+		l := limits.Limit{Algorithm: algorithm, Capacity: capacity, Rate: randomRate(r)}
 		if l.Check() == nil {
 			return l
 		}
@@ -140,7 +140,7 @@ func randomLimit(r *rand.Rand, algorithm Algorithm) Limit {
 
 // randomSteps keeps to few limits and to gaps near the time a token takes, so that boundaries are met often.
 func randomSteps(r *rand.Rand, n int) []step {
-	all := []Limit{randomLimit(r, TokenBucket), randomLimit(r, TokenBucket), randomLimit(r, TokenBucket)}
+	all := []limits.Limit{randomLimit(r, limits.TokenBucket), randomLimit(r, limits.TokenBucket), randomLimit(r, limits.TokenBucket)}
 	if r.IntN(2) == 0 {
 		all = all[:1]
 	}
@@ -161,13 +161,13 @@ func randomSteps(r *rand.Rand, n int) []step {
 		case 7:
 			now += min(l.DurationOf(l.Capacity), int64(24*time.Hour))
 		}
-		now = min(max(now, epoch-int64(24*time.Hour)), epoch+20*rates.MaxDuration/10)
-		op := Op{Key: []byte("k"), Limit: l, Tokens: []int64{1, 1, 1, 2, 3, l.Capacity, l.Capacity + 1, 1 + r.Int64N(l.Capacity), rates.MaxTokens}[r.IntN(9)]}
-		op.Tokens = min(op.Tokens, rates.MaxTokens)
+		now = min(max(now, epoch-int64(24*time.Hour)), epoch+20*limits.MaxDuration/10)
+		op := Op{Key: []byte("k"), Limit: l, Tokens: []int64{1, 1, 1, 2, 3, l.Capacity, l.Capacity + 1, 1 + r.Int64N(l.Capacity), limits.MaxTokens}[r.IntN(9)]}
+		op.Tokens = min(op.Tokens, limits.MaxTokens)
 		op.Options = []Option{0, 0, 0, 0, Peek, UpTo, UpTo | Peek, Force, Force | Peek}[r.IntN(9)]
 		if op.Options&Force == 0 && r.IntN(3) == 0 {
-			op.MaxWait = []int64{rates.MinDuration, token, rates.MaxDuration, 1 + r.Int64N(3*token)}[r.IntN(4)]
-			op.MaxWait = min(op.MaxWait, rates.MaxDuration)
+			op.MaxWait = []int64{limits.MinDuration, token, limits.MaxDuration, 1 + r.Int64N(3*token)}[r.IntN(4)]
+			op.MaxWait = min(op.MaxWait, limits.MaxDuration)
 		}
 		if r.IntN(20) == 0 {
 			op.Tokens = 0

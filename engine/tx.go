@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"slices"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Commands carries out [Command] and [Script] operations. Package engine knows the keys, and nothing of what commands do.
@@ -47,7 +49,7 @@ type pending struct {
 	key   []byte
 	shard *shard
 	tag   uint32
-	limit Limit // of a limiter, whose whole state is Data
+	limit limits.Limit // of a limiter, whose whole state is Data
 	gone  bool
 
 	size int // of the state to be kept
@@ -121,14 +123,14 @@ func (t *Tx) shown(p *pending) Value {
 }
 
 // limiter is the key of a limiter as Get returns it.
-func (t *Tx) limiter(limit Limit, state []byte) Value {
+func (t *Tx) limiter(limit limits.Limit, state []byte) Value {
 	t.result.Clear()
 	c := &t.call
 	c.begin(t.now, &lookOp, &t.result)
 	c.open(&limit, state)
 	c.limit = c.prev
 	algorithms[c.limit.Algorithm].look(c)
-	if t.result.Reset == 0 && c.lent > 0 || propertiesOf[limit.Algorithm].home != NoAlgorithm {
+	if t.result.Reset == 0 && c.lent > 0 || limit.Algorithm.Home() != limits.NoAlgorithm {
 		return Value{Kind: limit.Algorithm}
 	}
 	return Value{Kind: limit.Algorithm, ExpiresAt: t.now + t.result.Reset}
@@ -140,10 +142,10 @@ var lookOp = Op{Verb: Look}
 // Edit returns the value of a key to be changed in place: its Data is the caller's to append to and to write to. A key
 // that does not exist begins empty, of the given kind, and never expires. The caller has made sure that an existing
 // key is of that kind. Data must not exceed [MaxValueBytes].
-func (t *Tx) Edit(key []byte, kind Algorithm) *Value {
+func (t *Tx) Edit(key []byte, kind limits.Algorithm) *Value {
 	if p := t.find(key); p != nil {
 		if p.gone {
-			p.gone, p.limit, p.Value = false, Limit{Algorithm: kind}, Value{Kind: kind, Data: p.Data[:0]}
+			p.gone, p.limit, p.Value = false, limits.Limit{Algorithm: kind}, Value{Kind: kind, Data: p.Data[:0]}
 		}
 		t.work += len(p.Data) / workBytes
 		return &p.Value
@@ -153,14 +155,14 @@ func (t *Tx) Edit(key []byte, kind Algorithm) *Value {
 	if !found {
 		v = Value{Kind: kind}
 	}
-	p.limit, p.Value = Limit{Algorithm: v.Kind}, Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
+	p.limit, p.Value = limits.Limit{Algorithm: v.Kind}, Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
 	return &p.Value
 }
 
 // Set replaces the value of a key. It copies the data.
 func (t *Tx) Set(key []byte, v Value) {
 	p := t.changed(key)
-	p.gone, p.limit = false, Limit{Algorithm: v.Kind}
+	p.gone, p.limit = false, limits.Limit{Algorithm: v.Kind}
 	p.Value = Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
 }
 
@@ -170,10 +172,10 @@ func (t *Tx) Delete(key []byte) (existed bool) {
 	if !existed {
 		return false
 	}
-	if propertiesOf[v.Kind].home != NoAlgorithm {
+	if v.Kind.Home() != limits.NoAlgorithm {
 		return false // it would not be reset at home
 	}
-	if propertiesOf[v.Kind].base != NoAlgorithm {
+	if v.Kind.IsLent() {
 		c := &t.call
 		if t.loadLimiter(c, &Op{Verb: Delete, Key: key}, &t.result); c.lent > 0 {
 			c.limit = c.prev

@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"slices"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // keyWork is the work of looking at one key.
@@ -10,13 +12,13 @@ const keyWork = 8
 
 // Keys returns the keys that pass, in order, and false if the store has more than the given number of keys: looking at
 // all of them would hold everybody up. It needs all locks ([Tx.Stopped]). Expired keys do not count, so that replicas agree.
-func (t *Tx) Keys(most int, pass func(key []byte, kind Algorithm) bool) (keys [][]byte, ok bool) {
+func (t *Tx) Keys(most int, pass func(key []byte, kind limits.Algorithm) bool) (keys [][]byte, ok bool) {
 	if !t.all {
 		t.stopped = true
 		return nil, true
 	}
 	live := 0
-	add := func(key []byte, kind Algorithm) {
+	add := func(key []byte, kind limits.Algorithm) {
 		if live++; pass(key, kind) {
 			keys = append(keys, bytes.Clone(key))
 		}

@@ -3,6 +3,8 @@ package engine
 import (
 	"bytes"
 	"slices"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Apply carries out an operation on the limiter of one key, as part of the transaction. It reports false for verbs that
@@ -108,7 +110,7 @@ func (t *Tx) change(c *call) {
 	case c.op.Verb == Delete:
 		t.Delete(c.op.Key)
 	case c.prev.Algorithm.IsValue():
-		c.wrongType(NoAlgorithm)
+		c.wrongType(limits.NoAlgorithm)
 	case c.op.Verb == Look:
 		c.show()
 		c.result.Bytes = int64(len(c.state))
@@ -119,7 +121,7 @@ func (t *Tx) change(c *call) {
 	case c.op.Verb == Leases && alg.release != nil:
 		listLeases(c)
 	case c.op.Verb == Release && alg.release == nil, c.op.Verb == Leases:
-		c.wrongType(Concurrency)
+		c.wrongType(limits.Concurrency)
 	case c.op.Verb == Refund && alg.refund == nil:
 		c.result.Status, c.result.Held = NotRefundable, c.prev
 	default:

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // txSteps carries out commands that are lists of steps, to test transactions: behind the declared keys, each step is
@@ -45,9 +47,9 @@ func txStep(tx *Tx, word string, key []byte, value string, res *Result) {
 	case "publish":
 		res.Reply = fmt.Appendf(res.Reply, "%t ", tx.Publish(key, []byte(value)))
 	case "set":
-		tx.Set(key, Value{Kind: StringValue, Data: []byte(value)})
+		tx.Set(key, Value{Kind: limits.StringValue, Data: []byte(value)})
 	case "add":
-		e := tx.Edit(key, StringValue)
+		e := tx.Edit(key, limits.StringValue)
 		e.Data = append(e.Data, value...)
 	case "expire":
 		if found {

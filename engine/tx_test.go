@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/stintdb/stint/engine/limits"
 )
 
 func newTxStore(t *testing.T, c Config) *Store {
@@ -72,7 +74,7 @@ func TestTxLeavesLimitersAlone(t *testing.T) {
 	if got := replyTo(t, s, epoch, "k", "del k , set k x, get k "); got != `true true="x"` {
 		t.Error(got)
 	}
-	if res := ask(s, epoch, limiter); res.Status != WrongType || res.Held.Algorithm != StringValue {
+	if res := ask(s, epoch, limiter); res.Status != WrongType || res.Held.Algorithm != limits.StringValue {
 		t.Errorf("%+v", res)
 	}
 	if res := ask(s, epoch, Op{Verb: Refund, Key: []byte("k"), Tokens: 1}); res.Status != WrongType {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // ErrState refuses an entry whose parts do not fit together.
@@ -30,7 +30,7 @@ func (o *Op) CheckPolicy() error {
 	for i := range o.Parts {
 		p := &o.Parts[i]
 		if !p.Limit.IsAskable() || len(p.Key) > MaxKeyBytes || len(p.Who) > MaxKeyBytes || p.Options&^FixedCost != 0 ||
-			p.Tokens < 0 || p.Tokens > rates.MaxTokens || !p.KeepsValidly() || !p.WeighsValidly() {
+			p.Tokens < 0 || p.Tokens > limits.MaxTokens || !p.KeepsValidly() || !p.WeighsValidly() {
 			return ErrState
 		}
 	}
@@ -71,7 +71,7 @@ func (e *Entry) check(room *[maxState]byte) ([]byte, error) {
 	state := make([]byte, size)
 	copy(state, e.State)
 	// Limits within a state are checked by the table, so its rows cannot refer to these checks.
-	if !alg.valid(state) || l.Algorithm == Reservation && !reservation(state).limitsAreValid() || l.Algorithm == Class && !classState(state).assuredIsValid() {
+	if !alg.valid(state) || l.Algorithm == limits.Reservation && !reservation(state).limitsAreValid() || l.Algorithm == limits.Class && !classState(state).assuredIsValid() {
 		return nil, ErrState
 	}
 	return state, nil

@@ -3,28 +3,28 @@ package engine
 import (
 	"testing"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // A damaged file cannot bring a policy, or a shared limiter, with a limit that no Acquire may ask.
 func TestOnlyLimitsThatDecideAreAsked(t *testing.T) {
 	asked := 0
-	for a := NoAlgorithm; a.Known(); a++ {
-		limit := Limit{Algorithm: a, Capacity: 1, Rate: rates.Rate{Tokens: 1, Period: sec}}
+	for a := limits.NoAlgorithm; a.Known(); a++ {
+		limit := limits.Limit{Algorithm: a, Capacity: 1, Rate: limits.Rate{Tokens: 1, Period: sec}}
 		switch {
 		case a.IsValue():
-			limit = Limit{Algorithm: a}
-		case !propertiesOf[a].rate:
+			limit = limits.Limit{Algorithm: a}
+		case !a.HasRate():
 			limit.Rate.Tokens = 0
 		}
 		if a.HasLeast() {
 			limit.Least = 1
 		}
 		part := []Op{{Key: []byte("k"), Who: []byte("w"), Limit: limit, Tokens: 1}}
-		if a == Class {
+		if a == limits.Class {
 			part = treeOp(1, bucket(1, 1, sec), []string{"k", "root"}, limit, limit).Parts
 		}
-		decides := propertiesOf[a].decides
+		decides := a.Decides()
 		if decides {
 			asked++
 		}
@@ -37,7 +37,7 @@ func TestOnlyLimitsThatDecideAreAsked(t *testing.T) {
 			t.Errorf("a shared limiter of %v", a)
 		}
 	}
-	if asked < len(Algorithms()) {
-		t.Errorf("%d of %d algorithms were asked", asked, len(Algorithms()))
+	if asked < len(limits.Algorithms()) {
+		t.Errorf("%d of %d algorithms were asked", asked, len(limits.Algorithms()))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // MaxValueBytes bounds the data of one value: a command reads and copies all of it.
@@ -12,9 +13,9 @@ const MaxValueBytes = 1 << 20
 
 // Value is the data of a key that holds no limiter: a string, hash, sorted set, list or set of Redis.
 type Value struct {
-	Kind      Algorithm // of a limiter's key, its algorithm: such a key has no Data
-	ExpiresAt int64     // nanoseconds since the Unix epoch; 0 for never
-	Data      []byte    // laid out as package datatype says
+	Kind      limits.Algorithm // of a limiter's key, its algorithm: such a key has no Data
+	ExpiresAt int64            // nanoseconds since the Unix epoch; 0 for never
+	Data      []byte           // laid out as package datatype says
 }
 
 // The state of a value:
@@ -28,7 +29,7 @@ const valueHead = 16
 
 func valueKind(valid func(data []byte) bool) algorithm {
 	return algorithm{look: lookValue, expired: valueExpired, rewind: rewindTimes(8), plain: plainValue,
-		full:  func(*Limit) int64 { return 0 }, // a value that does not fit is refused as a whole
+		full:  func(*limits.Limit) int64 { return 0 }, // a value that does not fit is refused as a whole
 		valid: func(state []byte) bool { return validValue(state) && valid(dataOf(state)) }}
 }
 
@@ -60,7 +61,7 @@ func validValue(state []byte) bool {
 	return len(state) >= valueHead && uint64(binary.LittleEndian.Uint32(state[4:])) <= uint64(len(state)-valueHead) && expiryOf(state) >= 0
 }
 
-func valueExpired(state []byte, _ *Limit, now int64) bool {
+func valueExpired(state []byte, _ *limits.Limit, now int64) bool {
 	at := expiryOf(state)
 	return at != 0 && at <= now
 }
@@ -85,7 +86,7 @@ func valueSize(v *Value, had int) int {
 	switch {
 	case need <= had && (need >= had/4 || had <= 4*valueHead):
 		return had
-	case v.Kind == StringValue:
+	case v.Kind == limits.StringValue:
 		return need
 	}
 	return align(valueHead + len(v.Data) + len(v.Data)/4) // a collection grows element by element

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 func at(text string) int64 {
@@ -17,21 +17,21 @@ func at(text string) int64 {
 
 func TestCalendarWindows(t *testing.T) {
 	for _, c := range []struct {
-		span            rates.Span
+		span            limits.Span
 		now, start, end string
 	}{
-		{rates.EachMinute, "2026-11-21T10:59:59.999999999Z", "2026-11-21T10:59:00Z", "2026-11-21T11:00:00Z"},
-		{rates.EachHour, "2026-11-21T10:00:00Z", "2026-11-21T10:00:00Z", "2026-11-21T11:00:00Z"},
-		{rates.EachDay, "2028-02-28T23:59:59Z", "2028-02-28T00:00:00Z", "2028-02-29T00:00:00Z"},
-		{rates.EachWeek, "2026-11-22T23:59:59Z", "2026-11-16T00:00:00Z", "2026-11-23T00:00:00Z"},  // a Sunday
-		{rates.EachWeek, "2026-11-23T00:00:00Z", "2026-11-23T00:00:00Z", "2026-11-30T00:00:00Z"},  // a Monday
-		{rates.EachWeek, "2027-01-01T12:00:00Z", "2026-12-28T00:00:00Z", "2027-01-04T00:00:00Z"},  // over the year's end
-		{rates.EachMonth, "2028-02-29T12:00:00Z", "2028-02-01T00:00:00Z", "2028-03-01T00:00:00Z"}, // leap year
-		{rates.EachMonth, "2026-02-28T23:59:59Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"},
-		{rates.EachMonth, "2100-02-28T23:59:59Z", "2100-02-01T00:00:00Z", "2100-03-01T00:00:00Z"}, // not a leap year
-		{rates.EachMonth, "2026-12-31T23:59:59Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"},
+		{limits.EachMinute, "2026-11-21T10:59:59.999999999Z", "2026-11-21T10:59:00Z", "2026-11-21T11:00:00Z"},
+		{limits.EachHour, "2026-11-21T10:00:00Z", "2026-11-21T10:00:00Z", "2026-11-21T11:00:00Z"},
+		{limits.EachDay, "2028-02-28T23:59:59Z", "2028-02-28T00:00:00Z", "2028-02-29T00:00:00Z"},
+		{limits.EachWeek, "2026-11-22T23:59:59Z", "2026-11-16T00:00:00Z", "2026-11-23T00:00:00Z"},  // a Sunday
+		{limits.EachWeek, "2026-11-23T00:00:00Z", "2026-11-23T00:00:00Z", "2026-11-30T00:00:00Z"},  // a Monday
+		{limits.EachWeek, "2027-01-01T12:00:00Z", "2026-12-28T00:00:00Z", "2027-01-04T00:00:00Z"},  // over the year's end
+		{limits.EachMonth, "2028-02-29T12:00:00Z", "2028-02-01T00:00:00Z", "2028-03-01T00:00:00Z"}, // leap year
+		{limits.EachMonth, "2026-02-28T23:59:59Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z"},
+		{limits.EachMonth, "2100-02-28T23:59:59Z", "2100-02-01T00:00:00Z", "2100-03-01T00:00:00Z"}, // not a leap year
+		{limits.EachMonth, "2026-12-31T23:59:59Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"},
 	} {
-		start, end := windowAt(at(c.now), &Limit{Span: c.span})
+		start, end := windowAt(at(c.now), &limits.Limit{Span: c.span})
 		if start != at(c.start) || end != at(c.end) {
 			t.Errorf("span %d at %s: %v to %v", c.span, c.now, time.Unix(0, start).UTC(), time.Unix(0, end).UTC())
 		}
@@ -41,22 +41,22 @@ func TestCalendarWindows(t *testing.T) {
 func TestParseWindow(t *testing.T) {
 	for _, c := range []struct {
 		text   string
-		span   rates.Span
+		span   limits.Span
 		period int64
 	}{
-		{"60s", rates.FromFirst, 60 * sec}, {"60", rates.FromFirst, 60 * sec}, {"@60s", rates.Aligned, 60 * sec}, {"@1.5h", rates.Aligned, 5400 * sec},
-		{"@minute", rates.EachMinute, 0}, {"@hour", rates.EachHour, 0}, {"@DAY", rates.EachDay, 0}, {"@week", rates.EachWeek, 0}, {"@month", rates.EachMonth, 0},
+		{"60s", limits.FromFirst, 60 * sec}, {"60", limits.FromFirst, 60 * sec}, {"@60s", limits.Aligned, 60 * sec}, {"@1.5h", limits.Aligned, 5400 * sec},
+		{"@minute", limits.EachMinute, 0}, {"@hour", limits.EachHour, 0}, {"@DAY", limits.EachDay, 0}, {"@week", limits.EachWeek, 0}, {"@month", limits.EachMonth, 0},
 	} {
-		span, period, err := rates.ParseWindow(c.text)
+		span, period, err := limits.ParseWindow(c.text)
 		if err != nil || span != c.span || period != c.period {
 			t.Errorf("%q: %v %v %v", c.text, span, period, err)
 		}
-		if again, p, err := rates.ParseWindow(rates.FormatWindow(span, period)); again != span || p != period || err != nil {
-			t.Errorf("%q is written as %q", c.text, rates.FormatWindow(span, period))
+		if again, p, err := limits.ParseWindow(limits.FormatWindow(span, period)); again != span || p != period || err != nil {
+			t.Errorf("%q is written as %q", c.text, limits.FormatWindow(span, period))
 		}
 	}
 	for _, text := range []string{"", "@", "@@60s", "@year", "day", "0", "@0", "60w", "@ 60s", "-1"} {
-		if span, period, err := rates.ParseWindow(text); err == nil {
+		if span, period, err := limits.ParseWindow(text); err == nil {
 			t.Errorf("%q was read as %v %v", text, span, period)
 		}
 	}
@@ -66,7 +66,7 @@ func TestParseWindow(t *testing.T) {
 func TestFixedWindowAdmitsTwiceItsLimitAcrossABoundary(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
-	l := Limit{Algorithm: FixedWindow, Span: rates.Aligned, Capacity: 100, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}}
+	l := limits.Limit{Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}}
 	boundary := epoch - epoch%(60*sec) + 60*sec
 	first := ask(s, boundary-1, Op{Key: []byte("k"), Limit: l, Tokens: 100})
 	second := ask(s, boundary, Op{Key: []byte("k"), Limit: l, Tokens: 100})
@@ -76,27 +76,27 @@ func TestFixedWindowAdmitsTwiceItsLimitAcrossABoundary(t *testing.T) {
 }
 
 func TestParameterChangesCarryOver(t *testing.T) {
-	window := func(span rates.Span, capacity, period int64) Limit {
-		return Limit{Algorithm: FixedWindow, Span: span, Capacity: capacity, Rate: rates.Rate{Tokens: 0, Period: period}}
+	window := func(span limits.Span, capacity, period int64) limits.Limit {
+		return limits.Limit{Algorithm: limits.FixedWindow, Span: span, Capacity: capacity, Rate: limits.Rate{Tokens: 0, Period: period}}
 	}
-	sliding := func(algorithm Algorithm, capacity, period int64) Limit {
-		return Limit{Algorithm: algorithm, Capacity: capacity, Rate: rates.Rate{Tokens: 0, Period: period}}
+	sliding := func(algorithm limits.Algorithm, capacity, period int64) limits.Limit {
+		return limits.Limit{Algorithm: algorithm, Capacity: capacity, Rate: limits.Rate{Tokens: 0, Period: period}}
 	}
 	for _, c := range []struct {
 		name          string
-		before, after Limit
+		before, after limits.Limit
 		taken         int64
 		later         int64
 		remaining     int64
 	}{
-		{"a larger limit", window(rates.FromFirst, 10, 60*sec), window(rates.FromFirst, 20, 60*sec), 8, sec, 12},
-		{"a smaller limit", window(rates.FromFirst, 10, 60*sec), window(rates.FromFirst, 5, 60*sec), 8, sec, 0},
-		{"a longer window", window(rates.FromFirst, 10, 60*sec), window(rates.FromFirst, 10, 3600*sec), 8, sec, 2},
-		{"a window over by now", window(rates.FromFirst, 10, 60*sec), window(rates.FromFirst, 10, sec), 8, 2 * sec, 10},
-		{"aligned now", window(rates.FromFirst, 10, 60*sec), window(rates.EachDay, 10, 0), 8, sec, 2},
-		{"a longer sliding window", sliding(SlidingWindow, 10, 60*sec), sliding(SlidingWindow, 10, 3600*sec), 8, sec, 2},
-		{"a shorter sliding log", sliding(SlidingLog, 10, 60*sec), sliding(SlidingLog, 10, sec), 8, 2 * sec, 10},
-		{"a larger sliding log", sliding(SlidingLog, 10, 60*sec), sliding(SlidingLog, 100, 60*sec), 8, sec, 92},
+		{"a larger limit", window(limits.FromFirst, 10, 60*sec), window(limits.FromFirst, 20, 60*sec), 8, sec, 12},
+		{"a smaller limit", window(limits.FromFirst, 10, 60*sec), window(limits.FromFirst, 5, 60*sec), 8, sec, 0},
+		{"a longer window", window(limits.FromFirst, 10, 60*sec), window(limits.FromFirst, 10, 3600*sec), 8, sec, 2},
+		{"a window over by now", window(limits.FromFirst, 10, 60*sec), window(limits.FromFirst, 10, sec), 8, 2 * sec, 10},
+		{"aligned now", window(limits.FromFirst, 10, 60*sec), window(limits.EachDay, 10, 0), 8, sec, 2},
+		{"a longer sliding window", sliding(limits.SlidingWindow, 10, 60*sec), sliding(limits.SlidingWindow, 10, 3600*sec), 8, sec, 2},
+		{"a shorter sliding log", sliding(limits.SlidingLog, 10, 60*sec), sliding(limits.SlidingLog, 10, sec), 8, 2 * sec, 10},
+		{"a larger sliding log", sliding(limits.SlidingLog, 10, 60*sec), sliding(limits.SlidingLog, 100, 60*sec), 8, sec, 92},
 	} {
 		s := New(Config{Shards: 1})
 		ask(s, epoch, Op{Key: []byte("k"), Limit: c.before, Tokens: c.taken})
@@ -112,7 +112,7 @@ func TestParameterChangesCarryOver(t *testing.T) {
 func TestForcedLogIsBounded(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
-	l := Limit{Algorithm: SlidingLog, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}}
+	l := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}}
 	for i := range int64(1000) {
 		if res := ask(s, epoch+i, Op{Key: []byte("k"), Limit: l, Tokens: 1, Options: Force}); res.Remaining != 9-i {
 			t.Fatalf("forced %d: %+v", i, res)
@@ -125,13 +125,13 @@ func TestForcedLogIsBounded(t *testing.T) {
 }
 
 func TestRefundOfEachAlgorithm(t *testing.T) {
-	for _, l := range []Limit{
+	for _, l := range []limits.Limit{
 		bucket(10, 1, sec),
-		{Algorithm: GCRA, Capacity: 10, Rate: rates.Rate{Tokens: 1, Period: sec}},
-		{Algorithm: LeakyQueue, Capacity: 10, Rate: rates.Rate{Tokens: 1, Period: sec}},
-		{Algorithm: FixedWindow, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}},
-		{Algorithm: SlidingWindow, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}},
-		{Algorithm: SlidingLog, Capacity: 10, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}},
+		{Algorithm: limits.GCRA, Capacity: 10, Rate: limits.Rate{Tokens: 1, Period: sec}},
+		{Algorithm: limits.LeakyQueue, Capacity: 10, Rate: limits.Rate{Tokens: 1, Period: sec}},
+		{Algorithm: limits.FixedWindow, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}},
+		{Algorithm: limits.SlidingWindow, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}},
+		{Algorithm: limits.SlidingLog, Capacity: 10, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}},
 	} {
 		s := New(Config{Shards: 1})
 		key := []byte("k")
@@ -154,7 +154,7 @@ func TestRefundOfEachAlgorithm(t *testing.T) {
 func TestLeases(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
-	l := Limit{Algorithm: Concurrency, Capacity: 2, Rate: rates.Rate{Tokens: 0, Period: 10 * sec}}
+	l := limits.Limit{Algorithm: limits.Concurrency, Capacity: 2, Rate: limits.Rate{Tokens: 0, Period: 10 * sec}}
 	acquire := func(at int64, who string) Result {
 		return ask(s, epoch+at, Op{Key: []byte("k"), Limit: l, Tokens: 1, Who: []byte(who)})
 	}
@@ -190,7 +190,7 @@ func TestLeases(t *testing.T) {
 func TestQueueSpacesDepartures(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
-	l := Limit{Algorithm: LeakyQueue, Capacity: 50, Rate: rates.Rate{Tokens: 3, Period: sec}}
+	l := limits.Limit{Algorithm: limits.LeakyQueue, Capacity: 50, Rate: limits.Rate{Tokens: 3, Period: sec}}
 	now, last := epoch, int64(0)
 	for i := range 5000 {
 		now += int64(i*i%7) * 50 * ms
@@ -215,7 +215,7 @@ func TestExpiredStatesGrow(t *testing.T) {
 		if i%7 == 3 {
 			who = append(who, make([]byte, 200)...)
 		}
-		op := Op{Key: keyOf(int(i % 5)), Limit: Limit{Algorithm: Concurrency, Capacity: 3, Rate: rates.Rate{Tokens: 0, Period: sec}}, Tokens: 1, Who: who}
+		op := Op{Key: keyOf(int(i % 5)), Limit: limits.Limit{Algorithm: limits.Concurrency, Capacity: 3, Rate: limits.Rate{Tokens: 0, Period: sec}}, Tokens: 1, Who: who}
 		if res := ask(s, epoch+2*i*sec, op); !res.Allowed {
 			t.Fatalf("step %d: %+v", i, res)
 		}
@@ -227,7 +227,7 @@ func TestExpiredStatesGrow(t *testing.T) {
 func TestNoRoomToGrowLeavesTheLimit(t *testing.T) {
 	s := New(Config{Shards: 1, MaxBytes: 16 << 10})
 	defer s.Close()
-	long := Limit{Algorithm: SlidingLog, Capacity: 100_000, Rate: rates.Rate{Tokens: 0, Period: 3600 * sec}}
+	long := limits.Limit{Algorithm: limits.SlidingLog, Capacity: 100_000, Rate: limits.Rate{Tokens: 0, Period: 3600 * sec}}
 	short := long
 	short.Rate.Period = 3000 * sec
 	key := []byte("k")
@@ -253,7 +253,7 @@ func TestSlidingCounterUnderConstantDemand(t *testing.T) {
 	const windows, each = 100, 1000 // requests
 	for limit, want := range map[int64]int64{1: windows / 2, 2: windows, 3: 2 * windows, 10: 9 * windows, 100: 99 * windows} {
 		s, granted := New(Config{Shards: 1}), int64(0)
-		l := Limit{Algorithm: SlidingWindow, Capacity: limit, Rate: rates.Rate{Tokens: 0, Period: 60 * sec}}
+		l := limits.Limit{Algorithm: limits.SlidingWindow, Capacity: limit, Rate: limits.Rate{Tokens: 0, Period: 60 * sec}}
 		for at := range int64(windows * each) {
 			granted += ask(s, epoch+at*60*sec/each, Op{Key: []byte("k"), Limit: l, Tokens: 1}).Granted
 		}

@@ -1,12 +1,14 @@
 package engine
 
+import "github.com/stintdb/stint/engine/limits"
+
 const (
 	// workBytes is the number of bytes copied in about the time that one lease is read.
 	workBytes = 64
 	// OpWork is the fixed cost of an operation, in units of [Result.Work].
 	OpWork = 20
 	// MaxHolderWork is the most that looking through the holders of one key takes.
-	MaxHolderWork = MaxHolders + OpWork
+	MaxHolderWork = limits.MaxHolders + OpWork
 	// MaxLogWork is the most that keeping a request in a sliding log of the default bound takes: the log may have to be
 	// copied.
 	MaxLogWork = 100_000*16/workBytes + OpWork
@@ -51,7 +53,7 @@ func (s *Store) Weigh(ops []Op) (work int) {
 }
 
 func (s *Store) weigh(op *Op, more *int) int {
-	if op.Verb == Acquire && op.Limit.Algorithm == Concurrency {
+	if op.Verb == Acquire && op.Limit.Algorithm == limits.Concurrency {
 		*more++
 	}
 	sh, tag := s.locate(op.Key)
@@ -63,13 +65,13 @@ func (s *Store) weigh(op *Op, more *int) int {
 	}
 	r := sh.record(p.ref)
 	switch alg := sh.limitOf(r).Algorithm; alg {
-	case Concurrency:
-		return OpWork + min(leases(algorithms[alg].stateOf(r.rest())).used()/leaseHead+*more, MaxHolders)
-	case FairShare:
+	case limits.Concurrency:
+		return OpWork + min(leases(algorithms[alg].stateOf(r.rest())).used()/leaseHead+*more, limits.MaxHolders)
+	case limits.FairShare:
 		return OpWork + sh.size(r)/workBytes + sharePool(algorithms[alg].stateOf(r.rest())).active()
-	case Class:
+	case limits.Class:
 		return OpWork + sh.size(r)/workBytes + classState(algorithms[alg].stateOf(r.rest())).children()
-	case SlidingLog:
+	case limits.SlidingLog:
 		if op.Verb == ListLog {
 			return OpWork + min(sh.size(r)/logEntry, int(op.Tokens))
 		}

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testlog"
 )
 
@@ -380,7 +380,7 @@ func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 		r := run(t, Interval)
 		lease := func(holder int) {
 			op := engine.Op{Key: []byte("big"), Tokens: 1, Who: fmt.Appendf(nil, "%0200d", holder),
-				Limit: engine.Limit{Algorithm: engine.Concurrency, Capacity: engine.MaxHolders, Rate: rates.Rate{Period: int64(time.Hour)}}}
+				Limit: limits.Limit{Algorithm: limits.Concurrency, Capacity: limits.MaxHolders, Rate: limits.Rate{Period: int64(time.Hour)}}}
 			res := make([]engine.Result, 1)
 			if r.store.Apply(time.Now().UnixNano(), []engine.Op{op}, res); !res[0].Allowed {
 				t.Fatalf("%+v", res[0])
@@ -546,7 +546,7 @@ func TestStopDuringAFailure(t *testing.T) {
 
 // Tokens come back while the server is down as usual, but not while the clock is behind.
 func TestTimeSpentDown(t *testing.T) {
-	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 10, Rate: rates.Rate{Tokens: 1, Period: second}}
+	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10, Rate: limits.Rate{Tokens: 1, Period: second}}
 	s := engine.New(engine.Config{Shards: 1})
 	defer s.Close()
 	d, now := diskOf(nil), someTime

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testlog"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -160,8 +160,8 @@ func (w *world) holdsNothing(state string) bool {
 	}
 	word := func(at int) int64 { return int64(binary.LittleEndian.Uint64([]byte(state[at:]))) }
 	e := engine.Entry{Key: []byte("k"), State: []byte(state[34:])}
-	e.Limit = engine.Limit{Algorithm: engine.Algorithm(state[0]), Span: rates.Span(state[1]), Capacity: word(2), Least: word(10)}
-	e.Limit.Rate = rates.Rate{Tokens: word(18), Period: word(26)}
+	e.Limit = limits.Limit{Algorithm: limits.Algorithm(state[0]), Span: limits.Span(state[1]), Capacity: word(2), Least: word(10)}
+	e.Limit.Rate = limits.Rate{Tokens: word(18), Period: word(26)}
 	s := engine.New(engine.Config{Shards: 1})
 	defer s.Close()
 	return s.Load(w.now, e) == nil && s.Len() == 0
@@ -256,19 +256,19 @@ func (w *world) operate() {
 	})
 }
 
-var tokenLimits = []engine.Limit{
-	{Algorithm: engine.GCRA, Capacity: 100, Rate: rates.Rate{Tokens: 1, Period: 3600 * second}},
-	{Algorithm: engine.TokenBucket, Capacity: 20, Rate: rates.Rate{Tokens: 7, Period: second}},
-	{Algorithm: engine.LeakyBucket, Capacity: 50, Rate: rates.Rate{Tokens: 3, Period: 60 * second}},
-	{Algorithm: engine.LeakyQueue, Capacity: 5, Rate: rates.Rate{Tokens: 1000, Period: second}},
-	{Algorithm: engine.FixedWindow, Capacity: 30, Rate: rates.Rate{Period: 10 * second}},
-	{Algorithm: engine.FixedWindow, Capacity: 30, Span: rates.EachDay},
-	{Algorithm: engine.SlidingWindow, Capacity: 30, Rate: rates.Rate{Period: 60 * second}},
-	{Algorithm: engine.SlidingLog, Capacity: 30, Rate: rates.Rate{Period: 60 * second}},
-	{Algorithm: engine.Concurrency, Capacity: 9, Rate: rates.Rate{Period: 30 * second}},
-	{Algorithm: engine.FairShare, Capacity: 40, Rate: rates.Rate{Tokens: 3, Period: second}},
-	{Algorithm: engine.Class, Capacity: 40, Rate: rates.Rate{Tokens: 3, Period: second}},
-	{Algorithm: engine.Adaptive, Capacity: 40, Least: 1, Rate: rates.Rate{Tokens: 9, Period: second}},
+var tokenLimits = []limits.Limit{
+	{Algorithm: limits.GCRA, Capacity: 100, Rate: limits.Rate{Tokens: 1, Period: 3600 * second}},
+	{Algorithm: limits.TokenBucket, Capacity: 20, Rate: limits.Rate{Tokens: 7, Period: second}},
+	{Algorithm: limits.LeakyBucket, Capacity: 50, Rate: limits.Rate{Tokens: 3, Period: 60 * second}},
+	{Algorithm: limits.LeakyQueue, Capacity: 5, Rate: limits.Rate{Tokens: 1000, Period: second}},
+	{Algorithm: limits.FixedWindow, Capacity: 30, Rate: limits.Rate{Period: 10 * second}},
+	{Algorithm: limits.FixedWindow, Capacity: 30, Span: limits.EachDay},
+	{Algorithm: limits.SlidingWindow, Capacity: 30, Rate: limits.Rate{Period: 60 * second}},
+	{Algorithm: limits.SlidingLog, Capacity: 30, Rate: limits.Rate{Period: 60 * second}},
+	{Algorithm: limits.Concurrency, Capacity: 9, Rate: limits.Rate{Period: 30 * second}},
+	{Algorithm: limits.FairShare, Capacity: 40, Rate: limits.Rate{Tokens: 3, Period: second}},
+	{Algorithm: limits.Class, Capacity: 40, Rate: limits.Rate{Tokens: 3, Period: second}},
+	{Algorithm: limits.Adaptive, Capacity: 40, Least: 1, Rate: limits.Rate{Tokens: 9, Period: second}},
 }
 
 func randomOp(r *rand.Rand) engine.Op {
@@ -283,7 +283,7 @@ func randomOp(r *rand.Rand) engine.Op {
 		op.Weight = r.Int64N(4)
 	}
 	part := []engine.Op{{Key: []byte("{}"), Limit: op.Limit, Who: []byte("{}"), Weight: op.Weight}}
-	if op.Limit.Algorithm == engine.Class {
+	if op.Limit.Algorithm == limits.Class {
 		part = randomTree(r, 1).Parts
 	}
 	if cost := r.Int64N(3); r.IntN(2) == 0 {
@@ -298,7 +298,7 @@ func randomOp(r *rand.Rand) engine.Op {
 	id := fmt.Appendf(nil, "id-%d", r.IntN(6))
 	switch r.IntN(30) {
 	case 13, 14:
-		if op.Limit.Algorithm == engine.Adaptive {
+		if op.Limit.Algorithm == limits.Adaptive {
 			return engine.Op{Verb: engine.Adapt, Key: op.Key, Report: &engine.Report{Good: 1, Bad: r.Int64N(2), Every: second, Down: 80_000, Up: 5_000, Pause: r.Int64N(second)}}
 		}
 		return randomTree(r, op.Tokens)
@@ -345,7 +345,7 @@ func randomOp(r *rand.Rand) engine.Op {
 
 // randomTree asks a class of a tree whose root is one of few.
 func randomTree(r *rand.Rand, tokens int64) engine.Op {
-	limit := engine.Limit{Algorithm: engine.Class, Capacity: 40, Rate: rates.Rate{Tokens: 3, Period: second}}
+	limit := limits.Limit{Algorithm: limits.Class, Capacity: 40, Rate: limits.Rate{Tokens: 3, Period: second}}
 	op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Parts: []engine.Op{
 		{Key: fmt.Appendf(nil, "class-%d", r.IntN(9)), Limit: limit, Tokens: tokens, Who: engine.AppendAssured(nil, 1+r.Int64N(3), limit.Rate)},
 		{Key: fmt.Appendf(nil, "root-%d", r.IntN(2)), Limit: limit, Tokens: tokens},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // A payload has the time of its states, the offset up to which the journal was durable when it was written, and
@@ -48,8 +49,8 @@ const payloadHead = 16
 // encoder builds the payload of one block, after room for the block's head.
 type encoder struct {
 	buf    []byte
-	limits map[engine.Limit]uint64
-	last   engine.Limit
+	limits map[limits.Limit]uint64
+	last   limits.Limit
 	lastID uint64
 	states int // in this block
 }
@@ -59,10 +60,10 @@ func (e *encoder) start(now int64) {
 	e.buf = binary.LittleEndian.AppendUint64(e.buf, uint64(now))
 	e.buf = append(e.buf, make([]byte, 8)...)
 	if e.limits == nil {
-		e.limits = map[engine.Limit]uint64{}
+		e.limits = map[limits.Limit]uint64{}
 	}
 	clear(e.limits)
-	e.last, e.states = engine.Limit{}, 0
+	e.last, e.states = limits.Limit{}, 0
 }
 
 // setSynced records the offset up to which the journal is durable.
@@ -73,7 +74,7 @@ func (e *encoder) setSynced(offset int64) {
 func (e *encoder) isEmpty() bool { return len(e.buf) == blockHead+payloadHead }
 
 // limit returns the number of a limit in this block. It first describes a new one.
-func (e *encoder) limit(l engine.Limit) uint64 {
+func (e *encoder) limit(l limits.Limit) uint64 {
 	if l == e.last {
 		return e.lastID
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // handler takes the records of a payload, in order. Slices are only valid during the call.
@@ -18,7 +18,7 @@ type handler interface {
 type decoder struct {
 	rest   []byte
 	bad    bool
-	limits []engine.Limit
+	limits []limits.Limit
 }
 
 func (d *decoder) byte() byte {
@@ -57,11 +57,11 @@ func (d *decoder) take(n uint64) []byte {
 	return b
 }
 
-func (d *decoder) limit() engine.Limit {
+func (d *decoder) limit() limits.Limit {
 	id := d.uvarint()
 	if id >= uint64(len(d.limits)) {
 		d.bad = true
-		return engine.Limit{}
+		return limits.Limit{}
 	}
 	return d.limits[id]
 }
@@ -93,7 +93,7 @@ func (d *decoder) decode(payload []byte, h handler) error {
 func (d *decoder) record(kind byte, h handler) error {
 	switch kind {
 	case recLimit:
-		l := engine.Limit{Algorithm: engine.Algorithm(d.byte()), Span: rates.Span(d.byte())}
+		l := limits.Limit{Algorithm: limits.Algorithm(d.byte()), Span: limits.Span(d.byte())}
 		l.Capacity, l.Rate.Tokens, l.Rate.Period = int64(d.uvarint()), int64(d.uvarint()), int64(d.uvarint())
 		if l.Algorithm.HasLeast() {
 			l.Least = int64(d.uvarint())

@@ -9,20 +9,20 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // badLimit is one that nothing can be decided by.
-var badLimit = engine.Limit{Algorithm: engine.TokenBucket, Capacity: rates.MaxTokens + 1, Rate: rates.Rate{Tokens: 1, Period: second}}
+var badLimit = limits.Limit{Algorithm: limits.TokenBucket, Capacity: limits.MaxTokens + 1, Rate: limits.Rate{Tokens: 1, Period: second}}
 
-func meterOf(limit engine.Limit, key string) engine.Change {
+func meterOf(limit limits.Limit, key string) engine.Change {
 	state := make([]byte, 16)
 	state[0], state[7] = 1, 0x7f // until long after someTime
 	return engine.Change{Entry: engine.Entry{Key: []byte(key), Limit: limit, State: state}}
 }
 
 // refusedFile is a snapshot or a journal of one block: states of the keys a and z, one of the key between, and a policy.
-func refusedFile(journal bool, between, policy engine.Limit) (name string, file []byte) {
+func refusedFile(journal bool, between, policy limits.Limit) (name string, file []byte) {
 	magic, prefix := snapshotMagic, snapshotPrefix
 	if journal {
 		magic, prefix = journalMagic, journalPrefix
@@ -44,7 +44,7 @@ func refusedFile(journal bool, between, policy engine.Limit) (name string, file 
 // says so too and names it, and a repair leaves out this record alone.
 func TestRecordsThatCannotBeApplied(t *testing.T) {
 	for _, journal := range []bool{false, true} {
-		for what, limits := range map[string][2]engine.Limit{`key "between"`: {badLimit, tokenLimits[0]}, `"p"`: {tokenLimits[0], badLimit}} {
+		for what, limits := range map[string][2]limits.Limit{`key "between"`: {badLimit, tokenLimits[0]}, `"p"`: {tokenLimits[0], badLimit}} {
 			name, file := refusedFile(journal, limits[0], limits[1])
 			d := diskOf(map[string][]byte{name: file})
 			s := engine.New(engine.Config{Shards: 1})

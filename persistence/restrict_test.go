@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // What becomes of new keys, and the limiters they share, are part of the state that is written and read.
@@ -15,10 +15,10 @@ func TestStateHoldsRestrictions(t *testing.T) {
 	store, again := engine.New(engine.Config{Shards: 4, Replicated: true}), engine.New(engine.Config{Shards: 1, Replicated: true})
 	defer store.Close()
 	defer again.Close()
-	limits := []engine.Limit{
-		{Algorithm: engine.TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: 1e12}},
-		{Algorithm: engine.SlidingLog, Capacity: 500, Rate: rates.Rate{Period: 1e12}},
-		{Algorithm: engine.Concurrency, Capacity: 50, Rate: rates.Rate{Period: 1e12}},
+	limits := []limits.Limit{
+		{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 1e12}},
+		{Algorithm: limits.SlidingLog, Capacity: 500, Rate: limits.Rate{Period: 1e12}},
+		{Algorithm: limits.Concurrency, Capacity: 50, Rate: limits.Rate{Period: 1e12}},
 	}
 	store.Apply(now, store.Pressure(engine.Rules{NewKeys: engine.OverflowNew, Delimiters: ":/"}, true), make([]engine.Result, 1))
 	for i := range 100 {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Snapshots and journals write the verb of a policy's record as a whole byte.
@@ -26,7 +26,7 @@ func TestRecordsKeepAnyVerb(t *testing.T) {
 
 // Named fields survive on disk. Without the option {tenant} is text.
 func TestRecordsKeepNamedFields(t *testing.T) {
-	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: 1000}}
+	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 1000}}
 	for _, c := range []struct {
 		options engine.Option
 		record  string // behind the limit
@@ -76,7 +76,7 @@ func (a applier) end(int64) error { return nil }
 
 // A state with policies of both forms comes back from snapshots and journals as it was.
 func TestNamedFieldsSurviveARestart(t *testing.T) {
-	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: second}}
+	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: second}}
 	parts := []engine.Op{{Key: []byte("{tenant}:{}"), Limit: limit}}
 	s := engine.New(engine.Config{Shards: 1})
 	defer s.Close()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/decider"
 )
@@ -35,7 +35,7 @@ func newCostPlayer(t *testing.T, keys int, format string) (*sessionPlayer, *coun
 	counted := &countedKeys{Sweeper: p.keys}
 	p.keys = counted
 	var op engine.Op
-	op.Limit = engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: 3600e9}}
+	op.Limit = limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 3600e9}}
 	op.Tokens = 1
 	res := make([]engine.Result, 1)
 	for i := range keys {
@@ -132,7 +132,7 @@ func TestCheckCopiesNoOverrides(t *testing.T) {
 	set := func(n int) {
 		for i := range n {
 			p.store.Apply(p.clock.Now(), []engine.Op{{Verb: engine.SetOverride, Key: []byte("api"), Who: fmt.Appendf(nil, "%d", i),
-				Parts: []engine.Op{{Key: []byte("mine:own:{}"), Limit: engine.Limit{Algorithm: engine.TokenBucket, Capacity: 9, Rate: rates.Rate{Tokens: 1, Period: 3600e9}}}}}},
+				Parts: []engine.Op{{Key: []byte("mine:own:{}"), Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: 9, Rate: limits.Rate{Tokens: 1, Period: 3600e9}}}}}},
 				make([]engine.Result, 1))
 		}
 	}
@@ -177,9 +177,9 @@ func TestOthersKeysStayUnknown(t *testing.T) {
 // fillSemaphore gives a key as many holders as there may be, with names of a format.
 func fillSemaphore(p *sessionPlayer, key, format string) {
 	res := make([]engine.Result, 1)
-	for i := range engine.MaxHolders {
+	for i := range limits.MaxHolders {
 		op := engine.Op{Key: []byte(key), Who: fmt.Appendf(nil, format, i), Tokens: 1,
-			Limit: engine.Limit{Algorithm: engine.Concurrency, Capacity: engine.MaxHolders, Rate: rates.Rate{Period: 3600e9}}}
+			Limit: limits.Limit{Algorithm: limits.Concurrency, Capacity: limits.MaxHolders, Rate: limits.Rate{Period: 3600e9}}}
 		p.store.Apply(p.clock.Now(), []engine.Op{op}, res)
 	}
 }
@@ -188,7 +188,7 @@ func fillSemaphore(p *sessionPlayer, key, format string) {
 func fillLog(p *sessionPlayer, key string, n int) {
 	res := make([]engine.Result, 1)
 	for i := range n {
-		op := engine.Op{Key: []byte(key), Tokens: 1, Limit: engine.Limit{Algorithm: engine.SlidingLog, Capacity: 100_000, Rate: rates.Rate{Period: 3600e9}}}
+		op := engine.Op{Key: []byte(key), Tokens: 1, Limit: limits.Limit{Algorithm: limits.SlidingLog, Capacity: 100_000, Rate: limits.Rate{Period: 3600e9}}}
 		p.store.Apply(p.clock.Now()+int64(i-n), []engine.Op{op}, res)
 	}
 }

@@ -46,7 +46,7 @@ type waiter struct {
 	done  chan Result  // the zero Result: ask the server
 }
 
-// limits are the key and the limit, for an answer of the policy.
+// limits are the key and the limit that an answer of the policy needs.
 func (e *lease) limits() []Keyed { return []Keyed{On(string(e.key), e.limit)} }
 
 func (e *lease) observed(ctx context.Context, n int64) (Result, error) {

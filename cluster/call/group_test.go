@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
-	"github.com/stintdb/stint/engine/rates"
 )
 
 // The operations of a group are read as they were written, all or some of them.
 func TestGroupRoundTrip(t *testing.T) {
-	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 10, Rate: rates.Rate{Tokens: 1, Period: 1e9}}
+	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10, Rate: limits.Rate{Tokens: 1, Period: 1e9}}
 	for _, which := range [][]uint32{nil, {0, 2}} {
 		b := &engine.Batch{Atomic: true, Ops: []engine.Op{
 			{Verb: engine.Acquire, Key: []byte("k"), Tokens: 1, Limit: limit}, {Verb: engine.Look, Key: []byte("other")},

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 const (
@@ -20,14 +20,14 @@ type counters struct {
 
 type counter struct {
 	hash      uint64
-	limit     engine.Limit
+	limit     limits.Limit
 	requests  int
 	since     time.Duration
 	heldUntil time.Duration // the limit has changed: not hot before
 }
 
 // count counts a request, and reports whether the key is hot.
-func (c *counters) count(hash uint64, limit engine.Limit, now time.Duration) bool {
+func (c *counters) count(hash uint64, limit limits.Limit, now time.Duration) bool {
 	lock := &c.locks[hash%hotSlots%stripes]
 	lock.Lock()
 	defer lock.Unlock()

@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // An Operation is to be carried out in the log.
 type Operation struct {
 	Key       string
-	Limit     engine.Limit
+	Limit     limits.Limit
 	Tokens    int64
 	Loan      engine.Loan
 	Returning bool

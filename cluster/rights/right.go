@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Times and bounds.
@@ -30,7 +30,7 @@ const (
 // that was spent may come back while there are fewer than these.
 type right struct {
 	key     string
-	limit   engine.Limit
+	limit   limits.Limit
 	tokens  int64 // not spent, at most ceiling
 	ceiling int64
 	target  int64  // tokens after the last Lend
@@ -72,7 +72,7 @@ func (r *right) answer(now int64, granted int64, res *engine.Result) {
 }
 
 // refill is the time in which tokens refill, rounded up.
-func refill(tokens int64, rate rates.Rate) int64 {
+func refill(tokens int64, rate limits.Rate) int64 {
 	hi, lo := bits.Mul64(uint64(tokens), uint64(rate.Period))
 	by := uint64(rate.Tokens)
 	if hi >= by {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 
 	stripes       = 64
 	maxLends      = 20_000 // operations in a second; with more, tokens are held for longer
-	maxLendAtOnce = rates.MaxTokens
+	maxLendAtOnce = limits.MaxTokens
 )
 
 // Table is the tokens that this process holds. It is safe for concurrent use.

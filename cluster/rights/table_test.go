@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 const second = int64(time.Second)
 
-var limit = engine.Limit{Algorithm: engine.TokenBucket, Capacity: 1000, Rate: rates.Rate{Tokens: 100, Period: second}}
+var limit = limits.Limit{Algorithm: limits.TokenBucket, Capacity: 1000, Rate: limits.Rate{Tokens: 100, Period: second}}
 
 func acquire(key string, tokens int64) *engine.Op {
 	return &engine.Op{Verb: engine.Acquire, Key: []byte(key), Limit: limit, Tokens: tokens}

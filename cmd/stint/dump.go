@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -109,7 +110,7 @@ func (d *dumper) record(file string, r persistence.Record) error {
 		switch {
 		case r.Entry.Limit.Algorithm.IsValue():
 			l.data, err = dataOf(&r.Entry)
-		case r.Entry.Limit.Algorithm == engine.Reservation:
+		case r.Entry.Limit.Algorithm == limits.Reservation:
 			l.reserved, err = reservedOf(&r.Entry)
 		default:
 			l.usage, err = d.usage(r)
@@ -136,7 +137,7 @@ func dataOf(e *engine.Entry) (*data, error) {
 		return nil, err
 	}
 	d := &data{Bytes: len(v.Data)}
-	if v.Kind == engine.StringValue {
+	if v.Kind == limits.StringValue {
 		d.Value, d.ValueBase64 = printable(v.Data)
 	}
 	if v.ExpiresAt != 0 {
@@ -164,7 +165,7 @@ func (d *dumper) usage(r persistence.Record) (*usage, error) {
 	}
 	defer d.store.Unload(r.Entry.Key)
 	ops := []engine.Op{{Verb: engine.Look, Key: r.Entry.Key}}
-	if r.Entry.Limit.Algorithm == engine.Concurrency {
+	if r.Entry.Limit.Algorithm == limits.Concurrency {
 		ops = append(ops, engine.Op{Verb: engine.Leases, Key: r.Entry.Key})
 	}
 	results := make([]engine.Result, 2)
@@ -234,7 +235,7 @@ func printable(b []byte) (text *string, binary []byte) {
 }
 
 // paramsOf are a limit's parameters by their names in its command. All are numbers except rates and times.
-func paramsOf(limit engine.Limit) map[string]any {
+func paramsOf(limit limits.Limit) map[string]any {
 	params := map[string]any{}
 	for _, p := range limit.Params() {
 		switch p.Name {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -18,8 +18,8 @@ func TestInspectDumpsReservations(t *testing.T) {
 	store := newStore()
 	defer store.Close()
 	const now = int64(1_700_000_000 * time.Second)
-	bucket := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: int64(time.Hour)}}
-	leases := engine.Limit{Algorithm: engine.Concurrency, Capacity: 3, Rate: rates.Rate{Period: int64(time.Hour)}}
+	bucket := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}
+	leases := limits.Limit{Algorithm: limits.Concurrency, Capacity: 3, Rate: limits.Rate{Period: int64(time.Hour)}}
 	request := engine.Op{Verb: engine.AcquireAll, Tokens: 2, Parts: []engine.Op{{Key: []byte("a"), Limit: bucket, Tokens: 2}, {Key: []byte("b"), Limit: leases, Who: []byte("w"), Tokens: 2}}}
 	ops := []engine.Op{{Verb: engine.Reserve, Key: []byte("id"), MaxWait: int64(time.Minute), Parts: []engine.Op{request}}, {Verb: engine.Settle, Key: []byte("id"), Tokens: 4}}
 	for i, charged := range []string{

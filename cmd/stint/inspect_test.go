@@ -14,7 +14,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/persistence"
@@ -41,9 +41,9 @@ func stateDir(t *testing.T) (dir string) {
 			}
 		}
 	}
-	perHour := rates.Rate{Tokens: 1, Period: int64(time.Hour)}
-	bucket := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: perHour}
-	leases := engine.Limit{Algorithm: engine.Concurrency, Capacity: 3, Rate: rates.Rate{Period: int64(time.Hour)}}
+	perHour := limits.Rate{Tokens: 1, Period: int64(time.Hour)}
+	bucket := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: perHour}
+	leases := limits.Limit{Algorithm: limits.Concurrency, Capacity: 3, Rate: limits.Rate{Period: int64(time.Hour)}}
 	apply(engine.Op{Key: []byte("user:1"), Limit: bucket, Tokens: 2}, engine.Op{Key: []byte("gone"), Limit: bucket, Tokens: 1},
 		engine.Op{Verb: engine.SetPolicy, Key: []byte("api"), Options: engine.Shadow, Parts: []engine.Op{{Key: []byte("u:{}"), Limit: bucket}}})
 	if err := <-k.manager.Save(); err != nil {
@@ -57,7 +57,7 @@ func stateDir(t *testing.T) (dir string) {
 	}
 	await(256) // the block that records that the header is durable
 	apply(engine.Op{Key: []byte("gone"), Limit: bucket, Verb: engine.Delete}, engine.Op{Key: []byte("job\x00"), Limit: leases, Tokens: 1, Who: []byte("worker 1")},
-		engine.Op{Key: []byte("d"), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: rates.EachMonth, Capacity: 9}, Tokens: 9})
+		engine.Op{Key: []byte("d"), Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachMonth, Capacity: 9}, Tokens: 9})
 	await(384)
 	return cfg.Dir
 }
@@ -116,7 +116,7 @@ func TestInspectDumpsNamedFields(t *testing.T) {
 	} {
 		var out strings.Builder
 		d := newDumper(&out)
-		limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: int64(time.Second)}}
+		limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: int64(time.Second)}}
 		op := engine.Op{Verb: engine.SetPolicy, Options: options, Key: []byte("p"), Parts: []engine.Op{{Key: []byte("{a}"), Limit: limit}}}
 		err := d.record("f", persistence.Record{Change: engine.Change{Kind: engine.PolicyChanged, Op: &op}})
 		_ = d.lines.Flush()
@@ -276,7 +276,7 @@ func TestInspectDumpsLoans(t *testing.T) {
 	d := newDumper(&out)
 	s := engine.New(engine.Config{Shards: 1})
 	defer s.Close()
-	limit := engine.Limit{Algorithm: engine.FixedWindow, Span: rates.EachMonth, Capacity: 90}
+	limit := limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachMonth, Capacity: 90}
 	now := time.Now().UnixNano()
 	s.Apply(now, []engine.Op{{Key: []byte("k"), Limit: limit, Tokens: 10},
 		{Verb: engine.Lend, Key: []byte("k"), Who: []byte("a"), Limit: limit, Tokens: 5, Loan: &engine.Loan{Number: 1}}}, make([]engine.Result, 2))

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/persistence"
@@ -27,7 +27,7 @@ func writeAhead(t *testing.T, path string, ahead time.Duration) {
 	t.Helper()
 	store, at := engine.New(engine.Config{}), time.Now().Add(ahead).UnixNano()
 	defer store.Close()
-	daily := engine.Limit{Algorithm: engine.TokenBucket, Capacity: 10, Rate: rates.Rate{Tokens: 10, Period: int64(24 * time.Hour)}}
+	daily := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10, Rate: limits.Rate{Tokens: 10, Period: int64(24 * time.Hour)}}
 	store.Apply(at, []engine.Op{
 		{Key: []byte("k"), Limit: daily, Tokens: 3},
 		{Verb: engine.SetPolicy, Key: []byte("api"), Parts: []engine.Op{{Key: []byte("api:{}"), Limit: daily, Tokens: 1}}},

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // The sliding window counter is measured with this limit, for estimateWindows windows of each traffic.
@@ -66,9 +66,9 @@ func measure(t randomTraffic) (e estimate) {
 	arrivals := t.arrivals(rand.New(rand.NewPCG(1, 2)))
 	store := engine.New(engine.Config{Shards: 1})
 	defer store.Close()
-	limit := engine.Limit{Algorithm: engine.SlidingWindow, Capacity: estimateLimit, Rate: rates.Rate{Period: estimateWindow}}
+	limit := limits.Limit{Algorithm: limits.SlidingWindow, Capacity: estimateLimit, Rate: limits.Rate{Period: estimateWindow}}
 	logLimit := limit
-	logLimit.Algorithm = engine.SlidingLog
+	logLimit.Algorithm = limits.SlidingLog
 	ops := []engine.Op{{Key: []byte("counter"), Limit: limit, Tokens: 1}, {Key: []byte("log"), Limit: logLimit, Tokens: 1}}
 	results := make([]engine.Result, 2)
 	const start = 1_800_000_000 * second // a multiple of the window

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // TestMemory checks the table of the sizes of a 16-byte key's entry, by the store's own accounting.
@@ -16,15 +16,15 @@ func TestMemory(t *testing.T) {
 		ask       func(i int) engine.Op
 		times     int
 	}{
-		{"GCRA, token bucket, both leaky buckets", "any", asking(meter(engine.TokenBucket, 200)), 1},
-		{"fixed window", "any", asking(window(engine.FixedWindow, rates.Aligned)), 1},
-		{"sliding window counter", "any", asking(window(engine.SlidingWindow, rates.FromFirst)), 1},
+		{"GCRA, token bucket, both leaky buckets", "any", asking(meter(limits.TokenBucket, 200)), 1},
+		{"fixed window", "any", asking(window(limits.FixedWindow, limits.Aligned)), 1},
+		{"sliding window counter", "any", asking(window(limits.SlidingWindow, limits.FromFirst)), 1},
 		{"sliding window log", "1 request in the window", asking(logOf(100)), 1},
 		{"", "1,000 requests, limit 1,000", asking(logOf(1000)), 1000},
 		{"concurrency", "1 holder with a name of 16 bytes", asking(leasesOf()), 1},
 		{"", "1,000 holders", asking(leasesOf()), 1000},
-		{"fair share", "1 active member with a name of 16 bytes", asking(meter(engine.FairShare, 100_000)), 1},
-		{"", "1,000 active members", asking(meter(engine.FairShare, 100_000)), 1000},
+		{"fair share", "1 active member with a name of 16 bytes", asking(meter(limits.FairShare, 100_000)), 1},
+		{"", "1,000 active members", asking(meter(limits.FairShare, 100_000)), 1000},
 		{"class of a tree", "class without others under it", askingOne, 1},
 		{"", "root with 1 registered class", askingRoot, 1},
 		{"", "root with 1,000 registered classes", askingRoot, 1000},
@@ -37,24 +37,24 @@ func TestMemory(t *testing.T) {
 	checkTable(t, "| algorithm | in use | bytes |", rows)
 }
 
-func meter(a engine.Algorithm, capacity int64) engine.Limit {
-	return engine.Limit{Algorithm: a, Capacity: capacity, Rate: rates.Rate{Tokens: 100, Period: second}}
+func meter(a limits.Algorithm, capacity int64) limits.Limit {
+	return limits.Limit{Algorithm: a, Capacity: capacity, Rate: limits.Rate{Tokens: 100, Period: second}}
 }
 
-func window(a engine.Algorithm, span rates.Span) engine.Limit {
-	return engine.Limit{Algorithm: a, Span: span, Capacity: 200, Rate: rates.Rate{Period: 2 * second}}
+func window(a limits.Algorithm, span limits.Span) limits.Limit {
+	return limits.Limit{Algorithm: a, Span: span, Capacity: 200, Rate: limits.Rate{Period: 2 * second}}
 }
 
-func logOf(limit int64) engine.Limit {
-	return engine.Limit{Algorithm: engine.SlidingLog, Capacity: limit, Rate: rates.Rate{Period: int64(time.Hour)}}
+func logOf(limit int64) limits.Limit {
+	return limits.Limit{Algorithm: limits.SlidingLog, Capacity: limit, Rate: limits.Rate{Period: int64(time.Hour)}}
 }
 
-func leasesOf() engine.Limit {
-	return engine.Limit{Algorithm: engine.Concurrency, Capacity: 10_000, Rate: rates.Rate{Period: int64(time.Hour)}}
+func leasesOf() limits.Limit {
+	return limits.Limit{Algorithm: limits.Concurrency, Capacity: 10_000, Rate: limits.Rate{Period: int64(time.Hour)}}
 }
 
-func adaptive() engine.Limit {
-	l := meter(engine.Adaptive, 200)
+func adaptive() limits.Limit {
+	l := meter(limits.Adaptive, 200)
 	l.Least = 1
 	return l
 }
@@ -62,7 +62,7 @@ func adaptive() engine.Limit {
 var measuredKey = []byte("a key, 16 bytes.")
 
 // asking makes requests of different holders or members.
-func asking(limit engine.Limit) func(i int) engine.Op {
+func asking(limit limits.Limit) func(i int) engine.Op {
 	return func(i int) engine.Op {
 		op := engine.Op{Key: measuredKey, Limit: limit, Tokens: 1}
 		if limit.Algorithm.NeedsWho() {
@@ -77,7 +77,7 @@ func askingOne(int) engine.Op    { return tree(measuredKey, []byte("root")) }
 func askingRoot(i int) engine.Op { return tree(fmt.Append(nil, "class ", i), measuredKey) }
 
 func tree(class, root []byte) engine.Op {
-	limit := meter(engine.Class, 10_000)
+	limit := meter(limits.Class, 10_000)
 	assured := engine.AppendAssured(nil, 1, limit.Rate)
 	return engine.Op{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{{Key: class, Who: assured, Limit: limit, Tokens: 1}, {Key: root, Limit: limit, Tokens: 1}}}
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // timeline is the tokens a second that each of several callers gets, over time, beside its ideal.
@@ -54,7 +54,7 @@ func changing(first, from, between, until, last float64) func(float64) float64 {
 func timelines() []timeline { return []timeline{shareTimeline(), treeTimeline(), adaptiveTimeline()} }
 
 func shareTimeline() timeline {
-	limit := meter(engine.FairShare, 100)
+	limit := meter(limits.FairShare, 100)
 	limit.Rate.Tokens = timelineRate
 	member := func(name string, weight int64) engine.Op {
 		return engine.Op{Key: []byte("pool"), Limit: limit, Tokens: 1, Who: []byte(name), Weight: weight}
@@ -73,11 +73,11 @@ func treeTimeline() timeline {
 			key            string
 			capacity, rate int64
 		}{{name, ceiling / 10, ceiling}, {"root", 200, timelineRate}} {
-			limit := meter(engine.Class, node.capacity)
+			limit := meter(limits.Class, node.capacity)
 			limit.Rate.Tokens = node.rate
 			op.Parts = append(op.Parts, engine.Op{Key: []byte(node.key), Limit: limit, Tokens: 1})
 		}
-		op.Parts[0].Who = engine.AppendAssured(nil, assured/10, rates.Rate{Tokens: assured, Period: second})
+		op.Parts[0].Who = engine.AppendAssured(nil, assured/10, limits.Rate{Tokens: assured, Period: second})
 		return op
 	}
 	return play("classes.svg", []caller{
@@ -125,7 +125,7 @@ func adaptiveTimeline() timeline {
 		{"fleet B", make([]float64, seconds), changing(0, joins, 500, halves, 250)},
 	}}
 	capacity := changing(1000, halves, 500, seconds, 500)
-	limit := meter(engine.Adaptive, 100)
+	limit := meter(limits.Adaptive, 100)
 	limit.Least, limit.Rate.Tokens = 10, timelineRate
 	results := make([]engine.Result, 1)
 	const parts = 10

@@ -3,8 +3,7 @@ package opcodec
 import (
 	"encoding/binary"
 
-	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // byteReader takes numbers and texts off the front of bytes. Once something did not fit it is bad, and gives zeros.
@@ -61,8 +60,8 @@ func (r *byteReader) take(n uint64) []byte {
 	return b
 }
 
-func (r *byteReader) limit() engine.Limit {
-	l := engine.Limit{Algorithm: engine.Algorithm(r.byte()), Span: rates.Span(r.byte())}
+func (r *byteReader) limit() limits.Limit {
+	l := limits.Limit{Algorithm: limits.Algorithm(r.byte()), Span: limits.Span(r.byte())}
 	l.Capacity, l.Rate.Tokens, l.Rate.Period = int64(r.uvarint()), int64(r.uvarint()), int64(r.uvarint())
 	if l.Algorithm.HasLeast() {
 		l.Least = int64(r.uvarint())

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 var update = flag.Bool("update", false, "write the golden file of operations")
@@ -20,15 +20,15 @@ var update = flag.Bool("update", false, "write the golden file of operations")
 // goldenOps is one operation of every verb of version 0.1.0, with every field that the verb has; then later additions.
 func goldenOps() []engine.Op {
 	part := engine.Op{Key: []byte("p:{}"), Limit: bucket(100, 10, sec), Tokens: 1}
-	window := engine.Op{Key: []byte("w:{}"), Limit: engine.Limit{Algorithm: engine.FixedWindow, Span: rates.EachMonth, Capacity: 7}, Tokens: 1}
+	window := engine.Op{Key: []byte("w:{}"), Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachMonth, Capacity: 7}, Tokens: 1}
 	key, who := []byte("key"), []byte("who")
-	of := func(algorithm engine.Algorithm, least int64) engine.Limit {
+	of := func(algorithm limits.Algorithm, least int64) limits.Limit {
 		l := part.Limit
 		l.Algorithm, l.Least = algorithm, least
 		return l
 	}
 	tank := part.Limit
-	tank.Algorithm = engine.TankTokenBucket
+	tank.Algorithm = limits.TankTokenBucket
 	return []engine.Op{
 		{Verb: engine.Acquire, Key: key, Limit: part.Limit, Tokens: 300, MaxWait: sec, Options: engine.UpTo},
 		{Verb: engine.AcquireAll, Tokens: 1, Options: engine.Peek, Parts: []engine.Op{{Key: key, Limit: part.Limit, Tokens: 2, Options: engine.Peek}, {Key: who, Limit: window.Limit, Tokens: 1, Options: engine.Peek}}},
@@ -72,13 +72,13 @@ func goldenOps() []engine.Op {
 		{Verb: engine.Settle, Key: key, Tokens: 300, PriorAt: sec},
 		{Verb: engine.Script, Options: engine.AlsoDeclared, Args: [][]byte{key, who}, KeyFrom: 1, KeyCount: 1, Tokens: 1, PriorAt: sec},
 		{Verb: engine.Carry, Key: key, Limit: part.Limit, Tokens: 7, PriorAt: sec},
-		{Verb: engine.Acquire, Key: key, Limit: of(engine.FairShare, 0), Tokens: 300, Who: who, Weight: 5},
-		{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{{Key: key, Limit: of(engine.FairShare, 0), Tokens: 1, Who: who, Weight: 5}, {Key: who, Limit: of(engine.Adaptive, 3), Tokens: 1}}},
-		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: of(engine.FairShare, 0), Who: []byte("{}"), Weight: 2}}},
+		{Verb: engine.Acquire, Key: key, Limit: of(limits.FairShare, 0), Tokens: 300, Who: who, Weight: 5},
+		{Verb: engine.AcquireAll, Tokens: 1, Parts: []engine.Op{{Key: key, Limit: of(limits.FairShare, 0), Tokens: 1, Who: who, Weight: 5}, {Key: who, Limit: of(limits.Adaptive, 3), Tokens: 1}}},
+		{Verb: engine.SetPolicy, Key: key, Parts: []engine.Op{{Key: part.Key, Limit: of(limits.FairShare, 0), Who: []byte("{}"), Weight: 2}}},
 		{Verb: engine.ListMembers, Key: key},
 		{Verb: engine.AcquireAll, Tokens: 2, Parts: []engine.Op{
-			{Key: key, Limit: of(engine.Class, 0), Tokens: 2, Who: engine.AppendAssured(nil, 7, rates.Rate{Tokens: 3, Period: sec})}, {Key: who, Limit: of(engine.Class, 0), Tokens: 2}}},
-		{Verb: engine.Acquire, Key: key, Limit: of(engine.Adaptive, 3), Tokens: 300, MaxWait: sec},
+			{Key: key, Limit: of(limits.Class, 0), Tokens: 2, Who: engine.AppendAssured(nil, 7, limits.Rate{Tokens: 3, Period: sec})}, {Key: who, Limit: of(limits.Class, 0), Tokens: 2}}},
+		{Verb: engine.Acquire, Key: key, Limit: of(limits.Adaptive, 3), Tokens: 300, MaxWait: sec},
 		{Verb: engine.Adapt, Key: key, Report: &engine.Report{Good: 300, Bad: 2, Every: sec, Down: 80_000, Up: 5_000, Pause: 5 * sec}},
 		{Verb: engine.Script, Options: engine.WriteOnly | engine.DeclaredOnly, Key: []byte{2}, Args: [][]byte{who, key, who}, KeyFrom: 1, KeyCount: 2, Tokens: 1},
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 func TestOpsAreReadAsTheyWereWritten(t *testing.T) {
@@ -17,7 +17,7 @@ func TestOpsAreReadAsTheyWereWritten(t *testing.T) {
 	var in Reader
 	verbs := map[engine.Verb]int{}
 	for round := range 500 {
-		limits := make([]engine.Limit, 1+r.IntN(6))
+		limits := make([]limits.Limit, 1+r.IntN(6))
 		for i := range limits {
 			limits[i] = anyLimit(r)
 		}
@@ -64,7 +64,7 @@ func TestBadOpsAreRefused(t *testing.T) {
 	for i := range many {
 		many[i] = part
 	}
-	lease := engine.Limit{Algorithm: engine.Concurrency, Capacity: 5, Rate: rates.Rate{Period: sec}}
+	lease := limits.Limit{Algorithm: limits.Concurrency, Capacity: 5, Rate: limits.Rate{Period: sec}}
 	long := func(n int) []byte { return make([]byte, n) }
 	with := func(change func(op *engine.Op)) engine.Op {
 		op := part
@@ -79,33 +79,33 @@ func TestBadOpsAreRefused(t *testing.T) {
 		"no holder":             {Verb: engine.Release, Key: key},
 		"a long holder":         {Verb: engine.Release, Key: key, Who: long(engine.MaxHolderBytes + 1)},
 		"a lease of nobody":     with(func(op *engine.Op) { op.Limit = lease }),
-		"too many leases":       with(func(op *engine.Op) { op.Limit, op.Limit.Capacity, op.Who = lease, engine.MaxHolders+1, key }),
+		"too many leases":       with(func(op *engine.Op) { op.Limit, op.Limit.Capacity, op.Who = lease, limits.MaxHolders+1, key }),
 		"a long log": with(func(op *engine.Op) {
-			op.Limit = engine.Limit{Algorithm: engine.SlidingLog, Capacity: 1 << 22, Rate: rates.Rate{Period: sec}}
+			op.Limit = limits.Limit{Algorithm: limits.SlidingLog, Capacity: 1 << 22, Rate: limits.Rate{Period: sec}}
 		}),
 		"a long window": with(func(op *engine.Op) {
-			op.Limit = engine.Limit{Algorithm: engine.SlidingWindow, Capacity: 1, Rate: rates.Rate{Period: rates.MaxDuration + 1}}
+			op.Limit = limits.Limit{Algorithm: limits.SlidingWindow, Capacity: 1, Rate: limits.Rate{Period: limits.MaxDuration + 1}}
 		}),
 		"a long key":            with(func(op *engine.Op) { op.Key = long(engine.MaxKeyBytes + 1) }),
 		"tokens below zero":     with(func(op *engine.Op) { op.Tokens = -1 }),
-		"too many tokens":       with(func(op *engine.Op) { op.Tokens = rates.MaxTokens + 1 }),
-		"a long wait":           with(func(op *engine.Op) { op.MaxWait = rates.MaxDuration + 1 }),
+		"too many tokens":       with(func(op *engine.Op) { op.Tokens = limits.MaxTokens + 1 }),
+		"a long wait":           with(func(op *engine.Op) { op.MaxWait = limits.MaxDuration + 1 }),
 		"a wait below zero":     with(func(op *engine.Op) { op.MaxWait = engine.NoWait - 1 }),
 		"no capacity":           with(func(op *engine.Op) { op.Limit.Capacity = 0 }),
-		"a capacity too large":  with(func(op *engine.Op) { op.Limit.Capacity = rates.MaxTokens + 1 }),
-		"no algorithm":          with(func(op *engine.Op) { op.Limit.Algorithm = engine.NoAlgorithm }),
+		"a capacity too large":  with(func(op *engine.Op) { op.Limit.Capacity = limits.MaxTokens + 1 }),
+		"no algorithm":          with(func(op *engine.Op) { op.Limit.Algorithm = limits.NoAlgorithm }),
 		"another algorithm":     with(func(op *engine.Op) { op.Limit.Algorithm = unknownAlgorithm }),
-		"a hundred years":       with(func(op *engine.Op) { op.Limit = bucket(rates.MaxTokens, 1, sec) }),
+		"a hundred years":       with(func(op *engine.Op) { op.Limit = bucket(limits.MaxTokens, 1, sec) }),
 		"force and up to":       with(func(op *engine.Op) { op.Options = engine.Force | engine.UpTo }),
 		"force and wait":        with(func(op *engine.Op) { op.Options, op.MaxWait = engine.Force, sec }),
 		"shadow":                with(func(op *engine.Op) { op.Options = engine.Shadow }),
 		"another option":        with(func(op *engine.Op) { op.Options = engine.FixedCost }),
-		"keep too much":         with(func(op *engine.Op) { op.Keep = rates.MaxTokens + 1 }),
+		"keep too much":         with(func(op *engine.Op) { op.Keep = limits.MaxTokens + 1 }),
 		"keep over 100 %":       with(func(op *engine.Op) { op.Keep = engine.KeepPercent(engine.MaxKeepPercent + 1) }),
 		"keep of leases":        with(func(op *engine.Op) { op.Limit, op.Who, op.Keep = lease, key, 1 }),
 		"keep and force":        with(func(op *engine.Op) { op.Options, op.Keep = engine.Force, 1 }),
-		"a long wait for all":   {Verb: engine.AcquireAll, MaxWait: rates.MaxDuration + 1, Parts: many[:1]},
-		"a cost too large":      {Verb: engine.SetPolicy, Parts: []engine.Op{with(func(op *engine.Op) { op.Options, op.Tokens = engine.FixedCost, rates.MaxTokens+1 })}},
+		"a long wait for all":   {Verb: engine.AcquireAll, MaxWait: limits.MaxDuration + 1, Parts: many[:1]},
+		"a cost too large":      {Verb: engine.SetPolicy, Parts: []engine.Op{with(func(op *engine.Op) { op.Options, op.Tokens = engine.FixedCost, limits.MaxTokens+1 })}},
 		"force for all":         {Verb: engine.AcquireAll, Options: engine.Force, Parts: many[:1]},
 		"a script of dialect 0": {Verb: engine.Script, Args: [][]byte{key}},
 		"marks of no keys":      {Verb: engine.Script, Args: [][]byte{key}, Tokens: 1, Options: engine.WriteOnly, Key: []byte{1}},
@@ -191,7 +191,7 @@ func FuzzReader(f *testing.F) {
 	for range 20 {
 		var w Writer
 		var b []byte
-		limits := []engine.Limit{anyLimit(r), anyLimit(r)}
+		limits := []limits.Limit{anyLimit(r), anyLimit(r)}
 		for range 6 {
 			op := randomOp(r, limits)
 			b = w.Append(b, &op)

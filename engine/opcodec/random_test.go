@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 const (
@@ -18,8 +18,8 @@ const (
 )
 
 // unknownAlgorithm is the first number that no algorithm has.
-var unknownAlgorithm = func() engine.Algorithm {
-	a := engine.NoAlgorithm
+var unknownAlgorithm = func() limits.Algorithm {
+	a := limits.NoAlgorithm
 	for a.Known() {
 		a++
 	}
@@ -28,24 +28,24 @@ var unknownAlgorithm = func() engine.Algorithm {
 
 func keyOf(i int) []byte { return fmt.Appendf(nil, "key:%012d", i) }
 
-func bucket(capacity, tokens, period int64) engine.Limit {
-	return engine.Limit{Algorithm: engine.TokenBucket, Capacity: capacity, Rate: rates.Rate{Tokens: tokens, Period: period}}
+func bucket(capacity, tokens, period int64) limits.Limit {
+	return limits.Limit{Algorithm: limits.TokenBucket, Capacity: capacity, Rate: limits.Rate{Tokens: tokens, Period: period}}
 }
 
 // anyLimit is a limit of any algorithm, any span and any size.
-func anyLimit(r *rand.Rand) engine.Limit {
-	algorithms := engine.Algorithms()
-	l := engine.Limit{Algorithm: algorithms[r.IntN(len(algorithms))]}
+func anyLimit(r *rand.Rand) limits.Limit {
+	algorithms := limits.Algorithms()
+	l := limits.Limit{Algorithm: algorithms[r.IntN(len(algorithms))]}
 	for l.Check() != nil { // tries until the fields suit the algorithm
 		l.Span, l.Capacity = 0, 1+r.Int64N(1<<r.IntN(39))
-		l.Rate = rates.Rate{Period: rates.MinDuration + r.Int64N(rates.MaxDuration)}
+		l.Rate = limits.Rate{Period: limits.MinDuration + r.Int64N(limits.MaxDuration)}
 		switch r.IntN(3) {
 		case 0:
-			if l.Rate.Tokens = 1 + r.Int64N(rates.MaxTokens>>r.IntN(39)); l.Algorithm.HasLeast() {
+			if l.Rate.Tokens = 1 + r.Int64N(limits.MaxTokens>>r.IntN(39)); l.Algorithm.HasLeast() {
 				l.Least = 1 + r.Int64N(l.Rate.Tokens)
 			}
 		case 1:
-			if l.Span = rates.Span(r.IntN(int(rates.EachMonth) + 1)); l.Span > rates.Aligned {
+			if l.Span = limits.Span(r.IntN(int(limits.EachMonth) + 1)); l.Span > limits.Aligned {
 				l.Rate.Period = 0
 			}
 		}
@@ -54,12 +54,12 @@ func anyLimit(r *rand.Rand) engine.Limit {
 }
 
 // randomOp is an operation of any verb, of the form that the server makes.
-func randomOp(r *rand.Rand, among []engine.Limit) engine.Op {
+func randomOp(r *rand.Rand, among []limits.Limit) engine.Op {
 	return randomOpOf(r, engine.Verb(r.IntN(len(opLayouts))), among)
 }
 
 // randomOpOf is randomOp for a verb.
-func randomOpOf(r *rand.Rand, verb engine.Verb, among []engine.Limit) engine.Op {
+func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op {
 	text := func(most int) []byte {
 		b := make([]byte, r.IntN(most+1))
 		for i := range b {
@@ -83,7 +83,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []engine.Limit) engine.Op 
 		}
 		return ops
 	}
-	tokens := []int64{0, 1, 1, 1, 2, 300, rates.MaxTokens}[r.IntN(7)]
+	tokens := []int64{0, 1, 1, 1, 2, 300, limits.MaxTokens}[r.IntN(7)]
 	op := engine.Op{Verb: verb, Key: text(300)}
 	switch op.Verb {
 	case engine.Acquire:
@@ -93,7 +93,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []engine.Limit) engine.Op 
 			if op.Limit.Algorithm.Keeps() {
 				op.Keep = randomKeep(r)
 			}
-			op.MaxWait = []int64{0, 0, engine.NoWait, rates.MinDuration, rates.MaxDuration}[r.IntN(5)]
+			op.MaxWait = []int64{0, 0, engine.NoWait, limits.MinDuration, limits.MaxDuration}[r.IntN(5)]
 		}
 	case engine.AcquireAll:
 		op.Key, op.Parts, op.Tokens, op.Options = nil, parts(1), tokens, []engine.Option{0, engine.Peek}[r.IntN(2)]
@@ -101,7 +101,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []engine.Limit) engine.Op 
 			op.Parts[i].Tokens, op.Parts[i].Options = tokens, op.Options
 			randomCost(r, &op.Parts[i])
 		}
-		op.SetMaxWait([]int64{0, 0, engine.NoWait, rates.MaxDuration}[r.IntN(4)])
+		op.SetMaxWait([]int64{0, 0, engine.NoWait, limits.MaxDuration}[r.IntN(4)])
 		if r.IntN(4) == 0 {
 			op = randomTree(r, tokens, op.Options, text)
 		}
@@ -111,7 +111,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []engine.Limit) engine.Op 
 			op.Options |= engine.NamedFields
 			op.Args = append(op.Args, fmt.Appendf(nil, "field-%d", len(op.Args)), text(30))
 		}
-		op.MaxWait, op.Keep = []int64{0, 0, rates.MinDuration}[r.IntN(3)], randomKeep(r)
+		op.MaxWait, op.Keep = []int64{0, 0, limits.MinDuration}[r.IntN(3)], randomKeep(r)
 	case engine.Refund:
 		op.Tokens = tokens
 	case engine.ListLog:
@@ -140,8 +140,8 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []engine.Limit) engine.Op 
 	case engine.DropScripts:
 		op.Key = nil
 	case engine.Adapt:
-		op.Report = &engine.Report{Good: r.Int64N(engine.MaxReported), Bad: r.Int64N(3), Every: rates.MinDuration + r.Int64N(rates.MaxDuration-rates.MinDuration),
-			Down: 1 + r.Int64N(engine.WholeRate-1), Up: 1 + r.Int64N(engine.WholeRate), Pause: r.Int64N(rates.MaxDuration)}
+		op.Report = &engine.Report{Good: r.Int64N(engine.MaxReported), Bad: r.Int64N(3), Every: limits.MinDuration + r.Int64N(limits.MaxDuration-limits.MinDuration),
+			Down: 1 + r.Int64N(engine.WholeRate-1), Up: 1 + r.Int64N(engine.WholeRate), Pause: r.Int64N(limits.MaxDuration)}
 	case engine.Command, engine.Script:
 		op.Key = nil
 		for range 1 + r.IntN(8) {
@@ -157,7 +157,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []engine.Limit) engine.Op 
 			}
 		}
 	case engine.Reserve:
-		op.MaxWait = []int64{rates.MinDuration, sec, rates.MaxDuration}[r.IntN(3)]
+		op.MaxWait = []int64{limits.MinDuration, sec, limits.MaxDuration}[r.IntN(3)]
 		for op.Parts == nil || !valid(&op) {
 			op.Parts = []engine.Op{randomOpOf(r, []engine.Verb{engine.Acquire, engine.AcquireAll, engine.Check}[r.IntN(3)], among)}
 		}
@@ -165,7 +165,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []engine.Limit) engine.Op 
 		op = randomLoan(r, op.Verb, among, op.Key, tokens, text)
 	case engine.Prepare:
 		op.Limit = among[r.IntN(len(among))]
-		for op.Limit.Algorithm = op.Limit.Algorithm.Tank(); op.Limit.Algorithm == engine.NoAlgorithm; op.Limit.Algorithm = op.Limit.Algorithm.Tank() {
+		for op.Limit.Algorithm = op.Limit.Algorithm.Tank(); op.Limit.Algorithm == limits.NoAlgorithm; op.Limit.Algorithm = op.Limit.Algorithm.Tank() {
 			op.Limit = anyLimit(r)
 		}
 		op.Options = []engine.Option{0, engine.Cancel, engine.Force}[r.IntN(3)]
@@ -194,7 +194,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []engine.Limit) engine.Op 
 			op.Parts[i].PriorAt = randomPriorAt(r)
 		}
 	case engine.Carry:
-		op.Limit, op.Tokens, op.PriorAt = bucket(10, 1, sec), 1+r.Int64N(rates.MaxTokens), 1+r.Int64N(1<<62)
+		op.Limit, op.Tokens, op.PriorAt = bucket(10, 1, sec), 1+r.Int64N(limits.MaxTokens), 1+r.Int64N(1<<62)
 	}
 	return op
 }
@@ -219,7 +219,7 @@ func nameFields(r *rand.Rand, op *engine.Op) {
 func randomCost(r *rand.Rand, part *engine.Op) {
 	if r.IntN(3) == 0 {
 		part.Options |= engine.FixedCost
-		part.Tokens = []int64{0, 1, 2, rates.MaxTokens}[r.IntN(4)]
+		part.Tokens = []int64{0, 1, 2, limits.MaxTokens}[r.IntN(4)]
 	}
 	if part.Limit.Algorithm.Keeps() {
 		part.Keep = randomKeep(r)
@@ -227,7 +227,7 @@ func randomCost(r *rand.Rand, part *engine.Op) {
 }
 
 func randomKeep(r *rand.Rand) engine.Keep {
-	return []engine.Keep{0, 0, 0, engine.KeepTokens(1), engine.KeepTokens(rates.MaxTokens), engine.KeepPercent(1), engine.KeepPercent(engine.MaxKeepPercent), engine.KeepNothing}[r.IntN(8)]
+	return []engine.Keep{0, 0, 0, engine.KeepTokens(1), engine.KeepTokens(limits.MaxTokens), engine.KeepPercent(1), engine.KeepPercent(engine.MaxKeepPercent), engine.KeepNothing}[r.IntN(8)]
 }
 
 // sameOp compares operations; an empty text is the same as none.
@@ -248,7 +248,7 @@ func sameOp(a, b engine.Op) bool {
 }
 
 // randomLoan is an operation on loans.
-func randomLoan(r *rand.Rand, verb engine.Verb, among []engine.Limit, key []byte, tokens int64, text func(int) []byte) engine.Op {
+func randomLoan(r *rand.Rand, verb engine.Verb, among []limits.Limit, key []byte, tokens int64, text func(int) []byte) engine.Op {
 	op := engine.Op{Verb: verb, Key: key}
 	if verb == engine.Loans {
 		return op
@@ -257,17 +257,17 @@ func randomLoan(r *rand.Rand, verb engine.Verb, among []engine.Limit, key []byte
 		op.Options = engine.Force * engine.Option(r.IntN(2))
 		return op
 	}
-	op.Loan = &engine.Loan{Number: 1 + r.Uint64N(1<<r.IntN(63)), Left: r.Int64N(rates.MaxTokens)}
+	op.Loan = &engine.Loan{Number: 1 + r.Uint64N(1<<r.IntN(63)), Left: r.Int64N(limits.MaxTokens)}
 	if r.IntN(2) == 0 {
 		op.Loan.Previous = op.Loan.Number + 1
 	}
 	if verb == engine.Lend {
-		op.Tokens, op.MaxWait = tokens, []int64{0, rates.MinDuration, rates.MaxDuration}[r.IntN(3)]
+		op.Tokens, op.MaxWait = tokens, []int64{0, limits.MinDuration, limits.MaxDuration}[r.IntN(3)]
 		for op.Limit = among[r.IntN(len(among))]; !op.Limit.Algorithm.CanBeLent(); {
 			op.Limit = anyLimit(r)
 		}
 		if op.MaxWait == 0 && r.IntN(2) == 0 {
-			op.Options, op.Loan.Waiting, op.Loan.Each = engine.Merged, 1+r.Int64N(engine.MaxWaiting), 1+r.Int64N(rates.MaxTokens)
+			op.Options, op.Loan.Waiting, op.Loan.Each = engine.Merged, 1+r.Int64N(engine.MaxWaiting), 1+r.Int64N(limits.MaxTokens)
 		}
 	}
 	return op
@@ -278,10 +278,10 @@ func randomTree(r *rand.Rand, tokens int64, options engine.Option, text func(mos
 	op := engine.Op{Verb: engine.AcquireAll, Tokens: tokens, Options: options}
 	for range 2 + r.IntN(engine.MaxTreeLevels-1) {
 		l := bucket(1+r.Int64N(1000), 1+r.Int64N(1000), sec)
-		l.Algorithm = engine.Class
+		l.Algorithm = limits.Class
 		op.Parts = append(op.Parts, engine.Op{Key: text(40), Limit: l, Tokens: tokens, Options: options})
 	}
-	op.Parts[0].Who = engine.AppendAssured(nil, 1+r.Int64N(1000), rates.Rate{Tokens: 1 + r.Int64N(1000), Period: sec})
+	op.Parts[0].Who = engine.AppendAssured(nil, 1+r.Int64N(1000), limits.Rate{Tokens: 1 + r.Int64N(1000), Period: sec})
 	if r.IntN(2) == 0 {
 		op.Parts = append(op.Parts, engine.Op{Key: text(40), Limit: bucket(5, 1, sec), Tokens: tokens, Options: options})
 	}

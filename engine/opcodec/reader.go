@@ -1,12 +1,15 @@
 package opcodec
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
 
 // Reader reads the bytes of a [Writer]. It trusts nothing: every length is compared with the bytes left, every number
 // against its range, and bytes that no operation of this version can have are refused.
 type Reader struct {
 	in     byteReader
-	limits []engine.Limit
+	limits []limits.Limit
 	parts  []engine.Op
 	args   [][]byte
 }
@@ -182,7 +185,7 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 	return !in.bad
 }
 
-func (r *Reader) readLimit(l *engine.Limit) bool {
+func (r *Reader) readLimit(l *limits.Limit) bool {
 	switch id := r.in.uvarint(); {
 	case r.in.bad || id > uint64(len(r.limits)):
 		return false

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // A result as bytes:
@@ -129,7 +130,7 @@ func (r *byteReader) result(res *engine.Result, whole bool) bool {
 		return false
 	}
 	if res.Status == engine.WrongType {
-		if res.Wanted = engine.Algorithm(r.byte()); r.bad || !res.Wanted.Known() {
+		if res.Wanted = limits.Algorithm(r.byte()); r.bad || !res.Wanted.Known() {
 			return false
 		}
 	}
@@ -172,7 +173,7 @@ func (r *byteReader) resultParts(res *engine.Result) bool {
 
 func (r *byteReader) leases(res *engine.Result) bool {
 	n := r.uvarint()
-	if r.bad || n < 1 || n > engine.MaxHolders || n > uint64(len(r.rest))/2 {
+	if r.bad || n < 1 || n > limits.MaxHolders || n > uint64(len(r.rest))/2 {
 		return false
 	}
 	res.Leases = make([]engine.Lease, n)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // textOf shows the answer of a result. Its work is no part of the answer.
@@ -24,8 +25,8 @@ func textOf(res engine.Result) string {
 func randomResults(r *rand.Rand, n int) []engine.Result {
 	s := engine.New(engine.Config{Shards: 2})
 	defer s.Close()
-	var among []engine.Limit
-	for len(among) < 3*len(engine.Algorithms()) {
+	var among []limits.Limit
+	for len(among) < 3*len(limits.Algorithms()) {
 		if l := anyLimit(r); l.Capacity < 30 {
 			among = append(among, l)
 		}
@@ -98,9 +99,9 @@ func TestBadResultsAreRefused(t *testing.T) {
 		"a binding part below -1":  {Parts: parts[:2], Binding: -2},
 		"parts of parts":           {Parts: []engine.Result{{Parts: parts[:1]}}},
 		"a long holder":            {Leases: []engine.Lease{{Holder: make([]byte, engine.MaxHolderBytes+1), Remaining: 1}}},
-		"too many leases":          {Leases: make([]engine.Lease, engine.MaxHolders+1)},
+		"too many leases":          {Leases: make([]engine.Lease, limits.MaxHolders+1)},
 		"no such algorithm wanted": {Status: engine.WrongType, Wanted: unknownAlgorithm, Held: bucket(1, 1, sec)},
-		"no such algorithm held":   {Status: engine.WrongType, Held: engine.Limit{Algorithm: unknownAlgorithm, Capacity: 1}},
+		"no such algorithm held":   {Status: engine.WrongType, Held: limits.Limit{Algorithm: unknownAlgorithm, Capacity: 1}},
 	}
 	for name, res := range bad {
 		if _, err := ReadResult(AppendResult(nil, &res), new(engine.Result)); !errors.Is(err, ErrInvalid) {

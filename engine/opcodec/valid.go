@@ -2,7 +2,7 @@ package opcodec
 
 import (
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // valid reports whether every field of an operation that was read is in its range.
@@ -17,8 +17,8 @@ func valid(op *engine.Op) bool {
 // inRange reports whether fields of an operation are in the ranges that they have with every verb.
 func inRange(op *engine.Op, fields opFields) bool {
 	return (fields&fieldKey == 0 || len(op.Key) <= engine.MaxKeyBytes) &&
-		(fields&fieldTokens == 0 || op.Tokens >= 0 && op.Tokens <= rates.MaxTokens) &&
-		(fields&fieldMaxWait == 0 || op.MaxWait >= engine.NoWait && op.MaxWait <= rates.MaxDuration)
+		(fields&fieldTokens == 0 || op.Tokens >= 0 && op.Tokens <= limits.MaxTokens) &&
+		(fields&fieldMaxWait == 0 || op.MaxWait >= engine.NoWait && op.MaxWait <= limits.MaxDuration)
 }
 
 // asks is about a limit alone.
@@ -86,7 +86,7 @@ func canBeReserved(v engine.Verb) bool {
 }
 
 func reserves(op *engine.Op) bool {
-	if op.MaxWait < rates.MinDuration || len(op.Parts) != 1 {
+	if op.MaxWait < limits.MinDuration || len(op.Parts) != 1 {
 		return false
 	}
 	request := &op.Parts[0]
@@ -112,11 +112,11 @@ func hasHolder(op *engine.Op) bool { return len(op.Who) > 0 && len(op.Who) <= en
 
 // isOnLoan is about a holder's loan and its numbers.
 func isOnLoan(op *engine.Op) bool {
-	return hasHolder(op) && op.Loan != nil && op.Loan.Number != 0 && op.Loan.Number != op.Loan.Previous && op.Loan.Left >= 0 && op.Loan.Left <= rates.MaxTokens
+	return hasHolder(op) && op.Loan != nil && op.Loan.Number != 0 && op.Loan.Number != op.Loan.Previous && op.Loan.Left >= 0 && op.Loan.Left <= limits.MaxTokens
 }
 
 func lends(op *engine.Op) bool {
-	return isOnLoan(op) && op.Limit.Algorithm.CanBeLent() && (op.MaxWait == 0 || op.MaxWait >= rates.MinDuration) && merges(op)
+	return isOnLoan(op) && op.Limit.Algorithm.CanBeLent() && (op.MaxWait == 0 || op.MaxWait >= limits.MinDuration) && merges(op)
 }
 
 // merges is about the requests that wait for a Lend.
@@ -124,10 +124,10 @@ func merges(op *engine.Op) bool {
 	if op.Options&engine.Merged == 0 {
 		return true
 	}
-	return op.MaxWait == 0 && op.Loan.Waiting > 0 && op.Loan.Waiting <= engine.MaxWaiting && op.Loan.Each > 0 && op.Loan.Each <= rates.MaxTokens
+	return op.MaxWait == 0 && op.Loan.Waiting > 0 && op.Loan.Waiting <= engine.MaxWaiting && op.Loan.Each > 0 && op.Loan.Each <= limits.MaxTokens
 }
 
-func prepares(op *engine.Op) bool { return op.Limit.Algorithm.Home() != engine.NoAlgorithm }
+func prepares(op *engine.Op) bool { return op.Limit.Algorithm.Home() != limits.NoAlgorithm }
 
 func deposits(op *engine.Op) bool {
 	return op.Loan != nil && op.Loan.Number != 0 && op.Loan.Left == 0

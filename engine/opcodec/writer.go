@@ -4,13 +4,14 @@ import (
 	"encoding/binary"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Writer writes operations as bytes. It describes each limit once for all that is written between two Resets, which
 // one [Reader] has to read from the beginning. The zero value is ready for use.
 type Writer struct {
-	limits     map[engine.Limit]uint64
-	last       engine.Limit
+	limits     map[limits.Limit]uint64
+	last       limits.Limit
 	lastID     uint64
 	unreadable bool
 }
@@ -18,7 +19,7 @@ type Writer struct {
 // Reset makes the writer begin another buffer.
 func (w *Writer) Reset() {
 	clear(w.limits)
-	w.last, w.lastID, w.unreadable = engine.Limit{}, 0, false
+	w.last, w.lastID, w.unreadable = limits.Limit{}, 0, false
 }
 
 // Err returns [ErrInvalid] if something was appended since the last Reset that a [Reader] would refuse, or that has a limit
@@ -133,7 +134,7 @@ func reportFields(r *engine.Report) [6]*int64 {
 	return [...]*int64{&r.Good, &r.Bad, &r.Every, &r.Down, &r.Up, &r.Pause}
 }
 
-func (w *Writer) appendLimit(b []byte, l *engine.Limit) []byte {
+func (w *Writer) appendLimit(b []byte, l *limits.Limit) []byte {
 	if *l == w.last && w.lastID > 0 {
 		return binary.AppendUvarint(b, w.lastID)
 	}
@@ -142,7 +143,7 @@ func (w *Writer) appendLimit(b []byte, l *engine.Limit) []byte {
 		b = binary.AppendUvarint(b, id)
 	} else {
 		if w.limits == nil {
-			w.limits = map[engine.Limit]uint64{}
+			w.limits = map[limits.Limit]uint64{}
 		}
 		id = uint64(len(w.limits)) + 1
 		w.limits[*l] = id

@@ -17,7 +17,7 @@ type parser struct {
 	depth    int
 	elseifs  int // of the chain that is being read
 	weight   int // steps of the block being read
-	locals   int // number of all locals, for their names in the tree
+	locals   int // number of all locals, which gives them names in the tree
 	function *function
 	written  map[int]bool // loop variables, by position, that the source assigns to
 	again    bool         // written grew: read the source once more

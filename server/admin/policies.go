@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
 )
@@ -98,7 +99,7 @@ func (a *Admin) policies(ctx context.Context, s *server.Server, _ *http.Request)
 }
 
 // level adds up how much callers have taken of a limit.
-func (a *Admin) level(s *server.Server, v *limitView, limit engine.Limit, callers []caller, results []engine.Result) {
+func (a *Admin) level(s *server.Server, v *limitView, limit limits.Limit, callers []caller, results []engine.Result) {
 	sum := 0.0
 	for i := range results {
 		res := &results[i]

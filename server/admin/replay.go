@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/recent"
@@ -114,7 +115,7 @@ func newRun(ops []engine.Op, oneIn int64) (*run, error) {
 	r := &run{counts: replayedLimits{Without: []string{}}}
 	var kept []engine.Op
 	for _, op := range ops {
-		if op.Limit.Algorithm == engine.Concurrency || oneIn > 1 && (op.Limit.Algorithm == engine.Class || !bytes.Contains(op.Key, []byte(engine.Placeholder))) {
+		if op.Limit.Algorithm == limits.Concurrency || oneIn > 1 && (op.Limit.Algorithm == limits.Class || !bytes.Contains(op.Key, []byte(engine.Placeholder))) {
 			r.counts.Without = append(r.counts.Without, command.SpecText(op))
 			continue
 		}

@@ -3,46 +3,45 @@ package command
 import (
 	"time"
 
-	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // limitSpecs has a row for each way of writing a limit. Commands that acquire, RL.ALL and policies all read limits through it.
 var limitSpecs = []limitSpec{
-	{word: "CL", algorithm: engine.GCRA, params: []string{"max_burst", "count", "period"}, read: readThrottle},
-	{word: "TB", algorithm: engine.TokenBucket, params: []string{"capacity", "rate"}, amount: "tokens", read: readBucket},
-	{word: "LB", algorithm: engine.LeakyBucket, params: []string{"capacity", "rate"}, amount: "amount", read: readBucket},
-	{word: "LQ", algorithm: engine.LeakyQueue, params: []string{"capacity", "rate"}, amount: "amount", read: readQueue},
-	{word: "FW", algorithm: engine.FixedWindow, params: []string{"limit", "window"}, amount: "tokens", read: readFixedWindow},
-	{word: "SW", algorithm: engine.SlidingWindow, params: []string{"limit", "window"}, amount: "tokens", read: readSliding},
-	{word: "SL", algorithm: engine.SlidingLog, params: []string{"limit", "window"}, amount: "tokens", read: readLog},
-	{word: "CC", algorithm: engine.Concurrency, params: []string{"limit", "ttl"}, who: holderName, read: readLeases},
-	{word: "FS", algorithm: engine.FairShare, params: []string{"capacity", "rate"}, who: memberName, options: " [WEIGHT weight]", amount: "tokens", read: readBucket},
-	{word: "AD", algorithm: engine.Adaptive, params: []string{"capacity", "min", "max"}, amount: "tokens", read: readAdaptive},
-	{word: "HT", algorithm: engine.Class, params: []string{"rate_capacity", "rate", "ceil_capacity", "ceil"}, options: " UNDER key capacity rate [UNDER key capacity rate ...]", read: readCeiling, assured: readAssured},
-	{word: "UNDER", algorithm: engine.Class, params: []string{"capacity", "rate"}, read: readBucket, isAncestor: true},
+	{word: "CL", algorithm: limits.GCRA, params: []string{"max_burst", "count", "period"}, read: readThrottle},
+	{word: "TB", algorithm: limits.TokenBucket, params: []string{"capacity", "rate"}, amount: "tokens", read: readBucket},
+	{word: "LB", algorithm: limits.LeakyBucket, params: []string{"capacity", "rate"}, amount: "amount", read: readBucket},
+	{word: "LQ", algorithm: limits.LeakyQueue, params: []string{"capacity", "rate"}, amount: "amount", read: readQueue},
+	{word: "FW", algorithm: limits.FixedWindow, params: []string{"limit", "window"}, amount: "tokens", read: readFixedWindow},
+	{word: "SW", algorithm: limits.SlidingWindow, params: []string{"limit", "window"}, amount: "tokens", read: readSliding},
+	{word: "SL", algorithm: limits.SlidingLog, params: []string{"limit", "window"}, amount: "tokens", read: readLog},
+	{word: "CC", algorithm: limits.Concurrency, params: []string{"limit", "ttl"}, who: holderName, read: readLeases},
+	{word: "FS", algorithm: limits.FairShare, params: []string{"capacity", "rate"}, who: memberName, options: " [WEIGHT weight]", amount: "tokens", read: readBucket},
+	{word: "AD", algorithm: limits.Adaptive, params: []string{"capacity", "min", "max"}, amount: "tokens", read: readAdaptive},
+	{word: "HT", algorithm: limits.Class, params: []string{"rate_capacity", "rate", "ceil_capacity", "ceil"}, options: " UNDER key capacity rate [UNDER key capacity rate ...]", read: readCeiling, assured: readAssured},
+	{word: "UNDER", algorithm: limits.Class, params: []string{"capacity", "rate"}, read: readBucket, isAncestor: true},
 }
 
 var acquireRows = []Row{
-	acquireRow("tb.acquire", engine.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", "alice:1 5 1/h",
+	acquireRow("tb.acquire", limits.TokenBucket, "key capacity rate [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", "alice:1 5 1/h",
 		"Take tokens (default 1) from a token bucket.", optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor),
-	acquireRow("lb.acquire", engine.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", "alice:2 5 1/h",
+	acquireRow("lb.acquire", limits.LeakyBucket, "key capacity rate [amount] [PEEK] [UPTO | FORCE] [KEEP amount] [MAXWAIT duration | BLOCK duration] [AS id FOR duration]", "alice:2 5 1/h",
 		"Pour an amount (default 1) into a leaky bucket used as a meter. Decides exactly as TB.ACQUIRE and does not smooth traffic; LB.QUEUE does.",
 		optPeek, optUpTo, optForce, optKeep, optMaxWait, optBlock, optAs, optFor),
-	acquireRow("lb.queue", engine.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration]", "alice:3 5 1/h",
+	acquireRow("lb.queue", limits.LeakyQueue, "key capacity rate [amount] [PEEK] [BLOCK duration]", "alice:3 5 1/h",
 		"Take a place in a leaky-bucket queue that releases one request every 1/rate and holds at most capacity requests. wait_ms is the time until this request's turn.",
 		optPeek, optBlock),
-	acquireRow("fw.acquire", engine.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration]", "alice:4 5 1h",
+	acquireRow("fw.acquire", limits.FixedWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration]", "alice:4 5 1h",
 		"Count tokens (default 1) in a fixed window: a duration that starts with the first request, @duration aligned to the clock, or @minute, @hour, @day, @week, @month in UTC.",
 		optPeek, optUpTo, optForce, optKeep, optAs, optFor),
-	acquireRow("sw.acquire", engine.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration]", "alice:5 5 1h",
+	acquireRow("sw.acquire", limits.SlidingWindow, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration]", "alice:5 5 1h",
 		"Count tokens (default 1) in a sliding window, estimated from two fixed windows.", optPeek, optUpTo, optForce, optKeep, optAs, optFor),
-	acquireRow("sl.acquire", engine.SlidingLog, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration]", "alice:6 5 1h",
+	acquireRow("sl.acquire", limits.SlidingLog, "key limit window [tokens] [PEEK] [UPTO | FORCE] [KEEP amount] [AS id FOR duration]", "alice:6 5 1h",
 		"Count tokens (default 1) in an exact sliding window, from a log of every granted request.", optPeek, optUpTo, optForce, optKeep, optAs, optFor),
 }
 
 // acquireRow is a command of the form "key, the limit's parameters, [holder], [tokens], [options]".
-func acquireRow(name string, algorithm engine.Algorithm, syntax, example, summary string, known ...option) Row {
+func acquireRow(name string, algorithm limits.Algorithm, syntax, example, summary string, known ...option) Row {
 	spec, flags := specOf(algorithm), Write|Fast|Decides
 	for _, o := range known {
 		if o.name == optBlock.name {
@@ -57,39 +56,39 @@ func acquireRow(name string, algorithm engine.Algorithm, syntax, example, summar
 	}
 }
 
-func acquireCost(a engine.Algorithm) Cost {
+func acquireCost(a limits.Algorithm) Cost {
 	switch a {
-	case engine.Concurrency, engine.Class:
+	case limits.Concurrency, limits.Class:
 		return HolderLookup
-	case engine.SlidingLog, engine.FairShare:
+	case limits.SlidingLog, limits.FairShare:
 		return LogCopy
 	}
 	return Light
 }
 
-func readThrottle(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	burst, err := integerBetween("max_burst", a[0], 0, rates.MaxTokens-1)
+func readThrottle(_ *Request, a [][]byte) (l limits.Limit, err error) {
+	burst, err := integerBetween("max_burst", a[0], 0, limits.MaxTokens-1)
 	if err != nil {
 		return l, err
 	}
-	if l.Rate.Tokens, err = integerBetween("count", a[1], 1, rates.MaxTokens); err != nil {
+	if l.Rate.Tokens, err = integerBetween("count", a[1], 1, limits.MaxTokens); err != nil {
 		return l, err
 	}
-	seconds, err := integerBetween("period", a[2], 1, rates.MaxDuration/int64(time.Second))
+	seconds, err := integerBetween("period", a[2], 1, limits.MaxDuration/int64(time.Second))
 	l.Capacity, l.Rate.Period = burst+1, seconds*int64(time.Second)
 	return l, err
 }
 
-func readBucket(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("capacity", a[0], 1, rates.MaxTokens); err != nil {
+func readBucket(_ *Request, a [][]byte) (l limits.Limit, err error) {
+	if l.Capacity, err = integerBetween("capacity", a[0], 1, limits.MaxTokens); err != nil {
 		return l, err
 	}
 	l.Rate, err = rate("rate", a[1])
 	return l, err
 }
 
-func readQueue(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	waiting, err := integerBetween("capacity", a[0], 0, rates.MaxTokens-1)
+func readQueue(_ *Request, a [][]byte) (l limits.Limit, err error) {
+	waiting, err := integerBetween("capacity", a[0], 0, limits.MaxTokens-1)
 	if err != nil {
 		return l, err
 	}
@@ -98,18 +97,18 @@ func readQueue(_ *Request, a [][]byte) (l engine.Limit, err error) {
 	return l, err
 }
 
-func readFixedWindow(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("limit", a[0], 1, rates.MaxTokens); err != nil {
+func readFixedWindow(_ *Request, a [][]byte) (l limits.Limit, err error) {
+	if l.Capacity, err = integerBetween("limit", a[0], 1, limits.MaxTokens); err != nil {
 		return l, err
 	}
-	if l.Span, l.Rate.Period, err = rates.ParseWindow(string(a[1])); err != nil {
+	if l.Span, l.Rate.Period, err = limits.ParseWindow(string(a[1])); err != nil {
 		return l, argumentError("window", err.Error(), a[1])
 	}
 	return l, nil
 }
 
-func readSliding(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("limit", a[0], 1, rates.MaxTokens); err != nil {
+func readSliding(_ *Request, a [][]byte) (l limits.Limit, err error) {
+	if l.Capacity, err = integerBetween("limit", a[0], 1, limits.MaxTokens); err != nil {
 		return l, err
 	}
 	l.Rate.Period, err = duration("window", a[1])
@@ -117,7 +116,7 @@ func readSliding(_ *Request, a [][]byte) (l engine.Limit, err error) {
 }
 
 // readLog bounds the limit further: the log keeps a time for every granted request.
-func readLog(r *Request, a [][]byte) (l engine.Limit, err error) {
+func readLog(r *Request, a [][]byte) (l limits.Limit, err error) {
 	most := int64(r.Bounds.MaxLogLimit)
 	if n, ok := integer(a[0]); ok && n > most {
 		return l, errLogLimit.With(most, truncate(a[0], 64))
@@ -129,8 +128,8 @@ func readLog(r *Request, a [][]byte) (l engine.Limit, err error) {
 	return l, err
 }
 
-func readLeases(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("limit", a[0], 1, engine.MaxHolders); err != nil {
+func readLeases(_ *Request, a [][]byte) (l limits.Limit, err error) {
+	if l.Capacity, err = integerBetween("limit", a[0], 1, limits.MaxHolders); err != nil {
 		return l, err
 	}
 	l.Rate.Period, err = duration("ttl", a[1])

@@ -4,11 +4,11 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
-var adaptiveRows = []Row{acquireRow("ad.acquire", engine.Adaptive, "key capacity min max [tokens] [PEEK] [MAXWAIT duration | BLOCK duration]", "alice:12 5 1/s 10/s",
+var adaptiveRows = []Row{acquireRow("ad.acquire", limits.Adaptive, "key capacity min max [tokens] [PEEK] [MAXWAIT duration | BLOCK duration]", "alice:12 5 1/s 10/s",
 	"Take tokens (default 1) from a token bucket whose rate follows the reports of AD.REPORT, between the rates min and max. It begins with max.",
 	optPeek, optMaxWait, optBlock), {
 	Name: "ad.report", Syntax: "key good bad [EVERY duration] [DOWN percent] [UP percent] [PAUSE duration]", Since: "0.2.0", Group: "limiter",
@@ -90,8 +90,8 @@ func replyReport(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 }
 
 // readAdaptive reads the capacity and both rates, and writes these with one period.
-func readAdaptive(_ *Request, a [][]byte) (l engine.Limit, err error) {
-	if l.Capacity, err = integerBetween("capacity", a[0], 1, rates.MaxTokens); err != nil {
+func readAdaptive(_ *Request, a [][]byte) (l limits.Limit, err error) {
+	if l.Capacity, err = integerBetween("capacity", a[0], 1, limits.MaxTokens); err != nil {
 		return l, err
 	}
 	least, err := rate("min", a[1])
@@ -101,7 +101,7 @@ func readAdaptive(_ *Request, a [][]byte) (l engine.Limit, err error) {
 	if l.Rate, err = rate("max", a[2]); err != nil {
 		return l, err
 	}
-	if l.Least, l.Rate, err = rates.WithOnePeriod(least, l.Rate); err != nil {
+	if l.Least, l.Rate, err = limits.WithOnePeriod(least, l.Rate); err != nil {
 		return l, argumentError("min", err.Error(), a[1])
 	}
 	return l, nil

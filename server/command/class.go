@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -21,9 +21,9 @@ var classRows = []Row{{
 var readAssured, readCeiling = bucketNamed("rate_capacity", "rate", 0), bucketNamed("ceil_capacity", "ceil", 2)
 
 // bucketNamed reads a capacity and a rate, two arguments from at on, that have these names.
-func bucketNamed(capacity, tokensPerTime string, at int) func(*Request, [][]byte) (engine.Limit, error) {
-	return func(_ *Request, a [][]byte) (l engine.Limit, err error) {
-		if l.Capacity, err = integerBetween(capacity, a[at], 1, rates.MaxTokens); err != nil {
+func bucketNamed(capacity, tokensPerTime string, at int) func(*Request, [][]byte) (limits.Limit, error) {
+	return func(_ *Request, a [][]byte) (l limits.Limit, err error) {
+		if l.Capacity, err = integerBetween(capacity, a[at], 1, limits.MaxTokens); err != nil {
 			return l, err
 		}
 		l.Rate, err = rate(tokensPerTime, a[at+1])
@@ -33,7 +33,7 @@ func bucketNamed(capacity, tokensPerTime string, at int) func(*Request, [][]byte
 
 func parseTree(r *Request) error {
 	first := len(r.parts)
-	words, err := r.spec(specOf(engine.Class), r.Args[1:], first)
+	words, err := r.spec(specOf(limits.Class), r.Args[1:], first)
 	for err == nil && len(words) > 0 && isWord(words[0], ancestorSpec.word) {
 		words, err = r.spec(ancestorSpec, words[1:], first)
 	}
@@ -60,7 +60,7 @@ var treeOptions = []option{optTokens, optPeek}
 // checkTrees reports trees of classes that are not complete. A COST behind one of its nodes is that of the whole tree.
 func checkTrees(parts []engine.Op) error {
 	for first := 0; first < len(parts); {
-		if parts[first].Limit.Algorithm != engine.Class {
+		if parts[first].Limit.Algorithm != limits.Class {
 			first++
 			continue
 		}
@@ -93,7 +93,7 @@ func checkTrees(parts []engine.Op) error {
 }
 
 // isAncestor reports whether a limit is that of an ancestor of a class.
-func isAncestor(op *engine.Op) bool { return op.Limit.Algorithm == engine.Class && len(op.Who) == 0 }
+func isAncestor(op *engine.Op) bool { return op.Limit.Algorithm == limits.Class && len(op.Who) == 0 }
 
 func replyTree(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	res := &results[0]

@@ -2,10 +2,11 @@ package command
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
-var concurrencyRows = []Row{acquireRow("cc.acquire", engine.Concurrency, "key limit ttl holder [PEEK]", "alice:7 5 1h me",
+var concurrencyRows = []Row{acquireRow("cc.acquire", limits.Concurrency, "key limit ttl holder [PEEK]", "alice:7 5 1h me",
 	"Acquire or renew one of limit leases. A lease expires after ttl.", optPeek), {
 	Name: "cc.release", Syntax: "key holder", Since: "0.1.0", Group: "limiter",
 	Summary: "Release a lease.",
@@ -21,7 +22,7 @@ var concurrencyRows = []Row{acquireRow("cc.acquire", engine.Concurrency, "key li
 // leaseOp is an operation that only a concurrency limit knows.
 func (r *Request) leaseOp(verb engine.Verb, who []byte) error {
 	op := engine.Op{Verb: verb, Key: r.Args[1], Who: who}
-	op.Limit.Algorithm = engine.Concurrency
+	op.Limit.Algorithm = limits.Concurrency
 	r.Ops = append(r.Ops, op)
 	return r.key(r.Args[1])
 }

@@ -1,6 +1,9 @@
 package command
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
 
 // Cost is the class of a command's cost in the worst case, with the largest state that a user can make. Every row of the table
 // declares one.
@@ -31,7 +34,7 @@ const (
 )
 
 // MaxBatchWork is the work after which a batch is decided, and about the work of a connection's turn, 10 ms at most. A command that costs as much is decided alone.
-const MaxBatchWork = 64 * engine.MaxHolders
+const MaxBatchWork = 64 * limits.MaxHolders
 
 // MaxExecWork is the most that the commands of one transaction may take together.
 const MaxExecWork = 4 * MaxBatchWork

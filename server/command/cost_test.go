@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Operations whose work grows with the state of a key are declared so, in every command that makes them.
@@ -37,9 +38,9 @@ func leastWork(op *engine.Op) (work int) {
 		return work
 	case op.Verb == engine.Leases, op.Verb == engine.ListLog, op.Verb == engine.ListMembers:
 		return MaxBatchWork // so that it is decided alone
-	case op.Verb == engine.Acquire && (op.Limit.Algorithm == engine.SlidingLog || op.Limit.Algorithm == engine.FairShare) || op.Verb == engine.Refund:
+	case op.Verb == engine.Acquire && (op.Limit.Algorithm == limits.SlidingLog || op.Limit.Algorithm == limits.FairShare) || op.Verb == engine.Refund:
 		return engine.MaxLogWork
-	case op.Verb == engine.Acquire && op.Limit.Algorithm != engine.Concurrency, op.Verb == engine.Delete, op.Verb == engine.Flush, op.Verb == engine.Adapt,
+	case op.Verb == engine.Acquire && op.Limit.Algorithm != limits.Concurrency, op.Verb == engine.Delete, op.Verb == engine.Flush, op.Verb == engine.Adapt,
 		op.Verb == engine.SetPolicy, op.Verb == engine.DropPolicy, op.Verb == engine.SetOverride:
 		return engine.OpWork // these do not read the state that a key holds
 	}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -76,7 +77,7 @@ func hasWord(args [][]byte, word string) bool {
 func (c *DataCall) fail(err error) { c.Writer.Error(err.Error()) }
 
 // get returns the value of a key that must be of a kind. Otherwise it writes the error, the value is zero, and ok is false.
-func (c *DataCall) get(key []byte, kind engine.Algorithm) (v engine.Value, found, ok bool) {
+func (c *DataCall) get(key []byte, kind limits.Algorithm) (v engine.Value, found, ok bool) {
 	v, found = c.Tx.Get(key)
 	if found && v.Kind != kind {
 		c.fail(ErrDataType)

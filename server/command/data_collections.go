@@ -4,10 +4,11 @@ import (
 	"bytes"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // reads is the Data of a row that reads the hash, list, set or sorted set of its key, empty if the key does not exist.
-func reads[T ~[]byte](kind engine.Algorithm, read func(*DataCall, T)) func(*DataCall) {
+func reads[T ~[]byte](kind limits.Algorithm, read func(*DataCall, T)) func(*DataCall) {
 	return func(c *DataCall) {
 		if v, _, ok := c.get(c.Args[1], kind); ok {
 			read(c, v.Data)
@@ -18,7 +19,7 @@ func reads[T ~[]byte](kind engine.Algorithm, read func(*DataCall, T)) func(*Data
 // change makes or changes the hash, list or set of a key, and drops the key if the result is empty. The caller has read v
 // from the key; the change adds most bytes at most, and is work beyond the copying of the value. If the result is too large for a value, change writes the error, and
 // nothing is changed.
-func (c *DataCall) change(v engine.Value, kind engine.Algorithm, most, work int, change func(data []byte) []byte) (ok bool) {
+func (c *DataCall) change(v engine.Value, kind limits.Algorithm, most, work int, change func(data []byte) []byte) (ok bool) {
 	key := c.Args[1]
 	c.Tx.Spend(work)
 	if len(v.Data)+most > engine.MaxValueBytes {

@@ -3,7 +3,7 @@ package command
 import (
 	"math"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 var expireRows = []Row{{
@@ -204,7 +204,7 @@ func existKeys(c *DataCall) {
 func typeOfKey(c *DataCall) {
 	v, found := c.Tx.Get(c.Args[1])
 	if !found {
-		v.Kind = engine.NoAlgorithm
+		v.Kind = limits.NoAlgorithm
 	}
 	c.Writer.Status(v.Kind.String())
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -31,23 +32,23 @@ var hashRows = []Row{{
 }, {
 	Name: "hget", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The value of a field of a hash.",
 	Example: "bucket tokens",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(engine.HashValue, getField),
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.HashValue, getField),
 }, {
 	Name: "hmget", Syntax: "key field ...", Since: "0.2.0", Group: "hash", Summary: "The values of several fields of a hash.",
 	Example: "bucket tokens time",
-	Cost:    ValuePass, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(engine.HashValue, getFields),
+	Cost:    ValuePass, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.HashValue, getFields),
 }, {
 	Name: "hgetall", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash and their values, in the order in which the fields came.",
 	Example: "bucket",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Map, Data: reads(engine.HashValue, getHash),
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Map, Data: reads(limits.HashValue, getHash),
 }, {
 	Name: "hkeys", Syntax: "key", Since: "0.2.0", Group: "hash", Summary: "All fields of a hash, in the order in which they came.",
 	Example: "bucket",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: reads(engine.HashValue, getFieldNames),
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Data: reads(limits.HashValue, getFieldNames),
 }, {
 	Name: "hstrlen", Syntax: "key field", Since: "0.2.0", Group: "hash", Summary: "The bytes of the value of a field of a hash.",
 	Example: "bucket tokens",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(engine.HashValue, getFieldLength),
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.HashValue, getFieldLength),
 }, {
 	Name: "hincrby", Syntax: "key field increment", Since: "0.2.0", Group: "hash", Summary: "Add to a number in a field of a hash.",
 	Example: "bucket tokens -1",
@@ -64,7 +65,7 @@ func setFields(c *DataCall, name string) (added int, ok bool) {
 		c.fail(errArity.With(name))
 		return 0, false
 	}
-	v, _, ok := c.get(c.Args[1], engine.HashValue)
+	v, _, ok := c.get(c.Args[1], limits.HashValue)
 	if !ok {
 		return 0, false
 	}
@@ -81,7 +82,7 @@ func workOnHash(h datatype.Hash, fields int) int {
 
 // setPairs sets fields of the hash v that the command has read, given each before its value, and counts those that are new.
 func (c *DataCall) setPairs(v engine.Value, pairs [][]byte) (added int, ok bool) {
-	ok = c.change(v, engine.HashValue, datatype.Size(pairs), 2*workOnHash(v.Data, len(pairs)/2), func(data []byte) []byte {
+	ok = c.change(v, limits.HashValue, datatype.Size(pairs), 2*workOnHash(v.Data, len(pairs)/2), func(data []byte) []byte {
 		h, n := datatype.Hash(data).Set(pairs)
 		added = n
 		return h
@@ -90,7 +91,7 @@ func (c *DataCall) setPairs(v engine.Value, pairs [][]byte) (added int, ok bool)
 }
 
 func setFieldIfAbsent(c *DataCall) {
-	v, _, ok := c.get(c.Args[1], engine.HashValue)
+	v, _, ok := c.get(c.Args[1], limits.HashValue)
 	switch {
 	case !ok:
 	case datatype.Hash(v.Data).Find(c.Args[2]) >= 0:
@@ -164,7 +165,7 @@ func incrementField(c *DataCall) {
 	if !ok {
 		return
 	}
-	v, _, ok := c.get(c.Args[1], engine.HashValue)
+	v, _, ok := c.get(c.Args[1], limits.HashValue)
 	if !ok {
 		return
 	}
@@ -187,7 +188,7 @@ func incrementField(c *DataCall) {
 }
 
 func deleteFields(c *DataCall) {
-	v, _, ok := c.get(c.Args[1], engine.HashValue)
+	v, _, ok := c.get(c.Args[1], limits.HashValue)
 	if !ok {
 		return
 	}
@@ -196,7 +197,7 @@ func deleteFields(c *DataCall) {
 	datatype.Hash(v.Data).FindAll(fields, func(at int) { there = there || at >= 0 })
 	deleted := 0
 	if there {
-		c.change(v, engine.HashValue, 0, workOnHash(v.Data, len(fields)), func(data []byte) []byte {
+		c.change(v, limits.HashValue, 0, workOnHash(v.Data, len(fields)), func(data []byte) []byte {
 			h, n := datatype.Hash(data).Delete(fields)
 			deleted = n
 			return h

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // KEYS, SCAN and DBSIZE within a script. They look at all keys at once, in the order of their names, because every node
@@ -16,7 +16,7 @@ const maxScriptKeys = 100_000
 // allKeys returns the keys that match, or writes the error.
 func (c *DataCall) allKeys(pattern, typ string) (keys [][]byte, ok bool) {
 	f := finder{pattern: pattern}
-	keys, ok = c.Tx.Keys(maxScriptKeys, func(key []byte, kind engine.Algorithm) bool {
+	keys, ok = c.Tx.Keys(maxScriptKeys, func(key []byte, kind limits.Algorithm) bool {
 		return (typ == "" || typ == kind.String()) && f.steps < maxScanSteps && f.matches(key)
 	})
 	switch {

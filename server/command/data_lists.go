@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 var listRows = []Row{{
@@ -35,14 +36,14 @@ var listRows = []Row{{
 }, {
 	Name: "llen", Syntax: "key", Since: "0.2.0", Group: "list", Summary: "The length of a list.",
 	Example: "log",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(engine.ListValue, listLength),
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.ListValue, listLength),
 }}
 
 func push(c *DataCall, add func(l datatype.List, elements [][]byte) datatype.List) {
-	v, _, ok := c.get(c.Args[1], engine.ListValue)
+	v, _, ok := c.get(c.Args[1], limits.ListValue)
 	elements := c.Args[2:]
 	length := datatype.List(v.Data).Len() + len(elements)
-	if ok && c.change(v, engine.ListValue, datatype.Size(elements), len(elements)*walkWork, func(data []byte) []byte {
+	if ok && c.change(v, limits.ListValue, datatype.Size(elements), len(elements)*walkWork, func(data []byte) []byte {
 		return add(data, elements)
 	}) {
 		c.Writer.Int(int64(length))
@@ -62,7 +63,7 @@ func popHead(c *DataCall) {
 			return
 		}
 	}
-	v, found, ok := c.get(c.Args[1], engine.ListValue)
+	v, found, ok := c.get(c.Args[1], limits.ListValue)
 	l := datatype.List(v.Data)
 	n := int(min(count, int64(l.Len())))
 	switch {
@@ -85,7 +86,7 @@ func (c *DataCall) keep(v engine.Value, from, to int) {
 	if from == 0 && to == datatype.List(v.Data).Len() {
 		return
 	}
-	c.change(v, engine.ListValue, 0, copyWork(v.Data), func(data []byte) []byte { return datatype.List(data).Keep(from, to) })
+	c.change(v, limits.ListValue, 0, copyWork(v.Data), func(data []byte) []byte { return datatype.List(data).Keep(from, to) })
 }
 
 // elements writes the elements from from to to-1.
@@ -98,7 +99,7 @@ func (c *DataCall) elements(l datatype.List, from, to int) {
 }
 
 func elementAt(c *DataCall) {
-	v, found, ok := c.get(c.Args[1], engine.ListValue)
+	v, found, ok := c.get(c.Args[1], limits.ListValue)
 	if !ok {
 		return
 	}
@@ -132,7 +133,7 @@ func (c *DataCall) listRange() (v engine.Value, from, to int, ok bool) {
 	if !ok {
 		return v, 0, 0, false
 	}
-	if v, _, ok = c.get(c.Args[1], engine.ListValue); !ok {
+	if v, _, ok = c.get(c.Args[1], limits.ListValue); !ok {
 		return v, 0, 0, false
 	}
 	n := int64(datatype.List(v.Data).Len())

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -17,20 +18,20 @@ var setRows = []Row{{
 }, {
 	Name: "scard", Syntax: "key", Since: "0.2.0", Group: "set", Summary: "The number of members of a set.",
 	Example: "seen",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(engine.SetValue, sizeOfSet),
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.SetValue, sizeOfSet),
 }, {
 	Name: "sismember", Syntax: "key member", Since: "0.2.0", Group: "set", Summary: "Whether a set has a member.",
 	Example: "seen a",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(engine.SetValue, isInSet),
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.SetValue, isInSet),
 }, {
 	Name: "smismember", Syntax: "key member ...", Since: "0.2.0", Group: "set", Summary: "Whether a set has each of several members.",
 	Example: "seen a b",
-	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(engine.SetValue, areInSet),
+	Cost:    ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.SetValue, areInSet),
 }, {
 	Name: "smembers", Syntax: "key", Since: "0.2.0", Group: "set",
 	Summary: "All members of a set, in the order of their bytes. Redis has another order.",
 	Example: "seen",
-	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Set, Data: reads(engine.SetValue, getSet),
+	Cost:    ValuePass, Flags: ReadOnly, Keys: readKey, Shape: resp.Set, Data: reads(limits.SetValue, getSet),
 }, {
 	Name: "sdiffstore", Syntax: "destination key ...", Since: "0.2.0", Group: "set",
 	Summary: "Keep the members that are in the first set and in none of the others, in place of data at the destination.",
@@ -44,7 +45,7 @@ var setRows = []Row{{
 }}
 
 func addToSet(c *DataCall) {
-	v, found, ok := c.get(c.Args[1], engine.SetValue)
+	v, found, ok := c.get(c.Args[1], limits.SetValue)
 	if !ok {
 		return
 	}
@@ -53,7 +54,7 @@ func addToSet(c *DataCall) {
 		c.Writer.Int(0)
 		return
 	}
-	if c.change(v, engine.SetValue, datatype.Size(members), workOnSet(v.Data, len(members)), func(data []byte) []byte {
+	if c.change(v, limits.SetValue, datatype.Size(members), workOnSet(v.Data, len(members)), func(data []byte) []byte {
 		s, n := datatype.Set(data).Add(members)
 		added = n
 		return s
@@ -63,7 +64,7 @@ func addToSet(c *DataCall) {
 }
 
 func removeFromSet(c *DataCall) {
-	v, _, ok := c.get(c.Args[1], engine.SetValue)
+	v, _, ok := c.get(c.Args[1], limits.SetValue)
 	if !ok {
 		return
 	}
@@ -72,7 +73,7 @@ func removeFromSet(c *DataCall) {
 		there = there || datatype.Set(v.Data).Has(member)
 	}
 	if there {
-		c.change(v, engine.SetValue, 0, workOnSet(v.Data, len(c.Args)-2), func(data []byte) []byte {
+		c.change(v, limits.SetValue, 0, workOnSet(v.Data, len(c.Args)-2), func(data []byte) []byte {
 			s, n := datatype.Set(data).Remove(c.Args[2:])
 			removed = n
 			return s
@@ -129,7 +130,7 @@ func storeUnion(c *DataCall) {
 func (c *DataCall) sets() (sets []datatype.Set, ok bool) {
 	size, members := 0, 0
 	for _, key := range c.Args[2:] {
-		v, _, ok := c.get(key, engine.SetValue)
+		v, _, ok := c.get(key, limits.SetValue)
 		if !ok {
 			return nil, false
 		}
@@ -176,7 +177,7 @@ func (c *DataCall) storeSet(s datatype.Set) {
 	if len(s) == 0 {
 		c.Tx.Delete(to)
 	} else {
-		c.Tx.Set(to, engine.Value{Kind: engine.SetValue, Data: s})
+		c.Tx.Set(to, engine.Value{Kind: limits.SetValue, Data: s})
 	}
 	c.Writer.Int(int64(s.Len()))
 }

@@ -3,6 +3,7 @@ package command
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // memberEdit is a sorted set while a command changes its members: in place where they are few, or where they are many
@@ -31,12 +32,12 @@ const manyChanges = 32
 // editMembers begins changes of members of the command's key, which are each step-th of the words. They add at most that many
 // bytes.
 func (c *DataCall) editMembers(words [][]byte, step, bytes int) (e memberEdit, ok bool) {
-	v, found, ok := c.get(c.Args[1], engine.SortedSetValue)
+	v, found, ok := c.get(c.Args[1], limits.SortedSetValue)
 	if !ok {
 		return e, false
 	}
 	if !found {
-		v.Kind = engine.SortedSetValue
+		v.Kind = limits.SortedSetValue
 	}
 	changes := (len(words) + step - 1) / step
 	e = memberEdit{c: c, before: v, set: v.Data}
@@ -91,7 +92,7 @@ func (e *memberEdit) remove(m foundMember) {
 // edit makes the set one that may be changed.
 func (e *memberEdit) edit() {
 	if e.edited == nil {
-		e.edited = e.c.Tx.Edit(e.c.Args[1], engine.SortedSetValue)
+		e.edited = e.c.Tx.Edit(e.c.Args[1], limits.SortedSetValue)
 		e.set = e.edited.Data
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // unionInput is a set of a union.
@@ -103,9 +103,9 @@ func (c *DataCall) unionInput(key []byte) (in unionInput, ok bool) {
 	in.weight = 1
 	switch v, found := c.Tx.Get(key); {
 	case !found:
-	case v.Kind == engine.SortedSetValue:
+	case v.Kind == limits.SortedSetValue:
 		in.scored = v.Data
-	case v.Kind == engine.SetValue:
+	case v.Kind == limits.SetValue:
 		in.plain = v.Data
 	default:
 		c.fail(ErrDataType)

@@ -3,8 +3,8 @@ package command
 import (
 	"math"
 
-	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -23,14 +23,14 @@ var sortedSetRows = []Row{{
 	Example: "hits request", Cost: ValuePass, Flags: Write | Fast, Keys: changedKey, Data: removeMembers,
 }, {
 	Name: "zcard", Syntax: "key", Since: "0.2.0", Group: "sorted-set", Summary: "The number of members of a sorted set.",
-	Example: "hits", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(engine.SortedSetValue, countAllMembers),
+	Example: "hits", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: reads(limits.SortedSetValue, countAllMembers),
 }, {
 	Name: "zcount", Syntax: "key min max", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The number of members whose scores are in a range.",
 	Example: "hits (1 +inf", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Data: countMembers,
 }, {
 	Name: "zscore", Syntax: "key member", Since: "0.2.0", Group: "sorted-set", Summary: "The score of a member.",
-	Example: "hits request", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Shape: resp.Double, Data: reads(engine.SortedSetValue, scoreOfMember),
+	Example: "hits request", Cost: ValueCopy, Flags: ReadOnly | Fast, Keys: readKey, Shape: resp.Double, Data: reads(limits.SortedSetValue, scoreOfMember),
 }, {
 	Name: "zrange", Syntax: "key start stop [BYSCORE | BYLEX] [REV] [LIMIT offset count] [WITHSCORES]", Since: "0.2.0", Group: "sorted-set",
 	Summary: "The members in a range of places, of scores, or of bytes where all scores are equal.",
@@ -197,7 +197,7 @@ func removeMembers(c *DataCall) {
 
 // sortedSet returns a key's sorted set, empty if the key does not exist. It writes the error of a key of another kind.
 func (c *DataCall) sortedSet(key []byte) (s datatype.SortedSet, ok bool) {
-	v, _, ok := c.get(key, engine.SortedSetValue)
+	v, _, ok := c.get(key, limits.SortedSetValue)
 	return v.Data, ok
 }
 
@@ -248,7 +248,7 @@ func (c *DataCall) removePlaces(from, to int) {
 	if from == to {
 		return
 	}
-	v := c.Tx.Edit(c.Args[1], engine.SortedSetValue)
+	v := c.Tx.Edit(c.Args[1], limits.SortedSetValue)
 	if v.Data = datatype.SortedSet(v.Data).Remove(from, to); len(v.Data) == 0 {
 		c.Tx.Delete(c.Args[1])
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // ownCommands adds a command that makes a set of two members.
@@ -19,7 +20,7 @@ func (o *ownCommands) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
 		o.Executor.Run(tx, op, res)
 		return
 	}
-	tx.Set(op.Args[1], engine.Value{Kind: engine.SetValue, Data: datatype.SetOf([][]byte{[]byte("a"), []byte("b")})})
+	tx.Set(op.Args[1], engine.Value{Kind: limits.SetValue, Data: datatype.SetOf([][]byte{[]byte("a"), []byte("b")})})
 }
 
 // doWords carries out a command on a store, and returns its reply.

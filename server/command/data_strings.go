@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 var stringRows = []Row{{
@@ -56,7 +57,7 @@ var stringRows = []Row{{
 }}
 
 func getString(c *DataCall) {
-	if v, found, ok := c.get(c.Args[1], engine.StringValue); ok {
+	if v, found, ok := c.get(c.Args[1], limits.StringValue); ok {
 		c.bulkOrNull(v.Data, found)
 	}
 }
@@ -79,7 +80,7 @@ func getStrings(c *DataCall) {
 			return
 		}
 		v, found := c.Tx.Get(key)
-		c.bulkOrNull(v.Data, found && v.Kind == engine.StringValue)
+		c.bulkOrNull(v.Data, found && v.Kind == limits.StringValue)
 	}
 }
 
@@ -96,7 +97,7 @@ func setString(c *DataCall) {
 	}
 	key, value := c.Args[1], c.Args[2]
 	old, found := c.Tx.Get(key)
-	if found && (!old.Kind.IsValue() || o.get && old.Kind != engine.StringValue) {
+	if found && (!old.Kind.IsValue() || o.get && old.Kind != limits.StringValue) {
 		c.fail(ErrDataType)
 		return
 	}
@@ -127,7 +128,7 @@ func (c *DataCall) setString(key, value []byte, expiresAt int64) {
 		c.Tx.Delete(key)
 		return
 	}
-	c.Tx.Set(key, engine.Value{Kind: engine.StringValue, ExpiresAt: expiresAt, Data: value})
+	c.Tx.Set(key, engine.Value{Kind: limits.StringValue, ExpiresAt: expiresAt, Data: value})
 }
 
 func (c *DataCall) setOptions() (o setOptions, ok bool) {
@@ -245,7 +246,7 @@ func decrementBy(c *DataCall) {
 }
 
 func increment(c *DataCall, by int64) {
-	v, found, ok := c.get(c.Args[1], engine.StringValue)
+	v, found, ok := c.get(c.Args[1], limits.StringValue)
 	if !ok {
 		return
 	}
@@ -260,13 +261,13 @@ func increment(c *DataCall, by int64) {
 		c.fail(errOverflow)
 		return
 	}
-	edited := c.Tx.Edit(c.Args[1], engine.StringValue)
+	edited := c.Tx.Edit(c.Args[1], limits.StringValue)
 	edited.Data = strconv.AppendInt(edited.Data[:0], sum, 10)
 	c.Writer.Int(sum)
 }
 
 func incrementByFloat(c *DataCall) {
-	v, found, ok := c.get(c.Args[1], engine.StringValue)
+	v, found, ok := c.get(c.Args[1], limits.StringValue)
 	if !ok {
 		return
 	}
@@ -288,7 +289,7 @@ func incrementByFloat(c *DataCall) {
 		c.fail(errNaN)
 		return
 	}
-	edited := c.Tx.Edit(c.Args[1], engine.StringValue)
+	edited := c.Tx.Edit(c.Args[1], limits.StringValue)
 	edited.Data = appendLongDouble(edited.Data[:0], sum)
 	c.Writer.Bulk(edited.Data)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/spelling"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -87,10 +88,10 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 	switch res.Status {
 	case engine.WrongType:
 		switch held := res.Held.Algorithm; {
-		case res.Wanted == engine.Reservation:
+		case res.Wanted == limits.Reservation:
 			w.Error(errNotReservation.With(held).Error())
 			return true
-		case held.IsValue() || held == engine.Reservation:
+		case held.IsValue() || held == limits.Reservation:
 			w.Error(errHoldsData.With(held).Error())
 			return true
 		}
@@ -122,7 +123,7 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 	case engine.NotDurable:
 		w.Error(ErrNotKept.Error())
 	case engine.NotRefundable:
-		if res.Held.Algorithm == engine.FairShare {
+		if res.Held.Algorithm == limits.FairShare {
 			w.Error(errSharesNotRefundable.Error())
 			return true
 		}

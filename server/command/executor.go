@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -168,7 +169,7 @@ func (r *Row) touchesAllKeys() bool {
 
 // limit carries out a limiter command.
 func (s *scriptCaller) limit(row *Row, c *DataCall) {
-	r := Request{Args: c.Args, Bounds: Bounds{MaxKeyBytes: engine.MaxKeyBytes, MaxLogLimit: engine.MaxLogLimit}}
+	r := Request{Args: c.Args, Bounds: Bounds{MaxKeyBytes: engine.MaxKeyBytes, MaxLogLimit: limits.MaxLogLimit}}
 	if err := row.Parse(&r); err != nil {
 		c.fail(err)
 		return

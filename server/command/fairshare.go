@@ -2,10 +2,11 @@ package command
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
-var shareRows = []Row{acquireRow("fs.acquire", engine.FairShare, "key capacity rate member [tokens] [WEIGHT weight] [PEEK]", "alice:9 5 1/h me",
+var shareRows = []Row{acquireRow("fs.acquire", limits.FairShare, "key capacity rate member [tokens] [WEIGHT weight] [PEEK]", "alice:9 5 1/h me",
 	"Take tokens (default 1) from a token bucket whose refill its active members share by weight. remaining is that of this member.", optWeight, optPeek), {
 	Name: "fs.members", Syntax: "key", Since: "0.2.0", Group: "limiter",
 	Summary: "List the active members of a fair share: those with tokens that the refill has not given back to them yet.",

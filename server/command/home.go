@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // AcquireWords is the command that asks another server for tokens of a limit, with PEEK or UPTO.
-func AcquireWords(key []byte, limit engine.Limit, tokens int64, options engine.Option) []string {
+func AcquireWords(key []byte, limit limits.Limit, tokens int64, options engine.Option) []string {
 	name := strings.ToUpper(throttleRows[0].Name)
-	if limit.Algorithm != engine.GCRA {
+	if limit.Algorithm != limits.GCRA {
 		name = specOf(limit.Algorithm).word + ".ACQUIRE"
 	}
 	words := append(paramWords([]string{name, string(key)}, limit), strconv.FormatInt(tokens, 10))
@@ -24,7 +25,7 @@ func AcquireWords(key []byte, limit engine.Limit, tokens int64, options engine.O
 }
 
 // LendWords is RL.LEND, which asks another server to set tokens of a limit aside for a holder.
-func LendWords(key []byte, limit engine.Limit, tokens int64, holder string, of engine.Loan) []string {
+func LendWords(key []byte, limit limits.Limit, tokens int64, holder string, of engine.Loan) []string {
 	words := paramWords([]string{"RL.LEND", string(key), specOf(limit.Algorithm).word}, limit)
 	return append(words, strconv.FormatInt(tokens, 10), holder, numberWord(of.Number), numberWord(of.Previous), optLeft.name, strconv.FormatInt(of.Left, 10))
 }
@@ -34,7 +35,7 @@ func ReturnWords(key []byte, holder string, of engine.Loan) []string {
 	return []string{"RL.RETURN", string(key), holder, numberWord(of.Number), numberWord(of.Previous), strconv.FormatInt(of.Left, 10)}
 }
 
-func paramWords(words []string, limit engine.Limit) []string {
+func paramWords(words []string, limit limits.Limit) []string {
 	for _, p := range limit.Params() {
 		words = append(words, p.Text)
 	}

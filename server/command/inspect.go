@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -25,7 +25,7 @@ var inspectRows = []Row{{
 }}
 
 func parseRefund(r *Request) error {
-	tokens, err := integerBetween("tokens", r.Args[2], 1, rates.MaxTokens)
+	tokens, err := integerBetween("tokens", r.Args[2], 1, limits.MaxTokens)
 	if err != nil {
 		return err
 	}
@@ -53,11 +53,11 @@ func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		w.Null()
 		return
 	}
-	if res.Held.Algorithm.IsValue() || res.Held.Algorithm == engine.Reservation {
+	if res.Held.Algorithm.IsValue() || res.Held.Algorithm == limits.Reservation {
 		w.Error(errHoldsData.With(res.Held.Algorithm).Error())
 		return
 	}
-	params := slices.DeleteFunc(res.Held.Params(), func(p engine.Param) bool { return p.Name == "limit" }) // reported as a separate field
+	params := slices.DeleteFunc(res.Held.Params(), func(p limits.Param) bool { return p.Name == "limit" }) // reported as a separate field
 	params = append(params, res.Details()...)
 	fields := 5
 	if res.Lent > 0 {

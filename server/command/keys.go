@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -133,7 +134,7 @@ func expiresIn(res *engine.Result) int64 {
 }
 
 func replyType(w *resp.Writer, _ []engine.Op, results []engine.Result) {
-	algorithm := engine.NoAlgorithm
+	algorithm := limits.NoAlgorithm
 	if results[0].Status == engine.OK {
 		algorithm = results[0].Held.Algorithm
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -69,7 +69,7 @@ func parseLend(r *Request) error {
 	}
 	op.Limit = cached.limit
 	words = words[len(k.params):]
-	if op.Tokens, err = integerBetween("tokens", words[0], 0, rates.MaxTokens); err != nil {
+	if op.Tokens, err = integerBetween("tokens", words[0], 0, limits.MaxTokens); err != nil {
 		return err
 	}
 	if err = r.loan(&op, words[1], words[2], words[3]); err != nil {
@@ -130,7 +130,7 @@ func parseReturn(r *Request) error {
 
 // left reads the tokens that a holder has not spent.
 func left(op *engine.Op, name string, text []byte) (err error) {
-	op.Loan.Left, err = integerBetween(name, text, 0, rates.MaxTokens)
+	op.Loan.Left, err = integerBetween(name, text, 0, limits.MaxTokens)
 	return err
 }
 

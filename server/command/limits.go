@@ -6,24 +6,25 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
 // limitSpec is one way of writing a limit: its parameters, which follow the key, and its algorithm.
 type limitSpec struct {
 	word      string // in RL.ALL and policies
-	algorithm engine.Algorithm
+	algorithm limits.Algorithm
 	params    []string // the arguments between the key and the holder, or the end
 	who       string   // the name of the argument behind the parameters that names a holder or a member; "" if there is none
 	options   string   // those that RL.ALL and policies take for this limit alone
 	amount    string   // the name of the argument for a number of tokens, in the algorithm's own command; "" if it has none
-	read      func(r *Request, a [][]byte) (engine.Limit, error)
+	read      func(r *Request, a [][]byte) (limits.Limit, error)
 
-	assured    func(r *Request, a [][]byte) (engine.Limit, error) // of a class: reads its assured rate
+	assured    func(r *Request, a [][]byte) (limits.Limit, error) // of a class: reads its assured rate
 	isAncestor bool                                               // it is that of a class, and follows its limit or that of another ancestor
 }
 
-func specOf(algorithm engine.Algorithm) *limitSpec {
+func specOf(algorithm limits.Algorithm) *limitSpec {
 	for i := range limitSpecs {
 		if limitSpecs[i].algorithm == algorithm {
 			return &limitSpecs[i]
@@ -78,7 +79,7 @@ func SpecOptions() (words []Keyword) {
 // typeNames lists what TYPE answers, in Markdown.
 func typeNames() string {
 	var names []string
-	for _, k := range append(append(engine.Algorithms(), engine.Reservation), engine.ValueKinds()...) {
+	for _, k := range append(append(limits.Algorithms(), limits.Reservation), limits.ValueKinds()...) {
 		names = append(names, "`"+k.String()+"`")
 	}
 	return strings.Join(names, ", ")
@@ -140,11 +141,11 @@ func (r *Request) limits(k *limitSpec, a [][]byte, position int) (*cachedLimit, 
 	if last.matches(k, a) {
 		return last, nil
 	}
-	var limit, assured engine.Limit
+	var limit, assured limits.Limit
 	var err error
 	if k.assured != nil {
 		if assured, err = k.assured(r, a); err == nil {
-			assured.Algorithm = engine.TokenBucket
+			assured.Algorithm = limits.TokenBucket
 			err = checkLimit(&assured, a[0])
 		}
 	}
@@ -163,9 +164,9 @@ type cachedLimit struct {
 	spec  *limitSpec
 	text  [48]byte // the parameters one after the other
 	ends  [4]int
-	limit engine.Limit
+	limit limits.Limit
 
-	assured engine.Limit
+	assured limits.Limit
 }
 
 func (m *cachedLimit) matches(k *limitSpec, a [][]byte) bool {
@@ -184,7 +185,7 @@ func (m *cachedLimit) matches(k *limitSpec, a [][]byte) bool {
 }
 
 // store keeps a limit, and its text if that fits: otherwise nothing matches.
-func (m *cachedLimit) store(k *limitSpec, a [][]byte, limit, assured engine.Limit) {
+func (m *cachedLimit) store(k *limitSpec, a [][]byte, limit, assured limits.Limit) {
 	m.spec, m.limit, m.assured = nil, limit, assured
 	at := 0
 	for i := range a {
@@ -198,7 +199,7 @@ func (m *cachedLimit) store(k *limitSpec, a [][]byte, limit, assured engine.Limi
 	m.spec = k
 }
 
-func (r *Request) readLimit(k *limitSpec, a [][]byte) (engine.Limit, error) {
+func (r *Request) readLimit(k *limitSpec, a [][]byte) (limits.Limit, error) {
 	l, err := k.read(r, a)
 	if err != nil {
 		return l, err
@@ -208,7 +209,7 @@ func (r *Request) readLimit(k *limitSpec, a [][]byte) (engine.Limit, error) {
 }
 
 // checkLimit refuses a limit whose parameters do not fit each other. first is the first of them.
-func checkLimit(l *engine.Limit, first []byte) error {
+func checkLimit(l *limits.Limit, first []byte) error {
 	if err := l.Check(); err != nil {
 		return argumentError(l.Params()[0].Name, err.Error(), first)
 	}

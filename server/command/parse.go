@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // integer reads a signed 64-bit decimal: an optional sign and digits, nothing else.
@@ -46,8 +46,8 @@ func integerBetween(name string, text []byte, least, most int64) (int64, error) 
 	return n, nil
 }
 
-func rate(name string, text []byte) (rates.Rate, error) {
-	r, err := rates.ParseRate(string(text))
+func rate(name string, text []byte) (limits.Rate, error) {
+	r, err := limits.ParseRate(string(text))
 	if err != nil {
 		return r, argumentError(name, err.Error(), text)
 	}
@@ -55,7 +55,7 @@ func rate(name string, text []byte) (rates.Rate, error) {
 }
 
 func duration(name string, text []byte) (int64, error) {
-	d, err := rates.ParseDuration(string(text))
+	d, err := limits.ParseDuration(string(text))
 	if err != nil {
 		return d, argumentError(name, err.Error(), text)
 	}
@@ -93,7 +93,7 @@ var (
 )
 
 func setTokens(_ *Request, op *engine.Op, value []byte) (err error) {
-	op.Tokens, err = integerBetween("TOKENS", value, 1, rates.MaxTokens)
+	op.Tokens, err = integerBetween("TOKENS", value, 1, limits.MaxTokens)
 	return err
 }
 
@@ -109,8 +109,8 @@ func setBlock(r *Request, op *engine.Op, value []byte) (err error) {
 }
 
 func setCost(_ *Request, op *engine.Op, value []byte) (err error) {
-	most := int64(rates.MaxTokens)
-	if op.Limit.Algorithm == engine.Concurrency {
+	most := int64(limits.MaxTokens)
+	if op.Limit.Algorithm == limits.Concurrency {
 		most = 1
 	}
 	op.Options |= engine.FixedCost
@@ -124,7 +124,7 @@ func setKeep(_ *Request, op *engine.Op, value []byte) error {
 	}
 	keep, ok := parseKeep(value)
 	if !ok {
-		return argumentError("KEEP", fmt.Sprintf("must be an integer between 0 and %d, or a percentage between 0%% and 100%% with at most three decimals", rates.MaxTokens), value)
+		return argumentError("KEEP", fmt.Sprintf("must be an integer between 0 and %d, or a percentage between 0%% and 100%% with at most three decimals", limits.MaxTokens), value)
 	}
 	if op.Keep = keep; keep == 0 {
 		op.Keep = engine.KeepNothing
@@ -137,7 +137,7 @@ func parseKeep(text []byte) (engine.Keep, bool) {
 	share, isShare := bytes.CutSuffix(text, []byte("%"))
 	if !isShare {
 		n, ok := integer(text)
-		return engine.KeepTokens(n), ok && n >= 0 && n <= rates.MaxTokens
+		return engine.KeepTokens(n), ok && n >= 0 && n <= limits.MaxTokens
 	}
 	whole, decimals, isDecimal := bytes.Cut(share, []byte("."))
 	for len(whole) > 1 && whole[0] == '0' {
@@ -253,7 +253,7 @@ func tokens(op *engine.Op, name string, words [][]byte) (rest [][]byte, err erro
 	if len(words) == 0 || !looksLikeNumber(words[0]) {
 		return words, nil
 	}
-	op.Tokens, err = integerBetween(name, words[0], 1, rates.MaxTokens)
+	op.Tokens, err = integerBetween(name, words[0], 1, limits.MaxTokens)
 	return words[1:], err
 }
 

@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // A limit of a policy is shown so that it can be typed again.
 func TestSpecText(t *testing.T) {
-	limit := engine.Limit{Algorithm: engine.Concurrency, Capacity: 2, Rate: rates.Rate{Period: 60e9}}
+	limit := limits.Limit{Algorithm: limits.Concurrency, Capacity: 2, Rate: limits.Rate{Period: 60e9}}
 	for _, c := range []struct{ key, who, want string }{
 		{"jobs:{}", "{}", "CC jobs:{} 2 1m {}"},
 		{"a b", "", `CC "a b" 2 1m ""`},

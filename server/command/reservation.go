@@ -2,7 +2,7 @@ package command
 
 import (
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -66,7 +66,7 @@ func parseSettle(r *Request) error {
 	}
 	if !isWord(words[0], "COSTS") {
 		var err error
-		if op.Tokens, err = integerBetween("tokens", words[0], 0, rates.MaxTokens); err != nil {
+		if op.Tokens, err = integerBetween("tokens", words[0], 0, limits.MaxTokens); err != nil {
 			return err
 		}
 		if len(words) > 1 {
@@ -85,7 +85,7 @@ func parseSettle(r *Request) error {
 	for _, word := range words {
 		part := engine.Op{}
 		if string(word) != "-" {
-			n, err := integerBetween("COSTS", word, 0, rates.MaxTokens)
+			n, err := integerBetween("COSTS", word, 0, limits.MaxTokens)
 			if err != nil {
 				return err
 			}

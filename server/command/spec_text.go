@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // SpecText writes a limit as RL.POLICY SET takes it. Words that need quotes are quoted as redis-cli does.
@@ -37,7 +38,7 @@ func SpecText(op engine.Op) string {
 }
 
 // LimitWords are the word of a limit's algorithm and the parameters behind the key, as RL.ALL takes them.
-func LimitWords(limit engine.Limit) (word string, params []string) {
+func LimitWords(limit limits.Limit) (word string, params []string) {
 	return specOf(limit.Algorithm).word, paramWords(nil, limit)
 }
 

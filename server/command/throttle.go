@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -23,9 +23,9 @@ func parseThrottle(r *Request) error {
 	}
 	r.Ops = append(r.Ops, engine.Op{})
 	op := &r.Ops[len(r.Ops)-1]
-	quantity, err := r.readSpec(op, specOf(engine.GCRA), a[1:], 0)
+	quantity, err := r.readSpec(op, specOf(limits.GCRA), a[1:], 0)
 	if err == nil && len(quantity) > 0 {
-		op.Tokens, err = integerBetween("quantity", quantity[0], 0, rates.MaxTokens)
+		op.Tokens, err = integerBetween("quantity", quantity[0], 0, limits.MaxTokens)
 	}
 	return err
 }

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // duration is a time span, written as clients write theirs in commands; the shortest is engine.MinDuration.
@@ -21,7 +21,7 @@ func (v *duration) String() string {
 	if *v.field == 0 {
 		return "0"
 	}
-	return rates.FormatDuration(int64(*v.field))
+	return limits.FormatDuration(int64(*v.field))
 }
 
 // plain rounds up, so that a short timeout is not shown as none.
@@ -31,7 +31,7 @@ func (v *duration) plain() string {
 
 func (v *duration) Allowed() string {
 	text := fmt.Sprintf("a duration between %s and %s, such as 250ms, 10s or 1.5m (a bare number is seconds)",
-		rates.FormatDuration(rates.MinDuration), rates.FormatDuration(int64(v.max)))
+		limits.FormatDuration(limits.MinDuration), limits.FormatDuration(int64(v.max)))
 	if v.zero != "" {
 		text += ", or 0 for " + v.zero
 	}
@@ -43,7 +43,7 @@ func (v *duration) Set(text string) error {
 		*v.field = 0
 		return nil
 	}
-	nanos, err := rates.ParseDuration(text)
+	nanos, err := limits.ParseDuration(text)
 	if err != nil || nanos > int64(v.max) {
 		return must(v.Allowed())
 	}

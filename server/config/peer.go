@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 const allowedPeer = "HOST:PORT that others can reach, with a port between 1 and 65535, such as 10.0.0.7:7379"
@@ -91,16 +91,16 @@ type period struct {
 	min, max time.Duration
 }
 
-func (v *period) String() string { return rates.FormatDuration(int64(*v.field)) }
+func (v *period) String() string { return limits.FormatDuration(int64(*v.field)) }
 func (v *period) Type() string   { return "duration" }
 
 func (v *period) Allowed() string {
 	return fmt.Sprintf("a duration between %s and %s, such as 250ms or 1.5s (a bare number is seconds)",
-		rates.FormatDuration(int64(v.min)), rates.FormatDuration(int64(v.max)))
+		limits.FormatDuration(int64(v.min)), limits.FormatDuration(int64(v.max)))
 }
 
 func (v *period) Set(text string) error {
-	nanos, err := rates.ParseDuration(text)
+	nanos, err := limits.ParseDuration(text)
 	if err != nil || nanos < int64(v.min) || nanos > int64(v.max) {
 		return must(v.Allowed())
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/clock"
@@ -117,7 +117,7 @@ func (e *Env) refund(reserved *engine.Op, asked []engine.Op, granted *engine.Res
 			limit := &asked[i]
 			switch tokens := granted.Parts[i].StillTaken(limit.Limit, elapsed); {
 			case tokens == 0:
-			case limit.Limit.Algorithm == engine.Concurrency:
+			case limit.Limit.Algorithm == limits.Concurrency:
 				ops = append(ops, engine.Op{Verb: engine.Release, Key: limit.Key, Who: limit.Who})
 			default:
 				ops = append(ops, engine.Op{Verb: engine.Refund, Key: limit.Key, Tokens: tokens})
@@ -133,7 +133,7 @@ func (e *Env) takeRequest(u *acl.User) error {
 	if perSecond == 0 {
 		return nil
 	}
-	limit := engine.Limit{Algorithm: engine.TokenBucket, Capacity: perSecond, Rate: rates.Rate{Tokens: perSecond, Period: int64(time.Second)}}
+	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: perSecond, Rate: limits.Rate{Tokens: perSecond, Period: int64(time.Second)}}
 	results := [1]engine.Result{}
 	e.userRates.Apply(e.Clock.Now(), []engine.Op{{Key: []byte("user " + u.Name()), Limit: limit, Tokens: 1}}, results[:])
 	r := &results[0]

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/waitqueue"
@@ -82,8 +82,8 @@ func (l *Limiter) Sweep(now int64) {
 }
 
 // limitOf lets an address fail n times in a minute: all at once, then evenly.
-func limitOf(n int) engine.Limit {
-	return engine.Limit{Algorithm: engine.TokenBucket, Capacity: int64(n), Rate: rates.Rate{Tokens: int64(n), Period: int64(time.Minute)}}
+func limitOf(n int) limits.Limit {
+	return limits.Limit{Algorithm: limits.TokenBucket, Capacity: int64(n), Rate: limits.Rate{Tokens: int64(n), Period: int64(time.Minute)}}
 }
 
 // Acquire takes a token for an attempt, without waiting. If there is no room for the address, its network counts.

@@ -21,7 +21,7 @@ type Writer struct {
 // Int writes an integer.
 func (w *Writer) Int(n int64) { w.Ints(n) }
 
-// Integers writes an array of integers, as most answers of limiters are.
+// Integers writes an array of integers. Most answers of limiters are one.
 func (w *Writer) Integers(values ...int64) {
 	w.Array(len(values))
 	w.Ints(values...)

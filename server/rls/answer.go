@@ -7,8 +7,7 @@ import (
 
 	"github.com/tidwall/redcon"
 
-	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Answer is the answer to a request.
@@ -35,7 +34,7 @@ type Limit struct {
 
 // never is the Reset, in seconds, of a request that no wait would let through: ten years, the longest duration that a limit can have. The protocol
 // has no word for it, and clients take a reset that is missing for 0.
-const never = rates.MaxDuration / int64(time.Second)
+const never = limits.MaxDuration / int64(time.Second)
 
 // level is a command's report about one limit.
 type level struct {
@@ -149,7 +148,7 @@ func (p *Plan) set(i int, l level, a *Answer) {
 	if s.Reset = (max(l.resetMs, 0) + 999) / 1000; over && l.never {
 		s.Reset = never
 	}
-	if rule.Algorithm == engine.NoAlgorithm && rule.Policy == "" && s.Reset == 0 {
+	if rule.Algorithm == limits.NoAlgorithm && rule.Policy == "" && s.Reset == 0 {
 		s.Reset = rule.Unit.untilEnd(p.now) // nothing is counted, but the window has an end
 	}
 	if rule.Policy != "" {

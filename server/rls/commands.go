@@ -3,7 +3,7 @@ package rls
 import (
 	"strings"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -27,7 +27,7 @@ func (p *Plan) writeCommands() {
 		switch {
 		case rule.Policy != "":
 			p.add(askPolicy, i, p.policyWords(i, rule))
-		case rule.Algorithm == engine.NoAlgorithm:
+		case rule.Algorithm == limits.NoAlgorithm:
 			p.addWindow(i, rule, key, hits)
 		case rule.alone() || used[key]:
 			p.add(askAll, i, oneLimit(rule, key, hits))
@@ -108,7 +108,7 @@ func (p *Plan) key(i int) string {
 		}
 		escape(&b, value, "|%")
 	}
-	if m.rule.Algorithm != engine.NoAlgorithm {
+	if m.rule.Algorithm != limits.NoAlgorithm {
 		b.WriteByte('|')
 		b.WriteString(m.rule.word)
 	}

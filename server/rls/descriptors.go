@@ -7,6 +7,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // descriptors reads a list of descriptors into their parent, whose path is given.
@@ -105,7 +106,7 @@ func (r *reader) rateLimit(rule *Rule, at *yaml.Node) {
 		r.fail(at, "requests_per_unit is missing: write it, with 0 to deny everything")
 	}
 	if name := r.text(f["algorithm"]); name != "" {
-		if rule.Algorithm = algorithmOf(name); rule.Algorithm == engine.NoAlgorithm {
+		if rule.Algorithm = algorithmOf(name); rule.Algorithm == limits.NoAlgorithm {
 			r.fail(f["algorithm"], "algorithm must be one of %s, got %s", algorithmNames(), quoted(name))
 		}
 	}

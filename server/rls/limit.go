@@ -4,31 +4,30 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 )
 
 // decidesNow reports whether an algorithm answers a request of one descriptor: a place in a queue has to be waited for, and a lease
 // has to be released, which the protocol cannot say, nor the member of a fair share, nor the ancestors of a class.
-func decidesNow(a engine.Algorithm) bool {
-	return a != engine.LeakyQueue && a != engine.Class && !a.NeedsWho()
+func decidesNow(a limits.Algorithm) bool {
+	return a != limits.LeakyQueue && a != limits.Class && !a.NeedsWho()
 }
 
 // algorithmOf is the algorithm with a name as TYPE answers it, also with underscores; NoAlgorithm if rules cannot have it.
-func algorithmOf(name string) engine.Algorithm {
-	for _, a := range engine.Algorithms() {
+func algorithmOf(name string) limits.Algorithm {
+	for _, a := range limits.Algorithms() {
 		if decidesNow(a) && a.String() == strings.ReplaceAll(name, "_", "-") {
 			return a
 		}
 	}
-	return engine.NoAlgorithm
+	return limits.NoAlgorithm
 }
 
 // algorithmNames lists the algorithms of rules.
 func algorithmNames() string {
 	var names []string
-	for _, a := range engine.Algorithms() {
+	for _, a := range limits.Algorithms() {
 		if decidesNow(a) {
 			names = append(names, a.String())
 		}
@@ -42,13 +41,13 @@ func (r *Rule) setLimit() error {
 		return nil // decided without a command
 	}
 	seconds := units[r.Unit].seconds * int64(time.Second)
-	l := engine.Limit{Algorithm: r.Algorithm, Capacity: int64(r.Requests), Rate: rates.Rate{Tokens: int64(r.Requests), Period: seconds}}
+	l := limits.Limit{Algorithm: r.Algorithm, Capacity: int64(r.Requests), Rate: limits.Rate{Tokens: int64(r.Requests), Period: seconds}}
 	switch r.Algorithm {
-	case engine.NoAlgorithm:
-		l.Algorithm, l.Span, l.Rate.Tokens = engine.FixedWindow, rates.Aligned, 0
-	case engine.FixedWindow:
-		l.Span, l.Rate.Tokens = rates.Aligned, 0
-	case engine.SlidingWindow, engine.SlidingLog:
+	case limits.NoAlgorithm:
+		l.Algorithm, l.Span, l.Rate.Tokens = limits.FixedWindow, limits.Aligned, 0
+	case limits.FixedWindow:
+		l.Span, l.Rate.Tokens = limits.Aligned, 0
+	case limits.SlidingWindow, limits.SlidingLog:
 		l.Rate.Tokens = 0
 	}
 	r.word, r.params = command.LimitWords(l)
@@ -57,5 +56,5 @@ func (r *Rule) setLimit() error {
 
 // alone reports whether the rule is decided by a separate command, so that its denial leaves other limits as they are.
 func (r *Rule) alone() bool {
-	return r.Algorithm == engine.NoAlgorithm || r.Policy != "" || r.Shadow || r.Quota
+	return r.Algorithm == limits.NoAlgorithm || r.Policy != "" || r.Shadow || r.Quota
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -54,8 +54,8 @@ func (r *Request) check() error {
 	}
 	for i := range r.Descriptors {
 		d := &r.Descriptors[i]
-		if d.Hits > rates.MaxTokens {
-			return invalid("the hits_addend of descriptor %d is %d; the most is %d", i, d.Hits, int64(rates.MaxTokens))
+		if d.Hits > limits.MaxTokens {
+			return invalid("the hits_addend of descriptor %d is %d; the most is %d", i, d.Hits, int64(limits.MaxTokens))
 		}
 		if d.Override != nil && !d.Override.Unit.IsValid() {
 			return invalid("the limit of descriptor %d has no unit; it must be one of %s", i, unitWords())

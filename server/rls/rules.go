@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // Rules are the rules of all domains. They do not change.
@@ -54,7 +54,7 @@ type Rule struct {
 	Quota     bool // a request is denied when all its quotas are used up, and not before
 
 	// Algorithm decides in place of envoyproxy/ratelimit's fixed window; [engine.NoAlgorithm] for that.
-	Algorithm engine.Algorithm
+	Algorithm limits.Algorithm
 	Policy    string   // decides in place of Requests and Unit; "" for none
 	With      []string // keys of the entries whose values are fields of the policy
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -29,7 +30,7 @@ func (u *Upstream) askHome(k *key, a *acquire) {
 		}
 		u.counts.asked.Add(1)
 		a.result = answered(a.op.Limit.Algorithm, r.ints)
-		if a.result.Allowed && a.op.Limit.Algorithm == engine.GCRA {
+		if a.result.Allowed && a.op.Limit.Algorithm == limits.GCRA {
 			a.result.Granted = a.op.Tokens
 		}
 		if k != nil {
@@ -43,10 +44,10 @@ func (u *Upstream) askHome(k *key, a *acquire) {
 const acquireInts = 5
 
 // answered is the result of home's reply: five integers, which CL.THROTTLE has in another order and in seconds.
-func answered(algorithm engine.Algorithm, n []int64) engine.Result {
+func answered(algorithm limits.Algorithm, n []int64) engine.Result {
 	res := engine.Result{Granted: n[0], Limit: n[1], Remaining: n[2], Wait: n[3], Reset: n[4]}
 	unit := time.Millisecond
-	if algorithm == engine.GCRA {
+	if algorithm == limits.GCRA {
 		unit = time.Second
 		res.Allowed, res.Granted = n[0] == 0, 0
 	} else {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/glob"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // kind is the treatment of an operation.
@@ -36,7 +37,7 @@ func (u *Upstream) classify(op *engine.Op) kind {
 		switch {
 		case !u.ofHome(op.Key):
 			return handOn
-		case op.Limit.Algorithm.Tank() == engine.NoAlgorithm, op.Options&^(engine.Peek|engine.UpTo) != 0, op.Keep != 0, op.MaxWait > 0:
+		case op.Limit.Algorithm.Tank() == limits.NoAlgorithm, op.Options&^(engine.Peek|engine.UpTo) != 0, op.Keep != 0, op.MaxWait > 0:
 			return refuse
 		}
 		return fromTank

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -59,7 +60,7 @@ func (u *Upstream) operate(k *key, p purpose) error {
 	k.mu.Unlock()
 	holder := u.opt.Holder()
 	tank := limit
-	if tank.Algorithm = limit.Algorithm.Tank(); holder == "" || tank.Algorithm == engine.NoAlgorithm {
+	if tank.Algorithm = limit.Algorithm.Tank(); holder == "" || tank.Algorithm == limits.NoAlgorithm {
 		return errNotSent
 	}
 	prepared := u.decide(engine.Op{Verb: engine.Prepare, Key: []byte(k.name), Limit: tank, Options: engine.Option(p)})[0]

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // key is a key of home with demand here.
@@ -12,7 +13,7 @@ type key struct {
 	name string
 
 	mu         sync.Mutex
-	limit      engine.Limit // of the last request, as at home
+	limit      limits.Limit // of the last request, as at home
 	waiters    []*acquire
 	exchanging bool  // an operation on the loan is under way
 	remaining  int64 // at home for everybody else, after its last answer
@@ -27,7 +28,7 @@ type key struct {
 
 // denial is an answer of home.
 type denial struct {
-	limit  engine.Limit
+	limit  limits.Limit
 	tokens int64     // as many or more are denied
 	repeat time.Time // until then
 	wait   time.Time // then they will be there

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/rates"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/decider"
@@ -32,7 +32,7 @@ func TestLogin(t *testing.T) {
 		})
 		defer u.Close(context.Background())
 		done := make(chan struct{})
-		b := &engine.Batch{Ops: []engine.Op{{Key: []byte("g:1"), Limit: engine.Limit{Algorithm: engine.TokenBucket, Capacity: 5, Rate: rates.Rate{Tokens: 1, Period: int64(time.Hour)}}, Tokens: 1}},
+		b := &engine.Batch{Ops: []engine.Op{{Key: []byte("g:1"), Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}, Tokens: 1}},
 			Results: make([]engine.Result, 1), Done: func() { close(done) }}
 		if !u.Decide(b) {
 			<-done

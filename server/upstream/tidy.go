@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 )
 
 // tidy returns tokens that nobody uses, and forgets keys without demand, until the end.
@@ -28,14 +29,14 @@ func (u *Upstream) tidy() {
 func (u *Upstream) returnUnused(silence int64) {
 	type idle struct {
 		name  string
-		limit engine.Limit
+		limit limits.Limit
 	}
 	if connected, _ := u.home.status(); !connected {
 		return // they can be spent until it is
 	}
 	var all []idle
 	now := u.opt.Now()
-	u.opt.Store.Tanks(func(name []byte, limit engine.Limit, t engine.Tank) {
+	u.opt.Store.Tanks(func(name []byte, limit limits.Limit, t engine.Tank) {
 		if now-t.UsedAt >= silence && len(all) < maxIdle {
 			all = append(all, idle{string(name), limit})
 		}
@@ -71,7 +72,7 @@ func (u *Upstream) forget() {
 // dropAll drops the tokens that the last process has left: the store may have lost that they were spent.
 func (u *Upstream) dropAll() {
 	var ops []engine.Op
-	u.opt.Store.Tanks(func(name []byte, limit engine.Limit, t engine.Tank) {
+	u.opt.Store.Tanks(func(name []byte, limit limits.Limit, t engine.Tank) {
 		u.counts.dropped.Add(t.Tokens)
 		ops = append(ops, engine.Op{Verb: engine.Prepare, Key: append([]byte(nil), name...), Limit: limit, Options: engine.Force})
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/decider"
 )
 
@@ -32,7 +33,7 @@ type Options struct {
 // Store is the part of the store that is read beside its decisions.
 type Store interface {
 	Asked(op *engine.Op) []engine.Op
-	Tanks(visit func(key []byte, limit engine.Limit, t engine.Tank))
+	Tanks(visit func(key []byte, limit limits.Limit, t engine.Tank))
 	TankCount() int64
 }
 

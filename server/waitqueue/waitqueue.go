@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/clock"
 )
 
@@ -26,7 +27,7 @@ type Queue struct {
 // Waiter is one blocked reply, or one timer. Queue.mu guards due and index; the other fields are constant.
 type Waiter struct {
 	key    string
-	limit  engine.Limit
+	limit  limits.Limit
 	tokens int64
 	due    int64 // clock
 	wake   func()

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/trial"
@@ -37,7 +37,7 @@ func ParseLimits(text string) (*Limits, error) {
 	l := &Limits{Text: strings.Join(strings.Fields(text), " ")}
 	parts := r.Ops[0].Parts
 	for _, op := range parts {
-		if op.Limit.Algorithm == engine.Concurrency {
+		if op.Limit.Algorithm == limits.Concurrency {
 			return nil, fmt.Errorf("'%s': a log does not show when a request ended, which CC needs", text)
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package limits
 
 import (
 	"encoding/binary"
@@ -7,14 +7,13 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
-	"github.com/stintdb/stint/engine/rates"
 )
 
 const (
 	// maxFill bounds the time an empty limiter takes to fill up, so that every time of arrival fits an int64.
 	maxFill = 100 * 365 * 24 * int64(time.Hour)
-	// maxAhead bounds how far in the future a theoretical arrival time may lie: maxFill plus reservations and debts.
-	maxAhead = maxFill + 5*rates.MaxDuration
+	// MaxAhead bounds how far in the future a theoretical arrival time may lie: maxFill plus reservations and debts.
+	MaxAhead = maxFill + 5*MaxDuration
 )
 
 // Errors of [Limit.Check].
@@ -26,10 +25,10 @@ var (
 // Limit is an algorithm and its parameters. It is a comparable value.
 type Limit struct {
 	Algorithm Algorithm
-	Span      rates.Span // FixedWindow: the position of its windows
-	Capacity  int64      // most tokens that can be granted at once, 1 to rates.MaxTokens
-	Least     int64      // Adaptive: the fewest tokens to Rate.Period, 1 to Rate.Tokens; 0 of others
-	Rate      rates.Rate // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
+	Span      Span  // FixedWindow: the position of its windows
+	Capacity  int64 // most tokens that can be granted at once, 1 to MaxTokens
+	Least     int64 // Adaptive: the fewest tokens to Rate.Period, 1 to Rate.Tokens; 0 of others
+	Rate      Rate  // how fast tokens come back; of an algorithm without a rate, Period is the window or the lease, and Tokens is 0
 }
 
 // Check reports whether a client may ask for the limit: nil, [ErrFillTime], or an error that wraps [ErrLimit] and names the
@@ -40,7 +39,7 @@ func (l Limit) Check() error {
 		return ErrFillTime
 	case !l.Valid():
 		return l.outOfBounds(l.invalidField())
-	case !propertiesOf[l.Algorithm].decides:
+	case !l.Algorithm.Decides():
 		return l.outOfBounds("algorithm")
 	}
 	return nil
@@ -81,7 +80,7 @@ func (l Limit) DurationOf(n int64) int64 {
 func (l *Limit) Valid() bool { return l.invalidField() == "" }
 
 // IsAskable reports whether an operation may have the limit: it is valid, and its algorithm decides.
-func (l *Limit) IsAskable() bool { return l.Valid() && propertiesOf[l.Algorithm].decides }
+func (l *Limit) IsAskable() bool { return l.Valid() && l.Algorithm.Decides() }
 
 // invalidField is the first field that is out of its range or does not fit the others, "" if the limit is valid.
 func (l *Limit) invalidField() string {
@@ -92,15 +91,15 @@ func (l *Limit) invalidField() string {
 		if *l != (Limit{Algorithm: l.Algorithm}) {
 			return "parameters"
 		}
-	case l.Capacity < 1 || l.Capacity > rates.MaxTokens, l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > MaxLogLimit:
+	case l.Capacity < 1 || l.Capacity > MaxTokens, l.Algorithm == Concurrency && l.Capacity > MaxHolders, l.Algorithm == SlidingLog && l.Capacity > MaxLogLimit:
 		return "capacity"
-	case l.Rate.Tokens < 0 || l.Rate.Tokens > rates.MaxTokens || propertiesOf[l.Algorithm].rate != (l.Rate.Tokens > 0):
+	case l.Rate.Tokens < 0 || l.Rate.Tokens > MaxTokens || l.Algorithm.HasRate() != (l.Rate.Tokens > 0):
 		return "tokens of the rate"
-	case l.Span > rates.EachMonth || l.Span != rates.FromFirst && l.Algorithm.Base() != FixedWindow:
+	case l.Span > EachMonth || l.Span != FromFirst && l.Algorithm.Base() != FixedWindow:
 		return "position of the windows"
 	case l.Algorithm.HasLeast() != (l.Least > 0) || l.Least < 0 || l.Least > l.Rate.Tokens:
 		return "least rate"
-	case l.Rate.Period < 0 || l.Rate.Period > rates.MaxDuration || (l.Rate.Period == 0) != (l.Span > rates.Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
+	case l.Rate.Period < 0 || l.Rate.Period > MaxDuration || (l.Rate.Period == 0) != (l.Span > Aligned) || l.Rate.Tokens > 0 && !l.fillsInTime():
 		return "period"
 	}
 	return ""
@@ -113,7 +112,7 @@ func (l *Limit) LeaderShare() int64 {
 		return 0
 	}
 	if l.Algorithm == FixedWindow {
-		if l.Span != rates.FromFirst || l.Rate.Period > maxLeaderShareNanos {
+		if l.Span != FromFirst || l.Rate.Period > maxLeaderShareNanos {
 			return 0
 		}
 	} else if uint128.Product(uint64(l.Capacity), uint64(l.Rate.Period)).Exceeds(uint128.Product(uint64(maxLeaderShareNanos), uint64(l.Rate.Tokens))) {
@@ -129,4 +128,11 @@ const MaxShareTime = time.Duration(maxLeaderShareNanos)
 const (
 	leaderShare         = 4 // the divisor of the capacity
 	maxLeaderShareNanos = int64(10 * time.Second)
+)
+
+const (
+	// MaxHolders bounds the limit of a concurrency limiter: each decision looks at every holder.
+	MaxHolders = 10_000
+	// MaxLogLimit bounds the capacity of a sliding log, so that its state has at most 32 MiB.
+	MaxLogLimit = 2_097_150
 )

@@ -1,10 +1,8 @@
-package engine
+package limits
 
 import (
 	"strconv"
 	"time"
-
-	"github.com/stintdb/stint/engine/rates"
 )
 
 // Algorithm names one way of limiting. The zero value is none.
@@ -54,7 +52,7 @@ type Param struct {
 	Text string
 }
 
-// properties are what limits and operations of an algorithm may be like.
+// properties of an algorithm, on which limits and operations depend.
 type properties struct {
 	name    string // as TYPE answers
 	format  uint32 // the version of the cluster's formats that added it; 0 for the first
@@ -101,6 +99,9 @@ var propertiesOf = [...]properties{
 	Class:           {name: "htb-class", format: 2, decides: true, rate: true, params: bucketParams},
 	Adaptive:        {name: "rate-adaptive", format: 2, decides: true, rate: true, least: true, params: adaptiveParams},
 }
+
+// AlgorithmCount is the number of algorithms and kinds of keys, [NoAlgorithm] among them.
+const AlgorithmCount = len(propertiesOf)
 
 // String is the algorithm's name as TYPE answers it, such as token-bucket.
 func (a Algorithm) String() string { return propertiesOf[a].name }
@@ -164,11 +165,11 @@ func queueParams(l *Limit) []Param {
 }
 
 func windowParams(l *Limit) []Param {
-	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"window", rates.FormatWindow(l.Span, l.Rate.Period)}}
+	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"window", FormatWindow(l.Span, l.Rate.Period)}}
 }
 
 func leaseParams(l *Limit) []Param {
-	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"ttl", rates.FormatDuration(l.Rate.Period)}}
+	return []Param{{"limit", strconv.FormatInt(l.Capacity, 10)}, {"ttl", FormatDuration(l.Rate.Period)}}
 }
 
 // CanBeLent reports whether tokens of the algorithm's limiters can be set aside for holders. They cannot where a token must count
@@ -187,6 +188,18 @@ func (a Algorithm) Base() Algorithm {
 	return a
 }
 
+// HasRate reports whether the algorithm's limits have tokens to a period; others have a period alone.
+func (a Algorithm) HasRate() bool { return propertiesOf[a].rate }
+
+// Decides reports whether an Acquire may ask the algorithm.
+func (a Algorithm) Decides() bool { return propertiesOf[a].decides }
+
+// Lent is the row of the algorithm's limiters with loans, [NoAlgorithm] if it has none.
+func (a Algorithm) Lent() Algorithm { return propertiesOf[a].lent }
+
+// IsLent reports whether a is the row of limiters with loans.
+func (a Algorithm) IsLent() bool { return propertiesOf[a].base != NoAlgorithm }
+
 // IsValue reports whether keys of this kind hold data, and no limiter.
 func (a Algorithm) IsValue() bool { return propertiesOf[a].value }
 
@@ -204,9 +217,9 @@ func (a Algorithm) Tank() Algorithm {
 func (a Algorithm) Home() Algorithm { return propertiesOf[a].home }
 
 func reservationParams(l *Limit) []Param {
-	return []Param{{"for", rates.FormatDuration(l.Rate.Period)}}
+	return []Param{{"for", FormatDuration(l.Rate.Period)}}
 }
 
 func adaptiveParams(l *Limit) []Param {
-	return []Param{{"capacity", strconv.FormatInt(l.Capacity, 10)}, {"min", rates.Rate{Tokens: l.Least, Period: l.Rate.Period}.String()}, {"max", l.Rate.String()}}
+	return []Param{{"capacity", strconv.FormatInt(l.Capacity, 10)}, {"min", Rate{Tokens: l.Least, Period: l.Rate.Period}.String()}, {"max", l.Rate.String()}}
 }
