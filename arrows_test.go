@@ -30,6 +30,7 @@ func TestArrows(t *testing.T) {
 				t.Logf("%s: %d of %d arrows point up: %s", dir, len(wrong), len(f.arrows), strings.Join(wrong, ", "))
 			}
 		}
+		t.Logf("%s: %d of %d in all", part, up, all)
 		if all == 0 || up*100 > mostUp*all {
 			t.Errorf("%s: %d of %d arrows between files point up, more than %d %%: move names to the floor that they belong to", part, up, all, mostUp)
 		}
