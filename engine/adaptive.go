@@ -12,10 +12,6 @@ import (
 // Jain, "Analysis of the increase and decrease algorithms", 1989). The rate is between the limit's least and its rate, where it begins.
 
 const (
-	// MaxReported bounds the calls of a report.
-	MaxReported = 1_000_000_000_000_000_000
-	// WholeRate is all of a rate, in the unit of Report.Down and Up.
-	WholeRate = 100_000
 	// adaptiveIdle is the time after which an unused limiter forgets its rate.
 	adaptiveIdle = int64(10 * time.Minute)
 	// staleAfter is the number of times Every after which calls reported before a decision count no more; echoPart is the part of

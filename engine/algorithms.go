@@ -79,7 +79,7 @@ var tankRow = algorithm{bytes: tankBytes, decide: decideTank, look: lookTank, re
 	expired: func(state []byte, _ *limits.Limit, _ int64) bool { return loadTank(state).Number == 0 }}
 
 // isShort reports whether an operation takes little time, whatever its key holds.
-func (o *Op) isShort() bool { return o.Verb == Acquire && algorithms[o.Limit.Algorithm].bytes != 0 }
+func isShort(o *Op) bool { return o.Verb == Acquire && algorithms[o.Limit.Algorithm].bytes != 0 }
 
 // stateOf returns the state at the front of b.
 func (a *algorithm) stateOf(b []byte) []byte {

@@ -21,7 +21,7 @@ type located struct {
 // be a deadlock.
 func (s *Store) applyGroup(c *call, now int64, ops []Op, results []Result) (n int) {
 	var room [groupAtOnce]located
-	for ; n < min(groupAtOnce, len(ops)) && ops[n].isShort(); n++ {
+	for ; n < min(groupAtOnce, len(ops)) && isShort(&ops[n]); n++ {
 		h, k := maphash.Bytes(s.seed, ops[n].Key), &room[n]
 		k.shard, k.tag = &s.shards[s.shardOf(h)], uint32(h)
 		if k.locked = k.shard.mu.TryLock(); !k.locked && !holds(room[:n], k.shard) {

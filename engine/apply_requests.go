@@ -76,7 +76,7 @@ func (s *Store) applyRequests(now int64, ops []Op, results []Result, locked bool
 // areShort reports whether all parts take little time, whatever their keys hold: the shards of all requests are locked meanwhile.
 func areShort(parts []Op) bool {
 	for i := range parts {
-		if !parts[i].isShort() {
+		if !isShort(&parts[i]) {
 			return false
 		}
 	}

@@ -17,6 +17,13 @@ const (
 	MaxPolicyName = 255
 	// maxVariableState bounds a log or a set of leases.
 	maxVariableState = 32 << 20
+	// MaxWeight bounds the weight of a member.
+	MaxWeight = 1000
+	// MaxReported bounds the calls of a report.
+	MaxReported = 1_000_000_000_000_000_000
+	// WholeRate is all of a rate, in the unit of Report.Down and Up.
+	WholeRate = 100_000
+	logEntry  = 16 // bytes of a grant in a sliding log, and in the list of them
 )
 
 func align(n int) int { return (n + recordAlign - 1) &^ (recordAlign - 1) }

@@ -127,7 +127,7 @@ func TestPoliciesWithTrees(t *testing.T) {
 	for _, named := range []Option{0, NamedFields} {
 		parts := append([]Op{{Key: []byte("user:{}"), Limit: bucket(150, 1, sec)}}, tree.Parts...)
 		set := Op{Verb: SetPolicy, Key: fmt.Append(nil, "p", named), Options: named, Parts: parts}
-		if err := set.CheckPolicy(); err != nil {
+		if err := CheckPolicy(&set); err != nil {
 			t.Fatal(err)
 		}
 		ask(s, epoch, set)
@@ -136,7 +136,7 @@ func TestPoliciesWithTrees(t *testing.T) {
 		}
 	}
 	s.PolicyOps(func(op *Op) {
-		if err := op.CheckPolicy(); err != nil {
+		if err := CheckPolicy(op); err != nil {
 			t.Error(err)
 		}
 		ask(restored, epoch, *op)
@@ -155,7 +155,7 @@ func TestPoliciesWithTrees(t *testing.T) {
 		}
 	}
 	tree.Parts[0].Who = tree.Parts[0].Who[1:]
-	if set := (Op{Verb: SetPolicy, Key: []byte("p"), Parts: tree.Parts}); set.CheckPolicy() == nil {
+	if set := (Op{Verb: SetPolicy, Key: []byte("p"), Parts: tree.Parts}); CheckPolicy(&set) == nil {
 		t.Error("a policy with a class that is assured nothing")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -242,13 +243,6 @@ const (
 	OverflowNew                // those of one prefix share one limiter for each requested limit
 )
 
-// Entry is one key as [Store.Scan] shows it. Its slices belong to the store and are only valid during the call.
-type Entry struct {
-	Key   []byte
-	Limit limits.Limit // the limit the state was last written under
-	State []byte       // the algorithm's state, little-endian
-}
-
 // Keep is the part of a limit that a request must leave to others: it is granted only if so much remains afterwards. It is
 // trunk reservation, as telephone networks keep lines for the calls that matter most.
 // A limit from which something is kept must have room now: MaxWait does not apply to it. The zero value keeps nothing, but for
@@ -311,3 +305,39 @@ func (o *Op) MemberKey() []byte {
 	}
 	return appendMember(append(make([]byte, 0, len(o.Key)+1+len(o.Who)), o.Key...), o.Who)
 }
+
+// KeepsValidly reports whether an operation on a limit may have its Keep.
+func (o *Op) KeepsValidly() bool {
+	return o.Keep == 0 || o.Keep.Valid() && o.Limit.Algorithm.Keeps() && o.Options&Force == 0
+}
+
+// WeighsValidly reports whether an operation on a limit may have its Weight.
+func (o *Op) WeighsValidly() bool {
+	return o.Weight == 0 || o.Weight > 0 && o.Weight <= MaxWeight && o.Limit.Algorithm.Weighs()
+}
+
+// of is the number of tokens kept of a capacity. A share is rounded up.
+func (k Keep) of(capacity int64) int64 {
+	switch {
+	case k == KeepNothing:
+		return 0
+	case k >= 0:
+		return int64(k)
+	}
+	share := int64(-k)
+	return capacity/MaxKeepPercent*share + (capacity%MaxKeepPercent*share+MaxKeepPercent-1)/MaxKeepPercent
+}
+
+// String is k as clients write it, such as 50 or 12.5%.
+func (k Keep) String() string {
+	switch {
+	case k == KeepNothing:
+		return "0"
+	case k >= 0:
+		return strconv.FormatInt(int64(k), 10)
+	}
+	return strconv.FormatFloat(float64(-k)/1000, 'f', -1, 64) + "%"
+}
+
+// appendMember appends the rest of [Op.MemberKey] to the key of the fair share.
+func appendMember(key, member []byte) []byte { return append(append(key, ':'), member...) }

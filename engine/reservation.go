@@ -128,48 +128,7 @@ func appendPeriod(b []byte, period int64) []byte {
 	return binary.AppendUvarint(b, uint64(period)<<1|1)
 }
 
-// partReader reads the rest of a state.
-type partReader struct {
-	rest []byte
-	bad  bool
-}
-
-func (r *partReader) uvarint() uint64 {
-	n, size := binary.Uvarint(r.rest)
-	if size <= 0 {
-		r.rest, r.bad = nil, true
-		return 0
-	}
-	r.rest = r.rest[size:]
-	return n
-}
-
-func (r *partReader) take(n uint64) []byte {
-	if n > uint64(len(r.rest)) {
-		r.rest, r.bad = nil, true
-		return nil
-	}
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
-	return b
-}
-
-func (r *partReader) byte() (b byte) {
-	if s := r.take(1); s != nil {
-		b = s[0]
-	}
-	return b
-}
-
-func (r *partReader) period() int64 {
-	n := r.uvarint()
-	if n&1 != 0 {
-		return int64(n >> 1)
-	}
-	return int64(min(n>>1, uint64(limits.MaxDuration/1e9)+1)) * 1e9 // a period out of bounds stays so
-}
-
-func (r *partReader) next() (p reservedPart) {
+func nextPart(r *partReader) (p reservedPart) {
 	p.limit.Algorithm = limits.Algorithm(r.byte())
 	has := r.byte()
 	p.fixedCost, p.limit.Span = has&hasFixedCost != 0, limits.Span(has&hasSpan)
@@ -211,7 +170,7 @@ func validReservation(state []byte) bool {
 	}
 	count := 0
 	for ; len(parts.rest) > 0; count++ {
-		p := parts.next()
+		p := nextPart(&parts)
 		if parts.bad || p.charged() > limits.MaxTokens || len(p.key) > MaxKeyBytes || len(p.who) > MaxHolderBytes {
 			return false
 		}
@@ -222,7 +181,7 @@ func validReservation(state []byte) bool {
 // limitsAreValid reports whether every limit of a valid state can be decided.
 func (r reservation) limitsAreValid() bool {
 	for _, _, parts := r.parts(); len(parts.rest) > 0; {
-		p := parts.next()
+		p := nextPart(&parts)
 		if !p.limit.IsAskable() || p.limit.Algorithm.NeedsWho() && len(p.who) == 0 {
 			return false
 		}
@@ -277,7 +236,7 @@ func (r reservation) permits(settle *Op) (key []byte, ok bool) {
 		return nil, true
 	}
 	for _, _, parts := r.parts(); len(parts.rest) > 0; {
-		key := parts.next().key
+		key := nextPart(&parts).key
 		if !slices.ContainsFunc(settle.Args, func(pattern []byte) bool { return glob.Match(string(pattern), string(key)) }) {
 			return key, false
 		}

@@ -72,7 +72,7 @@ func (g *acquireAllCall) lockSettlement(s *Store, op *Op, locked bool) (shards [
 	order := append(g.order[:0], g.id.shard.number)
 	if len(before) > 0 {
 		for _, _, parts := reservation(before).parts(); len(parts.rest) > 0; {
-			p := parts.next()
+			p := nextPart(&parts)
 			sh, _ := s.locate(p.key)
 			order = append(order, sh.number)
 		}
@@ -102,7 +102,7 @@ func (s *shard) reservation(tag uint32, id []byte) reservation {
 func (g *acquireAllCall) amounts(s *Store, state reservation, op *Op) (count int) {
 	g.settlements = g.settlements[:0]
 	for _, _, parts := state.parts(); len(parts.rest) > 0; {
-		p := parts.next()
+		p := nextPart(&parts)
 		amount := op.Tokens
 		switch {
 		case op.Options&Cancel != 0:
@@ -227,7 +227,7 @@ func (g *acquireAllCall) markSettled(state reservation) {
 	state[20] = 1
 	_, _, parts := state.parts()
 	for i := range g.settlements {
-		p := parts.next()
+		p := nextPart(&parts)
 		p.setCharged(g.settlements[i].amount)
 	}
 }
@@ -255,7 +255,7 @@ func (s *Store) reservationKeys(id []byte, visit func(key []byte)) {
 		return
 	}
 	for _, _, parts := state.parts(); len(parts.rest) > 0; {
-		p := parts.next()
+		p := nextPart(&parts)
 		visit(p.key)
 	}
 }

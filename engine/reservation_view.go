@@ -19,7 +19,7 @@ func (e *Entry) Reserved() (Reserved, error) {
 	v := Reserved{Settled: reservation(state).isSettled(), Ends: reservation(state).end()}
 	granted, _, parts := reservation(state).parts()
 	for v.Granted = granted; len(parts.rest) > 0; {
-		p := parts.next()
+		p := nextPart(&parts)
 		op := Op{Key: p.key, Who: p.who, Limit: p.limit, Tokens: p.charged()}
 		if p.fixedCost {
 			op.Options = FixedCost

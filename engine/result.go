@@ -242,3 +242,13 @@ func (res *Result) Tank() Tank {
 	}
 	return loadTank(res.Reply)
 }
+
+// Member is an active member of a fair share.
+type Member struct {
+	Name   []byte
+	Weight int64
+	Taken  int64 // tokens that the refill has not given back to it, rounded up but for a thousandth
+}
+
+// Grant is tokens granted by a sliding log at a time, in nanoseconds since the Unix epoch.
+type Grant struct{ Time, Tokens int64 }

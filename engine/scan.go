@@ -1,6 +1,10 @@
 package engine
 
-import "math"
+import (
+	"math"
+
+	"github.com/stintdb/stint/engine/limits"
+)
 
 // A cursor names a shard and a tag: shard<<33 | tag, where the tag has a 33rd bit for "past the last". Indexes are in
 // tag order, so a cursor stays valid across any number of resizes.
@@ -119,4 +123,11 @@ func (s *shard) sweep(from uint64, count int, now int64) (passed, dropped int, t
 		at++
 	}
 	return passed, dropped, end
+}
+
+// Entry is one key as [Store.Scan] shows it. Its slices belong to the store and are only valid during the call.
+type Entry struct {
+	Key   []byte
+	Limit limits.Limit // the limit the state was last written under
+	State []byte       // the algorithm's state, little-endian
 }

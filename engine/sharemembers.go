@@ -8,16 +8,6 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// Member is an active member of a fair share.
-type Member struct {
-	Name   []byte
-	Weight int64
-	Taken  int64 // tokens that the refill has not given back to it, rounded up but for a thousandth
-}
-
-// appendMember appends the rest of [Op.MemberKey] to the key of the fair share.
-func appendMember(key, member []byte) []byte { return append(append(key, ':'), member...) }
-
 // listMembers lists the active members, in the order of their names.
 func listMembers(c *call) {
 	if c.prev.Algorithm != limits.FairShare {

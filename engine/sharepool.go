@@ -42,8 +42,6 @@ const (
 
 	// MaxMembers bounds the active members of a fair share.
 	MaxMembers = 4096
-	// MaxWeight bounds the weight of a member.
-	MaxWeight = 1000
 )
 
 func (p sharePool) u16(at int) int       { return int(binary.LittleEndian.Uint16(p[at:])) }

@@ -22,7 +22,6 @@ type slidingLog []byte
 
 const (
 	logHead    = 24
-	logEntry   = 16
 	logMinRoom = 4
 
 	// MaxGrants bounds the grants of a sliding log that one ListLog lists.
@@ -30,9 +29,6 @@ const (
 	// grantBytes is about the size of a grant in the reply to a client.
 	grantBytes = 32
 )
-
-// Grant is tokens granted by a sliding log at a time, in nanoseconds since the Unix epoch.
-type Grant struct{ Time, Tokens int64 }
 
 func (g slidingLog) u32(at int) int       { return int(binary.LittleEndian.Uint32(g[at:])) }
 func (g slidingLog) setU32(at, value int) { binary.LittleEndian.PutUint32(g[at:], uint32(value)) }

@@ -19,15 +19,15 @@ func (s *shard) applyTank(c *call, tag uint32, p place, readOnly bool) (done boo
 	t, isGone := loadTank(c.state), false
 	changed := false
 	if c.op.Verb == Prepare {
-		changed = t.prepare(c)
+		changed = prepareTank(&t, c)
 	} else {
 		c.limit = c.prev
-		changed, isGone = t.deposit(c)
+		changed, isGone = depositTank(&t, c)
 	}
 	if changed && readOnly {
 		return false
 	}
-	t.report(c)
+	reportTank(&t, c)
 	switch {
 	case isGone && changed:
 		s.remove(p)

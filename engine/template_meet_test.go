@@ -78,7 +78,7 @@ func TestMeetingKeys(t *testing.T) {
 		if c.override != "" {
 			op.Verb, op.Who = SetOverride, []byte(c.override)
 		}
-		if one, _ := op.MeetingKeys(); (one != nil) != c.meet {
+		if one, _ := MeetingKeys(&op); (one != nil) != c.meet {
 			t.Errorf("%+v: %s", c, one)
 		}
 	}
@@ -91,7 +91,7 @@ func TestSameKeyOfAStoredPolicy(t *testing.T) {
 	bucket, window := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 2, Rate: limits.Rate{Tokens: 1, Period: 6e10}}, limits.Limit{Algorithm: limits.FixedWindow, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: 36e11}}
 	parts := []Op{{Key: []byte("user:{}"), Limit: bucket}, {Key: []byte("user:all"), Limit: window}}
 	for _, op := range []Op{{Verb: SetPolicy, Key: []byte("api"), Parts: parts}, {Verb: SetPolicy, Key: []byte("trial"), Options: Shadow, Parts: parts}} {
-		if err := op.CheckPolicy(); err != nil {
+		if err := CheckPolicy(&op); err != nil {
 			t.Fatal(err)
 		}
 		ask(s, epoch, op)

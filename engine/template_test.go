@@ -241,7 +241,7 @@ func TestPoliciesKeepTheirMeaning(t *testing.T) {
 	set("override", 0, "a:{}")
 	ask(s, epoch, Op{Verb: SetOverride, Key: []byte("override"), Who: []byte("x"), Parts: []Op{{Key: []byte("}"), Limit: bucket(2, 1, sec)}}})
 	s.PolicyOps(func(op *Op) {
-		if err := op.CheckPolicy(); err != nil {
+		if err := CheckPolicy(op); err != nil {
 			t.Errorf("%+v: %v", op, err)
 		}
 		restored.Apply(epoch, []Op{op.Clone()}, make([]Result, 1))
@@ -256,12 +256,12 @@ func TestPoliciesKeepTheirMeaning(t *testing.T) {
 		}
 	}
 	bad := Op{Verb: SetPolicy, Options: NamedFields, Key: []byte("bad"), Parts: []Op{{Key: []byte("{a}{b}"), Limit: bucket(2, 1, sec)}}}
-	if bad.CheckPolicy() == nil {
+	if CheckPolicy(&bad) == nil {
 		t.Error("a template whose values can be joined is taken")
 	}
 	for bad.Parts = nil; len(bad.Parts) <= MaxFields; {
 		bad.Parts = append(bad.Parts, Op{Key: fmt.Appendf(nil, "{f%d}", len(bad.Parts)), Limit: bucket(2, 1, sec)})
-		if err := bad.CheckPolicy(); (err != nil) != (len(bad.Parts) > MaxFields) {
+		if err := CheckPolicy(&bad); (err != nil) != (len(bad.Parts) > MaxFields) {
 			t.Errorf("%d fields: %v", len(bad.Parts), err)
 		}
 	}

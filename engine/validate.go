@@ -12,10 +12,10 @@ import (
 var ErrState = errors.New("state does not fit its limit")
 
 // CheckPolicy returns [ErrState] unless a decoded operation is one on a policy that can be applied.
-func (o *Op) CheckPolicy() error {
+func CheckPolicy(o *Op) error {
 	switch o.Verb {
 	case Restrict, KeepOverflow:
-		return o.checkRestrict()
+		return checkRestrict(o)
 	case KeepScript, DropScripts:
 		if len(o.Who) > MaxScriptBytes || len(o.Key) > 0 || len(o.Parts) > 0 {
 			return ErrState
@@ -78,7 +78,7 @@ func (e *Entry) check(room *[maxState]byte) ([]byte, error) {
 }
 
 // checkRestrict reports whether an operation on restrictions that was read from somewhere can be applied, or [ErrState].
-func (o *Op) checkRestrict() error {
+func checkRestrict(o *Op) error {
 	switch {
 	case o.Verb == Restrict && len(o.Parts) == 0 && len(o.Key) <= MaxKeyBytes && len(o.Who) <= MaxKeyBytes && o.Options == 0 && o.NewKeys <= OverflowNew:
 		return nil

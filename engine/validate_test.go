@@ -29,11 +29,11 @@ func TestOnlyLimitsThatDecideAreAsked(t *testing.T) {
 			asked++
 		}
 		for _, op := range []Op{{Verb: SetPolicy, Key: []byte("p"), Parts: part}, {Verb: SetOverride, Key: []byte("p"), Who: []byte("w"), Parts: part}} {
-			if err := op.CheckPolicy(); (err == nil) != decides {
+			if err := CheckPolicy(&op); (err == nil) != decides {
 				t.Errorf("verb %d with %v: %v", op.Verb, a, err)
 			}
 		}
-		if shared := (&Op{Verb: KeepOverflow, Parts: part[:1]}); !decides && shared.CheckPolicy() == nil {
+		if shared := (&Op{Verb: KeepOverflow, Parts: part[:1]}); !decides && CheckPolicy(shared) == nil {
 			t.Errorf("a shared limiter of %v", a)
 		}
 	}

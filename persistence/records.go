@@ -192,7 +192,7 @@ func checkChange(c engine.Change) error {
 	case engine.Changed:
 		return recordError(c, c.Entry.Check())
 	case engine.PolicyChanged:
-		return recordError(c, c.Op.CheckPolicy())
+		return recordError(c, engine.CheckPolicy(c.Op))
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 	case engine.Restrict:
 		op.Who, op.NewKeys = text(20), engine.NewKeys(r.IntN(4))
 	case engine.KeepOverflow:
-		for op.Parts == nil || op.CheckPolicy() != nil { // tries until the text is a state of the limit
+		for op.Parts == nil || engine.CheckPolicy(&op) != nil { // tries until the text is a state of the limit
 			op.Key, op.Who, op.Instance = text(60), text(24), uint8(r.IntN(engine.MaxParts))
 			op.Parts = []engine.Op{{Limit: anyLimit(r)}}
 		}

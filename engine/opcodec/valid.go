@@ -62,7 +62,7 @@ func isPolicy(op *engine.Op) bool {
 		named.Key = op.Key[:engine.MaxPolicyName]
 		op = &named
 	}
-	return op.CheckPolicy() == nil
+	return engine.CheckPolicy(op) == nil
 }
 
 // runs is about a Command or Script: the declared keys are among the arguments, and can be keys.

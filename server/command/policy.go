@@ -125,7 +125,7 @@ func (r *Request) policySpecs(op *engine.Op, words [][]byte) (rest [][]byte, err
 			}
 		}
 	}
-	if one, other := op.MeetingKeys(); one != nil {
+	if one, other := engine.MeetingKeys(op); one != nil {
 		return nil, errMeetingKeys.With(truncate(one, 64), truncate(other, 64))
 	}
 	return rest, nil
