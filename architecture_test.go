@@ -34,7 +34,8 @@ var mayImport = map[string][]string{
 
 // within are narrower rules for packages inside a part.
 var within = map[string][]string{
-	"engine":            {"engine/limits", "engine/datatype", "engine/glob", "engine/internal/offheap", "engine/internal/uint128"},
+	"engine":            {"engine/limits", "engine/internal/uint128"},
+	"engine/store":      {"engine", "engine/datatype", "engine/glob", "engine/internal/offheap", "engine/internal/uint128"},
 	"engine/limits":     {"engine/internal/uint128"},
 	"engine/glob":       {},
 	"engine/script":     {},
@@ -74,7 +75,7 @@ var within = map[string][]string{
 }
 
 // ofEngine are floors of the engine that whoever may import "engine" may import, too.
-var ofEngine = []string{"engine/limits"}
+var ofEngine = []string{"engine/limits", "engine/store"}
 
 // forTests are packages that only tests may import.
 var forTests = []string{"server/transcript", "server/clock/clocktest", "server/servertest"}

@@ -160,7 +160,7 @@ step_race() {
     watched go test -race -timeout 20m -cpu 1 ./cluster -faults 60 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
     local nodes=$! folder
     watched go test -race -timeout 20m -skip "$slow" ./server/...
-    for folder in ./engine ./engine/glob ./engine/script; do watched go test -race -run "$(racing "$folder")" "$folder"; done
+    for folder in ./engine/store ./engine/glob ./engine/script; do watched go test -race -run "$(racing "$folder")" "$folder"; done
     watched go test -race -cpu 1 ./cluster/call ./cluster/forward ./cluster/notifier ./cluster/raftstore ./cluster/rights ./cluster/transport
     wait "$nodes"
 }
@@ -240,7 +240,7 @@ step_flips() { watched go test ./cluster/raftstore -timeout 1h -run 'TestDamaged
 
 step_share() { watched go test ./cluster -timeout 2h -run TestLeaderShareIsNeverExceeded -faults 10000; }
 
-step_loans() { watched go test ./engine -timeout 2h -run TestLoansNeverExceed -histories 1000000; }
+step_loans() { watched go test ./engine/store -timeout 2h -run TestLoansNeverExceed -histories 1000000; }
 
 step_crashes() { watched go test -tags e2e ./cmd/stint -timeout 1h -run Killed -crashes 200; }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -84,7 +85,7 @@ func TestAdditionsAreListed(t *testing.T) {
 	mustBeListed := func(what string, op engine.Op) {
 		t.Helper()
 		if known.newestIn([]engine.Op{op}) == nil {
-			t.Errorf("%s is not in release 0.1.0: give it a row in additions (cluster/formats.go), an algorithm a format (engine/algorithms.go)", what)
+			t.Errorf("%s is not in release 0.1.0: give it a row in additions (cluster/formats.go), an algorithm a format (engine/store/algorithms.go)", what)
 		}
 	}
 	for verb := engine.KeepOverflow + 1; verb > 0 && exists(func() { new(opcodec.Writer).Append(nil, &engine.Op{Verb: verb}) }); verb++ {
@@ -100,7 +101,7 @@ func TestAdditionsAreListed(t *testing.T) {
 			mustBeListed("the algorithm "+a.String()+" among several", engine.Op{Verb: verb, Parts: []engine.Op{{Limit: limit}}})
 		}
 	}
-	for dialect := int64(2); dialect <= engine.ScriptDialect; dialect++ {
+	for dialect := int64(2); dialect <= store.ScriptDialect; dialect++ {
 		first := known.newestIn([]engine.Op{{Verb: engine.Script, Tokens: 1}})
 		if a := known.newestIn([]engine.Op{{Verb: engine.Script, Tokens: dialect}}); a.version <= first.version {
 			t.Errorf("dialect %d of scripts is not in the version of the first: give it a row in additions", dialect)

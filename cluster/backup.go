@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -49,17 +50,17 @@ func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64
 	if _, err := readSnapshotHead(state); err != nil {
 		return 0, err
 	}
-	v := &loanVoider{store: engine.New(engine.Config{Shards: 1})}
+	v := &loanVoider{store: store.New(store.Config{Shards: 1})}
 	defer v.store.Close()
 	keys, _, err = persistence.CopyState(to, state, v.void)
 	return keys, err
 }
 
 // loanVoider charges the tokens that are lent to nodes.
-type loanVoider struct{ store *engine.Store } // empty between calls
+type loanVoider struct{ store *store.Store } // empty between calls
 
 // void returns an entry without loans of nodes, whose tokens count as spent at now.
-func (v *loanVoider) void(now int64, e engine.Entry) (engine.Entry, error) {
+func (v *loanVoider) void(now int64, e store.Entry) (store.Entry, error) {
 	if e.Limit.Algorithm.Base() == e.Limit.Algorithm {
 		return e, nil // it has no loans
 	}
@@ -83,8 +84,8 @@ func (v *loanVoider) void(now int64, e engine.Entry) (engine.Entry, error) {
 			return e, fmt.Errorf("a loan of key %q cannot be voided: status %d", e.Key, results[i].Status)
 		}
 	}
-	v.store.Scan(0, 1, now, func(changed engine.Entry) {
-		e = engine.Entry{Key: bytes.Clone(changed.Key), Limit: changed.Limit, State: bytes.Clone(changed.State)}
+	v.store.Scan(0, 1, now, func(changed store.Entry) {
+		e = store.Entry{Key: bytes.Clone(changed.Key), Limit: changed.Limit, State: bytes.Clone(changed.State)}
 	})
 	return e, nil
 }

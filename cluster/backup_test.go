@@ -9,24 +9,25 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 )
 
 // backup is a backup of a node, read into a store.
-func backup(t *testing.T, n *Node) *engine.Store {
+func backup(t *testing.T, n *Node) *store.Store {
 	t.Helper()
 	var file bytes.Buffer
 	keys, err := n.Backup(t.Context(), &file, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := engine.New(engine.Config{Shards: 4})
-	t.Cleanup(store.Close)
-	found, err := persistence.ReadBackup("backup", &file, store, 0)
+	kept := store.New(store.Config{Shards: 4})
+	t.Cleanup(kept.Close)
+	found, err := persistence.ReadBackup("backup", &file, kept, 0)
 	if err != nil || found.Keys != keys {
 		t.Fatalf("%+v, %d keys: %v", found, keys, err)
 	}
-	return store
+	return kept
 }
 
 // A backup of any node has all grants acknowledged before it, also those of other nodes. Tokens held by nodes count as spent in it.
@@ -43,10 +44,10 @@ func TestBackupOfACluster(t *testing.T) {
 			if held == 0 {
 				t.Fatal("nothing is held: this test shows nothing")
 			}
-			store := backup(t, n)
+			kept := backup(t, n)
 			look := func(key string) *engine.Result {
 				results := make([]engine.Result, 1)
-				store.Apply(leader.Now(), []engine.Op{{Verb: engine.Look, Key: []byte(key)}}, results)
+				kept.Apply(leader.Now(), []engine.Op{{Verb: engine.Look, Key: []byte(key)}}, results)
 				return &results[0]
 			}
 			if got := look(hot); got.Lent != 0 || got.Remaining > capacity-granted-held || got.Remaining < capacity-granted-held-2000 {
@@ -55,8 +56,8 @@ func TestBackupOfACluster(t *testing.T) {
 			if got := look(cold); got.Remaining != 5 {
 				t.Errorf("%s: the backup has %+v of a key with 4 of 9 taken", n.opt.Node, got)
 			}
-			for shard := range store.Shards() {
-				store.ScanLoans(shard, func(key, holder []byte, tokens int64) {
+			for shard := range kept.Shards() {
+				kept.ScanLoans(shard, func(key, holder []byte, tokens int64) {
 					t.Errorf("%s: %s has %d tokens of %s", n.opt.Node, holder, tokens, key)
 				})
 			}
@@ -67,22 +68,22 @@ func TestBackupOfACluster(t *testing.T) {
 
 // Loans of clients stay: they go on to spend.
 func TestBackupKeepsLoansOfClients(t *testing.T) {
-	store := engine.New(engine.Config{Shards: 1})
-	defer store.Close()
+	kept := store.New(store.Config{Shards: 1})
+	defer kept.Close()
 	const now = int64(1e18)
 	for i, holder := range []string{"node/a#1/2", "client", "node/b#1/3"} {
 		loan := engine.Loan{Number: uint64(i + 1)}
 		results := make([]engine.Result, 1)
-		store.Apply(now, []engine.Op{{Verb: engine.Lend, Key: []byte("k"), Limit: acquire("k", 1000, 1).Limit, Tokens: 10, Who: []byte(holder), Loan: &loan}}, results)
+		kept.Apply(now, []engine.Op{{Verb: engine.Lend, Key: []byte("k"), Limit: acquire("k", 1000, 1).Limit, Tokens: 10, Who: []byte(holder), Loan: &loan}}, results)
 		if results[0].Granted != 10 {
 			t.Fatalf("%+v", results[0])
 		}
 	}
-	v := &loanVoider{store: engine.New(engine.Config{Shards: 1})}
+	v := &loanVoider{store: store.New(store.Config{Shards: 1})}
 	defer v.store.Close()
-	after := engine.New(engine.Config{Shards: 1})
+	after := store.New(store.Config{Shards: 1})
 	defer after.Close()
-	store.Scan(0, 1, now, func(e engine.Entry) {
+	kept.Scan(0, 1, now, func(e store.Entry) {
 		changed, err := v.void(now, e)
 		if err == nil {
 			err = after.Load(now, changed)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testserver"
 )
 
@@ -27,7 +28,7 @@ func BenchmarkThreeNodes(b *testing.B) {
 		}
 		n, err := Open(Options{
 			Node: fmt.Sprint("n", i), Listen: address, Advertise: address, Peers: addresses, BootstrapExpect: 3,
-			Store: engine.New(engine.Config{Replicated: true}), Disk: disk, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Store: store.New(store.Config{Replicated: true}), Disk: disk, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 			Heartbeat: time.Second, DecideTimeout: 5 * time.Second, DiskTimeout: 5 * time.Second, LogBytes: 64 << 20,
 		})
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
+	"github.com/stintdb/stint/engine/store"
 )
 
 func sampleBatch() *engine.Batch {
@@ -66,7 +67,7 @@ func TestNewerEntryStopsTheNode(t *testing.T) {
 }
 
 func newTestFSM(t testing.TB) *fsm {
-	store := engine.New(engine.Config{Shards: 1, Replicated: true})
+	store := store.New(store.Config{Shards: 1, Replicated: true})
 	t.Cleanup(store.Close)
 	f := &fsm{store: store, clock: newClock(time.Now), takeEntry: func(uint64) *entry { return nil }, metrics: newMetrics(), knows: newFormats(additions).newest,
 		log: slog.New(slog.NewTextHandler(io.Discard, nil)), fail: func(err error) {}}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // forceIsNew is the list of a version 2 that added an option.
@@ -227,7 +228,7 @@ func TestImportWaitsForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, leader := mixed(t)
 		defer s.stop()
-		from, scratch := engine.New(engine.Config{Shards: 4}), t.TempDir()
+		from, scratch := store.New(store.Config{Shards: 4}), t.TempDir()
 		defer from.Close()
 		from.Apply(time.Now().UnixNano(), []engine.Op{force("k")}, make([]engine.Result, 1))
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)

@@ -14,12 +14,13 @@ import (
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // fsm is the state machine that applies the log: the store, the cluster's id and time, and the members' details. Raft
 // calls Apply, Snapshot and Restore one at a time, so that everything but the atomics belongs to that goroutine.
 type fsm struct {
-	store     *engine.Store
+	store     *store.Store
 	clock     *clock
 	takeEntry func(number uint64) *entry // the calls behind an entry of this process
 	ownID     uint64

@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // FuzzEntry reads entries of the log, and frames between nodes, such as an attacker at the port could send: nothing
@@ -28,7 +29,7 @@ func FuzzEntry(f *testing.F) {
 		if err != nil {
 			return
 		}
-		store := engine.New(engine.Config{Shards: 1, Replicated: true})
+		store := store.New(store.Config{Shards: 1, Replicated: true})
 		defer store.Close()
 		var r opcodec.Reader
 		var ops []engine.Op

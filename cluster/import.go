@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // Import initializes the cluster's state with a copy of a standalone server's store, taken at a time in nanoseconds
@@ -21,7 +21,7 @@ import (
 //
 // Clients may ask a cluster before the import. State that they have left is replaced, if this process was one of those that
 // formed the cluster, within importWithin. Otherwise the error is ErrHoldsState.
-func (n *Node) Import(ctx context.Context, from *engine.Store, at int64, scratch string) (imported bool, err error) {
+func (n *Node) Import(ctx context.Context, from *store.Store, at int64, scratch string) (imported bool, err error) {
 	formed := time.Duration(0)
 	for {
 		known := n.fsm.cluster.Load()
@@ -76,7 +76,7 @@ func (n *Node) isFounder() bool {
 }
 
 // begin makes every node restore a snapshot of the store. Meanwhile calls wait, and nothing is read from a state in part.
-func (n *Node) begin(from *engine.Store, at int64, scratch string) error {
+func (n *Node) begin(from *store.Store, at int64, scratch string) error {
 	file, err := os.CreateTemp(scratch, "import-*.tmp")
 	if err != nil {
 		return err

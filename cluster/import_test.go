@@ -10,12 +10,13 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // importedStore is a store of which the keys k0 to k4 have 700 of 100,000 tokens left.
-func importedStore(t *testing.T) *engine.Store {
+func importedStore(t *testing.T) *store.Store {
 	t.Helper()
-	from := engine.New(engine.Config{Shards: 4})
+	from := store.New(store.Config{Shards: 4})
 	t.Cleanup(from.Close)
 	for k := range 5 {
 		from.Apply(time.Now().UnixNano(), []engine.Op{acquire(fmt.Sprint("k", k), 100_000, 99_300)}, make([]engine.Result, 1))

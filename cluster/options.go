@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/transport"
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
@@ -18,7 +18,7 @@ type Options struct {
 	BootstrapExpect int      // bootstrap a cluster once this many nodes have met; 0 only joins one
 	Client          string   // where clients reach this node; the other nodes pass it on to clients
 
-	Store *engine.Store // empty
+	Store *store.Store // empty
 	Disk  Disk
 	Log   *slog.Logger
 

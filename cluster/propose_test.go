@@ -11,6 +11,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // openQuestion is a future that is answered when the test says so: Raft leaves some unanswered once it is shut down.
@@ -138,7 +139,7 @@ func TestWorkOfScriptsIsBounded(t *testing.T) {
 			defer synctest.Wait()
 			return p.add(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1), Done: func() {}}})
 		}
-		heavy := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: [][]byte{[]byte("EVAL"), []byte("return 1"), []byte("0")}}
+		heavy := engine.Op{Verb: engine.Script, Tokens: store.ScriptDialect, Args: [][]byte{[]byte("EVAL"), []byte("return 1"), []byte("0")}}
 		taken := 0
 		for add(heavy) == engine.OK {
 			if taken++; taken > 100 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // gcra admits two requests at once and one every ten seconds: KEYS[1] holds the time until which tokens are taken.
@@ -26,7 +27,7 @@ func TestScriptThatChangesNothingMakesNoEntry(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
 		leader := s.leader()
-		digest := engine.ScriptDigest([]byte(gcra))
+		digest := store.ScriptDigest([]byte(gcra))
 		for _, c := range []struct {
 			name    string
 			op      engine.Op
@@ -66,7 +67,7 @@ func TestLongScriptsAreForwarded(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
 		leader := s.leader()
-		text := string(bytes.Repeat([]byte("x"), engine.MaxValueBytes-100))
+		text := string(bytes.Repeat([]byte("x"), store.MaxValueBytes-100))
 		reads := make([]engine.Op, 70)
 		for i := range reads {
 			reads[i] = operation("GET", "long")
@@ -107,8 +108,8 @@ func TestScriptsInATransaction(t *testing.T) {
 		body := "return {redis.call('INCR', KEYS[1]), redis.call('TIME')}"
 		for i, name := range s.names {
 			ops := []engine.Op{
-				operation("SCRIPT", "LOAD", body), operation("EVALSHA", engine.ScriptDigest([]byte(body)), "1", "k"),
-				operation("EVAL", body, "1", "k"), operation("SCRIPT", "FLUSH"), operation("EVALSHA", engine.ScriptDigest([]byte(body)), "1", "k"), acquire("k", 10, 1),
+				operation("SCRIPT", "LOAD", body), operation("EVALSHA", store.ScriptDigest([]byte(body)), "1", "k"),
+				operation("EVAL", body, "1", "k"), operation("SCRIPT", "FLUSH"), operation("EVALSHA", store.ScriptDigest([]byte(body)), "1", "k"), acquire("k", 10, 1),
 			}
 			done := make(chan struct{})
 			b := &engine.Batch{Ops: ops, Results: make([]engine.Result, len(ops)), Atomic: true, Done: func() { close(done) }}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -31,10 +32,10 @@ func operation(words ...string) engine.Op {
 // laterDialect carries out scripts of a dialect 2, as those of dialect 1 are.
 type laterDialect struct{ command.Executor }
 
-func (l *laterDialect) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
+func (l *laterDialect) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
 	if op.Verb == engine.Script && op.Tokens == 2 {
 		known := *op
-		known.Tokens, op = engine.ScriptDialect, &known
+		known.Tokens, op = store.ScriptDialect, &known
 	}
 	l.Executor.Run(tx, op, res)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // leaderShare is the tokens that the leader takes in its memory: of each key without a limiter in the log's state, up to
@@ -16,10 +17,10 @@ import (
 // the log, nothing is taken here, and a Carry queued before the operation hands over the tokens taken. A later leader does not know
 // them: until all would be back, its operations count the whole share as taken when its term began.
 type leaderShare struct {
-	taken   *engine.Store // the tokens taken of each key; not replicated
-	log     *engine.Store // the log's state
-	applied func() int64  // the time of the last entry applied
-	now     func() int64  // the cluster's time, not before that of the log's state
+	taken   *store.Store // the tokens taken of each key; not replicated
+	log     *store.Store // the log's state
+	applied func() int64 // the time of the last entry applied
+	now     func() int64 // the cluster's time, not before that of the log's state
 
 	term atomic.Pointer[shareTerm] // nil while nothing may have been taken, by this leader or an earlier one
 
@@ -51,8 +52,8 @@ type shareSlot struct {
 	underWay int32 // operations on keys of this slot that are on their way through the log
 }
 
-func newLeaderShare(log *engine.Store, applied, now func() int64) *leaderShare {
-	return &leaderShare{applied: applied, now: now, taken: log.Beside(engine.Config{MaxBytes: maxShareBytes}), log: log, carried: map[string]struct{}{}}
+func newLeaderShare(log *store.Store, applied, now func() int64) *leaderShare {
+	return &leaderShare{applied: applied, now: now, taken: log.Beside(store.Config{MaxBytes: maxShareBytes}), log: log, carried: map[string]struct{}{}}
 }
 
 // newTerm is a term that begins at the cluster's time now. used says that an earlier leader may have taken tokens.

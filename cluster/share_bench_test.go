@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // The decision on one of 100,000 keys by a store alone, and by the leader's share.
@@ -19,7 +20,7 @@ func BenchmarkLeaderShare(b *testing.B) {
 	}
 	now := time.Now().UnixNano()
 	b.Run("store", func(b *testing.B) {
-		s := engine.New(engine.Config{})
+		s := store.New(store.Config{})
 		defer s.Close()
 		var res [1]engine.Result
 		for i := 0; b.Loop(); i++ {
@@ -28,7 +29,7 @@ func BenchmarkLeaderShare(b *testing.B) {
 		}
 	})
 	b.Run("share", func(b *testing.B) {
-		log := engine.New(engine.Config{Replicated: true})
+		log := store.New(store.Config{Replicated: true})
 		defer log.Close()
 		share := newLeaderShare(log, func() int64 { return now }, func() int64 { return now })
 		term := share.newTerm(now, false)

@@ -22,6 +22,7 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/memnet"
 	"github.com/stintdb/stint/server/command"
@@ -110,7 +111,7 @@ type simulated struct {
 	ahead       time.Duration
 
 	lookup   func(ctx context.Context, name string) error // of an address, before each connection; nil for none
-	commands map[string]engine.Commands                   // of a node; nil for those of this build
+	commands map[string]store.Commands                    // of a node; nil for those of this build
 
 	skewMu sync.Mutex
 	skew   map[string]time.Duration
@@ -121,7 +122,7 @@ var simLog = os.Getenv("STINT_SIM_LOG") != ""
 
 func simulate(t *testing.T, names ...string) *simulated {
 	t.Helper()
-	s := &simulated{t: t, net: memnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]addition{}, commands: map[string]engine.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
+	s := &simulated{t: t, net: memnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]addition{}, commands: map[string]store.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
 	out := io.Discard
 	if simLog {
 		out = os.Stderr
@@ -154,7 +155,7 @@ func (s *simulated) options(name, address string, disk Disk) Options {
 	}
 	return Options{
 		Node: name, Listen: address, Advertise: address, Peers: s.names, BootstrapExpect: cmp.Or(s.expect, len(s.names)), Client: "client-" + name,
-		Store: engine.New(engine.Config{Shards: 4, Replicated: true, Commands: commands}), Disk: disk, Log: s.log,
+		Store: store.New(store.Config{Shards: 4, Replicated: true, Commands: commands}), Disk: disk, Log: s.log,
 		Heartbeat: 300 * time.Millisecond, DecideTimeout: time.Second, DiskTimeout: 2 * time.Second, LogBytes: 64 << 20, Ahead: s.ahead,
 		Share: func() bool { return s.sharing.Load() }, Network: s.networkOf(address), additions: s.known[name], Wall: func() time.Time { return time.Now().Add(s.skewOf(name)) },
 		Report: func() *clusterstatus.Report { return &clusterstatus.Report{Admin: "admin-" + name} },
@@ -255,8 +256,8 @@ func decide(n *Node, b *engine.Batch) (finished bool) {
 const usedAgain = '#' // in all of a key
 
 // keyReadLate is a key of a store that is in memory used again, "" if there is none. It also finds keys that have expired.
-func keyReadLate(store *engine.Store) (key string) {
-	store.Scan(0, math.MaxInt, 1, func(e engine.Entry) {
+func keyReadLate(kept *store.Store) (key string) {
+	kept.Scan(0, math.MaxInt, 1, func(e store.Entry) {
 		if len(e.Key) > 0 && len(bytes.Trim(e.Key, string(usedAgain))) == 0 {
 			key = string(e.Key)
 		}

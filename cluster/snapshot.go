@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/raftstore"
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -40,7 +40,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // fsmSnapshot is the state at one entry of the log, while it is being written. Decisions go on.
 type fsmSnapshot struct {
 	head  snapshotHead
-	store *engine.Snapshot
+	store *store.Snapshot
 }
 
 // Snapshot implements raft.FSM.

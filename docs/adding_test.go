@@ -74,7 +74,7 @@ func (c *changed) passes(t *testing.T, most int) {
 	}
 	engine := ""
 	if slices.ContainsFunc(c.files, func(name string) bool { return strings.HasPrefix(name, "engine/") }) {
-		engine = " ./engine"
+		engine = " ./engine/store"
 	}
 	for _, line := range []string{
 		"go generate ./server/command",

@@ -32,7 +32,7 @@ var lineRunners = []lineRunner{
 	{"curl ", (*commandLines).fetch},
 	{"go test ./server/resp ", (*commandLines).benchmark},
 	{"go test ./server/conn ", (*commandLines).benchmark},
-	{"go test ./engine -run '^$' ", (*commandLines).benchmark},
+	{"go test ./engine/store -run '^$' ", (*commandLines).benchmark},
 	{"go test ./...", nil}, // this is a part of it
 	{"go test -tags e2e ./cmd/stint -run 'Flood|", nil},
 	{"go run -C bench .", nil}, // with -quick

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/config"
@@ -23,7 +23,7 @@ func startHTTP(t *testing.T) (url string) {
 	cfg := config.Default()
 	cfg.Listen, cfg.HTTPListen, cfg.Admin, cfg.Loops = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, "", 1
 	clock := clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	store := engine.New(engine.Config{Commands: server.NewCommands()})
+	store := store.New(store.Config{Commands: server.NewCommands()})
 	s := server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: store, Clock: clock.Clock}, Keys: store, Clock: clock.Clock,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Services: []gateway.Service{new(httpapi.Service)}})
 	ctx, cancel := context.WithCancel(context.Background())

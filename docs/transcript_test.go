@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock/clocktest"
@@ -112,7 +112,7 @@ func newPlayer(t testing.TB) *player {
 	p := &player{t: t, clock: clocktest.New(transcriptStart), conns: map[string]*client{}}
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops = []string{"127.0.0.1:0"}, 1
-	store := engine.New(engine.Config{Shards: 16, Commands: server.NewCommands()})
+	store := store.New(store.Config{Shards: 16, Commands: server.NewCommands()})
 	p.Server = server.New(server.Options{Config: cfg, Decider: &decider.Local{Store: store, Clock: p.clock.Clock}, Keys: store,
 		Clock: p.clock.Clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-docs"})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -1,7 +1,7 @@
 package engine
 
-// Sizes of states and records are multiples of recordAlign.
-const recordAlign = 8
+// RecordAlign divides the sizes of states and records.
+const RecordAlign = 8
 
 // Bounds of operations and of what is kept.
 const (
@@ -15,15 +15,16 @@ const (
 	MaxScriptBytes = 1 << 20
 	// MaxPolicyName bounds the bytes of a policy's name.
 	MaxPolicyName = 255
-	// maxVariableState bounds a log or a set of leases.
-	maxVariableState = 32 << 20
+	// MaxVariableState bounds a log or a set of leases.
+	MaxVariableState = 32 << 20
 	// MaxWeight bounds the weight of a member.
 	MaxWeight = 1000
 	// MaxReported bounds the calls of a report.
 	MaxReported = 1_000_000_000_000_000_000
 	// WholeRate is all of a rate, in the unit of Report.Down and Up.
 	WholeRate = 100_000
-	logEntry  = 16 // bytes of a grant in a sliding log, and in the list of them
+	LogEntry  = 16 // bytes of a grant in a sliding log, and in the list of them
 )
 
-func align(n int) int { return (n + recordAlign - 1) &^ (recordAlign - 1) }
+// Align is n, or the next multiple of [RecordAlign].
+func Align(n int) int { return (n + RecordAlign - 1) &^ (RecordAlign - 1) }

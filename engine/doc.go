@@ -1,7 +1,6 @@
-// Package engine makes the decisions. It has the exact arithmetic of every rate limiting algorithm and the sharded
-// store with one small state per key. It has no clock, no I/O, no goroutines and no log. Time is an argument, so the
-// same operations at the same times always give the same answers, on any node and in any test.
+// Package engine has the words of the engine: operations, with which a caller asks, and results, with which they are answered. Package store
+// keeps the keys and decides, package limits has the limits that can be asked for.
 //
-// A caller passes [Op] values to [Store.Apply] with the time of the decision; each gets one [Result]. A new algorithm
-// is a file with its decide function and a row in the table in algorithms.go.
+// Nothing below this folder has a clock, I/O, goroutines or a log. Time is an argument, so the same operations at the same times always
+// give the same answers, on any node and in any test.
 package engine

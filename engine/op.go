@@ -264,14 +264,14 @@ const MaxKeepPercent = 100_000
 // Valid reports whether k is in its range.
 func (k Keep) Valid() bool { return k == KeepNothing || k >= -MaxKeepPercent && k <= limits.MaxTokens }
 
-// asksNothing reports whether a part is only to be reported.
-func (o *Op) asksNothing() bool { return o.Options&FixedCost != 0 && o.Tokens == 0 }
+// AsksNothing reports whether a part is only to be reported.
+func (o *Op) AsksNothing() bool { return o.Options&FixedCost != 0 && o.Tokens == 0 }
 
-// isRequest reports whether an operation asks several limits, and nothing else.
-func (o *Op) isRequest() bool { return o.Verb == AcquireAll || o.Verb == Check }
+// IsRequest reports whether an operation asks several limits, and nothing else.
+func (o *Op) IsRequest() bool { return o.Verb == AcquireAll || o.Verb == Check }
 
-// ofShare is the question to the leader's share for an Acquire; it returns false if the share cannot answer it.
-func (o *Op) ofShare() (own Op, ok bool) {
+// OfShare is the question to the leader's share for an Acquire; it returns false if the share cannot answer it.
+func (o *Op) OfShare() (own Op, ok bool) {
 	share := o.Limit.LeaderShare()
 	if share == 0 || o.Options&^(Peek|UpTo|FixedCost) != 0 || o.Keep != 0 && o.Keep != KeepNothing || o.MaxWait > 0 {
 		return own, false
@@ -285,8 +285,8 @@ func (o *Op) ofShare() (own Op, ok bool) {
 	return own, o.Tokens <= share
 }
 
-// maxPrefix bounds a prefix in bytes; a longer one counts as none.
-const maxPrefix = 64
+// MaxPrefix bounds a prefix in bytes; a longer one counts as none.
+const MaxPrefix = 64
 
 // Valid reports whether every field is in its range.
 func (r *Report) Valid() bool {
@@ -294,8 +294,8 @@ func (r *Report) Valid() bool {
 		r.Down > 0 && r.Down < WholeRate && r.Up > 0 && r.Up <= WholeRate && r.Pause >= 0 && r.Pause <= limits.MaxDuration
 }
 
-// isEmpty reports whether it changes nothing.
-func (r *Report) isEmpty() bool { return r.Good == 0 && r.Bad == 0 && r.Pause == 0 }
+// IsEmpty reports whether it changes nothing.
+func (r *Report) IsEmpty() bool { return r.Good == 0 && r.Bad == 0 && r.Pause == 0 }
 
 // MemberKey is key:member of a request for a fair share, nil of all others. No limiter has this key; a user needs access to it to name the
 // member, which bounds the names that a user can make up.
@@ -303,7 +303,7 @@ func (o *Op) MemberKey() []byte {
 	if !o.Limit.Algorithm.Weighs() {
 		return nil
 	}
-	return appendMember(append(make([]byte, 0, len(o.Key)+1+len(o.Who)), o.Key...), o.Who)
+	return AppendMember(append(make([]byte, 0, len(o.Key)+1+len(o.Who)), o.Key...), o.Who)
 }
 
 // KeepsValidly reports whether an operation on a limit may have its Keep.
@@ -316,8 +316,8 @@ func (o *Op) WeighsValidly() bool {
 	return o.Weight == 0 || o.Weight > 0 && o.Weight <= MaxWeight && o.Limit.Algorithm.Weighs()
 }
 
-// of is the number of tokens kept of a capacity. A share is rounded up.
-func (k Keep) of(capacity int64) int64 {
+// Of is the number of tokens kept of a capacity. A share is rounded up.
+func (k Keep) Of(capacity int64) int64 {
 	switch {
 	case k == KeepNothing:
 		return 0
@@ -339,5 +339,5 @@ func (k Keep) String() string {
 	return strconv.FormatFloat(float64(-k)/1000, 'f', -1, 64) + "%"
 }
 
-// appendMember appends the rest of [Op.MemberKey] to the key of the fair share.
-func appendMember(key, member []byte) []byte { return append(append(key, ':'), member...) }
+// AppendMember appends the rest of [Op.MemberKey] to the key of the fair share.
+func AppendMember(key, member []byte) []byte { return append(append(key, ':'), member...) }

@@ -6,41 +6,45 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// partReader reads the rest of a state.
-type partReader struct {
-	rest []byte
-	bad  bool
+// PartReader reads the rest of a state.
+type PartReader struct {
+	Rest []byte
+	Bad  bool
 }
 
-func (r *partReader) uvarint() uint64 {
-	n, size := binary.Uvarint(r.rest)
+// Uvarint reads a varint.
+func (r *PartReader) Uvarint() uint64 {
+	n, size := binary.Uvarint(r.Rest)
 	if size <= 0 {
-		r.rest, r.bad = nil, true
+		r.Rest, r.Bad = nil, true
 		return 0
 	}
-	r.rest = r.rest[size:]
+	r.Rest = r.Rest[size:]
 	return n
 }
 
-func (r *partReader) take(n uint64) []byte {
-	if n > uint64(len(r.rest)) {
-		r.rest, r.bad = nil, true
+// Take reads n bytes, which belong to what is read.
+func (r *PartReader) Take(n uint64) []byte {
+	if n > uint64(len(r.Rest)) {
+		r.Rest, r.Bad = nil, true
 		return nil
 	}
-	b := r.rest[:n:n]
-	r.rest = r.rest[n:]
+	b := r.Rest[:n:n]
+	r.Rest = r.Rest[n:]
 	return b
 }
 
-func (r *partReader) byte() (b byte) {
-	if s := r.take(1); s != nil {
+// Byte reads one byte.
+func (r *PartReader) Byte() (b byte) {
+	if s := r.Take(1); s != nil {
 		b = s[0]
 	}
 	return b
 }
 
-func (r *partReader) period() int64 {
-	n := r.uvarint()
+// Period reads a duration, in nanoseconds.
+func (r *PartReader) Period() int64 {
+	n := r.Uvarint()
 	if n&1 != 0 {
 		return int64(n >> 1)
 	}

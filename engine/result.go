@@ -96,8 +96,8 @@ func (res *Result) Clear() {
 	}
 }
 
-// grow makes room for the results of parts.
-func (res *Result) grow(parts int) {
+// Grow makes room for the results of parts.
+func (res *Result) Grow(parts int) {
 	if cap(res.Parts) < parts {
 		res.Parts = make([]Result, parts)
 	}
@@ -155,8 +155,8 @@ func (res *Result) StillTaken(limit limits.Limit, elapsed int64) int64 {
 	return res.Granted
 }
 
-// startReply makes the result one without a reply.
-func (res *Result) startReply() {
+// StartReply makes the result one without a reply.
+func (res *Result) StartReply() {
 	res.Clear()
 	res.Reply = res.Reply[:0]
 }
@@ -166,9 +166,9 @@ func (res *Result) Details() (all []limits.Param) {
 	if res.Status != OK {
 		return nil
 	}
-	for r := (partReader{rest: res.Reply}); len(r.rest) > 0; {
-		p := limits.Param{Name: string(r.take(r.uvarint())), Text: string(r.take(r.uvarint()))}
-		if r.bad {
+	for r := (PartReader{Rest: res.Reply}); len(r.Rest) > 0; {
+		p := limits.Param{Name: string(r.Take(r.Uvarint())), Text: string(r.Take(r.Uvarint()))}
+		if r.Bad {
 			return nil
 		}
 		all = append(all, p)
@@ -176,7 +176,8 @@ func (res *Result) Details() (all []limits.Param) {
 	return all
 }
 
-func (res *Result) addDetail(name, text string) {
+// AddDetail appends a field for [Result.Details] to the reply.
+func (res *Result) AddDetail(name, text string) {
 	for _, s := range [...]string{name, text} {
 		res.Reply = append(binary.AppendUvarint(res.Reply, uint64(len(s))), s...)
 	}
@@ -211,10 +212,10 @@ func (res *Result) Members() (all []Member) {
 	if res.Status != OK {
 		return nil
 	}
-	r := partReader{rest: res.Reply}
-	for len(r.rest) > 0 {
-		m := Member{Weight: int64(r.uvarint()), Taken: int64(r.uvarint())}
-		if m.Name = r.take(uint64(r.byte())); r.bad {
+	r := PartReader{Rest: res.Reply}
+	for len(r.Rest) > 0 {
+		m := Member{Weight: int64(r.Uvarint()), Taken: int64(r.Uvarint())}
+		if m.Name = r.Take(uint64(r.Byte())); r.Bad {
 			return nil
 		}
 		all = append(all, m)
@@ -227,9 +228,9 @@ func (res *Result) Grants() []Grant {
 	if res.Status != OK {
 		return nil
 	}
-	all := make([]Grant, len(res.Reply)/logEntry)
+	all := make([]Grant, len(res.Reply)/LogEntry)
 	for i := range all {
-		entry := res.Reply[i*logEntry:]
+		entry := res.Reply[i*LogEntry:]
 		all[i] = Grant{int64(binary.LittleEndian.Uint64(entry)), int64(binary.LittleEndian.Uint64(entry[8:]))}
 	}
 	return all
@@ -237,10 +238,10 @@ func (res *Result) Grants() []Grant {
 
 // Tank is the one that a Prepare or Deposit has left.
 func (res *Result) Tank() Tank {
-	if len(res.Reply) != tankBytes {
+	if len(res.Reply) != TankBytes {
 		return Tank{}
 	}
-	return loadTank(res.Reply)
+	return LoadTank(res.Reply)
 }
 
 // Member is an active member of a fair share.

@@ -25,8 +25,8 @@ type Tank struct {
 // MaxTanks bounds the keys with tokens of another store.
 const MaxTanks = 65536
 
-// tankBytes is the size of a tank's state: tokens; previous; number; 0 or left, shifted by two, with two flags; time of the last use.
-const tankBytes = 40
+// TankBytes is the size of a tank's state: tokens; previous; number; 0 or left, shifted by two, with two flags; time of the last use.
+const TankBytes = 40
 
 const (
 	tankPrepared = 1 << iota
@@ -34,7 +34,8 @@ const (
 	tankFlags = iota
 )
 
-func loadTank(state []byte) (t Tank) {
+// LoadTank reads the state of a tank.
+func LoadTank(state []byte) (t Tank) {
 	u := binary.LittleEndian.Uint64
 	t = Tank{Tokens: int64(u(state)), Previous: u(state[8:]), Number: u(state[16:]), UsedAt: int64(u(state[32:]))}
 	stated := u(state[24:])
@@ -43,7 +44,8 @@ func loadTank(state []byte) (t Tank) {
 	return t
 }
 
-func (t *Tank) store(state []byte) {
+// Store writes the state of a tank.
+func (t *Tank) Store(state []byte) {
 	var stated uint64
 	if t.Prepared {
 		stated = uint64(t.Left)<<tankFlags | tankPrepared

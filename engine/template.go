@@ -25,18 +25,18 @@ const (
 // value ends, and different values make different keys. Without NamedFields, as release 0.1.0 wrote it, only the first {} is a
 // place, and all other braces are literal.
 type Template struct {
-	text      []byte // without the places
-	places    []placeholder
+	Text      []byte // without the places
+	Places    []placeholder
 	hasFields bool
 }
 
 // placeholder is a place in the text of a template.
 type placeholder struct {
 	at   int    // the length of the text before it
-	name string // of the field; "" for the caller's id
+	Name string // of the field; "" for the caller's id
 }
 
-func (p placeholder) String() string { return "{" + p.name + "}" }
+func (p placeholder) String() string { return "{" + p.Name + "}" }
 
 // HasNames reports whether a key, or holder, means something else with [NamedFields] than without.
 func HasNames(text []byte) bool {
@@ -51,33 +51,33 @@ var (
 )
 
 // ParseTemplate reads a template as RL.POLICY SET takes it, and as [Store.Policy] shows it.
-func ParseTemplate(text []byte) (Template, error) { return parseTemplate(text, true) }
+func ParseTemplate(text []byte) (Template, error) { return ReadTemplate(text, true) }
 
-// parseTemplate reads a template. With an error, the template ends where it lies.
-func parseTemplate(text []byte, named bool) (t Template, err error) {
+// ReadTemplate reads a template. With an error, the template ends where it lies.
+func ReadTemplate(text []byte, named bool) (t Template, err error) {
 	if !named {
 		before, after, found := bytes.Cut(text, []byte(Placeholder))
-		t.text = slices.Concat(before, after)
+		t.Text = slices.Concat(before, after)
 		if found {
-			t.places = []placeholder{{at: len(before)}}
+			t.Places = []placeholder{{at: len(before)}}
 		}
 		return t, nil
 	}
-	t.text = make([]byte, 0, len(text))
+	t.Text = make([]byte, 0, len(text))
 	for len(text) > 0 {
 		c := text[0]
 		text = text[1:]
 		switch {
 		case c != '{' && c != '}':
-			t.text = append(t.text, c)
+			t.Text = append(t.Text, c)
 		case len(text) > 0 && text[0] == c:
-			t.text, text = append(t.text, c), text[1:]
+			t.Text, text = append(t.Text, c), text[1:]
 		default:
 			name, rest, closed := bytes.Cut(text, []byte("}"))
 			if c == '}' || !closed || len(name) > 0 && !IsFieldName(name) {
 				return t, errBraces
 			}
-			t.places, text = append(t.places, placeholder{len(t.text), string(name)}), rest
+			t.Places, text = append(t.Places, placeholder{len(t.Text), string(name)}), rest
 			t.hasFields = t.hasFields || len(name) > 0
 		}
 	}
@@ -86,12 +86,12 @@ func parseTemplate(text []byte, named bool) (t Template, err error) {
 
 // checkPlaces returns an error if a place is there twice, or values could be joined into each other.
 func (t *Template) checkPlaces() error {
-	for i, p := range t.places {
-		if slices.ContainsFunc(t.places[:i], func(q placeholder) bool { return q.name == p.name }) {
+	for i, p := range t.Places {
+		if slices.ContainsFunc(t.Places[:i], func(q placeholder) bool { return q.Name == p.Name }) {
 			return fmt.Errorf("%s may stand only once", p)
 		}
-		if i > 0 && bytes.IndexByte(t.text[t.places[i-1].at:p.at], ':') < 0 {
-			return fmt.Errorf("a : must stand between %s and %s", t.places[i-1], p)
+		if i > 0 && bytes.IndexByte(t.Text[t.Places[i-1].at:p.at], ':') < 0 {
+			return fmt.Errorf("a : must stand between %s and %s", t.Places[i-1], p)
 		}
 	}
 	return nil
@@ -101,9 +101,9 @@ func (t *Template) checkPlaces() error {
 // is literal.
 func (o *Op) WhoTemplate(named bool) (Template, error) {
 	if o.Limit.Algorithm == limits.Class {
-		return Template{text: slices.Clone(o.Who)}, nil
+		return Template{Text: slices.Clone(o.Who)}, nil
 	}
-	return parseTemplate(o.Who, named)
+	return ReadTemplate(o.Who, named)
 }
 
 // CheckTemplates returns the first key or holder of a SetPolicy or SetOverride that cannot be kept, and why.
@@ -114,7 +114,7 @@ func (o *Op) CheckTemplates() (text []byte, err error) {
 	var fields []string
 	for i := range o.Parts {
 		p := &o.Parts[i]
-		key, keyErr := parseTemplate(p.Key, true)
+		key, keyErr := ReadTemplate(p.Key, true)
 		who, whoErr := p.WhoTemplate(true)
 		if keyErr != nil {
 			return p.Key, keyErr
@@ -123,9 +123,9 @@ func (o *Op) CheckTemplates() (text []byte, err error) {
 			return p.Who, whoErr
 		}
 		for _, t := range []Template{key, who} {
-			for _, p := range t.places {
-				if p.name != "" && !slices.Contains(fields, p.name) {
-					fields = append(fields, p.name)
+			for _, p := range t.Places {
+				if p.Name != "" && !slices.Contains(fields, p.Name) {
+					fields = append(fields, p.Name)
 				}
 			}
 			if len(fields) > MaxFields {
@@ -151,19 +151,19 @@ func IsFieldName(name []byte) bool {
 // returns the name of the first field that is missing, and leaves the places of missing ones as they stand.
 func (t *Template) AppendTo(b, id []byte, fields [][]byte) (filled []byte, missing string) {
 	at := 0
-	for i := range t.places {
-		p := &t.places[i]
-		b = append(b, t.text[at:p.at]...)
+	for i := range t.Places {
+		p := &t.Places[i]
+		b = append(b, t.Text[at:p.at]...)
 		at = p.at
 		value, found := id, true
-		if p.name != "" {
-			value, found = fieldOf(fields, p.name)
+		if p.Name != "" {
+			value, found = FieldOf(fields, p.Name)
 		}
 		switch {
 		case !found:
-			b = append(append(append(b, '{'), p.name...), '}')
+			b = append(append(append(b, '{'), p.Name...), '}')
 			if missing == "" {
-				missing = p.name
+				missing = p.Name
 			}
 		case t.hasFields:
 			b = appendEscaped(b, value)
@@ -171,10 +171,11 @@ func (t *Template) AppendTo(b, id []byte, fields [][]byte) (filled []byte, missi
 			b = append(b, value...)
 		}
 	}
-	return append(b, t.text[at:]...), missing
+	return append(b, t.Text[at:]...), missing
 }
 
-func fieldOf(fields [][]byte, name string) (value []byte, found bool) {
+// FieldOf is the value of a field of a check, whose fields are names and values in turn.
+func FieldOf(fields [][]byte, name string) (value []byte, found bool) {
 	for i := 0; i+1 < len(fields); i += 2 {
 		if string(fields[i]) == name {
 			return fields[i+1], true
@@ -200,11 +201,11 @@ func appendEscaped(b, value []byte) []byte {
 
 // Values is the id and the fields, names and values by turns, that make a key or holder of the template. ok is false if none do.
 func (t *Template) Values(key []byte) (id []byte, fields [][]byte, ok bool) {
-	rest, found := bytes.CutPrefix(key, t.text[:t.end(0)])
-	for i, p := range t.places {
-		between := t.text[p.at:t.end(i+1)]
+	rest, found := bytes.CutPrefix(key, t.Text[:t.end(0)])
+	for i, p := range t.Places {
+		between := t.Text[p.at:t.end(i+1)]
 		size := len(rest) - len(between) // of the last value
-		if i+1 < len(t.places) {
+		if i+1 < len(t.Places) {
 			size = bytes.IndexByte(rest, ':') - bytes.IndexByte(between, ':')
 		}
 		if !found || size < 0 || !bytes.HasPrefix(rest[size:], between) {
@@ -214,10 +215,10 @@ func (t *Template) Values(key []byte) (id []byte, fields [][]byte, ok bool) {
 		if rest = rest[size+len(between):]; t.hasFields {
 			value = unescape(value)
 		}
-		if p.name == "" {
+		if p.Name == "" {
 			id = value
 		} else {
-			fields = append(fields, []byte(p.name), value)
+			fields = append(fields, []byte(p.Name), value)
 		}
 	}
 	return id, fields, found && len(rest) == 0
@@ -225,10 +226,10 @@ func (t *Template) Values(key []byte) (id []byte, fields [][]byte, ok bool) {
 
 // end is the length of the text before a place, or of all of it.
 func (t *Template) end(place int) int {
-	if place < len(t.places) {
-		return t.places[place].at
+	if place < len(t.Places) {
+		return t.Places[place].at
 	}
-	return len(t.text)
+	return len(t.Text)
 }
 
 // unescape is what appendEscaped made value of.
@@ -238,44 +239,44 @@ func unescape(value []byte) []byte {
 }
 
 // IsShared reports whether all callers come to the same text.
-func (t *Template) IsShared() bool { return len(t.places) == 0 }
+func (t *Template) IsShared() bool { return len(t.Places) == 0 }
 
-// asksFor reports whether a field has a place.
-func (t *Template) asksFor(name []byte) bool {
-	for i := range t.places {
-		if t.places[i].name == string(name) && len(name) > 0 {
+// AsksFor reports whether a field has a place.
+func (t *Template) AsksFor(name []byte) bool {
+	for i := range t.Places {
+		if t.Places[i].Name == string(name) && len(name) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// written is the template as it is parsed, with NamedFields or without.
-func (t *Template) written(named bool) []byte {
+// Written is the template as it is parsed, with NamedFields or without.
+func (t *Template) Written(named bool) []byte {
 	var b []byte
 	at := 0
 	literal := func(to int) {
-		for _, c := range t.text[at:to] {
+		for _, c := range t.Text[at:to] {
 			if b = append(b, c); named && (c == '{' || c == '}') {
 				b = append(b, c)
 			}
 		}
 		at = to
 	}
-	for _, p := range t.places {
+	for _, p := range t.Places {
 		literal(p.at)
 		b = append(b, p.String()...)
 	}
-	literal(len(t.text))
+	literal(len(t.Text))
 	return b
 }
 
-// bytes is about the memory of the template's texts.
-func (t *Template) bytes() int {
-	n := len(t.text)
+// Bytes is about the memory of the template's texts.
+func (t *Template) Bytes() int {
+	n := len(t.Text)
 	if t.hasFields {
-		for _, p := range t.places {
-			n += placeholderBytes + len(p.name)
+		for _, p := range t.Places {
+			n += placeholderBytes + len(p.Name)
 		}
 	}
 	return n

@@ -1,34 +1,34 @@
 package engine
 
-// element is a byte of a key, or a place in a template.
-type element uint16
+// Element is a byte of a key, or a place in a template.
+type Element uint16
 
 const (
-	anyPlace     element = 256 + iota // for any bytes
+	anyPlace     Element = 256 + iota // for any bytes
 	escapedPlace                      // for bytes without a colon
 )
 
-func (e element) isPlace() bool { return e >= anyPlace }
+func (e Element) isPlace() bool { return e >= anyPlace }
 
 // holds reports whether a place can hold a byte.
-func (e element) holds(b element) bool { return e == anyPlace || e == escapedPlace && b != ':' }
+func (e Element) holds(b Element) bool { return e == anyPlace || e == escapedPlace && b != ':' }
 
-// elements are the template's, its places for an id and for fields as they are. With an id, its bytes stand in the id's place.
-func (t *Template) elements(id []byte, hasID bool) (all []element) {
-	all = make([]element, 0, len(t.text)+len(t.places)+len(id))
+// Elements are the template's, its places for an id and for fields as they are. With an id, its bytes stand in the id's place.
+func (t *Template) Elements(id []byte, hasID bool) (all []Element) {
+	all = make([]Element, 0, len(t.Text)+len(t.Places)+len(id))
 	literal := func(text []byte) {
 		for _, c := range text {
-			all = append(all, element(c))
+			all = append(all, Element(c))
 		}
 	}
 	at := 0
-	for _, p := range t.places {
-		literal(t.text[at:p.at])
+	for _, p := range t.Places {
+		literal(t.Text[at:p.at])
 		at = p.at
 		switch {
-		case p.name == "" && hasID && t.hasFields:
+		case p.Name == "" && hasID && t.hasFields:
 			literal(appendEscaped(nil, id))
-		case p.name == "" && hasID:
+		case p.Name == "" && hasID:
 			literal(id)
 		case t.hasFields:
 			all = append(all, escapedPlace)
@@ -36,15 +36,15 @@ func (t *Template) elements(id []byte, hasID bool) (all []element) {
 			all = append(all, anyPlace)
 		}
 	}
-	literal(t.text[at:])
+	literal(t.Text[at:])
 	return all
 }
 
 // maxMeetWork bounds the comparison of two templates, whose lengths are multiplied. Longer ones count as if they could meet.
 const maxMeetWork = 1 << 14
 
-// meet reports whether values exist that make two templates one key. They may be other values in each: those of two callers.
-func meet(a, b []element) bool {
+// Meet reports whether values exist that make two templates one key. They may be other values in each: those of two callers.
+func Meet(a, b []Element) bool {
 	for len(a) > 0 && len(b) > 0 && !a[0].isPlace() && !b[0].isPlace() {
 		if a[0] != b[0] {
 			return false

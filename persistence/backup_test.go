@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
-func keepEntry(_ int64, e engine.Entry) (engine.Entry, error) { return e, nil }
+func keepEntry(_ int64, e store.Entry) (store.Entry, error) { return e, nil }
 
 // A backup is read back from a stream, as a copy, and by a start in a directory that holds nothing else.
 func TestBackupIsReadBack(t *testing.T) {
@@ -28,7 +28,7 @@ func TestBackupIsReadBack(t *testing.T) {
 		t.Fatal(n, size, copied.Len(), err)
 	}
 	for name, content := range map[string][]byte{"a backup": file.Bytes(), "a copy": copied.Bytes()} {
-		read := engine.New(engine.Config{Shards: 4})
+		read := store.New(store.Config{Shards: 4})
 		found, err := ReadBackup(name, bytes.NewReader(content), read, 0)
 		if err != nil || found.Keys != states || found.Time != now || read.Digest(now) != want {
 			t.Errorf("%s: %+v, %v, or another state", name, found, err)
@@ -39,7 +39,7 @@ func TestBackupIsReadBack(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, SnapshotName(0)), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		started := engine.New(engine.Config{Shards: 4})
+		started := store.New(store.Config{Shards: 4})
 		found, err = Recover(Dir(dir), started, now, false, slog.New(slog.NewTextHandler(io.Discard, nil)))
 		if err != nil || found.Keys != states || started.Digest(now) != want {
 			t.Errorf("%s, from a directory: %+v, %v, or another state", name, found, err)

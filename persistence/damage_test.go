@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
@@ -22,7 +23,7 @@ const someTime = 1_700_000_000 * second
 func written(t testing.TB, withNext bool) map[string][]byte {
 	t.Helper()
 	d := diskOf(nil)
-	s := engine.New(engine.Config{Shards: 1})
+	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
 	now := someTime
 	clock := func() int64 { return now }
@@ -69,7 +70,7 @@ func written(t testing.TB, withNext bool) map[string][]byte {
 }
 
 // taken shows the tokens taken of every key.
-func taken(s *engine.Store) map[string]int64 {
+func taken(s *store.Store) map[string]int64 {
 	all := map[string]int64{}
 	for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
 		res := make([]engine.Result, 1)
@@ -89,7 +90,7 @@ func taken(s *engine.Store) map[string]int64 {
 
 func recoverFiles(files map[string][]byte, repair bool) (*disk, map[string]int64, Recovered, error) {
 	d := diskOf(files)
-	s := engine.New(engine.Config{Shards: 1})
+	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
 	found, err := Recover(d, s, someTime, repair, quiet)
 	return d, taken(s), found, err
@@ -219,14 +220,14 @@ func TestFilesThatAreRefused(t *testing.T) {
 		}, fileName(journalPrefix, 3), 0, errMissing},
 		{"a state that is none", func(f map[string][]byte) {
 			f[journal] = append(journalHeader(1, predecessor{}), blockOf(1, headerBytes, []byte{recLimit, 99, 0, 0, 0, 0, recState, 0, 1, 1, 'k', 'x'})...)
-		}, journal, headerBytes, engine.ErrState},
+		}, journal, headerBytes, store.ErrState},
 		{"a record of no kind", func(f map[string][]byte) {
 			f[journal] = append(journalHeader(1, predecessor{}), blockOf(1, headerBytes, []byte{77})...)
 		}, journal, headerBytes, ErrDamaged},
 		{"a policy of no algorithm", func(f map[string][]byte) {
 			f[journal] = append(journalHeader(1, predecessor{}), blockOf(1, headerBytes,
 				[]byte{recLimit, 99, 0, 1, 1, 1, recPolicy, byte(engine.SetPolicy), 0, 1, 'p', 0, 1, 0, 1, 'k', 0})...)
-		}, journal, headerBytes, engine.ErrState},
+		}, journal, headerBytes, store.ErrState},
 	} {
 		files := written(t, true)
 		c.change(files)
@@ -244,7 +245,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 // A power loss during the writes of a journal and its successor leaves a torn end, which is cut off with the data that
 // follows it. With a record that the end was durable, its loss is damage.
 func TestJournalAfterATornEnd(t *testing.T) {
-	d, s := diskOf(nil), engine.New(engine.Config{Shards: 1})
+	d, s := diskOf(nil), store.New(store.Config{Shards: 1})
 	defer s.Close()
 	m, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return someTime }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {

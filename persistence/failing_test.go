@@ -12,13 +12,14 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testlog"
 )
 
 // running is a manager whose Run runs in a synctest bubble.
 type running struct {
 	disk    *disk
-	store   *engine.Store
+	store   *store.Store
 	manager *Manager
 	logs    *testlog.Log
 	stop    func()
@@ -29,7 +30,7 @@ func run(t *testing.T, mode Mode) *running { return runOn(t, diskOf(nil), mode) 
 
 // runOn first recovers the state on a disk.
 func runOn(t *testing.T, d *disk, mode Mode) *running {
-	r := &running{disk: d, store: engine.New(engine.Config{Shards: 1}), logs: &testlog.Log{}}
+	r := &running{disk: d, store: store.New(store.Config{Shards: 1}), logs: &testlog.Log{}}
 	found, err := Recover(d, r.store, time.Now().UnixNano(), false, quiet)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +82,7 @@ func (r *running) commit() error {
 // found is how many tokens are taken once a disk was recovered.
 func found(t *testing.T, d *disk) int64 {
 	t.Helper()
-	s := engine.New(engine.Config{Shards: 1})
+	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
 	if _, err := Recover(d, s, time.Now().UnixNano(), false, quiet); err != nil {
 		t.Fatal(err)
@@ -271,7 +272,7 @@ func TestStopWithoutSnapshot(t *testing.T) {
 func TestManyShortRuns(t *testing.T) {
 	d := diskOf(nil)
 	for i := range 30 {
-		s := engine.New(engine.Config{Shards: 1})
+		s := store.New(store.Config{Shards: 1})
 		found, err := Recover(d, s, someTime, false, quiet)
 		if err != nil {
 			t.Fatal(err)
@@ -387,7 +388,7 @@ func TestLargeStatesAreWrittenSeldom(t *testing.T) {
 			}
 		}
 		holders := func(d *disk) int64 {
-			s := engine.New(engine.Config{Shards: 1})
+			s := store.New(store.Config{Shards: 1})
 			defer s.Close()
 			if _, err := Recover(d, s, time.Now().UnixNano(), false, quiet); err != nil {
 				t.Fatal(err)
@@ -547,7 +548,7 @@ func TestStopDuringAFailure(t *testing.T) {
 // Tokens come back while the server is down as usual, but not while the clock is behind.
 func TestTimeSpentDown(t *testing.T) {
 	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10, Rate: limits.Rate{Tokens: 1, Period: second}}
-	s := engine.New(engine.Config{Shards: 1})
+	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
 	d, now := diskOf(nil), someTime
 	m, err := NewManager(Options{FS: d, Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Always, JournalBytes: 1 << 30}, Recovered{})
@@ -557,7 +558,7 @@ func TestTimeSpentDown(t *testing.T) {
 	s.Apply(now, []engine.Op{{Key: []byte("k"), Limit: limit, Tokens: 8}}, make([]engine.Result, 1))
 	m.finish()
 	for _, c := range []struct{ later, taken int64 }{{0, 8}, {3, 5}, {8, 0}, {100, 0}, {-1, 8}, {-3600, 8}} {
-		again := engine.New(engine.Config{Shards: 1})
+		again := store.New(store.Config{Shards: 1})
 		start := now + c.later*second
 		found, err := Recover(diskOf(d.contents()), again, start, false, quiet)
 		if err != nil || found.Time != now {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // tryRecover recovers files and uses the state. Any contents are read or refused as damaged. With repair they are read
@@ -14,10 +15,10 @@ import (
 func tryRecover(t *testing.T, files map[string][]byte) {
 	t.Helper()
 	for _, repair := range []bool{false, true} {
-		s := engine.New(engine.Config{Shards: 1, MaxBytes: 64 << 20})
+		s := store.New(store.Config{Shards: 1, MaxBytes: 64 << 20})
 		_, err := Recover(diskOf(files), s, someTime, repair, quiet)
 		_, isDamage := errors.AsType[*DamageError](err)
-		if err != nil && !isDamage && !errors.Is(err, engine.ErrNoRoom) || err != nil && repair && isDamage && !errors.Is(err, ErrNewer) {
+		if err != nil && !isDamage && !errors.Is(err, store.ErrNoRoom) || err != nil && repair && isDamage && !errors.Is(err, ErrNewer) {
 			t.Errorf("repair %t: %v", repair, err)
 		}
 		useAll(s)
@@ -26,9 +27,9 @@ func tryRecover(t *testing.T, files map[string][]byte) {
 }
 
 // useAll decides on every key and policy of a store.
-func useAll(s *engine.Store) {
+func useAll(s *store.Store) {
 	var keys []engine.Op
-	s.Scan(0, 1<<30, 0, func(e engine.Entry) {
+	s.Scan(0, 1<<30, 0, func(e store.Entry) {
 		keys = append(keys, engine.Op{Key: append([]byte{}, e.Key...), Limit: e.Limit, Tokens: 1, Who: []byte("x")})
 	})
 	for _, op := range keys {
@@ -81,10 +82,10 @@ func FuzzReadState(f *testing.F) {
 		if sums {
 			data = resumAll(data, snapshotMagic, 0)
 		}
-		s := engine.New(engine.Config{Shards: 1, MaxBytes: 64 << 20})
+		s := store.New(store.Config{Shards: 1, MaxBytes: 64 << 20})
 		defer s.Close()
 		_, _, err := ReadState(bytes.NewReader(data), s, 0)
-		if _, isDamage := errors.AsType[*DamageError](err); err != nil && !isDamage && !errors.Is(err, engine.ErrNoRoom) {
+		if _, isDamage := errors.AsType[*DamageError](err); err != nil && !isDamage && !errors.Is(err, store.ErrNoRoom) {
 			t.Error(err)
 		}
 		useAll(s)
@@ -94,8 +95,8 @@ func FuzzReadState(f *testing.F) {
 // ignore takes everything.
 type ignore struct{}
 
-func (ignore) change(engine.Change) error { return nil }
-func (ignore) end(int64) error            { return nil }
+func (ignore) change(store.Change) error { return nil }
+func (ignore) end(int64) error           { return nil }
 
 func FuzzDecoder(f *testing.F) {
 	for _, file := range written(f, true) {

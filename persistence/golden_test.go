@@ -10,14 +10,15 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 var update = flag.Bool("update", false, "write the golden files of this version of the format")
 
 // shown is everything a store holds, as text.
-func shown(s *engine.Store) string {
+func shown(s *store.Store) string {
 	var text strings.Builder
-	s.Scan(0, 1<<30, 0, func(e engine.Entry) {
+	s.Scan(0, 1<<30, 0, func(e store.Entry) {
 		fmt.Fprintf(&text, "%q %s %v %x\n", e.Key, e.Limit.Algorithm, e.Limit.Params(), e.State)
 	})
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
@@ -36,7 +37,7 @@ func partsOf(ops []engine.Op) (text string) {
 	return text
 }
 
-func overridesOf(all []engine.Override) (text string) {
+func overridesOf(all []store.Override) (text string) {
 	for _, o := range all {
 		text += o.ID + partsOf(o.Parts)
 	}
@@ -49,7 +50,7 @@ func writeGolden(t *testing.T, dir string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	s, now := engine.New(engine.Config{Shards: 1}), someTime
+	s, now := store.New(store.Config{Shards: 1}), someTime
 	defer s.Close()
 	m, err := NewManager(Options{FS: Dir(dir), Store: s, Clock: func() int64 { return now }, Log: quiet, Mode: Interval, JournalBytes: 1 << 30}, Recovered{})
 	if err != nil {
@@ -117,7 +118,7 @@ func TestGoldenFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		s := engine.New(engine.Config{Shards: 1})
+		s := store.New(store.Config{Shards: 1})
 		// read from copies: recovery may sync and cut
 		found, err := Recover(diskOf(files), s, someTime, false, quiet)
 		if err != nil || found.Snapshot == "" || found.Journals != 1 || found.CutBytes != 0 {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // Report is the result of [Inspect] for one file.
@@ -37,7 +37,7 @@ const maxRefused = 100
 
 // Record is one record of a file. Its slices are only valid during the call.
 type Record struct {
-	engine.Change
+	store.Change
 	Time   int64 // of its block, Unix nanoseconds
 	Offset int64 // of its block
 }
@@ -177,15 +177,15 @@ func (i *inspection) block(dec *decoder, offset int64, payload []byte) error {
 }
 
 // change implements handler.
-func (i *inspection) change(c engine.Change) error {
+func (i *inspection) change(c store.Change) error {
 	switch c.Kind {
-	case engine.Changed:
+	case store.Changed:
 		i.report.States++
-	case engine.Deleted:
+	case store.Deleted:
 		i.report.Deletions++
-	case engine.Flushed:
+	case store.Flushed:
 		i.report.Flushes++
-	case engine.PolicyChanged, engine.PoliciesForgotten:
+	case store.PolicyChanged, store.PoliciesForgotten:
 		i.report.Policies++
 	}
 	if err := checkChange(c); err != nil {

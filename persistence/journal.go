@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // journal is the journal being written. It belongs to the goroutine of [Manager.Run], except a sync in progress; once
@@ -78,10 +79,10 @@ type collected struct {
 }
 
 // collect takes changes from the store into pending blocks: all changes, or all except large states.
-func (j *journal) collect(store *engine.Store, now int64, all bool) (c collected) {
+func (j *journal) collect(keys *store.Store, now int64, all bool) (c collected) {
 	j.enc.start(now)
-	take := func(change engine.Change) {
-		if size := len(change.Entry.State); size > engine.LargeState {
+	take := func(change store.Change) {
+		if size := len(change.Entry.State); size > store.LargeState {
 			c.largeBytes += int64(size)
 		}
 		if j.enc.change(change); len(j.enc.buf) >= fullBlockBytes {
@@ -89,9 +90,9 @@ func (j *journal) collect(store *engine.Store, now int64, all bool) (c collected
 		}
 	}
 	if all {
-		c.complete = store.Changes(now, take)
+		c.complete = keys.Changes(now, take)
 	} else {
-		c.complete, c.left = store.SmallChanges(now, take)
+		c.complete, c.left = keys.SmallChanges(now, take)
 	}
 	if !j.enc.isEmpty() {
 		j.seal(now)
@@ -100,10 +101,10 @@ func (j *journal) collect(store *engine.Store, now int64, all bool) (c collected
 }
 
 // writePolicies writes all policies again.
-func (j *journal) writePolicies(store *engine.Store, now int64) {
+func (j *journal) writePolicies(keys *store.Store, now int64) {
 	j.enc.start(now)
-	j.enc.change(engine.Change{Kind: engine.PoliciesForgotten})
-	store.PolicyOps(func(op *engine.Op) {
+	j.enc.change(store.Change{Kind: store.PoliciesForgotten})
+	keys.PolicyOps(func(op *engine.Op) {
 		if j.enc.policy(op); len(j.enc.buf) >= fullBlockBytes {
 			j.seal(now)
 		}

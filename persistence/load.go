@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // loader reads the blocks of a snapshot on every core: a key is in it only once, so the order does not matter. Changes
@@ -98,17 +99,17 @@ type loadWorker struct {
 	name    string
 	offset  int64
 	states  int64
-	entries []engine.Entry // of the block being decoded
+	entries []store.Entry // of the block being decoded
 }
 
 // load puts the entries of the block into the store. If that fails, it tries them one by one.
 func (w *loadWorker) load() error {
 	err := w.r.store.LoadAll(w.r.now, w.entries)
-	if !errors.Is(err, engine.ErrState) {
+	if !errors.Is(err, store.ErrState) {
 		return err
 	}
 	for _, e := range w.entries {
-		c := engine.Change{Kind: engine.Changed, Entry: e}
+		c := store.Change{Kind: store.Changed, Entry: e}
 		if err := w.refuse(recordError(c, w.r.store.Load(w.r.now, e))); err != nil {
 			return err
 		}
@@ -128,13 +129,13 @@ func (w *loadWorker) refuse(err error) error {
 }
 
 // change implements handler.
-func (w *loadWorker) change(c engine.Change) error {
+func (w *loadWorker) change(c store.Change) error {
 	switch c.Kind {
-	case engine.Changed:
+	case store.Changed:
 		w.states++
 		w.entries = append(w.entries, c.Entry) // valid as long as the payload
 		return nil
-	case engine.PolicyChanged:
+	case store.PolicyChanged:
 		if err := checkChange(c); err != nil {
 			return w.refuse(err)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testlog"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -29,7 +30,7 @@ type world struct {
 	seed    uint64
 	mode    Mode
 	disk    *disk
-	store   *engine.Store
+	store   *store.Store
 	manager *Manager
 	now     int64
 	logs    testlog.Log
@@ -59,7 +60,7 @@ type version struct {
 func newWorld(t testing.TB, seed uint64, mode Mode) *world {
 	w := &world{t: t, seed: seed, mode: mode, rand: rand.New(rand.NewPCG(seed, 1)), now: 1_700_000_000 * second}
 	w.disk = newDisk(w.rand)
-	w.store = engine.New(engine.Config{Shards: 4})
+	w.store = store.New(store.Config{Shards: 4})
 	w.history, w.last = map[string][]version{}, map[string]string{}
 	return w
 }
@@ -76,7 +77,7 @@ func (w *world) start() bool {
 	if w.store != nil {
 		w.store.Close()
 	}
-	w.store = engine.New(engine.Config{Shards: 4})
+	w.store = store.New(store.Config{Shards: 4})
 	found, err := Recover(w.disk, w.store, w.now, false, w.log())
 	if w.disk.off {
 		return false
@@ -126,7 +127,7 @@ func (w *world) states() map[string]string {
 	var buf []byte
 	for cursor := uint64(0); ; {
 		// at time 0 no key has expired
-		cursor = w.store.Scan(cursor, 1000, 0, func(e engine.Entry) {
+		cursor = w.store.Scan(cursor, 1000, 0, func(e store.Entry) {
 			l := e.Limit
 			buf = append(buf[:0], byte(l.Algorithm), byte(l.Span))
 			for _, n := range []int64{l.Capacity, l.Least, l.Rate.Tokens, l.Rate.Period} {
@@ -159,10 +160,10 @@ func (w *world) holdsNothing(state string) bool {
 		return false // a policy
 	}
 	word := func(at int) int64 { return int64(binary.LittleEndian.Uint64([]byte(state[at:]))) }
-	e := engine.Entry{Key: []byte("k"), State: []byte(state[34:])}
+	e := store.Entry{Key: []byte("k"), State: []byte(state[34:])}
 	e.Limit = limits.Limit{Algorithm: limits.Algorithm(state[0]), Span: limits.Span(state[1]), Capacity: word(2), Least: word(10)}
 	e.Limit.Rate = limits.Rate{Tokens: word(18), Period: word(26)}
-	s := engine.New(engine.Config{Shards: 1})
+	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
 	return s.Load(w.now, e) == nil && s.Len() == 0
 }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/persistencestatus"
 )
 
@@ -41,7 +41,7 @@ const (
 // Options configure a [Manager].
 type Options struct {
 	FS            FS
-	Store         *engine.Store
+	Store         *store.Store
 	Clock         func() int64 // nanoseconds since the Unix epoch
 	Log           *slog.Logger
 	Mode          Mode

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // A payload has the time of its states, the offset up to which the journal was durable when it was written, and
@@ -88,7 +89,7 @@ func (e *encoder) limit(l limits.Limit) uint64 {
 	return id
 }
 
-func (e *encoder) entry(n engine.Entry) {
+func (e *encoder) entry(n store.Entry) {
 	id := e.limit(n.Limit)
 	state := n.State
 	for len(state) > 0 && state[len(state)-1] == 0 {
@@ -105,18 +106,18 @@ func (e *encoder) bytes(b []byte) {
 	e.buf = append(binary.AppendUvarint(e.buf, uint64(len(b))), b...)
 }
 
-func (e *encoder) change(c engine.Change) {
+func (e *encoder) change(c store.Change) {
 	switch c.Kind {
-	case engine.Changed:
+	case store.Changed:
 		e.entry(c.Entry)
-	case engine.Deleted:
+	case store.Deleted:
 		e.buf = append(e.buf, recDeleted)
 		e.bytes(c.Entry.Key)
-	case engine.Flushed:
+	case store.Flushed:
 		e.buf = append(e.buf, recFlushed)
-	case engine.PolicyChanged:
+	case store.PolicyChanged:
 		e.policy(c.Op)
-	case engine.PoliciesForgotten:
+	case store.PoliciesForgotten:
 		e.buf = append(e.buf, recForget)
 	}
 }
@@ -187,23 +188,23 @@ func (e *RecordError) Unwrap() error { return e.Err }
 
 // checkChange returns a [RecordError] for a change that cannot be applied. Both the start of a server and an inspection
 // use it.
-func checkChange(c engine.Change) error {
+func checkChange(c store.Change) error {
 	switch c.Kind {
-	case engine.Changed:
+	case store.Changed:
 		return recordError(c, c.Entry.Check())
-	case engine.PolicyChanged:
-		return recordError(c, engine.CheckPolicy(c.Op))
+	case store.PolicyChanged:
+		return recordError(c, store.CheckPolicy(c.Op))
 	}
 	return nil
 }
 
 // recordError wraps the error of a change, if there is one.
-func recordError(c engine.Change, err error) error {
-	if err == nil || !errors.Is(err, engine.ErrState) {
+func recordError(c store.Change, err error) error {
+	if err == nil || !errors.Is(err, store.ErrState) {
 		return err
 	}
 	what := fmt.Sprintf("the state of key %q", truncate(c.Entry.Key))
-	if c.Kind == engine.PolicyChanged {
+	if c.Kind == store.PolicyChanged {
 		what = fmt.Sprintf("a change of the policy, or of new keys, %q", truncate(c.Op.Key))
 	}
 	return &RecordError{what, err}

@@ -6,11 +6,12 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // handler takes the records of a payload, in order. Slices are only valid during the call.
 type handler interface {
-	change(c engine.Change) error
+	change(c store.Change) error
 	end(states int64) error
 }
 
@@ -100,7 +101,7 @@ func (d *decoder) record(kind byte, h handler) error {
 		}
 		d.limits = append(d.limits, l)
 	case recState:
-		c := engine.Change{Entry: engine.Entry{Limit: d.limit()}}
+		c := store.Change{Entry: store.Entry{Limit: d.limit()}}
 		keyBytes, stateBytes := d.uvarint(), d.uvarint()
 		c.Entry.Key, c.Entry.State = d.take(keyBytes), d.take(stateBytes)
 		if !d.bad {
@@ -109,16 +110,16 @@ func (d *decoder) record(kind byte, h handler) error {
 	case recDeleted:
 		key := d.take(d.uvarint())
 		if !d.bad {
-			return h.change(engine.Change{Kind: engine.Deleted, Entry: engine.Entry{Key: key}})
+			return h.change(store.Change{Kind: store.Deleted, Entry: store.Entry{Key: key}})
 		}
 	case recFlushed:
-		return h.change(engine.Change{Kind: engine.Flushed})
+		return h.change(store.Change{Kind: store.Flushed})
 	case recForget:
-		return h.change(engine.Change{Kind: engine.PoliciesForgotten})
+		return h.change(store.Change{Kind: store.PoliciesForgotten})
 	case recPolicy:
 		op := d.policy()
 		if !d.bad {
-			return h.change(engine.Change{Kind: engine.PolicyChanged, Op: op})
+			return h.change(store.Change{Kind: store.PolicyChanged, Op: op})
 		}
 	case recEnd:
 		states := d.uvarint()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // Recovered describes the files found on disk.
@@ -31,7 +32,7 @@ type recovery struct {
 	fs       FS
 	journals journalChain
 	ends     map[uint64]int64 // of the journals that were read
-	store    *engine.Store
+	store    *store.Store
 	now      int64
 	repair   bool
 	log      *slog.Logger
@@ -49,7 +50,7 @@ type recovery struct {
 // clock: entries expired by then are left out. A journal's end that a crash has torn is cut off with a warning.
 // Any other damage is a [DamageError], unless repair is set: then a copy of the damaged file is kept and its whole part
 // is read.
-func Recover(fs FS, store *engine.Store, now int64, repair bool, log *slog.Logger) (Recovered, error) {
+func Recover(fs FS, store *store.Store, now int64, repair bool, log *slog.Logger) (Recovered, error) {
 	r := &recovery{fs: fs, store: store, now: now, repair: repair, log: log, ends: map[uint64]int64{}}
 	names, err := fs.List()
 	if err != nil {
@@ -153,7 +154,7 @@ func (r *recovery) orRepair(blocks *blockReader, damage *DamageError, tail []byt
 	}
 	var noRoom error
 	wholeBlocks(tail, blocks.number, damage.Offset, func(offset int64, payload []byte) {
-		if err := r.block(blocks.name, offset, payload); errors.Is(err, engine.ErrNoRoom) {
+		if err := r.block(blocks.name, offset, payload); errors.Is(err, store.ErrNoRoom) {
 			noRoom = err
 		} else if err != nil {
 			r.log.Warn("left out a block", "file", blocks.name, "offset", offset, "reason", err)
@@ -206,14 +207,14 @@ func (r *recovery) block(name string, offset int64, payload []byte) error {
 }
 
 func blockError(name string, offset int64, err error) error {
-	if errors.Is(err, engine.ErrNoRoom) {
+	if errors.Is(err, store.ErrNoRoom) {
 		return fmt.Errorf("%s holds %w: start with a larger --max-memory", name, err)
 	}
 	return &DamageError{name, offset, err}
 }
 
 // change implements handler.
-func (r *recovery) change(c engine.Change) error {
+func (r *recovery) change(c store.Change) error {
 	err := r.carryOut(c)
 	if refused, ok := errors.AsType[*RecordError](err); ok && r.repair {
 		return r.skipRecord(r.reading, r.offset, refused)
@@ -233,22 +234,22 @@ func (r *recovery) skipRecord(name string, offset int64, refused *RecordError) e
 	return copyFile(r.fs, name, name+damagedSuffix)
 }
 
-func (r *recovery) carryOut(c engine.Change) error {
+func (r *recovery) carryOut(c store.Change) error {
 	switch c.Kind {
-	case engine.Changed:
+	case store.Changed:
 		r.found.Keys++
 		r.states++
 		return recordError(c, r.store.Load(r.now, c.Entry))
-	case engine.Deleted:
+	case store.Deleted:
 		r.store.Unload(c.Entry.Key)
-	case engine.Flushed:
+	case store.Flushed:
 		r.store.Apply(r.now, []engine.Op{{Verb: engine.Flush}}, make([]engine.Result, 1))
-	case engine.PolicyChanged:
+	case store.PolicyChanged:
 		if err := checkChange(c); err != nil {
 			return err
 		}
 		r.store.Apply(r.now, []engine.Op{*c.Op}, make([]engine.Result, 1))
-	case engine.PoliciesForgotten:
+	case store.PoliciesForgotten:
 		r.store.Apply(r.now, []engine.Op{{Verb: engine.DropScripts}}, make([]engine.Result, 1))
 		for _, name := range r.store.PolicyNames() {
 			r.store.Apply(r.now, []engine.Op{{Verb: engine.DropPolicy, Key: []byte(name)}}, make([]engine.Result, 1))

@@ -10,15 +10,16 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // badLimit is one that nothing can be decided by.
 var badLimit = limits.Limit{Algorithm: limits.TokenBucket, Capacity: limits.MaxTokens + 1, Rate: limits.Rate{Tokens: 1, Period: second}}
 
-func meterOf(limit limits.Limit, key string) engine.Change {
+func meterOf(limit limits.Limit, key string) store.Change {
 	state := make([]byte, 16)
 	state[0], state[7] = 1, 0x7f // until long after someTime
-	return engine.Change{Entry: engine.Entry{Key: []byte(key), Limit: limit, State: state}}
+	return store.Change{Entry: store.Entry{Key: []byte(key), Limit: limit, State: state}}
 }
 
 // refusedFile is a snapshot or a journal of one block: states of the keys a and z, one of the key between, and a policy.
@@ -29,8 +30,8 @@ func refusedFile(journal bool, between, policy limits.Limit) (name string, file 
 	}
 	var e encoder
 	e.start(someTime)
-	for _, c := range []engine.Change{meterOf(tokenLimits[0], "a"), meterOf(between, "between"), meterOf(tokenLimits[0], "z"),
-		{Kind: engine.PolicyChanged, Op: &engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{{Key: []byte("{}"), Limit: policy}}}}} {
+	for _, c := range []store.Change{meterOf(tokenLimits[0], "a"), meterOf(between, "between"), meterOf(tokenLimits[0], "z"),
+		{Kind: store.PolicyChanged, Op: &engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{{Key: []byte("{}"), Limit: policy}}}}} {
 		e.change(c)
 	}
 	if !journal {
@@ -47,7 +48,7 @@ func TestRecordsThatCannotBeApplied(t *testing.T) {
 		for what, limits := range map[string][2]limits.Limit{`key "between"`: {badLimit, tokenLimits[0]}, `"p"`: {tokenLimits[0], badLimit}} {
 			name, file := refusedFile(journal, limits[0], limits[1])
 			d := diskOf(map[string][]byte{name: file})
-			s := engine.New(engine.Config{Shards: 1})
+			s := store.New(store.Config{Shards: 1})
 			defer s.Close()
 			_, err := Recover(d, s, someTime, false, quiet)
 			damage, ok := errors.AsType[*DamageError](err)
@@ -58,7 +59,7 @@ func TestRecordsThatCannotBeApplied(t *testing.T) {
 			if err != nil || report.Whole() || report.RefusedCount != 1 || !strings.Contains(fmt.Sprint(report.Refused), what) || report.Torn {
 				t.Errorf("%s, %s: inspected as %+v, %v", name, what, report, err)
 			}
-			again, log := engine.New(engine.Config{Shards: 1}), &bytes.Buffer{}
+			again, log := store.New(store.Config{Shards: 1}), &bytes.Buffer{}
 			defer again.Close()
 			found, err := Recover(d, again, someTime, true, slog.New(slog.NewTextHandler(log, nil)))
 			keys, policies := 3, 0

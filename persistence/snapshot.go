@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // scanChunk is the number of entries that a snapshot takes from the store at a time, under one lock.
@@ -12,7 +13,7 @@ const scanChunk = 256
 
 // writeSnapshot writes a snapshot to a temporary file and renames it once it is whole and durable. Changes during that
 // time are in the journal of the same number. rest is called between blocks.
-func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64, rest func()) (states, size int64, err error) {
+func writeSnapshot(fs FS, store *store.Store, clock func() int64, number uint64, rest func()) (states, size int64, err error) {
 	name := fileName(snapshotPrefix, number)
 	file, err := fs.Create(name + tempSuffix)
 	if err != nil {
@@ -31,7 +32,7 @@ func writeSnapshot(fs FS, store *engine.Store, clock func() int64, number uint64
 	return states, size, nil
 }
 
-func writeStates(to io.Writer, store *engine.Store, clock func() int64, number uint64, rest func()) (states, size int64, err error) {
+func writeStates(to io.Writer, store *store.Store, clock func() int64, number uint64, rest func()) (states, size int64, err error) {
 	w := &blockWriter{to: to, number: number, rest: rest}
 	w.write(header(snapshotMagic, number, int64(store.Len())))
 	w.enc.start(clock())

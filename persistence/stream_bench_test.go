@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // BenchmarkState measures the write and the read of a state of a million keys of 16 bytes, and its bytes per key.
 func BenchmarkState(b *testing.B) {
 	const keys = 1_000_000
-	s := engine.New(engine.Config{})
+	s := store.New(store.Config{})
 	defer s.Close()
 	for i := range keys {
 		apply(s, someTime, engine.Op{Key: fmt.Appendf(nil, "key:%012d", i), Limit: tokenLimits[0], Tokens: 1})
@@ -30,7 +31,7 @@ func BenchmarkState(b *testing.B) {
 	})
 	b.Run("read", func(b *testing.B) {
 		for range b.N {
-			again := engine.New(engine.Config{})
+			again := store.New(store.Config{})
 			if _, states, err := ReadState(bytes.NewReader(to.Bytes()), again, 0); err != nil || states != keys {
 				b.Fatal(states, err)
 			}

@@ -10,15 +10,16 @@ import (
 	"testing/iotest"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // busyStore is a store with keys of every algorithm, policies, and limiters that new keys share.
-func busyStore(r *rand.Rand, keys int) *engine.Store {
-	s := engine.New(engine.Config{Shards: 4})
+func busyStore(r *rand.Rand, keys int) *store.Store {
+	s := store.New(store.Config{Shards: 4})
 	for i := range 3 * keys {
 		apply(s, someTime+int64(i), randomTake(r, keys))
 	}
-	for _, op := range s.Pressure(engine.Rules{NewKeys: engine.OverflowNew, Delimiters: ":"}, true) {
+	for _, op := range s.Pressure(store.Rules{NewKeys: engine.OverflowNew, Delimiters: ":"}, true) {
 		apply(s, someTime, op)
 	}
 	for i, limit := range tokenLimits {
@@ -32,7 +33,7 @@ func busyStore(r *rand.Rand, keys int) *engine.Store {
 	return s
 }
 
-func apply(s *engine.Store, now int64, op engine.Op) {
+func apply(s *store.Store, now int64, op engine.Op) {
 	s.Apply(now, []engine.Op{op}, make([]engine.Result, 1))
 }
 
@@ -41,7 +42,7 @@ func randomTake(r *rand.Rand, keys int) engine.Op {
 	return engine.Op{Key: fmt.Appendf(nil, "key-%d", n), Limit: tokenLimits[n%len(tokenLimits)], Tokens: 1, Who: fmt.Appendf(nil, "w%d", r.IntN(9))}
 }
 
-func writeState(t testing.TB, s *engine.Store, now int64) []byte {
+func writeState(t testing.TB, s *store.Store, now int64) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	f := s.Snapshot()
@@ -90,7 +91,7 @@ func TestStateIsReadAsItWasFrozen(t *testing.T) {
 			"whole":        bytes.NewReader(w.Bytes()),
 			"byte by byte": iotest.OneByteReader(bytes.NewReader(w.Bytes())),
 		} {
-			again := engine.New(engine.Config{Shards: 16})
+			again := store.New(store.Config{Shards: 16})
 			at, read, err := ReadState(in, again, 0)
 			if err != nil || at != now || read != states || again.Digest(now) != want {
 				t.Errorf("%d keys, %s: %v, time %d, %d states of %d", keys, name, err, at-now, read, states)
@@ -103,11 +104,11 @@ func TestStateIsReadAsItWasFrozen(t *testing.T) {
 
 // Entries that have expired at the time of the read are left out.
 func TestStateIsReadAtATime(t *testing.T) {
-	s := engine.New(engine.Config{Shards: 1})
+	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
 	apply(s, someTime, engine.Op{Key: []byte("k"), Limit: tokenLimits[0], Tokens: 1})
 	data := writeState(t, s, someTime)
-	late := engine.New(engine.Config{Shards: 1})
+	late := store.New(store.Config{Shards: 1})
 	defer late.Close()
 	if at, states, err := ReadState(bytes.NewReader(data), late, someTime+1<<60); err != nil || at != someTime || states != 1 || late.Len() != 0 {
 		t.Errorf("%v, time %d, %d states, %d keys", err, at, states, late.Len())
@@ -127,7 +128,7 @@ func TestDamagedStateIsRefused(t *testing.T) {
 	}
 	refused := 0
 	for _, h := range all {
-		again := engine.New(engine.Config{Shards: 1})
+		again := store.New(store.Config{Shards: 1})
 		_, _, err := ReadState(bytes.NewReader(h.data), again, 0)
 		damage, isDamage := errors.AsType[*DamageError](err)
 		switch {
@@ -173,20 +174,20 @@ func TestForeignStateIsRefused(t *testing.T) {
 		"no end":                  {block(func(*encoder) {}), errCutShort},
 		"fewer than it ends with": {block(func(e *encoder) { e.end(5) }), ErrDamaged},
 		"a deletion": {block(func(e *encoder) {
-			e.change(engine.Change{Kind: engine.Deleted, Entry: engine.Entry{Key: []byte("k")}})
+			e.change(store.Change{Kind: store.Deleted, Entry: store.Entry{Key: []byte("k")}})
 			e.end(0)
 		}), ErrDamaged},
 	} {
-		again := engine.New(engine.Config{Shards: 1})
+		again := store.New(store.Config{Shards: 1})
 		_, _, err := ReadState(bytes.NewReader(in.data), again, 0)
 		if _, isDamage := errors.AsType[*DamageError](err); !isDamage || !errors.Is(err, in.err) {
 			t.Errorf("%s: %v", name, err)
 		}
 		again.Close()
 	}
-	small := engine.New(engine.Config{Shards: 1, MaxBytes: 1000})
+	small := store.New(store.Config{Shards: 1, MaxBytes: 1000})
 	defer small.Close()
-	if _, _, err := ReadState(bytes.NewReader(data), small, 0); !errors.Is(err, engine.ErrNoRoom) {
+	if _, _, err := ReadState(bytes.NewReader(data), small, 0); !errors.Is(err, store.ErrNoRoom) {
 		t.Errorf("without room: %v", err)
 	}
 }
@@ -202,7 +203,7 @@ func TestStateErrorsAreReported(t *testing.T) {
 			t.Errorf("written %d bytes: %v", most, err)
 		}
 		f.Release()
-		again := engine.New(engine.Config{})
+		again := store.New(store.Config{})
 		in := io.MultiReader(bytes.NewReader(data[:most]), iotest.ErrReader(broken))
 		if _, _, err := ReadState(in, again, 0); !errors.Is(err, broken) {
 			t.Errorf("read %d bytes: %v", most, err)

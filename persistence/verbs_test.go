@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // Snapshots and journals write the verb of a policy's record as a whole byte.
@@ -43,7 +44,7 @@ func TestRecordsKeepNamedFields(t *testing.T) {
 		if got := hex.EncodeToString(e.buf); !strings.HasSuffix(got, c.record) {
 			t.Errorf("%s is not written as %s", got, c.record)
 		}
-		s := engine.New(engine.Config{Shards: 1})
+		s := store.New(store.Config{Shards: 1})
 		var d decoder
 		if err := d.decode(e.buf[blockHead:], applier{s}); err != nil {
 			t.Fatal(err)
@@ -56,15 +57,15 @@ func TestRecordsKeepNamedFields(t *testing.T) {
 		s.Close()
 	}
 	d := decoder{rest: []byte{0x89, 0x08, 1, 'l', 0, 0}} // of a later version: no named fields, and something else
-	if op := d.policy(); op == nil || engine.CheckPolicy(op) == nil {
+	if op := d.policy(); op == nil || store.CheckPolicy(op) == nil {
 		t.Errorf("a record of a later version is read as %+v", op)
 	}
 }
 
 // applier applies the policies of a payload.
-type applier struct{ store *engine.Store }
+type applier struct{ store *store.Store }
 
-func (a applier) change(c engine.Change) error {
+func (a applier) change(c store.Change) error {
 	if err := checkChange(c); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (a applier) end(int64) error { return nil }
 func TestNamedFieldsSurviveARestart(t *testing.T) {
 	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: second}}
 	parts := []engine.Op{{Key: []byte("{tenant}:{}"), Limit: limit}}
-	s := engine.New(engine.Config{Shards: 1})
+	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
 	results := make([]engine.Result, 4)
 	s.Apply(someTime, []engine.Op{
@@ -87,7 +88,7 @@ func TestNamedFieldsSurviveARestart(t *testing.T) {
 		{Verb: engine.SetPolicy, Key: []byte("now"), Parts: parts, Options: engine.NamedFields},
 		{Verb: engine.SetOverride, Key: []byte("before"), Who: []byte("7"), Parts: parts, Options: engine.NamedFields},
 	}, results)
-	restored := engine.New(engine.Config{Shards: 1})
+	restored := store.New(store.Config{Shards: 1})
 	defer restored.Close()
 	if _, _, err := ReadState(bytes.NewReader(writeState(t, s, someTime)), restored, 0); err != nil {
 		t.Fatal(err)

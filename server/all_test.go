@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/transcript"
 )
 
@@ -163,7 +163,7 @@ func TestDenialLeavesNoTrace(t *testing.T) {
 // entries lists the contents of the store, byte by byte.
 func (h *testHost) entries() (all []string) {
 	for cursor := uint64(0); ; {
-		cursor = h.store.Scan(cursor, 100, h.clock.Now(), func(e engine.Entry) {
+		cursor = h.store.Scan(cursor, 100, h.clock.Now(), func(e store.Entry) {
 			all = append(all, fmt.Sprintf("%q %v %x", e.Key, e.Limit, e.State))
 		})
 		if cursor == 0 {

@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
@@ -94,7 +94,7 @@ func TestBlockFirstComeFirstServed(t *testing.T) {
 // The same by a clock that runs: a held reply comes when its time has come, to the nanosecond.
 func TestBlockByTheClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store, clock := engine.New(engine.Config{Shards: 1}), clock.New(0)
+		store, clock := store.New(store.Config{Shards: 1}), clock.New(0)
 		defer store.Close()
 		h := New(Options{Config: config.Default(), Decider: &decider.Local{Store: store, Clock: clock}, Keys: store, Clock: clock,
 			Log: slog.New(slog.NewTextHandler(io.Discard, nil))})

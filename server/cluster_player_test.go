@@ -17,6 +17,7 @@ import (
 	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/memnet"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/clock/clocktest"
@@ -69,7 +70,7 @@ func playOnThreeNodes(t *testing.T, file string, onLeader bool) {
 type clusterTimePlayer struct {
 	*sessionPlayer
 	nodes    []*cluster.Node
-	stores   []*engine.Store
+	stores   []*store.Store
 	channels *[3]pubsub.Channels
 	leader   *cluster.Node
 	own      *cluster.Node // of the server that is played on
@@ -91,7 +92,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clu
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := engine.New(engine.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: p.channels[i].Publish})
+		store := store.New(store.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: p.channels[i].Publish})
 		node, err := cluster.Open(cluster.Options{
 			Node: fmt.Sprint("n", i), Listen: own, Advertise: own, Peers: peers, BootstrapExpect: len(peers), Client: own, Store: store, Disk: disk,
 			Log: log, Network: network.Of(own), Heartbeat: 600 * time.Millisecond, DecideTimeout: time.Minute, DiskTimeout: time.Hour, LogBytes: 1 << 30, Ahead: ahead,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/decider"
 )
@@ -17,16 +18,16 @@ type countedKeys struct {
 	visited int
 }
 
-func (k *countedKeys) Scan(cursor uint64, count int, now int64, visit func(engine.Entry)) uint64 {
-	return k.Sweeper.Scan(cursor, count, now, func(e engine.Entry) { k.visited++; visit(e) })
+func (k *countedKeys) Scan(cursor uint64, count int, now int64, visit func(store.Entry)) uint64 {
+	return k.Sweeper.Scan(cursor, count, now, func(e store.Entry) { k.visited++; visit(e) })
 }
 
-func (k *countedKeys) ScanWhile(cursor uint64, count int, now int64, visit func(engine.Entry) bool) uint64 {
-	return k.Sweeper.ScanWhile(cursor, count, now, func(e engine.Entry) bool { k.visited++; return visit(e) })
+func (k *countedKeys) ScanWhile(cursor uint64, count int, now int64, visit func(store.Entry) bool) uint64 {
+	return k.Sweeper.ScanWhile(cursor, count, now, func(e store.Entry) bool { k.visited++; return visit(e) })
 }
 
-func (k *countedKeys) Random(tries int, now int64, intN func(int) int, visit func(engine.Entry) bool) {
-	k.Sweeper.Random(tries, now, intN, func(e engine.Entry) bool { k.visited++; return visit(e) })
+func (k *countedKeys) Random(tries int, now int64, intN func(int) int, visit func(store.Entry) bool) {
+	k.Sweeper.Random(tries, now, intN, func(e store.Entry) bool { k.visited++; return visit(e) })
 }
 
 // newCostPlayer has keys that begin as given in a store, and a user, me, that may use those that begin with mine:.
@@ -248,7 +249,7 @@ func TestPipelinesAreCutByWork(t *testing.T) {
 		if strings.HasPrefix(out, "-") {
 			t.Errorf("%s: %.100q", line, out)
 		}
-		if d.mostWork > command.MaxBatchWork+engine.MaxHolderWork || d.bytes > engine.MaxListedBytes || d.batches <= n/64 {
+		if d.mostWork > command.MaxBatchWork+store.MaxHolderWork || d.bytes > store.MaxListedBytes || d.batches <= n/64 {
 			t.Errorf("%s: %d batches, of at most %d operations, work %d and %d bytes", line, d.batches, d.mostOps, d.mostWork, d.bytes)
 		}
 	}
@@ -284,10 +285,10 @@ func TestTransactionsAreBoundedByWork(t *testing.T) {
 		d, out := costOf(t, p, append(append([]string{"MULTI"}, repeated(n, command)...), "EXEC")...)
 		return d, strings.TrimPrefix(out, "+OK\r\n"+strings.Repeat("+QUEUED\r\n", n))
 	}
-	if d, out := exec(200, "CC.HOLDERS big"); d.bytes > engine.MaxListedBytes || len(out) > 4<<20 || !strings.Contains(out, "-ERR the holders, members or grants listed") {
+	if d, out := exec(200, "CC.HOLDERS big"); d.bytes > store.MaxListedBytes || len(out) > 4<<20 || !strings.Contains(out, "-ERR the holders, members or grants listed") {
 		t.Errorf("%d bytes of holders, %d of replies: %.100q", d.bytes, len(out), out)
 	}
-	if d, out := exec(50, "SL.LOG log COUNT 10000"); d.bytes > engine.MaxListedBytes || len(out) > 4<<20 || !strings.Contains(out, "-ERR the holders, members or grants listed") {
+	if d, out := exec(50, "SL.LOG log COUNT 10000"); d.bytes > store.MaxListedBytes || len(out) > 4<<20 || !strings.Contains(out, "-ERR the holders, members or grants listed") {
 		t.Errorf("%d bytes of grants, %d of replies: %.100q", d.bytes, len(out), out)
 	}
 	if d, out := exec(300, "SL.LOG log COUNT 10000"); d.batches > 0 || !strings.HasPrefix(out, "-ERR the transaction would take too long") {

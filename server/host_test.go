@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/command"
@@ -27,7 +27,7 @@ var testStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 type testHost struct {
 	*Server
 	clock *clocktest.Manual
-	store *engine.Store
+	store *store.Store
 	addr  string // once it listens
 	tls   string // where it does by TLS
 }
@@ -43,7 +43,7 @@ func newHost(t testing.TB, replace func(*decider.Local) decider.Decider, set ...
 		t.Fatal(err)
 	}
 	channels := new(pubsub.Channels)
-	h := &testHost{clock: clocktest.New(testStart), store: engine.New(engine.Config{
+	h := &testHost{clock: clocktest.New(testStart), store: store.New(store.Config{
 		Shards: 16, MaxBytes: cfg.MaxMemoryBytes, Commands: &command.Executor{}, Publish: channels.Publish,
 	})}
 	local := &decider.Local{Store: h.store, Clock: h.clock.Clock}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/decider"
@@ -35,7 +35,7 @@ func TestInfoPolicies(t *testing.T) {
 
 // INFO server shows the version and the commit that the server was made with.
 func TestInfoVersion(t *testing.T) {
-	store, clock := engine.New(engine.Config{Shards: 16}), clocktest.New(testStart).Clock
+	store, clock := store.New(store.Config{Shards: 16}), clocktest.New(testStart).Clock
 	s := New(Options{
 		Config: config.Default(), Decider: &decider.Local{Store: store, Clock: clock}, Keys: store, Clock: clock,
 		Log: slog.New(slog.DiscardHandler), Version: "1.2.3", Commit: "0123456789ab",

@@ -8,7 +8,7 @@ import (
 	"math"
 	"runtime"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/metrics"
 	"github.com/stintdb/stint/server/topkeys"
@@ -34,7 +34,7 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 	r.LentKeys = s.keys.LentKeys()
 	r.MaxMemory, r.Forced = s.memory.MaxMemory(), s.keys.NewKeyCounts()
 	quotas := map[string]bool{}
-	s.keys.QuotaCounts(func(q engine.Quota, keys int64) {
+	s.keys.QuotaCounts(func(q store.Quota, keys int64) {
 		if name := metrics.Label(q.Name); !quotas[name] && len(r.Quotas) < metrics.MaxQuotas {
 			quotas[name] = true
 			r.Quotas = append(r.Quotas, metrics.QuotaUsage{Name: name, Keys: keys})
@@ -91,7 +91,7 @@ func (s *Server) Ready() error {
 
 // policyCounts are the decisions of the first policies by name, and the sum of the others.
 func (s *Server) policyCounts() (policies []metrics.PolicyCounts, count int64) {
-	s.keys.PolicyCounts(func(p engine.Policy) {
+	s.keys.PolicyCounts(func(p store.Policy) {
 		name := metrics.Label(p.Name)
 		if len(policies) > 0 && count >= metrics.MaxPolicies {
 			name = metrics.OtherPolicies
@@ -160,7 +160,7 @@ func (s *Server) DeniedOf(key []byte) (denied topkeys.Entry, total int64) {
 }
 
 // TopLent is the n keys of which most tokens are lent on this node, as [Server.TopDenied] shows keys; none if it shows none.
-func (s *Server) TopLent(n int) (keys []engine.LentKey) {
+func (s *Server) TopLent(n int) (keys []store.LentKey) {
 	if s.Config().TopKeys == "off" {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/clock"
@@ -73,15 +74,15 @@ type Sweeper interface {
 	memlimit.Keys
 	Sweep(now int64, count int) (looked, dropped int)
 	Weigh(ops []engine.Op) (work int)
-	SetRules(r engine.Rules)
-	SetQuotas(all []engine.Quota)
-	QuotaCounts(visit func(q engine.Quota, keys int64))
-	PolicyCounts(visit func(engine.Policy))
+	SetRules(r store.Rules)
+	SetQuotas(all []store.Quota)
+	QuotaCounts(visit func(q store.Quota, keys int64))
+	PolicyCounts(visit func(store.Policy))
 	CountCheck(policy []byte, res *engine.Result)
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 	Asked(op *engine.Op) []engine.Op
 	LentKeys() int64
-	TopLent(now int64, n int) []engine.LentKey
+	TopLent(now int64, n int) []store.LentKey
 }
 
 // Options are the parts a server is made of.
@@ -213,4 +214,4 @@ func newRunID() string {
 }
 
 // NewCommands returns the part of a store that carries out commands on data and scripts.
-func NewCommands() engine.Commands { return &command.Executor{ScriptTime: command.ScriptTime} }
+func NewCommands() store.Commands { return &command.Executor{ScriptTime: command.ScriptTime} }

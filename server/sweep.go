@@ -1,6 +1,8 @@
 package server
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine/store"
+)
 
 const (
 	// A round of the sweep looks at minSweep keys at least and maxSweep at most.
@@ -46,6 +48,6 @@ func (s *Server) sweep() (dropped int) {
 
 // isRoomScarce reports whether keys take more than half of their memory, or users have quotas of keys.
 func (s *Server) isRoomScarce() (scarce bool) {
-	s.keys.QuotaCounts(func(engine.Quota, int64) { scarce = true })
+	s.keys.QuotaCounts(func(store.Quota, int64) { scarce = true })
 	return scarce || s.keys.Bytes() > s.memory.MaxKeyBytes()/2
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 const second = int64(time.Second)
@@ -179,7 +180,7 @@ func TestKeysAreBounded(t *testing.T) {
 func TestNeverMoreThanLent(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		store := engine.New(engine.Config{Shards: 4})
+		store := store.New(store.Config{Shards: 4})
 		table, mono := newTable(), time.Duration(0)
 		var late []*Operation
 		var res engine.Result

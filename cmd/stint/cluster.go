@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/cluster"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/config"
@@ -18,7 +18,7 @@ import (
 
 // join starts a node. It looks for the others in the background; until the cluster is formed, requests are answered
 // CLUSTERDOWN.
-func join(cfg config.Config, store *engine.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
+func join(cfg config.Config, store *store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
 	network, err := peerNetwork(&cfg)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func peerNetwork(cfg *config.Config) (transport.TCP, error) {
 // clusterKeys is a node's store for the server's maintenance. Keys expire by the cluster's time, not by this node's
 // clock.
 type clusterKeys struct {
-	*engine.Store
+	*store.Store
 	node *cluster.Node
 }
 
@@ -107,6 +107,6 @@ func (k clusterKeys) Sweep(now int64, count int) (looked, dropped int) {
 }
 
 // Scan implements [command.Keyspace].
-func (k clusterKeys) Scan(cursor uint64, count int, _ int64, visit func(engine.Entry)) (next uint64) {
+func (k clusterKeys) Scan(cursor uint64, count int, _ int64, visit func(store.Entry)) (next uint64) {
 	return k.Store.Scan(cursor, count, k.node.Now(), visit)
 }

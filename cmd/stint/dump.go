@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -17,12 +18,12 @@ import (
 type dumper struct {
 	lines *bufio.Writer
 	to    *json.Encoder // to lines
-	store *engine.Store // used to decode a state
+	store *store.Store  // used to decode a state
 }
 
 func newDumper(to io.Writer) *dumper {
 	lines := bufio.NewWriterSize(to, 64<<10)
-	d := &dumper{lines, json.NewEncoder(lines), engine.New(engine.Config{Shards: 1})}
+	d := &dumper{lines, json.NewEncoder(lines), store.New(store.Config{Shards: 1})}
 	d.to.SetEscapeHTML(false)
 	return d
 }
@@ -102,7 +103,7 @@ type partLine struct {
 func (d *dumper) record(file string, r persistence.Record) error {
 	l := line{File: file, Offset: r.Offset, Time: time.Unix(0, r.Time).UTC().Format(time.RFC3339Nano)}
 	switch r.Kind {
-	case engine.Changed:
+	case store.Changed:
 		l.Type = "state"
 		l.Key, l.KeyBase64 = printable(r.Entry.Key)
 		l.Algorithm, l.Params = r.Entry.Limit.Algorithm.String(), paramsOf(r.Entry.Limit)
@@ -118,20 +119,20 @@ func (d *dumper) record(file string, r persistence.Record) error {
 		if err != nil {
 			return err
 		}
-	case engine.Deleted:
+	case store.Deleted:
 		l.Type = "deleted"
 		l.Key, l.KeyBase64 = printable(r.Entry.Key)
-	case engine.Flushed:
+	case store.Flushed:
 		l.Type = "flushed"
-	case engine.PolicyChanged:
+	case store.PolicyChanged:
 		l.policy(r.Op)
-	case engine.PoliciesForgotten:
+	case store.PoliciesForgotten:
 		l.Type = "policies-forgotten"
 	}
 	return d.to.Encode(l)
 }
 
-func dataOf(e *engine.Entry) (*data, error) {
+func dataOf(e *store.Entry) (*data, error) {
 	v, err := e.Value()
 	if err != nil {
 		return nil, err
@@ -146,7 +147,7 @@ func dataOf(e *engine.Entry) (*data, error) {
 	return d, nil
 }
 
-func reservedOf(e *engine.Entry) (*reserved, error) {
+func reservedOf(e *store.Entry) (*reserved, error) {
 	v, err := e.Reserved()
 	if err != nil {
 		return nil, err
@@ -199,7 +200,7 @@ func (l *line) policy(op *engine.Op) {
 		l.Type = "policy-override"
 		l.ID, l.IDBase64 = printable(op.Who)
 	case engine.KeepScript:
-		digest := engine.ScriptDigest(op.Who)
+		digest := store.ScriptDigest(op.Who)
 		l.Type, l.Name = "script-kept", &digest
 	case engine.DropScripts:
 		l.Type = "scripts-dropped"

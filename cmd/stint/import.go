@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/stintdb/stint/cluster"
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server/config"
 )
@@ -17,7 +17,7 @@ import (
 // imported is the state of a server's directory, or of a backup, with which a cluster begins.
 type imported struct {
 	path  string
-	store *engine.Store
+	store *store.Store
 	found persistence.Recovered
 }
 
@@ -30,7 +30,7 @@ func readImport(cfg *config.Config, log *slog.Logger, line *progressLine) (*impo
 	if err != nil {
 		return nil, usagef("cluster-import: %w", err)
 	}
-	i := &imported{path: cfg.ClusterImport, store: engine.New(engine.Config{})}
+	i := &imported{path: cfg.ClusterImport, store: store.New(store.Config{})}
 	if info.IsDir() {
 		err = i.readDir(log, line)
 	} else {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -15,8 +16,8 @@ import (
 func TestInspectDumpsReservations(t *testing.T) {
 	var out strings.Builder
 	d := newDumper(&out)
-	store := newStore()
-	defer store.Close()
+	kept := newStore()
+	defer kept.Close()
 	const now = int64(1_700_000_000 * time.Second)
 	bucket := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: int64(time.Hour)}}
 	leases := limits.Limit{Algorithm: limits.Concurrency, Capacity: 3, Rate: limits.Rate{Period: int64(time.Hour)}}
@@ -27,11 +28,11 @@ func TestInspectDumpsReservations(t *testing.T) {
 		`"settled":true,"ends":"2023-11-14T22:14:20Z","charged":[{"algorithm":"token-bucket","key":"a","params":{"capacity":5,"rate":"1/1h"},"tokens":4},{"algorithm":"concurrency","key":"b","params":{"limit":3,"ttl":"1h"},"holder":"w","tokens":0}]}`,
 	} {
 		out.Reset()
-		store.Apply(now, ops[i:i+1], make([]engine.Result, 1))
-		store.Scan(0, 100, now, func(e engine.Entry) {
+		kept.Apply(now, ops[i:i+1], make([]engine.Result, 1))
+		kept.Scan(0, 100, now, func(e store.Entry) {
 			if string(e.Key) == "id" {
 				e.State = bytes.TrimRight(e.State, "\x00")
-				if err := d.record("f", persistence.Record{Change: engine.Change{Kind: engine.Changed, Entry: e}, Time: now}); err != nil {
+				if err := d.record("f", persistence.Record{Change: store.Change{Kind: store.Changed, Entry: e}, Time: now}); err != nil {
 					t.Error(err)
 				}
 			}

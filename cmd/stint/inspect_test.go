@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/persistence"
@@ -26,15 +27,15 @@ func stateDir(t *testing.T) (dir string) {
 	t.Helper()
 	cfg := config.Default()
 	cfg.Dir, cfg.SnapshotEvery = t.TempDir(), 0
-	store := engine.New(engine.Config{Shards: 1})
-	k, err := openLocal(cfg, store, slog.New(slog.NewTextHandler(io.Discard, nil)), nil)
+	kept := store.New(store.Config{Shards: 1})
+	k, err := openLocal(cfg, kept, slog.New(slog.NewTextHandler(io.Discard, nil)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { k.stop(); store.Close() })
+	t.Cleanup(func() { k.stop(); kept.Close() })
 	apply := func(ops ...engine.Op) {
 		results := make([]engine.Result, len(ops))
-		store.Apply(k.clock.Now(), ops, results)
+		kept.Apply(k.clock.Now(), ops, results)
 		for i := range results {
 			if results[i].Status != engine.OK {
 				t.Fatalf("%+v: %+v", ops[i], results[i])
@@ -118,7 +119,7 @@ func TestInspectDumpsNamedFields(t *testing.T) {
 		d := newDumper(&out)
 		limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: int64(time.Second)}}
 		op := engine.Op{Verb: engine.SetPolicy, Options: options, Key: []byte("p"), Parts: []engine.Op{{Key: []byte("{a}"), Limit: limit}}}
-		err := d.record("f", persistence.Record{Change: engine.Change{Kind: engine.PolicyChanged, Op: &op}})
+		err := d.record("f", persistence.Record{Change: store.Change{Kind: store.PolicyChanged, Op: &op}})
 		_ = d.lines.Flush()
 		if got := strings.TrimSpace(out.String()); err != nil || !strings.HasSuffix(got, want) {
 			t.Errorf("%v, dumped as\n%s, want\n%s", err, got, want)
@@ -130,8 +131,8 @@ func TestInspectDumpsNamedFields(t *testing.T) {
 func TestInspectDumpsData(t *testing.T) {
 	var out strings.Builder
 	d := newDumper(&out)
-	store := newStore()
-	defer store.Close()
+	kept := newStore()
+	defer kept.Close()
 	const now, line = int64(1_700_000_000 * time.Second), `{"file":"f","offset":0,"time":"2023-11-14T22:13:20Z","type":"state",`
 	for _, c := range []struct{ command, want string }{
 		{"SET a v", `"key":"a","algorithm":"string","bytes":1,"value":"v"}`},
@@ -142,11 +143,11 @@ func TestInspectDumpsData(t *testing.T) {
 		out.Reset()
 		args := bytes.Split([]byte(c.command), []byte(" "))
 		ops := []engine.Op{{Verb: engine.Command, Args: args, KeyFrom: 1, KeyCount: 1}}
-		store.Apply(now, ops, make([]engine.Result, 1))
-		store.Scan(0, 100, now, func(e engine.Entry) {
+		kept.Apply(now, ops, make([]engine.Result, 1))
+		kept.Scan(0, 100, now, func(e store.Entry) {
 			if string(e.Key) == string(args[1]) {
 				e.State = bytes.TrimRight(e.State, "\x00")
-				if err := d.record("f", persistence.Record{Change: engine.Change{Kind: engine.Changed, Entry: e}, Time: now}); err != nil {
+				if err := d.record("f", persistence.Record{Change: store.Change{Kind: store.Changed, Entry: e}, Time: now}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -172,7 +173,7 @@ func TestInspectDumpsOperations(t *testing.T) {
 		{engine.Op{Verb: engine.Restrict, Key: []byte("a:"), NewKeys: engine.DenyNew}, `"type":"new-keys","name":"a:"}`},
 	} {
 		out.Reset()
-		if err := d.record("f", persistence.Record{Change: engine.Change{Kind: engine.PolicyChanged, Op: &c.op}}); err != nil {
+		if err := d.record("f", persistence.Record{Change: store.Change{Kind: store.PolicyChanged, Op: &c.op}}); err != nil {
 			t.Error(err)
 		}
 		_ = d.lines.Flush()
@@ -274,14 +275,14 @@ func TestInspectNamesAnEntryThatCannotBeApplied(t *testing.T) {
 func TestInspectDumpsLoans(t *testing.T) {
 	var out strings.Builder
 	d := newDumper(&out)
-	s := engine.New(engine.Config{Shards: 1})
+	s := store.New(store.Config{Shards: 1})
 	defer s.Close()
 	limit := limits.Limit{Algorithm: limits.FixedWindow, Span: limits.EachMonth, Capacity: 90}
 	now := time.Now().UnixNano()
 	s.Apply(now, []engine.Op{{Key: []byte("k"), Limit: limit, Tokens: 10},
 		{Verb: engine.Lend, Key: []byte("k"), Who: []byte("a"), Limit: limit, Tokens: 5, Loan: &engine.Loan{Number: 1}}}, make([]engine.Result, 2))
-	s.Scan(0, 10, now, func(e engine.Entry) {
-		if err := d.record("f", persistence.Record{Time: now, Change: engine.Change{Entry: e}}); err != nil {
+	s.Scan(0, 10, now, func(e store.Entry) {
+		if err := d.record("f", persistence.Record{Time: now, Change: store.Change{Entry: e}}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -7,7 +7,7 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server"
@@ -26,7 +26,7 @@ type localState struct {
 }
 
 // openLocal recovers the state of the data directory into the store and starts to write changes there.
-func openLocal(cfg config.Config, store *engine.Store, log *slog.Logger, line *progressLine) (*localState, error) {
+func openLocal(cfg config.Config, store *store.Store, log *slog.Logger, line *progressLine) (*localState, error) {
 	if cfg.Dir == "" {
 		return &localState{clock: newClock(0), stop: func() {}}, nil
 	}
@@ -94,7 +94,7 @@ func (l *localState) durable() decider.Durable {
 }
 
 // backup returns the function that writes a backup of the store.
-func (l *localState) backup(store *engine.Store) server.Backup {
+func (l *localState) backup(store *store.Store) server.Backup {
 	return func(_ context.Context, to io.Writer, _ bool) (keys int64, err error) {
 		keys, _, err = persistence.WriteBackup(to, store, l.clock.Now)
 		return keys, err

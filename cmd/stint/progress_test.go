@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -68,7 +68,7 @@ func TestFilesShowHowMuchWasRead(t *testing.T) {
 	dir := stateDir(t)
 	for task, read := range map[string]func(l *progressLine) error{
 		"recovery": func(l *progressLine) error {
-			_, err := persistence.Recover(l.files(persistence.Dir(dir)), engine.New(engine.Config{Shards: 1}), 0, false, slog.New(slog.DiscardHandler))
+			_, err := persistence.Recover(l.files(persistence.Dir(dir)), store.New(store.Config{Shards: 1}), 0, false, slog.New(slog.DiscardHandler))
 			return err
 		},
 		"inspect": func(l *progressLine) error {

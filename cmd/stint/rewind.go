@@ -5,13 +5,13 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 )
 
 // fitTime compares the time of a recovered state with the machine's clock. A state that is a little ahead is followed. One that is further
 // ahead is an error, or rewound if that is asked for.
-func fitTime(path string, store *engine.Store, found *persistence.Recovered, clock time.Time, rewind bool, log *slog.Logger) (rewound bool, err error) {
+func fitTime(path string, store *store.Store, found *persistence.Recovered, clock time.Time, rewind bool, log *slog.Logger) (rewound bool, err error) {
 	ahead := time.Duration(found.Time - clock.UnixNano())
 	switch {
 	case ahead > persistence.MaxAhead && !rewind:

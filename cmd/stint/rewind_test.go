@@ -15,6 +15,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testserver"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/persistence"
@@ -25,7 +26,7 @@ const year = 365 * 24 * time.Hour
 // writeAhead writes a backup of a server whose clock is ahead: a policy, a string, and a key with 3 of 10 tokens of a day taken.
 func writeAhead(t *testing.T, path string, ahead time.Duration) {
 	t.Helper()
-	store, at := engine.New(engine.Config{}), time.Now().Add(ahead).UnixNano()
+	store, at := store.New(store.Config{}), time.Now().Add(ahead).UnixNano()
 	defer store.Close()
 	daily := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 10, Rate: limits.Rate{Tokens: 10, Period: int64(24 * time.Hour)}}
 	store.Apply(at, []engine.Op{

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 	parsing "github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
@@ -64,12 +65,12 @@ func roundTrip(t *testing.T, in []byte) (carriedOut int) {
 	return carriedOut
 }
 
-func newStore() *engine.Store {
-	return engine.New(engine.Config{Shards: 4, Replicated: true, Commands: &parsing.Executor{}})
+func newStore() *store.Store {
+	return store.New(store.Config{Shards: 4, Replicated: true, Commands: &parsing.Executor{}})
 }
 
 // throughLog applies a command to a store, and the operation decoded from its log entry to another.
-func throughLog(t *testing.T, now int64, args [][]byte, ops []engine.Op, alone, replica *engine.Store) {
+func throughLog(t *testing.T, now int64, args [][]byte, ops []engine.Op, alone, replica *store.Store) {
 	t.Helper()
 	var w opcodec.Writer
 	var entry, again []byte
@@ -110,7 +111,7 @@ func throughLog(t *testing.T, now int64, args [][]byte, ops []engine.Op, alone, 
 }
 
 // throughState takes a store to another replica.
-func throughState(t *testing.T, now int64, from *engine.Store, want [32]byte) {
+func throughState(t *testing.T, now int64, from *store.Store, want [32]byte) {
 	t.Helper()
 	var state bytes.Buffer
 	frozen := from.Snapshot()
@@ -127,7 +128,7 @@ func throughState(t *testing.T, now int64, from *engine.Store, want [32]byte) {
 }
 
 // throughFiles writes the changes to a journal, then all state to a snapshot, and starts with each.
-func throughFiles(t *testing.T, now int64, from *engine.Store, want [32]byte) {
+func throughFiles(t *testing.T, now int64, from *store.Store, want [32]byte) {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	for _, snapshot := range []bool{false, true} {

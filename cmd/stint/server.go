@@ -9,7 +9,7 @@ import (
 	"net"
 	"strings"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/admin"
@@ -38,7 +38,7 @@ func (p *process) runServer(ctx context.Context, cfg config.Config) error {
 		return err
 	}
 	channels := new(pubsub.Channels)
-	store := engine.New(engine.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(), Publish: channels.Publish}) // unbounded, because the server bounds the whole process
+	store := store.New(store.Config{Replicated: cfg.IsCluster(), Commands: server.NewCommands(), Publish: channels.Publish}) // unbounded, because the server bounds the whole process
 	defer store.Close()
 	operators, err := admin.Listen(&cfg, files.admin, log)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"os"
 	"strings"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/upstream"
 )
 
 // connectUpstream puts the client of the home cluster before the decider, if there is a home.
-func (s *state) connectUpstream(cfg *config.Config, store *engine.Store, log *slog.Logger) (stop func(), err error) {
+func (s *state) connectUpstream(cfg *config.Config, store *store.Store, log *slog.Logger) (stop func(), err error) {
 	if !cfg.HasUpstream() {
 		return func() {}, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/stintdb/stint/cluster/raftstore"
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/admin"
 	"github.com/stintdb/stint/server/clock"
@@ -35,7 +35,7 @@ type state struct {
 }
 
 // openState makes the state according to the settings.
-func openState(cfg config.Config, store *engine.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
+func openState(cfg config.Config, store *store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
 	if cfg.IsCluster() {
 		return join(cfg, store, files, operators, log, line)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // The sliding window counter is measured with this limit, for estimateWindows windows of each traffic.
@@ -64,7 +65,7 @@ type estimate struct {
 
 func measure(t randomTraffic) (e estimate) {
 	arrivals := t.arrivals(rand.New(rand.NewPCG(1, 2)))
-	store := engine.New(engine.Config{Shards: 1})
+	store := store.New(store.Config{Shards: 1})
 	defer store.Close()
 	limit := limits.Limit{Algorithm: limits.SlidingWindow, Capacity: estimateLimit, Rate: limits.Rate{Period: estimateWindow}}
 	logLimit := limit

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // TestMemory checks the table of the sizes of a 16-byte key's entry, by the store's own accounting.
@@ -83,7 +84,7 @@ func tree(class, root []byte) engine.Op {
 }
 
 func bytesOf(ask func(i int) engine.Op, times int) int64 {
-	store := engine.New(engine.Config{Shards: 1})
+	store := store.New(store.Config{Shards: 1})
 	defer store.Close()
 	results := make([]engine.Result, 1)
 	for i := range times {

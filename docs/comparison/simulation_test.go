@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -111,7 +112,7 @@ type outcome struct {
 
 // run has a contender decide a traffic.
 func run(c contender, t traffic) (o outcome) {
-	store := engine.New(engine.Config{Shards: 1})
+	store := store.New(store.Config{Shards: 1})
 	defer store.Close()
 	results := make([]engine.Result, 1)
 	var leases []int64 // holders in the order in which they started; each ends c.hold later

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // timeline is the tokens a second that each of several callers gets, over time, beside its ideal.
@@ -89,7 +90,7 @@ func treeTimeline() timeline {
 
 // play has callers ask for 10 s, after they have asked once and some of them on and on.
 func play(picture string, callers []caller) timeline {
-	store := engine.New(engine.Config{Shards: 1})
+	store := store.New(store.Config{Shards: 1})
 	defer store.Close()
 	t := timeline{picture: picture, bin: second / 4}
 	const end = 10 * second
@@ -117,7 +118,7 @@ func play(picture string, callers []caller) timeline {
 // adaptiveTimeline is of two fleets in front of a backend that refuses calls beyond its capacity, each with its own adaptive rate. Every tenth of
 // a second each fleet makes as many calls as it may, and reports them.
 func adaptiveTimeline() timeline {
-	store := engine.New(engine.Config{Shards: 1})
+	store := store.New(store.Config{Shards: 1})
 	defer store.Close()
 	const seconds, joins, halves = 60, 15, 40
 	t := timeline{picture: "adaptive.svg", bin: second, lines: []line{

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 func TestCodecDoesNotAllocate(t *testing.T) {
@@ -14,7 +15,7 @@ func TestCodecDoesNotAllocate(t *testing.T) {
 	ops := []engine.Op{{Verb: engine.AcquireAll, Parts: parts, Tokens: 1}, {Verb: engine.Check, Key: []byte("p"), Who: []byte("x"), Tokens: 1},
 		{Verb: engine.Check, Options: engine.NamedFields, Key: []byte("p"), Who: []byte("x"), Tokens: 1, Args: [][]byte{[]byte("tenant"), []byte("acme")}}, parts[0], parts[1]}
 	results := make([]engine.Result, len(ops))
-	s := engine.New(engine.Config{})
+	s := store.New(store.Config{})
 	defer s.Close()
 	s.Apply(epoch, ops, results)
 	var w Writer

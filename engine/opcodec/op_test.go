@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 func TestOpsAreReadAsTheyWereWritten(t *testing.T) {
@@ -215,7 +216,7 @@ func FuzzReader(f *testing.F) {
 			}
 			ops, again = append(ops, op), w.Append(again, &op)
 		}
-		s := engine.New(engine.Config{Shards: 1, MaxBytes: 1 << 20})
+		s := store.New(store.Config{Shards: 1, MaxBytes: 1 << 20})
 		defer s.Close()
 		in.Reset(again)
 		for i := range ops {

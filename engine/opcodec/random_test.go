@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 const (
@@ -115,7 +116,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 	case engine.Refund:
 		op.Tokens = tokens
 	case engine.ListLog:
-		op.Tokens = 1 + r.Int64N(engine.MaxGrants)
+		op.Tokens = 1 + r.Int64N(store.MaxGrants)
 	case engine.Release:
 		op.Who = append(text(254), 'x')
 	case engine.Flush:
@@ -131,7 +132,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 	case engine.Restrict:
 		op.Who, op.NewKeys = text(20), engine.NewKeys(r.IntN(4))
 	case engine.KeepOverflow:
-		for op.Parts == nil || engine.CheckPolicy(&op) != nil { // tries until the text is a state of the limit
+		for op.Parts == nil || store.CheckPolicy(&op) != nil { // tries until the text is a state of the limit
 			op.Key, op.Who, op.Instance = text(60), text(24), uint8(r.IntN(engine.MaxParts))
 			op.Parts = []engine.Op{{Limit: anyLimit(r)}}
 		}
@@ -267,7 +268,7 @@ func randomLoan(r *rand.Rand, verb engine.Verb, among []limits.Limit, key []byte
 			op.Limit = anyLimit(r)
 		}
 		if op.MaxWait == 0 && r.IntN(2) == 0 {
-			op.Options, op.Loan.Waiting, op.Loan.Each = engine.Merged, 1+r.Int64N(engine.MaxWaiting), 1+r.Int64N(limits.MaxTokens)
+			op.Options, op.Loan.Waiting, op.Loan.Each = engine.Merged, 1+r.Int64N(store.MaxWaiting), 1+r.Int64N(limits.MaxTokens)
 		}
 	}
 	return op

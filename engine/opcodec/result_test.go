@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // textOf shows the answer of a result. Its work is no part of the answer.
@@ -23,7 +24,7 @@ func textOf(res engine.Result) string {
 
 // randomResults are what operations are answered on a store with random contents: a few keys, some of them policies.
 func randomResults(r *rand.Rand, n int) []engine.Result {
-	s := engine.New(engine.Config{Shards: 2})
+	s := store.New(store.Config{Shards: 2})
 	defer s.Close()
 	var among []limits.Limit
 	for len(among) < 3*len(limits.Algorithms()) {

@@ -3,6 +3,7 @@ package opcodec
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // valid reports whether every field of an operation that was read is in its range.
@@ -62,7 +63,7 @@ func isPolicy(op *engine.Op) bool {
 		named.Key = op.Key[:engine.MaxPolicyName]
 		op = &named
 	}
-	return engine.CheckPolicy(op) == nil
+	return store.CheckPolicy(op) == nil
 }
 
 // runs is about a Command or Script: the declared keys are among the arguments, and can be keys.
@@ -78,7 +79,7 @@ func runs(op *engine.Op) bool {
 	return op.Verb == engine.Command || op.MarksValidly() && op.Tokens > 0
 }
 
-func listsLog(op *engine.Op) bool { return op.Tokens > 0 && op.Tokens <= engine.MaxGrants }
+func listsLog(op *engine.Op) bool { return op.Tokens > 0 && op.Tokens <= store.MaxGrants }
 
 // canBeReserved reports whether a Reserve may carry out an operation of a verb.
 func canBeReserved(v engine.Verb) bool {
@@ -124,7 +125,7 @@ func merges(op *engine.Op) bool {
 	if op.Options&engine.Merged == 0 {
 		return true
 	}
-	return op.MaxWait == 0 && op.Loan.Waiting > 0 && op.Loan.Waiting <= engine.MaxWaiting && op.Loan.Each > 0 && op.Loan.Each <= limits.MaxTokens
+	return op.MaxWait == 0 && op.Loan.Waiting > 0 && op.Loan.Waiting <= store.MaxWaiting && op.Loan.Each > 0 && op.Loan.Each <= limits.MaxTokens
 }
 
 func prepares(op *engine.Op) bool { return op.Limit.Algorithm.Home() != limits.NoAlgorithm }

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/resp"
@@ -140,7 +141,7 @@ func (a *Admin) preview(ctx context.Context, s *server.Server, r *http.Request) 
 }
 
 // limitChange asks, for every caller, the limit that the policy has for the same keys and limit i of the draft for a token.
-func limitChange(ctx context.Context, s *server.Server, old engine.Policy, limits []engine.Op, i int, callers []caller) (limitEffect, error) {
+func limitChange(ctx context.Context, s *server.Server, old store.Policy, limits []engine.Op, i int, callers []caller) (limitEffect, error) {
 	limit := limits[i]
 	l := limitEffect{Spec: command.SpecText(limit), Callers: len(callers), Examples: []example{}}
 	then, err := peek(ctx, s, limits, i, callers, 1)

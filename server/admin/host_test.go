@@ -16,7 +16,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock"
@@ -45,7 +45,7 @@ func newHost(t *testing.T, change func(*config.Config, *server.Options)) *host {
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin, cfg.Loops = []string{"127.0.0.1:0"}, "127.0.0.1:0", 2
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	store := engine.New(engine.Config{Shards: 16})
+	store := store.New(store.Config{Shards: 16})
 	t.Cleanup(store.Close)
 	o := server.Options{Keys: store, Clock: clock.New(0), Log: log, Version: "0.0.0-test"}
 	if change != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // Operations whose work grows with the state of a key are declared so, in every command that makes them.
@@ -39,10 +40,10 @@ func leastWork(op *engine.Op) (work int) {
 	case op.Verb == engine.Leases, op.Verb == engine.ListLog, op.Verb == engine.ListMembers:
 		return MaxBatchWork // so that it is decided alone
 	case op.Verb == engine.Acquire && (op.Limit.Algorithm == limits.SlidingLog || op.Limit.Algorithm == limits.FairShare) || op.Verb == engine.Refund:
-		return engine.MaxLogWork
+		return store.MaxLogWork
 	case op.Verb == engine.Acquire && op.Limit.Algorithm != limits.Concurrency, op.Verb == engine.Delete, op.Verb == engine.Flush, op.Verb == engine.Adapt,
 		op.Verb == engine.SetPolicy, op.Verb == engine.DropPolicy, op.Verb == engine.SetOverride:
-		return engine.OpWork // these do not read the state that a key holds
+		return store.OpWork // these do not read the state that a key holds
 	}
-	return engine.MaxHolderWork
+	return store.MaxHolderWork
 }

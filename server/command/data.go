@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -14,7 +15,7 @@ import (
 // DataCall is a data command being carried out: its keys, its arguments and the RESP2 reply. It has no other input,
 // because every node of a cluster carries it out, with the same outcome.
 type DataCall struct {
-	Tx     *engine.Tx
+	Tx     *store.Tx
 	Args   [][]byte // the name included
 	Writer resp.Writer
 
@@ -77,19 +78,19 @@ func hasWord(args [][]byte, word string) bool {
 func (c *DataCall) fail(err error) { c.Writer.Error(err.Error()) }
 
 // get returns the value of a key that must be of a kind. Otherwise it writes the error, the value is zero, and ok is false.
-func (c *DataCall) get(key []byte, kind limits.Algorithm) (v engine.Value, found, ok bool) {
+func (c *DataCall) get(key []byte, kind limits.Algorithm) (v store.Value, found, ok bool) {
 	v, found = c.Tx.Get(key)
 	if found && v.Kind != kind {
 		c.fail(ErrDataType)
-		return engine.Value{}, found, false
+		return store.Value{}, found, false
 	}
 	return v, found, true
 }
 
 // fits reports whether a value of so many bytes can be kept, and writes the error if not.
 func (c *DataCall) fits(bytes int) bool {
-	if bytes > engine.MaxValueBytes {
-		c.fail(errValueTooBig.With(engine.MaxValueBytes, bytes))
+	if bytes > store.MaxValueBytes {
+		c.fail(errValueTooBig.With(store.MaxValueBytes, bytes))
 		return false
 	}
 	return true

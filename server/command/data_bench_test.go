@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // words returns the words that each returns for n numbers.
@@ -48,7 +48,7 @@ func (s *dataStore) fill() {
 			}
 		}
 	}
-	s.do("SET string", string(bytes.Repeat([]byte("x"), engine.MaxValueBytes)))
+	s.do("SET string", string(bytes.Repeat([]byte("x"), store.MaxValueBytes)))
 }
 
 // largeCase is a command on the largest values, with as many arguments as --max-args allows by default.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/script"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // A script lists the grants of a sliding log.
@@ -72,19 +73,19 @@ func TestSeveralLimitsInScripts(t *testing.T) {
 func TestScriptThatTakesTooLong(t *testing.T) {
 	const body = "redis.call('SET', KEYS[1], 1) for i = 1, 1e4 do end return 2"
 	for _, replicated := range []bool{false, true} {
-		store := engine.New(engine.Config{Shards: 16, Replicated: replicated, Commands: &Executor{ScriptTime: -1}})
-		op := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: [][]byte{[]byte("EVAL"), []byte(body), []byte("1"), []byte("k")}, KeyFrom: 3, KeyCount: 1}
+		kept := store.New(store.Config{Shards: 16, Replicated: replicated, Commands: &Executor{ScriptTime: -1}})
+		op := engine.Op{Verb: engine.Script, Tokens: store.ScriptDialect, Args: [][]byte{[]byte("EVAL"), []byte(body), []byte("1"), []byte("k")}, KeyFrom: 3, KeyCount: 1}
 		var res engine.Result
-		if done := store.TryReadOnly(1, &op, &res); !done || string(res.Reply) != "-"+script.TimeError+"\r\n" || store.Len() != 0 {
-			t.Errorf("replicated: %t, tried: answered %t, %q, %d keys", replicated, done, res.Reply, store.Len())
+		if done := kept.TryReadOnly(1, &op, &res); !done || string(res.Reply) != "-"+script.TimeError+"\r\n" || kept.Len() != 0 {
+			t.Errorf("replicated: %t, tried: answered %t, %q, %d keys", replicated, done, res.Reply, kept.Len())
 		}
-		store.Apply(1, []engine.Op{op}, []engine.Result{res})
+		kept.Apply(1, []engine.Op{op}, []engine.Result{res})
 		want := 0
 		if replicated {
 			want = 1
 		}
-		if store.Len() != want {
-			t.Errorf("replicated: %t, applied: %d keys, want %d", replicated, store.Len(), want)
+		if kept.Len() != want {
+			t.Errorf("replicated: %t, applied: %d keys, want %d", replicated, kept.Len(), want)
 		}
 	}
 }

@@ -10,21 +10,22 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // ownCommands adds a command that makes a set of two members.
 type ownCommands struct{ Executor }
 
-func (o *ownCommands) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
+func (o *ownCommands) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
 	if string(op.Args[0]) != "MAKESET" {
 		o.Executor.Run(tx, op, res)
 		return
 	}
-	tx.Set(op.Args[1], engine.Value{Kind: limits.SetValue, Data: datatype.SetOf([][]byte{[]byte("a"), []byte("b")})})
+	tx.Set(op.Args[1], store.Value{Kind: limits.SetValue, Data: datatype.SetOf([][]byte{[]byte("a"), []byte("b")})})
 }
 
 // doWords carries out a command on a store, and returns its reply.
-func doWords(s *engine.Store, words ...string) string {
+func doWords(s *store.Store, words ...string) string {
 	op := engine.Op{Verb: engine.Command, KeyFrom: 1}
 	for _, w := range words {
 		op.Args = append(op.Args, []byte(w))
@@ -38,8 +39,8 @@ func doWords(s *engine.Store, words ...string) string {
 	return string(results[0].Reply)
 }
 
-func newSortedSetStore(t *testing.T) *engine.Store {
-	s := engine.New(engine.Config{Shards: 4, Commands: &ownCommands{}})
+func newSortedSetStore(t *testing.T) *store.Store {
+	s := store.New(store.Config{Shards: 4, Commands: &ownCommands{}})
 	t.Cleanup(s.Close)
 	return s
 }
@@ -78,7 +79,7 @@ func TestSortedSetIsBounded(t *testing.T) {
 	if got := doWords(s, "ZSCORE", "z", "last"); got != "$-1\r\n" {
 		t.Errorf("a member was added by a command that failed: %q", got)
 	}
-	room := engine.MaxValueBytes - 4 - 1000*(1003+datatype.ScoredBytes) + 90 + 20 - datatype.ScoredBytes
+	room := store.MaxValueBytes - 4 - 1000*(1003+datatype.ScoredBytes) + 90 + 20 - datatype.ScoredBytes
 	if got := doWords(s, "ZADD", "z", "1", strings.Repeat("y", room+1)); !strings.HasPrefix(got, "-ERR value") {
 		t.Errorf("%.200q", got)
 	}
@@ -141,7 +142,7 @@ func TestScoreEnds(t *testing.T) {
 
 // BenchmarkSlidingWindow takes a request of a limiter with 300 in its window, the making of the commands included.
 func BenchmarkSlidingWindow(b *testing.B) {
-	s := engine.New(engine.Config{Shards: 1, Commands: &Executor{}})
+	s := store.New(store.Config{Shards: 1, Commands: &Executor{}})
 	defer s.Close()
 	results := make([]engine.Result, 1)
 	op := func(line string) []engine.Op {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -24,8 +25,8 @@ type Executor struct {
 }
 
 // Run implements [engine.Commands].
-func (e *Executor) Run(tx *engine.Tx, op *engine.Op, res *engine.Result) {
-	if op.Verb == engine.Script && op.Tokens != engine.ScriptDialect {
+func (e *Executor) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
+	if op.Verb == engine.Script && op.Tokens != store.ScriptDialect {
 		res.Status = engine.Unreadable
 		return
 	}
@@ -221,17 +222,17 @@ func ScriptCommands(may func(*Row) bool) []byte {
 // Weigh implements [engine.Commands]: a script is taken to need as many steps as before.
 func (e *Executor) Weigh(op *engine.Op, held int) (work int) {
 	if len(op.Args) == 0 {
-		return engine.OpWork
+		return store.OpWork
 	}
 	row := lookUp(op.Args[0])
 	switch {
 	case row == nil:
-		return engine.OpWork
+		return store.OpWork
 	case op.Verb == engine.Command:
 		return row.weighData(len(op.Args), held)
 	case row.program != nil && len(op.Args) > 1:
 		if program := row.program(&e.programs, op.Args[1]); program != nil && program.Steps() > 0 {
-			return engine.OpWork + program.Steps()*workOfStep
+			return store.OpWork + program.Steps()*workOfStep
 		}
 	}
 	return MaxBatchWork

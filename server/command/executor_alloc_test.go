@@ -9,15 +9,16 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // A script of a limiter allocates the values that it makes, and little else.
 func TestScriptsAllocateLittle(t *testing.T) {
-	s := engine.New(engine.Config{Commands: &Executor{}})
+	s := store.New(store.Config{Commands: &Executor{}})
 	defer s.Close()
-	load := engine.Op{Verb: engine.Script, Tokens: engine.ScriptDialect, Args: [][]byte{[]byte("SCRIPT"), []byte("LOAD"), []byte(gcra)}}
+	load := engine.Op{Verb: engine.Script, Tokens: store.ScriptDialect, Args: [][]byte{[]byte("SCRIPT"), []byte("LOAD"), []byte(gcra)}}
 	op := load
-	op.Args, op.KeyFrom, op.KeyCount = bytes.Fields([]byte("EVALSHA "+engine.ScriptDigest([]byte(gcra))+" 1 k 1000000 1000000 1 1")), 3, 1
+	op.Args, op.KeyFrom, op.KeyCount = bytes.Fields([]byte("EVALSHA "+store.ScriptDigest([]byte(gcra))+" 1 k 1000000 1000000 1 1")), 3, 1
 	ops, results := []engine.Op{load}, make([]engine.Result, 1)
 	now := int64(1_800_000_000_000_000_000)
 	s.Apply(now, ops, results)
@@ -33,7 +34,7 @@ func TestScriptsAllocateLittle(t *testing.T) {
 
 // The commands of most limiters allocate nothing on a key that exists.
 func TestDataCommandsDoNotAllocate(t *testing.T) {
-	s := engine.New(engine.Config{Commands: &Executor{}})
+	s := store.New(store.Config{Commands: &Executor{}})
 	defer s.Close()
 	for _, line := range []string{"SET k 41", "GET k", "INCR k", "INCRBY k 7", "DECR k", "SET k 42 EX 100", "SET k 43 XX", "EXPIRE k 60 NX", "PEXPIRETIME k", "SETEX k 10 5", "MGET k k none", "INCRBY k none",
 		"ZADD z 1 a 1.5 b", "ZADD z XX CH 2 a", "ZINCRBY z 1 a", "ZCARD z", "ZCOUNT z (1 +inf", "ZSCORE z a", "ZREM z none", "ZREMRANGEBYSCORE z 0 1", "ZRANGE z 0 0 WITHSCORES",

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // gcra is a script of the kind that limiter libraries send: a GCRA on the server's clock.
@@ -31,10 +32,10 @@ func BenchmarkExecutor(b *testing.B) {
 		{"GET", []string{"GET", "k"}},
 		{"SET", []string{"SET", "k", "1"}},
 		{"INCR", []string{"INCR", "k"}},
-		{"GCRA", []string{"EVALSHA", engine.ScriptDigest([]byte(gcra)), "1", "r", "1000000", "1000000", "1", "1"}},
+		{"GCRA", []string{"EVALSHA", store.ScriptDigest([]byte(gcra)), "1", "r", "1000000", "1000000", "1", "1"}},
 	} {
 		b.Run(run.name, func(b *testing.B) {
-			store := engine.New(engine.Config{Shards: 16, Commands: &Executor{}})
+			store := store.New(store.Config{Shards: 16, Commands: &Executor{}})
 			defer store.Close()
 			ask := func(r *Request, results []engine.Result, now int64, args [][]byte) {
 				row, err := Find(args)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -87,8 +88,8 @@ func (r *Request) loan(op *engine.Op, who, number, previous []byte) error {
 	if err := holder(who); err != nil {
 		return err
 	}
-	if bytes.HasPrefix(who, []byte(engine.NodeHolder)) {
-		return errNodeHolder.With(engine.NodeHolder)
+	if bytes.HasPrefix(who, []byte(store.NodeHolder)) {
+		return errNodeHolder.With(store.NodeHolder)
 	}
 	n, err := integerBetween("number", number, 1, math.MaxInt64)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -125,7 +126,7 @@ func (r *Request) policySpecs(op *engine.Op, words [][]byte) (rest [][]byte, err
 			}
 		}
 	}
-	if one, other := engine.MeetingKeys(op); one != nil {
+	if one, other := store.MeetingKeys(op); one != nil {
 		return nil, errMeetingKeys.With(truncate(one, 64), truncate(other, 64))
 	}
 	return rest, nil
@@ -172,7 +173,7 @@ func replyPolicy(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	case engine.NotFound:
 		w.Error(ErrNoPolicy.Error())
 	case engine.TooMany:
-		w.Error(errTooManyPolicies.With(engine.MaxPolicies, engine.MaxOverrides, engine.MaxPolicyBytes).Error())
+		w.Error(errTooManyPolicies.With(store.MaxPolicies, store.MaxOverrides, store.MaxPolicyBytes).Error())
 	default:
 		replyOK(w, nil, results)
 	}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/pubsub"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -29,7 +30,7 @@ var pubSubRows = []Row{{
 
 func publish(c *DataCall) {
 	if !c.Tx.Publish(c.Args[1], c.Args[2]) {
-		c.fail(errManyMessages.With(engine.MaxPublished, engine.MaxPublishedBytes))
+		c.fail(errManyMessages.With(store.MaxPublished, store.MaxPublishedBytes))
 		return
 	}
 	c.Writer.Int(0)

@@ -1,7 +1,7 @@
 package command
 
 import (
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -136,12 +136,12 @@ type Server interface {
 type Keyspace interface {
 	Len() int
 	Bytes() int64
-	Scan(cursor uint64, count int, now int64, visit func(engine.Entry)) (next uint64)
-	ScanWhile(cursor uint64, count int, now int64, visit func(engine.Entry) (more bool)) (next uint64)
-	Random(tries int, now int64, intN func(int) int, visit func(engine.Entry) (more bool))
+	Scan(cursor uint64, count int, now int64, visit func(store.Entry)) (next uint64)
+	ScanWhile(cursor uint64, count int, now int64, visit func(store.Entry) (more bool)) (next uint64)
+	Random(tries int, now int64, intN func(int) int, visit func(store.Entry) (more bool))
 	PolicyNames() []string
-	Policy(name string) (engine.Policy, bool) // with all its overrides
-	PolicyOf(name string, id []byte) (engine.Policy, bool)
+	Policy(name string) (store.Policy, bool) // with all its overrides
+	PolicyOf(name string, id []byte) (store.Policy, bool)
 	PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool)
 	PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool)
 }

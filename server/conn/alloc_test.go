@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock/clocktest"
 )
 
@@ -46,7 +46,7 @@ func TestNoAllocations(t *testing.T) {
 		{"PING"},
 		{"TTL k"},
 	} {
-		h := newEnv(t, engine.New(engine.Config{Shards: 16}), clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)).Clock)
+		h := newEnv(t, store.New(store.Config{Shards: 16}), clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)).Clock)
 		s := h.NewSession("client", "server", func() {})
 		batch, cfg := h.getBatch(), h.config()
 		s.feed(frames("RL.POLICY SET api TB user:{} 10 100/s TB tenant:{} 100 1000/s TB all 1000 1000/s",

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/decider"
 )
@@ -104,7 +105,7 @@ func (l later) Decide(b *engine.Batch) bool {
 
 // Sessions that others may still know are not used again: of commands that are given the session, and of those that waited.
 func TestSharedSessionsAreNotUsedAgain(t *testing.T) {
-	h := newEnv(t, engine.New(engine.Config{Shards: 16}), clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)).Clock)
+	h := newEnv(t, store.New(store.Config{Shards: 16}), clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)).Clock)
 	caller := Caller{User: h.Users.Default(), Address: "127.0.0.1:1", Timeout: time.Minute}
 	do := func(commands ...string) string {
 		t.Helper()
@@ -128,7 +129,7 @@ func TestSharedSessionsAreNotUsedAgain(t *testing.T) {
 
 // A session used again is that of its new caller: of the one before, neither the rights nor bounds are left.
 func TestCallersTakeTurns(t *testing.T) {
-	h := newEnv(t, engine.New(engine.Config{Shards: 16}), clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)).Clock)
+	h := newEnv(t, store.New(store.Config{Shards: 16}), clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)).Clock)
 	for name, keys := range map[string]string{"reader": "~a*", "other": "~b*"} {
 		if err := h.Users.Set(name, []string{"on", "nopass", keys, "+cl.throttle"}); err != nil {
 			t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock/clocktest"
 )
 
@@ -12,7 +12,7 @@ import (
 func TestDenialsDoNotPass(t *testing.T) {
 	for _, before := range []string{"PING", "TB.ACQUIRE other 1 1/h", "RL.ALL TB v 9 1/h TB w 9 1/h", "RL.CHECK api a"} {
 		clock := clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)).Clock
-		h := newEnv(t, engine.New(engine.Config{Shards: 16}), clock)
+		h := newEnv(t, store.New(store.Config{Shards: 16}), clock)
 		s := h.NewSession("client", "server", func() {})
 		batch, cfg := h.getBatch(), h.config()
 		for _, command := range []string{"RL.POLICY SET api TB u:{} 9 1/h", "TB.ACQUIRE k 1 1/h", before, "TB.ACQUIRE k 1 1/h", before, "TB.ACQUIRE k 1 1/h"} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/clock"
@@ -60,7 +61,7 @@ type Env struct {
 	callers   sync.Pool // of sessions, see getCaller
 	cleanup   cleanup
 	longWork  *fairqueue.Queue         // beside the event loops
-	userRates *engine.Store            // of users with a cap on requests a second
+	userRates *store.Store             // of users with a cap on requests a second
 	closeLog  unauthenticated.Refusals // connections, as logged
 }
 
@@ -77,7 +78,7 @@ type Keys interface {
 func (e *Env) Start() {
 	e.Registry.start(e)
 	e.longWork = fairqueue.New(func(b *engine.Batch) bool { return e.Decider.Decide(b) }, e.Clock.Now)
-	e.userRates = engine.New(engine.Config{Shards: 16})
+	e.userRates = store.New(store.Config{Shards: 16})
 	e.batches.New = func() any { return &commandBatch{tally: e.Stats.Recorder.NewTally()} }
 }
 

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/config"
@@ -23,7 +23,7 @@ import (
 )
 
 // newEnv makes an environment for sessions on a store, without a server.
-func newEnv(t testing.TB, store *engine.Store, clock *clock.Clock) *Env {
+func newEnv(t testing.TB, store *store.Store, clock *clock.Clock) *Env {
 	cfg := config.Default()
 	settings := &atomic.Pointer[config.Config]{}
 	settings.Store(&cfg)

@@ -6,7 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock"
 )
 
@@ -26,7 +26,7 @@ func (l *deafLink) Unsent() int { return l.unsent }
 // goes on soon after the client has read.
 func TestPausedIsLookedAtSeldom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newEnv(t, engine.New(engine.Config{Shards: 16}), clock.New(0))
+		h := newEnv(t, store.New(store.Config{Shards: 16}), clock.New(0))
 		var looks atomic.Int64
 		wake := make(chan struct{}, 1)
 		s := h.NewSession("deaf", "server", func() {

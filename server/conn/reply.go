@@ -2,6 +2,7 @@ package conn
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -10,7 +11,7 @@ func (s *Session) writeReplies(batch, out *commandBatch) {
 	s.limiterReplied = s.limiterReplied || len(batch.decision.Ops) > 0
 	w := &out.out
 	start := len(w.Buf)
-	s.work += engine.OpWork * len(batch.decision.Ops)
+	s.work += store.OpWork * len(batch.decision.Ops)
 	for i := range batch.decision.Results {
 		s.work += batch.decision.Results[i].Work
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock"
 )
 
@@ -41,7 +41,7 @@ func BenchmarkSession(b *testing.B) {
 }
 
 func benchmarkSession(b *testing.B, command, limit string) {
-	store, clock := engine.New(engine.Config{}), clock.New(0)
+	store, clock := store.New(store.Config{}), clock.New(0)
 	defer store.Close()
 	h := newEnv(b, store, clock)
 	s := h.NewSession("test", "test", func() {})

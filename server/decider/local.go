@@ -3,6 +3,7 @@ package decider
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/clock"
 )
 
@@ -18,7 +19,7 @@ type Decider interface {
 
 // Local decides on a store in this process.
 type Local struct {
-	Store *engine.Store
+	Store *store.Store
 	Clock *clock.Clock
 	// Durable, if set, delays every reply until the decisions it depends on are durable.
 	Durable Durable

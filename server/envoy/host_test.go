@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/config"
@@ -39,7 +39,7 @@ func newHost(t testing.TB, change func(*config.Config, *server.Options)) *host {
 	h.Service.now = func() time.Time { return time.Unix(0, h.clock.Now()) }
 	cfg := config.Default()
 	cfg.Listen, cfg.GRPCListen, cfg.RLSConfig, cfg.Loops = []string{"127.0.0.1:0"}, []string{"127.0.0.1:0"}, "testdata/rules", 1
-	store := engine.New(engine.Config{Shards: 16})
+	store := store.New(store.Config{Shards: 16})
 	t.Cleanup(store.Close)
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	o := server.Options{Decider: &decider.Local{Store: store, Clock: h.clock.Clock}, Keys: store, Clock: h.clock.Clock, Log: log, Version: "0.0.0-test"}

@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/redcon"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock/clocktest"
@@ -72,7 +73,7 @@ func serveBy(t testing.TB, service *Service, change ...func(*config.Config)) *ho
 		t.Fatal(err)
 	}
 	h := &host{TB: t, clock: clocktest.New(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))}
-	store := engine.New(engine.Config{Shards: 16, Commands: server.NewCommands()})
+	store := store.New(store.Config{Shards: 16, Commands: server.NewCommands()})
 	h.decider = &refusing{Local: &decider.Local{Store: store, Clock: h.clock.Clock}}
 	h.Server = server.New(server.Options{Config: cfg, Decider: h.decider, Keys: store, Clock: h.clock.Clock,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Version: "0.0.0-test", Services: []gateway.Service{service}})

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/conn"
@@ -42,10 +42,10 @@ type Upstream interface{ Status() upstream.Status }
 // Keys is the local store.
 type Keys interface {
 	Len() int
-	NewKeyCounts() engine.NewKeyCounts
+	NewKeyCounts() store.NewKeyCounts
 	LentKeys() int64
-	QuotaCounts(visit func(q engine.Quota, keys int64))
-	PolicyCounts(visit func(engine.Policy))
+	QuotaCounts(visit func(q store.Quota, keys int64))
+	PolicyCounts(visit func(store.Policy))
 }
 
 // Persistence is the state of snapshots and the journal.
@@ -156,7 +156,7 @@ func (s *Source) keyspace() []field {
 
 // policies is a line for each policy: whether it is enforced, and its decisions since the server started.
 func (s *Source) policies() (fields []field) {
-	s.Keys.PolicyCounts(func(p engine.Policy) {
+	s.Keys.PolicyCounts(func(p store.Policy) {
 		shadow := 0
 		if p.Shadow {
 			shadow = 1

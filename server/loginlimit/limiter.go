@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/unauthenticated"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/waitqueue"
@@ -19,9 +20,9 @@ import (
 type Limiter struct {
 	clock    *clock.Clock
 	waits    *waitqueue.Queue
-	accounts *engine.Store // by address
-	networks *engine.Store // by network, of addresses that accounts has no room for
-	widest   *engine.Store // by the largest networks, of those that networks has no room for
+	accounts *store.Store // by address
+	networks *store.Store // by network, of addresses that accounts has no room for
+	widest   *store.Store // by the largest networks, of those that networks has no room for
 
 	mu    sync.Mutex
 	queue map[string]*queue // by address
@@ -46,7 +47,7 @@ type Attempt struct {
 // Outcome is the result of an attempt: a token, or the time until there may be one.
 type Outcome struct {
 	address string
-	from    *engine.Store // nil if the attempt is rejected
+	from    *store.Store // nil if the attempt is rejected
 	key     string
 	waitSec int64 // of a rejected attempt
 }
@@ -69,14 +70,14 @@ const (
 // New returns a limiter without failed logins. Its attempts wait in a queue of the server.
 func New(clock *clock.Clock, waits *waitqueue.Queue) *Limiter {
 	return &Limiter{clock: clock, waits: waits, queue: map[string]*queue{},
-		accounts: engine.New(engine.Config{Shards: 16, MaxBytes: TableBytes}),
-		networks: engine.New(engine.Config{Shards: 16, MaxBytes: TableBytes}),
-		widest:   engine.New(engine.Config{Shards: 16})}
+		accounts: store.New(store.Config{Shards: 16, MaxBytes: TableBytes}),
+		networks: store.New(store.Config{Shards: 16, MaxBytes: TableBytes}),
+		widest:   store.New(store.Config{Shards: 16})}
 }
 
 // Sweep drops expired entries.
 func (l *Limiter) Sweep(now int64) {
-	for _, s := range []*engine.Store{l.accounts, l.networks, l.widest} {
+	for _, s := range []*store.Store{l.accounts, l.networks, l.widest} {
 		s.Sweep(now, sweepKeys)
 	}
 }
@@ -90,7 +91,7 @@ func limitOf(n int) limits.Limit {
 func (l *Limiter) Acquire(address string, perMinute int) (t *Outcome, r engine.Result) {
 	t = &Outcome{address: address}
 	for _, level := range []struct {
-		store        *engine.Store
+		store        *store.Store
 		bits4, bits6 int
 	}{{l.accounts, 32, 64}, {l.networks, networkBits4, networkBits6}, {l.widest, widestBits4, widestBits6}} {
 		t.key = unauthenticated.Prefix(address, level.bits4, level.bits6)
@@ -232,7 +233,7 @@ func (l *Limiter) Bytes() int64 { return l.accounts.Bytes() + l.networks.Bytes()
 func (l *Limiter) Keys() int { return l.accounts.Len() + l.networks.Len() + l.widest.Len() }
 
 // apply decides one operation.
-func apply(s *engine.Store, now int64, op engine.Op) (r engine.Result) {
+func apply(s *store.Store, now int64, op engine.Op) (r engine.Result) {
 	results := [1]engine.Result{}
 	s.Apply(now, []engine.Op{op}, results[:])
 	return results[0]

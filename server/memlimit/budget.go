@@ -3,7 +3,7 @@ package memlimit
 import (
 	"time"
 
-	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/sysmem"
 )
@@ -21,7 +21,7 @@ type budget struct {
 	startup, peak int64 // memory in use when the server started, and the most of it seen
 
 	full       bool // a replicated store's keys have reached it
-	forced     engine.NewKeyCounts
+	forced     store.NewKeyCounts
 	lastReport int64
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -75,7 +76,7 @@ func (p *part) missing(id []byte, fields [][]byte) string {
 // Trial is the state of limits during a replay. One goroutine uses it.
 type Trial struct {
 	limits *Limits
-	store  *engine.Store
+	store  *store.Store
 	op     [1]engine.Op
 	result [1]engine.Result
 	parts  []engine.Op
@@ -85,7 +86,7 @@ type Trial struct {
 
 // Begin returns a trial with full limits in a number of shards, 0 for the default. [Trial.Close] frees its memory.
 func (l *Limits) Begin(shards int) *Trial {
-	return &Trial{limits: l, store: engine.New(engine.Config{Shards: shards}), parts: make([]engine.Op, len(l.parts)), ends: make([][2]int, len(l.parts))}
+	return &Trial{limits: l, store: store.New(store.Config{Shards: shards}), parts: make([]engine.Op, len(l.parts)), ends: make([][2]int, len(l.parts))}
 }
 
 // Ask decides on a request for tokens at a time, in nanoseconds since 1970 that do not go back. fields are names and values by turns. If it is

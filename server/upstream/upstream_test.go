@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testsize"
 	"github.com/stintdb/stint/internal/testwait"
 	"github.com/stintdb/stint/server"
@@ -23,7 +24,7 @@ import (
 // running is a server in this process.
 type running struct {
 	address  string
-	store    *engine.Store
+	store    *store.Store
 	upstream *upstream.Upstream
 	end      func()
 }
@@ -42,7 +43,7 @@ var regionCount atomic.Int64
 // startImpatient is start with the time that requests wait for home.
 func startImpatient(t *testing.T, home string, timeout time.Duration, fault func(decider.Decider) decider.Decider) *running {
 	t.Helper()
-	r := &running{store: engine.New(engine.Config{Shards: 4, Commands: server.NewCommands()})}
+	r := &running{store: store.New(store.Config{Shards: 4, Commands: server.NewCommands()})}
 	now := clock.New(0)
 	log := slog.New(slog.DiscardHandler)
 	cfg := config.Default()

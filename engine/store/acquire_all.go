@@ -1,0 +1,254 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// applySeveral carries out an operation on several limits. With readOnly it changes nothing, and returns false if it would
+// have.
+func (s *Store) applySeveral(now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
+	g := s.groups.Get().(*acquireAllCall)
+	defer s.groups.Put(g)
+	switch op.Verb {
+	case engine.Check:
+		return s.check(g, now, op, res, locked, readOnly)
+	case engine.Reserve:
+		return s.reserve(g, now, op, res, locked, readOnly)
+	case engine.Settle:
+		return s.settle(g, now, op, res, locked, readOnly)
+	}
+	return s.acquireAll(g, now, op, op.Parts, res, locked, readOnly)
+}
+
+// acquireAll decides the parts of whole at one instant: tokens are taken from every limit or from none. It locks the shards,
+// unless the caller already holds them. With readOnly it takes no tokens, and returns false if it would have.
+func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
+	if !g.locate(s, parts, res) {
+		return true
+	}
+	shards := g.locateReservation(s, parts)
+	if !locked {
+		shards := s.lock(g.order[:shards])
+		defer s.unlock(shards)
+	}
+	return g.acquire(s, now, whole, parts, res, readOnly)
+}
+
+// locate finds out where the keys of the parts are. It returns false, with an error in res, if two of them are the same.
+func (g *acquireAllCall) locate(s *Store, parts []engine.Op, res *engine.Result) (ok bool) {
+	res.Clear()
+	for i := range parts {
+		t := &g.targets[i]
+		t.shard, t.tag = s.locate(parts[i].Key)
+		g.order[i] = t.shard.number
+	}
+	if g.hasDuplicateKey(parts) {
+		res.Status = engine.DuplicateKey
+		return false
+	}
+	return true
+}
+
+// acquire is acquireAll with the shards locked.
+func (g *acquireAllCall) acquire(s *Store, now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, readOnly bool) (done bool) {
+	res.Grow(len(parts))
+	g.admission, g.full = &s.admission, false
+	defer g.unlockShared()
+	if g.reserving != nil && g.repeat(now, parts, res) {
+		return true
+	}
+	if done = g.decide(now, whole, parts, res, readOnly); done && whole.Options&engine.Peek == 0 {
+		g.countAdmissions(parts, res)
+	}
+	return done
+}
+
+// decide asks every limit and keeps their decisions if none denies. If there is no room for a new key, it decides again
+// by the rules of a full store.
+func (g *acquireAllCall) decide(now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, readOnly bool) (done bool) {
+	results := res.Parts
+	res.Binding = g.ask(now, parts, res)
+	if res.Binding >= 0 {
+		binding := &results[res.Binding]
+		res.Status, res.Wait, res.Held, res.Wanted = binding.Status, binding.Wait, binding.Held, binding.Wanted
+		if g.lookAgain(parts); res.Status != engine.OK || whole.Options&engine.Peek != 0 {
+			return true
+		}
+		return g.registerTrees(now, parts, readOnly)
+	}
+	res.Allowed, res.Granted = true, max(1, whole.Tokens)
+	for i := range results {
+		res.Wait = max(res.Wait, results[i].Wait)
+	}
+	switch {
+	case whole.Options&engine.Peek != 0:
+		return true
+	case readOnly:
+		return g.reserving == nil && !g.changes(parts)
+	case g.reserving != nil && !g.describe(now, parts, res):
+		res.Clear()
+		res.Status = engine.TooBig
+		return true
+	case g.keepMeters(parts) || g.keep(now, parts):
+		if g.reserving != nil {
+			g.keepReservation()
+		}
+		return true
+	}
+	res.Clear()
+	if g.reserving != nil { // without its record the request could not be settled
+		res.Status = engine.OutOfRoom
+		return true
+	}
+	res.Parts = results
+	if g.full { // so the key without room is not new
+		res.Parts = results[:0]
+		res.Status = engine.NoRoomToGrow
+		return true
+	}
+	g.full = true
+	return g.decide(now, whole, parts, res, false)
+}
+
+// hasDuplicateKey reports whether two parts have the same key.
+func (g *acquireAllCall) hasDuplicateKey(parts []engine.Op) bool {
+	for i := range parts {
+		if g.reserving != nil && bytes.Equal(parts[i].Key, g.reserving.Key) {
+			return true
+		}
+		for j := range i {
+			if g.targets[i].tag == g.targets[j].tag && bytes.Equal(parts[i].Key, parts[j].Key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lock sorts the numbers of shards and locks each of them once. Ascending order is the lock order of the store.
+func (s *Store) lock(order []uint32) []uint32 {
+	slices.Sort(order)
+	order = slices.Compact(order)
+	for _, n := range order {
+		s.shards[n].mu.Lock()
+	}
+	return order
+}
+
+func (s *Store) unlock(order []uint32) {
+	for _, n := range order {
+		s.shards[n].mu.Unlock()
+	}
+}
+
+// ask has every limit decide and returns the one that binds: an error before a denial, then the longest wait; or -1.
+func (g *acquireAllCall) ask(now int64, parts []engine.Op, whole *engine.Result) (binding int) {
+	results := whole.Parts
+	binding = -1
+	g.made = g.made[:0]
+	g.touchSlots(len(parts))
+	g.touchRecords(len(parts))
+	g.find(parts)
+	if g.reserving != nil && !g.id.place.found {
+		g.made = append(g.made, g.reserving.Key)
+	}
+	for i := 0; i < len(parts); {
+		first, res := i, &results[i]
+		if levels := engine.TreeAt(parts, i); levels > 0 && !parts[i].AsksNothing() {
+			i += levels
+			g.askTree(now, parts, first, i, results)
+		} else {
+			g.askPart(now, &parts[i], i, res)
+			i++
+		}
+		for j := first; j < i; j++ {
+			whole.Work += results[j].Work
+		}
+		if !res.Allowed && (binding < 0 || binds(res, &results[binding])) {
+			binding = first
+		}
+	}
+	return binding
+}
+
+// touchSlots and touchRecords read the memory in which find will look for the keys of the first parts, side by side as applyGroup does.
+func (g *acquireAllCall) touchSlots(parts int) {
+	for i := range parts {
+		t := &g.targets[i]
+		g.touched |= t.shard.index.touch(t.tag)
+	}
+}
+
+func (g *acquireAllCall) touchRecords(parts int) {
+	for i := range parts {
+		t := &g.targets[i]
+		at, head := t.shard.seek(t.tag)
+		t.place.at, g.touched = at, g.touched|head
+	}
+}
+
+// find looks up the keys of all parts, from where touchRecords was last.
+func (g *acquireAllCall) find(parts []engine.Op) {
+	for i := range parts {
+		t := &g.targets[i]
+		t.place, t.moves, t.rules = t.shard.findFrom(t.place.at, t.tag, parts[i].Key), t.shard.moves, nil
+	}
+}
+
+// askPart has the limit of part i decide.
+func (g *acquireAllCall) askPart(now int64, part *engine.Op, i int, res *engine.Result) {
+	c, t := &g.calls[i], &g.targets[i]
+	g.loadPart(now, part, i, res)
+	if part.AsksNothing() {
+		c.report()
+		return
+	}
+	if c.isNew {
+		if t.rules = g.rulesFor(part.Key, t.place.found); t.rules != nil {
+			g.decideAdmission(c, i)
+			return
+		}
+		if !t.place.found {
+			g.made = append(g.made, part.Key)
+		}
+	}
+	c.ask()
+}
+
+// loadPart loads the state of part i, whose key has been found.
+func (g *acquireAllCall) loadPart(now int64, part *engine.Op, i int, res *engine.Result) {
+	res.Clear()
+	t := &g.targets[i]
+	t.shard.load(&g.calls[i], now, part, res, t.place)
+}
+
+// binds reports whether one refusal weighs more than another.
+func binds(a, b *engine.Result) bool {
+	if (a.Status != engine.OK) != (b.Status != engine.OK) {
+		return a.Status != engine.OK
+	}
+	if a.Status != engine.OK || b.Wait == engine.NeverWait {
+		return false
+	}
+	return a.Wait == engine.NeverWait || a.Wait > b.Wait
+}
+
+// lookAgain replaces the answers of limits that would have granted by their unchanged state. The classes of trees register.
+func (g *acquireAllCall) lookAgain(parts []engine.Op) {
+	for i := 0; i < len(parts); i++ {
+		c := &g.calls[i]
+		if !c.result.Allowed {
+			continue
+		}
+		if levels := engine.TreeAt(parts, i); levels > 0 && !parts[i].AsksNothing() {
+			decideTree(g.calls[i:i+levels], false)
+			i += levels - 1
+			continue
+		}
+		c.result.Clear()
+		algorithms[c.limit.Algorithm].look(c)
+	}
+}

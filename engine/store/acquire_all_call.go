@@ -1,0 +1,42 @@
+package store
+
+import "github.com/stintdb/stint/engine"
+
+// acquireAllCall is the scratch of an all-or-nothing request.
+type acquireAllCall struct {
+	calls        [engine.MaxParts]call
+	targets      [engine.MaxParts]target
+	order        [engine.MaxParts + 1]uint32 // the numbers of the shards, for locking
+	parts        [engine.MaxParts]engine.Op  // a policy's limits, its keys filled in
+	admission    *admission
+	full         bool     // new keys are treated as beyond the bound on memory
+	sharedLocked bool     // the lock of the shared limiters is held
+	keys         []byte   // room for those keys
+	made         [][]byte // keys that are new and will be kept
+
+	reserving   *engine.Op // the Reserve that is carried out, or nil
+	fingerprint uint64
+	repeated    bool   // it was answered before
+	shadow      bool   // its policy is in shadow, and delays nobody
+	id          target // of its id
+	idOp        engine.Op
+	idCall      call
+	idResult    engine.Result
+	text        []byte // room for its state, and its parameters
+	touched     uint64
+	settlements []settlement
+}
+
+// target is where a part's key lives.
+type target struct {
+	shard *shard
+	tag   uint32
+
+	place   place
+	moves   uint32 // of the shard when place was found
+	entries int    // that keeping the part may add to the shard
+	bytes   int    // that their records take
+
+	rules  *Rules    // of a new key that is not to be kept
+	shared sharedRef // of the limiter it shares
+}

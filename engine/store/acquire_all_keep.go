@@ -1,0 +1,79 @@
+package store
+
+import "github.com/stintdb/stint/engine"
+
+// keep writes what every limit decided, after making room for all of it, so that it cannot stop half-way.
+func (g *acquireAllCall) keep(now int64, parts []engine.Op) bool {
+	for i := range parts {
+		t := &g.targets[i]
+		if t.entries, t.bytes = 0, 0; t.rules == nil && g.calls[i].isToBeKept() {
+			t.entries, t.bytes = t.shard.growth(&g.calls[i])
+		}
+	}
+	for i := range parts {
+		if g.targets[i].bytes > 0 && !g.reserve(now, i+1, g.targets[i].shard) {
+			return false
+		}
+	}
+	if g.reserving != nil && !g.reserve(now, len(parts), g.id.shard) {
+		return false
+	}
+	for i := range parts {
+		t, c := &g.targets[i], &g.calls[i]
+		if !c.isToBeKept() {
+			continue
+		}
+		if t.rules != nil {
+			if t.rules.NewKeys == engine.OverflowNew {
+				g.admission.shared.keep(c, t.shared)
+			}
+			continue
+		}
+		if t.moves != t.shard.moves { // the record may have moved
+			t.place = t.shard.find(t.tag, parts[i].Key)
+			t.shard.load(c, now, &parts[i], c.result, t.place)
+		}
+		t.shard.keep(c, t.tag, t.place)
+	}
+	return true
+}
+
+// reserve makes room in a shard for those of the first parts that it holds, and for a reservation.
+func (g *acquireAllCall) reserve(now int64, first int, sh *shard) bool {
+	entries, bytes := 0, 0
+	for i := range first {
+		if t := &g.targets[i]; t.shard == sh {
+			entries, bytes = entries+t.entries, bytes+t.bytes
+		}
+	}
+	if g.reserving != nil && g.id.shard == sh {
+		entries, bytes = entries+g.id.entries, bytes+g.id.bytes
+	}
+	return sh.reserve(now, entries, bytes)
+}
+
+// growth is the most that keeping a call's decision may add to the shard.
+func (s *shard) growth(c *call) (entries, bytes int) {
+	alg := &algorithms[c.limit.Algorithm]
+	size := alg.bytes
+	if size == 0 {
+		size = alg.need(c)
+	}
+	switch {
+	case c.isNew:
+		return 1, recordBytes(size, len(c.op.Key))
+	case size > len(c.state):
+		return 0, recordBytes(size, len(c.op.Key))
+	}
+	return 0, 0
+}
+
+// changes reports whether keeping the decisions would change anything.
+func (g *acquireAllCall) changes(parts []engine.Op) bool {
+	for i := range parts {
+		if t := &g.targets[i]; g.calls[i].isToBeKept() && (t.rules == nil || t.rules.NewKeys == engine.OverflowNew) {
+			return true
+		}
+	}
+	return false
+}

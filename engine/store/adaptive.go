@@ -1,0 +1,229 @@
+package store
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// Adaptive is a token bucket whose rate follows reports on a backend: additive increase and multiplicative decrease (AIMD; Chiu and
+// Jain, "Analysis of the increase and decrease algorithms", 1989). The rate is between the limit's least and its rate, where it begins.
+
+const (
+	// adaptiveIdle is the time after which an unused limiter forgets its rate.
+	adaptiveIdle = int64(10 * time.Minute)
+	// staleAfter is the number of times Every after which calls reported before a decision count no more; echoPart is the part of
+	// Every in which bad calls do not count after the rate has fallen.
+	staleAfter, echoPart = 10, 10
+)
+
+// adaptive is the state of such a bucket, behind its meter:
+//
+//	offset  size  field
+//	0       16    the meter, under the present rate
+//	16      8     present rate: tokens to the scaled period
+//	24      8     start of the time since the last decision
+//	32      8     tokens granted since then, shifted by three; the lowest bits: a good call was reported, a bad one, the rate fell last
+//	40      8     nothing is granted before this time
+//	48      8     time of the last grant or report
+//
+// Times are nanoseconds since the Unix epoch.
+type adaptive struct {
+	rate, since, used   int64
+	good, bad, fell     bool
+	pausedUntil, usedAt int64
+}
+
+const (
+	adaptiveBytes = meterBytes + 40
+	usedOffset    = 32
+	pauseOffset   = 40
+	usedAtOffset  = 48
+)
+
+func heldRate(state []byte) int64  { return int64(binary.LittleEndian.Uint64(state[meterBytes:])) }
+func heldPause(state []byte) int64 { return int64(binary.LittleEndian.Uint64(state[pauseOffset:])) }
+
+func loadAdaptive(state []byte) (a adaptive) {
+	at := func(i int) int64 { return int64(binary.LittleEndian.Uint64(state[meterBytes+8*i:])) }
+	used := at(2)
+	return adaptive{rate: at(0), since: at(1), used: used >> 3, good: used&1 != 0, bad: used&2 != 0, fell: used&4 != 0, pausedUntil: at(3), usedAt: at(4)}
+}
+
+func (a *adaptive) store(state []byte) {
+	used := a.used << 3
+	if a.good {
+		used |= 1
+	}
+	if a.bad {
+		used |= 2
+	}
+	if a.fell {
+		used |= 4
+	}
+	for i, n := range [...]int64{a.rate, a.since, used, a.pausedUntil, a.usedAt} {
+		binary.LittleEndian.PutUint64(state[meterBytes+8*i:], uint64(n))
+	}
+}
+
+// adaptiveScale is the factor of tokens and period with which the rate changes in small steps.
+func adaptiveScale(l *limits.Limit) int64 {
+	const steps = 1000
+	if l.Rate.Tokens <= limits.MaxTokens/steps && l.Rate.Period <= limits.MaxDuration/steps {
+		return steps
+	}
+	return max(1, min(steps, limits.MaxTokens/max(1, l.Rate.Tokens), limits.MaxDuration/max(1, l.Rate.Period)))
+}
+
+// adaptive is the state under a limit, which may be another than the state's.
+func (c *call) adaptive(limit *limits.Limit) (a adaptive) {
+	scale := adaptiveScale(limit)
+	if c.isNew {
+		return adaptive{rate: limit.Rate.Tokens * scale, since: c.now}
+	}
+	a = loadAdaptive(c.state)
+	if c.prev != *limit {
+		most := limit.Rate.Tokens * scale
+		from, to := uint64(c.prev.Rate.Period*adaptiveScale(&c.prev)), uint64(limit.Rate.Period*scale)
+		if ticks := uint128.Product(uint64(max(0, a.rate)), to); ticks.Exceeds(uint128.Product(uint64(most), from)) {
+			a.rate = most
+		} else {
+			n, _ := ticks.Divide(from)
+			a.rate = int64(n)
+		}
+	}
+	a.clamp(limit, scale)
+	return a
+}
+
+func clampRate(rate int64, limit *limits.Limit, scale int64) int64 {
+	return min(max(rate, limit.Least*scale, 1), limit.Rate.Tokens*scale)
+}
+
+func (a *adaptive) clamp(limit *limits.Limit, scale int64) {
+	a.rate = clampRate(a.rate, limit, scale)
+	a.used = min(max(a.used, 0), limits.MaxTokens)
+}
+
+// presentRate is the rate of a state under its limit.
+func (a *adaptive) presentRate(limit *limits.Limit) limits.Rate {
+	return limits.Rate{Tokens: a.rate, Period: limit.Rate.Period * adaptiveScale(limit)}
+}
+
+// useRates puts the rates in use in place of the highest, for the meter. The caller puts the limits back.
+func (c *call) useRates() (limit, prev limits.Rate) {
+	limit, prev = c.limit.Rate, c.prev.Rate
+	if c.keepsRates() { // nearly always
+		scale := adaptiveScale(&c.limit)
+		c.limit.Rate = limits.Rate{Tokens: clampRate(heldRate(c.state), &c.limit, scale), Period: limit.Period * scale}
+		c.prev.Rate = c.limit.Rate
+		return limit, prev
+	}
+	a := c.adaptive(&c.limit)
+	if !c.isNew {
+		held := loadAdaptive(c.state)
+		held.clamp(&c.prev, adaptiveScale(&c.prev))
+		c.prev.Rate = held.presentRate(&c.prev)
+	}
+	c.limit.Rate = a.presentRate(&c.limit)
+	return limit, prev
+}
+
+// keepsRates reports whether the state was written under the same highest and least rates.
+func (c *call) keepsRates() bool {
+	return !c.isNew && c.prev.Rate == c.limit.Rate && c.prev.Least == c.limit.Least && c.prev.Algorithm == c.limit.Algorithm
+}
+
+func decideAdaptive(c *call) (changed bool) {
+	limit, prev := c.useRates()
+	changed = decideMeter(c)
+	if left := heldPause(c.state) - c.now; left > 0 {
+		if c.result.Allowed {
+			lookMeter(c)
+			c.result.Allowed, c.result.Granted, c.result.Wait = false, 0, left
+		}
+		if c.result.Wait != engine.NeverWait {
+			c.result.Wait = max(c.result.Wait, left)
+		}
+		changed = false
+	}
+	c.limit.Rate, c.prev.Rate = limit, prev
+	if changed {
+		c.countGrant()
+	}
+	return changed
+}
+
+// countGrant leaves the state after a grant in next, behind the meter.
+func (c *call) countGrant() {
+	if c.keepsRates() {
+		*(*[adaptiveBytes - meterBytes]byte)(c.next[meterBytes:]) = [adaptiveBytes - meterBytes]byte(c.state[meterBytes:])
+	} else {
+		a := c.adaptive(&c.limit)
+		a.store(c.next[:])
+	}
+	n := int64(binary.LittleEndian.Uint64(c.next[usedOffset:]))
+	used := min(max(n>>3, 0)+c.result.Granted, limits.MaxTokens)<<3 | n&7
+	binary.LittleEndian.PutUint64(c.next[usedOffset:], uint64(used))
+	binary.LittleEndian.PutUint64(c.next[usedAtOffset:], uint64(c.now))
+}
+
+func lookAdaptive(c *call) {
+	limit, prev := c.useRates()
+	lookMeter(c)
+	c.limit.Rate, c.prev.Rate = limit, prev
+}
+
+func refundAdaptive(c *call) {
+	a := c.adaptive(&c.prev)
+	limit, prev := c.useRates()
+	refundMeter(c)
+	c.limit.Rate, c.prev.Rate = limit, prev
+	a.store(c.next[:])
+}
+
+// adaptiveExpired keeps a limiter while its rate is remembered.
+func adaptiveExpired(state []byte, _ *limits.Limit, now int64) bool {
+	usedAt := int64(binary.LittleEndian.Uint64(state[usedAtOffset:]))
+	if now-usedAt < adaptiveIdle && usedAt-now < adaptiveIdle { // nearly always
+		return false
+	}
+	return loadMeter(state).isFull(now) && loadAdaptive(state).pausedUntil <= now
+}
+
+// hear takes a report, and decides once in its Every.
+func (a *adaptive) hear(r *engine.Report, limit *limits.Limit, now int64) {
+	elapsed := now - a.since
+	if elapsed/staleAfter >= r.Every { // the news from then is of another time
+		a.good, a.bad = false, false
+	}
+	isEcho := a.fell && elapsed < r.Every/echoPart // a report sent twice, or calls begun before the rate fell
+	a.good, a.bad = a.good || r.Good > 0, a.bad || r.Bad > 0 && !isEcho
+	a.pausedUntil = max(a.pausedUntil, now+r.Pause)
+	a.usedAt = now
+	if elapsed < 0 {
+		a.since = now // the clock went back
+	}
+	if elapsed < r.Every || !a.good && !a.bad {
+		return
+	}
+	scale := adaptiveScale(limit)
+	most := limit.Rate.Tokens * scale
+	switch {
+	case a.bad:
+		a.rate = thousandthsOf(a.rate, r.Down)
+	case !uint128.Product(uint64(a.rate), uint64(elapsed)).Exceeds(uint128.Product(2*uint64(a.used), uint64(limit.Rate.Period*scale))):
+		a.rate += min(max(1, thousandthsOf(most, r.Up)), most) // at least half of the rate was used
+	}
+	a.clamp(limit, scale)
+	a.since, a.used, a.fell, a.good, a.bad = now, 0, a.bad, false, false
+}
+
+// thousandthsOf is some thousandths of a percent of n, rounded down.
+func thousandthsOf(n, thousandths int64) int64 {
+	whole, _ := uint128.Product(uint64(n), uint64(thousandths)).Divide(engine.WholeRate)
+	return int64(whole)
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// Rules decide the treatment of new keys that the store has no room for.
+type Rules struct {
+	NewKeys    engine.NewKeys // not AdmitNew
+	Delimiters string         // a key's prefix ends with the first of these bytes in it; without any it has the empty prefix
+}
+
+// restriction is the treatment of new keys that begin with a text.
+type restriction struct {
+	beginning string
+	Rules
+}
+
+// MaxRestrictions bounds the restrictions at a time.
+const MaxRestrictions = 1024
+
+// admission decides which new keys are not kept. Restrictions are replicated state: operations ([Restrict]) change
+// them, so that every replica that applies the same operations decides alike. Only a store without replicas also uses
+// its memory and its count of keys.
+type admission struct {
+	replicated bool // only operations decide
+	own        atomic.Pointer[Rules]
+	quotas     atomic.Pointer[quotas]
+
+	mu  sync.Mutex // changes to set
+	set atomic.Pointer[[]restriction]
+
+	shared       sharedLimiters
+	decisions    [engine.OverflowNew + 1]atomic.Int64 // decisions on new keys that were not kept
+	sharedDenied atomic.Int64                         // of those by OverflowNew, denials
+}
+
+// NewKeyCounts counts the decisions on new keys without room, since the store was made.
+type NewKeyCounts struct {
+	Denied         int64 // DenyNew
+	Allowed        int64 // AllowNew
+	Shared         int64 // OverflowNew
+	SharedDenied   int64 // of those, denied
+	Limiters, Keys int   // number of shared limiters and of restrictions
+}
+
+// restrict carries out a Restrict.
+func (r *admission) restrict(op *engine.Op, res *engine.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next, had := r.with(op)
+	if len(next) > MaxRestrictions && !had {
+		res.Status = engine.TooMany
+		return
+	}
+	if len(next) == 0 {
+		r.set.Store(nil)
+		return
+	}
+	r.set.Store(&next)
+}
+
+// tryReadOnly answers a Restrict that changes nothing, and reports false for any other.
+func (r *admission) tryReadOnly(op *engine.Op, res *engine.Result) (done bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	next, had := r.with(op)
+	if len(next) > MaxRestrictions && !had {
+		res.Status = engine.TooMany
+		return true
+	}
+	set := r.set.Load()
+	return set == nil && len(next) == 0 || set != nil && slices.Equal(*set, next)
+}
+
+// with returns the restrictions after op, the longest (most specific) beginnings first.
+func (r *admission) with(op *engine.Op) (next []restriction, had bool) {
+	if set := r.set.Load(); set != nil {
+		next = slices.Clone(*set)
+	}
+	at := slices.IndexFunc(next, func(x restriction) bool { return x.beginning == string(op.Key) })
+	if had = at >= 0; had {
+		next = slices.Delete(next, at, at+1)
+	}
+	if mode := op.NewKeys; mode != engine.AdmitNew {
+		next = append(next, restriction{string(op.Key), Rules{mode, string(op.Who)}})
+		slices.SortFunc(next, func(a, b restriction) int {
+			if len(a.beginning) != len(b.beginning) {
+				return len(b.beginning) - len(a.beginning)
+			}
+			return bytes.Compare([]byte(a.beginning), []byte(b.beginning))
+		})
+	}
+	return next, had
+}
+
+// rulesFor returns the rules for a new key, nil if it is kept. there means that an expired entry of the key is still in
+// the table, so that it already counts. others are new keys of the same request that are kept.
+func (r *admission) rulesFor(key []byte, there bool, others [][]byte) *Rules {
+	if set := r.set.Load(); set != nil {
+		for i := range *set {
+			if x := &(*set)[i]; len(key) >= len(x.beginning) && string(key[:len(x.beginning)]) == x.beginning {
+				return &x.Rules
+			}
+		}
+	}
+	if q := r.quotas.Load(); q != nil && !r.replicated && !there && q.isFull(key, others) {
+		return r.own.Load()
+	}
+	return nil
+}
+
+// prefixOf returns the part of a key that selects its shared limiter.
+func (r *Rules) prefixOf(key []byte) string {
+	if at := bytes.IndexAny(key, r.Delimiters); at >= 0 && at < engine.MaxPrefix {
+		return string(key[:at+1])
+	}
+	return ""
+}
+
+// decide decides an Acquire on a new key that must not be kept. With readOnly it changes nothing, and returns false if
+// it would have.
+func (r *admission) decide(c *call, rules *Rules, readOnly bool) (done bool) {
+	counts := c.op.Options&engine.Peek == 0
+	switch rules.NewKeys {
+	case engine.AllowNew:
+		c.ask()
+	case engine.OverflowNew:
+		o := &r.shared
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		p, found := o.ref(c.now, rules.prefixOf(c.op.Key), c.limit, 0)
+		if found && o.ask(c, p) && counts {
+			if readOnly {
+				return false
+			}
+			o.keep(c, p)
+		}
+		if !found {
+			c.refuse()
+		}
+	default:
+		c.refuse()
+	}
+	if counts {
+		r.count(rules.NewKeys, c.result)
+	}
+	return true
+}
+
+// count counts a decision on admission by its mode.
+func (r *admission) count(mode engine.NewKeys, res *engine.Result) {
+	if res.Status == engine.OutOfRoom {
+		mode = engine.DenyNew
+	}
+	r.decisions[mode].Add(1)
+	if mode == engine.OverflowNew && !res.Allowed {
+		r.sharedDenied.Add(1)
+	}
+}

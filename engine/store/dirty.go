@@ -1,0 +1,196 @@
+package store
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// Change is the change of one key, or of all, since the last [Store.Changes].
+type Change struct {
+	Kind  ChangeKind
+	Entry Entry      // Changed: the state as it is now; Deleted: its Key alone. Slices are only valid during the call
+	Op    *engine.Op // PolicyChanged: the operation that changed a policy
+}
+
+// ChangeKind is the kind of a Change.
+type ChangeKind uint8
+
+// The kinds of changes.
+const (
+	Changed       ChangeKind = iota
+	Deleted                  // the key was reset
+	Flushed                  // every key was
+	PolicyChanged            // a policy was set, dropped or overridden
+	// PoliciesForgotten drops all policies and scripts: the changes that follow contain every one. A store does not report it.
+	PoliciesForgotten
+)
+
+// changes records for a journal the keys written and deleted since the last call of [Store.Changes]. A key that is
+// written a million times in between is recorded once.
+type changes struct {
+	on      atomic.Bool
+	dirty   []atomic.Uint64 // a bit for every shard with something noted
+	flushes atomic.Uint64   // how often every key was deleted
+	seen    uint64          // flushes that Changes has reported; only it uses this
+	lost    atomic.Bool     // more was deleted between two calls than is noted
+}
+
+// maxGone bounds the bytes of deleted keys that a shard notes. Beyond it a snapshot is needed.
+const maxGone = 64 << 10
+
+func (r record) isDirty() bool { return binary.LittleEndian.Uint32(r[4:])&dirtyBit != 0 }
+
+func (r record) setDirty(dirty bool) {
+	n := binary.LittleEndian.Uint32(r[4:]) &^ dirtyBit
+	if dirty {
+		n |= dirtyBit
+	}
+	binary.LittleEndian.PutUint32(r[4:], n)
+}
+
+func (c *changes) mark(shard uint32) { c.dirty[shard/64].Or(1 << (shard % 64)) }
+
+// note marks a record as written.
+func (s *shard) note(ref uint32) {
+	if !s.changes.on.Load() {
+		return
+	}
+	if r := s.record(ref); !r.isDirty() {
+		r.setDirty(true)
+		s.noteRef(ref)
+	}
+}
+
+func (s *shard) noteRef(ref uint32) {
+	if len(s.dirty) == 0 {
+		s.changes.mark(s.number)
+	}
+	s.dirty = append(s.dirty, ref)
+}
+
+// noteGone marks a key as deleted.
+func (s *shard) noteGone(key []byte) {
+	if !s.changes.on.Load() {
+		return
+	}
+	if len(s.gone) > 0 && len(s.gone)+len(key)+4 > maxGone {
+		s.changes.lost.Store(true)
+		return
+	}
+	s.changes.mark(s.number)
+	s.gone = append(binary.LittleEndian.AppendUint32(s.gone, uint32(len(key))), key...)
+}
+
+// noteDropped marks a key as deleted that is dropped before its last state was reported, because the journal may have
+// an older state that expires later.
+func (s *shard) noteDropped(r record) {
+	if r.isDirty() {
+		s.noteGone(r.key())
+	}
+}
+
+// Track starts or stops noting changes. It must be called before the store is used by others.
+func (s *Store) Track(on bool) { s.changes.on.Store(on) }
+
+// Changes calls visit for everything that changed since the last call, once for each key, and forgets it. A key's
+// deletion comes before a state it was given afterwards. visit runs under a shard's lock: it must be quick and must not
+// call the store. complete is false if something deleted could not be noted: then a snapshot is needed. Calls must
+// not overlap.
+func (s *Store) Changes(now int64, visit func(Change)) (complete bool) {
+	complete, _ = s.changesUpTo(math.MaxInt, now, visit)
+	return complete
+}
+
+// LargeState is the largest state in bytes that [Store.SmallChanges] reports.
+const LargeState = 64 << 10
+
+// SmallChanges is [Store.Changes] without states of more than [LargeState] bytes: these stay noted, and left reports that there
+// are some.
+func (s *Store) SmallChanges(now int64, visit func(Change)) (complete, left bool) {
+	return s.changesUpTo(LargeState, now, visit)
+}
+
+func (s *Store) changesUpTo(stateBytes int, now int64, visit func(Change)) (complete, left bool) {
+	s.policies.takeChanges(func(op *engine.Op) { visit(Change{Kind: PolicyChanged, Op: op}) })
+	for i := range s.changes.dirty {
+		for set := s.changes.dirty[i].Swap(0); set != 0; set &= set - 1 {
+			sh := &s.shards[i*64+bits.TrailingZeros64(set)]
+			sh.mu.Lock()
+			s.reportFlush(visit)
+			if sh.takeChanges(stateBytes, now, visit) {
+				left = true
+				s.changes.mark(sh.number)
+			}
+			sh.mu.Unlock()
+		}
+	}
+	s.reportFlush(visit)
+	return !s.changes.lost.Swap(false), left
+}
+
+// HasChanges reports whether Changes would find any.
+func (s *Store) HasChanges() bool {
+	for i := range s.changes.dirty {
+		if s.changes.dirty[i].Load() != 0 {
+			return true
+		}
+	}
+	return s.changes.flushes.Load() != s.changes.seen || s.policies.changed.Load()
+}
+
+// reportFlush reports a deletion of all keys before any later change. Changes reported earlier precede it:
+// a flush holds every shard's lock.
+func (s *Store) reportFlush(visit func(Change)) {
+	if n := s.changes.flushes.Load(); n != s.changes.seen {
+		s.changes.seen = n
+		visit(Change{Kind: Flushed})
+	}
+}
+
+// takeChanges reports the noted changes, and keeps the notes of states larger than stateBytes.
+func (s *shard) takeChanges(stateBytes int, now int64, visit func(Change)) (left bool) {
+	for gone := s.gone; len(gone) > 0; {
+		n := 4 + int(binary.LittleEndian.Uint32(gone))
+		visit(Change{Kind: Deleted, Entry: Entry{Key: gone[4:n]}})
+		gone = gone[n:]
+	}
+	s.gone = s.gone[:0]
+	kept := s.dirty[:0]
+	for _, ref := range s.dirty {
+		r := s.record(ref)
+		if !r.isDirty() {
+			continue // it was deleted, or moved and noted again
+		}
+		limit := s.limitOf(r)
+		alg := &algorithms[limit.Algorithm]
+		state := alg.stateOf(r.rest())
+		if len(state) > stateBytes {
+			kept = append(kept, ref)
+			continue
+		}
+		r.setDirty(false)
+		if alg.expired(state, limit, now) { // an older reported state may expire later
+			visit(Change{Kind: Deleted, Entry: Entry{Key: r.key()}})
+			continue
+		}
+		visit(Change{Kind: Changed, Entry: Entry{Key: r.key(), Limit: *limit, State: state}})
+	}
+	s.dirty = kept
+	return len(kept) > 0
+}
+
+// takeChanges hands out the operations that changed policies, in order.
+func (p *policies) takeChanges(visit func(*engine.Op)) {
+	p.mu.Lock()
+	ops := p.changes
+	p.changes, p.changeBytes = nil, 0
+	p.changed.Store(false)
+	p.mu.Unlock()
+	for i := range ops {
+		visit(&ops[i])
+	}
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// window is the state of a fixed window: the tokens granted since its start, until its end.
+//
+//	offset  size  field
+//	0       8     start, nanoseconds since the Unix epoch
+//	8       8     end
+//	16      8     tokens granted
+type window struct{ start, end, count int64 }
+
+const windowBytes = 24
+
+func loadWindow(state []byte) window {
+	return window{int64(binary.LittleEndian.Uint64(state)), int64(binary.LittleEndian.Uint64(state[8:])), int64(binary.LittleEndian.Uint64(state[16:]))}
+}
+
+func (w window) store(state []byte) {
+	binary.LittleEndian.PutUint64(state, uint64(w.start))
+	binary.LittleEndian.PutUint64(state[8:], uint64(w.end))
+	binary.LittleEndian.PutUint64(state[16:], uint64(w.count))
+}
+
+// windowUnder returns the window the call counts in. Tokens counted under another window carry over to the one that
+// holds now, unless that window would have ended by now.
+func (c *call) windowUnder(l *limits.Limit) window {
+	w := loadWindow(c.state)
+	isOver := windowExpired(c.state, l, c.now) // with loans a limiter outlives its window
+	if !isOver && c.prev.Span == l.Span && c.prev.Rate == l.Rate {
+		return w
+	}
+	start, end := windowAt(c.now, l)
+	if isOver {
+		return window{start, end, 0}
+	}
+	if l.Span == limits.FromFirst {
+		start, end = w.start, w.start+l.Rate.Period
+		if end <= c.now {
+			return window{c.now, c.now + l.Rate.Period, 0}
+		}
+	}
+	return window{start, end, w.count}
+}
+
+func decideWindow(c *call) (changed bool) {
+	w := c.windowUnder(&c.limit)
+	granted, ok := c.grantCounted(w.count)
+	if !ok {
+		if c.result.Status == engine.OK && c.result.Wait != engine.NeverWait {
+			c.result.Wait = c.windowWait(w, c.grantable()+c.lent)
+		}
+		c.reportWindow(w, false)
+		return false
+	}
+	w.count += granted
+	c.reportWindow(w, c.op.Options&engine.Force != 0)
+	w.store(c.next[:])
+	return granted > 0
+}
+
+// grantCounted decides for the algorithms that count: used tokens are taken, and the requested tokens must fit the limit
+// beside them. On a denial Wait is NeverWait, or left to the caller.
+func (c *call) grantCounted(used int64) (granted int64, ok bool) {
+	res, asked, room := c.result, c.op.Tokens, c.grantable()
+	free := room - used
+	switch {
+	case asked <= free:
+	case c.op.Options&engine.Force != 0:
+		if used+asked-c.limit.Capacity > limits.MaxTokens {
+			res.Status = engine.DebtTooBig
+			return 0, false
+		}
+	case c.op.Options&engine.UpTo != 0 && free > 0:
+		asked = free
+	default:
+		if room += c.lent; asked > room && (c.op.Options&engine.UpTo == 0 || room < 1) {
+			res.Wait = engine.NeverWait
+		}
+		return 0, false
+	}
+	res.Allowed, res.Granted = true, asked
+	return asked, true
+}
+
+// reportWindow fills in the tokens left in a window.
+func (c *call) reportWindow(w window, showDebt bool) {
+	res := c.result
+	c.reportCount(w.count, c.limit.Capacity, showDebt)
+	res.Reset = 0
+	if w.count > 0 {
+		res.Reset = w.end - c.now
+	}
+}
+
+func (c *call) reportCount(used, capacity int64, showDebt bool) {
+	res := c.result
+	res.Limit, res.Remaining = capacity, capacity-c.lent-used
+	if res.Remaining < 0 && !showDebt {
+		res.Remaining = 0
+	}
+}
+
+func lookWindow(c *call) {
+	c.reportWindow(c.windowUnder(&c.limit), c.op.Verb == engine.Look)
+}
+
+func refundWindow(c *call) {
+	w := c.windowUnder(&c.prev)
+	c.result.Granted = min(c.op.Tokens, w.count)
+	w.count -= c.result.Granted
+	c.reportWindow(w, true)
+	w.store(c.next[:])
+}
+
+func windowExpired(state []byte, _ *limits.Limit, now int64) bool {
+	w := loadWindow(state)
+	return now >= w.end || w.count == 0
+}
+
+// chargeWindow counts tokens in the window of a time.
+func chargeWindow(state []byte, l *limits.Limit, at, tokens int64) {
+	w := loadWindow(state)
+	if windowExpired(state, l, at) {
+		w.start, w.end = windowAt(at, l)
+		w.count = 0
+	}
+	w.count = min(w.count+tokens, 3*limits.MaxTokens)
+	w.store(state)
+}
+
+// windowAt returns the window that holds now: [start, end).
+func windowAt(now int64, l *limits.Limit) (start, end int64) {
+	switch l.Span {
+	case limits.FromFirst:
+		return now, now + l.Rate.Period
+	case limits.Aligned:
+		start = now - floorMod(now, l.Rate.Period)
+		return start, start + l.Rate.Period
+	case limits.EachMinute, limits.EachHour, limits.EachDay:
+		period := [...]int64{limits.EachMinute: int64(time.Minute), limits.EachHour: int64(time.Hour), limits.EachDay: 24 * int64(time.Hour)}[l.Span]
+		start = now - floorMod(now, period)
+		return start, start + period
+	}
+	t := time.Unix(0, now).UTC()
+	if l.Span == limits.EachWeek {
+		sinceMonday := (int(t.Weekday()) + 6) % 7
+		t = time.Date(t.Year(), t.Month(), t.Day()-sinceMonday, 0, 0, 0, 0, time.UTC)
+		return t.UnixNano(), t.AddDate(0, 0, 7).UnixNano()
+	}
+	t = time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
+	return t.UnixNano(), t.AddDate(0, 1, 0).UnixNano()
+}
+
+func floorMod(a, b int64) int64 {
+	if m := a % b; m < 0 {
+		return m + b
+	} else {
+		return m
+	}
+}

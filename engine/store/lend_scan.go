@@ -1,0 +1,40 @@
+package store
+
+import "bytes"
+
+// NodeHolder begins the names of holders that are nodes of a cluster. Clients have other names.
+const NodeHolder = "node/"
+
+// Shards is the number of parts in which [Store.ScanLoans] looks at the keys.
+func (s *Store) Shards() int { return len(s.shards) }
+
+// ScanLoans calls visit for each loan in one part of the store, once that part is no longer locked. Loans whose end is over may be among them.
+func (s *Store) ScanLoans(shard int, visit func(key, holder []byte, tokens int64)) {
+	type found struct {
+		key, holder []byte
+		tokens      int64
+	}
+	var all []found
+	var l loans
+	sh := &s.shards[shard]
+	sh.mu.Lock()
+	for key := range sh.lent {
+		name := []byte(key)
+		_, tag := s.locate(name)
+		p := sh.find(tag, name)
+		if !p.found {
+			continue
+		}
+		r := sh.record(p.ref)
+		if alg := &algorithms[sh.limitOf(r).Algorithm]; !alg.hasLoans || !l.read(alg.stateOf(r.rest())) {
+			continue
+		}
+		for i := range l.all {
+			all = append(all, found{name, bytes.Clone(l.all[i].holder), l.all[i].tokens})
+		}
+	}
+	sh.mu.Unlock()
+	for i := range all {
+		visit(all[i].key, all[i].holder, all[i].tokens)
+	}
+}

@@ -1,0 +1,48 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// LentKey is a key with loans.
+type LentKey struct {
+	Key    []byte
+	Tokens int64 // of all its loans
+	Loans  []engine.LoanOf
+}
+
+// TopLent is the n keys of which most tokens are lent. It locks one shard at a time, and reads at most MaxLentKeys keys.
+func (s *Store) TopLent(now int64, n int) (top []LentKey) {
+	if s.LentKeys() == 0 || n < 1 {
+		return nil
+	}
+	var c call
+	var res engine.Result
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		for key := range sh.lent {
+			op := engine.Op{Verb: engine.Loans, Key: []byte(key)}
+			_, tag := s.locate(op.Key)
+			if sh.load(&c, now, &op, &res, sh.find(tag, op.Key)); c.lent == 0 || len(top) == n && c.lent < top[n-1].Tokens {
+				continue
+			}
+			top = putLent(top, n, LentKey{op.Key, c.lent, c.loans.copied(now)})
+		}
+		sh.mu.Unlock()
+	}
+	return top
+}
+
+// putLent puts a key into a list of at most n, the most tokens first.
+func putLent(top []LentKey, n int, one LentKey) []LentKey {
+	at, _ := slices.BinarySearchFunc(top, one, func(a, b LentKey) int {
+		return cmp.Or(cmp.Compare(b.Tokens, a.Tokens), bytes.Compare(a.Key, b.Key))
+	})
+	top = slices.Insert(top, at, one)
+	return top[:min(n, len(top))]
+}

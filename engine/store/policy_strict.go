@@ -1,0 +1,60 @@
+package store
+
+import "github.com/stintdb/stint/engine"
+
+// countStrict sets whether a policy is strict. The caller holds mu.
+func (p *policies) countStrict(known *policy, strict bool) {
+	switch {
+	case strict && !known.strict:
+		p.strict.Add(1)
+	case !strict && known.strict:
+		p.strict.Add(-1)
+	}
+	known.strict = strict
+}
+
+// IsStrict reports whether an operation must be decided in the log alone: it checks a policy with [Strict], or asks for a key
+// that a limit of such a policy can come to. Limits of overrides with other keys do not count.
+func (s *Store) IsStrict(op *engine.Op) bool {
+	p := &s.policies
+	if p.strict.Load() == 0 { // nearly always
+		return false
+	}
+	if op.Verb == engine.Check && p.isStrict(op.Key) {
+		return true
+	}
+	if op.Verb == engine.Check || op.Verb == engine.AcquireAll {
+		parts := s.Asked(op)
+		for i := range parts {
+			if p.hasStrictKey(parts[i].Key) {
+				return true
+			}
+		}
+		return false
+	}
+	return p.hasStrictKey(op.Key)
+}
+
+func (p *policies) isStrict(name []byte) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	known := p.byName[string(name)]
+	return known != nil && known.strict
+}
+
+// hasStrictKey reports whether a limit of a strict policy can come to the key.
+func (p *policies) hasStrictKey(key []byte) bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	for _, known := range p.byName {
+		for i := range known.parts {
+			if !known.strict {
+				break
+			}
+			if _, _, isOne := known.parts[i].key.Values(key); isOne {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,225 @@
+package store
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// Policy is a policy in its original form, with the counts of [Store.CountCheck].
+type Policy struct {
+	Name       string
+	Shadow     bool
+	Strict     bool        // its keys are decided in the log alone
+	Parts      []engine.Op // Key and Who are written as with [NamedFields]
+	Overrides  []Override  // only as [Store.Policy] returns it
+	Overridden int         // callers held to other limits
+
+	Granted, Denied, ShadowDenied int64
+}
+
+// Override is the limits of a policy for one caller.
+type Override struct {
+	ID    string
+	Parts []engine.Op
+}
+
+// opsOf writes limits as operations, with NamedFields or without.
+func opsOf(parts []part, named bool) []engine.Op {
+	ops := make([]engine.Op, len(parts))
+	for i := range parts {
+		p := &parts[i]
+		ops[i] = engine.Op{Limit: p.limit, Key: p.key.Written(named), Who: p.whoText(named), Options: p.options, Tokens: p.tokens, Keep: p.keep, Weight: p.weight}
+	}
+	return ops
+}
+
+// whoText is the text that newParts has read the holder, member or assured rate from.
+func (p *part) whoText(named bool) []byte {
+	if p.limit.Algorithm == limits.Class {
+		return p.who.Text
+	}
+	return p.who.Written(named)
+}
+
+// PolicyNames lists the policies in the order of their names.
+func (s *Store) PolicyNames() []string {
+	s.policies.mu.RLock()
+	defer s.policies.mu.RUnlock()
+	return slices.Sorted(maps.Keys(s.policies.byName))
+}
+
+// Policy returns a copy of a policy.
+func (s *Store) Policy(name string) (Policy, bool) {
+	s.policies.mu.RLock()
+	defer s.policies.mu.RUnlock()
+	p := s.policies.byName[name]
+	if p == nil {
+		return Policy{}, false
+	}
+	return s.policies.copy(name, p), true
+}
+
+// PolicyOf returns a copy of a policy without its overrides; with an id, Parts are the limits that this caller is held
+// to. Its time does not depend on the number of overrides.
+func (s *Store) PolicyOf(name string, id []byte) (Policy, bool) {
+	s.policies.mu.RLock()
+	defer s.policies.mu.RUnlock()
+	p := s.policies.byName[name]
+	if p == nil {
+		return Policy{}, false
+	}
+	found, parts := s.policies.view(name, p), p.parts
+	if id != nil {
+		parts = p.partsFor(id)
+	}
+	found.Parts = opsOf(parts, true)
+	return found, true
+}
+
+// PolicyTemplates calls visit for the key of each limit of a policy, {} and {name} as they stand there, until it returns false. found is
+// false if there is no such policy. visit must not call the store, nor keep the key.
+func (s *Store) PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool) {
+	s.policies.mu.RLock()
+	known := s.policies.byName[name]
+	var parts []part
+	if known != nil {
+		parts = known.parts
+	}
+	s.policies.mu.RUnlock()
+	var key []byte
+	for i := range parts {
+		if key, _ = parts[i].key.AppendTo(key[:0], []byte(engine.Placeholder), nil); !visit(key) {
+			break
+		}
+	}
+	return known != nil
+}
+
+// PolicyKeys calls visit for the key of each limit that a policy holds a caller to, the caller's id and the fields of a
+// call filled in, until it returns false. Fields that are missing stay as {name}. found is false if there is no such policy.
+// Behind the key of a fair share it is also called for that of the member: see [Op.MemberKey]. visit must not call the store, nor
+// keep the key.
+func (s *Store) PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool) {
+	known, parts, _ := s.policies.find(name, id)
+	var key []byte
+	for i := range parts {
+		if key, _ = parts[i].key.AppendTo(key[:0], id, fields); !visit(key) {
+			break
+		}
+		if parts[i].limit.Algorithm.Weighs() {
+			member, _ := parts[i].who.AppendTo(nil, id, fields)
+			if key = engine.AppendMember(key, member); !visit(key) {
+				break
+			}
+		}
+	}
+	return known != nil
+}
+
+func (p *policies) copy(name string, known *policy) Policy {
+	copied := p.view(name, known)
+	copied.Parts = opsOf(known.parts, true)
+	for id, parts := range known.overrides {
+		copied.Overrides = append(copied.Overrides, Override{id, opsOf(parts, true)})
+	}
+	slices.SortFunc(copied.Overrides, func(a, b Override) int { return cmp.Compare(a.ID, b.ID) })
+	return copied
+}
+
+// PolicyCounts calls visit for every policy, without its limits and overrides, in the order of their names.
+func (s *Store) PolicyCounts(visit func(Policy)) {
+	s.policies.mu.RLock()
+	counts := make([]Policy, 0, len(s.policies.byName))
+	for name, p := range s.policies.byName {
+		counts = append(counts, s.policies.view(name, p))
+	}
+	s.policies.mu.RUnlock()
+	slices.SortFunc(counts, func(a, b Policy) int { return cmp.Compare(a.Name, b.Name) })
+	for _, p := range counts {
+		visit(p)
+	}
+}
+
+// PolicyOps calls visit for the operations that restore all state except the entries: policies, scripts, restrictions of new
+// keys, and shared limiters. It is for snapshots.
+func (s *Store) PolicyOps(visit func(*engine.Op)) {
+	s.restrictOps(visit)
+	s.scripts.ops(visit)
+	for _, name := range s.PolicyNames() {
+		s.policies.mu.RLock()
+		ops := s.policies.byName[name].ops(name)
+		s.policies.mu.RUnlock()
+		for i := range ops {
+			visit(&ops[i])
+		}
+	}
+}
+
+// ops is the operations that made a policy, none if it is nil.
+func (p *policy) ops(name string) (ops []engine.Op) {
+	if p == nil {
+		return nil
+	}
+	set := engine.Op{Verb: engine.SetPolicy, Key: []byte(name)}
+	if p.shadow {
+		set.Options |= engine.Shadow
+	}
+	if p.strict {
+		set.Options |= engine.Strict
+	}
+	ops = append(ops, opThatKeeps(set, p.parts))
+	for _, id := range slices.Sorted(maps.Keys(p.overrides)) {
+		ops = append(ops, opThatKeeps(engine.Op{Verb: engine.SetOverride, Key: []byte(name), Who: []byte(id)}, p.overrides[id]))
+	}
+	return ops
+}
+
+// opThatKeeps completes a SetPolicy or SetOverride.
+func opThatKeeps(op engine.Op, parts []part) engine.Op {
+	named := len(parts) > 0 && parts[0].named
+	if op.Parts = opsOf(parts, named); named {
+		op.Options |= engine.NamedFields
+	}
+	return op
+}
+
+// AppendPolicyKey appends to b the key of part number part of a policy for a caller and the fields of a call. Without such a policy or part it
+// appends nothing: the policy may have been changed in between.
+func (s *Store) AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte {
+	_, parts, _ := s.policies.find(policy, id)
+	if part < 0 || part >= len(parts) {
+		return b
+	}
+	b, _ = parts[part].key.AppendTo(b, id, fields)
+	return b
+}
+
+// CountCheck counts for a policy the answer to a Check, or to a Reserve of one, unless it is an error or that of a repeated request. The server
+// that answers a caller calls it: in a cluster one node for each answer, whichever decided it. A PEEK is not to be counted.
+func (s *Store) CountCheck(policy []byte, res *engine.Result) {
+	if res.Status != engine.OK || res.Number == engine.Repeated {
+		return
+	}
+	counts := s.policies.countsOf(policy)
+	switch {
+	case !res.Allowed:
+		counts.denied.Add(1)
+	case res.Binding >= 0: // a limit would have denied it
+		counts.shadowDenied.Add(1)
+	default:
+		counts.granted.Add(1)
+	}
+}
+
+// view is a policy with the counts of its checks, without its limits. The caller holds mu.
+func (p *policies) view(name string, known *policy) Policy {
+	v := Policy{Name: name, Shadow: known.shadow, Strict: known.strict, Overridden: len(known.overrides)}
+	if counts := p.checks[name]; counts != nil {
+		v.Granted, v.Denied, v.ShadowDenied = counts.granted.Load(), counts.denied.Load(), counts.shadowDenied.Load()
+	}
+	return v
+}

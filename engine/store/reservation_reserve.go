@@ -1,0 +1,163 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// reserve carries out the request of a [Reserve] once: a reservation of the same id and parameters is answered as before,
+// and takes nothing. With readOnly it takes no tokens, and returns false if it would have.
+func (s *Store) reserve(g *acquireAllCall, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
+	g.reserving, g.fingerprint, g.shadow = op, g.fingerprintOf(op), false
+	defer func() { g.reserving = nil }()
+	request := &op.Parts[0]
+	switch request.Verb {
+	case engine.Check:
+		if s.repeatCheck(g, now, op, res, locked) {
+			return true
+		}
+		return s.check(g, now, request, res, locked, readOnly)
+	case engine.AcquireAll:
+		return s.acquireAll(g, now, request, request.Parts, res, locked, readOnly)
+	}
+	g.parts[0] = *request
+	done = s.acquireAll(g, now, request, g.parts[:1], res, locked, readOnly)
+	if res.Status == engine.OK && len(res.Parts) > 0 {
+		part := &res.Parts[0]
+		res.Limit, res.Remaining, res.Reset = part.Limit, part.Remaining, part.Reset
+		if res.Allowed && !g.repeated {
+			res.Granted = part.Granted
+		}
+	}
+	return done
+}
+
+// repeatCheck answers a check whose id is known from the limits that it asked then: the policy may have changed since, or be
+// gone. It returns false for any other request.
+func (s *Store) repeatCheck(g *acquireAllCall, now int64, op *engine.Op, res *engine.Result, locked bool) (done bool) {
+	if !locked && !s.reserves(op.Key) {
+		return false
+	}
+	shards := g.lockSettlement(s, op, locked)
+	if !locked {
+		defer s.unlock(shards)
+	}
+	state := g.id.shard.reservation(g.id.tag, op.Key)
+	if state == nil || state.end() <= now || state.fingerprint() != g.fingerprint {
+		return false
+	}
+	res.Clear()
+	count := g.amounts(s, state, &engine.Op{Options: engine.Cancel})
+	res.Grow(count)
+	g.repeated = true
+	res.Allowed, res.Binding, res.Number = true, -1, engine.Repeated
+	res.Granted, res.Wait, _ = state.parts()
+	for i := range count {
+		p := &g.settlements[i]
+		g.parts[i] = engine.Op{Key: p.key, Who: p.who, Limit: p.limit}
+		g.report(now, i, &g.parts[i], &res.Parts[i])
+	}
+	return true
+}
+
+// reserves reports whether a key is that of a reservation, perhaps an expired one.
+func (s *Store) reserves(key []byte) bool {
+	sh, tag := s.locate(key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	return sh.reservation(tag, key) != nil
+}
+
+// locateReservation finds the shard of the id. It returns the number of shards to be locked.
+func (g *acquireAllCall) locateReservation(s *Store, parts []engine.Op) (shards int) {
+	if g.reserving == nil {
+		return len(parts)
+	}
+	g.id.shard, g.id.tag = s.locate(g.reserving.Key)
+	g.id.entries, g.id.bytes = 0, 0
+	g.order[len(parts)] = g.id.shard.number
+	return len(parts) + 1
+}
+
+// repeat answers a request whose id is known. It returns false for a new id.
+func (g *acquireAllCall) repeat(now int64, parts []engine.Op, res *engine.Result) (done bool) {
+	op := g.reserving
+	limit := limits.Limit{Algorithm: limits.Reservation, Capacity: 1, Rate: limits.Rate{Tokens: 0, Period: op.MaxWait}}
+	g.idOp = engine.Op{Key: op.Key, Limit: limit}
+	g.id.place = g.id.shard.find(g.id.tag, op.Key)
+	g.id.shard.load(&g.idCall, now, &g.idOp, &g.idResult, g.id.place)
+	g.idResult.Clear()
+	g.repeated = false
+	c := &g.idCall
+	switch {
+	case c.isNew:
+		if g.admission.rulesFor(op.Key, g.id.place.found, nil) == nil {
+			return false
+		}
+		res.Status, res.Parts = engine.OutOfRoom, res.Parts[:0]
+		return true
+	case c.prev.Algorithm != limits.Reservation:
+		res.Status, res.Held, res.Wanted, res.Parts = engine.WrongType, c.prev, limits.Reservation, res.Parts[:0]
+		return true
+	case reservation(c.state).fingerprint() != g.fingerprint:
+		res.Status, res.Parts = engine.ReservationDiffers, res.Parts[:0]
+		return true
+	}
+	g.repeated = true
+	res.Allowed, res.Binding, res.Number = true, -1, engine.Repeated
+	res.Granted, res.Wait, _ = reservation(c.state).parts()
+	for i := range parts {
+		g.report(now, i, &parts[i], &res.Parts[i])
+	}
+	return true
+}
+
+// report answers part i with the present state of its limit.
+func (g *acquireAllCall) report(now int64, i int, op *engine.Op, res *engine.Result) {
+	c, t := &g.calls[i], &g.targets[i]
+	res.Clear()
+	t.place = t.shard.find(t.tag, op.Key)
+	t.shard.load(c, now, op, res, t.place)
+	c.report()
+}
+
+// keepReservation remembers a grant whose tokens were taken. There is room for it.
+func (g *acquireAllCall) keepReservation() {
+	g.id.shard.keep(&g.idCall, g.id.tag, g.id.shard.find(g.id.tag, g.idOp.Key))
+}
+
+// describe makes the state of the reservation, without its size, once every limit has decided. It returns false if it would
+// be too large.
+func (g *acquireAllCall) describe(now int64, parts []engine.Op, res *engine.Result) bool {
+	granted := res.Granted
+	if g.reserving.Parts[0].Verb == engine.Acquire {
+		granted = res.Parts[0].Granted
+	}
+	wait := res.Wait
+	if g.shadow {
+		wait = 0
+	}
+	b := append(g.text[:0], make([]byte, reservationHead-variableHead)...)
+	binary.LittleEndian.PutUint64(b, uint64(now+g.reserving.MaxWait))
+	binary.LittleEndian.PutUint64(b[8:], g.fingerprint)
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(granted)), uint64(wait))
+	for i := range parts {
+		b = appendReservedPart(b, &parts[i], res.Parts[i].Granted, g.calls[i].mark())
+	}
+	binary.LittleEndian.PutUint32(b[21-variableHead:], uint32(len(b)-(reservationHead-variableHead)))
+	g.text = b
+	g.idCall.op, g.idCall.limit, g.idCall.content = &g.idOp, g.idOp.Limit, b
+	g.id.entries, g.id.bytes = 1, recordBytes(needReservation(&g.idCall), len(g.idOp.Key))
+	return len(b) <= maxReservation
+}
+
+// fingerprintOf is that of a request's parameters as its caller stated them, a policy by its name.
+func (g *acquireAllCall) fingerprintOf(reserve *engine.Op) uint64 {
+	g.text = appendRequest(g.text[:0], &reserve.Parts[0])
+	g.text = binary.AppendUvarint(g.text, uint64(reserve.MaxWait))
+	sum := sha256.Sum256(g.text)
+	return binary.LittleEndian.Uint64(sum[:])
+}

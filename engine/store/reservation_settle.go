@@ -1,0 +1,262 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// settle charges the limits of a reservation other amounts than those it reserved: less goes back, and more is taken as with
+// Force. Leases end. It does so once; asked again for the same amounts, it answers with the present state of the limits. With
+// readOnly it changes nothing, and returns false if it would have.
+func (s *Store) settle(g *acquireAllCall, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
+	res.Clear()
+	shards := g.lockSettlement(s, op, locked)
+	if !locked {
+		defer s.unlock(shards)
+	}
+	g.admission, g.full = &s.admission, false
+	defer g.unlockShared()
+	g.id.place = g.id.shard.find(g.id.tag, op.Key)
+	g.idOp = engine.Op{Key: op.Key}
+	c := &g.idCall
+	g.id.shard.load(c, now, &g.idOp, &g.idResult, g.id.place)
+	switch {
+	case c.isNew:
+		res.Status = engine.NotFound
+		return true
+	case c.prev.Algorithm != limits.Reservation:
+		res.Status, res.Held, res.Wanted = engine.WrongType, c.prev, limits.Reservation
+		return true
+	}
+	g.text = append(g.text[:0], c.state...) // the record may move
+	state := reservation(g.text)
+	if key, permitted := state.permits(op); !permitted {
+		res.Status, res.Reply = engine.NotPermitted, append(res.Reply[:0], key...)
+		return true
+	}
+	count := g.amounts(s, state, op)
+	if len(op.Parts) > 0 && len(op.Parts) != count {
+		res.Status, res.Limit = engine.WrongAmounts, int64(count)
+		return true
+	}
+	res.Grow(count)
+	if state.isSettled() {
+		return g.repeatSettlement(now, count, res)
+	}
+	if readOnly {
+		return false
+	}
+	g.carryOut(now, count, op.PriorAt, res)
+	return true
+}
+
+// settlement is what a limit of a reservation is to be charged.
+type settlement struct {
+	reservedPart
+	amount int64
+}
+
+// lockSettlement locks the shards of the reservation and of its limits, all of them if that is not enough or the caller
+// holds them.
+func (g *acquireAllCall) lockSettlement(s *Store, op *engine.Op, locked bool) (shards []uint32) {
+	g.id.shard, g.id.tag = s.locate(op.Key)
+	if locked {
+		return nil
+	}
+	g.id.shard.mu.Lock()
+	before := append(g.text[:0], g.id.shard.reservation(g.id.tag, op.Key)...)
+	g.id.shard.mu.Unlock()
+	g.text = before
+	order := append(g.order[:0], g.id.shard.number)
+	if len(before) > 0 {
+		for _, _, parts := reservation(before).parts(); len(parts.Rest) > 0; {
+			p := nextPart(&parts)
+			sh, _ := s.locate(p.key)
+			order = append(order, sh.number)
+		}
+	}
+	shards = s.lock(order)
+	if bytes.Equal(before, g.id.shard.reservation(g.id.tag, op.Key)) {
+		return shards
+	}
+	s.unlock(shards) // another request was faster
+	return s.lock(s.appendAllShards(nil))
+}
+
+// reservation is the state of a reservation, perhaps an expired one, nil if there is none. The caller holds the lock.
+func (s *shard) reservation(tag uint32, id []byte) reservation {
+	p := s.find(tag, id)
+	if !p.found {
+		return nil
+	}
+	r := s.record(p.ref)
+	if s.limitOf(r).Algorithm != limits.Reservation {
+		return nil
+	}
+	return algorithms[limits.Reservation].stateOf(r.rest())
+}
+
+// amounts finds out what each limit is to be charged.
+func (g *acquireAllCall) amounts(s *Store, state reservation, op *engine.Op) (count int) {
+	g.settlements = g.settlements[:0]
+	for _, _, parts := state.parts(); len(parts.Rest) > 0; {
+		p := nextPart(&parts)
+		amount := op.Tokens
+		switch {
+		case op.Options&engine.Cancel != 0:
+			amount = 0
+		case len(op.Parts) > 0 && count < len(op.Parts) && op.Parts[count].Options&engine.FixedCost != 0:
+			amount = op.Parts[count].Tokens
+		case len(op.Parts) > 0 || p.fixedCost:
+			amount = p.charged()
+		}
+		switch isAncestor := p.limit.Algorithm == limits.Class && len(p.who) == 0 && count > 0; {
+		case p.limit.Algorithm == limits.Concurrency:
+			amount = 0
+		case isAncestor && g.settlements[count-1].limit.Algorithm == limits.Class:
+			amount = g.settlements[count-1].amount // a tree is charged as a whole
+		}
+		t := &g.targets[count]
+		t.shard, t.tag = s.locate(p.key)
+		g.settlements = append(g.settlements, settlement{p, amount})
+		count++
+	}
+	return count
+}
+
+// repeatSettlement answers for a reservation that is settled.
+func (g *acquireAllCall) repeatSettlement(now int64, count int, res *engine.Result) (done bool) {
+	for i := range count {
+		if p := &g.settlements[i]; p.charged() != p.amount {
+			res.Status, res.Parts = engine.SettledOtherwise, res.Parts[:0]
+			return true
+		}
+	}
+	g.showSettlement(now, count, res)
+	return true
+}
+
+// carryOut takes the missing tokens, from all limits or from none, and then gives back those that were not used.
+func (g *acquireAllCall) carryOut(now int64, count int, priorAt int64, res *engine.Result) {
+	for i := range count {
+		p, limit := &g.settlements[i], g.presentLimit(now, i)
+		g.parts[i] = engine.Op{Key: p.key, Who: p.who, Limit: limit, Options: engine.FixedCost, PriorAt: priorAt}
+		if more := p.amount - p.charged(); more > 0 {
+			g.parts[i].Tokens, g.parts[i].Options = more, engine.FixedCost|engine.Force
+		}
+	}
+	parts := g.parts[:count]
+	if g.ask(now, parts, res) >= 0 || !g.keep(now, parts) {
+		g.failSettlement(res)
+		return
+	}
+	for i := range count {
+		g.giveBack(now, i)
+	}
+	place := g.id.shard.find(g.id.tag, g.idOp.Key) // making room may have moved it
+	r := g.id.shard.record(place.ref)
+	g.id.shard.preserve(r)
+	g.markSettled(reservation(algorithms[limits.Reservation].stateOf(r.rest())))
+	g.id.shard.note(place.ref)
+	g.showSettlement(now, count, res)
+}
+
+// failSettlement answers that a limit could not be charged: by its error, or because there is no room for its key.
+func (g *acquireAllCall) failSettlement(res *engine.Result) {
+	res.Status = engine.OutOfRoom
+	for i := range res.Parts {
+		if p := &res.Parts[i]; p.Status != engine.OK {
+			res.Status, res.Held, res.Wanted = p.Status, p.Held, p.Wanted
+			break
+		}
+	}
+	res.Parts = res.Parts[:0]
+}
+
+// presentLimit is the limit that the key of part i is held to now, or that of the reservation: if there is no such key, or if
+// another algorithm's is to be charged, which is then refused.
+func (g *acquireAllCall) presentLimit(now int64, i int) limits.Limit {
+	p, t := &g.settlements[i], &g.targets[i]
+	g.parts[i] = engine.Op{Key: p.key, Limit: p.limit}
+	t.shard.load(&g.calls[i], now, &g.parts[i], &g.idResult, t.shard.find(t.tag, p.key))
+	if c := &g.calls[i]; !c.isNew && (c.prev.Algorithm == p.limit.Algorithm || p.amount <= p.charged()) {
+		return c.prev
+	}
+	return p.limit
+}
+
+// giveBack returns what part i was charged beyond its amount, or ends its lease.
+func (g *acquireAllCall) giveBack(now int64, i int) {
+	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
+	back := p.charged() - p.amount
+	if back <= 0 {
+		return
+	}
+	g.parts[i] = engine.Op{Key: p.key, Who: p.who, Tokens: back}
+	place := t.shard.find(t.tag, p.key)
+	g.idResult.Clear()
+	t.shard.load(c, now, &g.parts[i], &g.idResult, place)
+	if c.isNew && p.limit.Algorithm == limits.Concurrency {
+		g.lockShared()
+		g.admission.shared.releaseLocked(c, false)
+	}
+	if c.isNew || c.prev.Algorithm != p.limit.Algorithm {
+		return // it has forgotten all of it, or belongs to another algorithm
+	}
+	c.limit = c.prev
+	alg := &algorithms[c.prev.Algorithm]
+	t.shard.preserve(t.shard.record(place.ref))
+	switch {
+	case alg.release != nil:
+		alg.release(c)
+	case alg.unreserve != nil:
+		alg.unreserve(c, p.mark)
+	default:
+		alg.refund(c)
+	}
+	if alg.bytes != 0 {
+		t.shard.keep(c, t.tag, place)
+	}
+	t.shard.noteOrDrop(c, place)
+}
+
+// markSettled writes the amounts into the state of the reservation.
+func (g *acquireAllCall) markSettled(state reservation) {
+	state[20] = 1
+	_, _, parts := state.parts()
+	for i := range g.settlements {
+		p := nextPart(&parts)
+		p.setCharged(g.settlements[i].amount)
+	}
+}
+
+// showSettlement answers with what each limit is charged, and its present state. Debt shows below zero.
+func (g *acquireAllCall) showSettlement(now int64, count int, res *engine.Result) {
+	res.Allowed, res.Binding = true, -1
+	for i := range count {
+		p := &g.settlements[i]
+		limit := g.presentLimit(now, i)
+		g.parts[i] = engine.Op{Verb: engine.Look, Key: p.key, Limit: limit}
+		g.report(now, i, &g.parts[i], &res.Parts[i])
+		res.Parts[i].Granted = p.amount
+	}
+}
+
+// reservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id. visit may
+// call the store.
+func (s *Store) reservationKeys(id []byte, visit func(key []byte)) {
+	sh, tag := s.locate(id)
+	sh.mu.Lock()
+	state := slices.Clone(sh.reservation(tag, id))
+	sh.mu.Unlock()
+	if state == nil {
+		return
+	}
+	for _, _, parts := state.parts(); len(parts.Rest) > 0; {
+		p := nextPart(&parts)
+		visit(p.key)
+	}
+}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/stintdb/stint/engine/limits"
+)
+
+func rewindState(state []byte, l *limits.Limit, from, to int64) {
+	row := &algorithms[l.Algorithm]
+	if row.expired(state, l, from) && row.expired(state, l, to+fullAfter(l, to)) {
+		return
+	}
+	row.rewind(state, l, from-to)
+}
+
+// fullAfter is the time after which a limiter that is used up, without debt, is at its full limit; 0 for data.
+func fullAfter(l *limits.Limit, now int64) int64 {
+	switch {
+	case l.Algorithm.IsValue():
+		return 0
+	case l.Algorithm.HasRate():
+		return l.DurationOf(l.Capacity)
+	case l.Rate.Period == 0: // of the calendar
+		start, end := windowAt(now, l)
+		return end - start
+	}
+	return 2 * l.Rate.Period
+}
+
+// turnBack turns back the times at places of a state. A zero is none, and the largest number is no end.
+func turnBack(state []byte, by int64, places ...int) {
+	for _, at := range places {
+		if t := int64(binary.LittleEndian.Uint64(state[at:])); t != 0 && t != math.MaxInt64 {
+			binary.LittleEndian.PutUint64(state[at:], uint64(t-by))
+		}
+	}
+}
+
+// rewindTimes is for states with times at fixed places.
+func rewindTimes(places ...int) func(state []byte, l *limits.Limit, by int64) {
+	return func(state []byte, _ *limits.Limit, by int64) { turnBack(state, by, places...) }
+}
+
+// rewindSliding has the windows begin at a multiple of their width, like all others: at the next one.
+func rewindSliding(state []byte, l *limits.Limit, by int64) {
+	p, width := loadWindowPair(state), l.Rate.Period
+	if off := floorMod(p.start-by, width); off > 0 {
+		by -= width - off
+	}
+	turnBack(state, by, 0)
+}
+
+func rewindLog(state []byte, _ *limits.Limit, by int64) {
+	g := slidingLog(state)
+	for i := range g.len() {
+		turnBack(g.entry(i), by, 0)
+	}
+}
+
+func rewindLeases(state []byte, _ *limits.Limit, by int64) {
+	l := leases(state)
+	turnBack(l, by, 8)
+	for offset := leasesHead; offset < l.used(); {
+		_, _, next := l.at(offset)
+		turnBack(l[offset:], by, 0)
+		offset = next
+	}
+}
+
+func rewindClass(state []byte, _ *limits.Limit, by int64) {
+	turnBack(state, by, 8, 24, 64, 80, 88)
+	n := classState(state)
+	for i := range n.children() {
+		turnBack(n.child(i), by, 24)
+	}
+}
+
+// rewindLent is for limiters with loans. A number never takes more bytes after it was made smaller.
+func rewindLent(inner func(state []byte, l *limits.Limit, by int64)) func(state []byte, l *limits.Limit, by int64) {
+	return func(state []byte, l *limits.Limit, by int64) {
+		inner(state[lentInner:lentHead], l, by)
+		var all loans
+		if !all.read(state) {
+			return
+		}
+		for i := range all.all {
+			if until := &all.all[i].until; *until > by {
+				*until -= by
+			}
+		}
+		turned := all.appendTo(nil, state[lentInner:lentHead])
+		if size := len(state); len(turned) <= size {
+			clear(state[copy(state, turned):])
+			setVariableSize(state, size)
+		}
+	}
+}

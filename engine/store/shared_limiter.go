@@ -1,0 +1,264 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// sharedLimiters are the limiters that new keys share while there is no room for them: one for each prefix and limit.
+// They replace the keys' separate limiters, so no key gets more than its limit, and all new keys of a prefix together
+// get no more than one of them would.
+//
+// There are few, so that keys whose prefixes an attacker makes up can't take memory either: those for whose prefix there
+// is no limiter share that of the empty prefix. Every change is made by an operation that changes something anyway, and
+// the room does not depend on the time of the last cleanup: replicas have the same limiters.
+type sharedLimiters struct {
+	mu       sync.Mutex
+	limiters map[sharedName]*sharedLimiter
+	named    int // of them, those with a prefix
+	bytes    int // of their states
+	leases   int // of them, those of concurrency limits
+}
+
+type sharedName struct {
+	prefix   string
+	limit    limits.Limit
+	instance uint8 // which one, where one request asks several keys that would share
+}
+
+type sharedLimiter struct{ state []byte }
+
+const (
+	maxNamedLimiters   = 256
+	maxUnnamedLimiters = 64
+	maxOverflowBytes   = 8 << 20 // of states; only those of sliding logs and leases grow
+)
+
+// sharedRef is the place of a shared limiter, which is made when it first keeps a state.
+type sharedRef struct {
+	name    sharedName
+	limiter *sharedLimiter // nil if there is none yet
+}
+
+// ref finds the limiter of a prefix, or that of all the rest, and reports false if there is room for neither. The
+// caller holds mu.
+func (o *sharedLimiters) ref(now int64, prefix string, l limits.Limit, instance uint8) (p sharedRef, found bool) {
+	p.name = sharedName{prefix, l, instance}
+	if p.limiter = o.limiters[p.name]; p.limiter != nil {
+		return p, true
+	}
+	if prefix != "" {
+		if o.named < maxNamedLimiters || o.count(now, true) < maxNamedLimiters {
+			return p, true
+		}
+		p.name.prefix = ""
+		if p.limiter = o.limiters[p.name]; p.limiter != nil {
+			return p, true
+		}
+	}
+	unnamed := len(o.limiters) - o.named
+	return p, unnamed < maxUnnamedLimiters || o.count(now, false) < maxUnnamedLimiters
+}
+
+// count counts the limiters that hold information at now.
+func (o *sharedLimiters) count(now int64, named bool) (n int) {
+	for name, s := range o.limiters {
+		if (name.prefix != "") == named && !s.expired(&name.limit, now) {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *sharedLimiter) expired(l *limits.Limit, now int64) bool {
+	return algorithms[l.Algorithm].expired(s.state, l, now)
+}
+
+// ask lets a shared limiter decide for a key, and reports whether that changes it. It is refused if keeping it would
+// take too much.
+func (o *sharedLimiters) ask(c *call, p sharedRef) (changed bool) {
+	c.prev, c.state, c.isNew, c.scanned = c.limit, noState[:], true, false
+	if p.limiter != nil && !p.limiter.expired(&c.limit, c.now) {
+		c.state, c.isNew = p.limiter.state, false
+	}
+	if c.limit.Algorithm.NeedsWho() {
+		op := *c.op
+		op.Who = holderOfKey(op.Key, op.Who)
+		c.op = &op
+	}
+	if changed = c.ask(); changed && c.op.Options&engine.Peek == 0 && !o.fits(c, p) {
+		c.refuse()
+		return false
+	}
+	return changed
+}
+
+// fits reports whether there is room for the decision of c. An expired limiter takes none, because it may have
+// been cleaned up elsewhere.
+func (o *sharedLimiters) fits(c *call, p sharedRef) bool {
+	size := c.size()
+	if o.bytes+size <= maxOverflowBytes {
+		return true
+	}
+	for name, s := range o.limiters {
+		if s != p.limiter && !s.expired(&name.limit, c.now) {
+			size += len(s.state)
+		}
+	}
+	return size <= maxOverflowBytes
+}
+
+// keep writes what c decided.
+func (o *sharedLimiters) keep(c *call, p sharedRef) {
+	alg, size := &algorithms[c.limit.Algorithm], c.size()
+	if p.limiter = o.limiters[p.name]; p.limiter == nil { // or another of the same request had it cleaned up since
+		p.limiter = o.add(c.now, p.name)
+	}
+	had := p.limiter.state
+	state := had
+	if c.isNew || size != len(had) {
+		state = make([]byte, size)
+		if !c.isNew {
+			copy(state, had)
+		}
+	}
+	if alg.bytes != 0 {
+		copy(state, c.next[:])
+	} else {
+		setVariableSize(state, size)
+		alg.write(c, state)
+	}
+	p.limiter.state = state
+	if o.bytes += len(state) - len(had); o.bytes > maxOverflowBytes {
+		o.clean(c.now)
+	}
+}
+
+func (o *sharedLimiters) add(now int64, name sharedName) *sharedLimiter {
+	if o.named >= maxNamedLimiters || len(o.limiters)-o.named >= maxUnnamedLimiters {
+		o.clean(now)
+	}
+	if o.limiters == nil {
+		o.limiters = map[sharedName]*sharedLimiter{}
+	}
+	s := &sharedLimiter{}
+	o.limiters[name] = s
+	if name.prefix != "" {
+		o.named++
+	}
+	if name.limit.Algorithm == limits.Concurrency {
+		o.leases++
+	}
+	return s
+}
+
+// clean removes the expired limiters.
+func (o *sharedLimiters) clean(now int64) {
+	for n, s := range o.limiters {
+		if s.expired(&n.limit, now) {
+			o.remove(n, s)
+		}
+	}
+}
+
+func (o *sharedLimiters) remove(n sharedName, s *sharedLimiter) {
+	delete(o.limiters, n)
+	o.bytes -= len(s.state)
+	if n.prefix != "" {
+		o.named--
+	}
+	if n.limit.Algorithm == limits.Concurrency {
+		o.leases--
+	}
+}
+
+func (o *sharedLimiters) clear() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.limiters, o.named, o.bytes, o.leases = nil, 0, 0, 0
+}
+
+// holderOfKey returns the SHA-256 of key and holder, so that holders of different keys that share a limiter stay distinct.
+func holderOfKey(key, who []byte) []byte {
+	b := binary.AppendUvarint(nil, uint64(len(key)))
+	sum := sha256.Sum256(append(append(b, key...), who...))
+	return sum[:]
+}
+
+// release ends the lease that a holder of a key without an entry has in a shared limiter, if it has one; with look it
+// only reports whether it has.
+func (o *sharedLimiters) release(c *call, look bool) (released bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.releaseLocked(c, look)
+}
+
+// releaseLocked is release for a caller that holds mu.
+func (o *sharedLimiters) releaseLocked(c *call, look bool) (released bool) {
+	if o.leases == 0 {
+		return false
+	}
+	op := *c.op
+	op.Who = holderOfKey(op.Key, op.Who)
+	for name, s := range o.limiters {
+		if name.limit.Algorithm != limits.Concurrency || s.expired(&name.limit, c.now) {
+			continue
+		}
+		mine := call{now: c.now, op: &op, limit: name.limit, prev: name.limit, state: s.state, result: c.result}
+		if look && mine.scanLeases().found || !look && algorithms[limits.Concurrency].release(&mine) {
+			return true
+		}
+	}
+	return false
+}
+
+// ops calls visit for the operations that make the limiters there are, in an order that is the same everywhere.
+func (o *sharedLimiters) ops(visit func(*engine.Op)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	names := make([]sharedName, 0, len(o.limiters))
+	for name := range o.limiters {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b sharedName) int {
+		if a.prefix != b.prefix {
+			return strings.Compare(a.prefix, b.prefix)
+		}
+		if c := slices.Compare(a.limit.Append(nil), b.limit.Append(nil)); c != 0 {
+			return c
+		}
+		return int(a.instance) - int(b.instance)
+	})
+	for _, n := range names {
+		visit(&engine.Op{Verb: engine.KeepOverflow, Instance: n.instance, Key: []byte(n.prefix), Who: o.limiters[n].state, Parts: []engine.Op{{Limit: n.limit, Tokens: 1}}})
+	}
+}
+
+// load carries out a KeepOverflow: a shared limiter as it was.
+func (o *sharedLimiters) load(now int64, op *engine.Op, res *engine.Result) {
+	var room [maxState]byte
+	e := Entry{Limit: op.Parts[0].Limit, State: op.Who}
+	state, err := e.check(&room)
+	if err != nil {
+		res.Status = engine.NotFound
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	name := sharedName{string(op.Key), e.Limit, op.Instance}
+	s := o.limiters[name]
+	if s == nil {
+		s = o.add(now, name)
+	}
+	o.bytes += len(state) - len(s.state)
+	s.state = slices.Clone(state)
+	if o.bytes > maxOverflowBytes {
+		o.clean(now)
+	}
+}

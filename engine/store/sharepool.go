@@ -1,0 +1,273 @@
+package store
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/stintdb/stint/engine"
+)
+
+// sharePool is the state of a fair share: the meter of the whole pool, and its active members, which are those that have taken
+// tokens that the refill has not given back to them yet. It counts what a member has taken in units of 2^-20 tokens.
+//
+//	offset  size  field
+//	0       4     size of the state in bytes
+//	4       2     members there is room for, a power of two
+//	6       2     entries that have been in use
+//	8       2     active members
+//	10      2     1 + the number of the first free entry among those, 0 if there is none
+//	12      2     bytes of room for a name
+//	16      16    the meter
+//	32      8     the time up to which the refill has been shared, nanoseconds since the Unix epoch
+//	40      8     virtual time: the units that a member of weight 1 has got back, modulo 2^64
+//	48      8     refilled ticks that are less than a unit
+//	56      4     refilled units that are too few to be shared by the weights
+//	60      4     sum of the weights of the active members
+//	64      8     seed of the table
+//	72      …     active members in a heap: the tag of each, the virtual time at which all is given back, 8 bytes
+//	…       …     the numbers of their entries in the same order: 2 bytes each
+//	…       …     table by name, open addressing: 2 bytes each, 1 + the number of an entry, 0 for none
+//	…       …     entries: 4 hash, in a free one the field at 10 of the next; 2 weight, 2 place in the heap, 1 length of the name,
+//	              3 unused, the name
+type sharePool []byte
+
+const (
+	poolHead     = 72
+	entryHead    = 12
+	memberBytes  = 8 + 2 + 2*tableFactor // beside the entry
+	poolMinRoom  = 4
+	poolMinName  = 16
+	tableFactor  = 2  // places of the table for a member
+	unitBits     = 20 // of a token's fraction
+	unitsOfToken = 1 << unitBits
+
+	// MaxMembers bounds the active members of a fair share.
+	MaxMembers = 4096
+)
+
+func (p sharePool) u16(at int) int       { return int(binary.LittleEndian.Uint16(p[at:])) }
+func (p sharePool) setU16(at, value int) { binary.LittleEndian.PutUint16(p[at:], uint16(value)) }
+func (p sharePool) u32(at int) uint32    { return binary.LittleEndian.Uint32(p[at:]) }
+func (p sharePool) u64(at int) uint64    { return binary.LittleEndian.Uint64(p[at:]) }
+
+func (p sharePool) setU32(at int, value uint32) { binary.LittleEndian.PutUint32(p[at:], value) }
+func (p sharePool) setU64(at int, value uint64) { binary.LittleEndian.PutUint64(p[at:], value) }
+
+func (p sharePool) room() int         { return p.u16(4) }
+func (p sharePool) active() int       { return p.u16(8) }
+func (p sharePool) nameRoom() int     { return p.u16(12) }
+func (p sharePool) meter() meter      { return loadMeter(p[16:]) }
+func (p sharePool) sharedTo() int64   { return int64(p.u64(32)) }
+func (p sharePool) virtual() uint64   { return p.u64(40) }
+func (p sharePool) restTicks() uint64 { return p.u64(48) }
+func (p sharePool) restUnits() uint32 { return p.u32(56) }
+func (p sharePool) weights() uint32   { return p.u32(60) }
+func (p sharePool) table() []byte     { return p[poolHead+10*p.room():] }
+func (p sharePool) slot(i int) int    { return int(binary.LittleEndian.Uint16(p.table()[2*i:])) }
+func (p sharePool) setSlot(i, value int) {
+	binary.LittleEndian.PutUint16(p.table()[2*i:], uint16(value))
+}
+
+// entry returns an entry by its number.
+func (p sharePool) entry(n int) shareEntry {
+	size := entryHead + p.nameRoom()
+	at := poolHead + memberBytes*p.room() + n*size
+	return shareEntry(p[at : at+size : at+size])
+}
+
+// shareEntry is a member in a pool.
+type shareEntry []byte
+
+func (e shareEntry) hash() uint32   { return binary.LittleEndian.Uint32(e) }
+func (e shareEntry) weight() uint32 { return uint32(binary.LittleEndian.Uint16(e[4:])) }
+func (e shareEntry) place() int     { return int(binary.LittleEndian.Uint16(e[6:])) }
+func (e shareEntry) name() []byte   { return e[entryHead : entryHead+int(e[8])] }
+
+func (e shareEntry) setHash(h uint32)   { binary.LittleEndian.PutUint32(e, h) }
+func (e shareEntry) setWeight(w uint32) { binary.LittleEndian.PutUint16(e[4:], uint16(w)) }
+func (e shareEntry) setPlace(i int)     { binary.LittleEndian.PutUint16(e[6:], uint16(i)) }
+
+// shareBytes is the size of a state with room for some members and for names of some bytes.
+func shareBytes(room, nameRoom int) int {
+	return poolHead + room*(memberBytes+entryHead+nameRoom)
+}
+
+// hash is a hash of a name that a client cannot foresee, because the seed comes from the time of the pool's first grant.
+func (p sharePool) hash(name []byte) uint32 {
+	h := p.u64(64) ^ uint64(len(name))
+	for ; len(name) > 8; name = name[8:] {
+		h = fold(h ^ binary.LittleEndian.Uint64(name))
+	}
+	var tail [8]byte
+	copy(tail[:], name)
+	return uint32(fold(fold(h ^ binary.LittleEndian.Uint64(tail[:]))))
+}
+
+func fold(x uint64) uint64 {
+	hi, lo := bits.Mul64(x^0x2545f4914f6cdd1d, 0xd1342543de82ef95)
+	return hi ^ lo
+}
+
+// find returns the number of a member's entry, and the slots of the table that it looked at.
+func (p sharePool) find(name []byte) (entry, steps int, found bool) {
+	if p.room() == 0 {
+		return 0, 0, false
+	}
+	h, mask := p.hash(name), tableFactor*p.room()-1
+	for i := int(h) & mask; ; i = (i + 1) & mask {
+		at := p.slot(i)
+		if at == 0 {
+			return 0, steps, false
+		}
+		if e := p.entry(at - 1); e.hash() == h && bytes.Equal(e.name(), name) {
+			return at - 1, steps, true
+		}
+		steps++
+	}
+}
+
+// add puts a new member with a tag among the active ones. There is room for it.
+func (p sharePool) add(name []byte, weight uint32, tag uint64) {
+	n := p.u16(10) - 1
+	if n >= 0 {
+		p.setU16(10, int(p.entry(n).hash()))
+	} else {
+		n = p.u16(6)
+		p.setU16(6, n+1)
+	}
+	e := p.entry(n)
+	clear(e)
+	e[8] = byte(len(name))
+	copy(e[entryHead:], name)
+	e.setHash(p.hash(name))
+	e.setWeight(weight)
+	mask := tableFactor*p.room() - 1
+	i := int(e.hash()) & mask
+	for p.slot(i) != 0 {
+		i = (i + 1) & mask
+	}
+	p.setSlot(i, n+1)
+	p.setU16(8, p.active()+1)
+	p.raise(p.active()-1, tag, n)
+	p.setU32(60, p.weights()+weight)
+}
+
+// change gives an active member another weight and another tag.
+func (p sharePool) change(n int, weight uint32, tag uint64) {
+	e := p.entry(n)
+	p.setU32(60, p.weights()-e.weight()+weight)
+	e.setWeight(weight)
+	if place := e.place(); isEarlier(tag, p.tagAt(place)) {
+		p.raise(place, tag, n)
+	} else {
+		p.lower(place, tag, n)
+	}
+}
+
+// dropFirst removes the members with the earliest tags.
+func (p sharePool) dropFirst(members int) {
+	for range members {
+		n := p.entryAt(0)
+		e := p.entry(n)
+		p.removeFirst()
+		p.setU32(60, p.weights()-e.weight())
+		p.unlist(n, e.hash())
+		clear(e)
+		e.setHash(uint32(p.u16(10)))
+		p.setU16(10, n+1)
+	}
+}
+
+// unlist removes an entry from the table. Later entries of its run move up, so that none is behind a gap.
+func (p sharePool) unlist(n int, hash uint32) {
+	mask := tableFactor*p.room() - 1
+	gap := int(hash) & mask
+	for p.slot(gap) != n+1 {
+		gap = (gap + 1) & mask
+	}
+	for i := (gap + 1) & mask; p.slot(i) != 0; i = (i + 1) & mask {
+		home := int(p.entry(p.slot(i)-1).hash()) & mask
+		if (i-home)&mask >= (i-gap)&mask {
+			p.setSlot(gap, p.slot(i))
+			gap = i
+		}
+	}
+	p.setSlot(gap, 0)
+}
+
+// enlarge lays a state out again, in a larger one that begins with it.
+func (p sharePool) enlarge(room, nameRoom int) {
+	old := sharePool(bytes.Clone(p[:shareBytes(p.room(), p.nameRoom())]))
+	clear(p[variableHead:])
+	copy(p[16:poolHead], old[16:poolHead])
+	p.setU16(4, room)
+	p.setU16(12, nameRoom)
+	p.setU32(60, 0)
+	for i := range old.active() {
+		e := old.entry(old.entryAt(i))
+		p.add(e.name(), e.weight(), old.tagAt(i))
+	}
+}
+
+func validShares(state []byte) bool {
+	p := sharePool(state)
+	if len(p) < poolHead {
+		return false
+	}
+	room, used, count := p.room(), p.u16(6), p.active()
+	nameRoom := p.nameRoom()
+	if room < poolMinRoom || room > MaxMembers || room&(room-1) != 0 || nameRoom < poolMinName || nameRoom > engine.Align(engine.MaxHolderBytes) || nameRoom%engine.RecordAlign != 0 ||
+		len(p) != shareBytes(room, nameRoom) || used > room || count > used || p.u16(14) != 0 {
+		return false
+	}
+	var seen [MaxMembers]bool
+	weights := uint32(0)
+	for i := range count {
+		n := p.entryAt(i)
+		if n >= used || seen[n] || i > 0 && isEarlier(p.tagAt(i), p.tagAt((i-1)/heapArity)) {
+			return false
+		}
+		seen[n] = true
+		e := p.entry(n)
+		weights += e.weight()
+		if w := e.weight(); w == 0 || w > engine.MaxWeight || e.place() != i || e[8] == 0 || int(e[8]) > nameRoom || p.tagAt(i)-p.virtual()-1 >= 1<<62/uint64(w) {
+			return false
+		}
+	}
+	free := 0
+	for at := p.u16(10); at != 0; free++ {
+		if at > used || seen[at-1] {
+			return false
+		}
+		seen[at-1] = true
+		next := p.entry(at - 1).hash()
+		if next > MaxMembers {
+			return false
+		}
+		at = int(next)
+	}
+	return free == used-count && weights == p.weights() && p.restUnits() < MaxMembers*engine.MaxWeight && p.validTable()
+}
+
+// validTable reports whether the table has the active members and nothing else.
+func (p sharePool) validTable() bool {
+	listed := 0
+	for i := range tableFactor * p.room() {
+		if at := p.slot(i); at > p.u16(6) {
+			return false
+		} else if at != 0 {
+			listed++
+		}
+	}
+	if listed != p.active() {
+		return false // find ends at an empty place: there are twice as many as members
+	}
+	for i := range listed {
+		n := p.entryAt(i)
+		if at, _, found := p.find(p.entry(n).name()); !found || at != n {
+			return false
+		}
+	}
+	return true
+}

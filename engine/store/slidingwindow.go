@@ -1,0 +1,147 @@
+package store
+
+import (
+	"encoding/binary"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// windowPair is the state of a sliding window counter: the tokens of the epoch-aligned window that began at start, and
+// of the one before. The tokens taken are all of the current window and the share of the previous one that a window
+// reaching back from now still covers.
+//
+//	offset  size  field
+//	0       8     start of the current window, nanoseconds since the Unix epoch
+//	8       8     tokens granted in the previous window
+//	16      8     tokens granted in the current window
+type windowPair struct{ start, prev, cur int64 }
+
+const windowPairBytes = 24
+
+func loadWindowPair(state []byte) windowPair {
+	return windowPair{int64(binary.LittleEndian.Uint64(state)), int64(binary.LittleEndian.Uint64(state[8:])), int64(binary.LittleEndian.Uint64(state[16:]))}
+}
+
+func (p windowPair) store(state []byte) {
+	binary.LittleEndian.PutUint64(state, uint64(p.start))
+	binary.LittleEndian.PutUint64(state[8:], uint64(p.prev))
+	binary.LittleEndian.PutUint64(state[16:], uint64(p.cur))
+}
+
+// at moves the pair on to the window that holds now. A clock that went back stays at the start of the window reached.
+func (p windowPair) at(now, width int64) windowPair {
+	start := now - floorMod(now, width)
+	switch {
+	case start <= p.start:
+		return p
+	case start == p.start+width:
+		return windowPair{start, p.cur, 0}
+	}
+	return windowPair{start: start}
+}
+
+// taken is prev·(W-e) + cur·W: the tokens taken, times W, where e is how far now is into the window.
+func (p windowPair) taken(now, width int64) uint128.Int {
+	covered := min(width, max(0, width-(now-p.start)))
+	return uint128.Product(uint64(p.prev), uint64(covered)).Plus(uint128.Product(uint64(p.cur), uint64(width)))
+}
+
+// reset is the time until no grant counts.
+func (p windowPair) reset(now, width int64) int64 {
+	switch {
+	case p.cur > 0:
+		return p.start + 2*width - now
+	case p.prev > 0:
+		return p.start + width - now
+	}
+	return 0
+}
+
+// wait is the time until n more tokens fit a capacity.
+func (p windowPair) wait(now, width, capacity, n int64) int64 {
+	free := capacity - p.cur - n
+	if free >= 0 { // in this window, once enough of the previous one is out of reach
+		covered, _ := uint128.Product(uint64(free), uint64(width)).Divide(uint64(p.prev))
+		return p.start + width - int64(covered) - now
+	}
+	covered, _ := uint128.Product(uint64(capacity-n), uint64(width)).Divide(uint64(p.cur))
+	return p.start + 2*width - int64(covered) - now
+}
+
+// pairUnder returns the state under a limit. Where the window's width changes, the tokens that count at this moment
+// carry over, as if granted now.
+func (c *call) pairUnder(l *limits.Limit) windowPair {
+	width := l.Rate.Period
+	fresh := windowPair{start: c.now - floorMod(c.now, width)}
+	if c.isNew {
+		return fresh
+	}
+	p := loadWindowPair(c.state).at(c.now, c.prev.Rate.Period)
+	if c.prev.Rate.Period == width {
+		return p
+	}
+	fresh.cur = p.taken(c.now, c.prev.Rate.Period).DivideUp(uint64(c.prev.Rate.Period))
+	return fresh
+}
+
+func decideSliding(c *call) (changed bool) {
+	width := c.limit.Rate.Period
+	p := c.pairUnder(&c.limit)
+	used := p.taken(c.now, width).DivideUp(uint64(width))
+	granted, ok := c.grantCounted(used)
+	if !ok {
+		if c.result.Status == engine.OK && c.result.Wait != engine.NeverWait {
+			n := c.op.Tokens
+			if c.op.Options&engine.UpTo != 0 {
+				n = 1
+			}
+			c.result.Wait = p.wait(c.now, width, c.grantable(), n)
+		}
+		c.reportSliding(p, used, false)
+		return false
+	}
+	p.cur += granted
+	c.reportSliding(p, used+granted, c.op.Options&engine.Force != 0)
+	p.store(c.next[:])
+	return granted > 0
+}
+
+func (c *call) reportSliding(p windowPair, used int64, showDebt bool) {
+	c.reportCount(used, c.limit.Capacity, showDebt)
+	c.result.Reset = p.reset(c.now, c.limit.Rate.Period)
+}
+
+func lookSliding(c *call) {
+	p := c.pairUnder(&c.limit)
+	width := c.limit.Rate.Period
+	c.reportSliding(p, p.taken(c.now, width).DivideUp(uint64(width)), c.op.Verb == engine.Look)
+}
+
+// refundSliding gives back the latest grants first.
+func refundSliding(c *call) {
+	width := c.prev.Rate.Period
+	p := loadWindowPair(c.state).at(c.now, width)
+	used := p.taken(c.now, width).DivideUp(uint64(width))
+	tokens := min(c.op.Tokens, used)
+	left := used - tokens
+	if tokens <= p.cur {
+		p.cur -= tokens
+	} else {
+		p.cur = 0 // the largest previous window of which no more than the tokens left still count
+		prev, _ := uint128.Product(uint64(left), uint64(width)).Divide(uint64(p.start + width - c.now))
+		p.prev = int64(prev)
+	}
+	c.result.Granted = tokens
+	c.reportSliding(p, left, true)
+	p.store(c.next[:])
+}
+
+func slidingExpired(state []byte, l *limits.Limit, now int64) bool {
+	p := loadWindowPair(state)
+	if p.cur > 0 {
+		return now >= p.start+2*l.Rate.Period
+	}
+	return p.prev == 0 || now >= p.start+l.Rate.Period
+}

@@ -1,0 +1,269 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// Commands carries out [Command] and [Script] operations. Package engine knows the keys, and nothing of what commands do.
+type Commands interface {
+	// Run carries out op on the keys of tx and appends its reply, in RESP2, to res.Reply. The same op on the same keys at
+	// the same time has the same effect everywhere: it depends on nothing else. If tx needs more locks ([Tx.Stopped]), it
+	// returns early and is called again.
+	Run(tx *Tx, op *engine.Op, res *engine.Result)
+	// Weigh returns about the work that op would take now, at most, in units of [Result.Work]. Its declared keys hold that
+	// many bytes.
+	Weigh(op *engine.Op, held int) (work int)
+}
+
+// Tx is the keys of a store as one command or script sees and changes them, at one instant. Its changes are kept
+// when it ends, all of them or none.
+type Tx struct {
+	store    *Store
+	now      int64
+	readOnly bool
+	alone    bool     // see Alone
+	dropped  bool     // see Drop
+	all      bool     // every shard is locked
+	locked   []uint32 // or else these
+	stopped  bool
+	pending  []*pending
+	used     int            // of pending; the rest is kept for reuse
+	byKey    map[string]int // in pending, once they are many
+	made     [][]byte       // of the changed keys, the new ones
+	call     call
+	result   engine.Result
+	script   *engine.Op  // of a Script with PriorAt, or nil
+	work     int         // see Work
+	scripts  []engine.Op // on scripts, to be applied when the transaction ends
+
+	published      []message
+	publishedBytes int
+}
+
+// pending is a key that the transaction has changed.
+type pending struct {
+	Value
+	key   []byte
+	shard *shard
+	tag   uint32
+	limit limits.Limit // of a limiter, whose whole state is Data
+	gone  bool
+
+	size int // of the state to be kept
+	new  bool
+}
+
+// fewPending is the number of changed keys that are looked up one after the other.
+const fewPending = 8
+
+// Now is the time of the transaction, in nanoseconds since the Unix epoch.
+func (t *Tx) Now() int64 { return t.now }
+
+// ReadOnly reports whether the transaction must not change anything: it was asked for by a READONLY connection or _RO.
+func (t *Tx) ReadOnly() bool { return t.readOnly }
+
+// Alone reports whether no other node carries out the transaction, or needs its outcome: that of a store that is not replicated, and of
+// [Store.TryReadOnly], which answers or changes nothing.
+func (t *Tx) Alone() bool { return t.alone }
+
+// Drop has nothing kept of the transaction. Only one that is [Tx.Alone] may be dropped.
+func (t *Tx) Drop() { t.dropped = true }
+
+// Stopped reports whether a key was touched whose lock is not held. The transaction is then carried out again with all
+// locks, and nothing that it does from here on counts.
+func (t *Tx) Stopped() bool { return t.stopped }
+
+// Work is the work that the transaction has taken so far, in units of [Result.Work].
+func (t *Tx) Work() int { return t.work }
+
+// Spend adds to the work of the transaction: that of a command beyond the copying of values.
+func (t *Tx) Spend(work int) { t.work += work }
+
+// Get returns the value of a key, and false if it does not exist or has expired. Its data is valid until the next change
+// of any key, and must not be written to.
+func (t *Tx) Get(key []byte) (v Value, found bool) {
+	if p := t.find(key); p != nil {
+		if p.gone {
+			return Value{}, false
+		}
+		t.work += len(p.Data) / workBytes
+		return t.shown(p), true
+	}
+	sh, tag := t.store.locate(key)
+	if !t.holds(sh) {
+		return Value{}, false
+	}
+	p := sh.find(tag, key)
+	if !p.found {
+		return Value{}, false
+	}
+	r := sh.record(p.ref)
+	limit := sh.limitOf(r)
+	alg := &algorithms[limit.Algorithm]
+	state := alg.stateOf(r.rest())
+	switch {
+	case alg.expired(state, limit, t.now):
+		return Value{}, false
+	case !limit.Algorithm.IsValue():
+		return t.limiter(*limit, state), true
+	}
+	t.work += len(state) / workBytes
+	return Value{Kind: limit.Algorithm, ExpiresAt: expiryOf(state), Data: dataOf(state)}, true
+}
+
+// shown is a changed key as Get returns it.
+func (t *Tx) shown(p *pending) Value {
+	if p.Kind.IsValue() {
+		return p.Value
+	}
+	return t.limiter(p.limit, p.Data)
+}
+
+// limiter is the key of a limiter as Get returns it.
+func (t *Tx) limiter(limit limits.Limit, state []byte) Value {
+	t.result.Clear()
+	c := &t.call
+	c.begin(t.now, &lookOp, &t.result)
+	c.open(&limit, state)
+	c.limit = c.prev
+	algorithms[c.limit.Algorithm].look(c)
+	if t.result.Reset == 0 && c.lent > 0 || limit.Algorithm.Home() != limits.NoAlgorithm {
+		return Value{Kind: limit.Algorithm}
+	}
+	return Value{Kind: limit.Algorithm, ExpiresAt: t.now + t.result.Reset}
+}
+
+// lookOp is the operation of a look at a limiter.
+var lookOp = engine.Op{Verb: engine.Look}
+
+// Edit returns the value of a key to be changed in place: its Data is the caller's to append to and to write to. A key
+// that does not exist begins empty, of the given kind, and never expires. The caller has made sure that an existing
+// key is of that kind. Data must not exceed [MaxValueBytes].
+func (t *Tx) Edit(key []byte, kind limits.Algorithm) *Value {
+	if p := t.find(key); p != nil {
+		if p.gone {
+			p.gone, p.limit, p.Value = false, limits.Limit{Algorithm: kind}, Value{Kind: kind, Data: p.Data[:0]}
+		}
+		t.work += len(p.Data) / workBytes
+		return &p.Value
+	}
+	v, found := t.Get(key)
+	p := t.add(key)
+	if !found {
+		v = Value{Kind: kind}
+	}
+	p.limit, p.Value = limits.Limit{Algorithm: v.Kind}, Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
+	return &p.Value
+}
+
+// Set replaces the value of a key. It copies the data.
+func (t *Tx) Set(key []byte, v Value) {
+	p := t.changed(key)
+	p.gone, p.limit = false, limits.Limit{Algorithm: v.Kind}
+	p.Value = Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
+}
+
+// Delete drops a key, a limiter's too, and reports whether it existed. Of a limiter with loans the loans stay.
+func (t *Tx) Delete(key []byte) (existed bool) {
+	v, existed := t.Get(key)
+	if !existed {
+		return false
+	}
+	if v.Kind.Home() != limits.NoAlgorithm {
+		return false // it would not be reset at home
+	}
+	if v.Kind.IsLent() {
+		c := &t.call
+		if t.loadLimiter(c, &engine.Op{Verb: engine.Delete, Key: key}, &t.result); c.lent > 0 {
+			c.limit = c.prev
+			t.keepLimiter(c, noState[:])
+			return true
+		}
+	}
+	t.changed(key).gone = true
+	return true
+}
+
+// find returns a changed key, nil if it is not changed.
+func (t *Tx) find(key []byte) *pending {
+	if t.used > fewPending {
+		if i, ok := t.byKey[string(key)]; ok {
+			return t.pending[i]
+		}
+		return nil
+	}
+	for _, p := range t.pending[:t.used] {
+		if bytes.Equal(p.key, key) {
+			return p
+		}
+	}
+	return nil
+}
+
+// changed returns a key as one that is changed.
+func (t *Tx) changed(key []byte) *pending {
+	if p := t.find(key); p != nil {
+		return p
+	}
+	return t.add(key)
+}
+
+// add makes a key one that is changed.
+func (t *Tx) add(key []byte) *pending {
+	if t.used == len(t.pending) {
+		t.pending = append(t.pending, &pending{})
+	}
+	p := t.pending[t.used]
+	t.used++
+	p.key, p.gone = append(p.key[:0], key...), false
+	p.shard, p.tag = t.store.locate(key)
+	t.holds(p.shard)
+	switch {
+	case t.used == fewPending+1:
+		t.byKey = make(map[string]int, 4*fewPending)
+		for i, p := range t.pending[:t.used] {
+			t.byKey[string(p.key)] = i
+		}
+	case t.used > fewPending:
+		t.byKey[string(key)] = t.used - 1
+	}
+	return p
+}
+
+// holds reports whether a shard is locked, and stops the transaction if it is not.
+func (t *Tx) holds(sh *shard) bool {
+	if t.all {
+		return true
+	}
+	if _, found := slices.BinarySearch(t.locked, sh.number); found {
+		return true
+	}
+	t.stopped = true
+	return false
+}
+
+// begin makes the transaction ready for an operation.
+func (t *Tx) begin(now int64, op *engine.Op) {
+	t.now, t.readOnly, t.dropped, t.stopped, t.used, t.byKey, t.scripts, t.work, t.call.listed = now, op.Options&engine.Peek != 0, false, false, 0, nil, nil, 0, 0
+	t.published, t.publishedBytes = nil, 0
+	if t.script = nil; op.PriorAt != 0 {
+		t.script = op
+	}
+}
+
+// end lets go of buffers too large to be kept for the next transaction.
+func (t *Tx) end() {
+	const keepPending, keepBytes = 64, 64 << 10
+	if len(t.pending) > keepPending {
+		t.pending = slices.Delete(t.pending, keepPending, len(t.pending))
+	}
+	for _, p := range t.pending {
+		if cap(p.Data) > keepBytes {
+			p.Data = nil
+		}
+	}
+}

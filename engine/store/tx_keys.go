@@ -1,0 +1,49 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// keyWork is the work of looking at one key.
+const keyWork = 8
+
+// Keys returns the keys that pass, in order, and false if the store has more than the given number of keys: looking at
+// all of them would hold everybody up. It needs all locks ([Tx.Stopped]). Expired keys do not count, so that replicas agree.
+func (t *Tx) Keys(most int, pass func(key []byte, kind limits.Algorithm) bool) (keys [][]byte, ok bool) {
+	if !t.all {
+		t.stopped = true
+		return nil, true
+	}
+	live := 0
+	add := func(key []byte, kind limits.Algorithm) {
+		if live++; pass(key, kind) {
+			keys = append(keys, bytes.Clone(key))
+		}
+	}
+	for i := range t.store.shards {
+		sh := &t.store.shards[i]
+		for _, slot := range sh.index.slots {
+			if slot == 0 {
+				continue
+			}
+			r := sh.record(uint32(slot))
+			if !sh.expired(r, t.now) && t.find(r.key()) == nil {
+				add(r.key(), sh.limitOf(r).Algorithm)
+			}
+		}
+		if live > most {
+			return nil, false
+		}
+	}
+	for _, p := range t.pending[:t.used] {
+		if !p.gone {
+			add(p.key, p.Kind)
+		}
+	}
+	t.work += live * keyWork
+	slices.SortFunc(keys, bytes.Compare)
+	return keys, live <= most
+}

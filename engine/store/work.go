@@ -1,0 +1,141 @@
+package store
+
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+const (
+	// workBytes is the number of bytes copied in about the time that one lease is read.
+	workBytes = 64
+	// OpWork is the fixed cost of an operation, in units of [Result.Work].
+	OpWork = 20
+	// MaxHolderWork is the most that looking through the holders of one key takes.
+	MaxHolderWork = limits.MaxHolders + OpWork
+	// MaxLogWork is the most that keeping a request in a sliding log of the default bound takes: the log may have to be
+	// copied.
+	MaxLogWork = 100_000*16/workBytes + OpWork
+)
+
+// Weigh returns about the work that operations would take now, at most, one after the other. It looks each key up, and no
+// further.
+func (s *Store) Weigh(ops []engine.Op) (work int) {
+	var after sizes
+	if len(ops) > 1 {
+		after = sizes{}
+	}
+	more := 0 // leases that operations before may have added
+	for i := range ops {
+		op, limits := ops[i].Request(), ops[i:i+1]
+		if op != &ops[i] {
+			work += OpWork // of the reservation
+			limits = ops[i].Parts
+		}
+		switch op.Verb {
+		case engine.AcquireAll, engine.Check:
+			limits = s.Asked(op)
+		case engine.Settle:
+			s.reservationKeys(op.Key, func(key []byte) { work += s.weigh(&engine.Op{Key: key}, &more) })
+		case engine.Command, engine.Script:
+			if s.commands != nil {
+				work += s.commands.Weigh(op, after.held(s, op))
+			}
+			if after != nil {
+				after.grow(s, op)
+			}
+			continue
+		case engine.Flush, engine.SetPolicy, engine.DropPolicy, engine.SetOverride, engine.Restrict, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
+			work += OpWork
+			continue
+		}
+		for j := range limits {
+			work += s.weigh(&limits[j], &more)
+		}
+	}
+	return work
+}
+
+func (s *Store) weigh(op *engine.Op, more *int) int {
+	if op.Verb == engine.Acquire && op.Limit.Algorithm == limits.Concurrency {
+		*more++
+	}
+	sh, tag := s.locate(op.Key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	p := sh.find(tag, op.Key)
+	if !p.found {
+		return OpWork + *more
+	}
+	r := sh.record(p.ref)
+	switch alg := sh.limitOf(r).Algorithm; alg {
+	case limits.Concurrency:
+		return OpWork + min(leases(algorithms[alg].stateOf(r.rest())).used()/leaseHead+*more, limits.MaxHolders)
+	case limits.FairShare:
+		return OpWork + sh.size(r)/workBytes + sharePool(algorithms[alg].stateOf(r.rest())).active()
+	case limits.Class:
+		return OpWork + sh.size(r)/workBytes + classState(algorithms[alg].stateOf(r.rest())).children()
+	case limits.SlidingLog:
+		if op.Verb == engine.ListLog {
+			return OpWork + min(sh.size(r)/engine.LogEntry, int(op.Tokens))
+		}
+		return OpWork + sh.size(r)/workBytes
+	}
+	return OpWork
+}
+
+// sizes are the most bytes that keys may hold after operations before; of other keys, the bytes in the store count.
+type sizes map[string]int
+
+func (z sizes) of(s *Store, key []byte) int {
+	if n, found := z[string(key)]; found {
+		return n
+	}
+	return s.stateBytes(key)
+}
+
+// held returns the most bytes that the declared keys of an operation on data hold.
+func (z sizes) held(s *Store, op *engine.Op) (bytes int) {
+	if op.Verb == engine.Script {
+		return 0
+	}
+	for _, key := range op.DeclaredKeys() {
+		bytes += z.of(s, key)
+	}
+	return bytes
+}
+
+// grow notes what an operation on data may leave in its keys: with its arguments, all that the others held in the first, and
+// what the first held in the second.
+func (z sizes) grow(s *Store, op *engine.Op) {
+	keys := op.DeclaredKeys()
+	if op.Verb == engine.Script || op.Options&engine.Peek != 0 || len(keys) == 0 {
+		return
+	}
+	first, others, more := z.of(s, keys[0]), 0, 0
+	for _, key := range keys[1:] {
+		others += z.of(s, key)
+	}
+	for _, arg := range op.Args[op.KeyFrom+op.KeyCount:] {
+		more += len(arg) + stringHead
+	}
+	if len(keys) > 1 {
+		z[string(keys[1])] = max(first, z.of(s, keys[1]))
+	}
+	z[string(keys[0])] = min(max(first, others)+more, MaxValueBytes)
+}
+
+// stringHead is the most bytes that an argument takes in a value of data beside its own.
+const stringHead = 8
+
+// stateBytes is the size of a key's state.
+func (s *Store) stateBytes(key []byte) int {
+	sh, tag := s.locate(key)
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	p := sh.find(tag, key)
+	if !p.found {
+		return 0
+	}
+	r := sh.record(p.ref)
+	return len(algorithms[sh.limitOf(r).Algorithm].stateOf(r.rest()))
+}
