@@ -143,7 +143,7 @@ func TestAddingAnAlgorithm(t *testing.T) {
 	t.Parallel()
 	c, p := copySource(t), readPage(t, addingPage)
 	var (
-		fileLink  = regexp.MustCompile(`\]\(\.\./((?:engine|server/command)/\w+\.go)\)`)
+		fileLink  = regexp.MustCompile(`\]\(\.\./((?:engine/store|engine/limits|server/command)/\w+\.go)\)`)
 		newFile   = regexp.MustCompile("The file `(.+)`:$")
 		afterLine = regexp.MustCompile("after\\s+`([^`]+)`")
 	)
@@ -169,8 +169,8 @@ func TestAddingAnAlgorithm(t *testing.T) {
 			file = links[len(links)-1][1]
 		}
 	}
-	if next != 10 {
-		t.Errorf("the page has %d pieces of source, want 10", next)
+	if next != 11 {
+		t.Errorf("the page has %d pieces of source, want 11", next)
 	}
 	c.passes(t, 6)
 	c.has(t, "server/testdata/transcripts/cd-acquire.txt", "advance 4s\n> CD.ACQUIRE k 10s\n[0 1 0 6000 6000]\n")
