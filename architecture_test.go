@@ -35,7 +35,8 @@ var mayImport = map[string][]string{
 // within are narrower rules for packages inside a part.
 var within = map[string][]string{
 	"engine":            {"engine/limits", "engine/internal/uint128"},
-	"engine/store":      {"engine", "engine/datatype", "engine/glob", "engine/internal/offheap", "engine/internal/uint128"},
+	"engine/algorithm":  {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128"},
+	"engine/store":      {"engine", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/offheap", "engine/internal/uint128"},
 	"engine/limits":     {"engine/internal/uint128"},
 	"engine/glob":       {},
 	"engine/script":     {},

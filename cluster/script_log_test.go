@@ -67,7 +67,7 @@ func TestLongScriptsAreForwarded(t *testing.T) {
 		s := simulate(t, "a", "b", "c")
 		defer s.stop()
 		leader := s.leader()
-		text := string(bytes.Repeat([]byte("x"), store.MaxValueBytes-100))
+		text := string(bytes.Repeat([]byte("x"), engine.MaxValueBytes-100))
 		reads := make([]engine.Op, 70)
 		for i := range reads {
 			reads[i] = operation("GET", "long")

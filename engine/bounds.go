@@ -24,6 +24,14 @@ const (
 	// WholeRate is all of a rate, in the unit of Report.Down and Up.
 	WholeRate = 100_000
 	LogEntry  = 16 // bytes of a grant in a sliding log, and in the list of them
+	// MaxListedBytes bounds the holders and grants listed for one batch. One list is never more.
+	MaxListedBytes = 4 << 20
+	// MaxMembers bounds the active members of a fair share.
+	MaxMembers = 4096
+	// MaxGrants bounds the grants of a sliding log that one ListLog lists.
+	MaxGrants = 10_000
+	// MaxWaiting bounds the requests that a Lend grants.
+	MaxWaiting = 1 << 20
 )
 
 // Align is n, or the next multiple of [RecordAlign].

@@ -249,7 +249,7 @@ func TestPipelinesAreCutByWork(t *testing.T) {
 		if strings.HasPrefix(out, "-") {
 			t.Errorf("%s: %.100q", line, out)
 		}
-		if d.mostWork > command.MaxBatchWork+store.MaxHolderWork || d.bytes > store.MaxListedBytes || d.batches <= n/64 {
+		if d.mostWork > command.MaxBatchWork+store.MaxHolderWork || d.bytes > engine.MaxListedBytes || d.batches <= n/64 {
 			t.Errorf("%s: %d batches, of at most %d operations, work %d and %d bytes", line, d.batches, d.mostOps, d.mostWork, d.bytes)
 		}
 	}
@@ -285,10 +285,10 @@ func TestTransactionsAreBoundedByWork(t *testing.T) {
 		d, out := costOf(t, p, append(append([]string{"MULTI"}, repeated(n, command)...), "EXEC")...)
 		return d, strings.TrimPrefix(out, "+OK\r\n"+strings.Repeat("+QUEUED\r\n", n))
 	}
-	if d, out := exec(200, "CC.HOLDERS big"); d.bytes > store.MaxListedBytes || len(out) > 4<<20 || !strings.Contains(out, "-ERR the holders, members or grants listed") {
+	if d, out := exec(200, "CC.HOLDERS big"); d.bytes > engine.MaxListedBytes || len(out) > 4<<20 || !strings.Contains(out, "-ERR the holders, members or grants listed") {
 		t.Errorf("%d bytes of holders, %d of replies: %.100q", d.bytes, len(out), out)
 	}
-	if d, out := exec(50, "SL.LOG log COUNT 10000"); d.bytes > store.MaxListedBytes || len(out) > 4<<20 || !strings.Contains(out, "-ERR the holders, members or grants listed") {
+	if d, out := exec(50, "SL.LOG log COUNT 10000"); d.bytes > engine.MaxListedBytes || len(out) > 4<<20 || !strings.Contains(out, "-ERR the holders, members or grants listed") {
 		t.Errorf("%d bytes of grants, %d of replies: %.100q", d.bytes, len(out), out)
 	}
 	if d, out := exec(300, "SL.LOG log COUNT 10000"); d.batches > 0 || !strings.HasPrefix(out, "-ERR the transaction would take too long") {

@@ -116,7 +116,7 @@ func randomOpOf(r *rand.Rand, verb engine.Verb, among []limits.Limit) engine.Op 
 	case engine.Refund:
 		op.Tokens = tokens
 	case engine.ListLog:
-		op.Tokens = 1 + r.Int64N(store.MaxGrants)
+		op.Tokens = 1 + r.Int64N(engine.MaxGrants)
 	case engine.Release:
 		op.Who = append(text(254), 'x')
 	case engine.Flush:
@@ -268,7 +268,7 @@ func randomLoan(r *rand.Rand, verb engine.Verb, among []limits.Limit, key []byte
 			op.Limit = anyLimit(r)
 		}
 		if op.MaxWait == 0 && r.IntN(2) == 0 {
-			op.Options, op.Loan.Waiting, op.Loan.Each = engine.Merged, 1+r.Int64N(store.MaxWaiting), 1+r.Int64N(limits.MaxTokens)
+			op.Options, op.Loan.Waiting, op.Loan.Each = engine.Merged, 1+r.Int64N(engine.MaxWaiting), 1+r.Int64N(limits.MaxTokens)
 		}
 	}
 	return op

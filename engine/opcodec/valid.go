@@ -79,7 +79,7 @@ func runs(op *engine.Op) bool {
 	return op.Verb == engine.Command || op.MarksValidly() && op.Tokens > 0
 }
 
-func listsLog(op *engine.Op) bool { return op.Tokens > 0 && op.Tokens <= store.MaxGrants }
+func listsLog(op *engine.Op) bool { return op.Tokens > 0 && op.Tokens <= engine.MaxGrants }
 
 // canBeReserved reports whether a Reserve may carry out an operation of a verb.
 func canBeReserved(v engine.Verb) bool {
@@ -125,7 +125,7 @@ func merges(op *engine.Op) bool {
 	if op.Options&engine.Merged == 0 {
 		return true
 	}
-	return op.MaxWait == 0 && op.Loan.Waiting > 0 && op.Loan.Waiting <= store.MaxWaiting && op.Loan.Each > 0 && op.Loan.Each <= limits.MaxTokens
+	return op.MaxWait == 0 && op.Loan.Waiting > 0 && op.Loan.Waiting <= engine.MaxWaiting && op.Loan.Each > 0 && op.Loan.Each <= limits.MaxTokens
 }
 
 func prepares(op *engine.Op) bool { return op.Limit.Algorithm.Home() != limits.NoAlgorithm }

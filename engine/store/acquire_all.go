@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 )
 
 // applySeveral carries out an operation on several limits. With readOnly it changes nothing, and returns false if it would
@@ -203,10 +204,10 @@ func (g *acquireAllCall) askPart(now int64, part *engine.Op, i int, res *engine.
 	c, t := &g.calls[i], &g.targets[i]
 	g.loadPart(now, part, i, res)
 	if part.AsksNothing() {
-		c.report()
+		c.Report()
 		return
 	}
-	if c.isNew {
+	if c.IsNew {
 		if t.rules = g.rulesFor(part.Key, t.place.found); t.rules != nil {
 			g.decideAdmission(c, i)
 			return
@@ -215,7 +216,7 @@ func (g *acquireAllCall) askPart(now int64, part *engine.Op, i int, res *engine.
 			g.made = append(g.made, part.Key)
 		}
 	}
-	c.ask()
+	c.Ask()
 }
 
 // loadPart loads the state of part i, whose key has been found.
@@ -240,7 +241,7 @@ func binds(a, b *engine.Result) bool {
 func (g *acquireAllCall) lookAgain(parts []engine.Op) {
 	for i := 0; i < len(parts); i++ {
 		c := &g.calls[i]
-		if !c.result.Allowed {
+		if !c.Result.Allowed {
 			continue
 		}
 		if levels := engine.TreeAt(parts, i); levels > 0 && !parts[i].AsksNothing() {
@@ -248,7 +249,7 @@ func (g *acquireAllCall) lookAgain(parts []engine.Op) {
 			i += levels - 1
 			continue
 		}
-		c.result.Clear()
-		algorithms[c.limit.Algorithm].look(c)
+		c.Result.Clear()
+		algorithm.Table[c.Limit.Algorithm].Look(c)
 	}
 }

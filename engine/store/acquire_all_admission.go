@@ -1,6 +1,9 @@
 package store
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
+)
 
 // rulesFor returns the rules for a new key, nil if it is kept.
 func (g *acquireAllCall) rulesFor(key []byte, there bool) *Rules {
@@ -11,26 +14,26 @@ func (g *acquireAllCall) rulesFor(key []byte, there bool) *Rules {
 }
 
 // decideAdmission decides part i, whose key is new and must not be kept.
-func (g *acquireAllCall) decideAdmission(c *call, i int) {
+func (g *acquireAllCall) decideAdmission(c *algorithm.Call, i int) {
 	t, o := &g.targets[i], &g.admission.shared
 	switch t.rules.NewKeys {
 	case engine.AllowNew:
-		c.ask()
+		c.Ask()
 		return
 	case engine.DenyNew:
-		c.refuse()
+		c.Refuse()
 		return
 	}
 	g.lockShared()
-	prefix, instance := t.rules.prefixOf(c.op.Key), uint8(0)
+	prefix, instance := t.rules.prefixOf(c.Op.Key), uint8(0)
 	for j := range i { // each further key of this request that would share the same limiter gets a separate one
-		if x := &g.targets[j]; x.rules != nil && x.rules.NewKeys == engine.OverflowNew && g.calls[j].limit == c.limit && x.rules.prefixOf(g.calls[j].op.Key) == prefix {
+		if x := &g.targets[j]; x.rules != nil && x.rules.NewKeys == engine.OverflowNew && g.calls[j].Limit == c.Limit && x.rules.prefixOf(g.calls[j].Op.Key) == prefix {
 			instance++
 		}
 	}
 	var found bool
-	if t.shared, found = o.ref(c.now, prefix, c.limit, instance); !found {
-		c.refuse()
+	if t.shared, found = o.ref(c.Now, prefix, c.Limit, instance); !found {
+		c.Refuse()
 		return
 	}
 	o.ask(c, t.shared)
@@ -54,7 +57,7 @@ func (g *acquireAllCall) unlockShared() {
 func (g *acquireAllCall) countAdmissions(parts []engine.Op, res *engine.Result) {
 	for i := range parts {
 		if t := &g.targets[i]; t.rules != nil {
-			one := *g.calls[i].result
+			one := *g.calls[i].Result
 			one.Allowed = res.Allowed
 			g.admission.count(t.rules.NewKeys, &one)
 		}

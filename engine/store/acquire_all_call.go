@@ -1,10 +1,13 @@
 package store
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
+)
 
 // acquireAllCall is the scratch of an all-or-nothing request.
 type acquireAllCall struct {
-	calls        [engine.MaxParts]call
+	calls        [engine.MaxParts]algorithm.Call
 	targets      [engine.MaxParts]target
 	order        [engine.MaxParts + 1]uint32 // the numbers of the shards, for locking
 	parts        [engine.MaxParts]engine.Op  // a policy's limits, its keys filled in
@@ -20,7 +23,7 @@ type acquireAllCall struct {
 	shadow      bool   // its policy is in shadow, and delays nobody
 	id          target // of its id
 	idOp        engine.Op
-	idCall      call
+	idCall      algorithm.Call
 	idResult    engine.Result
 	text        []byte // room for its state, and its parameters
 	touched     uint64

@@ -1,12 +1,15 @@
 package store
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
+)
 
 // keep writes what every limit decided, after making room for all of it, so that it cannot stop half-way.
 func (g *acquireAllCall) keep(now int64, parts []engine.Op) bool {
 	for i := range parts {
 		t := &g.targets[i]
-		if t.entries, t.bytes = 0, 0; t.rules == nil && g.calls[i].isToBeKept() {
+		if t.entries, t.bytes = 0, 0; t.rules == nil && g.calls[i].IsToBeKept() {
 			t.entries, t.bytes = t.shard.growth(&g.calls[i])
 		}
 	}
@@ -20,7 +23,7 @@ func (g *acquireAllCall) keep(now int64, parts []engine.Op) bool {
 	}
 	for i := range parts {
 		t, c := &g.targets[i], &g.calls[i]
-		if !c.isToBeKept() {
+		if !c.IsToBeKept() {
 			continue
 		}
 		if t.rules != nil {
@@ -31,7 +34,7 @@ func (g *acquireAllCall) keep(now int64, parts []engine.Op) bool {
 		}
 		if t.moves != t.shard.moves { // the record may have moved
 			t.place = t.shard.find(t.tag, parts[i].Key)
-			t.shard.load(c, now, &parts[i], c.result, t.place)
+			t.shard.load(c, now, &parts[i], c.Result, t.place)
 		}
 		t.shard.keep(c, t.tag, t.place)
 	}
@@ -53,17 +56,17 @@ func (g *acquireAllCall) reserve(now int64, first int, sh *shard) bool {
 }
 
 // growth is the most that keeping a call's decision may add to the shard.
-func (s *shard) growth(c *call) (entries, bytes int) {
-	alg := &algorithms[c.limit.Algorithm]
-	size := alg.bytes
+func (s *shard) growth(c *algorithm.Call) (entries, bytes int) {
+	alg := &algorithm.Table[c.Limit.Algorithm]
+	size := alg.Bytes
 	if size == 0 {
-		size = alg.need(c)
+		size = alg.Need(c)
 	}
 	switch {
-	case c.isNew:
-		return 1, recordBytes(size, len(c.op.Key))
-	case size > len(c.state):
-		return 0, recordBytes(size, len(c.op.Key))
+	case c.IsNew:
+		return 1, recordBytes(size, len(c.Op.Key))
+	case size > len(c.State):
+		return 0, recordBytes(size, len(c.Op.Key))
 	}
 	return 0, 0
 }
@@ -71,7 +74,7 @@ func (s *shard) growth(c *call) (entries, bytes int) {
 // changes reports whether keeping the decisions would change anything.
 func (g *acquireAllCall) changes(parts []engine.Op) bool {
 	for i := range parts {
-		if t := &g.targets[i]; g.calls[i].isToBeKept() && (t.rules == nil || t.rules.NewKeys == engine.OverflowNew) {
+		if t := &g.targets[i]; g.calls[i].IsToBeKept() && (t.rules == nil || t.rules.NewKeys == engine.OverflowNew) {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -97,12 +98,12 @@ func (b *backend) second(demand int64) (rates []string) {
 }
 
 func (b *backend) rate(key string) float64 {
-	a := &call{}
+	a := &algorithm.Call{}
 	sh, tag := b.s.locate([]byte(key))
 	op, res := engine.Op{Verb: engine.Look, Key: []byte(key)}, engine.Result{}
 	sh.load(a, b.now, &op, &res, sh.find(tag, op.Key))
-	state := a.adaptive(&a.prev)
-	r := state.presentRate(&a.prev)
+	state := a.Adaptive(&a.Prev)
+	r := state.PresentRate(&a.Prev)
 	return float64(r.Tokens) / float64(r.Period) * float64(sec)
 }
 
@@ -147,7 +148,7 @@ func TestAdaptiveDoesNotGrowWhileIdle(t *testing.T) {
 	if b.rate("k") != before {
 		t.Errorf("%v became %v", before, b.rate("k"))
 	}
-	b.now += adaptiveIdle
+	b.now += algorithm.AdaptiveIdle
 	if got := tell(b.s, b.now, "k", usualReport(1, 0)); got != "" {
 		t.Errorf("after ten idle minutes it still knows the rate %s", got)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 )
 
 // Rules decide the treatment of new keys that the store has no room for.
@@ -125,16 +126,16 @@ func (r *Rules) prefixOf(key []byte) string {
 
 // decide decides an Acquire on a new key that must not be kept. With readOnly it changes nothing, and returns false if
 // it would have.
-func (r *admission) decide(c *call, rules *Rules, readOnly bool) (done bool) {
-	counts := c.op.Options&engine.Peek == 0
+func (r *admission) decide(c *algorithm.Call, rules *Rules, readOnly bool) (done bool) {
+	counts := c.Op.Options&engine.Peek == 0
 	switch rules.NewKeys {
 	case engine.AllowNew:
-		c.ask()
+		c.Ask()
 	case engine.OverflowNew:
 		o := &r.shared
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		p, found := o.ref(c.now, rules.prefixOf(c.op.Key), c.limit, 0)
+		p, found := o.ref(c.Now, rules.prefixOf(c.Op.Key), c.Limit, 0)
 		if found && o.ask(c, p) && counts {
 			if readOnly {
 				return false
@@ -142,13 +143,13 @@ func (r *admission) decide(c *call, rules *Rules, readOnly bool) (done bool) {
 			o.keep(c, p)
 		}
 		if !found {
-			c.refuse()
+			c.Refuse()
 		}
 	default:
-		c.refuse()
+		c.Refuse()
 	}
 	if counts {
-		r.count(rules.NewKeys, c.result)
+		r.count(rules.NewKeys, c.Result)
 	}
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -304,12 +305,12 @@ func TestPressure(t *testing.T) {
 // bigLog keeps a shared sliding log of one prefix that takes a quarter of what all may, all of it granted at a time.
 func bigLog(at int64, prefix string) engine.Op {
 	const room = maxOverflowBytes / 4 / engine.LogEntry
-	state := make([]byte, logHead+room*engine.LogEntry)
-	setVariableSize(state, len(state))
-	g := slidingLog(state)
-	g.setU32(4, room)
-	g.setU32(12, 1)
-	g.set(0, at, 5)
+	state := make([]byte, algorithm.LogHead+room*engine.LogEntry)
+	algorithm.SetVariableSize(state, len(state))
+	g := algorithm.SlidingLog(state)
+	g.SetU32(4, room)
+	g.SetU32(12, 1)
+	g.Set(0, at, 5)
 	return engine.Op{Verb: engine.KeepOverflow, Key: []byte(prefix), Who: state, Parts: []engine.Op{{Limit: sharedLog, Tokens: 1}}}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -181,7 +182,7 @@ func randomTraffic(r *rand.Rand, l limits.Limit, options []engine.Option, n int)
 	case l.Rate.Period > 0:
 		end = l.Rate.Period
 	default:
-		_, last := windowAt(epoch, &l)
+		_, last := algorithm.WindowAt(epoch, &l)
 		end = last - epoch
 	}
 	steps, now := make([]step, n), epoch

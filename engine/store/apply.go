@@ -2,16 +2,17 @@ package store
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
 // apply carries out one operation on one key. The caller holds the shard's lock.
-func (s *shard) apply(c *call, now int64, tag uint32, op *engine.Op, res *engine.Result) {
+func (s *shard) apply(c *algorithm.Call, now int64, tag uint32, op *engine.Op, res *engine.Result) {
 	s.applyAt(c, now, tag, s.find(tag, op.Key), op, res)
 }
 
 // applyAt is apply for an operation whose key is at p.
-func (s *shard) applyAt(c *call, now int64, tag uint32, p place, op *engine.Op, res *engine.Result) {
+func (s *shard) applyAt(c *algorithm.Call, now int64, tag uint32, p place, op *engine.Op, res *engine.Result) {
 	res.Clear()
 	s.load(c, now, op, res, p)
 	switch op.Verb {
@@ -28,7 +29,7 @@ func (s *shard) applyAt(c *call, now int64, tag uint32, p place, op *engine.Op, 
 		s.carry(c, tag, p)
 		return
 	}
-	if c.isNew {
+	if c.IsNew {
 		res.Status = engine.NotFound
 		if op.Verb == engine.Release && s.admission.shared.release(c, false) {
 			res.Status, res.Granted = engine.OK, 1
@@ -38,7 +39,7 @@ func (s *shard) applyAt(c *call, now int64, tag uint32, p place, op *engine.Op, 
 		}
 		return
 	}
-	c.limit = c.prev
+	c.Limit = c.Prev
 	switch op.Verb {
 	case engine.Look:
 		s.look(c, p)
@@ -47,9 +48,9 @@ func (s *shard) applyAt(c *call, now int64, tag uint32, p place, op *engine.Op, 
 	case engine.Release, engine.Leases:
 		s.lease(c, p)
 	case engine.ListLog:
-		listLog(c)
+		algorithm.ListLog(c)
 	case engine.ListMembers:
-		listMembers(c)
+		algorithm.ListMembers(c)
 	case engine.Adapt:
 		s.adapt(c, tag, p, false)
 	case engine.Delete:
@@ -58,68 +59,68 @@ func (s *shard) applyAt(c *call, now int64, tag uint32, p place, op *engine.Op, 
 }
 
 // acquire decides an Acquire and stores the result.
-func (s *shard) acquire(c *call, tag uint32, p place) {
-	if c.isNew {
-		if rules := s.admission.rulesFor(c.op.Key, p.found, nil); rules != nil {
+func (s *shard) acquire(c *algorithm.Call, tag uint32, p place) {
+	if c.IsNew {
+		if rules := s.admission.rulesFor(c.Op.Key, p.found, nil); rules != nil {
 			s.admission.decide(c, rules, false)
 			return
 		}
 	}
-	if !c.ask() || c.op.Options&engine.Peek != 0 || s.keep(c, tag, p) {
+	if !c.Ask() || c.Op.Options&engine.Peek != 0 || s.keep(c, tag, p) {
 		return
 	}
-	if !c.isNew {
-		c.refuse()
-		c.result.Status = engine.NoRoomToGrow
+	if !c.IsNew {
+		c.Refuse()
+		c.Result.Status = engine.NoRoomToGrow
 		return
 	}
-	c.result.Clear()
+	c.Result.Clear()
 	s.admission.decide(c, s.admission.own.Load(), false)
 }
 
-func (s *shard) look(c *call, p place) {
-	c.show()
-	c.result.Bytes = int64(s.size(s.record(p.ref))) + slotBytes
+func (s *shard) look(c *algorithm.Call, p place) {
+	c.Show()
+	c.Result.Bytes = int64(s.size(s.record(p.ref))) + slotBytes
 }
 
-func (s *shard) refund(c *call, tag uint32, p place) {
-	alg := &algorithms[c.prev.Algorithm]
-	if alg.decide == nil {
-		c.wrongType(limits.NoAlgorithm)
+func (s *shard) refund(c *algorithm.Call, tag uint32, p place) {
+	alg := &algorithm.Table[c.Prev.Algorithm]
+	if alg.Decide == nil {
+		c.WrongType(limits.NoAlgorithm)
 		return
 	}
-	if alg.refund == nil {
-		c.result.Status, c.result.Held = engine.NotRefundable, c.prev
+	if alg.Refund == nil {
+		c.Result.Status, c.Result.Held = engine.NotRefundable, c.Prev
 		return
 	}
 	s.preserve(s.record(p.ref))
-	alg.refund(c)
-	if alg.bytes != 0 {
+	alg.Refund(c)
+	if alg.Bytes != 0 {
 		s.keep(c, tag, p)
 	}
 	s.noteOrDrop(c, p)
 }
 
-func (s *shard) lease(c *call, p place) {
-	alg := &algorithms[c.prev.Algorithm]
+func (s *shard) lease(c *algorithm.Call, p place) {
+	alg := &algorithm.Table[c.Prev.Algorithm]
 	switch {
-	case alg.release == nil:
-		c.wrongType(limits.Concurrency)
+	case alg.Release == nil:
+		c.WrongType(limits.Concurrency)
 		return
-	case c.op.Verb == engine.Leases:
-		listLeases(c)
+	case c.Op.Verb == engine.Leases:
+		algorithm.ListLeases(c)
 		return
 	}
 	s.preserve(s.record(p.ref))
-	if alg.release(c) {
-		c.result.Granted = 1
+	if alg.Release(c) {
+		c.Result.Granted = 1
 		s.noteOrDrop(c, p)
 	}
 }
 
 // noteOrDrop notes an entry after a refund or release as changed, or drops it if it has expired.
-func (s *shard) noteOrDrop(c *call, p place) {
-	if s.expired(s.record(p.ref), c.now) {
+func (s *shard) noteOrDrop(c *algorithm.Call, p place) {
+	if s.expired(s.record(p.ref), c.Now) {
 		s.remove(p)
 		return
 	}
@@ -127,25 +128,25 @@ func (s *shard) noteOrDrop(c *call, p place) {
 }
 
 // adapt carries out an Adapt on a limiter. With readOnly it changes nothing, and returns false if it would have.
-func (s *shard) adapt(c *call, tag uint32, p place, readOnly bool) (done bool) {
-	if c.prev.Algorithm != limits.Adaptive {
-		c.wrongType(limits.Adaptive)
+func (s *shard) adapt(c *algorithm.Call, tag uint32, p place, readOnly bool) (done bool) {
+	if c.Prev.Algorithm != limits.Adaptive {
+		c.WrongType(limits.Adaptive)
 		return true
 	}
-	c.limit = c.prev
-	a := c.adaptive(&c.prev)
-	before := a.presentRate(&c.prev)
-	if !c.op.Report.IsEmpty() {
+	c.Limit = c.Prev
+	a := c.Adaptive(&c.Prev)
+	before := a.PresentRate(&c.Prev)
+	if !c.Op.Report.IsEmpty() {
 		if readOnly {
 			return false
 		}
-		a.hear(c.op.Report, &c.prev, c.now)
-		now := a.presentRate(&c.prev)
-		meterAfter(c.now, loadMeter(c.state).taken(c.now, before), now).store(c.next[:])
-		a.store(c.next[:])
+		a.Hear(c.Op.Report, &c.Prev, c.Now)
+		now := a.PresentRate(&c.Prev)
+		algorithm.MeterAfter(c.Now, algorithm.LoadMeter(c.State).Taken(c.Now, before), now).Store(c.Next[:])
+		a.Store(c.Next[:])
 		s.keep(c, tag, p) // it needs no more room
 	}
-	c.result.Wait = max(0, a.pausedUntil-c.now)
-	c.result.Reply = a.presentRate(&c.prev).AppendPerSecond(c.result.Reply[:0])
+	c.Result.Wait = max(0, a.PausedUntil-c.Now)
+	c.Result.Reply = a.PresentRate(&c.Prev).AppendPerSecond(c.Result.Reply[:0])
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 )
 
 // groupAtOnce bounds the operations of a group. More would hold more locks, and gain little.
@@ -23,9 +24,9 @@ type located struct {
 // it decides, so that the processor fetches their slots and records from memory side by side: an operation spends most of its time
 // on these fetches unless its key is in the cache. A lock that another goroutine holds ends the group: waiting for it could
 // be a deadlock.
-func (s *Store) applyGroup(c *call, now int64, ops []engine.Op, results []engine.Result) (n int) {
+func (s *Store) applyGroup(c *algorithm.Call, now int64, ops []engine.Op, results []engine.Result) (n int) {
 	var room [groupAtOnce]located
-	for ; n < min(groupAtOnce, len(ops)) && isShort(&ops[n]); n++ {
+	for ; n < min(groupAtOnce, len(ops)) && algorithm.IsShort(&ops[n]); n++ {
 		h, k := maphash.Bytes(s.seed, ops[n].Key), &room[n]
 		k.shard, k.tag = &s.shards[s.shardOf(h)], uint32(h)
 		if k.locked = k.shard.mu.TryLock(); !k.locked && !holds(room[:n], k.shard) {
@@ -34,12 +35,12 @@ func (s *Store) applyGroup(c *call, now int64, ops []engine.Op, results []engine
 	}
 	keys := room[:n]
 	for i := range keys {
-		c.touched |= keys[i].shard.index.touch(keys[i].tag)
+		c.Touched |= keys[i].shard.index.touch(keys[i].tag)
 	}
 	for i := range keys {
 		k := &keys[i]
 		at, head := k.shard.seek(k.tag)
-		k.place.at, c.touched = at, c.touched|head
+		k.place.at, c.Touched = at, c.Touched|head
 	}
 	for i := range keys {
 		k := &keys[i]

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 )
 
 // The most requests for several limits that are looked up together, and the most keys that they have. More would hold more locks, and gain
@@ -80,7 +81,7 @@ func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Resul
 // areShort reports whether all parts take little time, whatever their keys hold: the shards of all requests are locked meanwhile.
 func areShort(parts []engine.Op) bool {
 	for i := range parts {
-		if !isShort(&parts[i]) {
+		if !algorithm.IsShort(&parts[i]) {
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -79,7 +80,7 @@ func TestSegments(t *testing.T) {
 			s.Changes(now, func(c Change) {
 				delete(journal, string(c.Entry.Key))
 				if c.Kind == Changed {
-					journal[string(c.Entry.Key)] = bytes.Clone(dataOf(c.Entry.State))
+					journal[string(c.Entry.Key)] = bytes.Clone(algorithm.DataOf(c.Entry.State))
 				}
 			})
 		}
@@ -108,9 +109,9 @@ func TestSegments(t *testing.T) {
 				if r.IntN(3) == 0 {
 					v.until = now + r.Int64N(5*sec)
 				}
-				p := pending{shard: sh, key: key, Value: Value{Kind: limits.StringValue, ExpiresAt: v.until, Data: v.data}, limit: limits.Limit{Algorithm: limits.StringValue}}
+				p := pending{shard: sh, key: key, Value: engine.Value{Kind: limits.StringValue, ExpiresAt: v.until, Data: v.data}, limit: limits.Limit{Algorithm: limits.StringValue}}
 				_, p.tag = s.locate(key)
-				if p.size = valueSize(&p.Value, 0); !sh.reserve(now, 1, recordBytes(p.size, len(key))) {
+				if p.size = algorithm.ValueSize(&p.Value, 0); !sh.reserve(now, 1, recordBytes(p.size, len(key))) {
 					refused++
 					break
 				}
@@ -138,8 +139,8 @@ func TestSegments(t *testing.T) {
 			seen := 0
 			s.Scan(0, 1<<20, now, func(e Entry) {
 				v := want[string(e.Key)]
-				if seen++; !bytes.Equal(dataOf(e.State), v.data) || int64(binary.LittleEndian.Uint64(e.State[8:])) != v.until {
-					t.Fatalf("seed %d, step %d: %s has %d bytes until %d, want %d until %d", seed, step, e.Key, len(dataOf(e.State)), expiryOf(e.State), len(v.data), v.until)
+				if seen++; !bytes.Equal(algorithm.DataOf(e.State), v.data) || int64(binary.LittleEndian.Uint64(e.State[8:])) != v.until {
+					t.Fatalf("seed %d, step %d: %s has %d bytes until %d, want %d until %d", seed, step, e.Key, len(algorithm.DataOf(e.State)), algorithm.ExpiryOf(e.State), len(v.data), v.until)
 				}
 			})
 			report()

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/internal/uint128"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -32,13 +33,13 @@ func (g *acquireAllCall) askTree(now int64, parts []engine.Op, first, end int, r
 	class := &results[first]
 	for i := first; i < end; i++ {
 		switch c, t := &g.calls[i], &g.targets[i]; {
-		case !c.isNew && c.prev.Algorithm != limits.Class:
-			class.Status, class.Held, class.Wanted = engine.WrongType, c.prev, limits.Class
+		case !c.IsNew && c.Prev.Algorithm != limits.Class:
+			class.Status, class.Held, class.Wanted = engine.WrongType, c.Prev, limits.Class
 			return
-		case c.isNew && g.rulesFor(parts[i].Key, t.place.found) != nil:
+		case c.IsNew && g.rulesFor(parts[i].Key, t.place.found) != nil:
 			class.Status = engine.OutOfRoom
 			return
-		case c.isNew && !t.place.found:
+		case c.IsNew && !t.place.found:
 			g.made = append(g.made, parts[i].Key)
 		}
 	}
@@ -50,7 +51,7 @@ func (g *acquireAllCall) askTree(now int64, parts []engine.Op, first, end int, r
 func (g *acquireAllCall) registerTrees(now int64, parts []engine.Op, readOnly bool) (done bool) {
 	changes := false
 	for i := range parts {
-		changes = changes || g.calls[i].isToBeKept()
+		changes = changes || g.calls[i].IsToBeKept()
 	}
 	if changes && !readOnly {
 		g.keep(now, parts) // without room for it, nothing is registered
@@ -59,70 +60,70 @@ func (g *acquireAllCall) registerTrees(now int64, parts []engine.Op, readOnly bo
 }
 
 // decideTree decides a tree of classes, its class first and the root last. Without takes it registers the class only.
-func decideTree(nodes []call, takes bool) {
+func decideTree(nodes []algorithm.Call, takes bool) {
 	class := &nodes[0]
-	end := registrationEnd(class.now)
-	class.scanAsked(end)
-	leaf, n := &class.class, class.op.Tokens
-	isNews, isUnregistered, spare := leaf.isNews, false, int64(math.MaxInt64)
-	most, lends := leaf.free, leaf.free-leaf.children
+	end := algorithm.RegistrationEnd(class.Now)
+	class.ScanAsked(end)
+	leaf, n := &class.Class, class.Op.Tokens
+	isNews, isUnregistered, spare := leaf.IsNews, false, int64(math.MaxInt64)
+	most, lends := leaf.Free, leaf.Free-leaf.Children
 	for i := 1; i < len(nodes); i++ {
 		c := &nodes[i]
-		s := c.scanClass()
-		c.register(&nodes[i-1].class, end)
-		kept := s.total()
-		isNews, isUnregistered = isNews || s.isNews, isUnregistered || s.isFull
-		spare = min(spare, s.free-kept+leaf.own)
-		most, lends = min(most, s.free), min(lends, s.free-kept)
+		s := c.ScanClass()
+		c.Register(&nodes[i-1].Class, end)
+		kept := s.Total()
+		isNews, isUnregistered = isNews || s.IsNews, isUnregistered || s.IsFull
+		spare = min(spare, s.Free-kept+leaf.Own)
+		most, lends = min(most, s.Free), min(lends, s.Free-kept)
 	}
 	if isUnregistered {
 		spare = 0
 	}
-	period := uint64(leaf.assured.Rate.Period)
-	room := uint128.Product(uint64(leaf.assured.Capacity), period)
+	period := uint64(leaf.Assured.Rate.Period)
+	room := uint128.Product(uint64(leaf.Assured.Capacity), period)
 	if isNews || isUnregistered {
-		begins := uint128.Product(uint64(min(leaf.own, max(0, spare))), period)
-		if least := room.Minus(begins); least.Exceeds(leaf.used) {
-			leaf.used, leaf.changes = least, true
+		begins := uint128.Product(uint64(min(leaf.Own, max(0, spare))), period)
+		if least := room.Minus(begins); least.Exceeds(leaf.Used) {
+			leaf.Used, leaf.Changes = least, true
 		}
 	}
-	left := max(0, leaf.assured.Capacity-leaf.used.DivideUp(period))
+	left := max(0, leaf.Assured.Capacity-leaf.Used.DivideUp(period))
 	isAssured, granted := n <= most && n <= left, int64(0)
 	allowed := isAssured || n <= lends
 	switch {
 	case !allowed:
-		class.result.Wait = waitTree(nodes, isUnregistered)
+		class.Result.Wait = waitTree(nodes, isUnregistered)
 	case takes:
 		granted = n
 	}
-	if leaf.tookAssured = isAssured && granted > 0; leaf.tookAssured {
-		leaf.used = leaf.used.Plus(uint128.Product(uint64(granted), period))
+	if leaf.TookAssured = isAssured && granted > 0; leaf.TookAssured {
+		leaf.Used = leaf.Used.Plus(uint128.Product(uint64(granted), period))
 		left -= granted
 	}
 	for i := range nodes {
 		c := &nodes[i]
-		c.result.Allowed, c.result.Granted = allowed, granted
-		c.reportClass(c.class.free, granted)
+		c.Result.Allowed, c.Result.Granted = allowed, granted
+		c.ReportClass(c.Class.Free, granted)
 	}
-	class.result.Remaining = max(0, min(most-granted, max(left, lends-granted)))
+	class.Result.Remaining = max(0, min(most-granted, max(left, lends-granted)))
 }
 
 // waitTree is the time until a request that was denied could be granted, by the class's assured rate or by borrowing.
-func waitTree(nodes []call, isUnregistered bool) int64 {
+func waitTree(nodes []algorithm.Call, isUnregistered bool) int64 {
 	class := &nodes[0]
-	leaf, n := &class.class, class.op.Tokens
-	pass, borrow := class.waitClass(0), class.waitClass(leaf.children)
+	leaf, n := &class.Class, class.Op.Tokens
+	pass, borrow := class.WaitClass(0), class.WaitClass(leaf.Children)
 	for i := range nodes[1:] {
 		c := &nodes[i+1]
-		pass, borrow = later(pass, c.waitClass(0)), later(borrow, c.waitClass(c.class.total()))
+		pass, borrow = algorithm.Later(pass, c.WaitClass(0)), algorithm.Later(borrow, c.WaitClass(c.Class.Total()))
 	}
-	if n > leaf.assured.Capacity || isUnregistered {
+	if n > leaf.Assured.Capacity || isUnregistered {
 		return borrow
 	}
-	period := uint64(leaf.assured.Rate.Period)
-	wanted := leaf.used.Plus(uint128.Product(uint64(n), period))
-	room := uint128.Product(uint64(leaf.assured.Capacity), period)
-	return sooner(later(pass, wanted.Minus(room).DivideUp(uint64(leaf.assured.Rate.Tokens))), borrow)
+	period := uint64(leaf.Assured.Rate.Period)
+	wanted := leaf.Used.Plus(uint128.Product(uint64(n), period))
+	room := uint128.Product(uint64(leaf.Assured.Capacity), period)
+	return algorithm.Sooner(algorithm.Later(pass, wanted.Minus(room).DivideUp(uint64(leaf.Assured.Rate.Tokens))), borrow)
 }
 
 // keepMeters keeps a grant of classes that changes only meters: nearly all are such. It returns false, having kept nothing, for any other.
@@ -131,13 +132,13 @@ func (g *acquireAllCall) keepMeters(parts []engine.Op) bool {
 		return false
 	}
 	for i := range parts {
-		if parts[i].Limit.Algorithm != limits.Class || g.calls[i].result.Granted == 0 || !g.calls[i].writesInPlace() || g.targets[i].shard.snapshot != nil {
+		if parts[i].Limit.Algorithm != limits.Class || g.calls[i].Result.Granted == 0 || !g.calls[i].WritesInPlace() || g.targets[i].shard.snapshot != nil {
 			return false
 		}
 	}
 	for i := range parts {
 		c, t := &g.calls[i], &g.targets[i]
-		c.writeMeters(c.state)
+		c.WriteMeters(c.State)
 		t.shard.note(t.place.ref)
 	}
 	return true

@@ -1,6 +1,9 @@
 package store
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
+)
 
 // TryReadOnly answers op if applying it now would change no limiter and no policy: reads, denials and errors. It then
 // answers exactly like Apply. Otherwise it returns false, changes nothing, and res has no meaning.
@@ -22,8 +25,8 @@ func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done 
 	case engine.Flush, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
 		return false
 	}
-	c := s.calls.Get().(*call)
-	c.listed = 0
+	c := s.calls.Get().(*algorithm.Call)
+	c.Listed = 0
 	sh, tag := s.locate(op.Key)
 	sh.mu.Lock()
 	done = sh.tryReadOnly(c, now, tag, op, res)
@@ -33,7 +36,7 @@ func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done 
 }
 
 // tryReadOnly is apply for an operation that changes nothing; it reports false for any other.
-func (s *shard) tryReadOnly(c *call, now int64, tag uint32, op *engine.Op, res *engine.Result) bool {
+func (s *shard) tryReadOnly(c *algorithm.Call, now int64, tag uint32, op *engine.Op, res *engine.Result) bool {
 	res.Clear()
 	p := s.find(tag, op.Key)
 	s.load(c, now, op, res, p)
@@ -43,36 +46,36 @@ func (s *shard) tryReadOnly(c *call, now int64, tag uint32, op *engine.Op, res *
 	case engine.Prepare, engine.Deposit:
 		return s.applyTank(c, tag, p, true)
 	case engine.Carry:
-		return !c.isNew
+		return !c.IsNew
 	case engine.Acquire:
-		if c.isNew {
+		if c.IsNew {
 			if rules := s.admission.rulesFor(op.Key, p.found, nil); rules != nil {
 				return s.admission.decide(c, rules, true)
 			}
 		}
-		return !c.ask() || op.Options&engine.Peek != 0
+		return !c.Ask() || op.Options&engine.Peek != 0
 	}
-	if c.isNew {
+	if c.IsNew {
 		res.Status = engine.NotFound
 		return op.Verb != engine.Release || !s.admission.shared.release(c, true)
 	}
-	c.limit = c.prev
-	alg := &algorithms[c.prev.Algorithm]
+	c.Limit = c.Prev
+	alg := &algorithm.Table[c.Prev.Algorithm]
 	switch {
 	case op.Verb == engine.Look:
 		s.look(c, p)
 		return true
-	case op.Verb == engine.Refund && alg.refund == nil:
+	case op.Verb == engine.Refund && alg.Refund == nil:
 		s.refund(c, tag, p)
 		return true
-	case op.Verb == engine.Leases, op.Verb == engine.Release && (alg.release == nil || !c.scanLeases().found):
+	case op.Verb == engine.Leases, op.Verb == engine.Release && (alg.Release == nil || !c.ScanLeases().Found):
 		s.lease(c, p)
 		return true
 	case op.Verb == engine.ListLog:
-		listLog(c)
+		algorithm.ListLog(c)
 		return true
 	case op.Verb == engine.ListMembers:
-		listMembers(c)
+		algorithm.ListMembers(c)
 		return true
 	case op.Verb == engine.Adapt:
 		return s.adapt(c, tag, p, true)

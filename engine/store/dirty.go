@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 )
 
 // Change is the change of one key, or of all, since the last [Store.Changes].
@@ -166,14 +167,14 @@ func (s *shard) takeChanges(stateBytes int, now int64, visit func(Change)) (left
 			continue // it was deleted, or moved and noted again
 		}
 		limit := s.limitOf(r)
-		alg := &algorithms[limit.Algorithm]
-		state := alg.stateOf(r.rest())
+		alg := &algorithm.Table[limit.Algorithm]
+		state := alg.StateOf(r.rest())
 		if len(state) > stateBytes {
 			kept = append(kept, ref)
 			continue
 		}
 		r.setDirty(false)
-		if alg.expired(state, limit, now) { // an older reported state may expire later
+		if alg.Expired(state, limit, now) { // an older reported state may expire later
 			visit(Change{Kind: Deleted, Entry: Entry{Key: r.key()}})
 			continue
 		}

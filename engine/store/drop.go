@@ -1,6 +1,9 @@
 package store
 
-import "github.com/stintdb/stint/engine/limits"
+import (
+	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/limits"
+)
 
 // remove drops the entry at p and notes that it is gone.
 func (s *shard) remove(p place) {
@@ -66,7 +69,7 @@ func (s *shard) free() {
 		if r.limitID() != id || uses == 0 {
 			s.limits.releaseUses(id, uses)
 			id, uses = r.limitID(), 0
-			fixed = algorithms[s.limitOf(r).Algorithm].bytes != 0
+			fixed = algorithm.Table[s.limitOf(r).Algorithm].Bytes != 0
 		}
 		uses++
 		if !fixed {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -31,7 +32,7 @@ const dumpChunk = 1024
 
 // plainState is a copy of the contents of a state, independent of its layout in memory.
 func plainState(l *limits.Limit, state []byte, now int64) []byte {
-	if plain := algorithms[l.Algorithm].plain; plain != nil {
+	if plain := algorithm.Table[l.Algorithm].Plain; plain != nil {
 		return plain(state, now)
 	}
 	return bytes.Clone(state)
@@ -43,14 +44,14 @@ func (s *Store) Digest(now int64) (sum [32]byte) {
 	h := sha256.New()
 	var b []byte
 	s.Dump(now, func(e Entry) {
-		b = appendText(e.Limit.Append(b[:0]), e.Key)
-		b = appendText(b, e.State)
+		b = algorithm.AppendText(e.Limit.Append(b[:0]), e.Key)
+		b = algorithm.AppendText(b, e.State)
 		h.Write(b)
 	})
 	s.PolicyOps(func(op *engine.Op) {
 		if op.Verb == engine.KeepOverflow {
 			l := &op.Parts[0].Limit
-			if algorithms[l.Algorithm].expired(op.Who, l, now) {
+			if algorithm.Table[l.Algorithm].Expired(op.Who, l, now) {
 				return // an expired one is left out, whether it was cleaned up or not
 			}
 			op.Who = plainState(l, op.Who, now)
@@ -65,8 +66,8 @@ func (s *Store) Digest(now int64) (sum [32]byte) {
 // appendOp appends an operation on a policy, a restriction or a shared limiter, for comparison alone.
 func appendOp(b []byte, op *engine.Op) []byte {
 	b = op.Limit.Append(append(b, byte(op.Verb), op.OptionBits()))
-	b = appendText(b, op.Key)
-	b = appendText(b, op.Who)
+	b = algorithm.AppendText(b, op.Key)
+	b = algorithm.AppendText(b, op.Who)
 	if op.Options&engine.FixedCost != 0 || op.Keep != 0 {
 		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(op.Tokens)), int64(op.Keep))
 	}

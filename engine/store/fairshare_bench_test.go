@@ -11,7 +11,7 @@ import (
 // BenchmarkFairShare compares FS.ACQUIRE with TB.ACQUIRE: a flood that asks for twice the rate, by random members. All of them are active.
 func BenchmarkFairShare(b *testing.B) {
 	const names = 1 << 14
-	for _, members := range []int{0, 1, 100, MaxMembers} {
+	for _, members := range []int{0, 1, 100, engine.MaxMembers} {
 		name := fmt.Sprintf("members=%d", members)
 		if members == 0 {
 			name = "TB"

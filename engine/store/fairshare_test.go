@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -44,7 +45,7 @@ func (n *naiveShare) refill(now int64) {
 		back = n.taken
 	}
 	n.taken = new(big.Rat).Sub(n.taken, back)
-	n.part.Add(n.part, new(big.Rat).Mul(back, rat(unitsOfToken)))
+	n.part.Add(n.part, new(big.Rat).Mul(back, rat(algorithm.UnitsOfToken)))
 	if n.at = now; n.taken.Sign() == 0 {
 		n.refill(now)
 		return
@@ -88,14 +89,14 @@ func (n *naiveShare) allows(l limits.Limit, member string, weight, tokens int64)
 		return false
 	}
 	free := new(big.Rat).Sub(rat(l.Capacity), after)
-	share := big.NewRat(n.units(member)+tokens*unitsOfToken, unitsOfToken)
-	free = new(big.Rat).SetFrac(floor(free.Mul(free, rat(unitsOfToken))), big.NewInt(unitsOfToken))
-	return n.units(member) == 0 || share.Cmp(free.Mul(free, rat(shareFactor*weight))) <= 0
+	share := big.NewRat(n.units(member)+tokens*algorithm.UnitsOfToken, algorithm.UnitsOfToken)
+	free = new(big.Rat).SetFrac(floor(free.Mul(free, rat(algorithm.UnitsOfToken))), big.NewInt(algorithm.UnitsOfToken))
+	return n.units(member) == 0 || share.Cmp(free.Mul(free, rat(algorithm.ShareFactor*weight))) <= 0
 }
 
 func (n *naiveShare) take(rate limits.Rate, member string, weight, tokens int64) {
 	n.rate = rate
-	units := n.units(member) + tokens*unitsOfToken
+	units := n.units(member) + tokens*algorithm.UnitsOfToken
 	n.taken = new(big.Rat).Add(n.taken, rat(tokens))
 	n.tags[member], n.weights[member] = n.virtual+(units+weight-1)/weight, weight
 }
@@ -185,7 +186,7 @@ func checkMembers(t *testing.T, s *Store, model *naiveShare, now int64) {
 	}
 	model.refill(now)
 	for name := range model.tags {
-		want = append(want, fmt.Sprint(name, model.weights[name], roundUnits(uint64(model.units(name)))))
+		want = append(want, fmt.Sprint(name, model.weights[name], algorithm.RoundUnits(uint64(model.units(name)))))
 	}
 	slices.Sort(want)
 	slices.Sort(got)
@@ -220,7 +221,7 @@ func TestFairShareIsBounded(t *testing.T) {
 	s := New(Config{})
 	defer s.Close()
 	l := fairShare(1_000_000, 1, sec)
-	for i := range MaxMembers {
+	for i := range engine.MaxMembers {
 		if got := ask(s, epoch, shareOp(l, string(keyOf(i)), 0, 1)); !got.Allowed {
 			t.Fatalf("member %d: %+v", i, got)
 		}
@@ -232,10 +233,10 @@ func TestFairShareIsBounded(t *testing.T) {
 		t.Errorf("an active member: %+v", got)
 	}
 	look := ask(s, epoch, engine.Op{Verb: engine.Look, Key: []byte("pool")})
-	if each := float64(look.Bytes) / MaxMembers; each > 96 {
+	if each := float64(look.Bytes) / engine.MaxMembers; each > 96 {
 		t.Errorf("%.1f bytes for each member, want at most 96", each)
 	}
-	later := epoch + (MaxMembers+1)*sec
+	later := epoch + (engine.MaxMembers+1)*sec
 	if got := ask(s, later, shareOp(l, "one more", 0, 1)); !got.Allowed || got.Remaining < 800_000 {
 		t.Errorf("after the refill: %+v", got)
 	}

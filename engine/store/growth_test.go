@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -84,7 +85,7 @@ func TestExistingGroupsGrow(t *testing.T) {
 // The reserve for growth is counted through every way in which entries come, grow, change their limit, and go.
 func TestReservedBytes(t *testing.T) {
 	s := growingStore(t, engine.DenyNew, false)
-	full := 2 * (fullLog(&aLog) + fullLeases(&aSemaphore))
+	full := 2 * (algorithm.FullLog(&aLog) + algorithm.FullLeases(&aSemaphore))
 	grown := func() (bytes int64) {
 		for i := range s.shards {
 			sh := &s.shards[i]
@@ -106,16 +107,16 @@ func TestReservedBytes(t *testing.T) {
 	larger := aLog
 	larger.Capacity *= 2
 	ask(s, epoch+50, engine.Op{Key: []byte("log"), Limit: larger, Tokens: 1})
-	check("another limit", full+2*fullLog(&larger))
+	check("another limit", full+2*algorithm.FullLog(&larger))
 	for i := range 3000 {
 		ask(s, epoch+100+int64(i), engine.Op{Key: []byte("log"), Limit: larger, Tokens: 1})
 	}
-	check("grown", full+2*fullLog(&larger))
+	check("grown", full+2*algorithm.FullLog(&larger))
 	fillUp(s)
 	for i := range s.shards {
 		s.shards[i].shrink()
 	}
-	check("full", full+2*fullLog(&larger))
+	check("full", full+2*algorithm.FullLog(&larger))
 	again := New(Config{Shards: 4})
 	defer again.Close()
 	s.Scan(0, 1_000_000, epoch, func(e Entry) { _ = again.Load(epoch, e) })

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -12,66 +13,66 @@ import (
 const MaxLentKeys = 65536
 
 // applyLoan carries out an operation on loans. With readOnly it changes nothing, and returns false if it would have.
-func (s *shard) applyLoan(c *call, tag uint32, p place, readOnly bool) (done bool) {
-	if c.loans == nil {
-		c.loans = new(loans)
+func (s *shard) applyLoan(c *algorithm.Call, tag uint32, p place, readOnly bool) (done bool) {
+	if c.Loans == nil {
+		c.Loans = new(algorithm.Loans)
 	}
-	if !c.hasLoans {
-		c.loans.all = c.loans.all[:0]
-		c.inner = [maxLentState]byte{}
-		copy(c.inner[:], c.state)
+	if !c.HasLoans {
+		c.Loans.All = c.Loans.All[:0]
+		c.Inner = [algorithm.MaxLentState]byte{}
+		copy(c.Inner[:], c.State)
 	}
 	switch {
-	case c.op.Verb != engine.Lend && c.isNew:
+	case c.Op.Verb != engine.Lend && c.IsNew:
 		return true
-	case c.op.Verb != engine.Lend && !c.prev.Algorithm.CanBeLent():
-		if !c.prev.Algorithm.Decides() {
-			c.wrongType(limits.NoAlgorithm)
+	case c.Op.Verb != engine.Lend && !c.Prev.Algorithm.CanBeLent():
+		if !c.Prev.Algorithm.Decides() {
+			c.WrongType(limits.NoAlgorithm)
 		}
 		return true
-	case c.op.Verb == engine.Loans:
-		c.result.Reply = c.loans.list(c.result.Reply[:0], c.now)
+	case c.Op.Verb == engine.Loans:
+		c.Result.Reply = c.Loans.List(c.Result.Reply[:0], c.Now)
 		return true
-	case c.op.Verb == engine.Lend && !c.isNew && c.prev.Algorithm != c.limit.Algorithm:
-		c.wrongType(c.limit.Algorithm)
+	case c.Op.Verb == engine.Lend && !c.IsNew && c.Prev.Algorithm != c.Limit.Algorithm:
+		c.WrongType(c.Limit.Algorithm)
 		return true
-	case !c.decideLoan(s.mayLend(c, p, readOnly)):
+	case !c.DecideLoan(s.mayLend(c, p, readOnly)):
 		return true
 	case readOnly:
 		return false
 	}
-	c.hasLoans = true
-	copy(c.next[:], c.inner[:])
+	c.HasLoans = true
+	copy(c.Next[:], c.Inner[:])
 	if !s.keepLent(c, tag, p) {
 		status := engine.NoRoomToGrow
-		if c.isNew {
+		if c.IsNew {
 			status = engine.OutOfRoom
 		}
-		c.result.Clear()
-		c.result.Status = status
+		c.Result.Clear()
+		c.Result.Status = status
 	}
 	return true
 }
 
 // mayLend reports whether the key may get a loan, or a larger one. Replicas leave the bound on keys to the one that decides: they
 // drop expired keys at different times.
-func (s *shard) mayLend(c *call, p place, readOnly bool) bool {
-	if c.isNew && s.admission.rulesFor(c.op.Key, p.found, nil) != nil {
+func (s *shard) mayLend(c *algorithm.Call, p place, readOnly bool) bool {
+	if c.IsNew && s.admission.rulesFor(c.Op.Key, p.found, nil) != nil {
 		return false
 	}
-	return c.hasLoans || s.admission.replicated && !readOnly || s.mem.lentKeys.Load() < MaxLentKeys
+	return c.HasLoans || s.admission.replicated && !readOnly || s.mem.lentKeys.Load() < MaxLentKeys
 }
 
 // reset has the limiter at its full limit. Loans stay.
-func (s *shard) reset(c *call, tag uint32, p place) {
+func (s *shard) reset(c *algorithm.Call, tag uint32, p place) {
 	switch {
-	case c.prev.Algorithm.Home() != limits.NoAlgorithm:
+	case c.Prev.Algorithm.Home() != limits.NoAlgorithm:
 		return // it would not be reset at home
-	case c.lent == 0:
+	case c.Lent == 0:
 		s.remove(p)
 		return
 	}
-	clear(c.next[:])
+	clear(c.Next[:])
 	s.keepLent(c, tag, p) // it takes no more room than before
 }
 
@@ -101,14 +102,14 @@ type lentRecord struct {
 
 // lentRecords are the keys of a shard with loans, in the state that a Flush leaves.
 func (s *shard) lentRecords(store *Store, now int64) (all []lentRecord) {
-	var c call
+	var c algorithm.Call
 	var res engine.Result
 	for _, key := range slices.Sorted(maps.Keys(s.lent)) {
 		op := engine.Op{Verb: engine.Delete, Key: []byte(key)}
 		_, tag := store.locate(op.Key)
-		if s.load(&c, now, &op, &res, s.find(tag, op.Key)); c.lent > 0 {
-			c.limit = c.prev
-			limit, state := c.lentState(noState[:])
+		if s.load(&c, now, &op, &res, s.find(tag, op.Key)); c.Lent > 0 {
+			c.Limit = c.Prev
+			limit, state := c.LentState(algorithm.NoState[:])
 			all = append(all, lentRecord{op.Key, limit, slices.Clone(state)})
 		}
 	}

@@ -1,6 +1,10 @@
 package store
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/stintdb/stint/engine/algorithm"
+)
 
 // NodeHolder begins the names of holders that are nodes of a cluster. Clients have other names.
 const NodeHolder = "node/"
@@ -15,7 +19,7 @@ func (s *Store) ScanLoans(shard int, visit func(key, holder []byte, tokens int64
 		tokens      int64
 	}
 	var all []found
-	var l loans
+	var l algorithm.Loans
 	sh := &s.shards[shard]
 	sh.mu.Lock()
 	for key := range sh.lent {
@@ -26,11 +30,11 @@ func (s *Store) ScanLoans(shard int, visit func(key, holder []byte, tokens int64
 			continue
 		}
 		r := sh.record(p.ref)
-		if alg := &algorithms[sh.limitOf(r).Algorithm]; !alg.hasLoans || !l.read(alg.stateOf(r.rest())) {
+		if alg := &algorithm.Table[sh.limitOf(r).Algorithm]; !alg.HasLoans || !l.Read(alg.StateOf(r.rest())) {
 			continue
 		}
-		for i := range l.all {
-			all = append(all, found{name, bytes.Clone(l.all[i].holder), l.all[i].tokens})
+		for i := range l.All {
+			all = append(all, found{name, bytes.Clone(l.All[i].Holder), l.All[i].Tokens})
 		}
 	}
 	sh.mu.Unlock()

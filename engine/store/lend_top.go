@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 )
 
 // LentKey is a key with loans.
@@ -20,7 +21,7 @@ func (s *Store) TopLent(now int64, n int) (top []LentKey) {
 	if s.LentKeys() == 0 || n < 1 {
 		return nil
 	}
-	var c call
+	var c algorithm.Call
 	var res engine.Result
 	for i := range s.shards {
 		sh := &s.shards[i]
@@ -28,10 +29,10 @@ func (s *Store) TopLent(now int64, n int) (top []LentKey) {
 		for key := range sh.lent {
 			op := engine.Op{Verb: engine.Loans, Key: []byte(key)}
 			_, tag := s.locate(op.Key)
-			if sh.load(&c, now, &op, &res, sh.find(tag, op.Key)); c.lent == 0 || len(top) == n && c.lent < top[n-1].Tokens {
+			if sh.load(&c, now, &op, &res, sh.find(tag, op.Key)); c.Lent == 0 || len(top) == n && c.Lent < top[n-1].Tokens {
 				continue
 			}
-			top = putLent(top, n, LentKey{op.Key, c.lent, c.loans.copied(now)})
+			top = putLent(top, n, LentKey{op.Key, c.Lent, c.Loans.Copied(now)})
 		}
 		sh.mu.Unlock()
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 )
 
 // ErrNoRoom is returned by Load when the memory bound is reached.
@@ -14,9 +15,9 @@ var ErrNoRoom = errors.New("more keys than the memory bound allows")
 
 // loading is the scratch of Load.
 type loading struct {
-	call    call
+	call    algorithm.Call
 	op      engine.Op
-	state   [maxState]byte
+	state   [algorithm.MaxState]byte
 	touched uint64
 }
 
@@ -90,11 +91,11 @@ func (s *shard) put(l *loading, tag uint32, now int64, e *Entry) error {
 	if p := s.find(tag, e.Key); p.found {
 		s.drop(p)
 	}
-	if algorithms[e.Limit.Algorithm].expired(state, &e.Limit, now) {
+	if algorithm.Table[e.Limit.Algorithm].Expired(state, &e.Limit, now) {
 		return nil
 	}
 	l.op.Key, l.op.Limit = e.Key, e.Limit
-	l.call = call{now: now, op: &l.op, limit: e.Limit, prev: e.Limit, isNew: true, loading: state}
+	l.call = algorithm.Call{Now: now, Op: &l.op, Limit: e.Limit, Prev: e.Limit, IsNew: true, Loading: state}
 	if !s.insert(&l.call, tag, len(state)) {
 		return ErrNoRoom
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -19,23 +20,23 @@ func (s *Store) touched() (bytes int64) {
 
 // A key of 16 bytes takes at most 72 bytes in all with an algorithm whose state has a fixed size. At full size the test takes a million keys.
 func TestMemoryPerKey(t *testing.T) {
-	for _, algorithm := range limits.Algorithms() {
+	for _, one := range limits.Algorithms() {
 		s := New(Config{})
-		l := limits.Limit{Algorithm: algorithm, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: 3600 * sec}}
-		if algorithm.HasRate() {
+		l := limits.Limit{Algorithm: one, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: 3600 * sec}}
+		if one.HasRate() {
 			l.Rate.Tokens = 1
 		}
 		keys := testsize.Pick(200_000, 500_000)
-		if algorithms[algorithm].bytes == 0 {
+		if algorithm.Table[one].Bytes == 0 {
 			keys /= 10
 		}
 		for i := range keys {
 			ask(s, epoch, engine.Op{Key: keyOf(i), Limit: l, Tokens: 1, Who: []byte("worker-1")})
 		}
 		perKey := float64(s.touched()) / float64(keys)
-		t.Logf("%s: %.1f bytes a key", algorithm, perKey)
-		if algorithms[algorithm].bytes != 0 && perKey > float64(40+algorithms[algorithm].bytes) {
-			t.Errorf("%s takes %.1f bytes a key", algorithm, perKey)
+		t.Logf("%s: %.1f bytes a key", one, perKey)
+		if algorithm.Table[one].Bytes != 0 && perKey > float64(40+algorithm.Table[one].Bytes) {
+			t.Errorf("%s takes %.1f bytes a key", one, perKey)
 		}
 		s.Close()
 	}

@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -13,14 +14,14 @@ import (
 // over: a later leader cannot know how many there were.
 
 // carry makes a limiter that begins with tokens taken before, unless the key has one.
-func (s *shard) carry(c *call, tag uint32, p place) {
-	if !c.isNew {
+func (s *shard) carry(c *algorithm.Call, tag uint32, p place) {
+	if !c.IsNew {
 		return
 	}
-	c.startFrom(c.op.Tokens, c.op.PriorAt)
-	c.next = [maxState]byte(c.state[:maxState])
-	if !algorithms[c.limit.Algorithm].expired(c.next[:], &c.limit, c.now) && !s.keep(c, tag, p) {
-		c.result.Status = engine.OutOfRoom
+	c.StartFrom(c.Op.Tokens, c.Op.PriorAt)
+	c.Next = [algorithm.MaxState]byte(c.State[:algorithm.MaxState])
+	if !algorithm.Table[c.Limit.Algorithm].Expired(c.Next[:], &c.Limit, c.Now) && !s.keep(c, tag, p) {
+		c.Result.Status = engine.OutOfRoom
 	}
 }
 
@@ -59,9 +60,9 @@ func (s *Store) Hash(key []byte) uint64 { return maphash.Bytes(s.seed, key) }
 // Acquire can be granted and leaves all but the leader's share of the limit untouched. Otherwise it changes nothing, res has no meaning, and it
 // returns false. hash is that of the key.
 func (s *Store) TakeShare(taken *Store, hash uint64, logTime, now, priorAt int64, op *engine.Op, res *engine.Result) (done bool) {
-	c := taken.calls.Get().(*call)
+	c := taken.calls.Get().(*algorithm.Call)
 	defer taken.calls.Put(c)
-	own := &c.share
+	own := &c.Share
 	var ok bool
 	if *own, ok = op.OfShare(); !ok {
 		return false
@@ -71,16 +72,16 @@ func (s *Store) TakeShare(taken *Store, hash uint64, logTime, now, priorAt int64
 	}
 	own.PriorAt = priorAt
 	res.Clear()
-	c.listed = 0
+	c.Listed = 0
 	sh, tag := &taken.shards[taken.shardOf(hash)], uint32(hash)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := sh.find(tag, op.Key)
 	sh.load(c, now, own, res, p)
-	if !c.isNew && c.prev != op.Limit {
+	if !c.IsNew && c.Prev != op.Limit {
 		return false
 	}
-	return !c.ask() && op.Options&engine.Peek != 0 || res.Allowed && (op.Options&engine.Peek != 0 || sh.keep(c, tag, p))
+	return !c.Ask() && op.Options&engine.Peek != 0 || res.Allowed && (op.Options&engine.Peek != 0 || sh.keep(c, tag, p))
 }
 
 // TakeShares is TakeShare of an AcquireAll with these parts.
@@ -102,22 +103,22 @@ func (s *Store) TakeShares(now int64, whole *engine.Op, parts []engine.Op, res *
 
 // Taken is the Carry that hands the tokens taken of a key over to another store. It returns false if there are none.
 func (s *Store) Taken(now int64, key []byte) (carry engine.Op, found bool) {
-	c := s.calls.Get().(*call)
+	c := s.calls.Get().(*algorithm.Call)
 	defer s.calls.Put(c)
 	sh, tag := s.locate(key)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	op, res := engine.Op{Verb: engine.Look, Key: key}, engine.Result{}
-	if sh.load(c, now, &op, &res, sh.find(tag, key)); c.isNew || !c.prev.Algorithm.CanBeLent() {
+	if sh.load(c, now, &op, &res, sh.find(tag, key)); c.IsNew || !c.Prev.Algorithm.CanBeLent() {
 		return carry, false
 	}
-	c.limit = c.prev
-	algorithms[c.limit.Algorithm].look(c)
+	c.Limit = c.Prev
+	algorithm.Table[c.Limit.Algorithm].Look(c)
 	at := now
-	if c.limit.Algorithm == limits.FixedWindow {
-		at += res.Reset - c.limit.Rate.Period // the start of its window
+	if c.Limit.Algorithm == limits.FixedWindow {
+		at += res.Reset - c.Limit.Rate.Period // the start of its window
 	}
-	return engine.Op{Verb: engine.Carry, Key: bytes.Clone(key), Limit: c.limit, Tokens: c.limit.Capacity - res.Remaining, PriorAt: at}, true
+	return engine.Op{Verb: engine.Carry, Key: bytes.Clone(key), Limit: c.Limit, Tokens: c.Limit.Capacity - res.Remaining, PriorAt: at}, true
 }
 
 // CheckBy carries out a Check whose limits take asks, which returns false if it cannot answer. A policy in shadow is not asked.

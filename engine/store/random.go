@@ -1,5 +1,7 @@
 package store
 
+import "github.com/stintdb/stint/engine/algorithm"
+
 // randomWalk is the number of slots of an index that Random reads from a random one on.
 const randomWalk = 64
 
@@ -51,7 +53,7 @@ func (s *shard) random(now int64, intN func(int) int, visit func(Entry) (more bo
 				return true
 			}
 			limit := s.limitOf(r)
-			return visit(Entry{Key: r.key(), Limit: *limit, State: algorithms[limit.Algorithm].stateOf(r.rest())})
+			return visit(Entry{Key: r.key(), Limit: *limit, State: algorithm.Table[limit.Algorithm].StateOf(r.rest())})
 		}
 		at = (at + 1) % len(slots)
 	}

@@ -281,7 +281,7 @@ func TestReservationsAgainstLedger(t *testing.T) {
 				}
 				if a.limit.Algorithm == limits.SlidingLog {
 					live := slices.DeleteFunc(slices.Clone(a.grants), func(g engine.Grant) bool { return g.Time <= now-a.limit.Rate.Period })
-					log := ask(s, now, engine.Op{Verb: engine.ListLog, Key: []byte(key), Tokens: MaxGrants})
+					log := ask(s, now, engine.Op{Verb: engine.ListLog, Key: []byte(key), Tokens: engine.MaxGrants})
 					if got := log.Grants(); !slices.Equal(got, live) {
 						t.Fatalf("seed %d step %d: %s lists %v, not %v", seed, i, key, got, live)
 					}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -46,7 +47,7 @@ func (s *Store) repeatCheck(g *acquireAllCall, now int64, op *engine.Op, res *en
 		defer s.unlock(shards)
 	}
 	state := g.id.shard.reservation(g.id.tag, op.Key)
-	if state == nil || state.end() <= now || state.fingerprint() != g.fingerprint {
+	if state == nil || state.End() <= now || state.Fingerprint() != g.fingerprint {
 		return false
 	}
 	res.Clear()
@@ -54,10 +55,10 @@ func (s *Store) repeatCheck(g *acquireAllCall, now int64, op *engine.Op, res *en
 	res.Grow(count)
 	g.repeated = true
 	res.Allowed, res.Binding, res.Number = true, -1, engine.Repeated
-	res.Granted, res.Wait, _ = state.parts()
+	res.Granted, res.Wait, _ = state.Parts()
 	for i := range count {
 		p := &g.settlements[i]
-		g.parts[i] = engine.Op{Key: p.key, Who: p.who, Limit: p.limit}
+		g.parts[i] = engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit}
 		g.report(now, i, &g.parts[i], &res.Parts[i])
 	}
 	return true
@@ -93,22 +94,22 @@ func (g *acquireAllCall) repeat(now int64, parts []engine.Op, res *engine.Result
 	g.repeated = false
 	c := &g.idCall
 	switch {
-	case c.isNew:
+	case c.IsNew:
 		if g.admission.rulesFor(op.Key, g.id.place.found, nil) == nil {
 			return false
 		}
 		res.Status, res.Parts = engine.OutOfRoom, res.Parts[:0]
 		return true
-	case c.prev.Algorithm != limits.Reservation:
-		res.Status, res.Held, res.Wanted, res.Parts = engine.WrongType, c.prev, limits.Reservation, res.Parts[:0]
+	case c.Prev.Algorithm != limits.Reservation:
+		res.Status, res.Held, res.Wanted, res.Parts = engine.WrongType, c.Prev, limits.Reservation, res.Parts[:0]
 		return true
-	case reservation(c.state).fingerprint() != g.fingerprint:
+	case algorithm.Reservation(c.State).Fingerprint() != g.fingerprint:
 		res.Status, res.Parts = engine.ReservationDiffers, res.Parts[:0]
 		return true
 	}
 	g.repeated = true
 	res.Allowed, res.Binding, res.Number = true, -1, engine.Repeated
-	res.Granted, res.Wait, _ = reservation(c.state).parts()
+	res.Granted, res.Wait, _ = algorithm.Reservation(c.State).Parts()
 	for i := range parts {
 		g.report(now, i, &parts[i], &res.Parts[i])
 	}
@@ -121,7 +122,7 @@ func (g *acquireAllCall) report(now int64, i int, op *engine.Op, res *engine.Res
 	res.Clear()
 	t.place = t.shard.find(t.tag, op.Key)
 	t.shard.load(c, now, op, res, t.place)
-	c.report()
+	c.Report()
 }
 
 // keepReservation remembers a grant whose tokens were taken. There is room for it.
@@ -140,23 +141,23 @@ func (g *acquireAllCall) describe(now int64, parts []engine.Op, res *engine.Resu
 	if g.shadow {
 		wait = 0
 	}
-	b := append(g.text[:0], make([]byte, reservationHead-variableHead)...)
+	b := append(g.text[:0], make([]byte, algorithm.ReservationHead-algorithm.VariableHead)...)
 	binary.LittleEndian.PutUint64(b, uint64(now+g.reserving.MaxWait))
 	binary.LittleEndian.PutUint64(b[8:], g.fingerprint)
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(granted)), uint64(wait))
 	for i := range parts {
-		b = appendReservedPart(b, &parts[i], res.Parts[i].Granted, g.calls[i].mark())
+		b = algorithm.AppendReservedPart(b, &parts[i], res.Parts[i].Granted, g.calls[i].Mark())
 	}
-	binary.LittleEndian.PutUint32(b[21-variableHead:], uint32(len(b)-(reservationHead-variableHead)))
+	binary.LittleEndian.PutUint32(b[21-algorithm.VariableHead:], uint32(len(b)-(algorithm.ReservationHead-algorithm.VariableHead)))
 	g.text = b
-	g.idCall.op, g.idCall.limit, g.idCall.content = &g.idOp, g.idOp.Limit, b
-	g.id.entries, g.id.bytes = 1, recordBytes(needReservation(&g.idCall), len(g.idOp.Key))
-	return len(b) <= maxReservation
+	g.idCall.Op, g.idCall.Limit, g.idCall.Content = &g.idOp, g.idOp.Limit, b
+	g.id.entries, g.id.bytes = 1, recordBytes(algorithm.NeedReservation(&g.idCall), len(g.idOp.Key))
+	return len(b) <= algorithm.MaxReservation
 }
 
 // fingerprintOf is that of a request's parameters as its caller stated them, a policy by its name.
 func (g *acquireAllCall) fingerprintOf(reserve *engine.Op) uint64 {
-	g.text = appendRequest(g.text[:0], &reserve.Parts[0])
+	g.text = algorithm.AppendRequest(g.text[:0], &reserve.Parts[0])
 	g.text = binary.AppendUvarint(g.text, uint64(reserve.MaxWait))
 	sum := sha256.Sum256(g.text)
 	return binary.LittleEndian.Uint64(sum[:])

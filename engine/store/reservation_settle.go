@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -24,16 +25,16 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *engine.Op, res *engine.
 	c := &g.idCall
 	g.id.shard.load(c, now, &g.idOp, &g.idResult, g.id.place)
 	switch {
-	case c.isNew:
+	case c.IsNew:
 		res.Status = engine.NotFound
 		return true
-	case c.prev.Algorithm != limits.Reservation:
-		res.Status, res.Held, res.Wanted = engine.WrongType, c.prev, limits.Reservation
+	case c.Prev.Algorithm != limits.Reservation:
+		res.Status, res.Held, res.Wanted = engine.WrongType, c.Prev, limits.Reservation
 		return true
 	}
-	g.text = append(g.text[:0], c.state...) // the record may move
-	state := reservation(g.text)
-	if key, permitted := state.permits(op); !permitted {
+	g.text = append(g.text[:0], c.State...) // the record may move
+	state := algorithm.Reservation(g.text)
+	if key, permitted := state.Permits(op); !permitted {
 		res.Status, res.Reply = engine.NotPermitted, append(res.Reply[:0], key...)
 		return true
 	}
@@ -43,7 +44,7 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *engine.Op, res *engine.
 		return true
 	}
 	res.Grow(count)
-	if state.isSettled() {
+	if state.IsSettled() {
 		return g.repeatSettlement(now, count, res)
 	}
 	if readOnly {
@@ -55,7 +56,7 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *engine.Op, res *engine.
 
 // settlement is what a limit of a reservation is to be charged.
 type settlement struct {
-	reservedPart
+	algorithm.ReservedPart
 	amount int64
 }
 
@@ -72,9 +73,9 @@ func (g *acquireAllCall) lockSettlement(s *Store, op *engine.Op, locked bool) (s
 	g.text = before
 	order := append(g.order[:0], g.id.shard.number)
 	if len(before) > 0 {
-		for _, _, parts := reservation(before).parts(); len(parts.Rest) > 0; {
-			p := nextPart(&parts)
-			sh, _ := s.locate(p.key)
+		for _, _, parts := algorithm.Reservation(before).Parts(); len(parts.Rest) > 0; {
+			p := algorithm.NextPart(&parts)
+			sh, _ := s.locate(p.Key)
 			order = append(order, sh.number)
 		}
 	}
@@ -87,7 +88,7 @@ func (g *acquireAllCall) lockSettlement(s *Store, op *engine.Op, locked bool) (s
 }
 
 // reservation is the state of a reservation, perhaps an expired one, nil if there is none. The caller holds the lock.
-func (s *shard) reservation(tag uint32, id []byte) reservation {
+func (s *shard) reservation(tag uint32, id []byte) algorithm.Reservation {
 	p := s.find(tag, id)
 	if !p.found {
 		return nil
@@ -96,31 +97,31 @@ func (s *shard) reservation(tag uint32, id []byte) reservation {
 	if s.limitOf(r).Algorithm != limits.Reservation {
 		return nil
 	}
-	return algorithms[limits.Reservation].stateOf(r.rest())
+	return algorithm.Table[limits.Reservation].StateOf(r.rest())
 }
 
 // amounts finds out what each limit is to be charged.
-func (g *acquireAllCall) amounts(s *Store, state reservation, op *engine.Op) (count int) {
+func (g *acquireAllCall) amounts(s *Store, state algorithm.Reservation, op *engine.Op) (count int) {
 	g.settlements = g.settlements[:0]
-	for _, _, parts := state.parts(); len(parts.Rest) > 0; {
-		p := nextPart(&parts)
+	for _, _, parts := state.Parts(); len(parts.Rest) > 0; {
+		p := algorithm.NextPart(&parts)
 		amount := op.Tokens
 		switch {
 		case op.Options&engine.Cancel != 0:
 			amount = 0
 		case len(op.Parts) > 0 && count < len(op.Parts) && op.Parts[count].Options&engine.FixedCost != 0:
 			amount = op.Parts[count].Tokens
-		case len(op.Parts) > 0 || p.fixedCost:
-			amount = p.charged()
+		case len(op.Parts) > 0 || p.FixedCost:
+			amount = p.Charged()
 		}
-		switch isAncestor := p.limit.Algorithm == limits.Class && len(p.who) == 0 && count > 0; {
-		case p.limit.Algorithm == limits.Concurrency:
+		switch isAncestor := p.Limit.Algorithm == limits.Class && len(p.Who) == 0 && count > 0; {
+		case p.Limit.Algorithm == limits.Concurrency:
 			amount = 0
-		case isAncestor && g.settlements[count-1].limit.Algorithm == limits.Class:
+		case isAncestor && g.settlements[count-1].Limit.Algorithm == limits.Class:
 			amount = g.settlements[count-1].amount // a tree is charged as a whole
 		}
 		t := &g.targets[count]
-		t.shard, t.tag = s.locate(p.key)
+		t.shard, t.tag = s.locate(p.Key)
 		g.settlements = append(g.settlements, settlement{p, amount})
 		count++
 	}
@@ -130,7 +131,7 @@ func (g *acquireAllCall) amounts(s *Store, state reservation, op *engine.Op) (co
 // repeatSettlement answers for a reservation that is settled.
 func (g *acquireAllCall) repeatSettlement(now int64, count int, res *engine.Result) (done bool) {
 	for i := range count {
-		if p := &g.settlements[i]; p.charged() != p.amount {
+		if p := &g.settlements[i]; p.Charged() != p.amount {
 			res.Status, res.Parts = engine.SettledOtherwise, res.Parts[:0]
 			return true
 		}
@@ -143,8 +144,8 @@ func (g *acquireAllCall) repeatSettlement(now int64, count int, res *engine.Resu
 func (g *acquireAllCall) carryOut(now int64, count int, priorAt int64, res *engine.Result) {
 	for i := range count {
 		p, limit := &g.settlements[i], g.presentLimit(now, i)
-		g.parts[i] = engine.Op{Key: p.key, Who: p.who, Limit: limit, Options: engine.FixedCost, PriorAt: priorAt}
-		if more := p.amount - p.charged(); more > 0 {
+		g.parts[i] = engine.Op{Key: p.Key, Who: p.Who, Limit: limit, Options: engine.FixedCost, PriorAt: priorAt}
+		if more := p.amount - p.Charged(); more > 0 {
 			g.parts[i].Tokens, g.parts[i].Options = more, engine.FixedCost|engine.Force
 		}
 	}
@@ -159,7 +160,7 @@ func (g *acquireAllCall) carryOut(now int64, count int, priorAt int64, res *engi
 	place := g.id.shard.find(g.id.tag, g.idOp.Key) // making room may have moved it
 	r := g.id.shard.record(place.ref)
 	g.id.shard.preserve(r)
-	g.markSettled(reservation(algorithms[limits.Reservation].stateOf(r.rest())))
+	g.markSettled(algorithm.Reservation(algorithm.Table[limits.Reservation].StateOf(r.rest())))
 	g.id.shard.note(place.ref)
 	g.showSettlement(now, count, res)
 }
@@ -180,56 +181,56 @@ func (g *acquireAllCall) failSettlement(res *engine.Result) {
 // another algorithm's is to be charged, which is then refused.
 func (g *acquireAllCall) presentLimit(now int64, i int) limits.Limit {
 	p, t := &g.settlements[i], &g.targets[i]
-	g.parts[i] = engine.Op{Key: p.key, Limit: p.limit}
-	t.shard.load(&g.calls[i], now, &g.parts[i], &g.idResult, t.shard.find(t.tag, p.key))
-	if c := &g.calls[i]; !c.isNew && (c.prev.Algorithm == p.limit.Algorithm || p.amount <= p.charged()) {
-		return c.prev
+	g.parts[i] = engine.Op{Key: p.Key, Limit: p.Limit}
+	t.shard.load(&g.calls[i], now, &g.parts[i], &g.idResult, t.shard.find(t.tag, p.Key))
+	if c := &g.calls[i]; !c.IsNew && (c.Prev.Algorithm == p.Limit.Algorithm || p.amount <= p.Charged()) {
+		return c.Prev
 	}
-	return p.limit
+	return p.Limit
 }
 
 // giveBack returns what part i was charged beyond its amount, or ends its lease.
 func (g *acquireAllCall) giveBack(now int64, i int) {
 	p, t, c := &g.settlements[i], &g.targets[i], &g.calls[i]
-	back := p.charged() - p.amount
+	back := p.Charged() - p.amount
 	if back <= 0 {
 		return
 	}
-	g.parts[i] = engine.Op{Key: p.key, Who: p.who, Tokens: back}
-	place := t.shard.find(t.tag, p.key)
+	g.parts[i] = engine.Op{Key: p.Key, Who: p.Who, Tokens: back}
+	place := t.shard.find(t.tag, p.Key)
 	g.idResult.Clear()
 	t.shard.load(c, now, &g.parts[i], &g.idResult, place)
-	if c.isNew && p.limit.Algorithm == limits.Concurrency {
+	if c.IsNew && p.Limit.Algorithm == limits.Concurrency {
 		g.lockShared()
 		g.admission.shared.releaseLocked(c, false)
 	}
-	if c.isNew || c.prev.Algorithm != p.limit.Algorithm {
+	if c.IsNew || c.Prev.Algorithm != p.Limit.Algorithm {
 		return // it has forgotten all of it, or belongs to another algorithm
 	}
-	c.limit = c.prev
-	alg := &algorithms[c.prev.Algorithm]
+	c.Limit = c.Prev
+	alg := &algorithm.Table[c.Prev.Algorithm]
 	t.shard.preserve(t.shard.record(place.ref))
 	switch {
-	case alg.release != nil:
-		alg.release(c)
-	case alg.unreserve != nil:
-		alg.unreserve(c, p.mark)
+	case alg.Release != nil:
+		alg.Release(c)
+	case alg.Unreserve != nil:
+		alg.Unreserve(c, p.Mark)
 	default:
-		alg.refund(c)
+		alg.Refund(c)
 	}
-	if alg.bytes != 0 {
+	if alg.Bytes != 0 {
 		t.shard.keep(c, t.tag, place)
 	}
 	t.shard.noteOrDrop(c, place)
 }
 
 // markSettled writes the amounts into the state of the reservation.
-func (g *acquireAllCall) markSettled(state reservation) {
+func (g *acquireAllCall) markSettled(state algorithm.Reservation) {
 	state[20] = 1
-	_, _, parts := state.parts()
+	_, _, parts := state.Parts()
 	for i := range g.settlements {
-		p := nextPart(&parts)
-		p.setCharged(g.settlements[i].amount)
+		p := algorithm.NextPart(&parts)
+		p.SetCharged(g.settlements[i].amount)
 	}
 }
 
@@ -239,7 +240,7 @@ func (g *acquireAllCall) showSettlement(now int64, count int, res *engine.Result
 	for i := range count {
 		p := &g.settlements[i]
 		limit := g.presentLimit(now, i)
-		g.parts[i] = engine.Op{Verb: engine.Look, Key: p.key, Limit: limit}
+		g.parts[i] = engine.Op{Verb: engine.Look, Key: p.Key, Limit: limit}
 		g.report(now, i, &g.parts[i], &res.Parts[i])
 		res.Parts[i].Granted = p.amount
 	}
@@ -255,8 +256,8 @@ func (s *Store) reservationKeys(id []byte, visit func(key []byte)) {
 	if state == nil {
 		return
 	}
-	for _, _, parts := state.parts(); len(parts.Rest) > 0; {
-		p := nextPart(&parts)
-		visit(p.key)
+	for _, _, parts := state.Parts(); len(parts.Rest) > 0; {
+		p := algorithm.NextPart(&parts)
+		visit(p.Key)
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -19,12 +20,12 @@ func (e *Entry) Reserved() (Reserved, error) {
 	if err != nil || e.Limit.Algorithm != limits.Reservation {
 		return Reserved{}, ErrState
 	}
-	v := Reserved{Settled: reservation(state).isSettled(), Ends: reservation(state).end()}
-	granted, _, parts := reservation(state).parts()
+	v := Reserved{Settled: algorithm.Reservation(state).IsSettled(), Ends: algorithm.Reservation(state).End()}
+	granted, _, parts := algorithm.Reservation(state).Parts()
 	for v.Granted = granted; len(parts.Rest) > 0; {
-		p := nextPart(&parts)
-		op := engine.Op{Key: p.key, Who: p.who, Limit: p.limit, Tokens: p.charged()}
-		if p.fixedCost {
+		p := algorithm.NextPart(&parts)
+		op := engine.Op{Key: p.Key, Who: p.Who, Limit: p.Limit, Tokens: p.Charged()}
+		if p.FixedCost {
 			op.Options = engine.FixedCost
 		}
 		v.Parts = append(v.Parts, op)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -12,7 +13,7 @@ import (
 // Whatever has a state has its times turned back.
 func TestEveryStateIsRewound(t *testing.T) {
 	for a := limits.NoAlgorithm + 1; a.Known(); a++ {
-		if row := &algorithms[a]; row.rewind == nil {
+		if row := &algorithm.Table[a]; row.Rewind == nil {
 			t.Errorf("%s (%d) has no rewind", a, a)
 		}
 	}

@@ -3,6 +3,8 @@ package store
 import (
 	"math"
 
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -60,7 +62,7 @@ func (s *shard) scan(from uint64, count int, now int64, visit func(Entry) (more 
 		r := s.record(uint32(slot))
 		if !s.expired(r, now) {
 			limit := s.limitOf(r)
-			more := visit(Entry{Key: r.key(), Limit: *limit, State: algorithms[limit.Algorithm].stateOf(r.rest())})
+			more := visit(Entry{Key: r.key(), Limit: *limit, State: algorithm.Table[limit.Algorithm].StateOf(r.rest())})
 			stopped = stopped || !more
 		}
 	}
@@ -130,4 +132,13 @@ type Entry struct {
 	Key   []byte
 	Limit limits.Limit // the limit the state was last written under
 	State []byte       // the algorithm's state, little-endian
+}
+
+// Value returns the data of an entry whose limit's algorithm is a kind of value. The data is a copy.
+func (e *Entry) Value() (engine.Value, error) {
+	state, err := e.check(nil)
+	if err != nil {
+		return engine.Value{}, err
+	}
+	return engine.Value{Kind: e.Limit.Algorithm, ExpiresAt: algorithm.ExpiryOf(state), Data: algorithm.DataOf(state)}, nil
 }

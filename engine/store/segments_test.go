@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
 // putValue writes a string as a transaction does: it makes room, then writes.
 func putValue(s *Store, now int64, key string, size int) bool {
 	sh, tag := s.locate([]byte(key))
-	p := pending{shard: sh, key: []byte(key), tag: tag, Value: Value{Kind: limits.StringValue, Data: make([]byte, size)}, limit: limits.Limit{Algorithm: limits.StringValue}}
-	if p.size = valueSize(&p.Value, 0); !sh.reserve(now, 1, recordBytes(p.size, len(key))) {
+	p := pending{shard: sh, key: []byte(key), tag: tag, Value: engine.Value{Kind: limits.StringValue, Data: make([]byte, size)}, limit: limits.Limit{Algorithm: limits.StringValue}}
+	if p.size = algorithm.ValueSize(&p.Value, 0); !sh.reserve(now, 1, recordBytes(p.size, len(key))) {
 		return false
 	}
 	sh.keepPending(&p, now, new(engine.Result))

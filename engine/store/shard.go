@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"sync"
 
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -52,13 +53,13 @@ func (s *shard) record(ref uint32) record { return s.arena.record(ref) }
 func (s *shard) limitOf(r record) *limits.Limit { return &s.limits.at(r.limitID()).limit }
 
 func (s *shard) size(r record) int {
-	return recordBytes(len(algorithms[s.limitOf(r).Algorithm].stateOf(r.rest())), r.keyLen())
+	return recordBytes(len(algorithm.Table[s.limitOf(r).Algorithm].StateOf(r.rest())), r.keyLen())
 }
 
 func (s *shard) expired(r record, now int64) bool {
 	limit := s.limitOf(r)
-	alg := &algorithms[limit.Algorithm]
-	return alg.expired(alg.stateOf(r.rest()), limit, now)
+	alg := &algorithm.Table[limit.Algorithm]
+	return alg.Expired(alg.StateOf(r.rest()), limit, now)
 }
 
 // seek returns the position from which findFrom looks for a key. It reads the head of the record there, so that the processor fetches it.

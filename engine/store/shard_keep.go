@@ -2,35 +2,36 @@ package store
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
 // keep writes what c decided to the record at p, making one if need be. It reports false when there is no room.
-func (s *shard) keep(c *call, tag uint32, p place) bool {
-	if c.hasLoans {
+func (s *shard) keep(c *algorithm.Call, tag uint32, p place) bool {
+	if c.HasLoans {
 		return s.keepLent(c, tag, p)
 	}
-	alg := &algorithms[c.limit.Algorithm]
-	size := alg.bytes
+	alg := &algorithm.Table[c.Limit.Algorithm]
+	size := alg.Bytes
 	if size == 0 {
-		size = alg.need(c)
+		size = alg.Need(c)
 	}
 	if !p.found {
 		return s.insert(c, tag, size)
 	}
 	r := s.record(p.ref)
-	if alg.bytes == 0 && s.snapshot != nil {
-		c.result.Work += s.size(r) / workBytes
+	if alg.Bytes == 0 && s.snapshot != nil {
+		c.Result.Work += s.size(r) / workBytes
 	}
 	s.preserve(r)
 	held := s.limitOf(r)
-	had := len(algorithms[held.Algorithm].stateOf(r.rest()))
-	if c.isNew && (held.Algorithm != c.limit.Algorithm || size != had) {
+	had := len(algorithm.Table[held.Algorithm].StateOf(r.rest()))
+	if c.IsNew && (held.Algorithm != c.Limit.Algorithm || size != had) {
 		s.drop(p) // it has expired: nothing is lost, and making room for more could drop it on the way
 		return s.insert(c, tag, size)
 	}
-	isOther := *held != c.limit
-	growthChanges := alg.bytes == 0 && (isOther || size > had)
+	isOther := *held != c.Limit
+	growthChanges := alg.Bytes == 0 && (isOther || size > had)
 	var couldGrow int64
 	if growthChanges {
 		couldGrow = s.growable(r)
@@ -43,18 +44,18 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 	}
 	if isOther {
 		old := r.limitID()
-		r.setLimitID(s.limits.acquire(&c.limit, &s.pin))
+		r.setLimitID(s.limits.acquire(&c.Limit, &s.pin))
 		s.limits.release(old)
 	}
-	state := alg.stateOf(r.rest())
+	state := alg.StateOf(r.rest())
 	switch {
-	case alg.bytes != 0:
-		copy(state, c.next[:])
-	case c.isNew: // so that no part of an expired state counts again
-		clear(state[variableHead:])
+	case alg.Bytes != 0:
+		copy(state, c.Next[:])
+	case c.IsNew: // so that no part of an expired state counts again
+		clear(state[algorithm.VariableHead:])
 		fallthrough
 	default:
-		alg.write(c, state)
+		alg.Write(c, state)
 	}
 	if growthChanges {
 		s.countGrowing(s.growable(r) - couldGrow)
@@ -67,11 +68,11 @@ func (s *shard) keep(c *call, tag uint32, p place) bool {
 // segment is compacted.
 func (s *shard) growable(r record) int64 {
 	limit := s.limitOf(r)
-	alg := &algorithms[limit.Algorithm]
-	if alg.bytes != 0 {
+	alg := &algorithm.Table[limit.Algorithm]
+	if alg.Bytes != 0 {
 		return 0
 	}
-	full, has := alg.full(limit), int64(len(alg.stateOf(r.rest())))
+	full, has := alg.Full(limit), int64(len(alg.StateOf(r.rest())))
 	if has >= full {
 		return 0
 	}
@@ -104,8 +105,8 @@ func (s *shard) newRecord(now int64, tag uint32, key []byte, limit *limits.Limit
 	r.setLimitID(s.limits.acquire(limit, &s.pin))
 	r.setKeyLen(len(key), s.phase)
 	copy(r.key(), key)
-	if algorithms[limit.Algorithm].bytes == 0 {
-		setVariableSize(r.rest(), size)
+	if algorithm.Table[limit.Algorithm].Bytes == 0 {
+		algorithm.SetVariableSize(r.rest(), size)
 	}
 	if s.quotas != nil {
 		s.quotas.add(key, 1)
@@ -114,21 +115,21 @@ func (s *shard) newRecord(now int64, tag uint32, key []byte, limit *limits.Limit
 	return ref
 }
 
-func (s *shard) insert(c *call, tag uint32, size int) bool {
-	ref := s.newRecord(c.now, tag, c.op.Key, &c.limit, size)
+func (s *shard) insert(c *algorithm.Call, tag uint32, size int) bool {
+	ref := s.newRecord(c.Now, tag, c.Op.Key, &c.Limit, size)
 	if ref == 0 {
 		return false
 	}
 	r := s.record(ref)
-	switch alg := &algorithms[c.limit.Algorithm]; {
-	case c.loading != nil:
-		copy(r.rest(), c.loading)
+	switch alg := &algorithm.Table[c.Limit.Algorithm]; {
+	case c.Loading != nil:
+		copy(r.rest(), c.Loading)
 		s.countGrowing(s.growable(r))
 		return true
-	case alg.bytes != 0:
-		copy(r.rest()[:size], c.next[:])
+	case alg.Bytes != 0:
+		copy(r.rest()[:size], c.Next[:])
 	default:
-		alg.write(c, r.rest()[:size:size])
+		alg.Write(c, r.rest()[:size:size])
 		s.countGrowing(s.growable(r))
 	}
 	s.note(ref)
@@ -137,20 +138,20 @@ func (s *shard) insert(c *call, tag uint32, size int) bool {
 
 // enlarge moves the record of c's key to one with a state of size bytes, the old state in front, and returns the record's
 // new reference. It returns 0 when there is no room.
-func (s *shard) enlarge(c *call, tag uint32, size int) (ref uint32) {
-	need := recordBytes(size, len(c.op.Key))
-	if !s.reserve(c.now, 0, need) {
+func (s *shard) enlarge(c *algorithm.Call, tag uint32, size int) (ref uint32) {
+	need := recordBytes(size, len(c.Op.Key))
+	if !s.reserve(c.Now, 0, need) {
 		return 0
 	}
-	p := s.find(tag, c.op.Key) // making room may have moved it
+	p := s.find(tag, c.Op.Key) // making room may have moved it
 	old, oldSize := s.record(p.ref), s.size(s.record(p.ref))
 	ref = s.arena.append(need)
 	moved := s.record(ref)
 	copy(moved, old[:oldSize])
-	c.result.Work += oldSize / workBytes
+	c.Result.Work += oldSize / workBytes
 	old.setDirty(false)
 	moved.setDirty(false) // to be noted again, under its new reference
-	setVariableSize(moved.rest(), size)
+	algorithm.SetVariableSize(moved.rest(), size)
 	s.moves++
 	s.index.slots[p.at] = uint64(tag)<<32 | uint64(ref)
 	s.vacate(p.ref, oldSize)
@@ -158,26 +159,26 @@ func (s *shard) enlarge(c *call, tag uint32, size int) (ref uint32) {
 }
 
 // load fills c from the record at p.
-func (s *shard) load(c *call, now int64, op *engine.Op, res *engine.Result, p place) {
-	c.begin(now, op, res)
+func (s *shard) load(c *algorithm.Call, now int64, op *engine.Op, res *engine.Result, p place) {
+	c.Begin(now, op, res)
 	if p.found {
 		r := s.record(p.ref)
 		limit := s.limitOf(r)
-		c.open(limit, algorithms[limit.Algorithm].stateOf(r.rest()))
+		c.Open(limit, algorithm.Table[limit.Algorithm].StateOf(r.rest()))
 	}
-	if c.isNew && op.PriorAt != 0 && op.Verb != engine.Carry {
-		c.startFrom(op.Limit.LeaderShare(), c.priorAt())
+	if c.IsNew && op.PriorAt != 0 && op.Verb != engine.Carry {
+		c.StartFrom(op.Limit.LeaderShare(), c.PriorAt())
 	}
 }
 
 // keepLent writes what c decided on a limiter with loans. It reports false when there is no room.
-func (s *shard) keepLent(c *call, tag uint32, p place) bool {
-	limit, state := c.lentState(c.next[:algorithms[c.limit.Algorithm].bytes])
+func (s *shard) keepLent(c *algorithm.Call, tag uint32, p place) bool {
+	limit, state := c.LentState(c.Next[:algorithm.Table[c.Limit.Algorithm].Bytes])
 	if p.found {
 		r := s.record(p.ref)
 		held := s.limitOf(r)
-		had := len(algorithms[held.Algorithm].stateOf(r.rest()))
-		if !c.isNew && held.Algorithm.IsLent() && len(state) <= had {
+		had := len(algorithm.Table[held.Algorithm].StateOf(r.rest()))
+		if !c.IsNew && held.Algorithm.IsLent() && len(state) <= had {
 			s.preserve(r)
 			if *held != limit {
 				old := r.limitID()
@@ -185,18 +186,18 @@ func (s *shard) keepLent(c *call, tag uint32, p place) bool {
 				s.limits.release(old)
 			}
 			clear(r.rest()[copy(r.rest(), state):had])
-			setVariableSize(r.rest(), had)
+			algorithm.SetVariableSize(r.rest(), had)
 			s.note(p.ref)
 			return true
 		}
 	}
-	if !s.reserve(c.now, 1, recordBytes(len(state), len(c.op.Key))) {
+	if !s.reserve(c.Now, 1, recordBytes(len(state), len(c.Op.Key))) {
 		return false
 	}
-	if p = s.find(tag, c.op.Key); p.found { // making room may have moved it
+	if p = s.find(tag, c.Op.Key); p.found { // making room may have moved it
 		s.drop(p)
 	}
-	ref := s.newRecord(c.now, tag, c.op.Key, &limit, len(state))
+	ref := s.newRecord(c.Now, tag, c.Op.Key, &limit, len(state))
 	copy(s.record(ref).rest(), state)
 	s.note(ref)
 	return true

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -77,23 +78,23 @@ func (o *sharedLimiters) count(now int64, named bool) (n int) {
 }
 
 func (s *sharedLimiter) expired(l *limits.Limit, now int64) bool {
-	return algorithms[l.Algorithm].expired(s.state, l, now)
+	return algorithm.Table[l.Algorithm].Expired(s.state, l, now)
 }
 
 // ask lets a shared limiter decide for a key, and reports whether that changes it. It is refused if keeping it would
 // take too much.
-func (o *sharedLimiters) ask(c *call, p sharedRef) (changed bool) {
-	c.prev, c.state, c.isNew, c.scanned = c.limit, noState[:], true, false
-	if p.limiter != nil && !p.limiter.expired(&c.limit, c.now) {
-		c.state, c.isNew = p.limiter.state, false
+func (o *sharedLimiters) ask(c *algorithm.Call, p sharedRef) (changed bool) {
+	c.Prev, c.State, c.IsNew, c.Scanned = c.Limit, algorithm.NoState[:], true, false
+	if p.limiter != nil && !p.limiter.expired(&c.Limit, c.Now) {
+		c.State, c.IsNew = p.limiter.state, false
 	}
-	if c.limit.Algorithm.NeedsWho() {
-		op := *c.op
+	if c.Limit.Algorithm.NeedsWho() {
+		op := *c.Op
 		op.Who = holderOfKey(op.Key, op.Who)
-		c.op = &op
+		c.Op = &op
 	}
-	if changed = c.ask(); changed && c.op.Options&engine.Peek == 0 && !o.fits(c, p) {
-		c.refuse()
+	if changed = c.Ask(); changed && c.Op.Options&engine.Peek == 0 && !o.fits(c, p) {
+		c.Refuse()
 		return false
 	}
 	return changed
@@ -101,13 +102,13 @@ func (o *sharedLimiters) ask(c *call, p sharedRef) (changed bool) {
 
 // fits reports whether there is room for the decision of c. An expired limiter takes none, because it may have
 // been cleaned up elsewhere.
-func (o *sharedLimiters) fits(c *call, p sharedRef) bool {
-	size := c.size()
+func (o *sharedLimiters) fits(c *algorithm.Call, p sharedRef) bool {
+	size := c.Size()
 	if o.bytes+size <= maxOverflowBytes {
 		return true
 	}
 	for name, s := range o.limiters {
-		if s != p.limiter && !s.expired(&name.limit, c.now) {
+		if s != p.limiter && !s.expired(&name.limit, c.Now) {
 			size += len(s.state)
 		}
 	}
@@ -115,28 +116,28 @@ func (o *sharedLimiters) fits(c *call, p sharedRef) bool {
 }
 
 // keep writes what c decided.
-func (o *sharedLimiters) keep(c *call, p sharedRef) {
-	alg, size := &algorithms[c.limit.Algorithm], c.size()
+func (o *sharedLimiters) keep(c *algorithm.Call, p sharedRef) {
+	alg, size := &algorithm.Table[c.Limit.Algorithm], c.Size()
 	if p.limiter = o.limiters[p.name]; p.limiter == nil { // or another of the same request had it cleaned up since
-		p.limiter = o.add(c.now, p.name)
+		p.limiter = o.add(c.Now, p.name)
 	}
 	had := p.limiter.state
 	state := had
-	if c.isNew || size != len(had) {
+	if c.IsNew || size != len(had) {
 		state = make([]byte, size)
-		if !c.isNew {
+		if !c.IsNew {
 			copy(state, had)
 		}
 	}
-	if alg.bytes != 0 {
-		copy(state, c.next[:])
+	if alg.Bytes != 0 {
+		copy(state, c.Next[:])
 	} else {
-		setVariableSize(state, size)
-		alg.write(c, state)
+		algorithm.SetVariableSize(state, size)
+		alg.Write(c, state)
 	}
 	p.limiter.state = state
 	if o.bytes += len(state) - len(had); o.bytes > maxOverflowBytes {
-		o.clean(c.now)
+		o.clean(c.Now)
 	}
 }
 
@@ -193,25 +194,25 @@ func holderOfKey(key, who []byte) []byte {
 
 // release ends the lease that a holder of a key without an entry has in a shared limiter, if it has one; with look it
 // only reports whether it has.
-func (o *sharedLimiters) release(c *call, look bool) (released bool) {
+func (o *sharedLimiters) release(c *algorithm.Call, look bool) (released bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.releaseLocked(c, look)
 }
 
 // releaseLocked is release for a caller that holds mu.
-func (o *sharedLimiters) releaseLocked(c *call, look bool) (released bool) {
+func (o *sharedLimiters) releaseLocked(c *algorithm.Call, look bool) (released bool) {
 	if o.leases == 0 {
 		return false
 	}
-	op := *c.op
+	op := *c.Op
 	op.Who = holderOfKey(op.Key, op.Who)
 	for name, s := range o.limiters {
-		if name.limit.Algorithm != limits.Concurrency || s.expired(&name.limit, c.now) {
+		if name.limit.Algorithm != limits.Concurrency || s.expired(&name.limit, c.Now) {
 			continue
 		}
-		mine := call{now: c.now, op: &op, limit: name.limit, prev: name.limit, state: s.state, result: c.result}
-		if look && mine.scanLeases().found || !look && algorithms[limits.Concurrency].release(&mine) {
+		mine := algorithm.Call{Now: c.Now, Op: &op, Limit: name.limit, Prev: name.limit, State: s.state, Result: c.Result}
+		if look && mine.ScanLeases().Found || !look && algorithm.Table[limits.Concurrency].Release(&mine) {
 			return true
 		}
 	}
@@ -242,7 +243,7 @@ func (o *sharedLimiters) ops(visit func(*engine.Op)) {
 
 // load carries out a KeepOverflow: a shared limiter as it was.
 func (o *sharedLimiters) load(now int64, op *engine.Op, res *engine.Result) {
-	var room [maxState]byte
+	var room [algorithm.MaxState]byte
 	e := Entry{Limit: op.Parts[0].Limit, State: op.Who}
 	state, err := e.check(&room)
 	if err != nil {

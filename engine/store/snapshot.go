@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/internal/offheap"
 )
 
@@ -144,7 +145,7 @@ func (f *Snapshot) pass(s *shard, from uint64) (to uint64) {
 func (s *shard) show(b []byte, now int64, visit func(Entry)) (rest []byte) {
 	r := record(b)
 	if limit := s.limitOf(r); !s.expired(r, now) {
-		visit(Entry{Key: r.key(), Limit: *limit, State: algorithms[limit.Algorithm].stateOf(r.rest())})
+		visit(Entry{Key: r.key(), Limit: *limit, State: algorithm.Table[limit.Algorithm].StateOf(r.rest())})
 	}
 	return b[s.size(r):]
 }

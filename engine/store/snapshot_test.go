@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -239,7 +240,7 @@ func TestSnapshotConcurrently(t *testing.T) {
 			defer close(done)
 			defer f.Release()
 			counts := map[string]int64{}
-			f.Scan(epoch, func(e Entry) { counts[string(e.Key)] = loadWindow(e.State).count })
+			f.Scan(epoch, func(e Entry) { counts[string(e.Key)] = algorithm.LoadWindow(e.State).Count })
 			for i := range pairs {
 				if p := pair(i); counts[string(p[0].Key)] != counts[string(p[1].Key)] {
 					t.Errorf("pair %d: %d and %d", i, counts[string(p[0].Key)], counts[string(p[1].Key)])
@@ -254,9 +255,9 @@ func TestSnapshotConcurrently(t *testing.T) {
 
 // Every kind of change of a key, of any algorithm, leaves the snapshot as it was.
 func TestSnapshotIsUnchangedByEveryVerb(t *testing.T) {
-	for _, algorithm := range limits.Algorithms() {
-		take := engine.Op{Key: []byte("k"), Limit: limits.Limit{Algorithm: algorithm, Capacity: 30, Rate: limits.Rate{Tokens: 0, Period: sec}}, Tokens: 1}
-		if algorithm.HasRate() {
+	for _, one := range limits.Algorithms() {
+		take := engine.Op{Key: []byte("k"), Limit: limits.Limit{Algorithm: one, Capacity: 30, Rate: limits.Rate{Tokens: 0, Period: sec}}, Tokens: 1}
+		if one.HasRate() {
 			take.Limit.Rate.Tokens = 5
 		}
 		changed := 0
@@ -273,21 +274,21 @@ func TestSnapshotIsUnchangedByEveryVerb(t *testing.T) {
 				op.Who = []byte("another")
 			}
 			isDenied := !ask(s, now, op).Allowed && op.Verb == engine.Acquire
-			if fmt.Sprint(contents(s, now)) != was || isDenied { // by an algorithm that grants one request at a time
+			if fmt.Sprint(contents(s, now)) != was || isDenied { // by an one that grants one request at a time
 				changed++
 			}
 			if got := fmt.Sprint(snapshotContents(f, now, func() {})); got != was {
-				t.Errorf("%v, verb %d: frozen %s, was %s", algorithm, op.Verb, got, was)
+				t.Errorf("%v, verb %d: frozen %s, was %s", one, op.Verb, got, was)
 			}
 			f.Release()
 			s.Close()
 		}
 		want := 3 // beside these there are leases to release, or tokens to refund
-		if algorithms[algorithm].release != nil || algorithms[algorithm].refund != nil {
+		if algorithm.Table[one].Release != nil || algorithm.Table[one].Refund != nil {
 			want++
 		}
 		if changed != want {
-			t.Errorf("%v: %d verbs changed it", algorithm, changed)
+			t.Errorf("%v: %d verbs changed it", one, changed)
 		}
 	}
 }

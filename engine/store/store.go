@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 )
 
 // Store keeps the state of every limited key, and the policies, and decides operations on them. It is safe for
@@ -70,7 +71,7 @@ func New(o Config) *Store {
 	}
 	s.policies.byName, s.policies.checks, s.policies.store = map[string]*policy{}, map[string]*checkCounts{}, &s.changes
 	s.changes.dirty = make([]atomic.Uint64, (n+63)/64)
-	s.calls.New = func() any { return new(call) }
+	s.calls.New = func() any { return new(algorithm.Call) }
 	s.groups.New = func() any { return new(acquireAllCall) }
 	s.txs.New = func() any { return new(Tx) }
 	s.commands, s.publish = o.Commands, o.Publish

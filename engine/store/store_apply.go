@@ -1,6 +1,9 @@
 package store
 
-import "github.com/stintdb/stint/engine"
+import (
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
+)
 
 // Apply carries out ops in order at one instant and answers ops[i] in results[i], each atomically.
 // now is nanoseconds since the Unix epoch.
@@ -47,9 +50,9 @@ func (s *Store) appendAllShards(numbers []uint32) []uint32 {
 }
 
 func (s *Store) apply(now int64, ops []engine.Op, results []engine.Result, locked bool) {
-	c := s.calls.Get().(*call)
+	c := s.calls.Get().(*algorithm.Call)
 	defer s.calls.Put(c)
-	c.listed = 0
+	c.Listed = 0
 	for i := 0; i < len(ops); i++ {
 		op, res := &ops[i], &results[i]
 		if !op.Verb.HasOneKey() {

@@ -1,5 +1,7 @@
 package store
 
+import "github.com/stintdb/stint/engine/algorithm"
+
 // Rewind turns the times of all keys back, from a time that was ahead to the true one, in nanoseconds since the Unix epoch. It is for a
 // store that was just recovered, before it decides anything.
 //
@@ -14,7 +16,7 @@ func (s *Store) Rewind(from, to int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for name, limiter := range o.limiters {
-		rewindState(limiter.state, &name.limit, from, to)
+		algorithm.RewindState(limiter.state, &name.limit, from, to)
 	}
 }
 
@@ -30,6 +32,6 @@ func (s *shard) rewind(from, to int64) {
 		}
 		r := s.record(uint32(slot))
 		limit := s.limitOf(r)
-		rewindState(algorithms[limit.Algorithm].stateOf(r.rest()), limit, from, to)
+		algorithm.RewindState(algorithm.Table[limit.Algorithm].StateOf(r.rest()), limit, from, to)
 	}
 }

@@ -4,47 +4,48 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
 // applyTank carries out a Prepare or Deposit. With readOnly it changes nothing, and returns false if it would have.
-func (s *shard) applyTank(c *call, tag uint32, p place, readOnly bool) (done bool) {
+func (s *shard) applyTank(c *algorithm.Call, tag uint32, p place, readOnly bool) (done bool) {
 	switch {
-	case !c.isNew && c.prev.Algorithm.Home() == limits.NoAlgorithm, !c.isNew && c.op.Verb == engine.Prepare && c.prev.Algorithm != c.limit.Algorithm:
-		c.wrongType(c.limit.Algorithm)
+	case !c.IsNew && c.Prev.Algorithm.Home() == limits.NoAlgorithm, !c.IsNew && c.Op.Verb == engine.Prepare && c.Prev.Algorithm != c.Limit.Algorithm:
+		c.WrongType(c.Limit.Algorithm)
 		return true
-	case c.isNew && c.op.Verb == engine.Prepare && !s.mayHaveTank(c, p):
-		c.result.Status = engine.OutOfRoom
+	case c.IsNew && c.Op.Verb == engine.Prepare && !s.mayHaveTank(c, p):
+		c.Result.Status = engine.OutOfRoom
 		return true
 	}
-	t, isGone := engine.LoadTank(c.state), false
+	t, isGone := engine.LoadTank(c.State), false
 	changed := false
-	if c.op.Verb == engine.Prepare {
-		changed = prepareTank(&t, c)
+	if c.Op.Verb == engine.Prepare {
+		changed = algorithm.PrepareTank(&t, c)
 	} else {
-		c.limit = c.prev
-		changed, isGone = depositTank(&t, c)
+		c.Limit = c.Prev
+		changed, isGone = algorithm.DepositTank(&t, c)
 	}
 	if changed && readOnly {
 		return false
 	}
-	reportTank(&t, c)
+	algorithm.ReportTank(&t, c)
 	switch {
 	case isGone && changed:
 		s.remove(p)
 	case changed:
-		t.Store(c.next[:])
+		t.Store(c.Next[:])
 		if !s.keep(c, tag, p) {
-			c.result.Clear()
-			c.result.Status = engine.OutOfRoom
+			c.Result.Clear()
+			c.Result.Status = engine.OutOfRoom
 		}
 	}
 	return true
 }
 
 // mayHaveTank reports whether a new key may get a tank.
-func (s *shard) mayHaveTank(c *call, p place) bool {
-	return s.mem.tanks.Load() < engine.MaxTanks && s.admission.rulesFor(c.op.Key, p.found, nil) == nil
+func (s *shard) mayHaveTank(c *algorithm.Call, p place) bool {
+	return s.mem.tanks.Load() < engine.MaxTanks && s.admission.rulesFor(c.Op.Key, p.found, nil) == nil
 }
 
 // Tanks passes on every key whose limit has its home elsewhere. visit must not use the store.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -34,7 +35,7 @@ type Tx struct {
 	used     int            // of pending; the rest is kept for reuse
 	byKey    map[string]int // in pending, once they are many
 	made     [][]byte       // of the changed keys, the new ones
-	call     call
+	call     algorithm.Call
 	result   engine.Result
 	script   *engine.Op  // of a Script with PriorAt, or nil
 	work     int         // see Work
@@ -46,7 +47,7 @@ type Tx struct {
 
 // pending is a key that the transaction has changed.
 type pending struct {
-	Value
+	engine.Value
 	key   []byte
 	shard *shard
 	tag   uint32
@@ -85,38 +86,38 @@ func (t *Tx) Spend(work int) { t.work += work }
 
 // Get returns the value of a key, and false if it does not exist or has expired. Its data is valid until the next change
 // of any key, and must not be written to.
-func (t *Tx) Get(key []byte) (v Value, found bool) {
+func (t *Tx) Get(key []byte) (v engine.Value, found bool) {
 	if p := t.find(key); p != nil {
 		if p.gone {
-			return Value{}, false
+			return engine.Value{}, false
 		}
 		t.work += len(p.Data) / workBytes
 		return t.shown(p), true
 	}
 	sh, tag := t.store.locate(key)
 	if !t.holds(sh) {
-		return Value{}, false
+		return engine.Value{}, false
 	}
 	p := sh.find(tag, key)
 	if !p.found {
-		return Value{}, false
+		return engine.Value{}, false
 	}
 	r := sh.record(p.ref)
 	limit := sh.limitOf(r)
-	alg := &algorithms[limit.Algorithm]
-	state := alg.stateOf(r.rest())
+	alg := &algorithm.Table[limit.Algorithm]
+	state := alg.StateOf(r.rest())
 	switch {
-	case alg.expired(state, limit, t.now):
-		return Value{}, false
+	case alg.Expired(state, limit, t.now):
+		return engine.Value{}, false
 	case !limit.Algorithm.IsValue():
 		return t.limiter(*limit, state), true
 	}
 	t.work += len(state) / workBytes
-	return Value{Kind: limit.Algorithm, ExpiresAt: expiryOf(state), Data: dataOf(state)}, true
+	return engine.Value{Kind: limit.Algorithm, ExpiresAt: algorithm.ExpiryOf(state), Data: algorithm.DataOf(state)}, true
 }
 
 // shown is a changed key as Get returns it.
-func (t *Tx) shown(p *pending) Value {
+func (t *Tx) shown(p *pending) engine.Value {
 	if p.Kind.IsValue() {
 		return p.Value
 	}
@@ -124,17 +125,17 @@ func (t *Tx) shown(p *pending) Value {
 }
 
 // limiter is the key of a limiter as Get returns it.
-func (t *Tx) limiter(limit limits.Limit, state []byte) Value {
+func (t *Tx) limiter(limit limits.Limit, state []byte) engine.Value {
 	t.result.Clear()
 	c := &t.call
-	c.begin(t.now, &lookOp, &t.result)
-	c.open(&limit, state)
-	c.limit = c.prev
-	algorithms[c.limit.Algorithm].look(c)
-	if t.result.Reset == 0 && c.lent > 0 || limit.Algorithm.Home() != limits.NoAlgorithm {
-		return Value{Kind: limit.Algorithm}
+	c.Begin(t.now, &lookOp, &t.result)
+	c.Open(&limit, state)
+	c.Limit = c.Prev
+	algorithm.Table[c.Limit.Algorithm].Look(c)
+	if t.result.Reset == 0 && c.Lent > 0 || limit.Algorithm.Home() != limits.NoAlgorithm {
+		return engine.Value{Kind: limit.Algorithm}
 	}
-	return Value{Kind: limit.Algorithm, ExpiresAt: t.now + t.result.Reset}
+	return engine.Value{Kind: limit.Algorithm, ExpiresAt: t.now + t.result.Reset}
 }
 
 // lookOp is the operation of a look at a limiter.
@@ -143,10 +144,10 @@ var lookOp = engine.Op{Verb: engine.Look}
 // Edit returns the value of a key to be changed in place: its Data is the caller's to append to and to write to. A key
 // that does not exist begins empty, of the given kind, and never expires. The caller has made sure that an existing
 // key is of that kind. Data must not exceed [MaxValueBytes].
-func (t *Tx) Edit(key []byte, kind limits.Algorithm) *Value {
+func (t *Tx) Edit(key []byte, kind limits.Algorithm) *engine.Value {
 	if p := t.find(key); p != nil {
 		if p.gone {
-			p.gone, p.limit, p.Value = false, limits.Limit{Algorithm: kind}, Value{Kind: kind, Data: p.Data[:0]}
+			p.gone, p.limit, p.Value = false, limits.Limit{Algorithm: kind}, engine.Value{Kind: kind, Data: p.Data[:0]}
 		}
 		t.work += len(p.Data) / workBytes
 		return &p.Value
@@ -154,17 +155,17 @@ func (t *Tx) Edit(key []byte, kind limits.Algorithm) *Value {
 	v, found := t.Get(key)
 	p := t.add(key)
 	if !found {
-		v = Value{Kind: kind}
+		v = engine.Value{Kind: kind}
 	}
-	p.limit, p.Value = limits.Limit{Algorithm: v.Kind}, Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
+	p.limit, p.Value = limits.Limit{Algorithm: v.Kind}, engine.Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
 	return &p.Value
 }
 
 // Set replaces the value of a key. It copies the data.
-func (t *Tx) Set(key []byte, v Value) {
+func (t *Tx) Set(key []byte, v engine.Value) {
 	p := t.changed(key)
 	p.gone, p.limit = false, limits.Limit{Algorithm: v.Kind}
-	p.Value = Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
+	p.Value = engine.Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
 }
 
 // Delete drops a key, a limiter's too, and reports whether it existed. Of a limiter with loans the loans stay.
@@ -178,9 +179,9 @@ func (t *Tx) Delete(key []byte) (existed bool) {
 	}
 	if v.Kind.IsLent() {
 		c := &t.call
-		if t.loadLimiter(c, &engine.Op{Verb: engine.Delete, Key: key}, &t.result); c.lent > 0 {
-			c.limit = c.prev
-			t.keepLimiter(c, noState[:])
+		if t.loadLimiter(c, &engine.Op{Verb: engine.Delete, Key: key}, &t.result); c.Lent > 0 {
+			c.Limit = c.Prev
+			t.keepLimiter(c, algorithm.NoState[:])
 			return true
 		}
 	}
@@ -248,7 +249,7 @@ func (t *Tx) holds(sh *shard) bool {
 
 // begin makes the transaction ready for an operation.
 func (t *Tx) begin(now int64, op *engine.Op) {
-	t.now, t.readOnly, t.dropped, t.stopped, t.used, t.byKey, t.scripts, t.work, t.call.listed = now, op.Options&engine.Peek != 0, false, false, 0, nil, nil, 0, 0
+	t.now, t.readOnly, t.dropped, t.stopped, t.used, t.byKey, t.scripts, t.work, t.call.Listed = now, op.Options&engine.Peek != 0, false, false, 0, nil, nil, 0, 0
 	t.published, t.publishedBytes = nil, 0
 	if t.script = nil; op.PriorAt != 0 {
 		t.script = op

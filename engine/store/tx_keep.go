@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 )
 
 // run carries out a Command or a Script. It locks the shards of the declared keys, unless the caller holds the locks of all
@@ -107,7 +108,7 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 			r := p.shard.record(place.ref)
 			p.new = p.shard.expired(r, t.now) // making room for another key may drop it: it is no place for this one
 			if limit := p.shard.limitOf(r); !p.new && *limit == p.limit {
-				had = len(algorithms[limit.Algorithm].stateOf(r.rest()))
+				had = len(algorithm.Table[limit.Algorithm].StateOf(r.rest()))
 			}
 		}
 		if p.new {
@@ -120,7 +121,7 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 		}
 		p.size = len(p.Data)
 		if p.Kind.IsValue() {
-			p.size = valueSize(&p.Value, had)
+			p.size = algorithm.ValueSize(&p.Value, had)
 		}
 		if p.size != had {
 			entries, bytes = entries+1, bytes+recordBytes(p.size, len(p.key))
@@ -148,7 +149,7 @@ func (s *shard) keepPending(p *pending, now int64, res *engine.Result) (changed 
 	}
 	if at.found {
 		r := s.record(at.ref)
-		if limit := s.limitOf(r); *limit != p.limit || len(algorithms[limit.Algorithm].stateOf(r.rest())) != p.size {
+		if limit := s.limitOf(r); *limit != p.limit || len(algorithm.Table[limit.Algorithm].StateOf(r.rest())) != p.size {
 			s.drop(at)
 			at = place{}
 		} else {
@@ -167,7 +168,7 @@ func (s *shard) keepPending(p *pending, now int64, res *engine.Result) (changed 
 		couldGrow = s.growable(r)
 	}
 	if p.Kind.IsValue() {
-		storeValue(state, &p.Value)
+		algorithm.StoreValue(state, &p.Value)
 	} else {
 		copy(state, p.Data)
 	}

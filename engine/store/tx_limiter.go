@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -23,25 +24,25 @@ func (t *Tx) Apply(op *engine.Op, res *engine.Result) bool {
 		t.acquire(c)
 		return true
 	}
-	if c.isNew {
+	if c.IsNew {
 		res.Status = engine.NotFound
 		return true
 	}
-	c.limit = c.prev
+	c.Limit = c.Prev
 	t.change(c)
 	return true
 }
 
 // loadLimiter fills c from the key of an operation; it reports false if its lock is not held.
-func (t *Tx) loadLimiter(c *call, op *engine.Op, res *engine.Result) bool {
+func (t *Tx) loadLimiter(c *algorithm.Call, op *engine.Op, res *engine.Result) bool {
 	if p := t.find(op.Key); p != nil {
-		c.begin(t.now, op, res)
+		c.Begin(t.now, op, res)
 		switch {
 		case p.gone:
 		case p.Kind.IsValue():
-			c.prev, c.state, c.isNew = p.limit, p.Data, false
+			c.Prev, c.State, c.IsNew = p.limit, p.Data, false
 		default:
-			c.open(&p.limit, p.Data)
+			c.Open(&p.limit, p.Data)
 		}
 		return true
 	}
@@ -50,97 +51,97 @@ func (t *Tx) loadLimiter(c *call, op *engine.Op, res *engine.Result) bool {
 		return false
 	}
 	sh.load(c, t.now, op, res, sh.find(tag, op.Key))
-	if c.isNew && op.Verb == engine.Acquire && t.script != nil {
+	if c.IsNew && op.Verb == engine.Acquire && t.script != nil {
 		t.startFrom(c, t.script)
 	}
 	return true
 }
 
 // startFrom begins a limiter with the leader's share taken, where the script says so.
-func (t *Tx) startFrom(c *call, script *engine.Op) {
-	isDeclared := slices.ContainsFunc(script.DeclaredKeys(), func(key []byte) bool { return bytes.Equal(key, c.op.Key) })
+func (t *Tx) startFrom(c *algorithm.Call, script *engine.Op) {
+	isDeclared := slices.ContainsFunc(script.DeclaredKeys(), func(key []byte) bool { return bytes.Equal(key, c.Op.Key) })
 	if !isDeclared || script.Options&engine.AlsoDeclared != 0 {
-		c.startFrom(c.limit.LeaderShare(), c.now)
+		c.StartFrom(c.Limit.LeaderShare(), c.Now)
 	}
 }
 
-func (t *Tx) acquire(c *call) {
-	if c.isNew {
-		if rules := t.store.admission.rulesFor(c.op.Key, false, nil); rules != nil {
-			c.refuse()
-			c.result.Status = engine.OutOfRoom
+func (t *Tx) acquire(c *algorithm.Call) {
+	if c.IsNew {
+		if rules := t.store.admission.rulesFor(c.Op.Key, false, nil); rules != nil {
+			c.Refuse()
+			c.Result.Status = engine.OutOfRoom
 			return
 		}
 	}
-	if !c.ask() || c.op.Options&engine.Peek != 0 {
+	if !c.Ask() || c.Op.Options&engine.Peek != 0 {
 		return
 	}
-	alg := &algorithms[c.limit.Algorithm]
-	if alg.bytes != 0 {
-		t.keepLimiter(c, c.next[:alg.bytes])
+	alg := &algorithm.Table[c.Limit.Algorithm]
+	if alg.Bytes != 0 {
+		t.keepLimiter(c, c.Next[:alg.Bytes])
 		return
 	}
-	size := alg.need(c)
-	if !c.isNew {
-		size = max(size, len(c.state))
+	size := alg.Need(c)
+	if !c.IsNew {
+		size = max(size, len(c.State))
 	}
 	state := make([]byte, size)
-	if !c.isNew {
-		copy(state, c.state)
+	if !c.IsNew {
+		copy(state, c.State)
 	}
-	setVariableSize(state, size)
-	alg.write(c, state)
+	algorithm.SetVariableSize(state, size)
+	alg.Write(c, state)
 	t.keepLimiter(c, state)
 }
 
 // keepLimiter makes a state that of the call's key, which is gone if that holds no information. Loans stay as they are.
-func (t *Tx) keepLimiter(c *call, state []byte) {
-	limit := c.limit
-	if c.hasLoans {
-		limit, state = c.lentState(state)
+func (t *Tx) keepLimiter(c *algorithm.Call, state []byte) {
+	limit := c.Limit
+	if c.HasLoans {
+		limit, state = c.LentState(state)
 	}
-	p := t.changed(c.op.Key)
-	p.gone = algorithms[limit.Algorithm].expired(state, &limit, t.now)
-	p.limit, p.Value = limit, Value{Kind: limit.Algorithm, Data: append(p.Data[:0], state...)}
+	p := t.changed(c.Op.Key)
+	p.gone = algorithm.Table[limit.Algorithm].Expired(state, &limit, t.now)
+	p.limit, p.Value = limit, engine.Value{Kind: limit.Algorithm, Data: append(p.Data[:0], state...)}
 }
 
 // change carries out the other verbs, on a key that has a state.
-func (t *Tx) change(c *call) {
-	alg := &algorithms[c.prev.Algorithm]
+func (t *Tx) change(c *algorithm.Call) {
+	alg := &algorithm.Table[c.Prev.Algorithm]
 	switch {
-	case c.op.Verb == engine.Delete:
-		t.Delete(c.op.Key)
-	case c.prev.Algorithm.IsValue():
-		c.wrongType(limits.NoAlgorithm)
-	case c.op.Verb == engine.Look:
-		c.show()
-		c.result.Bytes = int64(len(c.state))
-	case c.op.Verb == engine.ListLog:
-		listLog(c)
-	case c.op.Verb == engine.ListMembers:
-		listMembers(c)
-	case c.op.Verb == engine.Leases && alg.release != nil:
-		listLeases(c)
-	case c.op.Verb == engine.Release && alg.release == nil, c.op.Verb == engine.Leases:
-		c.wrongType(limits.Concurrency)
-	case c.op.Verb == engine.Refund && alg.refund == nil:
-		c.result.Status, c.result.Held = engine.NotRefundable, c.prev
+	case c.Op.Verb == engine.Delete:
+		t.Delete(c.Op.Key)
+	case c.Prev.Algorithm.IsValue():
+		c.WrongType(limits.NoAlgorithm)
+	case c.Op.Verb == engine.Look:
+		c.Show()
+		c.Result.Bytes = int64(len(c.State))
+	case c.Op.Verb == engine.ListLog:
+		algorithm.ListLog(c)
+	case c.Op.Verb == engine.ListMembers:
+		algorithm.ListMembers(c)
+	case c.Op.Verb == engine.Leases && alg.Release != nil:
+		algorithm.ListLeases(c)
+	case c.Op.Verb == engine.Release && alg.Release == nil, c.Op.Verb == engine.Leases:
+		c.WrongType(limits.Concurrency)
+	case c.Op.Verb == engine.Refund && alg.Refund == nil:
+		c.Result.Status, c.Result.Held = engine.NotRefundable, c.Prev
 	default:
 		t.changeInPlace(c, alg)
 	}
 }
 
 // changeInPlace refunds tokens or ends a lease, on a copy of the state.
-func (t *Tx) changeInPlace(c *call, alg *algorithm) {
-	state := append([]byte(nil), c.state...)
-	c.state = state
-	if c.op.Verb == engine.Release {
-		if !alg.release(c) {
+func (t *Tx) changeInPlace(c *algorithm.Call, alg *algorithm.Row) {
+	state := append([]byte(nil), c.State...)
+	c.State = state
+	if c.Op.Verb == engine.Release {
+		if !alg.Release(c) {
 			return
 		}
-		c.result.Granted = 1
-	} else if alg.refund(c); alg.bytes != 0 {
-		copy(state, c.next[:])
+		c.Result.Granted = 1
+	} else if alg.Refund(c); alg.Bytes != 0 {
+		copy(state, c.Next[:])
 	}
 	t.keepLimiter(c, state)
 }

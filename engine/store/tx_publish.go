@@ -9,7 +9,7 @@ import (
 // Bounds of the messages of one transaction.
 const (
 	MaxPublished      = 100
-	MaxPublishedBytes = MaxValueBytes // of the messages and their channels
+	MaxPublishedBytes = engine.MaxValueBytes // of the messages and their channels
 )
 
 // message is what a transaction publishes.

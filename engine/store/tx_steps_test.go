@@ -48,7 +48,7 @@ func txStep(tx *Tx, word string, key []byte, value string, res *engine.Result) {
 	case "publish":
 		res.Reply = fmt.Appendf(res.Reply, "%t ", tx.Publish(key, []byte(value)))
 	case "set":
-		tx.Set(key, Value{Kind: limits.StringValue, Data: []byte(value)})
+		tx.Set(key, engine.Value{Kind: limits.StringValue, Data: []byte(value)})
 	case "add":
 		e := tx.Edit(key, limits.StringValue)
 		e.Data = append(e.Data, value...)

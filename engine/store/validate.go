@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -43,36 +44,36 @@ func CheckPolicy(o *engine.Op) error {
 
 // Check reports whether [Store.Load] takes the entry where there is room, or says why not: an error that wraps [ErrState].
 func (e *Entry) Check() error {
-	var room [maxState]byte
+	var room [algorithm.MaxState]byte
 	_, err := e.check(&room)
 	return err
 }
 
 // check returns the entry's state in its full size, in room if that is enough, once nothing in it can mislead the
 // algorithm.
-func (e *Entry) check(room *[maxState]byte) ([]byte, error) {
+func (e *Entry) check(room *[algorithm.MaxState]byte) ([]byte, error) {
 	l := &e.Limit
 	if !l.Valid() || len(e.Key) > engine.MaxKeyBytes {
 		return nil, fmt.Errorf("algorithm %d, capacity %d, %d tokens per %d ns: %w", l.Algorithm, l.Capacity, l.Rate.Tokens, l.Rate.Period, ErrState)
 	}
-	alg := &algorithms[l.Algorithm]
-	if alg.bytes != 0 {
-		if len(e.State) > alg.bytes {
+	alg := &algorithm.Table[l.Algorithm]
+	if alg.Bytes != 0 {
+		if len(e.State) > alg.Bytes {
 			return nil, ErrState
 		}
 		clear(room[copy(room[:], e.State):])
-		return room[:alg.bytes], nil
+		return room[:alg.Bytes], nil
 	}
-	var head [variableHead]byte
+	var head [algorithm.VariableHead]byte
 	copy(head[:], e.State) // it may end before: behind the size, an empty string has zeros only
 	size := binary.LittleEndian.Uint32(head[:])
-	if int64(size) < int64(max(variableHead, len(e.State))) || size > engine.MaxVariableState || size%engine.RecordAlign != 0 {
+	if int64(size) < int64(max(algorithm.VariableHead, len(e.State))) || size > engine.MaxVariableState || size%engine.RecordAlign != 0 {
 		return nil, ErrState
 	}
 	state := make([]byte, size)
 	copy(state, e.State)
 	// Limits within a state are checked by the table, so its rows cannot refer to these checks.
-	if !alg.valid(state) || l.Algorithm == limits.Reservation && !reservation(state).limitsAreValid() || l.Algorithm == limits.Class && !classState(state).assuredIsValid() {
+	if !alg.Valid(state) || l.Algorithm == limits.Reservation && !algorithm.Reservation(state).LimitsAreValid() || l.Algorithm == limits.Class && !algorithm.ClassState(state).AssuredIsValid() {
 		return nil, ErrState
 	}
 	return state, nil

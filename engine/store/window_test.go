@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -32,7 +33,7 @@ func TestCalendarWindows(t *testing.T) {
 		{limits.EachMonth, "2100-02-28T23:59:59Z", "2100-02-01T00:00:00Z", "2100-03-01T00:00:00Z"}, // not a leap year
 		{limits.EachMonth, "2026-12-31T23:59:59Z", "2026-12-01T00:00:00Z", "2027-01-01T00:00:00Z"},
 	} {
-		start, end := windowAt(at(c.now), &limits.Limit{Span: c.span})
+		start, end := algorithm.WindowAt(at(c.now), &limits.Limit{Span: c.span})
 		if start != at(c.start) || end != at(c.end) {
 			t.Errorf("span %d at %s: %v to %v", c.span, c.now, time.Unix(0, start).UTC(), time.Unix(0, end).UTC())
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -69,11 +70,11 @@ func (s *Store) weigh(op *engine.Op, more *int) int {
 	r := sh.record(p.ref)
 	switch alg := sh.limitOf(r).Algorithm; alg {
 	case limits.Concurrency:
-		return OpWork + min(leases(algorithms[alg].stateOf(r.rest())).used()/leaseHead+*more, limits.MaxHolders)
+		return OpWork + min(algorithm.Leases(algorithm.Table[alg].StateOf(r.rest())).Used()/algorithm.LeaseHead+*more, limits.MaxHolders)
 	case limits.FairShare:
-		return OpWork + sh.size(r)/workBytes + sharePool(algorithms[alg].stateOf(r.rest())).active()
+		return OpWork + sh.size(r)/workBytes + algorithm.SharePool(algorithm.Table[alg].StateOf(r.rest())).Active()
 	case limits.Class:
-		return OpWork + sh.size(r)/workBytes + classState(algorithms[alg].stateOf(r.rest())).children()
+		return OpWork + sh.size(r)/workBytes + algorithm.ClassState(algorithm.Table[alg].StateOf(r.rest())).Children()
 	case limits.SlidingLog:
 		if op.Verb == engine.ListLog {
 			return OpWork + min(sh.size(r)/engine.LogEntry, int(op.Tokens))
@@ -121,7 +122,7 @@ func (z sizes) grow(s *Store, op *engine.Op) {
 	if len(keys) > 1 {
 		z[string(keys[1])] = max(first, z.of(s, keys[1]))
 	}
-	z[string(keys[0])] = min(max(first, others)+more, MaxValueBytes)
+	z[string(keys[0])] = min(max(first, others)+more, engine.MaxValueBytes)
 }
 
 // stringHead is the most bytes that an argument takes in a value of data beside its own.
@@ -137,5 +138,5 @@ func (s *Store) stateBytes(key []byte) int {
 		return 0
 	}
 	r := sh.record(p.ref)
-	return len(algorithms[sh.limitOf(r).Algorithm].stateOf(r.rest()))
+	return len(algorithm.Table[sh.limitOf(r).Algorithm].StateOf(r.rest()))
 }

@@ -44,25 +44,25 @@ const MaxExecWork = 4 * MaxBatchWork
 // [engine.Result.Work], 3 to 15 ns. It is for each operation or limit of a command, or for the whole command if it has none.
 // FLUSHALL alone is not held to it.
 var maxWork = [...]int{
-	Light:          store.OpWork,                            // 2 KiB; nothing grows
-	HolderLookup:   store.MaxHolderWork,                     // 1 KiB; a concurrency limit has at most engine.MaxHolders
-	EntryList:      MaxBatchWork,                            // engine.MaxListedBytes; decided alone
-	ValueCopy:      2*store.MaxValueBytes/64 + store.OpWork, // engine.MaxValueBytes; a value is copied, and copied back
-	ValuePass:      MaxBatchWork,                            // 4 MiB; 100,000 strings in a value
-	ValueSort:      MaxBatchWork,                            // 2 MiB; maxCombined members
-	ScriptRun:      MaxBatchWork,                            // 16 MiB; a script ends after its budget of steps; decided alone
-	LogCopy:        store.MaxLogWork,                        // 1 KiB; a log is copied when it grows, or is changed during a snapshot
-	PolicyCheck:    4 * store.MaxHolderWork,                 // 4 KiB; a policy has at most 64 limits; of concurrency limits, 4 are reckoned with
-	PolicyChange:   5_000,                                   // 1 KiB; 64 limits; during a snapshot the first change copies all policies
-	PolicyList:     MaxBatchWork,                            // 300 KiB; at most 1000 policies of 64 limits; overrides are not looked at
-	ShardPass:      5_000,                                   // 5 KiB; 1024 shards, and 100 keys at random or 1000 keys in all
-	KeyStep:        MaxBatchWork,                            // 512 KiB; at most 10,000 keys, 256 KiB and 2^20 steps of matching in a step
-	KeyPass:        MaxBatchWork,                            // 4 MiB; KEYS leaves the event loop; FLUSHALL looks at every key
-	ConnectionPass: MaxBatchWork,                            // 4 MiB; at most --max-clients; a long CLIENT LIST leaves the event loop
-	UserList:       MaxBatchWork,                            // 4 MiB; users are made by operators
-	Report:         5_000,                                   // 256 KiB; the server bounds its lists
-	LongText:       20_000,                                  // 512 KiB; the number of commands, or of keys that are counted as denied
-	Information:    100_000,                                 // 512 KiB; every counter, and figures of the system
+	Light:          store.OpWork,                             // 2 KiB; nothing grows
+	HolderLookup:   store.MaxHolderWork,                      // 1 KiB; a concurrency limit has at most engine.MaxHolders
+	EntryList:      MaxBatchWork,                             // engine.MaxListedBytes; decided alone
+	ValueCopy:      2*engine.MaxValueBytes/64 + store.OpWork, // engine.MaxValueBytes; a value is copied, and copied back
+	ValuePass:      MaxBatchWork,                             // 4 MiB; 100,000 strings in a value
+	ValueSort:      MaxBatchWork,                             // 2 MiB; maxCombined members
+	ScriptRun:      MaxBatchWork,                             // 16 MiB; a script ends after its budget of steps; decided alone
+	LogCopy:        store.MaxLogWork,                         // 1 KiB; a log is copied when it grows, or is changed during a snapshot
+	PolicyCheck:    4 * store.MaxHolderWork,                  // 4 KiB; a policy has at most 64 limits; of concurrency limits, 4 are reckoned with
+	PolicyChange:   5_000,                                    // 1 KiB; 64 limits; during a snapshot the first change copies all policies
+	PolicyList:     MaxBatchWork,                             // 300 KiB; at most 1000 policies of 64 limits; overrides are not looked at
+	ShardPass:      5_000,                                    // 5 KiB; 1024 shards, and 100 keys at random or 1000 keys in all
+	KeyStep:        MaxBatchWork,                             // 512 KiB; at most 10,000 keys, 256 KiB and 2^20 steps of matching in a step
+	KeyPass:        MaxBatchWork,                             // 4 MiB; KEYS leaves the event loop; FLUSHALL looks at every key
+	ConnectionPass: MaxBatchWork,                             // 4 MiB; at most --max-clients; a long CLIENT LIST leaves the event loop
+	UserList:       MaxBatchWork,                             // 4 MiB; users are made by operators
+	Report:         5_000,                                    // 256 KiB; the server bounds its lists
+	LongText:       20_000,                                   // 512 KiB; the number of commands, or of keys that are counted as denied
+	Information:    100_000,                                  // 512 KiB; every counter, and figures of the system
 }
 
 // The work of data commands for each string of a value, beyond that of copying the value. BenchmarkLargestValues and

@@ -78,19 +78,19 @@ func hasWord(args [][]byte, word string) bool {
 func (c *DataCall) fail(err error) { c.Writer.Error(err.Error()) }
 
 // get returns the value of a key that must be of a kind. Otherwise it writes the error, the value is zero, and ok is false.
-func (c *DataCall) get(key []byte, kind limits.Algorithm) (v store.Value, found, ok bool) {
+func (c *DataCall) get(key []byte, kind limits.Algorithm) (v engine.Value, found, ok bool) {
 	v, found = c.Tx.Get(key)
 	if found && v.Kind != kind {
 		c.fail(ErrDataType)
-		return store.Value{}, found, false
+		return engine.Value{}, found, false
 	}
 	return v, found, true
 }
 
 // fits reports whether a value of so many bytes can be kept, and writes the error if not.
 func (c *DataCall) fits(bytes int) bool {
-	if bytes > store.MaxValueBytes {
-		c.fail(errValueTooBig.With(store.MaxValueBytes, bytes))
+	if bytes > engine.MaxValueBytes {
+		c.fail(errValueTooBig.With(engine.MaxValueBytes, bytes))
 		return false
 	}
 	return true

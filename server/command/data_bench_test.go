@@ -4,14 +4,14 @@ package command
 
 import (
 	"bytes"
-	"golang.org/x/sys/unix"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine"
+	"golang.org/x/sys/unix"
 )
 
 // words returns the words that each returns for n numbers.
@@ -48,7 +48,7 @@ func (s *dataStore) fill() {
 			}
 		}
 	}
-	s.do("SET string", string(bytes.Repeat([]byte("x"), store.MaxValueBytes)))
+	s.do("SET string", string(bytes.Repeat([]byte("x"), engine.MaxValueBytes)))
 }
 
 // largeCase is a command on the largest values, with as many arguments as --max-args allows by default.

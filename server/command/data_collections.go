@@ -3,8 +3,8 @@ package command
 import (
 	"bytes"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
 )
 
 // reads is the Data of a row that reads the hash, list, set or sorted set of its key, empty if the key does not exist.
@@ -19,15 +19,15 @@ func reads[T ~[]byte](kind limits.Algorithm, read func(*DataCall, T)) func(*Data
 // change makes or changes the hash, list or set of a key, and drops the key if the result is empty. The caller has read v
 // from the key; the change adds most bytes at most, and is work beyond the copying of the value. If the result is too large for a value, change writes the error, and
 // nothing is changed.
-func (c *DataCall) change(v store.Value, kind limits.Algorithm, most, work int, change func(data []byte) []byte) (ok bool) {
+func (c *DataCall) change(v engine.Value, kind limits.Algorithm, most, work int, change func(data []byte) []byte) (ok bool) {
 	key := c.Args[1]
 	c.Tx.Spend(work)
-	if len(v.Data)+most > store.MaxValueBytes {
+	if len(v.Data)+most > engine.MaxValueBytes {
 		data := change(bytes.Clone(v.Data))
 		if !c.fits(len(data)) {
 			return false
 		}
-		c.Tx.Set(key, store.Value{Kind: kind, ExpiresAt: v.ExpiresAt, Data: data})
+		c.Tx.Set(key, engine.Value{Kind: kind, ExpiresAt: v.ExpiresAt, Data: data})
 		return true
 	}
 	edited := c.Tx.Edit(key, kind)

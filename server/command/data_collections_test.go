@@ -63,7 +63,7 @@ func (s *dataStore) wantError(err error, line string, more ...string) {
 // What does not fit a value is refused, and leaves all as it was; what replaces as much as it adds fits.
 func TestCollectionsAreBounded(t *testing.T) {
 	const head = 4 + 4 // of a sequence of one string
-	large := strings.Repeat("x", store.MaxValueBytes-100)
+	large := strings.Repeat("x", engine.MaxValueBytes-100)
 	s := newDataStore(t)
 	small := strings.Repeat("y", 100)
 	for _, c := range []struct{ add, length string }{
@@ -77,10 +77,10 @@ func TestCollectionsAreBounded(t *testing.T) {
 		}
 		s.want(before, c.length)
 	}
-	exact := strings.Repeat("x", store.MaxValueBytes-head)
+	exact := strings.Repeat("x", engine.MaxValueBytes-head)
 	s.want(":1\r\n", "SADD k", exact)
 	s.want(":0\r\n", "SADD k", exact)
-	s.wantError(errValueTooBig.With(store.MaxValueBytes, store.MaxValueBytes+1), "SADD other", exact+"x")
+	s.wantError(errValueTooBig.With(engine.MaxValueBytes, engine.MaxValueBytes+1), "SADD other", exact+"x")
 	s.want(":-2\r\n", "EXPIRETIME other")
 
 	s.want(":1\r\n", "HSET full f", large)
@@ -92,19 +92,19 @@ func TestCollectionsAreBounded(t *testing.T) {
 // One command does not make the server repeat a large value without bound, or combine many large sets.
 func TestRepeatedValuesAreBounded(t *testing.T) {
 	s := newDataStore(t)
-	large := strings.Repeat("x", store.MaxValueBytes/2)
+	large := strings.Repeat("x", engine.MaxValueBytes/2)
 	s.want(":1\r\n", "HSET h f", large)
 	if reply := s.do("HMGET h f f f"); !strings.HasPrefix(reply, "*3\r\n$524288\r\n") {
 		t.Errorf("%.100q", reply)
 	}
-	s.wantError(errReplyTooBig.With(2*store.MaxValueBytes), "HMGET h", strings.Split(strings.Repeat("f", 1000), "")...)
+	s.wantError(errReplyTooBig.With(2*engine.MaxValueBytes), "HMGET h", strings.Split(strings.Repeat("f", 1000), "")...)
 	s.want("+OK\r\n", "SET s", large)
-	s.wantError(errReplyTooBig.With(2*store.MaxValueBytes), "MGET", strings.Split(strings.Repeat("s", 1000), "")...)
+	s.wantError(errReplyTooBig.With(2*engine.MaxValueBytes), "MGET", strings.Split(strings.Repeat("s", 1000), "")...)
 
 	s.want(":1\r\n", "SADD a", large)
 	s.want(":1\r\n", "SUNIONSTORE to a")
-	s.wantError(errSetsTooBig.With(store.MaxValueBytes), "SUNIONSTORE to a a")
-	s.wantError(errSetsTooBig.With(store.MaxValueBytes), "SDIFFSTORE to a a")
+	s.wantError(errSetsTooBig.With(engine.MaxValueBytes), "SUNIONSTORE to a a")
+	s.wantError(errSetsTooBig.With(engine.MaxValueBytes), "SDIFFSTORE to a a")
 	s.want(":1\r\n", "SCARD to")
 }
 

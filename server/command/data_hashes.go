@@ -3,9 +3,9 @@ package command
 import (
 	"strconv"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -81,7 +81,7 @@ func workOnHash(h datatype.Hash, fields int) int {
 }
 
 // setPairs sets fields of the hash v that the command has read, given each before its value, and counts those that are new.
-func (c *DataCall) setPairs(v store.Value, pairs [][]byte) (added int, ok bool) {
+func (c *DataCall) setPairs(v engine.Value, pairs [][]byte) (added int, ok bool) {
 	ok = c.change(v, limits.HashValue, datatype.Size(pairs), 2*workOnHash(v.Data, len(pairs)/2), func(data []byte) []byte {
 		h, n := datatype.Hash(data).Set(pairs)
 		added = n
@@ -133,7 +133,7 @@ func getFields(c *DataCall, h datatype.Hash) {
 }
 
 // maxRepeatedBytes bounds the reply of a command that can name the same value many times; one value may go beyond it.
-const maxRepeatedBytes = 2 * store.MaxValueBytes
+const maxRepeatedBytes = 2 * engine.MaxValueBytes
 
 func getHash(c *DataCall, h datatype.Hash) {
 	c.Tx.Spend(2 * h.Len() * writeWork)

@@ -1,9 +1,9 @@
 package command
 
 import (
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
 )
 
 var listRows = []Row{{
@@ -82,7 +82,7 @@ func popHead(c *DataCall) {
 }
 
 // keep removes all elements but those from from to to-1.
-func (c *DataCall) keep(v store.Value, from, to int) {
+func (c *DataCall) keep(v engine.Value, from, to int) {
 	if from == 0 && to == datatype.List(v.Data).Len() {
 		return
 	}
@@ -124,7 +124,7 @@ func elementAt(c *DataCall) {
 }
 
 // listRange reads the list of a key, and the indexes start and stop: the elements from from to to-1 are meant.
-func (c *DataCall) listRange() (v store.Value, from, to int, ok bool) {
+func (c *DataCall) listRange() (v engine.Value, from, to int, ok bool) {
 	start, ok := c.integer(c.Args[2])
 	if !ok {
 		return v, 0, 0, false

@@ -1,9 +1,9 @@
 package command
 
 import (
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -134,8 +134,8 @@ func (c *DataCall) sets() (sets []datatype.Set, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		if size += len(v.Data); size > store.MaxValueBytes {
-			c.fail(errSetsTooBig.With(store.MaxValueBytes))
+		if size += len(v.Data); size > engine.MaxValueBytes {
+			c.fail(errSetsTooBig.With(engine.MaxValueBytes))
 			return nil, false
 		}
 		if members += datatype.Set(v.Data).Len(); !c.mayCombine(members) {
@@ -177,7 +177,7 @@ func (c *DataCall) storeSet(s datatype.Set) {
 	if len(s) == 0 {
 		c.Tx.Delete(to)
 	} else {
-		c.Tx.Set(to, store.Value{Kind: limits.SetValue, Data: s})
+		c.Tx.Set(to, engine.Value{Kind: limits.SetValue, Data: s})
 	}
 	c.Writer.Int(int64(s.Len()))
 }

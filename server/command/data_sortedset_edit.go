@@ -1,18 +1,18 @@
 package command
 
 import (
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
 )
 
 // memberEdit is a sorted set while a command changes its members: in place where they are few, or where they are many
 // in a table.
 type memberEdit struct {
 	c       *DataCall
-	before  store.Value
+	before  engine.Value
 	set     datatype.SortedSet
-	edited  *store.Value // nil before the first change
+	edited  *engine.Value // nil before the first change
 	table   *datatype.Scores
 	changed bool
 }
@@ -41,7 +41,7 @@ func (c *DataCall) editMembers(words [][]byte, step, bytes int) (e memberEdit, o
 	}
 	changes := (len(words) + step - 1) / step
 	e = memberEdit{c: c, before: v, set: v.Data}
-	if changes >= manyChanges || len(v.Data)+bytes > store.MaxValueBytes-datatype.ScoredBytes {
+	if changes >= manyChanges || len(v.Data)+bytes > engine.MaxValueBytes-datatype.ScoredBytes {
 		e.table = datatype.ScoresOf(e.set, words, step)
 		c.Tx.Spend(e.set.Len()*indexWork + changes*sortWork)
 	}

@@ -21,7 +21,7 @@ func (o *ownCommands) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
 		o.Executor.Run(tx, op, res)
 		return
 	}
-	tx.Set(op.Args[1], store.Value{Kind: limits.SetValue, Data: datatype.SetOf([][]byte{[]byte("a"), []byte("b")})})
+	tx.Set(op.Args[1], engine.Value{Kind: limits.SetValue, Data: datatype.SetOf([][]byte{[]byte("a"), []byte("b")})})
 }
 
 // doWords carries out a command on a store, and returns its reply.
@@ -79,7 +79,7 @@ func TestSortedSetIsBounded(t *testing.T) {
 	if got := doWords(s, "ZSCORE", "z", "last"); got != "$-1\r\n" {
 		t.Errorf("a member was added by a command that failed: %q", got)
 	}
-	room := store.MaxValueBytes - 4 - 1000*(1003+datatype.ScoredBytes) + 90 + 20 - datatype.ScoredBytes
+	room := engine.MaxValueBytes - 4 - 1000*(1003+datatype.ScoredBytes) + 90 + 20 - datatype.ScoredBytes
 	if got := doWords(s, "ZADD", "z", "1", strings.Repeat("y", room+1)); !strings.HasPrefix(got, "-ERR value") {
 		t.Errorf("%.200q", got)
 	}

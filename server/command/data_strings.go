@@ -4,8 +4,8 @@ import (
 	"math/big"
 	"strconv"
 
+	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
 )
 
 var stringRows = []Row{{
@@ -128,7 +128,7 @@ func (c *DataCall) setString(key, value []byte, expiresAt int64) {
 		c.Tx.Delete(key)
 		return
 	}
-	c.Tx.Set(key, store.Value{Kind: limits.StringValue, ExpiresAt: expiresAt, Data: value})
+	c.Tx.Set(key, engine.Value{Kind: limits.StringValue, ExpiresAt: expiresAt, Data: value})
 }
 
 func (c *DataCall) setOptions() (o setOptions, ok bool) {

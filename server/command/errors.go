@@ -6,7 +6,6 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/spelling"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -120,7 +119,7 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 	case engine.UnknownField:
 		w.Error(errUnknownField.With(res.Reply).Error())
 	case engine.ListTooLong:
-		w.Error(errListTooLong.With(store.MaxListedBytes).Error())
+		w.Error(errListTooLong.With(engine.MaxListedBytes).Error())
 	case engine.NotDurable:
 		w.Error(ErrNotKept.Error())
 	case engine.NotRefundable:
@@ -130,7 +129,7 @@ func failed(w *resp.Writer, res *engine.Result) bool {
 		}
 		w.Error(errNotRefundable.Error())
 	case engine.TooManyMembers:
-		w.Error(errTooManyMembers.With(store.MaxMembers).Error())
+		w.Error(errTooManyMembers.With(engine.MaxMembers).Error())
 	default:
 		return false
 	}

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -22,7 +21,7 @@ var logRows = []Row{{
 var optCount = option{name: "COUNT", hasValue: true, set: setCount}
 
 func setCount(_ *Request, op *engine.Op, value []byte) (err error) {
-	op.Tokens, err = integerBetween("COUNT", value, 1, store.MaxGrants)
+	op.Tokens, err = integerBetween("COUNT", value, 1, engine.MaxGrants)
 	return err
 }
 

@@ -1,4 +1,4 @@
-package store
+package algorithm
 
 import (
 	"encoding/binary"
@@ -7,12 +7,13 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-func rewindState(state []byte, l *limits.Limit, from, to int64) {
-	row := &algorithms[l.Algorithm]
-	if row.expired(state, l, from) && row.expired(state, l, to+fullAfter(l, to)) {
+// RewindState turns back the times in a state by as much as lies between two times, unless it has expired at the earlier one.
+func RewindState(state []byte, l *limits.Limit, from, to int64) {
+	row := &Table[l.Algorithm]
+	if row.Expired(state, l, from) && row.Expired(state, l, to+fullAfter(l, to)) {
 		return
 	}
-	row.rewind(state, l, from-to)
+	row.Rewind(state, l, from-to)
 }
 
 // fullAfter is the time after which a limiter that is used up, without debt, is at its full limit; 0 for data.
@@ -23,7 +24,7 @@ func fullAfter(l *limits.Limit, now int64) int64 {
 	case l.Algorithm.HasRate():
 		return l.DurationOf(l.Capacity)
 	case l.Rate.Period == 0: // of the calendar
-		start, end := windowAt(now, l)
+		start, end := WindowAt(now, l)
 		return end - start
 	}
 	return 2 * l.Rate.Period
@@ -53,16 +54,16 @@ func rewindSliding(state []byte, l *limits.Limit, by int64) {
 }
 
 func rewindLog(state []byte, _ *limits.Limit, by int64) {
-	g := slidingLog(state)
+	g := SlidingLog(state)
 	for i := range g.len() {
 		turnBack(g.entry(i), by, 0)
 	}
 }
 
 func rewindLeases(state []byte, _ *limits.Limit, by int64) {
-	l := leases(state)
+	l := Leases(state)
 	turnBack(l, by, 8)
-	for offset := leasesHead; offset < l.used(); {
+	for offset := leasesHead; offset < l.Used(); {
 		_, _, next := l.at(offset)
 		turnBack(l[offset:], by, 0)
 		offset = next
@@ -71,8 +72,8 @@ func rewindLeases(state []byte, _ *limits.Limit, by int64) {
 
 func rewindClass(state []byte, _ *limits.Limit, by int64) {
 	turnBack(state, by, 8, 24, 64, 80, 88)
-	n := classState(state)
-	for i := range n.children() {
+	n := ClassState(state)
+	for i := range n.Children() {
 		turnBack(n.child(i), by, 24)
 	}
 }
@@ -81,19 +82,19 @@ func rewindClass(state []byte, _ *limits.Limit, by int64) {
 func rewindLent(inner func(state []byte, l *limits.Limit, by int64)) func(state []byte, l *limits.Limit, by int64) {
 	return func(state []byte, l *limits.Limit, by int64) {
 		inner(state[lentInner:lentHead], l, by)
-		var all loans
-		if !all.read(state) {
+		var all Loans
+		if !all.Read(state) {
 			return
 		}
-		for i := range all.all {
-			if until := &all.all[i].until; *until > by {
+		for i := range all.All {
+			if until := &all.All[i].until; *until > by {
 				*until -= by
 			}
 		}
 		turned := all.appendTo(nil, state[lentInner:lentHead])
 		if size := len(state); len(turned) <= size {
 			clear(state[copy(state, turned):])
-			setVariableSize(state, size)
+			SetVariableSize(state, size)
 		}
 	}
 }

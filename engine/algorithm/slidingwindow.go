@@ -1,4 +1,4 @@
-package store
+package algorithm
 
 import (
 	"encoding/binary"
@@ -72,70 +72,70 @@ func (p windowPair) wait(now, width, capacity, n int64) int64 {
 
 // pairUnder returns the state under a limit. Where the window's width changes, the tokens that count at this moment
 // carry over, as if granted now.
-func (c *call) pairUnder(l *limits.Limit) windowPair {
+func (c *Call) pairUnder(l *limits.Limit) windowPair {
 	width := l.Rate.Period
-	fresh := windowPair{start: c.now - floorMod(c.now, width)}
-	if c.isNew {
+	fresh := windowPair{start: c.Now - floorMod(c.Now, width)}
+	if c.IsNew {
 		return fresh
 	}
-	p := loadWindowPair(c.state).at(c.now, c.prev.Rate.Period)
-	if c.prev.Rate.Period == width {
+	p := loadWindowPair(c.State).at(c.Now, c.Prev.Rate.Period)
+	if c.Prev.Rate.Period == width {
 		return p
 	}
-	fresh.cur = p.taken(c.now, c.prev.Rate.Period).DivideUp(uint64(c.prev.Rate.Period))
+	fresh.cur = p.taken(c.Now, c.Prev.Rate.Period).DivideUp(uint64(c.Prev.Rate.Period))
 	return fresh
 }
 
-func decideSliding(c *call) (changed bool) {
-	width := c.limit.Rate.Period
-	p := c.pairUnder(&c.limit)
-	used := p.taken(c.now, width).DivideUp(uint64(width))
+func decideSliding(c *Call) (changed bool) {
+	width := c.Limit.Rate.Period
+	p := c.pairUnder(&c.Limit)
+	used := p.taken(c.Now, width).DivideUp(uint64(width))
 	granted, ok := c.grantCounted(used)
 	if !ok {
-		if c.result.Status == engine.OK && c.result.Wait != engine.NeverWait {
-			n := c.op.Tokens
-			if c.op.Options&engine.UpTo != 0 {
+		if c.Result.Status == engine.OK && c.Result.Wait != engine.NeverWait {
+			n := c.Op.Tokens
+			if c.Op.Options&engine.UpTo != 0 {
 				n = 1
 			}
-			c.result.Wait = p.wait(c.now, width, c.grantable(), n)
+			c.Result.Wait = p.wait(c.Now, width, c.grantable(), n)
 		}
 		c.reportSliding(p, used, false)
 		return false
 	}
 	p.cur += granted
-	c.reportSliding(p, used+granted, c.op.Options&engine.Force != 0)
-	p.store(c.next[:])
+	c.reportSliding(p, used+granted, c.Op.Options&engine.Force != 0)
+	p.store(c.Next[:])
 	return granted > 0
 }
 
-func (c *call) reportSliding(p windowPair, used int64, showDebt bool) {
-	c.reportCount(used, c.limit.Capacity, showDebt)
-	c.result.Reset = p.reset(c.now, c.limit.Rate.Period)
+func (c *Call) reportSliding(p windowPair, used int64, showDebt bool) {
+	c.reportCount(used, c.Limit.Capacity, showDebt)
+	c.Result.Reset = p.reset(c.Now, c.Limit.Rate.Period)
 }
 
-func lookSliding(c *call) {
-	p := c.pairUnder(&c.limit)
-	width := c.limit.Rate.Period
-	c.reportSliding(p, p.taken(c.now, width).DivideUp(uint64(width)), c.op.Verb == engine.Look)
+func lookSliding(c *Call) {
+	p := c.pairUnder(&c.Limit)
+	width := c.Limit.Rate.Period
+	c.reportSliding(p, p.taken(c.Now, width).DivideUp(uint64(width)), c.Op.Verb == engine.Look)
 }
 
 // refundSliding gives back the latest grants first.
-func refundSliding(c *call) {
-	width := c.prev.Rate.Period
-	p := loadWindowPair(c.state).at(c.now, width)
-	used := p.taken(c.now, width).DivideUp(uint64(width))
-	tokens := min(c.op.Tokens, used)
+func refundSliding(c *Call) {
+	width := c.Prev.Rate.Period
+	p := loadWindowPair(c.State).at(c.Now, width)
+	used := p.taken(c.Now, width).DivideUp(uint64(width))
+	tokens := min(c.Op.Tokens, used)
 	left := used - tokens
 	if tokens <= p.cur {
 		p.cur -= tokens
 	} else {
 		p.cur = 0 // the largest previous window of which no more than the tokens left still count
-		prev, _ := uint128.Product(uint64(left), uint64(width)).Divide(uint64(p.start + width - c.now))
+		prev, _ := uint128.Product(uint64(left), uint64(width)).Divide(uint64(p.start + width - c.Now))
 		p.prev = int64(prev)
 	}
-	c.result.Granted = tokens
+	c.Result.Granted = tokens
 	c.reportSliding(p, left, true)
-	p.store(c.next[:])
+	p.store(c.Next[:])
 }
 
 func slidingExpired(state []byte, l *limits.Limit, now int64) bool {

@@ -1,4 +1,4 @@
-package store
+package algorithm
 
 import (
 	"encoding/binary"
@@ -21,11 +21,12 @@ type meter struct {
 
 const meterBytes = 16
 
-func loadMeter(state []byte) meter {
+// LoadMeter reads the state of a meter.
+func LoadMeter(state []byte) meter {
 	return meter{int64(binary.LittleEndian.Uint64(state)), binary.LittleEndian.Uint64(state[8:])}
 }
 
-func (m meter) store(state []byte) {
+func (m meter) Store(state []byte) {
 	binary.LittleEndian.PutUint64(state, uint64(m.tat))
 	binary.LittleEndian.PutUint64(state[8:], m.frac)
 }
@@ -35,16 +36,16 @@ func (m meter) isFull(now int64) bool {
 	return m.tat < now || m.tat == now && m.frac == 0
 }
 
-// taken returns the tokens taken at now, in ticks of the rate.
-func (m meter) taken(now int64, rate limits.Rate) uint128.Int {
+// Taken returns the tokens taken at now, in ticks of the rate.
+func (m meter) Taken(now int64, rate limits.Rate) uint128.Int {
 	if m.isFull(now) {
 		return uint128.Int{}
 	}
 	return uint128.Product(uint64(m.tat)-uint64(now), uint64(rate.Tokens)).Plus(uint128.Int{Lo: m.frac})
 }
 
-// meterAfter returns the meter from which the given ticks are taken at now.
-func meterAfter(now int64, ticks uint128.Int, rate limits.Rate) meter {
+// MeterAfter returns the meter from which the given ticks are taken at now.
+func MeterAfter(now int64, ticks uint128.Int, rate limits.Rate) meter {
 	nanos, frac := ticks.Divide(uint64(rate.Tokens))
 	return meter{now + int64(nanos), frac}
 }
@@ -64,20 +65,20 @@ func carryOver(ticks uint128.Int, from, to limits.Rate) uint128.Int {
 }
 
 // takenUnder returns the ticks taken at the call's time under a limit, which may be another than the state's.
-func (c *call) takenUnder(limit *limits.Limit) uint128.Int {
-	taken := loadMeter(c.state).taken(c.now, c.prev.Rate)
-	if c.prev.Rate != limit.Rate {
-		taken = carryOver(taken, c.prev.Rate, limit.Rate)
+func (c *Call) takenUnder(limit *limits.Limit) uint128.Int {
+	taken := LoadMeter(c.State).Taken(c.Now, c.Prev.Rate)
+	if c.Prev.Rate != limit.Rate {
+		taken = carryOver(taken, c.Prev.Rate, limit.Rate)
 	}
 	return taken
 }
 
 // decideMeter answers an Acquire by the token bucket rule: granted if the tokens taken before and the requested tokens fit the
 // capacity, or will within MaxWait.
-func decideMeter(c *call) (changed bool) {
-	op, rate := c.op, c.limit.Rate
+func decideMeter(c *Call) (changed bool) {
+	op, rate := c.Op, c.Limit.Rate
 	period, tokensPerPeriod := uint64(rate.Period), uint64(rate.Tokens)
-	taken := c.takenUnder(&c.limit)
+	taken := c.takenUnder(&c.Limit)
 	asked := uint128.Product(uint64(op.Tokens), period)
 	room := uint128.Product(uint64(max(0, c.grantable())), period)
 	var ahead uint128.Int // ticks that refill within MaxWait
@@ -92,7 +93,7 @@ func decideMeter(c *call) (changed bool) {
 		switch {
 		case op.Options&engine.Force != 0:
 			if after.Exceeds(room.Plus(uint128.Product(limits.MaxTokens, period))) || after.Exceeds(uint128.Product(uint64(limits.MaxAhead), tokensPerPeriod)) {
-				c.result.Status = engine.DebtTooBig
+				c.Result.Status = engine.DebtTooBig
 				return false
 			}
 		case op.Options&engine.UpTo != 0:
@@ -108,63 +109,63 @@ func decideMeter(c *call) (changed bool) {
 			return false
 		}
 	}
-	res := c.result
+	res := c.Result
 	res.Allowed, res.Granted = true, granted
 	if op.Options&engine.Force == 0 {
 		res.Wait = after.Minus(room).DivideUp(tokensPerPeriod)
 	}
-	c.reportMeter(after, &c.limit, op.Options&engine.Force != 0)
-	meterAfter(c.now, after, rate).store(c.next[:])
+	c.reportMeter(after, &c.Limit, op.Options&engine.Force != 0)
+	MeterAfter(c.Now, after, rate).Store(c.Next[:])
 	return granted > 0
 }
 
 // reachWithLoans is the ticks that may be taken in all, those of holders among them.
-func (c *call) reachWithLoans(ahead uint128.Int) uint128.Int {
-	return uint128.Product(uint64(max(0, c.grantable()+c.lent)), uint64(c.limit.Rate.Period)).Plus(ahead)
+func (c *Call) reachWithLoans(ahead uint128.Int) uint128.Int {
+	return uint128.Product(uint64(max(0, c.grantable()+c.Lent)), uint64(c.Limit.Rate.Period)).Plus(ahead)
 }
 
 // denyMeter reports a denial, where reach ticks may be taken in all.
-func (c *call) denyMeter(taken, asked, reach uint128.Int) {
-	c.result.Wait = engine.NeverWait
+func (c *Call) denyMeter(taken, asked, reach uint128.Int) {
+	c.Result.Wait = engine.NeverWait
 	if !asked.Exceeds(reach) {
-		c.result.Wait = c.meterWait(taken, asked, reach)
+		c.Result.Wait = c.meterWait(taken, asked, reach)
 	}
-	c.reportMeter(taken, &c.limit, false)
+	c.reportMeter(taken, &c.Limit, false)
 }
 
 // reportMeter fills in the tokens left once ticks are taken. Debt shows below zero only where the caller asked for it.
-func (c *call) reportMeter(ticks uint128.Int, limit *limits.Limit, showDebt bool) {
-	res := c.result
+func (c *Call) reportMeter(ticks uint128.Int, limit *limits.Limit, showDebt bool) {
+	res := c.Result
 	res.Limit = limit.Capacity
-	res.Remaining = limit.Capacity - c.lent - ticks.DivideUp(uint64(limit.Rate.Period))
+	res.Remaining = limit.Capacity - c.Lent - ticks.DivideUp(uint64(limit.Rate.Period))
 	if res.Remaining < 0 && !showDebt {
 		res.Remaining = 0
 	}
 	res.Reset = ticks.DivideUp(uint64(limit.Rate.Tokens))
 }
 
-func lookMeter(c *call) {
-	c.reportMeter(c.takenUnder(&c.limit), &c.limit, c.op.Verb == engine.Look)
+func lookMeter(c *Call) {
+	c.reportMeter(c.takenUnder(&c.Limit), &c.Limit, c.Op.Verb == engine.Look)
 }
 
-func refundMeter(c *call) {
-	period := uint64(c.prev.Rate.Period)
-	taken := c.takenUnder(&c.prev)
-	left := taken.Minus(uint128.Product(uint64(c.op.Tokens), period))
+func refundMeter(c *Call) {
+	period := uint64(c.Prev.Rate.Period)
+	taken := c.takenUnder(&c.Prev)
+	left := taken.Minus(uint128.Product(uint64(c.Op.Tokens), period))
 	back, rest := taken.Minus(left).Divide(period)
 	if rest > 0 {
 		back++ // the last token had partly refilled
 	}
-	c.result.Granted = int64(back)
-	c.reportMeter(left, &c.prev, true)
-	meterAfter(c.now, left, c.prev.Rate).store(c.next[:])
+	c.Result.Granted = int64(back)
+	c.reportMeter(left, &c.Prev, true)
+	MeterAfter(c.Now, left, c.Prev.Rate).Store(c.Next[:])
 }
 
-func meterExpired(state []byte, _ *limits.Limit, now int64) bool { return loadMeter(state).isFull(now) }
+func meterExpired(state []byte, _ *limits.Limit, now int64) bool { return LoadMeter(state).isFull(now) }
 
 // chargeMeter takes tokens at a time. No debt lies further in the future than a meter can hold.
 func chargeMeter(state []byte, l *limits.Limit, at, tokens int64) {
-	taken := loadMeter(state).taken(at, l.Rate).Plus(uint128.Product(uint64(tokens), uint64(l.Rate.Period)))
+	taken := LoadMeter(state).Taken(at, l.Rate).Plus(uint128.Product(uint64(tokens), uint64(l.Rate.Period)))
 	taken = uint128.Min(taken, uint128.Product(uint64(limits.MaxAhead), uint64(l.Rate.Tokens)))
-	meterAfter(at, taken, l.Rate).store(state)
+	MeterAfter(at, taken, l.Rate).Store(state)
 }

@@ -1,4 +1,4 @@
-package store
+package algorithm
 
 import (
 	"bytes"
@@ -23,42 +23,42 @@ import (
 //
 // decide only reads, so it finds the members that have got everything back, and write removes them.
 
-// shareFactor is the most that a member of weight 1 may have taken, in units of the tokens left in the pool.
-const shareFactor = 8
+// ShareFactor is the most that a member of weight 1 may have taken, in units of the tokens left in the pool.
+const ShareFactor = 8
 
 // scanShares brings the pool up to the time of the call, once for each call, and changes nothing.
-func (c *call) scanShares() *shareScan {
-	if !c.scanned {
-		c.shares, c.scanned = shareScan{}, true
-		if !c.isNew {
+func (c *Call) scanShares() *shareScan {
+	if !c.Scanned {
+		c.shares, c.Scanned = shareScan{}, true
+		if !c.IsNew {
 			c.scanPool(&c.shares)
 		}
 	}
 	return &c.shares
 }
 
-func (c *call) scanPool(s *shareScan) {
-	p, from, to := sharePool(c.state), c.prev.Rate, c.limit.Rate
-	m, now := p.meter(), max(c.now, p.sharedTo())
-	left := m.taken(now, from)
-	refilled := m.taken(p.sharedTo(), from).Minus(left)
+func (c *Call) scanPool(s *shareScan) {
+	p, from, to := SharePool(c.State), c.Prev.Rate, c.Limit.Rate
+	m, now := p.meter(), max(c.Now, p.sharedTo())
+	left := m.Taken(now, from)
+	refilled := m.Taken(p.sharedTo(), from).Minus(left)
 	refilled = uint128.Min(refilled, uint128.Product(4*limits.MaxTokens, uint64(from.Period)))
 	units, restTicks := refilled.Shift(unitBits).Plus(uint128.Int{Lo: p.restTicks()}).Divide(uint64(from.Period))
-	s.taken, s.restTicks = m.taken(c.now, from), restTicks
+	s.taken, s.restTicks = m.Taken(c.Now, from), restTicks
 	if from != to {
 		s.taken = carryOver(s.taken, from, to)
 		s.restTicks, _ = uint128.Product(restTicks, uint64(to.Period)).Divide(uint64(from.Period))
 	}
 	s.room, s.nameRoom = p.room(), p.nameRoom()
-	s.virtual, s.weights, s.active = p.virtual(), p.weights(), p.active()
+	s.virtual, s.weights, s.active = p.virtual(), p.weights(), p.Active()
 	units += uint64(p.restUnits())
 	c.drain(s, p, units)
-	c.result.Work += s.drained
-	if len(c.op.Who) == 0 {
+	c.Result.Work += s.drained
+	if len(c.Op.Who) == 0 {
 		return
 	}
-	n, steps, found := p.find(c.op.Who)
-	c.result.Work += steps
+	n, steps, found := p.find(c.Op.Who)
+	c.Result.Work += steps
 	if e := p.entry(n); found && isEarlier(s.virtual, p.tagAt(e.place())) {
 		s.member, s.found, s.weight = n, true, e.weight()
 		s.units = (p.tagAt(e.place()) - s.virtual) * uint64(s.weight)
@@ -66,7 +66,7 @@ func (c *call) scanPool(s *shareScan) {
 }
 
 // drain shares units among the active members.
-func (c *call) drain(s *shareScan, p sharePool, units uint64) {
+func (c *Call) drain(s *shareScan, p SharePool, units uint64) {
 	order := drainOrder{pool: p, places: c.places[:0]}
 	for place := 0; s.active > 0; place = int(order.places[0]) {
 		tag := p.tagAt(place)
@@ -91,25 +91,25 @@ func (c *call) drain(s *shareScan, p sharePool, units uint64) {
 }
 
 // weightAsked is the weight that the call gives its member. A settlement leaves the weight as it is.
-func (c *call) weightAsked(s *shareScan) uint64 {
-	if c.op.Options&engine.Force != 0 && c.op.Weight == 0 && s.found {
+func (c *Call) weightAsked(s *shareScan) uint64 {
+	if c.Op.Options&engine.Force != 0 && c.Op.Weight == 0 && s.found {
 		return uint64(s.weight)
 	}
-	return uint64(max(1, c.op.Weight))
+	return uint64(max(1, c.Op.Weight))
 }
 
-func decideShare(c *call) (changed bool) {
-	s, res, period := c.scanShares(), c.result, uint64(c.limit.Rate.Period)
-	if !s.found && s.active >= MaxMembers {
+func decideShare(c *Call) (changed bool) {
+	s, res, period := c.scanShares(), c.Result, uint64(c.Limit.Rate.Period)
+	if !s.found && s.active >= engine.MaxMembers {
 		res.Status = engine.TooManyMembers
 		return false
 	}
-	weight, isForced := c.weightAsked(s), c.op.Options&engine.Force != 0
-	asked, room := uint128.Product(uint64(c.op.Tokens), period), uint128.Product(uint64(c.limit.Capacity), period)
+	weight, isForced := c.weightAsked(s), c.Op.Options&engine.Force != 0
+	asked, room := uint128.Product(uint64(c.Op.Tokens), period), uint128.Product(uint64(c.Limit.Capacity), period)
 	after, free := s.taken.Plus(asked), c.freeUnits(s.taken)
-	units := uint64(c.op.Tokens) << unitBits
+	units := uint64(c.Op.Tokens) << unitBits
 	if after.Exceeds(room) || s.found && isTooMuch(s.units, units, free, weight) {
-		most := uint128.Min(room.Plus(uint128.Product(limits.MaxTokens, period)), uint128.Product(uint64(limits.MaxAhead), uint64(c.limit.Rate.Tokens)))
+		most := uint128.Min(room.Plus(uint128.Product(limits.MaxTokens, period)), uint128.Product(uint64(limits.MaxAhead), uint64(c.Limit.Rate.Tokens)))
 		switch {
 		case !isForced:
 			res.Wait = c.shareWait(s, after, room, weight, free)
@@ -120,18 +120,18 @@ func decideShare(c *call) (changed bool) {
 			return false
 		}
 	}
-	res.Allowed, res.Granted = true, c.op.Tokens
+	res.Allowed, res.Granted = true, c.Op.Tokens
 	c.reportShare(after, free-min(units, free), parts(s.units+units, weight)*weight, weight)
 	if isForced && after.Exceeds(room) {
 		res.Remaining = -after.Minus(room).DivideUp(period)
 	}
-	return c.op.Tokens > 0
+	return c.Op.Tokens > 0
 }
 
 // freeUnits is the units left in the pool once ticks are taken, rounded down.
-func (c *call) freeUnits(taken uint128.Int) uint64 {
-	period := uint64(c.limit.Rate.Period)
-	free, _ := uint128.Product(uint64(c.limit.Capacity), period).Minus(taken).Shift(unitBits).Divide(period)
+func (c *Call) freeUnits(taken uint128.Int) uint64 {
+	period := uint64(c.Limit.Rate.Period)
+	free, _ := uint128.Product(uint64(c.Limit.Capacity), period).Minus(taken).Shift(unitBits).Divide(period)
 	return free
 }
 
@@ -145,56 +145,56 @@ func parts(units, weight uint64) uint64 {
 
 // isTooMuch reports whether a member with units has too large a part of the pool once it takes more, where free units are left before.
 func isTooMuch(units, more, free, weight uint64) bool {
-	return more > free || uint128.Product(units+more, 1).Exceeds(uint128.Product(free-more, shareFactor*weight))
+	return more > free || uint128.Product(units+more, 1).Exceeds(uint128.Product(free-more, ShareFactor*weight))
 }
 
 // shareWait is the time until the same request is granted, if nobody else asks. It takes the present members as active until then, so it may
 // be too long by less than an eighth.
-func (c *call) shareWait(s *shareScan, after, room uint128.Int, weight, free uint64) int64 {
-	if c.op.Tokens > c.limit.Capacity {
+func (c *Call) shareWait(s *shareScan, after, room uint128.Int, weight, free uint64) int64 {
+	if c.Op.Tokens > c.Limit.Capacity {
 		return engine.NeverWait
 	}
-	tokens, period := uint64(c.limit.Rate.Tokens), uint64(c.limit.Rate.Period)
+	tokens, period := uint64(c.Limit.Rate.Tokens), uint64(c.Limit.Rate.Period)
 	wait := after.Minus(room).DivideUp(tokens)
-	units := uint64(c.op.Tokens) << unitBits
+	units := uint64(c.Op.Tokens) << unitBits
 	debt := s.taken.Minus(room).Shift(unitBits).DivideUp(period) // beyond the capacity, which may have been lowered
-	lacking := uint128.Product(s.units+units+uint64(s.weight), 1).Plus(uint128.Product(units+uint64(debt), shareFactor*weight)).Minus(uint128.Product(free, shareFactor*weight))
+	lacking := uint128.Product(s.units+units+uint64(s.weight), 1).Plus(uint128.Product(units+uint64(debt), ShareFactor*weight)).Minus(uint128.Product(free, ShareFactor*weight))
 	if !s.found || lacking.IsZero() {
 		return wait
 	}
 	// Each unit of the refill brings weight*shareFactor, and the member's part of it.
 	weights, own := uint64(s.weights), uint64(s.weight)
-	refill := lacking.Times(weights).DivideUp(shareFactor*weight*weights + own)
+	refill := lacking.Times(weights).DivideUp(ShareFactor*weight*weights + own)
 	drained := uint128.Product(s.units/own+1, weights).DivideUp(1)
 	byShare := uint128.Product(uint64(min(refill, drained)), period).DivideUp(tokens << unitBits)
 	return max(wait, min(byShare, s.taken.DivideUp(tokens)))
 }
 
 // reportShare fills in the tokens left for a member that has taken units, where ticks are taken of the pool and units are free.
-func (c *call) reportShare(taken uint128.Int, free, units, weight uint64) {
-	res := c.result
-	res.Limit, res.Remaining = c.limit.Capacity, int64(free>>unitBits)
+func (c *Call) reportShare(taken uint128.Int, free, units, weight uint64) {
+	res := c.Result
+	res.Limit, res.Remaining = c.Limit.Capacity, int64(free>>unitBits)
 	if units > 0 {
-		most := uint128.Product(free, shareFactor*weight).Minus(uint128.Int{Lo: units})
-		left, _ := most.Divide((1 + shareFactor*weight) << unitBits)
+		most := uint128.Product(free, ShareFactor*weight).Minus(uint128.Int{Lo: units})
+		left, _ := most.Divide((1 + ShareFactor*weight) << unitBits)
 		res.Remaining = int64(left)
 	}
-	res.Reset = taken.DivideUp(uint64(c.limit.Rate.Tokens))
+	res.Reset = taken.DivideUp(uint64(c.Limit.Rate.Tokens))
 }
 
-func lookShare(c *call) {
+func lookShare(c *Call) {
 	s := c.scanShares()
 	c.reportShare(s.taken, c.freeUnits(s.taken), s.units, c.weightAsked(s))
-	if debt := s.taken.Minus(uint128.Product(uint64(c.limit.Capacity), uint64(c.limit.Rate.Period))); c.op.Verb == engine.Look && !debt.IsZero() {
-		c.result.Remaining = -debt.DivideUp(uint64(c.limit.Rate.Period))
+	if debt := s.taken.Minus(uint128.Product(uint64(c.Limit.Capacity), uint64(c.Limit.Rate.Period))); c.Op.Verb == engine.Look && !debt.IsZero() {
+		c.Result.Remaining = -debt.DivideUp(uint64(c.Limit.Rate.Period))
 	}
 }
 
 // roomAfter is the room of the pool once the call's member is active.
-func (s *shareScan) roomAfter(c *call) (room, nameRoom int) {
+func (s *shareScan) roomAfter(c *Call) (room, nameRoom int) {
 	room, nameRoom = max(s.room, poolMinRoom), max(s.nameRoom, poolMinName)
 	if !s.found {
-		nameRoom = max(nameRoom, engine.Align(len(c.op.Who)))
+		nameRoom = max(nameRoom, engine.Align(len(c.Op.Who)))
 		if s.active == room {
 			room *= 2
 		}
@@ -202,54 +202,54 @@ func (s *shareScan) roomAfter(c *call) (room, nameRoom int) {
 	return room, nameRoom
 }
 
-func needShares(c *call) int { return shareBytes(c.scanShares().roomAfter(c)) }
+func needShares(c *Call) int { return shareBytes(c.scanShares().roomAfter(c)) }
 
 // fullShares is the room for as many members as take one token each.
 func fullShares(l *limits.Limit) int64 {
-	return int64(shareBytes(int(min(l.Capacity, MaxMembers)), usualHolderBytes))
+	return int64(shareBytes(int(min(l.Capacity, engine.MaxMembers)), usualHolderBytes))
 }
 
 // writeShares keeps a grant.
-func writeShares(c *call, state []byte) {
-	s, p := c.scanShares(), sharePool(state)
-	if c.isNew {
-		p.setU64(64, fold(uint64(c.now)))
-		p.setU64(32, uint64(c.now))
+func writeShares(c *Call, state []byte) {
+	s, p := c.scanShares(), SharePool(state)
+	if c.IsNew {
+		p.setU64(64, fold(uint64(c.Now)))
+		p.setU64(32, uint64(c.Now))
 	}
 	p.bringUp(c, s)
 	if room, nameRoom := s.roomAfter(c); room != p.room() || nameRoom != p.nameRoom() {
-		c.result.Work += p.active()
+		c.Result.Work += p.Active()
 		p.enlarge(room, nameRoom)
 	}
-	after := s.taken.Plus(uint128.Product(uint64(c.result.Granted), uint64(c.limit.Rate.Period)))
-	meterAfter(c.now, after, c.limit.Rate).store(p[16:])
+	after := s.taken.Plus(uint128.Product(uint64(c.Result.Granted), uint64(c.Limit.Rate.Period)))
+	MeterAfter(c.Now, after, c.Limit.Rate).Store(p[16:])
 	weight := c.weightAsked(s)
-	tag := s.virtual + parts(s.units+uint64(c.result.Granted)<<unitBits, weight)
+	tag := s.virtual + parts(s.units+uint64(c.Result.Granted)<<unitBits, weight)
 	if s.found {
 		p.change(s.member, uint32(weight), tag)
 	} else {
-		p.add(c.op.Who, uint32(weight), tag)
+		p.add(c.Op.Who, uint32(weight), tag)
 	}
 }
 
 // bringUp writes the refill up to the time of the call.
-func (p sharePool) bringUp(c *call, s *shareScan) {
+func (p SharePool) bringUp(c *Call, s *shareScan) {
 	p.dropFirst(s.drained)
-	p.setU64(32, uint64(max(c.now, p.sharedTo())))
+	p.setU64(32, uint64(max(c.Now, p.sharedTo())))
 	p.setU64(40, s.virtual)
 	p.setU64(48, s.restTicks)
 	p.setU32(56, s.restUnits)
 }
 
 // unreserveShare gives tokens of a reservation back, in place: at most those that the member still has.
-func unreserveShare(c *call, _ int64) {
-	s, p := c.scanShares(), sharePool(c.state)
-	rate := c.limit.Rate
+func unreserveShare(c *Call, _ int64) {
+	s, p := c.scanShares(), SharePool(c.State)
+	rate := c.Limit.Rate
 	p.bringUp(c, s)
-	units := min(uint64(c.op.Tokens)<<unitBits, s.units)
-	back, _ := uint128.Product(units, uint64(rate.Period)).Divide(unitsOfToken)
+	units := min(uint64(c.Op.Tokens)<<unitBits, s.units)
+	back, _ := uint128.Product(units, uint64(rate.Period)).Divide(UnitsOfToken)
 	s.taken = s.taken.Minus(uint128.Int{Lo: back})
-	meterAfter(c.now, s.taken, rate).store(p[16:])
+	MeterAfter(c.Now, s.taken, rate).Store(p[16:])
 	if s.found {
 		weight := uint64(s.weight)
 		if s.units -= units; s.units == 0 {
@@ -257,20 +257,20 @@ func unreserveShare(c *call, _ int64) {
 		}
 		p.change(s.member, s.weight, s.virtual+parts(s.units, weight))
 	}
-	c.result.Granted = int64(units >> unitBits)
+	c.Result.Granted = int64(units >> unitBits)
 	c.reportShare(s.taken, c.freeUnits(s.taken), s.units, uint64(max(1, s.weight)))
 }
 
 func sharesExpired(state []byte, _ *limits.Limit, now int64) bool {
-	return sharePool(state).meter().isFull(now)
+	return SharePool(state).meter().isFull(now)
 }
 
 // plainShares has the pool's numbers and its members in order.
 func plainShares(state []byte, _ int64) []byte {
-	p := sharePool(state)
+	p := SharePool(state)
 	plain := bytes.Clone(p[16:64])
 	order := drainOrder{pool: p}
-	for i := range p.active() {
+	for i := range p.Active() {
 		if i == 0 {
 			order.push(0)
 		} else {
@@ -279,7 +279,7 @@ func plainShares(state []byte, _ int64) []byte {
 		place := int(order.places[0])
 		e := p.entry(p.entryAt(place))
 		plain = append(binary.LittleEndian.AppendUint64(plain, p.tagAt(place)), e[4:6]...)
-		plain = appendText(plain, e.name())
+		plain = AppendText(plain, e.name())
 	}
 	return plain
 }

@@ -1,4 +1,4 @@
-package store
+package algorithm
 
 import "encoding/binary"
 
@@ -9,17 +9,17 @@ const heapArity = 4
 
 func isEarlier(tag, than uint64) bool { return int64(tag-than) < 0 }
 
-func (p sharePool) tagAt(place int) uint64 { return binary.LittleEndian.Uint64(p[poolHead+8*place:]) }
-func (p sharePool) entryAt(place int) int  { return p.u16(poolHead + 8*p.room() + 2*place) }
+func (p SharePool) tagAt(place int) uint64 { return binary.LittleEndian.Uint64(p[poolHead+8*place:]) }
+func (p SharePool) entryAt(place int) int  { return p.u16(poolHead + 8*p.room() + 2*place) }
 
-func (p sharePool) put(place int, tag uint64, n int) {
+func (p SharePool) put(place int, tag uint64, n int) {
 	p.setU64(poolHead+8*place, tag)
 	p.setU16(poolHead+8*p.room()+2*place, n)
 	p.entry(n).setPlace(place)
 }
 
 // raise puts an entry at a place, or nearer to the front if its tag is earlier than those there.
-func (p sharePool) raise(place int, tag uint64, n int) {
+func (p SharePool) raise(place int, tag uint64, n int) {
 	for place > 0 {
 		above := (place - 1) / heapArity
 		if !isEarlier(tag, p.tagAt(above)) {
@@ -32,8 +32,8 @@ func (p sharePool) raise(place int, tag uint64, n int) {
 }
 
 // lower puts an entry at a place, or further from the front if its tag is later than those there.
-func (p sharePool) lower(place int, tag uint64, n int) {
-	count := p.active()
+func (p SharePool) lower(place int, tag uint64, n int) {
+	count := p.Active()
 	for {
 		first := heapArity*place + 1
 		if first >= count {
@@ -55,8 +55,8 @@ func (p sharePool) lower(place int, tag uint64, n int) {
 }
 
 // removeFirst removes the member at the front from the heap.
-func (p sharePool) removeFirst() {
-	last := p.active() - 1
+func (p SharePool) removeFirst() {
+	last := p.Active() - 1
 	tag, n := p.tagAt(last), p.entryAt(last)
 	p.setU64(poolHead+8*last, 0)
 	p.setU16(poolHead+8*p.room()+2*last, 0)
@@ -68,7 +68,7 @@ func (p sharePool) removeFirst() {
 
 // drainOrder visits the active members in the order of their tags, and changes nothing. It has the places that may be next, in a heap.
 type drainOrder struct {
-	pool   sharePool
+	pool   SharePool
 	places []uint16
 }
 
@@ -102,7 +102,7 @@ func (o *drainOrder) next() {
 		o.places[i], o.places[least] = o.places[least], o.places[i]
 		i = least
 	}
-	for i := heapArity*place + 1; i <= heapArity*place+heapArity && i < o.pool.active(); i++ {
+	for i := heapArity*place + 1; i <= heapArity*place+heapArity && i < o.pool.Active(); i++ {
 		o.push(i)
 	}
 }

@@ -1,4 +1,4 @@
-package store
+package algorithm
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// sharePool is the state of a fair share: the meter of the whole pool, and its active members, which are those that have taken
+// SharePool is the state of a fair share: the meter of the whole pool, and its active members, which are those that have taken
 // tokens that the refill has not given back to them yet. It counts what a member has taken in units of 2^-20 tokens.
 //
 //	offset  size  field
@@ -30,47 +30,47 @@ import (
 //	…       …     table by name, open addressing: 2 bytes each, 1 + the number of an entry, 0 for none
 //	…       …     entries: 4 hash, in a free one the field at 10 of the next; 2 weight, 2 place in the heap, 1 length of the name,
 //	              3 unused, the name
-type sharePool []byte
+type SharePool []byte
 
 const (
-	poolHead     = 72
-	entryHead    = 12
-	memberBytes  = 8 + 2 + 2*tableFactor // beside the entry
-	poolMinRoom  = 4
-	poolMinName  = 16
-	tableFactor  = 2  // places of the table for a member
-	unitBits     = 20 // of a token's fraction
-	unitsOfToken = 1 << unitBits
-
-	// MaxMembers bounds the active members of a fair share.
-	MaxMembers = 4096
+	poolHead    = 72
+	entryHead   = 12
+	memberBytes = 8 + 2 + 2*tableFactor // beside the entry
+	poolMinRoom = 4
+	poolMinName = 16
+	tableFactor = 2  // places of the table for a member
+	unitBits    = 20 // of a token's fraction
+	// UnitsOfToken is the number of units of a token, in which shares are counted.
+	UnitsOfToken = 1 << unitBits
 )
 
-func (p sharePool) u16(at int) int       { return int(binary.LittleEndian.Uint16(p[at:])) }
-func (p sharePool) setU16(at, value int) { binary.LittleEndian.PutUint16(p[at:], uint16(value)) }
-func (p sharePool) u32(at int) uint32    { return binary.LittleEndian.Uint32(p[at:]) }
-func (p sharePool) u64(at int) uint64    { return binary.LittleEndian.Uint64(p[at:]) }
+func (p SharePool) u16(at int) int       { return int(binary.LittleEndian.Uint16(p[at:])) }
+func (p SharePool) setU16(at, value int) { binary.LittleEndian.PutUint16(p[at:], uint16(value)) }
+func (p SharePool) u32(at int) uint32    { return binary.LittleEndian.Uint32(p[at:]) }
+func (p SharePool) u64(at int) uint64    { return binary.LittleEndian.Uint64(p[at:]) }
 
-func (p sharePool) setU32(at int, value uint32) { binary.LittleEndian.PutUint32(p[at:], value) }
-func (p sharePool) setU64(at int, value uint64) { binary.LittleEndian.PutUint64(p[at:], value) }
+func (p SharePool) setU32(at int, value uint32) { binary.LittleEndian.PutUint32(p[at:], value) }
+func (p SharePool) setU64(at int, value uint64) { binary.LittleEndian.PutUint64(p[at:], value) }
 
-func (p sharePool) room() int         { return p.u16(4) }
-func (p sharePool) active() int       { return p.u16(8) }
-func (p sharePool) nameRoom() int     { return p.u16(12) }
-func (p sharePool) meter() meter      { return loadMeter(p[16:]) }
-func (p sharePool) sharedTo() int64   { return int64(p.u64(32)) }
-func (p sharePool) virtual() uint64   { return p.u64(40) }
-func (p sharePool) restTicks() uint64 { return p.u64(48) }
-func (p sharePool) restUnits() uint32 { return p.u32(56) }
-func (p sharePool) weights() uint32   { return p.u32(60) }
-func (p sharePool) table() []byte     { return p[poolHead+10*p.room():] }
-func (p sharePool) slot(i int) int    { return int(binary.LittleEndian.Uint16(p.table()[2*i:])) }
-func (p sharePool) setSlot(i, value int) {
+func (p SharePool) room() int { return p.u16(4) }
+
+// Active is the number of members that have taken tokens lately.
+func (p SharePool) Active() int       { return p.u16(8) }
+func (p SharePool) nameRoom() int     { return p.u16(12) }
+func (p SharePool) meter() meter      { return LoadMeter(p[16:]) }
+func (p SharePool) sharedTo() int64   { return int64(p.u64(32)) }
+func (p SharePool) virtual() uint64   { return p.u64(40) }
+func (p SharePool) restTicks() uint64 { return p.u64(48) }
+func (p SharePool) restUnits() uint32 { return p.u32(56) }
+func (p SharePool) weights() uint32   { return p.u32(60) }
+func (p SharePool) table() []byte     { return p[poolHead+10*p.room():] }
+func (p SharePool) slot(i int) int    { return int(binary.LittleEndian.Uint16(p.table()[2*i:])) }
+func (p SharePool) setSlot(i, value int) {
 	binary.LittleEndian.PutUint16(p.table()[2*i:], uint16(value))
 }
 
 // entry returns an entry by its number.
-func (p sharePool) entry(n int) shareEntry {
+func (p SharePool) entry(n int) shareEntry {
 	size := entryHead + p.nameRoom()
 	at := poolHead + memberBytes*p.room() + n*size
 	return shareEntry(p[at : at+size : at+size])
@@ -94,7 +94,7 @@ func shareBytes(room, nameRoom int) int {
 }
 
 // hash is a hash of a name that a client cannot foresee, because the seed comes from the time of the pool's first grant.
-func (p sharePool) hash(name []byte) uint32 {
+func (p SharePool) hash(name []byte) uint32 {
 	h := p.u64(64) ^ uint64(len(name))
 	for ; len(name) > 8; name = name[8:] {
 		h = fold(h ^ binary.LittleEndian.Uint64(name))
@@ -110,7 +110,7 @@ func fold(x uint64) uint64 {
 }
 
 // find returns the number of a member's entry, and the slots of the table that it looked at.
-func (p sharePool) find(name []byte) (entry, steps int, found bool) {
+func (p SharePool) find(name []byte) (entry, steps int, found bool) {
 	if p.room() == 0 {
 		return 0, 0, false
 	}
@@ -128,7 +128,7 @@ func (p sharePool) find(name []byte) (entry, steps int, found bool) {
 }
 
 // add puts a new member with a tag among the active ones. There is room for it.
-func (p sharePool) add(name []byte, weight uint32, tag uint64) {
+func (p SharePool) add(name []byte, weight uint32, tag uint64) {
 	n := p.u16(10) - 1
 	if n >= 0 {
 		p.setU16(10, int(p.entry(n).hash()))
@@ -148,13 +148,13 @@ func (p sharePool) add(name []byte, weight uint32, tag uint64) {
 		i = (i + 1) & mask
 	}
 	p.setSlot(i, n+1)
-	p.setU16(8, p.active()+1)
-	p.raise(p.active()-1, tag, n)
+	p.setU16(8, p.Active()+1)
+	p.raise(p.Active()-1, tag, n)
 	p.setU32(60, p.weights()+weight)
 }
 
 // change gives an active member another weight and another tag.
-func (p sharePool) change(n int, weight uint32, tag uint64) {
+func (p SharePool) change(n int, weight uint32, tag uint64) {
 	e := p.entry(n)
 	p.setU32(60, p.weights()-e.weight()+weight)
 	e.setWeight(weight)
@@ -166,7 +166,7 @@ func (p sharePool) change(n int, weight uint32, tag uint64) {
 }
 
 // dropFirst removes the members with the earliest tags.
-func (p sharePool) dropFirst(members int) {
+func (p SharePool) dropFirst(members int) {
 	for range members {
 		n := p.entryAt(0)
 		e := p.entry(n)
@@ -180,7 +180,7 @@ func (p sharePool) dropFirst(members int) {
 }
 
 // unlist removes an entry from the table. Later entries of its run move up, so that none is behind a gap.
-func (p sharePool) unlist(n int, hash uint32) {
+func (p SharePool) unlist(n int, hash uint32) {
 	mask := tableFactor*p.room() - 1
 	gap := int(hash) & mask
 	for p.slot(gap) != n+1 {
@@ -197,31 +197,31 @@ func (p sharePool) unlist(n int, hash uint32) {
 }
 
 // enlarge lays a state out again, in a larger one that begins with it.
-func (p sharePool) enlarge(room, nameRoom int) {
-	old := sharePool(bytes.Clone(p[:shareBytes(p.room(), p.nameRoom())]))
-	clear(p[variableHead:])
+func (p SharePool) enlarge(room, nameRoom int) {
+	old := SharePool(bytes.Clone(p[:shareBytes(p.room(), p.nameRoom())]))
+	clear(p[VariableHead:])
 	copy(p[16:poolHead], old[16:poolHead])
 	p.setU16(4, room)
 	p.setU16(12, nameRoom)
 	p.setU32(60, 0)
-	for i := range old.active() {
+	for i := range old.Active() {
 		e := old.entry(old.entryAt(i))
 		p.add(e.name(), e.weight(), old.tagAt(i))
 	}
 }
 
 func validShares(state []byte) bool {
-	p := sharePool(state)
+	p := SharePool(state)
 	if len(p) < poolHead {
 		return false
 	}
-	room, used, count := p.room(), p.u16(6), p.active()
+	room, used, count := p.room(), p.u16(6), p.Active()
 	nameRoom := p.nameRoom()
-	if room < poolMinRoom || room > MaxMembers || room&(room-1) != 0 || nameRoom < poolMinName || nameRoom > engine.Align(engine.MaxHolderBytes) || nameRoom%engine.RecordAlign != 0 ||
+	if room < poolMinRoom || room > engine.MaxMembers || room&(room-1) != 0 || nameRoom < poolMinName || nameRoom > engine.Align(engine.MaxHolderBytes) || nameRoom%engine.RecordAlign != 0 ||
 		len(p) != shareBytes(room, nameRoom) || used > room || count > used || p.u16(14) != 0 {
 		return false
 	}
-	var seen [MaxMembers]bool
+	var seen [engine.MaxMembers]bool
 	weights := uint32(0)
 	for i := range count {
 		n := p.entryAt(i)
@@ -242,16 +242,16 @@ func validShares(state []byte) bool {
 		}
 		seen[at-1] = true
 		next := p.entry(at - 1).hash()
-		if next > MaxMembers {
+		if next > engine.MaxMembers {
 			return false
 		}
 		at = int(next)
 	}
-	return free == used-count && weights == p.weights() && p.restUnits() < MaxMembers*engine.MaxWeight && p.validTable()
+	return free == used-count && weights == p.weights() && p.restUnits() < engine.MaxMembers*engine.MaxWeight && p.validTable()
 }
 
 // validTable reports whether the table has the active members and nothing else.
-func (p sharePool) validTable() bool {
+func (p SharePool) validTable() bool {
 	listed := 0
 	for i := range tableFactor * p.room() {
 		if at := p.slot(i); at > p.u16(6) {
@@ -260,7 +260,7 @@ func (p sharePool) validTable() bool {
 			listed++
 		}
 	}
-	if listed != p.active() {
+	if listed != p.Active() {
 		return false // find ends at an empty place: there are twice as many as members
 	}
 	for i := range listed {

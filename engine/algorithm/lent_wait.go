@@ -1,4 +1,4 @@
-package store
+package algorithm
 
 import (
 	"github.com/stintdb/stint/engine"
@@ -9,21 +9,21 @@ import (
 // is charged then. One without counts as spent now, because nobody knows when its holder states it.
 
 // meterWait is the wait of a denial by a meter, with ticks taken and asked for, where reach may be taken in all.
-func (c *call) meterWait(taken, asked, reach uint128.Int) int64 {
-	period, tokensPerPeriod := uint64(c.limit.Rate.Period), uint64(c.limit.Rate.Tokens)
+func (c *Call) meterWait(taken, asked, reach uint128.Int) int64 {
+	period, tokensPerPeriod := uint64(c.Limit.Rate.Period), uint64(c.Limit.Rate.Tokens)
 	taken = taken.Plus(uint128.Product(uint64(c.undated()), period))
-	for at := c.now; ; {
+	for at := c.Now; ; {
 		set := int64(0)
 		for _, l := range c.ending {
 			set += l.tokens
 		}
 		need := asked.Plus(uint128.Product(uint64(set), period))
-		wait := at - c.now + taken.Plus(need).Minus(reach).DivideUp(tokensPerPeriod)
+		wait := at - c.Now + taken.Plus(need).Minus(reach).DivideUp(tokensPerPeriod)
 		if len(c.ending) == 0 {
 			return wait
 		}
 		next := c.nextEnd()
-		if !need.Exceeds(reach) && wait <= next.at-c.now {
+		if !need.Exceeds(reach) && wait <= next.at-c.Now {
 			return wait
 		}
 		taken = taken.Minus(uint128.Product(uint64(next.at-at), tokensPerPeriod)).Plus(uint128.Product(uint64(next.tokens), period))
@@ -32,13 +32,13 @@ func (c *call) meterWait(taken, asked, reach uint128.Int) int64 {
 }
 
 // windowWait is the wait of a denial in a fixed window that counts tokens, where room may be counted in all.
-func (c *call) windowWait(w window, room int64) int64 {
-	asked, count, end := c.op.Tokens, w.count+c.undated(), w.end
-	if c.op.Options&engine.UpTo != 0 {
+func (c *Call) windowWait(w window, room int64) int64 {
+	asked, count, end := c.Op.Tokens, w.Count+c.undated(), w.end
+	if c.Op.Options&engine.UpTo != 0 {
 		asked = 1
 	}
 	if count == 0 {
-		end = c.now // no window is open
+		end = c.Now // no window is open
 	}
 	set := int64(0)
 	for _, l := range c.ending {
@@ -46,16 +46,16 @@ func (c *call) windowWait(w window, room int64) int64 {
 	}
 	for len(c.ending) > 0 {
 		next := c.nextEnd()
-		if next.at > end && end > c.now && asked+set <= room {
+		if next.at > end && end > c.Now && asked+set <= room {
 			break
 		}
 		if set -= next.tokens; next.at >= end {
-			_, end = windowAt(next.at, &c.limit)
+			_, end = WindowAt(next.at, &c.Limit)
 			count = 0
 		}
 		if count += next.tokens; asked+count+set <= room {
-			return next.at - c.now
+			return next.at - c.Now
 		}
 	}
-	return end - c.now
+	return end - c.Now
 }

@@ -1,4 +1,4 @@
-package store
+package algorithm
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// classState is the state of a node of a tree of classes: a class, an ancestor, or both.
+// ClassState is the state of a node of a tree of classes: a class, an ancestor, or both.
 //
 //	offset  size  field
 //	0       4     size of the state
@@ -27,7 +27,7 @@ import (
 //	112     32·n  the children, in order of their hashes: that half of the SHA-256 of the key; capacity; end
 //
 // The capacity of a child is the sum of the capacities assured to it and below it.
-type classState []byte
+type ClassState []byte
 
 const (
 	classHead  = 112
@@ -40,24 +40,26 @@ const (
 	registrationStep = int64(10 * time.Second)
 )
 
-// registrationEnd is the end of the registration of a class that asks now.
-func registrationEnd(now int64) int64 {
+// RegistrationEnd is the end of the registration of a class that asks now.
+func RegistrationEnd(now int64) int64 {
 	return now - now%registrationStep + registrationStep + registeredFor
 }
 
-func (s classState) u64(at int) int64       { return int64(binary.LittleEndian.Uint64(s[at:])) }
-func (s classState) setU64(at int, v int64) { binary.LittleEndian.PutUint64(s[at:], uint64(v)) }
-func (s classState) children() int          { return int(binary.LittleEndian.Uint32(s[4:])) }
-func (s classState) setChildren(n int)      { binary.LittleEndian.PutUint32(s[4:], uint32(n)) }
+func (s ClassState) u64(at int) int64       { return int64(binary.LittleEndian.Uint64(s[at:])) }
+func (s ClassState) setU64(at int, v int64) { binary.LittleEndian.PutUint64(s[at:], uint64(v)) }
 
-func (s classState) hash() classHash { return classHash(s[96:classHead]) }
+// Children is the number of the classes that are registered under the node.
+func (s ClassState) Children() int     { return int(binary.LittleEndian.Uint32(s[4:])) }
+func (s ClassState) setChildren(n int) { binary.LittleEndian.PutUint32(s[4:], uint32(n)) }
+
+func (s ClassState) hash() classHash { return classHash(s[96:classHead]) }
 
 // assured is the assured rate as the class was last asked with.
-func (s classState) assured() limits.Limit {
+func (s ClassState) assured() limits.Limit {
 	return limits.Limit{Algorithm: limits.TokenBucket, Capacity: s.u64(40), Rate: limits.Rate{Tokens: s.u64(48), Period: s.u64(56)}}
 }
 
-func (s classState) child(i int) []byte {
+func (s ClassState) child(i int) []byte {
 	at := classHead + i*childBytes
 	return s[at : at+childBytes : at+childBytes]
 }
@@ -72,8 +74,8 @@ func putChild(child []byte, hash *classHash, capacity, end int64) {
 }
 
 // find returns the position of a child, or the one that it would have.
-func (s classState) find(hash *classHash) (at int, found bool) {
-	low, high := 0, s.children()
+func (s ClassState) find(hash *classHash) (at int, found bool) {
+	low, high := 0, s.Children()
 	for low < high {
 		middle := (low + high) / 2
 		switch order := bytes.Compare(s.child(middle)[:16], hash[:]); {
@@ -89,12 +91,12 @@ func (s classState) find(hash *classHash) (at int, found bool) {
 }
 
 func validClass(state []byte) bool {
-	s := classState(state)
-	if len(state) < classHead || s.children() > MaxChildren || len(state) < classHead+s.children()*childBytes {
+	s := ClassState(state)
+	if len(state) < classHead || s.Children() > MaxChildren || len(state) < classHead+s.Children()*childBytes {
 		return false
 	}
 	sum, first := int64(0), int64(math.MaxInt64)
-	for i := range s.children() {
+	for i := range s.Children() {
 		child := s.child(i)
 		if childCapacity(child) < 0 || childCapacity(child) > limits.MaxTokens || i > 0 && bytes.Compare(s.child(i - 1)[:16], child[:16]) >= 0 {
 			return false
@@ -104,53 +106,53 @@ func validClass(state []byte) bool {
 	return sum == s.u64(72) && s.u64(80) <= first
 }
 
-// assuredIsValid reports whether there is no assured rate, or one that can be decided.
-func (s classState) assuredIsValid() bool {
+// AssuredIsValid reports whether there is no assured rate, or one that can be decided.
+func (s ClassState) AssuredIsValid() bool {
 	assured := s.assured()
 	return assured == limits.Limit{Algorithm: limits.TokenBucket} || assured.Valid()
 }
 
 func classExpired(state []byte, _ *limits.Limit, now int64) bool {
-	n := classState(state)
-	return n.u64(88) <= now && loadMeter(state[8:]).isFull(now) && loadMeter(state[24:]).isFull(now)
+	n := ClassState(state)
+	return n.u64(88) <= now && LoadMeter(state[8:]).isFull(now) && LoadMeter(state[24:]).isFull(now)
 }
 
 func plainClass(state []byte, now int64) []byte {
-	n := classState(slices.Clone(state))
+	n := ClassState(slices.Clone(state))
 	n.sweep(now)
 	n.setU64(80, 0)
-	return n[variableHead : classHead+n.children()*childBytes]
+	return n[VariableHead : classHead+n.Children()*childBytes]
 }
 
-// isToBeKept reports whether a decision changes the state.
-func (c *call) isToBeKept() bool {
-	return c.result.Granted > 0 || c.limit.Algorithm == limits.Class && c.result.Status == engine.OK && c.class.changes
+// IsToBeKept reports whether a decision changes the state.
+func (c *Call) IsToBeKept() bool {
+	return c.Result.Granted > 0 || c.Limit.Algorithm == limits.Class && c.Result.Status == engine.OK && c.Class.Changes
 }
 
-// scanAsked reads the class that asks, under the assured rate that it asks with.
-func (c *call) scanAsked(end int64) {
-	s := c.scanClass()
-	had := s.assured
+// ScanAsked reads the class that asks, under the assured rate that it asks with.
+func (c *Call) ScanAsked(end int64) {
+	s := c.ScanClass()
+	had := s.Assured
 	s.isAsked = true
-	s.assured, _ = engine.Assured(c.op.Who)
+	s.Assured, _ = engine.Assured(c.Op.Who)
 	if had.Capacity > 0 {
-		s.used = carryOver(s.used, had.Rate, s.assured.Rate)
+		s.Used = carryOver(s.Used, had.Rate, s.Assured.Rate)
 	}
-	s.changes = had != s.assured || s.end < end
-	s.isNews = s.end <= c.now || had != s.assured
-	s.end, s.own = max(s.end, end), s.assured.Capacity
+	s.Changes = had != s.Assured || s.end < end
+	s.IsNews = s.end <= c.Now || had != s.Assured
+	s.end, s.Own = max(s.end, end), s.Assured.Capacity
 }
 
-// later is the longer of two waits.
-func later(a, b int64) int64 {
+// Later is the longer of two waits.
+func Later(a, b int64) int64 {
 	if a == engine.NeverWait || b == engine.NeverWait {
 		return engine.NeverWait
 	}
 	return max(a, b)
 }
 
-// sooner is the shorter of two waits.
-func sooner(a, b int64) int64 {
+// Sooner is the shorter of two waits.
+func Sooner(a, b int64) int64 {
 	switch {
 	case a == engine.NeverWait:
 		return b

@@ -1,4 +1,4 @@
-package store
+package algorithm
 
 import (
 	"encoding/binary"
@@ -14,73 +14,74 @@ import (
 //	0       8     start, nanoseconds since the Unix epoch
 //	8       8     end
 //	16      8     tokens granted
-type window struct{ start, end, count int64 }
+type window struct{ start, end, Count int64 }
 
 const windowBytes = 24
 
-func loadWindow(state []byte) window {
+// LoadWindow reads the state of a fixed window.
+func LoadWindow(state []byte) window {
 	return window{int64(binary.LittleEndian.Uint64(state)), int64(binary.LittleEndian.Uint64(state[8:])), int64(binary.LittleEndian.Uint64(state[16:]))}
 }
 
 func (w window) store(state []byte) {
 	binary.LittleEndian.PutUint64(state, uint64(w.start))
 	binary.LittleEndian.PutUint64(state[8:], uint64(w.end))
-	binary.LittleEndian.PutUint64(state[16:], uint64(w.count))
+	binary.LittleEndian.PutUint64(state[16:], uint64(w.Count))
 }
 
 // windowUnder returns the window the call counts in. Tokens counted under another window carry over to the one that
 // holds now, unless that window would have ended by now.
-func (c *call) windowUnder(l *limits.Limit) window {
-	w := loadWindow(c.state)
-	isOver := windowExpired(c.state, l, c.now) // with loans a limiter outlives its window
-	if !isOver && c.prev.Span == l.Span && c.prev.Rate == l.Rate {
+func (c *Call) windowUnder(l *limits.Limit) window {
+	w := LoadWindow(c.State)
+	isOver := windowExpired(c.State, l, c.Now) // with loans a limiter outlives its window
+	if !isOver && c.Prev.Span == l.Span && c.Prev.Rate == l.Rate {
 		return w
 	}
-	start, end := windowAt(c.now, l)
+	start, end := WindowAt(c.Now, l)
 	if isOver {
 		return window{start, end, 0}
 	}
 	if l.Span == limits.FromFirst {
 		start, end = w.start, w.start+l.Rate.Period
-		if end <= c.now {
-			return window{c.now, c.now + l.Rate.Period, 0}
+		if end <= c.Now {
+			return window{c.Now, c.Now + l.Rate.Period, 0}
 		}
 	}
-	return window{start, end, w.count}
+	return window{start, end, w.Count}
 }
 
-func decideWindow(c *call) (changed bool) {
-	w := c.windowUnder(&c.limit)
-	granted, ok := c.grantCounted(w.count)
+func decideWindow(c *Call) (changed bool) {
+	w := c.windowUnder(&c.Limit)
+	granted, ok := c.grantCounted(w.Count)
 	if !ok {
-		if c.result.Status == engine.OK && c.result.Wait != engine.NeverWait {
-			c.result.Wait = c.windowWait(w, c.grantable()+c.lent)
+		if c.Result.Status == engine.OK && c.Result.Wait != engine.NeverWait {
+			c.Result.Wait = c.windowWait(w, c.grantable()+c.Lent)
 		}
 		c.reportWindow(w, false)
 		return false
 	}
-	w.count += granted
-	c.reportWindow(w, c.op.Options&engine.Force != 0)
-	w.store(c.next[:])
+	w.Count += granted
+	c.reportWindow(w, c.Op.Options&engine.Force != 0)
+	w.store(c.Next[:])
 	return granted > 0
 }
 
 // grantCounted decides for the algorithms that count: used tokens are taken, and the requested tokens must fit the limit
 // beside them. On a denial Wait is NeverWait, or left to the caller.
-func (c *call) grantCounted(used int64) (granted int64, ok bool) {
-	res, asked, room := c.result, c.op.Tokens, c.grantable()
+func (c *Call) grantCounted(used int64) (granted int64, ok bool) {
+	res, asked, room := c.Result, c.Op.Tokens, c.grantable()
 	free := room - used
 	switch {
 	case asked <= free:
-	case c.op.Options&engine.Force != 0:
-		if used+asked-c.limit.Capacity > limits.MaxTokens {
+	case c.Op.Options&engine.Force != 0:
+		if used+asked-c.Limit.Capacity > limits.MaxTokens {
 			res.Status = engine.DebtTooBig
 			return 0, false
 		}
-	case c.op.Options&engine.UpTo != 0 && free > 0:
+	case c.Op.Options&engine.UpTo != 0 && free > 0:
 		asked = free
 	default:
-		if room += c.lent; asked > room && (c.op.Options&engine.UpTo == 0 || room < 1) {
+		if room += c.Lent; asked > room && (c.Op.Options&engine.UpTo == 0 || room < 1) {
 			res.Wait = engine.NeverWait
 		}
 		return 0, false
@@ -90,53 +91,53 @@ func (c *call) grantCounted(used int64) (granted int64, ok bool) {
 }
 
 // reportWindow fills in the tokens left in a window.
-func (c *call) reportWindow(w window, showDebt bool) {
-	res := c.result
-	c.reportCount(w.count, c.limit.Capacity, showDebt)
+func (c *Call) reportWindow(w window, showDebt bool) {
+	res := c.Result
+	c.reportCount(w.Count, c.Limit.Capacity, showDebt)
 	res.Reset = 0
-	if w.count > 0 {
-		res.Reset = w.end - c.now
+	if w.Count > 0 {
+		res.Reset = w.end - c.Now
 	}
 }
 
-func (c *call) reportCount(used, capacity int64, showDebt bool) {
-	res := c.result
-	res.Limit, res.Remaining = capacity, capacity-c.lent-used
+func (c *Call) reportCount(used, capacity int64, showDebt bool) {
+	res := c.Result
+	res.Limit, res.Remaining = capacity, capacity-c.Lent-used
 	if res.Remaining < 0 && !showDebt {
 		res.Remaining = 0
 	}
 }
 
-func lookWindow(c *call) {
-	c.reportWindow(c.windowUnder(&c.limit), c.op.Verb == engine.Look)
+func lookWindow(c *Call) {
+	c.reportWindow(c.windowUnder(&c.Limit), c.Op.Verb == engine.Look)
 }
 
-func refundWindow(c *call) {
-	w := c.windowUnder(&c.prev)
-	c.result.Granted = min(c.op.Tokens, w.count)
-	w.count -= c.result.Granted
+func refundWindow(c *Call) {
+	w := c.windowUnder(&c.Prev)
+	c.Result.Granted = min(c.Op.Tokens, w.Count)
+	w.Count -= c.Result.Granted
 	c.reportWindow(w, true)
-	w.store(c.next[:])
+	w.store(c.Next[:])
 }
 
 func windowExpired(state []byte, _ *limits.Limit, now int64) bool {
-	w := loadWindow(state)
-	return now >= w.end || w.count == 0
+	w := LoadWindow(state)
+	return now >= w.end || w.Count == 0
 }
 
 // chargeWindow counts tokens in the window of a time.
 func chargeWindow(state []byte, l *limits.Limit, at, tokens int64) {
-	w := loadWindow(state)
+	w := LoadWindow(state)
 	if windowExpired(state, l, at) {
-		w.start, w.end = windowAt(at, l)
-		w.count = 0
+		w.start, w.end = WindowAt(at, l)
+		w.Count = 0
 	}
-	w.count = min(w.count+tokens, 3*limits.MaxTokens)
+	w.Count = min(w.Count+tokens, 3*limits.MaxTokens)
 	w.store(state)
 }
 
-// windowAt returns the window that holds now: [start, end).
-func windowAt(now int64, l *limits.Limit) (start, end int64) {
+// WindowAt returns the window that holds now: [start, end).
+func WindowAt(now int64, l *limits.Limit) (start, end int64) {
 	switch l.Span {
 	case limits.FromFirst:
 		return now, now + l.Rate.Period

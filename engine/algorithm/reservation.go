@@ -1,4 +1,4 @@
-package store
+package algorithm
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// reservation is the state of a granted request that was asked for with an id. Asked again with the same parameters, it is
+// Reservation is the state of a granted request that was asked for with an id. Asked again with the same parameters, it is
 // answered from here, and nothing is taken; and its amounts can be settled once. The limit of its record has the time that
 // it is remembered for as its period.
 //
@@ -27,9 +27,10 @@ import (
 // the holder of a lease, the member of a fair share or the assured rate of a class, each behind a varint of its length.
 //
 // A mark distinguishes windows: an amount goes back only to the window that it was taken in.
-type reservation []byte
+type Reservation []byte
 
-const reservationHead = 25
+// ReservationHead is the number of bytes of a reservation before its parts.
+const ReservationHead = 25
 
 // The flags of a limit of a reservation. The bits below are its span.
 const (
@@ -49,40 +50,47 @@ func amountBytes(has byte) uint64 {
 	return 5 // MaxTokens takes 40 bits
 }
 
-func (r reservation) end() int64          { return int64(binary.LittleEndian.Uint64(r[4:])) }
-func (r reservation) fingerprint() uint64 { return binary.LittleEndian.Uint64(r[12:]) }
-func (r reservation) isSettled() bool     { return r[20] != 0 }
-func (r reservation) rest() []byte {
+// End is the time from which the reservation is forgotten.
+func (r Reservation) End() int64 { return int64(binary.LittleEndian.Uint64(r[4:])) }
+
+// Fingerprint tells requests with other parameters apart.
+func (r Reservation) Fingerprint() uint64 { return binary.LittleEndian.Uint64(r[12:]) }
+
+// IsSettled reports whether the true cost has been charged.
+func (r Reservation) IsSettled() bool { return r[20] != 0 }
+func (r Reservation) rest() []byte {
 	n := int(binary.LittleEndian.Uint32(r[21:]))
-	return r[reservationHead : reservationHead+n : reservationHead+n]
+	return r[ReservationHead : ReservationHead+n : ReservationHead+n]
 }
 
-// maxReservation bounds a state.
-const maxReservation = 1 << 20
+// MaxReservation bounds a state.
+const MaxReservation = 1 << 20
 
-// reservedPart is one limit of a reservation.
-type reservedPart struct {
-	limit     limits.Limit
-	fixedCost bool
+// ReservedPart is one limit of a reservation.
+type ReservedPart struct {
+	Limit     limits.Limit
+	FixedCost bool
 	amount    []byte // where the amount is in the state
-	mark      int64
-	key, who  []byte
+	Mark      int64
+	Key, Who  []byte
 }
 
-func (p *reservedPart) charged() int64 {
+// Charged is the number of tokens that the part has taken.
+func (p *ReservedPart) Charged() int64 {
 	var b [8]byte
 	copy(b[:], p.amount)
 	return int64(binary.LittleEndian.Uint64(b[:]))
 }
 
-func (p *reservedPart) setCharged(n int64) {
+// SetCharged changes [ReservedPart.Charged] in place.
+func (p *ReservedPart) SetCharged(n int64) {
 	var b [8]byte
 	binary.LittleEndian.PutUint64(b[:], uint64(n))
 	copy(p.amount, b[:])
 }
 
-// appendReservedPart appends one limit to the rest of a state.
-func appendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
+// AppendReservedPart appends one limit to the rest of a state.
+func AppendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
 	l := &op.Limit
 	has := byte(l.Span)
 	if op.Options&engine.FixedCost != 0 {
@@ -91,7 +99,7 @@ func appendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
 	if l.Algorithm.HasRate() {
 		has |= hasRate
 	}
-	if algorithms[l.Algorithm].mark != nil {
+	if Table[l.Algorithm].mark != nil {
 		has |= hasMark
 	}
 	if l.Algorithm.NeedsWho() || l.Algorithm == limits.Class {
@@ -110,13 +118,13 @@ func appendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
 	b = appendPeriod(b, l.Rate.Period)
 	start, size := len(b), int(amountBytes(has))
 	b = append(b, 0, 0, 0, 0, 0)[:start+size]
-	(&reservedPart{amount: b[start:]}).setCharged(charged)
+	(&ReservedPart{amount: b[start:]}).SetCharged(charged)
 	if has&hasMark != 0 {
 		b = binary.AppendVarint(b, mark)
 	}
-	b = appendText(b, op.Key)
+	b = AppendText(b, op.Key)
 	if has&hasHolder != 0 {
-		b = appendText(b, op.Who)
+		b = AppendText(b, op.Who)
 	}
 	return b
 }
@@ -129,61 +137,62 @@ func appendPeriod(b []byte, period int64) []byte {
 	return binary.AppendUvarint(b, uint64(period)<<1|1)
 }
 
-func nextPart(r *engine.PartReader) (p reservedPart) {
-	p.limit.Algorithm = limits.Algorithm(r.Byte())
+// NextPart reads a part of a reservation.
+func NextPart(r *engine.PartReader) (p ReservedPart) {
+	p.Limit.Algorithm = limits.Algorithm(r.Byte())
 	has := r.Byte()
-	p.fixedCost, p.limit.Span = has&hasFixedCost != 0, limits.Span(has&hasSpan)
-	p.limit.Capacity = int64(r.Uvarint())
+	p.FixedCost, p.Limit.Span = has&hasFixedCost != 0, limits.Span(has&hasSpan)
+	p.Limit.Capacity = int64(r.Uvarint())
 	if has&hasRate != 0 {
-		p.limit.Rate.Tokens = int64(r.Uvarint())
+		p.Limit.Rate.Tokens = int64(r.Uvarint())
 	}
 	if has&hasLeast != 0 {
-		p.limit.Least = int64(r.Uvarint())
+		p.Limit.Least = int64(r.Uvarint())
 	}
-	p.limit.Rate.Period = r.Period()
+	p.Limit.Rate.Period = r.Period()
 	p.amount = r.Take(amountBytes(has))
 	if has&hasMark != 0 {
 		mark := r.Uvarint()
-		p.mark = int64(mark>>1) ^ -int64(mark&1)
+		p.Mark = int64(mark>>1) ^ -int64(mark&1)
 	}
-	p.key = r.Take(r.Uvarint())
+	p.Key = r.Take(r.Uvarint())
 	if has&hasHolder != 0 {
-		p.who = r.Take(r.Uvarint())
+		p.Who = r.Take(r.Uvarint())
 	}
 	return p
 }
 
-// parts reads the number of granted tokens and the wait; the limits are read one after the other.
-func (r reservation) parts() (granted, wait int64, parts engine.PartReader) {
+// Parts reads the number of granted tokens and the wait; the limits are read one after the other.
+func (r Reservation) Parts() (granted, wait int64, parts engine.PartReader) {
 	parts.Rest = r.rest()
 	granted, wait = int64(parts.Uvarint()), int64(parts.Uvarint())
 	return granted, wait, parts
 }
 
 func validReservation(state []byte) bool {
-	r := reservation(state)
-	if len(r) < reservationHead || uint64(len(r)-reservationHead) < uint64(binary.LittleEndian.Uint32(r[21:])) || r[20] > 1 || r.end() < 0 {
+	r := Reservation(state)
+	if len(r) < ReservationHead || uint64(len(r)-ReservationHead) < uint64(binary.LittleEndian.Uint32(r[21:])) || r[20] > 1 || r.End() < 0 {
 		return false
 	}
-	granted, wait, parts := r.parts()
+	granted, wait, parts := r.Parts()
 	if granted < 0 || granted > limits.MaxTokens || wait < 0 {
 		return false
 	}
 	count := 0
 	for ; len(parts.Rest) > 0; count++ {
-		p := nextPart(&parts)
-		if parts.Bad || p.charged() > limits.MaxTokens || len(p.key) > engine.MaxKeyBytes || len(p.who) > engine.MaxHolderBytes {
+		p := NextPart(&parts)
+		if parts.Bad || p.Charged() > limits.MaxTokens || len(p.Key) > engine.MaxKeyBytes || len(p.Who) > engine.MaxHolderBytes {
 			return false
 		}
 	}
 	return !parts.Bad && count > 0 && count <= engine.MaxParts
 }
 
-// limitsAreValid reports whether every limit of a valid state can be decided.
-func (r reservation) limitsAreValid() bool {
-	for _, _, parts := r.parts(); len(parts.Rest) > 0; {
-		p := nextPart(&parts)
-		if !p.limit.IsAskable() || p.limit.Algorithm.NeedsWho() && len(p.who) == 0 {
+// LimitsAreValid reports whether every limit of a valid state can be decided.
+func (r Reservation) LimitsAreValid() bool {
+	for _, _, parts := r.Parts(); len(parts.Rest) > 0; {
+		p := NextPart(&parts)
+		if !p.Limit.IsAskable() || p.Limit.Algorithm.NeedsWho() && len(p.Who) == 0 {
 			return false
 		}
 	}
@@ -191,53 +200,56 @@ func (r reservation) limitsAreValid() bool {
 }
 
 func reservationExpired(state []byte, _ *limits.Limit, now int64) bool {
-	return reservation(state).end() <= now
+	return Reservation(state).End() <= now
 }
 
 // lookReservation reports the time until it is forgotten.
-func lookReservation(c *call) { c.result.Reset = reservation(c.state).end() - c.now }
+func lookReservation(c *Call) { c.Result.Reset = Reservation(c.State).End() - c.Now }
 
 func plainReservation(state []byte, _ int64) []byte {
-	return bytes.Clone(state[variableHead : reservationHead+len(reservation(state).rest())])
+	return bytes.Clone(state[VariableHead : ReservationHead+len(Reservation(state).rest())])
 }
 
 // writeReservation keeps a new reservation: the content of the call is all of its state but the size.
-func writeReservation(c *call, state []byte) {
-	clear(state[variableHead+copy(state[variableHead:], c.content):])
+func writeReservation(c *Call, state []byte) {
+	clear(state[VariableHead+copy(state[VariableHead:], c.Content):])
 }
 
-func needReservation(c *call) int { return engine.Align(variableHead + len(c.content)) }
+// NeedReservation is the size of the state that holds the content of a call.
+func NeedReservation(c *Call) int { return engine.Align(VariableHead + len(c.Content)) }
 
-func appendRequest(b []byte, op *engine.Op) []byte {
+// AppendRequest appends the parameters of a request, of which a fingerprint is made.
+func AppendRequest(b []byte, op *engine.Op) []byte {
 	b = op.Limit.Append(append(b, byte(op.Verb), byte(op.Options)))
 	b = binary.AppendVarint(binary.AppendUvarint(b, uint64(op.Tokens)), op.MaxWait)
 	b = binary.AppendVarint(b, int64(op.Keep))
-	b = appendText(appendText(b, op.Key), op.Who)
+	b = AppendText(AppendText(b, op.Key), op.Who)
 	if op.Weight != 0 {
 		b = binary.AppendUvarint(b, uint64(op.Weight))
 	}
 	b = binary.AppendUvarint(b, uint64(len(op.Args)))
 	for _, arg := range op.Args {
-		b = appendText(b, arg)
+		b = AppendText(b, arg)
 	}
 	b = binary.AppendUvarint(b, uint64(len(op.Parts)))
 	for i := range op.Parts {
-		b = appendRequest(b, &op.Parts[i])
+		b = AppendRequest(b, &op.Parts[i])
 	}
 	return b
 }
 
-func appendText(b, text []byte) []byte {
+// AppendText appends the length of a text and the text.
+func AppendText(b, text []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(text))), text...)
 }
 
-// permits reports whether a settlement may change the keys of all limits, or else a key that it may not.
-func (r reservation) permits(settle *engine.Op) (key []byte, ok bool) {
+// Permits reports whether a settlement may change the keys of all limits, or else a key that it may not.
+func (r Reservation) Permits(settle *engine.Op) (key []byte, ok bool) {
 	if settle.Options&engine.DeclaredOnly == 0 {
 		return nil, true
 	}
-	for _, _, parts := r.parts(); len(parts.Rest) > 0; {
-		key := nextPart(&parts).key
+	for _, _, parts := r.Parts(); len(parts.Rest) > 0; {
+		key := NextPart(&parts).Key
 		if !slices.ContainsFunc(settle.Args, func(pattern []byte) bool { return glob.Match(string(pattern), string(key)) }) {
 			return key, false
 		}

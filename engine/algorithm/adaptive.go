@@ -1,4 +1,4 @@
-package store
+package algorithm
 
 import (
 	"encoding/binary"
@@ -13,8 +13,8 @@ import (
 // Jain, "Analysis of the increase and decrease algorithms", 1989). The rate is between the limit's least and its rate, where it begins.
 
 const (
-	// adaptiveIdle is the time after which an unused limiter forgets its rate.
-	adaptiveIdle = int64(10 * time.Minute)
+	// AdaptiveIdle is the time after which an unused limiter forgets its rate.
+	AdaptiveIdle = int64(10 * time.Minute)
 	// staleAfter is the number of times Every after which calls reported before a decision count no more; echoPart is the part of
 	// Every in which bad calls do not count after the rate has fallen.
 	staleAfter, echoPart = 10, 10
@@ -34,7 +34,7 @@ const (
 type adaptive struct {
 	rate, since, used   int64
 	good, bad, fell     bool
-	pausedUntil, usedAt int64
+	PausedUntil, usedAt int64
 }
 
 const (
@@ -50,10 +50,10 @@ func heldPause(state []byte) int64 { return int64(binary.LittleEndian.Uint64(sta
 func loadAdaptive(state []byte) (a adaptive) {
 	at := func(i int) int64 { return int64(binary.LittleEndian.Uint64(state[meterBytes+8*i:])) }
 	used := at(2)
-	return adaptive{rate: at(0), since: at(1), used: used >> 3, good: used&1 != 0, bad: used&2 != 0, fell: used&4 != 0, pausedUntil: at(3), usedAt: at(4)}
+	return adaptive{rate: at(0), since: at(1), used: used >> 3, good: used&1 != 0, bad: used&2 != 0, fell: used&4 != 0, PausedUntil: at(3), usedAt: at(4)}
 }
 
-func (a *adaptive) store(state []byte) {
+func (a *adaptive) Store(state []byte) {
 	used := a.used << 3
 	if a.good {
 		used |= 1
@@ -64,7 +64,7 @@ func (a *adaptive) store(state []byte) {
 	if a.fell {
 		used |= 4
 	}
-	for i, n := range [...]int64{a.rate, a.since, used, a.pausedUntil, a.usedAt} {
+	for i, n := range [...]int64{a.rate, a.since, used, a.PausedUntil, a.usedAt} {
 		binary.LittleEndian.PutUint64(state[meterBytes+8*i:], uint64(n))
 	}
 }
@@ -78,16 +78,16 @@ func adaptiveScale(l *limits.Limit) int64 {
 	return max(1, min(steps, limits.MaxTokens/max(1, l.Rate.Tokens), limits.MaxDuration/max(1, l.Rate.Period)))
 }
 
-// adaptive is the state under a limit, which may be another than the state's.
-func (c *call) adaptive(limit *limits.Limit) (a adaptive) {
+// Adaptive is the state under a limit, which may be another than the state's.
+func (c *Call) Adaptive(limit *limits.Limit) (a adaptive) {
 	scale := adaptiveScale(limit)
-	if c.isNew {
-		return adaptive{rate: limit.Rate.Tokens * scale, since: c.now}
+	if c.IsNew {
+		return adaptive{rate: limit.Rate.Tokens * scale, since: c.Now}
 	}
-	a = loadAdaptive(c.state)
-	if c.prev != *limit {
+	a = loadAdaptive(c.State)
+	if c.Prev != *limit {
 		most := limit.Rate.Tokens * scale
-		from, to := uint64(c.prev.Rate.Period*adaptiveScale(&c.prev)), uint64(limit.Rate.Period*scale)
+		from, to := uint64(c.Prev.Rate.Period*adaptiveScale(&c.Prev)), uint64(limit.Rate.Period*scale)
 		if ticks := uint128.Product(uint64(max(0, a.rate)), to); ticks.Exceeds(uint128.Product(uint64(most), from)) {
 			a.rate = most
 		} else {
@@ -108,49 +108,49 @@ func (a *adaptive) clamp(limit *limits.Limit, scale int64) {
 	a.used = min(max(a.used, 0), limits.MaxTokens)
 }
 
-// presentRate is the rate of a state under its limit.
-func (a *adaptive) presentRate(limit *limits.Limit) limits.Rate {
+// PresentRate is the rate of a state under its limit.
+func (a *adaptive) PresentRate(limit *limits.Limit) limits.Rate {
 	return limits.Rate{Tokens: a.rate, Period: limit.Rate.Period * adaptiveScale(limit)}
 }
 
 // useRates puts the rates in use in place of the highest, for the meter. The caller puts the limits back.
-func (c *call) useRates() (limit, prev limits.Rate) {
-	limit, prev = c.limit.Rate, c.prev.Rate
+func (c *Call) useRates() (limit, prev limits.Rate) {
+	limit, prev = c.Limit.Rate, c.Prev.Rate
 	if c.keepsRates() { // nearly always
-		scale := adaptiveScale(&c.limit)
-		c.limit.Rate = limits.Rate{Tokens: clampRate(heldRate(c.state), &c.limit, scale), Period: limit.Period * scale}
-		c.prev.Rate = c.limit.Rate
+		scale := adaptiveScale(&c.Limit)
+		c.Limit.Rate = limits.Rate{Tokens: clampRate(heldRate(c.State), &c.Limit, scale), Period: limit.Period * scale}
+		c.Prev.Rate = c.Limit.Rate
 		return limit, prev
 	}
-	a := c.adaptive(&c.limit)
-	if !c.isNew {
-		held := loadAdaptive(c.state)
-		held.clamp(&c.prev, adaptiveScale(&c.prev))
-		c.prev.Rate = held.presentRate(&c.prev)
+	a := c.Adaptive(&c.Limit)
+	if !c.IsNew {
+		held := loadAdaptive(c.State)
+		held.clamp(&c.Prev, adaptiveScale(&c.Prev))
+		c.Prev.Rate = held.PresentRate(&c.Prev)
 	}
-	c.limit.Rate = a.presentRate(&c.limit)
+	c.Limit.Rate = a.PresentRate(&c.Limit)
 	return limit, prev
 }
 
 // keepsRates reports whether the state was written under the same highest and least rates.
-func (c *call) keepsRates() bool {
-	return !c.isNew && c.prev.Rate == c.limit.Rate && c.prev.Least == c.limit.Least && c.prev.Algorithm == c.limit.Algorithm
+func (c *Call) keepsRates() bool {
+	return !c.IsNew && c.Prev.Rate == c.Limit.Rate && c.Prev.Least == c.Limit.Least && c.Prev.Algorithm == c.Limit.Algorithm
 }
 
-func decideAdaptive(c *call) (changed bool) {
+func decideAdaptive(c *Call) (changed bool) {
 	limit, prev := c.useRates()
 	changed = decideMeter(c)
-	if left := heldPause(c.state) - c.now; left > 0 {
-		if c.result.Allowed {
+	if left := heldPause(c.State) - c.Now; left > 0 {
+		if c.Result.Allowed {
 			lookMeter(c)
-			c.result.Allowed, c.result.Granted, c.result.Wait = false, 0, left
+			c.Result.Allowed, c.Result.Granted, c.Result.Wait = false, 0, left
 		}
-		if c.result.Wait != engine.NeverWait {
-			c.result.Wait = max(c.result.Wait, left)
+		if c.Result.Wait != engine.NeverWait {
+			c.Result.Wait = max(c.Result.Wait, left)
 		}
 		changed = false
 	}
-	c.limit.Rate, c.prev.Rate = limit, prev
+	c.Limit.Rate, c.Prev.Rate = limit, prev
 	if changed {
 		c.countGrant()
 	}
@@ -158,51 +158,51 @@ func decideAdaptive(c *call) (changed bool) {
 }
 
 // countGrant leaves the state after a grant in next, behind the meter.
-func (c *call) countGrant() {
+func (c *Call) countGrant() {
 	if c.keepsRates() {
-		*(*[adaptiveBytes - meterBytes]byte)(c.next[meterBytes:]) = [adaptiveBytes - meterBytes]byte(c.state[meterBytes:])
+		*(*[adaptiveBytes - meterBytes]byte)(c.Next[meterBytes:]) = [adaptiveBytes - meterBytes]byte(c.State[meterBytes:])
 	} else {
-		a := c.adaptive(&c.limit)
-		a.store(c.next[:])
+		a := c.Adaptive(&c.Limit)
+		a.Store(c.Next[:])
 	}
-	n := int64(binary.LittleEndian.Uint64(c.next[usedOffset:]))
-	used := min(max(n>>3, 0)+c.result.Granted, limits.MaxTokens)<<3 | n&7
-	binary.LittleEndian.PutUint64(c.next[usedOffset:], uint64(used))
-	binary.LittleEndian.PutUint64(c.next[usedAtOffset:], uint64(c.now))
+	n := int64(binary.LittleEndian.Uint64(c.Next[usedOffset:]))
+	used := min(max(n>>3, 0)+c.Result.Granted, limits.MaxTokens)<<3 | n&7
+	binary.LittleEndian.PutUint64(c.Next[usedOffset:], uint64(used))
+	binary.LittleEndian.PutUint64(c.Next[usedAtOffset:], uint64(c.Now))
 }
 
-func lookAdaptive(c *call) {
+func lookAdaptive(c *Call) {
 	limit, prev := c.useRates()
 	lookMeter(c)
-	c.limit.Rate, c.prev.Rate = limit, prev
+	c.Limit.Rate, c.Prev.Rate = limit, prev
 }
 
-func refundAdaptive(c *call) {
-	a := c.adaptive(&c.prev)
+func refundAdaptive(c *Call) {
+	a := c.Adaptive(&c.Prev)
 	limit, prev := c.useRates()
 	refundMeter(c)
-	c.limit.Rate, c.prev.Rate = limit, prev
-	a.store(c.next[:])
+	c.Limit.Rate, c.Prev.Rate = limit, prev
+	a.Store(c.Next[:])
 }
 
 // adaptiveExpired keeps a limiter while its rate is remembered.
 func adaptiveExpired(state []byte, _ *limits.Limit, now int64) bool {
 	usedAt := int64(binary.LittleEndian.Uint64(state[usedAtOffset:]))
-	if now-usedAt < adaptiveIdle && usedAt-now < adaptiveIdle { // nearly always
+	if now-usedAt < AdaptiveIdle && usedAt-now < AdaptiveIdle { // nearly always
 		return false
 	}
-	return loadMeter(state).isFull(now) && loadAdaptive(state).pausedUntil <= now
+	return LoadMeter(state).isFull(now) && loadAdaptive(state).PausedUntil <= now
 }
 
-// hear takes a report, and decides once in its Every.
-func (a *adaptive) hear(r *engine.Report, limit *limits.Limit, now int64) {
+// Hear takes a report, and decides once in its Every.
+func (a *adaptive) Hear(r *engine.Report, limit *limits.Limit, now int64) {
 	elapsed := now - a.since
 	if elapsed/staleAfter >= r.Every { // the news from then is of another time
 		a.good, a.bad = false, false
 	}
 	isEcho := a.fell && elapsed < r.Every/echoPart // a report sent twice, or calls begun before the rate fell
 	a.good, a.bad = a.good || r.Good > 0, a.bad || r.Bad > 0 && !isEcho
-	a.pausedUntil = max(a.pausedUntil, now+r.Pause)
+	a.PausedUntil = max(a.PausedUntil, now+r.Pause)
 	a.usedAt = now
 	if elapsed < 0 {
 		a.since = now // the clock went back

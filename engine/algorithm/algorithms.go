@@ -1,0 +1,94 @@
+package algorithm
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// Table has a row for each algorithm.
+var Table = [limits.AlgorithmCount]Row{
+	limits.NoAlgorithm: {},
+	limits.GCRA: {Bytes: meterBytes,
+		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), charge: chargeMeter},
+	limits.TokenBucket: {Bytes: meterBytes,
+		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), charge: chargeMeter},
+	limits.LeakyBucket: {Bytes: meterBytes,
+		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), charge: chargeMeter},
+	limits.LeakyQueue: {Bytes: meterBytes,
+		Decide: decideQueue, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0)},
+	limits.FixedWindow: {Bytes: windowBytes,
+		Decide: decideWindow, Look: lookWindow, Refund: refundWindow, mark: markWindow, Unreserve: unreserveWindow, Expired: windowExpired, Rewind: rewindTimes(0, 8), charge: chargeWindow},
+	limits.SlidingWindow: {Bytes: windowPairBytes,
+		Decide: decideSliding, Look: lookSliding, Refund: refundSliding, mark: markSliding, Unreserve: unreserveSliding, Expired: slidingExpired, Rewind: rewindSliding},
+	limits.SlidingLog: {
+		Decide: decideLog, Look: lookLog, Refund: refundLog, mark: (*Call).timeOfGrant, Unreserve: unreserveLog, Expired: logExpired, Rewind: rewindLog,
+		Need: needLog, Full: FullLog, Write: writeLog, Valid: validLog, Plain: plainLog},
+	limits.Concurrency: {
+		Decide: decideLease, Look: lookLeases, Expired: leasesExpired, Rewind: rewindLeases,
+		Need: needLeases, Full: FullLeases, Write: writeLeases, Valid: validLeases, Release: releaseLease,
+		Plain: plainLeases},
+	limits.StringValue:    stringKind,
+	limits.HashValue:      hashKind,
+	limits.SortedSetValue: sortedSetKind,
+	limits.ListValue:      listKind,
+	limits.SetValue:       setKind,
+	limits.Reservation: {
+		Look: lookReservation, Expired: reservationExpired, Rewind: rewindTimes(4), Need: NeedReservation, Full: func(*limits.Limit) int64 { return 0 },
+		Write: writeReservation, Valid: validReservation, Plain: plainReservation},
+	limits.LentGCRA:        lentRow(meterExpired, rewindTimes(0), chargeMeter),
+	limits.LentTokenBucket: lentRow(meterExpired, rewindTimes(0), chargeMeter),
+	limits.LentLeakyBucket: lentRow(meterExpired, rewindTimes(0), chargeMeter),
+	limits.LentFixedWindow: lentRow(windowExpired, rewindTimes(0, 8), chargeWindow),
+	limits.TankGCRA:        tankRow,
+	limits.TankTokenBucket: tankRow,
+	limits.TankLeakyBucket: tankRow,
+	limits.TankFixedWindow: tankRow,
+	limits.FairShare: {
+		Decide: decideShare, Look: lookShare, Unreserve: unreserveShare, Expired: sharesExpired, Rewind: rewindTimes(16, 32),
+		Need: needShares, Full: fullShares, Write: writeShares, Valid: validShares, Plain: plainShares, detail: detailShares},
+	limits.Class: {
+		Decide: decideClass, Look: lookClass, Refund: refundClass, mark: markClass, Unreserve: unreserveClass, Expired: classExpired, Rewind: rewindClass,
+		Need: needClass, Full: fullClass, Write: writeClass, Valid: validClass, Plain: plainClass, detail: detailClass},
+	limits.Adaptive: {Bytes: adaptiveBytes,
+		Decide: decideAdaptive, Look: lookAdaptive, Refund: refundAdaptive, Expired: adaptiveExpired, Rewind: rewindTimes(0, 24, pauseOffset, usedAtOffset), detail: detailAdaptive},
+}
+
+// lentRow is the row of an algorithm's limiters with loans.
+func lentRow(expired func([]byte, *limits.Limit, int64) bool, rewind func([]byte, *limits.Limit, int64), charge func([]byte, *limits.Limit, int64, int64)) Row {
+	return Row{HasLoans: true, Rewind: rewindLent(rewind),
+		Need: func(c *Call) int { return len(c.State) }, Full: func(*limits.Limit) int64 { return 0 },
+		Expired: func(state []byte, l *limits.Limit, now int64) bool {
+			var all Loans
+			var inner [MaxLentState]byte
+			if !all.Read(state) {
+				return true
+			}
+			copy(inner[:], state[lentInner:lentHead])
+			all.end(now, func(at, tokens int64) { charge(inner[:], l, at, tokens) })
+			return len(all.All) == 0 && expired(inner[:], l, now)
+		},
+		Valid: func(state []byte) bool { return len(state) >= lentHead && new(Loans).Read(state) },
+		Plain: func(state []byte, _ int64) []byte { return bytes.TrimRight(bytes.Clone(state[4:]), "\x00") },
+	}
+}
+
+// tankRow is the row of keys whose limit of an algorithm has its home elsewhere.
+var tankRow = Row{Bytes: engine.TankBytes, Decide: decideTank, Look: lookTank, Rewind: rewindTimes(32),
+	Expired: func(state []byte, _ *limits.Limit, _ int64) bool { return engine.LoadTank(state).Number == 0 }}
+
+// IsShort reports whether an operation takes little time, whatever its key holds.
+func IsShort(o *engine.Op) bool {
+	return o.Verb == engine.Acquire && Table[o.Limit.Algorithm].Bytes != 0
+}
+
+// StateOf returns the state at the front of b.
+func (a *Row) StateOf(b []byte) []byte {
+	size := a.Bytes
+	if size == 0 {
+		size = int(binary.LittleEndian.Uint32(b))
+	}
+	return b[:size:size]
+}

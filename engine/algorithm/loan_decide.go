@@ -1,0 +1,122 @@
+package algorithm
+
+import "github.com/stintdb/stint/engine"
+
+// DecideLoan answers a Lend, Return or Void, and leaves the new state in c.inner and c.loans. It reports whether there is one.
+func (c *Call) DecideLoan(mayLend bool) (changed bool) {
+	op, res, asked := c.Op, c.Result, c.Limit
+	held := loan{Holder: op.Who}
+	if one := c.Loans.of(op.Who); one != nil {
+		held = *one
+	}
+	c.Limit = c.Prev
+	var taken int64      // by requests that wait
+	var left, back int64 // of its tokens, those that the holder keeps, and those that it gives back
+	switch {
+	case op.Verb == engine.Void:
+		if held.Tokens == 0 || op.Options&engine.Force == 0 {
+			return c.reportLoan(held)
+		}
+	case op.Verb == engine.Lend && held.number == op.Loan.Number && op.Loan.Left <= held.Tokens: // it is asked again
+		res.Granted = held.Tokens - op.Loan.Left
+		return c.reportLoan(held)
+	case held.number != op.Loan.Previous:
+		return c.reportLoan(held)
+	case op.Loan.Left > held.Tokens:
+		res.Status, res.Lent = engine.NotHeld, held.Tokens
+		return false
+	case op.Verb == engine.Lend:
+		left = op.Loan.Left
+	case op.Verb == engine.Return:
+		back = op.Loan.Left
+	}
+	spent := held.Tokens - left - back
+	c.Lent -= held.Tokens - left
+	if spent > 0 {
+		Table[c.Limit.Algorithm].charge(c.Inner[:], &c.Limit, c.Now, spent)
+	}
+	after := loan{held.Holder, left, held.number, held.until}
+	switch op.Verb {
+	case engine.Lend:
+		mayLend = mayLend && asked == c.Limit
+		if mayLend && op.Options&engine.Merged != 0 {
+			taken = c.grantWaiting(op, left)
+		}
+		if mayLend && (held.Tokens > 0 || len(c.Loans.All) < MaxLoans) {
+			res.Granted = min(op.Tokens, c.available()/LendShare)
+		}
+		renews := op.MaxWait != 0 && left+res.Granted > 0
+		if spent == 0 && taken == 0 && res.Granted == 0 && !renews {
+			return c.reportLoan(held)
+		}
+		c.Lent += res.Granted
+		after.Tokens, after.number = left+res.Granted, op.Loan.Number
+		if after.until = 0; op.MaxWait != 0 {
+			after.until = c.Now + op.MaxWait
+		}
+	case engine.Return:
+		res.Granted = back
+	case engine.Void:
+		res.Granted = spent
+	}
+	c.Loans.put(after)
+	c.reportLoan(after)
+	res.Granted += taken
+	return held.Tokens != 0 || after.Tokens != 0 || taken != 0
+}
+
+// grantWaiting charges the tokens of the requests that wait, as far as there are some, and leaves the wait of the first denied one. The holder has
+// the tokens that are left.
+func (c *Call) grantWaiting(lend *engine.Op, left int64) (tokens int64) {
+	w := lend.Loan
+	n := min(w.Waiting, c.available()/w.Each)
+	base := &Table[c.Limit.Algorithm]
+	if tokens = n * w.Each; tokens > 0 {
+		base.charge(c.Inner[:], &c.Limit, c.Now, tokens)
+	}
+	if n < w.Waiting {
+		if one := c.Loans.of(lend.Who); one != nil {
+			defer func(before loan) { *one = before }(*one)
+			if one.Tokens, one.until = left, 0; lend.MaxWait != 0 {
+				one.until = c.Now + lend.MaxWait
+			}
+		}
+		op, state, isNew := c.Op, c.State, c.IsNew
+		c.Op, c.State, c.IsNew = &engine.Op{Limit: c.Limit, Tokens: w.Each}, c.Inner[:base.Bytes], false
+		base.Decide(c)
+		c.Op, c.State, c.IsNew = op, state, isNew
+	}
+	return tokens
+}
+
+// available is the whole tokens that the limiter, whose state is c.inner, could grant now.
+func (c *Call) available() int64 {
+	c.lookInside()
+	return max(0, c.Result.Remaining)
+}
+
+// lookInside fills in the result from the state in c.inner.
+func (c *Call) lookInside() {
+	base := &Table[c.Limit.Algorithm]
+	granted := c.Result.Granted
+	state, isNew := c.State, c.IsNew
+	c.State, c.IsNew = c.Inner[:base.Bytes], false
+	base.Look(c)
+	c.State, c.IsNew, c.Result.Granted = state, isNew, granted
+}
+
+// reportLoan fills in the result beyond Granted, and returns false.
+func (c *Call) reportLoan(of loan) (changed bool) {
+	c.lookInside()
+	c.Result.Lent, c.Result.Number = of.Tokens, of.number
+	if of.Tokens == 0 {
+		c.Result.Number = 0
+	}
+	if of.until != 0 {
+		c.Result.Wait = of.until - c.Now
+	}
+	return false
+}
+
+// LendShare is the part of the available tokens that one Lend grants at most, so that a limit becomes strict as it comes near.
+const LendShare = 8

@@ -1,0 +1,52 @@
+package algorithm
+
+// Reserved tokens go back to the window that they were taken from, while that still counts. A refund, in contrast, gives
+// back the newest tokens of the limiter.
+
+func markWindow(c *Call) int64 { return LoadWindow(c.Next[:]).start }
+
+func unreserveWindow(c *Call, start int64) {
+	w := LoadWindow(c.State)
+	if w.start == start {
+		c.Result.Granted = min(c.Op.Tokens, w.Count)
+		w.Count -= c.Result.Granted
+	}
+	w.store(c.Next[:])
+}
+
+func markSliding(c *Call) int64 { return loadWindowPair(c.Next[:]).start }
+
+func unreserveSliding(c *Call, start int64) {
+	width := c.Prev.Rate.Period
+	p := loadWindowPair(c.State).at(c.Now, width)
+	switch start {
+	case p.start:
+		c.Result.Granted = min(c.Op.Tokens, p.cur)
+		p.cur -= c.Result.Granted
+	case p.start - width:
+		c.Result.Granted = min(c.Op.Tokens, p.prev)
+		p.prev -= c.Result.Granted
+	}
+	p.store(c.Next[:])
+}
+
+// unreserveLog takes tokens off the entry of one time, and removes it if none are left.
+func unreserveLog(c *Call, time int64) {
+	g := SlidingLog(c.State)
+	i := g.first(c.Now, c.Prev.Rate.Period)
+	for ; i < g.len() && g.time(i) < time; i++ {
+	}
+	if i == g.len() || g.time(i) != time {
+		return
+	}
+	back := uint64(min(c.Op.Tokens, int64(g.total(i)-g.before(i))))
+	c.Result.Granted = int64(back)
+	to, n := i, g.len()
+	if g.total(i)-g.before(i) == back {
+		i++
+	}
+	for ; i < n; i, to = i+1, to+1 {
+		g.Set(to, g.time(i), g.total(i)-back)
+	}
+	g.SetU32(12, to)
+}
