@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"go/types"
 	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 )
 
 // mostUp bounds the arrows that point up among the files of a part's packages, in percent. Files of a package are floors: an arrow points from
-// a file to one whose names it uses, and to each package of its part that it imports, which cannot point up.
+// a file to each one of the part whose names it uses. Between packages none can point up.
 const mostUp = 10
 
 // TestArrows puts the files of each package into the best order that it finds, and counts the arrows from a file to one above it.
@@ -25,7 +26,7 @@ func TestArrows(t *testing.T) {
 			f := floorsOf(t, dir)
 			order := f.order()
 			wrong := f.up(order)
-			all, up = all+len(f.arrows)+f.imports, up+len(wrong)
+			all, up = all+len(f.arrows)+f.below, up+len(wrong)
 			if len(wrong) > 0 {
 				t.Logf("%s: %d of %d arrows point up: %s", dir, len(wrong), len(f.arrows), strings.Join(wrong, ", "))
 			}
@@ -58,9 +59,9 @@ type arrow struct{ from, to string }
 
 // floors are the files of a package, and the arrows between them.
 type floors struct {
-	files   []string
-	arrows  map[arrow]bool
-	imports int // of packages of the same part, by all files
+	files  []string
+	arrows map[arrow]bool
+	below  int // arrows to files of other packages of the part
 }
 
 // withoutImports stands for all packages that are imported: arrows inside a package do not depend on them.
@@ -91,11 +92,7 @@ func floorsOf(t *testing.T, dir string) floors {
 			t.Fatal(err)
 		}
 		trees = append(trees, tree)
-		for _, imported := range tree.Imports {
-			if strings.HasPrefix(imported.Path.Value, `"`+module+"/"+part) {
-				f.imports++
-			}
-		}
+		f.below += arrowsBelow(t, part, tree)
 	}
 	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: withoutImports{}, Error: func(error) {}} // names of other packages are unknown
@@ -116,6 +113,54 @@ func floorsOf(t *testing.T, dir string) floors {
 	f.files = slices.Compact(f.files)
 	return f
 }
+
+// arrowsBelow counts the files of other packages of the part whose names a file uses.
+func arrowsBelow(t *testing.T, part string, tree *ast.File) int {
+	imported := map[string]string{} // by the name in the file: the directory
+	for _, one := range tree.Imports {
+		dir, ours := strings.CutPrefix(strings.Trim(one.Path.Value, `"`), module+"/")
+		if ours && (dir == part || strings.HasPrefix(dir, part+"/")) {
+			imported[path.Base(dir)] = dir
+		}
+	}
+	used := map[string]bool{}
+	ast.Inspect(tree, func(n ast.Node) bool {
+		if s, is := n.(*ast.SelectorExpr); is {
+			if x, is := s.X.(*ast.Ident); is && imported[x.Name] != "" {
+				if file := filesOfNames(t, imported[x.Name])[s.Sel.Name]; file != "" {
+					used[file] = true
+				}
+			}
+		}
+		return true
+	})
+	return len(used)
+}
+
+// filesOfNames has the file of each name that a package declares.
+func filesOfNames(t *testing.T, dir string) map[string]string {
+	if known := fileOfName[dir]; known != nil {
+		return known
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, file := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name := range tree.Scope.Objects {
+			all[name] = file
+		}
+	}
+	fileOfName[dir] = all
+	return all
+}
+
+var fileOfName = map[string]map[string]string{} // by directory
 
 // order is the files from the top to the bottom: repeatedly the one with the most arrows out beyond those in, then each moved to its best
 // place until nothing improves (Eades, Lin and Smyth 1993, with local search).
@@ -138,12 +183,12 @@ func (f floors) order() (order []string) {
 	for improved := true; improved; {
 		improved = false
 		for i := range order {
-			to, gain, best := i, 0, 0
+			to, best := i, 0
 			for _, step := range []int{-1, 1} {
 				for j, sum := i+step, 0; j >= 0 && j < len(order); j += step {
 					sum += step * (f.count(order[j], order[i]) - f.count(order[i], order[j]))
-					if gain = sum; gain > best {
-						to, best = j, gain
+					if sum > best {
+						to, best = j, sum
 					}
 				}
 			}

@@ -85,7 +85,7 @@ func TestAdditionsAreListed(t *testing.T) {
 	mustBeListed := func(what string, op engine.Op) {
 		t.Helper()
 		if known.newestIn([]engine.Op{op}) == nil {
-			t.Errorf("%s is not in release 0.1.0: give it a row in additions (cluster/formats.go), an algorithm a format (engine/store/algorithms.go)", what)
+			t.Errorf("%s is not in release 0.1.0: give it a row in additions (cluster/formats.go), an algorithm a format (engine/limits/algorithm.go)", what)
 		}
 	}
 	for verb := engine.KeepOverflow + 1; verb > 0 && exists(func() { new(opcodec.Writer).Append(nil, &engine.Op{Verb: verb}) }); verb++ {

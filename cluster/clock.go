@@ -60,7 +60,7 @@ func newClock(wall func() time.Time) *clock {
 
 func (c *clock) mono() time.Duration { return time.Since(c.start) }
 
-// A moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
+// moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
 // the time of day, which may be set.
 type moment struct{ mono, wall int64 }
 

@@ -23,7 +23,7 @@ type addition struct {
 	kind    byte                     // a kind of entry; 0 for an operation
 }
 
-// additions lists everything that was added after version 1; algorithms state their version in engine's table. A node knows the
+// additions lists everything that was added after version 1; algorithms state theirs in the table of package limits. A node knows the
 // highest version in its list. It proposes nothing that some member does not know: see [versionGate].
 var additions = append([]addition{
 	{version: 2, name: "commands on Redis data", isUsed: usesVerb(engine.Command)},

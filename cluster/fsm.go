@@ -79,7 +79,7 @@ func (r *clusterState) withMember(id raft.ServerID, m *member) *clusterState {
 	return &next
 }
 
-// foundBody and memberBody are the JSON of the entries that are no decisions.
+// bootstrapBody and memberBody are the JSON of the entries that are no decisions.
 type (
 	bootstrapBody struct {
 		ClusterID string        `json:"cluster"`

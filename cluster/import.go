@@ -120,7 +120,7 @@ func (n *Node) suspend() (resume func(), err error) {
 	if r == nil {
 		return nil, ErrNoLeader
 	}
-	n.role.offers.Add(1) // no lease
+	n.role.offers.Add(1) // while one is open, the lease is not renewed
 	r.leaseUntil.Store(0)
 	r.transferring.Store(true)
 	n.proposer.addOther(kindTick, nil)

@@ -179,7 +179,7 @@ func (n *Node) Failed() <-chan error { return n.failed }
 // clock's.
 func (n *Node) Now() int64 { return n.clock.nowOrWall() }
 
-// Sweep is [engine.Store.Sweep] at the time of the last entry applied: a key that is expired then is expired for
+// Sweep is [store.Store.Sweep] at the time of the last entry applied: a key that is expired then is expired for
 // every later entry. This node's own clock does not count, because a later leader's clock may be behind it.
 func (n *Node) Sweep(_ int64, count int) (looked, dropped int) {
 	return n.opt.Store.Sweep(n.fsm.now.Load(), count)

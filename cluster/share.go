@@ -11,7 +11,7 @@ import (
 )
 
 // leaderShare is the tokens that the leader takes in its memory: of each key without a limiter in the log's state, up to
-// [engine.Limit.LeaderShare]. They are answered under the lease, without an entry.
+// [limits.Limit.LeaderShare]. They are answered under the lease, without an entry.
 //
 // Tokens of a key are taken either here or in the log's state, never in both. While an operation on a key is on its way through
 // the log, nothing is taken here, and a Carry queued before the operation hands over the tokens taken. A later leader does not know

@@ -143,7 +143,7 @@ func TestAddingAnAlgorithm(t *testing.T) {
 	t.Parallel()
 	c, p := copySource(t), readPage(t, addingPage)
 	var (
-		fileLink  = regexp.MustCompile(`\]\(\.\./((?:engine/store|engine/limits|server/command)/\w+\.go)\)`)
+		fileLink  = regexp.MustCompile(`\]\(\.\./((?:engine/algorithm|engine/limits|engine/store|server/command)/\w+\.go)\)`)
 		newFile   = regexp.MustCompile("The file `(.+)`:$")
 		afterLine = regexp.MustCompile("after\\s+`([^`]+)`")
 	)

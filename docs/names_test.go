@@ -167,7 +167,7 @@ func TestAddingNames(t *testing.T) {
 			source += strings.Join(readPage(t, path).lines, "\n")
 		}
 	}
-	name := regexp.MustCompile("`([A-Za-z]*[a-z][A-Z][A-Za-z]*|call|next|naive|twins|need|write|decide|product)`")
+	name := regexp.MustCompile("`([A-Za-z]*[a-z][A-Z][A-Za-z]*|Call|Next|Prev|naive|twins|Need|Write|Decide|Table|Bytes|Valid|Plain|Rewind|Detail)`")
 	count := 0
 	for i, line := range readPage(t, addingPage).prose() {
 		for _, found := range name.FindAllStringSubmatch(line, -1) {

@@ -60,7 +60,7 @@ const (
 	FixedCost                       // a part: Tokens are its own, whatever the request asks for
 
 	Cancel       = UpTo         // Settle, Prepare: everything goes back
-	Strict       = Force        // SetPolicy: its keys are decided in the log alone, see [Store.IsStrict]
+	Strict       = Force        // SetPolicy: its keys are decided in the log alone, see Store.IsStrict in package store
 	NamedFields  = DeclaredOnly // SetPolicy, SetOverride: {name} in the Key and Who of Parts stands for a field; Check: Args are such fields
 	AlsoDeclared = UpTo         // Script: PriorAt counts for the keys that it declares too
 	Merged       = UpTo         // Lend: Loan has requests that wait
@@ -76,7 +76,7 @@ type Op struct {
 	MaxKey   uint32       // Check: most bytes of a key once the caller's id is filled in, 0 for no bound
 	Key      []byte       // binary, may be empty; only read while the operation is applied; Script: with WriteOnly, see [Op.IsWriteOnly]
 	Limit    limits.Limit // Acquire
-	Tokens   int64        // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; AcquireAll: asked of each part without FixedCost; Script: the dialect, [ScriptDialect] or an earlier one
+	Tokens   int64        // Acquire, Refund and ListLog; 0 in an Acquire asks without taking; AcquireAll: asked of each part without FixedCost; Script: the dialect, ScriptDialect of package store or an earlier one
 	Keep     Keep         // Acquire, Check: grant only if so much remains
 	Weight   int64        // Acquire, of an algorithm that weighs members: 1 to MaxWeight, or 0 for 1
 	MaxWait  int64        // Reserve: remember it for so many nanoseconds; Acquire: grant the tokens available within this many nanoseconds, or with NoWait only those available now

@@ -207,7 +207,7 @@ type LoanOf struct {
 	Left   int64 // nanoseconds until they count as spent, 0 if that has no end
 }
 
-// Members are those that a [Members] has found, in the order of their names.
+// Members are those that a [ListMembers] has found, in the order of their names.
 func (res *Result) Members() (all []Member) {
 	if res.Status != OK {
 		return nil

@@ -50,7 +50,7 @@ var (
 	errTooManyFields = fmt.Errorf("at most %d fields in the limits of a policy", MaxFields)
 )
 
-// ParseTemplate reads a template as RL.POLICY SET takes it, and as [Store.Policy] shows it.
+// ParseTemplate reads a template as RL.POLICY SET takes it, and as Store.Policy in package store shows it.
 func ParseTemplate(text []byte) (Template, error) { return ReadTemplate(text, true) }
 
 // ReadTemplate reads a template. With an error, the template ends where it lies.

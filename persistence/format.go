@@ -89,7 +89,7 @@ func readHeader(name string, head []byte, magic string) (h headerFields, err err
 	case version > formatVersion:
 		return h, &DamageError{name, 8, fmt.Errorf("format version %d: %w", version, ErrNewer)}
 	case version < formatVersion: // no release wrote one
-		return h, &DamageError{name, 8, fmt.Errorf("format version %d: %w", version, ErrNotOurs)}
+		return h, &DamageError{name, 8, fmt.Errorf("format version %d, written by a build before 0.2.0: start with an empty --dir: %w", version, ErrNotOurs)}
 	}
 	if h.number = binary.LittleEndian.Uint64(head[16:]); isNamed && named != h.number {
 		return h, &DamageError{name, 16, errRenamed}

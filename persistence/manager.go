@@ -29,7 +29,7 @@ const (
 	FlushEvery = 10 * time.Millisecond
 	// SyncEvery is the longest a change stays in the kernel in the mode interval.
 	SyncEvery = time.Second
-	// LargeBytesPerSecond bounds the rate at which states of more than [engine.LargeState] bytes are written in the
+	// LargeBytesPerSecond bounds the rate at which states of more than [store.LargeState] bytes are written in the
 	// mode interval. A state is always written as a whole; the next large states wait for the time that its bytes take
 	// at this rate. So one of 2 MB stays in the process for an eighth of a second in place of FlushEvery.
 	LargeBytesPerSecond = 16 << 20

@@ -12,7 +12,7 @@ import (
 const stateName = "the state"
 
 // WriteState writes the entries that have not expired at now, Unix nanoseconds, and the policies of an
-// [engine.Snapshot], in the format of a snapshot with the number 0. It rests between blocks, so that decisions do not
+// [store.Snapshot], in the format of a snapshot with the number 0. It rests between blocks, so that decisions do not
 // wait for the core, and does not release the snapshot. It returns the number of entries and of bytes written.
 func WriteState(w io.Writer, frozen *store.Snapshot, now int64) (states, bytes int64, err error) {
 	b := &blockWriter{to: w, rest: func() { time.Sleep(snapshotRest) }}

@@ -12,19 +12,19 @@ import (
 var Table = [limits.AlgorithmCount]Row{
 	limits.NoAlgorithm: {},
 	limits.GCRA: {Bytes: meterBytes,
-		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), charge: chargeMeter},
+		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Charge: chargeMeter},
 	limits.TokenBucket: {Bytes: meterBytes,
-		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), charge: chargeMeter},
+		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Charge: chargeMeter},
 	limits.LeakyBucket: {Bytes: meterBytes,
-		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), charge: chargeMeter},
+		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Charge: chargeMeter},
 	limits.LeakyQueue: {Bytes: meterBytes,
 		Decide: decideQueue, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0)},
 	limits.FixedWindow: {Bytes: windowBytes,
-		Decide: decideWindow, Look: lookWindow, Refund: refundWindow, mark: markWindow, Unreserve: unreserveWindow, Expired: windowExpired, Rewind: rewindTimes(0, 8), charge: chargeWindow},
+		Decide: decideWindow, Look: lookWindow, Refund: refundWindow, Mark: markWindow, Unreserve: unreserveWindow, Expired: windowExpired, Rewind: rewindTimes(0, 8), Charge: chargeWindow},
 	limits.SlidingWindow: {Bytes: windowPairBytes,
-		Decide: decideSliding, Look: lookSliding, Refund: refundSliding, mark: markSliding, Unreserve: unreserveSliding, Expired: slidingExpired, Rewind: rewindSliding},
+		Decide: decideSliding, Look: lookSliding, Refund: refundSliding, Mark: markSliding, Unreserve: unreserveSliding, Expired: slidingExpired, Rewind: rewindSliding},
 	limits.SlidingLog: {
-		Decide: decideLog, Look: lookLog, Refund: refundLog, mark: (*Call).timeOfGrant, Unreserve: unreserveLog, Expired: logExpired, Rewind: rewindLog,
+		Decide: decideLog, Look: lookLog, Refund: refundLog, Mark: (*Call).timeOfGrant, Unreserve: unreserveLog, Expired: logExpired, Rewind: rewindLog,
 		Need: needLog, Full: FullLog, Write: writeLog, Valid: validLog, Plain: plainLog},
 	limits.Concurrency: {
 		Decide: decideLease, Look: lookLeases, Expired: leasesExpired, Rewind: rewindLeases,
@@ -48,12 +48,12 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.TankFixedWindow: tankRow,
 	limits.FairShare: {
 		Decide: decideShare, Look: lookShare, Unreserve: unreserveShare, Expired: sharesExpired, Rewind: rewindTimes(16, 32),
-		Need: needShares, Full: fullShares, Write: writeShares, Valid: validShares, Plain: plainShares, detail: detailShares},
+		Need: needShares, Full: fullShares, Write: writeShares, Valid: validShares, Plain: plainShares, Detail: detailShares},
 	limits.Class: {
-		Decide: decideClass, Look: lookClass, Refund: refundClass, mark: markClass, Unreserve: unreserveClass, Expired: classExpired, Rewind: rewindClass,
-		Need: needClass, Full: fullClass, Write: writeClass, Valid: validClass, Plain: plainClass, detail: detailClass},
+		Decide: decideClass, Look: lookClass, Refund: refundClass, Mark: markClass, Unreserve: unreserveClass, Expired: classExpired, Rewind: rewindClass,
+		Need: needClass, Full: fullClass, Write: writeClass, Valid: validClass, Plain: plainClass, Detail: detailClass},
 	limits.Adaptive: {Bytes: adaptiveBytes,
-		Decide: decideAdaptive, Look: lookAdaptive, Refund: refundAdaptive, Expired: adaptiveExpired, Rewind: rewindTimes(0, 24, pauseOffset, usedAtOffset), detail: detailAdaptive},
+		Decide: decideAdaptive, Look: lookAdaptive, Refund: refundAdaptive, Expired: adaptiveExpired, Rewind: rewindTimes(0, 24, pauseOffset, usedAtOffset), Detail: detailAdaptive},
 }
 
 // lentRow is the row of an algorithm's limiters with loans.

@@ -173,7 +173,7 @@ func (c *Call) Refuse() {
 
 // StartFrom begins a limiter with tokens that were taken at a time before.
 func (c *Call) StartFrom(tokens, at int64) {
-	charge := Table[c.Limit.Algorithm].charge
+	charge := Table[c.Limit.Algorithm].Charge
 	if charge == nil || tokens <= 0 {
 		return
 	}
@@ -195,8 +195,16 @@ func (c *Call) PriorAt() int64 {
 
 // Mark is that of the window of a grant, 0 for a limit that granted nothing: it has no new state.
 func (c *Call) Mark() int64 {
-	if alg := &Table[c.Limit.Algorithm]; alg.mark != nil && c.Result.Granted > 0 {
-		return alg.mark(c)
+	if alg := &Table[c.Limit.Algorithm]; alg.Mark != nil && c.Result.Granted > 0 {
+		return alg.Mark(c)
 	}
 	return 0
+}
+
+// grantable is the tokens of the capacity that the call may take, 0 or less if it keeps all of it back.
+func (c *Call) grantable() int64 {
+	if c.Op.Keep == 0 {
+		return c.Limit.Capacity - c.Lent
+	}
+	return c.Limit.Capacity - c.Lent - c.Op.Keep.Of(c.Limit.Capacity)
 }

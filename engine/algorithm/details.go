@@ -10,8 +10,8 @@ func (c *Call) Show() {
 	alg := &Table[c.Prev.Algorithm]
 	alg.Look(c)
 	c.Result.Held, c.Result.Lent = c.Prev, c.Lent
-	if alg.detail != nil {
-		alg.detail(c)
+	if alg.Detail != nil {
+		alg.Detail(c)
 	}
 }
 

@@ -33,7 +33,7 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 	spent := held.Tokens - left - back
 	c.Lent -= held.Tokens - left
 	if spent > 0 {
-		Table[c.Limit.Algorithm].charge(c.Inner[:], &c.Limit, c.Now, spent)
+		Table[c.Limit.Algorithm].Charge(c.Inner[:], &c.Limit, c.Now, spent)
 	}
 	after := loan{held.Holder, left, held.number, held.until}
 	switch op.Verb {
@@ -72,7 +72,7 @@ func (c *Call) grantWaiting(lend *engine.Op, left int64) (tokens int64) {
 	n := min(w.Waiting, c.available()/w.Each)
 	base := &Table[c.Limit.Algorithm]
 	if tokens = n * w.Each; tokens > 0 {
-		base.charge(c.Inner[:], &c.Limit, c.Now, tokens)
+		base.Charge(c.Inner[:], &c.Limit, c.Now, tokens)
 	}
 	if n < w.Waiting {
 		if one := c.Loans.of(lend.Who); one != nil {

@@ -99,7 +99,7 @@ func AppendReservedPart(b []byte, op *engine.Op, charged, mark int64) []byte {
 	if l.Algorithm.HasRate() {
 		has |= hasRate
 	}
-	if Table[l.Algorithm].mark != nil {
+	if Table[l.Algorithm].Mark != nil {
 		has |= hasMark
 	}
 	if l.Algorithm.NeedsWho() || l.Algorithm == limits.Class {

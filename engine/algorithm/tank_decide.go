@@ -25,7 +25,7 @@ func lookTank(c *Call) {
 	c.Result.Limit, c.Result.Remaining, c.Result.Reset = c.Limit.Capacity, engine.LoadTank(c.State).Tokens, engine.NeverExpires
 }
 
-// PrepareTank gives the next operation a number, unless one is not answered yet. With [Cancel] it ends the loan: the tokens leave the tank.
+// PrepareTank gives the next operation a number, unless one is not answered yet. With [engine.Cancel] it ends the loan: the tokens leave the tank.
 // With [Force] the tokens are dropped, and an operation that is not answered is forgotten, because the state may be behind.
 func PrepareTank(t *engine.Tank, c *Call) (changed bool) {
 	if c.Op.Options&engine.Force != 0 {
@@ -65,7 +65,7 @@ func DepositTank(t *engine.Tank, c *Call) (changed, isGone bool) {
 	return true, t.Tokens == 0 && t.Previous == 0
 }
 
-// ReportTank fills in the result for [Result.Tank].
+// ReportTank fills in the result for [engine.Result.Tank].
 func ReportTank(t *engine.Tank, c *Call) {
 	var state [engine.TankBytes]byte
 	t.Store(state[:])

@@ -50,7 +50,7 @@ func valueExpired(state []byte, _ *limits.Limit, now int64) bool {
 	return at != 0 && at <= now
 }
 
-// lookValue reports the time until the key expires, [NeverExpires] if it does not.
+// lookValue reports the time until the key expires, [engine.NeverExpires] if it does not.
 func lookValue(c *Call) {
 	c.Result.Reset = engine.NeverExpires
 	if at := ExpiryOf(c.State); at != 0 {

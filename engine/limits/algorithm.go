@@ -29,13 +29,13 @@ const (
 
 	Reservation // a request that was granted with an id
 
-	// Limiters with tokens set aside for holders: see [Loan].
+	// Limiters with tokens set aside for holders: see Loan in package engine.
 	LentGCRA
 	LentTokenBucket
 	LentLeakyBucket
 	LentFixedWindow
 
-	// Keys whose limit has its home elsewhere: see [Tank].
+	// Keys whose limit has its home elsewhere: see Tank in package engine.
 	TankGCRA
 	TankTokenBucket
 	TankLeakyBucket
@@ -62,7 +62,7 @@ type properties struct {
 	weighs  bool   // Op.Weight applies to it
 	least   bool   // its limit has a least rate too
 	rate    bool   // its limit has a rate, tokens to a period; others have a period alone
-	value   bool   // no algorithm, but a kind of data ([Value])
+	value   bool   // no algorithm, but a kind of data (Value in package engine)
 
 	lent Algorithm // the row of its limiters with loans; NoAlgorithm if it has none
 	base Algorithm // of limiters with loans: the algorithm
@@ -128,7 +128,7 @@ func rows(has func(row *properties) bool) (all []Algorithm) {
 // Known reports whether the number is that of an algorithm of this version, or [NoAlgorithm].
 func (a Algorithm) Known() bool { return int(a) < len(propertiesOf) }
 
-// Keeps reports whether [Op.Keep] applies to the algorithm.
+// Keeps reports whether Op.Keep in package engine applies to the algorithm.
 func (a Algorithm) Keeps() bool { return propertiesOf[a].keeps }
 
 // NeedsWho reports whether the algorithm decides for a holder or a member, which Op.Who names.
@@ -137,7 +137,7 @@ func (a Algorithm) NeedsWho() bool { return a.Known() && propertiesOf[a].who }
 // HasLeast reports whether the algorithm's limits have a [Limit.Least].
 func (a Algorithm) HasLeast() bool { return a.Known() && propertiesOf[a].least }
 
-// Weighs reports whether [Op.Weight] applies to the algorithm.
+// Weighs reports whether Op.Weight in package engine applies to the algorithm.
 func (a Algorithm) Weighs() bool { return a.Known() && propertiesOf[a].weighs }
 
 // Format is the version of the cluster's formats that added the algorithm, 0 for the first.

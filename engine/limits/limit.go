@@ -34,11 +34,12 @@ type Limit struct {
 // Check reports whether a client may ask for the limit: nil, [ErrFillTime], or an error that wraps [ErrLimit] and names the
 // parameter. The readers of logs, files and forwarded operations admit the same limits.
 func (l Limit) Check() error {
+	field := l.invalidField()
 	switch {
-	case l.Rate.Tokens > 0 && l.Capacity > 0 && l.Rate.Period > 0 && !l.fillsInTime():
+	case l.Rate.Tokens > 0 && l.Capacity > 0 && l.Rate.Period > 0 && (!l.Algorithm.HasLeast() || l.Least > 0) && !l.fillsInTime():
 		return ErrFillTime
-	case !l.Valid():
-		return l.outOfBounds(l.invalidField())
+	case field != "":
+		return l.outOfBounds(field)
 	case !l.Algorithm.Decides():
 		return l.outOfBounds("algorithm")
 	}

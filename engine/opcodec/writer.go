@@ -23,7 +23,7 @@ func (w *Writer) Reset() {
 }
 
 // Err returns [ErrInvalid] if something was appended since the last Reset that a [Reader] would refuse, or that has a limit
-// which [engine.Limit.Check] does not let in. It must not be written to a log: no replica could carry it out, now or ever.
+// which [limits.Limit.Check] does not let in. It must not be written to a log: no replica could carry it out, now or ever.
 func (w *Writer) Err() error {
 	if w.unreadable {
 		return ErrInvalid

@@ -53,7 +53,7 @@ type part struct {
 	meets    bool // some callers or fields make one key of two of the limits: such a policy was kept by an earlier version
 }
 
-// newParts makes the limits of a SetPolicy or SetOverride, whose templates [Op.CheckPolicy] takes.
+// newParts makes the limits of a SetPolicy or SetOverride, whose templates [CheckPolicy] takes.
 func newParts(op *engine.Op) []part {
 	named := op.Options&engine.NamedFields != 0
 	parts := make([]part, len(op.Parts))

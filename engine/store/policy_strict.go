@@ -13,7 +13,7 @@ func (p *policies) countStrict(known *policy, strict bool) {
 	known.strict = strict
 }
 
-// IsStrict reports whether an operation must be decided in the log alone: it checks a policy with [Strict], or asks for a key
+// IsStrict reports whether an operation must be decided in the log alone: it checks a policy with [engine.Strict], or asks for a key
 // that a limit of such a policy can come to. Limits of overrides with other keys do not count.
 func (s *Store) IsStrict(op *engine.Op) bool {
 	p := &s.policies

@@ -14,7 +14,7 @@ type Policy struct {
 	Name       string
 	Shadow     bool
 	Strict     bool        // its keys are decided in the log alone
-	Parts      []engine.Op // Key and Who are written as with [NamedFields]
+	Parts      []engine.Op // Key and Who are written as with [engine.NamedFields]
 	Overrides  []Override  // only as [Store.Policy] returns it
 	Overridden int         // callers held to other limits
 
@@ -101,7 +101,7 @@ func (s *Store) PolicyTemplates(name string, visit func(key []byte) (more bool))
 
 // PolicyKeys calls visit for the key of each limit that a policy holds a caller to, the caller's id and the fields of a
 // call filled in, until it returns false. Fields that are missing stay as {name}. found is false if there is no such policy.
-// Behind the key of a fair share it is also called for that of the member: see [Op.MemberKey]. visit must not call the store, nor
+// Behind the key of a fair share it is also called for that of the member: see [engine.Op.MemberKey]. visit must not call the store, nor
 // keep the key.
 func (s *Store) PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool) {
 	known, parts, _ := s.policies.find(name, id)

@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// A cluster's leader takes tokens in its memory, of a key without a limiter in the log's state: at most [Limit.LeaderShare]. Before
+// A cluster's leader takes tokens in its memory, of a key without a limiter in the log's state: at most [limits.Limit.LeaderShare]. Before
 // the next operation on the key goes through the log, a Carry hands them over. Op.PriorAt stands for those that were not handed
 // over: a later leader cannot know how many there were.
 

@@ -9,7 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// reserve carries out the request of a [Reserve] once: a reservation of the same id and parameters is answered as before,
+// reserve carries out the request of a [engine.Reserve] once: a reservation of the same id and parameters is answered as before,
 // and takes nothing. With readOnly it takes no tokens, and returns false if it would have.
 func (s *Store) reserve(g *acquireAllCall, now int64, op *engine.Op, res *engine.Result, locked, readOnly bool) (done bool) {
 	g.reserving, g.fingerprint, g.shadow = op, g.fingerprintOf(op), false

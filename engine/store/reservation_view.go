@@ -14,11 +14,14 @@ type Reserved struct {
 	Parts   []engine.Op // the limits, with keys and holders; Tokens are those that they are charged
 }
 
-// Reserved returns the contents of an entry whose limit's algorithm is [Reservation].
+// Reserved returns the contents of an entry whose limit's algorithm is [limits.Reservation].
 func (e *Entry) Reserved() (Reserved, error) {
-	state, err := e.check(nil)
-	if err != nil || e.Limit.Algorithm != limits.Reservation {
+	if e.Limit.Algorithm != limits.Reservation {
 		return Reserved{}, ErrState
+	}
+	state, err := e.check(nil)
+	if err != nil {
+		return Reserved{}, err
 	}
 	v := Reserved{Settled: algorithm.Reservation(state).IsSettled(), Ends: algorithm.Reservation(state).End()}
 	granted, _, parts := algorithm.Reservation(state).Parts()

@@ -65,7 +65,7 @@ func (s *shard) preserve(r record) {
 func (s *Store) Snapshot() *Snapshot {
 	f := &Snapshot{store: s, copied: make([]copiedShard, len(s.shards))}
 	if !s.snapshot.CompareAndSwap(nil, f) {
-		panic("engine: Snapshot before the last one was released")
+		panic("store: Snapshot before the last one was released")
 	}
 	s.restrictOps(func(op *engine.Op) { f.rest = append(f.rest, op.Clone()) })
 	s.scripts.ops(func(op *engine.Op) { f.rest = append(f.rest, *op) }) // bodies never change

@@ -21,7 +21,7 @@ type Store struct {
 	changes   changes
 	snapshot  atomic.Pointer[Snapshot]
 	calls     sync.Pool // of *call, the scratch of operations on one key
-	groups    sync.Pool // of *group
+	groups    sync.Pool // of *acquireAllCall
 	loads     sync.Pool // of *loading
 	txs       sync.Pool // of *Tx
 	commands  Commands
@@ -53,7 +53,7 @@ func New(o Config) *Store {
 		n = defaultShards
 	}
 	if n < 1 || n > 1<<16 || n&(n-1) != 0 {
-		panic("engine: Options.Shards must be a power of two up to 65536")
+		panic("store: Config.Shards must be a power of two up to 65536")
 	}
 	s := &Store{seed: maphash.MakeSeed(), shards: make([]shard, n), shift: 64}
 	for bits := n; bits > 1; bits /= 2 {

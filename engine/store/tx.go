@@ -9,13 +9,13 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// Commands carries out [Command] and [Script] operations. Package engine knows the keys, and nothing of what commands do.
+// Commands carries out [Command] and [Script] operations. This package knows the keys, and nothing of what commands do.
 type Commands interface {
 	// Run carries out op on the keys of tx and appends its reply, in RESP2, to res.Reply. The same op on the same keys at
 	// the same time has the same effect everywhere: it depends on nothing else. If tx needs more locks ([Tx.Stopped]), it
 	// returns early and is called again.
 	Run(tx *Tx, op *engine.Op, res *engine.Result)
-	// Weigh returns about the work that op would take now, at most, in units of [Result.Work]. Its declared keys hold that
+	// Weigh returns about the work that op would take now, at most, in units of [engine.Result.Work]. Its declared keys hold that
 	// many bytes.
 	Weigh(op *engine.Op, held int) (work int)
 }
@@ -78,7 +78,7 @@ func (t *Tx) Drop() { t.dropped = true }
 // locks, and nothing that it does from here on counts.
 func (t *Tx) Stopped() bool { return t.stopped }
 
-// Work is the work that the transaction has taken so far, in units of [Result.Work].
+// Work is the work that the transaction has taken so far, in units of [engine.Result.Work].
 func (t *Tx) Work() int { return t.work }
 
 // Spend adds to the work of the transaction: that of a command beyond the copying of values.

@@ -9,7 +9,7 @@ import (
 const (
 	// workBytes is the number of bytes copied in about the time that one lease is read.
 	workBytes = 64
-	// OpWork is the fixed cost of an operation, in units of [Result.Work].
+	// OpWork is the fixed cost of an operation, in units of [engine.Result.Work].
 	OpWork = 20
 	// MaxHolderWork is the most that looking through the holders of one key takes.
 	MaxHolderWork = limits.MaxHolders + OpWork

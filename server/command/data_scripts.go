@@ -136,6 +136,9 @@ func (c *DataCall) runScript(program *script.Program) {
 	if c.Tx.Alone() {
 		caller.most = c.executor.ScriptTime
 	}
+	if caller.most != 0 {
+		caller.began = time.Now()
+	}
 	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
 	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], caller)
 	if caller.expired {

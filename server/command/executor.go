@@ -13,7 +13,7 @@ import (
 	"github.com/stintdb/stint/server/resp"
 )
 
-// Executor carries out commands on data, and scripts, on a store's keys: the [engine.Commands] of every store. The zero
+// Executor carries out commands on data, and scripts, on a store's keys: the [store.Commands] of every store. The zero
 // value is ready for use.
 type Executor struct {
 	// ScriptTime bounds the time of a script where only this node runs it: on a server alone, and before it is proposed to a cluster.
@@ -24,7 +24,7 @@ type Executor struct {
 	calls    sync.Pool // of *DataCall
 }
 
-// Run implements [engine.Commands].
+// Run implements [store.Commands].
 func (e *Executor) Run(tx *store.Tx, op *engine.Op, res *engine.Result) {
 	if op.Verb == engine.Script && op.Tokens != store.ScriptDialect {
 		res.Status = engine.Unreadable
@@ -55,8 +55,8 @@ type scriptCaller struct {
 
 	noWrites bool          // the script's first line says so
 	most     time.Duration // that the script may take, 0 for no bound
-	began    time.Time     // about: the first look at the time; zero before
-	expired  bool          // the script was ended
+	began    time.Time
+	expired  bool // the script was ended
 }
 
 // ScriptTime is [Executor.ScriptTime] of a server: long enough for a machine on which much else runs.
@@ -64,13 +64,7 @@ const ScriptTime = time.Second
 
 // Expired implements [script.Caller].
 func (s *scriptCaller) Expired() bool {
-	switch {
-	case s.most == 0:
-	case s.began.IsZero(): // most scripts end before
-		s.began = time.Now()
-	default:
-		s.expired = time.Since(s.began) > s.most
-	}
+	s.expired = s.most != 0 && time.Since(s.began) > s.most
 	return s.expired
 }
 
@@ -219,7 +213,7 @@ func ScriptCommands(may func(*Row) bool) []byte {
 	return list
 }
 
-// Weigh implements [engine.Commands]: a script is taken to need as many steps as before.
+// Weigh implements [store.Commands]: a script is taken to need as many steps as before.
 func (e *Executor) Weigh(op *engine.Op, held int) (work int) {
 	if len(op.Args) == 0 {
 		return store.OpWork

@@ -69,7 +69,7 @@ func (p *programs) find(in func(g *generation) *script.Program) *script.Program 
 	if found == nil {
 		found = in(&p.old)
 		isOld = found != nil
-	} else {
+	} else if p.last.Load() != found {
 		p.last.Store(found) // with the lock: it stays young until keep or clear forget it
 	}
 	p.mu.RUnlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// duration is a time span, written as clients write theirs in commands; the shortest is engine.MinDuration.
+// duration is a time span, written as clients write theirs in commands; the shortest is limits.MinDuration.
 type duration struct {
 	field *time.Duration
 	max   time.Duration

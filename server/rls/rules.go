@@ -53,7 +53,7 @@ type Rule struct {
 	Shadow    bool // a denial is counted, and answered with OK
 	Quota     bool // a request is denied when all its quotas are used up, and not before
 
-	// Algorithm decides in place of envoyproxy/ratelimit's fixed window; [engine.NoAlgorithm] for that.
+	// Algorithm decides in place of envoyproxy/ratelimit's fixed window; [limits.NoAlgorithm] for that.
 	Algorithm limits.Algorithm
 	Policy    string   // decides in place of Requests and Unit; "" for none
 	With      []string // keys of the entries whose values are fields of the policy
