@@ -125,7 +125,10 @@ step_e2e() {
 
 step_compat() {
     local -x PATH="$(redis_py):$PATH"
-    watched go test -tags e2e -timeout 20m ./clients/compat # may have to download many libraries first
+    (
+        flock 9 # another run on this machine builds the same programs in the cache
+        watched go test -tags e2e -timeout 20m ./clients/compat # may have to download many libraries first
+    ) 9>"$cache/compat.lock"
 }
 
 # redis_py prints the folder of a python3 with redis-py, at the version that clients/compat pins.
