@@ -189,7 +189,7 @@ def test_decorator_for_starlette(shared_server: Server) -> None:
 
 
 def test_policies_on_the_server(limiter: stint.Limiter, shared_server: Server) -> None:
-    client: Any = redis.Redis(port=shared_server.port)
+    client: Any = redis.Redis("127.0.0.1", shared_server.port)
     client.execute_command("RL.POLICY", "SET", "web", "TB", "web:{}", "1", "1/d")
     app = flask.Flask("test")
     app.add_url_rule("/", view_func=lambda: "ok")
