@@ -75,7 +75,7 @@ var within = map[string][]string{
 	"server/command":  {"engine", "engine/datatype", "engine/glob", "engine/script", "server/pubsub", "server/resp", "internal/clusterstatus", "internal/spelling"},
 }
 
-// ofEngine are floors of the engine that whoever may import "engine" may import, too.
+// ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.
 var ofEngine = []string{"engine/limits", "engine/store"}
 
 // forTests are packages that only tests may import.
@@ -96,6 +96,7 @@ var impure = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "N
 type sourceFile struct {
 	name string // slash-separated, from the root
 	tree *ast.File
+	set  *token.FileSet // of the positions in all files
 }
 
 func (f sourceFile) isTest() bool { return strings.HasSuffix(f.name, "_test.go") }
@@ -114,7 +115,7 @@ func sources(t *testing.T) (files []sourceFile) {
 			return nil
 		}
 		tree, err := parser.ParseFile(set, name, nil, parser.ParseComments|parser.SkipObjectResolution)
-		files = append(files, sourceFile{name, tree})
+		files = append(files, sourceFile{name, tree, set})
 		return err
 	})
 	if err != nil {

@@ -3,12 +3,10 @@ package stint_test
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
-	"io/fs"
+	"maps"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -20,13 +18,16 @@ const mostUp = 10
 
 // TestArrows puts the files of each package into the best order that it finds, and counts the arrows from a file to one above it.
 func TestArrows(t *testing.T) {
+	packages := checkedPackages(t)
 	for _, part := range []string{"engine", "server", "cluster", "persistence"} {
 		all, up := 0, 0
-		for _, dir := range packagesOf(t, part) {
-			f := floorsOf(t, dir)
-			order := f.order()
-			wrong := f.up(order)
-			all, up = all+len(f.arrows)+f.below, up+len(wrong)
+		for _, dir := range slices.Sorted(maps.Keys(packages)) {
+			if dir != part && !strings.HasPrefix(dir, part+"/") {
+				continue
+			}
+			f := packages[dir].floors()
+			wrong := f.up(f.order())
+			all, up = all+len(f.arrows)+packages[dir].arrowsBelow(part, packages), up+len(wrong)
 			if len(wrong) > 0 {
 				t.Logf("%s: %d of %d arrows point up: %s", dir, len(wrong), len(f.arrows), strings.Join(wrong, ", "))
 			}
@@ -38,21 +39,47 @@ func TestArrows(t *testing.T) {
 	}
 }
 
-func packagesOf(t *testing.T, part string) (dirs []string) {
-	err := filepath.WalkDir(part, func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			if entry.Name() == "testdata" {
-				return filepath.SkipDir
-			}
-			dirs = append(dirs, name)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dirs
+// checkedPackage is a package without its tests, and the objects that its names stand for.
+type checkedPackage struct {
+	files []sourceFile
+	types *types.Package
+	uses  map[*ast.Ident]types.Object
 }
+
+// checkedPackages has the packages of the module by their directories.
+func checkedPackages(t *testing.T) map[string]*checkedPackage {
+	t.Helper()
+	all := map[string]*checkedPackage{}
+	for _, f := range sources(t) {
+		if dir := path.Dir(f.name); !f.isTest() {
+			if all[dir] == nil {
+				all[dir] = &checkedPackage{uses: map[*ast.Ident]types.Object{}}
+			}
+			all[dir].files = append(all[dir].files, f)
+		}
+	}
+	for dir, p := range all {
+		trees := make([]*ast.File, len(p.files))
+		for i, f := range p.files {
+			trees[i] = f.tree
+		}
+		config := types.Config{Importer: withoutImports{}, Error: func(error) {}} // names of other packages are unknown
+		p.types, _ = config.Check(dir, p.files[0].set, trees, &types.Info{Uses: p.uses})
+	}
+	return all
+}
+
+// withoutImports stands for all packages that are imported: arrows inside a package do not depend on them.
+type withoutImports struct{}
+
+func (withoutImports) Import(name string) (*types.Package, error) {
+	p := types.NewPackage(name, path.Base(name))
+	p.MarkComplete()
+	return p, nil
+}
+
+// fileAt is the file of a position.
+func (p *checkedPackage) fileAt(at token.Pos) string { return p.files[0].set.Position(at).Filename }
 
 // An arrow points from a file to one whose names it uses.
 type arrow struct{ from, to string }
@@ -61,48 +88,15 @@ type arrow struct{ from, to string }
 type floors struct {
 	files  []string
 	arrows map[arrow]bool
-	below  int // arrows to files of other packages of the part
 }
 
-// withoutImports stands for all packages that are imported: arrows inside a package do not depend on them.
-type withoutImports struct{}
-
-func (withoutImports) Import(path string) (*types.Package, error) {
-	p := types.NewPackage(path, filepath.Base(path))
-	p.MarkComplete()
-	return p, nil
-}
-
-func floorsOf(t *testing.T, dir string) floors {
-	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := token.NewFileSet()
-	var trees []*ast.File
+func (p *checkedPackage) floors() floors {
 	f := floors{arrows: map[arrow]bool{}}
-	part, _, _ := strings.Cut(filepath.ToSlash(dir), "/")
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
+	for use, object := range p.uses {
+		if object.Pkg() != p.types || !object.Pos().IsValid() {
 			continue
 		}
-		tree, err := parser.ParseFile(set, name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		trees = append(trees, tree)
-		f.below += arrowsBelow(t, part, tree)
-	}
-	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
-	config := types.Config{Importer: withoutImports{}, Error: func(error) {}} // names of other packages are unknown
-	p, _ := config.Check(dir, set, trees, &info)
-	for use, object := range info.Uses {
-		if object.Pkg() != p || !object.Pos().IsValid() {
-			continue
-		}
-		a := arrow{filepath.Base(set.Position(use.Pos()).Filename), filepath.Base(set.Position(object.Pos()).Filename)}
-		if a.from != a.to {
+		if a := (arrow{p.fileAt(use.Pos()), p.fileAt(object.Pos())}); a.from != a.to {
 			f.arrows[a] = true
 		}
 	}
@@ -114,53 +108,30 @@ func floorsOf(t *testing.T, dir string) floors {
 	return f
 }
 
-// arrowsBelow counts the files of other packages of the part whose names a file uses.
-func arrowsBelow(t *testing.T, part string, tree *ast.File) int {
-	imported := map[string]string{} // by the name in the file: the directory
-	for _, one := range tree.Imports {
-		dir, ours := strings.CutPrefix(strings.Trim(one.Path.Value, `"`), module+"/")
-		if ours && (dir == part || strings.HasPrefix(dir, part+"/")) {
-			imported[path.Base(dir)] = dir
-		}
-	}
-	used := map[string]bool{}
-	ast.Inspect(tree, func(n ast.Node) bool {
-		if s, is := n.(*ast.SelectorExpr); is {
-			if x, is := s.X.(*ast.Ident); is && imported[x.Name] != "" {
-				if file := filesOfNames(t, imported[x.Name])[s.Sel.Name]; file != "" {
-					used[file] = true
-				}
+// arrowsBelow counts the arrows from the package's files to those of other packages of the part.
+func (p *checkedPackage) arrowsBelow(part string, packages map[string]*checkedPackage) (count int) {
+	for _, f := range p.files {
+		imported := map[string]*checkedPackage{} // by the name in the file
+		for _, name := range imports(f) {
+			if dir, ours := strings.CutPrefix(name, module+"/"); ours && (dir == part || strings.HasPrefix(dir, part+"/")) {
+				imported[path.Base(dir)] = packages[dir]
 			}
 		}
-		return true
-	})
-	return len(used)
+		used := map[string]bool{}
+		ast.Inspect(f.tree, func(n ast.Node) bool {
+			if s, is := n.(*ast.SelectorExpr); is {
+				if x, is := s.X.(*ast.Ident); is && imported[x.Name] != nil {
+					if object := imported[x.Name].types.Scope().Lookup(s.Sel.Name); object != nil {
+						used[p.fileAt(object.Pos())] = true
+					}
+				}
+			}
+			return true
+		})
+		count += len(used)
+	}
+	return count
 }
-
-// filesOfNames has the file of each name that a package declares.
-func filesOfNames(t *testing.T, dir string) map[string]string {
-	if known := fileOfName[dir]; known != nil {
-		return known
-	}
-	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]string{}
-	for _, file := range files {
-		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for name := range tree.Scope.Objects {
-			all[name] = file
-		}
-	}
-	fileOfName[dir] = all
-	return all
-}
-
-var fileOfName = map[string]map[string]string{} // by directory
 
 // order is the files from the top to the bottom: repeatedly the one with the most arrows out beyond those in, then each moved to its best
 // place until nothing improves (Eades, Lin and Smyth 1993, with local search).
@@ -214,7 +185,7 @@ func (f floors) up(order []string) (wrong []string) {
 	for i, above := range order {
 		for _, below := range order[i+1:] {
 			if f.arrows[arrow{below, above}] {
-				wrong = append(wrong, fmt.Sprintf("%s to %s", below, above))
+				wrong = append(wrong, fmt.Sprintf("%s to %s", path.Base(below), path.Base(above)))
 			}
 		}
 	}
