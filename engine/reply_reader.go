@@ -6,7 +6,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// PartReader reads the rest of a state.
+// PartReader reads numbers and texts one after the other, from a state or from a reply. It is Bad once something was missing.
 type PartReader struct {
 	Rest []byte
 	Bad  bool
@@ -14,19 +14,24 @@ type PartReader struct {
 
 // Uvarint reads a varint.
 func (r *PartReader) Uvarint() uint64 {
+	if len(r.Rest) > 0 && r.Rest[0] < 0x80 { // most are short
+		n := r.Rest[0]
+		r.Rest = r.Rest[1:]
+		return uint64(n)
+	}
 	n, size := binary.Uvarint(r.Rest)
 	if size <= 0 {
-		r.Rest, r.Bad = nil, true
+		r.Fail()
 		return 0
 	}
 	r.Rest = r.Rest[size:]
 	return n
 }
 
-// Take reads n bytes, which belong to what is read.
+// Take reads n bytes. They are not copied.
 func (r *PartReader) Take(n uint64) []byte {
 	if n > uint64(len(r.Rest)) {
-		r.Rest, r.Bad = nil, true
+		r.Fail()
 		return nil
 	}
 	b := r.Rest[:n:n]
@@ -35,12 +40,18 @@ func (r *PartReader) Take(n uint64) []byte {
 }
 
 // Byte reads one byte.
-func (r *PartReader) Byte() (b byte) {
-	if s := r.Take(1); s != nil {
-		b = s[0]
+func (r *PartReader) Byte() byte {
+	if len(r.Rest) == 0 {
+		r.Bad = true
+		return 0
 	}
+	b := r.Rest[0]
+	r.Rest = r.Rest[1:]
 	return b
 }
+
+// Fail says that something was missing or is not as it must be. Everything read from then on is zero.
+func (r *PartReader) Fail() { r.Rest, r.Bad = nil, true }
 
 // Period reads a duration, in nanoseconds.
 func (r *PartReader) Period() int64 {

@@ -16,7 +16,7 @@ type Reader struct {
 
 // Reset makes the reader begin with b. Operations read before are no longer valid.
 func (r *Reader) Reset(b []byte) {
-	r.in = byteReader{rest: b}
+	r.in = readerOf(b)
 	if cap(r.parts) > keepOpParts {
 		r.parts = nil
 	}
@@ -32,13 +32,13 @@ func (r *Reader) Reset(b []byte) {
 }
 
 // More reports whether there is another operation to be read.
-func (r *Reader) More() bool { return len(r.in.rest) > 0 }
+func (r *Reader) More() bool { return len(r.in.Rest) > 0 }
 
 // Next reads the next operation, or returns [ErrInvalid], after which nothing more can be read. What op refers to is valid
 // until the next Reset, and as long as the bytes are not changed.
 func (r *Reader) Next(op *engine.Op) error {
 	if !r.next(op) {
-		r.in.rest = nil
+		r.in.Rest = nil
 		return ErrInvalid
 	}
 	return nil
@@ -46,7 +46,7 @@ func (r *Reader) Next(op *engine.Op) error {
 
 func (r *Reader) next(op *engine.Op) bool {
 	head := r.readHead(op)
-	if r.in.bad || int(op.Verb) >= len(opLayouts) {
+	if r.in.Bad || int(op.Verb) >= len(opLayouts) {
 		return false
 	}
 	layout := &opLayouts[op.Verb]
@@ -68,7 +68,7 @@ func (r *Reader) next(op *engine.Op) bool {
 // readRequest reads the operation that a Reserve carries out.
 func (r *Reader) readRequest(op *engine.Op) bool {
 	var request engine.Op
-	if len(r.in.rest) == 0 || !canBeReserved(engine.Verb(r.in.rest[0]&verbMask)) || !r.next(&request) {
+	if len(r.in.Rest) == 0 || !canBeReserved(engine.Verb(r.in.Rest[0]&verbMask)) || !r.next(&request) {
 		return false
 	}
 	r.parts = append(r.parts, request)
@@ -77,22 +77,22 @@ func (r *Reader) readRequest(op *engine.Op) bool {
 }
 
 func (r *Reader) readArgs(op *engine.Op) bool {
-	n := r.in.uvarint()
-	if r.in.bad || n > uint64(len(r.in.rest)) {
+	n := r.in.Uvarint()
+	if r.in.Bad || n > uint64(len(r.in.Rest)) {
 		return false
 	}
 	first := len(r.args)
 	for range n {
-		r.args = append(r.args, r.in.take(r.in.uvarint()))
+		r.args = append(r.args, r.in.Take(r.in.Uvarint()))
 	}
 	op.Args = r.args[first:len(r.args):len(r.args)]
 	op.KeyFrom, op.KeyCount = r.in.uint32(), r.in.uint32()
-	return !r.in.bad
+	return !r.in.Bad
 }
 
 func (r *Reader) readParts(op *engine.Op, layout *opLayout) bool {
-	n := r.in.uvarint()
-	if r.in.bad || n > engine.MaxParts {
+	n := r.in.Uvarint()
+	if r.in.Bad || n > engine.MaxParts {
 		return false
 	}
 	first := len(r.parts)
@@ -113,10 +113,10 @@ func (r *Reader) readParts(op *engine.Op, layout *opLayout) bool {
 
 // readHead begins an operation with its verb. It takes any verb from a separate byte, also one that fits the head.
 func (r *Reader) readHead(op *engine.Op) (head byte) {
-	head = r.in.byte()
+	head = r.in.Byte()
 	*op = engine.Op{Verb: engine.Verb(head & verbMask)}
 	if op.Verb == verbFollows {
-		op.Verb = engine.Verb(r.in.byte())
+		op.Verb = engine.Verb(r.in.Byte())
 	}
 	return head
 }
@@ -126,7 +126,7 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 	flags := opFields(head)
 	var bits byte // of the options, without flags
 	if head&headOptions != 0 {
-		bits = r.in.byte()
+		bits = r.in.Byte()
 		flags |= opFields(bits) << 8
 		bits &^= byte(fields & flaggedFields >> 8)
 		op.SetOptionBits(bits)
@@ -141,53 +141,53 @@ func (r *Reader) readFields(op *engine.Op, head byte, fields opFields, options b
 		return false
 	}
 	if there&fieldKey != 0 {
-		op.Key = in.take(in.uvarint())
+		op.Key = in.Take(in.Uvarint())
 	}
 	if there&fieldWho != 0 {
-		op.Who = in.take(in.uvarint())
+		op.Who = in.Take(in.Uvarint())
 	}
 	if fields&fieldTokens != 0 {
 		op.Tokens = usualTokens
 	}
 	if there&fieldTokens != 0 {
-		op.Tokens = int64(in.uvarint())
+		op.Tokens = int64(in.Uvarint())
 	}
 	if there&fieldMaxWait != 0 {
 		op.MaxWait = in.varint()
 	}
 	if there&fieldKeep != 0 {
 		op.Keep = engine.Keep(in.varint())
-		in.bad = in.bad || op.Keep == 0
+		in.Bad = in.Bad || op.Keep == 0
 	}
 	if there&fieldPrior != 0 {
-		op.PriorAt = int64(in.uvarint())
-		in.bad = in.bad || op.PriorAt <= 0
+		op.PriorAt = int64(in.Uvarint())
+		in.Bad = in.Bad || op.PriorAt <= 0
 	}
 	if there&fieldWeight != 0 {
-		op.Weight = int64(in.uvarint())
-		in.bad = in.bad || op.Weight <= 0
+		op.Weight = int64(in.Uvarint())
+		in.Bad = in.Bad || op.Weight <= 0
 	}
 	if there&fieldLoan != 0 {
-		op.Loan = &engine.Loan{Number: in.uvarint(), Previous: in.uvarint(), Left: int64(in.uvarint())}
+		op.Loan = &engine.Loan{Number: in.Uvarint(), Previous: in.Uvarint(), Left: int64(in.Uvarint())}
 		if op.Verb == engine.Lend && op.Options&engine.Merged != 0 {
-			op.Loan.Waiting, op.Loan.Each = int64(in.uvarint()), int64(in.uvarint())
+			op.Loan.Waiting, op.Loan.Each = int64(in.Uvarint()), int64(in.Uvarint())
 		}
 	}
 	if there&fieldReport != 0 {
 		op.Report = &engine.Report{}
 		for _, n := range reportFields(op.Report) {
-			*n = int64(in.uvarint())
+			*n = int64(in.Uvarint())
 		}
 	}
 	if there&fieldMaxKey != 0 {
 		op.MaxKey = in.uint32()
 	}
-	return !in.bad
+	return !in.Bad
 }
 
 func (r *Reader) readLimit(l *limits.Limit) bool {
-	switch id := r.in.uvarint(); {
-	case r.in.bad || id > uint64(len(r.limits)):
+	switch id := r.in.Uvarint(); {
+	case r.in.Bad || id > uint64(len(r.limits)):
 		return false
 	case id > 0:
 		*l = r.limits[id-1]
@@ -195,5 +195,5 @@ func (r *Reader) readLimit(l *limits.Limit) bool {
 	}
 	*l = r.in.limit()
 	r.limits = append(r.limits, *l)
-	return !r.in.bad && l.IsAskable()
+	return !r.in.Bad && l.IsAskable()
 }

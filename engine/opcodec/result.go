@@ -108,55 +108,55 @@ func appendRest(b []byte, res *engine.Result, flags byte) []byte {
 // ReadResult reads a result that [AppendResult] wrote and returns the bytes behind it, or [ErrInvalid]. It uses res.Parts again
 // where there is room; nothing in res refers to b.
 func ReadResult(b []byte, res *engine.Result) (rest []byte, err error) {
-	in := byteReader{rest: b}
+	in := readerOf(b)
 	if !in.result(res, true) {
 		return nil, ErrInvalid
 	}
-	return in.rest, nil
+	return in.Rest, nil
 }
 
 // result reads a result; one of a part has no parts.
 func (r *byteReader) result(res *engine.Result, whole bool) bool {
 	res.Clear()
-	flags := r.byte()
+	flags := r.Byte()
 	res.Allowed = flags&resultAllowed != 0
 	if flags&resultStatus != 0 {
-		res.Status = engine.Status(r.byte())
+		res.Status = engine.Status(r.Byte())
 	}
 	for _, n := range [...]*int64{&res.Granted, &res.Limit, &res.Remaining, &res.Wait, &res.Reset} {
 		*n = r.varint()
 	}
-	if r.bad || !res.Status.Known() {
+	if r.Bad || !res.Status.Known() {
 		return false
 	}
 	if res.Status == engine.WrongType {
-		if res.Wanted = limits.Algorithm(r.byte()); r.bad || !res.Wanted.Known() {
+		if res.Wanted = limits.Algorithm(r.Byte()); r.Bad || !res.Wanted.Known() {
 			return false
 		}
 	}
 	if flags&resultHeld != 0 {
-		if res.Held = r.limit(); r.bad || !res.Held.Valid() {
+		if res.Held = r.limit(); r.Bad || !res.Held.Valid() {
 			return false
 		}
 	}
 	if flags&resultBytes != 0 {
-		res.Bytes = int64(r.uvarint())
+		res.Bytes = int64(r.Uvarint())
 	}
 	if flags&resultParts != 0 && (!whole || !r.resultParts(res)) {
 		return false
 	}
 	if res.Reply = res.Reply[:0]; flags&resultReply != 0 {
-		res.Reply = append(res.Reply, r.take(r.uvarint())...)
+		res.Reply = append(res.Reply, r.Take(r.Uvarint())...)
 	}
 	if flags&resultLent != 0 {
-		res.Lent, res.Number = int64(r.uvarint()), r.uvarint()
+		res.Lent, res.Number = int64(r.Uvarint()), r.Uvarint()
 	}
-	return (flags&resultLeases == 0 || r.leases(res)) && !r.bad && (flags&resultHeld != 0) == res.ShowsHeld()
+	return (flags&resultLeases == 0 || r.leases(res)) && !r.Bad && (flags&resultHeld != 0) == res.ShowsHeld()
 }
 
 func (r *byteReader) resultParts(res *engine.Result) bool {
-	n, binding := r.uvarint(), r.varint()
-	if r.bad || n < 1 || n > engine.MaxParts || binding < -1 || binding >= int64(n) {
+	n, binding := r.Uvarint(), r.varint()
+	if r.Bad || n < 1 || n > engine.MaxParts || binding < -1 || binding >= int64(n) {
 		return false
 	}
 	if cap(res.Parts) < int(n) {
@@ -172,17 +172,17 @@ func (r *byteReader) resultParts(res *engine.Result) bool {
 }
 
 func (r *byteReader) leases(res *engine.Result) bool {
-	n := r.uvarint()
-	if r.bad || n < 1 || n > limits.MaxHolders || n > uint64(len(r.rest))/2 {
+	n := r.Uvarint()
+	if r.Bad || n < 1 || n > limits.MaxHolders || n > uint64(len(r.Rest))/2 {
 		return false
 	}
 	res.Leases = make([]engine.Lease, n)
 	for i := range res.Leases {
-		remaining, size := r.varint(), r.uvarint()
+		remaining, size := r.varint(), r.Uvarint()
 		if size > engine.MaxHolderBytes {
 			return false
 		}
-		res.Leases[i] = engine.Lease{Holder: bytes.Clone(r.take(size)), Remaining: remaining}
+		res.Leases[i] = engine.Lease{Holder: bytes.Clone(r.Take(size)), Remaining: remaining}
 	}
-	return !r.bad
+	return !r.Bad
 }
