@@ -3,7 +3,7 @@ package engine
 // RecordAlign divides the sizes of states and records.
 const RecordAlign = 8
 
-// Bounds of operations and of what is kept.
+// Bounds of operations, states and lists.
 const (
 	// MaxKeyBytes bounds a key.
 	MaxKeyBytes = 1 << 20
@@ -23,7 +23,8 @@ const (
 	MaxReported = 1_000_000_000_000_000_000
 	// WholeRate is all of a rate, in the unit of Report.Down and Up.
 	WholeRate = 100_000
-	LogEntry  = 16 // bytes of a grant in a sliding log, and in the list of them
+	// LogEntry is the number of bytes of a grant in a sliding log, and in the list of them.
+	LogEntry = 16
 	// MaxListedBytes bounds the holders and grants listed for one batch. One list is never more.
 	MaxListedBytes = 4 << 20
 	// MaxMembers bounds the active members of a fair share.

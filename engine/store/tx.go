@@ -74,10 +74,6 @@ func (t *Tx) Alone() bool { return t.alone }
 // Drop has nothing kept of the transaction. Only one that is [Tx.Alone] may be dropped.
 func (t *Tx) Drop() { t.dropped = true }
 
-// Stopped reports whether a key was touched whose lock is not held. The transaction is then carried out again with all
-// locks, and nothing that it does from here on counts.
-func (t *Tx) Stopped() bool { return t.stopped }
-
 // Work is the work that the transaction has taken so far, in units of [engine.Result.Work].
 func (t *Tx) Work() int { return t.work }
 

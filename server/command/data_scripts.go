@@ -133,11 +133,8 @@ func (c *DataCall) runScript(program *script.Program) {
 	}
 	caller := c.caller()
 	caller.noWrites, caller.most, caller.began, caller.expired = program.NoWrites(), 0, time.Time{}, false
-	if c.Tx.Alone() {
-		caller.most = c.executor.ScriptTime
-	}
-	if caller.most != 0 {
-		caller.began = time.Now()
+	if c.Tx.Alone() && c.executor.ScriptTime != 0 {
+		caller.most, caller.began = c.executor.ScriptTime, time.Now()
 	}
 	from, to := c.op.KeyFrom, c.op.KeyFrom+c.op.KeyCount
 	c.Writer.Buf = program.Run(c.Writer.Buf, c.Args[from:to], c.Args[to:], caller)
