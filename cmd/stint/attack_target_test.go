@@ -35,13 +35,24 @@ func launch(t testing.TB, as string, args ...string) *target {
 }
 
 // resident is the server's resident memory in bytes.
-func (a *target) resident() int64 {
-	statm, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", a.Pid()))
+func (a *target) resident() int64 { return a.memory("VmRSS") }
+
+// room is the memory for keys and for the program's own pages, which the system reads when they are first used: how many
+// of them it has read by the time of a test's first look is chance, and what they take is lost to keys for good.
+func (a *target) room() int64 { return a.info("keys_memory_limit") + a.memory("RssFile") }
+
+// memory is a size in bytes from the server's /proc/PID/status.
+func (a *target) memory(field string) int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.Pid()))
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	pages, _ := strconv.ParseInt(strings.Fields(string(statm))[1], 10, 64)
-	return pages * int64(os.Getpagesize())
+	_, rest, _ := strings.Cut(string(status), "\n"+field+":")
+	var kB int64
+	if _, err := fmt.Sscan(rest, &kB); err != nil {
+		a.t.Fatal(field, err)
+	}
+	return kB << 10
 }
 
 func (a *target) dial() net.Conn {

@@ -52,12 +52,13 @@ func (b *budget) noteProgram(mapped int64) { b.program = max(b.program, b.others
 func (b *budget) available() int64 { return b.total - b.total/spareShare - b.program }
 
 // divide works out the most that keys may take. Room for full buffers of clients is set aside before there are any: keys
-// that are kept cannot give it back when an attacker fills them.
-func (b *budget) divide(cfg *config.Config, now, taken, buffered int64) {
+// that are kept cannot give it back when an attacker fills them. Free memory of the heap is part of that room: now and
+// then Go keeps some of it, however often it is told to return it.
+func (b *budget) divide(cfg *config.Config, now int64, of goMemory, buffered int64) {
 	if b.total = cfg.MaxMemoryBytes; b.total == 0 {
 		b.total = b.machine
 	}
-	b.heap.note(now, taken, taken-buffered)
+	b.heap.note(now, of.taken, of.taken-of.idle-buffered)
 	least, most := b.heap.bounds()
 	heap := max(most, least+withGarbage(cfg.ClientMemory(b.total)))
 	b.keys = max(b.available()-heap, minKeys)

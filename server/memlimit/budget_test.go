@@ -12,12 +12,13 @@ const mb = 1 << 20
 
 var testStart = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// budgetAt plays readings of the heap on a budget of 128 MB: seconds, memory that Go takes, and the buffers of clients in it.
-func budgetAt(cfg *config.Config, readings ...[3]int64) *budget {
+// budgetAt plays readings of the heap on a budget of 128 MB: seconds, memory that Go takes, and
+// in it the buffers of clients and free memory.
+func budgetAt(cfg *config.Config, readings ...[4]int64) *budget {
 	b := &budget{program: 12 * mb}
 	for _, r := range readings {
 		for at := r[0] * 1000; at < (r[0]+1)*1000; at += 100 {
-			b.divide(cfg, testStart.UnixNano()+at*int64(time.Millisecond), r[1]*mb, r[2]*mb)
+			b.divide(cfg, testStart.UnixNano()+at*int64(time.Millisecond), goMemory{taken: r[1] * mb, idle: r[3] * mb}, r[2]*mb)
 		}
 	}
 	return b
@@ -27,19 +28,19 @@ func budgetAt(cfg *config.Config, readings ...[3]int64) *budget {
 func TestBudgetForgetsPeaks(t *testing.T) {
 	cfg := config.Default()
 	cfg.MaxMemoryBytes = 128 * mb
-	quiet := budgetAt(&cfg, [3]int64{0, 8, 0}).keys
+	quiet := budgetAt(&cfg, [4]int64{0, 8, 0}).keys
 	if quiet < 90*mb || quiet > 100*mb {
 		t.Errorf("keys may take %d MB of a quiet server's 128", quiet/mb)
 	}
-	var attack [][3]int64
+	var attack [][4]int64
 	for i := range int64(60) {
-		attack = append(attack, [3]int64{i, 80, 8})
+		attack = append(attack, [4]int64{i, 80, 8})
 	}
 	if during := budgetAt(&cfg, attack...).keys; during > quiet-50*mb {
 		t.Errorf("keys may take %d MB while the heap takes 80 of 128", during/mb)
 	}
 	for _, later := range []int64{61, 75} {
-		if after := budgetAt(&cfg, append(attack, [3]int64{later, 8, 0})...).keys; (after == quiet) != (later == 75) {
+		if after := budgetAt(&cfg, append(attack, [4]int64{later, 8, 0})...).keys; (after == quiet) != (later == 75) {
 			t.Errorf("second %d: keys may take %d MB, and %d before", later, after/mb, quiet/mb)
 		}
 	}
@@ -51,11 +52,11 @@ func TestBudgetFollowsTheProgram(t *testing.T) {
 	cfg.MaxMemoryBytes = 128 * mb
 	b := &budget{others: 4 * mb}
 	b.noteProgram(16 * mb)
-	b.divide(&cfg, testStart.UnixNano(), 8*mb, 0)
+	b.divide(&cfg, testStart.UnixNano(), goMemory{taken: 8 * mb}, 0)
 	keys, available := b.keys, b.available()
 	b.noteProgram(19 * mb)
 	b.noteProgram(18 * mb) // the system may forget pages, and reads them again
-	b.divide(&cfg, testStart.UnixNano(), 8*mb, 0)
+	b.divide(&cfg, testStart.UnixNano(), goMemory{taken: 8 * mb}, 0)
 	if keys-b.keys != 3*mb || available-b.available() != 3*mb {
 		t.Errorf("keys may take %d MB less and the heap %d MB, want 3", (keys-b.keys)/mb, (available-b.available())/mb)
 	}
@@ -65,13 +66,23 @@ func TestBudgetFollowsTheProgram(t *testing.T) {
 func TestBudgetSetsBuffersAside(t *testing.T) {
 	cfg := config.Default()
 	cfg.MaxMemoryBytes = 128 * mb
-	quiet, used := budgetAt(&cfg, [3]int64{0, 8, 0}).keys, budgetAt(&cfg, [3]int64{0, 8, 0}, [3]int64{1, 19, 8}, [3]int64{30, 19, 8}).keys
+	quiet, used := budgetAt(&cfg, [4]int64{0, 8, 0}).keys, budgetAt(&cfg, [4]int64{0, 8, 0}, [4]int64{1, 19, 8}, [4]int64{30, 19, 8}).keys
 	if used < quiet-4*mb {
 		t.Errorf("keys may take %d MB with full buffers, %d without", used/mb, quiet/mb)
 	}
 	cfg.ClientBytes = 32 * mb
-	if large := budgetAt(&cfg, [3]int64{0, 8, 0}).keys; large != quiet-36*mb {
+	if large := budgetAt(&cfg, [4]int64{0, 8, 0}).keys; large != quiet-36*mb {
 		t.Errorf("keys may take %d MB with 32 MB for buffers, %d with 8", large/mb, quiet/mb)
+	}
+}
+
+// Free memory that Go does not return serves the buffers of clients: a quiet server's keys do not lose it.
+func TestBudgetCountsFreeMemoryOnce(t *testing.T) {
+	cfg := config.Default()
+	cfg.MaxMemoryBytes = 128 * mb
+	quiet, kept := budgetAt(&cfg, [4]int64{0, 8, 0, 0}).keys, budgetAt(&cfg, [4]int64{0, 17, 0, 9}).keys
+	if kept != quiet {
+		t.Errorf("keys may take %d MB while Go keeps 9 MB free, %d MB otherwise", kept/mb, quiet/mb)
 	}
 }
 

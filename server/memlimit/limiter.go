@@ -58,7 +58,7 @@ type Limiter struct {
 func New(env Env) *Limiter {
 	m := &Limiter{Env: env, collector: newCollector()}
 	m.budget.start(m.Keys.Bytes())
-	m.budget.divide(m.Settings.Load(), m.Clock.Now(), readGoMemory().taken, 0)
+	m.budget.divide(m.Settings.Load(), m.Clock.Now(), readGoMemory(), 0)
 	m.Buffers.Most.Store(m.Settings.Load().ClientMemory(m.budget.total))
 	return m
 }
@@ -72,7 +72,7 @@ func (m *Limiter) Enforce() {
 	b := &m.budget
 	of, now := readGoMemory(), m.Clock.Now()
 	b.noteProgram(sysmem.MappedFiles())
-	b.divide(cfg, now, of.taken, m.Buffers.Bytes.Load())
+	b.divide(cfg, now, of, m.Buffers.Bytes.Load())
 	m.Buffers.Most.Store(cfg.ClientMemory(b.total))
 	b.peak = max(b.peak, m.Keys.Bytes()+of.objects)
 	m.Keys.SetMaxBytes(b.keys)
