@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/testprocess"
 )
 
 // patience bounds the time of one program, which is a failure and not slow if it takes longer. On a busy machine the start takes most of it.
@@ -88,7 +88,7 @@ type limiting struct {
 }
 
 func startLimiting(ctx context.Context, folder string, args []string) (*limiting, error) {
-	p := &limiting{command: child.Command(ctx, args[0], args[1:]...)}
+	p := &limiting{command: testprocess.Command(ctx, args[0], args[1:]...)}
 	p.command.Dir = folder
 	p.command.Stderr = &p.stderr
 	var err error
@@ -105,7 +105,7 @@ func startLimiting(ctx context.Context, folder string, args []string) (*limiting
 
 func (p *limiting) end() {
 	p.stdin.Close()
-	_ = child.KillGroup(p.command)
+	_ = testprocess.KillGroup(p.command)
 	_ = p.command.Wait()
 }
 
@@ -124,7 +124,7 @@ func (p *limiting) passed(key string, calls int) (passed int, err error) {
 // answer returns the rest of the next line that starts with a word. A line that starts with "failed" is an error. A program
 // that says nothing for long is killed.
 func (p *limiting) answer(word string) (string, error) {
-	late := time.AfterFunc(patience, func() { _ = child.KillGroup(p.command) })
+	late := time.AfterFunc(patience, func() { _ = testprocess.KillGroup(p.command) })
 	defer late.Stop()
 	for p.lines.Scan() {
 		line := p.lines.Text()

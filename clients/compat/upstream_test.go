@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stintdb/stint/internal/child"
+	"github.com/stintdb/stint/internal/testprocess"
 	"github.com/stintdb/stint/internal/testserver"
 )
 
@@ -126,7 +126,7 @@ func (s upstreamSuite) outcomes(t *testing.T, library, address string) map[strin
 	for _, word := range s.run {
 		run = append(run, fill.Replace(word))
 	}
-	command := child.Command(ctx, run[0], run[1:]...)
+	command := testprocess.Command(ctx, run[0], run[1:]...)
 	command.Dir, command.Env = folder, os.Environ()
 	for _, variable := range s.env {
 		command.Env = append(command.Env, fill.Replace(variable))

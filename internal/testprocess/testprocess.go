@@ -1,5 +1,5 @@
-// Package child starts processes that do not outlive the one that starts them.
-package child
+// Package testprocess starts processes that do not outlive the one that starts them.
+package testprocess
 
 import (
 	"context"

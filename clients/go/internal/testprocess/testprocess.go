@@ -1,5 +1,5 @@
-// Package child has what tests need of the processes that they start.
-package child
+// Package testprocess has what tests need of the processes that they start.
+package testprocess
 
 import "strings"
 

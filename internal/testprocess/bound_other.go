@@ -1,6 +1,6 @@
 //go:build !linux
 
-package child
+package testprocess
 
 import "syscall"
 
