@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/stintdb/stint/internal/loopback"
+	"github.com/stintdb/stint/internal/testaddress"
 	"github.com/stintdb/stint/internal/testprocess"
 )
 
@@ -153,7 +153,7 @@ func (p *process) kill() {
 
 // reservePort returns a loopback port that the system gives to nobody else before the end of this process.
 func reservePort() (string, error) {
-	address, _, err := loopback.Reserve()
+	address, _, err := testaddress.Reserve()
 	if err != nil {
 		return "", err
 	}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package loopback
+package testaddress
 
 import "net"
 

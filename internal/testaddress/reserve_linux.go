@@ -1,4 +1,4 @@
-package loopback
+package testaddress
 
 import (
 	"fmt"
