@@ -24,7 +24,7 @@ import (
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
-	"github.com/stintdb/stint/internal/memnet"
+	"github.com/stintdb/stint/internal/testnet"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -98,7 +98,7 @@ func (d *memDisk) hang() (release func()) {
 // simulated is a cluster in memory, inside a synctest bubble.
 type simulated struct {
 	t           *testing.T
-	net         *memnet.Net
+	net         *testnet.Net
 	names       []string
 	expect      int // of which form the cluster; 0 for all
 	nodes       map[string]*Node
@@ -122,7 +122,7 @@ var simLog = os.Getenv("STINT_SIM_LOG") != ""
 
 func simulate(t *testing.T, names ...string) *simulated {
 	t.Helper()
-	s := &simulated{t: t, net: memnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]addition{}, commands: map[string]store.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
+	s := &simulated{t: t, net: testnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]addition{}, commands: map[string]store.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
 	out := io.Discard
 	if simLog {
 		out = os.Stderr

@@ -18,7 +18,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
-	"github.com/stintdb/stint/internal/memnet"
+	"github.com/stintdb/stint/internal/testnet"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/clock/clocktest"
 	"github.com/stintdb/stint/server/command"
@@ -84,7 +84,7 @@ const formingTime = 12 * time.Second
 func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clusterTimePlayer {
 	time.Sleep(time.Until(testStart.Add(-formingTime)))
 	p := &clusterTimePlayer{channels: new([3]pubsub.Channels)}
-	network := memnet.New()
+	network := testnet.New()
 	peers := []string{"node-0:1", "node-1:1", "node-2:1"}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	for i, own := range peers {

@@ -1,4 +1,4 @@
-package memnet
+package testnet
 
 import (
 	"io"

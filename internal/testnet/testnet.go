@@ -1,5 +1,5 @@
-// Package memnet is a network in memory for tests, with faults. In a synctest bubble its time is simulated.
-package memnet
+// Package testnet is a network in memory for tests, with faults. In a synctest bubble its time is simulated.
+package testnet
 
 import (
 	"context"
