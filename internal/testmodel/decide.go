@@ -1,4 +1,4 @@
-package exactmodel
+package testmodel
 
 // request asks a limit for tokens.
 type request struct {

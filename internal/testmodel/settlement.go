@@ -1,4 +1,4 @@
-package exactmodel
+package testmodel
 
 import "slices"
 

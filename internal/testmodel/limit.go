@@ -1,4 +1,4 @@
-package exactmodel
+package testmodel
 
 import (
 	"strconv"
@@ -51,7 +51,7 @@ func formOf(algorithm string) *form {
 			return &forms[i]
 		}
 	}
-	panic("exactmodel: no algorithm " + algorithm)
+	panic("testmodel: no algorithm " + algorithm)
 }
 
 func (f *form) limit(words []string) (limit, error) {

@@ -1,4 +1,4 @@
-package exactmodel
+package testmodel
 
 func (m *Model) info(words []string) (string, error) {
 	if err := checkKey(words[1]); err != nil {

@@ -1,4 +1,4 @@
-package exactmodel
+package testmodel
 
 import (
 	"fmt"
@@ -104,7 +104,7 @@ func (m *Model) Do(words ...string) string {
 	name := strings.ToUpper(words[0])
 	c, known := commands[name]
 	if !known {
-		panic("exactmodel: no command " + name)
+		panic("testmodel: no command " + name)
 	}
 	if len(words) < c.least || len(words) > c.most {
 		return failure(refuse("ERR wrong number of arguments for '%s' command", strings.ToLower(name)))
