@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stintdb/stint/internal/generated"
+	"github.com/stintdb/stint/internal/testgenerated"
 )
 
 //go:generate go test -run "TestTable|TestHandbook|TestErrorsPageIsCurrent" -update
@@ -20,7 +20,7 @@ const handbook = "../../docs/commands.md"
 
 // docs/commands.md is made from the table of commands.
 func TestHandbookIsCurrent(t *testing.T) {
-	generated.Check(t, handbook, handbookPage(), *update, "go generate ./server/command")
+	testgenerated.Check(t, handbook, handbookPage(), *update, "go generate ./server/command")
 }
 
 // Every command that can answer has its reply described, and an example if it takes arguments.

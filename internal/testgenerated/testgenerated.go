@@ -1,5 +1,5 @@
-// Package generated checks files that are generated from tables in the code.
-package generated
+// Package testgenerated checks files that are generated from tables in the code.
+package testgenerated
 
 import (
 	"bytes"
