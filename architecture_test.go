@@ -34,31 +34,31 @@ var mayImport = map[string][]string{
 
 // within are narrower rules for packages inside a part.
 var within = map[string][]string{
-	"engine":            {"engine/limits", "engine/internal/uint128"},
-	"engine/algorithm":  {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128"},
-	"engine/store":      {"engine", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/offheap", "engine/internal/uint128"},
-	"engine/limits":     {"engine/internal/uint128"},
-	"engine/glob":       {},
-	"engine/script":     {},
-	"engine/opcodec":    {"engine"},
-	"cluster/call":      {"engine", "engine/opcodec"},
-	"cluster/forward":   {"engine", "engine/opcodec", "cluster/call", "cluster/notifier", "cluster/transport"},
-	"cluster/notifier":  {},
-	"cluster/transport": {"cluster/notifier", "internal/unauthenticated"},
-	"cluster/raftstore": {"persistence", "internal/atomicfile"},
-	"server/resp":       {},
-	"server/clock":      {},
-	"server/waitqueue":  {"engine", "server/clock"},
-	"server/topkeys":    {},
-	"server/pubsub":     {},
-	"server/recent":     {},
-	"server/trial":      {"engine", "server/command"},
-	"server/sysmem":     {},
-	"server/loginlimit": {"engine", "internal/unauthenticated", "server/clock", "server/waitqueue"},
-	"server/transcript": {},
-	"server/decider":    {"engine", "server/clock"},
-	"server/fairqueue":  {"engine"},
-	"server/info":       {"engine", "internal/clusterstatus", "internal/persistencestatus", "server/command", "server/conn", "server/memlimit", "server/metrics", "server/netio", "server/upstream"},
+	"engine":                {"engine/limits", "engine/internal/uint128"},
+	"engine/algorithm":      {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128"},
+	"engine/store":          {"engine", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/offheap", "engine/internal/uint128"},
+	"engine/limits":         {"engine/internal/uint128"},
+	"engine/glob":           {},
+	"engine/script":         {},
+	"engine/opcodec":        {"engine"},
+	"cluster/call":          {"engine", "engine/opcodec"},
+	"cluster/forward":       {"engine", "engine/opcodec", "cluster/call", "cluster/notifier", "cluster/transport"},
+	"cluster/notifier":      {},
+	"cluster/transport":     {"cluster/notifier", "internal/unauthenticated"},
+	"cluster/raftstore":     {"persistence", "internal/atomicfile"},
+	"server/resp":           {},
+	"server/clock":          {},
+	"server/waitqueue":      {"engine", "server/clock"},
+	"server/topkeys":        {},
+	"server/pubsub":         {},
+	"server/recent":         {},
+	"server/trial":          {"engine", "server/command"},
+	"server/sysmem":         {},
+	"server/loginlimit":     {"engine", "internal/unauthenticated", "server/clock", "server/waitqueue"},
+	"server/transcripttest": {},
+	"server/decider":        {"engine", "server/clock"},
+	"server/fairqueue":      {"engine"},
+	"server/info":           {"engine", "internal/clusterstatus", "internal/persistencestatus", "server/command", "server/conn", "server/memlimit", "server/metrics", "server/netio", "server/upstream"},
 	"server/conn": {"engine", "internal/unauthenticated", "server/acl", "server/clock", "server/command", "server/config", "server/decider", "server/fairqueue", "server/latency", "server/loginlimit",
 		"server/memlimit", "server/metrics", "server/pubsub", "server/recent", "server/resp", "server/slowlog", "server/stats", "server/topkeys", "server/waitqueue"},
 	"server/gateway":  {"server/acl", "server/command", "server/config", "server/conn", "server/loginlimit", "server/metrics", "server/netio", "server/stats"},
@@ -79,7 +79,7 @@ var within = map[string][]string{
 var ofEngine = []string{"engine/limits", "engine/store"}
 
 // forTests are packages that only tests may import.
-var forTests = []string{"server/transcript", "server/clock/clocktest", "server/servertest"}
+var forTests = []string{"server/transcripttest", "server/clock/clocktest", "server/servertest"}
 
 // pure lists the packages that the engine may not import: clocks, files, networks, processes, logs.
 var pure = []string{"os", "os/exec", "os/signal", "io", "io/fs", "bufio", "net", "net/http", "syscall", "log", "log/slog", "context", "math/rand", "math/rand/v2"}

@@ -25,7 +25,7 @@ import (
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/conn"
 	"github.com/stintdb/stint/server/pubsub"
-	"github.com/stintdb/stint/server/transcript"
+	"github.com/stintdb/stint/server/transcripttest"
 )
 
 // A cluster of three gives the same replies as a standalone server: every transcript is played on three nodes, whose network is in
@@ -54,7 +54,7 @@ func playOnThreeNodes(t *testing.T, file string, onLeader bool) {
 		t.Fatal(err)
 	}
 	p := newClusterTimePlayer(t, onLeader, 0)
-	got, err := transcript.Replay(string(text), p)
+	got, err := transcripttest.Replay(string(text), p)
 	if err = errors.Join(err, p.Close()); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
@@ -139,7 +139,7 @@ func (p *clusterTimePlayer) rest() {
 	}
 }
 
-// Do implements transcript.Player. Commands that look at a node's own state see every change answered before.
+// Do implements transcripttest.Player. Commands that look at a node's own state see every change answered before.
 func (p *clusterTimePlayer) Do(name string, command [][]byte, want string) (string, error) {
 	sub := ""
 	if len(command) > 1 {
@@ -169,7 +169,7 @@ func (p *clusterTimePlayer) catchUp() error {
 
 var readsLocally = regexp.MustCompile(`(?i)^(DBSIZE|SCAN|KEYS|RANDOMKEY|INFO|RL.POLICY (GET|LIST)|MEMORY STATS)\b`)
 
-// Next implements transcript.Player. A node hands out messages as it applies them.
+// Next implements transcripttest.Player. A node hands out messages as it applies them.
 func (p *clusterTimePlayer) Next(name string) (string, error) {
 	if err := p.catchUp(); err != nil {
 		return "", err
@@ -178,13 +178,13 @@ func (p *clusterTimePlayer) Next(name string) (string, error) {
 	return p.sessionPlayer.Next(name)
 }
 
-// Advance implements transcript.Player.
+// Advance implements transcripttest.Player.
 func (p *clusterTimePlayer) Advance(d time.Duration) {
 	time.Sleep(d)
 	p.settle()
 }
 
-// Close implements transcript.Player.
+// Close implements transcripttest.Player.
 func (p *clusterTimePlayer) Close() error {
 	err := p.sessionPlayer.Close()
 	p.env.WaitQueue.Stop()

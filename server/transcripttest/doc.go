@@ -1,4 +1,4 @@
-// Package transcript plays recorded conversations between clients and a server, and checks every reply. The same file
+// Package transcripttest plays recorded conversations between clients and a server, and checks every reply. The same file
 // is played by different players: on the state machine alone, over a socket, or on a cluster.
 //
 // A transcript is text:
@@ -38,4 +38,4 @@
 //	push[a b]    push message
 //
 // Where a reply cannot be known, … in it stands for any text.
-package transcript
+package transcripttest
