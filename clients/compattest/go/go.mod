@@ -1,4 +1,4 @@
-module github.com/stintdb/stint/clients/compat/go
+module github.com/stintdb/stint/clients/compattest/go
 
 go 1.26.0
 

@@ -1,4 +1,4 @@
-module github.com/stintdb/stint/clients/compat/limiters/go
+module github.com/stintdb/stint/clients/compattest/limiters/go
 
 go 1.26.0
 

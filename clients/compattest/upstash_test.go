@@ -1,6 +1,6 @@
 //go:build e2e
 
-package compat
+package compattest
 
 import (
 	"path/filepath"
