@@ -125,28 +125,15 @@ func elementAt(c *DataCall) {
 
 // listRange reads the list of a key, and the indexes start and stop: the elements from from to to-1 are meant.
 func (c *DataCall) listRange() (v engine.Value, from, to int, ok bool) {
-	start, ok := c.integer(c.Args[2])
-	if !ok {
-		return v, 0, 0, false
-	}
-	stop, ok := c.integer(c.Args[3])
+	start, stop, ok := c.integers(c.Args[2], c.Args[3])
 	if !ok {
 		return v, 0, 0, false
 	}
 	if v, _, ok = c.get(c.Args[1], limits.ListValue); !ok {
 		return v, 0, 0, false
 	}
-	n := int64(datatype.List(v.Data).Len())
-	if start < 0 {
-		start = max(start+n, 0)
-	}
-	if stop < 0 {
-		stop += n
-	}
-	if stop = min(stop, n-1); start > stop {
-		return v, 0, 0, true
-	}
-	return v, int(start), int(stop) + 1, true
+	from, to = places(start, stop, datatype.List(v.Data).Len())
+	return v, from, to, true
 }
 
 func elementsBetween(c *DataCall) {
