@@ -205,10 +205,7 @@ func runClusterReplicas(st *clusterstatus.Status, s Session, w *resp.Writer, arg
 		w.Error(errUnknownNode.With(truncate(args[2], 64)).Error())
 		return
 	}
-	w.Array(len(lines))
-	for _, l := range lines {
-		w.BulkString(l)
-	}
+	writeTexts(w, lines)
 }
 
 func runClusterInfo(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][]byte) {

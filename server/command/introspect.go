@@ -209,10 +209,7 @@ func runCommandList(_ Session, w *resp.Writer, args [][]byte) {
 			names = append(names, Table[i].Name)
 		}
 	}
-	w.Array(len(names))
-	for _, n := range names {
-		w.BulkString(n)
-	}
+	writeTexts(w, names)
 }
 
 func runGetKeys(_ Session, w *resp.Writer, args [][]byte) {

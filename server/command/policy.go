@@ -223,10 +223,7 @@ func runPolicyList(s Session, w *resp.Writer, _ [][]byte) {
 		names := slices.DeleteFunc(s.Server().Keys().PolicyNames(), func(name string) bool {
 			return !seesPolicy(s, name)
 		})
-		w.Array(len(names))
-		for _, n := range names {
-			w.BulkString(n)
-		}
+		writeTexts(w, names)
 	})
 }
 

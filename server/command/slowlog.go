@@ -49,10 +49,7 @@ func runSlowlogGet(s Session, w *resp.Writer, args [][]byte) {
 		w.Int(e.ID)
 		w.Int(e.UnixSec)
 		w.Int(e.Micros)
-		w.Array(len(e.Args))
-		for _, a := range e.Args {
-			w.BulkString(a)
-		}
+		writeTexts(w, e.Args)
 		w.BulkString(e.Addr)
 		w.BulkString(e.Name)
 	}
