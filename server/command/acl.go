@@ -83,13 +83,6 @@ var aclRows = []Row{{
 	},
 }}
 
-func writeTexts(w *resp.Writer, all []string) {
-	w.Array(len(all))
-	for _, t := range all {
-		w.BulkString(t)
-	}
-}
-
 func runACLCat(_ Session, w *resp.Writer, args [][]byte) {
 	if len(args) == 2 {
 		writeTexts(w, Categories())
@@ -144,24 +137,10 @@ func runACLGetUser(s Session, w *resp.Writer, args [][]byte) {
 		w.Null()
 		return
 	}
-	w.Map(8)
-	w.BulkString("flags")
-	w.Set(len(u.Flags))
-	for _, f := range u.Flags {
-		w.BulkString(f)
-	}
-	w.BulkString("passwords")
-	writeTexts(w, u.Passwords)
-	for _, pair := range [][2]string{{"commands", u.Commands}, {"keys", u.Keys}, {"channels", u.Channels}} {
-		w.BulkString(pair[0])
-		w.BulkString(pair[1])
-	}
-	w.BulkString("selectors")
-	w.Array(0)
-	w.BulkString("max-keys")
-	w.Int(u.MaxKeys)
-	w.BulkString("max-rate")
-	w.Int(u.MaxRate)
+	writeFields(w, []field{
+		{"flags", set(u.Flags)}, {"passwords", u.Passwords}, {"commands", u.Commands}, {"keys", u.Keys}, {"channels", u.Channels},
+		{"selectors", []string(nil)}, {"max-keys", u.MaxKeys}, {"max-rate", u.MaxRate},
+	})
 }
 
 const denialsShown = 10
@@ -186,21 +165,10 @@ func runACLLog(s Session, w *resp.Writer, args [][]byte) {
 	denials, now := s.Server().Users().Denials(int(min(n, 1<<20))), s.Server().Now()
 	w.Array(len(denials))
 	for _, d := range denials {
-		w.Map(10)
-		w.BulkString("count")
-		w.Int(d.Count)
-		for _, pair := range [][2]string{
-			{"reason", d.Reason}, {"context", d.Context}, {"object", d.Object}, {"username", d.User},
+		writeFields(w, []field{
+			{"count", d.Count}, {"reason", d.Reason}, {"context", d.Context}, {"object", d.Object}, {"username", d.User},
 			{"age-seconds", strconv.FormatFloat(float64(now-d.Created)/1e9, 'f', 3, 64)}, {"client-info", d.Client},
-		} {
-			w.BulkString(pair[0])
-			w.BulkString(pair[1])
-		}
-		w.BulkString("entry-id")
-		w.Int(d.ID)
-		w.BulkString("timestamp-created")
-		w.Int(d.Created / 1e6)
-		w.BulkString("timestamp-last-updated")
-		w.Int(d.Last / 1e6)
+			{"entry-id", d.ID}, {"timestamp-created", d.Created / 1e6}, {"timestamp-last-updated", d.Last / 1e6},
+		})
 	}
 }

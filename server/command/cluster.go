@@ -136,15 +136,10 @@ func runClusterShards(st *clusterstatus.Status, _ Session, w *resp.Writer, _ [][
 	w.Array(len(nodes))
 	for _, m := range nodes {
 		host, port := HostPort(m.ClientAddr)
-		w.Map(7)
-		for _, f := range [][2]string{{"id", NodeHash(m.ID)}, {"ip", host}, {"endpoint", host}, {"role", roleOf(st, m)}, {"health", "online"}} {
-			w.BulkString(f[0])
-			w.BulkString(f[1])
-		}
-		w.BulkString("port")
-		w.Int(port)
-		w.BulkString("replication-offset")
-		w.Int(int64(m.AppliedIndex))
+		writeFields(w, []field{
+			{"id", NodeHash(m.ID)}, {"ip", host}, {"endpoint", host}, {"role", roleOf(st, m)}, {"health", "online"},
+			{"port", port}, {"replication-offset", int64(m.AppliedIndex)},
+		})
 	}
 }
 

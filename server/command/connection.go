@@ -141,22 +141,11 @@ func runHello(s Session, w *resp.Writer, args [][]byte) {
 
 func writeHello(s Session, w *resp.Writer, version int) {
 	s.Client().RESP3, w.RESP3 = version == 3, version == 3
-	w.Map(7)
-	for _, pair := range [][2]string{{"server", serverName}, {"version", RedisVersion}} {
-		w.BulkString(pair[0])
-		w.BulkString(pair[1])
-	}
-	w.BulkString("proto")
-	w.Int(int64(version))
-	w.BulkString("id")
-	w.Int(s.ID())
 	mode, role := ModeAndRole(s.Server().Membership())
-	w.BulkString("mode")
-	w.BulkString(mode)
-	w.BulkString("role")
-	w.BulkString(role)
-	w.BulkString("modules")
-	w.Array(0)
+	writeFields(w, []field{
+		{"server", serverName}, {"version", RedisVersion}, {"proto", int64(version)}, {"id", s.ID()}, {"mode", mode}, {"role", role},
+		{"modules", []string(nil)},
+	})
 }
 
 func runAuth(s Session, w *resp.Writer, args [][]byte) {

@@ -59,31 +59,14 @@ func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	}
 	params := slices.DeleteFunc(res.Held.Params(), func(p limits.Param) bool { return p.Name == "limit" }) // reported as a separate field
 	params = append(params, res.Details()...)
-	fields := 5
-	if res.Lent > 0 {
-		fields++
-	}
-	w.Map(len(params) + fields)
-	w.BulkString("algorithm")
-	w.BulkString(res.Held.Algorithm.String())
+	fields := []field{{"algorithm", res.Held.Algorithm.String()}}
 	for _, p := range params {
-		w.BulkString(p.Name)
-		w.BulkString(p.Text)
+		fields = append(fields, field{p.Name, p.Text})
 	}
-	for _, field := range []struct {
-		name  string
-		value int64
-	}{
-		{"limit", res.Limit},
-		{"taken", res.Limit - res.Remaining - res.Lent},
-		{"remaining", res.Remaining},
-		{"reset_ms", millis(res.Reset)},
-	} {
-		w.BulkString(field.name)
-		w.Int(field.value)
-	}
+	fields = append(fields, field{"limit", res.Limit}, field{"taken", res.Limit - res.Remaining - res.Lent},
+		field{"remaining", res.Remaining}, field{"reset_ms", millis(res.Reset)})
 	if res.Lent > 0 {
-		w.BulkString("lent")
-		w.Int(res.Lent)
+		fields = append(fields, field{"lent", res.Lent})
 	}
+	writeFields(w, fields)
 }

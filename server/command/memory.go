@@ -54,31 +54,14 @@ func replyMemoryUsage(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 func runMemoryStats(s Session, w *resp.Writer, _ [][]byte) {
 	count, m := int64(s.Server().Keys().Len()), s.Server().Observer().Memory()
 	used := m.Used()
-	whole := []struct {
-		name  string
-		bytes int64
-	}{
+	writeFields(w, []field{
 		{"peak.allocated", m.Peak}, {"total.allocated", used}, {"startup.allocated", m.Startup}, {"clients.normal", m.ClientBuffers},
 		{"overhead.total", m.Heap}, {"dataset.bytes", m.Keys}, {"keys.count", count}, {"keys.bytes", m.Keys},
 		{"keys.bytes-per-key", m.Keys / max(count, 1)}, {"keys.limit-bytes", m.KeysLimit}, {"resident.bytes", m.Resident},
 		{"heap.bytes", m.Heap}, {"heap.idle-bytes", m.HeapIdle}, {"fragmentation.bytes", m.Resident - used},
-	}
-	parts := []struct {
-		name  string
-		value float64
-	}{
 		{"dataset.percentage", percentage(m.Keys, used-m.Startup)}, {"peak.percentage", percentage(used, m.Peak)},
 		{"fragmentation", float64(m.Resident) / float64(max(used, 1))},
-	}
-	w.Map(len(whole) + len(parts))
-	for _, p := range whole {
-		w.BulkString(p.name)
-		w.Int(p.bytes)
-	}
-	for _, p := range parts {
-		w.BulkString(p.name)
-		w.Double(p.value)
-	}
+	})
 }
 
 // runMemoryPurge answers when it is done, which takes a while. In a transaction it answers at once.

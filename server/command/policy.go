@@ -243,28 +243,17 @@ func writePolicy(s Session, w *resp.Writer, words []string) {
 		w.Null()
 		return
 	}
-	limits := p.Parts
+	parts := p.Parts
 	if len(words) == 2 {
 		own, _ := s.Server().Keys().PolicyOf(words[0], []byte(words[1]))
-		limits = own.Parts
+		parts = own.Parts
 	}
-	w.Map(7)
-	w.BulkString("limits")
-	w.Array(len(limits))
-	for _, l := range limits {
-		w.BulkString(SpecText(l))
+	specs := make([]string, len(parts))
+	for i, part := range parts {
+		specs[i] = SpecText(part)
 	}
-	for _, f := range []struct {
-		name  string
-		value int64
-	}{
-		{"overrides", int64(p.Overridden)}, {"granted", p.Granted}, {"denied", p.Denied}, {"shadow_denied", p.ShadowDenied},
-	} {
-		w.BulkString(f.name)
-		w.Int(f.value)
-	}
-	w.BulkString("shadow")
-	w.Bool(p.Shadow)
-	w.BulkString("strict")
-	w.Bool(p.Strict)
+	writeFields(w, []field{
+		{"limits", specs}, {"overrides", int64(p.Overridden)}, {"granted", p.Granted}, {"denied", p.Denied}, {"shadow_denied", p.ShadowDenied},
+		{"shadow", p.Shadow}, {"strict", p.Strict},
+	})
 }

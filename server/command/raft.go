@@ -88,30 +88,9 @@ func runRaftTransfer(m Membership, s Session, w *resp.Writer, args [][]byte) {
 	awaitCluster(s, func(done func(error)) { m.Transfer(to, done) })
 }
 
-// clusterField is one name and value; the value is a string or an int64.
-type clusterField struct {
-	name  string
-	value any
-}
-
-func writeFields(w *resp.Writer, fields []clusterField) {
-	w.Map(len(fields))
-	for _, f := range fields {
-		w.BulkString(f.name)
-		switch v := f.value.(type) {
-		case string:
-			w.BulkString(v)
-		case int64:
-			w.Int(v)
-		case bool:
-			w.Bool(v)
-		}
-	}
-}
-
 func runRaftInfo(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 	st := m.Status()
-	writeFields(w, []clusterField{
+	writeFields(w, []field{
 		{"cluster_id", st.ClusterID}, {"node_id", st.NodeID}, {"state", string(st.State)}, {"healthy", st.Healthy}, {"term", int64(st.Term)},
 		{"leader_id", st.LeaderID}, {"leader_addr", st.LeaderAddr}, {"leader_client_addr", st.LeaderClientAddr}, {"last_contact_ms", st.LastContact.Milliseconds()},
 		{"last_log_index", int64(st.LastLogIndex)}, {"commit_index", int64(st.CommitIndex)}, {"applied_index", int64(st.AppliedIndex)},
@@ -130,7 +109,7 @@ func runRaftNodes(m Membership, _ Session, w *resp.Writer, _ [][]byte) {
 		} else if !n.Voter {
 			role = "nonvoter"
 		}
-		writeFields(w, []clusterField{
+		writeFields(w, []field{
 			{"id", n.ID}, {"addr", n.Addr}, {"client_addr", n.ClientAddr}, {"role", role}, {"reachable", n.Reachable}, {"healthy", n.Healthy},
 			{"applied_index", int64(n.AppliedIndex)}, {"last_contact_ms", n.LastContact.Milliseconds()}, {"format_version", int64(n.FormatVersion)},
 		})
