@@ -15,7 +15,7 @@ var inspectRows = []Row{{
 		"of a fair share the number of members; of a class assured_capacity and assured_rate, and of a node classes, the number registered under it, with assured_to_classes, the sum of their capacities; " +
 		"of an adaptive rate present_rate in tokens a second, and pause_ms; null if the key does not exist or has expired.",
 	Example: "alice:1",
-	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Parse: parseLooks, Reply: replyInfo,
+	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Parse: eachKey(engine.Look), Reply: replyInfo,
 }, {
 	Name: "rl.refund", Syntax: "key tokens", Since: "0.1.0", Group: "limiter",
 	Summary: "Return tokens to a limiter, at most as many as were taken.",

@@ -10,32 +10,32 @@ var keyRows = []Row{{
 	Name: "del", Syntax: "key ...", Since: "0.1.0", Group: "generic",
 	Summary: "Reset limiters to their full limit.",
 	Returns: "the number of keys that existed and had not expired, an integer.", Example: "alice:1",
-	Cost: Light, Flags: Write, Keys: changedKeys, Data: deleteKeys, Parse: parseDeletes, Reply: replyCount,
+	Cost: Light, Flags: Write, Keys: changedKeys, Data: deleteKeys, Parse: eachKey(engine.Delete), Reply: replyCount,
 }, {
 	Name: "unlink", Syntax: "key ...", Since: "0.1.0", Group: "generic", Summary: "Same as DEL.",
 	Returns: "the number of keys that existed and had not expired, an integer.", Example: "alice:1",
-	Cost: Light, Flags: Write | Fast, Keys: changedKeys, Data: deleteKeys, Parse: parseDeletes, Reply: replyCount,
+	Cost: Light, Flags: Write | Fast, Keys: changedKeys, Data: deleteKeys, Parse: eachKey(engine.Delete), Reply: replyCount,
 }, {
 	Name: "exists", Syntax: "key ...", Since: "0.1.0", Group: "generic",
 	Summary: "Count the keys that exist and have not expired.",
 	Returns: "an integer; a key given twice counts twice.", Example: "alice:1",
-	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKeys, Data: existKeys, Parse: parseLooks, Reply: replyCount,
+	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKeys, Data: existKeys, Parse: eachKey(engine.Look), Reply: replyCount,
 }, {
 	Name: "ttl", Syntax: "key", Since: "0.1.0", Group: "generic",
 	Summary: "Seconds until a key expires; a limiter is then at its full limit again.",
 	Returns: "an integer, rounded; -1 if the key never expires, -2 if the key does not exist or has expired.", Example: "alice:1",
-	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Data: func(c *DataCall) { timeToLive(c, 1000) }, Parse: parseLooks, Reply: replyTTL,
+	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Data: func(c *DataCall) { timeToLive(c, 1000) }, Parse: eachKey(engine.Look), Reply: replyTTL,
 }, {
 	Name: "pttl", Syntax: "key", Since: "0.1.0", Group: "generic",
 	Summary: "Milliseconds until a key expires; a limiter is then at its full limit again.",
 	Returns: "an integer, rounded up; -1 if the key never expires, -2 if the key does not exist or has expired.", Example: "alice:1",
-	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Data: func(c *DataCall) { timeToLive(c, 1) }, Parse: parseLooks, Reply: replyPTTL,
+	Cost: HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Data: func(c *DataCall) { timeToLive(c, 1) }, Parse: eachKey(engine.Look), Reply: replyPTTL,
 }, {
 	Name: "type", Syntax: "key", Since: "0.1.0", Group: "generic",
 	Summary: "The kind of a key: the algorithm of its limiter, such as token-bucket, or the kind of its data, such as string.",
 	Returns: "one of " + typeNames() + ", or `none` for a key that does not exist or has expired.",
 	Example: "alice:1",
-	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Data: typeOfKey, Parse: parseLooks, Reply: replyType,
+	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Data: typeOfKey, Parse: eachKey(engine.Look), Reply: replyType,
 }, {
 	Name: "scan", Syntax: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Since: "0.1.0", Group: "generic",
 	Summary: "Iterate over the keys.",
@@ -68,20 +68,18 @@ var keyRows = []Row{{
 	Cost:    KeyPass, Flags: Write | Dangerous, Parse: parseFlush, Reply: replyOK,
 }}
 
-// parseKeys makes one operation of every argument from the first key on.
-func parseKeys(r *Request, verb engine.Verb) error {
-	for _, key := range r.Args[1:] {
-		if err := r.key(key); err != nil {
-			return err
+// eachKey is the Parse of a row whose arguments are keys: it makes one operation of each.
+func eachKey(verb engine.Verb) func(*Request) error {
+	return func(r *Request) error {
+		for _, key := range r.Args[1:] {
+			if err := r.key(key); err != nil {
+				return err
+			}
+			r.Ops = append(r.Ops, engine.Op{Verb: verb, Key: key})
 		}
-		r.Ops = append(r.Ops, engine.Op{Verb: verb, Key: key})
+		return nil
 	}
-	return nil
 }
-
-func parseDeletes(r *Request) error { return parseKeys(r, engine.Delete) }
-
-func parseLooks(r *Request) error { return parseKeys(r, engine.Look) }
 
 func parseFlush(r *Request) error {
 	if len(r.Args) > 2 || len(r.Args) == 2 && !isWord(r.Args[1], "ASYNC") && !isWord(r.Args[1], "SYNC") {

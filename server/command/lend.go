@@ -36,7 +36,7 @@ var lendRows = []Row{{
 	Summary: "List the holders for which tokens of a limiter are set aside.",
 	Returns: "an array of holder, tokens and ttl_ms for each, -1 for a loan without FOR.",
 	Example: "alice:1",
-	Cost:    HolderLookup, Flags: ReadOnly | Fast | NotInScripts, Keys: readKey, Parse: parseLent, Reply: replyLent,
+	Cost:    HolderLookup, Flags: ReadOnly | Fast | NotInScripts, Keys: readKey, Parse: eachKey(engine.Loans), Reply: replyLent,
 }}
 
 var (
@@ -145,11 +145,6 @@ func parseVoid(r *Request) error {
 	}
 	r.Ops = append(r.Ops, op)
 	return r.key(op.Key)
-}
-
-func parseLent(r *Request) error {
-	r.Ops = append(r.Ops, engine.Op{Verb: engine.Loans, Key: r.Args[1]})
-	return r.key(r.Args[1])
 }
 
 func replyLoan(w *resp.Writer, _ []engine.Op, results []engine.Result) {
