@@ -49,7 +49,7 @@ func acquireRow(name string, algorithm limits.Algorithm, syntax, example, summar
 		}
 	}
 	return Row{
-		Name: name, Syntax: syntax, Since: "0.1.0", Group: "limiter", Summary: summary,
+		Name: name, Syntax: syntax, Group: "limiter", Summary: summary,
 		Returns: "[five integers](rate-limits.md#the-reply).", Example: example,
 		Cost: acquireCost(algorithm), Flags: flags, Keys: changedKey, Reply: replyAcquire,
 		Parse: func(r *Request) error { return r.acquire(spec, known) },

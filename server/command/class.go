@@ -10,7 +10,7 @@ import (
 
 var classRows = []Row{{
 	Name: "ht.acquire", Syntax: "class rate_capacity rate ceil_capacity ceil UNDER parent capacity rate [UNDER parent capacity rate ...] [TOKENS tokens] [PEEK]",
-	Since: "0.2.0", Group: "limiter",
+	Group: "limiter",
 	Summary: "Take tokens (default 1) of a class in a tree: those that it is assured, or those that its ancestors, at most 3, have beyond " +
 		"the assured capacities of their classes. A class is registered with its ancestors for 10 minutes after a request. Ancestors stand in order, the root last.",
 	Returns: "[five integers](rate-limits.md#the-reply) of the class.", Example: "alice:10 5 1/h 10 2/h UNDER alice:11 20 4/h",

@@ -73,7 +73,7 @@ literal; ` + "`[…]`" + ` is optional, ` + "`|`" + ` separates alternatives, ` 
 With RESP2, a map is an array that alternates names and values, and text is a bulk string.
 
 [rate-limits.md](rate-limits.md) explains the arguments and replies of limiters, [errors.md](errors.md) the errors. A command
-exists since 0.1.0 if no *Since* is shown, and replies ` + "`OK`" + ` if no *Reply* is. A command with subcommands also has ` + "`HELP`" + `.
+exists since ` + firstVersion + ` if no *Since* is shown, and replies ` + "`OK`" + ` if no *Reply* is. A command with subcommands also has ` + "`HELP`" + `.
 ` + "`COMMAND DOCS`" + ` reports the same to clients, ` + "`COMMAND INFO`" + ` also flags and positions of keys, and ` + "`ACL CAT category`" + ` lists the
 commands of a category.
 `
@@ -167,7 +167,7 @@ func writeHandbookEntry(out *bytes.Buffer, row *Row) {
 		}
 		out.WriteString("\n")
 	}
-	if row.Since != "0.1.0" {
+	if row.Since != firstVersion {
 		fmt.Fprintf(out, "\nSince: %s\n", row.Since)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 var shareRows = []Row{acquireRow("fs.acquire", limits.FairShare, "key capacity rate member [tokens] [WEIGHT weight] [PEEK]", "alice:9 5 1/h me",
 	"Take tokens (default 1) from a token bucket whose refill its active members share by weight. remaining is that of this member.", optWeight, optPeek), {
-	Name: "fs.members", Syntax: "key", Since: "0.2.0", Group: "limiter",
+	Name: "fs.members", Syntax: "key", Group: "limiter",
 	Summary: "List the active members of a fair share: those with tokens that the refill has not given back to them yet.",
 	Returns: "an array of triples in the order of the names: the member, its weight, and the tokens that it has taken, rounded up but for a thousandth.", Example: "alice:9",
 	Cost: EntryList, Flags: ReadOnly, Keys: readKey, Parse: eachKey(engine.ListMembers), Reply: replyMembers,

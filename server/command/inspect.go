@@ -9,7 +9,7 @@ import (
 )
 
 var inspectRows = []Row{{
-	Name: "rl.info", Syntax: "key", Since: "0.1.0", Group: "limiter",
+	Name: "rl.info", Syntax: "key", Group: "limiter",
 	Summary: "Show a key's limiter: its algorithm, the parameters last used, and its usage.",
 	Returns: "a map of algorithm, the parameters of the limit under the names in its command, limit, taken, remaining and reset_ms, and lent if tokens are set aside for holders; " +
 		"of a fair share the number of members; of a class assured_capacity and assured_rate, and of a node classes, the number registered under it, with assured_to_classes, the sum of their capacities; " +
@@ -17,7 +17,7 @@ var inspectRows = []Row{{
 	Example: "alice:1",
 	Cost:    HolderLookup, Flags: ReadOnly | Fast, Keys: readKey, Parse: eachKey(engine.Look), Reply: replyInfo,
 }, {
-	Name: "rl.refund", Syntax: "key tokens", Since: "0.1.0", Group: "limiter",
+	Name: "rl.refund", Syntax: "key tokens", Group: "limiter",
 	Summary: "Return tokens to a limiter, at most as many as were taken.",
 	Returns: "the remaining tokens after the refund, an integer, negative while the limiter is in debt; null if nothing was taken.",
 	Example: "alice:1 1",

@@ -19,15 +19,15 @@ type MemoryUse struct {
 func (m *MemoryUse) Used() int64 { return m.Keys + m.Heap }
 
 var memoryRows = []Row{{
-	Name: "memory", Syntax: "subcommand", Since: "0.1.0", Group: "server", Summary: "Inspect memory usage.",
+	Name: "memory", Syntax: "subcommand", Group: "server", Summary: "Inspect memory usage.",
 	Sub: []Row{
-		{Name: "usage", Syntax: "key [SAMPLES count]", Since: "0.1.0", Group: "server", Summary: "Memory used by a key, in bytes.",
+		{Name: "usage", Syntax: "key [SAMPLES count]", Group: "server", Summary: "Memory used by a key, in bytes.",
 			Returns: "an integer; null if the key does not exist or has expired.", Example: "alice:1",
 			Cost: HolderLookup, Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Step: 1, Access: Reads}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
-		{Name: "stats", Since: "0.1.0", Group: "server", Summary: "Memory usage by category.",
+		{Name: "stats", Group: "server", Summary: "Memory usage by category.",
 			Returns: "a map of names to bytes, percentages and ratios, with Redis's names where they exist. The dataset is the keys; overhead is everything else.",
 			Cost:    Information, Flags: ReadOnly, Run: runMemoryStats},
-		{Name: "purge", Since: "0.1.0", Group: "server", Summary: "Return unused memory to the operating system.",
+		{Name: "purge", Group: "server", Summary: "Return unused memory to the operating system.",
 			Returns: "`OK`.",
 			Cost:    KeyPass, Flags: Admin | Dangerous,
 			Run: runMemoryPurge},
