@@ -20,17 +20,6 @@ var classRows = []Row{{
 // A class is the limit of its ceiling, with its assured rate beside it. The limits of its ancestors follow.
 var readAssured, readCeiling = bucketNamed("rate_capacity", "rate", 0), bucketNamed("ceil_capacity", "ceil", 2)
 
-// bucketNamed reads a capacity and a rate, two arguments from at on, that have these names.
-func bucketNamed(capacity, tokensPerTime string, at int) func(*Request, [][]byte) (limits.Limit, error) {
-	return func(_ *Request, a [][]byte) (l limits.Limit, err error) {
-		if l.Capacity, err = integerBetween(capacity, a[at], 1, limits.MaxTokens); err != nil {
-			return l, err
-		}
-		l.Rate, err = rate(tokensPerTime, a[at+1])
-		return l, err
-	}
-}
-
 func parseTree(r *Request) error {
 	first := len(r.parts)
 	words, err := r.spec(specOf(limits.Class), r.Args[1:], first)
