@@ -47,7 +47,7 @@ var clusterRows = []Row{{
 			})},
 		{Name: "keyslot", Syntax: "key", Group: "cluster", Summary: "The hash slot of a key, out of 16384. The leader serves all of them.",
 			Returns: "an integer from 0 to 16383. Works without a cluster too.", Example: "alice:1",
-			Cost: Light, Flags: Fast | Harmless, Keys: Keys{First: 2, Last: 2, Step: 1},
+			Cost: Light, Flags: Fast | Harmless, Keys: Keys{First: 2, Last: 2},
 			Run: func(_ Session, w *resp.Writer, args [][]byte) { w.Int(int64(Slot(args[2]))) }},
 	},
 }}

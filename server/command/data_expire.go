@@ -37,7 +37,7 @@ var expireRows = []Row{{
 }, {
 	Name: "rename", Syntax: "key newkey", Group: "generic", Summary: "Give data another key, in place of what that held.",
 	Returns: "`OK`.",
-	Example: "counter other", Cost: ValueCopy, Flags: Write, Keys: Keys{First: 1, Last: 2, Step: 1, Access: Reads | Changes, Others: Changes}, Data: rename,
+	Example: "counter other", Cost: ValueCopy, Flags: Write, Keys: Keys{First: 1, Last: 2, Access: Reads | Changes, Others: Changes}, Data: rename,
 }}
 
 // expiryMillis turns a number of units, from now or since the Unix epoch, into Unix milliseconds.

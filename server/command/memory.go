@@ -23,7 +23,7 @@ var memoryRows = []Row{{
 	Sub: []Row{
 		{Name: "usage", Syntax: "key [SAMPLES count]", Group: "server", Summary: "Memory used by a key, in bytes.",
 			Returns: "an integer; null if the key does not exist or has expired.", Example: "alice:1",
-			Cost: HolderLookup, Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Step: 1, Access: Reads}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
+			Cost: HolderLookup, Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Access: Reads}, Parse: parseMemoryUsage, Reply: replyMemoryUsage},
 		{Name: "stats", Group: "server", Summary: "Memory usage by category.",
 			Returns: "a map of names to bytes, percentages and ratios, with Redis's names where they exist. The dataset is the keys; overhead is everything else.",
 			Cost:    Information, Flags: ReadOnly, Run: runMemoryStats},
