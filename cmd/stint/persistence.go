@@ -8,7 +8,6 @@ import (
 	"log/slog"
 
 	"github.com/stintdb/stint/engine/store"
-	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/clock"
@@ -100,15 +99,3 @@ func (l *localState) backup(store *store.Store) server.Backup {
 		return keys, err
 	}
 }
-
-// Save implements [server.Persistence].
-func (l *localState) Save() <-chan error { return l.manager.Save() }
-
-// SaveAlone implements [server.Persistence].
-func (l *localState) SaveAlone() error { return l.manager.SaveAlone() }
-
-// SkipLastSnapshot implements [server.Persistence].
-func (l *localState) SkipLastSnapshot() { l.manager.SkipLastSnapshot() }
-
-// Status implements [server.Persistence].
-func (l *localState) Status() persistencestatus.Status { return l.manager.Status() }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 
-	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server"
 	"github.com/stintdb/stint/server/admin"
@@ -54,7 +51,7 @@ func openState(cfg config.Config, store *store.Store, files descriptors, operato
 		stop:   local.stop,
 	}
 	if local.manager != nil {
-		s.persistence = local
+		s.persistence = local.manager
 		s.banner = fmt.Sprintf("limits are kept in %s (--durability %s); read %d states", cfg.Dir, cfg.Durability, local.found.Keys)
 	}
 	return s, nil
@@ -62,7 +59,7 @@ func openState(cfg config.Config, store *store.Store, files descriptors, operato
 
 // refuseNode refuses to start a single server in the directory of a cluster's node: it would begin there without state.
 func refuseNode(dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, raftstore.IdentityFile)); dir == "" || err != nil {
+	if dir == "" || !isNode(dir) {
 		return nil
 	}
 	return usagef("%s is the directory of a cluster's node: start a node, with node-id and cluster-listen, or choose another dir", dir)
