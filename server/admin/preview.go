@@ -90,3 +90,12 @@ func peek(ctx context.Context, s *server.Server, limits []engine.Op, i int, call
 	}
 	return results, err
 }
+
+// overridden lists the callers that are held to other limits than the policy's.
+func overridden(p *store.Policy) map[string]bool {
+	apart := map[string]bool{}
+	for _, o := range p.Overrides {
+		apart[o.ID] = true
+	}
+	return apart
+}

@@ -86,7 +86,7 @@ func replyReport(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 	}
 	w.Array(2)
 	w.Bulk(res.Reply)
-	w.Int(millis(res.Wait))
+	w.Int(Millis(res.Wait))
 }
 
 // readAdaptive reads the capacity and both rates, and writes these with one period.

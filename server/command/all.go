@@ -94,10 +94,10 @@ func replyAll(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		return
 	}
 	w.Array(4)
-	w.Ints(res.Granted, int64(res.Binding), millis(res.Wait))
+	w.Ints(res.Granted, int64(res.Binding), Millis(res.Wait))
 	w.Array(len(res.Parts))
 	for i := range res.Parts {
 		p := &res.Parts[i]
-		w.Integers(p.Limit, p.Remaining, millis(p.Reset))
+		w.Integers(p.Limit, p.Remaining, Millis(p.Reset))
 	}
 }

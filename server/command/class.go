@@ -90,5 +90,5 @@ func replyTree(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		return
 	}
 	class := &res.Parts[0]
-	w.Integers(class.Granted, class.Limit, class.Remaining, millis(res.Wait), millis(class.Reset))
+	w.Integers(class.Granted, class.Limit, class.Remaining, Millis(res.Wait), Millis(class.Reset))
 }

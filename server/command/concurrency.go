@@ -50,7 +50,7 @@ func replyHolders(w *resp.Writer, ops []engine.Op, results []engine.Result) {
 	w.Array(2 * len(leases))
 	for _, l := range leases {
 		w.Bulk(l.Holder)
-		w.Int(millis(l.Remaining))
+		w.Int(Millis(l.Remaining))
 	}
 	results[0].Leases = nil // up to 3 MB, which results that are used again would hold on to
 }

@@ -64,7 +64,7 @@ func replyInfo(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		fields = append(fields, field{p.Name, p.Text})
 	}
 	fields = append(fields, field{"limit", res.Limit}, field{"taken", res.Limit - res.Remaining - res.Lent},
-		field{"remaining", res.Remaining}, field{"reset_ms", millis(res.Reset)})
+		field{"remaining", res.Remaining}, field{"reset_ms", Millis(res.Reset)})
 	if res.Lent > 0 {
 		fields = append(fields, field{"lent", res.Lent})
 	}

@@ -128,7 +128,7 @@ func expiresIn(res *engine.Result) int64 {
 	case res.Reset == engine.NeverExpires, res.Reset == 0 && res.Lent > 0:
 		return noExpiry
 	}
-	return millis(res.Reset)
+	return Millis(res.Reset)
 }
 
 func replyType(w *resp.Writer, _ []engine.Op, results []engine.Result) {

@@ -173,7 +173,7 @@ func replyLent(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 			w.Int(engine.NeverExpires)
 			continue
 		}
-		w.Int(millis(one.Left))
+		w.Int(Millis(one.Left))
 	}
 	results[0].Trim()
 }

@@ -119,6 +119,6 @@ func replySettle(w *resp.Writer, _ []engine.Op, results []engine.Result) {
 		w.Int(p.Granted)
 		w.Int(p.Limit)
 		w.Int(p.Remaining)
-		w.Int(millis(p.Reset))
+		w.Int(Millis(p.Reset))
 	}
 }
