@@ -64,7 +64,7 @@ var within = map[string][]string{
 	"server/gateway":  {"server/acl", "server/command", "server/config", "server/conn", "server/loginlimit", "server/metrics", "server/netio", "server/stats"},
 	"server/httpapi":  {"engine", "server/acl", "server/command", "server/gateway", "server/metrics", "server/resp"},
 	"server/rls":      {"engine", "server/command"},
-	"server/envoy":    {"server/acl", "server/command", "server/gateway", "server/metrics", "server/netio", "server/resp", "server/rls"},
+	"server/envoy":    {"server/acl", "server/command", "server/gateway", "server/metrics", "server/resp", "server/rls"},
 	"server/netio":    {"server/clock", "server/config", "server/conn", "server/stats"},
 	"server/slowlog":  {"server/command", "server/config", "server/resp"},
 	"server/latency":  {"server/clock", "server/command", "server/config"},
