@@ -92,15 +92,15 @@ func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clu
 		if err != nil {
 			t.Fatal(err)
 		}
-		store := store.New(store.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: p.channels[i].Publish})
+		keys := store.New(store.Config{Shards: 16, Replicated: true, Commands: &command.Executor{}, Publish: p.channels[i].Publish})
 		node, err := cluster.Open(cluster.Options{
-			Node: fmt.Sprint("n", i), Listen: own, Advertise: own, Peers: peers, BootstrapExpect: len(peers), Client: own, Store: store, Disk: disk,
+			Node: fmt.Sprint("n", i), Listen: own, Advertise: own, Peers: peers, BootstrapExpect: len(peers), Client: own, Store: keys, Disk: disk,
 			Log: log, Network: network.Of(own), Heartbeat: 600 * time.Millisecond, DecideTimeout: time.Minute, DiskTimeout: time.Hour, LogBytes: 1 << 30, Ahead: ahead,
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.nodes, p.stores = append(p.nodes, node), append(p.stores, store)
+		p.nodes, p.stores = append(p.nodes, node), append(p.stores, keys)
 	}
 	time.Sleep(time.Until(testStart))
 	at := slices.IndexFunc(p.nodes, func(n *cluster.Node) bool { leads, _ := n.Leads(); return leads })

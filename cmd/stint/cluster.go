@@ -18,7 +18,7 @@ import (
 
 // join starts a node. It looks for the others in the background; until the cluster is formed, requests are answered
 // CLUSTERDOWN.
-func join(cfg config.Config, store *store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
+func join(cfg config.Config, keys *store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
 	network, err := peerNetwork(&cfg)
 	if err != nil {
 		return nil, err
@@ -40,10 +40,10 @@ func join(cfg config.Config, store *store.Store, files descriptors, operators *a
 	if expect == 0 {
 		expect = len(cfg.ClusterPeers)
 	}
-	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", store.Len()) })
+	hide := line.follow(func() string { return fmt.Sprintf("reading the snapshot of the cluster's state: %d keys", keys.Len()) })
 	node, err := cluster.Open(withTestTime(cluster.Options{
 		Node: cfg.NodeID, Listen: cfg.ClusterListen, Advertise: cfg.PeerAddress(), Peers: cfg.ClusterPeers, BootstrapExpect: expect,
-		Client: cfg.ClientAddress(), Store: store, Disk: disk, Log: log, Network: network,
+		Client: cfg.ClientAddress(), Store: keys, Disk: disk, Log: log, Network: network,
 		Heartbeat: cfg.ClusterHeartbeat, DecideTimeout: cfg.DecideTimeout, DiskTimeout: cfg.ClusterDiskTimeout, LogBytes: cfg.ClusterLogBytes, Ahead: cfg.ClusterAhead,
 		Unauthenticated: files.unauthenticated, Report: operators.Report,
 	}))
@@ -59,7 +59,7 @@ func join(cfg config.Config, store *store.Store, files descriptors, operators *a
 		background.Go(func() { imported.into(ctx, node, cfg.Dir, log) })
 	}
 	return &state{
-		decider: node, keys: clusterKeys{store, node}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
+		decider: node, keys: clusterKeys{keys, node}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
 		banner:             fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
 		now:                node.Now,
 		backup:             node.Backup,

@@ -32,21 +32,21 @@ type state struct {
 }
 
 // openState makes the state according to the settings.
-func openState(cfg config.Config, store *store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
+func openState(cfg config.Config, keys *store.Store, files descriptors, operators *admin.Admin, log *slog.Logger, line *progressLine) (*state, error) {
 	if cfg.IsCluster() {
-		return join(cfg, store, files, operators, log, line)
+		return join(cfg, keys, files, operators, log, line)
 	}
 	if err := refuseNode(cfg.Dir); err != nil {
 		return nil, err
 	}
-	local, err := openLocal(cfg, store, log, line)
+	local, err := openLocal(cfg, keys, log, line)
 	if err != nil {
 		return nil, err
 	}
 	s := &state{
-		decider: &decider.Local{Store: store, Clock: local.clock, Durable: local.durable()}, keys: store, clock: local.clock,
+		decider: &decider.Local{Store: keys, Clock: local.clock, Durable: local.durable()}, keys: keys, clock: local.clock,
 		now:    local.clock.Now,
-		backup: local.backup(store),
+		backup: local.backup(keys),
 		banner: "limits are kept in memory only; a restart forgets them. To keep them on disk, start with --dir PATH",
 		stop:   local.stop,
 	}

@@ -118,14 +118,14 @@ func newRun(ops []engine.Op, oneIn int64) (*run, error) {
 		}
 		kept = append(kept, op)
 	}
-	limits, err := trial.NewLimits(kept)
+	asked, err := trial.NewLimits(kept)
 	if err != nil || len(kept) == 0 {
 		return r, err
 	}
-	if r.names, err = limits.Names(); err != nil {
+	if r.names, err = asked.Names(); err != nil {
 		return nil, err
 	}
-	r.trial = limits.Begin(replayShards)
+	r.trial = asked.Begin(replayShards)
 	return r, nil
 }
 
