@@ -161,11 +161,14 @@ step_race() {
     # which crashes the race detector itself. Goroutines are still interleaved and their accesses still compared. The run
     # leaves the other processors to the packages below.
     watched go test -race -timeout 20m -cpu 1 ./cluster -faults 60 -skip 'WhatCannotBeCarriedOut|LogOperationsOfAHotKey' &
-    local nodes=$! folder
-    watched go test -race -timeout 20m -skip "$slow" ./server/...
-    for folder in ./engine/store ./engine/glob ./engine/script; do watched go test -race -run "$(racing "$folder")" "$folder"; done
-    watched go test -race -cpu 1 ./cluster/call ./cluster/forward ./cluster/notifier ./cluster/raftstore ./cluster/rights ./cluster/transport
-    wait "$nodes"
+    local nodes=$! folder others=passed
+    (
+        watched go test -race -timeout 20m -skip "$slow" ./server/...
+        for folder in ./engine/store ./engine/glob ./engine/script; do watched go test -race -run "$(racing "$folder")" "$folder"; done
+        watched go test -race -cpu 1 ./cluster/call ./cluster/forward ./cluster/notifier ./cluster/raftstore ./cluster/rights ./cluster/transport
+    ) || others=failed
+    wait "$nodes" # also where the others failed: nothing is left running
+    [[ $others == passed ]]
 }
 
 step_clients() {
