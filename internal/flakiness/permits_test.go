@@ -18,6 +18,8 @@ var permits = []permit{
 	{"timeout", "clients/go/settle_test.go:TestRepeatingEnds", "that the end of a context ends repeating is the subject"},
 	{"timeout", "clients/go/down_test.go:TestCallersContext", "that a context ends before the limiter's timeout is the subject"},
 	{"timeout", "clients/go/internal/servertest/servertest.go:answers", "one of many tries"},
+	{"time", "internal/testnet/conn.go", "when data arrives on a slow link, and a deadline passes, is what a network has"},
+	{"timeout", "internal/testnet/testnet.go:Dial", "looks again until the link is mended, until the context ends"},
 	{"sleep", "clients/go/internal/servertest/proxy.go:Write", "a slow link is the input"},
 	{"sleep", "clients/go/outages_test.go:playOutage", "the length of an outage is the input"},
 	{"child", "clients/go/migrating/rediscell_test.go:startCell", "cargo is waited for with a bound: the context is the test's"},
