@@ -34,7 +34,7 @@ func readImport(cfg *config.Config, log *slog.Logger, line *progressLine) (*impo
 	if info.IsDir() {
 		err = i.readDir(log, line)
 	} else {
-		err = i.readBackup(log, line)
+		err = i.readBackup(line)
 	}
 	line.clear()
 	if err == nil {
@@ -67,7 +67,7 @@ func (i *imported) readDir(log *slog.Logger, line *progressLine) error {
 }
 
 // readBackup reads a file of stint backup.
-func (i *imported) readBackup(log *slog.Logger, line *progressLine) error {
+func (i *imported) readBackup(line *progressLine) error {
 	in, err := line.files(persistence.Dir(filepath.Dir(i.path))).Open(filepath.Base(i.path))
 	if err != nil {
 		return usagef("cluster-import: %w", err)
