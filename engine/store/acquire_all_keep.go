@@ -56,7 +56,7 @@ func (g *acquireAllCall) reserve(now int64, first int, sh *shard) bool {
 }
 
 // growth is the most that keeping a call's decision may add to the shard.
-func (s *shard) growth(c *algorithm.Call) (entries, bytes int) {
+func (t *table) growth(c *algorithm.Call) (entries, bytes int) {
 	alg := &algorithm.Table[c.Limit.Algorithm]
 	size := alg.Bytes
 	if size == 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
@@ -40,6 +41,14 @@ type changes struct {
 	lost    atomic.Bool     // more was deleted between two calls than is noted
 }
 
+// notes are what one shard has to report.
+type notes struct {
+	number  uint32 // of the shard
+	changes *changes
+	dirty   []uint32 // references of records written since the last Changes
+	gone    []byte   // keys deleted since then: 4 bytes of length, the key
+}
+
 // maxGone bounds the bytes of deleted keys that a shard notes. Beyond it a snapshot is needed.
 const maxGone = 64 << 10
 
@@ -56,41 +65,47 @@ func (r record) setDirty(dirty bool) {
 func (c *changes) mark(shard uint32) { c.dirty[shard/64].Or(1 << (shard % 64)) }
 
 // note marks a record as written.
-func (s *shard) note(ref uint32) {
-	if !s.changes.on.Load() {
+func (t *table) note(ref uint32) {
+	if !t.changes.on.Load() {
 		return
 	}
-	if r := s.record(ref); !r.isDirty() {
+	if r := t.record(ref); !r.isDirty() {
 		r.setDirty(true)
-		s.noteRef(ref)
+		t.noteRef(ref)
 	}
 }
 
-func (s *shard) noteRef(ref uint32) {
-	if len(s.dirty) == 0 {
-		s.changes.mark(s.number)
+func (n *notes) noteRef(ref uint32) {
+	if len(n.dirty) == 0 {
+		n.changes.mark(n.number)
 	}
-	s.dirty = append(s.dirty, ref)
+	n.dirty = append(n.dirty, ref)
 }
 
 // noteGone marks a key as deleted.
-func (s *shard) noteGone(key []byte) {
-	if !s.changes.on.Load() {
+func (n *notes) noteGone(key []byte) {
+	if !n.changes.on.Load() {
 		return
 	}
-	if len(s.gone) > 0 && len(s.gone)+len(key)+4 > maxGone {
-		s.changes.lost.Store(true)
+	if len(n.gone) > 0 && len(n.gone)+len(key)+4 > maxGone {
+		n.changes.lost.Store(true)
 		return
 	}
-	s.changes.mark(s.number)
-	s.gone = append(binary.LittleEndian.AppendUint32(s.gone, uint32(len(key))), key...)
+	n.changes.mark(n.number)
+	n.gone = append(binary.LittleEndian.AppendUint32(n.gone, uint32(len(key))), key...)
+}
+
+// forget drops the notes of records in a segment of so many bytes.
+func (n *notes) forget(number, bytes int) {
+	count := uint32(numbers(bytes))
+	n.dirty = slices.DeleteFunc(n.dirty, func(ref uint32) bool { return segmentOf(ref)-uint32(number) < count })
 }
 
 // noteDropped marks a key as deleted that is dropped before its last state was reported, because the journal may have
 // an older state that expires later.
-func (s *shard) noteDropped(r record) {
+func (t *table) noteDropped(r record) {
 	if r.isDirty() {
-		s.noteGone(r.key())
+		t.noteGone(r.key())
 	}
 }
 
@@ -153,20 +168,20 @@ func (s *Store) reportFlush(visit func(Change)) {
 }
 
 // takeChanges reports the noted changes, and keeps the notes of states larger than stateBytes.
-func (s *shard) takeChanges(stateBytes int, now int64, visit func(Change)) (left bool) {
-	for gone := s.gone; len(gone) > 0; {
+func (t *table) takeChanges(stateBytes int, now int64, visit func(Change)) (left bool) {
+	for gone := t.gone; len(gone) > 0; {
 		n := 4 + int(binary.LittleEndian.Uint32(gone))
 		visit(Change{Kind: Deleted, Entry: Entry{Key: gone[4:n]}})
 		gone = gone[n:]
 	}
-	s.gone = s.gone[:0]
-	kept := s.dirty[:0]
-	for _, ref := range s.dirty {
-		r := s.record(ref)
+	t.gone = t.gone[:0]
+	kept := t.dirty[:0]
+	for _, ref := range t.dirty {
+		r := t.record(ref)
 		if !r.isDirty() {
 			continue // it was deleted, or moved and noted again
 		}
-		limit := s.limitOf(r)
+		limit := t.limitOf(r)
 		alg := &algorithm.Table[limit.Algorithm]
 		state := alg.StateOf(r.rest())
 		if len(state) > stateBytes {
@@ -180,7 +195,7 @@ func (s *shard) takeChanges(stateBytes int, now int64, visit func(Change)) (left
 		}
 		visit(Change{Kind: Changed, Entry: Entry{Key: r.key(), Limit: *limit, State: state}})
 	}
-	s.dirty = kept
+	t.dirty = kept
 	return len(kept) > 0
 }
 

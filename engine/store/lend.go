@@ -76,20 +76,6 @@ func (s *shard) reset(c *algorithm.Call, tag uint32, p place) {
 	s.keepLent(c, tag, p) // it takes no more room than before
 }
 
-// addLent and dropLent count the keys with loans of the shard.
-func (s *shard) addLent(key []byte) {
-	if s.lent == nil {
-		s.lent = map[string]struct{}{}
-	}
-	s.lent[string(key)] = struct{}{}
-	s.mem.lentKeys.Add(1)
-}
-
-func (s *shard) dropLent(key []byte) {
-	delete(s.lent, string(key))
-	s.mem.lentKeys.Add(-1)
-}
-
 // LentKeys is the number of keys with loans. Those whose loans have ended count until they are dropped.
 func (s *Store) LentKeys() int64 { return s.mem.lentKeys.Load() }
 
@@ -104,7 +90,7 @@ type lentRecord struct {
 func (s *shard) lentRecords(store *Store, now int64) (all []lentRecord) {
 	var c algorithm.Call
 	var res engine.Result
-	for _, key := range slices.Sorted(maps.Keys(s.lent)) {
+	for _, key := range slices.Sorted(maps.Keys(s.kept.lent)) {
 		op := engine.Op{Verb: engine.Delete, Key: []byte(key)}
 		_, tag := store.locate(op.Key)
 		if s.load(&c, now, &op, &res, s.find(tag, op.Key)); c.Lent > 0 {

@@ -22,7 +22,7 @@ func (s *Store) ScanLoans(shard int, visit func(key, holder []byte, tokens int64
 	var l algorithm.Loans
 	sh := &s.shards[shard]
 	sh.mu.Lock()
-	for key := range sh.lent {
+	for key := range sh.kept.lent {
 		name := []byte(key)
 		_, tag := s.locate(name)
 		p := sh.find(tag, name)

@@ -26,7 +26,7 @@ func (s *Store) TopLent(now int64, n int) (top []LentKey) {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
-		for key := range sh.lent {
+		for key := range sh.kept.lent {
 			op := engine.Op{Verb: engine.Loans, Key: []byte(key)}
 			_, tag := s.locate(op.Key)
 			if sh.load(&c, now, &op, &res, sh.find(tag, op.Key)); c.Lent == 0 || len(top) == n && c.Lent < top[n-1].Tokens {

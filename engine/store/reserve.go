@@ -11,7 +11,7 @@ func (s *Store) Reserve(entries, bytes int) {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
-		sh.growIndex(spread, true, false)
+		growth{&sh.table, true, false}.growIndex(spread)
 		sh.mu.Unlock()
 	}
 }

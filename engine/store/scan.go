@@ -43,13 +43,13 @@ func (s *Store) ScanWhile(cursor uint64, count int, now int64, visit func(Entry)
 
 // scan visits entries from a tag on. It never stops between entries of one tag. to is the tag to go on from, beyond
 // 32 bits at the end of the shard.
-func (s *shard) scan(from uint64, count int, now int64, visit func(Entry) (more bool)) (passed int, stopped bool, to uint64) {
+func (t *table) scan(from uint64, count int, now int64, visit func(Entry) (more bool)) (passed int, stopped bool, to uint64) {
 	const end = uint64(math.MaxUint32) + 1
-	if s.index.count == 0 || from >= end {
+	if t.index.count == 0 || from >= end {
 		return 0, false, end
 	}
 	last := end
-	for _, slot := range s.index.slots[s.index.seek(uint32(from)):] {
+	for _, slot := range t.index.slots[t.index.seek(uint32(from)):] {
 		if slot == 0 {
 			continue
 		}
@@ -59,9 +59,9 @@ func (s *shard) scan(from uint64, count int, now int64, visit func(Entry) (more 
 		}
 		last = tag
 		passed++
-		r := s.record(uint32(slot))
-		if !s.expired(r, now) {
-			limit := s.limitOf(r)
+		r := t.record(uint32(slot))
+		if !t.expired(r, now) {
+			limit := t.limitOf(r)
 			more := visit(Entry{Key: r.key(), Limit: *limit, State: algorithm.Table[limit.Algorithm].StateOf(r.rest())})
 			stopped = stopped || !more
 		}
@@ -102,13 +102,13 @@ func (s *shard) sweepStep(from uint64, count int, now int64) (passed, dropped in
 	return passed, dropped, to
 }
 
-func (s *shard) sweep(from uint64, count int, now int64) (passed, dropped int, to uint64) {
+func (t *table) sweep(from uint64, count int, now int64) (passed, dropped int, to uint64) {
 	const end = uint64(math.MaxUint32) + 1
-	if s.index.count == 0 {
+	if t.index.count == 0 {
 		return 0, 0, end
 	}
-	for at := s.index.seek(uint32(from)); at < uint64(len(s.index.slots)); {
-		slot := s.index.slots[at]
+	for at := t.index.seek(uint32(from)); at < uint64(len(t.index.slots)); {
+		slot := t.index.slots[at]
 		if slot == 0 {
 			at++
 			continue
@@ -117,8 +117,8 @@ func (s *shard) sweep(from uint64, count int, now int64) (passed, dropped int, t
 			return passed, dropped, uint64(slotTag(slot))
 		}
 		passed++
-		if s.expired(s.record(uint32(slot)), now) {
-			s.drop(place{at: at, ref: uint32(slot), found: true})
+		if t.expired(t.record(uint32(slot)), now) {
+			t.drop(place{at: at, ref: uint32(slot), found: true})
 			dropped++
 			continue // the run moved up: the same position holds the next entry
 		}

@@ -66,8 +66,8 @@ func (s *shard) keep(c *algorithm.Call, tag uint32, p place) bool {
 
 // growable is the memory by which the state of a record can still grow: its smaller predecessor stays until its
 // segment is compacted.
-func (s *shard) growable(r record) int64 {
-	limit := s.limitOf(r)
+func (t *table) growable(r record) int64 {
+	limit := t.limitOf(r)
 	alg := &algorithm.Table[limit.Algorithm]
 	if alg.Bytes != 0 {
 		return 0
@@ -79,39 +79,39 @@ func (s *shard) growable(r record) int64 {
 	return 2*full - has
 }
 
-func (s *shard) countGrowing(more int64) {
+func (t *table) countGrowing(more int64) {
 	if more != 0 {
-		s.mem.growing.Add(more)
+		t.mem.growing.Add(more)
 	}
 }
 
 // reserve makes room for more entries whose records take some bytes in all.
-func (s *shard) reserve(now int64, entries, bytes int) bool {
-	return !s.index.lacks(entries) && s.arena.room() >= bytes || s.makeRoom(now, entries, bytes)
+func (t *table) reserve(now int64, entries, bytes int) bool {
+	return !t.index.lacks(entries) && t.arena.room() >= bytes || t.makeRoom(now, entries, bytes)
 }
 
 // newRecord makes an entry whose state has size bytes, still zero, and returns 0 when there is no room.
-func (s *shard) newRecord(now int64, tag uint32, key []byte, limit *limits.Limit, size int) (ref uint32) {
+func (t *table) newRecord(now int64, tag uint32, key []byte, limit *limits.Limit, size int) (ref uint32) {
 	need := recordBytes(size, len(key))
-	if !s.reserve(now, 1, need) {
+	if !t.reserve(now, 1, need) {
 		return 0
 	}
-	s.moves++
-	ref = s.arena.append(need)
-	for !s.index.insert(tag, ref) {
-		s.index.resize(s.index.room()*5/4 + indexTail) // so rare and so little that the memory bound is not asked
+	t.moves++
+	ref = t.arena.append(need)
+	for !t.index.insert(tag, ref) {
+		t.index.resize(t.index.room()*5/4 + indexTail) // so rare and so little that the memory bound is not asked
 	}
-	r := s.record(ref)
-	r.setLimitID(s.limits.acquire(limit, &s.pin))
-	r.setKeyLen(len(key), s.phase)
+	r := t.record(ref)
+	r.setLimitID(t.limits.acquire(limit, &t.pin))
+	r.setKeyLen(len(key), t.phase)
 	copy(r.key(), key)
 	if algorithm.Table[limit.Algorithm].Bytes == 0 {
 		algorithm.SetVariableSize(r.rest(), size)
 	}
-	if s.quotas != nil {
-		s.quotas.add(key, 1)
+	if t.quotas != nil {
+		t.quotas.add(key, 1)
 	}
-	s.addKept(key, limit.Algorithm)
+	t.kept.add(t.mem, key, limit.Algorithm)
 	return ref
 }
 

@@ -53,9 +53,9 @@ func (r record) phase() uint32 { return uint32(r[7]) << 24 & phaseBit }
 func (r record) turnPhase() { r[7] ^= phaseBit >> 24 }
 
 // preserve is to be called before a record changes or is dropped.
-func (s *shard) preserve(r record) {
-	if s.snapshot != nil && r.phase() != s.phase {
-		s.snapshot.copyRecord(s, r)
+func (t *table) preserve(r record) {
+	if t.snapshot != nil && r.phase() != t.phase {
+		t.snapshot.copyRecord(t, r)
 	}
 }
 
@@ -142,12 +142,12 @@ func (f *Snapshot) pass(s *shard, from uint64) (to uint64) {
 }
 
 // show visits the record at the front of b if it holds information at now, and returns the bytes behind it.
-func (s *shard) show(b []byte, now int64, visit func(Entry)) (rest []byte) {
+func (t *table) show(b []byte, now int64, visit func(Entry)) (rest []byte) {
 	r := record(b)
-	if limit := s.limitOf(r); !s.expired(r, now) {
+	if limit := t.limitOf(r); !t.expired(r, now) {
 		visit(Entry{Key: r.key(), Limit: *limit, State: algorithm.Table[limit.Algorithm].StateOf(r.rest())})
 	}
-	return b[s.size(r):]
+	return b[t.size(r):]
 }
 
 // showCopied visits the records of a shard that were copied, or taken over, and gives them back.
@@ -230,11 +230,11 @@ const (
 )
 
 // copyRecord copies a record that is about to change. The caller holds the shard's lock.
-func (f *Snapshot) copyRecord(s *shard, r record) {
-	k, size := &f.copied[s.number], s.size(r)
+func (f *Snapshot) copyRecord(t *table, r record) {
+	k, size := &f.copied[t.number], t.size(r)
 	n := len(k.copies)
 	if n == 0 || k.copies[n-1].used+size > len(k.copies[n-1].bytes) {
-		k.copies = append(k.copies, copiedBlock{bytes: s.mem.copyBlock(max(firstCopyBytes<<min(n, copyDoublings), size))})
+		k.copies = append(k.copies, copiedBlock{bytes: t.mem.copyBlock(max(firstCopyBytes<<min(n, copyDoublings), size))})
 		n++
 	}
 	block := &k.copies[n-1]
@@ -243,14 +243,14 @@ func (f *Snapshot) copyRecord(s *shard, r record) {
 }
 
 // takeOver keeps the remaining records of a shard that is emptied, by taking its blocks. The caller holds the shard's lock.
-func (f *Snapshot) takeOver(s *shard) {
-	k := &f.copied[s.number]
-	k.arena, k.slots = s.arena, s.index.slots
+func (f *Snapshot) takeOver(t *table) {
+	k := &f.copied[t.number]
+	k.arena, k.slots = t.arena, t.index.slots
 	size, _, _ := k.arena.totals()
-	bytes := int64(size) + s.index.bytes()
-	s.mem.used.Add(-bytes)
-	s.mem.snapshotBytes.Add(bytes)
-	s.snapshot = nil
+	bytes := int64(size) + t.index.bytes()
+	t.mem.used.Add(-bytes)
+	t.mem.snapshotBytes.Add(bytes)
+	t.snapshot = nil
 }
 
 // touch copies the policies before they change for the first time since the snapshot. The caller holds their lock.

@@ -53,7 +53,7 @@ func (s *Store) Tanks(visit func(key []byte, limit limits.Limit, t engine.Tank))
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
-		for key := range sh.tanks {
+		for key := range sh.kept.tanks {
 			_, tag := s.locate([]byte(key))
 			if p := sh.find(tag, []byte(key)); p.found {
 				r := sh.record(p.ref)
@@ -69,7 +69,7 @@ func (s *Store) TankCount() int64 { return s.mem.tanks.Load() }
 
 // tankRecords are the tanks of a shard as they are: resetting a key here does not reset it at home.
 func (s *shard) tankRecords(store *Store) (all []lentRecord) {
-	for key := range s.tanks {
+	for key := range s.kept.tanks {
 		_, tag := store.locate([]byte(key))
 		if p := s.find(tag, []byte(key)); p.found {
 			r := s.record(p.ref)
