@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
@@ -129,22 +128,6 @@ func (g *acquireAllCall) hasDuplicateKey(parts []engine.Op) bool {
 	return false
 }
 
-// lock sorts the numbers of shards and locks each of them once. Ascending order is the lock order of the store.
-func (s *Store) lock(order []uint32) []uint32 {
-	slices.Sort(order)
-	order = slices.Compact(order)
-	for _, n := range order {
-		s.shards[n].mu.Lock()
-	}
-	return order
-}
-
-func (s *Store) unlock(order []uint32) {
-	for _, n := range order {
-		s.shards[n].mu.Unlock()
-	}
-}
-
 // ask has every limit decide and returns the one that binds: an error before a denial, then the longest wait; or -1.
 func (g *acquireAllCall) ask(now int64, parts []engine.Op, whole *engine.Result) (binding int) {
 	results := whole.Parts
@@ -179,7 +162,7 @@ func (g *acquireAllCall) ask(now int64, parts []engine.Op, whole *engine.Result)
 func (g *acquireAllCall) touchSlots(parts int) {
 	for i := range parts {
 		t := &g.targets[i]
-		g.touched |= t.shard.index.touch(t.tag)
+		g.touched |= t.shard.touch(t.tag)
 	}
 }
 

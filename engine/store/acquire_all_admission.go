@@ -41,7 +41,7 @@ func (g *acquireAllCall) decideAdmission(c *algorithm.Call, i int) {
 
 func (g *acquireAllCall) lockShared() {
 	if !g.sharedLocked {
-		g.admission.shared.mu.Lock()
+		g.admission.shared.lock()
 		g.sharedLocked = true
 	}
 }
@@ -49,7 +49,7 @@ func (g *acquireAllCall) lockShared() {
 func (g *acquireAllCall) unlockShared() {
 	if g.sharedLocked {
 		g.sharedLocked = false
-		g.admission.shared.mu.Unlock()
+		g.admission.shared.unlock()
 	}
 }
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/algorithm"
 )
 
 // keep writes what every limit decided, after making room for all of it, so that it cannot stop half-way.
@@ -53,22 +52,6 @@ func (g *acquireAllCall) reserve(now int64, first int, sh *shard) bool {
 		entries, bytes = entries+g.id.entries, bytes+g.id.bytes
 	}
 	return sh.reserve(now, entries, bytes)
-}
-
-// growth is the most that keeping a call's decision may add to the shard.
-func (t *table) growth(c *algorithm.Call) (entries, bytes int) {
-	alg := &algorithm.Table[c.Limit.Algorithm]
-	size := alg.Bytes
-	if size == 0 {
-		size = alg.Need(c)
-	}
-	switch {
-	case c.IsNew:
-		return 1, recordBytes(size, len(c.Op.Key))
-	case size > len(c.State):
-		return 0, recordBytes(size, len(c.Op.Key))
-	}
-	return 0, 0
 }
 
 // changes reports whether keeping the decisions would change anything.

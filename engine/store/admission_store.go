@@ -3,7 +3,7 @@ package store
 import "github.com/stintdb/stint/engine"
 
 // NewKeyCounts returns the counts.
-func (s *Store) NewKeyCounts() NewKeyCounts {
+func (s *Keyspace) NewKeyCounts() NewKeyCounts {
 	r := &s.admission
 	f := NewKeyCounts{Denied: r.decisions[engine.DenyNew].Load(), Allowed: r.decisions[engine.AllowNew].Load(), Shared: r.decisions[engine.OverflowNew].Load(), SharedDenied: r.sharedDenied.Load()}
 	r.shared.mu.Lock()
@@ -16,10 +16,10 @@ func (s *Store) NewKeyCounts() NewKeyCounts {
 }
 
 // SetRules changes the treatment of new keys beyond the memory bound or a quota, in a store that is not replicated.
-func (s *Store) SetRules(r Rules) { s.admission.own.Store(&r) }
+func (s *Keyspace) SetRules(r Rules) { s.admission.own.Store(&r) }
 
 // restrictOps calls visit for the operations that recreate the restrictions and shared limiters. It is for snapshots.
-func (s *Store) restrictOps(visit func(*engine.Op)) {
+func (s *Keyspace) restrictOps(visit func(*engine.Op)) {
 	if set := s.admission.set.Load(); set != nil {
 		for _, x := range *set {
 			visit(&engine.Op{Verb: engine.Restrict, NewKeys: x.NewKeys, Key: []byte(x.beginning), Who: []byte(x.Delimiters)})

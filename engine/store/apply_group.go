@@ -24,7 +24,7 @@ type located struct {
 // it decides, so that the processor fetches their slots and records from memory side by side: an operation spends most of its time
 // on these fetches unless its key is in the cache. A lock that another goroutine holds ends the group: waiting for it could
 // be a deadlock.
-func (s *Store) applyGroup(c *algorithm.Call, now int64, ops []engine.Op, results []engine.Result) (n int) {
+func (s *Keyspace) applyGroup(c *algorithm.Call, now int64, ops []engine.Op, results []engine.Result) (n int) {
 	var room [groupAtOnce]located
 	for ; n < min(groupAtOnce, len(ops)) && algorithm.IsShort(&ops[n]); n++ {
 		h, k := maphash.Bytes(s.seed, ops[n].Key), &room[n]
@@ -35,7 +35,7 @@ func (s *Store) applyGroup(c *algorithm.Call, now int64, ops []engine.Op, result
 	}
 	keys := room[:n]
 	for i := range keys {
-		c.Touched |= keys[i].shard.index.touch(keys[i].tag)
+		c.Touched |= keys[i].shard.touch(keys[i].tag)
 	}
 	for i := range keys {
 		k := &keys[i]

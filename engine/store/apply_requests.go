@@ -40,7 +40,7 @@ func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Resul
 		return 0
 	}
 	var room [requestsAtOnce]request
-	held := heldShards{all: s.shards}
+	held := heldShards{keys: &s.Keyspace}
 	taken := 0
 	for n < min(requestsAtOnce, len(ops)) && ops[n].IsRequest() {
 		r := &room[n]
@@ -100,7 +100,7 @@ func (s *Store) open(r *request, op *engine.Op, res *engine.Result) (ok bool) {
 
 // heldShards are locked shards.
 type heldShards struct {
-	all     []shard
+	keys    *Keyspace
 	numbers [requestKeysAtOnce]uint32
 	count   int // of numbers in use
 }
@@ -114,7 +114,7 @@ func (h *heldShards) lock(more []uint32) (ok bool) {
 		if slices.Contains(h.numbers[:h.count], n) {
 			continue
 		}
-		if !h.all[n].mu.TryLock() {
+		if !h.keys.shardAt(n).tryLock() {
 			return false
 		}
 		h.numbers[h.count] = n
@@ -125,6 +125,6 @@ func (h *heldShards) lock(more []uint32) (ok bool) {
 
 func (h *heldShards) unlock() {
 	for _, n := range h.numbers[:h.count] {
-		h.all[n].mu.Unlock()
+		h.keys.shardAt(n).unlock()
 	}
 }

@@ -109,13 +109,13 @@ func TestSegments(t *testing.T) {
 				if r.IntN(3) == 0 {
 					v.until = now + r.Int64N(5*sec)
 				}
-				p := pending{shard: sh, key: key, Value: engine.Value{Kind: limits.StringValue, ExpiresAt: v.until, Data: v.data}, limit: limits.Limit{Algorithm: limits.StringValue}}
-				_, p.tag = s.locate(key)
+				p := update{key: key, Value: engine.Value{Kind: limits.StringValue, ExpiresAt: v.until, Data: v.data}, limit: limits.Limit{Algorithm: limits.StringValue}}
+				_, tag := s.locate(key)
 				if p.size = algorithm.ValueSize(&p.Value, 0); !sh.reserve(now, 1, recordBytes(p.size, len(key))) {
 					refused++
 					break
 				}
-				sh.keepPending(&p, now, new(engine.Result))
+				sh.write(now, tag, &p, new(engine.Result))
 				want[string(key)] = v
 			case draw < 995:
 				before := s.Bytes()

@@ -132,14 +132,14 @@ func (g *acquireAllCall) keepMeters(parts []engine.Op) bool {
 		return false
 	}
 	for i := range parts {
-		if parts[i].Limit.Algorithm != limits.Class || g.calls[i].Result.Granted == 0 || !g.calls[i].WritesInPlace() || g.targets[i].shard.snapshot != nil {
+		if parts[i].Limit.Algorithm != limits.Class || g.calls[i].Result.Granted == 0 || !g.calls[i].WritesInPlace() || g.targets[i].shard.isCopied() {
 			return false
 		}
 	}
 	for i := range parts {
 		c, t := &g.calls[i], &g.targets[i]
 		c.WriteMeters(c.State)
-		t.shard.note(t.place.ref)
+		t.shard.noteAt(t.place)
 	}
 	return true
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"encoding/binary"
-	"math"
 	"math/bits"
 	"slices"
 	"sync/atomic"
@@ -62,6 +61,12 @@ func (r record) setDirty(dirty bool) {
 	binary.LittleEndian.PutUint32(r[4:], n)
 }
 
+// isOn reports whether changes are noted.
+func (c *changes) isOn() bool { return c.on.Load() }
+
+// lose notes that a change could not be noted.
+func (c *changes) lose() { c.lost.Store(true) }
+
 func (c *changes) mark(shard uint32) { c.dirty[shard/64].Or(1 << (shard % 64)) }
 
 // note marks a record as written.
@@ -110,28 +115,10 @@ func (t *table) noteDropped(r record) {
 }
 
 // Track starts or stops noting changes. It must be called before the store is used by others.
-func (s *Store) Track(on bool) { s.changes.on.Store(on) }
+func (s *Keyspace) Track(on bool) { s.changes.on.Store(on) }
 
-// Changes calls visit for everything that changed since the last call, once for each key, and forgets it. A key's
-// deletion comes before a state it was given afterwards. visit runs under a shard's lock: it must be quick and must not
-// call the store. complete is false if something deleted could not be noted: then a snapshot is needed. Calls must
-// not overlap.
-func (s *Store) Changes(now int64, visit func(Change)) (complete bool) {
-	complete, _ = s.changesUpTo(math.MaxInt, now, visit)
-	return complete
-}
-
-// LargeState is the largest state in bytes that [Store.SmallChanges] reports.
-const LargeState = 64 << 10
-
-// SmallChanges is [Store.Changes] without states of more than [LargeState] bytes: these stay noted, and left reports that there
-// are some.
-func (s *Store) SmallChanges(now int64, visit func(Change)) (complete, left bool) {
-	return s.changesUpTo(LargeState, now, visit)
-}
-
-func (s *Store) changesUpTo(stateBytes int, now int64, visit func(Change)) (complete, left bool) {
-	s.policies.takeChanges(func(op *engine.Op) { visit(Change{Kind: PolicyChanged, Op: op}) })
+// takeChanges reports the changes of all keys since the last call, but for states larger than stateBytes, and forgets them.
+func (s *Keyspace) takeChanges(stateBytes int, now int64, visit func(Change)) (complete, left bool) {
 	for i := range s.changes.dirty {
 		for set := s.changes.dirty[i].Swap(0); set != 0; set &= set - 1 {
 			sh := &s.shards[i*64+bits.TrailingZeros64(set)]
@@ -148,19 +135,19 @@ func (s *Store) changesUpTo(stateBytes int, now int64, visit func(Change)) (comp
 	return !s.changes.lost.Swap(false), left
 }
 
-// HasChanges reports whether Changes would find any.
-func (s *Store) HasChanges() bool {
+// hasChanges reports whether takeChanges would find any.
+func (s *Keyspace) hasChanges() bool {
 	for i := range s.changes.dirty {
 		if s.changes.dirty[i].Load() != 0 {
 			return true
 		}
 	}
-	return s.changes.flushes.Load() != s.changes.seen || s.policies.changed.Load()
+	return s.changes.flushes.Load() != s.changes.seen
 }
 
 // reportFlush reports a deletion of all keys before any later change. Changes reported earlier precede it:
 // a flush holds every shard's lock.
-func (s *Store) reportFlush(visit func(Change)) {
+func (s *Keyspace) reportFlush(visit func(Change)) {
 	if n := s.changes.flushes.Load(); n != s.changes.seen {
 		s.changes.seen = n
 		visit(Change{Kind: Flushed})
@@ -197,16 +184,4 @@ func (t *table) takeChanges(stateBytes int, now int64, visit func(Change)) (left
 	}
 	t.dirty = kept
 	return len(kept) > 0
-}
-
-// takeChanges hands out the operations that changed policies, in order.
-func (p *policies) takeChanges(visit func(*engine.Op)) {
-	p.mu.Lock()
-	ops := p.changes
-	p.changes, p.changeBytes = nil, 0
-	p.changed.Store(false)
-	p.mu.Unlock()
-	for i := range ops {
-		visit(&ops[i])
-	}
 }

@@ -25,7 +25,7 @@ type quotas struct {
 
 // SetQuotas replaces the quotas and counts the keys there are. In a store that decides alone, new keys beyond a quota are
 // treated as beyond the bound on memory; in a replicated one, quotas only count.
-func (s *Store) SetQuotas(all []Quota) {
+func (s *Keyspace) SetQuotas(all []Quota) {
 	var q *quotas
 	if len(all) > 0 {
 		q = newQuotas(all)
@@ -92,7 +92,7 @@ func (q *quotas) isFull(key []byte, others [][]byte) (full bool) {
 }
 
 // QuotaCounts calls visit with each quota and the keys that count for it.
-func (s *Store) QuotaCounts(visit func(q Quota, keys int64)) {
+func (s *Keyspace) QuotaCounts(visit func(q Quota, keys int64)) {
 	if q := s.admission.quotas.Load(); q != nil {
 		for i := range q.all {
 			visit(q.all[i], q.counts[i].Load())
@@ -102,7 +102,7 @@ func (s *Store) QuotaCounts(visit func(q Quota, keys int64)) {
 
 // Pressure returns the operations that adapt a replicated store's restrictions to its quotas and, with full, to its
 // memory. The decider must apply them on all replicas. It returns none if nothing has to change.
-func (s *Store) Pressure(rules Rules, full bool) (ops []engine.Op) {
+func (s *Keyspace) Pressure(rules Rules, full bool) (ops []engine.Op) {
 	wanted := map[string]bool{}
 	if full {
 		wanted[""] = true

@@ -77,7 +77,7 @@ func (s *shard) reset(c *algorithm.Call, tag uint32, p place) {
 }
 
 // LentKeys is the number of keys with loans. Those whose loans have ended count until they are dropped.
-func (s *Store) LentKeys() int64 { return s.mem.lentKeys.Load() }
+func (s *Keyspace) LentKeys() int64 { return s.mem.lentKeys.Load() }
 
 // lentRecord is a key with loans and nothing taken.
 type lentRecord struct {
@@ -87,12 +87,12 @@ type lentRecord struct {
 }
 
 // lentRecords are the keys of a shard with loans, in the state that a Flush leaves.
-func (s *shard) lentRecords(store *Store, now int64) (all []lentRecord) {
+func (s *shard) lentRecords(keys *Keyspace, now int64) (all []lentRecord) {
 	var c algorithm.Call
 	var res engine.Result
 	for _, key := range slices.Sorted(maps.Keys(s.kept.lent)) {
 		op := engine.Op{Verb: engine.Delete, Key: []byte(key)}
-		_, tag := store.locate(op.Key)
+		_, tag := keys.locate(op.Key)
 		if s.load(&c, now, &op, &res, s.find(tag, op.Key)); c.Lent > 0 {
 			c.Limit = c.Prev
 			limit, state := c.LentState(algorithm.NoState[:])
@@ -103,7 +103,7 @@ func (s *shard) lentRecords(store *Store, now int64) (all []lentRecord) {
 }
 
 // putBack puts the keys with loans into an empty shard, whatever the bound on memory: they were there before.
-func (s *shard) putBack(store *Store, now int64, all []lentRecord) {
+func (s *shard) putBack(keys *Keyspace, now int64, all []lentRecord) {
 	if len(all) == 0 {
 		return
 	}
@@ -115,7 +115,7 @@ func (s *shard) putBack(store *Store, now int64, all []lentRecord) {
 	s.arena.current, _ = s.arena.add(s.mem.block(wholePages(max(bytes, minArena))))
 	for i := range all {
 		r := &all[i]
-		_, tag := store.locate(r.key)
+		_, tag := keys.locate(r.key)
 		ref := s.newRecord(now, tag, r.key, &r.limit, len(r.state))
 		copy(s.record(ref).rest(), r.state)
 		s.note(ref)

@@ -10,10 +10,10 @@ import (
 const NodeHolder = "node/"
 
 // Shards is the number of parts in which [Store.ScanLoans] looks at the keys.
-func (s *Store) Shards() int { return len(s.shards) }
+func (s *Keyspace) Shards() int { return len(s.shards) }
 
 // ScanLoans calls visit for each loan in one part of the store, once that part is no longer locked. Loans whose end is over may be among them.
-func (s *Store) ScanLoans(shard int, visit func(key, holder []byte, tokens int64)) {
+func (s *Keyspace) ScanLoans(shard int, visit func(key, holder []byte, tokens int64)) {
 	type found struct {
 		key, holder []byte
 		tokens      int64

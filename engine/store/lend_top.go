@@ -17,7 +17,7 @@ type LentKey struct {
 }
 
 // TopLent is the n keys of which most tokens are lent. It locks one shard at a time, and reads at most MaxLentKeys keys.
-func (s *Store) TopLent(now int64, n int) (top []LentKey) {
+func (s *Keyspace) TopLent(now int64, n int) (top []LentKey) {
 	if s.LentKeys() == 0 || n < 1 {
 		return nil
 	}

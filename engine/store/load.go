@@ -23,7 +23,7 @@ type loading struct {
 
 // Load puts an entry into the store as it was, in place of one of the same key. It is for recovery: nothing is noted as
 // changed. An expired entry is left out. State may lack zero bytes at its end.
-func (s *Store) Load(now int64, e Entry) error {
+func (s *Keyspace) Load(now int64, e Entry) error {
 	l := s.loads.Get().(*loading)
 	defer s.loads.Put(l)
 	sh, tag := s.locate(e.Key)
@@ -45,7 +45,7 @@ type arrival struct {
 // LoadAll is [Store.Load] for many entries, in their order. With an error, any of them may have been loaded. It locks
 // the shards of some at a time, so that the processor can fetch their places from memory side by side: loading spends
 // most of its time on these fetches.
-func (s *Store) LoadAll(now int64, entries []Entry) error {
+func (s *Keyspace) LoadAll(now int64, entries []Entry) error {
 	l := s.loads.Get().(*loading)
 	defer s.loads.Put(l)
 	for group := range slices.Chunk(entries, loadAtOnce) {
@@ -56,7 +56,7 @@ func (s *Store) LoadAll(now int64, entries []Entry) error {
 	return nil
 }
 
-func (s *Store) loadGroup(l *loading, now int64, group []Entry) error {
+func (s *Keyspace) loadGroup(l *loading, now int64, group []Entry) error {
 	var room [loadAtOnce]arrival
 	arrivals := room[:len(group)]
 	for i := range group {
@@ -103,7 +103,7 @@ func (s *shard) put(l *loading, tag uint32, now int64, e *Entry) error {
 }
 
 // Unload removes a key without recording a change, for recovery.
-func (s *Store) Unload(key []byte) {
+func (s *Keyspace) Unload(key []byte) {
 	sh, tag := s.locate(key)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()

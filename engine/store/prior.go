@@ -26,18 +26,18 @@ func (s *shard) carry(c *algorithm.Call, tag uint32, p place) {
 }
 
 // IsNew reports whether a key has no limiter and no data.
-func (s *Store) IsNew(now int64, key []byte) bool {
+func (s *Keyspace) IsNew(now int64, key []byte) bool {
 	isNew, _ := s.admits(now, s.Hash(key), key)
 	return isNew
 }
 
 // AdmitsNew reports whether a key has no limiter and no data, and no rule keeps new keys such as it out.
-func (s *Store) AdmitsNew(now int64, key []byte) bool {
+func (s *Keyspace) AdmitsNew(now int64, key []byte) bool {
 	isNew, admitted := s.admits(now, s.Hash(key), key)
 	return isNew && admitted
 }
 
-func (s *Store) admits(now int64, hash uint64, key []byte) (isNew, admitted bool) {
+func (s *Keyspace) admits(now int64, hash uint64, key []byte) (isNew, admitted bool) {
 	sh := &s.shards[s.shardOf(hash)]
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -45,21 +45,13 @@ func (s *Store) admits(now int64, hash uint64, key []byte) (isNew, admitted bool
 	return !p.found || sh.expired(sh.record(p.ref), now), s.admission.rulesFor(key, p.found, nil) == nil
 }
 
-// Beside returns an empty store of which [Store.Hash] is the same.
-func (s *Store) Beside(o Config) *Store {
-	o.Shards = len(s.shards)
-	other := New(o)
-	other.seed = s.seed
-	return other
-}
-
 // Hash is a hash of a key that others cannot foresee.
-func (s *Store) Hash(key []byte) uint64 { return maphash.Bytes(s.seed, key) }
+func (s *Keyspace) Hash(key []byte) uint64 { return maphash.Bytes(s.seed, key) }
 
-// TakeShare carries out an Acquire in taken, a store made by [Store.Beside], if s admits the key as a new one at logTime, and the
+// TakeShare carries out an Acquire in taken, the keys of a store made by Store.Beside, if s admits the key as a new one at logTime, and the
 // Acquire can be granted and leaves all but the leader's share of the limit untouched. Otherwise it changes nothing, res has no meaning, and it
 // returns false. hash is that of the key.
-func (s *Store) TakeShare(taken *Store, hash uint64, logTime, now, priorAt int64, op *engine.Op, res *engine.Result) (done bool) {
+func (s *Keyspace) TakeShare(taken *Keyspace, hash uint64, logTime, now, priorAt int64, op *engine.Op, res *engine.Result) (done bool) {
 	c := taken.calls.Get().(*algorithm.Call)
 	defer taken.calls.Put(c)
 	own := &c.Share
@@ -84,25 +76,8 @@ func (s *Store) TakeShare(taken *Store, hash uint64, logTime, now, priorAt int64
 	return !c.Ask() && op.Options&engine.Peek != 0 || res.Allowed && (op.Options&engine.Peek != 0 || sh.keep(c, tag, p))
 }
 
-// TakeShares is TakeShare of an AcquireAll with these parts.
-func (s *Store) TakeShares(now int64, whole *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
-	var own [engine.MaxParts]engine.Op
-	for i := range parts {
-		var ok bool
-		if own[i], ok = parts[i].OfShare(); !ok {
-			return false
-		}
-		if carry, found := s.Taken(now, parts[i].Key); found && carry.Limit != parts[i].Limit {
-			return false
-		}
-	}
-	all := engine.Op{Verb: engine.AcquireAll, Tokens: whole.Tokens, Options: whole.Options & engine.Peek, Parts: own[:len(parts)]}
-	s.applySeveral(now, &all, res, false, false)
-	return res.Allowed || all.Options&engine.Peek != 0
-}
-
 // Taken is the Carry that hands the tokens taken of a key over to another store. It returns false if there are none.
-func (s *Store) Taken(now int64, key []byte) (carry engine.Op, found bool) {
+func (s *Keyspace) Taken(now int64, key []byte) (carry engine.Op, found bool) {
 	c := s.calls.Get().(*algorithm.Call)
 	defer s.calls.Put(c)
 	sh, tag := s.locate(key)
@@ -119,18 +94,4 @@ func (s *Store) Taken(now int64, key []byte) (carry engine.Op, found bool) {
 		at += res.Reset - c.Limit.Rate.Period // the start of its window
 	}
 	return engine.Op{Verb: engine.Carry, Key: bytes.Clone(key), Limit: c.Limit, Tokens: c.Limit.Capacity - res.Remaining, PriorAt: at}, true
-}
-
-// CheckBy carries out a Check whose limits take asks, which returns false if it cannot answer. A policy in shadow is not asked.
-func (s *Store) CheckBy(op *engine.Op, res *engine.Result, take func(parts []engine.Op) (done bool)) (done bool) {
-	if _, _, shadow := s.policies.find(op.Key, op.Who); shadow {
-		return false
-	}
-	g := s.groups.Get().(*acquireAllCall)
-	defer s.groups.Put(g)
-	answered := false
-	return s.checkBy(g, op, res, func(parts []engine.Op) bool {
-		answered = take(parts)
-		return answered
-	}) && (answered || res.Status == engine.OK) // or it is denied without being asked
 }

@@ -8,7 +8,7 @@ const randomWalk = 64
 // Random calls visit for entries at random places that have not expired at now, until it returns false or after the
 // given number of tries. intN returns a random number from 0 to below its argument. It looks at every shard once, and
 // then at a few dozen slots for each try. visit runs under a lock: it must be quick and must not call the store.
-func (s *Store) Random(tries int, now int64, intN func(int) int, visit func(Entry) (more bool)) {
+func (s *Keyspace) Random(tries int, now int64, intN func(int) int, visit func(Entry) (more bool)) {
 	ends, total := make([]int, len(s.shards)), 0 // of each shard's keys in one sequence of all keys
 	for i := range s.shards {
 		sh := &s.shards[i]

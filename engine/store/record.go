@@ -26,6 +26,9 @@ const (
 
 type record []byte
 
+// workBytes is the number of bytes copied in about the time that one lease is read.
+const workBytes = 64
+
 func recordBytes(stateBytes, keyBytes int) int {
 	return recordHead + engine.Align(keyBytes) + engine.Align(stateBytes)
 }

@@ -46,7 +46,7 @@ func (s *Store) repeatCheck(g *acquireAllCall, now int64, op *engine.Op, res *en
 	if !locked {
 		defer s.unlock(shards)
 	}
-	state := g.id.shard.reservation(g.id.tag, op.Key)
+	state := reservation(g.id.shard, g.id.tag, op.Key)
 	if state == nil || state.End() <= now || state.Fingerprint() != g.fingerprint {
 		return false
 	}
@@ -67,9 +67,9 @@ func (s *Store) repeatCheck(g *acquireAllCall, now int64, op *engine.Op, res *en
 // reserves reports whether a key is that of a reservation, perhaps an expired one.
 func (s *Store) reserves(key []byte) bool {
 	sh, tag := s.locate(key)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	return sh.reservation(tag, key) != nil
+	sh.lock()
+	defer sh.unlock()
+	return reservation(sh, tag, key) != nil
 }
 
 // locateReservation finds the shard of the id. It returns the number of shards to be locked.

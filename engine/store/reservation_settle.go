@@ -67,9 +67,9 @@ func (g *acquireAllCall) lockSettlement(s *Store, op *engine.Op, locked bool) (s
 	if locked {
 		return nil
 	}
-	g.id.shard.mu.Lock()
-	before := append(g.text[:0], g.id.shard.reservation(g.id.tag, op.Key)...)
-	g.id.shard.mu.Unlock()
+	g.id.shard.lock()
+	before := append(g.text[:0], reservation(g.id.shard, g.id.tag, op.Key)...)
+	g.id.shard.unlock()
 	g.text = before
 	order := append(g.order[:0], g.id.shard.number)
 	if len(before) > 0 {
@@ -80,7 +80,7 @@ func (g *acquireAllCall) lockSettlement(s *Store, op *engine.Op, locked bool) (s
 		}
 	}
 	shards = s.lock(order)
-	if bytes.Equal(before, g.id.shard.reservation(g.id.tag, op.Key)) {
+	if bytes.Equal(before, reservation(g.id.shard, g.id.tag, op.Key)) {
 		return shards
 	}
 	s.unlock(shards) // another request was faster
@@ -88,16 +88,16 @@ func (g *acquireAllCall) lockSettlement(s *Store, op *engine.Op, locked bool) (s
 }
 
 // reservation is the state of a reservation, perhaps an expired one, nil if there is none. The caller holds the lock.
-func (s *shard) reservation(tag uint32, id []byte) algorithm.Reservation {
-	p := s.find(tag, id)
+func reservation(sh *shard, tag uint32, id []byte) algorithm.Reservation {
+	p := sh.find(tag, id)
 	if !p.found {
 		return nil
 	}
-	r := s.record(p.ref)
-	if s.limitOf(r).Algorithm != limits.Reservation {
+	limit, state := sh.stateAt(p)
+	if limit.Algorithm != limits.Reservation {
 		return nil
 	}
-	return algorithm.Table[limits.Reservation].StateOf(r.rest())
+	return state
 }
 
 // amounts finds out what each limit is to be charged.
@@ -158,10 +158,10 @@ func (g *acquireAllCall) carryOut(now int64, count int, priorAt int64, res *engi
 		g.giveBack(now, i)
 	}
 	place := g.id.shard.find(g.id.tag, g.idOp.Key) // making room may have moved it
-	r := g.id.shard.record(place.ref)
-	g.id.shard.preserve(r)
-	g.markSettled(algorithm.Reservation(algorithm.Table[limits.Reservation].StateOf(r.rest())))
-	g.id.shard.note(place.ref)
+	g.id.shard.preserveAt(place)
+	_, state := g.id.shard.stateAt(place)
+	g.markSettled(state)
+	g.id.shard.noteAt(place)
 	g.showSettlement(now, count, res)
 }
 
@@ -209,7 +209,7 @@ func (g *acquireAllCall) giveBack(now int64, i int) {
 	}
 	c.Limit = c.Prev
 	alg := &algorithm.Table[c.Prev.Algorithm]
-	t.shard.preserve(t.shard.record(place.ref))
+	t.shard.preserveAt(place)
 	switch {
 	case alg.Release != nil:
 		alg.Release(c)
@@ -250,9 +250,9 @@ func (g *acquireAllCall) showSettlement(now int64, count int, res *engine.Result
 // call the store.
 func (s *Store) reservationKeys(id []byte, visit func(key []byte)) {
 	sh, tag := s.locate(id)
-	sh.mu.Lock()
-	state := slices.Clone(sh.reservation(tag, id))
-	sh.mu.Unlock()
+	sh.lock()
+	state := slices.Clone(reservation(sh, tag, id))
+	sh.unlock()
 	if state == nil {
 		return
 	}

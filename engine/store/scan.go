@@ -3,9 +3,7 @@ package store
 import (
 	"math"
 
-	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
-	"github.com/stintdb/stint/engine/limits"
 )
 
 // A cursor names a shard and a tag: shard<<33 | tag, where the tag has a 33rd bit for "past the last". Indexes are in
@@ -15,13 +13,13 @@ const cursorTagBits = 33
 // Scan calls visit for every entry from cursor on that holds information at now, until at least count entries were
 // passed over, and returns the cursor to go on from; 0 starts, and a returned 0 is the end. Every entry that exists
 // throughout a whole scan is visited, exactly once. visit runs under a lock: it must be quick and must not call the store.
-func (s *Store) Scan(cursor uint64, count int, now int64, visit func(Entry)) (next uint64) {
+func (s *Keyspace) Scan(cursor uint64, count int, now int64, visit func(Entry)) (next uint64) {
 	return s.ScanWhile(cursor, count, now, func(e Entry) bool { visit(e); return true })
 }
 
 // ScanWhile is [Store.Scan] that also ends once visit has returned false: after the entry visited then, and those of the
 // same tag, of which there is hardly ever one.
-func (s *Store) ScanWhile(cursor uint64, count int, now int64, visit func(Entry) (more bool)) (next uint64) {
+func (s *Keyspace) ScanWhile(cursor uint64, count int, now int64, visit func(Entry) (more bool)) (next uint64) {
 	number, from := cursor>>cursorTagBits, cursor&(1<<cursorTagBits-1)
 	for ; number < uint64(len(s.shards)); number, from = number+1, 0 {
 		sh := &s.shards[number]
@@ -71,7 +69,7 @@ func (t *table) scan(from uint64, count int, now int64, visit func(Entry) (more 
 
 // Sweep drops entries that hold no information at now. It looks at about count entries, going on where the last
 // call stopped, holds no lock for more than a few hundred of them, and gives memory back where much of it is unused.
-func (s *Store) Sweep(now int64, count int) (looked, dropped int) {
+func (s *Keyspace) Sweep(now int64, count int) (looked, dropped int) {
 	s.sweepMu.Lock()
 	defer s.sweepMu.Unlock()
 	const stride = 256
@@ -125,20 +123,4 @@ func (t *table) sweep(from uint64, count int, now int64) (passed, dropped int, t
 		at++
 	}
 	return passed, dropped, end
-}
-
-// Entry is one key as [Store.Scan] shows it. Its slices belong to the store and are only valid during the call.
-type Entry struct {
-	Key   []byte
-	Limit limits.Limit // the limit the state was last written under
-	State []byte       // the algorithm's state, little-endian
-}
-
-// Value returns the data of an entry whose limit's algorithm is a kind of value. The data is a copy.
-func (e *Entry) Value() (engine.Value, error) {
-	state, err := e.check(nil)
-	if err != nil {
-		return engine.Value{}, err
-	}
-	return engine.Value{Kind: e.Limit.Algorithm, ExpiresAt: algorithm.ExpiryOf(state), Data: algorithm.DataOf(state)}, nil
 }

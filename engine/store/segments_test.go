@@ -13,11 +13,11 @@ import (
 // putValue writes a string as a transaction does: it makes room, then writes.
 func putValue(s *Store, now int64, key string, size int) bool {
 	sh, tag := s.locate([]byte(key))
-	p := pending{shard: sh, key: []byte(key), tag: tag, Value: engine.Value{Kind: limits.StringValue, Data: make([]byte, size)}, limit: limits.Limit{Algorithm: limits.StringValue}}
+	p := update{key: []byte(key), Value: engine.Value{Kind: limits.StringValue, Data: make([]byte, size)}, limit: limits.Limit{Algorithm: limits.StringValue}}
 	if p.size = algorithm.ValueSize(&p.Value, 0); !sh.reserve(now, 1, recordBytes(p.size, len(key))) {
 		return false
 	}
-	sh.keepPending(&p, now, new(engine.Result))
+	sh.write(now, tag, &p, new(engine.Result))
 	return true
 }
 

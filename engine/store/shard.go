@@ -9,3 +9,7 @@ type shard struct {
 	admission *admission
 	_         [64]byte
 }
+
+func (s *shard) lock()         { s.mu.Lock() }
+func (s *shard) tryLock() bool { return s.mu.TryLock() }
+func (s *shard) unlock()       { s.mu.Unlock() }

@@ -202,3 +202,19 @@ func (s *shard) keepLent(c *algorithm.Call, tag uint32, p place) bool {
 	s.note(ref)
 	return true
 }
+
+// growth is the most that keeping a call's decision may add to the shard.
+func (t *table) growth(c *algorithm.Call) (entries, bytes int) {
+	alg := &algorithm.Table[c.Limit.Algorithm]
+	size := alg.Bytes
+	if size == 0 {
+		size = alg.Need(c)
+	}
+	switch {
+	case c.IsNew:
+		return 1, recordBytes(size, len(c.Op.Key))
+	case size > len(c.State):
+		return 0, recordBytes(size, len(c.Op.Key))
+	}
+	return 0, 0
+}

@@ -179,6 +179,9 @@ func (o *sharedLimiters) remove(n sharedName, s *sharedLimiter) {
 	}
 }
 
+func (o *sharedLimiters) lock()   { o.mu.Lock() }
+func (o *sharedLimiters) unlock() { o.mu.Unlock() }
+
 func (o *sharedLimiters) clear() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

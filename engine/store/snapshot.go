@@ -1,33 +1,28 @@
 package store
 
 import (
-	"maps"
 	"math"
-	"slices"
 	"sync/atomic"
 
-	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/internal/offheap"
 )
 
-// Snapshot is a store as it was at one instant, while decisions go on. A record is copied before it changes for the first
+// keyspaceSnapshot is a keyspace as it was at one instant, while decisions go on. A record is copied before it changes for the first
 // time since, unless Scan has passed it already; Scan looks at a few hundred records at a time. So an operation that comes
 // first to a record copies that record, and nothing else stops for more than those few hundred.
 //
 // The copies are given back as Scan passes their shards. At worst, when everything changes before Scan comes to it, they
-// are as much memory again as the store's records; [Store.SnapshotBytes] returns them. Those bytes do not count against the
+// are as much memory again as the store's records; [Keyspace.SnapshotBytes] returns them. Those bytes do not count against the
 // store's bound, so that no decision depends on whether a copy is being made.
 //
-// [Snapshot.Release] must always be called. Scan, PolicyOps and Release are for one goroutine at a time, which may be
+// [keyspaceSnapshot.Release] must always be called. Scan and Release are for one goroutine at a time, which may be
 // another than those that use the store.
-type Snapshot struct {
-	store    *Store
-	keys     int
-	copied   []copiedShard      // under the lock of the shard of the same number
-	policies map[string]*policy // nil until they are copied; under the policies' lock
-	rest     []engine.Op        // that recreate the restrictions of new keys, and the shared limiters
-	buffer   []byte             // records being visited
+type keyspaceSnapshot struct {
+	keys     *Keyspace
+	count    int           // of keys
+	copied   []copiedShard // under the lock of the shard of the same number
+	buffer   []byte        // records being visited
 	released atomic.Bool
 }
 
@@ -44,7 +39,7 @@ type copiedBlock struct {
 	used  int
 }
 
-// Every record has a bit, its phase. Without a Snapshot it is the shard's. Store.Snapshot turns the shard's phase
+// Every record has a bit, its phase. Without a Snapshot it is the shard's. Keyspace.Snapshot turns the shard's phase
 // over: records that still have the other one are yet to be shown. They get the new one when they are visited, or copied
 // because they change; new ones have it from the start. Afterwards all have the shard's phase again.
 
@@ -60,42 +55,37 @@ func (t *table) preserve(r record) {
 }
 
 // Snapshot marks this instant. It takes a moment for each shard, and must not be called while operations are applied,
-// but TryReadOnly, Sweep and all that reads may go on. There is at most one Snapshot of a store: another before Release
+// but TryReadOnly, Sweep and all that reads may go on. There is at most one Snapshot: another before Release
 // panics, because waiting could block the goroutine that applies operations.
-func (s *Store) Snapshot() *Snapshot {
-	f := &Snapshot{store: s, copied: make([]copiedShard, len(s.shards))}
+func (s *Keyspace) Snapshot() *keyspaceSnapshot {
+	f := &keyspaceSnapshot{keys: s, copied: make([]copiedShard, len(s.shards))}
 	if !s.snapshot.CompareAndSwap(nil, f) {
 		panic("store: Snapshot before the last one was released")
 	}
-	s.restrictOps(func(op *engine.Op) { f.rest = append(f.rest, op.Clone()) })
-	s.scripts.ops(func(op *engine.Op) { f.rest = append(f.rest, *op) }) // bodies never change
 	s.limits().holdIDs()
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
 		if sh.index.count > 0 {
 			sh.snapshot, sh.phase = f, sh.phase^phaseBit
-			f.keys += sh.index.count
+			f.count += sh.index.count
 		}
 		sh.mu.Unlock()
 	}
-	s.policies.mu.Lock()
-	s.policies.snapshot = f
-	s.policies.mu.Unlock()
 	return f
 }
 
 // Len counts the keys at the time of the snapshot; expired ones that had not been dropped yet are included.
-func (f *Snapshot) Len() int { return f.keys }
+func (f *keyspaceSnapshot) Len() int { return f.count }
 
-// SnapshotBytes is the memory of the records that a [Snapshot] has copied and not visited yet. It is not part of Bytes.
-func (s *Store) SnapshotBytes() int64 { return s.mem.snapshotBytes.Load() }
+// SnapshotBytes is the memory of the records that a [keyspaceSnapshot] has copied and not visited yet. It is not part of Bytes.
+func (s *Keyspace) SnapshotBytes() int64 { return s.mem.snapshotBytes.Load() }
 
 // Scan calls visit for every entry as it was at the time of the snapshot that holds information at now, once: entries it has passed are not
 // shown again. visit runs under no lock; slices are only valid during the call.
-func (f *Snapshot) Scan(now int64, visit func(Entry)) {
-	for i := range f.store.shards {
-		sh := &f.store.shards[i]
+func (f *keyspaceSnapshot) Scan(now int64, visit func(Entry)) {
+	for i := range f.keys.shards {
+		sh := &f.keys.shards[i]
 		for from := uint64(0); from <= math.MaxUint32; {
 			from = f.pass(sh, from)
 			for rest := f.buffer; len(rest) > 0; {
@@ -114,7 +104,7 @@ const (
 
 // pass copies the next records of a shard that are yet to be shown to the buffer, and returns the tag to go on from.
 // Once none is left the shard is no longer frozen.
-func (f *Snapshot) pass(s *shard, from uint64) (to uint64) {
+func (f *keyspaceSnapshot) pass(s *shard, from uint64) (to uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	const end = uint64(math.MaxUint32) + 1
@@ -151,7 +141,7 @@ func (t *table) show(b []byte, now int64, visit func(Entry)) (rest []byte) {
 }
 
 // showCopied visits the records of a shard that were copied, or taken over, and gives them back.
-func (f *Snapshot) showCopied(s *shard, now int64, visit func(Entry)) {
+func (f *keyspaceSnapshot) showCopied(s *shard, now int64, visit func(Entry)) {
 	k := f.takeCopied(s)
 	for _, block := range k.copies {
 		for rest := block.bytes[:block.used]; len(rest) > 0; {
@@ -169,46 +159,27 @@ func (f *Snapshot) showCopied(s *shard, now int64, visit func(Entry)) {
 	f.giveBack(&k)
 }
 
-func (f *Snapshot) takeCopied(s *shard) (k copiedShard) {
+func (f *keyspaceSnapshot) takeCopied(s *shard) (k copiedShard) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k, f.copied[s.number] = f.copied[s.number], k
 	return k
 }
 
-func (f *Snapshot) giveBack(k *copiedShard) {
+func (f *keyspaceSnapshot) giveBack(k *copiedShard) {
 	for _, block := range k.copies {
-		f.store.mem.freeCopy(block.bytes)
+		f.keys.mem.freeCopy(block.bytes)
 	}
-	k.arena.each(func(_ int, g *segment) { f.store.mem.freeCopy(g.bytes) })
-	f.store.mem.freeCopy(offheap.Bytes(k.slots))
-}
-
-// PolicyOps is [Store.PolicyOps] as at the time of the snapshot.
-func (f *Snapshot) PolicyOps(visit func(*engine.Op)) {
-	for i := range f.rest {
-		visit(&f.rest[i])
-	}
-	p := &f.store.policies
-	p.mu.RLock() // excludes changes of policies, which copy them too
-	if p.snapshot == f {
-		f.copyPolicies(p)
-	}
-	p.mu.RUnlock()
-	for _, name := range slices.Sorted(maps.Keys(f.policies)) {
-		ops := f.policies[name].ops(name)
-		for i := range ops {
-			visit(&ops[i])
-		}
-	}
+	k.arena.each(func(_ int, g *segment) { f.keys.mem.freeCopy(g.bytes) })
+	f.keys.mem.freeCopy(offheap.Bytes(k.slots))
 }
 
 // Release gives back the remaining copies and ends the copying. More calls than one do nothing.
-func (f *Snapshot) Release() {
+func (f *keyspaceSnapshot) Release() {
 	if f.released.Swap(true) {
 		return
 	}
-	s := f.store
+	s := f.keys
 	for i := range s.shards {
 		sh := &s.shards[i]
 		for from := uint64(0); from <= math.MaxUint32; { // all records have the same phase again
@@ -217,9 +188,6 @@ func (f *Snapshot) Release() {
 		k := f.takeCopied(sh)
 		f.giveBack(&k)
 	}
-	s.policies.mu.Lock()
-	s.policies.snapshot = nil
-	s.policies.mu.Unlock()
 	s.limits().releaseIDs()
 	s.snapshot.Store(nil)
 }
@@ -230,7 +198,7 @@ const (
 )
 
 // copyRecord copies a record that is about to change. The caller holds the shard's lock.
-func (f *Snapshot) copyRecord(t *table, r record) {
+func (f *keyspaceSnapshot) copyRecord(t *table, r record) {
 	k, size := &f.copied[t.number], t.size(r)
 	n := len(k.copies)
 	if n == 0 || k.copies[n-1].used+size > len(k.copies[n-1].bytes) {
@@ -243,7 +211,7 @@ func (f *Snapshot) copyRecord(t *table, r record) {
 }
 
 // takeOver keeps the remaining records of a shard that is emptied, by taking its blocks. The caller holds the shard's lock.
-func (f *Snapshot) takeOver(t *table) {
+func (f *keyspaceSnapshot) takeOver(t *table) {
 	k := &f.copied[t.number]
 	k.arena, k.slots = t.arena, t.index.slots
 	size, _, _ := k.arena.totals()
@@ -251,20 +219,4 @@ func (f *Snapshot) takeOver(t *table) {
 	t.mem.used.Add(-bytes)
 	t.mem.snapshotBytes.Add(bytes)
 	t.snapshot = nil
-}
-
-// touch copies the policies before they change for the first time since the snapshot. The caller holds their lock.
-func (p *policies) touch() {
-	if p.snapshot != nil {
-		p.snapshot.copyPolicies(p)
-	}
-}
-
-// copyPolicies keeps the policies there are. Their limits are never changed in place and need no copy.
-func (f *Snapshot) copyPolicies(p *policies) {
-	f.policies = make(map[string]*policy, len(p.byName))
-	for name, known := range p.byName {
-		f.policies[name] = &policy{parts: known.parts, shadow: known.shadow, strict: known.strict, overrides: maps.Clone(known.overrides)}
-	}
-	p.snapshot = nil
 }

@@ -41,14 +41,6 @@ func (s *Store) shardsOf(ops []engine.Op) (numbers []uint32) {
 	return numbers
 }
 
-// appendAllShards appends the numbers of all shards.
-func (s *Store) appendAllShards(numbers []uint32) []uint32 {
-	for i := range s.shards {
-		numbers = append(numbers, s.shards[i].number)
-	}
-	return numbers
-}
-
 func (s *Store) apply(now int64, ops []engine.Op, results []engine.Result, locked bool) {
 	c := s.calls.Get().(*algorithm.Call)
 	defer s.calls.Put(c)
@@ -74,9 +66,9 @@ func (s *Store) apply(now int64, ops []engine.Op, results []engine.Result, locke
 			sh.apply(c, now, tag, op, res)
 			continue
 		}
-		sh.mu.Lock()
+		sh.lock()
 		sh.apply(c, now, tag, op, res)
-		sh.mu.Unlock()
+		sh.unlock()
 	}
 }
 
@@ -108,47 +100,10 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 	}
 }
 
-// flush empties the store, with every shard locked, so that a journal can order it among the other changes. Policies
-// stay: they are settings, not counts.
-// So do the loans, whose tokens may still be spent, and tanks.
-func (s *Store) flush(now int64, locked bool) {
-	for i := range s.shards {
-		if !locked {
-			s.shards[i].mu.Lock()
-		}
-	}
-	lent := make([][]lentRecord, len(s.shards))
-	for i := range s.shards {
-		lent[i] = append(s.shards[i].lentRecords(s, now), s.shards[i].tankRecords(s)...)
-		s.shards[i].free()
-		s.shards[i].gone = nil
-	}
-	s.admission.shared.clear()
-	if s.changes.on.Load() { // recovery flushes too, and that is no new change
-		s.changes.flushes.Add(1)
-	}
-	for i := range lent {
-		s.shards[i].putBack(s, now, lent[i])
-	}
-	for i := range s.shards {
-		if !locked {
-			s.shards[i].mu.Unlock()
-		}
-	}
-}
-
 // Clear empties the store, its policies included, as if it were new. Nothing is noted as changed. It is for replacing the
 // state by another's and must not be called while operations are applied.
 func (s *Store) Clear() {
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
-		sh.free()
-		sh.gone = nil
-		sh.mu.Unlock()
-	}
-	s.admission.shared.clear()
-	s.admission.set.Store(nil)
+	s.Keyspace.Clear()
 	s.scripts.clear()
 	s.policies.mu.Lock()
 	defer s.policies.mu.Unlock()

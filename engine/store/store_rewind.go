@@ -8,7 +8,7 @@ import "github.com/stintdb/stint/engine/algorithm"
 // Each key then has the tokens, waits and time to live at the time to that it had at from, but a sliding window may count for up to a window
 // longer, and the reservation of a counted window no longer gives tokens back to it. Limiters that had expired at from, and can be of a time
 // just before to, stay as they are: they are from before the clock ran ahead.
-func (s *Store) Rewind(from, to int64) {
+func (s *Keyspace) Rewind(from, to int64) {
 	for i := range s.shards {
 		s.shards[i].rewind(from, to)
 	}

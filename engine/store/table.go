@@ -18,8 +18,8 @@ type table struct {
 	mem    *memory
 	quotas *quotas // nil if there are none
 
-	snapshot *Snapshot // that has not visited this table yet
-	phase    uint32    // the phaseBit of every record except those that snapshot has not visited yet
+	snapshot *keyspaceSnapshot // that has not visited this table yet
+	phase    uint32            // the phaseBit of every record except those that snapshot has not visited yet
 
 	notes
 	kept keptKeys
@@ -51,6 +51,39 @@ func (t *table) expired(r record, now int64) bool {
 	limit := t.limitOf(r)
 	alg := &algorithm.Table[limit.Algorithm]
 	return alg.Expired(alg.StateOf(r.rest()), limit, now)
+}
+
+// stateAt is the limit and the state of the key at p, which may have expired. Both are valid until the table changes.
+func (t *table) stateAt(p place) (limit *limits.Limit, state []byte) {
+	r := t.record(p.ref)
+	limit = t.limitOf(r)
+	return limit, algorithm.Table[limit.Algorithm].StateOf(r.rest())
+}
+
+// sizeAt is the bytes of the record at p.
+func (t *table) sizeAt(p place) int { return t.size(t.record(p.ref)) }
+
+// preserveAt is to be called before the state at p changes, and noteAt afterwards.
+func (t *table) preserveAt(p place) { t.preserve(t.record(p.ref)) }
+
+func (t *table) noteAt(p place) { t.note(p.ref) }
+
+// isCopied reports whether a snapshot may have to copy records before they change.
+func (t *table) isCopied() bool { return t.snapshot != nil }
+
+// touch reads the first slot that a look-up of tag will read, so that the processor fetches it. Callers keep the value, because the
+// compiler leaves out a load whose value nobody uses.
+func (t *table) touch(tag uint32) uint64 { return t.index.touch(tag) }
+
+// each visits every key, expired ones too.
+func (t *table) each(visit func(key []byte, limit *limits.Limit, state []byte)) {
+	for _, slot := range t.index.slots {
+		if slot != 0 {
+			p := place{ref: uint32(slot)}
+			limit, state := t.stateAt(p)
+			visit(t.record(p.ref).key(), limit, state)
+		}
+	}
 }
 
 // seek returns the position from which findFrom looks for a key. It reads the head of the record there, so that the processor fetches it.

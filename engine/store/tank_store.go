@@ -49,7 +49,7 @@ func (s *shard) mayHaveTank(c *algorithm.Call, p place) bool {
 }
 
 // Tanks passes on every key whose limit has its home elsewhere. visit must not use the store.
-func (s *Store) Tanks(visit func(key []byte, limit limits.Limit, t engine.Tank)) {
+func (s *Keyspace) Tanks(visit func(key []byte, limit limits.Limit, t engine.Tank)) {
 	for i := range s.shards {
 		sh := &s.shards[i]
 		sh.mu.Lock()
@@ -65,12 +65,12 @@ func (s *Store) Tanks(visit func(key []byte, limit limits.Limit, t engine.Tank))
 }
 
 // TankCount is the number of keys whose limit has its home elsewhere.
-func (s *Store) TankCount() int64 { return s.mem.tanks.Load() }
+func (s *Keyspace) TankCount() int64 { return s.mem.tanks.Load() }
 
 // tankRecords are the tanks of a shard as they are: resetting a key here does not reset it at home.
-func (s *shard) tankRecords(store *Store) (all []lentRecord) {
+func (s *shard) tankRecords(keys *Keyspace) (all []lentRecord) {
 	for key := range s.kept.tanks {
-		_, tag := store.locate([]byte(key))
+		_, tag := keys.locate([]byte(key))
 		if p := s.find(tag, []byte(key)); p.found {
 			r := s.record(p.ref)
 			all = append(all, lentRecord{[]byte(key), *s.limitOf(r), slices.Clone(r.rest()[:engine.TankBytes])})

@@ -47,15 +47,10 @@ type Tx struct {
 
 // pending is a key that the transaction has changed.
 type pending struct {
-	engine.Value
-	key   []byte
+	update
 	shard *shard
 	tag   uint32
-	limit limits.Limit // of a limiter, whose whole state is Data
-	gone  bool
-
-	size int // of the state to be kept
-	new  bool
+	new   bool
 }
 
 // fewPending is the number of changed keys that are looked up one after the other.
@@ -98,12 +93,9 @@ func (t *Tx) Get(key []byte) (v engine.Value, found bool) {
 	if !p.found {
 		return engine.Value{}, false
 	}
-	r := sh.record(p.ref)
-	limit := sh.limitOf(r)
-	alg := &algorithm.Table[limit.Algorithm]
-	state := alg.StateOf(r.rest())
+	limit, state := sh.stateAt(p)
 	switch {
-	case alg.Expired(state, limit, t.now):
+	case algorithm.Table[limit.Algorithm].Expired(state, limit, t.now):
 		return engine.Value{}, false
 	case !limit.Algorithm.IsValue():
 		return t.limiter(*limit, state), true

@@ -19,7 +19,7 @@ func (s *Store) run(now int64, op *engine.Op, res *engine.Result, locked, readOn
 	t := s.txs.Get().(*Tx)
 	defer s.txs.Put(t)
 	defer t.end()
-	t.store, t.all, t.locked, t.alone = s, locked, t.locked[:0], readOnly || !s.mem.replicated
+	t.store, t.all, t.locked, t.alone = s, locked, t.locked[:0], readOnly || !s.isReplicated()
 	if !locked {
 		t.locked = s.lock(s.appendShards(t.locked, op))
 		defer func() { s.unlock(t.locked) }()
@@ -84,7 +84,7 @@ func (t *Tx) keep(res *engine.Result) engine.Status {
 		return status
 	}
 	for _, p := range changed {
-		if p.shard.keepPending(p, t.now, res) {
+		if p.shard.write(t.now, p.tag, &p.update, res) {
 			res.Granted++
 		}
 	}
@@ -105,10 +105,10 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 		place, had := p.shard.find(p.tag, p.key), 0
 		p.new = !place.found
 		if place.found {
-			r := p.shard.record(place.ref)
-			p.new = p.shard.expired(r, t.now) // making room for another key may drop it: it is no place for this one
-			if limit := p.shard.limitOf(r); !p.new && *limit == p.limit {
-				had = len(algorithm.Table[limit.Algorithm].StateOf(r.rest()))
+			limit, state := p.shard.stateAt(place)
+			p.new = algorithm.Table[limit.Algorithm].Expired(state, limit, t.now) // making room for another key may drop it: it is no place for this one
+			if !p.new && *limit == p.limit {
+				had = len(state)
 			}
 		}
 		if p.new {
@@ -134,45 +134,4 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 		}
 	}
 	return engine.OK
-}
-
-// keepPending writes one change, for which there is room, and reports whether the key is another than before.
-func (s *shard) keepPending(p *pending, now int64, res *engine.Result) (changed bool) {
-	at := s.find(p.tag, p.key)
-	if p.gone {
-		if !at.found {
-			return false
-		}
-		changed = !s.expired(s.record(at.ref), now) // whether an expired one is still there depends on the replica
-		s.remove(at)
-		return changed
-	}
-	if at.found {
-		r := s.record(at.ref)
-		if limit := s.limitOf(r); *limit != p.limit || len(algorithm.Table[limit.Algorithm].StateOf(r.rest())) != p.size {
-			s.drop(at)
-			at = place{}
-		} else {
-			s.preserve(r)
-		}
-	}
-	res.Work += p.size / workBytes
-	ref := at.ref
-	if !at.found {
-		ref = s.newRecord(now, p.tag, p.key, &p.limit, p.size)
-	}
-	r := s.record(ref)
-	state := r.rest()[:p.size:p.size]
-	couldGrow := int64(0)
-	if at.found {
-		couldGrow = s.growable(r)
-	}
-	if p.Kind.IsValue() {
-		algorithm.StoreValue(state, &p.Value)
-	} else {
-		copy(state, p.Data)
-	}
-	s.countGrowing(s.growable(r) - couldGrow)
-	s.note(ref)
-	return true
 }

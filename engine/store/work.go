@@ -7,8 +7,6 @@ import (
 )
 
 const (
-	// workBytes is the number of bytes copied in about the time that one lease is read.
-	workBytes = 64
 	// OpWork is the fixed cost of an operation, in units of [engine.Result.Work].
 	OpWork = 20
 	// MaxHolderWork is the most that looking through the holders of one key takes.
@@ -61,25 +59,26 @@ func (s *Store) weigh(op *engine.Op, more *int) int {
 		*more++
 	}
 	sh, tag := s.locate(op.Key)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
+	sh.lock()
+	defer sh.unlock()
 	p := sh.find(tag, op.Key)
 	if !p.found {
 		return OpWork + *more
 	}
-	r := sh.record(p.ref)
-	switch alg := sh.limitOf(r).Algorithm; alg {
+	limit, state := sh.stateAt(p)
+	size := sh.sizeAt(p)
+	switch limit.Algorithm {
 	case limits.Concurrency:
-		return OpWork + min(algorithm.Leases(algorithm.Table[alg].StateOf(r.rest())).Used()/algorithm.LeaseHead+*more, limits.MaxHolders)
+		return OpWork + min(algorithm.Leases(state).Used()/algorithm.LeaseHead+*more, limits.MaxHolders)
 	case limits.FairShare:
-		return OpWork + sh.size(r)/workBytes + algorithm.SharePool(algorithm.Table[alg].StateOf(r.rest())).Active()
+		return OpWork + size/workBytes + algorithm.SharePool(state).Active()
 	case limits.Class:
-		return OpWork + sh.size(r)/workBytes + algorithm.ClassState(algorithm.Table[alg].StateOf(r.rest())).Children()
+		return OpWork + size/workBytes + algorithm.ClassState(state).Children()
 	case limits.SlidingLog:
 		if op.Verb == engine.ListLog {
-			return OpWork + min(sh.size(r)/engine.LogEntry, int(op.Tokens))
+			return OpWork + min(size/engine.LogEntry, int(op.Tokens))
 		}
-		return OpWork + sh.size(r)/workBytes
+		return OpWork + size/workBytes
 	}
 	return OpWork
 }
@@ -131,12 +130,12 @@ const stringHead = 8
 // stateBytes is the size of a key's state.
 func (s *Store) stateBytes(key []byte) int {
 	sh, tag := s.locate(key)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
+	sh.lock()
+	defer sh.unlock()
 	p := sh.find(tag, key)
 	if !p.found {
 		return 0
 	}
-	r := sh.record(p.ref)
-	return len(algorithm.Table[sh.limitOf(r).Algorithm].StateOf(r.rest()))
+	_, state := sh.stateAt(p)
+	return len(state)
 }
