@@ -3,8 +3,7 @@ package store
 import "github.com/stintdb/stint/engine"
 
 // NewKeyCounts returns the counts.
-func (s *Keyspace) NewKeyCounts() NewKeyCounts {
-	r := &s.admission
+func (r *admission) NewKeyCounts() NewKeyCounts {
 	f := NewKeyCounts{Denied: r.decisions[engine.DenyNew].Load(), Allowed: r.decisions[engine.AllowNew].Load(), Shared: r.decisions[engine.OverflowNew].Load(), SharedDenied: r.sharedDenied.Load()}
 	r.shared.mu.Lock()
 	f.Limiters = len(r.shared.limiters)
@@ -16,14 +15,14 @@ func (s *Keyspace) NewKeyCounts() NewKeyCounts {
 }
 
 // SetRules changes the treatment of new keys beyond the memory bound or a quota, in a store that is not replicated.
-func (s *Keyspace) SetRules(r Rules) { s.admission.own.Store(&r) }
+func (r *admission) SetRules(rules Rules) { r.own.Store(&rules) }
 
 // restrictOps calls visit for the operations that recreate the restrictions and shared limiters. It is for snapshots.
-func (s *Keyspace) restrictOps(visit func(*engine.Op)) {
-	if set := s.admission.set.Load(); set != nil {
+func (r *admission) restrictOps(visit func(*engine.Op)) {
+	if set := r.set.Load(); set != nil {
 		for _, x := range *set {
 			visit(&engine.Op{Verb: engine.Restrict, NewKeys: x.NewKeys, Key: []byte(x.beginning), Who: []byte(x.Delimiters)})
 		}
 	}
-	s.admission.shared.ops(visit)
+	r.shared.ops(visit)
 }

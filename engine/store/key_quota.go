@@ -23,28 +23,6 @@ type quotas struct {
 	byText  map[string][]int
 }
 
-// SetQuotas replaces the quotas and counts the keys there are. In a store that decides alone, new keys beyond a quota are
-// treated as beyond the bound on memory; in a replicated one, quotas only count.
-func (s *Keyspace) SetQuotas(all []Quota) {
-	var q *quotas
-	if len(all) > 0 {
-		q = newQuotas(all)
-	}
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
-		if sh.quotas = q; q != nil {
-			for _, slot := range sh.index.slots {
-				if slot != 0 {
-					q.add(sh.record(uint32(slot)).key(), 1)
-				}
-			}
-		}
-		sh.mu.Unlock()
-	}
-	s.admission.quotas.Store(q)
-}
-
 func newQuotas(all []Quota) *quotas {
 	q := &quotas{all: slices.Clone(all), counts: make([]atomic.Int64, len(all)), byText: map[string][]int{}}
 	for i := range all {
@@ -92,8 +70,8 @@ func (q *quotas) isFull(key []byte, others [][]byte) (full bool) {
 }
 
 // QuotaCounts calls visit with each quota and the keys that count for it.
-func (s *Keyspace) QuotaCounts(visit func(q Quota, keys int64)) {
-	if q := s.admission.quotas.Load(); q != nil {
+func (r *admission) QuotaCounts(visit func(q Quota, keys int64)) {
+	if q := r.quotas.Load(); q != nil {
 		for i := range q.all {
 			visit(q.all[i], q.counts[i].Load())
 		}
@@ -102,19 +80,19 @@ func (s *Keyspace) QuotaCounts(visit func(q Quota, keys int64)) {
 
 // Pressure returns the operations that adapt a replicated store's restrictions to its quotas and, with full, to its
 // memory. The decider must apply them on all replicas. It returns none if nothing has to change.
-func (s *Keyspace) Pressure(rules Rules, full bool) (ops []engine.Op) {
+func (r *admission) Pressure(rules Rules, full bool) (ops []engine.Op) {
 	wanted := map[string]bool{}
 	if full {
 		wanted[""] = true
 	}
-	s.QuotaCounts(func(q Quota, keys int64) {
+	r.QuotaCounts(func(q Quota, keys int64) {
 		for _, p := range q.Prefixes {
 			if keys >= q.MaxKeys && len(wanted) < MaxRestrictions {
 				wanted[p] = true
 			}
 		}
 	})
-	if set := s.admission.set.Load(); set != nil {
+	if set := r.set.Load(); set != nil {
 		for _, x := range *set {
 			if !wanted[x.beginning] {
 				ops = append(ops, engine.Op{Verb: engine.Restrict, Key: []byte(x.beginning)})

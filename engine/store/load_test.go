@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 )
 
 // someEntries are of few keys, so that some come more than once, and some have expired.
@@ -50,7 +51,7 @@ func TestLoadAllRefuses(t *testing.T) {
 	for at := range entries {
 		s, bad := New(Config{Shards: 4}), append([]Entry{}, entries...)
 		bad[at].Limit.Algorithm = 99
-		if err := s.LoadAll(epoch, bad); !errors.Is(err, ErrState) {
+		if err := s.LoadAll(epoch, bad); !errors.Is(err, algorithm.ErrState) {
 			t.Errorf("entry %d: %v", at, err)
 		}
 		if err := s.LoadAll(epoch, entries); err != nil {

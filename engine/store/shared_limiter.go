@@ -247,15 +247,15 @@ func (o *sharedLimiters) ops(visit func(*engine.Op)) {
 // load carries out a KeepOverflow: a shared limiter as it was.
 func (o *sharedLimiters) load(now int64, op *engine.Op, res *engine.Result) {
 	var room [algorithm.MaxState]byte
-	e := Entry{Limit: op.Parts[0].Limit, State: op.Who}
-	state, err := e.check(&room)
+	limit := op.Parts[0].Limit
+	state, err := algorithm.CheckState(&limit, op.Who, &room)
 	if err != nil {
 		res.Status = engine.NotFound
 		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	name := sharedName{string(op.Key), e.Limit, op.Instance}
+	name := sharedName{string(op.Key), limit, op.Instance}
 	s := o.limiters[name]
 	if s == nil {
 		s = o.add(now, name)
