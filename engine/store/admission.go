@@ -48,6 +48,13 @@ type NewKeyCounts struct {
 	Shared         int64 // OverflowNew
 	SharedDenied   int64 // of those, denied
 	Limiters, Keys int   // number of shared limiters and of restrictions
+	LimiterBytes   int   // of the shared limiters' states
+}
+
+// init begins without restrictions: new keys that there is no room for are denied.
+func (r *admission) init(replicated bool) {
+	r.replicated = replicated
+	r.SetRules(Rules{NewKeys: engine.DenyNew})
 }
 
 // restrict carries out a Restrict.

@@ -6,7 +6,7 @@ import "github.com/stintdb/stint/engine"
 func (r *admission) NewKeyCounts() NewKeyCounts {
 	f := NewKeyCounts{Denied: r.decisions[engine.DenyNew].Load(), Allowed: r.decisions[engine.AllowNew].Load(), Shared: r.decisions[engine.OverflowNew].Load(), SharedDenied: r.sharedDenied.Load()}
 	r.shared.mu.Lock()
-	f.Limiters = len(r.shared.limiters)
+	f.Limiters, f.LimiterBytes = len(r.shared.limiters), r.shared.bytes
 	r.shared.mu.Unlock()
 	if set := r.set.Load(); set != nil {
 		f.Keys = len(*set)
@@ -25,4 +25,10 @@ func (r *admission) restrictOps(visit func(*engine.Op)) {
 		}
 	}
 	r.shared.ops(visit)
+}
+
+// clear lifts all restrictions and forgets the shared limiters.
+func (r *admission) clear() {
+	r.shared.clear()
+	r.set.Store(nil)
 }

@@ -122,8 +122,8 @@ func TestOverflowBytesAreBounded(t *testing.T) {
 			break
 		}
 	}
-	if !refused || s.admission.shared.bytes > maxOverflowBytes {
-		t.Errorf("refused %t at %d bytes", refused, s.admission.shared.bytes)
+	if !refused || s.NewKeyCounts().LimiterBytes > maxOverflowBytes {
+		t.Errorf("refused %t at %d bytes", refused, s.NewKeyCounts().LimiterBytes)
 	}
 }
 
@@ -337,8 +337,8 @@ func TestExpiredSharedLimitersTakeNoRoom(t *testing.T) {
 				full++
 			}
 		}
-		if full != 0 || s.admission.shared.bytes > maxOverflowBytes {
-			t.Errorf("with %d as good as new: %d refused, %d bytes", kept, full, s.admission.shared.bytes)
+		if full != 0 || s.NewKeyCounts().LimiterBytes > maxOverflowBytes {
+			t.Errorf("with %d as good as new: %d refused, %d bytes", kept, full, s.NewKeyCounts().LimiterBytes)
 		}
 		ask(s, now, bigLog(now, "z:"))
 		if res := ask(s, now, engine.Op{Key: []byte("y:x"), Limit: sharedLog, Tokens: 1}); res.Status != engine.OutOfRoom {

@@ -39,6 +39,5 @@ func (s *Keyspace) Clear() {
 		sh.gone = nil
 		sh.mu.Unlock()
 	}
-	s.admission.shared.clear()
-	s.admission.set.Store(nil)
+	s.admission.clear()
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 )
 
@@ -54,8 +53,8 @@ func (s *Keyspace) Init(o keyspaceConfig) {
 		s.shift--
 	}
 	s.mem.max.Store(o.MaxBytes)
-	s.mem.replicated, s.admission.replicated = o.Replicated, o.Replicated
-	s.SetRules(Rules{NewKeys: engine.DenyNew})
+	s.mem.replicated = o.Replicated
+	s.admission.init(o.Replicated)
 	s.mem.buffers.New = func() any { return new([segmentBytes]byte) }
 	limits := newLimitTable(&s.mem)
 	for i := range s.shards {

@@ -179,6 +179,15 @@ func (o *sharedLimiters) remove(n sharedName, s *sharedLimiter) {
 	}
 }
 
+// rewind turns the times of all states back.
+func (o *sharedLimiters) rewind(from, to int64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for name, limiter := range o.limiters {
+		algorithm.RewindState(limiter.state, &name.limit, from, to)
+	}
+}
+
 func (o *sharedLimiters) lock()   { o.mu.Lock() }
 func (o *sharedLimiters) unlock() { o.mu.Unlock() }
 

@@ -12,12 +12,7 @@ func (s *Keyspace) Rewind(from, to int64) {
 	for i := range s.shards {
 		s.shards[i].rewind(from, to)
 	}
-	o := &s.admission.shared
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for name, limiter := range o.limiters {
-		algorithm.RewindState(limiter.state, &name.limit, from, to)
-	}
+	s.admission.shared.rewind(from, to)
 }
 
 func (s *shard) rewind(from, to int64) {
