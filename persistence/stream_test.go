@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -19,7 +20,7 @@ func busyStore(r *rand.Rand, keys int) *store.Store {
 	for i := range 3 * keys {
 		apply(s, someTime+int64(i), randomTake(r, keys))
 	}
-	for _, op := range s.Pressure(store.Rules{NewKeys: engine.OverflowNew, Delimiters: ":"}, true) {
+	for _, op := range s.Pressure(admission.Rules{NewKeys: engine.OverflowNew, Delimiters: ":"}, true) {
 		apply(s, someTime, op)
 	}
 	for i, limit := range tokenLimits {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime"
 
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/metrics"
@@ -34,7 +35,7 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 	r.LentKeys = s.keys.LentKeys()
 	r.MaxMemory, r.Forced = s.memory.MaxMemory(), s.keys.NewKeyCounts()
 	quotas := map[string]bool{}
-	s.keys.QuotaCounts(func(q store.Quota, keys int64) {
+	s.keys.QuotaCounts(func(q admission.Quota, keys int64) {
 		if name := metrics.Label(q.Name); !quotas[name] && len(r.Quotas) < metrics.MaxQuotas {
 			quotas[name] = true
 			r.Quotas = append(r.Quotas, metrics.QuotaUsage{Name: name, Keys: keys})

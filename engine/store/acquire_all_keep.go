@@ -27,7 +27,7 @@ func (g *acquireAllCall) keep(now int64, parts []engine.Op) bool {
 		}
 		if t.rules != nil {
 			if t.rules.NewKeys == engine.OverflowNew {
-				g.admission.shared.keep(c, t.shared)
+				g.admission.Shared.Keep(c, t.shared)
 			}
 			continue
 		}

@@ -194,7 +194,7 @@ func TestGroupWithoutRoomTakesNothing(t *testing.T) {
 	if refused == 0 {
 		t.Error("nothing was refused")
 	}
-	s.shards[0].check(t)
+	checkTables(t, s)
 }
 
 func TestPolicies(t *testing.T) {

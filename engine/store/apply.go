@@ -31,7 +31,7 @@ func (s *shard) applyAt(c *algorithm.Call, now int64, tag uint32, p place, op *e
 	}
 	if c.IsNew {
 		res.Status = engine.NotFound
-		if op.Verb == engine.Release && s.admission.shared.release(c, false) {
+		if op.Verb == engine.Release && s.admission.Shared.Release(c, false) {
 			res.Status, res.Granted = engine.OK, 1
 		}
 		if op.Verb == engine.Delete && p.found {
@@ -61,8 +61,8 @@ func (s *shard) applyAt(c *algorithm.Call, now int64, tag uint32, p place, op *e
 // acquire decides an Acquire and stores the result.
 func (s *shard) acquire(c *algorithm.Call, tag uint32, p place) {
 	if c.IsNew {
-		if rules := s.admission.rulesFor(c.Op.Key, p.found, nil); rules != nil {
-			s.admission.decide(c, rules, false)
+		if rules := s.admission.RulesFor(c.Op.Key, p.found, nil); rules != nil {
+			s.admission.Decide(c, rules, false)
 			return
 		}
 	}
@@ -75,7 +75,7 @@ func (s *shard) acquire(c *algorithm.Call, tag uint32, p place) {
 		return
 	}
 	c.Result.Clear()
-	s.admission.decide(c, s.admission.own.Load(), false)
+	s.admission.Decide(c, s.admission.Own.Load(), false)
 }
 
 func (s *shard) look(c *algorithm.Call, p place) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -45,9 +46,7 @@ func TestSegmentsUnderAllOperations(t *testing.T) {
 		wait.Wait()
 		close(done)
 		upkeep.Wait()
-		for i := range s.shards {
-			s.shards[i].check(t)
-		}
+		checkTables(t, s)
 		s.Close()
 		if n := s.Bytes(); n != 0 {
 			t.Errorf("seed %d: %d bytes after Close", seed, n)
@@ -96,9 +95,18 @@ func randomOps(s *Store, r *rand.Rand, batches int) {
 		if r.IntN(4) == 0 {
 			key := fmt.Sprint("value", r.IntN(20))
 			sh, _ := s.locate([]byte(key))
-			sh.mu.Lock()
+			sh.lock()
 			putValue(s, now, key, r.IntN(150_000)>>r.IntN(10))
-			sh.mu.Unlock()
+			sh.unlock()
 		}
+	}
+}
+
+// putValue writes a string as a transaction does: it makes room, then writes. The caller holds the lock.
+func putValue(s *Store, now int64, key string, size int) {
+	sh, tag := s.locate([]byte(key))
+	u := update{key: []byte(key), Value: engine.Value{Kind: limits.StringValue, Data: make([]byte, size)}, limit: limits.Limit{Algorithm: limits.StringValue}}
+	if u.size = algorithm.ValueSize(&u.Value, 0); sh.reserve(now, 1, recordBytes(u.size, len(key))) {
+		sh.write(now, tag, &u, new(engine.Result))
 	}
 }

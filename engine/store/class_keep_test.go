@@ -24,7 +24,7 @@ func TestClassesKeepMetersInPlace(t *testing.T) {
 		snapshot := general.Snapshot()
 		want := ask(general, now, op)
 		snapshot.Release()
-		moves := fast.shards[0].moves
+		moves := fast.shardAt(0).moves
 		got := ask(fast, now, op)
 		if got.Allowed != want.Allowed || got.Wait != want.Wait || got.Remaining != want.Remaining {
 			t.Fatalf("request %d: %+v, want %+v", i, got, want)
@@ -38,7 +38,7 @@ func TestClassesKeepMetersInPlace(t *testing.T) {
 		if got.Allowed && noted != len(op.Parts) {
 			t.Fatalf("request %d: %d of %d nodes noted as changed", i, noted, len(op.Parts))
 		}
-		if got.Allowed && moves == fast.shards[0].moves {
+		if got.Allowed && moves == fast.shardAt(0).moves {
 			inPlace++
 		}
 		if i%100 == 0 && fast.Digest(now) != general.Digest(now) {

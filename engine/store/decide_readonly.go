@@ -21,7 +21,7 @@ func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done 
 		return s.policies.tryReadOnly(op, res)
 	case engine.Restrict:
 		res.Clear()
-		return s.admission.tryReadOnly(op, res)
+		return s.admission.TryReadOnly(op, res)
 	case engine.Flush, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
 		return false
 	}

@@ -92,10 +92,7 @@ func TestChangesKeepACopyEqual(t *testing.T) {
 			if got, want := fmt.Sprint(contents(again, now)), fmt.Sprint(contents(s, now)); got != want {
 				t.Fatalf("seed %d step %d:\ngot  %s\nwant %s", seed, i, got, want)
 			}
-			for j := range again.shards {
-				again.shards[j].check(t)
-			}
-			again.checkLimits(t)
+			checkTables(t, again)
 			again.Close()
 		}
 		s.Close()
@@ -260,7 +257,7 @@ func TestDeletionsAreReportedAfterASweep(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
 	s.Track(true)
-	for _, key := range [][]byte{[]byte("k"), bytes.Repeat([]byte("k"), 2*maxGone)} {
+	for _, key := range [][]byte{[]byte("k"), bytes.Repeat([]byte("k"), 2*64<<10)} {
 		ask(s, epoch, engine.Op{Key: key, Limit: bucket(10, 1, sec), Tokens: 1})
 		s.Changes(epoch, func(Change) {})
 		ask(s, epoch, engine.Op{Verb: engine.Delete, Key: key})

@@ -49,7 +49,7 @@ func (t *table) freeIfEmpty(n int) {
 func (t *table) uncount(r record) {
 	t.countGrowing(-t.growable(r))
 	if t.quotas != nil {
-		t.quotas.add(r.key(), -1)
+		t.quotas.Add(r.key(), -1)
 	}
 	t.kept.drop(t.mem, r.key(), t.limitOf(r).Algorithm)
 }
@@ -75,7 +75,7 @@ func (t *table) free() {
 			growable += t.growable(r)
 		}
 		if t.quotas != nil {
-			t.quotas.add(r.key(), -1)
+			t.quotas.Add(r.key(), -1)
 		}
 	}
 	t.limits.releaseUses(id, uses)

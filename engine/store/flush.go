@@ -15,7 +15,7 @@ func (s *Keyspace) flush(now int64, locked bool) {
 		s.shards[i].free()
 		s.shards[i].gone = nil
 	}
-	s.admission.shared.clear()
+	s.admission.Shared.Clear()
 	if s.changes.on.Load() { // recovery flushes too, and that is no new change
 		s.changes.flushes.Add(1)
 	}
@@ -39,5 +39,5 @@ func (s *Keyspace) Clear() {
 		sh.gone = nil
 		sh.mu.Unlock()
 	}
-	s.admission.clear()
+	s.admission.Clear()
 }

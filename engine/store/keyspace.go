@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
 )
 
@@ -15,7 +16,7 @@ type Keyspace struct {
 	shards    []shard
 	shift     uint // hash bits above the shard's number
 	mem       memory
-	admission admission
+	admission admission.Admission
 	changes   changes
 	snapshot  atomic.Pointer[keyspaceSnapshot]
 	calls     sync.Pool // of *algorithm.Call, the scratch of operations on one key
@@ -54,7 +55,7 @@ func (s *Keyspace) Init(o keyspaceConfig) {
 	}
 	s.mem.max.Store(o.MaxBytes)
 	s.mem.replicated = o.Replicated
-	s.admission.init(o.Replicated)
+	s.admission.Init(o.Replicated)
 	s.mem.buffers.New = func() any { return new([segmentBytes]byte) }
 	limits := newLimitTable(&s.mem)
 	for i := range s.shards {
@@ -113,7 +114,7 @@ func (s *Keyspace) Close() {
 		sh.free()
 		sh.mu.Unlock()
 	}
-	s.admission.shared.clear()
+	s.admission.Shared.Clear()
 }
 
 // locate returns a key's shard and tag.

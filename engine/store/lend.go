@@ -57,10 +57,10 @@ func (s *shard) applyLoan(c *algorithm.Call, tag uint32, p place, readOnly bool)
 // mayLend reports whether the key may get a loan, or a larger one. Replicas leave the bound on keys to the one that decides: they
 // drop expired keys at different times.
 func (s *shard) mayLend(c *algorithm.Call, p place, readOnly bool) bool {
-	if c.IsNew && s.admission.rulesFor(c.Op.Key, p.found, nil) != nil {
+	if c.IsNew && s.admission.RulesFor(c.Op.Key, p.found, nil) != nil {
 		return false
 	}
-	return c.HasLoans || s.admission.replicated && !readOnly || s.mem.lentKeys.Load() < MaxLentKeys
+	return c.HasLoans || s.admission.Replicated && !readOnly || s.mem.lentKeys.Load() < MaxLentKeys
 }
 
 // reset has the limiter at its full limit. Loans stay.

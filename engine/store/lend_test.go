@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -123,8 +124,13 @@ func TestLoansAreBounded(t *testing.T) {
 			t.Errorf("holder %d got %d", i, res.Granted)
 		}
 	}
-	s.mem.lentKeys.Add(MaxLentKeys)
-	defer s.mem.lentKeys.Add(-MaxLentKeys)
+	for i := s.LentKeys(); i < MaxLentKeys; i++ {
+		one := lend("a", slow, 1, 100, 0, 0)
+		one.Key = fmt.Append(nil, "lent", i)
+		if res := ask(s, epoch, one); res.Granted != 1 {
+			t.Fatalf("key %d: %+v", i, res)
+		}
+	}
 	other := lend("a", slow, 1, 100, 0, 0)
 	other.Key = []byte("another")
 	if res := ask(s, epoch, other); res.Granted != 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // touched is the memory that entries take of the system: room at the end of an arena costs nothing until it is used.
-func (s *Store) touched() (bytes int64) {
+func (s *Keyspace) touched() (bytes int64) {
 	for i := range s.shards {
 		_, used, _ := s.shards[i].arena.totals()
 		bytes += int64(used) + s.shards[i].index.bytes()
@@ -21,8 +21,8 @@ func (s *Store) touched() (bytes int64) {
 // A key of 16 bytes takes at most 72 bytes in all with an algorithm whose state has a fixed size. At full size the test takes a million keys.
 func TestMemoryPerKey(t *testing.T) {
 	for _, one := range limits.Algorithms() {
-		s := New(Config{})
-		l := limits.Limit{Algorithm: one, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: 3600 * sec}}
+		s := newKeyspace(keyspaceConfig{})
+		l := limits.Limit{Algorithm: one, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: 3600 * second}}
 		if one.HasRate() {
 			l.Rate.Tokens = 1
 		}
@@ -31,7 +31,7 @@ func TestMemoryPerKey(t *testing.T) {
 			keys /= 10
 		}
 		for i := range keys {
-			ask(s, epoch, engine.Op{Key: keyOf(i), Limit: l, Tokens: 1, Who: []byte("worker-1")})
+			askKey(s, begin, engine.Op{Key: numberedKey(i), Limit: l, Tokens: 1, Who: []byte("worker-1")})
 		}
 		perKey := float64(s.touched()) / float64(keys)
 		t.Logf("%s: %.1f bytes a key", one, perKey)

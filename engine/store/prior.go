@@ -42,7 +42,7 @@ func (s *Keyspace) admits(now int64, hash uint64, key []byte) (isNew, admitted b
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	p := sh.find(uint32(hash), key)
-	return !p.found || sh.expired(sh.record(p.ref), now), s.admission.rulesFor(key, p.found, nil) == nil
+	return !p.found || sh.expired(sh.record(p.ref), now), s.admission.RulesFor(key, p.found, nil) == nil
 }
 
 // Hash is a hash of a key that others cannot foresee.

@@ -95,7 +95,7 @@ func (g *acquireAllCall) repeat(now int64, parts []engine.Op, res *engine.Result
 	c := &g.idCall
 	switch {
 	case c.IsNew:
-		if g.admission.rulesFor(op.Key, g.id.place.found, nil) == nil {
+		if g.admission.RulesFor(op.Key, g.id.place.found, nil) == nil {
 			return false
 		}
 		res.Status, res.Parts = engine.OutOfRoom, res.Parts[:0]

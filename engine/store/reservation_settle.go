@@ -202,7 +202,7 @@ func (g *acquireAllCall) giveBack(now int64, i int) {
 	t.shard.load(c, now, &g.parts[i], &g.idResult, place)
 	if c.IsNew && p.Limit.Algorithm == limits.Concurrency {
 		g.lockShared()
-		g.admission.shared.releaseLocked(c, false)
+		g.admission.Shared.ReleaseLocked(c, false)
 	}
 	if c.IsNew || c.Prev.Algorithm != p.Limit.Algorithm {
 		return // it has forgotten all of it, or belongs to another algorithm

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stintdb/stint/engine"
@@ -12,16 +11,14 @@ import (
 func TestReserve(t *testing.T) {
 	const keys = 5000
 	limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 3600e9}}
-	fill := func(s *Store, first, n int) {
+	fill := func(s *Keyspace, first, n int) {
 		for i := range n {
-			res := make([]engine.Result, 1)
-			s.Apply(1, []engine.Op{{Key: fmt.Appendf(nil, "key:%012d", first+i), Limit: limit, Tokens: 1}}, res)
-			if res[0].Status != engine.OK {
-				t.Fatalf("key %d: %+v", first+i, res[0])
+			if res := askKey(s, 1, engine.Op{Key: numberedKey(first + i), Limit: limit, Tokens: 1}); res.Status != engine.OK {
+				t.Fatalf("key %d: %+v", first+i, res)
 			}
 		}
 	}
-	s := New(Config{Shards: 16})
+	s := newKeyspace(keyspaceConfig{Shards: 16})
 	defer s.Close()
 	fill(s, 0, 10)
 	s.Reserve(keys, keys*40)
@@ -36,7 +33,7 @@ func TestReserve(t *testing.T) {
 	if after := indexes(); s.Len() != keys || after != before {
 		t.Errorf("%d keys, and indexes of %d bytes, %d reserved", s.Len(), after, before)
 	}
-	bounded := New(Config{Shards: 16, MaxBytes: 1 << 20})
+	bounded := newKeyspace(keyspaceConfig{Shards: 16, MaxBytes: 1 << 20})
 	defer bounded.Close()
 	bounded.Reserve(1<<30, 1<<40)
 	if bounded.Bytes() > 1<<20 {
@@ -46,18 +43,18 @@ func TestReserve(t *testing.T) {
 
 // What fitted a memory bound can be loaded again within it, however much room was asked for ahead.
 func TestReserveLeavesRoom(t *testing.T) {
-	full := New(Config{Shards: 16, MaxBytes: 1 << 20})
+	full := newKeyspace(keyspaceConfig{Shards: 16, MaxBytes: 1 << 20})
 	defer full.Close()
 	n := 0
-	for ask(full, epoch, engine.Op{Key: keyOf(n), Limit: bucket(5, 1, 3600*sec), Tokens: 1}).Status == engine.OK {
+	for askKey(full, begin, engine.Op{Key: numberedKey(n), Limit: tokenBucket(5, 1, 3600*second), Tokens: 1}).Status == engine.OK {
 		n++
 	}
 	for _, asked := range []int{0, 1, n / 2, n, 2 * n, 100 * n} {
-		again := New(Config{Shards: 16, MaxBytes: 1 << 20})
+		again := newKeyspace(keyspaceConfig{Shards: 16, MaxBytes: 1 << 20})
 		again.Reserve(asked, asked*40)
 		left := n * 85 / 100
-		full.Scan(0, n, epoch, func(e Entry) {
-			if left > 0 && again.Load(epoch, e) == nil {
+		full.Scan(0, n, begin, func(e Entry) {
+			if left > 0 && again.Load(begin, e) == nil {
 				left--
 			}
 		})

@@ -1,12 +1,16 @@
 package store
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/stintdb/stint/engine/admission"
+)
 
 // shard is one lock's worth of the store: a table of its keys, and the operations on one of them.
 type shard struct {
 	mu sync.Mutex
 	table
-	admission *admission
+	admission *admission.Admission
 	_         [64]byte
 }
 

@@ -109,7 +109,7 @@ func (t *table) newRecord(now int64, tag uint32, key []byte, limit *limits.Limit
 		algorithm.SetVariableSize(r.rest(), size)
 	}
 	if t.quotas != nil {
-		t.quotas.add(key, 1)
+		t.quotas.Add(key, 1)
 	}
 	t.kept.add(t.mem, key, limit.Algorithm)
 	return ref

@@ -19,15 +19,15 @@ func (s *shard) tryReadOnly(c *algorithm.Call, now int64, tag uint32, op *engine
 		return !c.IsNew
 	case engine.Acquire:
 		if c.IsNew {
-			if rules := s.admission.rulesFor(op.Key, p.found, nil); rules != nil {
-				return s.admission.decide(c, rules, true)
+			if rules := s.admission.RulesFor(op.Key, p.found, nil); rules != nil {
+				return s.admission.Decide(c, rules, true)
 			}
 		}
 		return !c.Ask() || op.Options&engine.Peek != 0
 	}
 	if c.IsNew {
 		res.Status = engine.NotFound
-		return op.Verb != engine.Release || !s.admission.shared.release(c, true)
+		return op.Verb != engine.Release || !s.admission.Shared.Release(c, true)
 	}
 	c.Limit = c.Prev
 	alg := &algorithm.Table[c.Prev.Algorithm]

@@ -17,14 +17,14 @@ import (
 // is blocked. On a machine with more to do than cores the highest values are those of the scheduler.
 func BenchmarkSnapshotPause(b *testing.B) {
 	for _, keys := range []int{1_000_000, 10_000_000} {
-		s := New(Config{})
-		limit := bucket(limits.MaxTokens, limits.MaxTokens/1000, 3600*sec)
-		op, results := []engine.Op{{Limit: limit, Tokens: limits.MaxTokens / 2}}, make([]engine.Result, 1)
+		s := newKeyspace(keyspaceConfig{})
+		limit := tokenBucket(limits.MaxTokens, limits.MaxTokens/1000, 3600*second)
+		op := engine.Op{Limit: limit, Tokens: limits.MaxTokens / 2}
 		for i := range keys {
-			op[0].Key = keyOf(i)
-			s.Apply(epoch, op, results)
+			op.Key = numberedKey(i)
+			askKey(s, begin, op)
 		}
-		op[0].Tokens = 1
+		op.Tokens = 1
 		for _, frozen := range []bool{false, true} {
 			b.Run(fmt.Sprintf("keys=%d/frozen=%t", keys, frozen), func(b *testing.B) {
 				r := rand.New(rand.NewPCG(1, 15))
@@ -42,9 +42,9 @@ func BenchmarkSnapshotPause(b *testing.B) {
 						time.AfterFunc(500*time.Millisecond, func() { close(done) })
 					}
 					for over := false; !over; {
-						op[0].Key = keyOf(r.IntN(keys))
+						op.Key = numberedKey(r.IntN(keys))
 						start := time.Now()
-						s.Apply(epoch, op, results)
+						askKey(s, begin, op)
 						took = append(took, time.Since(start))
 						select {
 						case <-done:
@@ -62,18 +62,18 @@ func BenchmarkSnapshotPause(b *testing.B) {
 }
 
 // timedScan is Scan, and reports the time for which it held a lock each time.
-func timedScan(f *Snapshot) (passes []time.Duration) {
-	for i := range f.store.shards {
-		sh := &f.store.shards[i]
+func timedScan(f *keyspaceSnapshot) (passes []time.Duration) {
+	for i := range f.keys.shards {
+		sh := &f.keys.shards[i]
 		for from := uint64(0); from <= math.MaxUint32; {
 			start := time.Now()
 			from = f.pass(sh, from)
 			passes = append(passes, time.Since(start))
 			for rest := f.buffer; len(rest) > 0; {
-				rest = sh.show(rest, epoch, func(Entry) {})
+				rest = sh.show(rest, begin, func(Entry) {})
 			}
 		}
-		f.showCopied(sh, epoch, func(Entry) {})
+		f.showCopied(sh, begin, func(Entry) {})
 	}
 	return passes
 }

@@ -92,11 +92,11 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 	case engine.SetOverride:
 		s.policies.override(op, res)
 	case engine.Restrict:
-		s.admission.restrict(op, res)
+		s.admission.Restrict(op, res)
 	case engine.KeepScript, engine.DropScripts:
 		s.applyScripts(op, res)
 	case engine.KeepOverflow:
-		s.admission.shared.load(now, op, res)
+		s.admission.Shared.Load(now, op, res)
 	}
 }
 

@@ -12,7 +12,7 @@ func (s *Keyspace) Rewind(from, to int64) {
 	for i := range s.shards {
 		s.shards[i].rewind(from, to)
 	}
-	s.admission.shared.rewind(from, to)
+	s.admission.Shared.Rewind(from, to)
 }
 
 func (s *shard) rewind(from, to int64) {

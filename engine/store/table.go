@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -16,7 +17,7 @@ type table struct {
 	limits *limitTable
 	pin    pinned // the limit of the key made last
 	mem    *memory
-	quotas *quotas // nil if there are none
+	quotas *admission.Quotas // nil if there are none
 
 	snapshot *keyspaceSnapshot // that has not visited this table yet
 	phase    uint32            // the phaseBit of every record except those that snapshot has not visited yet

@@ -45,7 +45,7 @@ func (s *shard) applyTank(c *algorithm.Call, tag uint32, p place, readOnly bool)
 
 // mayHaveTank reports whether a new key may get a tank.
 func (s *shard) mayHaveTank(c *algorithm.Call, p place) bool {
-	return s.mem.tanks.Load() < engine.MaxTanks && s.admission.rulesFor(c.Op.Key, p.found, nil) == nil
+	return s.mem.tanks.Load() < engine.MaxTanks && s.admission.RulesFor(c.Op.Key, p.found, nil) == nil
 }
 
 // Tanks passes on every key whose limit has its home elsewhere. visit must not use the store.

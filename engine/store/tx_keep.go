@@ -112,7 +112,7 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 			}
 		}
 		if p.new {
-			if t.store.admission.rulesFor(p.key, place.found, t.made) != nil {
+			if t.store.admission.RulesFor(p.key, place.found, t.made) != nil {
 				return engine.OutOfRoom
 			}
 			if !place.found {

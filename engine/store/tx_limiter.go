@@ -67,7 +67,7 @@ func (t *Tx) startFrom(c *algorithm.Call, script *engine.Op) {
 
 func (t *Tx) acquire(c *algorithm.Call) {
 	if c.IsNew {
-		if rules := t.store.admission.rulesFor(c.Op.Key, false, nil); rules != nil {
+		if rules := t.store.admission.RulesFor(c.Op.Key, false, nil); rules != nil {
 			c.Refuse()
 			c.Result.Status = engine.OutOfRoom
 			return

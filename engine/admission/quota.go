@@ -1,4 +1,4 @@
-package store
+package admission
 
 import (
 	"slices"
@@ -16,15 +16,15 @@ type Quota struct {
 }
 
 // quotas count keys by how they begin.
-type quotas struct {
+type Quotas struct {
 	all     []Quota
 	counts  []atomic.Int64
 	lengths []int // of the prefixes, ascending
 	byText  map[string][]int
 }
 
-func newQuotas(all []Quota) *quotas {
-	q := &quotas{all: slices.Clone(all), counts: make([]atomic.Int64, len(all)), byText: map[string][]int{}}
+func NewQuotas(all []Quota) *Quotas {
+	q := &Quotas{all: slices.Clone(all), counts: make([]atomic.Int64, len(all)), byText: map[string][]int{}}
 	for i := range all {
 		for _, p := range all[i].Prefixes {
 			if q.byText[p] = append(q.byText[p], i); !slices.Contains(q.lengths, len(p)) {
@@ -38,7 +38,7 @@ func newQuotas(all []Quota) *quotas {
 
 // each calls f for every quota that a key counts for. A key that begins as several of one quota's texts do counts for
 // each of them.
-func (q *quotas) each(key []byte, f func(i int)) {
+func (q *Quotas) each(key []byte, f func(i int)) {
 	for _, n := range q.lengths {
 		if n > len(key) {
 			return
@@ -49,10 +49,10 @@ func (q *quotas) each(key []byte, f func(i int)) {
 	}
 }
 
-func (q *quotas) add(key []byte, n int64) { q.each(key, func(i int) { q.counts[i].Add(n) }) }
+func (q *Quotas) Add(key []byte, n int64) { q.each(key, func(i int) { q.counts[i].Add(n) }) }
 
 // isFull reports whether one more key like this would be beyond a quota. Others that are about to be made count too.
-func (q *quotas) isFull(key []byte, others [][]byte) (full bool) {
+func (q *Quotas) isFull(key []byte, others [][]byte) (full bool) {
 	q.each(key, func(i int) {
 		n, most := q.counts[i].Load(), q.all[i].MaxKeys
 		if n < most && n+int64(len(others)) >= most { // it depends on the other keys
@@ -70,8 +70,8 @@ func (q *quotas) isFull(key []byte, others [][]byte) (full bool) {
 }
 
 // QuotaCounts calls visit with each quota and the keys that count for it.
-func (r *admission) QuotaCounts(visit func(q Quota, keys int64)) {
-	if q := r.quotas.Load(); q != nil {
+func (r *Admission) QuotaCounts(visit func(q Quota, keys int64)) {
+	if q := r.Quotas.Load(); q != nil {
 		for i := range q.all {
 			visit(q.all[i], q.counts[i].Load())
 		}
@@ -80,7 +80,7 @@ func (r *admission) QuotaCounts(visit func(q Quota, keys int64)) {
 
 // Pressure returns the operations that adapt a replicated store's restrictions to its quotas and, with full, to its
 // memory. The decider must apply them on all replicas. It returns none if nothing has to change.
-func (r *admission) Pressure(rules Rules, full bool) (ops []engine.Op) {
+func (r *Admission) Pressure(rules Rules, full bool) (ops []engine.Op) {
 	wanted := map[string]bool{}
 	if full {
 		wanted[""] = true

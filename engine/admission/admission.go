@@ -1,4 +1,4 @@
-package store
+package admission
 
 import (
 	"bytes"
@@ -28,15 +28,15 @@ const MaxRestrictions = 1024
 // admission decides which new keys are not kept. Restrictions are replicated state: operations ([engine.Restrict]) change
 // them, so that every replica that applies the same operations decides alike. Only a store without replicas also uses
 // its memory and its count of keys.
-type admission struct {
-	replicated bool // only operations decide
-	own        atomic.Pointer[Rules]
-	quotas     atomic.Pointer[quotas]
+type Admission struct {
+	Replicated bool // only operations decide
+	Own        atomic.Pointer[Rules]
+	Quotas     atomic.Pointer[Quotas]
 
 	mu  sync.Mutex // changes to set
 	set atomic.Pointer[[]restriction]
 
-	shared       sharedLimiters
+	Shared       sharedLimiters
 	decisions    [engine.OverflowNew + 1]atomic.Int64 // decisions on new keys that were not kept
 	sharedDenied atomic.Int64                         // of those by OverflowNew, denials
 }
@@ -52,13 +52,13 @@ type NewKeyCounts struct {
 }
 
 // init begins without restrictions: new keys that there is no room for are denied.
-func (r *admission) init(replicated bool) {
-	r.replicated = replicated
+func (r *Admission) Init(replicated bool) {
+	r.Replicated = replicated
 	r.SetRules(Rules{NewKeys: engine.DenyNew})
 }
 
 // restrict carries out a Restrict.
-func (r *admission) restrict(op *engine.Op, res *engine.Result) {
+func (r *Admission) Restrict(op *engine.Op, res *engine.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next, had := r.with(op)
@@ -74,7 +74,7 @@ func (r *admission) restrict(op *engine.Op, res *engine.Result) {
 }
 
 // tryReadOnly answers a Restrict that changes nothing, and reports false for any other.
-func (r *admission) tryReadOnly(op *engine.Op, res *engine.Result) (done bool) {
+func (r *Admission) TryReadOnly(op *engine.Op, res *engine.Result) (done bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next, had := r.with(op)
@@ -87,7 +87,7 @@ func (r *admission) tryReadOnly(op *engine.Op, res *engine.Result) (done bool) {
 }
 
 // with returns the restrictions after op, the longest (most specific) beginnings first.
-func (r *admission) with(op *engine.Op) (next []restriction, had bool) {
+func (r *Admission) with(op *engine.Op) (next []restriction, had bool) {
 	if set := r.set.Load(); set != nil {
 		next = slices.Clone(*set)
 	}
@@ -109,7 +109,7 @@ func (r *admission) with(op *engine.Op) (next []restriction, had bool) {
 
 // rulesFor returns the rules for a new key, nil if it is kept. there means that an expired entry of the key is still in
 // the table, so that it already counts. others are new keys of the same request that are kept.
-func (r *admission) rulesFor(key []byte, there bool, others [][]byte) *Rules {
+func (r *Admission) RulesFor(key []byte, there bool, others [][]byte) *Rules {
 	if set := r.set.Load(); set != nil {
 		for i := range *set {
 			if x := &(*set)[i]; len(key) >= len(x.beginning) && string(key[:len(x.beginning)]) == x.beginning {
@@ -117,14 +117,14 @@ func (r *admission) rulesFor(key []byte, there bool, others [][]byte) *Rules {
 			}
 		}
 	}
-	if q := r.quotas.Load(); q != nil && !r.replicated && !there && q.isFull(key, others) {
-		return r.own.Load()
+	if q := r.Quotas.Load(); q != nil && !r.Replicated && !there && q.isFull(key, others) {
+		return r.Own.Load()
 	}
 	return nil
 }
 
 // prefixOf returns the part of a key that selects its shared limiter.
-func (r *Rules) prefixOf(key []byte) string {
+func (r *Rules) PrefixOf(key []byte) string {
 	if at := bytes.IndexAny(key, r.Delimiters); at >= 0 && at < engine.MaxPrefix {
 		return string(key[:at+1])
 	}
@@ -133,21 +133,21 @@ func (r *Rules) prefixOf(key []byte) string {
 
 // decide decides an Acquire on a new key that must not be kept. With readOnly it changes nothing, and returns false if
 // it would have.
-func (r *admission) decide(c *algorithm.Call, rules *Rules, readOnly bool) (done bool) {
+func (r *Admission) Decide(c *algorithm.Call, rules *Rules, readOnly bool) (done bool) {
 	counts := c.Op.Options&engine.Peek == 0
 	switch rules.NewKeys {
 	case engine.AllowNew:
 		c.Ask()
 	case engine.OverflowNew:
-		o := &r.shared
+		o := &r.Shared
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		p, found := o.ref(c.Now, rules.prefixOf(c.Op.Key), c.Limit, 0)
-		if found && o.ask(c, p) && counts {
+		p, found := o.Ref(c.Now, rules.PrefixOf(c.Op.Key), c.Limit, 0)
+		if found && o.Ask(c, p) && counts {
 			if readOnly {
 				return false
 			}
-			o.keep(c, p)
+			o.Keep(c, p)
 		}
 		if !found {
 			c.Refuse()
@@ -156,13 +156,13 @@ func (r *admission) decide(c *algorithm.Call, rules *Rules, readOnly bool) (done
 		c.Refuse()
 	}
 	if counts {
-		r.count(rules.NewKeys, c.Result)
+		r.Count(rules.NewKeys, c.Result)
 	}
 	return true
 }
 
 // count counts a decision on admission by its mode.
-func (r *admission) count(mode engine.NewKeys, res *engine.Result) {
+func (r *Admission) Count(mode engine.NewKeys, res *engine.Result) {
 	if res.Status == engine.OutOfRoom {
 		mode = engine.DenyNew
 	}

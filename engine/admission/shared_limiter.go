@@ -1,4 +1,4 @@
-package store
+package admission
 
 import (
 	"crypto/sha256"
@@ -36,26 +36,26 @@ type sharedName struct {
 type sharedLimiter struct{ state []byte }
 
 const (
-	maxNamedLimiters   = 256
-	maxUnnamedLimiters = 64
-	maxOverflowBytes   = 8 << 20 // of states; only those of sliding logs and leases grow
+	MaxNamedLimiters   = 256
+	MaxUnnamedLimiters = 64
+	MaxOverflowBytes   = 8 << 20 // of states; only those of sliding logs and leases grow
 )
 
 // sharedRef is the place of a shared limiter, which is made when it first keeps a state.
-type sharedRef struct {
+type SharedRef struct {
 	name    sharedName
 	limiter *sharedLimiter // nil if there is none yet
 }
 
 // ref finds the limiter of a prefix, or that of all the rest, and reports false if there is room for neither. The
 // caller holds mu.
-func (o *sharedLimiters) ref(now int64, prefix string, l limits.Limit, instance uint8) (p sharedRef, found bool) {
+func (o *sharedLimiters) Ref(now int64, prefix string, l limits.Limit, instance uint8) (p SharedRef, found bool) {
 	p.name = sharedName{prefix, l, instance}
 	if p.limiter = o.limiters[p.name]; p.limiter != nil {
 		return p, true
 	}
 	if prefix != "" {
-		if o.named < maxNamedLimiters || o.count(now, true) < maxNamedLimiters {
+		if o.named < MaxNamedLimiters || o.count(now, true) < MaxNamedLimiters {
 			return p, true
 		}
 		p.name.prefix = ""
@@ -64,7 +64,7 @@ func (o *sharedLimiters) ref(now int64, prefix string, l limits.Limit, instance 
 		}
 	}
 	unnamed := len(o.limiters) - o.named
-	return p, unnamed < maxUnnamedLimiters || o.count(now, false) < maxUnnamedLimiters
+	return p, unnamed < MaxUnnamedLimiters || o.count(now, false) < MaxUnnamedLimiters
 }
 
 // count counts the limiters that hold information at now.
@@ -83,7 +83,7 @@ func (s *sharedLimiter) expired(l *limits.Limit, now int64) bool {
 
 // ask lets a shared limiter decide for a key, and reports whether that changes it. It is refused if keeping it would
 // take too much.
-func (o *sharedLimiters) ask(c *algorithm.Call, p sharedRef) (changed bool) {
+func (o *sharedLimiters) Ask(c *algorithm.Call, p SharedRef) (changed bool) {
 	c.Prev, c.State, c.IsNew, c.Scanned = c.Limit, algorithm.NoState[:], true, false
 	if p.limiter != nil && !p.limiter.expired(&c.Limit, c.Now) {
 		c.State, c.IsNew = p.limiter.state, false
@@ -102,9 +102,9 @@ func (o *sharedLimiters) ask(c *algorithm.Call, p sharedRef) (changed bool) {
 
 // fits reports whether there is room for the decision of c. An expired limiter takes none, because it may have
 // been cleaned up elsewhere.
-func (o *sharedLimiters) fits(c *algorithm.Call, p sharedRef) bool {
+func (o *sharedLimiters) fits(c *algorithm.Call, p SharedRef) bool {
 	size := c.Size()
-	if o.bytes+size <= maxOverflowBytes {
+	if o.bytes+size <= MaxOverflowBytes {
 		return true
 	}
 	for name, s := range o.limiters {
@@ -112,11 +112,11 @@ func (o *sharedLimiters) fits(c *algorithm.Call, p sharedRef) bool {
 			size += len(s.state)
 		}
 	}
-	return size <= maxOverflowBytes
+	return size <= MaxOverflowBytes
 }
 
 // keep writes what c decided.
-func (o *sharedLimiters) keep(c *algorithm.Call, p sharedRef) {
+func (o *sharedLimiters) Keep(c *algorithm.Call, p SharedRef) {
 	alg, size := &algorithm.Table[c.Limit.Algorithm], c.Size()
 	if p.limiter = o.limiters[p.name]; p.limiter == nil { // or another of the same request had it cleaned up since
 		p.limiter = o.add(c.Now, p.name)
@@ -136,13 +136,13 @@ func (o *sharedLimiters) keep(c *algorithm.Call, p sharedRef) {
 		alg.Write(c, state)
 	}
 	p.limiter.state = state
-	if o.bytes += len(state) - len(had); o.bytes > maxOverflowBytes {
+	if o.bytes += len(state) - len(had); o.bytes > MaxOverflowBytes {
 		o.clean(c.Now)
 	}
 }
 
 func (o *sharedLimiters) add(now int64, name sharedName) *sharedLimiter {
-	if o.named >= maxNamedLimiters || len(o.limiters)-o.named >= maxUnnamedLimiters {
+	if o.named >= MaxNamedLimiters || len(o.limiters)-o.named >= MaxUnnamedLimiters {
 		o.clean(now)
 	}
 	if o.limiters == nil {
@@ -180,7 +180,7 @@ func (o *sharedLimiters) remove(n sharedName, s *sharedLimiter) {
 }
 
 // rewind turns the times of all states back.
-func (o *sharedLimiters) rewind(from, to int64) {
+func (o *sharedLimiters) Rewind(from, to int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for name, limiter := range o.limiters {
@@ -188,10 +188,10 @@ func (o *sharedLimiters) rewind(from, to int64) {
 	}
 }
 
-func (o *sharedLimiters) lock()   { o.mu.Lock() }
-func (o *sharedLimiters) unlock() { o.mu.Unlock() }
+func (o *sharedLimiters) Lock()   { o.mu.Lock() }
+func (o *sharedLimiters) Unlock() { o.mu.Unlock() }
 
-func (o *sharedLimiters) clear() {
+func (o *sharedLimiters) Clear() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.limiters, o.named, o.bytes, o.leases = nil, 0, 0, 0
@@ -206,14 +206,14 @@ func holderOfKey(key, who []byte) []byte {
 
 // release ends the lease that a holder of a key without an entry has in a shared limiter, if it has one; with look it
 // only reports whether it has.
-func (o *sharedLimiters) release(c *algorithm.Call, look bool) (released bool) {
+func (o *sharedLimiters) Release(c *algorithm.Call, look bool) (released bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.releaseLocked(c, look)
+	return o.ReleaseLocked(c, look)
 }
 
 // releaseLocked is release for a caller that holds mu.
-func (o *sharedLimiters) releaseLocked(c *algorithm.Call, look bool) (released bool) {
+func (o *sharedLimiters) ReleaseLocked(c *algorithm.Call, look bool) (released bool) {
 	if o.leases == 0 {
 		return false
 	}
@@ -254,7 +254,7 @@ func (o *sharedLimiters) ops(visit func(*engine.Op)) {
 }
 
 // load carries out a KeepOverflow: a shared limiter as it was.
-func (o *sharedLimiters) load(now int64, op *engine.Op, res *engine.Result) {
+func (o *sharedLimiters) Load(now int64, op *engine.Op, res *engine.Result) {
 	var room [algorithm.MaxState]byte
 	limit := op.Parts[0].Limit
 	state, err := algorithm.CheckState(&limit, op.Who, &room)
@@ -271,7 +271,7 @@ func (o *sharedLimiters) load(now int64, op *engine.Op, res *engine.Result) {
 	}
 	o.bytes += len(state) - len(s.state)
 	s.state = slices.Clone(state)
-	if o.bytes > maxOverflowBytes {
+	if o.bytes > MaxOverflowBytes {
 		o.clean(now)
 	}
 }
