@@ -25,7 +25,7 @@ func someEntries(r *rand.Rand, n int) (entries []Entry) {
 func TestLoadAllIsLoadForEach(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, shards := range []int{1, 2, 64} {
-		for _, n := range []int{0, 1, loadAtOnce, loadAtOnce + 1, 1000} {
+		for _, n := range []int{0, 1, 16, 16 + 1, 1000} {
 			entries := someEntries(r, n)
 			one, all := New(Config{Shards: shards}), New(Config{Shards: shards})
 			for _, e := range entries {
@@ -47,7 +47,7 @@ func TestLoadAllIsLoadForEach(t *testing.T) {
 
 // An entry that does not fit its limit, or the memory bound, is refused wherever among the others it comes.
 func TestLoadAllRefuses(t *testing.T) {
-	entries := someEntries(rand.New(rand.NewPCG(2, 1)), 3*loadAtOnce)
+	entries := someEntries(rand.New(rand.NewPCG(2, 1)), 3*16)
 	for at := range entries {
 		s, bad := New(Config{Shards: 4}), append([]Entry{}, entries...)
 		bad[at].Limit.Algorithm = 99
