@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/metrics"
@@ -161,7 +162,7 @@ func (s *Server) DeniedOf(key []byte) (denied topkeys.Entry, total int64) {
 }
 
 // TopLent is the n keys of which most tokens are lent on this node, as [Server.TopDenied] shows keys; none if it shows none.
-func (s *Server) TopLent(n int) (keys []store.LentKey) {
+func (s *Server) TopLent(n int) (keys []keyspace.LentKey) {
 	if s.Config().TopKeys == "off" {
 		return nil
 	}

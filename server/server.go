@@ -11,6 +11,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server/acl"
@@ -83,7 +84,7 @@ type Sweeper interface {
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 	Asked(op *engine.Op) []engine.Op
 	LentKeys() int64
-	TopLent(now int64, n int) []store.LentKey
+	TopLent(now int64, n int) []keyspace.LentKey
 }
 
 // Options are the parts a server is made of.

@@ -25,7 +25,7 @@ type restriction struct {
 // MaxRestrictions bounds the restrictions at a time.
 const MaxRestrictions = 1024
 
-// admission decides which new keys are not kept. Restrictions are replicated state: operations ([engine.Restrict]) change
+// Admission decides which new keys are not kept. Restrictions are replicated state: operations ([engine.Restrict]) change
 // them, so that every replica that applies the same operations decides alike. Only a store without replicas also uses
 // its memory and its count of keys.
 type Admission struct {
@@ -51,13 +51,13 @@ type NewKeyCounts struct {
 	LimiterBytes   int   // of the shared limiters' states
 }
 
-// init begins without restrictions: new keys that there is no room for are denied.
+// Init begins without restrictions: new keys that there is no room for are denied.
 func (r *Admission) Init(replicated bool) {
 	r.Replicated = replicated
 	r.SetRules(Rules{NewKeys: engine.DenyNew})
 }
 
-// restrict carries out a Restrict.
+// Restrict carries out a Restrict.
 func (r *Admission) Restrict(op *engine.Op, res *engine.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,7 +73,7 @@ func (r *Admission) Restrict(op *engine.Op, res *engine.Result) {
 	r.set.Store(&next)
 }
 
-// tryReadOnly answers a Restrict that changes nothing, and reports false for any other.
+// TryReadOnly answers a Restrict that changes nothing, and reports false for any other.
 func (r *Admission) TryReadOnly(op *engine.Op, res *engine.Result) (done bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -107,7 +107,7 @@ func (r *Admission) with(op *engine.Op) (next []restriction, had bool) {
 	return next, had
 }
 
-// rulesFor returns the rules for a new key, nil if it is kept. there means that an expired entry of the key is still in
+// RulesFor returns the rules for a new key, nil if it is kept. there means that an expired entry of the key is still in
 // the table, so that it already counts. others are new keys of the same request that are kept.
 func (r *Admission) RulesFor(key []byte, there bool, others [][]byte) *Rules {
 	if set := r.set.Load(); set != nil {
@@ -123,7 +123,7 @@ func (r *Admission) RulesFor(key []byte, there bool, others [][]byte) *Rules {
 	return nil
 }
 
-// prefixOf returns the part of a key that selects its shared limiter.
+// PrefixOf returns the part of a key that selects its shared limiter.
 func (r *Rules) PrefixOf(key []byte) string {
 	if at := bytes.IndexAny(key, r.Delimiters); at >= 0 && at < engine.MaxPrefix {
 		return string(key[:at+1])
@@ -131,7 +131,7 @@ func (r *Rules) PrefixOf(key []byte) string {
 	return ""
 }
 
-// decide decides an Acquire on a new key that must not be kept. With readOnly it changes nothing, and returns false if
+// Decide decides an Acquire on a new key that must not be kept. With readOnly it changes nothing, and returns false if
 // it would have.
 func (r *Admission) Decide(c *algorithm.Call, rules *Rules, readOnly bool) (done bool) {
 	counts := c.Op.Options&engine.Peek == 0
@@ -161,7 +161,7 @@ func (r *Admission) Decide(c *algorithm.Call, rules *Rules, readOnly bool) (done
 	return true
 }
 
-// count counts a decision on admission by its mode.
+// Count counts a decision on admission by its mode.
 func (r *Admission) Count(mode engine.NewKeys, res *engine.Result) {
 	if res.Status == engine.OutOfRoom {
 		mode = engine.DenyNew

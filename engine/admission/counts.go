@@ -17,7 +17,7 @@ func (r *Admission) NewKeyCounts() NewKeyCounts {
 // SetRules changes the treatment of new keys beyond the memory bound or a quota, in a store that is not replicated.
 func (r *Admission) SetRules(rules Rules) { r.Own.Store(&rules) }
 
-// restrictOps calls visit for the operations that recreate the restrictions and shared limiters. It is for snapshots.
+// RestrictOps calls visit for the operations that recreate the restrictions and shared limiters. It is for snapshots.
 func (r *Admission) RestrictOps(visit func(*engine.Op)) {
 	if set := r.set.Load(); set != nil {
 		for _, x := range *set {
@@ -27,7 +27,7 @@ func (r *Admission) RestrictOps(visit func(*engine.Op)) {
 	r.Shared.ops(visit)
 }
 
-// clear lifts all restrictions and forgets the shared limiters.
+// Clear lifts all restrictions and forgets the shared limiters.
 func (r *Admission) Clear() {
 	r.Shared.Clear()
 	r.set.Store(nil)

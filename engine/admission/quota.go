@@ -15,7 +15,7 @@ type Quota struct {
 	MaxKeys  int64
 }
 
-// quotas count keys by how they begin.
+// Quotas count keys by how they begin.
 type Quotas struct {
 	all     []Quota
 	counts  []atomic.Int64
@@ -23,6 +23,8 @@ type Quotas struct {
 	byText  map[string][]int
 }
 
+// NewQuotas begins to count; no key counts yet.
+// NewQuotas begins to count; no key counts yet.
 func NewQuotas(all []Quota) *Quotas {
 	q := &Quotas{all: slices.Clone(all), counts: make([]atomic.Int64, len(all)), byText: map[string][]int{}}
 	for i := range all {
@@ -49,6 +51,8 @@ func (q *Quotas) each(key []byte, f func(i int)) {
 	}
 }
 
+// Add counts n more keys that begin as this one, or fewer if n is below zero.
+// Add counts n more keys that begin as this one, or fewer if n is below zero.
 func (q *Quotas) Add(key []byte, n int64) { q.each(key, func(i int) { q.counts[i].Add(n) }) }
 
 // isFull reports whether one more key like this would be beyond a quota. Others that are about to be made count too.

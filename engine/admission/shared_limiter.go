@@ -35,19 +35,21 @@ type sharedName struct {
 
 type sharedLimiter struct{ state []byte }
 
+// The bounds on shared limiters.
+// The bounds on shared limiters.
 const (
 	MaxNamedLimiters   = 256
 	MaxUnnamedLimiters = 64
 	MaxOverflowBytes   = 8 << 20 // of states; only those of sliding logs and leases grow
 )
 
-// sharedRef is the place of a shared limiter, which is made when it first keeps a state.
+// SharedRef is the place of a shared limiter, which is made when it first keeps a state.
 type SharedRef struct {
 	name    sharedName
 	limiter *sharedLimiter // nil if there is none yet
 }
 
-// ref finds the limiter of a prefix, or that of all the rest, and reports false if there is room for neither. The
+// Ref finds the limiter of a prefix, or that of all the rest, and reports false if there is room for neither. The
 // caller holds mu.
 func (o *sharedLimiters) Ref(now int64, prefix string, l limits.Limit, instance uint8) (p SharedRef, found bool) {
 	p.name = sharedName{prefix, l, instance}
@@ -81,7 +83,7 @@ func (s *sharedLimiter) expired(l *limits.Limit, now int64) bool {
 	return algorithm.Table[l.Algorithm].Expired(s.state, l, now)
 }
 
-// ask lets a shared limiter decide for a key, and reports whether that changes it. It is refused if keeping it would
+// Ask lets a shared limiter decide for a key, and reports whether that changes it. It is refused if keeping it would
 // take too much.
 func (o *sharedLimiters) Ask(c *algorithm.Call, p SharedRef) (changed bool) {
 	c.Prev, c.State, c.IsNew, c.Scanned = c.Limit, algorithm.NoState[:], true, false
@@ -115,7 +117,7 @@ func (o *sharedLimiters) fits(c *algorithm.Call, p SharedRef) bool {
 	return size <= MaxOverflowBytes
 }
 
-// keep writes what c decided.
+// Keep writes what c decided.
 func (o *sharedLimiters) Keep(c *algorithm.Call, p SharedRef) {
 	alg, size := &algorithm.Table[c.Limit.Algorithm], c.Size()
 	if p.limiter = o.limiters[p.name]; p.limiter == nil { // or another of the same request had it cleaned up since
@@ -179,7 +181,7 @@ func (o *sharedLimiters) remove(n sharedName, s *sharedLimiter) {
 	}
 }
 
-// rewind turns the times of all states back.
+// Rewind turns the times of all states back.
 func (o *sharedLimiters) Rewind(from, to int64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -204,7 +206,7 @@ func holderOfKey(key, who []byte) []byte {
 	return sum[:]
 }
 
-// release ends the lease that a holder of a key without an entry has in a shared limiter, if it has one; with look it
+// Release ends the lease that a holder of a key without an entry has in a shared limiter, if it has one; with look it
 // only reports whether it has.
 func (o *sharedLimiters) Release(c *algorithm.Call, look bool) (released bool) {
 	o.mu.Lock()
@@ -212,7 +214,7 @@ func (o *sharedLimiters) Release(c *algorithm.Call, look bool) (released bool) {
 	return o.ReleaseLocked(c, look)
 }
 
-// releaseLocked is release for a caller that holds mu.
+// ReleaseLocked is release for a caller that holds mu.
 func (o *sharedLimiters) ReleaseLocked(c *algorithm.Call, look bool) (released bool) {
 	if o.leases == 0 {
 		return false
@@ -253,7 +255,7 @@ func (o *sharedLimiters) ops(visit func(*engine.Op)) {
 	}
 }
 
-// load carries out a KeepOverflow: a shared limiter as it was.
+// Load carries out a KeepOverflow: a shared limiter as it was.
 func (o *sharedLimiters) Load(now int64, op *engine.Op, res *engine.Result) {
 	var room [algorithm.MaxState]byte
 	limit := op.Parts[0].Limit

@@ -4,6 +4,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // acquireAllCall is the scratch of an all-or-nothing request.
@@ -33,10 +34,10 @@ type acquireAllCall struct {
 
 // target is where a part's key lives.
 type target struct {
-	shard *shard
+	shard *keyspace.Shard
 	tag   uint32
 
-	place   place
+	place   keyspace.Place
 	moves   uint32 // of the shard when place was found
 	entries int    // that keeping the part may add to the shard
 	bytes   int    // that their records take

@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -190,7 +191,7 @@ func TestOverflowInGroups(t *testing.T) {
 func TestOwnBound(t *testing.T) {
 	for _, mode := range []engine.NewKeys{engine.DenyNew, engine.AllowNew, engine.OverflowNew} {
 		s := New(Config{Shards: 2, MaxBytes: 256 << 10})
-		s.SetRules(admission.Rules{mode, ":"})
+		s.SetRules(admission.Rules{NewKeys: mode, Delimiters: ":"})
 		limit, group := bucket(1, 1, 100*sec), bucket(1, 1, 100*sec)
 		kept := 0
 		for i := range 50_000 {
@@ -233,7 +234,7 @@ func TestQuotas(t *testing.T) {
 	for i := range 5 {
 		acquire(epoch, fmt.Sprintf("a:%d", i))
 	}
-	s.SetQuotas([]admission.Quota{{"a", []string{"a:"}, 8}, {"both", []string{"a:x", "b:"}, 2}})
+	s.SetQuotas([]admission.Quota{{Name: "a", Prefixes: []string{"a:"}, MaxKeys: 8}, {Name: "both", Prefixes: []string{"a:x", "b:"}, MaxKeys: 2}})
 	counts := func() (text string) {
 		s.QuotaCounts(func(q admission.Quota, keys int64) { text += fmt.Sprintf("%s %d/%d ", q.Name, keys, q.MaxKeys) })
 		return text
@@ -267,7 +268,7 @@ func TestQuotas(t *testing.T) {
 		if i%100 == 0 {
 			s.Sweep(now, 50)
 			n := map[string]int64{}
-			s.Scan(0, 1<<30, -1<<62, func(e Entry) { n[string(e.Key[:2])]++ })
+			s.Scan(0, 1<<30, -1<<62, func(e keyspace.Entry) { n[string(e.Key[:2])]++ })
 			want := fmt.Sprintf("a %d/8 both %d/2 ", n["a:"], n["b:"])
 			if got := counts(); got != want || n["a:"] > 8 || n["b:"] > 2 {
 				t.Fatalf("step %d: %s, want %s", i, got, want)
@@ -281,7 +282,7 @@ func TestPressure(t *testing.T) {
 	s := New(Config{Shards: 4, Replicated: true, MaxBytes: 1 << 10})
 	defer s.Close()
 	rules := admission.Rules{NewKeys: engine.OverflowNew, Delimiters: ":"}
-	s.SetQuotas([]admission.Quota{{"a", []string{"a:"}, 3}})
+	s.SetQuotas([]admission.Quota{{Name: "a", Prefixes: []string{"a:"}, MaxKeys: 3}})
 	steps := func(full bool) int {
 		ops := s.Pressure(rules, full)
 		s.Apply(epoch, ops, make([]engine.Result, len(ops)))
@@ -380,7 +381,7 @@ func TestQuotaOfOneRequest(t *testing.T) {
 	}
 	op.Verb, op.Tokens = engine.AcquireAll, 1
 	for _, mode := range []engine.NewKeys{engine.AllowNew, engine.DenyNew, engine.OverflowNew} {
-		s.SetRules(admission.Rules{mode, ":"})
+		s.SetRules(admission.Rules{NewKeys: mode, Delimiters: ":"})
 		res, kept := ask(s, epoch, op), 0
 		s.QuotaCounts(func(q admission.Quota, keys int64) {
 			if keys > q.MaxKeys {

@@ -21,16 +21,16 @@ func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done 
 		return s.policies.tryReadOnly(op, res)
 	case engine.Restrict:
 		res.Clear()
-		return s.admission.TryReadOnly(op, res)
+		return s.Admission.TryReadOnly(op, res)
 	case engine.Flush, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
 		return false
 	}
 	c := s.calls.Get().(*algorithm.Call)
 	c.Listed = 0
-	sh, tag := s.locate(op.Key)
-	sh.lock()
-	done = sh.tryReadOnly(c, now, tag, op, res)
-	sh.unlock()
+	sh, tag := s.Locate(op.Key)
+	sh.Lock()
+	done = sh.TryReadOnly(c, now, tag, op, res)
+	sh.Unlock()
 	s.calls.Put(c)
 	return done
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // Digest is the SHA-256 of the entries of Dump, of all policies with their overrides, of the restrictions of new keys,
@@ -13,7 +14,7 @@ import (
 func (s *Store) Digest(now int64) (sum [32]byte) {
 	h := sha256.New()
 	var b []byte
-	s.Dump(now, func(e Entry) {
+	s.Dump(now, func(e keyspace.Entry) {
 		b = algorithm.AppendText(e.Limit.Append(b[:0]), e.Key)
 		b = algorithm.AppendText(b, e.State)
 		h.Write(b)
@@ -24,7 +25,7 @@ func (s *Store) Digest(now int64) (sum [32]byte) {
 			if algorithm.Table[l.Algorithm].Expired(op.Who, l, now) {
 				return // an expired one is left out, whether it was cleaned up or not
 			}
-			op.Who = plainState(l, op.Who, now)
+			op.Who = keyspace.PlainState(l, op.Who, now)
 		}
 		b = appendOp(b[:0], op)
 		h.Write(b)

@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -14,7 +15,7 @@ import (
 func growingStore(t *testing.T, mode engine.NewKeys, replicated bool) *Store {
 	s := New(Config{Shards: 16, MaxBytes: 8 << 20, Replicated: replicated})
 	t.Cleanup(s.Close)
-	s.SetRules(admission.Rules{mode, ":"})
+	s.SetRules(admission.Rules{NewKeys: mode, Delimiters: ":"})
 	for i := range 40 {
 		if ask(s, epoch+int64(i), engine.Op{Key: []byte("log"), Limit: aLog, Tokens: 1}).Status != engine.OK || !hold(s, i).Allowed {
 			t.Fatal("the first ones are refused")
@@ -108,7 +109,7 @@ func TestReservedBytes(t *testing.T) {
 	check("full", full+2*algorithm.FullLog(&larger))
 	again := New(Config{Shards: 4})
 	defer again.Close()
-	s.Scan(0, 1_000_000, epoch, func(e Entry) { _ = again.Load(epoch, e) })
+	s.Scan(0, 1_000_000, epoch, func(e keyspace.Entry) { _ = again.Load(epoch, e) })
 	again.SetMaxBytes(1 << 40)
 	if checkTables(t, again); again.ReservedBytes() == 0 {
 		t.Error("nothing is counted of what was loaded")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -283,7 +284,7 @@ func TestReservationsAreTheSameEverywhere(t *testing.T) {
 		if res := ask(s, epoch, reserve); !res.Allowed || res.Granted != 2 {
 			t.Fatalf("%+v", res)
 		}
-		s.Dump(epoch, func(e Entry) {
+		s.Dump(epoch, func(e keyspace.Entry) {
 			if string(e.Key) == "id" {
 				states[i] = bytes.Clone(e.State)
 			}

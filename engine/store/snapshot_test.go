@@ -10,13 +10,14 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
 // snapshotContents is contents of a snapshot. between is called between entries.
 func snapshotContents(f *Snapshot, now int64, between func()) map[string]string {
 	all := map[string]string{}
-	f.Scan(now, func(e Entry) {
+	f.Scan(now, func(e keyspace.Entry) {
 		all[string(e.Key)] = fmt.Sprintf("%v %x", e.Limit, e.State)
 		between()
 	})
@@ -70,11 +71,11 @@ func TestSnapshotIsTheStoreAsItWas(t *testing.T) {
 			case 2:
 				s.TryReadOnly(now, &op, &results[0])
 			case 3:
-				s.Changes(now, func(Change) {})
+				s.Changes(now, func(keyspace.Change) {})
 			case 4:
 				if key := fmt.Appendf(nil, "loaded-%d", r.IntN(5)); r.IntN(2) == 0 {
 					s.Unload(key)
-				} else if err := s.Load(now, Entry{key, bucket(5, 1, sec), binary.LittleEndian.AppendUint64(nil, uint64(now+sec))}); err != nil {
+				} else if err := s.Load(now, keyspace.Entry{Key: key, Limit: bucket(5, 1, sec), State: binary.LittleEndian.AppendUint64(nil, uint64(now+sec))}); err != nil {
 					t.Fatal(err)
 				}
 			case 5:
@@ -217,7 +218,7 @@ func TestSnapshotConcurrently(t *testing.T) {
 		s.TryReadOnly(epoch, &engine.Op{Verb: engine.Look, Key: pair(r.IntN(pairs))[0].Key}, &res)
 	})
 	beside(func(r *rand.Rand) { s.Sweep(epoch, 100) })
-	beside(func(r *rand.Rand) { s.Scan(0, 1<<20, epoch, func(Entry) {}) })
+	beside(func(r *rand.Rand) { s.Scan(0, 1<<20, epoch, func(keyspace.Entry) {}) })
 	r, results := rand.New(rand.NewPCG(2, 14)), make([]engine.Result, 1)
 	var scanning chan struct{}
 	for range 20 {
@@ -239,7 +240,7 @@ func TestSnapshotConcurrently(t *testing.T) {
 			defer close(done)
 			defer f.Release()
 			counts := map[string]int64{}
-			f.Scan(epoch, func(e Entry) { counts[string(e.Key)] = algorithm.LoadWindow(e.State).Count })
+			f.Scan(epoch, func(e keyspace.Entry) { counts[string(e.Key)] = algorithm.LoadWindow(e.State).Count })
 			for i := range pairs {
 				if p := pair(i); counts[string(p[0].Key)] != counts[string(p[1].Key)] {
 					t.Errorf("pair %d: %d and %d", i, counts[string(p[0].Key)], counts[string(p[1].Key)])

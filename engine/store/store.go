@@ -4,12 +4,13 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // Store keeps the state of every limited key, and the policies, and decides operations on them. It is safe for
 // concurrent use: keys are spread over shards by a keyed hash, each shard with its own lock. Create one with [New].
 type Store struct {
-	Keyspace
+	keyspace.Keyspace
 	policies policies
 	calls    sync.Pool // of *algorithm.Call, the scratch of operations on one key
 	groups   sync.Pool // of *acquireAllCall
@@ -34,10 +35,10 @@ type Config struct {
 // New returns an empty store.
 func New(o Config) *Store { return newBeside(nil, o) }
 
-func newBeside(other *Keyspace, o Config) *Store {
+func newBeside(other *keyspace.Keyspace, o Config) *Store {
 	s := &Store{commands: o.Commands, publish: o.Publish}
-	s.Init(keyspaceConfig{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other})
-	s.policies.byName, s.policies.checks, s.policies.notes = map[string]*policy{}, map[string]*checkCounts{}, s.journalNotes()
+	s.Init(keyspace.Config{MaxBytes: o.MaxBytes, Replicated: o.Replicated, Shards: o.Shards, Beside: other})
+	s.policies.byName, s.policies.checks, s.policies.notes = map[string]*policy{}, map[string]*checkCounts{}, s.JournalNotes()
 	s.calls.New = func() any { return new(algorithm.Call) }
 	s.groups.New = func() any { return new(acquireAllCall) }
 	s.txs.New = func() any { return new(Tx) }

@@ -13,21 +13,21 @@ func (s *Store) Apply(now int64, ops []engine.Op, results []engine.Result) {
 
 // ApplyAtomic is Apply with every shard the ops touch locked throughout, so that nothing comes between them.
 func (s *Store) ApplyAtomic(now int64, ops []engine.Op, results []engine.Result) {
-	shards := s.lock(s.shardsOf(ops))
-	defer s.unlock(shards)
+	shards := s.Lock(s.shardsOf(ops))
+	defer s.Unlock(shards)
 	s.apply(now, ops, results, true)
 }
 
 // shardsOf lists the shards that ops touch, some perhaps twice; all of them where that shows only later.
 func (s *Store) shardsOf(ops []engine.Op) (numbers []uint32) {
 	add := func(key []byte) {
-		sh, _ := s.locate(key)
-		numbers = append(numbers, sh.number)
+		sh, _ := s.Locate(key)
+		numbers = append(numbers, sh.Number)
 	}
 	for i := range ops {
 		switch ops[i].Verb {
 		case engine.Flush, engine.Check, engine.Script, engine.Reserve, engine.Settle:
-			return s.appendAllShards(numbers[:0])
+			return s.AppendAllShards(numbers[:0])
 		case engine.AcquireAll:
 			for j := range ops[i].Parts {
 				add(ops[i].Parts[j].Key)
@@ -56,19 +56,19 @@ func (s *Store) apply(now int64, ops []engine.Op, results []engine.Result, locke
 			continue
 		}
 		if !locked && i+1 < len(ops) {
-			if n := s.applyGroup(c, now, ops[i:], results[i:]); n > 0 {
+			if n := s.ApplyGroup(c, now, ops[i:], results[i:]); n > 0 {
 				i += n - 1
 				continue
 			}
 		}
-		sh, tag := s.locate(op.Key)
+		sh, tag := s.Locate(op.Key)
 		if locked {
-			sh.apply(c, now, tag, op, res)
+			sh.Apply(c, now, tag, op, res)
 			continue
 		}
-		sh.lock()
-		sh.apply(c, now, tag, op, res)
-		sh.unlock()
+		sh.Lock()
+		sh.Apply(c, now, tag, op, res)
+		sh.Unlock()
 	}
 }
 
@@ -84,7 +84,7 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 	res.Clear()
 	switch op.Verb {
 	case engine.Flush:
-		s.flush(now, locked)
+		s.Flush(now, locked)
 	case engine.SetPolicy:
 		s.policies.set(op, res)
 	case engine.DropPolicy:
@@ -92,11 +92,11 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 	case engine.SetOverride:
 		s.policies.override(op, res)
 	case engine.Restrict:
-		s.admission.Restrict(op, res)
+		s.Admission.Restrict(op, res)
 	case engine.KeepScript, engine.DropScripts:
 		s.applyScripts(op, res)
 	case engine.KeepOverflow:
-		s.admission.Shared.Load(now, op, res)
+		s.Admission.Shared.Load(now, op, res)
 	}
 }
 

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // Snapshot is a store as it was at one instant: its keys, and with [Snapshot.PolicyOps] all the rest.
 type Snapshot struct {
-	*keyspaceSnapshot
+	*keyspace.Snapshot
 	store    *Store
 	policies map[string]*policy // nil until they are copied; under the policies' lock
 	rest     []engine.Op        // that recreate the restrictions of new keys, and the shared limiters
@@ -17,8 +18,8 @@ type Snapshot struct {
 
 // Snapshot is [Keyspace.Snapshot] of the whole store.
 func (s *Store) Snapshot() *Snapshot {
-	f := &Snapshot{keyspaceSnapshot: s.Keyspace.Snapshot(), store: s}
-	s.restrictOps(func(op *engine.Op) { f.rest = append(f.rest, op.Clone()) })
+	f := &Snapshot{Snapshot: s.Keyspace.Snapshot(), store: s}
+	s.RestrictOps(func(op *engine.Op) { f.rest = append(f.rest, op.Clone()) })
 	s.scripts.ops(func(op *engine.Op) { f.rest = append(f.rest, *op) }) // bodies never change
 	s.policies.mu.Lock()
 	s.policies.snapshot = f
@@ -45,7 +46,7 @@ func (f *Snapshot) PolicyOps(visit func(*engine.Op)) {
 	}
 }
 
-// Release is [keyspaceSnapshot.Release].
+// Release is [Snapshot.Release].
 func (f *Snapshot) Release() {
 	p := &f.store.policies
 	p.mu.Lock()
@@ -53,7 +54,7 @@ func (f *Snapshot) Release() {
 		p.snapshot = nil
 	}
 	p.mu.Unlock()
-	f.keyspaceSnapshot.Release()
+	f.Snapshot.Release()
 }
 
 // touch copies the policies before they change for the first time since the snapshot. The caller holds their lock.

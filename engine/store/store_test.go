@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -83,7 +84,7 @@ func TestScanSurvivesResizing(t *testing.T) {
 	seen := map[string]int{}
 	other := 1000
 	for cursor, calls := uint64(0), 0; ; calls++ {
-		cursor = s.Scan(cursor, 7, epoch, func(e Entry) { seen[string(e.Key)]++ })
+		cursor = s.Scan(cursor, 7, epoch, func(e keyspace.Entry) { seen[string(e.Key)]++ })
 		if cursor == 0 {
 			break
 		}

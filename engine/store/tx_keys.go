@@ -25,7 +25,7 @@ func (t *Tx) Keys(most int, pass func(key []byte, kind limits.Algorithm) bool) (
 		}
 	}
 	for i := range t.store.Shards() {
-		t.store.shardAt(uint32(i)).each(func(key []byte, limit *limits.Limit, state []byte) {
+		t.store.ShardAt(uint32(i)).Each(func(key []byte, limit *limits.Limit, state []byte) {
 			if !algorithm.Table[limit.Algorithm].Expired(state, limit, t.now) && t.find(key) == nil {
 				add(key, limit.Algorithm)
 			}
@@ -35,8 +35,8 @@ func (t *Tx) Keys(most int, pass func(key []byte, kind limits.Algorithm) bool) (
 		}
 	}
 	for _, p := range t.pending[:t.used] {
-		if !p.gone {
-			add(p.key, p.Kind)
+		if !p.Gone {
+			add(p.Key, p.Kind)
 		}
 	}
 	t.work += live * keyWork

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -190,7 +191,7 @@ func TestTxMeetsRestrictionsAndQuotas(t *testing.T) {
 		}
 	}
 	s := newTxStore(t, Config{Shards: 4})
-	s.SetQuotas([]admission.Quota{{"q", []string{"a:"}, 3}})
+	s.SetQuotas([]admission.Quota{{Name: "q", Prefixes: []string{"a:"}, MaxKeys: 3}})
 	replyTo(t, s, epoch, "", "set a:1 x, set a:2 x")
 	if res := ask(s, epoch, txOf("", "set a:3 x, set a:4 x")); res.Status != engine.OutOfRoom || s.Len() != 2 {
 		t.Errorf("two keys where one fits: %+v, %d keys", res, s.Len())
@@ -207,7 +208,7 @@ func TestTxMeetsRestrictionsAndQuotas(t *testing.T) {
 func TestEmptyValueIsLoaded(t *testing.T) {
 	s, again := newTxStore(t, Config{Shards: 1}), newTxStore(t, Config{Shards: 1})
 	replyTo(t, s, epoch, "a", "set a ")
-	s.Scan(0, 10, epoch, func(e Entry) {
+	s.Scan(0, 10, epoch, func(e keyspace.Entry) {
 		e.State = bytes.TrimRight(e.State, "\x00")
 		if err := again.Load(epoch, e); err != nil {
 			t.Error(err)

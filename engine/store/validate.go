@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -13,24 +14,24 @@ func CheckPolicy(o *engine.Op) error {
 		return checkRestrict(o)
 	case engine.KeepScript, engine.DropScripts:
 		if len(o.Who) > engine.MaxScriptBytes || len(o.Key) > 0 || len(o.Parts) > 0 {
-			return ErrState
+			return keyspace.ErrState
 		}
 		return nil
 	}
 	switch {
 	case o.Verb != engine.SetPolicy && o.Verb != engine.DropPolicy && o.Verb != engine.SetOverride, len(o.Parts) > engine.MaxParts,
 		o.Verb == engine.SetPolicy && len(o.Parts) == 0, len(o.Key) > engine.MaxPolicyName, len(o.Who) > engine.MaxKeyBytes:
-		return ErrState
+		return keyspace.ErrState
 	}
 	for i := range o.Parts {
 		p := &o.Parts[i]
 		if !p.Limit.IsAskable() || len(p.Key) > engine.MaxKeyBytes || len(p.Who) > engine.MaxKeyBytes || p.Options&^engine.FixedCost != 0 ||
 			p.Tokens < 0 || p.Tokens > limits.MaxTokens || !p.KeepsValidly() || !p.WeighsValidly() {
-			return ErrState
+			return keyspace.ErrState
 		}
 	}
 	if _, err := o.CheckTemplates(); err != nil || !o.TreesValidly() {
-		return ErrState
+		return keyspace.ErrState
 	}
 	return nil
 }
@@ -45,5 +46,5 @@ func checkRestrict(o *engine.Op) error {
 		_, err := algorithm.CheckState(&o.Parts[0].Limit, o.Who, &room)
 		return err
 	}
-	return ErrState
+	return keyspace.ErrState
 }

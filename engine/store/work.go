@@ -3,6 +3,7 @@ package store
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -13,7 +14,7 @@ const (
 	MaxHolderWork = limits.MaxHolders + OpWork
 	// MaxLogWork is the most that keeping a request in a sliding log of the default bound takes: the log may have to be
 	// copied.
-	MaxLogWork = 100_000*16/workBytes + OpWork
+	MaxLogWork = 100_000*16/keyspace.WorkBytes + OpWork
 )
 
 // Weigh returns about the work that operations would take now, at most, one after the other. It looks each key up, and no
@@ -58,27 +59,27 @@ func (s *Store) weigh(op *engine.Op, more *int) int {
 	if op.Verb == engine.Acquire && op.Limit.Algorithm == limits.Concurrency {
 		*more++
 	}
-	sh, tag := s.locate(op.Key)
-	sh.lock()
-	defer sh.unlock()
-	p := sh.find(tag, op.Key)
-	if !p.found {
+	sh, tag := s.Locate(op.Key)
+	sh.Lock()
+	defer sh.Unlock()
+	p := sh.Find(tag, op.Key)
+	if !p.Found {
 		return OpWork + *more
 	}
-	limit, state := sh.stateAt(p)
-	size := sh.sizeAt(p)
+	limit, state := sh.StateAt(p)
+	size := sh.SizeAt(p)
 	switch limit.Algorithm {
 	case limits.Concurrency:
 		return OpWork + min(algorithm.Leases(state).Used()/algorithm.LeaseHead+*more, limits.MaxHolders)
 	case limits.FairShare:
-		return OpWork + size/workBytes + algorithm.SharePool(state).Active()
+		return OpWork + size/keyspace.WorkBytes + algorithm.SharePool(state).Active()
 	case limits.Class:
-		return OpWork + size/workBytes + algorithm.ClassState(state).Children()
+		return OpWork + size/keyspace.WorkBytes + algorithm.ClassState(state).Children()
 	case limits.SlidingLog:
 		if op.Verb == engine.ListLog {
 			return OpWork + min(size/engine.LogEntry, int(op.Tokens))
 		}
-		return OpWork + size/workBytes
+		return OpWork + size/keyspace.WorkBytes
 	}
 	return OpWork
 }
@@ -129,13 +130,13 @@ const stringHead = 8
 
 // stateBytes is the size of a key's state.
 func (s *Store) stateBytes(key []byte) int {
-	sh, tag := s.locate(key)
-	sh.lock()
-	defer sh.unlock()
-	p := sh.find(tag, key)
-	if !p.found {
+	sh, tag := s.Locate(key)
+	sh.Lock()
+	defer sh.Unlock()
+	p := sh.Find(tag, key)
+	if !p.Found {
 		return 0
 	}
-	_, state := sh.stateAt(p)
+	_, state := sh.StateAt(p)
 	return len(state)
 }
