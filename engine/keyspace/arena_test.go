@@ -79,7 +79,7 @@ func TestSegments(t *testing.T) {
 			default:
 				report()
 			}
-			if n := s.Bytes(); s.mem.max.Load() > 0 && n > 2<<20 {
+			if n := s.Bytes(); s.memory.max.Load() > 0 && n > 2<<20 {
 				t.Fatalf("seed %d: %d bytes", seed, n)
 			}
 			if step%500 != 0 {

@@ -22,7 +22,7 @@ func (s *Keyspace) Check() error {
 			users[t.pin.id]++
 		}
 	}
-	if n := s.mem.growing.Load(); n != growing {
+	if n := s.memory.growing.Load(); n != growing {
 		return fmt.Errorf("states can grow by %d bytes, counted as %d", growing, n)
 	}
 	return s.limits().check(users)

@@ -2,7 +2,6 @@ package keyspace
 
 import (
 	"bytes"
-	"hash/maphash"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
@@ -44,9 +43,6 @@ func (s *Keyspace) admits(now int64, hash uint64, key []byte) (isNew, admitted b
 	p := sh.Find(uint32(hash), key)
 	return !p.Found || sh.expired(sh.record(p.ref), now), s.Admission.RulesFor(key, p.Found, nil) == nil
 }
-
-// Hash is a hash of a key that others cannot foresee.
-func (s *Keyspace) Hash(key []byte) uint64 { return maphash.Bytes(s.seed, key) }
 
 // TakeShare carries out an Acquire in taken, the keys of a store made by Store.Beside, if s admits the key as a new one at logTime, and the
 // Acquire can be granted and leaves all but the leader's share of the limit untouched. Otherwise it changes nothing, res has no meaning, and it

@@ -76,9 +76,6 @@ func (s *Shard) reset(c *algorithm.Call, tag uint32, p Place) {
 	s.keepLent(c, tag, p) // it takes no more room than before
 }
 
-// LentKeys is the number of keys with loans. Those whose loans have ended count until they are dropped.
-func (s *Keyspace) LentKeys() int64 { return s.mem.lentKeys.Load() }
-
 // lentRecord is a key with loans and nothing taken.
 type lentRecord struct {
 	key   []byte

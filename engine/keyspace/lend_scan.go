@@ -9,9 +9,6 @@ import (
 // NodeHolder begins the names of holders that are nodes of a cluster. Clients have other names.
 const NodeHolder = "node/"
 
-// Shards is the number of parts in which [Store.ScanLoans] looks at the keys.
-func (s *Keyspace) Shards() int { return len(s.shards) }
-
 // ScanLoans calls visit for each loan in one part of the store, once that part is no longer locked. Loans whose end is over may be among them.
 func (s *Keyspace) ScanLoans(shard int, visit func(key, holder []byte, tokens int64)) {
 	type found struct {

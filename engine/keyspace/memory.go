@@ -77,3 +77,25 @@ func (m *memory) freeCopy(b []byte) {
 	m.snapshotBytes.Add(-int64(len(b)))
 	offheap.Free(b)
 }
+
+// Bytes is the memory of all entries, tables and room to grow included.
+func (m *memory) Bytes() int64 { return m.used.Load() }
+
+// ReservedBytes is the part of the bound that is reserved for the logs and leases of existing keys: their growth up to
+// their limits, but at most an eighth of the bound.
+func (m *memory) ReservedBytes() int64 { return m.reserve() }
+
+// SetMaxBytes changes the bound on the memory of entries; 0 is none. Keys already there stay.
+func (m *memory) SetMaxBytes(bytes int64) { m.max.Store(bytes) }
+
+// IsReplicated reports whether operations alone decide on new keys.
+func (m *memory) IsReplicated() bool { return m.replicated }
+
+// SnapshotBytes is the memory of the records that a [Snapshot] has copied and not visited yet. It is not part of Bytes.
+func (m *memory) SnapshotBytes() int64 { return m.snapshotBytes.Load() }
+
+// LentKeys is the number of keys with loans. Those whose loans have ended count until they are dropped.
+func (m *memory) LentKeys() int64 { return m.lentKeys.Load() }
+
+// TankCount is the number of keys whose limit has its home elsewhere.
+func (m *memory) TankCount() int64 { return m.tanks.Load() }

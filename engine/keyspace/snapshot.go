@@ -78,9 +78,6 @@ func (s *Keyspace) Snapshot() *Snapshot {
 // Len counts the keys at the time of the snapshot; expired ones that had not been dropped yet are included.
 func (f *Snapshot) Len() int { return f.count }
 
-// SnapshotBytes is the memory of the records that a [Snapshot] has copied and not visited yet. It is not part of Bytes.
-func (s *Keyspace) SnapshotBytes() int64 { return s.mem.snapshotBytes.Load() }
-
 // Scan calls visit for every entry as it was at the time of the snapshot that holds information at now, once: entries it has passed are not
 // shown again. visit runs under no lock; slices are only valid during the call.
 func (f *Snapshot) Scan(now int64, visit func(Entry)) {
@@ -168,10 +165,10 @@ func (f *Snapshot) takeCopied(s *Shard) (k copiedShard) {
 
 func (f *Snapshot) giveBack(k *copiedShard) {
 	for _, block := range k.copies {
-		f.keys.mem.freeCopy(block.bytes)
+		f.keys.memory.freeCopy(block.bytes)
 	}
-	k.arena.each(func(_ int, g *segment) { f.keys.mem.freeCopy(g.bytes) })
-	f.keys.mem.freeCopy(offheap.Bytes(k.slots))
+	k.arena.each(func(_ int, g *segment) { f.keys.memory.freeCopy(g.bytes) })
+	f.keys.memory.freeCopy(offheap.Bytes(k.slots))
 }
 
 // Release gives back the remaining copies and ends the copying. More calls than one do nothing.

@@ -54,39 +54,6 @@ func (t *table) expired(r record, now int64) bool {
 	return alg.Expired(alg.StateOf(r.rest()), limit, now)
 }
 
-// StateAt is the limit and the state of the key at p, which may have expired. Both are valid until the table changes.
-func (t *table) StateAt(p Place) (limit *limits.Limit, state []byte) {
-	r := t.record(p.ref)
-	limit = t.limitOf(r)
-	return limit, algorithm.Table[limit.Algorithm].StateOf(r.rest())
-}
-
-// SizeAt is the bytes of the record at p.
-func (t *table) SizeAt(p Place) int { return t.size(t.record(p.ref)) }
-
-// PreserveAt is to be called before the state at p changes, and noteAt afterwards.
-func (t *table) PreserveAt(p Place) { t.preserve(t.record(p.ref)) }
-
-func (t *table) NoteAt(p Place) { t.note(p.ref) }
-
-// IsCopied reports whether a snapshot may have to copy records before they change.
-func (t *table) IsCopied() bool { return t.snapshot != nil }
-
-// Touch reads the first slot that a look-up of tag will read, so that the processor fetches it. Callers keep the value, because the
-// compiler leaves out a load whose value nobody uses.
-func (t *table) Touch(tag uint32) uint64 { return t.index.touch(tag) }
-
-// Each visits every key, expired ones too.
-func (t *table) Each(visit func(key []byte, limit *limits.Limit, state []byte)) {
-	for _, slot := range t.index.slots {
-		if slot != 0 {
-			p := Place{ref: uint32(slot)}
-			limit, state := t.StateAt(p)
-			visit(t.record(p.ref).key(), limit, state)
-		}
-	}
-}
-
 // Seek returns the position from which findFrom looks for a key. It reads the head of the record there, so that the processor fetches it.
 func (t *table) Seek(tag uint32) (at, head uint64) {
 	if t.index.count == 0 {

@@ -64,9 +64,6 @@ func (s *Keyspace) Tanks(visit func(key []byte, limit limits.Limit, t engine.Tan
 	}
 }
 
-// TankCount is the number of keys whose limit has its home elsewhere.
-func (s *Keyspace) TankCount() int64 { return s.mem.tanks.Load() }
-
 // tankRecords are the tanks of a shard as they are: resetting a key here does not reset it at home.
 func (s *Shard) tankRecords(keys *Keyspace) (all []lentRecord) {
 	for key := range s.kept.tanks {

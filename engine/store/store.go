@@ -11,7 +11,7 @@ import (
 // concurrent use: keys are spread over shards by a keyed hash, each shard with its own lock. Create one with [New].
 type Store struct {
 	keyspace.Keyspace
-	policies policies
+	policies
 	calls    sync.Pool // of *algorithm.Call, the scratch of operations on one key
 	groups   sync.Pool // of *acquireAllCall
 	txs      sync.Pool // of *Tx
