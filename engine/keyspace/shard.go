@@ -35,9 +35,10 @@ func (s *Shard) StateAt(p Place) (limit *limits.Limit, state []byte) {
 // SizeAt is the bytes of the record at p.
 func (s *Shard) SizeAt(p Place) int { return s.size(s.record(p.ref)) }
 
-// PreserveAt is to be called before the state at p changes, and noteAt afterwards.
+// PreserveAt is to be called before the state at p changes: a snapshot may have to copy it.
 func (s *Shard) PreserveAt(p Place) { s.preserve(s.record(p.ref)) }
 
+// NoteAt notes for the journal that the state at p changed.
 func (s *Shard) NoteAt(p Place) { s.note(p.ref) }
 
 // IsCopied reports whether a snapshot may have to copy records before they change.
