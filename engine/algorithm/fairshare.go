@@ -213,10 +213,9 @@ func fullShares(l *limits.Limit) int64 {
 func writeShares(c *Call, state []byte) {
 	s, p := scanShares(c), SharePool(state)
 	if c.IsNew {
-		p.setU64(64, fold(uint64(c.Now)))
-		p.setU64(32, uint64(c.Now))
+		p.begin(c.Now)
 	}
-	p.bringUp(c, s)
+	s.bringUp(c, p)
 	if room, nameRoom := s.roomAfter(c); room != p.room() || nameRoom != p.nameRoom() {
 		c.Result.Work += p.Active()
 		p.enlarge(room, nameRoom)
@@ -233,19 +232,15 @@ func writeShares(c *Call, state []byte) {
 }
 
 // bringUp writes the refill up to the time of the call.
-func (p SharePool) bringUp(c *Call, s *shareScan) {
-	p.dropFirst(s.drained)
-	p.setU64(32, uint64(max(c.Now, p.sharedTo())))
-	p.setU64(40, s.virtual)
-	p.setU64(48, s.restTicks)
-	p.setU32(56, s.restUnits)
+func (s *shareScan) bringUp(c *Call, p SharePool) {
+	p.share(s.drained, max(c.Now, p.sharedTo()), s.virtual, s.restTicks, s.restUnits)
 }
 
 // unreserveShare gives tokens of a reservation back, in place: at most those that the member still has.
 func unreserveShare(c *Call, _ int64) {
 	s, p := scanShares(c), SharePool(c.State)
 	rate := c.Limit.Rate
-	p.bringUp(c, s)
+	s.bringUp(c, p)
 	units := min(uint64(c.Op.Tokens)<<unitBits, s.units)
 	back, _ := uint128.Product(units, uint64(rate.Period)).Divide(UnitsOfToken)
 	s.taken = s.taken.Minus(uint128.Int{Lo: back})

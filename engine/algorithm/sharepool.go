@@ -271,3 +271,19 @@ func (p SharePool) validTable() bool {
 	}
 	return true
 }
+
+// begin begins an empty pool at a time, by which the table is seeded.
+func (p SharePool) begin(now int64) {
+	p.setU64(64, fold(uint64(now)))
+	p.setU64(32, uint64(now))
+}
+
+// share shares the refill up to a time: virtual time then, the refill that is too little to be shared yet, and the number of
+// members that have got all back.
+func (p SharePool) share(drained int, to int64, virtual, restTicks uint64, restUnits uint32) {
+	p.dropFirst(drained)
+	p.setU64(32, uint64(to))
+	p.setU64(40, virtual)
+	p.setU64(48, restTicks)
+	p.setU32(56, restUnits)
+}
