@@ -3,14 +3,15 @@ package algorithm
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
 // takenUnder returns the ticks taken at the call's time under a limit, which may be another than the state's.
 func takenUnder(c *Call, limit *limits.Limit) uint128.Int {
-	taken := LoadMeter(c.State).Taken(c.Now, c.Prev.Rate)
+	taken := layout.LoadMeter(c.State).Taken(c.Now, c.Prev.Rate)
 	if c.Prev.Rate != limit.Rate {
-		taken = carryOver(taken, c.Prev.Rate, limit.Rate)
+		taken = layout.CarryOver(taken, c.Prev.Rate, limit.Rate)
 	}
 	return taken
 }
@@ -57,7 +58,7 @@ func decideMeter(c *Call) (changed bool) {
 		res.Wait = after.Minus(room).DivideUp(tokensPerPeriod)
 	}
 	reportMeter(c, after, &c.Limit, op.Options&engine.Force != 0)
-	MeterAfter(c.Now, after, rate).Store(c.Next[:])
+	layout.MeterAfter(c.Now, after, rate).Store(c.Next[:])
 	return granted > 0
 }
 
@@ -100,14 +101,16 @@ func refundMeter(c *Call) {
 	}
 	c.Result.Granted = int64(back)
 	reportMeter(c, left, &c.Prev, true)
-	MeterAfter(c.Now, left, c.Prev.Rate).Store(c.Next[:])
+	layout.MeterAfter(c.Now, left, c.Prev.Rate).Store(c.Next[:])
 }
 
-func meterExpired(state []byte, _ *limits.Limit, now int64) bool { return LoadMeter(state).isFull(now) }
+func meterExpired(state []byte, _ *limits.Limit, now int64) bool {
+	return layout.LoadMeter(state).IsFull(now)
+}
 
 // chargeMeter takes tokens at a time. No debt lies further in the future than a meter can hold.
 func chargeMeter(state []byte, l *limits.Limit, at, tokens int64) {
-	taken := LoadMeter(state).Taken(at, l.Rate).Plus(uint128.Product(uint64(tokens), uint64(l.Rate.Period)))
+	taken := layout.LoadMeter(state).Taken(at, l.Rate).Plus(uint128.Product(uint64(tokens), uint64(l.Rate.Period)))
 	taken = uint128.Min(taken, uint128.Product(uint64(limits.MaxAhead), uint64(l.Rate.Tokens)))
-	MeterAfter(at, taken, l.Rate).Store(state)
+	layout.MeterAfter(at, taken, l.Rate).Store(state)
 }
