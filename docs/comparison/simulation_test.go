@@ -1,5 +1,5 @@
 // Package comparison puts the same traffic through every algorithm, in virtual time and with the engine alone, and measures how far
-// the sliding window counter's estimate is off. Its tests hold tables.txt, the table of docs/algorithms.md, and the claims beside them and
+// the sliding window counter's estimate is off. Its tests hold tables.txt, and the claims in docs/algorithms.md and
 // beside the pictures. Nothing in it depends on a clock or on chance, so the same source always gives the same figures.
 package comparison
 
@@ -58,7 +58,7 @@ const simulationHeader = "| algorithm | command | burst: at once | longest delay
 // contenders reads the rows of the table.
 func contenders(t *testing.T) (all []contender) {
 	t.Helper()
-	_, table, _ := strings.Cut(readPage(t), simulationHeader+"\n")
+	_, table, _ := strings.Cut(readTables(t), simulationHeader+"\n")
 	row := regexp.MustCompile("^\\| ([^|]+) \\| (`([^`]+)`(?:, released after ([0-9]+) s)?) \\|")
 	for line := range strings.Lines(table) {
 		cells := row.FindStringSubmatch(line)
@@ -85,26 +85,21 @@ func contenders(t *testing.T) (all []contender) {
 	return all
 }
 
-// readPage returns the page and the tables that it links to.
-func readPage(t *testing.T) string {
+func readTables(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../algorithms.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	tables, err := os.ReadFile("tables.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(page) + "\n" + string(tables)
+	return string(tables)
 }
 
-// checkTable checks that the page has a table of these rows.
+// checkTable checks that tables.txt has a table of these rows.
 func checkTable(t *testing.T, header string, rows []string) {
 	t.Helper()
 	want := header + "\n|" + strings.Repeat("---|", strings.Count(header, "|")-1) + "\n" + strings.Join(rows, "\n") + "\n\n"
-	if !strings.Contains(readPage(t)+"\n", want) {
-		t.Errorf("docs/algorithms.md and docs/comparison/tables.txt do not have this table:\n%s", want)
+	if !strings.Contains(readTables(t)+"\n", want) {
+		t.Errorf("docs/comparison/tables.txt does not have this table:\n%s", want)
 	}
 }
 
