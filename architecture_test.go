@@ -35,8 +35,11 @@ var mayImport = map[string][]string{
 // within are narrower rules for packages inside a part.
 var within = map[string][]string{
 	"engine":                {"engine/limits", "engine/internal/uint128"},
-	"engine/algorithm":      {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128"},
-	"engine/store":          {"engine", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/offheap", "engine/internal/uint128"},
+	"engine/layout":         {"engine", "engine/internal/uint128"},
+	"engine/algorithm":      {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/layout"},
+	"engine/admission":      {"engine", "engine/algorithm", "engine/layout"},
+	"engine/keyspace":       {"engine", "engine/admission", "engine/algorithm", "engine/internal/offheap", "engine/layout"},
+	"engine/store":          {"engine", "engine/admission", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/keyspace", "engine/layout"},
 	"engine/limits":         {"engine/internal/uint128"},
 	"engine/glob":           {},
 	"engine/script":         {},
@@ -76,7 +79,7 @@ var within = map[string][]string{
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.
-var ofEngine = []string{"engine/limits", "engine/store"}
+var ofEngine = []string{"engine/admission", "engine/keyspace", "engine/limits", "engine/store"}
 
 // forTests are packages that only tests may import.
 var forTests = []string{"server/transcripttest", "server/clock/clocktest", "server/servertest"}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
@@ -83,7 +84,7 @@ func TestBackupKeepsLoansOfClients(t *testing.T) {
 	defer v.store.Close()
 	after := store.New(store.Config{Shards: 1})
 	defer after.Close()
-	kept.Scan(0, 1, now, func(e store.Entry) {
+	kept.Scan(0, 1, now, func(e keyspace.Entry) {
 		changed, err := v.void(now, e)
 		if err == nil {
 			err = after.Load(now, changed)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stintdb/stint/cluster/rights"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
 )
 
 const (
@@ -47,12 +47,12 @@ type holder struct {
 func (h *holder) name() []byte { return holderName(h.id, h.process) }
 
 func holderName(id raft.ServerID, process string) []byte {
-	return fmt.Appendf(nil, "%s%s/%s", store.NodeHolder, id, process)
+	return fmt.Appendf(nil, "%s%s/%s", keyspace.NodeHolder, id, process)
 }
 
 // splitHolder is the node and the process that holderName made the name of.
 func splitHolder(name []byte) (id raft.ServerID, process string, ok bool) {
-	rest, ok := strings.CutPrefix(string(name), store.NodeHolder)
+	rest, ok := strings.CutPrefix(string(name), keyspace.NodeHolder)
 	at := strings.LastIndexByte(rest, '/')
 	if !ok || at < 0 {
 		return "", "", false

@@ -104,7 +104,7 @@ func (s *leaderShare) decide(t *shareTerm, now int64, op *engine.Op, res *engine
 		slot := &s.slots[slotOf(hash)]
 		slot.mu.Lock()
 		defer slot.mu.Unlock()
-		return s.isOpen(t, slot, op) && s.log.TakeShare(s.taken, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
+		return s.isOpen(t, slot, op) && s.log.TakeShare(&s.taken.Keyspace, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
 	case engine.AcquireAll:
 		return s.decideAll(t, now, op, op.Parts, res)
 	case engine.Check:
