@@ -92,7 +92,7 @@ func Open(o Options) (*Node, error) {
 		opt: o, id: serverID(o.Node, incarnation), disk: o.Disk, clock: newClock(o.Wall), metrics: newMetrics(),
 		failed: make(chan error, 1), forwarder: forward.NewClient(),
 	}
-	n.log = &nodeLog{Logger: o.Log.With("node", o.Node), clock: n.clock, said: map[string]time.Duration{}}
+	n.log = newNodeLog(o.Log.With("node", o.Node))
 	if o.Passed != nil {
 		n.clock.passed = o.Passed
 	}

@@ -9,10 +9,13 @@ import (
 // nodeLog is a node's log.
 type nodeLog struct {
 	*slog.Logger
-	clock *clock
 
 	mu   sync.Mutex
-	said map[string]time.Duration // when once said what
+	said map[string]time.Time // when once said what
+}
+
+func newNodeLog(to *slog.Logger) *nodeLog {
+	return &nodeLog{Logger: to, said: map[string]time.Time{}}
 }
 
 // once logs what would otherwise be repeated all the time, once a minute.
@@ -34,8 +37,8 @@ func (l *nodeLog) isDue(what string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last, said := l.said[what]
-	now := l.clock.mono()
-	again := !said || now-last > time.Minute
+	now := time.Now()
+	again := !said || now.Sub(last) > time.Minute
 	if again {
 		if len(l.said) > maxSaid {
 			clear(l.said)
