@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/stintdb/stint/cluster/clock"
 )
 
 // logCompactor keeps the log short.
@@ -18,13 +19,13 @@ type logCompactor struct {
 
 // run takes a snapshot and drops the log before it when enough has been written since the last snapshot.
 func (l *logCompactor) run(ctx context.Context) {
-	every(ctx, compactionEvery, func() {
+	clock.Every(ctx, compactionEvery, func() {
 		if l.logs.bytes.Load() < l.opt.LogBytes {
 			return
 		}
 		if err := l.takeSnapshot(); err != nil {
 			l.log.Warn("cannot compact the log", "error", err)
-			sleep(ctx, 10*compactionEvery)
+			clock.Sleep(ctx, 10*compactionEvery)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
@@ -14,7 +15,7 @@ import (
 // decider has batches decided, here or by the leader.
 type decider struct {
 	opt       *Options
-	clock     *clock
+	clock     *clock.Clock
 	fsm       *fsm
 	formats   *versionGate
 	role      *leaderRole
@@ -40,7 +41,7 @@ func (d *decider) decideInLog(b *engine.Batch) (finished bool) {
 	if b.Local && d.readLocally(b) {
 		return true
 	}
-	c := &call.Call{Batch: b, Began: d.clock.mono()}
+	c := &call.Call{Batch: b, Began: d.clock.Mono()}
 	if r := d.role.active(); r != nil {
 		return d.decideHere(r, c, false)
 	}
@@ -67,7 +68,7 @@ func (d *decider) readLocally(b *engine.Batch) bool {
 			return false
 		}
 	}
-	d.opt.Store.Apply(d.clock.nowOrWall(), b.Ops, b.Results)
+	d.opt.Store.Apply(d.clock.NowOrWall(), b.Ops, b.Results)
 	return true
 }
 
@@ -81,12 +82,12 @@ func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finishe
 		d.rejectCall(c, engine.Overloaded)
 		return true
 	}
-	if (!b.Atomic || len(b.Ops) == 1) && r.hasLease(d.clock.moment()) {
+	if (!b.Atomic || len(b.Ops) == 1) && r.hasLease(d.clock.Moment()) {
 		isShort := d.decideReadOnly(b, c)
 		switch {
 		case len(c.Unanswered) == len(b.Ops):
 			c.Unanswered = nil
-		case !r.hasLease(d.clock.moment()):
+		case !r.hasLease(d.clock.Moment()):
 			c.Unanswered = nil
 		case len(c.Unanswered) == 0:
 			return true
@@ -108,7 +109,7 @@ func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finishe
 // decideReadOnly answers the operations of a batch that need no entry, and lists the others in c.Unanswered. An operation behind an
 // unanswered one on the same key stays unanswered too. isShort reports that some of these may wait for more tokens.
 func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) (isShort bool) {
-	a := answerer{decider: d, now: max(d.clock.nowOrWall(), d.fsm.now.Load()), term: d.share.term.Load()}
+	a := answerer{decider: d, now: max(d.clock.NowOrWall(), d.fsm.now.Load()), term: d.share.term.Load()}
 	a.holds = a.term != nil && c.Requeue == nil && d.holder.mayDecide()
 	if len(b.Ops) == 1 {
 		if !a.answer(&b.Ops[0], &b.Results[0]) {
@@ -188,7 +189,7 @@ func (d *decider) decideForwarded(c *call.Call) (taken, finished bool) {
 		d.rejectCall(c, engine.TooNew)
 		return true, true
 	}
-	c.Began = d.clock.mono()
+	c.Began = d.clock.Mono()
 	return true, d.decideHere(r, c, false)
 }
 
@@ -216,7 +217,7 @@ func (d *decider) knowsVersion() bool { return d.fsm.cluster.Load().ClusterID !=
 func (d *decider) decideLater(b *engine.Batch) {
 	later := b.Clone()
 	go func() {
-		for until := d.clock.mono() + d.opt.DecideTimeout; !d.knowsVersion() && d.clock.mono() < until; {
+		for until := d.clock.Mono() + d.opt.DecideTimeout; !d.knowsVersion() && d.clock.Mono() < until; {
 			time.Sleep(versionPoll)
 		}
 		if d.decideKnown(later) {
@@ -251,8 +252,8 @@ func (d *decider) decideKnown(b *engine.Batch) (finished bool) {
 
 // expireCalls ends calls that have exceeded the decide timeout.
 func (d *decider) expireCalls(ctx context.Context) {
-	every(ctx, d.opt.DecideTimeout/50, func() {
-		for _, c := range d.pending.Expired(d.clock.mono() - d.opt.DecideTimeout) {
+	clock.Every(ctx, d.opt.DecideTimeout/50, func() {
+		for _, c := range d.pending.Expired(d.clock.Mono() - d.opt.DecideTimeout) {
 			d.metrics.countFailure(c.Fail(engine.NoLeader))
 		}
 	})

@@ -17,8 +17,8 @@ func (d *decider) decide(b *engine.Batch) (finished bool) {
 		return d.decideInLog(b)
 	}
 	// The leader asks its share first, and then the tokens that it holds. Before a new leader has its lease, only these are certain.
-	if r := d.role.active(); r != nil && d.share.term.Load() != nil && r.hasLease(d.clock.moment()) && !d.formats.isTooNew(b.Ops) && !b.Local {
-		return d.decideHere(r, &call.Call{Batch: b, Began: d.clock.mono()}, true)
+	if r := d.role.active(); r != nil && d.share.term.Load() != nil && r.hasLease(d.clock.Moment()) && !d.formats.isTooNew(b.Ops) && !b.Local {
+		return d.decideHere(r, &call.Call{Batch: b, Began: d.clock.Mono()}, true)
 	}
 	return h.decide(b)
 }
@@ -104,7 +104,7 @@ func (h *holder) answer(op *engine.Op, res *engine.Result) (done, isShort bool) 
 		if op.Options&^(engine.Peek|engine.UpTo) != 0 || !mayBeHeld(op) || h.opt.Store.IsStrict(op) {
 			return false, false
 		}
-		done, held, due := h.table.Spend(h.clock.mono(), h.clock.nowOrWall(), op, res)
+		done, held, due := h.table.Spend(h.clock.Mono(), h.clock.NowOrWall(), op, res)
 		if due != nil {
 			h.send([]*rights.Operation{due})
 		}
@@ -117,7 +117,7 @@ func (h *holder) answer(op *engine.Op, res *engine.Result) (done, isShort bool) 
 	case engine.Check:
 		return h.answerCheck(op, res), false
 	case engine.Refund:
-		return h.table.Refund(h.clock.nowOrWall(), op, res), false
+		return h.table.Refund(h.clock.NowOrWall(), op, res), false
 	}
 	return false, false
 }
@@ -149,7 +149,7 @@ func (h *holder) answerAll(op *engine.Op, parts []engine.Op, res *engine.Result)
 	for len(res.Parts) < len(parts) {
 		res.Parts = append(res.Parts, engine.Result{})
 	}
-	done, due := h.table.SpendAll(h.clock.mono(), h.clock.nowOrWall(), parts, op.Options&engine.Peek != 0, res.Parts)
+	done, due := h.table.SpendAll(h.clock.Mono(), h.clock.NowOrWall(), parts, op.Options&engine.Peek != 0, res.Parts)
 	if len(due) > 0 {
 		h.send(due)
 	}
@@ -162,7 +162,7 @@ func (h *holder) denies(op *engine.Op, res *engine.Result) bool {
 	if h.fsm.loading.Load() || op.Options&engine.Peek != 0 || !h.hearsLeader() {
 		return false
 	}
-	now := max(h.clock.nowOrWall(), h.fsm.now.Load())
+	now := max(h.clock.NowOrWall(), h.fsm.now.Load())
 	if !h.opt.Store.TryReadOnly(now, op, res) || res.Status != engine.OK || res.Allowed {
 		return false
 	}
@@ -173,7 +173,7 @@ func (h *holder) denies(op *engine.Op, res *engine.Result) bool {
 // hearsLeader reports whether this node has heard from the leader within the heartbeat timeout, or leads under its lease.
 func (h *holder) hearsLeader() bool {
 	if r := h.decider.role.active(); r != nil {
-		return r.hasLease(h.clock.moment())
+		return r.hasLease(h.clock.Moment())
 	}
 	leader, _ := h.raft.LeaderWithID() // none after a vote, which Raft counts as a contact too
 	now, contact := time.Now(), h.raft.LastContact()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/stintdb/stint/cluster/clock"
 )
 
 // Raft alone checks for a silent leader when a timer of one to two heartbeat timeouts fires. If the silence was
@@ -22,7 +23,7 @@ import (
 type election struct {
 	opt        *Options
 	raft       *raftGroup
-	clock      *clock
+	clock      *clock.Clock
 	statuses   *peerStatuses
 	withdrawal *withdrawal
 	log        *nodeLog
@@ -34,15 +35,15 @@ func (e *election) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		last := e.raft.LastContact()
 		if e.raft.State() != raft.Follower || last.IsZero() || last.Equal(dealtWith) {
-			sleep(ctx, e.opt.Heartbeat/4)
+			clock.Sleep(ctx, e.opt.Heartbeat/4)
 			continue
 		}
 		if wait := e.opt.Heartbeat/2 - time.Since(last); wait > 0 {
-			sleep(ctx, wait)
+			clock.Sleep(ctx, wait)
 			continue
 		}
 		at, suspected := e.checkTime(last, e.statuses.fetchAll(ctx, e.opt.Heartbeat/4))
-		sleep(ctx, time.Until(at))
+		clock.Sleep(ctx, time.Until(at))
 		if suspected && e.raft.LastContact().Equal(last) && e.raft.State() == raft.Follower {
 			e.checkLeaderNow()
 		}
@@ -62,7 +63,7 @@ func (e *election) checkTime(last time.Time, others []peerStatus) (at time.Time,
 		if r.Silent < e.opt.Heartbeat/4 {
 			return last, false
 		}
-		if heard := time.Now().Add(-r.Silent - (e.clock.mono() - r.at)); heard.After(last) {
+		if heard := time.Now().Add(-r.Silent - (e.clock.Mono() - r.at)); heard.After(last) {
 			last = heard
 		}
 		order = append(order, r)

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
 	"github.com/stintdb/stint/engine/store"
@@ -69,7 +70,7 @@ func TestNewerEntryStopsTheNode(t *testing.T) {
 func newTestFSM(t testing.TB) *fsm {
 	store := store.New(store.Config{Shards: 1, Replicated: true})
 	t.Cleanup(store.Close)
-	f := &fsm{store: store, clock: newClock(time.Now), takeEntry: func(uint64) *entry { return nil }, metrics: newMetrics(), knows: newFormats(additions).newest,
+	f := &fsm{store: store, clock: clock.New(time.Now), takeEntry: func(uint64) *entry { return nil }, metrics: newMetrics(), knows: newFormats(additions).newest,
 		log: slog.New(slog.NewTextHandler(io.Discard, nil)), fail: func(err error) {}}
 	f.cluster.Store(&clusterState{Members: map[raft.ServerID]member{}})
 	return f

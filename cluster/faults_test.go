@@ -15,6 +15,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
@@ -168,13 +169,13 @@ func (w *world) check() error {
 	passed := time.Since(w.began)
 	for name, n := range w.nodes {
 		ahead := n.fsm.now.Load() - time.Now().UnixNano() // the first leader's clock was right
-		if ahead > int64(passed)/1_000_000*slewPartsPerMillion {
+		if ahead > int64(passed)/1_000_000*clock.SlewPartsPerMillion {
 			return fmt.Errorf("%s: the cluster's clock is %v ahead", name, time.Duration(ahead))
 		}
 	}
 	for key := range simKeys {
 		// The clock may run faster by its tolerance, and a token may be granted that is only due at the next instant.
-		most := simCapacity + float64(simRate(key))*passed.Hours()*(1+slewPartsPerMillion/1e6) + 1
+		most := simCapacity + float64(simRate(key))*passed.Hours()*(1+clock.SlewPartsPerMillion/1e6) + 1
 		if got := w.granted[key].Load(); float64(got) > most {
 			return fmt.Errorf("key %d: %d tokens granted, one limiter would have granted %.1f at most", key, got, most)
 		}

@@ -16,14 +16,14 @@ func (n *Node) connectForwarding() {
 		if n.role.current.Load() == nil {
 			return 0
 		}
-		return n.clock.stamp()
+		return n.clock.Stamp()
 	}, Refused: func(from net.Addr, err error) {
 		if n.peers.NoteRefusal(from.String(), err) > 0 {
 			n.log.Warn("closed a connection for forwarded operations", "from", from.String(), "error", err)
 		}
 	}}
 	f := n.forwarder
-	f.LeaderChanged, f.ObserveTime, f.Grace = &n.leader.changed, n.clock.observeLeader, n.opt.Heartbeat/2
+	f.LeaderChanged, f.ObserveTime, f.Grace = &n.leader.changed, n.clock.ObserveLeader, n.opt.Heartbeat/2
 	f.Dial = func(ctx context.Context, address string) (net.Conn, error) {
 		conn, _, err := n.peers.Dial(ctx, address, transport.ForCalls)
 		return conn, err

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
@@ -21,7 +22,7 @@ import (
 // calls Apply, Snapshot and Restore one at a time, so that everything but the atomics belongs to that goroutine.
 type fsm struct {
 	store     *store.Store
-	clock     *clock
+	clock     *clock.Clock
 	takeEntry func(number uint64) *entry // the calls behind an entry of this process
 	ownID     uint64
 	log       *slog.Logger
@@ -138,7 +139,7 @@ func (f *fsm) awaitApplied(ctx context.Context, index uint64) bool {
 
 func (f *fsm) apply(index uint64, e entryView) error {
 	now := max(f.now.Load(), e.now)
-	f.clock.observe(now)
+	f.clock.Observe(now)
 	f.metrics.entries.Add(1)
 	switch e.kind {
 	case kindDecisions:

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -20,7 +21,7 @@ type health struct {
 	opt      *Options
 	raft     *raftGroup
 	peers    *transport.Peers
-	clock    *clock
+	clock    *clock.Clock
 	fsm      *fsm
 	logs     *watchedLog
 	saved    *savedState
@@ -55,7 +56,7 @@ func (h *health) compareToLeader(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.opt.MeetEvery)
 	defer cancel()
-	asked := h.clock.mono()
+	asked := h.clock.Mono()
 	leader, err := h.statuses.fetch(ctx, address)
 	if err != nil || !leader.Leads || leader.Term < h.raft.CurrentTerm() || leader.ClusterID != h.saved.clusterID() {
 		return
@@ -64,7 +65,7 @@ func (h *health) compareToLeader(ctx context.Context) {
 	if h.hasCaughtUp() {
 		wait = h.opt.MeetEvery // a follower with a slow disk is always a little behind
 	}
-	waiting, stop := context.WithTimeout(ctx, asked+wait-h.clock.mono())
+	waiting, stop := context.WithTimeout(ctx, asked+wait-h.clock.Mono())
 	defer stop()
 	if h.fsm.awaitApplied(waiting, leader.Applied) {
 		h.caughtUp.Store(int64(asked))
@@ -74,7 +75,7 @@ func (h *health) compareToLeader(ctx context.Context) {
 // hasCaughtUp reports whether this node had caught up with the leader within the last rounds of status requests.
 func (h *health) hasCaughtUp() bool {
 	at := h.caughtUp.Load()
-	return at != never && h.clock.mono()-time.Duration(at) < statusRounds*h.opt.MeetEvery
+	return at != never && h.clock.Mono()-time.Duration(at) < statusRounds*h.opt.MeetEvery
 }
 
 // never is a time before any on the monotonic clock.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/rights"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
@@ -28,7 +29,7 @@ const (
 // holder holds tokens that were lent to this process, and decides requests from them.
 type holder struct {
 	opt     *Options
-	clock   *clock
+	clock   *clock.Clock
 	fsm     *fsm
 	raft    *raftGroup
 	decider *decider
@@ -39,7 +40,7 @@ type holder struct {
 
 	isCurrent   atomic.Bool // the log knows this process as the node's
 	imported    atomic.Bool // the state was replaced
-	current     atomic.Pointer[moment]
+	current     atomic.Pointer[clock.Moment]
 	closedUntil atomic.Int64 // on the monotonic clock
 }
 
@@ -63,11 +64,11 @@ func splitHolder(name []byte) (id raft.ServerID, process string, ok bool) {
 // mayDecide reports whether tokens may be spent: this process is the node's, and has applied the leader's entries lately. A process that
 // was removed or replaced unnoticed stops long before its loans are voided.
 func (h *holder) mayDecide() bool {
-	if h.table.Ahead() == 0 || !h.isCurrent.Load() || int64(h.clock.mono()) < h.closedUntil.Load() {
+	if h.table.Ahead() == 0 || !h.isCurrent.Load() || int64(h.clock.Mono()) < h.closedUntil.Load() {
 		return false
 	}
 	seen := h.current.Load()
-	return seen != nil && h.clock.moment().since(*seen) < holderSpends
+	return seen != nil && h.clock.Moment().Since(*seen) < holderSpends
 }
 
 // noteCluster takes a new state of the cluster.
@@ -84,12 +85,12 @@ func (h *holder) noteCluster(c *clusterState) {
 // run keeps the loans until ctx is done.
 func (h *holder) run(ctx context.Context) {
 	tuned, adopted := time.Duration(0), time.Duration(0)
-	every(ctx, holderTick, func() {
+	clock.Every(ctx, holderTick, func() {
 		h.checkCurrent()
 		if h.table.IsIdle() {
 			return
 		}
-		now := h.clock.mono()
+		now := h.clock.Mono()
 		if now-tuned >= time.Second {
 			h.table.Tune()
 			tuned = now
@@ -106,11 +107,11 @@ func (h *holder) run(ctx context.Context) {
 
 // checkCurrent notes that this node is up to date, or drops the tokens if it has not been for too long: they may have been voided.
 func (h *holder) checkCurrent() {
-	now, seen := h.clock.moment(), h.current.Load()
-	if seen != nil && now.since(*seen) >= holderSpends {
+	now, seen := h.clock.Moment(), h.current.Load()
+	if seen != nil && now.Since(*seen) >= holderSpends {
 		h.table.Drop()
 	}
-	if h.isCurrent.Load() && h.clock.nowOrWall()-h.fsm.now.Load() < int64(holderSpends) {
+	if h.isCurrent.Load() && h.clock.NowOrWall()-h.fsm.now.Load() < int64(holderSpends) {
 		h.current.Store(&now)
 	}
 }
@@ -121,7 +122,7 @@ func (h *holder) adopt() {
 	if h.opt.Store.LentKeys() == 0 || h.fsm.loading.Load() {
 		return
 	}
-	own, now := string(h.name()), h.clock.mono()
+	own, now := string(h.name()), h.clock.Mono()
 	for i := range h.opt.Store.Shards() {
 		h.opt.Store.ScanLoans(i, func(key, holder []byte, _ int64) {
 			if string(holder) == own {
@@ -140,7 +141,7 @@ func (h *holder) send(due []*rights.Operation) {
 			continue
 		}
 		time.AfterFunc(o.Delay, func() {
-			h.table.Join(h.clock.mono(), o)
+			h.table.Join(h.clock.Mono(), o)
 			h.sendBatch([]*rights.Operation{o})
 		})
 	}
@@ -161,13 +162,13 @@ func (h *holder) sendBatch(due []*rights.Operation) {
 			b.Ops[i].Verb, b.Ops[i].Limit, b.Ops[i].Tokens = engine.Return, limits.Limit{}, 0
 		}
 	}
-	sent := h.clock.moment()
+	sent := h.clock.Moment()
 	b.Done = func() {
-		now := h.clock.moment()
+		now := h.clock.Moment()
 		seen := h.current.Load()
-		isFresh := now.since(sent) < holderSpends && seen != nil && now.since(*seen) < holderSpends
+		isFresh := now.Since(sent) < holderSpends && seen != nil && now.Since(*seen) < holderSpends
 		for i, o := range due {
-			h.finish(h.table.Hear(time.Duration(now.mono), h.clock.nowOrWall(), o, &b.Results[i], isFresh))
+			h.finish(h.table.Hear(time.Duration(now.Mono), h.clock.NowOrWall(), o, &b.Results[i], isFresh))
 		}
 	}
 	if h.decider.decideInLog(b) {
@@ -177,12 +178,12 @@ func (h *holder) sendBatch(due []*rights.Operation) {
 
 // returnAll gives everything back, before this node ends.
 func (h *holder) returnAll(ctx context.Context) {
-	h.closedUntil.Store(int64(h.clock.mono() + closedFor))
+	h.closedUntil.Store(int64(h.clock.Mono() + closedFor))
 	ctx, cancel := context.WithTimeout(ctx, h.opt.DecideTimeout)
 	defer cancel()
 	for h.isCurrent.Load() && h.table.Keys() > 0 && ctx.Err() == nil {
-		h.send(h.table.Next(h.clock.mono(), true))
-		sleep(ctx, 2*time.Millisecond)
+		h.send(h.table.Next(h.clock.Mono(), true))
+		clock.Sleep(ctx, 2*time.Millisecond)
 	}
 }
 

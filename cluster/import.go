@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -27,9 +28,9 @@ func (n *Node) Import(ctx context.Context, from *store.Store, at int64, scratch 
 		known := n.fsm.cluster.Load()
 		if known.ClusterID != "" && n.Barrier(ctx) == nil {
 			if formed == 0 {
-				formed = n.clock.mono()
+				formed = n.clock.Mono()
 			}
-			isNew := n.isFounder() && n.clock.mono()-formed < importWithin
+			isNew := n.isFounder() && n.clock.Mono()-formed < importWithin
 			switch known = n.fsm.cluster.Load(); {
 			case known.Imported:
 				return false, nil
@@ -51,7 +52,7 @@ func (n *Node) Import(ctx context.Context, from *store.Store, at int64, scratch 
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		sleep(ctx, n.opt.MeetEvery/5)
+		clock.Sleep(ctx, n.opt.MeetEvery/5)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -24,8 +25,8 @@ type leadership struct {
 }
 
 // hasLease reports whether no other node can lead now.
-func (r *leadership) hasLease(now moment) bool {
-	return now.mono < r.leaseUntil.Load() && now.wall < r.leaseUntilWall.Load()
+func (r *leadership) hasLease(now clock.Moment) bool {
+	return now.Mono < r.leaseUntil.Load() && now.Wall < r.leaseUntilWall.Load()
 }
 
 // leaderRole is this node as a leader: it takes up leadership, keeps the lease, and steps down.
@@ -33,7 +34,7 @@ type leaderRole struct {
 	opt      *Options
 	raft     *raftGroup
 	peers    *transport.Peers
-	clock    *clock
+	clock    *clock.Clock
 	fsm      *fsm
 	statuses *peerStatuses
 	leader   *leaderFinder
@@ -86,7 +87,7 @@ func (l *leaderRole) run(ctx context.Context) {
 func (l *leaderRole) stepDown() {
 	if r := l.current.Swap(nil); r != nil {
 		r.leaseUntil.Store(0)
-		l.clock.follow()
+		l.clock.Follow()
 		l.leader.note(l.opt.Advertise)
 		l.proposer.resume() // a transfer need not have ended
 		l.log.Info("no longer the leader", "term", r.term)
@@ -100,12 +101,12 @@ func (l *leaderRole) lead(ctx context.Context) {
 	for ctx.Err() == nil {
 		term := l.raft.CurrentTerm()
 		if !l.begin(ctx, term) {
-			sleep(ctx, l.leaseRenewal())
+			clock.Sleep(ctx, l.leaseRenewal())
 			continue
 		}
 		for ctx.Err() == nil && l.raft.CurrentTerm() == term {
 			l.renewLease(ctx, term)
-			sleep(ctx, l.leaseRenewal())
+			clock.Sleep(ctx, l.leaseRenewal())
 		}
 		l.stepDown()
 	}
@@ -116,9 +117,9 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 	if err := l.raft.await(ctx, func() error { return l.raft.Barrier(0).Error() }); err != nil || l.raft.CurrentTerm() != term || l.peers.IsIsolated() {
 		return false
 	}
-	if !l.clock.isConfirmed() {
+	if !l.clock.IsConfirmed() {
 		l.syncClock(ctx)
-		l.clock.confirm()
+		l.clock.Confirm()
 	}
 	if err := l.assignClusterID(ctx); err != nil {
 		return false
@@ -156,9 +157,9 @@ func (l *leaderRole) active() *leadership {
 // awaitActive returns this node's leadership, or nil on a node that does not lead. It waits up to one heartbeat
 // timeout while leadership is being taken up or transferred, so that callers need not retry.
 func (l *leaderRole) awaitActive() *leadership {
-	for until := l.clock.mono() + l.opt.Heartbeat; ; {
+	for until := l.clock.Mono() + l.opt.Heartbeat; ; {
 		moved := l.leader.changed.Wait()
-		r, left := l.active(), until-l.clock.mono()
+		r, left := l.active(), until-l.clock.Mono()
 		if r != nil || left <= 0 || l.raft.State() != raft.Leader || l.peers.IsIsolated() || l.raft.ctx.Err() != nil {
 			return r
 		}
@@ -168,14 +169,14 @@ func (l *leaderRole) awaitActive() *leadership {
 
 // renewLease asks a majority whether this node still leads, and extends the lease from the time before it asked.
 func (l *leaderRole) renewLease(ctx context.Context, term uint64) {
-	asked := l.clock.moment()
+	asked := l.clock.Moment()
 	if err := l.raft.await(ctx, func() error { return l.raft.VerifyLeader().Error() }); err != nil {
 		return
 	}
 	if r := l.current.Load(); r != nil && r.term == term && l.raft.CurrentTerm() == term {
-		r.leaseUntilWall.Store(asked.wall + int64(l.leaseDuration()))
-		r.leaseUntil.Store(asked.mono + int64(l.leaseDuration()))
-		if l.offers.Load() > 0 || l.leaseBarredUntil.Load() > asked.mono { // read last: it may just have been set
+		r.leaseUntilWall.Store(asked.Wall + int64(l.leaseDuration()))
+		r.leaseUntil.Store(asked.Mono + int64(l.leaseDuration()))
+		if l.offers.Load() > 0 || l.leaseBarredUntil.Load() > asked.Mono { // read last: it may just have been set
 			r.leaseUntil.Store(0)
 		}
 	}
@@ -192,11 +193,11 @@ func (l *leaderRole) syncClock(ctx context.Context) {
 	heard, members := false, l.raft.servers()
 	for _, told := range l.statuses.fetchAll(ctx, 300*time.Millisecond) {
 		if told.Now > 0 && slices.ContainsFunc(members, func(s raft.Server) bool { return s.ID == told.ID }) {
-			l.clock.capAt(max(told.Now, applied))
+			l.clock.CapAt(max(told.Now, applied))
 			heard = true
 		}
 	}
 	if !heard {
-		l.clock.capAt(applied)
+		l.clock.CapAt(applied)
 	}
 }

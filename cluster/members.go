@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -94,7 +95,7 @@ func (ms *membership) write(ctx context.Context, id raft.ServerID, m *member) er
 
 // promote gives a vote to members that have the state, and keeps the cluster's format version, while this node leads.
 func (ms *membership) promote(ctx context.Context) {
-	every(ctx, ms.opt.MeetEvery, func() {
+	clock.Every(ctx, ms.opt.MeetEvery, func() {
 		if ms.role.current.Load() == nil {
 			return
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
@@ -24,7 +25,7 @@ type Node struct {
 	id    raft.ServerID
 	log   *nodeLog
 	disk  Disk
-	clock *clock
+	clock *clock.Clock
 
 	hadLog bool // at its start
 
@@ -89,12 +90,12 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		opt: o, id: serverID(o.Node, incarnation), disk: o.Disk, clock: newClock(o.Wall), metrics: newMetrics(),
+		opt: o, id: serverID(o.Node, incarnation), disk: o.Disk, clock: clock.New(o.Wall), metrics: newMetrics(),
 		failed: make(chan error, 1), forwarder: forward.NewClient(),
 	}
 	n.log = newNodeLog(o.Log.With("node", o.Node))
 	if o.Passed != nil {
-		n.clock.passed = o.Passed
+		n.clock.Passed = o.Passed
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	n.cancel = cancel
@@ -121,7 +122,7 @@ func Open(o Options) (*Node, error) {
 // connectParts creates the parts. Each knows only those that it is given here; peers, the log's writer and the state machine call
 // later ones by functions.
 func (n *Node) connectParts() {
-	n.raft.transport = &transport.RaftTransport{Ctx: n.raft.ctx, RetryEvery: n.opt.Heartbeat / 3, Mono: n.clock.mono, IsDue: n.raft.replicatesTo}
+	n.raft.transport = &transport.RaftTransport{Ctx: n.raft.ctx, RetryEvery: n.opt.Heartbeat / 3, Mono: n.clock.Mono, IsDue: n.raft.replicatesTo}
 	n.peers = transport.New(transport.Config{
 		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated,
 		Hello: n.helloTo, Known: n.raft.idAt, OnConnect: n.raft.transport.NoteConnected,
@@ -129,20 +130,20 @@ func (n *Node) connectParts() {
 		Check: func(theirs transport.Hello) error { return n.formats.check(theirs.From, formatVersion(theirs.Formats)) },
 		Serve: map[transport.Purpose]func(net.Conn){transport.ForCalls: func(c net.Conn) { n.forwarded.Serve(c) }, transport.ForRPC: n.serveRPC},
 	})
-	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.stamp, n.forwarder.Requeue, n.opt.Store.Weigh, &n.raft.outstanding)
+	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.Stamp, n.forwarder.Requeue, n.opt.Store.Weigh, &n.raft.outstanding)
 	n.proposer.metrics, n.proposer.lateAfter = n.metrics, max(n.opt.DecideTimeout/2, n.opt.Heartbeat)
 	n.formats = &versionGate{formats: newFormats(n.opt.additions), raft: n.raft}
 	n.fsm = &fsm{store: n.opt.Store, clock: n.clock, takeEntry: n.proposer.takeEntry, ownID: n.proposer.id, log: n.log.Logger, fail: n.fail, metrics: n.metrics, knows: n.formats.newest}
 	n.fsm.cluster.Store(&clusterState{Members: map[raft.ServerID]member{}})
-	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.mono, late: n.proposer.lateAfter}
+	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.Mono, late: n.proposer.lateAfter}
 	n.logs.slow.Store(never)
 	n.saved = &savedState{opt: &n.opt, disk: n.disk, clock: n.clock, fsm: n.fsm, log: n.log}
 	n.statuses = &peerStatuses{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, byID: map[raft.ServerID]peerStatus{}}
 	n.leader = &leaderFinder{opt: &n.opt, raft: n.raft, peers: n.peers, statuses: n.statuses, saved: n.saved}
 	n.formats.fsm, n.formats.statuses, n.formats.proposer = n.fsm, n.statuses, n.proposer
-	n.share = newLeaderShare(n.opt.Store, n.fsm.now.Load, func() int64 { return max(n.clock.nowOrWall(), n.fsm.now.Load()) })
+	n.share = newLeaderShare(n.opt.Store, n.fsm.now.Load, func() int64 { return max(n.clock.NowOrWall(), n.fsm.now.Load()) })
 	n.role = &leaderRole{share: n.share, opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, proposer: n.proposer, metrics: n.metrics, log: n.log}
-	n.clock.leads = func() bool { return n.role.current.Load() != nil }
+	n.clock.Leads = func() bool { return n.role.current.Load() != nil }
 	n.shareSwitch = &shareSwitch{opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, share: n.share, log: n.log}
 	n.decider = &decider{share: n.share, opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, proposer: n.proposer, forwarder: n.forwarder, metrics: n.metrics, seed: maphash.MakeSeed()}
 	n.connectHolder()
@@ -177,7 +178,7 @@ func (n *Node) Failed() <-chan error { return n.failed }
 
 // Now is the cluster's time as far as this node knows it, in nanoseconds since the Unix epoch; before it knows any, its own
 // clock's.
-func (n *Node) Now() int64 { return n.clock.nowOrWall() }
+func (n *Node) Now() int64 { return n.clock.NowOrWall() }
 
 // Sweep is [store.Store.Sweep] at the time of the last entry applied: a key that is expired then is expired for
 // every later entry. This node's own clock does not count, because a later leader's clock may be behind it.
@@ -194,7 +195,7 @@ func (n *Node) helloTo(to raft.ServerID) transport.Hello {
 // may expire: then every node drops the expired ones, and knows the time in case it becomes leader.
 func (n *Node) proposeTicks(ctx context.Context) {
 	last := int64(0)
-	every(ctx, tickEvery, func() {
+	clock.Every(ctx, tickEvery, func() {
 		entries := n.metrics.entries.Load()
 		if n.role.active() != nil && entries == last && n.opt.Store.Len() > 0 {
 			n.proposer.addOther(kindTick, nil)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -17,7 +18,7 @@ type peerStatuses struct {
 	opt   *Options
 	raft  *raftGroup
 	peers *transport.Peers
-	clock *clock
+	clock *clock.Clock
 
 	mu   sync.Mutex
 	byID map[raft.ServerID]peerStatus
@@ -70,7 +71,7 @@ func (p *peerStatuses) isAlive(r peerStatus) bool { return !r.Gone && p.isFresh(
 
 // isFresh reports whether a status is recent enough to rely on.
 func (p *peerStatuses) isFresh(r peerStatus) bool {
-	return p.clock.mono()-r.at < statusRounds*p.opt.MeetEvery
+	return p.clock.Mono()-r.at < statusRounds*p.opt.MeetEvery
 }
 
 // statusRounds is the number of rounds of status requests for which a status is valid.
@@ -115,7 +116,7 @@ func (p *peerStatuses) fetch(ctx context.Context, address string) (peerStatus, e
 	if err != nil {
 		return peerStatus{}, err
 	}
-	a.Status.address, a.Status.at = address, p.clock.mono()
+	a.Status.address, a.Status.at = address, p.clock.Mono()
 	return *a.Status, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -18,7 +19,7 @@ type raftGroup struct {
 	*raft.Raft                 // nil before the start
 	ctx        context.Context // ends with the node
 	id         raft.ServerID
-	clock      *clock
+	clock      *clock.Clock
 	heartbeat  time.Duration
 	transport  *transport.RaftTransport
 
@@ -81,7 +82,7 @@ func (g *raftGroup) replicatesTo(id raft.ServerID, target raft.ServerAddress, te
 // progressOf returns the index up to which another node has this leader's log, and whether that node has answered
 // within the heartbeat timeout.
 func (g *raftGroup) progressOf(s raft.Server) (match uint64, heard bool) {
-	return g.transport.Follower(s.ID).Progress(g.CurrentTerm(), g.clock.mono()-g.heartbeat)
+	return g.transport.Follower(s.ID).Progress(g.CurrentTerm(), g.clock.Mono()-g.heartbeat)
 }
 
 // reload changes Raft's settings while it runs.

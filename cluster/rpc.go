@@ -77,7 +77,7 @@ func (n *Node) handleAdmin(ctx context.Context, o adminRequest) error {
 func (n *Node) ownStatus() peerStatus {
 	r := peerStatus{
 		ID: n.id, ClusterID: n.saved.clusterID(), Started: n.raft.hasLog(), Client: n.opt.Client,
-		Leader: n.leader.address(), Term: n.raft.CurrentTerm(), Applied: n.fsm.applied.Load(), Last: n.raft.LastIndex(), Now: n.clock.now(),
+		Leader: n.leader.address(), Term: n.raft.CurrentTerm(), Applied: n.fsm.applied.Load(), Last: n.raft.LastIndex(), Now: n.clock.Now(),
 	}
 	r.Unhealthy, r.Gone = !n.health.isHealthy(), n.raft.State() == raft.Shutdown
 	r.Slow, r.Formats = n.withdrawal.isSlow(), n.formats.stated()
@@ -92,7 +92,7 @@ func (n *Node) ownStatus() peerStatus {
 	}
 	if l := n.role.current.Load(); l != nil {
 		r.Leads, r.Leader = true, n.opt.Advertise
-		r.Leased = l.hasLease(n.clock.moment()) // after the index was read
+		r.Leased = l.hasLease(n.clock.Moment()) // after the index was read
 	}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/raftstore"
 )
 
@@ -11,7 +12,7 @@ import (
 type savedState struct {
 	opt   *Options
 	disk  Disk
-	clock *clock
+	clock *clock.Clock
 	fsm   *fsm
 	log   *nodeLog
 
@@ -37,7 +38,7 @@ func (s *savedState) restore() {
 
 // run saves them until ctx is done. It has its own goroutine, because the disk may hang.
 func (s *savedState) run(ctx context.Context) {
-	every(ctx, s.opt.MeetEvery, func() {
+	clock.Every(ctx, s.opt.MeetEvery, func() {
 		s.saveClusterID()
 		s.saveFormats()
 		s.saveClock()
@@ -77,8 +78,8 @@ func (s *savedState) clusterID() string {
 // saveClock saves the cluster's time together with this node's own clocks. The next start continues from them. A saved pair stays
 // valid until one of the clocks is moved.
 func (s *savedState) saveClock() {
-	now, applied := s.clock.now(), s.fsm.now.Load()
-	if now == 0 || applied == s.lastTime || !s.clock.isConfirmed() {
+	now, applied := s.clock.Now(), s.fsm.now.Load()
+	if now == 0 || applied == s.lastTime || !s.clock.IsConfirmed() {
 		return
 	}
 	clocks := s.ownClocks(now)
@@ -105,7 +106,7 @@ func (s *savedState) restoreClock() {
 		s.log.Warn("cannot read the time saved by the last run; time continues from the last entry of the log, and buckets do not refill for the time this node was down", "error", err)
 	}
 	if saved.Cluster > 0 {
-		s.clock.observe(saved.Cluster + int64(saved.Passed(s.ownClocks(0))))
+		s.clock.Observe(saved.Cluster + int64(saved.Passed(s.ownClocks(0))))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
@@ -89,7 +90,7 @@ func (p *proposer) expel() {
 // shareSwitch opens and closes the share of a node while it leads.
 type shareSwitch struct {
 	opt     *Options
-	clock   *clock
+	clock   *clock.Clock
 	fsm     *fsm
 	formats *versionGate
 	role    *leaderRole
@@ -117,14 +118,14 @@ func (s *leaderShare) begin(p *proposer, wanted, used bool) {
 func (w *shareSwitch) run(ctx context.Context) {
 	var closed time.Duration // since when nothing is taken in this term
 	var term *shareTerm
-	every(ctx, shareEvery, func() {
+	clock.Every(ctx, shareEvery, func() {
 		r := w.role.active()
 		if r == nil {
 			return
 		}
 		wanted, used, t := w.opt.Share(), w.fsm.cluster.Load().Share, w.share.term.Load()
 		if wanted || t != term {
-			closed, term = w.clock.mono(), t
+			closed, term = w.clock.Mono(), t
 		}
 		switch {
 		case wanted && t == nil:
@@ -134,7 +135,7 @@ func (w *shareSwitch) run(ctx context.Context) {
 		case wanted && !used:
 			w.record(ctx, true)
 		case t == nil:
-		case !wanted && used && w.clock.mono()-closed > 2*limits.MaxShareTime:
+		case !wanted && used && w.clock.Mono()-closed > 2*limits.MaxShareTime:
 			w.record(ctx, false)
 		case !wanted && !used:
 			w.share.term.CompareAndSwap(t, nil)

@@ -217,7 +217,7 @@ func (s *simulated) leader() *Node {
 	s.t.Helper()
 	for round := range 3000 {
 		for _, n := range s.nodes {
-			if r := n.role.current.Load(); r != nil && (r.hasLease(n.clock.moment()) || round > 1000 && n.role.offers.Load() > 0) {
+			if r := n.role.current.Load(); r != nil && (r.hasLease(n.clock.Moment()) || round > 1000 && n.role.offers.Load() > 0) {
 				return n
 			}
 		}

@@ -136,6 +136,6 @@ func (f *fsm) restore(from io.Reader) error {
 	f.setCluster(&head.clusterState)
 	f.now.Store(head.Now)
 	f.noteApplied(max(f.applied.Load(), head.Applied))
-	f.clock.observe(head.Now)
+	f.clock.Observe(head.Now)
 	return nil
 }

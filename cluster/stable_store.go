@@ -30,7 +30,7 @@ const lastVoteTerm = "LastVoteTerm"
 // SetUint64 implements raft.StableStore. A candidate votes for itself: so soon it is one only because the leader offered it
 // leadership, and has given up its lease.
 func (s stableStore) SetUint64(key []byte, value uint64) error {
-	if string(key) == lastVoteTerm && s.raft.clock.mono() < s.votesFrom && s.raft.State() != raft.Candidate {
+	if string(key) == lastVoteTerm && s.raft.clock.Mono() < s.votesFrom && s.raft.State() != raft.Candidate {
 		return errJustStarted
 	}
 	return s.StableStore.SetUint64(key, value)

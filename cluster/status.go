@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -20,7 +21,7 @@ func (n *Node) Status() clusterstatus.Status {
 	s := clusterstatus.Status{
 		ClusterID: known.ClusterID, NodeID: n.opt.Node, State: n.state(), Healthy: n.health.isHealthy(), Term: n.raft.CurrentTerm(),
 		LastLogIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(), AppliedIndex: n.fsm.applied.Load(),
-		LogBytes: n.logs.bytes.Load(), DiskStalled: n.logs.stalled() > n.opt.DiskTimeout, Time: n.fsm.now.Load(), ClockAhead: n.clock.ahead(),
+		LogBytes: n.logs.bytes.Load(), DiskStalled: n.logs.stalled() > n.opt.DiskTimeout, Time: n.fsm.now.Load(), ClockAhead: n.clock.Ahead(),
 		Entries: m.proposed.Load(), Decisions: m.decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), DecidedInShare: m.decidedInShare.Load(), Forwarded: n.forwarder.Forwarded.Load(),
 		UncertainOutcomes: m.uncertain.Load(), NoLeaderOutcomes: m.noLeader.Load(), LeaderChanges: m.leaderChanges.Load(),
 		LocalDecisions: n.holder.table.Decisions.Load(), LentTokens: n.holder.table.Held(), HeldKeys: n.holder.table.Keys(), Lends: n.holder.table.Lends.Load(), VoidedTokens: m.voided.Load(),
@@ -60,7 +61,7 @@ func (n *Node) memberStatus(server raft.Server, known *clusterState) clusterstat
 		m.Reachable, m.Healthy, m.AppliedIndex = n.raft.State() != raft.Shutdown, n.health.isHealthy(), n.fsm.applied.Load()
 		m.FormatVersion, m.Report = uint32(n.formats.newest), n.ownReport()
 	} else if r, heard := n.statuses.last(server.ID); heard {
-		m.LastContact, m.AppliedIndex, m.Reachable = n.clock.mono()-r.at, r.Applied, n.statuses.isAlive(r)
+		m.LastContact, m.AppliedIndex, m.Reachable = n.clock.Mono()-r.at, r.Applied, n.statuses.isAlive(r)
 		m.Healthy = m.Reachable && !r.Unhealthy
 		m.FormatVersion = uint32(r.Formats.orFirst())
 		if m.Reachable {
@@ -152,7 +153,7 @@ func (n *Node) awaitReadIndex(ctx context.Context) (index uint64, err error) {
 		if ctx.Err() != nil {
 			return 0, err
 		}
-		sleep(ctx, n.role.leaseRenewal())
+		clock.Sleep(ctx, n.role.leaseRenewal())
 	}
 	if !n.fsm.awaitApplied(ctx, index) {
 		return 0, errors.New("this node has not caught up with the leader in time")
@@ -194,21 +195,21 @@ func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 		if acknowledged >= replicas || ctx.Err() != nil {
 			return acknowledged
 		}
-		sleep(ctx, 10*time.Millisecond)
+		clock.Sleep(ctx, 10*time.Millisecond)
 	}
 }
 
 // watchClock notes suspends of the machine, and warns while the cluster's time is far ahead of its clock, until ctx is done.
 func (n *Node) watchClock(ctx context.Context) {
-	noteSuspends := n.clock.suspends(func() time.Duration {
+	noteSuspends := n.clock.Suspends(func() time.Duration {
 		_, up := n.opt.SinceBoot()
 		return up
 	})
-	every(ctx, n.opt.MeetEvery, func() {
+	clock.Every(ctx, n.opt.MeetEvery, func() {
 		noteSuspends()
-		if ahead := n.clock.ahead(); ahead > persistence.MaxAhead {
+		if ahead := n.clock.Ahead(); ahead > persistence.MaxAhead {
 			n.log.warnOnce("ahead", "the cluster's time is ahead of this machine's clock: that clock is behind, or a leader's was ahead once. In the second case TIME and EXAT are wrong, until the cluster begins with a backup and --rewind",
-				"ahead", ahead, "cluster_time", time.Unix(0, n.clock.now()).UTC(), "machine", n.opt.Wall().UTC())
+				"ahead", ahead, "cluster_time", time.Unix(0, n.clock.Now()).UTC(), "machine", n.opt.Wall().UTC())
 		}
 	})
 }

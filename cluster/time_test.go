@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/testlog"
 )
@@ -37,7 +38,7 @@ func TestLeadersAnHourAheadAndBehind(t *testing.T) {
 				time.Sleep(100 * time.Millisecond)
 			}
 		}
-		most := 10 + int64(time.Since(began).Seconds()*(1+slewPartsPerMillion/1e6))
+		most := 10 + int64(time.Since(began).Seconds()*(1+clock.SlewPartsPerMillion/1e6))
 		if granted > most || granted < most-8 {
 			t.Errorf("%d tokens granted in %v; one limiter grants %d", granted, time.Since(began), most)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -17,7 +18,7 @@ type transfers struct {
 	opt       *Options
 	raft      *raftGroup
 	peers     *transport.Peers
-	clock     *clock
+	clock     *clock.Clock
 	statuses  *peerStatuses
 	leader    *leaderFinder
 	role      *leaderRole
@@ -135,7 +136,7 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 	}
 	t.role.offers.Add(1)
 	defer func() {
-		t.role.leaseBarredUntil.Store(int64(t.clock.mono() + raftTimeout + t.opt.Heartbeat))
+		t.role.leaseBarredUntil.Store(int64(t.clock.Mono() + raftTimeout + t.opt.Heartbeat))
 		t.role.offers.Add(-1)
 	}()
 	r.leaseUntil.Store(0)
@@ -156,8 +157,8 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 // awaitProposed waits until the proposer is done, but no longer than an election would take: entries that Raft has not
 // committed when another node takes over have an unknown outcome for their clients.
 func (t *transfers) awaitProposed(done func(p *proposer) bool) {
-	for until := t.clock.mono() + t.opt.Heartbeat; !done(t.proposer) && t.clock.mono() < until; {
-		sleep(t.raft.ctx, time.Millisecond)
+	for until := t.clock.Mono() + t.opt.Heartbeat; !done(t.proposer) && t.clock.Mono() < until; {
+		clock.Sleep(t.raft.ctx, time.Millisecond)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -13,7 +14,7 @@ const voidRemovedAfter = 60 * time.Second
 // voids ends the loans of processes that have ended, while this node leads: all of their tokens count as spent.
 type voids struct {
 	opt     *Options
-	clock   *clock
+	clock   *clock.Clock
 	fsm     *fsm
 	role    *leaderRole
 	decider *decider
@@ -25,7 +26,7 @@ type voids struct {
 }
 
 func (v *voids) run(ctx context.Context) {
-	every(ctx, v.opt.MeetEvery, func() {
+	clock.Every(ctx, v.opt.MeetEvery, func() {
 		leads := v.role.active()
 		if leads == nil || v.opt.Store.LentKeys() == 0 {
 			return
@@ -68,10 +69,10 @@ func (v *voids) hasEnded(holder []byte) bool {
 	}
 	since, seen := v.gone[string(holder)]
 	if !seen {
-		v.gone[string(holder)] = v.clock.mono()
+		v.gone[string(holder)] = v.clock.Mono()
 		return false
 	}
-	return v.clock.mono()-since >= voidRemovedAfter
+	return v.clock.Mono()-since >= voidRemovedAfter
 }
 
 func (v *voids) void(ctx context.Context, ops []engine.Op) {

@@ -12,7 +12,7 @@ import (
 // wait has the operations of a batch at some positions wait for tokens of a key, all if which is nil. They must be alike, and
 // otherwise do not wait.
 func (h *holder) wait(b *engine.Batch, which []uint32) (waits, finished bool) {
-	c := &call.Call{Batch: b, Unanswered: which, Began: h.clock.mono()}
+	c := &call.Call{Batch: b, Unanswered: which, Began: h.clock.Mono()}
 	first, areAlike := (*engine.Op)(nil), true
 	c.Each(func(op *engine.Op, _ *engine.Result) {
 		if first == nil {
@@ -23,13 +23,13 @@ func (h *holder) wait(b *engine.Batch, which []uint32) (waits, finished bool) {
 	if !areAlike {
 		c.Each(func(op *engine.Op, _ *engine.Result) {
 			if rights.CanWait(op) && mayBeHeld(op) {
-				h.sendLater(h.table.Due(h.clock.mono(), op))
+				h.sendLater(h.table.Due(h.clock.Mono(), op))
 			}
 		})
 		return false, false
 	}
 	c.Summarize()
-	waits, due := h.table.Wait(h.clock.mono(), &rights.Waiter{Call: c, Op: *first, Requests: int64(c.Ops)})
+	waits, due := h.table.Wait(h.clock.Mono(), &rights.Waiter{Call: c, Op: *first, Requests: int64(c.Ops)})
 	h.sendLater(due)
 	if !waits {
 		return false, false

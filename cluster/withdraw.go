@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -20,7 +21,7 @@ type withdrawal struct {
 	opt      *Options
 	raft     *raftGroup
 	peers    *transport.Peers
-	clock    *clock
+	clock    *clock.Clock
 	logs     *watchedLog
 	statuses *peerStatuses
 	leader   *leaderFinder
@@ -34,7 +35,7 @@ type withdrawal struct {
 // watchDisk isolates this node while its disk does not answer, so that the others elect another leader, and ends that
 // when the disk answers again.
 func (w *withdrawal) watchDisk(ctx context.Context) {
-	every(ctx, w.opt.DiskTimeout/10, func() {
+	clock.Every(ctx, w.opt.DiskTimeout/10, func() {
 		stalled := w.logs.stalled()
 		switch muted := w.peers.IsIsolated(); {
 		case !muted && stalled > w.opt.DiskTimeout && w.raft.State() == raft.Leader:
@@ -50,7 +51,7 @@ func (w *withdrawal) watchDisk(ctx context.Context) {
 // watchEntries makes this node withdraw when its entries have been late for two decide timeouts: in that time nearly
 // all its calls have failed. A single slow write is left to watchDisk.
 func (w *withdrawal) watchEntries(ctx context.Context) {
-	every(ctx, w.proposer.lateAfter/5, func() {
+	clock.Every(ctx, w.proposer.lateAfter/5, func() {
 		since, inRow := w.proposer.lateEntries()
 		isOneWrite := inRow == 1 && w.logs.stalled() > w.proposer.lateAfter
 		if inRow == 0 || isOneWrite || time.Since(since) < 2*w.opt.DecideTimeout || w.role.current.Load() == nil || !w.othersCanLead() {
@@ -86,7 +87,7 @@ func (w *withdrawal) othersCanLead() bool {
 // withdraw gives up leadership and cuts this node off from the others, so that they elect another leader.
 func (w *withdrawal) withdraw() {
 	w.role.stepDown()
-	w.began.Store(int64(w.clock.mono()))
+	w.began.Store(int64(w.clock.Mono()))
 	w.peers.Isolate(true)
 }
 
@@ -96,7 +97,7 @@ func (w *withdrawal) end(ctx context.Context) {
 		return
 	}
 	w.statuses.fetchAll(ctx, w.opt.Heartbeat)
-	if w.leader.claimed() != "" || w.clock.mono()-time.Duration(w.began.Load()) > maxWithdrawn*w.opt.Heartbeat {
+	if w.leader.claimed() != "" || w.clock.Mono()-time.Duration(w.began.Load()) > maxWithdrawn*w.opt.Heartbeat {
 		w.log.Info("this node follows again")
 		w.peers.Isolate(false)
 	}
@@ -109,7 +110,7 @@ const maxWithdrawn = 10
 // transferred to a slow node, and a leader that considers withdrawing does not count other slow nodes: so leadership
 // does not go in circles.
 func (w *withdrawal) isSlow() bool {
-	now := w.clock.mono()
+	now := w.clock.Mono()
 	isRecent := func(at int64) bool { return at != never && now-time.Duration(at) < slowFor }
 	return isRecent(w.began.Load()) || isRecent(w.logs.slow.Load()) || w.logs.stalled() > w.proposer.lateAfter
 }

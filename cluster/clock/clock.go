@@ -1,4 +1,4 @@
-package cluster
+package clock
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 
 // slewPartsPerMillion bounds how much faster or slower than real time the cluster's clock may run while it approaches
 // the leader's own wall clock: half a part in a thousand. A leader with a wrong clock can change a rate by no more.
-const slewPartsPerMillion = 500
+const SlewPartsPerMillion = 500
 
 // A follower's clock that is ahead of the leader's falls back by followPartsPerMillion: faster than the leader's own does when it
 // is pulled back. It is ahead when the leader has sent no time as late as its own for followAfter; messages are always a little
 // late.
 const (
-	followPartsPerMillion = 2 * slewPartsPerMillion
+	followPartsPerMillion = 2 * SlewPartsPerMillion
 	followAfter           = time.Second
 )
 
@@ -25,12 +25,12 @@ const (
 // node that becomes leader continues from there: its own wall clock, which may be hours off, only pulls at it, by
 // [slewPartsPerMillion]. A follower's wall clock has no influence, and its clock falls back to the leader's: if it ran
 // ahead, time would leap when this node leads.
-type clock struct {
+type Clock struct {
 	wall  func() time.Time
-	leads func() bool
+	Leads func() bool
 	start time.Time // of the monotonic readings
 	// passed is the time that has passed here, as points count it: the monotonic reading, but where a test moves the time.
-	passed func() time.Duration
+	Passed func() time.Duration
 
 	point     atomic.Pointer[point]
 	mu        sync.Mutex // one change of point at a time
@@ -52,37 +52,37 @@ func (p *point) read(mono time.Duration) int64 {
 	return p.at + elapsed + elapsed/1_000_000*p.slew
 }
 
-func newClock(wall func() time.Time) *clock {
-	c := &clock{wall: wall, leads: func() bool { return false }, start: time.Now()}
-	c.passed = c.mono
+func New(wall func() time.Time) *Clock {
+	c := &Clock{wall: wall, Leads: func() bool { return false }, start: time.Now()}
+	c.Passed = c.Mono
 	return c
 }
 
-func (c *clock) mono() time.Duration { return time.Since(c.start) }
+func (c *Clock) Mono() time.Duration { return time.Since(c.start) }
 
 // moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
 // the time of day, which may be set.
-type moment struct{ mono, wall int64 }
+type Moment struct{ Mono, Wall int64 }
 
-func (m moment) since(earlier moment) time.Duration {
-	return time.Duration(max(m.mono-earlier.mono, m.wall-earlier.wall))
+func (m Moment) Since(earlier Moment) time.Duration {
+	return time.Duration(max(m.Mono-earlier.Mono, m.Wall-earlier.Wall))
 }
 
-func (c *clock) moment() moment { return moment{int64(c.mono()), c.wall().UnixNano()} }
+func (c *Clock) Moment() Moment { return Moment{int64(c.Mono()), c.wall().UnixNano()} }
 
 // suspends returns a function that moves the time forward by as long as the machine was suspended since the last call, when the monotonic
 // clock stood still. up is the time since the machine's boot, asleep or not, which nobody can set.
-func (c *clock) suspends(up func() time.Duration) (note func()) {
-	awake := up() - c.passed()
+func (c *Clock) Suspends(up func() time.Duration) (note func()) {
+	awake := up() - c.Passed()
 	return func() {
-		slept := up() - c.passed() - awake
+		slept := up() - c.Passed() - awake
 		if slept < leastSuspend {
 			return
 		}
 		awake += slept
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if p, mono := c.point.Load(), c.passed(); p != nil {
+		if p, mono := c.point.Load(), c.Passed(); p != nil {
 			c.point.Store(&point{p.read(mono) + int64(slept), mono, p.slew})
 		}
 	}
@@ -92,8 +92,8 @@ func (c *clock) suspends(up func() time.Duration) (note func()) {
 const leastSuspend = 100 * time.Millisecond
 
 // ahead is how far the cluster's time is ahead of this node's wall clock, 0 while nothing is known of it.
-func (c *clock) ahead() time.Duration {
-	now := c.now()
+func (c *Clock) Ahead() time.Duration {
+	now := c.Now()
 	if now == 0 {
 		return 0
 	}
@@ -101,17 +101,17 @@ func (c *clock) ahead() time.Duration {
 }
 
 // now is the cluster's time, or 0 while nothing is known of it. It never goes back.
-func (c *clock) now() int64 {
+func (c *Clock) Now() int64 {
 	p := c.point.Load()
 	if p == nil {
 		return 0
 	}
-	return p.read(c.passed())
+	return p.read(c.Passed())
 }
 
 // nowOrWall is now, or this node's own clock while nothing is known of the cluster's time.
-func (c *clock) nowOrWall() int64 {
-	if now := c.now(); now > 0 {
+func (c *Clock) NowOrWall() int64 {
+	if now := c.Now(); now > 0 {
 		return now
 	}
 	return c.wall().UnixNano()
@@ -119,46 +119,46 @@ func (c *clock) nowOrWall() int64 {
 
 // observe advances the clock to a time from the log, which the cluster has certainly reached. An earlier time is
 // ignored.
-func (c *clock) observe(at int64) {
+func (c *Clock) Observe(at int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p, mono := c.point.Load(), c.passed(); p == nil || at > p.read(mono) {
+	if p, mono := c.point.Load(), c.Passed(); p == nil || at > p.read(mono) {
 		c.point.Store(&point{at, mono, 0})
 	}
 }
 
 // observeLeader receives a time that the leader sent a moment ago. The first one replaces an earlier guess, later ones
 // advance the clock, or slow it down.
-func (c *clock) observeLeader(at int64) {
+func (c *Clock) ObserveLeader(at int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p, mono := c.point.Load(), c.passed()
+	p, mono := c.point.Load(), c.Passed()
 	switch {
 	case p == nil || !c.confirmed || at >= p.read(mono):
 		c.point.Store(&point{at, mono, 0})
-		c.confirmed, c.reached = true, c.mono()
-	case c.mono()-c.reached > followAfter:
+		c.confirmed, c.reached = true, c.Mono()
+	case c.Mono()-c.reached > followAfter:
 		c.setSlew(-followPartsPerMillion)
 	}
 }
 
 // follow ends the pull of a wall clock, on a node that no longer leads.
-func (c *clock) follow() {
+func (c *Clock) Follow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.reached = c.mono()
+	c.reached = c.Mono()
 	c.setSlew(0)
 }
 
 // setSlew has the clock run on from its present time, if it has one, with another slew. The caller holds mu.
-func (c *clock) setSlew(slew int64) {
-	if p, mono := c.point.Load(), c.passed(); p != nil && p.slew != slew {
+func (c *Clock) setSlew(slew int64) {
+	if p, mono := c.point.Load(), c.Passed(); p != nil && p.slew != slew {
 		c.point.Store(&point{p.read(mono), mono, slew})
 	}
 }
 
 // confirm marks the current time as confirmed by a leader.
-func (c *clock) confirm() {
+func (c *Clock) Confirm() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.confirmed = true
@@ -166,40 +166,40 @@ func (c *clock) confirm() {
 
 // isConfirmed reports whether a leader of this run has confirmed the time. Otherwise it is a guess from the log and
 // the time saved by the last run.
-func (c *clock) isConfirmed() bool {
+func (c *Clock) IsConfirmed() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.confirmed
 }
 
 // capAt lowers an unconfirmed time to at most at.
-func (c *clock) capAt(at int64) {
+func (c *Clock) CapAt(at int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if p, mono := c.point.Load(), c.passed(); p != nil && !c.confirmed && p.read(mono) > at {
+	if p, mono := c.point.Load(), c.Passed(); p != nil && !c.confirmed && p.read(mono) > at {
 		c.point.Store(&point{at, mono, 0})
 	}
 }
 
 // stamp is the time of an entry, like now: the wall clock begins it if no time is known yet, and that of a leader pulls at it otherwise.
-func (c *clock) stamp() int64 {
+func (c *Clock) Stamp() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	mono, wall := c.passed(), c.wall().UnixNano()
+	mono, wall := c.Passed(), c.wall().UnixNano()
 	p := c.point.Load()
 	if p == nil {
 		c.point.Store(&point{wall, mono, 0})
 		return wall
 	}
 	now := p.read(mono)
-	if !c.leads() { // read under mu: follow has the last word
+	if !c.Leads() { // read under mu: follow has the last word
 		return now
 	}
 	switch off := wall - now; {
 	case off > int64(slewFrom):
-		c.setSlew(slewPartsPerMillion)
+		c.setSlew(SlewPartsPerMillion)
 	case off < -int64(slewFrom):
-		c.setSlew(-slewPartsPerMillion)
+		c.setSlew(-SlewPartsPerMillion)
 	default:
 		c.setSlew(0)
 	}
@@ -210,7 +210,7 @@ func (c *clock) stamp() int64 {
 const slewFrom = time.Millisecond
 
 // sleep waits, or until ctx is done.
-func sleep(ctx context.Context, d time.Duration) {
+func Sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(d):
@@ -218,7 +218,7 @@ func sleep(ctx context.Context, d time.Duration) {
 }
 
 // every calls f again and again, until ctx is done.
-func every(ctx context.Context, period time.Duration, f func()) {
+func Every(ctx context.Context, period time.Duration, f func()) {
 	tick := time.NewTicker(period)
 	defer tick.Stop()
 	for {

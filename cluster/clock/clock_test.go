@@ -1,4 +1,4 @@
-package cluster
+package clock
 
 import (
 	"testing"
@@ -10,23 +10,23 @@ func TestClock(t *testing.T) {
 	second := int64(time.Second)
 	synctest.Test(t, func(t *testing.T) {
 		skew := time.Hour
-		c := newClock(func() time.Time { return time.Now().Add(skew) })
-		if c.now() != 0 {
+		c := New(func() time.Time { return time.Now().Add(skew) })
+		if c.Now() != 0 {
 			t.Error("a clock that knows nothing shows a time")
 		}
-		c.observe(1000 * second)
+		c.Observe(1000 * second)
 		time.Sleep(10 * time.Second)
-		if got := c.now(); got != 1010*second {
+		if got := c.Now(); got != 1010*second {
 			t.Errorf("ten seconds after 1000 it is %d", got/second)
 		}
-		c.observe(1005 * second)
-		if got := c.now(); got != 1010*second {
+		c.Observe(1005 * second)
+		if got := c.Now(); got != 1010*second {
 			t.Errorf("old news moved the clock to %d", got/second)
 		}
 		// The first word of a leader replaces a guess, even backwards; from then on time only goes forward.
-		c.observeLeader(1002 * second)
-		c.observeLeader(1001 * second)
-		if got := c.now(); got != 1002*second {
+		c.ObserveLeader(1002 * second)
+		c.ObserveLeader(1001 * second)
+		if got := c.Now(); got != 1002*second {
 			t.Errorf("after the leader's word it is %d", got/second)
 		}
 	})
@@ -36,20 +36,20 @@ func TestClock(t *testing.T) {
 func TestLeaderWithAWrongClock(t *testing.T) {
 	for _, skew := range []time.Duration{time.Hour, -time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			c := newClock(func() time.Time { return time.Now().Add(skew) })
-			c.leads = func() bool { return true }
+			c := New(func() time.Time { return time.Now().Add(skew) })
+			c.Leads = func() bool { return true }
 			begin := time.Now().UnixNano()
-			c.observeLeader(begin)
-			last := c.stamp()
+			c.ObserveLeader(begin)
+			last := c.Stamp()
 			for range 10_000 {
 				time.Sleep(100 * time.Millisecond)
-				now := c.stamp()
+				now := c.Stamp()
 				if now <= last {
 					t.Fatalf("time went back by %d ns", last-now)
 				}
 				last = now
 			}
-			passed, tolerance := int64(1000*time.Second), int64(1000*time.Second)/1_000_000*slewPartsPerMillion
+			passed, tolerance := int64(1000*time.Second), int64(1000*time.Second)/1_000_000*SlewPartsPerMillion
 			if off := last - begin - passed; max(off, -off) > tolerance || max(off, -off) < tolerance/2 {
 				t.Errorf("with a clock %v off, %v passed as %v", skew, time.Duration(passed), time.Duration(last-begin))
 			}
@@ -60,16 +60,16 @@ func TestLeaderWithAWrongClock(t *testing.T) {
 // A leader whose clock was set while it was down uses the earliest time that the others report.
 func TestGuessIsHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClock(time.Now)
-		c.observe(5000)
-		c.capAt(4000)
-		c.capAt(4500)
-		if got := c.now(); got != 4000 {
+		c := New(time.Now)
+		c.Observe(5000)
+		c.CapAt(4000)
+		c.CapAt(4500)
+		if got := c.Now(); got != 4000 {
 			t.Errorf("held back to %d", got)
 		}
-		c.confirm()
-		c.capAt(1000)
-		if got := c.now(); got != 4000 {
+		c.Confirm()
+		c.CapAt(1000)
+		if got := c.Now(); got != 4000 {
 			t.Errorf("what is trusted was held back to %d", got)
 		}
 	})
