@@ -60,7 +60,7 @@ func TestSnapshotsCarryTheFormatVersion(t *testing.T) {
 	if err := other.Restore(io.NopCloser(bytes.NewReader(whole))); err != nil {
 		t.Fatal(err)
 	}
-	if c := other.cluster.Load(); c.formats() != 2 || c.Members["b#1"].Formats != 2 || c.Members["a#1"].Formats.orFirst() != 1 {
+	if c := other.cluster.Load(); c.version() != 2 || c.Members["b#1"].Formats != 2 || c.Members["a#1"].Formats.orFirst() != 1 {
 		t.Errorf("restored as %+v", c)
 	}
 	older := newTestFSM(t)

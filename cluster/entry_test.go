@@ -3,8 +3,6 @@ package cluster
 import (
 	"bytes"
 	"errors"
-	"io"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -70,10 +68,7 @@ func TestNewerEntryStopsTheNode(t *testing.T) {
 func newTestFSM(t testing.TB) *fsm {
 	store := store.New(store.Config{Shards: 1, Replicated: true})
 	t.Cleanup(store.Close)
-	f := &fsm{store: store, clock: clock.New(time.Now), takeEntry: func(uint64) *entry { return nil }, metrics: newMetrics(), knows: newFormats(additions).newest,
-		log: slog.New(slog.NewTextHandler(io.Discard, nil)), fail: func(err error) {}}
-	f.cluster.Store(&clusterState{Members: map[raft.ServerID]member{}})
-	return f
+	return newFSM(fsmConfig{store: store, clock: clock.New(time.Now), takeCalls: func(uint64) []*call.Call { return nil }, knows: newFormats(additions).newest, fail: func(error) {}})
 }
 
 // FuzzApply has the fsm carry out any bytes: it takes them or fails with a reason.

@@ -176,5 +176,5 @@ func checkUsed(used, knows formatVersion) error {
 	return fmt.Errorf("the cluster uses format version %d, and this node knows version %d: %w", used, knows, errNewerEntry)
 }
 
-// formats is the cluster's version: every member knows it, and none that does not know it can join. It never goes back.
-func (r *clusterState) formats() formatVersion { return r.Formats.orFirst() }
+// version is the cluster's format version: every member knows it, and none that does not know it can join. It never goes back.
+func (r *clusterState) version() formatVersion { return r.Formats.orFirst() }

@@ -157,8 +157,8 @@ func TestNewClusterBeginsWithTheNewestVersion(t *testing.T) {
 			}
 			s.eventually("there is a cluster", func(n *Node) bool { return n.saved.clusterID() != "" })
 			for _, n := range s.nodes {
-				if c := n.fsm.cluster.Load(); c.ClusterID != "" && c.formats() != want {
-					t.Errorf("%s: %s begins with version %d", name, n.opt.Node, c.formats())
+				if c := n.fsm.cluster.Load(); c.ClusterID != "" && c.version() != want {
+					t.Errorf("%s: %s begins with version %d", name, n.opt.Node, c.version())
 				}
 			}
 			s.mustNotFail()

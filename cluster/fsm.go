@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"maps"
 	"sync/atomic"
 
@@ -21,13 +20,7 @@ import (
 // fsm is the state machine that applies the log: the store, the cluster's id and time, and the members' details. Raft
 // calls Apply, Snapshot and Restore one at a time, so that everything but the atomics belongs to that goroutine.
 type fsm struct {
-	store     *store.Store
-	clock     *clock.Clock
-	takeEntry func(number uint64) *entry // the calls behind an entry of this process
-	ownID     uint64
-	log       *slog.Logger
-	fail      func(error)                     // called once when the log cannot be applied further
-	onCluster func(before, now *clusterState) // receives each new state of the members and their processes
+	fsmConfig
 
 	now atomic.Int64 // the cluster's time at the last entry applied; only Apply moves it
 	// applied is the index of the last entry applied that is no no-op. Raft's own AppliedIndex moves earlier: when
@@ -37,14 +30,31 @@ type fsm struct {
 	cluster      atomic.Pointer[clusterState]
 	loading      atomic.Bool // a snapshot is replacing the state
 	broken       error
-	metrics      *metrics
-	knows        formatVersion // the newest that this node knows
+	entries      atomic.Int64 // applied since the start
+	decisions    atomic.Int64 // operations applied
 
 	reader  opcodec.Reader
 	ops     []engine.Op
 	results []engine.Result
 	done    []*call.Call
-	own     *entry // of this process, while it is applied
+	own     []*call.Call // those behind an entry of this process, while it is applied
+}
+
+// fsmConfig is what a state machine is made with.
+type fsmConfig struct {
+	store     *store.Store
+	clock     *clock.Clock
+	ownID     uint64                           // of this process, in its entries
+	takeCalls func(number uint64) []*call.Call // the calls behind an entry of this process, nil if they have ended
+	fail      func(error)                      // called once when the log cannot be applied further
+	onCluster func(before, now *clusterState)  // receives each new state of the members and their processes
+	knows     formatVersion                    // the newest that this node knows
+}
+
+func newFSM(c fsmConfig) *fsm {
+	f := &fsm{fsmConfig: c}
+	f.cluster.Store(&clusterState{Members: map[raft.ServerID]member{}})
+	return f
 }
 
 // clusterState is the state of the cluster itself in the log. It is replaced, never changed.
@@ -140,7 +150,7 @@ func (f *fsm) awaitApplied(ctx context.Context, index uint64) bool {
 func (f *fsm) apply(index uint64, e entryView) error {
 	now := max(f.now.Load(), e.now)
 	f.clock.Observe(now)
-	f.metrics.entries.Add(1)
+	f.entries.Add(1)
 	switch e.kind {
 	case kindDecisions:
 		if err := f.applyDecisions(now, e); err != nil {
@@ -192,7 +202,7 @@ func (f *fsm) apply(index uint64, e entryView) error {
 	f.now.Store(now)
 	f.noteApplied(index)
 	if f.own != nil {
-		for _, c := range f.own.calls {
+		for _, c := range f.own {
 			c.Settle(true)
 		}
 		f.own = nil
@@ -208,9 +218,9 @@ func (f *fsm) apply(index uint64, e entryView) error {
 // applyDecisions applies the groups of an entry. Results of this process's own waiting calls are written directly to
 // their batches, and the calls are added to f.done: the whole entry is applied before the first call is answered.
 func (f *fsm) applyDecisions(now int64, e entryView) error {
-	var own *entry
+	var own []*call.Call
 	if e.proposer == f.ownID {
-		own = f.takeEntry(e.number)
+		own = f.takeCalls(e.number)
 		f.own = own
 	}
 	body, decisions := e.body, 0
@@ -229,7 +239,7 @@ func (f *fsm) applyDecisions(now int64, e entryView) error {
 			f.applyDiscarding(now, g)
 			continue
 		}
-		c := own.calls[i]
+		c := own[i]
 		won, _ := c.Claim()
 		switch {
 		case !won:
@@ -247,7 +257,7 @@ func (f *fsm) applyDecisions(now int64, e entryView) error {
 		}
 		f.done = append(f.done, c)
 	}
-	f.metrics.decisions.Add(int64(decisions))
+	f.decisions.Add(int64(decisions))
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
@@ -221,7 +222,7 @@ func TestBarrierWaitsForTheStateMachine(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		hold := make(chan struct{})
-		n.fsm.ownID, n.fsm.takeEntry = leader.proposer.id, func(uint64) *entry { <-hold; return nil }
+		n.fsm.ownID, n.fsm.takeCalls = leader.proposer.id, func(uint64) []*call.Call { <-hold; return nil }
 		do(leader, acquire("k", 100, 1))
 		acknowledged := leader.Status().AppliedIndex
 

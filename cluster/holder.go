@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/stintdb/stint/cluster/rights"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
 )
 
 const (
@@ -46,20 +44,6 @@ type holder struct {
 
 // name is the name of this process as a holder.
 func (h *holder) name() []byte { return holderName(h.id, h.process) }
-
-func holderName(id raft.ServerID, process string) []byte {
-	return fmt.Appendf(nil, "%s%s/%s", store.NodeHolder, id, process)
-}
-
-// splitHolder is the node and the process that holderName made the name of.
-func splitHolder(name []byte) (id raft.ServerID, process string, ok bool) {
-	rest, ok := strings.CutPrefix(string(name), store.NodeHolder)
-	at := strings.LastIndexByte(rest, '/')
-	if !ok || at < 0 {
-		return "", "", false
-	}
-	return raft.ServerID(rest[:at]), rest[at+1:], true
-}
 
 // mayDecide reports whether tokens may be spent: this process is the node's, and has applied the leader's entries lately. A process that
 // was removed or replaced unnoticed stops long before its loans are voided.

@@ -36,7 +36,7 @@ func (n *Node) Import(ctx context.Context, from *store.Store, at int64, scratch 
 				return false, nil
 			case n.holdsState() && !isNew:
 				return false, ErrHoldsState
-			case known.formats() < n.formats.newest:
+			case known.version() < n.formats.newest:
 				n.log.once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
 			case n.role.current.Load() != nil:
 				err := n.raft.await(ctx, func() error { return n.begin(from, at, scratch) })

@@ -14,7 +14,7 @@ func (ms *membership) updateFormats(ctx context.Context) {
 			ms.log.once("formats "+string(s.ID), "cannot record the format version of a member yet", "id", s.ID, "error", err)
 		}
 	}
-	if ms.formats.common() > ms.fsm.cluster.Load().formats() {
+	if ms.formats.common() > ms.fsm.cluster.Load().version() {
 		if err := ms.raiseFormats(ctx); err != nil {
 			ms.log.once("raise", "cannot raise the cluster's format version yet", "error", err)
 		}
@@ -52,7 +52,7 @@ func (ms *membership) recordFormats(ctx context.Context, id raft.ServerID) error
 func (ms *membership) raiseFormats(ctx context.Context) error {
 	return ms.change(ctx, func(ctx context.Context) error {
 		to := ms.formats.common()
-		if to <= ms.fsm.cluster.Load().formats() {
+		if to <= ms.fsm.cluster.Load().version() {
 			return nil
 		}
 		if err := ms.formats.propose(ctx, kindVersion, versionBody{to}); err != nil {
@@ -61,4 +61,28 @@ func (ms *membership) raiseFormats(ctx context.Context) error {
 		ms.log.Info("all members know a newer format version: the cluster uses it from now on", "version", to)
 		return nil
 	})
+}
+
+// recordProcesses runs on the leader. It writes the processes that members report into the log.
+func (ms *membership) recordProcesses(ctx context.Context) {
+	if ms.fsm.cluster.Load().version() < ms.formats.ofKind(kindProcess) {
+		return
+	}
+	for _, s := range ms.raft.servers() {
+		told := ms.ownProcess()
+		if s.ID != ms.raft.id {
+			r, heard := ms.statuses.last(s.ID)
+			if !heard || !ms.statuses.isAlive(r) {
+				continue
+			}
+			told = processBody{s.ID, r.Process, r.ProcessBefore}
+		}
+		known := ms.fsm.cluster.Load()
+		if _, isMember := known.Members[s.ID]; !isMember || told.Process == "" || told.Process == known.Processes[s.ID] || known.Processes[s.ID] != told.After {
+			continue
+		}
+		if err := ms.formats.propose(ctx, kindProcess, told); err != nil {
+			ms.log.once("process "+string(s.ID), "cannot record a member's process yet", "id", s.ID, "error", err)
+		}
+	}
 }

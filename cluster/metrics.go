@@ -10,9 +10,7 @@ import (
 
 // metrics are a node's counters since its start.
 type metrics struct {
-	entries         atomic.Int64 // applied
 	proposed        atomic.Int64 // by this node
-	decisions       atomic.Int64 // operations applied
 	decidedReadOnly atomic.Int64 // operations answered from the applied state, without an entry
 	decidedInShare  atomic.Int64 // operations answered from the leader's share
 	uncertain       atomic.Int64 // calls answered with Uncertain

@@ -133,8 +133,7 @@ func (n *Node) connectParts() {
 	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.Stamp, n.forwarder.Requeue, n.opt.Store.Weigh, &n.raft.outstanding)
 	n.proposer.metrics, n.proposer.lateAfter = n.metrics, max(n.opt.DecideTimeout/2, n.opt.Heartbeat)
 	n.formats = &versionGate{formats: newFormats(n.opt.additions), raft: n.raft}
-	n.fsm = &fsm{store: n.opt.Store, clock: n.clock, takeEntry: n.proposer.takeEntry, ownID: n.proposer.id, log: n.log.Logger, fail: n.fail, metrics: n.metrics, knows: n.formats.newest}
-	n.fsm.cluster.Store(&clusterState{Members: map[raft.ServerID]member{}})
+	n.fsm = newFSM(fsmConfig{store: n.opt.Store, clock: n.clock, takeCalls: n.proposer.takeCalls, ownID: n.proposer.id, fail: n.fail, knows: n.formats.newest})
 	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.Mono, late: n.proposer.lateAfter}
 	n.logs.slow.Store(never)
 	n.saved = &savedState{opt: &n.opt, disk: n.disk, clock: n.clock, fsm: n.fsm, log: n.log}
@@ -196,7 +195,7 @@ func (n *Node) helloTo(to raft.ServerID) transport.Hello {
 func (n *Node) proposeTicks(ctx context.Context) {
 	last := int64(0)
 	clock.Every(ctx, tickEvery, func() {
-		entries := n.metrics.entries.Load()
+		entries := n.fsm.entries.Load()
 		if n.role.active() != nil && entries == last && n.opt.Store.Len() > 0 {
 			n.proposer.addOther(kindTick, nil)
 		}

@@ -1,12 +1,14 @@
 package cluster
 
 import (
-	"context"
+	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/store"
 )
 
 // A node's process is known by a random name, which it reports to the leader, and the leader writes into the log. Two processes of one
@@ -55,26 +57,16 @@ func (f *fsm) refuseLends() {
 	}
 }
 
-// recordProcesses runs on the leader. It writes the processes that members report into the log.
-func (ms *membership) recordProcesses(ctx context.Context) {
-	if ms.fsm.cluster.Load().formats() < ms.formats.ofKind(kindProcess) {
-		return
+func holderName(id raft.ServerID, process string) []byte {
+	return fmt.Appendf(nil, "%s%s/%s", store.NodeHolder, id, process)
+}
+
+// splitHolder is the node and the process that holderName made the name of.
+func splitHolder(name []byte) (id raft.ServerID, process string, ok bool) {
+	rest, ok := strings.CutPrefix(string(name), store.NodeHolder)
+	at := strings.LastIndexByte(rest, '/')
+	if !ok || at < 0 {
+		return "", "", false
 	}
-	for _, s := range ms.raft.servers() {
-		told := ms.ownProcess()
-		if s.ID != ms.raft.id {
-			r, heard := ms.statuses.last(s.ID)
-			if !heard || !ms.statuses.isAlive(r) {
-				continue
-			}
-			told = processBody{s.ID, r.Process, r.ProcessBefore}
-		}
-		known := ms.fsm.cluster.Load()
-		if _, isMember := known.Members[s.ID]; !isMember || told.Process == "" || told.Process == known.Processes[s.ID] || known.Processes[s.ID] != told.After {
-			continue
-		}
-		if err := ms.formats.propose(ctx, kindProcess, told); err != nil {
-			ms.log.once("process "+string(s.ID), "cannot record a member's process yet", "id", s.ID, "error", err)
-		}
-	}
+	return raft.ServerID(rest[:at]), rest[at+1:], true
 }

@@ -225,6 +225,14 @@ func (p *proposer) takeEntry(number uint64) *entry {
 	return e
 }
 
+// takeCalls is takeEntry for the state machine, which answers the calls.
+func (p *proposer) takeCalls(number uint64) []*call.Call {
+	if e := p.takeEntry(number); e != nil {
+		return e.calls
+	}
+	return nil
+}
+
 // finish is called once Raft has reported an entry's outcome, which may be unknown.
 func (p *proposer) finish(e *entry, err error) {
 	e2 := p.takeEntry(e.number) // nil if the fsm has answered its calls

@@ -23,7 +23,7 @@ type versionGate struct {
 
 // isTooNew reports whether some of the operations use an addition that the cluster's version does not have.
 func (g *versionGate) isTooNew(ops []engine.Op) bool {
-	used := max(g.fsm.cluster.Load().formats(), g.before)
+	used := max(g.fsm.cluster.Load().version(), g.before)
 	if used >= g.newest { // nearly always
 		return false
 	}
@@ -51,12 +51,12 @@ func (g *versionGate) laggards(version formatVersion) string {
 			return fmt.Sprintf("the member '%s' knows version %d", nodeName(s.ID), knows)
 		}
 	}
-	return fmt.Sprintf("the cluster still uses version %d", known.formats())
+	return fmt.Sprintf("the cluster still uses version %d", known.version())
 }
 
 // check returns an error if a node does not know the version that the cluster uses.
 func (g *versionGate) check(id raft.ServerID, knows formatVersion) error {
-	return checkFormats(id, knows, g.fsm.cluster.Load().formats())
+	return checkFormats(id, knows, g.fsm.cluster.Load().version())
 }
 
 func checkFormats(id raft.ServerID, knows, used formatVersion) error {
@@ -93,7 +93,7 @@ func (g *versionGate) first() formatVersion {
 
 // propose proposes an entry about the cluster itself and waits until it is committed.
 func (g *versionGate) propose(ctx context.Context, kind byte, body any) error {
-	if used := max(g.fsm.cluster.Load().formats(), g.common()); g.ofKind(kind) > used {
+	if used := max(g.fsm.cluster.Load().version(), g.common()); g.ofKind(kind) > used {
 		return fmt.Errorf("entries of kind %d need format version %d, and %s", kind, g.ofKind(kind), g.laggards(g.ofKind(kind)))
 	}
 	text, err := json.Marshal(body)
