@@ -91,11 +91,7 @@ func (n *Node) begin(from *store.Store, at int64, scratch string) error {
 		return err
 	}
 	defer resume()
-	state := fsmSnapshot{head: snapshotHead{*n.fsm.cluster.Load(), max(n.Now(), at), n.fsm.applied.Load()}, store: from.Snapshot()}
-	state.head.Imported = true
-	err = state.write(file)
-	state.Release()
-	if err != nil {
+	if err := n.fsm.writeImported(file, from, max(n.Now(), at)); err != nil {
 		return err
 	}
 	size, err := file.Seek(0, io.SeekCurrent)

@@ -78,6 +78,14 @@ func (s *fsmSnapshot) write(to io.Writer) error {
 	return err
 }
 
+// writeImported writes a snapshot of the cluster with the keys of another store, at a time.
+func (f *fsm) writeImported(to io.Writer, from *store.Store, now int64) error {
+	s := fsmSnapshot{head: snapshotHead{*f.cluster.Load(), now, f.applied.Load()}, store: from.Snapshot()}
+	defer s.Release()
+	s.head.Imported = true
+	return s.write(to)
+}
+
 func readSnapshotHead(from io.Reader) (head snapshotHead, err error) {
 	fixed := make([]byte, 16)
 	if _, err := io.ReadFull(from, fixed); err != nil {

@@ -5,11 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/hashicorp/raft"
-
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // longDelete is a group with one Delete, whose verb has a separate byte like the verbs from 15 on.
@@ -17,19 +14,6 @@ func longDelete(key string) []byte {
 	op := append([]byte{0x0f, byte(engine.Delete), byte(len(key))}, key...)
 	group := binary.AppendUvarint(nil, 1<<1)
 	return append(binary.AppendUvarint(group, uint64(len(op))), op...)
-}
-
-func TestLongVerbInAnEntry(t *testing.T) {
-	f := newTestFSM(t)
-	f.fail = func(err error) { t.Error(err) }
-	for i, group := range [][]byte{call.AppendGroup(nil, &opcodec.Writer{}, &engine.Batch{Ops: []engine.Op{acquire("k", 10, 1)}}, nil), longDelete("k")} {
-		entry := append(make([]byte, entryHead), group...)
-		stampEntry(entry, kindDecisions, 10, 6, uint64(i))
-		f.Apply(&raft.Log{Index: uint64(i + 1), Data: entry})
-		if keys := f.store.Len(); keys != 1-i {
-			t.Errorf("after entry %d there are %d keys", i+1, keys)
-		}
-	}
 }
 
 // A follower sends the bytes, the leader reads and writes them again, and every node applies them.
