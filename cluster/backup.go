@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
@@ -47,7 +48,7 @@ func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64
 		return 0, err
 	}
 	defer state.Close()
-	if _, err := readSnapshotHead(state); err != nil {
+	if _, err := fsm.ReadSnapshotHead(state); err != nil {
 		return 0, err
 	}
 	v := &loanVoider{store: store.New(store.Config{Shards: 1})}
@@ -70,7 +71,7 @@ func (v *loanVoider) void(now int64, e store.Entry) (store.Entry, error) {
 	defer v.store.Unload(bytes.Clone(e.Key))
 	var ops []engine.Op
 	v.store.ScanLoans(0, func(key, holder []byte, _ int64) {
-		if _, _, isNode := splitHolder(holder); isNode {
+		if _, _, isNode := fsm.SplitHolder(holder); isNode {
 			ops = append(ops, engine.Op{Verb: engine.Void, Key: key, Who: holder, Options: engine.Force})
 		}
 	})

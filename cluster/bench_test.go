@@ -56,10 +56,10 @@ func BenchmarkThreeNodes(b *testing.B) {
 	}
 	clients.Wait()
 	b.StopTimer()
-	if decided := leader.fsm.decisions.Load(); decided < int64(b.N) {
+	if decided := leader.fsm.Decisions.Load(); decided < int64(b.N) {
 		b.Errorf("%d of %d were decided", decided, b.N)
 	}
-	b.ReportMetric(float64(leader.fsm.decisions.Load())/float64(max(1, leader.fsm.entries.Load())), "decisions/entry")
+	b.ReportMetric(float64(leader.fsm.Decisions.Load())/float64(max(1, leader.fsm.Entries.Load())), "decisions/entry")
 }
 
 func benchClient(n *Node, left *atomic.Int64, pipeline int, seed uint64) {

@@ -8,6 +8,7 @@ import (
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
 )
@@ -16,7 +17,7 @@ import (
 type decider struct {
 	opt       *Options
 	clock     *clock.Clock
-	fsm       *fsm
+	fsm       *fsm.Machine
 	formats   *versionGate
 	role      *leaderRole
 	proposer  *proposer
@@ -60,7 +61,7 @@ func (d *decider) decideInLog(b *engine.Batch) (finished bool) {
 
 // readLocally answers a batch that only reads from the state this node has applied.
 func (d *decider) readLocally(b *engine.Batch) bool {
-	if d.fsm.loading.Load() || !d.knowsVersion() {
+	if d.fsm.Loading.Load() || !d.knowsVersion() {
 		return false
 	}
 	for i := range b.Ops {
@@ -109,7 +110,7 @@ func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finishe
 // decideReadOnly answers the operations of a batch that need no entry, and lists the others in c.Unanswered. An operation behind an
 // unanswered one on the same key stays unanswered too. isShort reports that some of these may wait for more tokens.
 func (d *decider) decideReadOnly(b *engine.Batch, c *call.Call) (isShort bool) {
-	a := answerer{decider: d, now: max(d.clock.NowOrWall(), d.fsm.now.Load()), term: d.share.term.Load()}
+	a := answerer{decider: d, now: max(d.clock.NowOrWall(), d.fsm.Now.Load()), term: d.share.term.Load()}
 	a.holds = a.term != nil && c.Requeue == nil && d.holder.mayDecide()
 	if len(b.Ops) == 1 {
 		if !a.answer(&b.Ops[0], &b.Results[0]) {
@@ -211,7 +212,7 @@ func (d *decider) rejectCall(c *call.Call, status engine.Status) {
 
 // knowsVersion reports whether this node knows the cluster's version: one that has just joined or started does not know it
 // yet.
-func (d *decider) knowsVersion() bool { return d.fsm.cluster.Load().ClusterID != "" }
+func (d *decider) knowsVersion() bool { return d.fsm.Cluster.Load().ClusterID != "" }
 
 // decideLater has a batch decided once this node knows the cluster's version.
 func (d *decider) decideLater(b *engine.Batch) {

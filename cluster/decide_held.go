@@ -129,7 +129,7 @@ func mayBeHeld(op *engine.Op) bool {
 
 // answerCheck answers for a policy all of whose limits have enough tokens here. The policy is that of this node's state.
 func (h *holder) answerCheck(op *engine.Op, res *engine.Result) (done bool) {
-	if h.fsm.loading.Load() {
+	if h.fsm.Loading.Load() {
 		return false
 	}
 	return h.opt.Store.CheckBy(op, res, func(parts []engine.Op) bool { return h.answerAll(op, parts, res) })
@@ -159,10 +159,10 @@ func (h *holder) answerAll(op *engine.Op, parts []engine.Op, res *engine.Result)
 
 // denies answers a request that this node's own state denies.
 func (h *holder) denies(op *engine.Op, res *engine.Result) bool {
-	if h.fsm.loading.Load() || op.Options&engine.Peek != 0 || !h.hearsLeader() {
+	if h.fsm.Loading.Load() || op.Options&engine.Peek != 0 || !h.hearsLeader() {
 		return false
 	}
-	now := max(h.clock.NowOrWall(), h.fsm.now.Load())
+	now := max(h.clock.NowOrWall(), h.fsm.Now.Load())
 	if !h.opt.Store.TryReadOnly(now, op, res) || res.Status != engine.OK || res.Allowed {
 		return false
 	}

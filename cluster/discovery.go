@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/stintdb/stint/cluster/fsm"
 )
 
 // discovery meets the other nodes and makes this node a member of their cluster.
 type discovery struct {
 	opt        *Options
 	raft       *raftGroup
-	fsm        *fsm
+	fsm        *fsm.Machine
 	saved      *savedState
 	statuses   *peerStatuses
 	leader     *leaderFinder
@@ -101,7 +102,7 @@ func (d *discovery) isMember() bool {
 // isAnnounced reports whether the cluster knows this node's current addresses.
 func (d *discovery) isAnnounced() bool {
 	own, listed := d.raft.own()
-	m, known := d.fsm.cluster.Load().Members[d.raft.id]
+	m, known := d.fsm.Cluster.Load().Members[d.raft.id]
 	return listed && known && m.Client == d.opt.Client && string(own.Address) == d.opt.Advertise
 }
 
@@ -116,8 +117,8 @@ func (d *discovery) isDisowned() bool {
 func (d *discovery) announce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, rpcTimeout)
 	defer cancel()
-	me := member{Node: nodeName(d.raft.id), Client: d.opt.Client, Formats: d.formats.stated()}
-	if known, ok := d.fsm.cluster.Load().Members[d.raft.id]; ok {
+	me := fsm.Member{Node: nodeName(d.raft.id), Client: d.opt.Client, Formats: d.formats.Stated()}
+	if known, ok := d.fsm.Cluster.Load().Members[d.raft.id]; ok {
 		me.Nonvoter = known.Nonvoter
 	}
 	err := d.callLeader(ctx, request{Join: &joinRequest{ID: d.raft.id, Address: d.opt.Advertise, Member: me}})

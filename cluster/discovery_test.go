@@ -236,7 +236,7 @@ func TestOneClusterIsFormed(t *testing.T) {
 			ids := map[string]bool{}
 			look := func() {
 				for _, n := range s.nodes {
-					if id := n.fsm.cluster.Load().ClusterID; id != "" {
+					if id := n.fsm.Cluster.Load().ClusterID; id != "" {
 						ids[id] = true
 					}
 				}

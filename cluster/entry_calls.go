@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/fsm"
 )
 
 // entry is one entry of the log on its way: calls[i] is the i-th group.
@@ -20,10 +21,10 @@ type entry struct {
 // drop marks the calls as sent and removes those that were given up while they waited: they were answered as not
 // taken.
 func (e *entry) drop() {
-	if e.kind != kindDecisions {
+	if e.kind != fsm.KindDecisions {
 		return
 	}
-	kept, buf := e.calls[:0], e.buf[:entryHead]
+	kept, buf := e.calls[:0], e.buf[:fsm.EntryHead]
 	e.eachGroup(func(c *call.Call, group []byte) {
 		if c.Send() {
 			kept = append(kept, c)
@@ -38,7 +39,7 @@ func (e *entry) drop() {
 
 // eachGroup calls visit for every call with its bytes in the entry.
 func (e *entry) eachGroup(visit func(c *call.Call, group []byte)) {
-	body := e.buf[entryHead:]
+	body := e.buf[fsm.EntryHead:]
 	for _, c := range e.calls {
 		_, rest, err := call.NextGroup(body)
 		if err != nil {

@@ -168,7 +168,7 @@ func (w *world) client(seed uint64) {
 func (w *world) check() error {
 	passed := time.Since(w.began)
 	for name, n := range w.nodes {
-		ahead := n.fsm.now.Load() - time.Now().UnixNano() // the first leader's clock was right
+		ahead := n.fsm.Now.Load() - time.Now().UnixNano() // the first leader's clock was right
 		if ahead > int64(passed)/1_000_000*clock.SlewPartsPerMillion {
 			return fmt.Errorf("%s: the cluster's clock is %v ahead", name, time.Duration(ahead))
 		}
@@ -189,12 +189,12 @@ func (w *world) agree() error {
 	defer cancel()
 	leader := w.leader()
 	want, first := "", ""
-	index := leader.fsm.applied.Load()
+	index := leader.fsm.Applied.Load()
 	for _, name := range w.names {
 		n := w.nodes[name]
-		for n.fsm.applied.Load() < index || n.fsm.cluster.Load().ClusterID == "" {
+		for n.fsm.Applied.Load() < index || n.fsm.Cluster.Load().ClusterID == "" {
 			if ctx.Err() != nil {
-				return fmt.Errorf("%s is still at entry %d of %d after a minute without faults", name, n.fsm.applied.Load(), index)
+				return fmt.Errorf("%s is still at entry %d of %d after a minute without faults", name, n.fsm.Applied.Load(), index)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -203,11 +203,11 @@ func (w *world) agree() error {
 	for range 50 {
 		same := true
 		synctest.Wait() // no node is in the middle of an entry
-		applied := leader.fsm.applied.Load()
+		applied := leader.fsm.Applied.Load()
 		for i, name := range w.names {
 			n := w.nodes[name]
-			got := fmt.Sprint(n.fsm.now.Load(), n.fsm.cluster.Load(), n.opt.Store.Digest(n.fsm.now.Load()))
-			same = same && n.fsm.applied.Load() == applied
+			got := fmt.Sprint(n.fsm.Now.Load(), n.fsm.Cluster.Load(), n.opt.Store.Digest(n.fsm.Now.Load()))
+			same = same && n.fsm.Applied.Load() == applied
 			if key := keyReadLate(n.opt.Store); key != "" {
 				return fmt.Errorf("%s has the key %q: an operation was read after Decide had returned", name, key)
 			}
@@ -232,7 +232,7 @@ func (w *world) whole() {
 	for round := range 6000 {
 		voters, leader := 0, w.leader()
 		if round%50 == 0 { // under load the others are behind the leader all the time, but not by that much
-			index, servers = leader.fsm.applied.Load(), 0
+			index, servers = leader.fsm.Applied.Load(), 0
 			for _, s := range leader.raft.servers() {
 				if s.Suffrage == raft.Voter {
 					servers++
@@ -240,7 +240,7 @@ func (w *world) whole() {
 			}
 		}
 		for _, s := range leader.raft.servers() {
-			if n := w.nodes[nodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.fsm.applied.Load() >= index {
+			if n := w.nodes[nodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.fsm.Applied.Load() >= index {
 				voters++
 			}
 		}

@@ -10,12 +10,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 )
 
 // forceIsNew is the list of a version 2 that added an option.
-var forceIsNew = []addition{{version: 2, name: "the option FORCE", isUsed: func(op *engine.Op) bool { return op.Options&engine.Force != 0 }}}
+var forceIsNew = []fsm.Addition{{Version: 2, Name: "the option FORCE", IsUsed: func(op *engine.Op) bool { return op.Options&engine.Force != 0 }}}
 
 func force(key string) engine.Op {
 	op := acquire(key, 10, 1)
@@ -26,7 +27,7 @@ func force(key string) engine.Op {
 // mixed starts a cluster of three in which c states an older version, and has another node lead.
 func mixed(t *testing.T) (s *simulated, leader *Node) {
 	s = simulate(t)
-	s.known["a"], s.known["b"], s.known["c"] = forceIsNew, forceIsNew, []addition{}
+	s.known["a"], s.known["b"], s.known["c"] = forceIsNew, forceIsNew, []fsm.Addition{}
 	return s, s.mixed()
 }
 
@@ -44,7 +45,7 @@ func (s *simulated) mixed() (leader *Node) {
 		time.Sleep(time.Second)
 		leader = s.leader()
 	}
-	s.eventually("the members have announced themselves", func(n *Node) bool { return len(n.fsm.cluster.Load().Members) == 3 })
+	s.eventually("the members have announced themselves", func(n *Node) bool { return len(n.fsm.Cluster.Load().Members) == 3 })
 	return leader
 }
 
@@ -53,7 +54,7 @@ func (s *simulated) upgrade(name string) {
 	s.kill(name)
 	delete(s.known, name)
 	s.start(name)
-	s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == uint32(newFormats(additions).newest) })
+	s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == uint32(fsm.NewFormats(fsm.Additions).Newest) })
 }
 
 // eventually waits until something holds on all nodes, once they have done all that they do at this moment.
@@ -142,7 +143,7 @@ func TestNewerOperationWaitsForAllMembers(t *testing.T) {
 
 // A new cluster begins with the newest version that all of its first members know.
 func TestNewClusterBeginsWithTheNewestVersion(t *testing.T) {
-	for name, known := range map[string][]addition{"all are new": forceIsNew, "one is older": {}} {
+	for name, known := range map[string][]fsm.Addition{"all are new": forceIsNew, "one is older": {}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := simulate(t)
 			defer s.stop()
@@ -151,14 +152,14 @@ func TestNewClusterBeginsWithTheNewestVersion(t *testing.T) {
 			for _, name := range s.names {
 				s.start(name)
 			}
-			want := formatVersion(1)
+			want := fsm.FormatVersion(1)
 			if len(known) > 0 {
 				want = 2
 			}
 			s.eventually("there is a cluster", func(n *Node) bool { return n.saved.clusterID() != "" })
 			for _, n := range s.nodes {
-				if c := n.fsm.cluster.Load(); c.ClusterID != "" && c.version() != want {
-					t.Errorf("%s: %s begins with version %d", name, n.opt.Node, c.version())
+				if c := n.fsm.Cluster.Load(); c.ClusterID != "" && c.Version() != want {
+					t.Errorf("%s: %s begins with version %d", name, n.opt.Node, c.Version())
 				}
 			}
 			s.mustNotFail()
@@ -177,7 +178,7 @@ func TestOlderNodeIsRefused(t *testing.T) {
 		s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == 2 })
 
 		s.kill("c")
-		s.known["c"] = []addition{}
+		s.known["c"] = []fsm.Addition{}
 		older := s.start("c")
 		time.Sleep(5 * time.Second)
 		if res := do(s.leader(), force("k")); res[0].Status != engine.OK {
@@ -189,7 +190,7 @@ func TestOlderNodeIsRefused(t *testing.T) {
 				t.Errorf("%s: the older node is shown with version %d", name, shown)
 			}
 		}
-		if older.fsm.applied.Load() > 0 {
+		if older.fsm.Applied.Load() > 0 {
 			t.Error("the older node was given the log")
 		}
 		if res := do(older, acquire("k", 10, 1)); res[0].Status != engine.NoLeader {
@@ -201,7 +202,7 @@ func TestOlderNodeIsRefused(t *testing.T) {
 		}
 		s.names = append(s.names, "d")
 		s.expect = 3
-		s.known["d"] = []addition{}
+		s.known["d"] = []fsm.Addition{}
 		s.start("d")
 		time.Sleep(5 * time.Second)
 		err := s.leader().Add(t.Context(), "d", "d", true)
@@ -218,7 +219,7 @@ func TestOlderNodeIsRefused(t *testing.T) {
 			s.known[name] = forceIsNew
 			s.start(name)
 		}
-		s.eventually("all four are members", func(n *Node) bool { return len(n.fsm.cluster.Load().Members) == 4 })
+		s.eventually("all four are members", func(n *Node) bool { return len(n.fsm.Cluster.Load().Members) == 4 })
 		s.mustNotFail()
 	})
 }
@@ -254,7 +255,7 @@ func TestCommandsWaitForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
 		defer s.stop()
-		s.known["c"] = []addition{}
+		s.known["c"] = []fsm.Addition{}
 		s.mixed()
 		time.Sleep(5 * time.Second)
 		command := operation("INCR", "k")
@@ -282,7 +283,7 @@ func TestCommandsWaitForAllMembers(t *testing.T) {
 func TestNamedFieldsWaitForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
-		s.known["c"] = []addition{}
+		s.known["c"] = []fsm.Addition{}
 		s.mixed()
 		defer s.stop()
 		plain := []engine.Op{operation("RL.POLICY", "SET", "plain", "TB", "u:{}", "100", "1/h"), operation("RL.POLICY", "OVERRIDE", "plain", "vip", "TB", "v:{}", "100", "1/h"), operation("RL.CHECK", "plain", "7")}

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -22,7 +23,7 @@ type health struct {
 	raft     *raftGroup
 	peers    *transport.Peers
 	clock    *clock.Clock
-	fsm      *fsm
+	fsm      *fsm.Machine
 	logs     *watchedLog
 	saved    *savedState
 	statuses *peerStatuses
@@ -67,7 +68,7 @@ func (h *health) compareToLeader(ctx context.Context) {
 	}
 	waiting, stop := context.WithTimeout(ctx, asked+wait-h.clock.Mono())
 	defer stop()
-	if h.fsm.awaitApplied(waiting, leader.Applied) {
+	if h.fsm.AwaitApplied(waiting, leader.Applied) {
 		h.caughtUp.Store(int64(asked))
 	}
 }

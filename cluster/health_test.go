@@ -56,9 +56,9 @@ func TestReturningNodeIsSentEntriesAtOnce(t *testing.T) {
 			name := s.others(leader)[0].opt.Node
 			s.kill(name)
 			time.Sleep(away)
-			target, back := leader.fsm.applied.Load(), time.Now()
+			target, back := leader.fsm.Applied.Load(), time.Now()
 			n := s.start(name)
-			for n.fsm.applied.Load() < target && time.Since(back) < 20*time.Second {
+			for n.fsm.Applied.Load() < target && time.Since(back) < 20*time.Second {
 				time.Sleep(time.Millisecond)
 			}
 			if took := time.Since(back); took > 300*time.Millisecond { // of simulated time
@@ -117,11 +117,11 @@ func TestHealthyWhenCaughtUp(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		stop()
 		s.net.SetLargest(leader.opt.Node, name, largestSmall) // heartbeats pass, entries don't
-		target := leader.fsm.applied.Load()
+		target := leader.fsm.Applied.Load()
 		n := s.start(name)
 		for range 500 {
-			if n.Status().Healthy && n.fsm.applied.Load() < target {
-				t.Fatalf("healthy with %d entries of %d", n.fsm.applied.Load(), target)
+			if n.Status().Healthy && n.fsm.Applied.Load() < target {
+				t.Fatalf("healthy with %d entries of %d", n.fsm.Applied.Load(), target)
 			}
 			time.Sleep(10 * time.Millisecond)
 		}
@@ -222,7 +222,7 @@ func TestBarrierWaitsForTheStateMachine(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		hold := make(chan struct{})
-		n.fsm.ownID, n.fsm.takeCalls = leader.proposer.id, func(uint64) []*call.Call { <-hold; return nil }
+		n.fsm.OwnID, n.fsm.TakeCalls = leader.proposer.id, func(uint64) []*call.Call { <-hold; return nil }
 		do(leader, acquire("k", 100, 1))
 		acknowledged := leader.Status().AppliedIndex
 

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/rights"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
@@ -28,7 +29,7 @@ const (
 type holder struct {
 	opt     *Options
 	clock   *clock.Clock
-	fsm     *fsm
+	fsm     *fsm.Machine
 	raft    *raftGroup
 	decider *decider
 
@@ -43,7 +44,7 @@ type holder struct {
 }
 
 // name is the name of this process as a holder.
-func (h *holder) name() []byte { return holderName(h.id, h.process) }
+func (h *holder) name() []byte { return fsm.HolderName(h.id, h.process) }
 
 // mayDecide reports whether tokens may be spent: this process is the node's, and has applied the leader's entries lately. A process that
 // was removed or replaced unnoticed stops long before its loans are voided.
@@ -56,7 +57,7 @@ func (h *holder) mayDecide() bool {
 }
 
 // noteCluster takes a new state of the cluster.
-func (h *holder) noteCluster(c *clusterState) {
+func (h *holder) noteCluster(c *fsm.Cluster) {
 	is := c.Processes[h.id] == h.process
 	if was := h.isCurrent.Swap(is); was && !is {
 		h.table.Drop()
@@ -95,7 +96,7 @@ func (h *holder) checkCurrent() {
 	if seen != nil && now.Since(*seen) >= holderSpends {
 		h.table.Drop()
 	}
-	if h.isCurrent.Load() && h.clock.NowOrWall()-h.fsm.now.Load() < int64(holderSpends) {
+	if h.isCurrent.Load() && h.clock.NowOrWall()-h.fsm.Now.Load() < int64(holderSpends) {
 		h.current.Store(&now)
 	}
 }
@@ -103,7 +104,7 @@ func (h *holder) checkCurrent() {
 // adopt finds loans of this process that it does not know: an operation that was repeated may be carried out once more after the
 // loan has ended.
 func (h *holder) adopt() {
-	if h.opt.Store.LentKeys() == 0 || h.fsm.loading.Load() {
+	if h.opt.Store.LentKeys() == 0 || h.fsm.Loading.Load() {
 		return
 	}
 	own, now := string(h.name()), h.clock.Mono()
@@ -172,8 +173,8 @@ func (h *holder) returnAll(ctx context.Context) {
 }
 
 // report is this node's report on its process.
-func (h *holder) report() processBody {
-	return processBody{h.id, h.process, h.fsm.cluster.Load().Processes[h.id]}
+func (h *holder) report() fsm.ProcessBody {
+	return fsm.ProcessBody{ID: h.id, Process: h.process, After: h.fsm.Cluster.Load().Processes[h.id]}
 }
 
 // connectHolder creates the parts that hold and void loans.

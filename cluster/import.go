@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -25,18 +26,18 @@ import (
 func (n *Node) Import(ctx context.Context, from *store.Store, at int64, scratch string) (imported bool, err error) {
 	formed := time.Duration(0)
 	for {
-		known := n.fsm.cluster.Load()
+		known := n.fsm.Cluster.Load()
 		if known.ClusterID != "" && n.Barrier(ctx) == nil {
 			if formed == 0 {
 				formed = n.clock.Mono()
 			}
 			isNew := n.isFounder() && n.clock.Mono()-formed < importWithin
-			switch known = n.fsm.cluster.Load(); {
+			switch known = n.fsm.Cluster.Load(); {
 			case known.Imported:
 				return false, nil
 			case n.holdsState() && !isNew:
 				return false, ErrHoldsState
-			case known.version() < n.formats.newest:
+			case known.Version() < n.formats.Newest:
 				n.log.once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
 			case n.role.current.Load() != nil:
 				err := n.raft.await(ctx, func() error { return n.begin(from, at, scratch) })
@@ -91,7 +92,7 @@ func (n *Node) begin(from *store.Store, at int64, scratch string) error {
 		return err
 	}
 	defer resume()
-	if err := n.fsm.writeImported(file, from, max(n.Now(), at)); err != nil {
+	if err := n.fsm.WriteImported(file, from, max(n.Now(), at)); err != nil {
 		return err
 	}
 	size, err := file.Seek(0, io.SeekCurrent)
@@ -120,7 +121,7 @@ func (n *Node) suspend() (resume func(), err error) {
 	n.role.offers.Add(1) // while one is open, the lease is not renewed
 	r.leaseUntil.Store(0)
 	r.transferring.Store(true)
-	n.proposer.addOther(kindTick, nil)
+	n.proposer.addOther(fsm.KindTick, nil)
 	n.transfers.awaitProposed((*proposer).isIdle)
 	n.proposer.pause()
 	n.transfers.awaitProposed((*proposer).hasNoneInFlight)

@@ -77,7 +77,7 @@ func TestImportUnderLoad(t *testing.T) {
 			if done, err := s.nodes["b"].Import(t.Context(), from, time.Now().UnixNano(), t.TempDir()); !done || err != nil {
 				t.Errorf("%t, %v", done, err)
 			}
-			s.eventually("all nodes have the state", func(n *Node) bool { return n.fsm.cluster.Load().Imported })
+			s.eventually("all nodes have the state", func(n *Node) bool { return n.fsm.Cluster.Load().Imported })
 			imported.Store(true)
 			time.Sleep(4 * time.Second)
 			close(stop)
@@ -117,7 +117,7 @@ func TestImportReplacesNoStateInUse(t *testing.T) {
 		s.kill("c")
 		s.disks["c"] = newMemDisk(1)
 		s.start("c")
-		s.eventually("c is a member again", func(n *Node) bool { return len(n.raft.servers()) == 3 && n.fsm.applied.Load() > 0 })
+		s.eventually("c is a member again", func(n *Node) bool { return len(n.raft.servers()) == 3 && n.fsm.Applied.Load() > 0 })
 		refused("with an empty disk", "c")
 		if s.nodes["a"].isFounder() != true || s.nodes["b"].isFounder() || s.nodes["c"].isFounder() {
 			t.Error("a alone has been in the cluster from the beginning")

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -35,7 +36,7 @@ type leaderRole struct {
 	raft     *raftGroup
 	peers    *transport.Peers
 	clock    *clock.Clock
-	fsm      *fsm
+	fsm      *fsm.Machine
 	statuses *peerStatuses
 	leader   *leaderFinder
 	formats  *versionGate
@@ -125,7 +126,7 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 		return false
 	}
 	l.metrics.leaderChanges.Add(1)
-	l.share.begin(l.proposer, l.opt.Share(), l.fsm.cluster.Load().Share)
+	l.share.begin(l.proposer, l.opt.Share(), l.fsm.Cluster.Load().Share)
 	r := &leadership{term: term}
 	l.current.Store(r)
 	if l.peers.IsIsolated() || ctx.Err() != nil {
@@ -133,17 +134,17 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 		return false
 	}
 	l.log.Info("leader", "term", term)
-	l.proposer.addOther(kindTick, nil) // Raft's no-op of this term is not applied; this entry shows that it is committed
+	l.proposer.addOther(fsm.KindTick, nil) // Raft's no-op of this term is not applied; this entry shows that it is committed
 	l.leader.changed.Broadcast()
 	return true
 }
 
 // assignClusterID gives a new cluster its id. The first leader calls it.
 func (l *leaderRole) assignClusterID(ctx context.Context) error {
-	if l.fsm.cluster.Load().ClusterID != "" {
+	if l.fsm.Cluster.Load().ClusterID != "" {
 		return nil
 	}
-	return l.formats.propose(ctx, kindBootstrap, bootstrapBody{ClusterID: strings.ToLower(rand.Text()[:16]), Formats: l.formats.first()})
+	return l.formats.propose(ctx, fsm.KindBootstrap, fsm.BootstrapBody{ClusterID: strings.ToLower(rand.Text()[:16]), Formats: l.formats.first()})
 }
 
 // active returns this node's leadership, or nil if it has none or is transferring it.
@@ -186,7 +187,7 @@ func (l *leaderRole) renewLease(ctx context.Context, term uint64) {
 // only restored from disk: this node's own clock may have been set while it was down. If no member answers, the time
 // that this node was down does not count.
 func (l *leaderRole) syncClock(ctx context.Context) {
-	applied := l.fsm.now.Load()
+	applied := l.fsm.Now.Load()
 	if applied == 0 || len(l.raft.servers()) == 1 {
 		return
 	}

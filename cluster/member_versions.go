@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hashicorp/raft"
+	"github.com/stintdb/stint/cluster/fsm"
 )
 
 // updateFormats runs on the leader. It records the versions that members report, and raises the cluster's version once all
@@ -14,7 +15,7 @@ func (ms *membership) updateFormats(ctx context.Context) {
 			ms.log.once("formats "+string(s.ID), "cannot record the format version of a member yet", "id", s.ID, "error", err)
 		}
 	}
-	if ms.formats.common() > ms.fsm.cluster.Load().version() {
+	if ms.formats.common() > ms.fsm.Cluster.Load().Version() {
 		if err := ms.raiseFormats(ctx); err != nil {
 			ms.log.once("raise", "cannot raise the cluster's format version yet", "error", err)
 		}
@@ -23,7 +24,7 @@ func (ms *membership) updateFormats(ctx context.Context) {
 
 // recordFormats writes the version that a member reports into the log, if it has changed.
 func (ms *membership) recordFormats(ctx context.Context, id raft.ServerID) error {
-	reported := ms.formats.stated()
+	reported := ms.formats.Stated()
 	if id != ms.raft.id {
 		r, heard := ms.statuses.last(id)
 		if !heard || !ms.statuses.isAlive(r) {
@@ -31,7 +32,7 @@ func (ms *membership) recordFormats(ctx context.Context, id raft.ServerID) error
 		}
 		reported = r.Formats
 	}
-	m, known := ms.fsm.cluster.Load().Members[id]
+	m, known := ms.fsm.Cluster.Load().Members[id]
 	if !known || m.Formats == reported {
 		return nil
 	}
@@ -39,7 +40,7 @@ func (ms *membership) recordFormats(ctx context.Context, id raft.ServerID) error
 		return err
 	}
 	return ms.change(ctx, func(ctx context.Context) error {
-		m, known := ms.fsm.cluster.Load().Members[id]
+		m, known := ms.fsm.Cluster.Load().Members[id]
 		if !known {
 			return nil // it was removed by then
 		}
@@ -52,10 +53,10 @@ func (ms *membership) recordFormats(ctx context.Context, id raft.ServerID) error
 func (ms *membership) raiseFormats(ctx context.Context) error {
 	return ms.change(ctx, func(ctx context.Context) error {
 		to := ms.formats.common()
-		if to <= ms.fsm.cluster.Load().version() {
+		if to <= ms.fsm.Cluster.Load().Version() {
 			return nil
 		}
-		if err := ms.formats.propose(ctx, kindVersion, versionBody{to}); err != nil {
+		if err := ms.formats.propose(ctx, fsm.KindVersion, fsm.VersionBody{Formats: to}); err != nil {
 			return err
 		}
 		ms.log.Info("all members know a newer format version: the cluster uses it from now on", "version", to)
@@ -65,7 +66,7 @@ func (ms *membership) raiseFormats(ctx context.Context) error {
 
 // recordProcesses runs on the leader. It writes the processes that members report into the log.
 func (ms *membership) recordProcesses(ctx context.Context) {
-	if ms.fsm.cluster.Load().version() < ms.formats.ofKind(kindProcess) {
+	if ms.fsm.Cluster.Load().Version() < ms.formats.OfKind(fsm.KindProcess) {
 		return
 	}
 	for _, s := range ms.raft.servers() {
@@ -75,13 +76,13 @@ func (ms *membership) recordProcesses(ctx context.Context) {
 			if !heard || !ms.statuses.isAlive(r) {
 				continue
 			}
-			told = processBody{s.ID, r.Process, r.ProcessBefore}
+			told = fsm.ProcessBody{ID: s.ID, Process: r.Process, After: r.ProcessBefore}
 		}
-		known := ms.fsm.cluster.Load()
+		known := ms.fsm.Cluster.Load()
 		if _, isMember := known.Members[s.ID]; !isMember || told.Process == "" || told.Process == known.Processes[s.ID] || known.Processes[s.ID] != told.After {
 			continue
 		}
-		if err := ms.formats.propose(ctx, kindProcess, told); err != nil {
+		if err := ms.formats.propose(ctx, fsm.KindProcess, told); err != nil {
 			ms.log.once("process "+string(s.ID), "cannot record a member's process yet", "id", s.ID, "error", err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -17,7 +18,7 @@ import (
 type membership struct {
 	opt       *Options
 	raft      *raftGroup
-	fsm       *fsm
+	fsm       *fsm.Machine
 	statuses  *peerStatuses
 	leader    *leaderFinder
 	formats   *versionGate
@@ -25,7 +26,7 @@ type membership struct {
 	transfers *transfers
 	log       *nodeLog
 
-	ownProcess func() processBody // as this node reports it
+	ownProcess func() fsm.ProcessBody // as this node reports it
 
 	changing chan struct{} // holds one token while members are being changed
 }
@@ -85,12 +86,12 @@ func (ms *membership) replace(ctx context.Context, old raft.Server, j joinReques
 const changeTimeout = 5 * time.Second
 
 // write writes a member's description into the log, if it has changed.
-func (ms *membership) write(ctx context.Context, id raft.ServerID, m *member) error {
-	known, is := ms.fsm.cluster.Load().Members[id]
+func (ms *membership) write(ctx context.Context, id raft.ServerID, m *fsm.Member) error {
+	known, is := ms.fsm.Cluster.Load().Members[id]
 	if m == nil && !is || m != nil && is && known == *m {
 		return nil
 	}
-	return ms.formats.propose(ctx, kindMember, memberBody{ID: id, Member: m})
+	return ms.formats.propose(ctx, fsm.KindMember, fsm.MemberBody{ID: id, Member: m})
 }
 
 // promote gives a vote to members that have the state, and keeps the cluster's format version, while this node leads.
@@ -144,7 +145,7 @@ func (ms *membership) endChange() { <-ms.changing }
 
 // isReady reports whether a member without a vote is to have one, and has nearly all of the log.
 func (ms *membership) isReady(s raft.Server) bool {
-	m, known := ms.fsm.cluster.Load().Members[s.ID]
+	m, known := ms.fsm.Cluster.Load().Members[s.ID]
 	r, heard := ms.statuses.last(s.ID)
 	return known && !m.Nonvoter && heard && ms.isNearlyCaughtUp(r)
 }
@@ -152,7 +153,7 @@ func (ms *membership) isReady(s raft.Server) bool {
 // isNearlyCaughtUp reports whether a node could vote at once: its Raft runs, it has applied nearly all of the
 // log, and it knows the cluster's format version.
 func (ms *membership) isNearlyCaughtUp(r peerStatus) bool {
-	return ms.statuses.isAlive(r) && ms.formats.check(r.ID, r.Formats) == nil && r.Applied+readyWithin >= ms.fsm.applied.Load()
+	return ms.statuses.isAlive(r) && ms.formats.check(r.ID, r.Formats) == nil && r.Applied+readyWithin >= ms.fsm.Applied.Load()
 }
 
 // readyWithin is the largest number of entries that a node may lack when it gets its vote; the rest arrives within
@@ -167,14 +168,14 @@ func (ms *membership) add(ctx context.Context, o adminRequest) error {
 	if err != nil {
 		return fmt.Errorf("the node at %s does not answer: %w", o.Address, err)
 	}
-	own := ms.fsm.cluster.Load().ClusterID
+	own := ms.fsm.Cluster.Load().ClusterID
 	switch {
 	case nodeName(r.ID) != o.Node:
 		return fmt.Errorf("the node at %s is '%s', not '%s'", o.Address, nodeName(r.ID), o.Node)
 	case r.ClusterID != "" && r.ClusterID != own:
 		return fmt.Errorf("the node at %s belongs to the cluster %s; start it with an empty --dir to have it here", o.Address, r.ClusterID)
 	}
-	err = ms.join(ctx, joinRequest{ID: r.ID, Address: o.Address, Member: member{Node: o.Node, Client: r.Client, Nonvoter: o.Nonvoter, Formats: r.Formats}})
+	err = ms.join(ctx, joinRequest{ID: r.ID, Address: o.Address, Member: fsm.Member{Node: o.Node, Client: r.Client, Nonvoter: o.Nonvoter, Formats: r.Formats}})
 	if err != nil || !o.Nonvoter {
 		return err
 	}

@@ -46,7 +46,7 @@ func TestLeaderIsRemoved(t *testing.T) {
 					t.Errorf("%v vote after the removed node has joined again\n%s", got, log)
 				}
 				st := leader.Status()
-				if st.State == clusterstatus.Gone || !st.Healthy || st.AppliedIndex < s.leader().fsm.applied.Load() {
+				if st.State == clusterstatus.Gone || !st.Healthy || st.AppliedIndex < s.leader().fsm.Applied.Load() {
 					t.Errorf("the removed node is %s, healthy: %v, applied %d", st.State, st.Healthy, st.AppliedIndex)
 				}
 				if len(names) == 3 {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 )
@@ -32,7 +33,7 @@ type Node struct {
 	raft  *raftGroup
 	logs  *watchedLog
 	peers *transport.Peers // connections to other nodes
-	fsm   *fsm
+	fsm   *fsm.Machine
 	saved *savedState
 
 	statuses *peerStatuses // of other nodes
@@ -80,7 +81,7 @@ func Open(o Options) (*Node, error) {
 		o.SinceBoot = sinceBoot
 	}
 	if o.additions == nil {
-		o.additions = additions
+		o.additions = fsm.Additions
 	}
 	if !slices.Contains(o.Peers, o.Advertise) {
 		return nil, fmt.Errorf("--cluster-peers does not contain this node's own address, %s: give every node the same list of all of them", o.Advertise)
@@ -127,26 +128,28 @@ func (n *Node) connectParts() {
 		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated,
 		Hello: n.helloTo, Known: n.raft.idAt, OnConnect: n.raft.transport.NoteConnected,
 		Leads: func() bool { return n.raft.State() == raft.Leader },
-		Check: func(theirs transport.Hello) error { return n.formats.check(theirs.From, formatVersion(theirs.Formats)) },
+		Check: func(theirs transport.Hello) error {
+			return n.formats.check(theirs.From, fsm.FormatVersion(theirs.Formats))
+		},
 		Serve: map[transport.Purpose]func(net.Conn){transport.ForCalls: func(c net.Conn) { n.forwarded.Serve(c) }, transport.ForRPC: n.serveRPC},
 	})
 	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.Stamp, n.forwarder.Requeue, n.opt.Store.Weigh, &n.raft.outstanding)
 	n.proposer.metrics, n.proposer.lateAfter = n.metrics, max(n.opt.DecideTimeout/2, n.opt.Heartbeat)
-	n.formats = &versionGate{formats: newFormats(n.opt.additions), raft: n.raft}
-	n.fsm = newFSM(fsmConfig{store: n.opt.Store, clock: n.clock, takeCalls: n.proposer.takeCalls, ownID: n.proposer.id, fail: n.fail, knows: n.formats.newest})
+	n.formats = &versionGate{Formats: fsm.NewFormats(n.opt.additions), raft: n.raft}
+	n.fsm = fsm.New(fsm.Config{Store: n.opt.Store, Clock: n.clock, TakeCalls: n.proposer.takeCalls, OwnID: n.proposer.id, Fail: n.fail, Knows: n.formats.Newest})
 	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.Mono, late: n.proposer.lateAfter}
 	n.logs.slow.Store(never)
 	n.saved = &savedState{opt: &n.opt, disk: n.disk, clock: n.clock, fsm: n.fsm, log: n.log}
 	n.statuses = &peerStatuses{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, byID: map[raft.ServerID]peerStatus{}}
 	n.leader = &leaderFinder{opt: &n.opt, raft: n.raft, peers: n.peers, statuses: n.statuses, saved: n.saved}
 	n.formats.fsm, n.formats.statuses, n.formats.proposer = n.fsm, n.statuses, n.proposer
-	n.share = newLeaderShare(n.opt.Store, n.fsm.now.Load, func() int64 { return max(n.clock.NowOrWall(), n.fsm.now.Load()) })
+	n.share = newLeaderShare(n.opt.Store, n.fsm.Now.Load, func() int64 { return max(n.clock.NowOrWall(), n.fsm.Now.Load()) })
 	n.role = &leaderRole{share: n.share, opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, proposer: n.proposer, metrics: n.metrics, log: n.log}
 	n.clock.Leads = func() bool { return n.role.current.Load() != nil }
 	n.shareSwitch = &shareSwitch{opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, share: n.share, log: n.log}
 	n.decider = &decider{share: n.share, opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, proposer: n.proposer, forwarder: n.forwarder, metrics: n.metrics, seed: maphash.MakeSeed()}
 	n.connectHolder()
-	n.fsm.onCluster = func(before, now *clusterState) {
+	n.fsm.OnCluster = func(before, now *fsm.Cluster) {
 		n.statuses.noteMembers(before, now)
 		n.holder.noteCluster(now)
 	}
@@ -182,12 +185,12 @@ func (n *Node) Now() int64 { return n.clock.NowOrWall() }
 // Sweep is [store.Store.Sweep] at the time of the last entry applied: a key that is expired then is expired for
 // every later entry. This node's own clock does not count, because a later leader's clock may be behind it.
 func (n *Node) Sweep(_ int64, count int) (looked, dropped int) {
-	return n.opt.Store.Sweep(n.fsm.now.Load(), count)
+	return n.opt.Store.Sweep(n.fsm.Now.Load(), count)
 }
 
 // helloTo is this node's part of a handshake.
 func (n *Node) helloTo(to raft.ServerID) transport.Hello {
-	return transport.Hello{From: n.id, To: to, Cluster: n.saved.clusterID(), Formats: uint32(n.formats.stated())}
+	return transport.Hello{From: n.id, To: to, Cluster: n.saved.clusterID(), Formats: uint32(n.formats.Stated())}
 }
 
 // proposeTicks makes a leader write the time into the log when nothing else is written and there are limiters that
@@ -195,9 +198,9 @@ func (n *Node) helloTo(to raft.ServerID) transport.Hello {
 func (n *Node) proposeTicks(ctx context.Context) {
 	last := int64(0)
 	clock.Every(ctx, tickEvery, func() {
-		entries := n.fsm.entries.Load()
+		entries := n.fsm.Entries.Load()
 		if n.role.active() != nil && entries == last && n.opt.Store.Len() > 0 {
-			n.proposer.addOther(kindTick, nil)
+			n.proposer.addOther(fsm.KindTick, nil)
 		}
 		last = entries
 	})

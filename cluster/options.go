@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -49,5 +50,5 @@ type Options struct {
 	// SinceBoot is how long the machine has been up, and a name of this boot; nil for the system's.
 	SinceBoot func() (boot string, up time.Duration)
 
-	additions []addition // nil for those of this build; tests have others
+	additions []fsm.Addition // nil for those of this build; tests have others
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -48,7 +49,7 @@ const maxPeerStatuses = 1024
 
 // noteMembers takes new versions of members from the log. Each counts until the member's next answer: the last one may be that of its
 // process before, and if its link is cut no other comes.
-func (p *peerStatuses) noteMembers(before, now *clusterState) {
+func (p *peerStatuses) noteMembers(before, now *fsm.Cluster) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for id, m := range now.Members {

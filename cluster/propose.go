@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
 )
@@ -125,17 +126,17 @@ func (p *proposer) scriptWork(c *call.Call) (work int) {
 
 // open returns the entry that is being filled. The caller holds mu.
 func (p *proposer) open() *entry {
-	if n := len(p.queue); n > 0 && p.queue[n-1].kind == kindDecisions && len(p.queue[n-1].buf) < fullEntryBytes && p.queue[n-1].work < maxEntryWork {
+	if n := len(p.queue); n > 0 && p.queue[n-1].kind == fsm.KindDecisions && len(p.queue[n-1].buf) < fullEntryBytes && p.queue[n-1].work < maxEntryWork {
 		return p.queue[n-1]
 	}
-	e := &entry{kind: kindDecisions, buf: make([]byte, entryHead, max(p.room, 1<<10))}
+	e := &entry{kind: fsm.KindDecisions, buf: make([]byte, fsm.EntryHead, max(p.room, 1<<10))}
 	p.queue = append(p.queue, e)
 	return e
 }
 
 // addOther queues an entry about the cluster itself; done receives the outcome.
 func (p *proposer) addOther(kind byte, body []byte) (done <-chan error) {
-	e := &entry{kind: kind, buf: append(make([]byte, entryHead), body...), done: make(chan error, 1)}
+	e := &entry{kind: kind, buf: append(make([]byte, fsm.EntryHead), body...), done: make(chan error, 1)}
 	p.mu.Lock()
 	p.queue = append(p.queue, e)
 	p.mu.Unlock()
@@ -153,7 +154,7 @@ func (p *proposer) signal() {
 // run proposes entries until halt.
 func (p *proposer) run() {
 	for e := p.next(); e != nil; e = p.next() {
-		stampEntry(e.buf, e.kind, p.stamp(), p.id, e.number)
+		fsm.StampEntry(e.buf, e.kind, p.stamp(), p.id, e.number)
 		future := p.apply(e.buf)
 		p.metrics.proposed.Add(1)
 		p.outstanding.Go(func() {
@@ -177,10 +178,10 @@ func (p *proposer) next() *entry {
 		if len(p.queue) > 0 && !p.paused && (len(p.proposedAt) == 0 || isFull && len(p.proposedAt) < entriesInFlight) {
 			e := p.queue[0]
 			p.queue = append(p.queue[:0], p.queue[1:]...)
-			p.bytes -= len(e.buf) - entryHead
+			p.bytes -= len(e.buf) - fsm.EntryHead
 			p.work.Add(-int64(e.work))
 			e.drop()
-			if len(e.calls) == 0 && e.kind == kindDecisions {
+			if len(e.calls) == 0 && e.kind == fsm.KindDecisions {
 				p.mu.Unlock()
 				continue
 			}

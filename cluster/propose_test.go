@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/call"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -28,7 +29,7 @@ func asking(q openQuestion) (n *Node, done <-chan error) {
 	n.proposer = newProposer(func([]byte) raft.ApplyFuture { return q }, func() int64 { return 1 }, nil, nil, &n.raft.outstanding)
 	n.proposer.metrics = newMetrics()
 	n.proposer.ended.Go(n.proposer.run)
-	done = n.proposer.addOther(kindTick, nil)
+	done = n.proposer.addOther(fsm.KindTick, nil)
 	synctest.Wait()
 	n.proposer.halt()
 	return n, done
@@ -176,7 +177,7 @@ func TestNothingIsProposedDuringAPause(t *testing.T) {
 		p.metrics = newMetrics()
 		p.ended.Go(p.run)
 		p.pause()
-		p.addOther(kindTick, nil)
+		p.addOther(fsm.KindTick, nil)
 		synctest.Wait()
 		if entries != 0 || p.isIdle() || !p.hasNoneInFlight() {
 			t.Errorf("%d entries proposed during the pause", entries)

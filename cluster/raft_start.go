@@ -40,8 +40,8 @@ func (n *Node) startRaft() error {
 	}
 	n.raft.Raft, err = newRaft(config, n.fsm, cache, n.stableStore(), n.disk.Snapshots(), n.raft.transport)
 	if err != nil {
-		if n.fsm.broken != nil { // Raft only says that it could not load it
-			err = n.fsm.broken
+		if n.fsm.Broken != nil { // Raft only says that it could not load it
+			err = n.fsm.Broken
 		}
 		return errors.Join(fmt.Errorf("the cluster's log: %w", err), n.raft.transport.Close())
 	}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -104,7 +105,7 @@ func TestReservationsWaitForAllMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := simulate(t)
 		defer s.stop()
-		s.known["c"] = []addition{}
+		s.known["c"] = []fsm.Addition{}
 		s.mixed()
 		time.Sleep(5 * time.Second)
 		for _, name := range []string{"a", "b"} {

@@ -77,10 +77,10 @@ func (n *Node) handleAdmin(ctx context.Context, o adminRequest) error {
 func (n *Node) ownStatus() peerStatus {
 	r := peerStatus{
 		ID: n.id, ClusterID: n.saved.clusterID(), Started: n.raft.hasLog(), Client: n.opt.Client,
-		Leader: n.leader.address(), Term: n.raft.CurrentTerm(), Applied: n.fsm.applied.Load(), Last: n.raft.LastIndex(), Now: n.clock.Now(),
+		Leader: n.leader.address(), Term: n.raft.CurrentTerm(), Applied: n.fsm.Applied.Load(), Last: n.raft.LastIndex(), Now: n.clock.Now(),
 	}
 	r.Unhealthy, r.Gone = !n.health.isHealthy(), n.raft.State() == raft.Shutdown
-	r.Slow, r.Formats = n.withdrawal.isSlow(), n.formats.stated()
+	r.Slow, r.Formats = n.withdrawal.isSlow(), n.formats.Stated()
 	r.Report = n.ownReport()
 	own := n.holder.report()
 	r.Process, r.ProcessBefore = own.Process, own.After

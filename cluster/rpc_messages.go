@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
@@ -37,11 +38,11 @@ type peerStatus struct {
 	Now       int64         `json:"now"`    // the cluster's time by its clock, 0 if unknown
 	Silent    time.Duration `json:"silent"` // since its last contact with a leader, 0 if it leads
 	// Problems; a node of an older version does not report them.
-	Unhealthy bool          `json:"unhealthy,omitempty"` // see health.isHealthy
-	Gone      bool          `json:"gone,omitempty"`      // its Raft has ended
-	Pledged   raft.ServerID `json:"pledged,omitempty"`   // see pledge; while it has no log
-	Slow      bool          `json:"slow,omitempty"`      // see withdrawal.isSlow
-	Formats   formatVersion `json:"formats,omitempty"`   // the newest that the node knows
+	Unhealthy bool              `json:"unhealthy,omitempty"` // see health.isHealthy
+	Gone      bool              `json:"gone,omitempty"`      // its Raft has ended
+	Pledged   raft.ServerID     `json:"pledged,omitempty"`   // see pledge; while it has no log
+	Slow      bool              `json:"slow,omitempty"`      // see withdrawal.isSlow
+	Formats   fsm.FormatVersion `json:"formats,omitempty"`   // the newest that the node knows
 
 	// Process is the name of the node's process, and ProcessBefore that of its process as far as the node knows the log.
 	Process       string `json:"process,omitempty"`
@@ -57,7 +58,7 @@ type peerStatus struct {
 type joinRequest struct {
 	ID      raft.ServerID `json:"id"`
 	Address string        `json:"address"`
-	Member  member        `json:"member"`
+	Member  fsm.Member    `json:"member"`
 }
 
 // pledgeRequest asks a node for its pledge.

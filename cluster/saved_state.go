@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/raftstore"
 )
 
@@ -13,14 +14,14 @@ type savedState struct {
 	opt   *Options
 	disk  Disk
 	clock *clock.Clock
-	fsm   *fsm
+	fsm   *fsm.Machine
 	log   *nodeLog
 
-	clusterIDBefore string        // as the last run saved it
-	formatsBefore   formatVersion // the same, 0 for none
+	clusterIDBefore string            // as the last run saved it
+	formatsBefore   fsm.FormatVersion // the same, 0 for none
 	// The rest belongs to run.
 	clusterIDOnDisk string
-	formatsOnDisk   formatVersion
+	formatsOnDisk   fsm.FormatVersion
 	lastClock       raftstore.SavedClock // as it was saved last
 	lastTime        int64                // the fsm's time then
 }
@@ -31,7 +32,7 @@ func (s *savedState) restore() {
 		s.clusterIDBefore = string(text)
 	}
 	if version, err := s.disk.Stable().GetUint64(raftstore.FormatsKey); err == nil {
-		s.formatsBefore = formatVersion(version)
+		s.formatsBefore = fsm.FormatVersion(version)
 	}
 	s.restoreClock()
 }
@@ -47,7 +48,7 @@ func (s *savedState) run(ctx context.Context) {
 
 // saveClusterID saves the cluster's id.
 func (s *savedState) saveClusterID() {
-	if id := s.fsm.cluster.Load().ClusterID; id != "" && id != s.clusterIDOnDisk {
+	if id := s.fsm.Cluster.Load().ClusterID; id != "" && id != s.clusterIDOnDisk {
 		if err := s.disk.Stable().Set(raftstore.ClusterIDKey, []byte(id)); err != nil {
 			s.log.once("remember", "cannot save the cluster's id", "error", err)
 			return
@@ -58,7 +59,7 @@ func (s *savedState) saveClusterID() {
 
 // saveFormats saves the cluster's format version.
 func (s *savedState) saveFormats() {
-	if used := s.fsm.cluster.Load().Formats; used > s.formatsOnDisk {
+	if used := s.fsm.Cluster.Load().Formats; used > s.formatsOnDisk {
 		if err := s.disk.Stable().SetUint64(raftstore.FormatsKey, uint64(used)); err != nil {
 			s.log.once("remember", "cannot save the cluster's format version", "error", err)
 			return
@@ -69,7 +70,7 @@ func (s *savedState) saveFormats() {
 
 // clusterID returns the id of this node's cluster, "" if it never belonged to one.
 func (s *savedState) clusterID() string {
-	if id := s.fsm.cluster.Load().ClusterID; id != "" {
+	if id := s.fsm.Cluster.Load().ClusterID; id != "" {
 		return id
 	}
 	return s.clusterIDBefore
@@ -78,7 +79,7 @@ func (s *savedState) clusterID() string {
 // saveClock saves the cluster's time together with this node's own clocks. The next start continues from them. A saved pair stays
 // valid until one of the clocks is moved.
 func (s *savedState) saveClock() {
-	now, applied := s.clock.Now(), s.fsm.now.Load()
+	now, applied := s.clock.Now(), s.fsm.Now.Load()
 	if now == 0 || applied == s.lastTime || !s.clock.IsConfirmed() {
 		return
 	}

@@ -154,7 +154,7 @@ func TestScriptsAfterAStart(t *testing.T) {
 		}
 		s.names, s.expect = append(s.names, "d"), 3
 		joining := s.start("d")
-		for joining.fsm.cluster.Load().ClusterID == "" {
+		for joining.fsm.Cluster.Load().ClusterID == "" {
 			if got := do(joining, call)[0]; got.Status != engine.NoLeader && got.Status != engine.OK {
 				t.Fatalf("while it joins it answers with status %d", got.Status)
 			}

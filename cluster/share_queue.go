@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
@@ -68,12 +69,12 @@ func (p *proposer) expel() {
 	var others, expelled []*entry
 	p.mu.Lock()
 	for _, e := range p.queue {
-		if e.kind != kindDecisions {
+		if e.kind != fsm.KindDecisions {
 			others = append(others, e)
 			continue
 		}
 		expelled = append(expelled, e)
-		p.bytes -= len(e.buf) - entryHead
+		p.bytes -= len(e.buf) - fsm.EntryHead
 		p.work.Add(-int64(e.work))
 	}
 	p.queue = others
@@ -91,7 +92,7 @@ func (p *proposer) expel() {
 type shareSwitch struct {
 	opt     *Options
 	clock   *clock.Clock
-	fsm     *fsm
+	fsm     *fsm.Machine
 	formats *versionGate
 	role    *leaderRole
 	share   *leaderShare
@@ -123,7 +124,7 @@ func (w *shareSwitch) run(ctx context.Context) {
 		if r == nil {
 			return
 		}
-		wanted, used, t := w.opt.Share(), w.fsm.cluster.Load().Share, w.share.term.Load()
+		wanted, used, t := w.opt.Share(), w.fsm.Cluster.Load().Share, w.share.term.Load()
 		if wanted || t != term {
 			closed, term = w.clock.Mono(), t
 		}
@@ -148,7 +149,7 @@ func (w *shareSwitch) run(ctx context.Context) {
 
 // record writes into the log whether leaders may take tokens.
 func (w *shareSwitch) record(ctx context.Context, share bool) {
-	if err := w.formats.propose(ctx, kindShare, shareBody{share}); err != nil {
+	if err := w.formats.propose(ctx, fsm.KindShare, fsm.ShareBody{Share: share}); err != nil {
 		w.log.once("share", "cannot switch decisions in the leader's memory yet", "error", err)
 	}
 }

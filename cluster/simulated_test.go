@@ -18,6 +18,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
@@ -106,7 +107,7 @@ type simulated struct {
 	suspended   atomic.Int64 // nanoseconds for which all machines were suspended
 	sharing     atomic.Bool  // leaders take tokens in their memory
 	disks       map[string]*memDisk
-	known       map[string][]addition // the additions that a node knows; nil for those of this build
+	known       map[string][]fsm.Addition // the additions that a node knows; nil for those of this build
 	log         *slog.Logger
 	ahead       time.Duration
 
@@ -122,7 +123,7 @@ var simLog = os.Getenv("STINT_SIM_LOG") != ""
 
 func simulate(t *testing.T, names ...string) *simulated {
 	t.Helper()
-	s := &simulated{t: t, net: memnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]addition{}, commands: map[string]store.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
+	s := &simulated{t: t, net: memnet.New(), names: names, nodes: map[string]*Node{}, disks: map[string]*memDisk{}, known: map[string][]fsm.Addition{}, commands: map[string]store.Commands{}, skew: map[string]time.Duration{}, boots: map[string]int{}}
 	out := io.Discard
 	if simLog {
 		out = os.Stderr

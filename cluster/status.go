@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -16,16 +17,16 @@ import (
 
 // Status returns the cluster's status as this node sees it.
 func (n *Node) Status() clusterstatus.Status {
-	known := n.fsm.cluster.Load()
+	known := n.fsm.Cluster.Load()
 	m := n.metrics
 	s := clusterstatus.Status{
 		ClusterID: known.ClusterID, NodeID: n.opt.Node, State: n.state(), Healthy: n.health.isHealthy(), Term: n.raft.CurrentTerm(),
-		LastLogIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(), AppliedIndex: n.fsm.applied.Load(),
-		LogBytes: n.logs.bytes.Load(), DiskStalled: n.logs.stalled() > n.opt.DiskTimeout, Time: n.fsm.now.Load(), ClockAhead: n.clock.Ahead(),
-		Entries: m.proposed.Load(), Decisions: n.fsm.decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), DecidedInShare: m.decidedInShare.Load(), Forwarded: n.forwarder.Forwarded.Load(),
+		LastLogIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(), AppliedIndex: n.fsm.Applied.Load(),
+		LogBytes: n.logs.bytes.Load(), DiskStalled: n.logs.stalled() > n.opt.DiskTimeout, Time: n.fsm.Now.Load(), ClockAhead: n.clock.Ahead(),
+		Entries: m.proposed.Load(), Decisions: n.fsm.Decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), DecidedInShare: m.decidedInShare.Load(), Forwarded: n.forwarder.Forwarded.Load(),
 		UncertainOutcomes: m.uncertain.Load(), NoLeaderOutcomes: m.noLeader.Load(), LeaderChanges: m.leaderChanges.Load(),
 		LocalDecisions: n.holder.table.Decisions.Load(), LentTokens: n.holder.table.Held(), HeldKeys: n.holder.table.Keys(), Lends: n.holder.table.Lends.Load(), VoidedTokens: m.voided.Load(),
-		CommitLatency: m.latency.read(), FormatVersion: uint32(known.version()),
+		CommitLatency: m.latency.read(), FormatVersion: uint32(known.Version()),
 	}
 	if snapshots, err := n.disk.Snapshots().List(); err == nil && len(snapshots) > 0 {
 		s.LastSnapshotIndex, s.LastSnapshot = snapshots[0].Index, raftstore.SnapshotTime(snapshots[0].ID)
@@ -54,16 +55,16 @@ func (n *Node) Status() clusterstatus.Status {
 	return s
 }
 
-func (n *Node) memberStatus(server raft.Server, known *clusterState) clusterstatus.Member {
+func (n *Node) memberStatus(server raft.Server, known *fsm.Cluster) clusterstatus.Member {
 	m := clusterstatus.Member{ID: nodeName(server.ID), Addr: string(server.Address), ClientAddr: known.Members[server.ID].Client, Voter: server.Suffrage == raft.Voter,
-		FormatVersion: uint32(known.Members[server.ID].Formats.orFirst())}
+		FormatVersion: uint32(known.Members[server.ID].Formats.OrFirst())}
 	if server.ID == n.id {
-		m.Reachable, m.Healthy, m.AppliedIndex = n.raft.State() != raft.Shutdown, n.health.isHealthy(), n.fsm.applied.Load()
-		m.FormatVersion, m.Report = uint32(n.formats.newest), n.ownReport()
+		m.Reachable, m.Healthy, m.AppliedIndex = n.raft.State() != raft.Shutdown, n.health.isHealthy(), n.fsm.Applied.Load()
+		m.FormatVersion, m.Report = uint32(n.formats.Newest), n.ownReport()
 	} else if r, heard := n.statuses.last(server.ID); heard {
 		m.LastContact, m.AppliedIndex, m.Reachable = n.clock.Mono()-r.at, r.Applied, n.statuses.isAlive(r)
 		m.Healthy = m.Reachable && !r.Unhealthy
-		m.FormatVersion = uint32(r.Formats.orFirst())
+		m.FormatVersion = uint32(r.Formats.OrFirst())
 		if m.Reachable {
 			m.Report = r.Report
 		}
@@ -95,7 +96,7 @@ func (n *Node) Leads() (leads bool, client string) {
 	if address == "" {
 		return false, ""
 	}
-	return false, n.fsm.cluster.Load().Members[n.raft.idAt(address)].Client
+	return false, n.fsm.Cluster.Load().Members[n.raft.idAt(address)].Client
 }
 
 // Decide has a batch decided by the cluster. It either fills in the results and returns true, or returns false at once and
@@ -155,7 +156,7 @@ func (n *Node) awaitReadIndex(ctx context.Context) (index uint64, err error) {
 		}
 		clock.Sleep(ctx, n.role.leaseRenewal())
 	}
-	if !n.fsm.awaitApplied(ctx, index) {
+	if !n.fsm.AwaitApplied(ctx, index) {
 		return 0, errors.New("this node has not caught up with the leader in time")
 	}
 	return index, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -141,7 +142,7 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 	}()
 	r.leaseUntil.Store(0)
 	r.transferring.Store(true)
-	t.proposer.addOther(kindTick, nil)
+	t.proposer.addOther(fsm.KindTick, nil)
 	t.awaitProposed((*proposer).isIdle)
 	t.proposer.pause() // a call that was about to be queued may still come: the next leader decides it
 	defer t.proposer.resume()

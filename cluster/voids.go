@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -15,7 +16,7 @@ const voidRemovedAfter = 60 * time.Second
 type voids struct {
 	opt     *Options
 	clock   *clock.Clock
-	fsm     *fsm
+	fsm     *fsm.Machine
 	role    *leaderRole
 	decider *decider
 	metrics *metrics
@@ -57,11 +58,11 @@ func (v *voids) voidIn(ctx context.Context, shard int) {
 
 // hasEnded reports whether a holder is a process that no longer spends.
 func (v *voids) hasEnded(holder []byte) bool {
-	id, process, isNode := splitHolder(holder)
+	id, process, isNode := fsm.SplitHolder(holder)
 	if !isNode {
 		return false
 	}
-	known := v.fsm.cluster.Load()
+	known := v.fsm.Cluster.Load()
 	current, isRecorded := known.Processes[id]
 	if isRecorded {
 		delete(v.gone, string(holder))

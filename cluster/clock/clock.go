@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// slewPartsPerMillion bounds how much faster or slower than real time the cluster's clock may run while it approaches
+// SlewPartsPerMillion bounds how much faster or slower than real time the cluster's clock may run while it approaches
 // the leader's own wall clock: half a part in a thousand. A leader with a wrong clock can change a rate by no more.
 const SlewPartsPerMillion = 500
 
@@ -19,7 +19,7 @@ const (
 	followAfter           = time.Second
 )
 
-// clock is the cluster's time as this node knows it, in nanoseconds since the Unix epoch.
+// Clock is the cluster's time as this node knows it, in nanoseconds since the Unix epoch.
 //
 // It is the last time seen in the log or received from the leader, plus the real time that has passed here since. A
 // node that becomes leader continues from there: its own wall clock, which may be hours off, only pulls at it, by
@@ -29,7 +29,7 @@ type Clock struct {
 	wall  func() time.Time
 	Leads func() bool
 	start time.Time // of the monotonic readings
-	// passed is the time that has passed here, as points count it: the monotonic reading, but where a test moves the time.
+	// Passed is the time that has passed here, as points count it: the monotonic reading, but where a test moves the time.
 	Passed func() time.Duration
 
 	point     atomic.Pointer[point]
@@ -60,7 +60,7 @@ func New(wall func() time.Time) *Clock {
 
 func (c *Clock) Mono() time.Duration { return time.Since(c.start) }
 
-// moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
+// Moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
 // the time of day, which may be set.
 type Moment struct{ Mono, Wall int64 }
 
@@ -70,7 +70,7 @@ func (m Moment) Since(earlier Moment) time.Duration {
 
 func (c *Clock) Moment() Moment { return Moment{int64(c.Mono()), c.wall().UnixNano()} }
 
-// suspends returns a function that moves the time forward by as long as the machine was suspended since the last call, when the monotonic
+// Suspends returns a function that moves the time forward by as long as the machine was suspended since the last call, when the monotonic
 // clock stood still. up is the time since the machine's boot, asleep or not, which nobody can set.
 func (c *Clock) Suspends(up func() time.Duration) (note func()) {
 	awake := up() - c.Passed()
@@ -91,7 +91,7 @@ func (c *Clock) Suspends(up func() time.Duration) (note func()) {
 // leastSuspend is more than the time between two readings of clocks.
 const leastSuspend = 100 * time.Millisecond
 
-// ahead is how far the cluster's time is ahead of this node's wall clock, 0 while nothing is known of it.
+// Ahead is how far the cluster's time is ahead of this node's wall clock, 0 while nothing is known of it.
 func (c *Clock) Ahead() time.Duration {
 	now := c.Now()
 	if now == 0 {
@@ -100,7 +100,7 @@ func (c *Clock) Ahead() time.Duration {
 	return time.Duration(now - c.wall().UnixNano())
 }
 
-// now is the cluster's time, or 0 while nothing is known of it. It never goes back.
+// Now is the cluster's time, or 0 while nothing is known of it. It never goes back.
 func (c *Clock) Now() int64 {
 	p := c.point.Load()
 	if p == nil {
@@ -109,7 +109,7 @@ func (c *Clock) Now() int64 {
 	return p.read(c.Passed())
 }
 
-// nowOrWall is now, or this node's own clock while nothing is known of the cluster's time.
+// NowOrWall is now, or this node's own clock while nothing is known of the cluster's time.
 func (c *Clock) NowOrWall() int64 {
 	if now := c.Now(); now > 0 {
 		return now
@@ -117,7 +117,7 @@ func (c *Clock) NowOrWall() int64 {
 	return c.wall().UnixNano()
 }
 
-// observe advances the clock to a time from the log, which the cluster has certainly reached. An earlier time is
+// Observe advances the clock to a time from the log, which the cluster has certainly reached. An earlier time is
 // ignored.
 func (c *Clock) Observe(at int64) {
 	c.mu.Lock()
@@ -127,7 +127,7 @@ func (c *Clock) Observe(at int64) {
 	}
 }
 
-// observeLeader receives a time that the leader sent a moment ago. The first one replaces an earlier guess, later ones
+// ObserveLeader receives a time that the leader sent a moment ago. The first one replaces an earlier guess, later ones
 // advance the clock, or slow it down.
 func (c *Clock) ObserveLeader(at int64) {
 	c.mu.Lock()
@@ -142,7 +142,7 @@ func (c *Clock) ObserveLeader(at int64) {
 	}
 }
 
-// follow ends the pull of a wall clock, on a node that no longer leads.
+// Follow ends the pull of a wall clock, on a node that no longer leads.
 func (c *Clock) Follow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,14 +157,14 @@ func (c *Clock) setSlew(slew int64) {
 	}
 }
 
-// confirm marks the current time as confirmed by a leader.
+// Confirm marks the current time as confirmed by a leader.
 func (c *Clock) Confirm() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.confirmed = true
 }
 
-// isConfirmed reports whether a leader of this run has confirmed the time. Otherwise it is a guess from the log and
+// IsConfirmed reports whether a leader of this run has confirmed the time. Otherwise it is a guess from the log and
 // the time saved by the last run.
 func (c *Clock) IsConfirmed() bool {
 	c.mu.Lock()
@@ -172,7 +172,7 @@ func (c *Clock) IsConfirmed() bool {
 	return c.confirmed
 }
 
-// capAt lowers an unconfirmed time to at most at.
+// CapAt lowers an unconfirmed time to at most at.
 func (c *Clock) CapAt(at int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -181,7 +181,7 @@ func (c *Clock) CapAt(at int64) {
 	}
 }
 
-// stamp is the time of an entry, like now: the wall clock begins it if no time is known yet, and that of a leader pulls at it otherwise.
+// Stamp is the time of an entry, like now: the wall clock begins it if no time is known yet, and that of a leader pulls at it otherwise.
 func (c *Clock) Stamp() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -209,7 +209,7 @@ func (c *Clock) Stamp() int64 {
 // slewFrom is how far the wall clock has to be away to pull.
 const slewFrom = time.Millisecond
 
-// sleep waits, or until ctx is done.
+// Sleep waits, or until ctx is done.
 func Sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -217,7 +217,7 @@ func Sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// every calls f again and again, until ctx is done.
+// Every calls f again and again, until ctx is done.
 func Every(ctx context.Context, period time.Duration, f func()) {
 	tick := time.NewTicker(period)
 	defer tick.Stop()

@@ -1,4 +1,4 @@
-package cluster
+package fsm
 
 import (
 	"context"
@@ -19,19 +19,19 @@ import (
 
 // fsm is the state machine that applies the log: the store, the cluster's id and time, and the members' details. Raft
 // calls Apply, Snapshot and Restore one at a time, so that everything but the atomics belongs to that goroutine.
-type fsm struct {
-	fsmConfig
+type Machine struct {
+	Config
 
-	now atomic.Int64 // the cluster's time at the last entry applied; only Apply moves it
-	// applied is the index of the last entry applied that is no no-op. Raft's own AppliedIndex moves earlier: when
+	Now atomic.Int64 // the cluster's time at the last entry applied; only Apply moves it
+	// Applied is the index of the last entry applied that is no no-op. Raft's own AppliedIndex moves earlier: when
 	// entries are handed to Apply's goroutine.
-	applied      atomic.Uint64
+	Applied      atomic.Uint64
 	appliedMoved notifier.Notifier
-	cluster      atomic.Pointer[clusterState]
-	loading      atomic.Bool // a snapshot is replacing the state
-	broken       error
-	entries      atomic.Int64 // applied since the start
-	decisions    atomic.Int64 // operations applied
+	Cluster      atomic.Pointer[Cluster]
+	Loading      atomic.Bool // a snapshot is replacing the state
+	Broken       error
+	Entries      atomic.Int64 // applied since the start
+	Decisions    atomic.Int64 // operations applied
 
 	reader  opcodec.Reader
 	ops     []engine.Op
@@ -41,45 +41,45 @@ type fsm struct {
 }
 
 // fsmConfig is what a state machine is made with.
-type fsmConfig struct {
-	store     *store.Store
-	clock     *clock.Clock
-	ownID     uint64                           // of this process, in its entries
-	takeCalls func(number uint64) []*call.Call // the calls behind an entry of this process, nil if they have ended
-	fail      func(error)                      // called once when the log cannot be applied further
-	onCluster func(before, now *clusterState)  // receives each new state of the members and their processes
-	knows     formatVersion                    // the newest that this node knows
+type Config struct {
+	Store     *store.Store
+	Clock     *clock.Clock
+	OwnID     uint64                           // of this process, in its entries
+	TakeCalls func(number uint64) []*call.Call // the calls behind an entry of this process, nil if they have ended
+	Fail      func(error)                      // called once when the log cannot be applied further
+	OnCluster func(before, now *Cluster)       // receives each new state of the members and their processes
+	Knows     FormatVersion                    // the newest that this node knows
 }
 
-func newFSM(c fsmConfig) *fsm {
-	f := &fsm{fsmConfig: c}
-	f.cluster.Store(&clusterState{Members: map[raft.ServerID]member{}})
+func New(c Config) *Machine {
+	f := &Machine{Config: c}
+	f.Cluster.Store(&Cluster{Members: map[raft.ServerID]Member{}})
 	return f
 }
 
 // clusterState is the state of the cluster itself in the log. It is replaced, never changed.
-type clusterState struct {
+type Cluster struct {
 	ClusterID string                   `json:"cluster"`
-	Members   map[raft.ServerID]member `json:"members"`
+	Members   map[raft.ServerID]Member `json:"members"`
 	Imported  bool                     `json:"imported,omitempty"`  // its state began with that of a server alone
-	Formats   formatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
+	Formats   FormatVersion            `json:"formats,omitempty"`   // the newest that may be proposed
 	Processes map[raft.ServerID]string `json:"processes,omitempty"` // that runs of each member
 	Share     bool                     `json:"share,omitempty"`     // leaders may take tokens in their memory
 }
 
-// member is the description that a node sends when it joins.
-type member struct {
+// Member is the description that a node sends when it joins.
+type Member struct {
 	Node     string `json:"node"`   // the name it was started under
 	Client   string `json:"client"` // where clients reach it
 	Nonvoter bool   `json:"spare"`  // a nonvoter by configuration: it has the state but no vote
 
-	Formats formatVersion `json:"formats,omitempty"` // the newest that it knows
+	Formats FormatVersion `json:"formats,omitempty"` // the newest that it knows
 }
 
 // withMember returns a copy with one member changed, or removed if m is nil.
-func (r *clusterState) withMember(id raft.ServerID, m *member) *clusterState {
+func (r *Cluster) withMember(id raft.ServerID, m *Member) *Cluster {
 	next := *r
-	next.Members = make(map[raft.ServerID]member, len(r.Members)+1)
+	next.Members = make(map[raft.ServerID]Member, len(r.Members)+1)
 	maps.Copy(next.Members, r.Members)
 	delete(next.Members, id)
 	if m != nil {
@@ -92,24 +92,24 @@ func (r *clusterState) withMember(id raft.ServerID, m *member) *clusterState {
 
 // bootstrapBody and memberBody are the JSON of the entries that are no decisions.
 type (
-	bootstrapBody struct {
+	BootstrapBody struct {
 		ClusterID string        `json:"cluster"`
-		Formats   formatVersion `json:"formats,omitempty"` // that all first members report
+		Formats   FormatVersion `json:"formats,omitempty"` // that all first members report
 	}
-	memberBody struct {
+	MemberBody struct {
 		ID     raft.ServerID `json:"id"`
-		Member *member       `json:"member"` // nil: it has left
+		Member *Member       `json:"member"` // nil: it has left
 	}
 )
 
-// shareBody is the JSON of a kindShare entry.
-type shareBody struct {
+// ShareBody is the JSON of a kindShare entry.
+type ShareBody struct {
 	Share bool `json:"share"`
 }
 
 // Apply implements raft.FSM.
-func (f *fsm) Apply(l *raft.Log) any {
-	if f.broken != nil {
+func (f *Machine) Apply(l *raft.Log) any {
+	if f.Broken != nil {
 		return nil
 	}
 	e, err := readEntry(l.Data)
@@ -117,25 +117,25 @@ func (f *fsm) Apply(l *raft.Log) any {
 		err = f.apply(l.Index, e)
 	}
 	if err != nil {
-		f.broken = fmt.Errorf("entry %d of the log: %w; no node of this version can go on behind it: start all with the newest version, or the one that wrote it", l.Index, err)
-		f.fail(f.broken)
+		f.Broken = fmt.Errorf("entry %d of the log: %w; no node of this version can go on behind it: start all with the newest version, or the one that wrote it", l.Index, err)
+		f.Fail(f.Broken)
 	}
 	return nil
 }
 
 // StoreConfiguration implements raft.ConfigurationStore. Raft keeps the configuration itself; its entry only counts.
-func (f *fsm) StoreConfiguration(index uint64, _ raft.Configuration) { f.noteApplied(index) }
+func (f *Machine) StoreConfiguration(index uint64, _ raft.Configuration) { f.noteApplied(index) }
 
-func (f *fsm) noteApplied(index uint64) {
-	f.applied.Store(index)
+func (f *Machine) noteApplied(index uint64) {
+	f.Applied.Store(index)
 	f.appliedMoved.Broadcast()
 }
 
-// awaitApplied waits until an entry is applied. It reports false if ctx is done before.
-func (f *fsm) awaitApplied(ctx context.Context, index uint64) bool {
-	for f.applied.Load() < index {
+// AwaitApplied waits until an entry is applied. It reports false if ctx is done before.
+func (f *Machine) AwaitApplied(ctx context.Context, index uint64) bool {
+	for f.Applied.Load() < index {
 		moved := f.appliedMoved.Wait()
-		if f.applied.Load() >= index {
+		if f.Applied.Load() >= index {
 			break
 		}
 		select {
@@ -147,59 +147,59 @@ func (f *fsm) awaitApplied(ctx context.Context, index uint64) bool {
 	return true
 }
 
-func (f *fsm) apply(index uint64, e entryView) error {
-	now := max(f.now.Load(), e.now)
-	f.clock.Observe(now)
-	f.entries.Add(1)
+func (f *Machine) apply(index uint64, e entryView) error {
+	now := max(f.Now.Load(), e.now)
+	f.Clock.Observe(now)
+	f.Entries.Add(1)
 	switch e.kind {
-	case kindDecisions:
+	case KindDecisions:
 		if err := f.applyDecisions(now, e); err != nil {
 			return err
 		}
-	case kindBootstrap:
-		var body bootstrapBody
+	case KindBootstrap:
+		var body BootstrapBody
 		if err := json.Unmarshal(e.body, &body); err != nil {
 			return err
 		}
-		if err := checkUsed(body.Formats, f.knows); err != nil {
+		if err := checkUsed(body.Formats, f.Knows); err != nil {
 			return err
 		}
-		if f.cluster.Load().ClusterID == "" {
-			next := *f.cluster.Load()
+		if f.Cluster.Load().ClusterID == "" {
+			next := *f.Cluster.Load()
 			next.ClusterID, next.Formats = body.ClusterID, body.Formats
-			f.cluster.Store(&next)
+			f.Cluster.Store(&next)
 		}
-	case kindMember:
-		var body memberBody
+	case KindMember:
+		var body MemberBody
 		if err := json.Unmarshal(e.body, &body); err != nil {
 			return err
 		}
-		f.setCluster(f.cluster.Load().withMember(body.ID, body.Member))
-	case kindProcess:
-		var body processBody
+		f.setCluster(f.Cluster.Load().withMember(body.ID, body.Member))
+	case KindProcess:
+		var body ProcessBody
 		if err := json.Unmarshal(e.body, &body); err != nil {
 			return err
 		}
-		f.setCluster(f.cluster.Load().withProcess(body))
-	case kindVersion:
-		version, err := readVersion(e.body, f.knows)
+		f.setCluster(f.Cluster.Load().withProcess(body))
+	case KindVersion:
+		version, err := readVersion(e.body, f.Knows)
 		if err != nil {
 			return err
 		}
-		next := *f.cluster.Load()
+		next := *f.Cluster.Load()
 		next.Formats = max(next.Formats, version)
-		f.cluster.Store(&next)
-	case kindShare:
-		var body shareBody
+		f.Cluster.Store(&next)
+	case KindShare:
+		var body ShareBody
 		if err := json.Unmarshal(e.body, &body); err != nil {
 			return err
 		}
-		next := *f.cluster.Load()
+		next := *f.Cluster.Load()
 		next.Share = body.Share
-		f.cluster.Store(&next)
+		f.Cluster.Store(&next)
 	}
 	// Now its effects can be seen, and its calls are answered.
-	f.now.Store(now)
+	f.Now.Store(now)
 	f.noteApplied(index)
 	if f.own != nil {
 		for _, c := range f.own {
@@ -217,10 +217,10 @@ func (f *fsm) apply(index uint64, e entryView) error {
 
 // applyDecisions applies the groups of an entry. Results of this process's own waiting calls are written directly to
 // their batches, and the calls are added to f.done: the whole entry is applied before the first call is answered.
-func (f *fsm) applyDecisions(now int64, e entryView) error {
+func (f *Machine) applyDecisions(now int64, e entryView) error {
 	var own []*call.Call
-	if e.proposer == f.ownID {
-		own = f.takeCalls(e.number)
+	if e.proposer == f.OwnID {
+		own = f.TakeCalls(e.number)
 		f.own = own
 	}
 	body, decisions := e.body, 0
@@ -257,28 +257,28 @@ func (f *fsm) applyDecisions(now int64, e entryView) error {
 		}
 		f.done = append(f.done, c)
 	}
-	f.decisions.Add(int64(decisions))
+	f.Decisions.Add(int64(decisions))
 	return nil
 }
 
 // setCluster replaces the state of the cluster itself.
-func (f *fsm) setCluster(next *clusterState) {
-	before := f.cluster.Swap(next)
-	if f.onCluster != nil {
-		f.onCluster(before, next)
+func (f *Machine) setCluster(next *Cluster) {
+	before := f.Cluster.Swap(next)
+	if f.OnCluster != nil {
+		f.OnCluster(before, next)
 	}
 }
 
-func (f *fsm) applyOps(now int64, atomic bool, results []engine.Result) {
+func (f *Machine) applyOps(now int64, atomic bool, results []engine.Result) {
 	if atomic && len(f.ops) > 1 {
-		f.store.ApplyAtomic(now, f.ops, results)
+		f.Store.ApplyAtomic(now, f.ops, results)
 		return
 	}
-	f.store.Apply(now, f.ops, results)
+	f.Store.Apply(now, f.ops, results)
 }
 
 // applyDiscarding applies a group whose results nobody waits for, without building lists.
-func (f *fsm) applyDiscarding(now int64, g call.Group) {
+func (f *Machine) applyDiscarding(now int64, g call.Group) {
 	for i := range f.ops {
 		if f.ops[i].Verb.Lists() {
 			f.ops[i].Verb = engine.Look
@@ -292,7 +292,7 @@ func (f *fsm) applyDiscarding(now int64, g call.Group) {
 }
 
 // scratch returns n results that are discarded.
-func (f *fsm) scratch(n int) []engine.Result {
+func (f *Machine) scratch(n int) []engine.Result {
 	if len(f.results) < n {
 		f.results = make([]engine.Result, max(n, 64))
 	}

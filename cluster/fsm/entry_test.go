@@ -1,4 +1,4 @@
-package cluster
+package fsm
 
 import (
 	"bytes"
@@ -23,8 +23,8 @@ func sampleBatch() *engine.Batch {
 }
 
 func TestEntriesThatDoNotRead(t *testing.T) {
-	whole := make([]byte, entryHead)
-	stampEntry(whole, kindTick, 5, 6, 7)
+	whole := make([]byte, EntryHead)
+	StampEntry(whole, KindTick, 5, 6, 7)
 	if e, err := readEntry(whole); err != nil || e.now != 5 || e.proposer != 6 || e.number != 7 {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -36,7 +36,7 @@ func TestEntriesThatDoNotRead(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := readEntry(whole[:entryHead-1]); !errors.Is(err, errEntry) {
+	if _, err := readEntry(whole[:EntryHead-1]); !errors.Is(err, errEntry) {
 		t.Errorf("cut short: %v", err)
 	}
 }
@@ -45,19 +45,19 @@ func TestEntriesThatDoNotRead(t *testing.T) {
 func TestNewerEntryStopsTheNode(t *testing.T) {
 	f := newTestFSM(t)
 	var told error
-	f.fail = func(err error) { told = err }
-	newer := make([]byte, entryHead)
-	stampEntry(newer, kindTick, 5, 6, 7)
+	f.Fail = func(err error) { told = err }
+	newer := make([]byte, EntryHead)
+	StampEntry(newer, KindTick, 5, 6, 7)
 	newer[0]++
 	f.Apply(&raft.Log{Index: 3, Data: newer})
 	if told == nil || !strings.Contains(told.Error(), "entry 3 of the log") || !strings.Contains(told.Error(), "newer version") {
 		t.Errorf("%v", told)
 	}
-	entry := make([]byte, entryHead)
+	entry := make([]byte, EntryHead)
 	entry = call.AppendGroup(entry, &opcodec.Writer{}, sampleBatch(), nil)
-	stampEntry(entry, kindDecisions, 10, 6, 8)
+	StampEntry(entry, KindDecisions, 10, 6, 8)
 	f.Apply(&raft.Log{Index: 4, Data: entry})
-	if f.store.Len() != 0 {
+	if f.Store.Len() != 0 {
 		t.Error("it went on")
 	}
 	if _, err := f.Snapshot(); err == nil {
@@ -65,30 +65,30 @@ func TestNewerEntryStopsTheNode(t *testing.T) {
 	}
 }
 
-func newTestFSM(t testing.TB) *fsm {
+func newTestFSM(t testing.TB) *Machine {
 	store := store.New(store.Config{Shards: 1, Replicated: true})
 	t.Cleanup(store.Close)
-	return newFSM(fsmConfig{store: store, clock: clock.New(time.Now), takeCalls: func(uint64) []*call.Call { return nil }, knows: newFormats(additions).newest, fail: func(error) {}})
+	return New(Config{Store: store, Clock: clock.New(time.Now), TakeCalls: func(uint64) []*call.Call { return nil }, Knows: NewFormats(Additions).Newest, Fail: func(error) {}})
 }
 
 // FuzzApply has the fsm carry out any bytes: it takes them or fails with a reason.
 func FuzzApply(f *testing.F) {
-	entry := call.AppendGroup(make([]byte, entryHead), &opcodec.Writer{}, sampleBatch(), nil)
-	stampEntry(entry, kindDecisions, time.Now().UnixNano(), 6, 8)
+	entry := call.AppendGroup(make([]byte, EntryHead), &opcodec.Writer{}, sampleBatch(), nil)
+	StampEntry(entry, KindDecisions, time.Now().UnixNano(), 6, 8)
 	f.Add(entry)
-	member := append(make([]byte, entryHead), `{"id":"a#1","member":{"node":"a"}}`...)
-	stampEntry(member, kindMember, 1, 1, 1)
+	member := append(make([]byte, EntryHead), `{"id":"a#1","member":{"node":"a"}}`...)
+	StampEntry(member, KindMember, 1, 1, 1)
 	f.Add(member)
-	version := append(make([]byte, entryHead), `{"formats":1}`...)
-	stampEntry(version, kindVersion, 1, 1, 2)
+	version := append(make([]byte, EntryHead), `{"formats":1}`...)
+	StampEntry(version, KindVersion, 1, 1, 2)
 	f.Add(version)
 	m := newTestFSM(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m.broken = nil
+		m.Broken = nil
 		failed := false
-		m.fail = func(error) { failed = true }
+		m.Fail = func(error) { failed = true }
 		m.Apply(&raft.Log{Index: 1, Data: b})
-		if failed != (m.broken != nil) {
+		if failed != (m.Broken != nil) {
 			t.Error("it failed without saying so")
 		}
 	})

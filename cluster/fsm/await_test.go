@@ -1,4 +1,4 @@
-package cluster
+package fsm
 
 import (
 	"context"
@@ -14,23 +14,23 @@ import (
 // An applied entry wakes those that wait for it at once, and costs no allocation while nobody waits.
 func TestAwaitApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := &fsm{}
+		f := &Machine{}
 		for name, change := range map[string]func(index uint64){
 			"an entry":        f.noteApplied,
 			"a configuration": func(index uint64) { f.StoreConfiguration(index, raft.Configuration{}) },
 		} {
-			index := f.applied.Load() + 2
-			if !testwake.IsWoken(t, func() { f.awaitApplied(t.Context(), index) }, func() { change(index - 1); change(index) }) {
+			index := f.Applied.Load() + 2
+			if !testwake.IsWoken(t, func() { f.AwaitApplied(t.Context(), index) }, func() { change(index - 1); change(index) }) {
 				t.Errorf("%s wakes nobody", name)
 			}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if f.awaitApplied(ctx, f.applied.Load()+1) {
+		if f.AwaitApplied(ctx, f.Applied.Load()+1) {
 			t.Error("it reports an entry that nobody applied")
 		}
 	})
-	f := &fsm{}
+	f := &Machine{}
 	if allocs := testing.AllocsPerRun(100, func() { f.noteApplied(1) }); allocs != 0 {
 		t.Errorf("%v allocations for an entry", allocs)
 	}

@@ -1,4 +1,4 @@
-package cluster
+package fsm
 
 import (
 	"bytes"
@@ -19,11 +19,11 @@ func FuzzEntry(f *testing.F) {
 		{Key: []byte("k"), Limit: limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: 1e9}}, Tokens: 1},
 		{Verb: engine.Delete, Key: []byte("k")}, {Verb: engine.Restrict, NewKeys: 3, Who: []byte(":")}, {Verb: engine.Flush},
 	}}
-	entry := call.AppendGroup(make([]byte, entryHead), &w, batch, nil)
-	stampEntry(entry, kindDecisions, 1e18, 7, 1)
+	entry := call.AppendGroup(make([]byte, EntryHead), &w, batch, nil)
+	StampEntry(entry, KindDecisions, 1e18, 7, 1)
 	f.Add(entry)
 	f.Add(append(call.AppendGroup(bytes.Clone(entry), &w, batch, []uint32{1, 0}), 0xff))
-	f.Add(append(make([]byte, entryHead), `{"cluster":"x"}`...))
+	f.Add(append(make([]byte, EntryHead), `{"cluster":"x"}`...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e, err := readEntry(b)
 		if err != nil {
@@ -52,5 +52,5 @@ func FuzzEntry(f *testing.F) {
 // FuzzSnapshotHead reads the head of a snapshot that another node sends.
 func FuzzSnapshotHead(f *testing.F) {
 	f.Add([]byte(snapshotMagic + "\x01\x00\x00\x00\x02\x00\x00\x00{}\x00\x00\x00\x00"))
-	f.Fuzz(func(t *testing.T, b []byte) { _, _ = readSnapshotHead(bytes.NewReader(b)) })
+	f.Fuzz(func(t *testing.T, b []byte) { _, _ = ReadSnapshotHead(bytes.NewReader(b)) })
 }

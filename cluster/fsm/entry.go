@@ -1,4 +1,4 @@
-package cluster
+package fsm
 
 import (
 	"encoding/binary"
@@ -19,15 +19,15 @@ import (
 //	26      …     of a decision: groups, see package call; of anything else: JSON
 const (
 	entryVersion = 1
-	entryHead    = 26
+	EntryHead    = 26
 
-	kindDecisions = 1 // groups
-	kindBootstrap = 2 // the cluster begins: its id
-	kindMember    = 3 // a member's name and address, or its removal
-	kindTick      = 4 // time has passed
-	kindVersion   = 5 // the cluster's format version; proposed only when all members know version 2 or a later one
-	kindShare     = 6 // whether the leader takes tokens in its memory
-	kindProcess   = 7 // which process of a member runs
+	KindDecisions = 1 // groups
+	KindBootstrap = 2 // the cluster begins: its id
+	KindMember    = 3 // a member's name and address, or its removal
+	KindTick      = 4 // time has passed
+	KindVersion   = 5 // the cluster's format version; proposed only when all members know version 2 or a later one
+	KindShare     = 6 // whether the leader takes tokens in its memory
+	KindProcess   = 7 // which process of a member runs
 )
 
 var (
@@ -35,8 +35,8 @@ var (
 	errNewerEntry = errors.New("an entry of a newer version of Stint; start that version on this node")
 )
 
-// stampEntry fills in an entry's head, for which room was left.
-func stampEntry(b []byte, kind byte, now int64, proposer, number uint64) {
+// StampEntry fills in an entry's head, for which room was left.
+func StampEntry(b []byte, kind byte, now int64, proposer, number uint64) {
 	b[0], b[1] = entryVersion, kind
 	binary.LittleEndian.PutUint64(b[2:], uint64(now))
 	binary.LittleEndian.PutUint64(b[10:], proposer)
@@ -53,15 +53,15 @@ type entryView struct {
 
 func readEntry(b []byte) (e entryView, err error) {
 	switch {
-	case len(b) < entryHead || b[0] == 0:
+	case len(b) < EntryHead || b[0] == 0:
 		return e, errEntry
 	case b[0] > entryVersion:
 		return e, fmt.Errorf("version %d: %w", b[0], errNewerEntry)
-	case b[1] < kindDecisions || b[1] > kindProcess:
+	case b[1] < KindDecisions || b[1] > KindProcess:
 		return e, fmt.Errorf("kind %d: %w", b[1], errNewerEntry)
 	}
 	return entryView{
 		kind: b[1], now: int64(binary.LittleEndian.Uint64(b[2:])),
-		proposer: binary.LittleEndian.Uint64(b[10:]), number: binary.LittleEndian.Uint64(b[18:]), body: b[entryHead:],
+		proposer: binary.LittleEndian.Uint64(b[10:]), number: binary.LittleEndian.Uint64(b[18:]), body: b[EntryHead:],
 	}, nil
 }

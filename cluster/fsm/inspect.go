@@ -1,4 +1,4 @@
-package cluster
+package fsm
 
 import (
 	"encoding/json"
@@ -19,7 +19,7 @@ func Inspect(dir string) ([]raftstore.Finding, error) {
 }
 
 func describeState(state io.Reader) (string, error) {
-	head, err := readSnapshotHead(state)
+	head, err := ReadSnapshotHead(state)
 	if err != nil {
 		return "", err
 	}
@@ -39,22 +39,22 @@ func InspectEntry(index uint64, data []byte) error {
 		return err
 	}
 	switch e.kind {
-	case kindBootstrap:
-		var body bootstrapBody
+	case KindBootstrap:
+		var body BootstrapBody
 		if err := json.Unmarshal(e.body, &body); err != nil {
 			return err
 		}
-		return checkUsed(body.Formats, newFormats(additions).newest)
-	case kindMember:
-		return json.Unmarshal(e.body, &memberBody{})
-	case kindVersion:
-		_, err := readVersion(e.body, newFormats(additions).newest)
+		return checkUsed(body.Formats, NewFormats(Additions).Newest)
+	case KindMember:
+		return json.Unmarshal(e.body, &MemberBody{})
+	case KindVersion:
+		_, err := readVersion(e.body, NewFormats(Additions).Newest)
 		return err
-	case kindShare:
-		return json.Unmarshal(e.body, &shareBody{})
-	case kindProcess:
-		return json.Unmarshal(e.body, &processBody{})
-	case kindDecisions:
+	case KindShare:
+		return json.Unmarshal(e.body, &ShareBody{})
+	case KindProcess:
+		return json.Unmarshal(e.body, &ProcessBody{})
+	case KindDecisions:
 		return inspectGroups(e.body)
 	}
 	return nil

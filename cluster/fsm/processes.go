@@ -1,4 +1,4 @@
-package cluster
+package fsm
 
 import (
 	"fmt"
@@ -15,15 +15,15 @@ import (
 // node do not run at the same time, because they share a directory that each one locks. So the name of the next one means that the one
 // before has ended. A report states which name it is to replace: a late report of the one before does not come back.
 
-// processBody is the JSON of a kindProcess entry.
-type processBody struct {
+// ProcessBody is the JSON of a kindProcess entry.
+type ProcessBody struct {
 	ID      raft.ServerID `json:"id"`
 	Process string        `json:"process"`
 	After   string        `json:"after"` // the node's process before; otherwise nothing is changed
 }
 
 // withProcess returns a copy with another process of a member.
-func (r *clusterState) withProcess(b processBody) *clusterState {
+func (r *Cluster) withProcess(b ProcessBody) *Cluster {
 	if _, isMember := r.Members[b.ID]; !isMember || r.Processes[b.ID] != b.After {
 		return r
 	}
@@ -37,7 +37,7 @@ func (r *clusterState) withProcess(b processBody) *clusterState {
 }
 
 // withoutProcess removes the process of a member that has left. The caller has made the copy.
-func (r *clusterState) withoutProcess(id raft.ServerID) {
+func (r *Cluster) withoutProcess(id raft.ServerID) {
 	if _, is := r.Processes[id]; is {
 		r.Processes = maps.Clone(r.Processes)
 		delete(r.Processes, id)
@@ -46,23 +46,23 @@ func (r *clusterState) withoutProcess(id raft.ServerID) {
 
 // refuseLends has a Lend for a process bring nothing that is not its node's any longer: its loans are voided, or were. It still states
 // the tokens which that process has spent.
-func (f *fsm) refuseLends() {
+func (f *Machine) refuseLends() {
 	for i := range f.ops {
 		if f.ops[i].Verb != engine.Lend {
 			continue
 		}
-		if id, process, ok := splitHolder(f.ops[i].Who); ok && f.cluster.Load().Processes[id] != process {
+		if id, process, ok := SplitHolder(f.ops[i].Who); ok && f.Cluster.Load().Processes[id] != process {
 			f.ops[i].Tokens, f.ops[i].Options = 0, 0
 		}
 	}
 }
 
-func holderName(id raft.ServerID, process string) []byte {
+func HolderName(id raft.ServerID, process string) []byte {
 	return fmt.Appendf(nil, "%s%s/%s", store.NodeHolder, id, process)
 }
 
-// splitHolder is the node and the process that holderName made the name of.
-func splitHolder(name []byte) (id raft.ServerID, process string, ok bool) {
+// SplitHolder is the node and the process that holderName made the name of.
+func SplitHolder(name []byte) (id raft.ServerID, process string, ok bool) {
 	rest, ok := strings.CutPrefix(string(name), store.NodeHolder)
 	at := strings.LastIndexByte(rest, '/')
 	if !ok || at < 0 {

@@ -1,4 +1,4 @@
-package cluster
+package fsm
 
 import (
 	"bufio"
@@ -30,7 +30,7 @@ const (
 )
 
 type snapshotHead struct {
-	clusterState
+	Cluster
 	Now     int64  `json:"now"`
 	Applied uint64 `json:"applied,omitempty"` // index of the last entry in it
 }
@@ -44,11 +44,11 @@ type fsmSnapshot struct {
 }
 
 // Snapshot implements raft.FSM.
-func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
-	if f.broken != nil {
-		return nil, f.broken
+func (f *Machine) Snapshot() (raft.FSMSnapshot, error) {
+	if f.Broken != nil {
+		return nil, f.Broken
 	}
-	return &fsmSnapshot{head: snapshotHead{*f.cluster.Load(), f.now.Load(), f.applied.Load()}, store: f.store.Snapshot()}, nil
+	return &fsmSnapshot{head: snapshotHead{*f.Cluster.Load(), f.Now.Load(), f.Applied.Load()}, store: f.Store.Snapshot()}, nil
 }
 
 // Persist implements raft.FSMSnapshot.
@@ -78,15 +78,15 @@ func (s *fsmSnapshot) write(to io.Writer) error {
 	return err
 }
 
-// writeImported writes a snapshot of the cluster with the keys of another store, at a time.
-func (f *fsm) writeImported(to io.Writer, from *store.Store, now int64) error {
-	s := fsmSnapshot{head: snapshotHead{*f.cluster.Load(), now, f.applied.Load()}, store: from.Snapshot()}
+// WriteImported writes a snapshot of the cluster with the keys of another store, at a time.
+func (f *Machine) WriteImported(to io.Writer, from *store.Store, now int64) error {
+	s := fsmSnapshot{head: snapshotHead{*f.Cluster.Load(), now, f.Applied.Load()}, store: from.Snapshot()}
 	defer s.Release()
 	s.head.Imported = true
 	return s.write(to)
 }
 
-func readSnapshotHead(from io.Reader) (head snapshotHead, err error) {
+func ReadSnapshotHead(from io.Reader) (head snapshotHead, err error) {
 	fixed := make([]byte, 16)
 	if _, err := io.ReadFull(from, fixed); err != nil {
 		return head, fmt.Errorf("snapshot of the cluster's state: %w", err)
@@ -113,37 +113,37 @@ func readSnapshotHead(from io.Reader) (head snapshotHead, err error) {
 
 // Restore implements raft.FSM: it replaces the state by a snapshot's. If the snapshot cannot be read, the node cannot
 // continue: it must not decide with a part of the state.
-func (f *fsm) Restore(from io.ReadCloser) error {
+func (f *Machine) Restore(from io.ReadCloser) error {
 	defer from.Close()
 	if err := f.restore(from); err != nil {
-		f.broken = fmt.Errorf("a snapshot cannot be loaded: %w; %w", err, raftstore.ErrLostState)
-		f.fail(f.broken)
-		return f.broken
+		f.Broken = fmt.Errorf("a snapshot cannot be loaded: %w; %w", err, raftstore.ErrLostState)
+		f.Fail(f.Broken)
+		return f.Broken
 	}
 	return nil
 }
 
-func (f *fsm) restore(from io.Reader) error {
-	f.loading.Store(true)
-	defer f.loading.Store(false)
+func (f *Machine) restore(from io.Reader) error {
+	f.Loading.Store(true)
+	defer f.Loading.Store(false)
 	in := bufio.NewReaderSize(from, 1<<20)
-	head, err := readSnapshotHead(in)
+	head, err := ReadSnapshotHead(in)
 	if err != nil {
 		return err
 	}
-	if err := checkUsed(head.Formats, f.knows); err != nil {
+	if err := checkUsed(head.Formats, f.Knows); err != nil {
 		return err
 	}
-	f.store.Clear()
-	if _, _, err := persistence.ReadState(in, f.store, head.Now); err != nil {
+	f.Store.Clear()
+	if _, _, err := persistence.ReadState(in, f.Store, head.Now); err != nil {
 		return err
 	}
 	if head.Members == nil {
-		head.Members = map[raft.ServerID]member{}
+		head.Members = map[raft.ServerID]Member{}
 	}
-	f.setCluster(&head.clusterState)
-	f.now.Store(head.Now)
-	f.noteApplied(max(f.applied.Load(), head.Applied))
-	f.clock.Observe(head.Now)
+	f.setCluster(&head.Cluster)
+	f.Now.Store(head.Now)
+	f.noteApplied(max(f.Applied.Load(), head.Applied))
+	f.Clock.Observe(head.Now)
 	return nil
 }
