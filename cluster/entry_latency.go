@@ -45,3 +45,17 @@ func (p *proposer) lateEntries() (since time.Time, inRow int) {
 	}
 	return p.lateSince, p.lateInRow + 1
 }
+
+// isIdle reports whether nothing waits to be proposed, and every proposed entry was applied or has failed.
+func (p *proposer) isIdle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.queue) == 0 && len(p.inFlight) == 0
+}
+
+// hasNoneInFlight reports whether every proposed entry was applied or has failed.
+func (p *proposer) hasNoneInFlight() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.inFlight) == 0
+}

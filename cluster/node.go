@@ -133,8 +133,10 @@ func (n *Node) connectParts() {
 		},
 		Serve: map[transport.Purpose]func(net.Conn){transport.ForCalls: func(c net.Conn) { n.forwarded.Serve(c) }, transport.ForRPC: n.serveRPC},
 	})
-	n.proposer = newProposer(func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, n.clock.Stamp, n.forwarder.Requeue, n.opt.Store.Weigh, &n.raft.outstanding)
-	n.proposer.metrics, n.proposer.lateAfter = n.metrics, max(n.opt.DecideTimeout/2, n.opt.Heartbeat)
+	n.proposer = newProposer(proposerConfig{
+		apply: func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, stamp: n.clock.Stamp, requeue: n.forwarder.Requeue, weigh: n.opt.Store.Weigh,
+		countFailure: n.metrics.countFailure, lateAfter: max(n.opt.DecideTimeout/2, n.opt.Heartbeat), outstanding: &n.raft.outstanding,
+	})
 	n.formats = &versionGate{Formats: fsm.NewFormats(n.opt.additions), raft: n.raft}
 	n.fsm = fsm.New(fsm.Config{Store: n.opt.Store, Clock: n.clock, TakeCalls: n.proposer.takeCalls, OwnID: n.proposer.id, Fail: n.fail, Knows: n.formats.Newest})
 	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.Mono, late: n.proposer.lateAfter}

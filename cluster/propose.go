@@ -36,13 +36,11 @@ const (
 // proposer packs calls into entries. Calls wait in the open entry while earlier ones are under way, so entries grow with
 // the load; a call that comes alone is proposed at once.
 type proposer struct {
-	id      uint64 // of this process, to recognise its own entries in the log
-	apply   func(entry []byte) raft.ApplyFuture
-	stamp   func() int64
-	requeue func(*call.Call) // receives calls that were certainly not decided
-	weigh   func(ops []engine.Op) (work int)
+	proposerConfig
+	id uint64 // of this process, to recognise its own entries in the log
 
-	metrics *metrics
+	proposed atomic.Int64 // entries
+	latency  histogram    // from proposing an entry to having applied it
 
 	mu         sync.Mutex
 	queue      []*entry // the last one is open
@@ -55,23 +53,29 @@ type proposer struct {
 	last       uint64
 	proposedAt []time.Time // when each entry was proposed that is not yet decided
 
-	// An entry is late that takes longer than lateAfter. lateInRow is how many were, one behind the other, until the last
-	// decided, and lateSince when the first of them was proposed.
-	lateAfter time.Duration
+	// lateInRow is how many entries were late, one behind the other, until the last decided, and lateSince when the first of them was
+	// proposed.
 	lateInRow int
 	lateSince time.Time
 
-	wake        chan struct{}
-	stop        chan struct{}
-	ended       sync.WaitGroup
-	outstanding *sync.WaitGroup // Raft's futures without a result
+	wake  chan struct{}
+	stop  chan struct{}
+	ended sync.WaitGroup
 }
 
-func newProposer(apply func([]byte) raft.ApplyFuture, stamp func() int64, back func(*call.Call), weigh func([]engine.Op) int, asked *sync.WaitGroup) *proposer {
-	return &proposer{
-		id: rand.Uint64(), apply: apply, stamp: stamp, requeue: back, weigh: weigh, outstanding: asked, inFlight: map[uint64]*entry{},
-		wake: make(chan struct{}, 1), stop: make(chan struct{}),
-	}
+// proposerConfig is what a proposer is made with.
+type proposerConfig struct {
+	apply        func(entry []byte) raft.ApplyFuture
+	stamp        func() int64     // the time of an entry
+	requeue      func(*call.Call) // receives calls that were certainly not decided
+	weigh        func(ops []engine.Op) (work int)
+	countFailure func(status engine.Status) // counts the error of a call's answer; OK is none
+	lateAfter    time.Duration              // an entry is late that takes longer
+	outstanding  *sync.WaitGroup            // Raft's futures without a result
+}
+
+func newProposer(c proposerConfig) *proposer {
+	return &proposer{proposerConfig: c, id: rand.Uint64(), inFlight: map[uint64]*entry{}, wake: make(chan struct{}, 1), stop: make(chan struct{})}
 }
 
 // add queues a call. A status other than OK says why it is not taken.
@@ -156,11 +160,11 @@ func (p *proposer) run() {
 	for e := p.next(); e != nil; e = p.next() {
 		fsm.StampEntry(e.buf, e.kind, p.stamp(), p.id, e.number)
 		future := p.apply(e.buf)
-		p.metrics.proposed.Add(1)
+		p.proposed.Add(1)
 		p.outstanding.Go(func() {
 			err := future.Error()
 			if err == nil {
-				p.metrics.latency.observe(time.Since(e.began))
+				p.latency.observe(time.Since(e.began))
 			}
 			p.finish(e, err)
 			p.recordOutcome(e, err)
@@ -267,7 +271,7 @@ func (p *proposer) requeueCall(c *call.Call) {
 func (p *proposer) failAll(e *entry, status engine.Status) {
 	for _, c := range e.calls {
 		c.Settle(false)
-		p.metrics.countFailure(c.Fail(status))
+		p.countFailure(c.Fail(status))
 	}
 }
 
@@ -288,5 +292,29 @@ func (p *proposer) halt() {
 		if e.done != nil {
 			e.done <- raft.ErrRaftShutdown
 		}
+	}
+}
+
+// expel hands all waiting calls back, to be prepared for another term.
+func (p *proposer) expel() {
+	var others, expelled []*entry
+	p.mu.Lock()
+	for _, e := range p.queue {
+		if e.kind != fsm.KindDecisions {
+			others = append(others, e)
+			continue
+		}
+		expelled = append(expelled, e)
+		p.bytes -= len(e.buf) - fsm.EntryHead
+		p.work.Add(-int64(e.work))
+	}
+	p.queue = others
+	p.mu.Unlock()
+	for _, e := range expelled {
+		e.eachGroup(func(c *call.Call, group []byte) {
+			c.Settle(false)
+			c.Group = group
+			p.requeueCall(c)
+		})
 	}
 }

@@ -1,11 +1,9 @@
 package cluster
 
 import (
-	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -15,7 +13,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// openQuestion is a future that is answered when the test says so: Raft leaves some unanswered once it is shut down.
+// openQuestion is a future that is answered when the test says so.
 type openQuestion struct {
 	raft.ApplyFuture
 	answer chan error
@@ -23,57 +21,8 @@ type openQuestion struct {
 
 func (q openQuestion) Error() error { return <-q.answer }
 
-// asking is a node of which Raft has been asked one question.
-func asking(q openQuestion) (n *Node, done <-chan error) {
-	n = &Node{raft: &raftGroup{}}
-	n.proposer = newProposer(func([]byte) raft.ApplyFuture { return q }, func() int64 { return 1 }, nil, nil, &n.raft.outstanding)
-	n.proposer.metrics = newMetrics()
-	n.proposer.ended.Go(n.proposer.run)
-	done = n.proposer.addOther(fsm.KindTick, nil)
-	synctest.Wait()
-	n.proposer.halt()
-	return n, done
-}
-
-func TestNodeEndsThoughRaftLeavesAQuestionOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		question := openQuestion{answer: make(chan error)}
-		n, done := asking(question)
-		began := time.Now()
-		n.raft.letAnswer(&n.proposer.ended)
-		if waited := time.Since(began); waited != time.Second {
-			t.Errorf("waited %v for an answer, not a second", waited)
-		}
-		n.proposer.ended.Wait() // or the test hangs, as Close did
-
-		question.answer <- raft.ErrRaftShutdown
-		if err := <-done; !errors.Is(err, raft.ErrRaftShutdown) {
-			t.Errorf("the entry ended with %v", err)
-		}
-	})
-}
-
-func TestNodeWaitsForRaftsAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var answered sync.WaitGroup
-		question := openQuestion{answer: make(chan error)}
-		n, done := asking(question)
-		answered.Go(func() {
-			time.Sleep(300 * time.Millisecond)
-			question.answer <- nil
-		})
-
-		n.raft.letAnswer(&n.proposer.ended)
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Error(err)
-			}
-		default:
-			t.Error("the node went on before Raft answered")
-		}
-		answered.Wait()
-	})
+func newTestProposer(apply func([]byte) raft.ApplyFuture, weigh func([]engine.Op) int, asked *sync.WaitGroup) *proposer {
+	return newProposer(proposerConfig{apply: apply, stamp: func() int64 { return 1 }, weigh: weigh, countFailure: func(engine.Status) {}, outstanding: asked})
 }
 
 // A second entry is proposed beside the first only when it is full, and a third never.
@@ -82,11 +31,10 @@ func TestOnlyFullEntriesAreProposedTogether(t *testing.T) {
 		var asked sync.WaitGroup
 		var sizes []int
 		question := openQuestion{answer: make(chan error)}
-		p := newProposer(func(entry []byte) raft.ApplyFuture {
+		p := newTestProposer(func(entry []byte) raft.ApplyFuture {
 			sizes = append(sizes, len(entry))
 			return question
-		}, func() int64 { return 1 }, nil, nil, &asked)
-		p.metrics = newMetrics()
+		}, nil, &asked)
 		p.ended.Go(p.run)
 		add := func(bytes int) {
 			t.Helper()
@@ -133,8 +81,7 @@ func TestWorkOfScriptsIsBounded(t *testing.T) {
 		entries := 0
 		question := openQuestion{answer: make(chan error)}
 		weigh := func([]engine.Op) int { return maxEntryWork / 2 }
-		p := newProposer(func([]byte) raft.ApplyFuture { entries++; return question }, func() int64 { return 1 }, nil, weigh, &asked)
-		p.metrics = newMetrics()
+		p := newTestProposer(func([]byte) raft.ApplyFuture { entries++; return question }, weigh, &asked)
 		p.ended.Go(p.run)
 		add := func(op engine.Op) engine.Status {
 			defer synctest.Wait()
@@ -173,8 +120,7 @@ func TestWorkOfScriptsIsBounded(t *testing.T) {
 func TestNothingIsProposedDuringAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		entries, question := 0, openQuestion{answer: make(chan error)}
-		p := newProposer(func([]byte) raft.ApplyFuture { entries++; return question }, func() int64 { return 1 }, nil, nil, new(sync.WaitGroup))
-		p.metrics = newMetrics()
+		p := newTestProposer(func([]byte) raft.ApplyFuture { entries++; return question }, nil, new(sync.WaitGroup))
 		p.ended.Go(p.run)
 		p.pause()
 		p.addOther(fsm.KindTick, nil)

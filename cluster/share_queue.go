@@ -64,30 +64,6 @@ func (s *leaderShare) requeue(p *proposer, c *call.Call) engine.Status {
 	return s.queue(p, c, &engine.Batch{Ops: ops, Atomic: g.Atomic}, nil)
 }
 
-// expel hands all waiting calls back, to be prepared for another term.
-func (p *proposer) expel() {
-	var others, expelled []*entry
-	p.mu.Lock()
-	for _, e := range p.queue {
-		if e.kind != fsm.KindDecisions {
-			others = append(others, e)
-			continue
-		}
-		expelled = append(expelled, e)
-		p.bytes -= len(e.buf) - fsm.EntryHead
-		p.work.Add(-int64(e.work))
-	}
-	p.queue = others
-	p.mu.Unlock()
-	for _, e := range expelled {
-		e.eachGroup(func(c *call.Call, group []byte) {
-			c.Settle(false)
-			c.Group = group
-			p.requeueCall(c)
-		})
-	}
-}
-
 // shareSwitch opens and closes the share of a node while it leads.
 type shareSwitch struct {
 	opt     *Options

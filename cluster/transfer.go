@@ -162,17 +162,3 @@ func (t *transfers) awaitProposed(done func(p *proposer) bool) {
 		clock.Sleep(t.raft.ctx, time.Millisecond)
 	}
 }
-
-// isIdle reports whether nothing waits to be proposed, and every proposed entry was applied or has failed.
-func (p *proposer) isIdle() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.queue) == 0 && len(p.inFlight) == 0
-}
-
-// hasNoneInFlight reports whether every proposed entry was applied or has failed.
-func (p *proposer) hasNoneInFlight() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.inFlight) == 0
-}
