@@ -9,6 +9,7 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/opcodec"
 )
@@ -20,7 +21,7 @@ type decider struct {
 	fsm       *fsm.Machine
 	formats   *versionGate
 	role      *leaderRole
-	proposer  *proposer
+	proposer  *propose.Proposer
 	forwarder *forward.Client
 	metrics   *metrics
 	holder    *holder
@@ -79,7 +80,7 @@ func (d *decider) readLocally(b *engine.Batch) bool {
 // node asks for.
 func (d *decider) decideHere(r *leadership, c *call.Call, mayWait bool) (finished bool) {
 	b := c.Batch
-	if d.proposer.refuses(c) {
+	if d.proposer.Refuses(c) {
 		d.rejectCall(c, engine.Overloaded)
 		return true
 	}

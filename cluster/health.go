@@ -10,6 +10,7 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -29,7 +30,7 @@ type health struct {
 	statuses *peerStatuses
 	leader   *leaderFinder
 	role     *leaderRole
-	proposer *proposer
+	proposer *propose.Proposer
 
 	caughtUp atomic.Int64 // when, on the monotonic clock, the leader had no more than this node had soon after, or never
 }
@@ -88,7 +89,7 @@ func (h *health) isHealthy() bool {
 	case h.raft.State() == raft.Shutdown, h.peers.IsIsolated(), h.logs.stalled() > h.opt.DiskTimeout:
 		return false
 	case h.role.current.Load() != nil:
-		return h.proposer.oldestAge() <= h.opt.DecideTimeout
+		return h.proposer.OldestAge() <= h.opt.DecideTimeout
 	}
 	return h.leader.address() != "" && h.hasCaughtUp()
 }

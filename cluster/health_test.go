@@ -222,7 +222,7 @@ func TestBarrierWaitsForTheStateMachine(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		hold := make(chan struct{})
-		n.fsm.OwnID, n.fsm.TakeCalls = leader.proposer.id, func(uint64) []*call.Call { <-hold; return nil }
+		n.fsm.OwnID, n.fsm.TakeCalls = leader.proposer.ID, func(uint64) []*call.Call { <-hold; return nil }
 		do(leader, acquire("k", 100, 1))
 		acknowledged := leader.Status().AppliedIndex
 

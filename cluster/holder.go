@@ -180,7 +180,7 @@ func (h *holder) report() fsm.ProcessBody {
 // connectHolder creates the parts that hold and void loans.
 func (n *Node) connectHolder() {
 	n.holder = &holder{opt: &n.opt, clock: n.clock, fsm: n.fsm, raft: n.raft, decider: n.decider, id: n.id,
-		process: fmt.Sprintf("%016x", n.proposer.id), table: rights.New(rand.Uint64() >> 1)}
+		process: fmt.Sprintf("%016x", n.proposer.ID), table: rights.New(rand.Uint64() >> 1)}
 	n.holder.table.SetAhead(n.opt.Ahead)
 	if n.opt.Share == nil {
 		n.opt.Share = func() bool { return n.holder.table.Ahead() > 0 }

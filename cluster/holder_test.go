@@ -53,7 +53,7 @@ func TestHotKeyIsDecidedWhereItIsAsked(t *testing.T) {
 		s, leader, others := simulateHeld(t)
 		defer s.stop()
 		for _, n := range append(others, leader) {
-			before, entries := n.holder.table.Decisions.Load(), leader.proposer.proposed.Load()
+			before, entries := n.holder.table.Decisions.Load(), leader.proposer.Proposed.Load()
 			op := acquire("k"+n.opt.Node, 100_000, 1)
 			const times = 2000
 			if granted := ask(n, op, times, time.Millisecond); granted != times {
@@ -61,9 +61,9 @@ func TestHotKeyIsDecidedWhereItIsAsked(t *testing.T) {
 			}
 			local := n.holder.table.Decisions.Load() - before
 			if local < times*8/10 {
-				t.Errorf("%s: %d of %d decided locally, with %d entries", n.opt.Node, local, times, leader.proposer.proposed.Load()-entries)
+				t.Errorf("%s: %d of %d decided locally, with %d entries", n.opt.Node, local, times, leader.proposer.Proposed.Load()-entries)
 			}
-			t.Logf("%s: %d of %d local, %d entries", n.opt.Node, local, times, leader.proposer.proposed.Load()-entries)
+			t.Logf("%s: %d of %d local, %d entries", n.opt.Node, local, times, leader.proposer.Proposed.Load()-entries)
 			held := n.holder.table.Held()
 			if res := do(n, engine.Op{Verb: engine.Look, Key: op.Key}); held == 0 || res[0].Lent < held || res[0].Remaining > 100_000-times-held {
 				t.Errorf("%s holds %d, and the log shows %+v", n.opt.Node, held, res[0])

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -121,12 +122,12 @@ func (n *Node) suspend() (resume func(), err error) {
 	n.role.offers.Add(1) // while one is open, the lease is not renewed
 	r.leaseUntil.Store(0)
 	r.transferring.Store(true)
-	n.proposer.addOther(fsm.KindTick, nil)
-	n.transfers.awaitProposed((*proposer).isIdle)
-	n.proposer.pause()
-	n.transfers.awaitProposed((*proposer).hasNoneInFlight)
+	n.proposer.AddOther(fsm.KindTick, nil)
+	n.transfers.awaitProposed((*propose.Proposer).IsIdle)
+	n.proposer.Pause()
+	n.transfers.awaitProposed((*propose.Proposer).HasNoneInFlight)
 	return func() {
-		n.proposer.resume()
+		n.proposer.Resume()
 		r.transferring.Store(false)
 		n.role.offers.Add(-1)
 		n.leader.changed.Broadcast()

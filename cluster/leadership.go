@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -40,7 +41,7 @@ type leaderRole struct {
 	statuses *peerStatuses
 	leader   *leaderFinder
 	formats  *versionGate
-	proposer *proposer
+	proposer *propose.Proposer
 	share    *leaderShare
 	metrics  *metrics
 	log      *nodeLog
@@ -90,7 +91,7 @@ func (l *leaderRole) stepDown() {
 		r.leaseUntil.Store(0)
 		l.clock.Follow()
 		l.leader.note(l.opt.Advertise)
-		l.proposer.resume() // a transfer need not have ended
+		l.proposer.Resume() // a transfer need not have ended
 		l.log.Info("no longer the leader", "term", r.term)
 	}
 	l.leader.changed.Broadcast()
@@ -134,7 +135,7 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 		return false
 	}
 	l.log.Info("leader", "term", term)
-	l.proposer.addOther(fsm.KindTick, nil) // Raft's no-op of this term is not applied; this entry shows that it is committed
+	l.proposer.AddOther(fsm.KindTick, nil) // Raft's no-op of this term is not applied; this entry shows that it is committed
 	l.leader.changed.Broadcast()
 	return true
 }

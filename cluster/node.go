@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 )
@@ -40,7 +41,7 @@ type Node struct {
 	leader   *leaderFinder
 	formats  *versionGate
 
-	proposer   *proposer
+	proposer   *propose.Proposer
 	share      *leaderShare
 	role       *leaderRole
 	transfers  *transfers
@@ -115,7 +116,7 @@ func Open(o Options) (*Node, error) {
 	for _, run := range []func(context.Context){n.role.run, n.discovery.run, n.saved.run, n.members.promote, n.withdrawal.watchDisk, n.withdrawal.watchEntries, n.health.run, n.compactor.run, n.decider.expireCalls, n.proposeTicks, n.election.run, n.forwarder.Run, n.shareSwitch.run, n.holder.run, n.voids.run, n.watchClock} {
 		n.ended.Go(func() { run(n.raft.ctx) })
 	}
-	n.proposer.ended.Go(n.proposer.run)
+	n.proposer.Ended.Go(n.proposer.Run)
 	n.peers.Start()
 	return n, nil
 }
@@ -133,13 +134,13 @@ func (n *Node) connectParts() {
 		},
 		Serve: map[transport.Purpose]func(net.Conn){transport.ForCalls: func(c net.Conn) { n.forwarded.Serve(c) }, transport.ForRPC: n.serveRPC},
 	})
-	n.proposer = newProposer(proposerConfig{
-		apply: func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, stamp: n.clock.Stamp, requeue: n.forwarder.Requeue, weigh: n.opt.Store.Weigh,
-		countFailure: n.metrics.countFailure, lateAfter: max(n.opt.DecideTimeout/2, n.opt.Heartbeat), outstanding: &n.raft.outstanding,
+	n.proposer = propose.New(propose.Config{
+		Apply: func(b []byte) raft.ApplyFuture { return n.raft.Apply(b, 0) }, Stamp: n.clock.Stamp, Requeue: n.forwarder.Requeue, Weigh: n.opt.Store.Weigh,
+		CountFailure: n.metrics.countFailure, LateAfter: max(n.opt.DecideTimeout/2, n.opt.Heartbeat), Outstanding: &n.raft.outstanding,
 	})
 	n.formats = &versionGate{Formats: fsm.NewFormats(n.opt.additions), raft: n.raft}
-	n.fsm = fsm.New(fsm.Config{Store: n.opt.Store, Clock: n.clock, TakeCalls: n.proposer.takeCalls, OwnID: n.proposer.id, Fail: n.fail, Knows: n.formats.Newest})
-	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.Mono, late: n.proposer.lateAfter}
+	n.fsm = fsm.New(fsm.Config{Store: n.opt.Store, Clock: n.clock, TakeCalls: n.proposer.TakeCalls, OwnID: n.proposer.ID, Fail: n.fail, Knows: n.formats.Newest})
+	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.Mono, late: n.proposer.LateAfter}
 	n.logs.slow.Store(never)
 	n.saved = &savedState{opt: &n.opt, disk: n.disk, clock: n.clock, fsm: n.fsm, log: n.log}
 	n.statuses = &peerStatuses{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, byID: map[raft.ServerID]peerStatus{}}
@@ -202,7 +203,7 @@ func (n *Node) proposeTicks(ctx context.Context) {
 	clock.Every(ctx, tickEvery, func() {
 		entries := n.fsm.Entries.Load()
 		if n.role.active() != nil && entries == last && n.opt.Store.Len() > 0 {
-			n.proposer.addOther(fsm.KindTick, nil)
+			n.proposer.AddOther(fsm.KindTick, nil)
 		}
 		last = entries
 	})
@@ -214,14 +215,14 @@ const tickEvery = time.Second
 func (n *Node) Close() error {
 	n.role.current.Store(nil)
 	n.cancel()
-	n.proposer.halt()
-	n.raft.letAnswer(&n.proposer.ended)
+	n.proposer.Halt()
+	n.raft.letAnswer(&n.proposer.Ended)
 	n.peers.EndDials()
 	err := n.raft.Shutdown().Error()
 	n.peers.Halt()
 	err = errors.Join(err, n.raft.transport.Close())
 	n.ended.Wait()
-	n.proposer.ended.Wait()
+	n.proposer.Ended.Wait()
 	for _, c := range n.decider.pending.Close() {
 		n.metrics.countFailure(c.Fail(engine.NoLeader))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -21,15 +22,15 @@ type question struct {
 func (q question) Error() error { return <-q.answer }
 
 // asking is a proposer that has asked Raft one question.
-func asking(q question) (g *raftGroup, p *proposer, done <-chan error) {
+func asking(q question) (g *raftGroup, p *propose.Proposer, done <-chan error) {
 	g = &raftGroup{}
-	p = newProposer(proposerConfig{
-		apply: func([]byte) raft.ApplyFuture { return q }, stamp: func() int64 { return 1 }, countFailure: func(engine.Status) {}, outstanding: &g.outstanding,
+	p = propose.New(propose.Config{
+		Apply: func([]byte) raft.ApplyFuture { return q }, Stamp: func() int64 { return 1 }, CountFailure: func(engine.Status) {}, Outstanding: &g.outstanding,
 	})
-	p.ended.Go(p.run)
-	done = p.addOther(fsm.KindTick, nil)
+	p.Ended.Go(p.Run)
+	done = p.AddOther(fsm.KindTick, nil)
 	synctest.Wait()
-	p.halt()
+	p.Halt()
 	return g, p, done
 }
 
@@ -38,11 +39,11 @@ func TestNodeEndsThoughRaftLeavesAQuestionOpen(t *testing.T) {
 		open := question{answer: make(chan error)}
 		g, p, done := asking(open)
 		began := time.Now()
-		g.letAnswer(&p.ended)
+		g.letAnswer(&p.Ended)
 		if waited := time.Since(began); waited != time.Second {
 			t.Errorf("waited %v for an answer, not a second", waited)
 		}
-		p.ended.Wait() // or the test hangs, as Close did
+		p.Ended.Wait() // or the test hangs, as Close did
 
 		open.answer <- raft.ErrRaftShutdown
 		if err := <-done; !errors.Is(err, raft.ErrRaftShutdown) {
@@ -61,7 +62,7 @@ func TestNodeWaitsForRaftsAnswers(t *testing.T) {
 			open.answer <- nil
 		})
 
-		g.letAnswer(&p.ended)
+		g.letAnswer(&p.Ended)
 		select {
 		case err := <-done:
 			if err != nil {

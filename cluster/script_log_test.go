@@ -52,9 +52,9 @@ func TestScriptThatChangesNothingMakesNoEntry(t *testing.T) {
 			if len(c.op.Args)%2 == 0 {
 				n = s.nodes[map[string]string{"a": "b", "b": "c", "c": "a"}[leader.opt.Node]]
 			}
-			before := leader.proposer.proposed.Load()
+			before := leader.proposer.Proposed.Load()
 			got := do(n, c.op)[0]
-			if made := leader.proposer.proposed.Load() - before; made != c.entries || got.Status != engine.OK || !bytes.HasPrefix(got.Reply, []byte(c.reply)) {
+			if made := leader.proposer.Proposed.Load() - before; made != c.entries || got.Status != engine.OK || !bytes.HasPrefix(got.Reply, []byte(c.reply)) {
 				t.Errorf("%s: %d entries, status %d, %.100q", c.name, made, got.Status, got.Reply)
 			}
 		}

@@ -7,13 +7,14 @@ import (
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/opcodec"
 )
 
 // queue prepares the operations of a call for the log, those at the positions in which or all if which is nil, and queues it.
-func (s *leaderShare) queue(p *proposer, c *call.Call, b *engine.Batch, which []uint32) engine.Status {
+func (s *leaderShare) queue(p *propose.Proposer, c *call.Call, b *engine.Batch, which []uint32) engine.Status {
 	if changesPolicies(b.Ops) {
 		s.order.Lock()
 		defer s.order.Unlock()
@@ -23,7 +24,7 @@ func (s *leaderShare) queue(p *proposer, c *call.Call, b *engine.Batch, which []
 	}
 	t := s.term.Load()
 	if t == nil {
-		return p.add(c)
+		return p.Add(c)
 	}
 	m := s.enter(t, s.now(), b.Ops, which)
 	if carried := m.handOver(); carried != nil {
@@ -42,9 +43,9 @@ func (s *leaderShare) queue(p *proposer, c *call.Call, b *engine.Batch, which []
 }
 
 // add queues a call whose marks are removed when its outcome is known.
-func (s *leaderShare) add(p *proposer, c *call.Call, m *shareMarks) engine.Status {
+func (s *leaderShare) add(p *propose.Proposer, c *call.Call, m *shareMarks) engine.Status {
 	c.Outcome = func(applied bool) { m.leave(s.now(), applied) }
-	status := p.add(c)
+	status := p.Add(c)
 	if status != engine.OK {
 		c.Settle(false)
 	}
@@ -52,7 +53,7 @@ func (s *leaderShare) add(p *proposer, c *call.Call, m *shareMarks) engine.Statu
 }
 
 // requeue is queue for a call that comes back as a group, perhaps in another term.
-func (s *leaderShare) requeue(p *proposer, c *call.Call) engine.Status {
+func (s *leaderShare) requeue(p *propose.Proposer, c *call.Call) engine.Status {
 	g, _, err := call.NextGroup(c.Group)
 	if err != nil {
 		return engine.Unreadable
@@ -80,14 +81,14 @@ const shareEvery = 100 * time.Millisecond
 
 // begin begins a term of the share; the state contains everything that earlier leaders have written. Calls queued before are
 // prepared again.
-func (s *leaderShare) begin(p *proposer, wanted, used bool) {
+func (s *leaderShare) begin(p *propose.Proposer, wanted, used bool) {
 	s.order.Lock()
 	s.term.Store(nil)
 	if wanted || used {
 		s.term.Store(s.newTerm(s.now(), used))
 	}
 	s.order.Unlock()
-	p.expel()
+	p.Expel()
 }
 
 // run follows the setting. That leaders may take tokens stands in the log before the first is taken, and until all are back after

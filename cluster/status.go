@@ -23,10 +23,10 @@ func (n *Node) Status() clusterstatus.Status {
 		ClusterID: known.ClusterID, NodeID: n.opt.Node, State: n.state(), Healthy: n.health.isHealthy(), Term: n.raft.CurrentTerm(),
 		LastLogIndex: n.raft.LastIndex(), CommitIndex: n.raft.CommitIndex(), AppliedIndex: n.fsm.Applied.Load(),
 		LogBytes: n.logs.bytes.Load(), DiskStalled: n.logs.stalled() > n.opt.DiskTimeout, Time: n.fsm.Now.Load(), ClockAhead: n.clock.Ahead(),
-		Entries: n.proposer.proposed.Load(), Decisions: n.fsm.Decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), DecidedInShare: m.decidedInShare.Load(), Forwarded: n.forwarder.Forwarded.Load(),
+		Entries: n.proposer.Proposed.Load(), Decisions: n.fsm.Decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), DecidedInShare: m.decidedInShare.Load(), Forwarded: n.forwarder.Forwarded.Load(),
 		UncertainOutcomes: m.uncertain.Load(), NoLeaderOutcomes: m.noLeader.Load(), LeaderChanges: m.leaderChanges.Load(),
 		LocalDecisions: n.holder.table.Decisions.Load(), LentTokens: n.holder.table.Held(), HeldKeys: n.holder.table.Keys(), Lends: n.holder.table.Lends.Load(), VoidedTokens: m.voided.Load(),
-		CommitLatency: n.proposer.latency.read(), FormatVersion: uint32(known.Version()),
+		CommitLatency: n.proposer.Latency.Read(), FormatVersion: uint32(known.Version()),
 	}
 	if snapshots, err := n.disk.Snapshots().List(); err == nil && len(snapshots) > 0 {
 		s.LastSnapshotIndex, s.LastSnapshot = snapshots[0].Index, raftstore.SnapshotTime(snapshots[0].ID)

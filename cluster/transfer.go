@@ -11,6 +11,7 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -23,7 +24,7 @@ type transfers struct {
 	statuses  *peerStatuses
 	leader    *leaderFinder
 	role      *leaderRole
-	proposer  *proposer
+	proposer  *propose.Proposer
 	forwarded *forward.Server
 }
 
@@ -142,11 +143,11 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 	}()
 	r.leaseUntil.Store(0)
 	r.transferring.Store(true)
-	t.proposer.addOther(fsm.KindTick, nil)
-	t.awaitProposed((*proposer).isIdle)
-	t.proposer.pause() // a call that was about to be queued may still come: the next leader decides it
-	defer t.proposer.resume()
-	t.awaitProposed((*proposer).hasNoneInFlight)
+	t.proposer.AddOther(fsm.KindTick, nil)
+	t.awaitProposed((*propose.Proposer).IsIdle)
+	t.proposer.Pause() // a call that was about to be queued may still come: the next leader decides it
+	defer t.proposer.Resume()
+	t.awaitProposed((*propose.Proposer).HasNoneInFlight)
 	err := t.transferWhenCaughtUp(to)
 	if err != nil { // it still leads, unless it has lost leadership in another way
 		r.transferring.Store(false)
@@ -157,7 +158,7 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 
 // awaitProposed waits until the proposer is done, but no longer than an election would take: entries that Raft has not
 // committed when another node takes over have an unknown outcome for their clients.
-func (t *transfers) awaitProposed(done func(p *proposer) bool) {
+func (t *transfers) awaitProposed(done func(p *propose.Proposer) bool) {
 	for until := t.clock.Mono() + t.opt.Heartbeat; !done(t.proposer) && t.clock.Mono() < until; {
 		clock.Sleep(t.raft.ctx, time.Millisecond)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -18,7 +19,7 @@ type versionGate struct {
 	fsm      *fsm.Machine
 	raft     *raftGroup
 	statuses *peerStatuses
-	proposer *proposer
+	proposer *propose.Proposer
 	before   fsm.FormatVersion // the cluster's version at the end of this node's last run, 0 if that is not known
 }
 
@@ -102,7 +103,7 @@ func (g *versionGate) propose(ctx context.Context, kind byte, body any) error {
 		return err
 	}
 	select {
-	case err := <-g.proposer.addOther(kind, text):
+	case err := <-g.proposer.AddOther(kind, text):
 		return err
 	case <-ctx.Done():
 		return ctx.Err()

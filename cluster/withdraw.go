@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -26,7 +27,7 @@ type withdrawal struct {
 	statuses *peerStatuses
 	leader   *leaderFinder
 	role     *leaderRole
-	proposer *proposer
+	proposer *propose.Proposer
 	log      *nodeLog
 
 	began atomic.Int64 // when this node last withdrew from leadership, on the monotonic clock, or never
@@ -51,9 +52,9 @@ func (w *withdrawal) watchDisk(ctx context.Context) {
 // watchEntries makes this node withdraw when its entries have been late for two decide timeouts: in that time nearly
 // all its calls have failed. A single slow write is left to watchDisk.
 func (w *withdrawal) watchEntries(ctx context.Context) {
-	clock.Every(ctx, w.proposer.lateAfter/5, func() {
-		since, inRow := w.proposer.lateEntries()
-		isOneWrite := inRow == 1 && w.logs.stalled() > w.proposer.lateAfter
+	clock.Every(ctx, w.proposer.LateAfter/5, func() {
+		since, inRow := w.proposer.LateEntries()
+		isOneWrite := inRow == 1 && w.logs.stalled() > w.proposer.LateAfter
 		if inRow == 0 || isOneWrite || time.Since(since) < 2*w.opt.DecideTimeout || w.role.current.Load() == nil || !w.othersCanLead() {
 			return
 		}
@@ -112,7 +113,7 @@ const maxWithdrawn = 10
 func (w *withdrawal) isSlow() bool {
 	now := w.clock.Mono()
 	isRecent := func(at int64) bool { return at != never && now-time.Duration(at) < slowFor }
-	return isRecent(w.began.Load()) || isRecent(w.logs.slow.Load()) || w.logs.stalled() > w.proposer.lateAfter
+	return isRecent(w.began.Load()) || isRecent(w.logs.slow.Load()) || w.logs.stalled() > w.proposer.LateAfter
 }
 
 const slowFor = 30 * time.Second

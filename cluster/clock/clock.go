@@ -1,3 +1,4 @@
+// Package clock is a cluster's time as one of its nodes knows it.
 package clock
 
 import (

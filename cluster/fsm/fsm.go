@@ -1,3 +1,5 @@
+// Package fsm is the state machine of a Raft group: the entries of its log and what they do to the store, its snapshots, the state of the
+// cluster itself, and the versions of all these formats.
 package fsm
 
 import (
@@ -51,6 +53,7 @@ type Config struct {
 	Knows     FormatVersion                    // the newest that this node knows
 }
 
+// New returns a state machine of a cluster without members.
 func New(c Config) *Machine {
 	f := &Machine{Config: c}
 	f.Cluster.Store(&Cluster{Members: map[raft.ServerID]Member{}})

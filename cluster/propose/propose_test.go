@@ -1,4 +1,4 @@
-package cluster
+package propose
 
 import (
 	"sync"
@@ -21,8 +21,8 @@ type openQuestion struct {
 
 func (q openQuestion) Error() error { return <-q.answer }
 
-func newTestProposer(apply func([]byte) raft.ApplyFuture, weigh func([]engine.Op) int, asked *sync.WaitGroup) *proposer {
-	return newProposer(proposerConfig{apply: apply, stamp: func() int64 { return 1 }, weigh: weigh, countFailure: func(engine.Status) {}, outstanding: asked})
+func newTestProposer(apply func([]byte) raft.ApplyFuture, weigh func([]engine.Op) int, asked *sync.WaitGroup) *Proposer {
+	return New(Config{Apply: apply, Stamp: func() int64 { return 1 }, Weigh: weigh, CountFailure: func(engine.Status) {}, Outstanding: asked})
 }
 
 // A second entry is proposed beside the first only when it is full, and a third never.
@@ -35,12 +35,12 @@ func TestOnlyFullEntriesAreProposedTogether(t *testing.T) {
 			sizes = append(sizes, len(entry))
 			return question
 		}, nil, &asked)
-		p.ended.Go(p.run)
+		p.Ended.Go(p.Run)
 		add := func(bytes int) {
 			t.Helper()
 			for range bytes / 1000 {
 				key := string(make([]byte, 960))
-				if p.add(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{acquire(key, 10, 1)}, Results: make([]engine.Result, 1), Done: func() {}}}) != engine.OK {
+				if p.Add(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{acquire(key, 10, 1)}, Results: make([]engine.Result, 1), Done: func() {}}}) != engine.OK {
 					t.Fatal("no room")
 				}
 			}
@@ -66,10 +66,10 @@ func TestOnlyFullEntriesAreProposedTogether(t *testing.T) {
 		question.answer <- raft.ErrLeadershipLost
 		synctest.Wait()
 		want(3, "when one is decided")
-		p.halt()
+		p.Halt()
 		question.answer <- raft.ErrRaftShutdown
 		question.answer <- raft.ErrRaftShutdown
-		p.ended.Wait()
+		p.Ended.Wait()
 		asked.Wait()
 	})
 }
@@ -82,10 +82,10 @@ func TestWorkOfScriptsIsBounded(t *testing.T) {
 		question := openQuestion{answer: make(chan error)}
 		weigh := func([]engine.Op) int { return maxEntryWork / 2 }
 		p := newTestProposer(func([]byte) raft.ApplyFuture { entries++; return question }, weigh, &asked)
-		p.ended.Go(p.run)
+		p.Ended.Go(p.Run)
 		add := func(op engine.Op) engine.Status {
 			defer synctest.Wait()
-			return p.add(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1), Done: func() {}}})
+			return p.Add(&call.Call{Batch: &engine.Batch{Ops: []engine.Op{op}, Results: make([]engine.Result, 1), Done: func() {}}})
 		}
 		heavy := engine.Op{Verb: engine.Script, Tokens: store.ScriptDialect, Args: [][]byte{[]byte("EVAL"), []byte("return 1"), []byte("0")}}
 		taken := 0
@@ -106,11 +106,11 @@ func TestWorkOfScriptsIsBounded(t *testing.T) {
 		if status := add(heavy); status != engine.OK {
 			t.Errorf("no script is taken once an entry is decided: %v", status)
 		}
-		p.halt()
+		p.Halt()
 		for range entriesInFlight {
 			question.answer <- raft.ErrRaftShutdown
 		}
-		p.ended.Wait()
+		p.Ended.Wait()
 		asked.Wait()
 	})
 }
@@ -121,20 +121,20 @@ func TestNothingIsProposedDuringAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		entries, question := 0, openQuestion{answer: make(chan error)}
 		p := newTestProposer(func([]byte) raft.ApplyFuture { entries++; return question }, nil, new(sync.WaitGroup))
-		p.ended.Go(p.run)
-		p.pause()
-		p.addOther(fsm.KindTick, nil)
+		p.Ended.Go(p.Run)
+		p.Pause()
+		p.AddOther(fsm.KindTick, nil)
 		synctest.Wait()
-		if entries != 0 || p.isIdle() || !p.hasNoneInFlight() {
+		if entries != 0 || p.IsIdle() || !p.HasNoneInFlight() {
 			t.Errorf("%d entries proposed during the pause", entries)
 		}
-		p.resume()
+		p.Resume()
 		synctest.Wait()
-		if entries != 1 || p.hasNoneInFlight() {
+		if entries != 1 || p.HasNoneInFlight() {
 			t.Errorf("%d entries proposed after the pause", entries)
 		}
 		question.answer <- nil
-		p.halt()
-		p.ended.Wait()
+		p.Halt()
+		p.Ended.Wait()
 	})
 }

@@ -1,4 +1,4 @@
-package cluster
+package propose
 
 import (
 	"slices"
@@ -6,13 +6,13 @@ import (
 )
 
 // recordOutcome notes that the fate of an entry is known, and whether it was late.
-func (p *proposer) recordOutcome(e *entry, err error) {
+func (p *Proposer) recordOutcome(e *entry, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i := slices.Index(p.proposedAt, e.began); i >= 0 {
 		p.proposedAt = slices.Delete(p.proposedAt, i, i+1)
 	}
-	if err != nil || time.Since(e.began) <= p.lateAfter {
+	if err != nil || time.Since(e.began) <= p.LateAfter {
 		p.lateInRow = 0
 		return
 	}
@@ -22,8 +22,8 @@ func (p *proposer) recordOutcome(e *entry, err error) {
 	p.lateInRow++
 }
 
-// oldestAge is for how long the oldest entry under way has been, 0 if none is.
-func (p *proposer) oldestAge() time.Duration {
+// OldestAge is for how long the oldest entry under way has been, 0 if none is.
+func (p *Proposer) OldestAge() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.proposedAt) == 0 {
@@ -32,12 +32,12 @@ func (p *proposer) oldestAge() time.Duration {
 	return time.Since(p.proposedAt[0])
 }
 
-// lateEntries is how many entries were late, one behind the other, up to the oldest that is under way, and since when; 0 if that
+// LateEntries is how many entries were late, one behind the other, up to the oldest that is under way, and since when; 0 if that
 // one is not.
-func (p *proposer) lateEntries() (since time.Time, inRow int) {
+func (p *Proposer) LateEntries() (since time.Time, inRow int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.proposedAt) == 0 || time.Since(p.proposedAt[0]) <= p.lateAfter {
+	if len(p.proposedAt) == 0 || time.Since(p.proposedAt[0]) <= p.LateAfter {
 		return time.Time{}, 0
 	}
 	if p.lateInRow == 0 {
@@ -46,15 +46,15 @@ func (p *proposer) lateEntries() (since time.Time, inRow int) {
 	return p.lateSince, p.lateInRow + 1
 }
 
-// isIdle reports whether nothing waits to be proposed, and every proposed entry was applied or has failed.
-func (p *proposer) isIdle() bool {
+// IsIdle reports whether nothing waits to be proposed, and every proposed entry was applied or has failed.
+func (p *Proposer) IsIdle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.queue) == 0 && len(p.inFlight) == 0
 }
 
-// hasNoneInFlight reports whether every proposed entry was applied or has failed.
-func (p *proposer) hasNoneInFlight() bool {
+// HasNoneInFlight reports whether every proposed entry was applied or has failed.
+func (p *Proposer) HasNoneInFlight() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.inFlight) == 0

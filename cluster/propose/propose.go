@@ -1,4 +1,5 @@
-package cluster
+// Package propose packs calls into entries of a Raft log and proposes these.
+package propose
 
 import (
 	"errors"
@@ -33,14 +34,14 @@ const (
 	maxQueuedWork = 30 * maxEntryWork
 )
 
-// proposer packs calls into entries. Calls wait in the open entry while earlier ones are under way, so entries grow with
+// Proposer packs calls into entries. Calls wait in the open entry while earlier ones are under way, so entries grow with
 // the load; a call that comes alone is proposed at once.
-type proposer struct {
-	proposerConfig
-	id uint64 // of this process, to recognise its own entries in the log
+type Proposer struct {
+	Config
+	ID uint64 // of this process, to recognise its own entries in the log
 
-	proposed atomic.Int64 // entries
-	latency  histogram    // from proposing an entry to having applied it
+	Proposed atomic.Int64 // entries
+	Latency  histogram    // from proposing an entry to having applied it
 
 	mu         sync.Mutex
 	queue      []*entry // the last one is open
@@ -60,26 +61,27 @@ type proposer struct {
 
 	wake  chan struct{}
 	stop  chan struct{}
-	ended sync.WaitGroup
+	Ended sync.WaitGroup
 }
 
-// proposerConfig is what a proposer is made with.
-type proposerConfig struct {
-	apply        func(entry []byte) raft.ApplyFuture
-	stamp        func() int64     // the time of an entry
-	requeue      func(*call.Call) // receives calls that were certainly not decided
-	weigh        func(ops []engine.Op) (work int)
-	countFailure func(status engine.Status) // counts the error of a call's answer; OK is none
-	lateAfter    time.Duration              // an entry is late that takes longer
-	outstanding  *sync.WaitGroup            // Raft's futures without a result
+// Config is what a proposer is made with.
+type Config struct {
+	Apply        func(entry []byte) raft.ApplyFuture
+	Stamp        func() int64     // the time of an entry
+	Requeue      func(*call.Call) // receives calls that were certainly not decided
+	Weigh        func(ops []engine.Op) (work int)
+	CountFailure func(status engine.Status) // counts the error of a call's answer; OK is none
+	LateAfter    time.Duration              // an entry is late that takes longer
+	Outstanding  *sync.WaitGroup            // Raft's futures without a result
 }
 
-func newProposer(c proposerConfig) *proposer {
-	return &proposer{proposerConfig: c, id: rand.Uint64(), inFlight: map[uint64]*entry{}, wake: make(chan struct{}, 1), stop: make(chan struct{})}
+// New returns a proposer, which proposes while Run runs.
+func New(c Config) *Proposer {
+	return &Proposer{Config: c, ID: rand.Uint64(), inFlight: map[uint64]*entry{}, wake: make(chan struct{}, 1), stop: make(chan struct{})}
 }
 
-// add queues a call. A status other than OK says why it is not taken.
-func (p *proposer) add(c *call.Call) engine.Status {
+// Add queues a call. A status other than OK says why it is not taken.
+func (p *Proposer) Add(c *call.Call) engine.Status {
 	status := p.pack(c)
 	if status == engine.OK {
 		p.signal()
@@ -87,14 +89,14 @@ func (p *proposer) add(c *call.Call) engine.Status {
 	return status
 }
 
-// refuses reports whether a call has a script while too much work of scripts waits. The leader asks before it tries the
+// Refuses reports whether a call has a script while too much work of scripts waits. The leader asks before it tries the
 // script on its own state: a refusal must not cost as much as the script.
-func (p *proposer) refuses(c *call.Call) bool {
+func (p *Proposer) Refuses(c *call.Call) bool {
 	return p.work.Load() >= maxQueuedWork && p.scriptWork(c) > 0
 }
 
 // pack appends a call to the open entry.
-func (p *proposer) pack(c *call.Call) (status engine.Status) {
+func (p *Proposer) pack(c *call.Call) (status engine.Status) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	work := p.scriptWork(c)
@@ -116,20 +118,20 @@ func (p *proposer) pack(c *call.Call) (status engine.Status) {
 }
 
 // scriptWork is about the work of the scripts in a call. Of one that was refused elsewhere nothing is known any longer.
-func (p *proposer) scriptWork(c *call.Call) (work int) {
+func (p *Proposer) scriptWork(c *call.Call) (work int) {
 	if c.Group != nil {
 		return 0
 	}
 	for i := range c.Batch.Ops {
 		if c.Batch.Ops[i].Verb == engine.Script {
-			work += p.weigh(c.Batch.Ops[i : i+1])
+			work += p.Weigh(c.Batch.Ops[i : i+1])
 		}
 	}
 	return work
 }
 
 // open returns the entry that is being filled. The caller holds mu.
-func (p *proposer) open() *entry {
+func (p *Proposer) open() *entry {
 	if n := len(p.queue); n > 0 && p.queue[n-1].kind == fsm.KindDecisions && len(p.queue[n-1].buf) < fullEntryBytes && p.queue[n-1].work < maxEntryWork {
 		return p.queue[n-1]
 	}
@@ -138,8 +140,8 @@ func (p *proposer) open() *entry {
 	return e
 }
 
-// addOther queues an entry about the cluster itself; done receives the outcome.
-func (p *proposer) addOther(kind byte, body []byte) (done <-chan error) {
+// AddOther queues an entry about the cluster itself; done receives the outcome.
+func (p *Proposer) AddOther(kind byte, body []byte) (done <-chan error) {
 	e := &entry{kind: kind, buf: append(make([]byte, fsm.EntryHead), body...), done: make(chan error, 1)}
 	p.mu.Lock()
 	p.queue = append(p.queue, e)
@@ -148,23 +150,23 @@ func (p *proposer) addOther(kind byte, body []byte) (done <-chan error) {
 	return e.done
 }
 
-func (p *proposer) signal() {
+func (p *Proposer) signal() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
 }
 
-// run proposes entries until halt.
-func (p *proposer) run() {
+// Run proposes entries until halt.
+func (p *Proposer) Run() {
 	for e := p.next(); e != nil; e = p.next() {
-		fsm.StampEntry(e.buf, e.kind, p.stamp(), p.id, e.number)
-		future := p.apply(e.buf)
-		p.proposed.Add(1)
-		p.outstanding.Go(func() {
+		fsm.StampEntry(e.buf, e.kind, p.Stamp(), p.ID, e.number)
+		future := p.Apply(e.buf)
+		p.Proposed.Add(1)
+		p.Outstanding.Go(func() {
 			err := future.Error()
 			if err == nil {
-				p.latency.observe(time.Since(e.began))
+				p.Latency.observe(time.Since(e.began))
 			}
 			p.finish(e, err)
 			p.recordOutcome(e, err)
@@ -175,7 +177,7 @@ func (p *proposer) run() {
 
 // next takes the first entry when it may be proposed, waiting for that, and marks its calls as sent; it returns nil at the
 // end.
-func (p *proposer) next() *entry {
+func (p *Proposer) next() *entry {
 	for {
 		p.mu.Lock()
 		isFull := len(p.queue) > 1 // the first of several is no longer filled
@@ -207,22 +209,22 @@ func (p *proposer) next() *entry {
 	}
 }
 
-// pause has everything wait in the queue, until resume.
-func (p *proposer) pause() { p.setPaused(true) }
+// Pause has everything wait in the queue, until resume.
+func (p *Proposer) Pause() { p.setPaused(true) }
 
-func (p *proposer) resume() {
+func (p *Proposer) Resume() {
 	p.setPaused(false)
 	p.signal()
 }
 
-func (p *proposer) setPaused(paused bool) {
+func (p *Proposer) setPaused(paused bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.paused = paused
 }
 
 // takeEntry removes and returns one of this process's entries in flight; the caller must answer its calls.
-func (p *proposer) takeEntry(number uint64) *entry {
+func (p *Proposer) takeEntry(number uint64) *entry {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e := p.inFlight[number]
@@ -230,8 +232,8 @@ func (p *proposer) takeEntry(number uint64) *entry {
 	return e
 }
 
-// takeCalls is takeEntry for the state machine, which answers the calls.
-func (p *proposer) takeCalls(number uint64) []*call.Call {
+// TakeCalls is takeEntry for the state machine, which answers the calls.
+func (p *Proposer) TakeCalls(number uint64) []*call.Call {
 	if e := p.takeEntry(number); e != nil {
 		return e.calls
 	}
@@ -239,7 +241,7 @@ func (p *proposer) takeCalls(number uint64) []*call.Call {
 }
 
 // finish is called once Raft has reported an entry's outcome, which may be unknown.
-func (p *proposer) finish(e *entry, err error) {
+func (p *Proposer) finish(e *entry, err error) {
 	e2 := p.takeEntry(e.number) // nil if the fsm has answered its calls
 	if e.done != nil {
 		e.done <- err
@@ -260,18 +262,18 @@ func (p *proposer) finish(e *entry, err error) {
 	}
 }
 
-func (p *proposer) requeueCall(c *call.Call) {
+func (p *Proposer) requeueCall(c *call.Call) {
 	if c.Requeue != nil {
 		c.Requeue(c)
 		return
 	}
-	p.requeue(c)
+	p.Requeue(c)
 }
 
-func (p *proposer) failAll(e *entry, status engine.Status) {
+func (p *Proposer) failAll(e *entry, status engine.Status) {
 	for _, c := range e.calls {
 		c.Settle(false)
-		p.countFailure(c.Fail(status))
+		p.CountFailure(c.Fail(status))
 	}
 }
 
@@ -280,8 +282,8 @@ func notTaken(err error) bool {
 	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) || errors.Is(err, raft.ErrEnqueueTimeout)
 }
 
-// halt ends run and fails what still waits.
-func (p *proposer) halt() {
+// Halt ends run and fails what still waits.
+func (p *Proposer) Halt() {
 	close(p.stop)
 	p.mu.Lock()
 	queue := p.queue
@@ -295,8 +297,8 @@ func (p *proposer) halt() {
 	}
 }
 
-// expel hands all waiting calls back, to be prepared for another term.
-func (p *proposer) expel() {
+// Expel hands all waiting calls back, to be prepared for another term.
+func (p *Proposer) Expel() {
 	var others, expelled []*entry
 	p.mu.Lock()
 	for _, e := range p.queue {

@@ -1,4 +1,4 @@
-package cluster
+package propose
 
 import (
 	"sync/atomic"
@@ -21,7 +21,7 @@ func (l *histogram) observe(d time.Duration) {
 	l.sum.Add(int64(d))
 }
 
-func (l *histogram) read() clusterstatus.Latency {
+func (l *histogram) Read() clusterstatus.Latency {
 	r := clusterstatus.Latency{Bounds: latencyBounds[:], Sum: time.Duration(l.sum.Load())}
 	for i := range l.buckets {
 		r.Counts = append(r.Counts, l.buckets[i].Load())

@@ -1,4 +1,4 @@
-package cluster
+package propose
 
 import (
 	"time"
@@ -43,7 +43,7 @@ func (e *entry) eachGroup(visit func(c *call.Call, group []byte)) {
 	for _, c := range e.calls {
 		_, rest, err := call.NextGroup(body)
 		if err != nil {
-			panic("cluster: an entry that was just written does not read: " + err.Error())
+			panic("propose: an entry that was just written does not read: " + err.Error())
 		}
 		size := len(body) - len(rest)
 		visit(c, body[:size:size])
