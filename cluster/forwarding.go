@@ -39,7 +39,7 @@ func (n *Node) connectForwarding() {
 		if n.role.active() == nil {
 			return false
 		}
-		if status := n.share.requeue(n.proposer, c); status != engine.OK {
+		if status := n.share.Requeue(n.proposer, c); status != engine.OK {
 			n.metrics.countFailure(c.Fail(status))
 		}
 		return true

@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/share"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -42,7 +43,7 @@ type leaderRole struct {
 	leader   *leaderFinder
 	formats  *versionGate
 	proposer *propose.Proposer
-	share    *leaderShare
+	share    *share.Share
 	metrics  *metrics
 	log      *nodeLog
 
@@ -127,7 +128,7 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 		return false
 	}
 	l.metrics.leaderChanges.Add(1)
-	l.share.begin(l.proposer, l.opt.Share(), l.fsm.Cluster.Load().Share)
+	l.share.Begin(l.proposer, l.opt.Share(), l.fsm.Cluster.Load().Share)
 	r := &leadership{term: term}
 	l.current.Store(r)
 	if l.peers.IsIsolated() || ctx.Err() != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/share"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
 )
@@ -42,7 +43,7 @@ type Node struct {
 	formats  *versionGate
 
 	proposer   *propose.Proposer
-	share      *leaderShare
+	share      *share.Share
 	role       *leaderRole
 	transfers  *transfers
 	withdrawal *withdrawal
@@ -146,7 +147,7 @@ func (n *Node) connectParts() {
 	n.statuses = &peerStatuses{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, byID: map[raft.ServerID]peerStatus{}}
 	n.leader = &leaderFinder{opt: &n.opt, raft: n.raft, peers: n.peers, statuses: n.statuses, saved: n.saved}
 	n.formats.fsm, n.formats.statuses, n.formats.proposer = n.fsm, n.statuses, n.proposer
-	n.share = newLeaderShare(n.opt.Store, n.fsm.Now.Load, func() int64 { return max(n.clock.NowOrWall(), n.fsm.Now.Load()) })
+	n.share = share.New(n.opt.Store, n.fsm.Now.Load, func() int64 { return max(n.clock.NowOrWall(), n.fsm.Now.Load()) })
 	n.role = &leaderRole{share: n.share, opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, proposer: n.proposer, metrics: n.metrics, log: n.log}
 	n.clock.Leads = func() bool { return n.role.current.Load() != nil }
 	n.shareSwitch = &shareSwitch{opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, share: n.share, log: n.log}

@@ -238,11 +238,11 @@ func TestLeaderShareIsClosed(t *testing.T) {
 		if leader == first {
 			t.Fatal("leadership was not handed over")
 		}
-		if term := leader.share.term.Load(); !leader.fsm.Cluster.Load().Share || term == nil || term.earlier == 0 {
+		if term := leader.share.Term.Load(); !leader.fsm.Cluster.Load().Share || term == nil || term.Earlier == 0 {
 			t.Errorf("the next leader has forgotten that tokens may be taken: %+v", term)
 		}
 		time.Sleep(time.Second)
-		if leader.fsm.Cluster.Load().Share || leader.share.term.Load() != nil {
+		if leader.fsm.Cluster.Load().Share || leader.share.Term.Load() != nil {
 			t.Error("the share is still in use long after it was closed")
 		}
 	})

@@ -42,7 +42,7 @@ type Machine struct {
 	own     []*call.Call // those behind an entry of this process, while it is applied
 }
 
-// fsmConfig is what a state machine is made with.
+// Config is what a state machine is made with.
 type Config struct {
 	Store     *store.Store
 	Clock     *clock.Clock
@@ -60,7 +60,7 @@ func New(c Config) *Machine {
 	return f
 }
 
-// clusterState is the state of the cluster itself in the log. It is replaced, never changed.
+// Cluster is the state of the cluster itself in the log. It is replaced, never changed.
 type Cluster struct {
 	ClusterID string                   `json:"cluster"`
 	Members   map[raft.ServerID]Member `json:"members"`

@@ -1,4 +1,4 @@
-package cluster
+package share
 
 import (
 	"fmt"
@@ -31,12 +31,12 @@ func BenchmarkLeaderShare(b *testing.B) {
 	b.Run("share", func(b *testing.B) {
 		log := store.New(store.Config{Replicated: true})
 		defer log.Close()
-		share := newLeaderShare(log, func() int64 { return now }, func() int64 { return now })
+		share := New(log, func() int64 { return now }, func() int64 { return now })
 		term := share.newTerm(now, false)
-		term.isOpen.Store(true)
+		term.IsOpen.Store(true)
 		var res engine.Result
 		for i := 0; b.Loop(); i++ {
-			if !share.decide(term, now+int64(i)*2000, &ops[i%keys], &res) {
+			if !share.Decide(term, now+int64(i)*2000, &ops[i%keys], &res) {
 				b.Fatal("it was not answered in memory")
 			}
 		}

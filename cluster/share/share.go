@@ -1,4 +1,5 @@
-package cluster
+// Package share is the tokens that the leader takes in its memory, and how operations through the log learn of them.
+package share
 
 import (
 	"slices"
@@ -10,82 +11,83 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// leaderShare is the tokens that the leader takes in its memory: of each key without a limiter in the log's state, up to
+// Share is the tokens that the leader takes in its memory: of each key without a limiter in the log's state, up to
 // [limits.Limit.LeaderShare]. They are answered under the lease, without an entry.
 //
 // Tokens of a key are taken either here or in the log's state, never in both. While an operation on a key is on its way through
 // the log, nothing is taken here, and a Carry queued before the operation hands over the tokens taken. A later leader does not know
 // them: until all would be back, its operations count the whole share as taken when its term began.
-type leaderShare struct {
+type Share struct {
 	taken   *store.Store // the tokens taken of each key; not replicated
 	log     *store.Store // the log's state
 	applied func() int64 // the time of the last entry applied
 	now     func() int64 // the cluster's time, not before that of the log's state
 
-	term atomic.Pointer[shareTerm] // nil while nothing may have been taken, by this leader or an earlier one
+	Term atomic.Pointer[Term] // nil while nothing may have been taken, by this leader or an earlier one
 
 	// order is held to read while operations are prepared for the log and queued, and to write for those that change policies:
 	// so a check queued before knows the policies, and one queued behind knows that they change.
 	order    sync.RWMutex
 	policies atomic.Int32 // changes of policies on their way
 	blocking atomic.Int32 // operations on their way whose keys are not known
-	slots    [shareSlots]shareSlot
+	slots    [slotCount]slot
 
 	carriedMu sync.Mutex
 	carried   map[string]struct{} // keys with a Carry on its way
 }
 
-// shareTerm is one term of this node as leader.
-type shareTerm struct {
-	earlier int64       // when earlier leaders may have taken the share of every key, 0 if they have not
-	isOpen  atomic.Bool // tokens may be taken
+// Term is one term of this node as leader.
+type Term struct {
+	Earlier int64       // when earlier leaders may have taken the share of every key, 0 if they have not
+	IsOpen  atomic.Bool // tokens may be taken
 }
 
-// shareSlots is the number of locks over the keys. With many, an operation on its way seldom blocks another key.
-const shareSlots = 1 << 14
+// slotCount is the number of locks over the keys. With many, an operation on its way seldom blocks another key.
+const slotCount = 1 << 14
 
-// maxShareBytes bounds the memory of the keys. What does not fit goes through the log.
-const maxShareBytes = 128 << 20
+// maxBytes bounds the memory of the keys. What does not fit goes through the log.
+const maxBytes = 128 << 20
 
-type shareSlot struct {
+type slot struct {
 	mu       sync.Mutex
 	underWay int32 // operations on keys of this slot that are on their way through the log
 }
 
-func newLeaderShare(log *store.Store, applied, now func() int64) *leaderShare {
-	return &leaderShare{applied: applied, now: now, taken: log.Beside(store.Config{MaxBytes: maxShareBytes}), log: log, carried: map[string]struct{}{}}
+// New returns a share of the keys of log, the state of the log. applied and now are the times of the last entry applied, and of the cluster.
+func New(log *store.Store, applied, now func() int64) *Share {
+	return &Share{applied: applied, now: now, taken: log.Beside(store.Config{MaxBytes: maxBytes}), log: log, carried: map[string]struct{}{}}
 }
 
 // newTerm is a term that begins at the cluster's time now. used says that an earlier leader may have taken tokens.
-func (s *leaderShare) newTerm(now int64, used bool) *shareTerm {
-	t := &shareTerm{}
+func (s *Share) newTerm(now int64, used bool) *Term {
+	t := &Term{}
 	if used {
-		t.earlier = now
+		t.Earlier = now
 	}
 	s.forget(now, engine.Op{Verb: engine.Flush})
 	return t
 }
 
 // priorAt is the PriorAt of a key of which nothing is taken here.
-func (t *shareTerm) priorAt(now int64) int64 {
-	if t.earlier == 0 || now-t.earlier >= int64(limits.MaxShareTime) {
+func (t *Term) priorAt(now int64) int64 {
+	if t.Earlier == 0 || now-t.Earlier >= int64(limits.MaxShareTime) {
 		return 0
 	}
-	return t.earlier
+	return t.Earlier
 }
 
-func slotOf(hash uint64) uint16 { return uint16(hash>>16) % shareSlots }
+func slotOf(hash uint64) uint16 { return uint16(hash>>16) % slotCount }
 
-func (s *leaderShare) slotOf(key []byte) uint16 { return slotOf(s.log.Hash(key)) }
+func (s *Share) slotOf(key []byte) uint16 { return slotOf(s.log.Hash(key)) }
 
-// decide answers an operation from memory, or returns false; then res has no meaning.
-func (s *leaderShare) decide(t *shareTerm, now int64, op *engine.Op, res *engine.Result) (done bool) {
+// Decide answers an operation from memory, or returns false; then res has no meaning.
+func (s *Share) Decide(t *Term, now int64, op *engine.Op, res *engine.Result) (done bool) {
 	if s.log.IsStrict(op) {
 		return false
 	}
 	switch op.Verb {
 	case engine.Look, engine.Refund:
-		if !s.log.IsNew(now, op.Key) || !s.has(now, op.Key) {
+		if !s.log.IsNew(now, op.Key) || !s.Has(now, op.Key) {
 			return false
 		}
 		s.apply(now, op, res)
@@ -94,7 +96,7 @@ func (s *leaderShare) decide(t *shareTerm, now int64, op *engine.Op, res *engine
 		slot := &s.slots[s.slotOf(op.Key)]
 		slot.mu.Lock()
 		defer slot.mu.Unlock()
-		if !s.isOpen(t, slot, op) || !s.log.IsNew(now, op.Key) || !s.has(now, op.Key) {
+		if !s.isOpen(t, slot, op) || !s.log.IsNew(now, op.Key) || !s.Has(now, op.Key) {
 			return false
 		}
 		s.apply(now, op, res)
@@ -113,20 +115,20 @@ func (s *leaderShare) decide(t *shareTerm, now int64, op *engine.Op, res *engine
 	return false
 }
 
-// has reports whether tokens of a key are taken here.
-func (s *leaderShare) has(now int64, key []byte) bool {
+// Has reports whether tokens of a key are taken here.
+func (s *Share) Has(now int64, key []byte) bool {
 	_, found := s.taken.Taken(now, key)
 	return found
 }
 
-func (s *leaderShare) apply(now int64, op *engine.Op, res *engine.Result) {
+func (s *Share) apply(now int64, op *engine.Op, res *engine.Result) {
 	ops, results := [1]engine.Op{*op}, [1]engine.Result{*res}
 	s.taken.Apply(now, ops[:], results[:])
 	*res = results[0]
 }
 
 // decideAll decides limits together.
-func (s *leaderShare) decideAll(t *shareTerm, now int64, op *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
+func (s *Share) decideAll(t *Term, now int64, op *engine.Op, parts []engine.Op, res *engine.Result) (done bool) {
 	var own [engine.MaxParts]engine.Op
 	var room [engine.MaxParts]uint16
 	numbers := room[:0]
@@ -152,13 +154,13 @@ func (s *leaderShare) decideAll(t *shareTerm, now int64, op *engine.Op, parts []
 }
 
 // isOpen reports whether tokens of the keys of a slot, which is locked, may be taken here.
-func (s *leaderShare) isOpen(t *shareTerm, slot *shareSlot, op *engine.Op) bool {
-	return (t.isOpen.Load() || op.Options&engine.Peek != 0) && slot.underWay == 0 && s.blocking.Load() == 0
+func (s *Share) isOpen(t *Term, slot *slot, op *engine.Op) bool {
+	return (t.IsOpen.Load() || op.Options&engine.Peek != 0) && slot.underWay == 0 && s.blocking.Load() == 0
 }
 
 // logTime is the time at which a limiter in the log's state must have expired. A window must have ended by the time of the last
 // entry: a later leader's clock may begin there, and would count in it again.
-func (s *leaderShare) logTime(now int64, op *engine.Op) int64 {
+func (s *Share) logTime(now int64, op *engine.Op) int64 {
 	if op.Limit.Algorithm == limits.FixedWindow {
 		return s.applied()
 	}
@@ -166,7 +168,7 @@ func (s *leaderShare) logTime(now int64, op *engine.Op) int64 {
 }
 
 // withEarlier returns op with the tokens that earlier leaders may have taken.
-func (s *leaderShare) withEarlier(t *shareTerm, now int64, op *engine.Op) *engine.Op {
+func (s *Share) withEarlier(t *Term, now int64, op *engine.Op) *engine.Op {
 	earlier := t.priorAt(now)
 	if earlier == op.PriorAt {
 		return op
@@ -176,5 +178,5 @@ func (s *leaderShare) withEarlier(t *shareTerm, now int64, op *engine.Op) *engin
 	return &own
 }
 
-// sweep drops keys whose tokens are all back, slowly: a key that is asked again needs no new record.
-func (s *leaderShare) sweep(now int64) { s.taken.Sweep(now, s.taken.Len()/128+64) }
+// Sweep drops keys whose tokens are all back, slowly: a key that is asked again needs no new record.
+func (s *Share) Sweep() { s.taken.Sweep(s.now(), s.taken.Len()/128+64) }

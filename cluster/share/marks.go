@@ -1,4 +1,4 @@
-package cluster
+package share
 
 import (
 	"slices"
@@ -6,9 +6,9 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// shareMarks are those that the operations of one call leave in the leader's share while they are on their way through the log.
-type shareMarks struct {
-	share    *leaderShare
+// marks are those that the operations of one call leave in the leader's share while they are on their way through the log.
+type marks struct {
+	share    *Share
 	slots    []uint16
 	carries  []engine.Op // to be queued before the operations
 	carried  []engine.Result
@@ -19,8 +19,8 @@ type shareMarks struct {
 
 // enter prepares operations for the log: those at the positions in which, or all if which is nil. The caller holds order until they
 // and the carries are queued, to write if changesPolicies says so.
-func (s *leaderShare) enter(t *shareTerm, now int64, ops []engine.Op, which []uint32) *shareMarks {
-	m := &shareMarks{share: s}
+func (s *Share) enter(t *Term, now int64, ops []engine.Op, which []uint32) *marks {
+	m := &marks{share: s}
 	if which == nil {
 		for i := range ops {
 			m.enter(t, now, &ops[i])
@@ -40,7 +40,7 @@ func changesPolicies(ops []engine.Op) bool {
 	})
 }
 
-func (m *shareMarks) enter(t *shareTerm, now int64, op *engine.Op) {
+func (m *marks) enter(t *Term, now int64, op *engine.Op) {
 	switch op.Verb {
 	case engine.Acquire, engine.Lend:
 		op.PriorAt = m.key(t, now, op.Key)
@@ -89,7 +89,7 @@ func (m *shareMarks) enter(t *shareTerm, now int64, op *engine.Op) {
 }
 
 // key marks a key, has its tokens carried, and returns the PriorAt of operations on it.
-func (m *shareMarks) key(t *shareTerm, now int64, key []byte) (priorAt int64) {
+func (m *marks) key(t *Term, now int64, key []byte) (priorAt int64) {
 	m.mark(key) // nothing is taken from here on
 	carry, found := m.share.taken.Taken(now, key)
 	if !found {
@@ -104,7 +104,7 @@ func (m *shareMarks) key(t *shareTerm, now int64, key []byte) (priorAt int64) {
 	return now // should the Carry be lost and the operation not
 }
 
-func (m *shareMarks) mark(key []byte) {
+func (m *marks) mark(key []byte) {
 	n := m.share.slotOf(key)
 	slot := &m.share.slots[n]
 	slot.mu.Lock()
@@ -113,17 +113,17 @@ func (m *shareMarks) mark(key []byte) {
 	m.slots = append(m.slots, n)
 }
 
-func (m *shareMarks) block() {
+func (m *marks) block() {
 	m.share.blocking.Add(1)
 	m.blocks++
 }
 
 // handOver returns the marks of the carries, apart from those of the operations behind them, or nil if there are none.
-func (m *shareMarks) handOver() *shareMarks {
+func (m *marks) handOver() *marks {
 	if len(m.carries) == 0 {
 		return nil
 	}
-	carried := &shareMarks{share: m.share, carries: m.carries, carried: make([]engine.Result, len(m.carries))}
+	carried := &marks{share: m.share, carries: m.carries, carried: make([]engine.Result, len(m.carries))}
 	for i := range m.carries {
 		carried.mark(m.carries[i].Key)
 	}
@@ -132,7 +132,7 @@ func (m *shareMarks) handOver() *shareMarks {
 }
 
 // leave removes the marks once the outcome of the operations is known, at the cluster's time now.
-func (m *shareMarks) leave(now int64, applied bool) {
+func (m *marks) leave(now int64, applied bool) {
 	s := m.share
 	if applied && m.flushes {
 		s.forget(now, engine.Op{Verb: engine.Flush})
@@ -157,7 +157,7 @@ func (m *shareMarks) leave(now int64, applied bool) {
 }
 
 // forget drops tokens taken here.
-func (s *leaderShare) forget(now int64, op engine.Op) {
+func (s *Share) forget(now int64, op engine.Op) {
 	var res engine.Result
 	s.apply(now, &op, &res)
 }
