@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
+	"github.com/stintdb/stint/cluster/oncelog"
 )
 
 // One node bootstraps the cluster, from the nodes that gave it their pledge. A node gives its pledge to one other
@@ -36,7 +37,7 @@ type pledges struct {
 	stable   raft.StableStore
 	saved    *savedState
 	statuses *peerStatuses
-	log      *nodeLog
+	log      *oncelog.Log
 
 	mu sync.Mutex // held while this node gives its pledge, or gathers others'
 }
@@ -103,7 +104,7 @@ func (ps *pledges) checkReleased(ctx context.Context, p pledge) error {
 	r, err := ps.statuses.fetch(ctx, p.Address)
 	switch {
 	case err != nil:
-		ps.log.once("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
+		ps.log.Once("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
 			"id", p.Former, "address", p.Address, "error", err)
 		return fmt.Errorf("this node has given its pledge to %s, which does not answer", p.Former)
 	case r.ID != p.Former && nodeName(r.ID) == nodeName(p.Former):

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/oncelog"
 )
 
 // logCompactor keeps the log short.
@@ -14,7 +15,7 @@ type logCompactor struct {
 	opt  *Options
 	raft *raftGroup
 	logs *watchedLog
-	log  *nodeLog
+	log  *oncelog.Log
 }
 
 // run takes a snapshot and drops the log before it when enough has been written since the last snapshot.

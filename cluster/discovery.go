@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/oncelog"
 )
 
 // discovery meets the other nodes and makes this node a member of their cluster.
@@ -22,7 +23,7 @@ type discovery struct {
 	leader     *leaderFinder
 	formats    *versionGate
 	pledges    *pledges
-	log        *nodeLog
+	log        *oncelog.Log
 	callLeader func(context.Context, request) error
 	fail       func(error) // ends the node
 }
@@ -58,7 +59,7 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []peerStatus) {
 	for _, r := range others {
 		if r.ClusterID != "" {
 			if known := d.saved.clusterID(); known != "" && known != r.ClusterID || known == "" && d.raft.hasLog() {
-				d.log.once("foreign", "a node of another cluster is in --cluster-peers", "address", r.address, "its_cluster", r.ClusterID, "own_cluster", known)
+				d.log.Once("foreign", "a node of another cluster is in --cluster-peers", "address", r.address, "its_cluster", r.ClusterID, "own_cluster", known)
 				continue
 			}
 			d.announce(ctx)
@@ -74,14 +75,14 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []peerStatus) {
 			return // a node has been in a cluster: this is not the first start, and that cluster has to be found
 		}
 		if other, twice := fresh[nodeName(r.ID)]; twice {
-			d.log.once("twice", "two nodes have the same --node-id; each needs its own", "node_id", nodeName(r.ID), "addresses", fmt.Sprint(other.Address, " and ", r.address))
+			d.log.Once("twice", "two nodes have the same --node-id; each needs its own", "node_id", nodeName(r.ID), "addresses", fmt.Sprint(other.Address, " and ", r.address))
 			return
 		}
 		fresh[nodeName(r.ID)] = raft.Server{ID: r.ID, Address: raft.ServerAddress(r.address)}
 	}
 	delete(fresh, nodeName(d.raft.id))
 	if len(fresh)+1 < d.opt.BootstrapExpect {
-		d.log.once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect", d.opt.BootstrapExpect)
+		d.log.Once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect", d.opt.BootstrapExpect)
 		return
 	}
 	met := slices.Collect(maps.Values(fresh))
@@ -89,7 +90,7 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []peerStatus) {
 		return // of those that have met, the one with the first address forms it
 	}
 	if err := d.pledges.bootstrap(ctx, met); err != nil && ctx.Err() == nil {
-		d.log.once("form "+err.Error(), "the cluster could not be formed yet", "error", err)
+		d.log.Once("form "+err.Error(), "the cluster could not be formed yet", "error", err)
 	}
 }
 
@@ -123,6 +124,6 @@ func (d *discovery) announce(ctx context.Context) {
 	}
 	err := d.callLeader(ctx, request{Join: &joinRequest{ID: d.raft.id, Address: d.opt.Advertise, Member: me}})
 	if err != nil && ctx.Err() == nil {
-		d.log.once("join "+err.Error(), "could not join the cluster yet", "error", err)
+		d.log.Once("join "+err.Error(), "could not join the cluster yet", "error", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/oncelog"
 )
 
 // Raft alone checks for a silent leader when a timer of one to two heartbeat timeouts fires. If the silence was
@@ -26,7 +27,7 @@ type election struct {
 	clock      *clock.Clock
 	statuses   *peerStatuses
 	withdrawal *withdrawal
-	log        *nodeLog
+	log        *oncelog.Log
 }
 
 // run makes this node check its leader at the best moment after a silence.

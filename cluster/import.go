@@ -39,7 +39,7 @@ func (n *Node) Import(ctx context.Context, from *store.Store, at int64, scratch 
 			case n.holdsState() && !isNew:
 				return false, ErrHoldsState
 			case known.Version() < n.formats.Newest:
-				n.log.once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
+				n.log.Once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
 			case n.role.current.Load() != nil:
 				err := n.raft.await(ctx, func() error { return n.begin(from, at, scratch) })
 				if !errors.Is(err, ErrNoLeader) {
@@ -47,7 +47,7 @@ func (n *Node) Import(ctx context.Context, from *store.Store, at int64, scratch 
 				}
 			default:
 				if err := n.Transfer(ctx, n.opt.Node); err != nil {
-					n.log.once("import", "this node has to lead to import state", "error", err)
+					n.log.Once("import", "this node has to lead to import state", "error", err)
 				}
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/share"
 	"github.com/stintdb/stint/cluster/transport"
@@ -45,7 +46,7 @@ type leaderRole struct {
 	proposer *propose.Proposer
 	share    *share.Share
 	metrics  *metrics
-	log      *nodeLog
+	log      *oncelog.Log
 
 	current atomic.Pointer[leadership] // while this node leads
 	// After leadership was offered to another node, that one may be elected before the others' time is out. So while an

@@ -12,12 +12,12 @@ import (
 func (ms *membership) updateFormats(ctx context.Context) {
 	for _, s := range ms.raft.servers() {
 		if err := ms.recordFormats(ctx, s.ID); err != nil {
-			ms.log.once("formats "+string(s.ID), "cannot record the format version of a member yet", "id", s.ID, "error", err)
+			ms.log.Once("formats "+string(s.ID), "cannot record the format version of a member yet", "id", s.ID, "error", err)
 		}
 	}
 	if ms.formats.common() > ms.fsm.Cluster.Load().Version() {
 		if err := ms.raiseFormats(ctx); err != nil {
-			ms.log.once("raise", "cannot raise the cluster's format version yet", "error", err)
+			ms.log.Once("raise", "cannot raise the cluster's format version yet", "error", err)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func (ms *membership) recordProcesses(ctx context.Context) {
 			continue
 		}
 		if err := ms.formats.propose(ctx, fsm.KindProcess, told); err != nil {
-			ms.log.once("process "+string(s.ID), "cannot record a member's process yet", "id", s.ID, "error", err)
+			ms.log.Once("process "+string(s.ID), "cannot record a member's process yet", "id", s.ID, "error", err)
 		}
 	}
 }

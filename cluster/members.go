@@ -11,6 +11,7 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -24,7 +25,7 @@ type membership struct {
 	formats   *versionGate
 	role      *leaderRole
 	transfers *transfers
-	log       *nodeLog
+	log       *oncelog.Log
 
 	ownProcess func() fsm.ProcessBody // as this node reports it
 
@@ -105,7 +106,7 @@ func (ms *membership) promote(ctx context.Context) {
 		for _, s := range ms.raft.servers() {
 			if s.Suffrage == raft.Nonvoter && ms.isReady(s) {
 				if err := ms.giveVote(ctx, s); err != nil {
-					ms.log.once("vote "+string(s.ID), "a member has the state, but could not be given its vote yet", "id", s.ID, "error", err)
+					ms.log.Once("vote "+string(s.ID), "a member has the state, but could not be given its vote yet", "id", s.ID, "error", err)
 					continue
 				}
 				ms.log.Info("member has the state and votes", "id", s.ID)

@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/share"
 	"github.com/stintdb/stint/cluster/transport"
@@ -26,7 +27,7 @@ import (
 type Node struct {
 	opt   Options
 	id    raft.ServerID
-	log   *nodeLog
+	log   *oncelog.Log
 	disk  Disk
 	clock *clock.Clock
 
@@ -96,7 +97,7 @@ func Open(o Options) (*Node, error) {
 		opt: o, id: serverID(o.Node, incarnation), disk: o.Disk, clock: clock.New(o.Wall), metrics: newMetrics(),
 		failed: make(chan error, 1), forwarder: forward.NewClient(),
 	}
-	n.log = newNodeLog(o.Log.With("node", o.Node))
+	n.log = oncelog.New(o.Log.With("node", o.Node))
 	if o.Passed != nil {
 		n.clock.Passed = o.Passed
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/raftstore"
 )
 
@@ -15,7 +16,7 @@ type savedState struct {
 	disk  Disk
 	clock *clock.Clock
 	fsm   *fsm.Machine
-	log   *nodeLog
+	log   *oncelog.Log
 
 	clusterIDBefore string            // as the last run saved it
 	formatsBefore   fsm.FormatVersion // the same, 0 for none
@@ -50,7 +51,7 @@ func (s *savedState) run(ctx context.Context) {
 func (s *savedState) saveClusterID() {
 	if id := s.fsm.Cluster.Load().ClusterID; id != "" && id != s.clusterIDOnDisk {
 		if err := s.disk.Stable().Set(raftstore.ClusterIDKey, []byte(id)); err != nil {
-			s.log.once("remember", "cannot save the cluster's id", "error", err)
+			s.log.Once("remember", "cannot save the cluster's id", "error", err)
 			return
 		}
 		s.clusterIDOnDisk = id
@@ -61,7 +62,7 @@ func (s *savedState) saveClusterID() {
 func (s *savedState) saveFormats() {
 	if used := s.fsm.Cluster.Load().Formats; used > s.formatsOnDisk {
 		if err := s.disk.Stable().SetUint64(raftstore.FormatsKey, uint64(used)); err != nil {
-			s.log.once("remember", "cannot save the cluster's format version", "error", err)
+			s.log.Once("remember", "cannot save the cluster's format version", "error", err)
 			return
 		}
 		s.formatsOnDisk = used
@@ -89,7 +90,7 @@ func (s *savedState) saveClock() {
 		return
 	}
 	if err := s.disk.SaveClock(clocks); err != nil {
-		s.log.once("clock", "cannot save the time for the next start; buckets will not refill for the time this node is down", "error", err)
+		s.log.Once("clock", "cannot save the time for the next start; buckets will not refill for the time this node is down", "error", err)
 		return
 	}
 	s.lastClock, s.lastTime = clocks, applied

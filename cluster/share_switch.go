@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/share"
 	"github.com/stintdb/stint/engine/limits"
 )
@@ -18,7 +19,7 @@ type shareSwitch struct {
 	formats *versionGate
 	role    *leaderRole
 	share   *share.Share
-	log     *nodeLog
+	log     *oncelog.Log
 }
 
 // shareEvery is the time between two looks at the setting, and between two sweeps.
@@ -58,6 +59,6 @@ func (w *shareSwitch) run(ctx context.Context) {
 // record writes into the log whether leaders may take tokens.
 func (w *shareSwitch) record(ctx context.Context, share bool) {
 	if err := w.formats.propose(ctx, fsm.KindShare, fsm.ShareBody{Share: share}); err != nil {
-		w.log.once("share", "cannot switch decisions in the leader's memory yet", "error", err)
+		w.log.Once("share", "cannot switch decisions in the leader's memory yet", "error", err)
 	}
 }

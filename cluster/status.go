@@ -209,7 +209,7 @@ func (n *Node) watchClock(ctx context.Context) {
 	clock.Every(ctx, n.opt.MeetEvery, func() {
 		noteSuspends()
 		if ahead := n.clock.Ahead(); ahead > persistence.MaxAhead {
-			n.log.warnOnce("ahead", "the cluster's time is ahead of this machine's clock: that clock is behind, or a leader's was ahead once. In the second case TIME and EXAT are wrong, until the cluster begins with a backup and --rewind",
+			n.log.WarnOnce("ahead", "the cluster's time is ahead of this machine's clock: that clock is behind, or a leader's was ahead once. In the second case TIME and EXAT are wrong, until the cluster begins with a backup and --rewind",
 				"ahead", ahead, "cluster_time", time.Unix(0, n.clock.Now()).UTC(), "machine", n.opt.Wall().UTC())
 		}
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -20,7 +21,7 @@ type voids struct {
 	role    *leaderRole
 	decider *decider
 	metrics *metrics
-	log     *nodeLog
+	log     *oncelog.Log
 
 	leadership *leadership
 	gone       map[string]time.Duration // holders that are no member, and since when under this leadership

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
+	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -28,7 +29,7 @@ type withdrawal struct {
 	leader   *leaderFinder
 	role     *leaderRole
 	proposer *propose.Proposer
-	log      *nodeLog
+	log      *oncelog.Log
 
 	began atomic.Int64 // when this node last withdrew from leadership, on the monotonic clock, or never
 }

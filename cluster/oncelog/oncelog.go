@@ -1,4 +1,5 @@
-package cluster
+// Package oncelog is a log that does not repeat itself.
+package oncelog
 
 import (
 	"log/slog"
@@ -6,34 +7,35 @@ import (
 	"time"
 )
 
-// nodeLog is a node's log.
-type nodeLog struct {
+// Log is the log of a node.
+type Log struct {
 	*slog.Logger
 
 	mu   sync.Mutex
 	said map[string]time.Time // when once said what
 }
 
-func newNodeLog(to *slog.Logger) *nodeLog {
-	return &nodeLog{Logger: to, said: map[string]time.Time{}}
+// New returns a log that writes to another.
+func New(to *slog.Logger) *Log {
+	return &Log{Logger: to, said: map[string]time.Time{}}
 }
 
-// once logs what would otherwise be repeated all the time, once a minute.
-func (l *nodeLog) once(what, message string, fields ...any) {
+// Once logs what would otherwise be repeated all the time, once a minute.
+func (l *Log) Once(what, message string, fields ...any) {
 	if l.isDue(what) {
 		l.Info(message, fields...)
 	}
 }
 
-// warnOnce is once for warnings.
-func (l *nodeLog) warnOnce(what, message string, fields ...any) {
+// WarnOnce is once for warnings.
+func (l *Log) WarnOnce(what, message string, fields ...any) {
 	if l.isDue(what) {
 		l.Warn(message, fields...)
 	}
 }
 
 // isDue reports whether something was not logged in the last minute, and notes that it is.
-func (l *nodeLog) isDue(what string) bool {
+func (l *Log) isDue(what string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last, said := l.said[what]
