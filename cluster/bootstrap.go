@@ -101,7 +101,7 @@ func (ps *pledges) checkReleased(ctx context.Context, p pledge) error {
 	if p.Former == "" {
 		return nil
 	}
-	r, err := ps.statuses.fetch(ctx, p.Address)
+	r, err := ps.statuses.Fetch(ctx, p.Address)
 	switch {
 	case err != nil:
 		ps.log.Once("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",

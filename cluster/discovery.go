@@ -24,7 +24,7 @@ type discovery struct {
 	formats    *versionGate
 	pledges    *pledges
 	log        *oncelog.Log
-	callLeader func(context.Context, request) error
+	callLeader func(context.Context, Request) error
 	fail       func(error) // ends the node
 }
 
@@ -38,7 +38,7 @@ func (d *discovery) run(ctx context.Context) {
 			d.fail(errRaftEnded)
 			return
 		}
-		others := d.statuses.fetchAll(ctx, d.opt.MeetEvery)
+		others := d.statuses.FetchAll(ctx, d.opt.MeetEvery)
 		if !d.isMember() {
 			d.joinOrBootstrap(ctx, others)
 		} else if !d.isAnnounced() || d.isDisowned() {
@@ -55,11 +55,11 @@ func (d *discovery) run(ctx context.Context) {
 var errRaftEnded = errors.New("its Raft has ended: start it again")
 
 // joinOrBootstrap is the discovery step of a node without a cluster.
-func (d *discovery) joinOrBootstrap(ctx context.Context, others []peerStatus) {
+func (d *discovery) joinOrBootstrap(ctx context.Context, others []MemberStatus) {
 	for _, r := range others {
 		if r.ClusterID != "" {
 			if known := d.saved.clusterID(); known != "" && known != r.ClusterID || known == "" && d.raft.hasLog() {
-				d.log.Once("foreign", "a node of another cluster is in --cluster-peers", "address", r.address, "its_cluster", r.ClusterID, "own_cluster", known)
+				d.log.Once("foreign", "a node of another cluster is in --cluster-peers", "address", r.Address, "its_cluster", r.ClusterID, "own_cluster", known)
 				continue
 			}
 			d.announce(ctx)
@@ -75,10 +75,10 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []peerStatus) {
 			return // a node has been in a cluster: this is not the first start, and that cluster has to be found
 		}
 		if other, twice := fresh[nodeName(r.ID)]; twice {
-			d.log.Once("twice", "two nodes have the same --node-id; each needs its own", "node_id", nodeName(r.ID), "addresses", fmt.Sprint(other.Address, " and ", r.address))
+			d.log.Once("twice", "two nodes have the same --node-id; each needs its own", "node_id", nodeName(r.ID), "addresses", fmt.Sprint(other.Address, " and ", r.Address))
 			return
 		}
-		fresh[nodeName(r.ID)] = raft.Server{ID: r.ID, Address: raft.ServerAddress(r.address)}
+		fresh[nodeName(r.ID)] = raft.Server{ID: r.ID, Address: raft.ServerAddress(r.Address)}
 	}
 	delete(fresh, nodeName(d.raft.id))
 	if len(fresh)+1 < d.opt.BootstrapExpect {
@@ -122,7 +122,7 @@ func (d *discovery) announce(ctx context.Context) {
 	if known, ok := d.fsm.Cluster.Load().Members[d.raft.id]; ok {
 		me.Nonvoter = known.Nonvoter
 	}
-	err := d.callLeader(ctx, request{Join: &joinRequest{ID: d.raft.id, Address: d.opt.Advertise, Member: me}})
+	err := d.callLeader(ctx, Request{Join: &JoinRequest{ID: d.raft.id, Address: d.opt.Advertise, Member: me}})
 	if err != nil && ctx.Err() == nil {
 		d.log.Once("join "+err.Error(), "could not join the cluster yet", "error", err)
 	}

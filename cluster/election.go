@@ -24,7 +24,6 @@ import (
 type election struct {
 	opt        *Options
 	raft       *raftGroup
-	clock      *clock.Clock
 	statuses   *peerStatuses
 	withdrawal *withdrawal
 	log        *oncelog.Log
@@ -43,7 +42,7 @@ func (e *election) run(ctx context.Context) {
 			clock.Sleep(ctx, wait)
 			continue
 		}
-		at, suspected := e.checkTime(last, e.statuses.fetchAll(ctx, e.opt.Heartbeat/4))
+		at, suspected := e.checkTime(last, e.statuses.FetchAll(ctx, e.opt.Heartbeat/4))
 		clock.Sleep(ctx, time.Until(at))
 		if suspected && e.raft.LastContact().Equal(last) && e.raft.State() == raft.Follower {
 			e.checkLeaderNow()
@@ -54,8 +53,8 @@ func (e *election) run(ctx context.Context) {
 
 // checkTime returns when this node has to check its leader, given its own last contact and the status of the others.
 // It returns false while another node still has contact: then Raft's own timer suffices.
-func (e *election) checkTime(last time.Time, others []peerStatus) (at time.Time, suspected bool) {
-	order := []peerStatus{{ID: e.raft.id, Last: e.raft.LastIndex(), Slow: e.withdrawal.isSlow()}}
+func (e *election) checkTime(last time.Time, others []MemberStatus) (at time.Time, suspected bool) {
+	order := []MemberStatus{{ID: e.raft.id, Last: e.raft.LastIndex(), Slow: e.withdrawal.isSlow()}}
 	voters := e.raft.servers()
 	for _, r := range others {
 		if r.Leads || !slices.ContainsFunc(voters, func(s raft.Server) bool { return s.ID == r.ID && s.Suffrage == raft.Voter }) {
@@ -64,15 +63,15 @@ func (e *election) checkTime(last time.Time, others []peerStatus) (at time.Time,
 		if r.Silent < e.opt.Heartbeat/4 {
 			return last, false
 		}
-		if heard := time.Now().Add(-r.Silent - (e.clock.Mono() - r.at)); heard.After(last) {
+		if heard := time.Now().Add(-r.Silent - time.Since(r.At)); heard.After(last) {
 			last = heard
 		}
 		order = append(order, r)
 	}
-	slices.SortFunc(order, func(a, b peerStatus) int {
+	slices.SortFunc(order, func(a, b MemberStatus) int {
 		return cmp.Or(cmp.Compare(a.Last, b.Last), compareBools(b.Slow, a.Slow), cmp.Compare(a.ID, b.ID))
 	})
-	place := slices.IndexFunc(order, func(r peerStatus) bool { return r.ID == e.raft.id })
+	place := slices.IndexFunc(order, func(r MemberStatus) bool { return r.ID == e.raft.id })
 	return last.Add(e.opt.Heartbeat + time.Duration(place)*e.opt.Heartbeat/electionStagger), true
 }
 

@@ -197,7 +197,7 @@ func TestOlderNodeIsRefused(t *testing.T) {
 			t.Errorf("the older node answers with status %d", res[0].Status)
 		}
 
-		if r, heard := s.leader().statuses.last(older.id); !heard || s.leader().members.isNearlyCaughtUp(r) {
+		if r, heard := s.leader().statuses.Last(older.id); !heard || s.leader().members.isNearlyCaughtUp(r) {
 			t.Error("the older node counts as one that could vote")
 		}
 		s.names = append(s.names, "d")

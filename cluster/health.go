@@ -59,7 +59,7 @@ func (h *health) compareToLeader(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, h.opt.MeetEvery)
 	defer cancel()
 	asked := h.clock.Mono()
-	leader, err := h.statuses.fetch(ctx, address)
+	leader, err := h.statuses.Fetch(ctx, address)
 	if err != nil || !leader.Leads || leader.Term < h.raft.CurrentTerm() || leader.ClusterID != h.saved.clusterID() {
 		return
 	}

@@ -57,4 +57,4 @@ func (f *leaderFinder) find() string {
 }
 
 // claimed returns the address of the node that reports to lead, in the highest term.
-func (f *leaderFinder) claimed() string { return f.statuses.claimedLeader(f.saved.clusterID()) }
+func (f *leaderFinder) claimed() string { return f.statuses.ClaimedLeader(f.saved.clusterID()) }

@@ -195,7 +195,7 @@ func (l *leaderRole) syncClock(ctx context.Context) {
 		return
 	}
 	heard, members := false, l.raft.servers()
-	for _, told := range l.statuses.fetchAll(ctx, 300*time.Millisecond) {
+	for _, told := range l.statuses.FetchAll(ctx, 300*time.Millisecond) {
 		if told.Now > 0 && slices.ContainsFunc(members, func(s raft.Server) bool { return s.ID == told.ID }) {
 			l.clock.CapAt(max(told.Now, applied))
 			heard = true

@@ -26,8 +26,8 @@ func (ms *membership) updateFormats(ctx context.Context) {
 func (ms *membership) recordFormats(ctx context.Context, id raft.ServerID) error {
 	reported := ms.formats.Stated()
 	if id != ms.raft.id {
-		r, heard := ms.statuses.last(id)
-		if !heard || !ms.statuses.isAlive(r) {
+		r, heard := ms.statuses.Last(id)
+		if !heard || !ms.statuses.IsAlive(r) {
 			return nil
 		}
 		reported = r.Formats
@@ -72,8 +72,8 @@ func (ms *membership) recordProcesses(ctx context.Context) {
 	for _, s := range ms.raft.servers() {
 		told := ms.ownProcess()
 		if s.ID != ms.raft.id {
-			r, heard := ms.statuses.last(s.ID)
-			if !heard || !ms.statuses.isAlive(r) {
+			r, heard := ms.statuses.Last(s.ID)
+			if !heard || !ms.statuses.IsAlive(r) {
 				continue
 			}
 			told = fsm.ProcessBody{ID: s.ID, Process: r.Process, After: r.ProcessBefore}

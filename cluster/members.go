@@ -35,7 +35,7 @@ type membership struct {
 // join makes a node a member, or records its new address. It starts without a vote; promote gives it one once
 // it has the state. A node that comes back under the same name without its disk is a new member and takes the old
 // one's place.
-func (ms *membership) join(ctx context.Context, j joinRequest) error {
+func (ms *membership) join(ctx context.Context, j JoinRequest) error {
 	if err := ms.beginChange(ctx); err != nil {
 		return err
 	}
@@ -71,10 +71,10 @@ func (ms *membership) join(ctx context.Context, j joinRequest) error {
 
 // replace removes a member whose place a node of the same name takes. It refuses if the old one is alive: then
 // two nodes have the same name.
-func (ms *membership) replace(ctx context.Context, old raft.Server, j joinRequest) error {
+func (ms *membership) replace(ctx context.Context, old raft.Server, j JoinRequest) error {
 	short, cancel := context.WithTimeout(ctx, transport.DialTimeout)
 	defer cancel()
-	if r, err := ms.statuses.fetch(short, string(old.Address)); err == nil && r.ID == old.ID {
+	if r, err := ms.statuses.Fetch(short, string(old.Address)); err == nil && r.ID == old.ID {
 		return fmt.Errorf("the node id '%s' is in use by %s, which is alive; each node needs its own --node-id", nodeName(j.ID), old.Address)
 	}
 	ms.log.Warn("a member has come back without its state; it joins as a new one", "id", old.ID, "new_id", j.ID)
@@ -147,14 +147,14 @@ func (ms *membership) endChange() { <-ms.changing }
 // isReady reports whether a member without a vote is to have one, and has nearly all of the log.
 func (ms *membership) isReady(s raft.Server) bool {
 	m, known := ms.fsm.Cluster.Load().Members[s.ID]
-	r, heard := ms.statuses.last(s.ID)
+	r, heard := ms.statuses.Last(s.ID)
 	return known && !m.Nonvoter && heard && ms.isNearlyCaughtUp(r)
 }
 
 // isNearlyCaughtUp reports whether a node could vote at once: its Raft runs, it has applied nearly all of the
 // log, and it knows the cluster's format version.
-func (ms *membership) isNearlyCaughtUp(r peerStatus) bool {
-	return ms.statuses.isAlive(r) && ms.formats.check(r.ID, r.Formats) == nil && r.Applied+readyWithin >= ms.fsm.Applied.Load()
+func (ms *membership) isNearlyCaughtUp(r MemberStatus) bool {
+	return ms.statuses.IsAlive(r) && ms.formats.check(r.ID, r.Formats) == nil && r.Applied+readyWithin >= ms.fsm.Applied.Load()
 }
 
 // readyWithin is the largest number of entries that a node may lack when it gets its vote; the rest arrives within
@@ -162,10 +162,10 @@ func (ms *membership) isNearlyCaughtUp(r peerStatus) bool {
 const readyWithin = 1000
 
 // add asks the node at an address to be a member, and changes whether it is to vote.
-func (ms *membership) add(ctx context.Context, o adminRequest) error {
+func (ms *membership) add(ctx context.Context, o AdminRequest) error {
 	short, cancel := context.WithTimeout(ctx, transport.DialTimeout)
 	defer cancel()
-	r, err := ms.statuses.fetch(short, o.Address)
+	r, err := ms.statuses.Fetch(short, o.Address)
 	if err != nil {
 		return fmt.Errorf("the node at %s does not answer: %w", o.Address, err)
 	}
@@ -176,7 +176,7 @@ func (ms *membership) add(ctx context.Context, o adminRequest) error {
 	case r.ClusterID != "" && r.ClusterID != own:
 		return fmt.Errorf("the node at %s belongs to the cluster %s; start it with an empty --dir to have it here", o.Address, r.ClusterID)
 	}
-	err = ms.join(ctx, joinRequest{ID: r.ID, Address: o.Address, Member: fsm.Member{Node: o.Node, Client: r.Client, Nonvoter: o.Nonvoter, Formats: r.Formats}})
+	err = ms.join(ctx, JoinRequest{ID: r.ID, Address: o.Address, Member: fsm.Member{Node: o.Node, Client: r.Client, Nonvoter: o.Nonvoter, Formats: r.Formats}})
 	if err != nil || !o.Nonvoter {
 		return err
 	}
@@ -237,7 +237,7 @@ var errHandedOver = errors.New("the leader to be removed has transferred leaders
 // canRemoveVoter returns an error if the remaining voters that answer and have the state would be no majority.
 func (ms *membership) canRemoveVoter(ctx context.Context, id raft.ServerID) error {
 	useful := map[raft.ServerID]bool{ms.raft.id: true}
-	for _, r := range ms.statuses.fetchAll(ctx, transport.DialTimeout) {
+	for _, r := range ms.statuses.FetchAll(ctx, transport.DialTimeout) {
 		useful[r.ID] = ms.isNearlyCaughtUp(r)
 	}
 	voters, answering, votes := 0, 0, false

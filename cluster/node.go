@@ -145,7 +145,7 @@ func (n *Node) connectParts() {
 	n.logs = &watchedLog{LogStore: n.disk.Logs(), mono: n.clock.Mono, late: n.proposer.LateAfter}
 	n.logs.slow.Store(never)
 	n.saved = &savedState{opt: &n.opt, disk: n.disk, clock: n.clock, fsm: n.fsm, log: n.log}
-	n.statuses = &peerStatuses{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, byID: map[raft.ServerID]peerStatus{}}
+	n.statuses = &peerStatuses{opt: &n.opt, peers: n.peers, members: n.raft.servers, byID: map[raft.ServerID]MemberStatus{}}
 	n.leader = &leaderFinder{opt: &n.opt, raft: n.raft, peers: n.peers, statuses: n.statuses, saved: n.saved}
 	n.formats.fsm, n.formats.statuses, n.formats.proposer = n.fsm, n.statuses, n.proposer
 	n.share = share.New(n.opt.Store, n.fsm.Now.Load, func() int64 { return max(n.clock.NowOrWall(), n.fsm.Now.Load()) })
@@ -155,14 +155,18 @@ func (n *Node) connectParts() {
 	n.decider = &decider{share: n.share, opt: &n.opt, clock: n.clock, fsm: n.fsm, formats: n.formats, role: n.role, proposer: n.proposer, forwarder: n.forwarder, metrics: n.metrics, seed: maphash.MakeSeed()}
 	n.connectHolder()
 	n.fsm.OnCluster = func(before, now *fsm.Cluster) {
-		n.statuses.noteMembers(before, now)
+		for id, m := range now.Members {
+			if m.Formats != before.Members[id].Formats {
+				n.statuses.NoteFormats(id, m.Formats)
+			}
+		}
 		n.holder.noteCluster(now)
 	}
 	n.connectForwarding()
 	n.transfers = &transfers{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, forwarded: n.forwarded}
 	n.withdrawal = &withdrawal{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, logs: n.logs, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer, log: n.log}
 	n.withdrawal.began.Store(never)
-	n.election = &election{opt: &n.opt, raft: n.raft, clock: n.clock, statuses: n.statuses, withdrawal: n.withdrawal, log: n.log}
+	n.election = &election{opt: &n.opt, raft: n.raft, statuses: n.statuses, withdrawal: n.withdrawal, log: n.log}
 	n.health = &health{opt: &n.opt, raft: n.raft, peers: n.peers, clock: n.clock, fsm: n.fsm, logs: n.logs, saved: n.saved, statuses: n.statuses, leader: n.leader, role: n.role, proposer: n.proposer}
 	n.health.caughtUp.Store(never)
 	n.members = &membership{opt: &n.opt, raft: n.raft, fsm: n.fsm, statuses: n.statuses, leader: n.leader, formats: n.formats, role: n.role, transfers: n.transfers, log: n.log, ownProcess: n.holder.report, changing: make(chan struct{}, 1)}

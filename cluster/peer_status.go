@@ -9,26 +9,24 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
 // peerStatuses asks other nodes for their status, and keeps the last of each.
 type peerStatuses struct {
-	opt   *Options
-	raft  *raftGroup
-	peers *transport.Peers
-	clock *clock.Clock
+	opt     *Options
+	peers   *transport.Peers
+	members func() []raft.Server // of all groups
 
 	mu   sync.Mutex
-	byID map[raft.ServerID]peerStatus
+	byID map[raft.ServerID]MemberStatus
 }
 
 // addresses returns those of all other known nodes.
 func (p *peerStatuses) addresses() (all []string) {
 	all = append(all, p.opt.Peers...)
-	for _, s := range p.raft.servers() {
+	for _, s := range p.members() {
 		all = append(all, string(s.Address))
 	}
 	slices.Sort(all)
@@ -37,7 +35,7 @@ func (p *peerStatuses) addresses() (all []string) {
 }
 
 // store stores the status of another node.
-func (p *peerStatuses) store(r peerStatus) {
+func (p *peerStatuses) store(r MemberStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.byID) < maxPeerStatuses || p.byID[r.ID].ID != "" {
@@ -47,48 +45,46 @@ func (p *peerStatuses) store(r peerStatus) {
 
 const maxPeerStatuses = 1024
 
-// noteMembers takes new versions of members from the log. Each counts until the member's next answer: the last one may be that of its
+// NoteFormats takes a new version of a member from the log. It counts until the member's next answer: the last one may be that of its
 // process before, and if its link is cut no other comes.
-func (p *peerStatuses) noteMembers(before, now *fsm.Cluster) {
+func (p *peerStatuses) NoteFormats(id raft.ServerID, newest fsm.FormatVersion) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for id, m := range now.Members {
-		if r, heard := p.byID[id]; heard && m.Formats != before.Members[id].Formats {
-			r.Formats = m.Formats
-			p.byID[id] = r
-		}
+	if r, heard := p.byID[id]; heard {
+		r.Formats = newest
+		p.byID[id] = r
 	}
 }
 
-func (p *peerStatuses) last(id raft.ServerID) (peerStatus, bool) {
+func (p *peerStatuses) Last(id raft.ServerID) (MemberStatus, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r, heard := p.byID[id]
 	return r, heard
 }
 
-// isAlive reports whether a node's status is recent and its Raft runs: only then is it reachable.
-func (p *peerStatuses) isAlive(r peerStatus) bool { return !r.Gone && p.isFresh(r) }
+// IsAlive reports whether a node's status is recent and its Raft runs: only then is it reachable.
+func (p *peerStatuses) IsAlive(r MemberStatus) bool { return !r.Gone && p.IsFresh(r) }
 
-// isFresh reports whether a status is recent enough to rely on.
-func (p *peerStatuses) isFresh(r peerStatus) bool {
-	return p.clock.Mono()-r.at < statusRounds*p.opt.MeetEvery
+// IsFresh reports whether a status is recent enough to rely on.
+func (p *peerStatuses) IsFresh(r MemberStatus) bool {
+	return time.Since(r.At) < statusRounds*p.opt.MeetEvery
 }
 
 // statusRounds is the number of rounds of status requests for which a status is valid.
 const statusRounds = 3
 
-// claimedLeader returns the address of the node that reports to lead a cluster, or any if cluster is "", in the highest term.
-func (p *peerStatuses) claimedLeader(cluster string) string {
+// ClaimedLeader returns the address of the node that reports to lead a cluster, or any if cluster is "", in the highest term.
+func (p *peerStatuses) ClaimedLeader(cluster string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var best peerStatus
+	var best MemberStatus
 	for _, r := range p.byID {
-		if r.Leads && r.Term >= best.Term && p.isAlive(r) && (cluster == "" || r.ClusterID == cluster) {
+		if r.Leads && r.Term >= best.Term && p.IsAlive(r) && (cluster == "" || r.ClusterID == cluster) {
 			best = r
 		}
 	}
-	return best.address
+	return best.Address
 }
 
 // call sends one request to the node at an address.
@@ -108,21 +104,27 @@ func (p *peerStatuses) call(ctx context.Context, address string, q request) (a r
 	return a, err
 }
 
-// fetch asks the node at an address for its report.
-func (p *peerStatuses) fetch(ctx context.Context, address string) (peerStatus, error) {
+// Ask sends one request about a group to the node at an address.
+func (p *peerStatuses) Ask(ctx context.Context, address string, q Request) (Response, error) {
+	a, err := p.call(ctx, address, request{Request: q})
+	return a.Response, err
+}
+
+// Fetch asks the node at an address for its report.
+func (p *peerStatuses) Fetch(ctx context.Context, address string) (MemberStatus, error) {
 	a, err := p.call(ctx, address, request{Status: &struct{}{}})
 	if err == nil && a.Status == nil {
 		err = fmt.Errorf("%s: %s", address, a.Error)
 	}
 	if err != nil {
-		return peerStatus{}, err
+		return MemberStatus{}, err
 	}
-	a.Status.address, a.Status.at = address, p.clock.Mono()
+	a.Status.Address, a.Status.At = address, time.Now()
 	return *a.Status, nil
 }
 
-// fetchAll asks all other members and all --cluster-peers for their status, and stores the answers.
-func (p *peerStatuses) fetchAll(ctx context.Context, timeout time.Duration) (reports []peerStatus) {
+// FetchAll asks all other members and all --cluster-peers for their status, and stores the answers.
+func (p *peerStatuses) FetchAll(ctx context.Context, timeout time.Duration) (reports []MemberStatus) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var (
@@ -131,7 +133,7 @@ func (p *peerStatuses) fetchAll(ctx context.Context, timeout time.Duration) (rep
 	)
 	for _, address := range p.addresses() {
 		asked.Go(func() {
-			r, err := p.fetch(ctx, address)
+			r, err := p.Fetch(ctx, address)
 			if err != nil {
 				return
 			}

@@ -12,6 +12,25 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
+// request is a question or request of one node to another about the cluster itself: its status, a pledge, or what a group answers.
+type request struct {
+	Status *struct{} `json:"report,omitempty"`
+	Request
+	Pledge *pledgeRequest `json:"pledge,omitempty"`
+}
+
+// response answers a request.
+type response struct {
+	Response
+	Status *MemberStatus `json:"report,omitempty"`
+}
+
+// pledgeRequest asks a node for its pledge.
+type pledgeRequest struct {
+	Of raft.ServerID `json:"of"`
+	To pledge        `json:"to"`
+}
+
 // rpcWriteTimeout bounds the sending of an answer.
 const rpcWriteTimeout = 2 * time.Second
 
@@ -43,8 +62,21 @@ func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 		err = errors.New("this is another node")
 	case q.Pledge != nil:
 		err = n.pledges.give(ctx, q.Pledge.To)
+	default:
+		return response{Response: n.Handle(ctx, q.Request)}
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	return a
+}
+
+// Handle carries out another node's request, if this node leads.
+func (n *Node) Handle(ctx context.Context, q Request) (a Response) {
+	var err error
+	switch {
 	case n.role.awaitActive() == nil:
-		return response{Error: "this node does not lead", Leader: n.leader.address()}
+		return Response{Error: "this node does not lead", Leader: n.leader.address()}
 	case q.Join != nil:
 		err = n.members.join(ctx, *q.Join)
 	case q.Admin != nil:
@@ -62,7 +94,7 @@ func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 }
 
 // handleAdmin executes an operator's request.
-func (n *Node) handleAdmin(ctx context.Context, o adminRequest) error {
+func (n *Node) handleAdmin(ctx context.Context, o AdminRequest) error {
 	switch o.Do {
 	case "add":
 		return n.members.add(ctx, o)
@@ -74,19 +106,26 @@ func (n *Node) handleAdmin(ctx context.Context, o adminRequest) error {
 	return errors.New("unknown request; is this node's version older?")
 }
 
-func (n *Node) ownStatus() peerStatus {
-	r := peerStatus{
-		ID: n.id, ClusterID: n.saved.clusterID(), Started: n.raft.hasLog(), Client: n.opt.Client,
+// ownStatus is this node's status, as others ask for it.
+func (n *Node) ownStatus() MemberStatus {
+	r := n.OwnStatus()
+	r.Client, r.Report = n.opt.Client, n.ownReport()
+	if !r.Started {
+		r.Pledged = n.pledges.givenTo()
+	}
+	return r
+}
+
+// OwnStatus is the status of this node as a member.
+func (n *Node) OwnStatus() MemberStatus {
+	r := MemberStatus{
+		ID: n.id, ClusterID: n.saved.clusterID(), Started: n.raft.hasLog(),
 		Leader: n.leader.address(), Term: n.raft.CurrentTerm(), Applied: n.fsm.Applied.Load(), Last: n.raft.LastIndex(), Now: n.clock.Now(),
 	}
 	r.Unhealthy, r.Gone = !n.health.isHealthy(), n.raft.State() == raft.Shutdown
 	r.Slow, r.Formats = n.withdrawal.isSlow(), n.formats.Stated()
-	r.Report = n.ownReport()
 	own := n.holder.report()
 	r.Process, r.ProcessBefore = own.Process, own.After
-	if !r.Started {
-		r.Pledged = n.pledges.givenTo()
-	}
 	if n.raft.State() != raft.Leader {
 		r.Silent = time.Since(n.raft.LastContact())
 	}
@@ -106,7 +145,7 @@ func (n *Node) ownReport() *clusterstatus.Report {
 }
 
 // callLeader sends a request to the leader, or handles it here if this node leads.
-func (n *Node) callLeader(ctx context.Context, q request) error {
+func (n *Node) callLeader(ctx context.Context, q Request) error {
 	address := n.opt.Advertise
 	if n.role.current.Load() == nil {
 		if address = n.leader.address(); address == "" {
@@ -114,11 +153,11 @@ func (n *Node) callLeader(ctx context.Context, q request) error {
 		}
 	}
 	for range 3 {
-		var a response
+		var a Response
 		var err error
 		if address == n.opt.Advertise {
-			a = n.handleRPC(ctx, q)
-		} else if a, err = n.statuses.call(ctx, address, q); err != nil {
+			a = n.Handle(ctx, q)
+		} else if a, err = n.statuses.Ask(ctx, address, q); err != nil {
 			return err
 		}
 		switch {

@@ -8,23 +8,20 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// request is a question or request of one node to another about the cluster itself. Exactly one of its fields is set.
-type request struct {
-	Status *struct{}      `json:"report,omitempty"`
-	Join   *joinRequest   `json:"join,omitempty"`
-	Admin  *adminRequest  `json:"admin,omitempty"`
-	Pledge *pledgeRequest `json:"pledge,omitempty"`
+// Request asks the leader for a change of members. Exactly one of its fields is set.
+type Request struct {
+	Join  *JoinRequest  `json:"join,omitempty"`
+	Admin *AdminRequest `json:"admin,omitempty"`
 }
 
-// response answers a request.
-type response struct {
-	Error  string      `json:"error,omitempty"`
-	Leader string      `json:"leader,omitempty"` // where to ask instead
-	Status *peerStatus `json:"report,omitempty"`
+// Response answers a request.
+type Response struct {
+	Error  string `json:"error,omitempty"`
+	Leader string `json:"leader,omitempty"` // where to ask instead
 }
 
-// peerStatus is a node's report on itself.
-type peerStatus struct {
+// MemberStatus is a node's report on itself.
+type MemberStatus struct {
 	ID        raft.ServerID `json:"id"`
 	ClusterID string        `json:"cluster"` // "" while it has none
 	Started   bool          `json:"started"` // it has a log: it was a member of some cluster
@@ -50,25 +47,19 @@ type peerStatus struct {
 
 	Report *clusterstatus.Report `json:"traffic,omitempty"`
 
-	address string // where it was asked
-	at      time.Duration
+	Address string    `json:"-"` // where it was asked
+	At      time.Time `json:"-"` // when
 }
 
-// joinRequest asks the leader to make a node a member.
-type joinRequest struct {
+// JoinRequest asks the leader to make a node a member.
+type JoinRequest struct {
 	ID      raft.ServerID `json:"id"`
 	Address string        `json:"address"`
 	Member  fsm.Member    `json:"member"`
 }
 
-// pledgeRequest asks a node for its pledge.
-type pledgeRequest struct {
-	Of raft.ServerID `json:"of"`
-	To pledge        `json:"to"`
-}
-
-// adminRequest is an operator's request to the leader.
-type adminRequest struct {
+// AdminRequest is an operator's request to the leader.
+type AdminRequest struct {
 	Do       string `json:"do"` // add, remove or transfer
 	Node     string `json:"node,omitempty"`
 	Address  string `json:"address,omitempty"`

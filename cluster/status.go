@@ -61,8 +61,8 @@ func (n *Node) memberStatus(server raft.Server, known *fsm.Cluster) clusterstatu
 	if server.ID == n.id {
 		m.Reachable, m.Healthy, m.AppliedIndex = n.raft.State() != raft.Shutdown, n.health.isHealthy(), n.fsm.Applied.Load()
 		m.FormatVersion, m.Report = uint32(n.formats.Newest), n.ownReport()
-	} else if r, heard := n.statuses.last(server.ID); heard {
-		m.LastContact, m.AppliedIndex, m.Reachable = n.clock.Mono()-r.at, r.Applied, n.statuses.isAlive(r)
+	} else if r, heard := n.statuses.Last(server.ID); heard {
+		m.LastContact, m.AppliedIndex, m.Reachable = time.Since(r.At), r.Applied, n.statuses.IsAlive(r)
 		m.Healthy = m.Reachable && !r.Unhealthy
 		m.FormatVersion = uint32(r.Formats.OrFirst())
 		if m.Reachable {
@@ -105,17 +105,17 @@ func (n *Node) Decide(b *engine.Batch) (finished bool) { return n.decider.decide
 
 // Add makes the node at an address a member, with a vote or without one.
 func (n *Node) Add(ctx context.Context, node, address string, voter bool) error {
-	return n.callLeader(ctx, request{Admin: &adminRequest{Do: "add", Node: node, Address: address, Nonvoter: !voter}})
+	return n.callLeader(ctx, Request{Admin: &AdminRequest{Do: "add", Node: node, Address: address, Nonvoter: !voter}})
 }
 
 // Remove ends a membership. It refuses to leave the cluster without a majority that answers.
 func (n *Node) Remove(ctx context.Context, node string) error {
-	return n.callLeader(ctx, request{Admin: &adminRequest{Do: "remove", Node: node}})
+	return n.callLeader(ctx, Request{Admin: &AdminRequest{Do: "remove", Node: node}})
 }
 
 // Transfer transfers leadership to a member, or with "" to the most suitable one.
 func (n *Node) Transfer(ctx context.Context, node string) error {
-	return n.callLeader(ctx, request{Admin: &adminRequest{Do: "transfer", Node: node}})
+	return n.callLeader(ctx, Request{Admin: &AdminRequest{Do: "transfer", Node: node}})
 }
 
 // HandOver transfers leadership to another node, if this one leads and another can. Calls that arrive during the
@@ -164,14 +164,14 @@ func (n *Node) awaitReadIndex(ctx context.Context) (index uint64, err error) {
 
 // readIndex returns an index of the log that covers everything acknowledged so far.
 func (n *Node) readIndex(ctx context.Context) (uint64, error) {
-	own := n.ownStatus()
+	own := n.OwnStatus()
 	if own.Leased {
 		return own.Applied, nil
 	}
 	if own.Leader == "" || own.Leads {
 		return 0, ErrNoLeader
 	}
-	r, err := n.statuses.fetch(ctx, own.Leader)
+	r, err := n.statuses.Fetch(ctx, own.Leader)
 	if err == nil && !r.Leased {
 		err = ErrNoLeader
 	}
@@ -188,7 +188,7 @@ func (n *Node) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 	replicas = min(replicas, len(n.raft.servers())-1)
 	for {
 		acknowledged = 0
-		for _, r := range n.statuses.fetchAll(ctx, time.Second) {
+		for _, r := range n.statuses.FetchAll(ctx, time.Second) {
 			if r.Last >= index && r.ClusterID == n.saved.clusterID() {
 				acknowledged++
 			}

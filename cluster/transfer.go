@@ -95,8 +95,8 @@ func (t *transfers) bestSuccessor() (best raft.Server, found bool) {
 		if s.ID == t.raft.id || s.Suffrage != raft.Voter || !heard {
 			continue
 		}
-		r, _ := t.statuses.last(s.ID)
-		isSlow := t.statuses.isFresh(r) && (r.Gone || r.Slow)
+		r, _ := t.statuses.Last(s.ID)
+		isSlow := t.statuses.IsFresh(r) && (r.Gone || r.Slow)
 		if !found || bestIsSlow && !isSlow || bestIsSlow == isSlow && match > most {
 			best, most, bestIsSlow, found = s, match, isSlow, true
 		}

@@ -86,7 +86,7 @@ func (g *versionGate) first() fsm.FormatVersion {
 	common := g.Stated()
 	for _, s := range g.raft.servers() {
 		if s.ID != g.raft.id {
-			r, _ := g.statuses.last(s.ID)
+			r, _ := g.statuses.Last(s.ID)
 			common = min(common, r.Formats)
 		}
 	}

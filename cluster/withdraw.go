@@ -59,7 +59,7 @@ func (w *withdrawal) watchEntries(ctx context.Context) {
 		if inRow == 0 || isOneWrite || time.Since(since) < 2*w.opt.DecideTimeout || w.role.current.Load() == nil || !w.othersCanLead() {
 			return
 		}
-		w.statuses.fetchAll(ctx, w.opt.Heartbeat) // their disks may have become slow since they were last asked
+		w.statuses.FetchAll(ctx, w.opt.Heartbeat) // their disks may have become slow since they were last asked
 		if !w.othersCanLead() {
 			return
 		}
@@ -78,8 +78,8 @@ func (w *withdrawal) othersCanLead() bool {
 			continue
 		}
 		voters++
-		r, known := w.statuses.last(s.ID)
-		if _, heard := w.raft.progressOf(s); s.ID != w.raft.id && heard && known && w.statuses.isAlive(r) && !r.Slow {
+		r, known := w.statuses.Last(s.ID)
+		if _, heard := w.raft.progressOf(s); s.ID != w.raft.id && heard && known && w.statuses.IsAlive(r) && !r.Slow {
 			fit++
 		}
 	}
@@ -98,7 +98,7 @@ func (w *withdrawal) end(ctx context.Context) {
 	if w.raft.State() == raft.Leader || w.logs.stalled() > 0 {
 		return
 	}
-	w.statuses.fetchAll(ctx, w.opt.Heartbeat)
+	w.statuses.FetchAll(ctx, w.opt.Heartbeat)
 	if w.leader.claimed() != "" || w.clock.Mono()-time.Duration(w.began.Load()) > maxWithdrawn*w.opt.Heartbeat {
 		w.log.Info("this node follows again")
 		w.peers.Isolate(false)
