@@ -24,26 +24,26 @@ const backupBarrierTimeout = 10 * time.Second
 // With stale, which needs no leader, it is the state that this node has: the last entries may be missing.
 //
 // Missing are the tokens of the leader's share: limits that are full again within [limits.MaxShareTime].
-func (n *Node) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64, err error) {
+func (g *Group) Backup(ctx context.Context, to io.Writer, stale bool) (keys int64, err error) {
 	if !stale {
 		asking, cancel := context.WithTimeout(ctx, backupBarrierTimeout)
-		err = n.Barrier(asking)
+		err = g.Barrier(asking)
 		cancel()
 		if err != nil {
 			return 0, fmt.Errorf("this node does not know whether its state is current: %w; try again when the cluster has a leader, or take the state as it is here, with --stale", err)
 		}
 	}
-	if err := n.Snapshot(ctx); err != nil {
+	if err := g.Snapshot(ctx); err != nil {
 		return 0, fmt.Errorf("cannot write a snapshot: %w", err)
 	}
-	all, err := n.disk.Snapshots().List()
+	all, err := g.opt.Disk.Snapshots().List()
 	if err != nil {
 		return 0, err
 	}
 	if len(all) == 0 {
 		return 0, errors.New("the cluster has no state yet")
 	}
-	_, state, err := n.disk.Snapshots().Open(all[0].ID)
+	_, state, err := g.opt.Disk.Snapshots().Open(all[0].ID)
 	if err != nil {
 		return 0, err
 	}

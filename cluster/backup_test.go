@@ -17,7 +17,7 @@ import (
 func backup(t *testing.T, n *Node) *store.Store {
 	t.Helper()
 	var file bytes.Buffer
-	keys, err := n.Backup(t.Context(), &file, false)
+	keys, err := n.Group().Backup(t.Context(), &file, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,14 +40,14 @@ func TestBackupOfACluster(t *testing.T) {
 			const capacity = 100_000
 			granted := ask(others[0], acquire(hot, capacity, 1), 500, time.Millisecond)
 			do(others[1], engine.Op{Key: []byte(cold), Limit: limits.Limit{Algorithm: limits.FixedWindow, Span: limits.FromFirst, Capacity: 9, Rate: limits.Rate{Period: int64(time.Hour)}}, Tokens: 4})
-			held := others[0].holder.table.Held()
+			held := others[0].Group().Status().LentTokens
 			if held == 0 {
 				t.Fatal("nothing is held: this test shows nothing")
 			}
 			kept := backup(t, n)
 			look := func(key string) *engine.Result {
 				results := make([]engine.Result, 1)
-				kept.Apply(leader.Now(), []engine.Op{{Verb: engine.Look, Key: []byte(key)}}, results)
+				kept.Apply(leader.Group().Now(), []engine.Op{{Verb: engine.Look, Key: []byte(key)}}, results)
 				return &results[0]
 			}
 			if got := look(hot); got.Lent != 0 || got.Remaining > capacity-granted-held || got.Remaining < capacity-granted-held-2000 {
@@ -113,10 +113,10 @@ func TestBackupNeedsALeader(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second) // until no lease is left
 		var file bytes.Buffer
-		if _, err := leader.Backup(t.Context(), &file, false); err == nil || file.Len() > 0 {
+		if _, err := leader.Group().Backup(t.Context(), &file, false); err == nil || file.Len() > 0 {
 			t.Errorf("%d bytes, %v", file.Len(), err)
 		}
-		if keys, err := leader.Backup(t.Context(), &file, true); err != nil || keys != 1 || file.Len() == 0 {
+		if keys, err := leader.Group().Backup(t.Context(), &file, true); err != nil || keys != 1 || file.Len() == 0 {
 			t.Errorf("a stale one has %d keys in %d bytes, %v", keys, file.Len(), err)
 		}
 	})

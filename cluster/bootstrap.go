@@ -33,9 +33,9 @@ var pledgeKey = []byte("stint/pledge")
 // pledges is this node's part in the bootstrap of a cluster.
 type pledges struct {
 	opt      *Options
-	raft     *raftGroup
+	id       raft.ServerID
+	group    *Group // that all nodes are members of
 	stable   raft.StableStore
-	saved    *savedState
 	statuses *peerStatuses
 	log      *oncelog.Log
 
@@ -77,7 +77,7 @@ func (ps *pledges) give(ctx context.Context, to pledge) error {
 		return errors.New("this node is busy with another pledge")
 	}
 	defer ps.mu.Unlock()
-	if ps.raft.hasLog() || ps.saved.clusterID() != "" {
+	if ps.group.HasLog() || ps.group.ClusterID() != "" {
 		return errors.New("this node has been in a cluster")
 	}
 	current, err := ps.own()
@@ -86,9 +86,9 @@ func (ps *pledges) give(ctx context.Context, to pledge) error {
 		return err
 	case current == to:
 		return nil
-	case current.Former == ps.raft.id && to.Address > ps.opt.Advertise:
+	case current.Former == ps.id && to.Address > ps.opt.Advertise:
 		return errors.New("this node wants to form the cluster itself")
-	case current.Former != ps.raft.id:
+	case current.Former != ps.id:
 		if err := ps.checkReleased(ctx, current); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (ps *pledges) bootstrap(ctx context.Context, others []raft.Server) error {
 		return nil // it is giving its own to another
 	}
 	defer ps.mu.Unlock()
-	own := pledge{Former: ps.raft.id, Address: ps.opt.Advertise}
+	own := pledge{Former: ps.id, Address: ps.opt.Advertise}
 	current, err := ps.own()
 	if err == nil && current != own {
 		if err = ps.checkReleased(ctx, current); err == nil {
@@ -132,13 +132,13 @@ func (ps *pledges) bootstrap(ctx context.Context, others []raft.Server) error {
 	if err != nil {
 		return err
 	}
-	first := raft.Configuration{Servers: append(ps.gather(ctx, own, others), raft.Server{ID: ps.raft.id, Address: raft.ServerAddress(ps.opt.Advertise)})}
+	first := raft.Configuration{Servers: append(ps.gather(ctx, own, others), raft.Server{ID: ps.id, Address: raft.ServerAddress(ps.opt.Advertise)})}
 	if len(first.Servers) < ps.opt.BootstrapExpect {
 		return fmt.Errorf("%d of the %d nodes that have met would form it with this one, and %d are expected", len(first.Servers), len(others)+1, ps.opt.BootstrapExpect)
 	}
 	slices.SortFunc(first.Servers, func(a, b raft.Server) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	ps.log.Info("forming a cluster", "nodes", len(first.Servers))
-	return ps.raft.BootstrapCluster(first).Error()
+	return ps.group.Bootstrap(first)
 }
 
 // gather asks other nodes for their pledges, and returns those that have given theirs.

@@ -12,8 +12,8 @@ import (
 
 // logCompactor keeps the log short.
 type logCompactor struct {
-	opt  *Options
-	raft *raftGroup
+	opt  *Config
+	raft *raftNode
 	logs *watchedLog
 	log  *oncelog.Log
 }

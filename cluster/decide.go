@@ -17,7 +17,7 @@ import (
 
 // decider has batches decided, here or by the leader.
 type decider struct {
-	opt       *Options
+	opt       *Config
 	clock     *clock.Clock
 	fsm       *fsm.Machine
 	formats   *versionGate
@@ -32,7 +32,7 @@ type decider struct {
 	pending call.WaitList
 }
 
-// decideInLog is [Node.Decide] without the tokens that this process holds.
+// decideInLog is [Group.Decide] without the tokens that this process holds.
 func (d *decider) decideInLog(b *engine.Batch) (finished bool) {
 	if d.formats.isTooNew(b.Ops) {
 		if !d.knowsVersion() {

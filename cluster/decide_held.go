@@ -10,7 +10,7 @@ import (
 	"github.com/stintdb/stint/engine"
 )
 
-// decide is [Node.Decide]: from the tokens that this process holds, or else in the log.
+// decide is [Group.Decide]: from the tokens that this process holds, or else in the log.
 func (d *decider) decide(b *engine.Batch) (finished bool) {
 	h := d.holder
 	if !h.mayDecide() || b.Atomic && len(b.Ops) > 1 {

@@ -9,23 +9,18 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/oncelog"
 )
 
 // discovery meets the other nodes and makes this node a member of their cluster.
 type discovery struct {
-	opt        *Options
-	raft       *raftGroup
-	fsm        *fsm.Machine
-	saved      *savedState
-	statuses   *peerStatuses
-	leader     *leaderFinder
-	formats    *versionGate
-	pledges    *pledges
-	log        *oncelog.Log
-	callLeader func(context.Context, Request) error
-	fail       func(error) // ends the node
+	opt      *Options
+	id       raft.ServerID
+	group    *Group // that all nodes are members of
+	statuses *peerStatuses
+	pledges  *pledges
+	log      *oncelog.Log
+	fail     func(error) // ends the node
 }
 
 // run meets the other nodes. It bootstraps the cluster once enough nodes have met, or joins an existing one.
@@ -34,14 +29,14 @@ func (d *discovery) run(ctx context.Context) {
 	tick := time.NewTicker(d.opt.MeetEvery)
 	defer tick.Stop()
 	for {
-		if d.raft.State() == raft.Shutdown && ctx.Err() == nil {
+		if d.group.HasEnded() && ctx.Err() == nil {
 			d.fail(errRaftEnded)
 			return
 		}
 		others := d.statuses.FetchAll(ctx, d.opt.MeetEvery)
-		if !d.isMember() {
+		if !d.group.IsMember() {
 			d.joinOrBootstrap(ctx, others)
-		} else if !d.isAnnounced() || d.isDisowned() {
+		} else if d.group.HasToAnnounce() {
 			d.announce(ctx)
 		}
 		select {
@@ -58,7 +53,7 @@ var errRaftEnded = errors.New("its Raft has ended: start it again")
 func (d *discovery) joinOrBootstrap(ctx context.Context, others []MemberStatus) {
 	for _, r := range others {
 		if r.ClusterID != "" {
-			if known := d.saved.clusterID(); known != "" && known != r.ClusterID || known == "" && d.raft.hasLog() {
+			if known := d.group.ClusterID(); known != "" && known != r.ClusterID || known == "" && d.group.HasLog() {
 				d.log.Once("foreign", "a node of another cluster is in --cluster-peers", "address", r.Address, "its_cluster", r.ClusterID, "own_cluster", known)
 				continue
 			}
@@ -66,10 +61,10 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []MemberStatus) 
 			return
 		}
 	}
-	if d.raft.hasLog() || d.opt.BootstrapExpect == 0 {
+	if d.group.HasLog() || d.opt.BootstrapExpect == 0 {
 		return
 	}
-	fresh := map[string]raft.Server{nodeName(d.raft.id): {ID: d.raft.id, Address: raft.ServerAddress(d.opt.Advertise)}}
+	fresh := map[string]raft.Server{nodeName(d.id): {ID: d.id, Address: raft.ServerAddress(d.opt.Advertise)}}
 	for _, r := range others {
 		if r.Started {
 			return // a node has been in a cluster: this is not the first start, and that cluster has to be found
@@ -80,7 +75,7 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []MemberStatus) 
 		}
 		fresh[nodeName(r.ID)] = raft.Server{ID: r.ID, Address: raft.ServerAddress(r.Address)}
 	}
-	delete(fresh, nodeName(d.raft.id))
+	delete(fresh, nodeName(d.id))
 	if len(fresh)+1 < d.opt.BootstrapExpect {
 		d.log.Once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect", d.opt.BootstrapExpect)
 		return
@@ -94,35 +89,11 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []MemberStatus) 
 	}
 }
 
-// isMember reports whether this node's log contains it as a member of a cluster.
-func (d *discovery) isMember() bool {
-	_, listed := d.raft.own()
-	return listed && d.saved.clusterID() != ""
-}
-
-// isAnnounced reports whether the cluster knows this node's current addresses.
-func (d *discovery) isAnnounced() bool {
-	own, listed := d.raft.own()
-	m, known := d.fsm.Cluster.Load().Members[d.raft.id]
-	return listed && known && m.Client == d.opt.Client && string(own.Address) == d.opt.Advertise
-}
-
-// isDisowned reports whether another node leads this cluster and does not replicate to this one. This node may have been
-// removed without learning of it from its log: then it has to join again.
-func (d *discovery) isDisowned() bool {
-	leader, _ := d.raft.LeaderWithID()
-	return leader == "" && d.leader.claimed() != ""
-}
-
 // announce asks the leader to make this node a member, or to record its new addresses.
 func (d *discovery) announce(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, rpcTimeout)
 	defer cancel()
-	me := fsm.Member{Node: nodeName(d.raft.id), Client: d.opt.Client, Formats: d.formats.Stated()}
-	if known, ok := d.fsm.Cluster.Load().Members[d.raft.id]; ok {
-		me.Nonvoter = known.Nonvoter
-	}
-	err := d.callLeader(ctx, Request{Join: &JoinRequest{ID: d.raft.id, Address: d.opt.Advertise, Member: me}})
+	err := d.group.Announce(ctx)
 	if err != nil && ctx.Err() == nil {
 		d.log.Once("join "+err.Error(), "could not join the cluster yet", "error", err)
 	}

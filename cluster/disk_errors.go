@@ -20,7 +20,7 @@ import (
 // votes nor follows, and it does not lead, as Raft steps down before it writes a term.
 type retryingVotes struct {
 	raft.StableStore
-	raft *raftGroup
+	raft *raftNode
 	log  *slog.Logger
 }
 
@@ -58,7 +58,7 @@ func (v retryingVotes) persist(set func() error) error {
 // readableLog is the log as Raft sees it: an entry that does not read ends the node.
 type readableLog struct {
 	raft.LogStore
-	raft *raftGroup
+	raft *raftNode
 	fail func(error)
 }
 

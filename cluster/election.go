@@ -22,9 +22,9 @@ import (
 
 // election hastens the election of a leader after a silence of the last one.
 type election struct {
-	opt        *Options
-	raft       *raftGroup
-	statuses   *peerStatuses
+	opt        *Config
+	raft       *raftNode
+	statuses   Statuses
 	withdrawal *withdrawal
 	log        *oncelog.Log
 }

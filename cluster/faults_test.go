@@ -168,7 +168,7 @@ func (w *world) client(seed uint64) {
 func (w *world) check() error {
 	passed := time.Since(w.began)
 	for name, n := range w.nodes {
-		ahead := n.fsm.Now.Load() - time.Now().UnixNano() // the first leader's clock was right
+		ahead := n.Group().Status().Time - time.Now().UnixNano() // the first leader's clock was right
 		if ahead > int64(passed)/1_000_000*clock.SlewPartsPerMillion {
 			return fmt.Errorf("%s: the cluster's clock is %v ahead", name, time.Duration(ahead))
 		}
@@ -189,12 +189,12 @@ func (w *world) agree() error {
 	defer cancel()
 	leader := w.leader()
 	want, first := "", ""
-	index := leader.fsm.Applied.Load()
+	index := leader.Group().Status().AppliedIndex
 	for _, name := range w.names {
 		n := w.nodes[name]
-		for n.fsm.Applied.Load() < index || n.fsm.Cluster.Load().ClusterID == "" {
+		for n.Group().Status().AppliedIndex < index || n.Group().Status().ClusterID == "" {
 			if ctx.Err() != nil {
-				return fmt.Errorf("%s is still at entry %d of %d after a minute without faults", name, n.fsm.Applied.Load(), index)
+				return fmt.Errorf("%s is still at entry %d of %d after a minute without faults", name, n.Group().Status().AppliedIndex, index)
 			}
 			time.Sleep(20 * time.Millisecond)
 		}
@@ -203,11 +203,11 @@ func (w *world) agree() error {
 	for range 50 {
 		same := true
 		synctest.Wait() // no node is in the middle of an entry
-		applied := leader.fsm.Applied.Load()
+		applied := leader.Group().Status().AppliedIndex
 		for i, name := range w.names {
 			n := w.nodes[name]
-			got := fmt.Sprint(n.fsm.Now.Load(), n.fsm.Cluster.Load(), n.opt.Store.Digest(n.fsm.Now.Load()))
-			same = same && n.fsm.Applied.Load() == applied
+			got := fmt.Sprint(n.Group().Status().Time, n.Group().Cluster(), n.opt.Store.Digest(n.Group().Status().Time))
+			same = same && n.Group().Status().AppliedIndex == applied
 			if key := keyReadLate(n.opt.Store); key != "" {
 				return fmt.Errorf("%s has the key %q: an operation was read after Decide had returned", name, key)
 			}
@@ -232,15 +232,15 @@ func (w *world) whole() {
 	for round := range 6000 {
 		voters, leader := 0, w.leader()
 		if round%50 == 0 { // under load the others are behind the leader all the time, but not by that much
-			index, servers = leader.fsm.Applied.Load(), 0
-			for _, s := range leader.raft.servers() {
+			index, servers = leader.Group().Status().AppliedIndex, 0
+			for _, s := range leader.Group().Members() {
 				if s.Suffrage == raft.Voter {
 					servers++
 				}
 			}
 		}
-		for _, s := range leader.raft.servers() {
-			if n := w.nodes[nodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.fsm.Applied.Load() >= index {
+		for _, s := range leader.Group().Members() {
+			if n := w.nodes[nodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.Group().Status().AppliedIndex >= index {
 				voters++
 			}
 		}
@@ -318,7 +318,7 @@ func live(t *testing.T, seed uint64, count int, hot *hotKeys) (struck map[string
 func (w *world) describe() {
 	for _, name := range w.names {
 		if n := w.nodes[name]; n != nil {
-			w.t.Logf("%s (%s): isolated %v, status %+v, members %v, Raft %v", name, n.id, n.peers.IsIsolated(), n.Status(), n.raft.servers(), n.raft.Stats())
+			w.t.Logf("%s (%s): isolated %v, status %+v, members %v, Raft %v", name, n.id, n.peers.IsIsolated(), n.Group().Status(), n.Group().Members(), n.Group().Parts().Raft.Stats())
 		}
 	}
 }

@@ -11,36 +11,36 @@ import (
 )
 
 // connectForwarding connects both ends of forwarding with this node.
-func (n *Node) connectForwarding() {
-	n.forwarded = &forward.Server{Ctx: n.raft.ctx, Decide: n.decider.decideForwarded, Now: func() int64 {
-		if n.role.current.Load() == nil {
+func (g *Group) connectForwarding() {
+	g.forwarded = &forward.Server{Ctx: g.raft.ctx, Decide: g.decider.decideForwarded, Now: func() int64 {
+		if g.role.current.Load() == nil {
 			return 0
 		}
-		return n.clock.Stamp()
+		return g.clock.Stamp()
 	}, Refused: func(from net.Addr, err error) {
-		if n.peers.NoteRefusal(from.String(), err) > 0 {
-			n.log.Warn("closed a connection for forwarded operations", "from", from.String(), "error", err)
+		if g.peers.NoteRefusal(from.String(), err) > 0 {
+			g.log.Warn("closed a connection for forwarded operations", "from", from.String(), "error", err)
 		}
 	}}
-	f := n.forwarder
-	f.LeaderChanged, f.ObserveTime, f.Grace = &n.leader.changed, n.clock.ObserveLeader, n.opt.Heartbeat/2
+	f := g.forwarder
+	f.LeaderChanged, f.ObserveTime, f.Grace = &g.leader.changed, g.clock.ObserveLeader, g.opt.Heartbeat/2
 	f.Dial = func(ctx context.Context, address string) (net.Conn, error) {
-		conn, _, err := n.peers.Dial(ctx, address, transport.ForCalls)
+		conn, _, err := g.peers.Dial(ctx, address, transport.ForCalls)
 		return conn, err
 	}
-	f.Fail = func(c *call.Call, status engine.Status) { n.metrics.countFailure(c.Fail(status)) }
+	f.Fail = func(c *call.Call, status engine.Status) { g.metrics.countFailure(c.Fail(status)) }
 	f.Leader = func() string {
-		if n.role.current.Load() != nil {
+		if g.role.current.Load() != nil {
 			return ""
 		}
-		return n.leader.address()
+		return g.leader.address()
 	}
 	f.Decide = func(c *call.Call) bool {
-		if n.role.active() == nil {
+		if g.role.active() == nil {
 			return false
 		}
-		if status := n.share.Requeue(n.proposer, c); status != engine.OK {
-			n.metrics.countFailure(c.Fail(status))
+		if status := g.share.Requeue(g.proposer, c); status != engine.OK {
+			g.metrics.countFailure(c.Fail(status))
 		}
 		return true
 	}

@@ -20,14 +20,14 @@ import (
 
 // health is whether this node serves its clients.
 type health struct {
-	opt      *Options
-	raft     *raftGroup
+	opt      *Config
+	raft     *raftNode
 	peers    *transport.Peers
 	clock    *clock.Clock
 	fsm      *fsm.Machine
 	logs     *watchedLog
 	saved    *savedState
-	statuses *peerStatuses
+	statuses Statuses
 	leader   *leaderFinder
 	role     *leaderRole
 	proposer *propose.Proposer

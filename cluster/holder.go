@@ -27,10 +27,10 @@ const (
 
 // holder holds tokens that were lent to this process, and decides requests from them.
 type holder struct {
-	opt     *Options
+	opt     *Config
 	clock   *clock.Clock
 	fsm     *fsm.Machine
-	raft    *raftGroup
+	raft    *raftNode
 	decider *decider
 
 	id      raft.ServerID
@@ -178,13 +178,13 @@ func (h *holder) report() fsm.ProcessBody {
 }
 
 // connectHolder creates the parts that hold and void loans.
-func (n *Node) connectHolder() {
-	n.holder = &holder{opt: &n.opt, clock: n.clock, fsm: n.fsm, raft: n.raft, decider: n.decider, id: n.id,
-		process: fmt.Sprintf("%016x", n.proposer.ID), table: rights.New(rand.Uint64() >> 1)}
-	n.holder.table.SetAhead(n.opt.Ahead)
-	if n.opt.Share == nil {
-		n.opt.Share = func() bool { return n.holder.table.Ahead() > 0 }
+func (g *Group) connectHolder() {
+	g.holder = &holder{opt: &g.opt, clock: g.clock, fsm: g.fsm, raft: g.raft, decider: g.decider, id: g.raft.id,
+		process: fmt.Sprintf("%016x", g.proposer.ID), table: rights.New(rand.Uint64() >> 1)}
+	g.holder.table.SetAhead(g.opt.Ahead)
+	if g.opt.Share == nil {
+		g.opt.Share = func() bool { return g.holder.table.Ahead() > 0 }
 	}
-	n.decider.holder = n.holder
-	n.voids = &voids{opt: &n.opt, clock: n.clock, fsm: n.fsm, role: n.role, decider: n.decider, metrics: n.metrics, log: n.log}
+	g.decider.holder = g.holder
+	g.voids = &voids{opt: &g.opt, clock: g.clock, fsm: g.fsm, role: g.role, decider: g.decider, metrics: g.metrics, log: g.log}
 }

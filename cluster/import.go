@@ -24,37 +24,50 @@ import (
 //
 // Clients may ask a cluster before the import. State that they have left is replaced, if this process was one of those that
 // formed the cluster, within importWithin. Otherwise the error is ErrHoldsState.
-func (n *Node) Import(ctx context.Context, from *store.Store, at int64, scratch string) (imported bool, err error) {
+func (g *Group) Import(ctx context.Context, from *store.Store, at int64, scratch string) (imported bool, err error) {
+	i := stateImport{g, from, at, scratch}
+	return i.run(ctx)
+}
+
+// stateImport is one import of state into a group.
+type stateImport struct {
+	*Group
+	from    *store.Store
+	at      int64
+	scratch string // a directory
+}
+
+func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
 	formed := time.Duration(0)
 	for {
-		known := n.fsm.Cluster.Load()
-		if known.ClusterID != "" && n.Barrier(ctx) == nil {
+		known := i.fsm.Cluster.Load()
+		if known.ClusterID != "" && i.Barrier(ctx) == nil {
 			if formed == 0 {
-				formed = n.clock.Mono()
+				formed = i.clock.Mono()
 			}
-			isNew := n.isFounder() && n.clock.Mono()-formed < importWithin
-			switch known = n.fsm.Cluster.Load(); {
+			isNew := i.IsFounder() && i.clock.Mono()-formed < importWithin
+			switch known = i.fsm.Cluster.Load(); {
 			case known.Imported:
 				return false, nil
-			case n.holdsState() && !isNew:
+			case i.holdsState() && !isNew:
 				return false, ErrHoldsState
-			case known.Version() < n.formats.Newest:
-				n.log.Once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
-			case n.role.current.Load() != nil:
-				err := n.raft.await(ctx, func() error { return n.begin(from, at, scratch) })
+			case known.Version() < i.formats.Newest:
+				i.log.Once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
+			case i.role.current.Load() != nil:
+				err := i.raft.await(ctx, i.begin)
 				if !errors.Is(err, ErrNoLeader) {
 					return true, err
 				}
 			default:
-				if err := n.Transfer(ctx, n.opt.Node); err != nil {
-					n.log.Once("import", "this node has to lead to import state", "error", err)
+				if err := i.Transfer(ctx, nodeName(i.raft.id)); err != nil {
+					i.log.Once("import", "this node has to lead to import state", "error", err)
 				}
 			}
 		}
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
-		clock.Sleep(ctx, n.opt.MeetEvery/5)
+		clock.Sleep(ctx, i.opt.MeetEvery/5)
 	}
 }
 
@@ -64,23 +77,23 @@ var ErrHoldsState = errors.New("the cluster has state already")
 // importWithin bounds the age of a cluster whose state an import replaces.
 const importWithin = time.Minute
 
-func (n *Node) holdsState() bool {
-	return n.opt.Store.Len() > 0 || len(n.opt.Store.PolicyNames()) > 0
+func (i *stateImport) holdsState() bool {
+	return i.opt.Store.Len() > 0 || len(i.opt.Store.PolicyNames()) > 0
 }
 
-// isFounder reports whether this process has been in the cluster from the beginning: it was started without a log, and the
+// IsFounder reports whether this process has been in the cluster from the beginning: it was started without a log, and the
 // first configuration has this incarnation of the node. A node that joined later would replace the state of a cluster in use.
-func (n *Node) isFounder() bool {
+func (g *Group) IsFounder() bool {
 	var first raft.Log
-	if n.hadLog || n.disk.Logs().GetLog(1, &first) != nil || first.Type != raft.LogConfiguration {
+	if g.hadLog || g.opt.Disk.Logs().GetLog(1, &first) != nil || first.Type != raft.LogConfiguration {
 		return false
 	}
-	return slices.ContainsFunc(raft.DecodeConfiguration(first.Data).Servers, func(s raft.Server) bool { return s.ID == n.id })
+	return slices.ContainsFunc(raft.DecodeConfiguration(first.Data).Servers, func(s raft.Server) bool { return s.ID == g.raft.id })
 }
 
 // begin makes every node restore a snapshot of the store. Meanwhile calls wait, and nothing is read from a state in part.
-func (n *Node) begin(from *store.Store, at int64, scratch string) error {
-	file, err := os.CreateTemp(scratch, "import-*.tmp")
+func (i *stateImport) begin() error {
+	file, err := os.CreateTemp(i.scratch, "import-*.tmp")
 	if err != nil {
 		return err
 	}
@@ -88,12 +101,12 @@ func (n *Node) begin(from *store.Store, at int64, scratch string) error {
 		_ = file.Close()
 		_ = os.Remove(file.Name())
 	}()
-	resume, err := n.suspend()
+	resume, err := i.suspend()
 	if err != nil {
 		return err
 	}
 	defer resume()
-	if err := n.fsm.WriteImported(file, from, max(n.Now(), at)); err != nil {
+	if err := i.fsm.WriteImported(file, i.from, max(i.Now(), i.at)); err != nil {
 		return err
 	}
 	size, err := file.Seek(0, io.SeekCurrent)
@@ -103,8 +116,8 @@ func (n *Node) begin(from *store.Store, at int64, scratch string) error {
 	if err != nil {
 		return err
 	}
-	meta := &raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: n.raft.AppliedIndex(), Term: n.raft.CurrentTerm(), Size: size}
-	if err := n.raft.Restore(meta, file, importTimeout); err != nil {
+	meta := &raft.SnapshotMeta{Version: raft.SnapshotVersionMax, Index: i.raft.AppliedIndex(), Term: i.raft.CurrentTerm(), Size: size}
+	if err := i.raft.Restore(meta, file, importTimeout); err != nil {
 		if errors.Is(err, raft.ErrNotLeader) {
 			return ErrNoLeader
 		}
@@ -114,23 +127,23 @@ func (n *Node) begin(from *store.Store, at int64, scratch string) error {
 }
 
 // suspend has calls wait until resume, as for a transfer of leadership.
-func (n *Node) suspend() (resume func(), err error) {
-	r := n.role.current.Load()
+func (i *stateImport) suspend() (resume func(), err error) {
+	r := i.role.current.Load()
 	if r == nil {
 		return nil, ErrNoLeader
 	}
-	n.role.offers.Add(1) // while one is open, the lease is not renewed
+	i.role.offers.Add(1) // while one is open, the lease is not renewed
 	r.leaseUntil.Store(0)
 	r.transferring.Store(true)
-	n.proposer.AddOther(fsm.KindTick, nil)
-	n.transfers.awaitProposed((*propose.Proposer).IsIdle)
-	n.proposer.Pause()
-	n.transfers.awaitProposed((*propose.Proposer).HasNoneInFlight)
+	i.proposer.AddOther(fsm.KindTick, nil)
+	i.transfers.awaitProposed((*propose.Proposer).IsIdle)
+	i.proposer.Pause()
+	i.transfers.awaitProposed((*propose.Proposer).HasNoneInFlight)
 	return func() {
-		n.proposer.Resume()
+		i.proposer.Resume()
 		r.transferring.Store(false)
-		n.role.offers.Add(-1)
-		n.leader.changed.Broadcast()
+		i.role.offers.Add(-1)
+		i.leader.changed.Broadcast()
 	}, nil
 }
 

@@ -9,10 +9,10 @@ import (
 
 // leaderFinder tells where the leader is, by this node's Raft and by the status of other nodes.
 type leaderFinder struct {
-	opt      *Options
-	raft     *raftGroup
+	opt      *Config
+	raft     *raftNode
 	peers    *transport.Peers
-	statuses *peerStatuses
+	statuses Statuses
 	saved    *savedState
 
 	changed notifier.Notifier      // broadcasts when another node leads, or none

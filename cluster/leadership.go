@@ -35,12 +35,12 @@ func (r *leadership) hasLease(now clock.Moment) bool {
 
 // leaderRole is this node as a leader: it takes up leadership, keeps the lease, and steps down.
 type leaderRole struct {
-	opt      *Options
-	raft     *raftGroup
+	opt      *Config
+	raft     *raftNode
 	peers    *transport.Peers
 	clock    *clock.Clock
 	fsm      *fsm.Machine
-	statuses *peerStatuses
+	statuses Statuses
 	leader   *leaderFinder
 	formats  *versionGate
 	proposer *propose.Proposer
@@ -141,6 +141,21 @@ func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
 	l.leader.changed.Broadcast()
 	return true
 }
+
+// proposeTicks makes a leader write the time into the log when nothing else is written and there are limiters that
+// may expire: then every node drops the expired ones, and knows the time in case it becomes leader.
+func (l *leaderRole) proposeTicks(ctx context.Context) {
+	last := int64(0)
+	clock.Every(ctx, tickEvery, func() {
+		entries := l.fsm.Entries.Load()
+		if l.active() != nil && entries == last && l.opt.Store.Len() > 0 {
+			l.proposer.AddOther(fsm.KindTick, nil)
+		}
+		last = entries
+	})
+}
+
+const tickEvery = time.Second
 
 // assignClusterID gives a new cluster its id. The first leader calls it.
 func (l *leaderRole) assignClusterID(ctx context.Context) error {

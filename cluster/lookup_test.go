@@ -77,7 +77,7 @@ func TestNothingWaitsForAName(t *testing.T) {
 					wantLeader(t, s, "all have been killed", mostElection)
 					time.Sleep(5 * time.Second)
 					leader, began := s.leader(), time.Now()
-					if err := leader.HandOver(t.Context()); err != nil {
+					if err := leader.Group().HandOver(t.Context()); err != nil {
 						t.Error(err)
 					}
 					s.kill(leader.opt.Node)

@@ -17,10 +17,10 @@ import (
 
 // membership changes the cluster's members, one change at a time, while this node leads.
 type membership struct {
-	opt       *Options
-	raft      *raftGroup
+	opt       *Config
+	raft      *raftNode
 	fsm       *fsm.Machine
-	statuses  *peerStatuses
+	statuses  Statuses
 	leader    *leaderFinder
 	formats   *versionGate
 	role      *leaderRole

@@ -8,12 +8,13 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/raftstore"
+	"github.com/stintdb/stint/persistence"
 )
 
 // savedState saves the cluster's id, format version and time, which a node needs before its log has been replayed.
 type savedState struct {
-	opt   *Options
-	disk  Disk
+	opt   *Config
+	disk  Storage
 	clock *clock.Clock
 	fsm   *fsm.Machine
 	log   *oncelog.Log
@@ -116,4 +117,19 @@ func (s *savedState) restoreClock() {
 func (s *savedState) ownClocks(now int64) raftstore.SavedClock {
 	boot, up := s.opt.SinceBoot()
 	return raftstore.SavedClock{Cluster: now, Wall: s.opt.Wall().UnixNano(), Boot: boot, Up: up}
+}
+
+// watchClock notes suspends of the machine, and warns while the cluster's time is far ahead of its clock, until ctx is done.
+func (s *savedState) watchClock(ctx context.Context) {
+	noteSuspends := s.clock.Suspends(func() time.Duration {
+		_, up := s.opt.SinceBoot()
+		return up
+	})
+	clock.Every(ctx, s.opt.MeetEvery, func() {
+		noteSuspends()
+		if ahead := s.clock.Ahead(); ahead > persistence.MaxAhead {
+			s.log.WarnOnce("ahead", "the cluster's time is ahead of this machine's clock: that clock is behind, or a leader's was ahead once. In the second case TIME and EXAT are wrong, until the cluster begins with a backup and --rewind",
+				"ahead", ahead, "cluster_time", time.Unix(0, s.clock.Now()).UTC(), "machine", s.opt.Wall().UTC())
+		}
+	})
 }

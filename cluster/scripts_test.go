@@ -73,13 +73,13 @@ func TestNewerDialectWaitsForAllMembers(t *testing.T) {
 				}
 			}
 			if round == 0 {
-				if err := s.nodes["a"].TooNew([]engine.Op{newer}); !strings.Contains(err.Error(), fmt.Sprintf("dialect 2 of scripts needs format version %d, and the member 'c' knows version %d", laterVersion, laterVersion-1)) {
+				if err := s.nodes["a"].Group().TooNew([]engine.Op{newer}); !strings.Contains(err.Error(), fmt.Sprintf("dialect 2 of scripts needs format version %d, and the member 'c' knows version %d", laterVersion, laterVersion-1)) {
 					t.Error(err)
 				}
 				s.kill("c")
 				s.known["c"], s.commands["c"] = dialectIsNew, &laterDialect{}
 				s.start("c")
-				s.eventually("the version is raised", func(n *Node) bool { return n.Status().FormatVersion == uint32(laterVersion) })
+				s.eventually("the version is raised", func(n *Node) bool { return n.Group().Status().FormatVersion == uint32(laterVersion) })
 			}
 		}
 		s.mustNotFail()

@@ -13,7 +13,7 @@ import (
 
 // shareSwitch opens and closes the share of a node while it leads.
 type shareSwitch struct {
-	opt     *Options
+	opt     *Config
 	clock   *clock.Clock
 	fsm     *fsm.Machine
 	formats *versionGate

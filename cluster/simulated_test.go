@@ -218,7 +218,7 @@ func (s *simulated) leader() *Node {
 	s.t.Helper()
 	for round := range 3000 {
 		for _, n := range s.nodes {
-			if r := n.role.current.Load(); r != nil && (r.hasLease(n.clock.Moment()) || round > 1000 && n.role.offers.Load() > 0) {
+			if r := n.Group().OwnStatus(); r.Leads && (r.Leased || round > 1000 && n.Group().Parts().OpenOffers > 0) {
 				return n
 			}
 		}
@@ -247,7 +247,7 @@ func decide(n *Node, b *engine.Batch) (finished bool) {
 	for i := range b.Ops {
 		own.Ops[i] = b.Ops[i].Clone()
 	}
-	finished = n.Decide(&own)
+	finished = n.Group().Decide(&own)
 	for i := range own.Ops {
 		useAgain(&own.Ops[i])
 	}
@@ -342,7 +342,7 @@ func TestClusterFormsDecidesAndFailsOver(t *testing.T) {
 		s.start(first.opt.Node)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		if err := s.nodes[first.opt.Node].Barrier(ctx); err != nil {
+		if err := s.nodes[first.opt.Node].Group().Barrier(ctx); err != nil {
 			t.Fatal(err)
 		}
 		if res := do(s.nodes[first.opt.Node], acquire("k", 100, 1)); res[0].Allowed {

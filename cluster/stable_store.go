@@ -13,15 +13,16 @@ import (
 type stableStore struct {
 	raft.StableStore
 	votesFrom time.Duration
-	raft      *raftGroup
+	raft      *raftNode
 }
 
-func (n *Node) stableStore() raft.StableStore {
-	kept := retryingVotes{n.disk.Stable(), n.raft, n.log.Logger}
-	if last, err := n.disk.Logs().LastIndex(); err == nil && last == 0 {
+// votes is the store of terms and votes for Raft.
+func (g *raftNode) votes(opt *Config) raft.StableStore {
+	kept := retryingVotes{opt.Disk.Stable(), g, opt.Log.Logger}
+	if last, err := opt.Disk.Logs().LastIndex(); err == nil && last == 0 {
 		return kept // it has confirmed nothing
 	}
-	return stableStore{kept, n.opt.Heartbeat, n.raft}
+	return stableStore{kept, opt.Heartbeat, g}
 }
 
 // lastVoteTerm is the key under which Raft keeps the term of a vote, before it gives it.

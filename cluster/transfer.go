@@ -17,18 +17,18 @@ import (
 
 // transfers transfers leadership from this node to others.
 type transfers struct {
-	opt       *Options
-	raft      *raftGroup
+	opt       *Config
+	raft      *raftNode
 	peers     *transport.Peers
 	clock     *clock.Clock
-	statuses  *peerStatuses
+	statuses  Statuses
 	leader    *leaderFinder
 	role      *leaderRole
 	proposer  *propose.Proposer
 	forwarded *forward.Server
 }
 
-// handOver is [Node.HandOver].
+// handOver is [Group.HandOver].
 func (t *transfers) handOver(ctx context.Context) error {
 	if t.role.current.Load() == nil {
 		return nil

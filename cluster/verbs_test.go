@@ -29,9 +29,9 @@ func TestLongVerbIsForwarded(t *testing.T) {
 			}
 			done := make(chan struct{})
 			b := &engine.Batch{Ops: []engine.Op{{Verb: engine.Delete, Key: []byte("k")}}, Results: make([]engine.Result, 1), Done: func() { close(done) }}
-			c := &call.Call{Batch: b, Began: n.clock.Mono(), Group: longDelete("k")}
+			c := &call.Call{Batch: b, Group: longDelete("k")}
 			c.Summarize()
-			if !n.forwarder.Add(c) || n.decider.trackCall(c) {
+			if !n.Group().Parts().Forwarder.Add(c) {
 				t.Fatalf("%s does not forward", name)
 			}
 			<-done

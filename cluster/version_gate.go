@@ -17,8 +17,8 @@ import (
 type versionGate struct {
 	fsm.Formats
 	fsm      *fsm.Machine
-	raft     *raftGroup
-	statuses *peerStatuses
+	raft     *raftNode
+	statuses Statuses
 	proposer *propose.Proposer
 	before   fsm.FormatVersion // the cluster's version at the end of this node's last run, 0 if that is not known
 }
@@ -33,7 +33,7 @@ func (g *versionGate) isTooNew(ops []engine.Op) bool {
 	return a != nil && a.Version > used
 }
 
-// tooNew is [Node.TooNew].
+// tooNew is [Group.TooNew].
 func (g *versionGate) tooNew(ops []engine.Op) error {
 	a := g.NewestIn(ops)
 	if a == nil {

@@ -15,7 +15,7 @@ const voidRemovedAfter = 60 * time.Second
 
 // voids ends the loans of processes that have ended, while this node leads: all of their tokens count as spent.
 type voids struct {
-	opt     *Options
+	opt     *Config
 	clock   *clock.Clock
 	fsm     *fsm.Machine
 	role    *leaderRole

@@ -20,12 +20,12 @@ import (
 
 // withdrawal takes leadership from this node while it is too slow.
 type withdrawal struct {
-	opt      *Options
-	raft     *raftGroup
+	opt      *Config
+	raft     *raftNode
 	peers    *transport.Peers
 	clock    *clock.Clock
 	logs     *watchedLog
-	statuses *peerStatuses
+	statuses Statuses
 	leader   *leaderFinder
 	role     *leaderRole
 	proposer *propose.Proposer

@@ -53,19 +53,20 @@ func join(cfg config.Config, store *store.Store, files descriptors, operators *a
 		unlock()
 		return nil, err
 	}
+	group := node.Group()
 	ctx, cancel := context.WithCancel(context.Background())
 	var background sync.WaitGroup
 	if imported != nil {
-		background.Go(func() { imported.into(ctx, node, cfg.Dir, log) })
+		background.Go(func() { imported.into(ctx, group, cfg.Dir, log) })
 	}
 	return &state{
-		decider: node, keys: clusterKeys{store, node}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
+		decider: group, keys: clusterKeys{store, group}, clock: newClock(0), cluster: &membership{group, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
 		banner:             fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
-		now:                node.Now,
-		backup:             node.Backup,
-		transferLeadership: node.HandOver,
+		now:                group.Now,
+		backup:             group.Backup,
+		transferLeadership: group.HandOver,
 		failed:             node.Failed(),
-		changed:            func(cfg *config.Config) { node.SetAhead(cfg.ClusterAhead) },
+		changed:            func(cfg *config.Config) { group.SetAhead(cfg.ClusterAhead) },
 		stop: func() {
 			cancel()
 			background.Wait()
@@ -98,15 +99,15 @@ func peerNetwork(cfg *config.Config) (transport.TCP, error) {
 // clock.
 type clusterKeys struct {
 	*store.Store
-	node *cluster.Node
+	group *cluster.Group
 }
 
 // Sweep implements [server.Sweeper].
 func (k clusterKeys) Sweep(now int64, count int) (looked, dropped int) {
-	return k.node.Sweep(now, count)
+	return k.group.Sweep(now, count)
 }
 
 // Scan implements [command.Keyspace].
 func (k clusterKeys) Scan(cursor uint64, count int, _ int64, visit func(store.Entry)) (next uint64) {
-	return k.Store.Scan(cursor, count, k.node.Now(), visit)
+	return k.Store.Scan(cursor, count, k.group.Now(), visit)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// raftGroup is this node's Raft: the members by its configuration, changes of its settings, and questions that may take long.
-type raftGroup struct {
+// raftNode is this node's Raft: the members by its configuration, changes of its settings, and questions that may take long.
+type raftNode struct {
 	*raft.Raft                 // nil before the start
 	ctx        context.Context // ends with the node
 	id         raft.ServerID
@@ -32,7 +32,7 @@ type raftGroup struct {
 }
 
 // servers is the cluster's configuration as this node's log has it.
-func (g *raftGroup) servers() []raft.Server {
+func (g *raftNode) servers() []raft.Server {
 	f := g.GetConfiguration()
 	if f.Error() != nil {
 		return nil
@@ -41,7 +41,7 @@ func (g *raftGroup) servers() []raft.Server {
 }
 
 // own is this node as its log's configuration has it.
-func (g *raftGroup) own() (own raft.Server, listed bool) {
+func (g *raftNode) own() (own raft.Server, listed bool) {
 	servers := g.servers()
 	i := slices.IndexFunc(servers, func(s raft.Server) bool { return s.ID == g.id })
 	if i < 0 {
@@ -51,7 +51,7 @@ func (g *raftGroup) own() (own raft.Server, listed bool) {
 }
 
 // idAt returns the id of the member at an address, by this node's log.
-func (g *raftGroup) idAt(address string) raft.ServerID {
+func (g *raftNode) idAt(address string) raft.ServerID {
 	for _, s := range g.servers() {
 		if string(s.Address) == address {
 			return s.ID
@@ -61,7 +61,7 @@ func (g *raftGroup) idAt(address string) raft.ServerID {
 }
 
 // member returns a member by its name or its id.
-func (g *raftGroup) member(node string) (raft.Server, error) {
+func (g *raftNode) member(node string) (raft.Server, error) {
 	for _, s := range g.servers() {
 		if nodeName(s.ID) == node || string(s.ID) == node {
 			return s, nil
@@ -71,22 +71,22 @@ func (g *raftGroup) member(node string) (raft.Server, error) {
 }
 
 // hasLog reports whether this node has been in a cluster.
-func (g *raftGroup) hasLog() bool { return g.LastIndex() > 0 }
+func (g *raftNode) hasLog() bool { return g.LastIndex() > 0 }
 
 // replicatesTo reports whether this node leads in a term and has another node at an address among the members.
-func (g *raftGroup) replicatesTo(id raft.ServerID, target raft.ServerAddress, term uint64) bool {
+func (g *raftNode) replicatesTo(id raft.ServerID, target raft.ServerAddress, term uint64) bool {
 	return g.ctx.Err() == nil && g.State() == raft.Leader && g.CurrentTerm() == term &&
 		slices.ContainsFunc(g.servers(), func(s raft.Server) bool { return s.ID == id && s.Address == target })
 }
 
 // progressOf returns the index up to which another node has this leader's log, and whether that node has answered
 // within the heartbeat timeout.
-func (g *raftGroup) progressOf(s raft.Server) (match uint64, heard bool) {
+func (g *raftNode) progressOf(s raft.Server) (match uint64, heard bool) {
 	return g.transport.Follower(s.ID).Progress(g.CurrentTerm(), g.clock.Mono()-g.heartbeat)
 }
 
 // reload changes Raft's settings while it runs.
-func (g *raftGroup) reload(change func(*raft.ReloadableConfig)) error {
+func (g *raftNode) reload(change func(*raft.ReloadableConfig)) error {
 	g.reloading.Lock()
 	defer g.reloading.Unlock()
 	config := g.ReloadableConfig()
@@ -96,7 +96,7 @@ func (g *raftGroup) reload(change func(*raft.ReloadableConfig)) error {
 
 // await runs f, which asks Raft something and may take long. It returns early when ctx is done. A node that is being
 // closed asks Raft nothing.
-func (g *raftGroup) await(ctx context.Context, f func() error) error {
+func (g *raftNode) await(ctx context.Context, f func() error) error {
 	g.mu.Lock()
 	if g.ending {
 		g.mu.Unlock()
@@ -119,7 +119,7 @@ func (g *raftGroup) await(ctx context.Context, f func() error) error {
 
 // letAnswer gives Raft a moment for its outstanding answers: after its shutdown some futures never complete. asking counts the
 // goroutines that still ask.
-func (g *raftGroup) letAnswer(asking *sync.WaitGroup) {
+func (g *raftNode) letAnswer(asking *sync.WaitGroup) {
 	g.mu.Lock()
 	g.ending = true
 	g.mu.Unlock()

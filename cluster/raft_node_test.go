@@ -22,8 +22,8 @@ type question struct {
 func (q question) Error() error { return <-q.answer }
 
 // asking is a proposer that has asked Raft one question.
-func asking(q question) (g *raftGroup, p *propose.Proposer, done <-chan error) {
-	g = &raftGroup{}
+func asking(q question) (g *raftNode, p *propose.Proposer, done <-chan error) {
+	g = &raftNode{}
 	p = propose.New(propose.Config{
 		Apply: func([]byte) raft.ApplyFuture { return q }, Stamp: func() int64 { return 1 }, CountFailure: func(engine.Status) {}, Outstanding: &g.outstanding,
 	})

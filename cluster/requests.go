@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -68,3 +71,74 @@ type AdminRequest struct {
 
 // rpcTimeout bounds a request and its answer. Changing members takes a few rounds of the log.
 const rpcTimeout = 15 * time.Second
+
+// handle carries out another node's request, if this node leads.
+func (ms *membership) handle(ctx context.Context, q Request) (a Response) {
+	var err error
+	switch {
+	case ms.role.awaitActive() == nil:
+		return Response{Error: "this node does not lead", Leader: ms.leader.address()}
+	case q.Join != nil:
+		err = ms.join(ctx, *q.Join)
+	case q.Admin != nil:
+		err = ms.handleAdmin(ctx, *q.Admin)
+	default:
+		err = errors.New("unknown request; is this node's version older?")
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	if errors.Is(err, errHandedOver) {
+		a.Leader = ms.leader.address()
+	}
+	return a
+}
+
+// handleAdmin executes an operator's request.
+func (ms *membership) handleAdmin(ctx context.Context, o AdminRequest) error {
+	switch o.Do {
+	case "add":
+		return ms.add(ctx, o)
+	case "remove":
+		return ms.remove(ctx, o.Node)
+	case "transfer":
+		return ms.raft.await(ctx, func() error { return ms.transfers.transfer(o.Node) })
+	}
+	return errors.New("unknown request; is this node's version older?")
+}
+
+// askLeader sends a request to the leader, or handles it here if this node leads.
+func (ms *membership) askLeader(ctx context.Context, q Request) error {
+	address := ms.opt.Advertise
+	if ms.role.current.Load() == nil {
+		if address = ms.leader.address(); address == "" {
+			return ErrNoLeader
+		}
+	}
+	for range 3 {
+		var a Response
+		var err error
+		if address == ms.opt.Advertise {
+			a = ms.handle(ctx, q)
+		} else if a, err = ms.statuses.Ask(ctx, address, q); err != nil {
+			return err
+		}
+		switch {
+		case a.Error == "":
+			return nil
+		case a.Leader == "" || a.Leader == address:
+			return errors.New(a.Error)
+		}
+		address = a.Leader
+	}
+	return ErrNoLeader
+}
+
+// ErrNoLeader is wrapped by the errors of operations that only a leader can do, while none is known.
+var ErrNoLeader = errors.New("the cluster has no leader at the moment")
+
+// nodeName is the name in a server id.
+func nodeName(id raft.ServerID) string {
+	name, _, _ := strings.Cut(string(id), "#")
+	return name
+}
