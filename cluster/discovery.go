@@ -91,7 +91,7 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []MemberStatus) 
 
 // announce asks the leader to make this node a member, or to record its new addresses.
 func (d *discovery) announce(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, rpcTimeout)
+	ctx, cancel := context.WithTimeout(ctx, RPCTimeout)
 	defer cancel()
 	err := d.group.Announce(ctx)
 	if err != nil && ctx.Err() == nil {

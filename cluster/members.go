@@ -123,7 +123,7 @@ func (ms *membership) giveVote(ctx context.Context, s raft.Server) error {
 
 // change runs one change of members, in its turn and within a bound of time.
 func (ms *membership) change(ctx context.Context, run func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, rpcTimeout)
+	ctx, cancel := context.WithTimeout(ctx, RPCTimeout)
 	defer cancel()
 	if err := ms.beginChange(ctx); err != nil {
 		return err

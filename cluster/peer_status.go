@@ -71,9 +71,6 @@ func (p *peerStatuses) IsFresh(r MemberStatus) bool {
 	return time.Since(r.At) < statusRounds*p.opt.MeetEvery
 }
 
-// statusRounds is the number of rounds of status requests for which a status is valid.
-const statusRounds = 3
-
 // ClaimedLeader returns the address of the node that reports to lead a cluster, or any if cluster is "", in the highest term.
 func (p *peerStatuses) ClaimedLeader(cluster string) string {
 	p.mu.Lock()
@@ -96,7 +93,7 @@ func (p *peerStatuses) call(ctx context.Context, address string, q request) (a r
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	_ = conn.SetDeadline(time.Now().Add(rpcTimeout))
+	_ = conn.SetDeadline(time.Now().Add(RPCTimeout))
 	if err := transport.WriteJSON(conn, q); err != nil {
 		return a, err
 	}

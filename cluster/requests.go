@@ -69,8 +69,8 @@ type AdminRequest struct {
 	Nonvoter bool   `json:"spare,omitempty"`
 }
 
-// rpcTimeout bounds a request and its answer. Changing members takes a few rounds of the log.
-const rpcTimeout = 15 * time.Second
+// RPCTimeout bounds a request and its answer. Changing members takes a few rounds of the log.
+const RPCTimeout = 15 * time.Second
 
 // handle carries out another node's request, if this node leads.
 func (ms *membership) handle(ctx context.Context, q Request) (a Response) {

@@ -37,11 +37,11 @@ const rpcWriteTimeout = 2 * time.Second
 func (n *Node) serveRPC(conn net.Conn) {
 	for {
 		var q request
-		_ = conn.SetReadDeadline(time.Now().Add(rpcTimeout))
+		_ = conn.SetReadDeadline(time.Now().Add(RPCTimeout))
 		if err := transport.ReadJSON(conn, &q); err != nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(n.ctx, rpcTimeout)
+		ctx, cancel := context.WithTimeout(n.ctx, RPCTimeout)
 		answer := n.handleRPC(ctx, q)
 		cancel()
 		_ = conn.SetWriteDeadline(time.Now().Add(rpcWriteTimeout))

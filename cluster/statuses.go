@@ -28,3 +28,6 @@ type Statuses interface {
 	// Ask sends a request to the node at an address.
 	Ask(ctx context.Context, address string, q Request) (Response, error)
 }
+
+// statusRounds is the number of rounds of status requests for which a status is valid.
+const statusRounds = 3

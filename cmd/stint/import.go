@@ -80,9 +80,9 @@ func (i *imported) readBackup(log *slog.Logger, line *progressLine) error {
 }
 
 // into gives the cluster its first state, once it is formed.
-func (i *imported) into(ctx context.Context, group *cluster.Group, scratch string, log *slog.Logger) {
+func (i *imported) into(ctx context.Context, to *cluster.Group, scratch string, log *slog.Logger) {
 	defer i.store.Close()
-	switch done, err := group.Import(ctx, i.store, i.found.Time, scratch); {
+	switch done, err := to.Import(ctx, i.store, i.found.Time, scratch); {
 	case errors.Is(err, context.Canceled):
 	case errors.Is(err, cluster.ErrHoldsState):
 		log.Error("nothing was imported, because the cluster has state already: remove --cluster-import; or to begin with the import, stop all nodes, empty every --dir, and start all",
