@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
 )
 
@@ -34,7 +35,7 @@ var pledgeKey = []byte("stint/pledge")
 type pledges struct {
 	opt      *Options
 	id       raft.ServerID
-	group    *Group // that all nodes are members of
+	group    *group.Group // that all nodes are members of
 	stable   raft.StableStore
 	statuses *peerStatuses
 	log      *oncelog.Log
@@ -107,7 +108,7 @@ func (ps *pledges) checkReleased(ctx context.Context, p pledge) error {
 		ps.log.Once("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
 			"id", p.Former, "address", p.Address, "error", err)
 		return fmt.Errorf("this node has given its pledge to %s, which does not answer", p.Former)
-	case r.ID != p.Former && nodeName(r.ID) == nodeName(p.Former):
+	case r.ID != p.Former && group.NodeName(r.ID) == group.NodeName(p.Former):
 		return nil // it has come back with an empty disk
 	case r.ID != p.Former || r.Started || r.Pledged == "" || r.Pledged == r.ID:
 		return fmt.Errorf("this node has given its pledge to %s", p.Former)

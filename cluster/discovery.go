@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
 )
 
@@ -16,7 +17,7 @@ import (
 type discovery struct {
 	opt      *Options
 	id       raft.ServerID
-	group    *Group // that all nodes are members of
+	group    *group.Group // that all nodes are members of
 	statuses *peerStatuses
 	pledges  *pledges
 	log      *oncelog.Log
@@ -50,7 +51,7 @@ func (d *discovery) run(ctx context.Context) {
 var errRaftEnded = errors.New("its Raft has ended: start it again")
 
 // joinOrBootstrap is the discovery step of a node without a cluster.
-func (d *discovery) joinOrBootstrap(ctx context.Context, others []MemberStatus) {
+func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberStatus) {
 	for _, r := range others {
 		if r.ClusterID != "" {
 			if known := d.group.ClusterID(); known != "" && known != r.ClusterID || known == "" && d.group.HasLog() {
@@ -64,18 +65,18 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []MemberStatus) 
 	if d.group.HasLog() || d.opt.BootstrapExpect == 0 {
 		return
 	}
-	fresh := map[string]raft.Server{nodeName(d.id): {ID: d.id, Address: raft.ServerAddress(d.opt.Advertise)}}
+	fresh := map[string]raft.Server{group.NodeName(d.id): {ID: d.id, Address: raft.ServerAddress(d.opt.Advertise)}}
 	for _, r := range others {
 		if r.Started {
 			return // a node has been in a cluster: this is not the first start, and that cluster has to be found
 		}
-		if other, twice := fresh[nodeName(r.ID)]; twice {
-			d.log.Once("twice", "two nodes have the same --node-id; each needs its own", "node_id", nodeName(r.ID), "addresses", fmt.Sprint(other.Address, " and ", r.Address))
+		if other, twice := fresh[group.NodeName(r.ID)]; twice {
+			d.log.Once("twice", "two nodes have the same --node-id; each needs its own", "node_id", group.NodeName(r.ID), "addresses", fmt.Sprint(other.Address, " and ", r.Address))
 			return
 		}
-		fresh[nodeName(r.ID)] = raft.Server{ID: r.ID, Address: raft.ServerAddress(r.Address)}
+		fresh[group.NodeName(r.ID)] = raft.Server{ID: r.ID, Address: raft.ServerAddress(r.Address)}
 	}
-	delete(fresh, nodeName(d.id))
+	delete(fresh, group.NodeName(d.id))
 	if len(fresh)+1 < d.opt.BootstrapExpect {
 		d.log.Once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect", d.opt.BootstrapExpect)
 		return
@@ -91,7 +92,7 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []MemberStatus) 
 
 // announce asks the leader to make this node a member, or to record its new addresses.
 func (d *discovery) announce(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, RPCTimeout)
+	ctx, cancel := context.WithTimeout(ctx, group.RPCTimeout)
 	defer cancel()
 	err := d.group.Announce(ctx)
 	if err != nil && ctx.Err() == nil {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -107,7 +108,7 @@ func TestImportReplacesNoStateInUse(t *testing.T) {
 		do(s.leader(), acquire("in use", 10, 1))
 		refused := func(what, node string) {
 			t.Helper()
-			if done, err := s.nodes[node].Group().Import(t.Context(), from, time.Now().UnixNano(), t.TempDir()); done || !errors.Is(err, ErrHoldsState) {
+			if done, err := s.nodes[node].Group().Import(t.Context(), from, time.Now().UnixNano(), t.TempDir()); done || !errors.Is(err, group.ErrHoldsState) {
 				t.Errorf("%s: %t, %v", what, done, err)
 			}
 		}

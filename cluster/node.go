@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -20,9 +21,9 @@ type Node struct {
 	id  raft.ServerID
 	log *oncelog.Log
 
-	peers    *transport.Peers // connections to other nodes
-	statuses *peerStatuses    // of other nodes
-	groups   map[int]*Group   // by their numbers; there is one
+	peers    *transport.Peers     // connections to other nodes
+	statuses *peerStatuses        // of other nodes
+	groups   map[int]*group.Group // by their numbers; there is one
 
 	pledges   *pledges
 	discovery *discovery
@@ -63,20 +64,20 @@ func Open(o Options) (*Node, error) {
 
 // connectParts creates the parts. Each knows only those that it is given here.
 func (n *Node) connectParts() {
-	g := New(n.ctx, n.opt.forGroup(n.id, n.log, n.fail))
-	n.groups = map[int]*Group{firstGroup: g}
+	g := group.New(n.ctx, n.opt.forGroup(n.id, n.log, n.fail))
+	n.groups = map[int]*group.Group{firstGroup: g}
 	n.peers = transport.New(g.ForPeers(transport.Config{
 		Network: n.opt.Network, Address: n.opt.Advertise, Log: n.log.Logger, MaxUnauthenticated: n.opt.Unauthenticated,
 		Serve: map[transport.Purpose]func(net.Conn){transport.ForRPC: n.serveRPC},
 	}))
-	n.statuses = &peerStatuses{opt: &n.opt, peers: n.peers, members: n.members, byID: map[raft.ServerID]MemberStatus{}}
+	n.statuses = &peerStatuses{opt: &n.opt, peers: n.peers, members: n.members, byID: map[raft.ServerID]group.MemberStatus{}}
 	g.Connect(n.peers, n.statuses)
 	n.pledges = &pledges{opt: &n.opt, id: n.id, group: g, stable: n.opt.Disk.Stable(), statuses: n.statuses, log: n.log}
 	n.discovery = &discovery{opt: &n.opt, id: n.id, group: g, statuses: n.statuses, pledges: n.pledges, log: n.log, fail: n.fail}
 }
 
 // Group is the group that all nodes are members of. It decides all keys.
-func (n *Node) Group() *Group { return n.groups[firstGroup] }
+func (n *Node) Group() *group.Group { return n.groups[firstGroup] }
 
 // members are those of all groups.
 func (n *Node) members() (all []raft.Server) {

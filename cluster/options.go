@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine/store"
@@ -75,8 +76,8 @@ func (o *Options) setDefaults() {
 }
 
 // forGroup are the options of a group.
-func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error)) Config {
-	return Config{
+func (o *Options) forGroup(id raft.ServerID, log *oncelog.Log, fail func(error)) group.Config {
+	return group.Config{
 		ID: id, Advertise: o.Advertise, Client: o.Client, Store: o.Store, Disk: o.Disk, Log: log, Fail: fail,
 		Heartbeat: o.Heartbeat, DecideTimeout: o.DecideTimeout, DiskTimeout: o.DiskTimeout, LogBytes: o.LogBytes, MeetEvery: o.MeetEvery,
 		Ahead: o.Ahead, Share: o.Share, Report: o.Report, Wall: o.Wall, Passed: o.Passed, SinceBoot: o.SinceBoot, Additions: o.additions,

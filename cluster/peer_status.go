@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -20,7 +21,7 @@ type peerStatuses struct {
 	members func() []raft.Server // of all groups
 
 	mu   sync.Mutex
-	byID map[raft.ServerID]MemberStatus
+	byID map[raft.ServerID]group.MemberStatus
 }
 
 // addresses returns those of all other known nodes.
@@ -35,7 +36,7 @@ func (p *peerStatuses) addresses() (all []string) {
 }
 
 // store stores the status of another node.
-func (p *peerStatuses) store(r MemberStatus) {
+func (p *peerStatuses) store(r group.MemberStatus) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.byID) < maxPeerStatuses || p.byID[r.ID].ID != "" {
@@ -56,7 +57,7 @@ func (p *peerStatuses) NoteFormats(id raft.ServerID, newest fsm.FormatVersion) {
 	}
 }
 
-func (p *peerStatuses) Last(id raft.ServerID) (MemberStatus, bool) {
+func (p *peerStatuses) Last(id raft.ServerID) (group.MemberStatus, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r, heard := p.byID[id]
@@ -64,18 +65,18 @@ func (p *peerStatuses) Last(id raft.ServerID) (MemberStatus, bool) {
 }
 
 // IsAlive reports whether a node's status is recent and its Raft runs: only then is it reachable.
-func (p *peerStatuses) IsAlive(r MemberStatus) bool { return !r.Gone && p.IsFresh(r) }
+func (p *peerStatuses) IsAlive(r group.MemberStatus) bool { return !r.Gone && p.IsFresh(r) }
 
 // IsFresh reports whether a status is recent enough to rely on.
-func (p *peerStatuses) IsFresh(r MemberStatus) bool {
-	return time.Since(r.At) < statusRounds*p.opt.MeetEvery
+func (p *peerStatuses) IsFresh(r group.MemberStatus) bool {
+	return time.Since(r.At) < group.StatusRounds*p.opt.MeetEvery
 }
 
 // ClaimedLeader returns the address of the node that reports to lead a cluster, or any if cluster is "", in the highest term.
 func (p *peerStatuses) ClaimedLeader(cluster string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var best MemberStatus
+	var best group.MemberStatus
 	for _, r := range p.byID {
 		if r.Leads && r.Term >= best.Term && p.IsAlive(r) && (cluster == "" || r.ClusterID == cluster) {
 			best = r
@@ -93,7 +94,7 @@ func (p *peerStatuses) call(ctx context.Context, address string, q request) (a r
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	_ = conn.SetDeadline(time.Now().Add(RPCTimeout))
+	_ = conn.SetDeadline(time.Now().Add(group.RPCTimeout))
 	if err := transport.WriteJSON(conn, q); err != nil {
 		return a, err
 	}
@@ -102,26 +103,26 @@ func (p *peerStatuses) call(ctx context.Context, address string, q request) (a r
 }
 
 // Ask sends one request about a group to the node at an address.
-func (p *peerStatuses) Ask(ctx context.Context, address string, q Request) (Response, error) {
+func (p *peerStatuses) Ask(ctx context.Context, address string, q group.Request) (group.Response, error) {
 	a, err := p.call(ctx, address, request{Request: q})
 	return a.Response, err
 }
 
 // Fetch asks the node at an address for its report.
-func (p *peerStatuses) Fetch(ctx context.Context, address string) (MemberStatus, error) {
+func (p *peerStatuses) Fetch(ctx context.Context, address string) (group.MemberStatus, error) {
 	a, err := p.call(ctx, address, request{Status: &struct{}{}})
 	if err == nil && a.Status == nil {
 		err = fmt.Errorf("%s: %s", address, a.Error)
 	}
 	if err != nil {
-		return MemberStatus{}, err
+		return group.MemberStatus{}, err
 	}
 	a.Status.Address, a.Status.At = address, time.Now()
 	return *a.Status, nil
 }
 
 // FetchAll asks all other members and all --cluster-peers for their status, and stores the answers.
-func (p *peerStatuses) FetchAll(ctx context.Context, timeout time.Duration) (reports []MemberStatus) {
+func (p *peerStatuses) FetchAll(ctx context.Context, timeout time.Duration) (reports []group.MemberStatus) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var (

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+	"github.com/stintdb/stint/cluster/group"
 )
 
 // A promotion that failed is logged as failed, and tried again.
@@ -33,12 +34,12 @@ func TestFailedPromotionIsLogged(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		leader.Group().Parts().Changing <- struct{}{} // another change of members is under way
-		time.Sleep(RPCTimeout + 5*time.Second)
+		time.Sleep(group.RPCTimeout + 5*time.Second)
 		if suffrage() != raft.Nonvoter || !lines.Has("could not be given its vote") || lines.Has("member has the state and votes") {
 			t.Errorf("while it cannot be promoted it is a %v, and the log says that it votes: %t", suffrage(), lines.Has("member has the state and votes"))
 		}
 		<-leader.Group().Parts().Changing
-		time.Sleep(RPCTimeout + 5*time.Second)
+		time.Sleep(group.RPCTimeout + 5*time.Second)
 		if suffrage() != raft.Voter || !lines.Has("member has the state and votes") {
 			t.Errorf("afterwards it is a %v", suffrage())
 		}

@@ -8,20 +8,21 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
 // request is a question or request of one node to another about the cluster itself: its status, a pledge, or what a group answers.
 type request struct {
 	Status *struct{} `json:"report,omitempty"`
-	Request
+	group.Request
 	Pledge *pledgeRequest `json:"pledge,omitempty"`
 }
 
 // response answers a request.
 type response struct {
-	Response
-	Status *MemberStatus `json:"report,omitempty"`
+	group.Response
+	Status *group.MemberStatus `json:"report,omitempty"`
 }
 
 // pledgeRequest asks a node for its pledge.
@@ -37,11 +38,11 @@ const rpcWriteTimeout = 2 * time.Second
 func (n *Node) serveRPC(conn net.Conn) {
 	for {
 		var q request
-		_ = conn.SetReadDeadline(time.Now().Add(RPCTimeout))
+		_ = conn.SetReadDeadline(time.Now().Add(group.RPCTimeout))
 		if err := transport.ReadJSON(conn, &q); err != nil {
 			return
 		}
-		ctx, cancel := context.WithTimeout(n.ctx, RPCTimeout)
+		ctx, cancel := context.WithTimeout(n.ctx, group.RPCTimeout)
 		answer := n.handleRPC(ctx, q)
 		cancel()
 		_ = conn.SetWriteDeadline(time.Now().Add(rpcWriteTimeout))
@@ -71,7 +72,7 @@ func (n *Node) handleRPC(ctx context.Context, q request) (a response) {
 }
 
 // ownStatus is this node's status, as others ask for it.
-func (n *Node) ownStatus() MemberStatus {
+func (n *Node) ownStatus() group.MemberStatus {
 	r := n.Group().OwnStatus()
 	if !r.Started {
 		r.Pledged = n.pledges.givenTo()

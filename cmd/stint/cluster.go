@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/cluster"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine/store"
@@ -99,7 +100,7 @@ func peerNetwork(cfg *config.Config) (transport.TCP, error) {
 // clock.
 type clusterKeys struct {
 	*store.Store
-	group *cluster.Group
+	group *group.Group
 }
 
 // Sweep implements [server.Sweeper].

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/stintdb/stint/cluster"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server"
@@ -15,7 +15,7 @@ import (
 // membership adapts a node's group to the server: it translates between the terms of package cluster and package server, and
 // waits in goroutines, because the server's event loops may not wait.
 type membership struct {
-	group         *cluster.Group
+	group         *group.Group
 	moved         bool // --redirect moved
 	decideTimeout time.Duration
 	life          context.Context // ends with the node
@@ -44,7 +44,7 @@ func (m *membership) await(done func(error), do func(ctx context.Context) error)
 // mapError maps the errors that clients distinguish to those of package server.
 func mapError(err error) error {
 	switch {
-	case errors.Is(err, cluster.ErrNoLeader):
+	case errors.Is(err, group.ErrNoLeader):
 		return server.ErrNoLeader
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("not done within %v; it may still succeed", orderTimeout)

@@ -1,0 +1,40 @@
+package group
+
+import (
+	"errors"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// stableStore is the store of Raft's terms and votes. A node that was a member votes for nobody for a heartbeat
+// timeout after its start: it may have confirmed a leader's lease just before it ended, and has forgotten that
+// leader.
+type stableStore struct {
+	raft.StableStore
+	votesFrom time.Duration
+	raft      *raftNode
+}
+
+// votes is the store of terms and votes for Raft.
+func (g *raftNode) votes(opt *Config) raft.StableStore {
+	kept := retryingVotes{opt.Disk.Stable(), g, opt.Log.Logger}
+	if last, err := opt.Disk.Logs().LastIndex(); err == nil && last == 0 {
+		return kept // it has confirmed nothing
+	}
+	return stableStore{kept, opt.Heartbeat, g}
+}
+
+// lastVoteTerm is the key under which Raft keeps the term of a vote, before it gives it.
+const lastVoteTerm = "LastVoteTerm"
+
+// SetUint64 implements raft.StableStore. A candidate votes for itself: so soon it is one only because the leader offered it
+// leadership, and has given up its lease.
+func (s stableStore) SetUint64(key []byte, value uint64) error {
+	if string(key) == lastVoteTerm && s.raft.clock.Mono() < s.votesFrom && s.raft.State() != raft.Candidate {
+		return errJustStarted
+	}
+	return s.StableStore.SetUint64(key, value)
+}
+
+var errJustStarted = errors.New("this node was started a moment ago and does not vote yet")
