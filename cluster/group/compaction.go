@@ -56,6 +56,5 @@ func (l *logCompactor) takeSnapshot() error {
 }
 
 const (
-	minTrailing = 64
 	maxTrailing = 100_000
 )

@@ -62,6 +62,9 @@ type readableLog struct {
 	fail func(error)
 }
 
+// readable is a log for Raft.
+func (g *raftNode) readable(log raft.LogStore) raft.LogStore { return readableLog{log, g, g.fail} }
+
 // GetLog implements raft.LogStore.
 func (l readableLog) GetLog(index uint64, entry *raft.Log) error {
 	err := l.LogStore.GetLog(index, entry)

@@ -4,6 +4,8 @@ package group
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"hash/maphash"
 	"net"
 	"sync"
@@ -72,8 +74,7 @@ func New(ctx context.Context, c Config) *Group {
 		g.clock.Passed = c.Passed
 	}
 	ctx, g.cancel = context.WithCancel(ctx)
-	g.raft = &raftNode{ctx: ctx, id: c.ID, clock: g.clock, heartbeat: c.Heartbeat}
-	g.raft.transport = &transport.RaftTransport{Ctx: ctx, RetryEvery: c.Heartbeat / 3, Mono: g.clock.Mono, IsDue: g.raft.replicatesTo}
+	g.raft = newRaftNode(ctx, c.ID, c.Heartbeat, g.clock, c.Log.Logger, c.Fail)
 	return g
 }
 
@@ -101,8 +102,7 @@ func (g *Group) Connect(peers *transport.Peers, statuses Statuses) {
 	})
 	g.formats = &versionGate{Formats: fsm.NewFormats(g.opt.Additions), raft: g.raft}
 	g.fsm = fsm.New(fsm.Config{Store: g.opt.Store, Clock: g.clock, TakeCalls: g.proposer.TakeCalls, OwnID: g.proposer.ID, Fail: g.opt.Fail, OnCluster: g.noteCluster, Knows: g.formats.Newest})
-	g.logs = &watchedLog{LogStore: g.opt.Disk.Logs(), mono: g.clock.Mono, late: g.proposer.LateAfter}
-	g.logs.slow.Store(never)
+	g.logs = newWatchedLog(g.opt.Disk.Logs(), g.clock.Mono, g.proposer.LateAfter)
 	g.saved = &savedState{opt: &g.opt, disk: g.opt.Disk, clock: g.clock, fsm: g.fsm, log: g.log}
 	g.leader = &leaderFinder{opt: &g.opt, raft: g.raft, peers: g.peers, statuses: g.statuses, saved: g.saved}
 	g.formats.fsm, g.formats.statuses, g.formats.proposer = g.fsm, g.statuses, g.proposer
@@ -138,8 +138,14 @@ func (g *Group) noteCluster(before, now *fsm.Cluster) {
 
 // Start reads the log and takes part in the group.
 func (g *Group) Start() error {
-	if err := g.startRaft(); err != nil {
-		return err
+	err := g.raft.start(raftStart{
+		machine: g.fsm, logs: g.logs, stable: g.opt.Disk.Stable(), snapshots: g.opt.Disk.Snapshots(), stream: g.peers.RaftStream(), observe: g.leader.observe,
+	})
+	if err != nil {
+		if g.fsm.Broken != nil { // Raft only says that it could not load it
+			err = g.fsm.Broken
+		}
+		return errors.Join(fmt.Errorf("the cluster's log: %w", err), g.raft.transport.Close())
 	}
 	g.hadLog = g.raft.hasLog()
 	for _, run := range []func(context.Context){g.role.run, g.saved.run, g.members.promote, g.withdrawal.watchDisk, g.withdrawal.watchEntries, g.health.run, g.compactor.run, g.decider.expireCalls, g.role.proposeTicks, g.election.run, g.forwarder.Run, g.shareSwitch.run, g.holder.run, g.voids.run, g.saved.watchClock} {

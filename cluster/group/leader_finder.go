@@ -3,6 +3,7 @@ package group
 import (
 	"sync/atomic"
 
+	"github.com/hashicorp/raft"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -58,3 +59,12 @@ func (f *leaderFinder) find() string {
 
 // claimed returns the address of the node that reports to lead, in the highest term.
 func (f *leaderFinder) claimed() string { return f.statuses.ClaimedLeader(f.saved.clusterID()) }
+
+// observe is a filter of Raft's observations, which is called at once and takes no time: nothing is to be delivered.
+func (f *leaderFinder) observe(o *raft.Observation) bool {
+	switch o.Data.(type) {
+	case raft.LeaderObservation, raft.RaftState:
+		f.changed.Broadcast()
+	}
+	return false
+}

@@ -3,7 +3,9 @@ package group
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +24,8 @@ type raftNode struct {
 	clock      *clock.Clock
 	heartbeat  time.Duration
 	transport  *transport.RaftTransport
+	log        *slog.Logger
+	fail       func(error) // called when the node cannot go on
 
 	running   atomic.Bool // Raft has started
 	reloading sync.Mutex  // while Raft's settings are being changed
@@ -29,6 +33,13 @@ type raftNode struct {
 	mu          sync.Mutex
 	ending      bool           // the node is being closed: ask Raft nothing
 	outstanding sync.WaitGroup // questions that Raft has not answered
+}
+
+// newRaftNode returns one that does nothing yet.
+func newRaftNode(ctx context.Context, id raft.ServerID, heartbeat time.Duration, c *clock.Clock, log *slog.Logger, fail func(error)) *raftNode {
+	g := &raftNode{ctx: ctx, id: id, clock: c, heartbeat: heartbeat, log: log, fail: fail}
+	g.transport = &transport.RaftTransport{Ctx: ctx, RetryEvery: heartbeat / 3, Mono: c.Mono, IsDue: g.replicatesTo}
+	return g
 }
 
 // servers is the cluster's configuration as this node's log has it.
@@ -133,4 +144,10 @@ func (g *raftNode) letAnswer(asking *sync.WaitGroup) {
 	case <-answered:
 	case <-time.After(time.Second):
 	}
+}
+
+// NodeName is the name in a server id.
+func NodeName(id raft.ServerID) string {
+	name, _, _ := strings.Cut(string(id), "#")
+	return name
 }

@@ -3,7 +3,6 @@ package group
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -136,9 +135,3 @@ func (ms *membership) askLeader(ctx context.Context, q Request) error {
 
 // ErrNoLeader is wrapped by the errors of operations that only a leader can do, while none is known.
 var ErrNoLeader = errors.New("the cluster has no leader at the moment")
-
-// NodeName is the name in a server id.
-func NodeName(id raft.ServerID) string {
-	name, _, _ := strings.Cut(string(id), "#")
-	return name
-}

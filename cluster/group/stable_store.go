@@ -17,12 +17,12 @@ type stableStore struct {
 }
 
 // votes is the store of terms and votes for Raft.
-func (g *raftNode) votes(opt *Config) raft.StableStore {
-	kept := retryingVotes{opt.Disk.Stable(), g, opt.Log.Logger}
-	if last, err := opt.Disk.Logs().LastIndex(); err == nil && last == 0 {
+func (g *raftNode) votes(stable raft.StableStore, logs raft.LogStore) raft.StableStore {
+	kept := retryingVotes{stable, g, g.log}
+	if last, err := logs.LastIndex(); err == nil && last == 0 {
 		return kept // it has confirmed nothing
 	}
-	return stableStore{kept, opt.Heartbeat, g}
+	return stableStore{kept, g.heartbeat, g}
 }
 
 // lastVoteTerm is the key under which Raft keeps the term of a vote, before it gives it.

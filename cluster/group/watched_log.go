@@ -15,9 +15,24 @@ type watchedLog struct {
 	began   atomic.Int64 // when the write under way began, nanoseconds of mono +1; 0 when none is
 	mono    func() time.Duration
 	late    time.Duration // how long a write may take that is not slow
-	slow    atomic.Int64  // when the last slow one ended, on the monotonic clock, or never
+	slow    atomic.Int64  // when the last slow one ended, on the monotonic clock, or neverSlow
 	bytes   atomic.Int64  // written since the last snapshot
 	entries atomic.Int64
+}
+
+// neverSlow is a time before any on the monotonic clock.
+const neverSlow = -1
+
+func newWatchedLog(log raft.LogStore, mono func() time.Duration, late time.Duration) *watchedLog {
+	w := &watchedLog{LogStore: log, mono: mono, late: late}
+	w.slow.Store(neverSlow)
+	return w
+}
+
+// isSlow reports whether a write was late that ended within a time, or is.
+func (w *watchedLog) isSlow(within time.Duration) bool {
+	at := w.slow.Load()
+	return at != neverSlow && w.mono()-time.Duration(at) < within || w.stalled() > w.late
 }
 
 // StoreLog implements raft.LogStore.

@@ -112,9 +112,8 @@ const maxWithdrawn = 10
 // transferred to a slow node, and a leader that considers withdrawing does not count other slow nodes: so leadership
 // does not go in circles.
 func (w *withdrawal) isSlow() bool {
-	now := w.clock.Mono()
-	isRecent := func(at int64) bool { return at != never && now-time.Duration(at) < slowFor }
-	return isRecent(w.began.Load()) || isRecent(w.logs.slow.Load()) || w.logs.stalled() > w.proposer.LateAfter
+	began := w.began.Load()
+	return began != never && w.clock.Mono()-time.Duration(began) < slowFor || w.logs.isSlow(slowFor)
 }
 
 const slowFor = 30 * time.Second
