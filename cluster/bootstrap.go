@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/raftnode"
 )
 
 // One node bootstraps the cluster, from the nodes that gave it their pledge. A node gives its pledge to one other
@@ -108,7 +109,7 @@ func (ps *pledges) checkReleased(ctx context.Context, p pledge) error {
 		ps.log.Once("pledge", "this node has given its pledge to another, which does not answer; start that one, or if it is gone for good, start this one with an empty --dir",
 			"id", p.Former, "address", p.Address, "error", err)
 		return fmt.Errorf("this node has given its pledge to %s, which does not answer", p.Former)
-	case r.ID != p.Former && group.NodeName(r.ID) == group.NodeName(p.Former):
+	case r.ID != p.Former && raftnode.NodeName(r.ID) == raftnode.NodeName(p.Former):
 		return nil // it has come back with an empty disk
 	case r.ID != p.Former || r.Started || r.Pledged == "" || r.Pledged == r.ID:
 		return fmt.Errorf("this node has given its pledge to %s", p.Former)

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/raftnode"
 )
 
 // discovery meets the other nodes and makes this node a member of their cluster.
@@ -65,18 +66,18 @@ func (d *discovery) joinOrBootstrap(ctx context.Context, others []group.MemberSt
 	if d.group.HasLog() || d.opt.BootstrapExpect == 0 {
 		return
 	}
-	fresh := map[string]raft.Server{group.NodeName(d.id): {ID: d.id, Address: raft.ServerAddress(d.opt.Advertise)}}
+	fresh := map[string]raft.Server{raftnode.NodeName(d.id): {ID: d.id, Address: raft.ServerAddress(d.opt.Advertise)}}
 	for _, r := range others {
 		if r.Started {
 			return // a node has been in a cluster: this is not the first start, and that cluster has to be found
 		}
-		if other, twice := fresh[group.NodeName(r.ID)]; twice {
-			d.log.Once("twice", "two nodes have the same --node-id; each needs its own", "node_id", group.NodeName(r.ID), "addresses", fmt.Sprint(other.Address, " and ", r.Address))
+		if other, twice := fresh[raftnode.NodeName(r.ID)]; twice {
+			d.log.Once("twice", "two nodes have the same --node-id; each needs its own", "node_id", raftnode.NodeName(r.ID), "addresses", fmt.Sprint(other.Address, " and ", r.Address))
 			return
 		}
-		fresh[group.NodeName(r.ID)] = raft.Server{ID: r.ID, Address: raft.ServerAddress(r.Address)}
+		fresh[raftnode.NodeName(r.ID)] = raft.Server{ID: r.ID, Address: raft.ServerAddress(r.Address)}
 	}
-	delete(fresh, group.NodeName(d.id))
+	delete(fresh, raftnode.NodeName(d.id))
 	if len(fresh)+1 < d.opt.BootstrapExpect {
 		d.log.Once("waiting", "waiting for other nodes to form a cluster with", "met", len(fresh)+1, "bootstrap_expect", d.opt.BootstrapExpect)
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/clock"
-	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
@@ -241,7 +241,7 @@ func (w *world) whole() {
 			}
 		}
 		for _, s := range leader.Group().Members() {
-			if n := w.nodes[group.NodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.Group().Status().AppliedIndex >= index {
+			if n := w.nodes[raftnode.NodeName(s.ID)]; s.Suffrage == raft.Voter && n != nil && n.id == s.ID && n.Group().Status().AppliedIndex >= index {
 				voters++
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/stintdb/stint/cluster/fsm"
-	"github.com/stintdb/stint/cluster/group"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -213,7 +213,7 @@ func TestOlderNodeIsRefused(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "the cluster uses format version 2, and the node 'd' knows version 1: upgrade it") {
 			t.Errorf("an older node that joins is answered with %v", err)
 		}
-		if slices.ContainsFunc(s.leader().Group().Members(), func(m raft.Server) bool { return group.NodeName(m.ID) == "d" }) {
+		if slices.ContainsFunc(s.leader().Group().Members(), func(m raft.Server) bool { return raftnode.NodeName(m.ID) == "d" }) {
 			t.Error("an older node was made a member")
 		}
 		s.mustNotFail()

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/raftnode"
 )
 
 // Raft alone checks for a silent leader when a timer of one to two heartbeat timeouts fires. If the silence was
@@ -23,7 +24,7 @@ import (
 // election hastens the election of a leader after a silence of the last one.
 type election struct {
 	opt        *Config
-	raft       *raftNode
+	raft       *raftnode.Node
 	statuses   Statuses
 	withdrawal *withdrawal
 	log        *oncelog.Log
@@ -54,8 +55,8 @@ func (e *election) run(ctx context.Context) {
 // checkTime returns when this node has to check its leader, given its own last contact and the status of the others.
 // It returns false while another node still has contact: then Raft's own timer suffices.
 func (e *election) checkTime(last time.Time, others []MemberStatus) (at time.Time, suspected bool) {
-	order := []MemberStatus{{ID: e.raft.id, Last: e.raft.LastIndex(), Slow: e.withdrawal.isSlow()}}
-	voters := e.raft.servers()
+	order := []MemberStatus{{ID: e.raft.ID, Last: e.raft.LastIndex(), Slow: e.withdrawal.isSlow()}}
+	voters := e.raft.Servers()
 	for _, r := range others {
 		if r.Leads || !slices.ContainsFunc(voters, func(s raft.Server) bool { return s.ID == r.ID && s.Suffrage == raft.Voter }) {
 			continue
@@ -71,7 +72,7 @@ func (e *election) checkTime(last time.Time, others []MemberStatus) (at time.Tim
 	slices.SortFunc(order, func(a, b MemberStatus) int {
 		return cmp.Or(cmp.Compare(a.Last, b.Last), compareBools(b.Slow, a.Slow), cmp.Compare(a.ID, b.ID))
 	})
-	place := slices.IndexFunc(order, func(r MemberStatus) bool { return r.ID == e.raft.id })
+	place := slices.IndexFunc(order, func(r MemberStatus) bool { return r.ID == e.raft.ID })
 	return last.Add(e.opt.Heartbeat + time.Duration(place)*e.opt.Heartbeat/electionStagger), true
 }
 
@@ -93,7 +94,7 @@ const electionStagger = 10
 // fires.
 func (e *election) checkLeaderNow() {
 	for _, timeout := range []time.Duration{e.opt.Heartbeat - 1, e.opt.Heartbeat} {
-		err := e.raft.reload(func(c *raft.ReloadableConfig) { c.HeartbeatTimeout = timeout })
+		err := e.raft.Reload(func(c *raft.ReloadableConfig) { c.HeartbeatTimeout = timeout })
 		if err != nil {
 			e.log.Error("the heartbeat timeout cannot be set", "error", err)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/share"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
@@ -33,8 +34,8 @@ type Group struct {
 
 	hadLog bool // at its start
 
-	raft     *raftNode
-	logs     *watchedLog
+	raft     *raftnode.Node
+	logs     *raftnode.WatchedLog
 	peers    *transport.Peers // connections to other nodes, of the machine
 	statuses Statuses         // of other nodes, by the machine
 	fsm      *fsm.Machine
@@ -74,16 +75,16 @@ func New(ctx context.Context, c Config) *Group {
 		g.clock.Passed = c.Passed
 	}
 	ctx, g.cancel = context.WithCancel(ctx)
-	g.raft = newRaftNode(ctx, c.ID, c.Heartbeat, g.clock, c.Log.Logger, c.Fail)
+	g.raft = raftnode.New(ctx, c.ID, c.Heartbeat, g.clock, c.Log.Logger, c.Fail)
 	return g
 }
 
 // ForPeers adds to the configuration of the machine's connections what the group takes from them, and tells of itself.
 func (g *Group) ForPeers(c transport.Config) transport.Config {
 	c.Hello = func(to raft.ServerID) transport.Hello {
-		return transport.Hello{From: g.raft.id, To: to, Cluster: g.saved.clusterID(), Formats: uint32(g.formats.Stated())}
+		return transport.Hello{From: g.raft.ID, To: to, Cluster: g.saved.clusterID(), Formats: uint32(g.formats.Stated())}
 	}
-	c.Known, c.OnConnect = g.raft.idAt, g.raft.transport.NoteConnected
+	c.Known, c.OnConnect = g.raft.IDAt, g.raft.Transport.NoteConnected
 	c.Leads = func() bool { return g.raft.State() == raft.Leader }
 	c.Check = func(theirs transport.Hello) error {
 		return g.formats.check(theirs.From, fsm.FormatVersion(theirs.Formats))
@@ -98,11 +99,11 @@ func (g *Group) Connect(peers *transport.Peers, statuses Statuses) {
 	g.peers, g.statuses = peers, statuses
 	g.proposer = propose.New(propose.Config{
 		Apply: func(b []byte) raft.ApplyFuture { return g.raft.Apply(b, 0) }, Stamp: g.clock.Stamp, Requeue: g.forwarder.Requeue, Weigh: g.opt.Store.Weigh,
-		CountFailure: g.metrics.countFailure, LateAfter: max(g.opt.DecideTimeout/2, g.opt.Heartbeat), Outstanding: &g.raft.outstanding,
+		CountFailure: g.metrics.countFailure, LateAfter: max(g.opt.DecideTimeout/2, g.opt.Heartbeat), Outstanding: &g.raft.Outstanding,
 	})
 	g.formats = &versionGate{Formats: fsm.NewFormats(g.opt.Additions), raft: g.raft}
 	g.fsm = fsm.New(fsm.Config{Store: g.opt.Store, Clock: g.clock, TakeCalls: g.proposer.TakeCalls, OwnID: g.proposer.ID, Fail: g.opt.Fail, OnCluster: g.noteCluster, Knows: g.formats.Newest})
-	g.logs = newWatchedLog(g.opt.Disk.Logs(), g.clock.Mono, g.proposer.LateAfter)
+	g.logs = raftnode.NewWatchedLog(g.opt.Disk.Logs(), g.clock.Mono, g.proposer.LateAfter)
 	g.saved = &savedState{opt: &g.opt, disk: g.opt.Disk, clock: g.clock, fsm: g.fsm, log: g.log}
 	g.leader = &leaderFinder{opt: &g.opt, raft: g.raft, peers: g.peers, statuses: g.statuses, saved: g.saved}
 	g.formats.fsm, g.formats.statuses, g.formats.proposer = g.fsm, g.statuses, g.proposer
@@ -138,18 +139,18 @@ func (g *Group) noteCluster(before, now *fsm.Cluster) {
 
 // Start reads the log and takes part in the group.
 func (g *Group) Start() error {
-	err := g.raft.start(raftStart{
-		machine: g.fsm, logs: g.logs, stable: g.opt.Disk.Stable(), snapshots: g.opt.Disk.Snapshots(), stream: g.peers.RaftStream(), observe: g.leader.observe,
+	err := g.raft.Start(raftnode.StartConfig{
+		Machine: g.fsm, Logs: g.logs, Stable: g.opt.Disk.Stable(), Snapshots: g.opt.Disk.Snapshots(), Stream: g.peers.RaftStream(), Observe: g.leader.observe,
 	})
 	if err != nil {
 		if g.fsm.Broken != nil { // Raft only says that it could not load it
 			err = g.fsm.Broken
 		}
-		return errors.Join(fmt.Errorf("the cluster's log: %w", err), g.raft.transport.Close())
+		return errors.Join(fmt.Errorf("the cluster's log: %w", err), g.raft.Transport.Close())
 	}
-	g.hadLog = g.raft.hasLog()
+	g.hadLog = g.raft.HasLog()
 	for _, run := range []func(context.Context){g.role.run, g.saved.run, g.members.promote, g.withdrawal.watchDisk, g.withdrawal.watchEntries, g.health.run, g.compactor.run, g.decider.expireCalls, g.role.proposeTicks, g.election.run, g.forwarder.Run, g.shareSwitch.run, g.holder.run, g.voids.run, g.saved.watchClock} {
-		g.ended.Go(func() { run(g.raft.ctx) })
+		g.ended.Go(func() { run(g.raft.Ctx) })
 	}
 	g.proposer.Ended.Go(g.proposer.Run)
 	return nil
@@ -160,7 +161,7 @@ func (g *Group) Halt() {
 	g.role.current.Store(nil)
 	g.cancel()
 	g.proposer.Halt()
-	g.raft.letAnswer(&g.proposer.Ended)
+	g.raft.LetAnswer(&g.proposer.Ended)
 }
 
 // ShutDown ends the group's Raft, once no new connections are made.
@@ -168,7 +169,7 @@ func (g *Group) ShutDown() error { return g.raft.Shutdown().Error() }
 
 // Close ends the group, once the machine has closed all connections. HandOver before Halt spares clients the wait for an election.
 func (g *Group) Close() error {
-	err := g.raft.transport.Close()
+	err := g.raft.Transport.Close()
 	g.ended.Wait()
 	g.proposer.Ended.Wait()
 	for _, c := range g.decider.pending.Close() {

@@ -11,6 +11,7 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -21,11 +22,11 @@ import (
 // health is whether this node serves its clients.
 type health struct {
 	opt      *Config
-	raft     *raftNode
+	raft     *raftnode.Node
 	peers    *transport.Peers
 	clock    *clock.Clock
 	fsm      *fsm.Machine
-	logs     *watchedLog
+	logs     *raftnode.WatchedLog
 	saved    *savedState
 	statuses Statuses
 	leader   *leaderFinder
@@ -86,7 +87,7 @@ const never = -1
 // isHealthy reports whether this node leads and its entries are committed, or follows a leader and has caught up.
 func (h *health) isHealthy() bool {
 	switch {
-	case h.raft.State() == raft.Shutdown, h.peers.IsIsolated(), h.logs.stalled() > h.opt.DiskTimeout:
+	case h.raft.State() == raft.Shutdown, h.peers.IsIsolated(), h.logs.Stalled() > h.opt.DiskTimeout:
 		return false
 	case h.role.current.Load() != nil:
 		return h.proposer.OldestAge() <= h.opt.DecideTimeout

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/rights"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/limits"
@@ -30,7 +31,7 @@ type holder struct {
 	opt     *Config
 	clock   *clock.Clock
 	fsm     *fsm.Machine
-	raft    *raftNode
+	raft    *raftnode.Node
 	decider *decider
 
 	id      raft.ServerID
@@ -179,7 +180,7 @@ func (h *holder) report() fsm.ProcessBody {
 
 // connectHolder creates the parts that hold and void loans.
 func (g *Group) connectHolder() {
-	g.holder = &holder{opt: &g.opt, clock: g.clock, fsm: g.fsm, raft: g.raft, decider: g.decider, id: g.raft.id,
+	g.holder = &holder{opt: &g.opt, clock: g.clock, fsm: g.fsm, raft: g.raft, decider: g.decider, id: g.raft.ID,
 		process: fmt.Sprintf("%016x", g.proposer.ID), table: rights.New(rand.Uint64() >> 1)}
 	g.holder.table.SetAhead(g.opt.Ahead)
 	if g.opt.Share == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -54,12 +55,12 @@ func (i *stateImport) run(ctx context.Context) (imported bool, err error) {
 			case known.Version() < i.formats.Newest:
 				i.log.Once("import", "the state may use a newer format version than the cluster: it is imported once all members know that version")
 			case i.role.current.Load() != nil:
-				err := i.raft.await(ctx, i.begin)
+				err := i.raft.Await(ctx, i.begin)
 				if !errors.Is(err, ErrNoLeader) {
 					return true, err
 				}
 			default:
-				if err := i.Transfer(ctx, NodeName(i.raft.id)); err != nil {
+				if err := i.Transfer(ctx, raftnode.NodeName(i.raft.ID)); err != nil {
 					i.log.Once("import", "this node has to lead to import state", "error", err)
 				}
 			}
@@ -88,7 +89,7 @@ func (g *Group) IsFounder() bool {
 	if g.hadLog || g.opt.Disk.Logs().GetLog(1, &first) != nil || first.Type != raft.LogConfiguration {
 		return false
 	}
-	return slices.ContainsFunc(raft.DecodeConfiguration(first.Data).Servers, func(s raft.Server) bool { return s.ID == g.raft.id })
+	return slices.ContainsFunc(raft.DecodeConfiguration(first.Data).Servers, func(s raft.Server) bool { return s.ID == g.raft.ID })
 }
 
 // begin makes every node restore a snapshot of the store. Meanwhile calls wait, and nothing is read from a state in part.

@@ -5,13 +5,14 @@ import (
 
 	"github.com/hashicorp/raft"
 	"github.com/stintdb/stint/cluster/notifier"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
 // leaderFinder tells where the leader is, by this node's Raft and by the status of other nodes.
 type leaderFinder struct {
 	opt      *Config
-	raft     *raftNode
+	raft     *raftnode.Node
 	peers    *transport.Peers
 	statuses Statuses
 	saved    *savedState

@@ -15,6 +15,7 @@ import (
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/share"
 	"github.com/stintdb/stint/cluster/transport"
 )
@@ -36,7 +37,7 @@ func (r *leadership) hasLease(now clock.Moment) bool {
 // leaderRole is this node as a leader: it takes up leadership, keeps the lease, and steps down.
 type leaderRole struct {
 	opt      *Config
-	raft     *raftNode
+	raft     *raftnode.Node
 	peers    *transport.Peers
 	clock    *clock.Clock
 	fsm      *fsm.Machine
@@ -118,7 +119,7 @@ func (l *leaderRole) lead(ctx context.Context) {
 
 // begin waits until the state contains everything committed in earlier terms, and starts to decide.
 func (l *leaderRole) begin(ctx context.Context, term uint64) bool {
-	if err := l.raft.await(ctx, func() error { return l.raft.Barrier(0).Error() }); err != nil || l.raft.CurrentTerm() != term || l.peers.IsIsolated() {
+	if err := l.raft.Await(ctx, func() error { return l.raft.Barrier(0).Error() }); err != nil || l.raft.CurrentTerm() != term || l.peers.IsIsolated() {
 		return false
 	}
 	if !l.clock.IsConfirmed() {
@@ -179,17 +180,17 @@ func (l *leaderRole) awaitActive() *leadership {
 	for until := l.clock.Mono() + l.opt.Heartbeat; ; {
 		moved := l.leader.changed.Wait()
 		r, left := l.active(), until-l.clock.Mono()
-		if r != nil || left <= 0 || l.raft.State() != raft.Leader || l.peers.IsIsolated() || l.raft.ctx.Err() != nil {
+		if r != nil || left <= 0 || l.raft.State() != raft.Leader || l.peers.IsIsolated() || l.raft.Ctx.Err() != nil {
 			return r
 		}
-		notifier.Pause(l.raft.ctx, moved, left)
+		notifier.Pause(l.raft.Ctx, moved, left)
 	}
 }
 
 // renewLease asks a majority whether this node still leads, and extends the lease from the time before it asked.
 func (l *leaderRole) renewLease(ctx context.Context, term uint64) {
 	asked := l.clock.Moment()
-	if err := l.raft.await(ctx, func() error { return l.raft.VerifyLeader().Error() }); err != nil {
+	if err := l.raft.Await(ctx, func() error { return l.raft.VerifyLeader().Error() }); err != nil {
 		return
 	}
 	if r := l.current.Load(); r != nil && r.term == term && l.raft.CurrentTerm() == term {
@@ -206,10 +207,10 @@ func (l *leaderRole) renewLease(ctx context.Context, term uint64) {
 // that this node was down does not count.
 func (l *leaderRole) syncClock(ctx context.Context) {
 	applied := l.fsm.Now.Load()
-	if applied == 0 || len(l.raft.servers()) == 1 {
+	if applied == 0 || len(l.raft.Servers()) == 1 {
 		return
 	}
-	heard, members := false, l.raft.servers()
+	heard, members := false, l.raft.Servers()
 	for _, told := range l.statuses.FetchAll(ctx, 300*time.Millisecond) {
 		if told.Now > 0 && slices.ContainsFunc(members, func(s raft.Server) bool { return s.ID == told.ID }) {
 			l.clock.CapAt(max(told.Now, applied))

@@ -10,7 +10,7 @@ import (
 // updateFormats runs on the leader. It records the versions that members report, and raises the cluster's version once all
 // members know a newer one.
 func (ms *membership) updateFormats(ctx context.Context) {
-	for _, s := range ms.raft.servers() {
+	for _, s := range ms.raft.Servers() {
 		if err := ms.recordFormats(ctx, s.ID); err != nil {
 			ms.log.Once("formats "+string(s.ID), "cannot record the format version of a member yet", "id", s.ID, "error", err)
 		}
@@ -25,7 +25,7 @@ func (ms *membership) updateFormats(ctx context.Context) {
 // recordFormats writes the version that a member reports into the log, if it has changed.
 func (ms *membership) recordFormats(ctx context.Context, id raft.ServerID) error {
 	reported := ms.formats.Stated()
-	if id != ms.raft.id {
+	if id != ms.raft.ID {
 		r, heard := ms.statuses.Last(id)
 		if !heard || !ms.statuses.IsAlive(r) {
 			return nil
@@ -69,9 +69,9 @@ func (ms *membership) recordProcesses(ctx context.Context) {
 	if ms.fsm.Cluster.Load().Version() < ms.formats.OfKind(fsm.KindProcess) {
 		return
 	}
-	for _, s := range ms.raft.servers() {
+	for _, s := range ms.raft.Servers() {
 		told := ms.ownProcess()
-		if s.ID != ms.raft.id {
+		if s.ID != ms.raft.ID {
 			r, heard := ms.statuses.Last(s.ID)
 			if !heard || !ms.statuses.IsAlive(r) {
 				continue

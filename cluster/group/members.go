@@ -12,13 +12,14 @@ import (
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/oncelog"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
 // membership changes the cluster's members, one change at a time, while this node leads.
 type membership struct {
 	opt       *Config
-	raft      *raftNode
+	raft      *raftnode.Node
 	fsm       *fsm.Machine
 	statuses  Statuses
 	leader    *leaderFinder
@@ -44,25 +45,25 @@ func (ms *membership) join(ctx context.Context, j JoinRequest) error {
 		return err
 	}
 	vote := false
-	for _, s := range ms.raft.servers() {
+	for _, s := range ms.raft.Servers() {
 		switch {
 		case s.ID == j.ID && string(s.Address) == j.Address:
 			return ms.write(ctx, j.ID, &j.Member)
 		case s.ID == j.ID:
 			vote = s.Suffrage == raft.Voter
-		case NodeName(s.ID) == NodeName(j.ID):
+		case raftnode.NodeName(s.ID) == raftnode.NodeName(j.ID):
 			if err := ms.replace(ctx, s, j); err != nil {
 				return err
 			}
 		case string(s.Address) == j.Address:
-			return fmt.Errorf("%s is the address of the member '%s'; RAFT REMOVE it first if it is gone for good", j.Address, NodeName(s.ID))
+			return fmt.Errorf("%s is the address of the member '%s'; RAFT REMOVE it first if it is gone for good", j.Address, raftnode.NodeName(s.ID))
 		}
 	}
 	change := ms.raft.AddNonvoter
 	if vote {
 		change = ms.raft.AddVoter
 	}
-	if err := ms.raft.await(ctx, func() error { return change(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout).Error() }); err != nil {
+	if err := ms.raft.Await(ctx, func() error { return change(j.ID, raft.ServerAddress(j.Address), 0, changeTimeout).Error() }); err != nil {
 		return err
 	}
 	ms.log.Info("member", "id", j.ID, "address", j.Address)
@@ -75,10 +76,10 @@ func (ms *membership) replace(ctx context.Context, old raft.Server, j JoinReques
 	short, cancel := context.WithTimeout(ctx, transport.DialTimeout)
 	defer cancel()
 	if r, err := ms.statuses.Fetch(short, string(old.Address)); err == nil && r.ID == old.ID {
-		return fmt.Errorf("the node id '%s' is in use by %s, which is alive; each node needs its own --node-id", NodeName(j.ID), old.Address)
+		return fmt.Errorf("the node id '%s' is in use by %s, which is alive; each node needs its own --node-id", raftnode.NodeName(j.ID), old.Address)
 	}
 	ms.log.Warn("a member has come back without its state; it joins as a new one", "id", old.ID, "new_id", j.ID)
-	if err := ms.raft.await(ctx, func() error { return ms.raft.RemoveServer(old.ID, 0, changeTimeout).Error() }); err != nil {
+	if err := ms.raft.Await(ctx, func() error { return ms.raft.RemoveServer(old.ID, 0, changeTimeout).Error() }); err != nil {
 		return err
 	}
 	return ms.write(ctx, old.ID, nil)
@@ -103,7 +104,7 @@ func (ms *membership) promote(ctx context.Context) {
 		}
 		ms.updateFormats(ctx)
 		ms.recordProcesses(ctx)
-		for _, s := range ms.raft.servers() {
+		for _, s := range ms.raft.Servers() {
 			if s.Suffrage == raft.Nonvoter && ms.isReady(s) {
 				if err := ms.giveVote(ctx, s); err != nil {
 					ms.log.Once("vote "+string(s.ID), "a member has the state, but could not be given its vote yet", "id", s.ID, "error", err)
@@ -117,7 +118,7 @@ func (ms *membership) promote(ctx context.Context) {
 
 func (ms *membership) giveVote(ctx context.Context, s raft.Server) error {
 	return ms.change(ctx, func(ctx context.Context) error {
-		return ms.raft.await(ctx, func() error { return ms.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error() })
+		return ms.raft.Await(ctx, func() error { return ms.raft.AddVoter(s.ID, s.Address, 0, changeTimeout).Error() })
 	})
 }
 
@@ -171,8 +172,8 @@ func (ms *membership) add(ctx context.Context, o AdminRequest) error {
 	}
 	own := ms.fsm.Cluster.Load().ClusterID
 	switch {
-	case NodeName(r.ID) != o.Node:
-		return fmt.Errorf("the node at %s is '%s', not '%s'", o.Address, NodeName(r.ID), o.Node)
+	case raftnode.NodeName(r.ID) != o.Node:
+		return fmt.Errorf("the node at %s is '%s', not '%s'", o.Address, raftnode.NodeName(r.ID), o.Node)
 	case r.ClusterID != "" && r.ClusterID != own:
 		return fmt.Errorf("the node at %s belongs to the cluster %s; start it with an empty --dir to have it here", o.Address, r.ClusterID)
 	}
@@ -180,12 +181,12 @@ func (ms *membership) add(ctx context.Context, o AdminRequest) error {
 	if err != nil || !o.Nonvoter {
 		return err
 	}
-	for _, s := range ms.raft.servers() {
+	for _, s := range ms.raft.Servers() {
 		if s.ID == r.ID && s.Suffrage == raft.Voter {
 			if err := ms.canRemoveVoter(ctx, s.ID); err != nil {
 				return err
 			}
-			return ms.raft.await(ctx, func() error { return ms.raft.DemoteVoter(s.ID, 0, changeTimeout).Error() })
+			return ms.raft.Await(ctx, func() error { return ms.raft.DemoteVoter(s.ID, 0, changeTimeout).Error() })
 		}
 	}
 	return nil
@@ -193,14 +194,14 @@ func (ms *membership) add(ctx context.Context, o AdminRequest) error {
 
 // remove ends a membership, unless the remaining members could not decide.
 func (ms *membership) remove(ctx context.Context, node string) error {
-	s, err := ms.raft.member(node)
+	s, err := ms.raft.Member(node)
 	if err != nil {
 		return err
 	}
 	if err := ms.canRemoveVoter(ctx, s.ID); err != nil {
 		return err
 	}
-	if s.ID == ms.raft.id {
+	if s.ID == ms.raft.ID {
 		return ms.leaveRemovalToNext(ctx)
 	}
 	if err := ms.beginChange(ctx); err != nil {
@@ -211,7 +212,7 @@ func (ms *membership) remove(ctx context.Context, node string) error {
 		return err
 	}
 	ms.log.Info("removed member", "id", s.ID)
-	return ms.raft.await(ctx, func() error { return ms.raft.RemoveServer(s.ID, 0, changeTimeout).Error() })
+	return ms.raft.Await(ctx, func() error { return ms.raft.RemoveServer(s.ID, 0, changeTimeout).Error() })
 }
 
 // leaveRemovalToNext transfers leadership to another node, which then removes this one: errHandedOver sends the
@@ -219,7 +220,7 @@ func (ms *membership) remove(ctx context.Context, node string) error {
 func (ms *membership) leaveRemovalToNext(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
-	if err := ms.raft.await(ctx, func() error { return ms.transfers.transfer("") }); err != nil {
+	if err := ms.raft.Await(ctx, func() error { return ms.transfers.transfer("") }); err != nil {
 		return fmt.Errorf("the node leads, and could not transfer leadership before its removal: %w", err)
 	}
 	for ctx.Err() == nil {
@@ -236,12 +237,12 @@ var errHandedOver = errors.New("the leader to be removed has transferred leaders
 
 // canRemoveVoter returns an error if the remaining voters that answer and have the state would be no majority.
 func (ms *membership) canRemoveVoter(ctx context.Context, id raft.ServerID) error {
-	useful := map[raft.ServerID]bool{ms.raft.id: true}
+	useful := map[raft.ServerID]bool{ms.raft.ID: true}
 	for _, r := range ms.statuses.FetchAll(ctx, transport.DialTimeout) {
 		useful[r.ID] = ms.isNearlyCaughtUp(r)
 	}
 	voters, answering, votes := 0, 0, false
-	for _, s := range ms.raft.servers() {
+	for _, s := range ms.raft.Servers() {
 		switch {
 		case s.Suffrage != raft.Voter:
 		case s.ID == id:

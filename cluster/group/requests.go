@@ -101,7 +101,7 @@ func (ms *membership) handleAdmin(ctx context.Context, o AdminRequest) error {
 	case "remove":
 		return ms.remove(ctx, o.Node)
 	case "transfer":
-		return ms.raft.await(ctx, func() error { return ms.transfers.transfer(o.Node) })
+		return ms.raft.Await(ctx, func() error { return ms.transfers.transfer(o.Node) })
 	}
 	return errors.New("unknown request; is this node's version older?")
 }

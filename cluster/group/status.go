@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/fsm"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -18,9 +19,9 @@ func (g *Group) Status() clusterstatus.Status {
 	known := g.fsm.Cluster.Load()
 	m := g.metrics
 	s := clusterstatus.Status{
-		ClusterID: known.ClusterID, NodeID: NodeName(g.raft.id), State: g.state(), Healthy: g.health.isHealthy(), Term: g.raft.CurrentTerm(),
+		ClusterID: known.ClusterID, NodeID: raftnode.NodeName(g.raft.ID), State: g.state(), Healthy: g.health.isHealthy(), Term: g.raft.CurrentTerm(),
 		LastLogIndex: g.raft.LastIndex(), CommitIndex: g.raft.CommitIndex(), AppliedIndex: g.fsm.Applied.Load(),
-		LogBytes: g.logs.bytes.Load(), DiskStalled: g.logs.stalled() > g.opt.DiskTimeout, Time: g.fsm.Now.Load(), ClockAhead: g.clock.Ahead(),
+		LogBytes: g.logs.Bytes.Load(), DiskStalled: g.logs.Stalled() > g.opt.DiskTimeout, Time: g.fsm.Now.Load(), ClockAhead: g.clock.Ahead(),
 		Entries: g.proposer.Proposed.Load(), Decisions: g.fsm.Decisions.Load(), DecidedReadOnly: m.decidedReadOnly.Load(), DecidedInShare: m.decidedInShare.Load(), Forwarded: g.forwarder.Forwarded.Load(),
 		UncertainOutcomes: m.uncertain.Load(), NoLeaderOutcomes: m.noLeader.Load(), LeaderChanges: m.leaderChanges.Load(),
 		LocalDecisions: g.holder.table.Decisions.Load(), LentTokens: g.holder.table.Held(), HeldKeys: g.holder.table.Keys(), Lends: g.holder.table.Lends.Load(), VoidedTokens: m.voided.Load(),
@@ -39,7 +40,7 @@ func (g *Group) Status() clusterstatus.Status {
 	if known := g.leader.last.Load(); last == "" && known != nil {
 		last = *known
 	}
-	for _, server := range g.raft.servers() {
+	for _, server := range g.raft.Servers() {
 		m := g.memberStatus(server, known)
 		if m.Addr == last {
 			s.LastLeaderID = m.ID
@@ -54,9 +55,9 @@ func (g *Group) Status() clusterstatus.Status {
 }
 
 func (g *Group) memberStatus(server raft.Server, known *fsm.Cluster) clusterstatus.Member {
-	m := clusterstatus.Member{ID: NodeName(server.ID), Addr: string(server.Address), ClientAddr: known.Members[server.ID].Client, Voter: server.Suffrage == raft.Voter,
+	m := clusterstatus.Member{ID: raftnode.NodeName(server.ID), Addr: string(server.Address), ClientAddr: known.Members[server.ID].Client, Voter: server.Suffrage == raft.Voter,
 		FormatVersion: uint32(known.Members[server.ID].Formats.OrFirst())}
-	if server.ID == g.raft.id {
+	if server.ID == g.raft.ID {
 		m.Reachable, m.Healthy, m.AppliedIndex = g.raft.State() != raft.Shutdown, g.health.isHealthy(), g.fsm.Applied.Load()
 		m.FormatVersion, m.Report = uint32(g.formats.Newest), g.opt.report()
 	} else if r, heard := g.statuses.Last(server.ID); heard {
@@ -87,7 +88,7 @@ func (g *Group) state() clusterstatus.State {
 // OwnStatus is the status of this node as a member.
 func (g *Group) OwnStatus() MemberStatus {
 	r := MemberStatus{
-		ID: g.raft.id, ClusterID: g.saved.clusterID(), Started: g.raft.hasLog(), Client: g.opt.Client, Report: g.opt.report(),
+		ID: g.raft.ID, ClusterID: g.saved.clusterID(), Started: g.raft.HasLog(), Client: g.opt.Client, Report: g.opt.report(),
 		Leader: g.leader.address(), Term: g.raft.CurrentTerm(), Applied: g.fsm.Applied.Load(), Last: g.raft.LastIndex(), Now: g.clock.Now(),
 	}
 	r.Unhealthy, r.Gone = !g.health.isHealthy(), g.raft.State() == raft.Shutdown
@@ -114,7 +115,7 @@ func (g *Group) Leads() (leads bool, client string) {
 	if address == "" {
 		return false, ""
 	}
-	return false, g.fsm.Cluster.Load().Members[g.raft.idAt(address)].Client
+	return false, g.fsm.Cluster.Load().Members[g.raft.IDAt(address)].Client
 }
 
 // Now is the cluster's time as far as this node knows it, in nanoseconds since the Unix epoch; before it knows any, its own
@@ -164,7 +165,7 @@ func (g *Group) TooNew(ops []engine.Op) error { return g.formats.tooNew(ops) }
 
 // Snapshot has this node write a snapshot and cut its log.
 func (g *Group) Snapshot(ctx context.Context) error {
-	return g.raft.await(ctx, g.compactor.takeSnapshot)
+	return g.raft.Await(ctx, g.compactor.takeSnapshot)
 }
 
 // Barrier returns once this node has applied everything that was acknowledged anywhere before the call.
@@ -180,7 +181,7 @@ func (g *Group) WaitFor(ctx context.Context, replicas int) (acknowledged int) {
 	if err != nil {
 		return 0
 	}
-	replicas = min(replicas, len(g.raft.servers())-1)
+	replicas = min(replicas, len(g.raft.Servers())-1)
 	for {
 		acknowledged = 0
 		for _, r := range g.statuses.FetchAll(ctx, time.Second) {

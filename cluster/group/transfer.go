@@ -12,13 +12,14 @@ import (
 	"github.com/stintdb/stint/cluster/forward"
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
 // transfers transfers leadership from this node to others.
 type transfers struct {
 	opt       *Config
-	raft      *raftNode
+	raft      *raftnode.Node
 	peers     *transport.Peers
 	clock     *clock.Clock
 	statuses  Statuses
@@ -33,7 +34,7 @@ func (t *transfers) handOver(ctx context.Context) error {
 	if t.role.current.Load() == nil {
 		return nil
 	}
-	err := t.raft.await(ctx, func() error { return t.transfer("") })
+	err := t.raft.Await(ctx, func() error { return t.transfer("") })
 	if err == nil {
 		t.peers.Leave() // nodes that do not know the new leader yet might reconnect, and lose their calls
 		t.awaitSuccessor(ctx)
@@ -70,11 +71,11 @@ func (t *transfers) transfer(node string) error {
 		}
 		return t.transferLeadership(s)
 	}
-	s, err := t.raft.member(node)
+	s, err := t.raft.Member(node)
 	switch {
 	case err != nil:
 		return err
-	case s.ID == t.raft.id:
+	case s.ID == t.raft.ID:
 		return nil
 	case s.Suffrage != raft.Voter:
 		return fmt.Errorf("'%s' has no vote and cannot lead", node)
@@ -90,9 +91,9 @@ func (t *transfers) transfer(node string) error {
 func (t *transfers) bestSuccessor() (best raft.Server, found bool) {
 	var most uint64
 	bestIsSlow := false
-	for _, s := range t.raft.servers() {
-		match, heard := t.raft.progressOf(s)
-		if s.ID == t.raft.id || s.Suffrage != raft.Voter || !heard {
+	for _, s := range t.raft.Servers() {
+		match, heard := t.raft.ProgressOf(s)
+		if s.ID == t.raft.ID || s.Suffrage != raft.Voter || !heard {
 			continue
 		}
 		r, _ := t.statuses.Last(s.ID)
@@ -106,24 +107,24 @@ func (t *transfers) bestSuccessor() (best raft.Server, found bool) {
 
 // canLead reports whether another node answers and has nearly all of the log.
 func (t *transfers) canLead(s raft.Server) bool {
-	match, heard := t.raft.progressOf(s)
+	match, heard := t.raft.ProgressOf(s)
 	return heard && match+readyWithin >= t.raft.LastIndex()
 }
 
 // transferWhenCaughtUp has Raft transfer leadership once the target has all of the log. To a target that lacks
 // entries Raft would send them first; if the target did not take them, Raft would never accept an entry again.
 func (t *transfers) transferWhenCaughtUp(s raft.Server) error {
-	ctx, cancel := context.WithTimeout(t.raft.ctx, t.opt.Heartbeat)
+	ctx, cancel := context.WithTimeout(t.raft.Ctx, t.opt.Heartbeat)
 	defer cancel()
 	for {
-		reached := t.raft.transport.Follower(s.ID).Reached()
-		if match, heard := t.raft.progressOf(s); heard && match >= t.raft.LastIndex() {
+		reached := t.raft.Transport.Follower(s.ID).Reached()
+		if match, heard := t.raft.ProgressOf(s); heard && match >= t.raft.LastIndex() {
 			return t.raft.LeadershipTransferToServer(s.ID, s.Address).Error()
 		}
 		select {
 		case <-reached:
 		case <-ctx.Done():
-			return fmt.Errorf("'%s' has not got the last entries of the log in time", NodeName(s.ID))
+			return fmt.Errorf("'%s' has not got the last entries of the log in time", raftnode.NodeName(s.ID))
 		}
 	}
 }
@@ -138,7 +139,7 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 	}
 	t.role.offers.Add(1)
 	defer func() {
-		t.role.leaseBarredUntil.Store(int64(t.clock.Mono() + raftTimeout + t.opt.Heartbeat))
+		t.role.leaseBarredUntil.Store(int64(t.clock.Mono() + raftnode.MessageTimeout + t.opt.Heartbeat))
 		t.role.offers.Add(-1)
 	}()
 	r.leaseUntil.Store(0)
@@ -160,6 +161,6 @@ func (t *transfers) transferLeadership(to raft.Server) error {
 // committed when another node takes over have an unknown outcome for their clients.
 func (t *transfers) awaitProposed(done func(p *propose.Proposer) bool) {
 	for until := t.clock.Mono() + t.opt.Heartbeat; !done(t.proposer) && t.clock.Mono() < until; {
-		clock.Sleep(t.raft.ctx, time.Millisecond)
+		clock.Sleep(t.raft.Ctx, time.Millisecond)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -17,7 +18,7 @@ import (
 type versionGate struct {
 	fsm.Formats
 	fsm      *fsm.Machine
-	raft     *raftNode
+	raft     *raftnode.Node
 	statuses Statuses
 	proposer *propose.Proposer
 	before   fsm.FormatVersion // the cluster's version at the end of this node's last run, 0 if that is not known
@@ -47,10 +48,10 @@ const upgradeFirst = "upgrade it, then try again"
 // laggards describes the first member that does not know a version.
 func (g *versionGate) laggards(version fsm.FormatVersion) string {
 	known := g.fsm.Cluster.Load()
-	for _, s := range g.raft.servers() {
+	for _, s := range g.raft.Servers() {
 		m, isRecorded := known.Members[s.ID]
 		if knows := m.Formats.OrFirst(); isRecorded && knows < version {
-			return fmt.Sprintf("the member '%s' knows version %d", NodeName(s.ID), knows)
+			return fmt.Sprintf("the member '%s' knows version %d", raftnode.NodeName(s.ID), knows)
 		}
 	}
 	return fmt.Sprintf("the cluster still uses version %d", known.Version())
@@ -65,12 +66,12 @@ func checkFormats(id raft.ServerID, knows, used fsm.FormatVersion) error {
 	if knows.OrFirst() >= used {
 		return nil
 	}
-	return fmt.Errorf("the cluster uses format version %d, and the node '%s' knows version %d: %s", used, NodeName(id), knows.OrFirst(), upgradeFirst)
+	return fmt.Errorf("the cluster uses format version %d, and the node '%s' knows version %d: %s", used, raftnode.NodeName(id), knows.OrFirst(), upgradeFirst)
 }
 
 // common is the newest version that all members know.
 func (g *versionGate) common() fsm.FormatVersion {
-	known, servers, common := g.fsm.Cluster.Load(), g.raft.servers(), g.Newest
+	known, servers, common := g.fsm.Cluster.Load(), g.raft.Servers(), g.Newest
 	if len(servers) == 0 {
 		return 1 // the node is ending
 	}
@@ -84,8 +85,8 @@ func (g *versionGate) common() fsm.FormatVersion {
 // is recorded yet, and none joins before it has a leader.
 func (g *versionGate) first() fsm.FormatVersion {
 	common := g.Stated()
-	for _, s := range g.raft.servers() {
-		if s.ID != g.raft.id {
+	for _, s := range g.raft.Servers() {
+		if s.ID != g.raft.ID {
 			r, _ := g.statuses.Last(s.ID)
 			common = min(common, r.Formats)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/propose"
+	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/transport"
 )
 
@@ -21,10 +22,10 @@ import (
 // withdrawal takes leadership from this node while it is too slow.
 type withdrawal struct {
 	opt      *Config
-	raft     *raftNode
+	raft     *raftnode.Node
 	peers    *transport.Peers
 	clock    *clock.Clock
-	logs     *watchedLog
+	logs     *raftnode.WatchedLog
 	statuses Statuses
 	leader   *leaderFinder
 	role     *leaderRole
@@ -38,7 +39,7 @@ type withdrawal struct {
 // when the disk answers again.
 func (w *withdrawal) watchDisk(ctx context.Context) {
 	clock.Every(ctx, w.opt.DiskTimeout/10, func() {
-		stalled := w.logs.stalled()
+		stalled := w.logs.Stalled()
 		switch muted := w.peers.IsIsolated(); {
 		case !muted && stalled > w.opt.DiskTimeout && w.raft.State() == raft.Leader:
 			w.log.Error("a write of the log has not finished within the disk timeout: this node gives up leadership until the disk answers",
@@ -55,7 +56,7 @@ func (w *withdrawal) watchDisk(ctx context.Context) {
 func (w *withdrawal) watchEntries(ctx context.Context) {
 	clock.Every(ctx, w.proposer.LateAfter/5, func() {
 		since, inRow := w.proposer.LateEntries()
-		isOneWrite := inRow == 1 && w.logs.stalled() > w.proposer.LateAfter
+		isOneWrite := inRow == 1 && w.logs.Stalled() > w.proposer.LateAfter
 		if inRow == 0 || isOneWrite || time.Since(since) < 2*w.opt.DecideTimeout || w.role.current.Load() == nil || !w.othersCanLead() {
 			return
 		}
@@ -73,13 +74,13 @@ func (w *withdrawal) watchEntries(ctx context.Context) {
 // another leader without this node, and that one would be faster.
 func (w *withdrawal) othersCanLead() bool {
 	voters, fit := 0, 0
-	for _, s := range w.raft.servers() {
+	for _, s := range w.raft.Servers() {
 		if s.Suffrage != raft.Voter {
 			continue
 		}
 		voters++
 		r, known := w.statuses.Last(s.ID)
-		if _, heard := w.raft.progressOf(s); s.ID != w.raft.id && heard && known && w.statuses.IsAlive(r) && !r.Slow {
+		if _, heard := w.raft.ProgressOf(s); s.ID != w.raft.ID && heard && known && w.statuses.IsAlive(r) && !r.Slow {
 			fit++
 		}
 	}
@@ -95,7 +96,7 @@ func (w *withdrawal) withdraw() {
 
 // end ends the isolation when another node leads, or no node can be elected without this one.
 func (w *withdrawal) end(ctx context.Context) {
-	if w.raft.State() == raft.Leader || w.logs.stalled() > 0 {
+	if w.raft.State() == raft.Leader || w.logs.Stalled() > 0 {
 		return
 	}
 	w.statuses.FetchAll(ctx, w.opt.Heartbeat)
@@ -113,7 +114,7 @@ const maxWithdrawn = 10
 // does not go in circles.
 func (w *withdrawal) isSlow() bool {
 	began := w.began.Load()
-	return began != never && w.clock.Mono()-time.Duration(began) < slowFor || w.logs.isSlow(slowFor)
+	return began != never && w.clock.Mono()-time.Duration(began) < slowFor || w.logs.IsSlow(slowFor)
 }
 
 const slowFor = 30 * time.Second

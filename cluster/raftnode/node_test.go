@@ -1,4 +1,4 @@
-package group
+package raftnode
 
 import (
 	"errors"
@@ -22,10 +22,10 @@ type question struct {
 func (q question) Error() error { return <-q.answer }
 
 // asking is a proposer that has asked Raft one question.
-func asking(q question) (g *raftNode, p *propose.Proposer, done <-chan error) {
-	g = &raftNode{}
+func asking(q question) (g *Node, p *propose.Proposer, done <-chan error) {
+	g = &Node{}
 	p = propose.New(propose.Config{
-		Apply: func([]byte) raft.ApplyFuture { return q }, Stamp: func() int64 { return 1 }, CountFailure: func(engine.Status) {}, Outstanding: &g.outstanding,
+		Apply: func([]byte) raft.ApplyFuture { return q }, Stamp: func() int64 { return 1 }, CountFailure: func(engine.Status) {}, Outstanding: &g.Outstanding,
 	})
 	p.Ended.Go(p.Run)
 	done = p.AddOther(fsm.KindTick, nil)
@@ -39,7 +39,7 @@ func TestNodeEndsThoughRaftLeavesAQuestionOpen(t *testing.T) {
 		open := question{answer: make(chan error)}
 		g, p, done := asking(open)
 		began := time.Now()
-		g.letAnswer(&p.Ended)
+		g.LetAnswer(&p.Ended)
 		if waited := time.Since(began); waited != time.Second {
 			t.Errorf("waited %v for an answer, not a second", waited)
 		}
@@ -62,7 +62,7 @@ func TestNodeWaitsForRaftsAnswers(t *testing.T) {
 			open.answer <- nil
 		})
 
-		g.letAnswer(&p.Ended)
+		g.LetAnswer(&p.Ended)
 		select {
 		case err := <-done:
 			if err != nil {

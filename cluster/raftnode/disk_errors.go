@@ -1,4 +1,4 @@
-package group
+package raftnode
 
 import (
 	"errors"
@@ -20,7 +20,7 @@ import (
 // votes nor follows, and it does not lead, as Raft steps down before it writes a term.
 type retryingVotes struct {
 	raft.StableStore
-	raft *raftNode
+	raft *Node
 	log  *slog.Logger
 }
 
@@ -45,7 +45,7 @@ func (v retryingVotes) persist(set func() error) error {
 	v.log.Error("the disk does not take this node's vote: the node takes no part in the cluster until it does", "reason", err)
 	for err != nil {
 		select {
-		case <-v.raft.ctx.Done():
+		case <-v.raft.Ctx.Done():
 			runtime.Goexit() // with an error Raft would panic
 		case <-time.After(votesRetry):
 		}
@@ -58,12 +58,12 @@ func (v retryingVotes) persist(set func() error) error {
 // readableLog is the log as Raft sees it: an entry that does not read ends the node.
 type readableLog struct {
 	raft.LogStore
-	raft *raftNode
+	raft *Node
 	fail func(error)
 }
 
-// readable is a log for Raft.
-func (g *raftNode) readable(log raft.LogStore) raft.LogStore { return readableLog{log, g, g.fail} }
+// Readable is a log for Raft.
+func (n *Node) Readable(log raft.LogStore) raft.LogStore { return readableLog{log, n, n.fail} }
 
 // GetLog implements raft.LogStore.
 func (l readableLog) GetLog(index uint64, entry *raft.Log) error {

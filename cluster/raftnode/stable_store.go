@@ -1,4 +1,4 @@
-package group
+package raftnode
 
 import (
 	"errors"
@@ -13,16 +13,16 @@ import (
 type stableStore struct {
 	raft.StableStore
 	votesFrom time.Duration
-	raft      *raftNode
+	raft      *Node
 }
 
 // votes is the store of terms and votes for Raft.
-func (g *raftNode) votes(stable raft.StableStore, logs raft.LogStore) raft.StableStore {
-	kept := retryingVotes{stable, g, g.log}
+func (n *Node) votes(stable raft.StableStore, logs raft.LogStore) raft.StableStore {
+	kept := retryingVotes{stable, n, n.log}
 	if last, err := logs.LastIndex(); err == nil && last == 0 {
 		return kept // it has confirmed nothing
 	}
-	return stableStore{kept, g.heartbeat, g}
+	return stableStore{kept, n.heartbeat, n}
 }
 
 // lastVoteTerm is the key under which Raft keeps the term of a vote, before it gives it.
