@@ -53,22 +53,26 @@ func (p *point) read(mono time.Duration) int64 {
 	return p.at + elapsed + elapsed/1_000_000*p.slew
 }
 
+// New returns a clock that knows no time yet. wall is this node's own clock.
 func New(wall func() time.Time) *Clock {
 	c := &Clock{wall: wall, Leads: func() bool { return false }, start: time.Now()}
 	c.Passed = c.Mono
 	return c
 }
 
+// Mono is the time since the clock was made, which nothing sets.
 func (c *Clock) Mono() time.Duration { return time.Since(c.start) }
 
 // Moment is a reading of two clocks, in nanoseconds: the monotonic one, which may stand still while the machine sleeps, and that of
 // the time of day, which may be set.
 type Moment struct{ Mono, Wall int64 }
 
+// Since is the time since an earlier moment, by the clock that shows more.
 func (m Moment) Since(earlier Moment) time.Duration {
 	return time.Duration(max(m.Mono-earlier.Mono, m.Wall-earlier.Wall))
 }
 
+// Moment reads both clocks.
 func (c *Clock) Moment() Moment { return Moment{int64(c.Mono()), c.wall().UnixNano()} }
 
 // Suspends returns a function that moves the time forward by as long as the machine was suspended since the last call, when the monotonic

@@ -13,6 +13,7 @@ import (
 // and kinds of entries. Version 1 is that of release 0.1.0, version 2 that of 0.2.0. Where nodes write one down, 0 stands for 1: release 0.1.0 writes nothing.
 type FormatVersion uint32
 
+// OrFirst is the version, or the first in place of 0.
 func (v FormatVersion) OrFirst() FormatVersion { return max(v, 1) }
 
 // Addition is one thing that a version added.
@@ -53,17 +54,17 @@ func addedAlgorithms() (added []Addition) {
 	return added
 }
 
-// usesVerb is addition.isUsed of verbs.
+// usesVerb is Addition.IsUsed of verbs.
 func usesVerb(verbs ...engine.Verb) func(*engine.Op) bool {
 	return func(op *engine.Op) bool { return slices.Contains(verbs, op.Verb) }
 }
 
-// usesTank is addition.isUsed of tokens of another cluster.
+// usesTank is Addition.IsUsed of tokens of another cluster.
 func usesTank(op *engine.Op) bool {
 	return op.Verb == engine.Prepare || op.Verb == engine.Deposit || op.Limit.Algorithm.Home() != limits.NoAlgorithm
 }
 
-// usesNamedFields is addition.isUsed of named fields, in a policy and in a check.
+// usesNamedFields is Addition.IsUsed of named fields, in a policy and in a check.
 func usesNamedFields(op *engine.Op) bool {
 	switch op.Verb {
 	case engine.SetPolicy, engine.SetOverride, engine.Check:
@@ -72,12 +73,12 @@ func usesNamedFields(op *engine.Op) bool {
 	return false
 }
 
-// usesAlgorithm is addition.isUsed of an algorithm, also in one of several limits and in a policy.
+// usesAlgorithm is Addition.IsUsed of an algorithm, also in one of several limits and in a policy.
 func usesAlgorithm(algorithm limits.Algorithm) func(*engine.Op) bool {
 	return inAnyLimit(func(op *engine.Op) bool { return op.Limit.Algorithm == algorithm })
 }
 
-// inAnyLimit is addition.isUsed of a property of one limit, in an operation or in its parts.
+// inAnyLimit is Addition.IsUsed of a property of one limit, in an operation or in its parts.
 func inAnyLimit(has func(op *engine.Op) bool) func(*engine.Op) bool {
 	return func(op *engine.Op) bool {
 		if has(op) {
@@ -92,7 +93,7 @@ func inAnyLimit(has func(op *engine.Op) bool) func(*engine.Op) bool {
 	}
 }
 
-// usesShare is addition.isUsed of what the leader has taken in its memory.
+// usesShare is Addition.IsUsed of what the leader has taken in its memory.
 func usesShare(op *engine.Op) bool {
 	return op.Verb == engine.Carry || inAnyLimit(func(op *engine.Op) bool { return op.PriorAt != 0 })(op)
 }
@@ -111,6 +112,7 @@ type Formats struct {
 	Newest    FormatVersion
 }
 
+// NewFormats returns the formats of a node that knows some additions.
 func NewFormats(additions []Addition) Formats {
 	f := Formats{additions, 1}
 	for _, a := range additions {
@@ -154,12 +156,12 @@ func (f *Formats) OfKind(kind byte) FormatVersion {
 	return 1
 }
 
-// VersionBody is the JSON of a kindVersion entry.
+// VersionBody is the JSON of a KindVersion entry.
 type VersionBody struct {
 	Formats FormatVersion `json:"formats"`
 }
 
-// readVersion reads the body of a kindVersion entry.
+// readVersion reads the body of a KindVersion entry.
 func readVersion(body []byte, knows FormatVersion) (FormatVersion, error) {
 	var v VersionBody
 	if err := json.Unmarshal(body, &v); err != nil {

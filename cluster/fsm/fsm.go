@@ -19,7 +19,7 @@ import (
 	"github.com/stintdb/stint/engine/store"
 )
 
-// fsm is the state machine that applies the log: the store, the cluster's id and time, and the members' details. Raft
+// Machine is the state machine that applies the log: the store, the cluster's id and time, and the members' details. Raft
 // calls Apply, Snapshot and Restore one at a time, so that everything but the atomics belongs to that goroutine.
 type Machine struct {
 	Config
@@ -93,19 +93,21 @@ func (r *Cluster) withMember(id raft.ServerID, m *Member) *Cluster {
 	return &next
 }
 
-// bootstrapBody and memberBody are the JSON of the entries that are no decisions.
+// The JSON of entries that are no decisions.
 type (
+	// BootstrapBody is that of a KindBootstrap entry.
 	BootstrapBody struct {
 		ClusterID string        `json:"cluster"`
 		Formats   FormatVersion `json:"formats,omitempty"` // that all first members report
 	}
+	// MemberBody is that of a KindMember entry.
 	MemberBody struct {
 		ID     raft.ServerID `json:"id"`
 		Member *Member       `json:"member"` // nil: it has left
 	}
 )
 
-// ShareBody is the JSON of a kindShare entry.
+// ShareBody is the JSON of a KindShare entry.
 type ShareBody struct {
 	Share bool `json:"share"`
 }

@@ -15,7 +15,7 @@ import (
 // node do not run at the same time, because they share a directory that each one locks. So the name of the next one means that the one
 // before has ended. A report states which name it is to replace: a late report of the one before does not come back.
 
-// ProcessBody is the JSON of a kindProcess entry.
+// ProcessBody is the JSON of a KindProcess entry.
 type ProcessBody struct {
 	ID      raft.ServerID `json:"id"`
 	Process string        `json:"process"`
@@ -57,6 +57,7 @@ func (f *Machine) refuseLends() {
 	}
 }
 
+// HolderName is the name of a node's process as a holder of loans.
 func HolderName(id raft.ServerID, process string) []byte {
 	return fmt.Appendf(nil, "%s%s/%s", store.NodeHolder, id, process)
 }

@@ -29,7 +29,8 @@ const (
 	maxSnapshotHead = 4 << 20
 )
 
-type snapshotHead struct {
+// SnapshotHead is the head of a snapshot: the state of the cluster itself.
+type SnapshotHead struct {
 	Cluster
 	Now     int64  `json:"now"`
 	Applied uint64 `json:"applied,omitempty"` // index of the last entry in it
@@ -39,7 +40,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // fsmSnapshot is the state at one entry of the log, while it is being written. Decisions go on.
 type fsmSnapshot struct {
-	head  snapshotHead
+	head  SnapshotHead
 	store *store.Snapshot
 }
 
@@ -48,7 +49,7 @@ func (f *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	if f.Broken != nil {
 		return nil, f.Broken
 	}
-	return &fsmSnapshot{head: snapshotHead{*f.Cluster.Load(), f.Now.Load(), f.Applied.Load()}, store: f.Store.Snapshot()}, nil
+	return &fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), f.Now.Load(), f.Applied.Load()}, store: f.Store.Snapshot()}, nil
 }
 
 // Persist implements raft.FSMSnapshot.
@@ -80,13 +81,14 @@ func (s *fsmSnapshot) write(to io.Writer) error {
 
 // WriteImported writes a snapshot of the cluster with the keys of another store, at a time.
 func (f *Machine) WriteImported(to io.Writer, from *store.Store, now int64) error {
-	s := fsmSnapshot{head: snapshotHead{*f.Cluster.Load(), now, f.Applied.Load()}, store: from.Snapshot()}
+	s := fsmSnapshot{head: SnapshotHead{*f.Cluster.Load(), now, f.Applied.Load()}, store: from.Snapshot()}
 	defer s.Release()
 	s.head.Imported = true
 	return s.write(to)
 }
 
-func ReadSnapshotHead(from io.Reader) (head snapshotHead, err error) {
+// ReadSnapshotHead reads the head of a snapshot, behind which the store follows.
+func ReadSnapshotHead(from io.Reader) (head SnapshotHead, err error) {
 	fixed := make([]byte, 16)
 	if _, err := io.ReadFull(from, fixed); err != nil {
 		return head, fmt.Errorf("snapshot of the cluster's state: %w", err)

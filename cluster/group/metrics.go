@@ -16,8 +16,6 @@ type metrics struct {
 	voided          atomic.Int64 // tokens of processes that have ended, while this node led
 }
 
-func newMetrics() *metrics { return &metrics{} }
-
 // countFailure counts the error of a call's answer; OK is none.
 func (c *metrics) countFailure(status engine.Status) {
 	switch status {

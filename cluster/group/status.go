@@ -129,7 +129,7 @@ func (g *Group) Sweep(_ int64, count int) (looked, dropped int) {
 }
 
 // Decide has a batch decided by the cluster. It either fills in the results and returns true, or returns false at once and
-// calls b.Done later, within [Options.DecideTimeout]; it never waits. The operations' keys are only read until it returns.
+// calls b.Done later, within [Config.DecideTimeout]; it never waits. The operations' keys are only read until it returns.
 func (g *Group) Decide(b *engine.Batch) (finished bool) { return g.decider.decide(b) }
 
 // Add makes the node at an address a member, with a vote or without one.

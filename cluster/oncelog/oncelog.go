@@ -27,7 +27,7 @@ func (l *Log) Once(what, message string, fields ...any) {
 	}
 }
 
-// WarnOnce is once for warnings.
+// WarnOnce is Once for warnings.
 func (l *Log) WarnOnce(what, message string, fields ...any) {
 	if l.isDue(what) {
 		l.Warn(message, fields...)

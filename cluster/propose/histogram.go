@@ -7,12 +7,13 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-type histogram struct {
+// Histogram counts latencies.
+type Histogram struct {
 	buckets [len(latencyBounds) + 1]atomic.Int64
 	sum     atomic.Int64
 }
 
-func (l *histogram) observe(d time.Duration) {
+func (l *Histogram) observe(d time.Duration) {
 	at := 0
 	for at < len(latencyBounds) && d > latencyBounds[at] {
 		at++
@@ -21,7 +22,8 @@ func (l *histogram) observe(d time.Duration) {
 	l.sum.Add(int64(d))
 }
 
-func (l *histogram) Read() clusterstatus.Latency {
+// Read returns the counts so far.
+func (l *Histogram) Read() clusterstatus.Latency {
 	r := clusterstatus.Latency{Bounds: latencyBounds[:], Sum: time.Duration(l.sum.Load())}
 	for i := range l.buckets {
 		r.Counts = append(r.Counts, l.buckets[i].Load())

@@ -41,7 +41,7 @@ type Proposer struct {
 	ID uint64 // of this process, to recognise its own entries in the log
 
 	Proposed atomic.Int64 // entries
-	Latency  histogram    // from proposing an entry to having applied it
+	Latency  Histogram    // from proposing an entry to having applied it
 
 	mu         sync.Mutex
 	queue      []*entry // the last one is open
@@ -212,6 +212,7 @@ func (p *Proposer) next() *entry {
 // Pause has everything wait in the queue, until resume.
 func (p *Proposer) Pause() { p.setPaused(true) }
 
+// Resume ends a pause.
 func (p *Proposer) Resume() {
 	p.setPaused(false)
 	p.signal()

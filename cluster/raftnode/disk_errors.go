@@ -12,7 +12,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 )
 
-// Raft panics where it cannot write its term or read its log. While it starts, that panic becomes an error ([newRaft]). Later
+// Raft panics where it cannot write its term or read its log. While it starts, that panic becomes an error (newRaft). Later
 // the disk is kept from failing in its sight: votes are written again until they are written, and a log that cannot be read
 // ends the node with a sentence.
 

@@ -11,7 +11,7 @@ import (
 // MinTrailing is how many entries Raft leaves in the log behind a snapshot, at least.
 const MinTrailing = 64
 
-// raftTimeout bounds one message of Raft's.
+// MessageTimeout bounds one message of Raft's.
 const MessageTimeout = 2 * time.Second
 
 // StartConfig is what Raft needs to start.

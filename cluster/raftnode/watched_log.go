@@ -23,6 +23,7 @@ type WatchedLog struct {
 // neverSlow is a time before any on the monotonic clock.
 const neverSlow = -1
 
+// NewWatchedLog watches a log whose writes are late when they take longer than late.
 func NewWatchedLog(log raft.LogStore, mono func() time.Duration, late time.Duration) *WatchedLog {
 	w := &WatchedLog{LogStore: log, mono: mono, late: late}
 	w.slow.Store(neverSlow)
