@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/raftnode"

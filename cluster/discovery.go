@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/raftnode"

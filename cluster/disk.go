@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/group"
 )
 

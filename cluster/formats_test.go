@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/engine"

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/oncelog"

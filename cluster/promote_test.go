@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/group"
 )
 

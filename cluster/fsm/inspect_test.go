@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/call"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/clock"
 	"github.com/stintdb/stint/cluster/oncelog"
 	"github.com/stintdb/stint/cluster/raftnode"

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/notifier"
 	"github.com/stintdb/stint/cluster/raftnode"
 	"github.com/stintdb/stint/cluster/transport"

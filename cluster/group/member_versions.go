@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/fsm"
 )
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/cluster/propose"
 	"github.com/stintdb/stint/engine"
