@@ -36,7 +36,9 @@ var mayImport = map[string][]string{
 var within = map[string][]string{
 	"engine":           {"engine/limits", "engine/internal/uint128"},
 	"engine/algorithm": {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128"},
-	"engine/store":     {"engine", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/offheap", "engine/internal/uint128"},
+	"engine/admission": {"engine", "engine/algorithm"},
+	"engine/keyspace":  {"engine", "engine/admission", "engine/algorithm", "engine/internal/offheap"},
+	"engine/store":     {"engine", "engine/admission", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/keyspace"},
 	"engine/limits":    {"engine/internal/uint128"},
 	"engine/glob":      {},
 	"engine/script":    {},
@@ -86,7 +88,7 @@ var within = map[string][]string{
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.
-var ofEngine = []string{"engine/limits", "engine/store"}
+var ofEngine = []string{"engine/admission", "engine/keyspace", "engine/limits", "engine/store"}
 
 // forTests are packages that only tests may import.
 var forTests = []string{"server/transcript", "server/clock/clocktest", "server/servertest"}

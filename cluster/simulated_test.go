@@ -22,6 +22,7 @@ import (
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
@@ -258,7 +259,7 @@ const usedAgain = '#' // in all of a key
 
 // keyReadLate is a key of a store that is in memory used again, "" if there is none. It also finds keys that have expired.
 func keyReadLate(kept *store.Store) (key string) {
-	kept.Scan(0, math.MaxInt, 1, func(e store.Entry) {
+	kept.Scan(0, math.MaxInt, 1, func(e keyspace.Entry) {
 		if len(e.Key) > 0 && len(bytes.Trim(e.Key, string(usedAgain))) == 0 {
 			key = string(e.Key)
 		}

@@ -9,10 +9,11 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 )
 
-func keepEntry(_ int64, e store.Entry) (store.Entry, error) { return e, nil }
+func keepEntry(_ int64, e keyspace.Entry) (keyspace.Entry, error) { return e, nil }
 
 // A backup is read back from a stream, as a copy, and by a start in a directory that holds nothing else.
 func TestBackupIsReadBack(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // errTooMany is the error of a file that goes on after its last record.
@@ -14,7 +14,7 @@ var errTooMany = errors.New("has records after its last one")
 
 // CopyState copies the output of [WriteState] and writes what edit makes of each entry, which is valid during the call.
 // Changed entries keep the time of their block. It returns the number of entries and of bytes written.
-func CopyState(to io.Writer, from io.Reader, edit func(now int64, e store.Entry) (store.Entry, error)) (states, bytes int64, err error) {
+func CopyState(to io.Writer, from io.Reader, edit func(now int64, e keyspace.Entry) (keyspace.Entry, error)) (states, bytes int64, err error) {
 	blocks, err := newBlockReader(stateName, from, snapshotMagic)
 	if err != nil {
 		return 0, 0, err
@@ -47,17 +47,17 @@ func CopyState(to io.Writer, from io.Reader, edit func(now int64, e store.Entry)
 // copier is the handler of [CopyState].
 type copier struct {
 	out    blockWriter
-	edit   func(now int64, e store.Entry) (store.Entry, error)
+	edit   func(now int64, e keyspace.Entry) (keyspace.Entry, error)
 	now    int64
 	states int64
 	ends   int64 // the number of states in the last record, -1 before it
 }
 
-func (c *copier) change(change store.Change) error {
+func (c *copier) change(change keyspace.Change) error {
 	if c.ends >= 0 {
 		return errTooMany
 	}
-	if change.Kind == store.Changed {
+	if change.Kind == keyspace.Changed {
 		edited, err := c.edit(c.now, change.Entry)
 		if err != nil {
 			return recordError(change, err)

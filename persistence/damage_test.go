@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -220,14 +221,14 @@ func TestFilesThatAreRefused(t *testing.T) {
 		}, fileName(journalPrefix, 3), 0, errMissing},
 		{"a state that is none", func(f map[string][]byte) {
 			f[journal] = append(journalHeader(1, predecessor{}), blockOf(1, headerBytes, []byte{recLimit, 99, 0, 0, 0, 0, recState, 0, 1, 1, 'k', 'x'})...)
-		}, journal, headerBytes, store.ErrState},
+		}, journal, headerBytes, keyspace.ErrState},
 		{"a record of no kind", func(f map[string][]byte) {
 			f[journal] = append(journalHeader(1, predecessor{}), blockOf(1, headerBytes, []byte{77})...)
 		}, journal, headerBytes, ErrDamaged},
 		{"a policy of no algorithm", func(f map[string][]byte) {
 			f[journal] = append(journalHeader(1, predecessor{}), blockOf(1, headerBytes,
 				[]byte{recLimit, 99, 0, 1, 1, 1, recPolicy, byte(engine.SetPolicy), 0, 1, 'p', 0, 1, 0, 1, 'k', 0})...)
-		}, journal, headerBytes, store.ErrState},
+		}, journal, headerBytes, keyspace.ErrState},
 	} {
 		files := written(t, true)
 		c.change(files)

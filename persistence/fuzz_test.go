@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -18,7 +19,7 @@ func tryRecover(t *testing.T, files map[string][]byte) {
 		s := store.New(store.Config{Shards: 1, MaxBytes: 64 << 20})
 		_, err := Recover(diskOf(files), s, someTime, repair, quiet)
 		_, isDamage := errors.AsType[*DamageError](err)
-		if err != nil && !isDamage && !errors.Is(err, store.ErrNoRoom) || err != nil && repair && isDamage && !errors.Is(err, ErrNewer) {
+		if err != nil && !isDamage && !errors.Is(err, keyspace.ErrNoRoom) || err != nil && repair && isDamage && !errors.Is(err, ErrNewer) {
 			t.Errorf("repair %t: %v", repair, err)
 		}
 		useAll(s)
@@ -29,7 +30,7 @@ func tryRecover(t *testing.T, files map[string][]byte) {
 // useAll decides on every key and policy of a store.
 func useAll(s *store.Store) {
 	var keys []engine.Op
-	s.Scan(0, 1<<30, 0, func(e store.Entry) {
+	s.Scan(0, 1<<30, 0, func(e keyspace.Entry) {
 		keys = append(keys, engine.Op{Key: append([]byte{}, e.Key...), Limit: e.Limit, Tokens: 1, Who: []byte("x")})
 	})
 	for _, op := range keys {
@@ -85,7 +86,7 @@ func FuzzReadState(f *testing.F) {
 		s := store.New(store.Config{Shards: 1, MaxBytes: 64 << 20})
 		defer s.Close()
 		_, _, err := ReadState(bytes.NewReader(data), s, 0)
-		if _, isDamage := errors.AsType[*DamageError](err); err != nil && !isDamage && !errors.Is(err, store.ErrNoRoom) {
+		if _, isDamage := errors.AsType[*DamageError](err); err != nil && !isDamage && !errors.Is(err, keyspace.ErrNoRoom) {
 			t.Error(err)
 		}
 		useAll(s)
@@ -95,8 +96,8 @@ func FuzzReadState(f *testing.F) {
 // ignore takes everything.
 type ignore struct{}
 
-func (ignore) change(store.Change) error { return nil }
-func (ignore) end(int64) error           { return nil }
+func (ignore) change(keyspace.Change) error { return nil }
+func (ignore) end(int64) error              { return nil }
 
 func FuzzDecoder(f *testing.F) {
 	for _, file := range written(f, true) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -18,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files of this version 
 // shown is everything a store holds, as text.
 func shown(s *store.Store) string {
 	var text strings.Builder
-	s.Scan(0, 1<<30, 0, func(e store.Entry) {
+	s.Scan(0, 1<<30, 0, func(e keyspace.Entry) {
 		fmt.Fprintf(&text, "%q %s %v %x\n", e.Key, e.Limit.Algorithm, e.Limit.Params(), e.State)
 	})
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // Report is the result of [Inspect] for one file.
@@ -37,7 +37,7 @@ const maxRefused = 100
 
 // Record is one record of a file. Its slices are only valid during the call.
 type Record struct {
-	store.Change
+	keyspace.Change
 	Time   int64 // of its block, Unix nanoseconds
 	Offset int64 // of its block
 }
@@ -177,15 +177,15 @@ func (i *inspection) block(dec *decoder, offset int64, payload []byte) error {
 }
 
 // change implements handler.
-func (i *inspection) change(c store.Change) error {
+func (i *inspection) change(c keyspace.Change) error {
 	switch c.Kind {
-	case store.Changed:
+	case keyspace.Changed:
 		i.report.States++
-	case store.Deleted:
+	case keyspace.Deleted:
 		i.report.Deletions++
-	case store.Flushed:
+	case keyspace.Flushed:
 		i.report.Flushes++
-	case store.PolicyChanged, store.PoliciesForgotten:
+	case keyspace.PolicyChanged, keyspace.PoliciesForgotten:
 		i.report.Policies++
 	}
 	if err := checkChange(c); err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -81,7 +82,7 @@ type collected struct {
 // collect takes changes from the store into pending blocks: all changes, or all except large states.
 func (j *journal) collect(keys *store.Store, now int64, all bool) (c collected) {
 	j.enc.start(now)
-	take := func(change store.Change) {
+	take := func(change keyspace.Change) {
 		if size := len(change.Entry.State); size > store.LargeState {
 			c.largeBytes += int64(size)
 		}
@@ -103,7 +104,7 @@ func (j *journal) collect(keys *store.Store, now int64, all bool) (c collected) 
 // writePolicies writes all policies again.
 func (j *journal) writePolicies(keys *store.Store, now int64) {
 	j.enc.start(now)
-	j.enc.change(store.Change{Kind: store.PoliciesForgotten})
+	j.enc.change(keyspace.Change{Kind: keyspace.PoliciesForgotten})
 	keys.PolicyOps(func(op *engine.Op) {
 		if j.enc.policy(op); len(j.enc.buf) >= fullBlockBytes {
 			j.seal(now)

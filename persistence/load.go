@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // loader reads the blocks of a snapshot on every core: a key is in it only once, so the order does not matter. Changes
@@ -99,17 +99,17 @@ type loadWorker struct {
 	name    string
 	offset  int64
 	states  int64
-	entries []store.Entry // of the block being decoded
+	entries []keyspace.Entry // of the block being decoded
 }
 
 // load puts the entries of the block into the store. If that fails, it tries them one by one.
 func (w *loadWorker) load() error {
 	err := w.r.store.LoadAll(w.r.now, w.entries)
-	if !errors.Is(err, store.ErrState) {
+	if !errors.Is(err, keyspace.ErrState) {
 		return err
 	}
 	for _, e := range w.entries {
-		c := store.Change{Kind: store.Changed, Entry: e}
+		c := keyspace.Change{Kind: keyspace.Changed, Entry: e}
 		if err := w.refuse(recordError(c, w.r.store.Load(w.r.now, e))); err != nil {
 			return err
 		}
@@ -129,13 +129,13 @@ func (w *loadWorker) refuse(err error) error {
 }
 
 // change implements handler.
-func (w *loadWorker) change(c store.Change) error {
+func (w *loadWorker) change(c keyspace.Change) error {
 	switch c.Kind {
-	case store.Changed:
+	case keyspace.Changed:
 		w.states++
 		w.entries = append(w.entries, c.Entry) // valid as long as the payload
 		return nil
-	case store.PolicyChanged:
+	case keyspace.PolicyChanged:
 		if err := checkChange(c); err != nil {
 			return w.refuse(err)
 		}

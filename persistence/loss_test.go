@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testlog"
@@ -127,7 +128,7 @@ func (w *world) states() map[string]string {
 	var buf []byte
 	for cursor := uint64(0); ; {
 		// at time 0 no key has expired
-		cursor = w.store.Scan(cursor, 1000, 0, func(e store.Entry) {
+		cursor = w.store.Scan(cursor, 1000, 0, func(e keyspace.Entry) {
 			l := e.Limit
 			buf = append(buf[:0], byte(l.Algorithm), byte(l.Span))
 			for _, n := range []int64{l.Capacity, l.Least, l.Rate.Tokens, l.Rate.Period} {
@@ -160,7 +161,7 @@ func (w *world) holdsNothing(state string) bool {
 		return false // a policy
 	}
 	word := func(at int) int64 { return int64(binary.LittleEndian.Uint64([]byte(state[at:]))) }
-	e := store.Entry{Key: []byte("k"), State: []byte(state[34:])}
+	e := keyspace.Entry{Key: []byte("k"), State: []byte(state[34:])}
 	e.Limit = limits.Limit{Algorithm: limits.Algorithm(state[0]), Span: limits.Span(state[1]), Capacity: word(2), Least: word(10)}
 	e.Limit.Rate = limits.Rate{Tokens: word(18), Period: word(26)}
 	s := store.New(store.Config{Shards: 1})

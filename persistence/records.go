@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -89,7 +90,7 @@ func (e *encoder) limit(l limits.Limit) uint64 {
 	return id
 }
 
-func (e *encoder) entry(n store.Entry) {
+func (e *encoder) entry(n keyspace.Entry) {
 	id := e.limit(n.Limit)
 	state := n.State
 	for len(state) > 0 && state[len(state)-1] == 0 {
@@ -106,18 +107,18 @@ func (e *encoder) bytes(b []byte) {
 	e.buf = append(binary.AppendUvarint(e.buf, uint64(len(b))), b...)
 }
 
-func (e *encoder) change(c store.Change) {
+func (e *encoder) change(c keyspace.Change) {
 	switch c.Kind {
-	case store.Changed:
+	case keyspace.Changed:
 		e.entry(c.Entry)
-	case store.Deleted:
+	case keyspace.Deleted:
 		e.buf = append(e.buf, recDeleted)
 		e.bytes(c.Entry.Key)
-	case store.Flushed:
+	case keyspace.Flushed:
 		e.buf = append(e.buf, recFlushed)
-	case store.PolicyChanged:
+	case keyspace.PolicyChanged:
 		e.policy(c.Op)
-	case store.PoliciesForgotten:
+	case keyspace.PoliciesForgotten:
 		e.buf = append(e.buf, recForget)
 	}
 }
@@ -188,23 +189,23 @@ func (e *RecordError) Unwrap() error { return e.Err }
 
 // checkChange returns a [RecordError] for a change that cannot be applied. Both the start of a server and an inspection
 // use it.
-func checkChange(c store.Change) error {
+func checkChange(c keyspace.Change) error {
 	switch c.Kind {
-	case store.Changed:
+	case keyspace.Changed:
 		return recordError(c, c.Entry.Check())
-	case store.PolicyChanged:
+	case keyspace.PolicyChanged:
 		return recordError(c, store.CheckPolicy(c.Op))
 	}
 	return nil
 }
 
 // recordError wraps the error of a change, if there is one.
-func recordError(c store.Change, err error) error {
-	if err == nil || !errors.Is(err, store.ErrState) {
+func recordError(c keyspace.Change, err error) error {
+	if err == nil || !errors.Is(err, keyspace.ErrState) {
 		return err
 	}
 	what := fmt.Sprintf("the state of key %q", truncate(c.Entry.Key))
-	if c.Kind == store.PolicyChanged {
+	if c.Kind == keyspace.PolicyChanged {
 		what = fmt.Sprintf("a change of the policy, or of new keys, %q", truncate(c.Op.Key))
 	}
 	return &RecordError{what, err}

@@ -5,13 +5,13 @@ import (
 	"fmt"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
 )
 
 // handler takes the records of a payload, in order. Slices are only valid during the call.
 type handler interface {
-	change(c store.Change) error
+	change(c keyspace.Change) error
 	end(states int64) error
 }
 
@@ -101,7 +101,7 @@ func (d *decoder) record(kind byte, h handler) error {
 		}
 		d.limits = append(d.limits, l)
 	case recState:
-		c := store.Change{Entry: store.Entry{Limit: d.limit()}}
+		c := keyspace.Change{Entry: keyspace.Entry{Limit: d.limit()}}
 		keyBytes, stateBytes := d.uvarint(), d.uvarint()
 		c.Entry.Key, c.Entry.State = d.take(keyBytes), d.take(stateBytes)
 		if !d.bad {
@@ -110,16 +110,16 @@ func (d *decoder) record(kind byte, h handler) error {
 	case recDeleted:
 		key := d.take(d.uvarint())
 		if !d.bad {
-			return h.change(store.Change{Kind: store.Deleted, Entry: store.Entry{Key: key}})
+			return h.change(keyspace.Change{Kind: keyspace.Deleted, Entry: keyspace.Entry{Key: key}})
 		}
 	case recFlushed:
-		return h.change(store.Change{Kind: store.Flushed})
+		return h.change(keyspace.Change{Kind: keyspace.Flushed})
 	case recForget:
-		return h.change(store.Change{Kind: store.PoliciesForgotten})
+		return h.change(keyspace.Change{Kind: keyspace.PoliciesForgotten})
 	case recPolicy:
 		op := d.policy()
 		if !d.bad {
-			return h.change(store.Change{Kind: store.PolicyChanged, Op: op})
+			return h.change(keyspace.Change{Kind: keyspace.PolicyChanged, Op: op})
 		}
 	case recEnd:
 		states := d.uvarint()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -154,7 +155,7 @@ func (r *recovery) orRepair(blocks *blockReader, damage *DamageError, tail []byt
 	}
 	var noRoom error
 	wholeBlocks(tail, blocks.number, damage.Offset, func(offset int64, payload []byte) {
-		if err := r.block(blocks.name, offset, payload); errors.Is(err, store.ErrNoRoom) {
+		if err := r.block(blocks.name, offset, payload); errors.Is(err, keyspace.ErrNoRoom) {
 			noRoom = err
 		} else if err != nil {
 			r.log.Warn("left out a block", "file", blocks.name, "offset", offset, "reason", err)
@@ -207,14 +208,14 @@ func (r *recovery) block(name string, offset int64, payload []byte) error {
 }
 
 func blockError(name string, offset int64, err error) error {
-	if errors.Is(err, store.ErrNoRoom) {
+	if errors.Is(err, keyspace.ErrNoRoom) {
 		return fmt.Errorf("%s holds %w: start with a larger --max-memory", name, err)
 	}
 	return &DamageError{name, offset, err}
 }
 
 // change implements handler.
-func (r *recovery) change(c store.Change) error {
+func (r *recovery) change(c keyspace.Change) error {
 	err := r.carryOut(c)
 	if refused, ok := errors.AsType[*RecordError](err); ok && r.repair {
 		return r.skipRecord(r.reading, r.offset, refused)
@@ -234,22 +235,22 @@ func (r *recovery) skipRecord(name string, offset int64, refused *RecordError) e
 	return copyFile(r.fs, name, name+damagedSuffix)
 }
 
-func (r *recovery) carryOut(c store.Change) error {
+func (r *recovery) carryOut(c keyspace.Change) error {
 	switch c.Kind {
-	case store.Changed:
+	case keyspace.Changed:
 		r.found.Keys++
 		r.states++
 		return recordError(c, r.store.Load(r.now, c.Entry))
-	case store.Deleted:
+	case keyspace.Deleted:
 		r.store.Unload(c.Entry.Key)
-	case store.Flushed:
+	case keyspace.Flushed:
 		r.store.Apply(r.now, []engine.Op{{Verb: engine.Flush}}, make([]engine.Result, 1))
-	case store.PolicyChanged:
+	case keyspace.PolicyChanged:
 		if err := checkChange(c); err != nil {
 			return err
 		}
 		r.store.Apply(r.now, []engine.Op{*c.Op}, make([]engine.Result, 1))
-	case store.PoliciesForgotten:
+	case keyspace.PoliciesForgotten:
 		r.store.Apply(r.now, []engine.Op{{Verb: engine.DropScripts}}, make([]engine.Result, 1))
 		for _, name := range r.store.PolicyNames() {
 			r.store.Apply(r.now, []engine.Op{{Verb: engine.DropPolicy, Key: []byte(name)}}, make([]engine.Result, 1))

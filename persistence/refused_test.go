@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -16,10 +17,10 @@ import (
 // badLimit is one that nothing can be decided by.
 var badLimit = limits.Limit{Algorithm: limits.TokenBucket, Capacity: limits.MaxTokens + 1, Rate: limits.Rate{Tokens: 1, Period: second}}
 
-func meterOf(limit limits.Limit, key string) store.Change {
+func meterOf(limit limits.Limit, key string) keyspace.Change {
 	state := make([]byte, 16)
 	state[0], state[7] = 1, 0x7f // until long after someTime
-	return store.Change{Entry: store.Entry{Key: []byte(key), Limit: limit, State: state}}
+	return keyspace.Change{Entry: keyspace.Entry{Key: []byte(key), Limit: limit, State: state}}
 }
 
 // refusedFile is a snapshot or a journal of one block: states of the keys a and z, one of the key between, and a policy.
@@ -30,8 +31,8 @@ func refusedFile(journal bool, between, policy limits.Limit) (name string, file 
 	}
 	var e encoder
 	e.start(someTime)
-	for _, c := range []store.Change{meterOf(tokenLimits[0], "a"), meterOf(between, "between"), meterOf(tokenLimits[0], "z"),
-		{Kind: store.PolicyChanged, Op: &engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{{Key: []byte("{}"), Limit: policy}}}}} {
+	for _, c := range []keyspace.Change{meterOf(tokenLimits[0], "a"), meterOf(between, "between"), meterOf(tokenLimits[0], "z"),
+		{Kind: keyspace.PolicyChanged, Op: &engine.Op{Verb: engine.SetPolicy, Key: []byte("p"), Parts: []engine.Op{{Key: []byte("{}"), Limit: policy}}}}} {
 		e.change(c)
 	}
 	if !journal {

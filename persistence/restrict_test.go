@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -21,7 +22,7 @@ func TestStateHoldsRestrictions(t *testing.T) {
 		{Algorithm: limits.SlidingLog, Capacity: 500, Rate: limits.Rate{Period: 1e12}},
 		{Algorithm: limits.Concurrency, Capacity: 50, Rate: limits.Rate{Period: 1e12}},
 	}
-	kept.Apply(now, kept.Pressure(store.Rules{NewKeys: engine.OverflowNew, Delimiters: ":/"}, true), make([]engine.Result, 1))
+	kept.Apply(now, kept.Pressure(admission.Rules{NewKeys: engine.OverflowNew, Delimiters: ":/"}, true), make([]engine.Result, 1))
 	for i := range 100 {
 		op := engine.Op{Key: fmt.Appendf(nil, "%d:%d", i%7, i), Limit: limits[i%3], Tokens: 1, Who: fmt.Appendf(nil, "w%d", i)}
 		kept.Apply(now, []engine.Op{op}, make([]engine.Result, 1))

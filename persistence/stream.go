@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -19,7 +20,7 @@ func WriteState(w io.Writer, frozen *store.Snapshot, now int64) (states, bytes i
 	b.write(header(snapshotMagic, 0, int64(frozen.Len())))
 	b.enc.start(now)
 	frozen.PolicyOps(func(op *engine.Op) { b.enc.policy(op); b.flushFull(now) })
-	frozen.Scan(now, func(e store.Entry) {
+	frozen.Scan(now, func(e keyspace.Entry) {
 		if b.err != nil {
 			return // the scan goes on without effect, but quickly
 		}

@@ -10,6 +10,8 @@ import (
 	"testing/iotest"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -19,7 +21,7 @@ func busyStore(r *rand.Rand, keys int) *store.Store {
 	for i := range 3 * keys {
 		apply(s, someTime+int64(i), randomTake(r, keys))
 	}
-	for _, op := range s.Pressure(store.Rules{NewKeys: engine.OverflowNew, Delimiters: ":"}, true) {
+	for _, op := range s.Pressure(admission.Rules{NewKeys: engine.OverflowNew, Delimiters: ":"}, true) {
 		apply(s, someTime, op)
 	}
 	for i, limit := range tokenLimits {
@@ -174,7 +176,7 @@ func TestForeignStateIsRefused(t *testing.T) {
 		"no end":                  {block(func(*encoder) {}), errCutShort},
 		"fewer than it ends with": {block(func(e *encoder) { e.end(5) }), ErrDamaged},
 		"a deletion": {block(func(e *encoder) {
-			e.change(store.Change{Kind: store.Deleted, Entry: store.Entry{Key: []byte("k")}})
+			e.change(keyspace.Change{Kind: keyspace.Deleted, Entry: keyspace.Entry{Key: []byte("k")}})
 			e.end(0)
 		}), ErrDamaged},
 	} {
@@ -187,7 +189,7 @@ func TestForeignStateIsRefused(t *testing.T) {
 	}
 	small := store.New(store.Config{Shards: 1, MaxBytes: 1000})
 	defer small.Close()
-	if _, _, err := ReadState(bytes.NewReader(data), small, 0); !errors.Is(err, store.ErrNoRoom) {
+	if _, _, err := ReadState(bytes.NewReader(data), small, 0); !errors.Is(err, keyspace.ErrNoRoom) {
 		t.Errorf("without room: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 )
@@ -65,7 +66,7 @@ func TestRecordsKeepNamedFields(t *testing.T) {
 // applier applies the policies of a payload.
 type applier struct{ store *store.Store }
 
-func (a applier) change(c store.Change) error {
+func (a applier) change(c keyspace.Change) error {
 	if err := checkChange(c); err != nil {
 		return err
 	}

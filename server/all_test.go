@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/server/transcript"
 )
 
@@ -163,7 +163,7 @@ func TestDenialLeavesNoTrace(t *testing.T) {
 // entries lists the contents of the store, byte by byte.
 func (h *testHost) entries() (all []string) {
 	for cursor := uint64(0); ; {
-		cursor = h.store.Scan(cursor, 100, h.clock.Now(), func(e store.Entry) {
+		cursor = h.store.Scan(cursor, 100, h.clock.Now(), func(e keyspace.Entry) {
 			all = append(all, fmt.Sprintf("%q %v %x", e.Key, e.Limit, e.State))
 		})
 		if cursor == 0 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/command"
@@ -18,16 +19,16 @@ type countedKeys struct {
 	visited int
 }
 
-func (k *countedKeys) Scan(cursor uint64, count int, now int64, visit func(store.Entry)) uint64 {
-	return k.Sweeper.Scan(cursor, count, now, func(e store.Entry) { k.visited++; visit(e) })
+func (k *countedKeys) Scan(cursor uint64, count int, now int64, visit func(keyspace.Entry)) uint64 {
+	return k.Sweeper.Scan(cursor, count, now, func(e keyspace.Entry) { k.visited++; visit(e) })
 }
 
-func (k *countedKeys) ScanWhile(cursor uint64, count int, now int64, visit func(store.Entry) bool) uint64 {
-	return k.Sweeper.ScanWhile(cursor, count, now, func(e store.Entry) bool { k.visited++; return visit(e) })
+func (k *countedKeys) ScanWhile(cursor uint64, count int, now int64, visit func(keyspace.Entry) bool) uint64 {
+	return k.Sweeper.ScanWhile(cursor, count, now, func(e keyspace.Entry) bool { k.visited++; return visit(e) })
 }
 
-func (k *countedKeys) Random(tries int, now int64, intN func(int) int, visit func(store.Entry) bool) {
-	k.Sweeper.Random(tries, now, intN, func(e store.Entry) bool { k.visited++; return visit(e) })
+func (k *countedKeys) Random(tries int, now int64, intN func(int) int, visit func(keyspace.Entry) bool) {
+	k.Sweeper.Random(tries, now, intN, func(e keyspace.Entry) bool { k.visited++; return visit(e) })
 }
 
 // newCostPlayer has keys that begin as given in a store, and a user, me, that may use those that begin with mine:.

@@ -8,6 +8,8 @@ import (
 	"math"
 	"runtime"
 
+	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/gateway"
 	"github.com/stintdb/stint/server/metrics"
@@ -34,7 +36,7 @@ func (s *Server) MetricsSnapshot() *metrics.Snapshot {
 	r.LentKeys = s.keys.LentKeys()
 	r.MaxMemory, r.Forced = s.memory.MaxMemory(), s.keys.NewKeyCounts()
 	quotas := map[string]bool{}
-	s.keys.QuotaCounts(func(q store.Quota, keys int64) {
+	s.keys.QuotaCounts(func(q admission.Quota, keys int64) {
 		if name := metrics.Label(q.Name); !quotas[name] && len(r.Quotas) < metrics.MaxQuotas {
 			quotas[name] = true
 			r.Quotas = append(r.Quotas, metrics.QuotaUsage{Name: name, Keys: keys})
@@ -160,7 +162,7 @@ func (s *Server) DeniedOf(key []byte) (denied topkeys.Entry, total int64) {
 }
 
 // TopLent is the n keys of which most tokens are lent on this node, as [Server.TopDenied] shows keys; none if it shows none.
-func (s *Server) TopLent(n int) (keys []store.LentKey) {
+func (s *Server) TopLent(n int) (keys []keyspace.LentKey) {
 	if s.Config().TopKeys == "off" {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/server/command"
 )
 
@@ -109,7 +109,7 @@ func tryAs(t *testing.T, login, line string) string {
 // holdings is all that strangers must not change: other keys, policies, users and settings.
 func holdings(p *sessionPlayer) string {
 	var out strings.Builder
-	p.store.Dump(p.clock.Now(), func(e store.Entry) {
+	p.store.Dump(p.clock.Now(), func(e keyspace.Entry) {
 		if !bytes.HasPrefix(e.Key, []byte("mine:")) {
 			fmt.Fprintf(&out, "%q %v %x\n", e.Key, e.Limit, e.State)
 		}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/server/acl"
@@ -74,15 +76,15 @@ type Sweeper interface {
 	memlimit.Keys
 	Sweep(now int64, count int) (looked, dropped int)
 	Weigh(ops []engine.Op) (work int)
-	SetRules(r store.Rules)
-	SetQuotas(all []store.Quota)
-	QuotaCounts(visit func(q store.Quota, keys int64))
+	SetRules(r admission.Rules)
+	SetQuotas(all []admission.Quota)
+	QuotaCounts(visit func(q admission.Quota, keys int64))
 	PolicyCounts(visit func(store.Policy))
 	CountCheck(policy []byte, res *engine.Result)
 	AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte
 	Asked(op *engine.Op) []engine.Op
 	LentKeys() int64
-	TopLent(now int64, n int) []store.LentKey
+	TopLent(now int64, n int) []keyspace.LentKey
 }
 
 // Options are the parts a server is made of.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/glob"
-	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/atomicfile"
 	"github.com/stintdb/stint/server/acl"
 	"github.com/stintdb/stint/server/command"
@@ -111,12 +111,12 @@ func (s *Server) setQuotas(ofUsers []acl.KeyQuota) {
 		}
 		s.userQuotas = ofUsers
 	}
-	var all []store.Quota
+	var all []admission.Quota
 	for _, q := range s.Config().PrefixQuotas {
-		all = append(all, store.Quota{Name: q.Prefix, Prefixes: []string{q.Prefix}, MaxKeys: q.MaxKeys})
+		all = append(all, admission.Quota{Name: q.Prefix, Prefixes: []string{q.Prefix}, MaxKeys: q.MaxKeys})
 	}
 	for _, q := range s.userQuotas {
-		all = append(all, store.Quota{Name: "user " + q.User, Prefixes: q.Prefixes, MaxKeys: q.MaxKeys})
+		all = append(all, admission.Quota{Name: "user " + q.User, Prefixes: q.Prefixes, MaxKeys: q.MaxKeys})
 	}
 	s.keys.SetQuotas(all)
 }

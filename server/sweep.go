@@ -1,7 +1,7 @@
 package server
 
 import (
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/admission"
 )
 
 const (
@@ -48,6 +48,6 @@ func (s *Server) sweep() (dropped int) {
 
 // isRoomScarce reports whether keys take more than half of their memory, or users have quotas of keys.
 func (s *Server) isRoomScarce() (scarce bool) {
-	s.keys.QuotaCounts(func(store.Quota, int64) { scarce = true })
+	s.keys.QuotaCounts(func(admission.Quota, int64) { scarce = true })
 	return scarce || s.keys.Bytes() > s.memory.MaxKeyBytes()/2
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // A node's process is known by a random name, which it reports to the leader, and the leader writes into the log. Two processes of one
@@ -59,12 +59,12 @@ func (f *Machine) refuseLends() {
 
 // HolderName is the name of a node's process as a holder of loans.
 func HolderName(id raft.ServerID, process string) []byte {
-	return fmt.Appendf(nil, "%s%s/%s", store.NodeHolder, id, process)
+	return fmt.Appendf(nil, "%s%s/%s", keyspace.NodeHolder, id, process)
 }
 
 // SplitHolder is the node and the process that holderName made the name of.
 func SplitHolder(name []byte) (id raft.ServerID, process string, ok bool) {
-	rest, ok := strings.CutPrefix(string(name), store.NodeHolder)
+	rest, ok := strings.CutPrefix(string(name), keyspace.NodeHolder)
 	at := strings.LastIndexByte(rest, '/')
 	if !ok || at < 0 {
 		return "", "", false

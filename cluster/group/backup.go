@@ -10,6 +10,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/fsm"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 )
@@ -61,7 +62,7 @@ func (g *Group) Backup(ctx context.Context, to io.Writer, stale bool) (keys int6
 type loanVoider struct{ store *store.Store } // empty between calls
 
 // void returns an entry without loans of nodes, whose tokens count as spent at now.
-func (v *loanVoider) void(now int64, e store.Entry) (store.Entry, error) {
+func (v *loanVoider) void(now int64, e keyspace.Entry) (keyspace.Entry, error) {
 	if e.Limit.Algorithm.Base() == e.Limit.Algorithm {
 		return e, nil // it has no loans
 	}
@@ -85,8 +86,8 @@ func (v *loanVoider) void(now int64, e store.Entry) (store.Entry, error) {
 			return e, fmt.Errorf("a loan of key %q cannot be voided: status %d", e.Key, results[i].Status)
 		}
 	}
-	v.store.Scan(0, 1, now, func(changed store.Entry) {
-		e = store.Entry{Key: bytes.Clone(changed.Key), Limit: changed.Limit, State: bytes.Clone(changed.State)}
+	v.store.Scan(0, 1, now, func(changed keyspace.Entry) {
+		e = keyspace.Entry{Key: bytes.Clone(changed.Key), Limit: changed.Limit, State: bytes.Clone(changed.State)}
 	})
 	return e, nil
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 )
 
@@ -24,7 +25,7 @@ func TestBackupKeepsLoansOfClients(t *testing.T) {
 	defer v.store.Close()
 	after := store.New(store.Config{Shards: 1})
 	defer after.Close()
-	kept.Scan(0, 1, now, func(e store.Entry) {
+	kept.Scan(0, 1, now, func(e keyspace.Entry) {
 		changed, err := v.void(now, e)
 		if err == nil {
 			err = after.Load(now, changed)

@@ -106,7 +106,7 @@ func (s *Share) Decide(t *Term, now int64, op *engine.Op, res *engine.Result) (d
 		slot := &s.slots[slotOf(hash)]
 		slot.mu.Lock()
 		defer slot.mu.Unlock()
-		return s.isOpen(t, slot, op) && s.log.TakeShare(s.taken, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
+		return s.isOpen(t, slot, op) && s.log.TakeShare(&s.taken.Keyspace, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
 	case engine.AcquireAll:
 		return s.decideAll(t, now, op, op.Parts, res)
 	case engine.Check:

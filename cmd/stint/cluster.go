@@ -11,6 +11,7 @@ import (
 	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 	"github.com/stintdb/stint/server/admin"
@@ -109,6 +110,6 @@ func (k clusterKeys) Sweep(now int64, count int) (looked, dropped int) {
 }
 
 // Scan implements [command.Keyspace].
-func (k clusterKeys) Scan(cursor uint64, count int, _ int64, visit func(store.Entry)) (next uint64) {
+func (k clusterKeys) Scan(cursor uint64, count int, _ int64, visit func(keyspace.Entry)) (next uint64) {
 	return k.Store.Scan(cursor, count, k.group.Now(), visit)
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
@@ -103,7 +104,7 @@ type partLine struct {
 func (d *dumper) record(file string, r persistence.Record) error {
 	l := line{File: file, Offset: r.Offset, Time: time.Unix(0, r.Time).UTC().Format(time.RFC3339Nano)}
 	switch r.Kind {
-	case store.Changed:
+	case keyspace.Changed:
 		l.Type = "state"
 		l.Key, l.KeyBase64 = printable(r.Entry.Key)
 		l.Algorithm, l.Params = r.Entry.Limit.Algorithm.String(), paramsOf(r.Entry.Limit)
@@ -119,20 +120,20 @@ func (d *dumper) record(file string, r persistence.Record) error {
 		if err != nil {
 			return err
 		}
-	case store.Deleted:
+	case keyspace.Deleted:
 		l.Type = "deleted"
 		l.Key, l.KeyBase64 = printable(r.Entry.Key)
-	case store.Flushed:
+	case keyspace.Flushed:
 		l.Type = "flushed"
-	case store.PolicyChanged:
+	case keyspace.PolicyChanged:
 		l.policy(r.Op)
-	case store.PoliciesForgotten:
+	case keyspace.PoliciesForgotten:
 		l.Type = "policies-forgotten"
 	}
 	return d.to.Encode(l)
 }
 
-func dataOf(e *store.Entry) (*data, error) {
+func dataOf(e *keyspace.Entry) (*data, error) {
 	v, err := e.Value()
 	if err != nil {
 		return nil, err
@@ -147,7 +148,7 @@ func dataOf(e *store.Entry) (*data, error) {
 	return d, nil
 }
 
-func reservedOf(e *store.Entry) (*reserved, error) {
+func reservedOf(e *keyspace.Entry) (*reserved, error) {
 	v, err := e.Reserved()
 	if err != nil {
 		return nil, err

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/persistence"
 )
 
@@ -29,10 +29,10 @@ func TestInspectDumpsReservations(t *testing.T) {
 	} {
 		out.Reset()
 		kept.Apply(now, ops[i:i+1], make([]engine.Result, 1))
-		kept.Scan(0, 100, now, func(e store.Entry) {
+		kept.Scan(0, 100, now, func(e keyspace.Entry) {
 			if string(e.Key) == "id" {
 				e.State = bytes.TrimRight(e.State, "\x00")
-				if err := d.record("f", persistence.Record{Change: store.Change{Kind: store.Changed, Entry: e}, Time: now}); err != nil {
+				if err := d.record("f", persistence.Record{Change: keyspace.Change{Kind: keyspace.Changed, Entry: e}, Time: now}); err != nil {
 					t.Error(err)
 				}
 			}

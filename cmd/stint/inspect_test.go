@@ -14,6 +14,7 @@ import (
 
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/testsize"
@@ -119,7 +120,7 @@ func TestInspectDumpsNamedFields(t *testing.T) {
 		d := newDumper(&out)
 		limit := limits.Limit{Algorithm: limits.TokenBucket, Capacity: 5, Rate: limits.Rate{Tokens: 1, Period: int64(time.Second)}}
 		op := engine.Op{Verb: engine.SetPolicy, Options: options, Key: []byte("p"), Parts: []engine.Op{{Key: []byte("{a}"), Limit: limit}}}
-		err := d.record("f", persistence.Record{Change: store.Change{Kind: store.PolicyChanged, Op: &op}})
+		err := d.record("f", persistence.Record{Change: keyspace.Change{Kind: keyspace.PolicyChanged, Op: &op}})
 		_ = d.lines.Flush()
 		if got := strings.TrimSpace(out.String()); err != nil || !strings.HasSuffix(got, want) {
 			t.Errorf("%v, dumped as\n%s, want\n%s", err, got, want)
@@ -144,10 +145,10 @@ func TestInspectDumpsData(t *testing.T) {
 		args := bytes.Split([]byte(c.command), []byte(" "))
 		ops := []engine.Op{{Verb: engine.Command, Args: args, KeyFrom: 1, KeyCount: 1}}
 		kept.Apply(now, ops, make([]engine.Result, 1))
-		kept.Scan(0, 100, now, func(e store.Entry) {
+		kept.Scan(0, 100, now, func(e keyspace.Entry) {
 			if string(e.Key) == string(args[1]) {
 				e.State = bytes.TrimRight(e.State, "\x00")
-				if err := d.record("f", persistence.Record{Change: store.Change{Kind: store.Changed, Entry: e}, Time: now}); err != nil {
+				if err := d.record("f", persistence.Record{Change: keyspace.Change{Kind: keyspace.Changed, Entry: e}, Time: now}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -173,7 +174,7 @@ func TestInspectDumpsOperations(t *testing.T) {
 		{engine.Op{Verb: engine.Restrict, Key: []byte("a:"), NewKeys: engine.DenyNew}, `"type":"new-keys","name":"a:"}`},
 	} {
 		out.Reset()
-		if err := d.record("f", persistence.Record{Change: store.Change{Kind: store.PolicyChanged, Op: &c.op}}); err != nil {
+		if err := d.record("f", persistence.Record{Change: keyspace.Change{Kind: keyspace.PolicyChanged, Op: &c.op}}); err != nil {
 			t.Error(err)
 		}
 		_ = d.lines.Flush()
@@ -281,8 +282,8 @@ func TestInspectDumpsLoans(t *testing.T) {
 	now := time.Now().UnixNano()
 	s.Apply(now, []engine.Op{{Key: []byte("k"), Limit: limit, Tokens: 10},
 		{Verb: engine.Lend, Key: []byte("k"), Who: []byte("a"), Limit: limit, Tokens: 5, Loan: &engine.Loan{Number: 1}}}, make([]engine.Result, 2))
-	s.Scan(0, 10, now, func(e store.Entry) {
-		if err := d.record("f", persistence.Record{Time: now, Change: store.Change{Entry: e}}); err != nil {
+	s.Scan(0, 10, now, func(e keyspace.Entry) {
+		if err := d.record("f", persistence.Record{Time: now, Change: keyspace.Change{Entry: e}}); err != nil {
 			t.Error(err)
 		}
 	})

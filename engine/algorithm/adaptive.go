@@ -114,9 +114,9 @@ func (a *adaptive) PresentRate(limit *limits.Limit) limits.Rate {
 }
 
 // useRates puts the rates in use in place of the highest, for the meter. The caller puts the limits back.
-func (c *Call) useRates() (limit, prev limits.Rate) {
+func useRates(c *Call) (limit, prev limits.Rate) {
 	limit, prev = c.Limit.Rate, c.Prev.Rate
-	if c.keepsRates() { // nearly always
+	if keepsRates(c) { // nearly always
 		scale := adaptiveScale(&c.Limit)
 		c.Limit.Rate = limits.Rate{Tokens: clampRate(heldRate(c.State), &c.Limit, scale), Period: limit.Period * scale}
 		c.Prev.Rate = c.Limit.Rate
@@ -133,12 +133,12 @@ func (c *Call) useRates() (limit, prev limits.Rate) {
 }
 
 // keepsRates reports whether the state was written under the same highest and least rates.
-func (c *Call) keepsRates() bool {
+func keepsRates(c *Call) bool {
 	return !c.IsNew && c.Prev.Rate == c.Limit.Rate && c.Prev.Least == c.Limit.Least && c.Prev.Algorithm == c.Limit.Algorithm
 }
 
 func decideAdaptive(c *Call) (changed bool) {
-	limit, prev := c.useRates()
+	limit, prev := useRates(c)
 	changed = decideMeter(c)
 	if left := heldPause(c.State) - c.Now; left > 0 {
 		if c.Result.Allowed {
@@ -152,14 +152,14 @@ func decideAdaptive(c *Call) (changed bool) {
 	}
 	c.Limit.Rate, c.Prev.Rate = limit, prev
 	if changed {
-		c.countGrant()
+		countGrant(c)
 	}
 	return changed
 }
 
 // countGrant leaves the state after a grant in next, behind the meter.
-func (c *Call) countGrant() {
-	if c.keepsRates() {
+func countGrant(c *Call) {
+	if keepsRates(c) {
 		*(*[adaptiveBytes - meterBytes]byte)(c.Next[meterBytes:]) = [adaptiveBytes - meterBytes]byte(c.State[meterBytes:])
 	} else {
 		a := c.Adaptive(&c.Limit)
@@ -172,14 +172,14 @@ func (c *Call) countGrant() {
 }
 
 func lookAdaptive(c *Call) {
-	limit, prev := c.useRates()
+	limit, prev := useRates(c)
 	lookMeter(c)
 	c.Limit.Rate, c.Prev.Rate = limit, prev
 }
 
 func refundAdaptive(c *Call) {
 	a := c.Adaptive(&c.Prev)
-	limit, prev := c.useRates()
+	limit, prev := useRates(c)
 	refundMeter(c)
 	c.Limit.Rate, c.Prev.Rate = limit, prev
 	a.Store(c.Next[:])

@@ -24,7 +24,7 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.SlidingWindow: {Bytes: windowPairBytes,
 		Decide: decideSliding, Look: lookSliding, Refund: refundSliding, Mark: markSliding, Unreserve: unreserveSliding, Expired: slidingExpired, Rewind: rewindSliding},
 	limits.SlidingLog: {
-		Decide: decideLog, Look: lookLog, Refund: refundLog, Mark: (*Call).timeOfGrant, Unreserve: unreserveLog, Expired: logExpired, Rewind: rewindLog,
+		Decide: decideLog, Look: lookLog, Refund: refundLog, Mark: timeOfGrant, Unreserve: unreserveLog, Expired: logExpired, Rewind: rewindLog,
 		Need: needLog, Full: FullLog, Write: writeLog, Valid: validLog, Plain: plainLog},
 	limits.Concurrency: {
 		Decide: decideLease, Look: lookLeases, Expired: leasesExpired, Rewind: rewindLeases,

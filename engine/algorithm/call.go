@@ -61,7 +61,7 @@ func (c *Call) Open(limit *limits.Limit, state []byte) {
 	alg := &Table[limit.Algorithm]
 	switch {
 	case alg.HasLoans:
-		c.openLent(limit, state)
+		openLent(c, limit, state)
 	case !alg.Expired(state, limit, c.Now):
 		c.Prev, c.State, c.IsNew = *limit, state, false
 	}

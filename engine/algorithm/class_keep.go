@@ -12,11 +12,11 @@ func needClass(c *Call) int {
 	for room < n {
 		room = max(1, 2*room)
 	}
-	return max(len(c.stateOfClass()), classHead+room*childBytes)
+	return max(len(stateOfClass(c)), classHead+room*childBytes)
 }
 
 // stateOfClass is the state as it is kept, none if there is none.
-func (c *Call) stateOfClass() []byte {
+func stateOfClass(c *Call) []byte {
 	if c.IsNew {
 		return nil
 	}

@@ -13,7 +13,7 @@ func decideClass(c *Call) (changed bool) {
 	s := c.ScanClass()
 	n, isForced := c.Op.Tokens, c.Op.Options&engine.Force != 0
 	switch {
-	case isForced && c.exceedsDebt():
+	case isForced && exceedsDebt(c):
 		c.Result.Status = engine.DebtTooBig
 		return false
 	case isForced || n+s.Children <= s.Free:
@@ -31,7 +31,7 @@ func decideClass(c *Call) (changed bool) {
 }
 
 // exceedsDebt reports whether the call takes more beyond the ceiling than can be kept.
-func (c *Call) exceedsDebt() bool {
+func exceedsDebt(c *Call) bool {
 	period, tokens := uint64(c.Limit.Rate.Period), uint64(c.Limit.Rate.Tokens)
 	after := c.Class.taken.Plus(uint128.Product(uint64(c.Op.Tokens), period))
 	return after.Exceeds(uint128.Product(uint64(c.Limit.Capacity), period).Plus(uint128.Product(limits.MaxTokens, period))) ||

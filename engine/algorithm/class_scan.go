@@ -16,7 +16,7 @@ func hashOfClass(key []byte) classHash {
 // ScanClass reads a node at the time of the call and changes nothing.
 func (c *Call) ScanClass() *classScan {
 	s := &c.Class
-	*s = classScan{taken: c.takenClass(), nextEnd: math.MaxInt64}
+	*s = classScan{taken: takenClass(c), nextEnd: math.MaxInt64}
 	s.Free = max(0, c.Limit.Capacity-s.taken.DivideUp(uint64(c.Limit.Rate.Period)))
 	if c.IsNew {
 		s.hash = hashOfClass(c.Op.Key)
@@ -44,7 +44,7 @@ func (c *Call) ScanClass() *classScan {
 }
 
 // takenClass is takenUnder of a node.
-func (c *Call) takenClass() uint128.Int {
+func takenClass(c *Call) uint128.Int {
 	if c.IsNew {
 		return uint128.Int{}
 	}

@@ -53,12 +53,12 @@ func (c *Call) ScanLeases() leaseScan {
 		return leaseScan{}
 	}
 	if !c.Scanned {
-		c.leases, c.Scanned = c.scanAllLeases(), true
+		c.leases, c.Scanned = scanAllLeases(c), true
 	}
 	return c.leases
 }
 
-func (c *Call) scanAllLeases() (v leaseScan) {
+func scanAllLeases(c *Call) (v leaseScan) {
 	l := Leases(c.State)
 	for offset := leasesHead; offset < l.Used(); {
 		end, holder, next := l.at(offset)
@@ -86,8 +86,8 @@ func (c *Call) scanAllLeases() (v leaseScan) {
 func decideLease(c *Call) (changed bool) {
 	v, capacity := c.ScanLeases(), c.Limit.Capacity
 	if !v.Found && v.count >= capacity {
-		c.Result.Wait = c.freeAt(v, capacity) - c.Now
-		c.reportLeases(v)
+		c.Result.Wait = freeAt(c, v, capacity) - c.Now
+		reportLeases(c, v)
 		return false
 	}
 	if !v.Found {
@@ -95,13 +95,13 @@ func decideLease(c *Call) (changed bool) {
 	}
 	v.last = max(v.others, c.Now+c.Limit.Rate.Period)
 	c.Result.Allowed, c.Result.Granted = true, 1
-	c.reportLeases(v)
+	reportLeases(c, v)
 	return true
 }
 
 // freeAt is when enough leases have expired for one more: the first is enough, unless the limit was
 // lowered below the number of leases.
-func (c *Call) freeAt(v leaseScan, capacity int64) int64 {
+func freeAt(c *Call, v leaseScan, capacity int64) int64 {
 	if v.count == capacity {
 		return v.earliest
 	}
@@ -118,8 +118,8 @@ func (c *Call) freeAt(v leaseScan, capacity int64) int64 {
 	return ends[v.count-capacity]
 }
 
-func (c *Call) reportLeases(v leaseScan) {
-	c.reportCount(v.count, c.Limit.Capacity, c.Op.Verb == engine.Look)
+func reportLeases(c *Call, v leaseScan) {
+	reportCount(c, v.count, c.Limit.Capacity, c.Op.Verb == engine.Look)
 	c.Result.Reset = max(0, v.last-c.Now)
 }
 
@@ -178,7 +178,7 @@ func writeLeases(c *Call, state []byte) {
 	l.setLast(last)
 }
 
-func lookLeases(c *Call) { c.reportLeases(c.ScanLeases()) }
+func lookLeases(c *Call) { reportLeases(c, c.ScanLeases()) }
 
 // releaseLease ends the lease that the operation names, if it has not ended yet.
 func releaseLease(c *Call) (released bool) {

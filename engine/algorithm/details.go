@@ -16,7 +16,7 @@ func (c *Call) Show() {
 }
 
 func detailShares(c *Call) {
-	c.Result.AddDetail("members", strconv.Itoa(c.scanShares().active))
+	c.Result.AddDetail("members", strconv.Itoa(scanShares(c).active))
 }
 
 // detailClass tells of the class and of those registered under it.

@@ -27,17 +27,17 @@ import (
 const ShareFactor = 8
 
 // scanShares brings the pool up to the time of the call, once for each call, and changes nothing.
-func (c *Call) scanShares() *shareScan {
+func scanShares(c *Call) *shareScan {
 	if !c.Scanned {
 		c.shares, c.Scanned = shareScan{}, true
 		if !c.IsNew {
-			c.scanPool(&c.shares)
+			scanPool(c, &c.shares)
 		}
 	}
 	return &c.shares
 }
 
-func (c *Call) scanPool(s *shareScan) {
+func scanPool(c *Call, s *shareScan) {
 	p, from, to := SharePool(c.State), c.Prev.Rate, c.Limit.Rate
 	m, now := p.meter(), max(c.Now, p.sharedTo())
 	left := m.Taken(now, from)
@@ -52,7 +52,7 @@ func (c *Call) scanPool(s *shareScan) {
 	s.room, s.nameRoom = p.room(), p.nameRoom()
 	s.virtual, s.weights, s.active = p.virtual(), p.weights(), p.Active()
 	units += uint64(p.restUnits())
-	c.drain(s, p, units)
+	drain(c, s, p, units)
 	c.Result.Work += s.drained
 	if len(c.Op.Who) == 0 {
 		return
@@ -66,7 +66,7 @@ func (c *Call) scanPool(s *shareScan) {
 }
 
 // drain shares units among the active members.
-func (c *Call) drain(s *shareScan, p SharePool, units uint64) {
+func drain(c *Call, s *shareScan, p SharePool, units uint64) {
 	order := drainOrder{pool: p, places: c.places[:0]}
 	for place := 0; s.active > 0; place = int(order.places[0]) {
 		tag := p.tagAt(place)
@@ -91,7 +91,7 @@ func (c *Call) drain(s *shareScan, p SharePool, units uint64) {
 }
 
 // weightAsked is the weight that the call gives its member. A settlement leaves the weight as it is.
-func (c *Call) weightAsked(s *shareScan) uint64 {
+func weightAsked(c *Call, s *shareScan) uint64 {
 	if c.Op.Options&engine.Force != 0 && c.Op.Weight == 0 && s.found {
 		return uint64(s.weight)
 	}
@@ -99,21 +99,21 @@ func (c *Call) weightAsked(s *shareScan) uint64 {
 }
 
 func decideShare(c *Call) (changed bool) {
-	s, res, period := c.scanShares(), c.Result, uint64(c.Limit.Rate.Period)
+	s, res, period := scanShares(c), c.Result, uint64(c.Limit.Rate.Period)
 	if !s.found && s.active >= engine.MaxMembers {
 		res.Status = engine.TooManyMembers
 		return false
 	}
-	weight, isForced := c.weightAsked(s), c.Op.Options&engine.Force != 0
+	weight, isForced := weightAsked(c, s), c.Op.Options&engine.Force != 0
 	asked, room := uint128.Product(uint64(c.Op.Tokens), period), uint128.Product(uint64(c.Limit.Capacity), period)
-	after, free := s.taken.Plus(asked), c.freeUnits(s.taken)
+	after, free := s.taken.Plus(asked), freeUnits(c, s.taken)
 	units := uint64(c.Op.Tokens) << unitBits
 	if after.Exceeds(room) || s.found && isTooMuch(s.units, units, free, weight) {
 		most := uint128.Min(room.Plus(uint128.Product(limits.MaxTokens, period)), uint128.Product(uint64(limits.MaxAhead), uint64(c.Limit.Rate.Tokens)))
 		switch {
 		case !isForced:
-			res.Wait = c.shareWait(s, after, room, weight, free)
-			c.reportShare(s.taken, free, s.units, weight)
+			res.Wait = shareWait(c, s, after, room, weight, free)
+			reportShare(c, s.taken, free, s.units, weight)
 			return false
 		case after.Exceeds(most):
 			res.Status = engine.DebtTooBig
@@ -121,7 +121,7 @@ func decideShare(c *Call) (changed bool) {
 		}
 	}
 	res.Allowed, res.Granted = true, c.Op.Tokens
-	c.reportShare(after, free-min(units, free), parts(s.units+units, weight)*weight, weight)
+	reportShare(c, after, free-min(units, free), parts(s.units+units, weight)*weight, weight)
 	if isForced && after.Exceeds(room) {
 		res.Remaining = -after.Minus(room).DivideUp(period)
 	}
@@ -129,7 +129,7 @@ func decideShare(c *Call) (changed bool) {
 }
 
 // freeUnits is the units left in the pool once ticks are taken, rounded down.
-func (c *Call) freeUnits(taken uint128.Int) uint64 {
+func freeUnits(c *Call, taken uint128.Int) uint64 {
 	period := uint64(c.Limit.Rate.Period)
 	free, _ := uint128.Product(uint64(c.Limit.Capacity), period).Minus(taken).Shift(unitBits).Divide(period)
 	return free
@@ -150,7 +150,7 @@ func isTooMuch(units, more, free, weight uint64) bool {
 
 // shareWait is the time until the same request is granted, if nobody else asks. It takes the present members as active until then, so it may
 // be too long by less than an eighth.
-func (c *Call) shareWait(s *shareScan, after, room uint128.Int, weight, free uint64) int64 {
+func shareWait(c *Call, s *shareScan, after, room uint128.Int, weight, free uint64) int64 {
 	if c.Op.Tokens > c.Limit.Capacity {
 		return engine.NeverWait
 	}
@@ -171,7 +171,7 @@ func (c *Call) shareWait(s *shareScan, after, room uint128.Int, weight, free uin
 }
 
 // reportShare fills in the tokens left for a member that has taken units, where ticks are taken of the pool and units are free.
-func (c *Call) reportShare(taken uint128.Int, free, units, weight uint64) {
+func reportShare(c *Call, taken uint128.Int, free, units, weight uint64) {
 	res := c.Result
 	res.Limit, res.Remaining = c.Limit.Capacity, int64(free>>unitBits)
 	if units > 0 {
@@ -183,8 +183,8 @@ func (c *Call) reportShare(taken uint128.Int, free, units, weight uint64) {
 }
 
 func lookShare(c *Call) {
-	s := c.scanShares()
-	c.reportShare(s.taken, c.freeUnits(s.taken), s.units, c.weightAsked(s))
+	s := scanShares(c)
+	reportShare(c, s.taken, freeUnits(c, s.taken), s.units, weightAsked(c, s))
 	if debt := s.taken.Minus(uint128.Product(uint64(c.Limit.Capacity), uint64(c.Limit.Rate.Period))); c.Op.Verb == engine.Look && !debt.IsZero() {
 		c.Result.Remaining = -debt.DivideUp(uint64(c.Limit.Rate.Period))
 	}
@@ -202,7 +202,7 @@ func (s *shareScan) roomAfter(c *Call) (room, nameRoom int) {
 	return room, nameRoom
 }
 
-func needShares(c *Call) int { return shareBytes(c.scanShares().roomAfter(c)) }
+func needShares(c *Call) int { return shareBytes(scanShares(c).roomAfter(c)) }
 
 // fullShares is the room for as many members as take one token each.
 func fullShares(l *limits.Limit) int64 {
@@ -211,7 +211,7 @@ func fullShares(l *limits.Limit) int64 {
 
 // writeShares keeps a grant.
 func writeShares(c *Call, state []byte) {
-	s, p := c.scanShares(), SharePool(state)
+	s, p := scanShares(c), SharePool(state)
 	if c.IsNew {
 		p.setU64(64, fold(uint64(c.Now)))
 		p.setU64(32, uint64(c.Now))
@@ -223,7 +223,7 @@ func writeShares(c *Call, state []byte) {
 	}
 	after := s.taken.Plus(uint128.Product(uint64(c.Result.Granted), uint64(c.Limit.Rate.Period)))
 	MeterAfter(c.Now, after, c.Limit.Rate).Store(p[16:])
-	weight := c.weightAsked(s)
+	weight := weightAsked(c, s)
 	tag := s.virtual + parts(s.units+uint64(c.Result.Granted)<<unitBits, weight)
 	if s.found {
 		p.change(s.member, uint32(weight), tag)
@@ -243,7 +243,7 @@ func (p SharePool) bringUp(c *Call, s *shareScan) {
 
 // unreserveShare gives tokens of a reservation back, in place: at most those that the member still has.
 func unreserveShare(c *Call, _ int64) {
-	s, p := c.scanShares(), SharePool(c.State)
+	s, p := scanShares(c), SharePool(c.State)
 	rate := c.Limit.Rate
 	p.bringUp(c, s)
 	units := min(uint64(c.Op.Tokens)<<unitBits, s.units)
@@ -258,7 +258,7 @@ func unreserveShare(c *Call, _ int64) {
 		p.change(s.member, s.weight, s.virtual+parts(s.units, weight))
 	}
 	c.Result.Granted = int64(units >> unitBits)
-	c.reportShare(s.taken, c.freeUnits(s.taken), s.units, uint64(max(1, s.weight)))
+	reportShare(c, s.taken, freeUnits(c, s.taken), s.units, uint64(max(1, s.weight)))
 }
 
 func sharesExpired(state []byte, _ *limits.Limit, now int64) bool {

@@ -31,7 +31,7 @@ func (w window) store(state []byte) {
 
 // windowUnder returns the window the call counts in. Tokens counted under another window carry over to the one that
 // holds now, unless that window would have ended by now.
-func (c *Call) windowUnder(l *limits.Limit) window {
+func windowUnder(c *Call, l *limits.Limit) window {
 	w := LoadWindow(c.State)
 	isOver := windowExpired(c.State, l, c.Now) // with loans a limiter outlives its window
 	if !isOver && c.Prev.Span == l.Span && c.Prev.Rate == l.Rate {
@@ -51,24 +51,24 @@ func (c *Call) windowUnder(l *limits.Limit) window {
 }
 
 func decideWindow(c *Call) (changed bool) {
-	w := c.windowUnder(&c.Limit)
-	granted, ok := c.grantCounted(w.Count)
+	w := windowUnder(c, &c.Limit)
+	granted, ok := grantCounted(c, w.Count)
 	if !ok {
 		if c.Result.Status == engine.OK && c.Result.Wait != engine.NeverWait {
-			c.Result.Wait = c.windowWait(w, c.grantable()+c.Lent)
+			c.Result.Wait = windowWait(c, w, c.grantable()+c.Lent)
 		}
-		c.reportWindow(w, false)
+		reportWindow(c, w, false)
 		return false
 	}
 	w.Count += granted
-	c.reportWindow(w, c.Op.Options&engine.Force != 0)
+	reportWindow(c, w, c.Op.Options&engine.Force != 0)
 	w.store(c.Next[:])
 	return granted > 0
 }
 
 // grantCounted decides for the algorithms that count: used tokens are taken, and the requested tokens must fit the limit
 // beside them. On a denial Wait is NeverWait, or left to the caller.
-func (c *Call) grantCounted(used int64) (granted int64, ok bool) {
+func grantCounted(c *Call, used int64) (granted int64, ok bool) {
 	res, asked, room := c.Result, c.Op.Tokens, c.grantable()
 	free := room - used
 	switch {
@@ -91,16 +91,16 @@ func (c *Call) grantCounted(used int64) (granted int64, ok bool) {
 }
 
 // reportWindow fills in the tokens left in a window.
-func (c *Call) reportWindow(w window, showDebt bool) {
+func reportWindow(c *Call, w window, showDebt bool) {
 	res := c.Result
-	c.reportCount(w.Count, c.Limit.Capacity, showDebt)
+	reportCount(c, w.Count, c.Limit.Capacity, showDebt)
 	res.Reset = 0
 	if w.Count > 0 {
 		res.Reset = w.end - c.Now
 	}
 }
 
-func (c *Call) reportCount(used, capacity int64, showDebt bool) {
+func reportCount(c *Call, used, capacity int64, showDebt bool) {
 	res := c.Result
 	res.Limit, res.Remaining = capacity, capacity-c.Lent-used
 	if res.Remaining < 0 && !showDebt {
@@ -109,14 +109,14 @@ func (c *Call) reportCount(used, capacity int64, showDebt bool) {
 }
 
 func lookWindow(c *Call) {
-	c.reportWindow(c.windowUnder(&c.Limit), c.Op.Verb == engine.Look)
+	reportWindow(c, windowUnder(c, &c.Limit), c.Op.Verb == engine.Look)
 }
 
 func refundWindow(c *Call) {
-	w := c.windowUnder(&c.Prev)
+	w := windowUnder(c, &c.Prev)
 	c.Result.Granted = min(c.Op.Tokens, w.Count)
 	w.Count -= c.Result.Granted
-	c.reportWindow(w, true)
+	reportWindow(c, w, true)
 	w.store(c.Next[:])
 }
 

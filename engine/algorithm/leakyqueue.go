@@ -13,7 +13,7 @@ func decideQueue(c *Call) (changed bool) {
 		return decideMeter(c)
 	}
 	period, tokensPerPeriod := uint64(c.Limit.Rate.Period), uint64(c.Limit.Rate.Tokens)
-	queued := c.takenUnder(&c.Limit)
+	queued := takenUnder(c, &c.Limit)
 	asked := uint128.Product(uint64(c.Op.Tokens), period)
 	room := uint128.Product(uint64(c.Limit.Capacity), period)
 	after := queued.Plus(asked)
@@ -22,7 +22,7 @@ func decideQueue(c *Call) (changed bool) {
 		late = queued.Minus(uint128.Product(uint64(max(0, c.Op.MaxWait)), tokensPerPeriod))
 	}
 	if after.Exceeds(room) || !late.IsZero() {
-		c.denyMeter(queued, asked, room)
+		denyMeter(c, queued, asked, room)
 		if c.Result.Wait != engine.NeverWait {
 			c.Result.Wait = max(c.Result.Wait, late.DivideUp(tokensPerPeriod))
 		}
@@ -30,7 +30,7 @@ func decideQueue(c *Call) (changed bool) {
 	}
 	c.Result.Allowed, c.Result.Granted = true, c.Op.Tokens
 	c.Result.Wait = queued.DivideUp(tokensPerPeriod)
-	c.reportMeter(after, &c.Limit, false)
+	reportMeter(c, after, &c.Limit, false)
 	MeterAfter(c.Now, after, c.Limit.Rate).Store(c.Next[:])
 	return c.Op.Tokens > 0
 }

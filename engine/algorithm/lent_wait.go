@@ -9,9 +9,9 @@ import (
 // is charged then. One without counts as spent now, because nobody knows when its holder states it.
 
 // meterWait is the wait of a denial by a meter, with ticks taken and asked for, where reach may be taken in all.
-func (c *Call) meterWait(taken, asked, reach uint128.Int) int64 {
+func meterWait(c *Call, taken, asked, reach uint128.Int) int64 {
 	period, tokensPerPeriod := uint64(c.Limit.Rate.Period), uint64(c.Limit.Rate.Tokens)
-	taken = taken.Plus(uint128.Product(uint64(c.undated()), period))
+	taken = taken.Plus(uint128.Product(uint64(undated(c)), period))
 	for at := c.Now; ; {
 		set := int64(0)
 		for _, l := range c.ending {
@@ -32,8 +32,8 @@ func (c *Call) meterWait(taken, asked, reach uint128.Int) int64 {
 }
 
 // windowWait is the wait of a denial in a fixed window that counts tokens, where room may be counted in all.
-func (c *Call) windowWait(w window, room int64) int64 {
-	asked, count, end := c.Op.Tokens, w.Count+c.undated(), w.end
+func windowWait(c *Call, w window, room int64) int64 {
+	asked, count, end := c.Op.Tokens, w.Count+undated(c), w.end
 	if c.Op.Options&engine.UpTo != 0 {
 		asked = 1
 	}

@@ -15,13 +15,13 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 	switch {
 	case op.Verb == engine.Void:
 		if held.Tokens == 0 || op.Options&engine.Force == 0 {
-			return c.reportLoan(held)
+			return reportLoan(c, held)
 		}
 	case op.Verb == engine.Lend && held.number == op.Loan.Number && op.Loan.Left <= held.Tokens: // it is asked again
 		res.Granted = held.Tokens - op.Loan.Left
-		return c.reportLoan(held)
+		return reportLoan(c, held)
 	case held.number != op.Loan.Previous:
-		return c.reportLoan(held)
+		return reportLoan(c, held)
 	case op.Loan.Left > held.Tokens:
 		res.Status, res.Lent = engine.NotHeld, held.Tokens
 		return false
@@ -40,14 +40,14 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 	case engine.Lend:
 		mayLend = mayLend && asked == c.Limit
 		if mayLend && op.Options&engine.Merged != 0 {
-			taken = c.grantWaiting(op, left)
+			taken = grantWaiting(c, op, left)
 		}
 		if mayLend && (held.Tokens > 0 || len(c.Loans.All) < MaxLoans) {
-			res.Granted = min(op.Tokens, c.available()/LendShare)
+			res.Granted = min(op.Tokens, available(c)/LendShare)
 		}
 		renews := op.MaxWait != 0 && left+res.Granted > 0
 		if spent == 0 && taken == 0 && res.Granted == 0 && !renews {
-			return c.reportLoan(held)
+			return reportLoan(c, held)
 		}
 		c.Lent += res.Granted
 		after.Tokens, after.number = left+res.Granted, op.Loan.Number
@@ -60,16 +60,16 @@ func (c *Call) DecideLoan(mayLend bool) (changed bool) {
 		res.Granted = spent
 	}
 	c.Loans.put(after)
-	c.reportLoan(after)
+	reportLoan(c, after)
 	res.Granted += taken
 	return held.Tokens != 0 || after.Tokens != 0 || taken != 0
 }
 
 // grantWaiting charges the tokens of the requests that wait, as far as there are some, and leaves the wait of the first denied one. The holder has
 // the tokens that are left.
-func (c *Call) grantWaiting(lend *engine.Op, left int64) (tokens int64) {
+func grantWaiting(c *Call, lend *engine.Op, left int64) (tokens int64) {
 	w := lend.Loan
-	n := min(w.Waiting, c.available()/w.Each)
+	n := min(w.Waiting, available(c)/w.Each)
 	base := &Table[c.Limit.Algorithm]
 	if tokens = n * w.Each; tokens > 0 {
 		base.Charge(c.Inner[:], &c.Limit, c.Now, tokens)
@@ -90,13 +90,13 @@ func (c *Call) grantWaiting(lend *engine.Op, left int64) (tokens int64) {
 }
 
 // available is the whole tokens that the limiter, whose state is c.inner, could grant now.
-func (c *Call) available() int64 {
-	c.lookInside()
+func available(c *Call) int64 {
+	lookInside(c)
 	return max(0, c.Result.Remaining)
 }
 
 // lookInside fills in the result from the state in c.inner.
-func (c *Call) lookInside() {
+func lookInside(c *Call) {
 	base := &Table[c.Limit.Algorithm]
 	granted := c.Result.Granted
 	state, isNew := c.State, c.IsNew
@@ -106,8 +106,8 @@ func (c *Call) lookInside() {
 }
 
 // reportLoan fills in the result beyond Granted, and returns false.
-func (c *Call) reportLoan(of loan) (changed bool) {
-	c.lookInside()
+func reportLoan(c *Call, of loan) (changed bool) {
+	lookInside(c)
 	c.Result.Lent, c.Result.Number = of.Tokens, of.number
 	if of.Tokens == 0 {
 		c.Result.Number = 0

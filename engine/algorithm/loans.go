@@ -143,7 +143,7 @@ func (l *Loans) remove(holder []byte) {
 }
 
 // openLent fills c from the state of a limiter with loans.
-func (c *Call) openLent(limit *limits.Limit, state []byte) {
+func openLent(c *Call, limit *limits.Limit, state []byte) {
 	if c.Loans == nil {
 		c.Loans = new(Loans)
 	}
@@ -183,7 +183,7 @@ func (c *Call) nextEnd() (next loanEnd) {
 }
 
 // undated returns the tokens of the loans without an end. Those with an end are left in c.ending.
-func (c *Call) undated() (tokens int64) {
+func undated(c *Call) (tokens int64) {
 	c.ending, tokens = c.ending[:0], c.Lent
 	if c.Lent == 0 {
 		return 0

@@ -65,7 +65,7 @@ func carryOver(ticks uint128.Int, from, to limits.Rate) uint128.Int {
 }
 
 // takenUnder returns the ticks taken at the call's time under a limit, which may be another than the state's.
-func (c *Call) takenUnder(limit *limits.Limit) uint128.Int {
+func takenUnder(c *Call, limit *limits.Limit) uint128.Int {
 	taken := LoadMeter(c.State).Taken(c.Now, c.Prev.Rate)
 	if c.Prev.Rate != limit.Rate {
 		taken = carryOver(taken, c.Prev.Rate, limit.Rate)
@@ -78,7 +78,7 @@ func (c *Call) takenUnder(limit *limits.Limit) uint128.Int {
 func decideMeter(c *Call) (changed bool) {
 	op, rate := c.Op, c.Limit.Rate
 	period, tokensPerPeriod := uint64(rate.Period), uint64(rate.Tokens)
-	taken := c.takenUnder(&c.Limit)
+	taken := takenUnder(c, &c.Limit)
 	asked := uint128.Product(uint64(op.Tokens), period)
 	room := uint128.Product(uint64(max(0, c.grantable())), period)
 	var ahead uint128.Int // ticks that refill within MaxWait
@@ -99,13 +99,13 @@ func decideMeter(c *Call) (changed bool) {
 		case op.Options&engine.UpTo != 0:
 			available, _ := reach.Minus(taken).Divide(period)
 			if available == 0 {
-				c.denyMeter(taken, uint128.Product(1, period), c.reachWithLoans(ahead))
+				denyMeter(c, taken, uint128.Product(1, period), reachWithLoans(c, ahead))
 				return false
 			}
 			granted = int64(available)
 			after = taken.Plus(uint128.Product(available, period))
 		default:
-			c.denyMeter(taken, asked, c.reachWithLoans(ahead))
+			denyMeter(c, taken, asked, reachWithLoans(c, ahead))
 			return false
 		}
 	}
@@ -114,27 +114,27 @@ func decideMeter(c *Call) (changed bool) {
 	if op.Options&engine.Force == 0 {
 		res.Wait = after.Minus(room).DivideUp(tokensPerPeriod)
 	}
-	c.reportMeter(after, &c.Limit, op.Options&engine.Force != 0)
+	reportMeter(c, after, &c.Limit, op.Options&engine.Force != 0)
 	MeterAfter(c.Now, after, rate).Store(c.Next[:])
 	return granted > 0
 }
 
 // reachWithLoans is the ticks that may be taken in all, those of holders among them.
-func (c *Call) reachWithLoans(ahead uint128.Int) uint128.Int {
+func reachWithLoans(c *Call, ahead uint128.Int) uint128.Int {
 	return uint128.Product(uint64(max(0, c.grantable()+c.Lent)), uint64(c.Limit.Rate.Period)).Plus(ahead)
 }
 
 // denyMeter reports a denial, where reach ticks may be taken in all.
-func (c *Call) denyMeter(taken, asked, reach uint128.Int) {
+func denyMeter(c *Call, taken, asked, reach uint128.Int) {
 	c.Result.Wait = engine.NeverWait
 	if !asked.Exceeds(reach) {
-		c.Result.Wait = c.meterWait(taken, asked, reach)
+		c.Result.Wait = meterWait(c, taken, asked, reach)
 	}
-	c.reportMeter(taken, &c.Limit, false)
+	reportMeter(c, taken, &c.Limit, false)
 }
 
 // reportMeter fills in the tokens left once ticks are taken. Debt shows below zero only where the caller asked for it.
-func (c *Call) reportMeter(ticks uint128.Int, limit *limits.Limit, showDebt bool) {
+func reportMeter(c *Call, ticks uint128.Int, limit *limits.Limit, showDebt bool) {
 	res := c.Result
 	res.Limit = limit.Capacity
 	res.Remaining = limit.Capacity - c.Lent - ticks.DivideUp(uint64(limit.Rate.Period))
@@ -145,19 +145,19 @@ func (c *Call) reportMeter(ticks uint128.Int, limit *limits.Limit, showDebt bool
 }
 
 func lookMeter(c *Call) {
-	c.reportMeter(c.takenUnder(&c.Limit), &c.Limit, c.Op.Verb == engine.Look)
+	reportMeter(c, takenUnder(c, &c.Limit), &c.Limit, c.Op.Verb == engine.Look)
 }
 
 func refundMeter(c *Call) {
 	period := uint64(c.Prev.Rate.Period)
-	taken := c.takenUnder(&c.Prev)
+	taken := takenUnder(c, &c.Prev)
 	left := taken.Minus(uint128.Product(uint64(c.Op.Tokens), period))
 	back, rest := taken.Minus(left).Divide(period)
 	if rest > 0 {
 		back++ // the last token had partly refilled
 	}
 	c.Result.Granted = int64(back)
-	c.reportMeter(left, &c.Prev, true)
+	reportMeter(c, left, &c.Prev, true)
 	MeterAfter(c.Now, left, c.Prev.Rate).Store(c.Next[:])
 }
 

@@ -15,7 +15,7 @@ func ListMembers(c *Call) {
 		c.WrongType(limits.FairShare)
 		return
 	}
-	s, p := c.scanShares(), SharePool(c.State)
+	s, p := scanShares(c), SharePool(c.State)
 	if c.Listed += len(p); c.Listed > engine.MaxListedBytes {
 		c.Result.Status = engine.ListTooLong
 		return

@@ -82,7 +82,7 @@ func (g SlidingLog) used(i int) int64 {
 }
 
 // logOf returns the call's log, empty when the key has expired.
-func (c *Call) logOf() SlidingLog {
+func logOf(c *Call) SlidingLog {
 	if c.IsNew {
 		return SlidingLog(emptyLog[:])
 	}
@@ -92,18 +92,18 @@ func (c *Call) logOf() SlidingLog {
 var emptyLog [LogHead]byte
 
 func decideLog(c *Call) (changed bool) {
-	g, width := c.logOf(), c.Limit.Rate.Period
+	g, width := logOf(c), c.Limit.Rate.Period
 	first := g.first(c.Now, width)
 	used := g.used(first)
-	granted, ok := c.grantCounted(used)
+	granted, ok := grantCounted(c, used)
 	if !ok {
 		if c.Result.Status == engine.OK && c.Result.Wait != engine.NeverWait {
-			c.Result.Wait = c.logWait(g, first)
+			c.Result.Wait = logWait(c, g, first)
 		}
-		c.reportLog(g, used, false)
+		reportLog(c, g, used, false)
 		return false
 	}
-	c.reportLog(g, used+granted, c.Op.Options&engine.Force != 0)
+	reportLog(c, g, used+granted, c.Op.Options&engine.Force != 0)
 	if granted > 0 {
 		c.Result.Reset = max(c.Result.Reset, width) // longer only if the clock went back
 	}
@@ -111,7 +111,7 @@ func decideLog(c *Call) (changed bool) {
 }
 
 // logWait is the time until enough entries have left the window.
-func (c *Call) logWait(g SlidingLog, first int) int64 {
+func logWait(c *Call, g SlidingLog, first int) int64 {
 	n := c.Op.Tokens
 	if c.Op.Options&engine.UpTo != 0 {
 		n = 1
@@ -123,8 +123,8 @@ func (c *Call) logWait(g SlidingLog, first int) int64 {
 	return max(1, g.time(gone)+c.Limit.Rate.Period-c.Now)
 }
 
-func (c *Call) reportLog(g SlidingLog, used int64, showDebt bool) {
-	c.reportCount(used, c.Limit.Capacity, showDebt)
+func reportLog(c *Call, g SlidingLog, used int64, showDebt bool) {
+	reportCount(c, used, c.Limit.Capacity, showDebt)
 	if n := g.len(); n > 0 {
 		c.Result.Reset = max(0, g.time(n-1)+c.Limit.Rate.Period-c.Now)
 	}
@@ -132,7 +132,7 @@ func (c *Call) reportLog(g SlidingLog, used int64, showDebt bool) {
 
 // needLog is the room for the entries inside the window and one more, doubled as it grows.
 func needLog(c *Call) int {
-	g := c.logOf()
+	g := logOf(c)
 	room := max(g.room(), logMinRoom)
 	if live := g.len() - g.first(c.Now, c.Limit.Rate.Period); live >= room {
 		room = max(room, int(min(2*int64(room), c.Limit.Capacity)))
@@ -169,8 +169,8 @@ func writeLog(c *Call, state []byte) {
 }
 
 // timeOfGrant is the time that writeLog counts a grant at: that of the newest entry if the clock went back.
-func (c *Call) timeOfGrant() int64 {
-	g := c.logOf()
+func timeOfGrant(c *Call) int64 {
+	g := logOf(c)
 	if n := g.len(); n > 0 {
 		return max(c.Now, g.time(n-1))
 	}
@@ -198,8 +198,8 @@ func (g SlidingLog) stretch(room int) {
 }
 
 func lookLog(c *Call) {
-	g := c.logOf()
-	c.reportLog(g, g.used(g.first(c.Now, c.Limit.Rate.Period)), c.Op.Verb == engine.Look)
+	g := logOf(c)
+	reportLog(c, g, g.used(g.first(c.Now, c.Limit.Rate.Period)), c.Op.Verb == engine.Look)
 }
 
 // refundLog takes tokens off the newest entries.
@@ -218,7 +218,7 @@ func refundLog(c *Call) {
 			g.SetU32(12, n-1)
 		}
 	}
-	c.reportLog(g, g.used(min(first, g.len())), true)
+	reportLog(c, g, g.used(min(first, g.len())), true)
 }
 
 func logExpired(state []byte, l *limits.Limit, now int64) bool {

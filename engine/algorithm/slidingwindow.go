@@ -72,7 +72,7 @@ func (p windowPair) wait(now, width, capacity, n int64) int64 {
 
 // pairUnder returns the state under a limit. Where the window's width changes, the tokens that count at this moment
 // carry over, as if granted now.
-func (c *Call) pairUnder(l *limits.Limit) windowPair {
+func pairUnder(c *Call, l *limits.Limit) windowPair {
 	width := l.Rate.Period
 	fresh := windowPair{start: c.Now - floorMod(c.Now, width)}
 	if c.IsNew {
@@ -88,9 +88,9 @@ func (c *Call) pairUnder(l *limits.Limit) windowPair {
 
 func decideSliding(c *Call) (changed bool) {
 	width := c.Limit.Rate.Period
-	p := c.pairUnder(&c.Limit)
+	p := pairUnder(c, &c.Limit)
 	used := p.taken(c.Now, width).DivideUp(uint64(width))
-	granted, ok := c.grantCounted(used)
+	granted, ok := grantCounted(c, used)
 	if !ok {
 		if c.Result.Status == engine.OK && c.Result.Wait != engine.NeverWait {
 			n := c.Op.Tokens
@@ -99,24 +99,24 @@ func decideSliding(c *Call) (changed bool) {
 			}
 			c.Result.Wait = p.wait(c.Now, width, c.grantable(), n)
 		}
-		c.reportSliding(p, used, false)
+		reportSliding(c, p, used, false)
 		return false
 	}
 	p.cur += granted
-	c.reportSliding(p, used+granted, c.Op.Options&engine.Force != 0)
+	reportSliding(c, p, used+granted, c.Op.Options&engine.Force != 0)
 	p.store(c.Next[:])
 	return granted > 0
 }
 
-func (c *Call) reportSliding(p windowPair, used int64, showDebt bool) {
-	c.reportCount(used, c.Limit.Capacity, showDebt)
+func reportSliding(c *Call, p windowPair, used int64, showDebt bool) {
+	reportCount(c, used, c.Limit.Capacity, showDebt)
 	c.Result.Reset = p.reset(c.Now, c.Limit.Rate.Period)
 }
 
 func lookSliding(c *Call) {
-	p := c.pairUnder(&c.Limit)
+	p := pairUnder(c, &c.Limit)
 	width := c.Limit.Rate.Period
-	c.reportSliding(p, p.taken(c.Now, width).DivideUp(uint64(width)), c.Op.Verb == engine.Look)
+	reportSliding(c, p, p.taken(c.Now, width).DivideUp(uint64(width)), c.Op.Verb == engine.Look)
 }
 
 // refundSliding gives back the latest grants first.
@@ -134,7 +134,7 @@ func refundSliding(c *Call) {
 		p.prev = int64(prev)
 	}
 	c.Result.Granted = tokens
-	c.reportSliding(p, left, true)
+	reportSliding(c, p, left, true)
 	p.store(c.Next[:])
 }
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
@@ -32,8 +31,8 @@ func (s *Store) acquireAll(g *acquireAllCall, now int64, whole *engine.Op, parts
 	}
 	shards := g.locateReservation(s, parts)
 	if !locked {
-		shards := s.lock(g.order[:shards])
-		defer s.unlock(shards)
+		shards := s.Lock(g.order[:shards])
+		defer s.Unlock(shards)
 	}
 	return g.acquire(s, now, whole, parts, res, readOnly)
 }
@@ -43,8 +42,8 @@ func (g *acquireAllCall) locate(s *Store, parts []engine.Op, res *engine.Result)
 	res.Clear()
 	for i := range parts {
 		t := &g.targets[i]
-		t.shard, t.tag = s.locate(parts[i].Key)
-		g.order[i] = t.shard.number
+		t.shard, t.tag = s.Locate(parts[i].Key)
+		g.order[i] = t.shard.Number
 	}
 	if g.hasDuplicateKey(parts) {
 		res.Status = engine.DuplicateKey
@@ -56,7 +55,7 @@ func (g *acquireAllCall) locate(s *Store, parts []engine.Op, res *engine.Result)
 // acquire is acquireAll with the shards locked.
 func (g *acquireAllCall) acquire(s *Store, now int64, whole *engine.Op, parts []engine.Op, res *engine.Result, readOnly bool) (done bool) {
 	res.Grow(len(parts))
-	g.admission, g.full = &s.admission, false
+	g.admission, g.full = &s.Admission, false
 	defer g.unlockShared()
 	if g.reserving != nil && g.repeat(now, parts, res) {
 		return true
@@ -129,22 +128,6 @@ func (g *acquireAllCall) hasDuplicateKey(parts []engine.Op) bool {
 	return false
 }
 
-// lock sorts the numbers of shards and locks each of them once. Ascending order is the lock order of the store.
-func (s *Store) lock(order []uint32) []uint32 {
-	slices.Sort(order)
-	order = slices.Compact(order)
-	for _, n := range order {
-		s.shards[n].mu.Lock()
-	}
-	return order
-}
-
-func (s *Store) unlock(order []uint32) {
-	for _, n := range order {
-		s.shards[n].mu.Unlock()
-	}
-}
-
 // ask has every limit decide and returns the one that binds: an error before a denial, then the longest wait; or -1.
 func (g *acquireAllCall) ask(now int64, parts []engine.Op, whole *engine.Result) (binding int) {
 	results := whole.Parts
@@ -153,7 +136,7 @@ func (g *acquireAllCall) ask(now int64, parts []engine.Op, whole *engine.Result)
 	g.touchSlots(len(parts))
 	g.touchRecords(len(parts))
 	g.find(parts)
-	if g.reserving != nil && !g.id.place.found {
+	if g.reserving != nil && !g.id.place.Found {
 		g.made = append(g.made, g.reserving.Key)
 	}
 	for i := 0; i < len(parts); {
@@ -179,15 +162,15 @@ func (g *acquireAllCall) ask(now int64, parts []engine.Op, whole *engine.Result)
 func (g *acquireAllCall) touchSlots(parts int) {
 	for i := range parts {
 		t := &g.targets[i]
-		g.touched |= t.shard.index.touch(t.tag)
+		g.touched |= t.shard.Touch(t.tag)
 	}
 }
 
 func (g *acquireAllCall) touchRecords(parts int) {
 	for i := range parts {
 		t := &g.targets[i]
-		at, head := t.shard.seek(t.tag)
-		t.place.at, g.touched = at, g.touched|head
+		at, head := t.shard.Seek(t.tag)
+		t.place.At, g.touched = at, g.touched|head
 	}
 }
 
@@ -195,7 +178,7 @@ func (g *acquireAllCall) touchRecords(parts int) {
 func (g *acquireAllCall) find(parts []engine.Op) {
 	for i := range parts {
 		t := &g.targets[i]
-		t.place, t.moves, t.rules = t.shard.findFrom(t.place.at, t.tag, parts[i].Key), t.shard.moves, nil
+		t.place, t.moves, t.rules = t.shard.FindFrom(t.place.At, t.tag, parts[i].Key), t.shard.Moves, nil
 	}
 }
 
@@ -208,11 +191,11 @@ func (g *acquireAllCall) askPart(now int64, part *engine.Op, i int, res *engine.
 		return
 	}
 	if c.IsNew {
-		if t.rules = g.rulesFor(part.Key, t.place.found); t.rules != nil {
+		if t.rules = g.rulesFor(part.Key, t.place.Found); t.rules != nil {
 			g.decideAdmission(c, i)
 			return
 		}
-		if !t.place.found {
+		if !t.place.Found {
 			g.made = append(g.made, part.Key)
 		}
 	}
@@ -223,7 +206,7 @@ func (g *acquireAllCall) askPart(now int64, part *engine.Op, i int, res *engine.
 func (g *acquireAllCall) loadPart(now int64, part *engine.Op, i int, res *engine.Result) {
 	res.Clear()
 	t := &g.targets[i]
-	t.shard.load(&g.calls[i], now, part, res, t.place)
+	t.shard.Load(&g.calls[i], now, part, res, t.place)
 }
 
 // binds reports whether one refusal weighs more than another.

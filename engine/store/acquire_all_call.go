@@ -2,7 +2,9 @@ package store
 
 import (
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // acquireAllCall is the scratch of an all-or-nothing request.
@@ -11,7 +13,7 @@ type acquireAllCall struct {
 	targets      [engine.MaxParts]target
 	order        [engine.MaxParts + 1]uint32 // the numbers of the shards, for locking
 	parts        [engine.MaxParts]engine.Op  // a policy's limits, its keys filled in
-	admission    *admission
+	admission    *admission.Admission
 	full         bool     // new keys are treated as beyond the bound on memory
 	sharedLocked bool     // the lock of the shared limiters is held
 	keys         []byte   // room for those keys
@@ -32,14 +34,14 @@ type acquireAllCall struct {
 
 // target is where a part's key lives.
 type target struct {
-	shard *shard
+	shard *keyspace.Shard
 	tag   uint32
 
-	place   place
+	place   keyspace.Place
 	moves   uint32 // of the shard when place was found
 	entries int    // that keeping the part may add to the shard
 	bytes   int    // that their records take
 
-	rules  *Rules    // of a new key that is not to be kept
-	shared sharedRef // of the limiter it shares
+	rules  *admission.Rules    // of a new key that is not to be kept
+	shared admission.SharedRef // of the limiter it shares
 }

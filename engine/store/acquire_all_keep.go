@@ -2,7 +2,7 @@ package store
 
 import (
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // keep writes what every limit decided, after making room for all of it, so that it cannot stop half-way.
@@ -10,7 +10,7 @@ func (g *acquireAllCall) keep(now int64, parts []engine.Op) bool {
 	for i := range parts {
 		t := &g.targets[i]
 		if t.entries, t.bytes = 0, 0; t.rules == nil && g.calls[i].IsToBeKept() {
-			t.entries, t.bytes = t.shard.growth(&g.calls[i])
+			t.entries, t.bytes = t.shard.Growth(&g.calls[i])
 		}
 	}
 	for i := range parts {
@@ -28,21 +28,21 @@ func (g *acquireAllCall) keep(now int64, parts []engine.Op) bool {
 		}
 		if t.rules != nil {
 			if t.rules.NewKeys == engine.OverflowNew {
-				g.admission.shared.keep(c, t.shared)
+				g.admission.Shared.Keep(c, t.shared)
 			}
 			continue
 		}
-		if t.moves != t.shard.moves { // the record may have moved
-			t.place = t.shard.find(t.tag, parts[i].Key)
-			t.shard.load(c, now, &parts[i], c.Result, t.place)
+		if t.moves != t.shard.Moves { // the record may have moved
+			t.place = t.shard.Find(t.tag, parts[i].Key)
+			t.shard.Load(c, now, &parts[i], c.Result, t.place)
 		}
-		t.shard.keep(c, t.tag, t.place)
+		t.shard.Keep(c, t.tag, t.place)
 	}
 	return true
 }
 
 // reserve makes room in a shard for those of the first parts that it holds, and for a reservation.
-func (g *acquireAllCall) reserve(now int64, first int, sh *shard) bool {
+func (g *acquireAllCall) reserve(now int64, first int, sh *keyspace.Shard) bool {
 	entries, bytes := 0, 0
 	for i := range first {
 		if t := &g.targets[i]; t.shard == sh {
@@ -52,23 +52,7 @@ func (g *acquireAllCall) reserve(now int64, first int, sh *shard) bool {
 	if g.reserving != nil && g.id.shard == sh {
 		entries, bytes = entries+g.id.entries, bytes+g.id.bytes
 	}
-	return sh.reserve(now, entries, bytes)
-}
-
-// growth is the most that keeping a call's decision may add to the shard.
-func (s *shard) growth(c *algorithm.Call) (entries, bytes int) {
-	alg := &algorithm.Table[c.Limit.Algorithm]
-	size := alg.Bytes
-	if size == 0 {
-		size = alg.Need(c)
-	}
-	switch {
-	case c.IsNew:
-		return 1, recordBytes(size, len(c.Op.Key))
-	case size > len(c.State):
-		return 0, recordBytes(size, len(c.Op.Key))
-	}
-	return 0, 0
+	return sh.Reserve(now, entries, bytes)
 }
 
 // changes reports whether keeping the decisions would change anything.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -16,7 +17,7 @@ import (
 func contents(s *Store, now int64) map[string]string {
 	all := map[string]string{}
 	for cursor := uint64(0); ; {
-		cursor = s.Scan(cursor, 100, now, func(e Entry) { all[string(e.Key)] = fmt.Sprintf("%v %x", e.Limit, e.State) })
+		cursor = s.Scan(cursor, 100, now, func(e keyspace.Entry) { all[string(e.Key)] = fmt.Sprintf("%v %x", e.Limit, e.State) })
 		if cursor == 0 {
 			return all
 		}
@@ -194,7 +195,7 @@ func TestGroupWithoutRoomTakesNothing(t *testing.T) {
 	if refused == 0 {
 		t.Error("nothing was refused")
 	}
-	s.shards[0].check(t)
+	checkTables(t, s)
 }
 
 func TestPolicies(t *testing.T) {

@@ -99,9 +99,9 @@ func (b *backend) second(demand int64) (rates []string) {
 
 func (b *backend) rate(key string) float64 {
 	a := &algorithm.Call{}
-	sh, tag := b.s.locate([]byte(key))
+	sh, tag := b.s.Locate([]byte(key))
 	op, res := engine.Op{Verb: engine.Look, Key: []byte(key)}, engine.Result{}
-	sh.load(a, b.now, &op, &res, sh.find(tag, op.Key))
+	sh.Load(a, b.now, &op, &res, sh.Find(tag, op.Key))
 	state := a.Adaptive(&a.Prev)
 	r := state.PresentRate(&a.Prev)
 	return float64(r.Tokens) / float64(r.Period) * float64(sec)

@@ -6,7 +6,9 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -89,10 +91,10 @@ func TestOverflowPrefixesAreBounded(t *testing.T) {
 	for i := range testsize.Pick(20_000, 100_000) {
 		granted += ask(s, epoch, engine.Op{Key: fmt.Appendf(nil, "made-up-%d:1", i), Limit: limit, Tokens: 10}).Granted
 	}
-	if want := int64(10 * maxNamedLimiters); granted != want { // all but one separate limiter, and that of the rest
+	if want := int64(10 * admission.MaxNamedLimiters); granted != want { // all but one separate limiter, and that of the rest
 		t.Errorf("%d tokens were granted to made-up prefixes, want %d", granted, want)
 	}
-	if f := s.NewKeyCounts(); f.Limiters != maxNamedLimiters+1 {
+	if f := s.NewKeyCounts(); f.Limiters != admission.MaxNamedLimiters+1 {
 		t.Errorf("%d limiters are kept", f.Limiters)
 	}
 	if res := ask(s, epoch, engine.Op{Key: []byte("mine:2"), Limit: limit, Tokens: 9}); !res.Allowed {
@@ -101,7 +103,7 @@ func TestOverflowPrefixesAreBounded(t *testing.T) {
 	for i := range 1000 { // and other limits than ever are used do not take memory either
 		ask(s, epoch, engine.Op{Key: []byte("mine:3"), Limit: bucket(int64(20+i), 1, 1000*sec), Tokens: 1})
 	}
-	if f := s.NewKeyCounts(); f.Limiters > maxNamedLimiters+maxUnnamedLimiters {
+	if f := s.NewKeyCounts(); f.Limiters > admission.MaxNamedLimiters+admission.MaxUnnamedLimiters {
 		t.Errorf("%d limiters are kept", f.Limiters)
 	}
 	later := epoch + 1_000_000*sec
@@ -122,8 +124,8 @@ func TestOverflowBytesAreBounded(t *testing.T) {
 			break
 		}
 	}
-	if !refused || s.admission.shared.bytes > maxOverflowBytes {
-		t.Errorf("refused %t at %d bytes", refused, s.admission.shared.bytes)
+	if !refused || s.NewKeyCounts().LimiterBytes > admission.MaxOverflowBytes {
+		t.Errorf("refused %t at %d bytes", refused, s.NewKeyCounts().LimiterBytes)
 	}
 }
 
@@ -189,7 +191,7 @@ func TestOverflowInGroups(t *testing.T) {
 func TestOwnBound(t *testing.T) {
 	for _, mode := range []engine.NewKeys{engine.DenyNew, engine.AllowNew, engine.OverflowNew} {
 		s := New(Config{Shards: 2, MaxBytes: 256 << 10})
-		s.SetRules(Rules{mode, ":"})
+		s.SetRules(admission.Rules{NewKeys: mode, Delimiters: ":"})
 		limit, group := bucket(1, 1, 100*sec), bucket(1, 1, 100*sec)
 		kept := 0
 		for i := range 50_000 {
@@ -224,7 +226,7 @@ func TestOwnBound(t *testing.T) {
 func TestQuotas(t *testing.T) {
 	s := New(Config{Shards: 4})
 	defer s.Close()
-	s.SetRules(Rules{engine.DenyNew, ":"})
+	s.SetRules(admission.Rules{NewKeys: engine.DenyNew, Delimiters: ":"})
 	limit := bucket(1, 1, 10*sec)
 	acquire := func(now int64, key string) engine.Status {
 		return ask(s, now, engine.Op{Key: []byte(key), Limit: limit, Tokens: 1}).Status
@@ -232,9 +234,9 @@ func TestQuotas(t *testing.T) {
 	for i := range 5 {
 		acquire(epoch, fmt.Sprintf("a:%d", i))
 	}
-	s.SetQuotas([]Quota{{"a", []string{"a:"}, 8}, {"both", []string{"a:x", "b:"}, 2}})
+	s.SetQuotas([]admission.Quota{{Name: "a", Prefixes: []string{"a:"}, MaxKeys: 8}, {Name: "both", Prefixes: []string{"a:x", "b:"}, MaxKeys: 2}})
 	counts := func() (text string) {
-		s.QuotaCounts(func(q Quota, keys int64) { text += fmt.Sprintf("%s %d/%d ", q.Name, keys, q.MaxKeys) })
+		s.QuotaCounts(func(q admission.Quota, keys int64) { text += fmt.Sprintf("%s %d/%d ", q.Name, keys, q.MaxKeys) })
 		return text
 	}
 	if got := counts(); got != "a 5/8 both 0/2 " {
@@ -266,7 +268,7 @@ func TestQuotas(t *testing.T) {
 		if i%100 == 0 {
 			s.Sweep(now, 50)
 			n := map[string]int64{}
-			s.Scan(0, 1<<30, -1<<62, func(e Entry) { n[string(e.Key[:2])]++ })
+			s.Scan(0, 1<<30, -1<<62, func(e keyspace.Entry) { n[string(e.Key[:2])]++ })
 			want := fmt.Sprintf("a %d/8 both %d/2 ", n["a:"], n["b:"])
 			if got := counts(); got != want || n["a:"] > 8 || n["b:"] > 2 {
 				t.Fatalf("step %d: %s, want %s", i, got, want)
@@ -279,8 +281,8 @@ func TestQuotas(t *testing.T) {
 func TestPressure(t *testing.T) {
 	s := New(Config{Shards: 4, Replicated: true, MaxBytes: 1 << 10})
 	defer s.Close()
-	rules := Rules{engine.OverflowNew, ":"}
-	s.SetQuotas([]Quota{{"a", []string{"a:"}, 3}})
+	rules := admission.Rules{NewKeys: engine.OverflowNew, Delimiters: ":"}
+	s.SetQuotas([]admission.Quota{{Name: "a", Prefixes: []string{"a:"}, MaxKeys: 3}})
 	steps := func(full bool) int {
 		ops := s.Pressure(rules, full)
 		s.Apply(epoch, ops, make([]engine.Result, len(ops)))
@@ -304,7 +306,7 @@ func TestPressure(t *testing.T) {
 
 // bigLog keeps a shared sliding log of one prefix that takes a quarter of what all may, all of it granted at a time.
 func bigLog(at int64, prefix string) engine.Op {
-	const room = maxOverflowBytes / 4 / engine.LogEntry
+	const room = admission.MaxOverflowBytes / 4 / engine.LogEntry
 	state := make([]byte, algorithm.LogHead+room*engine.LogEntry)
 	algorithm.SetVariableSize(state, len(state))
 	g := algorithm.SlidingLog(state)
@@ -337,8 +339,8 @@ func TestExpiredSharedLimitersTakeNoRoom(t *testing.T) {
 				full++
 			}
 		}
-		if full != 0 || s.admission.shared.bytes > maxOverflowBytes {
-			t.Errorf("with %d as good as new: %d refused, %d bytes", kept, full, s.admission.shared.bytes)
+		if full != 0 || s.NewKeyCounts().LimiterBytes > admission.MaxOverflowBytes {
+			t.Errorf("with %d as good as new: %d refused, %d bytes", kept, full, s.NewKeyCounts().LimiterBytes)
 		}
 		ask(s, now, bigLog(now, "z:"))
 		if res := ask(s, now, engine.Op{Key: []byte("y:x"), Limit: sharedLog, Tokens: 1}); res.Status != engine.OutOfRoom {
@@ -354,7 +356,7 @@ func TestSharedLimitersOfOneRequestAreAllKept(t *testing.T) {
 	s := New(Config{Shards: 1, Replicated: true})
 	defer s.Close()
 	ask(s, epoch, restrictTo(engine.OverflowNew, ""))
-	for i := range maxNamedLimiters {
+	for i := range admission.MaxNamedLimiters {
 		ask(s, epoch, engine.Op{Key: fmt.Appendf(nil, "%d:x", i), Limit: bucket(5, 1, sec), Tokens: 1})
 	}
 	now := epoch + 60*sec // all have expired
@@ -372,16 +374,16 @@ func TestSharedLimitersOfOneRequestAreAllKept(t *testing.T) {
 func TestQuotaOfOneRequest(t *testing.T) {
 	s := New(Config{Shards: 4})
 	defer s.Close()
-	s.SetQuotas([]Quota{{Name: "u", Prefixes: []string{"u:"}, MaxKeys: 10}, {Name: "v", Prefixes: []string{"v:"}, MaxKeys: 3}})
+	s.SetQuotas([]admission.Quota{{Name: "u", Prefixes: []string{"u:"}, MaxKeys: 10}, {Name: "v", Prefixes: []string{"v:"}, MaxKeys: 3}})
 	var op engine.Op
 	for i := range 32 {
 		op.Parts = append(op.Parts, engine.Op{Key: fmt.Appendf(nil, "u:%d", i), Limit: bucket(5, 1, sec), Tokens: 1}, engine.Op{Key: fmt.Appendf(nil, "v:%d", i), Limit: bucket(5, 1, sec), Tokens: 1})
 	}
 	op.Verb, op.Tokens = engine.AcquireAll, 1
 	for _, mode := range []engine.NewKeys{engine.AllowNew, engine.DenyNew, engine.OverflowNew} {
-		s.SetRules(Rules{mode, ":"})
+		s.SetRules(admission.Rules{NewKeys: mode, Delimiters: ":"})
 		res, kept := ask(s, epoch, op), 0
-		s.QuotaCounts(func(q Quota, keys int64) {
+		s.QuotaCounts(func(q admission.Quota, keys int64) {
 			if keys > q.MaxKeys {
 				t.Errorf("mode %d: %d keys of %s, which may be %d", mode, keys, q.Name, q.MaxKeys)
 			}

@@ -36,8 +36,8 @@ func BenchmarkApplyEntry(b *testing.B) {
 					op := &all[rand.IntN(keys)]
 					at := 0
 					if goroutines > 1 {
-						sh, _ := s.locate(op.Key)
-						at = int(sh.number) % goroutines
+						sh, _ := s.Locate(op.Key)
+						at = int(sh.Number) % goroutines
 					}
 					parts[at] = append(parts[at], *op)
 				}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // The most requests for several limits that are looked up together, and the most keys that they have. More would hold more locks, and gain
@@ -40,7 +41,7 @@ func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Resul
 		return 0
 	}
 	var room [requestsAtOnce]request
-	held := heldShards{all: s.shards}
+	held := heldShards{keys: &s.Keyspace}
 	taken := 0
 	for n < min(requestsAtOnce, len(ops)) && ops[n].IsRequest() {
 		r := &room[n]
@@ -56,9 +57,9 @@ func (s *Store) applyRequests(now int64, ops []engine.Op, results []engine.Resul
 	}
 	if n == 0 {
 		held.unlock()
-		shards := s.lock(room[0].call.order[:len(room[0].parts)])
+		shards := s.Lock(room[0].call.order[:len(room[0].parts)])
 		room[0].carryOut(s, now, &ops[0], &results[0])
-		s.unlock(shards)
+		s.Unlock(shards)
 		s.groups.Put(room[0].call)
 		return 1
 	}
@@ -100,7 +101,7 @@ func (s *Store) open(r *request, op *engine.Op, res *engine.Result) (ok bool) {
 
 // heldShards are locked shards.
 type heldShards struct {
-	all     []shard
+	keys    *keyspace.Keyspace
 	numbers [requestKeysAtOnce]uint32
 	count   int // of numbers in use
 }
@@ -114,7 +115,7 @@ func (h *heldShards) lock(more []uint32) (ok bool) {
 		if slices.Contains(h.numbers[:h.count], n) {
 			continue
 		}
-		if !h.all[n].mu.TryLock() {
+		if !h.keys.ShardAt(n).TryLock() {
 			return false
 		}
 		h.numbers[h.count] = n
@@ -125,6 +126,6 @@ func (h *heldShards) lock(more []uint32) (ok bool) {
 
 func (h *heldShards) unlock() {
 	for _, n := range h.numbers[:h.count] {
-		h.all[n].mu.Unlock()
+		h.keys.ShardAt(n).Unlock()
 	}
 }

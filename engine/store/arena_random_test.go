@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -38,16 +40,14 @@ func TestSegmentsUnderAllOperations(t *testing.T) {
 				case 1:
 					s.SetMaxBytes(int64(r.IntN(5)) << 18)
 				case 2:
-					s.Changes(now, func(Change) {})
+					s.Changes(now, func(keyspace.Change) {})
 				}
 			}
 		})
 		wait.Wait()
 		close(done)
 		upkeep.Wait()
-		for i := range s.shards {
-			s.shards[i].check(t)
-		}
+		checkTables(t, s)
 		s.Close()
 		if n := s.Bytes(); n != 0 {
 			t.Errorf("seed %d: %d bytes after Close", seed, n)
@@ -95,10 +95,19 @@ func randomOps(s *Store, r *rand.Rand, batches int) {
 		s.Apply(now, ops, make([]engine.Result, len(ops)))
 		if r.IntN(4) == 0 {
 			key := fmt.Sprint("value", r.IntN(20))
-			sh, _ := s.locate([]byte(key))
-			sh.mu.Lock()
+			sh, _ := s.Locate([]byte(key))
+			sh.Lock()
 			putValue(s, now, key, r.IntN(150_000)>>r.IntN(10))
-			sh.mu.Unlock()
+			sh.Unlock()
 		}
+	}
+}
+
+// putValue writes a string as a transaction does: it makes room, then writes. The caller holds the lock.
+func putValue(s *Store, now int64, key string, size int) {
+	sh, tag := s.Locate([]byte(key))
+	u := keyspace.Update{Key: []byte(key), Value: engine.Value{Kind: limits.StringValue, Data: make([]byte, size)}, Limit: limits.Limit{Algorithm: limits.StringValue}}
+	if u.Size = algorithm.ValueSize(&u.Value, 0); sh.Reserve(now, 1, keyspace.RecordBytes(u.Size, len(key))) {
+		sh.Write(now, tag, &u, new(engine.Result))
 	}
 }

@@ -3,6 +3,8 @@ package store
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // Grants that change only meters are kept without the general way, which a store with a snapshot takes. Both leave the same state,
@@ -24,21 +26,21 @@ func TestClassesKeepMetersInPlace(t *testing.T) {
 		snapshot := general.Snapshot()
 		want := ask(general, now, op)
 		snapshot.Release()
-		moves := fast.shards[0].moves
+		moves := fast.ShardAt(0).Moves
 		got := ask(fast, now, op)
 		if got.Allowed != want.Allowed || got.Wait != want.Wait || got.Remaining != want.Remaining {
 			t.Fatalf("request %d: %+v, want %+v", i, got, want)
 		}
 		noted := 0
-		fast.Changes(now, func(c Change) {
-			if c.Kind == Changed && limits[string(c.Entry.Key)] {
+		fast.Changes(now, func(c keyspace.Change) {
+			if c.Kind == keyspace.Changed && limits[string(c.Entry.Key)] {
 				noted++
 			}
 		})
 		if got.Allowed && noted != len(op.Parts) {
 			t.Fatalf("request %d: %d of %d nodes noted as changed", i, noted, len(op.Parts))
 		}
-		if got.Allowed && moves == fast.shards[0].moves {
+		if got.Allowed && moves == fast.ShardAt(0).Moves {
 			inPlace++
 		}
 		if i%100 == 0 && fast.Digest(now) != general.Digest(now) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -97,7 +98,7 @@ func TestTreesSettle(t *testing.T) {
 	}
 	assured := func() int64 {
 		left := int64(-1)
-		s.Scan(0, 100, epoch, func(e Entry) {
+		s.Scan(0, 100, epoch, func(e keyspace.Entry) {
 			if string(e.Key) == "class" {
 				left = 10 - algorithm.LoadMeter(e.State[24:]).Taken(epoch, bucket(10, 1, 3600*sec).Rate).DivideUp(uint64(3600*sec))
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -229,7 +230,7 @@ func checkTree(t *testing.T, s *Store, now int64, op engine.Op, got engine.Resul
 			t.Fatalf("%+v: a wait of %d, then denied for good: %+v", op, got.Wait, again)
 		}
 	}
-	s.Scan(0, 1<<20, now, func(e Entry) {
+	s.Scan(0, 1<<20, now, func(e keyspace.Entry) {
 		if err := e.Check(); err != nil {
 			t.Fatalf("an unreadable state: %v", err)
 		}

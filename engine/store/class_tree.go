@@ -36,10 +36,10 @@ func (g *acquireAllCall) askTree(now int64, parts []engine.Op, first, end int, r
 		case !c.IsNew && c.Prev.Algorithm != limits.Class:
 			class.Status, class.Held, class.Wanted = engine.WrongType, c.Prev, limits.Class
 			return
-		case c.IsNew && g.rulesFor(parts[i].Key, t.place.found) != nil:
+		case c.IsNew && g.rulesFor(parts[i].Key, t.place.Found) != nil:
 			class.Status = engine.OutOfRoom
 			return
-		case c.IsNew && !t.place.found:
+		case c.IsNew && !t.place.Found:
 			g.made = append(g.made, parts[i].Key)
 		}
 	}
@@ -132,14 +132,14 @@ func (g *acquireAllCall) keepMeters(parts []engine.Op) bool {
 		return false
 	}
 	for i := range parts {
-		if parts[i].Limit.Algorithm != limits.Class || g.calls[i].Result.Granted == 0 || !g.calls[i].WritesInPlace() || g.targets[i].shard.snapshot != nil {
+		if parts[i].Limit.Algorithm != limits.Class || g.calls[i].Result.Granted == 0 || !g.calls[i].WritesInPlace() || g.targets[i].shard.IsCopied() {
 			return false
 		}
 	}
 	for i := range parts {
 		c, t := &g.calls[i], &g.targets[i]
 		c.WriteMeters(c.State)
-		t.shard.note(t.place.ref)
+		t.shard.NoteAt(t.place)
 	}
 	return true
 }

@@ -21,64 +21,16 @@ func (s *Store) TryReadOnly(now int64, op *engine.Op, res *engine.Result) (done 
 		return s.policies.tryReadOnly(op, res)
 	case engine.Restrict:
 		res.Clear()
-		return s.admission.tryReadOnly(op, res)
+		return s.Admission.TryReadOnly(op, res)
 	case engine.Flush, engine.KeepOverflow, engine.KeepScript, engine.DropScripts:
 		return false
 	}
 	c := s.calls.Get().(*algorithm.Call)
 	c.Listed = 0
-	sh, tag := s.locate(op.Key)
-	sh.mu.Lock()
-	done = sh.tryReadOnly(c, now, tag, op, res)
-	sh.mu.Unlock()
+	sh, tag := s.Locate(op.Key)
+	sh.Lock()
+	done = sh.TryReadOnly(c, now, tag, op, res)
+	sh.Unlock()
 	s.calls.Put(c)
 	return done
-}
-
-// tryReadOnly is apply for an operation that changes nothing; it reports false for any other.
-func (s *shard) tryReadOnly(c *algorithm.Call, now int64, tag uint32, op *engine.Op, res *engine.Result) bool {
-	res.Clear()
-	p := s.find(tag, op.Key)
-	s.load(c, now, op, res, p)
-	switch op.Verb {
-	case engine.Lend, engine.Return, engine.Void, engine.Loans:
-		return s.applyLoan(c, tag, p, true)
-	case engine.Prepare, engine.Deposit:
-		return s.applyTank(c, tag, p, true)
-	case engine.Carry:
-		return !c.IsNew
-	case engine.Acquire:
-		if c.IsNew {
-			if rules := s.admission.rulesFor(op.Key, p.found, nil); rules != nil {
-				return s.admission.decide(c, rules, true)
-			}
-		}
-		return !c.Ask() || op.Options&engine.Peek != 0
-	}
-	if c.IsNew {
-		res.Status = engine.NotFound
-		return op.Verb != engine.Release || !s.admission.shared.release(c, true)
-	}
-	c.Limit = c.Prev
-	alg := &algorithm.Table[c.Prev.Algorithm]
-	switch {
-	case op.Verb == engine.Look:
-		s.look(c, p)
-		return true
-	case op.Verb == engine.Refund && alg.Refund == nil:
-		s.refund(c, tag, p)
-		return true
-	case op.Verb == engine.Leases, op.Verb == engine.Release && (alg.Release == nil || !c.ScanLeases().Found):
-		s.lease(c, p)
-		return true
-	case op.Verb == engine.ListLog:
-		algorithm.ListLog(c)
-		return true
-	case op.Verb == engine.ListMembers:
-		algorithm.ListMembers(c)
-		return true
-	case op.Verb == engine.Adapt:
-		return s.adapt(c, tag, p, true)
-	}
-	return false
 }

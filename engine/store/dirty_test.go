@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -24,13 +25,13 @@ func TestChangesKeepACopyEqual(t *testing.T) {
 		s.Track(true)
 		mirror := map[string]kept{}
 		takeUpTo := func(stateBytes int, now int64) (left bool) {
-			complete, left := s.changesUpTo(stateBytes, now, func(c Change) {
+			complete, left := s.changesUpTo(stateBytes, now, func(c keyspace.Change) {
 				switch c.Kind {
-				case Changed:
+				case keyspace.Changed:
 					mirror[string(c.Entry.Key)] = kept{c.Entry.Limit, bytes.Clone(c.Entry.State)}
-				case Deleted:
+				case keyspace.Deleted:
 					delete(mirror, string(c.Entry.Key))
-				case Flushed:
+				case keyspace.Flushed:
 					clear(mirror)
 				}
 			})
@@ -85,17 +86,14 @@ func TestChangesKeepACopyEqual(t *testing.T) {
 			}
 			again := New(Config{Shards: 2})
 			for key, k := range mirror {
-				if err := again.Load(now, Entry{[]byte(key), k.limit, bytes.TrimRight(k.state, "\x00")}); err != nil {
+				if err := again.Load(now, keyspace.Entry{Key: []byte(key), Limit: k.limit, State: bytes.TrimRight(k.state, "\x00")}); err != nil {
 					t.Fatalf("seed %d: %v: %s %v %x", seed, err, key, k.limit, k.state)
 				}
 			}
 			if got, want := fmt.Sprint(contents(again, now)), fmt.Sprint(contents(s, now)); got != want {
 				t.Fatalf("seed %d step %d:\ngot  %s\nwant %s", seed, i, got, want)
 			}
-			for j := range again.shards {
-				again.shards[j].check(t)
-			}
-			again.checkLimits(t)
+			checkTables(t, again)
 			again.Close()
 		}
 		s.Close()
@@ -114,11 +112,11 @@ func TestChangesAreCoalesced(t *testing.T) {
 		ask(s, epoch, engine.Op{Key: []byte("hot"), Limit: bucket(limits.MaxTokens, 1000, sec), Tokens: 1})
 	}
 	told := 0
-	s.Changes(epoch, func(Change) { told++ })
+	s.Changes(epoch, func(keyspace.Change) { told++ })
 	if told != 1 {
 		t.Errorf("told %d times", told)
 	}
-	s.Changes(epoch, func(Change) { t.Error("told again") })
+	s.Changes(epoch, func(keyspace.Change) { t.Error("told again") })
 }
 
 func TestPolicyChangesAreReported(t *testing.T) {
@@ -133,8 +131,8 @@ func TestPolicyChangesAreReported(t *testing.T) {
 	ask(s, epoch, engine.Op{Verb: engine.DropPolicy, Key: []byte("b")})
 	ask(s, epoch, engine.Op{Verb: engine.DropPolicy, Key: []byte("none")})
 	n := 0
-	s.Changes(epoch, func(c Change) {
-		if n++; c.Kind != PolicyChanged {
+	s.Changes(epoch, func(c keyspace.Change) {
+		if n++; c.Kind != keyspace.PolicyChanged {
 			t.Errorf("told of %+v", c)
 		}
 		ask(again, epoch, *c.Op)
@@ -159,7 +157,7 @@ func FuzzLoad(f *testing.F) {
 	for i := range 9 {
 		ask(s, epoch+int64(i), shareOp(fairShare(90, 7, sec), string(keyOf(i)), int64(i), 1+int64(i%3)))
 	}
-	s.Scan(0, 1<<20, epoch, func(e Entry) {
+	s.Scan(0, 1<<20, epoch, func(e keyspace.Entry) {
 		f.Add(uint8(limits.FairShare), uint8(0), e.Limit.Capacity, e.Limit.Rate.Tokens, e.Limit.Rate.Period, bytes.Clone(e.State))
 	})
 	ask(s, epoch, reservationOfThree(1))
@@ -171,7 +169,7 @@ func FuzzLoad(f *testing.F) {
 		ask(s, epoch, tree(string(keyOf(100+i)), "root"))
 	}
 	ask(s, epoch, engine.Op{Key: []byte("pace"), Limit: adaptiveLimit(9, 1, 3), Tokens: 1})
-	s.Scan(0, 1<<20, epoch, func(e Entry) {
+	s.Scan(0, 1<<20, epoch, func(e keyspace.Entry) {
 		switch e.Limit.Algorithm {
 		case limits.Reservation:
 			f.Add(uint8(limits.Reservation), uint8(0), int64(1), int64(0), 600*sec, bytes.Clone(e.State))
@@ -191,7 +189,7 @@ func FuzzLoad(f *testing.F) {
 		if len(state) > 4 && state[3] > 0 {
 			return // hundreds of megabytes: not worth the fuzzer's time
 		}
-		if s.Load(epoch, Entry{key, l, state}) != nil {
+		if s.Load(epoch, keyspace.Entry{Key: key, Limit: l, State: state}) != nil {
 			return
 		}
 		op := engine.Op{Key: key, Limit: l, Tokens: 1, Who: []byte("x")}
@@ -236,7 +234,7 @@ func TestUnreportedDropIsReported(t *testing.T) {
 		ask(s, epoch, engine.Op{Key: []byte("k"), Limit: slow, Tokens: 1})
 		told := ""
 		take := func(now int64) {
-			s.Changes(now, func(c Change) {
+			s.Changes(now, func(c keyspace.Change) {
 				if string(c.Entry.Key) == "k" {
 					told += fmt.Sprint(c.Kind, " ")
 				}
@@ -247,7 +245,7 @@ func TestUnreportedDropIsReported(t *testing.T) {
 		ask(s, epoch+1, engine.Op{Key: []byte("k"), Limit: fast, Tokens: 1})
 		drop(s, epoch+sec)
 		take(epoch + sec)
-		if want := fmt.Sprint(Changed, " ", Deleted, " "); told != want {
+		if want := fmt.Sprint(keyspace.Changed, " ", keyspace.Deleted, " "); told != want {
 			t.Errorf("%s: told %q, want %q", name, told, want)
 		}
 		s.Close()
@@ -260,14 +258,14 @@ func TestDeletionsAreReportedAfterASweep(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
 	s.Track(true)
-	for _, key := range [][]byte{[]byte("k"), bytes.Repeat([]byte("k"), 2*maxGone)} {
+	for _, key := range [][]byte{[]byte("k"), bytes.Repeat([]byte("k"), 2*64<<10)} {
 		ask(s, epoch, engine.Op{Key: key, Limit: bucket(10, 1, sec), Tokens: 1})
-		s.Changes(epoch, func(Change) {})
+		s.Changes(epoch, func(keyspace.Change) {})
 		ask(s, epoch, engine.Op{Verb: engine.Delete, Key: key})
 		s.Sweep(epoch, 10)
 		told := 0
-		complete := s.Changes(epoch, func(c Change) {
-			if told++; c.Kind != Deleted || !bytes.Equal(c.Entry.Key, key) {
+		complete := s.Changes(epoch, func(c keyspace.Change) {
+			if told++; c.Kind != keyspace.Deleted || !bytes.Equal(c.Entry.Key, key) {
 				t.Errorf("told %d of %.5s", c.Kind, c.Entry.Key)
 			}
 		})
@@ -285,5 +283,5 @@ func TestChangesBeginWithTracking(t *testing.T) {
 	ask(s, epoch, engine.Op{Verb: engine.SetPolicy, Key: []byte("a"), Parts: []engine.Op{{Key: []byte("{}"), Limit: bucket(2, 1, sec)}}})
 	ask(s, epoch, engine.Op{Key: []byte("k"), Limit: bucket(10, 1, sec), Tokens: 1})
 	s.Track(true)
-	s.Changes(epoch, func(c Change) { t.Errorf("told of %+v", c) })
+	s.Changes(epoch, func(c keyspace.Change) { t.Errorf("told of %+v", c) })
 }

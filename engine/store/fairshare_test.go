@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -193,7 +194,7 @@ func checkMembers(t *testing.T, s *Store, model *naiveShare, now int64) {
 	if !slices.Equal(got, want) {
 		t.Fatalf("members %v, want %v", got, want)
 	}
-	s.Scan(0, 1<<20, now, func(e Entry) {
+	s.Scan(0, 1<<20, now, func(e keyspace.Entry) {
 		if err := e.Check(); err != nil {
 			t.Fatalf("an unreadable state: %v", err)
 		}

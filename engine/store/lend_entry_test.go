@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -13,7 +14,7 @@ func TestLoansOfEveryLimitLoad(t *testing.T) {
 		{Algorithm: limits.FixedWindow, Span: limits.Aligned, Capacity: 100, Rate: limits.Rate{Tokens: 0, Period: sec}}, {Algorithm: limits.FixedWindow, Span: limits.EachMonth, Capacity: 100}} {
 		s, other := New(Config{Shards: 1}), New(Config{Shards: 1})
 		ask(s, epoch, lend("a", limit, 10, 1, 0, 0))
-		s.Scan(0, 10, epoch, func(e Entry) {
+		s.Scan(0, 10, epoch, func(e keyspace.Entry) {
 			if err := other.Load(epoch, e); err != nil {
 				t.Errorf("%v: %v", limit, err)
 			}
@@ -62,7 +63,7 @@ func TestFlushKeepsLoansBeyondTheBound(t *testing.T) {
 	s.SetMaxBytes(0)
 	other := New(Config{Shards: 1})
 	defer other.Close()
-	f.Scan(epoch, func(e Entry) {
+	f.Scan(epoch, func(e keyspace.Entry) {
 		if err := other.Load(epoch, e); err != nil {
 			t.Error(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -128,7 +129,7 @@ func (h *history) reload() {
 	}
 	s := New(Config{Shards: 1})
 	h.snapshot.PolicyOps(func(op *engine.Op) { ask(s, h.taken, *op) })
-	h.snapshot.Scan(h.taken, func(e Entry) { h.differs = h.differs || s.Load(h.taken, e) != nil })
+	h.snapshot.Scan(h.taken, func(e keyspace.Entry) { h.differs = h.differs || s.Load(h.taken, e) != nil })
 	for i := range h.since {
 		ask(s, h.since[i].at, h.since[i].op)
 	}

@@ -2,11 +2,13 @@ package store
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -123,8 +125,13 @@ func TestLoansAreBounded(t *testing.T) {
 			t.Errorf("holder %d got %d", i, res.Granted)
 		}
 	}
-	s.mem.lentKeys.Add(MaxLentKeys)
-	defer s.mem.lentKeys.Add(-MaxLentKeys)
+	for i := s.LentKeys(); i < keyspace.MaxLentKeys; i++ {
+		one := lend("a", slow, 1, 100, 0, 0)
+		one.Key = fmt.Append(nil, "lent", i)
+		if res := ask(s, epoch, one); res.Granted != 1 {
+			t.Fatalf("key %d: %+v", i, res)
+		}
+	}
 	other := lend("a", slow, 1, 100, 0, 0)
 	other.Key = []byte("another")
 	if res := ask(s, epoch, other); res.Granted != 0 {
@@ -191,7 +198,7 @@ func TestLoansAreState(t *testing.T) {
 	ask(s, epoch, short)
 	f := s.Snapshot()
 	ask(s, epoch, engine.Op{Verb: engine.Void, Key: []byte("k"), Who: []byte("a"), Options: engine.Force})
-	f.Scan(epoch, func(e Entry) {
+	f.Scan(epoch, func(e keyspace.Entry) {
 		if err := loaded.Load(epoch, e); err != nil {
 			t.Error(err)
 		}
@@ -261,15 +268,15 @@ func TestInvalidLoansAreRefused(t *testing.T) {
 	s := New(Config{Shards: 1})
 	defer s.Close()
 	ask(s, epoch, lend("a", slow, 10, 1, 0, 0))
-	var entry Entry
-	s.Dump(epoch, func(e Entry) { entry = e })
-	s.Scan(0, 10, epoch, func(e Entry) {
+	var entry keyspace.Entry
+	s.Dump(epoch, func(e keyspace.Entry) { entry = e })
+	s.Scan(0, 10, epoch, func(e keyspace.Entry) {
 		entry.State = bytes.Clone(e.State)
 	})
 	r := rand.New(rand.NewPCG(1, 2))
 	refused := 0
 	for range 500 {
-		e := Entry{Key: entry.Key, Limit: entry.Limit, State: bytes.Clone(entry.State)}
+		e := keyspace.Entry{Key: entry.Key, Limit: entry.Limit, State: bytes.Clone(entry.State)}
 		for range 1 + r.IntN(3) {
 			e.State[r.IntN(len(e.State))] ^= byte(1 + r.IntN(255))
 		}

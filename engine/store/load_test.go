@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // someEntries are of few keys, so that some come more than once, and some have expired.
-func someEntries(r *rand.Rand, n int) (entries []Entry) {
+func someEntries(r *rand.Rand, n int) (entries []keyspace.Entry) {
 	for range n {
 		fullIn := r.Int64N(20*sec) - 5*sec
-		entries = append(entries, Entry{fmt.Appendf(nil, "key-%d", r.IntN(n)), bucket(50, 1, sec), binary.LittleEndian.AppendUint64(nil, uint64(epoch+fullIn))})
+		entries = append(entries, keyspace.Entry{Key: fmt.Appendf(nil, "key-%d", r.IntN(n)), Limit: bucket(50, 1, sec), State: binary.LittleEndian.AppendUint64(nil, uint64(epoch+fullIn))})
 	}
 	return entries
 }
@@ -24,7 +26,7 @@ func someEntries(r *rand.Rand, n int) (entries []Entry) {
 func TestLoadAllIsLoadForEach(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, shards := range []int{1, 2, 64} {
-		for _, n := range []int{0, 1, loadAtOnce, loadAtOnce + 1, 1000} {
+		for _, n := range []int{0, 1, 16, 16 + 1, 1000} {
 			entries := someEntries(r, n)
 			one, all := New(Config{Shards: shards}), New(Config{Shards: shards})
 			for _, e := range entries {
@@ -46,11 +48,11 @@ func TestLoadAllIsLoadForEach(t *testing.T) {
 
 // An entry that does not fit its limit, or the memory bound, is refused wherever among the others it comes.
 func TestLoadAllRefuses(t *testing.T) {
-	entries := someEntries(rand.New(rand.NewPCG(2, 1)), 3*loadAtOnce)
+	entries := someEntries(rand.New(rand.NewPCG(2, 1)), 3*16)
 	for at := range entries {
-		s, bad := New(Config{Shards: 4}), append([]Entry{}, entries...)
+		s, bad := New(Config{Shards: 4}), append([]keyspace.Entry{}, entries...)
 		bad[at].Limit.Algorithm = 99
-		if err := s.LoadAll(epoch, bad); !errors.Is(err, ErrState) {
+		if err := s.LoadAll(epoch, bad); !errors.Is(err, algorithm.ErrState) {
 			t.Errorf("entry %d: %v", at, err)
 		}
 		if err := s.LoadAll(epoch, entries); err != nil {
@@ -60,7 +62,7 @@ func TestLoadAllRefuses(t *testing.T) {
 	}
 	s := New(Config{Shards: 4, MaxBytes: 1})
 	defer s.Close()
-	if err := s.LoadAll(epoch, entries); !errors.Is(err, ErrNoRoom) {
+	if err := s.LoadAll(epoch, entries); !errors.Is(err, keyspace.ErrNoRoom) {
 		t.Errorf("beyond the memory bound: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -24,7 +25,7 @@ type policies struct {
 	checks    map[string]*checkCounts // by the names of policies, also of those that are not there yet, or no longer
 	overrides int
 
-	store       *changes
+	notes       *keyspace.Changes
 	changes     []engine.Op // for the journal, in order
 	changeBytes int         // of scripts, and callers' ids, in changes
 	snapshot    *Snapshot   // that has not copied the policies yet
@@ -204,11 +205,11 @@ func (p *policies) noteOther(op *engine.Op) {
 
 // note keeps a copy of an operation for the journal. The caller holds mu.
 func (p *policies) note(op *engine.Op) {
-	if !p.store.on.Load() {
+	if !p.notes.IsOn() {
 		return
 	}
 	if len(p.changes) >= maxPolicyChanges || p.changeBytes > maxPolicyChangeBytes {
-		p.store.lost.Store(true)
+		p.notes.Lose()
 		return
 	}
 	p.changes = append(p.changes, op.Clone())

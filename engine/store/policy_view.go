@@ -46,35 +46,35 @@ func (p *part) whoText(named bool) []byte {
 }
 
 // PolicyNames lists the policies in the order of their names.
-func (s *Store) PolicyNames() []string {
-	s.policies.mu.RLock()
-	defer s.policies.mu.RUnlock()
-	return slices.Sorted(maps.Keys(s.policies.byName))
+func (p *policies) PolicyNames() []string {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return slices.Sorted(maps.Keys(p.byName))
 }
 
 // Policy returns a copy of a policy.
-func (s *Store) Policy(name string) (Policy, bool) {
-	s.policies.mu.RLock()
-	defer s.policies.mu.RUnlock()
-	p := s.policies.byName[name]
-	if p == nil {
+func (p *policies) Policy(name string) (Policy, bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	known := p.byName[name]
+	if known == nil {
 		return Policy{}, false
 	}
-	return s.policies.copy(name, p), true
+	return p.copy(name, known), true
 }
 
 // PolicyOf returns a copy of a policy without its overrides; with an id, Parts are the limits that this caller is held
 // to. Its time does not depend on the number of overrides.
-func (s *Store) PolicyOf(name string, id []byte) (Policy, bool) {
-	s.policies.mu.RLock()
-	defer s.policies.mu.RUnlock()
-	p := s.policies.byName[name]
-	if p == nil {
+func (p *policies) PolicyOf(name string, id []byte) (Policy, bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	known := p.byName[name]
+	if known == nil {
 		return Policy{}, false
 	}
-	found, parts := s.policies.view(name, p), p.parts
+	found, parts := p.view(name, known), known.parts
 	if id != nil {
-		parts = p.partsFor(id)
+		parts = known.partsFor(id)
 	}
 	found.Parts = opsOf(parts, true)
 	return found, true
@@ -82,14 +82,14 @@ func (s *Store) PolicyOf(name string, id []byte) (Policy, bool) {
 
 // PolicyTemplates calls visit for the key of each limit of a policy, {} and {name} as they stand there, until it returns false. found is
 // false if there is no such policy. visit must not call the store, nor keep the key.
-func (s *Store) PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool) {
-	s.policies.mu.RLock()
-	known := s.policies.byName[name]
+func (p *policies) PolicyTemplates(name string, visit func(key []byte) (more bool)) (found bool) {
+	p.mu.RLock()
+	known := p.byName[name]
 	var parts []part
 	if known != nil {
 		parts = known.parts
 	}
-	s.policies.mu.RUnlock()
+	p.mu.RUnlock()
 	var key []byte
 	for i := range parts {
 		if key, _ = parts[i].key.AppendTo(key[:0], []byte(engine.Placeholder), nil); !visit(key) {
@@ -103,8 +103,8 @@ func (s *Store) PolicyTemplates(name string, visit func(key []byte) (more bool))
 // call filled in, until it returns false. Fields that are missing stay as {name}. found is false if there is no such policy.
 // Behind the key of a fair share it is also called for that of the member: see [engine.Op.MemberKey]. visit must not call the store, nor
 // keep the key.
-func (s *Store) PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool) {
-	known, parts, _ := s.policies.find(name, id)
+func (p *policies) PolicyKeys(name, id []byte, fields [][]byte, visit func(key []byte) (more bool)) (found bool) {
+	known, parts, _ := p.find(name, id)
 	var key []byte
 	for i := range parts {
 		if key, _ = parts[i].key.AppendTo(key[:0], id, fields); !visit(key) {
@@ -131,23 +131,23 @@ func (p *policies) copy(name string, known *policy) Policy {
 }
 
 // PolicyCounts calls visit for every policy, without its limits and overrides, in the order of their names.
-func (s *Store) PolicyCounts(visit func(Policy)) {
-	s.policies.mu.RLock()
-	counts := make([]Policy, 0, len(s.policies.byName))
-	for name, p := range s.policies.byName {
-		counts = append(counts, s.policies.view(name, p))
+func (p *policies) PolicyCounts(visit func(Policy)) {
+	p.mu.RLock()
+	counts := make([]Policy, 0, len(p.byName))
+	for name, known := range p.byName {
+		counts = append(counts, p.view(name, known))
 	}
-	s.policies.mu.RUnlock()
+	p.mu.RUnlock()
 	slices.SortFunc(counts, func(a, b Policy) int { return cmp.Compare(a.Name, b.Name) })
-	for _, p := range counts {
-		visit(p)
+	for _, known := range counts {
+		visit(known)
 	}
 }
 
 // PolicyOps calls visit for the operations that restore all state except the entries: policies, scripts, restrictions of new
 // keys, and shared limiters. It is for snapshots.
 func (s *Store) PolicyOps(visit func(*engine.Op)) {
-	s.restrictOps(visit)
+	s.RestrictOps(visit)
 	s.scripts.ops(visit)
 	for _, name := range s.PolicyNames() {
 		s.policies.mu.RLock()
@@ -189,8 +189,8 @@ func opThatKeeps(op engine.Op, parts []part) engine.Op {
 
 // AppendPolicyKey appends to b the key of part number part of a policy for a caller and the fields of a call. Without such a policy or part it
 // appends nothing: the policy may have been changed in between.
-func (s *Store) AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte {
-	_, parts, _ := s.policies.find(policy, id)
+func (p *policies) AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int) []byte {
+	_, parts, _ := p.find(policy, id)
 	if part < 0 || part >= len(parts) {
 		return b
 	}
@@ -200,11 +200,11 @@ func (s *Store) AppendPolicyKey(b, policy, id []byte, fields [][]byte, part int)
 
 // CountCheck counts for a policy the answer to a Check, or to a Reserve of one, unless it is an error or that of a repeated request. The server
 // that answers a caller calls it: in a cluster one node for each answer, whichever decided it. A PEEK is not to be counted.
-func (s *Store) CountCheck(policy []byte, res *engine.Result) {
+func (p *policies) CountCheck(policy []byte, res *engine.Result) {
 	if res.Status != engine.OK || res.Number == engine.Repeated {
 		return
 	}
-	counts := s.policies.countsOf(policy)
+	counts := p.countsOf(policy)
 	switch {
 	case !res.Allowed:
 		counts.denied.Add(1)

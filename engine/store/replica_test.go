@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
 
 // dumpText is what Dump shows, for messages.
 func dumpText(s *Store, now int64) (text string) {
-	s.Dump(now, func(e Entry) { text += fmt.Sprintf("%q %v %x\n", e.Key, e.Limit, e.State) })
+	s.Dump(now, func(e keyspace.Entry) { text += fmt.Sprintf("%q %v %x\n", e.Key, e.Limit, e.State) })
 	return text + policyText(s)
 }
 
@@ -64,7 +65,7 @@ func TestReplicasAreEqual(t *testing.T) {
 func remade(t *testing.T, s *Store, now int64) *Store {
 	t.Helper()
 	again := New(Config{Shards: 4, Commands: txSteps{}})
-	s.Scan(0, 1<<30, now, func(e Entry) {
+	s.Scan(0, 1<<30, now, func(e keyspace.Entry) {
 		e.State = bytes.TrimRight(e.State, "\x00")
 		if err := again.Load(now, e); err != nil {
 			t.Fatal(err)

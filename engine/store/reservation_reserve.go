@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -44,9 +45,9 @@ func (s *Store) repeatCheck(g *acquireAllCall, now int64, op *engine.Op, res *en
 	}
 	shards := g.lockSettlement(s, op, locked)
 	if !locked {
-		defer s.unlock(shards)
+		defer s.Unlock(shards)
 	}
-	state := g.id.shard.reservation(g.id.tag, op.Key)
+	state := reservation(g.id.shard, g.id.tag, op.Key)
 	if state == nil || state.End() <= now || state.Fingerprint() != g.fingerprint {
 		return false
 	}
@@ -66,10 +67,10 @@ func (s *Store) repeatCheck(g *acquireAllCall, now int64, op *engine.Op, res *en
 
 // reserves reports whether a key is that of a reservation, perhaps an expired one.
 func (s *Store) reserves(key []byte) bool {
-	sh, tag := s.locate(key)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	return sh.reservation(tag, key) != nil
+	sh, tag := s.Locate(key)
+	sh.Lock()
+	defer sh.Unlock()
+	return reservation(sh, tag, key) != nil
 }
 
 // locateReservation finds the shard of the id. It returns the number of shards to be locked.
@@ -77,9 +78,9 @@ func (g *acquireAllCall) locateReservation(s *Store, parts []engine.Op) (shards 
 	if g.reserving == nil {
 		return len(parts)
 	}
-	g.id.shard, g.id.tag = s.locate(g.reserving.Key)
+	g.id.shard, g.id.tag = s.Locate(g.reserving.Key)
 	g.id.entries, g.id.bytes = 0, 0
-	g.order[len(parts)] = g.id.shard.number
+	g.order[len(parts)] = g.id.shard.Number
 	return len(parts) + 1
 }
 
@@ -88,14 +89,14 @@ func (g *acquireAllCall) repeat(now int64, parts []engine.Op, res *engine.Result
 	op := g.reserving
 	limit := limits.Limit{Algorithm: limits.Reservation, Capacity: 1, Rate: limits.Rate{Tokens: 0, Period: op.MaxWait}}
 	g.idOp = engine.Op{Key: op.Key, Limit: limit}
-	g.id.place = g.id.shard.find(g.id.tag, op.Key)
-	g.id.shard.load(&g.idCall, now, &g.idOp, &g.idResult, g.id.place)
+	g.id.place = g.id.shard.Find(g.id.tag, op.Key)
+	g.id.shard.Load(&g.idCall, now, &g.idOp, &g.idResult, g.id.place)
 	g.idResult.Clear()
 	g.repeated = false
 	c := &g.idCall
 	switch {
 	case c.IsNew:
-		if g.admission.rulesFor(op.Key, g.id.place.found, nil) == nil {
+		if g.admission.RulesFor(op.Key, g.id.place.Found, nil) == nil {
 			return false
 		}
 		res.Status, res.Parts = engine.OutOfRoom, res.Parts[:0]
@@ -120,14 +121,14 @@ func (g *acquireAllCall) repeat(now int64, parts []engine.Op, res *engine.Result
 func (g *acquireAllCall) report(now int64, i int, op *engine.Op, res *engine.Result) {
 	c, t := &g.calls[i], &g.targets[i]
 	res.Clear()
-	t.place = t.shard.find(t.tag, op.Key)
-	t.shard.load(c, now, op, res, t.place)
+	t.place = t.shard.Find(t.tag, op.Key)
+	t.shard.Load(c, now, op, res, t.place)
 	c.Report()
 }
 
 // keepReservation remembers a grant whose tokens were taken. There is room for it.
 func (g *acquireAllCall) keepReservation() {
-	g.id.shard.keep(&g.idCall, g.id.tag, g.id.shard.find(g.id.tag, g.idOp.Key))
+	g.id.shard.Keep(&g.idCall, g.id.tag, g.id.shard.Find(g.id.tag, g.idOp.Key))
 }
 
 // describe makes the state of the reservation, without its size, once every limit has decided. It returns false if it would
@@ -151,7 +152,7 @@ func (g *acquireAllCall) describe(now int64, parts []engine.Op, res *engine.Resu
 	binary.LittleEndian.PutUint32(b[21-algorithm.VariableHead:], uint32(len(b)-(algorithm.ReservationHead-algorithm.VariableHead)))
 	g.text = b
 	g.idCall.Op, g.idCall.Limit, g.idCall.Content = &g.idOp, g.idOp.Limit, b
-	g.id.entries, g.id.bytes = 1, recordBytes(algorithm.NeedReservation(&g.idCall), len(g.idOp.Key))
+	g.id.entries, g.id.bytes = 1, keyspace.RecordBytes(algorithm.NeedReservation(&g.idCall), len(g.idOp.Key))
 	return len(b) <= algorithm.MaxReservation
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -16,14 +17,14 @@ func (s *Store) settle(g *acquireAllCall, now int64, op *engine.Op, res *engine.
 	res.Clear()
 	shards := g.lockSettlement(s, op, locked)
 	if !locked {
-		defer s.unlock(shards)
+		defer s.Unlock(shards)
 	}
-	g.admission, g.full = &s.admission, false
+	g.admission, g.full = &s.Admission, false
 	defer g.unlockShared()
-	g.id.place = g.id.shard.find(g.id.tag, op.Key)
+	g.id.place = g.id.shard.Find(g.id.tag, op.Key)
 	g.idOp = engine.Op{Key: op.Key}
 	c := &g.idCall
-	g.id.shard.load(c, now, &g.idOp, &g.idResult, g.id.place)
+	g.id.shard.Load(c, now, &g.idOp, &g.idResult, g.id.place)
 	switch {
 	case c.IsNew:
 		res.Status = engine.NotFound
@@ -63,41 +64,41 @@ type settlement struct {
 // lockSettlement locks the shards of the reservation and of its limits, all of them if that is not enough or the caller
 // holds them.
 func (g *acquireAllCall) lockSettlement(s *Store, op *engine.Op, locked bool) (shards []uint32) {
-	g.id.shard, g.id.tag = s.locate(op.Key)
+	g.id.shard, g.id.tag = s.Locate(op.Key)
 	if locked {
 		return nil
 	}
-	g.id.shard.mu.Lock()
-	before := append(g.text[:0], g.id.shard.reservation(g.id.tag, op.Key)...)
-	g.id.shard.mu.Unlock()
+	g.id.shard.Lock()
+	before := append(g.text[:0], reservation(g.id.shard, g.id.tag, op.Key)...)
+	g.id.shard.Unlock()
 	g.text = before
-	order := append(g.order[:0], g.id.shard.number)
+	order := append(g.order[:0], g.id.shard.Number)
 	if len(before) > 0 {
 		for _, _, parts := algorithm.Reservation(before).Parts(); len(parts.Rest) > 0; {
 			p := algorithm.NextPart(&parts)
-			sh, _ := s.locate(p.Key)
-			order = append(order, sh.number)
+			sh, _ := s.Locate(p.Key)
+			order = append(order, sh.Number)
 		}
 	}
-	shards = s.lock(order)
-	if bytes.Equal(before, g.id.shard.reservation(g.id.tag, op.Key)) {
+	shards = s.Lock(order)
+	if bytes.Equal(before, reservation(g.id.shard, g.id.tag, op.Key)) {
 		return shards
 	}
-	s.unlock(shards) // another request was faster
-	return s.lock(s.appendAllShards(nil))
+	s.Unlock(shards) // another request was faster
+	return s.Lock(s.AppendAllShards(nil))
 }
 
 // reservation is the state of a reservation, perhaps an expired one, nil if there is none. The caller holds the lock.
-func (s *shard) reservation(tag uint32, id []byte) algorithm.Reservation {
-	p := s.find(tag, id)
-	if !p.found {
+func reservation(sh *keyspace.Shard, tag uint32, id []byte) algorithm.Reservation {
+	p := sh.Find(tag, id)
+	if !p.Found {
 		return nil
 	}
-	r := s.record(p.ref)
-	if s.limitOf(r).Algorithm != limits.Reservation {
+	limit, state := sh.StateAt(p)
+	if limit.Algorithm != limits.Reservation {
 		return nil
 	}
-	return algorithm.Table[limits.Reservation].StateOf(r.rest())
+	return state
 }
 
 // amounts finds out what each limit is to be charged.
@@ -121,7 +122,7 @@ func (g *acquireAllCall) amounts(s *Store, state algorithm.Reservation, op *engi
 			amount = g.settlements[count-1].amount // a tree is charged as a whole
 		}
 		t := &g.targets[count]
-		t.shard, t.tag = s.locate(p.Key)
+		t.shard, t.tag = s.Locate(p.Key)
 		g.settlements = append(g.settlements, settlement{p, amount})
 		count++
 	}
@@ -157,11 +158,11 @@ func (g *acquireAllCall) carryOut(now int64, count int, priorAt int64, res *engi
 	for i := range count {
 		g.giveBack(now, i)
 	}
-	place := g.id.shard.find(g.id.tag, g.idOp.Key) // making room may have moved it
-	r := g.id.shard.record(place.ref)
-	g.id.shard.preserve(r)
-	g.markSettled(algorithm.Reservation(algorithm.Table[limits.Reservation].StateOf(r.rest())))
-	g.id.shard.note(place.ref)
+	place := g.id.shard.Find(g.id.tag, g.idOp.Key) // making room may have moved it
+	g.id.shard.PreserveAt(place)
+	_, state := g.id.shard.StateAt(place)
+	g.markSettled(state)
+	g.id.shard.NoteAt(place)
 	g.showSettlement(now, count, res)
 }
 
@@ -182,7 +183,7 @@ func (g *acquireAllCall) failSettlement(res *engine.Result) {
 func (g *acquireAllCall) presentLimit(now int64, i int) limits.Limit {
 	p, t := &g.settlements[i], &g.targets[i]
 	g.parts[i] = engine.Op{Key: p.Key, Limit: p.Limit}
-	t.shard.load(&g.calls[i], now, &g.parts[i], &g.idResult, t.shard.find(t.tag, p.Key))
+	t.shard.Load(&g.calls[i], now, &g.parts[i], &g.idResult, t.shard.Find(t.tag, p.Key))
 	if c := &g.calls[i]; !c.IsNew && (c.Prev.Algorithm == p.Limit.Algorithm || p.amount <= p.Charged()) {
 		return c.Prev
 	}
@@ -197,19 +198,19 @@ func (g *acquireAllCall) giveBack(now int64, i int) {
 		return
 	}
 	g.parts[i] = engine.Op{Key: p.Key, Who: p.Who, Tokens: back}
-	place := t.shard.find(t.tag, p.Key)
+	place := t.shard.Find(t.tag, p.Key)
 	g.idResult.Clear()
-	t.shard.load(c, now, &g.parts[i], &g.idResult, place)
+	t.shard.Load(c, now, &g.parts[i], &g.idResult, place)
 	if c.IsNew && p.Limit.Algorithm == limits.Concurrency {
 		g.lockShared()
-		g.admission.shared.releaseLocked(c, false)
+		g.admission.Shared.ReleaseLocked(c, false)
 	}
 	if c.IsNew || c.Prev.Algorithm != p.Limit.Algorithm {
 		return // it has forgotten all of it, or belongs to another algorithm
 	}
 	c.Limit = c.Prev
 	alg := &algorithm.Table[c.Prev.Algorithm]
-	t.shard.preserve(t.shard.record(place.ref))
+	t.shard.PreserveAt(place)
 	switch {
 	case alg.Release != nil:
 		alg.Release(c)
@@ -219,9 +220,9 @@ func (g *acquireAllCall) giveBack(now int64, i int) {
 		alg.Refund(c)
 	}
 	if alg.Bytes != 0 {
-		t.shard.keep(c, t.tag, place)
+		t.shard.Keep(c, t.tag, place)
 	}
-	t.shard.noteOrDrop(c, place)
+	t.shard.NoteOrDrop(c, place)
 }
 
 // markSettled writes the amounts into the state of the reservation.
@@ -249,10 +250,10 @@ func (g *acquireAllCall) showSettlement(now int64, count int, res *engine.Result
 // reservationKeys calls visit for a copy of the key of each limit of a reservation, if there is one of that id. visit may
 // call the store.
 func (s *Store) reservationKeys(id []byte, visit func(key []byte)) {
-	sh, tag := s.locate(id)
-	sh.mu.Lock()
-	state := slices.Clone(sh.reservation(tag, id))
-	sh.mu.Unlock()
+	sh, tag := s.Locate(id)
+	sh.Lock()
+	state := slices.Clone(reservation(sh, tag, id))
+	sh.Unlock()
 	if state == nil {
 		return
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -94,7 +96,7 @@ func TestLogGivesBackAfterAClockStep(t *testing.T) {
 func TestQuotaCountsTheID(t *testing.T) {
 	s := New(Config{Shards: 2})
 	defer s.Close()
-	s.SetQuotas([]Quota{{Name: "q", Prefixes: []string{"a:"}, MaxKeys: 2}})
+	s.SetQuotas([]admission.Quota{{Name: "q", Prefixes: []string{"a:"}, MaxKeys: 2}})
 	request := severalOf(1, engine.Op{Key: []byte("a:1"), Limit: bucket(5, 1, sec)}, engine.Op{Key: []byte("a:2"), Limit: bucket(5, 1, sec)})
 	if res := ask(s, epoch, reserveOne("a:id", request)); res.Status != engine.OutOfRoom || res.Allowed || s.Len() != 0 {
 		t.Errorf("%+v, %d keys", res, s.Len())
@@ -282,7 +284,7 @@ func TestReservationsAreTheSameEverywhere(t *testing.T) {
 		if res := ask(s, epoch, reserve); !res.Allowed || res.Granted != 2 {
 			t.Fatalf("%+v", res)
 		}
-		s.Dump(epoch, func(e Entry) {
+		s.Dump(epoch, func(e keyspace.Entry) {
 			if string(e.Key) == "id" {
 				states[i] = bytes.Clone(e.State)
 			}

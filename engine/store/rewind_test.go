@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -34,7 +35,7 @@ func TestRewoundStoreGoesOnAlike(t *testing.T) {
 			ahead.Apply(now, []engine.Op{randomStep(r)}, results)
 		}
 		back := New(Config{Shards: 2, Commands: txSteps{}})
-		ahead.Scan(0, 1<<30, now, func(e Entry) {
+		ahead.Scan(0, 1<<30, now, func(e keyspace.Entry) {
 			compared[e.Limit.Algorithm]++
 			if err := back.Load(now-by, e); err != nil {
 				t.Fatal(err)
@@ -72,7 +73,7 @@ func TestRewoundWindowGrantsNoMore(t *testing.T) {
 		ahead, back := New(Config{Shards: 1}), New(Config{Shards: 1})
 		now := epoch + 13*sec
 		ask(ahead, now, engine.Op{Key: []byte("k"), Limit: limit, Tokens: 6})
-		ahead.Scan(0, 10, now, func(e Entry) {
+		ahead.Scan(0, 10, now, func(e keyspace.Entry) {
 			if err := back.Load(now-by, e); err != nil {
 				t.Fatal(err)
 			}

@@ -10,13 +10,14 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
 // snapshotContents is contents of a snapshot. between is called between entries.
 func snapshotContents(f *Snapshot, now int64, between func()) map[string]string {
 	all := map[string]string{}
-	f.Scan(now, func(e Entry) {
+	f.Scan(now, func(e keyspace.Entry) {
 		all[string(e.Key)] = fmt.Sprintf("%v %x", e.Limit, e.State)
 		between()
 	})
@@ -38,6 +39,9 @@ func wideStep(r *rand.Rand, keys int) engine.Op {
 	return op
 }
 
+// heldLimits is more than the limits that are held back for a snapshot take.
+const heldLimits = 1000 * 128
+
 // With any operations between the entries of a scan, a snapshot shows the store as it was at its time: to the last
 // byte, policies included. Afterwards no copies are left.
 func TestSnapshotIsTheStoreAsItWas(t *testing.T) {
@@ -51,7 +55,7 @@ func TestSnapshotIsTheStoreAsItWas(t *testing.T) {
 		results := make([]engine.Result, 2)
 		largest := int64(0) // the store, limits that may be held back included
 		step := func() {
-			largest = max(largest, s.Bytes()+int64(s.limits().next)*tableLimitBytes)
+			largest = max(largest, s.Bytes()+heldLimits)
 			if now += r.Int64N(sec / 20); r.IntN(100) == 0 {
 				now += 10 * sec
 			}
@@ -67,11 +71,11 @@ func TestSnapshotIsTheStoreAsItWas(t *testing.T) {
 			case 2:
 				s.TryReadOnly(now, &op, &results[0])
 			case 3:
-				s.Changes(now, func(Change) {})
+				s.Changes(now, func(keyspace.Change) {})
 			case 4:
 				if key := fmt.Appendf(nil, "loaded-%d", r.IntN(5)); r.IntN(2) == 0 {
 					s.Unload(key)
-				} else if err := s.Load(now, Entry{key, bucket(5, 1, sec), binary.LittleEndian.AppendUint64(nil, uint64(now+sec))}); err != nil {
+				} else if err := s.Load(now, keyspace.Entry{Key: key, Limit: bucket(5, 1, sec), State: binary.LittleEndian.AppendUint64(nil, uint64(now+sec))}); err != nil {
 					t.Fatal(err)
 				}
 			case 5:
@@ -107,7 +111,7 @@ func TestSnapshotIsTheStoreAsItWas(t *testing.T) {
 				for range r.IntN(12) {
 					step()
 				}
-				if n := s.SnapshotBytes(); n < 0 || n > 2*largest+int64(len(s.shards))*firstCopyBytes {
+				if n := s.SnapshotBytes(); n < 0 || n > 2*largest+int64(s.Shards())*256 {
 					t.Fatalf("seed %d: %d bytes copied of %d", seed, n, largest)
 				}
 			})
@@ -125,10 +129,7 @@ func TestSnapshotIsTheStoreAsItWas(t *testing.T) {
 			if s.SnapshotBytes() != 0 {
 				t.Fatalf("seed %d: %d bytes left of the copies", seed, s.SnapshotBytes())
 			}
-			s.checkLimits(t)
-			for i := range s.shards {
-				s.shards[i].check(t)
-			}
+			checkTables(t, s)
 		}
 		s.Close()
 	}
@@ -164,7 +165,7 @@ func TestSnapshotCopiesOnlyChangedRecords(t *testing.T) {
 	for range 5 { // locks all shards, changes one record
 		s.ApplyAtomic(epoch, []engine.Op{{Verb: engine.Check, Key: []byte("p"), Who: keyOf(7), Tokens: 1}}, make([]engine.Result, 1))
 	}
-	if n := s.SnapshotBytes(); n != firstCopyBytes {
+	if n := s.SnapshotBytes(); n != 256 {
 		t.Errorf("%d bytes of %d copied for one key", n, before)
 	}
 	ask(s, epoch, engine.Op{Verb: engine.Flush})
@@ -175,7 +176,6 @@ func TestSnapshotCopiesOnlyChangedRecords(t *testing.T) {
 	if n := s.SnapshotBytes(); n != 0 {
 		t.Errorf("%d bytes left", n)
 	}
-	s.checkLimits(t)
 }
 
 func TestOnlyOneSnapshot(t *testing.T) {
@@ -218,7 +218,7 @@ func TestSnapshotConcurrently(t *testing.T) {
 		s.TryReadOnly(epoch, &engine.Op{Verb: engine.Look, Key: pair(r.IntN(pairs))[0].Key}, &res)
 	})
 	beside(func(r *rand.Rand) { s.Sweep(epoch, 100) })
-	beside(func(r *rand.Rand) { s.Scan(0, 1<<20, epoch, func(Entry) {}) })
+	beside(func(r *rand.Rand) { s.Scan(0, 1<<20, epoch, func(keyspace.Entry) {}) })
 	r, results := rand.New(rand.NewPCG(2, 14)), make([]engine.Result, 1)
 	var scanning chan struct{}
 	for range 20 {
@@ -240,7 +240,7 @@ func TestSnapshotConcurrently(t *testing.T) {
 			defer close(done)
 			defer f.Release()
 			counts := map[string]int64{}
-			f.Scan(epoch, func(e Entry) { counts[string(e.Key)] = algorithm.LoadWindow(e.State).Count })
+			f.Scan(epoch, func(e keyspace.Entry) { counts[string(e.Key)] = algorithm.LoadWindow(e.State).Count })
 			for i := range pairs {
 				if p := pair(i); counts[string(p[0].Key)] != counts[string(p[1].Key)] {
 					t.Errorf("pair %d: %d and %d", i, counts[string(p[0].Key)], counts[string(p[1].Key)])

@@ -13,21 +13,21 @@ func (s *Store) Apply(now int64, ops []engine.Op, results []engine.Result) {
 
 // ApplyAtomic is Apply with every shard the ops touch locked throughout, so that nothing comes between them.
 func (s *Store) ApplyAtomic(now int64, ops []engine.Op, results []engine.Result) {
-	shards := s.lock(s.shardsOf(ops))
-	defer s.unlock(shards)
+	shards := s.Lock(s.shardsOf(ops))
+	defer s.Unlock(shards)
 	s.apply(now, ops, results, true)
 }
 
 // shardsOf lists the shards that ops touch, some perhaps twice; all of them where that shows only later.
 func (s *Store) shardsOf(ops []engine.Op) (numbers []uint32) {
 	add := func(key []byte) {
-		sh, _ := s.locate(key)
-		numbers = append(numbers, sh.number)
+		sh, _ := s.Locate(key)
+		numbers = append(numbers, sh.Number)
 	}
 	for i := range ops {
 		switch ops[i].Verb {
 		case engine.Flush, engine.Check, engine.Script, engine.Reserve, engine.Settle:
-			return s.appendAllShards(numbers[:0])
+			return s.AppendAllShards(numbers[:0])
 		case engine.AcquireAll:
 			for j := range ops[i].Parts {
 				add(ops[i].Parts[j].Key)
@@ -37,14 +37,6 @@ func (s *Store) shardsOf(ops []engine.Op) (numbers []uint32) {
 		default:
 			add(ops[i].Key)
 		}
-	}
-	return numbers
-}
-
-// appendAllShards appends the numbers of all shards.
-func (s *Store) appendAllShards(numbers []uint32) []uint32 {
-	for i := range s.shards {
-		numbers = append(numbers, s.shards[i].number)
 	}
 	return numbers
 }
@@ -64,19 +56,19 @@ func (s *Store) apply(now int64, ops []engine.Op, results []engine.Result, locke
 			continue
 		}
 		if !locked && i+1 < len(ops) {
-			if n := s.applyGroup(c, now, ops[i:], results[i:]); n > 0 {
+			if n := s.ApplyGroup(c, now, ops[i:], results[i:]); n > 0 {
 				i += n - 1
 				continue
 			}
 		}
-		sh, tag := s.locate(op.Key)
+		sh, tag := s.Locate(op.Key)
 		if locked {
-			sh.apply(c, now, tag, op, res)
+			sh.Apply(c, now, tag, op, res)
 			continue
 		}
-		sh.mu.Lock()
-		sh.apply(c, now, tag, op, res)
-		sh.mu.Unlock()
+		sh.Lock()
+		sh.Apply(c, now, tag, op, res)
+		sh.Unlock()
 	}
 }
 
@@ -92,7 +84,7 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 	res.Clear()
 	switch op.Verb {
 	case engine.Flush:
-		s.flush(now, locked)
+		s.Flush(now, locked)
 	case engine.SetPolicy:
 		s.policies.set(op, res)
 	case engine.DropPolicy:
@@ -100,55 +92,18 @@ func (s *Store) applyWide(now int64, op *engine.Op, res *engine.Result, locked b
 	case engine.SetOverride:
 		s.policies.override(op, res)
 	case engine.Restrict:
-		s.admission.restrict(op, res)
+		s.Admission.Restrict(op, res)
 	case engine.KeepScript, engine.DropScripts:
 		s.applyScripts(op, res)
 	case engine.KeepOverflow:
-		s.admission.shared.load(now, op, res)
-	}
-}
-
-// flush empties the store, with every shard locked, so that a journal can order it among the other changes. Policies
-// stay: they are settings, not counts.
-// So do the loans, whose tokens may still be spent, and tanks.
-func (s *Store) flush(now int64, locked bool) {
-	for i := range s.shards {
-		if !locked {
-			s.shards[i].mu.Lock()
-		}
-	}
-	lent := make([][]lentRecord, len(s.shards))
-	for i := range s.shards {
-		lent[i] = append(s.shards[i].lentRecords(s, now), s.shards[i].tankRecords(s)...)
-		s.shards[i].free()
-		s.shards[i].gone = nil
-	}
-	s.admission.shared.clear()
-	if s.changes.on.Load() { // recovery flushes too, and that is no new change
-		s.changes.flushes.Add(1)
-	}
-	for i := range lent {
-		s.shards[i].putBack(s, now, lent[i])
-	}
-	for i := range s.shards {
-		if !locked {
-			s.shards[i].mu.Unlock()
-		}
+		s.Admission.Shared.Load(now, op, res)
 	}
 }
 
 // Clear empties the store, its policies included, as if it were new. Nothing is noted as changed. It is for replacing the
 // state by another's and must not be called while operations are applied.
 func (s *Store) Clear() {
-	for i := range s.shards {
-		sh := &s.shards[i]
-		sh.mu.Lock()
-		sh.free()
-		sh.gone = nil
-		sh.mu.Unlock()
-	}
-	s.admission.shared.clear()
-	s.admission.set.Store(nil)
+	s.Keyspace.Clear()
 	s.scripts.clear()
 	s.policies.mu.Lock()
 	defer s.policies.mu.Unlock()

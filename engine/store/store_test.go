@@ -9,67 +9,17 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
 func keyOf(i int) []byte { return fmt.Appendf(nil, "key:%012d", i) }
 
-// check checks the invariants of the shard's index: tag order, no entry before its home, no gap before an entry that
-// belongs earlier, and bytes that add up.
-func (s *shard) check(t *testing.T) {
+// checkTables fails a test whose store's tables disagree.
+func checkTables(t *testing.T, s *Store) {
 	t.Helper()
-	count, bytes, last := 0, 0, uint32(0)
-	for at, slot := range s.index.slots {
-		if slot == 0 {
-			continue
-		}
-		tag := slotTag(slot)
-		home := s.index.home(tag)
-		if tag < last || home > uint64(at) {
-			t.Fatalf("slot %d: tag %x after %x, home %d", at, tag, last, home)
-		}
-		for between := home; between < uint64(at); between++ {
-			if s.index.slots[between] == 0 {
-				t.Fatalf("slot %d: empty slot %d between it and its home", at, between)
-			}
-		}
-		last = tag
-		count++
-		r := s.record(uint32(slot))
-		bytes += s.size(r)
-	}
-	if n := len(s.index.slots); n > 0 && s.index.slots[n-1] != 0 {
-		t.Fatal("the last slot is taken: a probe would not end")
-	}
-	s.arena.check(t, s)
-	if _, used, dead := s.arena.totals(); count != s.index.count || bytes != used-dead {
-		t.Fatalf("%d entries counted as %d, %d bytes as %d", count, s.index.count, bytes, used-dead)
-	}
-}
-
-// checkLimits holds the users counted for each limit against the entries and pins of all shards.
-func (s *Store) checkLimits(t *testing.T) {
-	t.Helper()
-	users := map[uint32]int64{}
-	for i := range s.shards {
-		sh := &s.shards[i]
-		for _, slot := range sh.index.slots {
-			if slot != 0 {
-				users[sh.record(uint32(slot)).limitID()]++
-			}
-		}
-		if sh.pin.used {
-			users[sh.pin.id]++
-		}
-	}
-	limits := s.shards[0].limits
-	for id, n := range users {
-		if got := limits.at(id).users.Load(); got != n {
-			t.Fatalf("limit %d: %d users counted as %d", id, n, got)
-		}
-	}
-	if len(limits.ids) != len(users) {
-		t.Fatalf("%d limits kept, %d in use", len(limits.ids), len(users))
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -109,10 +59,7 @@ func TestStoreAgreesWithAMap(t *testing.T) {
 		}
 		if i%5000 == 0 {
 			s.Sweep(now, 500)
-			for j := range s.shards {
-				s.shards[j].check(t)
-			}
-			s.checkLimits(t)
+			checkTables(t, s)
 		}
 	}
 	s.Sweep(now+60*sec, 20_000)
@@ -137,7 +84,7 @@ func TestScanSurvivesResizing(t *testing.T) {
 	seen := map[string]int{}
 	other := 1000
 	for cursor, calls := uint64(0), 0; ; calls++ {
-		cursor = s.Scan(cursor, 7, epoch, func(e Entry) { seen[string(e.Key)]++ })
+		cursor = s.Scan(cursor, 7, epoch, func(e keyspace.Entry) { seen[string(e.Key)]++ })
 		if cursor == 0 {
 			break
 		}
@@ -191,7 +138,7 @@ func TestMemoryBoundRefusesNewKeys(t *testing.T) {
 	if res := ask(s, epoch+5*sec, engine.Op{Key: keyOf(n), Limit: limit, Tokens: 1}); !res.Allowed {
 		t.Errorf("room was not won back from keys as good as new: %+v", res)
 	}
-	s.shards[0].check(t)
+	checkTables(t, s)
 }
 
 // Parameters that differ on every call must not outgrow the keys.
@@ -201,11 +148,10 @@ func TestDistinctLimitsAreBounded(t *testing.T) {
 	for i := range int64(10_000) {
 		ask(s, epoch, engine.Op{Key: keyOf(int(i % 10)), Limit: bucket(1_000_000, 1+i, 60*sec), Tokens: 1})
 	}
-	if n := len(s.shards[0].limits.ids); n > 11 {
-		t.Errorf("%d limits kept for 10 keys", n)
+	if b := s.Bytes(); b > 8<<10 {
+		t.Errorf("%d bytes kept for 10 keys", b)
 	}
-	s.shards[0].check(t)
-	s.checkLimits(t)
+	checkTables(t, s)
 }
 
 // Many goroutines on few keys together grant exactly as much as one would.

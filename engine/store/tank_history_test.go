@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -68,7 +69,7 @@ type world struct {
 type region struct {
 	name  string
 	store *Store
-	saved []Entry
+	saved []keyspace.Entry
 }
 
 func newWorld(seed uint64, limit limits.Limit, fault string) *world {
@@ -198,7 +199,7 @@ func (w *world) deposit(x *region, store *Store, t *engine.Tank, res *engine.Res
 // save keeps a region's state like a snapshot.
 func (w *world) save(x *region) {
 	x.saved = nil
-	x.store.Dump(w.now, func(e Entry) {
+	x.store.Dump(w.now, func(e keyspace.Entry) {
 		e.Key, e.State = append([]byte(nil), e.Key...), append([]byte(nil), e.State...)
 		x.saved = append(x.saved, e)
 	})

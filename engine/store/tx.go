@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -47,15 +48,10 @@ type Tx struct {
 
 // pending is a key that the transaction has changed.
 type pending struct {
-	engine.Value
-	key   []byte
-	shard *shard
+	keyspace.Update
+	shard *keyspace.Shard
 	tag   uint32
-	limit limits.Limit // of a limiter, whose whole state is Data
-	gone  bool
-
-	size int // of the state to be kept
-	new  bool
+	new   bool
 }
 
 // fewPending is the number of changed keys that are looked up one after the other.
@@ -84,31 +80,28 @@ func (t *Tx) Spend(work int) { t.work += work }
 // of any key, and must not be written to.
 func (t *Tx) Get(key []byte) (v engine.Value, found bool) {
 	if p := t.find(key); p != nil {
-		if p.gone {
+		if p.Gone {
 			return engine.Value{}, false
 		}
-		t.work += len(p.Data) / workBytes
+		t.work += len(p.Data) / keyspace.WorkBytes
 		return t.shown(p), true
 	}
-	sh, tag := t.store.locate(key)
+	sh, tag := t.store.Locate(key)
 	if !t.holds(sh) {
 		return engine.Value{}, false
 	}
-	p := sh.find(tag, key)
-	if !p.found {
+	p := sh.Find(tag, key)
+	if !p.Found {
 		return engine.Value{}, false
 	}
-	r := sh.record(p.ref)
-	limit := sh.limitOf(r)
-	alg := &algorithm.Table[limit.Algorithm]
-	state := alg.StateOf(r.rest())
+	limit, state := sh.StateAt(p)
 	switch {
-	case alg.Expired(state, limit, t.now):
+	case algorithm.Table[limit.Algorithm].Expired(state, limit, t.now):
 		return engine.Value{}, false
 	case !limit.Algorithm.IsValue():
 		return t.limiter(*limit, state), true
 	}
-	t.work += len(state) / workBytes
+	t.work += len(state) / keyspace.WorkBytes
 	return engine.Value{Kind: limit.Algorithm, ExpiresAt: algorithm.ExpiryOf(state), Data: algorithm.DataOf(state)}, true
 }
 
@@ -117,7 +110,7 @@ func (t *Tx) shown(p *pending) engine.Value {
 	if p.Kind.IsValue() {
 		return p.Value
 	}
-	return t.limiter(p.limit, p.Data)
+	return t.limiter(p.Limit, p.Data)
 }
 
 // limiter is the key of a limiter as Get returns it.
@@ -142,10 +135,10 @@ var lookOp = engine.Op{Verb: engine.Look}
 // key is of that kind. Data must not exceed [MaxValueBytes].
 func (t *Tx) Edit(key []byte, kind limits.Algorithm) *engine.Value {
 	if p := t.find(key); p != nil {
-		if p.gone {
-			p.gone, p.limit, p.Value = false, limits.Limit{Algorithm: kind}, engine.Value{Kind: kind, Data: p.Data[:0]}
+		if p.Gone {
+			p.Gone, p.Limit, p.Value = false, limits.Limit{Algorithm: kind}, engine.Value{Kind: kind, Data: p.Data[:0]}
 		}
-		t.work += len(p.Data) / workBytes
+		t.work += len(p.Data) / keyspace.WorkBytes
 		return &p.Value
 	}
 	v, found := t.Get(key)
@@ -153,14 +146,14 @@ func (t *Tx) Edit(key []byte, kind limits.Algorithm) *engine.Value {
 	if !found {
 		v = engine.Value{Kind: kind}
 	}
-	p.limit, p.Value = limits.Limit{Algorithm: v.Kind}, engine.Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
+	p.Limit, p.Value = limits.Limit{Algorithm: v.Kind}, engine.Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
 	return &p.Value
 }
 
 // Set replaces the value of a key. It copies the data.
 func (t *Tx) Set(key []byte, v engine.Value) {
 	p := t.changed(key)
-	p.gone, p.limit = false, limits.Limit{Algorithm: v.Kind}
+	p.Gone, p.Limit = false, limits.Limit{Algorithm: v.Kind}
 	p.Value = engine.Value{Kind: v.Kind, ExpiresAt: v.ExpiresAt, Data: append(p.Data[:0], v.Data...)}
 }
 
@@ -181,7 +174,7 @@ func (t *Tx) Delete(key []byte) (existed bool) {
 			return true
 		}
 	}
-	t.changed(key).gone = true
+	t.changed(key).Gone = true
 	return true
 }
 
@@ -194,7 +187,7 @@ func (t *Tx) find(key []byte) *pending {
 		return nil
 	}
 	for _, p := range t.pending[:t.used] {
-		if bytes.Equal(p.key, key) {
+		if bytes.Equal(p.Key, key) {
 			return p
 		}
 	}
@@ -216,14 +209,14 @@ func (t *Tx) add(key []byte) *pending {
 	}
 	p := t.pending[t.used]
 	t.used++
-	p.key, p.gone = append(p.key[:0], key...), false
-	p.shard, p.tag = t.store.locate(key)
+	p.Key, p.Gone = append(p.Key[:0], key...), false
+	p.shard, p.tag = t.store.Locate(key)
 	t.holds(p.shard)
 	switch {
 	case t.used == fewPending+1:
 		t.byKey = make(map[string]int, 4*fewPending)
 		for i, p := range t.pending[:t.used] {
-			t.byKey[string(p.key)] = i
+			t.byKey[string(p.Key)] = i
 		}
 	case t.used > fewPending:
 		t.byKey[string(key)] = t.used - 1
@@ -232,11 +225,11 @@ func (t *Tx) add(key []byte) *pending {
 }
 
 // holds reports whether a shard is locked, and stops the transaction if it is not.
-func (t *Tx) holds(sh *shard) bool {
+func (t *Tx) holds(sh *keyspace.Shard) bool {
 	if t.all {
 		return true
 	}
-	if _, found := slices.BinarySearch(t.locked, sh.number); found {
+	if _, found := slices.BinarySearch(t.locked, sh.Number); found {
 		return true
 	}
 	t.stopped = true

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // run carries out a Command or a Script. It locks the shards of the declared keys, unless the caller holds the locks of all
@@ -19,15 +20,15 @@ func (s *Store) run(now int64, op *engine.Op, res *engine.Result, locked, readOn
 	t := s.txs.Get().(*Tx)
 	defer s.txs.Put(t)
 	defer t.end()
-	t.store, t.all, t.locked, t.alone = s, locked, t.locked[:0], readOnly || !s.mem.replicated
+	t.store, t.all, t.locked, t.alone = s, locked, t.locked[:0], readOnly || !s.IsReplicated()
 	if !locked {
-		t.locked = s.lock(s.appendShards(t.locked, op))
-		defer func() { s.unlock(t.locked) }()
+		t.locked = s.Lock(s.appendShards(t.locked, op))
+		defer func() { s.Unlock(t.locked) }()
 	}
 	t.carryOut(now, op, res)
 	if t.stopped {
-		s.unlock(t.locked)
-		t.locked, t.all = s.lock(s.appendAllShards(t.locked[:0])), true
+		s.Unlock(t.locked)
+		t.locked, t.all = s.Lock(s.AppendAllShards(t.locked[:0])), true
 		t.carryOut(now, op, res)
 	}
 	res.Work += t.work
@@ -68,8 +69,8 @@ func (t *Tx) carryOut(now int64, op *engine.Op, res *engine.Result) {
 // appendShards appends the numbers of the shards of the declared keys.
 func (s *Store) appendShards(numbers []uint32, op *engine.Op) []uint32 {
 	for _, key := range op.DeclaredKeys() {
-		sh, _ := s.locate(key)
-		numbers = append(numbers, sh.number)
+		sh, _ := s.Locate(key)
+		numbers = append(numbers, sh.Number)
 	}
 	return numbers
 }
@@ -78,13 +79,13 @@ func (s *Store) appendShards(numbers []uint32, op *engine.Op) []uint32 {
 func (t *Tx) keep(res *engine.Result) engine.Status {
 	changed := t.pending[:t.used]
 	if len(changed) > 1 {
-		slices.SortFunc(changed, func(a, b *pending) int { return cmp.Compare(a.shard.number, b.shard.number) })
+		slices.SortFunc(changed, func(a, b *pending) int { return cmp.Compare(a.shard.Number, b.shard.Number) })
 	}
 	if status := t.makeRoom(changed); status != engine.OK {
 		return status
 	}
 	for _, p := range changed {
-		if p.shard.keepPending(p, t.now, res) {
+		if p.shard.Write(t.now, p.tag, &p.Update, res) {
 			res.Granted++
 		}
 	}
@@ -99,34 +100,34 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 		if i == 0 || changed[i-1].shard != p.shard {
 			entries, bytes = 0, 0
 		}
-		if p.gone {
+		if p.Gone {
 			continue
 		}
-		place, had := p.shard.find(p.tag, p.key), 0
-		p.new = !place.found
-		if place.found {
-			r := p.shard.record(place.ref)
-			p.new = p.shard.expired(r, t.now) // making room for another key may drop it: it is no place for this one
-			if limit := p.shard.limitOf(r); !p.new && *limit == p.limit {
-				had = len(algorithm.Table[limit.Algorithm].StateOf(r.rest()))
+		place, had := p.shard.Find(p.tag, p.Key), 0
+		p.new = !place.Found
+		if place.Found {
+			limit, state := p.shard.StateAt(place)
+			p.new = algorithm.Table[limit.Algorithm].Expired(state, limit, t.now) // making room for another key may drop it: it is no place for this one
+			if !p.new && *limit == p.Limit {
+				had = len(state)
 			}
 		}
 		if p.new {
-			if t.store.admission.rulesFor(p.key, place.found, t.made) != nil {
+			if t.store.Admission.RulesFor(p.Key, place.Found, t.made) != nil {
 				return engine.OutOfRoom
 			}
-			if !place.found {
-				t.made = append(t.made, p.key)
+			if !place.Found {
+				t.made = append(t.made, p.Key)
 			}
 		}
-		p.size = len(p.Data)
+		p.Size = len(p.Data)
 		if p.Kind.IsValue() {
-			p.size = algorithm.ValueSize(&p.Value, had)
+			p.Size = algorithm.ValueSize(&p.Value, had)
 		}
-		if p.size != had {
-			entries, bytes = entries+1, bytes+recordBytes(p.size, len(p.key))
+		if p.Size != had {
+			entries, bytes = entries+1, bytes+keyspace.RecordBytes(p.Size, len(p.Key))
 		}
-		if bytes > 0 && !p.shard.reserve(t.now, entries, bytes) {
+		if bytes > 0 && !p.shard.Reserve(t.now, entries, bytes) {
 			if p.new {
 				return engine.OutOfRoom
 			}
@@ -134,45 +135,4 @@ func (t *Tx) makeRoom(changed []*pending) engine.Status {
 		}
 	}
 	return engine.OK
-}
-
-// keepPending writes one change, for which there is room, and reports whether the key is another than before.
-func (s *shard) keepPending(p *pending, now int64, res *engine.Result) (changed bool) {
-	at := s.find(p.tag, p.key)
-	if p.gone {
-		if !at.found {
-			return false
-		}
-		changed = !s.expired(s.record(at.ref), now) // whether an expired one is still there depends on the replica
-		s.remove(at)
-		return changed
-	}
-	if at.found {
-		r := s.record(at.ref)
-		if limit := s.limitOf(r); *limit != p.limit || len(algorithm.Table[limit.Algorithm].StateOf(r.rest())) != p.size {
-			s.drop(at)
-			at = place{}
-		} else {
-			s.preserve(r)
-		}
-	}
-	res.Work += p.size / workBytes
-	ref := at.ref
-	if !at.found {
-		ref = s.newRecord(now, p.tag, p.key, &p.limit, p.size)
-	}
-	r := s.record(ref)
-	state := r.rest()[:p.size:p.size]
-	couldGrow := int64(0)
-	if at.found {
-		couldGrow = s.growable(r)
-	}
-	if p.Kind.IsValue() {
-		algorithm.StoreValue(state, &p.Value)
-	} else {
-		copy(state, p.Data)
-	}
-	s.countGrowing(s.growable(r) - couldGrow)
-	s.note(ref)
-	return true
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -23,24 +24,19 @@ func (t *Tx) Keys(most int, pass func(key []byte, kind limits.Algorithm) bool) (
 			keys = append(keys, bytes.Clone(key))
 		}
 	}
-	for i := range t.store.shards {
-		sh := &t.store.shards[i]
-		for _, slot := range sh.index.slots {
-			if slot == 0 {
-				continue
+	for i := range t.store.Shards() {
+		t.store.ShardAt(uint32(i)).Each(func(key []byte, limit *limits.Limit, state []byte) {
+			if !algorithm.Table[limit.Algorithm].Expired(state, limit, t.now) && t.find(key) == nil {
+				add(key, limit.Algorithm)
 			}
-			r := sh.record(uint32(slot))
-			if !sh.expired(r, t.now) && t.find(r.key()) == nil {
-				add(r.key(), sh.limitOf(r).Algorithm)
-			}
-		}
+		})
 		if live > most {
 			return nil, false
 		}
 	}
 	for _, p := range t.pending[:t.used] {
-		if !p.gone {
-			add(p.key, p.Kind)
+		if !p.Gone {
+			add(p.Key, p.Kind)
 		}
 	}
 	t.work += live * keyWork

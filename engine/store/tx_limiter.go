@@ -38,19 +38,19 @@ func (t *Tx) loadLimiter(c *algorithm.Call, op *engine.Op, res *engine.Result) b
 	if p := t.find(op.Key); p != nil {
 		c.Begin(t.now, op, res)
 		switch {
-		case p.gone:
+		case p.Gone:
 		case p.Kind.IsValue():
-			c.Prev, c.State, c.IsNew = p.limit, p.Data, false
+			c.Prev, c.State, c.IsNew = p.Limit, p.Data, false
 		default:
-			c.Open(&p.limit, p.Data)
+			c.Open(&p.Limit, p.Data)
 		}
 		return true
 	}
-	sh, tag := t.store.locate(op.Key)
+	sh, tag := t.store.Locate(op.Key)
 	if !t.holds(sh) {
 		return false
 	}
-	sh.load(c, t.now, op, res, sh.find(tag, op.Key))
+	sh.Load(c, t.now, op, res, sh.Find(tag, op.Key))
 	if c.IsNew && op.Verb == engine.Acquire && t.script != nil {
 		t.startFrom(c, t.script)
 	}
@@ -67,7 +67,7 @@ func (t *Tx) startFrom(c *algorithm.Call, script *engine.Op) {
 
 func (t *Tx) acquire(c *algorithm.Call) {
 	if c.IsNew {
-		if rules := t.store.admission.rulesFor(c.Op.Key, false, nil); rules != nil {
+		if rules := t.store.Admission.RulesFor(c.Op.Key, false, nil); rules != nil {
 			c.Refuse()
 			c.Result.Status = engine.OutOfRoom
 			return
@@ -101,8 +101,8 @@ func (t *Tx) keepLimiter(c *algorithm.Call, state []byte) {
 		limit, state = c.LentState(state)
 	}
 	p := t.changed(c.Op.Key)
-	p.gone = algorithm.Table[limit.Algorithm].Expired(state, &limit, t.now)
-	p.limit, p.Value = limit, engine.Value{Kind: limit.Algorithm, Data: append(p.Data[:0], state...)}
+	p.Gone = algorithm.Table[limit.Algorithm].Expired(state, &limit, t.now)
+	p.Limit, p.Value = limit, engine.Value{Kind: limit.Algorithm, Data: append(p.Data[:0], state...)}
 }
 
 // change carries out the other verbs, on a key that has a state.

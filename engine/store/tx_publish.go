@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 )
 
 // Bounds of the messages of one transaction.
@@ -22,7 +23,7 @@ func (t *Tx) Publish(channel, text []byte) (ok bool) {
 		t.publishedBytes -= len(channel) + len(text)
 		return false
 	}
-	t.work += keyWork + (len(channel)+len(text))/workBytes
+	t.work += keyWork + (len(channel)+len(text))/keyspace.WorkBytes
 	t.published = append(t.published, message{bytes.Clone(channel), bytes.Clone(text)})
 	return true
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -151,10 +153,7 @@ func TestTxIsAllOrNothing(t *testing.T) {
 		if s.Bytes() > 1<<20 {
 			t.Errorf("%d bytes", s.Bytes())
 		}
-		for i := range s.shards {
-			s.shards[i].check(t)
-		}
-		s.checkLimits(t)
+		checkTables(t, s)
 	}
 }
 
@@ -174,7 +173,7 @@ func TestTxMakesRoomFromItsOwnKeys(t *testing.T) {
 		if n := len(contents(s, now)); res.Status == engine.OK && n != 200 || res.Status == engine.OutOfRoom && n != 0 || res.Status != engine.OK && res.Status != engine.OutOfRoom {
 			t.Errorf("values of %d bytes: status %d, %d keys", 8*seed, res.Status, n)
 		}
-		s.shards[0].check(t)
+		checkTables(t, s)
 	}
 }
 
@@ -192,7 +191,7 @@ func TestTxMeetsRestrictionsAndQuotas(t *testing.T) {
 		}
 	}
 	s := newTxStore(t, Config{Shards: 4})
-	s.SetQuotas([]Quota{{"q", []string{"a:"}, 3}})
+	s.SetQuotas([]admission.Quota{{Name: "q", Prefixes: []string{"a:"}, MaxKeys: 3}})
 	replyTo(t, s, epoch, "", "set a:1 x, set a:2 x")
 	if res := ask(s, epoch, txOf("", "set a:3 x, set a:4 x")); res.Status != engine.OutOfRoom || s.Len() != 2 {
 		t.Errorf("two keys where one fits: %+v, %d keys", res, s.Len())
@@ -209,7 +208,7 @@ func TestTxMeetsRestrictionsAndQuotas(t *testing.T) {
 func TestEmptyValueIsLoaded(t *testing.T) {
 	s, again := newTxStore(t, Config{Shards: 1}), newTxStore(t, Config{Shards: 1})
 	replyTo(t, s, epoch, "a", "set a ")
-	s.Scan(0, 10, epoch, func(e Entry) {
+	s.Scan(0, 10, epoch, func(e keyspace.Entry) {
 		e.State = bytes.TrimRight(e.State, "\x00")
 		if err := again.Load(epoch, e); err != nil {
 			t.Error(err)

@@ -123,7 +123,7 @@ func TestForcedLogIsBounded(t *testing.T) {
 	if res := ask(s, epoch+1000, engine.Op{Verb: engine.Look, Key: []byte("k")}); res.Bytes > 300 {
 		t.Errorf("the log takes %d bytes", res.Bytes)
 	}
-	s.shards[0].check(t)
+	checkTables(t, s)
 }
 
 func TestRefundOfEachAlgorithm(t *testing.T) {
@@ -221,7 +221,7 @@ func TestExpiredStatesGrow(t *testing.T) {
 		if res := ask(s, epoch+2*i*sec, op); !res.Allowed {
 			t.Fatalf("step %d: %+v", i, res)
 		}
-		s.shards[0].check(t)
+		checkTables(t, s)
 	}
 }
 

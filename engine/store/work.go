@@ -3,19 +3,18 @@ package store
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
 )
 
 const (
-	// workBytes is the number of bytes copied in about the time that one lease is read.
-	workBytes = 64
 	// OpWork is the fixed cost of an operation, in units of [engine.Result.Work].
 	OpWork = 20
 	// MaxHolderWork is the most that looking through the holders of one key takes.
 	MaxHolderWork = limits.MaxHolders + OpWork
 	// MaxLogWork is the most that keeping a request in a sliding log of the default bound takes: the log may have to be
 	// copied.
-	MaxLogWork = 100_000*16/workBytes + OpWork
+	MaxLogWork = 100_000*16/keyspace.WorkBytes + OpWork
 )
 
 // Weigh returns about the work that operations would take now, at most, one after the other. It looks each key up, and no
@@ -60,26 +59,27 @@ func (s *Store) weigh(op *engine.Op, more *int) int {
 	if op.Verb == engine.Acquire && op.Limit.Algorithm == limits.Concurrency {
 		*more++
 	}
-	sh, tag := s.locate(op.Key)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	p := sh.find(tag, op.Key)
-	if !p.found {
+	sh, tag := s.Locate(op.Key)
+	sh.Lock()
+	defer sh.Unlock()
+	p := sh.Find(tag, op.Key)
+	if !p.Found {
 		return OpWork + *more
 	}
-	r := sh.record(p.ref)
-	switch alg := sh.limitOf(r).Algorithm; alg {
+	limit, state := sh.StateAt(p)
+	size := sh.SizeAt(p)
+	switch limit.Algorithm {
 	case limits.Concurrency:
-		return OpWork + min(algorithm.Leases(algorithm.Table[alg].StateOf(r.rest())).Used()/algorithm.LeaseHead+*more, limits.MaxHolders)
+		return OpWork + min(algorithm.Leases(state).Used()/algorithm.LeaseHead+*more, limits.MaxHolders)
 	case limits.FairShare:
-		return OpWork + sh.size(r)/workBytes + algorithm.SharePool(algorithm.Table[alg].StateOf(r.rest())).Active()
+		return OpWork + size/keyspace.WorkBytes + algorithm.SharePool(state).Active()
 	case limits.Class:
-		return OpWork + sh.size(r)/workBytes + algorithm.ClassState(algorithm.Table[alg].StateOf(r.rest())).Children()
+		return OpWork + size/keyspace.WorkBytes + algorithm.ClassState(state).Children()
 	case limits.SlidingLog:
 		if op.Verb == engine.ListLog {
-			return OpWork + min(sh.size(r)/engine.LogEntry, int(op.Tokens))
+			return OpWork + min(size/engine.LogEntry, int(op.Tokens))
 		}
-		return OpWork + sh.size(r)/workBytes
+		return OpWork + size/keyspace.WorkBytes
 	}
 	return OpWork
 }
@@ -130,13 +130,13 @@ const stringHead = 8
 
 // stateBytes is the size of a key's state.
 func (s *Store) stateBytes(key []byte) int {
-	sh, tag := s.locate(key)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	p := sh.find(tag, key)
-	if !p.found {
+	sh, tag := s.Locate(key)
+	sh.Lock()
+	defer sh.Unlock()
+	p := sh.Find(tag, key)
+	if !p.Found {
 		return 0
 	}
-	r := sh.record(p.ref)
-	return len(algorithm.Table[sh.limitOf(r).Algorithm].StateOf(r.rest()))
+	_, state := sh.StateAt(p)
+	return len(state)
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/server"
 )
 
@@ -41,7 +41,7 @@ func findCallers(s *server.Server, limits []engine.Op, scan, most int) (callers 
 	}
 	const stride = 1000 // a lock is held for that long
 	for cursor := uint64(0); looked < scan; {
-		cursor = s.Keys().Scan(cursor, stride, s.Now(), func(e store.Entry) {
+		cursor = s.Keys().Scan(cursor, stride, s.Now(), func(e keyspace.Entry) {
 			for i := range templates {
 				if templates[i].IsShared() || len(callers[i]) >= most {
 					continue

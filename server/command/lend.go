@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
-	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -88,8 +88,8 @@ func (r *Request) loan(op *engine.Op, who, number, previous []byte) error {
 	if err := holder(who); err != nil {
 		return err
 	}
-	if bytes.HasPrefix(who, []byte(store.NodeHolder)) {
-		return errNodeHolder.With(store.NodeHolder)
+	if bytes.HasPrefix(who, []byte(keyspace.NodeHolder)) {
+		return errNodeHolder.With(keyspace.NodeHolder)
 	}
 	n, err := integerBetween("number", number, 1, math.MaxInt64)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/engine/glob"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/server/resp"
 )
 
@@ -86,7 +86,7 @@ type finder struct {
 // step passes over at most count keys from a cursor on, and fewer where they are long or hard to match.
 func (f *finder) step(s Server, cursor uint64, count int) (next uint64) {
 	f.steps = 0
-	return s.Keys().ScanWhile(cursor, count, s.Now(), func(e store.Entry) bool {
+	return s.Keys().ScanWhile(cursor, count, s.Now(), func(e keyspace.Entry) bool {
 		if (f.typ == "" || f.typ == e.Limit.Algorithm.String()) && f.matches(e.Key) && f.reader.Reaches(e.Key) {
 			f.keys = append(f.keys, append([]byte{}, e.Key...))
 			f.bytes += len(e.Key) + bulkOverhead
@@ -192,7 +192,7 @@ func runRandomKey(s Session, w *resp.Writer, _ [][]byte) {
 			found = f.keys[rand.IntN(len(f.keys))]
 		}
 	} else {
-		keys.Random(randomTries, now, rand.IntN, func(e store.Entry) bool {
+		keys.Random(randomTries, now, rand.IntN, func(e keyspace.Entry) bool {
 			if s.Reaches(e.Key) {
 				found = append([]byte{}, e.Key...)
 			}

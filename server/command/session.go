@@ -1,6 +1,7 @@
 package command
 
 import (
+	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/server/resp"
 )
@@ -136,9 +137,9 @@ type Server interface {
 type Keyspace interface {
 	Len() int
 	Bytes() int64
-	Scan(cursor uint64, count int, now int64, visit func(store.Entry)) (next uint64)
-	ScanWhile(cursor uint64, count int, now int64, visit func(store.Entry) (more bool)) (next uint64)
-	Random(tries int, now int64, intN func(int) int, visit func(store.Entry) (more bool))
+	Scan(cursor uint64, count int, now int64, visit func(keyspace.Entry)) (next uint64)
+	ScanWhile(cursor uint64, count int, now int64, visit func(keyspace.Entry) (more bool)) (next uint64)
+	Random(tries int, now int64, intN func(int) int, visit func(keyspace.Entry) (more bool))
 	PolicyNames() []string
 	Policy(name string) (store.Policy, bool) // with all its overrides
 	PolicyOf(name string, id []byte) (store.Policy, bool)

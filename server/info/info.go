@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/store"
 	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/server/command"
@@ -42,9 +43,9 @@ type Upstream interface{ Status() upstream.Status }
 // Keys is the local store.
 type Keys interface {
 	Len() int
-	NewKeyCounts() store.NewKeyCounts
+	NewKeyCounts() admission.NewKeyCounts
 	LentKeys() int64
-	QuotaCounts(visit func(q store.Quota, keys int64))
+	QuotaCounts(visit func(q admission.Quota, keys int64))
 	PolicyCounts(visit func(store.Policy))
 }
 

@@ -3,7 +3,7 @@ package info
 import (
 	"fmt"
 
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/admission"
 )
 
 func (s *Source) memory() []field {
@@ -44,7 +44,7 @@ func (s *Source) forced() []field {
 
 // quotas is a line for each quota.
 func (s *Source) quotas() (fields []field) {
-	s.Keys.QuotaCounts(func(q store.Quota, keys int64) {
+	s.Keys.QuotaCounts(func(q admission.Quota, keys int64) {
 		fields = append(fields, field{"quota_" + oneWord(q.Name), keys})
 	})
 	return fields

@@ -3,7 +3,7 @@ package memlimit
 import (
 	"time"
 
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/server/config"
 	"github.com/stintdb/stint/server/sysmem"
 )
@@ -21,7 +21,7 @@ type budget struct {
 	startup, peak int64 // memory in use when the server started, and the most of it seen
 
 	full       bool // a replicated store's keys have reached it
-	forced     store.NewKeyCounts
+	forced     admission.NewKeyCounts
 	lastReport int64
 }
 

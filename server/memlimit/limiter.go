@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/server/clock"
 	"github.com/stintdb/stint/server/command"
 	"github.com/stintdb/stint/server/config"
@@ -27,9 +27,9 @@ type Keys interface {
 	Bytes() int64
 	IdleBytes() int64
 	ReservedBytes() int64
-	NewKeyCounts() store.NewKeyCounts
+	NewKeyCounts() admission.NewKeyCounts
 	SetMaxBytes(bytes int64)
-	Pressure(rules store.Rules, full bool) []engine.Op
+	Pressure(rules admission.Rules, full bool) []engine.Op
 }
 
 // Env has the parts of the server that a [Limiter] works with.
@@ -151,7 +151,7 @@ func (m *Limiter) reportForced() {
 }
 
 // RulesOf are the settings' rules for new keys when memory is full.
-func RulesOf(cfg *config.Config) store.Rules {
+func RulesOf(cfg *config.Config) admission.Rules {
 	modes := map[string]engine.NewKeys{"deny-new": engine.DenyNew, "allow-new": engine.AllowNew, "overflow": engine.OverflowNew}
-	return store.Rules{NewKeys: modes[cfg.WhenFull], Delimiters: cfg.PrefixDelimiters}
+	return admission.Rules{NewKeys: modes[cfg.WhenFull], Delimiters: cfg.PrefixDelimiters}
 }

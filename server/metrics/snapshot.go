@@ -3,7 +3,7 @@ package metrics
 import (
 	"time"
 
-	"github.com/stintdb/stint/engine/store"
+	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/internal/clusterstatus"
 	"github.com/stintdb/stint/internal/persistencestatus"
 	"github.com/stintdb/stint/server/upstream"
@@ -40,9 +40,9 @@ type Snapshot struct {
 	LentKeys int64
 	Resident int64 // bytes of the process
 
-	MaxMemory int64              // bound on the process's memory in bytes, 0 is none
-	Forced    store.NewKeyCounts // decisions on new keys without room
-	Quotas    []QuotaUsage       // at most MaxQuotas
+	MaxMemory int64                  // bound on the process's memory in bytes, 0 is none
+	Forced    admission.NewKeyCounts // decisions on new keys without room
+	Quotas    []QuotaUsage           // at most MaxQuotas
 
 	Policies    []PolicyCounts // at most MaxPolicies, and the sum of the others
 	PolicyCount int64

@@ -1,0 +1,72 @@
+package keyspace
+
+import (
+	"hash/maphash"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
+)
+
+// groupAtOnce bounds the operations of a group. More would hold more locks, and gain little.
+const groupAtOnce = 8
+
+// located is where the key of an operation is.
+type located struct {
+	shard  *Shard
+	tag    uint32
+	locked bool // for this operation, not for an earlier one of the group
+
+	place Place
+	moves uint32 // of the shard when place was found
+}
+
+// ApplyGroup carries out the short operations at the front of ops, in order, and returns their number. It looks up all keys before
+// it decides, so that the processor fetches their slots and records from memory side by side: an operation spends most of its time
+// on these fetches unless its key is in the cache. A lock that another goroutine holds ends the group: waiting for it could
+// be a deadlock.
+func (s *Keyspace) ApplyGroup(c *algorithm.Call, now int64, ops []engine.Op, results []engine.Result) (n int) {
+	var room [groupAtOnce]located
+	for ; n < min(groupAtOnce, len(ops)) && algorithm.IsShort(&ops[n]); n++ {
+		h, k := maphash.Bytes(s.seed, ops[n].Key), &room[n]
+		k.shard, k.tag = &s.shards[s.shardOf(h)], uint32(h)
+		if k.locked = k.shard.mu.TryLock(); !k.locked && !holds(room[:n], k.shard) {
+			break
+		}
+	}
+	keys := room[:n]
+	for i := range keys {
+		c.Touched |= keys[i].shard.Touch(keys[i].tag)
+	}
+	for i := range keys {
+		k := &keys[i]
+		at, head := k.shard.Seek(k.tag)
+		k.place.At, c.Touched = at, c.Touched|head
+	}
+	for i := range keys {
+		k := &keys[i]
+		k.place, k.moves = k.shard.FindFrom(k.place.At, k.tag, ops[i].Key), k.shard.Moves
+	}
+	for i := range keys {
+		k := &keys[i]
+		if k.moves != k.shard.Moves { // an earlier operation has moved records
+			k.place = k.shard.Find(k.tag, ops[i].Key)
+		}
+		k.shard.applyAt(c, now, k.tag, k.place, &ops[i], &results[i])
+	}
+	for i := range keys {
+		if keys[i].locked {
+			keys[i].shard.mu.Unlock()
+		}
+	}
+	return n
+}
+
+// holds reports whether the lock of a shard is held for one of keys.
+func holds(keys []located, s *Shard) bool {
+	for i := range keys {
+		if keys[i].shard == s {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,187 @@
+package keyspace
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"sync/atomic"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
+)
+
+// Change is the change of one key, or of all, since the last [Store.Changes].
+type Change struct {
+	Kind  ChangeKind
+	Entry Entry      // Changed: the state as it is now; Deleted: its Key alone. Slices are only valid during the call
+	Op    *engine.Op // PolicyChanged: the operation that changed a policy
+}
+
+// ChangeKind is the kind of a Change.
+type ChangeKind uint8
+
+// The kinds of changes.
+const (
+	Changed       ChangeKind = iota
+	Deleted                  // the key was reset
+	Flushed                  // every key was
+	PolicyChanged            // a policy was set, dropped or overridden
+	// PoliciesForgotten drops all policies and scripts: the changes that follow contain every one. A store does not report it.
+	PoliciesForgotten
+)
+
+// Changes records for a journal the keys written and deleted since the last call of [Store.Changes]. A key that is
+// written a million times in between is recorded once.
+type Changes struct {
+	on      atomic.Bool
+	dirty   []atomic.Uint64 // a bit for every shard with something noted
+	flushes atomic.Uint64   // how often every key was deleted
+	seen    uint64          // flushes that Changes has reported; only it uses this
+	lost    atomic.Bool     // more was deleted between two calls than is noted
+}
+
+// notes are what one shard has to report.
+type notes struct {
+	Number  uint32 // of the shard
+	changes *Changes
+	dirty   []uint32 // references of records written since the last Changes
+	gone    []byte   // keys deleted since then: 4 bytes of length, the key
+}
+
+// maxGone bounds the bytes of deleted keys that a shard notes. Beyond it a snapshot is needed.
+const maxGone = 64 << 10
+
+func (r record) isDirty() bool { return binary.LittleEndian.Uint32(r[4:])&dirtyBit != 0 }
+
+func (r record) setDirty(dirty bool) {
+	n := binary.LittleEndian.Uint32(r[4:]) &^ dirtyBit
+	if dirty {
+		n |= dirtyBit
+	}
+	binary.LittleEndian.PutUint32(r[4:], n)
+}
+
+// IsOn reports whether changes are noted.
+func (c *Changes) IsOn() bool { return c.on.Load() }
+
+// Lose notes that a change could not be noted.
+func (c *Changes) Lose() { c.lost.Store(true) }
+
+func (c *Changes) mark(shard uint32) { c.dirty[shard/64].Or(1 << (shard % 64)) }
+
+// note marks a record as written.
+func (t *table) note(ref uint32) {
+	if !t.changes.on.Load() {
+		return
+	}
+	if r := t.record(ref); !r.isDirty() {
+		r.setDirty(true)
+		t.noteRef(ref)
+	}
+}
+
+func (n *notes) noteRef(ref uint32) {
+	if len(n.dirty) == 0 {
+		n.changes.mark(n.Number)
+	}
+	n.dirty = append(n.dirty, ref)
+}
+
+// noteGone marks a key as deleted.
+func (n *notes) noteGone(key []byte) {
+	if !n.changes.on.Load() {
+		return
+	}
+	if len(n.gone) > 0 && len(n.gone)+len(key)+4 > maxGone {
+		n.changes.lost.Store(true)
+		return
+	}
+	n.changes.mark(n.Number)
+	n.gone = append(binary.LittleEndian.AppendUint32(n.gone, uint32(len(key))), key...)
+}
+
+// forget drops the notes of records in a segment of so many bytes.
+func (n *notes) forget(number, bytes int) {
+	count := uint32(numbers(bytes))
+	n.dirty = slices.DeleteFunc(n.dirty, func(ref uint32) bool { return segmentOf(ref)-uint32(number) < count })
+}
+
+// noteDropped marks a key as deleted that is dropped before its last state was reported, because the journal may have
+// an older state that expires later.
+func (t *table) noteDropped(r record) {
+	if r.isDirty() {
+		t.noteGone(r.key())
+	}
+}
+
+// Track starts or stops noting changes. It must be called before the store is used by others.
+func (s *Keyspace) Track(on bool) { s.changes.on.Store(on) }
+
+// TakeChanges reports the changes of all keys since the last call, but for states larger than stateBytes, and forgets them.
+func (s *Keyspace) TakeChanges(stateBytes int, now int64, visit func(Change)) (complete, left bool) {
+	for i := range s.changes.dirty {
+		for set := s.changes.dirty[i].Swap(0); set != 0; set &= set - 1 {
+			sh := &s.shards[i*64+bits.TrailingZeros64(set)]
+			sh.mu.Lock()
+			s.reportFlush(visit)
+			if sh.takeChanges(stateBytes, now, visit) {
+				left = true
+				s.changes.mark(sh.Number)
+			}
+			sh.mu.Unlock()
+		}
+	}
+	s.reportFlush(visit)
+	return !s.changes.lost.Swap(false), left
+}
+
+// HasChanges reports whether takeChanges would find any.
+func (s *Keyspace) HasChanges() bool {
+	for i := range s.changes.dirty {
+		if s.changes.dirty[i].Load() != 0 {
+			return true
+		}
+	}
+	return s.changes.flushes.Load() != s.changes.seen
+}
+
+// reportFlush reports a deletion of all keys before any later change. Changes reported earlier precede it:
+// a flush holds every shard's lock.
+func (s *Keyspace) reportFlush(visit func(Change)) {
+	if n := s.changes.flushes.Load(); n != s.changes.seen {
+		s.changes.seen = n
+		visit(Change{Kind: Flushed})
+	}
+}
+
+// takeChanges reports the noted changes, and keeps the notes of states larger than stateBytes.
+func (t *table) takeChanges(stateBytes int, now int64, visit func(Change)) (left bool) {
+	for gone := t.gone; len(gone) > 0; {
+		n := 4 + int(binary.LittleEndian.Uint32(gone))
+		visit(Change{Kind: Deleted, Entry: Entry{Key: gone[4:n]}})
+		gone = gone[n:]
+	}
+	t.gone = t.gone[:0]
+	kept := t.dirty[:0]
+	for _, ref := range t.dirty {
+		r := t.record(ref)
+		if !r.isDirty() {
+			continue // it was deleted, or moved and noted again
+		}
+		limit := t.limitOf(r)
+		alg := &algorithm.Table[limit.Algorithm]
+		state := alg.StateOf(r.rest())
+		if len(state) > stateBytes {
+			kept = append(kept, ref)
+			continue
+		}
+		r.setDirty(false)
+		if alg.Expired(state, limit, now) { // an older reported state may expire later
+			visit(Change{Kind: Deleted, Entry: Entry{Key: r.key()}})
+			continue
+		}
+		visit(Change{Kind: Changed, Entry: Entry{Key: r.key(), Limit: *limit, State: state}})
+	}
+	t.dirty = kept
+	return len(kept) > 0
+}

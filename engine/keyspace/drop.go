@@ -1,0 +1,97 @@
+package keyspace
+
+import (
+	"github.com/stintdb/stint/engine/algorithm"
+)
+
+// remove drops the entry at p and notes that it is gone.
+func (t *table) remove(p Place) {
+	r := t.record(p.ref)
+	t.noteGone(r.key())
+	r.setDirty(false)
+	t.drop(p)
+}
+
+// drop removes the entry at p, which has expired.
+func (t *table) drop(p Place) {
+	t.Moves++
+	r := t.record(p.ref)
+	t.preserve(r)
+	t.noteDropped(r)
+	t.uncount(r)
+	r.setDirty(false)
+	size := t.size(r) // needs the limit, whose number is given away next
+	t.limits.release(r.limitID())
+	t.index.remove(p.At)
+	t.vacate(p.ref, size)
+}
+
+// vacate counts the bytes of a record that no slot refers to any longer. If it was the last one in a large segment, this segment is freed,
+// unless it is the current one: room in it may be reserved.
+func (t *table) vacate(ref uint32, bytes int) {
+	n := t.arena.firstNumber(ref)
+	t.arena.segments[n].dead += bytes
+	if n != t.arena.current {
+		t.freeIfEmpty(n)
+	}
+}
+
+// freeIfEmpty frees a large segment without records.
+func (t *table) freeIfEmpty(n int) {
+	if n < len(t.arena.segments) {
+		if g := &t.arena.segments[n]; len(g.bytes) > segmentBytes && g.part == 0 && g.live() == 0 {
+			t.freeSegment(n)
+		}
+	}
+}
+
+// uncount removes a record from the counts.
+func (t *table) uncount(r record) {
+	t.countGrowing(-t.growable(r))
+	if t.quotas != nil {
+		t.quotas.Add(r.key(), -1)
+	}
+	t.kept.drop(t.mem, r.key(), t.limitOf(r).Algorithm)
+}
+
+// free removes every entry. Neighbours mostly share a limit, and their uses of it are given back together: an atomic
+// operation for each of a million entries would hold the shards for 50 ms.
+func (t *table) free() {
+	var id uint32
+	var uses, growable int64
+	fixed := true
+	for _, slot := range t.index.slots {
+		if slot == 0 {
+			continue
+		}
+		r := t.record(uint32(slot))
+		if r.limitID() != id || uses == 0 {
+			t.limits.releaseUses(id, uses)
+			id, uses = r.limitID(), 0
+			fixed = algorithm.Table[t.limitOf(r).Algorithm].Bytes != 0
+		}
+		uses++
+		if !fixed {
+			growable += t.growable(r)
+		}
+		if t.quotas != nil {
+			t.quotas.Add(r.key(), -1)
+		}
+	}
+	t.limits.releaseUses(id, uses)
+	t.countGrowing(-growable)
+	if t.pin.used {
+		t.limits.release(t.pin.id)
+		t.pin = pinned{}
+	}
+	if t.snapshot != nil {
+		t.snapshot.takeOver(t)
+	} else {
+		t.index.free()
+		t.arena.each(func(_ int, g *segment) { t.mem.free(g.bytes) })
+	}
+	t.arena, t.index = arena{}, index{mem: t.mem}
+	t.kept.clear(t.mem)
+	t.dirty = nil
+	t.sampleFrom, t.fullUntil, t.stuckUntil = 0, 0, 0
+}

@@ -1,0 +1,43 @@
+package keyspace
+
+// Flush empties the store, with every shard locked, so that a journal can order it among the other changes. Policies
+// stay: they are settings, not counts.
+// So do the loans, whose tokens may still be spent, and tanks.
+func (s *Keyspace) Flush(now int64, locked bool) {
+	for i := range s.shards {
+		if !locked {
+			s.shards[i].mu.Lock()
+		}
+	}
+	lent := make([][]lentRecord, len(s.shards))
+	for i := range s.shards {
+		lent[i] = append(s.shards[i].lentRecords(s, now), s.shards[i].tankRecords(s)...)
+		s.shards[i].free()
+		s.shards[i].gone = nil
+	}
+	s.Admission.Shared.Clear()
+	if s.changes.on.Load() { // recovery flushes too, and that is no new change
+		s.changes.flushes.Add(1)
+	}
+	for i := range lent {
+		s.shards[i].putBack(s, now, lent[i])
+	}
+	for i := range s.shards {
+		if !locked {
+			s.shards[i].mu.Unlock()
+		}
+	}
+}
+
+// Clear empties the keyspace, the restrictions of new keys included, as if it were new. Nothing is noted as changed. It must
+// not be called while operations are applied.
+func (s *Keyspace) Clear() {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		sh.free()
+		sh.gone = nil
+		sh.mu.Unlock()
+	}
+	s.Admission.Clear()
+}

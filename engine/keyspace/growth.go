@@ -1,0 +1,130 @@
+package keyspace
+
+import "github.com/stintdb/stint/engine"
+
+// growth makes room in a table without dropping entries.
+type growth struct {
+	*table
+	newKeys bool // it is for new keys, which may not take the reserve
+	tight   bool // memory is short: it is content with little room
+}
+
+// fit makes room for more entries, whose records take some bytes in all.
+func (t growth) fit(entries, bytes int) bool { return t.openSegment(bytes) && t.growIndex(entries) }
+
+// growIndex makes room for more entries in the index.
+func (t growth) growIndex(entries int) bool {
+	if !t.index.lacks(entries) {
+		return true
+	}
+	all := t.index.count + entries
+	room := max(all+all/3, minEntries)
+	if indexBytes(2*all) < pageBytes/2 { // few entries, whose earlier blocks are left to the garbage collector
+		room = max(2*all, minEntries)
+	}
+	if t.tight {
+		if room = all; t.newKeys {
+			room += all / tightShare
+		}
+	}
+	if !t.allows(indexBytes(room) - t.index.bytes()) {
+		return false
+	}
+	t.Moves++
+	t.index.resize(room)
+	return true
+}
+
+// allows reports whether the memory bound allows more bytes, with some to spare unless memory is short.
+func (t growth) allows(bytes int64) bool {
+	if t.tight {
+		return t.mem.allows(bytes, t.newKeys)
+	}
+	return t.mem.fits(bytes, true)
+}
+
+// openSegment makes a segment with room for bytes the current one.
+func (t growth) openSegment(bytes int) bool {
+	if t.arena.room() >= bytes {
+		return true
+	}
+	n, ok := t.segmentWithRoom(bytes)
+	if !ok {
+		return false
+	}
+	last := t.arena.current
+	t.arena.current = n
+	if last != n {
+		t.freeIfEmpty(last)
+	}
+	return true
+}
+
+// segmentWithRoom returns the number of a segment with room for bytes: one with unused or deleted bytes, else a new one. Large segments get no
+// further records: a small one would keep a large block.
+func (t growth) segmentWithRoom(bytes int) (n int, ok bool) {
+	share := roomyShare
+	if t.tight {
+		share = tightShare
+	}
+	best, gain := -1, 0
+	only, count, total, live := 0, 0, 0, 0
+	t.arena.each(func(n int, g *segment) {
+		only, count, total, live = n, count+1, total+len(g.bytes), live+g.live()
+		if won := len(g.bytes) - g.live(); won >= max(bytes, len(g.bytes)/share, gain+1) && len(g.bytes) <= segmentBytes {
+			best, gain = n, won
+		}
+	})
+	if best >= 0 {
+		if g := &t.arena.segments[best]; g.room() < max(bytes, len(g.bytes)/share) {
+			t.compact(best)
+		}
+		return best, true
+	}
+	if all := bytes + live; count == 1 && all <= segmentBytes {
+		return only, t.growSegment(only, all)
+	}
+	size := max(bytes, min(total/2, segmentBytes), minArena)
+	if t.tight {
+		if size = bytes; t.newKeys {
+			size = max(bytes, min(total/tightShare, segmentBytes))
+		}
+		if size < pageBytes && t.allows(pageBytes) { // a segment for each record would be many
+			size = pageBytes
+		}
+	}
+	if size <= segmentBytes {
+		size = wholePages(size)
+	} else {
+		size = engine.Align(bytes) // without room for others
+	}
+	return t.addSegment(size)
+}
+
+// growSegment moves the only segment, which is small, to a larger block, for all bytes.
+func (t growth) growSegment(n, all int) bool {
+	size := max(all+all/2, min(2*all, pageBytes), minArena)
+	if t.tight {
+		if size = all; t.newKeys {
+			size += all / tightShare
+		}
+	}
+	size = wholePages(min(size, segmentBytes))
+	if !t.allows(int64(size - len(t.arena.segments[n].bytes))) {
+		return false
+	}
+	t.moveSegment(n, size)
+	return true
+}
+
+// addSegment adds a segment, and returns its number.
+func (t growth) addSegment(bytes int) (n int, ok bool) {
+	if !t.allows(int64(bytes)) {
+		return 0, false
+	}
+	block := t.mem.block(bytes)
+	if n, ok = t.arena.add(block); !ok {
+		t.mem.free(block)
+	}
+	return n, ok
+}

@@ -1,0 +1,80 @@
+package keyspace
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+
+	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/algorithm"
+)
+
+// Keyspace is keys with their states, in shards that are locked one by one. Its methods may be called from any goroutine.
+type Keyspace struct {
+	shardSet
+	memory
+	Admission admission.Admission
+	changes   Changes
+	snapshot  atomic.Pointer[Snapshot]
+	calls     sync.Pool // of *algorithm.Call, the scratch of operations on one key
+	loads     sync.Pool // of *loading
+
+	sweepMu sync.Mutex
+	sweepAt uint64 // cursor of the next Sweep
+}
+
+const defaultShards = 1024
+
+// Config configures a keyspace.
+type Config struct {
+	MaxBytes   int64     // bound on the memory of entries, 0 for none
+	Replicated bool      // new keys are refused by operations only, never for the keyspace's own memory
+	Shards     int       // a power of two up to 65536; 0 for the default of 1024
+	Beside     *Keyspace // one of the same shards and hashes, or nil
+}
+
+// Init makes an empty keyspace of the zero value.
+func (s *Keyspace) Init(o Config) {
+	n := o.Shards
+	if s.seed = maphash.MakeSeed(); o.Beside != nil {
+		s.seed, n = o.Beside.seed, len(o.Beside.shards)
+	}
+	if n == 0 {
+		n = defaultShards
+	}
+	if n < 1 || n > 1<<16 || n&(n-1) != 0 {
+		panic("store: Config.Shards must be a power of two up to 65536")
+	}
+	s.shards = make([]Shard, n)
+	s.shift = 64
+	for bits := n; bits > 1; bits /= 2 {
+		s.shift--
+	}
+	s.memory.max.Store(o.MaxBytes)
+	s.memory.replicated = o.Replicated
+	s.Admission.Init(o.Replicated)
+	s.memory.buffers.New = func() any { return new([segmentBytes]byte) }
+	limits := newLimitTable(&s.memory)
+	for i := range s.shards {
+		s.shards[i].mem, s.shards[i].index.mem, s.shards[i].limits = &s.memory, &s.memory, limits
+		s.shards[i].admission = &s.Admission
+		s.shards[i].Number, s.shards[i].changes = uint32(i), &s.changes
+	}
+	s.changes.dirty = make([]atomic.Uint64, (n+63)/64)
+	s.calls.New = func() any { return new(algorithm.Call) }
+	s.loads.New = func() any { return new(loading) }
+}
+
+// JournalNotes is what is noted for the journal.
+func (s *Keyspace) JournalNotes() *Changes { return &s.changes }
+
+// Close gives the store's memory back to the system. The store must not be used afterwards.
+func (s *Keyspace) Close() {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		sh.free()
+		sh.mu.Unlock()
+	}
+	s.Admission.Shared.Clear()
+}

@@ -1,0 +1,61 @@
+package keyspace
+
+import "github.com/stintdb/stint/engine/algorithm"
+
+// randomWalk is the number of slots of an index that Random reads from a random one on.
+const randomWalk = 64
+
+// Random calls visit for entries at random places that have not expired at now, until it returns false or after the
+// given number of tries. intN returns a random number from 0 to below its argument. It looks at every shard once, and
+// then at a few dozen slots for each try. visit runs under a lock: it must be quick and must not call the store.
+func (s *Keyspace) Random(tries int, now int64, intN func(int) int, visit func(Entry) (more bool)) {
+	ends, total := make([]int, len(s.shards)), 0 // of each shard's keys in one sequence of all keys
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		total += sh.index.count
+		sh.mu.Unlock()
+		ends[i] = total
+	}
+	for range tries {
+		if total == 0 || !s.shards[pick(ends, intN(total))].random(now, intN, visit) {
+			return
+		}
+	}
+}
+
+// pick returns the first position whose end is beyond at.
+func pick(ends []int, at int) int {
+	low, high := 0, len(ends)-1
+	for low < high {
+		if middle := (low + high) / 2; ends[middle] > at {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low
+}
+
+// random visits the first entry at or after a random slot, if one of the next few slots has any.
+func (s *Shard) random(now int64, intN func(int) int, visit func(Entry) (more bool)) (more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slots := s.index.slots
+	if s.index.count == 0 {
+		return true
+	}
+	at := intN(len(slots))
+	for range min(randomWalk, len(slots)) {
+		if slot := slots[at]; slot != 0 {
+			r := s.record(uint32(slot))
+			if s.expired(r, now) {
+				return true
+			}
+			limit := s.limitOf(r)
+			return visit(Entry{Key: r.key(), Limit: *limit, State: algorithm.Table[limit.Algorithm].StateOf(r.rest())})
+		}
+		at = (at + 1) % len(slots)
+	}
+	return true
+}

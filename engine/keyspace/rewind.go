@@ -1,0 +1,32 @@
+package keyspace
+
+import "github.com/stintdb/stint/engine/algorithm"
+
+// Rewind turns the times of all keys back, from a time that was ahead to the true one, in nanoseconds since the Unix epoch. It is for a
+// store that was just recovered, before it decides anything.
+//
+// Each key then has the tokens, waits and time to live at the time to that it had at from, but a sliding window may count for up to a window
+// longer, and the reservation of a counted window no longer gives tokens back to it. Limiters that had expired at from, and can be of a time
+// just before to, stay as they are: they are from before the clock ran ahead.
+func (s *Keyspace) Rewind(from, to int64) {
+	for i := range s.shards {
+		s.shards[i].rewind(from, to)
+	}
+	s.Admission.Shared.Rewind(from, to)
+}
+
+func (s *Shard) rewind(from, to int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.index.count == 0 {
+		return
+	}
+	for _, slot := range s.index.slots {
+		if slot == 0 {
+			continue
+		}
+		r := s.record(uint32(slot))
+		limit := s.limitOf(r)
+		algorithm.RewindState(algorithm.Table[limit.Algorithm].StateOf(r.rest()), limit, from, to)
+	}
+}

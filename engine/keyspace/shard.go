@@ -1,0 +1,60 @@
+package keyspace
+
+import (
+	"sync"
+
+	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// Shard is one lock's worth of the store: a table of its keys, and the operations on one of them.
+type Shard struct {
+	mu sync.Mutex
+	table
+	admission *admission.Admission
+	_         [64]byte
+}
+
+// Lock locks the shard. Whoever locks several goes in the order of their numbers, or by TryLock.
+func (s *Shard) Lock() { s.mu.Lock() }
+
+// TryLock locks the shard unless another goroutine holds the lock.
+func (s *Shard) TryLock() bool { return s.mu.TryLock() }
+
+// Unlock unlocks the shard.
+func (s *Shard) Unlock() { s.mu.Unlock() }
+
+// StateAt is the limit and the state of the key at p, which may have expired. Both are valid until the table changes.
+func (s *Shard) StateAt(p Place) (limit *limits.Limit, state []byte) {
+	r := s.record(p.ref)
+	limit = s.limitOf(r)
+	return limit, algorithm.Table[limit.Algorithm].StateOf(r.rest())
+}
+
+// SizeAt is the bytes of the record at p.
+func (s *Shard) SizeAt(p Place) int { return s.size(s.record(p.ref)) }
+
+// PreserveAt is to be called before the state at p changes: a snapshot may have to copy it.
+func (s *Shard) PreserveAt(p Place) { s.preserve(s.record(p.ref)) }
+
+// NoteAt notes for the journal that the state at p changed.
+func (s *Shard) NoteAt(p Place) { s.note(p.ref) }
+
+// IsCopied reports whether a snapshot may have to copy records before they change.
+func (s *Shard) IsCopied() bool { return s.snapshot != nil }
+
+// Touch reads the first slot that a look-up of tag will read, so that the processor fetches it. Callers keep the value, because the
+// compiler leaves out a load whose value nobody uses.
+func (s *Shard) Touch(tag uint32) uint64 { return s.index.touch(tag) }
+
+// Each visits every key, expired ones too.
+func (s *Shard) Each(visit func(key []byte, limit *limits.Limit, state []byte)) {
+	for _, slot := range s.index.slots {
+		if slot != 0 {
+			p := Place{ref: uint32(slot)}
+			limit, state := s.StateAt(p)
+			visit(s.record(p.ref).key(), limit, state)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package keyspace
+
+import (
+	"hash/maphash"
+	"slices"
+)
+
+// shardSet is the shards of a keyspace, and which of them a key belongs to.
+type shardSet struct {
+	seed   maphash.Seed
+	shards []Shard
+	shift  uint // hash bits above the shard's number
+}
+
+// Locate returns a key's shard and tag.
+func (s *shardSet) Locate(key []byte) (*Shard, uint32) {
+	h := maphash.Bytes(s.seed, key)
+	return &s.shards[s.shardOf(h)], uint32(h)
+}
+
+// ShardAt is the shard of a number from 0 to below [Keyspace.Shards].
+func (s *shardSet) ShardAt(number uint32) *Shard { return &s.shards[number] }
+
+func (s *shardSet) shardOf(hash uint64) uint64 { return hash >> s.shift & uint64(len(s.shards)-1) }
+
+// Lock sorts the numbers of shards and locks each of them once. Ascending order is the lock order of the store.
+func (s *shardSet) Lock(order []uint32) []uint32 {
+	slices.Sort(order)
+	order = slices.Compact(order)
+	for _, n := range order {
+		s.shards[n].mu.Lock()
+	}
+	return order
+}
+
+// Unlock unlocks what Lock returned.
+// Unlock unlocks what Lock returned.
+func (s *shardSet) Unlock(order []uint32) {
+	for _, n := range order {
+		s.shards[n].mu.Unlock()
+	}
+}
+
+// AppendAllShards appends the numbers of all shards.
+func (s *shardSet) AppendAllShards(numbers []uint32) []uint32 {
+	for i := range s.shards {
+		numbers = append(numbers, s.shards[i].Number)
+	}
+	return numbers
+}
+
+// Len counts the keys; expired ones that have not been dropped yet are included.
+func (s *shardSet) Len() int {
+	n := 0
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		n += sh.index.count
+		sh.mu.Unlock()
+	}
+	return n
+}
+
+// IdleBytes is the part of Bytes that lies in records of keys that were dropped or moved, and will be won back.
+func (s *shardSet) IdleBytes() (bytes int64) {
+	for i := range s.shards {
+		sh := &s.shards[i]
+		sh.mu.Lock()
+		_, _, dead := sh.arena.totals()
+		bytes += int64(dead)
+		sh.mu.Unlock()
+	}
+	return bytes
+}
+
+// limits is the table of limits, which all shards share.
+func (s *shardSet) limits() *limitTable { return s.shards[0].limits }
+
+// Shards is the number of parts in which [Store.ScanLoans] looks at the keys.
+func (s *shardSet) Shards() int { return len(s.shards) }
+
+// Hash is a hash of a key that others cannot foresee.
+func (s *shardSet) Hash(key []byte) uint64 { return maphash.Bytes(s.seed, key) }

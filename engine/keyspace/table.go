@@ -1,0 +1,88 @@
+package keyspace
+
+import (
+	"bytes"
+
+	"github.com/stintdb/stint/engine/admission"
+	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/limits"
+)
+
+// table is a hash table in memory of its own: an index over records in an arena. Records are appended; the space that a
+// deleted one leaves behind is counted and won back when its segment is compacted.
+type table struct {
+	arena  arena
+	index  index
+	Moves  uint32 // counts what may have moved records, or their slots
+	limits *limitTable
+	pin    pinned // the limit of the key made last
+	mem    *memory
+	quotas *admission.Quotas // nil if there are none
+
+	snapshot *Snapshot // that has not visited this table yet
+	phase    uint32    // the phaseBit of every record except those that snapshot has not visited yet
+
+	notes
+	kept keptKeys
+
+	sampleFrom uint64 // tag from which makeRoom looks for expired entries
+	fullUntil  int64  // makeRoom does not look at all entries for new keys again before this time
+	stuckUntil int64  // nor for a state that grows
+}
+
+// fullRetry is the time for which a shard whose memory is short does not look at all its entries again.
+const fullRetry = 100_000_000
+
+// Place is where a key's record is: its slot in the index, and whether it was found there.
+type Place struct {
+	At    uint64
+	ref   uint32
+	Found bool
+}
+
+func (t *table) record(ref uint32) record { return t.arena.record(ref) }
+
+func (t *table) limitOf(r record) *limits.Limit { return &t.limits.at(r.limitID()).limit }
+
+func (t *table) size(r record) int {
+	return RecordBytes(len(algorithm.Table[t.limitOf(r).Algorithm].StateOf(r.rest())), r.keyLen())
+}
+
+func (t *table) expired(r record, now int64) bool {
+	limit := t.limitOf(r)
+	alg := &algorithm.Table[limit.Algorithm]
+	return alg.Expired(alg.StateOf(r.rest()), limit, now)
+}
+
+// Seek returns the position from which findFrom looks for a key. It reads the head of the record there, so that the processor fetches it.
+func (t *table) Seek(tag uint32) (at, head uint64) {
+	if t.index.count == 0 {
+		return 0, 0
+	}
+	at = t.index.seek(tag)
+	ref := uint32(t.index.slots[at])
+	if ref == 0 {
+		return at, 0
+	}
+	return at, uint64(t.record(ref)[4])
+}
+
+func (t *table) Find(tag uint32, key []byte) Place {
+	if t.index.count == 0 {
+		return Place{}
+	}
+	return t.FindFrom(t.index.seek(tag), tag, key)
+}
+
+func (t *table) FindFrom(at uint64, tag uint32, key []byte) Place {
+	if t.index.count == 0 {
+		return Place{}
+	}
+	for ; t.index.slots[at] != 0 && slotTag(t.index.slots[at]) == tag; at++ {
+		ref := uint32(t.index.slots[at])
+		if bytes.Equal(t.record(ref).key(), key) {
+			return Place{at, ref, true}
+		}
+	}
+	return Place{}
+}

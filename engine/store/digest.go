@@ -1,0 +1,50 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/keyspace"
+)
+
+// Digest is the SHA-256 of the entries of Dump, of all policies with their overrides, of the restrictions of new keys,
+// and of the shared limiters; it leaves out counters.
+func (s *Store) Digest(now int64) (sum [32]byte) {
+	h := sha256.New()
+	var b []byte
+	s.Dump(now, func(e keyspace.Entry) {
+		b = algorithm.AppendText(e.Limit.Append(b[:0]), e.Key)
+		b = algorithm.AppendText(b, e.State)
+		h.Write(b)
+	})
+	s.PolicyOps(func(op *engine.Op) {
+		if op.Verb == engine.KeepOverflow {
+			l := &op.Parts[0].Limit
+			if algorithm.Table[l.Algorithm].Expired(op.Who, l, now) {
+				return // an expired one is left out, whether it was cleaned up or not
+			}
+			op.Who = keyspace.PlainState(l, op.Who, now)
+		}
+		b = appendOp(b[:0], op)
+		h.Write(b)
+	})
+	h.Sum(sum[:0])
+	return sum
+}
+
+// appendOp appends an operation on a policy, a restriction or a shared limiter, for comparison alone.
+func appendOp(b []byte, op *engine.Op) []byte {
+	b = op.Limit.Append(append(b, byte(op.Verb), op.OptionBits()))
+	b = algorithm.AppendText(b, op.Key)
+	b = algorithm.AppendText(b, op.Who)
+	if op.Options&engine.FixedCost != 0 || op.Keep != 0 {
+		b = binary.AppendVarint(binary.AppendUvarint(b, uint64(op.Tokens)), int64(op.Keep))
+	}
+	b = binary.AppendUvarint(b, uint64(len(op.Parts)))
+	for i := range op.Parts {
+		b = appendOp(b, &op.Parts[i])
+	}
+	return b
+}
