@@ -15,7 +15,7 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// Node is one node of a cluster: what a machine has, and its groups. Open makes one, Close ends it.
+// Node is one node of a cluster: the parts of a machine, and its groups. Open makes one, Close ends it.
 type Node struct {
 	opt Options
 	id  raft.ServerID

@@ -57,7 +57,7 @@ type Options struct {
 	additions []fsm.Addition // nil for those of this build; tests have others
 }
 
-// setDefaults fills in what was left out.
+// setDefaults fills in the fields that are not set.
 func (o *Options) setDefaults() {
 	if o.MeetEvery == 0 {
 		o.MeetEvery = time.Second

@@ -12,7 +12,7 @@ import (
 	"github.com/stintdb/stint/cluster/transport"
 )
 
-// request is a question or request of one node to another about the cluster itself: its status, a pledge, or what a group answers.
+// request is a question or request of one node to another about the cluster itself: its status, a pledge, or a request to its group.
 type request struct {
 	Status *struct{} `json:"report,omitempty"`
 	group.Request

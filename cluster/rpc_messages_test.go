@@ -8,7 +8,7 @@ import (
 	"github.com/stintdb/stint/cluster/group"
 )
 
-// What nodes say to each other about the cluster is as release 0.1.0 wrote it.
+// Nodes write to each other about the cluster as release 0.1.0 did.
 func TestRequestsAreWrittenAsBefore(t *testing.T) {
 	join := &group.JoinRequest{ID: "a#1", Address: "a:1", Member: fsm.Member{Node: "a", Client: "c:1"}}
 	for _, c := range []struct {

@@ -1,4 +1,4 @@
-// Package fsm is the state machine of a Raft group: the entries of its log and what they do to the store, its snapshots, the state of the
+// Package fsm is the state machine of a Raft group: the entries of its log and their effect on the store, its snapshots, the state of the
 // cluster itself, and the versions of all these formats.
 package fsm
 
@@ -42,7 +42,7 @@ type Machine struct {
 	own     []*call.Call // those behind an entry of this process, while it is applied
 }
 
-// Config is what a state machine is made with.
+// Config connects a state machine with the rest of its group.
 type Config struct {
 	Store     *store.Store
 	Clock     *clock.Clock

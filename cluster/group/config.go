@@ -12,7 +12,7 @@ import (
 	"github.com/stintdb/stint/internal/clusterstatus"
 )
 
-// Config is what a group is made with.
+// Config has the settings of a group, and the machine's store, disk and clocks.
 type Config struct {
 	ID        raft.ServerID // of this member: the node's name and its incarnation
 	Advertise string        // how other nodes reach this one

@@ -1,5 +1,5 @@
-// Package group is one Raft group on one of its nodes: everything that decides by one log. What it needs of the machine, such as connections to
-// other nodes and their statuses, it is given.
+// Package group is one Raft group on one of its nodes: everything that decides by one log. The machine gives it connections to other
+// nodes, and their statuses.
 package group
 
 import (
@@ -26,7 +26,7 @@ import (
 // Group is one Raft group on this node: a log, and all that decides by it. It connects the parts below, which do not know it, and has
 // the methods for clients and for the machine.
 //
-// New makes one, Connect gives it what the machine has, Start starts it, Halt and Close end it.
+// New makes one, Connect gives it the machine's parts, Start starts it, Halt and Close end it.
 type Group struct {
 	opt   Config
 	log   *oncelog.Log
@@ -79,7 +79,7 @@ func New(ctx context.Context, c Config) *Group {
 	return g
 }
 
-// ForPeers adds to the configuration of the machine's connections what the group takes from them, and tells of itself.
+// ForPeers adds the group's functions to the configuration of the machine's connections.
 func (g *Group) ForPeers(c transport.Config) transport.Config {
 	c.Hello = func(to raft.ServerID) transport.Hello {
 		return transport.Hello{From: g.raft.ID, To: to, Cluster: g.saved.clusterID(), Formats: uint32(g.formats.Stated())}
@@ -93,7 +93,7 @@ func (g *Group) ForPeers(c transport.Config) transport.Config {
 	return c
 }
 
-// Connect creates the parts, and restores what the last run saved. Each part knows only those that it is given here; the log's writer
+// Connect creates the parts, and restores the state that the last run saved. Each part knows only those that it is given here; the log's writer
 // and the state machine call later ones by functions.
 func (g *Group) Connect(peers *transport.Peers, statuses Statuses) {
 	g.peers, g.statuses = peers, statuses

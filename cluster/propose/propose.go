@@ -64,7 +64,7 @@ type Proposer struct {
 	Ended sync.WaitGroup
 }
 
-// Config is what a proposer is made with.
+// Config connects a proposer with the rest of its group.
 type Config struct {
 	Apply        func(entry []byte) raft.ApplyFuture
 	Stamp        func() int64     // the time of an entry
