@@ -103,7 +103,7 @@ func newClusterTimePlayer(t *testing.T, onLeader bool, ahead time.Duration) *clu
 		p.nodes, p.stores = append(p.nodes, node), append(p.stores, keys)
 	}
 	time.Sleep(time.Until(testStart))
-	at := slices.IndexFunc(p.nodes, func(n *cluster.Node) bool { leads, _ := n.Leads(); return leads })
+	at := slices.IndexFunc(p.nodes, func(n *cluster.Node) bool { leads, _ := n.Group().Leads(); return leads })
 	if at < 0 {
 		t.Fatalf("no leader after %v", formingTime)
 	}
@@ -120,7 +120,7 @@ func (p *clusterTimePlayer) serve(at int) {
 	cfg := config.Default()
 	cfg.Listen, cfg.Loops, cfg.IdleTimeout = []string{"127.0.0.1:0"}, 2, 0
 	clock := clock.New(0)
-	s := New(Options{Config: cfg, Decider: p.own, Keys: p.stores[at], Channels: &p.channels[at], Clock: clock, Version: "0.0.0-test", Commit: "0123456789ab", Log: slog.New(slog.DiscardHandler)})
+	s := New(Options{Config: cfg, Decider: p.own.Group(), Keys: p.stores[at], Channels: &p.channels[at], Clock: clock, Version: "0.0.0-test", Commit: "0123456789ab", Log: slog.New(slog.DiscardHandler)})
 	p.sessionPlayer = &sessionPlayer{testHost: &testHost{Server: s, clock: &clocktest.Manual{Clock: clock}, store: p.stores[at]}, conns: map[string]*pipe{}, rest: p.rest}
 }
 
@@ -156,12 +156,12 @@ func (p *clusterTimePlayer) Do(name string, command [][]byte, want string) (stri
 // catchUp has the node apply the leader's log, without time passing. A follower learns that an entry is committed with
 // the next one, so that further ones are made, of operations that find nothing.
 func (p *clusterTimePlayer) catchUp() error {
-	for index, tries := p.leader.Status().AppliedIndex, 0; p.own.Status().AppliedIndex < index; tries++ {
+	for index, tries := p.leader.Group().Status().AppliedIndex, 0; p.own.Group().Status().AppliedIndex < index; tries++ {
 		if tries > 100 {
 			return fmt.Errorf("the node has not applied entry %d", index)
 		}
 		nothing := engine.Op{Verb: engine.Release, Key: []byte("catch up"), Who: []byte("nobody")}
-		p.leader.Decide(&engine.Batch{Ops: []engine.Op{nothing, nothing}, Results: make([]engine.Result, 2), Atomic: true, Done: func() {}})
+		p.leader.Group().Decide(&engine.Batch{Ops: []engine.Op{nothing, nothing}, Results: make([]engine.Result, 2), Atomic: true, Done: func() {}})
 		synctest.Wait()
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/stintdb/stint/cluster"
+	"github.com/stintdb/stint/cluster/group"
 	"github.com/stintdb/stint/cluster/raftstore"
 	"github.com/stintdb/stint/cluster/transport"
 	"github.com/stintdb/stint/engine/keyspace"
@@ -54,19 +55,20 @@ func join(cfg config.Config, keys *store.Store, files descriptors, operators *ad
 		unlock()
 		return nil, err
 	}
+	group := node.Group()
 	ctx, cancel := context.WithCancel(context.Background())
 	var background sync.WaitGroup
 	if imported != nil {
-		background.Go(func() { imported.into(ctx, node, cfg.Dir, log) })
+		background.Go(func() { imported.into(ctx, group, cfg.Dir, log) })
 	}
 	return &state{
-		decider: node, keys: clusterKeys{keys, node}, clock: newClock(0), cluster: &membership{node, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
+		decider: group, keys: clusterKeys{keys, group}, clock: newClock(0), cluster: &membership{group, cfg.Redirect == "moved", cfg.DecideTimeout, ctx},
 		banner:             fmt.Sprintf("node %s of a cluster, at %s for other nodes; its log is in %s", cfg.NodeID, cfg.PeerAddress(), cfg.Dir),
-		now:                node.Now,
-		backup:             node.Backup,
-		transferLeadership: node.HandOver,
+		now:                group.Now,
+		backup:             group.Backup,
+		transferLeadership: group.HandOver,
 		failed:             node.Failed(),
-		changed:            func(cfg *config.Config) { node.SetAhead(cfg.ClusterAhead) },
+		changed:            func(cfg *config.Config) { group.SetAhead(cfg.ClusterAhead) },
 		stop: func() {
 			cancel()
 			background.Wait()
@@ -99,15 +101,15 @@ func peerNetwork(cfg *config.Config) (transport.TCP, error) {
 // clock.
 type clusterKeys struct {
 	*store.Store
-	node *cluster.Node
+	group *group.Group
 }
 
 // Sweep implements [server.Sweeper].
 func (k clusterKeys) Sweep(now int64, count int) (looked, dropped int) {
-	return k.node.Sweep(now, count)
+	return k.group.Sweep(now, count)
 }
 
 // Scan implements [command.Keyspace].
 func (k clusterKeys) Scan(cursor uint64, count int, _ int64, visit func(keyspace.Entry)) (next uint64) {
-	return k.Store.Scan(cursor, count, k.node.Now(), visit)
+	return k.Store.Scan(cursor, count, k.group.Now(), visit)
 }
