@@ -41,7 +41,8 @@ const (
 	// PoolMinName is the least room for a name.
 	PoolMinName = 16
 	tableFactor = 2  // places of the table for a member
-	UnitBits    = 20 // of a token's fraction
+	// UnitBits is the number of bits of a token's fraction.
+	UnitBits = 20
 	// UnitsOfToken is the number of units of a token, in which shares are counted.
 	UnitsOfToken = 1 << UnitBits
 )
