@@ -40,7 +40,7 @@ const (
 	PoolMinRoom = 4
 	// PoolMinName is the least room for a name.
 	PoolMinName = 16
-	tableFactor = 2  // places of the table for a member
+	tableFactor = 2 // places of the table for a member
 	// UnitBits is the number of bits of a token's fraction.
 	UnitBits = 20
 	// UnitsOfToken is the number of units of a token, in which shares are counted.
