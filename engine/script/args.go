@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 // badArgument raises "bad argument #1 to 'rep' (string expected, got nil)".
@@ -56,7 +58,7 @@ func (r *run) checkString(L *lua.LState, i int) string {
 	case lua.LString:
 		return string(v)
 	case lua.LNumber:
-		return numberText(float64(v))
+		return ctext.NumberText(float64(v))
 	}
 	r.badType(L, i, "string")
 	return ""
@@ -82,7 +84,7 @@ func (r *run) checkNumber(L *lua.LState, i int) float64 {
 }
 
 // checkLong is a whole number of 64 bits.
-func (r *run) checkLong(L *lua.LState, i int) int { return int(toInt64(r.checkNumber(L, i))) }
+func (r *run) checkLong(L *lua.LState, i int) int { return int(ctext.ToInt64(r.checkNumber(L, i))) }
 
 // checkInt is a whole number as C's int, of 32 bits.
 func (r *run) checkInt(L *lua.LState, i int) int { return int(int32(r.checkLong(L, i))) }
@@ -148,4 +150,12 @@ func pushBool(L *lua.LState, b bool) int {
 		L.Push(lua.LFalse)
 	}
 	return 1
+}
+
+// parseNumber is ctext.ReadNumber for a script, which pays for it.
+func (r *run) parseNumber(L *lua.LState, s string) (float64, bool) {
+	if price := ctext.ReadPrice(s); price > 0 {
+		r.charge(L, price)
+	}
+	return ctext.ReadNumber(s)
 }

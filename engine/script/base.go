@@ -3,11 +3,11 @@ package script
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
-	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -178,51 +178,11 @@ func toNumber(L *lua.LState) int {
 	if base < 2 || base > 36 {
 		r.badArgument(L, 2, "base out of range")
 	}
-	if x, ok := parseInteger(text, base); ok {
+	if x, ok := ctext.ReadInteger(text, base); ok {
 		return pushNumber(L, x)
 	}
 	L.Push(lua.LNil)
 	return 1
-}
-
-// parseInteger reads as C's strtoul does: blanks, a sign, which wraps around, and the largest number for one that is too large.
-func parseInteger(s string, base int) (float64, bool) {
-	if len(s) > maxNumeral {
-		return 0, false
-	}
-	if end := strings.IndexByte(s, 0); end >= 0 {
-		s = s[:end]
-	}
-	s = strings.Trim(s, " \t\n\v\f\r")
-	negative := strings.HasPrefix(s, "-")
-	if negative || strings.HasPrefix(s, "+") {
-		s = s[1:]
-	}
-	if base == 16 && len(s) > 2 && s[0] == '0' && s[1]|0x20 == 'x' && isHex(s[2]) {
-		s = s[2:]
-	}
-	var n uint64
-	over := false
-	for i := range len(s) {
-		digit := 99
-		switch c := s[i]; {
-		case isDigit(c):
-			digit = int(c - '0')
-		case isAlpha(c):
-			digit = int(c|0x20-'a') + 10
-		}
-		if digit >= base {
-			return 0, false
-		}
-		over = over || n > (math.MaxUint64-uint64(digit))/uint64(base)
-		n = n*uint64(base) + uint64(digit)
-	}
-	if over {
-		n = math.MaxUint64
-	} else if negative {
-		n = -n
-	}
-	return float64(n), s != ""
 }
 
 // toString is Lua's tostring.

@@ -4,6 +4,8 @@ import (
 	"math"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 // jsonNull is cjson.null.
@@ -42,7 +44,7 @@ func jsonSetting(L *lua.LState, i int, setting *int, least, most int) {
 	}
 	n := r.checkInt(L, i)
 	if n < least || n > most {
-		r.badArgument(L, i, "expected integer between "+numberText(float64(least))+" and "+numberText(float64(most)))
+		r.badArgument(L, i, "expected integer between "+ctext.NumberText(float64(least))+" and "+ctext.NumberText(float64(most)))
 	}
 	*setting = n
 }
@@ -133,7 +135,7 @@ func (e *jsonEncoder) number(v lua.LNumber) {
 	if x := float64(v); (math.IsInf(x, 0) || math.IsNaN(x)) && !e.r.json.encodeInvalid {
 		e.fail(v, "must not be NaN or Inf")
 	}
-	e.out = appendNumber(e.out, float64(v), e.r.json.precision)
+	e.out = ctext.AppendNumber(e.out, float64(v), e.r.json.precision)
 }
 
 func (e *jsonEncoder) text(s string) {

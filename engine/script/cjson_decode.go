@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 // jsonDecoder reads JSON as cjson does, with its messages.
@@ -170,7 +172,7 @@ func (d *jsonDecoder) next() {
 			return
 		}
 	}
-	plain := c == '-' || isDigit(c)
+	plain := c == '-' || ctext.IsDigit(c)
 	if invalid := isInvalidNumber(rest); (plain && !invalid) || (invalid && d.r.json.decodeInvalid) {
 		d.number(rest)
 		return
@@ -195,7 +197,7 @@ func isInvalidNumber(s string) bool {
 	case s == "":
 		return false
 	case s[0] == '0':
-		return len(s) > 1 && (s[1]|0x20 == 'x' || isDigit(s[1]))
+		return len(s) > 1 && (s[1]|0x20 == 'x' || ctext.IsDigit(s[1]))
 	case s[0] <= '9':
 		return false
 	}
@@ -211,15 +213,15 @@ func (d *jsonDecoder) number(rest string) {
 	var end int
 	switch {
 	case len(digits) > 2 && digits[0] == '0' && digits[1]|0x20 == 'x':
-		if end = numeralEnd(digits[2:], isHex, 'p'); end >= 0 {
+		if end = ctext.NumeralEnd(digits[2:], ctext.IsHex, 'p'); end >= 0 {
 			end += 2
 		}
 	case len(digits) >= 8 && strings.EqualFold(digits[:8], "infinity"):
 		end = 8
-	case len(digits) >= 3 && isAlpha(digits[0]):
+	case len(digits) >= 3 && ctext.IsAlpha(digits[0]):
 		end = 3
 	default:
-		end = numeralEnd(digits, isDigit, 'e')
+		end = ctext.NumeralEnd(digits, ctext.IsDigit, 'e')
 	}
 	x, ok := 0.0, false
 	if end >= 0 {

@@ -1,5 +1,7 @@
 package script
 
+import "github.com/stintdb/stint/engine/script/ctext"
+
 // classEnd returns the end of the class that begins at p.
 func (m *matcher) classEnd(p int) int {
 	c := m.pattern[p]
@@ -82,29 +84,29 @@ func ofClass(c, class byte) bool {
 	var is bool
 	switch class | 0x20 {
 	case 'a':
-		is = isAlpha(c)
+		is = ctext.IsAlpha(c)
 	case 'c':
 		is = c < ' ' || c == 0x7f
 	case 'd':
-		is = isDigit(c)
+		is = ctext.IsDigit(c)
 	case 'l':
 		is = c >= 'a' && c <= 'z'
 	case 'p':
-		is = c > ' ' && c < 0x7f && !isAlpha(c) && !isDigit(c)
+		is = c > ' ' && c < 0x7f && !ctext.IsAlpha(c) && !ctext.IsDigit(c)
 	case 's':
-		is = isSpace(c)
+		is = ctext.IsSpace(c)
 	case 'u':
 		is = c >= 'A' && c <= 'Z'
 	case 'w':
-		is = isAlpha(c) || isDigit(c)
+		is = ctext.IsAlpha(c) || ctext.IsDigit(c)
 	case 'x':
-		is = isHex(c)
+		is = ctext.IsHex(c)
 	case 'z':
 		is = c == 0
 	default:
 		return class == c
 	}
-	if !isAlpha(class) {
+	if !ctext.IsAlpha(class) {
 		return class == c
 	}
 	return is == (class >= 'a')

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 var packConstants = map[string]lua.LValue{"_NAME": lua.LString("cmsgpack"), "_VERSION": lua.LString("lua-cmsgpack 0.4.0"),
@@ -79,7 +81,7 @@ func packHeader(out []byte, n int, small byte, limit int, code byte) []byte {
 }
 
 func packNumber(out []byte, x float64) []byte {
-	n := toInt64(x)
+	n := ctext.ToInt64(x)
 	if float64(n) != x || x >= 1<<63 {
 		if float := float32(x); float64(float) == x {
 			return binary.BigEndian.AppendUint32(append(out, 0xca), math.Float32bits(float))

@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 // converter makes Lua's values from a command's reply in RESP2.
@@ -29,7 +31,7 @@ func (c *converter) line() []byte {
 func (c *converter) bad() { c.r.end(c.L, "ERR internal error: a command's reply is malformed") }
 
 func (c *converter) number(line []byte) int64 {
-	if len(line) == 2 && isDigit(line[1]) {
+	if len(line) == 2 && ctext.IsDigit(line[1]) {
 		return int64(line[1] - '0')
 	}
 	n, err := strconv.ParseInt(string(line[1:]), 10, 64)

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 // raised is an error on its way: its value, and the place that Redis adds to the reply.
@@ -57,7 +59,7 @@ func asText(v lua.LValue) (string, bool) {
 	case lua.LString:
 		return string(v), true
 	case lua.LNumber:
-		return numberText(float64(v)), true
+		return ctext.NumberText(float64(v)), true
 	}
 	return "", false
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 // directive is one %-10.3f of a format.
@@ -70,7 +72,7 @@ func (r *run) directive(L *lua.LState, format string, i int) (d directive, next 
 		r.fail(L, "invalid format (repeated flags)")
 	}
 	digits := func() (n int) {
-		for end := i + 2; i < end && i < len(format) && isDigit(format[i]); i++ {
+		for end := i + 2; i < end && i < len(format) && ctext.IsDigit(format[i]); i++ {
 			n = n*10 + int(format[i]-'0')
 		}
 		return n
@@ -80,7 +82,7 @@ func (r *run) directive(L *lua.LState, format string, i int) (d directive, next 
 		i++
 		d.precision = digits()
 	}
-	if i < len(format) && isDigit(format[i]) {
+	if i < len(format) && ctext.IsDigit(format[i]) {
 		r.fail(L, "invalid format (width or precision too long)")
 	}
 	return d, i
@@ -96,7 +98,7 @@ func (r *run) convert(L *lua.LState, out []byte, d directive, conversion byte, a
 		}
 		return append(out, text...)
 	case 'd', 'i':
-		n := toInt64(r.checkNumber(L, arg))
+		n := ctext.ToInt64(r.checkNumber(L, arg))
 		magnitude := uint64(n)
 		if n < 0 {
 			magnitude = -magnitude
@@ -104,7 +106,7 @@ func (r *run) convert(L *lua.LState, out []byte, d directive, conversion byte, a
 		return d.integer(out, d.sign(n < 0), strconv.FormatUint(magnitude, 10))
 	case 'o', 'u', 'x', 'X':
 		x := r.checkNumber(L, arg)
-		n := uint64(toInt64(x))
+		n := uint64(ctext.ToInt64(x))
 		if x >= 1<<63 && x < 1<<64 {
 			n = uint64(x)
 		} else if x > 0 && n == 1<<63 {
@@ -113,7 +115,7 @@ func (r *run) convert(L *lua.LState, out []byte, d directive, conversion byte, a
 		return d.unsigned(out, n, conversion)
 	case 'e', 'E', 'f', 'g', 'G':
 		x := r.checkNumber(L, arg)
-		r.charge(L, formatPrice(x, d.precision, conversion))
+		r.charge(L, ctext.WritePrice(x, d.precision, conversion))
 		return d.float(out, x, conversion)
 	case 'q':
 		s := r.checkString(L, arg)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 // Kinds of tokens. A token of one byte has that byte as its kind.
@@ -81,18 +83,13 @@ func (x *lexer) newline() {
 	x.line++
 }
 
-func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-func isAlpha(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-func isWord(c byte) bool  { return isAlpha(c) || isDigit(c) || c == '_' }
-
 // next returns the next token.
 func (x *lexer) next() token {
 	for x.at < len(x.source) {
 		switch c := x.source[x.at]; {
 		case c == '\n' || c == '\r':
 			x.newline()
-		case isSpace(c):
+		case ctext.IsSpace(c):
 			x.at++
 		case c == '-' && x.peek(1) == '-':
 			x.comment()
@@ -164,7 +161,7 @@ var symbols = []struct {
 func (x *lexer) word(c byte) token {
 	start, line := x.at, x.line
 	switch {
-	case isAlpha(c) || c == '_':
+	case ctext.IsAlpha(c) || c == '_':
 		for isWord(x.peek(0)) {
 			x.at++
 		}
@@ -173,7 +170,7 @@ func (x *lexer) word(c byte) token {
 			return token{kind: tokenKeyword, text: text, line: line}
 		}
 		return token{kind: tokenName, text: text, line: line}
-	case isDigit(c) || c == '.' && isDigit(x.peek(1)):
+	case ctext.IsDigit(c) || c == '.' && ctext.IsDigit(x.peek(1)):
 		return x.numeral()
 	case c == '"' || c == '\'':
 		value := x.quoted(c)
@@ -204,7 +201,7 @@ func (x *lexer) word(c byte) token {
 
 func (x *lexer) numeral() token {
 	start := x.at
-	for isDigit(x.peek(0)) || x.peek(0) == '.' {
+	for ctext.IsDigit(x.peek(0)) || x.peek(0) == '.' {
 		x.at++
 	}
 	if c := x.peek(0); c == 'e' || c == 'E' {
@@ -217,8 +214,8 @@ func (x *lexer) numeral() token {
 		x.at++
 	}
 	text := x.source[start:x.at]
-	x.pay(3 * numeralPrice(text)) // gopher-lua gets it as a text, and reads that
-	number, ok := readNumber(text)
+	x.pay(3 * ctext.ReadPrice(text)) // gopher-lua gets it as a text, and reads that
+	number, ok := ctext.ReadNumber(text)
 	if !ok {
 		x.fail("malformed number", text)
 	}
@@ -262,9 +259,9 @@ func (x *lexer) escape(quote byte, text *strings.Builder) {
 	case c == '\n' || c == '\r':
 		x.newline()
 		text.WriteByte('\n')
-	case isDigit(c):
+	case ctext.IsDigit(c):
 		end := x.at
-		for end < len(x.source) && end < x.at+3 && isDigit(x.source[end]) {
+		for end < len(x.source) && end < x.at+3 && ctext.IsDigit(x.source[end]) {
 			end++
 		}
 		code, _ := strconv.Atoi(x.source[x.at:end])
@@ -278,3 +275,5 @@ func (x *lexer) escape(quote byte, text *strings.Builder) {
 		x.at++
 	}
 }
+
+func isWord(c byte) bool { return ctext.IsAlpha(c) || ctext.IsDigit(c) || c == '_' }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 // matcher matches the patterns of Lua 5.1 by backtracking. Every look at a byte counts, so that no pattern takes longer
@@ -72,7 +74,7 @@ func (m *matcher) match(s, p int) (end int, ok bool) {
 			p += 4
 		case c == '%' && next == 'f':
 			p, ok = m.frontier(s, p+2)
-		case c == '%' && isDigit(next):
+		case c == '%' && ctext.IsDigit(next):
 			s, ok = m.back(s, int(next))
 			p += 2
 		default:

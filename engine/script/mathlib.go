@@ -4,6 +4,8 @@ import (
 	"math"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 var mathConstants = map[string]lua.LValue{"pi": lua.LNumber(math.Pi), "huge": lua.LNumber(math.Inf(1))}
@@ -55,7 +57,7 @@ var mathFunctions = map[string]lua.LGFunction{
 	"random": mathRandom,
 	"randomseed": func(L *lua.LState) int {
 		r := runOf(L)
-		r.random = newRandom(int32(toInt64(r.checkNumber(L, 1))))
+		r.random = newRandom(int32(ctext.ToInt64(r.checkNumber(L, 1))))
 		return 0
 	},
 }

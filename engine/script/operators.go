@@ -4,6 +4,8 @@ import (
 	"math"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 // The helpers that the tree calls in place of operators. They run as Go functions called by the line that has the operator.
@@ -206,7 +208,7 @@ func concat(L *lua.LState) int {
 			r.chargeBytes(L, len(v))
 			r.build = append(r.build, v...)
 		case lua.LNumber:
-			r.build = appendNumber(r.build, float64(v), 14)
+			r.build = ctext.AppendNumber(r.build, float64(v), 14)
 		default:
 			return concatValues(L, r, n)
 		}

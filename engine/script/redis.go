@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 var redisConstants = map[string]lua.LValue{
@@ -85,7 +87,7 @@ func (r *run) readArgs(L *lua.LState) (problem string) {
 			r.chargeBytes(L, len(v))
 			r.bytes = append(r.bytes, v...)
 		case lua.LNumber:
-			r.bytes = appendNumber(r.bytes, float64(v), 17)
+			r.bytes = ctext.AppendNumber(r.bytes, float64(v), 17)
 		default:
 			return "ERR Lua redis lib command arguments must be strings or integers"
 		}
@@ -161,7 +163,7 @@ func writeLog(L *lua.LState) int {
 	if !is {
 		r.failTable(L, "ERR First argument must be a number (log level).")
 	}
-	if n := toInt64(level); n < 0 || n > 3 {
+	if n := ctext.ToInt64(level); n < 0 || n > 3 {
 		r.failTable(L, "ERR Invalid debug level.")
 	}
 	return 0
@@ -173,7 +175,7 @@ func setResp(L *lua.LState) int {
 		r.failTable(L, "ERR redis.setresp() requires one argument.")
 	}
 	version, _ := r.asNumber(L, L.Get(1))
-	switch toInt64(version) {
+	switch ctext.ToInt64(version) {
 	case 2:
 	case 3:
 		r.failTable(L, "ERR redis.setresp(3) is not supported.")
@@ -188,7 +190,7 @@ func setReplication(L *lua.LState) int {
 	if L.GetTop() != 1 {
 		r.failTable(L, "ERR redis.set_repl() requires two arguments.")
 	}
-	if flags, _ := r.asNumber(L, L.Get(1)); toInt64(flags)&^3 != 0 {
+	if flags, _ := r.asNumber(L, L.Get(1)); ctext.ToInt64(flags)&^3 != 0 {
 		r.failTable(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
 	}
 	return 0

@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 // Bounds of a reply.
@@ -53,7 +55,7 @@ func (w *replyWriter) write(reply []byte, v lua.LValue, depth int) []byte {
 		w.run.budget -= len(v) / bytesPerStep
 		return appendBulk(reply, string(v))
 	case lua.LNumber:
-		return appendHeader(reply, ':', toInt64(float64(v)))
+		return appendHeader(reply, ':', ctext.ToInt64(float64(v)))
 	case lua.LBool:
 		if v {
 			return append(reply, ":1\r\n"...)
@@ -77,7 +79,7 @@ func (w *replyWriter) table(reply []byte, t *lua.LTable, depth int) []byte {
 	}
 	if x, is := t.RawGetString("double").(lua.LNumber); is {
 		var text [32]byte
-		return appendBulk(reply, appendNumber(text[:0], float64(x), 17))
+		return appendBulk(reply, ctext.AppendNumber(text[:0], float64(x), 17))
 	}
 	if inner, is := t.RawGetString("map").(*lua.LTable); is {
 		return w.pairs(reply, inner, depth, true)

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 var stringFunctions = map[string]lua.LGFunction{
@@ -266,7 +268,7 @@ func (m *matcher) expand(out *strings.Builder, text string, start, end int) {
 		switch {
 		case i >= len(text):
 			out.WriteByte(0)
-		case !isDigit(text[i]):
+		case !ctext.IsDigit(text[i]):
 			out.WriteByte(text[i])
 		case text[i] == '0':
 			out.WriteString(m.text[start:end])

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
 )
 
 var structFunctions = map[string]lua.LGFunction{"pack": structPack, "unpack": structUnpack, "size": structSize}
@@ -35,11 +37,11 @@ func newLayout(L *lua.LState) *layout {
 }
 
 func (f *layout) number(otherwise int) int {
-	if f.at >= len(f.format) || !isDigit(f.format[f.at]) {
+	if f.at >= len(f.format) || !ctext.IsDigit(f.format[f.at]) {
 		return otherwise
 	}
 	n := 0
-	for ; f.at < len(f.format) && isDigit(f.format[f.at]); f.at++ {
+	for ; f.at < len(f.format) && ctext.IsDigit(f.format[f.at]); f.at++ {
 		n = n*10 + int(f.format[f.at]-'0')
 		if n > math.MaxInt32 {
 			f.r.fail(f.L, "integral size overflow")
@@ -101,7 +103,7 @@ func (f *layout) order() binary.AppendByteOrder {
 }
 
 func (f *layout) appendInteger(out []byte, x float64, size int) []byte {
-	n := uint64(toInt64(x))
+	n := uint64(ctext.ToInt64(x))
 	if x >= 1<<63 && x < 1<<64 {
 		n = uint64(x)
 	} else if x > 0 && n == 1<<63 {
@@ -219,7 +221,7 @@ func structUnpack(L *lua.LState) int {
 					f.r.fail(L, "format 'c0' needs a previous size")
 				}
 				results = results[:len(results)-1]
-				size = int(toInt64(float64(previous)))
+				size = int(ctext.ToInt64(float64(previous)))
 				check(size)
 			}
 			f.r.chargeBytes(L, size)
@@ -250,7 +252,7 @@ func structSize(L *lua.LState) int {
 			f.r.badArgument(L, 1, "option 's' has no fixed size")
 		case option == 'c' && size == 0:
 			f.r.badArgument(L, 1, "option 'c0' has no fixed size")
-		case !isDigit(option) && !isAlpha(option):
+		case !ctext.IsDigit(option) && !ctext.IsAlpha(option):
 			f.control(option)
 		}
 		position += skip + size
