@@ -8,7 +8,6 @@ const Budget = 500_000
 
 // Prices in steps.
 const (
-	bytesPerStep   = 16
 	slotsPerStep   = 1
 	callPrice      = 80     // redis.call
 	fmodPrice      = 100    // math.fmod
@@ -19,10 +18,6 @@ const (
 	invokePrice    = 10     // a call of the script's functions from Go
 	coroutinePrice = 2000   // a stack of its own
 	loadPrice      = 1500   // of compiling the shortest text
-
-	compileToken    = 20
-	compileFunction = 500 // gopher-lua gives each one room for 1024 instructions first
-	searchedPerStep = 4   // constants or locals, which are searched one after the other
 )
 
 // stepsPerLook is the number of steps between two looks at whether the time is up.

@@ -88,9 +88,7 @@ func (r *run) frameAt(L *lua.LState, level int) (f frame, ok bool) {
 
 func (r *run) frameOf(number, id int) (f frame) {
 	f.chunk = r.chunks[number]
-	if id > 0 && id <= len(f.chunk.nodes) {
-		f.node = f.chunk.nodes[id-1]
-	}
+	f.node = f.chunk.nodeAt(id)
 	return f
 }
 

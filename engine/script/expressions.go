@@ -58,13 +58,6 @@ var priorities = map[string][2]int{"+": {6, 6}, "-": {6, 6}, "*": {7, 7}, "/": {
 
 const unaryPriority = 8
 
-func (p *parser) operator() string {
-	if k := p.token.kind; k == tokenName || k == tokenString || k == tokenNumber || k == tokenEnd {
-		return ""
-	}
-	return p.token.text
-}
-
 // operation reads operands as long as their operators bind tighter than the limit.
 func (p *parser) operation(limit int) expr {
 	p.enter()

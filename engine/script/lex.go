@@ -39,16 +39,13 @@ type token struct {
 // is reports whether the token is this keyword.
 func (t token) is(keyword string) bool { return t.kind == tokenKeyword && t.text == keyword }
 
-// syntaxError ends the parsing. Its text begins with the name of the chunk and the line.
-type syntaxError string
-
 // lexer cuts the source into tokens, as Lua 5.1 does.
 type lexer struct {
-	source string
-	chunk  string // the name in messages
-	at     int
-	line   int
-	budget int // steps that are left for compiling
+	source  string
+	display string // the name of the chunk in messages
+	at      int
+	line    int
+	budget  int // steps that are left for compiling
 }
 
 // pay takes steps from the budget of compiling.
@@ -63,7 +60,7 @@ func (x *lexer) fail(message, near string) {
 	if near != "" {
 		message += " near '" + near + "'"
 	}
-	panic(syntaxError(fmt.Sprintf("%s:%d: %s", x.chunk, x.line, message)))
+	panic(scriptError(fmt.Sprintf("%s:%d: %s", x.display, x.line, message)))
 }
 
 func (x *lexer) peek(ahead int) byte {

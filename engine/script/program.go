@@ -58,28 +58,6 @@ func (p *Program) note(steps int) {
 // MaxBody is the largest script, in bytes.
 const MaxBody = 1 << 20
 
-// chunk is a piece of source that was compiled.
-type chunk struct {
-	display string // its name in messages
-	source  string // its name in the last part of an error
-	nodes   []node
-	used    []string // builtins, by name
-	loaded  bool     // by load or loadstring: a function of its arguments, with KEYS and ARGV around it
-	known   map[string]bool
-}
-
-func (c *chunk) uses(name string) {
-	if !c.known[name] {
-		c.known[name] = true
-		c.used = append(c.used, name)
-	}
-}
-
-// scriptError is an error of the source.
-type scriptError string
-
-func (e scriptError) Error() string { return string(e) }
-
 // Compile compiles a script. The text of an error is Redis's reply, without "-".
 func Compile(body []byte) (*Program, error) {
 	const prefix = "ERR Error compiling script (new function): "
@@ -102,8 +80,7 @@ func Compile(body []byte) (*Program, error) {
 // compile compiles a source as the chunk of a number in its run, with values around it besides the builtins. It returns the weight
 // of the body, and the rest of the budget for compiling.
 func compile(c *chunk, source string, number int, values map[string]lua.LValue, budget int) (function *lua.LFunction, weight, left int, err error) {
-	c.known = map[string]bool{}
-	body, weight, left, err := parse(c, source, budget)
+	body, weight, left, err := parse(c, source, isBuiltin, budget)
 	if err != nil {
 		return nil, 0, left, err
 	}
@@ -128,6 +105,8 @@ func compile(c *chunk, source string, number int, values map[string]lua.LValue, 
 	return function, weight, left, nil
 }
 
+func isBuiltin(name string) bool { return builtins[name] != nil }
+
 // clip lets go of the room for more instructions that gopher-lua leaves in a function, some 12 kB.
 func clip(f *lua.FunctionProto) {
 	f.Code, f.DbgSourcePositions = slices.Clone(f.Code), slices.Clone(f.DbgSourcePositions)
@@ -139,12 +118,8 @@ func clip(f *lua.FunctionProto) {
 
 // bytesOf is about the memory of a compiled source.
 func bytesOf(c *chunk, source string, f *lua.FunctionProto) int {
-	const ofProgram, ofNode, ofOperand = 2048, int(unsafe.Sizeof(node{})) * 5 / 4, int(unsafe.Sizeof(operand{}))
-	bytes := ofProgram + 2*len(source) + len(c.nodes)*ofNode + protoBytes(f) // the source, and names that were made unique
-	for i := range c.nodes {
-		bytes += len(c.nodes[i].operands) * ofOperand
-	}
-	return bytes
+	const ofProgram = 2048
+	return ofProgram + 2*len(source) + c.memory() + protoBytes(f) // the source, and names that were made unique
 }
 
 func protoBytes(f *lua.FunctionProto) int {

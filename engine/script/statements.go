@@ -194,21 +194,6 @@ func (p *parser) expressionStatement() []ast.Stmt {
 	return nil
 }
 
-// ignoreResult makes a call of a command build no result, as most of those that write need none.
-func (p *parser) ignoreResult(tree ast.Expr) {
-	call, is := tree.(*ast.FuncCallExpr)
-	if !is {
-		return
-	}
-	switch f, _ := call.Func.(*ast.IdentExpr); {
-	case f == nil:
-	case f.Value == "(redis.call)":
-		call.Func = p.builtin("(run)")
-	case f.Value == "(redis.pcall)":
-		call.Func = p.builtin("(prun)")
-	}
-}
-
 func (p *parser) assignment(targets, values []expr) []ast.Stmt {
 	if len(targets) == 1 && len(values) == 1 {
 		return []ast.Stmt{p.assign(targets[0], values[0])}

@@ -15,45 +15,38 @@ import (
 //     instruction could take long: long strings, sparse arrays, deletions.
 //   - Loops and functions begin with a charge on the budget.
 
-// operand is the name of a variable in an error message: local 'x'. The kind is empty when there is none.
-type operand struct{ kind, name string }
-
-// node is a place of the source that can fail.
-type node struct {
-	line     int
-	function operand   // of a call
-	operands []operand // of an operation, and the object of an index or a method
+// builder makes the trees, whose parts the parser has read.
+type builder struct {
+	scopes
+	chunk  *chunk
+	known  func(builtin string) bool
+	weight int // steps of the block being read
 }
 
 // node adds a place, and returns its number.
-func (p *parser) node(n node) int {
+func (p *builder) node(n node) int {
 	p.chunk.nodes = append(p.chunk.nodes, n)
 	return len(p.chunk.nodes)
 }
 
 // helper calls a function of ours.
-func (p *parser) helper(name string, id int, args ...ast.Expr) *ast.FuncCallExpr {
+func (p *builder) helper(name string, id int, args ...ast.Expr) *ast.FuncCallExpr {
 	call := &ast.FuncCallExpr{Func: p.builtin(name), Args: args}
 	call.SetLine(id)
 	return call
 }
 
 // builtin refers to a value of the libraries, by its name in parentheses.
-func (p *parser) builtin(name string) ast.Expr {
-	if _, known := builtins[name]; !known {
+func (p *builder) builtin(name string) ast.Expr {
+	if !p.known(name) {
 		panic("script: no helper " + name)
 	}
 	p.chunk.uses(name)
 	return &ast.IdentExpr{Value: name}
 }
 
-func (p *parser) charge(line, steps int) ast.Stmt {
+func (p *builder) charge(line, steps int) ast.Stmt {
 	return &ast.FuncCallStmt{Expr: p.helper("(charge)", p.node(node{line: line}), numberTree(float64(steps)))}
-}
-
-func (p *parser) temporary() string {
-	p.locals++
-	return "(" + strconv.Itoa(p.locals) + ")"
 }
 
 func numberTree(x float64) ast.Expr {
@@ -61,7 +54,7 @@ func numberTree(x float64) ast.Expr {
 }
 
 // values are the trees of a list, of which only the last may have several values. With guarded, the number of those is charged.
-func (p *parser) values(list []expr, guarded bool) (trees []ast.Expr) {
+func (p *builder) values(list []expr, guarded bool) (trees []ast.Expr) {
 	for i, e := range list {
 		switch {
 		case i < len(list)-1:
@@ -76,7 +69,7 @@ func (p *parser) values(list []expr, guarded bool) (trees []ast.Expr) {
 }
 
 // variable is a name on its own.
-func (p *parser) variable(name string) expr {
+func (p *builder) variable(name string) expr {
 	if v := p.find(name); v != nil {
 		known := operand{"local", name}
 		if v.of != p.function {
@@ -90,7 +83,7 @@ func (p *parser) variable(name string) expr {
 			p.chunk.uses("(" + name + ")")
 		}
 		e.tree = &ast.IdentExpr{Value: "(" + name + ")"}
-	} else if _, known := builtins["("+name+")"]; known {
+	} else if p.known("(" + name + ")") {
 		e.tree = p.builtin("(" + name + ")")
 	} else {
 		p.constant(name)
@@ -100,10 +93,10 @@ func (p *parser) variable(name string) expr {
 }
 
 // field is object.name.
-func (p *parser) field(object expr, name string) expr {
+func (p *builder) field(object expr, name string) expr {
 	p.constant(name)
 	if object.kind == globalExpr {
-		if inner := "(" + object.text + "." + name + ")"; builtins[inner] != nil {
+		if inner := "(" + object.text + "." + name + ")"; p.known(inner) {
 			e := p.index(object, stringConstant(name))
 			e.tree = p.builtin(inner)
 			return e
@@ -112,7 +105,7 @@ func (p *parser) field(object expr, name string) expr {
 	return p.index(object, stringConstant(name))
 }
 
-func (p *parser) index(object, key expr) expr {
+func (p *builder) index(object, key expr) expr {
 	n := node{line: p.lastLine, operands: []operand{object.known}}
 	e := expr{kind: indexExpr, known: operand{"field", "?"}, object: object.single(), key: key.single(), id: p.node(n)}
 	if key.string {
@@ -129,16 +122,8 @@ func (p *parser) index(object, key expr) expr {
 	return e
 }
 
-// assigned notes that a local changes: a loop variable may then hold anything.
-func (p *parser) assigned(target expr) {
-	if v := target.value; v != nil && v.number {
-		p.written[v.at] = true
-		p.again = true
-	}
-}
-
 // assign is one assignment. The trees of an indexExpr are used here, in place of the one that reads.
-func (p *parser) assign(target, value expr) ast.Stmt {
+func (p *builder) assign(target, value expr) ast.Stmt {
 	switch target.kind {
 	case localExpr:
 		p.assigned(target)
@@ -158,7 +143,7 @@ func (p *parser) assign(target, value expr) ast.Stmt {
 
 // assignLocal sets a local. The interpreter computes some values in the local's own register, and so reads the local too
 // late: those go through another one.
-func (p *parser) assignLocal(target ast.Expr, value expr) ast.Stmt {
+func (p *builder) assignLocal(target ast.Expr, value expr) ast.Stmt {
 	direct := true
 	switch tree := value.tree.(type) {
 	case *ast.LogicalOpExpr:
@@ -176,7 +161,7 @@ func (p *parser) assignLocal(target ast.Expr, value expr) ast.Stmt {
 	}}
 }
 
-func (p *parser) unary(op string, e expr) expr {
+func (p *builder) unary(op string, e expr) expr {
 	id := p.node(node{line: p.lastLine, operands: []operand{e.known}})
 	switch op {
 	case "not":
@@ -194,7 +179,7 @@ func (p *parser) unary(op string, e expr) expr {
 // helpers carry out operators on values that may be anything.
 var helpers = map[string]string{"%": "(mod)", "^": "(pow)", "<": "(<)", "<=": "(<=)", ">": "(>)", ">=": "(>=)", "==": "(==)", "~=": "(~=)"}
 
-func (p *parser) binary(op string, left, right expr) expr {
+func (p *builder) binary(op string, left, right expr) expr {
 	a, b := left.single(), right.single()
 	if op == "and" || op == "or" {
 		return expr{tree: &ast.LogicalOpExpr{Operator: op, Lhs: a, Rhs: b}, some: op == "or" && right.some}
@@ -224,4 +209,19 @@ func (p *parser) binary(op string, left, right expr) expr {
 	tree := &ast.RelationalOpExpr{Operator: op, Lhs: a, Rhs: b}
 	tree.SetLine(p.node(n))
 	return expr{tree: tree, some: true}
+}
+
+// ignoreResult makes a call of a command build no result, as most of those that write need none.
+func (p *builder) ignoreResult(tree ast.Expr) {
+	call, is := tree.(*ast.FuncCallExpr)
+	if !is {
+		return
+	}
+	switch f, _ := call.Func.(*ast.IdentExpr); {
+	case f == nil:
+	case f.Value == "(redis.call)":
+		call.Func = p.builtin("(run)")
+	case f.Value == "(redis.pcall)":
+		call.Func = p.builtin("(prun)")
+	}
 }
