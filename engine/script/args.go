@@ -6,14 +6,15 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // badArgument raises "bad argument #1 to 'rep' (string expected, got nil)".
 func (r *run) badArgument(L *lua.LState, i int, problem string) {
 	name := "?"
-	if f, ok := r.frameAt(L, 1); ok && f.chunk != nil && f.node.function.kind != "" {
-		name = f.node.function.name
-		if f.node.function.kind == "method" {
+	if f, ok := r.frameAt(L, 1); ok && f.chunk != nil && f.node.Function.Kind != "" {
+		name = f.node.Function.Name
+		if f.node.Function.Kind == "method" {
 			if i--; i == 0 {
 				r.fail(L, "calling '%s' on bad self (%s)", name, problem)
 			}
@@ -136,8 +137,8 @@ func pushInt(L *lua.LState, n int) int { return pushNumber(L, float64(n)) }
 
 // pushString returns a text that was made for the script, and takes its price.
 func pushString(L *lua.LState, s string) int {
-	if len(s) >= bytesPerStep {
-		runOf(L).charge(L, len(s)/bytesPerStep)
+	if len(s) >= syntax.BytesPerStep {
+		runOf(L).charge(L, len(s)/syntax.BytesPerStep)
 	}
 	L.Push(lua.LString(s))
 	return 1

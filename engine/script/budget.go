@@ -1,6 +1,10 @@
 package script
 
-import lua "github.com/yuin/gopher-lua"
+import (
+	"github.com/stintdb/stint/engine/script/syntax"
+
+	lua "github.com/yuin/gopher-lua"
+)
 
 // Budget is the number of steps that a script may take. A step is about one operation of the interpreter; 16 bytes of a
 // string or of a table cost one step as well, so the budget bounds time and memory.
@@ -67,7 +71,7 @@ func (r *run) end(L *lua.LState, text string) {
 
 // chargeBytes takes the price of a text that is built or read.
 func (r *run) chargeBytes(L *lua.LState, n int) {
-	if n >= bytesPerStep {
-		r.charge(L, n/bytesPerStep)
+	if n >= syntax.BytesPerStep {
+		r.charge(L, n/syntax.BytesPerStep)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // raised is an error on its way: its value, and the place that Redis adds to the reply.
@@ -68,8 +69,8 @@ func typeName(v lua.LValue) string { return v.Type().String() }
 
 // frame is a function on the stack: Lua's has a chunk, Go's has none.
 type frame struct {
-	chunk *chunk
-	node  node
+	chunk *syntax.Chunk
+	node  syntax.Node
 }
 
 // frameAt returns the function of a level: 1 called the current Go function.
@@ -88,14 +89,14 @@ func (r *run) frameAt(L *lua.LState, level int) (f frame, ok bool) {
 
 func (r *run) frameOf(number, id int) (f frame) {
 	f.chunk = r.chunks[number]
-	f.node = f.chunk.nodeAt(id)
+	f.node = f.chunk.NodeAt(id)
 	return f
 }
 
 // where is the start of a message: the place of a level.
 func (r *run) where(L *lua.LState, level int) string {
 	if f, ok := r.frameAt(L, level); ok && f.chunk != nil {
-		return f.chunk.display + ":" + strconv.Itoa(f.node.line) + ": "
+		return f.chunk.Display + ":" + strconv.Itoa(f.node.Line) + ": "
 	}
 	return ""
 }
@@ -103,13 +104,13 @@ func (r *run) where(L *lua.LState, level int) string {
 // raise ends the current function with an error value. A text was put together from several parts.
 func (r *run) raise(L *lua.LState, value lua.LValue) {
 	if text, is := value.(lua.LString); is {
-		r.charge(L, 2*len(text)/bytesPerStep)
+		r.charge(L, 2*len(text)/syntax.BytesPerStep)
 	}
 	e := &raised{value: value}
 	if f, ok := r.frameAt(L, 1); ok {
 		e.source, e.line = "=[C]", -1
 		if f.chunk != nil {
-			e.source, e.line = f.chunk.source, f.node.line
+			e.source, e.line = f.chunk.Source, f.node.Line
 		}
 	}
 	throw(L, e)
@@ -136,20 +137,20 @@ func (r *run) failTable(L *lua.LState, text string) { r.raise(L, errorTable(text
 // badValue raises "attempt to index local 'x' (a nil value)" for an operand of the caller's operation.
 func (r *run) badValue(L *lua.LState, v lua.LValue, doing string, operandIndex int) {
 	f, _ := r.frameAt(L, 1)
-	var name operand
+	var name syntax.Operand
 	if operandIndex < 0 {
-		name = f.node.function
-	} else if operandIndex < len(f.node.operands) {
-		name = f.node.operands[operandIndex]
+		name = f.node.Function
+	} else if operandIndex < len(f.node.Operands) {
+		name = f.node.Operands[operandIndex]
 	}
 	r.fail(L, "%s", badValueText(typeName(v), doing, name))
 }
 
-func badValueText(kind, doing string, name operand) string {
-	if name.kind == "" {
+func badValueText(kind, doing string, name syntax.Operand) string {
+	if name.Kind == "" {
 		return "attempt to " + doing + " a " + kind + " value"
 	}
-	return "attempt to " + doing + " " + name.kind + " '" + name.name + "' (a " + kind + " value)"
+	return "attempt to " + doing + " " + name.Kind + " '" + name.Name + "' (a " + kind + " value)"
 }
 
 // compareText is the message for values that have no order.
@@ -192,20 +193,20 @@ func (r *run) native(message string) *raised {
 	}
 	f := r.frameOf(number, id)
 	text := nativeText(strings.TrimSpace(parts[2]), f.node)
-	return &raised{value: lua.LString(f.chunk.display + ":" + strconv.Itoa(f.node.line) + ": " + text), source: f.chunk.source, line: f.node.line}
+	return &raised{value: lua.LString(f.chunk.Display + ":" + strconv.Itoa(f.node.Line) + ": " + text), source: f.chunk.Source, line: f.node.Line}
 }
 
-func nativeText(text string, n node) string {
-	first := operand{}
-	if len(n.operands) > 0 {
-		first = n.operands[0]
+func nativeText(text string, n syntax.Node) string {
+	first := syntax.Operand{}
+	if len(n.Operands) > 0 {
+		first = n.Operands[0]
 	}
 	words := strings.Fields(text)
 	switch {
 	case text == "registry overflow":
 		return "stack overflow"
 	case text == "attempt to call a non-function object":
-		return badValueText("table", "call", n.function)
+		return badValueText("table", "call", n.Function)
 	case strings.HasPrefix(text, "cannot perform") || text == "__unm undefined":
 		return badValueText("table", "perform arithmetic on", first)
 	case strings.HasPrefix(text, "attempt to compare") && len(words) == 6:

@@ -9,6 +9,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // directive is one %-10.3f of a format.
@@ -46,7 +47,7 @@ func stringFormat(L *lua.LState) int {
 		}
 		before := len(out)
 		out = r.convert(L, out, d, conversion, arg)
-		r.charge(L, 8+(len(out)-before)/bytesPerStep)
+		r.charge(L, 8+(len(out)-before)/syntax.BytesPerStep)
 	}
 	return pushString(L, string(out))
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 func loadString(L *lua.LState) int {
@@ -26,7 +28,7 @@ func load(L *lua.LState) int {
 		if text == "" {
 			break
 		}
-		r.charge(L, 10+2*len(text)/bytesPerStep)
+		r.charge(L, 10+2*len(text)/syntax.BytesPerStep)
 		source.WriteString(text)
 	}
 	return r.load(L, source.String(), name)
@@ -35,7 +37,7 @@ func load(L *lua.LState) int {
 // load compiles a source, and returns its function, or nil and a message.
 func (r *run) load(L *lua.LState, source, name string) int {
 	r.charge(L, loadPrice)
-	c := &chunk{display: chunkName(name), source: name, loaded: true}
+	c := &syntax.Chunk{Display: chunkName(name), Source: name, Loaded: true}
 	r.chunks = append(r.chunks, c)
 	f, weight, left, err := compile(c, source, len(r.chunks)-1, map[string]lua.LValue{"(KEYS)": r.keys, "(ARGV)": r.argv}, r.budget)
 	r.charge(L, r.budget-left)

@@ -12,6 +12,8 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // Caller carries out the commands that a script calls.
@@ -26,7 +28,7 @@ type Caller interface {
 
 // Program is a compiled script. It is safe for concurrent use.
 type Program struct {
-	chunk    *chunk
+	chunk    *syntax.Chunk
 	function *lua.LFunction
 	weight   int // steps of the body without its loops
 	bytes    int // about its memory
@@ -69,7 +71,7 @@ func Compile(body []byte) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &chunk{display: "user_script", source: "@user_script"}
+	c := &syntax.Chunk{Display: "user_script", Source: "@user_script"}
 	function, weight, _, err := compile(c, source, 0, nil, Budget)
 	if err != nil {
 		return nil, errors.New(prefix + oneLine(err.Error()))
@@ -79,15 +81,15 @@ func Compile(body []byte) (*Program, error) {
 
 // compile compiles a source as the chunk of a number in its run, with values around it besides the builtins. It returns the weight
 // of the body, and the rest of the budget for compiling.
-func compile(c *chunk, source string, number int, values map[string]lua.LValue, budget int) (function *lua.LFunction, weight, left int, err error) {
-	body, weight, left, err := parse(c, source, isBuiltin, budget)
+func compile(c *syntax.Chunk, source string, number int, values map[string]lua.LValue, budget int) (function *lua.LFunction, weight, left int, err error) {
+	body, weight, left, err := syntax.Parse(c, source, isBuiltin, budget)
 	if err != nil {
 		return nil, 0, left, err
 	}
-	around := []ast.Stmt{&ast.LocalAssignStmt{Names: c.used}, &ast.ReturnStmt{Exprs: []ast.Expr{body}}}
+	around := []ast.Stmt{&ast.LocalAssignStmt{Names: c.Used}, &ast.ReturnStmt{Exprs: []ast.Expr{body}}}
 	outer, err := lua.Compile(around, strconv.Itoa(number))
 	if err != nil {
-		return nil, 0, left, scriptError(c.display + ":1: function or expression too complex")
+		return nil, 0, left, syntax.Error(c.Display + ":1: function or expression too complex")
 	}
 	proto := outer.FunctionPrototypes[0]
 	clip(proto)
@@ -117,9 +119,9 @@ func clip(f *lua.FunctionProto) {
 }
 
 // bytesOf is about the memory of a compiled source.
-func bytesOf(c *chunk, source string, f *lua.FunctionProto) int {
+func bytesOf(c *syntax.Chunk, source string, f *lua.FunctionProto) int {
 	const ofProgram = 2048
-	return ofProgram + 2*len(source) + c.memory() + protoBytes(f) // the source, and names that were made unique
+	return ofProgram + 2*len(source) + c.Memory() + protoBytes(f) // the source, and names that were made unique
 }
 
 func protoBytes(f *lua.FunctionProto) int {

@@ -6,6 +6,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 var redisConstants = map[string]lua.LValue{
@@ -52,7 +53,7 @@ func callCommand(L *lua.LState, raises, unused bool) int {
 		L.Push(errorTable(problem))
 		return 1
 	}
-	r.charge(L, callPrice+2*len(r.args)+len(r.bytes)/bytesPerStep)
+	r.charge(L, callPrice+2*len(r.args)+len(r.bytes)/syntax.BytesPerStep)
 	r.calling = true
 	var steps int
 	r.reply, steps = r.caller.Call(r.reply[:0], r.args)

@@ -6,6 +6,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // Bounds of a reply.
@@ -52,7 +53,7 @@ func (w *replyWriter) write(reply []byte, v lua.LValue, depth int) []byte {
 	}
 	switch v := v.(type) {
 	case lua.LString:
-		w.run.budget -= len(v) / bytesPerStep
+		w.run.budget -= len(v) / syntax.BytesPerStep
 		return appendBulk(reply, string(v))
 	case lua.LNumber:
 		return appendHeader(reply, ':', ctext.ToInt64(float64(v)))

@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // Sizes of the interpreter's stacks.
@@ -30,7 +32,7 @@ type run struct {
 	lookAt     int    // the budget at which the script's time is looked at
 	over       string // why the script must end
 	caller     Caller
-	chunks     []*chunk // of the script and of those that it loads
+	chunks     []*syntax.Chunk // of the script and of those that it loads
 	keys, argv *lua.LTable
 	random     random
 	dead       map[*lua.LTable]int // deleted keys, which iteration steps over

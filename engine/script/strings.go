@@ -6,6 +6,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 var stringFunctions = map[string]lua.LGFunction{
@@ -92,7 +93,7 @@ func stringRep(L *lua.LState) int {
 	if n <= 0 || s == "" {
 		return pushString(L, "")
 	}
-	if n > Budget*bytesPerStep/len(s) {
+	if n > Budget*syntax.BytesPerStep/len(s) {
 		r.end(L, BudgetError)
 	}
 	r.chargeBytes(L, n*len(s))
@@ -198,7 +199,7 @@ func gsub(L *lua.LState) int {
 			n++
 			before := out.Len()
 			m.replace(&out, at, end, L.Get(3))
-			r.charge(L, 5+2*(out.Len()-before)/bytesPerStep)
+			r.charge(L, 5+2*(out.Len()-before)/syntax.BytesPerStep)
 		}
 		switch {
 		case ok && end > at:

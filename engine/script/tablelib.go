@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 var tableFunctions = map[string]lua.LGFunction{
@@ -38,7 +40,7 @@ func tableConcat(L *lua.LState) int {
 		if !is {
 			r.fail(L, "invalid value (%s) at index %d in table for 'concat'", typeName(v), i)
 		}
-		r.charge(L, 2+2*(len(part)+len(separator))/bytesPerStep)
+		r.charge(L, 2+2*(len(part)+len(separator))/syntax.BytesPerStep)
 		text.WriteString(part)
 		if i < last {
 			text.WriteString(separator)

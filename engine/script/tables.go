@@ -4,6 +4,8 @@ import (
 	"math"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // set changes a table, without metamethods. It keeps two promises: the array of a table does not end with nil, so its
@@ -11,7 +13,7 @@ import (
 func (r *run) set(L *lua.LState, t *lua.LTable, key, value lua.LValue) {
 	switch k := key.(type) {
 	case lua.LString:
-		r.charge(L, 8+len(k)/bytesPerStep)
+		r.charge(L, 8+len(k)/syntax.BytesPerStep)
 		if value == lua.LNil {
 			if t.RawGetString(string(k)) != lua.LNil {
 				r.bury(t)

@@ -1,4 +1,8 @@
-package script
+// Package syntax makes of the text of a script the tree that gopher-lua compiles.
+//
+// The lexer cuts the text into tokens. The parser reads them by the grammar of Lua 5.1; scopes tells it which local a name is, and
+// builder makes the trees. It knows which helpers and functions there are by their names alone.
+package syntax
 
 import (
 	"github.com/yuin/gopher-lua/ast"
@@ -15,29 +19,29 @@ type parser struct {
 // maxDepth is the deepest nesting of blocks and expressions.
 const maxDepth = 200
 
-// parse returns the body of the source as a function of KEYS and ARGV, and fills the chunk. The body refers to each builtin that is
+// Parse returns the body of the source as a function of KEYS and ARGV, and fills the chunk. The body refers to each builtin that is
 // known as a variable around it. Its weight, in steps, is not part of it. left is the rest of the budget for compiling.
-func parse(c *chunk, source string, known func(builtin string) bool, budget int) (body *ast.FunctionExpr, weight, left int, err error) {
+func Parse(c *Chunk, source string, known func(builtin string) bool, budget int) (body *ast.FunctionExpr, weight, left int, err error) {
 	left = budget
 	var p *parser
 	defer func() {
 		if r := recover(); r != nil {
-			failed, ok := r.(scriptError)
+			failed, ok := r.(Error)
 			if !ok {
 				panic(r)
 			}
 			left, err = p.budget, failed
 		}
 	}()
-	c.used, c.isUsed = nil, map[string]bool{}
+	c.Used, c.isUsed = nil, map[string]bool{}
 	written := map[int]bool{}
 	for {
 		c.nodes = nil
 		p = &parser{}
-		p.lexer = lexer{source: source, display: c.display, line: 1, budget: left}
-		p.function, p.written = &function{blocks: [][]*local{nil}, vararg: c.loaded}, written
+		p.lexer = lexer{source: source, display: c.Display, line: 1, budget: left}
+		p.function, p.written = &function{blocks: [][]*local{nil}, vararg: c.Loaded}, written
 		p.chunk, p.known = c, known
-		p.pay(len(source) / bytesPerStep)
+		p.pay(len(source) / BytesPerStep)
 		p.advance()
 		statements := p.block()
 		left = p.budget
@@ -46,7 +50,7 @@ func parse(c *chunk, source string, known func(builtin string) bool, budget int)
 		}
 		if !p.again {
 			parameters := &ast.ParList{Names: []string{"(KEYS)", "(ARGV)"}}
-			if c.loaded {
+			if c.Loaded {
 				parameters = &ast.ParList{HasVargs: true}
 			}
 			return &ast.FunctionExpr{ParList: parameters, Stmts: statements}, p.weight, left, nil

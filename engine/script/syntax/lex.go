@@ -1,4 +1,4 @@
-package script
+package syntax
 
 import (
 	"fmt"
@@ -60,7 +60,7 @@ func (x *lexer) fail(message, near string) {
 	if near != "" {
 		message += " near '" + near + "'"
 	}
-	panic(scriptError(fmt.Sprintf("%s:%d: %s", x.display, x.line, message)))
+	panic(Error(fmt.Sprintf("%s:%d: %s", x.display, x.line, message)))
 }
 
 func (x *lexer) peek(ahead int) byte {

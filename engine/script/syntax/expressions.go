@@ -1,4 +1,4 @@
-package script
+package syntax
 
 import "github.com/yuin/gopher-lua/ast"
 
@@ -21,7 +21,7 @@ type expr struct {
 	kind   exprKind
 	number bool    // a number always
 	some   bool    // never nil
-	known  operand // the name in error messages
+	known  Operand // the name in error messages
 	value  *local  // of a localExpr
 	text   string  // of a constant that is a string, and the name of a global
 	string bool    // a constant that is a string
@@ -96,10 +96,10 @@ func (p *parser) concat(first expr, priority int) expr {
 		}
 		p.advance()
 	}
-	n := node{line: p.lastLine}
+	n := Node{Line: p.lastLine}
 	var args []ast.Expr
 	for _, e := range parts {
-		n.operands = append(n.operands, e.known)
+		n.Operands = append(n.Operands, e.known)
 		args = append(args, e.single())
 	}
 	p.weight += 2
@@ -122,7 +122,7 @@ func (p *parser) simple() expr {
 			p.unexpected("cannot use '...' outside a vararg function")
 		}
 		p.advance()
-		if p.function.parent == nil && !p.chunk.loaded { // the script itself has no arguments
+		if p.function.parent == nil && !p.chunk.Loaded { // the script itself has no arguments
 			return expr{tree: p.helper("(varargs)", 0), kind: varargExpr}
 		}
 		return expr{tree: p.helper("(varargs)", 0, &ast.Comma3Expr{}), kind: varargExpr}
@@ -217,12 +217,12 @@ func (p *parser) call(f expr, method string) expr {
 	line := p.token.line
 	args := p.values(p.arguments(), false)
 	p.weight += 4
-	n := node{line: line, function: f.known}
+	n := Node{Line: line, Function: f.known}
 	call := &ast.FuncCallExpr{Args: args}
 	if method == "" {
 		call.Func = f.single()
 	} else {
-		n.operands, n.function = []operand{f.known}, operand{"method", method}
+		n.Operands, n.Function = []Operand{f.known}, Operand{"method", method}
 		call.Receiver, call.Method = f.single(), method
 	}
 	call.SetLine(p.node(n))

@@ -1,4 +1,4 @@
-package script
+package syntax
 
 import "github.com/yuin/gopher-lua/ast"
 
@@ -70,7 +70,7 @@ func (p *parser) forStatement(line int) []ast.Stmt {
 
 func (p *parser) numericFor(line, at int, name string) []ast.Stmt {
 	p.advance()
-	id := p.node(node{line: line})
+	id := p.node(Node{Line: line})
 	bound := func(helper string) ast.Expr {
 		e := p.expression()
 		if e.number {
@@ -105,7 +105,7 @@ func (p *parser) genericFor(line int, first string) []ast.Stmt {
 	}
 	p.expectKeyword("in")
 	statement := &ast.GenericForStmt{Exprs: p.values(p.expressions(), false)}
-	statement.SetLine(p.node(node{line: line}))
+	statement.SetLine(p.node(Node{Line: line}))
 	p.expectKeyword("do")
 	statement.Stmts = p.loop(func() []ast.Stmt {
 		p.open()

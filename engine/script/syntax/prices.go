@@ -1,7 +1,7 @@
-package script
+package syntax
 
-// bytesPerStep is how many bytes of a text that is built or read cost one step, when a script is compiled and when it runs.
-const bytesPerStep = 16
+// BytesPerStep is how many bytes of a text that is built or read cost one step, when a script is compiled and when it runs.
+const BytesPerStep = 16
 
 // Prices of compiling, in steps.
 const (

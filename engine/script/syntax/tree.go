@@ -1,4 +1,4 @@
-package script
+package syntax
 
 import (
 	"strconv"
@@ -18,13 +18,13 @@ import (
 // builder makes the trees, whose parts the parser has read.
 type builder struct {
 	scopes
-	chunk  *chunk
+	chunk  *Chunk
 	known  func(builtin string) bool
 	weight int // steps of the block being read
 }
 
 // node adds a place, and returns its number.
-func (p *builder) node(n node) int {
+func (p *builder) node(n Node) int {
 	p.chunk.nodes = append(p.chunk.nodes, n)
 	return len(p.chunk.nodes)
 }
@@ -46,7 +46,7 @@ func (p *builder) builtin(name string) ast.Expr {
 }
 
 func (p *builder) charge(line, steps int) ast.Stmt {
-	return &ast.FuncCallStmt{Expr: p.helper("(charge)", p.node(node{line: line}), numberTree(float64(steps)))}
+	return &ast.FuncCallStmt{Expr: p.helper("(charge)", p.node(Node{Line: line}), numberTree(float64(steps)))}
 }
 
 func numberTree(x float64) ast.Expr {
@@ -71,15 +71,15 @@ func (p *builder) values(list []expr, guarded bool) (trees []ast.Expr) {
 // variable is a name on its own.
 func (p *builder) variable(name string) expr {
 	if v := p.find(name); v != nil {
-		known := operand{"local", name}
+		known := Operand{"local", name}
 		if v.of != p.function {
-			known.kind = "upvalue"
+			known.Kind = "upvalue"
 		}
 		return expr{tree: &ast.IdentExpr{Value: v.inTree}, kind: localExpr, number: v.number, some: v.number, known: known, value: v}
 	}
-	e := expr{kind: globalExpr, known: operand{"global", name}, text: name}
+	e := expr{kind: globalExpr, known: Operand{"global", name}, text: name}
 	if name == "KEYS" || name == "ARGV" {
-		if p.chunk.loaded {
+		if p.chunk.Loaded {
 			p.chunk.uses("(" + name + ")")
 		}
 		e.tree = &ast.IdentExpr{Value: "(" + name + ")"}
@@ -87,7 +87,7 @@ func (p *builder) variable(name string) expr {
 		e.tree = p.builtin("(" + name + ")")
 	} else {
 		p.constant(name)
-		e.tree = p.helper("(global)", p.node(node{line: p.lastLine}), &ast.StringExpr{Value: name})
+		e.tree = p.helper("(global)", p.node(Node{Line: p.lastLine}), &ast.StringExpr{Value: name})
 	}
 	return e
 }
@@ -106,12 +106,12 @@ func (p *builder) field(object expr, name string) expr {
 }
 
 func (p *builder) index(object, key expr) expr {
-	n := node{line: p.lastLine, operands: []operand{object.known}}
-	e := expr{kind: indexExpr, known: operand{"field", "?"}, object: object.single(), key: key.single(), id: p.node(n)}
+	n := Node{Line: p.lastLine, Operands: []Operand{object.known}}
+	e := expr{kind: indexExpr, known: Operand{"field", "?"}, object: object.single(), key: key.single(), id: p.node(n)}
 	if key.string {
-		e.known.name = key.text
+		e.known.Name = key.text
 	}
-	p.weight += 2 + len(key.text)/bytesPerStep
+	p.weight += 2 + len(key.text)/BytesPerStep
 	if key.kind == constantExpr || key.number {
 		get := &ast.AttrGetExpr{Object: e.object, Key: e.key}
 		get.SetLine(e.id)
@@ -129,10 +129,10 @@ func (p *builder) assign(target, value expr) ast.Stmt {
 		p.assigned(target)
 		return p.assignLocal(target.tree, value)
 	case globalExpr:
-		return &ast.FuncCallStmt{Expr: p.helper("(set global)", p.node(node{line: p.lastLine}), value.single())}
+		return &ast.FuncCallStmt{Expr: p.helper("(set global)", p.node(Node{Line: p.lastLine}), value.single())}
 	}
 	value.tree = value.single()
-	p.weight += 6 + len(target.known.name)/bytesPerStep
+	p.weight += 6 + len(target.known.Name)/BytesPerStep
 	if key, constant := target.key.(*ast.StringExpr); constant && value.some {
 		get := &ast.AttrGetExpr{Object: target.object, Key: key}
 		get.SetLine(target.id)
@@ -162,7 +162,7 @@ func (p *builder) assignLocal(target ast.Expr, value expr) ast.Stmt {
 }
 
 func (p *builder) unary(op string, e expr) expr {
-	id := p.node(node{line: p.lastLine, operands: []operand{e.known}})
+	id := p.node(Node{Line: p.lastLine, Operands: []Operand{e.known}})
 	switch op {
 	case "not":
 		return expr{tree: &ast.UnaryNotOpExpr{Expr: e.single()}, some: true}
@@ -184,7 +184,7 @@ func (p *builder) binary(op string, left, right expr) expr {
 	if op == "and" || op == "or" {
 		return expr{tree: &ast.LogicalOpExpr{Operator: op, Lhs: a, Rhs: b}, some: op == "or" && right.some}
 	}
-	n := node{line: p.lastLine, operands: []operand{left.known, right.known}}
+	n := Node{Line: p.lastLine, Operands: []Operand{left.known, right.known}}
 	number := left.number && right.number
 	switch op {
 	case "+", "-", "*", "/":
@@ -196,7 +196,7 @@ func (p *builder) binary(op string, left, right expr) expr {
 		return expr{tree: p.helper(helpers[op], p.node(n), a, b), number: number, some: number}
 	case "==", "~=":
 		if left.kind == constantExpr || right.kind == constantExpr || left.number || right.number {
-			p.weight += (len(left.text) + len(right.text)) / bytesPerStep
+			p.weight += (len(left.text) + len(right.text)) / BytesPerStep
 			break
 		}
 		return expr{tree: p.helper(helpers[op], p.node(n), a, b), some: true}

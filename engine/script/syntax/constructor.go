@@ -1,4 +1,4 @@
-package script
+package syntax
 
 import (
 	"slices"
@@ -28,7 +28,7 @@ func (p *parser) table() expr {
 			items = append(items, value)
 			tree.Fields = append(tree.Fields, &ast.Field{Value: value.tree})
 		case key.string:
-			p.weight += len(key.text) / bytesPerStep
+			p.weight += len(key.text) / BytesPerStep
 			tree.Fields = append(tree.Fields, &ast.Field{Key: key.tree, Value: value.single()})
 		default:
 			pairs = append(pairs, key.single(), value.single())
@@ -50,7 +50,7 @@ func (p *parser) table() expr {
 	if len(items) > 0 && len(tree.Fields) == 0 {
 		built = &ast.NilExpr{} // the first call makes the table
 	}
-	id := p.node(node{line: p.lastLine})
+	id := p.node(Node{Line: p.lastLine})
 	for start := 0; start < len(items); start += maxFields {
 		end := min(start+maxFields, len(items))
 		part := items[start:end]
