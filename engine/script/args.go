@@ -6,7 +6,6 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
-	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // badArgument raises "bad argument #1 to 'rep' (string expected, got nil)".
@@ -137,8 +136,8 @@ func pushInt(L *lua.LState, n int) int { return pushNumber(L, float64(n)) }
 
 // pushString returns a text that was made for the script, and takes its price.
 func pushString(L *lua.LState, s string) int {
-	if len(s) >= syntax.BytesPerStep {
-		runOf(L).charge(L, len(s)/syntax.BytesPerStep)
+	if len(s) >= bytesPerStep {
+		runOf(L).charge(L, len(s)/bytesPerStep)
 	}
 	L.Push(lua.LString(s))
 	return 1

@@ -116,7 +116,7 @@ func rawEqual(L *lua.LState) bool {
 	r := runOf(L)
 	a, b := r.checkAny(L, 1), r.checkAny(L, 2)
 	if _, is := a.(lua.LString); is {
-		return r.equal(L, a, b)
+		return equal(L, a, b)
 	}
 	return L.RawEqual(a, b)
 }

@@ -12,6 +12,7 @@ const Budget = 500_000
 
 // Prices in steps.
 const (
+	bytesPerStep   = syntax.BytesPerStep
 	slotsPerStep   = 1
 	callPrice      = 80     // redis.call
 	fmodPrice      = 100    // math.fmod
@@ -49,13 +50,19 @@ func (r *run) charge(L *lua.LState, steps int) {
 	}
 }
 
+// left is the number of steps that are left, less than 0 if the script took more than its budget.
+func (r *run) left() int { return r.budget }
+
+// spend takes steps when the script has ended, and so does not end it.
+func (r *run) spend(steps int) { r.budget -= steps }
+
 // look ends the script if its budget is used up, or its caller has no more time for it.
 func (r *run) look(L *lua.LState) {
 	if r.budget < 0 {
 		r.end(L, BudgetError)
 	}
 	r.lookAt = max(r.budget-stepsPerLook, 0)
-	if r.caller.Expired() {
+	if r.host.Expired() {
 		r.end(L, TimeError)
 	}
 }
@@ -71,7 +78,7 @@ func (r *run) end(L *lua.LState, text string) {
 
 // chargeBytes takes the price of a text that is built or read.
 func (r *run) chargeBytes(L *lua.LState, n int) {
-	if n >= syntax.BytesPerStep {
-		r.charge(L, n/syntax.BytesPerStep)
+	if n >= bytesPerStep {
+		r.charge(L, n/bytesPerStep)
 	}
 }

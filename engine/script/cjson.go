@@ -9,7 +9,7 @@ import (
 )
 
 // jsonNull is cjson.null.
-var jsonNull = &lua.LUserData{Metatable: lua.LNil}
+var jsonNull = &lua.LUserData{Metatable: basicMeta}
 
 var jsonConstants = map[string]lua.LValue{"null": jsonNull, "_NAME": lua.LString("cjson"), "_VERSION": lua.LString("2.1.0")}
 
@@ -51,7 +51,7 @@ func jsonSetting(L *lua.LState, i int, setting *int, least, most int) {
 
 func jsonNumber(setting func(o *jsonOptions) *int, least, most int) lua.LGFunction {
 	return func(L *lua.LState) int {
-		value := setting(&runOf(L).json)
+		value := setting(&keptBy(runOf(L)).json)
 		jsonSetting(L, 1, value, least, most)
 		return pushInt(L, *value)
 	}
@@ -76,14 +76,14 @@ func jsonFlag(L *lua.LState, i int, setting *bool) {
 
 func jsonBool(setting func(o *jsonOptions) *bool) lua.LGFunction {
 	return func(L *lua.LState) int {
-		value := setting(&runOf(L).json)
+		value := setting(&keptBy(runOf(L)).json)
 		jsonFlag(L, 1, value)
 		return pushBool(L, *value)
 	}
 }
 
 func jsonSparse(L *lua.LState) int {
-	o := &runOf(L).json
+	o := &keptBy(runOf(L)).json
 	jsonFlag(L, 1, &o.sparseConvert)
 	jsonSetting(L, 2, &o.sparseRatio, 0, math.MaxInt32)
 	jsonSetting(L, 3, &o.sparseSafe, 0, math.MaxInt32)
@@ -92,9 +92,10 @@ func jsonSparse(L *lua.LState) int {
 
 // jsonEncoder writes JSON as cjson does.
 type jsonEncoder struct {
-	L   *lua.LState
-	r   *run
-	out []byte
+	L       *lua.LState
+	r       *run
+	options *jsonOptions
+	out     []byte
 }
 
 func jsonEncode(L *lua.LState) int {
@@ -102,7 +103,7 @@ func jsonEncode(L *lua.LState) int {
 	if L.GetTop() != 1 {
 		r.badArgument(L, 1, "expected 1 argument")
 	}
-	e := jsonEncoder{L: L, r: r}
+	e := jsonEncoder{L: L, r: r, options: &keptBy(r).json}
 	e.value(L.Get(1), 0)
 	r.chargeBytes(L, len(e.out))
 	return pushString(L, string(e.out))
@@ -132,10 +133,10 @@ func (e *jsonEncoder) value(v lua.LValue, depth int) {
 }
 
 func (e *jsonEncoder) number(v lua.LNumber) {
-	if x := float64(v); (math.IsInf(x, 0) || math.IsNaN(x)) && !e.r.json.encodeInvalid {
+	if x := float64(v); (math.IsInf(x, 0) || math.IsNaN(x)) && !e.options.encodeInvalid {
 		e.fail(v, "must not be NaN or Inf")
 	}
-	e.out = ctext.AppendNumber(e.out, float64(v), e.r.json.precision)
+	e.out = ctext.AppendNumber(e.out, float64(v), e.options.precision)
 }
 
 func (e *jsonEncoder) text(s string) {
@@ -166,7 +167,7 @@ func (e *jsonEncoder) text(s string) {
 }
 
 func (e *jsonEncoder) table(t *lua.LTable, depth int) {
-	if depth > e.r.json.encodeDepth {
+	if depth > e.options.encodeDepth {
 		e.r.fail(e.L, "Cannot serialise, excessive nesting (%d)", depth)
 	}
 	keys := e.r.pairsOf(e.L, t)
@@ -204,7 +205,7 @@ func (e *jsonEncoder) table(t *lua.LTable, depth int) {
 
 // dense reports whether a table with whole numbers as keys becomes an array.
 func (e *jsonEncoder) dense(t *lua.LTable, most, items int) bool {
-	o := &e.r.json
+	o := e.options
 	if o.sparseRatio > 0 && most > items*o.sparseRatio && most > o.sparseSafe {
 		if !o.sparseConvert {
 			e.fail(t, "excessively sparse array")

@@ -12,12 +12,13 @@ import (
 
 // jsonDecoder reads JSON as cjson does, with its messages.
 type jsonDecoder struct {
-	L     *lua.LState
-	r     *run
-	text  string
-	at    int
-	token jsonToken
-	depth int
+	L       *lua.LState
+	r       *run
+	options *jsonOptions
+	text    string
+	at      int
+	token   jsonToken
+	depth   int
 }
 
 // jsonToken is a token: its name in messages, the problem for an error, its place, and its value.
@@ -39,7 +40,7 @@ func jsonDecode(L *lua.LState) int {
 		r.fail(L, "JSON parser does not support UTF-16 or UTF-32")
 	}
 	r.chargeBytes(L, len(text)*4)
-	d := jsonDecoder{L: L, r: r, text: text}
+	d := jsonDecoder{L: L, r: r, options: &keptBy(r).json, text: text}
 	d.next()
 	value := d.value()
 	d.next()
@@ -73,7 +74,7 @@ func (d *jsonDecoder) value() lua.LValue {
 }
 
 func (d *jsonDecoder) descend() {
-	if d.depth++; d.depth > d.r.json.decodeDepth {
+	if d.depth++; d.depth > d.options.decodeDepth {
 		d.r.fail(d.L, "Found too many nested data structures (%d)", d.depth)
 	}
 }
@@ -173,7 +174,7 @@ func (d *jsonDecoder) next() {
 		}
 	}
 	plain := c == '-' || ctext.IsDigit(c)
-	if invalid := isInvalidNumber(rest); (plain && !invalid) || (invalid && d.r.json.decodeInvalid) {
+	if invalid := isInvalidNumber(rest); (plain && !invalid) || (invalid && d.options.decodeInvalid) {
 		d.number(rest)
 		return
 	} else if plain {

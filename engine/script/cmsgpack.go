@@ -34,12 +34,12 @@ func packValues(L *lua.LState) int {
 	}
 	var out []byte
 	for i := 1; i <= L.GetTop(); i++ {
-		out = r.pack(L, out, L.Get(i), 0)
+		out = pack(r, L, out, L.Get(i), 0)
 	}
 	return pushString(L, string(out))
 }
 
-func (r *run) pack(L *lua.LState, out []byte, v lua.LValue, depth int) []byte {
+func pack(r *run, L *lua.LState, out []byte, v lua.LValue, depth int) []byte {
 	r.charge(L, 2)
 	switch v := v.(type) {
 	case lua.LString:
@@ -54,7 +54,7 @@ func (r *run) pack(L *lua.LState, out []byte, v lua.LValue, depth int) []byte {
 		return packNumber(out, float64(v))
 	case *lua.LTable:
 		if depth < maxPackDepth {
-			return r.packTable(L, out, v, depth)
+			return packTable(r, L, out, v, depth)
 		}
 	}
 	return append(out, 0xc0)
@@ -109,19 +109,19 @@ func packNumber(out []byte, x float64) []byte {
 	return binary.BigEndian.AppendUint64(append(out, 0xd3), uint64(n))
 }
 
-func (r *run) packTable(L *lua.LState, out []byte, t *lua.LTable, depth int) []byte {
+func packTable(r *run, L *lua.LState, out []byte, t *lua.LTable, depth int) []byte {
 	keys := r.pairsOf(L, t)
 	if most, is := arrayLength(keys); is && most == len(keys) {
 		out = packHeader(out, most, 0x90, 16, 0xdc)
 		for i := 1; i <= most; i++ {
-			out = r.pack(L, out, t.RawGet(numberValue(float64(i))), depth+1)
+			out = pack(r, L, out, t.RawGet(numberValue(float64(i))), depth+1)
 		}
 		return out
 	}
 	out = packHeader(out, len(keys), 0x80, 16, 0xde)
 	for _, key := range keys {
-		out = r.pack(L, out, key, depth+1)
-		out = r.pack(L, out, t.RawGet(key), depth+1)
+		out = pack(r, L, out, key, depth+1)
+		out = pack(r, L, out, t.RawGet(key), depth+1)
 	}
 	return out
 }

@@ -21,6 +21,12 @@ type coroutine struct {
 	finished bool
 }
 
+// coroutines are those of a run.
+type coroutines struct {
+	alive   map[*lua.LState]*coroutine
+	current *coroutine
+}
+
 var coroutineFunctions = map[string]lua.LGFunction{
 	"create":  func(L *lua.LState) int { L.Push(newCoroutine(L).thread); return 1 },
 	"resume":  coroutineResume,
@@ -40,10 +46,10 @@ func newCoroutine(L *lua.LState) *coroutine {
 	thread, _ := L.NewThread()
 	c := &coroutine{thread: thread, body: body}
 	c.resume, c.stop = iter.Pull(c.execute)
-	if r.coroutines == nil {
-		r.coroutines = map[*lua.LState]*coroutine{}
+	if r.coroutines.alive == nil {
+		r.coroutines.alive = map[*lua.LState]*coroutine{}
 	}
-	r.coroutines[thread] = c
+	r.coroutines.alive[thread] = c
 	return c
 }
 
@@ -71,36 +77,36 @@ func values(L *lua.LState) []lua.LValue {
 	return list
 }
 
-// continues runs the coroutine until it yields or ends.
-func (r *run) continues(c *coroutine, args []lua.LValue) ([]lua.LValue, *raised) {
-	c.resumer, r.current = r.current, c
+// run lets the coroutine run until it yields or ends.
+func (all *coroutines) run(c *coroutine, args []lua.LValue) ([]lua.LValue, *raised) {
+	c.resumer, all.current = all.current, c
 	c.passed, c.started = args, true
 	if _, yielded := c.resume(); !yielded {
 		c.finished = true
-		delete(r.coroutines, c.thread)
+		delete(all.alive, c.thread)
 	}
-	r.current = c.resumer
+	all.current = c.resumer
 	return c.passed, c.failed
 }
 
-func (r *run) checkCoroutine(L *lua.LState, i int) (*coroutine, bool) {
+func checkCoroutine(r *run, L *lua.LState, i int) (*coroutine, bool) {
 	thread, is := L.Get(i).(*lua.LState)
 	if !is {
 		r.badArgument(L, i, "coroutine expected")
 	}
-	c, alive := r.coroutines[thread]
+	c, alive := r.coroutines.alive[thread]
 	return c, alive
 }
 
 func coroutineResume(L *lua.LState) int {
 	r := runOf(L)
-	c, alive := r.checkCoroutine(L, 1)
-	if status := r.status(c, alive); status != "suspended" {
+	c, alive := checkCoroutine(r, L, 1)
+	if status := r.coroutines.status(c, alive); status != "suspended" {
 		L.Push(lua.LFalse)
 		return 1 + pushString(L, "cannot resume "+nonSuspended(status)+" coroutine")
 	}
 	r.charge(L, 20+L.GetTop()/slotsPerStep)
-	results, failed := r.continues(c, values(L)[1:])
+	results, failed := r.coroutines.run(c, values(L)[1:])
 	if failed != nil {
 		L.Push(lua.LFalse)
 		L.Push(r.surviveRaised(L, failed))
@@ -128,11 +134,11 @@ func coroutineWrap(L *lua.LState) int {
 	c := newCoroutine(L)
 	L.Push(L.NewFunction(func(L *lua.LState) int {
 		r := runOf(L)
-		if status := r.status(c, !c.finished); status != "suspended" {
+		if status := r.coroutines.status(c, !c.finished); status != "suspended" {
 			r.fail(L, "cannot resume %s coroutine", nonSuspended(status))
 		}
 		r.charge(L, 20+L.GetTop()/slotsPerStep)
-		results, failed := r.continues(c, values(L))
+		results, failed := r.coroutines.run(c, values(L))
 		if failed == nil {
 			return pushAll(L, results)
 		}
@@ -148,7 +154,7 @@ func coroutineWrap(L *lua.LState) int {
 
 func coroutineYield(L *lua.LState) int {
 	r := runOf(L)
-	c := r.current
+	c := r.coroutines.current
 	if c == nil {
 		r.raise(L, lua.LString("attempt to yield across metamethod/C-call boundary"))
 	}
@@ -160,14 +166,14 @@ func coroutineYield(L *lua.LState) int {
 	return pushAll(L, c.passed)
 }
 
-func (r *run) status(c *coroutine, alive bool) string {
+func (all *coroutines) status(c *coroutine, alive bool) string {
 	if !alive || c.finished {
 		return "dead"
 	}
-	if c == r.current {
+	if c == all.current {
 		return "running"
 	}
-	for other := r.current; other != nil; other = other.resumer {
+	for other := all.current; other != nil; other = other.resumer {
 		if other == c {
 			return "normal"
 		}
@@ -177,12 +183,12 @@ func (r *run) status(c *coroutine, alive bool) string {
 
 func coroutineStatus(L *lua.LState) int {
 	r := runOf(L)
-	c, alive := r.checkCoroutine(L, 1)
-	return pushString(L, r.status(c, alive))
+	c, alive := checkCoroutine(r, L, 1)
+	return pushString(L, r.coroutines.status(c, alive))
 }
 
 func coroutineRunning(L *lua.LState) int {
-	if c := runOf(L).current; c != nil {
+	if c := runOf(L).coroutines.current; c != nil {
 		L.Push(c.thread)
 	} else {
 		L.Push(lua.LNil)

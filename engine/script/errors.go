@@ -67,12 +67,6 @@ func asText(v lua.LValue) (string, bool) {
 
 func typeName(v lua.LValue) string { return v.Type().String() }
 
-// frame is a function on the stack: Lua's has a chunk, Go's has none.
-type frame struct {
-	chunk *syntax.Chunk
-	node  syntax.Node
-}
-
 // frameAt returns the function of a level: 1 called the current Go function.
 func (r *run) frameAt(L *lua.LState, level int) (f frame, ok bool) {
 	debug, ok := L.GetStack(level)
@@ -84,13 +78,7 @@ func (r *run) frameAt(L *lua.LState, level int) (f frame, ok bool) {
 		return f, true
 	}
 	number, _ := strconv.Atoi(debug.Source)
-	return r.frameOf(number, debug.CurrentLine), true
-}
-
-func (r *run) frameOf(number, id int) (f frame) {
-	f.chunk = r.chunks[number]
-	f.node = f.chunk.NodeAt(id)
-	return f
+	return r.chunks.frame(number, debug.CurrentLine), true
 }
 
 // where is the start of a message: the place of a level.
@@ -104,7 +92,7 @@ func (r *run) where(L *lua.LState, level int) string {
 // raise ends the current function with an error value. A text was put together from several parts.
 func (r *run) raise(L *lua.LState, value lua.LValue) {
 	if text, is := value.(lua.LString); is {
-		r.charge(L, 2*len(text)/syntax.BytesPerStep)
+		r.charge(L, 2*len(text)/bytesPerStep)
 	}
 	e := &raised{value: value}
 	if f, ok := r.frameAt(L, 1); ok {
@@ -130,9 +118,6 @@ const noTrace = "-"
 func (r *run) fail(L *lua.LState, format string, args ...any) {
 	r.raise(L, lua.LString(r.where(L, 1)+fmt.Sprintf(format, args...)))
 }
-
-// failTable raises an error as redis.call does: a table without a place in its text.
-func (r *run) failTable(L *lua.LState, text string) { r.raise(L, errorTable(text)) }
 
 // badValue raises "attempt to index local 'x' (a nil value)" for an operand of the caller's operation.
 func (r *run) badValue(L *lua.LState, v lua.LValue, doing string, operandIndex int) {
@@ -175,49 +160,7 @@ func (r *run) caught(err error) *raised {
 	if e, is := failure.Object.(*raised); is {
 		return e
 	}
-	e := r.native(failure.Object.String())
+	e := r.chunks.native(failure.Object.String())
 	e.traced = true
 	return e
-}
-
-// native turns a message of gopher-lua, "chunk:node: text", into Lua's.
-func (r *run) native(message string) *raised {
-	parts := strings.SplitN(message, ":", 3)
-	if len(parts) < 3 {
-		return &raised{value: lua.LString(strings.TrimSpace(message))}
-	}
-	number, err := strconv.Atoi(parts[0])
-	id, err2 := strconv.Atoi(parts[1])
-	if err != nil || err2 != nil || number >= len(r.chunks) {
-		return &raised{value: lua.LString(message)}
-	}
-	f := r.frameOf(number, id)
-	text := nativeText(strings.TrimSpace(parts[2]), f.node)
-	return &raised{value: lua.LString(f.chunk.Display + ":" + strconv.Itoa(f.node.Line) + ": " + text), source: f.chunk.Source, line: f.node.Line}
-}
-
-func nativeText(text string, n syntax.Node) string {
-	first := syntax.Operand{}
-	if len(n.Operands) > 0 {
-		first = n.Operands[0]
-	}
-	words := strings.Fields(text)
-	switch {
-	case text == "registry overflow":
-		return "stack overflow"
-	case text == "attempt to call a non-function object":
-		return badValueText("table", "call", n.Function)
-	case strings.HasPrefix(text, "cannot perform") || text == "__unm undefined":
-		return badValueText("table", "perform arithmetic on", first)
-	case strings.HasPrefix(text, "attempt to compare") && len(words) == 6:
-		return compareText(words[3], words[5])
-	case strings.HasPrefix(text, "too many recursions in"):
-		return "loop in " + words[len(words)-1]
-	}
-	return text
-}
-
-// oneLine is a text as it may stand in a reply.
-func oneLine(text string) string {
-	return strings.NewReplacer("\r", " ", "\n", " ").Replace(strings.TrimRight(text, "\r\n"))
 }

@@ -9,7 +9,6 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
-	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // directive is one %-10.3f of a format.
@@ -39,21 +38,21 @@ func stringFormat(L *lua.LState) int {
 		if arg > L.GetTop() {
 			r.badArgument(L, arg, "no value")
 		}
-		d, next := r.directive(L, format, i)
+		d, next := readDirective(r, L, format, i)
 		i = next
 		conversion := byte(0)
 		if i < len(format) {
 			conversion = format[i]
 		}
 		before := len(out)
-		out = r.convert(L, out, d, conversion, arg)
-		r.charge(L, 8+(len(out)-before)/syntax.BytesPerStep)
+		out = d.convert(r, L, out, conversion, arg)
+		r.charge(L, 8+(len(out)-before)/bytesPerStep)
 	}
 	return pushString(L, string(out))
 }
 
-// directive reads flags, width and precision.
-func (r *run) directive(L *lua.LState, format string, i int) (d directive, next int) {
+// readDirective reads flags, width and precision.
+func readDirective(r *run, L *lua.LState, format string, i int) (d directive, next int) {
 	start := i
 	for ; i < len(format) && strings.IndexByte("-+ #0", format[i]) >= 0; i++ {
 		switch format[i] {
@@ -89,7 +88,8 @@ func (r *run) directive(L *lua.LState, format string, i int) (d directive, next 
 	return d, i
 }
 
-func (r *run) convert(L *lua.LState, out []byte, d directive, conversion byte, arg int) []byte {
+// convert appends an argument as the conversion wants it.
+func (d directive) convert(r *run, L *lua.LState, out []byte, conversion byte, arg int) []byte {
 	switch conversion {
 	case 'c':
 		d.zero = false

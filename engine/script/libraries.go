@@ -1,6 +1,10 @@
 package script
 
-import lua "github.com/yuin/gopher-lua"
+import (
+	"maps"
+
+	lua "github.com/yuin/gopher-lua"
+)
 
 // The libraries are shared by all machines: nothing changes them after init. A script sees each one through an empty table
 // with a metatable, which lets it read and nothing else.
@@ -11,46 +15,58 @@ var (
 	stringLibrary = &lua.LTable{Metatable: lua.LNil}
 	basicMeta     = &lua.LTable{Metatable: lua.LNil} // of nil, booleans, numbers, functions and threads: makes errors
 	stringMeta    = &lua.LTable{Metatable: lua.LNil}
-	ipairsNext    *lua.LFunction
 )
+
+// ipairsNext is the iterator of ipairs, the same for all.
+var ipairsNext = goFunction(nextItem)
 
 func goFunction(f lua.LGFunction) *lua.LFunction {
 	return &lua.LFunction{IsG: true, Env: globals, GFunction: f}
 }
 
-func init() {
-	ipairsNext = goFunction(nextItem)
+// library is what a script finds in a table of the globals.
+type library struct {
+	functions map[string]lua.LGFunction
+	constants map[string]lua.LValue
+}
+
+// install makes the globals of all scripts, once: the language's own functions, the libraries, and helpers for what the tree calls
+// in place of something else.
+func install(libraries map[string]library, helpers map[string]lua.LGFunction) {
 	everything := &lua.LTable{Metatable: lua.LNil}
 	for name, f := range operatorFunctions {
 		builtins[name] = goFunction(f)
 	}
-	libraries := map[string]map[string]lua.LValue{"redis": redisConstants, "math": mathConstants, "cjson": jsonConstants, "cmsgpack": packConstants,
-		"string": {}, "table": {}, "coroutine": {}, "struct": {}, "bit": {}}
-	functions := map[string]map[string]lua.LGFunction{"redis": redisFunctions, "math": mathFunctions, "string": stringFunctions,
-		"table": tableFunctions, "coroutine": coroutineFunctions, "cjson": jsonFunctions, "struct": structFunctions,
-		"cmsgpack": packFunctions, "bit": bitFunctions}
-	for _, library := range sortedKeys(libraries) {
+	for name, f := range helpers {
+		builtins[name] = goFunction(f)
+	}
+	libraries = maps.Clone(libraries)
+	libraries["coroutine"] = library{functions: coroutineFunctions}
+	for _, name := range sortedKeys(libraries) {
 		t := &lua.LTable{Metatable: lua.LNil}
-		if library == "string" {
+		if name == "string" {
 			t = stringLibrary
 		}
-		for _, name := range sortedKeys(functions[library]) {
-			add(t, library+"."+name, name, goFunction(functions[library][name]))
-		}
-		for _, name := range sortedKeys(libraries[library]) {
-			add(t, library+"."+name, name, libraries[library][name])
-		}
+		fill(t, name+".", libraries[name])
 		shown := &lua.LTable{Metatable: lua.LNil}
 		hide(shown, t, t)
-		add(everything, library, library, shown)
+		add(everything, name, name, shown)
 	}
-	for _, name := range sortedKeys(baseFunctions) {
-		add(everything, name, name, goFunction(baseFunctions[name]))
-	}
+	fill(everything, "", library{functions: baseFunctions})
 	add(everything, "_VERSION", "_VERSION", lua.LString("Lua 5.1"))
 	add(everything, "_G", "_G", globals)
 	hide(globals, everything, goFunction(func(L *lua.LState) int { return globalField(L, everything) }))
 	initMeta()
+}
+
+// fill adds a library to a table.
+func fill(t *lua.LTable, path string, from library) {
+	for _, name := range sortedKeys(from.functions) {
+		add(t, path+name, name, goFunction(from.functions[name]))
+	}
+	for _, name := range sortedKeys(from.constants) {
+		add(t, path+name, name, from.constants[name])
+	}
 }
 
 func add(t *lua.LTable, path, name string, value lua.LValue) {
@@ -106,8 +122,8 @@ func initMeta() {
 			}
 			return badOperand(L, "perform arithmetic on", 0)
 		},
-		"__lt": func(L *lua.LState) int { return pushBool(L, runOf(L).less(L, L.Get(1), L.Get(2))) },
-		"__le": func(L *lua.LState) int { return pushBool(L, runOf(L).lessEqual(L, L.Get(1), L.Get(2))) },
+		"__lt": func(L *lua.LState) int { return pushBool(L, less(L, L.Get(1), L.Get(2))) },
+		"__le": func(L *lua.LState) int { return pushBool(L, lessEqual(L, L.Get(1), L.Get(2))) },
 	}
 	for _, name := range sortedKeys(events) {
 		f := goFunction(events[name])
@@ -118,7 +134,6 @@ func initMeta() {
 	behind := &lua.LTable{Metatable: lua.LNil}
 	behind.RawSetString("__index", builtins["(string)"])
 	hide(shownStringMeta, behind, behind)
-	jsonNull.Metatable = basicMeta
 }
 
 // shownStringMeta is what getmetatable("") returns.

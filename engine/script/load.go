@@ -11,7 +11,7 @@ import (
 func loadString(L *lua.LState) int {
 	r := runOf(L)
 	source := r.checkString(L, 1)
-	return r.load(L, source, r.optString(L, 2, source))
+	return loadSource(L, source, r.optString(L, 2, source))
 }
 
 func load(L *lua.LState) int {
@@ -28,14 +28,15 @@ func load(L *lua.LState) int {
 		if text == "" {
 			break
 		}
-		r.charge(L, 10+2*len(text)/syntax.BytesPerStep)
+		r.charge(L, 10+2*len(text)/bytesPerStep)
 		source.WriteString(text)
 	}
-	return r.load(L, source.String(), name)
+	return loadSource(L, source.String(), name)
 }
 
-// load compiles a source, and returns its function, or nil and a message.
-func (r *run) load(L *lua.LState, source, name string) int {
+// loadSource compiles a source, and returns its function, or nil and a message.
+func loadSource(L *lua.LState, source, name string) int {
+	r := runOf(L)
 	r.charge(L, loadPrice)
 	c := &syntax.Chunk{Display: chunkName(name), Source: name, Loaded: true}
 	r.chunks = append(r.chunks, c)

@@ -57,7 +57,7 @@ var mathFunctions = map[string]lua.LGFunction{
 	"random": mathRandom,
 	"randomseed": func(L *lua.LState) int {
 		r := runOf(L)
-		r.random = newRandom(int32(ctext.ToInt64(r.checkNumber(L, 1))))
+		keptBy(r).random = newRandom(int32(ctext.ToInt64(r.checkNumber(L, 1))))
 		return 0
 	},
 }
@@ -89,7 +89,7 @@ func (x *random) next() int64 {
 func mathRandom(L *lua.LState) int {
 	r := runOf(L)
 	const most = math.MaxInt32
-	x := float64(r.random.next()%most) / most
+	x := float64(keptBy(r).random.next()%most) / most
 	switch L.GetTop() {
 	case 0:
 		return pushNumber(L, x)

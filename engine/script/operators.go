@@ -28,8 +28,6 @@ var operatorFunctions = map[string]lua.LGFunction{
 	"(get)":           getIndex,
 	"(set)":           setIndex,
 	"(items)":         setItems,
-	"(run)":           func(L *lua.LState) int { return callCommand(L, true, true) },
-	"(prun)":          func(L *lua.LState) int { return callCommand(L, false, true) },
 	"(fields)":        setFields,
 	"(concat)":        concat,
 	"(bound initial)": func(L *lua.LState) int { return forBound(L, "initial value") },
@@ -37,12 +35,12 @@ var operatorFunctions = map[string]lua.LGFunction{
 	"(bound step)":    func(L *lua.LState) int { return forBound(L, "step") },
 	"(mod)":           func(L *lua.LState) int { return arithmetic(L, "__mod", modulo) },
 	"(pow)":           func(L *lua.LState) int { return arithmetic(L, "__pow", power) },
-	"(<)":             func(L *lua.LState) int { return pushBool(L, runOf(L).less(L, L.Get(1), L.Get(2))) },
-	"(>)":             func(L *lua.LState) int { return pushBool(L, runOf(L).less(L, L.Get(2), L.Get(1))) },
-	"(<=)":            func(L *lua.LState) int { return pushBool(L, runOf(L).lessEqual(L, L.Get(1), L.Get(2))) },
-	"(>=)":            func(L *lua.LState) int { return pushBool(L, runOf(L).lessEqual(L, L.Get(2), L.Get(1))) },
-	"(==)":            func(L *lua.LState) int { return pushBool(L, runOf(L).equal(L, L.Get(1), L.Get(2))) },
-	"(~=)":            func(L *lua.LState) int { return pushBool(L, !runOf(L).equal(L, L.Get(1), L.Get(2))) },
+	"(<)":             func(L *lua.LState) int { return pushBool(L, less(L, L.Get(1), L.Get(2))) },
+	"(>)":             func(L *lua.LState) int { return pushBool(L, less(L, L.Get(2), L.Get(1))) },
+	"(<=)":            func(L *lua.LState) int { return pushBool(L, lessEqual(L, L.Get(1), L.Get(2))) },
+	"(>=)":            func(L *lua.LState) int { return pushBool(L, lessEqual(L, L.Get(2), L.Get(1))) },
+	"(==)":            func(L *lua.LState) int { return pushBool(L, equal(L, L.Get(1), L.Get(2))) },
+	"(~=)":            func(L *lua.LState) int { return pushBool(L, !equal(L, L.Get(1), L.Get(2))) },
 }
 
 // readOnlyText is the error for a change of the globals and the libraries.
@@ -240,26 +238,27 @@ func concatValues(L *lua.LState, r *run, n int) int {
 	return 1
 }
 
-func (r *run) less(L *lua.LState, a, b lua.LValue) bool {
+func less(L *lua.LState, a, b lua.LValue) bool {
 	if x, is := a.(lua.LNumber); is {
 		if y, is := b.(lua.LNumber); is {
 			return x < y
 		}
 	}
-	return r.ordered(L, a, b, "__lt")
+	return ordered(L, a, b, "__lt")
 }
 
-func (r *run) lessEqual(L *lua.LState, a, b lua.LValue) bool {
+func lessEqual(L *lua.LState, a, b lua.LValue) bool {
 	if x, is := a.(lua.LNumber); is {
 		if y, is := b.(lua.LNumber); is {
 			return x <= y
 		}
 	}
-	return r.ordered(L, a, b, "__le")
+	return ordered(L, a, b, "__le")
 }
 
 // ordered compares values that are not two numbers.
-func (r *run) ordered(L *lua.LState, a, b lua.LValue, event string) bool {
+func ordered(L *lua.LState, a, b lua.LValue, event string) bool {
+	r := runOf(L)
 	if x, is := a.(lua.LString); is {
 		if y, is := b.(lua.LString); is {
 			r.chargeBytes(L, min(len(x), len(y)))
@@ -278,12 +277,12 @@ func (r *run) ordered(L *lua.LState, a, b lua.LValue, event string) bool {
 	return false
 }
 
-func (r *run) equal(L *lua.LState, a, b lua.LValue) bool {
+func equal(L *lua.LState, a, b lua.LValue) bool {
 	x, is := a.(lua.LString)
 	if is {
 		y, is := b.(lua.LString)
 		if is && len(x) == len(y) {
-			r.chargeBytes(L, len(x)/4)
+			runOf(L).chargeBytes(L, len(x)/4)
 		}
 		return is && x == y
 	}

@@ -4,12 +4,9 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"errors"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"unsafe"
-
-	"github.com/yuin/gopher-lua/ast"
 
 	lua "github.com/yuin/gopher-lua"
 
@@ -79,45 +76,6 @@ func Compile(body []byte) (*Program, error) {
 	return &Program{chunk: c, function: function, weight: weight, bytes: bytesOf(c, source, function.Proto), body: text, sha: SHA1(body), shebang: first}, nil
 }
 
-// compile compiles a source as the chunk of a number in its run, with values around it besides the builtins. It returns the weight
-// of the body, and the rest of the budget for compiling.
-func compile(c *syntax.Chunk, source string, number int, values map[string]lua.LValue, budget int) (function *lua.LFunction, weight, left int, err error) {
-	body, weight, left, err := syntax.Parse(c, source, isBuiltin, budget)
-	if err != nil {
-		return nil, 0, left, err
-	}
-	around := []ast.Stmt{&ast.LocalAssignStmt{Names: c.Used}, &ast.ReturnStmt{Exprs: []ast.Expr{body}}}
-	outer, err := lua.Compile(around, strconv.Itoa(number))
-	if err != nil {
-		return nil, 0, left, syntax.Error(c.Display + ":1: function or expression too complex")
-	}
-	proto := outer.FunctionPrototypes[0]
-	clip(proto)
-	function = &lua.LFunction{Proto: proto, Env: globals}
-	for _, name := range proto.DbgUpvalues {
-		value := &lua.Upvalue{}
-		value.Close()
-		if v, is := values[name]; is {
-			value.SetValue(v)
-		} else {
-			value.SetValue(builtins[name])
-		}
-		function.Upvalues = append(function.Upvalues, value)
-	}
-	return function, weight, left, nil
-}
-
-func isBuiltin(name string) bool { return builtins[name] != nil }
-
-// clip lets go of the room for more instructions that gopher-lua leaves in a function, some 12 kB.
-func clip(f *lua.FunctionProto) {
-	f.Code, f.DbgSourcePositions = slices.Clone(f.Code), slices.Clone(f.DbgSourcePositions)
-	f.Constants, f.DbgLocals, f.DbgCalls = slices.Clone(f.Constants), slices.Clone(f.DbgLocals), slices.Clone(f.DbgCalls)
-	for _, inner := range f.FunctionPrototypes {
-		clip(inner)
-	}
-}
-
 // bytesOf is about the memory of a compiled source.
 func bytesOf(c *syntax.Chunk, source string, f *lua.FunctionProto) int {
 	const ofProgram = 2048
@@ -154,7 +112,7 @@ func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, calle
 	m := machines.Get().(*machine)
 	m.start(p, budget, keys, argv, caller)
 	start, L := len(reply), m.L
-	if m.run.budget < 0 {
+	if m.run.left() < 0 {
 		m.finish()
 		return appendError(reply, BudgetError)
 	}
@@ -162,7 +120,7 @@ func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, calle
 	L.Push(m.keys)
 	L.Push(m.argv)
 	err := L.PCall(2, 1, nil)
-	p.note(budget - max(0, m.run.budget))
+	p.note(budget - max(0, m.run.left()))
 	if err == nil {
 		w := replyWriter{run: &m.run}
 		reply = w.write(reply, L.Get(-1), 0)
@@ -173,7 +131,7 @@ func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, calle
 		return reply
 	}
 	failed := m.run.caught(err)
-	if m.run.calling {
+	if m.calling {
 		panic("the script's caller failed: " + err.Error())
 	}
 	reply = appendError(reply[:start], failed.reply(p.sha))

@@ -2,11 +2,11 @@ package script
 
 import (
 	"strconv"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
-	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // Bounds of a reply.
@@ -48,12 +48,12 @@ func (w *replyWriter) write(reply []byte, v lua.LValue, depth int) []byte {
 	if len(reply) > maxReply {
 		return w.fail("ERR the script's reply is larger than 16777216 bytes")
 	}
-	if w.run.budget -= 3; w.run.budget < 0 {
+	if w.run.spend(3); w.run.left() < 0 {
 		return w.fail(BudgetError)
 	}
 	switch v := v.(type) {
 	case lua.LString:
-		w.run.budget -= len(v) / syntax.BytesPerStep
+		w.run.spend(len(v) / bytesPerStep)
 		return appendBulk(reply, string(v))
 	case lua.LNumber:
 		return appendHeader(reply, ':', ctext.ToInt64(float64(v)))
@@ -126,4 +126,9 @@ func (w *replyWriter) pairs(reply []byte, t *lua.LTable, depth int, values bool)
 		}
 	}
 	return reply
+}
+
+// oneLine is a text as it may stand in a reply.
+func oneLine(text string) string {
+	return strings.NewReplacer("\r", " ", "\n", " ").Replace(strings.TrimRight(text, "\r\n"))
 }

@@ -6,7 +6,6 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
-	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 var stringFunctions = map[string]lua.LGFunction{
@@ -49,7 +48,7 @@ func stringByte(L *lua.LState) int {
 	}
 	r.charge(L, (to-from)/slotsPerStep)
 	for i := from; i <= to; i++ {
-		L.Push(smallNumbers[s[i-1]])
+		L.Push(numberValue(float64(s[i-1])))
 	}
 	return to - from + 1
 }
@@ -93,7 +92,7 @@ func stringRep(L *lua.LState) int {
 	if n <= 0 || s == "" {
 		return pushString(L, "")
 	}
-	if n > Budget*syntax.BytesPerStep/len(s) {
+	if n > Budget*bytesPerStep/len(s) {
 		r.end(L, BudgetError)
 	}
 	r.chargeBytes(L, n*len(s))
@@ -199,7 +198,7 @@ func gsub(L *lua.LState) int {
 			n++
 			before := out.Len()
 			m.replace(&out, at, end, L.Get(3))
-			r.charge(L, 5+2*(out.Len()-before)/syntax.BytesPerStep)
+			r.charge(L, 5+2*(out.Len()-before)/bytesPerStep)
 		}
 		switch {
 		case ok && end > at:

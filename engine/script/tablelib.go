@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
-
-	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 var tableFunctions = map[string]lua.LGFunction{
@@ -40,7 +38,7 @@ func tableConcat(L *lua.LState) int {
 		if !is {
 			r.fail(L, "invalid value (%s) at index %d in table for 'concat'", typeName(v), i)
 		}
-		r.charge(L, 2+2*(len(part)+len(separator))/syntax.BytesPerStep)
+		r.charge(L, 2+2*(len(part)+len(separator))/bytesPerStep)
 		text.WriteString(part)
 		if i < last {
 			text.WriteString(separator)
@@ -181,7 +179,7 @@ func (s *sorter) less(a, b lua.LValue) bool {
 		if a.Type() != b.Type() { // an error from C has no place
 			s.r.raise(s.L, lua.LString(compareText(typeName(a), typeName(b))))
 		}
-		return s.r.less(s.L, a, b)
+		return less(s.L, a, b)
 	}
 	return lua.LVAsBool(call(s.L, s.order, a, b))
 }

@@ -4,8 +4,6 @@ import (
 	"math"
 
 	lua "github.com/yuin/gopher-lua"
-
-	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // set changes a table, without metamethods. It keeps two promises: the array of a table does not end with nil, so its
@@ -13,7 +11,7 @@ import (
 func (r *run) set(L *lua.LState, t *lua.LTable, key, value lua.LValue) {
 	switch k := key.(type) {
 	case lua.LString:
-		r.charge(L, 8+len(k)/syntax.BytesPerStep)
+		r.charge(L, 8+len(k)/bytesPerStep)
 		if value == lua.LNil {
 			if t.RawGetString(string(k)) != lua.LNil {
 				r.bury(t)
@@ -190,3 +188,6 @@ func nextItem(L *lua.LState) int {
 	L.Push(value)
 	return 2
 }
+
+// newTable makes a table with room for items and fields; gopher-lua makes much room in one that is not made for a number.
+func newTable(items, fields int) *lua.LTable { return (*lua.LState)(nil).CreateTable(items, fields) }
