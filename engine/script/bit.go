@@ -7,14 +7,16 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 // bitArg is an argument of the bit library: the low 32 bits of the number, rounded to a whole one.
 func bitArg(L *lua.LState, i int) uint32 {
-	return uint32(math.Float64bits(runOf(L).checkNumber(L, i) + 3<<51))
+	return uint32(math.Float64bits(interpreter.Of(L).CheckNumber(L, i) + 3<<51))
 }
 
-func pushBits(L *lua.LState, x uint32) int { return pushNumber(L, float64(int32(x))) }
+func pushBits(L *lua.LState, x uint32) int { return interpreter.PushNumber(L, float64(int32(x))) }
 
 // fold combines all arguments.
 func fold(combine func(a, b uint32) uint32) lua.LGFunction {
@@ -58,5 +60,5 @@ func bitToHex(L *lua.LState) int {
 	if n < 0 {
 		digits, n = strings.ToUpper(digits), -n
 	}
-	return pushString(L, digits[8-min(max(n, 0), 8):])
+	return interpreter.PushString(L, digits[8-min(max(n, 0), 8):])
 }

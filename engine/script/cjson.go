@@ -6,17 +6,18 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 // jsonNull is cjson.null.
-var jsonNull = &lua.LUserData{Metatable: basicMeta}
+var jsonNull = &lua.LUserData{Metatable: interpreter.BasicMeta}
 
 var jsonConstants = map[string]lua.LValue{"null": jsonNull, "_NAME": lua.LString("cjson"), "_VERSION": lua.LString("2.1.0")}
 
 var jsonFunctions = map[string]lua.LGFunction{
 	"encode":                  jsonEncode,
 	"decode":                  jsonDecode,
-	"new":                     func(L *lua.LState) int { L.Push(builtins["(cjson)"]); return 1 },
+	"new":                     func(L *lua.LState) int { L.Push(interpreter.Builtins["(cjson)"]); return 1 },
 	"encode_max_depth":        jsonNumber(func(o *jsonOptions) *int { return &o.encodeDepth }, 1, math.MaxInt32),
 	"decode_max_depth":        jsonNumber(func(o *jsonOptions) *int { return &o.decodeDepth }, 1, math.MaxInt32),
 	"encode_number_precision": jsonNumber(func(o *jsonOptions) *int { return &o.precision }, 1, 14),
@@ -38,27 +39,27 @@ type jsonOptions struct {
 var defaultJSON = jsonOptions{encodeDepth: 1000, decodeDepth: 1000, precision: 14, sparseRatio: 2, sparseSafe: 10, decodeInvalid: true, keepBuffer: true}
 
 func jsonSetting(L *lua.LState, i int, setting *int, least, most int) {
-	r := runOf(L)
-	if absent(L, i) {
+	r := interpreter.Of(L)
+	if interpreter.Absent(L, i) {
 		return
 	}
-	n := r.checkInt(L, i)
+	n := r.CheckInt(L, i)
 	if n < least || n > most {
-		r.badArgument(L, i, "expected integer between "+ctext.NumberText(float64(least))+" and "+ctext.NumberText(float64(most)))
+		r.BadArgument(L, i, "expected integer between "+ctext.NumberText(float64(least))+" and "+ctext.NumberText(float64(most)))
 	}
 	*setting = n
 }
 
 func jsonNumber(setting func(o *jsonOptions) *int, least, most int) lua.LGFunction {
 	return func(L *lua.LState) int {
-		value := setting(&keptBy(runOf(L)).json)
+		value := setting(&keptBy(interpreter.Of(L)).json)
 		jsonSetting(L, 1, value, least, most)
-		return pushInt(L, *value)
+		return interpreter.PushInt(L, *value)
 	}
 }
 
 func jsonFlag(L *lua.LState, i int, setting *bool) {
-	if absent(L, i) {
+	if interpreter.Absent(L, i) {
 		return
 	}
 	switch v := L.Get(i).(type) {
@@ -66,55 +67,55 @@ func jsonFlag(L *lua.LState, i int, setting *bool) {
 		*setting = bool(v)
 	case lua.LString:
 		if v != "on" && v != "off" && v != "null" {
-			runOf(L).badArgument(L, i, "invalid option '"+string(v)+"'")
+			interpreter.Of(L).BadArgument(L, i, "invalid option '"+string(v)+"'")
 		}
 		*setting = v == "on"
 	default:
-		runOf(L).badType(L, i, "string")
+		interpreter.Of(L).BadType(L, i, "string")
 	}
 }
 
 func jsonBool(setting func(o *jsonOptions) *bool) lua.LGFunction {
 	return func(L *lua.LState) int {
-		value := setting(&keptBy(runOf(L)).json)
+		value := setting(&keptBy(interpreter.Of(L)).json)
 		jsonFlag(L, 1, value)
-		return pushBool(L, *value)
+		return interpreter.PushBool(L, *value)
 	}
 }
 
 func jsonSparse(L *lua.LState) int {
-	o := &keptBy(runOf(L)).json
+	o := &keptBy(interpreter.Of(L)).json
 	jsonFlag(L, 1, &o.sparseConvert)
 	jsonSetting(L, 2, &o.sparseRatio, 0, math.MaxInt32)
 	jsonSetting(L, 3, &o.sparseSafe, 0, math.MaxInt32)
-	return pushBool(L, o.sparseConvert) + pushInt(L, o.sparseRatio) + pushInt(L, o.sparseSafe)
+	return interpreter.PushBool(L, o.sparseConvert) + interpreter.PushInt(L, o.sparseRatio) + interpreter.PushInt(L, o.sparseSafe)
 }
 
 // jsonEncoder writes JSON as cjson does.
 type jsonEncoder struct {
 	L       *lua.LState
-	r       *run
+	r       *interpreter.Run
 	options *jsonOptions
 	out     []byte
 }
 
 func jsonEncode(L *lua.LState) int {
-	r := runOf(L)
+	r := interpreter.Of(L)
 	if L.GetTop() != 1 {
-		r.badArgument(L, 1, "expected 1 argument")
+		r.BadArgument(L, 1, "expected 1 argument")
 	}
 	e := jsonEncoder{L: L, r: r, options: &keptBy(r).json}
 	e.value(L.Get(1), 0)
-	r.chargeBytes(L, len(e.out))
-	return pushString(L, string(e.out))
+	r.ChargeBytes(L, len(e.out))
+	return interpreter.PushString(L, string(e.out))
 }
 
 func (e *jsonEncoder) fail(v lua.LValue, reason string) {
-	e.r.fail(e.L, "Cannot serialise %s: %s", typeName(v), reason)
+	e.r.Fail(e.L, "Cannot serialise %s: %s", interpreter.TypeName(v), reason)
 }
 
 func (e *jsonEncoder) value(v lua.LValue, depth int) {
-	e.r.charge(e.L, 2)
+	e.r.Charge(e.L, 2)
 	switch v := v.(type) {
 	case lua.LString:
 		e.text(string(v))
@@ -141,7 +142,7 @@ func (e *jsonEncoder) number(v lua.LNumber) {
 
 func (e *jsonEncoder) text(s string) {
 	const digits = "0123456789abcdef"
-	e.r.chargeBytes(e.L, len(s)*4)
+	e.r.ChargeBytes(e.L, len(s)*4)
 	e.out = append(e.out, '"')
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -168,16 +169,16 @@ func (e *jsonEncoder) text(s string) {
 
 func (e *jsonEncoder) table(t *lua.LTable, depth int) {
 	if depth > e.options.encodeDepth {
-		e.r.fail(e.L, "Cannot serialise, excessive nesting (%d)", depth)
+		e.r.Fail(e.L, "Cannot serialise, excessive nesting (%d)", depth)
 	}
-	keys := e.r.pairsOf(e.L, t)
+	keys := e.r.PairsOf(e.L, t)
 	if most, is := arrayLength(keys); is && most > 0 && e.dense(t, most, len(keys)) {
 		e.out = append(e.out, '[')
 		for i := 1; i <= most; i++ {
 			if i > 1 {
 				e.out = append(e.out, ',')
 			}
-			e.value(t.RawGet(numberValue(float64(i))), depth)
+			e.value(t.RawGet(interpreter.NumberValue(float64(i))), depth)
 		}
 		e.out = append(e.out, ']')
 		return

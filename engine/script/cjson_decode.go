@@ -8,12 +8,13 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 // jsonDecoder reads JSON as cjson does, with its messages.
 type jsonDecoder struct {
 	L       *lua.LState
-	r       *run
+	r       *interpreter.Run
 	options *jsonOptions
 	text    string
 	at      int
@@ -31,15 +32,15 @@ type jsonToken struct {
 const jsonError = "T_ERROR"
 
 func jsonDecode(L *lua.LState) int {
-	r := runOf(L)
+	r := interpreter.Of(L)
 	if L.GetTop() != 1 {
-		r.badArgument(L, 1, "expected 1 argument")
+		r.BadArgument(L, 1, "expected 1 argument")
 	}
-	text := r.checkString(L, 1)
+	text := r.CheckString(L, 1)
 	if len(text) >= 2 && (text[0] == 0 || text[1] == 0) {
-		r.fail(L, "JSON parser does not support UTF-16 or UTF-32")
+		r.Fail(L, "JSON parser does not support UTF-16 or UTF-32")
 	}
-	r.chargeBytes(L, len(text)*4)
+	r.ChargeBytes(L, len(text)*4)
 	d := jsonDecoder{L: L, r: r, options: &keptBy(r).json, text: text}
 	d.next()
 	value := d.value()
@@ -56,11 +57,11 @@ func (d *jsonDecoder) expected(what string) {
 	if found == jsonError {
 		found = string(d.token.value.(lua.LString))
 	}
-	d.r.fail(d.L, "Expected %s but found %s at character %d", what, found, d.token.at+1)
+	d.r.Fail(d.L, "Expected %s but found %s at character %d", what, found, d.token.at+1)
 }
 
 func (d *jsonDecoder) value() lua.LValue {
-	d.r.charge(d.L, 3)
+	d.r.Charge(d.L, 3)
 	switch d.token.kind {
 	case "T_STRING", "T_NUMBER", "T_BOOLEAN", "T_NULL":
 		return d.token.value
@@ -75,13 +76,13 @@ func (d *jsonDecoder) value() lua.LValue {
 
 func (d *jsonDecoder) descend() {
 	if d.depth++; d.depth > d.options.decodeDepth {
-		d.r.fail(d.L, "Found too many nested data structures (%d)", d.depth)
+		d.r.Fail(d.L, "Found too many nested data structures (%d)", d.depth)
 	}
 }
 
 func (d *jsonDecoder) object() lua.LValue {
 	d.descend()
-	d.r.charge(d.L, 60)
+	d.r.Charge(d.L, 60)
 	t := &lua.LTable{Metatable: lua.LNil}
 	d.next()
 	if d.token.kind == "T_OBJ_END" {
@@ -98,7 +99,7 @@ func (d *jsonDecoder) object() lua.LValue {
 			d.expected("colon")
 		}
 		d.next()
-		d.r.set(d.L, t, key, d.value())
+		d.r.Set(d.L, t, key, d.value())
 		d.next()
 		switch d.token.kind {
 		case "T_OBJ_END":
@@ -114,7 +115,7 @@ func (d *jsonDecoder) object() lua.LValue {
 
 func (d *jsonDecoder) array() lua.LValue {
 	d.descend()
-	d.r.charge(d.L, 15)
+	d.r.Charge(d.L, 15)
 	t := &lua.LTable{Metatable: lua.LNil}
 	d.next()
 	if d.token.kind == "T_ARR_END" {
@@ -226,13 +227,13 @@ func (d *jsonDecoder) number(rest string) {
 	}
 	x, ok := 0.0, false
 	if end >= 0 {
-		x, ok = d.r.parseNumber(d.L, rest[:sign+end])
+		x, ok = d.r.ParseNumber(d.L, rest[:sign+end])
 	}
 	if !ok {
 		d.fault("invalid number")
 		return
 	}
-	d.token.kind, d.token.value = "T_NUMBER", numberValue(x)
+	d.token.kind, d.token.value = "T_NUMBER", interpreter.NumberValue(x)
 	d.at += sign + end
 }
 

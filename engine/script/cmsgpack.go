@@ -7,6 +7,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 var packConstants = map[string]lua.LValue{"_NAME": lua.LString("cmsgpack"), "_VERSION": lua.LString("lua-cmsgpack 0.4.0"),
@@ -16,34 +17,37 @@ var packFunctions = map[string]lua.LGFunction{
 	"pack":   packValues,
 	"unpack": func(L *lua.LState) int { return unpackValues(L, -1, 0) },
 	"unpack_one": func(L *lua.LState) int {
-		return unpackValues(L, 1, runOf(L).optInt(L, 2, 0))
+		return unpackValues(L, 1, interpreter.Of(L).OptInt(L, 2, 0))
 	},
 	"unpack_limit": func(L *lua.LState) int {
-		r := runOf(L)
-		return unpackValues(L, r.checkInt(L, 2), r.optInt(L, 3, 0))
+		r := interpreter.Of(L)
+		return unpackValues(L, r.CheckInt(L, 2), r.OptInt(L, 3, 0))
 	},
 }
 
 // maxPackDepth is the level whose tables become nil.
 const maxPackDepth = 16
 
+// maxUnpackDepth is the deepest level that unpack reads.
+const maxUnpackDepth = 200
+
 func packValues(L *lua.LState) int {
-	r := runOf(L)
+	r := interpreter.Of(L)
 	if L.GetTop() == 0 {
-		r.badArgument(L, 0, "MessagePack pack needs input.")
+		r.BadArgument(L, 0, "MessagePack pack needs input.")
 	}
 	var out []byte
 	for i := 1; i <= L.GetTop(); i++ {
 		out = pack(r, L, out, L.Get(i), 0)
 	}
-	return pushString(L, string(out))
+	return interpreter.PushString(L, string(out))
 }
 
-func pack(r *run, L *lua.LState, out []byte, v lua.LValue, depth int) []byte {
-	r.charge(L, 2)
+func pack(r *interpreter.Run, L *lua.LState, out []byte, v lua.LValue, depth int) []byte {
+	r.Charge(L, 2)
 	switch v := v.(type) {
 	case lua.LString:
-		r.chargeBytes(L, len(v))
+		r.ChargeBytes(L, len(v))
 		return append(packHeader(out, len(v), 0xa0, 32, 0xd9), v...)
 	case lua.LBool:
 		if v {
@@ -109,12 +113,12 @@ func packNumber(out []byte, x float64) []byte {
 	return binary.BigEndian.AppendUint64(append(out, 0xd3), uint64(n))
 }
 
-func packTable(r *run, L *lua.LState, out []byte, t *lua.LTable, depth int) []byte {
-	keys := r.pairsOf(L, t)
+func packTable(r *interpreter.Run, L *lua.LState, out []byte, t *lua.LTable, depth int) []byte {
+	keys := r.PairsOf(L, t)
 	if most, is := arrayLength(keys); is && most == len(keys) {
 		out = packHeader(out, most, 0x90, 16, 0xdc)
 		for i := 1; i <= most; i++ {
-			out = pack(r, L, out, t.RawGet(numberValue(float64(i))), depth+1)
+			out = pack(r, L, out, t.RawGet(interpreter.NumberValue(float64(i))), depth+1)
 		}
 		return out
 	}
@@ -141,26 +145,26 @@ func arrayLength(keys []lua.LValue) (most int, is bool) {
 // unpacker reads MessagePack.
 type unpacker struct {
 	L    *lua.LState
-	r    *run
+	r    *interpreter.Run
 	data string
 }
 
 // unpackValues returns up to limit values from an offset, behind the offset of the rest; or all, for a limit of -1.
 func unpackValues(L *lua.LState, limit, offset int) int {
-	r := runOf(L)
-	data := r.checkString(L, 1)
+	r := interpreter.Of(L)
+	data := r.CheckString(L, 1)
 	switch {
 	case offset < 0 || limit < -1:
-		r.fail(L, "Invalid request to unpack with offset of %d and limit of %d.", offset, limit)
+		r.Fail(L, "Invalid request to unpack with offset of %d and limit of %d.", offset, limit)
 	case offset > len(data):
-		r.fail(L, "Start offset %d greater than input length %d.", offset, len(data))
+		r.Fail(L, "Start offset %d greater than input length %d.", offset, len(data))
 	}
 	u := unpacker{L, r, data[offset:]}
 	var results []lua.LValue
 	for len(u.data) > 0 && (limit < 0 || len(results) < limit) {
 		results = append(results, u.value(0))
-		if len(results) > maxUnpacked {
-			r.fail(L, "too many results to unpack")
+		if len(results) > interpreter.MaxUnpacked {
+			r.Fail(L, "too many results to unpack")
 		}
 	}
 	if limit >= 0 {
@@ -168,14 +172,14 @@ func unpackValues(L *lua.LState, limit, offset int) int {
 		if len(u.data) == 0 {
 			rest = -1
 		}
-		results = append([]lua.LValue{numberValue(float64(rest))}, results...)
+		results = append([]lua.LValue{interpreter.NumberValue(float64(rest))}, results...)
 	}
-	return pushAll(L, results)
+	return interpreter.PushAll(L, results)
 }
 
 func (u *unpacker) take(n int) string {
 	if n < 0 || n > len(u.data) {
-		u.r.fail(u.L, "Missing bytes in input.")
+		u.r.Fail(u.L, "Missing bytes in input.")
 	}
 	taken := u.data[:n]
 	u.data = u.data[n:]
@@ -190,14 +194,14 @@ func (u *unpacker) unsigned(size int) (n uint64) {
 }
 
 func (u *unpacker) value(depth int) lua.LValue {
-	u.r.charge(u.L, 3)
-	if depth > maxReplyDepth {
+	u.r.Charge(u.L, 3)
+	if depth > maxUnpackDepth {
 		u.bad()
 	}
 	c := u.take(1)[0]
 	switch {
 	case c < 0x80:
-		return numberValue(float64(c))
+		return interpreter.NumberValue(float64(c))
 	case c < 0x90:
 		return u.mapping(int(c&15), depth)
 	case c < 0xa0:
@@ -223,10 +227,10 @@ func (u *unpacker) value(depth int) lua.LValue {
 	case 0xcb:
 		return lua.LNumber(math.Float64frombits(u.unsigned(8)))
 	case 0xcc, 0xcd, 0xce, 0xcf:
-		return numberValue(float64(u.unsigned(1 << (c - 0xcc))))
+		return interpreter.NumberValue(float64(u.unsigned(1 << (c - 0xcc))))
 	case 0xd0, 0xd1, 0xd2, 0xd3:
 		size := uint(1) << (c - 0xd0)
-		return numberValue(float64(int64(u.unsigned(int(size))<<(64-8*size)) >> (64 - 8*size)))
+		return interpreter.NumberValue(float64(int64(u.unsigned(int(size))<<(64-8*size)) >> (64 - 8*size)))
 	case 0xdc, 0xdd:
 		return u.array(int(u.unsigned(2<<(c-0xdc))), depth)
 	case 0xde, 0xdf:
@@ -236,18 +240,18 @@ func (u *unpacker) value(depth int) lua.LValue {
 	return nil
 }
 
-func (u *unpacker) bad() { u.r.fail(u.L, "Bad data format in input.") }
+func (u *unpacker) bad() { u.r.Fail(u.L, "Bad data format in input.") }
 
 func (u *unpacker) text(n int) lua.LValue {
 	text := u.take(n)
-	u.r.chargeBytes(u.L, n)
+	u.r.ChargeBytes(u.L, n)
 	return lua.LString(text)
 }
 
 func (u *unpacker) array(n, depth int) lua.LValue {
 	t := &lua.LTable{Metatable: lua.LNil}
 	for i := 1; i <= n; i++ {
-		u.r.set(u.L, t, numberValue(float64(i)), u.value(depth+1))
+		u.r.Set(u.L, t, interpreter.NumberValue(float64(i)), u.value(depth+1))
 	}
 	return t
 }
@@ -255,9 +259,9 @@ func (u *unpacker) array(n, depth int) lua.LValue {
 func (u *unpacker) mapping(n, depth int) lua.LValue {
 	t := &lua.LTable{Metatable: lua.LNil}
 	for range n {
-		u.r.charge(u.L, 10)
+		u.r.Charge(u.L, 10)
 		key := u.value(depth + 1)
-		u.r.set(u.L, t, key, u.value(depth+1))
+		u.r.Set(u.L, t, key, u.value(depth+1))
 	}
 	return t
 }

@@ -9,6 +9,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 // directive is one %-10.3f of a format.
@@ -19,9 +20,9 @@ type directive struct {
 
 // stringFormat is string.format, with the rules of C's printf.
 func stringFormat(L *lua.LState) int {
-	r := runOf(L)
-	format := r.checkString(L, 1)
-	r.chargeBytes(L, len(format)*4)
+	r := interpreter.Of(L)
+	format := r.CheckString(L, 1)
+	r.ChargeBytes(L, len(format)*4)
 	var out []byte
 	arg := 1
 	for i := 0; i < len(format); i++ {
@@ -36,7 +37,7 @@ func stringFormat(L *lua.LState) int {
 		}
 		arg++
 		if arg > L.GetTop() {
-			r.badArgument(L, arg, "no value")
+			r.BadArgument(L, arg, "no value")
 		}
 		d, next := readDirective(r, L, format, i)
 		i = next
@@ -46,13 +47,13 @@ func stringFormat(L *lua.LState) int {
 		}
 		before := len(out)
 		out = d.convert(r, L, out, conversion, arg)
-		r.charge(L, 8+(len(out)-before)/bytesPerStep)
+		r.Charge(L, 8+(len(out)-before)/interpreter.BytesPerStep)
 	}
-	return pushString(L, string(out))
+	return interpreter.PushString(L, string(out))
 }
 
 // readDirective reads flags, width and precision.
-func readDirective(r *run, L *lua.LState, format string, i int) (d directive, next int) {
+func readDirective(r *interpreter.Run, L *lua.LState, format string, i int) (d directive, next int) {
 	start := i
 	for ; i < len(format) && strings.IndexByte("-+ #0", format[i]) >= 0; i++ {
 		switch format[i] {
@@ -69,7 +70,7 @@ func readDirective(r *run, L *lua.LState, format string, i int) (d directive, ne
 		}
 	}
 	if i-start >= 6 {
-		r.fail(L, "invalid format (repeated flags)")
+		r.Fail(L, "invalid format (repeated flags)")
 	}
 	digits := func() (n int) {
 		for end := i + 2; i < end && i < len(format) && ctext.IsDigit(format[i]); i++ {
@@ -83,30 +84,30 @@ func readDirective(r *run, L *lua.LState, format string, i int) (d directive, ne
 		d.precision = digits()
 	}
 	if i < len(format) && ctext.IsDigit(format[i]) {
-		r.fail(L, "invalid format (width or precision too long)")
+		r.Fail(L, "invalid format (width or precision too long)")
 	}
 	return d, i
 }
 
 // convert appends an argument as the conversion wants it.
-func (d directive) convert(r *run, L *lua.LState, out []byte, conversion byte, arg int) []byte {
+func (d directive) convert(r *interpreter.Run, L *lua.LState, out []byte, conversion byte, arg int) []byte {
 	switch conversion {
 	case 'c':
 		d.zero = false
-		text := d.pad(nil, "", []byte{byte(r.checkInt(L, arg))})
+		text := d.pad(nil, "", []byte{byte(r.CheckInt(L, arg))})
 		if end := bytes.IndexByte(text, 0); end >= 0 { // as a string of C ends
 			text = text[:end]
 		}
 		return append(out, text...)
 	case 'd', 'i':
-		n := ctext.ToInt64(r.checkNumber(L, arg))
+		n := ctext.ToInt64(r.CheckNumber(L, arg))
 		magnitude := uint64(n)
 		if n < 0 {
 			magnitude = -magnitude
 		}
 		return d.integer(out, d.sign(n < 0), strconv.FormatUint(magnitude, 10))
 	case 'o', 'u', 'x', 'X':
-		x := r.checkNumber(L, arg)
+		x := r.CheckNumber(L, arg)
 		n := uint64(ctext.ToInt64(x))
 		if x >= 1<<63 && x < 1<<64 {
 			n = uint64(x)
@@ -115,20 +116,20 @@ func (d directive) convert(r *run, L *lua.LState, out []byte, conversion byte, a
 		}
 		return d.unsigned(out, n, conversion)
 	case 'e', 'E', 'f', 'g', 'G':
-		x := r.checkNumber(L, arg)
-		r.charge(L, ctext.WritePrice(x, d.precision, conversion))
+		x := r.CheckNumber(L, arg)
+		r.Charge(L, ctext.WritePrice(x, d.precision, conversion))
 		return d.float(out, x, conversion)
 	case 'q':
-		s := r.checkString(L, arg)
-		r.chargeBytes(L, len(s)*8)
+		s := r.CheckString(L, arg)
+		r.ChargeBytes(L, len(s)*8)
 		return quote(out, s)
 	case 's':
-		s := r.checkString(L, arg)
+		s := r.CheckString(L, arg)
 		if d.precision < 0 && len(s) >= 100 {
-			r.chargeBytes(L, len(s))
+			r.ChargeBytes(L, len(s))
 			return append(out, s...)
 		}
-		r.chargeBytes(L, len(s)/2)
+		r.ChargeBytes(L, len(s)/2)
 		if end := strings.IndexByte(s, 0); end >= 0 {
 			s = s[:end]
 		}
@@ -142,7 +143,7 @@ func (d directive) convert(r *run, L *lua.LState, out []byte, conversion byte, a
 	if conversion != 0 {
 		shown = string([]byte{conversion})
 	}
-	r.fail(L, "invalid option '%%%s' to 'format'", shown)
+	r.Fail(L, "invalid option '%%%s' to 'format'", shown)
 	return nil
 }
 

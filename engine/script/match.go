@@ -6,13 +6,17 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
+
+// capturePrice is the price in steps of a part of a text that a pattern matched.
+const capturePrice = 4
 
 // matcher matches the patterns of Lua 5.1 by backtracking. Every look at a byte counts, so that no pattern takes longer
 // than the budget allows.
 type matcher struct {
 	L             *lua.LState
-	r             *run
+	r             *interpreter.Run
 	text, pattern string
 	captures      []capture
 	depth         int
@@ -38,12 +42,12 @@ func (m *matcher) matchAt(at int) (end int, ok bool) {
 
 func (m *matcher) count() {
 	if m.work++; m.work >= 8*workPerStep {
-		m.r.charge(m.L, m.work/workPerStep)
+		m.r.Charge(m.L, m.work/workPerStep)
 		m.work = 0
 	}
 }
 
-func (m *matcher) fail(text string) { m.r.fail(m.L, "%s", text) }
+func (m *matcher) fail(text string) { m.r.Fail(m.L, "%s", text) }
 
 // match matches the pattern from p on with the text from s on, and returns the end of the match.
 func (m *matcher) match(s, p int) (end int, ok bool) {
@@ -227,7 +231,7 @@ func (m *matcher) back(s, digit int) (int, bool) {
 	if c.length < 0 {
 		return 0, false
 	}
-	m.r.chargeBytes(m.L, c.length)
+	m.r.ChargeBytes(m.L, c.length)
 	text := m.text[c.start : c.start+c.length]
 	return s + len(text), strings.HasPrefix(m.text[s:], text)
 }
@@ -243,7 +247,7 @@ func (m *matcher) capture(n, start, end int) lua.LValue {
 	c := m.captures[n]
 	switch c.length {
 	case positionCapture:
-		return numberValue(float64(c.start + 1))
+		return interpreter.NumberValue(float64(c.start + 1))
 	case openCapture:
 		m.fail("unfinished capture")
 	}
@@ -256,7 +260,7 @@ func (m *matcher) pushCaptures(start, end int) int {
 	if n == 0 && start >= 0 {
 		n = 1
 	}
-	m.r.charge(m.L, n*capturePrice)
+	m.r.Charge(m.L, n*capturePrice)
 	for i := range n {
 		m.L.Push(m.capture(i, start, end))
 	}

@@ -10,8 +10,19 @@ import (
 
 	lua "github.com/yuin/gopher-lua"
 
+	"github.com/stintdb/stint/engine/script/interpreter"
 	"github.com/stintdb/stint/engine/script/syntax"
 )
+
+// Budget is the number of steps that a script may take. A step is about one operation of the interpreter; 16 bytes of a
+// string or of a table cost one step as well, so the budget bounds time and memory.
+const Budget = interpreter.Budget
+
+// TimeError is the reply to a script whose caller has no more time. No pcall catches it.
+const TimeError = interpreter.TimeError
+
+// BudgetError is the reply to a script that is over the budget. No pcall catches it.
+const BudgetError = interpreter.BudgetError
 
 // Caller carries out the commands that a script calls.
 type Caller interface {
@@ -69,7 +80,7 @@ func Compile(body []byte) (*Program, error) {
 		return nil, err
 	}
 	c := &syntax.Chunk{Display: "user_script", Source: "@user_script"}
-	function, weight, _, err := compile(c, source, 0, nil, Budget)
+	function, weight, _, err := interpreter.Compile(c, source, 0, nil, Budget)
 	if err != nil {
 		return nil, errors.New(prefix + oneLine(err.Error()))
 	}
@@ -112,7 +123,7 @@ func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, calle
 	m := machines.Get().(*machine)
 	m.start(p, budget, keys, argv, caller)
 	start, L := len(reply), m.L
-	if m.run.left() < 0 {
+	if m.run.Left() < 0 {
 		m.finish()
 		return appendError(reply, BudgetError)
 	}
@@ -120,7 +131,7 @@ func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, calle
 	L.Push(m.keys)
 	L.Push(m.argv)
 	err := L.PCall(2, 1, nil)
-	p.note(budget - max(0, m.run.left()))
+	p.note(budget - max(0, m.run.Left()))
 	if err == nil {
 		w := replyWriter{run: &m.run}
 		reply = w.write(reply, L.Get(-1), 0)
@@ -130,12 +141,12 @@ func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, calle
 		m.finish()
 		return reply
 	}
-	failed := m.run.caught(err)
+	failed := m.run.Caught(err)
 	if m.calling {
 		panic("the script's caller failed: " + err.Error())
 	}
-	reply = appendError(reply[:start], failed.reply(p.sha))
-	if failed.broken {
+	reply = appendError(reply[:start], failed.Reply(p.sha))
+	if failed.Broken {
 		return reply // the interpreter is in an unknown state: drop it
 	}
 	m.finish()

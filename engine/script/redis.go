@@ -6,6 +6,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 var redisConstants = map[string]lua.LValue{
@@ -21,10 +22,16 @@ var redisFunctions = map[string]lua.LGFunction{
 	"status_reply":       statusReply,
 	"sha1hex":            sha1Hex,
 	"log":                writeLog,
-	"replicate_commands": func(L *lua.LState) int { return pushBool(L, true) },
+	"replicate_commands": func(L *lua.LState) int { return interpreter.PushBool(L, true) },
 	"setresp":            setResp,
 	"set_repl":           setReplication,
 }
+
+// Prices in steps.
+const (
+	callPrice  = 80
+	replyPrice = 40 // a table with one field
+)
 
 // errorTable is an error as a script sees it.
 func errorTable(text string) *lua.LTable {
@@ -32,39 +39,39 @@ func errorTable(text string) *lua.LTable {
 }
 
 func singleField(name, text string) *lua.LTable {
-	t := newTable(0, 1)
+	t := interpreter.NewTable(0, 1)
 	t.RawSetString(name, lua.LString(text))
 	return t
 }
 
 // callCommand is redis.call, and redis.pcall, which returns errors. With unused, the script does nothing with the result.
 func callCommand(L *lua.LState, raises, unused bool) int {
-	r, m := runOf(L), machineOf(L)
+	r, m := interpreter.Of(L), machineOf(L)
 	problem := m.readArgs(L)
 	if problem != "" {
-		r.charge(L, callPrice)
+		r.Charge(L, callPrice)
 		if raises {
 			failTable(L, problem)
 		}
 		L.Push(errorTable(problem))
 		return 1
 	}
-	r.charge(L, callPrice+2*len(m.args)+len(m.bytes)/bytesPerStep)
+	r.Charge(L, callPrice+2*len(m.args)+len(m.bytes)/interpreter.BytesPerStep)
 	m.calling = true
 	var steps int
 	m.reply, steps = m.caller.Call(m.reply[:0], m.args)
 	m.calling = false
-	r.charge(L, steps)
+	r.Charge(L, steps)
 	if unused && len(m.reply) > 0 && strings.IndexByte(":+$", m.reply[0]) >= 0 {
-		r.chargeBytes(L, len(m.reply))
+		r.ChargeBytes(L, len(m.reply))
 		return 0
 	}
 	c := converter{r: r, L: L, reply: m.reply}
 	value := c.value(0)
-	r.chargeBytes(L, len(m.reply))
+	r.ChargeBytes(L, len(m.reply))
 	if t, is := value.(*lua.LTable); is && c.isError {
 		if raises {
-			r.raise(L, t)
+			r.Raise(L, t)
 		}
 	}
 	L.Push(value)
@@ -82,7 +89,7 @@ func (m *machine) readArgs(L *lua.LState) (problem string) {
 	for i := 1; i <= n; i++ {
 		switch v := L.Get(i).(type) {
 		case lua.LString:
-			r.chargeBytes(L, len(v))
+			r.ChargeBytes(L, len(v))
 			m.bytes = append(m.bytes, v...)
 		case lua.LNumber:
 			m.bytes = ctext.AppendNumber(m.bytes, float64(v), 17)
@@ -109,9 +116,9 @@ func onlyString(L *lua.LState) (string, bool) {
 const wrongArguments = "ERR wrong number or type of arguments"
 
 func errorReply(L *lua.LState) int {
-	runOf(L).charge(L, replyPrice)
+	interpreter.Of(L).Charge(L, replyPrice)
 	text, ok := onlyString(L)
-	runOf(L).chargeBytes(L, 4*len(text)) // it is searched, cut and put together
+	interpreter.Of(L).ChargeBytes(L, 4*len(text)) // it is searched, cut and put together
 	switch {
 	case !ok:
 		text = wrongArguments
@@ -132,7 +139,7 @@ func errorReply(L *lua.LState) int {
 }
 
 func statusReply(L *lua.LState) int {
-	runOf(L).charge(L, replyPrice)
+	interpreter.Of(L).Charge(L, replyPrice)
 	if text, ok := onlyString(L); ok {
 		L.Push(singleField("ok", text))
 	} else {
@@ -142,22 +149,22 @@ func statusReply(L *lua.LState) int {
 }
 
 func sha1Hex(L *lua.LState) int {
-	r := runOf(L)
+	r := interpreter.Of(L)
 	if L.GetTop() != 1 {
 		failTable(L, "ERR wrong number of arguments")
 	}
-	text, _ := asText(L.Get(1))
-	r.charge(L, 20+len(text)/8)
-	return pushString(L, SHA1([]byte(text)))
+	text, _ := interpreter.AsText(L.Get(1))
+	r.Charge(L, 20+len(text)/8)
+	return interpreter.PushString(L, SHA1([]byte(text)))
 }
 
 // writeLog checks its arguments and does nothing: a script has no log of its own.
 func writeLog(L *lua.LState) int {
-	r := runOf(L)
+	r := interpreter.Of(L)
 	if L.GetTop() < 2 {
 		failTable(L, "ERR redis.log() requires two arguments or more.")
 	}
-	level, is := r.asNumber(L, L.Get(1))
+	level, is := r.AsNumber(L, L.Get(1))
 	if !is {
 		failTable(L, "ERR First argument must be a number (log level).")
 	}
@@ -168,11 +175,11 @@ func writeLog(L *lua.LState) int {
 }
 
 func setResp(L *lua.LState) int {
-	r := runOf(L)
+	r := interpreter.Of(L)
 	if L.GetTop() != 1 {
 		failTable(L, "ERR redis.setresp() requires one argument.")
 	}
-	version, _ := r.asNumber(L, L.Get(1))
+	version, _ := r.AsNumber(L, L.Get(1))
 	switch ctext.ToInt64(version) {
 	case 2:
 	case 3:
@@ -184,15 +191,15 @@ func setResp(L *lua.LState) int {
 }
 
 func setReplication(L *lua.LState) int {
-	r := runOf(L)
+	r := interpreter.Of(L)
 	if L.GetTop() != 1 {
 		failTable(L, "ERR redis.set_repl() requires two arguments.")
 	}
-	if flags, _ := r.asNumber(L, L.Get(1)); ctext.ToInt64(flags)&^3 != 0 {
+	if flags, _ := r.AsNumber(L, L.Get(1)); ctext.ToInt64(flags)&^3 != 0 {
 		failTable(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
 	}
 	return 0
 }
 
 // failTable raises an error as redis.call does: a table without a place in its text.
-func failTable(L *lua.LState, text string) { runOf(L).raise(L, errorTable(text)) }
+func failTable(L *lua.LState, text string) { interpreter.Of(L).Raise(L, errorTable(text)) }

@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 // What a machine keeps for the next run.
@@ -15,7 +17,7 @@ const (
 // machine runs one script at a time, with the commands that it calls.
 type machine struct {
 	L          *lua.LState
-	run        run
+	run        interpreter.Run
 	keys, argv *lua.LTable
 	sameArgs   [keptArgs]lua.LValue // of ARGV in runs before, by position
 
@@ -31,21 +33,21 @@ var machines = sync.Pool{New: func() any { return newMachine() }}
 
 func newMachine() *machine {
 	m := &machine{}
-	m.L = newState(&m.run)
+	m.L = interpreter.NewState(&m.run)
 	return m
 }
 
 func init() {
 	libraries := All()
-	libraries["redis"] = library{functions: redisFunctions, constants: redisConstants}
-	install(libraries, map[string]lua.LGFunction{
+	libraries["redis"] = interpreter.Library{Functions: redisFunctions, Constants: redisConstants}
+	interpreter.Install(libraries, map[string]lua.LGFunction{
 		"(run)":  func(L *lua.LState) int { return callCommand(L, true, true) },
 		"(prun)": func(L *lua.LState) int { return callCommand(L, false, true) },
 	})
 }
 
 // machineOf returns the machine whose script calls.
-func machineOf(L *lua.LState) *machine { return runOf(L).host.(*machine) }
+func machineOf(L *lua.LState) *machine { return interpreter.Of(L).Host.(*machine) }
 
 // Expired is the caller's.
 func (m *machine) Expired() bool { return m.caller.Expired() }
@@ -54,13 +56,13 @@ func (m *machine) Expired() bool { return m.caller.Expired() }
 func (m *machine) start(p *Program, budget int, keys, argv [][]byte, caller Caller) {
 	m.caller = caller
 	m.keys, m.argv = m.fill(m.keys, keys, nil), m.fill(m.argv, argv, &m.sameArgs)
-	m.run.start(m, p.chunk, budget-p.weight, m.keys, m.argv)
+	m.run.Start(m, p.chunk, budget-p.weight, m.keys, m.argv)
 }
 
 // fill sets a table to texts. Those of ARGV are often the same as before, as a limit is, and need no memory then.
 func (m *machine) fill(t *lua.LTable, texts [][]byte, before *[keptArgs]lua.LValue) *lua.LTable {
 	if t == nil || len(texts) > keptArgs {
-		t = newTable(len(texts), 0)
+		t = interpreter.NewTable(len(texts), 0)
 	}
 	for i, text := range texts {
 		if before == nil || i >= keptArgs || len(text) > keptText {
@@ -93,7 +95,7 @@ func emptied(t *lua.LTable) *lua.LTable {
 
 // finish forgets the run and returns the machine to the pool.
 func (m *machine) finish() {
-	m.run.finish()
+	m.run.Finish()
 	m.L.SetTop(0)
 	m.keys, m.argv = emptied(m.keys), emptied(m.argv)
 	m.caller, m.args, m.bytes, m.ends, m.reply = nil, m.args[:0], m.bytes[:0], m.ends[:0], m.reply[:0]

@@ -6,6 +6,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 var stringFunctions = map[string]lua.LGFunction{
@@ -17,7 +18,7 @@ var stringFunctions = map[string]lua.LGFunction{
 	"gfind":   gmatch,
 	"gmatch":  gmatch,
 	"gsub":    gsub,
-	"len":     func(L *lua.LState) int { return pushInt(L, len(runOf(L).checkString(L, 1))) },
+	"len":     func(L *lua.LState) int { return interpreter.PushInt(L, len(interpreter.Of(L).CheckString(L, 1))) },
 	"lower":   func(L *lua.LState) int { return mapBytes(L, 'A', 'Z') },
 	"match":   func(L *lua.LState) int { return find(L, false) },
 	"rep":     stringRep,
@@ -35,115 +36,115 @@ func position(i, length int) int {
 }
 
 func stringByte(L *lua.LState) int {
-	r := runOf(L)
-	s := r.checkString(L, 1)
-	from := position(r.optLong(L, 2, 1), len(s))
-	to := position(r.optLong(L, 3, from), len(s))
+	r := interpreter.Of(L)
+	s := r.CheckString(L, 1)
+	from := position(r.OptLong(L, 2, 1), len(s))
+	to := position(r.OptLong(L, 3, from), len(s))
 	from, to = max(from, 1), min(to, len(s))
 	if from > to {
 		return 0
 	}
-	if to-from+1 > maxUnpacked {
-		r.fail(L, "stack overflow (string slice too long)")
+	if to-from+1 > interpreter.MaxUnpacked {
+		r.Fail(L, "stack overflow (string slice too long)")
 	}
-	r.charge(L, (to-from)/slotsPerStep)
+	r.Charge(L, (to-from)/interpreter.SlotsPerStep)
 	for i := from; i <= to; i++ {
-		L.Push(numberValue(float64(s[i-1])))
+		L.Push(interpreter.NumberValue(float64(s[i-1])))
 	}
 	return to - from + 1
 }
 
 func stringChar(L *lua.LState) int {
-	r := runOf(L)
+	r := interpreter.Of(L)
 	text := make([]byte, L.GetTop())
 	for i := range text {
-		c := r.checkInt(L, i+1)
+		c := r.CheckInt(L, i+1)
 		if c < 0 || c > 255 {
-			r.badArgument(L, i+1, "invalid value")
+			r.BadArgument(L, i+1, "invalid value")
 		}
 		text[i] = byte(c)
 	}
-	r.chargeBytes(L, len(text))
-	return pushString(L, string(text))
+	r.ChargeBytes(L, len(text))
+	return interpreter.PushString(L, string(text))
 }
 
 func stringDump(L *lua.LState) int {
-	runOf(L).checkFunction(L, 1)
-	runOf(L).fail(L, "unable to dump given function")
+	interpreter.Of(L).CheckFunction(L, 1)
+	interpreter.Of(L).Fail(L, "unable to dump given function")
 	return 0
 }
 
 func mapBytes(L *lua.LState, first, last byte) int {
-	r := runOf(L)
-	s := r.checkString(L, 1)
-	r.chargeBytes(L, len(s)*4)
+	r := interpreter.Of(L)
+	s := r.CheckString(L, 1)
+	r.ChargeBytes(L, len(s)*4)
 	text := []byte(s)
 	for i, c := range text {
 		if c >= first && c <= last {
 			text[i] = c ^ 0x20
 		}
 	}
-	return pushString(L, string(text))
+	return interpreter.PushString(L, string(text))
 }
 
 func stringRep(L *lua.LState) int {
-	r := runOf(L)
-	s, n := r.checkString(L, 1), r.checkInt(L, 2)
+	r := interpreter.Of(L)
+	s, n := r.CheckString(L, 1), r.CheckInt(L, 2)
 	if n <= 0 || s == "" {
-		return pushString(L, "")
+		return interpreter.PushString(L, "")
 	}
-	if n > Budget*bytesPerStep/len(s) {
-		r.end(L, BudgetError)
+	if n > interpreter.Budget*interpreter.BytesPerStep/len(s) {
+		r.End(L, interpreter.BudgetError)
 	}
-	r.chargeBytes(L, n*len(s))
-	return pushString(L, strings.Repeat(s, n))
+	r.ChargeBytes(L, n*len(s))
+	return interpreter.PushString(L, strings.Repeat(s, n))
 }
 
 func stringReverse(L *lua.LState) int {
-	r := runOf(L)
-	s := r.checkString(L, 1)
-	r.chargeBytes(L, len(s)*4)
+	r := interpreter.Of(L)
+	s := r.CheckString(L, 1)
+	r.ChargeBytes(L, len(s)*4)
 	text := make([]byte, len(s))
 	for i := range len(s) {
 		text[len(s)-1-i] = s[i]
 	}
-	return pushString(L, string(text))
+	return interpreter.PushString(L, string(text))
 }
 
 func stringSub(L *lua.LState) int {
-	r := runOf(L)
-	s := r.checkString(L, 1)
-	from := max(position(r.checkLong(L, 2), len(s)), 1)
-	to := min(position(r.optLong(L, 3, -1), len(s)), len(s))
+	r := interpreter.Of(L)
+	s := r.CheckString(L, 1)
+	from := max(position(r.CheckLong(L, 2), len(s)), 1)
+	to := min(position(r.OptLong(L, 3, -1), len(s)), len(s))
 	if from > to {
-		return pushString(L, "")
+		return interpreter.PushString(L, "")
 	}
-	return pushString(L, s[from-1:to])
+	return interpreter.PushString(L, s[from-1:to])
 }
 
 // find is string.find and string.match.
 func find(L *lua.LState, wantsPlace bool) int {
-	r := runOf(L)
-	s, pattern := r.checkString(L, 1), r.checkString(L, 2)
-	start := position(r.optLong(L, 3, 1), len(s)) - 1
+	r := interpreter.Of(L)
+	s, pattern := r.CheckString(L, 1), r.CheckString(L, 2)
+	start := position(r.OptLong(L, 3, 1), len(s)) - 1
 	start = min(max(start, 0), len(s))
 	if wantsPlace && (lua.LVAsBool(L.Get(4)) || !strings.ContainsAny(pattern, "^$*+?.([%-")) {
-		r.chargeBytes(L, (len(s)-start)*2)
+		r.ChargeBytes(L, (len(s)-start)*2)
 		at := strings.Index(s[start:], pattern)
 		if at < 0 {
 			L.Push(lua.LNil)
 			return 1
 		}
-		pushInt(L, start+at+1)
-		return 1 + pushInt(L, start+at+len(pattern))
+		interpreter.PushInt(L, start+at+1)
+		return 1 + interpreter.PushInt(L, start+at+len(pattern))
 	}
 	anchored := strings.HasPrefix(pattern, "^")
 	m := matcher{L: L, r: r, text: s, pattern: strings.TrimPrefix(pattern, "^")}
 	for ; start <= len(s); start++ {
 		if end, ok := m.matchAt(start); ok {
 			if wantsPlace {
-				pushInt(L, start+1)
-				pushInt(L, end)
+				interpreter.PushInt(L, start+1)
+				interpreter.PushInt(L, end)
 				return 2 + m.pushCaptures(-1, -1)
 			}
 			return m.pushCaptures(start, end)
@@ -157,12 +158,12 @@ func find(L *lua.LState, wantsPlace bool) int {
 }
 
 func gmatch(L *lua.LState) int {
-	r := runOf(L)
-	s, pattern := r.checkString(L, 1), r.checkString(L, 2)
+	r := interpreter.Of(L)
+	s, pattern := r.CheckString(L, 1), r.CheckString(L, 2)
 	at := 0
-	r.charge(L, 10)
+	r.Charge(L, 10)
 	L.Push(L.NewFunction(func(L *lua.LState) int {
-		m := matcher{L: L, r: runOf(L), text: s, pattern: pattern}
+		m := matcher{L: L, r: interpreter.Of(L), text: s, pattern: pattern}
 		for ; at <= len(s); at++ {
 			if end, ok := m.matchAt(at); ok {
 				start := at
@@ -180,14 +181,14 @@ func gmatch(L *lua.LState) int {
 }
 
 func gsub(L *lua.LState) int {
-	r := runOf(L)
-	s, pattern := r.checkString(L, 1), r.checkString(L, 2)
+	r := interpreter.Of(L)
+	s, pattern := r.CheckString(L, 1), r.CheckString(L, 2)
 	switch L.Get(3).(type) {
 	case lua.LString, lua.LNumber, *lua.LTable, *lua.LFunction:
 	default:
-		r.badArgument(L, 3, "string/function/table expected")
+		r.BadArgument(L, 3, "string/function/table expected")
 	}
-	most := r.optInt(L, 4, len(s)+1)
+	most := r.OptInt(L, 4, len(s)+1)
 	anchored := strings.HasPrefix(pattern, "^")
 	m := matcher{L: L, r: r, text: s, pattern: strings.TrimPrefix(pattern, "^")}
 	var out strings.Builder
@@ -198,7 +199,7 @@ func gsub(L *lua.LState) int {
 			n++
 			before := out.Len()
 			m.replace(&out, at, end, L.Get(3))
-			r.charge(L, 5+2*(out.Len()-before)/bytesPerStep)
+			r.Charge(L, 5+2*(out.Len()-before)/interpreter.BytesPerStep)
 		}
 		switch {
 		case ok && end > at:
@@ -216,9 +217,9 @@ func gsub(L *lua.LState) int {
 	if at < len(s) {
 		out.WriteString(s[at:])
 	}
-	r.chargeBytes(L, len(s))
-	pushString(L, out.String())
-	return 1 + pushInt(L, n)
+	r.ChargeBytes(L, len(s))
+	interpreter.PushString(L, out.String())
+	return 1 + interpreter.PushInt(L, n)
 }
 
 // replace writes the replacement of a match.
@@ -226,32 +227,32 @@ func (m *matcher) replace(out *strings.Builder, start, end int, by lua.LValue) {
 	var value lua.LValue
 	switch by := by.(type) {
 	case *lua.LFunction:
-		m.r.charge(m.L, invokePrice)
+		m.r.Charge(m.L, interpreter.InvokePrice)
 		m.L.Push(by)
 		n := m.pushCaptures(start, end)
 		m.L.Call(n, 1)
 		value = m.L.Get(-1)
 		m.L.Pop(1)
 	case *lua.LTable:
-		m.L.Push(builtins["(get)"])
+		m.L.Push(interpreter.Builtins["(get)"])
 		m.L.Push(by)
 		m.L.Push(m.capture(0, start, end))
 		m.L.Call(2, 1)
 		value = m.L.Get(-1)
 		m.L.Pop(1)
 	default:
-		text, _ := asText(by)
+		text, _ := interpreter.AsText(by)
 		m.expand(out, text, start, end)
 		return
 	}
-	text, is := asText(value)
+	text, is := interpreter.AsText(value)
 	switch {
 	case lua.LVIsFalse(value):
 		out.WriteString(m.text[start:end])
 	case is:
 		out.WriteString(text)
 	default:
-		m.r.fail(m.L, "invalid replacement value (a %s)", typeName(value))
+		m.r.Fail(m.L, "invalid replacement value (a %s)", interpreter.TypeName(value))
 	}
 }
 
@@ -273,9 +274,9 @@ func (m *matcher) expand(out *strings.Builder, text string, start, end int) {
 		case text[i] == '0':
 			out.WriteString(m.text[start:end])
 		default:
-			part, _ := asText(m.capture(int(text[i]-'1'), start, end))
+			part, _ := interpreter.AsText(m.capture(int(text[i]-'1'), start, end))
 			out.WriteString(part)
 		}
-		m.r.chargeBytes(m.L, end-start)
+		m.r.ChargeBytes(m.L, end-start)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 var structFunctions = map[string]lua.LGFunction{"pack": structPack, "unpack": structUnpack, "size": structSize}
@@ -15,7 +16,7 @@ var structFunctions = map[string]lua.LGFunction{"pack": structPack, "unpack": st
 // layout reads the format of the struct library.
 type layout struct {
 	L      *lua.LState
-	r      *run
+	r      *interpreter.Run
 	format string
 	at     int
 	big    bool
@@ -28,8 +29,8 @@ const (
 )
 
 func newLayout(L *lua.LState) *layout {
-	r := runOf(L)
-	format := r.checkString(L, 1)
+	r := interpreter.Of(L)
+	format := r.CheckString(L, 1)
 	if end := strings.IndexByte(format, 0); end >= 0 {
 		format = format[:end]
 	}
@@ -44,7 +45,7 @@ func (f *layout) number(otherwise int) int {
 	for ; f.at < len(f.format) && ctext.IsDigit(f.format[f.at]); f.at++ {
 		n = n*10 + int(f.format[f.at]-'0')
 		if n > math.MaxInt32 {
-			f.r.fail(f.L, "integral size overflow")
+			f.r.Fail(f.L, "integral size overflow")
 		}
 	}
 	return n
@@ -52,7 +53,7 @@ func (f *layout) number(otherwise int) int {
 
 // next returns the next option with its size, and the bytes to skip before it.
 func (f *layout) next(position int) (option byte, size, skip int) {
-	f.r.charge(f.L, 3)
+	f.r.Charge(f.L, 3)
 	option = f.format[f.at]
 	f.at++
 	switch option {
@@ -68,7 +69,7 @@ func (f *layout) next(position int) (option byte, size, skip int) {
 		return option, f.number(1), 0
 	case 'i', 'I':
 		if size = f.number(4); size > maxIntegerSize {
-			f.r.fail(f.L, "integral size %d is larger than limit of %d", size, maxIntegerSize)
+			f.r.Fail(f.L, "integral size %d is larger than limit of %d", size, maxIntegerSize)
 		}
 	}
 	if size > 0 {
@@ -88,10 +89,10 @@ func (f *layout) control(option byte) {
 		f.big = false
 	case '!':
 		if f.align = f.number(maxAlign); f.align == 0 || f.align&(f.align-1) != 0 {
-			f.r.fail(f.L, "alignment %d is not a power of 2", f.align)
+			f.r.Fail(f.L, "alignment %d is not a power of 2", f.align)
 		}
 	default:
-		f.r.badArgument(f.L, 1, "invalid format option '"+string([]byte{option})+"'")
+		f.r.BadArgument(f.L, 1, "invalid format option '"+string([]byte{option})+"'")
 	}
 }
 
@@ -151,25 +152,25 @@ func structPack(L *lua.LState) int {
 		switch option {
 		case 'b', 'B', 'h', 'H', 'l', 'L', 'T', 'i', 'I':
 			arg++
-			out = f.appendInteger(out, f.r.checkNumber(L, arg), size)
+			out = f.appendInteger(out, f.r.CheckNumber(L, arg), size)
 		case 'x':
 			out = append(out, 0)
 		case 'f':
 			arg++
-			out = f.order().AppendUint32(out, math.Float32bits(float32(f.r.checkNumber(L, arg))))
+			out = f.order().AppendUint32(out, math.Float32bits(float32(f.r.CheckNumber(L, arg))))
 		case 'd':
 			arg++
-			out = f.order().AppendUint64(out, math.Float64bits(f.r.checkNumber(L, arg)))
+			out = f.order().AppendUint64(out, math.Float64bits(f.r.CheckNumber(L, arg)))
 		case 'c', 's':
 			arg++
-			text := f.r.checkString(L, arg)
+			text := f.r.CheckString(L, arg)
 			if size == 0 {
 				size = len(text)
 			}
 			if len(text) < size {
-				f.r.badArgument(L, arg+1, "string too short")
+				f.r.BadArgument(L, arg+1, "string too short")
 			}
-			f.r.chargeBytes(L, size)
+			f.r.ChargeBytes(L, size)
 			out = append(out, text[:size]...)
 			if option == 's' {
 				out = append(out, 0)
@@ -178,19 +179,19 @@ func structPack(L *lua.LState) int {
 			f.control(option)
 		}
 	}
-	return pushString(L, string(out))
+	return interpreter.PushString(L, string(out))
 }
 
 func structUnpack(L *lua.LState) int {
 	f := newLayout(L)
-	data := f.r.checkString(L, 2)
-	position := f.r.optLong(L, 3, 1) - 1
+	data := f.r.CheckString(L, 2)
+	position := f.r.OptLong(L, 3, 1) - 1
 	if position < 0 {
-		f.r.badArgument(L, 3, "offset must be 1 or greater")
+		f.r.BadArgument(L, 3, "offset must be 1 or greater")
 	}
 	check := func(size int) {
 		if size < 0 || size > len(data) || position > len(data)-size {
-			f.r.badArgument(L, 2, "data string too short")
+			f.r.BadArgument(L, 2, "data string too short")
 		}
 	}
 	var results []lua.LValue
@@ -198,12 +199,12 @@ func structUnpack(L *lua.LState) int {
 		option, size, skip := f.next(position)
 		position += skip
 		check(size)
-		if len(results) > maxUnpacked {
-			f.r.fail(L, "stack overflow (too many results)")
+		if len(results) > interpreter.MaxUnpacked {
+			f.r.Fail(L, "stack overflow (too many results)")
 		}
 		switch option {
 		case 'b', 'B', 'h', 'H', 'l', 'L', 'T', 'i', 'I':
-			results = append(results, numberValue(f.integer(data[position:position+size], option >= 'a')))
+			results = append(results, interpreter.NumberValue(f.integer(data[position:position+size], option >= 'a')))
 		case 'x':
 		case 'f':
 			n := f.order().(binary.ByteOrder).Uint32([]byte(data[position : position+4]))
@@ -214,24 +215,24 @@ func structUnpack(L *lua.LState) int {
 		case 'c':
 			if size == 0 {
 				if len(results) == 0 {
-					f.r.fail(L, "format 'c0' needs a previous size")
+					f.r.Fail(L, "format 'c0' needs a previous size")
 				}
 				previous, is := results[len(results)-1].(lua.LNumber)
 				if !is {
-					f.r.fail(L, "format 'c0' needs a previous size")
+					f.r.Fail(L, "format 'c0' needs a previous size")
 				}
 				results = results[:len(results)-1]
 				size = int(ctext.ToInt64(float64(previous)))
 				check(size)
 			}
-			f.r.chargeBytes(L, size)
+			f.r.ChargeBytes(L, size)
 			results = append(results, lua.LString(data[position:position+size]))
 		case 's':
 			size = strings.IndexByte(data[position:], 0)
 			if size < 0 {
-				f.r.fail(L, "unfinished string in data")
+				f.r.Fail(L, "unfinished string in data")
 			}
-			f.r.chargeBytes(L, size)
+			f.r.ChargeBytes(L, size)
 			results = append(results, lua.LString(data[position:position+size]))
 			size++
 		default:
@@ -239,7 +240,7 @@ func structUnpack(L *lua.LState) int {
 		}
 		position += size
 	}
-	return pushAll(L, append(results, numberValue(float64(position+1))))
+	return interpreter.PushAll(L, append(results, interpreter.NumberValue(float64(position+1))))
 }
 
 func structSize(L *lua.LState) int {
@@ -249,13 +250,13 @@ func structSize(L *lua.LState) int {
 		option, size, skip := f.next(position)
 		switch {
 		case option == 's':
-			f.r.badArgument(L, 1, "option 's' has no fixed size")
+			f.r.BadArgument(L, 1, "option 's' has no fixed size")
 		case option == 'c' && size == 0:
-			f.r.badArgument(L, 1, "option 'c0' has no fixed size")
+			f.r.BadArgument(L, 1, "option 'c0' has no fixed size")
 		case !ctext.IsDigit(option) && !ctext.IsAlpha(option):
 			f.control(option)
 		}
 		position += skip + size
 	}
-	return pushInt(L, position)
+	return interpreter.PushInt(L, position)
 }

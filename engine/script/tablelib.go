@@ -4,55 +4,57 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 var tableFunctions = map[string]lua.LGFunction{
 	"concat":   tableConcat,
 	"foreach":  tableForEach,
 	"foreachi": tableForEachItem,
-	"getn":     func(L *lua.LState) int { return pushInt(L, runOf(L).checkTable(L, 1).Len()) },
+	"getn":     func(L *lua.LState) int { return interpreter.PushInt(L, interpreter.Of(L).CheckTable(L, 1).Len()) },
 	"insert":   tableInsert,
 	"maxn":     tableMaxN,
 	"remove":   tableRemove,
 	"setn": func(L *lua.LState) int {
-		runOf(L).checkTable(L, 1)
-		runOf(L).fail(L, "'setn' is obsolete")
+		interpreter.Of(L).CheckTable(L, 1)
+		interpreter.Of(L).Fail(L, "'setn' is obsolete")
 		return 0
 	},
 	"sort": tableSort,
 }
 
 func tableConcat(L *lua.LState) int {
-	r := runOf(L)
-	separator := r.optString(L, 2, "")
-	t := r.checkTable(L, 1)
-	first := r.optInt(L, 3, 1)
+	r := interpreter.Of(L)
+	separator := r.OptString(L, 2, "")
+	t := r.CheckTable(L, 1)
+	first := r.OptInt(L, 3, 1)
 	last := t.Len()
-	if !absent(L, 4) {
-		last = r.checkInt(L, 4)
+	if !interpreter.Absent(L, 4) {
+		last = r.CheckInt(L, 4)
 	}
 	var text strings.Builder
 	for i := first; i <= last; i++ {
-		v := t.RawGet(numberValue(float64(i)))
-		part, is := asText(v)
+		v := t.RawGet(interpreter.NumberValue(float64(i)))
+		part, is := interpreter.AsText(v)
 		if !is {
-			r.fail(L, "invalid value (%s) at index %d in table for 'concat'", typeName(v), i)
+			r.Fail(L, "invalid value (%s) at index %d in table for 'concat'", interpreter.TypeName(v), i)
 		}
-		r.charge(L, 2+2*(len(part)+len(separator))/bytesPerStep)
+		r.Charge(L, 2+2*(len(part)+len(separator))/interpreter.BytesPerStep)
 		text.WriteString(part)
 		if i < last {
 			text.WriteString(separator)
 		}
 	}
-	return pushString(L, text.String())
+	return interpreter.PushString(L, text.String())
 }
 
 func tableForEach(L *lua.LState) int {
-	r := runOf(L)
-	t, f := r.checkTable(L, 1), r.checkFunction(L, 2)
-	for _, key := range r.pairsOf(L, t) {
+	r := interpreter.Of(L)
+	t, f := r.CheckTable(L, 1), r.CheckFunction(L, 2)
+	for _, key := range r.PairsOf(L, t) {
 		if value := t.RawGet(key); value != lua.LNil {
-			if result := call(L, f, key, value); result != lua.LNil {
+			if result := interpreter.Call(L, f, key, value); result != lua.LNil {
 				L.Push(result)
 				return 1
 			}
@@ -62,12 +64,12 @@ func tableForEach(L *lua.LState) int {
 }
 
 func tableForEachItem(L *lua.LState) int {
-	r := runOf(L)
-	t, f := r.checkTable(L, 1), r.checkFunction(L, 2)
+	r := interpreter.Of(L)
+	t, f := r.CheckTable(L, 1), r.CheckFunction(L, 2)
 	n := t.Len()
 	for i := 1; i <= n; i++ {
-		r.charge(L, 2)
-		if result := call(L, f, numberValue(float64(i)), t.RawGetInt(i)); result != lua.LNil {
+		r.Charge(L, 2)
+		if result := interpreter.Call(L, f, interpreter.NumberValue(float64(i)), t.RawGetInt(i)); result != lua.LNil {
 			L.Push(result)
 			return 1
 		}
@@ -76,55 +78,55 @@ func tableForEachItem(L *lua.LState) int {
 }
 
 func tableInsert(L *lua.LState) int {
-	r := runOf(L)
-	t := r.checkTable(L, 1)
+	r := interpreter.Of(L)
+	t := r.CheckTable(L, 1)
 	n := t.Len()
 	switch L.GetTop() {
 	case 2:
-		r.checkWritable(L, t)
-		r.setInt(L, t, n+1, L.Get(2))
+		r.CheckWritable(L, t)
+		r.SetInt(L, t, n+1, L.Get(2))
 	case 3:
-		at, value := r.checkInt(L, 2), L.Get(3)
-		r.checkWritable(L, t)
+		at, value := r.CheckInt(L, 2), L.Get(3)
+		r.CheckWritable(L, t)
 		if at >= 1 && at <= n && value != lua.LNil {
-			r.charge(L, (n-at)/slotsPerStep/4)
+			r.Charge(L, (n-at)/interpreter.SlotsPerStep/4)
 			t.Insert(at, value)
 			return 0
 		}
 		for i := n + 1; i > at; i-- {
-			r.charge(L, 3)
-			r.set(L, t, numberValue(float64(i)), t.RawGet(numberValue(float64(i-1))))
+			r.Charge(L, 3)
+			r.Set(L, t, interpreter.NumberValue(float64(i)), t.RawGet(interpreter.NumberValue(float64(i-1))))
 		}
-		r.set(L, t, numberValue(float64(at)), value)
+		r.Set(L, t, interpreter.NumberValue(float64(at)), value)
 	default:
-		r.fail(L, "wrong number of arguments to 'insert'")
+		r.Fail(L, "wrong number of arguments to 'insert'")
 	}
 	return 0
 }
 
 func tableMaxN(L *lua.LState) int {
-	r := runOf(L)
-	t := r.checkTable(L, 1)
+	r := interpreter.Of(L)
+	t := r.CheckTable(L, 1)
 	most := 0.0
-	for _, key := range r.pairsOf(L, t) {
+	for _, key := range r.PairsOf(L, t) {
 		if x, is := key.(lua.LNumber); is {
 			most = max(most, float64(x))
 		}
 	}
-	return pushNumber(L, most)
+	return interpreter.PushNumber(L, most)
 }
 
 func tableRemove(L *lua.LState) int {
-	r := runOf(L)
-	t := r.checkTable(L, 1)
+	r := interpreter.Of(L)
+	t := r.CheckTable(L, 1)
 	n := t.Len()
-	at := r.optInt(L, 2, n)
+	at := r.OptInt(L, 2, n)
 	if at < 1 || at > n {
 		return 0
 	}
-	r.checkWritable(L, t)
+	r.CheckWritable(L, t)
 	value := t.RawGetInt(at)
-	r.charge(L, (n-at)/slotsPerStep/4)
+	r.Charge(L, (n-at)/interpreter.SlotsPerStep/4)
 	if at < n {
 		t.Remove(at)
 		n--
@@ -132,7 +134,7 @@ func tableRemove(L *lua.LState) int {
 			t.Remove(n)
 		}
 	} else {
-		r.setInt(L, t, n, lua.LNil)
+		r.SetInt(L, t, n, lua.LNil)
 	}
 	L.Push(value)
 	return 1
@@ -141,21 +143,21 @@ func tableRemove(L *lua.LState) int {
 // sorter is the quicksort of the reference implementation, so that an inconsistent order has the same outcome.
 type sorter struct {
 	L     *lua.LState
-	r     *run
+	r     *interpreter.Run
 	items []lua.LValue
 	order *lua.LFunction
 }
 
 func tableSort(L *lua.LState) int {
-	r := runOf(L)
-	t := r.checkTable(L, 1)
+	r := interpreter.Of(L)
+	t := r.CheckTable(L, 1)
 	s := sorter{L: L, r: r}
-	if !absent(L, 2) {
-		s.order = r.checkFunction(L, 2)
+	if !interpreter.Absent(L, 2) {
+		s.order = r.CheckFunction(L, 2)
 	}
-	r.checkWritable(L, t)
+	r.CheckWritable(L, t)
 	n := t.Len()
-	r.charge(L, n)
+	r.Charge(L, n)
 	for i := 1; i <= n; i++ {
 		s.items = append(s.items, t.RawGetInt(i))
 	}
@@ -174,19 +176,19 @@ func (s *sorter) at(i int) lua.LValue {
 }
 
 func (s *sorter) less(a, b lua.LValue) bool {
-	s.r.charge(s.L, 3)
+	s.r.Charge(s.L, 3)
 	if s.order == nil {
 		if a.Type() != b.Type() { // an error from C has no place
-			s.r.raise(s.L, lua.LString(compareText(typeName(a), typeName(b))))
+			s.r.Raise(s.L, lua.LString(interpreter.CompareText(interpreter.TypeName(a), interpreter.TypeName(b))))
 		}
-		return less(s.L, a, b)
+		return interpreter.Less(s.L, a, b)
 	}
-	return lua.LVAsBool(call(s.L, s.order, a, b))
+	return lua.LVAsBool(interpreter.Call(s.L, s.order, a, b))
 }
 
 func (s *sorter) swap(i, j int) {
 	if max(i, j) > len(s.items) || min(i, j) < 1 {
-		s.r.fail(s.L, "invalid order function for sorting")
+		s.r.Fail(s.L, "invalid order function for sorting")
 	}
 	s.items[i-1], s.items[j-1] = s.items[j-1], s.items[i-1]
 }
@@ -226,12 +228,12 @@ func (s *sorter) partition(low, high int, pivot lua.LValue) int {
 	for {
 		for i++; s.less(s.at(i), pivot); i++ {
 			if i > high {
-				s.r.fail(s.L, "invalid order function for sorting")
+				s.r.Fail(s.L, "invalid order function for sorting")
 			}
 		}
 		for j--; s.less(pivot, s.at(j)); j-- {
 			if j < low {
-				s.r.fail(s.L, "invalid order function for sorting")
+				s.r.Fail(s.L, "invalid order function for sorting")
 			}
 		}
 		if j < i {

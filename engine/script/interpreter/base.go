@@ -1,4 +1,4 @@
-package script
+package interpreter
 
 import (
 	"fmt"
@@ -14,9 +14,9 @@ func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys
 
 var baseFunctions = map[string]lua.LGFunction{
 	"assert":         assert,
-	"collectgarbage": func(L *lua.LState) int { return pushInt(L, 0) },
+	"collectgarbage": func(L *lua.LState) int { return PushInt(L, 0) },
 	"error":          raiseError,
-	"gcinfo":         func(L *lua.LState) int { return pushInt(L, 0) },
+	"gcinfo":         func(L *lua.LState) int { return PushInt(L, 0) },
 	"getmetatable":   getMetatable,
 	"ipairs":         ipairs,
 	"load":           load,
@@ -24,39 +24,39 @@ var baseFunctions = map[string]lua.LGFunction{
 	"next":           nextPair,
 	"pairs":          pairs,
 	"pcall":          protectedCall,
-	"rawequal":       func(L *lua.LState) int { return pushBool(L, rawEqual(L)) },
+	"rawequal":       func(L *lua.LState) int { return PushBool(L, rawEqual(L)) },
 	"rawget":         rawGet,
 	"rawset":         rawSet,
 	"select":         selectValues,
 	"setmetatable":   setMetatable,
 	"tonumber":       toNumber,
-	"tostring":       func(L *lua.LState) int { return pushString(L, runOf(L).toString(L, runOf(L).checkAny(L, 1))) },
-	"type":           func(L *lua.LState) int { return pushString(L, typeName(runOf(L).checkAny(L, 1))) },
+	"tostring":       func(L *lua.LState) int { return PushString(L, Of(L).toString(L, Of(L).checkAny(L, 1))) },
+	"type":           func(L *lua.LState) int { return PushString(L, TypeName(Of(L).checkAny(L, 1))) },
 	"unpack":         unpack,
 	"xpcall":         protectedCallWithHandler,
 }
 
 func assert(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	if lua.LVIsFalse(r.checkAny(L, 1)) {
-		r.fail(L, "%s", r.optString(L, 2, "assertion failed!"))
+		r.Fail(L, "%s", r.OptString(L, 2, "assertion failed!"))
 	}
 	return L.GetTop()
 }
 
 func raiseError(L *lua.LState) int {
-	r := runOf(L)
-	level := r.optInt(L, 2, 1)
+	r := Of(L)
+	level := r.OptInt(L, 2, 1)
 	value := L.Get(1)
-	if text, is := asText(value); is && level > 0 {
+	if text, is := AsText(value); is && level > 0 {
 		value = lua.LString(r.where(L, level) + text)
 	}
-	r.raise(L, value)
+	r.Raise(L, value)
 	return 0
 }
 
 func getMetatable(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	switch v := r.checkAny(L, 1).(type) {
 	case lua.LString:
 		L.Push(shownStringMeta)
@@ -78,31 +78,31 @@ func getMetatable(L *lua.LState) int {
 }
 
 func setMetatable(L *lua.LState) int {
-	r := runOf(L)
-	t := r.checkTable(L, 1)
+	r := Of(L)
+	t := r.CheckTable(L, 1)
 	meta := L.Get(2)
 	if _, is := meta.(*lua.LTable); !is && (L.GetTop() < 2 || meta != lua.LNil) {
-		r.badArgument(L, 2, "nil or table expected")
+		r.BadArgument(L, 2, "nil or table expected")
 	}
 	if metamethod(t, "__metatable") != lua.LNil {
-		r.fail(L, "cannot change a protected metatable")
+		r.Fail(L, "cannot change a protected metatable")
 	}
-	r.checkWritable(L, t)
+	r.CheckWritable(L, t)
 	t.Metatable = meta
 	L.SetTop(1)
 	return 1
 }
 
-// checkWritable raises the error for the globals and the libraries, without a place as from C.
-func (r *run) checkWritable(L *lua.LState, t *lua.LTable) {
+// CheckWritable raises the error for the globals and the libraries, without a place as from C.
+func (r *Run) CheckWritable(L *lua.LState, t *lua.LTable) {
 	if readOnly[t] != nil {
-		r.raise(L, lua.LString(readOnlyText))
+		r.Raise(L, lua.LString(readOnlyText))
 	}
 }
 
 func nextPair(L *lua.LState) int {
-	r := runOf(L)
-	t := r.checkTable(L, 1)
+	r := Of(L)
+	t := r.CheckTable(L, 1)
 	key, value := r.next(L, t, L.Get(2))
 	L.Push(key)
 	if key == lua.LNil {
@@ -113,7 +113,7 @@ func nextPair(L *lua.LState) int {
 }
 
 func rawEqual(L *lua.LState) bool {
-	r := runOf(L)
+	r := Of(L)
 	a, b := r.checkAny(L, 1), r.checkAny(L, 2)
 	if _, is := a.(lua.LString); is {
 		return equal(L, a, b)
@@ -122,11 +122,11 @@ func rawEqual(L *lua.LState) bool {
 }
 
 func rawGet(L *lua.LState) int {
-	r := runOf(L)
-	t := r.checkTable(L, 1)
+	r := Of(L)
+	t := r.CheckTable(L, 1)
 	key := r.checkAny(L, 2)
 	if s, is := key.(lua.LString); is {
-		r.chargeBytes(L, len(s))
+		r.ChargeBytes(L, len(s))
 	}
 	if readOnly[t] != nil {
 		t = readOnly[t]
@@ -136,66 +136,66 @@ func rawGet(L *lua.LState) int {
 }
 
 func rawSet(L *lua.LState) int {
-	r := runOf(L)
-	t := r.checkTable(L, 1)
+	r := Of(L)
+	t := r.CheckTable(L, 1)
 	key, value := r.checkAny(L, 2), r.checkAny(L, 3)
-	r.checkWritable(L, t)
-	r.set(L, t, key, value)
+	r.CheckWritable(L, t)
+	r.Set(L, t, key, value)
 	L.SetTop(1)
 	return 1
 }
 
 func selectValues(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	n := L.GetTop()
 	if L.Get(1) == lua.LString("#") {
-		return pushInt(L, n-1)
+		return PushInt(L, n-1)
 	}
-	i := r.checkInt(L, 1)
+	i := r.CheckInt(L, 1)
 	if i < 0 {
 		i = n + i
 	} else if i > n {
 		i = n
 	}
 	if i < 1 {
-		r.badArgument(L, 1, "index out of range")
+		r.BadArgument(L, 1, "index out of range")
 	}
 	return n - i
 }
 
 func toNumber(L *lua.LState) int {
-	r := runOf(L)
-	base := r.optInt(L, 2, 10)
+	r := Of(L)
+	base := r.OptInt(L, 2, 10)
 	value := r.checkAny(L, 1)
 	if base == 10 {
-		if x, ok := r.asNumber(L, value); ok {
-			return pushNumber(L, x)
+		if x, ok := r.AsNumber(L, value); ok {
+			return PushNumber(L, x)
 		}
 		L.Push(lua.LNil)
 		return 1
 	}
-	text := r.checkString(L, 1)
+	text := r.CheckString(L, 1)
 	if base < 2 || base > 36 {
-		r.badArgument(L, 2, "base out of range")
+		r.BadArgument(L, 2, "base out of range")
 	}
 	if x, ok := ctext.ReadInteger(text, base); ok {
-		return pushNumber(L, x)
+		return PushNumber(L, x)
 	}
 	L.Push(lua.LNil)
 	return 1
 }
 
 // toString is Lua's tostring.
-func (r *run) toString(L *lua.LState, v lua.LValue) string {
+func (r *Run) toString(L *lua.LState, v lua.LValue) string {
 	if f := metamethod(v, "__tostring"); f != lua.LNil {
-		result := call(L, f, v)
-		text, is := asText(result)
+		result := Call(L, f, v)
+		text, is := AsText(result)
 		if !is {
-			r.fail(L, "'tostring' must return a string to 'print'")
+			r.Fail(L, "'tostring' must return a string to 'print'")
 		}
 		return text
 	}
-	if text, is := asText(v); is {
+	if text, is := AsText(v); is {
 		return text
 	}
 	switch v.(type) {
@@ -209,30 +209,30 @@ func (r *run) toString(L *lua.LState, v lua.LValue) string {
 	}
 	number, known := r.names[v]
 	if !known {
-		r.charge(L, 10)
+		r.Charge(L, 10)
 		number = len(r.names) + 1
 		r.names[v] = number
 	}
-	return fmt.Sprintf("%s: 0x%08x", typeName(v), number)
+	return fmt.Sprintf("%s: 0x%08x", TypeName(v), number)
 }
 
 func unpack(L *lua.LState) int {
-	r := runOf(L)
-	t := r.checkTable(L, 1)
-	first := r.optInt(L, 2, 1)
+	r := Of(L)
+	t := r.CheckTable(L, 1)
+	first := r.OptInt(L, 2, 1)
 	last := t.Len()
-	if !absent(L, 3) {
-		last = r.checkInt(L, 3)
+	if !Absent(L, 3) {
+		last = r.CheckInt(L, 3)
 	}
 	if first > last {
 		return 0
 	}
-	if n := last - first + 1; n <= 0 || n > maxUnpacked {
-		r.fail(L, "too many results to unpack")
+	if n := last - first + 1; n <= 0 || n > MaxUnpacked {
+		r.Fail(L, "too many results to unpack")
 	}
-	r.charge(L, (last-first)/slotsPerStep)
+	r.Charge(L, (last-first)/SlotsPerStep)
 	for i := first; i <= last; i++ {
-		L.Push(t.RawGet(numberValue(float64(i))))
+		L.Push(t.RawGet(NumberValue(float64(i))))
 	}
 	return last - first + 1
 }

@@ -1,4 +1,4 @@
-package script
+package interpreter
 
 import (
 	"strconv"
@@ -12,19 +12,19 @@ import (
 type chunks []*syntax.Chunk
 
 // native turns a message of gopher-lua, "chunk:node: text", into Lua's.
-func (c chunks) native(message string) *raised {
+func (c chunks) native(message string) *Raised {
 	parts := strings.SplitN(message, ":", 3)
 	if len(parts) < 3 {
-		return &raised{value: lua.LString(strings.TrimSpace(message))}
+		return &Raised{value: lua.LString(strings.TrimSpace(message))}
 	}
 	number, err := strconv.Atoi(parts[0])
 	id, err2 := strconv.Atoi(parts[1])
 	if err != nil || err2 != nil || number >= len(c) {
-		return &raised{value: lua.LString(message)}
+		return &Raised{value: lua.LString(message)}
 	}
 	f := c.frame(number, id)
 	text := nativeText(strings.TrimSpace(parts[2]), f.node)
-	return &raised{value: lua.LString(f.chunk.Display + ":" + strconv.Itoa(f.node.Line) + ": " + text), source: f.chunk.Source, line: f.node.Line}
+	return &Raised{value: lua.LString(f.chunk.Display + ":" + strconv.Itoa(f.node.Line) + ": " + text), source: f.chunk.Source, line: f.node.Line}
 }
 
 func nativeText(text string, n syntax.Node) string {
@@ -41,7 +41,7 @@ func nativeText(text string, n syntax.Node) string {
 	case strings.HasPrefix(text, "cannot perform") || text == "__unm undefined":
 		return badValueText("table", "perform arithmetic on", first)
 	case strings.HasPrefix(text, "attempt to compare") && len(words) == 6:
-		return compareText(words[3], words[5])
+		return CompareText(words[3], words[5])
 	case strings.HasPrefix(text, "too many recursions in"):
 		return "loop in " + words[len(words)-1]
 	}

@@ -1,4 +1,4 @@
-package script
+package interpreter
 
 import (
 	"github.com/stintdb/stint/engine/script/syntax"
@@ -12,15 +12,11 @@ const Budget = 500_000
 
 // Prices in steps.
 const (
-	bytesPerStep   = syntax.BytesPerStep
-	slotsPerStep   = 1
-	callPrice      = 80     // redis.call
-	fmodPrice      = 100    // math.fmod
-	replyPrice     = 40     // a table with one field
-	capturePrice   = 4      // a part of a text that a pattern matched
+	BytesPerStep   = syntax.BytesPerStep
+	SlotsPerStep   = 1
 	failurePrice   = 200    // an error that pcall catches
 	tracePrice     = 20_000 // one of gopher-lua's own errors, for which it writes down the stack
-	invokePrice    = 10     // a call of the script's functions from Go
+	InvokePrice    = 10     // a call of the script's functions from Go
 	coroutinePrice = 2000   // a stack of its own
 	loadPrice      = 1500   // of compiling the shortest text
 )
@@ -43,42 +39,42 @@ func init() {
 // maxIndexes is the largest chain of __index tables.
 const maxIndexes = 8
 
-// charge takes steps from the budget.
-func (r *run) charge(L *lua.LState, steps int) {
+// Charge takes steps from the budget.
+func (r *Run) Charge(L *lua.LState, steps int) {
 	if r.budget -= steps; r.budget < r.lookAt {
 		r.look(L)
 	}
 }
 
-// left is the number of steps that are left, less than 0 if the script took more than its budget.
-func (r *run) left() int { return r.budget }
+// Left is the number of steps that are left, less than 0 if the script took more than its budget.
+func (r *Run) Left() int { return r.budget }
 
-// spend takes steps when the script has ended, and so does not end it.
-func (r *run) spend(steps int) { r.budget -= steps }
+// Spend takes steps when the script has ended, and so does not end it.
+func (r *Run) Spend(steps int) { r.budget -= steps }
 
 // look ends the script if its budget is used up, or its caller has no more time for it.
-func (r *run) look(L *lua.LState) {
+func (r *Run) look(L *lua.LState) {
 	if r.budget < 0 {
-		r.end(L, BudgetError)
+		r.End(L, BudgetError)
 	}
 	r.lookAt = max(r.budget-stepsPerLook, 0)
-	if r.host.Expired() {
-		r.end(L, TimeError)
+	if r.Host.Expired() {
+		r.End(L, TimeError)
 	}
 }
 
-// end ends the script with an error that no pcall catches.
-func (r *run) end(L *lua.LState, text string) {
+// End ends the script with an error that no pcall catches.
+func (r *Run) End(L *lua.LState, text string) {
 	r.budget = -1
 	if r.over == "" {
 		r.over = text
 	}
-	throw(L, &raised{value: lua.LString(r.over), final: true})
+	throw(L, &Raised{value: lua.LString(r.over), final: true})
 }
 
-// chargeBytes takes the price of a text that is built or read.
-func (r *run) chargeBytes(L *lua.LState, n int) {
-	if n >= bytesPerStep {
-		r.charge(L, n/bytesPerStep)
+// ChargeBytes takes the price of a text that is built or read.
+func (r *Run) ChargeBytes(L *lua.LState, n int) {
+	if n >= BytesPerStep {
+		r.Charge(L, n/BytesPerStep)
 	}
 }

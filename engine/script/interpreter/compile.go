@@ -1,4 +1,4 @@
-package script
+package interpreter
 
 import (
 	"slices"
@@ -9,9 +9,9 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// compile compiles a source as the chunk of a number in its run, with values around it besides the builtins. It returns the weight
+// Compile compiles a source as the chunk of a number in its run, with values around it besides the builtins. It returns the weight
 // of the body, and the rest of the budget for compiling.
-func compile(c *syntax.Chunk, source string, number int, values map[string]lua.LValue, budget int) (function *lua.LFunction, weight, left int, err error) {
+func Compile(c *syntax.Chunk, source string, number int, values map[string]lua.LValue, budget int) (function *lua.LFunction, weight, left int, err error) {
 	body, weight, left, err := syntax.Parse(c, source, isBuiltin, budget)
 	if err != nil {
 		return nil, 0, left, err
@@ -30,14 +30,14 @@ func compile(c *syntax.Chunk, source string, number int, values map[string]lua.L
 		if v, is := values[name]; is {
 			value.SetValue(v)
 		} else {
-			value.SetValue(builtins[name])
+			value.SetValue(Builtins[name])
 		}
 		function.Upvalues = append(function.Upvalues, value)
 	}
 	return function, weight, left, nil
 }
 
-func isBuiltin(name string) bool { return builtins[name] != nil }
+func isBuiltin(name string) bool { return Builtins[name] != nil }
 
 // clip lets go of the room for more instructions that gopher-lua leaves in a function, some 12 kB.
 func clip(f *lua.FunctionProto) {

@@ -1,4 +1,4 @@
-package script
+package interpreter
 
 import (
 	"math"
@@ -12,17 +12,17 @@ import (
 
 var operatorFunctions = map[string]lua.LGFunction{
 	"(charge)": func(L *lua.LState) int {
-		runOf(L).charge(L, int(L.Get(1).(lua.LNumber)))
+		Of(L).Charge(L, int(L.Get(1).(lua.LNumber)))
 		return 0
 	},
 	"(varargs)": func(L *lua.LState) int {
 		n := L.GetTop()
-		runOf(L).charge(L, n/slotsPerStep)
+		Of(L).Charge(L, n/SlotsPerStep)
 		return n
 	},
 	"(global)": func(L *lua.LState) int { return missingGlobal(L, L.Get(1)) },
 	"(set global)": func(L *lua.LState) int {
-		runOf(L).fail(L, readOnlyText)
+		Of(L).Fail(L, readOnlyText)
 		return 0
 	},
 	"(get)":           getIndex,
@@ -34,30 +34,30 @@ var operatorFunctions = map[string]lua.LGFunction{
 	"(bound limit)":   func(L *lua.LState) int { return forBound(L, "limit") },
 	"(bound step)":    func(L *lua.LState) int { return forBound(L, "step") },
 	"(mod)":           func(L *lua.LState) int { return arithmetic(L, "__mod", modulo) },
-	"(pow)":           func(L *lua.LState) int { return arithmetic(L, "__pow", power) },
-	"(<)":             func(L *lua.LState) int { return pushBool(L, less(L, L.Get(1), L.Get(2))) },
-	"(>)":             func(L *lua.LState) int { return pushBool(L, less(L, L.Get(2), L.Get(1))) },
-	"(<=)":            func(L *lua.LState) int { return pushBool(L, lessEqual(L, L.Get(1), L.Get(2))) },
-	"(>=)":            func(L *lua.LState) int { return pushBool(L, lessEqual(L, L.Get(2), L.Get(1))) },
-	"(==)":            func(L *lua.LState) int { return pushBool(L, equal(L, L.Get(1), L.Get(2))) },
-	"(~=)":            func(L *lua.LState) int { return pushBool(L, !equal(L, L.Get(1), L.Get(2))) },
+	"(pow)":           func(L *lua.LState) int { return arithmetic(L, "__pow", Power) },
+	"(<)":             func(L *lua.LState) int { return PushBool(L, Less(L, L.Get(1), L.Get(2))) },
+	"(>)":             func(L *lua.LState) int { return PushBool(L, Less(L, L.Get(2), L.Get(1))) },
+	"(<=)":            func(L *lua.LState) int { return PushBool(L, lessEqual(L, L.Get(1), L.Get(2))) },
+	"(>=)":            func(L *lua.LState) int { return PushBool(L, lessEqual(L, L.Get(2), L.Get(1))) },
+	"(==)":            func(L *lua.LState) int { return PushBool(L, equal(L, L.Get(1), L.Get(2))) },
+	"(~=)":            func(L *lua.LState) int { return PushBool(L, !equal(L, L.Get(1), L.Get(2))) },
 }
 
 // readOnlyText is the error for a change of the globals and the libraries.
 const readOnlyText = "Attempt to modify a readonly table"
 
 func missingGlobal(L *lua.LState, name lua.LValue) int {
-	text, _ := asText(name)
-	runOf(L).fail(L, "Script attempted to access nonexistent global variable '%s'", text)
+	text, _ := AsText(name)
+	Of(L).Fail(L, "Script attempted to access nonexistent global variable '%s'", text)
 	return 0
 }
 
 func forBound(L *lua.LState, what string) int {
-	x, ok := runOf(L).asNumber(L, L.Get(1))
+	x, ok := Of(L).AsNumber(L, L.Get(1))
 	if !ok {
-		runOf(L).fail(L, "'for' %s must be a number", what)
+		Of(L).Fail(L, "'for' %s must be a number", what)
 	}
-	return pushNumber(L, x)
+	return PushNumber(L, x)
 }
 
 // metamethod returns a field of a value's metatable. Only tables have metatables of their own.
@@ -77,9 +77,9 @@ func metamethod2(a, b lua.LValue, event string) lua.LValue {
 	return metamethod(b, event)
 }
 
-// call calls a value with arguments and returns its first result.
-func call(L *lua.LState, f lua.LValue, args ...lua.LValue) lua.LValue {
-	runOf(L).charge(L, invokePrice)
+// Call calls a value with arguments and returns its first result.
+func Call(L *lua.LState, f lua.LValue, args ...lua.LValue) lua.LValue {
+	Of(L).Charge(L, InvokePrice)
 	L.Push(f)
 	for _, arg := range args {
 		L.Push(arg)
@@ -92,14 +92,14 @@ func call(L *lua.LState, f lua.LValue, args ...lua.LValue) lua.LValue {
 
 // arithmetic is an operator on two values of any type.
 func arithmetic(L *lua.LState, event string, operate func(a, b float64) float64) int {
-	r, a, b := runOf(L), L.Get(1), L.Get(2)
-	x, ok := r.asNumber(L, a)
-	y, ok2 := r.asNumber(L, b)
+	r, a, b := Of(L), L.Get(1), L.Get(2)
+	x, ok := r.AsNumber(L, a)
+	y, ok2 := r.AsNumber(L, b)
 	switch {
 	case ok && ok2:
-		return pushNumber(L, operate(x, y))
+		return PushNumber(L, operate(x, y))
 	case metamethod2(a, b, event) != lua.LNil:
-		L.Push(call(L, metamethod2(a, b, event), a, b))
+		L.Push(Call(L, metamethod2(a, b, event), a, b))
 		return 1
 	case ok:
 		r.badValue(L, b, "perform arithmetic on", 1)
@@ -111,7 +111,7 @@ func arithmetic(L *lua.LState, event string, operate func(a, b float64) float64)
 // modulo is a - floor(a/b)*b. The conversions keep compilers from fusing the operations.
 func modulo(a, b float64) float64 { return a - float64(math.Floor(a/b)*b) }
 
-func power(a, b float64) float64 {
+func Power(a, b float64) float64 {
 	if b == 2 {
 		return a * a
 	}
@@ -135,10 +135,10 @@ func power(a, b float64) float64 {
 
 // getIndex is object[key].
 func getIndex(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	object, key := L.Get(1), L.Get(2)
 	if s, is := key.(lua.LString); is {
-		r.chargeBytes(L, len(s))
+		r.ChargeBytes(L, len(s))
 	}
 	for range maxIndexes {
 		var next lua.LValue
@@ -159,18 +159,18 @@ func getIndex(L *lua.LState) int {
 			L.Push(lua.LNil)
 			return 1
 		case *lua.LFunction:
-			L.Push(call(L, next, object, key))
+			L.Push(Call(L, next, object, key))
 			return 1
 		}
 		object = next
 	}
-	r.fail(L, "loop in gettable")
+	r.Fail(L, "loop in gettable")
 	return 0
 }
 
 // setIndex is object[key] = value.
 func setIndex(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	object, key, value := L.Get(1), L.Get(2), L.Get(3)
 	for range maxIndexes {
 		t, is := object.(*lua.LTable)
@@ -178,32 +178,32 @@ func setIndex(L *lua.LState) int {
 			r.badValue(L, object, "index", 0)
 		}
 		if readOnly[t] != nil {
-			r.fail(L, readOnlyText)
+			r.Fail(L, readOnlyText)
 		}
 		next := metamethod(t, "__newindex")
 		if next == lua.LNil || t.RawGet(key) != lua.LNil {
-			r.set(L, t, key, value)
+			r.Set(L, t, key, value)
 			return 0
 		}
 		if _, is := next.(*lua.LFunction); is {
-			call(L, next, object, key, value)
+			Call(L, next, object, key, value)
 			return 0
 		}
 		object = next
 	}
-	r.fail(L, "loop in settable")
+	r.Fail(L, "loop in settable")
 	return 0
 }
 
 // concat is a .. b .. c, from the right.
 func concat(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	n := L.GetTop()
 	r.build = r.build[:0]
 	for i := 1; i <= n; i++ {
 		switch v := L.Get(i).(type) {
 		case lua.LString:
-			r.chargeBytes(L, len(v))
+			r.ChargeBytes(L, len(v))
 			r.build = append(r.build, v...)
 		case lua.LNumber:
 			r.build = ctext.AppendNumber(r.build, float64(v), 14)
@@ -211,17 +211,17 @@ func concat(L *lua.LState) int {
 			return concatValues(L, r, n)
 		}
 	}
-	return pushString(L, string(r.build))
+	return PushString(L, string(r.build))
 }
 
-func concatValues(L *lua.LState, r *run, n int) int {
+func concatValues(L *lua.LState, r *Run, n int) int {
 	right := L.Get(n)
 	for i := n - 1; i > 0; i-- {
 		left := L.Get(i)
-		a, ok := asText(left)
-		b, ok2 := asText(right)
+		a, ok := AsText(left)
+		b, ok2 := AsText(right)
 		if ok && ok2 {
-			r.chargeBytes(L, len(a)+len(b))
+			r.ChargeBytes(L, len(a)+len(b))
 			right = lua.LString(a + b)
 			continue
 		}
@@ -232,13 +232,13 @@ func concatValues(L *lua.LState, r *run, n int) int {
 			}
 			r.badValue(L, left, "concatenate", i-1)
 		}
-		right = call(L, method, left, right)
+		right = Call(L, method, left, right)
 	}
 	L.Push(right)
 	return 1
 }
 
-func less(L *lua.LState, a, b lua.LValue) bool {
+func Less(L *lua.LState, a, b lua.LValue) bool {
 	if x, is := a.(lua.LNumber); is {
 		if y, is := b.(lua.LNumber); is {
 			return x < y
@@ -258,22 +258,22 @@ func lessEqual(L *lua.LState, a, b lua.LValue) bool {
 
 // ordered compares values that are not two numbers.
 func ordered(L *lua.LState, a, b lua.LValue, event string) bool {
-	r := runOf(L)
+	r := Of(L)
 	if x, is := a.(lua.LString); is {
 		if y, is := b.(lua.LString); is {
-			r.chargeBytes(L, min(len(x), len(y)))
+			r.ChargeBytes(L, min(len(x), len(y)))
 			return x < y || event == "__le" && x == y
 		}
 	}
 	if a.Type() == b.Type() {
 		if f := metamethod(a, event); f != lua.LNil && f == metamethod(b, event) {
-			return lua.LVAsBool(call(L, f, a, b))
+			return lua.LVAsBool(Call(L, f, a, b))
 		}
 		if f := metamethod(a, "__lt"); event == "__le" && f != lua.LNil && f == metamethod(b, "__lt") {
-			return !lua.LVAsBool(call(L, f, b, a))
+			return !lua.LVAsBool(Call(L, f, b, a))
 		}
 	}
-	r.fail(L, "%s", compareText(typeName(a), typeName(b)))
+	r.Fail(L, "%s", CompareText(TypeName(a), TypeName(b)))
 	return false
 }
 
@@ -282,7 +282,7 @@ func equal(L *lua.LState, a, b lua.LValue) bool {
 	if is {
 		y, is := b.(lua.LString)
 		if is && len(x) == len(y) {
-			runOf(L).chargeBytes(L, len(x)/4)
+			Of(L).ChargeBytes(L, len(x)/4)
 		}
 		return is && x == y
 	}

@@ -1,4 +1,4 @@
-package script
+package interpreter
 
 import (
 	"math"
@@ -6,12 +6,12 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// set changes a table, without metamethods. It keeps two promises: the array of a table does not end with nil, so its
+// Set changes a table, without metamethods. It keeps two promises: the array of a table does not end with nil, so its
 // length is found at once; and r.dead counts the keys that iteration must step over.
-func (r *run) set(L *lua.LState, t *lua.LTable, key, value lua.LValue) {
+func (r *Run) Set(L *lua.LState, t *lua.LTable, key, value lua.LValue) {
 	switch k := key.(type) {
 	case lua.LString:
-		r.charge(L, 8+len(k)/bytesPerStep)
+		r.Charge(L, 8+len(k)/BytesPerStep)
 		if value == lua.LNil {
 			if t.RawGetString(string(k)) != lua.LNil {
 				r.bury(t)
@@ -21,14 +21,14 @@ func (r *run) set(L *lua.LState, t *lua.LTable, key, value lua.LValue) {
 		return
 	case lua.LNumber:
 		if n := int(k); n > 0 && n < lua.MaxArrayIndex && lua.LNumber(n) == k {
-			r.setInt(L, t, n, value)
+			r.SetInt(L, t, n, value)
 			return
 		}
 		if math.IsNaN(float64(k)) {
-			r.fail(L, "table index is NaN")
+			r.Fail(L, "table index is NaN")
 		}
 	case *lua.LNilType:
-		r.fail(L, "table index is nil")
+		r.Fail(L, "table index is nil")
 	}
 	if value == lua.LNil && t.RawGet(key) != lua.LNil {
 		r.bury(t)
@@ -36,20 +36,20 @@ func (r *run) set(L *lua.LState, t *lua.LTable, key, value lua.LValue) {
 	t.RawSet(key, value)
 }
 
-func (r *run) bury(t *lua.LTable) {
+func (r *Run) bury(t *lua.LTable) {
 	if r.dead == nil {
 		r.dead = map[*lua.LTable]int{}
 	}
 	r.dead[t]++
 }
 
-// setInt sets an element of the array.
-func (r *run) setInt(L *lua.LState, t *lua.LTable, i int, value lua.LValue) {
+// SetInt sets an element of the array.
+func (r *Run) SetInt(L *lua.LState, t *lua.LTable, i int, value lua.LValue) {
 	n := t.Len()
 	switch {
 	case value != lua.LNil:
 		if i > n+1 {
-			r.charge(L, 2*(i-n))
+			r.Charge(L, 2*(i-n))
 		}
 		t.RawSetInt(i, value)
 	case i < n:
@@ -57,7 +57,7 @@ func (r *run) setInt(L *lua.LState, t *lua.LTable, i int, value lua.LValue) {
 	case i == n:
 		t.RawSetInt(n, lua.LNil)
 		left := t.Len()
-		r.charge(L, (n-left)/slotsPerStep)
+		r.Charge(L, (n-left)/SlotsPerStep)
 		for ; n > left; n-- {
 			t.Remove(n)
 		}
@@ -66,15 +66,15 @@ func (r *run) setInt(L *lua.LState, t *lua.LTable, i int, value lua.LValue) {
 
 // setItems puts the last values of a constructor into its table: table or nil, number of items before, values.
 func setItems(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	start, n := int(L.Get(2).(lua.LNumber)), L.GetTop()
-	r.charge(L, n/slotsPerStep)
+	r.Charge(L, n/SlotsPerStep)
 	for n > 2 && L.Get(n) == lua.LNil {
 		n--
 	}
 	t, is := L.Get(1).(*lua.LTable)
 	if !is {
-		t = newTable(n-2, 0)
+		t = NewTable(n-2, 0)
 	}
 	for i := 3; i <= n; i++ {
 		t.RawSetInt(start+i-2, L.Get(i))
@@ -85,7 +85,7 @@ func setItems(L *lua.LState) int {
 
 // setFields puts pairs of a constructor into its table: table, key, value, key, value. Items without a key win.
 func setFields(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	t := L.Get(1).(*lua.LTable)
 	items := lua.LNumber(t.Len())
 	for i := 2; i < L.GetTop(); i += 2 {
@@ -93,42 +93,42 @@ func setFields(L *lua.LState) int {
 		if k, is := key.(lua.LNumber); is && k >= 1 && k <= items && t.RawGet(key) != lua.LNil {
 			continue
 		}
-		r.set(L, t, key, L.Get(i+1))
+		r.Set(L, t, key, L.Get(i+1))
 	}
 	L.Push(t)
 	return 1
 }
 
 // next returns the pair after a key.
-func (r *run) next(L *lua.LState, t *lua.LTable, key lua.LValue) (lua.LValue, lua.LValue) {
+func (r *Run) next(L *lua.LState, t *lua.LTable, key lua.LValue) (lua.LValue, lua.LValue) {
 	if inner := readOnly[t]; inner != nil {
 		t = inner
 	}
 	if n := r.dead[t]; n > 0 {
-		r.charge(L, n)
+		r.Charge(L, n)
 	}
 	if key != lua.LNil && r.dead[t] == 0 && t.RawGet(key) == lua.LNil {
 		if i, is := key.(lua.LNumber); !is || i < 1 || int(i) > t.Len() {
-			r.raise(L, lua.LString("invalid key to 'next'"))
+			r.Raise(L, lua.LString("invalid key to 'next'"))
 		}
 	}
 	following, value := t.Next(key)
 	if to, is := following.(lua.LNumber); is {
 		from, _ := key.(lua.LNumber)
 		if to > from+1 && int(to) < lua.MaxArrayIndex {
-			r.charge(L, int(to-from)/8)
+			r.Charge(L, int(to-from)/8)
 		}
 	}
 	return following, value
 }
 
-// pairsOf lists the keys of a table in their order.
-func (r *run) pairsOf(L *lua.LState, t *lua.LTable) (keys []lua.LValue) {
+// PairsOf lists the keys of a table in their order.
+func (r *Run) PairsOf(L *lua.LState, t *lua.LTable) (keys []lua.LValue) {
 	dead := r.dead[t]
-	r.charge(L, dead)
+	r.Charge(L, dead)
 	delete(r.dead, t)
 	for key, _ := r.next(L, t, lua.LNil); key != lua.LNil; key, _ = r.next(L, t, key) {
-		r.charge(L, 5)
+		r.Charge(L, 5)
 		keys = append(keys, key)
 	}
 	if dead > 0 {
@@ -139,9 +139,9 @@ func (r *run) pairsOf(L *lua.LState, t *lua.LTable) (keys []lua.LValue) {
 
 // pairs returns an iterator over the keys that the table has now.
 func pairs(L *lua.LState) int {
-	r := runOf(L)
-	t := r.checkTable(L, 1)
-	keys := r.pairsOf(L, t)
+	r := Of(L)
+	t := r.CheckTable(L, 1)
+	keys := r.PairsOf(L, t)
 	inner := t
 	if readOnly[t] != nil {
 		inner = readOnly[t]
@@ -156,7 +156,7 @@ func pairs(L *lua.LState) int {
 				L.Push(value)
 				return 2
 			}
-			runOf(L).charge(L, 1)
+			Of(L).Charge(L, 1)
 		}
 		L.Push(lua.LNil)
 		return 1
@@ -168,7 +168,7 @@ func pairs(L *lua.LState) int {
 
 // ipairs returns the shared iterator over an array.
 func ipairs(L *lua.LState) int {
-	t := runOf(L).checkTable(L, 1)
+	t := Of(L).CheckTable(L, 1)
 	L.Push(ipairsNext)
 	L.Push(t)
 	L.Push(smallNumbers[0])
@@ -176,18 +176,18 @@ func ipairs(L *lua.LState) int {
 }
 
 func nextItem(L *lua.LState) int {
-	r := runOf(L)
-	t := r.checkTable(L, 1)
-	i := r.checkInt(L, 2) + 1
-	value := t.RawGet(numberValue(float64(i)))
+	r := Of(L)
+	t := r.CheckTable(L, 1)
+	i := r.CheckInt(L, 2) + 1
+	value := t.RawGet(NumberValue(float64(i)))
 	if value == lua.LNil {
 		L.Push(lua.LNil)
 		return 1
 	}
-	L.Push(numberValue(float64(i)))
+	L.Push(NumberValue(float64(i)))
 	L.Push(value)
 	return 2
 }
 
-// newTable makes a table with room for items and fields; gopher-lua makes much room in one that is not made for a number.
-func newTable(items, fields int) *lua.LTable { return (*lua.LState)(nil).CreateTable(items, fields) }
+// NewTable makes a table with room for items and fields; gopher-lua makes much room in one that is not made for a number.
+func NewTable(items, fields int) *lua.LTable { return (*lua.LState)(nil).CreateTable(items, fields) }

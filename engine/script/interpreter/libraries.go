@@ -1,4 +1,4 @@
-package script
+package interpreter
 
 import (
 	"maps"
@@ -9,11 +9,11 @@ import (
 // The libraries are shared by all machines: nothing changes them after init. A script sees each one through an empty table
 // with a metatable, which lets it read and nothing else.
 var (
-	builtins      = map[string]lua.LValue{}          // by name in parentheses: (redis.call), (tonumber), (redis)
+	Builtins      = map[string]lua.LValue{}          // by name in parentheses: (redis.call), (tonumber), (redis)
 	readOnly      = map[*lua.LTable]*lua.LTable{}    // the view of a script, and the functions behind it
 	globals       = &lua.LTable{Metatable: lua.LNil} // _G
 	stringLibrary = &lua.LTable{Metatable: lua.LNil}
-	basicMeta     = &lua.LTable{Metatable: lua.LNil} // of nil, booleans, numbers, functions and threads: makes errors
+	BasicMeta     = &lua.LTable{Metatable: lua.LNil} // of nil, booleans, numbers, functions and threads: makes errors
 	stringMeta    = &lua.LTable{Metatable: lua.LNil}
 )
 
@@ -24,24 +24,24 @@ func goFunction(f lua.LGFunction) *lua.LFunction {
 	return &lua.LFunction{IsG: true, Env: globals, GFunction: f}
 }
 
-// library is what a script finds in a table of the globals.
-type library struct {
-	functions map[string]lua.LGFunction
-	constants map[string]lua.LValue
+// Library is what a script finds in a table of the globals.
+type Library struct {
+	Functions map[string]lua.LGFunction
+	Constants map[string]lua.LValue
 }
 
-// install makes the globals of all scripts, once: the language's own functions, the libraries, and helpers for what the tree calls
+// Install makes the globals of all scripts, once: the language's own functions, the libraries, and helpers for what the tree calls
 // in place of something else.
-func install(libraries map[string]library, helpers map[string]lua.LGFunction) {
+func Install(libraries map[string]Library, helpers map[string]lua.LGFunction) {
 	everything := &lua.LTable{Metatable: lua.LNil}
 	for name, f := range operatorFunctions {
-		builtins[name] = goFunction(f)
+		Builtins[name] = goFunction(f)
 	}
 	for name, f := range helpers {
-		builtins[name] = goFunction(f)
+		Builtins[name] = goFunction(f)
 	}
 	libraries = maps.Clone(libraries)
-	libraries["coroutine"] = library{functions: coroutineFunctions}
+	libraries["coroutine"] = Library{Functions: coroutineFunctions}
 	for _, name := range sortedKeys(libraries) {
 		t := &lua.LTable{Metatable: lua.LNil}
 		if name == "string" {
@@ -52,7 +52,7 @@ func install(libraries map[string]library, helpers map[string]lua.LGFunction) {
 		hide(shown, t, t)
 		add(everything, name, name, shown)
 	}
-	fill(everything, "", library{functions: baseFunctions})
+	fill(everything, "", Library{Functions: baseFunctions})
 	add(everything, "_VERSION", "_VERSION", lua.LString("Lua 5.1"))
 	add(everything, "_G", "_G", globals)
 	hide(globals, everything, goFunction(func(L *lua.LState) int { return globalField(L, everything) }))
@@ -60,18 +60,18 @@ func install(libraries map[string]library, helpers map[string]lua.LGFunction) {
 }
 
 // fill adds a library to a table.
-func fill(t *lua.LTable, path string, from library) {
-	for _, name := range sortedKeys(from.functions) {
-		add(t, path+name, name, goFunction(from.functions[name]))
+func fill(t *lua.LTable, path string, from Library) {
+	for _, name := range sortedKeys(from.Functions) {
+		add(t, path+name, name, goFunction(from.Functions[name]))
 	}
-	for _, name := range sortedKeys(from.constants) {
-		add(t, path+name, name, from.constants[name])
+	for _, name := range sortedKeys(from.Constants) {
+		add(t, path+name, name, from.Constants[name])
 	}
 }
 
 func add(t *lua.LTable, path, name string, value lua.LValue) {
 	t.RawSetString(name, value)
-	builtins["("+path+")"] = value
+	Builtins["("+path+")"] = value
 }
 
 // hide makes a table show another one.
@@ -79,7 +79,7 @@ func hide(shown, behind *lua.LTable, index lua.LValue) {
 	meta := &lua.LTable{Metatable: lua.LNil}
 	meta.RawSetString("__index", index)
 	meta.RawSetString("__newindex", goFunction(func(L *lua.LState) int {
-		runOf(L).fail(L, readOnlyText)
+		Of(L).Fail(L, readOnlyText)
 		return 0
 	}))
 	shown.Metatable = meta
@@ -88,7 +88,7 @@ func hide(shown, behind *lua.LTable, index lua.LValue) {
 
 // globalField reads a field of _G.
 func globalField(L *lua.LState, everything *lua.LTable) int {
-	r := runOf(L)
+	r := Of(L)
 	key := L.Get(2)
 	value := everything.RawGet(key)
 	if value == lua.LNil {
@@ -117,22 +117,22 @@ func initMeta() {
 		"__mul":      func(L *lua.LState) int { return arithmetic(L, "__mul", func(a, b float64) float64 { return a * b }) },
 		"__div":      func(L *lua.LState) int { return arithmetic(L, "__div", func(a, b float64) float64 { return a / b }) },
 		"__unm": func(L *lua.LState) int {
-			if x, ok := runOf(L).asNumber(L, L.Get(1)); ok {
-				return pushNumber(L, -x)
+			if x, ok := Of(L).AsNumber(L, L.Get(1)); ok {
+				return PushNumber(L, -x)
 			}
 			return badOperand(L, "perform arithmetic on", 0)
 		},
-		"__lt": func(L *lua.LState) int { return pushBool(L, less(L, L.Get(1), L.Get(2))) },
-		"__le": func(L *lua.LState) int { return pushBool(L, lessEqual(L, L.Get(1), L.Get(2))) },
+		"__lt": func(L *lua.LState) int { return PushBool(L, Less(L, L.Get(1), L.Get(2))) },
+		"__le": func(L *lua.LState) int { return PushBool(L, lessEqual(L, L.Get(1), L.Get(2))) },
 	}
 	for _, name := range sortedKeys(events) {
 		f := goFunction(events[name])
-		basicMeta.RawSetString(name, f)
+		BasicMeta.RawSetString(name, f)
 		stringMeta.RawSetString(name, f)
 	}
 	stringMeta.RawSetString("__index", stringLibrary)
 	behind := &lua.LTable{Metatable: lua.LNil}
-	behind.RawSetString("__index", builtins["(string)"])
+	behind.RawSetString("__index", Builtins["(string)"])
 	hide(shownStringMeta, behind, behind)
 }
 
@@ -140,6 +140,6 @@ func initMeta() {
 var shownStringMeta = &lua.LTable{Metatable: lua.LNil}
 
 func badOperand(L *lua.LState, doing string, index int) int {
-	runOf(L).badValue(L, L.Get(1), doing, index)
+	Of(L).badValue(L, L.Get(1), doing, index)
 	return 0
 }

@@ -1,4 +1,4 @@
-package script
+package interpreter
 
 import (
 	"iter"
@@ -15,7 +15,7 @@ type coroutine struct {
 	stop     func()
 	yield    func(struct{}) bool
 	passed   []lua.LValue // to the other side
-	failed   *raised
+	failed   *Raised
 	resumer  *coroutine
 	started  bool
 	finished bool
@@ -37,12 +37,12 @@ var coroutineFunctions = map[string]lua.LGFunction{
 }
 
 func newCoroutine(L *lua.LState) *coroutine {
-	r := runOf(L)
+	r := Of(L)
 	body, is := L.Get(1).(*lua.LFunction)
 	if !is || body.IsG {
-		r.badArgument(L, 1, "Lua function expected")
+		r.BadArgument(L, 1, "Lua function expected")
 	}
-	r.charge(L, coroutinePrice)
+	r.Charge(L, coroutinePrice)
 	thread, _ := L.NewThread()
 	c := &coroutine{thread: thread, body: body}
 	c.resume, c.stop = iter.Pull(c.execute)
@@ -56,13 +56,13 @@ func newCoroutine(L *lua.LState) *coroutine {
 // execute runs the body on the coroutine's stack.
 func (c *coroutine) execute(yield func(struct{}) bool) {
 	c.yield = yield
-	r := runOf(c.thread)
+	r := Of(c.thread)
 	c.thread.Push(c.body)
 	for _, v := range c.passed {
 		c.thread.Push(v)
 	}
 	if err := c.thread.PCall(len(c.passed), lua.MultRet, nil); err != nil {
-		c.passed, c.failed = nil, r.caught(err)
+		c.passed, c.failed = nil, r.Caught(err)
 		return
 	}
 	c.passed = values(c.thread)
@@ -78,7 +78,7 @@ func values(L *lua.LState) []lua.LValue {
 }
 
 // run lets the coroutine run until it yields or ends.
-func (all *coroutines) run(c *coroutine, args []lua.LValue) ([]lua.LValue, *raised) {
+func (all *coroutines) run(c *coroutine, args []lua.LValue) ([]lua.LValue, *Raised) {
 	c.resumer, all.current = all.current, c
 	c.passed, c.started = args, true
 	if _, yielded := c.resume(); !yielded {
@@ -89,23 +89,23 @@ func (all *coroutines) run(c *coroutine, args []lua.LValue) ([]lua.LValue, *rais
 	return c.passed, c.failed
 }
 
-func checkCoroutine(r *run, L *lua.LState, i int) (*coroutine, bool) {
+func checkCoroutine(r *Run, L *lua.LState, i int) (*coroutine, bool) {
 	thread, is := L.Get(i).(*lua.LState)
 	if !is {
-		r.badArgument(L, i, "coroutine expected")
+		r.BadArgument(L, i, "coroutine expected")
 	}
 	c, alive := r.coroutines.alive[thread]
 	return c, alive
 }
 
 func coroutineResume(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	c, alive := checkCoroutine(r, L, 1)
 	if status := r.coroutines.status(c, alive); status != "suspended" {
 		L.Push(lua.LFalse)
-		return 1 + pushString(L, "cannot resume "+nonSuspended(status)+" coroutine")
+		return 1 + PushString(L, "cannot resume "+nonSuspended(status)+" coroutine")
 	}
-	r.charge(L, 20+L.GetTop()/slotsPerStep)
+	r.Charge(L, 20+L.GetTop()/SlotsPerStep)
 	results, failed := r.coroutines.run(c, values(L)[1:])
 	if failed != nil {
 		L.Push(lua.LFalse)
@@ -113,7 +113,7 @@ func coroutineResume(L *lua.LState) int {
 		return 2
 	}
 	L.Push(lua.LTrue)
-	return 1 + pushAll(L, results)
+	return 1 + PushAll(L, results)
 }
 
 func nonSuspended(status string) string {
@@ -123,7 +123,7 @@ func nonSuspended(status string) string {
 	return "non-suspended"
 }
 
-func pushAll(L *lua.LState, list []lua.LValue) int {
+func PushAll(L *lua.LState, list []lua.LValue) int {
 	for _, v := range list {
 		L.Push(v)
 	}
@@ -133,37 +133,37 @@ func pushAll(L *lua.LState, list []lua.LValue) int {
 func coroutineWrap(L *lua.LState) int {
 	c := newCoroutine(L)
 	L.Push(L.NewFunction(func(L *lua.LState) int {
-		r := runOf(L)
+		r := Of(L)
 		if status := r.coroutines.status(c, !c.finished); status != "suspended" {
-			r.fail(L, "cannot resume %s coroutine", nonSuspended(status))
+			r.Fail(L, "cannot resume %s coroutine", nonSuspended(status))
 		}
-		r.charge(L, 20+L.GetTop()/slotsPerStep)
+		r.Charge(L, 20+L.GetTop()/SlotsPerStep)
 		results, failed := r.coroutines.run(c, values(L))
 		if failed == nil {
-			return pushAll(L, results)
+			return PushAll(L, results)
 		}
 		value := r.surviveRaised(L, failed)
 		if text, is := value.(lua.LString); is {
 			value = lua.LString(r.where(L, 1)) + text
 		}
-		r.raise(L, value)
+		r.Raise(L, value)
 		return 0
 	}))
 	return 1
 }
 
 func coroutineYield(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	c := r.coroutines.current
 	if c == nil {
-		r.raise(L, lua.LString("attempt to yield across metamethod/C-call boundary"))
+		r.Raise(L, lua.LString("attempt to yield across metamethod/C-call boundary"))
 	}
 	c.passed = values(L)
-	r.charge(L, 20+len(c.passed)/slotsPerStep)
+	r.Charge(L, 20+len(c.passed)/SlotsPerStep)
 	if !c.yield(struct{}{}) { // the run is over
-		r.end(L, BudgetError)
+		r.End(L, BudgetError)
 	}
-	return pushAll(L, c.passed)
+	return PushAll(L, c.passed)
 }
 
 func (all *coroutines) status(c *coroutine, alive bool) string {
@@ -182,13 +182,13 @@ func (all *coroutines) status(c *coroutine, alive bool) string {
 }
 
 func coroutineStatus(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	c, alive := checkCoroutine(r, L, 1)
-	return pushString(L, r.coroutines.status(c, alive))
+	return PushString(L, r.coroutines.status(c, alive))
 }
 
 func coroutineRunning(L *lua.LState) int {
-	if c := runOf(L).coroutines.current; c != nil {
+	if c := Of(L).coroutines.current; c != nil {
 		L.Push(c.thread)
 	} else {
 		L.Push(lua.LNil)

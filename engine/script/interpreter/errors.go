@@ -1,4 +1,4 @@
-package script
+package interpreter
 
 import (
 	"errors"
@@ -12,27 +12,27 @@ import (
 	"github.com/stintdb/stint/engine/script/syntax"
 )
 
-// raised is an error on its way: its value, and the place that Redis adds to the reply.
-type raised struct {
+// Raised is an error on its way: its value, and the place that Redis adds to the reply.
+type Raised struct {
 	value  lua.LValue
 	source string
 	line   int
 	final  bool // no pcall catches it
-	broken bool // the interpreter failed
+	Broken bool // the interpreter failed
 	traced bool // it wrote down the stack
 }
 
-func (e *raised) String() string       { return e.value.String() }
-func (e *raised) Type() lua.LValueType { return lua.LTUserData }
+func (e *Raised) String() string       { return e.value.String() }
+func (e *Raised) Type() lua.LValueType { return lua.LTUserData }
 
-// reply is the error's text as Redis replies it, without "-".
-func (e *raised) reply(sha string) string {
+// Reply is the error's text as Redis replies it, without "-".
+func (e *Raised) Reply(sha string) string {
 	if e.final {
 		return e.value.String()
 	}
 	var text string
 	if t, is := e.value.(*lua.LTable); is {
-		text, _ = asText(t.RawGetString("err"))
+		text, _ = AsText(t.RawGetString("err"))
 	} else {
 		text = "ERR " + display(e.value)
 	}
@@ -44,18 +44,18 @@ func (e *raised) reply(sha string) string {
 
 // display is tostring without metamethods and without addresses.
 func display(v lua.LValue) string {
-	if text, is := asText(v); is {
+	if text, is := AsText(v); is {
 		return text
 	}
 	switch v.(type) {
 	case *lua.LNilType, lua.LBool:
 		return v.String()
 	}
-	return typeName(v) + ": 0x00000000"
+	return TypeName(v) + ": 0x00000000"
 }
 
-// asText is the text of a string or a number.
-func asText(v lua.LValue) (string, bool) {
+// AsText is the text of a string or a number.
+func AsText(v lua.LValue) (string, bool) {
 	switch v := v.(type) {
 	case lua.LString:
 		return string(v), true
@@ -65,10 +65,10 @@ func asText(v lua.LValue) (string, bool) {
 	return "", false
 }
 
-func typeName(v lua.LValue) string { return v.Type().String() }
+func TypeName(v lua.LValue) string { return v.Type().String() }
 
 // frameAt returns the function of a level: 1 called the current Go function.
-func (r *run) frameAt(L *lua.LState, level int) (f frame, ok bool) {
+func (r *Run) frameAt(L *lua.LState, level int) (f frame, ok bool) {
 	debug, ok := L.GetStack(level)
 	if !ok {
 		return f, false
@@ -82,19 +82,19 @@ func (r *run) frameAt(L *lua.LState, level int) (f frame, ok bool) {
 }
 
 // where is the start of a message: the place of a level.
-func (r *run) where(L *lua.LState, level int) string {
+func (r *Run) where(L *lua.LState, level int) string {
 	if f, ok := r.frameAt(L, level); ok && f.chunk != nil {
 		return f.chunk.Display + ":" + strconv.Itoa(f.node.Line) + ": "
 	}
 	return ""
 }
 
-// raise ends the current function with an error value. A text was put together from several parts.
-func (r *run) raise(L *lua.LState, value lua.LValue) {
+// Raise ends the current function with an error value. A text was put together from several parts.
+func (r *Run) Raise(L *lua.LState, value lua.LValue) {
 	if text, is := value.(lua.LString); is {
-		r.charge(L, 2*len(text)/bytesPerStep)
+		r.Charge(L, 2*len(text)/BytesPerStep)
 	}
-	e := &raised{value: value}
+	e := &Raised{value: value}
 	if f, ok := r.frameAt(L, 1); ok {
 		e.source, e.line = "=[C]", -1
 		if f.chunk != nil {
@@ -105,7 +105,7 @@ func (r *run) raise(L *lua.LState, value lua.LValue) {
 }
 
 // throw unwinds the stack. It keeps gopher-lua from writing down the stack first, which takes long.
-func throw(L *lua.LState, e *raised) {
+func throw(L *lua.LState, e *Raised) {
 	L.Panic = func(L *lua.LState) {
 		panic(&lua.ApiError{Type: lua.ApiErrorRun, Object: L.Get(-1), StackTrace: noTrace})
 	}
@@ -114,13 +114,13 @@ func throw(L *lua.LState, e *raised) {
 
 const noTrace = "-"
 
-// fail raises a message with the place of the caller.
-func (r *run) fail(L *lua.LState, format string, args ...any) {
-	r.raise(L, lua.LString(r.where(L, 1)+fmt.Sprintf(format, args...)))
+// Fail raises a message with the place of the caller.
+func (r *Run) Fail(L *lua.LState, format string, args ...any) {
+	r.Raise(L, lua.LString(r.where(L, 1)+fmt.Sprintf(format, args...)))
 }
 
 // badValue raises "attempt to index local 'x' (a nil value)" for an operand of the caller's operation.
-func (r *run) badValue(L *lua.LState, v lua.LValue, doing string, operandIndex int) {
+func (r *Run) badValue(L *lua.LState, v lua.LValue, doing string, operandIndex int) {
 	f, _ := r.frameAt(L, 1)
 	var name syntax.Operand
 	if operandIndex < 0 {
@@ -128,7 +128,7 @@ func (r *run) badValue(L *lua.LState, v lua.LValue, doing string, operandIndex i
 	} else if operandIndex < len(f.node.Operands) {
 		name = f.node.Operands[operandIndex]
 	}
-	r.fail(L, "%s", badValueText(typeName(v), doing, name))
+	r.Fail(L, "%s", badValueText(TypeName(v), doing, name))
 }
 
 func badValueText(kind, doing string, name syntax.Operand) string {
@@ -138,26 +138,26 @@ func badValueText(kind, doing string, name syntax.Operand) string {
 	return "attempt to " + doing + " " + name.Kind + " '" + name.Name + "' (a " + kind + " value)"
 }
 
-// compareText is the message for values that have no order.
-func compareText(a, b string) string {
+// CompareText is the message for values that have no order.
+func CompareText(a, b string) string {
 	if a[2] == b[2] { // as the reference implementation compares the names
 		return "attempt to compare two " + a + " values"
 	}
 	return "attempt to compare " + a + " with " + b
 }
 
-// caught returns what PCall caught.
-func (r *run) caught(err error) *raised {
+// Caught returns what PCall caught.
+func (r *Run) Caught(err error) *Raised {
 	var failure *lua.ApiError
 	is := errors.As(err, &failure)
 	if !is || failure.Type == lua.ApiErrorPanic {
 		if is && failure.Object.String() != "" && strings.Contains(failure.Object.String(), "stack overflow") {
-			return &raised{value: lua.LString("ERR stack overflow"), final: true, broken: true}
+			return &Raised{value: lua.LString("ERR stack overflow"), final: true, Broken: true}
 		}
 		r.budget, r.over = -1, "ERR internal error of the script engine"
-		return &raised{value: lua.LString(r.over), final: true, broken: true}
+		return &Raised{value: lua.LString(r.over), final: true, Broken: true}
 	}
-	if e, is := failure.Object.(*raised); is {
+	if e, is := failure.Object.(*Raised); is {
 		return e
 	}
 	e := r.chunks.native(failure.Object.String())

@@ -1,4 +1,4 @@
-package script
+package interpreter
 
 import (
 	"strings"
@@ -9,26 +9,26 @@ import (
 )
 
 func loadString(L *lua.LState) int {
-	r := runOf(L)
-	source := r.checkString(L, 1)
-	return loadSource(L, source, r.optString(L, 2, source))
+	r := Of(L)
+	source := r.CheckString(L, 1)
+	return loadSource(L, source, r.OptString(L, 2, source))
 }
 
 func load(L *lua.LState) int {
-	r := runOf(L)
-	reader := r.checkFunction(L, 1)
-	name := r.optString(L, 2, "=(load)")
+	r := Of(L)
+	reader := r.CheckFunction(L, 1)
+	name := r.OptString(L, 2, "=(load)")
 	var source strings.Builder
 	for {
-		part := call(L, reader)
-		text, is := asText(part)
+		part := Call(L, reader)
+		text, is := AsText(part)
 		if !is && part != lua.LNil {
-			r.fail(L, "reader function must return a string")
+			r.Fail(L, "reader function must return a string")
 		}
 		if text == "" {
 			break
 		}
-		r.charge(L, 10+2*len(text)/bytesPerStep)
+		r.Charge(L, 10+2*len(text)/BytesPerStep)
 		source.WriteString(text)
 	}
 	return loadSource(L, source.String(), name)
@@ -36,18 +36,18 @@ func load(L *lua.LState) int {
 
 // loadSource compiles a source, and returns its function, or nil and a message.
 func loadSource(L *lua.LState, source, name string) int {
-	r := runOf(L)
-	r.charge(L, loadPrice)
+	r := Of(L)
+	r.Charge(L, loadPrice)
 	c := &syntax.Chunk{Display: chunkName(name), Source: name, Loaded: true}
 	r.chunks = append(r.chunks, c)
-	f, weight, left, err := compile(c, source, len(r.chunks)-1, map[string]lua.LValue{"(KEYS)": r.keys, "(ARGV)": r.argv}, r.budget)
-	r.charge(L, r.budget-left)
+	f, weight, left, err := Compile(c, source, len(r.chunks)-1, map[string]lua.LValue{"(KEYS)": r.keys, "(ARGV)": r.argv}, r.budget)
+	r.Charge(L, r.budget-left)
 	if err != nil {
 		L.Push(lua.LNil)
 		L.Push(lua.LString(err.Error()))
 		return 2
 	}
-	r.charge(L, weight)
+	r.Charge(L, weight)
 	L.Push(f)
 	return 1
 }

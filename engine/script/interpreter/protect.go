@@ -1,39 +1,39 @@
-package script
+package interpreter
 
 import lua "github.com/yuin/gopher-lua"
 
 func protectedCall(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	if L.GetTop() == 0 {
 		L.Push(lua.LFalse)
-		return 1 + pushString(L, "attempt to call a boolean value")
+		return 1 + PushString(L, "attempt to call a boolean value")
 	}
 	if t, is := L.Get(1).(*lua.LTable); is && metamethod(t, "__call") == lua.LNil {
 		L.Push(lua.LFalse)
-		return 1 + pushString(L, "attempt to call a table value")
+		return 1 + PushString(L, "attempt to call a table value")
 	}
 	if err := L.PCall(L.GetTop()-1, lua.MultRet, nil); err != nil {
 		value := r.survive(L, err)
 		L.Push(lua.LFalse)
 		if t, is := value.(*lua.LTable); is { // Redis's pcall returns the text of an error reply
-			if text, is := asText(t.RawGetString("err")); is {
-				return 1 + pushString(L, text)
+			if text, is := AsText(t.RawGetString("err")); is {
+				return 1 + PushString(L, text)
 			}
 		}
 		L.Push(value)
 		return 2
 	}
 	L.Insert(lua.LTrue, 1)
-	r.charge(L, L.GetTop()/slotsPerStep)
+	r.Charge(L, L.GetTop()/SlotsPerStep)
 	return L.GetTop()
 }
 
 // survive returns the value of an error that the script handles.
-func (r *run) survive(L *lua.LState, err error) lua.LValue {
-	return r.surviveRaised(L, r.caught(err))
+func (r *Run) survive(L *lua.LState, err error) lua.LValue {
+	return r.surviveRaised(L, r.Caught(err))
 }
 
-func (r *run) surviveRaised(L *lua.LState, e *raised) lua.LValue {
+func (r *Run) surviveRaised(L *lua.LState, e *Raised) lua.LValue {
 	if e.final || r.budget < 0 {
 		if r.over == "" {
 			r.over = e.String()
@@ -41,15 +41,15 @@ func (r *run) surviveRaised(L *lua.LState, e *raised) lua.LValue {
 		e.final = true
 		throw(L, e)
 	}
-	r.charge(L, failurePrice)
+	r.Charge(L, failurePrice)
 	if e.traced {
-		r.charge(L, tracePrice)
+		r.Charge(L, tracePrice)
 	}
 	return e.value
 }
 
 func protectedCallWithHandler(L *lua.LState) int {
-	r := runOf(L)
+	r := Of(L)
 	handler := r.checkAny(L, 2)
 	L.SetTop(1)
 	err := L.PCall(0, lua.MultRet, nil)
