@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/library"
 )
 
 // dearest are the functions and operators of the interpreter, by their names among the builtins, each with statements that use it
@@ -150,16 +151,16 @@ var dearest = map[string][]string{
 }
 
 func init() {
-	for name := range All()["math"].Functions {
+	for name := range library.All()["math"].Functions {
 		dearest["(math."+name+")"] = []string{`pcall(math.` + name + `, n, n)`, `pcall(math.` + name + `, e, e)`, `pcall(math.` + name + `, 1e300, small)`}
 	}
-	for name := range All()["math"].Constants {
+	for name := range library.All()["math"].Constants {
 		dearest["(math."+name+")"] = []string{`local x = math.` + name}
 	}
 	for _, name := range []string{"max", "min"} {
 		dearest["(math."+name+")"] = append(dearest["(math."+name+")"], `math.`+name+`(`+strings.Repeat("n, ", 90)+`n)`, `math.`+name+`(unpack(t))`)
 	}
-	for name := range All()["bit"].Functions {
+	for name := range library.All()["bit"].Functions {
 		dearest["(bit."+name+")"] = []string{`bit.` + name + `(n, n)`, `bit.` + name + `(e, e)`, `bit.` + name + `(1, 2)`}
 	}
 	dearest["(redis.replicate_commands)"] = []string{`redis.replicate_commands(s)`}

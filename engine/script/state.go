@@ -6,9 +6,10 @@ import (
 	lua "github.com/yuin/gopher-lua"
 
 	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/library"
 )
 
-// What a machine keeps for the next run.
+// Sizes of the arguments that a machine keeps for the next run.
 const (
 	keptArgs = 64 // KEYS and ARGV up to this size
 	keptText = 64 // and texts up to this size
@@ -38,7 +39,7 @@ func newMachine() *machine {
 }
 
 func init() {
-	libraries := All()
+	libraries := library.All()
 	libraries["redis"] = interpreter.Library{Functions: redisFunctions, Constants: redisConstants}
 	interpreter.Install(libraries, map[string]lua.LGFunction{
 		"(run)":  func(L *lua.LState) int { return callCommand(L, true, true) },

@@ -22,6 +22,7 @@ func (r *Run) BadArgument(L *lua.LState, i int, problem string) {
 	r.Fail(L, "bad argument #%s to '%s' (%s)", strconv.Itoa(i), name, problem)
 }
 
+// BadType raises that an argument is not of the type that the function wants.
 func (r *Run) BadType(L *lua.LState, i int, wanted string) {
 	got := "no value"
 	if i <= L.GetTop() {
@@ -37,6 +38,7 @@ func (r *Run) checkAny(L *lua.LState, i int) lua.LValue {
 	return L.Get(i)
 }
 
+// CheckTable returns an argument that must be a table, and raises otherwise, as all that begin with Check.
 func (r *Run) CheckTable(L *lua.LState, i int) *lua.LTable {
 	t, is := L.Get(i).(*lua.LTable)
 	if !is {
@@ -45,6 +47,7 @@ func (r *Run) CheckTable(L *lua.LState, i int) *lua.LTable {
 	return t
 }
 
+// CheckFunction returns an argument that must be a function, of the script or of a library.
 func (r *Run) CheckFunction(L *lua.LState, i int) *lua.LFunction {
 	f, is := L.Get(i).(*lua.LFunction)
 	if !is {
@@ -53,6 +56,7 @@ func (r *Run) CheckFunction(L *lua.LState, i int) *lua.LFunction {
 	return f
 }
 
+// CheckString returns the text of an argument that must be a string or a number.
 func (r *Run) CheckString(L *lua.LState, i int) string {
 	switch v := L.Get(i).(type) {
 	case lua.LString:
@@ -75,6 +79,7 @@ func (r *Run) AsNumber(L *lua.LState, v lua.LValue) (float64, bool) {
 	return 0, false
 }
 
+// CheckNumber returns an argument that must be a number, or a text that reads as one, for which the script pays.
 func (r *Run) CheckNumber(L *lua.LState, i int) float64 {
 	x, ok := r.AsNumber(L, L.Get(i))
 	if !ok {
@@ -89,6 +94,7 @@ func (r *Run) CheckLong(L *lua.LState, i int) int { return int(ctext.ToInt64(r.C
 // CheckInt is a whole number as C's int, of 32 bits.
 func (r *Run) CheckInt(L *lua.LState, i int) int { return int(int32(r.CheckLong(L, i))) }
 
+// OptLong is CheckLong of an argument that may be absent.
 func (r *Run) OptLong(L *lua.LState, i, otherwise int) int {
 	if Absent(L, i) {
 		return otherwise
@@ -96,8 +102,10 @@ func (r *Run) OptLong(L *lua.LState, i, otherwise int) int {
 	return r.CheckLong(L, i)
 }
 
+// Absent reports whether an argument was left out, or is nil.
 func Absent(L *lua.LState, i int) bool { return i > L.GetTop() || L.Get(i) == lua.LNil }
 
+// OptInt is CheckInt of an argument that may be absent.
 func (r *Run) OptInt(L *lua.LState, i, otherwise int) int {
 	if Absent(L, i) {
 		return otherwise
@@ -105,6 +113,7 @@ func (r *Run) OptInt(L *lua.LState, i, otherwise int) int {
 	return r.CheckInt(L, i)
 }
 
+// OptString is CheckString of an argument that may be absent.
 func (r *Run) OptString(L *lua.LState, i int, otherwise string) string {
 	if Absent(L, i) {
 		return otherwise
@@ -120,6 +129,7 @@ var smallNumbers = func() (values [1024]lua.LValue) {
 	return values
 }()
 
+// NumberValue is a number as a value of the script. Small whole ones need no memory.
 func NumberValue(x float64) lua.LValue {
 	if i := int(x); i >= 0 && i < len(smallNumbers) && float64(i) == x {
 		return smallNumbers[i]
@@ -127,11 +137,13 @@ func NumberValue(x float64) lua.LValue {
 	return lua.LNumber(x)
 }
 
+// PushNumber returns a number to the script: it gives 1, the number of results, as all that begin with Push do.
 func PushNumber(L *lua.LState, x float64) int {
 	L.Push(NumberValue(x))
 	return 1
 }
 
+// PushInt returns a whole number to the script.
 func PushInt(L *lua.LState, n int) int { return PushNumber(L, float64(n)) }
 
 // PushString returns a text that was made for the script, and takes its price.
@@ -143,6 +155,7 @@ func PushString(L *lua.LState, s string) int {
 	return 1
 }
 
+// PushBool returns true or false to the script.
 func PushBool(L *lua.LState, b bool) int {
 	if b {
 		L.Push(lua.LTrue)

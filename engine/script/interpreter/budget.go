@@ -1,9 +1,9 @@
 package interpreter
 
 import (
-	"github.com/stintdb/stint/engine/script/syntax"
-
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // Budget is the number of steps that a script may take. A step is about one operation of the interpreter; 16 bytes of a
@@ -12,11 +12,12 @@ const Budget = 500_000
 
 // Prices in steps.
 const (
-	BytesPerStep   = syntax.BytesPerStep
-	SlotsPerStep   = 1
+	BytesPerStep = syntax.BytesPerStep // of a text that is built or read
+	SlotsPerStep = 1                   // values that are copied
+	InvokePrice  = 10                  // of a call of the script's functions from Go
+
 	failurePrice   = 200    // an error that pcall catches
 	tracePrice     = 20_000 // one of gopher-lua's own errors, for which it writes down the stack
-	InvokePrice    = 10     // a call of the script's functions from Go
 	coroutinePrice = 2000   // a stack of its own
 	loadPrice      = 1500   // of compiling the shortest text
 )

@@ -4,8 +4,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stintdb/stint/engine/script/syntax"
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // chunks are the sources that a run compiled, by number: the script, and those that it loads.

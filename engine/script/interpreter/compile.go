@@ -4,9 +4,10 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/stintdb/stint/engine/script/syntax"
 	lua "github.com/yuin/gopher-lua"
 	"github.com/yuin/gopher-lua/ast"
+
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // Compile compiles a source as the chunk of a number in its run, with values around it besides the builtins. It returns the weight

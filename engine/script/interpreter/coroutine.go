@@ -123,6 +123,7 @@ func nonSuspended(status string) string {
 	return "non-suspended"
 }
 
+// PushAll returns several values to the script, and gives their number.
 func PushAll(L *lua.LState, list []lua.LValue) int {
 	for _, v := range list {
 		L.Push(v)

@@ -22,7 +22,10 @@ type Raised struct {
 	traced bool // it wrote down the stack
 }
 
-func (e *Raised) String() string       { return e.value.String() }
+// String is the text of the error's value: gopher-lua asks for it.
+func (e *Raised) String() string { return e.value.String() }
+
+// Type makes the error a value that gopher-lua can raise.
 func (e *Raised) Type() lua.LValueType { return lua.LTUserData }
 
 // Reply is the error's text as Redis replies it, without "-".
@@ -65,6 +68,7 @@ func AsText(v lua.LValue) (string, bool) {
 	return "", false
 }
 
+// TypeName is the name of a value's type: the result of type(v), and a word in messages.
 func TypeName(v lua.LValue) string { return v.Type().String() }
 
 // frameAt returns the function of a level: 1 called the current Go function.

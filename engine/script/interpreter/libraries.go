@@ -6,14 +6,19 @@ import (
 	lua "github.com/yuin/gopher-lua"
 )
 
-// The libraries are shared by all machines: nothing changes them after init. A script sees each one through an empty table
-// with a metatable, which lets it read and nothing else.
+// Builtins are the functions and libraries of all scripts, and the helpers that the tree calls, by name in parentheses: (redis.call),
+// (tonumber), (redis), (concat). Nothing changes them after [Install].
+var Builtins = map[string]lua.LValue{}
+
+// BasicMeta is the metatable of nil, booleans, numbers, functions and threads, which makes errors.
+var BasicMeta = &lua.LTable{Metatable: lua.LNil}
+
+// The libraries are shared by all runs. A script sees each one through an empty table with a metatable, which lets it read and nothing
+// else.
 var (
-	Builtins      = map[string]lua.LValue{}          // by name in parentheses: (redis.call), (tonumber), (redis)
 	readOnly      = map[*lua.LTable]*lua.LTable{}    // the view of a script, and the functions behind it
 	globals       = &lua.LTable{Metatable: lua.LNil} // _G
 	stringLibrary = &lua.LTable{Metatable: lua.LNil}
-	BasicMeta     = &lua.LTable{Metatable: lua.LNil} // of nil, booleans, numbers, functions and threads: makes errors
 	stringMeta    = &lua.LTable{Metatable: lua.LNil}
 )
 
@@ -24,14 +29,14 @@ func goFunction(f lua.LGFunction) *lua.LFunction {
 	return &lua.LFunction{IsG: true, Env: globals, GFunction: f}
 }
 
-// Library is what a script finds in a table of the globals.
+// Library is a table of the globals, such as string.
 type Library struct {
 	Functions map[string]lua.LGFunction
 	Constants map[string]lua.LValue
 }
 
-// Install makes the globals of all scripts, once: the language's own functions, the libraries, and helpers for what the tree calls
-// in place of something else.
+// Install makes the globals of all scripts, and must be called once, before the first: the language's own functions, the libraries, and
+// helpers for operations that the language does not have.
 func Install(libraries map[string]Library, helpers map[string]lua.LGFunction) {
 	everything := &lua.LTable{Metatable: lua.LNil}
 	for name, f := range operatorFunctions {
@@ -69,6 +74,7 @@ func fill(t *lua.LTable, path string, from Library) {
 	}
 }
 
+// add adds a value to a table, and to the builtins by its path.
 func add(t *lua.LTable, path, name string, value lua.LValue) {
 	t.RawSetString(name, value)
 	Builtins["("+path+")"] = value

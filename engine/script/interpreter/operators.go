@@ -111,6 +111,7 @@ func arithmetic(L *lua.LState, event string, operate func(a, b float64) float64)
 // modulo is a - floor(a/b)*b. The conversions keep compilers from fusing the operations.
 func modulo(a, b float64) float64 { return a - float64(math.Floor(a/b)*b) }
 
+// Power is a ^ b: exact where the result is a whole number that a float can hold.
 func Power(a, b float64) float64 {
 	if b == 2 {
 		return a * a
@@ -238,6 +239,7 @@ func concatValues(L *lua.LState, r *Run, n int) int {
 	return 1
 }
 
+// Less is a < b, by a metamethod for values that are not two numbers or two strings.
 func Less(L *lua.LState, a, b lua.LValue) bool {
 	if x, is := a.(lua.LNumber); is {
 		if y, is := b.(lua.LNumber); is {

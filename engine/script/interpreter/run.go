@@ -1,8 +1,14 @@
+// Package interpreter runs the scripts that package syntax reads: a run with its budget, its errors and the language's own operators and
+// functions, on gopher-lua. It knows no commands and no replies.
+//
+// A script calls Go functions of gopher-lua's state L. Each one finds the run by [Of], pays first ([Run.Charge]), takes its arguments
+// (CheckTable, OptInt and the like), and pushes its results. L is an argument of most methods since each coroutine has its own.
 package interpreter
 
 import (
-	"github.com/stintdb/stint/engine/script/syntax"
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/syntax"
 )
 
 // Sizes of the interpreter's stacks.
@@ -10,13 +16,15 @@ const (
 	maxCalls     = 200
 	stackSize    = 1024
 	maxStackSize = 40_000
-	MaxUnpacked  = 8000
 )
+
+// MaxUnpacked is how many values a function may return at once.
+const MaxUnpacked = 8000
 
 // maxKeptBuild is the largest buffer that is kept for the next run.
 const maxKeptBuild = 1 << 20
 
-// Host is what a script runs for.
+// Host runs the script.
 type Host interface {
 	// Expired reports whether the script must end now, with [TimeError].
 	Expired() bool
@@ -24,16 +32,17 @@ type Host interface {
 
 // Run is the state of one execution. It hides in the interpreter as a metatable, where functions find it.
 type Run struct {
+	Host Host
+	Kept any // state of the libraries, until the run ends
+
 	budget     int    // steps that are left
 	lookAt     int    // the budget at which the script's time is looked at
 	over       string // why the script must end
-	Host       Host
 	chunks     chunks
 	keys, argv *lua.LTable
 	dead       map[*lua.LTable]int // deleted keys, which iteration steps over
 	names      map[lua.LValue]int  // of objects, for tostring
 	coroutines coroutines
-	Kept       any    // what the libraries keep, until the run ends
 	build      []byte // for strings that are built
 }
 
@@ -70,9 +79,11 @@ func (r *Run) Finish() {
 	}
 }
 
+// String names the run for gopher-lua, which takes it for a value.
 func (r *Run) String() string { return "run" }
 
+// Type makes the run a value, so that it can be the metatable.
 func (r *Run) Type() lua.LValueType { return lua.LTUserData }
 
-// runOf returns the run that executes.
+// Of returns the run that executes.
 func Of(L *lua.LState) *Run { return L.G.Registry.Metatable.(*Run) }

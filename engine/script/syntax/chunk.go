@@ -2,7 +2,7 @@ package syntax
 
 import "unsafe"
 
-// Chunk is a piece of source, and what is known of it besides its tree.
+// Chunk is a piece of source, with everything but its tree that is known of it.
 type Chunk struct {
 	Display string // its name in messages
 	Source  string // its name in the last part of an error
@@ -29,7 +29,7 @@ func (c *Chunk) NodeAt(id int) (n Node) {
 	return n
 }
 
-// Memory is about what the places of the source take, in bytes.
+// Memory is about the size of the places, in bytes.
 func (c *Chunk) Memory() int {
 	const ofNode, ofOperand = int(unsafe.Sizeof(Node{})) * 5 / 4, int(unsafe.Sizeof(Operand{}))
 	bytes := len(c.nodes) * ofNode

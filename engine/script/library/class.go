@@ -1,4 +1,4 @@
-package script
+package library
 
 import "github.com/stintdb/stint/engine/script/ctext"
 

@@ -1,4 +1,4 @@
-package script
+package library
 
 import (
 	"encoding/binary"

@@ -1,13 +1,16 @@
-package script
+// Package library has the functions that scripts find in tables of the globals, but for those of the language itself and of Redis:
+// string, table, math, bit, struct, cjson and cmsgpack.
+package library
 
 import "github.com/stintdb/stint/engine/script/interpreter"
 
-// kept is what the libraries keep of a run, until it ends.
+// kept is the state of the libraries, until a run ends.
 type kept struct {
 	random random
 	json   jsonOptions
 }
 
+// keptBy returns the state of the libraries in a run, whose random numbers and settings begin the same each time.
 func keptBy(r *interpreter.Run) *kept {
 	k, _ := r.Kept.(*kept)
 	if k == nil {
