@@ -30,10 +30,13 @@ type Host interface {
 	Expired() bool
 }
 
+// Kept is state that is kept until a run ends. The next run finds it reset.
+type Kept interface{ Reset() }
+
 // Run is the state of one execution. It hides in the interpreter as a metatable, where functions find it.
 type Run struct {
 	Host Host
-	Kept any // state of the libraries, until the run ends
+	Kept Kept // state of the libraries
 
 	budget     int    // steps that are left
 	lookAt     int    // the budget at which the script's time is looked at
@@ -73,7 +76,10 @@ func (r *Run) Finish() {
 		c.stop()
 	}
 	clear(r.chunks)
-	*r = Run{chunks: r.chunks, build: r.build[:0]}
+	if r.Kept != nil {
+		r.Kept.Reset()
+	}
+	*r = Run{Kept: r.Kept, chunks: r.chunks, build: r.build[:0]}
 	if cap(r.build) > maxKeptBuild {
 		r.build = nil
 	}

@@ -14,11 +14,15 @@ type kept struct {
 func keptBy(r *interpreter.Run) *kept {
 	k, _ := r.Kept.(*kept)
 	if k == nil {
-		k = &kept{random: firstRandom, json: defaultJSON}
+		k = &kept{}
+		k.Reset()
 		r.Kept = k
 	}
 	return k
 }
+
+// Reset makes it as each run finds it.
+func (k *kept) Reset() { k.random, k.json = firstRandom, defaultJSON }
 
 // All are the libraries by name.
 func All() map[string]interpreter.Library {

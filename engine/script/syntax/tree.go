@@ -83,8 +83,8 @@ func (p *builder) variable(name string) expr {
 			p.chunk.uses("(" + name + ")")
 		}
 		e.tree = &ast.IdentExpr{Value: "(" + name + ")"}
-	} else if p.known("(" + name + ")") {
-		e.tree = p.builtin("(" + name + ")")
+	} else if builtin := "(" + name + ")"; p.known(builtin) {
+		e.tree = p.builtin(builtin)
 	} else {
 		p.constant(name)
 		e.tree = p.helper("(global)", p.node(Node{Line: p.lastLine}), &ast.StringExpr{Value: name})
