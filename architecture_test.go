@@ -42,7 +42,7 @@ var within = map[string][]string{
 	"engine/store":     {"engine", "engine/admission", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/keyspace", "engine/layout"},
 	"engine/limits":    {"engine/internal/uint128"},
 	"engine/glob":      {},
-	"engine/script":    {},
+	"engine/script":    {"engine/script/ctext", "engine/script/interpreter", "engine/script/library", "engine/script/syntax"},
 	"engine/opcodec":   {"engine"},
 	"cluster/call":     {"engine", "engine/opcodec"},
 	"cluster/forward":  {"engine", "engine/opcodec", "cluster/call", "cluster/notifier", "cluster/transport"},
@@ -86,6 +86,11 @@ var within = map[string][]string{
 	"server/config":   {"engine", "internal/spelling"},
 	"server/upstream": {"engine", "engine/glob", "internal/atomicfile", "server/command", "server/decider"},
 	"server/command":  {"engine", "engine/datatype", "engine/glob", "engine/script", "server/pubsub", "server/resp", "internal/clusterstatus", "internal/spelling"},
+
+	"engine/script/ctext":       {},
+	"engine/script/interpreter": {"engine/script/ctext", "engine/script/syntax"},
+	"engine/script/library":     {"engine/script/ctext", "engine/script/interpreter"},
+	"engine/script/syntax":      {"engine/script/ctext"},
 }
 
 // ofEngine are the packages that go with "engine" in the rules: a rule that permits it permits them.

@@ -5,11 +5,14 @@ import (
 	"strconv"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 // converter makes Lua's values from a command's reply in RESP2.
 type converter struct {
-	r       *run
+	r       *interpreter.Run
 	L       *lua.LState
 	reply   []byte
 	isError bool // the reply itself is an error
@@ -26,10 +29,10 @@ func (c *converter) line() []byte {
 	return line
 }
 
-func (c *converter) bad() { c.r.end(c.L, "ERR internal error: a command's reply is malformed") }
+func (c *converter) bad() { c.r.End(c.L, "ERR internal error: a command's reply is malformed") }
 
 func (c *converter) number(line []byte) int64 {
-	if len(line) == 2 && isDigit(line[1]) {
+	if len(line) == 2 && ctext.IsDigit(line[1]) {
 		return int64(line[1] - '0')
 	}
 	n, err := strconv.ParseInt(string(line[1:]), 10, 64)
@@ -46,7 +49,7 @@ func (c *converter) value(depth int) lua.LValue {
 	}
 	switch line[0] {
 	case ':':
-		return numberValue(float64(c.number(line)))
+		return interpreter.NumberValue(float64(c.number(line)))
 	case '+':
 		return singleField("ok", string(line[1:]))
 	case '-':
@@ -70,8 +73,8 @@ func (c *converter) value(depth int) lua.LValue {
 		if n < 0 {
 			return lua.LFalse
 		}
-		c.r.charge(c.L, 10+2*n)
-		t := newTable(n, 0)
+		c.r.Charge(c.L, 10+2*n)
+		t := interpreter.NewTable(n, 0)
 		for i := range n {
 			t.RawSetInt(i+1, c.value(depth+1))
 		}

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/library"
 )
 
 // dearest are the functions and operators of the interpreter, by their names among the builtins, each with statements that use it
@@ -148,16 +151,16 @@ var dearest = map[string][]string{
 }
 
 func init() {
-	for name := range mathFunctions {
+	for name := range library.All()["math"].Functions {
 		dearest["(math."+name+")"] = []string{`pcall(math.` + name + `, n, n)`, `pcall(math.` + name + `, e, e)`, `pcall(math.` + name + `, 1e300, small)`}
 	}
-	for name := range mathConstants {
+	for name := range library.All()["math"].Constants {
 		dearest["(math."+name+")"] = []string{`local x = math.` + name}
 	}
 	for _, name := range []string{"max", "min"} {
 		dearest["(math."+name+")"] = append(dearest["(math."+name+")"], `math.`+name+`(`+strings.Repeat("n, ", 90)+`n)`, `math.`+name+`(unpack(t))`)
 	}
-	for name := range bitFunctions {
+	for name := range library.All()["bit"].Functions {
 		dearest["(bit."+name+")"] = []string{`bit.` + name + `(n, n)`, `bit.` + name + `(e, e)`, `bit.` + name + `(1, 2)`}
 	}
 	dearest["(redis.replicate_commands)"] = []string{`redis.replicate_commands(s)`}
@@ -227,7 +230,7 @@ const mostOfPlain = 8
 // TestEveryFunctionHasAPrice runs everything that a script can do with its dearest arguments until the budget ends. A run must
 // not take much longer than one of the plainest loop: then the budget bounds time.
 func TestEveryFunctionHasAPrice(t *testing.T) {
-	for name := range builtins {
+	for name := range interpreter.Builtins {
 		if len(dearest[name]) == 0 {
 			t.Errorf("%s has no row in dearest: what does it take with its dearest arguments?", name)
 		}

@@ -4,15 +4,25 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"errors"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/yuin/gopher-lua/ast"
-
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/syntax"
 )
+
+// Budget is the number of steps that a script may take. A step is about one operation of the interpreter; 16 bytes of a
+// string or of a table cost one step as well, so the budget bounds time and memory.
+const Budget = interpreter.Budget
+
+// TimeError is the reply to a script whose caller has no more time. No pcall catches it.
+const TimeError = interpreter.TimeError
+
+// BudgetError is the reply to a script that is over the budget. No pcall catches it.
+const BudgetError = interpreter.BudgetError
 
 // Caller carries out the commands that a script calls.
 type Caller interface {
@@ -26,7 +36,7 @@ type Caller interface {
 
 // Program is a compiled script. It is safe for concurrent use.
 type Program struct {
-	chunk    *chunk
+	chunk    *syntax.Chunk
 	function *lua.LFunction
 	weight   int // steps of the body without its loops
 	bytes    int // about its memory
@@ -58,28 +68,6 @@ func (p *Program) note(steps int) {
 // MaxBody is the largest script, in bytes.
 const MaxBody = 1 << 20
 
-// chunk is a piece of source that was compiled.
-type chunk struct {
-	display string // its name in messages
-	source  string // its name in the last part of an error
-	nodes   []node
-	used    []string // builtins, by name
-	loaded  bool     // by load or loadstring: a function of its arguments, with KEYS and ARGV around it
-	known   map[string]bool
-}
-
-func (c *chunk) uses(name string) {
-	if !c.known[name] {
-		c.known[name] = true
-		c.used = append(c.used, name)
-	}
-}
-
-// scriptError is an error of the source.
-type scriptError string
-
-func (e scriptError) Error() string { return string(e) }
-
 // Compile compiles a script. The text of an error is Redis's reply, without "-".
 func Compile(body []byte) (*Program, error) {
 	const prefix = "ERR Error compiling script (new function): "
@@ -91,60 +79,18 @@ func Compile(body []byte) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &chunk{display: "user_script", source: "@user_script"}
-	function, weight, _, err := compile(c, source, 0, nil, Budget)
+	c := &syntax.Chunk{Display: "user_script", Source: "@user_script"}
+	function, weight, _, err := interpreter.Compile(c, source, 0, nil, Budget)
 	if err != nil {
 		return nil, errors.New(prefix + oneLine(err.Error()))
 	}
 	return &Program{chunk: c, function: function, weight: weight, bytes: bytesOf(c, source, function.Proto), body: text, sha: SHA1(body), shebang: first}, nil
 }
 
-// compile compiles a source as the chunk of a number in its run, with values around it besides the builtins. It returns the weight
-// of the body, and the rest of the budget for compiling.
-func compile(c *chunk, source string, number int, values map[string]lua.LValue, budget int) (function *lua.LFunction, weight, left int, err error) {
-	c.known = map[string]bool{}
-	body, weight, left, err := parse(c, source, budget)
-	if err != nil {
-		return nil, 0, left, err
-	}
-	around := []ast.Stmt{&ast.LocalAssignStmt{Names: c.used}, &ast.ReturnStmt{Exprs: []ast.Expr{body}}}
-	outer, err := lua.Compile(around, strconv.Itoa(number))
-	if err != nil {
-		return nil, 0, left, scriptError(c.display + ":1: function or expression too complex")
-	}
-	proto := outer.FunctionPrototypes[0]
-	clip(proto)
-	function = &lua.LFunction{Proto: proto, Env: globals}
-	for _, name := range proto.DbgUpvalues {
-		value := &lua.Upvalue{}
-		value.Close()
-		if v, is := values[name]; is {
-			value.SetValue(v)
-		} else {
-			value.SetValue(builtins[name])
-		}
-		function.Upvalues = append(function.Upvalues, value)
-	}
-	return function, weight, left, nil
-}
-
-// clip lets go of the room for more instructions that gopher-lua leaves in a function, some 12 kB.
-func clip(f *lua.FunctionProto) {
-	f.Code, f.DbgSourcePositions = slices.Clone(f.Code), slices.Clone(f.DbgSourcePositions)
-	f.Constants, f.DbgLocals, f.DbgCalls = slices.Clone(f.Constants), slices.Clone(f.DbgLocals), slices.Clone(f.DbgCalls)
-	for _, inner := range f.FunctionPrototypes {
-		clip(inner)
-	}
-}
-
 // bytesOf is about the memory of a compiled source.
-func bytesOf(c *chunk, source string, f *lua.FunctionProto) int {
-	const ofProgram, ofNode, ofOperand = 2048, int(unsafe.Sizeof(node{})) * 5 / 4, int(unsafe.Sizeof(operand{}))
-	bytes := ofProgram + 2*len(source) + len(c.nodes)*ofNode + protoBytes(f) // the source, and names that were made unique
-	for i := range c.nodes {
-		bytes += len(c.nodes[i].operands) * ofOperand
-	}
-	return bytes
+func bytesOf(c *syntax.Chunk, source string, f *lua.FunctionProto) int {
+	const ofProgram = 2048
+	return ofProgram + 2*len(source) + c.Memory() + protoBytes(f) // the source, and names that were made unique
 }
 
 func protoBytes(f *lua.FunctionProto) int {
@@ -177,7 +123,7 @@ func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, calle
 	m := machines.Get().(*machine)
 	m.start(p, budget, keys, argv, caller)
 	start, L := len(reply), m.L
-	if m.run.budget < 0 {
+	if m.run.Left() < 0 {
 		m.finish()
 		return appendError(reply, BudgetError)
 	}
@@ -185,7 +131,7 @@ func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, calle
 	L.Push(m.keys)
 	L.Push(m.argv)
 	err := L.PCall(2, 1, nil)
-	p.note(budget - max(0, m.run.budget))
+	p.note(budget - max(0, m.run.Left()))
 	if err == nil {
 		w := replyWriter{run: &m.run}
 		reply = w.write(reply, L.Get(-1), 0)
@@ -195,12 +141,12 @@ func (p *Program) runWithin(budget int, reply []byte, keys, argv [][]byte, calle
 		m.finish()
 		return reply
 	}
-	failed := m.run.caught(err)
-	if m.run.calling {
+	failed := m.run.Caught(err)
+	if m.calling {
 		panic("the script's caller failed: " + err.Error())
 	}
-	reply = appendError(reply[:start], failed.reply(p.sha))
-	if failed.broken {
+	reply = appendError(reply[:start], failed.Reply(p.sha))
+	if failed.Broken {
 		return reply // the interpreter is in an unknown state: drop it
 	}
 	m.finish()

@@ -4,6 +4,9 @@ import (
 	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 var redisConstants = map[string]lua.LValue{
@@ -19,10 +22,16 @@ var redisFunctions = map[string]lua.LGFunction{
 	"status_reply":       statusReply,
 	"sha1hex":            sha1Hex,
 	"log":                writeLog,
-	"replicate_commands": func(L *lua.LState) int { return pushBool(L, true) },
+	"replicate_commands": func(L *lua.LState) int { return interpreter.PushBool(L, true) },
 	"setresp":            setResp,
 	"set_repl":           setReplication,
 }
+
+// Prices in steps.
+const (
+	callPrice  = 80
+	replyPrice = 40 // a table with one field
+)
 
 // errorTable is an error as a script sees it.
 func errorTable(text string) *lua.LTable {
@@ -30,71 +39,69 @@ func errorTable(text string) *lua.LTable {
 }
 
 func singleField(name, text string) *lua.LTable {
-	t := newTable(0, 1)
+	t := interpreter.NewTable(0, 1)
 	t.RawSetString(name, lua.LString(text))
 	return t
 }
 
-// newTable makes a table with room for items and fields; gopher-lua makes much room in one that is not made for a number.
-func newTable(items, fields int) *lua.LTable { return (*lua.LState)(nil).CreateTable(items, fields) }
-
 // callCommand is redis.call, and redis.pcall, which returns errors. With unused, the script does nothing with the result.
 func callCommand(L *lua.LState, raises, unused bool) int {
-	r := runOf(L)
-	problem := r.readArgs(L)
+	r, m := interpreter.Of(L), machineOf(L)
+	problem := m.readArgs(L)
 	if problem != "" {
-		r.charge(L, callPrice)
+		r.Charge(L, callPrice)
 		if raises {
-			r.failTable(L, problem)
+			failTable(L, problem)
 		}
 		L.Push(errorTable(problem))
 		return 1
 	}
-	r.charge(L, callPrice+2*len(r.args)+len(r.bytes)/bytesPerStep)
-	r.calling = true
+	r.Charge(L, callPrice+2*len(m.args)+len(m.bytes)/interpreter.BytesPerStep)
+	m.calling = true
 	var steps int
-	r.reply, steps = r.caller.Call(r.reply[:0], r.args)
-	r.calling = false
-	r.charge(L, steps)
-	if unused && len(r.reply) > 0 && strings.IndexByte(":+$", r.reply[0]) >= 0 {
-		r.chargeBytes(L, len(r.reply))
+	m.reply, steps = m.caller.Call(m.reply[:0], m.args)
+	m.calling = false
+	r.Charge(L, steps)
+	if unused && len(m.reply) > 0 && strings.IndexByte(":+$", m.reply[0]) >= 0 {
+		r.ChargeBytes(L, len(m.reply))
 		return 0
 	}
-	c := converter{r: r, L: L, reply: r.reply}
+	c := converter{r: r, L: L, reply: m.reply}
 	value := c.value(0)
-	r.chargeBytes(L, len(r.reply))
+	r.ChargeBytes(L, len(m.reply))
 	if t, is := value.(*lua.LTable); is && c.isError {
 		if raises {
-			r.raise(L, t)
+			r.Raise(L, t)
 		}
 	}
 	L.Push(value)
 	return 1
 }
 
-// readArgs puts the arguments of a command into r.args, or says why it can't.
-func (r *run) readArgs(L *lua.LState) (problem string) {
+// readArgs puts the arguments of a command into m.args, or says why it can't.
+func (m *machine) readArgs(L *lua.LState) (problem string) {
+	r := &m.run
 	n := L.GetTop()
 	if n == 0 {
 		return "ERR Please specify at least one argument for this redis lib call"
 	}
-	r.bytes, r.ends = r.bytes[:0], r.ends[:0]
+	m.bytes, m.ends = m.bytes[:0], m.ends[:0]
 	for i := 1; i <= n; i++ {
 		switch v := L.Get(i).(type) {
 		case lua.LString:
-			r.chargeBytes(L, len(v))
-			r.bytes = append(r.bytes, v...)
+			r.ChargeBytes(L, len(v))
+			m.bytes = append(m.bytes, v...)
 		case lua.LNumber:
-			r.bytes = appendNumber(r.bytes, float64(v), 17)
+			m.bytes = ctext.AppendNumber(m.bytes, float64(v), 17)
 		default:
 			return "ERR Lua redis lib command arguments must be strings or integers"
 		}
-		r.ends = append(r.ends, len(r.bytes))
+		m.ends = append(m.ends, len(m.bytes))
 	}
-	r.args = r.args[:0]
+	m.args = m.args[:0]
 	start := 0
-	for _, end := range r.ends {
-		r.args = append(r.args, r.bytes[start:end:end])
+	for _, end := range m.ends {
+		m.args = append(m.args, m.bytes[start:end:end])
 		start = end
 	}
 	return ""
@@ -109,9 +116,9 @@ func onlyString(L *lua.LState) (string, bool) {
 const wrongArguments = "ERR wrong number or type of arguments"
 
 func errorReply(L *lua.LState) int {
-	runOf(L).charge(L, replyPrice)
+	interpreter.Of(L).Charge(L, replyPrice)
 	text, ok := onlyString(L)
-	runOf(L).chargeBytes(L, 4*len(text)) // it is searched, cut and put together
+	interpreter.Of(L).ChargeBytes(L, 4*len(text)) // it is searched, cut and put together
 	switch {
 	case !ok:
 		text = wrongArguments
@@ -132,7 +139,7 @@ func errorReply(L *lua.LState) int {
 }
 
 func statusReply(L *lua.LState) int {
-	runOf(L).charge(L, replyPrice)
+	interpreter.Of(L).Charge(L, replyPrice)
 	if text, ok := onlyString(L); ok {
 		L.Push(singleField("ok", text))
 	} else {
@@ -142,54 +149,57 @@ func statusReply(L *lua.LState) int {
 }
 
 func sha1Hex(L *lua.LState) int {
-	r := runOf(L)
+	r := interpreter.Of(L)
 	if L.GetTop() != 1 {
-		r.failTable(L, "ERR wrong number of arguments")
+		failTable(L, "ERR wrong number of arguments")
 	}
-	text, _ := asText(L.Get(1))
-	r.charge(L, 20+len(text)/8)
-	return pushString(L, SHA1([]byte(text)))
+	text, _ := interpreter.AsText(L.Get(1))
+	r.Charge(L, 20+len(text)/8)
+	return interpreter.PushString(L, SHA1([]byte(text)))
 }
 
 // writeLog checks its arguments and does nothing: a script has no log of its own.
 func writeLog(L *lua.LState) int {
-	r := runOf(L)
+	r := interpreter.Of(L)
 	if L.GetTop() < 2 {
-		r.failTable(L, "ERR redis.log() requires two arguments or more.")
+		failTable(L, "ERR redis.log() requires two arguments or more.")
 	}
-	level, is := r.asNumber(L, L.Get(1))
+	level, is := r.AsNumber(L, L.Get(1))
 	if !is {
-		r.failTable(L, "ERR First argument must be a number (log level).")
+		failTable(L, "ERR First argument must be a number (log level).")
 	}
-	if n := toInt64(level); n < 0 || n > 3 {
-		r.failTable(L, "ERR Invalid debug level.")
+	if n := ctext.ToInt64(level); n < 0 || n > 3 {
+		failTable(L, "ERR Invalid debug level.")
 	}
 	return 0
 }
 
 func setResp(L *lua.LState) int {
-	r := runOf(L)
+	r := interpreter.Of(L)
 	if L.GetTop() != 1 {
-		r.failTable(L, "ERR redis.setresp() requires one argument.")
+		failTable(L, "ERR redis.setresp() requires one argument.")
 	}
-	version, _ := r.asNumber(L, L.Get(1))
-	switch toInt64(version) {
+	version, _ := r.AsNumber(L, L.Get(1))
+	switch ctext.ToInt64(version) {
 	case 2:
 	case 3:
-		r.failTable(L, "ERR redis.setresp(3) is not supported.")
+		failTable(L, "ERR redis.setresp(3) is not supported.")
 	default:
-		r.failTable(L, "ERR RESP version must be 2 or 3.")
+		failTable(L, "ERR RESP version must be 2 or 3.")
 	}
 	return 0
 }
 
 func setReplication(L *lua.LState) int {
-	r := runOf(L)
+	r := interpreter.Of(L)
 	if L.GetTop() != 1 {
-		r.failTable(L, "ERR redis.set_repl() requires two arguments.")
+		failTable(L, "ERR redis.set_repl() requires two arguments.")
 	}
-	if flags, _ := r.asNumber(L, L.Get(1)); toInt64(flags)&^3 != 0 {
-		r.failTable(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
+	if flags, _ := r.AsNumber(L, L.Get(1)); ctext.ToInt64(flags)&^3 != 0 {
+		failTable(L, "ERR Invalid replication flags. Use REPL_AOF, REPL_REPLICA, REPL_ALL or REPL_NONE.")
 	}
 	return 0
 }
+
+// failTable raises an error as redis.call does: a table without a place in its text.
+func failTable(L *lua.LState, text string) { interpreter.Of(L).Raise(L, errorTable(text)) }

@@ -2,8 +2,12 @@ package script
 
 import (
 	"strconv"
+	"strings"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/ctext"
+	"github.com/stintdb/stint/engine/script/interpreter"
 )
 
 // Bounds of a reply.
@@ -14,7 +18,7 @@ const (
 
 // replyWriter makes a reply from a script's result.
 type replyWriter struct {
-	run    *run
+	run    *interpreter.Run
 	failed string // the error to reply instead
 }
 
@@ -45,15 +49,15 @@ func (w *replyWriter) write(reply []byte, v lua.LValue, depth int) []byte {
 	if len(reply) > maxReply {
 		return w.fail("ERR the script's reply is larger than 16777216 bytes")
 	}
-	if w.run.budget -= 3; w.run.budget < 0 {
+	if w.run.Spend(3); w.run.Left() < 0 {
 		return w.fail(BudgetError)
 	}
 	switch v := v.(type) {
 	case lua.LString:
-		w.run.budget -= len(v) / bytesPerStep
+		w.run.Spend(len(v) / interpreter.BytesPerStep)
 		return appendBulk(reply, string(v))
 	case lua.LNumber:
-		return appendHeader(reply, ':', toInt64(float64(v)))
+		return appendHeader(reply, ':', ctext.ToInt64(float64(v)))
 	case lua.LBool:
 		if v {
 			return append(reply, ":1\r\n"...)
@@ -77,7 +81,7 @@ func (w *replyWriter) table(reply []byte, t *lua.LTable, depth int) []byte {
 	}
 	if x, is := t.RawGetString("double").(lua.LNumber); is {
 		var text [32]byte
-		return appendBulk(reply, appendNumber(text[:0], float64(x), 17))
+		return appendBulk(reply, ctext.AppendNumber(text[:0], float64(x), 17))
 	}
 	if inner, is := t.RawGetString("map").(*lua.LTable); is {
 		return w.pairs(reply, inner, depth, true)
@@ -85,12 +89,12 @@ func (w *replyWriter) table(reply []byte, t *lua.LTable, depth int) []byte {
 	if inner, is := t.RawGetString("set").(*lua.LTable); is {
 		return w.pairs(reply, inner, depth, false)
 	}
-	if text, is := asText(t.RawGetString("big_number")); is {
+	if text, is := interpreter.AsText(t.RawGetString("big_number")); is {
 		return appendBulk(reply, oneLine(text))
 	}
 	if inner, is := t.RawGetString("verbatim_string").(*lua.LTable); is {
-		text, is := asText(inner.RawGetString("string"))
-		if _, has := asText(inner.RawGetString("format")); is && has {
+		text, is := interpreter.AsText(inner.RawGetString("string"))
+		if _, has := interpreter.AsText(inner.RawGetString("format")); is && has {
 			return appendBulk(reply, text)
 		}
 	}
@@ -123,4 +127,9 @@ func (w *replyWriter) pairs(reply []byte, t *lua.LTable, depth int, values bool)
 		}
 	}
 	return reply
+}
+
+// oneLine is a text as it may stand in a reply.
+func oneLine(text string) string {
+	return strings.NewReplacer("\r", " ", "\n", " ").Replace(strings.TrimRight(text, "\r\n"))
 }

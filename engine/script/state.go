@@ -4,87 +4,66 @@ import (
 	"sync"
 
 	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/interpreter"
+	"github.com/stintdb/stint/engine/script/library"
 )
 
-// Sizes of the interpreter's stacks.
+// Sizes of the arguments that a machine keeps for the next run.
 const (
-	maxCalls     = 200
-	stackSize    = 1024
-	maxStackSize = 40_000
-	maxUnpacked  = 8000
-	keptArgs     = 64 // KEYS and ARGV up to this size are kept for the next run
-	keptText     = 64 // and texts up to this size
+	keptArgs = 64 // KEYS and ARGV up to this size
+	keptText = 64 // and texts up to this size
 )
 
-// machine is an interpreter that runs one script at a time.
+// machine runs one script at a time, with the commands that it calls.
 type machine struct {
 	L          *lua.LState
-	run        run
+	run        interpreter.Run
 	keys, argv *lua.LTable
 	sameArgs   [keptArgs]lua.LValue // of ARGV in runs before, by position
+
+	caller  Caller
+	calling bool     // the caller works
+	args    [][]byte // of redis.call
+	bytes   []byte   // their text
+	ends    []int
+	reply   []byte
 }
-
-// run is the state of one execution. It hides in the interpreter as a metatable, where functions find it.
-type run struct {
-	budget     int
-	lookAt     int    // the budget at which the script's time is looked at
-	over       string // why the script must end
-	caller     Caller
-	chunks     []*chunk // of the script and of those that it loads
-	keys, argv *lua.LTable
-	random     random
-	dead       map[*lua.LTable]int // deleted keys, which iteration steps over
-	names      map[lua.LValue]int  // of objects, for tostring
-	coroutines map[*lua.LState]*coroutine
-	current    *coroutine
-	json       jsonOptions
-
-	calling bool // the Caller works
-
-	args  [][]byte // of redis.call
-	bytes []byte   // their text
-	ends  []int
-	reply []byte
-	build []byte // for strings that are built
-}
-
-func (r *run) String() string       { return "run" }
-func (r *run) Type() lua.LValueType { return lua.LTUserData }
-
-// runOf returns the run that executes.
-func runOf(L *lua.LState) *run { return L.G.Registry.Metatable.(*run) }
 
 var machines = sync.Pool{New: func() any { return newMachine() }}
 
 func newMachine() *machine {
-	L := lua.NewState(lua.Options{CallStackSize: maxCalls, RegistrySize: stackSize, RegistryMaxSize: maxStackSize,
-		RegistryGrowStep: stackSize, SkipOpenLibs: true})
-	L.Env = globals
-	for _, example := range []lua.LValue{lua.LNil, lua.LTrue, lua.LNumber(0), builtins["(redis.call)"], L} {
-		L.SetMetatable(example, basicMeta)
-	}
-	L.SetMetatable(lua.LString(""), stringMeta)
-	m := &machine{L: L}
-	L.G.Registry.Metatable = &m.run
+	m := &machine{}
+	m.L = interpreter.NewState(&m.run)
 	return m
 }
 
+func init() {
+	libraries := library.All()
+	libraries["redis"] = interpreter.Library{Functions: redisFunctions, Constants: redisConstants}
+	interpreter.Install(libraries, map[string]lua.LGFunction{
+		"(run)":  func(L *lua.LState) int { return callCommand(L, true, true) },
+		"(prun)": func(L *lua.LState) int { return callCommand(L, false, true) },
+	})
+}
+
+// machineOf returns the machine whose script calls.
+func machineOf(L *lua.LState) *machine { return interpreter.Of(L).Host.(*machine) }
+
+// Expired is the caller's.
+func (m *machine) Expired() bool { return m.caller.Expired() }
+
 // start prepares a run.
 func (m *machine) start(p *Program, budget int, keys, argv [][]byte, caller Caller) {
-	r := &m.run
-	r.budget, r.over, r.caller = budget-p.weight, "", caller
-	r.lookAt = max(r.budget-stepsPerLook, 0)
-	r.chunks = append(r.chunks[:0], p.chunk)
-	r.random = firstRandom
-	r.json = defaultJSON
+	m.caller = caller
 	m.keys, m.argv = m.fill(m.keys, keys, nil), m.fill(m.argv, argv, &m.sameArgs)
-	r.keys, r.argv = m.keys, m.argv
+	m.run.Start(m, p.chunk, budget-p.weight, m.keys, m.argv)
 }
 
 // fill sets a table to texts. Those of ARGV are often the same as before, as a limit is, and need no memory then.
 func (m *machine) fill(t *lua.LTable, texts [][]byte, before *[keptArgs]lua.LValue) *lua.LTable {
 	if t == nil || len(texts) > keptArgs {
-		t = newTable(len(texts), 0)
+		t = interpreter.NewTable(len(texts), 0)
 	}
 	for i, text := range texts {
 		if before == nil || i >= keptArgs || len(text) > keptText {
@@ -117,16 +96,12 @@ func emptied(t *lua.LTable) *lua.LTable {
 
 // finish forgets the run and returns the machine to the pool.
 func (m *machine) finish() {
-	r := &m.run
-	for _, c := range r.coroutines {
-		c.stop()
-	}
+	m.run.Finish()
 	m.L.SetTop(0)
 	m.keys, m.argv = emptied(m.keys), emptied(m.argv)
-	clear(r.chunks)
-	*r = run{chunks: r.chunks, args: r.args[:0], bytes: r.bytes[:0], ends: r.ends[:0], reply: r.reply[:0], build: r.build[:0]}
-	if cap(r.bytes)+cap(r.reply)+cap(r.build) > 1<<20 {
-		r.bytes, r.reply, r.build = nil, nil, nil
+	m.caller, m.args, m.bytes, m.ends, m.reply = nil, m.args[:0], m.bytes[:0], m.ends[:0], m.reply[:0]
+	if cap(m.bytes)+cap(m.reply) > 1<<20 {
+		m.bytes, m.reply = nil, nil
 	}
 	machines.Put(m)
 }

@@ -1,0 +1,81 @@
+package interpreter
+
+import (
+	lua "github.com/yuin/gopher-lua"
+
+	"github.com/stintdb/stint/engine/script/syntax"
+)
+
+// Budget is the number of steps that a script may take. A step is about one operation of the interpreter; 16 bytes of a
+// string or of a table cost one step as well, so the budget bounds time and memory.
+const Budget = 500_000
+
+// Prices in steps.
+const (
+	BytesPerStep = syntax.BytesPerStep // of a text that is built or read
+	SlotsPerStep = 1                   // values that are copied
+	InvokePrice  = 10                  // of a call of the script's functions from Go
+
+	failurePrice   = 200    // an error that pcall catches
+	tracePrice     = 20_000 // one of gopher-lua's own errors, for which it writes down the stack
+	coroutinePrice = 2000   // a stack of its own
+	loadPrice      = 1500   // of compiling the shortest text
+)
+
+// stepsPerLook is the number of steps between two looks at whether the time is up.
+const stepsPerLook = 4096
+
+// TimeError is the reply to a script whose caller has no more time. No pcall catches it.
+const TimeError = "ERR script takes longer than a second: it does too much in one call, or the machine is overloaded"
+
+// BudgetError is the reply to a script that is over the budget. No pcall catches it.
+const BudgetError = "ERR script takes more than its budget of 500000 steps: it loops for ever, or does too much in one call"
+
+func init() {
+	// Keys from here on do not extend a table's array. The budget ends a script before it fills that number.
+	lua.MaxArrayIndex = 1 << 17
+	lua.MaxTableGetLoop = maxIndexes
+}
+
+// maxIndexes is the largest chain of __index tables.
+const maxIndexes = 8
+
+// Charge takes steps from the budget.
+func (r *Run) Charge(L *lua.LState, steps int) {
+	if r.budget -= steps; r.budget < r.lookAt {
+		r.look(L)
+	}
+}
+
+// Left is the number of steps that are left, less than 0 if the script took more than its budget.
+func (r *Run) Left() int { return r.budget }
+
+// Spend takes steps when the script has ended, and so does not end it.
+func (r *Run) Spend(steps int) { r.budget -= steps }
+
+// look ends the script if its budget is used up, or its caller has no more time for it.
+func (r *Run) look(L *lua.LState) {
+	if r.budget < 0 {
+		r.End(L, BudgetError)
+	}
+	r.lookAt = max(r.budget-stepsPerLook, 0)
+	if r.Host.Expired() {
+		r.End(L, TimeError)
+	}
+}
+
+// End ends the script with an error that no pcall catches.
+func (r *Run) End(L *lua.LState, text string) {
+	r.budget = -1
+	if r.over == "" {
+		r.over = text
+	}
+	throw(L, &Raised{value: lua.LString(r.over), final: true})
+}
+
+// ChargeBytes takes the price of a text that is built or read.
+func (r *Run) ChargeBytes(L *lua.LState, n int) {
+	if n >= BytesPerStep {
+		r.Charge(L, n/BytesPerStep)
+	}
+}

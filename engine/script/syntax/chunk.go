@@ -1,0 +1,56 @@
+package syntax
+
+import "unsafe"
+
+// Chunk is a piece of source, with everything but its tree that is known of it.
+type Chunk struct {
+	Display string // its name in messages
+	Source  string // its name in the last part of an error
+	Loaded  bool   // by load or loadstring: a function of its arguments, with KEYS and ARGV around it
+
+	Used   []string // builtins, by name, in the order in which the source uses them
+	isUsed map[string]bool
+	nodes  []Node
+}
+
+// uses notes that the source uses a builtin.
+func (c *Chunk) uses(name string) {
+	if !c.isUsed[name] {
+		c.isUsed[name] = true
+		c.Used = append(c.Used, name)
+	}
+}
+
+// NodeAt returns the place of a number, which the tree has in place of lines.
+func (c *Chunk) NodeAt(id int) (n Node) {
+	if id > 0 && id <= len(c.nodes) {
+		n = c.nodes[id-1]
+	}
+	return n
+}
+
+// Memory is about the size of the places, in bytes.
+func (c *Chunk) Memory() int {
+	const ofNode, ofOperand = int(unsafe.Sizeof(Node{})) * 5 / 4, int(unsafe.Sizeof(Operand{}))
+	bytes := len(c.nodes) * ofNode
+	for i := range c.nodes {
+		bytes += len(c.nodes[i].Operands) * ofOperand
+	}
+	return bytes
+}
+
+// Node is a place of the source that can fail.
+type Node struct {
+	Line     int
+	Function Operand   // of a call
+	Operands []Operand // of an operation, and the object of an index or a method
+}
+
+// Operand is the name of a variable in an error message: local 'x'. The kind is empty when there is none.
+type Operand struct{ Kind, Name string }
+
+// Error is a mistake in the source. Its text begins with the name of the chunk and the line.
+type Error string
+
+// Error is the message of the reference implementation.
+func (e Error) Error() string { return string(e) }

@@ -1,0 +1,266 @@
+package syntax
+
+import "github.com/yuin/gopher-lua/ast"
+
+// exprKind says how an expression may be used.
+type exprKind int
+
+const (
+	valueExpr exprKind = iota
+	constantExpr
+	localExpr
+	globalExpr
+	indexExpr
+	callExpr
+	varargExpr
+)
+
+// expr is an expression: its tree, and properties that decide how it is used.
+type expr struct {
+	tree   ast.Expr
+	kind   exprKind
+	number bool    // a number always
+	some   bool    // never nil
+	known  Operand // the name in error messages
+	value  *local  // of a localExpr
+	text   string  // of a constant that is a string, and the name of a global
+	string bool    // a constant that is a string
+	object ast.Expr
+	key    ast.Expr
+	id     int // of an indexExpr's node
+}
+
+// single returns the tree for one value.
+func (e expr) single() ast.Expr {
+	switch tree := e.tree.(type) {
+	case *ast.FuncCallExpr:
+		tree.AdjustRet = true
+	case *ast.Comma3Expr:
+		tree.AdjustRet = true
+	}
+	return e.tree
+}
+
+func (p *parser) expression() expr { return p.operation(0) }
+
+func (p *parser) expressions() (list []expr) {
+	for {
+		list = append(list, p.expression())
+		if !p.accept(',') {
+			return list
+		}
+	}
+}
+
+// priorities of binary operators: left and right.
+var priorities = map[string][2]int{"+": {6, 6}, "-": {6, 6}, "*": {7, 7}, "/": {7, 7}, "%": {7, 7}, "^": {10, 9}, "..": {5, 4},
+	"~=": {3, 3}, "==": {3, 3}, "<": {3, 3}, "<=": {3, 3}, ">": {3, 3}, ">=": {3, 3}, "and": {2, 2}, "or": {1, 1}}
+
+const unaryPriority = 8
+
+// operation reads operands as long as their operators bind tighter than the limit.
+func (p *parser) operation(limit int) expr {
+	p.enter()
+	defer func() { p.depth-- }()
+	p.weight++
+	var left expr
+	if op := p.operator(); op == "-" || op == "not" || op == "#" {
+		p.advance()
+		left = p.unary(op, p.operation(unaryPriority))
+	} else {
+		left = p.simple()
+	}
+	for n := 0; ; n++ {
+		p.pay(n / searchedPerStep) // gopher-lua looks for constants in all that is to the left, for each operator
+		op := p.operator()
+		priority, known := priorities[op]
+		if !known || priority[0] <= limit {
+			return left
+		}
+		p.advance()
+		if op == ".." {
+			left = p.concat(left, priority[1])
+			continue
+		}
+		left = p.binary(op, left, p.operation(priority[1]))
+	}
+}
+
+// concat reads a whole chain of "..", which becomes one call. It associates to the right.
+func (p *parser) concat(first expr, priority int) expr {
+	parts := []expr{first}
+	for {
+		parts = append(parts, p.operation(priority+1))
+		if p.operator() != ".." {
+			break
+		}
+		p.advance()
+	}
+	n := Node{Line: p.lastLine}
+	var args []ast.Expr
+	for _, e := range parts {
+		n.Operands = append(n.Operands, e.known)
+		args = append(args, e.single())
+	}
+	p.weight += 2
+	return expr{tree: p.helper("(concat)", p.node(n), args...), some: false}
+}
+
+func (p *parser) simple() expr {
+	t := p.token
+	switch t.kind {
+	case tokenNumber:
+		p.constant(t.text)
+		p.advance()
+		return expr{tree: numberTree(t.number), kind: constantExpr, number: true, some: true}
+	case tokenString:
+		p.constant(t.text)
+		p.advance()
+		return stringConstant(t.value)
+	case tokenDots:
+		if !p.function.vararg && p.function.parent != nil {
+			p.unexpected("cannot use '...' outside a vararg function")
+		}
+		p.advance()
+		if p.function.parent == nil && !p.chunk.Loaded { // the script itself has no arguments
+			return expr{tree: p.helper("(varargs)", 0), kind: varargExpr}
+		}
+		return expr{tree: p.helper("(varargs)", 0, &ast.Comma3Expr{}), kind: varargExpr}
+	case '{':
+		return p.table()
+	case tokenKeyword:
+		switch t.text {
+		case "nil":
+			p.advance()
+			return expr{tree: &ast.NilExpr{}, kind: constantExpr}
+		case "true":
+			p.advance()
+			return expr{tree: &ast.TrueExpr{}, kind: constantExpr, some: true}
+		case "false":
+			p.advance()
+			return expr{tree: &ast.FalseExpr{}, kind: constantExpr, some: true}
+		case "function":
+			p.advance()
+			return p.functionBody(false, t.line)
+		}
+	}
+	return p.suffixed()
+}
+
+func stringConstant(s string) expr {
+	return expr{tree: &ast.StringExpr{Value: s}, kind: constantExpr, some: true, text: s, string: true}
+}
+
+// suffixed reads a variable, or an expression in parentheses, with its fields, indexes and calls.
+func (p *parser) suffixed() (e expr) {
+	line := p.token.line
+	switch {
+	case p.accept('('):
+		e = p.expression()
+		p.closingByte(')', '(', line)
+		e = expr{tree: e.single(), kind: valueExpr, number: e.number, some: e.some, known: e.known}
+	case p.token.kind == tokenName:
+		e = p.variable(p.name())
+	default:
+		p.unexpected("unexpected symbol")
+	}
+	for n := 0; ; n++ {
+		p.pay(n / searchedPerStep)
+		switch p.token.kind {
+		case '.':
+			p.advance()
+			e = p.field(e, p.name())
+		case '[':
+			p.advance()
+			key := p.expression()
+			p.expect(']', "]")
+			e = p.index(e, key)
+		case ':':
+			p.advance()
+			name := p.name()
+			p.constant(name)
+			e = p.call(e, name)
+		case '(', '{', tokenString:
+			e = p.call(e, "")
+		default:
+			return e
+		}
+	}
+}
+
+// arguments reads the arguments of a call.
+func (p *parser) arguments() (list []expr) {
+	line := p.token.line
+	switch p.token.kind {
+	case tokenString:
+		p.constant(p.token.text)
+		list = []expr{stringConstant(p.token.value)}
+		p.advance()
+	case '{':
+		list = []expr{p.table()}
+	case '(':
+		if line != p.lastLine {
+			p.unexpected("ambiguous syntax (function call x new statement)")
+		}
+		p.advance()
+		if p.token.kind != ')' {
+			list = p.expressions()
+		}
+		p.closingByte(')', '(', line)
+	default:
+		p.unexpected("function arguments expected")
+	}
+	return list
+}
+
+func (p *parser) call(f expr, method string) expr {
+	line := p.token.line
+	args := p.values(p.arguments(), false)
+	p.weight += 4
+	n := Node{Line: line, Function: f.known}
+	call := &ast.FuncCallExpr{Args: args}
+	if method == "" {
+		call.Func = f.single()
+	} else {
+		n.Operands, n.Function = []Operand{f.known}, Operand{"method", method}
+		call.Receiver, call.Method = f.single(), method
+	}
+	call.SetLine(p.node(n))
+	return expr{tree: call, kind: callExpr}
+}
+
+// functionBody reads the parameters and the statements of a function.
+func (p *parser) functionBody(method bool, line int) expr {
+	p.pay(compileFunction)
+	f := &function{parent: p.function, blocks: [][]*local{nil}}
+	p.function = f
+	defer func() { p.function = f.parent }()
+	tree := &ast.FunctionExpr{ParList: &ast.ParList{}}
+	parameter := func(name string) { tree.ParList.Names = append(tree.ParList.Names, p.declare(name).inTree) }
+	if method {
+		parameter("self")
+	}
+	p.expect('(', "(")
+	for p.token.kind != ')' {
+		if p.accept(tokenDots) {
+			f.vararg, tree.ParList.HasVargs = true, true
+			p.declare("arg").inTree = "arg" // the interpreter declares it
+			break
+		}
+		if p.token.kind != tokenName {
+			p.unexpected("<name> or '...' expected")
+		}
+		parameter(p.name())
+		if !p.accept(',') {
+			break
+		}
+		if p.token.kind == ')' {
+			p.unexpected("<name> or '...' expected")
+		}
+	}
+	p.expect(')', ")")
+	tree.Stmts = p.weighed(p.block)
+	p.closing("end", "function", line)
+	p.weight += 20
+	return expr{tree: tree, some: true}
+}
