@@ -164,7 +164,7 @@ step_race() {
     local nodes=$! folder
     watched go test -race -timeout 20m -skip "$slow" ./server/...
     for folder in ./engine/store ./engine/glob ./engine/script; do watched go test -race -run "$(racing "$folder")" "$folder"; done
-    watched go test -race -cpu 1 ./cluster/call ./cluster/forward ./cluster/notifier ./cluster/raftstore ./cluster/rights ./cluster/transport
+    watched go test -race -cpu 1 ./cluster/call ./cluster/forward ./cluster/notifier ./cluster/purses ./cluster/raftstore ./cluster/transport
     wait "$nodes"
 }
 

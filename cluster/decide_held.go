@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/stintdb/stint/cluster/call"
-	"github.com/stintdb/stint/cluster/rights"
+	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/engine"
 )
 
@@ -106,12 +106,12 @@ func (h *holder) answer(op *engine.Op, res *engine.Result) (done, isShort bool) 
 		}
 		done, held, due := h.table.Spend(h.clock.mono(), h.clock.nowOrWall(), op, res)
 		if due != nil {
-			h.send([]*rights.Operation{due})
+			h.send([]*purses.Operation{due})
 		}
 		if done || held && h.denies(op, res) {
 			return true, false
 		}
-		return false, held && rights.CanWait(op)
+		return false, held && purses.CanWait(op)
 	case engine.AcquireAll:
 		return h.answerAll(op, op.Parts, res), false
 	case engine.Check:

@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/stintdb/stint/cluster/rights"
+	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
 	"github.com/stintdb/stint/engine/limits"
@@ -35,7 +35,7 @@ type holder struct {
 
 	id      raft.ServerID
 	process string // of this process: another one of the same node has another
-	table   *rights.Table
+	table   *purses.Table
 
 	isCurrent   atomic.Bool // the log knows this process as the node's
 	imported    atomic.Bool // the state was replaced
@@ -132,7 +132,7 @@ func (h *holder) adopt() {
 }
 
 // send has operations on loans carried out, each after its delay.
-func (h *holder) send(due []*rights.Operation) {
+func (h *holder) send(due []*purses.Operation) {
 	now := due[:0]
 	for _, o := range due {
 		if o.Delay == 0 {
@@ -141,7 +141,7 @@ func (h *holder) send(due []*rights.Operation) {
 		}
 		time.AfterFunc(o.Delay, func() {
 			h.table.Join(h.clock.mono(), o)
-			h.sendBatch([]*rights.Operation{o})
+			h.sendBatch([]*purses.Operation{o})
 		})
 	}
 	for batch := range slices.Chunk(now, lendsAtOnce) {
@@ -149,7 +149,7 @@ func (h *holder) send(due []*rights.Operation) {
 	}
 }
 
-func (h *holder) sendBatch(due []*rights.Operation) {
+func (h *holder) sendBatch(due []*purses.Operation) {
 	b := &engine.Batch{Ops: make([]engine.Op, len(due)), Results: make([]engine.Result, len(due))}
 	who := h.name()
 	for i, o := range due {
@@ -194,7 +194,7 @@ func (h *holder) report() processBody {
 // connectHolder creates the parts that hold and void loans.
 func (n *Node) connectHolder() {
 	n.holder = &holder{opt: &n.opt, clock: n.clock, fsm: n.fsm, raft: n.raft, decider: n.decider, id: n.id,
-		process: fmt.Sprintf("%016x", n.proposer.id), table: rights.New(rand.Uint64() >> 1)}
+		process: fmt.Sprintf("%016x", n.proposer.id), table: purses.New(rand.Uint64() >> 1)}
 	n.holder.table.SetAhead(n.opt.Ahead)
 	if n.opt.Share == nil {
 		n.opt.Share = func() bool { return n.holder.table.Ahead() > 0 }
