@@ -43,9 +43,11 @@ var within = map[string][]string{
 	"engine/glob":       {},
 	"engine/script":     {},
 	"engine/opcodec":    {"engine"},
+	"engine/purse":      {"engine"},
 	"cluster/call":      {"engine", "engine/opcodec"},
 	"cluster/forward":   {"engine", "engine/opcodec", "cluster/call", "cluster/notifier", "cluster/transport"},
 	"cluster/notifier":  {},
+	"cluster/purses":    {"engine", "engine/purse", "cluster/call"},
 	"cluster/transport": {"cluster/notifier", "internal/unauthenticated"},
 	"cluster/raftstore": {"persistence", "internal/atomicfile"},
 	"server/resp":       {},
@@ -73,7 +75,7 @@ var within = map[string][]string{
 	"server/memlimit": {"engine", "server/clock", "server/command", "server/config", "server/sysmem"},
 	"server/stats":    {"server/command", "server/metrics"},
 	"server/config":   {"engine", "internal/spelling"},
-	"server/upstream": {"engine", "engine/glob", "internal/atomicfile", "server/command", "server/decider"},
+	"server/upstream": {"engine", "engine/glob", "engine/purse", "internal/atomicfile", "server/command", "server/decider"},
 	"server/command":  {"engine", "engine/datatype", "engine/glob", "engine/script", "server/pubsub", "server/resp", "internal/clusterstatus", "internal/spelling"},
 }
 
