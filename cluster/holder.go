@@ -14,7 +14,6 @@ import (
 	"github.com/stintdb/stint/cluster/purses"
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/keyspace"
-	"github.com/stintdb/stint/engine/limits"
 )
 
 const (
@@ -153,13 +152,7 @@ func (h *holder) sendBatch(due []*purses.Operation) {
 	b := &engine.Batch{Ops: make([]engine.Op, len(due)), Results: make([]engine.Result, len(due))}
 	who := h.name()
 	for i, o := range due {
-		b.Ops[i] = engine.Op{Verb: engine.Lend, Key: []byte(o.Key), Limit: o.Limit, Tokens: o.Tokens, Who: who, Loan: &o.Loan}
-		if o.Loan.Waiting > 0 {
-			b.Ops[i].Options = engine.Merged
-		}
-		if o.Returning {
-			b.Ops[i].Verb, b.Ops[i].Limit, b.Ops[i].Tokens = engine.Return, limits.Limit{}, 0
-		}
+		b.Ops[i] = o.Op(who)
 	}
 	sent := h.clock.moment()
 	b.Done = func() {

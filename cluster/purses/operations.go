@@ -18,6 +18,18 @@ type Operation struct {
 	Delay     time.Duration // before it is carried out; after it, [Table.Join] takes the requests that wait by then
 }
 
+// Op is the operation, asked by the holder that this process is.
+func (o *Operation) Op(holder []byte) engine.Op {
+	if o.Returning {
+		return engine.Op{Verb: engine.Return, Key: []byte(o.Key), Who: holder, Loan: &o.Loan}
+	}
+	op := engine.Op{Verb: engine.Lend, Key: []byte(o.Key), Limit: o.Limit, Tokens: o.Tokens, Who: holder, Loan: &o.Loan}
+	if o.Loan.Waiting > 0 {
+		op.Options = engine.Merged
+	}
+	return op
+}
+
 // due is the Lend that is due now, nil if there is none.
 func (t *Table) due(p *keyPurse, mono time.Duration) *Operation {
 	ahead := t.ahead.Load()

@@ -185,12 +185,8 @@ func TestNeverMoreThanLent(t *testing.T) {
 		var late []*Operation
 		var res engine.Result
 		carryOut := func(o *Operation) *engine.Result {
-			op := engine.Op{Verb: engine.Lend, Key: []byte(o.Key), Limit: o.Limit, Tokens: o.Tokens, Who: []byte("h"), Loan: &o.Loan}
-			if o.Returning {
-				op.Verb = engine.Return
-			}
 			results := make([]engine.Result, 1)
-			store.Apply(int64(mono)+second, []engine.Op{op}, results)
+			store.Apply(int64(mono)+second, []engine.Op{o.Op([]byte("h"))}, results)
 			return &results[0]
 		}
 		send := func(o *Operation) {
