@@ -35,9 +35,9 @@ var mayImport = map[string][]string{
 // within are narrower rules for packages inside a part.
 var within = map[string][]string{
 	"engine":            {"engine/limits", "engine/internal/uint128"},
-	"engine/algorithm":  {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128"},
+	"engine/algorithm":  {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/purse"},
 	"engine/admission":  {"engine", "engine/algorithm"},
-	"engine/keyspace":   {"engine", "engine/admission", "engine/algorithm", "engine/internal/offheap"},
+	"engine/keyspace":   {"engine", "engine/admission", "engine/algorithm", "engine/internal/offheap", "engine/purse"},
 	"engine/store":      {"engine", "engine/admission", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/keyspace"},
 	"engine/limits":     {"engine/internal/uint128"},
 	"engine/glob":       {},

@@ -36,9 +36,9 @@ var additions = append([]addition{
 	{version: 2, name: "a loan", isUsed: usesVerb(engine.Lend, engine.Return, engine.Void, engine.Loans)},
 	{version: 2, name: "the process of a member", kind: kindProcess},
 	{version: 2, name: "a STRICT policy", isUsed: func(op *engine.Op) bool { return op.Verb == engine.SetPolicy && op.Options&engine.Strict != 0 }},
-	{version: 2, name: "a key whose limit has its home elsewhere", isUsed: usesTank},
-	{version: 2, name: "the leader's share", isUsed: usesShare},
-	{version: 2, name: "the switch of the leader's share", kind: kindShare},
+	{version: 2, name: "a key whose limit has its home elsewhere", isUsed: usesPurse},
+	{version: 2, name: "the leader's allowance", isUsed: usesShare},
+	{version: 2, name: "the switch of the leader's allowance", kind: kindShare},
 	{version: 2, name: "COST and KEEP", isUsed: inAnyLimit(func(op *engine.Op) bool { return op.Options&engine.FixedCost != 0 || op.Keep != 0 })},
 	{version: 2, name: "a wait for several limits", isUsed: waitsForSeveral},
 	{version: 2, name: "a queue among several limits", isUsed: queuesAmongSeveral},
@@ -58,8 +58,8 @@ func usesVerb(verbs ...engine.Verb) func(*engine.Op) bool {
 	return func(op *engine.Op) bool { return slices.Contains(verbs, op.Verb) }
 }
 
-// usesTank is addition.isUsed of tokens of another cluster.
-func usesTank(op *engine.Op) bool {
+// usesPurse is addition.isUsed of tokens of another cluster.
+func usesPurse(op *engine.Op) bool {
 	return op.Verb == engine.Prepare || op.Verb == engine.Deposit || op.Limit.Algorithm.Home() != limits.NoAlgorithm
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // leaderShare is the tokens that the leader takes in its memory: of each key without a limiter in the log's state, up to
-// [limits.Limit.LeaderShare]. They are answered under the lease, without an entry.
+// [limits.Limit.LeaderAllowance]. They are answered under the lease, without an entry.
 //
 // Tokens of a key are taken either here or in the log's state, never in both. While an operation on a key is on its way through
 // the log, nothing is taken here, and a Carry queued before the operation hands over the tokens taken. A later leader does not know
@@ -68,7 +68,7 @@ func (s *leaderShare) newTerm(now int64, used bool) *shareTerm {
 
 // priorAt is the PriorAt of a key of which nothing is taken here.
 func (t *shareTerm) priorAt(now int64) int64 {
-	if t.earlier == 0 || now-t.earlier >= int64(limits.MaxShareTime) {
+	if t.earlier == 0 || now-t.earlier >= int64(limits.MaxAllowanceTime) {
 		return 0
 	}
 	return t.earlier
@@ -104,7 +104,7 @@ func (s *leaderShare) decide(t *shareTerm, now int64, op *engine.Op, res *engine
 		slot := &s.slots[slotOf(hash)]
 		slot.mu.Lock()
 		defer slot.mu.Unlock()
-		return s.isOpen(t, slot, op) && s.log.TakeShare(&s.taken.Keyspace, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
+		return s.isOpen(t, slot, op) && s.log.TakeAllowance(&s.taken.Keyspace, hash, s.logTime(now, op), now, t.priorAt(now), op, res)
 	case engine.AcquireAll:
 		return s.decideAll(t, now, op, op.Parts, res)
 	case engine.Check:
@@ -131,7 +131,7 @@ func (s *leaderShare) decideAll(t *shareTerm, now int64, op *engine.Op, parts []
 	var room [engine.MaxParts]uint16
 	numbers := room[:0]
 	for i := range parts {
-		if parts[i].Limit.LeaderShare() == 0 {
+		if parts[i].Limit.LeaderAllowance() == 0 {
 			return false
 		}
 		numbers = append(numbers, s.slotOf(parts[i].Key))
@@ -148,7 +148,7 @@ func (s *leaderShare) decideAll(t *shareTerm, now int64, op *engine.Op, parts []
 		}
 		own[i] = *s.withEarlier(t, now, &parts[i])
 	}
-	return s.taken.TakeShares(now, op, own[:len(parts)], res)
+	return s.taken.TakeAllowances(now, op, own[:len(parts)], res)
 }
 
 // isOpen reports whether tokens of the keys of a slot, which is locked, may be taken here.

@@ -134,7 +134,7 @@ func (w *shareSwitch) run(ctx context.Context) {
 		case wanted && !used:
 			w.record(ctx, true)
 		case t == nil:
-		case !wanted && used && w.clock.mono()-closed > 2*limits.MaxShareTime:
+		case !wanted && used && w.clock.mono()-closed > 2*limits.MaxAllowanceTime:
 			w.record(ctx, false)
 		case !wanted && !used:
 			w.share.term.CompareAndSwap(t, nil)

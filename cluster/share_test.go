@@ -231,9 +231,9 @@ func TestLeaderShareIsClosed(t *testing.T) {
 		first := s.leader()
 		time.Sleep(30 * time.Second)
 		s.sharing.Store(false)
-		time.Sleep(limits.MaxShareTime)
+		time.Sleep(limits.MaxAllowanceTime)
 		_ = first.HandOver(t.Context())
-		time.Sleep(2 * limits.MaxShareTime)
+		time.Sleep(2 * limits.MaxAllowanceTime)
 		leader := s.leader()
 		if leader == first {
 			t.Fatal("leadership was not handed over")

@@ -70,7 +70,7 @@ func (k *key) want(left int64) int64 {
 	return max(0, min(tokens-left, k.limit.Capacity))
 }
 
-// grantedHere counts a grant from the tank, and has more tokens fetched before it is empty.
+// grantedHere counts a grant from the purse, and has more tokens fetched before it is empty.
 func (u *Upstream) grantedHere(a *acquire, res *engine.Result) {
 	u.counts.local.Add(1)
 	k := u.keyOf(a.op.Key)
@@ -91,7 +91,7 @@ func (u *Upstream) grantedHere(a *acquire, res *engine.Result) {
 	}
 }
 
-// askBeyond decides a request that the tank has too few tokens for.
+// askBeyond decides a request that the purse has too few tokens for.
 func (u *Upstream) askBeyond(a *acquire) {
 	k := u.keyOf(a.op.Key)
 	if k == nil || u.hasEnded() {
