@@ -35,10 +35,11 @@ var mayImport = map[string][]string{
 // within are narrower rules for packages inside a part.
 var within = map[string][]string{
 	"engine":            {"engine/limits", "engine/internal/uint128"},
-	"engine/algorithm":  {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/purse"},
-	"engine/admission":  {"engine", "engine/algorithm"},
-	"engine/keyspace":   {"engine", "engine/admission", "engine/algorithm", "engine/internal/offheap", "engine/purse"},
-	"engine/store":      {"engine", "engine/admission", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/keyspace"},
+	"engine/layout":     {"engine", "engine/internal/uint128"},
+	"engine/algorithm":  {"engine", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/layout", "engine/purse"},
+	"engine/admission":  {"engine", "engine/algorithm", "engine/layout"},
+	"engine/keyspace":   {"engine", "engine/admission", "engine/algorithm", "engine/internal/offheap", "engine/layout", "engine/purse"},
+	"engine/store":      {"engine", "engine/admission", "engine/algorithm", "engine/datatype", "engine/glob", "engine/internal/uint128", "engine/keyspace", "engine/layout"},
 	"engine/limits":     {"engine/internal/uint128"},
 	"engine/glob":       {},
 	"engine/script":     {},

@@ -26,7 +26,7 @@ readonly steps=(
     "alone   processes:  real processes under faults, checked for linearizability, and lent keys, whose limits must hold"
     "night   sizes:      all tests at ten times their full size"
     "night   race-all:   the race detector on all tests"
-    "night   attacks:    the attacks of bench/attacks.md at full size"
+    "night   attacks:    the attacks of docs/performance.md at full size"
     "night   flips:      every bit of a node's files"
     "night   share:      leaders that decide in memory, through 10,000 faults"
     "night   loans:      a million random histories of loans"

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,42 +23,67 @@ func generatorsText(count int) string {
 	return "redis-benchmark"
 }
 
-// markdown returns the tables in Markdown, or those for docs/ alone.
-func markdown(r *Report, docs bool) string {
+// markdown returns the tables in Markdown.
+func markdown(r *Report) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Stint and others, side by side\n\n")
-	for _, line := range preamble(r) {
-		fmt.Fprintf(&b, "%s\n", line)
-	}
-	fmt.Fprintf(&b, "Made by `go run -C bench . -docs`; [bench/README.md](../bench/README.md) explains the figures.\n")
+	fmt.Fprintf(&b, "# Stint and others, side by side\n\n%s\n", strings.Join(preamble(r), "\n"))
 	for _, s := range r.tables() {
-		if docs && !s.Docs {
-			continue
-		}
-		fmt.Fprintf(&b, "\n## %s\n\n", s.Title)
-		writeMarkdownRow(&b, s.Header)
-		rule := make([]string, len(s.Header))
-		for i := range rule {
-			rule[i] = "---:"
-			if i < s.Words {
-				rule[i] = "---"
-			}
-		}
-		writeMarkdownRow(&b, rule)
-		above := ""
-		for _, row := range s.Rows {
-			if s.Words > 1 && row[0] == above { // a name of several rows stands in the first
-				row = append([]string{""}, row[1:]...)
-			} else {
-				above = row[0]
-			}
-			writeMarkdownRow(&b, row)
-		}
-		if s.Note != "" {
-			fmt.Fprintf(&b, "\n%s\n", s.Note)
-		}
+		writeTable(&b, "##", s, s.Rows)
 	}
 	return b.String()
+}
+
+// Between these lines is the part of docs/performance.md that -docs writes.
+const (
+	partBegins = "<!-- Made by go run -C bench . -docs -->\n"
+	partEnds   = "<!-- End of that part -->\n"
+)
+
+// docsPage returns the page with the rows of this run for readers.
+func docsPage(page string, r *Report) (string, error) {
+	before, rest, begins := strings.Cut(page, partBegins)
+	_, after, ends := strings.Cut(rest, partEnds)
+	if !begins || !ends {
+		return "", fmt.Errorf("docs/performance.md must have a line %q and then a line %q; put them back", partBegins, partEnds)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s%s\n%s\n", before, partBegins, strings.Join(preamble(r), "\n"))
+	for _, s := range r.tables() {
+		if s.InDocs != nil {
+			writeTable(&b, "###", s, slices.DeleteFunc(slices.Clone(s.Rows), func(row []string) bool { return !s.InDocs(row) }))
+		}
+	}
+	fmt.Fprintf(&b, "\n%s%s", partEnds, after)
+	return b.String(), nil
+}
+
+// writeTable writes some rows of a table, and how many are left out.
+func writeTable(b *strings.Builder, level string, s Table, rows [][]string) {
+	fmt.Fprintf(b, "\n%s %s\n\n", level, s.Title)
+	writeMarkdownRow(b, s.Header)
+	rule := make([]string, len(s.Header))
+	for i := range rule {
+		rule[i] = "---:"
+		if i < s.Words {
+			rule[i] = "---"
+		}
+	}
+	writeMarkdownRow(b, rule)
+	above := ""
+	for _, row := range rows {
+		if s.Words > 1 && row[0] == above { // a name of several rows stands in the first
+			row = append([]string{""}, row[1:]...)
+		} else {
+			above = row[0]
+		}
+		writeMarkdownRow(b, row)
+	}
+	if len(rows) < len(s.Rows) {
+		fmt.Fprintf(b, "\n%d of %d rows.\n", len(rows), len(s.Rows))
+	}
+	if s.Note != "" {
+		fmt.Fprintf(b, "\n%s\n", s.Note)
+	}
 }
 
 func writeMarkdownRow(b *strings.Builder, row []string) {

@@ -31,7 +31,7 @@ func TestOtherWork(t *testing.T) {
 func TestBusyMachineJudgesNothing(t *testing.T) {
 	r := sampleReport()
 	r.OtherWork.Processes = 0.5
-	text := markdown(r, false)
+	text := markdown(r)
 	_, targets, _ := strings.Cut(text, "## Targets")
 	if strings.Contains(targets, "pass") || strings.Contains(targets, "FAIL") || !strings.Contains(targets, "busy") || !strings.Contains(text, "no target is judged") {
 		t.Error(text)

@@ -8,16 +8,20 @@ import (
 	"slices"
 )
 
-// tableFile is the name of the file with the tables, in outDir and in docs/.
-const tableFile = "performance-table.md"
-
-// publish prints the tables and writes them to outDir. With -docs it writes a part of them, and the picture, to docs/.
+// publish prints the tables and writes them to outDir. With -docs it writes a part of them into docs/performance.md, and the picture.
 func publish(root string, r *Report) error {
-	text := markdown(r, false)
+	text := markdown(r)
 	fmt.Println(text)
-	files := map[string]string{filepath.Join(outDir, tableFile): text}
+	files := map[string]string{filepath.Join(outDir, "tables.md"): text}
 	if r.Docs {
-		files[filepath.Join(root, "docs", tableFile)] = markdown(r, true)
+		file := filepath.Join(root, "docs", "performance.md")
+		page, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if files[file], err = docsPage(string(page), r); err != nil {
+			return err
+		}
 		files[filepath.Join(root, "docs", "cpu.svg")] = cpuPicture(r.Figures[""])
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {

@@ -30,7 +30,7 @@ func sampleReport() *Report {
 
 func TestMarkdownShowsEverySeries(t *testing.T) {
 	r := sampleReport()
-	text, docs := markdown(r, false), markdown(r, true)
+	text := markdown(r)
 	for _, s := range seriesOf(r.Servers) {
 		if !strings.Contains(text, s.Title()) {
 			t.Errorf("no row %q", s.Title())
@@ -44,8 +44,24 @@ func TestMarkdownShowsEverySeries(t *testing.T) {
 	if strings.Contains(text, "NaN") {
 		t.Error("it contains NaN")
 	}
-	if strings.Count(text, "\n## ") != 6 || strings.Count(docs, "\n## ") != 3 {
-		t.Errorf("the tables for docs/ are\n%s", docs)
+	if strings.Count(text, "\n## ") != 6 {
+		t.Errorf("the tables are\n%s", text)
+	}
+}
+
+// The page has the rows for readers in place of those of the run before.
+func TestDocsPage(t *testing.T) {
+	page, err := docsPage("# Figures\n\n"+partBegins+"old\n"+partEnds+"\nThe end.\n", sampleReport())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, times := range map[string]int{"# Figures\n\n": 1, "old": 0, "\n### ": 3, "| Stint CL.THROTTLE | ": 2, "| pass |": 0, "| FAIL |": 4, "rows.": 2, "\n\nThe end.\n": 1} {
+		if got := strings.Count(page, text); got != times {
+			t.Errorf("%d times %q, want %d:\n%s", got, text, times, page)
+		}
+	}
+	if _, err := docsPage("# Figures\n", sampleReport()); err == nil {
+		t.Error("a page without a place for the tables is taken")
 	}
 }
 

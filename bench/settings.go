@@ -47,7 +47,7 @@ func parseSettings(args []string, usage io.Writer) (Settings, error) {
 	flags.IntVar(&s.ManyKeys, "many-keys", 100_000_000, "keys of the server with very many")
 	flags.IntVar(&s.Generators, "generators", 1, "redis-benchmarks that send the load of the first tables together; more than one only helps with cores that the server does not need")
 	flags.BoolVar(&s.Quick, "quick", false, "measure every part in a minute or two, with rough figures")
-	flags.BoolVar(&s.Docs, "docs", false, "also write docs/performance-table.md and docs/cpu.svg")
+	flags.BoolVar(&s.Docs, "docs", false, "also write the tables of docs/performance.md, and docs/cpu.svg")
 	flags.StringVar(&only, "only", "", "run only these servers and parts, by name, separated by commas; the parts are "+strings.Join(partNames(), ", "))
 	flags.Var(&others, "other", "another server, `name=host:port[@pid][,command template]`; may be repeated")
 	if err := flags.Parse(args); err != nil {

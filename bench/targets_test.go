@@ -108,7 +108,7 @@ func TestTargets(t *testing.T) {
 		for name := range step.want {
 			t.Errorf("%s has no target %q", part, name)
 		}
-		if text := markdown(r, false); strings.Contains(text, "NaN") || strings.Count(text, "\n## ") < 2 {
+		if text := markdown(r); strings.Contains(text, "NaN") || strings.Count(text, "\n## ") < 2 {
 			t.Errorf("%s is shown as\n%s", part, text)
 		}
 	}

@@ -29,8 +29,8 @@ func TestReadmeFigures(t *testing.T) {
 	stint := row("docs/performance.md", "", "| Stint, three nodes |")
 	redis := row("docs/performance.md", "", "| Redis and Sentinel, down-after 1 s |")
 	beyond := redis[2][:len(redis[2])-3] + "," + redis[2][len(redis[2])-3:]
-	lua := row("docs/performance-table.md", "CPU", "| 100k random keys, granted | Redis Lua GCRA |")
-	own := row("docs/performance-table.md", "CPU", "|  | Stint CL.THROTTLE |")
+	lua := row("docs/performance.md", "CPU", "| 100k random keys, granted | Redis Lua GCRA |")
+	own := row("docs/performance.md", "CPU", "|  | Stint CL.THROTTLE |")
 	for _, sentence := range []string{
 		"killed " + stint[1] + " times", "granted " + stint[2] + " requests beyond", "silent for " + stint[5] + " s", "granted " + beyond + " beyond", "gone for " + redis[5] + " s",
 		"takes " + own[3] + " µs of", "and " + lua[3] + " with Redis",

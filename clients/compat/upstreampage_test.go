@@ -12,10 +12,13 @@ import (
 	"testing"
 )
 
-// checkPage holds the page's row of a suite to the library's version and the known differences. The counts of tests
+// suitesTable has a row for each suite.
+const suitesTable = "testdata/suites.txt"
+
+// checkPage holds the table's row of a suite to the library's version and the known differences. The counts of tests
 // change with the load of the machine, so they are written only with -update.
 func (s upstreamSuite) checkPage(t *testing.T, version string, onRedis, onStint int) {
-	page, err := os.ReadFile(limiterPage)
+	page, err := os.ReadFile(suitesTable)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,12 +31,12 @@ func (s upstreamSuite) checkPage(t *testing.T, version string, onRedis, onStint 
 	found := fmt.Sprintf("| %s %s | %d | %d | %s |", name, version, onRedis, onStint, reasons)
 	switch old := row.FindStringSubmatch(string(page)); {
 	case old == nil:
-		t.Errorf("%s has no row for %s; add\n%s", limiterPage, s.library, found)
+		t.Errorf("%s has no row for %s; add\n%s", suitesTable, s.library, found)
 	case *update:
-		if err := os.WriteFile(limiterPage, []byte(strings.Replace(string(page), old[0], found, 1)), 0o644); err != nil {
+		if err := os.WriteFile(suitesTable, []byte(strings.Replace(string(page), old[0], found, 1)), 0o644); err != nil {
 			t.Error(err)
 		}
 	case old[1] != version || old[2] != reasons:
-		t.Errorf("%s has the row\n%s\nand the tests find\n%s\nrun them with -update", limiterPage, old[0], found)
+		t.Errorf("%s has the row\n%s\nand the tests find\n%s\nrun them with -update", suitesTable, old[0], found)
 	}
 }

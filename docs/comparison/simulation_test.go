@@ -1,5 +1,5 @@
 // Package comparison puts the same traffic through every algorithm, in virtual time and with the engine alone, and measures how far
-// the sliding window counter's estimate is off. Its tests hold the tables of docs/algorithms.md, and the claims beside them and
+// the sliding window counter's estimate is off. Its tests hold tables.txt, and the claims in docs/algorithms.md and
 // beside the pictures. Nothing in it depends on a clock or on chance, so the same source always gives the same figures.
 package comparison
 
@@ -46,19 +46,19 @@ var (
 	sustained = evenly(600, 2*time.Second)
 )
 
-// contender is a row of the page: an algorithm with the parameters that come nearest to 100 a second and 200 at once.
+// contender is a row of the table: an algorithm with the parameters that come nearest to 100 a second and 200 at once.
 type contender struct {
-	name, command string // as the page has them
+	name, command string // as the table has them
 	op            engine.Op
 	hold          time.Duration // a lease is released after this long
 }
 
 const simulationHeader = "| algorithm | command | burst: at once | longest delay | sustained: granted | longest delay |"
 
-// contenders reads the rows of the page.
+// contenders reads the rows of the table.
 func contenders(t *testing.T) (all []contender) {
 	t.Helper()
-	_, table, _ := strings.Cut(readPage(t), simulationHeader+"\n")
+	_, table, _ := strings.Cut(readTables(t), simulationHeader+"\n")
 	row := regexp.MustCompile("^\\| ([^|]+) \\| (`([^`]+)`(?:, released after ([0-9]+) s)?) \\|")
 	for line := range strings.Lines(table) {
 		cells := row.FindStringSubmatch(line)
@@ -80,26 +80,26 @@ func contenders(t *testing.T) (all []contender) {
 		all = append(all, contender{cells[1], cells[2], r.Ops[0], time.Duration(seconds) * time.Second})
 	}
 	if len(all) < 13 {
-		t.Fatalf("the page has %d algorithms", len(all))
+		t.Fatalf("the table has %d algorithms", len(all))
 	}
 	return all
 }
 
-func readPage(t *testing.T) string {
+func readTables(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile("../algorithms.md")
+	tables, err := os.ReadFile("tables.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	return string(tables)
 }
 
-// checkTable checks that the page has a table of these rows.
+// checkTable checks that tables.txt has a table of these rows.
 func checkTable(t *testing.T, header string, rows []string) {
 	t.Helper()
 	want := header + "\n|" + strings.Repeat("---|", strings.Count(header, "|")-1) + "\n" + strings.Join(rows, "\n") + "\n\n"
-	if !strings.Contains(readPage(t)+"\n", want) {
-		t.Errorf("docs/algorithms.md does not have this table:\n%s", want)
+	if !strings.Contains(readTables(t)+"\n", want) {
+		t.Errorf("docs/comparison/tables.txt does not have this table:\n%s", want)
 	}
 }
 
@@ -194,7 +194,7 @@ func delay(nanos int64) string {
 	return fmt.Sprintf("%.2f s", float64(nanos)/float64(second))
 }
 
-// TestClaims checks the claims of the page beside the table.
+// TestClaims checks the claims of the page.
 func TestClaims(t *testing.T) {
 	of := map[string][2]outcome{}
 	for _, c := range contenders(t) {

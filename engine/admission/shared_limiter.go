@@ -9,6 +9,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -134,7 +135,7 @@ func (o *sharedLimiters) Keep(c *algorithm.Call, p SharedRef) {
 	if alg.Bytes != 0 {
 		copy(state, c.Next[:])
 	} else {
-		algorithm.SetVariableSize(state, size)
+		layout.SetVariableSize(state, size)
 		alg.Write(c, state)
 	}
 	p.limiter.state = state

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -38,17 +39,19 @@ type adaptive struct {
 }
 
 const (
-	adaptiveBytes = meterBytes + 40
+	adaptiveBytes = layout.MeterBytes + 40
 	usedOffset    = 32
 	pauseOffset   = 40
 	usedAtOffset  = 48
 )
 
-func heldRate(state []byte) int64  { return int64(binary.LittleEndian.Uint64(state[meterBytes:])) }
+func heldRate(state []byte) int64 {
+	return int64(binary.LittleEndian.Uint64(state[layout.MeterBytes:]))
+}
 func heldPause(state []byte) int64 { return int64(binary.LittleEndian.Uint64(state[pauseOffset:])) }
 
 func loadAdaptive(state []byte) (a adaptive) {
-	at := func(i int) int64 { return int64(binary.LittleEndian.Uint64(state[meterBytes+8*i:])) }
+	at := func(i int) int64 { return int64(binary.LittleEndian.Uint64(state[layout.MeterBytes+8*i:])) }
 	used := at(2)
 	return adaptive{rate: at(0), since: at(1), used: used >> 3, good: used&1 != 0, bad: used&2 != 0, fell: used&4 != 0, PausedUntil: at(3), usedAt: at(4)}
 }
@@ -65,7 +68,7 @@ func (a *adaptive) Store(state []byte) {
 		used |= 4
 	}
 	for i, n := range [...]int64{a.rate, a.since, used, a.PausedUntil, a.usedAt} {
-		binary.LittleEndian.PutUint64(state[meterBytes+8*i:], uint64(n))
+		binary.LittleEndian.PutUint64(state[layout.MeterBytes+8*i:], uint64(n))
 	}
 }
 
@@ -160,7 +163,7 @@ func decideAdaptive(c *Call) (changed bool) {
 // countGrant leaves the state after a grant in next, behind the meter.
 func countGrant(c *Call) {
 	if keepsRates(c) {
-		*(*[adaptiveBytes - meterBytes]byte)(c.Next[meterBytes:]) = [adaptiveBytes - meterBytes]byte(c.State[meterBytes:])
+		*(*[adaptiveBytes - layout.MeterBytes]byte)(c.Next[layout.MeterBytes:]) = [adaptiveBytes - layout.MeterBytes]byte(c.State[layout.MeterBytes:])
 	} else {
 		a := c.Adaptive(&c.Limit)
 		a.Store(c.Next[:])
@@ -191,7 +194,7 @@ func adaptiveExpired(state []byte, _ *limits.Limit, now int64) bool {
 	if now-usedAt < AdaptiveIdle && usedAt-now < AdaptiveIdle { // nearly always
 		return false
 	}
-	return LoadMeter(state).isFull(now) && loadAdaptive(state).PausedUntil <= now
+	return layout.LoadMeter(state).IsFull(now) && loadAdaptive(state).PausedUntil <= now
 }
 
 // Hear takes a report, and decides once in its Every.

@@ -1,8 +1,6 @@
 package algorithm
 
 import (
-	"encoding/binary"
-
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -31,9 +29,3 @@ type Row struct {
 
 	Detail func(c *Call) // append what its state has beyond tokens to a Look, with Result.AddDetail; nil if nothing
 }
-
-// VariableHead is the number of bytes that hold the size, in front of a state of varying size.
-const VariableHead = 4
-
-// SetVariableSize stores the size of a state that varies, in its first 4 bytes.
-func SetVariableSize(state []byte, size int) { binary.LittleEndian.PutUint32(state, uint32(size)) }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/engine/purse"
 )
@@ -12,13 +13,13 @@ import (
 // Table has a row for each algorithm.
 var Table = [limits.AlgorithmCount]Row{
 	limits.NoAlgorithm: {},
-	limits.GCRA: {Bytes: meterBytes,
+	limits.GCRA: {Bytes: layout.MeterBytes,
 		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Charge: chargeMeter},
-	limits.TokenBucket: {Bytes: meterBytes,
+	limits.TokenBucket: {Bytes: layout.MeterBytes,
 		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Charge: chargeMeter},
-	limits.LeakyBucket: {Bytes: meterBytes,
+	limits.LeakyBucket: {Bytes: layout.MeterBytes,
 		Decide: decideMeter, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0), Charge: chargeMeter},
-	limits.LeakyQueue: {Bytes: meterBytes,
+	limits.LeakyQueue: {Bytes: layout.MeterBytes,
 		Decide: decideQueue, Look: lookMeter, Refund: refundMeter, Expired: meterExpired, Rewind: rewindTimes(0)},
 	limits.FixedWindow: {Bytes: windowBytes,
 		Decide: decideWindow, Look: lookWindow, Refund: refundWindow, Mark: markWindow, Unreserve: unreserveWindow, Expired: windowExpired, Rewind: rewindTimes(0, 8), Charge: chargeWindow},
@@ -49,7 +50,7 @@ var Table = [limits.AlgorithmCount]Row{
 	limits.PurseFixedWindow: purseRow,
 	limits.FairShare: {
 		Decide: decideShare, Look: lookShare, Unreserve: unreserveShare, Expired: sharesExpired, Rewind: rewindTimes(16, 32),
-		Need: needShares, Full: fullShares, Write: writeShares, Valid: validShares, Plain: plainShares, Detail: detailShares},
+		Need: needShares, Full: fullShares, Write: writeShares, Valid: layout.ValidShares, Plain: plainShares, Detail: detailShares},
 	limits.Class: {
 		Decide: decideClass, Look: lookClass, Refund: refundClass, Mark: markClass, Unreserve: unreserveClass, Expired: classExpired, Rewind: rewindClass,
 		Need: needClass, Full: fullClass, Write: writeClass, Valid: validClass, Plain: plainClass, Detail: detailClass},

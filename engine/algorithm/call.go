@@ -3,6 +3,7 @@ package algorithm
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -92,11 +93,11 @@ func (c *Call) Size() int {
 
 // classScan is a node as a request finds it, and as it leaves it once the request is decided.
 type classScan struct {
-	taken    uint128.Int // ticks of its ceiling
-	after    meter       // of its ceiling once the request is decided
-	Free     int64       // whole tokens left of it
-	Own      int64       // the capacity assured to itself, if it is registered
-	Children int64       // the sum of those of its registered children, the one that asks included
+	taken    uint128.Int  // ticks of its ceiling
+	after    layout.Meter // of its ceiling once the request is decided
+	Free     int64        // whole tokens left of it
+	Own      int64        // the capacity assured to itself, if it is registered
+	Children int64        // the sum of those of its registered children, the one that asks included
 
 	isAsked bool         // it is the class that asks, not an ancestor
 	Assured limits.Limit // its assured rate; Capacity 0 for none

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -26,10 +27,10 @@ func CheckState(l *limits.Limit, text []byte, room *[MaxState]byte) ([]byte, err
 		clear(room[copy(room[:], text):])
 		return room[:alg.Bytes], nil
 	}
-	var head [VariableHead]byte
+	var head [layout.VariableHead]byte
 	copy(head[:], text) // it may end before: behind the size, an empty string has zeros only
 	size := binary.LittleEndian.Uint32(head[:])
-	if int64(size) < int64(max(VariableHead, len(text))) || size > engine.MaxVariableState || size%engine.RecordAlign != 0 {
+	if int64(size) < int64(max(layout.VariableHead, len(text))) || size > engine.MaxVariableState || size%engine.RecordAlign != 0 {
 		return nil, ErrState
 	}
 	state := make([]byte, size)

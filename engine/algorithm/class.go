@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -114,14 +115,14 @@ func (s ClassState) AssuredIsValid() bool {
 
 func classExpired(state []byte, _ *limits.Limit, now int64) bool {
 	n := ClassState(state)
-	return n.u64(88) <= now && LoadMeter(state[8:]).isFull(now) && LoadMeter(state[24:]).isFull(now)
+	return n.u64(88) <= now && layout.LoadMeter(state[8:]).IsFull(now) && layout.LoadMeter(state[24:]).IsFull(now)
 }
 
 func plainClass(state []byte, now int64) []byte {
 	n := ClassState(slices.Clone(state))
 	n.sweep(now)
 	n.setU64(80, 0)
-	return n[VariableHead : classHead+n.Children()*childBytes]
+	return n[layout.VariableHead : classHead+n.Children()*childBytes]
 }
 
 // IsToBeKept reports whether a decision changes the state.
@@ -136,7 +137,7 @@ func (c *Call) ScanAsked(end int64) {
 	s.isAsked = true
 	s.Assured, _ = engine.Assured(c.Op.Who)
 	if had.Capacity > 0 {
-		s.Used = carryOver(s.Used, had.Rate, s.Assured.Rate)
+		s.Used = layout.CarryOver(s.Used, had.Rate, s.Assured.Rate)
 	}
 	s.Changes = had != s.Assured || s.end < end
 	s.IsNews = s.end <= c.Now || had != s.Assured

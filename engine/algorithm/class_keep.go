@@ -1,6 +1,9 @@
 package algorithm
 
-import "github.com/stintdb/stint/engine/limits"
+import (
+	"github.com/stintdb/stint/engine/layout"
+	"github.com/stintdb/stint/engine/limits"
+)
 
 func needClass(c *Call) int {
 	s := &c.Class
@@ -29,7 +32,7 @@ func fullClass(*limits.Limit) int64 { return classHead }
 func writeClass(c *Call, state []byte) {
 	s, n := &c.Class, ClassState(state)
 	if c.IsNew {
-		clear(n[VariableHead:])
+		clear(n[layout.VariableHead:])
 		copy(n[96:], s.hash[:])
 	}
 	c.WriteMeters(n)
@@ -55,7 +58,7 @@ func (c *Call) WriteMeters(state []byte) {
 	s := &c.Class
 	s.after.Store(state[8:])
 	if s.isAsked && s.Assured.Capacity > 0 {
-		MeterAfter(c.Now, s.Used, s.Assured.Rate).Store(state[24:])
+		layout.MeterAfter(c.Now, s.Used, s.Assured.Rate).Store(state[24:])
 	}
 }
 

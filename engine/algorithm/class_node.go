@@ -5,6 +5,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -57,7 +58,7 @@ func unreserveClass(c *Call, mark int64) {
 	c.Limit = c.Prev
 	if s := c.ScanClass(); mark == fromAssured && s.Assured.Capacity > 0 {
 		rate := s.Assured.Rate
-		MeterAfter(c.Now, s.Used.Minus(uint128.Product(uint64(c.Op.Tokens), uint64(rate.Period))), rate).Store(c.State[24:])
+		layout.MeterAfter(c.Now, s.Used.Minus(uint128.Product(uint64(c.Op.Tokens), uint64(rate.Period))), rate).Store(c.State[24:])
 	}
 	refundClass(c)
 }
@@ -68,7 +69,7 @@ func refundClass(c *Call) {
 	s, rate := c.ScanClass(), c.Prev.Rate
 	left := s.taken.Minus(uint128.Product(uint64(c.Op.Tokens), uint64(rate.Period)))
 	c.Result.Granted = s.taken.Minus(left).DivideUp(uint64(rate.Period))
-	MeterAfter(c.Now, left, rate).Store(c.State[8:])
+	layout.MeterAfter(c.Now, left, rate).Store(c.State[8:])
 	lookClass(c)
 }
 
@@ -82,11 +83,7 @@ func (c *Call) ReportClass(free, granted int64) {
 			res.Remaining = -debt.DivideUp(uint64(c.Limit.Rate.Period))
 		}
 	}
-	nanos, frac := after.Divide(uint64(c.Limit.Rate.Tokens))
-	s.after, res.Reset = meter{c.Now + int64(nanos), frac}, int64(nanos)
-	if frac > 0 {
-		res.Reset++
-	}
+	s.after, res.Reset = layout.MeterAfter(c.Now, after, c.Limit.Rate), after.DivideUp(uint64(c.Limit.Rate.Tokens))
 	if s.Assured.Capacity > 0 && !s.Used.IsZero() {
 		res.Reset = max(res.Reset, s.Used.DivideUp(uint64(s.Assured.Rate.Tokens)))
 	}

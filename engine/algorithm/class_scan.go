@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -25,7 +26,7 @@ func (c *Call) ScanClass() *classScan {
 	state := ClassState(c.State)
 	s.hash = state.hash()
 	if s.Assured = state.assured(); s.Assured.Capacity > 0 {
-		s.Used = LoadMeter(state[24:]).Taken(c.Now, s.Assured.Rate)
+		s.Used = layout.LoadMeter(state[24:]).Taken(c.Now, s.Assured.Rate)
 		if s.end = state.u64(64); s.end > c.Now {
 			s.Own = s.Assured.Capacity
 		}
@@ -48,9 +49,9 @@ func takenClass(c *Call) uint128.Int {
 	if c.IsNew {
 		return uint128.Int{}
 	}
-	taken := LoadMeter(c.State[8:]).Taken(c.Now, c.Prev.Rate)
+	taken := layout.LoadMeter(c.State[8:]).Taken(c.Now, c.Prev.Rate)
 	if c.Prev.Rate != c.Limit.Rate {
-		taken = carryOver(taken, c.Prev.Rate, c.Limit.Rate)
+		taken = layout.CarryOver(taken, c.Prev.Rate, c.Limit.Rate)
 	}
 	return taken
 }

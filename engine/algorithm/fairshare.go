@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -38,38 +39,38 @@ func scanShares(c *Call) *shareScan {
 }
 
 func scanPool(c *Call, s *shareScan) {
-	p, from, to := SharePool(c.State), c.Prev.Rate, c.Limit.Rate
-	m, now := p.meter(), max(c.Now, p.sharedTo())
+	p, from, to := layout.SharePool(c.State), c.Prev.Rate, c.Limit.Rate
+	m, now := p.Meter(), max(c.Now, p.SharedTo())
 	left := m.Taken(now, from)
-	refilled := m.Taken(p.sharedTo(), from).Minus(left)
+	refilled := m.Taken(p.SharedTo(), from).Minus(left)
 	refilled = uint128.Min(refilled, uint128.Product(4*limits.MaxTokens, uint64(from.Period)))
-	units, restTicks := refilled.Shift(unitBits).Plus(uint128.Int{Lo: p.restTicks()}).Divide(uint64(from.Period))
+	units, restTicks := refilled.Shift(layout.UnitBits).Plus(uint128.Int{Lo: p.RestTicks()}).Divide(uint64(from.Period))
 	s.taken, s.restTicks = m.Taken(c.Now, from), restTicks
 	if from != to {
-		s.taken = carryOver(s.taken, from, to)
+		s.taken = layout.CarryOver(s.taken, from, to)
 		s.restTicks, _ = uint128.Product(restTicks, uint64(to.Period)).Divide(uint64(from.Period))
 	}
-	s.room, s.nameRoom = p.room(), p.nameRoom()
-	s.virtual, s.weights, s.active = p.virtual(), p.weights(), p.Active()
-	units += uint64(p.restUnits())
+	s.room, s.nameRoom = p.Room(), p.NameRoom()
+	s.virtual, s.weights, s.active = p.Virtual(), p.Weights(), p.Active()
+	units += uint64(p.RestUnits())
 	drain(c, s, p, units)
 	c.Result.Work += s.drained
 	if len(c.Op.Who) == 0 {
 		return
 	}
-	n, steps, found := p.find(c.Op.Who)
+	n, steps, found := p.Find(c.Op.Who)
 	c.Result.Work += steps
-	if e := p.entry(n); found && isEarlier(s.virtual, p.tagAt(e.place())) {
-		s.member, s.found, s.weight = n, true, e.weight()
-		s.units = (p.tagAt(e.place()) - s.virtual) * uint64(s.weight)
+	if e := p.Entry(n); found && layout.IsEarlier(s.virtual, p.TagAt(e.Place())) {
+		s.member, s.found, s.weight = n, true, e.Weight()
+		s.units = (p.TagAt(e.Place()) - s.virtual) * uint64(s.weight)
 	}
 }
 
 // drain shares units among the active members.
-func drain(c *Call, s *shareScan, p SharePool, units uint64) {
-	order := drainOrder{pool: p, places: c.places[:0]}
-	for place := 0; s.active > 0; place = int(order.places[0]) {
-		tag := p.tagAt(place)
+func drain(c *Call, s *shareScan, p layout.SharePool, units uint64) {
+	order := layout.DrainOrder{Pool: p, Places: c.places[:0]}
+	for place := 0; s.active > 0; place = int(order.Places[0]) {
+		tag := p.TagAt(place)
 		high, need := bits.Mul64(tag-s.virtual, uint64(s.weights))
 		if high != 0 || need > units {
 			s.virtual += units / uint64(s.weights)
@@ -77,17 +78,17 @@ func drain(c *Call, s *shareScan, p SharePool, units uint64) {
 			break
 		}
 		units -= need
-		s.virtual, s.weights = tag, s.weights-p.entry(p.entryAt(place)).weight()
+		s.virtual, s.weights = tag, s.weights-p.Entry(p.EntryAt(place)).Weight()
 		s.drained, s.active = s.drained+1, s.active-1
 		if s.active == 0 {
 			break
 		}
-		if len(order.places) == 0 {
-			order.push(0)
+		if len(order.Places) == 0 {
+			order.Push(0)
 		}
-		order.next()
+		order.Next()
 	}
-	c.places = order.places
+	c.places = order.Places
 }
 
 // weightAsked is the weight that the call gives its member. A settlement leaves the weight as it is.
@@ -107,7 +108,7 @@ func decideShare(c *Call) (changed bool) {
 	weight, isForced := weightAsked(c, s), c.Op.Options&engine.Force != 0
 	asked, room := uint128.Product(uint64(c.Op.Tokens), period), uint128.Product(uint64(c.Limit.Capacity), period)
 	after, free := s.taken.Plus(asked), freeUnits(c, s.taken)
-	units := uint64(c.Op.Tokens) << unitBits
+	units := uint64(c.Op.Tokens) << layout.UnitBits
 	if after.Exceeds(room) || s.found && isTooMuch(s.units, units, free, weight) {
 		most := uint128.Min(room.Plus(uint128.Product(limits.MaxTokens, period)), uint128.Product(uint64(limits.MaxAhead), uint64(c.Limit.Rate.Tokens)))
 		switch {
@@ -131,7 +132,7 @@ func decideShare(c *Call) (changed bool) {
 // freeUnits is the units left in the pool once ticks are taken, rounded down.
 func freeUnits(c *Call, taken uint128.Int) uint64 {
 	period := uint64(c.Limit.Rate.Period)
-	free, _ := uint128.Product(uint64(c.Limit.Capacity), period).Minus(taken).Shift(unitBits).Divide(period)
+	free, _ := uint128.Product(uint64(c.Limit.Capacity), period).Minus(taken).Shift(layout.UnitBits).Divide(period)
 	return free
 }
 
@@ -156,8 +157,8 @@ func shareWait(c *Call, s *shareScan, after, room uint128.Int, weight, free uint
 	}
 	tokens, period := uint64(c.Limit.Rate.Tokens), uint64(c.Limit.Rate.Period)
 	wait := after.Minus(room).DivideUp(tokens)
-	units := uint64(c.Op.Tokens) << unitBits
-	debt := s.taken.Minus(room).Shift(unitBits).DivideUp(period) // beyond the capacity, which may have been lowered
+	units := uint64(c.Op.Tokens) << layout.UnitBits
+	debt := s.taken.Minus(room).Shift(layout.UnitBits).DivideUp(period) // beyond the capacity, which may have been lowered
 	lacking := uint128.Product(s.units+units+uint64(s.weight), 1).Plus(uint128.Product(units+uint64(debt), ShareFactor*weight)).Minus(uint128.Product(free, ShareFactor*weight))
 	if !s.found || lacking.IsZero() {
 		return wait
@@ -166,17 +167,17 @@ func shareWait(c *Call, s *shareScan, after, room uint128.Int, weight, free uint
 	weights, own := uint64(s.weights), uint64(s.weight)
 	refill := lacking.Times(weights).DivideUp(ShareFactor*weight*weights + own)
 	drained := uint128.Product(s.units/own+1, weights).DivideUp(1)
-	byShare := uint128.Product(uint64(min(refill, drained)), period).DivideUp(tokens << unitBits)
+	byShare := uint128.Product(uint64(min(refill, drained)), period).DivideUp(tokens << layout.UnitBits)
 	return max(wait, min(byShare, s.taken.DivideUp(tokens)))
 }
 
 // reportShare fills in the tokens left for a member that has taken units, where ticks are taken of the pool and units are free.
 func reportShare(c *Call, taken uint128.Int, free, units, weight uint64) {
 	res := c.Result
-	res.Limit, res.Remaining = c.Limit.Capacity, int64(free>>unitBits)
+	res.Limit, res.Remaining = c.Limit.Capacity, int64(free>>layout.UnitBits)
 	if units > 0 {
 		most := uint128.Product(free, ShareFactor*weight).Minus(uint128.Int{Lo: units})
-		left, _ := most.Divide((1 + ShareFactor*weight) << unitBits)
+		left, _ := most.Divide((1 + ShareFactor*weight) << layout.UnitBits)
 		res.Remaining = int64(left)
 	}
 	res.Reset = taken.DivideUp(uint64(c.Limit.Rate.Tokens))
@@ -192,7 +193,7 @@ func lookShare(c *Call) {
 
 // roomAfter is the room of the pool once the call's member is active.
 func (s *shareScan) roomAfter(c *Call) (room, nameRoom int) {
-	room, nameRoom = max(s.room, poolMinRoom), max(s.nameRoom, poolMinName)
+	room, nameRoom = max(s.room, layout.PoolMinRoom), max(s.nameRoom, layout.PoolMinName)
 	if !s.found {
 		nameRoom = max(nameRoom, engine.Align(len(c.Op.Who)))
 		if s.active == room {
@@ -202,84 +203,79 @@ func (s *shareScan) roomAfter(c *Call) (room, nameRoom int) {
 	return room, nameRoom
 }
 
-func needShares(c *Call) int { return shareBytes(scanShares(c).roomAfter(c)) }
+func needShares(c *Call) int { return layout.ShareBytes(scanShares(c).roomAfter(c)) }
 
 // fullShares is the room for as many members as take one token each.
 func fullShares(l *limits.Limit) int64 {
-	return int64(shareBytes(int(min(l.Capacity, engine.MaxMembers)), usualHolderBytes))
+	return int64(layout.ShareBytes(int(min(l.Capacity, engine.MaxMembers)), usualHolderBytes))
 }
 
 // writeShares keeps a grant.
 func writeShares(c *Call, state []byte) {
-	s, p := scanShares(c), SharePool(state)
+	s, p := scanShares(c), layout.SharePool(state)
 	if c.IsNew {
-		p.setU64(64, fold(uint64(c.Now)))
-		p.setU64(32, uint64(c.Now))
+		p.Begin(c.Now)
 	}
-	p.bringUp(c, s)
-	if room, nameRoom := s.roomAfter(c); room != p.room() || nameRoom != p.nameRoom() {
+	s.bringUp(c, p)
+	if room, nameRoom := s.roomAfter(c); room != p.Room() || nameRoom != p.NameRoom() {
 		c.Result.Work += p.Active()
-		p.enlarge(room, nameRoom)
+		p.Enlarge(room, nameRoom)
 	}
 	after := s.taken.Plus(uint128.Product(uint64(c.Result.Granted), uint64(c.Limit.Rate.Period)))
-	MeterAfter(c.Now, after, c.Limit.Rate).Store(p[16:])
+	layout.MeterAfter(c.Now, after, c.Limit.Rate).Store(p[16:])
 	weight := weightAsked(c, s)
-	tag := s.virtual + parts(s.units+uint64(c.Result.Granted)<<unitBits, weight)
+	tag := s.virtual + parts(s.units+uint64(c.Result.Granted)<<layout.UnitBits, weight)
 	if s.found {
-		p.change(s.member, uint32(weight), tag)
+		p.Change(s.member, uint32(weight), tag)
 	} else {
-		p.add(c.Op.Who, uint32(weight), tag)
+		p.Add(c.Op.Who, uint32(weight), tag)
 	}
 }
 
 // bringUp writes the refill up to the time of the call.
-func (p SharePool) bringUp(c *Call, s *shareScan) {
-	p.dropFirst(s.drained)
-	p.setU64(32, uint64(max(c.Now, p.sharedTo())))
-	p.setU64(40, s.virtual)
-	p.setU64(48, s.restTicks)
-	p.setU32(56, s.restUnits)
+func (s *shareScan) bringUp(c *Call, p layout.SharePool) {
+	p.ShareRefill(s.drained, max(c.Now, p.SharedTo()), s.virtual, s.restTicks, s.restUnits)
 }
 
 // unreserveShare gives tokens of a reservation back, in place: at most those that the member still has.
 func unreserveShare(c *Call, _ int64) {
-	s, p := scanShares(c), SharePool(c.State)
+	s, p := scanShares(c), layout.SharePool(c.State)
 	rate := c.Limit.Rate
-	p.bringUp(c, s)
-	units := min(uint64(c.Op.Tokens)<<unitBits, s.units)
-	back, _ := uint128.Product(units, uint64(rate.Period)).Divide(UnitsOfToken)
+	s.bringUp(c, p)
+	units := min(uint64(c.Op.Tokens)<<layout.UnitBits, s.units)
+	back, _ := uint128.Product(units, uint64(rate.Period)).Divide(layout.UnitsOfToken)
 	s.taken = s.taken.Minus(uint128.Int{Lo: back})
-	MeterAfter(c.Now, s.taken, rate).Store(p[16:])
+	layout.MeterAfter(c.Now, s.taken, rate).Store(p[16:])
 	if s.found {
 		weight := uint64(s.weight)
 		if s.units -= units; s.units == 0 {
 			s.units = 1 // the next refill ends it
 		}
-		p.change(s.member, s.weight, s.virtual+parts(s.units, weight))
+		p.Change(s.member, s.weight, s.virtual+parts(s.units, weight))
 	}
-	c.Result.Granted = int64(units >> unitBits)
+	c.Result.Granted = int64(units >> layout.UnitBits)
 	reportShare(c, s.taken, freeUnits(c, s.taken), s.units, uint64(max(1, s.weight)))
 }
 
 func sharesExpired(state []byte, _ *limits.Limit, now int64) bool {
-	return SharePool(state).meter().isFull(now)
+	return layout.SharePool(state).Meter().IsFull(now)
 }
 
 // plainShares has the pool's numbers and its members in order.
 func plainShares(state []byte, _ int64) []byte {
-	p := SharePool(state)
+	p := layout.SharePool(state)
 	plain := bytes.Clone(p[16:64])
-	order := drainOrder{pool: p}
+	order := layout.DrainOrder{Pool: p}
 	for i := range p.Active() {
 		if i == 0 {
-			order.push(0)
+			order.Push(0)
 		} else {
-			order.next()
+			order.Next()
 		}
-		place := int(order.places[0])
-		e := p.entry(p.entryAt(place))
-		plain = append(binary.LittleEndian.AppendUint64(plain, p.tagAt(place)), e[4:6]...)
-		plain = AppendText(plain, e.name())
+		place := int(order.Places[0])
+		e := p.Entry(p.EntryAt(place))
+		plain = append(binary.LittleEndian.AppendUint64(plain, p.TagAt(place)), e[4:6]...)
+		plain = AppendText(plain, e.Name())
 	}
 	return plain
 }

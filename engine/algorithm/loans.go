@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/stintdb/stint/engine"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -86,7 +87,7 @@ func (l *Loans) appendTo(b, inner []byte) []byte {
 	for len(b)%engine.RecordAlign != 0 {
 		b = append(b, 0)
 	}
-	SetVariableSize(b, len(b))
+	layout.SetVariableSize(b, len(b))
 	return b
 }
 

@@ -1,74 +1,17 @@
 package algorithm
 
 import (
-	"encoding/binary"
-
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/internal/uint128"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
-// meter is the state that GCRA, token bucket and leaky bucket share: the theoretical arrival time (TAT) of ATM Forum
-// TM 4.0, annex "GCRA", read as the instant at which the bucket is full again. Between whole nanoseconds it keeps the
-// remainder as a fraction of the rate, so that N tokens per P is exact for every N and P and never drifts.
-//
-// All arithmetic is in ticks: one tick is 1/N of a nanosecond. A token is P ticks, a nanosecond is N ticks, and both
-// are whole numbers.
-type meter struct {
-	tat  int64  // nanoseconds since the Unix epoch
-	frac uint64 // ticks beyond tat, less than N
-}
-
-const meterBytes = 16
-
-// LoadMeter reads the state of a meter.
-func LoadMeter(state []byte) meter {
-	return meter{int64(binary.LittleEndian.Uint64(state)), binary.LittleEndian.Uint64(state[8:])}
-}
-
-func (m meter) Store(state []byte) {
-	binary.LittleEndian.PutUint64(state, uint64(m.tat))
-	binary.LittleEndian.PutUint64(state[8:], m.frac)
-}
-
-// isFull reports whether the meter holds no information at now: nothing is taken.
-func (m meter) isFull(now int64) bool {
-	return m.tat < now || m.tat == now && m.frac == 0
-}
-
-// Taken returns the tokens taken at now, in ticks of the rate.
-func (m meter) Taken(now int64, rate limits.Rate) uint128.Int {
-	if m.isFull(now) {
-		return uint128.Int{}
-	}
-	return uint128.Product(uint64(m.tat)-uint64(now), uint64(rate.Tokens)).Plus(uint128.Int{Lo: m.frac})
-}
-
-// MeterAfter returns the meter from which the given ticks are taken at now.
-func MeterAfter(now int64, ticks uint128.Int, rate limits.Rate) meter {
-	nanos, frac := ticks.Divide(uint64(rate.Tokens))
-	return meter{now + int64(nanos), frac}
-}
-
-// carryOver converts ticks taken at one rate to ticks at another, so that the tokens taken stay the same. It rounds up
-// to a whole tick; because every later quantity is a whole number of ticks too, no decision differs from that of the
-// unrounded fraction. Only a clock that went back can show more than a capacity and a debt of MaxTokens each as taken;
-// that much is carried.
-func carryOver(ticks uint128.Int, from, to limits.Rate) uint128.Int {
-	if from.Period == to.Period {
-		return ticks // a token is as many ticks as before
-	}
-	ticks = uint128.Min(ticks, uint128.Product(2*limits.MaxTokens, uint64(from.Period)))
-	tokens, rest := ticks.Divide(uint64(from.Period))
-	part := uint128.Product(rest, uint64(to.Period)).DivideUp(uint64(from.Period))
-	return uint128.Product(tokens, uint64(to.Period)).Plus(uint128.Int{Lo: uint64(part)})
-}
-
 // takenUnder returns the ticks taken at the call's time under a limit, which may be another than the state's.
 func takenUnder(c *Call, limit *limits.Limit) uint128.Int {
-	taken := LoadMeter(c.State).Taken(c.Now, c.Prev.Rate)
+	taken := layout.LoadMeter(c.State).Taken(c.Now, c.Prev.Rate)
 	if c.Prev.Rate != limit.Rate {
-		taken = carryOver(taken, c.Prev.Rate, limit.Rate)
+		taken = layout.CarryOver(taken, c.Prev.Rate, limit.Rate)
 	}
 	return taken
 }
@@ -115,7 +58,7 @@ func decideMeter(c *Call) (changed bool) {
 		res.Wait = after.Minus(room).DivideUp(tokensPerPeriod)
 	}
 	reportMeter(c, after, &c.Limit, op.Options&engine.Force != 0)
-	MeterAfter(c.Now, after, rate).Store(c.Next[:])
+	layout.MeterAfter(c.Now, after, rate).Store(c.Next[:])
 	return granted > 0
 }
 
@@ -158,14 +101,16 @@ func refundMeter(c *Call) {
 	}
 	c.Result.Granted = int64(back)
 	reportMeter(c, left, &c.Prev, true)
-	MeterAfter(c.Now, left, c.Prev.Rate).Store(c.Next[:])
+	layout.MeterAfter(c.Now, left, c.Prev.Rate).Store(c.Next[:])
 }
 
-func meterExpired(state []byte, _ *limits.Limit, now int64) bool { return LoadMeter(state).isFull(now) }
+func meterExpired(state []byte, _ *limits.Limit, now int64) bool {
+	return layout.LoadMeter(state).IsFull(now)
+}
 
 // chargeMeter takes tokens at a time. No debt lies further in the future than a meter can hold.
 func chargeMeter(state []byte, l *limits.Limit, at, tokens int64) {
-	taken := LoadMeter(state).Taken(at, l.Rate).Plus(uint128.Product(uint64(tokens), uint64(l.Rate.Period)))
+	taken := layout.LoadMeter(state).Taken(at, l.Rate).Plus(uint128.Product(uint64(tokens), uint64(l.Rate.Period)))
 	taken = uint128.Min(taken, uint128.Product(uint64(limits.MaxAhead), uint64(l.Rate.Tokens)))
-	MeterAfter(at, taken, l.Rate).Store(state)
+	layout.MeterAfter(at, taken, l.Rate).Store(state)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/glob"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -207,16 +208,16 @@ func reservationExpired(state []byte, _ *limits.Limit, now int64) bool {
 func lookReservation(c *Call) { c.Result.Reset = Reservation(c.State).End() - c.Now }
 
 func plainReservation(state []byte, _ int64) []byte {
-	return bytes.Clone(state[VariableHead : ReservationHead+len(Reservation(state).rest())])
+	return bytes.Clone(state[layout.VariableHead : ReservationHead+len(Reservation(state).rest())])
 }
 
 // writeReservation keeps a new reservation: the content of the call is all of its state but the size.
 func writeReservation(c *Call, state []byte) {
-	clear(state[VariableHead+copy(state[VariableHead:], c.Content):])
+	clear(state[layout.VariableHead+copy(state[layout.VariableHead:], c.Content):])
 }
 
 // NeedReservation is the size of the state that holds the content of a call.
-func NeedReservation(c *Call) int { return engine.Align(VariableHead + len(c.Content)) }
+func NeedReservation(c *Call) int { return engine.Align(layout.VariableHead + len(c.Content)) }
 
 // AppendRequest appends the parameters of a request, of which a fingerprint is made.
 func AppendRequest(b []byte, op *engine.Op) []byte {

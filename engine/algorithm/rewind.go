@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -94,7 +95,7 @@ func rewindLent(inner func(state []byte, l *limits.Limit, by int64)) func(state 
 		turned := all.appendTo(nil, state[lentInner:lentHead])
 		if size := len(state); len(turned) <= size {
 			clear(state[copy(state, turned):])
-			SetVariableSize(state, size)
+			layout.SetVariableSize(state, size)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/datatype"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -78,7 +79,7 @@ func ValueSize(v *engine.Value, had int) int {
 
 // StoreValue writes a value to its state.
 func StoreValue(state []byte, v *engine.Value) {
-	SetVariableSize(state, len(state))
+	layout.SetVariableSize(state, len(state))
 	binary.LittleEndian.PutUint32(state[4:], uint32(len(v.Data)))
 	binary.LittleEndian.PutUint64(state[8:], uint64(v.ExpiresAt))
 	clear(state[valueHead+copy(state[valueHead:], v.Data):])

@@ -3,6 +3,7 @@ package keyspace
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -142,7 +143,7 @@ func (s *Shard) adapt(c *algorithm.Call, tag uint32, p Place, readOnly bool) (do
 		}
 		a.Hear(c.Op.Report, &c.Prev, c.Now)
 		now := a.PresentRate(&c.Prev)
-		algorithm.MeterAfter(c.Now, algorithm.LoadMeter(c.State).Taken(c.Now, before), now).Store(c.Next[:])
+		layout.MeterAfter(c.Now, layout.LoadMeter(c.State).Taken(c.Now, before), now).Store(c.Next[:])
 		a.Store(c.Next[:])
 		s.Keep(c, tag, p) // it needs no more room
 	}

@@ -3,6 +3,7 @@ package keyspace
 import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -52,7 +53,7 @@ func (s *Shard) Keep(c *algorithm.Call, tag uint32, p Place) bool {
 	case alg.Bytes != 0:
 		copy(state, c.Next[:])
 	case c.IsNew: // so that no part of an expired state counts again
-		clear(state[algorithm.VariableHead:])
+		clear(state[layout.VariableHead:])
 		fallthrough
 	default:
 		alg.Write(c, state)
@@ -106,7 +107,7 @@ func (t *table) newRecord(now int64, tag uint32, key []byte, limit *limits.Limit
 	r.setKeyLen(len(key), t.phase)
 	copy(r.key(), key)
 	if algorithm.Table[limit.Algorithm].Bytes == 0 {
-		algorithm.SetVariableSize(r.rest(), size)
+		layout.SetVariableSize(r.rest(), size)
 	}
 	if t.quotas != nil {
 		t.quotas.Add(key, 1)
@@ -151,7 +152,7 @@ func (s *Shard) enlarge(c *algorithm.Call, tag uint32, size int) (ref uint32) {
 	c.Result.Work += oldSize / WorkBytes
 	old.setDirty(false)
 	moved.setDirty(false) // to be noted again, under its new reference
-	algorithm.SetVariableSize(moved.rest(), size)
+	layout.SetVariableSize(moved.rest(), size)
 	s.Moves++
 	s.index.slots[p.At] = uint64(tag)<<32 | uint64(ref)
 	s.vacate(p.ref, oldSize)
@@ -186,7 +187,7 @@ func (s *Shard) keepLent(c *algorithm.Call, tag uint32, p Place) bool {
 				s.limits.release(old)
 			}
 			clear(r.rest()[copy(r.rest(), state):had])
-			algorithm.SetVariableSize(r.rest(), had)
+			layout.SetVariableSize(r.rest(), had)
 			s.note(p.ref)
 			return true
 		}

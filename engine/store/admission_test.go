@@ -9,6 +9,7 @@ import (
 	"github.com/stintdb/stint/engine/admission"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -308,7 +309,7 @@ func TestPressure(t *testing.T) {
 func bigLog(at int64, prefix string) engine.Op {
 	const room = admission.MaxOverflowBytes / 4 / engine.LogEntry
 	state := make([]byte, algorithm.LogHead+room*engine.LogEntry)
-	algorithm.SetVariableSize(state, len(state))
+	layout.SetVariableSize(state, len(state))
 	g := algorithm.SlidingLog(state)
 	g.SetU32(4, room)
 	g.SetU32(12, 1)

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/stintdb/stint/engine"
-	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -100,7 +100,7 @@ func TestTreesSettle(t *testing.T) {
 		left := int64(-1)
 		s.Scan(0, 100, epoch, func(e keyspace.Entry) {
 			if string(e.Key) == "class" {
-				left = 10 - algorithm.LoadMeter(e.State[24:]).Taken(epoch, bucket(10, 1, 3600*sec).Rate).DivideUp(uint64(3600*sec))
+				left = 10 - layout.LoadMeter(e.State[24:]).Taken(epoch, bucket(10, 1, 3600*sec).Rate).DivideUp(uint64(3600*sec))
 			}
 		})
 		return left

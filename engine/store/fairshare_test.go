@@ -10,6 +10,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 	"github.com/stintdb/stint/internal/testsize"
 )
@@ -46,7 +47,7 @@ func (n *naiveShare) refill(now int64) {
 		back = n.taken
 	}
 	n.taken = new(big.Rat).Sub(n.taken, back)
-	n.part.Add(n.part, new(big.Rat).Mul(back, rat(algorithm.UnitsOfToken)))
+	n.part.Add(n.part, new(big.Rat).Mul(back, rat(layout.UnitsOfToken)))
 	if n.at = now; n.taken.Sign() == 0 {
 		n.refill(now)
 		return
@@ -90,14 +91,14 @@ func (n *naiveShare) allows(l limits.Limit, member string, weight, tokens int64)
 		return false
 	}
 	free := new(big.Rat).Sub(rat(l.Capacity), after)
-	share := big.NewRat(n.units(member)+tokens*algorithm.UnitsOfToken, algorithm.UnitsOfToken)
-	free = new(big.Rat).SetFrac(floor(free.Mul(free, rat(algorithm.UnitsOfToken))), big.NewInt(algorithm.UnitsOfToken))
+	share := big.NewRat(n.units(member)+tokens*layout.UnitsOfToken, layout.UnitsOfToken)
+	free = new(big.Rat).SetFrac(floor(free.Mul(free, rat(layout.UnitsOfToken))), big.NewInt(layout.UnitsOfToken))
 	return n.units(member) == 0 || share.Cmp(free.Mul(free, rat(algorithm.ShareFactor*weight))) <= 0
 }
 
 func (n *naiveShare) take(rate limits.Rate, member string, weight, tokens int64) {
 	n.rate = rate
-	units := n.units(member) + tokens*algorithm.UnitsOfToken
+	units := n.units(member) + tokens*layout.UnitsOfToken
 	n.taken = new(big.Rat).Add(n.taken, rat(tokens))
 	n.tags[member], n.weights[member] = n.virtual+(units+weight-1)/weight, weight
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -142,14 +143,14 @@ func (g *acquireAllCall) describe(now int64, parts []engine.Op, res *engine.Resu
 	if g.shadow {
 		wait = 0
 	}
-	b := append(g.text[:0], make([]byte, algorithm.ReservationHead-algorithm.VariableHead)...)
+	b := append(g.text[:0], make([]byte, algorithm.ReservationHead-layout.VariableHead)...)
 	binary.LittleEndian.PutUint64(b, uint64(now+g.reserving.MaxWait))
 	binary.LittleEndian.PutUint64(b[8:], g.fingerprint)
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(granted)), uint64(wait))
 	for i := range parts {
 		b = algorithm.AppendReservedPart(b, &parts[i], res.Parts[i].Granted, g.calls[i].Mark())
 	}
-	binary.LittleEndian.PutUint32(b[21-algorithm.VariableHead:], uint32(len(b)-(algorithm.ReservationHead-algorithm.VariableHead)))
+	binary.LittleEndian.PutUint32(b[21-layout.VariableHead:], uint32(len(b)-(algorithm.ReservationHead-layout.VariableHead)))
 	g.text = b
 	g.idCall.Op, g.idCall.Limit, g.idCall.Content = &g.idOp, g.idOp.Limit, b
 	g.id.entries, g.id.bytes = 1, keyspace.RecordBytes(algorithm.NeedReservation(&g.idCall), len(g.idOp.Key))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -89,7 +90,7 @@ func (t *Tx) acquire(c *algorithm.Call) {
 	if !c.IsNew {
 		copy(state, c.State)
 	}
-	algorithm.SetVariableSize(state, size)
+	layout.SetVariableSize(state, size)
 	alg.Write(c, state)
 	t.keepLimiter(c, state)
 }

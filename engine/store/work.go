@@ -4,6 +4,7 @@ import (
 	"github.com/stintdb/stint/engine"
 	"github.com/stintdb/stint/engine/algorithm"
 	"github.com/stintdb/stint/engine/keyspace"
+	"github.com/stintdb/stint/engine/layout"
 	"github.com/stintdb/stint/engine/limits"
 )
 
@@ -72,7 +73,7 @@ func (s *Store) weigh(op *engine.Op, more *int) int {
 	case limits.Concurrency:
 		return OpWork + min(algorithm.Leases(state).Used()/algorithm.LeaseHead+*more, limits.MaxHolders)
 	case limits.FairShare:
-		return OpWork + size/keyspace.WorkBytes + algorithm.SharePool(state).Active()
+		return OpWork + size/keyspace.WorkBytes + layout.SharePool(state).Active()
 	case limits.Class:
 		return OpWork + size/keyspace.WorkBytes + algorithm.ClassState(state).Children()
 	case limits.SlidingLog:

@@ -1,4 +1,4 @@
-package algorithm
+package layout
 
 import (
 	"bytes"
@@ -36,12 +36,14 @@ const (
 	poolHead    = 72
 	entryHead   = 12
 	memberBytes = 8 + 2 + 2*tableFactor // beside the entry
-	poolMinRoom = 4
-	poolMinName = 16
+	// PoolMinRoom is the least room for members.
+	PoolMinRoom = 4
+	// PoolMinName is the least room for a name.
+	PoolMinName = 16
 	tableFactor = 2  // places of the table for a member
-	unitBits    = 20 // of a token's fraction
+	UnitBits    = 20 // of a token's fraction
 	// UnitsOfToken is the number of units of a token, in which shares are counted.
-	UnitsOfToken = 1 << unitBits
+	UnitsOfToken = 1 << UnitBits
 )
 
 func (p SharePool) u16(at int) int       { return int(binary.LittleEndian.Uint16(p[at:])) }
@@ -52,44 +54,65 @@ func (p SharePool) u64(at int) uint64    { return binary.LittleEndian.Uint64(p[a
 func (p SharePool) setU32(at int, value uint32) { binary.LittleEndian.PutUint32(p[at:], value) }
 func (p SharePool) setU64(at int, value uint64) { binary.LittleEndian.PutUint64(p[at:], value) }
 
-func (p SharePool) room() int { return p.u16(4) }
+// Room is the number of members there is room for.
+func (p SharePool) Room() int { return p.u16(4) }
 
 // Active is the number of members that have taken tokens lately.
-func (p SharePool) Active() int       { return p.u16(8) }
-func (p SharePool) nameRoom() int     { return p.u16(12) }
-func (p SharePool) meter() meter      { return LoadMeter(p[16:]) }
-func (p SharePool) sharedTo() int64   { return int64(p.u64(32)) }
-func (p SharePool) virtual() uint64   { return p.u64(40) }
-func (p SharePool) restTicks() uint64 { return p.u64(48) }
-func (p SharePool) restUnits() uint32 { return p.u32(56) }
-func (p SharePool) weights() uint32   { return p.u32(60) }
-func (p SharePool) table() []byte     { return p[poolHead+10*p.room():] }
-func (p SharePool) slot(i int) int    { return int(binary.LittleEndian.Uint16(p.table()[2*i:])) }
+func (p SharePool) Active() int { return p.u16(8) }
+
+// NameRoom is the bytes of room for a name.
+func (p SharePool) NameRoom() int { return p.u16(12) }
+
+// Meter is the meter of the whole pool.
+func (p SharePool) Meter() Meter { return LoadMeter(p[16:]) }
+
+// SharedTo is the time up to which the refill has been shared.
+func (p SharePool) SharedTo() int64 { return int64(p.u64(32)) }
+
+// Virtual is the virtual time then: the units that a member of weight 1 has got back.
+func (p SharePool) Virtual() uint64 { return p.u64(40) }
+
+// RestTicks is the refilled ticks that are less than a unit.
+func (p SharePool) RestTicks() uint64 { return p.u64(48) }
+
+// RestUnits is the refilled units that are too few to be shared.
+func (p SharePool) RestUnits() uint32 { return p.u32(56) }
+
+// Weights is the sum of the weights of the active members.
+func (p SharePool) Weights() uint32 { return p.u32(60) }
+func (p SharePool) table() []byte   { return p[poolHead+10*p.Room():] }
+func (p SharePool) slot(i int) int  { return int(binary.LittleEndian.Uint16(p.table()[2*i:])) }
 func (p SharePool) setSlot(i, value int) {
 	binary.LittleEndian.PutUint16(p.table()[2*i:], uint16(value))
 }
 
-// entry returns an entry by its number.
-func (p SharePool) entry(n int) shareEntry {
-	size := entryHead + p.nameRoom()
-	at := poolHead + memberBytes*p.room() + n*size
-	return shareEntry(p[at : at+size : at+size])
+// Entry returns an entry by its number.
+func (p SharePool) Entry(n int) ShareEntry {
+	size := entryHead + p.NameRoom()
+	at := poolHead + memberBytes*p.Room() + n*size
+	return ShareEntry(p[at : at+size : at+size])
 }
 
-// shareEntry is a member in a pool.
-type shareEntry []byte
+// ShareEntry is a member in a pool.
+type ShareEntry []byte
 
-func (e shareEntry) hash() uint32   { return binary.LittleEndian.Uint32(e) }
-func (e shareEntry) weight() uint32 { return uint32(binary.LittleEndian.Uint16(e[4:])) }
-func (e shareEntry) place() int     { return int(binary.LittleEndian.Uint16(e[6:])) }
-func (e shareEntry) name() []byte   { return e[entryHead : entryHead+int(e[8])] }
+func (e ShareEntry) hash() uint32 { return binary.LittleEndian.Uint32(e) }
 
-func (e shareEntry) setHash(h uint32)   { binary.LittleEndian.PutUint32(e, h) }
-func (e shareEntry) setWeight(w uint32) { binary.LittleEndian.PutUint16(e[4:], uint16(w)) }
-func (e shareEntry) setPlace(i int)     { binary.LittleEndian.PutUint16(e[6:], uint16(i)) }
+// Weight is the weight of the member.
+func (e ShareEntry) Weight() uint32 { return uint32(binary.LittleEndian.Uint16(e[4:])) }
 
-// shareBytes is the size of a state with room for some members and for names of some bytes.
-func shareBytes(room, nameRoom int) int {
+// Place is its place in the heap.
+func (e ShareEntry) Place() int { return int(binary.LittleEndian.Uint16(e[6:])) }
+
+// Name is its name.
+func (e ShareEntry) Name() []byte { return e[entryHead : entryHead+int(e[8])] }
+
+func (e ShareEntry) setHash(h uint32)   { binary.LittleEndian.PutUint32(e, h) }
+func (e ShareEntry) setWeight(w uint32) { binary.LittleEndian.PutUint16(e[4:], uint16(w)) }
+func (e ShareEntry) setPlace(i int)     { binary.LittleEndian.PutUint16(e[6:], uint16(i)) }
+
+// ShareBytes is the size of a state with room for some members and for names of some bytes.
+func ShareBytes(room, nameRoom int) int {
 	return poolHead + room*(memberBytes+entryHead+nameRoom)
 }
 
@@ -109,40 +132,40 @@ func fold(x uint64) uint64 {
 	return hi ^ lo
 }
 
-// find returns the number of a member's entry, and the slots of the table that it looked at.
-func (p SharePool) find(name []byte) (entry, steps int, found bool) {
-	if p.room() == 0 {
+// Find returns the number of a member's entry, and the slots of the table that it looked at.
+func (p SharePool) Find(name []byte) (entry, steps int, found bool) {
+	if p.Room() == 0 {
 		return 0, 0, false
 	}
-	h, mask := p.hash(name), tableFactor*p.room()-1
+	h, mask := p.hash(name), tableFactor*p.Room()-1
 	for i := int(h) & mask; ; i = (i + 1) & mask {
 		at := p.slot(i)
 		if at == 0 {
 			return 0, steps, false
 		}
-		if e := p.entry(at - 1); e.hash() == h && bytes.Equal(e.name(), name) {
+		if e := p.Entry(at - 1); e.hash() == h && bytes.Equal(e.Name(), name) {
 			return at - 1, steps, true
 		}
 		steps++
 	}
 }
 
-// add puts a new member with a tag among the active ones. There is room for it.
-func (p SharePool) add(name []byte, weight uint32, tag uint64) {
+// Add puts a new member with a tag among the active ones. There is room for it.
+func (p SharePool) Add(name []byte, weight uint32, tag uint64) {
 	n := p.u16(10) - 1
 	if n >= 0 {
-		p.setU16(10, int(p.entry(n).hash()))
+		p.setU16(10, int(p.Entry(n).hash()))
 	} else {
 		n = p.u16(6)
 		p.setU16(6, n+1)
 	}
-	e := p.entry(n)
+	e := p.Entry(n)
 	clear(e)
 	e[8] = byte(len(name))
 	copy(e[entryHead:], name)
 	e.setHash(p.hash(name))
 	e.setWeight(weight)
-	mask := tableFactor*p.room() - 1
+	mask := tableFactor*p.Room() - 1
 	i := int(e.hash()) & mask
 	for p.slot(i) != 0 {
 		i = (i + 1) & mask
@@ -150,15 +173,15 @@ func (p SharePool) add(name []byte, weight uint32, tag uint64) {
 	p.setSlot(i, n+1)
 	p.setU16(8, p.Active()+1)
 	p.raise(p.Active()-1, tag, n)
-	p.setU32(60, p.weights()+weight)
+	p.setU32(60, p.Weights()+weight)
 }
 
-// change gives an active member another weight and another tag.
-func (p SharePool) change(n int, weight uint32, tag uint64) {
-	e := p.entry(n)
-	p.setU32(60, p.weights()-e.weight()+weight)
+// Change gives an active member another weight and another tag.
+func (p SharePool) Change(n int, weight uint32, tag uint64) {
+	e := p.Entry(n)
+	p.setU32(60, p.Weights()-e.Weight()+weight)
 	e.setWeight(weight)
-	if place := e.place(); isEarlier(tag, p.tagAt(place)) {
+	if place := e.Place(); IsEarlier(tag, p.TagAt(place)) {
 		p.raise(place, tag, n)
 	} else {
 		p.lower(place, tag, n)
@@ -168,10 +191,10 @@ func (p SharePool) change(n int, weight uint32, tag uint64) {
 // dropFirst removes the members with the earliest tags.
 func (p SharePool) dropFirst(members int) {
 	for range members {
-		n := p.entryAt(0)
-		e := p.entry(n)
+		n := p.EntryAt(0)
+		e := p.Entry(n)
 		p.removeFirst()
-		p.setU32(60, p.weights()-e.weight())
+		p.setU32(60, p.Weights()-e.Weight())
 		p.unlist(n, e.hash())
 		clear(e)
 		e.setHash(uint32(p.u16(10)))
@@ -181,13 +204,13 @@ func (p SharePool) dropFirst(members int) {
 
 // unlist removes an entry from the table. Later entries of its run move up, so that none is behind a gap.
 func (p SharePool) unlist(n int, hash uint32) {
-	mask := tableFactor*p.room() - 1
+	mask := tableFactor*p.Room() - 1
 	gap := int(hash) & mask
 	for p.slot(gap) != n+1 {
 		gap = (gap + 1) & mask
 	}
 	for i := (gap + 1) & mask; p.slot(i) != 0; i = (i + 1) & mask {
-		home := int(p.entry(p.slot(i)-1).hash()) & mask
+		home := int(p.Entry(p.slot(i)-1).hash()) & mask
 		if (i-home)&mask >= (i-gap)&mask {
 			p.setSlot(gap, p.slot(i))
 			gap = i
@@ -196,42 +219,43 @@ func (p SharePool) unlist(n int, hash uint32) {
 	p.setSlot(gap, 0)
 }
 
-// enlarge lays a state out again, in a larger one that begins with it.
-func (p SharePool) enlarge(room, nameRoom int) {
-	old := SharePool(bytes.Clone(p[:shareBytes(p.room(), p.nameRoom())]))
+// Enlarge lays a state out again, in a larger one that begins with it.
+func (p SharePool) Enlarge(room, nameRoom int) {
+	old := SharePool(bytes.Clone(p[:ShareBytes(p.Room(), p.NameRoom())]))
 	clear(p[VariableHead:])
 	copy(p[16:poolHead], old[16:poolHead])
 	p.setU16(4, room)
 	p.setU16(12, nameRoom)
 	p.setU32(60, 0)
 	for i := range old.Active() {
-		e := old.entry(old.entryAt(i))
-		p.add(e.name(), e.weight(), old.tagAt(i))
+		e := old.Entry(old.EntryAt(i))
+		p.Add(e.Name(), e.Weight(), old.TagAt(i))
 	}
 }
 
-func validShares(state []byte) bool {
+// ValidShares reports whether all that a state refers to lies within it.
+func ValidShares(state []byte) bool {
 	p := SharePool(state)
 	if len(p) < poolHead {
 		return false
 	}
-	room, used, count := p.room(), p.u16(6), p.Active()
-	nameRoom := p.nameRoom()
-	if room < poolMinRoom || room > engine.MaxMembers || room&(room-1) != 0 || nameRoom < poolMinName || nameRoom > engine.Align(engine.MaxHolderBytes) || nameRoom%engine.RecordAlign != 0 ||
-		len(p) != shareBytes(room, nameRoom) || used > room || count > used || p.u16(14) != 0 {
+	room, used, count := p.Room(), p.u16(6), p.Active()
+	nameRoom := p.NameRoom()
+	if room < PoolMinRoom || room > engine.MaxMembers || room&(room-1) != 0 || nameRoom < PoolMinName || nameRoom > engine.Align(engine.MaxHolderBytes) || nameRoom%engine.RecordAlign != 0 ||
+		len(p) != ShareBytes(room, nameRoom) || used > room || count > used || p.u16(14) != 0 {
 		return false
 	}
 	var seen [engine.MaxMembers]bool
 	weights := uint32(0)
 	for i := range count {
-		n := p.entryAt(i)
-		if n >= used || seen[n] || i > 0 && isEarlier(p.tagAt(i), p.tagAt((i-1)/heapArity)) {
+		n := p.EntryAt(i)
+		if n >= used || seen[n] || i > 0 && IsEarlier(p.TagAt(i), p.TagAt((i-1)/heapArity)) {
 			return false
 		}
 		seen[n] = true
-		e := p.entry(n)
-		weights += e.weight()
-		if w := e.weight(); w == 0 || w > engine.MaxWeight || e.place() != i || e[8] == 0 || int(e[8]) > nameRoom || p.tagAt(i)-p.virtual()-1 >= 1<<62/uint64(w) {
+		e := p.Entry(n)
+		weights += e.Weight()
+		if w := e.Weight(); w == 0 || w > engine.MaxWeight || e.Place() != i || e[8] == 0 || int(e[8]) > nameRoom || p.TagAt(i)-p.Virtual()-1 >= 1<<62/uint64(w) {
 			return false
 		}
 	}
@@ -241,19 +265,19 @@ func validShares(state []byte) bool {
 			return false
 		}
 		seen[at-1] = true
-		next := p.entry(at - 1).hash()
+		next := p.Entry(at - 1).hash()
 		if next > engine.MaxMembers {
 			return false
 		}
 		at = int(next)
 	}
-	return free == used-count && weights == p.weights() && p.restUnits() < engine.MaxMembers*engine.MaxWeight && p.validTable()
+	return free == used-count && weights == p.Weights() && p.RestUnits() < engine.MaxMembers*engine.MaxWeight && p.validTable()
 }
 
 // validTable reports whether the table has the active members and nothing else.
 func (p SharePool) validTable() bool {
 	listed := 0
-	for i := range tableFactor * p.room() {
+	for i := range tableFactor * p.Room() {
 		if at := p.slot(i); at > p.u16(6) {
 			return false
 		} else if at != 0 {
@@ -264,10 +288,26 @@ func (p SharePool) validTable() bool {
 		return false // find ends at an empty place: there are twice as many as members
 	}
 	for i := range listed {
-		n := p.entryAt(i)
-		if at, _, found := p.find(p.entry(n).name()); !found || at != n {
+		n := p.EntryAt(i)
+		if at, _, found := p.Find(p.Entry(n).Name()); !found || at != n {
 			return false
 		}
 	}
 	return true
+}
+
+// Begin begins an empty pool at a time, by which the table is seeded.
+func (p SharePool) Begin(now int64) {
+	p.setU64(64, fold(uint64(now)))
+	p.setU64(32, uint64(now))
+}
+
+// ShareRefill shares the refill up to a time: virtual time then, the refill that is too little to be shared yet, and the number of
+// members that have got all back.
+func (p SharePool) ShareRefill(drained int, to int64, virtual, restTicks uint64, restUnits uint32) {
+	p.dropFirst(drained)
+	p.setU64(32, uint64(to))
+	p.setU64(40, virtual)
+	p.setU64(48, restTicks)
+	p.setU32(56, restUnits)
 }

@@ -1,0 +1,49 @@
+package comparison
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// lastCell is the number in the last cell of the row of tables.txt that begins with these cells.
+func lastCell(t *testing.T, begin string) int {
+	t.Helper()
+	row := regexp.MustCompile(`(?m)^\| ` + regexp.QuoteMeta(begin) + ` \|.* ([0-9]+) \|$`).FindStringSubmatch(readTables(t))
+	if row == nil {
+		t.Fatalf("tables.txt has no row that begins with %q", begin)
+	}
+	n, _ := strconv.Atoi(row[1])
+	return n
+}
+
+// TestPageFigures holds the sentences of docs/algorithms.md to the tables.
+func TestPageFigures(t *testing.T) {
+	text, err := os.ReadFile("../algorithms.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.Join(strings.Fields(string(text)), " ")
+	each := func(many string, first int) int { return (lastCell(t, " | "+many) - first + 999/2) / 999 } // of 999 more
+	log, lease, member := lastCell(t, "sliding window log | 1 request in the window"), lastCell(t, "concurrency | 1 holder with a name of 16 bytes"),
+		lastCell(t, "fair share | 1 active member with a name of 16 bytes")
+	for _, sentence := range []string{
+		fmt.Sprintf("takes %d bytes as a bucket, %d as a window, %d with an adaptive rate", lastCell(t, "GCRA, token bucket, both leaky buckets"),
+			lastCell(t, "fixed window"), lastCell(t, "adaptive rate")),
+		fmt.Sprintf("%d as a log, and %d for each request", log, each("1,000 requests, limit 1,000", log)),
+		fmt.Sprintf("%d with a lease, and %d for each more", lease, each("1,000 holders", lease)),
+		fmt.Sprintf("%d as a fair share, and %d for each further member", member, each("1,000 active members", member)),
+		fmt.Sprintf("%d as a class, and %d for each class below it", lastCell(t, "class of a tree | class without others under it"),
+			each("root with 1,000 registered classes", lastCell(t, " | root with 1 registered class"))),
+		fmt.Sprintf("at most %d in any 60 s of random requests at the limit, %d at ten times the limit, %d in batches of 20, %d in batches of 100, and %d at worst",
+			lastCell(t, "at random, 1 × the limit"), lastCell(t, "at random, 10 × the limit"), lastCell(t, "in batches of 20, 1 × the limit"),
+			lastCell(t, "in batches of 100, 1 × the limit"), lastCell(t, "the worst: 100 at the end of each of two windows, then a pause")),
+	} {
+		if !strings.Contains(page, sentence) {
+			t.Errorf("docs/algorithms.md lacks %q", sentence)
+		}
+	}
+}
